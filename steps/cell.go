@@ -91,8 +91,13 @@ const LaunchService = "launch"
 func (c Cell) OfEveryNode() bool { return c.Pairs != nil || slices.Contains(c.With, LaunchService) }
 
 // OverLink reports whether the cell runs over the link under test, so that a rig of more nodes has
-// to say which: a check looks at all, and a collective is of all.
-func (c Cell) OverLink() bool { return !c.Check.Any() && !c.OfEveryNode() && len(c.Roles) > 0 }
+// to say which: a check looks at all, a collective is of all, and some changes are.
+func (c Cell) OverLink() bool {
+	return !c.Check.Any() && !c.OfEveryNode() && !c.ChangesAll() && len(c.Roles) > 0
+}
+
+// ChangesAll reports whether the cell is a change that every node of the rig gets, or none.
+func (c Cell) ChangesAll() bool { return c.Change.Any() && len(c.Roles) > 0 && c.Roles[0].On == OnAll }
 
 // NoContainer is how a script ends that should run in a container that is not there: EX_NOINPUT,
 // which no tool of the catalog uses.
@@ -159,11 +164,13 @@ const (
 	OnHere Where = iota
 	OnPeer
 	OnBoth
+	// OnAll is OnBoth, over every link of a rig of more than two nodes: of a change, which all get or none.
+	OnAll
 )
 
-func (w Where) String() string { return [...]string{"here", "peer", "both"}[w] }
+func (w Where) String() string { return [...]string{"here", "peer", "both", "all"}[w] }
 
-// Ends lists the ends that w means.
+// Ends lists the ends of a link that w means.
 func (w Where) Ends() []End {
 	switch w {
 	case OnHere:

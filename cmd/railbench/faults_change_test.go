@@ -223,19 +223,20 @@ func leaves(t *testing.T, faults, cells []string, spoil ...func(*bench)) map[str
 	return verdicts
 }
 
-// networks is how both nodes' networks look.
-func networks(t *testing.T, b *bench) (s [2]change.State) {
+// networks is how all nodes' networks look.
+func networks(t *testing.T, b *bench) []change.State {
 	t.Helper()
-	for _, e := range steps.Ends {
+	s := make([]change.State, len(b.options.Nodes))
+	for e, node := range b.options.Nodes {
 		var out strings.Builder
-		exit, err := b.options.Nodes[e].Run(t.Context(), runner.Script{Name: "look", Body: change.Capture}, func(l runner.Line) {
+		exit, err := node.Run(t.Context(), runner.Script{Name: "look", Body: change.Capture}, func(l runner.Line) {
 			out.WriteString(l.Text)
 			if !l.Cut {
 				out.WriteByte('\n')
 			}
 		})
 		if err != nil || !exit.OK() {
-			t.Fatalf("%s: %s, %v", e, exit, err)
+			t.Fatalf("%s: %s, %v", node.Name(), exit, err)
 		}
 		if s[e], err = change.Parse(out.String()); err != nil {
 			t.Fatal(err)

@@ -323,7 +323,7 @@ func endOf(name string) steps.End {
 
 // whereOf takes what it doesn't know for here, as a fence that says nothing does.
 func whereOf(name string) steps.Where {
-	for _, w := range []steps.Where{steps.OnPeer, steps.OnBoth} {
+	for _, w := range []steps.Where{steps.OnPeer, steps.OnBoth, steps.OnAll} {
 		if w.String() == name {
 			return w
 		}

@@ -57,7 +57,7 @@ var attributeTable = []Attribute{
 			" and their names in $ROLE",
 		set: word(func(f fence) *string { return &f.role.Name }),
 	},
-	{Name: "on", Value: "here, peer or both", Role: true, Doc: "where it runs; here where it is missing", set: where},
+	{Name: "on", Value: "here, peer, both or all", Role: true, Doc: "where it runs; here where it is missing. all is for a change that every node of a rig gets, or none", set: where},
 	{
 		Name: "probe", Role: true,
 		Doc: "railbench reads this one, after the others: its output is parsed and judged, in the log alone," +
@@ -481,14 +481,14 @@ func twoRails(f fence, s setting) error {
 
 func where(f fence, s setting) error {
 	var names []string
-	for _, w := range []steps.Where{steps.OnHere, steps.OnPeer, steps.OnBoth} {
+	for _, w := range []steps.Where{steps.OnHere, steps.OnPeer, steps.OnBoth, steps.OnAll} {
 		if w.String() == s.value {
 			f.role.On = w
 			return nil
 		}
 		names = append(names, w.String())
 	}
-	return fmt.Errorf("on=%s is unknown%s: here, peer or both", s.value, steps.DidYouMean(s.value, names))
+	return fmt.Errorf("on=%s is unknown%s: here, peer, both or all", s.value, steps.DidYouMean(s.value, names))
 }
 
 var portForm = pattern.New(`^(\d{1,5}|\$[A-Za-z_]\w*)$`)

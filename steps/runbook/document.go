@@ -518,6 +518,8 @@ func checkRole(role steps.Role, of int, last bool) error {
 	switch ready := role.Ready != (steps.Ready{}); {
 	case of > 1 && role.Name == "":
 		return errors.New("it has several scripts, and one of them has no role=")
+	case role.On == steps.OnAll:
+		return errors.New("it is on=all, and no change: a check asks all nodes by itself")
 	case of > 1 && role.On == steps.OnBoth:
 		return fmt.Errorf("the role %q is on=both beside another role", role.Name)
 	case !ready && (!last || role.Name == "server"):
@@ -530,14 +532,16 @@ func checkRole(role steps.Role, of int, last bool) error {
 
 // checkChange is what keeps a cell from being a change and the looks at what it did.
 func checkChange(c steps.Cell) error {
-	if len(c.Roles) == 0 || c.Roles[0].On != steps.OnBoth || !c.Roles[0].Root {
-		return errors.New("a change is on=both and root: it happens on both nodes or on neither")
+	if len(c.Roles) == 0 || c.Roles[0].On != steps.OnBoth && c.Roles[0].On != steps.OnAll || !c.Roles[0].Root {
+		return errors.New("a change is on=both or on=all, and root: it happens on each of the nodes or on none")
 	}
 	if _, ok := c.Forgets(); ok != c.Change.Tries {
 		return errors.New("a change that tries has a script role=back, and no other has one")
 	}
 	for i, role := range c.Roles {
 		switch {
+		case (role.On == steps.OnAll) != (c.Roles[0].On == steps.OnAll):
+			return fmt.Errorf("the role %q of a change is on=%s, and the first one on=%s", role.Name, role.On, c.Roles[0].On)
 		case role.Ready != (steps.Ready{}):
 			return fmt.Errorf("the role %q of a change has a ready=: they run one after the other", role.Name)
 		case len(c.Roles) > 1 && role.Name == "":

@@ -153,8 +153,8 @@ func TestParseErrors(t *testing.T) {
 		"a fix of no check":        {fence("cell=c fix=d"), "is no check: finds= or symptoms= is missing"},
 		"what explains is a check": {fence("cell=c explains=d"), "is no check: finds= or symptoms= is missing"},
 		"what measures is a check": {fence("cell=c measures"), "is no check: finds= or symptoms= is missing"},
-		"a change on one node":     {fence("cell=c root change=BOND"), "a change is on=both and root"},
-		"a change without root":    {fence("cell=c on=both change=BOND"), "a change is on=both and root"},
+		"a change on one node":     {fence("cell=c root change=BOND"), "a change is on=both or on=all, and root"},
+		"a change without root":    {fence("cell=c on=both change=BOND"), "a change is on=both or on=all, and root"},
 		"a change that is waited for": {
 			fence("cell=c role=a on=both root change=BOND ready=port:1"),
 			`the role "a" of a change has a ready=`,
@@ -162,6 +162,13 @@ func TestParseErrors(t *testing.T) {
 		"a change with a nameless look": {
 			fence("cell=c role=a on=both root change=BOND") + "\n```sh cell=c\nx\n```\n",
 			"one of them has no role=",
+		},
+		"a change of all, looked at on two": {
+			fence("cell=c role=a on=all root change=BOND") + "\n```sh cell=c role=b on=both\nx\n```\n",
+			`the role "b" of a change is on=both, and the first one on=all`,
+		},
+		"a look at all": {
+			fence("cell=c on=all"), "it is on=all, and no change",
 		},
 		"a change twice": {
 			fence("cell=c role=a on=both root change=BOND") + "\n```sh cell=c role=a on=both\nx\n```\n",

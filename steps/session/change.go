@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,82 +31,237 @@ const changeTime = 2 * time.Minute
 // interfaces in their managers' hands again.
 const backTime = 5 * time.Minute
 
-// A transaction is one change over both nodes, which both get or neither.
+// A transaction is one change over several nodes, which all get or none: the two of a link, or, where
+// the cell is for all nodes, those of a rig.
 type transaction struct {
+	*run
+	sides  []*side
+	places []*place // those of the link under test first
+	entry  undo.Entry
+	over   time.Time // when the switches go back
+}
+
+// A side is a link that a change is planned for, looked at and judged over.
+type side struct {
 	*run
 	rig    steps.Rig
 	plan   steps.Plan
-	before [2]change.State // by End
-	sets   [2][]string
-	guards [2]undo.Guard
-	entry  undo.Entry
-	over   time.Time // when the switches go back
 	result steps.Result
 }
 
+// A place is a node of a change, and the sides that it is at an end of.
+type place struct {
+	no     int // its number
+	at     []sideEnd
+	before change.State
+	set    []string // the interfaces that may become others
+	guard  undo.Guard
+}
+
+type sideEnd struct {
+	*side
+	end steps.End
+}
+
+// node is what was found on a place's node.
+func (p *place) node() steps.Node { return p.at[0].rig.At(p.at[0].end) }
+
+func (p *place) name() string { return p.node().Name }
+
+// tag tells a place's switch from the others of its change.
+func (p *place) tag(i int) string {
+	if i < len(steps.Ends) {
+		return steps.End(i).String()
+	}
+	return strconv.Itoa(i)
+}
+
+// each are the texts of a place at its sides, those that are the same once.
+func (p *place) each(text func(sideEnd) string) (all []string) {
+	for _, at := range p.at {
+		all = append(all, text(at))
+	}
+	return distinct(all)
+}
+
 // change runs a cell that changes the network: captured, asked, armed, made,
-// looked at, and kept or gone back. What it gives is judged only where both nodes
+// looked at, and kept or gone back. What it gives is judged only where all nodes
 // have the change; everything else is a verdict of its own.
 func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, own *steps.Verdict, err error) {
-	t := &transaction{run: r, rig: rig, result: steps.Result{Rig: rig, Changed: &steps.Changed{After: rig}}}
-	if r.s.o.Journal == nil {
-		return t.result, nil, errors.New("there is no folder for the undo journal, and without one nothing is changed")
+	t := &transaction{run: r, sides: []*side{{run: r, rig: rig}}}
+	if r.wide() {
+		if own, err = t.widen(ctx); own != nil || err != nil {
+			return steps.Result{Rig: rig}, own, err
+		}
 	}
-	t.plan = r.plan(rig)
-	states, err := captures(ctx, r.s.o, t.nodes()...)
-	if err != nil {
-		return t.result, nil, err
+	for _, s := range t.sides {
+		s.result = steps.Result{Rig: s.rig, Changed: &steps.Changed{After: s.rig}}
 	}
-	t.before = t.byEnd(states)
-	if cell := r.cell.Change.Undoes; cell != "" {
-		entries, err := openChanges(r.s.o, states)
+	t.place()
+	own, err = t.whole(ctx)
+	if !r.wide() {
+		return t.sides[0].result, own, err
+	}
+	if own == nil && err == nil {
+		v := finite(t.judged())
+		own = &v
+	}
+	result = t.sides[0].result
+	result.Stages = nil
+	for _, s := range t.sides {
+		result.Stages = append(result.Stages, r.s.renumbered(s.result)...)
+	}
+	return result, own, err
+}
+
+// wide reports whether the cell changes all nodes of a rig that has more than the link's.
+func (r *run) wide() bool {
+	return r.cell.ChangesAll() && len(r.s.o.Nodes) > len(steps.Ends)
+}
+
+// widen makes a side of every link from a node to the next. A verdict is why one of them can't be
+// changed.
+func (t *transaction) widen(ctx context.Context) (*steps.Verdict, error) {
+	seen := t.s.look(ctx, fresh)
+	t.sides = nil
+	for _, l := range steps.Ring(len(t.s.o.Nodes)) {
+		rig, err := seen.over(t.s.o, l)
 		if err != nil {
-			return t.result, nil, err
+			return nil, err
+		}
+		sub := &run{
+			s: t.s, id: t.id, cell: t.cell, name: t.name, seen: &seen, link: l, params: t.params, claimed: true, held: &heldLines{},
+			vars: [2]map[string]string{maps.Clone(t.vars[steps.Here]), maps.Clone(t.vars[steps.Peer])},
+		}
+		if why := sub.missing(rig); why != "" {
+			return verdict(steps.Skipped, "%s", why), nil
+		}
+		t.sides = append(t.sides, &side{run: sub, rig: rig})
+	}
+	return nil, nil
+}
+
+// place finds the nodes of the sides, those of the link under test first.
+func (t *transaction) place() {
+	old := t.places
+	t.places = nil
+	for _, no := range t.link.Reorder(len(t.s.o.Nodes)) {
+		p := &place{no: no}
+		if i := slices.IndexFunc(old, func(p *place) bool { return p.no == no }); i >= 0 {
+			p.before = old[i].before
+		}
+		for _, s := range t.sides {
+			for _, e := range steps.Ends {
+				if s.rig.At(e).No == no {
+					p.at = append(p.at, sideEnd{s, e})
+				}
+			}
+		}
+		if p.at != nil {
+			t.places = append(t.places, p)
+		}
+	}
+}
+
+// whole is a change from the look at what it changes to its end. Where neither a verdict nor an
+// error says more, its result is judged.
+func (t *transaction) whole(ctx context.Context) (*steps.Verdict, error) {
+	if t.s.o.Journal == nil {
+		return nil, errors.New("there is no folder for the undo journal, and without one nothing is changed")
+	}
+	states, err := t.capture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range t.places {
+		p.before = states[p.no]
+	}
+	if cell := t.cell.Change.Undoes; cell != "" {
+		entries, err := openChanges(t.s.o, states)
+		if err != nil {
+			return nil, err
 		}
 		if i := slices.IndexFunc(entries, func(e undo.Entry) bool {
 			return cell == steps.Everything || e.Cell == cell
 		}); i >= 0 {
-			v, err := t.takeBack(ctx, entries[i:])
-			return t.result, v, err
+			return t.takeBack(ctx, entries[i:])
 		}
 	}
-	switch {
-	case t.plan.Nothing != "":
-		t.result.Changed.Nothing = t.plan.Nothing
-		return t.result, nil, nil
-	case t.plan.Refuse != "":
-		return t.result, verdict(steps.Inconclusive, "Refused: %s", sentence(errors.New(t.plan.Refuse))), nil
-	}
-	for _, e := range steps.Ends {
-		maps.Copy(r.vars[e], t.plan.Vars[e])
+	if done, v := t.planned(); done || v != nil {
+		return v, nil
 	}
 	if err := t.collect(); err != nil {
-		return t.result, nil, err
+		return nil, err
 	}
 	if v, err := t.refused(ctx); v != nil || err != nil {
-		return t.result, v, err
+		return v, err
 	}
 	if v, err := t.ask(ctx, steps.ChangeQuestion{}); v != nil || err != nil {
-		return t.result, v, err
+		return v, err
 	}
 	if v, err := t.root(ctx); v != nil || err != nil {
-		return t.result, v, err
+		return v, err
 	}
-	v, err := t.make(ctx)
-	return t.result, v, err
+	return t.make(ctx)
 }
 
-// nodes are the numbers of the link's nodes, by End.
-func (t *transaction) nodes() []int {
-	return []int{t.rig.At(steps.Here).No, t.rig.At(steps.Peer).No}
+// planned plans every side, and keeps those where there is something to do; done says that there is
+// none. A verdict is a refusal.
+func (t *transaction) planned() (done bool, v *steps.Verdict) {
+	var left []*side
+	for _, s := range t.sides {
+		s.plan = s.run.plan(s.rig)
+		switch {
+		case s.plan.Nothing != "":
+			s.result.Changed.Nothing = s.plan.Nothing
+			continue
+		case s.plan.Refuse != "":
+			return false, verdict(steps.Inconclusive, "Refused: %s", sentence(errors.New(s.plan.Refuse)))
+		}
+		for _, e := range steps.Ends {
+			maps.Copy(s.vars[e], s.plan.Vars[e])
+		}
+		left = append(left, s)
+	}
+	if left == nil {
+		return true, nil
+	}
+	t.sides = left
+	t.place()
+	return false, nil
 }
 
-// byEnd are the states of the link's nodes.
-func (t *transaction) byEnd(states []change.State) (two [2]change.State) {
-	for e, no := range t.nodes() {
-		two[e] = states[no]
+// capture looks at the network of all places; the states stand at the nodes' numbers.
+func (t *transaction) capture(ctx context.Context) ([]change.State, error) {
+	var numbers []int
+	for _, p := range t.places {
+		numbers = append(numbers, p.no)
 	}
-	return two
+	return captures(ctx, t.s.o, numbers...)
+}
+
+// judged is what a change comes to, over each of its sides.
+func (t *transaction) judged() steps.Verdict {
+	if len(t.sides) == 1 && !t.wide() {
+		return t.judge(t.sides[0].result)
+	}
+	var told []linkVerdict
+	for _, s := range t.sides {
+		told = append(told, linkVerdict{t.ends(s.link), s.judge(s.result)})
+	}
+	v := foldLinks(told)
+	if v.Reason == told[0].Reason { // as good, or as bad, everywhere
+		v.Reason = fmt.Sprintf("Over each of %d links: %s", len(told), v.Reason)
+	}
+	return v
+}
+
+// nodes says of how many nodes something is told.
+func (t *transaction) nodes() string {
+	if len(t.places) == len(steps.Ends) {
+		return "both nodes"
+	}
+	return fmt.Sprintf("all %d nodes", len(t.places))
 }
 
 func verdict(g steps.Grade, format string, args ...any) *steps.Verdict {
@@ -115,15 +271,18 @@ func verdict(g steps.Grade, format string, args ...any) *steps.Verdict {
 // collect works out the change set, and refuses one that would cut off more than
 // a rail.
 func (t *transaction) collect() error {
-	for _, e := range steps.Ends {
-		t.sets[e] = changeSet(t.cell, vars(t.rig, e, -1, t.params), t.vars[e])
-		node := t.rig.At(e)
-		switch {
-		case node.RouteDev != "" && slices.Contains(t.sets[e], node.RouteDev):
+	all := 0
+	for _, p := range t.places {
+		for _, at := range p.at {
+			p.set = append(p.set, changeSet(t.cell, vars(at.rig, at.end, -1, t.params), at.vars[at.end])...)
+		}
+		p.set = distinct(p.set)
+		if node := p.node(); node.RouteDev != "" && slices.Contains(p.set, node.RouteDev) {
 			return fmt.Errorf("%s on %s carries the default route: railbench does not change it", node.RouteDev, node.Name)
 		}
+		all += len(p.set)
 	}
-	if len(t.sets[steps.Here])+len(t.sets[steps.Peer]) == 0 {
+	if all == 0 {
 		return fmt.Errorf("there is nothing to change: %s names no interface", strings.Join(t.cell.Change.Set, ", "))
 	}
 	return nil
@@ -132,15 +291,13 @@ func (t *transaction) collect() error {
 // ask fills in a question and puts it. A verdict says that the answer was no.
 func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, error) {
 	q.Cell, q.Title = t.cell.ID, t.cell.Title
-	for _, e := range steps.Ends {
-		name := t.rig.At(e).Name
-		q.Places = append(q.Places, steps.ChangePlace{
-			Node: name, Set: t.sets[e], Held: t.hands(e), Script: t.own(e), HandOver: t.handOver(e),
-			Becomes: t.plan.Becomes[e],
-		})
-		if dev := t.rig.At(e).SSHDev; !q.Keep && slices.Contains(t.sets[e], dev) {
+	for _, p := range t.places {
+		place := steps.ChangePlace{Node: p.name(), Set: p.set, Held: t.hands(p), Script: t.own(p), HandOver: t.handOver(p)}
+		place.Becomes = strings.Join(p.each(func(at sideEnd) string { return at.plan.Becomes[at.end] }), ", ")
+		q.Places = append(q.Places, place)
+		if dev := p.node().SSHDev; !q.Keep && slices.Contains(p.set, dev) {
 			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: "+
-				"it breaks and is made again, or %s goes back by itself.", dev, name, name))
+				"it breaks and is made again, or %s goes back by itself.", dev, p.name(), p.name()))
 		}
 	}
 	return t.put(ctx, q)
@@ -152,87 +309,96 @@ const busyTime = 30 * time.Second
 // refused is a verdict where a manager that can't be asked has an interface of the change in
 // its hands: nothing was touched. One that is busy is asked again for a while.
 func (t *transaction) refused(ctx context.Context) (*steps.Verdict, error) {
-	planned, told := t.before, ""
+	planned, told := map[int]change.State{}, ""
+	for _, p := range t.places {
+		planned[p.no] = p.before
+	}
 	for end := t.s.clock.Now().Add(busyTime); ; {
-		e, why, busy := t.refusal()
+		name, why, busy := t.refusal()
 		switch {
 		case why == "":
 			return t.moved(planned), nil
 		case !busy || t.s.clock.Now().After(end):
-			return verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", t.rig.NameOf(e), why), nil
+			return verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", name, why), nil
 		case why != told:
 			told = why
-			t.tell("on %s %s; asked again for %.0f s", t.rig.NameOf(e), why, busyTime.Seconds())
+			t.tell("on %s %s; asked again for %.0f s", name, why, busyTime.Seconds())
 		}
 		if t.s.clock.Await(ctx, time.Second) == runner.Interrupted {
 			return nil, context.Cause(ctx)
 		}
-		states, err := captures(ctx, t.s.o, t.nodes()...)
+		states, err := t.capture(ctx)
 		if err != nil {
 			return nil, err
 		}
-		t.before = t.byEnd(states)
+		for _, p := range t.places {
+			p.before = states[p.no]
+		}
 	}
 }
 
-// refusal is the first end at which a change must not be begun, and why.
-func (t *transaction) refusal() (at steps.End, why string, busy bool) {
-	for _, e := range steps.Ends {
-		if why, busy = change.Refuse(t.before[e], t.sets[e]); why != "" {
-			return e, why, busy
+// refusal is the first node at which a change must not be begun, and why.
+func (t *transaction) refusal() (name, why string, busy bool) {
+	for _, p := range t.places {
+		if why, busy = change.Refuse(p.before, p.set); why != "" {
+			return p.name(), why, busy
 		}
 	}
-	return at, "", false
+	return "", "", false
 }
 
 // moved is a verdict where a network that was waited for is another than the one that the change
 // was planned for.
-func (t *transaction) moved(planned [2]change.State) *steps.Verdict {
-	for _, e := range steps.Ends {
-		planned[e].Managers = change.Managers{} // which were not settled, and are not what was planned
-		of := func(link string) bool { return slices.Contains(t.sets[e], link) }
-		diff := change.Differences(planned[e], t.before[e], of)
+func (t *transaction) moved(planned map[int]change.State) *steps.Verdict {
+	for _, p := range t.places {
+		was := planned[p.no]
+		was.Managers = change.Managers{} // which were not settled, and are not what was planned
+		of := func(link string) bool { return slices.Contains(p.set, link) }
+		diff := change.Differences(was, p.before, of)
 		if diff != nil {
 			return verdict(steps.Inconclusive, "Nothing was changed: %s became another while its manager was waited for (%s). "+
-				"Run the cell again.", t.rig.NameOf(e), strings.Join(diff, "; "))
+				"Run the cell again.", p.name(), strings.Join(diff, "; "))
 		}
 	}
 	return nil
 }
 
-// text is what runs at an end: what takes its interfaces out of their managers' hands, and
+// text is what runs at a place: what takes its interfaces out of their managers' hands, and
 // the cell's script.
-func (t *transaction) text(e steps.End) string { return t.handOver(e) + t.own(e) }
+func (t *transaction) text(p *place) string { return t.handOver(p) + t.own(p) }
 
-// handOver is what takes an end's interfaces out of their managers' hands; a change that the
+// handOver is what takes a place's interfaces out of their managers' hands; a change that the
 // managers make leaves them there.
-func (t *transaction) handOver(e steps.End) string {
+func (t *transaction) handOver(p *place) string {
 	if t.cell.Change.Tries {
 		return ""
 	}
-	return change.Take(t.before[e].Managers, t.sets[e])
+	return change.Take(p.before.Managers, p.set)
 }
 
-// own is the cell's script at an end, with its values.
-func (t *transaction) own(e steps.End) string {
-	return t.script(t.rig, -1, t.cell.Roles[0], e, t.limit()).Text()
+// own is the cell's script at a place, with its values: once for each of its sides that has others.
+func (t *transaction) own(p *place) string {
+	return inTurn(p.each(func(at sideEnd) string {
+		return at.script(at.rig, -1, t.cell.Roles[0], at.end, t.limit()).Text()
+	}))
 }
 
-// back is what puts an end back. What managers made they forget first: they would make it again.
-func (t *transaction) back(e steps.End) string {
-	back := change.Back(t.before[e], t.sets[e])
+// back is what puts a place back. What managers made they forget first: they would make it again.
+func (t *transaction) back(p *place) string {
+	back := change.Back(p.before, p.set)
 	if forgets, ok := t.cell.Forgets(); ok {
-		return "(\n" + t.script(t.rig, -1, forgets, e, t.limit()).Text() + ")\n" + back
+		all := p.each(func(at sideEnd) string { return at.script(at.rig, -1, forgets, at.end, t.limit()).Text() })
+		return "(\n" + strings.Join(all, ")\n(\n") + ")\n" + back
 	}
 	return back
 }
 
-// hands says in whose hands the interfaces of an end are before the change.
-func (t *transaction) hands(e steps.End) (all []string) {
-	for _, name := range t.sets[e] {
-		for _, m := range t.before[e].Managers.Of(name) {
+// hands says in whose hands the interfaces of a place are before the change.
+func (t *transaction) hands(p *place) (all []string) {
+	for _, name := range p.set {
+		for _, m := range p.before.Managers.Of(name) {
 			if m.Holds() {
-				all = append(all, fmt.Sprintf("%s: %s", t.rail(e, name), m))
+				all = append(all, fmt.Sprintf("%s: %s", p.rail(name), m))
 			}
 		}
 	}
@@ -240,9 +406,10 @@ func (t *transaction) hands(e steps.End) (all []string) {
 }
 
 // rail names an interface by the rail that it carries, where it does.
-func (t *transaction) rail(e steps.End, netdev string) string {
-	for i, p := range t.rig.Pairs {
-		if t.rig.Rail(p, e).Netdev.Name == netdev {
+func (p *place) rail(netdev string) string {
+	at := p.at[0]
+	for i, pair := range at.rig.Pairs {
+		if at.rig.Rail(pair, at.end).Netdev.Name == netdev {
 			return fmt.Sprintf("rail %d (%s)", i+1, netdev)
 		}
 	}
@@ -292,11 +459,11 @@ func (r *run) confirm(ctx context.Context, rig steps.Rig) (*steps.Verdict, error
 	return r.put(ctx, q)
 }
 
-// root says whether a script can run as root on both nodes: before anything is
+// root says whether a script can run as root on all places: before anything is
 // armed on one of them.
 func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
-	err := t.both(ctx, func(ctx context.Context, e steps.End) error {
-		_, err := runner.Text(ctx, t.node(t.rig, e), runner.Script{
+	err := t.all(ctx, func(ctx context.Context, p *place) error {
+		_, err := runner.Text(ctx, t.s.o.Nodes[p.no], runner.Script{
 			Name: "become root", Body: "id -u\n", Limit: readyLimit, Root: true,
 		})
 		return err
@@ -307,7 +474,7 @@ func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
 	return nil, err
 }
 
-// make is the change from the journal's entry on. Whatever goes wrong, both nodes
+// make is the change from the journal's entry on. Whatever goes wrong, all nodes
 // go back.
 func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	if err := t.record(); err != nil {
@@ -335,20 +502,22 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 		}
 		t.tell("%s", err)
 	}
-	t.tell("going back on both nodes")
+	t.tell("going back on %s", t.nodes())
 	away, done := t.s.clock.WithTimeout(context.WithoutCancel(ctx), backTime, nil)
 	defer done()
-	tried := t.result.Changed.After
 	left, kept := undoEntry(away, t.s.o, t.entry, t.tell)
-	if rig, err := t.s.probe(away, 0); err == nil {
-		t.result.Changed.After = rig
-	}
 	if v == nil && err == nil && left == nil {
 		// What was looked at is judged, though it is no longer there.
-		t.result.Changed.Tried, t.result.Changed.After = true, tried
+		for _, s := range t.sides {
+			s.result.Changed.Tried = true
+		}
+		_ = t.s.look(away, 0) // the screen's
 		return nil, nil
 	}
-	t.result.Stages = nil // nothing of it is there to be judged
+	_ = t.lookAfter(away) // a node that does not answer is told by what was left
+	for _, s := range t.sides {
+		s.result.Stages = nil // nothing of it is there to be judged
+	}
 	switch {
 	case v == nil && err == nil:
 		v = verdict(grade, "It worked.")
@@ -360,7 +529,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 		v.Reason += " It could not be put back: " + strings.Join(left, "; ") + ". " + t.s.o.UndoCommand() + " tries again."
 		return v, nil
 	}
-	v.Reason += " Both nodes are as they were before."
+	v.Reason += " " + sentence(errors.New(t.nodes()+" are as they were before"))
 	if kept != nil {
 		v.Reason += fmt.Sprintf(" %s went back without railbench, which is not root there any more, and kept the way back "+
 			"in /run/railbench: %s removes it as soon as root is there again, and so does a reboot.",
@@ -383,18 +552,18 @@ func (t *transaction) deadline() time.Time {
 // record writes the journal's entry: before the first change.
 func (t *transaction) record() error {
 	t.entry = undo.Entry{
-		ID: strings.ToLower(rand.Text()[:12]), Rig: t.rig.Name,
+		ID: strings.ToLower(rand.Text()[:12]), Rig: t.sides[0].rig.Name,
 		Reach: t.s.o.Reach, Cell: t.cell.ID, At: t.s.clock.Now().UTC(),
 	}
-	for _, e := range steps.Ends {
-		before, err := json.Marshal(t.before[e])
+	for i, p := range t.places {
+		before, err := json.Marshal(p.before)
 		if err != nil {
 			return err
 		}
-		t.guards[e] = undo.Guard{Node: t.node(t.rig, e), ID: t.entry.ID + "-" + e.String()}
+		p.guard = undo.Guard{Node: t.s.o.Nodes[p.no], ID: t.entry.ID + "-" + p.tag(i)}
 		t.entry.Nodes = append(t.entry.Nodes, undo.Place{
-			Name: t.rig.At(e).Name, Where: t.rig.At(e).Where, Boot: t.before[e].Boot, Guard: t.guards[e].ID,
-			Back: t.back(e), Set: t.sets[e], Before: before,
+			Name: p.name(), Where: p.node().Where, Boot: p.before.Boot, Guard: p.guard.ID,
+			Back: t.back(p), Set: p.set, Before: before,
 		})
 	}
 	return t.s.o.Journal.Write(t.entry)
@@ -405,97 +574,100 @@ var errUnarmed = errors.New("the way back could not be made ready")
 
 // attempt makes the change and looks at it. A verdict or an error means: go back.
 func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
-	arm := func(ctx context.Context, e steps.End) error {
-		return t.guards[e].Arm(ctx, t.entry.Nodes[e].Back, t.span())
-	}
-	if err := t.both(ctx, arm); err != nil {
+	arm := func(ctx context.Context, p *place) error { return p.guard.Arm(ctx, t.back(p), t.span()) }
+	if err := t.all(ctx, arm); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnarmed, err)
 	}
 	t.entry.Until = t.s.clock.Now().Add(t.span())
-	t.tell("armed: both nodes go back in %.0f s unless you keep it", t.s.o.ChangeTime.Seconds())
-	// The peer first: a change here may cut the way to it.
-	for _, e := range []steps.End{steps.Peer, steps.Here} {
-		if err := t.guards[e].Start(ctx, t.text(e)); err != nil {
+	t.tell("armed: %s go back in %.0f s unless you keep it", t.nodes(), t.s.o.ChangeTime.Seconds())
+	// This end last: a change here may cut the way to the others.
+	for _, p := range slices.Backward(t.places) {
+		if err := p.guard.Start(ctx, t.text(p)); err != nil {
 			return nil, err
 		}
 	}
-	stage := steps.Stage{Pair: -1, Outputs: make([]steps.Output, len(steps.Ends))}
-	began := t.s.clock.Now()
-	err := t.both(ctx, func(ctx context.Context, e steps.End) error {
-		r, err := t.guards[e].Wait(ctx)
-		stage.Outputs[e] = steps.Output{
-			Role: t.cell.Roles[0].Name, End: e, Ran: err == nil, Text: r.Output,
-			Exit: runner.Exit{Code: r.Code, Elapsed: t.s.clock.Now().Sub(began)},
-		}
-		for line := range strings.Lines(r.Output) {
-			t.print(steps.OutputLine{
-				From: t.rig.At(e).Name, Role: t.cell.Roles[0].Name, Text: strings.TrimRight(line, "\n"),
-			}, false)
-		}
-		return err
-	})
+	made, err := t.wait(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range stage.Outputs {
-		if !o.Exit.OK() {
-			return verdict(steps.Fail, "The change failed on %s with %s: %s.",
-				t.rig.At(o.End).Name, o.Exit, or(lastLine(o.Text), "not a word")), nil
+	for _, p := range t.places {
+		if o := made[p.no]; !o.Exit.OK() {
+			return verdict(steps.Fail, "The change failed on %s with %s: %s.", p.name(), o.Exit, or(lastLine(o.Text), "not a word")), nil
 		}
 	}
 	if v, err := t.untouched(ctx); v != nil || err != nil {
 		return v, err
 	}
-	if v, err := t.inspect(ctx, &stage); v != nil || err != nil || t.cell.Change.Tries {
+	if v, err := t.inspect(ctx, made); v != nil || err != nil || t.cell.Change.Tries {
 		return v, err
 	}
 	return t.keep(ctx)
 }
 
+// wait waits until the change has ended on all places; its outputs stand at the nodes' numbers.
+func (t *transaction) wait(ctx context.Context) (made []steps.Output, err error) {
+	made = make([]steps.Output, len(t.s.o.Nodes))
+	began := t.s.clock.Now()
+	err = t.all(ctx, func(ctx context.Context, p *place) error {
+		r, err := p.guard.Wait(ctx)
+		made[p.no] = steps.Output{
+			Role: t.cell.Roles[0].Name, Ran: err == nil, Text: r.Output,
+			Exit: runner.Exit{Code: r.Code, Elapsed: t.s.clock.Now().Sub(began)},
+		}
+		for line := range strings.Lines(r.Output) {
+			t.print(steps.OutputLine{
+				From: p.name(), Role: t.cell.Roles[0].Name, Text: strings.TrimRight(line, "\n"),
+			}, false)
+		}
+		return err
+	})
+	return made, err
+}
+
 // untouched says whether anything outside the change set is another than before, and
 // whether a manager has taken back what was taken from it. A verdict is of the latter.
 func (t *transaction) untouched(ctx context.Context) (*steps.Verdict, error) {
-	states, err := captures(ctx, t.s.o, t.nodes()...)
+	now, err := t.capture(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now := t.byEnd(states)
 	if v := t.fought(ctx, now); v != nil {
 		return v, nil
 	}
-	return nil, t.both(ctx, func(_ context.Context, e steps.End) error {
-		diff := change.Differences(t.before[e], now[e], func(link string) bool {
+	var errs []error
+	for _, p := range t.places {
+		diff := change.Differences(p.before, now[p.no], func(link string) bool {
 			// Those of containers come and go by themselves.
-			veth := t.before[e].Links[link].Kind == "veth" || now[e].Links[link].Kind == "veth"
-			return !slices.Contains(t.sets[e], link) && !veth
+			veth := p.before.Links[link].Kind == "veth" || now[p.no].Links[link].Kind == "veth"
+			return !slices.Contains(p.set, link) && !veth
 		})
 		if diff != nil {
-			return fmt.Errorf("it touched what it must not on %s: %s", t.rig.At(e).Name, strings.Join(diff, "; "))
+			errs = append(errs, fmt.Errorf("it touched what it must not on %s: %s", p.name(), strings.Join(diff, "; ")))
 		}
-		return nil
-	})
+	}
+	return nil, errors.Join(errs...)
 }
 
 // fought is a verdict where a manager works against the change: it has an interface again that
 // was taken out of its hands. What it says of that in its log is the evidence.
-func (t *transaction) fought(ctx context.Context, now [2]change.State) *steps.Verdict {
+func (t *transaction) fought(ctx context.Context, now []change.State) *steps.Verdict {
 	if t.cell.Change.Tries {
 		return nil // the managers do it themselves
 	}
 	var who []string
 	evidence := []steps.Evidence{}
-	for _, e := range steps.Ends {
-		found := change.TakenBack(t.before[e], now[e], t.sets[e])
+	for _, p := range t.places {
+		found := change.TakenBack(p.before, now[p.no], p.set)
 		if found == nil {
 			continue
 		}
-		name := t.rig.NameOf(e)
+		name := p.name()
 		for _, f := range found {
 			who = append(who, "on "+name+" "+f)
 		}
-		said, err := runner.Text(ctx, t.node(t.rig, e), runner.Script{
+		said, err := runner.Text(ctx, t.s.o.Nodes[p.no], runner.Script{
 			Name: "read the managers' log", Body: change.ManagersLog, Limit: readyLimit, Root: true,
-			Vars: map[string]string{"SET": strings.Join(t.sets[e], " ")},
+			Vars: map[string]string{"SET": strings.Join(p.set, " ")},
 		})
 		if err != nil {
 			said = err.Error()
@@ -514,27 +686,21 @@ func (t *transaction) fought(ctx context.Context, now [2]change.State) *steps.Ve
 	return v
 }
 
-// inspect runs the roles that look at the change, and asks the judge.
-func (t *transaction) inspect(ctx context.Context, stage *steps.Stage) (*steps.Verdict, error) {
-	rig, err := t.s.probe(ctx, 0)
-	if err != nil {
+// inspect runs the roles that look at the change, and asks the judge. made are the change's own outputs.
+func (t *transaction) inspect(ctx context.Context, made []steps.Output) (*steps.Verdict, error) {
+	if err := t.lookAfter(ctx); err != nil {
 		return nil, err
 	}
-	t.result.Changed.After = rig
-	t.tellSets()
-	for _, role := range t.cell.Looks() {
-		stage.Outputs = append(stage.Outputs, t.everywhere(ctx, rig, -1, role)...)
-	}
+	t.see(ctx, made)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	t.result.Stages = []steps.Stage{*stage}
-	v := t.judge(t.result)
+	v := t.judged()
 	if v.Grade == steps.Pass || v.Grade == steps.Warn {
 		return nil, nil
 	}
-	if states, err := captures(ctx, t.s.o, t.nodes()...); err == nil {
-		if why := t.fought(ctx, t.byEnd(states)); why != nil {
+	if states, err := t.capture(ctx); err == nil {
+		if why := t.fought(ctx, states); why != nil {
 			v.Reason = why.Reason + " " + v.Reason
 			v.Evidence = append(v.Evidence, why.Evidence...)
 		}
@@ -542,28 +708,65 @@ func (t *transaction) inspect(ctx context.Context, stage *steps.Stage) (*steps.V
 	return &v, nil
 }
 
-// tellSets gives $CHANGED to the scripts that look: the interfaces of the change.
-func (t *transaction) tellSets() {
-	for _, e := range steps.Ends {
-		t.vars[e]["CHANGED"] = strings.Join(t.sets[e], " ")
+// lookAfter looks at the nodes anew, for every side.
+func (t *transaction) lookAfter(ctx context.Context) error {
+	seen := t.s.look(ctx, 0)
+	for _, s := range t.sides {
+		rig, err := seen.over(t.s.o, s.rig.Link())
+		if err != nil {
+			return err
+		}
+		s.result.Changed.After = rig
+	}
+	return nil
+}
+
+// see runs the roles that look, over every side; $CHANGED are the interfaces of the change there.
+// What the change itself has printed stands before what they have.
+func (t *transaction) see(ctx context.Context, made []steps.Output) {
+	for _, p := range t.places {
+		for _, at := range p.at {
+			at.vars[at.end]["CHANGED"] = strings.Join(p.set, " ")
+		}
+	}
+	atOnce(ctx, t.s.clock, len(t.sides), func(ctx context.Context, i int) {
+		s := t.sides[i]
+		stage := steps.Stage{Pair: -1}
+		for _, e := range steps.Ends {
+			if made != nil {
+				o := made[s.rig.At(e).No]
+				o.End = e
+				stage.Outputs = append(stage.Outputs, o)
+			}
+		}
+		for _, role := range t.cell.Looks() {
+			stage.Outputs = append(stage.Outputs, s.everywhere(ctx, s.result.Changed.After, -1, role)...)
+		}
+		s.result.Stages = []steps.Stage{stage}
+	})
+	for _, s := range t.sides {
+		if s.run != t.run {
+			t.tell("link %s", t.ends(s.link))
+			t.replay(s.held)
+		}
 	}
 }
 
 // keep asks whether the change stays, and disarms the switches.
 func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
 	t.tell("made and looked at: keep it?")
-	v, err := t.ask(ctx, steps.ChangeQuestion{Keep: true, Deadline: t.deadline(), Found: t.judge(t.result)})
+	v, err := t.ask(ctx, steps.ChangeQuestion{Keep: true, Deadline: t.deadline(), Found: t.judged()})
 	if v != nil || err != nil {
 		return v, err
 	}
-	if err := t.both(ctx, func(ctx context.Context, e steps.End) error { return t.guards[e].Confirm(ctx) }); err != nil {
+	if err := t.all(ctx, func(ctx context.Context, p *place) error { return p.guard.Confirm(ctx) }); err != nil {
 		return nil, err
 	}
 	t.entry.Kept = true
 	if err := t.s.o.Journal.Write(t.entry); err != nil {
 		return nil, err
 	}
-	t.tell("kept on both nodes; %s takes it back", t.s.o.UndoCommand())
+	t.tell("kept on %s; %s takes it back", t.nodes(), t.s.o.UndoCommand())
 	return nil, nil
 }
 
@@ -574,8 +777,8 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	q := steps.ChangeQuestion{Cell: t.cell.ID, Title: t.cell.Title}
 	for _, e := range entries {
 		for _, place := range e.Nodes {
-			if end, ok := t.end(place); ok {
-				t.sets[end] = append(t.sets[end], place.Set...)
+			if p := t.of(place); p != nil {
+				p.set = append(p.set, place.Set...)
 			}
 			i := slices.IndexFunc(q.Places, func(p steps.ChangePlace) bool { return p.Node == place.Name })
 			if i < 0 {
@@ -605,17 +808,13 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 			break // what lies below it was captured before it
 		}
 	}
-	rig, err := t.s.probe(away, 0)
-	if err != nil {
+	if err := t.lookAfter(away); err != nil {
 		return nil, err
 	}
-	t.result.Changed.After, t.result.Changed.Undone = rig, true
-	stage := steps.Stage{Pair: -1}
-	t.tellSets()
-	for _, role := range t.cell.Looks() {
-		stage.Outputs = append(stage.Outputs, t.everywhere(ctx, rig, -1, role)...)
+	for _, s := range t.sides {
+		s.result.Changed.Undone = true
 	}
-	t.result.Stages = []steps.Stage{stage}
+	t.see(ctx, nil)
 	if left != nil {
 		return verdict(steps.Fail, "It could not be put back: %s. Run the cell again, or %s.",
 			strings.Join(left, "; "), t.s.o.UndoCommand()), nil
@@ -623,25 +822,23 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	return nil, nil
 }
 
-// end is the end of the link that a journal's place is now; ok is false where it is at
-// neither.
-func (t *transaction) end(p undo.Place) (e steps.End, ok bool) {
+// of is the place that a journal's is now; nil where it is none of this change.
+func (t *transaction) of(p undo.Place) *place {
 	no, ok := nodeOf(t.s.o, nil, p)
-	i := slices.Index(t.nodes(), no)
-	return steps.End(max(i, 0)), ok && i >= 0
+	i := slices.IndexFunc(t.places, func(p *place) bool { return p.no == no })
+	if !ok || i < 0 {
+		return nil
+	}
+	return t.places[i]
 }
 
-// both does something at both ends at once.
-func both(ctx context.Context, clock runner.Clock, do func(context.Context, steps.End) error) error {
-	var errs [2]error
-	clock.Join(ctx, func(ctx context.Context) {
-		atEnds(ctx, clock, func(ctx context.Context, e steps.End) { errs[e] = do(ctx, e) })
+// all does something at all places at once.
+func (t *transaction) all(ctx context.Context, do func(context.Context, *place) error) error {
+	errs := make([]error, len(t.places))
+	t.s.clock.Join(ctx, func(ctx context.Context) {
+		atOnce(ctx, t.s.clock, len(t.places), func(ctx context.Context, i int) { errs[i] = do(ctx, t.places[i]) })
 	})
-	return errors.Join(errs[:]...)
-}
-
-func (r *run) both(ctx context.Context, do func(context.Context, steps.End) error) error {
-	return both(ctx, r.s.clock, do)
+	return errors.Join(errs...)
 }
 
 func lastLine(text string) string {

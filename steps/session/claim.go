@@ -25,13 +25,16 @@ func alone(c steps.Cell) bool {
 		slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Ready != (steps.Ready{}) })
 }
 
-// claim claims the link's nodes for a run, and waits for who has them, for as long as the user
+// claim claims the nodes of a run, and waits for who has them, for as long as the user
 // does; the error is that he did not.
 func (r *run) claim(ctx context.Context) error {
+	if r.wide() {
+		return r.claimNodes(ctx, everyNode(len(r.s.o.Nodes)))
+	}
 	return r.claimNodes(ctx, []int{r.link.Here, r.link.Peer})
 }
 
-// claimNodes is claim for other nodes than the link's.
+// claimNodes is claim for some nodes.
 func (r *run) claimNodes(ctx context.Context, nodes []int) error {
 	o := r.s.o
 	if o.Claimant.Token == "" || !alone(r.cell) || r.claimed {

@@ -38,45 +38,136 @@ func Plan(o Options, rig steps.Rig, cells []steps.Cell) []Planned {
 			all = append(all, Planned{Cell: c, Pair: -1, Note: why})
 			continue
 		}
-		given := [2]map[string]string{{"RUN": plannedRun}, {"RUN": plannedRun}}
-		for _, name := range c.With {
-			if service, ok := o.Services[name]; ok {
-				for _, e := range steps.Ends {
-					maps.Copy(given[e], service.Plan(Request{Run: plannedRun, Rig: rig, Params: params}))
-				}
-			}
-		}
 		if backs := plannedBacks(o, c); backs != nil {
 			all = append(all, backs...)
 			continue
 		}
-		plan, _ := o.plans(c, rig, params)
-		if why := or(plan.Nothing, plan.Refuse); why != "" {
-			all = append(all, Planned{Cell: c, Pair: -1, Note: why})
+		if !c.ChangesAll() || len(rig.Nodes) <= len(steps.Ends) {
+			all = append(all, planOver(o, rig, c, params)...)
 			continue
 		}
-		for _, e := range steps.Ends {
-			maps.Copy(given[e], plan.Vars[e])
+		all = append(all, planAll(o, rig, c, params)...)
+	}
+	return all
+}
+
+// planAll is what a change of all nodes would execute: over every link from a node to the next, and on
+// each node at once what these ask of it. A link that refuses is told alone: none is changed.
+func planAll(o Options, rig steps.Rig, c steps.Cell, params map[string]string) (all []Planned) {
+	type side struct {
+		rig   steps.Rig
+		given [2]map[string]string
+	}
+	var sides []side
+	idle := ""
+	for _, l := range steps.Ring(len(rig.Nodes)) {
+		over := o.over(rig, l)
+		given, plan := planned(o, over, c, params)
+		switch {
+		case plan.Nothing != "":
+			idle = or(idle, plan.Nothing)
+		case plan.Refuse != "":
+			return []Planned{{Cell: c, Pair: -1, Note: plan.Refuse}}
+		default:
+			sides = append(sides, side{over, given})
 		}
-		pairs := []int{-1}
-		if c.EachRail {
-			pairs = pairs[:0]
-			for i := range rig.Pairs {
-				pairs = append(pairs, i)
+	}
+	if sides == nil {
+		return []Planned{{Cell: c, Pair: -1, Note: idle}}
+	}
+	for _, n := range rig.Nodes {
+		var texts, set []string
+		for _, s := range sides {
+			for _, e := range steps.Ends {
+				if s.rig.At(e).No == n.No {
+					values := vars(s.rig, e, -1, params)
+					texts = append(texts, script(c, c.Roles[0], c.Limit, values, o.Programs, s.given[e]).Text())
+					set = append(set, changeSet(c, values, s.given[e])...)
+				}
 			}
 		}
-		for _, pair := range pairs {
-			for _, role := range c.Roles {
-				if role.Name == steps.RoleBack && c.Change.Tries {
-					continue
-				}
-				for _, e := range role.On.Ends() {
-					values := vars(rig, e, pair, params)
-					s := script(c, role, c.Limit, values, o.Programs, given[e])
-					all = append(all, Planned{
-						Cell: c, Role: role, Node: rig.At(e).No, Pair: pair, Script: letGo(s, c, role, rig.At(e), values, given[e]),
-					})
-				}
+		if texts != nil {
+			all = append(all, Planned{Cell: c, Role: c.Roles[0], Node: n.No, Pair: -1, Script: runner.Script{
+				Name: c.ID, Body: change.Take(managers(n), distinct(set)) + inTurn(distinct(texts)), Root: true,
+			}})
+		}
+	}
+	looks := c
+	looks.Roles, looks.Change = c.Looks(), steps.Change{} // they take nothing out of anybody's hands
+	for _, s := range sides {
+		for _, p := range planScripts(o, s.rig, looks, params, s.given) {
+			p.Cell = c
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// inTurn is a script that runs several, up to the first that fails.
+func inTurn(texts []string) string {
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	// A shell that is a part of a condition would not end where set -e says so.
+	return "(\n" + strings.Join(texts, ")\ncode=$?; [ \"$code\" = 0 ] || exit \"$code\"\n(\n") + ")\n"
+}
+
+// distinct are texts in their order, each once.
+func distinct(all []string) (once []string) {
+	for _, text := range all {
+		if text != "" && !slices.Contains(once, text) {
+			once = append(once, text)
+		}
+	}
+	return once
+}
+
+// planned is what would be planned over the rig's link under test, and what the scripts are given.
+func planned(o Options, rig steps.Rig, c steps.Cell, params map[string]string) (given [2]map[string]string, plan steps.Plan) {
+	given = [2]map[string]string{{"RUN": plannedRun}, {"RUN": plannedRun}}
+	for _, name := range c.With {
+		if service, ok := o.Services[name]; ok {
+			for _, e := range steps.Ends {
+				maps.Copy(given[e], service.Plan(Request{Run: plannedRun, Rig: rig, Params: params}))
+			}
+		}
+	}
+	plan, _ = o.plans(c, rig, params)
+	for _, e := range steps.Ends {
+		maps.Copy(given[e], plan.Vars[e])
+	}
+	return given, plan
+}
+
+// planOver is what a cell would execute over the rig's link under test.
+func planOver(o Options, rig steps.Rig, c steps.Cell, params map[string]string) []Planned {
+	given, plan := planned(o, rig, c, params)
+	if why := or(plan.Nothing, plan.Refuse); why != "" {
+		return []Planned{{Cell: c, Pair: -1, Note: why}}
+	}
+	return planScripts(o, rig, c, params, given)
+}
+
+// planScripts are the scripts of a cell's roles.
+func planScripts(o Options, rig steps.Rig, c steps.Cell, params map[string]string, given [2]map[string]string) (all []Planned) {
+	pairs := []int{-1}
+	if c.EachRail {
+		pairs = pairs[:0]
+		for i := range rig.Pairs {
+			pairs = append(pairs, i)
+		}
+	}
+	for _, pair := range pairs {
+		for _, role := range c.Roles {
+			if role.Name == steps.RoleBack && c.Change.Tries {
+				continue
+			}
+			for _, e := range role.On.Ends() {
+				values := vars(rig, e, pair, params)
+				s := script(c, role, c.Limit, values, o.Programs, given[e])
+				all = append(all, Planned{
+					Cell: c, Role: role, Node: rig.At(e).No, Pair: pair, Script: letGo(s, c, role, rig.At(e), values, given[e]),
+				})
 			}
 		}
 	}

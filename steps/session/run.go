@@ -851,11 +851,6 @@ func (r *run) countersAfter(ctx context.Context, rig steps.Rig) []meter.Counters
 	return r.counters(lasting, rig)
 }
 
-// atEnds does something at both ends at once.
-func atEnds(ctx context.Context, clock runner.Clock, do func(context.Context, steps.End)) {
-	atOnce(ctx, clock, len(steps.Ends), func(ctx context.Context, i int) { do(ctx, steps.Ends[i]) })
-}
-
 // tell prints a line of railbench's own under the cell.
 func (r *run) tell(format string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {

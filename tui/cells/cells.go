@@ -236,7 +236,7 @@ func Seconds(d time.Duration) string {
 // all nodes' of the rig: a check looks at each of them, and a launcher starts something on each.
 func Places(c steps.Cell, names []string) string {
 	every := "both nodes"
-	if (c.Check.Any() || c.OfEveryNode()) && len(names) > len(steps.Ends) {
+	if (c.Check.Any() || c.OfEveryNode() || c.ChangesAll()) && len(names) > len(steps.Ends) {
 		every = "all nodes"
 	}
 	var parts []string
@@ -245,13 +245,13 @@ func Places(c steps.Cell, names []string) string {
 			continue
 		}
 		place := every
-		if r.On != steps.OnBoth {
+		if len(r.On.Ends()) == 1 {
 			place = nameAt(names, r.On.Ends()[0])
 		}
 		switch {
 		case r.Name != "":
 			place = r.Name + " " + place
-		case r.On == steps.OnBoth:
+		case len(r.On.Ends()) > 1:
 			place = "on " + every
 		default:
 			place = "on " + place
@@ -259,7 +259,7 @@ func Places(c steps.Cell, names []string) string {
 		if r.Root {
 			place += " (root)"
 		}
-		if c.OfEveryNode() && r.On != steps.OnBoth {
+		if c.OfEveryNode() && len(r.On.Ends()) == 1 {
 			place += ", which starts it on " + every
 		}
 		parts = append(parts, place)
