@@ -23,7 +23,7 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	var kinds, shared []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		byHalf, before := map[string][]health.Link{}, links+soft
+		byHalf, before, hard := map[string][]health.Link{}, links+soft, links
 		for _, dev := range kind.SortedNames(facts[e]) {
 			text := facts[e][dev]
 			switch l, ok := health.ReadLink(dev, text); {
@@ -45,6 +45,8 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		}
 		if links+soft == before {
 			empty = append(empty, e)
+		} else if links > hard {
+			untoldLinks(r.Rig, e, facts[e], rep)
 		}
 		for _, half := range kind.SortedNames(byHalf) {
 			together := byHalf[half]
@@ -71,6 +73,15 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	}
 	return rep.Verdict(fmt.Sprintf("all %d RDMA devices have the PCIe link that they can have: %s", links,
 		kind.And(kinds)), together)
+}
+
+// untoldLinks are rails of which nobody told anything.
+func untoldLinks(rig steps.Rig, e steps.End, facts map[string]string, rep *kind.Report) {
+	for _, rail := range rig.At(e).Rails {
+		if _, told := facts[rail.Dev]; !told && rail.PCI.Addr != "" {
+			rep.At(rig, e, steps.Inconclusive, "nothing tells how fast the PCIe link of %s on %s is", rail.Dev, rig.NameOf(e))
+		}
+	}
 }
 
 func devs(links []health.Link) []string {

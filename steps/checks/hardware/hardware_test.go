@@ -98,6 +98,7 @@ func TestPCIeLink(t *testing.T) {
 	good := half(32, 4, ", slot 32.0 x4")
 	judged(t, "pcie-link", "facts", []checkCase{
 		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"all 8 RDMA devices", "PCIe Gen5 x4", "rocep1s0f0 and rocep1s0f1 share 0000:01:00 (some 112 Gb/s together)"}},
+		{name: "one is not told", here: good, peer: strings.Replace(good, "rocep1s0f1:", "x:", 1), grade: steps.Inconclusive, node: "spark-01", words: []string{"othing tells how fast the PCIe link of rocep1s0f1 on spark-01 is"}},
 		{name: "x2", here: good, peer: half(32, 2, ", slot 32.0 x4"), grade: steps.Warn, node: "spark-01", words: []string{"roceP2p1s0f0 and roceP2p1s0f1 on spark-01", "Gen5 x2", "can do PCIe Gen5 x4", "56 Gb/s", "power the node off"}},
 		{name: "the slot has no more", here: half(16, 4, ", slot 16.0 x4"), peer: good, grade: steps.Warn, node: "spark-02", words: []string{"Gen4 x4", "the slot has no more (PCIe Gen4 x4)", "move the card"}},
 		{name: "no slot told", here: good, peer: half(8, 4, ""), grade: steps.Warn, node: "spark-01", words: []string{"Gen3 x4", "28 Gb/s"}},

@@ -113,7 +113,7 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			if name == "" {
 				continue
 			}
-			if !told {
+			if !told || queues == "" { // an interface without a queue has noqueue
 				rep.At(rig, e, steps.Inconclusive, "nothing tells the queues of %s on %s", name, node)
 				continue
 			}

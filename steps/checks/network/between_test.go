@@ -86,6 +86,7 @@ func TestShaping(t *testing.T) {
 		"a filter":         {"qdisc ingress ffff: parent ffff:fff1 ----------------", "filter protocol ip pref 1 u32 chain 0 fh 800::800 match 000012b7/0000ffff at 20 action order 1: gact action drop random type none", steps.Fail, []string{"a filter of tc", "drop"}},
 		"a policer":        {"qdisc ingress ffff: parent ffff:fff1", "filter u32 police 0x1 rate 1Mbit burst 10Kb mtu 2Kb action drop", steps.Fail, []string{"limits their rate"}},
 		"one that sorts":   {"qdisc prio 1: root refcnt 2 bands 3", "filter protocol ip pref 1 u32 flowid 1:1", steps.Pass, nil},
+		"no queue at all":  {"", "", steps.Inconclusive, []string{"nothing tells the queues of enp1s0f0np0"}},
 		"nobody looked":    {"\x00", "", steps.Inconclusive, []string{"nothing tells the queues of enp1s0f0np0"}},
 	} {
 		v := between(judgeShaping, good, func(facts *[2]map[string]string) {

@@ -2,6 +2,7 @@ package software
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -54,7 +55,7 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		f, node := facts[e], r.Rig.NameOf(e)
 		rep.Show(node+" AppArmor", kind.OrUnknown(f["AppArmor"]), "", nil)
 		switch {
-		case f["AppArmor"] == "":
+		case !slices.Contains([]string{"Y", "N", "no"}, f["AppArmor"]):
 			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell whether AppArmor is on", node)
 		case f["AppArmor"] != "Y":
 			off = append(off, node)

@@ -34,6 +34,7 @@ func TestAppArmor(t *testing.T) {
 	kindtest.Want(t, "a denial, and unread", judge("AppArmor: Y\nkernel log: refused\n", read+denied), steps.Fail, "spark-01")
 	kindtest.Want(t, "off", judge("AppArmor: no\n", "AppArmor: N\n"), steps.Pass, "AppArmor is off on both nodes")
 	kindtest.Want(t, "off at one end", judge("AppArmor: no\n", read), steps.Pass, "is off on spark-02")
+	kindtest.Want(t, "neither on nor off", judge(read, "AppArmor: ?\n"), steps.Inconclusive, "spark-01 does not tell")
 	kindtest.Want(t, "cut", judge(read, "AppArmor: Y\n"), steps.Inconclusive, "the kernel's log was not read on spark-01")
 	kindtest.Want(t, "nonsense", judge(read, "x: y\n"), steps.Inconclusive, "does not tell whether AppArmor is on")
 }

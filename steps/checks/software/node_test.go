@@ -32,6 +32,7 @@ func TestDiskSpace(t *testing.T) {
 		"nearly":        {with("free /tmp", "4096"), steps.Fail, []string{"4096 kB"}},
 		"no inodes":     {with("free inodes /tmp", "3"), steps.Fail, []string{"no inodes left"}},
 		"no df":         {with("free /tmp", "unknown"), steps.Inconclusive, []string{"how much room /tmp on spark-02 has"}},
+		"no /tmp":       {map[string]string{"free /home/nvidia": "789889336"}, steps.Inconclusive, []string{"how much room /tmp on spark-02 has"}},
 		"inodes untold": {with("free inodes /tmp", "-"), steps.Pass, nil},
 	} {
 		kindtest.Want(t, name, told(judgeDiskSpace, c.here, good), c.grade, c.words...)

@@ -108,7 +108,7 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	if !ok {
 		return rep.Verdict()
 	}
-	var compared []string
+	var compared, alone []string
 	compare := func(what, harm string, of func(parse.NIXLSetup) string) {
 		a, b := of(setups[steps.Here]), of(setups[steps.Peer])
 		if a == "" && b == "" {
@@ -117,6 +117,11 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(what, nixl.OrMissing(a)+" / "+nixl.OrMissing(b), "", nil)
 		switch {
 		case a == "" || b == "":
+			end := steps.Here
+			if b == "" {
+				end = steps.Peer
+			}
+			alone = append(alone, what+" (not told on "+r.Rig.NameOf(end)+")")
 		case a != b:
 			rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b,
 				r.Rig.NameOf(steps.Peer), harm)
@@ -160,7 +165,11 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	if len(compared) == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "neither node tells a release that the other tells, too, so none could be compared")
 	}
-	return rep.Verdict("both nodes have the same releases: " + strings.Join(compared, ", "))
+	note := ""
+	if alone != nil {
+		note = "Not compared: " + strings.Join(alone, ", ")
+	}
+	return rep.Verdict("both nodes have the same releases: "+strings.Join(compared, ", "), note)
 }
 
 // nixlbenchOf tells the release of a node's nixlbench; empty where there is none, or
@@ -203,7 +212,19 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	if len(looked) == 0 && len(rep.Findings) == 0 {
 		return rep.Skipped("neither node has any of the tools, so no libraries were looked at")
 	}
-	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", kind.And(looked)))
+	var not []string
+	for _, tool := range looked {
+		for _, e := range steps.Ends {
+			if facts[e]["libraries "+tool] == "" {
+				not = append(not, tool+" on "+r.Rig.NameOf(e))
+			}
+		}
+	}
+	note := ""
+	if not != nil {
+		note = "Not looked into, or not there: " + kind.And(not)
+	}
+	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", kind.And(looked)), note)
 }
 
 // kilobytes reads a number of KiB, as /proc/meminfo and ulimit tell it.

@@ -132,7 +132,7 @@ func TestVersions(t *testing.T) {
 			[]string{"on spark-02 nixlbench is 0.5.0", "needs an etcd"},
 		},
 		// That one has none is another check's.
-		"missing": {setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass, nil},
+		"missing": {setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass, []string{"Not compared: perftest (not told on spark-01)"}},
 		"no start": {
 			setup, amended(t, setup, "nixlbench --etcd_endpoints: yes", "nixlbench error: sh: 1: nixlbench: Exec format error\nnixlbench --etcd_endpoints: no"),
 			steps.Inconclusive,
@@ -202,6 +202,7 @@ func TestLibraries(t *testing.T) {
 	const none = "looked at: what is installed\n"
 	const good = none + "libraries ib_write_bw: found\nlibraries nixlbench: found\n"
 	runCases(t, registered().Judges["libraries"], map[string]textCase{
+		"at one":  {good, none + "libraries ib_write_bw: found\n", steps.Pass, []string{"ib_write_bw and nixlbench", "Not looked into, or not there: nixlbench on spark-01"}},
 		"found":   {good, good, steps.Pass, []string{"all libraries of ib_write_bw and nixlbench"}},
 		"missing": {good, amended(t, good, "nixlbench: found", "nixlbench: libetcd-cpp-api.so libgflags.so.2.2"), steps.Fail, []string{"nixlbench on spark-01", "libetcd-cpp-api.so and libgflags.so.2.2", "ldconfig"}},
 		"python":  {good + "import nixl: libpython3.7m.so.1.0: cannot open shared object file\n", good, steps.Fail, []string{"Python on spark-02 can't load NIXL", "libpython3.7m"}},

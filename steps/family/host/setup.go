@@ -21,7 +21,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	here, peer := facts[steps.Here], facts[steps.Peer]
 	for _, e := range steps.Ends {
 		f := facts[e]
-		for _, name := range []string{"host", "kernel", "system", "up", "locked memory"} {
+		for _, name := range []string{"host", "kernel", "system", "architecture", "up", "locked memory"} {
 			if f[name] != "" {
 				rep.Show(r.Rig.NameOf(e)+" "+name, f[name], "", nil)
 			}
@@ -43,6 +43,11 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.Warn, "the nodes differ in their %s: %s on %s, %s on %s", name,
 				kind.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), kind.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
 		}
+	}
+	// An older session's script doesn't tell it.
+	if a, b := here["architecture"], peer["architecture"]; a != b && a+b != "" {
+		rep.Add(steps.Warn, "the nodes differ in their processors: %s on %s, %s on %s", kind.OrUnknown(a), r.Rig.NameOf(steps.Here),
+			kind.OrUnknown(b), r.Rig.NameOf(steps.Peer))
 	}
 	return rep.Verdict(fmt.Sprintf("%s and %s are two machines with the same system: %s, kernel %s",
 		here["host"], peer["host"], kind.OrUnknown(here["system"]), kind.OrUnknown(here["kernel"])))

@@ -26,6 +26,7 @@ func TestHosts(t *testing.T) {
 		{"one name on two machines", here, strings.ReplaceAll(here, "b2", "b1"), nil, steps.Warn, []string{`themselves "spark-02"`}},
 		{"one name and no boot id", strings.ReplaceAll(here, "boot: b2\n", ""), here, nil, steps.Inconclusive, []string{"nothing shows"}},
 		{"kernels differ", here, strings.ReplaceAll(peer, "1013", "1014"), nil, steps.Warn, []string{"differ in their kernel", "6.14.0-1014-nvidia on spark-01"}},
+		{"another processor", here + "architecture: aarch64\n", peer + "architecture: x86_64\n", nil, steps.Warn, []string{"differ in their processors: aarch64 on spark-02, x86_64 on spark-01"}},
 		{"no node tells its system", strings.ReplaceAll(here, "system", "no"), strings.ReplaceAll(peer, "system", "no"), nil, steps.Inconclusive, []string{"neither node tells its system"}},
 		{"little memory to lock", here, strings.ReplaceAll(peer, "unlimited", "64"), nil, steps.Warn, []string{"64 KiB", "spark-01"}},
 		{"the peer is away", here, peer, func(r *steps.Result) {

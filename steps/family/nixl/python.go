@@ -328,7 +328,7 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	var messages []kind.Message
 	outputs, _ := kind.OnBoth(r, &rep)
-	var good, without []string
+	var gpus, without []string // nodes
 	for _, e := range steps.Ends {
 		o, ran := outputs[e]
 		if !ran {
@@ -339,11 +339,17 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 		if !ok {
 			continue
 		}
+		registered, said, failed := registrations(node, e, v, &rep)
+		messages = append(messages, said...)
+		if slices.Contains(registered, "GPU") {
+			gpus = append(gpus, node)
+		}
 		if !slices.ContainsFunc(v.Results, func(x parse.NIXLResult) bool { return x.Device == "cuda" }) {
 			without = append(without, node)
 		}
-		registered, said, failed := registrations(node, e, v, &rep)
-		good, messages = append(good, registered...), append(messages, said...)
+		if !slices.ContainsFunc(v.Results, func(x parse.NIXLResult) bool { return x.Device != "cuda" }) {
+			rep.Add(steps.Inconclusive, "%s doesn't tell whether NIXL registers host memory there", node)
+		}
 		if !failed {
 			kind.Exited(r, o, &rep)
 		}
@@ -354,16 +360,21 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, skipped := kind.Skips(&rep); skipped {
 		return v
 	}
-	slices.Sort(good)
-	good = slices.Compact(good)
-	reach, note := "", ""
-	if slices.Contains(good, "GPU") {
+	lead, reach, note := "NIXL registers host memory on both nodes", "", ""
+	switch len(gpus) {
+	case 0:
+	case len(steps.Ends):
+		lead = "NIXL registers GPU and host memory on both nodes"
+	default:
+		lead += ", and the GPU's on " + kind.And(gpus)
+	}
+	if gpus != nil {
 		reach = "Whether an adapter can reach the GPU's, that does not say: host-staging does"
 	}
 	if len(without) > 0 {
-		note = fmt.Sprintf("GPU memory was not tried on %s, which has no nvidia-smi", kind.And(without))
+		note = fmt.Sprintf("GPU memory was not tried on %s (nvidia-smi says whether there is any)", kind.And(without))
 	}
-	return rep.Verdict(fmt.Sprintf("NIXL registers %s memory on both nodes", kind.And(good)), reach, note)
+	return rep.Verdict(lead, reach, note)
 }
 
 // registrations are the memories that a node registered, and what it says of those that it

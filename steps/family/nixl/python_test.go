@@ -75,6 +75,8 @@ func TestNIXLRegister(t *testing.T) {
 	}{
 		{"both kinds", registered + onGPU, registered + onGPU, 0, steps.Pass, []string{"GPU and host memory on both nodes"}},
 		{"no GPU", registered + "no GPU here: there is no nvidia-smi\n", registered, 0, steps.Pass, []string{"host memory", "not tried on spark-02 and spark-01"}},
+		{"a GPU at one", registered + onGPU, registered, 0, steps.Pass, []string{"host memory on both nodes, and the GPU's on spark-02", "not tried on spark-01"}},
+		{"no host memory", registered + onGPU, onGPU, 0, steps.Inconclusive, []string{"spark-01 doesn't tell whether NIXL registers host memory"}},
 		{"the GPU's fails", registered + refused("cuda", "NIXL_ERR_BACKEND: x"), registered + onGPU, 1, steps.Fail, []string{"GPU memory could not be registered on spark-02", "cudaHostAlloc"}},
 		{"it fails", refused("cpu", "NIXL_ERR_BACKEND"), registered, 1, steps.Fail, []string{"on spark-02", "memlock"}},
 		{"no CUDA", registered + refused("cuda", "no CUDA driver: libcuda.so.1 is not there"), registered + onGPU, 1, steps.Skipped, []string{"no GPU that CUDA can use on spark-02"}},
