@@ -12,8 +12,10 @@ type UCX struct {
 	Version string `json:"version"`
 	Library string `json:"library,omitempty"` // path of libucs, since 1.14
 	// Configured are the options of ./configure.
-	Configured string      `json:"configured,omitempty"`
-	Domains    []UCXDomain `json:"domains"`
+	Configured string `json:"configured,omitempty"`
+	// Revision is git's of the source.
+	Revision string      `json:"revision,omitempty"`
+	Domains  []UCXDomain `json:"domains"`
 	// Warnings are lines that UCX logged meanwhile.
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -43,8 +45,10 @@ var (
 	// 1.13 "# Version 1.13.1", later "# Library version: 1.16.0", and in the
 	// tutorial's text "# UCX version=1.16.0".
 	ucxVersion = pattern.New(`^# (?:UCX version=|Library version: |Version )(\d[\w.]*)`)
-	ucxField   = pattern.New(`^#\s+([A-Za-z][\w -]*?): (.*)$`)
-	ucxMemory  = pattern.New(`([\w-]+) \(([\w,-]*)\)`)
+	// "# Git branch 'v1.21.x', revision 96cc3f8", since 1.13 as before.
+	ucxRevision = pattern.New(`^# Git branch '[^']*', revision ([0-9a-f]{4,40})\s*$`)
+	ucxField    = pattern.New(`^#\s+([A-Za-z][\w -]*?): (.*)$`)
+	ucxMemory   = pattern.New(`([\w-]+) \(([\w,-]*)\)`)
 )
 
 // UCXInfo reads both reports, in any order. The error is ErrNoResult where there
@@ -57,6 +61,9 @@ func UCXInfo(text string) (UCX, error) {
 	}
 	return r.u, nil
 }
+
+// maxConfigured is how much of a build's options is kept.
+const maxConfigured = 8192
 
 type ucxReader struct {
 	u         UCX
@@ -74,6 +81,12 @@ func (r *ucxReader) line(line string) {
 		r.u.Version = m[1]
 		return
 	}
+	if m := ucxRevision.FindStringSubmatch(line); m != nil && r.u.Revision == "" {
+		if strings.Trim(m[1], "0") != "" { // what was built from no repository
+			r.u.Revision = m[1]
+		}
+		return
+	}
 	m := ucxField.FindStringSubmatch(line)
 	if m == nil {
 		return
@@ -82,7 +95,7 @@ func (r *ucxReader) line(line string) {
 	case name == "Library path" && r.u.Library == "":
 		r.u.Library = cut(value)
 	case strings.EqualFold(name, "Configured with") && r.u.Configured == "":
-		r.u.Configured = cut(value)
+		r.u.Configured = value[:min(len(value), maxConfigured)] // a distribution's has many options
 	case name == "Memory domain":
 		if len(r.u.Domains) < maxRows {
 			r.u.Domains = append(r.u.Domains, UCXDomain{Name: cut(value), Transports: []UCXTransport{}})

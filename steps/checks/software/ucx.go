@@ -75,6 +75,9 @@ func compareUCX(rig steps.Rig, a, b parse.UCX, rep *kind.Report) {
 	case a.Version != b.Version:
 		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); "+
 			"build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version, rig.NameOf(steps.Peer))
+	case a.Revision != "" && b.Revision != "" && !strings.HasPrefix(a.Revision, b.Revision) && !strings.HasPrefix(b.Revision, a.Revision):
+		rep.Add(steps.Warn, "UCX %s is of revision %s on %s and %s on %s: build one commit on both nodes", a.Version, a.Revision,
+			rig.NameOf(steps.Here), b.Revision, rig.NameOf(steps.Peer))
 	case len(only) > 0:
 		rep.Add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version,
 			strings.Join(only, " "))
@@ -119,9 +122,13 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 		rep.At(rig, e, steps.Fail, "UCX on %s was built --with-verbs and lists no RDMA device, so NIXL falls back to TCP or "+
 			"finds none: is its module libuct_ib.so there (in the folder ucx beside %s), and may this user open "+
 			"/dev/infiniband?", node, cmp.Or(s.UCX.Library, "libucs"))
-	case len(without) > 0 && !verbs:
+	case len(without) > 0 && !verbs && withoutVerbs(s.UCX):
 		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds "+
 			"none; build it --with-verbs --with-rdmacm", node)
+	case len(without) > 0 && !verbs:
+		// A build that isn't told takes verbs where it finds them.
+		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back to TCP or finds "+
+			"none; build it --with-verbs --with-rdmacm, or, where that was done, look for its module libuct_ib.so", node)
 	case len(without) > 0:
 		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device "+
 			"(ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
@@ -144,6 +151,12 @@ func builtWithVerbs(u parse.UCX) bool {
 	return slices.ContainsFunc(strings.Fields(u.Configured), func(o string) bool {
 		return o == "--with-verbs" || strings.HasPrefix(o, "--with-verbs=") && o != "--with-verbs=no"
 	})
+}
+
+// withoutVerbs reports whether a UCX tells that it was built without.
+func withoutVerbs(u parse.UCX) bool {
+	options := strings.Fields(u.Configured)
+	return slices.Contains(options, "--without-verbs") || slices.Contains(options, "--with-verbs=no")
 }
 
 // libraryDir is a library's folder: /lib is /usr/lib on today's systems.
