@@ -57,6 +57,11 @@ func Points(c steps.Chart) []steps.Point {
 	return all
 }
 
+// Limits are those of a chart that can be drawn: which one is which is told by their order.
+func Limits(c steps.Chart) []steps.Limit {
+	return slices.DeleteFunc(slices.Clone(c.Limits), func(l steps.Limit) bool { return !Usable(l.Value) })
+}
+
 // mostDecades bounds a logarithmic scale: nobody tells more of them apart.
 const mostDecades = 1e9
 
@@ -72,7 +77,7 @@ func Bars(c steps.Chart) Scale {
 	for _, p := range Points(c) {
 		see(p.Y)
 	}
-	for _, l := range c.Limits {
+	for _, l := range Limits(c) {
 		see(l.Value)
 	}
 	switch {
@@ -99,8 +104,8 @@ func Lines(c steps.Chart) Scale {
 			most = max(most, p.Y)
 		}
 	}
-	for _, l := range c.Limits {
-		if Usable(l.Value) && (l.Value <= 4*most || most == 0) {
+	for _, l := range Limits(c) {
+		if l.Value <= 4*most || most == 0 {
 			limit = max(limit, l.Value)
 		}
 	}

@@ -207,6 +207,20 @@ func TestHTMLInABrowser(t *testing.T) {
 	}
 }
 
+// Where colours are not seen, the dashes say which limit is which.
+func TestLimitsOfAChartDiffer(t *testing.T) {
+	c := steps.Chart{Title: "Rates", Unit: "Gb/s", Limits: []steps.Limit{{Name: "of nobody"}, {Name: "PCIe", Value: 112}, {Name: "link", Value: 200}}}
+	c.Series = []steps.Series{{Points: []steps.Point{{Label: "rail 1", X: 1, Y: 92}, {Label: "rail 2", X: 2, Y: 93}}}}
+	for _, c.Shape = range []steps.Shape{steps.Bars, steps.Lines} {
+		svg := chartSVG(c, true)
+		for _, class := range []string{`class="limit l0"`, `class="limit l1"`} {
+			if n := strings.Count(svg, class); n != 2 { // in the chart, and in its key
+				t.Errorf("%v: %d lines of %s", c.Shape, n, class)
+			}
+		}
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	d := exportable(t, true)
 	d.Apply(steps.CellStarted{Run: 9, Cell: "hosts", At: began})

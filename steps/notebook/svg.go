@@ -18,7 +18,7 @@ import (
 // chartStyle colours a chart for light and dark. A chart that stands alone has it in
 // itself; a page has it once.
 const chartStyle = `.chart text{font:12px system-ui,sans-serif;fill:#1f2328}.chart .dim{fill:#57606a}.chart .title{font-weight:600}` +
-	`.chart .ground{fill:#ffffff}.chart .grid{stroke:#d0d7de;stroke-width:1}.chart .limit{stroke:#bc4c00;stroke-width:1.5;stroke-dasharray:4 3}` +
+	`.chart .ground{fill:#ffffff}.chart .grid{stroke:#d0d7de;stroke-width:1}.chart .limit{stroke:#bc4c00;stroke-width:1.5;stroke-dasharray:4 3}.chart .l1{stroke-dasharray:none}.chart .l2{stroke-dasharray:9 3 2 3}` +
 	`.chart .s0{fill:#0969da;stroke:#0969da}.chart .s1{fill:#1a7f37;stroke:#1a7f37}.chart .s2{fill:#8250df;stroke:#8250df}.chart .s3{fill:#bf3989;stroke:#bf3989}` +
 	`.chart .s4{fill:#9a6700;stroke:#9a6700}.chart .s5{fill:#0e7490;stroke:#0e7490}.chart .s6{fill:#cf222e;stroke:#cf222e}.chart .s7{fill:#57606a;stroke:#57606a}` +
 	`.chart .line{fill:none;stroke-width:1.8}.chart rect.bar{stroke:none}` +
@@ -94,19 +94,19 @@ func chartSVG(c steps.Chart, alone bool) string {
 
 // limits says what the limits are, and which of them are above the scale's top.
 func (d *drawing) limits(c steps.Chart, top float64) {
-	for _, l := range c.Limits {
-		if !chart.Usable(l.Value) {
-			continue
-		}
+	for i, l := range chart.Limits(c) {
 		text := fmt.Sprintf("%s %s %s", figure(l.Value), c.Unit, l.Name)
 		if l.Value > top {
 			text += ", above this scale"
 		}
 		d.height += 18
-		d.line("limit", 8, d.height-4, 28, d.height-4)
+		d.line(limitClass(i), 8, d.height-4, 28, d.height-4)
 		d.label(34, d.height, "", "dim", text)
 	}
 }
+
+// limitClass draws each limit of a chart with another dash, also where nobody sees colours.
+func limitClass(i int) string { return fmt.Sprintf("limit l%d", i%3) }
 
 func (d *drawing) bars(c steps.Chart) {
 	all, s := chart.Points(c), chart.Bars(c)
@@ -132,10 +132,8 @@ func (d *drawing) bars(c steps.Chart) {
 			d.label(left+s.Share(v)*width, d.height+13, "middle", "dim", figure(v))
 		}
 	}
-	for _, l := range c.Limits {
-		if chart.Usable(l.Value) {
-			d.line("limit", left+s.Share(l.Value)*width, top, left+s.Share(l.Value)*width, d.height)
-		}
+	for i, l := range chart.Limits(c) {
+		d.line(limitClass(i), left+s.Share(l.Value)*width, top, left+s.Share(l.Value)*width, d.height)
 	}
 	if d.height += 4; s.Log {
 		d.height += 14
@@ -168,9 +166,9 @@ func (d *drawing) lines(c steps.Chart) {
 		}
 	}
 	d.height += 18
-	for _, l := range c.Limits {
-		if chart.Usable(l.Value) && l.Value <= y.To {
-			d.line("limit", f.left, f.y(y.Share(l.Value)), f.left+f.width, f.y(y.Share(l.Value)))
+	for i, l := range chart.Limits(c) {
+		if l.Value <= y.To {
+			d.line(limitClass(i), f.left, f.y(y.Share(l.Value)), f.left+f.width, f.y(y.Share(l.Value)))
 		}
 	}
 	for i, s := range c.Series {
@@ -285,10 +283,8 @@ func chartText(c steps.Chart) string {
 			bar(p.Label, wide, p.Y)
 		}
 	}
-	for _, l := range c.Limits {
-		if chart.Usable(l.Value) {
-			gate.Fprintf(&b, "  limit: %s %s %s\n", figure(l.Value), c.Unit, l.Name)
-		}
+	for _, l := range chart.Limits(c) {
+		gate.Fprintf(&b, "  limit: %s %s %s\n", figure(l.Value), c.Unit, l.Name)
 	}
 	return b.String()
 }

@@ -87,31 +87,34 @@ func (d Drawer) bars(c steps.Chart) []string {
 			strings.Repeat(" ", max(0, value-lipgloss.Width(text)))+strong.Render(text))
 	}
 	lines = append(lines, strings.Repeat(" ", indent+1)+d.axis(s, ticks(c, s)))
-	return append(lines, d.legend(c.Limits)...)
+	return append(lines, d.legend(c)...)
 }
 
+// limitSigns tell the limits of one chart apart: across bars, and along the rows of a plot.
+var limitSigns = struct{ across, along []rune }{[]rune("╎│║"), []rune("╌─═")}
+
 // marks are the columns of lines across all bars: limits, and decades.
-func (d Drawer) marks(c steps.Chart, s scale) map[int]bool {
-	marks := map[int]bool{}
+func (d Drawer) marks(c steps.Chart, s scale) map[int]rune {
+	marks := map[int]rune{}
 	if s.Log {
 		for _, v := range s.Decades() {
 			if v > s.From && v < s.To*0.99 {
-				marks[s.column(v)] = false
+				marks[s.column(v)] = decade
 			}
 		}
 	}
-	for _, l := range c.Limits {
-		if chart.Usable(l.Value) {
-			marks[s.column(l.Value)] = true
-		}
+	for i, l := range chart.Limits(c) {
+		marks[s.column(l.Value)] = limitSigns.across[i%len(limitSigns.across)]
 	}
 	return marks
 }
 
+const decade = '┊'
+
 // eighths of a block, from none to seven.
 var eighths = []rune(" ▏▎▍▌▋▊▉")
 
-func (d Drawer) bar(v float64, s scale, marks map[int]bool) string {
+func (d Drawer) bar(v float64, s scale, marks map[int]rune) string {
 	k := d.Ink
 	length := 0.0
 	if chart.Usable(v) {
@@ -129,22 +132,23 @@ func (d Drawer) bar(v float64, s scale, marks map[int]bool) string {
 		run = 0
 	}
 	for i := range s.size {
-		limit, mark := marks[i]
+		mark := marks[i]
+		limit := mark != 0 && mark != decade
 		switch {
 		case i < full && limit:
 			flush()
-			b.WriteString(k.RDMACeiling.Render("╎"))
+			b.WriteString(k.RDMACeiling.Render(string(mark)))
 		case i < full:
 			run++
 		case limit:
 			flush()
-			b.WriteString(k.Ceiling.Render("╎"))
+			b.WriteString(k.Ceiling.Render(string(mark)))
 		case i == full && part > 0:
 			flush()
 			b.WriteString(k.RDMA.Render(string(eighths[part])))
-		case mark:
+		case mark != 0:
 			flush()
-			b.WriteString(k.Faint.Render("┊"))
+			b.WriteString(k.Faint.Render(string(mark)))
 		default:
 			flush()
 			b.WriteByte(' ')
@@ -170,10 +174,8 @@ func ticks(c steps.Chart, s scale) []tick {
 		return all
 	}
 	all = append(all, tick{0, "0"}, tick{s.size - 1, figure(s.To)})
-	for _, l := range c.Limits {
-		if chart.Usable(l.Value) {
-			all = append(all, tick{s.column(l.Value), figure(l.Value)})
-		}
+	for _, l := range chart.Limits(c) {
+		all = append(all, tick{s.column(l.Value), figure(l.Value)})
 	}
 	return all
 }
@@ -199,12 +201,11 @@ func (d Drawer) axis(s scale, all []tick) string {
 }
 
 // legend says what the limits are.
-func (d Drawer) legend(limits []steps.Limit) []string {
+func (d Drawer) legend(c steps.Chart) []string {
 	var parts []string
-	for _, l := range limits {
-		if chart.Usable(l.Value) {
-			parts = append(parts, d.Ink.Ceiling.Render("╎")+" "+d.Ink.Dim.Render(figure(l.Value)+" "+ink.Clean(l.Name)))
-		}
+	for i, l := range chart.Limits(c) {
+		sign := string(limitSigns.across[i%len(limitSigns.across)])
+		parts = append(parts, d.Ink.Ceiling.Render(sign)+" "+d.Ink.Dim.Render(figure(l.Value)+" "+ink.Clean(l.Name)))
 	}
 	return d.flow(parts)
 }
@@ -237,9 +238,9 @@ func figure(v float64) string {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return "–"
 	case v == math.Trunc(v) && a < 1e9:
-		return Thousands(int(v))
+		return steps.Thousands(int(v))
 	case a >= 1000:
-		return Thousands(int(math.Round(v)))
+		return steps.Thousands(int(math.Round(v)))
 	case a >= 10:
 		return fmt.Sprintf("%.1f", v)
 	case a >= 1:
@@ -278,9 +279,10 @@ func (d Drawer) lines(c steps.Chart) []string {
 	p := newPlot(width, height)
 	x := scale{over, width*2 - 1}
 	y.size = height*4 - 1
-	for _, l := range c.Limits {
-		if chart.Usable(l.Value) && l.Value <= y.To {
-			p.limit(height - 1 - int(y.cells(l.Value))/4)
+	limits := chart.Limits(c)
+	for i, l := range limits {
+		if l.Value <= y.To {
+			p.limit(height-1-int(y.cells(l.Value))/4, limitSigns.along[i%len(limitSigns.along)])
 		}
 	}
 	for i, s := range c.Series {
@@ -308,15 +310,12 @@ func (d Drawer) lines(c steps.Chart) []string {
 	}
 	lines = append(lines, d.flow(parts)...)
 	var parted []string
-	for _, l := range c.Limits {
-		if !chart.Usable(l.Value) {
-			continue
-		}
+	for i, l := range limits {
 		text := figure(l.Value) + " " + ink.Clean(l.Name)
 		if l.Value > y.To {
 			text += ", above this scale"
 		}
-		parted = append(parted, k.Ceiling.Render("╌")+" "+k.Dim.Render(text))
+		parted = append(parted, k.Ceiling.Render(string(limitSigns.along[i%len(limitSigns.along)]))+" "+k.Dim.Render(text))
 	}
 	return append(lines, d.flow(parted)...)
 }
@@ -349,18 +348,18 @@ type plot struct {
 	dots          []rune // of a cell, as bits
 	owner         []int  // the series whose dots they are
 	marks         []rune
-	limits        map[int]bool // rows
+	limits        map[int]rune // by row
 }
 
 func newPlot(width, height int) *plot {
 	n := width * height
 	return &plot{
 		width: width, height: height, dots: make([]rune, n), owner: make([]int, n), marks: make([]rune, n),
-		limits: map[int]bool{},
+		limits: map[int]rune{},
 	}
 }
 
-func (p *plot) limit(row int) { p.limits[min(p.height-1, max(0, row))] = true }
+func (p *plot) limit(row int, sign rune) { p.limits[min(p.height-1, max(0, row))] = sign }
 
 // brailleBits are the bits of U+2800, by row and column of a dot.
 var brailleBits = [4][2]rune{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
@@ -409,8 +408,8 @@ func (p *plot) row(k *ink.Ink, row int) string {
 			b.WriteString(seriesStyle(k, p.owner[i]).Render(string(p.marks[i])))
 		case p.dots[i] != 0:
 			b.WriteString(seriesStyle(k, p.owner[i]).Render(string(0x2800 + p.dots[i])))
-		case p.limits[row]:
-			b.WriteString(k.Ceiling.Render("╌"))
+		case p.limits[row] != 0:
+			b.WriteString(k.Ceiling.Render(string(p.limits[row])))
 		default:
 			b.WriteByte(' ')
 		}
