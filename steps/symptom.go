@@ -262,6 +262,7 @@ func newLexicon() lexicon {
 		"gb gbit gbp gigabit",
 		"slow slower low lower poor bad weak terribl degrad throttl wors few",
 		"hang stuck freez froz block stall forev wait silent nothing endless",
+		"spik jump jitter",
 		"timeout",
 		"connect conn reach",
 		"same equal identical",

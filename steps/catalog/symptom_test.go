@@ -118,6 +118,18 @@ var phrasings = []struct{ says, leads string }{
 	{"nixlbench is much slower than ucx_perftest", "ucx-settings"},
 	{"hangs with more than one thread", "nixl-threads"},
 	{"switch drops packets when it is congested", "error-counters"},
+	// As somebody says it who has read neither.
+	{"throughput dropped by half overnight", "pcie-link"},
+	{"I only see one link being used", "nixl-rails"},
+	{"ssh asks for a password", "nodes"},
+	{"rails are asymmetric, one is faster than the other", "rail-speed"},
+	{"high latency spikes", "shaping"},
+	{"latency jumps around", "idle-rails"},
+	{"UCX picks tcp instead of rdma", "ucx-build"},
+	{"Link keeps flapping", "link-up"},
+	{"Unable to init the socket connection", "firewall"},
+	{"permission denied on /dev/infiniband/uverbs0", "apparmor"},
+	{"ping works but iperf fails with no route to host", "firewall"},
 	// With slips of the keyboard, and in another order.
 	{"low bandwith", "rail-speed"}, //nolint:misspell // as it is often typed
 	{"fierwall", "firewall"},
