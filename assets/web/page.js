@@ -89,12 +89,12 @@ function dial(caption, name) {
   };
   return {
     root,
-    set({ values, scale, ceiling, stale, down }) {
+    set({ values, scale, top: given, ceiling, stale, down }) {
       const [tr, ti, rr, ri, peakTx, , payTx, payRx] = values;
       // Both ways as: what programs see, where that is known, and what is on the wire.
       const ways = [{ word: "sent", wire: tr + ti, payload: payTx }, { word: "received", wire: rr + ri, payload: payRx }];
       const [most, least] = ways[1].wire > ways[0].wire ? [ways[1], ways[0]] : ways;
-      const top = scale || round(Math.max(peakTx, tr + ti, rr + ri, 10));
+      const top = given || scale || round(Math.max(peakTx, tr + ti, rr + ri, 10));
       parts.rdma.set(tr / top); parts.ip.set((tr + ti) / top);
       parts.rrdma.set(rr / top); parts.rip.set((rr + ri) / top);
       mark.style.display = ceiling && ceiling < top ? "" : "none"; // a faster PCIe link limits nothing
@@ -131,7 +131,8 @@ function drawDials() {
     total.root.classList.add("total");
     const dials = rails.map((i) => dial(make("span", { textContent: state.dials[i].dev + (state.dials[i].netdev ? " · " + state.dials[i].netdev : "") }), `${name} ${state.dials[i].dev}`));
     const rdma = svg("path", { class: "rdma" }), ip = svg("path", { class: "ip" });
-    const picture = svg("svg", { viewBox: `0 0 ${historyLen - 1} 100`, preserveAspectRatio: "none", role: "img" }, ip, rdma);
+    const middle = svg("line", { x1: 0, x2: historyLen - 1, y1: 50, y2: 50 });
+    const picture = svg("svg", { viewBox: `0 0 ${historyLen - 1} 100`, preserveAspectRatio: "none", role: "img" }, ip, rdma, middle);
     const host = make("span"), busy = svg("rect", { height: 10, width: 0 });
     const bar = svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, busy);
     const top = make("span"), foot = make("figcaption", {}, make("span", { textContent: "2 min ago" }), top, make("span", { textContent: "now" }));
@@ -161,6 +162,15 @@ function drawHosts() {
     make("span", { className: "grade", textContent: a.grade }), make("strong", { textContent: a.node + " " }), a.text)));
 }
 
+// waysOf are what all rails of a node sent and what they received, over the history: RDMA, and both.
+const waysOf = (n) => [[0, 1], [2, 3]].map(([r, i]) => {
+  const sum = (which) => state.history.map((p) => {
+    const known = n.rails.map((k) => p[k]).filter((x) => x);
+    return known.length ? known.reduce((s, x) => s + which.reduce((t, w) => t + x[w], 0), 0) : null;
+  });
+  return { rdma: sum([r]), both: sum([r, i]) };
+});
+
 function drawBoard() {
   for (const n of drawn) {
     const sum = [0, 0, 0, 0, 0, 0, 0, 0];
@@ -174,13 +184,16 @@ function drawBoard() {
       v.forEach((x, j) => { sum[j] = j < 6 || x >= 0 && sum[j] >= 0 ? sum[j] + x : -1; });
     });
     sum[4] = 0; // peaks of different moments have no sum
-    n.total.set({ values: sum, scale, ceiling: 0, stale: stale.every((s) => s) ? stale[0] || "" : "", down: false });
+    // One for the dial and the history: what fills one fills the other.
+    n.full = scale || round(Math.max(10, sum[0] + sum[1], sum[2] + sum[3], ...waysOf(n).flatMap((w) => w.both)));
+    n.total.set({ values: sum, scale, top: n.full, ceiling: 0, stale: stale.every((s) => s) ? stale[0] || "" : "", down: false });
   }
 }
 
-// area is what lies between two curves, a part for each stretch in which both are known.
-function area(low, high, first, most) {
-  const y = (v) => (100 - 96 * v / most).toFixed(2);
+// area is what lies between two curves, a part for each stretch in which both are known: above the
+// middle, or where full is negative below it.
+function area(low, high, first, full) {
+  const y = (v) => (50 - 48 * v / full).toFixed(2);
   let path = "";
   for (let i = 0; i < high.length; i++) {
     if (high[i] === null) continue;
@@ -199,18 +212,12 @@ function area(low, high, first, most) {
 
 function drawHistory() {
   for (const n of drawn) {
-    // RDMA, and both, of all rails in both directions.
-    const sums = [[0, 2], [0, 1, 2, 3]].map((which) => state.history.map((p) => {
-      const known = n.rails.map((i) => p[i]).filter((x) => x);
-      return known.length ? known.reduce((s, x) => s + which.reduce((t, w) => t + x[w], 0), 0) : null;
-    }));
-    const [rdma, both] = sums, first = historyLen - state.history.length, most = round(Math.max(10, ...both));
-    n.rdma.setAttribute("d", area(both.map(() => 0), rdma, first, most));
-    n.ip.setAttribute("d", area(rdma, both, first, most));
-    setText(n.top, `all rails, sent and received, on the wire: 0 to ${most} Gb/s`);
-    const last = both.at(-1);
-    n.picture.setAttribute("aria-label", `${n.name}, the last two minutes of all rails, now ${last == null ? "unknown" :
-      `${rdma.at(-1).toFixed(1)} Gb/s of RDMA and ${(last - rdma.at(-1)).toFixed(1)} of IP`}`);
+    const ways = waysOf(n), first = historyLen - state.history.length, most = n.full, full = [most, -most];
+    n.rdma.setAttribute("d", ways.map((w, i) => area(w.rdma.map(() => 0), w.rdma, first, full[i])).join(""));
+    n.ip.setAttribute("d", ways.map((w, i) => area(w.rdma, w.both, first, full[i])).join(""));
+    setText(n.top, `all rails, sent above and received below, on the wire: 0 to ${+most.toFixed(0)} Gb/s each`);
+    const said = (w) => w.both.at(-1) == null ? "unknown" : `${w.rdma.at(-1).toFixed(1)} Gb/s of RDMA and ${(w.both.at(-1) - w.rdma.at(-1)).toFixed(1)} of IP`;
+    n.picture.setAttribute("aria-label", `${n.name}, the last two minutes of all rails, now sent ${said(ways[0])}, received ${said(ways[1])}`);
   }
 }
 

@@ -213,7 +213,8 @@ func openPage(t *testing.T, reason string) (address string) {
 func TestPageInABrowser(t *testing.T) {
 	t.Parallel()
 	browser := needsTool(t, "chromium")
-	dom := newTab(t, browser).shown(openPage(t, `Slow </li><img src=x onerror="document.title='owned'"><b>`), "1 FAIL")
+	tab := newTab(t, browser)
+	dom := tab.shown(openPage(t, `Slow </li><img src=x onerror="document.title='owned'"><b>`), "1 FAIL")
 	for _, want := range []string{
 		`<p id="simulated">SIMULATED</p>`, "Slow &lt;/li&gt;&lt;img src=x", `aria-valuetext="sent 92.5 on the wire, 87.5 payload; received 0.0 on the wire, 0.0 payload"`,
 		"<title>SIMULATED sim railbench</title>", "mlx5_7", "CPU 1.1 of 20 cores", "117 °C; from 110 on", `>87.5</text>`, `aria-live="polite"`, "no sample for 3s",
@@ -224,6 +225,11 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	if strings.Contains(dom, "<img") {
 		t.Error("a node's text became an element")
+	}
+	scales, _ := tab.run(`[...document.querySelectorAll(".node")].map((n) => [".dial", ".history"].map((q) =>
+		n.querySelector(q).textContent.match(/0 to \d+ Gb\/s/)[0])).map(([dial, history]) => dial === history ? dial : dial + " beside " + history).join()`).(string)
+	if !strings.HasPrefix(scales, "0 to ") || strings.Contains(scales, "beside") {
+		t.Errorf("the first dial and the history have the scales %s", scales)
 	}
 }
 
