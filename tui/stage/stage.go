@@ -5,6 +5,7 @@ package stage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -98,6 +99,7 @@ func (s Screen) Lines(k *ink.Ink) []string {
 	below := append(d.cell(), s.Foot)
 	room := s.Height - len(lines) - len(below)
 	lines = append(lines, d.middle(room)...)
+	lines[0] = d.keyed(lines)
 	for len(lines) < s.Height-len(below) {
 		lines = append(lines, "")
 	}
@@ -117,7 +119,10 @@ type drawing struct {
 }
 
 // head has what must not be missed on the right: that it is simulated, or recorded.
-func (d drawing) head() string {
+func (d drawing) head() string { return d.headWith("") }
+
+// headWith has a key beside the title, where both have room.
+func (d drawing) headWith(key string) string {
 	k := d.k
 	left := " " + k.Focus.Render("railbench")
 	if d.Title != "" {
@@ -140,7 +145,21 @@ func (d drawing) head() string {
 	if at := strings.TrimSpace(d.Place + "  " + d.Clock); at != "" {
 		right += " " + k.Strong.Render(at) + " "
 	}
+	if key != "" && lipgloss.Width(left+key+right)+1 <= d.Width {
+		left += key
+	}
 	return ink.Sides(left, right, d.Width)
+}
+
+// keyed is the head of a screen: with the key of the bars, where none of its lines had room for that.
+func (d drawing) keyed(lines []string) string {
+	head, key := lines[0], d.key()
+	bars := slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "▕") })
+	said := slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "░ headers") || strings.Contains(l, key) })
+	if !bars || said {
+		return head
+	}
+	return d.headWith("  " + key)
 }
 
 func (d drawing) alert() []string {

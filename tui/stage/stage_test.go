@@ -190,6 +190,7 @@ func TestScreens(t *testing.T) {
 	}{
 		{"a Spark at 80x24", 4, ofSpark, "Ethernet", 80, 24, []string{
 			"rail 1", "rail 4", "█ █", "CPU spark-02", "1.1/20 cores", "-120 s", "now", "PASS", "PCIe 105.4 payload ┊", "╎ 111.4 wire", "link 200",
+			"█ RDMA  ▒ IP  ░ headers", // in the head: the scale has no room for them
 		}},
 		{"a Spark at 200x60", 4, ofSpark, "Ethernet", 200, 60, []string{
 			"all rails", "rail 1  rocep1s0f0", "→ Gb/s payload · 97.8 wire", "░ headers", "1.1 of 20 cores", "RDMA",
