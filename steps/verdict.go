@@ -117,3 +117,13 @@ type Expected struct {
 	Max  *float64 `json:"max,omitempty"`
 	From string   `json:"from"`
 }
+
+// Thousands writes a number with a comma at each third digit: one figure looks alike wherever
+// it is read.
+func Thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -86,7 +86,7 @@ func (m *Model) copyOutput() tea.Cmd {
 	what := plural(len(texts), "line")
 	switch n := len(texts) - first; {
 	case first > 0:
-		what = fmt.Sprintf("the last %s of %s lines", cells.Thousands(n), cells.Thousands(len(texts)))
+		what = fmt.Sprintf("the last %s of %s lines", steps.Thousands(n), steps.Thousands(len(texts)))
 	case n == 0:
 		what = "the verdict"
 	case verdict != "":

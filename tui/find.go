@@ -304,7 +304,7 @@ func (m *Model) lookedFor() string {
 	case len(f.hits) == 0:
 		text += "  " + k.Warn.Render("nothing found")
 	default:
-		text += "  " + k.Strong.Render(fmt.Sprintf("%s of %s", cells.Thousands(f.at+1), cells.Thousands(len(f.hits))))
+		text += "  " + k.Strong.Render(fmt.Sprintf("%s of %s", steps.Thousands(f.at+1), steps.Thousands(len(f.hits))))
 		if more := strings.TrimSpace(f.around + "  " + f.where); more != "" {
 			text += "  " + k.Accent.Render(more)
 		}

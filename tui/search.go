@@ -13,7 +13,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/ink"
 )
 
@@ -398,9 +397,9 @@ func (m *Model) searched() string {
 	case s.total == 0:
 		text += k.Warn.Render("nothing found")
 	case s.at == nowhere:
-		text += k.Strong.Render(fmt.Sprintf("%s found", cells.Thousands(s.total)))
+		text += k.Strong.Render(fmt.Sprintf("%s found", steps.Thousands(s.total)))
 	default:
-		text += k.Strong.Render(fmt.Sprintf("%s of %s", cells.Thousands(s.number()), cells.Thousands(s.total)))
+		text += k.Strong.Render(fmt.Sprintf("%s of %s", steps.Thousands(s.number()), steps.Thousands(s.total)))
 	}
 	return text + "  "
 }

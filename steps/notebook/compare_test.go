@@ -209,7 +209,7 @@ func TestCompareAsAPage(t *testing.T) {
 	page := c.Markdown()
 	for _, want := range []string{
 		"**1 worse, by more than 5 % where it is a figure.**", `lab|\[x\](y)`, "  rail 1 bandwidth | 92.5 Gb/s | 52.5 Gb/s | -43.2 % | worse |",
-		"| 34.63 GB | 22.16 GB |", "messages of 65536 bytes | 500000 | 320000 |", "Rates are of payload",
+		"| 34.63 GB | 22.16 GB |", "messages of 65536 bytes | 500,000 | 320,000 |", "Rates are of payload",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("there is no %q in %s", want, page)

@@ -138,6 +138,8 @@ func valueText(e steps.Evidence) string {
 	switch v := e.Value.(type) {
 	case float64:
 		text = number(v)
+	case int:
+		text = steps.Thousands(v)
 	case nil:
 		text = "–"
 	default:
@@ -155,7 +157,7 @@ func number(v float64) string {
 		return "–"
 	}
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return strconv.FormatInt(int64(v), 10)
+		return steps.Thousands(int(v))
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }

@@ -308,7 +308,7 @@ func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return Thousands(n) + " " + many
+	return steps.Thousands(n) + " " + many
 }
 
 // roles names those that run a script.
@@ -375,13 +375,4 @@ func nameAt(names []string, e steps.End) string {
 		return names[e]
 	}
 	return e.String()
-}
-
-// Thousands writes n with separators: 4,988.
-func Thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -98,9 +98,9 @@ func TestPlaces(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	for want, got := range map[string]string{
-		"4,988":       Thousands(4988),
-		"-1,234,567":  Thousands(-1234567),
-		"17":          Thousands(17),
+		"4,988":       steps.Thousands(4988),
+		"-1,234,567":  steps.Thousands(-1234567),
+		"17":          steps.Thousands(17),
 		"92.5 Gb/s":   Value(92.5, "Gb/s"),
 		"1.83 us":     Value(1.8349, "us"),
 		"0.00012":     Value(0.00012, ""),

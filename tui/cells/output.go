@@ -24,7 +24,7 @@ func (b *body) output(c Cell) {
 	out := c.State.Output
 	n := out.Len()
 	if c.Folded && n > 0 {
-		b.add("  " + b.k.Dim.Render("┊ "+Thousands(n+out.Dropped())+" lines, o shows them"))
+		b.add("  " + b.k.Dim.Render("┊ "+steps.Thousands(n+out.Dropped())+" lines, o shows them"))
 		return
 	}
 	keep := max(1, c.Keep)

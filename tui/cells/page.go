@@ -95,9 +95,9 @@ func (p Page) Position(height int) string {
 	rows := p.Sheet.Rows(out.Len())
 	first := out.Dropped() + p.Top
 	s := fmt.Sprintf("%s–%s of %s",
-		Thousands(first+1), Thousands(out.Dropped()+min(rows, p.Top+height)), Thousands(out.Dropped()+rows))
+		steps.Thousands(first+1), steps.Thousands(out.Dropped()+min(rows, p.Top+height)), steps.Thousands(out.Dropped()+rows))
 	if rows < out.Len() {
-		s += fmt.Sprintf(" (%s lines, the nodes' side by side)", Thousands(out.Dropped()+out.Len()))
+		s += fmt.Sprintf(" (%s lines, the nodes' side by side)", steps.Thousands(out.Dropped()+out.Len()))
 	}
 	if p.Column > 0 {
 		s += fmt.Sprintf(" · from column %d", p.Column+1)
@@ -105,9 +105,9 @@ func (p Page) Position(height int) string {
 	switch {
 	case out.Dropped() == 0:
 	case p.State.Log != "" || p.State.Running:
-		s += fmt.Sprintf(" · the first %s are in the log", Thousands(out.Dropped()))
+		s += fmt.Sprintf(" · the first %s are in the log", steps.Thousands(out.Dropped()))
 	default:
-		s += fmt.Sprintf(" · the first %s are not kept", Thousands(out.Dropped()))
+		s += fmt.Sprintf(" · the first %s are not kept", steps.Thousands(out.Dropped()))
 	}
 	return s
 }

@@ -132,7 +132,7 @@ func Value(v any, unit string) string {
 	case float32:
 		s = Number(float64(v))
 	case int:
-		s = Thousands(v)
+		s = steps.Thousands(v)
 	case int64:
 		s = Number(float64(v))
 	case uint64:
@@ -152,7 +152,7 @@ func Value(v any, unit string) string {
 func Number(v float64) string {
 	switch a := math.Abs(v); {
 	case v == math.Trunc(v) && a < 1e15:
-		return Thousands(int(v))
+		return steps.Thousands(int(v))
 	case a >= 0.1:
 		return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 	default:

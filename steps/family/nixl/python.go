@@ -608,7 +608,7 @@ func (t *readTest) withoutCUDA() {
 // the bytes leave there, though it is this end that asks.
 func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
 	f := rt.Flow(steps.Peer)
-	f.Text = fmt.Sprintf("%d reads of %s, and one before", x.Iterations, kind.BlockSize(x.Bytes))
+	f.Text = fmt.Sprintf("%s reads of %s, and one before", steps.Thousands(x.Iterations), kind.BlockSize(x.Bytes))
 	f.Reads(float64(x.Iterations+1), x.Bytes)
 	return f
 }

@@ -467,6 +467,9 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 		}
 		beside := fmt.Sprintf("rail %d%s carries %s, so what limits it is on its own way: %s, a limit of a switch's port, its cable",
 			best.No, half, kind.Gbps(best.gbps), limit)
+		if m.No == 1 { // the only one that the cell measures
+			beside += "; whether only one way is slow, the cell ib-reverse tells"
+		}
 		if !instead(m.Measurement, beside, rep) {
 			rep.Hear(steps.ByFigure)
 			rep.On(m.Measurement, steps.Warn, "carries %s where %s", kind.Gbps(m.gbps), beside)
@@ -576,7 +579,7 @@ func twoReports(client, server parse.BandwidthRow) string {
 func (t *bandwidthTest) Flows() []wire.Flow {
 	f := wire.Between(t.Client.End, t.mtu(), t.mtu(), t.Pair)
 	f.Writes(float64(t.row().Iterations), t.row().Bytes)
-	f.Text = fmt.Sprintf("%d messages of %d bytes", t.row().Iterations, t.row().Bytes)
+	f.Text = fmt.Sprintf("%s messages of %d bytes", steps.Thousands(t.row().Iterations), t.row().Bytes)
 	return []wire.Flow{f}
 }
 

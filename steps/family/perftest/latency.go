@@ -126,7 +126,7 @@ func (t *latencyTest) Flows() []wire.Flow {
 	for _, from := range steps.Ends {
 		f := wire.Between(from, mtu, mtu, t.Pair)
 		f.Writes(float64(t.row().Iterations), t.row().Bytes)
-		f.Text = fmt.Sprintf("%d messages of %d bytes each way", t.row().Iterations, t.row().Bytes)
+		f.Text = fmt.Sprintf("%s messages of %d bytes each way", steps.Thousands(t.row().Iterations), t.row().Bytes)
 		flows = append(flows, f)
 	}
 	return flows
