@@ -394,3 +394,20 @@ wait $a && wait $b && cat /tmp/one && cat /tmp/two`, c.devs[0], c.ips[0], c.devs
 		}
 	}
 }
+
+// Addresses that two rails of one node have exchanged are as exchanged cables: who is asked for one answers from the
+// interface at the end of the cable, and RDMA finds nobody there.
+func TestExchangedAddresses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	b.root("spark-01", "ip addr del 192.168.102.10/24 dev enP2p1s0f0np0; ip addr del 192.168.202.10/24 dev enP2p1s0f1np1\n"+
+		"ip addr add 192.168.202.10/24 dev enP2p1s0f0np0; ip addr add 192.168.102.10/24 dev enP2p1s0f1np1")
+	b.must("spark-02", "ping -c 1 -I enP2p1s0f0np0 192.168.102.10")
+	if found := b.must("spark-02", "ip neigh"); !strings.Contains(found, "192.168.102.10 dev enP2p1s0f0np0 lladdr "+b.macOf("enP2p1s0f0np0")) {
+		t.Errorf("another interface answers: %s", found)
+	}
+	_, got := b.test("timeout 20 ib_write_bw -d roceP2p1s0f1 -x 3", "timeout 5 ib_write_bw -d roceP2p1s0f0 -x 5 192.168.102.10")
+	if got.code != 124 {
+		t.Errorf("RDMA is not lost: %+v", got)
+	}
+}

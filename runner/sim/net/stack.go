@@ -382,7 +382,8 @@ func (n *Stack) Answers(out *Netdev, dst netip.Addr) *Netdev {
 				return d
 			}
 		}
-		if d := x.stranger(out, dst); d != nil && n.Exchanged != x.Exchanged {
+		// Cables or addresses that are exchanged. Who asks from another network, as a host route lets him, is left out.
+		if d := x.stranger(out, dst); d != nil && (n.Exchanged != x.Exchanged || out.near(dst)) {
 			return d
 		}
 	}
@@ -403,6 +404,11 @@ func (n *Stack) stranger(out *Netdev, dst netip.Addr) *Netdev {
 		}
 	}
 	return nil
+}
+
+// near reports whether an address is in a network of the interface's own.
+func (d *Netdev) near(dst netip.Addr) bool {
+	return slices.ContainsFunc(d.Addrs, func(a Address) bool { return a.Masked().Contains(dst) })
 }
 
 // joined says whether what the netdev sends arrives at the other one. A bond at
