@@ -1,5 +1,11 @@
 package main
 
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
 // networkMay is mayFind's for the checks of the network.
 var networkMay = map[string][]string{
 	"duplicate-ip":   {"reboot-safe"}, // the address that is there twice is in no configuration
@@ -17,4 +23,36 @@ var networkMay = map[string][]string{
 	"bond-left-over": {"reboot-safe", "rail-managers"},
 	// What a test per rail needs is not there.
 	"roce-lag": {"reboot-safe", "rail-managers", "adapter-present", "rail-speed", "nixl-rails", "nixl-threads"},
+}
+
+// A file that gives an address to another interface, or names it as a gateway, gives it to nobody else at a boot.
+func TestSavedAddressIsTheInterfaces(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, rail, other string }{
+		"netplan":   {"network:\n  ethernets:\n    rail1:\n      addresses:\n      - \"10.0.0.1/24\"\n    rail2:\n      addresses: [10.0.0.2/24]\n", "10.0.0.1", "10.0.0.2"},
+		"a gateway": {"network:\n  ethernets:\n    rail1:\n      addresses:\n      - 10.0.0.1/24\n      routes:\n      - {to: default, via: 10.0.0.2}\n", "10.0.0.1", "10.0.0.2"},
+		"networkd":  {"[Match]\nName=rail1\n[Network]\nAddress=10.0.0.1/24\nGateway=10.0.0.2\n", "10.0.0.1", "10.0.0.2"},
+		"ifupdown":  {"iface rail1 inet static\n  address 10.0.0.1/24\niface rail2 inet static\n  address 10.0.0.2/24\n", "10.0.0.1", "10.0.0.2"},
+	} {
+		dir := t.TempDir()
+		for _, dev := range []string{"rail1", "rail2"} {
+			if err := os.MkdirAll(dir+"/net/"+dev, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(dir+"/net/"+dev+"/mtu", []byte("1500\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(dir+"/x.yaml", []byte(c.file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out := onThisMachine(t, "reboot-safe", map[string]string{"OWN_IPS": "rail1=" + c.rail + " rail1=" + c.other}, func(body string) string {
+			return strings.NewReplacer("/sys/class/net", dir+"/net", "/etc/netplan/*.yaml", dir+"/*.yaml").Replace(body)
+		})
+		for _, want := range []string{"rail1=" + c.rail + " is in: " + dir + "/x.yaml\n", "rail1=" + c.other + " is in: nothing\n"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, out)
+			}
+		}
+	}
 }
