@@ -3,6 +3,7 @@ package steps
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Checks lists the checks in the order in which they run: those that measure come
@@ -63,15 +64,22 @@ func (t Tutorial) says(text string) []Cell {
 }
 
 // Explaining lists the checks that could explain why a cell came to a verdict: those
-// that its reason or what it printed leads to, and then those that name the cell.
+// that its reason or what it printed leads to or names, and then those that name the cell.
 func (t Tutorial) Explaining(cell, said string) []Cell {
 	found := t.says(said) // what a program says has no synonyms
-	for _, c := range t.Checks() {
-		named := slices.ContainsFunc(c.Check.Explains, func(pattern string) bool { return like(cell, pattern) })
-		if named && !slices.ContainsFunc(found, func(f Cell) bool { return f.ID == c.ID }) {
-			found = append(found, c)
+	add := func(explains func(Cell) bool) {
+		for _, c := range t.Checks() {
+			if explains(c) && !slices.ContainsFunc(found, func(f Cell) bool { return f.ID == c.ID }) {
+				found = append(found, c)
+			}
 		}
 	}
+	// A verdict says "see rail-addresses". A name of one word may be a word of anybody's.
+	words := strings.FieldsFunc(said, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	add(func(c Cell) bool { return strings.Contains(c.ID, "-") && slices.Contains(words, c.ID) })
+	add(func(c Cell) bool {
+		return slices.ContainsFunc(c.Check.Explains, func(pattern string) bool { return like(cell, pattern) })
+	})
 	return found
 }
 

@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/health"
+	"github.com/railbench/railbench/steps/meter"
 )
 
 // withChecklist is the sample tutorial with four checks, one of which measures, and
@@ -166,7 +168,8 @@ func TestWhy(t *testing.T) {
 	s.sees("Bandwidth of one rail")
 }
 
-func TestDrill(t *testing.T) {
+func newDrill(t *testing.T) *screen {
+	t.Helper()
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.Model = New(s.fake,
 		Options{
@@ -177,11 +180,28 @@ func TestDrill(t *testing.T) {
 			},
 		})
 	s.send(tea.WindowSizeMsg{Width: 100, Height: 30})
+	return s
+}
+
+// Whoever asks for everything pays for everything, also where the first check finds it.
+func TestADrillByBruteForce(t *testing.T) {
+	s := newDrill(t)
+	s.tell(queued("memlock", "mtu-equal", "gid-index")...)
+	s.tell(steps.CellStarted{Run: 1, Cell: "memlock", At: s.now})
+	s.tell(steps.CellEnded{Run: 1, Cell: "memlock", Verdict: steps.Verdict{Grade: steps.Fail, Reason: "8 MiB."}})
+	s.sees("94 of 100 points: 3 checks and 0 hints")
+}
+
+func TestDrill(t *testing.T) {
+	s := newDrill(t)
 	s.sees("Drill", "Checklist")
 	s.seesNot("memlock", "fault-of")
 	s.sees("Reported: Cannot allocate memory", "100 points", "h a hint for 15")
 	s.press("h")
 	s.sees("hint: it is software", "85 points")
+	// An alarm would say what the fault is, and where.
+	s.send(boardMsg(meter.Board{Health: []health.Node{{Node: "spark-01", No: 1, Heat: []health.Heat{{Dev: "rocep1s0f0", Celsius: 117}}}}}))
+	s.seesNot("117")
 	s.now = s.now.Add(72 * time.Second)
 	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Warn, Reason: "It is odd."})
 	if s.Drilled() != 0 {

@@ -32,9 +32,9 @@ const (
 // drilling reports whether a drill goes on.
 func (m *Model) drilling() bool { return m.opts.Drill.Fault != "" && m.found == 0 }
 
-// drillPays takes the price of what has begun to run.
-func (m *Model) drillPays(e steps.CellStarted) {
-	c, ok := m.book.Tutorial.Cell(e.Cell)
+// drillPays takes the price of a cell that has begun to run, or that was asked for at the end.
+func (m *Model) drillPays(id string) {
+	c, ok := m.book.Tutorial.Cell(id)
 	switch {
 	case !ok || !m.drilling():
 	case c.Check.Any():
@@ -99,6 +99,9 @@ func (m *Model) drilled(e steps.CellEnded) {
 	c, ok := m.book.Tutorial.Cell(e.Cell)
 	if !ok || !slices.Contains(c.Check.Finds, m.opts.Drill.Fault) {
 		return
+	}
+	for _, id := range m.book.Queue { // whoever asked for everything pays for it, wherever it is found
+		m.drillPays(id)
 	}
 	m.found = max(time.Second, m.opts.Now().Sub(m.began))
 	m.drillDone, m.culprit = true, c.ID

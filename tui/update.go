@@ -151,7 +151,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 			m.cured(ended)
 		}
 		if s, ok := e.(steps.CellStarted); ok {
-			m.drillPays(s)
+			m.drillPays(s.Cell)
 			if m.follow && m.watch != s.Cell {
 				m.show(s.Cell)
 			}
@@ -210,6 +210,9 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 
 // setBoard draws at the gauges' pace only where they are seen.
 func (m *Model) setBoard(b meter.Board) tea.Cmd {
+	if m.drilling() {
+		b.Health = nil // an alarm would say what the fault is, and where
+	}
 	before, _ := health.Urgent(m.board.Health)
 	now, _ := health.Urgent(b.Health)
 	m.board = b
