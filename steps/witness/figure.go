@@ -8,6 +8,7 @@ package witness
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
@@ -82,5 +83,19 @@ func (f Figure) Judge(add func(g steps.Grade, format string, args ...any)) {
 		add(steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
 	case theory.Low:
 		add(steps.Warn, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
+	}
+}
+
+// RailsApart compares the latencies of rails with each other, us: those of one machine are alike, also where nobody
+// knows what each should take. rails are their numbers.
+func RailsApart(medians []float64, rails []int, rep *kind.Report) {
+	if len(medians) < 2 {
+		return
+	}
+	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
+	if medians[worst] > theory.RailsApart.Value()*medians[best] {
+		rep.Hear(steps.ByFigure)
+		rep.Add(steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail map, "+
+			"routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best], kind.Microseconds(medians[best]))
 	}
 }

@@ -594,6 +594,7 @@ func judgePing(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, s := range r.Stages {
 		judgePingStage(r, s, &rep)
 	}
+	pingsApart(r, &rep)
 	n := len(r.Stages)
 	pass := fmt.Sprintf("all %d rails answer, also to packets that fill their MTU and may not be fragmented", n)
 	switch n {
@@ -603,6 +604,31 @@ func judgePing(c steps.Cell, r steps.Result) steps.Verdict {
 		pass = "both rails answer, also to packets that fill their MTU and may not be fragmented"
 	}
 	return rep.Verdict(pass)
+}
+
+// pingsApart compares the fastest answers of the rails: an average has whatever woke late.
+func pingsApart(r steps.Result, rep *kind.Report) {
+	least, best := map[int]float64{}, 0.0
+	for _, s := range r.Stages {
+		if len(s.Outputs) == 0 || !r.Rig.HasPair(s.Pair) || r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Soft() {
+			continue
+		}
+		pings, _ := s.Outputs[len(s.Outputs)-1].Value.([]parse.Ping)
+		if len(pings) == 0 || pings[0].Received == 0 || pings[0].MinMS <= 0 {
+			continue
+		}
+		least[s.Pair] = pings[0].MinMS
+		if best == 0 || least[s.Pair] < best {
+			best = least[s.Pair]
+		}
+	}
+	for _, s := range r.Stages {
+		if ms := least[s.Pair]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
+			m := kind.Measurement{No: s.Pair + 1, Dev: r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Netdev.Name}
+			rep.On(m, steps.Warn, "the fastest answer took %.3g ms, and %.3g over the fastest rail: something on the way holds packets back (shaping, "+
+				"routes)", ms, best)
+		}
+	}
 }
 
 func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {

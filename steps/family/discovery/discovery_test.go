@@ -250,6 +250,34 @@ func TestPing(t *testing.T) {
 	}
 }
 
+// Rails are held against each other, also where each alone is fast enough; soft-RoCE's answer when a processor comes to it.
+func TestPingsApart(t *testing.T) {
+	for _, x := range []struct {
+		adapter string
+		second  string // ms
+		want    steps.Grade
+		words   []string
+	}{
+		{"ConnectX-7", "0.7", steps.Pass, []string{"both rails answer"}},
+		{"ConnectX-7", "1.5", steps.Pass, nil},
+		{"ConnectX-7", "6", steps.Warn, []string{"Rail 2", "the fastest answer took 6 ms, and 0.6 over the fastest rail"}},
+		{"soft-RoCE", "6", steps.Pass, nil},
+	} {
+		r := steps.Result{Rig: kindtest.Spark()}
+		r.Rig.Pairs = r.Rig.Pairs[:2]
+		for i, p := range r.Rig.Pairs {
+			ms := []string{"0.6", x.second}[i]
+			ping := strings.ReplaceAll("+ ping -c 3 x\nPING x (ADDR) 56(84) bytes of data.\n\n--- x ping statistics ---\n3 packets transmitted, 3 received, 0% packet loss, time 2ms\n"+
+				"rtt min/avg/max/mdev = "+ms+"/"+ms+"/"+ms+"/0.1 ms\n", "ADDR", r.Rig.Rail(p, steps.Peer).Addr)
+			if x.adapter == "soft-RoCE" {
+				r.Rig.Nodes[steps.Here].Rails[i].PCI, r.Rig.Nodes[steps.Here].Rails[i].HasOctets = steps.PCI{}, false
+			}
+			r.Stages = append(r.Stages, steps.Stage{Pair: i, Outputs: []steps.Output{kindtest.Read(kindtest.Ran("", steps.Here, ping+ping), parse.Pings)}})
+		}
+		kindtest.Want(t, x.adapter+" "+x.second, judgePing(steps.Cell{EachRail: true}, r), x.want, x.words...)
+	}
+}
+
 // gidTable is what the cell prints on a node: v1 and v2 of each address.
 func gidTable(n steps.Node, index int) string {
 	b := "DEV PORT INDEX GID IPv4 VER NETDEV\n"

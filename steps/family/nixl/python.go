@@ -671,7 +671,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	}}
 	var rails []int
 	var figures []string
-	var medians []float64 // of what has a band
+	var medians, all []float64 // of what has a band, and of every rail
 	var tail float64
 	carried := 0
 	for _, s := range r.Stages {
@@ -702,7 +702,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		rails, figures = append(rails, m.No), append(figures, kind.Microseconds(x.P50US))
-		tail = max(tail, x.P99US)
+		tail, all = max(tail, x.P99US), append(all, x.P50US)
 		if x.Bytes <= latencyBytes && theory.Soft(r.Rig, rt.Pairs[0]) == "" {
 			medians = append(medians, x.P50US)
 		}
@@ -716,6 +716,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	witness.EveryRail(c, r, &rep)
+	witness.RailsApart(all, rails, &rep)
 	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", kind.PerRail(rails, figures), kind.Microseconds(tail)) +
 		usualRead(medians)
 	account := ""

@@ -184,6 +184,7 @@ func TestNIXLLatency(t *testing.T) {
 	}{
 		{"as it should be", good, nil, steps.Pass, []string{"16.2 us on each of the 2 rails", "31 us for 99 %: as it should be (11.1 to 16.2 us was measured on DGX Spark; a warning from 30", "each rail carried its own"}},
 		{"faster", kindtest.Timed(9, 8, 10, 12, 20), nil, steps.Pass, []string{"faster than what railbench knows of (11.1 to 16.2 us"}},
+		{"three times the other rail's", kindtest.Timed(6, 5, 7, 8, 9), nil, steps.Warn, []string{"rail 2 takes 16.2 us and rail 1 5 us", "rails of one rig are alike"}},
 		{"outliers", kindtest.Timed(58.6, 11.1, 166.6, 300, 900), nil, steps.Warn, []string{"Rail 1 (rocep1s0f0)", "one read of twenty"}},
 		{"slow", kindtest.Timed(41, 40, 45, 50, 60), nil, steps.Warn, []string{"40 us typical"}},
 		{"like TCP", kindtest.Timed(81, 80, 85, 90, 99), nil, steps.Fail, []string{"what TCP takes"}},

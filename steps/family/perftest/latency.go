@@ -13,20 +13,6 @@ import (
 	"github.com/railbench/railbench/steps/witness"
 )
 
-// apart compares rails with each other: those of one machine are alike, also where nobody
-// knows what each should take.
-func apart(medians []float64, rails []int, rep *kind.Report) {
-	if len(medians) < 2 {
-		return
-	}
-	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
-	if medians[worst] > theory.RailsApart.Value()*medians[best] {
-		rep.Hear(steps.ByFigure)
-		rep.Add(steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail map, "+
-			"routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best], kind.Microseconds(medians[best]))
-	}
-}
-
 // judgeWriteLatency looks at the median and the tail. An average hides both
 // (assets/docs/facts.md#averages).
 func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
@@ -59,7 +45,7 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		medians, tail = append(medians, row.TypicalUS), max(tail, row.P99US)
 	}
 	witness.EveryRail(c, r, &rep)
-	apart(medians, rails, &rep)
+	witness.RailsApart(medians, rails, &rep)
 	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
 		kind.Microseconds(tail))
 	switch usual := theory.WriteLatency.Entry(); {
