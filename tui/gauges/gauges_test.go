@@ -153,6 +153,17 @@ func TestAnyBoardFits(t *testing.T) {
 	}
 }
 
+// A rate that a processor makes is no 0.0 beside a bar that moves; what is next to nothing is.
+func TestSlowRatesHaveFigures(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "   0.0", 0.0001: "   0.0", 0.0005: " 0.001", 0.012: " 0.012", 0.0499: " 0.050", 0.05: "   0.1", 98.1: "  98.1", 999.4: " 999.4", 1200: "  1200",
+	} {
+		if got := value(v); got != want {
+			t.Errorf("%v: %q, not %q", v, got, want)
+		}
+	}
+}
+
 // A narrow card drops what its pane says already and keeps the MTU and both figures of the ceiling whole; the
 // glyphs have a line of their own where the title has no room.
 func TestNarrowCardsCutNothing(t *testing.T) {

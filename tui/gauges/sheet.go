@@ -407,6 +407,8 @@ func value(v float64) string {
 		return lipgloss.PlaceHorizontal(6, lipgloss.Right, ansi.Truncate(fmt.Sprintf("%.0fk", v/1000), 6, "…"))
 	case v >= 999.5:
 		return fmt.Sprintf("%6.0f", v)
+	case v >= 0.0005 && v < 0.05: // soft-RoCE's, whose bar moves
+		return fmt.Sprintf("%6.3f", v)
 	default:
 		return fmt.Sprintf("%6.1f", v)
 	}
