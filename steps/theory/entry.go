@@ -19,11 +19,12 @@ type Basis uint8
 const (
 	Derived  Basis = iota + 1 // by a formula, from a standard
 	Measured                  // by somebody who says how
+	Stated                    // by its maker, who doesn't say how he knows
 	Chosen                    // by railbench's authors: no limit of the hardware
 )
 
 func (b Basis) String() string {
-	return [...]string{"", "derived", "measured", "chosen"}[b]
+	return [...]string{"", "derived", "measured", "stated", "chosen"}[b]
 }
 
 // An Entry is one figure that verdicts rest on.
@@ -58,6 +59,8 @@ func (e Entry) Says() string {
 	switch e.Basis {
 	case Measured:
 		return fmt.Sprintf("%s was measured %s", e.Figures(), e.When)
+	case Stated:
+		return fmt.Sprintf("%s is what its maker states %s", e.Figures(), e.When)
 	case Chosen:
 		return fmt.Sprintf("we expect %s %s", e.Figures(), e.When)
 	case Derived:

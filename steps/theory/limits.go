@@ -546,27 +546,27 @@ var entries = [limits]Entry{
 	},
 	AdapterWarm: {
 		Of:  "heat of an adapter, from which its maker warns",
-		Low: 97, High: 97, Unit: "degrees", Basis: Measured, When: "for a ConnectX-7, and any other but a ConnectX-5",
+		Low: 97, High: 97, Unit: "degrees", Basis: Stated, When: "for a ConnectX-7, and any other but a ConnectX-5",
 		Source: "its maker's manual of the ConnectX-7, monitoring: https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
 	},
 	AdapterCritical: {
 		Of:  "heat of an adapter that its maker calls critical",
-		Low: 102, High: 102, Unit: "degrees", Basis: Measured, When: "for the same",
+		Low: 102, High: 102, Unit: "degrees", Basis: Stated, When: "for the same",
 		Source: "the same page", Fact: "heat-of-adapters",
 	},
 	AdapterOff: {
 		Of:  "heat of an adapter, at which its firmware switches it off",
-		Low: 110, High: 110, Unit: "degrees", Basis: Measured, When: "for the same",
+		Low: 110, High: 110, Unit: "degrees", Basis: Stated, When: "for the same",
 		Source: "the same page", Fact: "heat-of-adapters",
 	},
 	OlderAdapterWarm: {
 		Of:  "heat of an adapter, from which its maker warns",
-		Low: 105, High: 105, Unit: "degrees", Basis: Measured, When: "for a ConnectX-5",
+		Low: 105, High: 105, Unit: "degrees", Basis: Stated, When: "for a ConnectX-5",
 		Source: "its maker's manual of the ConnectX-5, thermal sensors", Fact: "heat-of-adapters",
 	},
 	OlderAdapterOff: {
 		Of:  "heat of an adapter, at which its firmware switches it off",
-		Low: 115, High: 115, Unit: "degrees", Basis: Measured, When: "for the same",
+		Low: 115, High: 115, Unit: "degrees", Basis: Stated, When: "for the same",
 		Source: "the same; a driver was seen to go at 110, and at 130 the device goes off even where its firmware did not", Fact: "heat-of-adapters",
 	},
 	BusyClock: {

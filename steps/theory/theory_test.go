@@ -191,6 +191,8 @@ func TestEveryLimitHasASource(t *testing.T) {
 			t.Errorf("limit %d: %+v", l, e)
 		case e.Basis < Derived || e.Basis > Chosen:
 			t.Errorf("%s: nobody says how sure it is", e.Of)
+		case strings.Contains(e.Source, "maker's manual") && e.Basis != Stated:
+			t.Errorf("%s: a manual measures nothing, and it is called %s", e.Of, e.Basis)
 		case !chapters[e.Fact]:
 			t.Errorf("%s: facts.md has no chapter %q", e.Of, e.Fact)
 		}
