@@ -75,7 +75,9 @@ func (t Tutorial) Explaining(cell, said string) []Cell {
 		}
 	}
 	// A verdict says "see rail-addresses". A name of one word may be a word of anybody's.
-	words := strings.FieldsFunc(said, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(said, func(r rune) bool {
+		return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 	add(func(c Cell) bool { return strings.Contains(c.ID, "-") && slices.Contains(words, c.ID) })
 	add(func(c Cell) bool {
 		return slices.ContainsFunc(c.Check.Explains, func(pattern string) bool { return like(cell, pattern) })

@@ -207,6 +207,15 @@ func TestHTMLInABrowser(t *testing.T) {
 	}
 }
 
+// A figure of this run and the same one of a file look alike, and as on the screen.
+func TestValuesHaveThousands(t *testing.T) {
+	for _, v := range []any{500_000, 500_000.0} {
+		if got := valueText(steps.Evidence{Value: v, Unit: "messages"}); got != "500,000 messages" {
+			t.Errorf("%T: %s", v, got)
+		}
+	}
+}
+
 // Where colours are not seen, the dashes say which limit is which.
 func TestLimitsOfAChartDiffer(t *testing.T) {
 	c := steps.Chart{Title: "Rates", Unit: "Gb/s", Limits: []steps.Limit{{Name: "of nobody"}, {Name: "PCIe", Value: 112}, {Name: "link", Value: 200}}}

@@ -151,11 +151,13 @@ func (d drawing) headWith(key string) string {
 	return ink.Sides(left, right, d.Width)
 }
 
-// keyed is the head of a screen: with the key of the bars, where none of its lines had room for that.
+// keyed is the head of a screen: with the key of the bars, where its other lines had no room for that.
 func (d drawing) keyed(lines []string) string {
 	head, key := lines[0], d.key()
 	bars := slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "▕") })
-	said := slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, "░ headers") || strings.Contains(l, key) })
+	said := slices.ContainsFunc(lines, func(l string) bool {
+		return strings.Contains(l, "░ headers") || strings.Contains(l, key)
+	})
 	if !bars || said {
 		return head
 	}
