@@ -711,6 +711,9 @@ func lossSigns(test parse.Iperf3) string {
 	return " (" + kind.And(signs) + ")"
 }
 
+// plainMTU is Ethernet's own, below which nobody measured TCP.
+const plainMTU = 1500
+
 // tcpCause looks for what ends TCP early, the surest sign first.
 func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) string {
 	for _, e := range steps.Ends {
@@ -733,6 +736,10 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 	}
 	if said := resent(test); said != "" {
 		return said
+	}
+	if d := p.Netdevs[steps.Here]; d.MTU > 0 && d.MTU < plainMTU {
+		return fmt.Sprintf("%s has an MTU of %d: TCP needs more packets for the same bytes, and each costs a processor; compare with %d "+
+			"and more (the cell mtu)", d.Name, d.MTU, plainMTU) + lossSigns(test)
 	}
 	// What a degraded adapter lets through is of each link, and several streams may take several.
 	links := 1.0

@@ -34,6 +34,11 @@ func TestTCP(t *testing.T) {
 		rig.Nodes[steps.Peer].Rails[0].Netdev.MTU = 9000
 		return rig
 	}
+	small := func(mtu int) steps.Rig {
+		rig := kindtest.Spark()
+		rig.Nodes[steps.Here].Rails[0].Netdev.MTU, rig.Nodes[steps.Peer].Rails[0].Netdev.MTU = mtu, mtu
+		return rig
+	}
 	both := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
 	for name, c := range map[string]struct {
 		r     steps.Result
@@ -58,6 +63,7 @@ func TestTCP(t *testing.T) {
 		"MTUs differ, fast":      {kindtest.TCP(mismatch(), 33.7, 1), steps.Warn, []string{"the MTUs differ"}},
 		"slow":                   {kindtest.TCP(both, 60, 4), steps.Warn, []string{"60.0 Gb/s of 93.0", "processors"}},
 		"less than usual":        {kindtest.TCP(kindtest.Spark(), 13.1, 1), steps.Warn, []string{"12 to 35 Gb/s was measured"}},
+		"a small MTU":            {kindtest.TCP(small(1280), 26.8, 1), steps.Warn, []string{"26.8 Gb/s of 33.7", "enp1s0f0np0 has an MTU of 1280", "each costs a processor"}},
 		"degraded":               {kindtest.TCP(kindtest.Spark(), 9.1, 1), steps.Fail, []string{"adapter came up degraded"}},
 		"a stream stood still":   {client(kindtest.TCP(both, 93, 4), strings.Replace(strings.ReplaceAll(kindtest.IperfJSON(93, 4, 0, 1<<20), `"bits_per_second":2.325e+10`, `"bits_per_second":3.1e+10`), `"bits_per_second":3.1e+10`, `"bits_per_second":0`, 2)), steps.Warn, []string{"1 of 4 streams carried nothing"}},
 		"much was sent again":    {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(33.7, 1, 5_000_000, 1<<20)), steps.Warn, []string{"5000000 of some", "were sent again (17 %)"}},
