@@ -19,6 +19,9 @@ import (
 func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {
 	title = "Change the network?"
 	what := q.Title + ": as root, on both nodes or on neither."
+	if len(q.Places) > len(steps.Ends) {
+		what = fmt.Sprintf("%s: as root, on all %d nodes or on none.", q.Title, len(q.Places))
+	}
 	if q.Final {
 		title = ink.Clean(q.Title) + "?"
 		what = "This is what runs. It changes no network, and can't be taken back."

@@ -61,6 +61,19 @@ func TestTheQuestionBeforeAChange(t *testing.T) {
 	}
 }
 
+// Of more than two nodes it says that all of them are meant.
+func TestTheQuestionOfAllNodes(t *testing.T) {
+	for nodes, want := range map[int]string{2: "on both nodes or on neither", 3: "on all 3 nodes or on none"} {
+		s := newScreen(t, sampleTutorial(), 80, 24)
+		q := steps.ChangeQuestion{Title: "Jumbo frames"}
+		for i := range nodes {
+			q.Places = append(q.Places, steps.ChangePlace{Node: string(rune('a' + i)), Script: "true\n"})
+		}
+		s.send(questionMsg{Change: &q, Answer: func(string, bool) {}})
+		s.sees(want)
+	}
+}
+
 // A question's deadline is of the clock of who is asked: a simulated rig's time may be hours
 // ahead, and takes none of his.
 func TestAQuestionEndsOnThePersonsClock(t *testing.T) {

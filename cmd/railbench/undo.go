@@ -87,7 +87,7 @@ func takeBack(cmd *cobra.Command, f rigFlags, yes, list bool) (name string, err 
 		return name, usage(errors.New("nobody is there to ask: give --yes, or --list to see only what there is"))
 	}
 	if a, ok := confirm.(*terminalAsker); ok {
-		gate.Fprint(cmd.ErrOrStderr(), "Take them back, as root on both nodes? (yes/no) ")
+		gate.Fprint(cmd.ErrOrStderr(), "Take them back, as root on every node that has one? (yes/no) ")
 		if yes, err := a.yes(ctx); err != nil || !yes {
 			return name, status{exitInconclusive, errors.New("nothing was changed")}
 		}
