@@ -112,7 +112,12 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	if err := f.print(out, m); err != nil {
 		return err
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled) && f.save != "":
+		gate.Fprintf(errs, "interrupted: --save %s goes on with what is there\n", f.save)
+	case errors.Is(err, context.Canceled):
+		gate.Fprintln(errs, "interrupted: what has no figure was not measured")
+	case err != nil:
 		gate.Fprintf(errs, "%v\n", err)
 	}
 	if err != nil || ctx.Err() != nil {

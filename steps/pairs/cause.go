@@ -450,7 +450,9 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 		}
 		alone = alone && c.Beside == 1
 		if reason == "" && c.Reason != "" {
-			reason = m.words(p) + ": " + strings.TrimRight(c.Reason, ".?")
+			if reason = strings.TrimRight(c.Reason, ".?"); len(covered) > 1 { // of one it is said already
+				reason = m.words(p) + ": " + reason
+			}
 		}
 		if why := causeIn(c.Reason); own == "" && why != "" {
 			own = "; " + m.words(p) + ": " + why

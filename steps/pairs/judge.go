@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -52,10 +53,13 @@ func rule(what steps.Measure, best float64) string {
 
 // figure is a figure with its unit.
 func figure(what steps.Measure, v float64) string {
-	if what == steps.Latency {
+	if what == steps.Latency && v < 100 { // as perftest has it
 		return fmt.Sprintf("%.2f us", v)
 	}
-	return fmt.Sprintf("%.1f Gb/s", v)
+	if what == steps.Latency {
+		return kind.Microseconds(v)
+	}
+	return kind.Gbps(v)
 }
 
 // settle says of every cell what it is among the others.
