@@ -51,6 +51,51 @@ func PairRails(here, peer Node) []Pair {
 	return pairs
 }
 
+// LeadsElsewhere reports whether a rail is in one subnet with a rail of a node beside those of the link under test.
+func (r Rig) LeadsElsewhere(rail Rail) bool {
+	return slices.ContainsFunc(r.Nodes[len(Ends):], func(n Node) bool { return leads(rail, n) })
+}
+
+// leads reports whether a rail is in one subnet with one of a node's.
+func leads(rail Rail, to Node) bool {
+	return slices.ContainsFunc(to.Rails, func(other Rail) bool { _, ok := shared(rail, other); return ok })
+}
+
+// Cabled are the links of a rig that are there or should be, and those of them from each node to the next. All
+// are, where nodes are on a switch. In a ring of more than three, nodes that are no neighbours have none: neither
+// leads a rail to the other, and one of them has no rail left that leads nowhere.
+func (r Rig) Cabled() (all, next []Link) {
+	nodes := r.byNo()
+	away := slices.ContainsFunc(nodes, func(n Node) bool { return n.Err != "" })
+	loose := make([]bool, len(nodes))
+	for i, n := range nodes {
+		loose[i] = n.Err != "" || len(n.Rails) == 0 || !away && slices.ContainsFunc(n.Rails, func(rail Rail) bool {
+			some := func(other Node) bool { return other.No != n.No && leads(rail, other) }
+			return rail.Netdev.Carrier && !slices.ContainsFunc(nodes, some)
+		})
+	}
+	links := Links(len(nodes))
+	degree := make([]int, len(nodes))
+	for _, l := range links {
+		here, peer := nodes[l.Here], nodes[l.Peer]
+		joined := slices.ContainsFunc(here.Rails, func(rail Rail) bool { return leads(rail, peer) })
+		gone := here.Err != "" || peer.Err != ""
+		if !joined && !gone && !(loose[l.Here] && loose[l.Peer]) {
+			continue
+		}
+		all = append(all, l)
+		if a, b := degree[l.Here], degree[l.Peer]; a == 0 || b == 0 || a == 1 && b == 1 {
+			next = append(next, l)
+			degree[l.Here]++
+			degree[l.Peer]++
+		}
+	}
+	if len(all) == len(links) {
+		return all, Ring(len(nodes))
+	}
+	return all, next
+}
+
 // shared is the subnet that both rails are in. One address on both ends is a
 // mistake, and no pair.
 func shared(a, b Rail) (string, bool) {

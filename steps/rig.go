@@ -315,10 +315,16 @@ func (r Rig) PackageOf(command string) string {
 // Link is the link under test.
 func (r Rig) Link() Link { return Link{r.At(Here).No, r.At(Peer).No} }
 
+// byNo are the rig's nodes in the order of their numbers.
+func (r Rig) byNo() []Node {
+	all := slices.Clone(r.Nodes)
+	slices.SortStableFunc(all, func(a, b Node) int { return a.No - b.No })
+	return all
+}
+
 // Over is the rig with another link under test, and its rails found anew.
 func (r Rig) Over(l Link) Rig {
-	byNo := slices.Clone(r.Nodes)
-	slices.SortStableFunc(byNo, func(a, b Node) int { return a.No - b.No })
+	byNo := r.byNo()
 	r.Nodes = nil
 	for _, i := range l.Reorder(len(byNo)) {
 		r.Nodes = append(r.Nodes, byNo[i])

@@ -189,7 +189,7 @@ func (f rigFlags) nodeNames() (names []string, err error) {
 		return nil, err
 	}
 	if c.simulated {
-		rig, err := sim.New(sim.Options{Nodes: f.nodeCount, Speed: sim.Max})
+		rig, err := sim.New(sim.Options{Nodes: f.nodeCount, Ring: f.rig == ringRig, Speed: sim.Max})
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +232,7 @@ func rigCompletions() map[string]completer {
 	return map[string]completer{
 		"rig": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return []cobra.Completion{
-				described("sim", "the simulated rig"), described("virtual", "two virtual machines"),
+				described("sim", "the simulated rig"), described(ringRig, "the simulated rig, its nodes in a ring"), described("virtual", "two virtual machines"),
 			}, cobra.ShellCompDirectiveDefault // or a rig file
 		},
 		"fault": completeFaults,

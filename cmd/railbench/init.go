@@ -26,7 +26,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 			if rig.slurm != "" {
 				return usage(errors.New("what Slurm is asked for is given back at the end: in an allocation, init --nodes slurm writes a rig file"))
 			}
-			if rig.peer == "" && !rig.lists() && rig.rig != "sim" {
+			if rig.peer == "" && !rig.lists() && rig.rig != "sim" && rig.rig != ringRig {
 				return usage(errors.New("init needs --peer USER@HOST, the other node, or --nodes LIST; " +
 					"with --here USER@HOST it is driven from a third machine"))
 			}

@@ -62,7 +62,7 @@ type rigFlags struct {
 }
 
 func (f *rigFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.rig, "rig", "", "the rig: a rig file, sim (built in) or virtual (see railbench rig)")
+	flags.StringVar(&f.rig, "rig", "", "the rig: a rig file, sim or ring (built in; more than two nodes behind a switch, or each cabled to the next) or virtual (see railbench rig)")
 	flags.StringVar(&f.peer, "peer", "", "the other node, user@host[:port] or a name from ~/.ssh/config")
 	flags.StringVar(&f.here, "here", "", "with --peer: the node where the clients run, if it isn't this machine")
 	flags.StringVar(&f.sshConfig, "ssh-config", "", "read this file in place of ~/.ssh/config")
@@ -365,7 +365,7 @@ func (f rigFlags) choose() (c choice, err error) {
 		}
 	}
 	switch f.rig {
-	case "sim":
+	case "sim", ringRig:
 		c.simulated = true
 	case "virtual":
 		c.file, c.file.SSHConfig, err = virtualRig()
@@ -379,7 +379,7 @@ func (f rigFlags) choose() (c choice, err error) {
 		return c, usage(err)
 	}
 	if !c.simulated && (f.speed != 1 || len(f.faults) > 0 || f.nodeCount != 0) {
-		return c, usage(errors.New("--speed, --nodes and --fault are for the simulated rig: give --rig sim"))
+		return c, usage(errors.New("--speed, --nodes and --fault are for the simulated rig: give --rig sim or --rig ring"))
 	}
 	return c, nil
 }
@@ -573,10 +573,13 @@ func (s *speed) watched() float64 {
 	return float64(*s)
 }
 
+// ringRig is the simulated rig with its nodes in a ring.
+const ringRig = "ring"
+
 // simulate makes the built-in rig.
 func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 	rig, err := sim.New(sim.Options{
-		Nodes: f.nodeCount, Seed: f.seed, Speed: float64(f.speed), Start: f.start, Faults: f.faults,
+		Nodes: f.nodeCount, Ring: f.rig == ringRig, Seed: f.seed, Speed: float64(f.speed), Start: f.start, Faults: f.faults,
 	})
 	if err != nil {
 		return usage(err)
@@ -587,6 +590,9 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		return err
 	}
 	b.options.Rig, b.options.Simulated, b.options.Speed = "sim", true, f.speed.watched()
+	if f.rig == ringRig {
+		b.options.Rig = ringRig
+	}
 	for i, name := range simNames(rig) {
 		node, err := rig.Node(name, sim.NodeOptions{
 			Ask:     ask,

@@ -18,7 +18,14 @@ import (
 // ranOnTrio runs cells on the simulated rig of three nodes, and gives what they came to.
 func ranOnTrio(t *testing.T, link string, faults []string, ids ...string) (*session.Follower, *bench) {
 	t.Helper()
-	flags := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, nodeCount: 3, link: link, faults: faults}
+	return ranOn(t, rigFlags{rig: "sim", nodeCount: 3, link: link, faults: faults}, ids...)
+}
+
+// ranOn is that for any simulated rig.
+func ranOn(t *testing.T, flags rigFlags, ids ...string) (*session.Follower, *bench) {
+	t.Helper()
+	flags.speed, flags.seed = speed(sim.Max), 1
+	faults := flags.faults
 	if slices.ContainsFunc(faults, func(f string) bool { return strings.HasPrefix(f, "container-") }) {
 		flags.container = "vllm"
 	}

@@ -34,6 +34,9 @@ type Options struct {
 	// Nodes is how many there are; 0 is two. Two are cabled to each other, port to port;
 	// more are cabled to a switch, which joins all ports 0 and all ports 1.
 	Nodes int
+	// Ring cables them in a ring, without a switch: port 0 of each to port 1 of the next. 0 nodes are
+	// three then.
+	Ring bool
 	// Seed decides every number that looks random. The same seed and the same
 	// commands in the same order print the same numbers.
 	Seed uint64
@@ -68,16 +71,19 @@ type Rig struct {
 
 // New makes a rig. A fault that does not exist is an error.
 func New(o Options) (*Rig, error) {
-	if o.Nodes == 0 {
-		o.Nodes = leastNodes
+	least, most, what := leastNodes, MostNodes, "rig"
+	if o.Ring {
+		least, most, what = leastRing, mostRing, "ring"
 	}
-	if o.Nodes < leastNodes || o.Nodes > MostNodes {
-		return nil, fmt.Errorf("a simulated rig has from %d to %d nodes, and %d were asked for",
-			leastNodes, MostNodes, o.Nodes)
+	if o.Nodes == 0 {
+		o.Nodes = least
+	}
+	if o.Nodes < least || o.Nodes > most {
+		return nil, fmt.Errorf("a simulated %s has from %d to %d nodes, and %d were asked for", what, least, most, o.Nodes)
 	}
 	c := clock.New(o.Start, o.Speed)
 	r := &Rig{
-		clock: c, rack: host.NewRack(simnet.New(c, o.Seed, o.Nodes), tool.All()),
+		clock: c, rack: host.NewRack(simnet.New(c, o.Seed, o.Nodes, o.Ring), tool.All()),
 		hosts: map[string]ssh.Signer{}, hurt: map[defectAt]func(){}, conns: map[net.Conn]*host.Node{},
 	}
 	for _, n := range r.rack.Nodes {
@@ -121,6 +127,9 @@ func (r *Rig) Close() error {
 const (
 	leastNodes = 2
 	MostNodes  = 64
+	// A ring has two subnets a cable, 192.168.100 to 149 and 200 to 249.
+	leastRing = 3
+	mostRing  = 50
 )
 
 // NodeNames are the names of so many nodes, and of the least number where that is less:

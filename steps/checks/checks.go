@@ -65,17 +65,41 @@ func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *kind.R
 	return ok
 }
 
-// Counterpart is the rail at the other end that a rail leads to, or should: its
-// pair, or the same device. -1 where there is none.
+// Counterpart is the rail at the other end that a rail leads to, or should: its pair, or the same
+// device, or the only one that is left behind the same PCIe link. -1 where there is none, as of a rail that leads
+// to a node beside the link's two: of three in a ring each has one of these.
 func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 	for _, p := range rig.Pairs {
 		if p.Rails[e] == rail {
 			return p.Rails[e.Other()]
 		}
 	}
-	own := rig.At(e).Rails[rail]
-	return slices.IndexFunc(rig.At(e.Other()).Rails,
-		func(r steps.Rail) bool { return r.Dev == own.Dev && r.Port == own.Port })
+	own, theirs := rig.At(e).Rails[rail], rig.At(e.Other()).Rails
+	free := func(i int) bool {
+		paired := slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool { return p.Rails[e.Other()] == i })
+		return !paired && !rig.LeadsElsewhere(theirs[i])
+	}
+	same := slices.IndexFunc(theirs, func(r steps.Rail) bool { return r.Dev == own.Dev && r.Port == own.Port })
+	if same >= 0 && free(same) {
+		return same
+	}
+	away := func(n steps.Node) bool { return n.Err != "" } // a rail may lead there
+	if rig.LeadsElsewhere(own) || slices.ContainsFunc(rig.Nodes[len(steps.Ends):], away) {
+		return -1
+	}
+	left := -1
+	for i, r := range theirs {
+		if free(i) && r.PCI.Half() != "" && r.PCI.Half() == own.PCI.Half() {
+			if left >= 0 {
+				return same
+			}
+			left = i
+		}
+	}
+	if left < 0 && len(rig.Nodes) == len(steps.Ends) {
+		return same
+	}
+	return left
 }
 
 // Missing adds a finding where one node has rails and the other has none: what holds of

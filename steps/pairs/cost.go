@@ -66,6 +66,20 @@ func CostOf(nodes, rails int, bytes float64) Cost {
 	}
 }
 
+// Of is the cost where only some of the pairs are there, in these rounds.
+func (c Cost) Of(rounds [][]Pair) Cost {
+	all := c.Pairs
+	c.Pairs, c.Rounds, c.Beside = 0, len(rounds), 0
+	for _, r := range rounds {
+		c.Pairs += len(r)
+		c.Beside = max(c.Beside, len(r))
+	}
+	c.Tests = c.Tests * c.Pairs / all
+	c.Bytes = c.Bytes * float64(c.Pairs) / float64(all)
+	c.Time = time.Duration(c.Rounds*c.Rails) * (2*BandwidthTime + LatencyTime)
+	return c
+}
+
 // cellBytes is what a Cell takes without its reason.
 const cellBytes = 32
 

@@ -105,7 +105,7 @@ func (m *Matrix) htmlMap(b *strings.Builder, what steps.Measure, rail int, text 
 			c := m.At(what, rail, from, to)
 			switch {
 			case c == nil:
-				b.WriteString("<td class=\"self\">·</td>")
+				fmt.Fprintf(b, "<td class=\"self\">%c</td>", m.Square(what, rail, from, to, Extremes{}).Glyph)
 				continue
 			case c.Value == 0 && c.State == Bad:
 				fmt.Fprintf(b, "<td class=\"bad\" title=\"%s\">x</td>", text(c.Reason))

@@ -13,7 +13,7 @@ import (
 type Square struct {
 	Glyph rune
 	State State
-	// Diagonal says that it is from a node to itself.
+	// Diagonal says that it is from a node to itself, or to one that no cable leads to.
 	Diagonal bool
 }
 
@@ -32,9 +32,12 @@ func (m *Matrix) Scale(what steps.Measure) string {
 
 // Key says what is the same in the maps of all measures, a line each.
 func (m *Matrix) Key() []string {
+	last := "! good, and its judge warns  ? not measured, or not judged  · itself"
+	if m.Uncabled != nil {
+		last += "  - no cable"
+	}
 	return []string{
-		"0..9 bad: tenths of the best  x bad, and no figure  c bad beside others, good alone",
-		"! good, and its judge warns  ? not measured, or not judged  · itself",
+		"0..9 bad: tenths of the best  x bad, and no figure  c bad beside others, good alone", last,
 		m.Conditions.String(),
 	}
 }
@@ -42,8 +45,11 @@ func (m *Matrix) Key() []string {
 // Square is the one of a rail from one node to another.
 func (m *Matrix) Square(what steps.Measure, rail, from, to int, e Extremes) Square {
 	c := m.At(what, rail, from, to)
-	if c == nil {
+	switch {
+	case from == to:
 		return Square{Glyph: '·', Diagonal: true}
+	case c == nil:
+		return Square{Glyph: '-', Diagonal: true}
 	}
 	share := 0.0
 	if c.Value > 0 && e.Best > 0 {

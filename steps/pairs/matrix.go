@@ -2,6 +2,7 @@ package pairs
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/railbench/railbench/steps"
@@ -112,6 +113,9 @@ type Matrix struct {
 	Nodes      []Node
 	Rails      []string // their names: "rail 1"
 	Conditions Conditions
+	// Uncabled are the pairs that no cable joins, as in a ring those that are no neighbours: there is
+	// nothing to measure.
+	Uncabled []Pair
 
 	cells []Cell
 }
@@ -127,10 +131,13 @@ func New(rig string, nodes []Node, rails []string) *Matrix {
 // and its answer.
 func Both(what steps.Measure) bool { return what != steps.Latency }
 
-// At is a cell; nil on the diagonal, and outside.
+// At is a cell; nil on the diagonal, where no cable is, and outside.
 func (m *Matrix) At(what steps.Measure, rail, from, to int) *Cell {
 	n := len(m.Nodes)
 	if from == to || min(from, to, rail) < 0 || max(from, to) >= n || rail >= len(m.Rails) {
+		return nil
+	}
+	if m.Uncabled != nil && slices.Contains(m.Uncabled, Pair{min(from, to), max(from, to)}) {
 		return nil
 	}
 	k := 0
@@ -153,10 +160,11 @@ func (m *Matrix) Places(yield func(Place, *Cell) bool) {
 		for rail := range m.Rails {
 			for from := range m.Nodes {
 				for to := range m.Nodes {
-					if from == to || !Both(what) && from > to {
+					c := m.At(what, rail, from, to)
+					if c == nil || !Both(what) && from > to {
 						continue
 					}
-					if !yield(Place{what, rail, from, to}, m.At(what, rail, from, to)) {
+					if !yield(Place{what, rail, from, to}, c) {
 						return
 					}
 				}

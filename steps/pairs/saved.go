@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/railbench/railbench/steps"
@@ -34,6 +35,7 @@ type document struct {
 	Conditions Conditions  `json:"conditions"`
 	Nodes      []Node      `json:"nodes"`
 	Rails      []string    `json:"rails"`
+	Uncabled   [][2]int    `json:"uncabled,omitempty"` // pairs of nodes that no cable joins
 	Verdict    steps.Grade `json:"verdict"`
 	Reason     string      `json:"reason"`
 	Causes     []cause     `json:"causes"`
@@ -77,6 +79,9 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 		Version: Version, Railbench: railbench, Rig: m.Rig, Simulated: m.Simulated, Began: m.Began.Round(time.Millisecond),
 		ElapsedMS: m.Elapsed.Milliseconds(), Conditions: m.Conditions, Nodes: m.Nodes, Rails: m.Rails, Verdict: j.Grade, Reason: j.Reason,
 		Causes: []cause{}, Figures: []entry{},
+	}
+	for _, p := range m.Uncabled {
+		d.Uncabled = append(d.Uncabled, [2]int{p.From, p.To})
 	}
 	for _, c := range j.Causes {
 		d.Causes = append(d.Causes, cause{c.State.String(), c.What, c.Text, c.Evidence, c.Cells})
@@ -266,7 +271,7 @@ func (r *savedReader) field(name string) error {
 	switch {
 	case ok:
 		return r.value(into)
-	case (name == "nodes" || name == "rails") && r.m != nil:
+	case (name == "nodes" || name == "rails" || name == "uncabled") && r.m != nil:
 		return fmt.Errorf("its %s stand behind its figures", name)
 	case name == "nodes":
 		return r.list(func() error {
@@ -283,6 +288,15 @@ func (r *savedReader) field(name string) error {
 			err := r.value(&rail)
 			if r.d.Rails = append(r.d.Rails, rail); err == nil && len(r.d.Rails) > MostRails {
 				err = fmt.Errorf("it has more than %d rails", MostRails)
+			}
+			return err
+		})
+	case name == "uncabled":
+		return r.list(func() error {
+			var p [2]int
+			err := r.value(&p)
+			if r.d.Uncabled = append(r.d.Uncabled, p); err == nil && len(r.d.Uncabled) > mostNodes*mostNodes/2 {
+				err = errors.New("more pairs have no cable than there are")
 			}
 			return err
 		})
@@ -314,6 +328,9 @@ func (r *savedReader) begin() error {
 		}
 	}
 	r.m = New(r.d.Rig, r.d.Nodes, r.d.Rails)
+	for _, p := range r.d.Uncabled {
+		r.m.Uncabled = append(r.m.Uncabled, Pair{p[0], p[1]})
+	}
 	return nil
 }
 
@@ -351,6 +368,8 @@ func (m *Matrix) Unlike(other *Matrix) string {
 		return "one of them is of a simulated rig"
 	case len(m.Nodes) != len(other.Nodes):
 		return fmt.Sprintf("it has %d nodes, and the rig %d", len(m.Nodes), len(other.Nodes))
+	case !slices.Equal(m.Uncabled, other.Uncabled):
+		return fmt.Sprintf("%d of its pairs have no cable, and %d of the rig's, or others", len(m.Uncabled), len(other.Uncabled))
 	case len(m.Rails) != len(other.Rails):
 		return fmt.Sprintf("it has %d rails, and the rig %d", len(m.Rails), len(other.Rails))
 	case m.Conditions.Settings != other.Conditions.Settings:

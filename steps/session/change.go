@@ -124,7 +124,8 @@ func (r *run) wide() bool {
 func (t *transaction) widen(ctx context.Context) (*steps.Verdict, error) {
 	seen := t.s.look(ctx, fresh)
 	t.sides = nil
-	for _, l := range steps.Ring(len(t.s.o.Nodes)) {
+	_, next := seen.rig.Cabled()
+	for _, l := range next {
 		rig, err := seen.over(t.s.o, l)
 		if err != nil {
 			return nil, err

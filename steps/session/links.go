@@ -20,12 +20,12 @@ import (
 // is seen twice, and what differs anywhere differs between two neighbours.
 func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 	nodes := len(r.s.o.Nodes)
-	links, ring := steps.Links(nodes), steps.Ring(nodes)
 	looks := onlyLooks(r.cell)
 	if r.seen == nil {
 		seen := r.s.look(ctx, fresh)
 		r.seen = &seen
 	}
+	links, ring := r.seen.rig.Cabled()
 	if looks {
 		r.gather(ctx, ring)
 	}

@@ -106,7 +106,7 @@ func (p *pairing) cost() (c pairs.Cost, wrong []string) {
 			}
 		}
 	}
-	return pairs.CostOf(len(p.m.Nodes), len(p.m.Rails), p.bytes()), wrong
+	return pairs.CostOf(len(p.m.Nodes), len(p.m.Rails), p.bytes()).Of(p.rounds()), wrong
 }
 
 // bytes is what one test of bandwidth writes, as on the first link that has a rail.
@@ -172,6 +172,12 @@ func (p *pairing) prepare() error {
 	p.m.Conditions.Settings = p.settings()
 	for i := range p.m.Nodes {
 		p.describe(i)
+	}
+	cabled, _ := p.seen.rig.Cabled()
+	for _, l := range steps.Links(len(o.Nodes)) {
+		if !slices.Contains(cabled, l) {
+			p.m.Uncabled = append(p.m.Uncabled, pairs.Pair{From: l.Here, To: l.Peer})
+		}
 	}
 	if p.Known == nil {
 		return nil
@@ -299,9 +305,24 @@ func (p *pairing) pair(rig steps.Rig, rail int) int {
 	return -1
 }
 
+// rounds are those of all pairs that a cable joins.
+func (p *pairing) rounds() [][]pairs.Pair {
+	n := len(p.s.o.Nodes)
+	if p.m.Uncabled == nil {
+		return pairs.Rounds(n)
+	}
+	var all []pairs.Pair
+	for _, l := range steps.Links(n) {
+		if pair := (pairs.Pair{From: l.Here, To: l.Peer}); !slices.Contains(p.m.Uncabled, pair) {
+			all = append(all, pair)
+		}
+	}
+	return pairs.Beside(all, len(all))
+}
+
 // all measures what is not known, and once more what looks bad.
 func (p *pairing) all(ctx context.Context) error {
-	rounds := pairs.Rounds(len(p.s.o.Nodes))
+	rounds := p.rounds()
 	for i, round := range rounds {
 		p.round(ctx, round, func(ctx context.Context, at pairs.Pair) {
 			p.measure(ctx, steps.Throughput, at, len(round))

@@ -60,7 +60,8 @@ func planAll(o Options, rig steps.Rig, c steps.Cell, params map[string]string) (
 	}
 	var sides []side
 	idle := ""
-	for _, l := range steps.Ring(len(rig.Nodes)) {
+	_, next := rig.Cabled()
+	for _, l := range next {
 		over := o.over(rig, l)
 		given, plan := planned(o, over, c, params)
 		switch {

@@ -73,7 +73,7 @@ type rig struct{ *host.Rack }
 
 func rack() rig {
 	c := clock.New(time.Unix(1763700000, 0), clock.Max)
-	return rig{host.NewRack(net.New(c, 1, 2), tool.All())}
+	return rig{host.NewRack(net.New(c, 1, 2, false), tool.All())}
 }
 
 // do puts a fault on the first node.

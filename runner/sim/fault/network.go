@@ -231,7 +231,7 @@ func networkFaults() []Fault {
 				"Nothing passes between its ends.",
 			Do: func(s Spot) func() {
 				d := s.rail2().Netdev
-				own, theirs := s.rail2().Given, s.Peer.Functions[1].Given
+				own, theirs := s.rail2().Given, s.across(s.rail2()).Given
 				// One after the other: the route to the network goes and comes back with another
 				// source.
 				d.DelAddr(own)
@@ -295,7 +295,7 @@ func networkFaults() []Fault {
 				"2, and a ping that names its interface doesn't see it.",
 			Do: func(s Spot) func() {
 				own := net.Route{
-					Dst: netip.PrefixFrom(s.Peer.Functions[0].Netdev.IPv4().Addr(), 32), Dev: s.rail2().Netdev.Name,
+					Dst: netip.PrefixFrom(s.across(s.rail1()).Netdev.IPv4().Addr(), 32), Dev: s.rail2().Netdev.Name,
 					Proto: "boot", Scope: "link", Table: net.MainTable,
 				}
 				s.Node.Routes = append(s.Node.Routes, own)
@@ -322,9 +322,9 @@ func networkFaults() []Fault {
 				"is enp1s0f0np0's: packets for rail 1 arrive at the other half of {peer}'s adapter. The kernel there takes " +
 				"TCP all the same; RDMA finds no queue pair of its own, and ends with \"transport retry counter exceeded\".",
 			Do: func(s Spot) func() {
-				n, far := s.Node, s.Peer.Functions
+				n, far := s.Node, s.across(s.rail1())
 				n.Fixed = append(n.Fixed, net.Neighbour{
-					Addr: far[0].Given.Addr(), MAC: far[2].Netdev.MACText(), Dev: s.rail1().Netdev.Name, Learnt: true,
+					Addr: far.Given.Addr(), MAC: s.across(n.Functions[2]).Netdev.MACText(), Dev: s.rail1().Netdev.Name, Learnt: true,
 				})
 				// Whatever was learnt: a node forgets that when it is told to, and asks again.
 				return func() { n.Fixed = slices.DeleteFunc(n.Fixed, func(x net.Neighbour) bool { return x.Learnt }) }
@@ -340,7 +340,22 @@ func (s Spot) spare(low, base byte) netip.Prefix {
 	if s.Node.Index > 1 {
 		last = base + byte(s.Node.Index)
 	}
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 100, last}), 24)
+	subnet := s.rail1().Given.Masked().Addr().As4()
+	subnet[3] = last
+	return netip.PrefixFrom(netip.AddrFrom4(subnet), 24)
+}
+
+// across is the function that one of the node's leads to: the peer's, but in a ring, where it may be
+// another node's.
+func (s Spot) across(f *net.Function) *net.Function {
+	for _, n := range append([]*net.Stack{s.Peer.Stack}, s.Node.Fabric.Stacks...) {
+		for _, g := range n.Functions {
+			if n != f.Stack && g.Half == f.Half && g.Wire() == f.Wire() {
+				return g
+			}
+		}
+	}
+	return f
 }
 
 func (s Spot) addAddress(d *net.Netdev, p netip.Prefix) (undo func()) {

@@ -15,7 +15,7 @@ import (
 // bare is the first of two nodes that have no program.
 func bare(t *testing.T) *Node {
 	t.Helper()
-	r := NewRack(net.New(clock.New(time.Unix(1763700000, 0), clock.Max), 1, 2), nil)
+	r := NewRack(net.New(clock.New(time.Unix(1763700000, 0), clock.Max), 1, 2, false), nil)
 	t.Cleanup(func() {
 		r.Lock()
 		r.Shut()

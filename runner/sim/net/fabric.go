@@ -160,6 +160,7 @@ type Fabric struct {
 
 	Clock *clock.Clock
 	Seed  uint64
+	Ring  bool // each node's port 0 is cabled to the next one's port 1, and there is no switch
 	// In the order of their numbers.
 	Stacks []*Stack // of the nodes; two or more, and their number never changes
 	// The lock guards it, so only who holds that may ask how far the fabric is.
@@ -172,17 +173,21 @@ type Fabric struct {
 }
 
 // New joins so many nodes: two are cabled to each other, port to port; more are
-// cabled to a switch, which joins all ports 0 and all ports 1.
-func New(c *clock.Clock, seed uint64, nodes int) *Fabric {
-	f := &Fabric{Clock: c, Seed: seed, changed: make(chan struct{})}
+// cabled to a switch, which joins all ports 0 and all ports 1, or in a ring.
+func New(c *clock.Clock, seed uint64, nodes int, ring bool) *Fabric {
+	f := &Fabric{Clock: c, Seed: seed, Ring: ring, changed: make(chan struct{})}
+	f.Stacks = make([]*Stack, nodes)
 	for i := range nodes {
-		f.Stacks = append(f.Stacks, newStack(f, i))
+		f.Stacks[i] = newStack(f, i)
+	}
+	for _, n := range f.Stacks { // a cable has two ends
+		n.LinksReady()
 	}
 	return f
 }
 
 // switched reports whether the nodes are cabled to a switch.
-func (f *Fabric) switched() bool { return len(f.Stacks) > 2 }
+func (f *Fabric) switched() bool { return len(f.Stacks) > 2 && !f.Ring }
 
 // Now is the present in seconds of the nodes' time since the rig's start. at may be behind it, and
 // never before it.

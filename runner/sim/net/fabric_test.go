@@ -13,7 +13,7 @@ import (
 func wired(t *testing.T, nodes int) (f *Fabric, pass func(d time.Duration)) {
 	t.Helper()
 	c := clock.New(time.Unix(1763700000, 0), clock.Max)
-	f = New(c, 1, nodes)
+	f = New(c, 1, nodes, false)
 	return f, func(d time.Duration) {
 		c.Visit(func() { c.Sleep(t.Context(), d) })
 		f.Lock()

@@ -152,7 +152,12 @@ func (d *Netdev) Ends() []*Stack {
 	if d.Stack.Fabric.switched() {
 		return []*Stack{d.Stack}
 	}
-	return d.Stack.Fabric.Stacks
+	all := d.Stack.Fabric.Stacks
+	if d.Stack.Fabric.Ring {
+		first := d.Func.Wire()
+		return []*Stack{all[first], all[(first+1)%len(all)]}
+	}
+	return all
 }
 
 // Carrier reports whether the interface has a link, as the kernel's file carrier says. A bond has

@@ -173,7 +173,11 @@ func newStack(f *Fabric, index int) *Stack {
 		d := n.addNetdev(hw.netdev, "ether", mac(byte(0x31+i)), ethernetMTU)
 		fn.Netdev, d.Func = d, fn
 		n.Functions = append(n.Functions, fn)
-		fn.Given = netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, hw.third, byte(host)}), 24)
+		third := hw.third
+		if f.Ring { // two subnets a cable
+			third = byte(100*(1+hw.half) + n.wire(hw.qsfp))
+		}
+		fn.Given = netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, third, byte(host)}), 24)
 		fn.configure()
 		// The ports have seen traffic before.
 		rnd := n.Random("history" + hw.dev)
@@ -183,7 +187,6 @@ func newStack(f *Fabric, index int) *Stack {
 		fn.HW["lifespan"] = 10
 		fn.HW["rx_write_requests"] = fn.Port.RcvPackets / 64
 	}
-	n.LinksReady()
 	return n
 }
 
@@ -427,18 +430,30 @@ func (d *Netdev) joined(other *Netdev) bool {
 	return slices.ContainsFunc(from, func(w int) bool { return slices.Contains(other.Wires(), w) })
 }
 
-// Wire is the cable in the function's port: 0 or 1, as the ports that it should be in are numbered.
-func (f *Function) Wire() int { return f.Stack.port(f.QSFP) }
+// Wire is the cable in the function's port: 0 or 1, as the ports that it should be in are numbered;
+// in a ring the number of the node whose port 0 it should be in.
+func (f *Function) Wire() int { return f.Stack.wire(f.QSFP) }
 
-// port is the port that a cable is in, and the other way round.
-func (n *Stack) port(wire int) int {
+// wire is the cable in a port.
+func (n *Stack) wire(port int) int {
 	if n.Exchanged {
-		return 1 - wire
+		port = 1 - port
 	}
-	return wire
+	if all := len(n.Fabric.Stacks); n.Fabric.Ring {
+		return (n.Index - port + all) % all
+	}
+	return port
 }
 
-// Wires are the cables that the netdev is on: 0 or 1, or the
+// port is the port that a cable is in.
+func (n *Stack) port(wire int) int {
+	if n.wire(0) == wire {
+		return 0
+	}
+	return 1
+}
+
+// Wires are the cables that the netdev is on, or the
 // management network.
 func (d *Netdev) Wires() []int {
 	switch {

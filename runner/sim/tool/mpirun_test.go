@@ -13,7 +13,7 @@ import (
 // rackOf is so many nodes with all programs.
 func rackOf(t *testing.T, nodes int) *host.Rack {
 	t.Helper()
-	r := host.NewRack(net.New(clock.New(time.Unix(1763700000, 0), clock.Max), 1, nodes), All())
+	r := host.NewRack(net.New(clock.New(time.Unix(1763700000, 0), clock.Max), 1, nodes, false), All())
 	t.Cleanup(func() {
 		r.Lock()
 		r.Shut()

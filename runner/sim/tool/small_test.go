@@ -14,7 +14,7 @@ import (
 // rack is two nodes with all programs.
 func rack(t *testing.T) *host.Rack {
 	t.Helper()
-	r := host.NewRack(net.New(clock.New(time.Unix(1763700000, 0), clock.Max), 1, 2), All())
+	r := host.NewRack(net.New(clock.New(time.Unix(1763700000, 0), clock.Max), 1, 2, false), All())
 	t.Cleanup(func() {
 		r.Lock()
 		r.Shut()

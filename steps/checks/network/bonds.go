@@ -292,7 +292,8 @@ func checkSameDevices(rig steps.Rig, rep *kind.Report) {
 		other := rig.At(e.Other()).Rails
 		var lacks []string
 		for i, rail := range rig.At(e).Rails {
-			if len(other) > 0 && checks.Counterpart(rig, e, i) < 0 {
+			same := func(r steps.Rail) bool { return r.Dev == rail.Dev && r.Port == rail.Port }
+			if len(other) > 0 && checks.Counterpart(rig, e, i) < 0 && !slices.ContainsFunc(other, same) {
 				lacks = append(lacks, rail.Dev)
 			}
 		}

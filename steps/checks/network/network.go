@@ -184,8 +184,8 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	j := checks.Counterpart(rig, e, i)
 	if j < 0 {
 		if len(own) == 0 {
-			rep.At(rig, e, steps.Warn, "%s on %s has a link and no address, and %s has no %s", rail.Netdev.Name, node,
-				rig.NameOf(e.Other()), rail.Dev)
+			rep.At(rig, e, steps.Warn, "%s on %s has a link and no address, and %s has no rail that it would lead to",
+				rail.Netdev.Name, node, rig.NameOf(e.Other()))
 		}
 		return
 	}

@@ -157,7 +157,7 @@ func TestRailAddresses(t *testing.T) {
 	kindtest.Want(t, "in a bond", judge(kindtest.BondedAt(steps.Peer)), steps.Pass, "6 on both nodes")
 	kindtest.Want(t, "two subnets", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.201.10")), steps.Fail, "the ends of rocep1s0f1 are in different subnets", "192.168.201.10/24 on spark-01")
 	kindtest.Want(t, "one address", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.200.11")), steps.Fail, "both ends of rocep1s0f1 have the address 192.168.200.11")
-	kindtest.Want(t, "no other end", judge(alone), steps.Warn, "enP2p1s0f1np1 on spark-02 has a link and no address", "spark-01 has no roceP2p1s0f1")
+	kindtest.Want(t, "no other end", judge(alone), steps.Warn, "enP2p1s0f1np1 on spark-02 has a link and no address", "spark-01 has no rail that it would lead to")
 	shared := set(set(kindtest.Spark(), steps.Here, 1, "192.168.100.13"), steps.Peer, 1, "192.168.100.12")
 	kindtest.Want(t, "one subnet for two", judge(shared), steps.Warn, "rails 1 and 2 are both in 192.168.100.0/24")
 	texts := addressLines(kindtest.Spark())

@@ -427,7 +427,7 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 	}
 	for _, e := range steps.Ends {
 		for i, rail := range rig.At(e).Rails {
-			if paired[e][i] || rail.Addr == "" || rail.Netdev.Master != "" {
+			if paired[e][i] || rail.Addr == "" || rail.Netdev.Master != "" || rig.LeadsElsewhere(rail) {
 				continue
 			}
 			var text strings.Builder
@@ -454,7 +454,8 @@ func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
 		rep.Add(steps.Warn, "rail %d has %s %d on %s and %d on %s: the smaller one counts", no, a.MTUName(), a.MTU, here,
 			b.MTU, peer)
 	}
-	if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort {
+	// In a ring a port leads to the next node's other one.
+	if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort && len(rig.Nodes) == len(steps.Ends) {
 		rep.Add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", no, a.PhysPort,
 			here, b.PhysPort, peer)
 	}

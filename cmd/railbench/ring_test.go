@@ -1,0 +1,93 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps"
+)
+
+// Nodes that are cabled in a ring have no cable to those that are no neighbours, and each port leads to another
+// node: nothing of that is a fault, whatever looks at it.
+func TestRing(t *testing.T) {
+	t.Parallel()
+	list, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var checks []string
+	for _, c := range list.Checks() {
+		checks = append(checks, c.ID)
+	}
+	for _, nodes := range []int{3, 5} {
+		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
+			t.Parallel()
+			f, _ := ranOn(t, rigFlags{rig: ringRig, nodeCount: nodes}, checks...)
+			for _, id := range checks {
+				want := cmp.Or(atRest[id], steps.Pass)
+				if id == "gid-index" { // a rail joins two functions whose GIDs stand at other indices, and that is told
+					want = steps.Warn
+				}
+				if v := f.Ended[id].Verdict; v.Grade != want {
+					t.Errorf("%s: %s: %s", id, v.Grade, v.Reason)
+				}
+			}
+			cells := []string{"rail-map", "ib-write-bw", "dual-link", "mtu", "ib-write-lat", "cleanup"}
+			f, _ = ranOn(t, rigFlags{rig: ringRig, nodeCount: nodes, link: "spark-01:spark-02"}, cells...)
+			for _, id := range cells {
+				if v := f.Ended[id].Verdict; v.Grade != steps.Pass {
+					t.Errorf("%s: %s: %s", id, v.Grade, v.Reason)
+				}
+			}
+			save := filepath.Join(t.TempDir(), "pairs.json")
+			for range 2 { // it goes on with what is there, and measures nothing again
+				var out, errs strings.Builder
+				code := Main([]string{"pairs", "--rig", ringRig, "--nodes", fmt.Sprint(nodes), "--speed", "max", "--save", save},
+					strings.NewReader(""), &out, &errs)
+				if said := out.String(); code != exitOK || !strings.Contains(said, fmt.Sprintf("All %d figures", 6*nodes)) ||
+					strings.Contains(said, "- no cable") != (nodes > 3) {
+					t.Errorf("pairs: exit %d: %s%s", code, said, errs.String())
+				}
+			}
+		})
+	}
+}
+
+// What is wrong in a ring is found at its node.
+func TestFaultsInARing(t *testing.T) {
+	t.Parallel()
+	list, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, fault := range sim.Faults() {
+		if !nodetest.Whole() && i%8 != 0 {
+			continue // all of them are the gate's
+		}
+		var checks []string
+		for _, c := range list.Checks() {
+			if slices.Contains(c.Check.Finds, fault.Name) {
+				checks = append(checks, c.ID)
+			}
+		}
+		t.Run(fault.Name, func(t *testing.T) {
+			t.Parallel()
+			f, _ := ranOn(t, rigFlags{rig: ringRig, nodeCount: 4, faults: []string{fault.Name + "@spark-03"}}, checks...)
+			found, says := false, ""
+			for _, id := range checks {
+				v := f.Ended[id].Verdict
+				found = found || v.Grade == steps.Fail || v.Grade == steps.Warn || v.Grade == steps.Inconclusive
+				says += fmt.Sprintf("\n%s: %s: %s", id, v.Grade, v.Reason)
+			}
+			if !found || !strings.Contains(says, "spark-03") {
+				t.Errorf("nothing finds it on spark-03:%s", says)
+			}
+		})
+	}
+}
