@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -45,8 +46,8 @@ var (
 	// 1.13 "# Version 1.13.1", later "# Library version: 1.16.0", and in the
 	// tutorial's text "# UCX version=1.16.0".
 	ucxVersion = pattern.New(`^# (?:UCX version=|Library version: |Version )(\d[\w.]*)`)
-	// "# Git branch 'v1.21.x', revision 96cc3f8", since 1.13 as before.
-	ucxRevision = pattern.New(`^# Git branch '[^']*', revision ([0-9a-f]{4,40})\s*$`)
+	// "# Git branch 'v1.21.x', revision 96cc3f8"; it is all zeros where it was built from no repository.
+	ucxRevision = pattern.New(`^# Git branch '[^']*', revision ([0-9a-f]*[1-9a-f][0-9a-f]*)\s*$`)
 	ucxField    = pattern.New(`^#\s+([A-Za-z][\w -]*?): (.*)$`)
 	ucxMemory   = pattern.New(`([\w-]+) \(([\w,-]*)\)`)
 )
@@ -81,10 +82,8 @@ func (r *ucxReader) line(line string) {
 		r.u.Version = m[1]
 		return
 	}
-	if m := ucxRevision.FindStringSubmatch(line); m != nil && r.u.Revision == "" {
-		if strings.Trim(m[1], "0") != "" { // what was built from no repository
-			r.u.Revision = m[1]
-		}
+	if m := ucxRevision.FindStringSubmatch(line); m != nil {
+		r.u.Revision = cmp.Or(r.u.Revision, m[1])
 		return
 	}
 	m := ucxField.FindStringSubmatch(line)

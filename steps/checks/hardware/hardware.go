@@ -23,7 +23,7 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	var kinds, shared []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		byHalf, before, hard := map[string][]health.Link{}, links+soft, links
+		byHalf, before := map[string][]health.Link{}, links+soft
 		for _, dev := range kind.SortedNames(facts[e]) {
 			text := facts[e][dev]
 			switch l, ok := health.ReadLink(dev, text); {
@@ -45,9 +45,8 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		}
 		if links+soft == before {
 			empty = append(empty, e)
-		} else if links > hard {
-			untoldLinks(r.Rig, e, facts[e], rep)
 		}
+		untoldLinks(r.Rig, e, facts[e], len(byHalf), rep)
 		for _, half := range kind.SortedNames(byHalf) {
 			together := byHalf[half]
 			judgeHalf(r.Rig, e, together, rep)
@@ -75,10 +74,10 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		kind.And(kinds)), together)
 }
 
-// untoldLinks are rails of which nobody told anything.
-func untoldLinks(rig steps.Rig, e steps.End, facts map[string]string, rep *kind.Report) {
+// untoldLinks are rails of which nobody told anything, where some were told of.
+func untoldLinks(rig steps.Rig, e steps.End, facts map[string]string, told int, rep *kind.Report) {
 	for _, rail := range rig.At(e).Rails {
-		if _, told := facts[rail.Dev]; !told && rail.PCI.Addr != "" {
+		if facts[rail.Dev] == "" && told > 0 && rail.PCI.Addr != "" {
 			rep.At(rig, e, steps.Inconclusive, "nothing tells how fast the PCIe link of %s on %s is", rail.Dev, rig.NameOf(e))
 		}
 	}

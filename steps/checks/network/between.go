@@ -109,11 +109,11 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		}
 		for _, rail := range rig.At(e).Rails {
 			name := rail.Netdev.Name
-			queues, told := facts[e][name+" queues"]
+			queues := facts[e][name+" queues"]
 			if name == "" {
 				continue
 			}
-			if !told || queues == "" { // an interface without a queue has noqueue
+			if queues == "" { // an interface without a queue has noqueue
 				rep.At(rig, e, steps.Inconclusive, "nothing tells the queues of %s on %s", name, node)
 				continue
 			}

@@ -50,23 +50,7 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			rep.Show(node+" lines of rules", number, "", nil)
 		}
 		for _, b := range blocking(rules, r.Rig.At(e)) {
-			rep.Show(node+" rule", b.text, "", nil)
-			switch {
-			case b.roce:
-				judgeRoCEDropped(r.Rig, e, b, rep)
-			case b.names && b.out:
-				rep.At(r.Rig, e, steps.Fail, "a rule of %s on %s lets nothing out to the other node over its rails (%s): the "+
-					"tools' ends can't meet over TCP; let out what goes over the rails", b.of, node, b.text)
-			case b.out:
-				rep.At(r.Rig, e, steps.Warn, "%s on %s may keep it from the other node, because no rule lets out all that goes "+
-					"over %s (%s)", b.of, node, kind.And(b.rails), b.text)
-			case b.names:
-				rep.At(r.Rig, e, steps.Fail, "a rule of %s on %s keeps the other node out of its rails (%s): the "+
-					"tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", b.of, node, b.text)
-			default:
-				rep.At(r.Rig, e, steps.Warn, "%s on %s may keep the other node out, because no rule lets in all that comes "+
-					"over %s (%s)", b.of, node, kind.And(b.rails), b.text)
-			}
+			judgeBlock(r.Rig, e, b, rep)
 		}
 	}
 	switch {
@@ -80,6 +64,28 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			kind.And(read), kind.And(none)))
 	}
 	return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out", kind.And(read)))
+}
+
+// judgeBlock is for a rule that keeps packets from the other node out, or in.
+func judgeBlock(rig steps.Rig, e steps.End, b block, rep *kind.Report) {
+	node := rig.NameOf(e)
+	rep.Show(node+" rule", b.text, "", nil)
+	switch {
+	case b.roce:
+		judgeRoCEDropped(rig, e, b, rep)
+	case b.names && b.out:
+		rep.At(rig, e, steps.Fail, "a rule of %s on %s lets nothing out to the other node over its rails (%s): the "+
+			"tools' ends can't meet over TCP; let out what goes over the rails", b.of, node, b.text)
+	case b.out:
+		rep.At(rig, e, steps.Warn, "%s on %s may keep it from the other node, because no rule lets out all that goes "+
+			"over %s (%s)", b.of, node, kind.And(b.rails), b.text)
+	case b.names:
+		rep.At(rig, e, steps.Fail, "a rule of %s on %s keeps the other node out of its rails (%s): the "+
+			"tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", b.of, node, b.text)
+	default:
+		rep.At(rig, e, steps.Warn, "%s on %s may keep the other node out, because no rule lets in all that comes "+
+			"over %s (%s)", b.of, node, kind.And(b.rails), b.text)
+	}
 }
 
 // judgeRoCEDropped is for a rule that keeps RoCE's own packets out. An adapter's pass by the

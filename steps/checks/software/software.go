@@ -117,11 +117,7 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(what, nixl.OrMissing(a)+" / "+nixl.OrMissing(b), "", nil)
 		switch {
 		case a == "" || b == "":
-			end := steps.Here
-			if b == "" {
-				end = steps.Peer
-			}
-			alone = append(alone, what+" (not told on "+r.Rig.NameOf(end)+")")
+			alone = append(alone, what+" (not told on "+r.Rig.NameOf(silentEnd(a))+")")
 		case a != b:
 			rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b,
 				r.Rig.NameOf(steps.Peer), harm)
@@ -165,11 +161,23 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	if len(compared) == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "neither node tells a release that the other tells, too, so none could be compared")
 	}
-	note := ""
-	if alone != nil {
-		note = "Not compared: " + strings.Join(alone, ", ")
+	return rep.Verdict("both nodes have the same releases: "+strings.Join(compared, ", "), noted("Not compared: ", alone))
+}
+
+// silentEnd is the end that told nothing, of two of which the first told a.
+func silentEnd(a string) steps.End {
+	if a == "" {
+		return steps.Here
 	}
-	return rep.Verdict("both nodes have the same releases: "+strings.Join(compared, ", "), note)
+	return steps.Peer
+}
+
+// noted is a note of some things, and empty where there are none.
+func noted(of string, all []string) string {
+	if all == nil {
+		return ""
+	}
+	return of + strings.Join(all, ", ")
 }
 
 // nixlbenchOf tells the release of a node's nixlbench; empty where there is none, or
@@ -220,11 +228,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			}
 		}
 	}
-	note := ""
-	if not != nil {
-		note = "Not looked into, or not there: " + kind.And(not)
-	}
-	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", kind.And(looked)), note)
+	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", kind.And(looked)), noted("Not looked into, or not there: ", not))
 }
 
 // kilobytes reads a number of KiB, as /proc/meminfo and ulimit tell it.

@@ -116,23 +116,7 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 			without = append(without, rail.Dev)
 		}
 	}
-	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
-	switch {
-	case len(without) > 0 && !verbs && builtWithVerbs(s.UCX):
-		rep.At(rig, e, steps.Fail, "UCX on %s was built --with-verbs and lists no RDMA device, so NIXL falls back to TCP or "+
-			"finds none: is its module libuct_ib.so there (in the folder ucx beside %s), and may this user open "+
-			"/dev/infiniband?", node, cmp.Or(s.UCX.Library, "libucs"))
-	case len(without) > 0 && !verbs && withoutVerbs(s.UCX):
-		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds "+
-			"none; build it --with-verbs --with-rdmacm", node)
-	case len(without) > 0 && !verbs:
-		// A build that isn't told takes verbs where it finds them.
-		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back to TCP or finds "+
-			"none; build it --with-verbs --with-rdmacm, or, where that was done, look for its module libuct_ib.so", node)
-	case len(without) > 0:
-		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device "+
-			"(ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
-	}
+	tellVerbs(rig, e, s.UCX, without, rep)
 	linked := s.Facts["linked libucs"]
 	if linked == "" || s.UCX.Library == "" {
 		return looked
@@ -144,6 +128,28 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 			"them", node, libraryDir(linked), libraryDir(s.UCX.Library))
 	}
 	return looked
+}
+
+// tellVerbs says why UCX has no rc on some rails.
+func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *kind.Report) {
+	node := rig.NameOf(e)
+	verbs := slices.ContainsFunc(u.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
+	switch {
+	case len(without) > 0 && !verbs && builtWithVerbs(u):
+		rep.At(rig, e, steps.Fail, "UCX on %s was built --with-verbs and lists no RDMA device, so NIXL falls back to TCP or "+
+			"finds none: is its module libuct_ib.so there (in the folder ucx beside %s), and may this user open "+
+			"/dev/infiniband?", node, cmp.Or(u.Library, "libucs"))
+	case len(without) > 0 && !verbs && withoutVerbs(u):
+		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds "+
+			"none; build it --with-verbs --with-rdmacm", node)
+	case len(without) > 0 && !verbs:
+		// A build that isn't told takes verbs where it finds them.
+		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back to TCP or finds "+
+			"none; build it --with-verbs --with-rdmacm, or, where that was done, look for its module libuct_ib.so", node)
+	case len(without) > 0:
+		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device "+
+			"(ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
+	}
 }
 
 // builtWithVerbs reports whether a UCX tells that it was.
