@@ -22,6 +22,7 @@ func TestVirtualMany(t *testing.T) {
 	v := newVirtual(t, plain)
 	v.up(t, 4)
 	t.Run("a link", v.anyLink)
+	t.Run("a change", v.changeOfAll)
 	t.Run("a cable", v.cableOfOne)
 	t.Run("a reset", v.reset)
 }
@@ -35,6 +36,16 @@ func (v *virtual) anyLink(t *testing.T) {
 	// Its rails have no rated speed, so what was measured has no band; but it was measured.
 	if got := r.cell(t, "ib-write-bw"); got.Verdict != steps.Pass && !strings.Contains(got.Reason, "no band") {
 		t.Errorf("ib-write-bw: %s: %s", got.Verdict, got.Reason)
+	}
+}
+
+// changeOfAll gives every node another MTU, and takes it back.
+func (v *virtual) changeOfAll(t *testing.T) {
+	r, _ := v.run(t, "mtu", "cleanup", "--yes")
+	for _, id := range []string{"mtu", "cleanup"} {
+		if got := r.cell(t, id); got.Verdict != steps.Pass || !strings.HasPrefix(got.Reason, "Over each of 4 links") {
+			t.Errorf("%s: %s: %s", id, got.Verdict, got.Reason)
+		}
 	}
 }
 

@@ -91,6 +91,8 @@ var promises = []promise{
 	{many, "many", "nor in a check that asks all nodes at once", "./steps/session", "ChecksJudgeANodeThatIsGone", nil, nil},
 	{many, "many", "every fault is found on whichever node it is", "./cmd/railbench", "EveryFaultIsFoundOnAnotherNode|ChecklistOfThreeNodes", whole, nil},
 	{many, "many", "the matrix of pairs names what is wrong, and goes on where it was interrupted", "./cmd/railbench", "PairsNameTheFault|PairsGoOn", nil, nil},
+	{many, "many", "a change of all nodes is made on each of them or on none, whichever is in its way", "./cmd/railbench", "ChangesOfAllNodes", nil, nil},
+	{many, "many", "nodes in a ring: no port that leads to another neighbour is a fault, and every fault is found", "./cmd/railbench", "TestRing$|FaultsInARing", whole, nil},
 	{many, "many", "a collective passes by the bytes of every node alone", "./steps/catalog", "Collectives", nil, nil},
 	{rig, "rig", "real kernels, sshd and perftest: cells, changes, cables, a dead node, a stopped sshd", "./cmd/railbench", "^TestVirtualRig$", virtual, nil},
 }
