@@ -63,7 +63,8 @@ func leads(rail Rail, to Node) bool {
 
 // Cabled are the links of a rig that are there or should be, and those of them from each node to the next. All
 // are, where nodes are on a switch. In a ring of more than three, nodes that are no neighbours have none: neither
-// leads a rail to the other, and one of them has no rail left that leads nowhere.
+// leads a rail to the other, and one of them has no rail left that leads nowhere. A node that would have no link
+// at all has lost it, and has them all.
 func (r Rig) Cabled() (all, next []Link) {
 	nodes := r.byNo()
 	away := slices.ContainsFunc(nodes, func(n Node) bool { return n.Err != "" })
@@ -74,13 +75,18 @@ func (r Rig) Cabled() (all, next []Link) {
 			return rail.Netdev.Carrier && !slices.ContainsFunc(nodes, some)
 		})
 	}
+	there := func(l Link) bool {
+		here, peer := nodes[l.Here], nodes[l.Peer]
+		return here.Err != "" || peer.Err != "" || loose[l.Here] && loose[l.Peer] ||
+			slices.ContainsFunc(here.Rails, func(rail Rail) bool { return leads(rail, peer) })
+	}
 	links := Links(len(nodes))
+	lost := func(no int) bool {
+		return !slices.ContainsFunc(links, func(l Link) bool { return (l.Here == no || l.Peer == no) && there(l) })
+	}
 	degree := make([]int, len(nodes))
 	for _, l := range links {
-		here, peer := nodes[l.Here], nodes[l.Peer]
-		joined := slices.ContainsFunc(here.Rails, func(rail Rail) bool { return leads(rail, peer) })
-		gone := here.Err != "" || peer.Err != ""
-		if !joined && !gone && !(loose[l.Here] && loose[l.Peer]) {
+		if !there(l) && !lost(l.Here) && !lost(l.Peer) {
 			continue
 		}
 		all = append(all, l)

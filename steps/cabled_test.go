@@ -1,0 +1,62 @@
+package steps
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// addressed is a rig whose nodes have rails with these addresses, "" for one that has none.
+func addressed(nodes ...[]string) Rig {
+	r := Rig{}
+	for no, addrs := range nodes {
+		n := Node{No: no, Name: fmt.Sprint("n", no)}
+		for i, a := range addrs {
+			rail := Rail{Dev: fmt.Sprint("dev", i), Addr: a, Prefix: 24}
+			rail.Netdev.Carrier = true
+			n.Rails = append(n.Rails, rail)
+		}
+		r.Nodes = append(r.Nodes, n)
+	}
+	return r
+}
+
+// ringed are five nodes, port 0 of each cabled to port 1 of the next.
+func ringed() Rig {
+	var nodes [][]string
+	for i := range 5 {
+		nodes = append(nodes, []string{fmt.Sprintf("10.0.%d.1", i), fmt.Sprintf("10.0.%d.2", (i+4)%5)})
+	}
+	return addressed(nodes...)
+}
+
+// Links are where rails lead, or should.
+func TestCabled(t *testing.T) {
+	around := []Link{{0, 1}, {0, 4}, {1, 2}, {2, 3}, {3, 4}}
+	lost, gone := ringed(), ringed()
+	lost.Nodes[2].Rails[0].Addr = "" // to node 3
+	gone.Nodes[2] = Node{No: 2, Name: "n2", Err: "no route to host"}
+	for _, c := range []struct {
+		name      string
+		rig       Rig
+		all, next []Link
+	}{
+		{"a switch", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.0.3"}, []string{"10.0.0.4"}), Links(4), Ring(4)},
+		{"a node on a switch has no address", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{""}), Links(3), Ring(3)},
+		{"a node on a switch has another network's", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.9.3"}), Links(3), Ring(3)},
+		{"a ring", ringed(), around, around},
+		{"a rail of a ring has no address", lost, around, around},
+		{"a node of a ring is away", gone, []Link{{0, 1}, {0, 2}, {0, 4}, {1, 2}, {2, 3}, {2, 4}, {3, 4}}, nil},
+		{"two", addressed([]string{""}, []string{""}), Links(2), Ring(2)},
+	} {
+		all, next := c.rig.Cabled()
+		if !slices.Equal(all, c.all) || c.next != nil && !slices.Equal(next, c.next) {
+			t.Errorf("%s: %v, one after the other %v", c.name, all, next)
+		}
+		for i := range c.rig.Nodes {
+			if !slices.ContainsFunc(next, func(l Link) bool { return l.Here == i || l.Peer == i }) {
+				t.Errorf("%s: no link of node %d is among %v", c.name, i, next)
+			}
+		}
+	}
+}
