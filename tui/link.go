@@ -50,7 +50,8 @@ func (m *Model) linkChoices() (all []choice) {
 	if !m.linkable() {
 		return nil
 	}
-	for _, two := range steps.Links(len(m.book.Rig.Nodes)) {
+	cabled, _ := m.book.Rig.Cabled()
+	for _, two := range cabled {
 		for _, l := range []steps.Link{two, {Here: two.Peer, Peer: two.Here}} {
 			name := fmt.Sprintf("%s ⇄ %s", m.nodeName(l.Here), m.nodeName(l.Peer))
 			if l == m.book.Rig.Link() {
