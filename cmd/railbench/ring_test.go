@@ -59,6 +59,15 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// What switches a rail on tries it over the link that it leads to.
+func TestFixInARing(t *testing.T) {
+	t.Parallel()
+	f, _ := ranOn(t, rigFlags{rig: ringRig, faults: []string{"link-down@spark-03"}}, "fix-link-up")
+	if v := f.Ended["fix-link-up"].Verdict; v.Grade != steps.Pass {
+		t.Errorf("%s: %s", v.Grade, v.Reason)
+	}
+}
+
 // What is wrong in a ring is found at its node.
 func TestFaultsInARing(t *testing.T) {
 	t.Parallel()

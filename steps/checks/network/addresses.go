@@ -411,9 +411,13 @@ func planLinkUp(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 			if d.Up || d.Name == "" || slices.Contains(devs[e], d.Name) || !checks.Wanted(rig, e, i) {
 				continue
 			}
+			j := checks.Counterpart(rig, e, i)
+			if j < 0 && rig.LeadsElsewhere(rail) { // where it leads it can be tried
+				continue
+			}
 			off++
 			devs[e] = append(devs[e], d.Name)
-			if j := checks.Counterpart(rig, e, i); j >= 0 && rail.Addr != "" && rig.At(e.Other()).Rails[j].Addr != "" {
+			if j >= 0 && rail.Addr != "" && rig.At(e.Other()).Rails[j].Addr != "" {
 				twin := rig.At(e.Other()).Rails[j]
 				pings[e] = append(pings[e], d.Name+"="+twin.Addr)
 				pings[e.Other()] = append(pings[e.Other()], twin.Netdev.Name+"="+rail.Addr)
