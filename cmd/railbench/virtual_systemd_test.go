@@ -91,9 +91,9 @@ func (v *virtual) checklist(t *testing.T) {
 			"address-returned", "spark-01", "modprobe bonding max_bonds=0; ip link add bond0 type bond mode balance-xor; ip link set bond0 up" +
 				"; printf 'link set %s\n' '" + rail + " down' '" + rail + " master bond0' '" + rail + " up' | ip -batch -; " +
 				waitFor("ip -4 -o addr show dev "+rail+" | grep -q inet"),
-			// NetworkManager takes IPv6 from what it finds in a bond, and does so for a while yet.
-			"ip link del bond0; " + waitFor("sysctl -q -w net.ipv6.conf."+rail+".disable_ipv6=0; nmcli connection up netplan-"+rail+
-				" >/dev/null; ip -6 -o addr show dev "+rail+" | grep -q fe80"),
+			// NetworkManager takes IPv6 from what it finds in a bond, and again as it starts the profile.
+			"ip link del bond0; nmcli connection up netplan-" + rail + "; " +
+				waitFor("sysctl -q -w net.ipv6.conf."+rail+".disable_ipv6=0; ip -6 -o addr show dev "+rail+" | grep -q fe80"),
 			"rail-managers",
 			[]string{rail + " on spark-01 is in bond0, and NetworkManager has given it 192.168.200.10"},
 		},
