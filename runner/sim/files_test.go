@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"os"
+	"runtime/debug"
 	"testing"
 
 	"github.com/railbench/railbench/runner/sim/host"
@@ -48,4 +50,25 @@ func TestComplaintsIntoAFile(t *testing.T) {
 			t.Errorf("%s complained of nothing", command)
 		}
 	}
+}
+
+// A script that reads files in a loop keeps none of their descriptors, whenever memory is collected.
+func TestReadsLeaveNoDescriptors(t *testing.T) {
+	b := newBench(t, Options{})
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	b.must("spark-01", "true")
+	before := descriptors(t)
+	b.must("spark-01", "n=0; while [ $n -lt 200 ]; do read -r up rest </proc/uptime; read -r none </dev/null || n=$((n + 1)); done")
+	if after := descriptors(t); after > before+20 {
+		t.Errorf("%d descriptors before, and %d after", before, after)
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("only Linux tells them")
+	}
+	return len(all)
 }

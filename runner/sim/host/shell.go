@@ -552,8 +552,11 @@ func (sh *Shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 	fail := func(err error) (io.ReadWriteCloser, error) { return nil, sh.cannotOpen(given, writes, err) }
 	n.Rack.Lock()
 	defer n.Rack.Unlock()
-	if name == os.DevNull {
+	switch {
+	case name == os.DevNull && writes:
 		return &content{Reader: strings.NewReader("")}, nil
+	case name == os.DevNull:
+		return piped("")
 	}
 	if !writes {
 		text, err := n.ReadFile(name, sh.root)
@@ -565,7 +568,7 @@ func (sh *Shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 			return fail(err)
 		}
 		// Read at once: what is in it is of the moment of the opening, as a short read of sysfs is.
-		return &content{Reader: strings.NewReader(text)}, nil
+		return piped(text)
 	}
 	f, err := n.Create(name, sh.root, 0o666&^sh.Umask)
 	if err != nil {
@@ -575,6 +578,25 @@ func (sh *Shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 		f.Data = nil
 	}
 	return &content{Reader: strings.NewReader(""), node: n, file: f}, nil
+}
+
+// piped is a text to be read, as a pipe's end. The interpreter makes a pipe of any other reader itself, and leaves
+// its end to the collector: a script that reads a file in a loop would use up the descriptors there are.
+func piped(text string) (io.ReadWriteCloser, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	write := func() {
+		_, _ = io.WriteString(w, text) // who reads it may have ended
+		w.Close()
+	}
+	if len(text) < os.Getpagesize() { // so much has room in every pipe
+		write()
+	} else {
+		go write()
+	}
+	return r, nil
 }
 
 // openPipe opens what @pipe has made; see trackPipe.
