@@ -11,6 +11,18 @@ import (
 	"github.com/railbench/railbench/steps/session"
 )
 
+// Of four nodes one is away: what changes all of them changes none, and what takes back goes on.
+func TestChangesWhileANodeIsAway(t *testing.T) {
+	t.Parallel()
+	f, _ := ranOn(t, rigFlags{rig: "sim", nodeCount: 4, faults: []string{"peer-dead@spark-03"}}, "mtu", "cleanup")
+	if v := f.Ended["mtu"].Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "spark-03") {
+		t.Errorf("mtu: %s: %s", v.Grade, v.Reason)
+	}
+	if v := f.Ended["cleanup"].Verdict; v.Grade != steps.Pass && v.Grade != steps.Skipped {
+		t.Errorf("cleanup: %s: %s", v.Grade, v.Reason)
+	}
+}
+
 // A change of all nodes is made on each of them or on none, whichever of them is in its way, and before
 // or after it was begun.
 func TestChangesOfAllNodes(t *testing.T) {

@@ -120,14 +120,18 @@ func (r *run) wide() bool {
 }
 
 // widen makes a side of every link from a node to the next. A verdict is why one of them can't be
-// changed.
+// changed. What takes back does so where it can: a node that is away is told with what is left there.
 func (t *transaction) widen(ctx context.Context) (*steps.Verdict, error) {
 	seen := t.s.look(ctx, fresh)
 	t.sides = nil
+	var away error
 	_, next := seen.rig.Cabled()
 	for _, l := range next {
 		rig, err := seen.over(t.s.o, l)
-		if err != nil {
+		if err != nil && t.cell.Change.Undoes != "" {
+			away = err
+			continue
+		} else if err != nil {
 			return nil, err
 		}
 		sub := &run{
@@ -138,6 +142,12 @@ func (t *transaction) widen(ctx context.Context) (*steps.Verdict, error) {
 			return verdict(steps.Skipped, "%s", why), nil
 		}
 		t.sides = append(t.sides, &side{run: sub, rig: rig})
+	}
+	if t.sides == nil {
+		return nil, away
+	}
+	if away != nil {
+		t.tell("%s", away)
 	}
 	return nil, nil
 }
