@@ -252,15 +252,18 @@ func (f *Fabric) settle(t float64) {
 	}
 }
 
-// instant is how far from its own instant an event may be, in seconds.
-const instant = 1e-9
+// instant is how far from its own instant an event may be, in seconds: of the time after some weeks a
+// float64 has no nanoseconds, and an event that is nearer than it can tell would never come.
+func instant(at float64) float64 {
+	return max(1e-9, 4*(math.Nextafter(at, math.Inf(1))-at))
+}
 
 // events handles what is due at the present instant and says whether anything was.
 func (f *Fabric) events() bool {
 	happened, ended := false, false
 	for _, fl := range f.Flows {
 		for i := range fl.Marks {
-			if m := &fl.Marks[i]; !m.met && f.at >= m.At-instant {
+			if m := &fl.Marks[i]; !m.met && f.at >= m.At-instant(f.at) {
 				m.met, m.Sent = true, fl.Sent
 				happened = true
 			}
@@ -282,21 +285,21 @@ func (f *Fabric) events() bool {
 // half reports whether half of the flow is over.
 func (fl *Flow) half(at float64) bool {
 	if math.IsInf(fl.Payload, 1) {
-		return at >= (fl.Begin+fl.Until)/2-instant
+		return at >= (fl.Begin+fl.Until)/2-instant(at)
 	}
-	return fl.rate > 0 && (fl.Payload/2-fl.Sent)*8/fl.rate < instant
+	return fl.rate > 0 && (fl.Payload/2-fl.Sent)*8/fl.rate < instant(at)
 }
 
 // endAt ends the flow where that is due.
 func (fl *Flow) endAt(at float64) {
 	left := (fl.Payload - fl.Sent) * 8
 	switch {
-	case !math.IsInf(fl.Payload, 1) && (left <= 0 || fl.rate > 0 && left/fl.rate < instant):
+	case !math.IsInf(fl.Payload, 1) && (left <= 0 || fl.rate > 0 && left/fl.rate < instant(at)):
 		fl.Sent = fl.Payload
 		fl.finish(at, nil)
-	case at >= fl.Until-instant:
+	case at >= fl.Until-instant(at):
 		fl.finish(at, nil)
-	case !math.IsNaN(fl.stalled) && !fl.TCP && at >= fl.stalled+RetryTime-instant:
+	case !math.IsNaN(fl.stalled) && !fl.TCP && at >= fl.stalled+RetryTime-instant(at):
 		fl.finish(at, errRetryExceeded)
 	}
 }

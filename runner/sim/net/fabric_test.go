@@ -29,6 +29,24 @@ func between(f *Fabric, from, to int) *Flow {
 	}
 }
 
+// A flow ends however long the rig has been there: at its fullest speed years go by.
+func TestAFlowEndsAfterYears(t *testing.T) {
+	f, pass := wired(t, 2)
+	for range 20 {
+		pass(5 * 365 * 24 * time.Hour)
+		fl, timed := between(f, 0, 1), between(f, 1, 0)
+		fl.Payload, timed.Payload = 65536*5000, math.Inf(1)
+		f.Lock()
+		f.Add(fl, timed)
+		timed.Until = f.Now() + 0.3
+		f.Unlock()
+		pass(time.Second)
+		if !fl.over || !timed.over || fl.Sent != fl.Payload {
+			t.Fatalf("at %.0f s: ended: %v and %v; %.0f of %.0f bytes", f.Now(), fl.over, timed.over, fl.Sent, fl.Payload)
+		}
+	}
+}
+
 // What a flow adds to the counters depends on what it has sent, and not on how often
 // somebody has looked meanwhile.
 func TestCountersDependOnNobodysLooking(t *testing.T) {
