@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
-	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -71,32 +68,5 @@ func TestFixInARing(t *testing.T) {
 // What is wrong in a ring is found at its node.
 func TestFaultsInARing(t *testing.T) {
 	t.Parallel()
-	list, _, err := tutorial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, fault := range sim.Faults() {
-		if !nodetest.Whole() && i%8 != 0 {
-			continue // all of them are the gate's
-		}
-		var checks []string
-		for _, c := range list.Checks() {
-			if slices.Contains(c.Check.Finds, fault.Name) {
-				checks = append(checks, c.ID)
-			}
-		}
-		t.Run(fault.Name, func(t *testing.T) {
-			t.Parallel()
-			f, _ := ranOn(t, rigFlags{rig: ringRig, nodeCount: 4, faults: []string{fault.Name + "@spark-03"}}, checks...)
-			found, says := false, ""
-			for _, id := range checks {
-				v := f.Ended[id].Verdict
-				found = found || v.Grade == steps.Fail || v.Grade == steps.Warn || v.Grade == steps.Inconclusive
-				says += fmt.Sprintf("\n%s: %s: %s", id, v.Grade, v.Reason)
-			}
-			if !found || !strings.Contains(says, "spark-03") {
-				t.Errorf("nothing finds it on spark-03:%s", says)
-			}
-		})
-	}
+	findsOnThird(t, 8, rigFlags{rig: ringRig, nodeCount: 4})
 }
