@@ -87,19 +87,19 @@ func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 	if rig.LeadsElsewhere(own) || slices.ContainsFunc(rig.Nodes[len(steps.Ends):], away) {
 		return -1
 	}
-	left := -1
+	var left []int
 	for i, r := range theirs {
 		if free(i) && r.PCI.Half() != "" && r.PCI.Half() == own.PCI.Half() {
-			if left >= 0 {
-				return same
-			}
-			left = i
+			left = append(left, i)
 		}
 	}
-	if left < 0 && len(rig.Nodes) == len(steps.Ends) {
+	switch {
+	case len(left) == 1:
+		return left[0]
+	case len(rig.Nodes) == len(steps.Ends):
 		return same
 	}
-	return left
+	return -1
 }
 
 // Missing adds a finding where one node has rails and the other has none: what holds of

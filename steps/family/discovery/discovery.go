@@ -454,8 +454,9 @@ func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
 		rep.Add(steps.Warn, "rail %d has %s %d on %s and %d on %s: the smaller one counts", no, a.MTUName(), a.MTU, here,
 			b.MTU, peer)
 	}
-	// In a ring a port leads to the next node's other one.
-	if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort && len(rig.Nodes) == len(steps.Ends) {
+	// In a ring a port leads to the next node's other one, and no third node is in the subnet of both.
+	ring := len(rig.Nodes) > len(steps.Ends) && !rig.LeadsElsewhere(a)
+	if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort && !ring {
 		rep.Add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", no, a.PhysPort,
 			here, b.PhysPort, peer)
 	}
