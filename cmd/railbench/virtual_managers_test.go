@@ -320,6 +320,14 @@ func (v *virtual) ended(t *testing.T, s *session.Session, cell string) steps.Cel
 func (v *virtual) disturbed(t *testing.T, d disturbance, after time.Duration) {
 	before := v.states(t)
 	journal := &undo.Journal{Dir: filepath.Join(t.TempDir(), "undo")}
+	// One that failed leaves its bond to no other, which would be refused for it.
+	defer func() {
+		if t.Failed() {
+			e := v.changed(t, journal, "cleanup")
+			t.Logf("cleanup after it: %s: %s", e.Grade, e.Reason)
+			v.becomes(t, before, d.apart)
+		}
+	}()
 	var nodes []runner.Node
 	options := func(o *session.Options) {
 		o.Confirm, o.Journal, o.ChangeTime, nodes = silent{}, journal, 90*time.Second, o.Nodes
