@@ -26,6 +26,7 @@ type NIXLBench struct {
 	// Warnings are those of UCX; Errors are what it says about its end.
 	Warnings []string `json:"warnings"`
 	Errors   []string `json:"errors"`
+	UCXLog
 }
 
 // A NIXLRow is one block size and batch size. Times are microseconds; those that
@@ -97,7 +98,7 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 		case strings.Contains(line, "Block Size (B)") && strings.Contains(line, "B/W ("):
 			names = nixlColumns(line)
 			return
-		case b.complaint(line), b.who(line), b.device(line):
+		case b.complaint(line), b.info(line), b.who(line), b.device(line):
 			return
 		}
 		if m := nixlOption.FindStringSubmatch(line); m != nil {

@@ -24,6 +24,7 @@ type UCXPerftest struct {
 	Latency bool             `json:"latency"`
 	Rows    []UCXPerftestRow `json:"rows"` // what was told on the way, and Final as the last
 	Errors  []string         `json:"errors"`
+	UCXLog
 }
 
 // A UCXPerftestRow is the figures up to a moment. What ucx_perftest calls MB/s is 2^20 bytes a
@@ -71,6 +72,9 @@ func UCXPerftestOutput(text string) (UCXPerftest, error) {
 			if why := cut(m[1]); len(t.Errors) < maxErrors && !slices.Contains(t.Errors, why) {
 				t.Errors = append(t.Errors, why)
 			}
+			return
+		}
+		if t.info(line) {
 			return
 		}
 		// Without a head above it a line of numbers may be anybody's.

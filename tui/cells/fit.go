@@ -319,6 +319,10 @@ func (c Cell) telling(lines []steps.OutputLine) []steps.OutputLine {
 	return slices.DeleteFunc(slices.Clone(lines), func(l steps.OutputLine) bool { return l.Kind != steps.Note && !matter(l) })
 }
 
+// notice is a line of a log that tells how a program begins, with its time before it. It may stand between the head
+// of a table and its rows, which is what is looked for where it ended well.
+var notice = regexp.MustCompile(`^\[\d{9,12}\.\d+\] .* INFO `)
+
 // few are the last of a node's lines, keep of them; seen is how many that are with the empty
 // ones at the end, which nobody misses.
 func (c Cell) few(lines []steps.OutputLine, keep int) (few []steps.OutputLine, seen int) {
@@ -327,7 +331,10 @@ func (c Cell) few(lines []steps.OutputLine, keep int) (few []steps.OutputLine, s
 		few = few[:len(few)-1]
 	}
 	empty := len(lines) - len(few)
-	if few = c.telling(few); len(few) > keep+1 { // of one line more, a note would take the place
+	if few = c.telling(few); len(few) > keep+1 && c.State.HasExit && c.State.Exit.OK() {
+		few = slices.DeleteFunc(slices.Clone(few), func(l steps.OutputLine) bool { return notice.MatchString(l.Text) })
+	}
+	if len(few) > keep+1 { // of one line more, a note would take the place
 		first := len(few) - keep
 		if head := headOf(few, first); head >= 0 && keep > 1 {
 			few = append([]steps.OutputLine{few[head]}, few[first+1:]...)

@@ -254,3 +254,25 @@ func TestCutTableKeepsItsHead(t *testing.T) {
 		}
 	}
 }
+
+// Between the head of a table and its rows a log may tell how the program begins. Where it failed, that may be why.
+func TestALogIsNoRow(t *testing.T) {
+	const head = "|    Stage     | # iterations | 50.0%ile | average | overall |"
+	const said = "[1795221363.494806] [spark-02:1950 :0]     ucp_context.c:1849 UCX  INFO  Version 1.13.1 (loaded from /lib/libucp.so.0)"
+	lines := printedLines("a", head, said, "[thread 0]   414  4799.427  4813.869  4813.869", "[thread 0]   424  4799.427  4813.869  4813.869",
+		"[thread 0]   434  4799.427  4813.869  4813.869", "Final:   500  4809.026  4869.844  4823.497")
+	var c Cell
+	c.State.HasExit = true
+	if few, _ := c.few(lines, 3); len(few) != 3 || few[0].Text != head {
+		t.Errorf("where it ended well: %v", few)
+	}
+	c.State.Exit.Code = 1
+	if few, _ := c.few(lines[:4], 2); len(few) != 2 || few[0].Text != said {
+		t.Errorf("where it failed: %v", few)
+	}
+	// Where there is nothing else, it is seen.
+	c.State.Exit.Code = 0
+	if few, _ := c.few(printedLines(said), 3); len(few) != 1 {
+		t.Errorf("alone: %v", few)
+	}
+}

@@ -11,7 +11,7 @@ import (
 // linked are what a program is linked with, beside the C library.
 var linked = map[string][]string{
 	"ucx_info": {
-		"/usr/local/ucx/lib/libucp.so.0", "/usr/local/ucx/lib/libuct.so.0",
+		ucxLibrary, "/usr/local/ucx/lib/libuct.so.0",
 		"/usr/local/ucx/lib/libucs.so.0", "/usr/local/ucx/lib/libucm.so.0",
 	},
 	"nixlbench": {

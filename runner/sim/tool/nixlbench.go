@@ -62,6 +62,7 @@ type nixlbench struct {
 	old  bool // of NIXL 1.0
 	proc *host.Process
 	ucx  *ucxContext
+	link link // of the initiator, once it has the target's metadata
 	meet meeting
 	rank int // 0 is the initiator
 	// In bytes; given back at the end of the process.
@@ -138,11 +139,11 @@ func (b *nixlbench) run(ctx context.Context) int {
 			return code
 		}
 	}
-	if b.rank == 0 {
+	if b.rank > 0 {
+		code = b.serve(ctx)
+	} else if code = b.load(b.peer); code == 0 {
 		b.banner()
 		code = b.initiate(ctx)
-	} else {
-		code = b.serve(ctx)
 	}
 	if code == 0 {
 		b.meet.leave(ctx)
@@ -263,9 +264,10 @@ func (b *nixlbench) allocate(ctx context.Context) int {
 }
 
 // load takes the target's metadata, as the initiator does, and connects.
-func (b *nixlbench) load(target *nixlbench) (l link, code int) {
+func (b *nixlbench) load(target *nixlbench) (code int) {
 	c, n := b.c, b.c.Node
 	var why, log string
+	var told []string
 	c.Locked(func() {
 		switch {
 		case target != nil && target.c.Node == n:
@@ -276,16 +278,20 @@ func (b *nixlbench) load(target *nixlbench) (l link, code int) {
 			why = "NIXL_ERR_NOT_FOUND"
 			log = nixlLog(n, b.proc.PID, "nixl_agent.cpp:1093", "loadRemoteMD: no backend can reach the remote agent")
 		default:
-			if l = b.ucx.connect(target.ucx); len(l.lanes) == 0 {
+			if b.link = b.ucx.connect(target.ucx); len(b.link.lanes) == 0 {
 				why = "NIXL_ERR_BACKEND"
 				log = unreachable(n, b.proc.PID)
 			}
+			told = b.ucx.chosen(b.proc.PID, b.link)
 		}
 	})
-	if why != "" {
-		return l, c.Fail(1, "%s\nNIXL: loadRemoteMD failed (%s)", log, why)
+	for _, line := range told {
+		b.say("%s", line)
 	}
-	return l, 0
+	if why != "" {
+		return c.Fail(1, "%s\nNIXL: loadRemoteMD failed (%s)", log, why)
+	}
+	return 0
 }
 
 // A size is one row of the table.
@@ -312,10 +318,6 @@ func (b *nixlbench) sizes() []nixlbenchSize {
 // initiate is the initiator's part: it posts, measures and prints.
 func (b *nixlbench) initiate(ctx context.Context) int {
 	c, r := b.c, b.c.Node.Rack
-	l, code := b.load(b.peer)
-	if code != 0 {
-		return code
-	}
 	var rnd *rand.Rand
 	hangs := false
 	c.Locked(func() {
@@ -333,7 +335,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 			r.Clock.Park(ctx, clock.Never, nil)
 			return b.interrupted(abort, "free(): double free detected in tcache 2")
 		}
-		k := b.carriage(l, size, rnd)
+		k := b.carriage(size, rnd)
 		var seconds float64
 		// The warm-up moves bytes, too, and none of them is in the row: a counter sees both.
 		for _, iterations := range []int{size.warmup, size.iterations} {
@@ -359,13 +361,13 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 }
 
 // carriage is what a row moves.
-func (b *nixlbench) carriage(l link, size nixlbenchSize, rnd *rand.Rand) carriage {
+func (b *nixlbench) carriage(size nixlbenchSize, rnd *rand.Rand) carriage {
 	k := carriage{
-		link: l, back: b.set["op_type"] == "READ", block: float64(size.block), most: 1,
+		link: b.link, back: b.set["op_type"] == "READ", block: float64(size.block), most: 1,
 		post: float64(max(1, b.set.number("num_threads"))), share: 1 - net.NoiseSpan*rnd.Float64(),
 	}
 	if b.set["initiator_seg_type"] == "VRAM" || b.set["target_seg_type"] == "VRAM" {
-		k.staged, k.limit = true, stagedRate(len(l.lanes), k.block)
+		k.staged, k.limit = true, stagedRate(len(b.link.lanes), k.block)
 	}
 	return k
 }

@@ -366,19 +366,21 @@ func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
 
 // join connects UCX at both ends; why says what keeps it from that.
 func (p *program) join(target *program) (l link, rnd *rand.Rand, why string) {
-	log := ""
+	var told []string
 	defer func() {
-		if log != "" {
-			p.c.Println(log)
-			p.c.Out.Flush()
+		for _, line := range told {
+			p.c.Println(line)
 		}
+		p.c.Out.Flush()
 	}()
 	p.c.Locked(func() {
 		rnd = p.c.Node.Random(p.name)
 		if ucxRelease(p.c.Node) != ucxRelease(target.c.Node) {
 			why = "nixlNotFoundError: NIXL_ERR_NOT_FOUND"
 		} else if l = p.ucx.connect(target.ucx); len(l.lanes) == 0 {
-			why, log = "nixlBackendError: NIXL_ERR_BACKEND", unreachable(p.c.Node, p.proc.PID)
+			why, told = "nixlBackendError: NIXL_ERR_BACKEND", []string{unreachable(p.c.Node, p.proc.PID)}
+		} else {
+			told = p.ucx.chosen(p.proc.PID, l)
 		}
 	})
 	return l, rnd, why

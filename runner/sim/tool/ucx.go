@@ -29,6 +29,7 @@ const (
 	// A connection set up by a UCX whose release differs is no connection.
 	ucxVersion = "1.21.0"
 	ucxOlder   = "1.16.0"
+	ucxLibrary = "/usr/local/ucx/lib/libucp.so.0"
 )
 
 // What may be wrong with a node's UCX.
@@ -51,6 +52,8 @@ type ucxContext struct {
 	most    int // rails for one block: UCX_MAX_RMA_RAILS, and 2 where NIXL sets it
 	// They go into the log at the start, and change nothing.
 	warnings []string
+	// tells says that UCX_LOG_LEVEL is info or more: it says which it is, and what it chose.
+	tells bool
 }
 
 // ucxRelease is the version of UCX that the node has.
@@ -66,7 +69,10 @@ func ucxVerbs(n *host.Node) bool { return !n.Flawed(NoVerbs) }
 
 // openUCX is the start of UCX in a process. Callers hold the rig's lock.
 func openUCX(n *host.Node, env func(string) string) *ucxContext {
-	u := &ucxContext{node: n, asked: env("UCX_NET_DEVICES"), tls: env("UCX_TLS"), most: 2}
+	u := &ucxContext{
+		node: n, asked: env("UCX_NET_DEVICES"), tls: env("UCX_TLS"), most: 2,
+		tells: slices.Contains([]string{"info", "debug", "trace"}, env("UCX_LOG_LEVEL")),
+	}
 	if u.asked == "" {
 		u.asked = "all"
 	}
@@ -170,6 +176,10 @@ func unreachable(n *host.Node, pid int) string {
 
 // logged is what UCX logs at its start; ok says whether it started.
 func (u *ucxContext) logged(pid int) (lines []string, ok bool) {
+	if u.tells {
+		lines = append(lines, ucxLog(u.node, pid, "ucp_context.c:2339", "INFO",
+			fmt.Sprintf("Version %s (loaded from %s)", ucxRelease(u.node), ucxLibrary)))
+	}
 	for _, w := range u.warnings {
 		lines = append(lines, ucxLog(u.node, pid, "ucp_context.c:1508", "WARN", w))
 	}
@@ -220,6 +230,23 @@ func (u *ucxContext) connect(far *ucxContext) link {
 	}
 	l.lanes = l.lanes[:min(most, len(l.lanes))]
 	return l
+}
+
+// chosen is what UCX logs of a link, where it tells such things. Callers hold the rig's lock.
+func (u *ucxContext) chosen(pid int, l link) (lines []string) {
+	if !u.tells || len(l.lanes) == 0 {
+		return nil
+	}
+	var lanes []string
+	for _, lane := range l.lanes {
+		if l.tcp {
+			lanes = append(lanes, "tcp/"+lane.near.Netdev.Name)
+		} else {
+			lanes = append(lanes, "rc_mlx5/"+lane.near.Dev+":1")
+		}
+	}
+	return []string{ucxLog(u.node, pid, "ucp_worker.c:1855", "INFO",
+		"0xb3c4d5e6f0 inter-node cfg#1 rma("+strings.Join(lanes, " ")+")")}
 }
 
 // A carriage is a number of blocks of one size that go over a link.

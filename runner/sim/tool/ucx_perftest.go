@@ -276,12 +276,17 @@ func (p *ucxPerftest) connect(ctx context.Context) int {
 		return p.fail("perftest_run.c:334", "Failed to run test: Connection reset by remote peer")
 	}
 	var l link
+	var told []string
 	c.Locked(func() {
 		// UCX of another release packs its addresses otherwise.
 		if ucxRelease(c.Node) == ucxRelease(m.server.c.Node) {
 			l = p.ucx.connect(m.server.ucx)
+			told = p.ucx.chosen(p.proc.PID, l)
 		}
 	})
+	for _, line := range told {
+		c.Println(line)
+	}
 	if len(l.lanes) == 0 {
 		p.fail("libperf.c:1080", "ucp_ep_create() failed: Destination is unreachable")
 		return p.fail("perftest_run.c:334", "Failed to run test: Destination is unreachable")

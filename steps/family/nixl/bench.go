@@ -403,6 +403,8 @@ func (t *benchTest) Figure(wire.Accounted) {
 
 // Signs: rows that fall behind, and blocks of which one in a hundred takes much longer.
 func (t *benchTest) Signs() {
+	target, _ := t.ends[steps.Peer].Value.(parse.NIXLBench)
+	otherUCX(t.result, t.rep, t.rep.Add, [2]parse.UCXLog{t.init.UCXLog, target.UCXLog})
 	if !t.vram() {
 		uneven(t.init.Rows, fastest(t.init.Rows), t.rep)
 	}

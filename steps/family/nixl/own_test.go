@@ -1,6 +1,7 @@
 package nixl
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/parse"
 )
 
 // The UCX that a process had loaded counts for GPU memory, whatever its suffix is, and not the one that
@@ -67,5 +69,36 @@ func TestDeviceAPI(t *testing.T) {
 		if v := judge(said+"\n", ""); v.Grade == steps.Pass || !strings.Contains(v.Reason, want) {
 			t.Errorf("%s: %s: %s", said, v.Grade, v.Reason)
 		}
+	}
+}
+
+// nixlbench's UCX is the one that it tells of itself: ucx_info may tell of another.
+func TestUCXOfNIXLBench(t *testing.T) {
+	cell := kindtest.Cell(t, "nixl-single-vram")
+	says := func(path, version string) string {
+		return "[1795221363.494806] [spark-02:1950 :0]     ucp_context.c:2339 UCX  INFO  Version " + version + " (loaded from " + path + ")\n"
+	}
+	const installed, own = "/usr/local/ucx/lib/libucp.so.0", "/opt/nixl.libs/libucp-9fe1.so.0"
+	judge := func(here, peer string) steps.Verdict {
+		r := kindtest.Benched(cell, kindtest.Spark(), here+kindtest.Bench("VRAM", kindtest.VramMax, kindtest.SingleVRAM), kindtest.OnlyOne)
+		target := &r.Stages[0].Outputs[0]
+		if target.End == steps.Here {
+			target = &r.Stages[0].Outputs[1]
+		}
+		var err error
+		if target.Value, err = parse.NIXLBenchOutput(peer + target.Text); err != nil {
+			t.Fatal(err)
+		}
+		return judgeNIXLBench(cell, r)
+	}
+	kindtest.Want(t, "one release", judge(says(installed, "1.21.0"), says(own, "1.21.0")), steps.Pass)
+	kindtest.Want(t, "not told", judge("", says(own, "1.16.0")), steps.Pass)
+	kindtest.Want(t, "another release", judge(says(installed, "1.21.0"), says(own, "1.16.0")), steps.Warn,
+		"UCX that ran is 1.21.0 on spark-02 and 1.16.0 on spark-01", "have both ends one")
+	kindtest.Want(t, "two in one process", judge(says(installed, "1.21.0")+says(own, "1.21.0"), ""), steps.Warn,
+		"the process on spark-02 has loaded 2 libraries of UCX")
+	v := judge(says(own, "1.21.0"), says(installed, "1.21.0"))
+	if text := fmt.Sprint(v.Evidence); !strings.Contains(text, own) || !strings.Contains(text, installed) {
+		t.Errorf("the paths are not told: %s", text)
 	}
 }

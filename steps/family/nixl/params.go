@@ -30,7 +30,7 @@ func params() []steps.Param {
 		kind.WordsParam("NIXL_TLS", "rc,cuda_copy,tcp,sm,self", "UCX_TLS, the transports that UCX may take",
 			"UCX's names of transports, with commas between and no blank", noBlank),
 		kind.PortParam("NIXL_PORT", "5555", "port of NIXL's listener on the peer"),
-		kind.ChoiceParam("UCX_LOG_LEVEL", "warn", "how much UCX tells", "fatal", "error", "warn", "diag", "info", "debug",
+		kind.ChoiceParam("UCX_LOG_LEVEL", "warn", "how much UCX tells; nixlbench's UCX tells info at warn, too", "fatal", "error", "warn", "diag", "info", "debug",
 			"trace"),
 		kind.SizeParam("NIXL_REGISTER_BYTES", "4194304", "size of the buffer that nixl-register registers", 1, 64*gi),
 		kind.SizeParam("NIXL_BYTES", "67108864", "size of one read of nixl-transfer and nixl-transfer-gpu", 1, 64*gi),

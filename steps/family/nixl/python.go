@@ -561,28 +561,12 @@ func (t *transferTest) Figure(wire.Accounted) {
 }
 
 // Signs: the program times all reads together, and tells no more of them.
-func (t *transferTest) Signs() { t.otherUCX() }
+func (t *transferTest) Signs() { t.loadedUCX() }
 
-// otherUCX looks whether both processes had one release of UCX: what ucx_info tells may be
-// another one than a wheel brings.
-func (t *readTest) otherUCX() {
-	var releases [2]string
-	for _, e := range steps.Ends {
-		node := t.result.Rig.NameOf(e)
-		for _, library := range t.ends[e].UCX {
-			t.rep.Show(node+" UCX that NIXL has", library, "", nil)
-			_, releases[e], _ = strings.Cut(library, " ")
-		}
-		if len(t.ends[e].UCX) > 1 {
-			t.add(steps.Warn, "NIXL on %s has loaded %d libraries of UCX: a wheel brings its own, and another one is on its path "+
-				"(LD_LIBRARY_PATH)", node, len(t.ends[e].UCX))
-		}
-	}
+// loadedUCX looks at the UCX of both processes, which they tell by themselves.
+func (t *readTest) loadedUCX() {
+	otherUCX(t.result, t.rep, t.add, [2]parse.UCXLog{{Libraries: t.ends[steps.Here].UCX}, {Libraries: t.ends[steps.Peer].UCX}})
 	t.withoutCUDA()
-	if here, peer := releases[steps.Here], releases[steps.Peer]; here != peer && here != "" && peer != "" {
-		t.add(steps.Warn, "NIXL has UCX %s on %s and %s on %s, whatever ucx_info tells: have both ends one", here,
-			t.result.Rig.NameOf(steps.Here), peer, t.result.Rig.NameOf(steps.Peer))
-	}
 }
 
 // withoutCUDA looks whether the UCX that a process had loaded, a wheel's own or the system's, has its
@@ -788,7 +772,7 @@ func (t *latencyTest) Figure(wire.Accounted) {
 
 // Signs: the tail.
 func (t *latencyTest) Signs() {
-	t.otherUCX()
+	t.loadedUCX()
 	x := t.initiator()
 	why := wire.Outliers(t.stage.Bytes, t.route.Ports(), "power saving (cpufreq), or something else on the node")
 	switch {

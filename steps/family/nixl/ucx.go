@@ -292,6 +292,9 @@ func (t *ucxTest) Figure(wire.Accounted) {
 
 // Signs: a while in which it was much slower than on the whole.
 func (t *ucxTest) Signs() {
+	var told [2]parse.UCXLog
+	told[t.client.End], told[t.server.End] = t.read.UCXLog, t.head.UCXLog
+	otherUCX(t.result, t.rep, t.rep.Add, told)
 	row := t.row()
 	for _, r := range t.read.Rows {
 		// The last stretch ends with waiting for the last message.

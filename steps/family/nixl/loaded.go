@@ -1,0 +1,34 @@
+package nixl
+
+import (
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/witness"
+)
+
+// otherUCX looks whether the processes at both ends had one release of UCX: ucx_info tells of the one that is
+// installed, and a wheel, or a library path, may have brought another.
+func otherUCX(r steps.Result, rep *kind.Report, add witness.Adder, told [2]parse.UCXLog) {
+	var releases [2]string
+	for _, e := range steps.Ends {
+		node := r.Rig.NameOf(e)
+		for _, library := range told[e].Libraries {
+			rep.Show(node+" UCX that it loaded", library, "", nil)
+			_, releases[e], _ = strings.Cut(library, " ")
+		}
+		for _, lanes := range told[e].Lanes {
+			rep.Show(node+" UCX chose", lanes, "", nil)
+		}
+		if n := len(told[e].Libraries); n > 1 {
+			add(steps.Warn, "the process on %s has loaded %d libraries of UCX: a wheel brings its own, and another one is on its path "+
+				"(LD_LIBRARY_PATH)", node, n)
+		}
+	}
+	if here, peer := releases[steps.Here], releases[steps.Peer]; here != peer && here != "" && peer != "" {
+		add(steps.Warn, "the UCX that ran is %s on %s and %s on %s, whatever ucx_info tells: have both ends one", here,
+			r.Rig.NameOf(steps.Here), peer, r.Rig.NameOf(steps.Peer))
+	}
+}
