@@ -17,6 +17,8 @@ const svg = (tag, attrs = {}, ...inner) => {
   e.append(...inner);
   return e;
 };
+// figure writes a rate in Gb/s; one below 1 with two decimals, as a soft rail's is.
+const figure = (v) => v < 0.005 ? "0.0" : v.toFixed(v < 0.995 ? 2 : 1);
 const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 
 // state is the fold of the messages.
@@ -102,16 +104,16 @@ function dial(caption, name) {
       peak.style.display = peakTx > 0 ? "" : "none";
       if (peakTx > 0) place(peak, Math.min(1, peakTx / top));
       const known = most.payload >= 0;
-      setText(big, (known ? most.payload : most.wire).toFixed(1));
+      setText(big, figure(known ? most.payload : most.wire));
       setText(sub, known ? `payload ${most.word}` : `${most.word}, on the wire`);
-      setText(wire, known ? `${most.wire.toFixed(1)} on the wire` : "payload unknown");
-      const said = (w) => `${w.wire.toFixed(1)} on the wire${w.payload >= 0 ? `, ${w.payload.toFixed(1)} payload` : ""}`;
-      setText(other, least.wire < 0.05 ? "" : `${least.word} ${said(least)}`);
+      setText(wire, known ? `${figure(most.wire)} on the wire` : "payload unknown");
+      const said = (w) => `${figure(w.wire)} on the wire${w.payload >= 0 ? `, ${figure(w.payload)} payload` : ""}`;
+      setText(other, least.wire < 0.005 ? "" : `${least.word} ${said(least)}`);
       setText(foot, `0 to ${+top.toFixed(0)} Gb/s${scale ? "" : " (link unknown)"}`);
       setText(why, stale || (down ? "down" : ""));
       root.classList.toggle("stale", !!stale);
       root.classList.toggle("down", !!down);
-      root.setAttribute("aria-valuenow", most.wire.toFixed(1));
+      root.setAttribute("aria-valuenow", figure(most.wire));
       root.setAttribute("aria-valuemax", +top.toFixed(1));
       root.setAttribute("aria-valuetext", `${most.word} ${said(most)}; ${least.word} ${said(least)}${stale ? ", " + stale : ""}`);
     },
@@ -216,7 +218,7 @@ function drawHistory() {
     n.rdma.setAttribute("d", ways.map((w, i) => area(w.rdma.map(() => 0), w.rdma, first, full[i])).join(""));
     n.ip.setAttribute("d", ways.map((w, i) => area(w.rdma, w.both, first, full[i])).join(""));
     setText(n.top, `all rails, sent above and received below, on the wire: 0 to ${+most.toFixed(0)} Gb/s each`);
-    const said = (w) => w.both.at(-1) == null ? "unknown" : `${w.rdma.at(-1).toFixed(1)} Gb/s of RDMA and ${(w.both.at(-1) - w.rdma.at(-1)).toFixed(1)} of IP`;
+    const said = (w) => w.both.at(-1) == null ? "unknown" : `${figure(w.rdma.at(-1))} Gb/s of RDMA and ${figure(w.both.at(-1) - w.rdma.at(-1))} of IP`;
     n.picture.setAttribute("aria-label", `${n.name}, the last two minutes of all rails, now sent ${said(ways[0])}, received ${said(ways[1])}`);
   }
 }

@@ -229,7 +229,7 @@ var symptoms = map[string]symptom{
 	"nccl-socket":    {},
 	"disk-full":      {}, // the simulated tests write little
 	"clock-off":      {}, // no test measures with two clocks
-	"host-route":     {seen: tcpTests(map[string][]string{}, "the route"), may: slices.Concat(everyTest, nixlMoves, []string{"dual-link"})},
+	"host-route":     {seen: tcpTests(map[string][]string{}, "enp1s0f1np1 carried the bytes: the wrong rail", "routes")},
 	"shaped":         {seen: tcpTests(map[string][]string{}, "Gb/s of"), may: everyTest},
 	"nccl-half":      {}, // these five: see collectives_test.go
 	"nccl-version":   {},

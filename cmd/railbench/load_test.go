@@ -32,7 +32,6 @@ var loadSymptoms = map[string]symptom{
 	"counter-reset":    loadsSee("went backwards"),
 	"degraded-adapter": loadsSee("degraded", "power"),
 	"firewall":         loadsSee("rail 3", "no server could be reached from spark-02", "a firewall", "1 more"),
-	"host-route":       loadsSee("rail 1", "no server could be reached"),
 	"garbled-output":   loadsSee("no result in the output"),
 	"hog":              loadsSee("Gb/s of 210.8", "21.2 Gb/s of other traffic"),
 	"mtu-mismatch":     loadsSee("the smaller counts"),

@@ -61,7 +61,7 @@ var demoSymptoms = map[string]symptom{
 	"counter-reset":    demosSee(nil, "went backwards"),
 	"degraded-adapter": demosSee([]string{" Gb/s of 33.7", "degraded"}, "degraded", "power"),
 	"firewall":         demosSee([]string{"No receiver could be reached from spark-02", "a firewall"}, "no server could be reached from spark-02"),
-	"host-route":       demosSee([]string{"No receiver could be reached from spark-02", "the route"}, "Rail 1", "no server could be reached"),
+	"host-route":       demosSee([]string{"enp1s0f1np1 carried the bytes: the wrong rail"}),
 	"garbled-output":   demosSee(nil, "no result that can be read"),
 	"gpu-missing":      {skipped: by(gpuWrites, "spark-01 has no nvidia-smi")},
 	"hog":              demosSee([]string{"21.2 Gb/s of other traffic"}, "Rail 2", "other traffic"),

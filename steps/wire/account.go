@@ -357,6 +357,16 @@ func (b *books) interfaces(l Load) bool {
 	return slices.ContainsFunc(l.Ports, func(p Port) bool { return counted(b.bytes, p, l.Traffic).netdev })
 }
 
+// wrongPort is a load that others carried. Which interface TCP takes is the routes' doing, and a device of RDMA is named.
+func (b *books) wrongPort(l *Load, others []Port) {
+	why := ""
+	if l.Traffic == TCP {
+		why = ", by a host route or by addresses that are exchanged (routes)"
+	}
+	b.find(WrongPort, steps.Fail, l.Node, others, "nothing went over %s; %s carried the bytes: the wrong rail%s",
+		kind.And(b.names(l.Ports)), kind.And(b.names(others)), why)
+}
+
 // carriedByNone looks whether all ports of a load stood still, and where else it went.
 func (b *books) carriedByNone(l *Load, other others) bool {
 	if len(b.still(*l)) < len(l.Ports) {
@@ -366,11 +376,9 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 	as, instead := b.asTCP(l), b.instead(l)
 	switch was := b.takenOff(*l, l.Ports); {
 	case len(instead) > 0:
-		b.find(WrongPort, steps.Fail, l.Node, instead, "nothing went over %s; %s carried the bytes: the wrong rail",
-			names, kind.And(b.names(instead)))
+		b.wrongPort(l, instead)
 	case other.sum >= l.Wire/2:
-		b.find(WrongPort, steps.Fail, l.Node, other.ports, "nothing went over %s; %s carried the bytes: the wrong rail",
-			names, kind.And(b.names(other.ports)))
+		b.wrongPort(l, other.ports)
 	case len(as) > 0:
 		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "nothing went over %s by RDMA; the data went over %s as TCP", names,
 			kind.And(as))

@@ -45,7 +45,7 @@ type Dial struct {
 }
 
 // shown is the rate from which something moves: below it 0.0 is read.
-const shown = 0.05
+const shown = 0.005
 
 // acknowledges is the share below which what comes back is acknowledgements: they carry nothing.
 const acknowledges = 0.1

@@ -78,13 +78,15 @@ const (
 	largeNumeral = 2 * leastNumeral
 )
 
-// figure writes a rate as its numerals show it.
+// figure writes a rate as its numerals show it: one below 1 with two decimals, as a soft rail's is.
 func figure(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0) || v < 0:
 		return "--"
-	case v < 0.05:
+	case v < shown:
 		return "0.0"
+	case v < 0.995:
+		return fmt.Sprintf("%.2f", v)
 	case v < 999.95:
 		return fmt.Sprintf("%.1f", v)
 	default:

@@ -342,7 +342,7 @@ func TestNumerals(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	for v, want := range map[float64]string{
-		0: "0.0", 0.04: "0.0", 92.55: "92.5", 999.96: "1000", 1e9: "99999", -1: "--", math.NaN(): "--", math.Inf(1): "--",
+		0: "0.0", 0.004: "0.0", 0.04: "0.04", 0.406: "0.41", 0.996: "1.0", 92.55: "92.5", 999.96: "1000", 1e9: "99999", -1: "--", math.NaN(): "--", math.Inf(1): "--",
 	} {
 		if got := figure(v); got != want {
 			t.Errorf("%v: %s", v, got)

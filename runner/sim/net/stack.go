@@ -385,8 +385,8 @@ func (n *Stack) Answers(out *Netdev, dst netip.Addr) *Netdev {
 				return d
 			}
 		}
-		// Cables or addresses that are exchanged. Who asks from another network, as a host route lets him, is left out.
-		if d := x.stranger(out, dst); d != nil && (n.Exchanged != x.Exchanged || out.near(dst)) {
+		// Cables or addresses that are exchanged, or a host route that leads over another rail.
+		if d := x.stranger(out, dst); d != nil {
 			return d
 		}
 	}
@@ -407,11 +407,6 @@ func (n *Stack) stranger(out *Netdev, dst netip.Addr) *Netdev {
 		}
 	}
 	return nil
-}
-
-// near reports whether an address is in a network of the interface's own.
-func (d *Netdev) near(dst netip.Addr) bool {
-	return slices.ContainsFunc(d.Addrs, func(a Address) bool { return a.Masked().Contains(dst) })
 }
 
 // joined says whether what the netdev sends arrives at the other one. A bond at
