@@ -174,6 +174,9 @@ func (c *channels) start(ctx context.Context, command string) (*process, <-chan 
 	}
 }
 
+// closeWait is how long a node may take to close a channel that was closed here.
+const closeWait = 2 * time.Second
+
 // lostBefore says that a connection ended before a command began.
 func lostBefore(err error) error { return said{"the connection was lost before it began", err} }
 
@@ -204,8 +207,9 @@ func (c *channels) open(command string) (*process, <-chan error, error) {
 		session.Close()
 		return nil, nil, fmt.Errorf("start a command: %w", err)
 	}
-	exited := make(chan error, 1)
+	exited, closed := make(chan error, 1), make(chan struct{})
 	c.work.Go(func() {
+		defer close(closed)
 		err := session.Wait()
 		// The status of the leash says nothing; the script's comes in a line of it.
 		if _, ok := errors.AsType[*ssh.ExitError](err); ok {
@@ -217,11 +221,15 @@ func (c *channels) open(command string) (*process, <-chan error, error) {
 	return &process{
 		stdin: stdin, stdout: stdout, stderr: stderr,
 		wait: func() error { return <-exited },
-		// A channel that does not end is closed, and so is the connection: the node
-		// does not answer.
+		// Who holds the output of a script that has ended harms no other script. Where the node
+		// doesn't close the channel either it does not answer, and the connection is closed.
 		abandon: func() {
 			session.Close()
-			c.client.Close()
+			select {
+			case <-closed:
+			case <-time.After(closeWait):
+				c.client.Close()
+			}
 		},
 	}, exited, nil
 }

@@ -36,6 +36,10 @@ type launcher interface {
 // The leash takes up to 6 s itself: 60 looks, 0.1 s apart.
 const endWait = 15 * time.Second
 
+// heldWait is how long the streams may take to end once the leash has: what is under way on a slow link,
+// and what a node under load takes to end a shell.
+const heldWait = 5 * time.Second
+
 // drive runs one script on a launcher. secret, where not empty, is a line that
 // sudo reads before the leash reads anything.
 func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emit func(Line)) (Exit, error) {
@@ -86,16 +90,18 @@ type run struct {
 	// late comes when a script that was told to end has had its time; nil before.
 	late <-chan time.Time
 
-	answered  bool // the leash told the exit status
-	silent    bool // the node ended it, because it heard nothing from here
-	abandoned bool // the leash did not end in time
+	answered  bool   // the leash told the exit status
+	silent    bool   // the node ended it, because it heard nothing from here
+	over      bool   // the leash said that it ends
+	left      string // what it could not end, as it told that
+	abandoned bool   // the streams did not end in time
 }
 
 // follow hands the lines over until both streams have ended, and ends the script where ctx
 // or the limit asks for that.
 func (r *run) follow(ctx context.Context, p *process, wallTime time.Duration, emit func(Line)) {
 	lines := make(chan []Line)
-	// A leash says at most two things; the reader must not wait for one who has gone.
+	// A leash says at most four things; the reader must not wait for one who has gone.
 	marks := make(chan string, 4)
 	streams := make(chan struct{})
 	go func() {
@@ -152,6 +158,14 @@ func (r *run) heard(mark string) {
 			r.answered = true
 		}
 		r.end(Ended)
+	case "held":
+		r.left = rest
+	case "over":
+		wait := heldWait
+		if r.left != "" {
+			wait = time.Second // they are alive, and most likely hold the streams
+		}
+		r.over, r.late = true, time.After(wait)
 	}
 }
 
@@ -174,6 +188,15 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 		r.exit.Elapsed = time.Since(r.began)
 	}
 	switch {
+	case r.abandoned && r.over:
+		what := "something that it started, and that could not be ended, holds its output"
+		if r.left != "" {
+			what = "what it started could not be ended: " + r.left
+		}
+		return r.exit, &Error{
+			Kind: Held, Op: "end " + name + " on", Err: errors.New(what),
+			Hint: "End it there, or have the script send that one's output elsewhere: it is still running",
+		}
 	case r.abandoned:
 		return r.exit, &Error{
 			Kind: Lost, Op: "end " + name + " on", Err: errors.New("its leash did not end in time"),

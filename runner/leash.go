@@ -17,7 +17,8 @@ import (
 // end, when no heartbeat came for LeashSilence (a cable pulled between here and
 // there closes nothing), and at a hard limit. Then it looks for what has left
 // the process group: the session, a mark in the environment and, where the leash can be made
-// the parent of orphans (boot), their parent find it. Each is sent one TERM, however many of these
+// the parent of orphans (boot), their parent find it; where nothing catches them (boot), that they hold
+// the script's output does. Each is sent one TERM, however many of these
 // find it: a second one could end what the first made it clean up.
 //
 // Its protocol, all of it on the three standard streams:
@@ -25,7 +26,9 @@ import (
 //	stdin   "begin ID BEATS [free]", the script, "end ID", then a "." every LeashBeat
 //	stdout  the script's, and lines that start with RS and the ID:
 //	        "limit" (the node's own limit was reached), "silent" (no heartbeat
-//	        came) and "exit N"
+//	        came), "exit N", "held PID (NAME) …" (these could not be ended) and
+//	        "over": the leash itself ends now, and the streams with it, unless
+//	        something else holds them
 //
 // A leash that is given its ID on the command line skips what comes before
 // "begin": a password that sudo did not ask for. One that is given none is a
@@ -149,6 +152,20 @@ ours() {
     kill -0 "-$p" && echo "/proc/-$p/"
   fi
 } 2>/dev/null
+of() {
+  parent=0 session=
+  IFS= read -r stat <"/proc/$1/stat" && set -- ${stat##*) } && parent=$2 session=$4
+} 2>/dev/null
+# Besides the leash and what started it, which may hold the same pipes.
+holders() {
+  ls -l /proc/[0-9]*/fd | while IFS= read -r l; do
+    case $l in
+    /proc/*) f=${l#/proc/} f=${f%%/*} ;;
+    l?w*" -> $out" | l?w*" -> $err")
+      case $up in *" $f "*) ;; *) of "$f"; [ "$session" = "$own" ] || echo "/proc/$f/" ;; esac ;;
+    esac
+  done
+} 2>/dev/null
 end() {
   told=' '
   for f in $2; do
@@ -168,8 +185,17 @@ end() {
     n=$((n + 1))
   done
   [ "$n" -lt "$beats" ] || printf '\036%s limit\n' "$id"
-  i=0
-  while left=$(ours); [ "$left" ] && [ "$i" -lt 60 ]; do
+  i=0 step=1 hold=
+  [ "$RAILBENCH_CATCHES$free" != nothing ] || {
+    of $$
+    own=$session up=" $$ "
+    while [ "$parent" -gt 1 ]; do up="$up$parent "; of "$parent"; done
+    out=$(readlink "/proc/$$/fd/1") err=$(readlink "/proc/$$/fd/2")
+    case $out in pipe:* | socket:*) ;; *) out=none ;; esac
+    case $err in pipe:* | socket:*) ;; *) err=none ;; esac
+    hold=1 step=4 # a look takes longer
+  }
+  while left=$(ours); left=${left:-${hold:+$(holders)}}; [ "$left" ] && [ "$i" -lt 60 ]; do
     if [ "$i" -lt 20 ]; then
       [ "$i" != 0 ] || end TERM "$left"
     else
@@ -177,14 +203,17 @@ end() {
       [ -z "$group" ] || { echo 1 >"$group/cgroup.kill"; } 2>/dev/null
       end KILL "$left"
     fi
-    sleep 0.1
-    i=$((i + 1))
+    sleep 0.$step
+    i=$((i + step))
   done
+  [ -z "$left" ] || printf '\036%s held%s\n' "$id" "$(end 0 "$left"
+    for f in $told; do read -r n <"/proc/$f/comm" && printf ' %s (%s)' "$f" "$n"; done)"
 ) 2>/dev/null &
 w=$!
 wait "$p"
 printf '\036%s exit %s\n' "$id" "$?"
 wait "$w"
+printf '\036%s over\n' "$id"
 `
 
 // leashCommand is the command line that puts a node's shell on the leash.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -75,8 +77,9 @@ func TestNothingSurvives(t *testing.T) {
 		"group":  {same, canGroup, kinds},
 		"parent": {without("/sys/fs/cgroup"), func() bool { return true }, kinds},
 		"scope":  {scoped(t), canGroup, kinds},
-		// As on a node without perl, control groups and systemd: what privileges tells of.
-		"nothing": {without("/sys/fs/cgroup", "command -v perl", "systemd-run"), func() bool { return true }, kinds[:5]},
+		// As on a node without perl, control groups and systemd: what privileges tells of. The last kinds
+		// are found there by the output that they hold.
+		"nothing": {without("/sys/fs/cgroup", "command -v perl", "systemd-run"), func() bool { return true }, kinds},
 	} {
 		for how, run := range map[string]struct {
 			tail   string
@@ -154,6 +157,46 @@ func TestNothingSurvives(t *testing.T) {
 				t.Logf("tried %d, gone %d, of %d kinds, %.1f s after the last had begun", all, gone, len(found), took.Seconds())
 			})
 		}
+	}
+}
+
+// TestHeldOutput: a process that nothing on the node catches or ends, and that holds the script's output,
+// does not hold the run. What it was is told, and the node's other scripts go on.
+func TestHeldOutput(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/environ"); err != nil {
+		t.Skip("there is no /proc")
+	}
+	bare := without("/sys/fs/cgroup", "command -v perl", "systemd-run")
+	for name, c := range map[string]struct {
+		alter func(string) string
+		told  string // with the process's number
+	}{
+		"not found": {func(s string) string { return strings.ReplaceAll(bare(s), "ls -l /proc/", "ls -l /nowhere/") }, "holds its output"},
+		"not ended": {func(s string) string { return strings.ReplaceAll(bare(s), `kill "-$1" "$f";`, "") }, "PID (sleep)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var pid string
+			began := time.Now()
+			exit, err := drive(t.Context(), altered{alter: c.alter}, "", "", Script{
+				Name: "leaves",
+				Body: `env -i PATH="$PATH" sh -c 'setsid sh -c "trap \"\" TERM; echo \$\$; exec sleep 321" & exit 0'; sleep 0.5`,
+			}, func(l Line) { pid = l.Text })
+			took := time.Since(began)
+			if p, convErr := strconv.Atoi(pid); convErr != nil || !lives(pid) {
+				t.Errorf("what was left is %q", pid)
+			} else {
+				_ = syscall.Kill(p, syscall.SIGKILL)
+			}
+			e, ok := errors.AsType[*Error](err)
+			if !ok || e.Kind != Held || !strings.Contains(e.Cause(), strings.Replace(c.told, "PID", pid, 1)) || exit.Code != 0 {
+				t.Errorf("it is told as %v: %v", exit, err)
+			}
+			if took > 12*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
 	}
 }
 

@@ -278,6 +278,7 @@ const (
 	NotPermitted      // no key, agent or password was accepted
 	Lost              // the connection broke while something ran
 	Silent            // the node heard no heartbeat and ended the script
+	Held              // the script has ended, and what it left could not be
 	SudoPassword      // sudo wants a password and has none
 	NoShell           // the node cannot run the leash
 	NoForwarding      // the node does not listen for this side

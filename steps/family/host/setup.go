@@ -230,7 +230,7 @@ func catches(rig steps.Rig, rep *kind.Report) {
 		case "parent":
 			rep.Show(n.Name+" ends what hides by", "being its parent", "", nil)
 		case "nothing":
-			rep.Add(steps.Warn, "on %s nothing ends a process that clears its environment, leaves its session and loses its parent: "+
+			rep.Add(steps.Warn, "on %s nothing ends a process that clears its environment, leaves its session, loses its parent and lets go of the output: "+
 				"there is no control group that this user may divide, no perl and no systemd-run --user. Install perl there", n.Name)
 		}
 	}
