@@ -14,6 +14,7 @@ import (
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -56,46 +57,72 @@ func sshConfiguration(path string) (all []sshFile, err error) {
 	return all, read(path, 0)
 }
 
+// plainInclude is an Include whose words are read here as ssh reads them: each is in quotes as a whole, or
+// has none.
+var plainInclude = pattern.New(`(?i)^[=" \t]*include"?(?:[ \t]*=[ \t]*|[ \t]+)((?:"[^"]*"[ \t]+|[^"\s]+[ \t]+)*)$`)
+
 // sshIncludes are the files that a line of an ssh configuration includes. A folder is none,
-// and neither is what isn't there, as ssh has it.
+// and neither is what isn't there, as ssh has it. ssh takes quotes out of the middle of a word, and
+// ends a line at a NUL byte: of what only looks as if it were no Include nothing is guessed.
 func sshIncludes(line string) (paths []string, err error) {
-	const blank = " \t\r\n\f\v"
-	line = strings.TrimLeft(line, blank+"=\"")
-	end := strings.IndexAny(line, blank+"=\"")
-	if end < 0 || !strings.EqualFold(line[:end], "include") {
+	line = strings.TrimRight(line, " \t\r\n\f") // a \v is the word's
+	bare := strings.TrimLeft(strings.ToLower(strings.ReplaceAll(line, `"`, "")), " \t=\r\f\v")
+	after, ok := strings.CutPrefix(bare, "include")
+	if !ok && !strings.ContainsRune(line, 0) {
 		return nil, nil
 	}
-	quoted := false
-	patterns := strings.FieldsFunc(strings.TrimLeft(strings.TrimPrefix(line[end:], `"`), blank+"="), func(r rune) bool {
-		if r == '"' {
-			quoted = !quoted
+	alone := func(what string) error {
+		return fmt.Errorf("include %s: it is found by ssh alone, and railbench can't show it: write its whole path", gate.Line(what))
+	}
+	words := plainInclude.FindStringSubmatch(line + " ")
+	switch {
+	case strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' }):
+		return nil, alone(line)
+	case strings.Trim(after, " \t=") == "":
+		return nil, nil // ssh refuses it
+	case words == nil && !strings.ContainsAny(after[:1], " \t=") && !strings.Contains(line, `"`):
+		return nil, nil // another word, which begins as this one
+	case words == nil:
+		return nil, alone(line)
+	}
+	for rest := strings.TrimSpace(words[1]); rest != ""; rest = strings.TrimLeft(rest, " \t") {
+		var one string
+		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+			one, rest, _ = strings.Cut(quoted, `"`)
+		} else if one, rest = cutBlank(rest); strings.HasPrefix(one, "#") {
+			break // a comment
 		}
-		return r == '"' || !quoted && strings.ContainsRune(blank, r)
-	})
-	for _, pattern := range patterns {
-		if strings.ContainsAny(pattern, "$%'\\") || strings.HasPrefix(pattern, "~") && !strings.HasPrefix(pattern, "~/") {
-			return nil, fmt.Errorf("include %s: it is found by ssh alone, and railbench can't show it: write its whole path",
-				gate.Line(pattern))
+		// What [ means is not the same here and there.
+		if strings.ContainsAny(one, "$%'\\[") || strings.HasPrefix(one, "~") && !strings.HasPrefix(one, "~/") {
+			return nil, alone(one)
 		}
-		if rest, ok := strings.CutPrefix(pattern, "~/"); ok || !filepath.IsAbs(pattern) {
+		if rest, ok := strings.CutPrefix(one, "~/"); ok || !filepath.IsAbs(one) {
 			home, err := sshHome()
 			if err != nil {
-				return nil, fmt.Errorf("include %s: %w", gate.Line(pattern), err)
+				return nil, fmt.Errorf("include %s: %w", gate.Line(one), err)
 			}
 			if ok {
-				pattern = filepath.Join(home, rest)
+				one = filepath.Join(home, rest)
 			} else {
-				pattern = filepath.Join(home, ".ssh", pattern)
+				one = filepath.Join(home, ".ssh", one)
 			}
 		}
-		found, err := filepath.Glob(pattern)
+		found, err := filepath.Glob(one)
 		if err != nil {
-			return nil, fmt.Errorf("include %s: %w", gate.Line(pattern), err)
+			return nil, fmt.Errorf("include %s: %w", gate.Line(one), err)
 		}
 		found = slices.DeleteFunc(found, isFolder)
 		paths = append(paths, found...)
 	}
 	return paths, nil
+}
+
+// cutBlank cuts a text at its first blank.
+func cutBlank(s string) (before, after string) {
+	if i := strings.IndexAny(s, " \t"); i >= 0 {
+		return s[:i], s[i:]
+	}
+	return s, ""
 }
 
 // sshHome is this user's folder as ssh has it, which doesn't look at $HOME.

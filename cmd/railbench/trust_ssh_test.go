@@ -192,6 +192,48 @@ func TestIncludes(t *testing.T) {
 	}
 }
 
+// TestIncludesAsSSH: whatever ssh itself includes is found, or the configuration is refused.
+func TestIncludesAsSSH(t *testing.T) {
+	ssh, err := exec.LookPath("ssh")
+	if err != nil {
+		t.Skip("there is no ssh here to compare with")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"evil", "evil\v", "e v"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("User evil\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	included := 0
+	for _, line := range []string{
+		`include DIR/evil`, `inc"lude" DIR/evil`, `"in"clude DIR/evil`, `""include DIR/evil`, `"" include DIR/evil`, `=include DIR/evil`,
+		`= "include" DIR/evil`, "\rinclude DIR/evil", "\finclude DIR/evil", `include"DIR/evil"`, `include == DIR/evil`, `include="DIR/evil"`,
+		"include DIR/evil\x00x", "include DIR/evil\v", "include\x00 DIR/evil", "\x00include DIR/evil", "User x\x00", "include DIR/evil\f",
+		`include "DIR/ev"il`, `include DIR/ev"il"`, `include "DIR/"evil`, `include x"y" DIR/evil`, `include 'DIR/evil'`, `include DIR/e\vil`,
+		`include DIR/[!z]vil`, `include DIR/[[:alpha:]]vil`, `include DIR/[^z]vil`, `include DIR/ev?l`, `include DIR/e*`, `include DIR//evil`,
+		`include "DIR/e v"`, `include DIR/e\ v`, `include nothing "" DIR/evil`, `include DIR/evil # "`, `include DIR/evil#`, `Include DIR/evil "`,
+		`include %d/../DIR/evil`, `include ${NOTHING}DIR/evil`, `include ~/../DIR/evil`, `include ~root/../DIR/evil`, `include ../../DIR/evil`,
+	} {
+		line = strings.ReplaceAll(line, "DIR", dir)
+		config := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(config, []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.CommandContext(t.Context(), ssh, "-G", "-F", config, "--", "host").Output()
+		if err != nil || !strings.Contains(string(out), "\nuser evil\n") && !strings.HasPrefix(string(out), "user evil\n") {
+			continue
+		}
+		included++
+		files, err := sshConfiguration(config)
+		if err == nil && !slices.ContainsFunc(files, func(f sshFile) bool { return f.text == "User evil\n" }) {
+			t.Errorf("ssh includes a file for %q, and it is not shown", line)
+		}
+	}
+	if included < 10 {
+		t.Errorf("ssh has included a file for %d lines only", included)
+	}
+}
+
 // What is shown of a configuration controls no terminal and hides nothing, and what would run
 // comes first.
 func TestConfigurationIsShown(t *testing.T) {
