@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"crypto/rsa"
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -15,6 +17,8 @@ type Algorithms struct {
 	Ciphers, KeyExchanges, MACs []string
 	HostKeys                    []string // of the host's proof
 	PublicKeys                  []string // of the user's
+	Authorities                 []string // by which the certificate of a host's key is signed
+	LeastRSA                    int      // bits of an RSA key, of both
 }
 
 // algorithms reads them from a configuration. ssh -G tells whole lists; a configuration that
@@ -29,6 +33,7 @@ func algorithms(get configured, host string) (Algorithms, error) {
 		to            *[]string
 		defaults, old []string
 	}{
+		{"CASignatureAlgorithms", &a.Authorities, secure.PublicKeyAuths, insecure.PublicKeyAuths},
 		{"Ciphers", &a.Ciphers, secure.Ciphers, insecure.Ciphers},
 		{"KexAlgorithms", &a.KeyExchanges, secure.KeyExchanges, insecure.KeyExchanges},
 		{"MACs", &a.MACs, secure.MACs, insecure.MACs},
@@ -36,13 +41,51 @@ func algorithms(get configured, host string) (Algorithms, error) {
 		{"PubkeyAcceptedAlgorithms", &a.PublicKeys, secure.PublicKeyAuths, insecure.PublicKeyAuths},
 	} {
 		spec := get.one(kind.keyword)
+		if kind.keyword == "PubkeyAcceptedAlgorithms" && spec == "" {
+			spec = get.one("PubkeyAcceptedKeyTypes") // its name before OpenSSH 8.5
+		}
 		*kind.to = allowed(spec, kind.defaults, slices.Concat(kind.defaults, kind.old))
 		if len(*kind.to) == 0 {
 			return a, fmt.Errorf("the ssh configuration of %s allows nothing for %s that railbench has: it says %s, railbench has %s",
 				host, kind.keyword, spec, strings.Join(kind.defaults, ","))
 		}
 	}
+	a.LeastRSA = leastRSA
+	if bits := get.one("RequiredRSASize"); bits != "" {
+		var err error
+		if a.LeastRSA, err = strconv.Atoi(bits); err != nil {
+			return a, fmt.Errorf("the ssh configuration of %s has the RequiredRSASize %q", host, bits)
+		}
+	}
 	return a, nil
+}
+
+// leastRSA is OpenSSH's own limit, in bits.
+const leastRSA = 1024
+
+// weak says why a host's key is none to be trusted, whoever vouches for it; nil where nothing is wrong.
+func (a Algorithms) weak(key ssh.PublicKey) error {
+	if cert, ok := key.(*ssh.Certificate); ok {
+		if !slices.Contains(a.Authorities, cert.Signature.Format) {
+			return fmt.Errorf("its key's certificate is signed with %s, and the ssh configuration allows (CASignatureAlgorithms) %s",
+				cert.Signature.Format, strings.Join(a.Authorities, ","))
+		}
+		key = cert.Key
+	}
+	if bits := sizeRSA(key); bits > 0 && bits < a.LeastRSA {
+		return fmt.Errorf("an RSA key of %d bits is used, and the ssh configuration wants %d (RequiredRSASize)", bits, a.LeastRSA)
+	}
+	return nil
+}
+
+// sizeRSA is the size of an RSA key in bits, 0 for another kind of key.
+func sizeRSA(key ssh.PublicKey) int {
+	if holder, ok := key.(ssh.CryptoPublicKey); ok {
+		if public, ok := holder.CryptoPublicKey().(*rsa.PublicKey); ok {
+			return public.N.BitLen()
+		}
+	}
+	return 0
 }
 
 // orDefaults are those of a target that no configuration was looked up for, where it has none.
@@ -103,7 +146,7 @@ func (a Algorithms) signs(s ssh.Signer) ssh.Signer {
 	ways := slices.DeleteFunc(slices.Clone(a.PublicKeys), func(name string) bool {
 		return name != ssh.KeyAlgoRSASHA512 && name != ssh.KeyAlgoRSASHA256 && name != ssh.KeyAlgoRSA
 	})
-	if len(ways) == 0 {
+	if bits := sizeRSA(s.PublicKey()); len(ways) == 0 || bits > 0 && bits < a.LeastRSA {
 		return nil
 	}
 	limited, err := ssh.NewSignerWithAlgorithms(with, ways)

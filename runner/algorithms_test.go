@@ -1,14 +1,18 @@
 package runner
 
 import (
+	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 )
@@ -156,6 +160,192 @@ func TestSignsWithoutSHA1(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("allowed %v: signs by %v", c.allowed, got)
+		}
+	}
+}
+
+// A host's key that ssh would refuse for its size, or for how its certificate is signed, is none to be trusted.
+func TestWeakHostKeys(t *testing.T) {
+	signer := func(bits int) ssh.Signer {
+		key, err := rsa.GenerateKey(rand.Reader, bits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ssh.NewSignerFromKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	small, large := signer(1024), signer(2048)
+	signed := func(key, authority ssh.Signer, how string) ssh.PublicKey {
+		limited, err := ssh.NewSignerWithAlgorithms(authority.(ssh.AlgorithmSigner), []string{how})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cert := &ssh.Certificate{Key: key.PublicKey(), CertType: ssh.HostCert, ValidBefore: ssh.CertTimeInfinity}
+		if err := cert.SignCert(rand.Reader, limited); err != nil {
+			t.Fatal(err)
+		}
+		return cert
+	}
+	for _, c := range []struct {
+		name, says string
+		key        ssh.PublicKey
+		weak       bool
+	}{
+		{"plain", "", large.PublicKey(), false},
+		{"small, and allowed", "RequiredRSASize 1024", small.PublicKey(), false},
+		{"smaller than is required", "RequiredRSASize 2048", small.PublicKey(), true},
+		{"smaller, in a certificate", "RequiredRSASize 2048", signed(small, large, ssh.KeyAlgoRSASHA512), true},
+		{"signed with SHA-2", "", signed(large, large, ssh.KeyAlgoRSASHA256), false},
+		{"signed with SHA-1", "", signed(large, large, ssh.KeyAlgoRSA), true},
+		{"signed with SHA-1, and allowed", "CASignatureAlgorithms +ssh-rsa", signed(large, large, ssh.KeyAlgoRSA), false},
+		{"signed with another than is allowed", "CASignatureAlgorithms ssh-ed25519", signed(large, large, ssh.KeyAlgoRSASHA512), true},
+	} {
+		keyword, value, _ := strings.Cut(c.says, " ")
+		a, err := algorithms(func(k string) []string {
+			if k == keyword {
+				return []string{value}
+			}
+			return nil
+		}, "node")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.weak(c.key); (err != nil) != c.weak {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		file := filepath.Join(t.TempDir(), "known_hosts")
+		check := hostKeys{node: "node", ask: NoAsker{}, acceptNew: true, target: Target{
+			Host: "node", Port: 22, KnownHosts: []string{file}, Algorithms: a,
+		}}
+		callback, _, err := check.check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := c.key
+		if cert, ok := key.(*ssh.Certificate); ok {
+			key = cert.SignatureKey
+			text := "@cert-authority * " + string(ssh.MarshalAuthorizedKey(key))
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if callback, _, err = check.check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := callback("node:22", nil, c.key); (err != nil) != c.weak {
+			t.Errorf("%s: the host is told: %v", c.name, err)
+		}
+	}
+}
+
+// Whoever says that nobody is to be asked, or has known hosts that railbench can't see, has no key
+// accepted behind his back.
+func TestUnknownHosts(t *testing.T) {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		target          Target
+		asked, accepted bool
+	}{
+		"plain":             {Target{}, true, false},
+		"accept-new":        {Target{AcceptNew: true}, false, true},
+		"batch":             {Target{Batch: true}, false, false},
+		"batch, accept-new": {Target{Batch: true, AcceptNew: true}, false, true},
+		"a command":         {Target{KnownByCommand: true, AcceptNew: true}, true, false},
+		"no file":           {Target{KeepsNone: true, AcceptNew: true}, false, false},
+	} {
+		file := filepath.Join(t.TempDir(), "known_hosts")
+		c.target.Host, c.target.Port, c.target.KnownHosts = "node", 22, []string{file}
+		var asked counting
+		callback, _, err := hostKeys{node: "node", target: c.target, ask: &asked}.check(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = callback("node:22", nil, key.PublicKey())
+		if _, there := os.Stat(file); (err == nil) != c.accepted || (there == nil) != c.accepted || (asked > 0) != c.asked {
+			t.Errorf("%s: %v, asked %d times, kept: %v", name, err, asked, there == nil)
+		}
+	}
+}
+
+type counting int
+
+func (c *counting) HostKey(context.Context, HostKeyQuestion) (bool, error) { *c++; return false, nil }
+
+func (c *counting) Secret(context.Context, SecretQuestion) (string, error) {
+	*c++
+	return "", errors.New("nobody is here")
+}
+
+// TestNobodyIsAsked: a way to log in that the configuration forbids is not tried.
+func TestNobodyIsAsked(t *testing.T) {
+	for name, c := range map[string]struct {
+		target Target
+		want   int
+	}{
+		"all": {Target{}, 3}, "keys": {Target{Ways: []string{"publickey"}}, 1}, "none": {Target{Ways: []string{}}, 0},
+		"batch": {Target{Batch: true}, 1}, "a password": {Target{Ways: []string{"password", "publickey"}}, 2},
+	} {
+		k := &keyring{node: "node", target: c.target, ask: NoAsker{}, unlocked: &Unlocked{}}
+		methods, done := k.methods(t.Context(), newPatience(time.Hour, func() {}))
+		done()
+		if len(methods) != c.want {
+			t.Errorf("%s: %d ways", name, len(methods))
+		}
+	}
+}
+
+// TestBadLines: a line of known_hosts that is no key, and one that is longer than the library reads, refuse
+// no host, and revoke what they revoke.
+func TestBadLines(t *testing.T) {
+	line := func() string {
+		_, private, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := ssh.NewSignerFromKey(private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(ssh.MarshalAuthorizedKey(key.PublicKey()))
+	}
+	good, bad := line(), line()
+	long := strings.Repeat("host,", 20_000) + "host "
+	for name, text := range map[string]string{
+		"no keys":        strings.Repeat("nonsense\nnode ssh-ed25519 AAAA\n@strange node "+good+"|1|x|y "+good, 60),
+		"long comment":   "# " + long + "\n",
+		"long, no key":   long + "\n",
+		"long":           long + bad,
+		"long, revoked":  "@revoked " + long + bad,
+		"short, revoked": "nonsense\n@revoked node " + bad,
+	} {
+		file := filepath.Join(t.TempDir(), "known_hosts")
+		if err := os.WriteFile(file, []byte(text+"node "+good+"node "+bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		callback, _, err := hostKeys{node: "node", ask: NoAsker{}, target: Target{Host: "node", Port: 22, KnownHosts: []string{file}}}.check(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, text := range []string{good, bad} {
+			key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			revoked := text == bad && strings.Contains(name, "revoked")
+			if err := callback("node:22", nil, key); (err != nil) != revoked {
+				t.Errorf("%s: revoked %v: %v", name, revoked, err)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,11 +103,22 @@ func (k *keyring) methods(ctx context.Context, p *patience) (methods []ssh.AuthM
 		}
 		return answers, nil
 	}
-	return []ssh.AuthMethod{
-		ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return k.signers(ctx, p, fromAgent), nil }),
-		ssh.RetryableAuthMethod(ssh.KeyboardInteractive(answer), tries),
-		ssh.RetryableAuthMethod(ssh.PasswordCallback(next), tries),
-	}, done
+	prompts := cmp.Or(k.target.Prompts, tries)
+	all := map[string]ssh.AuthMethod{
+		"publickey":            ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return k.signers(ctx, p, fromAgent), nil }),
+		"keyboard-interactive": ssh.RetryableAuthMethod(ssh.KeyboardInteractive(answer), prompts),
+		"password":             ssh.RetryableAuthMethod(ssh.PasswordCallback(next), prompts),
+	}
+	ways := k.target.Ways
+	if ways == nil {
+		ways = []string{"publickey", "keyboard-interactive", "password"}
+	}
+	for _, way := range ways {
+		if way == "publickey" || !k.target.Batch {
+			methods = append(methods, all[way])
+		}
+	}
+	return methods, done
 }
 
 // An agent says at once which keys it has; before it signs with one it may ask somebody, who has
@@ -270,6 +282,9 @@ func (k *keyring) decrypt(ctx context.Context, p *patience, file string, b []byt
 	defer u.mu.Unlock()
 	if s := u.keys[file]; s != nil {
 		return s, nil
+	}
+	if k.target.Batch {
+		return nil, fmt.Errorf("%s has a passphrase, and the ssh configuration says BatchMode yes", file)
 	}
 	// The lock is held while a person types: another host that the same key is offered to waits,
 	// and then needs no answer.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -52,6 +53,12 @@ func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, err
 	return func(_ string, _ net.Addr, key ssh.PublicKey) error {
 		if err := h.revoked(ctx, key); err != nil {
 			return err
+		}
+		if err := h.target.Algorithms.orDefaults().weak(key); err != nil {
+			return &Error{
+				Kind: HostChanged, Op: "trust the host key of", Node: h.node, Err: err,
+				Hint: "Nothing was sent. Give the host another key, or change the configuration for it",
+			}
 		}
 		// The address says nothing more: a jump or a proxy has its own.
 		err := known(name, &net.TCPAddr{IP: net.IPv4zero}, key)
@@ -106,7 +113,8 @@ func (h hostKeys) revoked(ctx context.Context, key ssh.PublicKey) error {
 	return e
 }
 
-// badLines is how many lines of known_hosts may be no keys. ssh passes over them, too.
+// badLines is how many lines of known_hosts may be keys of a host whose name can't be read. ssh passes
+// over them, too.
 const badLines = 100
 
 // readKnownHosts reads files without the lines that are no keys: the library would refuse
@@ -156,40 +164,69 @@ func withoutBadLines(path string) (string, error) {
 		return path, nil
 	}
 	lines := bytes.Split(text, []byte("\n"))
+	for i, line := range lines {
+		lines[i] = readable(line)
+	}
 	f, err := os.CreateTemp("", "railbench-known-hosts-")
 	if err != nil {
 		return "", err
 	}
 	copied := f.Name()
 	f.Close()
-	read := path
+	read := copied
+	if err := os.WriteFile(copied, bytes.Join(lines, []byte("\n")), 0o600); err != nil {
+		_ = os.Remove(copied)
+		return "", err
+	}
+	_, wrong = xknownhosts.New(copied)
 	for range badLines {
+		if wrong == nil {
+			return copied, nil
+		}
 		// The library tells where it stopped, in words: "knownhosts: FILE:LINE: why".
 		at, _, _ := strings.Cut(strings.TrimPrefix(wrong.Error(), "knownhosts: "+read+":"), ":")
 		n, err := strconv.Atoi(at)
 		if err != nil || n < 1 || n > len(lines) {
 			break
 		}
-		read = copied
 		lines[n-1] = nil
 		if err := os.WriteFile(copied, bytes.Join(lines, []byte("\n")), 0o600); err != nil {
 			_ = os.Remove(copied)
 			return "", err
 		}
-		if _, wrong = xknownhosts.New(copied); wrong == nil {
-			return copied, nil
-		}
+		_, wrong = xknownhosts.New(copied)
 	}
 	_ = os.Remove(copied)
 	return "", wrong
 }
 
+// readable is a line of known_hosts that the library can read, nil where it is no key. A revoked key
+// whose line is longer than it reads is revoked all the same: it asks for no host.
+func readable(line []byte) []byte {
+	if len(bytes.TrimSpace(line)) == 0 || bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
+		return nil
+	}
+	marker, _, key, _, _, err := ssh.ParseKnownHosts(line)
+	switch {
+	case err != nil || marker != "" && marker != "revoked" && marker != "cert-authority":
+		return nil
+	case len(line) < bufio.MaxScanTokenSize/2:
+		return line
+	case marker == "revoked":
+		return append([]byte("@revoked * "), bytes.TrimSpace(ssh.MarshalAuthorizedKey(key))...)
+	}
+	return nil
+}
+
 // unknown asks whether a key that no file has may be trusted, unless that was settled
 // beforehand.
 func (h hostKeys) unknown(ctx context.Context, name string, key ssh.PublicKey) error {
-	// UserKnownHostsFile none.
-	if len(h.target.KnownHosts) == 0 {
-		return errors.New("no file for known hosts is configured")
+	if h.target.KeepsNone || len(h.target.KnownHosts) == 0 {
+		return &Error{
+			Kind: UnknownHost, Op: "trust the host key of", Node: h.node + " (" + h.target.String() + ")",
+			Err:  fmt.Errorf("the host is not known (%s %s), and no file for keys is configured", key.Type(), ssh.FingerprintSHA256(key)),
+			Hint: "Name one with UserKnownHostsFile for this host",
+		}
 	}
 	file := h.target.KnownHosts[0]
 	if h.target.OnlyKnown {
@@ -200,7 +237,17 @@ func (h hostKeys) unknown(ctx context.Context, name string, key ssh.PublicKey) e
 			Hint: "Put its key into " + file + " yourself, or say StrictHostKeyChecking ask for this host",
 		}
 	}
-	if !h.acceptNew && !h.target.AcceptNew {
+	// What a KnownHostsCommand would say may be that the key is another one, or revoked: a person decides.
+	accepted := (h.acceptNew || h.target.AcceptNew) && !h.target.KnownByCommand
+	if h.target.Batch && !accepted {
+		return &Error{
+			Kind: UnknownHost, Op: "trust the host key of", Node: h.node + " (" + h.target.String() + ")",
+			Err: fmt.Errorf("the host is not known (%s %s), and the ssh configuration says BatchMode yes",
+				key.Type(), ssh.FingerprintSHA256(key)),
+			Hint: "Log in once with ssh -o BatchMode=no",
+		}
+	}
+	if !accepted {
 		yes, err := h.ask.HostKey(ctx, HostKeyQuestion{
 			Node: h.node, Address: knownhosts.Normalize(name),
 			KeyType: key.Type(), Fingerprint: ssh.FingerprintSHA256(key), File: file,

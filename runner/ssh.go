@@ -542,7 +542,7 @@ func handshake(ctx context.Context, conn net.Conn, address string, p *patience, 
 
 // proxy runs a ProxyCommand, with %h, %p and %r as ssh expands them.
 func proxy(t Target) (net.Conn, error) {
-	tokens := strings.NewReplacer("%h", t.Host, "%p", strconv.Itoa(t.Port), "%r", t.User, "%%", "%")
+	tokens := strings.NewReplacer("%h", t.Host, "%n", t.Alias, "%p", strconv.Itoa(t.Port), "%r", t.User, "%%", "%")
 	command := tokens.Replace(t.ProxyCommand)
 	cmd := exec.Command("sh", "-c", "exec "+command)
 	near, far := net.Pipe()

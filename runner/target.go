@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,12 +38,21 @@ type Target struct {
 	// With ssh's tokens; where a ProxyJump is given as well, that wins.
 	ProxyCommand string
 	KnownHosts   []string // files, the user's first: new keys go into the first
+	KeepsNone    bool     // UserKnownHostsFile none: the first is the system's
+	// Whether there is a KnownHostsCommand. It is not run: a host that only it knows is not known.
+	KnownByCommand bool
 	// The name that known_hosts has it by, empty for its own.
 	HostKeyAlias string
 	AcceptNew    bool // StrictHostKeyChecking accept-new, or off
 	// StrictHostKeyChecking yes: a host that isn't known is refused, and nobody is asked.
-	OnlyKnown       bool
-	HashKnownHosts  bool
+	OnlyKnown      bool
+	HashKnownHosts bool
+	// Batch is BatchMode: nobody is asked for a password, a passphrase or about a host.
+	Batch bool
+	// Ways to log in, in their order: ssh's names of those that it allows; all where nil.
+	Ways []string
+	// Prompts is how often a password may be asked for.
+	Prompts         int
 	RevokedHostKeys string // a file; empty for none
 	Algorithms      Algorithms
 	Timeout         time.Duration // of connecting, and of what a host says next until it has logged in
@@ -199,16 +209,20 @@ func target(get configured, user, host, port string) (Target, error) {
 		User:           cmp.Or(user, get.one("User"), os.Getenv("USER"), "root"),
 		Identities:     identities(get),
 		Certificates:   certificates(get),
-		IdentitiesOnly: get.one("IdentitiesOnly") == "yes",
+		IdentitiesOnly: isYes(get.one("IdentitiesOnly")),
 		Agent:          agentSocket(get),
 		ProxyCommand:   get.one("ProxyCommand"),
-		KnownHosts:     knownHostsFiles(get),
+		KnownByCommand: get.one("KnownHostsCommand") != "",
+		Batch:          isYes(get.one("BatchMode")),
+		Ways:           loginWays(get),
+		Prompts:        tries,
 		HostKeyAlias:   get.one("HostKeyAlias"),
-		HashKnownHosts: get.one("HashKnownHosts") == "yes",
+		HashKnownHosts: isYes(get.one("HashKnownHosts")),
 		Timeout:        connectTimeout,
 	}
-	if file := get.one("RevokedHostKeys"); file != "" {
-		t.RevokedHostKeys = expand(file)
+	t.KnownHosts, t.KeepsNone = knownHostsFiles(get)
+	if n, err := strconv.Atoi(get.one("NumberOfPasswordPrompts")); err == nil && n > 0 {
+		t.Prompts = n
 	}
 	var err error
 	// Of what is no number nothing is guessed: port 22 of another host may be somebody else's.
@@ -218,7 +232,11 @@ func target(get configured, user, host, port string) (Target, error) {
 	if seconds, err := strconv.Atoi(get.one("ConnectTimeout")); err == nil && seconds > 0 {
 		t.Timeout = time.Duration(seconds) * time.Second
 	}
-	switch get.one("StrictHostKeyChecking") {
+	t.fill(host)
+	if file := get.one("RevokedHostKeys"); file != "" {
+		t.RevokedHostKeys = expand(t.tokens(host).Replace(file))
+	}
+	switch strings.ToLower(get.one("StrictHostKeyChecking")) {
 	// "no" is taken for accept-new: a changed key is refused whatever is configured.
 	case "accept-new", "no", "false", "off":
 		t.AcceptNew = true
@@ -264,25 +282,98 @@ func identities(get configured) []string {
 	if len(files) == 0 {
 		files = []string{"~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa"}
 	}
-	return expanded(files)
+	return named(files)
 }
 
-func certificates(get configured) []string {
-	var files []string
-	for _, f := range get("CertificateFile") {
-		if f != "" && f != "none" {
-			files = append(files, f)
-		}
-	}
-	return expanded(files)
+func certificates(get configured) []string { return named(get("CertificateFile")) }
+
+// named leaves out what stands for no file.
+func named(files []string) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f == "" || f == "none" })
 }
 
 // knownHostsFiles are the user's, and then the system's: a key that is accepted goes into
-// the first. One value may name several files.
-func knownHostsFiles(get configured) []string {
-	files := strings.Fields(cmp.Or(strings.Join(get("UserKnownHostsFile"), " "), "~/.ssh/known_hosts"))
-	system := strings.Fields(cmp.Or(strings.Join(get("GlobalKnownHostsFile"), " "), "/etc/ssh/ssh_known_hosts"))
-	return expanded(append(files, system...))
+// the first of the user's.
+func knownHostsFiles(get configured) (all []string, none bool) {
+	users := expanded(fileList(cmp.Or(strings.Join(get("UserKnownHostsFile"), " "), "~/.ssh/known_hosts")))
+	system := expanded(fileList(cmp.Or(strings.Join(get("GlobalKnownHostsFile"), " "), "/etc/ssh/ssh_known_hosts")))
+	return append(users, system...), len(users) == 0
+}
+
+// fileList takes a value apart that names several files. ssh -G leaves the quotes out that keep a
+// name with blanks together: what begins as no path goes on with the one before it, unless it is a file.
+func fileList(value string) (files []string) {
+	if value == "none" {
+		return nil
+	}
+	for _, word := range strings.Split(strings.ReplaceAll(value, `"`, ""), " ") {
+		switch n := len(files) - 1; {
+		case n < 0, strings.HasPrefix(word, "/"), strings.HasPrefix(word, "~/"), word != "" && isFile(word) && !isFile(files[n]+" "+word):
+			files = append(files, word)
+		default:
+			files[n] += " " + word
+		}
+	}
+	return named(files)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(expand(path))
+	return err == nil && info.Mode().IsRegular()
+}
+
+func isYes(value string) bool {
+	return strings.EqualFold(value, "yes") || strings.EqualFold(value, "true")
+}
+
+// loginWays are the ways to log in that the configuration leaves, in its order.
+func loginWays(get configured) []string {
+	const key, keyboard, password = "publickey", "keyboard-interactive", "password"
+	all := []string{key, keyboard, password}
+	if list := get.one("PreferredAuthentications"); list != "" {
+		all = slices.DeleteFunc(strings.Split(list, ","), func(way string) bool { return !slices.Contains(all, way) })
+	}
+	return slices.DeleteFunc(all, func(way string) bool {
+		keywords := map[string][]string{
+			key: {"PubkeyAuthentication"}, password: {"PasswordAuthentication"},
+			// The second is its name before OpenSSH 8.7.
+			keyboard: {"KbdInteractiveAuthentication", "ChallengeResponseAuthentication"},
+		}[way]
+		return slices.ContainsFunc(keywords, func(keyword string) bool {
+			value := get.one(keyword)
+			return strings.EqualFold(value, "no") || strings.EqualFold(value, "false")
+		})
+	})
+}
+
+// fill puts in what ssh -G leaves in the names of files.
+func (t *Target) fill(host string) {
+	tokens := t.tokens(host)
+	for _, files := range [][]string{t.Identities, t.Certificates} {
+		for i, f := range files {
+			files[i] = expand(tokens.Replace(f))
+		}
+	}
+}
+
+// tokens are those of ssh_config(5) that need no more than the target, and ${VARIABLE}s.
+func (t Target) tokens(host string) *strings.Replacer {
+	home, _ := os.UserHomeDir() // without one nothing is found below it
+	name, _ := os.Hostname()
+	short, _, _ := strings.Cut(name, ".")
+	own := os.Getenv("USER")
+	if me, err := user.Current(); err == nil {
+		own = me.Username
+	}
+	pairs := []string{
+		"%%", "%", "%d", home, "%h", t.Host, "%i", strconv.Itoa(os.Getuid()), "%k", cmp.Or(t.HostKeyAlias, host),
+		"%L", short, "%l", name, "%n", host, "%p", strconv.Itoa(t.Port), "%r", t.User, "%u", own,
+	}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		pairs = append(pairs, "${"+name+"}", value)
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // Only a leading ~/ stands for anything here: ssh -G has put in the rest.

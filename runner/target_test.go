@@ -51,7 +51,8 @@ func TestTarget(t *testing.T) {
 		Host: "spark-02", User: "me", Port: 22, Agent: "/run/agent", Timeout: connectTimeout,
 		Identities: []string{"/home/me/.ssh/id_ed25519", "/home/me/.ssh/id_ecdsa", "/home/me/.ssh/id_rsa"},
 		KnownHosts: []string{"/home/me/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"},
-		Algorithms: Algorithms{}.orDefaults(),
+		Algorithms: Algorithms{}.orDefaults(), Prompts: tries,
+		Ways: []string{"publickey", "keyboard-interactive", "password"},
 	}
 	for _, c := range []struct {
 		says       string // KEYWORD VALUE, one a line
@@ -90,6 +91,35 @@ func TestTarget(t *testing.T) {
 		{"stricthostkeychecking yes", "", "", func(t *Target) { t.OnlyKnown = true }},
 		{"revokedhostkeys none", "", "", func(*Target) {}},
 		{"revokedhostkeys ~/revoked", "", "", func(t *Target) { t.RevokedHostKeys = "/home/me/revoked" }},
+		// Names as ssh -G leaves them: tokens are in, quotes are gone.
+		{"identityfile none", "", "", func(t *Target) { t.Identities = []string{} }},
+		{"identityfile %d/.ssh/%r@%h:%p\nidentityfile ${HOME}/k%%", "", "", func(t *Target) {
+			t.Identities = []string{"/home/me/.ssh/me@spark-02:22", "/home/me/k%"}
+		}},
+		{"certificatefile ~/%n-cert", "", "", func(t *Target) { t.Certificates = []string{"/home/me/spark-02-cert"} }},
+		{"revokedhostkeys %d/revoked", "", "", func(t *Target) { t.RevokedHostKeys = "/home/me/revoked" }},
+		{"userknownhostsfile /a b/known ~/c\nglobalknownhostsfile /d e", "", "", func(t *Target) {
+			t.KnownHosts = []string{"/a b/known", "/home/me/c", "/d e"}
+		}},
+		{"userknownhostsfile none", "", "", func(t *Target) {
+			t.KnownHosts, t.KeepsNone = []string{"/etc/ssh/ssh_known_hosts"}, true
+		}},
+		{"globalknownhostsfile none", "", "", func(t *Target) { t.KnownHosts = []string{"/home/me/.ssh/known_hosts"} }},
+		{"knownhostscommand /bin/keys %H", "", "", func(t *Target) { t.KnownByCommand = true }},
+		// What nobody is to be asked for is not asked for.
+		{"batchmode yes", "", "", func(t *Target) { t.Batch = true }},
+		{"numberofpasswordprompts 1", "", "", func(t *Target) { t.Prompts = 1 }},
+		{"passwordauthentication no", "", "", func(t *Target) { t.Ways = []string{"publickey", "keyboard-interactive"} }},
+		{"kbdinteractiveauthentication no", "", "", func(t *Target) { t.Ways = []string{"publickey", "password"} }},
+		{"challengeresponseauthentication no", "", "", func(t *Target) { t.Ways = []string{"publickey", "password"} }},
+		{"pubkeyauthentication false", "", "", func(t *Target) { t.Ways = []string{"keyboard-interactive", "password"} }},
+		{"preferredauthentications gssapi-with-mic,password,publickey", "", "", func(t *Target) {
+			t.Ways = []string{"password", "publickey"}
+		}},
+		{"stricthostkeychecking YES", "", "", func(t *Target) { t.OnlyKnown = true }},
+		{"requiredrsasize 3072", "", "", func(t *Target) { t.Algorithms.LeastRSA = 3072 }},
+		{"casignaturealgorithms ssh-ed25519", "", "", func(t *Target) { t.Algorithms.Authorities = []string{"ssh-ed25519"} }},
+		{"pubkeyacceptedkeytypes ssh-ed25519", "", "", func(t *Target) { t.Algorithms.PublicKeys = []string{"ssh-ed25519"} }},
 		{"serveraliveinterval 0\nserveralivecountmax 3", "", "", func(*Target) {}},
 		{"serveraliveinterval 5", "", "", func(t *Target) { t.Alive = 15 * time.Second }},
 		{"serveraliveinterval 2\nserveralivecountmax 2", "", "", func(t *Target) { t.Alive = 4 * time.Second }},
