@@ -195,6 +195,7 @@ func (c *cleaner) ordinary(r rune) {
 	case afterEscIn:
 		if !intermediate(r) {
 			c.state = text
+			c.ended(r)
 		}
 	case inCSI:
 		c.ofSequence(r)
@@ -267,15 +268,25 @@ func (c *cleaner) ofEscape(r rune) {
 	case r == 0x1b: // the one before it was none
 	default:
 		c.state = text
+		c.ended(r)
+	}
+}
+
+// ended takes a line's end that came in the place of the letter that a sequence ends with.
+func (c *cleaner) ended(r rune) {
+	if r == '\n' || r == '\r' {
+		c.ofText(r)
 	}
 }
 
 // ofSequence reads parameters up to the byte that says what the sequence does.
 func (c *cleaner) ofSequence(r rune) {
 	switch {
-	case r == '\n': // a sequence that never ended must not eat the rest
+	case r == '\n' || r == '\r': // a sequence that never ended must not eat the rest
 		c.state = text
-		c.end()
+		c.ofText(r)
+	case r == can || r == sub: // as a terminal gives it up
+		c.state = text
 	case r == 0x1b:
 		c.state = afterEsc
 	case r >= 0x40 && r <= 0x7e:
@@ -293,7 +304,7 @@ func (c *cleaner) ofSequence(r rune) {
 // ofString reads a title, a link or whatever else is a string to a terminal, and drops it.
 func (c *cleaner) ofString(r rune) {
 	switch {
-	case r == 0x07 || r == 0x9c || c.state == inStringEsc && r == '\\':
+	case r == 0x07 || r == 0x9c || r == can || r == sub || c.state == inStringEsc && r == '\\':
 		c.state = text
 	case r == 0x1b:
 		c.state = inStringEsc
@@ -310,6 +321,12 @@ func (c *cleaner) ofString(r rune) {
 const (
 	stringsAfterEsc = "PX]^_"
 	stringsInC1     = "\u0090\u0098\u009d\u009e\u009f"
+)
+
+// CAN and SUB take back a sequence that has begun.
+const (
+	can = 0x18
+	sub = 0x1a
 )
 
 // intermediate reports whether a byte stands between ESC and the letter that ends the

@@ -278,12 +278,12 @@ func rigError(path string, err error) error {
 	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
 		first := unknown.Errors[0]
 		row, _ := first.Position()
-		key := strings.Join(first.Key(), ".")
+		key := cutKey(first.Key())
 		return fmt.Errorf("%s:%d: unknown key %q%s", path, row, key, steps.DidYouMean(key, rigKeys))
 	}
 	if syntax, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, column := syntax.Position()
-		key := strings.Join(syntax.Key(), ".")
+		key := cutKey(syntax.Key())
 		if m := wrongType.FindStringSubmatch(syntax.Error()); m != nil && key != "" {
 			return fmt.Errorf("%s:%d:%d: %s is %s here, and must be %s", path, row, column, key, article(m[1]), wanted(key))
 		}
@@ -294,6 +294,15 @@ func rigError(path string, err error) error {
 		return fmt.Errorf("%s:%d:%d%s: %s", path, row, column, at, strings.TrimPrefix(syntax.Error(), "toml: "))
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// cutKey is a key as an error quotes it: a short file can have one of thousands of words.
+func cutKey(words []string) string {
+	const most = 8
+	if len(words) > most {
+		return strings.Join(words[:most], ".") + "…"
+	}
+	return strings.Join(words, ".")
 }
 
 // wrongType is how go-toml says that a value has another type than the field.

@@ -6,6 +6,8 @@ package undo
 //	armed, confirmed, fired, undoing   its state: one file, renamed, because only
 //	                                   one of several can rename it; it says when the
 //	                                   switch fires
+//	waits                              the change has not begun: it removes that itself, see
+//	                                   change.Begin
 //	change, back                       the scripts
 //	NAME.pid NAME.out NAME.exit        of those that ran apart
 //	watch, go                          the two scripts below
@@ -78,7 +80,7 @@ done
 mkdir "$DIR" || exit 1
 if printf '%s\n' "$BACK" >"$DIR/back" && printf '%s\n' "$WATCH" >"$DIR/watch" &&
   printf '%s\n' "$GO" >"$DIR/go" && echo $((now + AFTER * 100)) >"$DIR/armed" &&
-  again=on-failure && detach "$UNIT" "$DIR/watch.pid" "$DIR/watch" "$DIR"; then
+  : >"$DIR/waits" && again=on-failure && detach "$UNIT" "$DIR/watch.pid" "$DIR/watch" "$DIR"; then
   exit 0
 fi
 rm -rf "$DIR"
@@ -138,7 +140,8 @@ done
 if [ -e "$DIR/$WHAT.exit" ]; then
   read -r code <"$DIR/$WHAT.exit"
   echo "exit $code"
-  cat "$DIR/$WHAT.out"
+  # What is longer than an answer may be would be none, and the change or the way back without an end.
+  head -c 1000000 "$DIR/$WHAT.out"
 else
   echo running
 fi

@@ -29,14 +29,14 @@ master_of() {
   fi
 }
 unmake_bond() { # a bond that was not there
-  is "$1" || return 0
+  is "$1" && [ ! -e waits ] || return 0
   for slave in $(value "/sys/class/net/$1/bonding/slaves"); do
     try ip link set "$slave" nomaster
   done
   try ip link del "$1"
 }
 unmake() { # another link that was not there
-  is "$1" || return 0
+  is "$1" && [ ! -e waits ] || return 0
   try ip link del "$1"
 }
 make_bond() { # NAME MODE MIIMON POLICY
@@ -216,9 +216,33 @@ func (w *writer) lines(before State, set []string) {
 		}
 	}
 	if !before.Bonding {
-		// Unloading the module removes every bond, and somebody else may have made one.
-		w.WriteString("[ -n \"$(value /sys/class/net/bonding_masters)\" ] || modprobe -r bonding 2>/dev/null\n")
+		// Unloading the module removes every bond, and somebody else may have made one: where there is another
+		// network namespace, as of a container, its bonds are not seen here.
+		w.WriteString(`spaces=$(ls -l /proc/[0-9]*/ns/net 2>/dev/null | sed 's/.*-> //' | sort -u)
+case $spaces in
+*"
+"*) ;;
+*) [ -n "$(value /sys/class/net/bonding_masters)" ] || [ -n "$(ls /run/netns 2>/dev/null)" ] || modprobe -r bonding 2>/dev/null ;;
+esac
+`)
 	}
+}
+
+// Begin is how the script of a change begins that makes links: what has one of their names by now is
+// somebody else's, and neither the change nor the way back removes it. Both run in the folder of the
+// change (see runner/undo), in which a file says that it has not begun.
+func Begin(before State, set []string) string {
+	var w writer
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(set))) {
+		if _, was := before.Links[name]; !was {
+			w.WriteString("if [ -e " + runner.Quote("/sys/class/net/"+name) + " ] || ip link show dev " + runner.Quote(name) + " >/dev/null 2>&1; then\n")
+			w.WriteString("  echo 'there is '" + runner.Quote(name) + "' by now, and was not before: somebody else has made it' >&2\n  exit 1\nfi\n")
+		}
+	}
+	if w.Len() > 0 {
+		w.WriteString("rm -f waits\n")
+	}
+	return w.String()
 }
 
 // rules puts back those that are about the links of a set.

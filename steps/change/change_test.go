@@ -99,6 +99,45 @@ func TestBack(t *testing.T) {
 	}
 }
 
+// TestNotOurs: a link that somebody else makes under a name that the change would use, after the look at the
+// node, is neither changed nor taken away by the way back.
+func TestNotOurs(t *testing.T) {
+	n := node(t)
+	set := []string{"rail0", "made0"}
+	before := look(t, n)
+	begin, back := change.Begin(before, set), change.Back(before, set)
+	dir := "cd " + t.TempDir() + "\n"
+	n.Sh(dir + ": >waits")
+	there := func(name string) bool { _, is := look(t, n).Links[name]; return is }
+	for _, make := range []struct{ make, unmake string }{
+		{"ip link add made0 type bridge", "ip link del made0"},
+		{"ip link property add dev mgmt altname made0", "ip link property del dev mgmt altname made0"},
+	} {
+		n.Sh(make.make)
+		if out, err := n.Try(dir + begin + "echo changed"); err == nil || !strings.Contains(out, "made0") || strings.Contains(out, "changed") {
+			t.Errorf("after %q the change begins: %v: %s", make.make, err, out)
+		}
+		was := there("made0")
+		if out, err := n.Try(dir + back); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		if there("made0") != was {
+			t.Errorf("after %q it is taken away", make.make)
+		}
+		n.Sh(make.unmake)
+	}
+	// What the change itself makes is taken back, also without its folder.
+	for _, where := range []string{dir, "cd " + t.TempDir() + "\n"} {
+		n.Sh(where + begin + "ip link add made0 type bridge")
+		if n.Sh(where + back); there("made0") {
+			t.Error("what the change has made stays")
+		}
+	}
+	if text := change.Begin(before, []string{"rail0"}); text != "" {
+		t.Errorf("of links that are there: %q", text)
+	}
+}
+
 // What a router has announced is the router's: it stays with its lifetimes where it is there, nobody
 // sets it where it is gone, and what came meanwhile is no difference and is left alone.
 func TestAnnounced(t *testing.T) {

@@ -273,6 +273,11 @@ func Refuse(s State, set []string) (why string, busy bool) {
 		return why, false
 	}
 	for _, name := range set {
+		for _, l := range s.Links {
+			if slices.Contains(l.Others, name) {
+				return fmt.Sprintf("%s is another name of %s: give it that one", name, l.Name), false
+			}
+		}
 		for _, m := range s.Managers.Of(name) {
 			l, there := s.Links[name]
 			switch {

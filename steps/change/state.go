@@ -104,7 +104,9 @@ type Link struct {
 	Master string
 	Kind   string // bond, veth, … as ip calls it; empty for hardware
 	Lower  string `json:",omitempty"` // what it is built on, as a VLAN is
-	Bond   *Bond  // nil where it is none
+	// Others are its other names, by which ip finds it and sysfs does not.
+	Others []string `json:",omitempty"`
+	Bond   *Bond    // nil where it is none
 	Addrs  []Addr
 	// Makes is how the kernel makes its address of the link, as the kernel numbers the ways;
 	// 1 is not at all. Empty where it has no IPv6.
@@ -161,6 +163,7 @@ type (
 		MTU      int      `json:"mtu"`
 		Flags    []string `json:"flags"`
 		Master   string   `json:"master"`
+		Others   []string `json:"altnames"`
 		MAC      string   `json:"address"`
 		LinkInfo struct {
 			Kind string `json:"info_kind"`
@@ -300,7 +303,7 @@ func read(text string, into any) error {
 func (l ipLink) link() Link {
 	link := Link{
 		Name: l.Name, MAC: l.MAC, MTU: l.MTU, Up: slices.Contains(l.Flags, "UP"),
-		Master: l.Master, Kind: l.LinkInfo.Kind,
+		Master: l.Master, Kind: l.LinkInfo.Kind, Others: l.Others,
 	}
 	// Of a veth it is the other end, which may be anywhere.
 	if link.Kind != "veth" {

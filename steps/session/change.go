@@ -213,7 +213,30 @@ func (t *transaction) whole(ctx context.Context) (*steps.Verdict, error) {
 	if v, err := t.root(ctx); v != nil || err != nil {
 		return v, err
 	}
+	if v, err := t.again(ctx); v != nil || err != nil {
+		return v, err
+	}
 	return t.make(ctx)
+}
+
+// again looks once more: a person may have taken minutes to answer, and the way back is made of how it is
+// now. A verdict is where that is not what he was asked about.
+func (t *transaction) again(ctx context.Context) (*steps.Verdict, error) {
+	planned := map[int]change.State{}
+	for _, p := range t.places {
+		planned[p.no] = p.before
+	}
+	states, err := t.capture(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range t.places {
+		p.before = states[p.no]
+	}
+	if name, why, _ := t.refusal(); why != "" {
+		return verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", name, why), nil
+	}
+	return t.moved(planned, "the question was open"), nil
 }
 
 // planned plans every side, and keeps those where there is something to do; done says that there is
@@ -328,7 +351,7 @@ func (t *transaction) refused(ctx context.Context) (*steps.Verdict, error) {
 		name, why, busy := t.refusal()
 		switch {
 		case why == "":
-			return t.moved(planned), nil
+			return t.moved(planned, "its manager was waited for"), nil
 		case !busy || t.s.clock.Now().After(end):
 			return verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", name, why), nil
 		case why != told:
@@ -360,15 +383,15 @@ func (t *transaction) refusal() (name, why string, busy bool) {
 
 // moved is a verdict where a network that was waited for is another than the one that the change
 // was planned for.
-func (t *transaction) moved(planned map[int]change.State) *steps.Verdict {
+func (t *transaction) moved(planned map[int]change.State, while string) *steps.Verdict {
 	for _, p := range t.places {
 		was := planned[p.no]
 		was.Managers = change.Managers{} // which were not settled, and are not what was planned
 		of := func(link string) bool { return slices.Contains(p.set, link) }
 		diff := change.Differences(was, p.before, of)
 		if diff != nil {
-			return verdict(steps.Inconclusive, "Nothing was changed: %s became another while its manager was waited for (%s). "+
-				"Run the cell again.", p.name(), strings.Join(diff, "; "))
+			return verdict(steps.Inconclusive, "Nothing was changed: %s became another while %s (%s). "+
+				"Run the cell again.", p.name(), while, strings.Join(diff, "; "))
 		}
 	}
 	return nil
@@ -376,7 +399,9 @@ func (t *transaction) moved(planned map[int]change.State) *steps.Verdict {
 
 // text is what runs at a place: what takes its interfaces out of their managers' hands, and
 // the cell's script.
-func (t *transaction) text(p *place) string { return t.handOver(p) + t.own(p) }
+func (t *transaction) text(p *place) string {
+	return change.Begin(p.before, p.set) + t.handOver(p) + t.own(p)
+}
 
 // handOver is what takes a place's interfaces out of their managers' hands; a change that the
 // managers make leaves them there.

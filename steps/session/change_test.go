@@ -34,6 +34,9 @@ type plan struct {
 	ChangeTime         time.Duration
 	Keep               string // yes, no, or hang: nobody answers
 	Undo               bool   // take everything back in place of making the change
+	Meanwhile          string // what somebody does on the peer while the question is open
+
+	peer runner.Node
 }
 
 const planEnv = "RAILBENCH_TEST_PLAN"
@@ -56,7 +59,11 @@ func TestMain(m *testing.M) {
 // Change answers as the plan says.
 func (p plan) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) {
 	if !q.Keep {
-		return true, nil
+		if p.Meanwhile == "" {
+			return true, nil
+		}
+		_, err := runner.Text(ctx, p.peer, runner.Script{Name: "meanwhile", Body: p.Meanwhile, Root: true})
+		return true, err
 	}
 	fmt.Println("asked: keep")
 	switch p.Keep {
@@ -83,6 +90,7 @@ func (p plan) options() (o Options, err error) {
 		}
 		o.Nodes[e] = runner.NewSSH(runner.SSHOptions{Name: name, Target: target, Ask: runner.NoAsker{}})
 	}
+	p.peer = o.Nodes[1]
 	o.Rig, o.Confirm, o.ChangeTime = "test", p, p.ChangeTime
 	o.Journal = &undo.Journal{Dir: p.Journal}
 	o.Params = map[string]string{"DEVS": "rail0 rail1 br0"}
@@ -435,6 +443,34 @@ func TestChangeTouchesWhatItMustNot(t *testing.T) {
 		g.nodes[n].Sh("ip link set lo mtu 65536")
 	}
 	g.same()
+}
+
+// TestChangedMeanwhile is what somebody else does on a node while the question is open: nothing is changed, and
+// what he made stays.
+func TestChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ does, says string }{
+		"a link of that name": {"ip link add br0 type bridge", "br0 is new"},
+		"another MTU":         {"ip link set rail0 mtu 4000", "rail0 has MTU 4000"},
+		"another name":        {"ip link set rail1 down; ip link set rail1 name rail9", "rail1 is gone"},
+		"a second name":       {"ip link property add dev lo altname br0", "br0 is another name of lo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGround(t)
+			p := g.plan("yes")
+			p.Meanwhile = c.does
+			wants(t, g.start(p).end(), "verdict: INCONCLUSIVE", "othing was changed", c.says)
+			made := g.look("n1")
+			g.before["n1"] = made
+			if diff := g.differences(); diff != nil {
+				t.Errorf("it was changed: %q", diff)
+			}
+			if _, there := made.Links["br0"]; there != strings.Contains(c.does, "add br0") {
+				t.Errorf("br0 is there: %v", there)
+			}
+		})
+	}
 }
 
 // TestDefaultRouteIsRefused is a change set with the management interface in it.
