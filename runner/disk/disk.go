@@ -82,9 +82,20 @@ func Truncated(path string, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// ReadOwn reads a file of railbench's own, of limit bytes at most.
+// ReadOwn reads a file of railbench's own, of limit bytes at most. What it says is done: nobody else may
+// have been able to write it.
 func ReadOwn(path string, limit int64) ([]byte, error) {
-	f, err := Open(path, os.O_RDONLY, 0)
+	f, err := open(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0, func(info fs.FileInfo) error {
+		if err := usable(path, info); err != nil {
+			return err
+		}
+		if s, ok := info.Sys().(*syscall.Stat_t); ok {
+			if others := writers(path, info, s.Gid); others != "" {
+				return &Refused{path, others + " may write it: look at what it says, and chmod go-w takes that away"}
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -5,41 +5,22 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 )
 
-// Keeps says why a folder is none in which railbench looks for what it may run: it, or the one
-// above it, belongs to somebody else, or everybody may write there. Its files may be the user's
+// Keeps says why a folder is none in which railbench looks for what it may run: it, or one on the way to
+// it, belongs to somebody else, or others may write there. Its files may be the user's
 // own all the same, and whoever has the folder could still give each the name of another. One
 // that is not there yet has nothing in it.
 func Keeps(dir string) error {
-	for _, path := range []string{dir, filepath.Dir(dir)} {
-		info, err := os.Stat(path)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		owner, ok := info.Sys().(*syscall.Stat_t)
-		switch {
-		case !info.IsDir():
-			return &Refused{path, "it is no folder"}
-		case !ok:
-			return &Refused{path, "nothing tells whose it is"}
-		case owner.Uid != 0 && int(owner.Uid) != os.Geteuid():
-			return &Refused{path, fmt.Sprintf("the folder belongs to somebody else (user id %d), who could put another file "+
-				"in one's place: name one of your own in $XDG_STATE_HOME", owner.Uid)}
-		case info.Mode().Perm()&0o002 != 0 && info.Mode()&os.ModeSticky == 0:
-			return &Refused{path, "everybody may write into the folder: chmod o-w takes that away"}
-		}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return &Refused{dir, "it is no folder"}
 	}
-	return nil
+	return way(dir, []int{0, os.Geteuid()}, true)
 }
 
-// Program says why a file is none that railbench may run or hand to a node: it, or the folder that it
-// lies in, is not root's, this user's or that of railbench's own file, or everybody may write there.
+// Program says why a file is none that railbench may run or hand to a node: it, or a folder on the way to
+// it, is not root's, this user's or that of railbench's own file, or others may write there.
 // In a folder such as /tmp, too, anybody may put a file in the place of one that is not there yet.
 func Program(path string) error {
 	trusted := []int{0, os.Geteuid()}
@@ -54,21 +35,14 @@ func Program(path string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range []string{whole, filepath.Dir(whole), filepath.Dir(path)} {
-		info, err := os.Stat(p)
-		if err != nil {
+	if info, err := os.Stat(whole); err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return &Refused{whole, "it is " + kind(info.Mode())}
+	}
+	for _, p := range []string{path, filepath.Dir(whole), filepath.Dir(path)} {
+		if err := way(p, trusted, false); err != nil {
 			return err
-		}
-		owner, ok := info.Sys().(*syscall.Stat_t)
-		switch {
-		case p == whole && !info.Mode().IsRegular():
-			return &Refused{p, "it is " + kind(info.Mode())}
-		case !ok:
-			return &Refused{p, "nothing tells whose it is"}
-		case !slices.Contains(trusted, int(owner.Uid)):
-			return &Refused{p, fmt.Sprintf("it belongs to somebody else (user id %d), and is not run", owner.Uid)}
-		case info.Mode().Perm()&0o002 != 0:
-			return &Refused{p, "everybody may write there, so nothing of it is run: chmod o-w takes that away"}
 		}
 	}
 	return nil

@@ -1,9 +1,12 @@
 package disk
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -107,13 +110,89 @@ func TestFoldersThatKeepWhatRuns(t *testing.T) {
 			}
 			return errors.Join(os.MkdirAll(dir, 0o700), os.Chown(filepath.Dir(dir), 12345, 12345))
 		}, false},
+		"far below everybody's": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o777))
+		}, false},
+		"far below everybody's, sticky": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o777|os.ModeSticky))
+		}, true},
+		"far below somebody else's": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir, 0o700), give(filepath.Dir(filepath.Dir(dir)), 12345))
+		}, false},
+		"below a group's": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir, 0o700), give(filepath.Dir(dir), -1), os.Chmod(filepath.Dir(dir), 0o770))
+		}, false},
+		"of a group that may not write": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir, 0o700), give(dir, -1), os.Chmod(dir, 0o750|os.ModeSetgid))
+		}, true},
+		"a link into everybody's": {func(dir string) error {
+			to := filepath.Join(t.TempDir(), "open", "own")
+			return errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.MkdirAll(to, 0o700), os.Chmod(filepath.Dir(to), 0o777), os.Symlink(to, dir))
+		}, false},
+		"by somebody else's link": {func(dir string) error {
+			to := filepath.Join(t.TempDir(), "railbench")
+			err := errors.Join(os.MkdirAll(filepath.Join(to, "trusted"), 0o700), os.MkdirAll(filepath.Dir(filepath.Dir(dir)), 0o700),
+				os.Symlink(to, filepath.Dir(dir)))
+			if os.Geteuid() != 0 {
+				return errors.Join(err, os.Chmod(to, 0o777))
+			}
+			return errors.Join(err, os.Lchown(filepath.Dir(dir), 12345, 12345))
+		}, false},
+		"a link to itself": {func(dir string) error {
+			return errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.Symlink(dir, dir))
+		}, false},
 	} {
-		dir := filepath.Join(t.TempDir(), "railbench", "trusted")
+		dir := filepath.Join(t.TempDir(), "above", "railbench", "trusted")
 		if err := c.make(dir); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if err := Keeps(dir); (err == nil) != c.fine {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// give makes a path somebody else's, or, with -1, of a group that nobody knows. Only root can: for others
+// everybody may write there, which is as bad.
+func give(path string, uid int) error {
+	if os.Geteuid() != 0 {
+		return os.Chmod(path, 0o777)
+	}
+	return os.Chown(path, uid, 12345)
+}
+
+// Whoever an access list lets write may, though the folder's group is one's own.
+func TestAccessList(t *testing.T) {
+	entry := func(tag, perm uint16, id uint32) []byte {
+		b := binary.LittleEndian.AppendUint16(nil, tag)
+		return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint16(b, perm), id)
+	}
+	const any = 0xffffffff
+	list := slices.Concat(binary.LittleEndian.AppendUint32(nil, 2),
+		entry(1, 7, any), entry(2, 7, 12345), entry(4, 0, any), entry(0x10, 7, any), entry(0x20, 0, any))
+	dir := filepath.Join(t.TempDir(), "railbench")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("setfacl", "-m", "u:12345:rwx", dir).CombinedOutput(); err != nil {
+		if err := setList(dir, list); err != nil {
+			t.Skipf("no access list can be set here: %v: %s", err, out)
+		}
+	}
+	if err := Keeps(dir); err == nil {
+		t.Error("a folder into which somebody may write keeps what runs")
+	}
+}
+
+// What a file says is done only where nobody else may have written it.
+func TestReadOwn(t *testing.T) {
+	for mode, fine := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o400: true, 0o666: false, 0o602: false} {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadOwn(path, 10); (err == nil) != fine {
+			t.Errorf("%v: %v", mode, err)
 		}
 	}
 }

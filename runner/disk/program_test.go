@@ -40,7 +40,12 @@ func TestProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	far := filepath.Join(open, "below", "far")
+	if err := os.MkdirAll(far, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	tried := map[string]bool{
+		file(far, "in", 0o755): false, file(good, "group", 0o775): os.Getegid() == 0 || alone(uint32(os.Getegid())),
 		own: true, link: true, file(good, "all-write", 0o757): false, inOpen: false, out: false,
 		file(sticky, "in", 0o755): false, good: false, filepath.Join(good, "missing"): false,
 	}

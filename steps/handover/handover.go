@@ -210,7 +210,28 @@ dir=
 trap '[ -z "$dir" ] || rm -rf "$dir"' EXIT
 trap 'trap "" HUP INT TERM; exit 0' HUP INT TERM
 trap '' PIPE
+` + place + `printf '%s\n' "$dir"
+while :; do
+	sleep 3600 &
+	wait "$!"
+done`
+
+// place makes $dir.
+const place = `own() { # nobody else may put another program in its place
+	[ -d "$1" ] || return 1
+	set -- $(ls -Lldn "$1" 2>/dev/null)
+	case $3 in
+	0 | "$(id -u)") ;;
+	*) return 1 ;;
+	esac
+	case $1 in
+	d????????[tT]*) ;;
+	d???????w*) return 1 ;;
+	d????w*) [ "$4" = "$(id -g)" ] ;;
+	esac
+}
 for base in "${TMPDIR:-/tmp}" /var/tmp "$HOME"; do
+	own "$base" || continue
 	dir=$(mktemp -d "$base/railbench-run.XXXXXX" 2>/dev/null) || { dir=; continue; }
 	printf '#!/bin/sh\nexit 0\n' >"$dir/try"
 	chmod 700 "$dir/try"
@@ -222,14 +243,10 @@ for base in "${TMPDIR:-/tmp}" /var/tmp "$HOME"; do
 	dir=
 done
 if [ -z "$dir" ]; then
-	echo 'no folder for temporary files lets programs run' >&2
+	echo 'no folder for temporary files is safe from others and lets programs run' >&2
 	exit 1
 fi
-printf '%s\n' "$dir"
-while :; do
-	sleep 3600 &
-	wait "$!"
-done`
+`
 
 // verify prints the hash of $FILE.
 const verify = `sha256sum "$FILE"`

@@ -2,6 +2,7 @@ package handover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -216,6 +217,48 @@ func TestFound(t *testing.T) {
 	} {
 		if got := found(text); got != want {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+// A folder in which somebody else could put another program in the place of the one that was looked at is
+// passed over.
+func TestPlace(t *testing.T) {
+	local := runner.NewLocal("here", runner.NoAsker{})
+	defer local.Close()
+	for name, c := range map[string]struct {
+		make func(dir string) error
+		fine bool
+	}{
+		"one's own":           {func(string) error { return nil }, true},
+		"everybody's":         {func(dir string) error { return os.Chmod(dir, 0o777) }, false},
+		"everybody's, sticky": {func(dir string) error { return os.Chmod(dir, 0o777|os.ModeSticky) }, true},
+		"somebody else's": {func(dir string) error {
+			if os.Geteuid() != 0 {
+				return os.Chmod(dir, 0o777)
+			}
+			return os.Chown(dir, 12345, 12345)
+		}, false},
+		"another group's": {func(dir string) error {
+			if os.Geteuid() != 0 {
+				return os.Chmod(dir, 0o777)
+			}
+			return errors.Join(os.Chown(dir, 0, 12345), os.Chmod(dir, 0o770))
+		}, false},
+		"missing": {os.Remove, false},
+		"a link to one's own": {func(dir string) error {
+			return errors.Join(os.Remove(dir), os.Symlink(t.TempDir(), dir))
+		}, true},
+	} {
+		dir := filepath.Join(t.TempDir(), "temp")
+		if err := errors.Join(os.Mkdir(dir, 0o700), c.make(dir)); err != nil {
+			t.Fatal(err)
+		}
+		out, err := runner.Text(t.Context(), local, runner.Script{
+			Name: "place", Body: place + `rm -rf "$dir"; echo "$dir"`, Vars: map[string]string{"TMPDIR": dir},
+		})
+		if err != nil || strings.HasPrefix(out, dir+"/") != c.fine || strings.TrimSpace(out) == "" {
+			t.Errorf("%s: %v: %q", name, err, out)
 		}
 	}
 }
