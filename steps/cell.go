@@ -3,6 +3,7 @@ package steps
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -169,6 +170,16 @@ const (
 )
 
 func (w Where) String() string { return [...]string{"here", "peer", "both", "all"}[w] }
+
+// UnmarshalJSON takes a place of a session's, which may be anybody's.
+func (w *Where) UnmarshalJSON(b []byte) error {
+	n, err := strconv.ParseUint(string(b), 10, 8)
+	if err != nil || Where(n) > OnAll {
+		return fmt.Errorf("%s is no place where a script runs", b)
+	}
+	*w = Where(n)
+	return nil
+}
 
 // Ends lists the ends of a link that w means.
 func (w Where) Ends() []End {

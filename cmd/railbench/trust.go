@@ -161,6 +161,12 @@ func showScripts(out io.Writer, cells []steps.Cell) {
 			gate.Fprintf(out, "# --- the parameter %s, where nobody sets it\n%s=%s\n", name, name, runner.Quote(value))
 			continue
 		}
+		if c.Change.Any() {
+			gate.Fprintf(out, "# --- %s: changes the network, the interfaces in %s\n", c.ID, strings.Join(c.Change.Set, ", "))
+		}
+		if c.With != nil {
+			gate.Fprintf(out, "# --- %s: has railbench run for it %s\n", c.ID, strings.Join(c.With, ", "))
+		}
 		if c.Own != "" {
 			gate.Fprintf(out, "# --- %s: railbench's own %s\n", c.ID, c.Own)
 		}

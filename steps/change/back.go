@@ -218,12 +218,14 @@ func (w *writer) lines(before State, set []string) {
 	if !before.Bonding {
 		// Unloading the module removes every bond, and somebody else may have made one: where there is another
 		// network namespace, as of a container, its bonds are not seen here.
-		w.WriteString(`spaces=$(ls -l /proc/[0-9]*/ns/net 2>/dev/null | sed 's/.*-> //' | sort -u)
-case $spaces in
-*"
-"*) ;;
-*) [ -n "$(value /sys/class/net/bonding_masters)" ] || [ -n "$(ls /run/netns 2>/dev/null)" ] || modprobe -r bonding 2>/dev/null ;;
-esac
+		w.WriteString(`space=
+for word in $(ls -l /proc/[0-9]*/ns/net 2>/dev/null); do
+  case $word in
+  net:*) [ "${space:=$word}" = "$word" ] || space=several ;;
+  esac
+done
+[ "$space" = several ] || [ -n "$(ls /run/netns 2>/dev/null)$(value /sys/class/net/bonding_masters)" ] ||
+  modprobe -r bonding 2>/dev/null
 `)
 	}
 }
