@@ -226,9 +226,14 @@ type lockedBuffer struct {
 func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.b.Write(p[:max(0, min(len(p), 64<<10-l.b.Len()))])
+	l.b.Write(p[:max(0, min(len(p), mostSaid-l.b.Len()))])
 	return len(p), nil
 }
+
+const mostSaid = 64 << 10
+
+// full reports whether more may have been written than is kept.
+func (l *lockedBuffer) full() bool { return len(l.text()) == mostSaid }
 
 func (l *lockedBuffer) text() string {
 	l.mu.Lock()

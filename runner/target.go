@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -143,23 +142,27 @@ func askSSH(ctx context.Context, ssh, config, user, host, port string) (configur
 	ctx, cancel := context.WithTimeoutCause(ctx, configLimit,
 		fmt.Errorf("ssh has not read it within %s: does Match exec or Include wait for something?", configLimit))
 	defer cancel()
-	var stderr bytes.Buffer
+	// What Match exec prints has no bound.
+	var stdout, stderr lockedBuffer
 	cmd := exec.CommandContext(ctx, ssh, append(args, "--", host)...)
-	cmd.Stderr = &stderr
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// What Match exec has left behind holds the pipes, and is nobody to wait for.
 	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
+	err := cmd.Run()
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	} else if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the ssh configuration for %s: %w: %s", host, err,
-			strings.TrimSpace(stderr.String()))
+		said := strings.TrimSpace(stderr.text())
+		return nil, fmt.Errorf("read the ssh configuration for %s: %w: %s", host, err, said[:min(len(said), maxWhy)])
+	}
+	if stdout.full() {
+		return nil, fmt.Errorf("read the ssh configuration for %s: it is too long", host) // half of one is another
 	}
 	values := map[string][]string{}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(stdout.text()) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		values[key] = append(values[key], value)
 	}

@@ -3,8 +3,10 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -207,6 +209,33 @@ func TestExplain(t *testing.T) {
 		e, ok := errors.AsType[*Error](explain(c.err, here, "spark-02"))
 		if !ok || e.Kind != c.kind || !strings.Contains(e.Error(), c.says) || !strings.Contains(e.Node, "spark-02") {
 			t.Errorf("%v: kind %v, %v", c.err, e.Kind, e)
+		}
+	}
+}
+
+// What a configuration has ssh print, and what ssh says of it, has a bound here.
+func TestConfigurationThatFloods(t *testing.T) {
+	if _, err := exec.LookPath("ssh"); err != nil {
+		t.Skip("there is no ssh here")
+	}
+	var many strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&many, " VARIABLE_%d=value", i)
+	}
+	flood := "Match exec \"head -c 3000000 /dev/zero | tr '\\\\0' x >&2\"\n"
+	for name, c := range map[string]struct {
+		text string
+		fine bool
+	}{
+		"fine": {flood + "Port 2222\n", true}, "wrong": {flood + "Nonsense x\n", false},
+		"long": {"SetEnv" + many.String() + "\n", false},
+	} {
+		file := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Resolve(t.Context(), "node", file); (err == nil) != c.fine || err != nil && len(err.Error()) > 2*maxWhy {
+			t.Errorf("%s: %.200v", name, err)
 		}
 	}
 }
