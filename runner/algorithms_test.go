@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -346,6 +347,28 @@ func TestBadLines(t *testing.T) {
 			if err := callback("node:22", nil, key); (err != nil) != revoked {
 				t.Errorf("%s: revoked %v: %v", name, revoked, err)
 			}
+		}
+	}
+}
+
+// A key that is accepted is that of one host.
+func TestRememberedForOneHost(t *testing.T) {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, fine := range map[string]bool{
+		"host": true, "192.168.100.10": true, "fe80::1%eth0": true, "*": false, "a,other": false, "ho?t": false, "!a": false,
+		"a b": false, "a\nother": false, "@cert-authority": false, "#": false, "|1|x": false,
+	} {
+		file := filepath.Join(t.TempDir(), "known_hosts")
+		err := hostKeys{}.remember(file, net.JoinHostPort(name, "22"), key.PublicKey())
+		if _, there := os.Stat(file); (err == nil) != fine || (there == nil) != fine {
+			t.Errorf("%q: %v", name, err)
 		}
 	}
 }

@@ -276,6 +276,9 @@ func (h hostKeys) remember(file, name string, key ssh.PublicKey) error {
 		return fmt.Errorf("keep the host key: %w", err)
 	}
 	host := knownhosts.Normalize(name)
+	if strings.ContainsAny(host, ",*?! \t\r\n|@#") {
+		return fmt.Errorf("keep the host key: in a file of known hosts %q stands for other hosts, too", host)
+	}
 	if h.target.HashKnownHosts {
 		host = xknownhosts.HashHostname(host)
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	sshconfig "github.com/kevinburke/ssh_config"
 
@@ -110,6 +111,11 @@ func splitDest(dest string) (user, host, port string, err error) {
 	if host == "" || strings.HasPrefix(host, "-") || strings.HasPrefix(user, "-") ||
 		strings.ContainsAny(dest, " \t\n\x00") {
 		return "", "", "", fmt.Errorf("%q is no host: it reads host, user@host or user@host:port", dest)
+	}
+	// As OpenSSH 9.6 has it: an older one, and the library, put them into the shell of a ProxyCommand.
+	if strings.ContainsAny(host, "'`\"$\\;&<>|(){}") || strings.ContainsAny(user, "'`\";&<>|(){}") || strings.HasSuffix(user, `\`) ||
+		strings.ContainsFunc(dest, unicode.IsControl) {
+		return "", "", "", fmt.Errorf("%q is no host: it has a character that is not a name's", dest)
 	}
 	if port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {

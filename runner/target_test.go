@@ -37,6 +37,9 @@ func TestSplitDest(t *testing.T) {
 	for _, dest := range []string{
 		"", "nvidia@", "-oProxyCommand=id", "-l@host", "ho st",
 		"host\n", "host\x00", "host:0", "host:65536", "host:ssh",
+		// A ProxyCommand's shell would run it.
+		"a;id", "a$(id)", "a`id`", "a|id", "a&id", "a>x", `a"b`, "a'b", "{a,b}", "a$HOME", `a\b`, "host\r", "host\x1b", "host\u0085",
+		"x;id@a", "x`id`@a", "x|id@a", `x\@a`, "x(y)@a",
 	} {
 		if _, _, _, err := splitDest(dest); err == nil {
 			t.Errorf("%q is taken", dest)

@@ -189,7 +189,7 @@ func prose(b *strings.Builder, markdown string) error {
 	md := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(gmhtml.WithXHTML()),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(noPictures{}, 100))))
 	var out bytes.Buffer
-	if err := md.Convert([]byte(markdown), &out); err != nil {
+	if err := md.Convert([]byte(gate.Markdown(markdown)), &out); err != nil {
 		return fmt.Errorf("prose as HTML: %w", err)
 	}
 	b.WriteString(linked(out.String()))
