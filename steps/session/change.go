@@ -233,8 +233,8 @@ func (t *transaction) again(ctx context.Context) (*steps.Verdict, error) {
 	for _, p := range t.places {
 		p.before = states[p.no]
 	}
-	if name, why, _ := t.refusal(); why != "" {
-		return verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", name, why), nil
+	if v, err := t.refused(ctx); v != nil || err != nil {
+		return v, err
 	}
 	return t.moved(planned, "the question was open"), nil
 }
