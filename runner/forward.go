@@ -105,6 +105,10 @@ func newForwarding(node context.Context, runs *sync.WaitGroup, l forwarded, dial
 	return f
 }
 
+// mostCarried is how many connections a forwarding carries at once. Every user of the node, and its server,
+// can open one, and each takes a socket here.
+const mostCarried = 128
+
 // serve accepts until the end. It must not stop before the listener is closed:
 // connections that nobody accepts would hold up the whole SSH connection.
 func (l forwarded) serve(ctx context.Context, cancel context.CancelFunc, dial Dialer) error {
@@ -120,10 +124,20 @@ func (l forwarded) serve(ctx context.Context, cancel context.CancelFunc, dial Di
 	}()
 	var carried sync.WaitGroup
 	var why error
+	room := make(chan struct{}, mostCarried)
 	for why == nil {
 		var near net.Conn
-		if near, why = l.Accept(); why == nil {
-			carried.Go(func() { carry(ctx, near, dial) })
+		if near, why = l.Accept(); why != nil {
+			break
+		}
+		select {
+		case room <- struct{}{}:
+			carried.Go(func() {
+				defer func() { <-room }()
+				carry(ctx, near, dial)
+			})
+		default:
+			near.Close()
 		}
 	}
 	// Before cancel, which would make it true.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,4 +150,62 @@ func TestForwardFlood(t *testing.T) {
 	if err := exec.Command("curl", "-s", "-m", "5", "http://127.0.0.1:"+strconv.Itoa(f.Port())).Run(); err == nil {
 		t.Error("it still listens")
 	}
+}
+
+// Whoever opens connections without end on a node takes no more than some of this side's: those beyond are
+// closed at once, and there is room again when others have ended.
+func TestForwardHasABound(t *testing.T) {
+	l := runner.NewLocal("here", runner.NoAsker{})
+	defer l.Close()
+	var dialled atomic.Int64
+	f, err := l.Forward(t.Context(), 0, func(ctx context.Context) (net.Conn, error) {
+		dialled.Add(1)
+		return echo(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	// said reports whether a connection carries what is said.
+	said := func(c net.Conn) bool {
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		b := make([]byte, 1)
+		_, err := c.Write([]byte("x"))
+		if err == nil {
+			_, err = io.ReadFull(c, b)
+		}
+		return err == nil
+	}
+	var open []net.Conn
+	refused := 0
+	for range 200 {
+		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(f.Port())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said(c) {
+			open = append(open, c)
+		} else {
+			c.Close()
+			refused++
+		}
+	}
+	if len(open) != 128 || refused != 72 || dialled.Load() != 128 {
+		t.Errorf("%d are carried, %d refused, %d dialled", len(open), refused, dialled.Load())
+	}
+	for _, c := range open {
+		c.Close()
+	}
+	for began := time.Now(); time.Since(began) < 10*time.Second; { // the end of one is seen a moment later
+		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(f.Port())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok := said(c)
+		c.Close()
+		if ok {
+			return
+		}
+	}
+	t.Error("there is no room again")
 }
