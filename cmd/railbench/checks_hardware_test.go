@@ -32,8 +32,6 @@ var hardwareMay = map[string][]string{
 	"cable-unplugged": {"cable"},
 	// The test's own rails are as hot.
 	"hot-adapter": {"rail-speed"},
-	// A server is not where the route leads.
-	"host-route": {"rail-speed"},
 	// The nodes' kernels differ with it.
 	"kexec-handover": {"versions"},
 }
