@@ -190,6 +190,7 @@ function drawBoard() {
     n.full = scale || round(Math.max(10, sum[0] + sum[1], sum[2] + sum[3], ...waysOf(n).flatMap((w) => w.both)));
     n.total.set({ values: sum, scale, top: n.full, ceiling: 0, stale: stale.every((s) => s) ? stale[0] || "" : "", down: false });
   }
+  if (drawn.some((n) => n.full !== n.history)) drawHistory();
 }
 
 // area is what lies between two curves, a part for each stretch in which both are known: above the
@@ -215,6 +216,7 @@ function area(low, high, first, full) {
 function drawHistory() {
   for (const n of drawn) {
     const ways = waysOf(n), first = historyLen - state.history.length, most = n.full, full = [most, -most];
+    n.history = n.full; // its scale
     n.rdma.setAttribute("d", ways.map((w, i) => area(w.rdma.map(() => 0), w.rdma, first, full[i])).join(""));
     n.ip.setAttribute("d", ways.map((w, i) => area(w.rdma, w.both, first, full[i])).join(""));
     setText(n.top, `all rails, sent above and received below, on the wire: 0 to ${+most.toFixed(0)} Gb/s each`);
