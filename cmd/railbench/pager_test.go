@@ -121,8 +121,9 @@ func TestPagerInATerminal(t *testing.T) {
 	s.wait("INTERRUPTED")
 	s.send("enough\r")
 	s.wait("HAS READ enough")
+	s.wait("\x1b[?1049h") // the screen is back: what is typed before belongs to nobody
 	s.send("Y")
-	s.wait("\x1b]52;c;") // of the screen, which is back
+	s.wait("\x1b]52;c;")
 	s.send("q")
 	if err := s.End(); err != nil {
 		t.Errorf("it ended with %v: %q", err, s.Text())
