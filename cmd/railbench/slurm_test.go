@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/steps"
 )
 
 // inSlurm is railbench as a process, and what it printed.
@@ -134,5 +138,76 @@ func endedBy(t *testing.T, s syscall.Signal, partition string) {
 	case <-time.After(time.Minute):
 		_ = cmd.Process.Kill()
 		t.Errorf("%s: it goes on", s)
+	}
+}
+
+// TestMeasuresOverSlurm measures between two nodes of Slurm's that have a link of their own: each cell's two ends are
+// steps on two nodes, one of which waits for the other, and what the server left behind is ended.
+func TestMeasuresOverSlurm(t *testing.T) {
+	needsTool(t, "iperf3")
+	needsTool(t, "ping")
+	if !nodetest.Whole() {
+		t.Skip("a real Slurm is for RAILBENCH_FULL=1")
+	}
+	login, one, two := nodetest.NewNetns(t), nodetest.NewNetns(t), nodetest.NewNetns(t)
+	login.Sh("ip link add br0 type bridge && ip addr add 10.9.0.1/24 dev br0 && ip link set br0 up")
+	for i, n := range []nodetest.Netns{one, two} {
+		login.Sh(fmt.Sprintf("ip link add to%d type veth peer name mgmt netns %s && ip link set to%[1]d master br0 up", i, n.Name))
+		n.Sh(fmt.Sprintf("ip addr add 10.9.0.%d/24 dev mgmt && ip link set mgmt up", 10+i))
+	}
+	one.Sh("ip link add rail0 type veth peer name rail0 netns " + two.Name)
+	for i, n := range []nodetest.Netns{one, two} {
+		n.Sh(fmt.Sprintf("ip addr add 192.168.100.%d/24 dev rail0 && ip link set rail0 up", 10+i))
+	}
+	rig := nodetest.StartSlurmIn(t, nodetest.SlurmPlace{Netns: login, Addr: "10.9.0.1"},
+		nodetest.SlurmPlace{Netns: one, Addr: "10.9.0.10"}, nodetest.SlurmPlace{Netns: two, Addr: "10.9.0.11"})
+	self, err := exec.LookPath("railbench") // of TestMain
+	if err != nil {
+		t.Fatal(err)
+	}
+	book, home := filepath.Join(t.TempDir(), "ethernet.md"), t.TempDir()
+	if err := os.WriteFile(book, assets.EthernetRunbook, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (runObject, string) {
+		t.Helper()
+		cmd := rig.Command(self, append([]string{
+			"run", "--runbook", book, "--trust", "--slurm", rig.Partition + ":2", "--json", "-p", "PEER_ADDR=192.168.100.11", "-p", "TCP_SECONDS=2",
+		}, args...)...)
+		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		_ = cmd.Run() // its verdicts say how it went
+		var r runObject
+		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
+			t.Fatalf("%v: %s%s", err, out.String(), errs.String())
+		}
+		return r, errs.String()
+	}
+	r, errs := run("--all")
+	if len(r.Cells) != 5 {
+		t.Errorf("%d cells: %s", len(r.Cells), errs)
+	}
+	for _, c := range r.Cells {
+		if c.Verdict != steps.Pass {
+			t.Errorf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
+		}
+		t.Logf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
+	}
+	// A threshold that no link here reaches, and a server that is not there.
+	if r, _ = run("-p", "LEAST_GBPS=900", "tcp"); len(r.Cells) != 1 || r.Cells[0].Verdict != steps.Fail || !strings.Contains(r.Cells[0].Reason, "slower than") {
+		t.Errorf("%+v", r.Cells)
+	}
+	two.Sh("ip link set rail0 down")
+	if r, _ = run("answers", "tcp"); len(r.Cells) != 2 || r.Cells[0].Verdict == steps.Pass || r.Cells[1].Verdict == steps.Pass {
+		t.Errorf("over a link that is down: %+v", r.Cells)
+	}
+	for what, n := range map[string]nodetest.Netns{"spark-01": one, "spark-02": two} {
+		if left, err := n.Try("ss -Htlnp 'sport = :5201'"); err != nil || strings.TrimSpace(left) != "" {
+			t.Errorf("left on %s: %s, %v", what, left, err)
+		}
+	}
+	if jobs := rig.Jobs(t); len(jobs) > 0 {
+		t.Errorf("Slurm still has %q", jobs)
 	}
 }

@@ -1,6 +1,7 @@
 package nodetest
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"net"
@@ -13,18 +14,50 @@ import (
 	"time"
 )
 
-// A SlurmRig is a real Slurm on loopback: munged, slurmctld and a slurmd for each node.
+// A SlurmRig is a real Slurm: munged, slurmctld and a slurmd for each node, on loopback or in networks of
+// their own.
 type SlurmRig struct {
 	Dir, Conf string
 	Partition string
 	Nodes     []string
 	Slurmds   []*exec.Cmd // by node
+	places    []SlurmPlace
 }
 
-// StartSlurm starts one that ends with the test, and makes it the one that Slurm's commands find. It
+// A SlurmPlace is where a daemon runs, and the address at which the others find it.
+type SlurmPlace struct {
+	Netns Netns
+	Addr  string
+}
+
+// StartSlurm starts one on loopback that ends with the test, and makes it the one that Slurm's commands find. It
 // needs root, as slurmd does.
 func StartSlurm(t *testing.T, nodes int) *SlurmRig {
 	t.Helper()
+	return startSlurm(t, make([]SlurmPlace, nodes+1))
+}
+
+// StartSlurmIn starts one with a node in each of some places, and slurmctld in the first, where Slurm's commands
+// have to run (SlurmRig.Command).
+func StartSlurmIn(t *testing.T, login SlurmPlace, nodes ...SlurmPlace) *SlurmRig {
+	t.Helper()
+	return startSlurm(t, append([]SlurmPlace{login}, nodes...))
+}
+
+// command runs a program in the place.
+func (p SlurmPlace) command(name string, args ...string) *exec.Cmd {
+	if p.Netns.Name == "" {
+		return exec.Command(name, args...)
+	}
+	// The namespace's /sys tells its interfaces; "ip netns exec" would take the control groups away, which slurmd looks for.
+	const own = `mount --rbind /sys/fs/cgroup /mnt && mount -t sysfs sysfs /sys && mount --rbind /mnt /sys/fs/cgroup && exec "$@"`
+	args = append([]string{"--net=/run/netns/" + p.Netns.Name, "unshare", "-m", "sh", "-c", own, "sh", name}, args...)
+	return exec.Command("nsenter", args...)
+}
+
+func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
+	t.Helper()
+	nodes := len(places) - 1
 	if !Whole() {
 		t.Skip("a real Slurm is for RAILBENCH_FULL=1")
 	}
@@ -41,18 +74,19 @@ func StartSlurm(t *testing.T, nodes int) *SlurmRig {
 	}
 	host, _, _ = strings.Cut(host, ".")
 	dir := t.TempDir()
-	r := &SlurmRig{Dir: dir, Conf: filepath.Join(dir, "slurm.conf"), Partition: "sparks"}
+	r := &SlurmRig{Dir: dir, Conf: filepath.Join(dir, "slurm.conf"), Partition: "sparks", places: places}
 	ports := freePorts(t, nodes+1)
 	var lines strings.Builder
 	for i := range nodes {
 		name := fmt.Sprintf("spark-%02d", i+1)
 		r.Nodes = append(r.Nodes, name)
-		fmt.Fprintf(&lines, "NodeName=%s NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=8 State=UNKNOWN\n", name, host, ports[i+1])
+		fmt.Fprintf(&lines, "NodeName=%s NodeHostname=%s NodeAddr=%s Port=%d CPUs=8 State=UNKNOWN\n", name, host,
+			cmp.Or(places[i+1].Addr, loopback), ports[i+1])
 	}
 	key := make([]byte, 1024)
 	_, _ = rand.Read(key) // it never fails
 	for name, text := range map[string]string{
-		"munge.key": string(key), "slurm.conf": fmt.Sprintf(slurmConf, host, ports[0], dir, r.Partition) + lines.String(),
+		"munge.key": string(key), "slurm.conf": fmt.Sprintf(slurmConf, host, ports[0], dir, r.Partition, cmp.Or(places[0].Addr, loopback)) + lines.String(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -63,32 +97,34 @@ func StartSlurm(t *testing.T, nodes int) *SlurmRig {
 	}
 	t.Setenv("SLURM_CONF", r.Conf)
 	in := func(name string) string { return filepath.Join(dir, name) }
-	daemon(t, munged, "--foreground", "--force", "--key-file="+in("munge.key"), "--socket="+in("munge.sock"), "--pid-file="+in("munged.pid"),
-		"--log-file="+in("munged.log"), "--seed-file="+in("munged.seed"))
+	daemon(t, exec.Command(munged, "--foreground", "--force", "--key-file="+in("munge.key"), "--socket="+in("munge.sock"), "--pid-file="+in("munged.pid"),
+		"--log-file="+in("munged.log"), "--seed-file="+in("munged.seed")))
 	within(t, 10*time.Second, "munged", func() bool { return exists(in("munge.sock")) })
-	daemon(t, ctld, "-D", "-f", r.Conf)
-	for _, name := range r.Nodes {
-		r.Slurmds = append(r.Slurmds, daemon(t, slurmd, "-D", "-N", name, "-f", r.Conf))
+	daemon(t, places[0].command(ctld, "-D", "-f", r.Conf))
+	for i, name := range r.Nodes {
+		r.Slurmds = append(r.Slurmds, daemon(t, places[i+1].command(slurmd, "-D", "-N", name, "-f", r.Conf)))
 	}
 	within(t, 30*time.Second, "Slurm", func() bool {
-		out, _ := exec.Command("sinfo", "--noheader", "--states=idle", "--format=%D").Output()
+		out, _ := r.Command("sinfo", "--noheader", "--states=idle", "--format=%D").Output()
 		return strings.TrimSpace(string(out)) == fmt.Sprint(nodes)
 	})
 	// Before the daemons: what runs in a job is ended by them.
 	t.Cleanup(func() {
 		for _, job := range r.Jobs(t) {
-			_ = exec.Command("scancel", "--signal=KILL", "--full", job).Run()
-			_ = exec.Command("scancel", job).Run()
+			_ = r.Command("scancel", "--signal=KILL", "--full", job).Run()
+			_ = r.Command("scancel", job).Run()
 		}
 		within(t, 20*time.Second, "the end of the jobs", func() bool { return len(r.Jobs(t)) == 0 })
 	})
 	return r
 }
 
-// slurmConf is for a host, a port, a folder and a partition.
+const loopback = "127.0.0.1"
+
+// slurmConf is for a host, a port, a folder, a partition and an address.
 const slurmConf = `ClusterName=railbench
-SlurmctldHost=%s(127.0.0.1)
-SlurmctldPort=%d
+SlurmctldHost=%s(%[5]s)
+SlurmctldPort=%[2]d
 SlurmUser=root
 SlurmdUser=root
 MailProg=/bin/true
@@ -115,10 +151,15 @@ KillWait=2
 PartitionName=%[4]s Nodes=ALL Default=YES MaxTime=60 State=UP
 `
 
+// Command is a program where slurmctld is.
+func (r *SlurmRig) Command(name string, args ...string) *exec.Cmd {
+	return r.places[0].command(name, args...)
+}
+
 // Jobs are the jobs that Slurm has, but for those that have ended.
 func (r *SlurmRig) Jobs(t *testing.T) []string {
 	t.Helper()
-	out, err := exec.Command("squeue", "--noheader", "--format=%i").Output()
+	out, err := r.Command("squeue", "--noheader", "--format=%i").Output()
 	if err != nil {
 		t.Fatalf("squeue: %v", err)
 	}
@@ -128,7 +169,7 @@ func (r *SlurmRig) Jobs(t *testing.T) []string {
 // Job starts a job on all nodes, which goes on until the end of the test.
 func (r *SlurmRig) Job(t *testing.T) int {
 	t.Helper()
-	out, err := exec.Command("salloc", "--no-shell", "--partition="+r.Partition, fmt.Sprintf("--nodes=%d", len(r.Nodes))).CombinedOutput()
+	out, err := r.Command("salloc", "--no-shell", "--partition="+r.Partition, fmt.Sprintf("--nodes=%d", len(r.Nodes))).CombinedOutput()
 	var job int
 	if _, after, ok := strings.Cut(string(out), "job allocation "); ok {
 		_, _ = fmt.Sscanf(after, "%d", &job) // 0 is told below
@@ -154,9 +195,8 @@ func freePorts(t *testing.T, n int) []int {
 }
 
 // daemon starts a program that goes on until the end of the test.
-func daemon(t *testing.T, path string, args ...string) *exec.Cmd {
+func daemon(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(path, args...)
 	log, err := os.CreateTemp(t.TempDir(), "log")
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +221,7 @@ func daemon(t *testing.T, path string, args ...string) *exec.Cmd {
 			<-ended
 		}
 		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
-			t.Logf("%s:\n%s", filepath.Base(path), text)
+			t.Logf("%s:\n%s", filepath.Base(cmd.Path), text)
 		}
 		log.Close()
 	})
