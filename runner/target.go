@@ -315,7 +315,7 @@ func fileList(value string) (files []string) {
 	if value == "none" {
 		return nil
 	}
-	for _, word := range strings.Split(strings.ReplaceAll(value, `"`, ""), " ") {
+	for word := range strings.SplitSeq(strings.ReplaceAll(value, `"`, ""), " ") {
 		switch n := len(files) - 1; {
 		case n < 0, strings.HasPrefix(word, "/"), strings.HasPrefix(word, "~/"), word != "" && isFile(word) && !isFile(files[n]+" "+word):
 			files = append(files, word)

@@ -28,15 +28,15 @@ master_of() {
     echo "${at##*/}"
   fi
 }
-unmake_bond() { # a bond that was not there
-  is "$1" && [ ! -e waits ] || return 0
+unmake_bond() { # one that was not there, or was another
+  is "$1" || return 0
   for slave in $(value "/sys/class/net/$1/bonding/slaves"); do
     try ip link set "$slave" nomaster
   done
   try ip link del "$1"
 }
 unmake() { # another link that was not there
-  is "$1" && [ ! -e waits ] || return 0
+  is "$1" || return 0
   try ip link del "$1"
 }
 make_bond() { # NAME MODE MIIMON POLICY
@@ -291,9 +291,9 @@ func (w *writer) words(words []string) {
 }
 
 // unmake removes a link that was not there. What it became is known on the node only, when
-// the script runs.
+// the script runs; where the change has not begun it is somebody else's (Begin).
 func (w *writer) unmake(name string) {
-	w.WriteString("if [ -e " + runner.Quote("/sys/class/net/"+name+"/bonding") + " ]; then\n  ")
+	w.WriteString("if [ -e waits ]; then\n  :\nelif [ -e " + runner.Quote("/sys/class/net/"+name+"/bonding") + " ]; then\n  ")
 	w.call("unmake_bond", name)
 	w.WriteString("else\n  ")
 	w.call("unmake", name)
