@@ -311,8 +311,8 @@ func networkFaults() []Fault {
 				"RDMA passes by the kernel's queues.",
 			Do: func(s Spot) func() {
 				d := s.rail1().Netdev
-				d.Shaper, d.ShaperRate = "tbf 8001: root refcnt 33 rate 5Gbit burst 1250000b lat 50ms", 5e9
-				return func() { d.Shaper, d.ShaperRate = "", 0 }
+				d.Queue = net.Queue{Text: "tbf 8001: root refcnt 33 rate 5Gbit burst 1250000b lat 50ms", Rate: 5e9}
+				return func() { d.Queue = net.Queue{} }
 			},
 		},
 		{

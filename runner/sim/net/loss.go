@@ -24,6 +24,10 @@ const (
 	// with each loss comes to is 1.22 segments by the round trip and the root of the share that is lost.
 	tcpRoundTrip = 50e-6 // seconds
 	mathis       = 1.22
+
+	// tcpWindow is what is on the way at most: half of what the kernel's buffer for receiving grows to by itself
+	// (6 MiB, the third of tcp_rmem), since the other half is for its bookkeeping. Bytes.
+	tcpWindow = 3 << 20
 )
 
 // loses reports whether packets from the node and to it get lost.
@@ -57,12 +61,20 @@ func (fl *Flow) lose() {
 	fl.Demand = min(fl.Demand, rate*8*packet/(1+fl.lost*rate*(roundTrip+turnAround)))
 }
 
-// Loss is what a stream of TCP comes to where packets get lost on its way, bits a second, and the share of its segments
-// that is sent again; +Inf and 0 where none is lost.
+// Loss is what a stream of TCP comes to where packets get lost or wait on its way, bits a second, and the share of its
+// segments that is sent again; +Inf and 0 where nothing of that is.
 func (w Way) Loss(segment int) (limit, resent float64) {
-	if w.Local || w.Peer == nil || len(w.Out.rdma()) == 0 || !w.Out.Stack.loses(w.Peer.Stack) {
-		return math.Inf(1), 0
+	limit = math.Inf(1)
+	if w.Local || w.Peer == nil || len(w.Out.rdma()) == 0 {
+		return limit, 0
+	}
+	wait := (w.Out.Queue.Delay + w.Peer.Queue.Delay).Seconds()
+	if wait > 0 {
+		limit = 8 * tcpWindow / (tcpRoundTrip + wait)
 	}
 	lost := Losing(w.Out.Stack, w.Peer.Stack)
-	return mathis * 8 * float64(segment) / (tcpRoundTrip * math.Sqrt(lost)), lost
+	if lost = 1 - (1-lost)*(1-w.Out.Queue.Loss); lost > 0 {
+		limit = min(limit, mathis*8*float64(segment)/((tcpRoundTrip+wait)*math.Sqrt(lost)))
+	}
+	return limit, lost
 }

@@ -35,14 +35,20 @@ type Netdev struct {
 	Func   *Function  // nil for lo, the management interface and bonds
 	// What the kernel has as carrier_changes: both directions count.
 	Changes int // of its carrier
-	// A queueing discipline that somebody has set, as tc shows it, and what it lets through in
-	// bits a second; empty and 0 for the kernel's own. RDMA passes by it.
-	Shaper     string
-	ShaperRate float64
-	Bond       *BondState
+	// What somebody has put in the place of the kernel's own queueing discipline. RDMA passes by it.
+	Queue Queue
+	Bond  *BondState
 
 	// Its own, without its slaves'; see Received and Sent.
 	RxBytes, RxPackets, TxBytes, TxPackets uint64
+}
+
+// A Queue is a queueing discipline that somebody has set on what an interface sends; the zero value is none.
+type Queue struct {
+	Text  string        // as tc shows it: "tbf 8001: root refcnt 33 rate 5Gbit …"
+	Rate  float64       // what it lets through, bits a second; 0 for all
+	Loss  float64       // the share of packets that don't arrive whole
+	Delay time.Duration // of each packet
 }
 
 // An Address is one of an interface's, in the order that the kernel keeps:

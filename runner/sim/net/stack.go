@@ -238,6 +238,7 @@ func (n *Stack) Reboot() {
 		d.SetMAC(d.PermMAC)
 		d.Up, d.Opened, d.Changes = true, true, 2
 		d.TxBytes, d.TxPackets, d.RxBytes, d.RxPackets = 0, 0, 0, 0
+		d.Queue = Queue{}
 	}
 	n.configure()
 	for _, f := range n.Functions {

@@ -30,6 +30,8 @@ type echoing struct {
 	tooLong, lost bool
 	// What the path loses, it loses of pings, too: one in 25.
 	resends bool
+	// queued is what the queues that somebody has set at both ends do to a ping and its answer.
+	queued net.Queue
 
 	interval, wait, deadline time.Duration // -i, -W and -w; a deadline of 0 is none
 
@@ -162,6 +164,8 @@ func (p *echoing) find() (code int) {
 	}
 	if p.way.Peer != nil && !p.way.Local {
 		p.resends = c.Node.Resends || p.way.Peer.Stack.Resends
+		there, back := p.way.Out.Queue, p.way.Peer.Queue
+		p.queued = net.Queue{Loss: 1 - (1-there.Loss)*(1-back.Loss), Delay: there.Delay + back.Delay}
 	}
 	return code
 }
@@ -187,10 +191,10 @@ func (p *echoing) run(ctx context.Context) bool {
 			p.errs++
 			c.Out.Flush()
 			c.Fail(0, "ping: local error: message too long, mtu=%d", p.mtu)
-		case p.lost || p.resends && p.sent%25 == 0:
+		case p.lost || p.resends && p.sent%25 == 0 || p.queued.Loss > 0 && rnd.Float64() < p.queued.Loss:
 			p.lose()
 		default:
-			p.echo(0.35 + 0.5*rnd.Float64())
+			p.echo(0.35 + 0.5*rnd.Float64() + p.queued.Delay.Seconds()*1e3)
 		}
 		c.Out.Flush()
 		if p.count > 0 && p.sent >= p.count {

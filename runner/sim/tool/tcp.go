@@ -55,7 +55,7 @@ func reachTCP(n *host.Node, name, bind string, port int) (r tcpReach) {
 // that is sent again.
 func tcpDemand(way net.Way, mss, streams int) (demand, resent float64) {
 	demand = net.TCPFlowRate / net.HostCost(mss)
-	if rate := way.Out.ShaperRate; rate > 0 {
+	if rate := way.Out.Queue.Rate; rate > 0 {
 		// A shaper is one for all streams.
 		demand = min(demand, rate/float64(streams))
 	}
