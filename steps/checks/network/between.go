@@ -83,6 +83,15 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	}
 }
 
+// collapse is what losing a packet of a hundred does to RDMA, where it meets it.
+func collapse(rail steps.Rail) string {
+	if rail.Soft() {
+		return "Soft-RoCE sends all behind a lost packet again, and collapses"
+	}
+	return "Where a cable, a port or a switch loses them RDMA collapses: it sends all behind a lost packet again; by what a queue " +
+		"of the kernel's loses (shaping) it passes, and TCP alone suffers"
+}
+
 // limiting are the queueing disciplines that do something to packets beside sharing out the link:
 // what each does, in words.
 var limiting = map[string]string{
@@ -202,8 +211,8 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 				rep.At(rig, e, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows what it loses: ping and "+
 					"routes look further", i+1, own.Netdev.Name, node)
 			case lost >= theory.PathLossFail.Value():
-				rep.At(rig, e, steps.Fail, "rail %d (%s) lost %d of %d pings from %s: RDMA sends all behind a lost packet again, and "+
-					"collapses. Look at shaping and error-counters, and try another cable or port", i+1, own.Netdev.Name, out-back, out, node)
+				rep.At(rig, e, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and error-counters, and try "+
+					"another cable or port", i+1, own.Netdev.Name, out-back, out, node, collapse(own))
 			case lost >= theory.PathLossWarn.Value():
 				rep.At(rig, e, steps.Warn, "rail %d (%s) lost %d of %d pings from %s, and a cable loses none: look at shaping and "+
 					"error-counters", i+1, own.Netdev.Name, out-back, out, node)
