@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -576,6 +577,10 @@ func (s *speed) watched() float64 {
 // ringRig is the simulated rig with its nodes in a ring.
 const ringRig = "ring"
 
+// manySimulated is from how many nodes on this process is mostly their shells: what these leave is collected with
+// fewer looks then, each of which would go through all that lives.
+const manySimulated = 8
+
 // simulate makes the built-in rig.
 func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 	rig, err := sim.New(sim.Options{
@@ -585,6 +590,9 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		return usage(err)
 	}
 	b.simRig = rig
+	if f.nodeCount > manySimulated && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(300)
+	}
 	if err := b.serve(f.etcd); err != nil {
 		b.close()
 		return err

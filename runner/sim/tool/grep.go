@@ -34,6 +34,7 @@ func runGrep(_ context.Context, c *host.Call) int {
 		return c.Fail(2, "grep: %v", err)
 	}
 	g := grep{c: c, set: set, re: re, code: 1}
+	g.literal, g.plain = re.LiteralPrefix()
 	look, otherwise := g.file, "-"
 	if set.Has("rR") {
 		look, otherwise = g.walk, "."
@@ -139,6 +140,8 @@ type grep struct {
 	c             *host.Call
 	set           host.Flags
 	re            *regexp.Regexp
+	literal       string // what every match begins with
+	plain         bool   // a line with it matches
 	named         bool
 	found, failed bool
 	code          int
@@ -172,8 +175,11 @@ func (g *grep) walk(name string) {
 const anything = "(?:.)"
 
 func (g *grep) matches(line string) bool {
-	if g.re.String() == anything {
+	switch {
+	case g.re.String() == anything:
 		return line != ""
+	case g.plain:
+		return strings.Contains(line, g.literal)
 	}
 	return g.re.MatchString(line)
 }
