@@ -73,16 +73,16 @@ func (f Figure) Unlike(g Figure) string {
 	var all []string
 	number := func(what string, a, b int) {
 		if a != b && a > 0 && b > 0 {
-			all = append(all, fmt.Sprintf("%s %d and %d", what, a, b))
+			all = append(all, fmt.Sprintf(what, a, b))
 		}
 	}
-	number("MTU", f.MTU, g.MTU)
+	number("MTU %d and %d", f.MTU, g.MTU)
 	if f.Last == 0 && g.Last == 0 {
-		number("messages of bytes", f.MessageBytes, g.MessageBytes)
+		number("messages of %d and %d bytes", f.MessageBytes, g.MessageBytes)
 	}
 	if f.Memory != g.Memory && f.Memory != "" && g.Memory != "" {
 		all = append(all, fmt.Sprintf("memory %s and %s", f.Memory, g.Memory))
 	}
-	number("streams", f.Streams, g.Streams)
+	number("%d and %d streams", f.Streams, g.Streams)
 	return strings.Join(all, ", ")
 }

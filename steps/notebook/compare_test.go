@@ -236,9 +236,9 @@ func TestCompareUnderOtherConditions(t *testing.T) {
 		"alike":          {steps.Figure{MTU: 4096}, steps.Figure{MTU: 4096}, 1, "worse"},
 		"nobody knows":   {steps.Figure{}, steps.Figure{MTU: 4096}, 1, "worse"},
 		"another MTU":    {steps.Figure{MTU: 4096}, steps.Figure{MTU: 1024}, 0, "MTU 4096 and 1024"},
-		"another size":   {steps.Figure{MessageBytes: 65536}, steps.Figure{MessageBytes: 256}, 0, "messages of bytes 65536 and 256"},
+		"another size":   {steps.Figure{MessageBytes: 65536}, steps.Figure{MessageBytes: 256}, 0, "messages of 65536 and 256 bytes"},
 		"another memory": {steps.Figure{Memory: "DRAM"}, steps.Figure{Memory: "VRAM"}, 0, "memory DRAM and VRAM"},
-		"more streams":   {steps.Figure{Streams: 4}, steps.Figure{Streams: 1}, 0, "streams 4 and 1"},
+		"more streams":   {steps.Figure{Streams: 4}, steps.Figure{Streams: 1}, 0, "4 and 1 streams"},
 		"the best block": {steps.Figure{MessageBytes: 1 << 20, Last: 90}, steps.Figure{MessageBytes: 1 << 24, Last: 80}, 1, "worse"},
 	} {
 		got := Compare(at(c.a, 111), at(c.b, 92), 5)
