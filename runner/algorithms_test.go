@@ -245,14 +245,7 @@ func TestWeakHostKeys(t *testing.T) {
 // Whoever says that nobody is to be asked, or has known hosts that railbench can't see, has no key
 // accepted behind his back.
 func TestUnknownHosts(t *testing.T) {
-	_, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := ssh.NewSignerFromKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := newSigner(t)
 	for name, c := range map[string]struct {
 		target          Target
 		asked, accepted bool
@@ -309,14 +302,7 @@ func TestNobodyIsAsked(t *testing.T) {
 // no host, and revoke what they revoke.
 func TestBadLines(t *testing.T) {
 	line := func() string {
-		_, private, err := ed25519.GenerateKey(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, err := ssh.NewSignerFromKey(private)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := newSigner(t)
 		return string(ssh.MarshalAuthorizedKey(key.PublicKey()))
 	}
 	good, bad := line(), line()
@@ -353,14 +339,7 @@ func TestBadLines(t *testing.T) {
 
 // A key that is accepted is that of one host.
 func TestRememberedForOneHost(t *testing.T) {
-	_, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := ssh.NewSignerFromKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := newSigner(t)
 	for name, fine := range map[string]bool{
 		"host": true, "192.168.100.10": true, "fe80::1%eth0": true, "*": false, "a,other": false, "ho?t": false, "!a": false,
 		"a b": false, "a\nother": false, "@cert-authority": false, "#": false, "|1|x": false,
@@ -371,4 +350,18 @@ func TestRememberedForOneHost(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
+}
+
+// newSigner is a key that nobody has yet.
+func newSigner(t *testing.T) ssh.Signer {
+	t.Helper()
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ssh.NewSignerFromKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }

@@ -10,7 +10,7 @@ import (
 // A UCXLog is what UCX tells of itself in a process where UCX_LOG_LEVEL is info: it is the one that this process has
 // loaded, whichever ucx_info belongs to. A Python wheel may bring one of its own, under another name.
 type UCXLog struct {
-	// Libraries are the paths of libucp, each with its release behind it; UCX tells both since 1.13.
+	// Libraries are the paths of libucp, each with its release behind it; UCX tells both since 1.13 (openucx/ucx#7986).
 	Libraries []string `json:"ucx,omitempty"`
 	// Lanes are what it chose for an endpoint between the nodes: "rma(rc_mlx5/rocep1s0f0:1)".
 	Lanes []string `json:"lanes,omitempty"`

@@ -361,7 +361,7 @@ func (b *books) interfaces(l Load) bool {
 func (b *books) wrongPort(l *Load, others []Port) {
 	why := ""
 	if l.Traffic == TCP {
-		why = ", by a host route or by addresses that are exchanged (routes)"
+		why = " (look at routes and at arp-flux)"
 	}
 	b.find(WrongPort, steps.Fail, l.Node, others, "nothing went over %s; %s carried the bytes: the wrong rail%s",
 		kind.And(b.names(l.Ports)), kind.And(b.names(others)), why)
