@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
@@ -64,19 +65,25 @@ func (f rigFlags) finder() (nodeset.Finder, error) {
 
 // listed are the nodes that --nodes and --inventory name, and what the inventory says and isn't used.
 func (f rigFlags) listed() (nodes []nodeset.Node, notes []string, err error) {
-	if f.onSlurm() {
-		nodes, err = slurmNodes()
-		return nodes, nil, err
-	}
 	finder, err := f.finder()
 	if err != nil {
 		return nil, nil, err
+	}
+	var a runner.Allocation
+	if f.onSlurm() {
+		if a, err = allocated(); err != nil {
+			return nil, nil, err
+		}
+		finder.Slurm = a.Nodes
 	}
 	if nodes, err = finder.Nodes(f.nodeList); err != nil {
 		if f.nodeList != "" && !strings.Contains(err.Error(), cutList(f.nodeList)) {
 			err = fmt.Errorf("the list of nodes %s: %w", cutList(f.nodeList), err)
 		}
 		return nil, nil, err
+	}
+	if f.onSlurm() {
+		return nodes, nil, ofAllocation(a, nodes)
 	}
 	local := slices.IndexFunc(nodes, func(n nodeset.Node) bool { return n.Local })
 	for i, n := range nodes {
@@ -134,8 +141,8 @@ func (f rigFlags) listedRig() (rigFile, error) {
 	return file, nil
 }
 
-// onSlurm reports whether --nodes means the allocation that railbench was started in.
-func (f rigFlags) onSlurm() bool { return f.nodeList == slurmEngine && f.inventory == "" }
+// onSlurm reports whether --nodes means nodes of the allocation that railbench was started in.
+func (f rigFlags) onSlurm() bool { return f.inventory == "" && nodeset.NamesAllocation(f.nodeList) }
 
 // lists reports whether the flags name real nodes by a list.
 func (f rigFlags) lists() bool { return f.nodeList != "" || f.inventory != "" }
@@ -162,8 +169,8 @@ func nodesCommand(rig *rigFlags) *cobra.Command {
 		Use:   "nodes [LIST]",
 		Short: "Show which nodes a list means, and where from; it connects to none of them",
 		Long: `Shows what --nodes LIST expands to: names (a,b), folded ones (spark-[01-04,07]), groups of
-ClusterShell's files (@rack1), the allocation's below salloc or sbatch (slurm), and with --inventory FILE the hosts and groups of a static
-Ansible inventory. "!" takes away, "&" keeps what is in both, "^" what is in one of them:
+ClusterShell's files (@rack1), the allocation's below salloc or sbatch (slurm),
+and with --inventory FILE the hosts and groups of a static Ansible inventory. "!" takes away, "&" keeps what is in both, "^" what is in one of them:
 @rack1!spark-03. Nothing is executed, and at most 4096 nodes are read.`,
 		Example: `  railbench nodes 'spark-[01-04]'
   railbench nodes '@rack1!spark-03'

@@ -16,7 +16,7 @@ import (
 )
 
 // slurmEngine is how a rig file and --nodes say that the nodes are those of an allocation of Slurm's.
-const slurmEngine = "slurm"
+const slurmEngine = nodeset.Allocation
 
 // slurmWait is how long --slurm waits for its nodes.
 const slurmWait = 10 * time.Minute
@@ -31,17 +31,21 @@ func allocated() (runner.Allocation, error) {
 	return a, err
 }
 
-// slurmNodes are the allocation's as a list's.
-func slurmNodes() ([]nodeset.Node, error) {
-	a, err := allocated()
-	if err != nil {
-		return nil, err
+// ofAllocation makes nodes of a list the allocation's, which Slurm reaches by their names. The way
+// to another would be another engine, and a rig has one.
+func ofAllocation(a runner.Allocation, nodes []nodeset.Node) error {
+	for i, n := range nodes {
+		if !slices.Contains(a.Nodes, n.SSH) {
+			return lacking(a, n.SSH)
+		}
+		nodes[i] = nodeset.Node{Name: n.Name, From: fmt.Sprintf("allocation %d", a.Job)}
 	}
-	var nodes []nodeset.Node
-	for _, name := range a.Nodes {
-		nodes = append(nodes, nodeset.Node{Name: name, From: fmt.Sprintf("allocation %d", a.Job)})
-	}
-	return nodes, nil
+	return nil
+}
+
+// lacking tells that an allocation doesn't have a node.
+func lacking(a runner.Allocation, node string) error {
+	return fmt.Errorf("the allocation %d has no node %s: it has %s", a.Job, node, nodeset.Fold(a.Nodes))
 }
 
 // checkSlurm looks at the nodes of a rig file whose engine is Slurm: they have names and nothing more.
@@ -134,7 +138,7 @@ func (b *bench) inAllocation(file rigFile) error {
 	}
 	for _, n := range file.Nodes {
 		if !slices.Contains(a.Nodes, n.Name) {
-			return fmt.Errorf("the allocation %d has no node %s: it has %s", a.Job, n.Name, nodeset.Fold(a.Nodes))
+			return lacking(a, n.Name)
 		}
 	}
 	b.job = a.Job

@@ -301,6 +301,34 @@ func TestInventory(t *testing.T) {
 	}
 }
 
+// What Ansible's own pages show of an inventory beside numbers and groups that are named.
+func TestInventoryAsAnsibleHasThem(t *testing.T) {
+	t.Parallel()
+	inv, err := parseInventory("hosts", []byte(`lone ansible_connection=ansible.builtin.ssh
+me ansible_connection=ansible.builtin.local
+[db]
+db-[a:c].lan
+x[A:E:2][1:2]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for list, want := range map[string]string{
+		"@ungrouped": "lone me (local)",
+		"@db":        "db-a.lan db-b.lan db-c.lan xA1 xA2 xC1 xC2 xE1 xE2",
+	} {
+		nodes, err := Finder{Inventory: inv}.Nodes(list)
+		if err != nil || shownNodes(nodes) != want {
+			t.Errorf("%s: got %s, %v, want %s", list, shownNodes(nodes), err, want)
+		}
+	}
+	for text, why := range map[string]string{"x[c:a]\n": "goes down", "x[a:3]\n": "no number", "x[a:é]\n": "no number"} {
+		if _, err := parseInventory("hosts", []byte(text)); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v, want %q", text, err, why)
+		}
+	}
+}
+
 func TestRefusedInventories(t *testing.T) {
 	t.Parallel()
 	for text, why := range map[string]string{

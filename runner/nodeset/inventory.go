@@ -30,6 +30,9 @@ type Inventory struct {
 
 type vars map[string]string
 
+// builtin begins the full name of what comes with Ansible.
+const builtin = "ansible.builtin."
+
 // A group of an inventory.
 type group struct {
 	hosts    map[string]bool
@@ -181,8 +184,11 @@ func (v *Inventory) keep(into vars, name, value string) error {
 
 // members are all hosts of a group, with those of the groups below it, in their order.
 func (v *Inventory) members(name string) []string {
-	if name == "all" {
+	switch {
+	case name == "all":
 		return v.hosts
+	case name == ungrouped && v.groups[name] == nil:
+		return slices.DeleteFunc(slices.Clone(v.hosts), v.grouped)
 	}
 	in, seen := map[string]bool{}, map[string]bool{}
 	var visit func(string)
@@ -199,6 +205,19 @@ func (v *Inventory) members(name string) []string {
 	}
 	visit(name)
 	return slices.DeleteFunc(slices.Clone(v.hosts), func(h string) bool { return !in[h] })
+}
+
+// ungrouped is the group that every inventory has of Ansible's own, beside all.
+const ungrouped = "ungrouped"
+
+// grouped reports whether a host is in another group than all.
+func (v *Inventory) grouped(host string) bool {
+	for name, g := range v.groups {
+		if name != "all" && g.hosts[host] {
+			return true
+		}
+	}
+	return false
 }
 
 // depths are how far below all each group is: what a deeper one says of a variable wins.
@@ -278,7 +297,7 @@ func (v *Inventory) nodes(list string) ([]Node, error) {
 			}
 			return nil, fmt.Errorf("%s has no host %s%s", v.Path, m.name, hint)
 		}
-		n := Node{Name: m.name, From: m.from, Local: how["ansible_connection"] == "local"}
+		n := Node{Name: m.name, From: m.from, Local: how.local()}
 		if n.From == "" {
 			n.From = v.Path
 		}
@@ -290,9 +309,13 @@ func (v *Inventory) nodes(list string) ([]Node, error) {
 	return nodes, nil
 }
 
+func (v vars) local() bool {
+	return strings.TrimPrefix(v["ansible_connection"], builtin) == "local"
+}
+
 // dest is user@host:port as the variables say it.
 func (v vars) dest(name string) (string, error) {
-	switch c := v["ansible_connection"]; c {
+	switch c := strings.TrimPrefix(v["ansible_connection"], builtin); c {
 	case "", "ssh", "smart", "paramiko", "local":
 	default:
 		return "", fmt.Errorf("ansible_connection is %q, and railbench goes by SSH", shown(c))
@@ -325,7 +348,7 @@ func (v vars) dest(name string) (string, error) {
 
 // group is the inventory's, as a list names it.
 func (v *Inventory) group(name string) (list, where string, within book, err error) {
-	if v.groups[name] == nil {
+	if v.groups[name] == nil && name != ungrouped {
 		return "", "", nil, fmt.Errorf("%s has no group %s: it has %s", v.Path, shown(name), shown(strings.Join(v.names, ", ")))
 	}
 	return strings.Join(v.members(name), ","), v.Path, v, nil

@@ -32,6 +32,7 @@ const mostOperators = 256
 // is in both and "^" what is in one of them, from left to right.
 type reader struct {
 	groups book
+	slurm  []string // what the word slurm means; nil where it is a name as any other
 	open   []string // groups on the way
 	where  string   // of the list; empty for that of the user
 	spent  *int     // of the effort
@@ -147,6 +148,13 @@ func (s *set) combine(op byte, more []named) {
 // word reads one word: a folded name, or a group.
 func (r *reader) word(word string) ([]named, error) {
 	room := min(Most, effort-*r.spent)
+	if word == Allocation && r.slurm != nil {
+		var all []named
+		for _, name := range r.slurm {
+			all = append(all, named{name, r.where})
+		}
+		return all, nil
+	}
 	if !strings.HasPrefix(word, "@") {
 		names, err := slurmStyle.unfold(word, room)
 		if err != nil {
@@ -207,11 +215,16 @@ func (r *reader) group(name string) ([]named, error) {
 }
 
 // A style is how a bracket writes its ranges.
-type style struct{ to, by string }
+type style struct {
+	to, by  string
+	letters string // that a range may go over, in their order
+}
 
 var (
-	slurmStyle   = style{"-", "/"} // 01-08/2, ClusterShell's too
-	ansibleStyle = style{":", ":"} // 01:08:2
+	// 01-08/2, ClusterShell's too.
+	slurmStyle = style{to: "-", by: "/"}
+	// 01:08:2 and a:f.
+	ansibleStyle = style{to: ":", by: ":", letters: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 )
 
 // unfold gives the names of one folded name, at most room of them: rack[1-2]n[01-04,07].
@@ -269,8 +282,13 @@ func (y style) numbers(inner string, room int) ([]string, error) {
 		if first[0] == '0' {
 			width = len(first)
 		}
+		spelt := y.letter(first) >= 0
 		for n := a; n <= b; n += every {
-			all = append(all, fmt.Sprintf("%0*d", width, n))
+			if spelt {
+				all = append(all, y.letters[n:n+1])
+			} else {
+				all = append(all, fmt.Sprintf("%0*d", width, n))
+			}
 		}
 	}
 	return all, nil
@@ -286,11 +304,13 @@ func (y style) span(part string) (first string, a, b, every int, err error) {
 	if !several {
 		last = first
 	}
-	if a, err = number(first); err != nil {
-		return first, 0, 0, 0, err
-	}
-	if b, err = number(last); err != nil {
-		return first, 0, 0, 0, err
+	if a, b = y.letter(first), y.letter(last); a < 0 || b < 0 {
+		if a, err = number(first); err != nil {
+			return first, 0, 0, 0, err
+		}
+		if b, err = number(last); err != nil {
+			return first, 0, 0, 0, err
+		}
 	}
 	if every, err = number(step); err != nil {
 		return first, 0, 0, 0, err
@@ -302,6 +322,14 @@ func (y style) span(part string) (first string, a, b, every int, err error) {
 		err = fmt.Errorf("the range %s goes down", shown(part))
 	}
 	return first, a, b, every, err
+}
+
+// letter is the place of one letter among those of a range; -1 where it is none.
+func (y style) letter(text string) int {
+	if len(text) != 1 {
+		return -1
+	}
+	return strings.Index(y.letters, text)
 }
 
 // number reads what stands in a range: at most nine digits, and nothing else.

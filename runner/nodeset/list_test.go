@@ -37,6 +37,29 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+func TestListOfAnAllocation(t *testing.T) {
+	t.Parallel()
+	given := []string{"spark-01", "spark-02", "spark-03"}
+	for list, want := range map[string]string{
+		"slurm":                          "spark-01 spark-02 spark-03",
+		"slurm!spark-02":                 "spark-01 spark-03",
+		"spark-[02-09] & slurm":          "spark-02 spark-03",
+		"slurm-01,me@slurm,n[1-2]-slurm": "slurm-01 slurm n1-slurm n2-slurm",
+	} {
+		nodes, err := Finder{Slurm: given}.Nodes(list)
+		var names []string
+		for _, n := range nodes {
+			names = append(names, n.Name)
+		}
+		if got := strings.Join(names, " "); err != nil || got != want {
+			t.Errorf("%q: got %q, %v, want %q", list, got, err, want)
+		}
+		if NamesAllocation(list) != !strings.HasPrefix(list, "slurm-") {
+			t.Errorf("%q: %t", list, NamesAllocation(list))
+		}
+	}
+}
+
 func TestRefusedLists(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", nameLimit+1)
@@ -68,7 +91,7 @@ func TestRefusedLists(t *testing.T) {
 		"..":                                   "begins with",
 		"a\x1b[1]":                             "can't be part",
 		"a\x00":                                "can't be part",
-		"ä":                                    "can't be part",
+		"ä":                                    "'ä' can't be part",
 		"a:0":                                  "no port",
 		"a:+1":                                 "no port",
 		"a:":                                   "no port",

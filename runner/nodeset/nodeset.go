@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Most is how many nodes a list may name: above any rig, and soon counted.
@@ -36,6 +38,15 @@ type Node struct {
 type Finder struct {
 	Groups    *Groups    // ClusterShell's; nil where there are none
 	Inventory *Inventory // in place of the groups; nil where none was given
+	Slurm     []string   // the nodes that the word Allocation means; nil where it is a name as any other
+}
+
+// Allocation is the word of a list that means the nodes which Slurm has given.
+const Allocation = "slurm"
+
+// NamesAllocation reports whether a list has that word.
+func NamesAllocation(list string) bool {
+	return slices.Contains(strings.FieldsFunc(list, func(c rune) bool { return strings.ContainsRune(",!&^ \t\r\n", c) }), Allocation)
 }
 
 // Nodes reads a list, each machine once, in the order in which they are named. With an inventory
@@ -44,7 +55,7 @@ func (f Finder) Nodes(list string) ([]Node, error) {
 	if f.Inventory != nil {
 		return f.Inventory.nodes(list)
 	}
-	r := reader{}
+	r := reader{slurm: f.Slurm}
 	if f.Groups != nil {
 		r.groups = f.Groups
 	}
@@ -144,9 +155,9 @@ func checkWord(what, name string) error {
 	case name[0] == '-' || name[0] == '.':
 		return fmt.Errorf("%q is no %s: it begins with %q", shown(name), what, name[0])
 	}
-	for i := range len(name) {
-		if c := name[i]; !wordByte(c) {
-			return fmt.Errorf("%q is no %s: %q can't be part of it", shown(name), what, rune(c))
+	for _, c := range name {
+		if c >= utf8.RuneSelf || !wordByte(byte(c)) {
+			return fmt.Errorf("%q is no %s: %q can't be part of it", shown(name), what, c)
 		}
 	}
 	return nil
