@@ -194,14 +194,14 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 		v.Node = node
 	}
 	if ill := outliers(told, v.Grade); v.Grade >= steps.Warn && len(ill) > 0 {
-		v.Reason = outlierReason(told, ill)
+		v.Reason = apart(told, nodes, ill) + outlierReason(told, ill)
 		if len(ill) == 1 {
 			v.Node = ill[0]
 		}
 	} else {
 		left := 0
 		if v.Reason, left = reasonsAt(told, v.Grade); left > 0 {
-			v.Reason += fmt.Sprintf(" Over %d more links it has reasons of their own: the evidence has them.", left)
+			v.Reason += fmt.Sprintf(" Over %d more links it has others: the evidence has them.", left)
 		}
 	}
 	// What is worse somewhere hides nothing that is amiss elsewhere.
@@ -346,6 +346,63 @@ func outlierReason(told []linkVerdict, nodes []string) string {
 		all = append(all, fmt.Sprintf("%s at each of its %d links: %s: %s", node, len(own), own[i].link, own[i].Reason))
 	}
 	return strings.Join(all, " ") + " The links between all other nodes are better."
+}
+
+// apart says what outliers have, and all other nodes alike: "eth0 MTU: 7 of 8 have 9000 bytes, spark-03 has 1500
+// bytes. " It is of what nodes say of themselves; empty where nothing tells them apart so.
+func apart(told []linkVerdict, nodes, ill []string) string {
+	var names []string
+	values := map[string]map[string]string{} // by what it is of, and by node
+	unclear := map[string]bool{}             // who says one thing over one link and another over another
+	for _, t := range told {
+		for _, e := range t.Evidence {
+			node, name, _ := strings.Cut(e.Name, " ")
+			if !slices.Contains(nodes, node) {
+				continue
+			}
+			if values[name] == nil {
+				values[name] = map[string]string{}
+				names = append(names, name)
+			}
+			value := strings.TrimSpace(fmt.Sprintf("%v %s", e.Value, e.Unit))
+			unclear[name] = unclear[name] || values[name][node] != "" && values[name][node] != value
+			values[name][node] = value
+		}
+	}
+	var texts []string
+	of := map[string][]string{} // what each text is of: the same may hold of several rails
+	for _, name := range names {
+		who := map[string][]string{}
+		for _, node := range nodes {
+			who[values[name][node]] = append(who[values[name][node]], node)
+		}
+		well := values[name][nodes[slices.IndexFunc(nodes, func(n string) bool { return !slices.Contains(ill, n) })]]
+		if unclear[name] || who[""] != nil || len(who) < 2 || len(who[well]) != len(nodes)-len(ill) {
+			continue
+		}
+		text := fmt.Sprintf("%d of %d have %s", len(who[well]), len(nodes), well)
+		for _, node := range ill {
+			if value := values[name][node]; who[value][0] == node {
+				text += fmt.Sprintf(", %s %s %s", nodeset.Fold(slices.Clone(who[value])), has(len(who[value])), value)
+			}
+		}
+		if of[text] == nil {
+			texts = append(texts, text)
+		}
+		of[text] = append(of[text], name)
+	}
+	var all strings.Builder
+	for _, text := range texts[:min(mostReasons, len(texts))] {
+		fmt.Fprintf(&all, "%s: %s. ", strings.Join(of[text], ", "), text)
+	}
+	return all.String()
+}
+
+func has(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
 }
 
 // evidenceKey is the same for evidence that says the same.

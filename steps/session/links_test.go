@@ -299,6 +299,66 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	}
 }
 
+// Who differs is told against the majority, with both values, as somebody would who has looked at all of them.
+func TestOutliersAgainstTheMajority(t *testing.T) {
+	nodes := []string{"n1", "n2", "n3", "n4", "n5"}
+	links := func(says func(node string) []steps.Evidence, ill ...string) (told []linkVerdict) {
+		for i, a := range nodes {
+			for _, b := range nodes[i+1:] {
+				v := steps.Verdict{Grade: steps.Pass, Reason: "Fine.", Evidence: append(says(a), says(b)...)}
+				if slices.Contains(ill, a) != slices.Contains(ill, b) || slices.Contains(ill, a) {
+					v.Grade, v.Reason = steps.Fail, "They differ."
+				}
+				told = append(told, linkVerdict{linkEnds{a, b}, v})
+			}
+		}
+		return told
+	}
+	mtu := func(node string, rail string, value int) steps.Evidence {
+		return steps.Evidence{Name: node + " " + rail + " MTU", Value: value, Unit: "bytes"}
+	}
+	is := map[string]int{"n1": 9000, "n2": 9000, "n3": 1500, "n4": 9000, "n5": 9000}
+	for name, x := range map[string]struct {
+		told []linkVerdict
+		want string
+	}{
+		"one": {
+			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]), mtu(n, "eth1", 9000)} }, "n3"),
+			"eth0 MTU: 4 of 5 have 9000 bytes, n3 has 1500 bytes. n3 at each of its 4 links: n1:n3: They differ.",
+		},
+		"on two rails": {
+			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]), mtu(n, "eth1", is[n])} }, "n3"),
+			"eth0 MTU, eth1 MTU: 4 of 5 have 9000 bytes, n3 has 1500 bytes. n3 at",
+		},
+		"two": {
+			links(func(n string) []steps.Evidence {
+				if n == "n5" {
+					return []steps.Evidence{mtu(n, "eth0", 1500)}
+				}
+				return []steps.Evidence{mtu(n, "eth0", is[n])}
+			}, "n3", "n5"),
+			"eth0 MTU: 3 of 5 have 9000 bytes, n[3,5] have 1500 bytes. n3 at",
+		},
+		"no majority": {
+			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]+int(n[1]-'0'))} }, "n3"),
+			"n3 at each",
+		},
+		"not told by all": {
+			links(func(n string) []steps.Evidence {
+				if n == "n4" {
+					return nil
+				}
+				return []steps.Evidence{mtu(n, "eth0", is[n])}
+			}, "n3"),
+			"n3 at each",
+		},
+	} {
+		if v := foldLinks(x.told); !strings.HasPrefix(v.Reason, x.want) {
+			t.Errorf("%s: %q, want %q", name, v.Reason, x.want)
+		}
+	}
+}
+
 func TestFoldLinks(t *testing.T) {
 	pass := steps.Verdict{Grade: steps.Pass, Reason: "All is well."}
 	warn := steps.Verdict{Grade: steps.Warn, Reason: "A is odd.", Node: "a"}
@@ -362,7 +422,7 @@ func TestFoldLinks(t *testing.T) {
 				{linkEnds{"d", "e"}, steps.Verdict{Grade: steps.Warn, Reason: "4."}},
 				{linkEnds{"e", "f"}, steps.Verdict{Grade: steps.Warn, Reason: "5."}},
 				{linkEnds{"f", "a"}, steps.Verdict{Grade: steps.Warn, Reason: "5."}},
-			}, steps.Warn, "a:b: 1. b:c: 2. c:d: 3. d:e: 4. Over 2 more links it has reasons of their own: the evidence has them.", "",
+			}, steps.Warn, "a:b: 1. b:c: 2. c:d: 3. d:e: 4. Over 2 more links it has others: the evidence has them.", "",
 		},
 		"nothing was run":   {nil, steps.NotRun, "", ""},
 		"one link was done": {[]linkVerdict{{linkEnds{"a", "b"}, warn}}, steps.Warn, "A is odd.", "a"},
