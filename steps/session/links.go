@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -348,8 +349,8 @@ func outlierReason(told []linkVerdict, nodes []string) string {
 	return strings.Join(all, " ") + " The links between all other nodes are better."
 }
 
-// apart says what outliers have, and all other nodes alike: "eth0 MTU: 7 of 8 have 9000 bytes, spark-03 has 1500
-// bytes. " It is of what nodes say of themselves; empty where nothing tells them apart so.
+// apart says what outliers have, and all other nodes alike: "eth0 MTU: 7 of 8 have 9,000 bytes, spark-03 has
+// 1,500 bytes. " It is of what nodes say of themselves; empty where nothing tells them apart so.
 func apart(told []linkVerdict, nodes, ill []string) string {
 	var names []string
 	values := map[string]map[string]string{} // by what it is of, and by node
@@ -364,7 +365,7 @@ func apart(told []linkVerdict, nodes, ill []string) string {
 				values[name] = map[string]string{}
 				names = append(names, name)
 			}
-			value := strings.TrimSpace(fmt.Sprintf("%v %s", e.Value, e.Unit))
+			value := owned(e)
 			unclear[name] = unclear[name] || values[name][node] != "" && values[name][node] != value
 			values[name][node] = value
 		}
@@ -396,6 +397,21 @@ func apart(told []linkVerdict, nodes, ill []string) string {
 		fmt.Fprintf(&all, "%s: %s. ", strings.Join(of[text], ", "), text)
 	}
 	return all.String()
+}
+
+// owned is a value as somebody has it: a word has no unit, and what is missing nobody has.
+func owned(e steps.Evidence) string {
+	text := fmt.Sprint(e.Value)
+	if v, ok := e.Number(); ok && v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		text = steps.Thousands(int(v))
+	}
+	switch {
+	case text == "missing":
+		return "none"
+	case text == "" || text[0] < '0' || text[0] > '9':
+		return text
+	}
+	return strings.TrimSpace(text + " " + e.Unit)
 }
 
 func has(n int) string {

@@ -324,11 +324,11 @@ func TestOutliersAgainstTheMajority(t *testing.T) {
 	}{
 		"one": {
 			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]), mtu(n, "eth1", 9000)} }, "n3"),
-			"eth0 MTU: 4 of 5 have 9000 bytes, n3 has 1500 bytes. n3 at each of its 4 links: n1:n3: They differ.",
+			"eth0 MTU: 4 of 5 have 9,000 bytes, n3 has 1,500 bytes. n3 at each of its 4 links: n1:n3: They differ.",
 		},
 		"on two rails": {
 			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]), mtu(n, "eth1", is[n])} }, "n3"),
-			"eth0 MTU, eth1 MTU: 4 of 5 have 9000 bytes, n3 has 1500 bytes. n3 at",
+			"eth0 MTU, eth1 MTU: 4 of 5 have 9,000 bytes, n3 has 1,500 bytes. n3 at",
 		},
 		"two": {
 			links(func(n string) []steps.Evidence {
@@ -337,7 +337,14 @@ func TestOutliersAgainstTheMajority(t *testing.T) {
 				}
 				return []steps.Evidence{mtu(n, "eth0", is[n])}
 			}, "n3", "n5"),
-			"eth0 MTU: 3 of 5 have 9000 bytes, n[3,5] have 1500 bytes. n3 at",
+			"eth0 MTU: 3 of 5 have 9,000 bytes, n[3,5] have 1,500 bytes. n3 at",
+		},
+		"words": {
+			links(func(n string) []steps.Evidence {
+				said := map[bool][2]string{false: {"unlimited", "/bin/a"}, true: {"8192", "missing"}}[n == "n2"]
+				return []steps.Evidence{{Name: n + " ulimit -l", Value: said[0], Unit: "KiB"}, {Name: n + " a", Value: said[1]}}
+			}, "n2"),
+			"ulimit -l: 4 of 5 have unlimited, n2 has 8192 KiB. a: 4 of 5 have /bin/a, n2 has none. n2 at each",
 		},
 		"no majority": {
 			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]+int(n[1]-'0'))} }, "n3"),
