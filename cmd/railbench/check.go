@@ -21,7 +21,7 @@ and fixes that there aren't, and scripts that no POSIX shell reads. It warns of
 variables that nobody sets, and of what has no effect.
 
 Exit status: 0 it can be used (a warning is told); 1 it can't; 2 wrong usage, or it
-can't be read.`,
+can't be read; 5 the result could not be written.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(fmt.Errorf("name the runbook: railbench check FILE.md"))

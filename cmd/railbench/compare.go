@@ -24,7 +24,8 @@ on. A rate that falls by more than the threshold is worse, and so is a time that
 grows by more, or a verdict further from PASS (PASS, WARN, INCONCLUSIVE, FAIL).
 What ran in one of them only, or was SKIPPED in one, is told and is neither.
 
-Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to compare.`,
+Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to compare;
+5 the result could not be written.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return errors.New("compare takes two sessions, .ipynb files that railbench saved")

@@ -63,7 +63,8 @@ func gaugeCommand() *cobra.Command {
 terminal and, at --page, in browsers like a rail. A packet that is short or long, no
 number, infinite or negative is counted and not shown. It ends with Ctrl-C.
 
-Exit status: 0 it was ended; 2 wrong usage, or nothing can listen there.`,
+Exit status: 0 it was ended; 2 wrong usage, or nothing can listen there; 5 the rate
+could not be written.`,
 		Example: `  railbench gauge --page 127.0.0.1:7117
   railbench gauge --listen 0.0.0.0:45004 --unit MB/s --order big
   railbench gauge send 127.0.0.1:45004 5.78`,

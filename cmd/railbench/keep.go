@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/signal"
@@ -20,7 +22,10 @@ import (
 // keep opens the session's file and fits the bench to it.
 func (b *bench) keep(path string, out io.Writer) (*notebook.Store, error) {
 	store, err := b.store(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, notebook.ErrUnsaved) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+		return nil, unwritten(err) // the name is good, and the disk is not
+	case err != nil:
 		return nil, usage(err)
 	}
 	b.options.Runs = store.Runs()

@@ -43,7 +43,7 @@ runs on the simulated rig. A file that is there already is left alone.`,
 				return err
 			}
 			if err := create(path, text); err != nil {
-				return usage(err)
+				return err
 			}
 			if t, err := trustsRunbook(path); err == nil && t.what != "" {
 				_ = t.trust() // it is asked for then
@@ -67,10 +67,10 @@ runs on the simulated rig. A file that is there already is left alone.`,
 func create(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, and is left alone: take another name", path)
+		return usage(fmt.Errorf("%s is there already, and is left alone: take another name", path))
 	}
 	if err != nil {
-		return fmt.Errorf("write the runbook: %w", err)
+		return usage(fmt.Errorf("write the runbook: %w", err))
 	}
 	_, err = f.Write(text)
 	if closed := f.Close(); err == nil {
@@ -78,7 +78,7 @@ func create(path string, text []byte) error {
 	}
 	if err != nil {
 		_ = os.Remove(path) // what is cut short would be in the way of the next try
-		return fmt.Errorf("write the runbook: %w", err)
+		return unwritten(fmt.Errorf("write the runbook: %w", err))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ What will be run and how long it takes is told before. On real nodes it is asked
 because it loads the network: --yes answers, where nobody is there to.
 
 Exit status: 0 PASS or WARN; 1 FAIL; 2 wrong usage; 3 no node could be
-reached; 4 INCONCLUSIVE.`,
+reached; 4 INCONCLUSIVE; 5 the result could not be written.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, *rig) },
 	}
@@ -101,7 +101,11 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	b.tellWaits(errs)
 	s := session.New(b.options)
 	b.onState = s.State
-	m, err := f.measure(ctx, errs, b, s, p, confirm)
+	plan := errs
+	if f.dryRun {
+		plan = out // it is the result then
+	}
+	m, err := f.measure(ctx, plan, errs, b, s, p, confirm)
 	_, _ = finish(s, errs) // no session is kept, and each node's own end was waited for
 	if m == nil {
 		return err
@@ -128,7 +132,7 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 
 // measure tells what will be run, asks where nodes are real, and measures. The matrix is nil where
 // nothing was.
-func (f pairsFlags) measure(ctx context.Context, errs io.Writer, b *bench, s *session.Session, p session.Pairing,
+func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench, s *session.Session, p session.Pairing,
 	confirm session.Confirmer,
 ) (*pairs.Matrix, error) {
 	cost, wrong, err := s.PairsCost(ctx, p)
@@ -138,10 +142,10 @@ func (f pairsFlags) measure(ctx context.Context, errs io.Writer, b *bench, s *se
 		}
 		return nil, status{exitUnreachable, err}
 	}
-	gate.Fprintf(errs, "%s\n", cost)
-	gate.Fprintf(errs, "each pair: %s each way, and %s\n", p.Bandwidth.ID, p.Latency.ID)
+	gate.Fprintf(plan, "%s\n", cost)
+	gate.Fprintf(plan, "each pair: %s each way, and %s\n", p.Bandwidth.ID, p.Latency.ID)
 	for _, why := range wrong {
-		gate.Fprintf(errs, "%s\n", why)
+		gate.Fprintf(plan, "%s\n", why)
 	}
 	if f.dryRun {
 		return nil, nil
@@ -320,7 +324,8 @@ func pairsCompareCommand() *cobra.Command {
 		Short: "Say which pairs are better and which are worse in B than in A",
 		Long: `Compares two saved matrices of the same nodes, rails and settings, figure by figure.
 
-Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't compare.`,
+Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't compare;
+5 the result could not be written.`,
 		Args: cobra.ExactArgs(2), ValidArgsFunction: files("json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			percent, err := parsePercent(threshold)

@@ -200,7 +200,7 @@ func TestPairsVerb(t *testing.T) {
 		return o.String(), e.String()
 	}
 	out, errs := run(exitOK, "--rig", "sim", "--nodes", "3", "--speed", "max", "--dry-run")
-	if out != "" || !strings.Contains(errs, "3 pairs of 3 nodes, over 4 rails: 3 rounds of 1 pair, 36 tests") {
+	if errs != "" || !strings.Contains(out, "3 pairs of 3 nodes, over 4 rails: 3 rounds of 1 pair, 36 tests") {
 		t.Errorf("before: %s%s", out, errs)
 	}
 	out, _ = run(exitOK, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("a.json"), "--csv", in("a.csv"), "--html", in("a.html"))

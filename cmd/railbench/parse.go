@@ -32,7 +32,8 @@ is judged, and no node is asked.
 Tools:
 ` + toolList() + `
 Exit status: 0 it was read; 2 wrong usage; 4 it has no result in it, or only a part
-of it could be read. The object is printed all the same, and "errors" says why.`,
+of it could be read, and the object is printed all the same: "errors" says why; 5 the
+result could not be written.`,
 		Example: `  railbench parse perftest ib_write_bw.log
   ib_write_bw … 2>&1 | railbench parse perftest
   railbench parse --detect report.txt`,

@@ -36,7 +36,7 @@ so is a stall.
 
 Exit status of all three: 0 what was asked for was moved, or it was ended; 1 something
 was lost or changed; 2 wrong usage, or nothing can listen there; 3 the other end can't
-be reached, or left.`,
+be reached, or left; 5 the result could not be written.`,
 		Args: noCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return usage(errors.New("name one of the programs: railbench stream emulate, send or receive"))

@@ -46,7 +46,8 @@ and asks whether it may: the scripts of a session (.ipynb) or of a runbook (.md,
 folder of them), or the ssh configuration that a rig file (.toml) brings. What was
 trusted once is not asked for again, until it is changed.
 
-Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you declined.`,
+Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you declined;
+5 it could not be written.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("trust takes one file: a session (.ipynb), a runbook (.md) or a rig file (.toml)")

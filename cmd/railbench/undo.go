@@ -31,7 +31,7 @@ rig is named it goes through all that have something open. It may be run twice, 
 after a crash.
 
 Exit status: 0 everything is back; 1 something is not; 2 wrong usage; 3 a node
-can't be reached; 4 you declined.`,
+can't be reached; 4 you declined; 5 the result could not be written.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			targets, err := rig.changed()

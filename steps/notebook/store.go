@@ -320,6 +320,9 @@ func (s *Store) Record(events []steps.Event) error {
 	return s.moved
 }
 
+// ErrUnsaved is of a session whose file could not be written, and is as it was.
+var ErrUnsaved = errors.New("it could not be saved")
+
 // save writes the file and begins the journal anew.
 func (s *Store) save() error {
 	s.tried = s.o.Now()
@@ -331,7 +334,7 @@ func (s *Store) save() error {
 		return err
 	}
 	if err := s.replace(s.path, content); err != nil {
-		return fmt.Errorf("it could not be saved, and the file is as it was: %w", err)
+		return fmt.Errorf("%w, and the file is as it was: %w", ErrUnsaved, err)
 	}
 	if s.saved, err = os.Lstat(s.path); err != nil {
 		return err
