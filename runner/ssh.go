@@ -450,7 +450,7 @@ func (n *SSH) login(ctx context.Context, t Target, keys *keyring, via *ssh.Clien
 	case t.ProxyCommand != "":
 		conn, err = proxy(t)
 	default:
-		conn, err = (&net.Dialer{}).DialContext(timed, "tcp", t.address())
+		conn, err = t.dial(timed)
 	}
 	if err != nil {
 		return nil, err

@@ -37,8 +37,13 @@ type Target struct {
 	ProxyJump []string
 	// With ssh's tokens; where a ProxyJump is given as well, that wins.
 	ProxyCommand string
-	KnownHosts   []string // files, the user's first: new keys go into the first
-	KeepsNone    bool     // UserKnownHostsFile none: the first is the system's
+	// Network is tcp4 or tcp6 where AddressFamily says so; empty for either.
+	Network string
+	// BindAddress and BindInterface are where a connection of this machine's own comes from; the first wins.
+	BindAddress, BindInterface string
+
+	KnownHosts []string // files, the user's first: new keys go into the first
+	KeepsNone  bool     // UserKnownHostsFile none: the first is the system's
 	// Whether there is a KnownHostsCommand. It is not run: a host that only it knows is not known.
 	KnownByCommand bool
 	// The name that known_hosts has it by, empty for its own.
@@ -221,6 +226,9 @@ func target(get configured, user, host, port string) (Target, error) {
 		IdentitiesOnly: isYes(get.one("IdentitiesOnly")),
 		Agent:          agentSocket(get),
 		ProxyCommand:   get.one("ProxyCommand"),
+		Network:        map[string]string{"inet": "tcp4", "inet6": "tcp6"}[strings.ToLower(get.one("AddressFamily"))],
+		BindAddress:    get.one("BindAddress"),
+		BindInterface:  get.one("BindInterface"),
 		KnownByCommand: get.one("KnownHostsCommand") != "",
 		Batch:          isYes(get.one("BatchMode")),
 		Ways:           loginWays(get),

@@ -86,6 +86,10 @@ func TestTarget(t *testing.T) {
 			t.ProxyJump, t.HostKeyAlias, t.HashKnownHosts = []string{"a", "b"}, "rig", true
 		}},
 		{"proxyjump none\nproxycommand none", "", "", func(*Target) {}},
+		{"addressfamily inet6\nbindaddress 10.0.0.1\nbindinterface eth0", "", "", func(t *Target) {
+			t.Network, t.BindAddress, t.BindInterface = "tcp6", "10.0.0.1", "eth0"
+		}},
+		{"addressfamily any\nbindaddress none", "", "", func(*Target) {}},
 		{"connecttimeout 3", "", "", func(t *Target) { t.Timeout = 3 * time.Second }},
 		{"connecttimeout 0", "", "", func(*Target) {}},
 		{"connecttimeout none", "", "", func(*Target) {}},
