@@ -82,6 +82,10 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if code == exitUsage && out.Err() != nil {
 		code = exitUnwritten // whoever met the failed write may not have known what it means
 	}
+	if (code == exitUsage || code == exitUnreachable) && errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		// Whoever was waited for is neither misconfigured nor gone: nobody waited for the answer.
+		code, err = exitInconclusive, fmt.Errorf("interrupted: %w", err)
+	}
 	if err != nil {
 		for _, line := range gate.Errors(err) {
 			gate.Fprintln(errs, "railbench:", line)

@@ -266,6 +266,46 @@ func TestNothingWritten(t *testing.T) {
 	}
 }
 
+// Who ends a verb that waits for a node has not used it wrongly, and the node is not out of reach.
+func TestInterruptedIsNoUsage(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "config")
+	for name, says := range map[string]string{
+		"the configuration": "Match exec \"touch TRACE; sleep 100\"\n",
+		"a host":            "ProxyCommand sh -c 'touch TRACE; exec sleep 100'\n",
+	} {
+		for _, args := range [][]string{
+			{"init", "--nodes", "h1,h2"}, {"run", "hosts", "--dry-run", "--nodes", "h1,h2"}, {"pairs", "--yes", "--nodes", "h1,h2"},
+		} {
+			trace := filepath.Join(t.TempDir(), "trace")
+			if err := os.WriteFile(config, []byte(strings.ReplaceAll(says, "TRACE", trace)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := asProcess(t, append(args, "--ssh-config", config)...)
+			var errs strings.Builder
+			cmd.Stderr = &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+				if _, err := os.Stat(trace); err == nil {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("%s, %q: it waits for nobody: %s", name, args, &errs)
+				}
+			}
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); code != exitInconclusive || !strings.Contains(errs.String(), "interrupted: ") {
+				t.Errorf("%s, %q: exit %d, want %d: %s", name, args, code, exitInconclusive, &errs)
+			}
+		}
+	}
+}
+
 // The workbench ends with the first signal, whatever it is: two who heard SIGTERM once
 // waited for each other, in two of five tries.
 func TestASignalEndsTheWorkbench(t *testing.T) {
