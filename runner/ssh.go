@@ -152,13 +152,23 @@ func (n *SSH) Close() error {
 	n.end()
 	n.runs.Wait()
 	n.mu.Lock()
-	conn := n.client
+	conn, attempt := n.client, n.attempt
 	n.mu.Unlock()
 	if conn != nil {
 		conn.close()
 	}
+	if attempt != nil {
+		// It ends its ProxyCommand, which nobody else would once this program has ended.
+		select {
+		case <-attempt:
+		case <-time.After(attemptEnds):
+		}
+	}
 	return nil
 }
+
+// attemptEnds is how long an attempt to connect may take to end that nobody waits for any more.
+const attemptEnds = time.Second
 
 // connected gives the connection. One attempt is under way at a time, and
 // everybody who needs the connection waits for its outcome. A user's wish is

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -157,6 +158,9 @@ func askSSH(ctx context.Context, ssh, config, user, host, port string) (configur
 	var stdout, stderr lockedBuffer
 	cmd := exec.CommandContext(ctx, ssh, append(args, "--", host)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// With a group of its own what Match exec runs ends with ssh.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	// What Match exec has left behind holds the pipes, and is nobody to wait for.
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()

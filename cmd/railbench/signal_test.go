@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -266,13 +267,14 @@ func TestNothingWritten(t *testing.T) {
 	}
 }
 
-// Who ends a verb that waits for a node has not used it wrongly, and the node is not out of reach.
+// Who ends a verb that waits for a node has not used it wrongly, and the node is not out of reach. What ssh's
+// configuration has started meanwhile ends with it.
 func TestInterruptedIsNoUsage(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(t.TempDir(), "config")
 	for name, says := range map[string]string{
-		"the configuration": "Match exec \"touch TRACE; sleep 100\"\n",
-		"a host":            "ProxyCommand sh -c 'touch TRACE; exec sleep 100'\n",
+		"the configuration": "Match exec \"echo $$ >TRACE; exec sleep 100\"\n",
+		"a host":            "ProxyCommand sh -c 'echo $$ >TRACE; exec sleep 100'\n",
 	} {
 		for _, args := range [][]string{
 			{"init", "--nodes", "h1,h2"}, {"run", "hosts", "--dry-run", "--nodes", "h1,h2"}, {"pairs", "--yes", "--nodes", "h1,h2"},
@@ -287,8 +289,10 @@ func TestInterruptedIsNoUsage(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+			pid := 0
 			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-				if _, err := os.Stat(trace); err == nil {
+				text, _ := os.ReadFile(trace)
+				if pid, _ = strconv.Atoi(strings.TrimSpace(string(text))); pid != 0 {
 					break
 				}
 				if time.Now().After(end) {
@@ -301,6 +305,17 @@ func TestInterruptedIsNoUsage(t *testing.T) {
 			_ = cmd.Wait()
 			if code := cmd.ProcessState.ExitCode(); code != exitInconclusive || !strings.Contains(errs.String(), "interrupted: ") {
 				t.Errorf("%s, %q: exit %d, want %d: %s", name, args, code, exitInconclusive, &errs)
+			}
+			left := func() bool { // what was killed stays, as a zombie, until its new parent has asked for it
+				stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+				return err == nil && !strings.Contains(string(stat), ") Z ") || err != nil && syscall.Kill(pid, 0) == nil
+			}
+			for end := time.Now().Add(10 * time.Second); left(); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Errorf("%s, %q: what ssh's configuration started is still there", name, args)
+					_ = syscall.Kill(pid, syscall.SIGKILL)
+					break
+				}
 			}
 		}
 	}
