@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -50,9 +51,12 @@ type Call struct {
 // Live programs flush each line by themselves: stdio does so where it sees a terminal.
 func (c *Call) setOut(w io.Writer) {
 	c.Raw = w
-	// As large as the C library's buffer for a pipe.
-	c.Out = bufio.NewWriterSize(w, 4<<10)
+	c.Out = outs.Get().(*bufio.Writer)
+	c.Out.Reset(w)
 }
+
+// outs are buffers of programs that have ended: as large as the C library's for a pipe.
+var outs = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 4<<10) }}
 
 // Printf and Println write to Out. That it can't be written to shows when it is flushed, and a real
 // program dies of SIGPIPE then, which the pipe itself does (pipe.Write).
@@ -78,9 +82,12 @@ func (c *Call) Program() string { return path.Base(c.Args[0]) }
 func (c *Call) Locked(f func()) {
 	var said, complained bytes.Buffer
 	out, errs := c.Out, c.Err
-	c.Out, c.Err = bufio.NewWriter(&said), &complained
+	held := outs.Get().(*bufio.Writer)
+	held.Reset(&said)
+	c.Out, c.Err = held, &complained
 	c.alone(f)
-	c.Out.Flush()
+	held.Flush()
+	outs.Put(held)
 	c.Out, c.Err = out, errs
 	_, _ = c.Err.Write(complained.Bytes()) // a stream that nobody reads any more loses it
 	_, _ = c.Out.Write(said.Bytes())

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/pattern"
 	"mvdan.cc/sh/v3/syntax"
@@ -178,31 +177,36 @@ func asksForStatus(items []*syntax.CaseItem) (asks bool) {
 	return asks
 }
 
-// compiled are the regular expressions that were met, for all shells.
-var compiled struct {
-	sync.Mutex
-	known map[string]*regexp.Regexp
-}
+// What is kept of regular expressions, and of what they match; of long lines there is too much to keep.
+var (
+	compiled = memo[string, *regexp.Regexp]{most: 4096}
+	matched  = memo[matching, bool]{most: 1 << 15}
+)
 
-// mostCompiled bounds them: a pattern may hold a value, and so be another each time.
-const mostCompiled = 4096
+const longLine = 200
+
+type matching struct {
+	form *regexp.Regexp
+	line string
+}
 
 // Compiled is regexp.Compile for what nodes look for again and again.
 func Compiled(expr string) (*regexp.Regexp, error) {
-	compiled.Lock()
-	defer compiled.Unlock()
-	if form, ok := compiled.known[expr]; ok {
-		return form, nil
+	return compiled.get(expr, func() (*regexp.Regexp, error) { return regexp.Compile(expr) })
+}
+
+// Matches is MatchString for an expression that is Compiled: counters that stay and names of
+// interfaces are the same lines each time, and most expressions cost more than to look that up.
+func Matches(form *regexp.Regexp, line string) bool {
+	if len(line) > longLine {
+		return form.MatchString(line)
 	}
-	form, err := regexp.Compile(expr)
-	if err != nil {
-		return nil, err
+	if m, ok := matched.find(matching{form, line}); ok {
+		return m
 	}
-	if compiled.known == nil || len(compiled.known) >= mostCompiled {
-		compiled.known = map[string]*regexp.Regexp{}
-	}
-	compiled.known[expr] = form
-	return form, nil
+	m := form.MatchString(line)
+	matched.put(matching{form, strings.Clone(line)}, m) // it may be part of a long text
+	return m
 }
 
 // caseMatches is @case: whether one of an item's patterns fits the word.
@@ -232,10 +236,15 @@ func caseMatches(args []string) bool {
 
 // fits does what the interpreter does, which takes a malformed pattern for one that fits nothing.
 func fits(pat, text string) bool {
-	expr, err := pattern.Regexp(pat, pattern.EntireString|pattern.ExtendedOperators)
-	if err != nil {
-		return false
-	}
-	form, err := Compiled(expr)
-	return err == nil && form.MatchString(text)
+	form, err := patterns.get(pat, func() (*regexp.Regexp, error) {
+		expr, err := pattern.Regexp(pat, pattern.EntireString|pattern.ExtendedOperators)
+		if err != nil {
+			return nil, err
+		}
+		return Compiled(expr)
+	})
+	return err == nil && Matches(form, text)
 }
+
+// patterns are those of cases, as expressions.
+var patterns = memo[string, *regexp.Regexp]{most: 4096}

@@ -40,15 +40,18 @@ func TestQuickCase(t *testing.T) {
 }
 
 // A pattern may hold a value, and so be another each time.
-func TestCompiledAreBounded(t *testing.T) {
-	for i := range 3 * mostCompiled {
+func TestWhatIsKeptIsBounded(t *testing.T) {
+	for i := range 2 * matched.most {
 		if value := strconv.Itoa(i); !caseMatches([]string{caseValue, value, value}) {
 			t.Fatal(i)
 		}
 	}
-	compiled.Lock()
-	defer compiled.Unlock()
-	if len(compiled.known) > mostCompiled {
-		t.Errorf("%d are kept", len(compiled.known))
+	for what, n := range map[string][2]int{
+		"patterns": {len(patterns.known), patterns.most}, "expressions": {len(compiled.known), compiled.most},
+		"lines": {len(matched.known), matched.most},
+	} {
+		if n[0] == 0 || n[0] > n[1] {
+			t.Errorf("%d %s are kept", n[0], what)
+		}
 	}
 }

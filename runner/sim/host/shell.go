@@ -151,6 +151,25 @@ const pidVariable = "SIM_PID"
 // accept is refused by the POSIX grammar; what runs is always the tree of the
 // Bash grammar, because only there does the interpreter know export and readonly.
 func (sh *Shell) Parse(text, name string) (*syntax.File, error) {
+	parse := func() (*syntax.File, error) { return sh.parse(text, name) }
+	if len(text) > longText {
+		return parse()
+	}
+	return parsed.get(source{sh.bash, name, text}, parse) // the interpreter only reads the tree
+}
+
+// parsed are the scripts that were read, all nodes': of long ones there would be too much to keep.
+var parsed = memo[source, *syntax.File]{most: 1024}
+
+const longText = 32 << 10
+
+// A source is a script as a shell reads it: the name stands in the tree, for errors.
+type source struct {
+	bash       bool
+	name, text string
+}
+
+func (sh *Shell) parse(text, name string) (*syntax.File, error) {
 	if !sh.bash {
 		if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(text), name); err != nil {
 			return nil, err
@@ -501,6 +520,7 @@ func (sh *Shell) exec(ctx context.Context, args []string) error {
 		code = c.Exec(life, args)
 	}
 	c.Out.Flush()
+	outs.Put(c.Out)
 	if life.Err() != nil {
 		code = Terminated
 	}

@@ -181,7 +181,7 @@ func (g *grep) matches(line string) bool {
 	case g.plain:
 		return strings.Contains(line, g.literal)
 	}
-	return g.re.MatchString(line)
+	return host.Matches(g.re, line)
 }
 
 func (g *grep) file(name string) {
@@ -223,20 +223,21 @@ func (g *grep) lines(name string, lines []string) (count int) {
 	if g.set.Has("m") {
 		limit = number('m', "1")
 	}
+	inverted, silent, parts := g.set.Has("v"), g.set.Has("qclL"), g.set.Has("o")
 	after, before := number('A', g.set.Last('C', "0")), number('B', g.set.Last('C', "0"))
 	printed, until := -1, -1
 	for i, l := range lines {
-		if g.matches(l) == g.set.Has("v") || count >= limit {
+		if g.matches(l) == inverted || count >= limit {
 			if i <= until {
 				g.show(name, "-", i, l)
 				printed = i
 			}
 			continue
 		}
-		if count++; g.set.Has("qclL") {
+		if count++; silent {
 			continue
 		}
-		if g.set.Has("o") {
+		if parts {
 			g.parts(name, i, l)
 			continue
 		}
