@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -164,7 +165,10 @@ func JSON(w io.Writer, v any) error {
 // only, so the text means the same.
 func EscapeJSON(b []byte) []byte {
 	hidden := func(r rune) bool { return (r < ' ' || r > '~') && Controls(r) && r != '\n' && r != '\t' }
-	if !bytes.ContainsFunc(b, hidden) {
+	// Nearly all of it is ASCII, in which a byte can be looked at without being decoded.
+	ascii := func(c byte) bool { return ' ' <= c && c <= '~' || c == '\n' || c == '\t' }
+	at := slices.IndexFunc(b, func(c byte) bool { return !ascii(c) })
+	if at < 0 || !bytes.ContainsFunc(b[at:], hidden) {
 		return b
 	}
 	var out bytes.Buffer

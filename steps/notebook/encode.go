@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -34,39 +35,25 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 		w.markdown("railbench-differences", facts{Kind: kindNotes}, all)
 	}
 	w.strangers(lost)
-	if w.err != nil {
-		return nil, w.err
-	}
 	f.Metadata.Railbench.Rigs = w.rigs
 	f.Cells = w.cells
-	var b strings.Builder
+	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ") // as Jupyter does
 	if err := enc.Encode(f); err != nil {
 		return nil, fmt.Errorf("write the session as JSON: %w", err)
 	}
-	return gate.EscapeJSON([]byte(b.String())), nil
+	return gate.EscapeJSON(b.Bytes()), nil
 }
 
 type writer struct {
 	d     *Document
 	ids   names
 	rigs  []rigWire
-	cells []json.RawMessage
+	cells []any
 	put   map[string]bool // anchors of the strangers that are in
 	notes *notes
-	err   error
-}
-
-// add keeps the first error: a cell that is missing would shift the numbers of those
-// behind it, so nothing is saved at all then.
-func (w *writer) add(v any) {
-	b, err := unescaped(v)
-	if err != nil && w.err == nil {
-		w.err = fmt.Errorf("write the session as JSON: %w", err)
-	}
-	w.cells = append(w.cells, b)
 }
 
 // strangers adds what somebody else put after a cell of ours; lost is for those whose
@@ -89,7 +76,7 @@ const lost = "\x00"
 func (w *writer) markdown(id string, f facts, source string) {
 	f.Simulated = w.d.Book.Rig.Simulated && f.Kind == kindHead
 	id = w.ids.give(id)
-	w.add(markdownCell{Type: "markdown", ID: id, Metadata: cellMetadata{Railbench: &f}, Source: text(source)})
+	w.cells = append(w.cells, markdownCell{Type: "markdown", ID: id, Metadata: cellMetadata{Railbench: &f}, Source: text(source)})
 	w.strangers(id)
 }
 
@@ -168,7 +155,7 @@ func (w *writer) code(p steps.Part, c, now steps.Cell) {
 		}
 		cell.Outputs = append(cell.Outputs, w.d.shows(c, s)...)
 	}
-	w.add(cell)
+	w.cells = append(w.cells, cell)
 	w.strangers(cell.ID)
 }
 

@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -16,10 +17,10 @@ import (
 // A file is a whole notebook. The metadata stand first: a file that was cut short
 // still says what it is. Jupyter sorts them to the end when it saves.
 type file struct {
-	Metadata fileMetadata      `json:"metadata"`
-	Major    int               `json:"nbformat"`
-	Minor    int               `json:"nbformat_minor"`
-	Cells    []json.RawMessage `json:"cells"`
+	Metadata fileMetadata `json:"metadata"`
+	Major    int          `json:"nbformat"`
+	Minor    int          `json:"nbformat_minor"`
+	Cells    []any        `json:"cells"`
 }
 
 type fileMetadata struct {
@@ -108,7 +109,7 @@ func (t text) MarshalJSON() ([]byte, error) {
 	if all == nil {
 		all = []string{}
 	}
-	return unescaped(all)
+	return marshal(all)
 }
 
 func (t *text) UnmarshalJSON(b []byte) error {
@@ -125,15 +126,21 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// unescaped is JSON in which <, > and & stand as they are.
+// unescaped is JSON in which <, > and & stand as they are, and what controls is escaped.
 func unescaped(v any) ([]byte, error) {
-	var b strings.Builder
+	b, err := marshal(v)
+	return gate.EscapeJSON(b), err
+}
+
+// marshal is unescaped for what becomes part of a text that is looked through as a whole.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return gate.EscapeJSON([]byte(strings.TrimSuffix(b.String(), "\n"))), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // names gives each cell of the file an id that nbformat takes, and that no other has.
