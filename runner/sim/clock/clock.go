@@ -66,6 +66,8 @@ type Clock struct {
 	nextNo  uint64
 	// elsewhere is how many actors are busy with something that the time waits for.
 	elsewhere int
+	// Somebody came from a network, at the wall's instant visited: see mostAhead. Zero where nobody did.
+	visited time.Time
 	// Pacing: at the wall's instant wallAt the nodes' time was nodeAt.
 	wallAt time.Time
 	nodeAt time.Duration
@@ -216,13 +218,24 @@ func (c *Clock) advance() bool {
 // it: this machine may have been asleep.
 const lag = time.Second
 
+// A client that only waits, and a loop that it left behind, look the same as one that is waited for. So that those
+// don't use up the 292 years that a time.Duration has, a clock at the speed Max that somebody visits from a network
+// gets no further than a year ahead of visitedSpeed: a sleep of a second takes a tenth of a millisecond then.
+const (
+	mostAhead    = 365 * 24 * time.Hour
+	visitedSpeed = 10_000
+)
+
 // pace is how long the wall clock has to go on before the nodes' time is at.
 func (c *Clock) pace(at time.Duration) time.Duration {
 	speed := c.speed
 	if math.IsInf(speed, 1) {
 		if c.hurries() {
 			c.wallAt, c.nodeAt = time.Now(), at
-			return 0
+			if c.visited.IsZero() || at < mostAhead {
+				return 0
+			}
+			return time.Until(c.visited.Add((at - mostAhead) / visitedSpeed))
 		}
 		speed = 1
 	}
@@ -249,6 +262,9 @@ func (c *Clock) hurries() bool {
 func (c *Clock) enter(parent *Actor, patient, fresh bool) *Actor {
 	a := &Actor{wake: make(chan struct{}, 1), patient: patient, parent: parent}
 	c.mu.Lock()
+	if fresh && c.visited.IsZero() {
+		c.visited = time.Now()
+	}
 	if c.turn == nil {
 		if fresh {
 			c.catchUp()

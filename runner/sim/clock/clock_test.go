@@ -154,6 +154,28 @@ func TestClockPace(t *testing.T) {
 	}
 }
 
+// Loops that clients leave behind on an SSH rig don't use up its time.
+func TestClockOfVisitorsLastsForDays(t *testing.T) {
+	for visited, want := range map[bool]time.Duration{false: 0, true: 99 * mostAhead / visitedSpeed} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(Max)
+			if visited {
+				s.clock.Visit(func() {})
+			}
+			if got := took(func() {
+				s.actor(false, func() {
+					for range 100 * 365 {
+						s.clock.Sleep(t.Context(), 24*time.Hour)
+					}
+				})
+				s.all.Wait()
+			}); got != want {
+				t.Errorf("visited %t: a hundred years took %s, want %s", visited, got, want)
+			}
+		})
+	}
+}
+
 // A person may take as long as he likes, and time goes on; a service of this side takes
 // no time, unless it doesn't answer.
 func TestClockOutside(t *testing.T) {
