@@ -99,16 +99,10 @@ func TestFoldersThatKeepWhatRuns(t *testing.T) {
 			return errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.Symlink(to, dir))
 		}, true},
 		"somebody else's": {func(dir string) error {
-			if os.Geteuid() != 0 {
-				return os.WriteFile(filepath.Dir(dir), nil, 0o600) // only root can give a folder away
-			}
-			return errors.Join(os.MkdirAll(dir, 0o700), os.Chown(dir, 12345, 12345))
+			return errors.Join(os.MkdirAll(dir, 0o700), give(dir, 12345))
 		}, false},
 		"below somebody else's": {func(dir string) error {
-			if os.Geteuid() != 0 {
-				return os.WriteFile(filepath.Dir(dir), nil, 0o600)
-			}
-			return errors.Join(os.MkdirAll(dir, 0o700), os.Chown(filepath.Dir(dir), 12345, 12345))
+			return errors.Join(os.MkdirAll(dir, 0o700), give(filepath.Dir(dir), 12345))
 		}, false},
 		"far below everybody's": {func(dir string) error {
 			return errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o777))
@@ -120,7 +114,7 @@ func TestFoldersThatKeepWhatRuns(t *testing.T) {
 			return errors.Join(os.MkdirAll(dir, 0o700), give(filepath.Dir(filepath.Dir(dir)), 12345))
 		}, false},
 		"below a group's": {func(dir string) error {
-			return errors.Join(os.MkdirAll(dir, 0o700), give(filepath.Dir(dir), -1), os.Chmod(filepath.Dir(dir), 0o770))
+			return errors.Join(os.MkdirAll(dir, 0o700), os.Chmod(filepath.Dir(dir), 0o770), give(filepath.Dir(dir), -1))
 		}, false},
 		"of a group that may not write": {func(dir string) error {
 			return errors.Join(os.MkdirAll(dir, 0o700), give(dir, -1), os.Chmod(dir, 0o750|os.ModeSetgid))

@@ -120,7 +120,10 @@ func forward(t *testing.T, n runner.Node, o Options) {
 }
 
 // forwardEnds ends forwardings that carry a connection, in each way.
-func forwardEnds(t *testing.T, n runner.Node) {
+func forwardEnds(t *testing.T, n runner.Node, o Options) {
+	if o.Processes {
+		Tool(t, "curl")
+	}
 	ends := []struct {
 		name string
 		end  func(*runner.Forwarding)

@@ -45,7 +45,7 @@ func Run(t *testing.T, make Maker, o Options) {
 	t.Run("close", func(t *testing.T) { closing(t, make(t)) })
 	if !o.NoForwarding {
 		t.Run("forward", func(t *testing.T) { forward(t, make(t), o) })
-		t.Run("forwardEnds", func(t *testing.T) { forwardEnds(t, make(t)) })
+		t.Run("forwardEnds", func(t *testing.T) { forwardEnds(t, make(t), o) })
 	}
 	if o.Processes {
 		t.Run("leavesNothing", func(t *testing.T) { leavesNothing(t, make(t)) })

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
 )
@@ -611,11 +612,16 @@ func TestInterpreters(t *testing.T) {
 		steps.Cell{ID: "b", Judge: "passes", Roles: []steps.Role{{Name: "end", Script: bash, Interpreter: "bash"}}},
 		steps.Cell{ID: "x", Judge: "passes", Roles: []steps.Role{{Script: "echo no\n", Interpreter: "perl -e"}}})
 	for id, want := range map[string]string{"p": "spark-02 it's $HOME `id` \\ end", "b": "spark-02 two it's \\ end"} {
-		b.Run(id)
-		state := b.until(id)
-		if got := state.Output.Lines(0, 1); len(got) == 0 || got[0].Text != want {
-			t.Errorf("%s: %+v, want %q", id, got, want)
-		}
+		t.Run(id, func(t *testing.T) {
+			if id == "p" {
+				nodetest.Tool(t, "python3")
+			}
+			b.Run(id)
+			state := b.until(id)
+			if got := state.Output.Lines(0, 1); len(got) == 0 || got[0].Text != want {
+				t.Errorf("%+v, want %q", got, want)
+			}
+		})
 	}
 	b.Run("x")
 	if v := b.until("x").Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "bash and python3") {
