@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui/ink"
 )
 
 // pairsFlags are those of railbench pairs.
@@ -255,29 +258,43 @@ func (f pairsFiles) save(m *pairs.Matrix) error {
 
 // showPairs prints the maps, the causes and the verdict, which comes last, where a terminal shows it.
 func showPairs(out io.Writer, m *pairs.Matrix) error {
-	j := m.Judge()
-	width := 80
+	width, words := 80, math.MaxInt // in a pipe or a file a sentence stays one line
 	if f := terminal(out); f != nil {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			width = w
+			width, words = w, w
 		}
 	}
+	return drawPairs(out, m, width, words)
+}
+
+// drawPairs draws the maps into width columns and breaks sentences at words columns.
+func drawPairs(out io.Writer, m *pairs.Matrix, width, words int) error {
+	j := m.Judge()
+	say := func(first, rest, text string) (err error) {
+		for _, line := range ink.Wrap(text, words, first, rest) {
+			_, err = gate.Fprintln(out, line)
+		}
+		return err
+	}
 	for _, what := range pairs.Measures {
-		gate.Fprintln(out, m.Title(what))
+		_ = say("", "", m.Title(what))
 		for _, line := range m.Map(what, width) {
 			gate.Fprintln(out, line.Text)
 		}
-		gate.Fprintf(out, "%s\n\n", m.Scale(what))
+		_ = say("", "", m.Scale(what))
+		gate.Fprintln(out)
 	}
 	for _, line := range m.Key() {
-		gate.Fprintln(out, line)
+		_ = say("", "", line)
 	}
 	gate.Fprintln(out)
+	indent := strings.Repeat(" ", min(18, words/4))
 	for _, c := range j.Causes {
-		gate.Fprintf(out, "%-17s %s\n%18s%s\n", c.State, c.Text, "", c.Evidence)
+		_ = say("", indent, fmt.Sprintf("%-17s %s", c.State, c.Text))
+		_ = say(indent, indent, c.Evidence)
 	}
-	_, err := gate.Fprintf(out, "%s  %s  %s\n", j.Grade, m.Elapsed.Round(time.Second), j.Reason)
-	if err != nil {
+	// A writer that failed once fails from then on.
+	if err := say("", "", fmt.Sprintf("%s  %s  %s", j.Grade, m.Elapsed.Round(time.Second), j.Reason)); err != nil {
 		return unwritten(err)
 	}
 	return nil

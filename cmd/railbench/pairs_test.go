@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
@@ -229,4 +231,33 @@ func TestPairsVerb(t *testing.T) {
 	}
 	run(exitUsage, "--rig", "sim", "--link", "1:2")
 	run(exitUsage, "show", in("a.csv"))
+}
+
+// A narrow terminal cuts no word: sentences are broken between them, and no line is too wide.
+func TestPairsOnNarrowTerminals(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a.json")
+	args := []string{"pairs", "--rig", "sim", "--speed", "max", "--nodes", "3", "--fault", "slow-rail@spark-03", "--save", file}
+	if code := Main(args, strings.NewReader(""), io.Discard, io.Discard); code != exitFail {
+		t.Fatalf("exit %d", code)
+	}
+	m, err := readPairs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range []int{24, 41, 60, 80, 200} {
+		var out strings.Builder
+		if err := drawPairs(&out, m, width, width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+				t.Errorf("%d columns: a line has %d: %q", width, n, line)
+			}
+		}
+		shown := strings.Join(strings.Fields(out.String()), " ")
+		if reason := strings.Join(strings.Fields(m.Judge().Reason), " "); !strings.Contains(shown, reason) {
+			t.Errorf("%d columns: %q is cut: %s", width, reason, out.String())
+		}
+	}
 }
