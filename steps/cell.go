@@ -411,17 +411,21 @@ func (t Tutorial) Params() []Param {
 	return all
 }
 
-// Undoing is the id of the cell that takes back what another one changes; empty
-// where there is none.
-func (t Tutorial) Undoing(id string) string {
+// Undoing is the one cell that takes back what another one changes. Of several nobody knows whose
+// change it is that stands in the way.
+func (t Tutorial) Undoing() (undo Cell, ok bool) {
 	for _, p := range t.all() {
 		for _, c := range p.Cells {
-			if c.Change.Undoes == id {
-				return c.ID
+			if c.Change.Undoes == "" || c.Change.Undoes == Everything {
+				continue
 			}
+			if ok {
+				return Cell{}, false
+			}
+			undo, ok = c, true
 		}
 	}
-	return ""
+	return undo, ok
 }
 
 // Select resolves ids of cells and parts, of the checklist too, to cells in the

@@ -3,9 +3,14 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -116,6 +121,56 @@ func TestLightProgram(t *testing.T) {
 			if within(pkg, heavy) {
 				t.Errorf("cmd/railbench is built with %s", pkg)
 			}
+		}
+	}
+}
+
+// The rooms that run, count and draw cells know none of them by its name, and no tool: what they need to know of one
+// stands on its fence or in its family. A part and a word of the house may be called alike.
+func TestNoCellAndNoToolByName(t *testing.T) {
+	book, cat, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, c := range book.Cells() {
+		names[c.ID] = true
+	}
+	for _, p := range book.Checklist {
+		for _, c := range p.Cells {
+			names[c.ID] = true
+		}
+	}
+	for _, command := range cat.Commands {
+		names[command.Name] = true
+	}
+	for _, word := range []string{"nodes", "hosts", "mtu", "pairs", "container", "sh", "python3"} {
+		delete(names, word) // words of the house, and what scripts are written in
+	}
+	if !names["bond-setup"] || !names["ib_write_bw"] {
+		t.Fatalf("these are not the names: %v", names)
+	}
+	for _, room := range []string{"steps/session", "steps/runbook", "steps/meter", "steps/wire", "tui/cells", "tui/gauges"} {
+		files, err := filepath.Glob(filepath.Join("../..", room, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", room, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(parsed, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					if text, err := strconv.Unquote(lit.Value); err == nil && names[text] {
+						t.Errorf("%s names %q", file, text)
+					}
+				}
+				return true
+			})
 		}
 	}
 }

@@ -26,8 +26,7 @@ const (
 	readyLimit  = 15 * time.Second // until a server is ready
 	serverGrace = 5 * time.Second  // for a server to end once its client is done
 	failedGrace = time.Second      // the same when the client failed: it may wait for ever
-	// togetherGrace is for a partner that has to end by itself: nixlbench's target
-	// ends up to 3 s after its initiator.
+	// togetherGrace is for a partner that has to end by itself: some do up to 3 s after the other.
 	togetherGrace = 15 * time.Second
 	// idleTime is how long each rail is looked at before a stage, for what moves by itself.
 	idleTime = 300 * time.Millisecond
@@ -238,9 +237,8 @@ func (r *run) bonded(rig steps.Rig) error {
 	}
 	why := "not started: " + strings.Join(held, "; ") +
 		". A rail in a bond has no GID of its own: the test would fail or hang"
-	if undo := r.s.o.Tutorial.Undoing("bond-setup"); undo != "" {
-		c, _ := r.s.o.Tutorial.Cell(undo)
-		why += fmt.Sprintf(". First run %q (%s)", c.Title, undo)
+	if undo, ok := r.s.o.Tutorial.Undoing(); ok {
+		why += fmt.Sprintf(". First run %q (%s)", undo.Title, undo.ID)
 	}
 	return errors.New(why)
 }

@@ -14,8 +14,8 @@ import (
 // for the gauges to be seen, and short enough for a demo.
 const testSeconds = 3
 
-// The bounds of ITERATIONS. The lower one is perftest's own default, and one that
-// soft-RoCE (some 10 MB/s) can do in a few seconds where the rate is unknown.
+// The bounds of ITERATIONS. Where the rate is unknown it is as many as soft-RoCE (some 10 MB/s)
+// can do in a few seconds.
 const (
 	mostIterations    = 500_000
 	fewestIterations  = 5_000
@@ -110,7 +110,7 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 // bandOf is what a test without a judge should reach over a rail, as a write should. Where nobody knows what else may end
 // it, it says so (Unless).
 func bandOf(rig steps.Rig, p steps.Pair, params map[string]string) theory.Band {
-	const messages = 1000 // perftest's own number for reads and sends, the fewest of the tests that ask
+	const messages = 1000 // the fewest that a test moves which isn't told how many
 	t := theory.Test{MTU: math.MaxInt}
 	for _, e := range steps.Ends {
 		t.MTU = min(t.MTU, rig.Rail(p, e).MTU)
