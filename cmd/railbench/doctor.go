@@ -216,7 +216,7 @@ func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 	}
 }
 
-// fixOnce goes through the checks once; it says whether a fix changed anything. A
+// fixOnce goes through the checks once; it reports whether a fix changed anything. A
 // check is looked at anew before its fix: another's may have cured it.
 func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[string]bool) (changed bool) {
 	for _, c := range checks {

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -172,6 +173,36 @@ func TestNoCellAndNoToolByName(t *testing.T) {
 				return true
 			})
 		}
+	}
+}
+
+// What gives true or false reports whether something is so, in these words: true is what is told.
+func TestDocsReportWhether(t *testing.T) {
+	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Type.Results.NumFields() != 1 {
+				continue
+			}
+			if kind, ok := f.Type.Results.List[0].Type.(*ast.Ident); !ok || kind.Name != "bool" {
+				continue
+			}
+			first, _, _ := strings.Cut(f.Doc.Text(), ".")
+			if strings.Contains(first, " whether") && !strings.Contains(first, "reports whether") && !strings.Contains(first, "asks whether") {
+				t.Errorf("%s: %s: %q", path, f.Name.Name, first)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

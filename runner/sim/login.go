@@ -186,7 +186,7 @@ func (k *keyboard) watch(onBreak func()) {
 	}
 }
 
-// interrupted says whether Ctrl-C was pressed at the prompt, which the line
+// interrupted reports whether Ctrl-C was pressed at the prompt, which the line
 // editor reports as an end of input.
 func (k *keyboard) interrupted() bool {
 	k.mu.Lock()

@@ -592,7 +592,7 @@ while [ "$i" -lt "$TRIES" ]; do
 done
 echo no`
 
-// listens says whether a TCP port listens on a node, now or within a time.
+// listens reports whether a TCP port listens on a node, now or within a time.
 func (r *run) listens(ctx context.Context, node int, port string, within time.Duration) (bool, error) {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {

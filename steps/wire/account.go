@@ -367,7 +367,7 @@ func (b *books) wrongPort(l *Load, others []Port) {
 		kind.And(b.names(l.Ports)), kind.And(b.names(others)), why)
 }
 
-// carriedByNone looks whether all ports of a load stood still, and where else it went.
+// carriedByNone reports whether all ports of a load stood still, and where else it went.
 func (b *books) carriedByNone(l *Load, other others) bool {
 	if len(b.still(*l)) < len(l.Ports) {
 		return false

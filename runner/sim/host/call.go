@@ -256,7 +256,7 @@ func (c *Call) Flags(withValue string) (set Flags, rest []string, ok bool) {
 	return set, args, true
 }
 
-// Has says whether any of the letters was given.
+// Has reports whether any of the letters was given.
 func (set Flags) Has(letters string) bool {
 	for i := range len(letters) {
 		if _, ok := set[letters[i]]; ok {

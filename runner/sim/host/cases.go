@@ -209,7 +209,7 @@ func Matches(form *regexp.Regexp, line string) bool {
 	return m
 }
 
-// caseMatches is @case: whether one of an item's patterns fits the word.
+// caseMatches is @case: it reports whether one of an item's patterns fits the word.
 func caseMatches(args []string) bool {
 	if len(args) < 2 {
 		return false

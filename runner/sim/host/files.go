@@ -55,7 +55,7 @@ const (
 	toEnter fs.FileMode = 1
 )
 
-// May says whether the entry's mode lets somebody do that. Nothing in a mode
+// May reports whether the entry's mode lets somebody do that. Nothing in a mode
 // stops root.
 func (i *Inode) May(root bool, want fs.FileMode) bool {
 	bits := i.Mode.Perm()

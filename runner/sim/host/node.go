@@ -213,7 +213,7 @@ func (n *Node) Spawn(args []string, root bool) *Process {
 	return p
 }
 
-// installed says whether the node has a program. Callers hold the rig's lock.
+// installed reports whether the node has a program. Callers hold the rig's lock.
 func (n *Node) installed(name string) bool {
 	_, ok := n.Rack.tools[name]
 	return ok && !n.Absent[name]

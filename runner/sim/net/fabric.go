@@ -258,7 +258,7 @@ func instant(at float64) float64 {
 	return max(1e-9, 4*(math.Nextafter(at, math.Inf(1))-at))
 }
 
-// events handles what is due at the present instant and says whether anything was.
+// events handles what is due at the present instant and reports whether anything was.
 func (f *Fabric) events() bool {
 	happened, ended := false, false
 	for _, fl := range f.Flows {

@@ -139,7 +139,7 @@ func (d *Netdev) Sent() (bytes, packets uint64) {
 	return bytes, packets
 }
 
-// plugged says whether a cable is in the netdev's port.
+// plugged reports whether a cable is in the netdev's port.
 func (d *Netdev) plugged() bool {
 	if d.Func == nil {
 		return true
@@ -147,7 +147,7 @@ func (d *Netdev) plugged() bool {
 	return !d.Unplugged() && !slices.ContainsFunc(d.Ends(), func(n *Stack) bool { return n.Dead })
 }
 
-// Unplugged says whether somebody has pulled the cable out of the netdev's port.
+// Unplugged reports whether somebody has pulled the cable out of the netdev's port.
 func (d *Netdev) Unplugged() bool {
 	return d.Func != nil && slices.ContainsFunc(d.Ends(), func(n *Stack) bool { return n.Pulled[n.port(d.Func.Wire())] })
 }

@@ -310,7 +310,7 @@ func (n *Stack) Function(dev string) *Function {
 	return nil
 }
 
-// Live says whether packets can pass the function's port.
+// Live reports whether packets can pass the function's port.
 func (f *Function) Live() bool { return !f.Lost && f.Netdev.Running() }
 
 // halfRate is what the function's PCIe half carries.
@@ -410,7 +410,7 @@ func (n *Stack) stranger(out *Netdev, dst netip.Addr) *Netdev {
 	return nil
 }
 
-// joined says whether what the netdev sends arrives at the other one. A bond at
+// joined reports whether what the netdev sends arrives at the other one. A bond at
 // one end only sends answers over the other cable too, to an interface that
 // doesn't take them; one that uses a single link doesn't.
 func (d *Netdev) joined(other *Netdev) bool {
@@ -648,7 +648,7 @@ func (f *Function) StateWords() (state, physical string) {
 	}
 }
 
-// Reaches says whether two ports have RoCE v2 addresses in one subnet, on one wire.
+// Reaches reports whether two ports have RoCE v2 addresses in one subnet, on one wire.
 func (f *Function) Reaches(g *Function) bool {
 	return f.Wire() == g.Wire() && slices.ContainsFunc(f.GIDs[:], func(a GID) bool {
 		return a.Family() == 4 && a.V2 && a.Netdev == f.Netdev.Name && slices.ContainsFunc(g.GIDs[:], func(b GID) bool {

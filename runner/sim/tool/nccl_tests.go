@@ -307,7 +307,7 @@ func (t *ncclTest) sockets(each float64) (all []*net.Flow) {
 	return all
 }
 
-// carry moves all flows, and says whether all arrived.
+// carry moves all flows, and reports whether all arrived.
 func (t *ncclTest) carry(ctx context.Context, flows []*net.Flow) bool {
 	rack := t.c.Node.Rack
 	t.c.Locked(func() { rack.Fabric.Add(flows...) })

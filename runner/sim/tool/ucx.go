@@ -64,7 +64,7 @@ func ucxRelease(n *host.Node) string {
 	return ucxVersion
 }
 
-// ucxVerbs says whether the node's UCX was built with verbs.
+// ucxVerbs reports whether the node's UCX was built with verbs.
 func ucxVerbs(n *host.Node) bool { return !n.Flawed(NoVerbs) }
 
 // openUCX is the start of UCX in a process. Callers hold the rig's lock.
@@ -97,7 +97,7 @@ var verbsTransports = []string{
 	"dc", "dc_x", "dc_mlx5", "ud", "ud_x", "ud_v", "ud_mlx5", "ud_verbs",
 }
 
-// allows says whether UCX_TLS has one of the transports.
+// allows reports whether UCX_TLS has one of the transports.
 func (u *ucxContext) allows(transports []string) bool {
 	list, without := strings.CutPrefix(u.tls, "^")
 	names := strings.Split(list, ",")
@@ -153,7 +153,7 @@ func (u *ucxContext) warnOfMissing(asked, there []string, found map[string]bool)
 	}
 }
 
-// usable says whether anything is left to send with.
+// usable reports whether anything is left to send with.
 func (u *ucxContext) usable() bool { return len(u.rails)+len(u.sockets) > 0 }
 
 // log is a line of UCX's log, which goes to stdout.

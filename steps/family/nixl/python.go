@@ -467,7 +467,7 @@ func (t *readTest) Ends() (ok bool) {
 // pythonCalls are how the cells' scripts call the programs.
 var pythonCalls = []string{"transfer", "latency", `"$NIXL_PYTHON"`}
 
-// ofThisRun looks whether both programs' reports are one of this test each, as their scripts
+// ofThisRun reports whether both programs' reports are one of this test each, as their scripts
 // asked for it.
 func (t *readTest) ofThisRun(test string) bool {
 	why := ""

@@ -309,7 +309,7 @@ func byName(all []dualTest, want []string, rep *kind.Report) (tests map[string]d
 	return tests, ok
 }
 
-// allMeasured looks whether each of the tests that are wanted has a figure. What can't be
+// allMeasured reports whether each of the tests that are wanted has a figure. What can't be
 // read is told once for all tests of one reason, as it mostly is the same for all of them.
 func allMeasured(rig steps.Rig, tests map[string]dualTest, want []string, rep *kind.Report) bool {
 	ok := true
