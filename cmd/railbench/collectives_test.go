@@ -67,8 +67,8 @@ func TestCollectivesFindFaults(t *testing.T) {
 		"nccl-tcp":              {steps.Fail, []string{"the data went over enp1s0f0np0 as TCP", "NET/Socket", "RDMA counters stand still"}},
 		"nccl-socket@spark-03":  {steps.Fail, []string{"NCCL on spark-03 has no interface", "NCCL_SOCKET_IFNAME"}},
 		"nccl-gid@spark-03":     {steps.Fail, []string{"NCCL on spark-03 could not connect", "NCCL_IB_GID_INDEX"}},
-		"nccl-version@spark-03": {steps.Fail, []string{"different versions of NCCL, 22809 and 22707", "the check nccl-version"}},
-		"nccl-hang@spark-03":    {steps.Inconclusive, []string{"timed out", "after 3 rows"}},
+		"nccl-version@spark-03": {steps.Fail, []string{"different versions of NCCL, 2.28.9 and 2.27.7", "the check nccl-version"}},
+		"nccl-hang@spark-03":    {steps.Inconclusive, []string{"timed out", "after 3 rows", "nccl-settings"}},
 		"pcie-x2@spark-03":      {steps.Fail, []string{"GB/s of bus bandwidth", "roceP2p1s0f0 on spark-03 has a PCIe link of x2"}},
 		"adapter-lost@spark-03": {steps.Fail, []string{"spark-03 has no roceP2p1s0f0, and the others have it (adapter-present, link-up)"}},
 		"link-down@spark-03":    {steps.Fail, []string{"rocep1s0f1 on spark-03 is DOWN"}},
@@ -86,5 +86,15 @@ func TestCollectivesFindFaults(t *testing.T) {
 			}
 		}
 		nothingRuns(t, b)
+	}
+}
+
+// A slow ring with an NCCL that is too old for one is told what a ring needs.
+func TestCollectivesNameWhatARingNeeds(t *testing.T) {
+	t.Parallel()
+	f, _ := ranOn(t, rigFlags{rig: "ring", faults: []string{"degraded-adapter@spark-03"}}, "nccl-allreduce")
+	v := f.Ended["nccl-allreduce"].Verdict
+	if v.Grade != steps.Fail || !strings.Contains(v.Reason, "nodes in a ring need NCCL 2.30.7 or later") || !strings.Contains(v.Reason, "these have 2.28.9") {
+		t.Errorf("%s: %s", v.Grade, v.Reason)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
@@ -38,8 +39,10 @@ var ncclCauses = slices.Concat([]kind.Cause{
 		Means: "NCCL on %[2]s has no interface that NCCL_SOCKET_IFNAME names: see the check nccl-settings",
 	},
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d+) rank \d+ version (\d+)`), Grade: steps.Fail,
-		Means: "the nodes have different versions of NCCL, %[3]s and %[4]s (told on %[2]s): the check nccl-version shows which has which",
+		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d)(\d\d)0?(\d+) rank \d+ version (\d)(\d\d)0?(\d+)`),
+		Grade:   steps.Fail,
+		Means: "the nodes have different versions of NCCL, %[3]s.%[4]s.%[5]s and %[6]s.%[7]s.%[8]s (told on %[2]s): the check nccl-version shows " +
+			"which has which",
 	},
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*out of memory`), Grade: steps.Inconclusive,
@@ -152,6 +155,11 @@ func (t *collective) Ends() bool {
 	if f, bad := kind.Trouble(t.result.Rig, t.out); bad {
 		if n := len(v.Rows); n > 0 {
 			f.Text += fmt.Sprintf(" after %s", kind.Count(n, "row", "rows"))
+			if t.out.Exit.Why == runner.TimedOut {
+				// NCCL waits for ever for a node that does something else, and says nothing.
+				f.Text += ": a collective that stops in the middle waits for a node that chose otherwise (are NCCL's settings alike: " +
+					"nccl-settings) or that hangs"
+			}
 		}
 		t.rep.Add(f.Grade, "%s", f.Text)
 		return false

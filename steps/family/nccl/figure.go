@@ -304,8 +304,24 @@ func (t *collective) cause() string {
 	if why := lacking(rig, used); why != "" {
 		return why + ", and the others have it (adapter-present, link-up)"
 	}
+	if why := t.ringNeeds(); why != "" {
+		return why
+	}
 	return "a collective is as slow as its slowest node: look at each link alone (rail-speed), at the halves' bytes in the evidence, " +
 		"and at the GPUs' clocks (gpu-clock)"
+}
+
+// ringRelease is the first NCCL that owners saw to use a ring of three without a switch, as nccl-tests number
+// it (facts.md#collectives).
+const ringRelease = 23007
+
+// ringNeeds says what nodes in a ring need, where these have an older NCCL; empty elsewhere.
+func (t *collective) ringNeeds() string {
+	if t.run.NCCL == 0 || t.run.NCCL >= ringRelease || t.bar().limit != theory.NCCLRing {
+		return ""
+	}
+	return fmt.Sprintf("nodes in a ring need NCCL 2.30.7 or later, with NCCL_IB_SUBNET_AWARE_ROUTING=1 and NCCL_IB_MERGE_NICS=0, and these have "+
+		"%d.%d.%d", t.run.NCCL/10000, t.run.NCCL/100%100, t.run.NCCL%100)
 }
 
 // Signs: a size that is far slower one way than the other.
