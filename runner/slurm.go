@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/railbench/railbench/runner/nodeset"
 )
 
 // SlurmOptions say which node of which allocation it is.
@@ -18,7 +20,9 @@ type SlurmOptions struct {
 	Name string // the node's name in the rig
 	Node string // Slurm's name of it; Name where empty
 	Job  int    // the allocation's, which is the user's
-	Ask  Asker  // for a sudo password
+	// Nodes are all of the allocation's, which a script there is told of as a batch script is.
+	Nodes []string
+	Ask   Asker // for a sudo password
 	// OnState is told whether steps can be made there, when that changes. It must not block.
 	OnState func(State, error)
 }
@@ -201,7 +205,7 @@ func (l srun) launch(_ context.Context, command string) (*process, error) {
 	cmd := exec.Command("srun", "--quiet", "--jobid="+strconv.Itoa(l.o.Job), "--overlap", "--nodes=1", "--ntasks=1",
 		"--nodelist="+l.o.Node, "--mpi=none", "--mem=0", "--immediate="+stepWait, "--chdir=/", "--job-name=railbench",
 		// As a login has it: in the user's folder, where there is one.
-		"sh", "-c", `cd "${HOME:-/}" 2>/dev/null || cd /; `+command)
+		"sh", "-c", `cd "${HOME:-/}" 2>/dev/null || cd /; `+l.asInBatch()+command)
 	cmd.Env = slurmEnv(os.Environ())
 	p, err := piped(cmd)
 	if err != nil {
@@ -219,6 +223,21 @@ func (l srun) launch(_ context.Context, command string) (*process, error) {
 		return err
 	}
 	return p, nil
+}
+
+// asInBatch gives a script the environment that it would have in a batch script on its node. That
+// of its step says that there is this one node, this one task and no MPI, and an srun or mpirun that
+// is started there takes it for what it was asked for.
+func (l srun) asInBatch() string {
+	job, nodes := strconv.Itoa(l.o.Job), len(l.o.Nodes)
+	set := "SLURM_JOB_ID=" + job
+	if nodes > 0 {
+		list, count := Quote(nodeset.Fold(l.o.Nodes)), strconv.Itoa(nodes)
+		set = fmt.Sprintf("%s SLURM_JOBID=%s SLURM_JOB_NODELIST=%s SLURM_NODELIST=%[3]s SLURM_JOB_NUM_NODES=%[4]s SLURM_NNODES=%[4]s "+
+			"SLURM_TASKS_PER_NODE=%[5]s", set, job, list, count, Quote("1(x"+count+")"))
+	}
+	return `for v in $(env | sed -n -E 's/^((SLURM_|SRUN_|PMI)[A-Za-z0-9_]*)=.*/\1/p'); do ` +
+		`case $v in SLURM_CONF | SLURM_CLUSTERS | SLURM_CLUSTER_NAME) ;; *) unset "$v" ;; esac; done; export ` + set + "; "
 }
 
 // slurmEnv is the environment of a step: the user's, as with srun itself, but for what the

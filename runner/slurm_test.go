@@ -28,7 +28,7 @@ func TestSlurm(t *testing.T) {
 	t.Setenv("SLURM_NNODES", "3")
 	t.Setenv("SLURM_DISTRIBUTION", "nonsense")
 	node := func(t *testing.T, name string) *runner.Slurm {
-		n := runner.NewSlurm(runner.SlurmOptions{Name: name, Job: job, Ask: runner.NoAsker{}})
+		n := runner.NewSlurm(runner.SlurmOptions{Name: name, Job: job, Nodes: rig.Nodes, Ask: runner.NoAsker{}})
 		t.Cleanup(func() { n.Close() })
 		return n
 	}
@@ -37,11 +37,26 @@ func TestSlurm(t *testing.T) {
 
 	t.Run("one task on its own node", func(t *testing.T) {
 		for _, name := range rig.Nodes {
-			stdout, _, exit := nodetest.Do(t, node(t, name), `echo "$SLURMD_NODENAME $SLURM_NTASKS $SLURM_JOB_ID"; pwd`)
+			stdout, _, exit := nodetest.Do(t, node(t, name), `echo "$SLURMD_NODENAME $SLURM_JOB_ID"; pwd`)
 			home := os.Getenv("HOME")
-			if want := []string{fmt.Sprintf("%s 1 %d", name, job), home}; !slices.Equal(stdout, want) || !exit.OK() {
+			if want := []string{fmt.Sprintf("%s %d", name, job), home}; !slices.Equal(stdout, want) || !exit.OK() {
 				t.Errorf("%s: %q, %v", name, stdout, exit)
 			}
+		}
+	})
+	// What a script of a step starts by srun or mpirun is for the allocation, not for this one task without MPI.
+	t.Run("the allocation's environment", func(t *testing.T) {
+		stdout, stderr, exit := nodetest.Do(t, node(t, "spark-02"), `srun --overlap --ntasks=3 --ntasks-per-node=1 sh -c 'echo "$SLURMD_NODENAME"'`)
+		if slices.Sort(stdout); !slices.Equal(stdout, rig.Nodes) || !exit.OK() {
+			t.Errorf("%q, %q, %v", stdout, stderr, exit)
+		}
+		stdout, _, _ = nodetest.Do(t, node(t, "spark-02"), `env | grep -E '^(SLURM_|PMI)' | sort`)
+		want := []string{
+			"SLURM_CONF=" + rig.Conf, fmt.Sprint("SLURM_JOBID=", job), fmt.Sprint("SLURM_JOB_ID=", job), "SLURM_JOB_NODELIST=spark-[01-03]",
+			"SLURM_JOB_NUM_NODES=3", "SLURM_NNODES=3", "SLURM_NODELIST=spark-[01-03]", "SLURM_TASKS_PER_NODE=1(x3)",
+		}
+		if stdout = slices.DeleteFunc(stdout, func(l string) bool { return strings.HasPrefix(l, "SLURM_CLUSTER_NAME=") }); !slices.Equal(stdout, want) {
+			t.Errorf("%q", stdout)
 		}
 	})
 	t.Run("what detaches is refused", func(t *testing.T) {

@@ -109,6 +109,9 @@ type Rig struct {
 	Probed time.Time
 }
 
+// OfSlurm is how Where begins for a node of an allocation of Slurm's, before its number.
+const OfSlurm = "Slurm, allocation "
+
 // A Node is one machine as it was found.
 type Node struct {
 	No      int    // its place in the rig file, from 0: it stays when the link under test changes

@@ -95,11 +95,11 @@ type bench struct {
 	file    string       // the rig file, where there is one
 	temp    *disk.Folder // the simulated rig's journal; it is gone with the rig
 	// onState is where the nodes tell their connection's state, once a session is open.
-	onState  func(node int, state runner.State, why error)
-	job      int             // of Slurm's, whose nodes they are; 0 for none
-	listed   rigFile         // the nodes of --nodes and --inventory, as a rig file has them
-	release  func()          // gives Slurm back what was asked for; nil where nothing was
-	unlocked runner.Unlocked // keys by passphrases that were typed, for all nodes
+	onState    func(node int, state runner.State, why error)
+	allocation runner.Allocation // of Slurm's, whose nodes they are; job 0 for none
+	listed     rigFile           // the nodes of --nodes and --inventory, as a rig file has them
+	release    func()            // gives Slurm back what was asked for; nil where nothing was
+	unlocked   runner.Unlocked   // keys by passphrases that were typed, for all nodes
 }
 
 func (b *bench) close() {
@@ -517,11 +517,11 @@ func (f rigFlags) connect(ctx context.Context, b *bench, i int, n nodeFile, ask 
 		b.add(runner.NewLocal(name, ask), "this machine")
 		return nil
 	}
-	if b.job != 0 {
+	if a := b.allocation; a.Job != 0 {
 		b.add(runner.NewSlurm(runner.SlurmOptions{
-			Name: n.Name, Job: b.job, Ask: ask,
+			Name: n.Name, Job: a.Job, Nodes: a.Nodes, Ask: ask,
 			OnState: func(s runner.State, err error) { b.onState(i, s, err) },
-		}), fmt.Sprintf("Slurm, allocation %d", b.job))
+		}), fmt.Sprint(steps.OfSlurm, a.Job))
 		return nil
 	}
 	target, err := runner.Resolve(ctx, n.SSH, f.sshConfig)

@@ -115,7 +115,7 @@ func (f rigFlags) allocate(ctx context.Context, b *bench) (rigFile, error) {
 		}
 		f.told("gave the allocation %d back", a.Job)
 	}
-	b.job = a.Job
+	b.allocation = a
 	return slurmFile(a.Nodes), nil
 }
 
@@ -129,7 +129,7 @@ func slurmFile(names []string) rigFile {
 
 // inAllocation finds the allocation that a rig of Slurm's nodes is in, and looks whether it has them.
 func (b *bench) inAllocation(file rigFile) error {
-	if file.Engine != slurmEngine || b.job != 0 {
+	if file.Engine != slurmEngine || b.allocation.Job != 0 {
 		return nil
 	}
 	a, err := allocated()
@@ -141,7 +141,7 @@ func (b *bench) inAllocation(file rigFile) error {
 			return lacking(a, n.Name)
 		}
 	}
-	b.job = a.Job
+	b.allocation = a
 	return nil
 }
 

@@ -95,8 +95,10 @@ func hostsOf(rig steps.Rig, by, chosen string) ([]string, error) {
 			return nil, fmt.Errorf("%s could not be looked at, and a collective needs every node: %s", n.Name, n.Err)
 		}
 		host := n.Host
-		// The launcher runs on the first node, which knows its own name.
-		if i > 0 && by == "address" {
+		switch {
+		case strings.HasPrefix(n.Where, steps.OfSlurm):
+			host = n.Name // Slurm, and mpirun inside an allocation, knows no other
+		case i > 0 && by == "address": // the launcher runs on the first node, which knows its own name
 			host = address(rig, n)
 		}
 		all = append(all, host)
