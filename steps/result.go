@@ -54,6 +54,8 @@ type Stage struct {
 	// Bytes is what each rail moved during the stage; empty unless the cell asks
 	// for counters.
 	Bytes []RailBytes
+	// Restarted are the nodes whose machine started anew in the middle, and their counters with it.
+	Restarted []string
 	// Err is set where the stage could not be run to its end.
 	Err     string
 	Elapsed time.Duration

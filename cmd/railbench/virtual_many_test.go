@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +18,7 @@ func TestVirtualMany(t *testing.T) {
 	if os.Getenv("RAILBENCH_LONG") == "" {
 		t.Skip("four virtual machines are the long form's: RAILBENCH_LONG=1")
 	}
-	v := newVirtual(t, plain)
-	v.up(t, 4)
+	v := newVirtualOf(t, plain, 4)
 	t.Run("a link", v.anyLink)
 	t.Run("a change", v.changeOfAll)
 	t.Run("a cable", v.cableOfOne)
@@ -53,11 +51,7 @@ func (v *virtual) changeOfAll(t *testing.T) {
 func (v *virtual) cableOfOne(t *testing.T) {
 	v.rig(t, "cable", "1", "off", "spark-03")
 	defer v.rig(t, "cable", "1", "on", "spark-03")
-	r, code := v.run(t, "devices")
-	got := r.cell(t, "devices")
-	if said := fmt.Sprint(got.Reason, got.Evidence); got.Verdict == steps.Pass || !strings.Contains(said, "spark-03") {
-		t.Errorf("devices: exit %d, %s: %s", code, got.Verdict, said)
-	}
+	v.finds(t, "link-up", "enp1s0f1np1", "spark-03")
 }
 
 // reset cuts a node's power while it is measured: no PASS, and railbench ends by itself.

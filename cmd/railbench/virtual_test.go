@@ -63,26 +63,36 @@ type virtual struct {
 	lines string // the folder of the connections that hold keeps; empty where there are none
 }
 
-// The two systems that the machines are built with.
+// The systems that the machines are built with.
 const (
 	plain   = "plain"
+	slurm   = "slurm"
 	systemd = "systemd"
 )
 
-// newVirtual is a rig that runs. RIG_STATE names the folder where one was built before, for
-// systemd with -systemd behind it: so both can be there, and run beside each other.
+// ownPort has RIG_PORT for the systems that can be up beside the plain one.
+var ownPort = map[string]string{slurm: "2400", systemd: "2300"}
+
+// newVirtual is a rig of two machines that runs.
 func newVirtual(t *testing.T, system string) *virtual {
 	t.Helper()
+	return newVirtualOf(t, system, 2)
+}
+
+// newVirtualOf has so many machines. RIG_STATE names the folder where one was built before, for a
+// system that isn't plain with its name behind it: so all can be there, and run beside each other.
+func newVirtualOf(t *testing.T, system string, nodes int) *virtual {
+	t.Helper()
 	if os.Getenv("CI") != "true" && os.Getenv("RAILBENCH_VIRTUAL") == "" {
-		t.Skip("boots two virtual machines: set RAILBENCH_VIRTUAL=1, as root on Debian or Ubuntu")
+		t.Skip("boots virtual machines: set RAILBENCH_VIRTUAL=1, as root on Debian or Ubuntu")
 	}
 	v := &virtual{bin: build(t, "."), state: os.Getenv("RIG_STATE")}
 	if v.state == "" {
 		v.state = filepath.Join(t.TempDir(), "rig")
 	}
-	if system == systemd {
-		v.state += "-systemd"
-		t.Setenv("RIG_PORT", "2300")
+	if port := ownPort[system]; port != "" {
+		v.state += "-" + system
+		t.Setenv("RIG_PORT", port)
 	}
 	t.Setenv("RIG_STATE", v.state)
 	home := t.TempDir()
@@ -92,7 +102,7 @@ func newVirtual(t *testing.T, system string) *virtual {
 	if _, err := os.Stat(filepath.Join(v.state, "image", "root.ext4")); err != nil {
 		v.rig(t, "build", "--system", system)
 	}
-	v.up(t, 2)
+	v.up(t, nodes)
 	return v
 }
 

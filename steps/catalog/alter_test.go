@@ -336,6 +336,10 @@ func alterations() []alteration {
 		{"the output was not read", notGood, client(func(o *steps.Output) { o.Value = nil })},
 		{"the output did not parse", notGood, client(func(o *steps.Output) { o.ParseErr = "garbage" })},
 		{"the client could not be executed", notGood, client(func(o *steps.Output) { o.Exit.Code, o.Text, o.Value = 126, "Exec format error", nil })},
+		{"a node restarted", notGood, func(_ good, r *steps.Result) bool {
+			r.Stages[0].Restarted = []string{r.Rig.NameOf(steps.Peer)}
+			return true
+		}},
 		{"the stage stopped", notGood, func(_ good, r *steps.Result) bool { r.Stages[0].Err = "it was stopped"; return true }},
 		{"an end is missing", notGood, func(g good, r *steps.Result) bool {
 			at := max(0, g.server)

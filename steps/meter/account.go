@@ -14,14 +14,15 @@ import (
 // One grep for all files: each process of its own would take a millisecond, and the counters would
 // be of different moments. The carrier's counters tell of a link that was lost in between,
 // an interface's errors of frames that were lost or damaged, and the sensor of the adapter's heat.
-// Pauses and drops are ethtool's alone; they come last, as each interface takes it some milliseconds.
+// Pauses and drops are ethtool's alone; they come last, as each interface takes it some milliseconds. All of them
+// begin anew with the machine, which its boot id tells.
 const CountersScript = `t=$(date +%s.%N)
 case $t in *N) read -r t _ </proc/uptime ;; esac
 echo "$t"
 grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/ports/*/hw_counters/* \
   /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_input /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_highest \
   /sys/class/net/*/statistics/?x_bytes /sys/class/net/*/statistics/?x_errors /sys/class/net/*/statistics/rx_crc_errors \
-  /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count
+  /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count ` + bootFile + `
 for netdev in /sys/class/infiniband/*/device/net/*; do
   [ -e "$netdev" ] || continue
   echo "interface ${netdev##*/}"
@@ -29,8 +30,11 @@ for netdev in /sys/class/infiniband/*/device/net/*; do
 done
 exit 0`
 
+const bootFile = "/proc/sys/kernel/random/boot_id"
+
 // Counters is what CountersScript printed.
 type Counters struct {
+	boot string // another one each time the machine starts; empty where it isn't known
 	// By the node's own clock: two readings are compared with each other, and with no clock of
 	// ours.
 	Clock float64 // seconds on the node
@@ -56,6 +60,10 @@ func ParseCounters(stdout string) (Counters, error) {
 			continue
 		}
 		path, value, ok := strings.Cut(line, ":")
+		if path == bootFile {
+			c.boot = value
+			continue
+		}
 		v, whole := decimal.Counter(strings.TrimPrefix(value, " "))
 		if !ok || !whole {
 			continue // a counter that is no number, or not to be read
@@ -80,6 +88,11 @@ func ParseCounters(stdout string) (Counters, error) {
 		}
 	}
 	return c, nil
+}
+
+// Restarted reports whether the machine has started anew between two readings.
+func Restarted(before, after Counters) bool {
+	return before.boot != "" && after.boot != "" && before.boot != after.boot
 }
 
 func put(m map[string]map[string]uint64, key, name string, v uint64) {

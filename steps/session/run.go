@@ -270,10 +270,24 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	}
 	// After the servers have ended: what they send last is on the wire by then.
 	if r.cell.Counters {
-		st.Bytes = account(rig, idle, before, r.countersAfter(ctx, rig))
+		after := r.countersAfter(ctx, rig)
+		st.Bytes = account(rig, idle, before, after)
+		if st.Restarted = restarted(rig, before, after); st.Restarted != nil {
+			r.tell("restarted meanwhile: %s", strings.Join(st.Restarted, ", "))
+		}
 	}
 	st.Elapsed = r.s.clock.Now().Sub(began)
 	return st
+}
+
+// restarted names the nodes that have started anew between two readings.
+func restarted(rig steps.Rig, before, after []meter.Counters) (names []string) {
+	for e, n := range rig.Nodes[:len(after)] {
+		if meter.Restarted(before[e], after[e]) {
+			names = append(names, n.Name)
+		}
+	}
+	return names
 }
 
 // account turns three readings on each node into what each rail carried: idle to before is

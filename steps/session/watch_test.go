@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,19 +14,21 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/meter"
 )
 
 // counting is a node whose counters are what it is told.
 type counting struct {
 	runner.Node
-	downs atomic.Int64
+	downs, boots atomic.Int64
 }
 
 func (c *counting) Run(_ context.Context, _ runner.Script, emit func(runner.Line)) (runner.Exit, error) {
 	at := time.Now().UnixMilli()
 	for line := range strings.Lines(fmt.Sprintf("%d.%03d\n/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_xmit_data:7\n"+
 		"/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_rcv_data:7\n/sys/class/net/enp1s0f1np1/statistics/tx_bytes:7\n"+
-		"/sys/class/net/enp1s0f1np1/statistics/rx_bytes:7\n/sys/class/net/enp1s0f1np1/carrier_changes:%d\n", at/1000, at%1000, c.downs.Load())) {
+		"/sys/class/net/enp1s0f1np1/statistics/rx_bytes:7\n/sys/class/net/enp1s0f1np1/carrier_changes:%d\n"+
+		"/proc/sys/kernel/random/boot_id:%d\n", at/1000, at%1000, c.downs.Load(), c.boots.Load())) {
 		emit(runner.Line{Text: strings.TrimRight(line, "\n")})
 	}
 	return runner.Exit{}, nil
@@ -67,5 +70,27 @@ func TestLinkThatWentDown(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A node that started anew in the middle is named: its counters are those of another start.
+func TestRestarted(t *testing.T) {
+	rig := kindtest.Netdevs(kindtest.Spark())
+	for e := range rig.Nodes {
+		rig.Nodes[e].No = e
+	}
+	nodes := []*counting{{}, {}}
+	r := &run{s: &Session{o: Options{Nodes: []runner.Node{nodes[0], nodes[1]}}, clock: runner.WallClock{}}, cell: steps.Cell{ID: "c"}}
+	before := r.counters(t.Context(), rig)
+	if names := restarted(rig, before, r.counters(t.Context(), rig)); names != nil {
+		t.Errorf("%q restarted, and none did", names)
+	}
+	nodes[1].boots.Add(1)
+	if names := restarted(rig, before, r.counters(t.Context(), rig)); !slices.Equal(names, []string{rig.Nodes[1].Name}) {
+		t.Errorf("%q restarted", names)
+	}
+	// One that could not be asked before, or can't be now, tells nothing.
+	if names := restarted(rig, make([]meter.Counters, 2), before); names != nil {
+		t.Errorf("%q restarted, and nobody knows", names)
 	}
 }

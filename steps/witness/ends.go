@@ -82,6 +82,9 @@ func unable(rig steps.Rig, o steps.Output) (f kind.Finding, ok bool) {
 // end that somebody killed, a link that went down, a limit. What both ends print after
 // that follows from it. ok is false where none of it happened.
 func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok bool) {
+	if s.Restarted != nil {
+		return finding(steps.Inconclusive, "%s restarted in the middle: whatever else was seen follows from that", kind.And(s.Restarted))
+	}
 	for _, o := range s.Outputs {
 		if !o.Ran || o.Exit.Why != runner.Ended {
 			continue
