@@ -57,6 +57,15 @@ func (v *virtual) cableOfOne(t *testing.T) {
 // reset cuts a node's power while it is measured: no PASS, and railbench ends by itself.
 func (v *virtual) reset(t *testing.T) {
 	cmd := exec.Command(v.bin, "run", "ib-write-bw", "--rig", "virtual", "--link", "spark-03:spark-04", "-v")
+	begun := func(text string) bool { return strings.Contains(text, "rail 1:") }
+	if text, err := v.cutOff(t, cmd, "spark-04", begun); err == nil || strings.Contains(text, "PASS  ") {
+		t.Errorf("a node went down in the middle, and it ended with %v:\n%s", err, text)
+	}
+}
+
+// cutOff cuts a node's power once a run has begun, by what it has said, and gives all that it said and how it ended.
+func (v *virtual) cutOff(t *testing.T, cmd *exec.Cmd, node string, begun func(text string) bool) (string, error) {
+	t.Helper()
 	said := filepath.Join(t.TempDir(), "said")
 	out, err := os.Create(said)
 	if err != nil {
@@ -77,19 +86,18 @@ func (v *virtual) reset(t *testing.T) {
 		}
 		return string(all)
 	}
-	for deadline := time.Now().Add(3 * time.Minute); !strings.Contains(text(), "rail 1:"); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !begun(text()); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never began: %s", text())
 		}
 	}
-	v.rig(t, "reset", "spark-04")
+	v.rig(t, "reset", node)
 	select {
 	case err := <-ended:
-		if err == nil || strings.Contains(text(), "PASS  ") {
-			t.Errorf("a node went down in the middle, and it ended with %v:\n%s", err, text())
-		}
-	case <-time.After(5 * time.Minute):
+		return text(), err
+	case <-time.After(6 * time.Minute):
 		t.Fatalf("it does not end:\n%s", text())
+		return "", nil
 	}
 }
 
