@@ -134,13 +134,16 @@ func splitDest(dest string) (user, host, port string, err error) {
 // configLimit is how long ssh may take to read its configuration: Match exec may ask a network.
 const configLimit = 30 * time.Second
 
+// configBytes is how long a configuration that somebody names may be: ssh's own examples have a few KB.
+const configBytes = 1 << 20
+
 // askSSH has ssh itself read its configuration: it knows Match, Include and what the
 // system adds.
 func askSSH(ctx context.Context, ssh, config, user, host, port string) (configured, error) {
 	args := []string{"-G"}
 	if config != "" {
-		// ssh would wait for whoever writes into a pipe.
-		if _, err := disk.Head(config, 1); err != nil && config != os.DevNull {
+		// ssh would wait for whoever writes into a pipe, and hold a line of any length.
+		if _, err := disk.Read(config, configBytes); err != nil && config != os.DevNull {
 			return nil, fmt.Errorf("read the ssh configuration for %s: %w", host, err)
 		}
 		args = append(args, "-F", config)
@@ -190,7 +193,7 @@ func readConfig(config, host string) (configured, error) {
 	if config == "" {
 		return func(key string) []string { return sshconfig.GetAll(host, key) }, nil
 	}
-	src, err := disk.Read(config, keyFileLimit)
+	src, err := disk.Read(config, configBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read the ssh configuration: %w", err)
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -244,5 +245,20 @@ func TestConfigurationThatFloods(t *testing.T) {
 		if _, err := Resolve(t.Context(), "node", file); (err == nil) != c.fine || err != nil && len(err.Error()) > 2*maxWhy {
 			t.Errorf("%s: %.200v", name, err)
 		}
+	}
+}
+
+// Nobody's configuration is endless: neither ssh nor the library is made to hold it.
+func TestLongConfigurations(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, bytes.Repeat([]byte("#"), configBytes+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readConfig(file, "node"); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("by the library: %v", err)
+	}
+	if _, err := askSSH(t.Context(), "ssh", file, "", "node", ""); err == nil || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("by ssh: %v", err)
 	}
 }
