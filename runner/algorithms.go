@@ -46,7 +46,8 @@ func algorithms(get configured, host string) (Algorithms, error) {
 		}
 		*kind.to = allowed(spec, kind.defaults, slices.Concat(kind.defaults, kind.old))
 		if len(*kind.to) == 0 {
-			return a, fmt.Errorf("the ssh configuration of %s allows nothing for %s that railbench has: it says %s, railbench has %s",
+			return a, fmt.Errorf("the ssh configuration of %s allows nothing for %s that railbench has: it says %s, railbench "+
+				"has %s",
 				host, kind.keyword, spec, strings.Join(kind.defaults, ","))
 		}
 	}
@@ -67,13 +68,15 @@ const leastRSA = 1024
 func (a Algorithms) weak(key ssh.PublicKey) error {
 	if cert, ok := key.(*ssh.Certificate); ok {
 		if !slices.Contains(a.Authorities, cert.Signature.Format) {
-			return fmt.Errorf("its key's certificate is signed with %s, and the ssh configuration allows (CASignatureAlgorithms) %s",
+			return fmt.Errorf("its key's certificate is signed with %s, and the ssh configuration allows "+
+				"(CASignatureAlgorithms) %s",
 				cert.Signature.Format, strings.Join(a.Authorities, ","))
 		}
 		key = cert.Key
 	}
 	if bits := sizeRSA(key); bits > 0 && bits < a.LeastRSA {
-		return fmt.Errorf("an RSA key of %d bits is used, and the ssh configuration wants %d (RequiredRSASize)", bits, a.LeastRSA)
+		return fmt.Errorf("an RSA key of %d bits is used, and the ssh configuration wants %d (RequiredRSASize)", bits,
+			a.LeastRSA)
 	}
 	return nil
 }

@@ -88,7 +88,8 @@ func Allocate(ctx context.Context, partition string, nodes int) (Allocation, err
 	}
 	// By this name the job is found where salloc did not live to tell its number.
 	p := &pending{name: "railbench-" + rand.Text()}
-	cmd := exec.Command("salloc", "--partition="+partition, "--nodes="+strconv.Itoa(nodes), "--exclusive", "--job-name="+p.name,
+	cmd := exec.Command("salloc", "--partition="+partition, "--nodes="+strconv.Itoa(nodes), "--exclusive", "--job-name="+
+		p.name,
 		"sh", "-c", keeper)
 	cmd.Env = slurmEnv(os.Environ())
 	// In a session of its own: a ctrl+c in the terminal is railbench's, which gives the nodes back last.
@@ -176,7 +177,8 @@ func (p *pending) release() error {
 
 // left are the jobs of this name that Slurm still has: at most one, and none that is on its end.
 func (p *pending) left(ctx context.Context) ([]int, error) {
-	out, err := slurmCommand(ctx, "squeue", "--noheader", "--name="+p.name, "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED", "--format=%i")
+	out, err := slurmCommand(ctx, "squeue", "--noheader", "--name="+p.name,
+		"--states=PENDING,CONFIGURING,RUNNING,SUSPENDED", "--format=%i")
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}

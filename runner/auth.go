@@ -105,7 +105,10 @@ func (k *keyring) methods(ctx context.Context, p *patience) (methods []ssh.AuthM
 	}
 	prompts := cmp.Or(k.target.Prompts, tries)
 	all := map[string]ssh.AuthMethod{
-		"publickey":            ssh.PublicKeysCallback(func() ([]ssh.Signer, error) { return k.signers(ctx, p, fromAgent), nil }),
+		"publickey": ssh.PublicKeysCallback(func() ([]ssh.Signer, error) {
+			return k.signers(ctx, p, fromAgent),
+				nil
+		}),
 		"keyboard-interactive": ssh.RetryableAuthMethod(ssh.KeyboardInteractive(answer), prompts),
 		"password":             ssh.RetryableAuthMethod(ssh.PasswordCallback(next), prompts),
 	}
@@ -162,7 +165,8 @@ func (c *agentConn) Read(b []byte) (int, error) {
 func changes(question string) bool {
 	q := strings.ToLower(question)
 	return strings.Contains(q, "password") &&
-		(strings.Contains(q, "current") || strings.Contains(q, "new ") || strings.Contains(q, "retype") || strings.Contains(q, "old "))
+		(strings.Contains(q, "current") || strings.Contains(q, "new ") || strings.Contains(q, "retype") ||
+			strings.Contains(q, "old "))
 }
 
 // signers collects what can sign. A file that is missing or no key is passed

@@ -108,7 +108,8 @@ func (h hostKeys) revoked(ctx context.Context, key ssh.PublicKey) error {
 		e.Err = fmt.Errorf("the key %s is revoked in %s", ssh.FingerprintSHA256(key), file)
 		e.Hint = "Nothing was sent. Whoever holds this key must not be talked to: ask the node's owner"
 	} else {
-		e.Hint = "Nothing was sent: with RevokedHostKeys in its configuration ssh, too, trusts no host whose key it can't look up"
+		e.Hint = "Nothing was sent: with RevokedHostKeys in its configuration ssh, too, trusts no host whose key it can't " +
+			"look up"
 	}
 	return e
 }
@@ -224,7 +225,8 @@ func (h hostKeys) unknown(ctx context.Context, name string, key ssh.PublicKey) e
 	if h.target.KeepsNone || len(h.target.KnownHosts) == 0 {
 		return &Error{
 			Kind: UnknownHost, Op: "trust the host key of", Node: h.node + " (" + h.target.String() + ")",
-			Err:  fmt.Errorf("the host is not known (%s %s), and no file for keys is configured", key.Type(), ssh.FingerprintSHA256(key)),
+			Err: fmt.Errorf("the host is not known (%s %s), and no file for keys is configured", key.Type(),
+				ssh.FingerprintSHA256(key)),
 			Hint: "Name one with UserKnownHostsFile for this host",
 		}
 	}

@@ -222,7 +222,8 @@ func leashCommand(id string) string {
 		"SILENCE", strconv.Itoa(int(LeashSilence/time.Second)),
 		"SPARE", strconv.Itoa(int(spareSilence/time.Second)),
 	).Replace(leashScript)
-	return "sh -c 'boot=$1; shift; eval \"$boot\"' railbench-boot " + Quote(boot) + " " + Quote(text) + " " + leashName + " " + id
+	return "sh -c 'boot=$1; shift; eval \"$boot\"' railbench-boot " + Quote(boot) + " " + Quote(text) + " " + leashName +
+		" " + id
 }
 
 // leashFrame is what the leash reads before the heartbeats.

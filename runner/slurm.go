@@ -60,8 +60,8 @@ func NewSlurm(o SlurmOptions) *Slurm {
 func (n *Slurm) Name() string { return n.o.Name }
 
 // errDetaches is for a script that has to outlive its step.
-var errDetaches = errors.New("Slurm ends all that a step has started when the step ends, so nothing on the node could " +
-	"take a change back by itself")
+var errDetaches = errors.New("Slurm ends all that a step has started when the step ends, so nothing on the node " +
+	"could take a change back by itself")
 
 // Run runs s as a step of the allocation; see Node. A script that detaches is refused: Slurm would
 // end with the step what it leaves.
@@ -159,18 +159,21 @@ func (n *Slurm) explain(err error, script string) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		e.Kind, e.Hint = Unreachable, "Slurm's commands are where its users log in: is this such a machine?"
-	case has("Invalid job id", "already completing", "job expired", "Expired or invalid job", "has been revoked", "has expired"):
+	case has("Invalid job id", "already completing", "job expired", "Expired or invalid job", "has been revoked",
+		"has expired"):
 		e.Kind, e.Hint = Unreachable, "The allocation "+job+" has ended: ask for another"
 	case has("Unable to contact slurm controller", "Could not establish a configuration source"):
 		e.Kind, e.Hint = Unreachable, "Slurm does not answer: does squeue?"
-	case has("Requested node configuration is not available", "not in the job's allocation", "is not in this job", "Invalid node name"):
+	case has("Requested node configuration is not available", "not in the job's allocation", "is not in this job",
+		"Invalid node name"):
 		e.Kind, e.Hint = Unreachable, "Is "+n.o.Node+" a node of the allocation "+job+"? squeue -j "+job+" shows them"
 	case has("Unable to create step"):
 		e.Kind, e.Hint = Unreachable, "Slurm made no step there: does sinfo -n "+n.o.Node+" show the node as up?"
 	case errors.Is(err, errLeash):
 		e.Kind, e.Hint = NoShell, needs
 	default:
-		e.Hint = "Has the allocation " + job + " come to its end? The node ends the script by itself within " + LeashSilence.String()
+		e.Hint = "Has the allocation " + job + " come to its end? The node ends the script by itself within " +
+			LeashSilence.String()
 	}
 	return e
 }
@@ -233,7 +236,8 @@ func (l srun) asInBatch() string {
 	set := "SLURM_JOB_ID=" + job
 	if nodes > 0 {
 		list, count := Quote(nodeset.Fold(l.o.Nodes)), strconv.Itoa(nodes)
-		set = fmt.Sprintf("%s SLURM_JOBID=%s SLURM_JOB_NODELIST=%s SLURM_NODELIST=%[3]s SLURM_JOB_NUM_NODES=%[4]s SLURM_NNODES=%[4]s "+
+		set = fmt.Sprintf("%s SLURM_JOBID=%s SLURM_JOB_NODELIST=%s SLURM_NODELIST=%[3]s SLURM_JOB_NUM_NODES=%[4]s "+
+			"SLURM_NNODES=%[4]s "+
 			"SLURM_TASKS_PER_NODE=%[5]s", set, job, list, count, Quote("1(x"+count+")"))
 	}
 	return `for v in $(env | sed -n -E 's/^((SLURM_|SRUN_|PMI)[A-Za-z0-9_]*)=.*/\1/p'); do ` +

@@ -80,7 +80,10 @@ func NewSSH(o SSHOptions) *SSH {
 	if o.Unlocked == nil {
 		o.Unlocked = new(Unlocked)
 	}
-	n := &SSH{o: o, wake: make(chan struct{}, 1), sudo: newSudo(o.Name, o.Ask), keys: map[string]*keyring{}, jumps: map[string]Target{}}
+	n := &SSH{
+		o: o, wake: make(chan struct{}, 1), sudo: newSudo(o.Name, o.Ask), keys: map[string]*keyring{},
+		jumps: map[string]Target{},
+	}
 	n.life, n.end = context.WithCancel(context.Background())
 	return n
 }
@@ -527,7 +530,9 @@ func (p *patience) end() {
 
 // handshake ends with a connection on which somebody is logged in, with ctx, or when the host
 // lets patience run out.
-func handshake(ctx context.Context, conn net.Conn, address string, p *patience, config *ssh.ClientConfig) (*ssh.Client, error) {
+func handshake(ctx context.Context, conn net.Conn, address string, p *patience,
+	config *ssh.ClientConfig,
+) (*ssh.Client, error) {
 	defer p.end() // the connection's own watch follows
 	check := config.HostKeyCallback
 	config.HostKeyCallback = func(host string, remote net.Addr, key ssh.PublicKey) error {

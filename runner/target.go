@@ -119,7 +119,8 @@ func splitDest(dest string) (user, host, port string, err error) {
 		return "", "", "", fmt.Errorf("%q is no host: it reads host, user@host or user@host:port", dest)
 	}
 	// As OpenSSH 9.6 has it: an older one, and the library, put them into the shell of a ProxyCommand.
-	if strings.ContainsAny(host, "'`\"$\\;&<>|(){}") || strings.ContainsAny(user, "'`\";&<>|(){}") || strings.HasSuffix(user, `\`) ||
+	if strings.ContainsAny(host, "'`\"$\\;&<>|(){}") || strings.ContainsAny(user, "'`\";&<>|(){}") ||
+		strings.HasSuffix(user, `\`) ||
 		strings.ContainsFunc(dest, unicode.IsControl) {
 		return "", "", "", fmt.Errorf("%q is no host: it has a character that is not a name's", dest)
 	}
@@ -332,7 +333,8 @@ func fileList(value string) (files []string) {
 	}
 	for word := range strings.SplitSeq(strings.ReplaceAll(value, `"`, ""), " ") {
 		switch n := len(files) - 1; {
-		case n < 0, strings.HasPrefix(word, "/"), strings.HasPrefix(word, "~/"), word != "" && isFile(word) && !isFile(files[n]+" "+word):
+		case n < 0, strings.HasPrefix(word, "/"), strings.HasPrefix(word, "~/"), word != "" && isFile(word) &&
+			!isFile(files[n]+" "+word):
 			files = append(files, word)
 		default:
 			files[n] += " " + word

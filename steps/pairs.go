@@ -140,10 +140,12 @@ func (r Rig) LeftOut() (all []string) {
 			at := slices.IndexFunc(other.Rails, func(o Rail) bool { return o.Dev == rail.Dev && o.Port == rail.Port })
 			switch {
 			case at < 0:
-				all = append(all, fmt.Sprintf("%s has no %s, and %s has %s there", r.NameOf(e.Other()), rail.Dev, r.NameOf(e), rail.Addr))
+				all = append(all, fmt.Sprintf("%s has no %s, and %s has %s there", r.NameOf(e.Other()), rail.Dev, r.NameOf(e),
+					rail.Addr))
 			case paired(e.Other(), at):
 			case other.Rails[at].Addr == "":
-				all = append(all, fmt.Sprintf("%s has no address on %s, and %s has %s there", r.NameOf(e.Other()), rail.Dev, r.NameOf(e), rail.Addr))
+				all = append(all, fmt.Sprintf("%s has no address on %s, and %s has %s there", r.NameOf(e.Other()), rail.Dev,
+					r.NameOf(e), rail.Addr))
 			case other.Rails[at].Addr == rail.Addr:
 				if e == Here {
 					all = append(all, fmt.Sprintf("both nodes have %s on %s", rail.Addr, rail.Dev))

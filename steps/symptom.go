@@ -251,10 +251,11 @@ type lexicon struct {
 
 func newLexicon() lexicon {
 	l := lexicon{empty: map[string]bool{}, names: map[string]string{}}
-	for w := range strings.FieldsSeq("a an the it its is are was were be been i my we our you your this that these those of on in at to from " +
-		"lot lots count counts high by with for and or but as than then when while where which what who why how do does did doesn t s not no can cannot could " +
-		"will would should has have had get gets got only just very still always never after before over under between " +
-		"there here any some all more most much many every each x if so up out") {
+	for w := range strings.FieldsSeq("a an the it its is are was were be been i my we our you your this that these " +
+		"those of on in at to from lot lots count counts high by with for and or but as than then when while where which " +
+		"what who why how do does did doesn t s not no can cannot could will would should has have had get gets got only " +
+		"just very still always never after before over under between there here any some all more most much many every " +
+		"each x if so up out") {
 		l.empty[w] = true
 	}
 	for _, group := range []string{

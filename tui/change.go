@@ -99,7 +99,8 @@ func (m *Model) changeSummary(b *box, q *steps.ChangeQuestion) {
 		}
 	}
 	b.add("")
-	b.add(ink.Wrap("to the state that is listed above. What was made is looked at, and goes back by itself unless you keep it.",
+	b.add(ink.Wrap("to the state that is listed above. What was made is looked at, and goes back by itself unless you "+
+		"keep it.",
 		b.width, b.k.Strong.Render("Way back:")+" ", "          ")...)
 }
 
@@ -166,7 +167,8 @@ func (m *Model) changeCommands(b *box, q *steps.ChangeQuestion) {
 	if len(c.Roles) > 0 {
 		own = c.Roles[0].Script
 	}
-	same := own != "" && !slices.ContainsFunc(places, func(p steps.ChangePlace) bool { return !strings.HasSuffix(p.Script, own) })
+	same := own != "" && !slices.ContainsFunc(places,
+		func(p steps.ChangePlace) bool { return !strings.HasSuffix(p.Script, own) })
 	if !same {
 		for _, p := range places {
 			b.add(k.Strong.Render("On " + ink.Clean(p.Node)))

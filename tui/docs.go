@@ -325,7 +325,8 @@ func (m *Model) docMarked(lines []string) []string {
 	lines = slices.Clone(lines)
 	heading := strings.TrimRight(ansi.Strip(lines[c.line]), " ")
 	lines[c.line] = m.ink.Accent.Render("▸") + strings.TrimPrefix(strings.TrimRight(lines[c.line], " "), " ") +
-		m.ink.Dim.Render(ansi.Truncate("   w: "+strings.Join(c.checks, " "), max(0, m.docs.width-2-ansi.StringWidth(heading)), "…"))
+		m.ink.Dim.Render(ansi.Truncate("   w: "+strings.Join(c.checks, " "), max(0, m.docs.width-2-ansi.StringWidth(heading)),
+			"…"))
 	return lines
 }
 

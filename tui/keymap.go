@@ -189,10 +189,12 @@ func (m *Model) helpLines(width int) []string {
 	}
 	blocks = append(blocks, m.ink.Focus.Render("mouse"))
 	blocks = append(blocks,
-		ink.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does, or press M.",
+		ink.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does, or "+
+			"press M.",
 			width, "", "")...)
 	blocks = append(blocks, "", m.ink.Focus.Render("marks"))
 	blocks = append(blocks,
-		ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ○ another railbench asks this node   ◐ a part of which some cells passed, and others have not run", width, "", "")...)
+		ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ○ another railbench asks "+
+			"this node   ◐ a part of which some cells passed, and others have not run", width, "", "")...)
 	return strings.Split(lipgloss.JoinVertical(lipgloss.Left, blocks...), "\n")
 }

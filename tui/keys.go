@@ -93,7 +93,8 @@ func notebookKeys() []chapter {
 					" (many terminals can't send shift+enter; the other two always work)",
 				"shift+enter", "alt+enter", "space").
 				to((*Model).runAndNext).runs().says(3, "space", (*Model).spaceDoes).unlike("space scrolls: here pgdn does"),
-			on("A", "run all cells of all parts, but for those beside the tutorial's way", "A").to((*Model).runAll).runs().brief(6, "A", "all"),
+			on("A", "run all cells of all parts, but for those beside the tutorial's way",
+				"A").to((*Model).runAll).runs().brief(6, "A", "all"),
 			on("P", "run the cells of this part", "P").to((*Model).runPart),
 			on("F", "run from the selected cell to the end", "F").to((*Model).runFromHere).runs().brief(8, "F", "from here"),
 			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").

@@ -189,7 +189,8 @@ func (m *Model) paletteBox(width, height int) []string {
 		left := mark + k.Faint.Render(ink.Pad(c.kind, 8)) + style.Render(ink.Clean(c.name))
 		lines = append(lines, ink.Sides(ansi.Truncate(left, max(1, width-lipgloss.Width(key)-1), "…"), key, width))
 	}
-	hint := k.Focus.Render("enter") + " go there   " + k.Focus.Render("↑↓") + " another   " + k.Focus.Render("esc") + " close"
+	hint := k.Focus.Render("enter") + " go there   " + k.Focus.Render("↑↓") + " another   " + k.Focus.Render("esc") +
+		" close"
 	return append(lines, "", ansi.Truncate(hint, width, "…"))
 }
 

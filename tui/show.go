@@ -226,7 +226,10 @@ func (m *Model) pullOrPlug() tea.Cmd { return m.cable(!m.play.pulled) }
 func (m *Model) moment() show.Moment {
 	s := m.play
 	scenes := m.opts.Show.Scenes
-	at := show.Moment{Show: m.opts.Show.Title, Scene: s.scene + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt, Rig: m.rigName()}
+	at := show.Moment{
+		Show: m.opts.Show.Title, Scene: s.scene + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
+		Rig: m.rigName(),
+	}
 	if s.scene >= 0 && s.scene < len(scenes) {
 		scene := scenes[s.scene]
 		at.Title, at.Caption, at.Notes = scene.Title, scene.Caption, scene.Notes

@@ -197,7 +197,8 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 	}
 	c, _ := m.book.Tutorial.Cell(e.Cell)
 	said := func(where string) string {
-		return fmt.Sprintf("stopped at %s, %s not run: w looks for why, R runs the rest", where, plural(len(before.Queue), "cell"))
+		return fmt.Sprintf("stopped at %s, %s not run: w looks for why, R runs the rest", where,
+			plural(len(before.Queue), "cell"))
 	}
 	m.notice = said(ink.Clean(c.Title) + " (FAIL)")
 	if lipgloss.Width(m.notice) > m.width-2 { // how to go on says more than the title, which is in the notebook

@@ -50,7 +50,8 @@ func disturbance(b *bench) (r result, err error) {
 			}
 		}
 	}
-	f := above("disturbance of iperf3 between two namespaces by samplers at both ends", median(on)/median(off), 0.98, " of the rate without")
+	f := above("disturbance of iperf3 between two namespaces by samplers at both ends", median(on)/median(off), 0.98,
+		" of the rate without")
 	f.got += fmt.Sprintf(" (%s against %s Gb/s, medians of %d)", number(median(on)), number(median(off)), len(on))
 	r.figures = []figure{f}
 	return r, nil
@@ -171,7 +172,8 @@ func virtualDisturbance(b *bench) (r result, err error) {
 	}
 	for _, t := range tools {
 		f := above("disturbance of "+t.name+" by the gauges", median(t.on)/median(t.off), 0.98, " of the rate without")
-		f.got += fmt.Sprintf(" (%s against %s Mb/s, medians of %d; %s)", number(median(t.on)), number(median(t.off)), len(t.on), how)
+		f.got += fmt.Sprintf(" (%s against %s Mb/s, medians of %d; %s)", number(median(t.on)), number(median(t.off)),
+			len(t.on), how)
 		r.figures = append(r.figures, f)
 	}
 	return r, nil

@@ -30,8 +30,10 @@ func run() error {
 	out := flag.String("o", "PERFORMANCE.md", "the file that it makes")
 	only := flag.String("run", "", "measure only what matches this; nothing is written then")
 	quick := flag.Bool("quick", false, "once each and not for long: whether everything can be measured")
-	rig := flag.Bool("rig", false, "measure the disturbance, too, on the virtual rig: builds and boots it, and takes minutes")
-	scale := flag.Bool("scale", false, "measure what grows with the nodes, and write it into "+scalePage+" in place of everything else")
+	rig := flag.Bool("rig", false, "measure the disturbance, too, on the virtual rig: builds and boots it, and takes "+
+		"minutes")
+	scale := flag.Bool("scale", false, "measure what grows with the nodes, and write it into "+scalePage+
+		" in place of everything else")
 	flag.Parse()
 	chosen, err := regexp.Compile(*only)
 	if err != nil {

@@ -41,7 +41,8 @@ func (b *bench) over(ctx context.Context, nodes int, args ...string) (l looked, 
 	if err != nil {
 		return l, err
 	}
-	cmd := exec.CommandContext(ctx, b.railbench, append(args, "--rig", "sim", "--speed", "max", "--nodes", strconv.Itoa(nodes))...)
+	cmd := exec.CommandContext(ctx, b.railbench,
+		append(args, "--rig", "sim", "--speed", "max", "--nodes", strconv.Itoa(nodes))...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
@@ -49,9 +50,13 @@ func (b *bench) over(ctx context.Context, nodes int, args ...string) (l looked, 
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && slices.Contains([]int{1, 4}, exit.ExitCode())) {
-		return l, fmt.Errorf("railbench %s: %w: %s", strings.Join(args, " "), err, complaint.Bytes()[max(0, complaint.Len()-2000):])
+		return l, fmt.Errorf("railbench %s: %w: %s", strings.Join(args, " "), err,
+			complaint.Bytes()[max(0, complaint.Len()-2000):])
 	}
-	l = looked{nodes: nodes, wall: time.Since(began), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), out: out.Bytes()}
+	l = looked{
+		nodes: nodes, wall: time.Since(began), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		out: out.Bytes(),
+	}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		l.peak = float64(usage.Maxrss) / 1024 // Linux has kB
 	}
@@ -95,7 +100,8 @@ func (b *bench) sizes(all ...int) []int {
 // scaleChecklist runs the whole checklist. What a check takes by the nodes' time is what it would take on a
 // real rig, but for the network to it.
 func (b *bench) scaleChecklist(ctx context.Context, to *strings.Builder) error {
-	to.WriteString("\n| the checklist, nodes | processor | memory | rail-speed | checks of NIXL | all that only looks |\n|---|---|---|---|---|---|\n")
+	to.WriteString("\n| the checklist, nodes | processor | memory | rail-speed | checks of NIXL | all that only looks " +
+		"|\n|---|---|---|---|---|---|\n")
 	c := chart{title: "checklist", of: "nodes"}
 	for _, nodes := range b.sizes(2, 4, 8, 16, 32, 64) {
 		l, err := b.over(ctx, nodes, "doctor", "--json")
@@ -122,22 +128,26 @@ func (b *bench) scaleChecklist(ctx context.Context, to *strings.Builder) error {
 				looks += took
 			}
 		}
-		line := fmt.Sprintf("| %d | %s s | %.0f MB | %.0f s | %.0f s | %.0f s |\n", nodes, number(l.cpu.Seconds()), l.peak, speed, nixl, looks)
+		line := fmt.Sprintf("| %d | %s s | %.0f MB | %.0f s | %.0f s | %.0f s |\n", nodes, number(l.cpu.Seconds()), l.peak,
+			speed, nixl, looks)
 		fmt.Fprint(os.Stderr, line)
 		to.WriteString(line)
 		c.at, c.cost = append(c.at, float64(nodes)), append(c.cost, l.cpu.Seconds())
 	}
-	fmt.Fprintf(to, "\nThe times of checks are the nodes' own, as a real rig would take them. The processor's grows as the nodes\n"+
+	fmt.Fprintf(to, "\nThe times of checks are the nodes' own, as a real rig would take them. The processor's grows as "+
+		"the nodes\n"+
 		"to the power of %.2f: nearly all of it is the simulated nodes themselves.\n", c.exponent())
 	return nil
 }
 
 // scalePairs measures the matrix, and says what is told of it before.
 func (b *bench) scalePairs(ctx context.Context, to *strings.Builder) error {
-	to.WriteString("\n| pairs, nodes | rounds | tests | told before | took | processor | memory |\n|---|---|---|---|---|---|---|\n")
+	to.WriteString("\n| pairs, nodes | rounds | tests | told before | took | processor | memory " +
+		"|\n|---|---|---|---|---|---|---|\n")
 	const rails = 4
 	line := func(c pairs.Cost, took, cpu, memory string) {
-		row := fmt.Sprintf("| %d | %d | %d | %s | %s | %s | %s |\n", c.Nodes, c.Rounds, c.Tests, pairs.Rounded(c.Time), took, cpu, memory)
+		row := fmt.Sprintf("| %d | %d | %d | %s | %s | %s | %s |\n", c.Nodes, c.Rounds, c.Tests, pairs.Rounded(c.Time), took,
+			cpu, memory)
 		fmt.Fprint(os.Stderr, row)
 		to.WriteString(row)
 	}

@@ -51,7 +51,8 @@ func streams(b *bench) (r result, err error) {
 					return r, err
 				}
 			}
-			share := above(fmt.Sprintf("stream of %d, over %s, against iperf3", n, w.name), median(ours)/median(theirs), 0.9, " x")
+			share := above(fmt.Sprintf("stream of %d, over %s, against iperf3", n, w.name), median(ours)/median(theirs), 0.9,
+				" x")
 			share.got += fmt.Sprintf(" (%s against %s Gb/s)", number(median(ours)), number(median(theirs)))
 			r.figures = append(r.figures, share)
 		}
@@ -65,7 +66,8 @@ func streams(b *bench) (r result, err error) {
 			}
 			off = append(off, 100*math.Abs(got/asked-1))
 		}
-		r.figures = append(r.figures, below(fmt.Sprintf("stream emulate at %s Gb/s, what a receiver gets, off by", number(asked)), median(off), 1, " %"))
+		r.figures = append(r.figures, below(fmt.Sprintf("stream emulate at %s Gb/s, what a receiver gets, off by",
+			number(asked)), median(off), 1, " %"))
 	}
 	if len(ways) == 1 {
 		r.figures = append(r.figures, plain("stream between namespaces", "not measured: it needs root, and ip"))
@@ -101,7 +103,8 @@ func (b *bench) iperf(w way, n int) (float64, error) {
 	if err := until(out, "listening on"); err != nil {
 		return 0, err
 	}
-	text, err := prefixed(w.client, "iperf3", "-c", w.address, "-p", benchPort, "-t", b.seconds(), "-P", strconv.Itoa(n), "-J").Output()
+	text, err := prefixed(w.client, "iperf3", "-c", w.address, "-p", benchPort, "-t", b.seconds(), "-P", strconv.Itoa(n),
+		"-J").Output()
 	if err != nil {
 		return 0, fmt.Errorf("iperf3: %w: %s", err, text)
 	}

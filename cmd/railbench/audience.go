@@ -155,7 +155,8 @@ func (s *stage) openGallery(address string, now func() time.Time) (told string, 
 	var work sync.WaitGroup
 	work.Go(func() { _ = g.Serve(ln) }) // it ends when it is closed
 	host, port := reachable(ln.Addr())
-	told = fmt.Sprintf("ssh -p %s audience@%s   password %s   host key %s", port, host, token, ssh.FingerprintSHA256(key.PublicKey()))
+	told = fmt.Sprintf("ssh -p %s audience@%s   password %s   host key %s", port, host, token,
+		ssh.FingerprintSHA256(key.PublicKey()))
 	return told, func() {
 		g.Close()
 		work.Wait()

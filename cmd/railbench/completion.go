@@ -232,7 +232,8 @@ func rigCompletions() map[string]completer {
 	return map[string]completer{
 		"rig": func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return []cobra.Completion{
-				described("sim", "the simulated rig"), described(ringRig, "the simulated rig, its nodes in a ring"), described("virtual", "two virtual machines"),
+				described("sim", "the simulated rig"), described(ringRig, "the simulated rig, its nodes in a ring"),
+				described("virtual", "two virtual machines"),
 			}, cobra.ShellCompDirectiveDefault // or a rig file
 		},
 		"fault": completeFaults,

@@ -53,7 +53,8 @@ when the rig fails. It touches no node then.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&o.script, "show", "", "the script of a show of your own, a Markdown file; railbench docs demo says how")
+	cmd.Flags().StringVar(&o.script, "show", "", "the script of a show of your own, a Markdown file; railbench docs "+
+		"demo says how")
 	cmd.Flags().BoolVar(&o.auto, "auto", false, "the show begins at once and goes on by itself")
 	completeFlags(cmd, map[string]completer{"show": files("md")})
 	record.add(cmd)
@@ -80,7 +81,8 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 	return o.taped(cmd, func(o opening) error {
 		opts := tui.Options{
 			Tutorial: doc.Book.Tutorial, Simulated: doc.Book.Rig.Simulated, RigName: doc.Book.Rig.Name, Stage: true,
-			Recorded: true, Show: shown, Auto: true, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Docs: pages,
+			Recorded: true, Show: shown, Auto: true, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
+			Docs: pages,
 		}
 		if o.tape != nil {
 			opts.Mark = o.tape.mark
@@ -188,7 +190,10 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 				}
 				return nil
 			}
-			model := tui.NewNotes(read, tui.Options{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Now: time.Now})
+			model := tui.NewNotes(read, tui.Options{
+				NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
+				Now: time.Now,
+			})
 			ctx, stop := untilEnded(cmd.Context())
 			defer stop()
 			err = frames.Show(ctx, model, out, screenEnviron(os.Environ()))

@@ -22,7 +22,10 @@ import (
 )
 
 // rateUnits are what a packet's number may be in, as Gb/s.
-var rateUnits = map[string]float64{"GB/s": 8, "Gb/s": 1, "MB/s": 8e-3, "Mb/s": 1e-3, "GiB/s": 8 * 1.073741824, "MiB/s": 8 * 1.048576e-3, "B/s": 8e-9}
+var rateUnits = map[string]float64{
+	"GB/s": 8, "Gb/s": 1, "MB/s": 8e-3, "Mb/s": 1e-3, "GiB/s": 8 * 1.073741824,
+	"MiB/s": 8 * 1.048576e-3, "B/s": 8e-9,
+}
 
 type gaugeFlags struct {
 	listen, order, unit, page string
@@ -72,10 +75,14 @@ could not be written.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1"+gaugePort, "the address and port (UDP)")
-	cmd.Flags().StringVar(&f.page, "page", "", "show it in browsers, too, at this address and port; another than loopback asks for a token")
+	cmd.Flags().StringVar(&f.page, "page", "", "show it in browsers, too, at this address and port; another than "+
+		"loopback asks for a token")
 	cmd.Flags().Float64Var(&f.full, "full", 100, "the end of the scale, Gb/s")
 	f.addForm(cmd)
-	completeFlags(cmd, map[string]completer{"listen": words("127.0.0.1" + gaugePort), "page": words(serveAt), "full": words("100", "200", "400")})
+	completeFlags(cmd, map[string]completer{
+		"listen": words("127.0.0.1" + gaugePort), "page": words(serveAt),
+		"full": words("100", "200", "400"),
+	})
 	cmd.AddCommand(gaugeSend())
 	return cmd
 }

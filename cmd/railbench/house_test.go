@@ -5,15 +5,18 @@ import (
 	"errors"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"io"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const module = "github.com/railbench/railbench/"
@@ -128,7 +131,7 @@ func TestLightProgram(t *testing.T) {
 
 // The rooms that run, count and draw cells know none of them by its name, and no tool: what they need to know of one
 // stands on its fence or in its family. A part and a word of the house may be called alike.
-func TestNoCellAndNoToolByName(t *testing.T) {
+func TestHouseNames(t *testing.T) {
 	book, cat, err := tutorial()
 	if err != nil {
 		t.Fatal(err)
@@ -197,6 +200,49 @@ func TestDocsReportWhether(t *testing.T) {
 			first, _, _ := strings.Cut(f.Doc.Text(), ".")
 			if strings.Contains(first, " whether") && !strings.Contains(first, "reports whether") && !strings.Contains(first, "asks whether") {
 				t.Errorf("%s: %s: %q", path, f.Name.Name, first)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Lines of the program end at 120 columns. What can't be broken is data: a raw string, and a word.
+func TestHouseLines(t *testing.T) {
+	const most = 120
+	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		data := map[int]bool{} // lines with what can't be broken
+		files := token.NewFileSet()
+		file := files.AddFile(path, files.Base(), len(src))
+		var s scanner.Scanner
+		s.Init(file, src, nil, 0)
+		for {
+			pos, kind, text := s.Scan()
+			if kind == token.EOF {
+				break
+			}
+			raw := strings.HasPrefix(text, "`")
+			if kind == token.STRING && (raw || len(text) > most/2 && !strings.Contains(text, " ")) {
+				first := file.Line(pos)
+				for n := range strings.Count(text, "\n") + 1 {
+					data[first+n] = true
+				}
+			}
+		}
+		n := 0
+		for line := range strings.Lines(string(src)) {
+			n++
+			if width := utf8.RuneCountInString(strings.TrimRight(line, "\n")); width > most && !data[n] {
+				t.Errorf("%s:%d has %d columns", path, n, width)
 			}
 		}
 		return nil

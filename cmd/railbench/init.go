@@ -24,7 +24,8 @@ func initCommand(rig *rigFlags) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rig.slurm != "" {
-				return usage(errors.New("what Slurm is asked for is given back at the end: in an allocation, init --nodes slurm writes a rig file"))
+				return usage(errors.New("what Slurm is asked for is given back at the end: in an allocation, init --nodes slurm " +
+					"writes a rig file"))
 			}
 			if rig.peer == "" && !rig.lists() && rig.rig != "sim" && rig.rig != ringRig {
 				return usage(errors.New("init needs --peer USER@HOST, the other node, or --nodes LIST; " +
@@ -182,7 +183,8 @@ func describeAll(out io.Writer, rig steps.Rig) {
 				addressed++
 			}
 		}
-		gate.Fprintf(out, "%-*s  %s: %d active, %d with an address  %s\n", width, n.Name, counted(len(n.Rails), "rail"), up, addressed, n.Adapter)
+		gate.Fprintf(out, "%-*s  %s: %d active, %d with an address  %s\n", width, n.Name, counted(len(n.Rails), "rail"), up,
+			addressed, n.Adapter)
 	}
 }
 

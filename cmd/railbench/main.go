@@ -94,8 +94,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return code
 }
 
-// untilSignalled is a context that the first signal ends, and with it what runs, in order. A second one ends the program
-// however it hangs, also where it comes a moment later: the nodes' leashes and their way back need nobody here.
+// untilSignalled is a context that the first signal ends, and with it what runs, in order. A second one ends the
+// program however it hangs, also where it comes a moment later: the nodes' leashes and their way back need nobody here.
 func untilSignalled() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	heard, over := make(chan os.Signal, 2), make(chan struct{})
@@ -193,7 +193,8 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), demoCommand(&rig), notesCommand(),
 		serveCommand(&rig), watchCommand(&rig), pairsCommand(&rig))
-	root.AddCommand(streamCommand(), gaugeCommand(), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(), docsCommand())
+	root.AddCommand(streamCommand(), gaugeCommand(), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(),
+		docsCommand())
 	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),
 		nodesCommand(&rig), parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())
@@ -235,7 +236,8 @@ func sessionArg(args []string, flag string) (path string, ok bool, err error) {
 	case i < 0:
 		return "", false, nil
 	case flag != "" || len(args) > 1:
-		return "", false, fmt.Errorf("%s is a saved session, and opened alone; beside runbooks name it with --session", args[i])
+		return "", false, fmt.Errorf("%s is a saved session, and opened alone; beside runbooks name it with --session",
+			args[i])
 	}
 	if _, err := os.Stat(args[i]); err != nil {
 		return "", false, fmt.Errorf("there is no session %s (--session begins a new one)", args[i])

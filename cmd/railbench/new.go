@@ -59,7 +59,8 @@ runs on the simulated rig. A file that is there already is left alone.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&ethernet, "ethernet", false, "one for any two Linux machines: ping, MTU and iperf3, with no judge but its own values")
+	cmd.Flags().BoolVar(&ethernet, "ethernet", false, "one for any two Linux machines: ping, MTU and iperf3, with no "+
+		"judge but its own values")
 	return cmd
 }
 

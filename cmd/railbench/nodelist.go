@@ -121,7 +121,8 @@ func (f rigFlags) listedRig() (rigFile, error) {
 		return rigFile{}, err
 	}
 	if len(nodes) < len(steps.Ends) || len(nodes) > steps.MostNodes {
-		return rigFile{}, fmt.Errorf("a rig has from %d to %d nodes, and the list %d", len(steps.Ends), steps.MostNodes, len(nodes))
+		return rigFile{}, fmt.Errorf("a rig has from %d to %d nodes, and the list %d", len(steps.Ends), steps.MostNodes,
+			len(nodes))
 	}
 	var names []string
 	for _, n := range nodes {
@@ -170,8 +171,8 @@ func nodesCommand(rig *rigFlags) *cobra.Command {
 		Short: "Show which nodes a list means, and where from; it connects to none of them",
 		Long: `Shows what --nodes LIST expands to: names (a,b), folded ones (spark-[01-04,07]), groups of
 ClusterShell's files (@rack1), the allocation's below salloc or sbatch (slurm),
-and with --inventory FILE the hosts and groups of a static Ansible inventory. "!" takes away, "&" keeps what is in both, "^" what is in one of them:
-@rack1!spark-03. Nothing is executed, and at most 4096 nodes are read.`,
+and with --inventory FILE the hosts and groups of a static Ansible inventory. "!" takes
+away, "&" keeps what is in both, "^" what is in one of them: @rack1!spark-03. Nothing is executed, and at most 4096 nodes are read.`,
 		Example: `  railbench nodes 'spark-[01-04]'
   railbench nodes '@rack1!spark-03'
   railbench nodes --inventory hosts.yml @sparks`,

@@ -63,7 +63,8 @@ type rigFlags struct {
 }
 
 func (f *rigFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.rig, "rig", "", "the rig: a rig file, sim or ring (built in; more than two nodes behind a switch, or each cabled to the next) or virtual (see railbench rig)")
+	flags.StringVar(&f.rig, "rig", "", "the rig: a rig file, sim or ring (built in; more than two nodes behind a "+
+		"switch, or each cabled to the next) or virtual (see railbench rig)")
 	flags.StringVar(&f.peer, "peer", "", "the other node, user@host[:port] or a name from ~/.ssh/config")
 	flags.StringVar(&f.here, "here", "", "with --peer: the node where the clients run, if it isn't this machine")
 	flags.StringVar(&f.sshConfig, "ssh-config", "", "read this file in place of ~/.ssh/config")
@@ -72,7 +73,8 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.params, "param", "p", nil,
 		"set a parameter of the scripts, NAME=VALUE, or CELL.NAME=VALUE for one cell; railbench list --params shows them")
 	flags.StringVar(&f.container, "container", "",
-		"look into this container of both nodes, by name (docker or podman): the checks of libraries, limits and settings run inside")
+		"look into this container of both nodes, by name (docker or podman): the checks of libraries, limits and settings "+
+			"run inside")
 	flags.StringVar(&f.link, "link", "",
 		"the link under test, A:B: two nodes of the rig by name or number; the clients run on A")
 	f.speed = 1
@@ -82,9 +84,12 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.Var(nodesFlag{f}, "nodes",
 		"the rig's nodes: a,b or spark-[01-04] or @group (see railbench nodes); a number is how many the simulated rig has, "+
 			"2 where it is not given")
-	flags.StringVar(&f.inventory, "inventory", "", "look the nodes up in this static Ansible inventory, INI or YAML; without --nodes all of it")
-	flags.StringVar(&f.slurm, "slurm", "", "PARTITION:N, ask Slurm for N nodes and give them back at the end; in an allocation it is --nodes slurm")
-	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig: NAME, or NAME@NODE; railbench sim --fault list names the faults")
+	flags.StringVar(&f.inventory, "inventory", "", "look the nodes up in this static Ansible inventory, INI or YAML; "+
+		"without --nodes all of it")
+	flags.StringVar(&f.slurm, "slurm", "", "PARTITION:N, ask Slurm for N nodes and give them back at the end; in an "+
+		"allocation it is --nodes slurm")
+	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig: NAME, or NAME@NODE; railbench sim --fault "+
+		"list names the faults")
 }
 
 // A bench is everything that a session is made of, and what must be closed.
@@ -356,9 +361,11 @@ func (f rigFlags) choose() (c choice, err error) {
 	case f.slurm != "":
 		return f.chooseSlurm()
 	case f.lists() && (f.rig != "" || f.peer != ""):
-		return c, usage(errors.New("--nodes with a list and --inventory name the rig, and so do --rig and --peer: give one of them"))
+		return c, usage(errors.New("--nodes with a list and --inventory name the rig, and so do --rig and --peer: give one " +
+			"of them"))
 	case f.inventory != "" && f.nodeCount != 0:
-		return c, usage(errors.New("--nodes has a number, which is for the simulated rig, and --inventory takes a list: @group, or names"))
+		return c, usage(errors.New("--nodes has a number, which is for the simulated rig, and --inventory takes a list: " +
+			"@group, or names"))
 	}
 	if f.etcd != "" {
 		if err := etcd.Check(f.etcd); err != nil {
@@ -487,7 +494,8 @@ func claimant() runner.Claimant {
 	}
 	return runner.Claimant{
 		Token: rand.Text(),
-		Who:   fmt.Sprintf("railbench of %s on %s (process %d, since %s)", name, host, os.Getpid(), time.Now().Format("15:04")),
+		Who: fmt.Sprintf("railbench of %s on %s (process %d, since %s)", name, host, os.Getpid(),
+			time.Now().Format("15:04")),
 	}
 }
 

@@ -63,7 +63,8 @@ reached; 4 INCONCLUSIVE; 5 the result could not be written.`,
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "measure without asking")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be run and how long it takes, and measure nothing")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the matrix as JSON")
-	cmd.Flags().StringVar(&f.save, "save", "", "keep what is measured in this .json after each round, and go on with what is there")
+	cmd.Flags().StringVar(&f.save, "save", "", "keep what is measured in this .json after each round, and go on with "+
+		"what is there")
 	completeFlags(cmd, map[string]completer{"save": files("json")})
 	f.out.add(cmd)
 	cmd.AddCommand(atOnce(pairsShowCommand(), pairsCompareCommand())...)
@@ -382,14 +383,16 @@ func comparePairs(out io.Writer, a, b *pairs.Matrix, share float64) error {
 		if c.Worse {
 			word = "worse"
 		}
-		gate.Fprintf(out, "%-7s %s of %s: %s (%s), was %s (%s)\n", word, c.What, c.Words, pairs.Shown(c.What, c.B), c.States[1],
+		gate.Fprintf(out, "%-7s %s of %s: %s (%s), was %s (%s)\n", word, c.What, c.Words, pairs.Shown(c.What, c.B),
+			c.States[1],
 			pairs.Shown(c.What, c.A), c.States[0])
 	}
 	if len(all) > mostChanges {
 		gate.Fprintf(out, "and %d more: pairs show --csv has every figure\n", len(all)-mostChanges)
 	}
 	was, is := a.Judge(), b.Judge()
-	if _, err := gate.Fprintf(out, "%d worse, %d better; %s, was %s\n", worse, len(all)-worse, is.Grade, was.Grade); err != nil {
+	if _, err := gate.Fprintf(out, "%d worse, %d better; %s, was %s\n", worse, len(all)-worse, is.Grade,
+		was.Grade); err != nil {
 		return unwritten(err)
 	}
 	if worse > 0 {

@@ -218,7 +218,8 @@ func put(f *meter.Flow, gbps, share float64, step time.Duration) {
 	f.Peak = max(f.Peak, gbps)
 	for range max(1, int(step/meter.HistoryStep)) {
 		f.History = append(f.History[max(0, len(f.History)-meter.HistoryLen+1):len(f.History):len(f.History)], gbps)
-		f.RDMAHistory = append(f.RDMAHistory[max(0, len(f.RDMAHistory)-meter.HistoryLen+1):len(f.RDMAHistory):len(f.RDMAHistory)],
+		f.RDMAHistory = append(f.RDMAHistory[max(0, len(f.RDMAHistory)-meter.HistoryLen+
+			1):len(f.RDMAHistory):len(f.RDMAHistory)],
 			gbps*share)
 	}
 }

@@ -152,7 +152,8 @@ func parseRig(path string, src []byte) (rigFile, error) {
 		}
 	}
 	if f.Engine != "" && f.Engine != slurmEngine {
-		return f, fmt.Errorf("%s:%d: engine %q: there is slurm, and without an engine SSH", path, lineOf(src, `engine\s*=`, 1), f.Engine)
+		return f, fmt.Errorf("%s:%d: engine %q: there is slurm, and without an engine SSH", path,
+			lineOf(src, `engine\s*=`, 1), f.Engine)
 	}
 	if err := checkNodes(path, src, f); err != nil {
 		return f, err

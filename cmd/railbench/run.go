@@ -47,7 +47,8 @@ result, or the session, could not be written.`,
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
-	cmd.Flags().BoolVar(&f.trust, "trust", false, "let run unseen what --session, --runbook and the rig file bring of somebody else's")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "let run unseen what --session, --runbook and the rig file bring of "+
+		"somebody else's")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{"session": files("ipynb"), "junit": files("xml")})
@@ -79,7 +80,8 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		return usage(err)
 	}
 	if f.dryRun && rig.slurm != "" {
-		return usage(errors.New("--dry-run asks for nothing, not Slurm for nodes either: leave out --slurm, or start it in an allocation"))
+		return usage(errors.New("--dry-run asks for nothing, not Slurm for nodes either: leave out --slurm, or start it in " +
+			"an allocation"))
 	}
 	rig.runbooks, rig.trust = f.runbooks, f.trust
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
@@ -411,7 +413,8 @@ func newObject(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 	for _, c := range cells {
 		e := ended[c.ID]
 		cell := cellObject{
-			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason, Decided: e.Verdict.Decided,
+			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
+			Decided:  e.Verdict.Decided,
 			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures,
 			ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesObject{}, Log: e.Log,
 			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),

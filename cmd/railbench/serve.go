@@ -62,7 +62,8 @@ was INCONCLUSIVE; 5 the session could not be written.`,
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; another than loopback asks for a token")
 	f.addToken(cmd)
-	cmd.Flags().StringVar(&f.ssh, "ssh", "", "show the stage over SSH, too, at this address and port; :2222 is this machine's own")
+	cmd.Flags().StringVar(&f.ssh, "ssh", "", "show the stage over SSH, too, at this address and port; :2222 is this "+
+		"machine's own")
 	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell of the tutorial's way")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	addRunbooks(cmd, &f.runbooks)
@@ -76,8 +77,10 @@ was INCONCLUSIVE; 5 the session could not be written.`,
 
 // addToken adds the flags that say who may look, and by which name.
 func (f *serveFlags) addToken(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place of a new one")
-	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, beside its addresses")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place "+
+		"of a new one")
+	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, "+
+		"beside its addresses")
 	completeFlags(cmd, map[string]completer{"name": words()})
 }
 
@@ -150,7 +153,10 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	closed, unsaved := finish(s, out)
 	boards.Wait()
 	b.remind(out)
-	return ending{unsaved: unsaved, unreachable: unreachable, closed: closed}.status(newObject(steps.Rig{}, cells, headless.Ended).Summary)
+	return ending{
+		unsaved: unsaved, unreachable: unreachable,
+		closed: closed,
+	}.status(newObject(steps.Rig{}, cells, headless.Ended).Summary)
 }
 
 func pageOptions(b *bench, s *session.Session) web.Options {
@@ -235,7 +241,8 @@ func (s *stage) token(at net.Addr) (string, error) {
 		}
 		token := strings.TrimSpace(string(b))
 		if len(token) < shortestToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return "", fmt.Errorf("the token in %s must have %d characters or more, of ASCII and without blanks", s.tokenFile, shortestToken)
+			return "", fmt.Errorf("the token in %s must have %d characters or more, of ASCII and without blanks", s.tokenFile,
+				shortestToken)
 		}
 		return token, nil
 	}

@@ -67,8 +67,10 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 			}
 		},
 	}
-	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "how many nodes there are; 2 where it is not given, 3 in a ring; more than two have a switch between them, or are in a ring")
-	cmd.Flags().BoolVar(&o.Ring, "ring", false, "cable them in a ring, without a switch: port 0 of each to port 1 of the next")
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "how many nodes there are; 2 where it is not given, 3 in a ring; more than "+
+		"two have a switch between them, or are in a ring")
+	cmd.Flags().BoolVar(&o.Ring, "ring", false, "cable them in a ring, without a switch: port 0 of each to port 1 of "+
+		"the next")
 	cmd.Flags().Var(&rate, "speed",
 		"how much faster the rig's time runs, or max: only as long as the processor takes")
 	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "repeats the figures exactly")

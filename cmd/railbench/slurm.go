@@ -25,8 +25,8 @@ const slurmWait = 10 * time.Minute
 func allocated() (runner.Allocation, error) {
 	a, ok, err := runner.Allocated(os.Getenv)
 	if !ok {
-		return a, errors.New("this is no allocation of Slurm's (SLURM_JOB_ID is not set): start railbench below salloc or sbatch, " +
-			"or ask for nodes with --slurm PARTITION:N")
+		return a, errors.New("this is no allocation of Slurm's (SLURM_JOB_ID is not set): start railbench below salloc or " +
+			"sbatch, or ask for nodes with --slurm PARTITION:N")
 	}
 	return a, err
 }
@@ -53,7 +53,8 @@ func checkSlurm(path string, src []byte, f rigFile) error {
 	for i, n := range f.Nodes {
 		line := func() int { return lineOf(src, `\[\[\s*node`, i+1) }
 		if n.SSH != "" || n.Local {
-			return fmt.Errorf("%s:%d: [node %d] has ssh or local, and the file's engine is Slurm, which knows nodes by their names",
+			return fmt.Errorf("%s:%d: [node %d] has ssh or local, and the file's engine is Slurm, which knows nodes by their "+
+				"names",
 				path, line(), i+1)
 		}
 		if err := nodeset.Check("node", n.Name); err != nil {
@@ -72,7 +73,8 @@ func wantsSlurm(text string) (partition string, nodes int, err error) {
 	partition, count, ok := strings.Cut(text, ":")
 	nodes, bad := strconv.Atoi(count)
 	if !ok || bad != nil || nodes < len(steps.Ends) || nodes > steps.MostNodes {
-		return "", 0, fmt.Errorf("--slurm %s: it is PARTITION:N, with %d to %d nodes", cutList(text), len(steps.Ends), steps.MostNodes)
+		return "", 0, fmt.Errorf("--slurm %s: it is PARTITION:N, with %d to %d nodes", cutList(text), len(steps.Ends),
+			steps.MostNodes)
 	}
 	if err := nodeset.Check("partition", partition); err != nil {
 		return "", 0, fmt.Errorf("--slurm: %w", err)
@@ -83,7 +85,8 @@ func wantsSlurm(text string) (partition string, nodes int, err error) {
 // chooseSlurm is the choice of --slurm: which nodes they are is known once Slurm has given them.
 func (f rigFlags) chooseSlurm() (c choice, err error) {
 	if f.lists() || f.rig != "" || f.peer != "" || f.nodeCount != 0 {
-		return c, usage(errors.New("--slurm names the rig, and so do --rig, --peer, --nodes and --inventory: give one of them"))
+		return c, usage(errors.New("--slurm names the rig, and so do --rig, --peer, --nodes and --inventory: give one of " +
+			"them"))
 	}
 	_, _, err = wantsSlurm(f.slurm)
 	if err != nil {

@@ -57,7 +57,8 @@ type streamFlags struct {
 func (f *streamFlags) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&f.span, "for", 0, "end after this time, for example 10s; without it Ctrl-C does")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout in place of a line")
-	cmd.Flags().StringVar(&f.gauge, "gauge", "", "tell the rolling average to a gauge, HOST"+gaugePort+" (UDP, GB/s, little-endian)")
+	cmd.Flags().StringVar(&f.gauge, "gauge", "", "tell the rolling average to a gauge, HOST"+gaugePort+
+		" (UDP, GB/s, little-endian)")
 	completeFlags(cmd, map[string]completer{"gauge": words("127.0.0.1" + gaugePort), "for": words("10s", "1m")})
 }
 
@@ -263,7 +264,8 @@ func (c *counting) tell(out io.Writer, r streamed, failed error) error {
 	if c.flags.json {
 		err = writeJSON(out, r)
 	} else {
-		_, err = gate.Fprintf(out, "%d bytes in %d blocks and %.2f s: %.2f Gb/s; %d lost, %d corrupt, %d cut off, %d stalls\n",
+		_, err = gate.Fprintf(out, "%d bytes in %d blocks and %.2f s: %.2f Gb/s; %d lost, %d corrupt, %d cut off, %d "+
+			"stalls\n",
 			r.Bytes, r.Blocks, r.Seconds, r.Gbps, r.Lost, r.Corrupt, r.Cut, r.Stalls)
 	}
 	switch {
@@ -319,7 +321,8 @@ generator (railbench stream emulate) gives it, through a queue.`,
 			case err != nil:
 				return usage(err)
 			case len(from) > 0 && len(from) != len(args):
-				return usage(fmt.Errorf("--from names %d addresses, and there are %d receivers: give one for each", len(from), len(args)))
+				return usage(fmt.Errorf("--from names %d addresses, and there are %d receivers: give one for each", len(from),
+					len(args)))
 			case streams < 1 || streams > 128:
 				return usage(fmt.Errorf("--streams %d: it goes from 1 to 128", streams))
 			case input != "" && (len(args) > 1 || streams > 1):
@@ -333,9 +336,14 @@ generator (railbench stream emulate) gives it, through a queue.`,
 	f.addBlocks(cmd)
 	cmd.Flags().StringSliceVar(&from, "from", nil, "this end's address for each receiver: the rail's")
 	cmd.Flags().IntVar(&streams, "streams", 1, "connections to each receiver, side by side")
-	cmd.Flags().BoolVar(&zeroCopy, "zero-copy", false, "let the kernel take the pages (sendfile): spares a copy where an adapter reads them, and costs more over loopback")
-	cmd.Flags().StringVar(&input, "input", "", "take the blocks from whoever connects here, ADDRESS:PORT, in place of ones")
-	completeFlags(cmd, map[string]completer{"from": words(), "streams": words("1", "2", "4"), "input": words("127.0.0.1:45005")})
+	cmd.Flags().BoolVar(&zeroCopy, "zero-copy", false, "let the kernel take the pages (sendfile): spares a copy where "+
+		"an adapter reads them, and costs more over loopback")
+	cmd.Flags().StringVar(&input, "input", "",
+		"take the blocks from whoever connects here, ADDRESS:PORT, in place of ones")
+	completeFlags(cmd, map[string]completer{
+		"from": words(), "streams": words("1", "2", "4"),
+		"input": words("127.0.0.1:45005"),
+	})
 	return cmd
 }
 
@@ -493,7 +501,8 @@ func streamReceive() *cobra.Command {
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringSliceVar(&at, "listen", []string{streamPort}, "the addresses and ports; a rail's address takes that rail alone")
+	cmd.Flags().StringSliceVar(&at, "listen", []string{streamPort}, "the addresses and ports; a rail's address takes "+
+		"that rail alone")
 	cmd.Flags().BoolVar(&once, "once", false, "end when the streams that came have ended")
 	completeFlags(cmd, map[string]completer{"listen": words(streamPort)})
 	return cmd
@@ -580,7 +589,8 @@ func streamEmulate() *cobra.Command {
 			})
 			seconds := time.Since(began).Seconds()
 			if reached := float64(tally.Bytes.Load()) * 8 / seconds / 1e9; err == nil && reached < 0.99*gbps && f.blocks == 0 {
-				gate.Fprintf(cmd.ErrOrStderr(), "the rate was not held: %.2f of %.2f Gb/s; the other end takes no more\n", reached, gbps)
+				gate.Fprintf(cmd.ErrOrStderr(), "the rate was not held: %.2f of %.2f Gb/s; the other end takes no more\n", reached,
+					gbps)
 			}
 			return count.tell(cmd.OutOrStdout(), count.sent(seconds), err)
 		},

@@ -152,7 +152,8 @@ func trustBeside(t steps.Tutorial, runbooks []string) (*trust.Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTrust(steps.Tutorial{Parts: built.Parts, Checklist: append(slices.Clip(built.Checklist), t.Checklist...)}), nil
+	return newTrust(steps.Tutorial{Parts: built.Parts, Checklist: append(slices.Clip(built.Checklist), t.Checklist...)}),
+		nil
 }
 
 // showScripts writes cells whole, with where they run and as whom.

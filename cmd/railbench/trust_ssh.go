@@ -72,7 +72,8 @@ func sshIncludes(line string) (paths []string, err error) {
 		return nil, nil
 	}
 	alone := func(what string) error {
-		return fmt.Errorf("include %s: it is found by ssh alone, and railbench can't show it: write its whole path", gate.Line(what))
+		return fmt.Errorf("include %s: it is found by ssh alone, and railbench can't show it: write its whole path",
+			gate.Line(what))
 	}
 	words := plainInclude.FindStringSubmatch(line + " ")
 	switch {
@@ -152,7 +153,8 @@ func showConfiguration(out io.Writer, files []sshFile) {
 	for _, f := range files {
 		for line := range strings.Lines(f.text) {
 			if sshRuns(line) {
-				gate.Fprintf(out, "# --- run by ssh on this machine, in your name (%s)\n%s\n", f.path, gate.Line(strings.TrimSpace(line)))
+				gate.Fprintf(out, "# --- run by ssh on this machine, in your name (%s)\n%s\n", f.path,
+					gate.Line(strings.TrimSpace(line)))
 			}
 		}
 	}

@@ -54,10 +54,12 @@ there; 5 the history could not be written.`,
 	cmd.Flags().DurationVar(&f.every, "every", 15*time.Second, "how often the counters are read, 1s or more")
 	cmd.Flags().DurationVar(&f.check, "check", 5*time.Minute, "how often the checks run; 0 runs none")
 	cmd.Flags().StringVar(&f.history, "history", "", "the file that the history is kept in, a JSON object a line")
-	cmd.Flags().StringVar(&f.listen, "listen", "", "serve the page and /metrics here; another address than loopback asks for a token")
+	cmd.Flags().StringVar(&f.listen, "listen", "", "serve the page and /metrics here; another address than loopback "+
+		"asks for a token")
 	f.addToken(cmd)
 	completeFlags(cmd, map[string]completer{
-		"listen": words(serveAt), "history": files("jsonl"), "every": words("5s", "15s", "1m"), "check": words("1m", "5m", "1h", "0"),
+		"listen": words(serveAt), "history": files("jsonl"), "every": words("5s", "15s", "1m"),
+		"check": words("1m", "5m", "1h", "0"),
 	})
 	return cmd
 }

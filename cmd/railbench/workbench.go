@@ -99,7 +99,8 @@ func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error)
 	// Whoever leaves before it is there waits for it, to put it away.
 	load := sync.OnceValues(func() (*desk, error) { return setUp(cmd, flags, o) })
 	shown := o.show(cmd, tui.NewCurtain(tui.Options{
-		Simulated: c.simulated, RigName: c.file.Name, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
+		Simulated: c.simulated, RigName: c.file.Name, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
+		Links: hasLinks(os.Getenv),
 	}, func() (*tui.Model, error) {
 		d, err := load()
 		if err != nil {
@@ -211,7 +212,8 @@ func (b *bench) screen(s *session.Session) tui.Options {
 	return tui.Options{
 		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial),
 		Simulated: b.options.Simulated, RigName: b.options.Rig, RigNow: s.Now,
-		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv), Docs: pages,
+		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
+		Docs:    pages,
 		Planned: planned(&b.options),
 	}
 }
@@ -424,7 +426,8 @@ func hasLinks(getenv func(string) string) bool {
 	vte, err := strconv.Atoi(getenv("VTE_VERSION"))
 	const firstVTE = 5000 // 0.50
 	return err == nil && vte >= firstVTE || getenv("WT_SESSION") != "" || getenv("KONSOLE_VERSION") != "" ||
-		slices.Contains([]string{"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio", "Tabby"}, getenv("TERM_PROGRAM"))
+		slices.Contains([]string{"iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio", "Tabby"},
+			getenv("TERM_PROGRAM"))
 }
 
 // hint says how to get from the simulated rig to one's own.

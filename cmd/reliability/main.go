@@ -182,7 +182,8 @@ func page(known map[string]result) []byte {
 			p.name, p.says, strings.ReplaceAll(p.tests, "|", `\|`), p.in, p.with(), r.Tried, r.Held, r.At)
 	}
 	if missing != nil {
-		b.WriteString("\n## Not run\n\nThese have tests, and none of them ran where this page was made:\n\n" + strings.Join(missing, "\n") + "\n")
+		b.WriteString("\n## Not run\n\nThese have tests, and none of them ran where this page was made:\n\n" +
+			strings.Join(missing, "\n") + "\n")
 	}
 	return b.Bytes()
 }

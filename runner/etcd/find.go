@@ -50,7 +50,8 @@ func find() (program, error) {
 		return program{path: path, args: []string{"run", programPackage}, limit: buildLimit}, nil
 	}
 	return program{}, fmt.Errorf("%s is not there: neither beside railbench nor in $PATH. "+
-		"go install %s@latest puts it there; or name an etcd that both nodes reach: --etcd http://HOST:2379", Program, programPackage)
+		"go install %s@latest puts it there; or name an etcd that both nodes reach: --etcd http://HOST:2379", Program,
+		programPackage)
 }
 
 // beside is where the program may stand beside another one.

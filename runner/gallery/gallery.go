@@ -169,7 +169,10 @@ func (g *Gallery) serve(c net.Conn) {
 		return
 	}
 	_ = c.SetDeadline(time.Time{}) // as above
-	v := &viewer{g: g, conn: conn, raw: c, left: make(chan struct{}), begun: time.AfterFunc(beginsIn, func() { c.Close() })}
+	v := &viewer{
+		g: g, conn: conn, raw: c, left: make(chan struct{}),
+		begun: time.AfterFunc(beginsIn, func() { c.Close() }),
+	}
 	defer v.begun.Stop()
 	var work sync.WaitGroup
 	defer work.Wait()

@@ -64,7 +64,8 @@ func (v *viewer) session(ch ssh.Channel, asked <-chan *ssh.Request) {
 			}
 		case "env":
 			var e struct{ Name, Value string }
-			if ok = ssh.Unmarshal(r.Payload, &e) == nil && slices.Contains(told, e.Name) && len(e.Value) <= longestTold && looks == nil; ok {
+			if ok = ssh.Unmarshal(r.Payload, &e) == nil && slices.Contains(told, e.Name) && len(e.Value) <= longestTold &&
+				looks == nil; ok {
 				env[e.Name] = e.Value
 			}
 		case "window-change":

@@ -225,7 +225,8 @@ func (g *Groups) group(name string) (list, where string, within book, err error)
 			return "", "", nil, fmt.Errorf("@%s: %s of %s is a command, and nothing is executed here: "+
 				"give what nodeset -f @%s prints", shown(name), from, file, shown(name))
 		}
-		return "", "", nil, fmt.Errorf("@%s: there are no groups of %s in %s", shown(name), from, strings.Join(g.Looked, ", "))
+		return "", "", nil, fmt.Errorf("@%s: there are no groups of %s in %s", shown(name), from,
+			strings.Join(g.Looked, ", "))
 	}
 	within = inSource{g, from}
 	if list, ok := s.lists[own]; ok {
@@ -233,7 +234,8 @@ func (g *Groups) group(name string) (list, where string, within book, err error)
 	}
 	if strings.ContainsAny(own, "*?") {
 		if g.matched += len(s.lists); g.matched > mostMatched {
-			return "", "", nil, fmt.Errorf("@%s: the patterns of this list look at more than %d groups in all", shown(name), mostMatched)
+			return "", "", nil, fmt.Errorf("@%s: the patterns of this list look at more than %d groups in all", shown(name),
+				mostMatched)
 		}
 		var lists []string
 		for _, group := range slices.Sorted(maps.Keys(s.lists)) {

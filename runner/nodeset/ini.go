@@ -21,7 +21,8 @@ func (v *Inventory) readINI(text string) error {
 		if head, ok := strings.CutPrefix(line, "["); ok && strings.Contains(head, "]") && isSection(head) {
 			head, _, _ = strings.Cut(head, "]")
 			section, kind, _ = strings.Cut(head, ":")
-			if to, err = v.newGroup(section); err == nil && kind != "" && kind != "children" && kind != "vars" && kind != "hosts" {
+			if to, err = v.newGroup(section); err == nil && kind != "" && kind != "children" && kind != "vars" &&
+				kind != "hosts" {
 				err = fmt.Errorf("a section is [group], [group:children] or [group:vars], and this is [%s]", shown(head))
 			}
 		} else {

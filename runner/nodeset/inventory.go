@@ -169,7 +169,8 @@ func (v *Inventory) keep(into vars, name, value string) error {
 	case "ansible_ssh_host", "ansible_ssh_port", "ansible_ssh_user":
 		name = "ansible_" + strings.TrimPrefix(name, "ansible_ssh_")
 	case "ansible_host", "ansible_port", "ansible_user", "ansible_connection":
-	case "ansible_ssh_private_key_file", "ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_pass", "ansible_password":
+	case "ansible_ssh_private_key_file", "ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_pass",
+		"ansible_password":
 		v.note("%s is not used: say it in ~/.ssh/config", name)
 		return nil
 	default:
@@ -349,7 +350,8 @@ func (v vars) dest(name string) (string, error) {
 // group is the inventory's, as a list names it.
 func (v *Inventory) group(name string) (list, where string, within book, err error) {
 	if v.groups[name] == nil && name != ungrouped {
-		return "", "", nil, fmt.Errorf("%s has no group %s: it has %s", v.Path, shown(name), shown(strings.Join(v.names, ", ")))
+		return "", "", nil, fmt.Errorf("%s has no group %s: it has %s", v.Path, shown(name),
+			shown(strings.Join(v.names, ", ")))
 	}
 	return strings.Join(v.members(name), ","), v.Path, v, nil
 }

@@ -206,7 +206,10 @@ func (r *reader) group(name string) ([]named, error) {
 	case strings.TrimSpace(list) == "":
 		return nil, fmt.Errorf("%s is empty", place)
 	}
-	sub := reader{groups: within, open: append(slices.Clone(r.open), place), where: place, spent: r.spent, others: r.others}
+	sub := reader{
+		groups: within, open: append(slices.Clone(r.open), place), where: place, spent: r.spent,
+		others: r.others,
+	}
 	all, err := sub.read(list)
 	if err != nil && len(r.open) == 0 && !errors.Is(err, errMany) && !errors.Is(err, errOperators) {
 		err = fmt.Errorf("%s: %w", place, err)

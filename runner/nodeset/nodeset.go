@@ -46,7 +46,8 @@ const Allocation = "slurm"
 
 // NamesAllocation reports whether a list has that word.
 func NamesAllocation(list string) bool {
-	return slices.Contains(strings.FieldsFunc(list, func(c rune) bool { return strings.ContainsRune(",!&^ \t\r\n", c) }), Allocation)
+	return slices.Contains(strings.FieldsFunc(list, func(c rune) bool { return strings.ContainsRune(",!&^ \t\r\n", c) }),
+		Allocation)
 }
 
 // Nodes reads a list, each machine once, in the order in which they are named. With an inventory

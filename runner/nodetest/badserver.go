@@ -35,8 +35,10 @@ const (
 
 func (s Stage) String() string {
 	return []string{
-		"says nothing", "says garbage", "floods before the greeting", "greets only", "closes after the greeting", "never logs in",
-		"never opens a channel", "refuses channels", "never execs", "refuses exec", "execs and says nothing", "execs and floods",
+		"says nothing", "says garbage", "floods before the greeting", "greets only", "closes after the greeting",
+		"never logs in",
+		"never opens a channel", "refuses channels", "never execs", "refuses exec", "execs and says nothing",
+		"execs and floods",
 		"execs and closes", "execs without an end",
 	}[s]
 }
@@ -97,12 +99,15 @@ func (s Stage) serve(conn net.Conn, host ssh.Signer, over <-chan struct{}) {
 		return
 	default: // it goes further
 	}
-	config := &ssh.ServerConfig{NoClientAuth: true, NoClientAuthCallback: func(ssh.ConnMetadata) (*ssh.Permissions, error) {
-		if s == NeverLogsIn {
-			<-over
-		}
-		return nil, nil
-	}}
+	config := &ssh.ServerConfig{
+		NoClientAuth: true,
+		NoClientAuthCallback: func(ssh.ConnMetadata) (*ssh.Permissions, error) {
+			if s == NeverLogsIn {
+				<-over
+			}
+			return nil, nil
+		},
+	}
 	config.AddHostKey(host)
 	c, channels, requests, err := ssh.NewServerConn(conn, config)
 	if err != nil {

@@ -66,7 +66,8 @@ func get(t *testing.T, n runner.Node, port int, path string) (stdout []string, e
 // writes them.
 func listens(t *testing.T, n runner.Node, port int) []string {
 	t.Helper()
-	stdout, _, _ := Do(t, n, fmt.Sprintf(`grep -hs " [0-9A-F]*:%04X [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6; :`, port))
+	stdout, _, _ := Do(t, n, fmt.Sprintf(`grep -hs " [0-9A-F]*:%04X [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6; :`,
+		port))
 	var addresses []string
 	for _, line := range stdout {
 		address, _, _ := strings.Cut(strings.Fields(line)[1], ":")
@@ -93,7 +94,8 @@ func forward(t *testing.T, n runner.Node, o Options) {
 
 	// A port that is taken is refused, and one that is free again can be had.
 	var known *runner.Error
-	if _, err := n.(runner.Forwarder).Forward(t.Context(), one.Port(), says(t, "x")); !errors.As(err, &known) || known.Node != n.Name() {
+	if _, err := n.(runner.Forwarder).Forward(t.Context(), one.Port(), says(t, "x")); !errors.As(err, &known) ||
+		known.Node != n.Name() {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	if err := one.Close(); err != nil || one.Err() != nil {
@@ -145,7 +147,8 @@ func forwardEnds(t *testing.T, n runner.Node, o Options) {
 		got := make(chan runner.Exit, 1)
 		go func() {
 			exit, _ := n.Run(t.Context(), runner.Script{
-				Name: "hang", Body: `curl -sS -m 20 "http://127.0.0.1:$PORT/hang"`, Vars: map[string]string{"PORT": strconv.Itoa(f.Port())},
+				Name: "hang", Body: `curl -sS -m 20 "http://127.0.0.1:$PORT/hang"`,
+				Vars: map[string]string{"PORT": strconv.Itoa(f.Port())},
 			}, func(runner.Line) {})
 			got <- exit
 		}()

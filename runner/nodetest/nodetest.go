@@ -166,7 +166,10 @@ func colours(t *testing.T, n runner.Node) {
 	red := []runner.Span{{Style: runner.Style{Fg: runner.Indexed(1), Attr: runner.Bold}}, {At: 3}}
 	want := map[runner.Stream][][]runner.Span{runner.Stdout: {red, nil}, runner.Stderr: {red[:1], nil}}
 	got := map[runner.Stream][][]runner.Span{}
-	_, err := n.Run(t.Context(), runner.Script{Name: "colours", Body: `printf '\033[1;31mred\033[0m plain\nplain\n'; printf '\033[1;31mred\nplain\n' >&2`}, func(l runner.Line) {
+	_, err := n.Run(t.Context(), runner.Script{
+		Name: "colours",
+		Body: `printf '\033[1;31mred\033[0m plain\nplain\n'; printf '\033[1;31mred\nplain\n' >&2`,
+	}, func(l runner.Line) {
 		got[l.Stream] = append(got[l.Stream], l.Spans)
 		if l.Text != "red" && l.Text != "plain" && l.Text != "red plain" {
 			t.Errorf("the text is %q", l.Text)
@@ -181,14 +184,15 @@ func flood(t *testing.T, n runner.Node) {
 	const count = 20_000
 	var got, late int
 	done := false
-	exit, err := n.Run(t.Context(), runner.Script{Name: "flood", Body: fmt.Sprintf("seq 1 %d", count)}, func(l runner.Line) {
-		if got++; l.Text != strconv.Itoa(got) {
-			t.Fatalf("line %d is %q", got, l.Text)
-		}
-		if done {
-			late++
-		}
-	})
+	exit, err := n.Run(t.Context(), runner.Script{Name: "flood", Body: fmt.Sprintf("seq 1 %d", count)},
+		func(l runner.Line) {
+			if got++; l.Text != strconv.Itoa(got) {
+				t.Fatalf("line %d is %q", got, l.Text)
+			}
+			if done {
+				late++
+			}
+		})
 	done = true
 	if err != nil || !exit.OK() || got != count || late > 0 {
 		t.Errorf("%d lines, %v, %v, %d late", got, exit, err, late)
@@ -245,11 +249,13 @@ func together(t *testing.T, n runner.Node) {
 	for i := range 6 {
 		all.Go(func() {
 			want := fmt.Sprintf("run %d", i)
-			exit, err := n.Run(t.Context(), runner.Script{Name: want, Body: `sleep 0.1; echo "$WORD"`, Vars: map[string]string{"WORD": want}}, func(l runner.Line) {
-				if l.Text != want {
-					t.Errorf("%s printed %q", want, l.Text)
-				}
-			})
+			exit, err := n.Run(t.Context(),
+				runner.Script{Name: want, Body: `sleep 0.1; echo "$WORD"`, Vars: map[string]string{"WORD": want}},
+				func(l runner.Line) {
+					if l.Text != want {
+						t.Errorf("%s printed %q", want, l.Text)
+					}
+				})
 			if err != nil || !exit.OK() {
 				t.Errorf("%s: %v %v", want, exit, err)
 			}
@@ -276,7 +282,8 @@ func closing(t *testing.T, n runner.Node) {
 	<-ready
 	n.Close()
 	<-ended
-	if _, err := n.Run(t.Context(), runner.Script{Name: "closed", Body: "echo ran"}, func(runner.Line) { t.Error("ran") }); err == nil {
+	if _, err := n.Run(t.Context(), runner.Script{Name: "closed", Body: "echo ran"},
+		func(runner.Line) { t.Error("ran") }); err == nil {
 		t.Error("a closed node runs scripts")
 	}
 }
@@ -298,7 +305,11 @@ echo ready
 		name, tail string
 		limit      time.Duration
 		cancel     bool
-	}{{name: "its own end", tail: "exit 0"}, {name: "cancel", tail: endless, cancel: true}, {name: "limit", tail: endless, limit: 2 * time.Second}} {
+	}{
+		{name: "its own end", tail: "exit 0"},
+		{name: "cancel", tail: endless, cancel: true},
+		{name: "limit", tail: endless, limit: 2 * time.Second},
+	} {
 		t.Run(how.name, func(t *testing.T) {
 			t.Parallel() // each waits for what does not want to end
 			ctx, stop := context.WithCancel(t.Context())
@@ -316,7 +327,8 @@ echo ready
 			if err != nil || len(pids) < 6 {
 				t.Fatalf("%v, pids %q", err, pids)
 			}
-			left, _, _ := Do(t, n, "for p in "+strings.Join(pids, " ")+`; do grep -sE "^[0-9]+ \(.*\) [^ZX]" /proc/$p/stat; done; :`)
+			left, _, _ := Do(t, n, "for p in "+strings.Join(pids, " ")+
+				`; do grep -sE "^[0-9]+ \(.*\) [^ZX]" /proc/$p/stat; done; :`)
 			if len(left) > 0 {
 				t.Errorf("%q are left alive", left)
 			}

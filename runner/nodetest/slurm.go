@@ -49,7 +49,8 @@ func (p SlurmPlace) command(name string, args ...string) *exec.Cmd {
 	if p.Netns.Name == "" {
 		return exec.Command(name, args...)
 	}
-	// The namespace's /sys tells its interfaces; "ip netns exec" would take the control groups away, which slurmd looks for.
+	// The namespace's /sys tells its interfaces; "ip netns exec" would take the control groups away, which slurmd looks
+	// for.
 	const own = `mount --rbind /sys/fs/cgroup /mnt && mount -t sysfs sysfs /sys && mount --rbind /mnt /sys/fs/cgroup && exec "$@"`
 	args = append([]string{"--net=/run/netns/" + p.Netns.Name, "unshare", "-m", "sh", "-c", own, "sh", name}, args...)
 	return exec.Command("nsenter", args...)
@@ -86,7 +87,8 @@ func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
 	key := make([]byte, 1024)
 	_, _ = rand.Read(key) // it never fails
 	for name, text := range map[string]string{
-		"munge.key": string(key), "slurm.conf": fmt.Sprintf(slurmConf, host, ports[0], dir, r.Partition, cmp.Or(places[0].Addr, loopback)) + lines.String(),
+		"munge.key": string(key), "slurm.conf": fmt.Sprintf(slurmConf, host, ports[0], dir, r.Partition,
+			cmp.Or(places[0].Addr, loopback)) + lines.String(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -97,7 +99,8 @@ func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
 	}
 	t.Setenv("SLURM_CONF", r.Conf)
 	in := func(name string) string { return filepath.Join(dir, name) }
-	daemon(t, exec.Command(munged, "--foreground", "--force", "--key-file="+in("munge.key"), "--socket="+in("munge.sock"), "--pid-file="+in("munged.pid"),
+	daemon(t, exec.Command(munged, "--foreground", "--force", "--key-file="+in("munge.key"), "--socket="+in("munge.sock"),
+		"--pid-file="+in("munged.pid"),
 		"--log-file="+in("munged.log"), "--seed-file="+in("munged.seed")))
 	within(t, 10*time.Second, "munged", func() bool { return exists(in("munge.sock")) })
 	daemon(t, places[0].command(ctld, "-D", "-f", r.Conf))
@@ -169,7 +172,8 @@ func (r *SlurmRig) Jobs(t *testing.T) []string {
 // Job starts a job on all nodes, which goes on until the end of the test.
 func (r *SlurmRig) Job(t *testing.T) int {
 	t.Helper()
-	out, err := r.Command("salloc", "--no-shell", "--partition="+r.Partition, fmt.Sprintf("--nodes=%d", len(r.Nodes))).CombinedOutput()
+	out, err := r.Command("salloc", "--no-shell", "--partition="+r.Partition,
+		fmt.Sprintf("--nodes=%d", len(r.Nodes))).CombinedOutput()
 	var job int
 	if _, after, ok := strings.Cut(string(out), "job allocation "); ok {
 		_, _ = fmt.Sscanf(after, "%d", &job) // 0 is told below

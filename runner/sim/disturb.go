@@ -9,8 +9,8 @@ import (
 
 // What happens to nodes beside faults, which are states: no table says who must see it.
 
-// Reboot starts a node anew that is dead (peer-dead): what ran there and what lay in its memory is gone, and its network
-// is as its configuration has it. It answers once that fault is repaired.
+// Reboot starts a node anew that is dead (peer-dead): what ran there and what lay in its memory is gone, and its
+// network is as its configuration has it. It answers once that fault is repaired.
 func (r *Rig) Reboot(node string) error {
 	return r.disturb(node, func(n *host.Node) error {
 		if !n.Dead {

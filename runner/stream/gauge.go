@@ -40,7 +40,9 @@ func DecodeRate(order binary.ByteOrder, packet []byte) (rate float64, why string
 }
 
 // ListenRates takes packets until ctx ends, and tells each rate, or why there is none.
-func ListenRates(ctx context.Context, c net.PacketConn, order binary.ByteOrder, tell func(from net.Addr, rate float64, why string)) error {
+func ListenRates(ctx context.Context, c net.PacketConn, order binary.ByteOrder,
+	tell func(from net.Addr, rate float64, why string),
+) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
 	defer stop()
 	packet := make([]byte, 2048)

@@ -59,7 +59,8 @@ var ErrForeign = errors.New("what comes is no stream of railbench's")
 
 func parseHeader(b []byte) (header, error) {
 	h := header{
-		sum: binary.LittleEndian.Uint32(b[4:]), seq: binary.LittleEndian.Uint64(b[8:]), length: binary.LittleEndian.Uint64(b[16:]),
+		sum: binary.LittleEndian.Uint32(b[4:]), seq: binary.LittleEndian.Uint64(b[8:]),
+		length: binary.LittleEndian.Uint64(b[16:]),
 	}
 	if [4]byte(b[:4]) != magic || h.length == 0 || h.length > MaxBytes {
 		return h, ErrForeign

@@ -50,7 +50,8 @@ func (w Link) crossed(i int, same func(a, b int, e steps.End) bool) int {
 		j := slices.Index(w.Rig.Pairs, q)
 		for _, e := range steps.Ends {
 			f := e.Other()
-			if same(own.Rails[f], q.Rails[f], f) || !same(w.Answered(i, e), q.Rails[f], f) || !same(w.Answered(j, e), own.Rails[f], f) {
+			if same(own.Rails[f], q.Rails[f], f) || !same(w.Answered(i, e), q.Rails[f], f) ||
+				!same(w.Answered(j, e), own.Rails[f], f) {
 				return false
 			}
 		}

@@ -333,6 +333,7 @@ func (m *Map) findHalf(p Port, add func(string, ...any)) {
 	}
 	if len(joined) > 0 && len(left) > 0 {
 		m.marks[p] = halfMark
-		add("half-connected: port %d of %s: %s is joined, and %s", p.No, m.Rig.Nodes[p.Node].Name, strings.Join(joined, ", "), strings.Join(left, ", "))
+		add("half-connected: port %d of %s: %s is joined, and %s", p.No, m.Rig.Nodes[p.Node].Name, strings.Join(joined, ", "),
+			strings.Join(left, ", "))
 	}
 }

@@ -237,8 +237,10 @@ func Begin(before State, set []string) string {
 	var w writer
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(set))) {
 		if _, was := before.Links[name]; !was {
-			w.WriteString("if [ -e " + runner.Quote("/sys/class/net/"+name) + " ] || ip link show dev " + runner.Quote(name) + " >/dev/null 2>&1; then\n")
-			w.WriteString("  echo 'there is '" + runner.Quote(name) + "' by now, and was not before: somebody else has made it' >&2\n  exit 1\nfi\n")
+			w.WriteString("if [ -e " + runner.Quote("/sys/class/net/"+name) + " ] || ip link show dev " + runner.Quote(name) +
+				" >/dev/null 2>&1; then\n")
+			w.WriteString("  echo 'there is '" + runner.Quote(name) + "' by now, and was not before: somebody else has made " +
+				"it' >&2\n  exit 1\nfi\n")
 		}
 	}
 	if w.Len() > 0 {
@@ -293,7 +295,8 @@ func (w *writer) words(words []string) {
 // unmake removes a link that was not there. What it became is known on the node only, when
 // the script runs; where the change has not begun it is somebody else's (Begin).
 func (w *writer) unmake(name string) {
-	w.WriteString("if [ -e waits ]; then\n  :\nelif [ -e " + runner.Quote("/sys/class/net/"+name+"/bonding") + " ]; then\n  ")
+	w.WriteString("if [ -e waits ]; then\n  :\nelif [ -e " + runner.Quote("/sys/class/net/"+name+"/bonding") +
+		" ]; then\n  ")
 	w.call("unmake_bond", name)
 	w.WriteString("else\n  ")
 	w.call("unmake", name)

@@ -256,7 +256,8 @@ func (m *Managers) networkd(said, links string) {
 	for _, l := range list {
 		by := steps.Manager{By: name, State: l.State, Profile: l.File, Trouble: trouble}
 		// Of what it leaves alone it names no file; netplan may have written one.
-		if file := "/run/systemd/network/10-netplan-" + l.Name + ".network"; by.Profile == "" && strings.Contains(links, "\n"+file+"\n") {
+		if file := "/run/systemd/network/10-netplan-" + l.Name + ".network"; by.Profile == "" &&
+			strings.Contains(links, "\n"+file+"\n") {
 			by.Profile = file
 		}
 		if by.Trouble == "" && (l.State == "pending" || l.State == "initialized") {

@@ -110,7 +110,8 @@ func cleaned(args []any) []any {
 	for i, a := range args {
 		switch reflect.ValueOf(a).Kind() {
 		case reflect.Bool, reflect.Float32, reflect.Float64, reflect.Int, reflect.Int8,
-			reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+			reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32,
+			reflect.Uint64:
 			// A number can be a width. One that has a name of its own is what its author says.
 			all[i] = a
 		default:

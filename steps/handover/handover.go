@@ -40,7 +40,9 @@ type Program struct {
 }
 
 // Start gives $RAILBENCH at each end; see session.Service.
-func (p Program) Start(ctx context.Context, r session.Request) (vars [2]map[string]string, stop func() error, err error) {
+func (p Program) Start(ctx context.Context,
+	r session.Request,
+) (vars [2]map[string]string, stop func() error, err error) {
 	var held [2]*copied
 	var errs [2]error
 	var both sync.WaitGroup
@@ -263,16 +265,17 @@ func hand(ctx context.Context, n runner.Deliverer, file, sum string) (*copied, e
 	go func() {
 		defer close(c.done)
 		var exit runner.Exit
-		exit, failed = n.Run(life, runner.Script{Name: "hold railbench", Body: hold, Limit: holdLimit, Patient: true}, func(l runner.Line) {
-			if l.Stream == runner.Stderr {
-				said = l.Text
-				return
-			}
-			select {
-			case dir <- l.Text:
-			default: // a login that talks
-			}
-		})
+		exit, failed = n.Run(life, runner.Script{Name: "hold railbench", Body: hold, Limit: holdLimit, Patient: true},
+			func(l runner.Line) {
+				if l.Stream == runner.Stderr {
+					said = l.Text
+					return
+				}
+				select {
+				case dir <- l.Text:
+				default: // a login that talks
+				}
+			})
 		if failed == nil && exit.Why == runner.Ended {
 			failed = fmt.Errorf("%s: %s", exit, said)
 		}
@@ -293,7 +296,8 @@ func hand(ctx context.Context, n runner.Deliverer, file, sum string) (*copied, e
 	if err := n.Deliver(ctx, c.path, f); err != nil {
 		return c, err
 	}
-	text, err := runner.Text(ctx, n, runner.Script{Name: "verify railbench", Body: verify, Vars: map[string]string{"FILE": c.path}})
+	text, err := runner.Text(ctx, n,
+		runner.Script{Name: "verify railbench", Body: verify, Vars: map[string]string{"FILE": c.path}})
 	if err != nil {
 		return c, err
 	}

@@ -208,7 +208,8 @@ func (n Node) Alarms() (all []Alarm) {
 	}
 	limits := theory.HeatOf(n.Adapter)
 	if h, ok := n.Hottest(); ok && limits.Grade(h.Celsius) > steps.Pass {
-		add(AdapterHeat, limits.Grade(h.Celsius), "", fmt.Sprintf("the adapter is at %.0f °C; %s", h.Celsius, limits.Says(h.Celsius)))
+		add(AdapterHeat, limits.Grade(h.Celsius), "",
+			fmt.Sprintf("the adapter is at %.0f °C; %s", h.Celsius, limits.Says(h.Celsius)))
 	}
 	for _, g := range n.GPUs {
 		if g.Slowed != "" {
@@ -217,7 +218,8 @@ func (n Node) Alarms() (all []Alarm) {
 	}
 	for _, of := range halves(n.Links) {
 		if l := of[0]; l.Narrow() {
-			add(PCIeLink, steps.Warn, l.Half, fmt.Sprintf("%s: the PCIe link came up as %s, of %s", devs(of), l.Name(), l.Best()))
+			add(PCIeLink, steps.Warn, l.Half,
+				fmt.Sprintf("%s: the PCIe link came up as %s, of %s", devs(of), l.Name(), l.Best()))
 		}
 	}
 	if len(n.Slots) > 0 {

@@ -80,7 +80,8 @@ func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 	case o.Exit.Why == runner.Cancelled:
 		return Finding{Grade: steps.Inconclusive, Text: where + " was interrupted"}, true
 	case o.Exit.Code == steps.NoContainer && strings.Contains(o.Text, "there is no container"):
-		return Finding{Grade: steps.Inconclusive, Text: strings.TrimSpace(LastLine(o.Text)) + " (" + rig.NameOf(o.End) + ")"}, true
+		return Finding{Grade: steps.Inconclusive, Text: strings.TrimSpace(LastLine(o.Text)) + " (" + rig.NameOf(o.End) + ")"},
+			true
 	case o.Exit.Code == 127:
 		return Finding{Grade: steps.Inconclusive, Text: where + " did not find a command (exit 127)"}, true
 	}
@@ -326,7 +327,8 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 		if of.side(got) > 0 {
 			end, way = of.most, "most"
 		}
-		rep.Add(g, "%s is %s %s, and the runbook asks for %sat %s %s%s%s", v.Name, value, where, asks, way, plainly(*end), unit, because)
+		rep.Add(g, "%s is %s %s, and the runbook asks for %sat %s %s%s%s", v.Name, value, where, asks, way, plainly(*end),
+			unit, because)
 	}
 	held := must
 	switch {

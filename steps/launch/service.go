@@ -149,7 +149,8 @@ echo left $(ours | wc -l)`
 // sweep looks on every node for what the run has left behind, and ends it.
 func sweep(r session.Request) error {
 	texts, errs := each(context.Background(), r.Every, runner.Script{
-		Name: "look for what is left of " + r.Run, Body: sweepScript, Vars: map[string]string{"MARK": r.Run}, Limit: sweepLimit,
+		Name: "look for what is left of " + r.Run, Body: sweepScript, Vars: map[string]string{"MARK": r.Run},
+		Limit: sweepLimit,
 	})
 	var wrong []error
 	for i, text := range texts {
@@ -161,7 +162,8 @@ func sweep(r session.Request) error {
 		case !ok:
 			wrong = append(wrong, fmt.Errorf("nobody knows what the run left on %s", node))
 		case left > 0:
-			wrong = append(wrong, fmt.Errorf("%d processes of the run are still on %s: end those with %s=%s in their environment",
+			wrong = append(wrong, fmt.Errorf("%d processes of the run are still on %s: end those with %s=%s in their "+
+				"environment",
 				left, node, MarkVariable, r.Run))
 		case found > 0:
 			r.Tell("%d processes of the run were still on %s, and were ended", found, node)

@@ -51,7 +51,10 @@ func ParseCounters(stdout string) (Counters, error) {
 	if !ok {
 		return Counters{}, fmt.Errorf("counters have no clock: %q", first)
 	}
-	c := Counters{Clock: clock, ports: map[string]map[string]uint64{}, nets: map[string]map[string]uint64{}, heat: map[string]uint64{}, most: map[string]uint64{}}
+	c := Counters{
+		Clock: clock, ports: map[string]map[string]uint64{}, nets: map[string]map[string]uint64{},
+		heat: map[string]uint64{}, most: map[string]uint64{},
+	}
 	netdev := "" // that ethtool's lines are of
 	for line := range strings.Lines(rest) {
 		line = strings.TrimSpace(line)
@@ -69,7 +72,8 @@ func ParseCounters(stdout string) (Counters, error) {
 			continue // a counter that is no number, or not to be read
 		}
 		if !strings.HasPrefix(path, "/") {
-			if name := strings.TrimSpace(path); netdev != "" && TroubleOf(name) != None { // no other line of a node passes for a counter
+			// no other line of a node passes for a counter
+			if name := strings.TrimSpace(path); netdev != "" && TroubleOf(name) != None {
 				put(c.nets, netdev, name, v)
 			}
 			continue

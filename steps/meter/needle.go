@@ -296,11 +296,12 @@ func (n *Node) Reset() {
 // Same reports whether two boards draw the same picture: figures are shown with one
 // digit after the point.
 func (b Board) Same(c Board) bool {
-	return slices.EqualFunc(b.Hosts, c.Hosts, Host.same) && slices.EqualFunc(b.Health, c.Health, health.Node.Same) && slices.EqualFunc(b.Gauges, c.Gauges, func(x, y Gauge) bool {
-		return x.Node == y.Node && x.Dev == y.Dev && x.Netdev == y.Netdev && x.Stale == y.Stale && x.Down == y.Down &&
-			x.Source == y.Source && x.LinkGbps == y.LinkGbps && x.RoCE == y.RoCE && x.TCP == y.TCP &&
-			x.CeilingGbps == y.CeilingGbps && x.Tx.same(y.Tx) && x.Rx.same(y.Rx)
-	})
+	return slices.EqualFunc(b.Hosts, c.Hosts, Host.same) && slices.EqualFunc(b.Health, c.Health, health.Node.Same) &&
+		slices.EqualFunc(b.Gauges, c.Gauges, func(x, y Gauge) bool {
+			return x.Node == y.Node && x.Dev == y.Dev && x.Netdev == y.Netdev && x.Stale == y.Stale && x.Down == y.Down &&
+				x.Source == y.Source && x.LinkGbps == y.LinkGbps && x.RoCE == y.RoCE && x.TCP == y.TCP &&
+				x.CeilingGbps == y.CeilingGbps && x.Tx.same(y.Tx) && x.Rx.same(y.Rx)
+		})
 }
 
 func (f Flow) same(g Flow) bool {

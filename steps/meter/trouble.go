@@ -59,7 +59,8 @@ var sysfsNames = map[Trouble]map[string]bool{
 		"hw_retransmission rx_roce_errors tx_roce_errors rx_roce_error_pkts tx_roce_error_pkts " +
 		"tcpRetransSegs RetransSegs tcpInProtoErrors InProtoErrors CRC_errors " + // irdma
 		"tx_rdma_retx_pkts tx_rdma_ack_timeout req_rx_impl_nak_seq_err"), // ionic
-	Flapped: set("link_error_recovery link_downed carrier_changes carrier_down_count carrier_up_count link_down_events_phy"),
+	Flapped: set("link_error_recovery link_downed carrier_changes carrier_down_count carrier_up_count " +
+		"link_down_events_phy"),
 	Marked: set("np_ecn_marked_roce_packets np_cnp_sent rp_cnp_handled port_xmit_wait " +
 		"rx_ecn_marked_pkts rx_cnp_pkts tx_cnp_pkts cnp_rx_pkts cnp_tx_pkts " + // bnxt_re
 		"RxECNMrkd cnpHandled cnpSent " + // irdma
@@ -109,5 +110,7 @@ var ethtoolForms = []struct {
 	{Lost, pattern.New(`^(` + damagedNames + `)$`)},
 }
 
-// ethtoolLine matches a line of ethtool -S with one of them, in the words of grep -E. cxgb4 fills its names with blanks.
-const ethtoolLine = `^ *(` + pauseNames + `|` + storms + `|` + dropNames + `|` + damagedNames + `|link_down_events_phy) *: `
+// ethtoolLine matches a line of ethtool -S with one of them, in the words of grep -E. cxgb4 fills its names with
+// blanks.
+const ethtoolLine = `^ *(` + pauseNames + `|` + storms + `|` + dropNames + `|` + damagedNames +
+	`|link_down_events_phy) *: `

@@ -130,7 +130,8 @@ func (f *family) put(s sample) {
 func Write(w io.Writer, s State) error {
 	f := &families{by: map[string]*family{}}
 	f.add("railbench", "info", "", "What tells this.", 1, "version", s.Railbench, "rig", s.Book.Rig.Name)
-	f.add("railbench_simulated", "gauge", "", "1 where the rig is simulated and nothing was measured on hardware.", truth(s.Simulated))
+	f.add("railbench_simulated", "gauge", "", "1 where the rig is simulated and nothing was measured on hardware.",
+		truth(s.Simulated))
 	for _, n := range s.Book.Rig.Nodes {
 		f.node(n, s)
 	}
@@ -152,15 +153,18 @@ func truth(b bool) float64 {
 // node is what was read on a node.
 func (f *families) node(n steps.Node, s State) {
 	r, up := s.Readings[n.No]
-	f.add("railbench_node_up", "gauge", "", "1 where the node's counters could be read.", truth(up && s.Down[n.No] == ""), "node", n.Name)
+	f.add("railbench_node_up", "gauge", "", "1 where the node's counters could be read.", truth(up && s.Down[n.No] == ""),
+		"node", n.Name)
 	if !up {
 		return
 	}
 	for _, rail := range n.Rails {
 		port := []string{"node", n.Name, "device", rail.Dev, "port", strconv.Itoa(max(1, rail.Port))}
-		f.add("node_infiniband_state_id", "gauge", "", "State of the port (1: down, 2: init, 3: armed, 4: active).", stateID(rail.State), port...)
+		f.add("node_infiniband_state_id", "gauge", "", "State of the port (1: down, 2: init, 3: armed, 4: active).",
+			stateID(rail.State), port...)
 		if rail.RateGbps > 0 {
-			f.add("node_infiniband_rate_bytes_per_second", "gauge", "bytes_per_second", "What the link can carry.", bytesASecond(rail.RateGbps), port...)
+			f.add("node_infiniband_rate_bytes_per_second", "gauge", "bytes_per_second", "What the link can carry.",
+				bytesASecond(rail.RateGbps), port...)
 		}
 		if ceiling := float64(theory.WireCeiling(rail)); ceiling > 0 {
 			f.add("railbench_rail_ceiling_bytes_per_second", "gauge", "bytes_per_second",
@@ -178,7 +182,8 @@ func (f *families) node(n steps.Node, s State) {
 // health is how hot it is, how the PCIe links came up, and what is an alarm.
 func (f *families) health(n steps.Node, r Reading) {
 	for _, h := range r.Health.Heat {
-		f.add("railbench_adapter_temperature_celsius", "gauge", "celsius", "How hot the adapter is.", h.Celsius, "node", n.Name, "device", h.Dev)
+		f.add("railbench_adapter_temperature_celsius", "gauge", "celsius", "How hot the adapter is.", h.Celsius, "node",
+			n.Name, "device", h.Dev)
 	}
 	for _, g := range r.Health.GPUs {
 		if g.Celsius > 0 {
@@ -188,7 +193,8 @@ func (f *families) health(n steps.Node, r Reading) {
 	}
 	for _, l := range r.Health.Links {
 		if could := l.Could(); could > 0 {
-			f.add("railbench_pcie_link_ratio", "gauge", "ratio", "What a device's PCIe link lets through, of what the device could have.",
+			f.add("railbench_pcie_link_ratio", "gauge", "ratio", "What a device's PCIe link lets through, of what the device "+
+				"could have.",
 				math.Round(1000*l.Carries()/could)/1000, "node", n.Name, "device", l.Dev)
 		}
 	}
@@ -209,7 +215,8 @@ func (f *families) limits(n steps.Node) {
 		level string
 		limit theory.Limit
 	}{{"warning", heat.Warm}, {"critical", heat.Critical}, {"off", heat.Off}} {
-		f.add("railbench_adapter_temperature_limit_celsius", "gauge", "celsius", "What an adapter's temperature is held against.",
+		f.add("railbench_adapter_temperature_limit_celsius", "gauge", "celsius",
+			"What an adapter's temperature is held against.",
 			l.limit.Value(), "node", n.Name, "level", l.level)
 	}
 }
@@ -224,21 +231,30 @@ func bytesASecond(gbps float64) float64 { return math.Round(gbps * 1e9 / 8) }
 // exported are node_exporter's names of the counters in ports/N/counters (its
 // collector/infiniband_linux.go). Both data counters are in words of four bytes.
 var exported = map[string]struct{ name, unit, help string }{
-	"port_xmit_data":              {"port_data_transmitted_bytes", "bytes", "Bytes that the port sent."},
-	"port_rcv_data":               {"port_data_received_bytes", "bytes", "Bytes that the port received."},
-	"port_xmit_packets":           {"port_packets_transmitted", "", "Packets that the port sent."},
-	"port_rcv_packets":            {"port_packets_received", "", "Packets that the port received."},
-	"port_xmit_discards":          {"port_discards_transmitted", "", "Packets that the port dropped in place of sending them."},
-	"port_rcv_errors":             {"port_errors_received", "", "Packets that came with an error."},
-	"port_xmit_wait":              {"port_transmit_wait", "", "Ticks in which there was something to send and it could not be."},
-	"port_xmit_constraint_errors": {"port_constraint_errors_transmitted", "", "Packets that a switch's port did not send."},
-	"port_rcv_constraint_errors":  {"port_constraint_errors_received", "", "Packets that a switch's port dropped."},
-	"unicast_xmit_packets":        {"unicast_packets_transmitted", "", "Unicast packets sent."},
-	"unicast_rcv_packets":         {"unicast_packets_received", "", "Unicast packets received."},
-	"multicast_xmit_packets":      {"multicast_packets_transmitted", "", "Multicast packets sent."},
-	"multicast_rcv_packets":       {"multicast_packets_received", "", "Multicast packets received."},
-	"link_downed":                 {"link_downed", "", "How often the link went down."},
-	"link_error_recovery":         {"link_error_recovery", "", "How often the link recovered from an error."},
+	"port_xmit_data":    {"port_data_transmitted_bytes", "bytes", "Bytes that the port sent."},
+	"port_rcv_data":     {"port_data_received_bytes", "bytes", "Bytes that the port received."},
+	"port_xmit_packets": {"port_packets_transmitted", "", "Packets that the port sent."},
+	"port_rcv_packets":  {"port_packets_received", "", "Packets that the port received."},
+	"port_xmit_discards": {
+		"port_discards_transmitted", "",
+		"Packets that the port dropped in place of sending them.",
+	},
+	"port_rcv_errors": {"port_errors_received", "", "Packets that came with an error."},
+	"port_xmit_wait": {
+		"port_transmit_wait", "",
+		"Ticks in which there was something to send and it could not be.",
+	},
+	"port_xmit_constraint_errors": {
+		"port_constraint_errors_transmitted", "",
+		"Packets that a switch's port did not send.",
+	},
+	"port_rcv_constraint_errors": {"port_constraint_errors_received", "", "Packets that a switch's port dropped."},
+	"unicast_xmit_packets":       {"unicast_packets_transmitted", "", "Unicast packets sent."},
+	"unicast_rcv_packets":        {"unicast_packets_received", "", "Unicast packets received."},
+	"multicast_xmit_packets":     {"multicast_packets_transmitted", "", "Multicast packets sent."},
+	"multicast_rcv_packets":      {"multicast_packets_received", "", "Multicast packets received."},
+	"link_downed":                {"link_downed", "", "How often the link went down."},
+	"link_error_recovery":        {"link_error_recovery", "", "How often the link recovered from an error."},
 }
 
 // wordBytes is the unit of both data counters.
@@ -255,7 +271,8 @@ func (f *families) counters(c meter.Counters, rail steps.Rail, port []string) {
 			f.count("node_infiniband_"+known.name, known.unit, known.help, value, port...)
 			continue
 		}
-		f.count("railbench_port_counter", "", "The port's other counters, by the kernel's names.", value, append(slices.Clip(port), "counter", name)...)
+		f.count("railbench_port_counter", "", "The port's other counters, by the kernel's names.", value,
+			append(slices.Clip(port), "counter", name)...)
 	}
 }
 

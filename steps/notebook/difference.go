@@ -75,7 +75,8 @@ func (n *notes) markdown() string {
 	var b strings.Builder
 	b.WriteString("## " + steps.DifferencesTitle + "\n")
 	for _, d := range n.all() {
-		fmt.Fprintf(&b, "\n### <a id=\"difference-%d\"></a>%d %s\n\n%s\n", d.No, d.No, markdownText(d.Where), strings.TrimSpace(d.Text))
+		fmt.Fprintf(&b, "\n### <a id=\"difference-%d\"></a>%d %s\n\n%s\n", d.No, d.No, markdownText(d.Where),
+			strings.TrimSpace(d.Text))
 	}
 	return b.String()
 }

@@ -76,7 +76,10 @@ const lost = "\x00"
 func (w *writer) markdown(id string, f facts, source string) {
 	f.Simulated = w.d.Book.Rig.Simulated && f.Kind == kindHead
 	id = w.ids.give(id)
-	w.cells = append(w.cells, markdownCell{Type: "markdown", ID: id, Metadata: cellMetadata{Railbench: &f}, Source: text(source)})
+	w.cells = append(w.cells, markdownCell{
+		Type: "markdown", ID: id, Metadata: cellMetadata{Railbench: &f},
+		Source: text(source),
+	})
 	w.strangers(id)
 }
 

@@ -65,7 +65,8 @@ const columnRunes = 60
 
 func narrow(all []printout) bool {
 	return !slices.ContainsFunc(all, func(p printout) bool {
-		return slices.ContainsFunc(p.lines, func(l steps.OutputLine) bool { return utf8.RuneCountInString(l.Text) > columnRunes })
+		return slices.ContainsFunc(p.lines,
+			func(l steps.OutputLine) bool { return utf8.RuneCountInString(l.Text) > columnRunes })
 	})
 }
 

@@ -120,7 +120,8 @@ func (d *drawing) bars(c steps.Chart) {
 	for _, p := range all {
 		d.label(left-6, d.height+15, "end", "", cut(p.Label, 44))
 		if chart.Usable(p.Y) {
-			d.put(`<rect class="bar s0" x="%s" y="%s" width="%s" height="%d"/>`, at(left), at(d.height+4), at(max(1, s.Share(p.Y)*width)), lineHeight-8)
+			d.put(`<rect class="bar s0" x="%s" y="%s" width="%s" height="%d"/>`, at(left), at(d.height+4),
+				at(max(1, s.Share(p.Y)*width)), lineHeight-8)
 		}
 		d.label(left+max(0, s.Share(p.Y)*width)+5, d.height+15, "", "", figure(p.Y))
 		d.height += lineHeight
@@ -177,10 +178,12 @@ func (d *drawing) lines(c steps.Chart) {
 			if chart.Usable(p.X) && isFinite(p.Y) {
 				px, py := at(f.x(x.Share(p.X))), at(f.y(y.Share(p.Y)))
 				fmt.Fprintf(&path, "%s,%s ", px, py)
-				fmt.Fprintf(&dots, `<circle cx="%s" cy="%s" r="2.6"><title>%s: %s %s</title></circle>`, px, py, html.EscapeString(chart.Tick(p.X, c.XUnit, figure)), figure(p.Y), html.EscapeString(c.Unit))
+				fmt.Fprintf(&dots, `<circle cx="%s" cy="%s" r="2.6"><title>%s: %s %s</title></circle>`, px, py,
+					html.EscapeString(chart.Tick(p.X, c.XUnit, figure)), figure(p.Y), html.EscapeString(c.Unit))
 			}
 		}
-		d.put(`<polyline class="line s%d" points="%s"/><g class="s%d">%s</g>`, i%8, strings.TrimSpace(path.String()), i%8, dots.String())
+		d.put(`<polyline class="line s%d" points="%s"/><g class="s%d">%s</g>`, i%8, strings.TrimSpace(path.String()), i%8,
+			dots.String())
 	}
 	var all []string
 	for _, s := range c.Series {
@@ -261,7 +264,8 @@ func chartText(c steps.Chart) string {
 		if chart.Usable(v) {
 			n = max(1, int(math.Round(s.Share(v)*textBar)))
 		}
-		gate.Fprintf(&b, "  %s%s %s %s\n", label, strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(label))), strings.Repeat("█", n)+strings.Repeat("·", textBar-n), figure(v))
+		gate.Fprintf(&b, "  %s%s %s %s\n", label, strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(label))),
+			strings.Repeat("█", n)+strings.Repeat("·", textBar-n), figure(v))
 	}
 	if c.Shape == steps.Lines {
 		for _, series := range c.Series {
@@ -323,7 +327,8 @@ func gaugesSVG(title string, s *Samples, alone bool) string {
 				fmt.Fprintf(&path, "%s,%s ", at(f.x(float64(to)/float64(max(1, slots-1)))), at(f.y(y.Share(r.Tx[to]))))
 			}
 			if to == from+1 { // one value alone is no line
-				d.put(`<circle class="s%d" cx="%s" cy="%s" r="2"/>`, i%8, at(f.x(float64(from)/float64(max(1, slots-1)))), at(f.y(y.Share(r.Tx[from]))))
+				d.put(`<circle class="s%d" cx="%s" cy="%s" r="2"/>`, i%8, at(f.x(float64(from)/float64(max(1, slots-1)))),
+					at(f.y(y.Share(r.Tx[from]))))
 			} else {
 				d.put(`<polyline class="line s%d" points="%s"/>`, i%8, strings.TrimSpace(path.String()))
 			}
@@ -362,7 +367,8 @@ func gaugesText(title string, s *Samples) string {
 				}
 			}
 			name := r.Node + " " + r.Dev
-			gate.Fprintf(&b, "  %s%s %s peak %s %s\n", name, strings.Repeat(" ", wide-utf8.RuneCountInString(name)), flow.name, figure(flow.rates.peak()), strings.TrimRight("│"+line.String(), " "))
+			gate.Fprintf(&b, "  %s%s %s peak %s %s\n", name, strings.Repeat(" ", wide-utf8.RuneCountInString(name)), flow.name,
+				figure(flow.rates.peak()), strings.TrimRight("│"+line.String(), " "))
 		}
 	}
 	return b.String()

@@ -358,7 +358,8 @@ func (d *Document) wireBytes(all []steps.RailBytes) []bytesWire {
 			Node: d.node(b.End), End: b.End.String(), Rail: b.Dev,
 			Index: b.Rail, Test: b.Test, Tx: b.Tx, Rx: b.Rx, Known: b.Known, Why: b.Why,
 			Source: b.Source, IPTx: b.IPTx, IPRx: b.IPRx, IPKnown: b.IPKnown,
-			IPWhy: b.IPWhy, Seconds: b.Seconds, Idle: b.IdleGbps, IdleTx: b.IdleTx, IdleRx: b.IdleRx, Degrees: b.Degrees, Errors: b.Errors,
+			IPWhy: b.IPWhy, Seconds: b.Seconds, Idle: b.IdleGbps, IdleTx: b.IdleTx, IdleRx: b.IdleRx, Degrees: b.Degrees,
+			Errors: b.Errors,
 		})
 	}
 	return out

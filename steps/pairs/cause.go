@@ -84,7 +84,10 @@ func (m *Matrix) causes() []Cause {
 	for _, states := range [][]State{{Bad, Unmeasured}, {Crowd}, {Warned}} {
 		for _, what := range Measures {
 			for _, c := range m.explain(states, what) {
-				i := slices.IndexFunc(all, func(x Cause) bool { return x.Text == c.Text && (x.State == c.State || len(states) > 1) })
+				i := slices.IndexFunc(all, func(x Cause) bool {
+					return x.Text == c.Text && (x.State == c.State ||
+						len(states) > 1)
+				})
 				if i < 0 {
 					all = append(all, c)
 					continue
@@ -236,7 +239,8 @@ func (m *Matrix) suspects(what steps.Measure, open map[Place]bool) []suspect {
 	}
 	guilty := slices.DeleteFunc(tried, func(s suspect) bool { return m.acquitted(s, what, open) })
 	slices.SortFunc(guilty, func(a, b suspect) int {
-		return cmp.Or(cmp.Compare(a.extent, b.extent), cmp.Compare(a.rails, b.rails), cmp.Compare(a.node, b.node), cmp.Compare(a.to, b.to))
+		return cmp.Or(cmp.Compare(a.extent, b.extent), cmp.Compare(a.rails, b.rails), cmp.Compare(a.node, b.node),
+			cmp.Compare(a.to, b.to))
 	})
 	return guilty
 }
@@ -250,7 +254,8 @@ func (m *Matrix) ofNode(what steps.Measure, node int, every uint64, touched map[
 		any = true
 		all = append(all, suspect{extent: ofNodeRail, node: node, rails: 1 << rail})
 		if Both(what) {
-			all = append(all, suspect{extent: intoNode, node: node, rails: 1 << rail}, suspect{extent: outOfNode, node: node, rails: 1 << rail})
+			all = append(all, suspect{extent: intoNode, node: node, rails: 1 << rail},
+				suspect{extent: outOfNode, node: node, rails: 1 << rail})
 		}
 	}
 	if !any {
@@ -258,7 +263,8 @@ func (m *Matrix) ofNode(what steps.Measure, node int, every uint64, touched map[
 	}
 	all = append(all, suspect{extent: ofNode, node: node, rails: every})
 	if Both(what) {
-		all = append(all, suspect{extent: intoNode, node: node, rails: every}, suspect{extent: outOfNode, node: node, rails: every})
+		all = append(all, suspect{extent: intoNode, node: node, rails: every},
+			suspect{extent: outOfNode, node: node, rails: every})
 	}
 	for _, g := range alike(m.Nodes[node].Halves) {
 		all = append(all, suspect{extent: ofHalf, node: node, rails: g})
@@ -393,7 +399,8 @@ func (m *Matrix) name(s suspect, what steps.Measure, states []State) string {
 		back := suspect{extent: intoNode, node: s.node, rails: s.rails}
 		return "everything from " + name(s.node) + " " + over + only(", and not what goes to it", back.touches)
 	case between:
-		return "everything between " + m.list(s.sides[0]) + " on one side and " + m.list(s.sides[1]) + " on the other " + over +
+		return "everything between " + m.list(s.sides[0]) + " on one side and " + m.list(s.sides[1]) + " on the other " +
+			over +
 			" (what joins the two halves)"
 	case ofPair:
 		return "between " + name(s.node) + " and " + name(s.to) + " " + over +
@@ -464,7 +471,8 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	}
 	switch {
 	case cause.State == Crowd:
-		return fmt.Sprintf("%s, bad beside other pairs and good alone (%s): what they share is too narrow", cause.few, figures)
+		return fmt.Sprintf("%s, bad beside other pairs and good alone (%s): what they share is too narrow", cause.few,
+			figures)
 	case cause.State == Unmeasured:
 		return cause.few + ", not measured or not judged: " + or(reason, "nobody tried")
 	case cause.State == Bad && slow == len(covered):

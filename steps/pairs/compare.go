@@ -28,7 +28,10 @@ func Compare(a, b *Matrix, share float64) []Change {
 	var all []Change
 	a.Places(func(p Place, x *Cell) bool {
 		y := b.At(p.What, p.Rail, p.From, p.To)
-		c := Change{Words: a.words(p), What: p.What, A: float64(x.Value), B: float64(y.Value), States: [2]State{x.State, y.State}}
+		c := Change{
+			Words: a.words(p), What: p.What, A: float64(x.Value), B: float64(y.Value),
+			States: [2]State{x.State, y.State},
+		}
 		gain := gainOf(c)
 		c.Worse = gain < -share || rank(y.State) > rank(x.State)
 		c.Better = !c.Worse && (gain > share || rank(y.State) < rank(x.State))

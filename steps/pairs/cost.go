@@ -85,7 +85,8 @@ const cellBytes = 32
 
 // String tells the cost before anything is run.
 func (c Cost) String() string {
-	return fmt.Sprintf("%s of %d nodes, over %s: %s of %s, %d tests, about %s where nothing is slow, and %.0f GB sent in all",
+	return fmt.Sprintf("%s of %d nodes, over %s: %s of %s, %d tests, about %s where nothing is slow, and %.0f GB sent "+
+		"in all",
 		kind.Count(c.Pairs, "pair", "pairs"), c.Nodes, kind.Count(c.Rails, "rail", "rails"),
 		kind.Count(c.Rounds, "round", "rounds"), kind.Count(c.Beside, "pair", "pairs at once"),
 		c.Tests, Rounded(c.Time), c.Bytes/1e9)

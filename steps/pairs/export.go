@@ -18,7 +18,8 @@ func (m *Matrix) Table() [][]string {
 	rows := [][]string{{"measure", "from", "to", "rail", "value", "unit", "first", "verdict", "state", "beside", "reason"}}
 	m.Places(func(p Place, c *Cell) bool {
 		rows = append(rows, []string{
-			string(p.What), m.Nodes[p.From].Name, m.Nodes[p.To].Name, strconv.Itoa(p.Rail + 1), number(c.Value), Unit(p.What), number(c.First),
+			string(p.What), m.Nodes[p.From].Name, m.Nodes[p.To].Name, strconv.Itoa(p.Rail + 1), number(c.Value), Unit(p.What),
+			number(c.First),
 			c.Grade.String(), c.State.String(), strconv.Itoa(int(c.Beside)), c.Reason,
 		})
 		return true
@@ -69,7 +70,8 @@ func (m *Matrix) HTML() []byte {
 	j := m.Judge()
 	var b strings.Builder
 	text := func(s string) string { return html.EscapeString(gate.Line(s)) }
-	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Pairs of %s</title>\n<style>%s</style>\n<h1>Pairs of %s</h1>\n",
+	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Pairs of "+
+		"%s</title>\n<style>%s</style>\n<h1>Pairs of %s</h1>\n",
 		text(m.Rig), style, text(m.Rig))
 	if m.Simulated {
 		b.WriteString("<p class=\"simulated\">SIMULATED</p>\n")
@@ -88,13 +90,14 @@ func (m *Matrix) HTML() []byte {
 			m.htmlMap(&b, what, rail, text)
 		}
 	}
-	b.WriteString("<p class=\"dim\">? is not measured, or not judged; x is bad and has no figure. Green is good, yellow warned of, " +
-		"orange bad beside others and good alone, red bad, violet not measured.</p>\n</html>\n")
+	b.WriteString("<p class=\"dim\">? is not measured, or not judged; x is bad and has no figure. Green is good, yellow " +
+		"warned of, orange bad beside others and good alone, red bad, violet not measured.</p>\n</html>\n")
 	return []byte(b.String())
 }
 
 func (m *Matrix) htmlMap(b *strings.Builder, what steps.Measure, rail int, text func(string) string) {
-	fmt.Fprintf(b, "<h2>%s: %s</h2>\n<div class=\"scroll\"><table>\n<tr><th></th>", text(m.Rails[rail]), text(m.Title(what)))
+	fmt.Fprintf(b, "<h2>%s: %s</h2>\n<div class=\"scroll\"><table>\n<tr><th></th>", text(m.Rails[rail]),
+		text(m.Title(what)))
 	for _, n := range m.Nodes {
 		fmt.Fprintf(b, "<th>%s</th>", text(n.Name))
 	}
@@ -114,7 +117,8 @@ func (m *Matrix) htmlMap(b *strings.Builder, what steps.Measure, rail int, text 
 				fmt.Fprintf(b, "<td class=\"%s\" title=\"%s\">?</td>", classes[c.State], text(c.Reason))
 				continue
 			}
-			fmt.Fprintf(b, "<td class=\"%s\" title=\"%s\">%s</td>", classes[c.State], text(or(c.Reason, c.Grade.String())), number(c.Value))
+			fmt.Fprintf(b, "<td class=\"%s\" title=\"%s\">%s</td>", classes[c.State], text(or(c.Reason, c.Grade.String())),
+				number(c.Value))
 		}
 		b.WriteString("</tr>\n")
 	}

@@ -77,7 +77,8 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 	j := m.Judge()
 	d := document{
 		Version: Version, Railbench: railbench, Rig: m.Rig, Simulated: m.Simulated, Began: m.Began.Round(time.Millisecond),
-		ElapsedMS: m.Elapsed.Milliseconds(), Conditions: m.Conditions, Nodes: m.Nodes, Rails: m.Rails, Verdict: j.Grade, Reason: j.Reason,
+		ElapsedMS: m.Elapsed.Milliseconds(), Conditions: m.Conditions, Nodes: m.Nodes, Rails: m.Rails, Verdict: j.Grade,
+		Reason: j.Reason,
 		Causes: []cause{}, Figures: []entry{},
 	}
 	for _, p := range m.Uncabled {
@@ -257,7 +258,8 @@ func (r *savedReader) read() (*Matrix, error) {
 	if y := d.Began.Year(); y < 1 || y > 9000 {
 		return nil, fmt.Errorf("nothing began in the year %d", y) // it could not be written again
 	}
-	m.Rig, m.Simulated, m.Began, m.Elapsed, m.Conditions = d.Rig, d.Simulated, d.Began, elapsed*time.Millisecond, d.Conditions
+	m.Rig, m.Simulated, m.Began, m.Elapsed, m.Conditions = d.Rig, d.Simulated, d.Began, elapsed*time.Millisecond,
+		d.Conditions
 	return m, nil
 }
 
@@ -345,7 +347,8 @@ func (r *savedReader) figure() error {
 	}
 	c, first := r.m.At(e.Measure, e.Rail, e.From, e.To), float32(e.First)
 	// What is finite as 64 bits need not be as 32, and could never be written again.
-	if c == nil || e.Measure != steps.Throughput && e.Measure != steps.Latency || e.Value != nil && !(value > 0) || first < 0 ||
+	if c == nil || e.Measure != steps.Throughput && e.Measure != steps.Latency || e.Value != nil && !(value > 0) ||
+		first < 0 ||
 		math.IsInf(float64(value), 0) || math.IsInf(float64(first), 0) {
 		return fmt.Errorf("a figure from node %d to %d over rail %d is none", e.From, e.To, e.Rail)
 	}
@@ -357,7 +360,10 @@ func (r *savedReader) figure() error {
 		reason = e.Reason
 		r.reasons[reason] = reason
 	}
-	*c = Cell{Value: value, First: first, Grade: e.Verdict, Beside: uint16(min(max(e.Beside, 0), mostNodes)), Reason: reason}
+	*c = Cell{
+		Value: value, First: first, Grade: e.Verdict, Beside: uint16(min(max(e.Beside, 0), mostNodes)),
+		Reason: reason,
+	}
 	return nil
 }
 
@@ -369,7 +375,8 @@ func (m *Matrix) Unlike(other *Matrix) string {
 	case len(m.Nodes) != len(other.Nodes):
 		return fmt.Sprintf("it has %d nodes, and the rig %d", len(m.Nodes), len(other.Nodes))
 	case !slices.Equal(m.Uncabled, other.Uncabled):
-		return fmt.Sprintf("%d of its pairs have no cable, and %d of the rig's, or others", len(m.Uncabled), len(other.Uncabled))
+		return fmt.Sprintf("%d of its pairs have no cable, and %d of the rig's, or others", len(m.Uncabled),
+			len(other.Uncabled))
 	case len(m.Rails) != len(other.Rails):
 		return fmt.Sprintf("it has %d rails, and the rig %d", len(m.Rails), len(other.Rails))
 	case m.Conditions.Settings != other.Conditions.Settings:

@@ -82,7 +82,11 @@ var kernelKinds = []struct {
 	// At each boot the kernel says of a port that AER is enabled, which is no error.
 	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, pattern.New(`PCIe Bus Error|\bAER: (?:[^e]|e[^n])`)},
 	{"pcie-limited", []string{"available PCIe bandwidth"}, pattern.New(`available PCIe bandwidth.* limited by`)},
-	{"tx-timeout", []string{"NETDEV WATCHDOG: ", "TX timeout detected"}, pattern.New(`NETDEV WATCHDOG: |^mlx5_core .*TX timeout detected`)},
+	{
+		"tx-timeout",
+		[]string{"NETDEV WATCHDOG: ", "TX timeout detected"},
+		pattern.New(`NETDEV WATCHDOG: |^mlx5_core .*TX timeout detected`),
+	},
 	{
 		"link-down",
 		[]string{"ink down", "ink Down", "ink is down", "ink is Down"},

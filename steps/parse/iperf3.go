@@ -223,9 +223,13 @@ func iperf3JSON(text string) (Iperf3, error) {
 	v.Version, v.Error = cut(raw.Start.Version), cut(raw.Error)
 	v.Streams = whole(raw.Start.Test.Streams)
 	told := raw.Start.Test
-	v.Asked = IperfAsked{v.Streams, whole(told.Seconds), whole(told.Bytes), whole(told.Blocks), whole(told.Omit), whole(told.Write)}
+	v.Asked = IperfAsked{
+		v.Streams, whole(told.Seconds), whole(told.Bytes), whole(told.Blocks), whole(told.Omit),
+		whole(told.Write),
+	}
 	v.Protocol = cut(raw.Start.Test.Protocol)
-	v.Reverse, v.Bidir, v.LimitGbps = raw.Start.Test.Reverse > 0, raw.Start.Test.Bidir > 0, least(raw.Start.Test.Bitrate)/1e9
+	v.Reverse, v.Bidir, v.LimitGbps = raw.Start.Test.Reverse > 0, raw.Start.Test.Bidir > 0,
+		least(raw.Start.Test.Bitrate)/1e9
 	v.MSSBytes = whole(max(raw.Start.MSS, raw.Start.Told))
 	if c := raw.Start.Connected; len(c) > 0 {
 		v.Local, v.Remote = cut(c[0].Local), cut(c[0].Remote)

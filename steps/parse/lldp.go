@@ -58,7 +58,8 @@ func Neighbors(text string) ([]Neighbor, error) {
 			if n.System == "" {
 				n.System = value
 			}
-		case key == "port.ifname", key == "port.local", key == "port.descr" && n.Port == "", key == "port.mac" && n.Port == "":
+		case key == "port.ifname", key == "port.local", key == "port.descr" && n.Port == "", key == "port.mac" &&
+			n.Port == "":
 			n.Port = value
 		case key == "port.descr" && strings.Count(n.Port, ":") == 5:
 			n.Port = value // in place of an address

@@ -435,7 +435,8 @@ func Bonding(text string) (Bond, error) {
 // take reads a line above the first slave, and reports whether the number in it is one.
 func (b *Bond) take(line string) bool {
 	for name, to := range map[string]*string{
-		"Bonding Mode": &b.Mode, "Transmit Hash Policy": &b.HashPolicy, "MII Status": &b.MIIStatus, "Currently Active Slave": &b.ActiveSlave,
+		"Bonding Mode": &b.Mode, "Transmit Hash Policy": &b.HashPolicy, "MII Status": &b.MIIStatus,
+		"Currently Active Slave": &b.ActiveSlave,
 	} {
 		if v, ok := field(line, name); ok {
 			*to = v
@@ -448,12 +449,18 @@ func (b *Bond) take(line string) bool {
 // take reads a line of a slave, and reports whether the number in it is one. The details of 802.3ad, which root
 // sees, are indented.
 func (s *Slave) take(line string) bool {
-	for name, to := range map[string]*string{"MII Status": &s.MIIStatus, "Duplex": &s.Duplex, "Aggregator ID": &s.Aggregator} {
+	for name, to := range map[string]*string{
+		"MII Status": &s.MIIStatus, "Duplex": &s.Duplex,
+		"Aggregator ID": &s.Aggregator,
+	} {
 		if v, ok := field(line, name); ok {
 			*to = v
 		}
 	}
-	for name, to := range map[string]*int{"Speed": &s.SpeedMbps, "Link Failure Count": &s.Failures, "Aggregator ID": new(int)} {
+	for name, to := range map[string]*int{
+		"Speed": &s.SpeedMbps, "Link Failure Count": &s.Failures,
+		"Aggregator ID": new(int),
+	} {
 		if v, ok := field(line, name); ok {
 			return strings.HasPrefix(v, "Unknown") || v == "N/A" || wholeNumber(v, to)
 		}

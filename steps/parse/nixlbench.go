@@ -49,11 +49,12 @@ type NIXLRow struct {
 // Gbps is the throughput in 10^9 bits a second.
 func (r NIXLRow) Gbps() float64 { return 8 * r.GBps }
 
-// nixlSays are what a line that complains may hold anywhere: NIXL's words, and what the loader and the shell say of a program
-// that can't be started.
+// nixlSays are what a line that complains may hold anywhere: NIXL's words, and what the loader and the shell say of a
+// program that can't be started.
 var nixlSays = []string{
 	"NIXL_ERR_", "Failed to create engine", "no active messages transport",
-	"error while loading shared libraries", "symbol lookup error", "not found (required by", "Exec format error", "cannot execute",
+	"error while loading shared libraries", "symbol lookup error", "not found (required by", "Exec format error",
+	"cannot execute",
 }
 
 var (
@@ -182,7 +183,8 @@ func (b *NIXLBench) complaint(line string) bool {
 
 // isNIXLError reports whether a line complains.
 func isNIXLError(line string) bool {
-	return nixlError.MatchString(line) || slices.ContainsFunc(nixlSays, func(said string) bool { return strings.Contains(line, said) })
+	return nixlError.MatchString(line) ||
+		slices.ContainsFunc(nixlSays, func(said string) bool { return strings.Contains(line, said) })
 }
 
 // nixlColumns are the names of a header. They have blanks in them, so that several blanks

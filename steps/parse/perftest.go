@@ -283,7 +283,8 @@ func (p *Perftest) headLine(line string) {
 
 // kindLine reads what kind of a test it is, beside its name.
 func (p *Perftest) kindLine(line string) {
-	if p.DualPort = p.DualPort || strings.HasPrefix(line, "Dual-port") && portsField.MatchString(line); !strings.Contains(line, " type") &&
+	if p.DualPort = p.DualPort || strings.HasPrefix(line, "Dual-port") &&
+		portsField.MatchString(line); !strings.Contains(line, " type") &&
 		!strings.HasPrefix(line, "Number of qps") {
 		return
 	}

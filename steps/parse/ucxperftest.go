@@ -115,7 +115,8 @@ func ucxFigures(final bool, fields []string) (row UCXPerftestRow, ok bool) {
 	n, ok := decimal.Count(fields[0])
 	row = UCXPerftestRow{Final: final, Iterations: n}
 	for i, to := range []*float64{
-		&row.TypicalUS, &row.AverageUS, &row.OverallUS, &row.AverageGbps, &row.OverallGbps, &row.AverageRate, &row.OverallRate,
+		&row.TypicalUS, &row.AverageUS, &row.OverallUS, &row.AverageGbps, &row.OverallGbps, &row.AverageRate,
+		&row.OverallRate,
 	} {
 		v, whole := decimal.Number(fields[i+1])
 		*to, ok = v, ok && whole

@@ -88,7 +88,8 @@ func IbvDevinfo(text string) ([]HCA, error) {
 	for _, h := range hcas {
 		for _, p := range h.Ports {
 			if p.Unread != "" {
-				return hcas, fmt.Errorf("%w: %s of %s is none of the five RoCE MTUs", ErrNoResult, cut(p.Unread), cmp.Or(h.ID, "a port"))
+				return hcas, fmt.Errorf("%w: %s of %s is none of the five RoCE MTUs", ErrNoResult, cut(p.Unread),
+					cmp.Or(h.ID, "a port"))
 			}
 		}
 	}
@@ -149,7 +150,8 @@ func (p *HCAPort) take(line string) bool {
 			continue
 		}
 		// Where the library has no name for an enumeration's value, ibv_devinfo says "invalid MTU (0)".
-		if *to = firstNumber(v); !slices.Contains([]int{256, 512, 1024, 2048, 4096}, *to) && !strings.HasPrefix(v, "invalid MTU") {
+		if *to = firstNumber(v); !slices.Contains([]int{256, 512, 1024, 2048, 4096}, *to) &&
+			!strings.HasPrefix(v, "invalid MTU") {
 			*to, p.Unread = 0, cmp.Or(p.Unread, name+" "+v)
 		}
 		return true

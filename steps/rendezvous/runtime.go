@@ -136,7 +136,8 @@ func (t *Runtime) withoutASIO(ctx context.Context, r session.Request) (why strin
 	var both sync.WaitGroup
 	for _, e := range steps.Ends {
 		both.Go(func() {
-			texts[e], errs[e] = runner.Text(ctx, r.Nodes[e], runner.Script{Name: "look at nixlbench", Body: help, Limit: stopLimit})
+			texts[e], errs[e] = runner.Text(ctx, r.Nodes[e],
+				runner.Script{Name: "look at nixlbench", Body: help, Limit: stopLimit})
 		})
 	}
 	both.Wait()
@@ -151,7 +152,8 @@ func (t *Runtime) withoutASIO(ctx context.Context, r session.Request) (why strin
 		}
 		if !strings.Contains(texts[e], "etcd_endpoints") { // every release has it
 			said, _, _ := strings.Cut(texts[e], "\n")
-			return "nixlbench on " + r.Nodes[e].Name() + " does not tell its flags (" + cmp.Or(said, "it prints nothing") + ")", nil
+			return "nixlbench on " + r.Nodes[e].Name() + " does not tell its flags (" + cmp.Or(said, "it prints nothing") + ")",
+				nil
 		}
 		if !strings.Contains(texts[e], "asio_address") {
 			return "nixlbench on " + r.Nodes[e].Name() + " has no ASIO (" + release(texts[e]) + ")", nil
@@ -187,7 +189,8 @@ func freePort(ctx context.Context, r session.Request) (int, error) {
 		}
 		first = int(n)
 	}
-	rows, err := runner.Text(ctx, r.Nodes[steps.Here], runner.Script{Name: "look at the ports", Body: taken, Limit: stopLimit})
+	rows, err := runner.Text(ctx, r.Nodes[steps.Here],
+		runner.Script{Name: "look at the ports", Body: taken, Limit: stopLimit})
 	if err != nil {
 		return 0, err
 	}

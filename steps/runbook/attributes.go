@@ -57,7 +57,11 @@ var attributeTable = []Attribute{
 			" and their names in $ROLE",
 		set: word(func(f fence) *string { return &f.role.Name }),
 	},
-	{Name: "on", Value: "here, peer, both or all", Role: true, Doc: "where it runs; here where it is missing. all is for a change that every node of a rig gets, or none", set: where},
+	{
+		Name: "on", Value: "here, peer, both or all", Role: true,
+		Doc: "where it runs; here where it is missing. all is for a change that every node of a rig gets, or none",
+		set: where,
+	},
 	{
 		Name: "probe", Role: true,
 		Doc: "railbench reads this one, after the others: its output is parsed and judged, in the log alone," +
@@ -97,7 +101,8 @@ var attributeTable = []Attribute{
 	{
 		Name: "value", Value: "NAME SOURCE ...", Role: true, Many: true,
 		Doc: "a number of its output, and where it has to be: NAME, /a regular expression/ with one group or .a.path[0]" +
-			" into JSON, then *FACTOR, a unit, LEAST..MOST, warn LEAST..MOST and : TEXT, as far as needed; may be there several times",
+			" into JSON, then *FACTOR, a unit, LEAST..MOST, warn LEAST..MOST and : TEXT, as far as needed; may be there " +
+			"several times",
 		set: func(f fence, s setting) error {
 			f.role.Values = append(f.role.Values, s.value)
 			_, err := expect.ParseValue(s.value)
@@ -105,10 +110,14 @@ var attributeTable = []Attribute{
 		},
 	},
 
-	{Name: "aside", Doc: "it runs by itself: what runs all cells, or all from one on, leaves it out", set: flag(func(f fence) *bool { return &f.cell.Aside })},
+	{
+		Name: "aside", Doc: "it runs by itself: what runs all cells, or all from one on, leaves it out",
+		set: flag(func(f fence) *bool { return &f.cell.Aside }),
+	},
 	{
 		Name: "pairs", Value: "A,B",
-		Doc: "what railbench measures between every two nodes, in place of a script: a cell's bandwidth, and another's latency",
+		Doc: "what railbench measures between every two nodes, in place of a script: a cell's bandwidth, and another's " +
+			"latency",
 		set: func(f fence, s setting) error {
 			f.cell.Pairs = strings.Split(s.value, ",")
 			return nil

@@ -496,12 +496,14 @@ func checkTogether(c steps.Cell) error {
 	case c.Own != "" && len(c.Roles) > 0:
 		return errors.New("what railbench does itself is the only script of its cell")
 	case c.Pairs != nil && (c.Own == "" || len(c.Pairs) != 2):
-		return errors.New("pairs=A,B names a cell of bandwidth and one of latency, and railbench measures them itself: ```railbench")
+		return errors.New("pairs=A,B names a cell of bandwidth and one of latency, and railbench measures them itself: " +
+			"```railbench")
 	case c.Change.Undoes != "" && !c.Change.Any():
 		return errors.New("it has undoes= and no change=")
 	case c.Change.Tries && !c.Change.Any():
 		return errors.New("it has tries and no change=")
-	case c.Judge != "" && slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Values != nil || r.Expects != nil }):
+	case c.Judge != "" && slices.ContainsFunc(c.Roles,
+		func(r steps.Role) bool { return r.Values != nil || r.Expects != nil }):
 		return errors.New("it has value= or expect=, and judge=: a judge doesn't look at them")
 	case c.Asks && c.Change.Any():
 		return errors.New("it has asks and change=: a change asks anyway")

@@ -25,7 +25,8 @@ var shellNames = []string{
 	"SHELLOPTS", "BASHOPTS", "PS1", "PS2", "PS4", "PWD", "OLDPWD",
 	"PPID", "OPTIND", "OPTARG", "LINENO", "USER", "LOGNAME", "TERM", "TMPDIR", "LANG", "LANGUAGE", "TZ", "UID", "EUID",
 	"HOSTNAME", "RANDOM", "SECONDS", "COLUMNS", "LINES", "MAIL", "EDITOR", "PAGER", "DISPLAY",
-	"DBUS_SESSION_BUS_ADDRESS", "PROMPT_COMMAND", "FUNCNEST", "GLOBIGNORE", "EXECIGNORE", "POSIXLY_CORRECT", "INPUTRC", "TMP",
+	"DBUS_SESSION_BUS_ADDRESS", "PROMPT_COMMAND", "FUNCNEST", "GLOBIGNORE", "EXECIGNORE", "POSIXLY_CORRECT", "INPUTRC",
+	"TMP",
 	"LESSOPEN", "LESSCLOSE", "GCONV_PATH", "LOCPATH", "NLSPATH", "HOSTALIASES", "LOCALDOMAIN", "RES_OPTIONS", "TERMINFO",
 	"NODE_OPTIONS", "RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "GREP_OPTIONS", "TAR_OPTIONS", "RSYNC_RSH",
 }
@@ -33,7 +34,8 @@ var shellNames = []string{
 // shellPrefixes begin more of them: the loader's, the locale's, the desktop's, those of
 // interpreters, and the marks by which the leash finds what a script has left behind.
 var shellPrefixes = []string{
-	"LD_", "DYLD_", "LC_", "XDG_", "BASH_", "SUDO_", "SSH_", "SYSTEMD_", "GLIBC_", "MALLOC_", "PERL", "PYTHON", "GIT_", "RAILBENCH_",
+	"LD_", "DYLD_", "LC_", "XDG_", "BASH_", "SUDO_", "SSH_", "SYSTEMD_", "GLIBC_", "MALLOC_", "PERL", "PYTHON", "GIT_",
+	"RAILBENCH_",
 }
 
 // ofShell reports whether a variable is the shell's or the system's.

@@ -135,7 +135,8 @@ func (t *transaction) widen(ctx context.Context) (*steps.Verdict, error) {
 			return nil, err
 		}
 		sub := &run{
-			s: t.s, id: t.id, cell: t.cell, name: t.name, seen: &seen, link: l, params: t.params, claimed: true, held: &heldLines{},
+			s: t.s, id: t.id, cell: t.cell, name: t.name, seen: &seen, link: l, params: t.params, claimed: true,
+			held: &heldLines{},
 			vars: [2]map[string]string{maps.Clone(t.vars[steps.Here]), maps.Clone(t.vars[steps.Peer])},
 		}
 		if why := sub.missing(rig); why != "" {
@@ -628,7 +629,8 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	}
 	for _, p := range t.places {
 		if o := made[p.no]; !o.Exit.OK() {
-			return verdict(steps.Fail, "The change failed on %s with %s: %s.", p.name(), o.Exit, or(lastLine(o.Text), "not a word")), nil
+			return verdict(steps.Fail, "The change failed on %s with %s: %s.", p.name(), o.Exit,
+				or(lastLine(o.Text), "not a word")), nil
 		}
 	}
 	if v, err := t.untouched(ctx); v != nil || err != nil {

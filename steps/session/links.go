@@ -176,7 +176,8 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 	}
 	nodes := nodesOf(told)
 	many := len(nodes) > allLinksUpTo
-	v.Evidence = foldEvidence(v.Evidence, nodes, func(e steps.Evidence) bool { return many && worst[evidenceKey(e)] != v.Grade })
+	v.Evidence = foldEvidence(v.Evidence, nodes,
+		func(e steps.Evidence) bool { return many && worst[evidenceKey(e)] != v.Grade })
 	for _, t := range told { // a picture of each link, or of some that decided
 		if !many || t.Grade == v.Grade && len(v.Tables) < mostReasons {
 			v.Tables = append(v.Tables, t.Tables...)

@@ -358,7 +358,10 @@ func (p *pairing) suspects(ctx context.Context, what steps.Measure) error {
 		rounds := pairs.Beside(left, width)
 		for i, round := range rounds {
 			p.round(ctx, round, func(ctx context.Context, at pairs.Pair) { p.measure(ctx, what, at, len(round)) })
-			if err := p.tell(ctx, pairs.Progress{Round: i + 1, Rounds: len(rounds), Beside: len(round), Again: true}); err != nil {
+			if err := p.tell(ctx, pairs.Progress{
+				Round: i + 1, Rounds: len(rounds), Beside: len(round),
+				Again: true,
+			}); err != nil {
 				return err
 			}
 		}

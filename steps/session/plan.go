@@ -124,7 +124,9 @@ func distinct(all []string) (once []string) {
 }
 
 // planned is what would be planned over the rig's link under test, and what the scripts are given.
-func planned(o Options, rig steps.Rig, c steps.Cell, params map[string]string) (given [2]map[string]string, plan steps.Plan) {
+func planned(o Options, rig steps.Rig, c steps.Cell,
+	params map[string]string,
+) (given [2]map[string]string, plan steps.Plan) {
 	given = [2]map[string]string{{"RUN": plannedRun}, {"RUN": plannedRun}}
 	for _, name := range c.With {
 		if service, ok := o.Services[name]; ok {
@@ -150,7 +152,9 @@ func planOver(o Options, rig steps.Rig, c steps.Cell, params map[string]string) 
 }
 
 // planScripts are the scripts of a cell's roles.
-func planScripts(o Options, rig steps.Rig, c steps.Cell, params map[string]string, given [2]map[string]string) (all []Planned) {
+func planScripts(o Options, rig steps.Rig, c steps.Cell, params map[string]string,
+	given [2]map[string]string,
+) (all []Planned) {
 	pairs := []int{-1}
 	if c.EachRail {
 		pairs = pairs[:0]
@@ -177,7 +181,9 @@ func planScripts(o Options, rig steps.Rig, c steps.Cell, params map[string]strin
 
 // letGo is a script with what runs before it where it is a change: what takes its interfaces
 // out of their managers' hands.
-func letGo(s runner.Script, c steps.Cell, role steps.Role, n steps.Node, values, given map[string]string) runner.Script {
+func letGo(s runner.Script, c steps.Cell, role steps.Role, n steps.Node, values,
+	given map[string]string,
+) runner.Script {
 	if !c.Change.Any() || c.Change.Tries || role.Name != c.Roles[0].Name {
 		return s
 	}

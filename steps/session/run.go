@@ -78,8 +78,8 @@ const untrusted = "its script came in a file that this railbench has not saved, 
 	"Read it; T on the screen trusts it, railbench trust FILE all of the file"
 
 // untrustedValue is that for a value which its script reads.
-const untrustedValue = "its parameter %s is %q, and that came in a file that was changed since it was trusted, or never was. " +
-	"Read what its script does with it; T on the screen trusts it, railbench trust FILE all of the file"
+const untrustedValue = "its parameter %s is %q, and that came in a file that was changed since it was trusted, or " +
+	"never was. Read what its script does with it; T on the screen trusts it, railbench trust FILE all of the file"
 
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.

@@ -674,7 +674,8 @@ func whole(v steps.Verdict, c steps.Cell, rig steps.Rig) steps.Verdict {
 		if len(rig.Pairs) > 1 {
 			a, b := rig.Rail(rig.Pairs[0], steps.Here), rig.Rail(rig.Pairs[1], steps.Here)
 			if a.PhysPort >= 0 && a.PhysPort == b.PhysPort {
-				v.Reason += fmt.Sprintf(" So rails 1 and 2 are the two halves of one port here, %s and %s, and not two cables.", a.Dev, b.Dev)
+				v.Reason += fmt.Sprintf(" So rails 1 and 2 are the two halves of one port here, %s and %s, and not two cables.",
+					a.Dev, b.Dev)
 			}
 		}
 	}

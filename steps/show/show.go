@@ -249,7 +249,12 @@ func (m Moment) Lines() []string {
 	}
 	lines := []string{fmt.Sprintf("%s, %d of %d: %s", m.Show, m.Scene, m.Of, m.Title)}
 	for _, part := range []struct{ name, text string }{
-		{"ALARM", m.Alarm}, {"said", m.Caption}, {"notes", m.Notes}, {"cell", m.Cell}, {"verdict", m.Verdict}, {"next", m.Next},
+		{"ALARM", m.Alarm},
+		{"said", m.Caption},
+		{"notes", m.Notes},
+		{"cell", m.Cell},
+		{"verdict", m.Verdict},
+		{"next", m.Next},
 	} {
 		if part.text != "" {
 			lines = append(lines, part.name+": "+gate.Line(part.text))

@@ -271,7 +271,8 @@ func (b Band) Says(of string) string {
 	case b.Basis == Chosen:
 		return fmt.Sprintf("as we expect (%.1f: %s)", b.Expected, b.Why())
 	case b.Times <= 1 && b.Alike > 0:
-		return fmt.Sprintf("as it should be (%.1f to %.1f was %s; two rails reached %.1f there)", b.Expected, b.Alike, b.Why(),
+		return fmt.Sprintf("as it should be (%.1f to %.1f was %s; two rails reached %.1f there)", b.Expected, b.Alike,
+			b.Why(),
 			b.Seen)
 	case b.Times <= 1 && b.Seen-b.Expected >= 1:
 		return fmt.Sprintf("as it should be (%.1f to %.1f was %s)", b.Expected, b.Seen, b.Why())

@@ -85,7 +85,8 @@ func (s slot) ceiling(mtu int) (rate.Payload, string) {
 			l.Entry().When)
 	}
 	share := PCIeShare.Value()
-	return rate.Payload(s.raw() * share), fmt.Sprintf("%s: %.1f Gb/s after encoding, of which we expect %.1f %% to be payload, "+
+	return rate.Payload(s.raw() * share), fmt.Sprintf("%s: %.1f Gb/s after encoding, of which we expect %.1f %% to be "+
+		"payload, "+
 		"as on DGX Spark", s, s.raw(), 100*share)
 }
 

@@ -42,8 +42,10 @@ func (h Heat) Says(celsius float64) string {
 	case celsius >= h.Off.Value():
 		return fmt.Sprintf("from %.0f on a %s's firmware switches it off", h.Off.Value(), h.of)
 	case celsius >= h.Critical.Value():
-		return fmt.Sprintf("%.0f is critical for a %s, and at %.0f its firmware switches it off", h.Critical.Value(), h.of, h.Off.Value())
+		return fmt.Sprintf("%.0f is critical for a %s, and at %.0f its firmware switches it off", h.Critical.Value(), h.of,
+			h.Off.Value())
 	default:
-		return fmt.Sprintf("a %s's maker warns from %.0f on, and its firmware switches it off at %.0f", h.of, h.Warm.Value(), h.Off.Value())
+		return fmt.Sprintf("a %s's maker warns from %.0f on, and its firmware switches it off at %.0f", h.of, h.Warm.Value(),
+			h.Off.Value())
 	}
 }

@@ -132,9 +132,10 @@ var entries = [limits]Entry{
 	HalfAt1024: {
 		Of:  "payload of one rail through one PCIe Gen5 x4 link",
 		Low: 92.5, High: 97.3, Unit: "Gb/s", Basis: Measured,
-		When:   "at RoCE MTU 1024 on DGX Spark",
-		Source: "ib_write_bw: 92.55 in the multi-rail tutorial's saved run, 92.57 and 97.28 in the vendor's guide to connecting two",
-		Fact:   "bandwidth-at-a-roce-mtu-of-1024",
+		When: "at RoCE MTU 1024 on DGX Spark",
+		Source: "ib_write_bw: 92.55 in the multi-rail tutorial's saved run, 92.57 and 97.28 in the vendor's guide to " +
+			"connecting two",
+		Fact: "bandwidth-at-a-roce-mtu-of-1024",
 	},
 	HalfSharedAt1024: {
 		Of:  "payload of two rails through one PCIe Gen5 x4 link",
@@ -182,14 +183,15 @@ var entries = [limits]Entry{
 		Of:  "share of the shorter one's time that two tests surely ran beside each other, at least",
 		Low: 0.5, High: 0.5, Basis: Chosen,
 		When: "for their sum to have a band",
-		Source: "each moved data for bytes by rate, somewhere between the moments at which its program began and ended; what " +
-			"those two spans share wherever they lie is sure, and less than half of it is two tests one after the other",
+		Source: "each moved data for bytes by rate, somewhere between the moments at which its program began and ended; " +
+			"what those two spans share wherever they lie is sure, and less than half of it is two tests one after the other",
 		Fact: "what-a-bandwidth-needs",
 	},
 	PassShare: {
 		Of:  "share of what is expected, from which a bandwidth of RDMA passes",
 		Low: 0.95, High: 0.95, Basis: Chosen, When: "for RDMA",
-		Source: "two published runs of one rail differ by 0.02 %, and two rails side by side by 5 %", Fact: "shares-of-a-band",
+		Source: "two published runs of one rail differ by 0.02 %, and two rails side by side by 5 %",
+		Fact:   "shares-of-a-band",
 	},
 	WarnShare: {
 		Of:  "share of what is expected, below which a bandwidth of RDMA fails",
@@ -211,20 +213,23 @@ var entries = [limits]Entry{
 	LargestMTU: {
 		Of:  "RoCE MTU, at most; below it the check roce-mtu warns with the price",
 		Low: 4096, High: 4096, Unit: "bytes", Basis: Derived,
-		When:   "RoCE over an interface with an MTU of 4192 or more",
-		Source: "the largest of InfiniBand's five; the kernel keeps 96 bytes of the interface's MTU for headers (iboe_get_mtu)",
-		Fact:   "headers-of-roce",
+		When: "RoCE over an interface with an MTU of 4192 or more",
+		Source: "the largest of InfiniBand's five; the kernel keeps 96 bytes of the interface's MTU for headers " +
+			"(iboe_get_mtu)",
+		Fact: "headers-of-roce",
 	},
 	EndsApart: {
 		Of:  "share that the two ends' reports of one test may differ by",
 		Low: 0.05, High: 0.05, Basis: Chosen, When: "where both print a figure",
-		Source: "perftest's server prints the client's own; iperf3's ends measure their seconds apart, and its text has three digits",
-		Fact:   "shares-of-a-band",
+		Source: "perftest's server prints the client's own; iperf3's ends measure their seconds apart, and its text has " +
+			"three digits",
+		Fact: "shares-of-a-band",
 	},
 	PeakApart: {
 		Of:  "peak of a bandwidth test against its average, from which something stopped it in between",
 		Low: 1.5, High: 1.5, Unit: "times", Basis: Chosen, When: "where perftest tells a peak",
-		Source: "in real outputs of adapters they are apart by less than 1 %, and over soft-RoCE by 15 %", Fact: "shares-of-a-band",
+		Source: "in real outputs of adapters they are apart by less than 1 %, and over soft-RoCE by 15 %",
+		Fact:   "shares-of-a-band",
 	},
 	CopperLength: {
 		Of:  "length of a copper cable without electronics, at most",
@@ -236,9 +241,10 @@ var entries = [limits]Entry{
 	DegradedAdapter: {
 		Of:  "payload over an adapter that came up degraded",
 		Low: 8, High: 25, Unit: "Gb/s", Basis: Chosen,
-		When:   "on links of 100 Gb/s and more",
-		Source: "a range around the some 13 Gb/s that owners measured on a DGX Spark with healthy links (dgx-spark-playbooks PR 108)",
-		Fact:   "degraded-adapters",
+		When: "on links of 100 Gb/s and more",
+		Source: "a range around the some 13 Gb/s that owners measured on a DGX Spark with healthy links " +
+			"(dgx-spark-playbooks PR 108)",
+		Fact: "degraded-adapters",
 	},
 	WriteLatency: {
 		Of:  "one RDMA write one way, the median",
@@ -269,8 +275,9 @@ var entries = [limits]Entry{
 	WriteLatencyMean: {
 		Of:  "average of a latency against its median, from which a few very long ones are a finding",
 		Low: 3, High: 3, Unit: "times", Basis: Chosen, When: "for ib_write_lat on hardware",
-		Source: "in the first tutorial both are alike; what is longer in less than one of a hundred shows in no percentile that is told",
-		Fact:   "averages",
+		Source: "in the first tutorial both are alike; what is longer in less than one of a hundred shows in no percentile " +
+			"that is told",
+		Fact: "averages",
 	},
 	RailsApart: {
 		Of:  "latency of one rail against that of the best, from which they are apart",
@@ -332,8 +339,9 @@ var entries = [limits]Entry{
 	TCPOneStream: {
 		Of:  "TCP with one stream",
 		Low: 12, High: 35, Unit: "Gb/s", Basis: Measured, When: "on DGX Spark",
-		Source: "iperf3: 33.7 in the multi-rail tutorial, some 35 in the first, 12 in a public guide; a processor core limits it",
-		Fact:   "tcp",
+		Source: "iperf3: 33.7 in the multi-rail tutorial, some 35 in the first, 12 in a public guide; a processor core " +
+			"limits it",
+		Fact: "tcp",
 	},
 	TCPTutorialStream: {
 		Of:  "TCP with one stream, in the multi-rail tutorial",
@@ -348,8 +356,9 @@ var entries = [limits]Entry{
 	TCPUnseen: {
 		Of:  "times the most that was measured of TCP over a bond, above which railbench says so",
 		Low: 1.1, High: 1.1, Basis: Chosen, When: "for several streams over a bond, where the links allow more",
-		Source: "nobody counted the links when 93 was measured: more may be true, and both of a bond's links, or a figure twice, look alike",
-		Fact:   "tcp",
+		Source: "nobody counted the links when 93 was measured: more may be true, and both of a bond's links, or a figure " +
+			"twice, look alike",
+		Fact: "tcp",
 	},
 	TCPPassShare: {
 		Of:  "share of what is expected, from which TCP passes",
@@ -379,7 +388,8 @@ var entries = [limits]Entry{
 	TCPStarved: {
 		Of:  "share of an even share of a test's rate, below which one of its streams is a finding",
 		Low: 0.1, High: 0.1, Basis: Chosen, When: "for several streams of TCP",
-		Source: "streams that share a link divide it within a few times of each other, and those of a bond by its links", Fact: "tcp",
+		Source: "streams that share a link divide it within a few times of each other, and those of a bond by its links",
+		Fact:   "tcp",
 	},
 	ReadPassShare: {
 		Of:  "share of what is expected, from which reads from Python pass",
@@ -410,21 +420,24 @@ var entries = [limits]Entry{
 	UCXOfReport: {
 		Of:  "payload from GPU to GPU with UCX, in messages of 2^26 bytes",
 		Low: 5.78, High: 5.78, Unit: "GB/s", Basis: Measured,
-		When:   "between two workstations with a ConnectX-6 Dx at 100 Gb/s, PCIe 3 x16",
-		Source: "UCX-PY, in the COTS report: a rolling average over whole loops, in which an array is made, waits and is written",
-		Fact:   "the-cots-report",
+		When: "between two workstations with a ConnectX-6 Dx at 100 Gb/s, PCIe 3 x16",
+		Source: "UCX-PY, in the COTS report: a rolling average over whole loops, in which an array is made, waits and is " +
+			"written",
+		Fact: "the-cots-report",
 	},
 	LeastBlock: {
 		Of:  "block of NIXL, from which its throughput has a band",
 		Low: 2 << 20, High: 2 << 20, Unit: "bytes", Basis: Chosen, When: "for nixlbench and NIXL from Python",
-		Source: "in the NIXL benchmark tutorial's rows blocks of 2 MiB have 97 % of the best, and those of 64 KiB half or 59 %",
-		Fact:   "rows-of-nixlbench",
+		Source: "in the NIXL benchmark tutorial's rows blocks of 2 MiB have 97 % of the best, and those of 64 KiB half or " +
+			"59 %",
+		Fact: "rows-of-nixlbench",
 	},
 	BlockTail: {
 		Of:  "99th percentile of a block's transfer against what is usual, from which it is a finding",
 		Low: 10, High: 10, Unit: "times", Basis: Chosen, When: "for blocks of NIXL that have a band",
-		Source: "as for ib_write_lat: nothing on a direct link waits so long but a processor that slept or did something else",
-		Fact:   "averages",
+		Source: "as for ib_write_lat: nothing on a direct link waits so long but a processor that slept or did something " +
+			"else",
+		Fact: "averages",
 	},
 	BytesLeast: {
 		Of:  "bytes that a port counted, against those predicted, at least",
@@ -439,8 +452,10 @@ var entries = [limits]Entry{
 	},
 	BytesMoreIP: {
 		Of:  "the same, at most",
-		Low: 1.08, High: 1.08, Unit: "times", Basis: Chosen, When: "at an interface, which counts ARP and acknowledgements, too",
-		Source: "all protocols are in an interface's bytes, and how many segments have a header of their own isn't known", Fact: "more-bytes-than-predicted",
+		Low: 1.08, High: 1.08, Unit: "times", Basis: Chosen, When: "at an interface, which counts ARP and " +
+			"acknowledgements, too",
+		Source: "all protocols are in an interface's bytes, and how many segments have a header of their own isn't known",
+		Fact:   "more-bytes-than-predicted",
 	},
 	BytesMoreStaged: {
 		Of:  "the same, at most",
@@ -466,9 +481,11 @@ var entries = [limits]Entry{
 	},
 	BytesBackground: {
 		Of:  "bytes that a port may move by itself, where 1 % of a test is less",
-		Low: 16e3, High: 64e3, Unit: "bytes", Basis: Chosen, When: "during a test of latency: the least at port counters, the most at interfaces",
-		Source: "sixty management datagrams of 256 bytes, or a few hundred packets of ARP, neighbour discovery and perftest's own TCP",
-		Fact:   "bytes-beside-a-test",
+		Low: 16e3, High: 64e3, Unit: "bytes", Basis: Chosen, When: "during a test of latency: the least at port counters, " +
+			"the most at interfaces",
+		Source: "sixty management datagrams of 256 bytes, or a few hundred packets of ARP, neighbour discovery and " +
+			"perftest's own TCP",
+		Fact: "bytes-beside-a-test",
 	},
 	EvenShare: {
 		Of:  "share that each of two equal rails has of a flow that they share evenly, at least",
@@ -483,20 +500,23 @@ var entries = [limits]Entry{
 	Gen5Link: {
 		Of:  "link rate of an adapter of PCIe Gen5, below which it may have come up slower than its port can do",
 		Low: 100, High: 100, Unit: "Gb/s", Basis: Chosen, When: "for Ethernet links that are as slow at both ends",
-		Source: "ConnectX-7's ports with PCIe Gen5 begin at 100 Gb/s; what a port could do is not on record where nodes are looked at",
-		Fact:   "shares-of-a-band",
+		Source: "ConnectX-7's ports with PCIe Gen5 begin at 100 Gb/s; what a port could do is not on record where nodes " +
+			"are looked at",
+		Fact: "shares-of-a-band",
 	},
 	TrafficExplains: {
 		Of:  "times other traffic before a test, less than which a rail lacks where that traffic is the cause",
 		Low: 2, High: 2, Basis: Chosen, When: "beside a band",
-		Source: "who shares a rail or a PCIe link with a neighbour loses what the neighbour has, and something to the two meeting",
-		Fact:   "shares-of-a-band",
+		Source: "who shares a rail or a PCIe link with a neighbour loses what the neighbour has, and something to the two " +
+			"meeting",
+		Fact: "shares-of-a-band",
 	},
 	ManyErrors: {
 		Of:  "errors on a rail's ports during a test, from which its link doesn't look right",
 		Low: 1000, High: 1000, Unit: "errors", Basis: Chosen, When: "for an adapter that looks degraded",
-		Source: "a degraded adapter slows down without an error; a cable that loses that many packets in seconds is a cause of its own",
-		Fact:   "shares-of-a-band",
+		Source: "a degraded adapter slows down without an error; a cable that loses that many packets in seconds is a " +
+			"cause of its own",
+		Fact: "shares-of-a-band",
 	},
 	NarrowLeast: {
 		Of:  "share of what a narrow PCIe link carries, above which it is what ends a rail",
@@ -511,7 +531,8 @@ var entries = [limits]Entry{
 	PathLossFail: {
 		Of:  "the same, from which it fails",
 		Low: 0.01, High: 0.01, Basis: Chosen, When: "of 500 over each rail, all at once",
-		Source: "RDMA sends all behind a lost packet again: at 1 % hardly a window of 64 KiB is whole", Fact: "what-is-between-the-nodes",
+		Source: "RDMA sends all behind a lost packet again: at 1 % hardly a window of 64 KiB is whole",
+		Fact:   "what-is-between-the-nodes",
 	},
 	PathDelay: {
 		Of:  "how much longer the fastest ping of a rail may take than that of the best one",
@@ -521,7 +542,8 @@ var entries = [limits]Entry{
 	LeastDisk: {
 		Of:  "room in a place where programs write, at least",
 		Low: 65536, High: 65536, Unit: "kB", Basis: Chosen, When: "on each node",
-		Source: "a test prints some hundred kB at most, and a package's lock or a log needs a few MB", Fact: "what-is-between-the-nodes",
+		Source: "a test prints some hundred kB at most, and a package's lock or a log needs a few MB",
+		Fact:   "what-is-between-the-nodes",
 	},
 	LeastInodes: {
 		Of:  "inodes there, at least",
@@ -531,13 +553,14 @@ var entries = [limits]Entry{
 	ClocksApart: {
 		Of:  "how far the clocks of the nodes may be apart",
 		Low: 10, High: 10, Unit: "s", Basis: Chosen, When: "asked at the same time over SSH",
-		Source: "a busy node answers seconds later; a clock that nobody keeps is off by minutes", Fact: "what-is-between-the-nodes",
+		Source: "a busy node answers seconds later; a clock that nobody keeps is off by minutes",
+		Fact:   "what-is-between-the-nodes",
 	},
 	SoftDropped: {
 		Of:  "share of the packets that soft-RoCE's error counters may grow by",
 		Low: 0.2, High: 0.2, Basis: Chosen, When: "over soft-RoCE",
-		Source: "a late processor answers after the time-out: 6.5 % in a latency between two emulated machines with nothing wrong; " +
-			"what a path loses path-loss shows", Fact: "more-bytes-than-predicted",
+		Source: "a late processor answers after the time-out: 6.5 % in a latency between two emulated machines with " +
+			"nothing wrong; what a path loses path-loss shows", Fact: "more-bytes-than-predicted",
 	},
 	SoftDropsLeast: {
 		Of:  "how far they may grow whatever was sent",
@@ -547,7 +570,8 @@ var entries = [limits]Entry{
 	AdapterWarm: {
 		Of:  "heat of an adapter, from which its maker warns",
 		Low: 97, High: 97, Unit: "degrees", Basis: Stated, When: "for a ConnectX-7, and any other but a ConnectX-5",
-		Source: "its maker's manual of the ConnectX-7, monitoring: https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
+		Source: "its maker's manual of the ConnectX-7, monitoring: " +
+			"https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
 	},
 	AdapterCritical: {
 		Of:  "heat of an adapter that its maker calls critical",
@@ -567,13 +591,14 @@ var entries = [limits]Entry{
 	OlderAdapterOff: {
 		Of:  "heat of an adapter, at which its firmware switches it off",
 		Low: 115, High: 115, Unit: "degrees", Basis: Stated, When: "for the same",
-		Source: "the same; a driver was seen to go at 110, and at 130 the device goes off even where its firmware did not", Fact: "heat-of-adapters",
+		Source: "the same; a driver was seen to go at 110, and at 130 the device goes off even where its firmware did not",
+		Fact:   "heat-of-adapters",
 	},
 	BusyClock: {
 		Of:  "share of a GPU's highest clock that it has under load, from which all is well",
 		Low: 0.6, High: 0.6, Basis: Chosen, When: "for a GPU at work",
-		Source: "GB10s were seen to hold some 2,400 of 3,003 MHz, 0.80; one that is capped by hand to 2,000 or 2,100 is slower by " +
-			"its owner's will",
+		Source: "GB10s were seen to hold some 2,400 of 3,003 MHz, 0.80; one that is capped by hand to 2,000 or 2,100 is " +
+			"slower by its owner's will",
 		Fact: "clocks-of-the-gpu",
 	},
 	LowClock: {
@@ -584,8 +609,8 @@ var entries = [limits]Entry{
 	BusyGPU: {
 		Of:  "utilisation of a GPU, from which its clock is one under load",
 		Low: 50, High: 50, Unit: "%", Basis: Chosen, When: "while railbench's own load runs",
-		Source: "the load keeps the GPU busy all the time, and nvidia-smi tells the mean of up to a second, in which it may have " +
-			"begun",
+		Source: "the load keeps the GPU busy all the time, and nvidia-smi tells the mean of up to a second, in which it " +
+			"may have begun",
 		Fact: "clocks-of-the-gpu",
 	},
 	ContainerShm: {
@@ -596,9 +621,10 @@ var entries = [limits]Entry{
 	NCCLSwitched: {
 		Of:  "bus bandwidth of a collective of NCCL, at least",
 		Low: 21.875, High: 21.875, Unit: "GB/s", Basis: Chosen,
-		When:   "for two nodes, or for nodes on a switch, with both halves of a port of 200 Gb/s",
-		Source: "the set-up script of NVIDIA's playbooks for DGX Spark holds all_gather_perf to it: 175 of the cable's 200 Gb/s",
-		Fact:   "collectives",
+		When: "for two nodes, or for nodes on a switch, with both halves of a port of 200 Gb/s",
+		Source: "the set-up script of NVIDIA's playbooks for DGX Spark holds all_gather_perf to it: 175 of the cable's 200 " +
+			"Gb/s",
+		Fact: "collectives",
 	},
 	NCCLRing: {
 		Of:  "the same",
@@ -608,8 +634,9 @@ var entries = [limits]Entry{
 	NCCLMore: {
 		Of:  "how many times the bytes of a collective's ring or tree a port may move",
 		Low: 1.08, High: 1.08, Unit: "times", Basis: Derived, When: "for NCCL's collectives",
-		Source: "its protocol LL128 sends 128 bytes for 120 (1.067 times); LL, which doubles them, is for small messages alone",
-		Fact:   "collectives",
+		Source: "its protocol LL128 sends 128 bytes for 120 (1.067 times); LL, which doubles them, is for small messages " +
+			"alone",
+		Fact: "collectives",
 	},
 	NCCLLeast: {
 		Of:  "size with which a slow collective is a FAIL, at least",
@@ -619,8 +646,10 @@ var entries = [limits]Entry{
 	},
 	NCCLPorts: {
 		Of:  "share of what a node's cables and PCIe halves carry, below which a collective over several ports warns",
-		Low: 0.875, High: 0.875, Basis: Chosen, When: "for two nodes, or for nodes on a switch, with more than one port of each",
-		Source: "the vendor's bar is for one port, 175 of 200 Gb/s; the same share is taken for several, which nobody published",
-		Fact:   "collectives",
+		Low: 0.875, High: 0.875, Basis: Chosen, When: "for two nodes, or for nodes on a switch, with more than one port of " +
+			"each",
+		Source: "the vendor's bar is for one port, 175 of 200 Gb/s; the same share is taken for several, which nobody " +
+			"published",
+		Fact: "collectives",
 	},
 }

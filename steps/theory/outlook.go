@@ -38,7 +38,8 @@ func Outlook(rig steps.Rig) string {
 		name += " (SIMULATED)"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, as it was looked at: %s (here) and %s (the peer), %s.", name, rig.NameOf(steps.Here), rig.NameOf(steps.Peer), railsLead(len(rig.Pairs)))
+	fmt.Fprintf(&b, "%s, as it was looked at: %s (here) and %s (the peer), %s.", name, rig.NameOf(steps.Here),
+		rig.NameOf(steps.Peer), railsLead(len(rig.Pairs)))
 	if len(has) > 0 {
 		fmt.Fprintf(&b, " Rail 1 has %s.", strings.Join(has, ", "))
 	}

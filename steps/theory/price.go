@@ -49,7 +49,8 @@ func (p Price) Costs() rate.Payload {
 // Says tells it in a verdict: both figures, and where each comes from.
 func (p Price) Says() string {
 	if p.None != "" {
-		return fmt.Sprintf("its headers alone take %.1f Gb/s of the link; the rest of the price nobody knows: %s", p.Headers, p.None)
+		return fmt.Sprintf("its headers alone take %.1f Gb/s of the link; the rest of the price nobody knows: %s", p.Headers,
+			p.None)
 	}
 	costs := "costs"
 	if p.Has.Basis == Measured { // the least that was seen: more of it is less of a price

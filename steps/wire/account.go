@@ -357,7 +357,8 @@ func (b *books) interfaces(l Load) bool {
 	return slices.ContainsFunc(l.Ports, func(p Port) bool { return counted(b.bytes, p, l.Traffic).netdev })
 }
 
-// wrongPort is a load that others carried. Which interface TCP takes is the routes' doing, and a device of RDMA is named.
+// wrongPort is a load that others carried. Which interface TCP takes is the routes' doing, and a device of RDMA is
+// named.
 func (b *books) wrongPort(l *Load, others []Port) {
 	why := ""
 	if l.Traffic == TCP {
@@ -383,7 +384,8 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "nothing went over %s by RDMA; the data went over %s as TCP", names,
 			kind.And(as))
 	case was != "":
-		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: nothing is left "+
+		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: nothing "+
+			"is left "+
 			"to see the test by", was, names)
 	case l.Traffic == TCP:
 		b.find(Lost, steps.Fail, l.Node, l.Ports, "nothing went over %s: the traffic takes another way", names)
@@ -443,7 +445,8 @@ func (b *books) idle(l *Load) {
 	}
 	low, _ := l.bounds(b.interfaces(*l))
 	if was := b.takenOff(*l, still); was != "" && l.Sum() < low {
-		b.find(Less, steps.Inconclusive, l.Node, still, "%s, and as much was taken off what it moved meanwhile: what is left of "+
+		b.find(Less, steps.Inconclusive, l.Node, still, "%s, and as much was taken off what it moved meanwhile: what is "+
+			"left of "+
 			"%s doesn't say whether the test used it", was, kind.And(b.names(still)))
 		return
 	}
@@ -561,25 +564,29 @@ var outOfOrder = []string{"out_of_sequence", "out_of_seq_request", "oos_drop_cou
 // from end to end, and it loses some of what goes over it.
 func Gaps(bytes []steps.RailBytes, ports ...Port) string {
 	return grown(bytes, func(name string) bool {
-		return slices.Contains(outOfOrder, name) || name == "packet_seq_err" || name == "rcvd_seq_err" || name == "seq_err_naks_rcvd"
+		return slices.Contains(outOfOrder, name) || name == "packet_seq_err" || name == "rcvd_seq_err" ||
+			name == "seq_err_naks_rcvd"
 	}, ports...)
 }
 
-// again says whether what errors tell of explains what a load moved beside its own. How much an adapter sends again after a
-// time-out nobody counts; what came behind a lost packet is counted by who drops it.
+// again says whether what errors tell of explains what a load moved beside its own. How much an adapter sends again
+// after a time-out nobody counts; what came behind a lost packet is counted by who drops it.
 func (b *books) again(l Load, errors string) string {
 	counted, ports := b.resent(l), b.across(l.Ports)
 	// What is lost itself is sent again, too, and never counted there.
-	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+theory.BytesBeside.Value()*l.Payload && sum(b.bytes, isTimeout, ports...) == 0 {
-		return fmt.Sprintf("of which what was sent again (%s) is some %s: the rest is other traffic", errors, kind.Size(counted))
+	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+theory.BytesBeside.Value()*l.Payload &&
+		sum(b.bytes, isTimeout, ports...) == 0 {
+		return fmt.Sprintf("of which what was sent again (%s) is some %s: the rest is other traffic", errors,
+			kind.Size(counted))
 	}
 	return "packets were sent again: " + errors
 }
 
-// isTimeout reports whether a counter is of what an adapter waited for in vain before it sent again: one of them takes as long as
-// many packets.
+// isTimeout reports whether a counter is of what an adapter waited for in vain before it sent again: one of them takes
+// as long as many packets.
 func isTimeout(name string) bool {
-	return strings.Contains(name, "timeout") || strings.Contains(name, "retr") || strings.Contains(name, "Retrans") || name == "roce_slow_restart"
+	return strings.Contains(name, "timeout") || strings.Contains(name, "retr") || strings.Contains(name, "Retrans") ||
+		name == "roce_slow_restart"
 }
 
 // resent are the bytes that were sent again for a load, as far as its receivers counted them.

@@ -152,7 +152,10 @@ func counted(bytes []steps.RailBytes, p Port, t Traffic) count {
 		return count{why: "nobody counted"}
 	}
 	b := bytes[i]
-	c := count{tx: float64(b.Tx), rx: float64(b.Rx), known: b.Known, why: b.Why, netdev: strings.HasPrefix(b.Source, "netdev")}
+	c := count{
+		tx: float64(b.Tx), rx: float64(b.Rx), known: b.Known, why: b.Why,
+		netdev: strings.HasPrefix(b.Source, "netdev"),
+	}
 	if t == TCP {
 		c = count{tx: float64(b.IPTx), rx: float64(b.IPRx), known: b.IPKnown, why: b.IPWhy, netdev: true}
 	} else if b.IdleGbps <= theory.BusyBefore.Value() {

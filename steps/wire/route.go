@@ -143,7 +143,8 @@ func Down(rig steps.Rig, e steps.End, p steps.Pair) string {
 	case rail.State == "" || rail.State == "ACTIVE":
 		return ""
 	case !rail.Netdev.Up:
-		return fmt.Sprintf("%s on %s is %s: its interface %s is switched off", rail.Dev, rig.NameOf(e), rail.State, rail.Netdev.Name)
+		return fmt.Sprintf("%s on %s is %s: its interface %s is switched off", rail.Dev, rig.NameOf(e), rail.State,
+			rail.Netdev.Name)
 	default:
 		return fmt.Sprintf("%s on %s is %s: check its cable at both ends", rail.Dev, rig.NameOf(e), rail.State)
 	}

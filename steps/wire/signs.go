@@ -54,12 +54,14 @@ func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu i
 	}
 	for _, c := range s.Bytes {
 		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= theory.HeatOf(r.Rig.At(c.End).Adapter).Warm.Value() {
-			return fmt.Sprintf("nothing shows but the heat of its adapter on %s, %.0f degrees: give it air (see adapter-temperature)",
+			return fmt.Sprintf("nothing shows but the heat of its adapter on %s, %.0f degrees: give it air (see "+
+				"adapter-temperature)",
 				r.Rig.NameOf(c.End), c.Degrees)
 		}
 	}
 	if errors != "" {
-		return NoCause + " but few packets that were sent again (" + errors + "), which take far less: look at the cable and the link's " +
+		return NoCause + " but few packets that were sent again (" + errors +
+			"), which take far less: look at the cable and the link's " +
 			"errors, and compare the other direction (the cell ib-reverse)"
 	}
 	return NoCause + "; compare the other direction (the cell ib-reverse), look for PCIe errors (the check pcie-errors) " +
@@ -96,14 +98,14 @@ func (b *books) held(e steps.End, ports []Port) {
 		of   func(string) bool
 		says string
 	}{
-		{Dropped, is(meter.Dropped), "%s grew meanwhile: packets were dropped for want of room, and had to be sent again; more comes in " +
-			"than the PCIe link or the processor takes, or pauses are off (ethtool -a)"},
-		{Slowed, is(meter.Marked), "%s grew meanwhile: the other end, or a switch on the way, asked for less (congestion marks, pauses), " +
-			"so the rate is what that let through; look for other traffic, and at the receiver's PCIe link"},
-		{Slowed, is(meter.Paused), "%s grew meanwhile: the other end of its cable, or a switch, paused it, and asked for less, so the " +
-			"rate is what that let through; look at the receiver's PCIe link, and for other traffic there"},
-		{Paused, is(meter.Pauses), "%s grew meanwhile: it paused the other end, because it could not take what came as fast; look at " +
-			"its PCIe link, at the adapter's heat, and for other traffic there"},
+		{Dropped, is(meter.Dropped), "%s grew meanwhile: packets were dropped for want of room, and had to be sent again; " +
+			"more comes in than the PCIe link or the processor takes, or pauses are off (ethtool -a)"},
+		{Slowed, is(meter.Marked), "%s grew meanwhile: the other end, or a switch on the way, asked for less (congestion " +
+			"marks, pauses), so the rate is what that let through; look for other traffic, and at the receiver's PCIe link"},
+		{Slowed, is(meter.Paused), "%s grew meanwhile: the other end of its cable, or a switch, paused it, and asked for " +
+			"less, so the rate is what that let through; look at the receiver's PCIe link, and for other traffic there"},
+		{Paused, is(meter.Pauses), "%s grew meanwhile: it paused the other end, because it could not take what came as " +
+			"fast; look at its PCIe link, at the adapter's heat, and for other traffic there"},
 	} {
 		if g := grown(b.bytes, sign.of, ports...); g != "" {
 			b.sign(sign.what, e, ports, sign.says, g)
@@ -128,7 +130,8 @@ func (b *books) damaged(ports []Port) string {
 			packets += l.Wire / float64(l.mtu+packetHeaders)
 		}
 	}
-	if len(soft) > 0 && float64(sum(b.bytes, isError, soft...)) > max(theory.SoftDropped.Value()*packets, theory.SoftDropsLeast.Value()) {
+	if len(soft) > 0 && float64(sum(b.bytes, isError, soft...)) > max(theory.SoftDropped.Value()*packets,
+		theory.SoftDropsLeast.Value()) {
 		hard = append(hard, soft...)
 	}
 	return grown(b.bytes, isError, hard...)
@@ -166,7 +169,8 @@ func (b *books) flappedBeside(e steps.End) {
 	for i := range b.rig.At(e).Rails {
 		p := Port{e, i}
 		if g := Flaps(b.bytes, p); g != "" && !slices.Contains(b.used, p) {
-			b.sign(Flapped, e, []Port{p}, "the link of %s, which the test doesn't use, went down meanwhile (%s): look at its cable at both "+
+			b.sign(Flapped, e, []Port{p}, "the link of %s, which the test doesn't use, went down meanwhile (%s): look at its "+
+				"cable at both "+
 				"ends", b.name(p), g)
 		}
 	}
@@ -204,7 +208,8 @@ func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 		rail := rig.Rail(p, e)
 		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*float64(ceiling) &&
 			got > theory.NarrowLeast.Value()*float64(ceiling) {
-			return fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, where it can do %s", rail.Dev, rig.NameOf(e),
+			return fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, where it can do %s",
+				rail.Dev, rig.NameOf(e),
 				theory.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 		}
 	}

@@ -134,7 +134,8 @@ func (b *books) show(l Load) {
 		if source == "port_xmit_data" && !l.Out {
 			source = "port_rcv_data"
 		}
-		from += fmt.Sprintf(", in packets of %d with %d bytes of headers each and those of each message (%s)", l.mtu, packetHeaders, source)
+		from += fmt.Sprintf(", in packets of %d with %d bytes of headers each and those of each message (%s)", l.mtu,
+			packetHeaders, source)
 	case TCP:
 		from += ", and headers (interface bytes)"
 	}

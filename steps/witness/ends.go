@@ -25,7 +25,8 @@ const (
 // railbench sends are no exit of the program's own. SIGABRT is the program's own word, and SIGPIPE follows
 // from another's end.
 var told = map[int]string{
-	1: "SIGHUP: was its session closed?", 2: "SIGINT", 3: "SIGQUIT", 5: "SIGTRAP", 8: "SIGFPE", 10: "SIGUSR1", 12: "SIGUSR2", 14: "SIGALRM",
+	1: "SIGHUP: was its session closed?", 2: "SIGINT", 3: "SIGQUIT", 5: "SIGTRAP", 8: "SIGFPE", 10: "SIGUSR1",
+	12: "SIGUSR2", 14: "SIGALRM",
 	15: "SIGTERM: did somebody end it, or the node go down?", 24: "SIGXCPU, its limit of processor time: ulimit -t",
 	25: "SIGXFSZ, its limit of a file's size: ulimit -f", 31: "SIGSYS, a filter of system calls",
 }
@@ -38,11 +39,13 @@ var starts = []struct {
 }{
 	{
 		pattern.New(`^(\S+): error while loading shared libraries: ([^\s:]+)`),
-		"does not start, because a library that it needs is not there (%s): install it, or put its folder into LD_LIBRARY_PATH",
+		"does not start, because a library that it needs is not there (%s): install it, or put its folder into " +
+			"LD_LIBRARY_PATH",
 	},
 	{
 		pattern.New(`^(\S+): (?:\S+: )?(version \S+ not found) \(required by|^(\S+): (symbol lookup error)`),
-		"does not start (%s): it was built with newer libraries than are there, so build it on that node, or take a build for its system",
+		"does not start (%s): it was built with newer libraries than are there, so build it on that node, or take a build " +
+			"for its system",
 	},
 	{
 		pattern.New(`(\S+): (Exec format error|cannot execute)`),
@@ -83,7 +86,8 @@ func unable(rig steps.Rig, o steps.Output) (f kind.Finding, ok bool) {
 // that follows from it. ok is false where none of it happened.
 func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok bool) {
 	if s.Restarted != nil {
-		return finding(steps.Inconclusive, "%s restarted in the middle: whatever else was seen follows from that", kind.And(s.Restarted))
+		return finding(steps.Inconclusive, "%s restarted in the middle: whatever else was seen follows from that",
+			kind.And(s.Restarted))
 	}
 	for _, o := range s.Outputs {
 		if !o.Ran || o.Exit.Why != runner.Ended {
@@ -96,10 +100,12 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 			return finding(steps.Fail, "%s crashed (exit %d, a segmentation fault): look at its last lines and at dmesg",
 				whose(rig, o), segfault)
 		case illegal:
-			return finding(steps.Fail, "%s met an instruction that its processor hasn't got (exit %d): it was built for another one, so "+
+			return finding(steps.Fail, "%s met an instruction that its processor hasn't got (exit %d): it was built for "+
+				"another one, so "+
 				"build it on that node", whose(rig, o), illegal)
 		case busError:
-			return finding(steps.Inconclusive, "%s was ended by a bus error (exit %d): memory that it had mapped could not be given; is "+
+			return finding(steps.Inconclusive, "%s was ended by a bus error (exit %d): memory that it had mapped could not be "+
+				"given; is "+
 				"/dev/shm full (df), are there huge pages left, or does dmesg tell of a memory error?", whose(rig, o), busError)
 		}
 		if o.Exit.Code != 0 {
@@ -108,7 +114,8 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 			}
 		}
 		if signal := told[o.Exit.Code-128]; signal != "" {
-			return finding(steps.Inconclusive, "%s was ended by a signal (exit %d, %s), and not by railbench: what the other end said follows "+
+			return finding(steps.Inconclusive, "%s was ended by a signal (exit %d, %s), and not by railbench: what the other "+
+				"end said follows "+
 				"from that", whose(rig, o), o.Exit.Code, signal)
 		}
 	}
@@ -116,7 +123,8 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 	// of the connection, is no hint at anything else.
 	for _, o := range s.Outputs {
 		if !o.Ran && o.Err != "" && o.Err != steps.NotStarted && anyRan(s) {
-			return finding(steps.Inconclusive, "%s did not run to its end: %s; what the other end said follows from that", whose(rig, o), o.Err)
+			return finding(steps.Inconclusive, "%s did not run to its end: %s; what the other end said follows from that",
+				whose(rig, o), o.Err)
 		}
 	}
 	if s.Err == "" && !slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return !o.Exit.OK() }) {
@@ -124,7 +132,8 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 	}
 	for _, p := range ports {
 		if grown := wire.Flaps(s.Bytes, p); grown != "" {
-			return finding(steps.Fail, "the link of %s on %s went down during the test (%s): what the ends said afterwards follows "+
+			return finding(steps.Fail, "the link of %s on %s went down during the test (%s): what the ends said afterwards "+
+				"follows "+
 				"from that; check its cable at both ends", wire.Name(rig, p), rig.NameOf(p.Node), grown)
 		}
 	}

@@ -78,7 +78,8 @@ func (f Figure) Judge(add func(g steps.Grade, format string, args ...any)) {
 			add(steps.Pass, "There is no band to judge by: %s", b.None)
 			return
 		}
-		add(steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of, cmp.Or(b.None, b.Unless))
+		add(steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of,
+			cmp.Or(b.None, b.Unless))
 	case theory.Short:
 		add(steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
 	case theory.Low:
@@ -95,7 +96,9 @@ func RailsApart(medians []float64, rails []int, rep *kind.Report) {
 	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
 	if medians[worst] > theory.RailsApart.Value()*medians[best] {
 		rep.Hear(steps.ByFigure)
-		rep.Add(steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail map, "+
-			"routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best], kind.Microseconds(medians[best]))
+		rep.Add(steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+
+			"map, "+
+			"routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best],
+			kind.Microseconds(medians[best]))
 	}
 }

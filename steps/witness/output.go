@@ -65,7 +65,8 @@ func Options(c steps.Cell, o steps.Output, tool string) map[string]string {
 // options where any are given.
 func Calls(c steps.Cell, o steps.Output, tool string, options ...string) bool {
 	return slices.ContainsFunc(calls(c, o, tool), func(words []string) bool {
-		return len(options) == 0 || slices.ContainsFunc(options, func(option string) bool { return slices.Contains(words, option) })
+		return len(options) == 0 || slices.ContainsFunc(options,
+			func(option string) bool { return slices.Contains(words, option) })
 	})
 }
 

@@ -25,7 +25,10 @@ func (f Time) Expected() *steps.Expected {
 	if none := cmp.Or(f.Soft, f.None); none != "" {
 		return &steps.Expected{From: "no band: " + none}
 	}
-	return &steps.Expected{Min: new(f.Least.Value()), Max: new(f.Pass.Value()), From: f.Of + f.Usual.Entry().Says() + "; the bounds are chosen"}
+	return &steps.Expected{
+		Min: new(f.Least.Value()), Max: new(f.Pass.Value()),
+		From: f.Of + f.Usual.Entry().Says() + "; the bounds are chosen",
+	}
 }
 
 // Judge adds what is to be said of it. What holds for all rails alike goes into the report.

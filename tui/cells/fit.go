@@ -316,7 +316,8 @@ func (c Cell) telling(lines []steps.OutputLine) []steps.OutputLine {
 	if !slices.ContainsFunc(lines, matter) {
 		return lines
 	}
-	return slices.DeleteFunc(slices.Clone(lines), func(l steps.OutputLine) bool { return l.Kind != steps.Note && !matter(l) })
+	return slices.DeleteFunc(slices.Clone(lines),
+		func(l steps.OutputLine) bool { return l.Kind != steps.Note && !matter(l) })
 }
 
 // notice is a line of a log that tells how a program begins, with its time before it. It may stand between the head

@@ -270,7 +270,8 @@ func setRow(row []string, widths []int, alignments []east.Alignment) []string {
 			if j > 0 {
 				all[i] += strings.Repeat(" ", columnGap)
 			}
-			if gap := strings.Repeat(" ", max(0, widths[j]-lipgloss.Width(text))); j < len(alignments) && alignments[j] == east.AlignRight {
+			if gap := strings.Repeat(" ", max(0, widths[j]-lipgloss.Width(text))); j < len(alignments) &&
+				alignments[j] == east.AlignRight {
 				text = gap + text
 			}
 			all[i] += ink.Pad(text, widths[j])

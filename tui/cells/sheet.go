@@ -37,7 +37,8 @@ func NewSheet(c steps.Cell, state steps.CellState, names []string, width int) Sh
 		for end < len(lines) && lines[end].From != "" {
 			end++
 		}
-		s.block(c, state.Rig, lines, i, end, func(n int) int { return columnOf(width, n) - newTags(c, names, width).room() - 2 })
+		s.block(c, state.Rig, lines, i, end,
+			func(n int) int { return columnOf(width, n) - newTags(c, names, width).room() - 2 })
 		i = end
 	}
 	return s

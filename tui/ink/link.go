@@ -52,5 +52,6 @@ func onTheWeb(address string) bool {
 	if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") || len(address) > longestAddress {
 		return false
 	}
-	return !strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' || r == ';' || string(r) == noHyphen })
+	return !strings.ContainsFunc(address,
+		func(r rune) bool { return r <= ' ' || r > '~' || r == ';' || string(r) == noHyphen })
 }

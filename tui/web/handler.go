@@ -96,7 +96,8 @@ func (p *Page) guard(next http.Handler) http.Handler {
 		case !p.known(r.Host):
 			// Somebody else's page whose name now leads here (DNS rebinding) would read what
 			// this one tells.
-			http.Error(w, "asked for by a name that this railbench does not know: --name NAME allows it", http.StatusMisdirectedRequest)
+			http.Error(w, "asked for by a name that this railbench does not know: --name NAME allows it",
+				http.StatusMisdirectedRequest)
 		case r.URL.Path != "/" && r.Header.Get("Sec-Fetch-Site") == "cross-site":
 			http.Error(w, "asked for by another site's page", http.StatusForbidden)
 		default:
@@ -124,7 +125,8 @@ func (p *Page) private(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.token != "" && !p.allowed(r) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "the token is missing or wrong: open the address that railbench serve has printed", http.StatusUnauthorized)
+			http.Error(w, "the token is missing or wrong: open the address that railbench serve has printed",
+				http.StatusUnauthorized)
 			return
 		}
 		next(w, r)

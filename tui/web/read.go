@@ -76,7 +76,10 @@ func (p *Page) serveNotebook(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (p *Page) notebookOf(book steps.Notebook) notebookView {
-	v := notebookView{Title: clean(book.Tutorial.Title), Simulated: p.o.Simulated || book.Rig.Simulated, Parts: []partView{}}
+	v := notebookView{
+		Title: clean(book.Tutorial.Title), Simulated: p.o.Simulated || book.Rig.Simulated,
+		Parts: []partView{},
+	}
 	for _, part := range book.Tutorial.Parts {
 		v.Parts = append(v.Parts, partOf(book, part, true))
 	}

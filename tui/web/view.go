@@ -119,8 +119,9 @@ func dialsOf(b meter.Board) []dialView {
 	all := make([]dialView, 0, len(b.Gauges))
 	for _, g := range b.Gauges {
 		all = append(all, dialView{
-			Node: clean(g.Node), Dev: clean(g.Dev), Netdev: clean(g.Netdev), Link: tenth(g.LinkGbps), Ceiling: tenth(g.CeilingGbps),
-			Source: g.Source.String(), Down: g.Down, Stale: clean(g.Stale),
+			Node: clean(g.Node), Dev: clean(g.Dev), Netdev: clean(g.Netdev), Link: tenth(g.LinkGbps),
+			Ceiling: tenth(g.CeilingGbps),
+			Source:  g.Source.String(), Down: g.Down, Stale: clean(g.Stale),
 		})
 	}
 	return all

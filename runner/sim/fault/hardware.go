@@ -11,7 +11,8 @@ func hardwareFaults() []Fault {
 	return []Fault{
 		{
 			Name: "adapter-lost", Title: "Half of the adapter has lost its driver",
-			Report: "two of the four RDMA devices are gone since this afternoon, and a reload of the driver does not bring them back",
+			Report: "two of the four RDMA devices are gone since this afternoon, and a reload of the driver does not bring " +
+				"them back",
 			Doc: "{node}'s adapter got hot and the driver left its second PCIe half (domain 0002): the PCI " +
 				"functions are there, and have no RDMA device and no interface. Only a restart brings them back.",
 			Do: func(s Spot) func() {
@@ -51,8 +52,8 @@ func hardwareFaults() []Fault {
 		{
 			Name: "hot-adapter", Title: "The adapter is hot",
 			Report: "the back of the machine is so hot that I can hardly touch the cable's plug",
-			Doc: "{node}'s adapter is at 104 degrees, above the 102 that its maker calls critical; at 110 its firmware switches it off. " +
-				"Everything works still.",
+			Doc: "{node}'s adapter is at 104 degrees, above the 102 that its maker calls critical; at 110 its firmware " +
+				"switches it off. Everything works still.",
 			Do: func(s Spot) func() {
 				s.Node.Hot = true
 				quiet := s.log(func(_ *net.Function, driver string, later float64) []host.KernelLine {
@@ -100,14 +101,16 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "hard-off", Title: "The node was switched off hard",
-			Report: "in the morning the node was up, and nobody knows why its uptime is so short; the logs of the night just end",
+			Report: "in the morning the node was up, and nobody knows why its uptime is so short; the logs of the night just " +
+				"end",
 			Doc: "The journal of {node}'s boot before this one breaks off in the middle: it lost its power or froze, and " +
 				"nothing shut it down.",
 			Do: switched(func(s Spot) *bool { return &s.Node.CutOff }),
 		},
 		{
 			Name: "kexec-handover", Title: "The kernel keeps memory for the next one",
-			Report: "after the kernel update a large buffer ends with Cannot allocate memory, and free says that there are gigabytes",
+			Report: "after the kernel update a large buffer ends with Cannot allocate memory, and free says that there are " +
+				"gigabytes",
 			Doc: "{node} runs kernel 7.0 with kexec handover (KHO): 9.3 GiB of its free memory can't be pinned, and large " +
 				"registrations end with \"Cannot allocate memory\" once the rest is used.",
 			Do: switched(func(s Spot) *bool { return &s.Node.HandsOver }),

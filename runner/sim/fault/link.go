@@ -39,8 +39,8 @@ func linkFaults() []Fault {
 		{
 			Name: "crossed", Title: "{node}'s cables are crossed",
 			Report: "since the machines were moved every ping passes, and RDMA hangs on all rails",
-			Doc: "At {node} each cable is in the other's port: port 0 leads to port 1 of {peer}. Linux answers for each of its " +
-				"addresses on every interface, so pings and TCP pass, by the wrong ports; RDMA hangs.",
+			Doc: "At {node} each cable is in the other's port: port 0 leads to port 1 of {peer}. Linux answers for each of " +
+				"its addresses on every interface, so pings and TCP pass, by the wrong ports; RDMA hangs.",
 			Do: func(s Spot) func() {
 				plug := func(exchanged bool) {
 					s.Node.Exchanged = exchanged
@@ -87,9 +87,9 @@ func linkFaults() []Fault {
 		{
 			Name: "retransmits", Title: "Packets are sent again", Where: OnAll,
 			Report: "RDMA is slower than last week, and out_of_sequence grows with each test",
-			Doc: "3 to 6 % of the packets from {node} and to it are lost. An adapter goes back to each of them and sends all that came " +
-				"behind it again, so less than a tenth of RDMA's rate is left, and the wire carries more than the test; " +
-				"out_of_sequence and packet_seq_err grow. TCP is slow, too.",
+			Doc: "3 to 6 % of the packets from {node} and to it are lost. An adapter goes back to each of them and sends all " +
+				"that came behind it again, so less than a tenth of RDMA's rate is left, and the wire carries more than the " +
+				"test; out_of_sequence and packet_seq_err grow. TCP is slow, too.",
 			Do: switched(func(s Spot) *bool { return &s.Node.Resends }),
 		},
 		{

@@ -96,7 +96,8 @@ func networkFaults() []Fault {
 			Do: func(s Spot) func() {
 				undo := flawedBy(tool.TwoManagers)(s)
 				file := s.Node.Set(map[string]*host.Inode{
-					"/run/systemd/network/10-netplan-" + s.rail2().Netdev.Name + ".network": host.NewFile("[Match]\nName=" + s.rail2().Netdev.Name),
+					"/run/systemd/network/10-netplan-" + s.rail2().Netdev.Name +
+						".network": host.NewFile("[Match]\nName=" + s.rail2().Netdev.Name),
 				})
 				return func() {
 					file()
@@ -291,8 +292,8 @@ func networkFaults() []Fault {
 		{
 			Name: "host-route", Title: "A host route leads to rail 1 over rail 2", Where: OnSecond,
 			Report: "iperf3 to rail 1 shows good figures, and the gauges say that rail 2 moves",
-			Doc: "{node} has a route of its own to the address of {peer}'s rail 1, over enp1s0f1np1: TCP for rail 1 takes rail " +
-				"2, and a ping that names its interface doesn't see it.",
+			Doc: "{node} has a route of its own to the address of {peer}'s rail 1, over enp1s0f1np1: TCP for rail 1 takes " +
+				"rail 2, and a ping that names its interface doesn't see it.",
 			Do: func(s Spot) func() {
 				own := net.Route{
 					Dst: netip.PrefixFrom(s.across(s.rail1()).Netdev.IPv4().Addr(), 32), Dev: s.rail2().Netdev.Name,

@@ -151,12 +151,13 @@ func softwareFaults() []Fault {
 		{
 			Name: "ufw-roce", Title: "ufw drops RoCE's packets",
 			Report: "soft-RoCE hangs on that node, and ping works",
-			Doc: "On {node} \"ufw deny 4791/udp\" was typed: packets of RoCE v2 that the kernel sees are dropped. An adapter's " +
-				"pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
+			Doc: "On {node} \"ufw deny 4791/udp\" was typed: packets of RoCE v2 that the kernel sees are dropped. An " +
+				"adapter's pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
 			Do: func(s Spot) func() {
 				closed := filtered(tool.UfwRoCE)(s)
 				u := &host.Unit{
-					Name: "ufw.service", Active: "active", Sub: "exited", Result: "success", Stop: func() {}, Gone: make(chan struct{}),
+					Name: "ufw.service", Active: "active", Sub: "exited", Result: "success", Stop: func() {},
+					Gone: make(chan struct{}),
 				}
 				s.Node.Units[u.Name] = u
 				return func() {

@@ -152,7 +152,8 @@ func braced(p *syntax.ParamExp) *syntax.ParamExp {
 // plainValue reports whether a variable's value can be looked at as often as one likes: it sets
 // nothing, runs nothing, and is not the status of what was before.
 func plainValue(p *syntax.ParamExp) bool {
-	return p.Param != nil && p.Param.Value != "?" && p.Param.Value != "@" && p.Param.Value != "*" && !p.Excl && !p.Length && !p.Width &&
+	return p.Param != nil && p.Param.Value != "?" && p.Param.Value != "@" && p.Param.Value != "*" && !p.Excl &&
+		!p.Length && !p.Width &&
 		p.Index == nil && p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0
 }
 

@@ -116,8 +116,8 @@ type Flow struct {
 	// In bits a second, as Alloc is; +Inf where the way alone decides.
 	Demand float64 // what the sender could do on an idle rig
 	Share  float64 // 1 minus this run's noise
-	// Alone says that its messages are of a packet each and go one at a time: whoever adds it has reckoned what it waits for
-	// those that get lost.
+	// Alone says that its messages are of a packet each and go one at a time: whoever adds it has reckoned what it waits
+	// for those that get lost.
 	Alone bool
 	extra float64 // wire octets per octet, above 1 where packets are sent again
 	// For a packet: the share that is lost, and what is sent again because of it.
@@ -475,7 +475,11 @@ func (fl *Flow) claims() []claim {
 			claim{place{"cable", src.Stack, src.Wire(), false}, framed, src.Netdev.Cable().Rate},
 			claim{place{"cable", dst.Stack, dst.Wire(), true}, framed, dst.Netdev.Cable().Rate})
 	} else {
-		cs = append(cs, claim{place{"cable", nil, src.Wire(), src.Stack.Index > dst.Stack.Index}, framed, src.Netdev.Cable().Rate})
+		cs = append(cs, claim{
+			place{"cable", nil, src.Wire(), src.Stack.Index > dst.Stack.Index},
+			framed,
+			src.Netdev.Cable().Rate,
+		})
 	}
 	for _, end := range []struct {
 		fn   *Function

@@ -2,8 +2,8 @@ package net
 
 import "math"
 
-// What an adapter's heat does with what it moves. An adapter of a Spark is some 14 degrees warmer under full load than at
-// rest, which it has reached after a minute or so: chosen for the look of it, no verdict reckons with it.
+// What an adapter's heat does with what it moves. An adapter of a Spark is some 14 degrees warmer under full load than
+// at rest, which it has reached after a minute or so: chosen for the look of it, no verdict reckons with it.
 const (
 	fullRise = 14.0 // degrees
 	fullLoad = 2 * cableRate

@@ -142,7 +142,8 @@ func (n *Stack) learnt(d *Netdev, a netip.Prefix, x *Netdev) (list []Neighbour) 
 		if b.Addr().Is4() && a.Masked().Contains(b.Addr()) {
 			who = n.Answers(d, b.Addr())
 		}
-		if who == nil || slices.ContainsFunc(n.Fixed, func(f Neighbour) bool { return f.Addr == b.Addr() && f.Dev == d.Name }) {
+		if who == nil || slices.ContainsFunc(n.Fixed,
+			func(f Neighbour) bool { return f.Addr == b.Addr() && f.Dev == d.Name }) {
 			continue
 		}
 		if who.has(b.Addr()) {

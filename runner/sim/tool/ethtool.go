@@ -62,7 +62,8 @@ func runEthtool(_ context.Context, c *host.Call) int {
 				name   string
 				paused uint64
 			}{{"rx", d.Func.PausedIn}, {"tx", d.Func.PausedOut}} {
-				c.Printf("     %s_global_pause: %d\n     %s_global_pause_duration: %d\n", way.name, way.paused, way.name, way.paused*net.PauseTime)
+				c.Printf("     %s_global_pause: %d\n     %s_global_pause_duration: %d\n", way.name, way.paused, way.name,
+					way.paused*net.PauseTime)
 			}
 		case set.Has("a"):
 			c.Printf("Pause parameters for %s:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\n\n", d.Name)
@@ -85,7 +86,8 @@ func runEthtool(_ context.Context, c *host.Call) int {
 			}
 			c.Printf("Settings for %s:\n\tSupported ports: [ Backplane ]\n\tSupported link modes:   %s\n"+
 				"\tSupported pause frame use: Symmetric\n\tSupports auto-negotiation: Yes\n"+
-				"\tSupported FEC modes: RS\n\tAdvertised link modes:  %s\n\tAdvertised auto-negotiation: Yes\n", d.Name, modes, modes)
+				"\tSupported FEC modes: RS\n\tAdvertised link modes:  %s\n\tAdvertised auto-negotiation: Yes\n", d.Name, modes,
+				modes)
 			c.Printf("\tSpeed: %s\n\tDuplex: Full\n\tAuto-negotiation: on\n\tPort: %s\n"+
 				"\tPHYAD: 0\n\tTransceiver: internal\n\tLink detected: %s\n", speed, port, link)
 		}

@@ -82,7 +82,8 @@ func runLast(_ context.Context, c *host.Call) int {
 		release := c.Node.Release()[:min(16, len(c.Node.Release()))]
 		c.Printf("%-8s system boot  %-16s %s   still running\n", "reboot", release, again.Format(form))
 		if !c.Node.CutOff {
-			c.Printf("%-8s system down  %-16s %s - %s  (00:01)\n", "shutdown", release, ended.Format(form), again.Format("15:04"))
+			c.Printf("%-8s system down  %-16s %s - %s  (00:01)\n", "shutdown", release, ended.Format(form),
+				again.Format("15:04"))
 		}
 		c.Printf("%-8s system boot  %-16s %s - %s (2+00:58)\n", "reboot", release, began.Format(form), ended.Format("15:04"))
 		c.Printf("\nwtmp begins %s\n", began.Add(-time.Hour).Format("Mon Jan _2 15:04:05 2006"))

@@ -76,7 +76,8 @@ func runMpirun(ctx context.Context, c *host.Call) int {
 // to run, and code is mpirun's status.
 func (j *mpiJob) parse() (hosts []string, code int) {
 	values := map[string]int{
-		"--host": 1, "-host": 1, "-H": 1, "-np": 1, "-n": 1, "--np": 1, "--map-by": 1, "--bind-to": 1, "--mca": 2, "-mca": 2, "-x": 1,
+		"--host": 1, "-host": 1, "-H": 1, "-np": 1, "-n": 1, "--np": 1, "--map-by": 1, "--bind-to": 1, "--mca": 2, "-mca": 2,
+		"-x": 1,
 	}
 	args, ranks := j.c.Args[1:], 0
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -107,7 +108,8 @@ func (j *mpiJob) parse() (hosts []string, code int) {
 	case len(args) == 0:
 		return nil, j.c.Fail(mpiLost, "mpirun could not find anything to do.")
 	case ranks > 0 && ranks != len(hosts):
-		return nil, j.c.Fail(mpiLost, "There are not enough slots available in the system to satisfy the %d\nslots that were requested by "+
+		return nil, j.c.Fail(mpiLost, "There are not enough slots available in the system to satisfy the %d\nslots that "+
+			"were requested by "+
 			"the application:\n\n  %s", ranks, args[0])
 	}
 	return hosts, 0

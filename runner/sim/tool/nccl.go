@@ -99,7 +99,8 @@ func (r *ncclRank) began() (lines []string, ok bool) {
 	if r.socket == nil {
 		return []string{
 			r.log("WARN", "Bootstrap : no socket interface found"),
-			r.node.Name + ": Test NCCL failure common.cu:1005 'internal error - please report this issue to the NCCL developers / '",
+			r.node.Name + ": Test NCCL failure common.cu:1005 'internal error - please report this issue to the NCCL " +
+				"developers / '",
 		}, false
 	}
 	address := func(d *net.Netdev) string { return fmt.Sprintf("%s:%s<0>", d.Name, d.IPv4().Addr()) }
@@ -108,7 +109,8 @@ func (r *ncclRank) began() (lines []string, ok bool) {
 		lines = append(lines, "NCCL version "+r.release+"+cuda13.0")
 	}
 	if len(r.ports) == 0 {
-		return append(lines, r.log("INFO", "NET/IB : No device found."), r.log("INFO", "NET/Socket : Using [0]%s", address(r.socket)),
+		return append(lines, r.log("INFO", "NET/IB : No device found."),
+			r.log("INFO", "NET/Socket : Using [0]%s", address(r.socket)),
 			r.log("INFO", "Using network Socket")), true
 	}
 	var using []string
@@ -129,9 +131,11 @@ func (r *ncclRank) badGID() []string {
 	for _, f := range r.ports {
 		if g := f.GIDs[min(index, len(f.GIDs)-1)]; g.Family() != 4 || !g.V2 {
 			return []string{
-				r.log("WARN", "Call to ibv_modify_qp failed with 110 Connection timed out, on dev %s:1, curr state INIT, next state RTR, "+
+				r.log("WARN", "Call to ibv_modify_qp failed with 110 Connection timed out, on dev %s:1, curr state INIT, next "+
+					"state RTR, "+
 					"local GID index %d", f.Dev, index),
-				r.node.Name + ": Test NCCL failure all_reduce.cu:44 'unhandled system error (run with NCCL_DEBUG=INFO for details) / '",
+				r.node.Name + ": Test NCCL failure all_reduce.cu:44 'unhandled system error (run with NCCL_DEBUG=INFO for " +
+					"details) / '",
 			}
 		}
 	}
@@ -144,7 +148,8 @@ func (r *ncclRank) stranger(no int, first *ncclRank) []string {
 		return nil
 	}
 	return []string{
-		r.log("WARN", "Mismatched NCCL version detected : rank 0 version %s rank %d version %s", ncclNumber(first.release), no, ncclNumber(r.release)),
+		r.log("WARN", "Mismatched NCCL version detected : rank 0 version %s rank %d version %s", ncclNumber(first.release),
+			no, ncclNumber(r.release)),
 		r.node.Name + ": Test NCCL failure common.cu:1005 'invalid usage (run with NCCL_DEBUG=WARN for details) / '",
 	}
 }

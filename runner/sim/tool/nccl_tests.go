@@ -81,7 +81,8 @@ func (t *ncclTest) parse() (code int, ok bool) {
 		t.iterations, t.warmup, t.check = size('n', "20"), size('w', "1"), size('c', "1")
 	}
 	if !ok || len(rest) > 0 || t.factor < 2 && t.from != t.to || t.from <= 0 {
-		return t.c.Fail(1, "USAGE: %s \n\t[-t,--nthreads <num threads>] \n\t[-b,--minbytes <min size in bytes>]", t.program), false
+		return t.c.Fail(1, "USAGE: %s \n\t[-t,--nthreads <num threads>] \n\t[-b,--minbytes <min size in bytes>]", t.program),
+			false
 	}
 	return 0, true
 }
@@ -104,7 +105,8 @@ func (t *ncclTest) open(calls []*host.Call) (code int) {
 		t.share = 1 - net.NoiseSpan*t.c.Node.Random(t.program).Float64()
 		for i, c := range calls {
 			if !c.Node.GPU {
-				failed = append(failed, fmt.Sprintf("%s: Test CUDA failure common.cu:1054 'no CUDA-capable device is detected'", c.Node.Name),
+				failed = append(failed, fmt.Sprintf("%s: Test CUDA failure common.cu:1054 'no CUDA-capable device is detected'",
+					c.Node.Name),
 					fmt.Sprintf(" .. %s pid %d: Test failure common.cu:1010", c.Node.Name, 4300+i))
 				continue
 			}
@@ -153,16 +155,20 @@ func (t *ncclTest) head() {
 	c := t.c
 	c.Println("# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=" + ncclNumber(t.ranks[0].release))
 	c.Println("# Collective test starting: " + t.program)
-	c.Printf("# nThread 1 nGpus 1 minBytes %d maxBytes %d step: %d(factor) warmup iters: %d iters: %d agg iters: 1 validation: %d graph: 0\n",
+	c.Printf("# nThread 1 nGpus 1 minBytes %d maxBytes %d step: %d(factor) warmup iters: %d iters: %d agg iters: 1 "+
+		"validation: %d graph: 0\n",
 		t.from, t.to, t.factor, t.warmup, t.iterations, t.check)
 	c.Println("#\n# Using devices")
 	for i, r := range t.ranks {
 		c.Printf("#  Rank %2d Group  0 Pid %6d on %10s device  0 [000f:01:00] %s\n", i, 4300+i, r.node.Name, host.GPUName)
 	}
 	c.Println("#")
-	c.Println("#                                                              out-of-place                       in-place          ")
-	c.Println("#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong")
-	c.Println("#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)       ")
+	c.Println("#                                                              out-of-place                       " +
+		"in-place          ")
+	c.Println("#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   " +
+		"busbw #wrong")
+	c.Println("#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  " +
+		"(GB/s)       ")
 	c.Out.Flush()
 }
 
@@ -191,7 +197,8 @@ func (t *ncclTest) sweep(ctx context.Context) int {
 		}
 	}
 	t.c.Println("# Out of bounds values : 0 OK")
-	t.c.Printf("# Avg bus bandwidth    : %.4f \n#\n# Collective test concluded: %s\n#\n", t.sums/float64(2*t.rows), t.program)
+	t.c.Printf("# Avg bus bandwidth    : %.4f \n#\n# Collective test concluded: %s\n#\n", t.sums/float64(2*t.rows),
+		t.program)
 	t.c.Out.Flush()
 	return 0
 }
@@ -258,8 +265,10 @@ func (t *ncclTest) move(ctx context.Context, size int, times float64) (seconds f
 		begin := rack.Clock.Now().Seconds()
 		if !t.carry(ctx, flows) {
 			if ctx.Err() == nil {
-				t.c.Println("\n" + t.ranks[0].log("WARN", "NET/IB : Got completion from peer with status=IBV_WC_RETRY_EXC_ERR(12) opcode=0 len=0 vendor err 129"))
-				t.c.Println(t.ranks[0].node.Name + ": Test NCCL failure common.cu:303 'remote process exited or there was a network error / '")
+				t.c.Println("\n" + t.ranks[0].log("WARN", "NET/IB : Got completion from peer with "+
+					"status=IBV_WC_RETRY_EXC_ERR(12) opcode=0 len=0 vendor err 129"))
+				t.c.Println(t.ranks[0].node.Name + ": Test NCCL failure common.cu:303 'remote process exited or there was a " +
+					"network error / '")
 				t.c.Out.Flush()
 			}
 			return 0, 3

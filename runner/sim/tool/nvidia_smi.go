@@ -28,10 +28,12 @@ var gpuFacts = map[string]string{
 // clock, as users of two Sparks found them.
 var (
 	busyFacts = map[string]string{
-		"clocks.current.sm": "2418 MHz", "power.draw": "71.40 W", "utilization.gpu": "96 %", "temperature.gpu": "62", "pstate": "P0",
+		"clocks.current.sm": "2418 MHz", "power.draw": "71.40 W", "utilization.gpu": "96 %", "temperature.gpu": "62",
+		"pstate": "P0",
 	}
 	stuckFacts = map[string]string{
-		"clocks.current.sm": "611 MHz", "power.draw": "14.20 W", "utilization.gpu": "96 %", "temperature.gpu": "47", "pstate": "P0",
+		"clocks.current.sm": "611 MHz", "power.draw": "14.20 W", "utilization.gpu": "96 %", "temperature.gpu": "47",
+		"pstate": "P0",
 	}
 )
 
@@ -121,7 +123,8 @@ func gpuQuery(c *host.Call, gpus []map[string]string, fields []string) int {
 		for i, g := range gpus {
 			v := g[f]
 			if strings.Contains(plain, "nounits") &&
-				(strings.HasSuffix(v, "MiB") || strings.HasSuffix(v, "MHz") || strings.HasSuffix(v, " W") || strings.HasSuffix(v, "%")) {
+				(strings.HasSuffix(v, "MiB") || strings.HasSuffix(v, "MHz") || strings.HasSuffix(v, " W") ||
+					strings.HasSuffix(v, "%")) {
 				v, _, _ = strings.Cut(v, " ")
 			}
 			rows[i] = append(rows[i], v)

@@ -350,7 +350,8 @@ func (s *streamEnd) meet() (ways []*streamWay, why string, late bool) {
 				port += 2
 				for _, l := range r.way.Lanes(port / 2) {
 					fl := &net.Flow{
-						From: l[0], To: l[1], TCP: true, MTU: mss, Message: 131072, Demand: demand, Share: 1 - net.NoiseSpan*rnd.Float64(),
+						From: l[0], To: l[1], TCP: true, MTU: mss, Message: 131072, Demand: demand,
+						Share: 1 - net.NoiseSpan*rnd.Float64(),
 					}
 					if fl.Until = s.seconds; s.blocks > 0 {
 						fl.Until, fl.Payload = math.Inf(1), float64(s.blocks)*float64(s.block)

@@ -83,7 +83,10 @@ func packages() []pkg {
 		}},
 		{"iperf3", "3.16-1build2", "/usr/bin", programs{"iperf3": runIperf3}},
 		{"ucx-utils", "1.21.0-1", "/usr/bin", programs{"ucx_info": runUcxInfo, "ucx_perftest": runUcxPerftest}},
-		{"nccl-tests", "", "/usr/local/nccl-tests/build", programs{"all_reduce_perf": runNCCLTest, "all_gather_perf": runNCCLTest}},
+		{
+			"nccl-tests", "", "/usr/local/nccl-tests/build",
+			programs{"all_reduce_perf": runNCCLTest, "all_gather_perf": runNCCLTest},
+		},
 		{"nixl", "", "/usr/local/bin", programs{"nixlbench": runNixlbench}},
 		{"openmpi-bin", "4.1.6-7ubuntu2", "/usr/bin", programs{"mpirun": runMpirun, "mpiexec": runMpirun}},
 		{"python3", "", "/usr/bin", programs{"python3": runPython}},

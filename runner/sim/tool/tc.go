@@ -99,7 +99,8 @@ func setQueue(c *host.Call, args []string) int {
 func queueOf(words []string) (q net.Queue, why string) {
 	kind := first(words)
 	if kind != "netem" && kind != "tbf" {
-		return q, fmt.Sprintf("Unknown qdisc \"%s\", hence option \"%s\" is unparsable", kind, strings.Join(words[min(1, len(words)):], " "))
+		return q, fmt.Sprintf("Unknown qdisc \"%s\", hence option \"%s\" is unparsable", kind,
+			strings.Join(words[min(1, len(words)):], " "))
 	}
 	text := []string{kind + " 8001: root refcnt 33"}
 	if kind == "netem" {

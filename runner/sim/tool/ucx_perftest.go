@@ -261,9 +261,11 @@ func (p *ucxPerftest) connect(ctx context.Context) int {
 	m.code = ucxFailed // until the test is through
 	const edge = "+--------------+--------------+----------+---------+---------+----------+----------+-----------+-----------+"
 	c.Println("+--------------+--------------+------------------------------+---------------------+-----------------------+")
-	c.Println("|              |              |       overhead (usec)        |   bandwidth (MB/s)  |  message rate (msg/s) |")
+	c.Println("|              |              |       overhead (usec)        |   bandwidth (MB/s)  |  message rate " +
+		"(msg/s) |")
 	c.Println(edge)
-	c.Println("|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  overall  |")
+	c.Println("|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  " +
+		"overall  |")
 	c.Println(edge)
 	c.Out.Flush()
 	if code := p.open(p.send); code != 0 {
@@ -295,7 +297,8 @@ func (p *ucxPerftest) connect(ctx context.Context) int {
 		return host.Terminated
 	}
 	if err := p.measure(clock.Until(ctx, m.gone), l); err != nil {
-		return p.fail("rc_iface.c:412", "Transport retry count exceeded on "+l.lanes[0].near.Dev+":1/RoCE (synd 0x15 vend 0x81)")
+		return p.fail("rc_iface.c:412", "Transport retry count exceeded on "+l.lanes[0].near.Dev+
+			":1/RoCE (synd 0x15 vend 0x81)")
 	}
 	m.code = 0
 	return 0
@@ -380,7 +383,8 @@ func (p *ucxPerftest) row(final bool, done, n int, seconds, sum float64) {
 		stage = "Final:    "
 	}
 	rate, overall := float64(n)/seconds, float64(done)/sum
-	p.c.Printf("%s%18d %10.3f %9.3f %9.3f %11.2f %10.2f %11.0f %11.0f\n", stage, done, 0.997e6/overall, 1e6/rate, 1e6/overall,
+	p.c.Printf("%s%18d %10.3f %9.3f %9.3f %11.2f %10.2f %11.0f %11.0f\n", stage, done, 0.997e6/overall, 1e6/rate,
+		1e6/overall,
 		rate*float64(p.size)/(1<<20), overall*float64(p.size)/(1<<20), math.Round(rate), math.Round(overall))
 	p.c.Out.Flush()
 }

@@ -34,18 +34,22 @@ var (
 // aside looks at a way that leads over the right interface, and yet not straight to its other end.
 func aside(node string, own, other steps.Rail, said string, rep func(g steps.Grade, format string, args ...any)) {
 	if via := viaOf.FindStringSubmatch(said); via != nil && via[1] != other.Addr {
-		rep(steps.Warn, "%s goes to %s by the router %s, where a rail leads there by itself: take that route away with ip route del",
+		rep(steps.Warn, "%s goes to %s by the router %s, where a rail leads there by itself: take that route away with ip "+
+			"route del",
 			node, other.Addr, via[1])
 	}
 	if m := mtuOf.FindStringSubmatch(said); m != nil {
 		if mtu, ok := decimal.Count(m[1]); ok && mtu < own.Netdev.MTU {
-			rep(steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was given an MTU, or something on "+
+			rep(steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was given an MTU, or "+
+				"something on "+
 				"the way asked for less. ip route flush cache forgets what was asked, and ip route shows what was given", node, mtu,
 				other.Addr, own.Netdev.Name, own.Netdev.MTU)
 		}
 	}
-	if src := srcOf.FindStringSubmatch(said); src != nil && own.Addr != "" && own.Netdev.Master == "" && src[1] != own.Addr {
-		rep(steps.Warn, "%s goes to %s as %s, and its rail has %s: the other end answers another address. A route that names a src, "+
+	if src := srcOf.FindStringSubmatch(said); src != nil && own.Addr != "" && own.Netdev.Master == "" &&
+		src[1] != own.Addr {
+		rep(steps.Warn, "%s goes to %s as %s, and its rail has %s: the other end answers another address. A route that "+
+			"names a src, "+
 			"or a second address on %s", node, other.Addr, src[1], own.Addr, own.Netdev.Name)
 	}
 }
@@ -62,7 +66,8 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 			switch {
 			case !own.Netdev.Up:
 				// What is down has no route, and what the way leads over then is nobody's doing.
-				rep.At(rig, e, steps.Inconclusive, "%s on %s is switched off, so there is no way over it: see link-up", own.Netdev.Name, node)
+				rep.At(rig, e, steps.Inconclusive, "%s on %s is switched off, so there is no way over it: see link-up",
+					own.Netdev.Name, node)
 			case none != nil:
 				rep.At(rig, e, steps.Fail, "%s sends nothing to %s, rail %d of %s (%s): a route of its own swallows or refuses "+
 					"it, which ip route show table all lists (blackhole, unreachable, prohibit). Take that one away with ip route del",
@@ -70,14 +75,18 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 			case dev == nil:
 				rep.At(rig, e, steps.Inconclusive, "%s doesn't tell which way it takes to %s", node, other.Addr)
 			case dev[1] == "lo":
-				rep.At(rig, e, steps.Fail, "%s takes %s, rail %d of %s, for an address of its own: see duplicate-ip", node, other.Addr,
+				rep.At(rig, e, steps.Fail, "%s takes %s, rail %d of %s, for an address of its own: see duplicate-ip", node,
+					other.Addr,
 					i+1, rig.NameOf(e.Other()))
 			case dev[1] != own.Netdev.Name && dev[1] != own.Netdev.Master:
 				rep.At(rig, e, steps.Fail, "%s goes to %s, rail %d of %s, over %s and not over %s: a host route, or a second "+
 					"network that is nearer. ip route get %s shows it, and ip route del takes it away", node, other.Addr, i+1,
 					rig.NameOf(e.Other()), dev[1], own.Netdev.Name, other.Addr)
 			default:
-				aside(node, own, other, said, func(g steps.Grade, format string, args ...any) { rep.At(rig, e, g, format, args...) })
+				aside(node, own, other, said, func(g steps.Grade, format string, args ...any) {
+					rep.At(rig, e, g, format,
+						args...)
+				})
 			}
 		}
 	}
@@ -88,16 +97,18 @@ func collapse(rail steps.Rail) string {
 	if rail.Soft() {
 		return "Soft-RoCE sends all behind a lost packet again, and collapses"
 	}
-	return "Where a cable, a port or a switch loses them RDMA collapses: it sends all behind a lost packet again; by what a queue " +
-		"of the kernel's loses (shaping) it passes, and TCP alone suffers"
+	return "Where a cable, a port or a switch loses them RDMA collapses: it sends all behind a lost packet again; by " +
+		"what a queue of the kernel's loses (shaping) it passes, and TCP alone suffers"
 }
 
 // limiting are the queueing disciplines that do something to packets beside sharing out the link:
 // what each does, in words.
 var limiting = map[string]string{
 	"netem": "delays, loses or changes packets on purpose", "tbf": "limits the rate", "htb": "limits rates",
-	"hfsc": "limits rates", "cbq": "limits rates", "ets": "", "plug": "holds packets back", "taprio": "lets packets out at times alone",
-	"etf": "lets packets out at times alone", "cbs": "limits the rate", "blackhole": "drops all packets", "red": "drops packets early",
+	"hfsc": "limits rates", "cbq": "limits rates", "ets": "", "plug": "holds packets back",
+	"taprio": "lets packets out at times alone",
+	"etf":    "lets packets out at times alone", "cbs": "limits the rate", "blackhole": "drops all packets",
+	"red":  "drops packets early",
 	"gred": "drops packets early", "sfb": "drops packets early", "choke": "drops packets early",
 }
 
@@ -145,13 +156,15 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				if does == "" {
 					continue
 				}
-				rep.At(rig, e, steps.Fail, "%s on %s has the queueing discipline %s (%s), which %s: %s. tc qdisc del dev %s root takes "+
+				rep.At(rig, e, steps.Fail, "%s on %s has the queueing discipline %s (%s), which %s: %s. tc qdisc del dev %s root "+
+					"takes "+
 					"it away", name, node, m[1], strings.TrimSpace(m[2]), does, passes, name)
 			}
 			// A filter alone only sorts packets; what it does with them is its action.
 			if action := dropping.FindString(filters); action != "" {
 				rep.Show(node+" filters of "+name, filters, "", nil)
-				rep.At(rig, e, steps.Fail, "a filter of tc on %s of %s drops, changes or redirects packets, or limits their rate (%s): %s. tc filter show dev %s, "+
+				rep.At(rig, e, steps.Fail, "a filter of tc on %s of %s drops, changes or redirects packets, or limits their rate "+
+					"(%s): %s. tc filter show dev %s, "+
 					"with ingress and egress behind it, lists it", name, node, action, passes, name)
 			}
 		}
@@ -185,7 +198,8 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			said := facts[e]["pings "+own.Netdev.Name+"="+other.Addr]
 			m := pinged.FindStringSubmatch(said)
 			if m == nil {
-				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s: %s", i+1, own.Netdev.Name, node, kind.OrUnknown(said))
+				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s: %s", i+1, own.Netdev.Name, node,
+					kind.OrUnknown(said))
 				continue
 			}
 			out, _ := decimal.Count(m[1])
@@ -196,11 +210,13 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 				least[i], _ = decimal.Number(t[1])
 			}
 			if t := twice.FindStringSubmatch(said); t != nil {
-				rep.At(rig, e, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two machines have that address "+
+				rep.At(rig, e, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two machines have that "+
+					"address "+
 					"(duplicate-ip), or something between the nodes repeats packets", i+1, own.Netdev.Name, t[1], node)
 			}
 			if t := changed.FindStringSubmatch(said); t != nil {
-				rep.At(rig, e, steps.Fail, "over rail %d (%s) %s answers to %s came back changed: look at shaping and error-counters, and try "+
+				rep.At(rig, e, steps.Fail, "over rail %d (%s) %s answers to %s came back changed: look at shaping and "+
+					"error-counters, and try "+
 					"another cable or port", i+1, own.Netdev.Name, t[1], node)
 			}
 			lost := float64(out-back) / float64(max(1, out))
@@ -208,10 +224,12 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			case back == 0 && !checks.Linked(rig, p):
 				// link-up says why nobody answers.
 			case back == 0:
-				rep.At(rig, e, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows what it loses: ping and "+
+				rep.At(rig, e, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows what it loses: "+
+					"ping and "+
 					"routes look further", i+1, own.Netdev.Name, node)
 			case lost >= theory.PathLossFail.Value():
-				rep.At(rig, e, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and error-counters, and try "+
+				rep.At(rig, e, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and error-counters, "+
+					"and try "+
 					"another cable or port", i+1, own.Netdev.Name, out-back, out, node, collapse(own))
 			case lost >= theory.PathLossWarn.Value():
 				rep.At(rig, e, steps.Warn, "rail %d (%s) lost %d of %d pings from %s, and a cable loses none: look at shaping and "+
@@ -223,7 +241,8 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	if sent == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no path to try")
 	}
-	return rep.Verdict(fmt.Sprintf("of %d pings over all rails at once, both ways, none that counts was lost, and the rails take alike", sent))
+	return rep.Verdict(fmt.Sprintf("of %d pings over all rails at once, both ways, none that counts was lost, and the "+
+		"rails take alike", sent))
 }
 
 // slower looks for rails whose fastest ping is much slower than the best one's: something on
@@ -242,7 +261,8 @@ func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *kind.Report)
 	slices.Sort(rails)
 	for _, i := range rails {
 		if ms := least[i]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
-			rep.At(rig, e, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the fastest rail: something on the "+
+			rep.At(rig, e, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the fastest rail: "+
+				"something on the "+
 				"way holds packets back (shaping, a switch, another way)", i+1, ms, rig.NameOf(e), best)
 		}
 	}

@@ -47,9 +47,11 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	case len(rig.Pairs) == 0:
 		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no RoCE MTU to price")
 	case soft != "" && len(rep.Findings) == 0:
-		return checks.Unseen(*rep, "%s, so a RoCE MTU below %.0f has no price that anybody knows", soft, theory.LargestMTU.Value())
+		return checks.Unseen(*rep, "%s, so a RoCE MTU below %.0f has no price that anybody knows", soft,
+			theory.LargestMTU.Value())
 	}
-	return rep.Verdict(fmt.Sprintf("%s a RoCE MTU of %.0f, which is the largest", kind.Count(good, "rail has", "rails have"),
+	return rep.Verdict(fmt.Sprintf("%s a RoCE MTU of %.0f, which is the largest",
+		kind.Count(good, "rail has", "rails have"),
 		theory.LargestMTU.Value()))
 }
 
@@ -101,7 +103,8 @@ func tellPrices(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 			order = append(order, says)
 		}
 		rails[says] = append(rails[says], fmt.Sprint(r.no))
-		rep.Show(fmt.Sprintf("price of RoCE MTU %d on rail %d", r.mtu, r.no), kind.Round(float64(cmp.Or(p.Costs(), p.Headers))), "Gb/s",
+		rep.Show(fmt.Sprintf("price of RoCE MTU %d on rail %d", r.mtu, r.no),
+			kind.Round(float64(cmp.Or(p.Costs(), p.Headers))), "Gb/s",
 			nil)
 	}
 	for _, says := range order {
@@ -123,7 +126,8 @@ func tellCable(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 			continue
 		}
 		if p := theory.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
-			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), kind.Round(float64(p.Costs())), "Gb/s", nil)
+			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), kind.Round(float64(p.Costs())),
+				"Gb/s", nil)
 			rep.Add(steps.Warn, "over both halves of one cable at once it costs %.1f Gb/s of %.1f", p.Costs(), p.Could.Expected)
 		}
 	}

@@ -63,7 +63,8 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			}
 			learnt++
 			rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), mac, "", nil)
-			if want := facts[e.Other()][other.Netdev.Name+" MAC"]; !strings.EqualFold(mac, want) && !slices.Contains(crossed, i) {
+			if want := facts[e.Other()][other.Netdev.Name+" MAC"]; !strings.EqualFold(mac, want) &&
+				!slices.Contains(crossed, i) {
 				rep.At(rig, e, steps.Fail, "%s takes %s for the interface of %s, which is rail %d's on %s: that is %s, and RDMA "+
 					"to this rail hangs. On %s, ip neigh flush dev %s lets it ask "+
 					"again", node, mac, other.Addr, i+1, there, ownerOf(facts[e.Other()], mac), node, own.Netdev.Name)

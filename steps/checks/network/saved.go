@@ -152,7 +152,8 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report
 			rep.At(rig, e, steps.Inconclusive, "nothing tells the MTU of %s on %s, now or after a boot", name, node)
 			continue
 		}
-		rep.Show(fmt.Sprintf("%s %s MTU after a boot", node, name), text, "", &steps.Expected{From: fmt.Sprintf("%d bytes now", now)})
+		rep.Show(fmt.Sprintf("%s %s MTU after a boot", node, name), text, "",
+			&steps.Expected{From: fmt.Sprintf("%d bytes now", now)})
 		value, where, _ := strings.Cut(text, " in ")
 		bytes, given := decimal.Count(value)
 		// What NetworkManager configures gets its MTU from the profile, and from no file.

@@ -71,7 +71,8 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			l := readAudit(line)
 			d := l.fields
 			if l.number > 0 && l.number < loaded[d["profile"]] {
-				text := fmt.Sprintf("AppArmor on %s refused %s something (profile %s) before that profile was loaded anew or taken away: "+
+				text := fmt.Sprintf("AppArmor on %s refused %s something (profile %s) before that profile was loaded anew or "+
+					"taken away: "+
 					"run it again, a refusal is written down anew", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(d["profile"]))
 				if !said[text] {
 					rep.At(r.Rig, e, steps.Warn, "%s", text)
@@ -81,7 +82,8 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			}
 			what := strings.TrimSpace(d["operation"] + " " + d["name"])
 			text := fmt.Sprintf("AppArmor on %s refuses %s: %s (profile %s); sudo aa-complain %s lets it pass and "+
-				"writes it down", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(what), kind.OrUnknown(d["profile"]), kind.OrUnknown(d["profile"]))
+				"writes it down", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(what), kind.OrUnknown(d["profile"]),
+				kind.OrUnknown(d["profile"]))
 			if !said[text] {
 				rep.At(r.Rig, e, steps.Fail, "%s", text)
 			}

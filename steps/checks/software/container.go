@@ -97,7 +97,8 @@ func (c container) found() bool {
 		c.add(steps.Fail, "the container %s on %s is %s: start it first", c.name, c.node, kind.OrUnknown(c.f["state"]))
 		return false
 	case c.f["inside"] != "reached":
-		c.add(steps.Inconclusive, "the container %s on %s could not be looked into: it has no sh, or %s exec is refused", c.name,
+		c.add(steps.Inconclusive, "the container %s on %s could not be looked into: it has no sh, or %s exec is refused",
+			c.name,
 			c.node, c.f["engine"])
 		return false
 	}
@@ -125,7 +126,8 @@ func (c container) reach() {
 	c.devices()
 	c.network()
 	c.limits()
-	if out, _ := decimal.Count(c.f["outside GPUs"]); out > 0 && c.f["inside GPUs"] == "0" && c.f["inside library libcuda"] == "" {
+	if out, _ := decimal.Count(c.f["outside GPUs"]); out > 0 && c.f["inside GPUs"] == "0" &&
+		c.f["inside library libcuda"] == "" {
 		c.add(steps.Warn, "the container %s on %s sees none of the node's %s: start it with --gpus all (podman: --device "+
 			"nvidia.com/gpu=all)", c.name, c.node, kind.Count(out, "GPU", "GPUs"))
 	}
@@ -142,13 +144,15 @@ func (c container) devices() {
 	case !ok:
 		c.add(steps.Inconclusive, "the container %s on %s doesn't tell which device files it has", c.name, c.node)
 	case n == 0 && rails > 0:
-		c.add(steps.Fail, "the container %s on %s has no /dev/infiniband that it may open, so nothing in it finds an RDMA device: "+
+		c.add(steps.Fail, "the container %s on %s has no /dev/infiniband that it may open, so nothing in it finds an RDMA "+
+			"device: "+
 			"start it with --device /dev/infiniband", c.name, c.node)
 	case n < rails:
 		c.add(steps.Warn, "the container %s on %s may open %d device files of RDMA, and the node has %s", c.name, c.node, n,
 			kind.Count(rails, "device", "devices"))
 	case c.f["inside rdma_cm"] == "no":
-		c.add(steps.Warn, "the container %s on %s has no /dev/infiniband/rdma_cm, which UCX and NCCL's plugins may connect with: "+
+		c.add(steps.Warn, "the container %s on %s has no /dev/infiniband/rdma_cm, which UCX and NCCL's plugins may connect "+
+			"with: "+
 			"give it all of --device /dev/infiniband", c.name, c.node)
 	}
 }
@@ -186,7 +190,8 @@ func (c container) limits() {
 	}
 	shm, ok := decimal.Number(c.f["shared memory"])
 	if ok && c.f["IPC"] != "host" && shm < theory.ContainerShm.Value() {
-		c.add(steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect %.0f MiB or more: start it with "+
+		c.add(steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect %.0f MiB or more: start it "+
+			"with "+
 			"--ipc host, or with --shm-size", c.name, c.node, shm/(1<<20), theory.ContainerShm.Value()/(1<<20))
 	}
 }

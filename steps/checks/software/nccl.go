@@ -66,8 +66,8 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 	case "NCCL_IB_GID_INDEX":
 		switch {
 		case s.value == emptyValue:
-			return steps.Warn, "it is set to nothing. NCCL takes that as not set, but what reads it as a number takes 0, which is " +
-				"no RoCE v2 GID of an IPv4 address; take it out"
+			return steps.Warn, "it is set to nothing. NCCL takes that as not set, but what reads it as a number takes 0, " +
+				"which is no RoCE v2 GID of an IPv4 address; take it out"
 		case err == nil && on >= 0:
 			return ncclIndex(rig, e, on)
 		}
@@ -103,7 +103,8 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Grade, string)
 		return steps.Fail, fmt.Sprintf("that leaves none of %s, and without an adapter NCCL goes over sockets (NET/Socket); "+
 			"take it out", kind.And(devs))
 	case left != nil:
-		return steps.Warn, fmt.Sprintf("NCCL uses %s alone, and not %s, the other PCIe half of the same %s: it gets what one "+
+		return steps.Warn, fmt.Sprintf("NCCL uses %s alone, and not %s, the other PCIe half of the same %s: it gets what "+
+			"one "+
 			"half brings of each cable; name both, or take it out", kind.And(taken), kind.And(left),
 			kind.Plural(len(left), "port", "ports"))
 	}
@@ -239,8 +240,10 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	}
 	named := force[0]["NCCL_IB_HCA"].value + force[1]["NCCL_IB_HCA"].value
 	if named != "" && taken[0] != taken[1] && taken[0] > 0 && taken[1] > 0 {
-		rep.Add(steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other end: let NCCL_IB_HCA name the same "+
-			"on both, or take it out", kind.Count(taken[0], "rail", "rails"), rig.NameOf(steps.Here), taken[1], rig.NameOf(steps.Peer))
+		rep.Add(steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other end: let NCCL_IB_HCA name "+
+			"the same "+
+			"on both, or take it out", kind.Count(taken[0], "rail", "rails"), rig.NameOf(steps.Here), taken[1],
+			rig.NameOf(steps.Peer))
 	}
 	names := maps.Clone(force[0])
 	maps.Copy(names, force[1])

@@ -58,14 +58,16 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		}
 	}
 	for _, pair := range kind.SortedNames(differs) {
-		rep.Add(steps.Fail, "%s: %s, and a job of both ends with \"Mismatched NCCL version detected\"; install one version on all nodes",
+		rep.Add(steps.Fail, "%s: %s, and a job of both ends with \"Mismatched NCCL version detected\"; install one version "+
+			"on all nodes",
 			kind.Capital(kind.And(differs[pair])), pair)
 	}
 	if len(alike) == 0 && len(rep.Findings) == 0 {
 		if unknown == nil {
 			return rep.Skipped("nothing was compared: %s", strings.Join(unasked, "; "))
 		}
-		return rep.Skipped("the version of %s is not in its file's name on both nodes, so nothing was compared", kind.And(unknown))
+		return rep.Skipped("the version of %s is not in its file's name on both nodes, so nothing was compared",
+			kind.And(unknown))
 	}
 	var same []string
 	for _, version := range kind.SortedNames(alike) {
@@ -92,7 +94,8 @@ func unaskedNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (
 		for _, who := range []string{"loader", "Python"} {
 			if why := facts[e]["not asked "+who]; why != "" {
 				rep.Show(r.Rig.NameOf(e)+" NCCL of "+who, "not asked: "+why, "", nil)
-				all = append(all, fmt.Sprintf("%s on %s was not asked: %s", map[string]string{"loader": "the loader", "Python": "Python"}[who], r.Rig.NameOf(e), why))
+				all = append(all, fmt.Sprintf("%s on %s was not asked: %s",
+					map[string]string{"loader": "the loader", "Python": "Python"}[who], r.Rig.NameOf(e), why))
 			}
 		}
 	}

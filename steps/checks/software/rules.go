@@ -407,7 +407,8 @@ func aboutRoCE(rule string) bool {
 // rail-speed, iperf3's two, NIXL's listener, nixlbench over sockets, railbench stream, ucx_perftest, RoCE v2,
 // torchrun.
 func concernsTests(rule string) bool {
-	return hasPort(rule, 18515, 18516, 18517, 18518, 18519, 18520, 18521, 5201, 5202, 5555, 12345, 12377, 13337, rocePort, 29500)
+	return hasPort(rule, 18515, 18516, 18517, 18518, 18519, 18520, 18521, 5201, 5202, 5555, 12345, 12377, 13337, rocePort,
+		29500)
 }
 
 // hasPort reports whether one of some ports is among those that a rule names.

@@ -228,7 +228,8 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			}
 		}
 	}
-	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", kind.And(looked)), noted("Not looked into, or not there: ", not))
+	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", kind.And(looked)),
+		noted("Not looked into, or not there: ", not))
 }
 
 // kilobytes reads a number of KiB, as /proc/meminfo and ulimit tell it.
@@ -321,16 +322,20 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 // moved: nothing in it can be pinned.
 func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, rep *kind.Report) {
 	node, kernel := rig.NameOf(e), f["kernel"]
-	rep.Show(node+" kernel", kind.OrUnknown(kernel), "", &steps.Expected{From: "kho=" + kind.OrUnknown(f["kho"]) + " on its command line"})
+	rep.Show(node+" kernel", kind.OrUnknown(kernel), "",
+		&steps.Expected{From: "kho=" + kind.OrUnknown(f["kho"]) + " on its command line"})
 	major, _, _ := strings.Cut(kernel, ".")
 	if n, ok := decimal.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
-		rep.At(rig, e, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as those do that keep room for a kexec "+
+		rep.At(rig, e, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as those do that keep room for "+
+			"a kexec "+
 			"(KHO): ibv_reg_mr ends with \"Cannot allocate memory\" while memory is free. Put kho=off into "+
 			"GRUB_CMDLINE_LINUX, update-grub, and restart", node, kernel, mebibytes(kib))
 		return
 	}
-	rep.At(rig, e, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it has: its account of free memory "+
-		"is wrong, so do not rely on it before large tests; a reboot sets it right", node, kind.OrUnknown(kernel), mebibytes(kib))
+	rep.At(rig, e, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it has: its account of "+
+		"free memory "+
+		"is wrong, so do not rely on it before large tests; a reboot sets it right", node, kind.OrUnknown(kernel),
+		mebibytes(kib))
 }
 
 // handoverKernel is the release from which distributions' kernels hand memory over to the next

@@ -75,8 +75,10 @@ func compareUCX(rig steps.Rig, a, b parse.UCX, rep *kind.Report) {
 	case a.Version != b.Version:
 		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); "+
 			"build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version, rig.NameOf(steps.Peer))
-	case a.Revision != "" && b.Revision != "" && !strings.HasPrefix(a.Revision, b.Revision) && !strings.HasPrefix(b.Revision, a.Revision):
-		rep.Add(steps.Warn, "UCX %s is of revision %s on %s and %s on %s: build one commit on both nodes", a.Version, a.Revision,
+	case a.Revision != "" && b.Revision != "" && !strings.HasPrefix(a.Revision, b.Revision) &&
+		!strings.HasPrefix(b.Revision, a.Revision):
+		rep.Add(steps.Warn, "UCX %s is of revision %s on %s and %s on %s: build one commit on both nodes", a.Version,
+			a.Revision,
 			rig.NameOf(steps.Here), b.Revision, rig.NameOf(steps.Peer))
 	case len(only) > 0:
 		rep.Add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version,
@@ -144,7 +146,8 @@ func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *k
 			"none; build it --with-verbs --with-rdmacm", node)
 	case len(without) > 0 && !verbs:
 		// A build that isn't told takes verbs where it finds them.
-		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back to TCP or finds "+
+		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back to "+
+			"TCP or finds "+
 			"none; build it --with-verbs --with-rdmacm, or, where that was done, look for its module libuct_ib.so", node)
 	case len(without) > 0:
 		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device "+

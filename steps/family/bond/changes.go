@@ -144,7 +144,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			"PEER_BOND_IP": rig.Rail(first, e.Other()).Addr,
 			"BOND_MTU":     railsMTU(rig, e),
 		}
-		p.Becomes[e] = fmt.Sprintf("%s (%s) of %s and %s, with %s/%d; %s/%d and all else that they have is gone until it is taken back, "+
+		p.Becomes[e] = fmt.Sprintf("%s (%s) of %s and %s, with %s/%d; %s/%d and all else that they have is gone until it "+
+			"is taken back, "+
 			"and so is RDMA over rail 1 or 2 alone",
 			name, mode, a.Netdev.Name, b.Netdev.Name, a.Addr, a.Prefix, b.Addr, b.Prefix)
 	}
@@ -206,7 +207,8 @@ func lasting(n steps.Node, bond string) string {
 			case by.By != m || file == "" || strings.Contains(by.State, "externally"):
 			case strings.HasPrefix(file, "netplan-") || strings.Contains(file, "/10-netplan-"):
 				return fmt.Sprintf("netplan has %s on %s in its files, for %s, and it is there again after a boot or "+
-					"netplan apply: to be rid of it take it out of /etc/netplan and give the rails their addresses there", bond, n.Name, m)
+					"netplan apply: to be rid of it take it out of /etc/netplan and give the rails their addresses there", bond,
+					n.Name, m)
 			case m == networkManager:
 				return fmt.Sprintf("NetworkManager has a profile %s that makes %s on %s again at a boot: to be rid of it, "+
 					"nmcli connection delete it, and those of its ports", file, bond, n.Name)
@@ -436,7 +438,8 @@ func judgeFollows(r steps.Result, rig steps.Rig, rep *kind.Report) (says string)
 			rep.Add(steps.Warn, "nothing on %s tells the RoCE MTU of %s (ibv_devinfo)", r.Rig.NameOf(e), kind.And(untold))
 		}
 		if others != nil {
-			rep.Add(steps.Warn, "the RoCE MTU on %s is %s: RDMA goes on with that; look at active_mtu and max_mtu in ibv_devinfo",
+			rep.Add(steps.Warn, "the RoCE MTU on %s is %s: RDMA goes on with that; look at active_mtu and max_mtu in "+
+				"ibv_devinfo",
 				r.Rig.NameOf(e), kind.And(others))
 		}
 	}
@@ -452,7 +455,8 @@ func judgeFollows(r steps.Result, rig steps.Rig, rep *kind.Report) (says string)
 
 // theirs is what a bond does to the RDMA of its rails, as far as it is known
 // (assets/docs/facts.md#bonds-and-rdma).
-const theirs = "Their addresses and GIDs are the bond's: RDMA over it may work (not tried), and tests rail by rail fail or hang"
+const theirs = "Their addresses and GIDs are the bond's: RDMA over it may work (not tried), and tests rail by rail " +
+	"fail or hang"
 
 // judgeBondSetup: the bond is what was asked for on both nodes, and answers.
 func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
@@ -493,7 +497,8 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if facts[steps.Here]["MTU"] != facts[steps.Peer]["MTU"] {
-		rep.Add(steps.Warn, "the bond has an MTU of %s: packets of the larger one get lost; bond-teardown, and mtu makes them one",
+		rep.Add(steps.Warn, "the bond has an MTU of %s: packets of the larger one get lost; bond-teardown, and mtu makes "+
+			"them one",
 			each(r.Rig, func(e steps.End) string { return kind.OrUnknown(facts[e]["MTU"]) }))
 	}
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
@@ -545,7 +550,8 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if len(bare) > 0 {
-		rep.Add(steps.Warn, "%s no address: railbench did not make this bond and doesn't know what was there before; rail-ips gives one",
+		rep.Add(steps.Warn, "%s no address: railbench did not make this bond and doesn't know what was there before; "+
+			"rail-ips gives one",
 			kind.HaveOrHas(bare))
 	}
 	if !held {
@@ -719,7 +725,8 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 			p.Nothing, p.Refuse = "", fmt.Sprintf("on %s %s: netplan would have two managers make one bond; give its rails one "+
 				"renderer first", rig.NameOf(e), two)
 		}
-		if !slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
+		if !slices.ContainsFunc(rig.At(e).Rails,
+			func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
 			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s%s, so "+
 				"nobody would make what netplan says", rig.NameOf(e), inOtherHands(rig.At(e)))
 		}
@@ -758,8 +765,10 @@ func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
 	v := judgeBondSetup(c, r)
 	if v.Grade == steps.Pass && r.Changed.Tried {
 		v.Reason = kind.Sentences([]string{
-			kind.Capital(fmt.Sprintf("%s made the bond from netplan's files, with the MTU of %s that the rails have now, and it "+
-				"answered both ways", each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }), railsMTU(r.Rig, steps.Here))),
+			kind.Capital(fmt.Sprintf("%s made the bond from netplan's files, with the MTU of %s that the rails have now, and "+
+				"it "+
+				"answered both ways", each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }),
+				railsMTU(r.Rig, steps.Here))),
 			"Both nodes are as they were: the cell netplan shows what to type where it shall last",
 		})
 	}

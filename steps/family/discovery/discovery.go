@@ -258,7 +258,11 @@ func railTable(rig steps.Rig) steps.Table {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	// What counts is the place: a narrow screen leaves the last columns out.
 	place := []steps.Column{
-		{Name: "connector"}, {Name: "PCIe link"}, {Name: "PCI function"}, {Name: "interface"}, {Name: "link Gb/s", Number: true},
+		{Name: "connector"},
+		{Name: "PCIe link"},
+		{Name: "PCI function"},
+		{Name: "interface"},
+		{Name: "link Gb/s", Number: true},
 	}
 	devices := []steps.Column{{Name: here}, {Name: peer}}
 	alike := !slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool {
@@ -517,7 +521,8 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 	}
 	a := rig.Rail(rig.Pairs[sharing[0]], steps.Here)
 	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
-	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s of payload at %s %d, "+
+	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s of payload at %s "+
+		"%d, "+
 		"not twice one rail",
 		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling, a.MTUName(), a.MTU)
 	if apart != "" {
@@ -627,7 +632,8 @@ func pingsApart(r steps.Result, rep *kind.Report) {
 	for _, s := range r.Stages {
 		if ms := least[s.Pair]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
 			m := kind.Measurement{No: s.Pair + 1, Dev: r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Netdev.Name}
-			rep.On(m, steps.Warn, "the fastest answer took %.3g ms, and %.3g over the fastest rail: something on the way holds packets back (shaping, "+
+			rep.On(m, steps.Warn, "the fastest answer took %.3g ms, and %.3g over the fastest rail: something on the way "+
+				"holds packets back (shaping, "+
 				"routes)", ms, best)
 		}
 	}
@@ -738,7 +744,8 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 	strange(m, normal, rep)
 	strange(m, full, rep)
 	if twice := normal.Duplicates + full.Duplicates; twice > 0 {
-		rep.On(m, steps.Warn, "%d answers came more than once: two machines have the address %s (duplicate-ip), or something "+
+		rep.On(m, steps.Warn, "%d answers came more than once: two machines have the address %s (duplicate-ip), or "+
+			"something "+
 			"between the nodes repeats packets", twice, peer.Addr)
 	}
 	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU,
@@ -751,7 +758,8 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 		if full.PathMTU > 0 {
 			why = fmt.Sprintf(" (the MTU on the way is %d)", full.PathMTU)
 		}
-		rep.On(m, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: both ends have that MTU, so something between "+
+		rep.On(m, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: both ends have that MTU, so something "+
+			"between "+
 			"them, such as a switch, takes less", here.Netdev.MTU, why)
 	case full.LossPercent > 0:
 		rep.On(m, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)

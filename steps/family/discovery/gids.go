@@ -116,7 +116,8 @@ func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kin
 // the addresses of its subnet manager, and the first entry is the port's own (steps/probe).
 func Resolve(table []parse.GIDRow, rail steps.Rail) (int, string) {
 	if rail.InfiniBand() {
-		if !slices.ContainsFunc(table, func(g parse.GIDRow) bool { return g.Dev == rail.Dev && g.Port == rail.Port && g.Index == 0 }) {
+		if !slices.ContainsFunc(table,
+			func(g parse.GIDRow) bool { return g.Dev == rail.Dev && g.Port == rail.Port && g.Index == 0 }) {
 			return -1, "its GID table has no entry 0, which is an InfiniBand port's own: does a subnet manager run?"
 		}
 		return 0, ""

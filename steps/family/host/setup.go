@@ -46,7 +46,8 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	// An older session's script doesn't tell it.
 	if a, b := here["architecture"], peer["architecture"]; a != b && a+b != "" {
-		rep.Add(steps.Warn, "the nodes differ in their processors: %s on %s, %s on %s", kind.OrUnknown(a), r.Rig.NameOf(steps.Here),
+		rep.Add(steps.Warn, "the nodes differ in their processors: %s on %s, %s on %s", kind.OrUnknown(a),
+			r.Rig.NameOf(steps.Here),
 			kind.OrUnknown(b), r.Rig.NameOf(steps.Peer))
 	}
 	return rep.Verdict(fmt.Sprintf("%s and %s are two machines with the same system: %s, kernel %s",
@@ -230,8 +231,10 @@ func catches(rig steps.Rig, rep *kind.Report) {
 		case "parent":
 			rep.Show(n.Name+" ends what hides by", "being its parent", "", nil)
 		case "nothing":
-			rep.Add(steps.Warn, "on %s nothing ends a process that clears its environment, leaves its session, loses its parent and lets go of the output: "+
-				"there is no control group that this user may divide, no perl and no systemd-run --user. Install perl there", n.Name)
+			rep.Add(steps.Warn, "on %s nothing ends a process that clears its environment, leaves its session, loses its "+
+				"parent and lets go of the output: "+
+				"there is no control group that this user may divide, no perl and no systemd-run --user. Install perl there",
+				n.Name)
 		}
 	}
 }

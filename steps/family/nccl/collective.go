@@ -30,7 +30,8 @@ var ncclCauses = slices.Concat([]kind.Cause{
 		Means: "%[2]s has no GPU that CUDA can use: NCCL moves GPU memory alone; mpi-launch shows whether the start works",
 	},
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*ibv_modify_qp failed[^\n]* dev ([A-Za-z0-9._-]+)`), Grade: steps.Fail,
+		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*ibv_modify_qp failed[^\n]* dev ([A-Za-z0-9._-]+)`),
+		Grade:   steps.Fail,
 		Means: "NCCL on %[2]s could not connect a queue pair of %[3]s: a GID index that is none of RoCE v2 " +
 			"(NCCL_IB_GID_INDEX in its environment or /etc/nccl.conf: take it out), or a rail without an address",
 	},
@@ -41,8 +42,8 @@ var ncclCauses = slices.Concat([]kind.Cause{
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d)(\d\d)0?(\d+) rank \d+ version (\d)(\d\d)0?(\d+)`),
 		Grade:   steps.Fail,
-		Means: "the nodes have different versions of NCCL, %[3]s.%[4]s.%[5]s and %[6]s.%[7]s.%[8]s (told on %[2]s): the check nccl-version shows " +
-			"which has which",
+		Means: "the nodes have different versions of NCCL, %[3]s.%[4]s.%[5]s and %[6]s.%[7]s.%[8]s (told on %[2]s): the " +
+			"check nccl-version shows which has which",
 	},
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*out of memory`), Grade: steps.Inconclusive,
@@ -50,12 +51,13 @@ var ncclCauses = slices.Concat([]kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`IBV_WC_RETRY_EXC_ERR|Got completion [^\n]*status`), Grade: steps.Fail,
-		Means: "NCCL's packets got no answer (told on %[1]s): a link that is down, crossed rails, or what drops RoCE's packets " +
-			"(UDP 4791) on the way",
+		Means: "NCCL's packets got no answer (told on %[1]s): a link that is down, crossed rails, or what drops RoCE's " +
+			"packets (UDP 4791) on the way",
 	},
 	{
 		Pattern: pattern.New(`error while loading shared libraries: ([A-Za-z0-9._+-]+)`), Grade: steps.Fail,
-		Means: "nccl-tests miss the library %[2]s (told on %[1]s): put its folder into LD_LIBRARY_PATH, or install it on every node",
+		Means: "nccl-tests miss the library %[2]s (told on %[1]s): put its folder into LD_LIBRARY_PATH, or install it on " +
+			"every node",
 	},
 }, launchCauses, []kind.Cause{
 	{
@@ -157,8 +159,8 @@ func (t *collective) Ends() bool {
 			f.Text += fmt.Sprintf(" after %s", kind.Count(n, "row", "rows"))
 			if t.out.Exit.Why == runner.TimedOut {
 				// NCCL waits for ever for a node that does something else, and says nothing.
-				f.Text += ": a collective that stops in the middle waits for a node that chose otherwise (are NCCL's settings alike: " +
-					"nccl-settings) or that hangs"
+				f.Text += ": a collective that stops in the middle waits for a node that chose otherwise (are NCCL's settings " +
+					"alike: nccl-settings) or that hangs"
 			}
 		}
 		t.rep.Add(f.Grade, "%s", f.Text)
@@ -254,7 +256,8 @@ func (t *collective) strange() string {
 		net, _ := t.net(e, "IB")
 		for _, dev := range net.Devices {
 			if !slices.ContainsFunc(t.used(e), func(p wire.Port) bool { return t.result.Rig.At(e).Rails[p.Rail].Dev == dev }) {
-				return fmt.Sprintf("NCCL says that it uses %s on %s, and no rail with a link and an address is called that", dev, t.result.Rig.NameOf(e))
+				return fmt.Sprintf("NCCL says that it uses %s on %s, and no rail with a link and an address is called that", dev,
+					t.result.Rig.NameOf(e))
 			}
 		}
 	}
@@ -297,8 +300,10 @@ func (t *collective) notAsked() string {
 	n := 0
 	for size := from; size <= to; size *= factor {
 		// An all-gather's size is a multiple of all parts of 16 bytes.
-		if room := 16 * len(t.result.Rig.Nodes); n >= len(t.run.Rows) || t.run.Rows[n].Bytes > size || t.run.Rows[n].Bytes <= size-room {
-			return fmt.Sprintf("%s is missing among its sizes, which were to be %s to %s", kind.BlockSize(size), kind.BlockSize(from),
+		if room := 16 * len(t.result.Rig.Nodes); n >= len(t.run.Rows) || t.run.Rows[n].Bytes > size ||
+			t.run.Rows[n].Bytes <= size-room {
+			return fmt.Sprintf("%s is missing among its sizes, which were to be %s to %s", kind.BlockSize(size),
+				kind.BlockSize(from),
 				kind.BlockSize(to))
 		}
 		n++
@@ -326,7 +331,8 @@ func (t *collective) contradicts() string {
 			made := float64(row.Bytes) / f.TimeUS / 1e3
 			// Two decimals of a figure, and at least three digits of the time.
 			if room := 0.0051 + 0.006*made; math.Abs(made-f.AlgGBps) > room || math.Abs(made*t.perRank()-f.BusGBps) > room*2 {
-				return fmt.Sprintf("%s in %s are %.2f GB/s, %.2f on each link, and it says %.2f and %.2f", kind.BlockSize(row.Bytes),
+				return fmt.Sprintf("%s in %s are %.2f GB/s, %.2f on each link, and it says %.2f and %.2f",
+					kind.BlockSize(row.Bytes),
 					kind.Microseconds(f.TimeUS), made, made*t.perRank(), f.AlgGBps, f.BusGBps)
 			}
 			sum += f.BusGBps
@@ -396,7 +402,8 @@ func (t *collective) Flows() (flows []wire.Flow) {
 		}
 		f.Least *= low
 		f.More = high * theory.NCCLMore.Value()
-		f.Text = fmt.Sprintf("%s of %s in sizes of %s to %s on %d nodes", kind.Size(t.moved()), strings.TrimSuffix(t.program(), "_perf"),
+		f.Text = fmt.Sprintf("%s of %s in sizes of %s to %s on %d nodes", kind.Size(t.moved()),
+			strings.TrimSuffix(t.program(), "_perf"),
 			kind.BlockSize(t.run.Rows[0].Bytes), kind.BlockSize(t.run.Rows[len(t.run.Rows)-1].Bytes), n)
 		flows = append(flows, f)
 	}

@@ -68,7 +68,8 @@ func (t *collective) tellHalves() (why string) {
 		if why := lacking(rig, h.devs); why != "" {
 			text += ", because " + why
 		} else if told && !slices.ContainsFunc(h.devs, func(d string) bool { return slices.Contains(net.Devices, d) }) {
-			text += fmt.Sprintf(", and NCCL used %s there: does NCCL_IB_HCA name one half of each port? Name both, or take it out",
+			text += fmt.Sprintf(", and NCCL used %s there: does NCCL_IB_HCA name one half of each port? Name both, or take it "+
+				"out",
 				kind.And(net.Devices))
 		}
 		t.rep.At(rig, h.node, steps.Fail, "%s", text)
@@ -116,7 +117,8 @@ func (t *collective) tellSockets() (why string) {
 		if silent {
 			counters = "and the RDMA counters stand still"
 		}
-		t.rep.Add(steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings", kind.And(net.Devices),
+		t.rep.Add(steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings",
+			kind.And(net.Devices),
 			t.result.Rig.NameOf(e), counters)
 		return "it went over TCP"
 	}
@@ -137,7 +139,8 @@ func (t *collective) bar() bar {
 	rig := t.result.Rig
 	for _, p := range t.active() {
 		if rail := rig.At(p.Node).Rails[p.Rail]; rail.Soft() || rail.RateGbps != portRate {
-			return bar{none: fmt.Sprintf("nobody chose one for ports of %g Gb/s, such as %s of %s", rail.RateGbps, rail.Dev, rig.NameOf(p.Node))}
+			return bar{none: fmt.Sprintf("nobody chose one for ports of %g Gb/s, such as %s of %s", rail.RateGbps, rail.Dev,
+				rig.NameOf(p.Node))}
 		}
 	}
 	switch {
@@ -193,30 +196,39 @@ func (t *collective) Figure(wire.Accounted) {
 		}
 	}
 	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), kind.Round(got), "GB/s", expected)
-	t.rep.Show("algorithm bandwidth with "+t.size(last.Bytes), kind.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
+	t.rep.Show("algorithm bandwidth with "+t.size(last.Bytes),
+		kind.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
 	for _, h := range t.halves {
 		for _, way := range []struct {
 			verb  string
 			bytes float64
 		}{{"sent", h.tx}, {"received", h.rx}} {
 			if h.known {
-				t.rep.Show(fmt.Sprintf("bytes %s by %s over the half %s", way.verb, t.result.Rig.NameOf(h.node), kind.OrUnknown(h.name)),
+				t.rep.Show(fmt.Sprintf("bytes %s by %s over the half %s", way.verb, t.result.Rig.NameOf(h.node),
+					kind.OrUnknown(h.name)),
 					int64(way.bytes), "bytes", nil)
 			}
 		}
 	}
-	t.rep.Measured(steps.Figure{What: steps.Throughput, Value: kind.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes, Memory: "VRAM"})
+	t.rep.Measured(steps.Figure{
+		What: steps.Throughput, Value: kind.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes,
+		Memory: "VRAM",
+	})
 	ports := kind.Plural(t.connectors(), "a port", fmt.Sprintf("%d ports", t.connectors()))
-	t.lead = fmt.Sprintf("%.2f GB/s of bus bandwidth (%.0f Gb/s) with %s, on %d nodes over %s of each", got, 8*got, t.size(last.Bytes),
+	t.lead = fmt.Sprintf("%.2f GB/s of bus bandwidth (%.0f Gb/s) with %s, on %d nodes over %s of each", got, 8*got,
+		t.size(last.Bytes),
 		len(t.result.Rig.Nodes), ports)
 	switch {
 	case b.none != "":
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is what the nodes can do: %s", got, b.none)
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is what the nodes can do: "+
+			"%s", got, b.none)
 	case reach.Limit > 0 && got > float64(reach.Limit)/8*theory.OverTogether.Value():
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the cables and PCIe links of %s of a node can carry: "+
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the cables and PCIe links of "+
+			"%s of a node can carry: "+
 			"is the unit misread?", got, reach.Limit/8, ports)
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at least", got,
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at "+
+			"least", got,
 			t.size(last.Bytes), b.limit.Entry().Says(), kind.BlockSize(int(theory.NCCLLeast.Value())))
 	case got < b.limit.Value():
 		if why == "" {
@@ -224,12 +236,15 @@ func (t *collective) Figure(wire.Accounted) {
 		}
 		t.rep.Add(steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
 	case most > 0 && got > most*theory.OverTogether.Value():
-		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit misread?", got, most, reach.By("a node's"))
+		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit misread?", got, most,
+			reach.By("a node's"))
 	case most > 0 && t.several() && got < most*theory.NCCLPorts.Value():
-		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as the vendor does of one port: %s",
+		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as the "+
+			"vendor does of one port: %s",
 			got, most, reach.By("a node's"), most*theory.NCCLPorts.Value(), t.cause())
 	case most > 0 && t.several():
-		t.lead += fmt.Sprintf(", of the %.2f that %s; the vendor's bar, %g, is for one port", most, reach.By("a node's"), b.limit.Value())
+		t.lead += fmt.Sprintf(", of the %.2f that %s; the vendor's bar, %g, is for one port", most, reach.By("a node's"),
+			b.limit.Value())
 	default:
 		t.lead += ": " + b.limit.Entry().Says()
 		if most > 0 {
@@ -290,7 +305,8 @@ func (t *collective) cause() string {
 		for _, p := range t.used(e) {
 			rail := rig.At(e).Rails[p.Rail]
 			if rail.PCI.Width > 0 && rail.PCI.Width < rail.PCI.MaxWidth {
-				return fmt.Sprintf("%s on %s has a PCIe link of x%d, and could have x%d (pcie-link)", rail.Dev, rig.NameOf(e), rail.PCI.Width,
+				return fmt.Sprintf("%s on %s has a PCIe link of x%d, and could have x%d (pcie-link)", rail.Dev, rig.NameOf(e),
+					rail.PCI.Width,
 					rail.PCI.MaxWidth)
 			}
 		}
@@ -307,8 +323,8 @@ func (t *collective) cause() string {
 	if why := t.ringNeeds(); why != "" {
 		return why
 	}
-	return "a collective is as slow as its slowest node: look at each link alone (rail-speed), at the halves' bytes in the evidence, " +
-		"and at the GPUs' clocks (gpu-clock)"
+	return "a collective is as slow as its slowest node: look at each link alone (rail-speed), at the halves' bytes in " +
+		"the evidence, and at the GPUs' clocks (gpu-clock)"
 }
 
 // ringRelease is the first NCCL that owners saw to use a ring of three without a switch, as nccl-tests number
@@ -320,7 +336,8 @@ func (t *collective) ringNeeds() string {
 	if t.run.NCCL == 0 || t.run.NCCL >= ringRelease || t.bar().limit != theory.NCCLRing {
 		return ""
 	}
-	return fmt.Sprintf("nodes in a ring need NCCL 2.30.7 or later, with NCCL_IB_SUBNET_AWARE_ROUTING=1 and NCCL_IB_MERGE_NICS=0, and these have "+
+	return fmt.Sprintf("nodes in a ring need NCCL 2.30.7 or later, with NCCL_IB_SUBNET_AWARE_ROUTING=1 and "+
+		"NCCL_IB_MERGE_NICS=0, and these have "+
 		"%d.%d.%d", t.run.NCCL/10000, t.run.NCCL/100%100, t.run.NCCL%100)
 }
 
@@ -390,14 +407,18 @@ func (t *collective) chart() steps.Chart {
 		both := figures(r)
 		alike = alike && math.Abs(both[0].BusGBps-both[1].BusGBps) <= 0.01*both[0].BusGBps
 		for i, f := range both {
-			series[i].Points = append(series[i].Points, steps.Point{Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes), Y: kind.Round(f.BusGBps)})
+			series[i].Points = append(series[i].Points,
+				steps.Point{Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes), Y: kind.Round(f.BusGBps)})
 		}
 	}
 	if alike {
 		series = series[:1]
 		series[0].Name = "out of place, and in place within 1 %"
 	}
-	c := steps.Chart{Title: t.cell.Title + ", bus bandwidth", Shape: steps.Lines, Unit: "GB/s", XUnit: "bytes", Series: series}
+	c := steps.Chart{
+		Title: t.cell.Title + ", bus bandwidth", Shape: steps.Lines, Unit: "GB/s", XUnit: "bytes",
+		Series: series,
+	}
 	if b := t.bar(); b.none == "" {
 		c.Limits = append(c.Limits, steps.Limit{Name: "at least", Value: b.limit.Value()})
 	}

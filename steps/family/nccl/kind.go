@@ -40,10 +40,12 @@ func Buffers() map[string]int64 { return map[string]int64{"NCCL_BYTES": 8} }
 
 func params() []steps.Param {
 	const gi = 1 << 30
-	hca := kind.WordsParam("NCCL_IB_HCA", "", "the RDMA devices that NCCL shall use in the collectives", "NCCL's names of devices", noBlank)
+	hca := kind.WordsParam("NCCL_IB_HCA", "", "the RDMA devices that NCCL shall use in the collectives",
+		"NCCL's names of devices", noBlank)
 	hca.Empty = "left to NCCL"
 	return []steps.Param{
-		kind.SizeParam("NCCL_BYTES", "4294967296", "the largest size of a collective; less where a node has little memory left", 1<<20, 64*gi),
+		kind.SizeParam("NCCL_BYTES", "4294967296", "the largest size of a collective; less where a node has little memory "+
+			"left", 1<<20, 64*gi),
 		kind.NumberParam("NCCL_ITERATIONS", "20", "times", "how often a collective of each size is measured", 1, 100_000),
 		hca,
 		kind.WordsParam("LAUNCHER", "openmpi", "what starts a program on every node: a file of launchers, openmpi or srun",

@@ -73,8 +73,8 @@ var launchCauses = []kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`(?:Permission denied \(|Host key verification failed)`), Grade: steps.Fail,
-		Means: "%[1]s may not log in to another node by ssh, and a launcher can't ask: give it a key that the others take, and " +
-			"their host keys (ssh-copy-id, ssh-keyscan)",
+		Means: "%[1]s may not log in to another node by ssh, and a launcher can't ask: give it a key that the others take, " +
+			"and their host keys (ssh-copy-id, ssh-keyscan)",
 	},
 	{
 		Pattern: pattern.New(`not enough slots`), Grade: steps.Fail,
@@ -85,8 +85,9 @@ var launchCauses = []kind.Cause{
 		Means: "%[1]s reached another node, and that has no Open MPI in its PATH: install the same one on every node",
 	},
 	{
-		Pattern: pattern.New(`unable to reliably start one or more daemons|ORTE does not know how to route`), Grade: steps.Fail,
-		Means: "the launcher on %[1]s started no daemon on another node: see its lines",
+		Pattern: pattern.New(`unable to reliably start one or more daemons|ORTE does not know how to route`),
+		Grade:   steps.Fail,
+		Means:   "the launcher on %[1]s started no daemon on another node: see its lines",
 	},
 	{
 		Pattern: pattern.New(`(?:Unable to allocate resources|Unable to create step|Invalid node name|No nodes|not in this allocation)`),
@@ -156,7 +157,8 @@ func everyNode(rig steps.Rig, ranks []rank, rep *kind.Report) {
 	var numbers []int
 	for _, k := range ranks {
 		if k.Of != n {
-			rep.Add(steps.Fail, "rank %d says that there are %d, and %d were asked for: was the program built for another MPI?", k.No, k.Of, n)
+			rep.Add(steps.Fail, "rank %d says that there are %d, and %d were asked for: was the program built for another MPI?",
+				k.No, k.Of, n)
 			return
 		}
 		seen[short(k.Host)], numbers = append(seen[short(k.Host)], k.No), append(numbers, k.No)

@@ -89,11 +89,13 @@ var nixlCauses = []kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`Failed to load plugin from (\S+): (.+)`), Grade: steps.Fail,
-		Means: "NIXL on %s could not load its plugin %s (%s): install what it needs, or build it with the NIXL and UCX that are there",
+		Means: "NIXL on %s could not load its plugin %s (%s): install what it needs, or build it with the NIXL and UCX " +
+			"that are there",
 	},
 	{
 		Pattern: pattern.New(`Error accessing directory ?\(?([^():\s]+)`), Grade: steps.Fail,
-		Means: "NIXL on %s can't read the folder %s, in which it looks for plugins: set NIXL_PLUGIN_DIR to the one that has them",
+		Means: "NIXL on %s can't read the folder %s, in which it looks for plugins: set NIXL_PLUGIN_DIR to the one that " +
+			"has them",
 	},
 	{
 		Pattern: pattern.New(`createBackend failed|Failed to create engine`), Grade: steps.Fail,
@@ -139,8 +141,8 @@ var nixlCauses = []kind.Cause{
 	silent,
 	{
 		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
-		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at ib-write-bw over " +
-			"the same rail",
+		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at " +
+			"ib-write-bw over the same rail",
 	},
 	{Pattern: pattern.New(`Transfer failed`), Grade: steps.Fail, Means: "a transfer failed on %s"},
 	{
@@ -208,7 +210,8 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	// where it stopped.
 	if init, _ := t.ends[steps.Here].Value.(parse.NIXLBench); len(init.Rows) > 0 {
 		v.Tables = append(v.Tables, nixlTable(init.Rows))
-		v.Charts = append(v.Charts, nixlChart(c.Title, carriers(rt, account), init, rt.Band(r.Rig, 0, 0))) // the rows have blocks of many sizes
+		// the rows have blocks of many sizes
+		v.Charts = append(v.Charts, nixlChart(c.Title, carriers(rt, account), init, rt.Band(r.Rig, 0, 0)))
 	}
 	return v
 }
@@ -333,7 +336,8 @@ func unlikeTail(rows []parse.NIXLRow) string {
 			mean, p99 float64
 		}{{"prepared", r.PrepUS, r.PrepP99US}, {"posted", r.PostUS, r.PostP99US}, {"transferred", r.TxUS, r.TxP99US}} {
 			if of.p99-1 > 100*(of.mean+0.1) {
-				return fmt.Sprintf("blocks of %s are %s in %s on average, and one of a hundred in %s, which alone would make a longer average",
+				return fmt.Sprintf("blocks of %s are %s in %s on average, and one of a hundred in %s, which alone would make a "+
+					"longer average",
 					kind.BlockSize(r.Bytes), of.what, kind.Microseconds(of.mean), kind.Microseconds(of.p99))
 			}
 		}
@@ -359,11 +363,13 @@ func fastest(rows []parse.NIXLRow) parse.NIXLRow {
 	return slices.MaxFunc(rows, func(x, y parse.NIXLRow) int { return cmp.Compare(x.GBps, y.GBps) })
 }
 
-// judged is the row that is held against the rails. It is the best; but where that is one of small blocks, which have no
-// band, and is nothing that large ones could not reach, the best of those: rails that lose packets are as slow with all.
+// judged is the row that is held against the rails. It is the best; but where that is one of small blocks, which have
+// no band, and is nothing that large ones could not reach, the best of those: rails that lose packets are as slow with
+// all.
 func (t *benchTest) judged(rows []parse.NIXLRow) parse.NIXLRow {
 	peak := fastest(rows)
-	large := slices.DeleteFunc(slices.Clone(rows), func(r parse.NIXLRow) bool { return float64(r.Bytes) < theory.LeastBlock.Value() })
+	large := slices.DeleteFunc(slices.Clone(rows),
+		func(r parse.NIXLRow) bool { return float64(r.Bytes) < theory.LeastBlock.Value() })
 	if t.vram() || float64(peak.Bytes) >= theory.LeastBlock.Value() || len(large) == 0 {
 		return peak
 	}
@@ -391,7 +397,8 @@ func (t *benchTest) Figure(wire.Accounted) {
 	if mode := t.init.Config["device_api_mode"]; mode != "" || t.init.Config["use_device_api"] == "1" {
 		mode = cmp.Or(mode, "it doesn't tell which mode")
 		t.rep.Show("device API mode", mode, "", nil)
-		t.rep.Add(steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody measured that, so what follows was "+
+		t.rep.Add(steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody measured that, so "+
+			"what follows was "+
 			"measured without it", mode)
 	}
 	if t.vram() {
@@ -417,7 +424,8 @@ func slowest(rows []parse.NIXLRow, rep *kind.Report) {
 		usual := r.PostUS + r.TxUS
 		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= theory.LeastBlock.Value() && usual > 0 &&
 			tail > theory.BlockTail.Value()*usual {
-			rep.Add(steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving (cpufreq), pauses, or other "+
+			rep.Add(steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving (cpufreq), pauses, or "+
+				"other "+
 				"traffic", kind.BlockSize(r.Bytes), kind.Microseconds(tail), kind.Microseconds(usual))
 			return
 		}
@@ -603,7 +611,8 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	}
 	firstBatch, mostBatch := cmp.Or(orNone(b, "start_batch_size"), 1), cmp.Or(orNone(b, "max_batch_size"), 1)
 	if firstBatch > mostBatch || start > most {
-		rep.Add(steps.Inconclusive, "the initiator's configuration has no row: blocks of %d to %d bytes, %d to %d at once", start,
+		rep.Add(steps.Inconclusive, "the initiator's configuration has no row: blocks of %d to %d bytes, %d to %d at once",
+			start,
 			most, firstBatch, mostBatch)
 		return false
 	}
@@ -622,7 +631,8 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	}
 	for i := range b.Rows[min(1, len(b.Rows)):] {
 		if before, row := b.Rows[i], b.Rows[i+1]; row.Bytes < before.Bytes {
-			rep.Add(steps.Inconclusive, "the table's rows are not of one run: a row of %s stands behind one of %s", kind.BlockSize(row.Bytes),
+			rep.Add(steps.Inconclusive, "the table's rows are not of one run: a row of %s stands behind one of %s",
+				kind.BlockSize(row.Bytes),
 				kind.BlockSize(before.Bytes))
 			return false
 		}
@@ -742,7 +752,8 @@ func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) {
 		rep.Add(steps.Warn, "it falls from %s to %s with blocks of %s: other traffic, or caches that end there?",
 			kind.Gbps(peak.Gbps()), kind.Gbps(least.Gbps()), kind.BlockSize(least.Bytes))
 	default:
-		rep.Add(steps.Warn, "blocks of %s reached only %s, where those of %s had %s: other traffic while it ran? Run it again",
+		rep.Add(steps.Warn, "blocks of %s reached only %s, where those of %s had %s: other traffic while it ran? Run it "+
+			"again",
 			kind.BlockSize(least.Bytes), kind.Gbps(least.Gbps()), kind.BlockSize(peak.Bytes), kind.Gbps(peak.Gbps()))
 	}
 }
@@ -754,7 +765,8 @@ func stagedBand() (least, most float64, e *steps.Expected) {
 	least, most = g.Low()/room, g.High()*room
 	return least, most, &steps.Expected{
 		Min: new(kind.Round(least)), Max: new(kind.Round(most)),
-		From: "GPU memory through host memory: " + g.Entry().Says() + ", and railbench takes twice as much and half for it, too",
+		From: "GPU memory through host memory: " + g.Entry().Says() + ", and railbench takes twice as much and half for " +
+			"it, too",
 	}
 }
 
@@ -763,7 +775,8 @@ func judgeStaged(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep
 	last := rows[len(rows)-1]
 	why := ""
 	if last.PostUS > last.TxUS && last.TxUS > 0 {
-		why = fmt.Sprintf(" (the call takes %.0f us and the rest %.0f: the copy is made inside the call)", last.PostUS, last.TxUS)
+		why = fmt.Sprintf(" (the call takes %.0f us and the rest %.0f: the copy is made inside the call)", last.PostUS,
+			last.TxUS)
 	}
 	lead, e := staged(f, bestAndLast(peak, last), why, rep)
 	showFigures(peak, last, e, rep)
@@ -793,7 +806,8 @@ func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *step
 		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(float64(got)),
 			theory.StagedGPU.Entry().Says(), f.Cause())
 	case float64(got) > most:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f of "+
+		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f "+
+			"of "+
 			"the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
 	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). %s", why,

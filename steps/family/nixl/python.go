@@ -245,8 +245,8 @@ var pythonCauses = []kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
-		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at ib-write-bw over " +
-			"the same rail",
+		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at " +
+			"ib-write-bw over the same rail",
 	},
 	{
 		Pattern: pattern.New(`not done after`), Grade: steps.Inconclusive,
@@ -532,7 +532,8 @@ func (t *transferTest) Output() bool {
 		return false
 	}
 	if x.Gbps <= 0 || x.Bytes <= 0 || x.Iterations <= 0 || x.Seconds <= 0 {
-		t.rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes in %g s", x.Gbps, x.Iterations, x.Bytes,
+		t.rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes in %g s", x.Gbps, x.Iterations,
+			x.Bytes,
 			x.Seconds)
 		return false
 	}
@@ -565,7 +566,8 @@ func (t *transferTest) Signs() { t.loadedUCX() }
 
 // loadedUCX looks at the UCX of both processes, which they tell by themselves.
 func (t *readTest) loadedUCX() {
-	otherUCX(t.result, t.rep, t.add, [2]parse.UCXLog{{Libraries: t.ends[steps.Here].UCX}, {Libraries: t.ends[steps.Peer].UCX}})
+	otherUCX(t.result, t.rep, t.add,
+		[2]parse.UCXLog{{Libraries: t.ends[steps.Here].UCX}, {Libraries: t.ends[steps.Peer].UCX}})
 	t.withoutCUDA()
 }
 
@@ -582,7 +584,8 @@ func (t *readTest) withoutCUDA() {
 		}
 		t.rep.Show(t.result.Rig.NameOf(e)+" UCX modules that NIXL has", strings.Join(x.UCT, " "), "", nil)
 		if !slices.ContainsFunc(x.UCT, func(name string) bool { return strings.HasPrefix(name, "libuct_cuda") }) {
-			t.add(steps.Warn, "the UCX that NIXL has loaded on %s has no libuct_cuda, whatever ucx_info tells: it takes GPU memory for "+
+			t.add(steps.Warn, "the UCX that NIXL has loaded on %s has no libuct_cuda, whatever ucx_info tells: it takes GPU "+
+				"memory for "+
 				"the host's; have a wheel with CUDA, or a UCX that was built --with-cuda", t.result.Rig.NameOf(e))
 		}
 	}
@@ -621,7 +624,8 @@ func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) (lead, no
 		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(x.Gbps),
 			theory.StagedGPU.Entry().Says(), f.Cause())
 	case x.Gbps > most:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f of "+
+		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f "+
+			"of "+
 			"the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
 	return lead + fmt.Sprintf(", host-staged (%s)", theory.StagedGPU.Entry().Says()), hostMemory(b)
@@ -630,7 +634,8 @@ func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) (lead, no
 // hostMemory is what to do where GPU memory is staged. Nobody measured it in that run, so it is a sentence
 // of its own.
 func hostMemory(b theory.Band) string {
-	return fmt.Sprintf("Host memory should reach %s there, and memory from cudaHostAlloc with it: that was not measured here",
+	return fmt.Sprintf("Host memory should reach %s there, and memory from cudaHostAlloc with it: that was not measured "+
+		"here",
 		kind.Gbps(float64(b.Expected)))
 }
 
@@ -701,7 +706,8 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	witness.EveryRail(c, r, &rep)
 	witness.RailsApart(all, rails, &rep)
-	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", kind.PerRail(rails, figures), kind.Microseconds(tail)) +
+	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", kind.PerRail(rails, figures),
+		kind.Microseconds(tail)) +
 		usualRead(medians)
 	account := ""
 	if carried > 0 {
@@ -723,7 +729,8 @@ func usualRead(medians []float64) string {
 	case slices.Min(medians) < usual.Low:
 		return fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
 	}
-	return fmt.Sprintf(": as it should be (%s; a warning from %s)", usual.Says(), kind.Microseconds(theory.ReadLatencyPass.Value()))
+	return fmt.Sprintf(": as it should be (%s; a warning from %s)", usual.Says(),
+		kind.Microseconds(theory.ReadLatencyPass.Value()))
 }
 
 func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m kind.Measurement, rt wire.Route, rep *kind.Report,
@@ -757,7 +764,8 @@ func (t *latencyTest) Figure(wire.Accounted) {
 		Far: "is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?",
 	}
 	if x.Bytes > latencyBytes {
-		f.None = fmt.Sprintf("a read of %s takes as long as its bytes do, and nobody measured that one", kind.BlockSize(x.Bytes))
+		f.None = fmt.Sprintf("a read of %s takes as long as its bytes do, and nobody measured that one",
+			kind.BlockSize(x.Bytes))
 	}
 	figure := t.route.Measured(steps.Latency, "us")
 	figure.Value, figure.P95, figure.P99, figure.MessageBytes, figure.Memory = x.P50US, x.P95US, x.P99US, x.Bytes, "DRAM"
@@ -792,7 +800,8 @@ func timed(x parse.NIXLResult, rep *kind.Report) bool {
 		rep.Add(steps.Inconclusive, "the initiator reports no latency, or no tail")
 		return false
 	}
-	if why := witness.Ascending(witness.Quantile{Name: "least", Value: x.MinUS}, witness.Quantile{Name: "median", Value: x.P50US},
+	if why := witness.Ascending(witness.Quantile{Name: "least", Value: x.MinUS},
+		witness.Quantile{Name: "median", Value: x.P50US},
 		witness.Quantile{Name: "95 %", Value: x.P95US}, witness.Quantile{Name: "99 %", Value: x.P99US},
 		witness.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
 		rep.Add(steps.Inconclusive, "the initiator's report contradicts itself: %s", why)

@@ -12,10 +12,10 @@ import (
 var silent = kind.Cause{
 	Pattern: pattern.New(`unhandled timeout error|[Tt]ransport retry count|Endpoint timeout|Operation timed out`),
 	Grade:   steps.Inconclusive,
-	Means: "UCX on %s got no answer in time, and nothing else says that the rail is broken: run ib-write-bw over the same " +
-		"rail. If that is well, the other end is slow to answer (soft-RoCE, a busy processor): ask again with more time " +
-		"(UCX_UD_VERBS_TIMEOUT=120s). If not, look for a wrong GID or address, crossed rails, or what drops RoCE's packets " +
-		"(UDP 4791)",
+	Means: "UCX on %s got no answer in time, and nothing else says that the rail is broken: run ib-write-bw over the " +
+		"same rail. If that is well, the other end is slow to answer (soft-RoCE, a busy processor): ask again with more " +
+		"time (UCX_UD_VERBS_TIMEOUT=120s). If not, look for a wrong GID or address, crossed rails, or what drops RoCE's " +
+		"packets (UDP 4791)",
 }
 
 // unanswered is what silence means in one stage. An adapter that waited in vain itself says that
@@ -25,7 +25,8 @@ func unanswered(rig steps.Rig, s steps.Stage) kind.Cause {
 	c := silent
 	if grown := wire.Unanswered(rig, s.Bytes); grown != "" {
 		c.Grade = steps.Fail
-		c.Means = "UCX on %s got no answer over its rail, and an adapter waited in vain, too (" + grown + "): a wrong GID or " +
+		c.Means = "UCX on %s got no answer over its rail, and an adapter waited in vain, too (" + grown +
+			"): a wrong GID or " +
 			"address, crossed rails, or what drops RoCE's packets (UDP 4791) on the way"
 	}
 	return c

@@ -32,8 +32,8 @@ var ucxCauses = slices.Concat([]kind.Cause{
 	silent,
 	{
 		Pattern: pattern.New(`Destination is unreachable`), Grade: steps.Fail,
-		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together (see " +
-			"the rail map and arp-flux), and have both nodes the same UCX (nixl-check)?",
+		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
+			"(see the rail map and arp-flux), and have both nodes the same UCX (nixl-check)?",
 	},
 }, nixlCauses, []kind.Cause{
 	{
@@ -48,9 +48,10 @@ var ucxCauses = slices.Concat([]kind.Cause{
 
 // What is compared where no cause shows: with UCX alone, and that with the adapter alone.
 const (
-	besideUCX = "compare with UCX by itself (ucx-perftest) and with the write bandwidth of the same rails: if both are well, " +
-		"look at NIXL (nixl-check) and at the processors"
-	besideVerbs = "compare with the write bandwidth of the same rail: if that is well, look at UCX (nixl-check) and at the processors"
+	besideUCX = "compare with UCX by itself (ucx-perftest) and with the write bandwidth of the same rails: if both are " +
+		"well, look at NIXL (nixl-check) and at the processors"
+	besideVerbs = "compare with the write bandwidth of the same rail: if that is well, look at UCX (nixl-check) and at " +
+		"the processors"
 )
 
 // readUCXPerftest reads either end. A server prints what is measured, and no figure.
@@ -131,7 +132,8 @@ func (t *ucxTest) Ends() bool {
 		return false
 	}
 	if len(messages) > 0 {
-		t.rep.Add(steps.Inconclusive, "%s ended with status 0, and says: %s", t.result.Rig.NameOf(messages[0].End), messages[0].Text)
+		t.rep.Add(steps.Inconclusive, "%s ended with status 0, and says: %s", t.result.Rig.NameOf(messages[0].End),
+			messages[0].Text)
 		return false
 	}
 	return true
@@ -202,7 +204,8 @@ func (t *ucxTest) notAsked() string {
 	t.warmup = min(warmup, (t.row().Iterations+9)/10)
 	switch {
 	case !strings.HasPrefix(t.head.Test, "put bandwidth") || t.head.API != "protocol layer":
-		return fmt.Sprintf("the server was asked for another test (%s, %s)", kind.OrUnknown(t.head.Test), kind.OrUnknown(t.head.API))
+		return fmt.Sprintf("the server was asked for another test (%s, %s)", kind.OrUnknown(t.head.Test),
+			kind.OrUnknown(t.head.API))
 	case t.read.Latency:
 		return "it is the output of a latency test"
 	case t.head.SendMemory != send || t.head.RecvMemory != recv:
@@ -228,8 +231,10 @@ func (t *ucxTest) contradicts() string {
 		return fmt.Sprintf("messages of %s in %s each are %s, and it says %s", kind.Size(float64(t.head.SizeBytes)),
 			kind.Microseconds(row.OverallUS), kind.Gbps(made), kind.Gbps(row.OverallGbps))
 	}
-	if perSecond := 1e6 / row.OverallUS; row.OverallRate > 0 && math.Abs(perSecond-row.OverallRate) > 0.51+0.001*perSecond {
-		return fmt.Sprintf("%s a message are %.0f messages a second, and it says %.0f", kind.Microseconds(row.OverallUS), perSecond,
+	if perSecond := 1e6 / row.OverallUS; row.OverallRate > 0 && math.Abs(perSecond-row.OverallRate) > 0.51+
+		0.001*perSecond {
+		return fmt.Sprintf("%s a message are %.0f messages a second, and it says %.0f", kind.Microseconds(row.OverallUS),
+			perSecond,
 			row.OverallRate)
 	}
 	return ""
@@ -266,7 +271,8 @@ func (t *ucxTest) Figure(wire.Accounted) {
 		Got: rate.Payload(row.OverallGbps), Band: t.route.Band(t.result.Rig, size, payload), Of: t.route.String(),
 		Cause: func() string { return t.route.Cause(t.result, t.stage, row.OverallGbps, besideVerbs) },
 	}
-	lead := fmt.Sprintf("%s (%.2f GB/s) with messages of %s", kind.Gbps(row.OverallGbps), row.OverallGbps/8, kind.BlockSize(size))
+	lead := fmt.Sprintf("%s (%.2f GB/s) with messages of %s", kind.Gbps(row.OverallGbps), row.OverallGbps/8,
+		kind.BlockSize(size))
 	e := f.Expected()
 	switch {
 	case t.gpu():
@@ -285,8 +291,10 @@ func (t *ucxTest) Figure(wire.Accounted) {
 		return
 	}
 	line, report := theory.WireOf100G, theory.UCXOfReport
-	t.rep.Show(fmt.Sprintf("share of the link's %.4g GB/s", line.Value()*link/100), kind.Round(100*row.OverallGbps/link), "%",
-		&steps.Expected{From: fmt.Sprintf("no band: %s, %.0f %% of %s", report.Entry().Says(), 100*report.Value()/line.Value(),
+	t.rep.Show(fmt.Sprintf("share of the link's %.4g GB/s", line.Value()*link/100), kind.Round(100*row.OverallGbps/link),
+		"%",
+		&steps.Expected{From: fmt.Sprintf("no band: %s, %.0f %% of %s", report.Entry().Says(),
+			100*report.Value()/line.Value(),
 			line.Entry().Figures())})
 }
 

@@ -165,7 +165,8 @@ var causes = []kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`^VALIDATION: FAILED`), Grade: steps.Fail,
-		Means: "what arrived on %s is not what was sent (perftest's data validation): look at the memory and at the link's errors",
+		Means: "what arrived on %s is not what was sent (perftest's data validation): look at the memory and at the link's " +
+			"errors",
 	},
 	{
 		Pattern: pattern.New(`^VALIDATION: |^Data validation: |validation context|validation kernel`),
@@ -174,8 +175,8 @@ var causes = []kind.Cause{
 	// The numbers are those of ibv_wc_status, in the spelling of 4.x and in that of today's perftest.
 	{
 		Pattern: pattern.New(`Failed status(?: |-[^(]*\()(4|9|10|11)\b`), Grade: steps.Fail,
-		Means: "an adapter may not read or write the test's memory (told on %s): its registration, a GPU's module, or the PCIe " +
-			"way to it; it is not the cable",
+		Means: "an adapter may not read or write the test's memory (told on %s): its registration, a GPU's module, or the " +
+			"PCIe way to it; it is not the cable",
 	},
 	{
 		Pattern: pattern.New(`Failed status(?: |-[^(]*\()13\b`), Grade: steps.Fail,
@@ -183,12 +184,13 @@ var causes = []kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`Failed status(?: |-[^(]*\()5\b`), Grade: steps.Inconclusive,
-		Means: "a queue pair on %s had failed before, and what came after it was flushed: the first error is not in the output",
+		Means: "a queue pair on %s had failed before, and what came after it was flushed: the first error is not in the " +
+			"output",
 	},
 	{
 		Pattern: pattern.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
-		Grade:   steps.Fail, Means: "packets stopped arriving, or never did (seen on %s): the cable, the link, the MTU, or another " +
-			"interface that has the address (see arp-flux)",
+		Grade:   steps.Fail, Means: "packets stopped arriving, or never did (seen on %s): the cable, the link, the MTU, or " +
+			"another interface that has the address (see arp-flux)",
 	},
 	{
 		Pattern: pattern.New(`mismatch: local=|Failed to negotiate`), Grade: steps.Inconclusive,
@@ -247,7 +249,9 @@ func causeOf(messages []kind.Message) (c kind.Cause, said kind.Message, found bo
 }
 
 // explain says why a test has no result.
-func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Output, messages []kind.Message, rep *kind.Report) {
+func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Output, messages []kind.Message,
+	rep *kind.Report,
+) {
 	if c, msg, found := causeOf(messages); found {
 		rep.On(m, c.Grade, c.Means, rig.NameOf(msg.End))
 		rep.Show(m.Rail+" message", msg.Text, "", nil)
@@ -292,8 +296,8 @@ func hangHint(s steps.Stage, ports []wire.Port, o steps.Output, all ...steps.Out
 		return ""
 	}
 	if g := wire.Gaps(s.Bytes, ports...); g != "" {
-		return "; packets were lost and sent again meanwhile (" + g + "), which leaves RDMA a small part of its rate: look at the cable and " +
-			"the port at both ends (see path-loss)"
+		return "; packets were lost and sent again meanwhile (" + g + "), which leaves RDMA a small part of its rate: look " +
+			"at the cable and the port at both ends (see path-loss)"
 	}
 	for _, other := range all {
 		complains := slices.ContainsFunc(parse.PerftestErrors(other.Text), func(said string) bool {
@@ -303,8 +307,8 @@ func hangHint(s steps.Stage, ports []wire.Port, o steps.Output, all ...steps.Out
 			return ""
 		}
 	}
-	return "; crossed rails (see arp-flux) and a wrong GID (gid-index) hang like this, without a word, and so does whatever drops RoCE's " +
-		"packets (UDP 4791) on the way"
+	return "; crossed rails (see arp-flux) and a wrong GID (gid-index) hang like this, without a word, and so does " +
+		"whatever drops RoCE's packets (UDP 4791) on the way"
 }
 
 // judgeWriteBandwidth holds what ib_write_bw measured on each rail against what
@@ -323,8 +327,8 @@ var gpuSkips = []kind.Cause{
 	},
 	{
 		Pattern: pattern.New(`(?m)^GPU: no GPUDirect RDMA`), Grade: steps.Skipped,
-		Means: "the adapter of %s can't reach the memory of its GPU: a GB10 has no GPUDirect RDMA. The cells on NIXL measure " +
-			"what is staged through host memory",
+		Means: "the adapter of %s can't reach the memory of its GPU: a GB10 has no GPUDirect RDMA. The cells on NIXL " +
+			"measure what is staged through host memory",
 	},
 }
 
@@ -332,8 +336,8 @@ var gpuSkips = []kind.Cause{
 var gpuCauses = []kind.Cause{
 	{
 		Pattern: pattern.New(`Couldn't allocate MR|create mr`), Grade: steps.Inconclusive,
-		Means: "GPU memory could not be registered with the adapter of %s: is nvidia-peermem loaded (lsmod), or does the kernel " +
-			"give it by dma-buf? The cell host-staging tells",
+		Means: "GPU memory could not be registered with the adapter of %s: is nvidia-peermem loaded (lsmod), or does the " +
+			"kernel give it by dma-buf? The cell host-staging tells",
 	},
 	{
 		Pattern: pattern.New(`(?i)\bcu[A-Z]\w+\S* (?:returned|error|failed)|CUDA error|no CUDA`), Grade: steps.Inconclusive,
@@ -465,7 +469,8 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 		if theory.Soft(rig, m.Pair) != "" {
 			limit = "a queue of the kernel (see shaping)"
 		}
-		beside := fmt.Sprintf("rail %d%s carries %s, so what limits it is on its own way: %s, a limit of a switch's port, its cable",
+		beside := fmt.Sprintf("rail %d%s carries %s, so what limits it is on its own way: %s, a limit of a switch's port, "+
+			"its cable",
 			best.No, half, kind.Gbps(best.gbps), limit)
 		if m.No == 1 { // the only one that the cell measures
 			beside += "; whether only one way is slow, the cell ib-reverse tells"
@@ -535,7 +540,8 @@ func (t *bandwidthTest) Output() bool {
 		return false
 	}
 	if row := t.row(); row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-		t.add(steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes", row.AverageGbps, row.Iterations, row.Bytes)
+		t.add(steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes", row.AverageGbps, row.Iterations,
+			row.Bytes)
 		return false
 	}
 	if t.untold() {
@@ -570,7 +576,8 @@ func twoReports(client, server parse.BandwidthRow) string {
 	case client.Iterations != server.Iterations:
 		return fmt.Sprintf("%d messages at the client and %d at the server", client.Iterations, server.Iterations)
 	case apart && server.AverageGbps > 0:
-		return fmt.Sprintf("%s at the client and %s at the server", kind.Gbps(client.AverageGbps), kind.Gbps(server.AverageGbps))
+		return fmt.Sprintf("%s at the client and %s at the server", kind.Gbps(client.AverageGbps),
+			kind.Gbps(server.AverageGbps))
 	}
 	return ""
 }
@@ -612,7 +619,8 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.
 func (t *bandwidthTest) Signs() {
 	if row := t.row(); !t.band.Soft && row.PeakGbps > theory.PeakApart.Value()*row.AverageGbps {
-		t.add(steps.Warn, "it reached %s for a moment and %s on average: something stopped it in between (other traffic, pauses, "+
+		t.add(steps.Warn, "it reached %s for a moment and %s on average: something stopped it in between (other traffic, "+
+			"pauses, "+
 			"a processor that slept)", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
 	}
 }
@@ -632,7 +640,8 @@ func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) s
 		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
 	}
 	return cmp.Or(all, witness.OfTest(v.Test, "Write", "BW"), witness.OfDevice(v.Device, dev),
-		otherGID(c, o, "ib_write_bw", v.Perftest), otherKind(c, o, "ib_write_bw", v.Perftest), asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
+		otherGID(c, o, "ib_write_bw", v.Perftest), otherKind(c, o, "ib_write_bw", v.Perftest),
+		asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
 }
 
 // bothWays says that a test sent both ways at once, so that its figure is a sum.
@@ -696,9 +705,11 @@ func contradicts(row parse.BandwidthRow) string {
 	// hardly a digit (large messages), it shows nothing.
 	digits := 0.006 + 1e-6*float64(row.Bytes)*8/1e3
 	if row.PeakGbps > 0 && row.PeakGbps < row.AverageGbps-0.01 {
-		return fmt.Sprintf("its peak is %s and its average %s, which is more", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
+		return fmt.Sprintf("its peak is %s and its average %s, which is more", kind.Gbps(row.PeakGbps),
+			kind.Gbps(row.AverageGbps))
 	}
-	if made <= 0 || row.AverageGbps <= 0 || row.MessageRateMpps < 1e-4 || math.Abs(made-row.AverageGbps) < digits+0.003*made {
+	if made <= 0 || row.AverageGbps <= 0 || row.MessageRateMpps < 1e-4 || math.Abs(made-row.AverageGbps) < digits+
+		0.003*made {
 		return ""
 	}
 	return fmt.Sprintf("%g million messages a second of %d bytes are %s, and it says %s", row.MessageRateMpps, row.Bytes,

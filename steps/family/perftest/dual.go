@@ -148,7 +148,11 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 	t := couplesTest{cell: c, result: r, stage: r.Stages[0], rep: &rep}
 	t.couples = []couple{{r.Rig.Pairs[0], r.Rig.Pairs[1], [2]string{"first", "second"}, [2]int{1, 2}}}
 	if half, ok := r.Rig.AcrossHalves(); ok && half != r.Rig.Pairs[1] { // which is tried already
-		t.couples = append(t.couples, couple{r.Rig.Pairs[0], half, [2]string{"first", "half"}, [2]int{1, number(r.Rig, half)}})
+		t.couples = append(t.couples, couple{
+			r.Rig.Pairs[0], half,
+			[2]string{"first", "half"},
+			[2]int{1, number(r.Rig, half)},
+		})
 	}
 	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.ports(), Rep: &rep, Add: rep.Add}
 	if _, ok := line.Hear(&t); !ok {
@@ -215,7 +219,8 @@ func (t *couplesTest) Ends() bool {
 		return false
 	}
 	// A test that failed explains the server's end, and is told by Output.
-	if all, ok := t.client.Value.([]dualTest); ok && slices.ContainsFunc(all, func(one dualTest) bool { return one.Exit != 0 }) {
+	if all, ok := t.client.Value.([]dualTest); ok &&
+		slices.ContainsFunc(all, func(one dualTest) bool { return one.Exit != 0 }) {
 		return true
 	}
 	return serverWell(t.result, t.server, rep)
@@ -451,7 +456,8 @@ func together(first, second dualTest, name string, rep *kind.Report) string {
 		case t.From <= 0 || t.To <= t.From:
 			return fmt.Sprintf("nothing tells when the test %q ran, so nobody knows whether both ran at the same time", t.Name)
 		case took > t.To-t.From+2*tick:
-			return fmt.Sprintf("the test %q was over in %.2f s, and its %s at %s take %.2f: its figure is none", t.Name, t.To-t.From,
+			return fmt.Sprintf("the test %q was over in %.2f s, and its %s at %s take %.2f: its figure is none", t.Name,
+				t.To-t.From,
 				kind.Size(float64(row.Bytes)*float64(row.Iterations)), kind.Gbps(row.AverageGbps), took)
 		}
 		begin, end, least = max(begin, t.To-took), min(end, t.From+took), min(least, took)
@@ -461,7 +467,8 @@ func together(first, second dualTest, name string, rep *kind.Report) string {
 		Min: new(100 * theory.Together.Value()), From: "when each began and ended, and how long its bytes took",
 	})
 	if share < theory.Together.Value() {
-		return fmt.Sprintf("they surely ran at the same time for %.0f %% of the shorter one's %.2f s only, so their sum is no rate; "+
+		return fmt.Sprintf("they surely ran at the same time for %.0f %% of the shorter one's %.2f s only, so their sum is "+
+			"no rate; "+
 			"longer tests (ITERATIONS) show it", 100*share, least)
 	}
 	return ""

@@ -49,16 +49,20 @@ func params() []steps.Param {
 	iterations := kind.NumberParam("ITERATIONS", "", "messages", "how many messages a bandwidth test sends", 5,
 		100_000_000)
 	iterations.Empty = "chosen for each rail"
-	least := kind.NumberParam("LEAST_GBPS", "", "Gb/s", "what the read, send, bidirectional and reverse tests have to reach", 1,
+	least := kind.NumberParam("LEAST_GBPS", "", "Gb/s", "what the read, send, bidirectional and reverse tests have to "+
+		"reach", 1,
 		1600)
-	least.Empty = "four fifths of what a write over the rail should reach, with a warning below 95 %; twice of it both ways"
+	least.Empty = "four fifths of what a write over the rail should reach, with a warning below 95 %; twice of it both " +
+		"ways"
 	return []steps.Param{
 		kind.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),
 		iterations,
-		kind.NumberParam("WRITES", "20000", "writes", "how many writes of 2 MiB the part on throughput makes", 5, 100_000_000),
+		kind.NumberParam("WRITES", "20000", "writes", "how many writes of 2 MiB the part on throughput makes", 5,
+			100_000_000),
 		kind.NumberParam("LAT_ITERATIONS", "1000", "messages", "how many messages a latency test sends", 5, 100_000_000),
 		kind.NumberParam("LOAD_SECONDS", "30", "s", "how long a cell of the stage keeps its rails busy", 5, 86_400),
-		kind.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy", 16, 1<<30),
+		kind.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy", 16,
+			1<<30),
 		least,
 		kind.PortParam("PORT", "18515", "TCP port over which perftest's two ends meet"),
 	}

@@ -97,7 +97,8 @@ func (t *latencyTest) Output() bool {
 	// Either end takes its own times, and counts the same messages.
 	if at, ok := t.server.Value.(parse.Latency); ok && len(at.Rows) > 0 {
 		if a, b := t.row(), at.Rows[0]; a.Bytes != b.Bytes || a.Iterations != b.Iterations {
-			t.add(steps.Inconclusive, "the two ends' outputs are not of one test: %d messages of %d bytes at the client, and %d of %d "+
+			t.add(steps.Inconclusive, "the two ends' outputs are not of one test: %d messages of %d bytes at the client, and "+
+				"%d of %d "+
 				"at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
 			return false
 		}
@@ -125,7 +126,8 @@ func (t *latencyTest) Figure(wire.Accounted) {
 	f := witness.Time{
 		MedianUS: row.TypicalUS, Soft: t.soft, Usual: theory.WriteLatency, Least: theory.WriteLatencyLeast,
 		Pass: theory.WriteLatencyPass, Warn: theory.WriteLatencyWarn,
-		Far: "is far from RDMA's " + theory.WriteLatency.Entry().Figures() + ": does a switch, another route or soft-RoCE stand between?",
+		Far: "is far from RDMA's " + theory.WriteLatency.Entry().Figures() +
+			": does a switch, another route or soft-RoCE stand between?",
 	}
 	t.rep.Measured(steps.Figure{
 		What: steps.Latency, Value: row.TypicalUS, P99: row.P99US, Unit: "us",
@@ -144,14 +146,16 @@ func (t *latencyTest) Signs() {
 		return
 	}
 	if row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
-		t.add(steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s", kind.Microseconds(row.P99US),
+		t.add(steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s",
+			kind.Microseconds(row.P99US),
 			kind.Microseconds(row.TypicalUS), wire.Outliers(t.stage.Bytes, wire.EndsOf(t.Pair),
 				"power saving (cpufreq), interrupts on its core, or other traffic"))
 		return
 	}
 	// A few that stand still for long are less than one in a hundred, and show in the average alone.
 	if row.AvgUS > theory.WriteLatencyMean.Value()*row.TypicalUS {
-		t.add(steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few writes stood still for long "+
+		t.add(steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few writes stood still for "+
+			"long "+
 			"(a time-out, a link that was trained again, a processor that slept)", kind.Microseconds(row.AvgUS),
 			kind.Microseconds(row.TypicalUS), kind.Microseconds(row.MaxUS))
 	}
@@ -170,7 +174,8 @@ func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) stri
 	return cmp.Or(rows, mean, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
 		otherGID(c, m.Client, "ib_write_lat", v.Perftest), otherKind(c, m.Client, "ib_write_lat", v.Perftest),
 		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
-		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS}, witness.Quantile{Name: "median", Value: row.TypicalUS},
+		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS},
+			witness.Quantile{Name: "median", Value: row.TypicalUS},
 			witness.Quantile{Name: "99 %", Value: row.P99US}, witness.Quantile{Name: "99.9 %", Value: row.P999US},
 			witness.Quantile{Name: "most", Value: row.MaxUS}))
 }

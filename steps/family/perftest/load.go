@@ -138,7 +138,8 @@ func (l *loadRun) Ends() bool {
 		return false
 	}
 	// A tool that failed explains the ends' statuses, and is told by Output.
-	if all, ok := l.client.Value.([]loadTest); ok && slices.ContainsFunc(all, func(t loadTest) bool { return t.Exit != 0 }) {
+	if all, ok := l.client.Value.([]loadTest); ok &&
+		slices.ContainsFunc(all, func(t loadTest) bool { return t.Exit != 0 }) {
 		l.checkPorts()
 		return true
 	}

@@ -103,7 +103,8 @@ func summarize(h steps.History) steps.Verdict {
 		if worst := r.worst(); worst != "" {
 			all += ". " + worst
 		}
-		rep.Add(steps.Inconclusive, "nothing that these tables are of was measured yet: run ib-write-bw, tcp-single or a NIXL cell first. %s", all)
+		rep.Add(steps.Inconclusive, "nothing that these tables are of was measured yet: run ib-write-bw, tcp-single or a "+
+			"NIXL cell first. %s", all)
 	}
 	v := rep.Verdict(counts, r.fastest(), r.worst())
 	if !measured {

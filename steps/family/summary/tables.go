@@ -75,12 +75,14 @@ func (r recap) throughputTable() steps.Table {
 	t := steps.Table{
 		Title: "Throughput",
 		Columns: []steps.Column{
-			words("test"), figures("Gb/s"), figures("PCIe Gb/s"), figures("link Gb/s"), figures("tutorial Gb/s"), words("measured with"),
+			words("test"), figures("Gb/s"), figures("PCIe Gb/s"), figures("link Gb/s"), figures("tutorial Gb/s"),
+			words("measured with"),
 			words("cell"),
 		},
-		Note: "Payload, all of it, measured in this session. PCIe: the most that others saw go through links like those that " +
-			"were used. Link: what the ports can carry at this MTU. A figure marked ✗ or ? comes from a cell that did not pass, and counts " +
-			"for nothing below. *: wrong, see the documents' figures. Throughput demos, pairs and collectives have tables of their own.",
+		Note: "Payload, all of it, measured in this session. PCIe: the most that others saw go through links like those " +
+			"that were used. Link: what the ports can carry at this MTU. A figure marked ✗ or ? comes from a cell that did " +
+			"not pass, and counts for nothing below. *: wrong, see the documents' figures. Throughput demos, pairs and " +
+			"collectives have tables of their own.",
 	}
 	for _, x := range r.rates {
 		d := documentedGbps[x.cell]
@@ -166,8 +168,8 @@ func (r recap) kvTable() steps.Table {
 			return milliseconds(gb, d.gbps) // the document has no such size
 		}, "", documentNames[d.from])
 	}
-	t.Note = "Bytes times 8 by the rate of the payload, for sizes of 10^9 bytes. Rows that were measured with another MTU, size " +
-		"or memory compare no more than those do. The parameter KV_CACHE_GB takes others, for example " +
+	t.Note = "Bytes times 8 by the rate of the payload, for sizes of 10^9 bytes. Rows that were measured with another " +
+		"MTU, size or memory compare no more than those do. The parameter KV_CACHE_GB takes others, for example " +
 		"1,4,8,40. Sizes that a document doesn't have are worked out from its rate."
 	if len(good) == 0 {
 		t.Note += " Nothing that counts was measured yet."
@@ -191,8 +193,8 @@ func (r recap) latencyTable() steps.Table {
 			words("test"), figures("typical us"), figures("p95 us"), figures("p99 us"), words("cell"), words("measured with"),
 			figures("tutorial us"),
 		},
-		Note: "A write's is one way, a read's and a ping's are there and back. A ping's is an average, and so are the tutorial's; " +
-			"all else is the median.",
+		Note: "A write's is one way, a read's and a ping's are there and back. A ping's is an average, and so are the " +
+			"tutorial's; all else is the median.",
 	}
 	any := false
 	for _, x := range r.median {
@@ -228,7 +230,10 @@ func (r recap) matrixTable() (t steps.Table, ok bool) {
 		if !slices.Contains(matrixCells, x.cell) {
 			continue
 		}
-		row := []string{matrixName(x), x.text(rateText(x.value)), "", "", "", "", x.source(), cmp.Or(documentedLinkGB[x.cell], "–")}
+		row := []string{
+			matrixName(x), x.text(rateText(x.value)), "", "", "", "", x.source(),
+			cmp.Or(documentedLinkGB[x.cell], "–"),
+		}
 		if o, ran := r.outcome(x.cell); ran && x.has {
 			ok = true
 			f, _ := figureOf(o, steps.Throughput)
@@ -389,7 +394,8 @@ func (r recap) second() (use, because string) {
 			continue
 		}
 		if why := one.figure.Unlike(two.figure); why != "" {
-			return "the adapter's two PCIe halves", fmt.Sprintf("general advice: %s and %s can't be compared (%s)", one.name, two.name, why)
+			return "the adapter's two PCIe halves",
+				fmt.Sprintf("general advice: %s and %s can't be compared (%s)", one.name, two.name, why)
 		}
 		use = "two rails"
 		if two.ceiling > worthwhile*one.ceiling {
@@ -525,7 +531,8 @@ func (r recap) charts() []steps.Chart {
 		}
 		all = append(all, steps.Chart{
 			Title: title, Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{rates},
-			Limits: append([]steps.Limit{{Name: "link, as the documents take it", Value: documentedLink}}, limits(link, ceiling, mtu)...),
+			Limits: append([]steps.Limit{{Name: "link, as the documents take it", Value: documentedLink}},
+				limits(link, ceiling, mtu)...),
 		})
 	}
 	medians := steps.Series{Name: "median"}
@@ -578,7 +585,10 @@ func (r recap) oneRail() (link, ceiling float64, mtu int) {
 // limits are the lines across a chart of throughput.
 func limits(link, ceiling float64, mtu int) (all []steps.Limit) {
 	if ceiling > 0 {
-		all = append(all, steps.Limit{Name: fmt.Sprintf("seen through the PCIe link of one rail, MTU %d", mtu), Value: kind.Round(ceiling)})
+		all = append(all, steps.Limit{
+			Name:  fmt.Sprintf("seen through the PCIe link of one rail, MTU %d", mtu),
+			Value: kind.Round(ceiling),
+		})
 	}
 	if link > 0 {
 		all = append(all, steps.Limit{Name: fmt.Sprintf("link of one rail, payload, MTU %d", mtu), Value: kind.Round(link)})

@@ -53,7 +53,8 @@ func throughput(h steps.History) steps.Verdict {
 		r.rates = append(r.rates, d.read(o, ok)...)
 	}
 	if !slices.ContainsFunc(r.rates, func(x reading) bool { return x.has }) {
-		rep.Add(steps.Inconclusive, "nothing of this part was measured yet: run its other cells first, stream-rail and rdma-host for example")
+		rep.Add(steps.Inconclusive, "nothing of this part was measured yet: run its other cells first, stream-rail and "+
+			"rdma-host for example")
 		return rep.Verdict()
 	}
 	for _, x := range r.rates {
@@ -154,7 +155,8 @@ func (r recap) beside(x reading) string {
 		return ""
 	}
 	for _, y := range r.rates {
-		if y.cell != demos()[i].against || !y.good() || !slices.Equal(x.figure.Rails, y.figure.Rails) || !alike(x.figure, y.figure) {
+		if y.cell != demos()[i].against || !y.good() || !slices.Equal(x.figure.Rails, y.figure.Rails) ||
+			!alike(x.figure, y.figure) {
 			continue
 		}
 		return fmt.Sprintf("%.2f of %s", x.value/y.value, y.cell)
@@ -175,12 +177,13 @@ func (r recap) demoTable() steps.Table {
 	t := steps.Table{
 		Title: "Throughput demos",
 		Columns: []steps.Column{
-			words("test"), figures("Gb/s"), figures("GB/s"), words("cell"), words("measured with"), words("beside"), figures("PCIe Gb/s"),
+			words("test"), figures("Gb/s"), figures("GB/s"), words("cell"), words("measured with"), words("beside"),
+			figures("PCIe Gb/s"),
 			figures("link Gb/s"),
 		},
-		Note: "Payload. Beside: against another cell with equal conditions (rails, MTU, streams, size), where there is one. The report's " +
-			"figures are of other hardware and compare with nothing here; the figure for its wire includes headers. A figure marked ✗ or ? comes " +
-			"from a cell that did not pass.",
+		Note: "Payload. Beside: against another cell with equal conditions (rails, MTU, streams, size), where there is " +
+			"one. The report's figures are of other hardware and compare with nothing here; the figure for its wire includes " +
+			"headers. A figure marked ✗ or ? comes from a cell that did not pass.",
 	}
 	for _, x := range r.rates {
 		row := []string{x.name, x.text(rateText(x.value)), "", x.source(), x.with, r.beside(x), "", ""}
@@ -196,7 +199,8 @@ func (r recap) demoTable() steps.Table {
 	}{{"the report: UCX, GPU to GPU", theory.UCXOfReport}, {"the report: one wire", theory.WireOf100G}} {
 		gigabytes := d.limit.Value()
 		t.Rows = append(t.Rows, []string{
-			d.name, rateText(8 * gigabytes), rateText(gigabytes), d.limit.Entry().Basis.String(), d.limit.Entry().When, "", "", "",
+			d.name, rateText(8 * gigabytes), rateText(gigabytes), d.limit.Entry().Basis.String(), d.limit.Entry().When, "", "",
+			"",
 		})
 	}
 	return t

@@ -108,7 +108,8 @@ func (t *streamTest) findRails() bool {
 		for _, e := range steps.Ends {
 			t.path.Rails[e] = append(t.path.Rails[e], p.Rails[e])
 		}
-		t.pairs, t.numbers, t.addrs = append(t.pairs, p), append(t.numbers, n+1), append(t.addrs, rig.Rail(p, from.Other()).Addr)
+		t.pairs, t.numbers, t.addrs = append(t.pairs, p), append(t.numbers, n+1),
+			append(t.addrs, rig.Rail(p, from.Other()).Addr)
 	}
 	if t.pairs == nil {
 		t.rep.Add(steps.Inconclusive, "no rail leads from node to node that it could take: see the rail map")
@@ -216,7 +217,8 @@ func (t *streamTest) whole() bool {
 	lost, corrupt := t.got.Lost+t.sent.Lost, t.got.Corrupt+t.sent.Corrupt
 	name := t.result.Rig.NameOf(t.server.End)
 	if corrupt > 0 {
-		t.rep.Add(steps.Fail, "%.0f of %.0f blocks arrived on %s with another checksum: TCP's own let them pass, so look at memory "+
+		t.rep.Add(steps.Fail, "%.0f of %.0f blocks arrived on %s with another checksum: TCP's own let them pass, so look "+
+			"at memory "+
 			"(edac, dmesg) and at the adapters' checksum offload (ethtool -k)", corrupt, t.got.Blocks, name)
 	}
 	if lost > 0 {
@@ -322,7 +324,8 @@ func (t *streamTest) Figure(wire.Accounted) {
 // Signs are stalls, and what a good sum hides: a rail that carried less than it does alone anywhere.
 func (t *streamTest) Signs() {
 	if n := t.sent.Stalls + t.got.Stalls; n > 0 {
-		t.rep.Add(steps.Warn, "it stalled: for two seconds nothing moved (%s)", kind.Plural(n, "once", fmt.Sprintf("%d times", n)))
+		t.rep.Add(steps.Warn, "it stalled: for two seconds nothing moved (%s)",
+			kind.Plural(n, "once", fmt.Sprintf("%d times", n)))
 	}
 	n := len(t.pairs)
 	for i, w := range t.got.Ways {
@@ -331,7 +334,8 @@ func (t *streamTest) Signs() {
 		}
 		least := min(float64(t.band.fails), theory.TCPWarnShare.Value()*float64(t.band.Limit)/float64(n))
 		if w.Gbps < least {
-			t.rep.Add(steps.Warn, "rail %d carried only %s of it, where TCP over one rail reached %.3g at least: look at it alone",
+			t.rep.Add(steps.Warn, "rail %d carried only %s of it, where TCP over one rail reached %.3g at least: look at it "+
+				"alone",
 				t.numbers[i], kind.Gbps(w.Gbps), least)
 		}
 	}

@@ -225,7 +225,8 @@ func (t *tcpTest) Ends() bool {
 			return false
 		}
 		if !o.Exit.OK() {
-			t.rep.Add(steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role), t.result.Rig.NameOf(o.End), o.Exit)
+			t.rep.Add(steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role), t.result.Rig.NameOf(o.End),
+				o.Exit)
 			return false
 		}
 	}
@@ -252,7 +253,8 @@ func (t *tcpTest) Output() bool {
 		return false
 	}
 	at, _ := t.server.Value.(parse.Iperf3)
-	if got := at.ReceivedGbps; got > 0 && t.sendsHere() && math.Abs(got-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps {
+	if got := at.ReceivedGbps; got > 0 && t.sendsHere() &&
+		math.Abs(got-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps {
 		t.rep.Add(steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and %s at the server",
 			kind.Gbps(v.ReceivedGbps), kind.Gbps(got))
 		return false
@@ -368,14 +370,16 @@ func otherOptions(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	switch {
 	case len(v.Each) > 0 && told.Streams > 0 && told.Streams != len(v.Each):
 		return fmt.Sprintf("it was told to use %d streams, and tells of %d", told.Streams, len(v.Each))
-	case told.Seconds > 0 && v.Seconds > 0 && math.Abs(v.Seconds-float64(told.Seconds)) > max(1, 0.1*float64(told.Seconds)):
+	case told.Seconds > 0 && v.Seconds > 0 &&
+		math.Abs(v.Seconds-float64(told.Seconds)) > max(1, 0.1*float64(told.Seconds)):
 		return fmt.Sprintf("it was told to last %d s, and lasted %.3g", told.Seconds, v.Seconds)
 	case told.Bytes > 0 && !calls("-n", "--bytes"), told.Blocks > 0 && !calls("-k", "--blockcount"):
 		return "it was told to end after some bytes, and not after a time"
 	case told.Omit > 0 && !calls("-O", "--omit"):
 		return fmt.Sprintf("it was told to leave out its first %d s", told.Omit)
 	case told.WriteBytes > 0 && told.WriteBytes != iperfWrite && !calls("-l", "--length"):
-		return fmt.Sprintf("it wrote %s at once, and nobody asked for another size than %s", kind.Size(float64(told.WriteBytes)),
+		return fmt.Sprintf("it wrote %s at once, and nobody asked for another size than %s",
+			kind.Size(float64(told.WriteBytes)),
 			kind.Size(iperfWrite))
 	case v.ReceivedSeconds > 0 && v.SentSeconds > 0 && v.SentSeconds < v.ReceivedSeconds/2:
 		return fmt.Sprintf("it sent for %.3g s, and took %.3g s to receive that", v.SentSeconds, v.ReceivedSeconds)
@@ -502,7 +506,8 @@ func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 	switch {
 	case streams == 1:
 	case single != "":
-		b.From = "one thread for all streams, which a processor core limits as it does one: " + theory.TCPOneStream.Entry().Says()
+		b.From = "one thread for all streams, which a processor core limits as it does one: " +
+			theory.TCPOneStream.Entry().Says()
 	case streams >= 4 && p.Bonded == [2]bool{true, true}:
 		usual, least = theory.TCPFourStreams.High(), theory.TCPFourStreams.Low()
 		b.From = "four streams over a bond: " + theory.TCPFourStreams.Entry().Says()
@@ -580,7 +585,8 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	over := rate.Payload(theory.OverShare.Value()) * b.Limit
 	if b.Expected > 0 {
 		e.Min, e.Max = new(kind.Round(float64(b.passes))), new(kind.Round(float64(over)))
-		e.From = fmt.Sprintf("passes from %g of %.1f (%s), to %g of the %.1f that the hardware can carry", theory.TCPPassShare.Value(),
+		e.From = fmt.Sprintf("passes from %g of %.1f (%s), to %g of the %.1f that the hardware can carry",
+			theory.TCPPassShare.Value(),
 			b.Expected, b.From, theory.OverShare.Value(), b.Limit)
 	} else {
 		e.From = "no band: " + b.None
@@ -600,7 +606,8 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	case b.None != "":
 		rep.Add(steps.Inconclusive, "%s, and nothing says whether that is what the path can do: %s", said, b.None)
 	case got > over:
-		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?", said, b.Limit)
+		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?", said,
+			b.Limit)
 	case nearZero:
 		why := "the MTUs look alike (" + mtus + "), so try a ping that fills them: something between may take less"
 		if differ {
@@ -644,11 +651,13 @@ func (t *tcpTest) Signs() {
 		}
 	}
 	if test.Stopped > 0 {
-		rep.Add(steps.Warn, "nothing at all was moved in %.3g s of it: look at what it lost (retransmits, path-loss) and at the link in "+
+		rep.Add(steps.Warn, "nothing at all was moved in %.3g s of it: look at what it lost (retransmits, path-loss) and "+
+			"at the link in "+
 			"that time (dmesg)", test.Stopped)
 	}
 	cause := resent(test)
-	if cause == "" || slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool { return strings.Contains(f.Text, cause) }) {
+	if cause == "" || slices.ContainsFunc(rep.Findings,
+		func(f kind.Finding) bool { return strings.Contains(f.Text, cause) }) {
 		return
 	}
 	rep.Add(steps.Warn, "%s", cause)
@@ -665,7 +674,8 @@ func resent(test parse.Iperf3) string {
 	if share <= theory.TCPResent.Value() {
 		return ""
 	}
-	return fmt.Sprintf("%d of some %.0f segments were sent again (%.2g %%): packets are lost on the way, or a queue is too "+
+	return fmt.Sprintf("%d of some %.0f segments were sent again (%.2g %%): packets are lost on the way, or a queue is "+
+		"too "+
 		"short (ethtool -S, tc -s qdisc, the check path-loss)", test.Retransmits, segments, 100*share)
 }
 
@@ -738,7 +748,8 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 		return said
 	}
 	if d := p.Netdevs[steps.Here]; d.MTU > 0 && d.MTU < plainMTU {
-		return fmt.Sprintf("%s has an MTU of %d: TCP needs more packets for the same bytes, and each costs a processor; compare with %d "+
+		return fmt.Sprintf("%s has an MTU of %d: TCP needs more packets for the same bytes, and each costs a processor; "+
+			"compare with %d "+
 			"and more (the cell mtu)", d.Name, d.MTU, plainMTU) + lossSigns(test)
 	}
 	// What a degraded adapter lets through is of each link, and several streams may take several.
@@ -751,8 +762,9 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power " +
 			"saving, interrupts on one core) and at retransmits (path-loss)" + lossSigns(test)
 	}
-	return "compare with RDMA on the same rail; if that is well, the kernel's way limits it: packets that get lost (path-loss), a " +
-		"shaper (the check shaping finds one), or the processors (top, power saving, interrupts on one core)" + lossSigns(test)
+	return "compare with RDMA on the same rail; if that is well, the kernel's way limits it: packets that get lost " +
+		"(path-loss), a shaper (the check shaping finds one), or the processors (top, power saving, interrupts on one core)" +
+		lossSigns(test)
 }
 
 // Flows are one, counted by the interfaces: RDMA's port counters don't see TCP on an adapter

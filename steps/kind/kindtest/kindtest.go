@@ -76,7 +76,10 @@ func Virtual() steps.Rig {
 var (
 	BwCell = steps.Cell{
 		ID: "ib-write-bw", EachRail: true, Counters: true, Judge: "write-bandwidth", Needs: []string{"ib_write_bw"},
-		Roles: []steps.Role{{Name: "client", Script: `ib_write_bw -d "$RAIL_DEV" -s "$SIZE" -n "$ITERATIONS" "$PEER_RAIL_IP"`}},
+		Roles: []steps.Role{{
+			Name:   "client",
+			Script: `ib_write_bw -d "$RAIL_DEV" -s "$SIZE" -n "$ITERATIONS" "$PEER_RAIL_IP"`,
+		}},
 	}
 	LatCell = steps.Cell{ID: "ib-write-lat", EachRail: true, Counters: true, Judge: "write-latency"}
 )

@@ -21,7 +21,9 @@ func LoadSection(name, dev string, gbps float64) string {
 }
 
 // Loaded is a result of ten seconds of load on some rails, each with as much, read by its parser.
-func Loaded[T any](rig steps.Rig, gbps float64, text string, parser func(string) (T, error), rails ...int) steps.Result {
+func Loaded[T any](rig steps.Rig, gbps float64, text string, parser func(string) (T, error),
+	rails ...int,
+) steps.Result {
 	client := Read(Ran("client", steps.Here, text), parser)
 	client.Asked = map[string]string{"LOAD_SECONDS": "10", "SIZE": "65536"}
 	s := steps.Stage{Pair: -1, Outputs: []steps.Output{Ran("server", steps.Peer, ""), client}}

@@ -29,7 +29,8 @@ func Streamed(rig steps.Rig, gbps float64, streams int, pairs ...int) steps.Resu
 			ways = append(ways, fmt.Sprintf(`    {"at": "%s:12377", %s%s}`, rig.Rail(rig.Pairs[p], steps.Peer).Addr,
 				figures(1, gbps/float64(len(pairs))), own))
 		}
-		return fmt.Sprintf("{\n  \"railbench\": \"v1.0.0\", %s,\n  \"ways\": [\n%s\n  ]\n}\n", figures(len(pairs), gbps), strings.Join(ways, ",\n"))
+		return fmt.Sprintf("{\n  \"railbench\": \"v1.0.0\", %s,\n  \"ways\": [\n%s\n  ]\n}\n", figures(len(pairs), gbps),
+			strings.Join(ways, ",\n"))
 	}
 	s := steps.Stage{Pair: -1, Outputs: []steps.Output{
 		Read(Ran("server", steps.Peer, said(false)), parse.StreamOutput),

@@ -32,10 +32,11 @@ func UCXClient(n, bytes int, gbps float64) string {
 	us := float64(bytes) * 8 / gbps / 1e3
 	row := func(stage string, n int) string {
 		mebi := gbps * 1e9 / 8 / (1 << 20)
-		return fmt.Sprintf("%s%18d %10.3f %9.3f %9.3f %11.2f %10.2f %11.0f %11.0f\n", stage, n, us, us, us, mebi, mebi, 1e6/us, 1e6/us)
+		return fmt.Sprintf("%s%18d %10.3f %9.3f %9.3f %11.2f %10.2f %11.0f %11.0f\n", stage, n, us, us, us, mebi, mebi,
+			1e6/us, 1e6/us)
 	}
-	return "|              |              |       overhead (usec)        |   bandwidth (MB/s)  |  message rate (msg/s) |\n" +
-		"|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  overall  |\n" +
+	return "|              |              |       overhead (usec)        |   bandwidth (MB/s)  |  message rate (msg/s) " +
+		"|\n|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  overall  |\n" +
 		row("[thread 0]", n/3) + row("Final:    ", n)
 }
 
