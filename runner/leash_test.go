@@ -193,7 +193,7 @@ func TestHeldOutput(t *testing.T) {
 			if !ok || e.Kind != Held || !strings.Contains(e.Cause(), strings.Replace(c.told, "PID", pid, 1)) || exit.Code != 0 {
 				t.Errorf("it is told as %v: %v", exit, err)
 			}
-			if took > 12*time.Second {
+			if took > 30*time.Second { // ten where nobody else is at work, and what holds the output stays for minutes
 				t.Errorf("it took %s", took)
 			}
 		})
