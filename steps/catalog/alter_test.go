@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
@@ -717,12 +718,15 @@ func better(got, best steps.Grade) bool {
 func TestAlteredResults(t *testing.T) {
 	judges := New().Judges
 	wrong, tried, kinds := 0, 0, map[string]bool{}
-	for _, g := range goods(t) {
+	for i, g := range goods(t) {
 		if v := judges[g.cell.Judge](g.cell, g.make()); v.Grade != steps.Pass {
 			t.Errorf("%s, unaltered: %s: %s", g.name, v.Grade, v.Reason)
 			continue
 		}
-		for _, a := range alterations() {
+		for j, a := range alterations() {
+			if (i+j)%3 != 0 && !nodetest.Whole() {
+				continue
+			}
 			r := g.make()
 			if !a.do(g, &r) {
 				continue
@@ -736,7 +740,7 @@ func TestAlteredResults(t *testing.T) {
 		}
 	}
 	for _, a := range alterations() {
-		if !kinds[a.name] {
+		if !kinds[a.name] && nodetest.Whole() {
 			t.Errorf("no result could be altered: %s", a.name)
 		}
 	}
