@@ -270,6 +270,7 @@ func TestNothingWritten(t *testing.T) {
 // Who ends a verb that waits for a node has not used it wrongly, and the node is not out of reach. What ssh's
 // configuration has started meanwhile ends with it.
 func TestInterruptedIsNoUsage(t *testing.T) {
+	needsTool(t, "ssh") // it works out what the configuration says
 	t.Parallel()
 	config := filepath.Join(t.TempDir(), "config")
 	for name, says := range map[string]string{
