@@ -131,7 +131,7 @@ func Named(path string) (*os.File, error) {
 
 // ReadAll reads an open file, of limit bytes at most.
 func ReadAll(f *os.File, path string, limit int64) ([]byte, error) {
-	tooLong := &Refused{path, fmt.Sprintf("it is longer than %d MiB", limit>>20)}
+	tooLong := &Refused{path, "it is longer than " + size(limit)}
 	// First, so that what is refused costs no memory. What grows meanwhile is seen below.
 	if info, err := f.Stat(); err == nil && info.Size() > limit {
 		return nil, tooLong
@@ -251,4 +251,12 @@ func kind(m fs.FileMode) string {
 		return "a socket, and no file"
 	}
 	return "a device, and no file"
+}
+
+// size is a limit in the unit in which it is a number.
+func size(limit int64) string {
+	if limit < 1<<20 {
+		return fmt.Sprintf("%d KiB", limit>>10)
+	}
+	return fmt.Sprintf("%d MiB", limit>>20)
 }

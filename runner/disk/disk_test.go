@@ -144,3 +144,17 @@ func TestReplaceKeepsThePermissions(t *testing.T) {
 		t.Errorf("%q", b)
 	}
 }
+
+// A limit is told in the unit in which it is a number.
+func TestTooLongIsToldInItsUnit(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "long")
+	if err := os.WriteFile(file, make([]byte, 3<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[int64]string{64 << 10: "longer than 64 KiB", 2 << 20: "longer than 2 MiB"} {
+		if _, err := disk.Read(file, limit); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %v, want %q", limit, err, want)
+		}
+	}
+}

@@ -97,7 +97,7 @@ func (r *run) change(ctx context.Context, rig steps.Rig) (result steps.Result, o
 	for _, s := range t.sides {
 		s.result = steps.Result{Rig: s.rig, Changed: &steps.Changed{After: s.rig}}
 	}
-	t.place()
+	t.findPlaces()
 	own, err = t.whole(ctx)
 	if !r.wide() {
 		return t.sides[0].result, own, err
@@ -153,8 +153,8 @@ func (t *transaction) widen(ctx context.Context) (*steps.Verdict, error) {
 	return nil, nil
 }
 
-// place finds the nodes of the sides, those of the link under test first.
-func (t *transaction) place() {
+// findPlaces finds the nodes of the sides, those of the link under test first.
+func (t *transaction) findPlaces() {
 	old := t.places
 	t.places = nil
 	for _, no := range t.link.Reorder(len(t.s.o.Nodes)) {
@@ -262,7 +262,7 @@ func (t *transaction) planned() (done bool, v *steps.Verdict) {
 		return true, nil
 	}
 	t.sides = left
-	t.place()
+	t.findPlaces()
 	return false, nil
 }
 

@@ -13,21 +13,21 @@ import (
 // cell's verdict and nothing else: the program around it holds guarded changes, which go
 // back, and sessions of hours, which are kept.
 type defect struct {
-	what  string // "the judge bandwidth"
-	place string // "steps/family/perftest/bandwidth.go:123"
-	said  string // what the panic said, a line
-	stack string // for the log, never for the screen
+	what   string // "the judge bandwidth"
+	source string // "steps/family/perftest/bandwidth.go:123"
+	said   string // what the panic said, a line
+	stack  string // for the log, never for the screen
 }
 
 // Error is for the screen: one line, with the place that a report of the defect needs.
 func (d *defect) Error() string {
 	return fmt.Sprintf("%s of railbench broke off at %s (%s): that is a defect of railbench, and says nothing of the rig",
-		d.what, d.place, d.said)
+		d.what, d.source, d.said)
 }
 
 // evidence names the place, for whoever reads the saved session.
 func (d *defect) evidence() steps.Evidence {
-	return steps.Evidence{Name: "defect of railbench", Value: d.place + ": " + d.said}
+	return steps.Evidence{Name: "defect of railbench", Value: d.source + ": " + d.said}
 }
 
 // verdict is all that can be told of a cell whose judging broke off.
@@ -43,7 +43,7 @@ func contain(what string, do func()) (d *defect) {
 	defer func() {
 		if p := recover(); p != nil {
 			said, _, _ := strings.Cut(fmt.Sprint(p), "\n")
-			d = &defect{what: what, place: origin(), said: said, stack: string(debug.Stack())}
+			d = &defect{what: what, source: origin(), said: said, stack: string(debug.Stack())}
 		}
 	}()
 	do()

@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // everyLink runs a check over the links of a rig of more than two nodes, one after the
@@ -234,6 +235,9 @@ func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 		links[t.Reason] = append(links[t.Reason], t.link.String())
 	}
 	if len(reasons) == 1 && len(links[reasons[0]]) == len(told) {
+		if len(told) > 1 && ofTwo.MatchString(reasons[0]) {
+			return fmt.Sprintf("Over each of %d links: %s", len(told), reasons[0]), 0
+		}
 		return reasons[0], 0
 	}
 	for i, reason := range reasons {
@@ -243,6 +247,9 @@ func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 	}
 	return strings.Join(reasons[:min(mostReasons, len(reasons))], " "), left
 }
+
+// ofTwo is how a judge, who sees a link, speaks of its ends: of more nodes it would be said of some two.
+var ofTwo = pattern.New(`(?i)\b(?:both|n?either) nodes?\b`)
 
 // mostListed is how many links of one reason are named.
 const mostListed = 6

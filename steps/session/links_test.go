@@ -383,7 +383,14 @@ func TestFoldLinks(t *testing.T) {
 		reason string
 		node   string
 	}{
-		"all well":         {[]linkVerdict{{linkEnds{"a", "b"}, pass}, {linkEnds{"a", "c"}, pass}}, steps.Pass, "All is well.", ""},
+		"all well": {[]linkVerdict{{linkEnds{"a", "b"}, pass}, {linkEnds{"a", "c"}, pass}}, steps.Pass, "All is well.", ""},
+		"all well, and of two": {
+			[]linkVerdict{
+				{linkEnds{"a", "b"}, steps.Verdict{Grade: steps.Pass, Reason: "Both nodes answer."}},
+				{linkEnds{"a", "c"}, steps.Verdict{Grade: steps.Pass, Reason: "Both nodes answer."}},
+			},
+			steps.Pass, "Over each of 2 links: Both nodes answer.", "",
+		},
 		"skipped and well": {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, pass}}, steps.Pass, "a:c: All is well.", ""},
 		"skipped":          {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, skipped}}, steps.Skipped, "No tool.", ""},
 		"the worst counts": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, warn}}, steps.Fail, "a:b: B is broken. And WARN, a:c: A is odd.", "b"},

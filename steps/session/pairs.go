@@ -406,7 +406,7 @@ func (p *pairing) measure(ctx context.Context, what steps.Measure, at pairs.Pair
 		v := steps.Verdict{Grade: steps.Inconclusive, Reason: why}
 		if why == "" {
 			v = p.test(ctx, what, rig, i)
-			p.look(ctx, at, v)
+			p.askAfter(ctx, at, v)
 		}
 		if ctx.Err() != nil {
 			return // what an interrupt broke off was not measured
@@ -427,9 +427,9 @@ func (p *pairing) gone(at pairs.Pair) string {
 	return ""
 }
 
-// look asks the nodes of a test that came to nothing whether they are there, so that one that is not
+// askAfter asks the nodes of a test that came to nothing whether they are there, so that one that is not
 // holds up none of its other pairs.
-func (p *pairing) look(ctx context.Context, at pairs.Pair, v steps.Verdict) {
+func (p *pairing) askAfter(ctx context.Context, at pairs.Pair, v steps.Verdict) {
 	if v.Grade != steps.Inconclusive && v.Grade != steps.Fail || len(v.Figures) > 0 || ctx.Err() != nil {
 		return
 	}

@@ -109,7 +109,7 @@ func (p *samplers) follow(rig steps.Rig) {
 		node := own.node
 		p.work.Go(func() { p.sample(ctx, n.No, places, node) })
 		if len(places) > 0 {
-			p.work.Go(func() { p.look(ctx, n.No, node) })
+			p.work.Go(func() { p.examine(ctx, n.No, node) })
 		}
 	}
 	p.publish(true)
@@ -156,8 +156,8 @@ func (p *samplers) sample(ctx context.Context, no int, places []meter.Place, nod
 	}
 }
 
-// look keeps one look at a node's adapters and GPUs running beside its sampler, until ctx ends.
-func (p *samplers) look(ctx context.Context, no int, node *meter.Node) {
+// examine keeps one look at a node's adapters and GPUs running beside its sampler, until ctx ends.
+func (p *samplers) examine(ctx context.Context, no int, node *meter.Node) {
 	script := runner.Script{
 		Name: "health", Body: health.Script, Vars: health.Vars(health.Every * p.s.o.Speed), Limit: sampleFor, Patient: true,
 	}
