@@ -45,13 +45,16 @@ print("rank", rank.value, "of", size.value, "on", socket.gethostname(), flush=Tr
 mpi.MPI_Finalize()
 `
 
-const mpiBook = `# MPI
+const mpiBook = `# MPI {#mpi}
 
 ## Sum {#mpi-sum}
 
-§§§sh cell=mpi-sum on=here uses=launch with=launch parse=ranks judge=mpi-launch limit=4m
+§§§sh preamble=launch
 IFS='
 '
+§§§
+
+§§§sh cell=mpi-sum on=here uses=launch with=launch parse=ranks judge=mpi-launch limit=4m
 $LAUNCH env OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=enp1s0f1np1 python3 "$HOME/sum.py"
 §§§
 `
@@ -140,7 +143,7 @@ func (v *virtual) checklistOfSlurm(t *testing.T) {
 	v.rig(t, "cable", "1", "off", "spark-03")
 	defer v.rig(t, "cable", "1", "on", "spark-03")
 	var r doctorObject
-	v.reports(t, &r, 4, "doctor", "link-up", "link-mtu")
+	v.reports(t, &r, 4, "doctor", "link-up", "rail-addresses")
 	for i, want := range []steps.Grade{steps.Fail, steps.Pass} {
 		if got := r.Checks[i]; got.Verdict != want || want == steps.Fail && !strings.Contains(got.Reason, "spark-03") {
 			t.Errorf("%s: %s: %s", got.ID, got.Verdict, got.Reason)
