@@ -356,8 +356,8 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't co
 					return usage(err)
 				}
 			}
-			if why := both[0].Unlike(both[1]); why != "" {
-				return usage(fmt.Errorf("%s and %s don't compare: %s", args[0], args[1], why))
+			if why := both[0].Unlike(both[1], "the other"); why != "" {
+				return usage(fmt.Errorf("%s doesn't compare with %s: %s", args[0], args[1], why))
 			}
 			return comparePairs(cmd.OutOrStdout(), both[0], both[1], percent/100)
 		},

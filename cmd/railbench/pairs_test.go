@@ -225,6 +225,10 @@ func TestPairsVerb(t *testing.T) {
 	if !strings.Contains(out, "worse") || !strings.Contains(out, "spark-03") || !strings.Contains(out, "FAIL, was PASS") {
 		t.Errorf("compared: %s", out)
 	}
+	run(exitOK, "--rig", "sim", "--speed", "max", "--save", in("two.json"))
+	if _, errs := run(exitUsage, "compare", in("a.json"), in("two.json")); !strings.Contains(errs, "it has 3 nodes, and the other 2") {
+		t.Errorf("compared with one of two nodes: %s", errs)
+	}
 	run(exitOK, "compare", in("a.json"), in("a.json"))
 	if _, errs := run(exitUsage, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("a.json"), "-p", "SIZE=4096"); !strings.Contains(errs, "SIZE=4096") {
 		t.Errorf("other settings: %s", errs)

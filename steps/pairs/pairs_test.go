@@ -311,8 +311,8 @@ func TestSaved(t *testing.T) {
 	if err != nil || string(again) != string(text) {
 		t.Errorf("what is read is written as something else: %v", err)
 	}
-	if got.Unlike(m) != "" {
-		t.Error(got.Unlike(m))
+	if got.Unlike(m, "the rig") != "" {
+		t.Error(got.Unlike(m, "the rig"))
 	}
 	if p := (pairs.Pair{From: 3, To: 1}); got.Done(steps.Throughput, p) {
 		t.Error("what nobody could measure is done")
@@ -337,12 +337,12 @@ func TestSaved(t *testing.T) {
 	}
 	other := healthy(5, 2, nil)
 	other.Nodes[2].Hardware = "rocep1s0f0 100 Gb/s"
-	if why := m.Unlike(other); !strings.Contains(why, "spark-03") {
+	if why := m.Unlike(other, "the other"); !strings.Contains(why, "spark-03") {
 		t.Errorf("other hardware: %q", why)
 	}
 	other = healthy(5, 2, nil)
 	other.Conditions.Settings = "SIZE=4096"
-	if why := m.Unlike(other); !strings.Contains(why, "SIZE=4096") {
+	if why := m.Unlike(other, "the other"); !strings.Contains(why, "SIZE=4096") {
 		t.Errorf("other settings: %q", why)
 	}
 }

@@ -367,25 +367,25 @@ func (r *savedReader) figure() error {
 	return nil
 }
 
-// Unlike says why figures of one matrix can't go on in another; empty where they can.
-func (m *Matrix) Unlike(other *Matrix) string {
+// Unlike says why figures of one matrix can't go on in another, which is called so; empty where they can.
+func (m *Matrix) Unlike(other *Matrix, called string) string {
 	switch {
 	case m.Simulated != other.Simulated:
 		return "one of them is of a simulated rig"
 	case len(m.Nodes) != len(other.Nodes):
-		return fmt.Sprintf("it has %d nodes, and the rig %d", len(m.Nodes), len(other.Nodes))
+		return fmt.Sprintf("it has %d nodes, and %s %d", len(m.Nodes), called, len(other.Nodes))
 	case !slices.Equal(m.Uncabled, other.Uncabled):
-		return fmt.Sprintf("%d of its pairs have no cable, and %d of the rig's, or others", len(m.Uncabled),
-			len(other.Uncabled))
+		return fmt.Sprintf("%d of its pairs have no cable, and %d of those of %s, or others", len(m.Uncabled),
+			len(other.Uncabled), called)
 	case len(m.Rails) != len(other.Rails):
-		return fmt.Sprintf("it has %d rails, and the rig %d", len(m.Rails), len(other.Rails))
+		return fmt.Sprintf("it has %d rails, and %s %d", len(m.Rails), called, len(other.Rails))
 	case m.Conditions.Settings != other.Conditions.Settings:
-		return fmt.Sprintf("it was measured with %s, and this is with %s", m.Conditions.Settings, other.Conditions.Settings)
+		return fmt.Sprintf("it was measured with %s, and %s is with %s", m.Conditions.Settings, called, other.Conditions.Settings)
 	}
 	for i, n := range m.Nodes {
 		switch is := other.Nodes[i]; {
 		case n.Name != is.Name:
-			return fmt.Sprintf("its node %d is %s, and the rig's %s", i+1, n.Name, is.Name)
+			return fmt.Sprintf("its node %d is %s, and that of %s %s", i+1, n.Name, called, is.Name)
 		case n.Hardware != is.Hardware && is.Hardware != "" && n.Hardware != "":
 			return fmt.Sprintf("the rails of %s were %s, and are %s", n.Name, n.Hardware, is.Hardware)
 		}

@@ -236,7 +236,8 @@ func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 	}
 	if len(reasons) == 1 && len(links[reasons[0]]) == len(told) {
 		if len(told) > 1 && ofTwo.MatchString(reasons[0]) {
-			return fmt.Sprintf("Over each of %d links: %s", len(told), reasons[0]), 0
+			// Behind it: a narrow screen shows how it begins.
+			return fmt.Sprintf("%s So it is over each of %d links.", reasons[0], len(told)), 0
 		}
 		return reasons[0], 0
 	}

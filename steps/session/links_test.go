@@ -389,7 +389,7 @@ func TestFoldLinks(t *testing.T) {
 				{linkEnds{"a", "b"}, steps.Verdict{Grade: steps.Pass, Reason: "Both nodes answer."}},
 				{linkEnds{"a", "c"}, steps.Verdict{Grade: steps.Pass, Reason: "Both nodes answer."}},
 			},
-			steps.Pass, "Over each of 2 links: Both nodes answer.", "",
+			steps.Pass, "Both nodes answer. So it is over each of 2 links.", "",
 		},
 		"skipped and well": {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, pass}}, steps.Pass, "a:c: All is well.", ""},
 		"skipped":          {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, skipped}}, steps.Skipped, "No tool.", ""},

@@ -182,7 +182,7 @@ func (p *pairing) prepare() error {
 	if p.Known == nil {
 		return nil
 	}
-	if why := p.Known.Unlike(p.m); why != "" {
+	if why := p.Known.Unlike(p.m, "the rig"); why != "" {
 		return fmt.Errorf("it can't go on: %s", why)
 	}
 	p.m.Take(p.Known)
