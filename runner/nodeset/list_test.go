@@ -23,6 +23,7 @@ func TestExpand(t *testing.T) {
 		{"r[1-2]n[1-2].lan", "r1n1.lan r1n2.lan r2n1.lan r2n2.lan"},
 		{"10.0.0.[1-2]", "10.0.0.1 10.0.0.2"},
 		{"me@n[1-2]:2222", "me@n1:2222 me@n2:2222"},
+		{"fd00::[1-2],me@fd00::a", "fd00::1 fd00::2 me@fd00::a"},
 		{"n[1-4]!n3", "n1 n2 n4"},
 		{"n[1-4]!n[2-3],n2", "n1 n4 n2"},
 		{"n[1-4]&n[3-6]", "n3 n4"},
@@ -60,6 +61,15 @@ func TestListOfAnAllocation(t *testing.T) {
 	}
 }
 
+// An address of IPv6 is a node's name, and the way to it.
+func TestListOfAddresses(t *testing.T) {
+	t.Parallel()
+	nodes, err := Finder{}.Nodes("nvidia@fd00::1,fd00::2")
+	if err != nil || len(nodes) != 2 || nodes[0].Name != "fd00::1" || nodes[0].SSH != "nvidia@fd00::1" || nodes[1].SSH != "fd00::2" {
+		t.Errorf("%+v, %v", nodes, err)
+	}
+}
+
 func TestRefusedLists(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", nameLimit+1)
@@ -93,6 +103,7 @@ func TestRefusedLists(t *testing.T) {
 		"a\x00":                                "can't be part",
 		"ä":                                    "'ä' can't be part",
 		"a:0":                                  "no port",
+		"fe80::1%eth0":                         "no port",
 		"a:+1":                                 "no port",
 		"a:":                                   "no port",
 		"me@":                                  "no host",

@@ -107,7 +107,7 @@ func hostOf(dest string) string {
 	return dest
 }
 
-// checkDest looks at host, user@host or user@host:port: nothing of it can be an option of ssh,
+// checkDest looks at host, user@host, user@host:port or an address of IPv6: nothing of it can be an option of ssh,
 // a path or what a terminal obeys.
 func checkDest(dest string) error {
 	user, host, ok := strings.Cut(dest, "@")
@@ -115,6 +115,10 @@ func checkDest(dest string) error {
 		user, host = "", dest
 	} else if err := checkWord("user", user); err != nil {
 		return err
+	}
+	// In brackets it would be a range; without them no port can stand behind it.
+	if a, err := netip.ParseAddr(host); err == nil && a.Is6() && a.Zone() == "" {
+		return nil
 	}
 	if name, port, ok := strings.Cut(host, ":"); ok {
 		host = name

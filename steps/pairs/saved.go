@@ -380,7 +380,8 @@ func (m *Matrix) Unlike(other *Matrix, called string) string {
 	case len(m.Rails) != len(other.Rails):
 		return fmt.Sprintf("it has %d rails, and %s %d", len(m.Rails), called, len(other.Rails))
 	case m.Conditions.Settings != other.Conditions.Settings:
-		return fmt.Sprintf("it was measured with %s, and %s is with %s", m.Conditions.Settings, called, other.Conditions.Settings)
+		return fmt.Sprintf("it was measured with %s, and %s is with %s", m.Conditions.Settings, called,
+			other.Conditions.Settings)
 	}
 	for i, n := range m.Nodes {
 		switch is := other.Nodes[i]; {
