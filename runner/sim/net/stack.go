@@ -378,7 +378,7 @@ func (n *Stack) Answers(out *Netdev, dst netip.Addr) *Netdev {
 		return nil
 	}
 	for _, x := range n.others() {
-		if x.Dead {
+		if x.Dead || x.own(dst) == nil { // of many nodes most have another address
 			continue
 		}
 		for _, d := range x.Netdevs {
