@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -119,20 +120,59 @@ func (n *Node) Lookup(name string, follow bool) (*Inode, string, error) {
 // Walk is lookup for either user: a directory on the way may be closed.
 func (n *Node) Walk(name string, follow, root bool) (*Inode, string, error) {
 	var way []string
-	i, err := n.walk(name, follow, root, &way)
+	i, _, err := n.walk(name, follow, root, &way)
 	if err != nil {
 		return nil, "", err
 	}
 	return i, "/" + strings.Join(way, "/"), nil
 }
 
-// find is Walk for those who don't ask where they have come to: most of all looks.
+// find is Walk for those who don't ask where they have come to: most of all looks. Scripts look at one entry of a
+// directory of sysfs after the other, so the way to the last directory is kept.
 func (n *Node) find(name string, follow, root bool) (*Inode, error) {
-	return n.walk(name, follow, root, nil)
+	slash := strings.LastIndexByte(name, '/')
+	base := name[slash+1:]
+	if slash <= 0 || base == "" || base == "." || base == ".." {
+		i, _, err := n.walk(name, follow, root, nil)
+		return i, err
+	}
+	last := lastDir{name: name[:slash], root: root, devices: n.Devices, moves: moves.Load()}
+	dir := n.last.dir
+	if last.dir = dir; dir == nil || n.tree == nil || last != n.last {
+		var lasts bool
+		var err error
+		if dir, lasts, err = n.walk(last.name, true, root, nil); err != nil {
+			return nil, err
+		}
+		n.last = lastDir{}
+		if lasts && dir != n.tree.Kids["proc"] {
+			last.dir, last.moves = dir, moves.Load() // the walk may have built the tree
+			n.last = last
+		}
+	}
+	if n.last.dir == nil || dir.Kids == nil {
+		i, _, err := n.walk(name, follow, root, nil)
+		return i, err
+	}
+	i, err := n.enterable(dir, nil, base, root)
+	if err == nil && follow && i.Mode&fs.ModeSymlink != 0 {
+		i, _, err = n.walk(name, follow, root, nil)
+	}
+	return i, err
 }
 
-// walk puts the names on the way, without links, into way where somebody wants them.
-func (n *Node) walk(name string, follow, root bool, way *[]string) (*Inode, error) {
+// A lastDir is where a path has led, as long as no directory has changed.
+type lastDir struct {
+	dir     *Inode // nil where there is none
+	name    string
+	root    bool
+	devices int
+	moves   uint64
+}
+
+// walk puts the names on the way, without links, into way where somebody wants them. What is there lasts until an
+// entry of a directory comes or goes; processes are in none.
+func (n *Node) walk(name string, follow, root bool, way *[]string) (i *Inode, lasts bool, err error) {
 	// Built when somebody looks, not when something changes: a change of a network is many changes
 	// of devices.
 	if n.tree == nil || n.treeOf != n.Devices {
@@ -152,7 +192,7 @@ func (n *Node) walk(name string, follow, root bool, way *[]string) (*Inode, erro
 		switch {
 		// A file's name with a slash behind it is no file's.
 		case at.Kids == nil && (part != "" || !more):
-			return nil, syscall.ENOTDIR
+			return nil, false, syscall.ENOTDIR
 		case part == "", part == ".":
 			continue
 		case part == "..":
@@ -163,11 +203,11 @@ func (n *Node) walk(name string, follow, root bool, way *[]string) (*Inode, erro
 		}
 		next, err := n.enterable(at, names, part, root)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if next.Mode&fs.ModeSymlink != 0 && (follow || more) {
 			if links++; links > 40 {
-				return nil, syscall.ELOOP
+				return nil, false, syscall.ELOOP
 			}
 			if strings.HasPrefix(next.Target, "/") {
 				at, above, names = n.tree, above[:1], names[:0]
@@ -185,7 +225,7 @@ func (n *Node) walk(name string, follow, root bool, way *[]string) (*Inode, erro
 	if way != nil {
 		*way = slices.Clone(names)
 	}
-	return at, nil
+	return at, len(names) == 0 || names[0] != "proc", nil
 }
 
 // enterable is an entry of a directory, which somebody may have closed; names are the way to
@@ -395,11 +435,24 @@ func (i *Inode) Size() int64 {
 	}
 }
 
-func (i *Inode) add(name string, kid *Inode) { i.Kids[name], i.names, i.entries = kid, nil, nil }
+// moves counts the changes of any node's directories: a directory doesn't know whose it is.
+var moves atomic.Uint64
+
+func (i *Inode) add(name string, kid *Inode) {
+	moves.Add(1)
+	i.Kids[name], i.names, i.entries = kid, nil, nil
+}
 
 func (i *Inode) drop(name string) {
+	moves.Add(1)
 	delete(i.Kids, name)
 	i.names, i.entries = nil, nil
+}
+
+// Chmod gives an entry another mode: a directory may be closed by it.
+func (i *Inode) Chmod(mode fs.FileMode) {
+	moves.Add(1)
+	i.Mode = mode
 }
 
 // Names are a directory's entries, sorted. They are not the caller's to change.

@@ -49,6 +49,7 @@ type Node struct {
 	NextQPN int
 	tree    *Inode // nil where it has to be built again
 	treeOf  int    // the devices that it was built of
+	last    lastDir
 
 	// How it is set up, and what a fault changes of that.
 	system   map[string]*Inode // the files that it came with, by path

@@ -78,7 +78,7 @@ func runChmod(_ context.Context, c *host.Call) int {
 					code = 1
 					return
 				}
-				i.Mode = mode
+				i.Chmod(mode)
 			}
 			if change(name, i); recursive {
 				i.Below(real, change)

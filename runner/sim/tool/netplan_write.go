@@ -113,7 +113,7 @@ func netplanWrite(c *host.Call, root string) int {
 			return c.Fail(1, "cannot create file %s: %s", name, host.ErrorText(err))
 		}
 		if i, _, err := c.Node.Walk(name, true, c.Root); err == nil {
-			i.Mode = 0o600
+			i.Chmod(0o600)
 		}
 	}
 	return 0
