@@ -60,3 +60,26 @@ func TestCabled(t *testing.T) {
 		}
 	}
 }
+
+func TestInRing(t *testing.T) {
+	lost := ringed()
+	lost.Nodes[2].Rails[0].Addr = ""
+	for _, c := range []struct {
+		name string
+		rig  Rig
+		want bool
+	}{
+		{"a ring", ringed(), true},
+		{"over a link that is not its first", ringed().Over(Link{2, 3}), true},
+		{"three", addressed([]string{"10.0.1.1", "10.0.3.1"}, []string{"10.0.1.2", "10.0.2.2"}, []string{"10.0.2.3", "10.0.3.3"}), true},
+		{"a switch", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.0.3"}), false},
+		{"a line", addressed([]string{"10.0.1.1"}, []string{"10.0.1.2", "10.0.2.2"}, []string{"10.0.2.3"}), false},
+		{"a rail has no address", lost, false},
+		{"two", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}), false},
+		{"nobody", Rig{}, false},
+	} {
+		if got := c.rig.InRing(); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}

@@ -61,6 +61,33 @@ func leads(rail Rail, to Node) bool {
 	return slices.ContainsFunc(to.Rails, func(other Rail) bool { _, ok := shared(rail, other); return ok })
 }
 
+// InRing reports whether three nodes or more are cabled each to its two neighbours, without a switch: by the
+// subnets of their rails, and in whatever order they stand.
+func (r Rig) InRing() bool {
+	if len(r.Nodes) < 3 || r.Switched() {
+		return false
+	}
+	for i, n := range r.Nodes {
+		neighbours := 0
+		for j, other := range r.Nodes {
+			if i != j && slices.ContainsFunc(n.Rails, func(rail Rail) bool { return leads(rail, other) }) {
+				neighbours++
+			}
+		}
+		if neighbours != 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// Switched reports whether a rail of each node is in one subnet.
+func (r Rig) Switched() bool {
+	return len(r.Nodes) > 0 && slices.ContainsFunc(r.Nodes[0].Rails, func(rail Rail) bool {
+		return !slices.ContainsFunc(r.Nodes[1:], func(n Node) bool { return !leads(rail, n) })
+	})
+}
+
 // Cabled are the links of a rig that are there or should be, and those of them from each node to the next. All
 // are, where nodes are on a switch. In a ring of more than three, nodes that are no neighbours have none: neither
 // leads a rail to the other, and one of them has no rail left that leads nowhere. A node that would have no link

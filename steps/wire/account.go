@@ -391,8 +391,8 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 		b.find(Lost, steps.Fail, l.Node, l.Ports, "nothing went over %s: the traffic takes another way", names)
 	default:
 		b.find(Lost, steps.Inconclusive, l.Node, l.Ports, "nothing went over %s: it moved only %s of the %s predicted, and "+
-			"no interface moved it either: a counter that was reset, or shared "+
-			"memory?", names, kind.Size(l.Sum()), kind.Size(l.Wire))
+			"no rail's interface moved it either: another interface, a counter that was reset, or shared memory?",
+			names, kind.Size(l.Sum()), kind.Size(l.Wire))
 	}
 	return true
 }

@@ -63,7 +63,7 @@ func softwareFaults() []Fault {
 		{
 			Name: "nccl-version", Title: "Another NCCL",
 			Report: "it runs on each node alone, and together it says Mismatched NCCL version detected",
-			Doc: "{node} has NCCL 2.27.7, and {peer} 2.28.9: a collective of both ends with \"Mismatched NCCL version " +
+			Doc: "{node} has NCCL 2.27.7, and {peer} a later one: a collective of both ends with \"Mismatched NCCL version " +
 				"detected\", each alone works.",
 			Do: func(s Spot) func() {
 				return s.Node.Set(map[string]*host.Inode{

@@ -40,6 +40,15 @@ func systemFiles() map[string]*Inode {
 	}
 }
 
+// ringFiles are what NCCL needs where nodes are in a ring.
+func ringFiles() map[string]*Inode {
+	return map[string]*Inode{
+		NCCLFile:           NewLink(path.Base(NCCLFile) + ".30.7"),
+		NCCLFile + ".30.7": NewProgram(),
+		"/etc/nccl.conf":   NewFile("NCCL_IB_SUBNET_AWARE_ROUTING=1\nNCCL_IB_MERGE_NICS=0"),
+	}
+}
+
 // Set puts files of the system in the place of those that are there, and gives what puts
 // those back. Callers hold the fabric's lock.
 func (n *Node) Set(files map[string]*Inode) (undo func()) {

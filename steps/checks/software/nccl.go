@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // emptyValue is how the script writes a variable that is set to nothing.
@@ -37,10 +38,31 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 		}
 	}
 	ncclAlike(r.Rig, facts, rep)
+	ncclRing(r.Rig, facts, rep)
 	if n == 0 {
 		return rep.Verdict("nothing is set of NCCL on either node: it finds the rails by itself")
 	}
 	return rep.Verdict("what is set of NCCL names what is there")
+}
+
+// ncclRing adds what nodes in a ring need, and a program of this login would not get.
+func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+	if !rig.InRing() {
+		return
+	}
+	for _, e := range steps.Ends {
+		force := inForce(settingsIn(facts[e], "NCCL_"))
+		var lacks []string
+		for _, name := range kind.SortedNames(theory.NCCLRingSettings()) {
+			if want := theory.NCCLRingSettings()[name]; force[name].value != want {
+				lacks = append(lacks, name+"="+want)
+			}
+		}
+		if lacks != nil {
+			rep.At(rig, e, steps.Warn, "%s lacks %s, which NCCL needs to use all cables of nodes in a ring: set it in "+
+				"/etc/nccl.conf on every node", rig.NameOf(e), kind.And(lacks))
+		}
+	}
 }
 
 // ncclHarm says what is wrong with a setting; empty where nothing is.

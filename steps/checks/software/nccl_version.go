@@ -6,6 +6,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/theory"
 )
 
 // untold is how the script writes that a library's file is not called after its version.
@@ -68,6 +69,13 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		}
 		return rep.Skipped("the version of %s is not in its file's name on both nodes, so nothing was compared",
 			kind.And(unknown))
+	}
+	if r.Rig.InRing() {
+		for _, version := range kind.SortedNames(alike) {
+			if n, ok := theory.NCCLNumber(version); ok && n < theory.NCCLRingRelease {
+				rep.Add(steps.Warn, "%s, and %s on both nodes is %s", theory.NCCLRingNeeds, kind.And(alike[version]), version)
+			}
+		}
 	}
 	var same []string
 	for _, version := range kind.SortedNames(alike) {

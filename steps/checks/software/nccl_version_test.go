@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
 )
 
 func TestNCCLVersion(t *testing.T) {
@@ -42,4 +43,37 @@ func TestNCCLVersion(t *testing.T) {
 			[]string{"nvidia-nccl-cu13 2.28.9", "not compared: the system's NCCL"},
 		},
 	})
+}
+
+// inRing is the result of a check of two nodes that are in a ring with a third.
+func inRing(here, peer string) steps.Result {
+	r := checkedFacts(here, peer)
+	for i, addrs := range [][2]string{{"10.0.1.1", "10.0.3.1"}, {"10.0.1.2", "10.0.2.2"}, {"10.0.2.3", "10.0.3.3"}} {
+		if i == len(r.Rig.Nodes) {
+			r.Rig.Nodes = append(r.Rig.Nodes, steps.Node{No: i, Name: "spark-03"})
+		}
+		r.Rig.Nodes[i].Rails = []steps.Rail{{Dev: "rocep1s0f0", Addr: addrs[0], Prefix: 24}, {Dev: "rocep1s0f1", Addr: addrs[1], Prefix: 24}}
+	}
+	return r
+}
+
+// What nodes in a ring need of NCCL is asked of them alone.
+func TestNCCLInARing(t *testing.T) {
+	judges := registered().Judges
+	const looked, conf = "looked at: all\n", "/etc/nccl.conf NCCL_IB_SUBNET_AWARE_ROUTING: 1\n/etc/nccl.conf NCCL_IB_MERGE_NICS: 0\n"
+	for _, c := range []struct {
+		judge, text string
+		want        steps.Grade
+		says        []string
+	}{
+		{"nccl-version", "nccl loader: 2.28.9\n", steps.Warn, []string{"a ring need NCCL 2.30.7 or later", "the system's NCCL on both nodes is 2.28.9"}},
+		{"nccl-version", "nccl loader: 2.30.7\n", steps.Pass, nil},
+		{"nccl-version", "nccl loader: 2.31.0+cuda13.0\n", steps.Pass, nil},
+		{"nccl-settings", "", steps.Warn, []string{"spark-01 lacks NCCL_IB_MERGE_NICS=0 and NCCL_IB_SUBNET_AWARE_ROUTING=1"}},
+		{"nccl-settings", "environment NCCL_IB_MERGE_NICS: 1\n" + conf, steps.Warn, []string{"spark-02 lacks NCCL_IB_MERGE_NICS=0, "}},
+		{"nccl-settings", conf, steps.Pass, nil},
+	} {
+		kindtest.Want(t, c.text, judges[c.judge](steps.Cell{}, inRing(looked+c.text, looked+c.text)), c.want, c.says...)
+	}
+	kindtest.Want(t, "two nodes", judges["nccl-version"](steps.Cell{}, checkedFacts(looked+"nccl loader: 2.28.9\n", looked+"nccl loader: 2.28.9\n")), steps.Pass)
 }

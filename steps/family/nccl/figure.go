@@ -144,36 +144,12 @@ func (t *collective) bar() bar {
 		}
 	}
 	switch {
-	case len(rig.Nodes) == 2 || t.switched():
+	case len(rig.Nodes) == 2 || rig.Switched():
 		return bar{limit: theory.NCCLSwitched}
-	case len(rig.Nodes) == 3 && t.ring():
+	case len(rig.Nodes) == 3 && rig.InRing():
 		return bar{limit: theory.NCCLRing}
 	}
 	return bar{none: "nobody chose one for nodes that are cabled so"}
-}
-
-// switched reports whether a rail of each node is in one subnet.
-func (t *collective) switched() bool {
-	nodes := t.result.Rig.Nodes
-	for _, rail := range nodes[0].Rails {
-		alone := nodes[0]
-		alone.Rails = []steps.Rail{rail}
-		if !slices.ContainsFunc(nodes[1:], func(n steps.Node) bool { return len(steps.PairRails(alone, n)) == 0 }) {
-			return true
-		}
-	}
-	return false
-}
-
-// ring reports whether each node has a rail to the next one.
-func (t *collective) ring() bool {
-	nodes := t.result.Rig.Nodes
-	for i, n := range nodes {
-		if len(steps.PairRails(n, nodes[(i+1)%len(nodes)])) == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // Figure holds the bus bandwidth of the largest size to the bar. The slower of both ways counts.
@@ -327,18 +303,12 @@ func (t *collective) cause() string {
 		"the evidence, and at the GPUs' clocks (gpu-clock)"
 }
 
-// ringRelease is the first NCCL that owners saw to use a ring of three without a switch, as nccl-tests number
-// it (facts.md#collectives).
-const ringRelease = 23007
-
 // ringNeeds says what nodes in a ring need, where these have an older NCCL; empty elsewhere.
 func (t *collective) ringNeeds() string {
-	if t.run.NCCL == 0 || t.run.NCCL >= ringRelease || t.bar().limit != theory.NCCLRing {
+	if t.run.NCCL == 0 || t.run.NCCL >= theory.NCCLRingRelease || t.bar().limit != theory.NCCLRing {
 		return ""
 	}
-	return fmt.Sprintf("nodes in a ring need NCCL 2.30.7 or later, with NCCL_IB_SUBNET_AWARE_ROUTING=1 and "+
-		"NCCL_IB_MERGE_NICS=0, and these have "+
-		"%d.%d.%d", t.run.NCCL/10000, t.run.NCCL/100%100, t.run.NCCL%100)
+	return theory.NCCLRingNeeds + ", and these have " + theory.NCCLRelease(t.run.NCCL)
 }
 
 // Signs: a size that is far slower one way than the other.

@@ -124,7 +124,7 @@ func TestNIXLTransfer(t *testing.T) {
 				b.IPTx, b.IPRx, b.IPKnown = 18e9, 18e9, true
 			}
 		}, steps.Fail, []string{"the data went over enp1s0f1np1 as TCP"}},
-		{"over nothing", single, good, kindtest.Served, nil, nil, steps.Inconclusive, []string{"no interface moved it"}},
+		{"over nothing", single, good, kindtest.Served, nil, nil, steps.Inconclusive, []string{"no rail's interface moved it"}},
 		{"the target did not serve", single, good, says("target", ""), kindtest.OnlyOne, nil, steps.Inconclusive, []string{"not both ends"}},
 		{"the target failed", single, good, kindtest.Served, kindtest.OnlyOne, func(s *steps.Stage) { s.Outputs[0].Exit.Code = 1 }, steps.Fail, []string{"target on spark-01 ended with exit 1"}},
 		{"no NIXL there", single, "", says("target", "No module named 'nixl'"), kindtest.OnlyOne, func(s *steps.Stage) {
