@@ -51,6 +51,7 @@ type (
 		Verdict Verdict
 		Bytes   []RailBytes
 		Log     string // file with the full output; empty where there is none
+		Unkept  string // why there is none, though there should be
 	}
 	// CellCleared forgets a cell's output and verdict.
 	CellCleared struct{ Cell string }

@@ -241,6 +241,7 @@ type headless struct {
 	verbose bool
 	said    string // the last complaint about a connection
 	unsaved string // the same about saving
+	unkept  bool   // that a log can't be written was told: each cell's has its own name
 }
 
 func newHeadless(s *session.Session, out io.Writer, verbose bool) *headless {
@@ -288,6 +289,10 @@ func (h *headless) tell(e steps.Event) {
 	case steps.CellEnded:
 		gate.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
 		h.figures(e)
+		if e.Unkept != "" && !h.unkept && !h.verbose {
+			h.unkept = true
+			gate.Fprintf(h.out, "  %s\n", e.Unkept)
+		}
 	}
 }
 

@@ -71,6 +71,8 @@ type run struct {
 	// logMu guards the log, nil where there is none, and what is held.
 	logMu sync.Mutex
 	log   *logFile
+	// Why the log is not whole, or not there.
+	unkept string
 }
 
 // untrusted is why a cell of somebody else's does not run.
@@ -906,7 +908,8 @@ func (r *run) openLog(dir string) {
 	}
 	log, err := createLog(dir, r)
 	if err != nil {
-		r.tell("the full output is not kept: %v", err)
+		r.unkept = fmt.Sprintf("the full output is not kept: %v", err)
+		r.tell("%s", r.unkept)
 		return
 	}
 	r.log = log
@@ -923,7 +926,8 @@ func (r *run) closeLog() string {
 		return ""
 	}
 	if err := log.close(); err != nil {
-		r.tell("the full output was not kept: %v", err)
+		r.unkept = fmt.Sprintf("the full output was not kept: %v", err)
+		r.tell("%s", r.unkept)
 		return ""
 	}
 	if log.left > 0 {

@@ -562,6 +562,7 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 		}
 	}
 	ended.Log = r.closeLog()
+	ended.Unkept = r.unkept
 	// What retells reads the others' outcomes, and would read its own. Checks measure nothing that
 	// another cell reads.
 	if !cell.Retells() && !cell.Check.Any() {
