@@ -45,8 +45,11 @@ func (d drawing) hosts() []string {
 			parts = append(parts, d.host(h, form))
 		}
 		line := " " + strings.Join(parts, "   ")
-		if lipgloss.Width(line) > d.Width && i < len(hostForms)-1 {
-			continue
+		if lipgloss.Width(line) > d.Width {
+			if i < len(hostForms)-1 {
+				continue
+			}
+			line = d.someHosts(parts)
 		}
 		if key := d.key(); lipgloss.Width(line)+lipgloss.Width(key)+4 <= d.Width {
 			line = ink.Sides(line, key+" ", d.Width)
@@ -56,6 +59,17 @@ func (d drawing) hosts() []string {
 		return []string{line}
 	}
 	return nil
+}
+
+// someHosts is a line of as many nodes as it has room for: the ends of the link come first.
+func (d drawing) someHosts(parts []string) string {
+	for n := len(parts) - 1; n > 0; n-- {
+		line := " " + strings.Join(parts[:n], "   ") + d.k.Dim.Render(fmt.Sprintf("   and %d more", len(parts)-n))
+		if lipgloss.Width(line) <= d.Width {
+			return line
+		}
+	}
+	return " " + parts[0]
 }
 
 // host is one node in a form.

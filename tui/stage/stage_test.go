@@ -307,6 +307,22 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// Of more nodes than a line has room for the others are counted, and none is cut in the middle.
+func TestManyHosts(t *testing.T) {
+	rig := spark(4, ofSpark, "Ethernet")
+	b := board(rig, 97.84)
+	for no := 2; no < 8; no++ {
+		b.Hosts = append(b.Hosts, meter.Host{Node: fmt.Sprintf("spark-%02d", no+1), No: no, Busy: 0.1, Cores: 20, Known: true})
+	}
+	for width, want := range map[int]string{
+		80: "CPU spark-02 1.1/20   CPU spark-01 1.1/20   CPU spark-03 0.1/20   and 5 more", 200: "CPU spark-08 0.1/20",
+	} {
+		if all := ansi.Strip(strings.Join(screen(rig, b, width, 50), "\n")); !strings.Contains(all, want) {
+			t.Errorf("%d columns: no %q in\n%s", width, want, all)
+		}
+	}
+}
+
 // A bar is RDMA, IP and the headers of both, on a scale that doesn't move.
 func TestBar(t *testing.T) {
 	d := drawing{k: ink.New(true, colorprofile.TrueColor)}
