@@ -390,12 +390,13 @@ func apart(told []linkVerdict, nodes, ill []string) string {
 		if unclear[name] || who[""] != nil || len(who) < 2 || len(who[well]) != len(nodes)-len(ill) {
 			continue
 		}
-		text := fmt.Sprintf("%d of %d have %s", len(who[well]), len(nodes), well)
+		said := []string{fmt.Sprintf("%d of %d have %s", len(who[well]), len(nodes), well)}
 		for _, node := range ill {
 			if value := values[name][node]; who[value][0] == node {
-				text += fmt.Sprintf(", %s %s %s", nodeset.Fold(slices.Clone(who[value])), has(len(who[value])), value)
+				said = append(said, fmt.Sprintf("%s %s %s", nodeset.Fold(slices.Clone(who[value])), has(len(who[value])), value))
 			}
 		}
+		text := strings.Join(said, ", ")
 		if of[text] == nil {
 			texts = append(texts, text)
 		}
