@@ -58,7 +58,7 @@ var promises = []promise{
 	},
 	{
 		core, "Q4", "what is taken down twice, or breaks in the middle, leaves the nodes as they were", "./cmd/railbench",
-		"LeavesTheNodesAsTheyWere|AreLeftAsTheyWere", nil, nil,
+		"LeavesTheNodesAsTheyWere|AreLeftAsTheyWere", whole, nil,
 	},
 	{
 		core, "Q5", "nothing that a script started is alive when it is over", "./runner", "NothingSurvives", whole,
@@ -66,8 +66,9 @@ var promises = []promise{
 	},
 	{
 		core, "Q6", "nothing passes without an exit of 0, a whole output, its bytes on the wire and a figure within its band",
-		"./steps/catalog", "Alter", nil, nil,
+		"./steps/catalog", "Alter", whole, nil,
 	},
+	{core, "Q6", "nor where a node restarts in the middle", "./steps/session", "^TestRestarted$", nil, nil},
 	{core, "Q6", "nor where a script did not end well", "./steps/session", "NothingPassesThatDidNotEndWell", nil, nil},
 	{
 		core, "Q7", "an unknown host key is asked about, a changed or revoked one refused", "./runner",
