@@ -237,8 +237,7 @@ func (l srun) asInBatch() string {
 	if nodes > 0 {
 		list, count := Quote(nodeset.Fold(l.o.Nodes)), strconv.Itoa(nodes)
 		set = fmt.Sprintf("%s SLURM_JOBID=%s SLURM_JOB_NODELIST=%s SLURM_NODELIST=%[3]s SLURM_JOB_NUM_NODES=%[4]s "+
-			"SLURM_NNODES=%[4]s "+
-			"SLURM_TASKS_PER_NODE=%[5]s", set, job, list, count, Quote("1(x"+count+")"))
+			"SLURM_NNODES=%[4]s SLURM_TASKS_PER_NODE=%[5]s", set, job, list, count, Quote("1(x"+count+")"))
 	}
 	return `for v in $(env | sed -n -E 's/^((SLURM_|SRUN_|PMI)[A-Za-z0-9_]*)=.*/\1/p'); do ` +
 		`case $v in SLURM_CONF | SLURM_CLUSTERS | SLURM_CLUSTER_NAME) ;; *) unset "$v" ;; esac; done; export ` + set + "; "

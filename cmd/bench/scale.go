@@ -135,8 +135,7 @@ func (b *bench) scaleChecklist(ctx context.Context, to *strings.Builder) error {
 		c.at, c.cost = append(c.at, float64(nodes)), append(c.cost, l.cpu.Seconds())
 	}
 	fmt.Fprintf(to, "\nThe times of checks are the nodes' own, as a real rig would take them. The processor's grows as "+
-		"the nodes\n"+
-		"to the power of %.2f: nearly all of it is the simulated nodes themselves.\n", c.exponent())
+		"the nodes\nto the power of %.2f: nearly all of it is the simulated nodes themselves.\n", c.exponent())
 	return nil
 }
 

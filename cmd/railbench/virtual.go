@@ -36,8 +36,7 @@ beside the other; RIG_PORT, which is 2200, keeps two that run apart.`,
 	build := rigCommand("build", "Make kernel, initrd and disk from Debian packages (root, Debian or Ubuntu, under a "+
 		"minute)", "system")
 	oneOf(build, "system", "plain: busybox and sshd, up in seconds; slurm: the same with Slurm and Open MPI; systemd: "+
-		"with "+
-		"NetworkManager, networkd and netplan, as on a Spark", "plain", "slurm", "systemd")
+		"with NetworkManager, networkd and netplan, as on a Spark", "plain", "slurm", "systemd")
 	up := rigCommand("up", "Boot the machines", "nodes", "manager")
 	oneOf(up, "nodes", "how many: two are wired back to back, more are on a switch", "2", "3", "4", "5", "6", "7", "8")
 	oneOf(up, "manager", "whom netplan gives the rails in the systemd image: NetworkManager, networkd, or mixed, one on "+

@@ -38,8 +38,7 @@ func way(path string, owners []int, last bool) error {
 			return &Refused{at, "nothing tells whose it is"}
 		case !slices.Contains(owners, int(owner.Uid)) && !outside(owner.Uid):
 			return &Refused{at, fmt.Sprintf("it belongs to somebody else (user id %d), who could put another thing in its "+
-				"place: "+
-				"use one of your own", owner.Uid)}
+				"place: use one of your own", owner.Uid)}
 		case info.Mode()&fs.ModeSymlink != 0:
 			to, err := os.Readlink(at)
 			if err != nil {

@@ -65,10 +65,8 @@ var sysfsNames = map[Trouble]map[string]bool{
 		"rx_ecn_marked_pkts rx_cnp_pkts tx_cnp_pkts cnp_rx_pkts cnp_tx_pkts " + // bnxt_re
 		"RxECNMrkd cnpHandled cnpSent " + // irdma
 		"rx_rdma_ecn_pkts rx_rdma_cnp_pkts tx_rdma_cnp_pkts"), // ionic
-	Dropped: set("out_of_buffer port_xmit_discards " +
-		"rx_out_of_buffer rx_roce_discards tx_roce_discards rx_roce_discard_pkts tx_roce_discards_pkts res_oob_drop_count " +
-		"ip4InDiscards ip6InDiscards " +
-		"resp_rx_outof_buf"),
+	Dropped: set("out_of_buffer port_xmit_discards rx_out_of_buffer rx_roce_discards tx_roce_discards " +
+		"rx_roce_discard_pkts tx_roce_discards_pkts res_oob_drop_count ip4InDiscards ip6InDiscards resp_rx_outof_buf"),
 }
 
 // pauseNames are what ethtool -S calls pauses, of all of a link and of priorities, and how long they

@@ -101,9 +101,8 @@ func (r *run) again(ctx context.Context, last look, links []steps.Link, results 
 		}
 		if results[i], told[i].Verdict = result, alone; alone.Grade == steps.Pass && first.Grade != steps.Inconclusive {
 			told[i].Grade, told[i].Decided = steps.Warn, first.Decided
-			told[i].Reason = fmt.Sprintf("Good alone, and not with %d links measured at once: what they share is too narrow, "+
-				"as the "+
-				"way between two switches. Beside the others: %s", beside, first.Reason)
+			told[i].Reason = fmt.Sprintf("Good alone, and not with %d links measured at once: what they share is too "+
+				"narrow, as the way between two switches. Beside the others: %s", beside, first.Reason)
 		}
 	}
 }

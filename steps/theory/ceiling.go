@@ -86,8 +86,7 @@ func (s slot) ceiling(mtu int) (rate.Payload, string) {
 	}
 	share := PCIeShare.Value()
 	return rate.Payload(s.raw() * share), fmt.Sprintf("%s: %.1f Gb/s after encoding, of which we expect %.1f %% to be "+
-		"payload, "+
-		"as on DGX Spark", s, s.raw(), 100*share)
+		"payload, as on DGX Spark", s, s.raw(), 100*share)
 }
 
 // WireCeiling is Ceiling as the rail's port counts it, with the headers of its RoCE MTU; 0

@@ -384,9 +384,8 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "nothing went over %s by RDMA; the data went over %s as TCP", names,
 			kind.And(as))
 	case was != "":
-		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: nothing "+
-			"is left "+
-			"to see the test by", was, names)
+		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: "+
+			"nothing is left to see the test by", was, names)
 	case l.Traffic == TCP:
 		b.find(Lost, steps.Fail, l.Node, l.Ports, "nothing went over %s: the traffic takes another way", names)
 	default:
@@ -446,8 +445,7 @@ func (b *books) idle(l *Load) {
 	low, _ := l.bounds(b.interfaces(*l))
 	if was := b.takenOff(*l, still); was != "" && l.Sum() < low {
 		b.find(Less, steps.Inconclusive, l.Node, still, "%s, and as much was taken off what it moved meanwhile: what is "+
-			"left of "+
-			"%s doesn't say whether the test used it", was, kind.And(b.names(still)))
+			"left of %s doesn't say whether the test used it", was, kind.And(b.names(still)))
 		return
 	}
 	b.find(Idle, steps.Fail, l.Node, still, "nothing went over %s: UCX used %s alone, and that is no error to it%s",

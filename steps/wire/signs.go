@@ -169,9 +169,8 @@ func (b *books) flappedBeside(e steps.End) {
 	for i := range b.rig.At(e).Rails {
 		p := Port{e, i}
 		if g := Flaps(b.bytes, p); g != "" && !slices.Contains(b.used, p) {
-			b.sign(Flapped, e, []Port{p}, "the link of %s, which the test doesn't use, went down meanwhile (%s): look at its "+
-				"cable at both "+
-				"ends", b.name(p), g)
+			b.sign(Flapped, e, []Port{p}, "the link of %s, which the test doesn't use, went down meanwhile (%s): look at "+
+				"its cable at both ends", b.name(p), g)
 		}
 	}
 }

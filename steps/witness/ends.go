@@ -101,12 +101,11 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 				whose(rig, o), segfault)
 		case illegal:
 			return finding(steps.Fail, "%s met an instruction that its processor hasn't got (exit %d): it was built for "+
-				"another one, so "+
-				"build it on that node", whose(rig, o), illegal)
+				"another one, so build it on that node", whose(rig, o), illegal)
 		case busError:
-			return finding(steps.Inconclusive, "%s was ended by a bus error (exit %d): memory that it had mapped could not be "+
-				"given; is "+
-				"/dev/shm full (df), are there huge pages left, or does dmesg tell of a memory error?", whose(rig, o), busError)
+			return finding(steps.Inconclusive, "%s was ended by a bus error (exit %d): memory that it had mapped could not "+
+				"be given; is /dev/shm full (df), are there huge pages left, or does dmesg tell of a memory "+
+				"error?", whose(rig, o), busError)
 		}
 		if o.Exit.Code != 0 {
 			if f, ok := unable(rig, o); ok {
@@ -114,9 +113,8 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 			}
 		}
 		if signal := told[o.Exit.Code-128]; signal != "" {
-			return finding(steps.Inconclusive, "%s was ended by a signal (exit %d, %s), and not by railbench: what the other "+
-				"end said follows "+
-				"from that", whose(rig, o), o.Exit.Code, signal)
+			return finding(steps.Inconclusive, "%s was ended by a signal (exit %d, %s), and not by railbench: what the "+
+				"other end said follows from that", whose(rig, o), o.Exit.Code, signal)
 		}
 	}
 	// A node that was lost in the middle: that the other end then reached its limit, or complained
@@ -133,8 +131,7 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 	for _, p := range ports {
 		if grown := wire.Flaps(s.Bytes, p); grown != "" {
 			return finding(steps.Fail, "the link of %s on %s went down during the test (%s): what the ends said afterwards "+
-				"follows "+
-				"from that; check its cable at both ends", wire.Name(rig, p), rig.NameOf(p.Node), grown)
+				"follows from that; check its cable at both ends", wire.Name(rig, p), rig.NameOf(p.Node), grown)
 		}
 	}
 	return kind.Finding{}, false

@@ -97,8 +97,7 @@ func RailsApart(medians []float64, rails []int, rep *kind.Report) {
 	if medians[worst] > theory.RailsApart.Value()*medians[best] {
 		rep.Hear(steps.ByFigure)
 		rep.Add(steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+
-			"map, "+
-			"routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best],
+			"map, routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best],
 			kind.Microseconds(medians[best]))
 	}
 }

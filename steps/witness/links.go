@@ -31,9 +31,8 @@ func (l Line) links(rdma bool) {
 				"do", r.Dev, l.Rig.NameOf(p.Node), theory.Slot(r.PCI.GTps, r.PCI.Width), theory.Slot(r.PCI.MaxGTps, r.PCI.MaxWidth))
 		}
 		if r.State != "" && r.State != "ACTIVE" && rdma && !said(r.Dev+" on "+l.Rig.NameOf(p.Node)+" is ") {
-			l.Add(steps.Warn, "the port of %s on %s was %s when the nodes were looked at, and yet there is a figure: look at "+
-				"them "+
-				"again", r.Dev, l.Rig.NameOf(p.Node), r.State)
+			l.Add(steps.Warn, "the port of %s on %s was %s when the nodes were looked at, and yet there is a figure: look "+
+				"at them again", r.Dev, l.Rig.NameOf(p.Node), r.State)
 		}
 	}
 	for _, pair := range l.Rig.Pairs {
@@ -46,14 +45,13 @@ func (l Line) links(rdma bool) {
 			if other := faster(l.Rig.At(steps.Here), here); other.RateGbps > 0 && here.RateGbps == peer.RateGbps &&
 				!said("the link of "+here.Dev) {
 				l.Add(steps.Warn, "the link of %s came up at %g Gb/s where that of %s has %g: no figure over it is what the "+
-					"adapter "+
-					"can do (see link-speed)", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
+					"adapter can do (see link-speed)", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
 			} else if slow := here.RateGbps; slow > 0 && slow == peer.RateGbps && slow < theory.Gen5Link.Value() &&
 				!here.InfiniBand() &&
 				here.PCI.MaxGTps >= gen5 && !said("the link of "+here.Dev) {
-				l.Add(steps.Warn, "the link of %s is %g Gb/s at both ends, and adapters of PCIe Gen5 have ports of %g and more "+
-					"but for a few: if it "+
-					"came up slower than it can (see link-speed), no figure over it is what the adapter can do", here.Dev, slow,
+				l.Add(steps.Warn, "the link of %s is %g Gb/s at both ends, and adapters of PCIe Gen5 have ports of %g and "+
+					"more but for a few: if it came up slower than it can (see link-speed), no figure over it is what the "+
+					"adapter can do", here.Dev, slow,
 					theory.Gen5Link.Value())
 			}
 		}
@@ -81,9 +79,9 @@ func faster(n steps.Node, r steps.Rail) (most steps.Rail) {
 // unlike compares the two ends of a rail.
 func (l Line) unlike(here, peer steps.Rail, rdma, told bool) {
 	if here.RateGbps > 0 && peer.RateGbps > 0 && here.RateGbps != peer.RateGbps && !told {
-		l.Add(steps.Warn, "the link of %s is %g Gb/s at %s and %g Gb/s at %s: one end came up slower, or they were looked "+
-			"at "+
-			"while it changed", here.Dev, here.RateGbps, l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
+		l.Add(steps.Warn, "the link of %s is %g Gb/s at %s and %g Gb/s at %s: one end came up slower, or they were "+
+			"looked at while it "+
+			"changed", here.Dev, here.RateGbps, l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
 	}
 	if rdma && here.MTU > 0 && peer.MTU > 0 && here.MTU != peer.MTU {
 		l.Add(steps.Warn, "the %s of %s is %d at %s and %d at %s: the smaller counts for both (see mtu-equal)",

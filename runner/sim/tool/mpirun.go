@@ -109,8 +109,7 @@ func (j *mpiJob) parse() (hosts []string, code int) {
 		return nil, j.c.Fail(mpiLost, "mpirun could not find anything to do.")
 	case ranks > 0 && ranks != len(hosts):
 		return nil, j.c.Fail(mpiLost, "There are not enough slots available in the system to satisfy the %d\nslots that "+
-			"were requested by "+
-			"the application:\n\n  %s", ranks, args[0])
+			"were requested by the application:\n\n  %s", ranks, args[0])
 	}
 	return hosts, 0
 }

@@ -131,9 +131,8 @@ func (r *ncclRank) badGID() []string {
 	for _, f := range r.ports {
 		if g := f.GIDs[min(index, len(f.GIDs)-1)]; g.Family() != 4 || !g.V2 {
 			return []string{
-				r.log("WARN", "Call to ibv_modify_qp failed with 110 Connection timed out, on dev %s:1, curr state INIT, next "+
-					"state RTR, "+
-					"local GID index %d", f.Dev, index),
+				r.log("WARN", "Call to ibv_modify_qp failed with 110 Connection timed out, on dev %s:1, curr state INIT, "+
+					"next state RTR, local GID index %d", f.Dev, index),
 				r.node.Name + ": Test NCCL failure all_reduce.cu:44 'unhandled system error (run with NCCL_DEBUG=INFO for " +
 					"details) / '",
 			}

@@ -45,12 +45,11 @@ func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	}
 	if blind != nil && len(rep.Findings) == 0 {
 		return checks.Unseen(*rep, "the kernel of %s counts no PCIe errors of an adapter or a GPU (no aer_dev_fatal): "+
-			"there is "+
-			"none, its firmware keeps them for itself, or pci=noaer is on the kernel's command line", kind.And(blind))
+			"there is none, its firmware keeps them for itself, or pci=noaer is on the kernel's command "+
+			"line", kind.And(blind))
 	}
 	return rep.Verdict(fmt.Sprintf("none of %d ends of PCIe links has lost anything since the boot, or puts errors "+
-		"right while "+
-		"one looks", looked))
+		"right while one looks", looked))
 }
 
 // called is an interface in brackets; empty where there is none.
@@ -86,18 +85,15 @@ func (l pcieErrors) judge(f map[string]string, rep *kind.Report) bool {
 		switch {
 		case of == "fatal" && is > 0:
 			rep.At(l.rig, l.e, steps.Fail, "the PCIe link of %s on %s had %s since the boot%s: the link had to begin anew, "+
-				"and an "+
-				"adapter or the node may stand still then. Power the node off for a minute, cool it, seat a card again, "+
-				"update the firmware (fwupdmgr); dmesg | grep AER has each", l.what, node,
+				"and an adapter or the node may stand still then. Power the node off for a minute, cool it, seat a card "+
+				"again, update the firmware (fwupdmgr); dmesg | grep AER has each", l.what, node,
 				kind.Count(is, "fatal error", "fatal errors"), named)
 		case of == "nonfatal" && is > 0:
-			rep.At(l.rig, l.e, steps.Warn, "the PCIe link of %s on %s had %s since the boot%s: each lost a transfer. dmesg | "+
-				"grep AER "+
-				"has them", l.what, node, kind.Count(is, "nonfatal error", "nonfatal errors"), named)
+			rep.At(l.rig, l.e, steps.Warn, "the PCIe link of %s on %s had %s since the boot%s: each lost a transfer. dmesg "+
+				"| grep AER has them", l.what, node, kind.Count(is, "nonfatal error", "nonfatal errors"), named)
 		case of == "correctable" && is > was:
-			rep.At(l.rig, l.e, steps.Warn, "the PCIe link of %s on %s puts errors right all the time, %d in half a second%s: "+
-				"it is "+
-				"unsteady. Seat the card again, or cool it", l.what, node, is-was, named)
+			rep.At(l.rig, l.e, steps.Warn, "the PCIe link of %s on %s puts errors right all the time, %d in half a "+
+				"second%s: it is unsteady. Seat the card again, or cool it", l.what, node, is-was, named)
 		}
 	}
 	return known

@@ -115,21 +115,21 @@ func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *kin
 	switch {
 	case a.Copper() != b.Copper():
 		rep.Add(steps.Warn, "%s has a copper cable at one end and light at the other (%s on %s, %s on %s), and those are "+
-			"no two "+
-			"ends of one cable: are cables crossed, or is there a switch?", rail, describe(ends[0]), rig.NameOf(steps.Here),
+			"no two ends of one cable: are cables crossed, or is there a "+
+			"switch?", rail, describe(ends[0]), rig.NameOf(steps.Here),
 			describe(ends[1]), rig.NameOf(steps.Peer))
 	// Ends of a copper or an active cable are made together; modules are bought one by one.
 	case a.LengthM > 0 && b.LengthM > 0 && (a.PartNumber != b.PartNumber || a.LengthM != b.LengthM):
-		rep.Add(steps.Warn, "%s has %s on %s and %s on %s, and those are no two ends of one cable: are cables crossed, or "+
-			"is there "+
-			"a switch?", rail, describe(ends[0]), rig.NameOf(steps.Here), describe(ends[1]), rig.NameOf(steps.Peer))
+		rep.Add(steps.Warn, "%s has %s on %s and %s on %s, and those are no two ends of one cable: are cables crossed, "+
+			"or is there a "+
+			"switch?", rail, describe(ends[0]), rig.NameOf(steps.Here), describe(ends[1]), rig.NameOf(steps.Peer))
 	}
 	// A port that is down uses none, whatever it is set to.
 	up := rig.Rail(p, steps.Here).Netdev.Up && rig.Rail(p, steps.Peer).Netdev.Up
 	if x, y := ends[0].FEC, ends[1].FEC; up && x != "" && y != "" && x != y {
 		rep.Add(steps.Warn, "%s has the error correction %s on %s and %s on %s, and both ends need the same: ethtool "+
-			"--set-fec %s "+
-			"encoding auto at both, then plug the cable in again", rail, x, rig.NameOf(steps.Here), y, rig.NameOf(steps.Peer),
+			"--set-fec %s encoding auto at both, then plug the cable in "+
+			"again", rail, x, rig.NameOf(steps.Here), y, rig.NameOf(steps.Peer),
 			rig.Rail(p, steps.Here).Netdev.Name)
 	}
 }
@@ -170,13 +170,11 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 	port := c.PortMbps / 1000
 	if most := fastestType(c.Module.Types); most > 0 && most < port && rail.RateGbps <= float64(most) {
 		w.add(fmt.Sprintf("%s, says that it was made for %d Gb/s, and the port can do %d: no test gets past that. Take a "+
-			"cable "+
-			"that was made for the port", what, most, port), where)
+			"cable that was made for the port", what, most, port), where)
 	}
 	if limit := theory.CopperLength.Value(); c.Module.Copper() && c.Module.LengthM > limit {
 		w.add(fmt.Sprintf("%s, is longer than the %g m that copper without electronics is made for at 50 Gb/s a lane: "+
-			"errors "+
-			"and a slower link are what comes of it. Take a shorter one, or light", what, limit), where)
+			"errors and a slower link are what comes of it. Take a shorter one, or light", what, limit), where)
 	}
 }
 

@@ -95,15 +95,12 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said st
 	}
 	switch {
 	case share < theory.LowClock.Value():
-		rep.At(rig, e, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as GB10s were seen until "+
-			"their "+
-			"power was taken away. Shut the node down, pull the plug of its power supply for a minute, and plug in the one "+
-			"that "+
-			"came with it", node, g.Name, said, reason)
+		rep.At(rig, e, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as GB10s were seen "+
+			"until their power was taken away. Shut the node down, pull the plug of its power supply for a minute, and "+
+			"plug in the one that came with it", node, g.Name, said, reason)
 	case share < theory.BusyClock.Value():
 		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or more: a power "+
-			"limit, heat, "+
-			"or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said, reason,
+			"limit, heat, or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said, reason,
 			theory.BusyClock.Value()*most)
 	case held != nil:
 		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said, reason)
@@ -133,8 +130,7 @@ func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Repo
 		}
 	}
 	if n, ok := decimal.Count(cmp.Or(f["prochot under load"], f["prochot before"])); ok && n > 0 {
-		rep.At(rig, e, steps.Warn, "the board of %s says PROCHOT (prochot %d): it slows its processors for heat or for its "+
-			"power "+
-			"supply", node, n)
+		rep.At(rig, e, steps.Warn, "the board of %s says PROCHOT (prochot %d): it slows its processors for heat or for "+
+			"its power supply", node, n)
 	}
 }

@@ -40,17 +40,16 @@ func aside(node string, own, other steps.Rail, said string, rep func(g steps.Gra
 	}
 	if m := mtuOf.FindStringSubmatch(said); m != nil {
 		if mtu, ok := decimal.Count(m[1]); ok && mtu < own.Netdev.MTU {
-			rep(steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was given an MTU, or "+
-				"something on "+
-				"the way asked for less. ip route flush cache forgets what was asked, and ip route shows what was given", node, mtu,
+			rep(steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was given an MTU, "+
+				"or something on the way asked for less. ip route flush cache forgets what was asked, and ip route shows "+
+				"what was given", node, mtu,
 				other.Addr, own.Netdev.Name, own.Netdev.MTU)
 		}
 	}
 	if src := srcOf.FindStringSubmatch(said); src != nil && own.Addr != "" && own.Netdev.Master == "" &&
 		src[1] != own.Addr {
 		rep(steps.Warn, "%s goes to %s as %s, and its rail has %s: the other end answers another address. A route that "+
-			"names a src, "+
-			"or a second address on %s", node, other.Addr, src[1], own.Addr, own.Netdev.Name)
+			"names a src, or a second address on %s", node, other.Addr, src[1], own.Addr, own.Netdev.Name)
 	}
 }
 
@@ -156,9 +155,8 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				if does == "" {
 					continue
 				}
-				rep.At(rig, e, steps.Fail, "%s on %s has the queueing discipline %s (%s), which %s: %s. tc qdisc del dev %s root "+
-					"takes "+
-					"it away", name, node, m[1], strings.TrimSpace(m[2]), does, passes, name)
+				rep.At(rig, e, steps.Fail, "%s on %s has the queueing discipline %s (%s), which %s: %s. tc qdisc del dev %s "+
+					"root takes it away", name, node, m[1], strings.TrimSpace(m[2]), does, passes, name)
 			}
 			// A filter alone only sorts packets; what it does with them is its action.
 			if action := dropping.FindString(filters); action != "" {
@@ -211,26 +209,22 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			}
 			if t := twice.FindStringSubmatch(said); t != nil {
 				rep.At(rig, e, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two machines have that "+
-					"address "+
-					"(duplicate-ip), or something between the nodes repeats packets", i+1, own.Netdev.Name, t[1], node)
+					"address (duplicate-ip), or something between the nodes repeats packets", i+1, own.Netdev.Name, t[1], node)
 			}
 			if t := changed.FindStringSubmatch(said); t != nil {
 				rep.At(rig, e, steps.Fail, "over rail %d (%s) %s answers to %s came back changed: look at shaping and "+
-					"error-counters, and try "+
-					"another cable or port", i+1, own.Netdev.Name, t[1], node)
+					"error-counters, and try another cable or port", i+1, own.Netdev.Name, t[1], node)
 			}
 			lost := float64(out-back) / float64(max(1, out))
 			switch {
 			case back == 0 && !checks.Linked(rig, p):
 				// link-up says why nobody answers.
 			case back == 0:
-				rep.At(rig, e, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows what it loses: "+
-					"ping and "+
-					"routes look further", i+1, own.Netdev.Name, node)
+				rep.At(rig, e, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows what it "+
+					"loses: ping and routes look further", i+1, own.Netdev.Name, node)
 			case lost >= theory.PathLossFail.Value():
-				rep.At(rig, e, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and error-counters, "+
-					"and try "+
-					"another cable or port", i+1, own.Netdev.Name, out-back, out, node, collapse(own))
+				rep.At(rig, e, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and "+
+					"error-counters, and try another cable or port", i+1, own.Netdev.Name, out-back, out, node, collapse(own))
 			case lost >= theory.PathLossWarn.Value():
 				rep.At(rig, e, steps.Warn, "rail %d (%s) lost %d of %d pings from %s, and a cable loses none: look at shaping and "+
 					"error-counters", i+1, own.Netdev.Name, out-back, out, node)
@@ -261,9 +255,8 @@ func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *kind.Report)
 	slices.Sort(rails)
 	for _, i := range rails {
 		if ms := least[i]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
-			rep.At(rig, e, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the fastest rail: "+
-				"something on the "+
-				"way holds packets back (shaping, a switch, another way)", i+1, ms, rig.NameOf(e), best)
+			rep.At(rig, e, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the fastest "+
+				"rail: something on the way holds packets back (shaping, a switch, another way)", i+1, ms, rig.NameOf(e), best)
 		}
 	}
 }

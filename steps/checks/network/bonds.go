@@ -152,9 +152,8 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 		rep.At(rig, e, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to both links, and they "+
 			"arrive in disorder. Make it anew with bond-setup, and read the mode back", bond, node)
 	case "802.3ad":
-		rep.At(rig, e, steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP: a switch, or a bond of "+
-			"the same "+
-			"mode. balance-xor does without", bond, node)
+		rep.At(rig, e, steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP: a switch, or a bond "+
+			"of the same mode. balance-xor does without", bond, node)
 	}
 	if f[bond+" miimon"] == "0" && mode != "802.3ad" {
 		rep.At(rig, e, steps.Warn, "%s on %s never looks at its links (miimon is 0): one that is dead would get packets "+
@@ -284,8 +283,7 @@ func checkLayer(rig steps.Rig, e steps.End, i int, layer string, rep *kind.Repor
 		rep.At(rig, e, steps.Inconclusive, "nothing tells whether %s on %s is a port of Ethernet", rail.Dev, node)
 	case layer != "Ethernet" && !alike:
 		rep.At(rig, e, steps.Warn, "%s on %s is an %s port, and the other end of its rail is none: it needs a subnet "+
-			"manager, "+
-			"and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
+			"manager, and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
 	}
 }
 

@@ -25,9 +25,8 @@ func tellCrossed(w cabling.Link, rep *kind.Report) (told []int) {
 				"exchange the two rails' addresses on one node, in what sets them at boot, too"
 		}
 		rep.Add(steps.Fail, "rails %d and %d are crossed: %s (%s) on %s is cabled to %s (%s) on %s, which has an address "+
-			"of rail "+
-			"%d, and the other way round; %s. RDMA hangs on both, and a ping passes: %s, so that both ends of a cable are in "+
-			"one subnet",
+			"of rail %d, and the other way round; %s. RDMA hangs on both, and a ping passes: %s, so that both ends of a "+
+			"cable are in one subnet",
 			i+1, j+1, here.Netdev.Name, here.Dev, w.Rig.NameOf(steps.Here), there.Netdev.Name, there.Dev,
 			w.Rig.NameOf(steps.Peer),
 			j+1, what, cure)

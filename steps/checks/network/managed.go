@@ -94,17 +94,16 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Rep
 		}
 	}
 	if said := f["answer NetworkManager"]; f["daemon NetworkManager"] == "active" && said != "running" {
-		rep.At(rig, e, steps.Warn, "NetworkManager on %s runs, and does not answer (nmcli: %s): nobody knows what it does "+
-			"with "+
-			"the rails, and no change of one begins; sudo systemctl restart NetworkManager", node, kind.OrUnknown(said))
+		rep.At(rig, e, steps.Warn, "NetworkManager on %s runs, and does not answer (nmcli: %s): nobody knows what it "+
+			"does with the rails, and no change of one begins; sudo systemctl restart "+
+			"NetworkManager", node, kind.OrUnknown(said))
 	}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if file, ok := strings.CutPrefix(key, "script "); ok {
 			rep.Show(node+" "+file, f[key], "", nil)
-			rep.At(rig, e, steps.Warn, "a script on %s acts whenever an interface comes up (%s: %s): what a change takes out "+
-				"of "+
-				"a manager's hands it may give back at once, and then the change goes back; move it away, or have it leave the "+
-				"rails alone", node, file, f[key])
+			rep.At(rig, e, steps.Warn, "a script on %s acts whenever an interface comes up (%s: %s): what a change takes "+
+				"out of a manager's hands it may give back at once, and then the change goes back; move it away, or have it "+
+				"leave the rails alone", node, file, f[key])
 		}
 	}
 }
@@ -136,14 +135,12 @@ func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[stri
 	}
 	if len(start) > 1 {
 		rep.At(rig, e, steps.Warn, "%d profiles of NetworkManager start by themselves on %s of %s (%s): the one that was "+
-			"used "+
-			"last wins; nmcli connection modify NAME connection.autoconnect no, for all but one",
+			"used last wins; nmcli connection modify NAME connection.autoconnect no, for all but one",
 			len(start), netdev, rig.NameOf(e), kind.And(start))
 	}
 	if strings.HasPrefix(h.nm, "connecting") {
 		rep.At(rig, e, steps.Warn, "NetworkManager on %s still sets %s up (%s%s): where nobody gives a lease it starts "+
-			"over again "+
-			"and again, and what was set by hand goes each time; give the profile the address, or no autoconnect",
+			"over again and again, and what was set by hand goes each time; give the profile the address, or no autoconnect",
 			rig.NameOf(e), netdev, h.nm, orProfile(h.profile))
 	}
 }

@@ -72,8 +72,8 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			d := l.fields
 			if l.number > 0 && l.number < loaded[d["profile"]] {
 				text := fmt.Sprintf("AppArmor on %s refused %s something (profile %s) before that profile was loaded anew or "+
-					"taken away: "+
-					"run it again, a refusal is written down anew", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(d["profile"]))
+					"taken away: run it again, a refusal is written down "+
+					"anew", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(d["profile"]))
 				if !said[text] {
 					rep.At(r.Rig, e, steps.Warn, "%s", text)
 				}

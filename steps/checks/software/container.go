@@ -144,16 +144,14 @@ func (c container) devices() {
 	case !ok:
 		c.add(steps.Inconclusive, "the container %s on %s doesn't tell which device files it has", c.name, c.node)
 	case n == 0 && rails > 0:
-		c.add(steps.Fail, "the container %s on %s has no /dev/infiniband that it may open, so nothing in it finds an RDMA "+
-			"device: "+
-			"start it with --device /dev/infiniband", c.name, c.node)
+		c.add(steps.Fail, "the container %s on %s has no /dev/infiniband that it may open, so nothing in it finds an "+
+			"RDMA device: start it with --device /dev/infiniband", c.name, c.node)
 	case n < rails:
 		c.add(steps.Warn, "the container %s on %s may open %d device files of RDMA, and the node has %s", c.name, c.node, n,
 			kind.Count(rails, "device", "devices"))
 	case c.f["inside rdma_cm"] == "no":
-		c.add(steps.Warn, "the container %s on %s has no /dev/infiniband/rdma_cm, which UCX and NCCL's plugins may connect "+
-			"with: "+
-			"give it all of --device /dev/infiniband", c.name, c.node)
+		c.add(steps.Warn, "the container %s on %s has no /dev/infiniband/rdma_cm, which UCX and NCCL's plugins may "+
+			"connect with: give it all of --device /dev/infiniband", c.name, c.node)
 	}
 }
 
@@ -190,8 +188,7 @@ func (c container) limits() {
 	}
 	shm, ok := decimal.Number(c.f["shared memory"])
 	if ok && c.f["IPC"] != "host" && shm < theory.ContainerShm.Value() {
-		c.add(steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect %.0f MiB or more: start it "+
-			"with "+
-			"--ipc host, or with --shm-size", c.name, c.node, shm/(1<<20), theory.ContainerShm.Value()/(1<<20))
+		c.add(steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect %.0f MiB or more: start "+
+			"it with --ipc host, or with --shm-size", c.name, c.node, shm/(1<<20), theory.ContainerShm.Value()/(1<<20))
 	}
 }

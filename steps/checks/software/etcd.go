@@ -76,10 +76,9 @@ func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *ki
 	default:
 		return fmt.Sprintf("%s on %s is masked, so nothing starts it, and nothing there names it", unit, node)
 	}
-	rep.At(rig, e, steps.Warn, "%s on %s is masked, so nothing starts it, and the environment of %s names it: nixlbench "+
-		"by "+
-		"hand ends with \"connections to all backends failing\"; sudo systemctl unmask %s lets it start, and %s, so no cell "+
-		"needs it", unit, node, by, unit, ownEtcd)
+	rep.At(rig, e, steps.Warn, "%s on %s is masked, so nothing starts it, and the environment of %s names it: "+
+		"nixlbench by hand ends with \"connections to all backends failing\"; sudo systemctl unmask %s lets it start, "+
+		"and %s, so no cell needs it", unit, node, by, unit, ownEtcd)
 	return ""
 }
 

@@ -126,8 +126,7 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Grade, string)
 			"take it out", kind.And(devs))
 	case left != nil:
 		return steps.Warn, fmt.Sprintf("NCCL uses %s alone, and not %s, the other PCIe half of the same %s: it gets what "+
-			"one "+
-			"half brings of each cable; name both, or take it out", kind.And(taken), kind.And(left),
+			"one half brings of each cable; name both, or take it out", kind.And(taken), kind.And(left),
 			kind.Plural(len(left), "port", "ports"))
 	}
 	return steps.Pass, ""
@@ -262,9 +261,8 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	}
 	named := force[0]["NCCL_IB_HCA"].value + force[1]["NCCL_IB_HCA"].value
 	if named != "" && taken[0] != taken[1] && taken[0] > 0 && taken[1] > 0 {
-		rep.Add(steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other end: let NCCL_IB_HCA name "+
-			"the same "+
-			"on both, or take it out", kind.Count(taken[0], "rail", "rails"), rig.NameOf(steps.Here), taken[1],
+		rep.Add(steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other end: let NCCL_IB_HCA "+
+			"name the same on both, or take it out", kind.Count(taken[0], "rail", "rails"), rig.NameOf(steps.Here), taken[1],
 			rig.NameOf(steps.Peer))
 	}
 	names := maps.Clone(force[0])

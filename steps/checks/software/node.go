@@ -41,9 +41,8 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			}
 			rep.Show(node+" "+dir, left, unit+" free", &steps.Expected{Min: new(least)})
 			if float64(left) < least {
-				rep.At(r.Rig, e, steps.Fail, "%s on %s has no %s left (%d %s): what a test writes there is cut off, and what it "+
-					"prints then "+
-					"makes no sense. df -h %s shows the file system; make room", dir, node, of, left, unit, dir)
+				rep.At(r.Rig, e, steps.Fail, "%s on %s has no %s left (%d %s): what a test writes there is cut off, and what "+
+					"it prints then makes no sense. df -h %s shows the file system; make room", dir, node, of, left, unit, dir)
 			}
 		}
 	}
@@ -83,9 +82,9 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			if apart < 0 {
 				ahead, behind = behind, ahead
 			}
-			rep.Add(steps.Warn, "the clock of %s is %s ahead of that of %s: logs of the two don't fit together, certificates "+
-				"may "+
-				"not hold yet, and leases of etcd end early. Have both keep one time (timedatectl set-ntp true)",
+			rep.Add(steps.Warn, "the clock of %s is %s ahead of that of %s: logs of the two don't fit together, "+
+				"certificates may not hold yet, and leases of etcd end early. Have both keep one time (timedatectl set-ntp "+
+				"true)",
 				r.Rig.NameOf(ahead), seconds(math.Abs(apart)), r.Rig.NameOf(behind))
 		}
 	}

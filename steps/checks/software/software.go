@@ -326,15 +326,14 @@ func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, re
 		&steps.Expected{From: "kho=" + kind.OrUnknown(f["kho"]) + " on its command line"})
 	major, _, _ := strings.Cut(kernel, ".")
 	if n, ok := decimal.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
-		rep.At(rig, e, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as those do that keep room for "+
-			"a kexec "+
-			"(KHO): ibv_reg_mr ends with \"Cannot allocate memory\" while memory is free. Put kho=off into "+
+		rep.At(rig, e, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as those do that keep room "+
+			"for a kexec (KHO): ibv_reg_mr ends with \"Cannot allocate memory\" while memory is free. Put kho=off into "+
 			"GRUB_CMDLINE_LINUX, update-grub, and restart", node, kernel, mebibytes(kib))
 		return
 	}
 	rep.At(rig, e, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it has: its account of "+
-		"free memory "+
-		"is wrong, so do not rely on it before large tests; a reboot sets it right", node, kind.OrUnknown(kernel),
+		"free memory is wrong, so do not rely on it before large tests; a reboot sets it "+
+		"right", node, kind.OrUnknown(kernel),
 		mebibytes(kib))
 }
 

@@ -146,9 +146,9 @@ func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *k
 			"none; build it --with-verbs --with-rdmacm", node)
 	case len(without) > 0 && !verbs:
 		// A build that isn't told takes verbs where it finds them.
-		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back to "+
-			"TCP or finds "+
-			"none; build it --with-verbs --with-rdmacm, or, where that was done, look for its module libuct_ib.so", node)
+		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back "+
+			"to TCP or finds none; build it --with-verbs --with-rdmacm, or, where that was done, look for its module "+
+			"libuct_ib.so", node)
 	case len(without) > 0:
 		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device "+
 			"(ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))

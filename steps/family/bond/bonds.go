@@ -270,8 +270,8 @@ func checkSlaves(node string, h held, rep *kind.Report) {
 	}
 	for _, s := range h.Apart() {
 		rep.Add(steps.Warn, "%s and %s of %s on %s are in two aggregators (%s and %s): LACP found no partner that has "+
-			"both, and packets go "+
-			"over the links of one of them alone", h.Slaves[0].Name, s.Name, h.Name, node, h.Slaves[0].Aggregator, s.Aggregator)
+			"both, and packets go over the links of one of them "+
+			"alone", h.Slaves[0].Name, s.Name, h.Name, node, h.Slaves[0].Aggregator, s.Aggregator)
 	}
 }
 
@@ -283,9 +283,8 @@ func checkMode(node string, h held, rep *kind.Report) {
 		rep.Add(steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both links, which reorders "+
 			"them; if nobody asked for it, loading the module made the bond", h.Name, node)
 	case m == "802.3ad":
-		rep.Add(steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP, a switch or a bond of the same "+
-			"mode; "+
-			"balance-xor does without", h.Name, node)
+		rep.Add(steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP, a switch or a bond of the "+
+			"same mode; balance-xor does without", h.Name, node)
 	case m == "balance-xor" && p != "layer3+4":
 		rep.Add(steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one link; layer3+4 tells "+
 			"connections apart", h.Name, node, kind.OrUnknown(p))

@@ -145,8 +145,7 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			"BOND_MTU":     railsMTU(rig, e),
 		}
 		p.Becomes[e] = fmt.Sprintf("%s (%s) of %s and %s, with %s/%d; %s/%d and all else that they have is gone until it "+
-			"is taken back, "+
-			"and so is RDMA over rail 1 or 2 alone",
+			"is taken back, and so is RDMA over rail 1 or 2 alone",
 			name, mode, a.Netdev.Name, b.Netdev.Name, a.Addr, a.Prefix, b.Addr, b.Prefix)
 	}
 	return p
@@ -765,9 +764,8 @@ func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
 	v := judgeBondSetup(c, r)
 	if v.Grade == steps.Pass && r.Changed.Tried {
 		v.Reason = kind.Sentences([]string{
-			kind.Capital(fmt.Sprintf("%s made the bond from netplan's files, with the MTU of %s that the rails have now, and "+
-				"it "+
-				"answered both ways", each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }),
+			kind.Capital(fmt.Sprintf("%s made the bond from netplan's files, with the MTU of %s that the rails have now, "+
+				"and it answered both ways", each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }),
 				railsMTU(r.Rig, steps.Here))),
 			"Both nodes are as they were: the cell netplan shows what to type where it shall last",
 		})

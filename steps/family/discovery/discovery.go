@@ -521,9 +521,8 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 	}
 	a := rig.Rail(rig.Pairs[sharing[0]], steps.Here)
 	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
-	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s of payload at %s "+
-		"%d, "+
-		"not twice one rail",
+	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s of payload at "+
+		"%s %d, not twice one rail",
 		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling, a.MTUName(), a.MTU)
 	if apart != "" {
 		return text + "; " + apart
@@ -633,8 +632,7 @@ func pingsApart(r steps.Result, rep *kind.Report) {
 		if ms := least[s.Pair]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
 			m := kind.Measurement{No: s.Pair + 1, Dev: r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Netdev.Name}
 			rep.On(m, steps.Warn, "the fastest answer took %.3g ms, and %.3g over the fastest rail: something on the way "+
-				"holds packets back (shaping, "+
-				"routes)", ms, best)
+				"holds packets back (shaping, routes)", ms, best)
 		}
 	}
 }
@@ -745,8 +743,7 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 	strange(m, full, rep)
 	if twice := normal.Duplicates + full.Duplicates; twice > 0 {
 		rep.On(m, steps.Warn, "%d answers came more than once: two machines have the address %s (duplicate-ip), or "+
-			"something "+
-			"between the nodes repeats packets", twice, peer.Addr)
+			"something between the nodes repeats packets", twice, peer.Addr)
 	}
 	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU,
 		rig.NameOf(steps.Peer))
@@ -758,9 +755,8 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 		if full.PathMTU > 0 {
 			why = fmt.Sprintf(" (the MTU on the way is %d)", full.PathMTU)
 		}
-		rep.On(m, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: both ends have that MTU, so something "+
-			"between "+
-			"them, such as a switch, takes less", here.Netdev.MTU, why)
+		rep.On(m, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: both ends have that MTU, so "+
+			"something between them, such as a switch, takes less", here.Netdev.MTU, why)
 	case full.LossPercent > 0:
 		rep.On(m, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)
 	case here.Netdev.MTU != peer.Netdev.MTU:

@@ -199,9 +199,8 @@ func (t *collective) Figure(wire.Accounted) {
 		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is what the nodes can do: "+
 			"%s", got, b.none)
 	case reach.Limit > 0 && got > float64(reach.Limit)/8*theory.OverTogether.Value():
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the cables and PCIe links of "+
-			"%s of a node can carry: "+
-			"is the unit misread?", got, reach.Limit/8, ports)
+		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the cables and PCIe links "+
+			"of %s of a node can carry: is the unit misread?", got, reach.Limit/8, ports)
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
 		t.rep.Add(steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at "+
 			"least", got,

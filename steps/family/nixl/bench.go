@@ -398,8 +398,7 @@ func (t *benchTest) Figure(wire.Accounted) {
 		mode = cmp.Or(mode, "it doesn't tell which mode")
 		t.rep.Show("device API mode", mode, "", nil)
 		t.rep.Add(steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody measured that, so "+
-			"what follows was "+
-			"measured without it", mode)
+			"what follows was measured without it", mode)
 	}
 	if t.vram() {
 		t.lead = judgeStaged(held, rows, peak, t.rep)
@@ -424,9 +423,8 @@ func slowest(rows []parse.NIXLRow, rep *kind.Report) {
 		usual := r.PostUS + r.TxUS
 		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= theory.LeastBlock.Value() && usual > 0 &&
 			tail > theory.BlockTail.Value()*usual {
-			rep.Add(steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving (cpufreq), pauses, or "+
-				"other "+
-				"traffic", kind.BlockSize(r.Bytes), kind.Microseconds(tail), kind.Microseconds(usual))
+			rep.Add(steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving (cpufreq), pauses, "+
+				"or other traffic", kind.BlockSize(r.Bytes), kind.Microseconds(tail), kind.Microseconds(usual))
 			return
 		}
 	}
@@ -806,9 +804,8 @@ func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *step
 		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(float64(got)),
 			theory.StagedGPU.Entry().Says(), f.Cause())
 	case float64(got) > most:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f "+
-			"of "+
-			"the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(), b.Expected)
+		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the "+
+			"%.1f of the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
 	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). %s", why,
 		theory.StagedGPU.Entry().Says(), hostMemory(b)), e

@@ -584,9 +584,9 @@ func (t *readTest) withoutCUDA() {
 		}
 		t.rep.Show(t.result.Rig.NameOf(e)+" UCX modules that NIXL has", strings.Join(x.UCT, " "), "", nil)
 		if !slices.ContainsFunc(x.UCT, func(name string) bool { return strings.HasPrefix(name, "libuct_cuda") }) {
-			t.add(steps.Warn, "the UCX that NIXL has loaded on %s has no libuct_cuda, whatever ucx_info tells: it takes GPU "+
-				"memory for "+
-				"the host's; have a wheel with CUDA, or a UCX that was built --with-cuda", t.result.Rig.NameOf(e))
+			t.add(steps.Warn, "the UCX that NIXL has loaded on %s has no libuct_cuda, whatever ucx_info tells: it takes "+
+				"GPU memory for the host's; have a wheel with CUDA, or a UCX that was built "+
+				"--with-cuda", t.result.Rig.NameOf(e))
 		}
 	}
 }
@@ -624,9 +624,8 @@ func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) (lead, no
 		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(x.Gbps),
 			theory.StagedGPU.Entry().Says(), f.Cause())
 	case x.Gbps > most:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the %.1f "+
-			"of "+
-			"the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(), b.Expected)
+		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the "+
+			"%.1f of the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
 	return lead + fmt.Sprintf(", host-staged (%s)", theory.StagedGPU.Entry().Says()), hostMemory(b)
 }

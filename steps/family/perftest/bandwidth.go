@@ -620,8 +620,7 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 func (t *bandwidthTest) Signs() {
 	if row := t.row(); !t.band.Soft && row.PeakGbps > theory.PeakApart.Value()*row.AverageGbps {
 		t.add(steps.Warn, "it reached %s for a moment and %s on average: something stopped it in between (other traffic, "+
-			"pauses, "+
-			"a processor that slept)", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
+			"pauses, a processor that slept)", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
 	}
 }
 

@@ -467,9 +467,8 @@ func together(first, second dualTest, name string, rep *kind.Report) string {
 		Min: new(100 * theory.Together.Value()), From: "when each began and ended, and how long its bytes took",
 	})
 	if share < theory.Together.Value() {
-		return fmt.Sprintf("they surely ran at the same time for %.0f %% of the shorter one's %.2f s only, so their sum is "+
-			"no rate; "+
-			"longer tests (ITERATIONS) show it", 100*share, least)
+		return fmt.Sprintf("they surely ran at the same time for %.0f %% of the shorter one's %.2f s only, so their sum "+
+			"is no rate; longer tests (ITERATIONS) show it", 100*share, least)
 	}
 	return ""
 }

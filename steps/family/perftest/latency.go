@@ -97,9 +97,8 @@ func (t *latencyTest) Output() bool {
 	// Either end takes its own times, and counts the same messages.
 	if at, ok := t.server.Value.(parse.Latency); ok && len(at.Rows) > 0 {
 		if a, b := t.row(), at.Rows[0]; a.Bytes != b.Bytes || a.Iterations != b.Iterations {
-			t.add(steps.Inconclusive, "the two ends' outputs are not of one test: %d messages of %d bytes at the client, and "+
-				"%d of %d "+
-				"at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
+			t.add(steps.Inconclusive, "the two ends' outputs are not of one test: %d messages of %d bytes at the client, "+
+				"and %d of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
 			return false
 		}
 	}
@@ -154,9 +153,8 @@ func (t *latencyTest) Signs() {
 	}
 	// A few that stand still for long are less than one in a hundred, and show in the average alone.
 	if row.AvgUS > theory.WriteLatencyMean.Value()*row.TypicalUS {
-		t.add(steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few writes stood still for "+
-			"long "+
-			"(a time-out, a link that was trained again, a processor that slept)", kind.Microseconds(row.AvgUS),
+		t.add(steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few writes stood still "+
+			"for long (a time-out, a link that was trained again, a processor that slept)", kind.Microseconds(row.AvgUS),
 			kind.Microseconds(row.TypicalUS), kind.Microseconds(row.MaxUS))
 	}
 }

@@ -218,8 +218,7 @@ func (t *streamTest) whole() bool {
 	name := t.result.Rig.NameOf(t.server.End)
 	if corrupt > 0 {
 		t.rep.Add(steps.Fail, "%.0f of %.0f blocks arrived on %s with another checksum: TCP's own let them pass, so look "+
-			"at memory "+
-			"(edac, dmesg) and at the adapters' checksum offload (ethtool -k)", corrupt, t.got.Blocks, name)
+			"at memory (edac, dmesg) and at the adapters' checksum offload (ethtool -k)", corrupt, t.got.Blocks, name)
 	}
 	if lost > 0 {
 		t.rep.Add(steps.Fail, "the numbers of %.0f blocks were left out on %s", lost, name)

@@ -652,8 +652,7 @@ func (t *tcpTest) Signs() {
 	}
 	if test.Stopped > 0 {
 		rep.Add(steps.Warn, "nothing at all was moved in %.3g s of it: look at what it lost (retransmits, path-loss) and "+
-			"at the link in "+
-			"that time (dmesg)", test.Stopped)
+			"at the link in that time (dmesg)", test.Stopped)
 	}
 	cause := resent(test)
 	if cause == "" || slices.ContainsFunc(rep.Findings,
@@ -675,8 +674,7 @@ func resent(test parse.Iperf3) string {
 		return ""
 	}
 	return fmt.Sprintf("%d of some %.0f segments were sent again (%.2g %%): packets are lost on the way, or a queue is "+
-		"too "+
-		"short (ethtool -S, tc -s qdisc, the check path-loss)", test.Retransmits, segments, 100*share)
+		"too short (ethtool -S, tc -s qdisc, the check path-loss)", test.Retransmits, segments, 100*share)
 }
 
 // showTCP puts a test on record, and its figure.

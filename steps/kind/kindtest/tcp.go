@@ -53,9 +53,9 @@ func InMode(rig steps.Rig, mode string) steps.Rig {
 // the rails of the path.
 func TCP(rig steps.Rig, gbps float64, streams int, shares ...float64) steps.Result {
 	s := steps.Stage{Pair: -1, Outputs: []steps.Output{
-		Read(Ran("server", steps.Peer, fmt.Sprintf("[  5] local 192.168.100.10 port 5201 connected to 192.168.100.11 port "+
-			"4000\n"+
-			"[  5]   0.00-10.00  sec  %.1f GBytes  %.4g Gbits/sec                  receiver\n", gbps*tcpSeconds*1e9/8/(1<<30),
+		Read(Ran("server", steps.Peer, fmt.Sprintf("[  5] local 192.168.100.10 port 5201 connected to 192.168.100.11 "+
+			"port 4000\n[  5]   0.00-10.00  sec  %.1f GBytes  %.4g Gbits/sec                  "+
+			"receiver\n", gbps*tcpSeconds*1e9/8/(1<<30),
 			gbps)),
 			parse.Iperf3Output),
 		Read(Ran("client", steps.Here, IperfJSON(gbps, streams, 3, 1<<20)), parse.Iperf3Output),
