@@ -61,6 +61,41 @@ func TestCabled(t *testing.T) {
 	}
 }
 
+// twoRings are six nodes in two rings of three.
+func twoRings() Rig {
+	var nodes [][]string
+	for i := range 6 {
+		nodes = append(nodes, []string{fmt.Sprintf("10.%d.%d.1", i/3, i%3), fmt.Sprintf("10.%d.%d.2", i/3, (i+2)%3)})
+	}
+	return addressed(nodes...)
+}
+
+// What goes around all nodes goes along the cables, whatever the order in which the nodes stand, and from here to
+// the peer where these are neighbours.
+func TestAround(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		rig  Rig
+		want []int // numbers
+	}{
+		{"a ring", ringed(), []int{0, 1, 2, 3, 4}},
+		{"from the second to the first", ringed().Over(Link{1, 0}), []int{1, 0, 4, 3, 2}},
+		{"from the last to the first", ringed().Over(Link{4, 0}), []int{4, 0, 1, 2, 3}},
+		{"no neighbours", ringed().Over(Link{3, 1}), []int{3, 2, 1, 0, 4}},
+		{"a switch", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.0.3"}).Over(Link{2, 0}), []int{2, 0, 1}},
+		{"two rings", twoRings(), []int{0, 1, 2, 3, 4, 5}},
+		{"nobody", Rig{}, nil},
+	} {
+		var got []int
+		for _, e := range c.rig.Around() {
+			got = append(got, c.rig.At(e).No)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestInRing(t *testing.T) {
 	lost := ringed()
 	lost.Nodes[2].Rails[0].Addr = ""
@@ -75,6 +110,7 @@ func TestInRing(t *testing.T) {
 		{"a switch", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.0.3"}), false},
 		{"a line", addressed([]string{"10.0.1.1"}, []string{"10.0.1.2", "10.0.2.2"}, []string{"10.0.2.3"}), false},
 		{"a rail has no address", lost, false},
+		{"two rings", twoRings(), false},
 		{"two", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}), false},
 		{"nobody", Rig{}, false},
 	} {

@@ -63,22 +63,53 @@ func leads(rail Rail, to Node) bool {
 
 // InRing reports whether three nodes or more are cabled each to its two neighbours, without a switch: by the
 // subnets of their rails, and in whatever order they stand.
-func (r Rig) InRing() bool {
-	if len(r.Nodes) < 3 || r.Switched() {
-		return false
+func (r Rig) InRing() bool { return r.ring() != nil }
+
+// Around are all nodes in the order in which each sends to the next, in what goes around all of them: along the
+// cables where these are a ring, the rig's own elsewhere. It begins with Here, and goes on to the peer where a cable
+// leads there.
+func (r Rig) Around() []End {
+	if ring := r.ring(); ring != nil {
+		return ring
 	}
-	for i, n := range r.Nodes {
-		neighbours := 0
-		for j, other := range r.Nodes {
-			if i != j && slices.ContainsFunc(n.Rails, func(rail Rail) bool { return leads(rail, other) }) {
-				neighbours++
+	var all []End
+	for i := range r.Nodes {
+		all = append(all, End(i))
+	}
+	return all
+}
+
+// ring are the nodes of a ring along its cables; nil where there is none. Two rings side by side are none.
+func (r Rig) ring() []End {
+	if len(r.Nodes) < 3 || r.Switched() {
+		return nil
+	}
+	neighbours := make([][]End, len(r.Nodes))
+	for i := range r.Nodes {
+		for j := range r.Nodes {
+			if i != j && r.Joined(End(i), End(j)) {
+				neighbours[i] = append(neighbours[i], End(j))
 			}
 		}
-		if neighbours != 2 {
-			return false
+		if len(neighbours[i]) != 2 {
+			return nil
 		}
 	}
-	return true
+	order := []End{Here}
+	for len(order) < len(r.Nodes) {
+		both := neighbours[order[len(order)-1]]
+		at := slices.IndexFunc(both, func(e End) bool { return !slices.Contains(order, e) })
+		if at < 0 {
+			return nil
+		}
+		order = append(order, both[at])
+	}
+	return order
+}
+
+// Joined reports whether a rail of one node is in one subnet with a rail of another.
+func (r Rig) Joined(a, b End) bool {
+	return slices.ContainsFunc(r.At(a).Rails, func(rail Rail) bool { return leads(rail, r.At(b)) })
 }
 
 // Switched reports whether a rail of each node is in one subnet.

@@ -59,6 +59,40 @@ func TestRing(t *testing.T) {
 	}
 }
 
+// A collective goes around a ring along its cables, whichever link is under test, also one of two nodes that are no
+// neighbours, and what is wrong there fails.
+func TestCollectivesInARing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		nodes int
+		link  string
+		fault []string
+		want  steps.Grade
+		words []string
+	}{
+		{3, "", nil, steps.Pass, []string{"on 3 nodes", "for three nodes in a ring", "carried alike"}},
+		{4, "", nil, steps.Pass, []string{"on 4 nodes", "for four nodes or more in a ring", "carried alike"}},
+		{4, "spark-01:spark-03", nil, steps.Pass, []string{"on 4 nodes", "carried alike"}},
+		{7, "spark-05:spark-04", nil, steps.Pass, []string{"on 7 nodes", "carried alike"}},
+		{4, "", []string{"degraded-adapter@spark-03"}, steps.Fail, []string{"for four nodes or more in a ring"}},
+		{4, "", []string{"nccl-tcp"}, steps.Fail, []string{"NET/Socket"}},
+	} {
+		t.Run(fmt.Sprint(c.nodes, c.link, c.fault), func(t *testing.T) {
+			t.Parallel()
+			f, _ := ranOn(t, rigFlags{rig: ringRig, nodeCount: c.nodes, link: c.link, faults: c.fault}, "nccl-allreduce")
+			v := f.Ended["nccl-allreduce"].Verdict
+			if v.Grade != c.want {
+				t.Errorf("%s: %s", v.Grade, v.Reason)
+			}
+			for _, w := range c.words {
+				if !strings.Contains(v.Reason, w) {
+					t.Errorf("%q is missing in %q", w, v.Reason)
+				}
+			}
+		})
+	}
+}
+
 // What switches a rail on tries it over the link that it leads to.
 func TestFixInARing(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -72,38 +71,42 @@ func (s Service) words(r session.Request) ([]string, error) {
 	return l.Words(Request{Hosts: hosts, PerNode: 1, Mark: r.Run})
 }
 
-// hostsOf are the nodes as a launcher is told of them, in the rig's order. chosen, where not
-// empty, are the user's own names, in that order.
-func hostsOf(rig steps.Rig, by, chosen string) ([]string, error) {
+// hostsOf are the nodes as a launcher is told of them, in the order in which ranks send to each other: NCCL goes from
+// each rank to the next, and in a ring without a switch only neighbours have a cable. chosen, where not empty, are
+// the user's own names, in the rig file's order.
+func hostsOf(rig steps.Rig, by, chosen string) (all []string, err error) {
+	var own []string
 	if chosen != "" {
-		hosts := strings.Split(chosen, ",")
-		if len(hosts) != len(rig.Nodes) {
-			return nil, fmt.Errorf("LAUNCH_HOSTS names %d hosts, and the rig has %d nodes", len(hosts), len(rig.Nodes))
+		if own = strings.Split(chosen, ","); len(own) != len(rig.Nodes) {
+			return nil, fmt.Errorf("LAUNCH_HOSTS names %d hosts, and the rig has %d nodes", len(own), len(rig.Nodes))
 		}
-		byNo := slices.Clone(rig.Nodes)
-		slices.SortStableFunc(byNo, func(a, b steps.Node) int { return a.No - b.No })
-		var all []string
-		for _, n := range rig.Nodes {
-			i := slices.IndexFunc(byNo, func(m steps.Node) bool { return m.No == n.No })
-			all = append(all, hosts[i])
-		}
-		return all, nil
 	}
-	var all []string
-	for i, n := range rig.Nodes {
-		if n.Err != "" {
-			return nil, fmt.Errorf("%s could not be looked at, and a collective needs every node: %s", n.Name, n.Err)
-		}
+	for _, e := range rig.Around() {
+		n := rig.At(e)
 		host := n.Host
 		switch {
+		case own != nil:
+			host = own[place(rig, n)]
+		case n.Err != "":
+			return nil, fmt.Errorf("%s could not be looked at, and a collective needs every node: %s", n.Name, n.Err)
 		case strings.HasPrefix(n.Where, steps.OfSlurm):
 			host = n.Name // Slurm, and mpirun inside an allocation, knows no other
-		case i > 0 && by == "address": // the launcher runs on the first node, which knows its own name
+		case e != steps.Here && by == "address": // the launcher runs on the first node, which knows its own name
 			host = address(rig, n)
 		}
 		all = append(all, host)
 	}
 	return all, nil
+}
+
+// place is a node's among those of the rig, in the rig file's order.
+func place(rig steps.Rig, n steps.Node) (before int) {
+	for _, other := range rig.Nodes {
+		if other.No < n.No {
+			before++
+		}
+	}
+	return before
 }
 
 // address is where the first node reaches another: as railbench does, or over a rail that both

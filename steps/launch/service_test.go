@@ -251,6 +251,19 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// ringOfFour are four nodes, each cabled to the next.
+func ringOfFour() steps.Rig {
+	rig := steps.NewRig("", false, 4)
+	for i := range rig.Nodes {
+		rig.Nodes[i].Host = fmt.Sprint("n", i)
+		for port, cable := range []int{i, (i + 3) % 4} {
+			rig.Nodes[i].Rails = append(rig.Nodes[i].Rails,
+				steps.Rail{Dev: fmt.Sprint("dev", port), Addr: fmt.Sprintf("10.0.%d.%d", cable, port+1), Prefix: 24})
+		}
+	}
+	return rig
+}
+
 func TestHosts(t *testing.T) {
 	rig := steps.NewRig("", false, 3)
 	rail := func(addr string) []steps.Rail { return []steps.Rail{{Dev: "rocep1s0f0", Addr: addr, Prefix: 24}} }
@@ -275,6 +288,21 @@ func TestHosts(t *testing.T) {
 		}
 		if text != c.want {
 			t.Errorf("%+v: %s", c, text)
+		}
+	}
+	ring := ringOfFour()
+	for _, c := range []struct {
+		link         steps.Link
+		chosen, want string
+	}{
+		{steps.Link{Here: 0, Peer: 1}, "", "n0,n1,n2,n3"},
+		{steps.Link{Here: 1, Peer: 0}, "", "n1,n0,n3,n2"},
+		{steps.Link{Here: 1, Peer: 0}, "a,b,c,d", "b,a,d,c"},
+		{steps.Link{Here: 0, Peer: 2}, "", "n0,n1,n2,n3"},
+	} {
+		got, err := hostsOf(ring.Over(c.link), "name", c.chosen)
+		if text := strings.Join(got, ","); err != nil || text != c.want {
+			t.Errorf("ring, %+v: %s, %v", c, text, err)
 		}
 	}
 	rig.Nodes[2].Err = "no route"

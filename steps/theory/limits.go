@@ -115,10 +115,11 @@ const (
 	BusyGPU
 	// ContainerShm is how much shared memory a container should have.
 	ContainerShm
-	// NCCLSwitched and NCCLRing are what a collective of NCCL has to reach, and NCCLMore how many
+	// NCCLSwitched, NCCLRing and NCCLLongRing are what a collective of NCCL has to reach, and NCCLMore how many
 	// bytes more than the ring's it may move.
 	NCCLSwitched
 	NCCLRing
+	NCCLLongRing
 	NCCLMore
 	NCCLLeast
 	// NCCLPorts is the share of what several ports carry that a collective has to reach.
@@ -630,6 +631,13 @@ var entries = [limits]Entry{
 		Of:  "the same",
 		Low: 10, High: 10, Unit: "GB/s", Basis: Chosen, When: "for three nodes in a ring, cabled to each other",
 		Source: "the same script", Fact: "collectives",
+	},
+	NCCLLongRing: {
+		Of:  "the same",
+		Low: 10, High: 10, Unit: "GB/s", Basis: Chosen, When: "for four nodes or more in a ring, cabled to each other",
+		Source: "the vendor's for three, as each node sends over the same cables to the next, however many they are; " +
+			"nobody published one",
+		Fact: "collectives",
 	},
 	NCCLMore: {
 		Of:  "how many times the bytes of a collective's ring or tree a port may move",

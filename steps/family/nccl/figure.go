@@ -146,8 +146,10 @@ func (t *collective) bar() bar {
 	switch {
 	case len(rig.Nodes) == 2 || rig.Switched():
 		return bar{limit: theory.NCCLSwitched}
-	case len(rig.Nodes) == 3 && rig.InRing():
+	case rig.InRing() && len(rig.Nodes) == 3:
 		return bar{limit: theory.NCCLRing}
+	case rig.InRing():
+		return bar{limit: theory.NCCLLongRing}
 	}
 	return bar{none: "nobody chose one for nodes that are cabled so"}
 }
@@ -295,6 +297,9 @@ func (t *collective) cause() string {
 	if why := lacking(rig, used); why != "" {
 		return why + ", and the others have it (adapter-present, link-up)"
 	}
+	if why := t.unjoined(); why != "" {
+		return why
+	}
 	if why := t.ringNeeds(); why != "" {
 		return why
 	}
@@ -302,9 +307,37 @@ func (t *collective) cause() string {
 		"the evidence, and at the GPUs' clocks (gpu-clock)"
 }
 
+// unjoined says which rank of a ring sends to one that it has no cable to: NCCL goes around the ranks in their order.
+func (t *collective) unjoined() string {
+	rig := t.result.Rig
+	if !rig.InRing() {
+		return ""
+	}
+	n := len(t.run.Ranks)
+	at := make([]steps.End, n)
+	for _, k := range t.run.Ranks {
+		e := slices.IndexFunc(rig.Nodes, func(n steps.Node) bool { return short(n.Host) == short(k.Host) })
+		if e < 0 || k.Rank < 0 || k.Rank >= n {
+			return ""
+		}
+		at[k.Rank] = steps.End(e)
+	}
+	for rank, e := range at {
+		if to := at[(rank+1)%n]; !rig.Joined(e, to) {
+			var around []string
+			for _, e := range rig.Around() {
+				around = append(around, rig.NameOf(e))
+			}
+			return fmt.Sprintf("rank %d on %s sends to rank %d on %s, and no cable joins them: the launcher has to start the "+
+				"ranks along the cables, %s", rank, rig.NameOf(e), (rank+1)%n, rig.NameOf(to), kind.And(around))
+		}
+	}
+	return ""
+}
+
 // ringNeeds says what nodes in a ring need, where these have an older NCCL; empty elsewhere.
 func (t *collective) ringNeeds() string {
-	if t.run.NCCL == 0 || t.run.NCCL >= theory.NCCLRingRelease || t.bar().limit != theory.NCCLRing {
+	if t.run.NCCL == 0 || t.run.NCCL >= theory.NCCLRingRelease || !t.result.Rig.InRing() {
 		return ""
 	}
 	return theory.NCCLRingNeeds + ", and these have " + theory.NCCLRelease(t.run.NCCL)

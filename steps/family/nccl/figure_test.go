@@ -1,6 +1,7 @@
 package nccl
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -51,6 +52,38 @@ func TestBarAndReach(t *testing.T) {
 		v := rep.Verdict(c.lead)
 		if v.Grade != x.want || !strings.Contains(v.Reason, x.words) {
 			t.Errorf("%s: %s: %s", name, v.Grade, v.Reason)
+		}
+	}
+}
+
+// Ranks that were started across the cables of a ring are told, by the first of them that sends to one without.
+func TestRanksAlongTheCables(t *testing.T) {
+	rig := steps.NewRig("", false, 4)
+	for i := range rig.Nodes {
+		n := &rig.Nodes[i]
+		n.Name = fmt.Sprint("n", i)
+		n.Host = n.Name
+		for port, cable := range []int{i, (i + 3) % 4} {
+			n.Rails = append(n.Rails, steps.Rail{Dev: "dev", State: "ACTIVE", Addr: fmt.Sprintf("10.0.%d.%d", cable, port+1), Prefix: 24})
+		}
+	}
+	for _, x := range []struct {
+		order []int
+		words string
+	}{
+		{[]int{0, 1, 2, 3}, ""},
+		{[]int{2, 1, 0, 3}, ""},
+		{[]int{0, 2, 1, 3}, "rank 0 on n0 sends to rank 1 on n2, and no cable joins them: the launcher has to start the ranks " +
+			"along the cables, n0, n1, n2 and n3"},
+		{[]int{0, 1, 3, 2}, "rank 1 on n1 sends to rank 2 on n3"},
+		{[]int{0, 1, 2, 9}, ""}, // a stranger is another's finding
+	} {
+		c := collective{result: steps.Result{Rig: rig}}
+		for rank, no := range x.order {
+			c.run.Ranks = append(c.run.Ranks, parse.NCCLRank{Rank: rank, Host: fmt.Sprintf("n%d.lan", no)})
+		}
+		if why := c.unjoined(); !strings.HasPrefix(why, x.words) || x.words == "" && why != "" {
+			t.Errorf("%v: %q", x.order, why)
 		}
 	}
 }
