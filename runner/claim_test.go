@@ -83,12 +83,16 @@ func TestClaim(t *testing.T) {
 		}
 		return c, by
 	}
-	// until takes it as soon as it is free: nothing but its end frees it.
+	// until takes it as soon as it is free: nothing but its holder's end frees it. What is locked
+	// here is waited for by flock itself.
 	until := func() *runner.Claim {
 		t.Helper()
 		for {
 			if c, _ := take(t.Context(), "me"); c != nil {
 				return c
+			}
+			if err := exec.CommandContext(t.Context(), "flock", at, "true").Run(); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}

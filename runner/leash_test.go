@@ -63,7 +63,7 @@ func TestNothingSurvives(t *testing.T) {
 		t.Skip("there is no /proc")
 	}
 	kinds := []string{"plain", "deaf", "nohup", "session", "orphan", "stranger", "foundling"}
-	count, limit := 5, LeashBeat
+	count, limit := 2, LeashBeat
 	if os.Getenv("RAILBENCH_FULL") != "" {
 		count, limit = 100, 30*time.Second // of each, which the gate has the time for
 		busy(t)

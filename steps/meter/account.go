@@ -25,8 +25,9 @@ grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/po
   /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count ` + bootFile + `
 for netdev in /sys/class/infiniband/*/device/net/*; do
   [ -e "$netdev" ] || continue
-  echo "interface ${netdev##*/}"
-  ethtool -S "${netdev##*/}" 2>/dev/null | grep -E '` + ethtoolLine + `'
+  netdev=${netdev##*/}
+  echo "interface $netdev"
+  ethtool -S "$netdev" 2>/dev/null | grep -E '` + ethtoolLine + `'
 done
 exit 0`
 

@@ -58,23 +58,28 @@ func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake
 			add("pairs", "pairs= names %q, and that is no cell that measures each rail%s", id, steps.DidYouMean(id, t.IDs()))
 		}
 	}
-	for _, m := range []struct {
-		attribute, nobody, name string
-		registered              []string
-	}{
-		{"cell", "railbench does no", own, names(c.Own)},
-		{"parse", "there is no parser", cell.Parser, names(c.Parsers)},
-		{"judge", "there is no judge", cell.Judge, names(c.Judges)},
-	} {
-		if m.name != "" && !slices.Contains(m.registered, m.name) {
-			add(m.attribute, "%s %q%s", m.nobody, m.name, steps.DidYouMean(m.name, m.registered))
-		}
+	if near, bad := unregistered(c.Own, own); bad {
+		add("cell", "railbench does no %q%s", own, near)
+	}
+	if near, bad := unregistered(c.Parsers, cell.Parser); bad {
+		add("parse", "there is no parser %q%s", cell.Parser, near)
+	}
+	if near, bad := unregistered(c.Judges, cell.Judge); bad {
+		add("judge", "there is no judge %q%s", cell.Judge, near)
 	}
 	// Of names that are wrong by themselves nobody can tell whether they fit.
 	if len(all) == 0 && cell.Own == "" && c.Fits != nil && !c.Fits(cell.Parser, cell.Judge) {
 		add("judge", "judge=%s can't judge what parse=%s reads", cell.Judge, cell.Parser)
 	}
 	return all
+}
+
+// unregistered reports whether nobody has registered a name, and says which are near to it.
+func unregistered[V any](m map[string]V, name string) (near string, bad bool) {
+	if _, ok := m[name]; ok || name == "" {
+		return "", false
+	}
+	return steps.DidYouMean(name, names(m)), true
 }
 
 // names are those that somebody registered; the empty one is for cells that name none.

@@ -27,13 +27,14 @@ func newSource(raw []byte) source {
 		rest = rest[s.mark:]
 	}
 	s.text = make([]byte, 0, len(rest))
-	for i, c := range rest {
-		if c == '\r' && i+1 < len(rest) && rest[i+1] == '\n' {
-			s.returns = append(s.returns, len(s.text))
-			continue
+	for line := range bytes.Lines(rest) {
+		if body, ok := bytes.CutSuffix(line, []byte("\r\n")); ok {
+			s.returns = append(s.returns, len(s.text)+len(body))
+			s.text = append(append(s.text, body...), '\n')
+		} else {
+			s.text = append(s.text, line...)
 		}
-		s.text = append(s.text, c)
-		if c == '\n' {
+		if line[len(line)-1] == '\n' {
 			s.lines = append(s.lines, len(s.text))
 		}
 	}
