@@ -54,6 +54,9 @@ func TestEachLinkOfThreeNodes(t *testing.T) {
 	for link, nodes := range map[string][2]string{
 		"spark-01:spark-02": {"spark-01", "spark-02"}, "spark-03:spark-01": {"spark-03", "spark-01"}, "spark-02:spark-03": {"spark-02", "spark-03"},
 	} {
+		if link == "spark-01:spark-02" && !nodetest.Whole() {
+			continue // as on a rig of two
+		}
 		f, _ := ranOnTrio(t, link, nil, cells...)
 		for _, id := range cells {
 			if v := f.Ended[id].Verdict; v.Grade != steps.Pass {
