@@ -56,9 +56,12 @@ func (r Rig) LeadsElsewhere(rail Rail) bool {
 	return slices.ContainsFunc(r.Nodes[len(Ends):], func(n Node) bool { return leads(rail, n) })
 }
 
+// Meet reports whether two rails are in one subnet.
+func Meet(a, b Rail) bool { _, ok := shared(a, b); return ok }
+
 // leads reports whether a rail is in one subnet with one of a node's.
 func leads(rail Rail, to Node) bool {
-	return slices.ContainsFunc(to.Rails, func(other Rail) bool { _, ok := shared(rail, other); return ok })
+	return slices.ContainsFunc(to.Rails, func(other Rail) bool { return Meet(rail, other) })
 }
 
 // InRing reports whether three nodes or more are cabled each to its two neighbours, without a switch: by the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -120,8 +121,13 @@ func address(rig steps.Rig, n steps.Node) string {
 	if named && host != "localhost" && (err != nil || ip.Is4() && !ip.IsLoopback()) {
 		return host
 	}
-	if pairs := steps.PairRails(rig.At(steps.Here), n); len(pairs) > 0 {
-		return n.Rails[pairs[0].Rails[steps.Peer]].Addr
+	here := rig.At(steps.Here)
+	pairs := steps.PairRails(here, n)
+	up := slices.IndexFunc(pairs, func(p steps.Pair) bool {
+		return here.Rails[p.Rails[steps.Here]].State == "ACTIVE" && n.Rails[p.Rails[steps.Peer]].State == "ACTIVE"
+	})
+	if len(pairs) > 0 {
+		return n.Rails[pairs[max(up, 0)].Rails[steps.Peer]].Addr
 	}
 	return n.Host
 }

@@ -290,6 +290,14 @@ func TestHosts(t *testing.T) {
 			t.Errorf("%+v: %s", c, text)
 		}
 	}
+	// Where one rail is down, the launcher goes over one that is up.
+	for i := range rig.Nodes {
+		rig.Nodes[i].Rails[0].State = "DOWN"
+		rig.Nodes[i].Rails = append(rig.Nodes[i].Rails, steps.Rail{Dev: "rocep1s0f1", Addr: fmt.Sprintf("192.168.200.1%d", i), Prefix: 24, State: "ACTIVE"})
+	}
+	if got, err := hostsOf(rig, "address", ""); err != nil || got[2] != "192.168.200.12" {
+		t.Errorf("%v, %v", got, err)
+	}
 	ring := ringOfFour()
 	for _, c := range []struct {
 		link         steps.Link

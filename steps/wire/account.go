@@ -304,14 +304,7 @@ func (b *books) only(e steps.End) string {
 	return "uses " + b.over(b.of(e)) + ": " + why
 }
 
-func (b *books) of(e steps.End) (ports []Port) {
-	for _, p := range b.used {
-		if p.Node == e {
-			ports = append(ports, p)
-		}
-	}
-	return ports
-}
+func (b *books) of(e steps.End) []Port { return portsAt(b.used, e) }
 
 // read fills in what the ports of a node's loads moved. It gives those that a flow leads
 // over and that are known to have moved it or not.
@@ -531,7 +524,8 @@ func (b *books) above(e steps.End, loads []*Load, of int) {
 		return
 	}
 	var ports []Port
-	var texts []string
+	var texts, ways []string
+	alike := true
 	why := "no error counter grew, so perhaps other traffic"
 	if loads[0].Traffic == TCP {
 		why = "other traffic, or much was sent again"
@@ -541,7 +535,10 @@ func (b *books) above(e steps.End, loads []*Load, of int) {
 	}
 	for _, l := range loads {
 		ports = append(ports, l.Ports...)
-		texts = append(texts, fmt.Sprintf("%s %.1f %%", kind.And(b.names(l.Ports)), 100*(l.Sum()/l.Wire-1)))
+		more := 100 * (l.Sum()/l.Wire - 1)
+		texts = append(texts, fmt.Sprintf("%s %.1f %%", kind.And(b.names(l.Ports)), more))
+		ways = append(ways, fmt.Sprintf("%.1f %% %s", more, verb(l.Out)))
+		alike = alike && slices.Equal(l.Ports, loads[0].Ports)
 		if g := grownErrors(b.bytes, b.across(l.Ports)...); g != "" {
 			why = b.again(*l, g)
 		}
@@ -550,6 +547,9 @@ func (b *books) above(e steps.End, loads []*Load, of int) {
 		b.find(More, steps.Warn, e, ports, "%.1f %% more bytes than predicted (%s)", 100*(loads[0].Sum()/loads[0].Wire-1),
 			why)
 		return
+	}
+	if alike { // over the same ports both ways
+		texts = []string{kind.And(b.names(loads[0].Ports)) + " " + kind.And(ways)}
 	}
 	b.find(More, steps.Warn, e, ports, "more bytes moved than predicted: %s (%s)", kind.And(texts), why)
 }

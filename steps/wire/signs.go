@@ -78,8 +78,8 @@ func (b *books) look() {
 		e := steps.End(i)
 		ports := b.of(e)
 		if g := b.damaged(ports); g != "" && !said {
-			b.sign(Damaged, e, ports, "error counters grew meanwhile (%s): packets were lost or damaged, and sent again; "+
-				"look at the cable and the port at both ends", g)
+			b.sign(Damaged, e, ports, "error counters grew meanwhile%s (%s): packets were lost or damaged, and sent again; "+
+				"look at the cable and the port at both ends", b.where(ports, isError), g)
 		}
 		b.held(e, ports)
 		if len(ports) > 0 {
@@ -90,6 +90,20 @@ func (b *books) look() {
 	b.busyBefore()
 }
 
+// where names those of a node's ports on which counters of a kind grew; empty where all of them did.
+func (b *books) where(ports []Port, of func(string) bool) string {
+	var on []Port
+	for _, p := range ports {
+		if grown(b.bytes, of, p) != "" {
+			on = append(on, p)
+		}
+	}
+	if len(on) == len(ports) {
+		return ""
+	}
+	return " on " + kind.And(b.names(on))
+}
+
 // held looks for what made a node's ports send less, or drop what came: all of it without a damaged
 // packet, and with a rate that may look well.
 func (b *books) held(e steps.End, ports []Port) {
@@ -98,17 +112,17 @@ func (b *books) held(e steps.End, ports []Port) {
 		of   func(string) bool
 		says string
 	}{
-		{Dropped, is(meter.Dropped), "%s grew meanwhile: packets were dropped for want of room, and had to be sent again; " +
-			"more comes in than the PCIe link or the processor takes, or pauses are off (ethtool -a)"},
-		{Slowed, is(meter.Marked), "%s grew meanwhile: the other end, or a switch on the way, asked for less (congestion " +
+		{Dropped, is(meter.Dropped), "%s grew meanwhile%s: packets were dropped for want of room, and had to be sent " +
+			"again; more comes in than the PCIe link or the processor takes, or pauses are off (ethtool -a)"},
+		{Slowed, is(meter.Marked), "%s grew meanwhile%s: the other end, or a switch on the way, asked for less (congestion " +
 			"marks, pauses), so the rate is what that let through; look for other traffic, and at the receiver's PCIe link"},
-		{Slowed, is(meter.Paused), "%s grew meanwhile: the other end of its cable, or a switch, paused it, and asked for " +
+		{Slowed, is(meter.Paused), "%s grew meanwhile%s: the other end of its cable, or a switch, paused it, and asked for " +
 			"less, so the rate is what that let through; look at the receiver's PCIe link, and for other traffic there"},
-		{Paused, is(meter.Pauses), "%s grew meanwhile: it paused the other end, because it could not take what came as " +
+		{Paused, is(meter.Pauses), "%s grew meanwhile%s: it paused the other end, because it could not take what came as " +
 			"fast; look at its PCIe link, at the adapter's heat, and for other traffic there"},
 	} {
 		if g := grown(b.bytes, sign.of, ports...); g != "" {
-			b.sign(sign.what, e, ports, sign.says, g)
+			b.sign(sign.what, e, ports, sign.says, g, b.where(ports, sign.of))
 		}
 	}
 }
@@ -157,10 +171,14 @@ func (b *books) hot(e steps.End, ports []Port) {
 	if own == nil && beside != nil {
 		own, note = beside[:1], ", which the test doesn't use,"
 	}
+	var hot []Port
+	most := 0.0
 	for _, c := range own {
-		p := Port{c.End, c.Rail}
-		b.sign(Hot, e, []Port{p}, "the adapter of %s%s reached %.0f degrees (%s): give it air (see adapter-temperature)",
-			b.name(p), note, c.Degrees, limits.Says(c.Degrees))
+		hot, most = append(hot, Port{c.End, c.Rail}), max(most, c.Degrees)
+	}
+	if hot != nil {
+		b.sign(Hot, e, hot, "the adapter of %s%s reached %.0f degrees (%s): give it air (see adapter-temperature)",
+			kind.And(b.names(hot)), note, most, limits.Says(most))
 	}
 }
 
@@ -247,6 +265,85 @@ func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) (said s
 		}
 	}
 	return "", 0
+}
+
+// SlowedAt looks for the nodes whose ports say why what goes around all of them was slow, the surest sign first: each
+// is as fast as the slowest. It gives a clause; empty where no counter tells of anything that takes as much. lacks is
+// what the test lacks, Gb/s.
+func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float64) string {
+	if said := trafficAt(rig, bytes, ports, lacks); said != "" {
+		return said
+	}
+	for _, sign := range []struct {
+		of    func(string) bool
+		least float64
+		says  string // of the nodes
+	}{
+		{isError, theory.ManyErrors.Value(), "packets were sent again on %s: look at the cable and the link's errors"},
+		{isTimeout, 1, "packets got no answer in time on %s: look at the cable and the link's errors"},
+		{is(meter.Dropped), 1, "packets were dropped for want of room on %s"},
+		{
+			is(meter.Pauses), 1,
+			"what came was paused on %s, where not more could be taken: look at the PCIe link there, and the heat",
+		},
+		{is(meter.Marked, meter.Paused), 1, "the other ends, or a switch, asked for less on %s"},
+	} {
+		counts := make([]uint64, len(rig.Nodes))
+		for i := range counts {
+			counts[i] = sum(bytes, sign.of, portsAt(ports, steps.End(i))...)
+		}
+		most := slices.Max(counts)
+		if most == 0 || float64(most) < sign.least {
+			continue
+		}
+		var worst, less []string
+		for i, n := range counts {
+			switch {
+			case n == most:
+				worst = append(worst, rig.NameOf(steps.End(i)))
+			case n > 0:
+				less = append(less, rig.NameOf(steps.End(i)))
+			}
+		}
+		where := kind.And(worst)
+		if less != nil {
+			where += ", and less on " + kind.And(less)
+		}
+		return fmt.Sprintf(sign.says, where)
+	}
+	for _, c := range bytes {
+		warm := theory.HeatOf(rig.At(c.End).Adapter).Warm.Value()
+		if slices.Contains(ports, Port{c.End, c.Rail}) && c.Degrees >= warm {
+			return fmt.Sprintf("nothing shows but the heat of the adapter on %s, %.0f degrees: give it air (see "+
+				"adapter-temperature)", rig.NameOf(c.End), c.Degrees)
+		}
+	}
+	return ""
+}
+
+// trafficAt names the ports that somebody else used before a test, where that is about what it lacks.
+func trafficAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float64) string {
+	var names []string
+	most := 0.0
+	for _, c := range bytes {
+		if slices.Contains(ports, Port{c.End, c.Rail}) && c.IdleGbps > theory.BusyBefore.Value() {
+			names, most = append(names, fmt.Sprintf("%s on %s", c.Dev, rig.NameOf(c.End))), max(most, c.IdleGbps)
+		}
+	}
+	if names == nil || lacks >= theory.TrafficExplains.Value()*most {
+		return ""
+	}
+	return fmt.Sprintf("up to %.1f Gb/s of other traffic were on %s before it began", most, kind.And(names))
+}
+
+// portsAt are those of some ports that are a node's.
+func portsAt(ports []Port, e steps.End) (own []Port) {
+	for _, p := range ports {
+		if p.Node == e {
+			own = append(own, p)
+		}
+	}
+	return own
 }
 
 // busy says what was on a node's rails before the test began.

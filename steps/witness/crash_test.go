@@ -85,3 +85,47 @@ func TestLinks(t *testing.T) {
 		t.Errorf("another rail's slot: %v", rep.Findings)
 	}
 }
+
+// Of several nodes those are told that are unlike the others, each once with all of its rails, whichever two are
+// the link under test.
+func TestApart(t *testing.T) {
+	four := func() (rig steps.Rig, ports []wire.Port) {
+		rig = steps.NewRig("", false, 4)
+		for i := range rig.Nodes {
+			n := &rig.Nodes[i]
+			n.Name = string(rune('a' + i))
+			for j, net := range []string{"10.0.1.", "10.0.2."} {
+				n.Rails = append(n.Rails, steps.Rail{
+					Dev: "dev" + string(rune('0'+j)), State: "ACTIVE", RateGbps: 200, MTU: 4096, Addr: net + string(rune('1'+i)), Prefix: 24,
+				})
+				ports = append(ports, wire.Port{Node: steps.End(i), Rail: j})
+			}
+		}
+		return rig, ports
+	}
+	for name, c := range map[string]struct {
+		do   func(nodes []steps.Node)
+		says []string
+	}{
+		"alike":    {func([]steps.Node) {}, nil},
+		"a link":   {func(n []steps.Node) { n[2].Rails[1].RateGbps = 100 }, []string{"The link of dev1 is 100 Gb/s on c and 200 Gb/s on a, b and d"}},
+		"an MTU":   {func(n []steps.Node) { n[0].Rails[0].MTU, n[0].Rails[1].MTU = 1024, 1024 }, []string{"The RoCE MTU of dev0 and dev1 is 1024 on a and 4096 on b, c and d"}},
+		"a larger": {func(n []steps.Node) { n[0].Rails[0].MTU, n[1].Rails[0].MTU, n[3].Rails[0].MTU = 1024, 1024, 1024 }, []string{"The RoCE MTU of dev0 is 4096 on c and 1024 on a, b and d"}},
+		"half of them": {func(n []steps.Node) { n[0].Rails[0].MTU, n[3].Rails[0].MTU = 1024, 1024 }, []string{
+			"dev0 is 1024 on a and 4096 on b and c", "dev0 is 1024 on d and 4096 on b and c",
+		}},
+		"unknown":     {func(n []steps.Node) { n[1].Rails[0].MTU, n[1].Rails[0].RateGbps = 0, 0 }, nil},
+		"never meets": {func(n []steps.Node) { n[1].Rails[0].MTU, n[1].Rails[0].Addr = 1024, "10.9.9.9" }, nil},
+	} {
+		rig, ports := four()
+		c.do(rig.Nodes)
+		var rep kind.Report
+		Line{Rig: rig, Ports: ports, Rep: &rep, Add: rep.Add}.links(true)
+		if len(rep.Findings) != len(c.says) {
+			t.Errorf("%s: %v", name, rep.Findings)
+		}
+		for _, words := range c.says {
+			kindtest.Want(t, name, rep.Verdict(), steps.Warn, words)
+		}
+	}
+}

@@ -35,6 +35,16 @@ func (l Line) links(rdma bool) {
 				"at them again", r.Dev, l.Rig.NameOf(p.Node), r.State)
 		}
 	}
+	if l.beyond() {
+		l.apart(rdma)
+	} else {
+		l.ends(rdma, said)
+	}
+	l.bonded(said(" Gb/s at "))
+}
+
+// ends compares the two ends of each rail of the link under test that the test led over. said asks what was said.
+func (l Line) ends(rdma bool, said func(words string) bool) {
 	for _, pair := range l.Rig.Pairs {
 		a, b := wire.Port{Node: steps.Here, Rail: pair.Rails[steps.Here]},
 			wire.Port{Node: steps.Peer, Rail: pair.Rails[steps.Peer]}
@@ -56,7 +66,85 @@ func (l Line) links(rdma bool) {
 			}
 		}
 	}
-	l.bonded(said(" Gb/s at "))
+}
+
+// beyond reports whether a test led over nodes beside the link under test, too.
+func (l Line) beyond() bool {
+	return slices.ContainsFunc(l.Ports, func(p wire.Port) bool { return p.Node > steps.Peer })
+}
+
+// apart compares the ports of several nodes with those that they are in one subnet with, and says once which of a
+// node's are unlike the others.
+func (l Line) apart(rdma bool) {
+	for _, look := range []struct {
+		what, unit, says string
+		of               func(steps.Rail) float64
+	}{
+		{"link", " Gb/s", "what goes over it is no faster (see link-speed)", func(r steps.Rail) float64 {
+			return r.RateGbps
+		}},
+		{"RoCE MTU", "", "the smaller counts where they meet (see mtu-equal)", func(r steps.Rail) float64 {
+			if !rdma || r.InfiniBand() {
+				return 0
+			}
+			return float64(r.MTU)
+		}},
+	} {
+		for _, o := range l.odd(look.of) {
+			l.Add(steps.Warn, "the %s of %s is %g%s on %s and %g%s on %s: %s", look.what, kind.And(o.devs), o.value, look.unit,
+				l.Rig.NameOf(o.node), o.usual, look.unit, kind.And(o.others), look.says)
+		}
+	}
+}
+
+// An odd are ports of a node with another value than most of those that they meet.
+type odd struct {
+	node         steps.End
+	devs, others []string // the ports' devices, and the nodes with the usual value
+	value, usual float64
+}
+
+// odd finds the ports that differ in a value, 0 for one that is unknown. What most have is usual, and of two that are
+// as frequent the larger.
+func (l Line) odd(of func(steps.Rail) float64) (all []odd) {
+	for _, p := range l.Ports {
+		r, ok := rail(l.Rig, p)
+		if !ok || of(r) == 0 {
+			continue
+		}
+		times, usual := map[float64]int{of(r): 1}, of(r)
+		var met []wire.Port
+		for _, q := range l.Ports {
+			if other, ok := rail(l.Rig, q); ok && q.Node != p.Node && of(other) > 0 && steps.Meet(r, other) {
+				met = append(met, q)
+				times[of(other)]++
+			}
+		}
+		for value, n := range times {
+			if n > times[usual] || n == times[usual] && value > usual {
+				usual = value
+			}
+		}
+		if of(r) == usual {
+			continue
+		}
+		o := odd{node: p.Node, devs: []string{r.Dev}, value: of(r), usual: usual}
+		for _, q := range met {
+			other, _ := rail(l.Rig, q)
+			if name := l.Rig.NameOf(q.Node); of(other) == usual && !slices.Contains(o.others, name) {
+				o.others = append(o.others, name)
+			}
+		}
+		at := slices.IndexFunc(all, func(x odd) bool {
+			return x.node == o.node && x.value == o.value && x.usual == o.usual && slices.Equal(x.others, o.others)
+		})
+		if at >= 0 {
+			all[at].devs = append(all[at].devs, r.Dev)
+			continue
+		}
+		all = append(all, o)
+	}
+	return all
 }
 
 // gen5 is what a lane of PCIe Gen5 does, GT/s.

@@ -130,15 +130,20 @@ func (r *ncclRank) badGID() []string {
 	}
 	for _, f := range r.ports {
 		if g := f.GIDs[min(index, len(f.GIDs)-1)]; g.Family() != 4 || !g.V2 {
-			return []string{
-				r.log("WARN", "Call to ibv_modify_qp failed with 110 Connection timed out, on dev %s:1, curr state INIT, "+
-					"next state RTR, local GID index %d", f.Dev, index),
-				r.node.Name + ": Test NCCL failure all_reduce.cu:44 'unhandled system error (run with NCCL_DEBUG=INFO for " +
-					"details) / '",
-			}
+			return r.unmodified(f, index)
 		}
 	}
 	return nil
+}
+
+// unmodified is the failure of a rank whose queue pair can't be connected.
+func (r *ncclRank) unmodified(f *net.Function, index int) []string {
+	return []string{
+		r.log("WARN", "Call to ibv_modify_qp failed with 110 Connection timed out, on dev %s:1, curr state INIT, "+
+			"next state RTR, local GID index %d", f.Dev, index),
+		r.node.Name + ": Test NCCL failure all_reduce.cu:44 'unhandled system error (run with NCCL_DEBUG=INFO for " +
+			"details) / '",
+	}
 }
 
 // stranger is the failure of a rank that meets one with another NCCL; nil where none does.

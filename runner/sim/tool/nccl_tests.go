@@ -256,7 +256,20 @@ func (t *ncclTest) move(ctx context.Context, size int, times float64) (seconds f
 		return overhead, 0
 	}
 	var flows []*net.Flow
-	t.c.Locked(func() { flows = t.flows(each) })
+	var refused []string
+	t.c.Locked(func() {
+		if refused = t.unreached(); refused == nil {
+			flows = t.flows(each)
+		}
+	})
+	if refused != nil {
+		t.c.Println("")
+		for _, line := range refused {
+			t.c.Println(line)
+		}
+		t.c.Out.Flush()
+		return 0, 3
+	}
 	rack := t.c.Node.Rack
 	if flows == nil { // over the management network, of which nothing is counted as RDMA
 		overhead += each * 8 / (ncclSockets * t.share)
@@ -279,6 +292,18 @@ func (t *ncclTest) move(ctx context.Context, size int, times float64) (seconds f
 		return 0, host.Terminated
 	}
 	return seconds + overhead, 0
+}
+
+// unreached is the failure of a rank that has adapters, and none that reaches one of the next rank's: the address of
+// the other end is found by ARP, and nobody answers. nil where none is.
+func (t *ncclTest) unreached() []string {
+	for i, r := range t.ranks {
+		next := t.ranks[(i+1)%len(t.ranks)]
+		if len(r.ports) > 0 && len(next.ports) > 0 && len(ncclLanes(r, next)) == 0 {
+			return r.unmodified(r.ports[0], 3)
+		}
+	}
+	return nil
 }
 
 // flows are what each rank sends to the next; nil where that isn't over the adapter. Where one

@@ -33,7 +33,8 @@ var ncclCauses = slices.Concat([]kind.Cause{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*ibv_modify_qp failed[^\n]* dev ([A-Za-z0-9._-]+)`),
 		Grade:   steps.Fail,
 		Means: "NCCL on %[2]s could not connect a queue pair of %[3]s: a GID index that is none of RoCE v2 " +
-			"(NCCL_IB_GID_INDEX in its environment or /etc/nccl.conf: take it out), or a rail without an address",
+			"(NCCL_IB_GID_INDEX in its environment or /etc/nccl.conf: take it out), a rail without an address, or one that " +
+			"the other end is not on (crossed cables: rail-map)",
 	},
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*no socket interface found`), Grade: steps.Fail,
@@ -152,6 +153,10 @@ func (t *collective) Ends() bool {
 		t.rep.Show("message", text, "", nil)
 	}
 	if t.out.Ran && !t.out.Exit.OK() && t.out.Exit.Code != 127 && explain(t.result.Rig, t.out, ncclCauses, t.rep) {
+		t.run = v
+		if why := t.unjoined(); why != "" {
+			t.rep.Add(steps.Fail, "%s", why)
+		}
 		return false
 	}
 	if f, bad := kind.Trouble(t.result.Rig, t.out); bad {
@@ -254,11 +259,18 @@ func (t *collective) strange() string {
 	for i := range t.result.Rig.Nodes {
 		e := steps.End(i)
 		net, _ := t.net(e, "IB")
+		rails := t.result.Rig.At(e).Rails
 		for _, dev := range net.Devices {
-			if !slices.ContainsFunc(t.used(e), func(p wire.Port) bool { return t.result.Rig.At(e).Rails[p.Rail].Dev == dev }) {
-				return fmt.Sprintf("NCCL says that it uses %s on %s, and no rail with a link and an address is called that", dev,
-					t.result.Rig.NameOf(e))
+			if slices.ContainsFunc(t.used(e), func(p wire.Port) bool { return rails[p.Rail].Dev == dev }) {
+				continue
 			}
+			why := "no rail there is called that"
+			if at := slices.IndexFunc(rails, func(r steps.Rail) bool { return r.Dev == dev }); at >= 0 && rails[at].Addr == "" {
+				why = "that has no IPv4 address (see rail-addresses)"
+			} else if at >= 0 {
+				why = "its port was " + rails[at].State + " when the nodes were looked at"
+			}
+			return fmt.Sprintf("NCCL says that it uses %s on %s, and %s", dev, t.result.Rig.NameOf(e), why)
 		}
 	}
 	return ""

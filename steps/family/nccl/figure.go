@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
@@ -86,16 +87,25 @@ func lacking(rig steps.Rig, devs []string) string {
 		most = max(most, len(n.Rails))
 	}
 	for i, n := range rig.Nodes {
+		if n.Err != "" || len(n.Rails) == 0 {
+			continue
+		}
+		var away, down []string
 		for _, dev := range devs {
 			at := slices.IndexFunc(n.Rails, func(r steps.Rail) bool { return r.Dev == dev })
 			switch {
-			case n.Err != "" || len(n.Rails) == 0:
-			case at < 0 && len(n.Rails) == most:
-			case at < 0:
-				return fmt.Sprintf("%s has no %s", rig.NameOf(steps.End(i)), dev)
-			case n.Rails[at].State != "" && n.Rails[at].State != "ACTIVE":
-				return fmt.Sprintf("%s on %s is %s", dev, rig.NameOf(steps.End(i)), n.Rails[at].State)
+			case at < 0 && len(n.Rails) < most:
+				away = append(away, dev)
+			case at >= 0 && n.Rails[at].State != "" && n.Rails[at].State != "ACTIVE":
+				down = append(down, dev)
 			}
+		}
+		name := rig.NameOf(steps.End(i))
+		switch {
+		case away != nil:
+			return fmt.Sprintf("%s has no %s, and the others have it (adapter-present)", name, kind.And(away))
+		case down != nil:
+			return fmt.Sprintf("%s on %s %s up (link-up)", kind.And(down), name, kind.Plural(len(down), "is not", "are not"))
 		}
 	}
 	return ""
@@ -209,7 +219,7 @@ func (t *collective) Figure(wire.Accounted) {
 			t.size(last.Bytes), b.limit.Entry().Says(), kind.BlockSize(int(theory.NCCLLeast.Value())))
 	case got < b.limit.Value():
 		if why == "" {
-			why = t.cause()
+			why = t.cause(8 * got)
 		}
 		t.rep.Add(steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
 	case most > 0 && got > most*theory.OverTogether.Value():
@@ -218,7 +228,7 @@ func (t *collective) Figure(wire.Accounted) {
 	case most > 0 && t.several() && got < most*theory.NCCLPorts.Value():
 		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as the "+
 			"vendor does of one port: %s",
-			got, most, reach.By("a node's"), most*theory.NCCLPorts.Value(), t.cause())
+			got, most, reach.By("a node's"), most*theory.NCCLPorts.Value(), t.cause(8*got))
 	case most > 0 && t.several():
 		t.lead += fmt.Sprintf(", of the %.2f that %s; the vendor's bar, %g, is for one port", most, reach.By("a node's"),
 			b.limit.Value())
@@ -274,8 +284,8 @@ func (t *collective) size(bytes int) string {
 	return kind.BlockSize(bytes)
 }
 
-// cause looks for a node that is unlike the others: a collective is as fast as the slowest.
-func (t *collective) cause() string {
+// cause looks for a node that is unlike the others: a collective is as fast as the slowest. got is in Gb/s.
+func (t *collective) cause(got float64) string {
 	rig := t.result.Rig
 	for i := range rig.Nodes {
 		e := steps.End(i)
@@ -288,23 +298,30 @@ func (t *collective) cause() string {
 			}
 		}
 	}
-	var used []string
-	for i := range rig.Nodes {
-		for _, p := range t.used(steps.End(i)) {
-			used = append(used, rig.At(p.Node).Rails[p.Rail].Dev)
-		}
-	}
-	if why := lacking(rig, used); why != "" {
-		return why + ", and the others have it (adapter-present, link-up)"
+	if why := lacking(rig, t.devices()); why != "" {
+		return why
 	}
 	if why := t.unjoined(); why != "" {
 		return why
 	}
-	if why := t.ringNeeds(); why != "" {
+	lacks := 0.0
+	if most := float64(t.reach().Most()); most > got {
+		lacks = most - got
+	}
+	if why := wire.SlowedAt(rig, t.stage.Bytes, t.active(), lacks); why != "" {
 		return why
 	}
-	return "a collective is as slow as its slowest node: look at each link alone (rail-speed), at the halves' bytes in " +
-		"the evidence, and at the GPUs' clocks (gpu-clock)"
+	var seen []string
+	if why := t.ringNeeds(); why != "" {
+		seen = append(seen, why)
+	}
+	degraded := theory.DegradedAdapter
+	if each := got / float64(len(t.used(steps.Here))); each >= degraded.Low() && each <= degraded.High() {
+		seen = append(seen, fmt.Sprintf("some %.0f Gb/s over each device, with links and PCIe that look right, is how an "+
+			"adapter looks that came up degraded: shut its node down and take its power away for a minute", each))
+	}
+	return strings.Join(append(seen, "a collective is as fast as its slowest node, and nothing that was counted tells "+
+		"which that is: railbench pairs measures every link and rail alone, and gpu-clock looks at the GPUs"), "; ")
 }
 
 // unjoined says which rank of a ring sends to one that it has no cable to: NCCL goes around the ranks in their order.
@@ -343,8 +360,26 @@ func (t *collective) ringNeeds() string {
 	return theory.NCCLRingNeeds + ", and these have " + theory.NCCLRelease(t.run.NCCL)
 }
 
-// Signs: a size that is far slower one way than the other.
-func (t *collective) Signs() {}
+// devices are those that were used on any node, each once.
+func (t *collective) devices() (all []string) {
+	for i := range t.result.Rig.Nodes {
+		for _, p := range t.used(steps.End(i)) {
+			if dev := t.result.Rig.At(p.Node).Rails[p.Rail].Dev; !slices.Contains(all, dev) {
+				all = append(all, dev)
+			}
+		}
+	}
+	return all
+}
+
+// Signs: a node that lacks what others used. A collective may look well without it.
+func (t *collective) Signs() {
+	why := lacking(t.result.Rig, t.devices())
+	said := func(f kind.Finding) bool { return strings.Contains(f.Text, why) }
+	if why != "" && !slices.ContainsFunc(t.rep.Findings, said) {
+		t.rep.Add(steps.Warn, "%s, and other nodes used theirs: the figure is not what all ports can do", why)
+	}
+}
 
 // carried tells how the halves shared what they carried, where all did.
 func (t *collective) carried() string {

@@ -106,12 +106,24 @@ func explain(rig steps.Rig, o steps.Output, causes []kind.Cause, rep *kind.Repor
 		}
 		words := []any{rig.NameOf(o.End)}
 		for _, group := range m[1:] {
-			words = append(words, group)
+			words = append(words, called(rig, group))
 		}
 		rep.Add(c.Grade, c.Means, words...)
 		return true
 	}
 	return false
+}
+
+// called is a host in a launcher's words, behind the name of its node where it is an address of a rail.
+func called(rig steps.Rig, host string) string {
+	for i, n := range rig.Nodes {
+		for _, r := range n.Rails {
+			if r.Addr != "" && r.Addr == host {
+				return fmt.Sprintf("%s (%s of %s)", rig.NameOf(steps.End(i)), host, r.Dev)
+			}
+		}
+	}
+	return host
 }
 
 // judgeLaunch: the processes that were started are exactly one on each node.
