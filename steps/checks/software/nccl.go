@@ -39,18 +39,25 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 	}
 	ncclAlike(r.Rig, facts, rep)
 	ncclRing(r.Rig, facts, rep)
+	if n == 0 && len(rep.Findings) == 0 && !hasNCCL(facts[steps.Here]) && !hasNCCL(facts[steps.Peer]) {
+		return noNCCL(r, facts, rep)
+	}
 	if n == 0 {
 		return rep.Verdict("nothing is set of NCCL on either node: it finds the rails by itself")
 	}
 	return rep.Verdict("what is set of NCCL names what is there")
 }
 
-// ncclRing adds what nodes in a ring need, and a program of this login would not get.
+// ncclRing adds what nodes in a ring need, and a program of this login would not get. A node without NCCL needs
+// nothing.
 func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	if !rig.InRing() {
 		return
 	}
 	for _, e := range steps.Ends {
+		if !hasNCCL(facts[e]) {
+			continue
+		}
 		force := inForce(settingsIn(facts[e], "NCCL_"))
 		var lacks []string
 		for _, name := range kind.SortedNames(theory.NCCLRingSettings()) {

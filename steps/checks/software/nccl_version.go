@@ -24,14 +24,10 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 			}
 		}
 	}
-	unasked := unaskedNCCL(r, facts, rep)
 	if len(names) == 0 {
-		if unasked != nil {
-			return rep.Skipped("no NCCL was found, and not all was asked: %s", strings.Join(unasked, "; "))
-		}
-		return rep.Skipped("neither node has an NCCL that the loader, nccl-tests or $NIXL_PYTHON would find; for that of a " +
-			"container name it: --container NAME")
+		return noNCCL(r, facts, rep)
 	}
+	unasked := unaskedNCCL(r, facts, rep)
 	here, peer := r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer)
 	// The loader's and nccl-tests' are one file as a rule, and then one finding.
 	differs, alike := map[string][]string{}, map[string][]string{}
@@ -85,6 +81,25 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		same = append(same, "not compared: "+kind.And(unknown)+", whose file's name doesn't tell the version on both")
 	}
 	return rep.Verdict("on both nodes the same: " + strings.Join(append(same, unasked...), "; "))
+}
+
+// hasNCCL reports whether anybody on a node told of an NCCL.
+func hasNCCL(facts map[string]string) bool {
+	for key := range facts {
+		if strings.HasPrefix(key, "nccl ") {
+			return true
+		}
+	}
+	return false
+}
+
+// noNCCL is the verdict where nobody told of an NCCL on either node.
+func noNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+	if unasked := unaskedNCCL(r, facts, rep); unasked != nil {
+		return rep.Skipped("no NCCL was found, and not all was asked: %s", strings.Join(unasked, "; "))
+	}
+	return rep.Skipped("neither node has an NCCL that the loader, nccl-tests or $NIXL_PYTHON would find; for that of a " +
+		"container name it: --container NAME")
 }
 
 // teller is who tells of an NCCL: a node may lack it.

@@ -60,6 +60,7 @@ func inRing(here, peer string) steps.Result {
 // What nodes in a ring need of NCCL is asked of them alone.
 func TestNCCLInARing(t *testing.T) {
 	judges := registered().Judges
+	const there = "nccl nvidia-nccl-cu13: 2.30.7\n"
 	const looked, conf = "looked at: all\n", "/etc/nccl.conf NCCL_IB_SUBNET_AWARE_ROUTING: 1\n/etc/nccl.conf NCCL_IB_MERGE_NICS: 0\n"
 	for _, c := range []struct {
 		judge, text string
@@ -69,11 +70,16 @@ func TestNCCLInARing(t *testing.T) {
 		{"nccl-version", "nccl loader: 2.28.9\n", steps.Warn, []string{"a ring need NCCL 2.30.7 or later", "the system's NCCL on both nodes is 2.28.9"}},
 		{"nccl-version", "nccl loader: 2.30.7\n", steps.Pass, nil},
 		{"nccl-version", "nccl loader: 2.31.0+cuda13.0\n", steps.Pass, nil},
-		{"nccl-settings", "", steps.Warn, []string{"spark-01 lacks NCCL_IB_MERGE_NICS=0 and NCCL_IB_SUBNET_AWARE_ROUTING=1"}},
-		{"nccl-settings", "environment NCCL_IB_MERGE_NICS: 1\n" + conf, steps.Warn, []string{"spark-02 lacks NCCL_IB_MERGE_NICS=0, "}},
-		{"nccl-settings", conf, steps.Pass, nil},
+		{"nccl-settings", "", steps.Skipped, []string{"neither node has an NCCL"}},
+		{"nccl-version", "", steps.Skipped, []string{"neither node has an NCCL"}},
+		{"nccl-settings", "not asked Python: there is no python3\n", steps.Skipped, []string{"not all was asked: Python on spark-02"}},
+		{"nccl-settings", "/etc/nccl.conf NCCL_DEBUG: INFO\n", steps.Pass, []string{"names what is there"}},
+		{"nccl-settings", there, steps.Warn, []string{"spark-01 lacks NCCL_IB_MERGE_NICS=0 and NCCL_IB_SUBNET_AWARE_ROUTING=1"}},
+		{"nccl-settings", there + "environment NCCL_IB_MERGE_NICS: 1\n" + conf, steps.Warn, []string{"spark-02 lacks NCCL_IB_MERGE_NICS=0, "}},
+		{"nccl-settings", there + conf, steps.Pass, nil},
 	} {
 		kindtest.Want(t, c.text, judges[c.judge](steps.Cell{}, inRing(looked+c.text, looked+c.text)), c.want, c.says...)
 	}
+	kindtest.Want(t, "one has it", judges["nccl-settings"](steps.Cell{}, inRing(looked, looked+there)), steps.Warn, "Spark-01 lacks")
 	kindtest.Want(t, "two nodes", judges["nccl-version"](steps.Cell{}, checkedFacts(looked+"nccl loader: 2.28.9\n", looked+"nccl loader: 2.28.9\n")), steps.Pass)
 }

@@ -103,7 +103,9 @@ func TestNCCLSettings(t *testing.T) {
 	const none = "looked at: the environment\n"
 	rig := func(name string) string { return none + "environment " + name + "\n" }
 	runCases(t, registered().Judges["nccl-settings"], map[string]textCase{
-		"nothing":        {none, none, steps.Pass, []string{"by itself"}},
+		"nothing":        {none + "nccl loader: 2.28.9\n", none, steps.Pass, []string{"by itself"}},
+		"no NCCL":        {none, none, steps.Skipped, []string{"neither node has an NCCL"}},
+		"no ldconfig":    {none + "not asked loader: there is no ldconfig\n", none, steps.Skipped, []string{"not all was asked"}},
 		"adapters":       {none, none + "/etc/nccl.conf NCCL_IB_HCA: mlx5_0,mlx5_1\n", steps.Fail, []string{"/etc/nccl.conf on spark-01", "no mlx5_0 and mlx5_1", "NET/Socket"}},
 		"all by name":    {rig("NCCL_IB_HCA: rocep1s0f0,rocep1s0f1:1,roceP2p1s0f0,roceP2p1s0f1"), rig("NCCL_IB_HCA: ^=mlx5_0"), steps.Pass, nil},
 		"one half":       {rig("NCCL_IB_HCA: rocep1"), rig("NCCL_IB_HCA: =rocep1s0f0,rocep1s0f1:1"), steps.Warn, []string{"NCCL uses rocep1s0f0 and rocep1s0f1 alone, and not roceP2p1s0f0 and roceP2p1s0f1", "half"}},
