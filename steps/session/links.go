@@ -225,21 +225,32 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 	var reasons []string
 	links := map[string][]string{}
-	for _, t := range told {
-		if t.Grade != g {
+	for _, x := range grouped(told, g) {
+		said, whole := x.says(g >= steps.Warn)
+		if len(x.links) == len(told) && (whole || g <= steps.Pass) {
+			switch {
+			case !whole: // behind it: a narrow screen shows how it begins
+				return fmt.Sprintf("%s: %s So it is over each of %d links, each with its own nodes and figures.",
+					x.links[0], said, len(told)), 0
+			case len(told) > 1 && (ofTwo.MatchString(said) || said == x.reasons[0] && counts.MatchString(said)):
+				return fmt.Sprintf("%s So it is over each of %d links.", said, len(told)), 0
+			}
+			return said, 0
+		}
+		if whole {
+			reasons = append(reasons, said)
+			links[said] = x.links
 			continue
 		}
-		if links[t.Reason] == nil {
-			reasons = append(reasons, t.Reason)
+		for _, t := range told {
+			if t.Grade != g || !slices.Contains(x.reasons, t.Reason) {
+				continue
+			}
+			if links[t.Reason] == nil {
+				reasons = append(reasons, t.Reason)
+			}
+			links[t.Reason] = append(links[t.Reason], t.link.String())
 		}
-		links[t.Reason] = append(links[t.Reason], t.link.String())
-	}
-	if len(reasons) == 1 && len(links[reasons[0]]) == len(told) {
-		if len(told) > 1 && ofTwo.MatchString(reasons[0]) {
-			// Behind it: a narrow screen shows how it begins.
-			return fmt.Sprintf("%s So it is over each of %d links.", reasons[0], len(told)), 0
-		}
-		return reasons[0], 0
 	}
 	for i, reason := range reasons {
 		if reasons[i] = listed(links[reason]) + ": " + reason; i >= mostReasons {
@@ -249,8 +260,12 @@ func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 	return strings.Join(reasons[:min(mostReasons, len(reasons))], " "), left
 }
 
-// ofTwo is how a judge, who sees a link, speaks of its ends: of more nodes it would be said of some two.
-var ofTwo = pattern.New(`(?i)\b(?:both|n?either) nodes?\b`)
+// ofTwo is how a judge, who sees a link, speaks of its ends, and counts what it counts there: of more nodes it would be
+// said of some two.
+var (
+	ofTwo  = pattern.New(`(?i)\b(?:both|n?either)\b|\bthe other\b`)
+	counts = pattern.New(`(?:^|[\s(])\d`)
+)
 
 // mostListed is how many links of one reason are named.
 const mostListed = 6
