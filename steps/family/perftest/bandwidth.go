@@ -112,7 +112,7 @@ func (t *railTest) said() (messages []kind.Message) {
 // quiet reports whether no end complains: perftest may print what went wrong and end with
 // status 0, which alone proves nothing.
 func (t *railTest) quiet() bool {
-	return !complains(t.result.Rig, t.Measurement, t.said(), t.rep)
+	return !complains(t.result.Rig, t.stage, t.Measurement, t.said(), t.rep)
 }
 
 // roles are the outputs of a stage's two ends; nil for one that did not run. Whatever is no
@@ -172,12 +172,7 @@ var causes = []kind.Cause{
 		Pattern: pattern.New(`^VALIDATION: |^Data validation: |validation context|validation kernel`),
 		Grade:   steps.Inconclusive, Means: "perftest on %s was told to check the data, and checked none",
 	},
-	// The numbers are those of ibv_wc_status, in the spelling of 4.x and in that of today's perftest.
-	{
-		Pattern: pattern.New(`Failed status(?: |-[^(]*\()(4|9|10|11)\b`), Grade: steps.Fail,
-		Means: "an adapter may not read or write the test's memory (told on %s): its registration, a GPU's module, or the " +
-			"PCIe way to it; it is not the cable",
-	},
+	{Pattern: refused, Grade: steps.Fail}, // means has its words
 	{
 		Pattern: pattern.New(`Failed status(?: |-[^(]*\()13\b`), Grade: steps.Fail,
 		Means: "the receiver was not ready in time (told on %s): its processor is busy, or it ended before the sender",
@@ -212,11 +207,12 @@ var causes = []kind.Cause{
 
 // complains reports whether an end that ended with status 0 said that something went wrong:
 // its figure is none then.
-func complains(rig steps.Rig, m kind.Measurement, messages []kind.Message, rep *kind.Report) bool {
+func complains(rig steps.Rig, s steps.Stage, m kind.Measurement, messages []kind.Message, rep *kind.Report) bool {
 	c, msg, found := causeOf(messages)
 	switch {
 	case found:
-		rep.On(m, c.Grade, c.Means+", though it ended with status 0", rig.NameOf(msg.End))
+		grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
+		rep.On(m, grade, "%s, though it ended with status 0", said)
 	case len(messages) > 0:
 		msg = messages[0]
 		rep.On(m, steps.Inconclusive, "%s has a figure, and says: %s", rig.NameOf(msg.End), msg.Text)
@@ -253,7 +249,8 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 	rep *kind.Report,
 ) {
 	if c, msg, found := causeOf(messages); found {
-		rep.On(m, c.Grade, c.Means, rig.NameOf(msg.End))
+		grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
+		rep.On(m, grade, "%s", said)
 		rep.Show(m.Rail+" message", msg.Text, "", nil)
 		return
 	}

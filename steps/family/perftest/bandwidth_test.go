@@ -173,10 +173,10 @@ func TestWriteBandwidth(t *testing.T) {
 		{"many errors are no degraded adapter", kindtest.Spark(), 13.1, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Fail, []string{"packets were sent again (packet_seq_err +100000)"}},
 		{"no access to the memory", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n")
-		}), steps.Fail, []string{"may not read or write the test's memory", "not the cable"}},
+		}), steps.Fail, []string{"the adapter on spark-01 gave no access to the test's memory there (status 10, told on spark-02); look at the memory's registration", "not the cable"}},
 		{"the same in today's words", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status-local protection error (4): wr_id 0 syndrom 0x51\n")
-		}), steps.Fail, []string{"may not read or write"}},
+		}), steps.Fail, []string{"the adapter on spark-02 found that it may not use the test's memory there (status 4,"}},
 		{"the receiver was not ready", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 13: wr_id 0 syndrom 0x87\n")
 		}), steps.Fail, []string{"not ready in time"}},

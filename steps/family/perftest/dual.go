@@ -234,7 +234,7 @@ func (t *couplesTest) Output() bool {
 		return false
 	}
 	tests, known := byName(all, t.want(), rep)
-	if !allMeasured(t.result.Rig, tests, t.want(), rep) || !known {
+	if !allMeasured(t.result, tests, t.want(), rep) || !known {
 		return false
 	}
 	t.tests = tests
@@ -293,9 +293,10 @@ func serverWell(r steps.Result, server steps.Output, rep *kind.Report) bool {
 
 // serverQuiet reports whether the servers had nothing to complain of.
 func serverQuiet(r steps.Result, server steps.Output, rep *kind.Report) bool {
-	c, _, found := causeOf(messagesOf(server.End, parse.PerftestErrors(server.Text)))
+	c, msg, found := causeOf(messagesOf(server.End, parse.PerftestErrors(server.Text)))
 	if found {
-		rep.Add(c.Grade, c.Means+", though it ended with status 0", r.Rig.NameOf(server.End))
+		grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
+		rep.Add(grade, "%s, though it ended with status 0", said)
 	}
 	return !found
 }
@@ -316,7 +317,7 @@ func byName(all []dualTest, want []string, rep *kind.Report) (tests map[string]d
 
 // allMeasured reports whether each of the tests that are wanted has a figure. What can't be
 // read is told once for all tests of one reason, as it mostly is the same for all of them.
-func allMeasured(rig steps.Rig, tests map[string]dualTest, want []string, rep *kind.Report) bool {
+func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *kind.Report) bool {
 	ok := true
 	unread := map[string][]string{} // tests by what is wrong with their output
 	for _, name := range want {
@@ -333,12 +334,13 @@ func allMeasured(rig steps.Rig, tests map[string]dualTest, want []string, rep *k
 		case len(t.Errors) == 0:
 			continue
 		default:
-			c, _, found := causeOf(messagesOf(steps.Here, t.Errors))
+			c, msg, found := causeOf(messagesOf(steps.Here, t.Errors))
 			if !found {
 				rep.Add(steps.Inconclusive, "the test %q has a figure, and says %s", name, t.Errors[0])
 				break
 			}
-			rep.Add(c.Grade, "the test %q: "+c.Means+", though it ended with status 0", name, rig.NameOf(steps.Here))
+			grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
+			rep.Add(grade, "the test %q: %s, though it ended with status 0", name, said)
 		}
 		ok = false
 	}

@@ -211,8 +211,9 @@ func (l *loadRun) ended() bool {
 			continue
 		}
 		ok = false
-		if c, _, found := causeOf(messagesOf(l.client.End, t.Errors)); found {
-			l.rep.Add(c.Grade, "%s: "+c.Means, t.Name, l.result.Rig.NameOf(l.client.End))
+		if c, msg, found := causeOf(messagesOf(l.client.End, t.Errors)); found {
+			grade, said := means(l.result.Rig, l.stage, l.result.Rig.Pairs, c, msg)
+			l.rep.Add(grade, "%s: %s", t.Name, said)
 			continue
 		}
 		l.rep.Add(steps.Inconclusive, "%s has no figure: %s", t.Name, kind.OrUnknown(t.Err))

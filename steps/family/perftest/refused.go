@@ -1,0 +1,80 @@
+package perftest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
+)
+
+// refused is a work completion that says that an adapter may not do what it was asked to. The numbers are those of
+// ibv_wc_status, in the spelling of perftest 4.x and in that of today's.
+var refused = pattern.New(`Failed status(?: |-[^(]*\()(4|9|10|11)\b`)
+
+// refusals are what the statuses say, of the end that was told (%[1]s) and of the other (%[2]s). All but the first come
+// in a packet of the other end's.
+var refusals = map[string]string{
+	"4":  "the adapter on %[1]s found that it may not use the test's memory there (status 4, a local protection error)",
+	"9":  "the adapter on %[2]s took what was asked of it for invalid (status 9, told on %[1]s)",
+	"10": "the adapter on %[2]s gave no access to the test's memory there (status 10, told on %[1]s)",
+	"11": "the adapter on %[2]s could not do what was asked of it (status 11, told on %[1]s)",
+}
+
+// means is what a cause says, as far as that is known of the stage in which an end said it, over some rails.
+func means(rig steps.Rig, s steps.Stage, pairs []steps.Pair, c kind.Cause, msg kind.Message) (steps.Grade, string) {
+	status := refused.FindStringSubmatch(msg.Text)
+	if c.Pattern != refused || status == nil {
+		return c.Grade, fmt.Sprintf(c.Means, rig.NameOf(msg.End))
+	}
+	other := msg.End.Other()
+	said := fmt.Sprintf(refusals[status[1]], rig.NameOf(msg.End), rig.NameOf(other))
+	grade := c.Grade
+	if why := left(s, other); why != "" && status[1] != "4" {
+		grade = steps.Inconclusive
+		said += fmt.Sprintf("; the test's other end there %s: where that came first, its memory was gone, so look at it "+
+			"first", why)
+	}
+	soft := slices.ContainsFunc(pairs, func(p steps.Pair) bool {
+		return rig.Rail(p, msg.End).Soft() || rig.Rail(p, other).Soft()
+	})
+	if soft {
+		// rxe answers so to a packet that it did not expect, too (check_op_seq and check_length in the kernel's
+		// drivers/infiniband/sw/rxe/rxe_resp.c).
+		return steps.Inconclusive, said + "; soft-RoCE, which is the kernel's, was seen to end so under load with " +
+			"nothing wrong: run it again with nothing beside it, and look at the memory's registration (dmesg) if it " +
+			"says so again"
+	}
+	return grade, said + "; look at the memory's registration, at a GPU's module, and at the IOMMU (dmesg): it is not " +
+		"the cable"
+}
+
+// left says how an end ended, where that may have been before the other one complained: by itself, and not because
+// the other one had gone. Empty where it was there to the end.
+func left(s steps.Stage, e steps.End) string {
+	i := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.End == e })
+	if i < 0 {
+		return ""
+	}
+	o := s.Outputs[i]
+	if !o.Ran || o.Exit.Why != runner.Ended {
+		return ""
+	}
+	errors := parse.PerftestErrors(o.Text)
+	own := slices.IndexFunc(errors, func(text string) bool {
+		return !follows.MatchString(text) && !completion.MatchString(text)
+	})
+	switch {
+	case own >= 0:
+		return fmt.Sprintf("ended with %s, and said %q", o.Exit, errors[own])
+	case o.Exit.OK() || len(errors) > 0:
+		return ""
+	}
+	return fmt.Sprintf("ended with %s, and without a word", o.Exit)
+}
+
+// completion is what perftest says of any work completion that failed.
+var completion = pattern.New(`Completion with error|Failed to complete run_iter|Failed status`)
