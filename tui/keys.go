@@ -312,7 +312,7 @@ func stageKeys() []chapter {
 			on("x, i", "stop what runs", "x", "i").to((*Model).interrupt).runs().brief(0, "x", "stop").only((*Model).busy),
 			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").to((*Model).hold),
 			on("tab, v", "numerals of halves, of cables, of rails; of nodes where there are more than two", "tab", "v").
-				to((*Model).nextView).brief(4, "tab", "halves/cables/rails"),
+				to((*Model).nextView).says(4, "tab", (*Model).stageViews),
 			on("enter", "run the selected cell", "enter").to((*Model).run),
 			on("0", "reset the gauges' peaks, averages and history", "0").to((*Model).resetPeaks).runs().brief(9, "0", "reset"),
 			on("ctrl+g, esc", "back to the notebook", "ctrl+g", "esc").to((*Model).closeStage).brief(5, "esc", "notebook"),

@@ -58,6 +58,16 @@ func (m *Model) nextView() tea.Cmd {
 	return nil
 }
 
+// stageViews are the views that nextView goes through, for the footer.
+func (m *Model) stageViews() string {
+	nodes := len(m.book.Rig.Nodes)
+	names := []string{stage.Halves.String()}
+	for v := stage.Halves.Next(nodes); v != stage.Halves; v = v.Next(nodes) {
+		names = append(names, v.String())
+	}
+	return strings.Join(names, "/")
+}
+
 // startLoad starts a load in place of what runs.
 func (m *Model) startLoad(n int) tea.Cmd {
 	return m.inPlace(loads()[n].cell)

@@ -61,6 +61,21 @@ func TestStage(t *testing.T) {
 	s.seesNot("1-8 load")
 }
 
+// The footer names the views that tab goes through: those of nodes where there are more than two.
+func TestStageViews(t *testing.T) {
+	two := newScreen(t, loadable(), 120, 40)
+	two.send(eventsMsg(connected()))
+	two.press("ctrl+g")
+	two.sees("tab halves/cables/rails  ")
+	three := trio(t)
+	three.press("ctrl+g")
+	three.sees("tab halves/cables/rails/nodes")
+	for _, view := range []string{"cables", "rails", "nodes", "halves"} {
+		three.press("tab")
+		three.sees("numerals of the " + view)
+	}
+}
+
 // Whatever is on the stage, every size of terminal has a frame as large as it is.
 func TestStageSizes(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {40, 10}, {60, 20}, {80, 24}, {120, 40}, {200, 60}, {300, 20}} {
