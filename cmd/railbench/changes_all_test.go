@@ -34,7 +34,7 @@ func TestChangesOfAllNodes(t *testing.T) {
 		grade  steps.Grade
 		reason []string
 	}{
-		{name: "kept", grade: steps.Pass, reason: []string{"Over each of 4 links", "MTU of 9000"}},
+		{name: "kept", grade: steps.Pass, reason: []string{"over each of 4 links", "MTU of 9000"}},
 		{name: "a cable", fault: "link-down@spark-03", grade: steps.Inconclusive, reason: []string{"Refused", "enp1s0f1np1 on spark-03 is switched off"}},
 		{name: "the default route", fault: "default-route-on-rail@spark-04", grade: steps.Inconclusive, reason: []string{"on spark-04 carries the default route"}},
 		{name: "no root", fault: "sudo-password@spark-03", grade: steps.Skipped, reason: []string{"root", "spark-03", "nothing was changed"}},

@@ -223,6 +223,9 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 // reasonsAt are the reasons of the links that have a grade, each with its links, and no more than a few; left is how
 // many links have others. Empty where no link has the grade.
 func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
+	if text, ok := nodeFacts(told, g); ok {
+		return text, 0
+	}
 	var reasons []string
 	links := map[string][]string{}
 	for _, x := range grouped(told, g) {
