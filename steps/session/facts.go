@@ -103,8 +103,8 @@ func commonEnd(reasons [][]saying) []saying {
 	}
 }
 
-// factsOf is what the reasons of links say, by node: the sentences that name it, each with those behind it that name none.
-// Those before the first that names a node are about no node.
+// factsOf is what the reasons of links say, by node: the sentences that name it, each with those behind it that name
+// none. Those before the first that names a node are about no node.
 func factsOf(links []linkVerdict, reasons [][]saying) (of map[string]string, ok bool) {
 	of = map[string]string{}
 	for i, t := range links {
