@@ -21,7 +21,7 @@ import (
 type lookup struct {
 	typing bool
 	needle needle
-	hits   []place
+	hits   []match
 	at     int // the one that is shown
 	part   int // where the search began
 	begun  cursor
@@ -29,8 +29,8 @@ type lookup struct {
 	around string // that the last step went past an end of the notebook
 }
 
-// A place is an introduction or a cell that has the words.
-type place struct {
+// A match is an introduction or a cell that has the words.
+type match struct {
 	part, item int
 	// line is the first of the kept lines of its output that has them; -1 where they are
 	// in what is written.
@@ -86,10 +86,10 @@ func (m *Model) lookFor(words string) tea.Cmd {
 	f.needle = newNeedle(words)
 	m.part = f.part
 	*m.cursor() = f.begun
-	if f.hits, f.at = m.places(), 0; len(f.hits) == 0 {
+	if f.hits, f.at = m.matches(), 0; len(f.hits) == 0 {
 		return nil
 	}
-	f.at = max(0, slices.IndexFunc(f.hits, func(p place) bool {
+	f.at = max(0, slices.IndexFunc(f.hits, func(p match) bool {
 		return p.part > f.part || p.part == f.part && p.item >= f.begun.item
 	}))
 	m.showPlace()
@@ -97,23 +97,23 @@ func (m *Model) lookFor(words string) tea.Cmd {
 }
 
 // places are all that have the words, in the notebook's order.
-func (m *Model) places() (all []place) {
+func (m *Model) matches() (all []match) {
 	n := &m.lookup.needle
 	if n.words == "" {
 		return nil
 	}
 	for i, p := range m.parts() {
 		if n.count(p.Title+"\n"+p.Prose) > 0 {
-			all = append(all, place{i, 0, -1})
+			all = append(all, match{i, 0, -1})
 		}
 		for j, c := range p.Cells {
 			state := m.book.Cells[c.ID]
 			if n.count(wording(c, state.Verdict)) > 0 {
-				all = append(all, place{i, j + 1, -1})
+				all = append(all, match{i, j + 1, -1})
 			}
 			for k, l := range state.Output.Lines(0, state.Output.Len()) {
 				if n.count(l.Text) > 0 {
-					all = append(all, place{i, j + 1, k})
+					all = append(all, match{i, j + 1, k})
 					break
 				}
 			}
@@ -210,7 +210,7 @@ func (m *Model) nextPlace(way int) tea.Cmd {
 		m.notice = "/ looks for something"
 		return nil
 	}
-	f.hits = m.places() // cells may have run since
+	f.hits = m.matches() // cells may have run since
 	if len(f.hits) == 0 {
 		m.notice = "nothing found"
 		return nil
@@ -218,7 +218,7 @@ func (m *Model) nextPlace(way int) tea.Cmd {
 	to := f.at + way
 	if f.at >= len(f.hits) || f.hits[f.at].part != m.part || f.hits[f.at].item != m.cursor().item {
 		// One has moved on since: what is selected counts.
-		to = slices.IndexFunc(f.hits, func(p place) bool {
+		to = slices.IndexFunc(f.hits, func(p match) bool {
 			return p.part > m.part || p.part == m.part && p.item > m.cursor().item
 		})
 		if to < 0 {

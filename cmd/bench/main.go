@@ -54,7 +54,7 @@ func run() error {
 	if *scale {
 		return b.scale(ctx)
 	}
-	r := report{machine: look()}
+	r := report{machine: thisMachine()}
 	for _, m := range measurements() {
 		if !chosen.MatchString(m.name) {
 			continue

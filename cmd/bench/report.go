@@ -128,7 +128,7 @@ type machine struct {
 	loadBefore, loadAfter string
 }
 
-func look() machine {
+func thisMachine() machine {
 	m := machine{cpu: runtime.GOARCH, kernel: runtime.GOOS, cores: runtime.NumCPU(), loadBefore: load()}
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err == nil {

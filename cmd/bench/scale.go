@@ -75,7 +75,7 @@ func (b *bench) scale(ctx context.Context) error {
 		return fmt.Errorf("%s has no place for what is measured, between %q and %q", scalePage, scaleBegin, scaleEnd)
 	}
 	var text strings.Builder
-	m := look()
+	m := thisMachine()
 	fmt.Fprintf(&text, "Measured by `go run ./cmd/bench -scale` on %s: %s, %d cores, %s, %s, load %s before.\n",
 		time.Now().UTC().Format("2006-01-02"), m.cpu, m.cores, m.kernel, runtime.Version(), m.loadBefore)
 	for _, part := range []func(context.Context, *strings.Builder) error{b.scaleChecklist, b.scalePairs, b.scaleGauges} {

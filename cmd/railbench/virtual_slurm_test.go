@@ -24,6 +24,8 @@ func TestVirtualSlurm(t *testing.T) {
 	v.brings(t)
 	t.Run("a cell", v.cellOfSlurm)
 	t.Run("the checklist", v.checklistOfSlurm)
+	t.Run("the whole checklist", v.wholeChecklistOfSlurm)
+	t.Run("the pairs", v.pairsOfSlurm)
 	for _, launcher := range []string{"openmpi", "srun"} {
 		t.Run("by "+launcher, func(t *testing.T) { v.collectiveOfSlurm(t, launcher) })
 	}
@@ -147,6 +149,49 @@ func (v *virtual) checklistOfSlurm(t *testing.T) {
 	for i, want := range []steps.Grade{steps.Fail, steps.Pass} {
 		if got := r.Checks[i]; got.Verdict != want || want == steps.Fail && !strings.Contains(got.Reason, "spark-03") {
 			t.Errorf("%s: %s: %s", got.ID, got.Verdict, got.Reason)
+		}
+	}
+}
+
+// wholeChecklistOfSlurm: on nodes with nothing wrong nothing FAILs, and what nobody could tell while several checks ran
+// side by side on emulated processors is told by the check alone.
+func (v *virtual) wholeChecklistOfSlurm(t *testing.T) {
+	var r doctorObject
+	v.reports(t, &r, 4, "doctor")
+	if len(r.Checks) < 50 {
+		t.Errorf("%d checks", len(r.Checks))
+	}
+	for _, c := range r.Checks {
+		if c.Verdict == steps.Inconclusive {
+			t.Logf("%s, alone: %s", c.ID, c.Reason)
+			var alone doctorObject
+			v.reports(t, &alone, 4, "doctor", c.ID)
+			c = alone.Checks[0]
+		}
+		if c.Verdict == steps.Fail || c.Verdict == steps.Inconclusive || c.Reason == "" {
+			t.Errorf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
+		}
+	}
+}
+
+// pairsOfSlurm measures every pair of three nodes over each rail, both ways. How fast an emulated processor is differs
+// from pair to pair by more than the matrix lets pass, and a verdict of it says so at most.
+func (v *virtual) pairsOfSlurm(t *testing.T) {
+	var m struct {
+		Verdict steps.Grade
+		Reason  string
+		Figures []struct {
+			Measure, State, Reason string
+			Value                  *float64
+		}
+	}
+	v.reports(t, &m, 3, "pairs", "--yes")
+	if len(m.Figures) != 18 { // six ways and three pairs, over two rails
+		t.Errorf("%d figures: %s: %s", len(m.Figures), m.Verdict, m.Reason)
+	}
+	for _, f := range m.Figures {
+		if f.Value == nil {
+			t.Errorf("%s is not measured: %s: %s", f.Measure, f.State, f.Reason)
 		}
 	}
 }

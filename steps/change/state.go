@@ -351,8 +351,8 @@ func (s State) readMakes(text string) {
 // readGIDs reads the tables of all ports, an attribute a line, and keeps entries that have an
 // interface.
 func readGIDs(text string) []GID {
-	type place struct{ port, index string }
-	var order []place
+	type entry struct{ port, index string }
+	var order []entry
 	said := map[string]string{}
 	for line := range strings.Lines(text) {
 		file, value, ok := strings.Cut(strings.TrimSpace(line), ":")
@@ -362,7 +362,7 @@ func readGIDs(text string) []GID {
 		}
 		said[file] = value
 		if port, index, ok := strings.Cut(file, "/gids/"); ok {
-			order = append(order, place{port, index})
+			order = append(order, entry{port, index})
 		}
 	}
 	var all []GID

@@ -87,7 +87,7 @@ func hostsOf(rig steps.Rig, by, chosen string) (all []string, err error) {
 		host := n.Host
 		switch {
 		case own != nil:
-			host = own[place(rig, n)]
+			host = own[standing(rig, n)]
 		case n.Err != "":
 			return nil, fmt.Errorf("%s could not be looked at, and a collective needs every node: %s", n.Name, n.Err)
 		case strings.HasPrefix(n.Where, steps.OfSlurm):
@@ -100,8 +100,8 @@ func hostsOf(rig steps.Rig, by, chosen string) (all []string, err error) {
 	return all, nil
 }
 
-// place is a node's among those of the rig, in the rig file's order.
-func place(rig steps.Rig, n steps.Node) (before int) {
+// standing is a node's among those of the rig, in the rig file's order.
+func standing(rig steps.Rig, n steps.Node) (before int) {
 	for _, other := range rig.Nodes {
 		if other.No < n.No {
 			before++

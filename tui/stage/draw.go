@@ -267,7 +267,7 @@ func scaleOf(dials []Dial) (top float64, name string) {
 
 // bar is one dial on a scale from 0 to top: RDMA, then IP, then what headers take of both.
 func (d drawing) bar(x Dial, w Way, top float64, width int) string {
-	at := func(v float64) int { return place(v, top, width) }
+	at := func(v float64) int { return column(v, top, width) }
 	rdma, ip, end := w.RDMA, w.IP, at(w.total())
 	if w.Known && w.total() > 0 { // each has its share of the headers
 		share := w.Payload / w.total()
@@ -327,13 +327,13 @@ func (d drawing) bar(x Dial, w Way, top float64, width int) string {
 	return b.String()
 }
 
-// place is how far a value reaches into a bar, in cells.
-func place(v, top float64, width int) int {
+// column is how far a value reaches into a bar, in cells.
+func column(v, top float64, width int) int {
 	return int(math.Round(min(1, max(0, v/top)) * float64(width)))
 }
 
 // mark is the cell of a bar in which a limit stands.
-func mark(v, top float64, width int) int { return min(width-1, place(v, top, width)) }
+func mark(v, top float64, width int) int { return min(width-1, column(v, top, width)) }
 
 // scale is the axis below the bars: what their marks and their end are.
 func (d drawing) scale(x Dial, top float64, end string, width int) string {

@@ -435,10 +435,10 @@ func (f *Fabric) Stop(fl *Flow) {
 	f.Allocate()
 }
 
-// A place is something that flows share.
+// A shared is what several flows go through.
 // Its kind says which of the other fields tell it from another: a half and a cable belong to a node
 // and have a number, and back parts the two directions, which don't share.
-type place struct {
+type shared struct {
 	kind string
 	node *Stack
 	no   int
@@ -447,7 +447,7 @@ type place struct {
 
 // A claim is how much of a place one bit of a flow's payload takes.
 type claim struct {
-	place place
+	of shared
 	// Of the unit that limit is in: bits a second, or packets a second where the place is a
 	// function.
 	per   float64
@@ -466,17 +466,17 @@ func (fl *Flow) claims() []claim {
 	framed := (mtu + fl.header() + frameHidden) / mtu * fl.extra
 	src, dst := fl.From, fl.To
 	cs := []claim{
-		{place{"half", src.Stack, src.Half, false}, pcie, src.halfRate()},
-		{place{"half", dst.Stack, dst.Half, true}, pcie, dst.halfRate()},
+		{shared{"half", src.Stack, src.Half, false}, pcie, src.halfRate()},
+		{shared{"half", dst.Stack, dst.Half, true}, pcie, dst.halfRate()},
 	}
 	if src.Stack.Fabric.switched() {
 		// A cable each to the switch, which itself has room for all.
 		cs = append(cs,
-			claim{place{"cable", src.Stack, src.Wire(), false}, framed, src.Netdev.Cable().Rate},
-			claim{place{"cable", dst.Stack, dst.Wire(), true}, framed, dst.Netdev.Cable().Rate})
+			claim{shared{"cable", src.Stack, src.Wire(), false}, framed, src.Netdev.Cable().Rate},
+			claim{shared{"cable", dst.Stack, dst.Wire(), true}, framed, dst.Netdev.Cable().Rate})
 	} else {
 		cs = append(cs, claim{
-			place{"cable", nil, src.Wire(), src.Stack.Index > dst.Stack.Index},
+			shared{"cable", nil, src.Wire(), src.Stack.Index > dst.Stack.Index},
 			framed,
 			src.Netdev.Cable().Rate,
 		})
@@ -486,12 +486,12 @@ func (fl *Flow) claims() []claim {
 		back bool
 	}{{src, false}, {dst, true}} {
 		if fl.TCP {
-			cs = append(cs, claim{place{"tcp", end.fn.Stack, 0, end.back}, HostCost(fl.MTU), tcpNodeRate})
+			cs = append(cs, claim{shared{"tcp", end.fn.Stack, 0, end.back}, HostCost(fl.MTU), tcpNodeRate})
 		} else {
-			cs = append(cs, claim{place{"function", end.fn.Stack, end.fn.No, end.back}, fl.extra / (8 * mtu), functionPackets})
+			cs = append(cs, claim{shared{"function", end.fn.Stack, end.fn.No, end.back}, fl.extra / (8 * mtu), functionPackets})
 		}
 		if limit := end.fn.Cap(); limit > 0 {
-			cs = append(cs, claim{place{"cap", end.fn.Stack, end.fn.No, end.back}, 1, limit})
+			cs = append(cs, claim{shared{"cap", end.fn.Stack, end.fn.No, end.back}, 1, limit})
 		}
 	}
 	return cs
@@ -523,7 +523,7 @@ type sharer struct {
 // place is full or a demand is met, and those that aren't bound by it rise on.
 func (f *Fabric) Allocate() {
 	var all []*sharer
-	left := map[place]float64{}
+	left := map[shared]float64{}
 	for _, fl := range f.Flows {
 		s := &sharer{fl: fl, claims: fl.claims()}
 		fl.Alloc = 0
@@ -534,7 +534,7 @@ func (f *Fabric) Allocate() {
 			fl.stalled = f.at
 		}
 		for _, c := range s.claims {
-			left[c.place] = c.limit
+			left[c.of] = c.limit
 		}
 		all = append(all, s)
 	}
@@ -565,8 +565,8 @@ func (f *Fabric) Allocate() {
 
 // rise lets all flows that still can rise by as much as all of them can, and takes that off
 // what is left of the places; it is false where none can.
-func rise(all []*sharer, left map[place]float64) bool {
-	load := map[place]float64{}
+func rise(all []*sharer, left map[shared]float64) bool {
+	load := map[shared]float64{}
 	// Per bit of payload a flow that goes through a place takes per of it, and several take the
 	// sum: the place allows a rise of what is left of it by that sum.
 	step := math.Inf(1)
@@ -576,7 +576,7 @@ func rise(all []*sharer, left map[place]float64) bool {
 		}
 		step = min(step, s.fl.Demand-s.fl.Alloc)
 		for _, c := range s.claims {
-			load[c.place] += c.per
+			load[c.of] += c.per
 		}
 	}
 	if math.IsInf(step, 1) && len(load) == 0 {
@@ -599,7 +599,7 @@ func rise(all []*sharer, left map[place]float64) bool {
 		// for ever.
 		s.fixed = s.fl.Alloc >= s.fl.Demand*(1-1e-12)
 		for _, c := range s.claims {
-			s.fixed = s.fixed || left[c.place] <= c.limit*1e-12
+			s.fixed = s.fixed || left[c.of] <= c.limit*1e-12
 		}
 	}
 	return true

@@ -57,11 +57,11 @@ type conflict struct {
 
 // conflicts finds those of one node.
 func conflicts(rig steps.Rig, e steps.End, all [2]addresses) []conflict {
-	type place struct {
+	type holder struct {
 		netdev string
 		addr   netip.Prefix
 	}
-	var places []place
+	var holders []holder
 	node := rig.At(e)
 	for i, rail := range node.Rails {
 		first := slices.IndexFunc(node.Rails, func(r steps.Rail) bool { return r.Netdev.Name == rail.Netdev.Name }) == i
@@ -69,20 +69,20 @@ func conflicts(rig steps.Rig, e steps.End, all [2]addresses) []conflict {
 			continue // what a slave kept is a bond's matter
 		}
 		for _, a := range all[e][rail.Netdev.Name] {
-			places = append(places, place{rail.Netdev.Name, a})
+			holders = append(holders, holder{rail.Netdev.Name, a})
 		}
 	}
-	rails := len(places)
+	rails := len(holders)
 	for _, d := range node.Netdevs {
 		if !slices.ContainsFunc(node.Rails, func(r steps.Rail) bool { return r.Netdev.Name == d.Name }) {
 			for _, a := range all[e][d.Name] {
-				places = append(places, place{d.Name, a})
+				holders = append(holders, holder{d.Name, a})
 			}
 		}
 	}
 	var found []conflict
-	for i, a := range places[:rails] {
-		for j, b := range places[i+1:] {
+	for i, a := range holders[:rails] {
+		for j, b := range holders[i+1:] {
 			if !a.addr.Overlaps(b.addr) || a.addr.Addr().IsLoopback() {
 				continue
 			}

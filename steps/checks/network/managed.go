@@ -213,12 +213,12 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	if !checks.AllTell(rig, facts, "link-local", rep) {
 		return rep.Verdict()
 	}
-	type place struct {
+	type lack struct {
 		e      steps.End
 		netdev string
 	}
 	var with int
-	var without []place
+	var without []lack
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {
 			d, f := rail.Netdev, facts[e]
@@ -228,7 +228,7 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			// A slave's is the bond's, and without a carrier the kernel makes none.
 			case d.Master != "" || !d.Up || !d.Carrier:
 			case own == "none":
-				without = append(without, place{e, d.Name})
+				without = append(without, lack{e, d.Name})
 			default:
 				with++
 			}

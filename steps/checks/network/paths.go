@@ -120,11 +120,11 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 	if !checks.AllTell(rig, facts, "addresses", rep) {
 		return rep.Verdict()
 	}
-	type place struct {
+	type owner struct {
 		end    steps.End
 		netdev string
 	}
-	places := map[netip.Addr][]place{}
+	places := map[netip.Addr][]owner{}
 	rails := map[netip.Addr]bool{}
 	var order []netip.Addr
 	all := printed(facts)
@@ -134,7 +134,7 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 				if places[a.Addr()] == nil {
 					order = append(order, a.Addr())
 				}
-				places[a.Addr()] = append(places[a.Addr()], place{e, d})
+				places[a.Addr()] = append(places[a.Addr()], owner{e, d})
 				rails[a.Addr()] = rails[a.Addr()] || carries(rig, e, d)
 			}
 		}

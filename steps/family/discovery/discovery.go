@@ -353,8 +353,8 @@ func checkBonds(rig steps.Rig, rep *kind.Report) {
 // checkAddresses: no address twice, and one subnet per rail. Of IPv4 alone: a RoCE v2 GID that
 // the cells use is made of one, and link-local IPv6 is in one subnet everywhere.
 func checkAddresses(rig steps.Rig, rep *kind.Report) {
-	type place struct{ node, netdev string }
-	owners := map[string][]place{}
+	type owner struct{ node, netdev string }
+	owners := map[string][]owner{}
 	var order []string
 	for _, e := range steps.Ends {
 		subnets := map[netip.Prefix][]string{}
@@ -369,7 +369,7 @@ func checkAddresses(rig steps.Rig, rep *kind.Report) {
 				if owners[addr] == nil {
 					order = append(order, addr)
 				}
-				owners[addr] = append(owners[addr], place{rig.NameOf(e), rail.Netdev.Name})
+				owners[addr] = append(owners[addr], owner{rig.NameOf(e), rail.Netdev.Name})
 				net := p.Masked()
 				if subnets[net] == nil {
 					seen = append(seen, net)
