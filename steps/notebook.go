@@ -9,11 +9,13 @@ import (
 )
 
 // KeepLines is how many lines of a cell's output a Notebook holds, and KeepBytes what
-// they may take: with lines as long as they can be 10,000 of them would be 160 MB. The
-// rest is in the log on disk.
+// they may take: with lines as long as they can be 10,000 of them would be 160 MB. KeepAll is what the
+// outputs of all cells may take together: beyond it the longest loses its oldest lines. The rest is in
+// the logs on disk.
 const (
 	KeepLines = 10_000
 	KeepBytes = 8 << 20
+	KeepAll   = 32 << 20
 )
 
 // A Notebook is the state of a session: the fold of its events. It is a value,
@@ -27,6 +29,7 @@ type Notebook struct {
 	Queue       []string             // ids of the cells that wait, in order
 	Params      Settings             // the parameters that are set
 	Saved       Saved                // where the session is saved
+	kept        int                  // bytes that the outputs of all cells take
 	changes     int                  // of cells and of parts, counted
 	edits       int                  // the change with the last edit of a part
 }
@@ -104,7 +107,8 @@ func (n Notebook) Apply(e Event) Notebook {
 	case CellEnded:
 		return n.ended(e)
 	case CellCleared:
-		if !n.Cells[e.Cell].Running {
+		if c := n.Cells[e.Cell]; !c.Running {
+			n.kept -= c.Output.bytes
 			n.Cells = maps.Clone(n.Cells)
 			delete(n.Cells, e.Cell)
 		}
@@ -182,8 +186,33 @@ func (n Notebook) with(id string, c CellState) Notebook {
 	n.changes++
 	c.changes = n.changes
 	n.Cells = maps.Clone(n.Cells)
-	n.Cells[id] = c
+	n.Put(id, c)
 	return n
+}
+
+// Put sets the state of a cell in place: for whoever makes a notebook that nobody else holds.
+func (n *Notebook) Put(id string, c CellState) {
+	n.kept += c.Output.bytes - n.Cells[id].Output.bytes
+	n.Cells[id] = c
+	for n.kept > KeepAll {
+		longest := ""
+		for other, c := range n.Cells {
+			most := n.Cells[longest].Output.bytes
+			if other != id && (c.Output.bytes > most || c.Output.bytes == most && other < longest) {
+				longest = other
+			}
+		}
+		if longest == "" {
+			return // one cell by itself is bounded by KeepBytes
+		}
+		c := n.Cells[longest]
+		n.kept -= c.Output.bytes
+		c.Output = c.Output.shorter()
+		n.kept += c.Output.bytes
+		n.changes++
+		c.changes = n.changes
+		n.Cells[longest] = c
+	}
 }
 
 func without(ids []string, id string) []string {
@@ -244,6 +273,18 @@ func (s Scroll) Append(lines []OutputLine) Scroll {
 	}
 	s.blocks = append(slices.Clip(blocks), added)
 	return s
+}
+
+// shorter gives a scroll without its oldest block, or of a single one without the older half.
+func (s Scroll) shorter() Scroll {
+	if len(s.blocks) > 1 {
+		s.kept -= len(s.blocks[0].lines)
+		s.bytes -= s.blocks[0].bytes
+		s.blocks = slices.Clone(s.blocks[1:]) // or what is dropped would stay behind it
+		return s
+	}
+	lines := s.Lines((s.kept+1)/2, s.kept)
+	return Scroll{}.Skip(s.total - len(lines)).Append(lines)
 }
 
 // ByNode puts together what each node printed, in the order of their places: what several

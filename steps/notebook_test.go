@@ -3,6 +3,7 @@ package steps
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -221,5 +222,63 @@ func TestVersion(t *testing.T) {
 		if n = n.Apply(e); n.Version("a") != was {
 			t.Errorf("%T of something else changed the version", e)
 		}
+	}
+}
+
+// All outputs together are bounded: the longest lose their oldest lines first, whoever holds an older notebook keeps what
+// it saw, and what a cell that is cleared took is free again.
+func TestOutputsAreBoundedTogether(t *testing.T) {
+	n := NewNotebook(Tutorial{})
+	line := OutputLine{Text: strings.Repeat("x", 1000)}
+	text := make([]OutputLine, KeepBytes/line.Size())
+	for i := range text {
+		text[i] = line
+	}
+	printed := func(id string, lines []OutputLine) {
+		n = n.Apply(CellStarted{Run: 1, Cell: id}).Apply(CellPrinted{Run: 1, Cell: id, Lines: lines}).
+			Apply(CellEnded{Run: 1, Cell: id})
+	}
+	taken := func() (all int) {
+		for _, c := range n.Cells {
+			for _, l := range c.Output.Lines(0, c.Output.Len()) {
+				all += l.Size()
+			}
+		}
+		return all
+	}
+	printed("short", text[:10])
+	var before Notebook
+	for i := range 12 {
+		if i == 3 {
+			before = n
+		}
+		printed(fmt.Sprint("cell-", i), slices.Clone(text))
+		if all := taken(); all > KeepAll {
+			t.Fatalf("%d cells take %d bytes", i+1, all)
+		}
+	}
+	for id, c := range n.Cells {
+		want := len(text)
+		if id == "short" {
+			want = 10
+		}
+		if c.Output.Len()+c.Output.Dropped() != want || c.Output.Len() < min(want, len(text)/8) {
+			t.Errorf("%s has %d of %d lines, and dropped %d", id, c.Output.Len(), want, c.Output.Dropped())
+		}
+	}
+	if c := n.Cells["short"].Output; c.Dropped() != 0 {
+		t.Errorf("the shortest lost %d lines", c.Dropped())
+	}
+	if c := n.Cells["cell-11"].Output; c.Dropped() != 0 {
+		t.Errorf("the last lost %d lines", c.Dropped())
+	}
+	if c := before.Cells["cell-0"].Output; c.Dropped() != 0 {
+		t.Errorf("an older notebook lost %d lines", c.Dropped())
+	}
+	for i := range 12 {
+		n = n.Apply(CellCleared{Cell: fmt.Sprint("cell-", i)})
+	}
+	if n.kept != taken() || n.kept == 0 {
+		t.Errorf("%d bytes are counted, and %d taken", n.kept, taken())
 	}
 }

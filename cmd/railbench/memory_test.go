@@ -1,11 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -27,6 +30,42 @@ func (e *endless) Read(b []byte) (int, error) {
 	}
 	e.left -= int64(len(b))
 	return len(b), nil
+}
+
+// outputs makes a code cell print so many MiB; it reports whether it is one.
+func outputs(cell any, mib int) bool {
+	c, _ := cell.(map[string]any)
+	if c["cell_type"] != "code" {
+		return false
+	}
+	line := strings.Repeat("x", 127) + "\n"
+	c["outputs"] = []any{map[string]any{
+		"output_type": "stream", "name": "stdout", "text": slices.Repeat([]any{line}, mib<<20/len(line)),
+	}}
+	return true
+}
+
+// grown is a session that railbench saved, and that somebody made longer: of some half a GiB, which is as long as one may be.
+func grown(t *testing.T, path string, mib int, grow func(map[string]any, int)) string {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	run := asProcess(t, "run", "hosts", "--rig", "sim", "--speed", "max", "--session", path)
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(path)
+	var s map[string]any
+	if err := errors.Join(err, json.Unmarshal(text, &s)); err != nil {
+		t.Fatal(err)
+	}
+	grow(s, min(mib, 450))
+	f, err := os.Create(path)
+	if err := errors.Join(err, json.NewEncoder(f).Encode(s), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestMemoryIsBounded gives a real process ten gigabytes of each input and looks at the most memory
@@ -82,6 +121,27 @@ func TestMemoryIsBounded(t *testing.T) {
 	try("a session to trust", nil, "trust", session)
 	try("two sessions", nil, "compare", session, session)
 	try("a session that goes on", nil, "run", "hosts", "--rig", "sim", "--speed", "max", "--session", session)
+	for name, grow := range map[string]func(map[string]any, int){
+		"a session with long outputs": func(s map[string]any, mib int) {
+			cells, _ := s["cells"].([]any)
+			for _, c := range cells {
+				outputs(c, mib/50)
+			}
+		},
+		"a session of many cells": func(s map[string]any, mib int) {
+			small := map[string]any{"cell_type": "markdown", "id": "a", "metadata": map[string]any{}, "source": ""}
+			s["cells"] = slices.Repeat([]any{small}, mib<<20/70)
+		},
+		"a session with one long cell": func(s map[string]any, mib int) {
+			cells, _ := s["cells"].([]any)
+			i := slices.IndexFunc(cells, func(c any) bool { return outputs(c, mib) })
+			s["cells"] = cells[i : i+1]
+		},
+	} {
+		path := grown(t, filepath.Join(dir, "grown.ipynb"), int(size>>20)/4, grow)
+		try(name, nil, "export", path, "--to", "md", "-o", filepath.Join(t.TempDir(), "s.md"))
+		try(name+", to trust", nil, "trust", path)
+	}
 	try("a journal", nil, "run", "hosts", "--rig", "sim", "--speed", "max", "--session", filepath.Join(dir, "fresh.ipynb"))
 	try("a runbook", nil, "check", book)
 	try("a rig file", nil, "run", "hosts", "--rig", rig)

@@ -131,16 +131,27 @@ func Named(path string) (*os.File, error) {
 
 // ReadAll reads an open file, of limit bytes at most.
 func ReadAll(f *os.File, path string, limit int64) ([]byte, error) {
-	tooLong := &Refused{path, "it is longer than " + size(limit)}
 	// First, so that what is refused costs no memory. What grows meanwhile is seen below.
-	if info, err := f.Stat(); err == nil && info.Size() > limit {
-		return nil, tooLong
+	if err := Fits(f, path, limit); err != nil {
+		return nil, err
 	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		return nil, tooLong
+		return nil, tooLong(path, limit)
 	}
 	return b, err
+}
+
+// Fits says of an open file that it is longer than limit bytes, where it is now.
+func Fits(f *os.File, path string, limit int64) error {
+	if info, err := f.Stat(); err == nil && info.Size() > limit {
+		return tooLong(path, limit)
+	}
+	return nil
+}
+
+func tooLong(path string, limit int64) error {
+	return &Refused{path, "it is longer than " + size(limit)}
 }
 
 // Mine says why a path is none that railbench may write: it is a link, no regular file,

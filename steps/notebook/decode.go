@@ -2,9 +2,11 @@ package notebook
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -39,11 +41,24 @@ type stranger struct {
 	raw   json.RawMessage
 }
 
+// A bounds is what a file may have, in bytes.
+type bounds struct {
+	cell  int // of one cell, or of another value of the file; some more is let pass that was read ahead
+	held  int // of cells that are held until the metadata behind them were read
+	own   int // of all cells beside their outputs
+	cells int // how many there are
+}
+
+// A session that railbench saved is far below each of these, and what is kept of one that somebody else made stays
+// below 256 MiB.
+var ofSession = bounds{cell: 32 << 20, held: 16 << 20, own: 32 << 20, cells: 4096}
+
+// fileIn is a notebook but for its cells.
 type fileIn struct {
-	Major    *int              `json:"nbformat"`
-	Minor    int               `json:"nbformat_minor"`
-	Metadata json.RawMessage   `json:"metadata"`
-	Cells    []json.RawMessage `json:"cells"`
+	Major    *int
+	Minor    int
+	Metadata json.RawMessage
+	Cells    int // -1 where it has no list of them
 }
 
 type cellIn struct {
@@ -61,13 +76,25 @@ type cellIn struct {
 }
 
 // Decode reads an .ipynb that Encode wrote, and that Jupyter may have saved since.
-func Decode(b []byte) (*Document, error) {
-	var f fileIn
-	broken := json.Unmarshal(b, &f)
-	if broken != nil {
-		f = salvage(b)
+func Decode(b []byte) (*Document, error) { return decode(bytes.NewReader(b), ofSession) }
+
+// decode is Decode of a file, of which it never holds more than it has to. What the cells of a long one mean stands
+// behind them: it is read twice.
+func decode(file io.ReadSeeker, limit bounds) (*Document, error) {
+	var held []json.RawMessage
+	size := 0
+	f, broken, err := scan(file, limit, func(raw json.RawMessage) error {
+		if size += len(raw); size <= limit.held {
+			held = append(held, slices.Clone(raw))
+		} else {
+			held = nil
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	if len(bytes.TrimSpace(b)) == 0 {
+	if errors.Is(broken, io.EOF) {
 		return nil, errors.New("empty")
 	}
 	if err := f.readable(broken); err != nil {
@@ -81,15 +108,23 @@ func Decode(b []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newReader(h)
-	for _, raw := range f.Cells {
+	r := newReader(h, limit)
+	for _, raw := range held {
 		if err := r.cell(raw); err != nil {
+			return nil, err
+		}
+	}
+	if size > limit.held {
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		if _, _, err := scan(file, limit, r.cell); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case broken != nil && (r.ours > 0 || meta.Railbench != nil):
-		return nil, &Damaged{Found: r.d, Cells: len(f.Cells), Err: broken}
+		return nil, &Damaged{Found: r.d, Cells: max(0, f.Cells), Err: broken}
 	case broken != nil:
 		return nil, fmt.Errorf("no Jupyter notebook that can be read: %w", broken)
 	case meta.Railbench == nil:
@@ -102,7 +137,7 @@ func Decode(b []byte) (*Document, error) {
 // JSON, so that f is what could be saved of it.
 func (f fileIn) readable(broken error) error {
 	switch {
-	case f.Major == nil && f.Cells == nil && len(f.Metadata) == 0:
+	case f.Major == nil && f.Cells < 0 && len(f.Metadata) == 0:
 		if broken != nil {
 			return fmt.Errorf("no Jupyter notebook: %w", broken)
 		}
@@ -141,49 +176,124 @@ func readHead(raw *json.RawMessage) (head, error) {
 	return h, nil
 }
 
-// salvage reads what stands before the place where the JSON ends or breaks.
-func salvage(b []byte) fileIn {
-	var f fileIn
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return f
+// scan reads a notebook up to where its JSON ends or breaks, which broken is about, and hands its cells over, one
+// after the other; a cell is the callee's until it returns. err is about a file that can't be read, or has too much of
+// something, or the callee's.
+func scan(file io.Reader, limit bounds, cell func(json.RawMessage) error) (f fileIn, broken, err error) {
+	in := &rationed{r: file, ration: limit.cell, left: limit.cell}
+	s := scanner{in: in, dec: json.NewDecoder(in), cell: cell, most: limit.cells, file: fileIn{Cells: -1}}
+	broken = s.notebook()
+	if err = cmp.Or(s.refused, in.err); err != nil {
+		broken = nil
 	}
-	for dec.More() {
-		key, err := dec.Token()
+	return s.file, broken, err
+}
+
+// A rationed reader reads so much, and remembers why it couldn't.
+type rationed struct {
+	r            io.Reader
+	ration, left int // bytes
+	err          error
+}
+
+func (r *rationed) Read(b []byte) (int, error) {
+	if r.left <= 0 {
+		r.err = fmt.Errorf("no session that railbench saved: a part of it is longer than %d bytes", r.ration)
+		return 0, r.err
+	}
+	n, err := r.r.Read(b[:min(len(b), r.left)])
+	r.left -= n
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}
+
+type scanner struct {
+	in      *rationed
+	dec     *json.Decoder
+	cell    func(json.RawMessage) error
+	most    int // cells
+	file    fileIn
+	refused error
+}
+
+// notebook reads the object that the file is. Its error is about the JSON.
+func (s *scanner) notebook() error {
+	t, err := s.dec.Token()
+	if err != nil {
+		return err
+	}
+	if t != json.Delim('{') {
+		return errNotebook
+	}
+	for s.dec.More() {
+		s.in.left = s.in.ration
+		key, err := s.dec.Token()
+		if err == nil && key == "cells" {
+			err = s.cells()
+		} else if err == nil {
+			err = s.value(key)
+		}
 		if err != nil {
-			return f
-		}
-		if key == "cells" {
-			if t, err := dec.Token(); err != nil || t != json.Delim('[') {
-				return f
-			}
-			f.Cells = []json.RawMessage{}
-			for dec.More() {
-				var raw json.RawMessage
-				if dec.Decode(&raw) != nil {
-					return f
-				}
-				f.Cells = append(f.Cells, raw)
-			}
-			if _, err := dec.Token(); err != nil {
-				return f
-			}
-			continue
-		}
-		var raw json.RawMessage
-		if dec.Decode(&raw) != nil {
-			return f
-		}
-		switch key {
-		case "metadata":
-			f.Metadata = raw
-		case "nbformat":
-			_ = json.Unmarshal(raw, &f.Major) // what is none is no format
-		case "nbformat_minor":
-			_ = json.Unmarshal(raw, &f.Minor)
+			return inside(err)
 		}
 	}
-	return f
+	if _, err := s.dec.Token(); err != nil {
+		return inside(err)
+	}
+	if _, err := s.dec.Token(); err != io.EOF {
+		return fmt.Errorf("there is more behind its end: %w", err)
+	}
+	return nil
+}
+
+// inside is the error of a text that ends in its middle.
+func inside(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (s *scanner) cells() error {
+	if t, err := s.dec.Token(); err != nil || t != json.Delim('[') {
+		return cmp.Or(err, errors.New("its cells are no list"))
+	}
+	s.file.Cells = 0
+	for s.dec.More() {
+		s.in.left = s.in.ration
+		var raw json.RawMessage
+		if err := s.dec.Decode(&raw); err != nil {
+			return err
+		}
+		if s.file.Cells++; s.file.Cells > s.most {
+			s.refused = fmt.Errorf("no session that railbench saved: it has more than %d cells", s.most)
+			return s.refused
+		}
+		if s.refused = s.cell(raw); s.refused != nil {
+			return s.refused
+		}
+	}
+	_, err := s.dec.Token()
+	return err
+}
+
+// value reads what is no list of cells.
+func (s *scanner) value(key json.Token) error {
+	var raw json.RawMessage
+	if err := s.dec.Decode(&raw); err != nil {
+		return err
+	}
+	switch key {
+	case "metadata":
+		s.file.Metadata = raw
+	case "nbformat":
+		return json.Unmarshal(raw, &s.file.Major)
+	case "nbformat_minor":
+		return json.Unmarshal(raw, &s.file.Minor)
+	}
+	return nil
 }
 
 // A reader makes a document of cells.
@@ -194,12 +304,14 @@ type reader struct {
 	rigs  []rigWire
 	last  string // the id of the last cell of ours
 	ours  int
+	own   int // bytes of all cells beside their outputs
+	limit bounds
 }
 
-func newReader(h head) reader {
+func newReader(h head, limit bounds) reader {
 	r := reader{
 		d:    New(h.Railbench, steps.Tutorial{Title: h.Title}, h.Created),
-		rigs: h.Rigs, seen: map[string]bool{}, prose: map[string]string{},
+		rigs: h.Rigs, seen: map[string]bool{}, prose: map[string]string{}, limit: limit,
 	}
 	r.d.seq = h.Journal
 	r.d.Book.Rig, r.d.Book.Params = h.Rig.rig(), h.Params.settings()
@@ -217,8 +329,15 @@ func (r *reader) cell(raw json.RawMessage) error {
 		err = json.Unmarshal(c.Metadata.Railbench, &f)
 	}
 	key := f.Kind + " " + f.Part + " " + f.Cell
+	strange := err != nil || !f.ours(c.Type) || r.seen[key]
+	if r.own += len(c.Source) + len(c.Metadata.Railbench); strange {
+		r.own += len(raw)
+	}
+	if r.own > r.limit.own {
+		return fmt.Errorf("no session that railbench saved: beside the outputs it has more than %d bytes", r.limit.own)
+	}
 	// A copy of a cell of ours has its metadata: the first one is meant.
-	if err != nil || !f.ours(c.Type) || r.seen[key] {
+	if strange {
 		r.d.strange = append(r.d.strange, stranger{c.ID, r.last, slices.Clone(raw)})
 		return nil
 	}
@@ -372,7 +491,7 @@ func (r *reader) code(in cellIn, f facts) {
 		r.d.samples[c.ID] = g
 	}
 	r.d.ran[c.ID] = c
-	r.d.Book.Cells[c.ID] = s
+	r.d.Book.Put(c.ID, s)
 	if s.Running && r.d.Book.Running == "" {
 		r.d.Book.Running = c.ID
 	}

@@ -14,11 +14,25 @@ import (
 )
 
 // sessionLimit and recordLimit are how long a session and its journal may be: what is
-// longer is none, and would take as much memory.
+// longer is none. Of a session never more than a cell is held beside what is kept of it; a journal would take
+// as much memory.
 const (
 	sessionLimit = 512 << 20
-	recordLimit  = 128 << 20
+	recordLimit  = 64 << 20
 )
+
+// openSession opens a session to read it.
+func openSession(path string) (*os.File, error) {
+	f, err := disk.Named(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := disk.Fits(f, path, sessionLimit); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
 
 // filePerm is for a new session: who may read it, reads it.
 const filePerm = 0o644

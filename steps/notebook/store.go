@@ -153,11 +153,12 @@ func load(path string, journal []byte) (*Document, error) {
 	if o, ok := owner(journal); ok && o.Format > format {
 		return nil, fmt.Errorf("its journal is of a newer railbench (%s): take that one", o.Railbench)
 	}
-	content, err := disk.Read(path, sessionLimit)
+	f, err := openSession(path)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := Decode(content)
+	defer f.Close()
+	doc, err := decode(f, ofSession)
 	if damaged, ok := errors.AsType[*Damaged](err); ok {
 		return nil, rescue(path, damaged, journal)
 	}
@@ -209,11 +210,12 @@ func Peek(path string) (*Document, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %s: its journal: %w", path, err)
 	}
-	content, err := disk.Read(path, sessionLimit)
+	f, err := openSession(path)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
-	d, err := Decode(content)
+	defer f.Close()
+	d, err := decode(f, ofSession)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
