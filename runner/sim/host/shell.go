@@ -187,11 +187,14 @@ func (sh *Shell) parse(text, name string) (*syntax.File, error) {
 
 // contain keeps the interpreter inside the node: process substitution would
 // make FIFOs on the host, $$ is the host's process, and the tests for a file's
-// owner look into the host's stat. Background jobs get what kill needs, and a case what makes it quick.
+// owner look into the host's stat. Background jobs get what kill needs, and cases and patterns
+// what makes them quick.
 func contain(node syntax.Node) error {
 	// Found first and rewritten afterwards: a rewritten statement would be walked into again.
 	var err error
 	var background, pipes, cases []*syntax.Stmt
+	var calls []*syntax.CallExpr
+	names := false // patterns are to be taken for names
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
@@ -204,6 +207,9 @@ func contain(node syntax.Node) error {
 			if _, ok := n.Cmd.(*syntax.CaseClause); ok {
 				cases = append(cases, n)
 			}
+		case *syntax.CallExpr:
+			calls = append(calls, n)
+			names = names || forbidsGlobs(n)
 		case *syntax.ProcSubst:
 			err = errors.New("process substitution is not simulated")
 		case *syntax.ParamExp:
@@ -222,6 +228,11 @@ func contain(node syntax.Node) error {
 		}
 		return err == nil
 	})
+	for _, c := range calls {
+		if !names {
+			quickGlobs(c)
+		}
+	}
 	for _, st := range cases {
 		if quick := quickCase(st.Cmd.(*syntax.CaseClause)); quick != nil {
 			st.Cmd = quick
@@ -341,6 +352,7 @@ func (sh *Shell) environment(extra []string) expand.Environ {
 func (sh *Shell) beforeCall(ctx context.Context, args []string) ([]string, error) {
 	hc := interp.HandlerCtx(ctx)
 	bg := sh.jobOf(hc.Env)
+	args = sh.globbed(args)
 	switch args[0] {
 	case "@begin":
 		return sh.beginJob(bg), nil
