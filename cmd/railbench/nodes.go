@@ -185,23 +185,41 @@ func (b *bench) keepJournal() {
 	}
 }
 
-// tutorial loads the built-in one with the checklist, and checks that the catalog has what it names.
+// tutorial is the built-in one with the checklist, which whoever asks may change, and a catalog that has what it
+// names.
 func tutorial() (steps.Tutorial, steps.Catalog, error) {
-	cat := catalog.New()
+	t, err := builtIn()
+	t.Parts, t.Checklist = ownParts(t.Parts), ownParts(t.Checklist)
+	return t, catalog.New(), err
+}
+
+// builtIn is read and checked once: it is 250 kB of Markdown, and a command asks for it more than once.
+var builtIn = sync.OnceValues(func() (steps.Tutorial, error) {
 	t, err := runbook.Load(assets.Tutorial, "tutorial")
 	if err != nil {
-		return t, cat, err
+		return t, err
 	}
 	list, err := runbook.Load(assets.Checklist, "checklist")
 	if err != nil {
-		return t, cat, err
+		return t, err
 	}
 	stage, err := runbook.Load(assets.Stage, "stage")
 	if err != nil {
-		return t, cat, err
+		return t, err
 	}
 	t.Checklist = slices.Concat(list.Parts, stage.Parts)
-	return t, cat, runbook.Check(t, cat)
+	return t, runbook.Check(t, catalog.New())
+})
+
+func ownParts(parts []steps.Part) []steps.Part {
+	parts = slices.Clone(parts)
+	for i := range parts {
+		parts[i].Cells = slices.Clone(parts[i].Cells)
+		for j := range parts[i].Cells {
+			parts[i].Cells[j].Roles = slices.Clone(parts[i].Cells[j].Roles)
+		}
+	}
+	return parts
 }
 
 // open makes the nodes that the flags ask for. It connects to none of them.
