@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,21 +34,17 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// outputs makes a code cell print so many MiB; it reports whether it is one.
-func outputs(cell any, mib int) bool {
-	c, _ := cell.(map[string]any)
-	if c["cell_type"] != "code" {
-		return false
-	}
-	line := strings.Repeat("x", 127) + "\n"
-	c["outputs"] = []any{map[string]any{
-		"output_type": "stream", "name": "stdout", "text": slices.Repeat([]any{line}, mib<<20/len(line)),
-	}}
-	return true
+// A grownSession is one that railbench saved while it is made longer. It goes straight to the disk: what this process has
+// of memory is counted as that of those it starts.
+type grownSession struct {
+	cells []map[string]any // as they were saved
+	add   func(cell map[string]any, mib int)
 }
 
-// grown is a session that railbench saved, and that somebody made longer: of some half a GiB, which is as long as one may be.
-func grown(t *testing.T, path string, mib int, grow func(map[string]any, int)) string {
+func ofCode(cell map[string]any) bool { return cell["cell_type"] == "code" }
+
+// grown writes a session with other cells, and with so many MiB of output where a cell is one of code.
+func grown(t *testing.T, path string, grow func(grownSession)) string {
 	t.Helper()
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
@@ -56,13 +54,45 @@ func grown(t *testing.T, path string, mib int, grow func(map[string]any, int)) s
 		t.Fatalf("%v: %s", err, out)
 	}
 	text, err := os.ReadFile(path)
-	var s map[string]any
-	if err := errors.Join(err, json.Unmarshal(text, &s)); err != nil {
+	var rest map[string]json.RawMessage
+	var s grownSession
+	if err := errors.Join(err, json.Unmarshal(text, &rest), json.Unmarshal(rest["cells"], &s.cells)); err != nil {
 		t.Fatal(err)
 	}
-	grow(s, min(mib, 450))
+	delete(rest, "cells")
+	head, err := json.Marshal(rest)
+	if err != nil {
+		t.Fatal(err)
+	}
 	f, err := os.Create(path)
-	if err := errors.Join(err, json.NewEncoder(f).Encode(s), f.Close()); err != nil {
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewWriter(f)
+	fmt.Fprintf(out, `%s,"cells":[`, strings.TrimSuffix(string(head), "}"))
+	comma := ""
+	const here = "the output's place"
+	line := `"` + strings.Repeat("x", 123) + `\n",`
+	s.add = func(cell map[string]any, mib int) {
+		cell = maps.Clone(cell)
+		if ofCode(cell) {
+			cell["outputs"] = []any{map[string]any{"output_type": "stream", "name": "stdout", "text": []string{here, ""}}}
+		}
+		text, err := json.Marshal(cell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after, prints := strings.Cut(string(text), `"`+here+`",`)
+		out.WriteString(comma + before)
+		for i := 0; prints && i < mib<<20/len(line); i++ {
+			out.WriteString(line)
+		}
+		out.WriteString(after)
+		comma = ","
+	}
+	grow(s)
+	fmt.Fprint(out, "]}")
+	if err := errors.Join(out.Flush(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -121,26 +151,30 @@ func TestMemoryIsBounded(t *testing.T) {
 	try("a session to trust", nil, "trust", session)
 	try("two sessions", nil, "compare", session, session)
 	try("a session that goes on", nil, "run", "hosts", "--rig", "sim", "--speed", "max", "--session", session)
-	for name, grow := range map[string]func(map[string]any, int){
-		"a session with long outputs": func(s map[string]any, mib int) {
-			cells, _ := s["cells"].([]any)
-			for _, c := range cells {
-				outputs(c, mib/50)
+	mib := int(min(size>>22, 450)) // as long as a session may be, or a quarter of what others are
+	for name, grow := range map[string]func(s grownSession){
+		"a session with long outputs": func(s grownSession) {
+			for _, c := range s.cells {
+				s.add(c, mib/50)
 			}
 		},
-		"a session of many cells": func(s map[string]any, mib int) {
+		"a session of many cells": func(s grownSession) {
 			small := map[string]any{"cell_type": "markdown", "id": "a", "metadata": map[string]any{}, "source": ""}
-			s["cells"] = slices.Repeat([]any{small}, mib<<20/70)
+			for range mib << 20 / 70 {
+				s.add(small, 0)
+			}
 		},
-		"a session with one long cell": func(s map[string]any, mib int) {
-			cells, _ := s["cells"].([]any)
-			i := slices.IndexFunc(cells, func(c any) bool { return outputs(c, mib) })
-			s["cells"] = cells[i : i+1]
+		"a session with one long cell": func(s grownSession) {
+			s.add(s.cells[slices.IndexFunc(s.cells, ofCode)], mib)
 		},
 	} {
-		path := grown(t, filepath.Join(dir, "grown.ipynb"), int(size>>20)/4, grow)
-		try(name, nil, "export", path, "--to", "md", "-o", filepath.Join(t.TempDir(), "s.md"))
-		try(name+", to trust", nil, "trust", path)
+		path := grown(t, filepath.Join(dir, "grown.ipynb"), grow)
+		out := filepath.Join(t.TempDir(), "s.md")
+		try(name, strings.NewReader(""), "export", path, "--to", "md", "-o", out) // to its end
+		if _, err := os.Stat(out); (err == nil) != strings.Contains(name, "long outputs") {
+			t.Errorf("%s: exported: %v", name, err)
+		}
+		try(name+", to trust", strings.NewReader(""), "trust", path)
 	}
 	try("a journal", nil, "run", "hosts", "--rig", "sim", "--speed", "max", "--session", filepath.Join(dir, "fresh.ipynb"))
 	try("a runbook", nil, "check", book)

@@ -443,12 +443,12 @@ func (m *Matrix) list(nodes []int) string {
 }
 
 // evidence is what a cause rests on: how many figures, from which to which, beside those of all others, and
-// what the first of them was told by its own judge.
+// what the first of them that is as the cause says was told by its own judge.
 func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	what := cause.What
 	e := m.Extremes(what)
 	var seen span
-	slow, reason, own, alone := 0, "", "", true
+	slow, reason, own, alone, apt := 0, "", "", true, false
 	for _, p := range covered {
 		c := m.At(p.What, p.Rail, p.From, p.To)
 		seen.add(float64(c.Value))
@@ -456,7 +456,8 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 			slow++
 		}
 		alone = alone && c.Beside == 1
-		if reason == "" && c.Reason != "" {
+		if is := c.State == cause.State; c.Reason != "" && (reason == "" || is && !apt) {
+			apt = is
 			if reason = strings.TrimRight(c.Reason, ".?"); len(covered) > 1 { // of one it is said already
 				reason = m.words(p) + ": " + reason
 			}

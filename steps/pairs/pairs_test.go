@@ -164,6 +164,14 @@ func TestJudgeNamesTheCause(t *testing.T) {
 				slow(c)
 			}
 		}, steps.Fail, "Between spark-02 and spark-03 over rail 1, and nowhere else", 1},
+		{"a pair of which one way says why", 8, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && p.From+p.To == 3 && min(p.From, p.To) == 1 {
+				c.Grade, c.Reason = steps.Inconclusive, "nobody knows."
+				if p.From == 2 {
+					c.Grade, c.Reason = steps.Fail, "it is broken."
+				}
+			}
+		}, steps.Fail, "2 figures of throughput: spark-03 to spark-02 over rail 1: it is broken.", 1},
 		{"one way of a pair", 8, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.Rail == 0 && p.From == 1 && p.To == 2 {
 				slow(c)
