@@ -128,26 +128,43 @@ func (r Rig) Switched() bool {
 // at all has lost it, and has them all.
 func (r Rig) Cabled() (all, next []Link) {
 	nodes := r.byNo()
+	rails := make([][]netip.Prefix, len(nodes)) // read once: each is held against those of all other nodes
+	for i, n := range nodes {
+		for _, rail := range n.Rails {
+			p, _ := prefix(rail)
+			rails[i] = append(rails[i], p)
+		}
+	}
+	leads := func(p netip.Prefix, other int) bool {
+		return slices.ContainsFunc(rails[other], func(q netip.Prefix) bool { return inOne(p, q) })
+	}
 	away := slices.ContainsFunc(nodes, func(n Node) bool { return n.Err != "" })
 	loose := make([]bool, len(nodes))
 	for i, n := range nodes {
-		loose[i] = n.Err != "" || len(n.Rails) == 0 || !away && slices.ContainsFunc(n.Rails, func(rail Rail) bool {
-			some := func(other Node) bool { return other.No != n.No && leads(rail, other) }
-			return rail.Netdev.Carrier && !slices.ContainsFunc(nodes, some)
-		})
-	}
-	there := func(l Link) bool {
-		here, peer := nodes[l.Here], nodes[l.Peer]
-		return here.Err != "" || peer.Err != "" || loose[l.Here] && loose[l.Peer] ||
-			slices.ContainsFunc(here.Rails, func(rail Rail) bool { return leads(rail, peer) })
+		loose[i] = n.Err != "" || len(n.Rails) == 0
+		for j, rail := range n.Rails {
+			leadsOn := false
+			for other := 0; other < len(nodes) && rail.Netdev.Carrier && !away && !leadsOn; other++ {
+				leadsOn = other != i && leads(rails[i][j], other)
+			}
+			loose[i] = loose[i] || rail.Netdev.Carrier && !away && !leadsOn
+		}
 	}
 	links := Links(len(nodes))
-	lost := func(no int) bool {
-		return !slices.ContainsFunc(links, func(l Link) bool { return (l.Here == no || l.Peer == no) && there(l) })
+	there, lost := make([]bool, len(links)), make([]bool, len(nodes))
+	for i := range lost {
+		lost[i] = true
+	}
+	for i, l := range links {
+		there[i] = nodes[l.Here].Err != "" || nodes[l.Peer].Err != "" || loose[l.Here] && loose[l.Peer] ||
+			slices.ContainsFunc(rails[l.Here], func(p netip.Prefix) bool { return leads(p, l.Peer) })
+		if there[i] {
+			lost[l.Here], lost[l.Peer] = false, false
+		}
 	}
 	degree := make([]int, len(nodes))
-	for _, l := range links {
-		if !there(l) && !lost(l.Here) && !lost(l.Peer) {
+	for i, l := range links {
+		if !there[i] && !lost[l.Here] && !lost[l.Peer] {
 			continue
 		}
 		all = append(all, l)
@@ -163,15 +180,51 @@ func (r Rig) Cabled() (all, next []Link) {
 	return all, next
 }
 
+// Doubled are links of nodes that have an IPv4 address in common which is a rail's, or its bond's, at one of them: of
+// more than two, each one's to the next. A container's bridge has the same address on all nodes, and is nobody's.
+func (r Rig) Doubled() []Link {
+	nodes := map[netip.Addr][]int{}
+	rails := map[netip.Addr]bool{}
+	for no, n := range r.byNo() {
+		for _, d := range n.Netdevs {
+			carries := slices.ContainsFunc(n.Rails, func(rail Rail) bool {
+				return rail.Netdev.Name == d.Name || rail.Netdev.Master == d.Name
+			})
+			for _, text := range d.Addrs {
+				p, err := netip.ParsePrefix(text)
+				if a := p.Addr(); err == nil && a.Is4() {
+					rails[a] = rails[a] || carries
+					nodes[a] = append(nodes[a], no)
+				}
+			}
+		}
+	}
+	var all []Link
+	for a := range rails {
+		for i, no := range nodes[a][1:] {
+			if before := nodes[a][i]; rails[a] && before != no {
+				all = append(all, Link{before, no})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Link) int { return cmp.Or(a.Here-b.Here, a.Peer-b.Peer) })
+	return slices.Compact(all)
+}
+
 // shared is the subnet that both rails are in. One address on both ends is a
 // mistake, and no pair.
 func shared(a, b Rail) (string, bool) {
-	pa, okA := prefix(a)
-	pb, okB := prefix(b)
-	if !okA || !okB || pa.Addr() == pb.Addr() || !pa.Contains(pb.Addr()) || !pb.Contains(pa.Addr()) {
+	pa, _ := prefix(a)
+	pb, _ := prefix(b)
+	if !inOne(pa, pb) {
 		return "", false
 	}
 	return pa.Masked().String(), true
+}
+
+// inOne reports whether two addresses are in one subnet, and two.
+func inOne(a, b netip.Prefix) bool {
+	return a.IsValid() && b.IsValid() && a.Addr() != b.Addr() && a.Contains(b.Addr()) && b.Contains(a.Addr())
 }
 
 // prefix is the subnet of a rail's address, which tells the rails that can reach each

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -117,7 +118,7 @@ func TestEnds(t *testing.T) {
 	}
 	for _, name := range []string{
 		"", "node", "node1", "node2", "node0", "node-3",
-		"node03", "node3x", "node65", "node999999999999999999", "Here",
+		"node03", "node3x", fmt.Sprintf("node%d", MostNodes+1), "node999999999999999999", "Here",
 	} {
 		if e, ok := ParseEnd(name); ok {
 			t.Errorf("%q is %s", name, e)
@@ -164,5 +165,72 @@ func TestLeftOut(t *testing.T) {
 		if got := c.rig.LeftOut(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// switchboard is a rig of nodes with two rails each, in two subnets of a switch.
+func switchboard(nodes int) Rig {
+	r := NewRig("rack", false, nodes)
+	for i := range r.Nodes {
+		r.Nodes[i] = nodeWith(fmt.Sprintf("r1=10.1.%d.%d", i>>8, i&255), fmt.Sprintf("r2=10.2.%d.%d", i>>8, i&255))
+		r.Nodes[i].No = i
+		for j, rail := range r.Nodes[i].Rails {
+			rail.Prefix = 16
+			r.Nodes[i].Rails[j].Prefix = 16
+			d := Netdev{Name: "en" + rail.Dev, Addrs: []string{fmt.Sprintf("%s/%d", rail.Addr, rail.Prefix)}}
+			r.Nodes[i].Rails[j].Netdev = d
+			r.Nodes[i].Netdevs = append(r.Nodes[i].Netdevs, d, Netdev{Name: "docker0", Addrs: []string{"172.17.0.1/16"}})
+		}
+	}
+	return r
+}
+
+// Behind a switch all links are there, whatever the number of nodes, also where one can't be looked at; where one of
+// two has lost what joins them that is looked at link by link.
+func TestCabledOnASwitch(t *testing.T) {
+	t.Parallel()
+	const nodes = 80
+	for name, c := range map[string]struct {
+		spoil func(r Rig)
+		all   int
+	}{
+		"whole":             {func(Rig) {}, nodes * (nodes - 1) / 2},
+		"one is away":       {func(r Rig) { r.Nodes[7] = Node{No: 7, Err: "refused"} }, nodes * (nodes - 1) / 2},
+		"one address twice": {func(r Rig) { r.Nodes[7].Rails[0].Addr = r.Nodes[9].Rails[0].Addr }, nodes * (nodes - 1) / 2},
+		"two groups": {func(r Rig) {
+			for i := range r.Nodes[:20] {
+				r.Nodes[i].Rails[0].Addr, r.Nodes[i].Rails[1].Addr = fmt.Sprintf("10.3.0.%d", i+1), fmt.Sprintf("10.4.0.%d", i+1)
+			}
+		}, 20*19/2 + 60*59/2},
+	} {
+		r := switchboard(nodes)
+		c.spoil(r)
+		all, next := r.Cabled()
+		if len(all) != c.all || len(next) != nodes && c.all == nodes*(nodes-1)/2 {
+			t.Errorf("%s: %d links, %d from each to the next", name, len(all), len(next))
+		}
+	}
+	if all, _ := switchboard(MostNodes).Cabled(); len(all) != MostNodes*(MostNodes-1)/2 {
+		t.Errorf("%d links", len(all))
+	}
+}
+
+// Nodes that have a rail's address in common are found wherever they stand, and the order of the nodes is another's.
+func TestDoubled(t *testing.T) {
+	t.Parallel()
+	r := switchboard(100)
+	if got := r.Doubled(); got != nil {
+		t.Errorf("%v have nothing in common but their docker0", got)
+	}
+	twice := func(no int, addr string) { r.Nodes[no].Netdevs[0].Addrs = append(r.Nodes[no].Netdevs[0].Addrs, addr) }
+	twice(70, "10.1.0.3/16")
+	twice(40, "10.1.0.3/24")
+	r.Nodes[99].Netdevs[1].Addrs = append(r.Nodes[99].Netdevs[1].Addrs, "10.2.0.0/16") // a bridge has a rail's
+	want := []Link{{0, 99}, {3, 40}, {40, 70}}
+	if got := r.Doubled(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := r.Over(Link{70, 3}).Doubled(); !slices.Equal(got, want) {
+		t.Errorf("over another link: %v, want %v", got, want)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // End is a node's place in a Rig: Here and Peer are the two ends of the link under
 // test, and the numbers after them are the nodes beside it.
-type End uint8
+type End uint16
 
 // The two ends of the link under test. Here is where railbench's cells start their
 // clients; the peer runs the servers. Neither has to be the machine that railbench runs on.
@@ -47,8 +47,8 @@ func ParseEnd(name string) (e End, ok bool) {
 // Other is the opposite end of the link under test.
 func (e End) Other() End { return 1 - e }
 
-// MostNodes is how many nodes a rig can have.
-const MostNodes = 64
+// MostNodes is how many nodes a rig can have; what gives way first beyond is told in assets/docs/scale.md.
+const MostNodes = 1024
 
 // A Link is the link under test: two nodes by their numbers in the rig file, from 0. Here
 // is where the clients run.
@@ -59,7 +59,7 @@ var DefaultLink = Link{0, 1}
 
 // Reorder gives the order of n nodes in which the link's two come first.
 func (l Link) Reorder(n int) []int {
-	order := []int{l.Here, l.Peer}
+	order := append(make([]int, 0, n), l.Here, l.Peer)
 	for i := range n {
 		if i != l.Here && i != l.Peer {
 			order = append(order, i)
@@ -318,8 +318,15 @@ func (r Rig) PackageOf(command string) string {
 // Link is the link under test.
 func (r Rig) Link() Link { return Link{r.At(Here).No, r.At(Peer).No} }
 
-// byNo are the rig's nodes in the order of their numbers.
+// byNo are the rig's nodes in the order of their numbers. They may be the rig's own list, and are only read.
 func (r Rig) byNo() []Node {
+	sorted := true
+	for i := range r.Nodes[:max(0, len(r.Nodes)-1)] {
+		sorted = sorted && r.Nodes[i].No <= r.Nodes[i+1].No
+	}
+	if sorted {
+		return r.Nodes
+	}
 	all := slices.Clone(r.Nodes)
 	slices.SortStableFunc(all, func(a, b Node) int { return a.No - b.No })
 	return all
@@ -328,9 +335,9 @@ func (r Rig) byNo() []Node {
 // Over is the rig with another link under test, and its rails found anew.
 func (r Rig) Over(l Link) Rig {
 	byNo := r.byNo()
-	r.Nodes = nil
-	for _, i := range l.Reorder(len(byNo)) {
-		r.Nodes = append(r.Nodes, byNo[i])
+	r.Nodes = make([]Node, len(byNo))
+	for at, i := range l.Reorder(len(byNo)) {
+		r.Nodes[at] = byNo[i]
 	}
 	r.Pairs = PairRails(r.At(Here), r.At(Peer))
 	return r

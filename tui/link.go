@@ -2,6 +2,8 @@ package tui
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -44,16 +46,31 @@ func (m *Model) chooseLink() tea.Cmd {
 	return nil
 }
 
+// mostLinks is how many links are offered: those of 64 nodes. Of more nodes the palette's words find them.
+const mostLinks = 64 * 63 / 2
+
 // linkChoices are the palette's lines of all links, each both ways: here is where the
 // clients run.
 func (m *Model) linkChoices() (all []choice) {
 	if !m.linkable() {
 		return nil
 	}
-	cabled, _ := m.book.Rig.Cabled()
-	for _, two := range cabled {
+	names := make([]string, len(m.book.Rig.Nodes)) // by number
+	for i, name := range m.names() {
+		if no := m.number(steps.End(i)); no >= 0 && no < len(names) { // a saved one may be any
+			names[no] = name
+		}
+	}
+	links, next := m.book.Rig.Cabled()
+	if len(links) > mostLinks {
+		words := strings.Fields(strings.ToLower(m.palette.words))
+		if links = linksOf(names, words); len(words) == 0 && m.palette.links {
+			links = next
+		}
+	}
+	for _, two := range links {
 		for _, l := range []steps.Link{two, {Here: two.Peer, Peer: two.Here}} {
-			name := fmt.Sprintf("%s ⇄ %s", m.nodeName(l.Here), m.nodeName(l.Peer))
+			name := fmt.Sprintf("%s ⇄ %s", names[l.Here], names[l.Peer])
 			if l == m.book.Rig.Link() {
 				name += "  (now)"
 			}
@@ -61,6 +78,45 @@ func (m *Model) linkChoices() (all []choice) {
 		}
 	}
 	return all
+}
+
+// linksOf are links of nodes whose names have words: of those that have the one to those that have the other, and
+// where there is one such word to all.
+func linksOf(names, words []string) (links []steps.Link) {
+	var ends [][]int
+	for _, word := range words {
+		var has []int
+		for no, name := range names {
+			if strings.Contains(strings.ToLower(name), word) {
+				has = append(has, no)
+			}
+		}
+		if has != nil { // a word may also be of what a line begins with
+			ends = append(ends, has)
+		}
+	}
+	if ends == nil {
+		return nil
+	}
+	to := ends[len(ends)-1]
+	if len(ends) == 1 {
+		to = make([]int, len(names))
+		for no := range names {
+			to[no] = no
+		}
+	}
+	for _, a := range ends[0] {
+		for _, b := range to {
+			// Both ways are offered of each: where both ends have both words it would come twice.
+			if a != b && (a < b || !slices.Contains(ends[0], b) || !slices.Contains(to, a)) {
+				links = append(links, steps.Link{Here: min(a, b), Peer: max(a, b)})
+			}
+			if len(links) == mostLinks {
+				return links
+			}
+		}
+	}
+	return links
 }
 
 func (m *Model) setLink(l steps.Link) tea.Cmd {

@@ -153,10 +153,13 @@ func completeParams(*cobra.Command, []string, string) ([]cobra.Completion, cobra
 	return all, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
+// mostLinked is of how many nodes all links are offered at once; of more one end is completed after the other.
+const mostLinked = 64
+
 // completeLinks offers the pairs of a rig's nodes, each both ways: the clients run on the
 // first. The names are the rig file's, and no node is asked; one without a name there goes
 // by its number.
-func completeLinks(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func completeLinks(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	// A flag that the command hasn't is as if it weren't given.
 	text := func(name string) string {
 		if f := cmd.Flags().Lookup(name); f != nil {
@@ -175,6 +178,21 @@ func completeLinks(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion
 		return nil, noFiles // said when the command runs
 	}
 	var all []cobra.Completion
+	if len(names) > mostLinked {
+		here, _, whole := strings.Cut(typed, ":")
+		for _, name := range names {
+			switch {
+			case !whole:
+				all = append(all, described(name+":", "clients on "+name))
+			case name != here:
+				all = append(all, described(here+":"+name, "clients on "+here))
+			}
+		}
+		if whole {
+			return all, noFiles
+		}
+		return all, noFiles | cobra.ShellCompDirectiveNoSpace
+	}
 	for _, l := range steps.Links(len(names)) {
 		a, b := names[l.Here], names[l.Peer]
 		all = append(all, described(a+":"+b, "clients on "+a), described(b+":"+a, "clients on "+b))

@@ -604,8 +604,12 @@ func (s *speed) watched() float64 {
 const ringRig = "ring"
 
 // manySimulated is from how many nodes on this process is mostly their shells: what these leave is collected with
-// fewer looks then, each of which would go through all that lives.
-const manySimulated = 8
+// fewer looks then, each of which would go through all that lives. Of hugeSimulated what lives is itself so large
+// that three times as much beside it is more memory than a laptop has.
+const (
+	manySimulated = 8
+	hugeSimulated = 256
+)
 
 // simulate makes the built-in rig.
 func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
@@ -616,7 +620,7 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		return usage(err)
 	}
 	b.simRig = rig
-	if f.nodeCount > manySimulated && os.Getenv("GOGC") == "" {
+	if f.nodeCount > manySimulated && f.nodeCount <= hugeSimulated && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(300)
 	}
 	if err := b.serve(f.etcd); err != nil {

@@ -151,8 +151,15 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 	for _, why := range wrong {
 		gate.Fprintf(plan, "%s\n", why)
 	}
-	if f.dryRun {
+	many := pairs.TooMany(cost.Nodes, cost.Rails)
+	switch {
+	case f.dryRun && many != "":
+		gate.Fprintf(plan, "it would not begin: %s\n", many)
 		return nil, nil
+	case f.dryRun:
+		return nil, nil
+	case many != "":
+		return nil, usage(errors.New(many))
 	}
 	if b.simRig == nil {
 		if err := agreed(ctx, errs, confirm); err != nil {

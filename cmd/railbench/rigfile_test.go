@@ -264,7 +264,7 @@ func TestRigFileOfManyNodes(t *testing.T) {
 	}
 	for src, want := range map[string]string{
 		trio + "[here]\nlocal = true\n":                                                                  ":1: the file has [[node]] tables, and [here] or [peer] too",
-		"[[node]]\nname = \"a\"\nlocal = true\n":                                                         "from 2 to 64 nodes, and the file 1",
+		"[[node]]\nname = \"a\"\nlocal = true\n":                                                         "from 2 to 1024 nodes, and the file 1",
 		trio + "[[node]]\nname = \"a\"\nssh = \"d\"\n":                                                   `:10: two nodes have the name "a"`,
 		trio + "[[node]]\nssh = \"d\"\n":                                                                 ":10: [[node 4]] needs a name",
 		trio + "[[node]]\nname = \"d e\"\nssh = \"d\"\n":                                                 "has no colon, comma or blank",

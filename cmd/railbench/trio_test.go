@@ -168,7 +168,7 @@ func TestRunOfThreeNodesAsksForTheLink(t *testing.T) {
 		{[]string{"run", "hosts", "--nodes", "3"}, exitUsage, "say which link hosts runs over with --link A:B"},
 		{[]string{"run", "hosts", "--nodes", "3", "--link", "spark-03:spark-04"}, exitUsage, `no node "spark-04"`},
 		{[]string{"run", "hosts", "--nodes", "3", "--link", "3:2", "--dry-run", "--speed", "max"}, exitOK, "# --- hosts, on spark-03 (simulated)"},
-		{[]string{"run", "hosts", "--nodes", "1"}, exitUsage, "from 2 to 64 nodes"},
+		{[]string{"run", "hosts", "--nodes", "1"}, exitUsage, "from 2 to 1024 nodes"},
 		{[]string{"run", "hosts", "--nodes", "3", "--peer", "nobody@192.0.2.1"}, exitUsage, "are for the simulated rig"},
 		{[]string{"run", "hosts", "--link", "spark-01:spark-02", "--speed", "max"}, exitOK, "spark-01 and spark-02 are two machines"},
 	} {

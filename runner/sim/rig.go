@@ -123,10 +123,10 @@ func (r *Rig) Close() error {
 	return nil
 }
 
-// leastNodes and MostNodes bound a rig: the nodes' addresses end in a number of one byte.
+// leastNodes and MostNodes bound a rig; what gives way first beyond is told in assets/docs/scale.md.
 const (
 	leastNodes = 2
-	MostNodes  = 64
+	MostNodes  = 1024
 	// A ring has two subnets a cable, 192.168.100 to 149 and 200 to 249.
 	leastRing = 3
 	mostRing  = 50

@@ -55,7 +55,8 @@ func bySource(c steps.Cell, rig steps.Rig, lines []steps.OutputLine) (all []prin
 		}
 		all[at].lines = append(all[at].lines, l)
 	}
-	slices.SortStableFunc(all, func(a, b printout) int { return c.Place(a.lines[0], rig) - c.Place(b.lines[0], rig) })
+	place := c.Places(rig)
+	slices.SortStableFunc(all, func(a, b printout) int { return place(a.lines[0]) - place(b.lines[0]) })
 	return all
 }
 

@@ -4,11 +4,31 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 )
 
 // MostRails is how many rails a matrix can have.
 const MostRails = 32
+
+// MostFigures is how many figures a matrix can have: of 408 nodes with four rails each. Saved they are some 220 MB,
+// which are written anew after each round.
+const MostFigures = 1_000_000
+
+// TooMany says why a matrix of so many nodes and rails has no room; empty where it has.
+func TooMany(nodes, rails int) string {
+	tests := CostOf(nodes, rails, 0).Tests
+	if tests <= MostFigures {
+		return ""
+	}
+	most := nodes
+	for most > 2 && CostOf(most, rails, 0).Tests > MostFigures {
+		most--
+	}
+	return fmt.Sprintf("a matrix has at most %s figures, as of %d nodes with %s, and this one would have %s: take some of "+
+		"the nodes, as those of a rack (--nodes @rack1)", steps.Thousands(MostFigures), most,
+		kind.Count(rails, "rail", "rails"), steps.Thousands(tests))
+}
 
 // MostAgain is how many ways of pairs are measured again at most: where more look bad, what is wrong is no
 // pair, and the rest keeps its first figure.

@@ -36,10 +36,12 @@ func (m *Matrix) Key() []string {
 	if m.Uncabled != nil {
 		last += "  - no cable"
 	}
-	return []string{
-		"0..9 bad: tenths of the best  x bad, and no figure  c bad beside others, good alone", last,
-		m.Conditions.String(),
+	key := []string{"0..9 bad: tenths of the best  x bad, and no figure  c bad beside others, good alone", last}
+	if n := m.fold(); n > 1 {
+		key = append(key, fmt.Sprintf("a square is of %d nodes to %d, counted from the one that its row names: it shows the "+
+			"worst", n, n))
 	}
+	return append(key, m.Conditions.String())
 }
 
 // Square is the one of a rail from one node to another.
@@ -101,6 +103,41 @@ func (m *Matrix) Label(node int) string {
 	return fmt.Sprintf("%4d %s", node+1, fit(gate.Line(m.Nodes[node].Name), labelWidth-5))
 }
 
+// mostSquares is how many squares a side of a map has: the nodes of a rack or two, each with its own.
+const mostSquares = 64
+
+// fold is how many nodes share a row and a column of a map.
+func (m *Matrix) fold() int { return (len(m.Nodes) + mostSquares - 1) / mostSquares }
+
+// folded is the worst square of those from some nodes to some: of one each where nodes have rows of their own.
+func (m *Matrix) folded(what steps.Measure, rail, from, to int, e Extremes) Square {
+	fold, n := m.fold(), len(m.Nodes)
+	worst := Square{Diagonal: true}
+	for i := from; i < min(from+fold, n); i++ {
+		for j := to; j < min(to+fold, n); j++ {
+			if s := m.Square(what, rail, i, j, e); worst.Glyph == 0 || s.worse(worst) {
+				worst = s
+			}
+		}
+	}
+	return worst
+}
+
+// worse reports whether a square is what one looks for before another one.
+func (s Square) worse(than Square) bool {
+	if s.Diagonal != than.Diagonal {
+		return than.Diagonal
+	}
+	rank := [...]int{Good: 0, Warned: 1, Crowd: 2, Unmeasured: 3, Bad: 4}
+	if a, b := rank[s.State], rank[than.State]; a != b {
+		return a > b
+	}
+	return strings.IndexRune(fromWorst, s.Glyph) < strings.IndexRune(fromWorst, than.Glyph)
+}
+
+// fromWorst are the glyphs of squares of one state.
+const fromWorst = "x0123456789▒▓█"
+
 // roomyUpTo is how many nodes have a blank between their columns: numbers that touch read as one.
 const roomyUpTo = 12
 
@@ -112,9 +149,10 @@ func pitch(nodes, width int) int {
 	return 1
 }
 
-// header names rails, and numbers the columns of each from left on, written downwards.
-func header(rails []string, left, right, own, pitch int) []string {
-	digits := len(fmt.Sprint(right))
+// header names rails, and numbers the columns of each from left on, written downwards: by the first of the nodes
+// that share one.
+func header(rails []string, left, right, own, pitch, fold int) []string {
+	digits := len(fmt.Sprint((right-1)*fold + 1))
 	lines := make([]string, 1+digits)
 	for i := range lines {
 		lines[i] = strings.Repeat(" ", labelWidth+1)
@@ -128,9 +166,9 @@ func header(rails []string, left, right, own, pitch int) []string {
 		lines[0] += fit(rail, own)
 		for i := range digits {
 			var numbers strings.Builder
-			for node := left; node < right; node++ {
-				numbers.WriteByte(fmt.Sprintf("%*d", digits, node+1)[i])
-				if node+1 < right {
+			for column := left; column < right; column++ {
+				numbers.WriteByte(fmt.Sprintf("%*d", digits, column*fold+1)[i])
+				if column+1 < right {
 					numbers.WriteString(strings.Repeat(" ", pitch-1))
 				}
 			}
@@ -160,13 +198,15 @@ const gap = "   "
 
 // Map are the heat maps of a measure, one a rail, as text of a width at most: rows send, columns receive. As
 // many rails stand side by side as there is room for. A map that is wider comes in blocks, one below the
-// other.
+// other; of more nodes than it has squares several share one.
 func (m *Matrix) Map(what steps.Measure, width int) []Row {
 	e := m.Extremes(what)
 	var lines []Row
-	apart := pitch(len(m.Nodes), MapWidth(width))
-	wide := (MapWidth(width) + apart - 1) / apart // nodes
-	square := len(m.Nodes)*apart - (apart - 1)
+	fold := m.fold()
+	side := (len(m.Nodes) + fold - 1) / fold // squares
+	apart := pitch(side, MapWidth(width))
+	wide := (MapWidth(width) + apart - 1) / apart // squares
+	square := side*apart - (apart - 1)
 	own := square
 	for _, name := range m.Rails {
 		own = max(own, utf8.RuneCountInString(name))
@@ -174,17 +214,17 @@ func (m *Matrix) Map(what steps.Measure, width int) []Row {
 	beside := max(1, (MapWidth(width)+len(gap))/(own+len(gap)))
 	for first := 0; first < len(m.Rails); first += beside {
 		last := min(first+beside, len(m.Rails))
-		for left := 0; left < len(m.Nodes); left += wide {
-			right := min(left+wide, len(m.Nodes))
+		for left := 0; left < side; left += wide {
+			right := min(left+wide, side)
 			if len(lines) > 0 {
 				lines = append(lines, Row{})
 			}
-			for _, text := range header(m.Rails[first:last], left, right, min(own, MapWidth(width)), apart) {
+			for _, text := range header(m.Rails[first:last], left, right, min(own, MapWidth(width)), apart, fold) {
 				lines = append(lines, Row{Text: text})
 			}
-			for from := range m.Nodes {
+			for from := range side {
 				var b strings.Builder
-				b.WriteString(m.Label(from) + " ")
+				b.WriteString(m.Label(from*fold) + " ")
 				var row Row
 				for rail := first; rail < last; rail++ {
 					if rail > first {
@@ -194,7 +234,7 @@ func (m *Matrix) Map(what steps.Measure, width int) []Row {
 						if to > left {
 							b.WriteString(strings.Repeat(" ", apart-1))
 						}
-						s := m.Square(what, rail, from, to, e)
+						s := m.folded(what, rail, from*fold, to*fold, e)
 						row.Squares = append(row.Squares, Placed{b.Len(), s})
 						b.WriteRune(s.Glyph)
 					}

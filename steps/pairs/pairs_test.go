@@ -363,7 +363,7 @@ func TestSavedIsBounded(t *testing.T) {
 	figure := `{"measure":"throughput","from":0,"to":1,"rail":0,"value":1,"unit":"Gb/s","verdict":"WARN","reason":"`
 	for _, c := range []struct{ name, first, again, why string }{
 		{"figures that are empty", head + `,"figures":[`, `{},`, "is none"},
-		{"nodes that are empty", `{"pairs":1,"nodes":[`, `{},`, "more than 64 nodes"},
+		{"nodes that are empty", `{"pairs":1,"nodes":[`, `{},`, "more than 1024 nodes"},
 		{"rails", `{"pairs":1,"rails":[`, `"",`, "more than 32 rails"},
 		{"a text without an end", `{"pairs":1,"rig":"`, strings.Repeat("x", 1000), "longer than 1 MiB"},
 		{"a node without an end", `{"pairs":1,"nodes":[{"halves":[`, `"",`, "longer than 1 MiB"},

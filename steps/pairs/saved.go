@@ -17,8 +17,8 @@ import (
 // Version is the form of a saved matrix. Another one is not read.
 const Version = 1
 
-// MostSaved is how large a saved matrix may be, in bytes: as many nodes and rails as a rig can have,
-// and a reason here and there.
+// MostSaved is how large a saved matrix may be, in bytes: as many figures as it can have, and a reason here and
+// there.
 const MostSaved = 256 << 20
 
 // mostNodes are those of a rig: a file of more was not written here, and small files would cost much.
@@ -321,6 +321,9 @@ func (r *savedReader) begin() error {
 	}
 	if len(r.d.Nodes) < 2 {
 		return fmt.Errorf("%d nodes and %d rails", len(r.d.Nodes), len(r.d.Rails))
+	}
+	if why := TooMany(len(r.d.Nodes), len(r.d.Rails)); why != "" {
+		return errors.New(why)
 	}
 	for _, n := range r.d.Nodes {
 		for _, each := range [][]string{n.Halves, n.Ports, n.Lacks} {

@@ -32,7 +32,17 @@ func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 		r.gather(ctx, ring)
 	}
 	switch {
-	case len(ring) == len(links), looks && (nodes <= allLinksUpTo || r.cell.Check.EveryPair):
+	case len(ring) == len(links), looks && nodes <= allLinksUpTo, looks && r.cell.Check.EveryPair && nodes <= everyPairUpTo:
+	case looks && r.cell.Check.EveryPair:
+		every := len(links)
+		links = ring
+		for _, l := range r.seen.rig.Doubled() {
+			if !slices.Contains(ring, l) {
+				links = append(links, l)
+			}
+		}
+		r.tell("over %d of %d links, each node to the next and to those that it has an address in common with", len(links),
+			every)
 	case looks:
 		r.tell("over %d of %d links, each node to the next", len(ring), len(links))
 		links = ring
@@ -75,6 +85,10 @@ func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 
 // allLinksUpTo is how many nodes are compared each with each: 28 pairs of them.
 const allLinksUpTo = 8
+
+// everyPairUpTo is how many nodes a check of each two does compare so: 2,016 pairs. Of more, those that have
+// something in common were found by looking at them.
+const everyPairUpTo = 64
 
 // askedAtOnce is how many nodes a check asks beside each other.
 const askedAtOnce = 32
@@ -304,9 +318,11 @@ func outliers(told []linkVerdict, g steps.Grade) []string {
 
 // nodesOf are all nodes that the links have, in their order.
 func nodesOf(told []linkVerdict) (nodes []string) {
+	seen := map[string]bool{}
 	for _, t := range told {
 		for _, node := range t.link {
-			if !slices.Contains(nodes, node) {
+			if !seen[node] {
+				seen[node] = true
 				nodes = append(nodes, node)
 			}
 		}
@@ -326,9 +342,13 @@ func foldEvidence(all []steps.Evidence, nodes []string, drop func(steps.Evidence
 		at    int // the first item, in all
 	}
 	alike := map[string]*said{}
+	known := map[string]bool{}
+	for _, node := range nodes {
+		known[node] = true
+	}
 	of := func(e steps.Evidence) (node, key string) {
 		node, rest, _ := strings.Cut(e.Name, " ")
-		if !slices.Contains(nodes, node) {
+		if !known[node] {
 			return "", ""
 		}
 		e.Name = rest
@@ -353,7 +373,7 @@ func foldEvidence(all []steps.Evidence, nodes []string, drop func(steps.Evidence
 			if s.at != i {
 				continue
 			}
-			e.Name = nodeset.Fold(slices.Sorted(slices.Values(s.names))) + strings.TrimPrefix(e.Name, node)
+			e.Name = named(slices.Sorted(slices.Values(s.names))) + strings.TrimPrefix(e.Name, node)
 		} else if drop(e) {
 			continue
 		}
@@ -365,7 +385,7 @@ func foldEvidence(all []steps.Evidence, nodes []string, drop func(steps.Evidence
 // outlierReason says of each outlier that it is one, and what one of its links came to.
 func outlierReason(told []linkVerdict, nodes []string) string {
 	var all []string
-	for _, node := range nodes {
+	for _, node := range nodes[:min(mostReasons, len(nodes))] {
 		own := slices.DeleteFunc(slices.Clone(told), func(t linkVerdict) bool { return !slices.Contains(t.link[:], node) })
 		// One to a node that is well tells what is the matter with this one: they are the majority.
 		i := slices.IndexFunc(own, func(t linkVerdict) bool {
@@ -373,7 +393,24 @@ func outlierReason(told []linkVerdict, nodes []string) string {
 		})
 		all = append(all, fmt.Sprintf("%s at each of its %d links: %s: %s", node, len(own), own[i].link, own[i].Reason))
 	}
+	if len(nodes) > mostReasons {
+		all = append(all, fmt.Sprintf("And so at each link of %s.", named(nodes[mostReasons:])))
+	}
 	return strings.Join(all, " ") + " The links between all other nodes are better."
+}
+
+// mostNames is how long a list of names may be, in bytes: what many nodes that don't follow each other are called
+// nobody reads.
+const mostNames = 200
+
+// named are names folded, and where that is long the first of them and how many more.
+func named(names []string) string {
+	const few = 8
+	folded := nodeset.Fold(names)
+	if len(folded) <= mostNames || len(names) <= few {
+		return folded
+	}
+	return fmt.Sprintf("%s and %d more", nodeset.Fold(names[:few]), len(names)-few)
 }
 
 // apart says what outliers have, and all other nodes alike: "eth0 MTU: 7 of 8 have 9,000 bytes, spark-03 has
@@ -411,7 +448,7 @@ func apart(told []linkVerdict, nodes, ill []string) string {
 		said := []string{fmt.Sprintf("%d of %d have %s", len(who[well]), len(nodes), well)}
 		for _, node := range ill {
 			if value := values[name][node]; who[value][0] == node {
-				said = append(said, fmt.Sprintf("%s %s %s", nodeset.Fold(slices.Clone(who[value])), has(len(who[value])), value))
+				said = append(said, fmt.Sprintf("%s %s %s", named(who[value]), has(len(who[value])), value))
 			}
 		}
 		text := strings.Join(said, ", ")

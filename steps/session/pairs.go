@@ -174,8 +174,10 @@ func (p *pairing) prepare() error {
 		p.describe(i)
 	}
 	cabled, _ := p.seen.rig.Cabled()
-	for _, l := range steps.Links(len(o.Nodes)) {
-		if !slices.Contains(cabled, l) {
+	for _, l := range steps.Links(len(o.Nodes)) { // both are in one order
+		if len(cabled) > 0 && cabled[0] == l {
+			cabled = cabled[1:]
+		} else {
 			p.m.Uncabled = append(p.m.Uncabled, pairs.Pair{From: l.Here, To: l.Peer})
 		}
 	}
@@ -311,9 +313,13 @@ func (p *pairing) rounds() [][]pairs.Pair {
 	if p.m.Uncabled == nil {
 		return pairs.Rounds(n)
 	}
+	none := map[pairs.Pair]bool{}
+	for _, pair := range p.m.Uncabled {
+		none[pair] = true
+	}
 	var all []pairs.Pair
 	for _, l := range steps.Links(n) {
-		if pair := (pairs.Pair{From: l.Here, To: l.Peer}); !slices.Contains(p.m.Uncabled, pair) {
+		if pair := (pairs.Pair{From: l.Here, To: l.Peer}); !none[pair] {
 			all = append(all, pair)
 		}
 	}
@@ -322,6 +328,9 @@ func (p *pairing) rounds() [][]pairs.Pair {
 
 // all measures what is not known, and once more what looks bad.
 func (p *pairing) all(ctx context.Context) error {
+	if why := pairs.TooMany(len(p.m.Nodes), len(p.m.Rails)); why != "" {
+		return errors.New(why)
+	}
 	rounds := p.rounds()
 	for i, round := range rounds {
 		p.round(ctx, round, func(ctx context.Context, at pairs.Pair) {

@@ -107,9 +107,8 @@ func (c Cell) lastSection(lines []steps.OutputLine) (s section) {
 		}
 		s.nodes[at] = append(s.nodes[at], l)
 	}
-	slices.SortStableFunc(s.nodes, func(a, b []steps.OutputLine) int {
-		return c.Place(a[0], c.State.Rig) - c.Place(b[0], c.State.Rig)
-	})
+	place := c.Places(c.State.Rig)
+	slices.SortStableFunc(s.nodes, func(a, b []steps.OutputLine) int { return place(a[0]) - place(b[0]) })
 	return s
 }
 

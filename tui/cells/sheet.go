@@ -71,9 +71,8 @@ func (s *Sheet) block(c steps.Cell, rig steps.Rig, lines []steps.OutputLine, fro
 			widest = max(widest, lipgloss.Width(ink.Clean(lines[i].Text)))
 		}
 	}
-	slices.SortStableFunc(nodes, func(a, b []int) int {
-		return c.Place(lines[a[0]], rig) - c.Place(lines[b[0]], rig)
-	})
+	place := c.Places(rig)
+	slices.SortStableFunc(nodes, func(a, b []int) int { return place(lines[a[0]]) - place(lines[b[0]]) })
 	if room := room(len(nodes)); len(nodes) < 2 || room < leastColumn || widest > room {
 		for _, lines := range nodes {
 			for _, line := range lines {

@@ -122,7 +122,7 @@ func partOf(book steps.Notebook, part steps.Part, whole bool) partView {
 
 // printed are a cell's last lines, those of a node together and under its name: never mixed.
 func printed(c steps.Cell, s steps.CellState) []string {
-	out := s.Output.ByNode(func(l steps.OutputLine) int { return c.Place(l, s.Rig) })
+	out := s.Output.ByNode(c.Places(s.Rig))
 	lines, from := []string{}, ""
 	for _, l := range out.Lines(max(0, out.Len()-mostOutput), mostOutput) {
 		if l.From != from && l.From != "" && c.OnSeveral() {

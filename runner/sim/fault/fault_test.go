@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -104,4 +105,30 @@ func (r rig) state() string {
 		fmt.Fprintln(&b, name, text, err)
 	}
 	return b.String()
+}
+
+// The addresses that faults give are no node's own, and on each node others, in the subnet of its first rail.
+func TestSpareAddressesAreNobodys(t *testing.T) {
+	for _, nodes := range []int{2, 64, 300} {
+		r := host.NewRack(net.New(clock.New(time.Unix(1763700000, 0), clock.Max), 1, nodes, false), nil)
+		has := map[string]bool{}
+		for _, n := range r.Nodes {
+			has[n.Functions[0].Given.String()] = true
+		}
+		for i, n := range r.Nodes {
+			s := SpotOn(r, i)
+			for _, spare := range []string{s.spare(15, 90).String(), s.spare(12, 160).String()} {
+				if has[spare] {
+					t.Errorf("%d nodes: %s, given to %s, is there already", nodes, spare, n.Name)
+				}
+				has[spare] = true
+				if p := netip.MustParsePrefix(spare); p.Masked() != n.Functions[0].Given.Masked() {
+					t.Errorf("%d nodes: %s is not in the subnet of %s", nodes, spare, n.Functions[0].Given)
+				}
+			}
+		}
+		if got := len(has); got != 3*nodes {
+			t.Errorf("%d nodes have %d addresses", nodes, got)
+		}
+	}
 }

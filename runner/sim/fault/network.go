@@ -336,14 +336,14 @@ func networkFaults() []Fault {
 
 // spare is an address in rail 1's subnet that nobody has: the first two nodes' have low
 // numbers, those of others are counted from a base.
-func (s Spot) spare(low, base byte) netip.Prefix {
-	last := low + byte(s.Node.Index)
-	if s.Node.Index > 1 {
-		last = base + byte(s.Node.Index)
+func (s Spot) spare(low, base int) netip.Prefix {
+	switch {
+	case s.Node.Index <= 1:
+		base = low
+	case s.Node.Fabric.Wide():
+		base <<= 8
 	}
-	subnet := s.rail1().Given.Masked().Addr().As4()
-	subnet[3] = last
-	return netip.PrefixFrom(netip.AddrFrom4(subnet), 24)
+	return s.rail1().Beside(base + s.Node.Index)
 }
 
 // across is the function that one of the node's leads to: the peer's, but in a ring, where it may be

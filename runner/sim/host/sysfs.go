@@ -512,8 +512,8 @@ func (n *Node) netdevTree(t *Inode, d *net.Netdev) {
 func (n *Node) hosts() string {
 	var text strings.Builder
 	text.WriteString("127.0.0.1 localhost\n127.0.1.1 " + n.Name)
-	for i := range n.Fabric.Stacks {
-		fmt.Fprintf(&text, "\n192.168.1.%d spark-%02d", 101+i, i+1)
+	for i, other := range n.Fabric.Stacks {
+		fmt.Fprintf(&text, "\n%s %s", n.Fabric.Management(i).Addr(), other.Name)
 	}
 	return text.String()
 }

@@ -528,7 +528,8 @@ func (d *Netdev) Release() {
 // madeUpMAC is what a bond without slaves has.
 func (d *Netdev) madeUpMAC() [6]byte {
 	d.Bond.made++
-	return [6]byte{0x9e, 0x31, 0x5c, d.Bond.made, byte(d.Index), byte(0x10 + d.Stack.Index)}
+	number := 0x5c10 + d.Stack.Index
+	return [6]byte{0x9e, 0x31, byte(number >> 8), d.Bond.made, byte(d.Index), byte(number)}
 }
 
 // NewBond makes a bond that holds nothing and is down.

@@ -117,7 +117,7 @@ func (n *Stack) OnLink(r Route) bool {
 }
 
 // Neighbours are what the node knows of who is where: what it was told, and
-// everybody who would answer.
+// everybody who would answer; in a wide rig those of them that it has spoken with, as the kernel has no room for all.
 func (n *Stack) Neighbours() []Neighbour {
 	list := slices.Clone(n.Fixed)
 	for _, d := range n.Netdevs {
@@ -126,6 +126,9 @@ func (n *Stack) Neighbours() []Neighbour {
 			continue
 		}
 		for _, other := range n.others() {
+			if n.Fabric.Wide() && !n.met[other] {
+				continue
+			}
 			for _, x := range other.Netdevs {
 				list = append(list, n.learnt(d, a, x)...)
 			}

@@ -26,6 +26,7 @@ type Stack struct {
 	// shows them as a tree looks whether his is of now.
 	Devices int
 	heat    heat
+	met     map[*Stack]bool   // of a wide rig, those that it has spoken with
 	runs    map[string]uint64 // how often each tool drew random numbers
 	// Came is told of an interface that has a link again, with the fabric's lock held: what
 	// manages the node's interfaces gives it what it thinks is right. nil where nothing does.
@@ -140,7 +141,7 @@ func NodeName(index int) string { return fmt.Sprintf("spark-%02d", index+1) }
 
 // newStack makes a node's adapter, its interfaces and what they are set up with.
 func newStack(f *Fabric, index int) *Stack {
-	n := &Stack{Fabric: f, Index: index, Name: NodeName(index), runs: map[string]uint64{}}
+	n := &Stack{Fabric: f, Index: index, Name: NodeName(index), runs: map[string]uint64{}, met: map[*Stack]bool{}}
 	// The last number of each address of this node.
 	host := 10 + index
 	if index > 1 {
@@ -150,7 +151,10 @@ func newStack(f *Fabric, index int) *Stack {
 	for _, a := range []string{"127.0.0.1/8", "::1/128"} {
 		lo.Add(Address{Prefix: netip.MustParsePrefix(a), Scope: "host"})
 	}
-	mac := func(i byte) [6]byte { return [6]byte{0x4c, 0xbb, 0x47, 0x2c, byte(0x10 + index), i} }
+	mac := func(i byte) [6]byte {
+		number := 0x2c10 + index
+		return [6]byte{0x4c, 0xbb, 0x47, byte(number >> 8), byte(number), i}
+	}
 	// The second interface, which Resolve and others rely on: names of hosts lead to it, and never
 	// to a rail.
 	n.addNetdev("enP7s7", "ether", mac(0x20), ethernetMTU)
@@ -177,7 +181,7 @@ func newStack(f *Fabric, index int) *Stack {
 		if f.Ring { // two subnets a cable
 			third = byte(100*(1+hw.half) + n.wire(hw.qsfp))
 		}
-		fn.Given = netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, third, byte(host)}), 24)
+		fn.Given = f.address(third, host)
 		fn.configure()
 		// The ports have seen traffic before.
 		rnd := n.Random("history" + hw.dev)
@@ -190,15 +194,43 @@ func newStack(f *Fabric, index int) *Stack {
 	return n
 }
 
+// narrow is how many nodes can have addresses of which one byte tells them apart, with room for those that
+// faults give.
+const narrow = 64
+
+// Wide reports whether the rig has more nodes than that. Its subnets are as those of big racks then: the last
+// two bytes of an address are the node's.
+func (f *Fabric) Wide() bool { return len(f.Stacks) > narrow }
+
+// address is a host's address in a subnet.
+func (f *Fabric) address(subnet byte, host int) netip.Prefix {
+	if f.Wide() {
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, subnet, byte(host >> 8), byte(host)}), 16)
+	}
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, subnet, byte(host)}), 24)
+}
+
+// Beside is the address of another host number in the subnet of the function's own.
+func (f *Function) Beside(host int) netip.Prefix {
+	given := f.Given.Addr().As4()
+	return f.Stack.Fabric.address(given[f.Given.Bits()/8-1], host)
+}
+
+// management is the subnet that each node has an address of, by which others know its name.
+const management = 1
+
+// Management is the address of a node by its number, in the management network.
+func (f *Fabric) Management(index int) netip.Prefix { return f.address(management, 101+index) }
+
 // ethernetMTU is what a driver begins with.
 const ethernetMTU = 1500
 
 // configure sets the management interface up, and the way out.
 func (n *Stack) configure() {
 	mgmt := n.Netdevs[1]
-	mgmt.AddAddr(netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, 1, byte(101 + n.Index)}), 24))
+	mgmt.AddAddr(n.Fabric.Management(n.Index))
 	n.Routes = append(n.Routes, Route{
-		Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("192.168.1.1"), Dev: mgmt.Name,
+		Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: n.Fabric.address(management, 1).Addr(), Dev: mgmt.Name,
 		Proto: "static", Scope: "global", Table: MainTable, Metric: 100,
 	})
 }
@@ -233,6 +265,7 @@ func (n *Stack) Reboot() {
 		d.Flush(netip.Addr.IsValid)
 	}
 	n.Routes, n.Fixed = nil, nil
+	clear(n.met)
 	for _, d := range n.Netdevs[1:] {
 		d.SetMTU(ethernetMTU)
 		d.SetMAC(d.PermMAC)
@@ -287,7 +320,8 @@ func (n *Stack) Random(tool string) *rand.Rand {
 	var word [16]byte
 	copy(word[:], tool)
 	mix := binary.LittleEndian.Uint64(word[:8]) ^ binary.LittleEndian.Uint64(word[8:])*0x9e3779b97f4a7c15
-	return rand.New(rand.NewPCG(n.Fabric.Seed^mix, n.runs[tool]<<8|uint64(n.Index)))
+	low, high := uint64(n.Index)&0xff, uint64(n.Index)>>8
+	return rand.New(rand.NewPCG(n.Fabric.Seed^mix, high<<56|n.runs[tool]<<8|low))
 }
 
 // Netdev finds an interface by its name; nil where there is none, as of a function that is lost.
@@ -377,21 +411,33 @@ func (n *Stack) Answers(out *Netdev, dst netip.Addr) *Netdev {
 	if !out.Running() || out.Master != nil || n.Dead {
 		return nil
 	}
-	for _, x := range n.others() {
-		if x.Dead || x.own(dst) == nil { // of many nodes most have another address
+	for _, x := range n.Fabric.Stacks {
+		if x == n || x.Dead || x.own(dst) == nil { // of many nodes most have another address
 			continue
 		}
-		for _, d := range x.Netdevs {
-			if d.Running() && d.Master == nil && d.has(dst) && out.joined(d) && d.joined(out) {
-				return d
-			}
+		at := slices.IndexFunc(x.Netdevs, func(d *Netdev) bool {
+			return d.Running() && d.Master == nil && d.has(dst) && out.joined(d) && d.joined(out)
+		})
+		var d *Netdev
+		if at >= 0 {
+			d = x.Netdevs[at]
+		} else {
+			// Cables or addresses that are exchanged, or a host route that leads over another rail.
+			d = x.stranger(out, dst)
 		}
-		// Cables or addresses that are exchanged, or a host route that leads over another rail.
-		if d := x.stranger(out, dst); d != nil {
+		if d != nil {
+			n.meet(x)
 			return d
 		}
 	}
 	return nil
+}
+
+// meet notes that two nodes have spoken with each other, where that is not taken for granted.
+func (n *Stack) meet(x *Stack) {
+	if n.Fabric.Wide() {
+		n.met[x], x.met[n] = true, true
+	}
 }
 
 // stranger is the node's interface at the end of out's cable where another of its own has an IPv4 address; nil

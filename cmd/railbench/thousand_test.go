@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// A rig has as many nodes as steps.MostNodes, whoever names them, and not one more.
+func TestMostNodesOfARig(t *testing.T) {
+	t.Parallel()
+	list := fmt.Sprintf("n[0001-%d]", steps.MostNodes)
+	for _, c := range []struct {
+		list string
+		why  string
+	}{{list, ""}, {list + ",m1", "the list 1025"}} {
+		f, err := rigFlags{nodeList: c.list}.listedRig()
+		if c.why == "" && (err != nil || len(f.Nodes) != steps.MostNodes || f.Name != list) {
+			t.Errorf("%s: %d nodes called %s, %v", c.list, len(f.Nodes), f.Name, err)
+		}
+		if c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
+			t.Errorf("%s: %v", c.list, err)
+		}
+		var file strings.Builder
+		for i := range len(f.Nodes) + strings.Count(c.list, ",")*(steps.MostNodes+1) {
+			fmt.Fprintf(&file, "[[node]]\nname = \"n%d\"\nssh = \"n%d\"\n", i, i)
+		}
+		if _, err := parseRig("rig.toml", []byte(file.String())); (err == nil) != (c.why == "") {
+			t.Errorf("a file of %s: %v", c.list, err)
+		}
+	}
+	for text, ok := range map[string]bool{"p:1024": true, "p:1025": false} {
+		if _, _, err := wantsSlurm(text); (err == nil) != ok {
+			t.Errorf("--slurm %s: %v", text, err)
+		}
+	}
+	var out, errs bytes.Buffer
+	if got := Main([]string{"run", "hosts", "--nodes", "1025"}, strings.NewReader(""), &out, &errs); got != exitUsage ||
+		!strings.Contains(errs.String(), "from 2 to 1024 nodes") {
+		t.Errorf("1,025 simulated nodes: %d, %s", got, errs.String())
+	}
+}
+
+// Of more nodes than a subnet of a byte has room for, a check finds the one that differs, and what two that are far
+// apart have in common; neither is told with a line a node.
+func TestChecksOfManyNodesNameTheOne(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	got := Main([]string{
+		"doctor", "--nodes", "80", "--speed", "max", "--fault", "mtu-mismatch@spark-40", "--fault", "duplicate-ip@spark-70",
+		"mtu-equal", "duplicate-ip",
+	}, strings.NewReader(""), &out, &errs)
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"79 of 80 have 1500 bytes, spark-40 has 9000 bytes", "FAIL mtu-equal on spark-40",
+		"10.200.0.10 is on enp1s0f1np1 of spark-01 and enp1s0f1np1 of spark-70", "78 more spark-[03-80]",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing says %q", want)
+		}
+	}
+	if lines := strings.Count(out.String(), "\n"); got != exitFail || lines > 80 || t.Failed() {
+		t.Errorf("status %d, %d lines:\n%s%s", got, lines, out.String(), errs.String())
+	}
+}
