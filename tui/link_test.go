@@ -196,3 +196,57 @@ func TestAlertsOfManyNodes(t *testing.T) {
 		s.View()
 	}
 }
+
+// Of a thousand nodes the header counts the dots, connecting ones are one line, a link is found by words of its ends,
+// and no list has a million lines.
+func TestAThousandNodes(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 80, 24)
+	rig := steps.NewRig("racks", false, steps.MostNodes)
+	for i := range rig.Nodes {
+		rig.Nodes[i].Name = fmt.Sprintf("n%04d", i)
+		rig.Nodes[i].Rails = []steps.Rail{{Dev: "mlx5_0", Port: 1, Addr: fmt.Sprintf("10.1.%d.%d", i>>8, i&255), Prefix: 16}}
+	}
+	var states []steps.Event
+	for i := range rig.Nodes {
+		states = append(states, steps.NodeChanged{Node: i, State: 1})
+	}
+	states[7], states[9] = steps.NodeChanged{Node: 7, State: 2, Why: "gone", Cause: "gone"}, steps.NodeChanged{Node: 9}
+	s.tell(append(states, steps.RigProbed{Rig: rig})...)
+	head, _, _ := strings.Cut(ansi.Strip(s.view()), "\n")
+	for _, want := range []string{"n0000 ⇄ n0001", "✗ 1 ", "◌ 1 ", "● 1,020"} {
+		if !strings.Contains(head, want) {
+			t.Errorf("%q has no %q", head, want)
+		}
+	}
+	if !strings.Contains(ansi.Strip(s.view()), "n0007 disconnected: gone") {
+		t.Errorf("nothing says which is gone:\n%s", ansi.Strip(s.view()))
+	}
+	s.press("L")
+	if n := len(s.linkChoices()); n != 2*steps.MostNodes {
+		t.Errorf("%d links are offered before a word is typed", n)
+	}
+	for _, key := range "0900 0007" {
+		s.press(string(key))
+	}
+	var found []string
+	for _, c := range s.chosen() {
+		found = append(found, c.name)
+	}
+	if want := []string{"n0007 ⇄ n0900", "n0900 ⇄ n0007"}; !slices.Equal(found, want) {
+		t.Errorf("%q, want %q", found, want)
+	}
+	for range "0007" {
+		s.press("backspace")
+	}
+	if n := len(s.chosen()); n != 2*(steps.MostNodes-1) {
+		t.Errorf("of one node there are %d links", n)
+	}
+	s.press("esc")
+	early := newScreen(t, sampleTutorial(), 80, 24)
+	rig.Probed = s.now
+	early.tell(states[0], states[1], steps.RigProbed{Rig: rig})
+	view := ansi.Strip(early.view())
+	if !strings.Contains(view, "connecting to 1,022 more nodes") || strings.Contains(view, "n0003") {
+		t.Errorf("those that connect are not one line:\n%s", view)
+	}
+}

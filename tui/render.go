@@ -200,9 +200,14 @@ func (m *Model) header() string {
 	} else if name := m.rigName(); name != "" && m.width >= 100 {
 		right = k.Dim.Render(ink.Clean(name)) + "  "
 	}
-	name := func(e steps.End) string { return ansi.Truncate(ink.Clean(m.names()[e]), 20, "…") }
+	names := m.names()
+	name := func(e steps.End) string { return ansi.Truncate(ink.Clean(names[e]), 20, "…") }
 	right += m.dot(steps.Here) + " " + name(steps.Here) +
 		k.Faint.Render(" ⇄ ") + name(steps.Peer) + " " + m.dot(steps.Peer) + " "
+	room := m.width - lipgloss.Width(left) - lipgloss.Width(right)
+	if more := len(m.book.Rig.Nodes) - len(steps.Ends); more > manyDots && 2*more > room {
+		return ink.Sides(left, right+m.dotCounts(), m.width)
+	}
 	for e := len(steps.Ends); e < len(m.book.Rig.Nodes); e++ {
 		// The nodes beside the link: their names where there is room, and always whether they answer.
 		if beside := k.Dim.Render(name(steps.End(e))) + " " + m.dot(steps.End(e)) +
@@ -213,6 +218,27 @@ func (m *Model) header() string {
 		}
 	}
 	return ink.Sides(left, right, m.width)
+}
+
+// manyDots is from how many on the dots of nodes beside the link are counted where they have no room.
+const manyDots = 8
+
+// dotCounts are the dots of the nodes beside the link, each with how many have it.
+func (m *Model) dotCounts() string {
+	var dots []string
+	count := map[string]int{}
+	for e := len(steps.Ends); e < len(m.book.Rig.Nodes); e++ {
+		dot := m.dot(steps.End(e))
+		if count[dot]++; count[dot] == 1 {
+			dots = append(dots, dot)
+		}
+	}
+	slices.SortStableFunc(dots, func(a, b string) int { return count[a] - count[b] }) // few that are apart come first
+	text := ""
+	for _, dot := range dots {
+		text += dot + m.ink.Dim.Render(" "+steps.Thousands(count[dot])) + " "
+	}
+	return text
 }
 
 // title is what the screen shows: the open part, the checklist, or a drill and its
@@ -316,6 +342,9 @@ func trouble(book steps.Notebook) []string {
 		lines = append(lines, "not saved: "+why)
 	}
 	switch {
+	case connecting > alertsHeight && connecting < len(names):
+		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasSuffix(l, " connecting …") })
+		return append(lines, fmt.Sprintf("connecting to %s more nodes …", steps.Thousands(connecting)))
 	case connecting < len(lines) || connecting < len(names):
 	case connecting == len(steps.Ends):
 		return []string{"connecting to both nodes …"}
@@ -393,9 +422,11 @@ func (m *Model) body(l layout) []string {
 }
 
 func (m *Model) pane(width, height int, cards bool) gauges.Pane {
+	// Who has rails will have gauges: of many nodes the first board takes a moment.
+	has := slices.ContainsFunc(m.book.Rig.Nodes, func(n steps.Node) bool { return len(n.Rails) > 0 })
 	return gauges.Pane{
 		Width: width, Height: height, Simulated: m.simulated(),
-		Names: m.names(), Looked: !m.book.Rig.Probed.IsZero(), Cards: cards,
+		Names: m.names(), Looked: !has && !m.book.Rig.Probed.IsZero(), Cards: cards,
 	}
 }
 

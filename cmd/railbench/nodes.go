@@ -24,6 +24,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/etcd"
+	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
@@ -273,11 +274,11 @@ func parseLink(text string, names []string) (l steps.Link, err error) {
 	for i, name := range []string{a, b} {
 		if at := []int{l.Here, l.Peer}[i]; ok && at < 0 {
 			return l, fmt.Errorf("--link %s: the rig has no node %q%s: its nodes are %s",
-				text, name, steps.DidYouMean(name, names), strings.Join(names, ", "))
+				text, name, steps.DidYouMean(name, names), someNames(names))
 		}
 	}
 	if !ok || l.Here == l.Peer {
-		return l, fmt.Errorf("--link %s: it is A:B, two of the rig's nodes: %s", text, strings.Join(names, ", "))
+		return l, fmt.Errorf("--link %s: it is A:B, two of the rig's nodes: %s", text, someNames(names))
 	}
 	return l, nil
 }
@@ -294,7 +295,7 @@ func (b *bench) linked(cells []steps.Cell) error {
 	names := b.names()
 	return usage(fmt.Errorf("the rig has %d nodes: "+
 		"say which link %s runs over with --link A:B, for example --link %s:%s (%s)",
-		len(names), cells[i].ID, names[0], names[1], strings.Join(names, ", ")))
+		len(names), cells[i].ID, names[0], names[1], someNames(names)))
 }
 
 // reach are the flags by which the rig is found again, from any folder: whoever pastes
@@ -495,7 +496,9 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		}
 	}
 	if b.options.Rig = file.Name; b.options.Rig == "" {
-		b.options.Rig = strings.Join(b.names(), "-")
+		if b.options.Rig = strings.Join(b.names(), "-"); len(b.names()) > 64 {
+			b.options.Rig = nodeset.Fold(b.names())
+		}
 	}
 	return b, nil
 }
@@ -643,6 +646,17 @@ func (f rigFlags) simulate(b *bench, ask runner.Asker) error {
 		b.add(node, "simulated")
 	}
 	return nil
+}
+
+// mostNamed is how many nodes a message names one by one.
+const mostNamed = 16
+
+// someNames are the names of nodes for a message: of many they are folded, spark-[03-99].
+func someNames(names []string) string {
+	if len(names) > mostNamed {
+		return nodeset.Fold(names)
+	}
+	return strings.Join(names, ", ")
 }
 
 // simNames are the simulated nodes' names, in the order of the rig: the clients run on

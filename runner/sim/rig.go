@@ -165,7 +165,13 @@ func (r *Rig) node(name string) (*host.Node, error) {
 			return n, nil
 		}
 	}
-	return nil, fmt.Errorf("no node %q on the simulated rig: it has %s", name, strings.Join(r.Nodes(), ", "))
+	const few = 16
+	has := r.Nodes()
+	names := strings.Join(has[:min(few, len(has))], ", ")
+	if len(has) > few {
+		names = fmt.Sprintf("%s to %s", has[0], has[len(has)-1])
+	}
+	return nil, fmt.Errorf("no node %q on the simulated rig: it has %s", name, names)
 }
 
 // Dial connects to the node's SSH server inside the process.

@@ -25,8 +25,8 @@ func TooMany(nodes, rails int) string {
 	for most > 2 && CostOf(most, rails, 0).Tests > MostFigures {
 		most--
 	}
-	return fmt.Sprintf("a matrix has at most %s figures, as of %d nodes with %s, and this one would have %s: take some of "+
-		"the nodes, as those of a rack (--nodes @rack1)", steps.Thousands(MostFigures), most,
+	return fmt.Sprintf("a matrix has at most %s figures, as of %d nodes with %s, and this one would have %s: take some "+
+		"of the nodes, as those of a rack (--nodes @rack1)", steps.Thousands(MostFigures), most,
 		kind.Count(rails, "rail", "rails"), steps.Thousands(tests))
 }
 

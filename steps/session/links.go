@@ -32,7 +32,8 @@ func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 		r.gather(ctx, ring)
 	}
 	switch {
-	case len(ring) == len(links), looks && nodes <= allLinksUpTo, looks && r.cell.Check.EveryPair && nodes <= everyPairUpTo:
+	case len(ring) == len(links), looks && nodes <= allLinksUpTo,
+		looks && r.cell.Check.EveryPair && nodes <= everyPairUpTo:
 	case looks && r.cell.Check.EveryPair:
 		every := len(links)
 		links = ring

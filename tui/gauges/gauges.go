@@ -11,6 +11,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -63,13 +64,24 @@ func (p Pane) Lines(k *ink.Ink, b meter.Board) []string {
 	return lines[:min(len(lines), p.Height)]
 }
 
+// mostListed is how many nodes are named where a board has nothing of any.
+const mostListed = 8
+
 // keyHeight is the height from which a pane of cards has a line for its glyphs.
 const keyHeight = 20
 
 func (p Pane) body(k *ink.Ink, b meter.Board, height int) []string {
 	if len(b.Gauges) == 0 {
+		many := len(p.Names) > mostListed
 		text := "no counters yet from " + listed(p.Names, "and")
-		if p.Looked {
+		if many {
+			text = fmt.Sprintf("no counters yet from any of %s nodes", steps.Thousands(len(p.Names)))
+		}
+		switch {
+		case p.Looked && many:
+			text = fmt.Sprintf("none of %s nodes has an RDMA device, so there are no rails to show",
+				steps.Thousands(len(p.Names)))
+		case p.Looked:
 			text = "neither " + listed(p.Names, "nor") + " has an RDMA device, so there are no rails to show"
 		}
 		return []string{k.Dim.Render(ansi.Truncate(" "+ink.Clean(text), p.Width, "…"))}
