@@ -28,7 +28,7 @@ func main() {
 // It measures one thing after the other: two at once would measure each other.
 func run() error {
 	out := flag.String("o", "PERFORMANCE.md", "the file that it makes")
-	only := flag.String("run", "", "measure only what matches this; nothing is written then")
+	only := flag.String("run", "", "measure only what matches this; nothing is written then, but by -scale")
 	quick := flag.Bool("quick", false, "once each and not for long: whether everything can be measured")
 	rig := flag.Bool("rig", false, "measure the disturbance, too, on the virtual rig: builds and boots it, and takes "+
 		"minutes")
@@ -52,7 +52,7 @@ func run() error {
 		return err
 	}
 	if *scale {
-		return b.scale(ctx)
+		return b.scale(ctx, chosen)
 	}
 	r := report{machine: thisMachine()}
 	for _, m := range measurements() {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,13 +19,12 @@ import (
 	"github.com/railbench/railbench/steps/pairs"
 )
 
-// scalePage says how railbench grows with the nodes; what is measured stands between two marks.
+// scalePage says how railbench grows with the nodes; what is measured stands between marks, a pair for each part.
 const scalePage = "assets/docs/scale.md"
 
-const (
-	scaleBegin = "<!-- measured -->\n"
-	scaleEnd   = "<!-- /measured -->"
-)
+const scaleEnd = "<!-- /measured -->\n"
+
+func scaleBegin(part string) string { return "<!-- measured " + part + " -->\n" }
 
 // looked is one run over so many nodes.
 type looked struct {
@@ -63,30 +63,50 @@ func (b *bench) over(ctx context.Context, nodes int, args ...string) (l looked, 
 	return l, nil
 }
 
-// scale measures what grows with the nodes and puts it into its page.
-func (b *bench) scale(ctx context.Context) error {
-	page, err := os.ReadFile(scalePage)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(page), scaleBegin)
-	_, after, closed := strings.Cut(rest, scaleEnd)
-	if !ok || !closed {
-		return fmt.Errorf("%s has no place for what is measured, between %q and %q", scalePage, scaleBegin, scaleEnd)
-	}
-	var text strings.Builder
-	m := thisMachine()
-	fmt.Fprintf(&text, "Measured by `go run ./cmd/bench -scale` on %s: %s, %d cores, %s, %s, load %s before.\n",
-		time.Now().UTC().Format("2006-01-02"), m.cpu, m.cores, m.kernel, runtime.Version(), m.loadBefore)
-	for _, part := range []func(context.Context, *strings.Builder) error{b.scaleChecklist, b.scalePairs, b.scaleGauges} {
-		if err := part(ctx, &text); err != nil {
+// scale measures what grows with the nodes and puts it into its page, a part when it is done. Parts that chosen doesn't
+// match stay as they are, with the day of theirs.
+func (b *bench) scale(ctx context.Context, chosen *regexp.Regexp) error {
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context, *strings.Builder) error
+	}{{"checklist", b.scaleChecklist}, {"pairs", b.scalePairs}, {"gauges", b.scaleGauges}} {
+		if !chosen.MatchString(part.name) {
+			continue
+		}
+		var text strings.Builder
+		m := thisMachine()
+		fmt.Fprintf(&text, "Measured by `go run ./cmd/bench -scale -run %s` on %s: %s, %d cores, %s, %s, load %s before.\n",
+			part.name, time.Now().UTC().Format("2006-01-02"), m.cpu, m.cores, m.kernel, runtime.Version(), m.loadBefore)
+		if err := part.measure(ctx, &text); err != nil {
+			return err
+		}
+		if b.quick {
+			continue
+		}
+		page, err := os.ReadFile(scalePage)
+		if err != nil {
+			return err
+		}
+		told, err := replaced(string(page), part.name, text.String())
+		if err == nil {
+			err = os.WriteFile(scalePage, []byte(told), 0o644)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if b.quick {
-		return nil
+	return nil
+}
+
+// replaced is the page with another text for a part.
+func replaced(page, part, text string) (string, error) {
+	before, rest, ok := strings.Cut(page, scaleBegin(part))
+	_, after, closed := strings.Cut(rest, scaleEnd)
+	if !ok || !closed {
+		return "", fmt.Errorf("%s has no place for what is measured, between %q and %q", scalePage, scaleBegin(part),
+			scaleEnd)
 	}
-	return os.WriteFile(scalePage, []byte(before+scaleBegin+text.String()+scaleEnd+after), 0o644)
+	return before + scaleBegin(part) + text + scaleEnd + after, nil
 }
 
 // sizes are the first so many of the rigs that are measured.
@@ -103,7 +123,7 @@ func (b *bench) scaleChecklist(ctx context.Context, to *strings.Builder) error {
 	to.WriteString("\n| the checklist, nodes | processor | memory | rail-speed | checks of NIXL | all that only looks " +
 		"|\n|---|---|---|---|---|---|\n")
 	c := chart{title: "checklist", of: "nodes"}
-	for _, nodes := range b.sizes(2, 4, 8, 16, 32, 64) {
+	for _, nodes := range b.sizes(2, 4, 8, 16, 32, 64, 256, 1024) {
 		l, err := b.over(ctx, nodes, "doctor", "--json")
 		if err != nil {
 			return err
@@ -150,7 +170,7 @@ func (b *bench) scalePairs(ctx context.Context, to *strings.Builder) error {
 		fmt.Fprint(os.Stderr, row)
 		to.WriteString(row)
 	}
-	for _, nodes := range b.sizes(2, 4, 8, 16, 32) {
+	for _, nodes := range b.sizes(2, 4, 8, 16, 32, 64) {
 		l, err := b.over(ctx, nodes, "pairs", "--json")
 		if err != nil {
 			return err
@@ -162,7 +182,7 @@ func (b *bench) scalePairs(ctx context.Context, to *strings.Builder) error {
 		took := time.Duration(told.ElapsedMS) * time.Millisecond
 		line(pairs.CostOf(nodes, rails, 0), pairs.Rounded(took), number(l.cpu.Seconds())+" s", fmt.Sprintf("%.0f MB", l.peak))
 	}
-	for _, nodes := range []int{64, 1024} {
+	for _, nodes := range []int{256, 1024} { // days of processor for the one; a matrix has no room for the other
 		line(pairs.CostOf(nodes, rails, 0), "–", "–", "–")
 	}
 	return nil
@@ -171,7 +191,7 @@ func (b *bench) scalePairs(ctx context.Context, to *strings.Builder) error {
 // scaleGauges draws the boards of more and more nodes.
 func (b *bench) scaleGauges(_ context.Context, to *strings.Builder) error {
 	to.WriteString("\n| gauges at 10 Hz, nodes with 4 rails each | of a core | to the terminal |\n|---|---|---|\n")
-	for _, nodes := range b.sizes(2, 8, 16, 32, 64) {
+	for _, nodes := range b.sizes(2, 8, 16, 32, 64, 256, 1024) {
 		core, kBps, _, err := b.moving(nodes)
 		if err != nil {
 			return err

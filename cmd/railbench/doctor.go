@@ -299,6 +299,7 @@ func (r doctorObject) print(to io.Writer, verbose bool) error {
 		simulated = "  SIMULATED"
 	}
 	gate.Fprintf(&b, "rig %s%s, railbench %s\n", r.Rig.Name, simulated, r.Railbench)
+	many := len(r.Rig.Nodes) > linesTold
 	for nodes := r.Rig.Nodes; len(nodes) > 0; {
 		end, names := nodes[0].End, []string{nodes[0].Name}
 		about := nodes[0].about()
@@ -307,6 +308,15 @@ func (r doctorObject) print(to io.Writer, verbose bool) error {
 			for len(nodes) > 0 && nodes[0].about() == about {
 				names, nodes = append(names, nodes[0].Name), nodes[1:]
 			}
+			var others []nodeObject
+			for _, n := range nodes { // of many nodes also those that don't follow each other
+				if many && n.about() == about {
+					names = append(names, n.Name)
+				} else {
+					others = append(others, n)
+				}
+			}
+			nodes = others
 		}
 		if len(names) > 1 {
 			end = fmt.Sprintf("%d more", len(names))

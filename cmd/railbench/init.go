@@ -163,29 +163,50 @@ func (f rigFlags) listFile(b *bench, found steps.Rig) rigFile {
 	return file
 }
 
-// describeAll prints a line for each node: what it is and how many rails it has.
+// linesTold is up to how many nodes have a line each.
+const linesTold = 64
+
+// describeAll prints a line for each node: what it is and how many rails it has. Of many nodes those that say the same
+// have one.
 func describeAll(out io.Writer, rig steps.Rig) {
-	width := 0
+	var texts []string
+	names := map[string][]string{}
+	for _, n := range rig.Nodes {
+		text := "did not answer"
+		if n.Err == "" {
+			up, addressed := 0, 0
+			for _, r := range n.Rails {
+				if r.State == "ACTIVE" {
+					up++
+				}
+				if r.Addr != "" {
+					addressed++
+				}
+			}
+			text = fmt.Sprintf("%s: %d active, %d with an address  %s", counted(len(n.Rails), "rail"), up, addressed, n.Adapter)
+		}
+		if names[text] == nil {
+			texts = append(texts, text)
+		}
+		names[text] = append(names[text], n.Name)
+		if len(rig.Nodes) <= linesTold {
+			gate.Fprintf(out, "%-*s  %s\n", widest(rig), n.Name, text)
+		}
+	}
+	if len(rig.Nodes) <= linesTold {
+		return
+	}
+	for _, text := range texts {
+		gate.Fprintf(out, "%s: %s\n", nodeset.Fold(names[text]), text)
+	}
+}
+
+// widest is how wide the longest name of a node is.
+func widest(rig steps.Rig) (width int) {
 	for _, n := range rig.Nodes {
 		width = max(width, len(n.Name))
 	}
-	for _, n := range rig.Nodes {
-		if n.Err != "" {
-			gate.Fprintf(out, "%-*s  did not answer\n", width, n.Name)
-			continue
-		}
-		up, addressed := 0, 0
-		for _, r := range n.Rails {
-			if r.State == "ACTIVE" {
-				up++
-			}
-			if r.Addr != "" {
-				addressed++
-			}
-		}
-		gate.Fprintf(out, "%-*s  %s: %d active, %d with an address  %s\n", width, n.Name, counted(len(n.Rails), "rail"), up,
-			addressed, n.Adapter)
-	}
+	return width
 }
 
 // describe prints the pairs of rails and what is left over.

@@ -50,7 +50,15 @@ const mostWays = 16
 func Ways(rig steps.Rig, node int) string {
 	var ways []string
 	asked := map[int]int{}
-	for i := 1; i < len(rig.Nodes); i++ {
+	enough := func() bool { // of many nodes most need not be looked at
+		for i, r := range rig.Nodes[node].Rails {
+			if r.Addr != "" && asked[i] < mostWays {
+				return false
+			}
+		}
+		return true
+	}
+	for i := 1; i < len(rig.Nodes) && !enough(); i++ {
 		other := rig.Nodes[(node+i)%len(rig.Nodes)]
 		for _, p := range steps.PairRails(rig.Nodes[node], other) {
 			own, far := rig.Nodes[node].Rails[p.Rails[0]], other.Rails[p.Rails[1]]

@@ -193,8 +193,10 @@ func (m *Map) find() {
 	for _, s := range m.Segments {
 		m.findHeard(s, add)
 	}
+	learnt := m.learnt()
 	for _, l := range steps.Links(len(m.Rig.Nodes)) {
-		if m.facts[l.Here] != nil && m.facts[l.Peer] != nil {
+		if m.facts[l.Here] != nil && m.facts[l.Peer] != nil &&
+			(m.met(learnt, l.Here, l.Peer) || m.met(learnt, l.Peer, l.Here)) {
 			m.findCrossed(l, add)
 		}
 	}
@@ -211,6 +213,27 @@ func (m *Map) find() {
 			add("%s is joined with nobody: no address of the others was answered on its rails", n.Name)
 		}
 	}
+}
+
+// learnt are the MACs that each node has learnt.
+func (m Map) learnt() []map[string]bool {
+	all := make([]map[string]bool, len(m.facts))
+	for i, facts := range m.facts {
+		all[i] = map[string]bool{}
+		for name, mac := range facts {
+			if strings.Contains(name, " neighbour ") {
+				all[i][strings.ToLower(mac)] = true
+			}
+		}
+	}
+	return all
+}
+
+// met reports whether a node has learnt a MAC of another one's rails.
+func (m Map) met(learnt []map[string]bool, node, other int) bool {
+	return len(learnt[node]) > 0 && slices.ContainsFunc(m.Rig.Nodes[other].Rails, func(r steps.Rail) bool {
+		return learnt[node][strings.ToLower(r.Netdev.MAC)]
+	})
 }
 
 // heard is what a port hears by LLDP of the other end of its cable, and whether that is a switch by its own word;
@@ -293,7 +316,10 @@ func (m Map) ports(node int) []Port {
 
 // findCrossed tells rails of a link whose addresses and cables contradict each other.
 func (m *Map) findCrossed(l steps.Link, add func(string, ...any)) {
-	w := Link{m.Rig.Over(l), [2]map[string]string{m.facts[l.Here], m.facts[l.Peer]}}
+	two := m.Rig // of many nodes these two alone: there are many links
+	two.Nodes = []steps.Node{m.Rig.Nodes[l.Here], m.Rig.Nodes[l.Peer]}
+	two.Pairs = steps.PairRails(two.At(steps.Here), two.At(steps.Peer))
+	w := Link{two, [2]map[string]string{m.facts[l.Here], m.facts[l.Peer]}}
 	var told []int
 	for i, p := range w.Rig.Pairs {
 		j := w.Crossed(i)

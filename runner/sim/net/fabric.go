@@ -538,9 +538,15 @@ func (f *Fabric) Allocate() {
 		}
 		all = append(all, s)
 	}
-	// Each turn fixes one flow at least, where a demand is met or a place is full: so there are no
-	// more turns than flows.
-	for rise(all, left) {
+	groups := [][]*sharer{all}
+	if f.Wide() {
+		groups = apart(all)
+	}
+	for _, group := range groups {
+		// Each turn fixes one flow at least, where a demand is met or a place is full: so there are no
+		// more turns than flows.
+		for rise(group, left) {
+		}
 	}
 	for _, s := range all {
 		rate := s.fl.Alloc * s.fl.Share
@@ -549,18 +555,55 @@ func (f *Fabric) Allocate() {
 		}
 		s.fl.rate = rate
 	}
-	for _, n := range f.Stacks {
-		moves := 0.0
-		for _, fl := range f.Flows {
-			if fl.From.Stack == n || fl.To.Stack == n {
-				moves += fl.rate
-			}
+	moves := map[*Stack]float64{}
+	for _, fl := range f.Flows {
+		moves[fl.From.Stack] += fl.rate
+		if fl.To.Stack != fl.From.Stack {
+			moves[fl.To.Stack] += fl.rate
 		}
-		n.warm(moves)
+	}
+	for _, n := range f.Stacks {
+		n.warm(moves[n])
 	}
 	// Whoever waits for a flow looks again when it ends: at other rates that is another instant.
 	close(f.changed)
 	f.changed = make(chan struct{})
+}
+
+// apart are flows in groups that share no place, each in the order of its flows: in a rig of many nodes most pairs have
+// nothing to do with the others.
+func apart(all []*sharer) (groups [][]*sharer) {
+	at := map[shared]int{}           // a group by what it goes through
+	into := make([]int, 0, len(all)) // by group, the one that it has become a part of: itself, where none
+	root := func(g int) int {
+		for into[g] != g {
+			g = into[g]
+		}
+		return g
+	}
+	of := make([]int, len(all))
+	for i, s := range all {
+		of[i] = len(into)
+		into = append(into, len(into))
+		for _, c := range s.claims {
+			if other, ok := at[c.of]; ok {
+				a, b := root(other), root(of[i])
+				into[max(a, b)] = min(a, b)
+			}
+			at[c.of] = of[i]
+		}
+	}
+	number := map[int]int{}
+	for i, s := range all {
+		g := root(of[i])
+		n, ok := number[g]
+		if !ok {
+			n = len(groups)
+			number[g], groups = n, append(groups, nil)
+		}
+		groups[n] = append(groups[n], s)
+	}
+	return groups
 }
 
 // rise lets all flows that still can rise by as much as all of them can, and takes that off

@@ -1,7 +1,9 @@
 package net
 
 import (
+	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,5 +84,32 @@ func TestNeighboursOfMany(t *testing.T) {
 	}
 	if c := f.Stacks[7]; len(c.Neighbours()) != 0 {
 		t.Errorf("another one knows %v", c.Neighbours())
+	}
+}
+
+// Flows that share nothing are worked out apart, and come to what they do together.
+func TestFlowsApart(t *testing.T) {
+	t.Parallel()
+	f, _ := wired(t, narrow+1)
+	f.Lock()
+	defer f.Unlock()
+	f.Add(between(f, 0, 1), between(f, 2, 1), between(f, 5, 6), between(f, 7, 8), between(f, 8, 9), between(f, 3, 2))
+	var all []*sharer
+	for _, fl := range f.Flows {
+		all = append(all, &sharer{fl: fl, claims: fl.claims()})
+	}
+	var sizes []int
+	for _, group := range apart(all) {
+		sizes = append(sizes, len(group))
+	}
+	// What goes into a node and what goes out of it share nothing: 7 to 8 and 8 to 9 are two, and so are 2 to 1, which
+	// shares 1 with 0 to 1, and 3 to 2.
+	if want := []int{2, 1, 1, 1, 1}; !slices.Equal(sizes, want) {
+		t.Errorf("groups of %v, want %v", sizes, want)
+	}
+	for i, want := range []float64{0.5, 0.5, 1, 1, 1, 1} {
+		if got := f.Flows[i].rate / f.Flows[2].rate; math.Abs(got-want) > 0.01 {
+			t.Errorf("flow %d has %.3f of one that is alone, want %.1f", i, got, want)
+		}
 	}
 }
