@@ -144,7 +144,7 @@ func (n Notebook) ended(e CellEnded) Notebook {
 	cell, _ := n.Tutorial.Cell(e.Cell)
 	n = n.alter(e.Cell, e.Run, func(c *CellState) {
 		c.Running, c.Elapsed = false, e.Elapsed
-		c.Output = c.Output.ByNode(func(l OutputLine) int { return cell.Place(l, rig) })
+		c.Output = c.Output.ByNode(cell.Places(rig))
 		c.Exit, c.HasExit = e.Exit, e.HasExit
 		c.Verdict, c.Bytes, c.Log = e.Verdict, e.Bytes, e.Log
 		c.Rig = rig
@@ -320,6 +320,20 @@ func (c Cell) Place(l OutputLine, rig Rig) int {
 	role := slices.IndexFunc(c.Roles, func(r Role) bool { return r.Name == l.Role })
 	node := slices.IndexFunc(rig.Nodes, func(n Node) bool { return n.Name == l.From })
 	return role*MostNodes + node
+}
+
+// Places is Place for many lines: it looks for each node and role once.
+func (c Cell) Places(rig Rig) func(OutputLine) int {
+	known := map[[2]string]int{}
+	return func(l OutputLine) int {
+		key := [2]string{l.Role, l.From}
+		at, ok := known[key]
+		if !ok {
+			at = c.Place(l, rig)
+			known[key] = at
+		}
+		return at
+	}
 }
 
 // Size is about the memory that a line takes.
