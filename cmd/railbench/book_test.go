@@ -31,7 +31,7 @@ var bookSizes = [][2]int{{80, 24}, {120, 40}, {200, 60}}
 // writes it anew, for somebody to read the difference.
 func TestBook(t *testing.T) {
 	t.Parallel()
-	whole := record(t, nil)
+	whole := recordedWhole(t)
 	pages := map[string]string{}
 	for i, part := range whole.options.Tutorial.Parts {
 		pages[fmt.Sprintf("%02d-%s.txt", i+1, part.ID)] = partPages(t, whole, i)

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"regexp"
-	"strings"
+	"slices"
 	"testing"
+
+	"github.com/railbench/railbench/steps"
 )
 
 // emptyValue is how a line reads where a script printed a variable that it was not
@@ -44,40 +44,30 @@ func TestEmptyValueIsSeen(t *testing.T) {
 	}
 }
 
-// TestNoEmptyValues runs every cell of the tutorial and every check on the simulated rig,
-// and looks in what they print for values that are not there.
+// TestNoEmptyValues looks in what every cell of the tutorial and every check print on the simulated rig for values
+// that are not there.
 func TestNoEmptyValues(t *testing.T) {
 	t.Parallel()
-	tut, _, err := tutorial()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := []string{"run", "--rig", "sim", "--speed", "100", "--yes", "-v"}
-	want := 0
-	for _, c := range append(tut.Cells(), tut.Checks()...) {
-		args = append(args, c.ID)
+	tp := recordedWhole(t)
+	want, printed := 0, map[string]bool{}
+	for _, c := range slices.Concat(tp.options.Tutorial.Cells(), tp.options.Tutorial.Checks()) {
 		if c.Own == "" {
 			want++
 		}
-	}
-	var stdout, stderr bytes.Buffer
-	if code := Main(args, strings.NewReader(""), &stdout, &stderr); code == exitUsage || code == exitUnreachable {
-		t.Fatalf("exit %d: %s", code, stderr.String())
-	}
-	cell, printed := "", map[string]bool{}
-	for in := bufio.NewScanner(&stderr); in.Scan(); {
-		if id, ok := strings.CutPrefix(in.Text(), "▸ "); ok {
-			cell, _, _ = strings.Cut(id, "  ")
-			continue
-		}
-		line, ok := strings.CutPrefix(in.Text(), "    spark-0")
-		if !ok {
-			continue
-		}
-		_, line, _ = strings.Cut(line, "  ") // the node's number
-		printed[cell] = true
-		if emptyValue.MatchString(line) && !mayBeEmpty(cell, line) {
-			t.Errorf("%s prints %q: a value is empty", cell, line)
+		for _, e := range tp.runs[c.ID] {
+			e, ok := e.(steps.CellPrinted)
+			if !ok {
+				continue
+			}
+			for _, l := range e.Lines {
+				if l.Kind == steps.Note {
+					continue
+				}
+				printed[c.ID] = true
+				if emptyValue.MatchString(l.Text) && !mayBeEmpty(c.ID, l.Text) {
+					t.Errorf("%s prints %q: a value is empty", c.ID, l.Text)
+				}
+			}
 		}
 	}
 	if len(printed) < want*9/10 { // a cell that had nothing to do printed nothing

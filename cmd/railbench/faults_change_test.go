@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -123,15 +124,10 @@ func TestFaultsOfChanges(t *testing.T) {
 // nodes before and after every cell.
 func TestEverythingLeavesTheNodesAsTheyWere(t *testing.T) {
 	t.Parallel()
-	tut, _, err := tutorial()
-	if err != nil {
-		t.Fatal(err)
+	tp := recordedWhole(t)
+	if len(tp.asked) == 0 || len(tp.left) > 0 {
+		t.Errorf("%d cells asked for changes, and %q is left", len(tp.asked), tp.left)
 	}
-	var all []string
-	for _, c := range tut.Cells() {
-		all = append(all, c.ID)
-	}
-	leaves(t, nil, all)
 }
 
 // TestFaultsAreLeftAsTheyWere does the same on rigs that are broken in what the
@@ -226,23 +222,25 @@ func leaves(t *testing.T, faults, cells []string, spoil ...func(*bench)) map[str
 // networks is how all nodes' networks look.
 func networks(t *testing.T, b *bench) []change.State {
 	t.Helper()
-	s := make([]change.State, len(b.options.Nodes))
-	for e, node := range b.options.Nodes {
-		var out strings.Builder
-		exit, err := node.Run(t.Context(), runner.Script{Name: "look", Body: change.Capture}, func(l runner.Line) {
-			out.WriteString(l.Text)
-			if !l.Cut {
-				out.WriteByte('\n')
-			}
-		})
-		if err != nil || !exit.OK() {
-			t.Fatalf("%s: %s, %v", node.Name(), exit, err)
-		}
-		if s[e], err = change.Parse(out.String()); err != nil {
-			t.Fatal(err)
-		}
+	s, err := networksOf(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return s
+}
+
+func networksOf(ctx context.Context, b *bench) ([]change.State, error) {
+	s := make([]change.State, len(b.options.Nodes))
+	for e, node := range b.options.Nodes {
+		out, err := runner.Text(ctx, node, runner.Script{Name: "look", Body: change.Capture})
+		if err != nil {
+			return nil, err
+		}
+		if s[e], err = change.Parse(out); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // A manager that takes back what was taken from it is named, and both nodes go back.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -13,61 +10,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
-	"github.com/railbench/railbench/runner/sim"
-	"github.com/railbench/railbench/steps/session"
 )
 
 // serviceSays is what an etcd of this machine, which isn't simulated, says of itself: it
 // knows its cluster's and its storage's version some moments after its start.
 var serviceSays = regexp.MustCompile(`"etcdcluster":"[^"]*","storage":"[^"]*"`)
 
-// transcript runs the whole tutorial on the simulated rig and gives all that was printed
-// and judged, with the times of it. Where the logs are is all that is left out.
 func transcript(t *testing.T, at speed) string {
 	t.Helper()
-	b, err := rigFlags{
-		rig: "sim", speed: at, seed: 7, start: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
-	}.open(t.Context(), runner.NoAsker{})
+	tp, err := everything(at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.close()
-	b.options.Confirm = always{}
-	b.options.Logs = t.TempDir()
-	s := session.New(b.options)
-	b.onState = s.State
-	var said, object bytes.Buffer
-	cells := b.options.Tutorial.Cells()
-	headless := newHeadless(s, &said, true)
-	s.Open()
-	headless.run(t.Context(), cells)
-	rig, _ := s.Rig()
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	for _, c := range cells {
-		ended := headless.Ended[c.ID]
-		log, err := os.ReadFile(ended.Log)
-		if err != nil && ended.Log != "" {
-			t.Error(err)
-		}
-		fmt.Fprintf(&said, "%s ended at %s after %s\n%s", c.ID, ended.At.UTC().Format(time.RFC3339Nano), ended.Elapsed, log)
-		ended.Log = ""
-		headless.Ended[c.ID] = ended
-	}
-	if err := writeJSON(&object, newObject(rig, cells, headless.Ended)); err != nil {
-		t.Fatal(err)
-	}
-	return serviceSays.ReplaceAllString(said.String()+object.String(), "...")
+	return tp.transcript
 }
 
-// TestSpeedChangesNothing runs the tutorial at several speeds, one of them on a machine
+// TestSpeedChangesNothing runs the tutorial and the checklist at several speeds, one of them on a machine
 // that is busy with something else, and compares every byte.
 func TestSpeedChangesNothing(t *testing.T) {
 	t.Parallel()
-	want := transcript(t, speed(sim.Max))
+	want := recordedWhole(t).transcript
 	if !strings.Contains(want, "▸ summary") || strings.Count(want, " PASS ") < 30 || !strings.Contains(want, "2026-03-01T12:0") {
 		t.Fatalf("that is not the tutorial on a rig without a fault:\n%s", want)
 	}
@@ -76,8 +39,8 @@ func TestSpeedChangesNothing(t *testing.T) {
 		speeds = append(speeds, 300, 30)
 	}
 	for _, at := range speeds {
-		if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(transcript(t, at), "\n")); d != "" {
-			t.Errorf("at the speed %s it is not as it is at max: %s", at.String(), d)
+		if got := transcript(t, at); got != want {
+			t.Errorf("at the speed %s it is not as it is at max: %s", at.String(), byLine(want, got))
 		}
 	}
 	if !nodetest.Whole() {
@@ -88,9 +51,13 @@ func TestSpeedChangesNothing(t *testing.T) {
 	got := transcript(t, 1000)
 	rest()
 	over()
-	if d := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); d != "" {
-		t.Errorf("on a busy machine it is not as it is: %s", d)
+	if got != want {
+		t.Errorf("on a busy machine it is not as it is: %s", byLine(want, got))
 	}
+}
+
+func byLine(want, got string) string {
+	return cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
 }
 
 // hog keeps the processors busy until ctx ends; over waits for the end of that.

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +19,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/change"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
@@ -30,34 +34,72 @@ type tape struct {
 	opening []steps.Event                     // of the nodes, before the first cell
 	runs    map[string][]steps.Event          // by the cell
 	asked   map[string][]steps.ChangeQuestion // by the cell
+	ended   map[string]steps.CellEnded        // by the cell
+	// All that was printed, judged and logged, with the times of it. Where the logs are is all that is left out.
+	transcript string
+	left       []string // what of the nodes' network was another afterwards, and changes that wait to be undone
 }
 
 // rigBegins is when a recorded rig's clock starts.
 func rigBegins() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-// record runs cells on a simulated rig with these faults, one after the other; all of the
-// tutorial where none is named.
-func record(t *testing.T, faults []string, ids ...string) *tape {
+// wholeTape is a healthy rig on which all of the tutorial was run, and then every check, for whoever only looks at
+// what came of it.
+var wholeTape = sync.OnceValues(func() (*tape, error) { return everything(speed(sim.Max)) })
+
+func everything(at speed) (*tape, error) {
+	return recorded(at, nil, func(t steps.Tutorial) ([]steps.Cell, error) { return slices.Concat(t.Cells(), t.Checks()), nil })
+}
+
+func recordedWhole(t *testing.T) *tape {
 	t.Helper()
-	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 7, start: rigBegins(), faults: faults}.
-		open(t.Context(), runner.NoAsker{})
+	tp, err := wholeTape()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tp
+}
+
+// record runs cells on a simulated rig with these faults, one after the other.
+func record(t *testing.T, faults []string, ids ...string) *tape {
+	t.Helper()
+	tp, err := recorded(speed(sim.Max), faults, func(t steps.Tutorial) ([]steps.Cell, error) { return t.Select(ids...) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tp
+}
+
+func recorded(at speed, faults []string, choose func(steps.Tutorial) ([]steps.Cell, error)) (*tape, error) {
+	ctx := context.Background()
+	flags := rigFlags{rig: "sim", speed: at, seed: 7, start: rigBegins(), faults: faults}
+	before, err := networksAtRest(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
+	b, err := flags.open(ctx, runner.NoAsker{})
+	if err != nil {
+		return nil, err
+	}
 	defer b.close()
+	logs, err := os.MkdirTemp("", "railbench-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(logs)
 	tp := &tape{runs: map[string][]steps.Event{}, asked: map[string][]steps.ChangeQuestion{}}
-	logs := t.TempDir()
 	b.options.Confirm, b.options.Logs = tp, logs
-	cells := b.options.Tutorial.Cells()
-	if len(ids) > 0 {
-		if cells, err = b.options.Tutorial.Select(ids...); err != nil {
-			t.Fatal(err)
-		}
+	cells, err := choose(b.options.Tutorial)
+	if err != nil {
+		return nil, err
 	}
 	s := session.New(b.options)
 	b.onState = s.State
-	running, connected := "", false
-	follower := session.Follow(s, func(e steps.Event) {
+	var said bytes.Buffer
+	headless := newHeadless(s, &said, true)
+	tell, running, connected := headless.Tell, "", false
+	headless.Tell = func(e steps.Event) {
+		tell(e)
 		_, began := e.(steps.CellStarted)
 		if connected = connected || began; !connected {
 			switch e.(type) {
@@ -67,17 +109,68 @@ func record(t *testing.T, faults []string, ids ...string) *tape {
 			}
 		}
 		tp.runs[running] = append(tp.runs[running], steadyEvent(e, logs))
-	})
+	}
 	s.Open()
 	for _, c := range cells {
 		running = c.ID
-		follower.Run(t.Context(), c.ID)
+		headless.run(ctx, []steps.Cell{c})
+	}
+	rig, _ := s.Rig()
+	if err := tp.compare(ctx, b, before); err != nil {
+		return nil, err
 	}
 	if err := s.Close(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	tp.options = b.options
-	return tp
+	tp.options, tp.ended = b.options, headless.Ended
+	return tp, tp.write(&said, rig, cells)
+}
+
+// networksAtRest is of a rig of its own: a tape has the nodes' first connection.
+func networksAtRest(ctx context.Context, flags rigFlags) ([]change.State, error) {
+	b, err := flags.open(ctx, runner.NoAsker{})
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	return networksOf(ctx, b)
+}
+
+// write puts what the logs have, and what run --json would print, behind what was said.
+func (tp *tape) write(said *bytes.Buffer, rig steps.Rig, cells []steps.Cell) error {
+	for _, c := range cells {
+		ended := tp.ended[c.ID]
+		log, err := os.ReadFile(ended.Log)
+		if err != nil && ended.Log != "" {
+			return err
+		}
+		fmt.Fprintf(said, "%s ended at %s after %s\n%s", c.ID, ended.At.UTC().Format(time.RFC3339Nano), ended.Elapsed, log)
+		ended.Log = ""
+		tp.ended[c.ID] = ended
+	}
+	if err := writeJSON(said, newObject(rig, cells, tp.ended)); err != nil {
+		return err
+	}
+	tp.transcript = serviceSays.ReplaceAllString(said.String(), "...")
+	return nil
+}
+
+// compare tells what of the nodes' network is not as it was.
+func (tp *tape) compare(ctx context.Context, b *bench, before []change.State) error {
+	after, err := networksOf(ctx, b)
+	if err != nil {
+		return err
+	}
+	for e, now := range after {
+		for _, d := range change.Differences(before[e], now, func(string) bool { return true }) {
+			tp.left = append(tp.left, fmt.Sprintf("%s: %v", steps.End(e), d))
+		}
+	}
+	changes, err := b.options.Journal.Entries()
+	for range changes {
+		tp.left = append(tp.left, "a change in the journal")
+	}
+	return err
 }
 
 // document is the session of some of the cells, as it is saved.

@@ -17,10 +17,10 @@ const untold = "(untold)"
 func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	names := map[string]bool{}
 	for _, e := range steps.Ends {
-		for key, version := range facts[e] {
+		for _, key := range kind.SortedNames(facts[e]) {
 			if name, ok := strings.CutPrefix(key, "nccl "); ok {
 				names[name] = true
-				rep.Show(fmt.Sprintf("%s NCCL of %s", r.Rig.NameOf(e), name), version, "", nil)
+				rep.Show(fmt.Sprintf("%s NCCL of %s", r.Rig.NameOf(e), name), facts[e][key], "", nil)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package software
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/railbench/railbench/steps"
@@ -43,6 +44,18 @@ func TestNCCLVersion(t *testing.T) {
 			[]string{"nvidia-nccl-cu13 2.28.9", "not compared: the system's NCCL"},
 		},
 	})
+}
+
+// The evidence stands in the same order each time.
+func TestNCCLVersionIsSteady(t *testing.T) {
+	facts := "looked at: the loader, nccl-tests, Python\nnccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.3\n"
+	judge := registered().Judges["nccl-version"]
+	want := judge(steps.Cell{}, checkedFacts(facts, facts)).Evidence
+	for range 20 {
+		if got := judge(steps.Cell{}, checkedFacts(facts, facts)).Evidence; len(want) != 6 || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v, and before %v", got, want)
+		}
+	}
 }
 
 // inRing is the result of a check of two nodes that are in a ring with a third.
