@@ -518,6 +518,9 @@ func (f facts) state() steps.CellState {
 	return s
 }
 
+// blockOfText is up to how many bytes of a stream may stay for the sake of one line.
+const blockOfText = 64 << 10
+
 // output makes lines of the streams again. Where the streams are not those that were
 // saved, because somebody ran the cell in Jupyter, they are taken as they stand.
 func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
@@ -531,7 +534,11 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 			kind = steps.FromStderr
 		}
 		for l := range strings.Lines(string(o.Text)) {
-			lines = append(lines, steps.OutputLine{Kind: kind, Text: strings.TrimSuffix(l, "\n")})
+			l = strings.TrimSuffix(l, "\n")
+			if len(o.Text) > blockOfText {
+				l = strings.Clone(l) // or one line that is kept would keep all others
+			}
+			lines = append(lines, steps.OutputLine{Kind: kind, Text: l})
 		}
 	}
 	total := 0
