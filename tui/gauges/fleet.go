@@ -131,7 +131,7 @@ func (f *fleet) lines(height int) []string {
 	lines := make([]string, 0, height)
 	var strip []string
 	if len(nodes) >= height { // some have no line, but a column in the strip
-		strip = f.strip()
+		strip = f.strip(nodes, max(2, height/2))
 		strip = strip[:min(len(strip), height)]
 		nodes = nodes[:max(0, height-len(strip)-1)]
 	}
@@ -207,22 +207,42 @@ func (f *fleet) glyph(flow meter.Flow, top float64, down, stale bool) string {
 }
 
 // strip is a column a node in the order of the rig file, both directions below each other: where one
-// is lower than its neighbours, somebody waits.
-func (f *fleet) strip() []string {
+// is lower than its neighbours, somebody waits. Where that would be more lines than most, neighbours share a column,
+// which shows the first of them among sorted: the slowest.
+func (f *fleet) strip(sorted []member, most int) []string {
 	label := func(s string) string { return " " + f.k.Dim.Render(ink.Pad(s, f.sheet.node)) + " " }
 	room := max(1, f.sheet.width-f.sheet.node-6)
+	rank := make(map[int]int, len(sorted))
+	for i, m := range sorted {
+		rank[m.no] = i
+	}
+	each := 1 // nodes in a column
+	count := func(all, size int) int { return (all + size - 1) / size }
+	for each < len(f.nodes) && 2*count(count(len(f.nodes), each), room) > most {
+		each++
+	}
+	var columns []member
+	for part := range slices.Chunk(f.nodes, each) {
+		columns = append(columns, slices.MinFunc(part, func(a, b member) int { return rank[a.no] - rank[b.no] }))
+	}
+	second := ""
+	if each > 1 {
+		second = fmt.Sprintf("%d each", each)
+	}
 	var lines []string
 	from := 1
-	for part := range slices.Chunk(f.nodes, room) {
+	for part := range slices.Chunk(columns, room) {
 		var tx, rx strings.Builder
 		for _, m := range part {
 			gone := m.down == len(m.rails)
 			tx.WriteString(f.glyph(m.tx, f.top, gone, m.stale != ""))
 			rx.WriteString(f.glyph(m.rx, f.top, gone, m.stale != ""))
 		}
-		name := fmt.Sprintf("%d–%d", from, from+len(part)-1)
-		from += len(part)
-		lines = append(lines, label(name)+f.k.Dim.Render("tx ")+tx.String(), label("")+f.k.Dim.Render("rx ")+rx.String())
+		last := min(from+len(part)*each-1, len(f.nodes))
+		name := fmt.Sprintf("%d–%d", from, last)
+		from = last + 1
+		lines = append(lines, label(name)+f.k.Dim.Render("tx ")+tx.String(),
+			label(second)+f.k.Dim.Render("rx ")+rx.String())
 	}
 	return lines
 }

@@ -87,6 +87,28 @@ func TestFleetOfManyHasAStrip(t *testing.T) {
 	}
 }
 
+// Of a thousand nodes neighbours share a column of the strip, which shows the slowest of them, and the slowest have
+// lines: nothing is below the pane's end.
+func TestFleetOfAThousand(t *testing.T) {
+	b := fleetOf(1024, func(no int) float64 { return map[bool]float64{true: 10, false: 100}[no == 900] })
+	lines := fleetLines(b, 80, 20)
+	all := strings.Join(lines, "\n")
+	for _, want := range []string{" spark-901  tx", "1024 nodes, 1024 moving", "slowest spark-901: 40.0 of 400.0", "–1024 "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	low := 0
+	for _, l := range lines {
+		if i := strings.Index(l, "– "); i >= 0 || strings.Contains(l, "–") && strings.Contains(l, " tx ") {
+			low += strings.Count(l, "▁")
+		}
+	}
+	if len(lines) != 20 || low != 1 || !strings.Contains(all, " each ") {
+		t.Errorf("%d lines, the slow one is there %d times:\n%s", len(lines), low, all)
+	}
+}
+
 // Two nodes keep their rails, however many, and no size breaks a line.
 func TestFleetFitsAnyPane(t *testing.T) {
 	if newFleet(ink.New(true, colorprofile.TrueColor), fleetOf(2, func(int) float64 { return 1 }).Gauges, 80) != nil {
