@@ -452,6 +452,9 @@ func apart(told []linkVerdict, nodes, ill []string) string {
 				said = append(said, fmt.Sprintf("%s %s %s", named(who[value]), has(len(who[value])), value))
 			}
 		}
+		if left := len(said) - 1 - mostReasons; left > 0 {
+			said = append(said[:1+mostReasons], fmt.Sprintf("and there are %d more values", left))
+		}
 		text := strings.Join(said, ", ")
 		if of[text] == nil {
 			texts = append(texts, text)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -449,6 +450,42 @@ func TestFoldLinks(t *testing.T) {
 		v := foldLinks(c.told)
 		if v.Grade != c.grade || v.Reason != c.reason || v.Node != c.node {
 			t.Errorf("%s: %s %q of %q, want %s %q of %q", name, v.Grade, v.Reason, v.Node, c.grade, c.reason, c.node)
+		}
+	}
+}
+
+// Of many nodes that stand out a few are told, and the others are counted: no reason has hundreds of sentences or
+// names.
+func TestManyOutliersAreFolded(t *testing.T) {
+	t.Parallel()
+	const nodes = 600
+	var told []linkVerdict
+	for i := range nodes {
+		j := (i + 1) % nodes
+		v := linkVerdict{link: linkEnds{fmt.Sprintf("n%03d", i), fmt.Sprintf("n%03d", j)}}
+		v.Grade = steps.Pass
+		for _, no := range []int{i, j} {
+			value := 1500
+			if no%3 == 0 {
+				value, v.Grade, v.Reason = 9000, steps.Fail, fmt.Sprintf("n%03d is ill.", no)
+			}
+			v.Evidence = append(v.Evidence, steps.Evidence{Name: fmt.Sprintf("n%03d eth0 MTU", no), Value: value, Unit: "bytes"})
+			if value != 1500 {
+				value += no
+			}
+			v.Evidence = append(v.Evidence, steps.Evidence{Name: fmt.Sprintf("n%03d eth0 queue", no), Value: value})
+		}
+		told = append(told, v)
+	}
+	v := foldLinks(told)
+	if v.Grade != steps.Fail || len(v.Reason) > 1000 || !strings.Contains(v.Reason, "n009 has 9,009, and there are 196 more values. ") || !strings.HasPrefix(v.Reason, "eth0 MTU: 400 of 600 have 1,500 bytes, "+
+		"n[000,003,006,009,012,015,018,021] and 192 more have 9,000 bytes. ") ||
+		!strings.Contains(v.Reason, "And so at each link of n[012,015,018,021,024,027,030,033] and 188 more.") {
+		t.Errorf("%s in %d bytes: %s", v.Grade, len(v.Reason), v.Reason)
+	}
+	for _, e := range v.Evidence {
+		if len(e.Name) > 300 {
+			t.Errorf("evidence is called %q", e.Name)
 		}
 	}
 }
