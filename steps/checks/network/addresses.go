@@ -1,6 +1,7 @@
 package network
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -340,17 +341,18 @@ func twinOf(rig steps.Rig, e steps.End, i int) (twin steps.Rail, subnet netip.Pr
 // all its other rails have.
 func hostIn(rig steps.Rig, e steps.End, but int, subnet netip.Prefix) (netip.Addr, string) {
 	const say = ". Say which one with -p RAIL_ADDRESS=ADDRESS"
-	if subnet.Bits() < 24 || subnet.Bits() > 30 {
-		return netip.Addr{}, fmt.Sprintf("a host number can only be taken over in subnets from /24 to /30%s", say)
+	if subnet.Bits() < 16 || subnet.Bits() > 30 {
+		return netip.Addr{}, fmt.Sprintf("a host number can only be taken over in subnets from /16 to /30%s", say)
 	}
-	var number byte
+	var number uint32
 	found := ""
 	for i, rail := range rig.At(e).Rails {
 		a, err := netip.ParseAddr(rail.Addr)
 		if i == but || err != nil || !a.Is4() || rail.Prefix != subnet.Bits() {
 			continue
 		}
-		low := a.As4()[3] & (0xff >> (subnet.Bits() - 24))
+		own := a.As4()
+		low := binary.BigEndian.Uint32(own[:]) & (1<<(32-subnet.Bits()) - 1)
 		if found != "" && low != number {
 			return netip.Addr{}, fmt.Sprintf("its other rails end in different numbers, %s and %s%s", found, a, say)
 		}
@@ -360,7 +362,7 @@ func hostIn(rig steps.Rig, e steps.End, but int, subnet netip.Prefix) (netip.Add
 		return netip.Addr{}, "it has no other rail whose host number could be taken over" + say
 	}
 	b := subnet.Masked().Addr().As4()
-	b[3] |= number
+	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])|number)
 	return netip.AddrFrom4(b), ""
 }
 

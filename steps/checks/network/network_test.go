@@ -259,16 +259,21 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 	}
 
 	lonely := kindtest.Netdevs(only(oneAddress(), steps.Peer, 2, "192.168.102.77/24"))
-	small := kindtest.Spark()
-	for e := range small.Nodes {
-		small.Nodes[e].Rails[1].Prefix = 16
-	}
-	small = func() steps.Rig {
-		r := &small.Nodes[steps.Peer].Rails[1]
+	// racks are two nodes of many: rail 2 of the peer lacks its address.
+	racks := func(bits int) steps.Rig {
+		rig := kindtest.Spark()
+		for e := range rig.Nodes {
+			for i := range rig.Nodes[e].Rails {
+				r := &rig.Nodes[e].Rails[i]
+				r.Addr, r.Prefix = fmt.Sprintf("10.%d.4.%d", []int{100, 200, 102, 202}[i], 19-e), bits
+				r.Netdev.Addrs = []string{fmt.Sprintf("%s/%d", r.Addr, bits)}
+			}
+		}
+		r := &rig.Nodes[steps.Peer].Rails[1]
 		r.Addr, r.Netdev.Addrs = "", nil
-		small.Pairs = steps.PairRails(small.Nodes[0], small.Nodes[1])
-		return kindtest.Netdevs(small)
-	}()
+		rig.Pairs = steps.PairRails(rig.Nodes[0], rig.Nodes[1])
+		return kindtest.Netdevs(rig)
+	}
 	used := kindtest.Netdevs(oneAddress())
 	used.Nodes[steps.Here].Netdevs = append(used.Nodes[steps.Here].Netdevs, steps.Netdev{Name: "veth0", Addrs: []string{"192.168.200.10/32"}})
 	for _, c := range []struct {
@@ -290,7 +295,8 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 		{"given the other end's", kindtest.Netdevs(oneAddress()), "192.168.200.11", "is in use, on enp1s0f1np1 of spark-02", "", ""},
 		{"given the last", kindtest.Netdevs(oneAddress()), "192.168.200.255", "broadcast", "", ""},
 		{"two host numbers", lonely, "", "its other rails end in different numbers", "", ""},
-		{"a large subnet", small, "", "from /24 to /30", "", ""},
+		{"a subnet of two bytes", racks(16), "", "", "", "enp1s0f1np1=10.200.4.18/16"},
+		{"a large subnet", racks(15), "", "from /16 to /30", "", ""},
 		{"in use", used, "", "192.168.200.10 is in use, on veth0 of spark-02", "", ""},
 	} {
 		p := planRailAddress(c.rig, map[string]string{"RAIL_ADDRESS": c.address})
