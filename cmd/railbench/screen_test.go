@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/railbench/railbench/cmd/bench/screen"
@@ -17,6 +19,25 @@ func build(tb testing.TB, pkg string) string {
 	}
 	return bin
 }
+
+// shipped is railbench as everybody builds it, but for what only a debugger reads, once for all tests.
+func shipped(tb testing.TB) string {
+	tb.Helper()
+	bin, err := built()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return bin
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(scratch, "bin", "railbench")
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-buildvcs=false", "-o", bin, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build railbench: %w: %s", err, out)
+	}
+	return bin, nil
+})
 
 // A terminalScreen is a program in a pseudo-terminal, until the end of the test.
 type terminalScreen struct {

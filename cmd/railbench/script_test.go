@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,14 +15,18 @@ import (
 
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/etcd/server"
+	"github.com/railbench/railbench/runner/nodetest"
 )
 
 var update = flag.Bool("update", false, "rewrite what README, the pages and other files show of the program")
 
+// fewerLooks is for hundreds of small rigs: what they leave is collected more seldom.
+const fewerLooks = 400
+
 // TestMain keeps what the tests do in this process away from the user's files,
 // and makes the test binary the program, for the scripts, and railbench-etcd beside it.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // hundreds of small rigs: what they leave is collected with fewer looks
+	debug.SetGCPercent(fewerLooks)
 	testscript.Main(apart{m}, map[string]func(){
 		"railbench":  main,
 		hung:         hangOn,
@@ -31,12 +36,16 @@ func TestMain(m *testing.M) {
 
 type apart struct{ m *testing.M }
 
+// scratch is a folder of this run of the tests, until its end.
+var scratch string
+
 func (a apart) Run() int {
 	dir, err := os.MkdirTemp("", "railbench-test-")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
+	scratch = dir
 	// The go command, which some tests call, has its settings in the folder that is
 	// replaced here.
 	if config, err := os.UserConfigDir(); err == nil && os.Getenv("GOENV") == "" {
@@ -51,11 +60,19 @@ func (a apart) Run() int {
 // a home of its own. Beside testscript's words they have
 //
 //	exits STATUS COMMAND ARG…   run it: this is its exit status
+//
+// and the condition [full], which is RAILBENCH_FULL=1.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	path := ""
+	if !nodetest.Whole() { // most of a short command is its start, and the tests with an etcd in them take twice as long
+		path = filepath.Dir(shipped(t)) + string(os.PathListSeparator)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", path+env.Getenv("PATH"))
+			env.Setenv("GOGC", strconv.Itoa(fewerLooks))
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
@@ -63,6 +80,12 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: func(name string) (bool, error) {
+			if name != "full" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return nodetest.Whole(), nil
+		},
 	})
 }
 

@@ -16,7 +16,7 @@ const startAllocations = 256
 // What every start pays for is counted in allocations: they are the same on any machine.
 func TestStartBuildsNoTables(t *testing.T) {
 	t.Parallel()
-	cmd := exec.Command(build(t, "."), "--version")
+	cmd := exec.Command(shipped(t), "--version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
