@@ -361,6 +361,22 @@ func (t Tutorial) IDs() []string {
 	return ids
 }
 
+// Own is a copy whose parts, cells and roles are the caller's to change.
+func (t Tutorial) Own() Tutorial {
+	own := func(parts []Part) []Part {
+		parts = slices.Clone(parts)
+		for i := range parts {
+			parts[i].Cells = slices.Clone(parts[i].Cells)
+			for j := range parts[i].Cells {
+				parts[i].Cells[j].Roles = slices.Clone(parts[i].Cells[j].Roles)
+			}
+		}
+		return parts
+	}
+	t.Parts, t.Checklist = own(t.Parts), own(t.Checklist)
+	return t
+}
+
 func (t Tutorial) all() []Part { return slices.Concat(t.Parts, t.Checklist) }
 
 // Cells lists every cell of the parts, in order, and none of the checklist.

@@ -190,8 +190,7 @@ func (b *bench) keepJournal() {
 // names.
 func tutorial() (steps.Tutorial, steps.Catalog, error) {
 	t, err := builtIn()
-	t.Parts, t.Checklist = ownParts(t.Parts), ownParts(t.Checklist)
-	return t, catalog.New(), err
+	return t.Own(), catalog.New(), err
 }
 
 // builtIn is read and checked once: it is 250 kB of Markdown, and a command asks for it more than once.
@@ -211,17 +210,6 @@ var builtIn = sync.OnceValues(func() (steps.Tutorial, error) {
 	t.Checklist = slices.Concat(list.Parts, stage.Parts)
 	return t, runbook.Check(t, catalog.New())
 })
-
-func ownParts(parts []steps.Part) []steps.Part {
-	parts = slices.Clone(parts)
-	for i := range parts {
-		parts[i].Cells = slices.Clone(parts[i].Cells)
-		for j := range parts[i].Cells {
-			parts[i].Cells[j].Roles = slices.Clone(parts[i].Cells[j].Roles)
-		}
-	}
-	return parts
-}
 
 // open makes the nodes that the flags ask for. It connects to none of them.
 func (f rigFlags) open(ctx context.Context, ask runner.Asker) (*bench, error) {

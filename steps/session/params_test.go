@@ -1,7 +1,6 @@
 package session
 
 import (
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,31 +8,13 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/runbook"
+	"github.com/railbench/railbench/steps/kind/kindtest"
 )
-
-func book(t *testing.T) steps.Tutorial {
-	t.Helper()
-	tut, err := runbook.Load(os.DirFS("../../assets"), "tutorial")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := runbook.Load(os.DirFS("../../assets"), "checklist")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stage, err := runbook.Load(os.DirFS("../../assets"), "stage")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tut.Checklist = slices.Concat(list.Parts, stage.Parts)
-	return tut
-}
 
 // The table says the truth about itself: its defaults are allowed and stand as
 // scripts read them, and each parameter is one of some cell.
 func TestParamTable(t *testing.T) {
-	tut := book(t)
+	tut := kindtest.Tutorial(t)
 	seen := map[string]bool{}
 	for _, p := range Params(catalog.New(), tut) {
 		if seen[p.Name] {
@@ -61,7 +42,7 @@ func TestParamTable(t *testing.T) {
 }
 
 func TestCheckParam(t *testing.T) {
-	tut := book(t)
+	tut := kindtest.Tutorial(t)
 	for _, c := range []struct{ cell, name, value, want, err string }{
 		{"", "SIZE", "1M", "1048576", ""},
 		{"ib-write-bw", "SIZE", "1M", "1048576", ""},

@@ -14,7 +14,11 @@ import (
 // Corpus is a real output of the parsers' testdata: "nixlbench/single-dram".
 func Corpus(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root(t), "steps/parse/testdata", file+".txt"))
+	dir, err := root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "steps/parse/testdata", file+".txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,11 @@
 package kindtest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/railbench/railbench/steps"
@@ -19,24 +21,35 @@ func Cell(t *testing.T, id string) steps.Cell {
 	return c
 }
 
-// The files are read from the folder: only cmd imports assets.
+// Tutorial is the built-in one with the checklist; the test may change it.
 func Tutorial(t *testing.T) steps.Tutorial {
 	t.Helper()
-	tut, err := runbook.Load(os.DirFS(filepath.Join(root(t), "assets")), "tutorial")
+	tut, err := read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := runbook.Load(os.DirFS(filepath.Join(root(t), "assets")), "checklist")
-	if err != nil {
-		t.Fatal(err)
-	}
-	stage, err := runbook.Load(os.DirFS(filepath.Join(root(t), "assets")), "stage")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tut.Checklist = slices.Concat(list.Parts, stage.Parts)
-	return tut
+	return tut.Own()
 }
+
+// read is asked for by nearly every test of a family. The files are read from the folder: only cmd imports assets.
+var read = sync.OnceValues(func() (steps.Tutorial, error) {
+	dir, err := root()
+	if err != nil {
+		return steps.Tutorial{}, err
+	}
+	files := os.DirFS(filepath.Join(dir, "assets"))
+	tut, err := runbook.Load(files, "tutorial")
+	if err != nil {
+		return tut, err
+	}
+	list, err := runbook.Load(files, "checklist")
+	if err != nil {
+		return tut, err
+	}
+	stage, err := runbook.Load(files, "stage")
+	tut.Checklist = slices.Concat(list.Parts, stage.Parts)
+	return tut, err
+})
 
 // Every is the cells of the tutorial and of the checklist.
 func Every(tut steps.Tutorial) []steps.Cell {
@@ -44,19 +57,18 @@ func Every(tut steps.Tutorial) []steps.Cell {
 }
 
 // root is the folder of go.mod.
-func root(t *testing.T) string {
-	t.Helper()
+func root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
+			return dir, nil
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			t.Fatal("no go.mod above the test's folder")
+			return "", errors.New("no go.mod above the test's folder")
 		}
 		dir = up
 	}
