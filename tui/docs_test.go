@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -63,8 +64,12 @@ func TestDocsAreFoundByThePalette(t *testing.T) {
 // A cell that runs and a gauge that moves go on below, and nothing is wider than the
 // screen at any size.
 func TestDocsAtEverySize(t *testing.T) {
-	for width := 1; width < 200; width += 7 {
-		for height := 1; height < 60; height += 5 {
+	wide, high := 17, 7
+	if nodetest.Whole() {
+		wide, high = 7, 5
+	}
+	for width := 1; width < 200; width += wide {
+		for height := 1; height < 60; height += high {
 			s := withDocs(t, width, height)
 			s.press("g", "D", "enter")
 			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})

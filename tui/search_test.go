@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -314,7 +315,11 @@ func TestSearchSweep(t *testing.T) {
 		"n", "N", "/", "enter", "esc", "backspace", "ctrl+u", "end",
 		"home", "pgdown", "right", "left", "x", "é", "漢", "\xff", "space", "O",
 	}
-	for range 20 {
+	screens := 8
+	if nodetest.Whole() {
+		screens = 20
+	}
+	for range screens {
 		s := printed(t, 60+r.IntN(80), 20+r.IntN(20), texts...)
 		for range 60 {
 			switch k := keys[r.IntN(len(keys))]; {

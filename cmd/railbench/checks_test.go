@@ -77,7 +77,11 @@ func TestDoctorOutOfTime(t *testing.T) {
 // evidence of something.
 func TestHealthyRigHasNoFinding(t *testing.T) {
 	t.Parallel()
-	for _, seed := range []string{"1", "18446744073709551615"} {
+	seeds := []string{"18446744073709551615", "1"}
+	if !nodetest.Whole() {
+		seeds = seeds[:1]
+	}
+	for _, seed := range seeds {
 		r, code, stderr := diagnose(t, "--seed", seed)
 		if code != exitOK {
 			t.Errorf("seed %s: exit %d: %s", seed, code, stderr)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/railbench/railbench/runner/nodetest"
 )
 
 // TestOutputsAreNobodysTrap: whatever a command writes, a link, a pipe, a folder or a device that stands there is refused:
@@ -21,6 +23,7 @@ func TestOutputsAreNobodysTrap(t *testing.T) {
 		t.Fatal(stderr.String())
 	}
 	simulated := func(args ...string) []string { return append(args, "--rig", "sim", "--speed", "max") }
+	i := 0 // a run that isn't whole takes others each time
 	for verb, args := range map[string]func(file string) []string{
 		"export -o":    func(f string) []string { return []string{"export", saved, "--to", "html", "-o", f} },
 		"compare -o":   func(f string) []string { return []string{"compare", saved, saved, "-o", f} },
@@ -40,6 +43,9 @@ func TestOutputsAreNobodysTrap(t *testing.T) {
 			"folder":   func(_, at string) error { return os.Mkdir(at, 0o700) },
 			"device":   func(_, at string) error { return os.Symlink("/dev/full", at) },
 		} {
+			if i++; i%2 != 0 && !nodetest.Whole() {
+				continue
+			}
 			t.Run(verb+"/"+kind, func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()

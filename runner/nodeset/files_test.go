@@ -178,11 +178,12 @@ func TestGroupsThatAreManyMore(t *testing.T) {
 		t.Errorf("lists in lists: %d bytes", len(all[0].lists["g"]))
 	}
 	dir := t.TempDir()
-	text := "evil: " + strings.Repeat("@z*,", 1000) + "z\nz1: n1\n"
+	var text strings.Builder
+	text.WriteString("evil: " + strings.Repeat("@z*,", 1000) + "z\nz1: n1\n")
 	for i := range 20_000 {
-		text += strconv.Itoa(i) + ":b\n"
+		text.WriteString(strconv.Itoa(i) + ":b\n")
 	}
-	write(t, dir, "groups.d/local.cfg", text)
+	write(t, dir, "groups.d/local.cfg", text.String())
 	g, err := ReadGroups([]string{dir})
 	if err != nil {
 		t.Fatal(err)

@@ -237,11 +237,15 @@ func (g *Groups) group(name string) (list, where string, within book, err error)
 			return "", "", nil, fmt.Errorf("@%s: the patterns of this list look at more than %d groups in all", shown(name),
 				mostMatched)
 		}
-		var lists []string
-		for _, group := range slices.Sorted(maps.Keys(s.lists)) {
-			if ok, _ := path.Match(own, group); ok && s.lists[group] != "" {
-				lists = append(lists, s.lists[group])
+		var matching, lists []string
+		for group, list := range s.lists {
+			if ok, _ := path.Match(own, group); ok && list != "" {
+				matching = append(matching, group)
 			}
+		}
+		slices.Sort(matching)
+		for _, group := range matching {
+			lists = append(lists, s.lists[group])
 		}
 		if len(lists) > 0 {
 			return strings.Join(lists, ","), s.file, within, nil
