@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -90,7 +89,7 @@ func inWords(n int) string {
 	if n >= 2 && n < len(words) {
 		return words[n]
 	}
-	return strconv.Itoa(n)
+	return steps.Thousands(n)
 }
 
 // intro is the part's title and prose, and on the first screen of a simulated rig
