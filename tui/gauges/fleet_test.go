@@ -93,7 +93,7 @@ func TestFleetOfAThousand(t *testing.T) {
 	b := fleetOf(1024, func(no int) float64 { return map[bool]float64{true: 10, false: 100}[no == 900] })
 	lines := fleetLines(b, 80, 20)
 	all := strings.Join(lines, "\n")
-	for _, want := range []string{" spark-901  tx", "1024 nodes, 1024 moving", "slowest spark-901: 40.0 of 400.0", "–1024 "} {
+	for _, want := range []string{" spark-901  tx", "1,024 nodes, 1,024 moving", "slowest spark-901: 40.0 of 400.0", "–1024 "} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
