@@ -234,11 +234,11 @@ func (m *Model) dotCounts() string {
 		}
 	}
 	slices.SortStableFunc(dots, func(a, b string) int { return count[a] - count[b] }) // few that are apart come first
-	text := ""
+	var text strings.Builder
 	for _, dot := range dots {
-		text += dot + m.ink.Dim.Render(" "+steps.Thousands(count[dot])) + " "
+		text.WriteString(dot + m.ink.Dim.Render(" "+steps.Thousands(count[dot])) + " ")
 	}
-	return text
+	return text.String()
 }
 
 // title is what the screen shows: the open part, the checklist, or a drill and its

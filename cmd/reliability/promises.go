@@ -98,8 +98,10 @@ var promises = []promise{
 		core, "Q15", "output is bounded in memory and in the log", "./steps/session",
 		"Flood|ALogHasAnEnd|WhatWaitsIsBounded|LiveTablesAreReadBounded", nil, nil,
 	},
-	{core, "Q15", "256 MiB hold ten gigabytes of each of 24 inputs, and sessions as long as they may be",
-		"./cmd/railbench", "MemoryIsBounded", long, nil},
+	{
+		core, "Q15", "256 MiB hold ten gigabytes of each of 24 inputs, and sessions as long as they may be",
+		"./cmd/railbench", "MemoryIsBounded", long, nil,
+	},
 	{
 		kinds, "1", "no link, pipe, device or foreign owner is followed where files are written or read", "./runner/disk",
 		".", nil, nil,

@@ -250,7 +250,7 @@ func (s *scanner) notebook() error {
 
 // inside is the error of a text that ends in its middle.
 func inside(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
