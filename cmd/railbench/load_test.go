@@ -23,7 +23,7 @@ var loadSymptoms = map[string]symptom{
 	"peer-dead":        loadsSee("connection refused"),
 	"port-busy":        loadsSee("port 18515 on spark-01 is in use"),
 	"bad-cable":        loadsSee("error counters grew", "symbol_error"),
-	"hot-adapter":      loadsSee("reached 10"),
+	"hot-adapter":      loadsSee("reached 1", "degrees", "give it air"), // it is warmer the longer it is loaded
 	"crossed":          loadsSee("timed out", "crossed rails"),
 	"arp-flux":         loadsSee("or never did", "arp-flux"),
 	"cable-unplugged":  loadsSee("rocep1s0f0 on spark-02 is DOWN", "check its cable"),
