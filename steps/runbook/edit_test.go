@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -95,9 +96,13 @@ func TestBuiltInRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range p.Cells {
+		forms := [][]byte{src, windows(src)}
+		for i, c := range p.Cells {
 			for j, role := range c.Roles {
-				for _, src := range [][]byte{src, windows(src)} {
+				for k, src := range forms {
+					if (i+j+k)%2 != 0 && !nodetest.Whole() {
+						continue
+					}
 					out, err := Edit(src, c.ID, j, "x\n")
 					if err != nil {
 						t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
@@ -145,7 +146,11 @@ func TestAnyScreenFits(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	odd := []float64{0, 0.04, 1, 97.84, 199.99, 999.95, 1e6, -3, math.NaN(), math.Inf(1)}
 	pick := func() float64 { return odd[r.IntN(len(odd))] }
-	for range 1500 {
+	screens := 500
+	if nodetest.Whole() {
+		screens = 1500
+	}
+	for range screens {
 		rig := spark(r.IntN(9), ofSpark, "Ethernet")
 		b := board(rig, pick(), pick(), pick())
 		for i := range b.Gauges {
