@@ -264,8 +264,9 @@ func (f *fleet) total() string {
 			least, slowest = b, m.name
 		}
 	}
-	line := " " + f.k.Strong.Render(fmt.Sprintf("%s nodes, %s moving", steps.Thousands(len(f.nodes)), steps.Thousands(moving))) + f.k.Dim.Render("  tx") +
-		f.k.Strong.Render(value(tx)) + f.k.Dim.Render("  rx") + f.k.Strong.Render(value(rx))
+	nodes := fmt.Sprintf("%s nodes, %s moving", steps.Thousands(len(f.nodes)), steps.Thousands(moving))
+	line := " " + f.k.Strong.Render(nodes) + f.k.Dim.Render("  tx") + f.k.Strong.Render(value(tx)) +
+		f.k.Dim.Render("  rx") + f.k.Strong.Render(value(rx))
 	if moving > 1 {
 		line += f.k.Dim.Render(fmt.Sprintf("  slowest %s: %s of%s", slowest, strings.TrimSpace(value(least)), value(most)))
 	}
