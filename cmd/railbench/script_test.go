@@ -26,7 +26,6 @@ const fewerLooks = 400
 // TestMain keeps what the tests do in this process away from the user's files,
 // and makes the test binary the program, for the scripts, and railbench-etcd beside it.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(fewerLooks)
 	testscript.Main(apart{m}, map[string]func(){
 		"railbench":  main,
 		hung:         hangOn,
@@ -40,6 +39,7 @@ type apart struct{ m *testing.M }
 var scratch string
 
 func (a apart) Run() int {
+	debug.SetGCPercent(fewerLooks) // here, because who runs as the program collects as it does
 	dir, err := os.MkdirTemp("", "railbench-test-")
 	if err != nil {
 		panic(err)
