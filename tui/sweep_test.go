@@ -273,7 +273,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 
 func TestEverySizeFits(t *testing.T) {
 	var sizes [][2]int
-	stride := 5
+	stride := 8
 	if nodetest.Whole() {
 		stride = 1
 	}

@@ -306,7 +306,7 @@ var symptoms = map[string]symptom{
 // TestHealthyRig is a rig without a fault: nothing but PASS.
 func TestHealthyRig(t *testing.T) {
 	t.Parallel()
-	if !nodetest.Whole() { // of another seed, and what run --all makes of it is a script's
+	if !nodetest.Whole() { // of another seed
 		tp := recordedWhole(t)
 		for _, c := range tp.options.Tutorial.Cells() {
 			if v := tp.ended[c.ID].Verdict; !c.Aside && (v.Grade != steps.Pass || v.Reason == "" || len(v.Evidence) == 0) {

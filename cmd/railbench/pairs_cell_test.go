@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -31,6 +32,9 @@ func TestPairMatrixCell(t *testing.T) {
 		{4, "slow-rail@spark-03", steps.Fail, []string{"Everything to and from spark-03 over rail 1"}, []string{"3 spark-03  6 6 · 6   █ █ · █", "of those that look bad"}},
 		{3, "peer-dead@spark-03", steps.Inconclusive, []string{"spark-03 does not answer"}, []string{"3 spark-03  ? ? ·"}},
 	} {
+		if c.fault == "" && !nodetest.Whole() {
+			continue // TestPairsVerb draws what is well
+		}
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
 			var faults []string

@@ -724,7 +724,7 @@ func TestAlteredResults(t *testing.T) {
 			continue
 		}
 		for j, a := range alterations() {
-			if (i+j)%3 != 0 && !nodetest.Whole() {
+			if (i+j)%5 != 0 && !nodetest.Whole() {
 				continue
 			}
 			r := g.make()
