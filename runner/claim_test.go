@@ -69,6 +69,7 @@ func startClaimer(t *testing.T, who, at string) claimer {
 // TestClaim: one has a node, the other is told who; and whoever has ended has it no more,
 // however that was.
 func TestClaim(t *testing.T) {
+	t.Parallel() // it waits for a heart to be missed
 	if _, err := exec.LookPath("flock"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("a node without flock keeps nobody out")
 	}

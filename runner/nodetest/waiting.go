@@ -13,7 +13,11 @@ func Waiting(m *testing.M) int {
 	asked := false
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == parallel })
 	if !asked {
-		if err := flag.Set(parallel, "8"); err != nil {
+		count := "24"
+		if Whole() {
+			count = "8" // there they compute, too
+		}
+		if err := flag.Set(parallel, count); err != nil {
 			panic(err)
 		}
 	}

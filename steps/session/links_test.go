@@ -246,6 +246,7 @@ func TestChecksMeasureInRounds(t *testing.T) {
 		}, 7, steps.Pass, "Fine."},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each waits for nodes that sleep
 			c := check("c", `echo "a of $NODE"; sleep 0.2; echo "z of $NODE"`, "counts")
 			c.Check.Measures, c.Roles[0].On = true, steps.OnBoth
 			var mu sync.Mutex
