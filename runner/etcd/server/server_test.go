@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/etcd/etcdtest"
+	"github.com/railbench/railbench/runner/nodetest"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -98,6 +99,9 @@ func TestQuietAndGone(t *testing.T) {
 // A watch that never ends does not hold up the end.
 func TestCloseWithAWatch(t *testing.T) {
 	t.Parallel()
+	if !nodetest.Whole() {
+		t.Skip("a limit of five seconds is waited for: RAILBENCH_FULL=1")
+	}
 	s := started(t)
 	c := etcdtest.Put(t, s.URL(), "k")
 	events := c.Watch(t.Context(), "k", clientv3.WithCreatedNotify())
