@@ -59,7 +59,7 @@ func TestPairsNameTheFault(t *testing.T) {
 		{3, "rail-ip-missing@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 2"}},
 		{3, "adapter-lost@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 3", "spark-03 has no rail 4"}}, // one way is slow
 		{4, "pcie-x2@spark-02", steps.Fail, []string{"spark-02 over rail 3 and rail 4, which share a PCIe half there"}},
-		{4, "link-down@spark-03", steps.Fail, []string{"Everything to and from spark-03 over rail 2", "Down"}},
+		{4, "link-down@spark-03", steps.Fail, []string{"Everything to and from spark-03 over rail 2", "the port is down on spark-03"}},
 		{4, "peer-dead@spark-03", steps.Inconclusive, []string{"Everything to and from spark-03", "spark-03 does not answer"}},
 		{4, "counter-missing@spark-02", steps.Inconclusive, []string{"spark-02", "no port counters"}},
 		{2, "slow-rail", steps.Fail, []string{"rail 1"}},
