@@ -215,6 +215,7 @@ type scanner struct {
 	cell    func(json.RawMessage) error
 	most    int // cells
 	file    fileIn
+	odd     error // a value that is none of its key's: what stands behind it is read all the same
 	refused error
 }
 
@@ -242,10 +243,10 @@ func (s *scanner) notebook() error {
 	if _, err := s.dec.Token(); err != nil {
 		return inside(err)
 	}
-	if _, err := s.dec.Token(); err != io.EOF {
-		return fmt.Errorf("there is more behind its end: %w", err)
+	if _, err := s.dec.Token(); !errors.Is(err, io.EOF) {
+		return cmp.Or(err, errors.New("there is more behind its end"))
 	}
-	return nil
+	return s.odd
 }
 
 // inside is the error of a text that ends in its middle.
@@ -289,9 +290,14 @@ func (s *scanner) value(key json.Token) error {
 	case "metadata":
 		s.file.Metadata = raw
 	case "nbformat":
-		return json.Unmarshal(raw, &s.file.Major)
+		var major *int
+		if err := json.Unmarshal(raw, &major); err != nil {
+			s.odd = err // it is of no format then, and not of 0
+		} else {
+			s.file.Major = major
+		}
 	case "nbformat_minor":
-		return json.Unmarshal(raw, &s.file.Minor)
+		s.odd = cmp.Or(s.odd, json.Unmarshal(raw, &s.file.Minor))
 	}
 	return nil
 }

@@ -43,6 +43,22 @@ func TestLongSession(t *testing.T) {
 	}
 }
 
+// Of a file that is JSON and no notebook any more all cells are found, wherever it is wrong.
+func TestOddValues(t *testing.T) {
+	file, _ := lengthened(t, func(map[string]any) {})
+	for want, bad := range map[string][]byte{
+		"there is more behind its end": append(bytes.Clone(file), "{}"...),
+		"cannot unmarshal string":      bytes.Replace(file, []byte(`"nbformat": 4`), []byte(`"nbformat": "4"`), 1),
+		"invalid character 'x'":        append(bytes.Clone(file), 'x'),
+	} {
+		_, err := Decode(bad)
+		d, ok := errors.AsType[*Damaged](err)
+		if !ok || len(d.Found.Book.Cells) != 8 || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
 // What no session of railbench's has is refused: a long cell, many cells, much beside the outputs.
 func TestSessionsThatAreTooMuch(t *testing.T) {
 	for want, change := range map[string]func(map[string]any) []any{
