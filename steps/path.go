@@ -1,6 +1,9 @@
 package steps
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // A Path is how TCP gets from one node to the other over the rails: the
 // interface at each end, and the address that it has in the subnet of both.
@@ -16,7 +19,10 @@ type Path struct {
 // Path finds it: over the bonds that hold rails where there are any, else over
 // the first pair of rails. ok is false where no address leads to the other node.
 func (r Rig) Path() (p Path, ok bool) {
-	ends := [2][]Path{r.interfaces(Here), r.interfaces(Peer)}
+	var ends [2][]Path
+	if r.bonded(Here) || r.bonded(Peer) { // the common case needs none of it, and many links are looked at
+		ends = [2][]Path{r.interfaces(Here), r.interfaces(Peer)}
+	}
 	best := 0
 	for _, a := range ends[Here] {
 		for _, b := range ends[Peer] {
@@ -26,8 +32,11 @@ func (r Rig) Path() (p Path, ok bool) {
 					bonds++
 				}
 			}
+			if bonds <= best {
+				continue
+			}
 			local, remote, joined := share(a.Netdevs[Here], b.Netdevs[Peer])
-			if bonds <= best || !joined {
+			if !joined {
 				continue
 			}
 			best, ok = bonds, true
@@ -49,6 +58,10 @@ func (r Rig) Path() (p Path, ok bool) {
 		p.Netdevs[e], p.Addrs[e], p.Rails[e] = rail.Netdev, rail.Addr, []int{first.Rails[e]}
 	}
 	return p, true
+}
+
+func (r Rig) bonded(e End) bool {
+	return slices.ContainsFunc(r.At(e).Rails, func(rail Rail) bool { return rail.Netdev.Master != "" })
 }
 
 // interfaces are those of a node that a path may end at: its bonds that hold

@@ -3,6 +3,7 @@ package sim
 import (
 	"os"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/railbench/railbench/runner/sim/host"
@@ -58,7 +59,7 @@ func TestReadsLeaveNoDescriptors(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	b.must("spark-01", "true")
 	before := descriptors(t)
-	b.must("spark-01", "n=0; while [ $n -lt 200 ]; do read -r up rest </proc/uptime; read -r none </dev/null || n=$((n + 1)); done")
+	b.must("spark-01", "n=0; while [ $n -lt 200 ]; do { read -r up rest; } </proc/uptime; { read -r none; } </dev/null || n=$((n + 1)); done")
 	if after := descriptors(t); after > before+20 {
 		t.Errorf("%d descriptors before, and %d after", before, after)
 	}
@@ -71,4 +72,40 @@ func descriptors(t *testing.T) int {
 		t.Skip("only Linux tells them")
 	}
 	return len(all)
+}
+
+// A line of a file that a statement reads for itself is read as one of a block is, which the interpreter reads.
+func TestReadsOfALine(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	b.must("spark-01", `cd /tmp; printf 'one  two\\ three\n four\n' >words; printf 'no end' >cut; : >empty; echo x:y >parts; mkdir dir`)
+	for _, c := range []struct{ read, from string }{
+		{"read a", "words"},
+		{"read -r a", "words"},
+		{"read -r a b", "/tmp/words"},
+		{"read -r a b c", "$dir/words"},
+		{"read -r a b c", `"$dir"/words`},
+		{"read a b", "cut"},
+		{"read a b", "empty"},
+		{"IFS=: read a b", "parts"},
+		{"IFS= read -r a", "words"},
+		{"! read a", "empty"},
+		{"read a", "/dev/null"},
+		{"read a", "nowhere"},
+		{"read a", "/root/secret"},
+		{"read a", "dir"},
+		{"read a", "/sys/class/net/enP2p1s0f1np1/speed"},
+	} {
+		script := func(whole string) string {
+			return "cd /tmp; dir=/tmp a=before b=before c=before; " + whole + `; echo "$? [$a] [$b] [$c] [$IFS]"; cat said`
+		}
+		said := b.must("spark-01", script(c.read+" 2>said <"+c.from))
+		not, read := "", c.read
+		if rest, ok := strings.CutPrefix(read, "! "); ok {
+			not, read = "! ", rest
+		}
+		if want := b.must("spark-01", script(not+"{ "+read+"; } 2>said <"+c.from)); said != want {
+			t.Errorf("%s <%s: %q, in a block %q", c.read, c.from, said, want)
+		}
+	}
 }

@@ -59,18 +59,19 @@ section route
 ip -j route 2>/dev/null
 
 section files
-ib=/sys/class/infiniband
-net=/sys/class/net
-grep -H . $ib/*/fw_ver $ib/*/board_id $ib/*/hca_type $ib/*/node_guid $ib/*/parent \
-	$ib/*/device/current_link_speed $ib/*/device/current_link_width \
-	$ib/*/device/max_link_speed $ib/*/device/max_link_width \
-	$ib/*/ports/*/state $ib/*/ports/*/phys_state $ib/*/ports/*/rate $ib/*/ports/*/link_layer \
-	$net/*/mtu $net/*/operstate $net/*/carrier $net/*/speed $net/*/address \
-	$net/*/phys_port_name $net/*/dev_port $net/*/bonding/mode 2>/dev/null
+grep -H . /sys/class/infiniband/*/fw_ver /sys/class/infiniband/*/board_id /sys/class/infiniband/*/hca_type \
+	/sys/class/infiniband/*/node_guid /sys/class/infiniband/*/parent \
+	/sys/class/infiniband/*/device/current_link_speed /sys/class/infiniband/*/device/current_link_width \
+	/sys/class/infiniband/*/device/max_link_speed /sys/class/infiniband/*/device/max_link_width \
+	/sys/class/infiniband/*/ports/*/state /sys/class/infiniband/*/ports/*/phys_state \
+	/sys/class/infiniband/*/ports/*/rate /sys/class/infiniband/*/ports/*/link_layer \
+	/sys/class/net/*/mtu /sys/class/net/*/operstate /sys/class/net/*/carrier /sys/class/net/*/speed \
+	/sys/class/net/*/address /sys/class/net/*/phys_port_name /sys/class/net/*/dev_port \
+	/sys/class/net/*/bonding/mode 2>/dev/null
 
 # A GID table has hundreds of slots, nearly all of them empty, and the attributes
 # of an empty slot cannot be read.
-gids=$(grep -Hv 0000:0000:0000:0000:0000:0000:0000:0000 $ib/*/ports/*/gids/* 2>/dev/null)
+gids=$(grep -Hv 0000:0000:0000:0000:0000:0000:0000:0000 /sys/class/infiniband/*/ports/*/gids/* 2>/dev/null)
 set --
 for gid in $gids; do
 	file=${gid%%:*}
@@ -84,7 +85,7 @@ if [ $# -gt 0 ]; then
 fi
 
 section places
-for dev in $ib/*; do
+for dev in /sys/class/infiniband/*; do
 	if [ -e "$dev/device" ]; then
 		echo "pci $dev $(readlink -f "$dev/device")"
 	fi
@@ -99,7 +100,7 @@ for dev in $ib/*; do
 		fi
 	done
 done
-for master in $net/*/master; do
+for master in /sys/class/net/*/master; do
 	if [ -e "$master" ]; then
 		echo "master $master $(readlink -f "$master")"
 	fi

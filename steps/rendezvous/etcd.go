@@ -37,7 +37,8 @@ type Etcd struct {
 	// nil after Close, and where there is no endpoint.
 	client *etcd.Client // of the endpoint
 	// nil until a run needs it.
-	server *etcd.Server // railbench's own
+	server *etcd.Server    // railbench's own
+	live   map[string]bool // the groups of runs that are under way: links are measured side by side
 	claims etcd.Claims
 	swept  sync.WaitGroup
 	cancel context.CancelFunc // of the sweep; nil where there is none
@@ -174,6 +175,12 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 	if err != nil {
 		return vars, nil, err
 	}
+	over := e.begin(r.Run)
+	defer func() {
+		if err != nil {
+			over()
+		}
+	}()
 	// Before anything is forwarded: what is told belongs above the run's own lines.
 	e.tellLeft(ctx, r)
 	looked := e.tellOthers(ctx, client, r)
@@ -194,6 +201,7 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 		}
 	}
 	return vars, func() error {
+		defer over()
 		// The run may have been interrupted: its keys are removed all the same.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 		defer cancel()
@@ -212,6 +220,28 @@ func (e *Etcd) Start(ctx context.Context, r session.Request) (vars [2]map[string
 		}
 		return errors.Join(errs...)
 	}, nil
+}
+
+// begin says that a run is under way, until it is over.
+func (e *Etcd) begin(run string) (over func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.live == nil {
+		e.live = map[string]bool{}
+	}
+	e.live[run] = true
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.live, run)
+	}
+}
+
+// underWay reports whether a group is that of a run that is under way.
+func (e *Etcd) underWay(group string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.live[group]
 }
 
 // claim remembers the run where it leaves something in somebody's etcd. What can't be looked into
@@ -257,7 +287,7 @@ func (e *Etcd) tellOthers(ctx context.Context, client *etcd.Client, r session.Re
 		if g.Name == "" {
 			why = "a nixlbench before 0.5.0, which knows no groups, fails because of those without one"
 		}
-		if g.Name != r.Run {
+		if !e.underWay(g.Name) {
 			others = append(others, g.String())
 		}
 	}

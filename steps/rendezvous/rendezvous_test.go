@@ -249,6 +249,27 @@ func TestEtcdOnTheSimulatedRig(t *testing.T) {
 	}
 }
 
+// Links are measured side by side: what a run beside it has put there is none of somebody else's, and stays.
+func TestRunsBesideEachOther(t *testing.T) {
+	e := service(t, "")
+	nodes := simulated(t)
+	first, second := newDesk("rb-first", nodes), newDesk("rb-second", nodes)
+	vars, stopFirst := start(t, e, first)
+	put := `curl -s -o /dev/null -d '{"key":"eGZlcmJlbmNoL3JiLWZpcnN0Ly9zaXpl","value":"MQ=="}' "$ETCD/v3/kv/put"` // xferbench/rb-first//size
+	if out, exit := ask(t, nodes[steps.Here], put, vars[steps.Here]); !exit.OK() {
+		t.Fatalf("%v %s", exit, out)
+	}
+	_, stopSecond := start(t, e, second)
+	stopSecond()
+	if words := second.words(); words != "" {
+		t.Errorf("the second was told %q", words)
+	}
+	stopFirst()
+	if words := first.words(); words != "etcd: removed 1 key under xferbench/rb-first/" {
+		t.Errorf("the first was told %q", words)
+	}
+}
+
 // An etcd that is there already is used, and what others have in it stays there.
 // One on this machine's loopback is lent to the nodes.
 func TestEtcdThatIsThere(t *testing.T) {

@@ -8,10 +8,6 @@ import (
 	"github.com/railbench/railbench/steps/pairs"
 )
 
-// besides reports whether a check measures links beside each other: it needs nothing of railbench's
-// that one link has for itself.
-func besides(c steps.Cell) bool { return c.Check.Measures && len(c.With) == 0 && c.Own == "" }
-
 // inRounds measures links in rounds, none of which has a node in two links, and alone what
 // looked bad. The results stand in the order of the links.
 func (r *run) inRounds(ctx context.Context, links []steps.Link) (results []steps.Result, told []linkVerdict) {

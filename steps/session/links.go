@@ -15,11 +15,10 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 )
 
-// everyLink runs a check over the links of a rig of more than two nodes, one after the
-// other, and folds what they came to. One that moves data goes around the nodes, over as many
-// links as there are nodes: each port's way is tried both as here and as the peer, and the time
-// grows as the nodes do. With many nodes so does every other one: what each says of itself
-// is seen twice, and what differs anywhere differs between two neighbours.
+// everyLink runs a check over the links of a rig of more than two nodes and folds what they came to.
+// One that moves data goes around the nodes, over as many links as there are nodes and half of them at
+// once: each port's way is tried both as here and as the peer. With many nodes so does every other
+// one: what each says of itself is seen twice, and what differs anywhere differs between two neighbours.
 func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 	nodes := len(r.s.o.Nodes)
 	looks := onlyLooks(r.cell)
@@ -60,23 +59,18 @@ func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 		}
 		all.Stages = append(all.Stages, r.s.renumbered(result)...)
 	}
-	if besides(r.cell) {
+	if !looks {
 		results, told := r.inRounds(ctx, links)
 		for _, result := range results {
 			keep(result)
 		}
 		return all, foldLinks(told)
 	}
-	last := *r.seen
-	for i, l := range links {
+	for _, l := range links {
 		if ctx.Err() != nil && told != nil {
 			break
 		}
 		r.tell("link %s", r.ends(l))
-		if !looks && i > 0 { // what was measured took its time
-			last = last.of(ctx, r.s.o, []int{l.Here, l.Peer})
-			r.seen = &last
-		}
 		result, v := r.overLink(ctx, l)
 		told = append(told, linkVerdict{r.ends(l), v})
 		keep(result)

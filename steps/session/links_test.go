@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -213,6 +214,68 @@ func TestFoldEvidence(t *testing.T) {
 	}
 	if got := foldEvidence(all, nodes, drop); !reflect.DeepEqual(got, want[:2]) {
 		t.Errorf("what few say is left out: %+v", got)
+	}
+}
+
+// A lender is a service that counts whom it serves.
+type lender struct {
+	mu   sync.Mutex
+	runs map[string]bool
+	now  int
+	most int // at once
+}
+
+func (l *lender) Plan(Request) map[string]string { return nil }
+
+func (l *lender) Start(_ context.Context, r Request) (vars [2]map[string]string, stop func() error, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.runs[r.Run] = true
+	l.now++
+	l.most = max(l.most, l.now)
+	r.Tell("lent to %s", r.Nodes[steps.Here].Name())
+	return vars, func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.now--
+		return nil
+	}, nil
+}
+
+// Links are measured side by side also where each needs a service of its own; what is of every node is run once.
+func TestChecksShareServices(t *testing.T) {
+	for _, x := range []struct {
+		service    string
+		runs, most int
+	}{
+		{"loan", 6, 3},
+		{steps.LaunchService, 1, 1},
+	} {
+		t.Run(x.service, func(t *testing.T) {
+			t.Parallel() // each waits for nodes that sleep
+			c := check("c", "sleep 0.2; echo done", "passes")
+			c.Check.Measures, c.With = true, []string{x.service}
+			l := &lender{runs: map[string]bool{}}
+			o := Options{Services: map[string]Service{x.service: l}}
+			o.Catalog.Judges = map[string]steps.Judge{"passes": func(steps.Cell, steps.Result) steps.Verdict {
+				return steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
+			}}
+			s := openNodes(t, o, []string{"n1", "n2", "n3", "n4", "n5", "n6"}, c)
+			s.Run("c")
+			state := s.until("c")
+			if len(l.runs) != x.runs || l.most != x.most || l.now != 0 || state.Verdict.Grade != steps.Pass {
+				t.Errorf("%d runs, %d at once, %d left: %s %s", len(l.runs), l.most, l.now, state.Verdict.Grade, state.Verdict.Reason)
+			}
+			told := 0
+			for _, line := range state.Output.Lines(0, 1000) {
+				if strings.HasPrefix(line.Text, "lent to ") {
+					told++
+				}
+			}
+			if told != x.runs {
+				t.Errorf("told %d times", told)
+			}
+		})
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// A Service is what railbench itself runs while a cell runs, for its scripts.
+// A Service is what railbench itself runs while a cell runs, for its scripts. Several runs may use one at once, as
+// those of a check do that measures links side by side.
 type Service interface {
 	// Start makes it ready for one run and gives the variables that the scripts
 	// read at each end. stop, which may be nil, ends it and cleans up after the run

@@ -549,7 +549,7 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	switch {
 	case cell.Pairs != nil:
 		result, ended.Verdict = r.matrix(ctx)
-	case cell.Check.Any() && len(s.o.Nodes) > len(steps.Ends):
+	case cell.Check.Any() && !cell.OfEveryNode() && len(s.o.Nodes) > len(steps.Ends):
 		result, ended.Verdict = r.everyLink(ctx)
 	default:
 		result, ended.Verdict = r.overLink(ctx, s.currentLink())

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"strconv"
+	"sync"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/theory"
@@ -26,18 +27,18 @@ const (
 // pair is the index of the pair that the stage is about, -1 for none; params are
 // what effective gives.
 func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[string]string {
-	v := map[string]string{}
+	v := make(map[string]string, 128) // some 90 with two rails a half
 	v["NODE"], v["PEER"] = rig.At(e).Name, rig.At(e.Other()).Name
 	v["RAILS"] = strconv.Itoa(len(rig.Pairs))
 	for i, p := range rig.Pairs {
-		rail(v, fmt.Sprintf("RAIL%d_", i+1), rig, p, e)
+		rail(v, ofNumber(i+1), rig, p, e)
 	}
 	if p, ok := rig.AcrossHalves(); ok {
-		rail(v, "HALF_", rig, p, e)
+		rail(v, acrossHalves, rig, p, e)
 	}
 	if pair >= 0 {
 		p := rig.Pairs[pair]
-		rail(v, "RAIL_", rig, p, e)
+		rail(v, theRail, rig, p, e)
 		v["ITERATIONS"] = strconv.Itoa(iterations(rig, p, params))
 	} else if len(rig.Pairs) > 0 {
 		v["ITERATIONS"] = strconv.Itoa(iterations(rig, rig.Pairs[0], params))
@@ -71,17 +72,44 @@ func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[st
 	return v
 }
 
-func rail(v map[string]string, prefix string, rig steps.Rig, p steps.Pair, e steps.End) {
+// railNames are what the variables of one rail are called.
+type railNames struct {
+	dev, port, netdev, ip, gid, mtu string
+	peerDev, peerNetdev, peerIP     string
+}
+
+func namesOf(prefix string) *railNames {
+	return &railNames{
+		prefix + "DEV", prefix + "PORT", prefix + "NETDEV", prefix + "IP", prefix + "GID", prefix + "MTU",
+		"PEER_" + prefix + "DEV", "PEER_" + prefix + "NETDEV", "PEER_" + prefix + "IP",
+	}
+}
+
+var theRail, acrossHalves = namesOf("RAIL_"), namesOf("HALF_")
+
+// numbered are those of rail 1, rail 2 and so on. A checklist of many links makes scripts by the thousand, and most of
+// what that took was to join these.
+var numbered sync.Map // of *railNames by int
+
+func ofNumber(n int) *railNames {
+	names, ok := numbered.Load(n)
+	if !ok {
+		names, _ = numbered.LoadOrStore(n, namesOf(fmt.Sprintf("RAIL%d_", n)))
+	}
+	return names.(*railNames)
+}
+
+func rail(v map[string]string, name *railNames, rig steps.Rig, p steps.Pair, e steps.End) {
 	here, there := rig.Rail(p, e), rig.Rail(p, e.Other())
-	v[prefix+"DEV"] = here.Dev
-	v[prefix+"PORT"] = strconv.Itoa(here.Port)
-	v[prefix+"NETDEV"] = here.Netdev.Name
-	v[prefix+"IP"] = here.Addr
-	v[prefix+"GID"] = strconv.Itoa(here.GIDIndex)
-	v[prefix+"MTU"] = strconv.Itoa(here.Netdev.MTU)
-	v["PEER_"+prefix+"DEV"] = there.Dev
-	v["PEER_"+prefix+"NETDEV"] = there.Netdev.Name
-	v["PEER_"+prefix+"IP"] = there.Addr
+	v[name.dev] = here.Dev
+	v[name.port] = strconv.Itoa(here.Port)
+	v[name.netdev] = here.Netdev.Name
+	v[name.ip] = here.Addr
+	v[name.gid] = strconv.Itoa(here.GIDIndex)
+	v[name.mtu] = strconv.Itoa(here.Netdev.MTU)
+	v[name.peerDev] = there.Dev
+	v[name.peerNetdev] = there.Netdev.Name
+	v[name.peerIP] = there.Addr
 }
 
 func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {

@@ -198,6 +198,7 @@ func contain(node syntax.Node) error {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Stmt:
+			quickRead(n)
 			if n.Background {
 				background = append(background, n)
 			}
@@ -375,6 +376,8 @@ func (sh *Shell) beforeCall(ctx context.Context, args []string) ([]string, error
 		return sh.newJob(hc.Env, lastJobVariable), nil
 	case "@pipe":
 		return sh.newJob(hc.Env, pipeVariable), nil
+	case "@read":
+		return sh.readFrom(life, hc, args), nil
 	case "wait":
 		return sh.waitFor(life, hc.Env, args[1:]), nil
 	case "read":
@@ -582,26 +585,21 @@ func (sh *Shell) open(ctx context.Context, name string, flag int, _ os.FileMode)
 	}
 	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
 	fail := func(err error) (io.ReadWriteCloser, error) { return nil, sh.cannotOpen(given, writes, err) }
-	n.Rack.Lock()
-	defer n.Rack.Unlock()
-	switch {
-	case name == os.DevNull && writes:
-		return &content{Reader: strings.NewReader("")}, nil
-	case name == os.DevNull:
-		return piped("")
-	}
 	if !writes {
-		text, err := n.ReadFile(name, sh.root)
+		text, err := sh.text(name)
 		if errors.Is(err, syscall.EINVAL) {
-			// The file opens; the read fails.
 			return &content{Reader: failing{err}}, nil
 		}
 		if err != nil {
 			return fail(err)
 		}
-		// Read at once: what is in it is of the moment of the opening, as a short read of sysfs is.
 		return piped(text)
 	}
+	if name == os.DevNull {
+		return &content{Reader: strings.NewReader("")}, nil
+	}
+	n.Rack.Lock()
+	defer n.Rack.Unlock()
 	f, err := n.Create(name, sh.root, 0o666&^sh.Umask)
 	if err != nil {
 		return fail(err)
