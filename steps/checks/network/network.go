@@ -49,7 +49,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 				"Run the other checks, and set again what is missing", node, span(up))
 		}
 	}
-	return rep.Verdict("both nodes answer, and have been up a while: " + kind.And(ups))
+	return rep.Verdict("every node answers, and has been up a while: " + kind.And(ups))
 }
 
 // span is a time in the two largest units that it has.
