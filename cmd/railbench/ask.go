@@ -60,7 +60,7 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 		defer cancel()
 		yes, err := a.yes(timed)
 		if timed.Err() != nil && ctx.Err() == nil {
-			gate.Fprintln(a.out, "\nNo answer in time.")
+			gate.Fprintf(a.out, "\nNo answer in time.\n")
 			return false, nil
 		}
 		return yes, err

@@ -66,7 +66,7 @@ func TestCollectivesFindFaults(t *testing.T) {
 		"nccl-half@spark-03":    {steps.Fail, []string{"on spark-03 one half alone", "nothing went over roceP2p1s0f0 and roceP2p1s0f1", "NCCL_IB_HCA"}},
 		"nccl-tcp":              {steps.Fail, []string{"the data went over enp1s0f0np0 as TCP", "NET/Socket", "RDMA counters stand still"}},
 		"nccl-socket@spark-03":  {steps.Fail, []string{"NCCL on spark-03 has no interface", "NCCL_SOCKET_IFNAME"}},
-		"nccl-gid@spark-03":     {steps.Fail, []string{"NCCL on spark-03 could not connect", "NCCL_IB_GID_INDEX"}},
+		"nccl-gid@spark-03":     {steps.Fail, []string{"NCCL on spark-03 could not connect a queue pair of rocep1s0f0: it took GID index 0", "is at 3", "NCCL_IB_GID_INDEX"}},
 		"nccl-version@spark-03": {steps.Fail, []string{"different versions of NCCL, 2.28.9 and 2.27.7", "the check nccl-version"}},
 		"nccl-hang@spark-03":    {steps.Inconclusive, []string{"timed out", "after 3 rows", "nccl-settings"}},
 		"pcie-x2@spark-03":      {steps.Fail, []string{"GB/s of bus bandwidth", "roceP2p1s0f0 on spark-03 has a PCIe link of x2"}},
@@ -101,7 +101,10 @@ func TestACollectiveNamesTheSlowNode(t *testing.T) {
 		{"adapter-lost", steps.Fail, []string{"spark-03 has no roceP2p1s0f0 and roceP2p1s0f1, and the others have it"}},
 		{"bad-cable", steps.Warn, []string{"On spark-03 error counters grew meanwhile on rocep1s0f0 and roceP2p1s0f0 (", "symbol_error"}},
 		{"cable-unplugged", steps.Warn, []string{"rocep1s0f0 and roceP2p1s0f0 on spark-03 are not up", "other nodes used theirs"}},
-		{"crossed", steps.Fail, []string{"could not connect a queue pair of rocep1s0f0", "crossed cables: rail-map"}},
+		{"crossed", steps.Fail, []string{
+			"NCCL on spark-01 could not connect a queue pair of rocep1s0f0 to spark-03 (192.168.100.22 of rocep1s0f0)",
+			"a cable in another port (rail-map)",
+		}},
 		{"degraded-adapter", steps.Fail, []string{
 			"some 13 Gb/s over each device", "take its power away", "nothing that was counted tells which", "railbench pairs",
 		}},

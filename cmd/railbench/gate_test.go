@@ -80,6 +80,14 @@ func TestNothingGoesRoundTheGate(t *testing.T) {
 					what = on + "." + method
 				}
 			case *ast.CallExpr:
+				on, ok := n.Fun.(*ast.SelectorExpr)
+				if ok && (on.Sel.Name == "Fprintln" || on.Sel.Name == "Fprint") {
+					for _, arg := range n.Args {
+						if text, ok := arg.(*ast.BasicLit); ok && strings.Contains(text.Value, `\n`) {
+							t.Errorf("%s: an argument of gate.%s is one line: its \\n is shown as such", set.Position(n.Pos()), on.Sel.Name)
+						}
+					}
+				}
 				if id, ok := n.Fun.(*ast.Ident); ok && (id.Name == "print" || id.Name == "println") {
 					what = id.Name
 				}

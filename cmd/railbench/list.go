@@ -100,8 +100,8 @@ func listParams(out io.Writer, t steps.Tutorial, asJSON bool) error {
 			return err
 		}
 	}
-	_, err := gate.Fprintln(out,
-		"\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
+	_, err := gate.Fprintf(out,
+		"\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.\n")
 	return err
 }
 

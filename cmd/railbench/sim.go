@@ -28,7 +28,7 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 				for _, f := range sim.Faults() {
 					gate.Fprintf(cmd.OutOrStdout(), "%-22s %s\n%22s %s\n", f.Name, f.Title, "", strings.ReplaceAll(f.Doc, "\n", " "))
 				}
-				gate.Fprintln(cmd.OutOrStdout(), "\nNAME@NODE puts one on another node, as in pcie-x2@spark-02.")
+				gate.Fprintf(cmd.OutOrStdout(), "\nNAME@NODE puts one on another node, as in pcie-x2@spark-02.\n")
 				return nil
 			}
 			if port < 0 || port > 65534 {

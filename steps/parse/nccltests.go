@@ -76,6 +76,9 @@ var (
 	ncclDevice  = pattern.New(`\[\d{1,3}\]([A-Za-z0-9][A-Za-z0-9._-]{0,63}):`)
 	ncclBanner  = pattern.New(`^NCCL version (\d{1,2})\.(\d{1,3})\.(\d{1,3})`)
 	ncclError   = pattern.New(`Test NCCL failure|NCCL WARN |Test CUDA failure|Bootstrap : no socket interface|: Test failure |misc/.* error`)
+	// A row is printed in three pieces, and what NCCL logs meanwhile stands between them, as it connects what a
+	// size needs once that is its turn.
+	ncclWithin = pattern.New(`^([0-9].*?)(?:\[[0-9-]+ [0-9:.]+\] )?([A-Za-z][A-Za-z0-9._-]*:\d+:\d+ \[\d+\] .*NCCL .*)$`)
 )
 
 // NCCLTests reads the table of nccl-tests, or the file of -J. The error is ErrNoResult where
@@ -87,6 +90,7 @@ func NCCLTests(text string) (NCCLTest, error) {
 	}
 	r := ncclReader{t: &t}
 	lines(text, r.line)
+	r.broken()
 	switch {
 	case r.err != nil:
 	case len(t.Rows) == 0:
@@ -100,32 +104,70 @@ func NCCLTests(text string) (NCCLTest, error) {
 type ncclReader struct {
 	t     *NCCLTest
 	names []string
+	row   []string // the cells of one that is not whole yet
 	err   error
 }
 
 func (r *ncclReader) line(line string) {
 	line = strings.TrimSpace(ncclTag.ReplaceAllString(line, ""))
+	if m := ncclWithin.FindStringSubmatch(line); m != nil {
+		r.cells(strings.Fields(m[1]))
+		line = m[2]
+	}
 	if strings.HasPrefix(line, "#") {
+		r.broken()
 		r.comment(line)
 		return
 	}
-	if ncclError.MatchString(line) && len(r.t.Errors) < maxErrors && !slices.Contains(r.t.Errors, cut(line)) {
-		r.t.Errors = append(r.t.Errors, cut(line))
+	if ncclError.MatchString(line) {
+		r.t.complain(line)
 		return
 	}
 	if strings.Contains(line, "NCCL ") {
 		r.log(line)
-	}
-	fields := strings.Fields(line)
-	// A log line is no row: a row begins with two counts.
-	if r.names == nil || len(fields) < 5 || !decimal.Looks(fields[0]) || !decimal.Looks(fields[1]) {
 		return
 	}
-	row, err := ncclRow(r.names, fields)
+	r.cells(strings.Fields(line))
+}
+
+// complain keeps a line that says what went wrong, once.
+func (t *NCCLTest) complain(line string) {
+	if line = cut(line); len(t.Errors) < maxErrors && !slices.Contains(t.Errors, line) {
+		t.Errors = append(t.Errors, line)
+	}
+}
+
+// cells takes what may be a row, or the next piece of one: that has figures alone.
+func (r *ncclReader) cells(fields []string) {
+	figure := func(word string) bool { return word == "N/A" || decimal.Looks(word) }
+	switch {
+	case r.names == nil || len(fields) == 0:
+		return
+	case r.row != nil && !slices.ContainsFunc(fields, func(word string) bool { return !figure(word) }):
+		r.row = append(r.row, fields...)
+	case len(fields) >= 5 && decimal.Looks(fields[0]) && decimal.Looks(fields[1]): // a row begins with two counts
+		r.broken()
+		r.row = slices.Clone(fields)
+	default:
+		return
+	}
+	if len(r.row) < len(r.names) {
+		return
+	}
+	row, err := ncclRow(r.names, r.row)
+	r.row = nil
 	if err != nil {
 		r.err = err
 	} else if len(r.t.Rows) < maxRows {
 		r.t.Rows = append(r.t.Rows, row)
+	}
+}
+
+// broken says of a row that was begun that its end never came.
+func (r *ncclReader) broken() {
+	if r.row != nil {
+		_, r.err = ncclRow(r.names, r.row)
+		r.row = nil
 	}
 }
 
@@ -160,7 +202,13 @@ func (r *ncclReader) comment(line string) {
 	words := strings.Fields(strings.TrimLeft(line, "# "))
 	if len(words) > 5 && words[0] == "size" && words[1] == "count" {
 		r.names = words
+		if words[len(words)-1] == "timestamp" { // -S: a day and a time
+			r.names = append(words, "")
+		}
 		return
+	}
+	if said, ok := strings.CutPrefix(line, "# error: "); ok { // what NCCL said last
+		t.complain("error: " + said)
 	}
 	if m := ncclVersion.FindStringSubmatch(line); m != nil {
 		t.Version = cut(m[1])
@@ -242,7 +290,7 @@ func ncclRow(names, fields []string) (row NCCLRow, err error) {
 		if to == nil {
 			continue
 		}
-		if *to, ok = decimal.Number(fields[i]); !ok {
+		if *to, ok = decimal.Signed(fields[i]); !ok || *to < 0 { // a time of 10 s on is 1.5e+07: it has room for seven
 			return row, fmt.Errorf("%w: %s is %q", ErrNoResult, name, cut(fields[i]))
 		}
 	}
@@ -257,11 +305,11 @@ func (f *NCCLFigure) wrong(name, text string) error {
 	if name == "error" || text == "N/A" {
 		return nil
 	}
-	n, ok := decimal.Count(text)
-	if !ok {
+	n, ok := decimal.Signed(text) // %g: many are 1.04858e+06
+	if !ok || n < 0 || n >= 1<<53 {
 		return fmt.Errorf("%w: #wrong is %q", ErrNoResult, cut(text))
 	}
-	f.Wrong = &n
+	f.Wrong = new(int(n))
 	return nil
 }
 
@@ -291,6 +339,7 @@ type ncclJSON struct {
 		Bandwidth float64 `json:"bandwidth"`
 		Okay      string  `json:"okay"`
 	} `json:"average_bus_bandwidth"`
+	Errors []string `json:"errors"` // what NCCL said last, or ""
 }
 
 type ncclPlaceReport struct {
@@ -339,6 +388,11 @@ func (t *NCCLTest) readJSON(text string) error {
 		t.Rows = append(t.Rows, NCCLRow{
 			Bytes: int(r.Size), Type: cut(r.Type), OutOfPlace: r.OutOfPlace.figure(), InPlace: r.InPlace.figure(),
 		})
+	}
+	for _, said := range raw.Errors {
+		if said != "" {
+			t.complain("error: " + said)
+		}
 	}
 	if b := raw.Bounds; b != nil {
 		t.bounds(fmt.Sprint(whole(b.Count)), b.Okay == "true")

@@ -38,7 +38,8 @@ func TestNCCLTestsForms(t *testing.T) {
 	for name, bad := range map[string]string{
 		"no end":             text[:strings.Index(text, "# Out of bounds")],
 		"a figure in hex":    strings.Replace(text, "36.79", "0x1p5", 1),
-		"a time too wide":    strings.Replace(text, "14594.4", "1.5e+07", 1),
+		"a time of no time":  strings.Replace(text, "14594.4", "-1.5e+07", 1),
+		"a row in two":       strings.Replace(text, "18.39       0", "18.39\n# 0", 1),
 		"a column is gone":   strings.Replace(text, "   36.79", "", 1),
 		"-J without an end":  strings.Replace(report, `"average_bus_bandwidth"`, `"x"`, 1),
 		"-J without results": `{"version":3,"args":[]}`,
@@ -46,6 +47,14 @@ func TestNCCLTestsForms(t *testing.T) {
 		if v, err := NCCLTests(bad); err == nil {
 			t.Errorf("%s: %+v", name, v)
 		}
+	}
+	long := strings.Replace(strings.Replace(text, "14594.4", "1.5e+07", 1), "18.39       0", "18.39  1e+06", 1)
+	if v, err := NCCLTests(long); err != nil || v.Rows[0].OutOfPlace.TimeUS != 1.5e7 || *v.Rows[0].OutOfPlace.Wrong != 1e6 {
+		t.Errorf("%v, %+v", err, v.Rows)
+	}
+	last := strings.Replace(report, `"end_time"`, `"errors":["Could not find NVML"],"end_time"`, 1)
+	if v, err := NCCLTests(last); err != nil || len(v.Errors) != 1 || v.Errors[0] != "error: Could not find NVML" {
+		t.Errorf("%v, %+v", err, v)
 	}
 	for _, wrong := range []string{
 		strings.Replace(text, "values : 0 OK", "values : 7 FAILED", 1),

@@ -130,17 +130,32 @@ func (r *ncclRank) badGID() []string {
 	}
 	for _, f := range r.ports {
 		if g := f.GIDs[min(index, len(f.GIDs)-1)]; g.Family() != 4 || !g.V2 {
-			return r.unmodified(f, index)
+			return r.unmodified(f, index, nil)
 		}
 	}
 	return nil
 }
 
-// unmodified is the failure of a rank whose queue pair can't be connected.
-func (r *ncclRank) unmodified(f *net.Function, index int) []string {
+// unmodified is the failure of a rank whose queue pair can't be connected to that of another's device; nil where that
+// doesn't matter.
+func (r *ncclRank) unmodified(f *net.Function, index int, to *net.Function) []string {
+	gid := func(f *net.Function, index int) string {
+		switch g := f.GIDs[min(index, len(f.GIDs)-1)]; {
+		case !g.Addr.IsValid():
+			return "::"
+		case g.Family() == 4:
+			return "::ffff:" + g.Addr.String()
+		default:
+			return g.Addr.String()
+		}
+	}
+	remote := "N/A"
+	if to != nil {
+		remote = gid(to, max(0, slices.IndexFunc(to.GIDs[:], func(g net.GID) bool { return g.Family() == 4 && g.V2 })))
+	}
 	return []string{
 		r.log("WARN", "Call to ibv_modify_qp failed with 110 Connection timed out, on dev %s:1, curr state INIT, "+
-			"next state RTR, local GID index %d", f.Dev, index),
+			"next state RTR, local GID index %d, local GID %s, remote GID %s", f.Dev, index, gid(f, index), remote),
 		r.node.Name + ": Test NCCL failure all_reduce.cu:44 'unhandled system error (run with NCCL_DEBUG=INFO for " +
 			"details) / '",
 	}

@@ -300,7 +300,7 @@ func (t *ncclTest) unreached() []string {
 	for i, r := range t.ranks {
 		next := t.ranks[(i+1)%len(t.ranks)]
 		if len(r.ports) > 0 && len(next.ports) > 0 && len(ncclLanes(r, next)) == 0 {
-			return r.unmodified(r.ports[0], 3)
+			return r.unmodified(r.ports[0], 3, next.ports[0])
 		}
 	}
 	return nil

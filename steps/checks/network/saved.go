@@ -33,6 +33,9 @@ func kept(node steps.Node) (all []keptAddr) {
 	return all
 }
 
+// none is what was looked at in vain, of a list with blanks.
+func none(list string) string { return strings.Join(strings.Fields(list), " or ") }
+
 type keptAddr struct {
 	dev  steps.Netdev
 	addr string
@@ -44,10 +47,10 @@ func (k keptAddr) String() string { return k.dev.Name + "=" + k.addr }
 func (k keptAddr) gone(node, by string) string {
 	if k.dev.BondMode != "" {
 		return fmt.Sprintf("%s with %s on %s is in no configuration of %s, and gone after a reboot: the rails have "+
-			"their own addresses again. The cell netplan shows the file that makes it last", k.dev.Name, k.addr, node, by)
+			"their own addresses again. The cell netplan shows the file that makes it last", k.dev.Name, k.addr, node, none(by))
 	}
 	return fmt.Sprintf("%s of %s on %s is in no configuration of %s, and gone after a reboot. nmcli "+
-		"connection modify, or a file in /etc/netplan, makes it last", k.addr, k.dev.Name, node, by)
+		"connection modify, or a file in /etc/netplan, makes it last", k.addr, k.dev.Name, node, none(by))
 }
 
 // planKept gives the check the addresses that it asks for.
@@ -172,7 +175,7 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report
 	for _, mtu := range slices.Sorted(maps.Keys(lost)) {
 		rep.At(rig, e, steps.Warn, "the MTU of %d bytes of %s on %s is in no configuration of %s, and %d again after a "+
 			"reboot. nmcli connection modify PROFILE 802-3-ethernet.mtu %d, or mtu: %d in /etc/netplan, makes it last",
-			mtu, kind.And(lost[mtu]), node, f["configured by"], bootMTU, mtu, mtu)
+			mtu, kind.And(lost[mtu]), node, none(f["configured by"]), bootMTU, mtu, mtu)
 	}
 	return saved
 }

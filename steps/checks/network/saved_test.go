@@ -28,7 +28,7 @@ func TestRebootSafe(t *testing.T) {
 	dark := kindtest.Spark()
 	dark.Nodes[steps.Peer].Rails[1].Netdev.Carrier = false
 	kindtest.Want(t, "saved", judge(kindtest.Spark()), steps.Pass, "8 addresses")
-	kindtest.Want(t, "one is not", judge(kindtest.Spark(), lost), steps.Warn, "192.168.200.10 of enp1s0f1np1 on spark-01 is in no configuration of NetworkManager netplan", "gone after a reboot")
+	kindtest.Want(t, "one is not", judge(kindtest.Spark(), lost), steps.Warn, "192.168.200.10 of enp1s0f1np1 on spark-01 is in no configuration of NetworkManager or netplan", "gone after a reboot")
 	kindtest.Want(t, "one may be", judge(kindtest.Spark(), lost, closed), steps.Skipped, "only root reads /etc/netplan/40-cx7.yaml")
 	kindtest.Want(t, "without a link", judge(dark, lost), steps.Pass, "7 addresses")
 	kindtest.Want(t, "nobody configures", judge(kindtest.Spark(), nobody(0), nobody(1)), steps.Skipped, "Neither node has NetworkManager")
@@ -38,7 +38,7 @@ func TestRebootSafe(t *testing.T) {
 		return edit{steps.Peer, "enp1s0f1np1 saved MTU: none", "enp1s0f1np1 saved MTU: " + text}
 	}
 	kindtest.Want(t, "an MTU that nobody saved", judge(kindtest.Spark(), nine), steps.Warn,
-		"the MTU of 9000 bytes of enp1s0f1np1 on spark-01 is in no configuration of NetworkManager netplan", "1500 again after a reboot",
+		"the MTU of 9000 bytes of enp1s0f1np1 on spark-01 is in no configuration of NetworkManager or netplan", "1500 again after a reboot",
 		"802-3-ethernet.mtu 9000")
 	kindtest.Want(t, "an MTU that is saved", judge(kindtest.Spark(), nine, saved("9000 in /etc/netplan/40-cx7.yaml")), steps.Pass,
 		"so are the MTUs of 1 interface")

@@ -23,18 +23,11 @@ const (
 	allGather = "all_gather_perf"
 )
 
-// ncclCauses are how NCCL and nccl-tests word a failure, the surest first.
-var ncclCauses = slices.Concat([]kind.Cause{
+// surerCauses are how NCCL and nccl-tests word a failure that others follow from.
+var surerCauses = []kind.Cause{
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*(?:no CUDA-capable device|driver version is insufficient)`), Grade: steps.Skipped,
 		Means: "%[2]s has no GPU that CUDA can use: NCCL moves GPU memory alone; mpi-launch shows whether the start works",
-	},
-	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*ibv_modify_qp failed[^\n]* dev ([A-Za-z0-9._-]+)`),
-		Grade:   steps.Fail,
-		Means: "NCCL on %[2]s could not connect a queue pair of %[3]s: a GID index that is none of RoCE v2 " +
-			"(NCCL_IB_GID_INDEX in its environment or /etc/nccl.conf: take it out), a rail without an address, or one that " +
-			"the other end is not on (crossed cables: rail-map)",
 	},
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*no socket interface found`), Grade: steps.Fail,
@@ -51,19 +44,21 @@ var ncclCauses = slices.Concat([]kind.Cause{
 		Means: "the buffers do not fit into the memory of %[2]s: set NCCL_BYTES smaller",
 	},
 	{
-		Pattern: pattern.New(`IBV_WC_RETRY_EXC_ERR|Got completion [^\n]*status`), Grade: steps.Fail,
-		Means: "NCCL's packets got no answer (told on %[1]s): a link that is down, crossed rails, or what drops RoCE's " +
-			"packets (UDP 4791) on the way",
-	},
-	{
 		Pattern: pattern.New(`error while loading shared libraries: ([A-Za-z0-9._+-]+)`), Grade: steps.Fail,
 		Means: "nccl-tests miss the library %[2]s (told on %[1]s): put its folder into LD_LIBRARY_PATH, or install it on " +
 			"every node",
 	},
-}, launchCauses, []kind.Cause{
+}
+
+// ncclCauses are how others are worded, the surest first.
+var ncclCauses = slices.Concat(launchCauses, []kind.Cause{
 	{
-		Pattern: pattern.New(`Test NCCL failure|NCCL WARN`), Grade: steps.Fail,
-		Means: "NCCL failed (told on %[1]s): see its lines",
+		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ \[\d+\] [^\n]*NCCL WARN ([^\n]{1,160})`), Grade: steps.Fail,
+		Means: "NCCL on %[2]s failed: %[3]s",
+	},
+	{
+		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test NCCL failure \S+ '([^\n]{1,160})`), Grade: steps.Fail,
+		Means: "NCCL on %[2]s failed: %[3]s",
 	},
 })
 
@@ -75,6 +70,14 @@ func judgeCollective(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep kind.Report
 	t := collective{cell: c, result: r, stage: r.Stages[0], rep: &rep}
+	// The launcher ends as a process of it did on any node: only its words say which.
+	if s := r.Stages[0]; s.Restarted == nil && len(s.Outputs) == 1 && s.Outputs[0].Ran && !s.Outputs[0].Exit.OK() {
+		rep.Hear(steps.ByEnds)
+		if explain(r.Rig, s.Outputs[0], lostCauses, &rep) {
+			return rep.Verdict()
+		}
+		rep.Hear("")
+	}
 	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.active(), Rep: &rep, Add: rep.Add}
 	_, ok := line.Hear(&t)
 	if v, skipped := kind.Skips(&rep); skipped && !ok {
@@ -152,7 +155,10 @@ func (t *collective) Ends() bool {
 	for _, text := range v.Errors {
 		t.rep.Show("message", text, "", nil)
 	}
-	if t.out.Ran && !t.out.Exit.OK() && t.out.Exit.Code != 127 && explain(t.result.Rig, t.out, ncclCauses, t.rep) {
+	if _, bad := kind.Trouble(t.result.Rig, t.out); !bad && t.out.ParseErr == "" && wrongValues(v) != "" {
+		return t.stage.Err == "" // it ends with a status because of them
+	}
+	if t.out.Ran && !t.out.Exit.OK() && t.out.Exit.Code != 127 && t.failed() {
 		t.run = v
 		if why := t.unjoined(); why != "" {
 			t.rep.Add(steps.Fail, "%s", why)
@@ -179,8 +185,28 @@ func (t *collective) Output() (ok bool) {
 	if t.run, ok = kind.Value[parse.NCCLTest](t.result, t.out, t.rep); !ok {
 		return false
 	}
+	wrong, well := wrongValues(t.run), true
+	if wrong != "" {
+		t.rep.Add(steps.Fail, "%s: memory, an adapter or a GPU changes data", wrong)
+	}
 	for _, text := range t.run.Errors {
-		t.rep.Add(steps.Fail, "it ended with status 0, and says: %s", text)
+		switch {
+		case ncclRemark(text): // what NCCL warned of did not end it
+			t.rep.Add(steps.Warn, "it ended well, and NCCL warns: %s", text)
+		case wrong == "":
+			t.rep.Add(steps.Fail, "it ended with status 0, and says: %s", text)
+			well = false
+		}
+	}
+	if m := reducedSizes.FindStringSubmatch(t.out.Text); m != nil {
+		most, _ := decimal.Count(m[1])
+		t.rep.Add(steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no memory for more: stop what "+
+			"else uses it, or set NCCL_BYTES to that", kind.BlockSize(most))
+		return false
+	}
+	if why := t.strange(); why != "" {
+		t.rep.Add(steps.Inconclusive, "%s: what it carries is not looked for", why)
+		return false
 	}
 	for _, why := range []string{t.notWhole(), t.notAsked(), t.contradicts()} {
 		if why != "" {
@@ -188,10 +214,15 @@ func (t *collective) Output() (ok bool) {
 			return false
 		}
 	}
-	if wrong := t.wrong(); wrong != "" {
-		t.rep.Add(steps.Fail, "%s: memory, an adapter or a GPU changes data", wrong)
-	}
-	return len(t.run.Errors) == 0
+	return well && wrong == ""
+}
+
+// reducedSizes is nccl-tests' line where the buffers do not fit.
+var reducedSizes = pattern.New(`(?m)^# Reducing maxBytes to (\d{1,15}) due to memory`)
+
+// ncclRemark reports whether a complaint is of NCCL's log, which warns of much that it gets over.
+func ncclRemark(text string) bool {
+	return strings.Contains(text, "NCCL WARN ") || strings.HasPrefix(text, "error: ")
 }
 
 // program is the collective that the cell runs.
@@ -237,9 +268,6 @@ func (t *collective) notWhole() string {
 		return "it does not say how many values were wrong"
 	case t.run.Version != "" && !t.concluded():
 		return "its last line is missing"
-	}
-	if why := t.strange(); why != "" {
-		return why
 	}
 	return t.unmeasured()
 }
@@ -341,8 +369,12 @@ func (t *collective) contradicts() string {
 	for _, row := range t.run.Rows {
 		for _, f := range figures(row) {
 			made := float64(row.Bytes) / f.TimeUS / 1e3
-			// Two decimals of a figure, and at least three digits of the time.
-			if room := 0.0051 + 0.006*made; math.Abs(made-f.AlgGBps) > room || math.Abs(made*t.perRank()-f.BusGBps) > room*2 {
+			// Two decimals of a figure, and at least three digits of the time, or two from 10 s on.
+			room := 0.0051 + 0.006*made
+			if f.TimeUS >= 1e7 {
+				room += 0.05 * made
+			}
+			if math.Abs(made-f.AlgGBps) > room || math.Abs(made*t.perRank()-f.BusGBps) > room*2 {
 				return fmt.Sprintf("%s in %s are %.2f GB/s, %.2f on each link, and it says %.2f and %.2f",
 					kind.BlockSize(row.Bytes),
 					kind.Microseconds(f.TimeUS), made, made*t.perRank(), f.AlgGBps, f.BusGBps)
@@ -357,18 +389,23 @@ func (t *collective) contradicts() string {
 	return ""
 }
 
-// wrong says how many values came out wrong; empty where none did.
-func (t *collective) wrong() string {
-	n := *t.run.OutOfBounds
-	for _, row := range t.run.Rows {
+// wrongValues says of which size most values came out wrong; empty where none did.
+func wrongValues(run parse.NCCLTest) string {
+	most, of := 0, 0
+	for _, row := range run.Rows {
 		for _, f := range figures(row) {
-			n = max(n, *f.Wrong)
+			if f != nil && f.Wrong != nil && *f.Wrong > most {
+				most, of = *f.Wrong, row.Bytes
+			}
 		}
 	}
-	if n == 0 {
-		return ""
+	switch {
+	case most > 0:
+		return fmt.Sprintf("%s of %s came out wrong", kind.Count(most, "value", "values"), kind.BlockSize(of))
+	case run.OutOfBounds != nil && *run.OutOfBounds > 0: // how often, not how many
+		return kind.Count(*run.OutOfBounds, "measurement has", "measurements have") + " wrong values"
 	}
-	return fmt.Sprintf("%s came out wrong", kind.Count(n, "value", "values"))
+	return ""
 }
 
 // chunk is a message of NCCL's as the account takes it, bytes: only the packets in it count.

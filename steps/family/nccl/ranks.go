@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
@@ -61,6 +62,39 @@ func unlaunched(rig steps.Rig, o steps.Output) (why string, ok bool) {
 	return why, true
 }
 
+const (
+	crashed = "a process on %[2]s crashed (a segmentation fault): look at its last lines, and at dmesg there"
+	killed  = "a process on %[2]s was ended by signal %[3]s: where memory ran out the kernel's log there says so (dmesg)"
+)
+
+// lostCauses are how launchers word that a process or a node was lost: all others then complain of lost connections,
+// and the launcher itself ends with that process's status.
+var lostCauses = []kind.Cause{
+	{
+		Pattern: pattern.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal 11\b`),
+		Grade:   steps.Fail, Means: crashed,
+	},
+	{
+		Pattern: pattern.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal (\d+(?: \([A-Za-z ]+\))?)`),
+		Grade:   steps.Inconclusive, Means: killed,
+	},
+	{
+		Pattern: pattern.New(`srun: error: ([A-Za-z0-9._-]+): tasks? [0-9,-]+: Segmentation fault`),
+		Grade:   steps.Fail, Means: crashed,
+	},
+	{
+		Pattern: pattern.New(`srun: error: ([A-Za-z0-9._-]+): tasks? [0-9,-]+: (Killed|Aborted|Bus error|Illegal instruction|` +
+			`Out Of Memory)`),
+		Grade: steps.Inconclusive, Means: killed,
+	},
+	{
+		Pattern: pattern.New(`lost communication with a remote daemon[\s\S]{0,300}?Remote daemon: \S+ on node ([A-Za-z0-9._-]+)|` +
+			`Node failure on ([A-Za-z0-9._-]+)`),
+		Grade: steps.Inconclusive,
+		Means: "the launcher lost %[2]s%[3]s while it ran: has it restarted (uptime), or lost its management network?",
+	},
+}
+
 // launchCauses are how launchers word that they could not start.
 var launchCauses = []kind.Cause{
 	{
@@ -114,9 +148,12 @@ func explain(rig steps.Rig, o steps.Output, causes []kind.Cause, rep *kind.Repor
 	return false
 }
 
-// called is a host in a launcher's words, behind the name of its node where it is an address of a rail.
+// called is a host in a launcher's words by its node's name, with the address where it is that of a rail.
 func called(rig steps.Rig, host string) string {
 	for i, n := range rig.Nodes {
+		if host != "" && n.Host != "" && short(n.Host) == short(host) {
+			return rig.NameOf(steps.End(i))
+		}
 		for _, r := range n.Rails {
 			if r.Addr != "" && r.Addr == host {
 				return fmt.Sprintf("%s (%s of %s)", rig.NameOf(steps.End(i)), host, r.Dev)
@@ -143,6 +180,9 @@ func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
 	o := s.Outputs[0]
 	if why, ok := unlaunched(r.Rig, o); ok {
 		return rep.Skipped("%s", why)
+	}
+	if !o.Exit.OK() && explain(r.Rig, o, lostCauses, &rep) {
+		return rep.Verdict()
 	}
 	if f, bad := kind.Trouble(r.Rig, o); bad {
 		rep.Add(f.Grade, "%s", f.Text)
@@ -206,10 +246,15 @@ func short(host string) string {
 	return name
 }
 
+// names are the rig's nodes: few one by one, and many as a list.
 func names(rig steps.Rig) string {
+	const few = 4
 	var all []string
 	for i := range rig.Nodes {
 		all = append(all, rig.NameOf(steps.End(i)))
 	}
-	return kind.And(all)
+	if len(all) <= few {
+		return kind.And(all)
+	}
+	return nodeset.Fold(slices.Sorted(slices.Values(all)))
 }

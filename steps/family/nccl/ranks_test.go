@@ -1,6 +1,7 @@
 package nccl
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/railbench/railbench/runner"
@@ -32,6 +33,13 @@ func TestLaunch(t *testing.T) {
 	c := kindtest.Cell(t, "mpi-launch")
 	kindtest.Want(t, "all", judgeLaunch(c, launched(three(), allThree)), steps.Pass,
 		"3 processes were started, one on each of spark-02, spark-01 and spark-03")
+	many, text := steps.NewRig("", false, 64), ""
+	for i := range many.Nodes {
+		many.Nodes[i].Name = fmt.Sprintf("n%02d", i)
+		many.Nodes[i].Host = many.Nodes[i].Name
+		text += fmt.Sprintf("rank %d of 64 on n%02d\n", i, i)
+	}
+	kindtest.Want(t, "many", judgeLaunch(c, launched(many, text)), steps.Pass, "64 processes were started, one on each of n[00-63]")
 	for name, x := range map[string]struct {
 		text  string
 		want  steps.Grade

@@ -1,0 +1,97 @@
+package nccl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/pattern"
+)
+
+var (
+	// As NCCL's src/misc/ibvwrap.cc has it since 2.25; before, the line ends behind the device, or says less.
+	unmodified = pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*NCCL WARN [^\n]*ibv_modify_qp failed[^\n]*` +
+		` dev ([A-Za-z0-9._-]+)([^\n]*)`)
+	localIndex = pattern.New(`local GID index (\d{1,3})`)
+	remoteGID  = pattern.New(`(?i)remote ?GIDs? ?([0-9a-f:.]+)`)
+	// src/transport/net_ib: the status is a name with its number, or before 2.27 the number alone.
+	unanswered = pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Got completion[^\n]*status=(?:IBV_WC_RETRY_EXC_ERR|12\b)([^\n]*)`)
+	adapter    = pattern.New(` hca ([A-Za-z0-9._-]+)`)
+)
+
+// failed says why a run failed, by what NCCL, nccl-tests or the launcher said.
+func (t *collective) failed() bool {
+	if why := t.unconnected(); why != "" {
+		t.rep.Add(steps.Fail, "%s", why)
+		return true
+	}
+	// A library or memory that is missing on one node: the others get no answer then.
+	return explain(t.result.Rig, t.out, surerCauses, t.rep) || t.silent() ||
+		explain(t.result.Rig, t.out, ncclCauses, t.rep)
+}
+
+// unconnected says which node could not connect a queue pair, and why: the first whose GID is at fault, or else
+// the first that says so.
+func (t *collective) unconnected() (why string) {
+	rig := t.result.Rig
+	for _, m := range unmodified.FindAllStringSubmatch(t.out.Text, maxRanks) {
+		at, dev, rest := called(rig, m[1]), m[2], m[3]
+		text := fmt.Sprintf("NCCL on %s could not connect a queue pair of %s", at, dev)
+		rail, known := t.rail(m[1], dev)
+		if n := localIndex.FindStringSubmatch(rest); n != nil && known && rail.GIDIndex >= 0 {
+			if index, ok := decimal.Count(n[1]); ok && index != rail.GIDIndex {
+				return fmt.Sprintf("%s: it took GID index %d, and the RoCE v2 GID of its address is at %d; take "+
+					"NCCL_IB_GID_INDEX out of its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
+			}
+		}
+		if why != "" {
+			continue
+		}
+		cause := ": a GID index that is none of RoCE v2 (NCCL_IB_GID_INDEX in its environment or /etc/nccl.conf: take it " +
+			"out), a rail without an address, or one that the other end is not on (crossed cables: rail-map)"
+		if n := remoteGID.FindStringSubmatch(rest); n != nil && known && rail.Addr != "" {
+			addr, mapped := strings.CutPrefix(strings.ToLower(n[1]), "::ffff:")
+			switch {
+			case !mapped:
+				cause = ": the other end offered the GID " + n[1] + ", which is none of an IPv4 address: a rail without one " +
+					"there (rail-addresses), or NCCL_IB_GID_INDEX in that node's environment or /etc/nccl.conf (nccl-settings)"
+			default:
+				cause = " to " + called(rig, addr) + ", which does not answer there: a cable in another port (rail-map), a " +
+					"link that is down (link-up), or an address that is not on this rail (rail-addresses)"
+			}
+		}
+		why = text + cause
+	}
+	return why
+}
+
+// silent says between which nodes packets got no answer.
+func (t *collective) silent() bool {
+	m := unanswered.FindStringSubmatch(t.out.Text)
+	if m == nil {
+		return false
+	}
+	rig, from, to := t.result.Rig, called(t.result.Rig, m[1]), ""
+	if n := adapter.FindStringSubmatch(m[2]); n != nil {
+		from += " (" + n[1] + ")"
+	}
+	if n := remoteGID.FindStringSubmatch(m[2]); n != nil {
+		to = " to " + called(rig, strings.TrimPrefix(strings.ToLower(n[1]), "::ffff:"))
+	}
+	t.rep.Add(steps.Fail, "NCCL's packets from %s%s got no answer: a link that is down, crossed rails, or what drops "+
+		"RoCE's packets (UDP 4791) on the way", from, to)
+	return true
+}
+
+// rail is the one that a host calls so.
+func (t *collective) rail(host, dev string) (rail steps.Rail, ok bool) {
+	for _, n := range t.result.Rig.Nodes {
+		if i := slices.IndexFunc(n.Rails, func(r steps.Rail) bool { return r.Dev == dev }); i >= 0 &&
+			short(n.Host) == short(host) {
+			return n.Rails[i], true
+		}
+	}
+	return rail, false
+}
