@@ -27,8 +27,8 @@ for netdev in /sys/class/infiniband/*/device/net/*; do
   [ -e "$netdev" ] || continue
   netdev=${netdev##*/}
   echo "interface $netdev"
-  ethtool -S "$netdev" 2>/dev/null | grep -E '` + ethtoolLine + `'
-done
+  ethtool -S "$netdev" 2>/dev/null
+done | grep -E '^interface |` + ethtoolLine + `'
 exit 0`
 
 const bootFile = "/proc/sys/kernel/random/boot_id"

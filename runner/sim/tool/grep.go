@@ -33,8 +33,16 @@ func runGrep(_ context.Context, c *host.Call) int {
 	if err != nil {
 		return c.Fail(2, "grep: %v", err)
 	}
-	g := grep{c: c, set: set, re: re, code: 1}
+	g := grep{c: c, set: set, re: re, code: 1, limit: 1 << 30}
 	g.literal, g.plain = re.LiteralPrefix()
+	number := func(letter byte, otherwise string) int {
+		n, _ := strconv.Atoi(set.Last(letter, otherwise))
+		return n
+	}
+	if set.Has("m") {
+		g.limit = number('m', "1")
+	}
+	g.after, g.before = number('A', set.Last('C', "0")), number('B', set.Last('C', "0"))
 	look, otherwise := g.file, "-"
 	if set.Has("rR") {
 		look, otherwise = g.walk, "."
@@ -145,6 +153,9 @@ type grep struct {
 	named         bool
 	found, failed bool
 	code          int
+	limit         int // matches of a file, at most
+	after, before int // lines that are shown around one
+	single        [1]string
 }
 
 func (g *grep) walk(name string) {
@@ -197,7 +208,11 @@ func (g *grep) file(name string) {
 	if name == "-" {
 		name = "(standard input)"
 	}
-	count := g.lines(name, splitLines(text))
+	lines := g.single[:]
+	if lines[0] = strings.TrimSuffix(text, "\n"); text == "" || strings.Contains(lines[0], "\n") {
+		lines = splitLines(text)
+	}
+	count := g.lines(name, lines)
 	if count > 0 {
 		g.found, g.code = true, 0
 	}
@@ -215,19 +230,10 @@ func (g *grep) file(name string) {
 
 // lines shows what is to be shown of a file's lines, and counts those that match.
 func (g *grep) lines(name string, lines []string) (count int) {
-	number := func(letter byte, otherwise string) int {
-		n, _ := strconv.Atoi(g.set.Last(letter, otherwise))
-		return n
-	}
-	limit := 1 << 30
-	if g.set.Has("m") {
-		limit = number('m', "1")
-	}
 	inverted, silent, parts := g.set.Has("v"), g.set.Has("qclL"), g.set.Has("o")
-	after, before := number('A', g.set.Last('C', "0")), number('B', g.set.Last('C', "0"))
 	printed, until := -1, -1
 	for i, l := range lines {
-		if g.matches(l) == inverted || count >= limit {
+		if g.matches(l) == inverted || count >= g.limit {
 			if i <= until {
 				g.show(name, "-", i, l)
 				printed = i
@@ -241,14 +247,14 @@ func (g *grep) lines(name string, lines []string) (count int) {
 			g.parts(name, i, l)
 			continue
 		}
-		if (after > 0 || before > 0) && printed >= 0 && i-before > printed+1 {
+		if (g.after > 0 || g.before > 0) && printed >= 0 && i-g.before > printed+1 {
 			g.c.Println("--")
 		}
-		for k := max(printed+1, i-before); k < i; k++ {
+		for k := max(printed+1, i-g.before); k < i; k++ {
 			g.show(name, "-", k, lines[k])
 		}
 		g.show(name, ":", i, l)
-		printed, until = i, i+after
+		printed, until = i, i+g.after
 	}
 	return count
 }
@@ -265,7 +271,8 @@ func (g *grep) parts(name string, i int, line string) {
 // show prints a line, which a mark parts from what stands before it.
 func (g *grep) show(name, mark string, i int, line string) {
 	if g.named {
-		g.c.Out.WriteString(name + mark)
+		g.c.Out.WriteString(name)
+		g.c.Out.WriteString(mark)
 	}
 	if g.set.Has("n") {
 		g.c.Printf("%d%s", i+1, mark)
