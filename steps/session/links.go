@@ -205,8 +205,15 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 	if !several {
 		v.Node = node
 	}
-	if ill := outliers(told, v.Grade); v.Grade >= steps.Warn && len(ill) > 0 {
-		v.Reason = apart(told, nodes, ill) + outlierReason(told, ill)
+	// A node that can't be looked at says nothing of those at the other ends of its links.
+	var dead []string
+	if v.Grade > steps.Inconclusive {
+		dead = outliers(told, steps.Inconclusive)
+	}
+	rest := without(told, dead)
+	ill := outliers(rest, v.Grade)
+	if v.Grade >= steps.Warn && len(ill) > 0 {
+		v.Reason = standOut(rest, ill, v.Grade)
 		if len(ill) == 1 {
 			v.Node = ill[0]
 		}
@@ -219,6 +226,15 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 	// What is worse somewhere hides nothing that is amiss elsewhere.
 	for g := v.Grade; g > steps.Warn; g-- {
 		less, left := reasonsAt(told, g-1)
+		if _, ok := nodeFacts(told, g-1); !ok {
+			if rest = without(told, ill); g-1 != steps.Inconclusive {
+				rest = without(rest, dead)
+			}
+			if odd := outliers(rest, g-1); len(odd) > 0 {
+				less, left = standOut(rest, odd, g-1), 0
+				ill = append(ill, odd...)
+			}
+		}
 		if less != "" {
 			v.Reason += fmt.Sprintf(" And %s, %s", g-1, less)
 		}
@@ -250,8 +266,10 @@ func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 			return said, 0
 		}
 		if whole {
-			reasons = append(reasons, said)
-			links[said] = x.links
+			if links[said] == nil { // of a node that is first in one link and second in another
+				reasons = append(reasons, said)
+			}
+			links[said] = append(links[said], x.links...)
 			continue
 		}
 		for _, t := range told {
@@ -290,25 +308,114 @@ func listed(links []string) string {
 	return fmt.Sprintf("%s and %d more links", strings.Join(links[:mostListed-1], ", "), len(links)-mostListed+1)
 }
 
-// outliers are the nodes that explain a grade: all of their links have it, no link between two
-// others has it, and they are fewer than the others. Three nodes have no majority that would be
-// worth the name.
+// outliers are the nodes that explain a grade: their links to all others have it, no link between two others has it,
+// and they are fewer than the others. Three nodes have no majority that would be worth the name. Several that have
+// the same wrong thing agree with each other, so what each says of itself is asked first.
 func outliers(told []linkVerdict, g steps.Grade) []string {
-	var ill []string
 	nodes := nodesOf(told)
-	for _, node := range nodes {
-		well := func(t linkVerdict) bool { return slices.Contains(t.link[:], node) && t.Grade != g }
-		if !slices.ContainsFunc(told, well) {
-			ill = append(ill, node)
-		}
-	}
-	elsewhere := func(t linkVerdict) bool {
-		return t.Grade == g && !slices.Contains(ill, t.link[0]) && !slices.Contains(ill, t.link[1])
-	}
-	if len(nodes) <= 3 || 2*len(ill) >= len(nodes) || slices.ContainsFunc(told, elsewhere) {
+	if len(nodes) <= 3 {
 		return nil
 	}
-	return ill
+	for _, find := range []func([]linkVerdict, []string, steps.Grade) []string{differing, disagreeing, everywhere} {
+		ill := find(told, nodes, g)
+		if len(ill) > 0 && 2*len(ill) < len(nodes) && explain(told, ill, g) {
+			return ill
+		}
+	}
+	return nil
+}
+
+// explain reports whether no link between others has the grade, and each that leads from these to others has it.
+func explain(told []linkVerdict, ill []string, g steps.Grade) bool {
+	is := set(ill)
+	return !slices.ContainsFunc(told, func(t linkVerdict) bool {
+		a, b := is[t.link[0]], is[t.link[1]]
+		return !a && !b && t.Grade == g || a != b && t.Grade != g
+	})
+}
+
+// differing are the nodes that say something else of themselves than most, where all of their links to those have the
+// grade.
+func differing(told []linkVerdict, nodes []string, g steps.Grade) (ill []string) {
+	all := map[string]bool{}
+	values := saidOf(told, nodes)
+	for _, name := range values.names {
+		who, _ := values.who(name, nodes)
+		var most []string
+		for _, same := range who {
+			if len(same) > len(most) {
+				most = same
+			}
+		}
+		if values.unclear[name] || who[""] != nil || 2*len(most) <= len(nodes) {
+			continue
+		}
+		is := set(most)
+		if !slices.ContainsFunc(told, func(t linkVerdict) bool { return is[t.link[0]] != is[t.link[1]] && t.Grade != g }) {
+			for _, node := range nodes {
+				all[node] = all[node] || !is[node]
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(node string) bool { return !all[node] })
+}
+
+// disagreeing are the nodes that differ from the one that differs from fewest, where each is compared with each.
+func disagreeing(told []linkVerdict, nodes []string, g steps.Grade) []string {
+	if 2*len(told) != len(nodes)*(len(nodes)-1) {
+		return nil
+	}
+	from := map[string]map[string]bool{}
+	for _, node := range nodes {
+		from[node] = map[string]bool{}
+	}
+	for _, t := range told {
+		if t.Grade == g {
+			from[t.link[0]][t.link[1]], from[t.link[1]][t.link[0]] = true, true
+		}
+	}
+	well := slices.MinFunc(nodes, func(a, b string) int { return len(from[a]) - len(from[b]) })
+	return slices.DeleteFunc(slices.Clone(nodes), func(node string) bool { return !from[well][node] })
+}
+
+// everywhere are the nodes of which all links have the grade, but for those that have links to such ones alone.
+func everywhere(told []linkVerdict, nodes []string, g steps.Grade) []string {
+	well := map[string]bool{}
+	for _, t := range told {
+		if t.Grade != g {
+			well[t.link[0]], well[t.link[1]] = true, true
+		}
+	}
+	ill := slices.DeleteFunc(slices.Clone(nodes), func(node string) bool { return well[node] })
+	between := enclosed(told, nodes, ill)
+	return slices.DeleteFunc(ill, func(node string) bool { return slices.Contains(between, node) })
+}
+
+// enclosed are the nodes that have links to some others alone: where those are ill nothing tells how these are.
+func enclosed(told []linkVerdict, nodes, by []string) []string {
+	is, open := set(by), map[string]bool{}
+	for _, t := range told {
+		open[t.link[0]] = open[t.link[0]] || !is[t.link[1]]
+		open[t.link[1]] = open[t.link[1]] || !is[t.link[0]]
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(node string) bool { return open[node] })
+}
+
+// without are the links at which none of these nodes is.
+func without(told []linkVerdict, nodes []string) []linkVerdict {
+	if len(nodes) == 0 {
+		return told
+	}
+	is := set(nodes)
+	return slices.DeleteFunc(slices.Clone(told), func(t linkVerdict) bool { return is[t.link[0]] || is[t.link[1]] })
+}
+
+func set(names []string) map[string]bool {
+	is := map[string]bool{}
+	for _, name := range names {
+		is[name] = true
+	}
+	return is
 }
 
 // nodesOf are all nodes that the links have, in their order.
@@ -377,21 +484,34 @@ func foldEvidence(all []steps.Evidence, nodes []string, drop func(steps.Evidence
 	return folded
 }
 
-// outlierReason says of each outlier that it is one, and what one of its links came to.
-func outlierReason(told []linkVerdict, nodes []string) string {
+// standOut says of each outlier that it is one, and what one of its links came to.
+func standOut(told []linkVerdict, ill []string, g steps.Grade) string {
 	var all []string
-	for _, node := range nodes[:min(mostReasons, len(nodes))] {
-		own := slices.DeleteFunc(slices.Clone(told), func(t linkVerdict) bool { return !slices.Contains(t.link[:], node) })
-		// One to a node that is well tells what is the matter with this one: they are the majority.
-		i := slices.IndexFunc(own, func(t linkVerdict) bool {
-			return !slices.Contains(nodes, t.link[0]) || !slices.Contains(nodes, t.link[1])
-		})
-		all = append(all, fmt.Sprintf("%s at each of its %d links: %s: %s", node, len(own), own[i].link, own[i].Reason))
+	is := set(ill)
+	for _, node := range ill[:min(mostReasons, len(ill))] {
+		at, links, which := linkVerdict{}, 0, ""
+		for _, t := range told {
+			switch {
+			case !slices.Contains(t.link[:], node):
+			case t.Grade != g: // to another one that has the same
+				which = " to the others"
+			default:
+				links++
+				// One to a node that is well tells what is the matter with this one: they are the majority.
+				if at.Grade != g || is[at.link[0]] && is[at.link[1]] {
+					at = t
+				}
+			}
+		}
+		all = append(all, fmt.Sprintf("%s at each of its %d links%s: %s: %s", node, links, which, at.link, at.Reason))
 	}
-	if len(nodes) > mostReasons {
-		all = append(all, fmt.Sprintf("And so at each link of %s.", named(nodes[mostReasons:])))
+	if len(ill) > mostReasons {
+		all = append(all, fmt.Sprintf("And so at each link of %s.", named(ill[mostReasons:])))
 	}
-	return strings.Join(all, " ") + " The links between all other nodes are better."
+	if between := enclosed(told, nodesOf(told), ill); len(between) > 0 {
+		all = append(all, fmt.Sprintf("%s %s links to these alone.", named(between), has(len(between))))
+	}
+	return apart(told, nodesOf(told), ill) + strings.Join(all, " ") + " The links between all other nodes are better."
 }
 
 // mostNames is how long a list of names may be, in bytes: what many nodes that don't follow each other are called
@@ -408,41 +528,60 @@ func named(names []string) string {
 	return fmt.Sprintf("%s and %d more", nodeset.Fold(names[:few]), len(names)-few)
 }
 
-// apart says what outliers have, and all other nodes alike: "eth0 MTU: 7 of 8 have 9,000 bytes, spark-03 has
-// 1,500 bytes. " It is of what nodes say of themselves; empty where nothing tells them apart so.
-func apart(told []linkVerdict, nodes, ill []string) string {
-	var names []string
-	values := map[string]map[string]string{} // by what it is of, and by node
-	unclear := map[string]bool{}             // who says one thing over one link and another over another
+// What nodes say of themselves: values are by what they are of, and by node.
+type sayings struct {
+	names   []string
+	values  map[string]map[string]string
+	unclear map[string]bool // who says one thing over one link and another over another
+}
+
+func saidOf(told []linkVerdict, nodes []string) sayings {
+	s := sayings{values: map[string]map[string]string{}, unclear: map[string]bool{}}
+	known := set(nodes)
 	for _, t := range told {
 		for _, e := range t.Evidence {
 			node, name, _ := strings.Cut(e.Name, " ")
-			if !slices.Contains(nodes, node) {
+			if !known[node] {
 				continue
 			}
-			if values[name] == nil {
-				values[name] = map[string]string{}
-				names = append(names, name)
+			if s.values[name] == nil {
+				s.values[name] = map[string]string{}
+				s.names = append(s.names, name)
 			}
 			value := owned(e)
-			unclear[name] = unclear[name] || values[name][node] != "" && values[name][node] != value
-			values[name][node] = value
+			s.unclear[name] = s.unclear[name] || s.values[name][node] != "" && s.values[name][node] != value
+			s.values[name][node] = value
 		}
 	}
+	return s
+}
+
+// who says what; of are the values by node.
+func (s sayings) who(name string, nodes []string) (who map[string][]string, of map[string]string) {
+	who, of = map[string][]string{}, s.values[name]
+	for _, node := range nodes {
+		who[of[node]] = append(who[of[node]], node)
+	}
+	return who, of
+}
+
+// apart says what outliers have, and all other nodes alike: "eth0 MTU: 7 of 8 have 9,000 bytes, spark-03 has
+// 1,500 bytes. " It is of what nodes say of themselves; empty where nothing tells them apart so.
+func apart(told []linkVerdict, nodes, ill []string) string {
+	said := saidOf(told, nodes)
+	one := nodes[slices.IndexFunc(nodes, func(n string) bool { return !slices.Contains(ill, n) })]
 	var texts []string
 	of := map[string][]string{} // what each text is of: the same may hold of several rails
-	for _, name := range names {
-		who := map[string][]string{}
-		for _, node := range nodes {
-			who[values[name][node]] = append(who[values[name][node]], node)
-		}
-		well := values[name][nodes[slices.IndexFunc(nodes, func(n string) bool { return !slices.Contains(ill, n) })]]
-		if unclear[name] || who[""] != nil || len(who) < 2 || len(who[well]) != len(nodes)-len(ill) {
+	for _, name := range said.names {
+		who, values := said.who(name, nodes)
+		well := values[one]
+		odd := slices.DeleteFunc(slices.Clone(ill), func(node string) bool { return values[node] == well })
+		if said.unclear[name] || who[""] != nil || len(odd) == 0 || len(who[well]) != len(nodes)-len(odd) {
 			continue
 		}
 		said := []string{fmt.Sprintf("%d of %d have %s", len(who[well]), len(nodes), well)}
-		for _, node := range ill {
-			if value := values[name][node]; who[value][0] == node {
+		for _, node := range odd {
+			if value := values[node]; who[value][0] == node {
 				said = append(said, fmt.Sprintf("%s %s %s", named(who[value]), has(len(who[value])), value))
 			}
 		}

@@ -518,6 +518,74 @@ func TestFoldLinks(t *testing.T) {
 	}
 }
 
+// Who stands out is found beside a node that can't be looked at, where several have the same wrong thing and agree with
+// each other, and where each node is compared with its neighbours alone.
+func TestOutliersBesideOthers(t *testing.T) {
+	names := []string{"n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"}
+	fold := func(ring, facts bool, dead string, has map[string]int) steps.Verdict {
+		var told []linkVerdict
+		for i, a := range names {
+			for j := i + 1; j < len(names); j++ {
+				b := names[j]
+				if ring && j != i+1 && j-i != len(names)-1 {
+					continue
+				}
+				v := steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
+				switch {
+				case a == dead || b == dead:
+					v = steps.Verdict{Grade: steps.Inconclusive, Reason: "Not looked at, because " + dead + " does not answer."}
+				case has[a] != has[b]:
+					v = steps.Verdict{Grade: steps.Fail, Reason: fmt.Sprintf("%d on %s and %d on %s.", has[a], a, has[b], b)}
+				}
+				for _, node := range []string{a, b} {
+					if facts && node != dead {
+						v.Evidence = append(v.Evidence, steps.Evidence{Name: node + " MTU", Value: has[node]})
+					}
+				}
+				told = append(told, linkVerdict{linkEnds{a, b}, v})
+			}
+		}
+		return foldLinks(told)
+	}
+	for name, x := range map[string]struct {
+		v     steps.Verdict
+		node  string
+		words []string
+	}{
+		"one, and a dead one": {fold(false, true, "n7", map[string]int{"n3": 9}), "n3", []string{
+			"MTU: 6 of 7 have 0, n3 has 9. n3 at each of its 6 links: n1:n3: 0 on n1 and 9 on n3. ", "And INCONCLUSIVE, Not looked at, because n7 does not answer.",
+		}},
+		"two alike": {fold(false, true, "", map[string]int{"n3": 9, "n5": 9}), "", []string{
+			"MTU: 6 of 8 have 0, n[3,5] have 9. n3 at each of its 6 links to the others: n1:n3: ", " n5 at each of its 6 links to the others: n1:n5: ",
+		}},
+		"two alike that say nothing":  {fold(false, false, "", map[string]int{"n3": 9, "n5": 9}), "", []string{"n3 at each of its 6 links to the others", "n5 at each"}},
+		"two, and a dead one":         {fold(false, false, "n1", map[string]int{"n3": 9, "n5": 9}), "", []string{"n3 at each of its 5 links to the others", "n5 at each", "n1 does not answer"}},
+		"in a ring":                   {fold(true, true, "", map[string]int{"n3": 9, "n5": 9}), "", []string{"MTU: 6 of 8 have 0, n[3,5] have 9. n3 at each of its 2 links: n2:n3: ", " n5 at each"}},
+		"in a ring that says nothing": {fold(true, false, "", map[string]int{"n3": 9, "n5": 9}), "", []string{"n3 at each of its 2 links: ", " n5 at each", "n4 has links to these alone."}},
+		"no majority":                 {fold(false, true, "", map[string]int{"n1": 9, "n3": 9, "n5": 9, "n8": 9}), "", []string{"n1:n2: 9 on n1 and 0 on n2."}},
+	} {
+		if x.v.Grade != steps.Fail || x.v.Node != x.node {
+			t.Errorf("%s: %s of %q: %s", name, x.v.Grade, x.v.Node, x.v.Reason)
+		}
+		for _, w := range x.words {
+			if !strings.Contains(x.v.Reason, w) {
+				t.Errorf("%s: %q is not in %q", name, w, x.v.Reason)
+			}
+		}
+		if name != "no majority" && strings.Contains(x.v.Reason, "n4 at each") {
+			t.Errorf("%s: n4 is well: %s", name, x.v.Reason)
+		}
+	}
+	same := []linkVerdict{
+		{linkEnds{"a", "b"}, steps.Verdict{Grade: steps.Fail, Reason: "b is full."}},
+		{linkEnds{"b", "c"}, steps.Verdict{Grade: steps.Fail, Reason: "b is full."}},
+		{linkEnds{"a", "c"}, steps.Verdict{Grade: steps.Inconclusive, Reason: "Nobody knows."}},
+	}
+	if v := foldLinks(same); v.Reason != "a:b, b:c: b is full. And INCONCLUSIVE, a:c: Nobody knows." && !strings.HasPrefix(v.Reason, "b is full. And") {
+		t.Errorf("%q", v.Reason)
+	}
+}
+
 // Of many nodes that stand out a few are told, and the others are counted: no reason has hundreds of sentences or
 // names.
 func TestManyOutliersAreFolded(t *testing.T) {
