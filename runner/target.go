@@ -473,6 +473,10 @@ func explain(err error, t Target, node string) error {
 		e.Err = said{"connection refused", err}
 		e.Hint = "The host answers and nothing listens on port " + strconv.Itoa(t.Port) +
 			": is sshd running there (systemctl status ssh), and is the port right?"
+	case errors.As(err, new(*speechless)):
+		e.Kind = Unreachable
+		e.Hint = "The network leads there: does the node hang (its memory, a disk), or does it still boot? Its own screen " +
+			"tells; or what listens there is no sshd"
 	case errors.As(err, &netErr) && netErr.Timeout(), errors.Is(err, context.DeadlineExceeded),
 		strings.Contains(message, "no route to host"), strings.Contains(message, "network is unreachable"),
 		strings.Contains(message, "host is down"):
