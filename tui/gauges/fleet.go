@@ -93,16 +93,18 @@ func (m *member) sum() {
 	}
 }
 
+// alike is the share of the fastest node's rate from which on a node is no slower one.
+const alike = 0.95
+
 // busy is a node's stronger direction.
 func (m member) busy() float64 { return max(m.tx.Total(), m.rx.Total()) }
 
-// scale says what a full bar is, and in which order the nodes stand.
+// scale says what a full bar is.
 func (f *fleet) scale() string {
-	what := "links of a node "
 	if !slices.ContainsFunc(f.nodes, func(m member) bool { return m.link > 0 }) {
-		what = "highest now "
+		return "highest now " + rate(f.top)
 	}
-	return what + rate(f.top) + ", slowest first"
+	return rate(f.top) + " a node"
 }
 
 // slowestFirst puts the nodes that move something least in front: on one that lags, the others wait.
@@ -213,17 +215,18 @@ func (f *fleet) glyph(flow meter.Flow, top float64, down, stale bool) string {
 func (f *fleet) strip(sorted []member, most int) []string {
 	label := func(s string) string { return " " + f.k.Dim.Render(ink.Pad(s, f.sheet.node)) + " " }
 	room := max(1, f.sheet.width-f.sheet.node-6)
+	nodes := f.places()
 	rank := make(map[int]int, len(sorted))
 	for i, m := range sorted {
 		rank[m.no] = i
 	}
 	each := 1 // nodes in a column
 	count := func(all, size int) int { return (all + size - 1) / size }
-	for each < len(f.nodes) && 2*count(count(len(f.nodes), each), room) > most {
+	for each < len(nodes) && 2*count(count(len(nodes), each), room) > most {
 		each++
 	}
 	var columns []member
-	for part := range slices.Chunk(f.nodes, each) {
+	for part := range slices.Chunk(nodes, each) {
 		columns = append(columns, slices.MinFunc(part, func(a, b member) int { return rank[a.no] - rank[b.no] }))
 	}
 	second := ""
@@ -239,7 +242,7 @@ func (f *fleet) strip(sorted []member, most int) []string {
 			tx.WriteString(f.glyph(m.tx, f.top, gone, m.stale != ""))
 			rx.WriteString(f.glyph(m.rx, f.top, gone, m.stale != ""))
 		}
-		last := min(from+len(part)*each-1, len(f.nodes))
+		last := min(from+len(part)*each-1, len(nodes))
 		name := fmt.Sprintf("%d–%d", from, last)
 		from = last + 1
 		lines = append(lines, label(name)+f.k.Dim.Render("tx ")+tx.String(),
@@ -248,13 +251,34 @@ func (f *fleet) strip(sorted []member, most int) []string {
 	return lines
 }
 
+// places are the nodes in the order of the rig file, each at its number: one of which nothing was ever heard is
+// stale there.
+func (f *fleet) places() []member {
+	last := 0
+	for _, m := range f.nodes {
+		last = max(last, m.no)
+	}
+	all := make([]member, last+1)
+	for i := range all {
+		all[i] = member{no: i, stale: "not heard"}
+	}
+	for _, m := range f.nodes {
+		all[m.no] = m
+	}
+	return all
+}
+
 // total is what all nodes come to, and how far they are apart.
 func (f *fleet) total() string {
 	var tx, rx float64
+	unheard := 0
 	least, most, moving, slowest := math.Inf(1), 0.0, 0, ""
 	for _, m := range f.nodes {
 		tx, rx = tx+m.tx.Total(), rx+m.rx.Total()
 		b := m.busy()
+		if m.stale != "" {
+			unheard++
+		}
 		if b < shown || m.stale != "" {
 			continue
 		}
@@ -267,8 +291,14 @@ func (f *fleet) total() string {
 	nodes := fmt.Sprintf("%s nodes, %s moving", steps.Thousands(len(f.nodes)), steps.Thousands(moving))
 	line := " " + f.k.Strong.Render(nodes) + f.k.Dim.Render("  tx") + f.k.Strong.Render(value(tx)) +
 		f.k.Dim.Render("  rx") + f.k.Strong.Render(value(rx))
-	if moving > 1 {
+	switch {
+	case moving > 1 && least > alike*most: // nobody lags
+		line += f.k.Dim.Render("  alike: each" + value(most))
+	case moving > 1:
 		line += f.k.Dim.Render(fmt.Sprintf("  slowest %s: %s of%s", slowest, strings.TrimSpace(value(least)), value(most)))
+	}
+	if unheard > 0 {
+		line += f.k.Warn.Render(fmt.Sprintf("  %s stale", steps.Thousands(unheard)))
 	}
 	return ink.Pad(line, f.sheet.width)
 }

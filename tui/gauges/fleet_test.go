@@ -2,6 +2,7 @@ package gauges
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,7 @@ func TestFleetHasTheSlowestFirst(t *testing.T) {
 		t.Fatalf("%d lines, wants %d: a title, eight nodes, their sum:\n%s", len(lines), Height(b, 12), strings.Join(lines, "\n"))
 	}
 	for i, want := range []string{
-		"scale = links of a node 800, slowest first",
+		"scale = 800 a node",
 		"spark-03", "spark-01", "spark-02", "spark-04", "spark-05", "spark-07", "spark-08", "spark-06",
 		"8 nodes, 7 moving",
 	} {
@@ -60,6 +61,29 @@ func TestFleetHasTheSlowestFirst(t *testing.T) {
 	}
 	if got := lines[9]; !strings.Contains(got, "tx  2240") || !strings.Contains(got, "slowest spark-03: 80.0 of 360.0") {
 		t.Errorf("the sum is %q", got)
+	}
+}
+
+// Who is as fast as the others is not called the slowest. A node of which nothing was ever heard has its place in the
+// strip, which is in the rig file's order whichever link is under test; the title fits 80 columns.
+func TestFleetNamesNobodyWithoutACause(t *testing.T) {
+	b := fleetOf(8, func(no int) float64 { return 60 + float64(no)/10 })
+	if all := strings.Join(fleetLines(b, 80, 12), "\n"); strings.Contains(all, ": 240") || !strings.Contains(all, "alike: each 242.8") ||
+		!strings.Contains(all, "nodes, slowest first") || !strings.Contains(all, "scale = 800 a node") {
+		t.Error(all)
+	}
+	b = fleetOf(8, func(no int) float64 { return map[bool]float64{true: 10, false: 100}[no == 0] })
+	b.Gauges = slices.Concat(b.Gauges[4:8], b.Gauges[:4], b.Gauges[8:16], b.Gauges[20:]) // spark-02 is here; spark-05 is dead
+	lines := fleetLines(b, 80, 7)
+	all := strings.Join(lines, "\n")
+	if !strings.Contains(all, "1–8      tx ▁▄▄▄?▄▄▄") || !strings.Contains(all, "slowest spark-01: 40.0 of 400.0") {
+		t.Error(all)
+	}
+	for i := range 4 {
+		b.Gauges[i].Stale = "no answer"
+	}
+	if all := strings.Join(fleetLines(b, 80, 20), "\n"); !strings.Contains(all, "7 nodes, 6 moving") || !strings.Contains(all, "  1 stale") {
+		t.Error(all)
 	}
 }
 

@@ -48,7 +48,7 @@ func (p Pane) Lines(k *ink.Ink, b meter.Board) []string {
 	}
 	var lines []string
 	if f := p.fleet(k, b); f != nil {
-		lines = append([]string{p.titled(k, "nodes", f.scale(), p.key(k, b))}, f.lines(p.Height-1)...)
+		lines = append([]string{p.titled(k, "nodes, slowest first", f.scale(), p.key(k, b))}, f.lines(p.Height-1)...)
 	} else {
 		lines = []string{p.title(k, b)}
 		// The glyphs have a line of their own where the title has no room, unless it cost the sums.
