@@ -3,6 +3,7 @@ package cabling
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -233,6 +234,93 @@ cabling: mixed
 			}
 		}
 	}
+}
+
+// A node whose cables are exchanged is named once, whatever the number of others; so is one of a ring, whose rails have
+// no partners in each other's place, and an address that several nodes have.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	crossedOn := func(rig steps.Rig, node int) []map[string]string {
+		return reached(rig, func(from, rail int, at [2]int) int {
+			to := at[1]
+			if (from == node) != (at[0] == node) {
+				to ^= 1
+			}
+			return to
+		})
+	}
+	many, _ := switched(8)
+	two, _ := switched(8)
+	half, _ := switched(8)
+	twice, twiceFacts := switched(6)
+	for i := range 6 {
+		twice.Nodes[i].Rails[1].Addr = "192.168.101.9"
+	}
+	turned := append(ring(4)[2:], cable{0, 0, 1, 0}, cable{1, 1, 2, 1}) // of the second node
+	for name, c := range map[string]struct {
+		rig   steps.Rig
+		facts []map[string]string
+		want  []string
+	}{
+		"crossed on a switch": {many, crossedOn(many, 4), []string{
+			"crossed: the cables of two ports of spark-05 are exchanged, as 7 other nodes show",
+		}},
+		"two of them": {two, reached(two, func(from, rail int, at [2]int) int {
+			if odd := func(n int) bool { return n == 4 || n == 6 }; odd(from) != odd(at[0]) {
+				return at[1] ^ 1
+			}
+			return at[1]
+		}), []string{"of spark-05 are exchanged, as 6 other nodes show", "of spark-07 are exchanged, as 6 other nodes show"}},
+		"half of them": {half, reached(half, func(from, rail int, at [2]int) int {
+			if from < 4 != (at[0] < 4) {
+				return at[1] ^ 1
+			}
+			return at[1]
+		}), []string{"crossed", "crossed", "crossed", "crossed", "crossed or swapped: 28 more of these, on other links"}},
+		"an address twice": {twice, twiceFacts, []string{
+			"one address, 192.168.101.9, is that of spark-01's enp1s0f1np1, spark-02's enp1s0f1np1, spark-03's enp1s0f1np1, " +
+				"spark-04's enp1s0f1np1 and 2 others",
+		}},
+		"a ring": {first(wired(bare(4), ring(4), ring(4))), second(wired(bare(4), ring(4), ring(4))), nil},
+		"crossed in a ring": {first(wired(bare(4), ring(4), turned)), second(wired(bare(4), ring(4), turned)), []string{
+			"leads to port 0 of spark-02, which has the address that is meant, 192.168.0.2, on port 1",
+			"leads to port 1 of spark-02, which has the address that is meant, 192.168.10.1, on port 0",
+		}},
+	} {
+		got := See(c.rig, c.facts).Findings
+		ok := len(got) == len(c.want)
+		for i := range got {
+			ok = ok && strings.Contains(got[i], c.want[i])
+		}
+		if !ok {
+			t.Errorf("%s: %d findings:\n%s", name, len(got), strings.Join(got, "\n"))
+		}
+	}
+}
+
+func first(rig steps.Rig, _ []map[string]string) steps.Rig              { return rig }
+func second(_ steps.Rig, facts []map[string]string) []map[string]string { return facts }
+
+// reached are the facts of a rig on a switch where by gives the rail that answers a rail of a node for the address of
+// another one's.
+func reached(rig steps.Rig, by func(from, rail int, at [2]int) int) []map[string]string {
+	facts := make([]map[string]string, len(rig.Nodes))
+	for i, node := range rig.Nodes {
+		var out strings.Builder
+		for way := range strings.FieldsSeq(Ways(rig, i)) {
+			netdev, addr, _ := strings.Cut(way, "=")
+			own := slices.IndexFunc(node.Rails, func(r steps.Rail) bool { return r.Netdev.Name == netdev })
+			for k, other := range rig.Nodes {
+				for j, r := range other.Rails {
+					if r.Addr == addr {
+						fmt.Fprintf(&out, "%s neighbour %s: %s\n", netdev, addr, other.Rails[by(i, own, [2]int{k, j})].Netdev.MAC)
+					}
+				}
+			}
+		}
+		facts[i] = Facts(node, out.String())
+	}
+	return facts
 }
 
 // heard adds what lldpd says on a node's interface, as lldpctl -f keyvalue prints it; bridge is on or off.

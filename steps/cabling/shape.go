@@ -193,12 +193,18 @@ func (m *Map) find() {
 	for _, s := range m.Segments {
 		m.findHeard(s, add)
 	}
+	m.findTwice(add)
 	learnt := m.learnt()
+	var crossed []crossing
 	for _, l := range steps.Links(len(m.Rig.Nodes)) {
 		if m.facts[l.Here] != nil && m.facts[l.Peer] != nil &&
 			(m.met(learnt, l.Here, l.Peer) || m.met(learnt, l.Peer, l.Here)) {
-			m.findCrossed(l, add)
+			crossed = append(crossed, m.findCrossed(l)...)
 		}
+	}
+	tellCrossed(crossed, m.Rig.Nodes, add)
+	for _, s := range m.Segments {
+		m.findElsewhere(s, crossed, add)
 	}
 	for i, n := range m.Rig.Nodes {
 		if m.facts[i] == nil {
@@ -314,8 +320,121 @@ func (m Map) ports(node int) []Port {
 	return all
 }
 
-// findCrossed tells rails of a link whose addresses and cables contradict each other.
-func (m *Map) findCrossed(l steps.Link, add func(string, ...any)) {
+// findTwice tells an address that several nodes have.
+func (m *Map) findTwice(add func(string, ...any)) {
+	const few = 4
+	var order []string
+	has := map[string][]string{}
+	for _, n := range m.Rig.Nodes {
+		for _, r := range n.Rails {
+			if r.Addr == "" {
+				continue
+			}
+			if has[r.Addr] = append(has[r.Addr], n.Name+"'s "+r.Netdev.Name); len(has[r.Addr]) == 2 {
+				order = append(order, r.Addr)
+			}
+		}
+	}
+	for _, addr := range order {
+		who := has[addr]
+		if more := len(who) - few; more > 0 {
+			who = append(who[:few:few], fmt.Sprintf("%d others", more))
+		}
+		add("one address, %s, is that of %s and %s: give each its own", addr, strings.Join(who[:len(who)-1], ", "), who[len(who)-1])
+	}
+}
+
+// A crossing is two rails of a link whose addresses and cables contradict each other.
+type crossing struct {
+	link     steps.Link
+	swapped  bool // the addresses are exchanged, and not the cables
+	evidence string
+}
+
+// tellCrossed tells crossings. A node that is crossed to several is told once: the cables of all the others would have
+// to be wrong.
+func tellCrossed(all []crossing, nodes []steps.Node, add func(string, ...any)) {
+	const few = 4
+	told := 0
+	for len(all) > 0 {
+		others, first, worst := map[int]map[int]bool{}, all[0], -1
+		for _, c := range all {
+			for _, way := range [][2]int{{c.link.Here, c.link.Peer}, {c.link.Peer, c.link.Here}} {
+				if others[way[0]] == nil {
+					others[way[0]] = map[int]bool{}
+				}
+				others[way[0]][way[1]] = true
+			}
+		}
+		most := 1
+		for i := range nodes {
+			if len(others[i]) > most {
+				worst, most = i, len(others[i])
+			}
+		}
+		// Where one of the others has as many, either could be meant.
+		either := false
+		for other := range others[worst] {
+			either = either || len(others[other]) == most
+		}
+		if worst < 0 || either {
+			if told++; told > few {
+				add("crossed or swapped: %d more of these, on other links", len(all))
+				return
+			}
+			what := "crossed: the cables of the two rails are exchanged"
+			if first.swapped {
+				what = "swapped: the cables are straight, and the two rails' addresses are exchanged on one node"
+			}
+			add("%s: %s", what, first.evidence)
+			all = all[1:]
+			continue
+		}
+		at := slices.IndexFunc(all, func(c crossing) bool { return c.link.Here == worst || c.link.Peer == worst })
+		what := "crossed: the cables of two ports of %s are exchanged, as %d other nodes show: %s"
+		if all[at].swapped {
+			what = "swapped: the cables of %s are straight, and the addresses of two of its rails are exchanged, as %d other " +
+				"nodes show: %s"
+		}
+		add(what, nodes[worst].Name, most, all[at].evidence)
+		all = slices.DeleteFunc(all, func(c crossing) bool { return c.link.Here == worst || c.link.Peer == worst })
+	}
+}
+
+// findElsewhere tells a cable of two ports where a node answers at one connector for an address of another one, as where
+// the cables of a ring's node are exchanged: its rails have no partners in each other's place.
+func (m *Map) findElsewhere(s Segment, crossed []crossing, add func(string, ...any)) {
+	if len(s) != 2 || len(m.Rig.Nodes) == 2 || s[0].No < 0 || s[1].No < 0 { // a connector's rails answer for each other
+		return
+	}
+	for i, own := range s {
+		far := s[1-i]
+		if slices.ContainsFunc(crossed, func(c crossing) bool {
+			return c.link.Here == min(own.Node, far.Node) && c.link.Peer == max(own.Node, far.Node)
+		}) {
+			return
+		}
+		for _, j := range m.rails(own) {
+			netdev := m.Rig.Nodes[own.Node].Rails[j].Netdev.Name
+			for k, r := range m.Rig.Nodes[far.Node].Rails {
+				mac := m.facts[own.Node][netdev+" neighbour "+r.Addr]
+				if r.Addr == "" || mac == "" || m.port(far.Node, k) == far || !slices.ContainsFunc(m.rails(far), func(rail int) bool {
+					return strings.EqualFold(m.Rig.Nodes[far.Node].Rails[rail].Netdev.MAC, mac)
+				}) {
+					continue
+				}
+				m.marks[own], m.marks[far] = crossedMark, crossedMark
+				add("crossed: the cable from %s of %s leads to %s of %s, which has the address that is meant, %s, on %s: exchange "+
+					"the cables of one of the two, or its addresses", m.portName(own), m.Rig.Nodes[own.Node].Name, m.portName(far),
+					m.Rig.Nodes[far.Node].Name, r.Addr, m.portName(m.port(far.Node, k)))
+				return
+			}
+		}
+	}
+}
+
+// findCrossed are the rails of a link whose addresses and cables contradict each other.
+func (m *Map) findCrossed(l steps.Link) (all []crossing) {
 	two := m.Rig // of many nodes these two alone: there are many links
 	two.Nodes = []steps.Node{m.Rig.Nodes[l.Here], m.Rig.Nodes[l.Peer]}
 	two.Pairs = steps.PairRails(two.At(steps.Here), two.At(steps.Peer))
@@ -332,13 +451,11 @@ func (m *Map) findCrossed(l steps.Link, add func(string, ...any)) {
 		}
 		own, far := w.Rig.Rail(p, steps.Here), w.Rig.Rail(w.Rig.Pairs[j], steps.Peer)
 		meant := w.Rig.Rail(p, steps.Peer)
-		what := "crossed: the cables of the two rails are exchanged"
-		if own.PhysPort == far.PhysPort && own.PhysPort >= 0 {
-			what = "swapped: the cables are straight, and the two rails' addresses are exchanged on one node"
-		}
-		add("%s: %s on %s asked for %s, and %s of %s answered where %s has that address", what, own.Netdev.Name,
-			w.Rig.At(steps.Here).Name, meant.Addr, far.Netdev.Name, w.Rig.At(steps.Peer).Name, meant.Netdev.Name)
+		all = append(all, crossing{l, own.PhysPort == far.PhysPort && own.PhysPort >= 0, fmt.Sprintf(
+			"%s on %s asked for %s, and %s of %s answered where %s has that address", own.Netdev.Name, w.Rig.At(steps.Here).Name,
+			meant.Addr, far.Netdev.Name, w.Rig.At(steps.Peer).Name, meant.Netdev.Name)})
 	}
+	return all
 }
 
 // findHalf tells a connector of which one rail is joined and another isn't.

@@ -21,6 +21,7 @@ type Cause struct {
 	Evidence string
 	Cells    int
 	few      string // how many figures, and of what
+	of       suspect
 }
 
 // A suspect is something that could be what is wrong: all figures that it touches are bad then.
@@ -37,11 +38,13 @@ type suspect struct {
 type extent uint8
 
 const (
-	ofAll  extent = iota // everything
-	ofRail               // everything over a rail
-	ofNode               // everything to and from a node
-	ofHalf               // over the rails of one PCIe half of a node
-	ofPort               // over the rails of one connector of a node: a cable
+	ofAll    extent = iota // everything
+	ofRail                 // everything over a rail
+	ofHalves               // everything over the rails that share a PCIe half on every node
+	ofPorts                // the same of a connector
+	ofNode                 // everything to and from a node
+	ofHalf                 // over the rails of one PCIe half of a node
+	ofPort                 // over the rails of one connector of a node: a cable
 	ofNodeRail
 	intoNode // to a node over a rail, and not from it
 	outOfNode
@@ -59,7 +62,7 @@ func (s suspect) touches(p Place) bool {
 		return false
 	}
 	switch s.extent {
-	case ofAll, ofRail:
+	case ofAll, ofRail, ofHalves, ofPorts:
 		return true
 	case intoNode:
 		return p.To == s.node
@@ -82,25 +85,37 @@ func (s suspect) touches(p Place) bool {
 func (m *Matrix) causes() []Cause {
 	var all []Cause
 	for _, states := range [][]State{{Bad, Unmeasured}, {Crowd}, {Warned}} {
+		var liked []suspect
 		for _, what := range Measures {
-			for _, c := range m.explain(states, what) {
+			found, named := m.explain(states, what, liked)
+			liked = append(liked, named...)
+			for _, c := range found {
 				i := slices.IndexFunc(all, func(x Cause) bool {
-					return x.Text == c.Text && (x.State == c.State ||
+					return x.of.same(c.of) && (x.State == c.State ||
 						len(states) > 1)
 				})
 				if i < 0 {
 					all = append(all, c)
 					continue
 				}
-				all[i].Evidence += fmt.Sprintf("; so are %s", c.few)
+				verb := "are"
+				if c.Cells == 1 {
+					verb = "is"
+				}
+				if len(c.Text) < len(all[i].Text) { // "and nowhere else" holds for one of the two alone
+					all[i].Text = c.Text
+				}
+				all[i].Evidence += fmt.Sprintf("; so %s %s", verb, c.few)
 				all[i].State, all[i].Cells = max(all[i].State, c.State), all[i].Cells+c.Cells
 			}
 		}
 	}
 	if n := m.untried(); n > 0 {
-		all = append(all, Cause{
-			State: Unmeasured, Text: fmt.Sprintf("%d figures were not measured", n), Evidence: "nobody has tried yet", Cells: n,
-		})
+		text := fmt.Sprintf("%d figures were not measured", n)
+		if n == 1 {
+			text = "1 figure was not measured"
+		}
+		all = append(all, Cause{State: Unmeasured, Text: text, Evidence: "nobody has tried yet", Cells: n})
 	}
 	slices.SortStableFunc(all, func(a, b Cause) int {
 		return cmp.Or(-cmp.Compare(urgent(a.State), urgent(b.State)), -cmp.Compare(a.Cells, b.Cells))
@@ -133,8 +148,9 @@ func urgent(s State) int {
 	}
 }
 
-// explain takes the suspect that explains most, and goes on with what is left, until nothing is.
-func (m *Matrix) explain(states []State, what steps.Measure) []Cause {
+// explain takes the suspect that explains most, and goes on with what is left, until nothing is. Of two that
+// explain as much it takes one that is liked: what another measure says already.
+func (m *Matrix) explain(states []State, what steps.Measure, liked []suspect) (all []Cause, named []suspect) {
 	open := map[Place]bool{}
 	m.Places(func(p Place, c *Cell) bool {
 		if p.What == what && slices.Contains(states, c.State) && c.Grade != steps.NotRun {
@@ -143,17 +159,18 @@ func (m *Matrix) explain(states []State, what steps.Measure) []Cause {
 		return true
 	})
 	if len(open) == 0 {
-		return nil
+		return nil, nil
 	}
-	var all []Cause
-	suspects := m.suspects(what, open)
+	suspects := m.suspects(what, states, open)
+	known := func(s suspect) bool { return slices.ContainsFunc(liked, s.same) }
 	for effort := 0; len(open) > 0 && len(all) < mostCauses; {
 		if effort += len(open) * len(suspects); effort > mostEffort {
 			break
 		}
 		best, most := -1, 1
 		for i, s := range suspects {
-			if n := count(s, open); n > most {
+			n := count(s, open)
+			if n > most || n == most && best >= 0 && known(s) && !known(suspects[best]) {
 				best, most = i, n
 			}
 		}
@@ -163,13 +180,18 @@ func (m *Matrix) explain(states []State, what steps.Measure) []Cause {
 		} else {
 			s = alone(open)
 		}
-		all = append(all, m.cause(s, what, states, take(s, open)))
+		all, named = append(all, m.cause(s, what, states, take(s, open))), append(named, s)
 	}
 	if len(open) > 0 {
 		c := m.cause(suspect{extent: ofRest}, what, states, take(suspect{extent: ofRest}, open))
 		all = append(all, c)
 	}
-	return all
+	return all, named
+}
+
+func (s suspect) same(other suspect) bool {
+	return s.extent == other.extent && s.node == other.node && s.to == other.to && s.rails == other.rails &&
+		slices.Equal(s.sides[0], other.sides[0])
 }
 
 // mostEffort bounds how often a figure is held against a suspect, within a second or two: of 64 nodes
@@ -179,12 +201,19 @@ const mostEffort = 50_000_000
 // mostCauses bounds how many causes a measure has: beyond them nothing is explained any more.
 const mostCauses = 20
 
-// alone is the first pair that nothing else explains: both of its ways where both are open.
+// alone is the first pair that nothing else explains: both of its ways where both are open, and all its rails that
+// are as the first.
 func alone(open map[Place]bool) suspect {
 	first := sorted(open)[0]
-	s := suspect{extent: oneWay, node: first.From, to: first.To, rails: 1 << first.Rail}
-	if back := (Place{first.What, first.Rail, first.To, first.From}); open[back] {
+	s := suspect{extent: oneWay, node: first.From, to: first.To}
+	both := func(p Place) bool { return !Both(p.What) || open[Place{p.What, p.Rail, p.To, p.From}] }
+	if both(first) {
 		s.extent = ofPair
+	}
+	for p := range open {
+		if p.From == first.From && p.To == first.To && both(p) == both(first) {
+			s.rails |= 1 << p.Rail
+		}
 	}
 	return s
 }
@@ -207,17 +236,33 @@ func sorted(places map[Place]bool) []Place {
 	})
 }
 
+// count is how many figures a suspect explains. What rails share is not what is wrong with one of them, where
+// something else has explained the others.
 func count(s suspect, open map[Place]bool) (n int) {
+	rails := uint64(0)
 	for p := range open {
 		if s.touches(p) {
 			n++
+			rails |= 1 << p.Rail
 		}
+	}
+	if s.shared() && rails != s.rails {
+		return 0
 	}
 	return n
 }
 
+// shared reports whether a suspect is something that several rails have in common.
+func (s suspect) shared() bool {
+	return s.extent == ofHalf || s.extent == ofPort || s.extent == ofHalves || s.extent == ofPorts
+}
+
+// mostPairs bounds the pairs that are suspected by themselves, each with all its rails: those of a ring are as many
+// as its nodes.
+const mostPairs = 512
+
 // suspects are those that all cells they touch speak against: a good figure acquits.
-func (m *Matrix) suspects(what steps.Measure, open map[Place]bool) []suspect {
+func (m *Matrix) suspects(what steps.Measure, states []State, open map[Place]bool) []suspect {
 	touched := map[[2]int]bool{} // node and rail
 	for p := range open {
 		touched[[2]int{p.From, p.Rail}], touched[[2]int{p.To, p.Rail}] = true, true
@@ -228,16 +273,25 @@ func (m *Matrix) suspects(what steps.Measure, open map[Place]bool) []suspect {
 		for rail := range m.Rails {
 			tried = append(tried, suspect{extent: ofRail, node: -1, rails: 1 << rail})
 		}
+		for _, g := range m.everywhere(func(n Node) []string { return n.Halves }) {
+			tried = append(tried, suspect{extent: ofHalves, node: -1, rails: g})
+		}
+		for _, g := range m.everywhere(func(n Node) []string { return n.Ports }) {
+			tried = append(tried, suspect{extent: ofPorts, node: -1, rails: g})
+		}
+	}
+	if m.ByLink && len(m.Rails) > 1 { // a pair is a cable then
+		tried = append(tried, cables(open, every)...)
 	}
 	if len(m.Nodes) > 2 {
 		for node := range m.Nodes {
-			tried = append(tried, m.ofNode(what, node, every, touched)...)
+			tried = append(tried, m.ofNode(node, every, touched)...)
 		}
 		for rail := range m.Rails {
 			tried = append(tried, m.halves(open, rail)...)
 		}
 	}
-	guilty := slices.DeleteFunc(tried, func(s suspect) bool { return m.acquitted(s, what, open) })
+	guilty := slices.DeleteFunc(tried, func(s suspect) bool { return m.acquitted(s, what, states, open) })
 	slices.SortFunc(guilty, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(a.extent, b.extent), cmp.Compare(a.rails, b.rails), cmp.Compare(a.node, b.node),
 			cmp.Compare(a.to, b.to))
@@ -245,29 +299,57 @@ func (m *Matrix) suspects(what steps.Measure, open map[Place]bool) []suspect {
 	return guilty
 }
 
-func (m *Matrix) ofNode(what steps.Measure, node int, every uint64, touched map[[2]int]bool) (all []suspect) {
+// cables are the pairs of which something is open, each with all its rails.
+func cables(open map[Place]bool, every uint64) (all []suspect) {
+	seen := map[Pair]bool{}
+	for p := range open {
+		if pair := (Pair{min(p.From, p.To), max(p.From, p.To)}); !seen[pair] && len(all) < mostPairs {
+			seen[pair] = true
+			all = append(all, suspect{extent: ofPair, node: pair.From, to: pair.To, rails: every})
+		}
+	}
+	return all
+}
+
+// everywhere are the sets of rails that have something in common on each node that says so, and at least one does.
+func (m *Matrix) everywhere(of func(Node) []string) []uint64 {
+	var all []uint64
+	for _, n := range m.Nodes {
+		names := of(n)
+		if !slices.ContainsFunc(names, func(name string) bool { return name != "" }) {
+			continue
+		}
+		sets := alike(names)
+		if all == nil {
+			all = sets
+		}
+		all = slices.DeleteFunc(slices.Clone(all), func(g uint64) bool { return !slices.Contains(sets, g) })
+		if len(all) == 0 {
+			return nil
+		}
+	}
+	return all
+}
+
+func (m *Matrix) ofNode(node int, every uint64, touched map[[2]int]bool) (all []suspect) {
 	any := false
 	for rail := range m.Rails {
 		if !touched[[2]int{node, rail}] {
 			continue
 		}
 		any = true
-		all = append(all, suspect{extent: ofNodeRail, node: node, rails: 1 << rail})
-		if Both(what) {
-			all = append(all, suspect{extent: intoNode, node: node, rails: 1 << rail},
-				suspect{extent: outOfNode, node: node, rails: 1 << rail})
-		}
+		all = append(all, suspect{extent: ofNodeRail, node: node, rails: 1 << rail},
+			suspect{extent: intoNode, node: node, rails: 1 << rail},
+			suspect{extent: outOfNode, node: node, rails: 1 << rail})
 	}
 	if !any {
 		return nil
 	}
-	all = append(all, suspect{extent: ofNode, node: node, rails: every})
-	if Both(what) {
-		all = append(all, suspect{extent: intoNode, node: node, rails: every},
-			suspect{extent: outOfNode, node: node, rails: every})
-	}
+	all = append(all, suspect{extent: ofNode, node: node, rails: every},
+		suspect{extent: intoNode, node: node, rails: every}, suspect{extent: outOfNode, node: node, rails: every})
 	for _, g := range alike(m.Nodes[node].Halves) {
-		all = append(all, suspect{extent: ofHalf, node: node, rails: g})
+		all = append(all, suspect{extent: ofHalf, node: node, rails: g}, suspect{extent: intoNode, node: node, rails: g},
+			suspect{extent: outOfNode, node: node, rails: g})
 	}
 	for _, g := range alike(m.Nodes[node].Ports) {
 		all = append(all, suspect{extent: ofPort, node: node, rails: g})
@@ -335,19 +417,78 @@ func (m *Matrix) halves(open map[Place]bool, rail int) []suspect {
 	return []suspect{s}
 }
 
-// acquitted reports whether a suspect touches a cell that is none of those to be explained.
-func (m *Matrix) acquitted(s suspect, what steps.Measure, open map[Place]bool) bool {
-	good := false
-	m.Places(func(p Place, _ *Cell) bool {
-		good = good || p.What == what && s.touches(p) && !open[p]
+// acquitted reports whether a suspect touches a cell that is none of those to be explained. One that is worse speaks
+// neither way: something else has explained it already.
+func (m *Matrix) acquitted(s suspect, what steps.Measure, states []State, open map[Place]bool) bool {
+	most := 0
+	for _, state := range states {
+		most = max(most, urgent(state))
+	}
+	good, rails := false, uint64(0)
+	// A latency has no ways, but its test has: a client that reaches no server gives no figure.
+	way := !Both(what) && (s.extent == intoNode || s.extent == outOfNode)
+	m.Places(func(p Place, c *Cell) bool {
+		if p.What != what || !s.touches(p) {
+			return true
+		}
+		worse := c.Grade != steps.NotRun && urgent(c.State) > most
+		good = !open[p] && !worse || way && c.Value > 0
+		if open[p] {
+			rails |= 1 << p.Rail
+		}
 		return !good
 	})
-	return good
+	return good || rails != s.rails || m.unlike(s, what, open)
+}
+
+// unlike reports whether what a suspect would explain by one broken thing differs from part to part: over one of two
+// rails nothing passes, and over the other something does, or half as much again.
+func (m *Matrix) unlike(s suspect, what steps.Measure, open map[Place]bool) bool {
+	const apart = 1.5
+	part := func(p Place) int { return p.Rail }
+	if m.ByLink && s.extent == ofNodeRail { // which is a port of its own on each link
+		part = func(p Place) int { return p.From + p.To - s.node }
+	} else if !s.shared() && (!m.ByLink || s.extent != ofPair) {
+		return false
+	}
+	answers := make([]bool, len(m.Nodes)) // of a neighbour that is dead nothing can be said
+	m.Places(func(p Place, c *Cell) bool {
+		answers[p.From], answers[p.To] = answers[p.From] || c.Value > 0, answers[p.To] || c.Value > 0
+		return true
+	})
+	type look struct {
+		figures, none int
+		sum           float64
+	}
+	looks := map[int]look{}
+	for p := range open {
+		if !s.touches(p) || !answers[p.From] || !answers[p.To] {
+			continue
+		}
+		l := looks[part(p)]
+		if v := m.At(p.What, p.Rail, p.From, p.To).Value; v > 0 {
+			l.figures, l.sum = l.figures+1, l.sum+float64(v)
+		} else {
+			l.none++
+		}
+		looks[part(p)] = l
+	}
+	var means span
+	moved, still := false, false
+	for _, l := range looks {
+		if l.none > l.figures {
+			still = true
+			continue
+		}
+		moved = true
+		means.add(l.sum / float64(l.figures))
+	}
+	return moved && still || means.largest > apart*means.least
 }
 
 // cause tells a suspect.
 func (m *Matrix) cause(s suspect, what steps.Measure, states []State, covered []Place) Cause {
-	c := Cause{What: what, Text: m.name(s, what, states), Cells: len(covered)}
+	c := Cause{What: what, Text: m.name(s, what, states), Cells: len(covered), of: s}
 	for _, p := range covered {
 		if state := m.At(p.What, p.Rail, p.From, p.To).State; c.State == Unmeasured || state == Bad {
 			c.State = state
@@ -381,9 +522,13 @@ func (m *Matrix) name(s suspect, what steps.Measure, states []State) string {
 	case ofRest:
 		return "other pairs, which have nothing in common"
 	case ofAll:
-		return "everything, between whatever nodes"
+		return "everything" + m.whatever()
 	case ofRail:
-		return "everything " + over + ", between whatever nodes"
+		return "everything " + over + m.whatever()
+	case ofHalves:
+		return "everything " + over + ", which share a PCIe half on " + m.each()
+	case ofPorts:
+		return "everything " + over + ", which share a cable on " + m.each()
 	case ofNode:
 		return "everything to and from " + name(s.node) + " over every rail"
 	case ofHalf:
@@ -391,6 +536,9 @@ func (m *Matrix) name(s suspect, what steps.Measure, states []State) string {
 	case ofPort:
 		return "everything to and from " + name(s.node) + " " + over + ", which share a cable there"
 	case ofNodeRail:
+		if m.ByLink { // a port and a cable of its own to each neighbour
+			return "everything to and from " + name(s.node) + " " + over + " (what its ports share: a PCIe half, the adapter)"
+		}
 		return "everything to and from " + name(s.node) + " " + over + " (its port, its cable, or what that is plugged into)"
 	case intoNode:
 		back := suspect{extent: outOfNode, node: s.node, rails: s.rails}
@@ -403,6 +551,9 @@ func (m *Matrix) name(s suspect, what steps.Measure, states []State) string {
 			over +
 			" (what joins the two halves)"
 	case ofPair:
+		if m.ByLink && len(m.Rails) > 1 && s.rails == uint64(1)<<len(m.Rails)-1 {
+			over += " (the cable between them, and its ports)"
+		}
 		return "between " + name(s.node) + " and " + name(s.to) + " " + over +
 			only(", and nowhere else", func(p Place) bool { return !s.touches(p) })
 	default:
@@ -412,6 +563,21 @@ func (m *Matrix) name(s suspect, what steps.Measure, states []State) string {
 		back := suspect{extent: oneWay, node: s.to, to: s.node, rails: s.rails}
 		return "from " + name(s.node) + " to " + name(s.to) + " " + over + only(", and not back", back.touches)
 	}
+}
+
+// whatever says that it doesn't depend on the nodes, where there are more than the two of one link.
+func (m *Matrix) whatever() string {
+	if len(m.Nodes) > 2 {
+		return ", between whatever nodes"
+	}
+	return ""
+}
+
+func (m *Matrix) each() string {
+	if len(m.Nodes) > 2 {
+		return "every node"
+	}
+	return "both nodes"
 }
 
 // railNames are those of a set: "rail 1 and rail 2", "every rail".
@@ -448,23 +614,27 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	what := cause.What
 	e := m.Extremes(what)
 	var seen span
-	slow, reason, own, alone, apt := 0, "", "", true, false
+	slow, reason, own, owns, alone, apt, failed := 0, "", "", 0, true, false, false
 	for _, p := range covered {
 		c := m.At(p.What, p.Rail, p.From, p.To)
 		seen.add(float64(c.Value))
 		if c.Value > 0 && bad(what, float64(c.Value), e.Best) {
 			slow++
 		}
-		alone = alone && c.Beside == 1
+		alone, failed = alone && c.Beside == 1, failed || c.Failed && (c.First == 0 || !bad(what, float64(c.First), e.Best))
 		if is := c.State == cause.State; c.Reason != "" && (reason == "" || is && !apt) {
 			apt = is
 			if reason = strings.TrimRight(c.Reason, ".?"); len(covered) > 1 { // of one it is said already
 				reason = m.words(p) + ": " + reason
 			}
 		}
-		if why := causeIn(c.Reason); own == "" && why != "" {
-			own = "; " + m.words(p) + ": " + why
+		if why := causeIn(c.Reason); why != "" {
+			owns++
+			own = or(own, "; "+m.words(p)+": "+why)
 		}
+	}
+	if 2*owns <= len(covered) { // what a few say is theirs, and not what all have in common
+		own = ""
 	}
 	figures := seen.words(what)
 	if alone && m.Conditions.Soft == "" {
@@ -472,8 +642,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	}
 	switch {
 	case cause.State == Crowd:
-		return fmt.Sprintf("%s, bad beside other pairs and good alone (%s): what they share is too narrow", cause.few,
-			figures)
+		return cause.few + ", " + m.crowded(figures, failed, reason)
 	case cause.State == Unmeasured:
 		return cause.few + ", not measured or not judged: " + or(reason, "nobody tried")
 	case cause.State == Bad && slow == len(covered):
@@ -483,6 +652,24 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	}
 	return cause.few + ": " + reason
 }
+
+// crowded says of figures how they were bad and are good. Of less than four nodes no pair has another one beside it.
+func (m *Matrix) crowded(figures string, failed bool, reason string) string {
+	how, why := "bad beside other pairs and good alone", "what they share is too narrow"
+	if failed {
+		how, why = "failed beside other pairs and good alone", why+", or it comes and goes"
+	}
+	if len(m.Nodes) < fewestBeside {
+		how, why = "bad at first and good when measured again", "it comes and goes"
+	}
+	if failed && reason != "" {
+		why += "; " + reason
+	}
+	return fmt.Sprintf("%s (%s): %s", how, figures, why)
+}
+
+// fewestBeside is of how many nodes two pairs can be measured at once.
+const fewestBeside = 4
 
 // causeIn is what a test's own judge took for the cause of its rate, behind what it held the rate against;
 // empty where it saw none.

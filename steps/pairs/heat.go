@@ -36,7 +36,11 @@ func (m *Matrix) Key() []string {
 	if m.Uncabled != nil {
 		last += "  - no cable"
 	}
-	key := []string{"0..9 bad: tenths of the best  x bad, and no figure  c bad beside others, good alone", last}
+	again := "c bad beside others, good alone"
+	if len(m.Nodes) < fewestBeside {
+		again = "c bad at first, good again"
+	}
+	key := []string{"0..9 bad: tenths of the best  x bad, and no figure  " + again, last}
 	if n := m.fold(); n > 1 {
 		key = append(key, fmt.Sprintf("a square is of %d nodes to %d, counted from the one that its row names: it shows the "+
 			"worst", n, n))

@@ -84,7 +84,7 @@ func (m *Matrix) state(what steps.Measure, c *Cell, best float64) State {
 		return Unmeasured
 	case rule && bad(what, float64(c.Value), best):
 		return Bad
-	case rule && c.First > 0 && bad(what, float64(c.First), best):
+	case c.Failed, rule && c.First > 0 && bad(what, float64(c.First), best):
 		return Crowd
 	case c.Grade == steps.Warn:
 		return Warned

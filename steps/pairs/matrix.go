@@ -2,7 +2,6 @@ package pairs
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/railbench/railbench/steps"
@@ -25,6 +24,8 @@ type Cell struct {
 	Value float32
 	// First is what was measured beside all others, where it was measured again; 0 where it was not.
 	First float32
+	// Failed says that its own judge failed it at first, and not when it was measured again.
+	Failed bool
 	// Grade is what its own judge said: by its ends, its output, the bytes of its ports and the hardware.
 	// NotRun is: nobody measured it.
 	Grade steps.Grade
@@ -113,11 +114,31 @@ type Matrix struct {
 	Nodes      []Node
 	Rails      []string // their names: "rail 1"
 	Conditions Conditions
+	// ByLink says that a rail is a place on each link, as in a ring: another port to each neighbour.
+	ByLink bool
 	// Uncabled are the pairs that no cable joins, as in a ring those that are no neighbours: there is
-	// nothing to measure.
+	// nothing to measure. Uncable adds one.
 	Uncabled []Pair
 
 	cells []Cell
+	none  []bool // as Uncabled, by from and to: it is asked for each cell
+}
+
+// Uncable takes a pair out, the lesser node first. It reports whether there was one to take out.
+func (m *Matrix) Uncable(p Pair) bool {
+	n := len(m.Nodes)
+	if p.From < 0 || p.From >= p.To || p.To >= n {
+		return false
+	}
+	if m.none == nil {
+		m.none = make([]bool, n*n)
+	}
+	if m.none[p.From*n+p.To] {
+		return false
+	}
+	m.none[p.From*n+p.To] = true
+	m.Uncabled = append(m.Uncabled, p)
+	return true
 }
 
 // New is a matrix in which nothing was measured.
@@ -137,7 +158,7 @@ func (m *Matrix) At(what steps.Measure, rail, from, to int) *Cell {
 	if from == to || min(from, to, rail) < 0 || max(from, to) >= n || rail >= len(m.Rails) {
 		return nil
 	}
-	if m.Uncabled != nil && slices.Contains(m.Uncabled, Pair{min(from, to), max(from, to)}) {
+	if m.none != nil && m.none[min(from, to)*n+max(from, to)] {
 		return nil
 	}
 	k := 0

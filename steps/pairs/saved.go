@@ -35,6 +35,7 @@ type document struct {
 	Conditions Conditions  `json:"conditions"`
 	Nodes      []Node      `json:"nodes"`
 	Rails      []string    `json:"rails"`
+	ByLink     bool        `json:"railsByLink,omitempty"`
 	Uncabled   [][2]int    `json:"uncabled,omitempty"` // pairs of nodes that no cable joins
 	Verdict    steps.Grade `json:"verdict"`
 	Reason     string      `json:"reason"`
@@ -59,6 +60,7 @@ type entry struct {
 	Value   *float64      `json:"value"` // null where there is none
 	Unit    string        `json:"unit"`
 	First   float64       `json:"first,omitempty"`
+	Failed  bool          `json:"failedFirst,omitempty"`
 	Verdict steps.Grade   `json:"verdict"`
 	State   string        `json:"state"`
 	Beside  int           `json:"beside,omitempty"`
@@ -78,7 +80,7 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 	d := document{
 		Version: Version, Railbench: railbench, Rig: m.Rig, Simulated: m.Simulated, Began: m.Began.Round(time.Millisecond),
 		ElapsedMS: m.Elapsed.Milliseconds(), Conditions: m.Conditions, Nodes: m.Nodes, Rails: m.Rails, Verdict: j.Grade,
-		Reason: j.Reason,
+		ByLink: m.ByLink, Reason: j.Reason,
 		Causes: []cause{}, Figures: []entry{},
 	}
 	for _, p := range m.Uncabled {
@@ -89,7 +91,7 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 	}
 	m.Places(func(p Place, c *Cell) bool {
 		e := entry{
-			Measure: p.What, From: p.From, To: p.To, Rail: p.Rail, Unit: Unit(p.What), First: rounded(c.First), Verdict: c.Grade,
+			Measure: p.What, From: p.From, To: p.To, Rail: p.Rail, Unit: Unit(p.What), First: rounded(c.First), Failed: c.Failed, Verdict: c.Grade,
 			State: c.State.String(), Beside: int(c.Beside), Reason: c.Reason,
 		}
 		if c.Value > 0 {
@@ -260,6 +262,7 @@ func (r *savedReader) read() (*Matrix, error) {
 	}
 	m.Rig, m.Simulated, m.Began, m.Elapsed, m.Conditions = d.Rig, d.Simulated, d.Began, elapsed*time.Millisecond,
 		d.Conditions
+	m.ByLink = d.ByLink
 	return m, nil
 }
 
@@ -267,7 +270,7 @@ func (r *savedReader) read() (*Matrix, error) {
 func (r *savedReader) field(name string) error {
 	plain := map[string]any{
 		"pairs": &r.d.Version, "rig": &r.d.Rig, "simulated": &r.d.Simulated, "began": &r.d.Began,
-		"elapsedMS": &r.d.ElapsedMS, "conditions": &r.d.Conditions,
+		"elapsedMS": &r.d.ElapsedMS, "conditions": &r.d.Conditions, "railsByLink": &r.d.ByLink,
 	}
 	into, ok := plain[name]
 	switch {
@@ -334,7 +337,9 @@ func (r *savedReader) begin() error {
 	}
 	r.m = New(r.d.Rig, r.d.Nodes, r.d.Rails)
 	for _, p := range r.d.Uncabled {
-		r.m.Uncabled = append(r.m.Uncabled, Pair{p[0], p[1]})
+		if !r.m.Uncable(Pair{p[0], p[1]}) {
+			return fmt.Errorf("no cable from node %d to %d is said twice, or of no pair", p[0], p[1])
+		}
 	}
 	return nil
 }
@@ -364,7 +369,7 @@ func (r *savedReader) figure() error {
 		r.reasons[reason] = reason
 	}
 	*c = Cell{
-		Value: value, First: first, Grade: e.Verdict, Beside: uint16(min(max(e.Beside, 0), mostNodes)),
+		Value: value, First: first, Failed: e.Failed, Grade: e.Verdict, Beside: uint16(min(max(e.Beside, 0), mostNodes)),
 		Reason: reason,
 	}
 	return nil

@@ -169,6 +169,7 @@ func (p *pairing) prepare() error {
 	}
 	p.m = pairs.New(o.Rig, make([]pairs.Node, len(o.Nodes)), p.rails())
 	p.m.Simulated, p.m.Began = o.Simulated, p.s.clock.Now()
+	p.m.ByLink = p.subnets == nil && len(o.Nodes) > 2
 	p.m.Conditions.Settings = p.settings()
 	for i := range p.m.Nodes {
 		p.describe(i)
@@ -178,7 +179,7 @@ func (p *pairing) prepare() error {
 		if len(cabled) > 0 && cabled[0] == l {
 			cabled = cabled[1:]
 		} else {
-			p.m.Uncabled = append(p.m.Uncabled, pairs.Pair{From: l.Here, To: l.Peer})
+			p.m.Uncable(pairs.Pair{From: l.Here, To: l.Peer})
 		}
 	}
 	if p.Known == nil {
@@ -273,7 +274,7 @@ func (p *pairing) describe(no int) {
 			r := rig.Rail(rig.Pairs[i], steps.Here)
 			hardware[rail] = fmt.Sprintf("%s %g Gb/s MTU %d %gx%d", r.Dev, r.RateGbps, r.MTU, r.PCI.GTps, r.PCI.Width)
 			node.Halves[rail] = r.PCI.Half()
-			if r.PhysPort >= 0 {
+			if r.PhysPort >= 0 && !p.m.ByLink { // there it is another one on each link
 				node.Ports[rail] = fmt.Sprint(r.PhysPort)
 			}
 			if r.Soft() {
@@ -409,7 +410,7 @@ func (p *pairing) measure(ctx context.Context, what steps.Measure, at pairs.Pair
 		if why == "" {
 			if i = p.pair(rig, rail); i < 0 {
 				why = or(or(p.m.Nodes[at.From].Lacks[rail], p.m.Nodes[at.To].Lacks[rail]),
-					fmt.Sprintf("no %s leads from %s to %s", p.m.Rails[rail], p.m.Nodes[at.From].Name, p.m.Nodes[at.To].Name))
+					fmt.Sprintf("no %s leads from %s to %s (railbench init shows what is joined)", p.m.Rails[rail], p.m.Nodes[at.From].Name, p.m.Nodes[at.To].Name))
 			}
 		}
 		v := steps.Verdict{Grade: steps.Inconclusive, Reason: why}
@@ -501,6 +502,10 @@ func (p *pairing) record(what steps.Measure, at pairs.Pair, rail, beside int, v 
 	if p.again {
 		if c.First = was.First; c.First == 0 {
 			c.First = was.Value
+		}
+		c.Failed = v.Grade != steps.Fail && (was.Failed || was.Grade == steps.Fail)
+		if c.Failed && c.Reason == "" && was.Reason != "" { // it is good now, and why it was not would be lost
+			c.Reason = "At first: " + was.Reason
 		}
 	}
 }
