@@ -122,9 +122,17 @@ func Allocate(ctx context.Context, partition string, nodes int) (Allocation, err
 	select {
 	case line := <-first:
 		id, list, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if a.Job, err = jobID(id); err == nil {
-			a.Nodes, err = nodeset.Expand(list)
-		} else if line == "" {
+		switch a.Job, err = jobID(id); {
+		case err == nil:
+			if a.Nodes, err = nodeset.Expand(list); err == nil && len(a.Nodes) != nodes {
+				err = fmt.Errorf("it has %s, and %d nodes were asked for", nodeset.Fold(a.Nodes), nodes)
+			}
+			if err != nil {
+				err = fmt.Errorf("the allocation %d of %s: %w", a.Job, partition, err)
+			}
+		case line != "":
+			err = fmt.Errorf("what salloc started tells no allocation: %w", err)
+		default:
 			select { // it may have closed its output and go on
 			case <-p.ended:
 				err = fmt.Errorf("salloc gave no nodes of %s: %s", partition, p.complaint())

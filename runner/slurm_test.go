@@ -184,6 +184,34 @@ func TestAllocated(t *testing.T) {
 	}
 }
 
+// An allocation that isn't what was asked for is refused, with words that say whose it is, and given back.
+func TestAllocateOddly(t *testing.T) {
+	for gives, says := range map[string]string{
+		"7 spark-01":          "the allocation 7 of sparks: it has spark-01, and 2 nodes were asked for",
+		"7 spark-[01-03]":     "it has spark-[01-03], and 2 nodes",
+		"7 a;id,b":            "the allocation 7 of sparks: ",
+		"7":                   "the allocation 7 of sparks: the list is empty",
+		"Welcome to the rack": "what salloc started tells no allocation",
+	} {
+		dir := t.TempDir()
+		for name, body := range map[string]string{
+			"salloc": "echo '" + gives + "'; exec cat >/dev/null", "squeue": "echo 12", "scancel": "echo $1 >" + dir + "/back",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+		a, err := runner.Allocate(t.Context(), "sparks", 2)
+		if err == nil || !strings.Contains(err.Error(), says) || a.Job != 0 {
+			t.Errorf("%q: %+v, %v", gives, a, err)
+		}
+		if back, _ := os.ReadFile(filepath.Join(dir, "back")); string(back) != "12\n" {
+			t.Errorf("%q: it gave back %q", gives, back)
+		}
+	}
+}
+
 // TestAllocate asks a real Slurm for nodes, and looks whether it has them back however it ends.
 func TestAllocate(t *testing.T) {
 	rig := nodetest.StartSlurm(t, 2)

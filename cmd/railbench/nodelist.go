@@ -27,6 +27,9 @@ func (n nodesFlag) Set(text string) error {
 		if err != nil {
 			return errors.New("it is a number of simulated nodes, or a list of real ones")
 		}
+		if count == 0 { // which would be as if nothing had been said
+			return errors.New("no rig has 0 nodes: it is a number of simulated nodes, 2 or more, or a list of real ones")
+		}
 		n.f.nodeCount = count
 		return nil
 	}
@@ -222,6 +225,10 @@ func showNodes(cmd *cobra.Command, nodes []nodeset.Node, notes []string, asJSON 
 	out := cmd.OutOrStdout()
 	if asJSON {
 		return writeJSON(out, map[string]any{"railbench": version(), "folded": nodeset.Fold(names), "nodes": all})
+	}
+	if len(nodes) == 0 {
+		gate.Fprintln(out, "0 nodes: nobody is left of the list")
+		return nil
 	}
 	gate.Fprintf(out, "%s: %s\n", counted(len(nodes), "node"), nodeset.Fold(names))
 	for _, n := range all {

@@ -151,6 +151,9 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 	for _, why := range wrong {
 		gate.Fprintf(plan, "%s\n", why)
 	}
+	if cost.Rails == 0 {
+		gate.Fprintln(plan, "there is nothing to measure: no rail joins two nodes (railbench init shows what is joined)")
+	}
 	many := pairs.TooMany(cost.Nodes, cost.Rails)
 	switch {
 	case f.dryRun && many != "":
@@ -161,7 +164,7 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 	case many != "":
 		return nil, usage(errors.New(many))
 	}
-	if b.simRig == nil {
+	if b.simRig == nil && cost.Rails > 0 {
 		if err := agreed(ctx, errs, confirm); err != nil {
 			return nil, err
 		}

@@ -79,7 +79,7 @@ func New(o Options) (*Rig, error) {
 		o.Nodes = least
 	}
 	if o.Nodes < least || o.Nodes > most {
-		return nil, fmt.Errorf("a simulated %s has from %d to %d nodes, and %d were asked for", what, least, most, o.Nodes)
+		return nil, fmt.Errorf("a simulated %s has from %d to %d nodes, not %d", what, least, most, o.Nodes)
 	}
 	c := clock.New(o.Start, o.Speed)
 	r := &Rig{

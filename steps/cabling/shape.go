@@ -340,7 +340,8 @@ func (m *Map) findTwice(add func(string, ...any)) {
 		if more := len(who) - few; more > 0 {
 			who = append(who[:few:few], fmt.Sprintf("%d others", more))
 		}
-		add("one address, %s, is that of %s and %s: give each its own", addr, strings.Join(who[:len(who)-1], ", "), who[len(who)-1])
+		last := len(who) - 1
+		add("one address, %s, is that of %s and %s: give each its own", addr, strings.Join(who[:last], ", "), who[last])
 	}
 }
 
@@ -401,8 +402,8 @@ func tellCrossed(all []crossing, nodes []steps.Node, add func(string, ...any)) {
 	}
 }
 
-// findElsewhere tells a cable of two ports where a node answers at one connector for an address of another one, as where
-// the cables of a ring's node are exchanged: its rails have no partners in each other's place.
+// findElsewhere tells a cable of two ports where a node answers at one connector for an address of another one, as
+// where the cables of a ring's node are exchanged: its rails have no partners in each other's place.
 func (m *Map) findElsewhere(s Segment, crossed []crossing, add func(string, ...any)) {
 	if len(s) != 2 || len(m.Rig.Nodes) == 2 || s[0].No < 0 || s[1].No < 0 { // a connector's rails answer for each other
 		return
@@ -418,15 +419,14 @@ func (m *Map) findElsewhere(s Segment, crossed []crossing, add func(string, ...a
 			netdev := m.Rig.Nodes[own.Node].Rails[j].Netdev.Name
 			for k, r := range m.Rig.Nodes[far.Node].Rails {
 				mac := m.facts[own.Node][netdev+" neighbour "+r.Addr]
-				if r.Addr == "" || mac == "" || m.port(far.Node, k) == far || !slices.ContainsFunc(m.rails(far), func(rail int) bool {
-					return strings.EqualFold(m.Rig.Nodes[far.Node].Rails[rail].Netdev.MAC, mac)
-				}) {
+				there := func(rail int) bool { return strings.EqualFold(m.Rig.Nodes[far.Node].Rails[rail].Netdev.MAC, mac) }
+				if r.Addr == "" || mac == "" || m.port(far.Node, k) == far || !slices.ContainsFunc(m.rails(far), there) {
 					continue
 				}
 				m.marks[own], m.marks[far] = crossedMark, crossedMark
-				add("crossed: the cable from %s of %s leads to %s of %s, which has the address that is meant, %s, on %s: exchange "+
-					"the cables of one of the two, or its addresses", m.portName(own), m.Rig.Nodes[own.Node].Name, m.portName(far),
-					m.Rig.Nodes[far.Node].Name, r.Addr, m.portName(m.port(far.Node, k)))
+				add("crossed: the cable from %s of %s leads to %s of %s, which has the address that is meant, %s, on %s: "+
+					"exchange the cables of one of the two, or its addresses", m.portName(own), m.Rig.Nodes[own.Node].Name,
+					m.portName(far), m.Rig.Nodes[far.Node].Name, r.Addr, m.portName(m.port(far.Node, k)))
 				return
 			}
 		}

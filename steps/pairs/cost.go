@@ -105,11 +105,22 @@ const cellBytes = 32
 
 // String tells the cost before anything is run.
 func (c Cost) String() string {
-	return fmt.Sprintf("%s of %d nodes, over %s: %s of %s, %d tests, about %s where nothing is slow, and %.0f GB sent "+
+	return fmt.Sprintf("%s of %d nodes, over %s: %s of %s, %d tests, about %s where nothing is slow, and %s sent "+
 		"in all",
 		kind.Count(c.Pairs, "pair", "pairs"), c.Nodes, kind.Count(c.Rails, "rail", "rails"),
 		kind.Count(c.Rounds, "round", "rounds"), kind.Count(c.Beside, "pair", "pairs at once"),
-		c.Tests, Rounded(c.Time), c.Bytes/1e9)
+		c.Tests, Rounded(c.Time), sent(c.Bytes))
+}
+
+// sent is how many bytes, as people say it.
+func sent(bytes float64) string {
+	switch {
+	case bytes < 1e13:
+		return fmt.Sprintf("%.0f GB", bytes/1e9)
+	case bytes < 1e16:
+		return fmt.Sprintf("%.0f TB", bytes/1e12)
+	}
+	return fmt.Sprintf("%.0f PB", bytes/1e15)
 }
 
 // Rounded is a time as people say it.

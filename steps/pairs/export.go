@@ -85,6 +85,11 @@ func (m *Matrix) HTML() []byte {
 		}
 		b.WriteString("</ul>\n")
 	}
+	if n := m.fold(); n > 1 {
+		fmt.Fprintf(&b, "<p>There are %d nodes: up to %d share a row and a column, the first of them is named, and a "+
+			"square has the figure of the worst of its pairs, which its title names. CSV and JSON have every figure "+
+			"(railbench pairs show FILE.json --csv FILE.csv).</p>\n", len(m.Nodes), n)
+	}
 	for _, what := range Measures {
 		for rail := range m.Rails {
 			m.htmlMap(&b, what, rail, text)
@@ -95,32 +100,46 @@ func (m *Matrix) HTML() []byte {
 	return []byte(b.String())
 }
 
+// htmlMap draws a rail's map. Of more nodes than a map has squares several share a row and a column, as in the
+// terminal: a table with a square for each pair of 400 nodes is more than a browser draws and a person reads.
 func (m *Matrix) htmlMap(b *strings.Builder, what steps.Measure, rail int, text func(string) string) {
 	fmt.Fprintf(b, "<h2>%s: %s</h2>\n<div class=\"scroll\"><table>\n<tr><th></th>", text(m.Rails[rail]),
 		text(m.Title(what)))
-	for _, n := range m.Nodes {
-		fmt.Fprintf(b, "<th>%s</th>", text(n.Name))
+	e, fold, n := m.Extremes(what), m.fold(), len(m.Nodes)
+	for to := 0; to < n; to += fold {
+		fmt.Fprintf(b, "<th>%s</th>", text(m.Nodes[to].Name+more(min(fold, n-to))))
 	}
 	b.WriteString("</tr>\n")
-	for from, n := range m.Nodes {
-		fmt.Fprintf(b, "<tr><th>%s</th>", text(n.Name))
-		for to := range m.Nodes {
-			c := m.At(what, rail, from, to)
-			switch {
-			case c == nil:
-				fmt.Fprintf(b, "<td class=\"self\">%c</td>", m.Square(what, rail, from, to, Extremes{}).Glyph)
-				continue
-			case c.Value == 0 && c.State == Bad:
-				fmt.Fprintf(b, "<td class=\"bad\" title=\"%s\">x</td>", text(c.Reason))
-				continue
-			case c.Value == 0:
-				fmt.Fprintf(b, "<td class=\"%s\" title=\"%s\">?</td>", classes[c.State], text(c.Reason))
+	for from := 0; from < n; from += fold {
+		fmt.Fprintf(b, "<tr><th>%s</th>", text(m.Nodes[from].Name+more(min(fold, n-from))))
+		for to := 0; to < n; to += fold {
+			square, at := m.folded(what, rail, from, to, e)
+			if square.Diagonal {
+				fmt.Fprintf(b, "<td class=\"self\">%c</td>", square.Glyph)
 				continue
 			}
-			fmt.Fprintf(b, "<td class=\"%s\" title=\"%s\">%s</td>", classes[c.State], text(or(c.Reason, c.Grade.String())),
-				number(c.Value))
+			c := m.At(what, rail, at.From, at.To)
+			shown, title := number(c.Value), or(c.Reason, c.Grade.String())
+			switch {
+			case c.Value == 0 && c.State == Bad:
+				shown, title = "x", c.Reason
+			case c.Value == 0:
+				shown, title = "?", c.Reason
+			}
+			if fold > 1 {
+				title = strings.TrimSuffix(m.words(Place{what, rail, at.From, at.To})+": "+title, ": ")
+			}
+			fmt.Fprintf(b, "<td class=\"%s\" title=\"%s\">%s</td>", classes[c.State], text(title), shown)
 		}
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("</table></div>\n")
+}
+
+// more says how many nodes share a row or a column with the one that it names.
+func more(nodes int) string {
+	if nodes > 1 {
+		return fmt.Sprintf(" +%d", nodes-1)
+	}
+	return ""
 }

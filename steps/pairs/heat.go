@@ -113,18 +113,19 @@ const mostSquares = 64
 // fold is how many nodes share a row and a column of a map.
 func (m *Matrix) fold() int { return (len(m.Nodes) + mostSquares - 1) / mostSquares }
 
-// folded is the worst square of those from some nodes to some: of one each where nodes have rows of their own.
-func (m *Matrix) folded(what steps.Measure, rail, from, to int, e Extremes) Square {
+// folded is the worst square of those from some nodes to some, and where it is: of one each where nodes have rows of
+// their own.
+func (m *Matrix) folded(what steps.Measure, rail, from, to int, e Extremes) (worst Square, at Pair) {
 	fold, n := m.fold(), len(m.Nodes)
-	worst := Square{Diagonal: true}
+	worst = Square{Diagonal: true}
 	for i := from; i < min(from+fold, n); i++ {
 		for j := to; j < min(to+fold, n); j++ {
 			if s := m.Square(what, rail, i, j, e); worst.Glyph == 0 || s.worse(worst) {
-				worst = s
+				worst, at = s, Pair{i, j}
 			}
 		}
 	}
-	return worst
+	return worst, at
 }
 
 // worse reports whether a square is what one looks for before another one.
@@ -238,7 +239,7 @@ func (m *Matrix) Map(what steps.Measure, width int) []Row {
 						if to > left {
 							b.WriteString(strings.Repeat(" ", apart-1))
 						}
-						s := m.folded(what, rail, from*fold, to*fold, e)
+						s, _ := m.folded(what, rail, from*fold, to*fold, e)
 						row.Squares = append(row.Squares, Placed{b.Len(), s})
 						b.WriteRune(s.Glyph)
 					}

@@ -687,6 +687,33 @@ func TestExports(t *testing.T) {
 	}
 }
 
+// The page of many nodes is folded as the terminal's map is: it stays small, names the worst pair of a square and says
+// where every figure is.
+func TestPageOfMany(t *testing.T) {
+	t.Parallel()
+	m := healthy(400, 2, func(p pairs.Place, c *pairs.Cell) {
+		if p.What == steps.Throughput && p.Rail == 1 && p.From == 301 && p.To == 17 {
+			c.Value, c.Grade, c.Reason = 41.25, steps.Fail, "it is <slow>."
+		}
+	})
+	page := string(m.HTML())
+	for _, want := range []string{
+		"There are 400 nodes: up to 7 share a row and a column", "railbench pairs show", "<th>spark-295 +6</th>",
+		`<td class="bad" title="spark-302 to spark-18 over rail 2: it is &lt;slow&gt;.">41.25</td>`,
+		"<th>spark-400</th>", // the last one is alone in its row
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if rows := strings.Count(page, "<tr>"); rows != 4*(1+58) || strings.Count(page, `class="bad"`) != 1 || len(page) > 4<<20 {
+		t.Errorf("%d rows, %d bytes", rows, len(page))
+	}
+	if page := string(healthy(64, 1, nil).HTML()); strings.Count(page, "<tr>") != 2*(1+64) || strings.Contains(page, "share a row") {
+		t.Error("64 nodes have a row each")
+	}
+}
+
 // What it takes is told before: it grows as the nodes in time, and as their square in figures.
 func TestCost(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,8 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 	}
 	m.Places(func(p Place, c *Cell) bool {
 		e := entry{
-			Measure: p.What, From: p.From, To: p.To, Rail: p.Rail, Unit: Unit(p.What), First: rounded(c.First), Failed: c.Failed, Verdict: c.Grade,
+			Measure: p.What, From: p.From, To: p.To, Rail: p.Rail, Unit: Unit(p.What), First: rounded(c.First),
+			Failed: c.Failed, Verdict: c.Grade,
 			State: c.State.String(), Beside: int(c.Beside), Reason: c.Reason,
 		}
 		if c.Value > 0 {

@@ -164,7 +164,10 @@ func (p *pairing) prepare() error {
 		}
 		p.dead[i] = err.Error()
 	}
-	if answered < 2 {
+	switch {
+	case len(o.Nodes) < len(steps.Ends):
+		return errors.New("one node has no pair: name two or more")
+	case answered < len(steps.Ends):
 		return errors.Join(p.seen.errs...)
 	}
 	p.m = pairs.New(o.Rig, make([]pairs.Node, len(o.Nodes)), p.rails())
@@ -410,7 +413,8 @@ func (p *pairing) measure(ctx context.Context, what steps.Measure, at pairs.Pair
 		if why == "" {
 			if i = p.pair(rig, rail); i < 0 {
 				why = or(or(p.m.Nodes[at.From].Lacks[rail], p.m.Nodes[at.To].Lacks[rail]),
-					fmt.Sprintf("no %s leads from %s to %s (railbench init shows what is joined)", p.m.Rails[rail], p.m.Nodes[at.From].Name, p.m.Nodes[at.To].Name))
+					fmt.Sprintf("no %s leads from %s to %s (railbench init shows what is joined)", p.m.Rails[rail],
+						p.m.Nodes[at.From].Name, p.m.Nodes[at.To].Name))
 			}
 		}
 		v := steps.Verdict{Grade: steps.Inconclusive, Reason: why}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/pairs"
 )
@@ -38,5 +39,14 @@ func TestPairThatFailedAtFirst(t *testing.T) {
 		if j.Grade != c.want || c.want != steps.Pass && !strings.Contains(j.Reason, "packets stopped arriving") {
 			t.Errorf("%s: %s: %s", c.name, j.Grade, j.Reason)
 		}
+	}
+}
+
+// A rig of one node, as an allocation may be, has no pair: it is told, and nothing goes on without a matrix.
+func TestPairsOfOneNode(t *testing.T) {
+	t.Parallel()
+	p := &pairing{s: &Session{o: Options{Nodes: make([]runner.Node, 1)}}, seen: look{errs: make([]error, 1)}}
+	if err := p.prepare(); err == nil || !strings.Contains(err.Error(), "no pair") {
+		t.Error(err)
 	}
 }
