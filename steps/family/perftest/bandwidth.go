@@ -203,6 +203,12 @@ var causes = []kind.Cause{
 		Pattern: pattern.New(`resolv|Name or service not known`), Grade: steps.Inconclusive,
 		Means: "the peer's address could not be resolved on %s",
 	},
+	{
+		// sample_get_cpu_mhz in perftest's src/get_clock.c: without it every figure is one of no time.
+		Pattern: pattern.New(`^Correlation coefficient`), Grade: steps.Inconclusive,
+		Means: "perftest was kept from its processor on %s and could not tell how fast the clock counts there, so it has no " +
+			"figure: run it again with nothing beside it",
+	},
 }
 
 // complains reports whether an end that ended with status 0 said that something went wrong:
@@ -528,7 +534,7 @@ func (t *bandwidthTest) Output() bool {
 	}
 	v, ok := t.Client.Value.(parse.Bandwidth)
 	if t.Client.ParseErr != "" || !ok || len(v.Rows) == 0 {
-		t.add(steps.Inconclusive, "the client's output has no result that can be read")
+		t.unread()
 		return false
 	}
 	t.read = v
@@ -552,6 +558,17 @@ func (t *bandwidthTest) Output() bool {
 		}
 	}
 	return true
+}
+
+// unread says that the client has no figure, and how its output ends: that is all that anybody knows of why.
+func (t *railTest) unread() {
+	lines := strings.Split(strings.TrimSpace(t.Client.Text), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last == "" {
+		t.add(steps.Inconclusive, "the client ended with status 0 and printed nothing")
+		return
+	}
+	t.add(steps.Inconclusive, "the client's output has no result that can be read: it ends with %.120q", last)
 }
 
 // untold reports whether the server, which prints a report of its own, ended well without one: then

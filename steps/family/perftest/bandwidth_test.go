@@ -145,7 +145,14 @@ func TestWriteBandwidth(t *testing.T) {
 		{"no row under the header", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
-		}), steps.Inconclusive, []string{"no result that can be read"}},
+		}), steps.Inconclusive, []string{`no result that can be read: it ends with "#bytes #iterations BW peak`}},
+		{"nothing", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			o.Text = "\n"
+			*o = kindtest.Read(*o, parse.PerftestBandwidth)
+		}), steps.Inconclusive, []string{"the client ended with status 0 and printed nothing"}},
+		{"a clock that is none", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+			o.Text = "Correlation coefficient r^2: 0.770156 < 0.9\n" + o.Text
+		}), steps.Inconclusive, []string{"perftest was kept from its processor on spark-02", "though it ended with status 0"}},
 		{"a value of another kind", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Value = "92.5" }), steps.Inconclusive, []string{"no result that can be read"}},
 		{"a row of nothing", kindtest.Spark(), 0, nil, steps.Inconclusive, []string{"reports 0 Gb/s"}},
 
