@@ -103,12 +103,17 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 		return usage(err)
 	}
 	b.tellWaits(errs)
+	if !f.dryRun {
+		b.options.Logs = logDir()
+	}
 	s := session.New(b.options)
 	b.onState = s.State
 	plan := errs
 	if f.dryRun {
 		plan = out // it is the result then
 	}
+	logged := "" // below the verdict, where it is still on the screen
+	p.Logged = func(where string) { logged = where }
 	m, err := f.measure(ctx, plan, errs, b, s, p, confirm)
 	_, _ = finish(s, errs) // no session is kept, and each node's own end was waited for
 	if m == nil {
@@ -119,6 +124,9 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	}
 	if err := f.print(out, m); err != nil {
 		return err
+	}
+	if logged != "" {
+		gate.Fprintf(errs, "%s\n", logged)
 	}
 	switch {
 	case errors.Is(err, context.Canceled) && f.save != "":

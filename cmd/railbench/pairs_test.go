@@ -113,6 +113,55 @@ func TestPairsTakeWhatIsTold(t *testing.T) {
 	}
 }
 
+// What a test printed that did not pass is kept, and where is told below the verdict; where all passed nothing is.
+func TestPairsKeepWhatDidNotPass(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	run := func(more ...string) (text, errs string) {
+		t.Helper()
+		var e bytes.Buffer
+		args := append([]string{"pairs", "--rig", "sim", "--nodes", "3", "--speed", "max"}, more...)
+		if code := Main(args, strings.NewReader(""), io.Discard, &e); code != exitOK && code != exitFail {
+			t.Fatalf("status %d: %s", code, e.String())
+		}
+		files, err := filepath.Glob(filepath.Join(state, "railbench", "logs", "*", "*pairs.log"))
+		if err != nil || len(files) > 1 {
+			t.Fatal(files, err)
+		}
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil || !strings.HasSuffix(e.String(), "did not pass: "+f+"\n") {
+				t.Errorf("%v: it is not told that %s has them: %s", err, f, e.String())
+			}
+			text += string(b)
+		}
+		return text, e.String()
+	}
+	if text, errs := run(); text != "" || strings.Contains(errs, "did not pass") {
+		t.Errorf("all passed, and it says %s, and keeps %s", errs, text)
+	}
+	text, _ := run("--fault", "slow-rail@spark-03")
+	for _, want := range []string{
+		"# throughput from spark-03 to spark-01, rail 1: FAIL: ", "\nspark-03:  65536 ", "\nspark-01:  65536 ", "\n# client on spark-03: exit 0\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not kept", want)
+		}
+	}
+	if strings.Contains(text, "rail 2") || strings.Contains(text, "spark-02 to spark-01") {
+		t.Error("what passed is kept, too")
+	}
+	if err := os.RemoveAll(filepath.Join(state, "railbench")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(state, "railbench"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs := run("--fault", "slow-rail@spark-03"); !strings.Contains(errs, "did not pass is not kept: ") {
+		t.Errorf("where it can't be kept it says %s", errs)
+	}
+}
+
 // A node that dies in the middle stops its own pairs alone.
 func TestPairsNodeDies(t *testing.T) {
 	t.Parallel()

@@ -73,6 +73,7 @@ func (r *run) measured(ctx context.Context) (p *pairing, result steps.Result, er
 		return nil
 	}
 	p = r.s.pairing(what)
+	p.log = r.write
 	p.seen = r.s.look(ctx, fresh)
 	result.Rig, err = p.seen.over(r.s.o, r.s.currentLink())
 	r.s.note(err) // whoever of the link doesn't answer may be one of many

@@ -14,6 +14,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/pairs"
 )
 
@@ -30,6 +31,9 @@ type Pairing struct {
 	// error ends the run: what can't be kept is not measured for nothing. It is called by one
 	// goroutine, while nothing is measured.
 	Measured func(m *pairs.Matrix, p pairs.Progress) error
+	// Logged, where not nil, is told in a sentence at the end where the output of those tests is that
+	// did not pass, if there are any.
+	Logged func(where string)
 }
 
 // A pairing is one run of a Pairing.
@@ -45,8 +49,9 @@ type pairing struct {
 	done   int
 	again  bool
 
-	mu   sync.Mutex // guards the matrix's conditions and dead: pairs are measured side by side
+	mu   sync.Mutex // guards what follows and the matrix's conditions: pairs are measured side by side
 	dead map[int]string
+	log  func(line steps.OutputLine, cut bool) // takes what tests printed that did not pass; nil where nobody does
 }
 
 // pairing is a run of a Pairing.
@@ -75,9 +80,16 @@ func (s *Session) Pairs(ctx context.Context, p Pairing) (m *pairs.Matrix, err er
 			return
 		}
 		m = run.m
+		log := testLog{s: s}
+		if s.o.Logs != "" {
+			run.log = log.add
+		}
 		began := s.clock.Now()
 		before := m.Elapsed
 		err = run.all(ctx)
+		if where := log.close(); where != "" && p.Logged != nil {
+			p.Logged(where)
+		}
 		m.Elapsed = before + s.clock.Now().Sub(began)
 	})
 	return m, err
@@ -472,7 +484,7 @@ func (p *pairing) test(ctx context.Context, what steps.Measure, rig steps.Rig, p
 	}
 	rig.Nodes = rig.Nodes[:len(steps.Ends)]
 	r := &run{
-		s: p.s, cell: cell, name: newRun(), link: rig.Link(), quiet: true,
+		s: p.s, cell: cell, name: newRun(), link: rig.Link(), held: &heldLines{},
 		params: params,
 	}
 	if why == "" {
@@ -485,7 +497,55 @@ func (p *pairing) test(ctx context.Context, what steps.Measure, rig steps.Rig, p
 		return steps.Verdict{Grade: steps.Inconclusive, Reason: why}
 	}
 	result := steps.Result{Rig: rig, Stages: []steps.Stage{r.stage(ctx, rig, pair)}}
-	return r.judge(result)
+	v := r.judge(result)
+	if v.Grade != steps.Pass && ctx.Err() == nil {
+		p.keep(fmt.Sprintf("%s from %s to %s, rail %d: %s: %s", what, rig.At(steps.Here).Name, rig.At(steps.Peer).Name,
+			pair+1, v.Grade, v.Reason), r.held)
+	}
+	return v
+}
+
+// keep has what a test printed written down.
+func (p *pairing) keep(title string, held *heldLines) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.log == nil {
+		return
+	}
+	p.log(steps.OutputLine{Kind: steps.Note, Text: gate.Line(title)}, false)
+	for _, l := range held.lines {
+		p.log(l.OutputLine, l.cut)
+	}
+}
+
+// A testLog is the file with the output of tests, which begins with the first of them.
+type testLog struct {
+	s    *Session
+	file *logFile
+	err  error // why there is none
+}
+
+func (l *testLog) add(line steps.OutputLine, cut bool) {
+	if l.file == nil && l.err == nil {
+		l.file, l.err = createLog(l.s.o.Logs, &run{s: l.s, cell: steps.Cell{ID: "pairs", Pairs: []string{}}})
+	}
+	if l.err == nil {
+		l.file.add(line, cut)
+	}
+}
+
+// close says where the file is; empty where nothing was added.
+func (l *testLog) close() string {
+	if l.file != nil && l.err == nil {
+		l.err = l.file.close()
+	}
+	switch {
+	case l.err != nil:
+		return fmt.Sprintf("what the tests printed that did not pass is not kept: %v", l.err)
+	case l.file != nil:
+		return "what the tests printed that did not pass: " + l.file.file.Name()
+	}
+	return ""
 }
 
 // record puts a verdict into the matrix.

@@ -59,8 +59,6 @@ type run struct {
 	before []meter.Counters
 	// gathered is what the nodes of a check have said already.
 	gathered map[asking]steps.Output
-	// quiet says that nobody is shown what it prints: of many runs beside each other the verdicts count.
-	quiet bool
 	// held, where not nil, has what it prints until it can be shown.
 	held *heldLines
 	// claimed says that its nodes are claimed already.
@@ -668,7 +666,7 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 		if seen != nil {
 			seen(line)
 		}
-		if live != nil && !r.quiet && r.held == nil && line.Stream == runner.Stdout && said.worth(line.At.Sub(shown)) {
+		if live != nil && r.held == nil && line.Stream == runner.Stdout && said.worth(line.At.Sub(shown)) {
 			shown = line.At
 			var t steps.Table
 			ok := false
@@ -876,9 +874,6 @@ func (r *run) tell(format string, args ...any) {
 // print hands a line to whoever watches and to the log. Roles print at once: logMu keeps their
 // lines whole. cut says that the line goes on in the next one.
 func (r *run) print(line steps.OutputLine, cut bool) {
-	if r.quiet {
-		return
-	}
 	if r.held != nil {
 		r.hold(heldLine{line, cut, false})
 		return
