@@ -26,7 +26,7 @@ func (v *virtual) doctor(t *testing.T, args ...string) (doctorObject, int) {
 func (v *virtual) finds(t *testing.T, check string, words ...string) {
 	t.Helper()
 	r, _ := v.doctor(t, check)
-	c := v.unhurried(t, r.Checks[0])
+	c := r.Checks[0]
 	if c.Verdict != steps.Fail && c.Verdict != steps.Warn {
 		t.Errorf("%s: %s: %s", check, c.Verdict, c.Reason)
 	}
@@ -42,7 +42,7 @@ func (v *virtual) noFinding(t *testing.T, checks ...string) {
 	t.Helper()
 	r, _ := v.doctor(t, checks...)
 	for _, c := range r.Checks {
-		if c = v.unhurried(t, c); c.Verdict != steps.Pass {
+		if c.Verdict != steps.Pass {
 			t.Errorf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
 		}
 	}
@@ -66,27 +66,11 @@ func (v *virtual) healthy(t *testing.T) {
 		t.Errorf("exit %d, %d checks", code, len(r.Checks))
 	}
 	for _, c := range r.Checks {
-		c = v.unhurried(t, c)
 		if c.Verdict == steps.Fail || c.Verdict == steps.Inconclusive || c.Reason == "" {
 			t.Errorf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
 		}
 	}
 	v.same(t, before)
-}
-
-// unhurried runs a check alone where nobody could tell: an emulated processor can be
-// too busy to answer when several run at once on a busy machine.
-func (v *virtual) unhurried(t *testing.T, c checkObject) checkObject {
-	t.Helper()
-	for range 2 {
-		if c.Verdict != steps.Inconclusive {
-			break
-		}
-		t.Logf("%s, once more and alone: %s", c.ID, c.Reason)
-		r, _ := v.doctor(t, c.ID)
-		c = r.Checks[0]
-	}
-	return c
 }
 
 // ownJournal keeps the undo journal of a test from the next.

@@ -206,8 +206,8 @@ var causes = []kind.Cause{
 	{
 		// sample_get_cpu_mhz in perftest's src/get_clock.c: without it every figure is one of no time.
 		Pattern: pattern.New(`^Correlation coefficient`), Grade: steps.Inconclusive,
-		Means: "perftest was kept from its processor on %s and could not tell how fast the clock counts there, so it has no " +
-			"figure: run it again with nothing beside it",
+		Means: "perftest was kept from its processor on %s and could not tell how fast the clock counts there, so it has " +
+			"no figure: run it again with nothing beside it",
 	},
 }
 
