@@ -34,7 +34,7 @@ func demoCommand(rig *rigFlags) *cobra.Command {
 		Long: `demo opens the screen for an audience: rates in numerals five rows high and more, of
 each rail, cable and half and of all of them; bars with a scale that shows the link, the
 PCIe ceiling and the payload that fits through it; RDMA and IP in two colours, with the
-processors of both nodes beside them; two minutes of history; and below them the cell
+processors of the nodes beside them; two minutes of history; and below them the cell
 that runs, its command and its verdict.
 
 space goes through a show, the built-in one or a script of your own; railbench notes

@@ -74,7 +74,7 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.params, "param", "p", nil,
 		"set a parameter of the scripts, NAME=VALUE, or CELL.NAME=VALUE for one cell; railbench list --params shows them")
 	flags.StringVar(&f.container, "container", "",
-		"look into this container of both nodes, by name (docker or podman): the checks of libraries, limits and settings "+
+		"look into this container of every node, by name (docker or podman): the checks of libraries, limits and settings "+
 			"run inside")
 	flags.StringVar(&f.link, "link", "",
 		"the link under test, A:B: two nodes of the rig by name or number; the clients run on A")

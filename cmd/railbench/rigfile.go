@@ -29,7 +29,7 @@ type rigFile struct {
 	// SSHConfig replaces ~/.ssh/config.
 	SSHConfig string `toml:"ssh_config,omitempty" comment:"read in place of ~/.ssh/config"`
 	// Etcd takes the place of the one that railbench runs itself.
-	Etcd string `toml:"etcd,omitempty" comment:"an etcd that is there already and that both nodes reach, http://HOST:PORT"`
+	Etcd string `toml:"etcd,omitempty" comment:"an etcd that is there already and that every node reaches, http://HOST:PORT"`
 	// Engine is how the nodes are reached: over SSH where it is empty.
 	Engine string   `toml:"engine,omitempty" comment:"slurm: the nodes are those of the allocation that railbench is started in"`
 	Here   nodeFile `toml:"here,omitempty" comment:"the node where the clients run"`

@@ -107,16 +107,22 @@ func (f *fleet) scale() string {
 	return rate(f.top) + " a node"
 }
 
-// slowestFirst puts the nodes that move something least in front: on one that lags, the others wait.
-// Nodes at rest come after them. A tenth of the fastest is one step, so that equals keep their places.
+// slowestFirst puts the nodes that move something least in front: on one that lags, the others wait. One that has
+// lost a rail stands before them, and one that isn't heard before all; nodes at rest come last. A tenth of the
+// fastest is one step, so that equals keep their places.
 func (f *fleet) slowestFirst() []member {
-	fastest := 0.0
+	fastest, down := 0.0, math.MaxInt
 	for _, m := range f.nodes {
 		fastest = max(fastest, m.busy())
+		if m.stale == "" {
+			down = min(down, m.down)
+		}
 	}
 	step := func(m member) int {
 		switch {
 		case m.stale != "":
+			return -2
+		case m.down > down: // a port that nowhere has a cable is no loss
 			return -1
 		case m.busy() < shown:
 			return math.MaxInt

@@ -39,6 +39,7 @@ type Dial struct {
 	Link, Ceiling, Limit float64
 	// Mixed says that RDMA and IP can't be told apart.
 	Mixed, Down bool
+	Lost        int // how many more rails of a node are down than of others: a port without a cable is no loss
 	Stale       string
 	// History and RDMAHistory are of both directions together, on the wire; oldest first.
 	History, RDMAHistory []float64
@@ -252,13 +253,27 @@ func nodeDials(b meter.Board) (nodes []Dial, all Dial) {
 		of[g.No] = append(of[g.No], gaugeDial(g))
 	}
 	var sent []Dial
+	least := math.MaxInt
 	for _, no := range order {
 		n := sum(ansi.Truncate(ink.Clean(names[no]), longestName, "…"), of[no])
 		n.Link, n.Ceiling = sumOf(of[no], link1), 0 // halves share a PCIe link that only a link under test tells
-		n.Detail = fmt.Sprintf("%d rails", len(of[no]))
+		for _, d := range of[no] {
+			if d.Down {
+				n.Lost++
+			}
+		}
+		if n.Stale == "" {
+			least = min(least, n.Lost)
+		}
+		if n.Detail = fmt.Sprintf("%d rails", len(of[no])); n.Lost > 0 {
+			n.Detail = fmt.Sprintf("%d of %s up", len(of[no])-n.Lost, n.Detail)
+		}
 		nodes = append(nodes, n)
 		n.Back = Way{Known: n.Back.Known}
 		sent = append(sent, n)
+	}
+	for i := range nodes {
+		nodes[i].Lost = max(0, nodes[i].Lost-least)
 	}
 	all = sum("all nodes", sent)
 	all.Link = sumOf(nodes, link1)
@@ -276,13 +291,15 @@ func (d Dials) byNode() Dials {
 	return d
 }
 
-// slowest are the n dials that lag most: those that move least of all that move, and then those at
-// rest. A tenth of the fastest is one step, so that equals keep their places.
+// slowest are the n dials that lag most: those that are not heard or have lost rails, those that move least of all
+// that move, and then those at rest. A tenth of the fastest is one step, so that equals keep their places.
 func slowest(dials []Dial, n int) []Dial {
 	fastest := largestOf(dials, total)
 	step := func(d Dial) int {
 		switch {
 		case d.Stale != "":
+			return -2
+		case d.Lost > 0:
 			return -1
 		case total(d) < shown:
 			return math.MaxInt

@@ -211,10 +211,17 @@ func (d drawing) bars(room int) []string {
 		name = max(name, lipgloss.Width(x.Name))
 	}
 	top, end := scaleOf(dials)
+	details := make([]string, len(dials))
 	detail := 0
-	if d.Width >= 100 {
-		for _, x := range dials {
-			detail = max(detail, min(24, lipgloss.Width(ink.Clean(x.Detail))+1))
+	for i, x := range dials {
+		switch {
+		case d.Width >= 100:
+			details[i] = ink.Clean(x.Detail)
+		case x.Lost > 0:
+			details[i] = fmt.Sprintf("%d down", x.Lost)
+		}
+		if details[i] != "" {
+			detail = max(detail, min(24, lipgloss.Width(details[i])+1))
 		}
 	}
 	says := 11
@@ -226,9 +233,9 @@ func (d drawing) bars(room int) []string {
 		return nil
 	}
 	var lines []string
-	for _, x := range dials {
+	for i, x := range dials {
 		w := x.stronger()
-		line := " " + d.k.Strong.Render(ink.Pad(x.Name, name)) + " " + d.k.Dim.Render(ink.Pad(ink.Clean(x.Detail), detail)) +
+		line := " " + d.k.Strong.Render(ink.Pad(x.Name, name)) + " " + d.k.Dim.Render(ink.Pad(details[i], detail)) +
 			d.k.Faint.Render("▕") + d.bar(x, w, top, width) + d.k.Faint.Render("▏")
 		switch {
 		case x.Down:

@@ -406,6 +406,14 @@ func TestNodesView(t *testing.T) {
 			t.Errorf("%v: the node that lags does not stand first:\n%s", size, all)
 		}
 	}
+	// One that has lost a rail stands before it, and says so on any screen.
+	b.Gauges[6].Down, b.Gauges[6].Tx, b.Gauges[6].Rx = true, meter.Flow{}, meter.Flow{}
+	for width, want := range map[int]string{80: "spark-04 1 down ▕", 200: "spark-04 1 of 2 rails up ▕"} {
+		all := ansi.Strip(strings.Join(viewed(Nodes, rig, b, width, 24), "\n"))
+		if !strings.Contains(all, want) || strings.Index(all, "spark-04") > strings.Index(all, "spark-06") {
+			t.Errorf("%d: no %q in\n%s", width, want, all)
+		}
+	}
 	if Rails.Next(2) != Halves || Rails.Next(8) != Nodes || Nodes.Next(8) != Halves {
 		t.Error("the views of two nodes and of eight")
 	}
