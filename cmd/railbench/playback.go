@@ -56,7 +56,7 @@ func (r *playback) blank() (b meter.Board) {
 		for _, rail := range n.Rails {
 			g := meter.Gauge{
 				Node: n.Name, No: n.No, Dev: rail.Dev, Netdev: rail.Netdev.Name, LinkGbps: rail.RateGbps,
-				CeilingGbps: float64(theory.WireCeiling(rail)),
+				CeilingGbps: float64(theory.WireCeiling(rail)), Cable: rail.PhysPort + 1,
 			}
 			if rail.MTU > 0 && !rail.InfiniBand() {
 				g.RoCE = theory.RoCE(rail.MTU)

@@ -40,6 +40,7 @@ type Gauge struct {
 	Node, Dev, Netdev string
 	Port              int // of the device; 0 where nobody tells
 	No                int // the node's number in the rig file, from 0
+	Cable             int // the connector behind which it is, from 1: two halves share one; 0 where unknown
 	// LinkGbps is the scale, CeilingGbps where PCIe ends it; 0 where unknown.
 	LinkGbps, CeilingGbps float64
 	Source                Source
@@ -54,6 +55,25 @@ type Gauge struct {
 	Stale string
 	// Since is when the last sample arrived here.
 	Since time.Time
+}
+
+// LinkOf is what the cables of a node's gauges carry together, Gb/s; 0 where one's rate is unknown.
+func LinkOf(gauges []Gauge) (sum float64) {
+	cables := map[int]float64{}
+	for _, g := range gauges {
+		switch {
+		case g.LinkGbps <= 0:
+			return 0
+		case g.Cable == 0:
+			sum += g.LinkGbps
+		default:
+			cables[g.Cable] = max(cables[g.Cable], g.LinkGbps)
+		}
+	}
+	for _, gbps := range cables {
+		sum += gbps
+	}
+	return sum
 }
 
 // A Flow is one direction of a rail. Rates are 10^9 bits per second on the wire.

@@ -83,7 +83,7 @@ func (p *samplers) follow(rig steps.Rig) {
 				link = 0 // declared by soft-RoCE, known by nobody
 			}
 			gauges = append(gauges, meter.Gauge{
-				Port: r.Port,
+				Port: r.Port, Cable: r.PhysPort + 1,
 				Node: n.Name, No: n.No, Dev: r.Dev, Netdev: r.Netdev.Name,
 				LinkGbps: link, CeilingGbps: float64(theory.WireCeiling(r)), RoCE: packets(r), TCP: segments(r),
 			})

@@ -21,7 +21,7 @@ type fleet struct {
 	sheet sheet
 	nodes []member
 	rails int     // the most that a node has
-	top   float64 // Gb/s of a full bar: the fastest node's links together
+	top   float64 // Gb/s of a full bar: the fastest node's cables together
 }
 
 // A member is one node with the sums of its rails, in Gb/s on the wire.
@@ -30,7 +30,7 @@ type member struct {
 	no     int
 	rails  []meter.Gauge
 	tx, rx meter.Flow
-	link   float64 // of the rails that are up; 0 where one of them is unknown
+	link   float64 // of the cables of the rails that are up; 0 where one of them is unknown
 	down   int     // how many rails are
 	stale  string  // why nothing was heard, where all rails are stale
 }
@@ -68,7 +68,8 @@ func newFleet(k *ink.Ink, gauges []meter.Gauge, width int) *fleet {
 }
 
 func (m *member) sum() {
-	known, fresh := true, 0
+	var up []meter.Gauge
+	fresh := 0
 	for _, g := range m.rails {
 		switch {
 		case g.Stale != "":
@@ -81,13 +82,10 @@ func (m *member) sum() {
 		m.tx.RDMA, m.tx.IP = m.tx.RDMA+g.Tx.RDMA, m.tx.IP+g.Tx.IP
 		m.rx.RDMA, m.rx.IP = m.rx.RDMA+g.Rx.RDMA, m.rx.IP+g.Rx.IP
 		if !g.Down {
-			m.link += g.LinkGbps
-			known = known && g.LinkGbps > 0
+			up = append(up, g)
 		}
 	}
-	if !known {
-		m.link = 0
-	}
+	m.link = meter.LinkOf(up)
 	if fresh > 0 {
 		m.stale = ""
 	}

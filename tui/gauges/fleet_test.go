@@ -72,6 +72,12 @@ func TestFleetNamesNobodyWithoutACause(t *testing.T) {
 		!strings.Contains(all, "nodes, slowest first") || !strings.Contains(all, "scale = 800 a node") {
 		t.Error(all)
 	}
+	for i := range b.Gauges { // two halves of one cable carry no more than the cable
+		b.Gauges[i].Cable = 1 + i%2
+	}
+	if all := strings.Join(fleetLines(b, 80, 12), "\n"); !strings.Contains(all, "scale = 400 a node") {
+		t.Error(all)
+	}
 	b = fleetOf(8, func(no int) float64 { return map[bool]float64{true: 10, false: 100}[no == 0] })
 	b.Gauges = slices.Concat(b.Gauges[4:8], b.Gauges[:4], b.Gauges[8:16], b.Gauges[20:]) // spark-02 is here; spark-05 is dead
 	lines := fleetLines(b, 80, 7)

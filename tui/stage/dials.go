@@ -245,18 +245,19 @@ const longestName = 16
 // nodeDials are the gauges by node, in the order of the board.
 func nodeDials(b meter.Board) (nodes []Dial, all Dial) {
 	of, order := map[int][]Dial{}, []int{}
+	gauges := map[int][]meter.Gauge{}
 	names := map[int]string{}
 	for _, g := range b.Gauges {
 		if names[g.No] = g.Node; of[g.No] == nil {
 			order = append(order, g.No)
 		}
-		of[g.No] = append(of[g.No], gaugeDial(g))
+		of[g.No], gauges[g.No] = append(of[g.No], gaugeDial(g)), append(gauges[g.No], g)
 	}
 	var sent []Dial
 	least := math.MaxInt
 	for _, no := range order {
 		n := sum(ansi.Truncate(ink.Clean(names[no]), longestName, "…"), of[no])
-		n.Link, n.Ceiling = sumOf(of[no], link1), 0 // halves share a PCIe link that only a link under test tells
+		n.Link, n.Ceiling = meter.LinkOf(gauges[no]), 0 // halves share a PCIe link that only a link under test tells
 		for _, d := range of[no] {
 			if d.Down {
 				n.Lost++

@@ -406,6 +406,13 @@ func TestNodesView(t *testing.T) {
 			t.Errorf("%v: the node that lags does not stand first:\n%s", size, all)
 		}
 	}
+	// Two halves of one cable carry no more than the cable.
+	for i := range b.Gauges {
+		b.Gauges[i].Cable = 1
+	}
+	if d := NewDials(rig, b); d.Everywhere.Link != 1600 || d.Nodes[0].Link != 200 {
+		t.Errorf("8 cables of 200 are %v, one is %v", d.Everywhere.Link, d.Nodes[0].Link)
+	}
 	// One that has lost a rail stands before it, and says so on any screen.
 	b.Gauges[6].Down, b.Gauges[6].Tx, b.Gauges[6].Rx = true, meter.Flow{}, meter.Flow{}
 	for width, want := range map[int]string{80: "spark-04 1 down ▕", 200: "spark-04 1 of 2 rails up ▕"} {
