@@ -359,6 +359,7 @@ func pairsCompareCommand() *cobra.Command {
 		Use:   "compare A.json B.json",
 		Short: "Say which pairs are better and which are worse in B than in A",
 		Long: `Compares two saved matrices of the same nodes, rails and settings, figure by figure.
+Where a rail is other hardware than it was (its speed, its MTU, its PCIe lanes), that is said first.
 
 Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't compare;
 5 the result could not be written.`,
@@ -376,6 +377,9 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't co
 			}
 			if why := both[0].Unlike(both[1], "the other"); why != "" {
 				return usage(fmt.Errorf("%s doesn't compare with %s: %s", args[0], args[1], why))
+			}
+			for _, now := range both[0].Rewired(both[1]) {
+				gate.Fprintf(cmd.OutOrStdout(), "other hardware: %s\n", now)
 			}
 			return comparePairs(cmd.OutOrStdout(), both[0], both[1], percent/100)
 		},

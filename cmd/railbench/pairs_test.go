@@ -196,8 +196,11 @@ func TestPairsGoOn(t *testing.T) {
 	b, s, p := openPairs(t, 4)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p.Measured = func(_ *pairs.Matrix, at pairs.Progress) error {
+	p.Measured = func(m *pairs.Matrix, at pairs.Progress) error {
 		if at.Round == 1 {
+			if m.Elapsed < time.Second {
+				t.Errorf("after a round it says that it took %s", m.Elapsed)
+			}
 			cancel()
 		}
 		return nil
@@ -284,6 +287,28 @@ func TestPairsVerb(t *testing.T) {
 	run(exitOK, "compare", in("a.json"), in("a.json"))
 	if _, errs := run(exitUsage, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("a.json"), "-p", "SIZE=4096"); !strings.Contains(errs, "SIZE=4096") {
 		t.Errorf("other settings: %s", errs)
+	}
+	// A run in which a node was dead goes on once it is there; other hardware is told, and compared all the same.
+	run(exitInconclusive, "--rig", "sim", "--nodes", "3", "--speed", "max", "--fault", "peer-dead@spark-03", "--save", in("dead.json"))
+	run(exitOK, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("dead.json"))
+	run(exitInconclusive, "--rig", "ring", "--nodes", "4", "--speed", "max", "--fault", "peer-dead@spark-03", "--save", in("ring.json"))
+	run(exitOK, "--rig", "ring", "--nodes", "4", "--speed", "max", "--save", in("ring.json"))
+	run(exitFail, "--rig", "sim", "--nodes", "3", "--speed", "max", "--fault", "pcie-x2@spark-03", "--save", in("x2.json"))
+	out, _ = run(exitFail, "compare", in("a.json"), in("x2.json"))
+	if !strings.Contains(out, "other hardware: rail 3 of spark-03 was") || !strings.Contains(out, "FAIL, was PASS") {
+		t.Errorf("compared with other hardware: %s", out)
+	}
+	_, errs = run(exitUsage, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("x2.json"))
+	if !strings.Contains(errs, "it can't go on: rail 3 of spark-03 was") || !strings.Contains(errs, "save to another file") {
+		t.Errorf("it goes on over other hardware: %s", errs)
+	}
+	for text, says := range map[string]string{"": "is empty, or breaks off", `{"pairs": 1, "rig"`: "breaks off", `{"a": 1}`: "it is none"} {
+		if err := os.WriteFile(in("odd.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, errs := run(exitUsage, "show", in("odd.json")); !strings.Contains(errs, says) {
+			t.Errorf("%q: %s", text, errs)
+		}
 	}
 	run(exitUsage, "--rig", "sim", "--link", "1:2")
 	run(exitUsage, "show", in("a.csv"))

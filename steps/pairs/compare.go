@@ -28,6 +28,9 @@ func Compare(a, b *Matrix, share float64) []Change {
 	var all []Change
 	a.Places(func(p Place, x *Cell) bool {
 		y := b.At(p.What, p.Rail, p.From, p.To)
+		if y == nil { // the cables of one that didn't answer aren't known
+			return true
+		}
 		c := Change{
 			Words: a.words(p), What: p.What, A: float64(x.Value), B: float64(y.Value),
 			States: [2]State{x.State, y.State},

@@ -526,8 +526,24 @@ func TestSaved(t *testing.T) {
 	}
 	other := healthy(5, 2, nil)
 	other.Nodes[2].Hardware = "rocep1s0f0 100 Gb/s"
-	if why := m.Unlike(other, "the other"); !strings.Contains(why, "spark-03") {
+	if why := m.Rewired(other); len(why) != 1 || why[0] != "rail 1 of spark-03 was rocep1s0f0 200 Gb/s, and is rocep1s0f0 100 Gb/s" {
 		t.Errorf("other hardware: %q", why)
+	}
+	// Of a node that did not answer nothing is known; that it does is no other hardware.
+	other.Nodes[2].Hardware = "; "
+	if why := append(m.Rewired(other), other.Rewired(m)...); why != nil {
+		t.Errorf("a node that does not answer: %q", why)
+	}
+	if other.Take(m); other.Nodes[2].Hardware != "rocep1s0f0 200 Gb/s; " {
+		t.Errorf("it forgets that it was %q", other.Nodes[2].Hardware)
+	}
+	other = healthy(5, 2, nil)
+	other.Uncable(pairs.Pair{From: 1, To: 3})
+	if why := m.Unlike(other, "the other"); why == "" || !strings.Contains(why, "each has a cable, and of those of the other 1 have none, as spark-02 and spark-04") {
+		t.Errorf("other cables: %q", why)
+	}
+	if other.Nodes[3].Hardware = "; "; m.Unlike(other, "the other") != "" || pairs.Compare(m, other, 0.05) == nil {
+		t.Error("the cables of a node that does not answer are not known")
 	}
 	other = healthy(5, 2, nil)
 	other.Conditions.Settings = "SIZE=4096"

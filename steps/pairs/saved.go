@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/railbench/railbench/steps"
@@ -122,7 +122,10 @@ const longestRun = 366 * 24 * time.Hour
 // be large in memory.
 func Read(from io.Reader) (*Matrix, error) {
 	m, err := newSavedReader(from).read()
-	if err != nil {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return nil, errors.New("it is no whole matrix of pairs: it is empty, or breaks off in its middle")
+	case err != nil:
 		return nil, fmt.Errorf("read a matrix of pairs: %w", err)
 	}
 	m.settle()
@@ -320,6 +323,9 @@ func (r *savedReader) begin() error {
 	if r.m != nil {
 		return nil
 	}
+	if r.d.Version == 0 {
+		return errors.New("it is none: it says of no version of one")
+	}
 	if r.d.Version != Version {
 		return fmt.Errorf("it is of version %d, and this railbench reads %d", r.d.Version, Version)
 	}
@@ -376,16 +382,17 @@ func (r *savedReader) figure() error {
 	return nil
 }
 
-// Unlike says why figures of one matrix can't go on in another, which is called so; empty where they can.
+// Unlike says why figures of one matrix are not those of another, which is called so; empty where they can be. That
+// their hardware is another one is Rewired's to say.
 func (m *Matrix) Unlike(other *Matrix, called string) string {
 	switch {
 	case m.Simulated != other.Simulated:
 		return "one of them is of a simulated rig"
 	case len(m.Nodes) != len(other.Nodes):
 		return fmt.Sprintf("it has %d nodes, and %s %d", len(m.Nodes), called, len(other.Nodes))
-	case !slices.Equal(m.Uncabled, other.Uncabled):
-		return fmt.Sprintf("%d of its pairs have no cable, and %d of those of %s, or others", len(m.Uncabled),
-			len(other.Uncabled), called)
+	case m.cabledOtherwise(other):
+		return fmt.Sprintf("its nodes are cabled otherwise: of its pairs %s, and of those of %s %s", uncabled(m), called,
+			uncabled(other))
 	case len(m.Rails) != len(other.Rails):
 		return fmt.Sprintf("it has %d rails, and %s %d", len(m.Rails), called, len(other.Rails))
 	case m.Conditions.Settings != other.Conditions.Settings:
@@ -393,19 +400,69 @@ func (m *Matrix) Unlike(other *Matrix, called string) string {
 			other.Conditions.Settings)
 	}
 	for i, n := range m.Nodes {
-		switch is := other.Nodes[i]; {
-		case n.Name != is.Name:
+		if is := other.Nodes[i]; n.Name != is.Name {
 			return fmt.Sprintf("its node %d is %s, and that of %s %s", i+1, n.Name, called, is.Name)
-		case n.Hardware != is.Hardware && is.Hardware != "" && n.Hardware != "":
-			return fmt.Sprintf("the rails of %s were %s, and are %s", n.Name, n.Hardware, is.Hardware)
 		}
 	}
 	return ""
 }
 
+// cabledOtherwise reports whether a pair has a cable in one of two matrices alone. Which cables a node has that did not
+// answer is not known.
+func (m *Matrix) cabledOtherwise(other *Matrix) bool {
+	known := func(n Node) bool { return n.Hardware == "" || strings.Trim(n.Hardware, railBreak) != "" }
+	none := func(m *Matrix, p Pair) bool { return m.none != nil && m.none[p.From*len(m.Nodes)+p.To] }
+	for _, all := range [][]Pair{m.Uncabled, other.Uncabled} {
+		for _, p := range all {
+			if none(m, p) != none(other, p) && known(m.Nodes[p.From]) && known(m.Nodes[p.To]) &&
+				known(other.Nodes[p.From]) && known(other.Nodes[p.To]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// uncabled says how many pairs no cable joins, and the first of them.
+func uncabled(m *Matrix) string {
+	if len(m.Uncabled) == 0 {
+		return "each has a cable"
+	}
+	p := m.Uncabled[0]
+	return fmt.Sprintf("%d have none, as %s and %s", len(m.Uncabled), m.Nodes[p.From].Name, m.Nodes[p.To].Name)
+}
+
+// railBreak separates what a node's Hardware says of each rail; empty is unknown, as of a node that didn't answer.
+const railBreak = "; "
+
+// HardwareOf is a node's, from what is known of each of its rails.
+func HardwareOf(rails []string) string { return strings.Join(rails, railBreak) }
+
+// Rewired says of each rail that was other hardware in this matrix than it is in one that is not unlike it.
+func (m *Matrix) Rewired(is *Matrix) (all []string) {
+	for i, n := range m.Nodes {
+		now := strings.Split(is.Nodes[i].Hardware, railBreak)
+		for rail, was := range strings.Split(n.Hardware, railBreak) {
+			if rail < len(m.Rails) && rail < len(now) && was != "" && now[rail] != "" && was != now[rail] {
+				all = append(all, fmt.Sprintf("%s of %s was %s, and is %s", m.Rails[rail], n.Name, was, now[rail]))
+			}
+		}
+	}
+	return all
+}
+
 // Take takes over what another matrix, which is like this one, has measured.
 func (m *Matrix) Take(known *Matrix) {
 	copy(m.cells, known.cells)
+	for i := range m.Nodes { // what doesn't answer now is what it was
+		now, was := strings.Split(m.Nodes[i].Hardware, railBreak), strings.Split(known.Nodes[i].Hardware, railBreak)
+		for rail := range now {
+			if now[rail] == "" && rail < len(was) {
+				now[rail] = was[rail]
+			}
+		}
+		m.Nodes[i].Hardware = HardwareOf(now)
+	}
 	settings, soft := m.Conditions.Settings, m.Conditions.Soft
 	m.Conditions, m.Began, m.Elapsed = known.Conditions, known.Began, known.Elapsed
 	m.Conditions.Settings, m.Conditions.Soft = settings, soft

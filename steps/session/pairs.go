@@ -48,6 +48,7 @@ type pairing struct {
 	params map[string]map[string]string
 	done   int
 	again  bool
+	began  time.Time // as if it had not been interrupted
 
 	mu   sync.Mutex // guards what follows and the matrix's conditions: pairs are measured side by side
 	dead map[int]string
@@ -84,13 +85,12 @@ func (s *Session) Pairs(ctx context.Context, p Pairing) (m *pairs.Matrix, err er
 		if s.o.Logs != "" {
 			run.log = log.add
 		}
-		began := s.clock.Now()
-		before := m.Elapsed
+		run.began = s.clock.Now().Add(-m.Elapsed)
 		err = run.all(ctx)
 		if where := log.close(); where != "" && p.Logged != nil {
 			p.Logged(where)
 		}
-		m.Elapsed = before + s.clock.Now().Sub(began)
+		m.Elapsed = s.clock.Now().Sub(run.began)
 	})
 	return m, err
 }
@@ -200,8 +200,14 @@ func (p *pairing) prepare() error {
 	if p.Known == nil {
 		return nil
 	}
-	if why := p.Known.Unlike(p.m, "the rig"); why != "" {
-		return fmt.Errorf("it can't go on: %s", why)
+	why := p.Known.Unlike(p.m, "the rig")
+	if why == "" {
+		if now := p.Known.Rewired(p.m); now != nil {
+			why = now[0]
+		}
+	}
+	if why != "" {
+		return fmt.Errorf("it can't go on: %s: save to another file", why)
 	}
 	p.m.Take(p.Known)
 	return nil
@@ -308,7 +314,7 @@ func (p *pairing) describe(no int) {
 			}
 		}
 	}
-	node.Hardware = strings.Join(hardware, "; ")
+	node.Hardware = pairs.HardwareOf(hardware)
 	p.m.Nodes[no] = node
 }
 
@@ -407,6 +413,7 @@ func (p *pairing) tell(ctx context.Context, at pairs.Progress) error {
 		return nil
 	}
 	at.Tests = p.done
+	p.m.Elapsed = p.s.clock.Now().Sub(p.began)
 	return p.Measured(p.m, at)
 }
 
