@@ -51,6 +51,7 @@ const (
 	between // everything between two sets of nodes over a rail
 	ofPair  // both ways between two nodes
 	oneWay
+	ofLack // over rails that a node doesn't have
 	ofRest // what nothing explains
 )
 
@@ -84,15 +85,14 @@ func (s suspect) touches(p Place) bool {
 // is one cause.
 func (m *Matrix) causes() []Cause {
 	var all []Cause
-	for _, states := range [][]State{{Bad, Unmeasured}, {Crowd}, {Warned}} {
+	for _, at := range []level{isBad, unjudged, crowded, warnedOf} {
 		var liked []suspect
 		for _, what := range Measures {
-			found, named := m.explain(states, what, liked)
+			found, named := m.explain(at, what, liked)
 			liked = append(liked, named...)
 			for _, c := range found {
 				i := slices.IndexFunc(all, func(x Cause) bool {
-					return x.of.same(c.of) && (x.State == c.State ||
-						len(states) > 1)
+					return x.of.same(c.of) && (x.State == c.State || at == isBad)
 				})
 				if i < 0 {
 					all = append(all, c)
@@ -148,12 +148,51 @@ func urgent(s State) int {
 	}
 }
 
+// A level is how much is wrong with a figure. What is of one has one explanation; what is above it speaks neither way,
+// since that explains it already, and what is below it acquits.
+type level int8
+
+const (
+	untouched level = iota - 1 // nobody tried
+	fine
+	warnedOf
+	crowded
+	unjudged // a figure that nobody could judge, as without counters
+	isBad    // or no figure at all: a port that is down is a FAIL from one side and no result from the other
+)
+
+func levelOf(c *Cell) level {
+	switch {
+	case c.Grade == steps.NotRun:
+		return untouched
+	case c.State == Bad || c.State == Unmeasured && c.Value == 0:
+		return isBad
+	case c.State == Unmeasured:
+		return unjudged
+	case c.State == Crowd:
+		return crowded
+	case c.State == Warned:
+		return warnedOf
+	}
+	return fine
+}
+
+// acquits reports whether a figure speaks against what would explain others at a level. One that nobody could judge
+// does where it is as large as it should be.
+func (c *Cell) acquits(at level, what steps.Measure, best float64) bool {
+	is := levelOf(c)
+	if is == unjudged && at == isBad {
+		return !bad(what, float64(c.Value), best)
+	}
+	return is < at
+}
+
 // explain takes the suspect that explains most, and goes on with what is left, until nothing is. Of two that
 // explain as much it takes one that is liked: what another measure says already.
-func (m *Matrix) explain(states []State, what steps.Measure, liked []suspect) (all []Cause, named []suspect) {
+func (m *Matrix) explain(at level, what steps.Measure, liked []suspect) (all []Cause, named []suspect) {
 	open := map[Place]bool{}
 	m.Places(func(p Place, c *Cell) bool {
-		if p.What == what && slices.Contains(states, c.State) && c.Grade != steps.NotRun {
+		if p.What == what && levelOf(c) == at {
 			open[p] = true
 		}
 		return true
@@ -161,7 +200,17 @@ func (m *Matrix) explain(states []State, what steps.Measure, liked []suspect) (a
 	if len(open) == 0 {
 		return nil, nil
 	}
-	suspects := m.suspects(what, states, open)
+	name := func(s suspect) {
+		all, named = append(all, m.cause(s, what, at, take(s, open))), append(named, s)
+	}
+	if at == isBad {
+		for _, s := range m.lacking() { // there is nothing to suspect: a node says so
+			if count(s, open) > 0 {
+				name(s)
+			}
+		}
+	}
+	suspects := m.suspects(what, at, open)
 	known := func(s suspect) bool { return slices.ContainsFunc(liked, s.same) }
 	for effort := 0; len(open) > 0 && len(all) < mostCauses; {
 		if effort += len(open) * len(suspects); effort > mostEffort {
@@ -174,16 +223,19 @@ func (m *Matrix) explain(states []State, what steps.Measure, liked []suspect) (a
 				best, most = i, n
 			}
 		}
-		s := suspect{}
-		if best >= 0 {
-			s = suspects[best]
-		} else {
-			s = alone(open)
+		// What is all between two of more nodes is a pair's, where nothing else has named the node.
+		if best >= 0 && (len(m.Nodes) == 2 || known(suspects[best]) || !suspects[best].ofOnePair(open)) {
+			name(suspects[best])
+			continue
 		}
-		all, named = append(all, m.cause(s, what, states, take(s, open))), append(named, s)
+		first := sorted(open)
+		if best >= 0 {
+			first = slices.DeleteFunc(first, func(p Place) bool { return !suspects[best].touches(p) })
+		}
+		name(alone(first[0], open))
 	}
 	if len(open) > 0 {
-		c := m.cause(suspect{extent: ofRest}, what, states, take(suspect{extent: ofRest}, open))
+		c := m.cause(suspect{extent: ofRest}, what, at, take(suspect{extent: ofRest}, open))
 		all = append(all, c)
 	}
 	return all, named
@@ -201,10 +253,42 @@ const mostEffort = 50_000_000
 // mostCauses bounds how many causes a measure has: beyond them nothing is explained any more.
 const mostCauses = 20
 
-// alone is the first pair that nothing else explains: both of its ways where both are open, and all its rails that
-// are as the first.
-func alone(open map[Place]bool) suspect {
-	first := sorted(open)[0]
+// ofOnePair reports whether all that a suspect explains is between the same two nodes: then it is more than is known.
+func (s suspect) ofOnePair(open map[Place]bool) bool {
+	if s.extent == ofPair || s.extent == oneWay {
+		return false
+	}
+	pair := Pair{-1, -1}
+	for p := range open {
+		if is := (Pair{min(p.From, p.To), max(p.From, p.To)}); s.touches(p) {
+			if pair.From >= 0 && is != pair {
+				return false
+			}
+			pair = is
+		}
+	}
+	return true
+}
+
+// lacking are the nodes that have none of some rails.
+func (m *Matrix) lacking() (all []suspect) {
+	for node, n := range m.Nodes {
+		s := suspect{extent: ofLack, node: node}
+		for rail, why := range n.Lacks {
+			if why != "" {
+				s.rails |= 1 << rail
+			}
+		}
+		if s.rails != 0 {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// alone is a pair that nothing else explains, from one figure of it: both of its ways where both are open, and all its
+// rails that are as the first.
+func alone(first Place, open map[Place]bool) suspect {
 	s := suspect{extent: oneWay, node: first.From, to: first.To}
 	both := func(p Place) bool { return !Both(p.What) || open[Place{p.What, p.Rail, p.To, p.From}] }
 	if both(first) {
@@ -262,7 +346,7 @@ func (s suspect) shared() bool {
 const mostPairs = 512
 
 // suspects are those that all cells they touch speak against: a good figure acquits.
-func (m *Matrix) suspects(what steps.Measure, states []State, open map[Place]bool) []suspect {
+func (m *Matrix) suspects(what steps.Measure, at level, open map[Place]bool) []suspect {
 	touched := map[[2]int]bool{} // node and rail
 	for p := range open {
 		touched[[2]int{p.From, p.Rail}], touched[[2]int{p.To, p.Rail}] = true, true
@@ -291,7 +375,7 @@ func (m *Matrix) suspects(what steps.Measure, states []State, open map[Place]boo
 			tried = append(tried, m.halves(open, rail)...)
 		}
 	}
-	guilty := slices.DeleteFunc(tried, func(s suspect) bool { return m.acquitted(s, what, states, open) })
+	guilty := slices.DeleteFunc(tried, func(s suspect) bool { return m.acquitted(s, what, at, open) })
 	slices.SortFunc(guilty, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(a.extent, b.extent), cmp.Compare(a.rails, b.rails), cmp.Compare(a.node, b.node),
 			cmp.Compare(a.to, b.to))
@@ -417,13 +501,9 @@ func (m *Matrix) halves(open map[Place]bool, rail int) []suspect {
 	return []suspect{s}
 }
 
-// acquitted reports whether a suspect touches a cell that is none of those to be explained. One that is worse speaks
-// neither way: something else has explained it already.
-func (m *Matrix) acquitted(s suspect, what steps.Measure, states []State, open map[Place]bool) bool {
-	most := 0
-	for _, state := range states {
-		most = max(most, urgent(state))
-	}
+// acquitted reports whether a suspect touches a cell that speaks against it.
+func (m *Matrix) acquitted(s suspect, what steps.Measure, at level, open map[Place]bool) bool {
+	best := m.Extremes(what).Best
 	good, rails := false, uint64(0)
 	// A latency has no ways, but its test has: a client that reaches no server gives no figure.
 	way := !Both(what) && (s.extent == intoNode || s.extent == outOfNode)
@@ -431,8 +511,7 @@ func (m *Matrix) acquitted(s suspect, what steps.Measure, states []State, open m
 		if p.What != what || !s.touches(p) {
 			return true
 		}
-		worse := c.Grade != steps.NotRun && urgent(c.State) > most
-		good = !open[p] && !worse || way && c.Value > 0
+		good = !open[p] && c.acquits(at, what, best) || way && c.Value > 0
 		if open[p] {
 			rails |= 1 << p.Rail
 		}
@@ -487,8 +566,8 @@ func (m *Matrix) unlike(s suspect, what steps.Measure, open map[Place]bool) bool
 }
 
 // cause tells a suspect.
-func (m *Matrix) cause(s suspect, what steps.Measure, states []State, covered []Place) Cause {
-	c := Cause{What: what, Text: m.name(s, what, states), Cells: len(covered), of: s}
+func (m *Matrix) cause(s suspect, what steps.Measure, at level, covered []Place) Cause {
+	c := Cause{What: what, Text: m.name(s, what, at), Cells: len(covered), of: s}
 	for _, p := range covered {
 		if state := m.At(p.What, p.Rail, p.From, p.To).State; c.State == Unmeasured || state == Bad {
 			c.State = state
@@ -502,13 +581,13 @@ func (m *Matrix) cause(s suspect, what steps.Measure, states []State, covered []
 	return c
 }
 
-// name is what a suspect is called that explains figures in some states.
-func (m *Matrix) name(s suspect, what steps.Measure, states []State) string {
-	// Words that hold where the other figures have none of these states, nor a worse one: something else may have
+// name is what a suspect is called that explains figures at a level.
+func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
+	// Words that hold where the other figures are not of this level, nor of a worse one: something else may have
 	// explained theirs.
 	only := func(words string, other func(Place) bool) string {
 		m.Places(func(p Place, c *Cell) bool {
-			good := c.State == Good || c.State == Warned && !slices.Contains(states, Warned)
+			good := c.State == Good || c.State == Warned && at != warnedOf
 			if p.What == what && !good && other(p) {
 				words = ""
 			}
@@ -531,6 +610,8 @@ func (m *Matrix) name(s suspect, what steps.Measure, states []State) string {
 		return "everything " + over + ", which share a cable on " + m.each()
 	case ofNode:
 		return "everything to and from " + name(s.node) + " over every rail"
+	case ofLack:
+		return "everything to and from " + name(s.node) + " " + over + ", which it does not have"
 	case ofHalf:
 		return "everything to and from " + name(s.node) + " " + over + ", which share a PCIe half there"
 	case ofPort:

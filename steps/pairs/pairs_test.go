@@ -166,7 +166,7 @@ func TestJudgeNamesTheCause(t *testing.T) {
 		}, steps.Fail, "Between spark-02 and spark-03 over rail 1, and nowhere else", 1},
 		{"a pair of which one way says why", 8, 1, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.From+p.To == 3 && min(p.From, p.To) == 1 {
-				c.Grade, c.Reason = steps.Inconclusive, "nobody knows."
+				c.Value, c.Grade, c.Reason = 0, steps.Inconclusive, "nobody knows."
 				if p.From == 2 {
 					c.Grade, c.Reason = steps.Fail, "it is broken."
 				}
@@ -317,6 +317,34 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 				*c = pairs.Cell{Grade: steps.Inconclusive, Reason: "no server could be reached."}
 			}
 		}, []string{"everything to spark-04 over every rail, and not what comes from it"}},
+		{"one pair is left of a rail of three nodes", 3, 2, nil, func(p pairs.Place, c *pairs.Cell) {
+			switch {
+			case at(p, 0, 0, 1):
+				*c = pairs.Cell{Grade: steps.Inconclusive, Reason: "spark-01 has no ib_write_bw."}
+			case p.Rail == 0 && p.What == steps.Throughput:
+				c.Value = 60
+			}
+		}, []string{"between spark-02 and spark-03 over rail 1", "everything to and from spark-01 over every rail"}},
+		{"a slow node, and one without counters", 3, 2, nil, func(p pairs.Place, c *pairs.Cell) {
+			if at(p, 2, 0, 1) && p.What == steps.Throughput {
+				c.Value = 13
+			} else if at(p, 0, 0, 1) {
+				c.Grade, c.Reason = steps.Inconclusive, "there are no counters."
+			}
+			if c.Value == 13 {
+				c.Grade, c.Reason = steps.Fail, "it is slow."
+			}
+		}, []string{"everything to and from spark-03 over every rail", "between spark-01 and spark-02", "everything to and from spark-01 over every rail"}},
+		{"a node without a half, beside a slow one", 3, 4, func(m *pairs.Matrix) {
+			m.Nodes[1].Lacks = []string{"", "", "spark-02 has no rail 3", "spark-02 has no rail 4"}
+		}, func(p pairs.Place, c *pairs.Cell) {
+			switch {
+			case at(p, 1, 2, 3):
+				*c = pairs.Cell{Grade: steps.Inconclusive, Reason: "spark-02 has no rail."}
+			case at(p, 2, 0, 1, 2, 3) && p.What == steps.Throughput:
+				c.Value = 13
+			}
+		}, []string{"everything to and from spark-03 over every rail", "everything to and from spark-02 over rail 3 and rail 4, which it does not have"}},
 		{"a cable of a ring", 4, 2, ring, func(p pairs.Place, c *pairs.Cell) {
 			if p.From+p.To == 3 && min(p.From, p.To) == 1 {
 				down(c)
