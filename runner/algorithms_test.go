@@ -202,7 +202,10 @@ func TestWeakHostKeys(t *testing.T) {
 		{"signed with SHA-2", "", signed(large, large, ssh.KeyAlgoRSASHA256), false},
 		{"signed with SHA-1", "", signed(large, large, ssh.KeyAlgoRSA), true},
 		{"signed with SHA-1, and allowed", "CASignatureAlgorithms +ssh-rsa", signed(large, large, ssh.KeyAlgoRSA), false},
-		{"signed with another than is allowed", "CASignatureAlgorithms ssh-ed25519", signed(large, large, ssh.KeyAlgoRSASHA512), true},
+		{
+			"signed with another than is allowed", "CASignatureAlgorithms ssh-ed25519",
+			signed(large, large, ssh.KeyAlgoRSASHA512), true,
+		},
 	} {
 		keyword, value, _ := strings.Cut(c.says, " ")
 		a, err := algorithms(func(k string) []string {
@@ -319,7 +322,10 @@ func TestBadLines(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text+"node "+good+"node "+bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		callback, _, err := hostKeys{node: "node", ask: NoAsker{}, target: Target{Host: "node", Port: 22, KnownHosts: []string{file}}}.check(t.Context())
+		callback, _, err := hostKeys{
+			node: "node", ask: NoAsker{},
+			target: Target{Host: "node", Port: 22, KnownHosts: []string{file}},
+		}.check(t.Context())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -17,7 +17,8 @@ func TestAsk(t *testing.T) {
 	if err != nil || said.Out != "out\n" || said.Complaints != "no" || said.Exit.Code != 3 {
 		t.Errorf("%+v, %v", said, err)
 	}
-	if out, err := runner.Text(t.Context(), n, runner.Script{Name: "x", Body: "echo out; printf '%05000d' 1 >&2; exit 3"}); err == nil ||
+	if out, err := runner.Text(t.Context(), n,
+		runner.Script{Name: "x", Body: "echo out; printf '%05000d' 1 >&2; exit 3"}); err == nil ||
 		!strings.HasPrefix(err.Error(), "x on here: exit 3: 000") || len(err.Error()) > 3000 || out != "out\n" {
 		t.Errorf("%q, %v", out, err)
 	}

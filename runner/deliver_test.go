@@ -35,7 +35,8 @@ func TestDeliver(t *testing.T) {
 		t.Error("what was there was overwritten")
 	}
 	err = n.Deliver(t.Context(), filepath.Join(dir, "no", "folder"), strings.NewReader("x"))
-	if err == nil || !strings.Contains(err.Error(), "No such file or directory") && !strings.Contains(err.Error(), "nonexistent") {
+	if err == nil || !strings.Contains(err.Error(), "No such file or directory") &&
+		!strings.Contains(err.Error(), "nonexistent") {
 		t.Errorf("%v", err)
 	}
 	if stdout, _, _ := nodetest.Do(t, n, "echo alive"); len(stdout) != 1 {

@@ -41,9 +41,12 @@ func TestConfigurationsThatHang(t *testing.T) {
 		cancel bool // what is waited for is somebody's wish, and he has given up
 		says   string
 	}{
-		"a pipe":                  {pipe, false, "it is a pipe"},
-		"a folder":                {dir, false, "it is a folder"},
-		"what it leaves behind":   {write("leaves", "Match exec \"sleep 30 & true\"\n  User left\nHost *\n  User other\n"), false, ""},
+		"a pipe":   {pipe, false, "it is a pipe"},
+		"a folder": {dir, false, "it is a folder"},
+		"what it leaves behind": {
+			write("leaves", "Match exec \"sleep 30 & true\"\n  User left\nHost *\n  User other\n"),
+			false, "",
+		},
 		"what it waits for":       {write("waits", "Match exec \"sleep 30\"\n  User left\n"), true, "context canceled"},
 		"a pipe that it includes": {write("includes", "Include "+pipe+"\n"), true, "context canceled"},
 		"nothing":                 {os.DevNull, false, ""},
@@ -75,7 +78,10 @@ func TestConfigurationsThatHang(t *testing.T) {
 func TestAgentsThatHang(t *testing.T) {
 	t.Parallel()
 	s := nodetest.StartSshd(t)
-	for name, says := range map[string][]byte{"silent": nil, "half a word": {0, 0}, "a promise": {0, 0xff, 0xff, 0xff, 12}, "nonsense": []byte("HTTP/1.1 400\r\n\r\n")} {
+	for name, says := range map[string][]byte{
+		"silent": nil, "half a word": {0, 0}, "a promise": {0, 0xff, 0xff, 0xff, 12},
+		"nonsense": []byte("HTTP/1.1 400\r\n\r\n"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			socket := filepath.Join(t.TempDir(), "agent")
@@ -132,7 +138,8 @@ func TestJumpsAreLookedUpOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The first value of several counts: the gate is the jump's way, whose key is new.
-	way := fmt.Sprintf("Host node\n  Port %d\n  StrictHostKeyChecking accept-new\n  UserKnownHostsFile %s\n", g.port(), filepath.Join(s.Dir, "gate"))
+	way := fmt.Sprintf("Host node\n  Port %d\n  StrictHostKeyChecking accept-new\n  UserKnownHostsFile %s\n", g.port(),
+		filepath.Join(s.Dir, "gate"))
 	config, trace := filepath.Join(s.Dir, "jump"), filepath.Join(s.Dir, "trace")
 	text := way + string(own) + strings.Replace(string(own), "Host node", "Host far\n  ProxyJump node", 1)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
@@ -151,7 +158,8 @@ func TestJumpsAreLookedUpOnce(t *testing.T) {
 	g.cut()
 	for range 100 {
 		var out []string
-		exit, err := n.Run(t.Context(), runner.Script{Name: "back", Body: "echo back"}, func(l runner.Line) { out = append(out, l.Text) })
+		exit, err := n.Run(t.Context(), runner.Script{Name: "back", Body: "echo back"},
+			func(l runner.Line) { out = append(out, l.Text) })
 		if err == nil && exit.OK() && len(out) == 1 {
 			if _, err := os.Stat(trace); err == nil {
 				t.Error("what was written into the configuration later has run")

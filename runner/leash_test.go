@@ -172,7 +172,10 @@ func TestHeldOutput(t *testing.T) {
 		alter func(string) string
 		told  string // with the process's number
 	}{
-		"not found": {func(s string) string { return strings.ReplaceAll(bare(s), "ls -l /proc/", "ls -l /nowhere/") }, "holds its output"},
+		"not found": {
+			func(s string) string { return strings.ReplaceAll(bare(s), "ls -l /proc/", "ls -l /nowhere/") },
+			"holds its output",
+		},
 		"not ended": {func(s string) string { return strings.ReplaceAll(bare(s), `kill "-$1" "$f";`, "") }, "PID (sleep)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +216,8 @@ func TestEachIsToldOnce(t *testing.T) {
 	}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	exit, err := drive(ctx, a, "", "", Script{Name: "told", Body: "sleep 321 & sleep 321 & echo up; wait"}, func(Line) { cancel() })
+	exit, err := drive(ctx, a, "", "", Script{Name: "told", Body: "sleep 321 & sleep 321 & echo up; wait"},
+		func(Line) { cancel() })
 	if err != nil || exit.Why != Cancelled {
 		t.Fatalf("%v: %v", exit, err)
 	}
@@ -238,7 +242,8 @@ func lives(pid string) bool {
 // canGroup reports whether the leash may make a control group here.
 func canGroup() bool {
 	var catches string
-	_, err := drive(context.Background(), local{}, "", "", Script{Name: "look", Body: "echo $RAILBENCH_CATCHES"}, func(l Line) { catches = l.Text })
+	_, err := drive(context.Background(), local{}, "", "", Script{Name: "look", Body: "echo $RAILBENCH_CATCHES"},
+		func(l Line) { catches = l.Text })
 	return err == nil && catches == "group"
 }
 

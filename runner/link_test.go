@@ -35,7 +35,8 @@ func TestFarNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := farNode(t, link)
-			stdout, stderr, exit := nodetest.Do(t, n, `i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); echo "line $i"; done; echo why >&2; exit 7`)
+			stdout, stderr, exit := nodetest.Do(t, n,
+				`i=0; while [ $i -lt 2000 ]; do i=$((i + 1)); echo "line $i"; done; echo why >&2; exit 7`)
 			if exit.Code != 7 || len(stderr) != 1 || stderr[0] != "why" || len(stdout) != 2000 {
 				t.Fatalf("%s, %d lines, stderr %q", exit, len(stdout), stderr)
 			}
@@ -45,17 +46,19 @@ func TestFarNodes(t *testing.T) {
 				}
 			}
 			// Longer than a leash's silence, within its limit.
-			long, err := n.Run(t.Context(), runner.Script{Name: "long", Body: "sleep 9; exit 3", Limit: time.Minute}, func(runner.Line) {})
+			long, err := n.Run(t.Context(), runner.Script{Name: "long", Body: "sleep 9; exit 3", Limit: time.Minute},
+				func(runner.Line) {})
 			if err != nil || long.Code != 3 {
 				t.Errorf("within the limit: %s, %v", long, err)
 			}
 			const limit = 4 * time.Second
 			began, pid := time.Now(), ""
-			cut, err := n.Run(t.Context(), runner.Script{Name: "over", Body: "echo $$; sleep 60 & sleep 60", Limit: limit}, func(l runner.Line) {
-				if pid == "" {
-					pid = l.Text
-				}
-			})
+			cut, err := n.Run(t.Context(), runner.Script{Name: "over", Body: "echo $$; sleep 60 & sleep 60", Limit: limit},
+				func(l runner.Line) {
+					if pid == "" {
+						pid = l.Text
+					}
+				})
 			took := time.Since(began)
 			if err != nil || cut.OK() || cut.Why != runner.TimedOut {
 				t.Errorf("over the limit: %s, %v", cut, err)

@@ -65,7 +65,8 @@ func TestPasswordThatIsOver(t *testing.T) {
 	s := nodetest.StartPAM(t, nodetest.PAMUser{Name: "railbench-guest", Hash: sesame}, "KbdInteractiveAuthentication yes")
 	a := &asker{secrets: []string{"sesame"}}
 	n := dial(t, s, func(o *runner.SSHOptions) { o.Ask = a })
-	exit, err := n.Run(t.Context(), runner.Script{Name: "id", Body: "id"}, func(l runner.Line) { t.Errorf("printed %q", l.Text) })
+	exit, err := n.Run(t.Context(), runner.Script{Name: "id", Body: "id"},
+		func(l runner.Line) { t.Errorf("printed %q", l.Text) })
 	t.Logf("%s: %v", exit, err)
 	if err == nil || !strings.Contains(err.Error(), "expired") {
 		log, _ := os.ReadFile(s.Dir + "/log")

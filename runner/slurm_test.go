@@ -46,23 +46,27 @@ func TestSlurm(t *testing.T) {
 	})
 	// What a script of a step starts by srun or mpirun is for the allocation, not for this one task without MPI.
 	t.Run("the allocation's environment", func(t *testing.T) {
-		stdout, stderr, exit := nodetest.Do(t, node(t, "spark-02"), `srun --overlap --ntasks=3 --ntasks-per-node=1 sh -c 'echo "$SLURMD_NODENAME"'`)
+		stdout, stderr, exit := nodetest.Do(t, node(t, "spark-02"),
+			`srun --overlap --ntasks=3 --ntasks-per-node=1 sh -c 'echo "$SLURMD_NODENAME"'`)
 		if slices.Sort(stdout); !slices.Equal(stdout, rig.Nodes) || !exit.OK() {
 			t.Errorf("%q, %q, %v", stdout, stderr, exit)
 		}
 		stdout, _, _ = nodetest.Do(t, node(t, "spark-02"), `env | grep -E '^(SLURM_|PMI)' | sort`)
 		want := []string{
-			"SLURM_CONF=" + rig.Conf, fmt.Sprint("SLURM_JOBID=", job), fmt.Sprint("SLURM_JOB_ID=", job), "SLURM_JOB_NODELIST=spark-[01-03]",
+			"SLURM_CONF=" + rig.Conf, fmt.Sprint("SLURM_JOBID=", job), fmt.Sprint("SLURM_JOB_ID=", job),
+			"SLURM_JOB_NODELIST=spark-[01-03]",
 			"SLURM_JOB_NUM_NODES=3", "SLURM_NNODES=3", "SLURM_NODELIST=spark-[01-03]", "SLURM_TASKS_PER_NODE=1(x3)",
 		}
-		if stdout = slices.DeleteFunc(stdout, func(l string) bool { return strings.HasPrefix(l, "SLURM_CLUSTER_NAME=") }); !slices.Equal(stdout, want) {
+		if stdout = slices.DeleteFunc(stdout,
+			func(l string) bool { return strings.HasPrefix(l, "SLURM_CLUSTER_NAME=") }); !slices.Equal(stdout, want) {
 			t.Errorf("%q", stdout)
 		}
 	})
 	t.Run("what detaches is refused", func(t *testing.T) {
-		_, err := node(t, "spark-01").Run(t.Context(), runner.Script{Name: "arm", Body: "echo ran", Detaches: true}, func(l runner.Line) {
-			t.Errorf("it ran: %s", l.Text)
-		})
+		_, err := node(t, "spark-01").Run(t.Context(), runner.Script{Name: "arm", Body: "echo ran", Detaches: true},
+			func(l runner.Line) {
+				t.Errorf("it ran: %s", l.Text)
+			})
 		if err == nil || !strings.Contains(err.Error(), "Change the network of this node over SSH") {
 			t.Error(err)
 		}
@@ -91,17 +95,21 @@ func TestSlurm(t *testing.T) {
 	t.Run("a killed srun leaves nothing", func(t *testing.T) { killedSrun(t, node(t, "spark-03")) })
 	t.Run("the allocation's end", func(t *testing.T) {
 		var states []runner.State
-		n := runner.NewSlurm(runner.SlurmOptions{Name: "spark-01", Job: job, OnState: func(s runner.State, _ error) { states = append(states, s) }})
+		n := runner.NewSlurm(runner.SlurmOptions{
+			Name: "spark-01", Job: job,
+			OnState: func(s runner.State, _ error) { states = append(states, s) },
+		})
 		defer n.Close()
 		nodetest.Do(t, n, "true")
 		nodetest.Do(t, n, "false")
-		_, err := n.Run(t.Context(), runner.Script{Name: "long", Body: "echo ready; sleep 300", Limit: time.Minute}, func(l runner.Line) {
-			if l.Text == "ready" {
-				if out, err := exec.Command("scancel", strconv.Itoa(job)).CombinedOutput(); err != nil {
-					t.Errorf("scancel: %v: %s", err, out)
+		_, err := n.Run(t.Context(), runner.Script{Name: "long", Body: "echo ready; sleep 300", Limit: time.Minute},
+			func(l runner.Line) {
+				if l.Text == "ready" {
+					if out, err := exec.Command("scancel", strconv.Itoa(job)).CombinedOutput(); err != nil {
+						t.Errorf("scancel: %v: %s", err, out)
+					}
 				}
-			}
-		})
+			})
 		var e *runner.Error
 		if !errors.As(err, &e) || e.Kind != runner.Lost || !strings.Contains(err.Error(), "come to its end") {
 			t.Error(err)
@@ -120,7 +128,10 @@ func TestSlurm(t *testing.T) {
 // does; proctrack/cgroup, which clusters have, is too much for a test's own Slurm.
 func killedSrun(t *testing.T, n runner.Node) {
 	var pid string
-	_, err := n.Run(t.Context(), runner.Script{Name: "orphan", Body: `setsid sh -c 'echo $$; trap "" TERM; exec sleep 321' & sleep 321`, Limit: time.Minute}, func(l runner.Line) {
+	_, err := n.Run(t.Context(), runner.Script{
+		Name: "orphan",
+		Body: `setsid sh -c 'echo $$; trap "" TERM; exec sleep 321' & sleep 321`, Limit: time.Minute,
+	}, func(l runner.Line) {
 		if pid = l.Text; l.Stream != runner.Stdout {
 			return
 		}
@@ -269,7 +280,8 @@ func TestAllocate(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := runner.Allocate(ctx, "nowhere", 1); err == nil || !strings.Contains(err.Error(), "salloc gave no nodes of nowhere: ") || ctx.Err() != nil {
+	if _, err := runner.Allocate(ctx, "nowhere", 1); err == nil ||
+		!strings.Contains(err.Error(), "salloc gave no nodes of nowhere: ") || ctx.Err() != nil {
 		t.Error(err)
 	}
 	gone("what can't be given")
@@ -306,7 +318,10 @@ func TestAllocateIsInterrupted(t *testing.T) {
 // TestListsAsSlurmReadsThem compares with scontrol.
 func TestListsAsSlurmReadsThem(t *testing.T) {
 	nodetest.StartSlurm(t, 1)
-	for _, list := range []string{"a", "n[1-3]", "n[01-03,07]", "n[8-11]", "n[08-11]", "n[098-101]", "r[1-2]n[01-02]", "a,b[1-2],c"} {
+	for _, list := range []string{
+		"a", "n[1-3]", "n[01-03,07]", "n[8-11]", "n[08-11]", "n[098-101]", "r[1-2]n[01-02]",
+		"a,b[1-2],c",
+	} {
 		out, err := exec.Command("scontrol", "show", "hostnames", list).CombinedOutput()
 		if err != nil {
 			t.Fatalf("scontrol: %v: %s", err, out)

@@ -160,7 +160,8 @@ func TestSSHRefusals(t *testing.T) {
 func keyList(t *testing.T, public ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "krl")
-	if out, err := exec.Command("ssh-keygen", append([]string{"-k", "-f", file}, public...)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ssh-keygen",
+		append([]string{"-k", "-f", file}, public...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return file
@@ -179,7 +180,10 @@ func TestSSHOtherKeysMayBeRevoked(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, revoked := range []string{"", filepath.Join(filepath.Dir(other), "other.pub"), keyList(t, filepath.Join(filepath.Dir(other), "other.pub"))} {
+	for _, revoked := range []string{
+		"", filepath.Join(filepath.Dir(other), "other.pub"),
+		keyList(t, filepath.Join(filepath.Dir(other), "other.pub")),
+	} {
 		n := dial(t, s, func(o *runner.SSHOptions) {
 			o.Target.KnownHosts = []string{file}
 			o.Target.RevokedHostKeys = revoked
@@ -214,7 +218,8 @@ func TestSSHOldHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.Config, append(config, "  KexAlgorithms +diffie-hellman-group14-sha1\n"...), 0o600); err != nil {
+	if err := os.WriteFile(s.Config, append(config, "  KexAlgorithms +diffie-hellman-group14-sha1\n"...),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := dial(t, s, nil).Connect(t.Context()); err != nil {

@@ -44,7 +44,8 @@ exec "$@"
 	}
 	for _, want := range []string{"does not any more: a password is required", "nobody is there to ask"} {
 		err := run(true)
-		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != SudoPassword || e.Node != "node" || !strings.Contains(err.Error(), want) {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != SudoPassword || e.Node != "node" ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("without %q: %v", want, err)
 		}
 	}
@@ -61,12 +62,16 @@ exec "$@"
 
 // What sudo 1.9.13 says, as it came.
 func TestBesideWrong(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "",
-		"\nSorry, try again.\n\nsudo: no password was provided\nsudo: 1 incorrect password attempt\n": "",
-		"Sorry, user guest is not allowed to execute '/usr/bin/true' as root on spark-01.\n":          "Sorry, user guest is not allowed to execute '/usr/bin/true' as root on spark-01.",
-		"engineer is not in the sudoers file.\n":                                                      "engineer is not in the sudoers file.",
+	for _, c := range [][2]string{
+		{"", ""},
+		{"\nSorry, try again.\n\nsudo: no password was provided\nsudo: 1 incorrect password attempt\n", ""},
+		{
+			"Sorry, user guest is not allowed to execute '/usr/bin/true' as root on spark-01.\n",
+			"Sorry, user guest is not allowed to execute '/usr/bin/true' as root on spark-01.",
+		},
+		{"engineer is not in the sudoers file.\n", "engineer is not in the sudoers file."},
 	} {
+		text, want := c[0], c[1]
 		if got := besideWrong(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}

@@ -39,7 +39,8 @@ func TestSplitDest(t *testing.T) {
 		"", "nvidia@", "-oProxyCommand=id", "-l@host", "ho st",
 		"host\n", "host\x00", "host:0", "host:65536", "host:ssh",
 		// A ProxyCommand's shell would run it.
-		"a;id", "a$(id)", "a`id`", "a|id", "a&id", "a>x", `a"b`, "a'b", "{a,b}", "a$HOME", `a\b`, "host\r", "host\x1b", "host\u0085",
+		"a;id", "a$(id)", "a`id`", "a|id", "a&id", "a>x", `a"b`, "a'b", "{a,b}", "a$HOME", `a\b`, "host\r", "host\x1b",
+		"host\u0085",
 		"x;id@a", "x`id`@a", "x|id@a", `x\@a`, "x(y)@a",
 	} {
 		if _, _, _, err := splitDest(dest); err == nil {
@@ -259,7 +260,8 @@ func TestLongConfigurations(t *testing.T) {
 	if _, err := readConfig(file, "node"); err == nil || !strings.Contains(err.Error(), "longer than") {
 		t.Errorf("by the library: %v", err)
 	}
-	if _, err := askSSH(t.Context(), "ssh", file, "", "node", ""); err == nil || !strings.Contains(err.Error(), "longer than") {
+	if _, err := askSSH(t.Context(), "ssh", file, "", "node", ""); err == nil ||
+		!strings.Contains(err.Error(), "longer than") {
 		t.Errorf("by ssh: %v", err)
 	}
 }

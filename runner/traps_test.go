@@ -35,7 +35,10 @@ func TestKeyFilesAreTraps(t *testing.T) {
 		}
 	}
 	for _, trap := range []string{pipe, endless, huge, dir} {
-		k := &keyring{node: "node", target: Target{Identities: []string{trap}, Certificates: []string{trap}}, ask: NoAsker{}, unlocked: &Unlocked{}}
+		k := &keyring{
+			node: "node", target: Target{Identities: []string{trap}, Certificates: []string{trap}}, ask: NoAsker{},
+			unlocked: &Unlocked{},
+		}
 		if signers := k.signers(t.Context(), newPatience(time.Hour, func() {}), nil); len(signers) != 0 {
 			t.Errorf("%s is no key: %v", filepath.Base(trap), signers)
 		}

@@ -41,9 +41,18 @@ func TestCabled(t *testing.T) {
 		rig       Rig
 		all, next []Link
 	}{
-		{"a switch", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.0.3"}, []string{"10.0.0.4"}), Links(4), Ring(4)},
-		{"a node on a switch has no address", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{""}), Links(3), Ring(3)},
-		{"a node on a switch has another network's", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.9.3"}), Links(3), Ring(3)},
+		{
+			"a switch", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.0.3"}, []string{"10.0.0.4"}),
+			Links(4), Ring(4),
+		},
+		{
+			"a node on a switch has no address", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{""}), Links(3),
+			Ring(3),
+		},
+		{
+			"a node on a switch has another network's",
+			addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.9.3"}), Links(3), Ring(3),
+		},
 		{"a ring", ringed(), around, around},
 		{"a rail of a ring has no address", lost, around, around},
 		{"a node of a ring is away", gone, []Link{{0, 1}, {0, 2}, {0, 4}, {1, 2}, {2, 3}, {2, 4}, {3, 4}}, nil},
@@ -82,7 +91,10 @@ func TestAround(t *testing.T) {
 		{"from the second to the first", ringed().Over(Link{1, 0}), []int{1, 0, 4, 3, 2}},
 		{"from the last to the first", ringed().Over(Link{4, 0}), []int{4, 0, 1, 2, 3}},
 		{"no neighbours", ringed().Over(Link{3, 1}), []int{3, 2, 1, 0, 4}},
-		{"a switch", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.0.3"}).Over(Link{2, 0}), []int{2, 0, 1}},
+		{
+			"a switch", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.0.3"}).Over(Link{2, 0}),
+			[]int{2, 0, 1},
+		},
 		{"two rings", twoRings(), []int{0, 1, 2, 3, 4, 5}},
 		{"nobody", Rig{}, nil},
 	} {
@@ -106,7 +118,8 @@ func TestInRing(t *testing.T) {
 	}{
 		{"a ring", ringed(), true},
 		{"over a link that is not its first", ringed().Over(Link{2, 3}), true},
-		{"three", addressed([]string{"10.0.1.1", "10.0.3.1"}, []string{"10.0.1.2", "10.0.2.2"}, []string{"10.0.2.3", "10.0.3.3"}), true},
+		{"three", addressed([]string{"10.0.1.1", "10.0.3.1"}, []string{"10.0.1.2", "10.0.2.2"},
+			[]string{"10.0.2.3", "10.0.3.3"}), true},
 		{"a switch", addressed([]string{"10.0.0.1"}, []string{"10.0.0.2"}, []string{"10.0.0.3"}), false},
 		{"a line", addressed([]string{"10.0.1.1"}, []string{"10.0.1.2", "10.0.2.2"}, []string{"10.0.2.3"}), false},
 		{"a rail has no address", lost, false},

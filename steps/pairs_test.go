@@ -145,12 +145,24 @@ func TestLeftOut(t *testing.T) {
 		rig  Rig
 		want []string
 	}{
-		"whole":      {rig([]Rail{a}, []Rail{b}), nil},
-		"nobody's":   {rig([]Rail{a, port("b", "")}, []Rail{b, port("b", "")}), nil},
-		"no address": {rig([]Rail{a, port("b", "")}, []Rail{b, port("b", "10.0.1.2")}), []string{"spark-02 has no address on b, and spark-01 has 10.0.1.2 there"}},
-		"no port":    {rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b}), []string{"spark-01 has no b, and spark-02 has 10.0.1.1 there"}},
-		"apart":      {rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b, port("b", "10.0.2.2")}), []string{"b has 10.0.1.1/24 on spark-02 and 10.0.2.2/24 on spark-01, which are in no subnet together"}},
-		"twice":      {rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b, port("b", "10.0.1.1")}), []string{"both nodes have 10.0.1.1 on b"}},
+		"whole":    {rig([]Rail{a}, []Rail{b}), nil},
+		"nobody's": {rig([]Rail{a, port("b", "")}, []Rail{b, port("b", "")}), nil},
+		"no address": {
+			rig([]Rail{a, port("b", "")}, []Rail{b, port("b", "10.0.1.2")}),
+			[]string{"spark-02 has no address on b, and spark-01 has 10.0.1.2 there"},
+		},
+		"no port": {
+			rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b}),
+			[]string{"spark-01 has no b, and spark-02 has 10.0.1.1 there"},
+		},
+		"apart": {
+			rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b, port("b", "10.0.2.2")}),
+			[]string{"b has 10.0.1.1/24 on spark-02 and 10.0.2.2/24 on spark-01, which are in no subnet together"},
+		},
+		"twice": {
+			rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b, port("b", "10.0.1.1")}),
+			[]string{"both nodes have 10.0.1.1 on b"},
+		},
 		"the way out": {func() Rig {
 			r := rig([]Rail{a, port("b", "10.0.1.1")}, []Rail{b})
 			r.Nodes[0].RouteDev = "enb"

@@ -35,7 +35,10 @@ ib_write_bw -d "$RAIL_DEV" -s "$SIZE"
 	if got := values(plan, "", 0); got["SIZE"] != "" {
 		t.Errorf("two roles have two sizes, and one is told: %v", got)
 	}
-	for name, want := range map[string]string{"SIZE": "server 1 / client 65536, 65536", "RAIL_DEV": "rocep1s0f0, rocep1s0f1"} {
+	for name, want := range map[string]string{
+		"SIZE":     "server 1 / client 65536, 65536",
+		"RAIL_DEV": "rocep1s0f0, rocep1s0f1",
+	} {
 		if got := toldValues(givens(plan)[name]); got != want {
 			t.Errorf("%s is told as %q, want %q", name, got, want)
 		}
@@ -55,7 +58,8 @@ nixlbench "$@" --num_iter 1
 		"ASIO": `nixlbench --runtime_type "$NIXL_RUNTIME" --asio_address "$ASIO_IP" --num_iter 1`,
 		"ETCD": `nixlbench --runtime_type "$NIXL_RUNTIME" --etcd_endpoints "$ETCD" --num_iter 1`,
 	} {
-		if got := withArguments(`nixlbench "$@" --num_iter 1`, script, map[string]string{"NIXL_RUNTIME": runtime}); got != want {
+		if got := withArguments(`nixlbench "$@" --num_iter 1`, script,
+			map[string]string{"NIXL_RUNTIME": runtime}); got != want {
 			t.Errorf("%s: %q, want %q", runtime, got, want)
 		}
 	}

@@ -15,7 +15,10 @@ func TestTheQuestionBeforeAChange(t *testing.T) {
 	own := "set -e\n" + strings.Repeat("ip link set dev $MTU_NETDEVS mtu 9000\n", 30)
 	tutorial.Parts[0].Cells[0].Roles[0].Script = own
 	rig := sampleRig()
-	rig.Nodes[0].Rails = []steps.Rail{{Netdev: steps.Netdev{Name: "enp1s0f0np0", MTU: 1500}, Addr: "192.168.100.11", Prefix: 24}}
+	rig.Nodes[0].Rails = []steps.Rail{{
+		Netdev: steps.Netdev{Name: "enp1s0f0np0", MTU: 1500}, Addr: "192.168.100.11",
+		Prefix: 24,
+	}}
 	q := steps.ChangeQuestion{Cell: tutorial.Parts[0].Cells[0].ID, Title: "Jumbo frames", Warnings: []string{"it breaks"}}
 	rig.Nodes[1].Netdevs = []steps.Netdev{{Name: "enp1s0f0np0"}} // and no enp9s0
 	for node, name := range map[string]string{"spark-02": "enp1s0f0np0", "spark-01": "enp9s0"} {
@@ -30,7 +33,8 @@ func TestTheQuestionBeforeAChange(t *testing.T) {
 		s.tell(steps.RigProbed{Rig: rig})
 		answer := ""
 		s.send(questionMsg{Change: &q, Answer: func(text string, _ bool) { answer = text }})
-		s.sees("enp1s0f0np0  MTU 1500  192.168.100.11/24", "NetworkManager", "it breaks", "y make it", "n, esc change nothing")
+		s.sees("enp1s0f0np0  MTU 1500  192.168.100.11/24", "NetworkManager", "it breaks", "y make it",
+			"n, esc change nothing")
 		s.seesNot("take it")
 		seen := ""
 		for range 60 {
@@ -39,7 +43,10 @@ func TestTheQuestionBeforeAChange(t *testing.T) {
 		}
 		s.sees("y make it")
 		s.sees("Change the network? SIMULATED") // it may hide every other mark
-		for _, want := range []string{"Way back:", "enp9s0  not there", "The commands, on each node", "A='1'", "MTU_NETDEVS='enp9s0'   # on spark-01", "4 lines take"} {
+		for _, want := range []string{
+			"Way back:", "enp9s0  not there", "The commands, on each node", "A='1'",
+			"MTU_NETDEVS='enp9s0'   # on spark-01", "4 lines take",
+		} {
 			if !strings.Contains(seen, want) {
 				t.Errorf("at %v %q is never seen", size, want)
 			}

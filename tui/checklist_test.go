@@ -214,7 +214,8 @@ func TestDrill(t *testing.T) {
 	}
 	s.ends(3, "memlock", steps.Verdict{Grade: steps.Fail, Reason: "8 MiB."})
 	// 3 checks, a hint, a minute.
-	s.sees("Found", "Little memory can be locked, after 1:12 min.", "fault-of-memlock", "77 of 100 points: 3 checks and 1 hint")
+	s.sees("Found", "Little memory can be locked, after 1:12 min.", "fault-of-memlock",
+		"77 of 100 points: 3 checks and 1 hint")
 	if s.Drilled() != 72*time.Second {
 		t.Errorf("it took %s", s.Drilled())
 	}

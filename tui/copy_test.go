@@ -123,7 +123,9 @@ func TestScriptHasItsValues(t *testing.T) {
 	rig.Probed = s.now
 	gid := "3"
 	s.opts.Planned = func(steps.Notebook, steps.Cell) string {
-		return "# --- gids, rail 1, on a\nDEV='mlx5_0'\nGID='" + gid + "'\nPY='two\nlines'\nNONE=''\nshow_gids\n\n# --- gids, rail 2, on a\nDEV='mlx5_1'\nGID='3'\n# --- gids, rail 3, on a\nDEV='mlx5_2'\nGID='3'\n"
+		return "# --- gids, rail 1, on a\nDEV='mlx5_0'\nGID='" + gid +
+			"'\nPY='two\nlines'\nNONE=''\nshow_gids\n\n# --- gids, rail 2, on a\nDEV='mlx5_1'\nGID='3'\n" +
+			"# --- gids, rail 3, on a\nDEV='mlx5_2'\nGID='3'\n"
 	}
 	s.tell(steps.RigProbed{Rig: rig})
 	s.sees("with DEV = mlx5_0, mlx5_1, mlx5_2; GID = 3; NONE = (empty)")

@@ -94,9 +94,12 @@ func TestChaptersRunTheirChecks(t *testing.T) {
 	s := newScreen(t, withChecklist(), 80, 24)
 	s.tell(connected()...)
 	s.opts.Docs = func() []Doc {
-		return []Doc{{"troubleshooting", "what to do", "# Troubleshooting\n\nText. `railbench doctor mtu-equal` is in no chapter.\n\n" +
-			"## Slow\n\n**Proof:** `railbench doctor mtu-equal\nno-such gids`, or `railbench doctor mtu-equal`.\n\n" +
-			"```sh\n## no chapter\n```\n\n## Nothing\n\nNo proof.\n\n## Slower\n\n`railbench doctor mtu-equal`\n"}}
+		return []Doc{{
+			"troubleshooting", "what to do",
+			"# Troubleshooting\n\nText. `railbench doctor mtu-equal` is in no chapter.\n\n" +
+				"## Slow\n\n**Proof:** `railbench doctor mtu-equal\nno-such gids`, or `railbench doctor mtu-equal`.\n\n" +
+				"```sh\n## no chapter\n```\n\n## Nothing\n\nNo proof.\n\n## Slower\n\n`railbench doctor mtu-equal`\n",
+		}}
 	}
 	s.press("D", "enter")
 	s.sees("▸Slow", "w: mtu-equal")

@@ -13,7 +13,8 @@ func TestKeysInWrongMoments(t *testing.T) {
 		s.tell(steps.CellQueued{Cell: "gids"}, steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
 	}
 	silent := func(s *screen) { // it has run, printed nothing, and nothing judged it
-		s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, steps.CellEnded{Run: 1, Cell: "gids", At: s.now.Add(time.Second)})
+		s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now},
+			steps.CellEnded{Run: 1, Cell: "gids", At: s.now.Add(time.Second)})
 	}
 	readOnly := func(s *screen) { s.opts.ReadOnly = "this session is only read" }
 	for name, c := range map[string]struct {
@@ -22,18 +23,30 @@ func TestKeysInWrongMoments(t *testing.T) {
 		keys     []string
 		notice   string
 	}{
-		"a checklist that isn't there":   {sampleTutorial(), nil, []string{"C"}, "this tutorial has no checklist"},
-		"a link of two nodes":            {sampleTutorial(), nil, []string{"L"}, "a rig of two nodes has one link"},
-		"copy on the introduction":       {sampleTutorial(), nil, []string{"y"}, "select a cell to copy what it printed"},
-		"copy a script there":            {sampleTutorial(), nil, []string{"Y"}, "select a cell to copy its script"},
-		"page there":                     {sampleTutorial(), nil, []string{"|"}, "select a cell to page through what it printed"},
-		"edit there":                     {sampleTutorial(), nil, []string{"E"}, "select a cell first"},
-		"copy before a run":              {sampleTutorial(), nil, []string{"3", "y"}, "it has not run yet"},
-		"copy nothing":                   {sampleTutorial(), silent, []string{"3", "y"}, "it has printed nothing"},
-		"edit what is only read":         {sampleTutorial(), readOnly, []string{"3", "E"}, "this session is only read"},
-		"clear all while something runs": {sampleTutorial(), running, []string{"3", "0", "0"}, "something runs: i i interrupts it"},
-		"no finding":                     {withChecklist(), nil, []string{"C", "n"}, "no check that ran has found anything"},
-		"nothing to save":                {sampleTutorial(), nil, []string{"ctrl+s"}, "nothing has run yet that could be saved"},
+		"a checklist that isn't there": {sampleTutorial(), nil, []string{"C"}, "this tutorial has no checklist"},
+		"a link of two nodes":          {sampleTutorial(), nil, []string{"L"}, "a rig of two nodes has one link"},
+		"copy on the introduction":     {sampleTutorial(), nil, []string{"y"}, "select a cell to copy what it printed"},
+		"copy a script there":          {sampleTutorial(), nil, []string{"Y"}, "select a cell to copy its script"},
+		"page there": {
+			sampleTutorial(), nil,
+			[]string{"|"},
+			"select a cell to page through what it printed",
+		},
+		"edit there":             {sampleTutorial(), nil, []string{"E"}, "select a cell first"},
+		"copy before a run":      {sampleTutorial(), nil, []string{"3", "y"}, "it has not run yet"},
+		"copy nothing":           {sampleTutorial(), silent, []string{"3", "y"}, "it has printed nothing"},
+		"edit what is only read": {sampleTutorial(), readOnly, []string{"3", "E"}, "this session is only read"},
+		"clear all while something runs": {
+			sampleTutorial(), running,
+			[]string{"3", "0", "0"},
+			"something runs: i i interrupts it",
+		},
+		"no finding": {withChecklist(), nil, []string{"C", "n"}, "no check that ran has found anything"},
+		"nothing to save": {
+			sampleTutorial(), nil,
+			[]string{"ctrl+s"},
+			"nothing has run yet that could be saved",
+		},
 	} {
 		s := newScreen(t, c.tutorial, 110, 36)
 		if c.before != nil {

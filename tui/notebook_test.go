@@ -285,7 +285,8 @@ func TestGaugesAndTheirModes(t *testing.T) {
 	s.sees("rails  SIMULATED", "scale = link 200", "rocep1s0f0",
 		"92.5 wire  87.5 payload", "down: rocep1s0f1", "╎")
 	s.press("g")
-	s.sees("RDMA+IP", "PCIe 126", "avg  90.1", "51 s", "200┤", "RoCE MTU 1024", "all nodes   tx 113.8 wire 107.8 payload", "SIMULATED")
+	s.sees("RDMA+IP", "PCIe 126", "avg  90.1", "51 s", "200┤", "RoCE MTU 1024", "all nodes   tx 113.8 wire 107.8 payload",
+		"SIMULATED")
 	s.press("g")
 	s.seesNot("scale =")
 	s.press("g")
@@ -458,7 +459,10 @@ func TestFoldingTheListAndFreeingTheMouse(t *testing.T) {
 // others.
 func TestAPartOfCellsBesideTheWay(t *testing.T) {
 	cell := func(part, id string, aside bool) steps.Cell {
-		return steps.Cell{ID: id, Part: part, Title: id, Aside: aside, Roles: []steps.Role{{On: steps.OnHere, Script: "true"}}}
+		return steps.Cell{
+			ID: id, Part: part, Title: id, Aside: aside,
+			Roles: []steps.Role{{On: steps.OnHere, Script: "true"}},
+		}
 	}
 	s := newScreen(t, steps.Tutorial{Parts: []steps.Part{
 		{ID: "way", Title: "Way", Cells: []steps.Cell{cell("way", "one", false), cell("way", "more", true)}},

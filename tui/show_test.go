@@ -80,7 +80,10 @@ func (s *screen) pass(seconds int) {
 	for range seconds * 5 {
 		s.now = s.now.Add(200 * time.Millisecond)
 		if id := s.book.Running; id != "" && s.now.Sub(s.book.Cells[id].Started) >= 5*time.Second {
-			s.Update(eventsMsg{steps.CellEnded{Run: s.book.Cells[id].Run, Cell: id, Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Good."}}})
+			s.Update(eventsMsg{steps.CellEnded{
+				Run: s.book.Cells[id].Run, Cell: id,
+				Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Good."},
+			}})
 		}
 		if s.Model.play.ticking {
 			_, cmd := s.Update(showTickMsg{})
@@ -122,7 +125,8 @@ func TestAShowGoesOnByItself(t *testing.T) {
 			first = m
 		}
 	}
-	if first.Notes != "The notes." || first.Next != "A cable" || first.Of != 2 || !strings.HasPrefix(first.Verdict, "PASS") {
+	if first.Notes != "The notes." || first.Next != "A cable" || first.Of != 2 ||
+		!strings.HasPrefix(first.Verdict, "PASS") {
 		t.Errorf("what the presenter reads: %+v", first)
 	}
 }
@@ -157,7 +161,8 @@ func TestNotes(t *testing.T) {
 		Show: "A show", Scene: 1, Of: 2, Title: "One rail", Caption: "The caption.", Notes: "The notes.", Next: "A cable",
 		Cell: "One rail", Verdict: "PASS: Good.", Began: time.Unix(1000, 0),
 	}, error(nil)
-	n := NewNotes(func() (show.Moment, error) { return at, fails }, Options{Now: func() time.Time { return time.Unix(1065, 0) }})
+	n := NewNotes(func() (show.Moment, error) { return at, fails },
+		Options{Now: func() time.Time { return time.Unix(1065, 0) }})
 	n.Update(tea.WindowSizeMsg{Width: 60, Height: 24})
 	look := func() string {
 		n.Update(n.look()())

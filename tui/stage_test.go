@@ -12,7 +12,10 @@ import (
 // loadable is a tutorial that has the cells of three loads beside it.
 func loadable() steps.Tutorial {
 	t := sampleTutorial()
-	role := steps.Role{Name: "client", Before: "serve() {\n\tib_write_bw \"$1\" &\n}\n", Script: "ib_write_bw -d \"$RAIL1_DEV\" \\\n\t-D 30 >\"$dir\"\n"}
+	role := steps.Role{
+		Name: "client", Before: "serve() {\n\tib_write_bw \"$1\" &\n}\n",
+		Script: "ib_write_bw -d \"$RAIL1_DEV\" \\\n\t-D 30 >\"$dir\"\n",
+	}
 	t.Checklist = append(t.Checklist, steps.Part{ID: "load", Title: "Keep the rails busy", Cells: []steps.Cell{
 		{ID: "load-rail", Part: "load", Title: "One rail", Roles: []steps.Role{role}, Needs: []string{"ib_write_bw"}},
 		{ID: "load-half", Part: "load", Title: "One half", Roles: []steps.Role{role}, Needs: []string{"ib_write_bw"}},

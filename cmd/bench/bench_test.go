@@ -60,13 +60,18 @@ func TestMarkdown(t *testing.T) {
 	c := chart{title: "By its cells", of: "cells", unit: "ms", at: []float64{1, 10}, cost: []float64{1, 40}}
 	r := report{
 		machine: machine{cpu: "a processor", kernel: "Linux 6", cores: 2, loadBefore: "0.1", loadAfter: "3"},
-		figures: []figure{below("idle", 0.7, 0.5, " %"), below("lines", 0.7, 1, " s"), plain("disturbance", "not measured: no rig"), c.figure()},
-		charts:  []chart{c},
+		figures: []figure{
+			below("idle", 0.7, 0.5, " %"), below("lines", 0.7, 1, " s"),
+			plain("disturbance", "not measured: no rig"), c.figure(),
+		},
+		charts: []chart{c},
 	}
 	text := r.markdown()
 	for _, want := range []string{
-		"a processor, 2 cores, Linux 6", "| idle | at most 0.50 % | 0.70 % | **missed** |", "| lines | at most 1 s | 0.70 s | reached |",
-		"| disturbance |  | not measured: no rig |  |", "2 aims are missed.", "By its cells:", strings.Repeat("█", chartWidth) + " 40 ms",
+		"a processor, 2 cores, Linux 6", "| idle | at most 0.50 % | 0.70 % | **missed** |",
+		"| lines | at most 1 s | 0.70 s | reached |",
+		"| disturbance |  | not measured: no rig |  |", "2 aims are missed.", "By its cells:",
+		strings.Repeat("█", chartWidth) + " 40 ms",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -75,7 +80,10 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for want, v := range map[string]float64{"1234": 1234.4, "3": 3, "12.3": 12.34, "1.23": 1.234, "0.012": 0.0123, "0": 0} {
+	for want, v := range map[string]float64{
+		"1234": 1234.4, "3": 3, "12.3": 12.34, "1.23": 1.234, "0.012": 0.0123,
+		"0": 0,
+	} {
 		if got := number(v); got != want {
 			t.Errorf("%g: %q, want %q", v, got, want)
 		}

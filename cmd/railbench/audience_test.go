@@ -27,7 +27,8 @@ func TestServeOverSSH(t *testing.T) {
 	said, out := io.Pipe()
 	cmd := rootCommand()
 	cmd.SetArgs([]string{
-		"serve", "--rig", "sim", "--speed", "max", "--listen", "127.0.0.1:0", "--ssh", ":0", "--token-file", token, "rail-map",
+		"serve", "--rig", "sim", "--speed", "max", "--listen", "127.0.0.1:0", "--ssh", ":0", "--token-file", token,
+		"rail-map",
 	})
 	cmd.SetIn(strings.NewReader(""))
 	cmd.SetOut(out)
@@ -92,7 +93,8 @@ func TestServeOverSSH(t *testing.T) {
 	}
 	until("SIMULATED")
 	until("PASS") // of the cell that runs meanwhile
-	if all := seen.String(); !strings.Contains(all, "you look on") || !strings.Contains(all, "all rails") || strings.Contains(all, "38;2;") {
+	if all := seen.String(); !strings.Contains(all, "you look on") || !strings.Contains(all, "all rails") ||
+		strings.Contains(all, "38;2;") {
 		t.Errorf("%q", all)
 	}
 	cancel()

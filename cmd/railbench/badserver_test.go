@@ -28,7 +28,8 @@ func TestEveryVerbEndsWithABadServer(t *testing.T) {
 			t.Run(fmt.Sprint(stage, " ", verb), func(t *testing.T) {
 				t.Parallel()
 				config := filepath.Join(t.TempDir(), "config")
-				text := fmt.Sprintf("Host bad\n HostName 127.0.0.1\n Port %d\n StrictHostKeyChecking accept-new\n UserKnownHostsFile %s\n"+
+				text := fmt.Sprintf("Host bad\n HostName 127.0.0.1\n Port %d\n StrictHostKeyChecking accept-new\n"+
+					" UserKnownHostsFile %s\n"+
 					" IdentityAgent none\n ConnectTimeout 1\n", stage.Start(t), filepath.Join(t.TempDir(), "known_hosts"))
 				if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
@@ -49,7 +50,10 @@ func endsBySignals(t *testing.T, cmd *exec.Cmd) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	for _, then := range []time.Duration{3 * time.Second, time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second} {
+	for _, then := range []time.Duration{
+		3 * time.Second, time.Second, 10 * time.Second, 20 * time.Second,
+		30 * time.Second,
+	} {
 		select {
 		case <-ended:
 			return

@@ -242,7 +242,8 @@ func scenes(whole, broken *tape) map[string]scene {
 			frame("the runbook has changed on disk")
 		}},
 		"followed": {tape: whole, opts: func(o *tui.Options) {
-			o.ReadOnly = followed(fmt.Errorf("%s, has it open", notebook.Owner{PID: 4711, Host: "spark-02", Since: time.Date(2026, 3, 1, 9, 12, 44, 0, time.Local)}))
+			o.ReadOnly = followed(fmt.Errorf("%s, has it open",
+				notebook.Owner{PID: 4711, Host: "spark-02", Since: time.Date(2026, 3, 1, 9, 12, 44, 0, time.Local)}))
 		}, steps: func(p *player, frame func(string)) {
 			frame("a second railbench")
 			p.press("4", "home", "down", "enter")

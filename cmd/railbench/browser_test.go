@@ -55,7 +55,8 @@ func newTab(t *testing.T, browser string) *tab {
 		_ = cmd.Wait() // it was told to end, and how it does is its own
 	})
 	target := b.ask("Target.createTarget", map[string]any{"url": "about:blank"})
-	b.session, _ = b.ask("Target.attachToTarget", map[string]any{"targetId": target["targetId"], "flatten": true})["sessionId"].(string)
+	b.session, _ = b.ask("Target.attachToTarget",
+		map[string]any{"targetId": target["targetId"], "flatten": true})["sessionId"].(string)
 	if b.session == "" {
 		t.Fatal("the browser has no tab")
 	}
@@ -131,12 +132,14 @@ func (b *tab) shown(address, text string) string {
 // picture is a PNG of the page on a screen of a size.
 func (b *tab) picture(width, height int, dark bool) []byte {
 	b.t.Helper()
-	b.ask("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+	b.ask("Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
 	scheme := "light"
 	if dark {
 		scheme = "dark"
 	}
-	b.ask("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+	b.ask("Emulation.setEmulatedMedia",
+		map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
 	b.run(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`)
 	data, _ := b.ask("Page.captureScreenshot", map[string]any{"format": "png"})["data"].(string)
 	image, err := base64.StdEncoding.DecodeString(data)

@@ -35,10 +35,22 @@ func TestChangesOfAllNodes(t *testing.T) {
 		reason []string
 	}{
 		{name: "kept", grade: steps.Pass, reason: []string{"over each of 4 links", "MTU of 9000"}},
-		{name: "a cable", fault: "link-down@spark-03", grade: steps.Inconclusive, reason: []string{"Refused", "enp1s0f1np1 on spark-03 is switched off"}},
-		{name: "the default route", fault: "default-route-on-rail@spark-04", grade: steps.Inconclusive, reason: []string{"on spark-04 carries the default route"}},
-		{name: "no root", fault: "sudo-password@spark-03", grade: steps.Skipped, reason: []string{"root", "spark-03", "nothing was changed"}},
-		{name: "a manager", fault: "manager-mute@spark-04", grade: steps.Inconclusive, reason: []string{"Refused, and nothing was changed: on spark-04"}},
+		{
+			name: "a cable", fault: "link-down@spark-03", grade: steps.Inconclusive,
+			reason: []string{"Refused", "enp1s0f1np1 on spark-03 is switched off"},
+		},
+		{
+			name: "the default route", fault: "default-route-on-rail@spark-04", grade: steps.Inconclusive,
+			reason: []string{"on spark-04 carries the default route"},
+		},
+		{
+			name: "no root", fault: "sudo-password@spark-03", grade: steps.Skipped,
+			reason: []string{"root", "spark-03", "nothing was changed"},
+		},
+		{
+			name: "a manager", fault: "manager-mute@spark-04", grade: steps.Inconclusive,
+			reason: []string{"Refused, and nothing was changed: on spark-04"},
+		},
 		{
 			name: "a judge", grade: steps.Fail, reason: []string{"spark-03", "All 4 nodes are as they were before."},
 			judge: func(judge steps.Judge) steps.Judge {
@@ -83,7 +95,8 @@ func TestChangesOfAllNodes(t *testing.T) {
 			}
 			if c.grade == steps.Pass {
 				for i, now := range networks(t, b) {
-					if diff := change.Differences(before[i], now, func(string) bool { return true }); !strings.Contains(strings.Join(diff, " "), "MTU 9000") {
+					if diff := change.Differences(before[i], now,
+						func(string) bool { return true }); !strings.Contains(strings.Join(diff, " "), "MTU 9000") {
 						t.Errorf("%s has not the change: %q", b.options.Nodes[i].Name(), diff)
 					}
 				}

@@ -107,7 +107,8 @@ func TestEveryChangeRefusesUnknownManagers(t *testing.T) {
 				grade, words := steps.Inconclusive, []string{"Refused, and nothing was changed: on spark-0", c.want}
 				// netplan writes for those two alone.
 				if cell == "netplan-try" && !strings.Contains(c.said, "NetworkManager") && !strings.Contains(c.said, "networkd") {
-					grade, words = steps.Skipped, []string{"neither NetworkManager nor networkd knows a rail of spark-01 (" + c.want + " has them)"}
+					grade, words = steps.Skipped, []string{"neither NetworkManager nor networkd knows a rail of spark-01 (" + c.want +
+						" has them)"}
 				}
 				if v.Grade != grade || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(v.Reason, w) }) {
 					t.Errorf("%s: %s", v.Grade, v.Reason)
@@ -126,7 +127,8 @@ func TestEveryChangeRefusesUnknownManagers(t *testing.T) {
 		}
 		t.Run("known/"+cell, func(t *testing.T) {
 			t.Parallel()
-			if v, nodes := onManaged(t, cell, fault, always{}, ""); v.Grade != steps.Pass && v.Grade != steps.Warn || nodes[0].roots == nil {
+			if v, nodes := onManaged(t, cell, fault, always{}, ""); v.Grade != steps.Pass && v.Grade != steps.Warn ||
+				nodes[0].roots == nil {
 				t.Errorf("it has nothing to do where its managers are known: %s: %s", v.Grade, v.Reason)
 			}
 		})
@@ -134,7 +136,9 @@ func TestEveryChangeRefusesUnknownManagers(t *testing.T) {
 }
 
 // onManaged is what a cell comes to on two nodes whose managers say something.
-func onManaged(t *testing.T, cell, fault string, ask session.Confirmer, say ...string) (v steps.Verdict, nodes [2]*managed) {
+func onManaged(t *testing.T, cell, fault string, ask session.Confirmer, say ...string) (v steps.Verdict,
+	nodes [2]*managed,
+) {
 	t.Helper()
 	var faults []string
 	if fault != "" {
@@ -245,7 +249,10 @@ func TestRootIsLostInTheMiddle(t *testing.T) {
 				s.Open()
 				s.Run("bond-setup")
 				v := verdictOf(t, s, "bond-setup")
-				for _, want := range []string{"sudo asks for a password", "Both nodes are as they were before", "spark-01", "kept the way back in /run/railbench"} {
+				for _, want := range []string{
+					"sudo asks for a password", "Both nodes are as they were before", "spark-01",
+					"kept the way back in /run/railbench",
+				} {
 					if v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, want) {
 						t.Errorf("%s without %q: %s", v.Grade, want, v.Reason)
 					}
@@ -269,7 +276,8 @@ func TestRootIsLostInTheMiddle(t *testing.T) {
 				}
 				same()
 				for _, n := range whole {
-					said, err := runner.Text(t.Context(), n, runner.Script{Name: "look", Body: "ls /run/railbench 2>/dev/null; systemctl list-units 'railbench*'", Root: true})
+					said, err := runner.Text(t.Context(), n,
+						runner.Script{Name: "look", Body: "ls /run/railbench 2>/dev/null; systemctl list-units 'railbench*'", Root: true})
 					if err != nil || strings.TrimSpace(said) != "" {
 						t.Errorf("%s keeps %q, %v", n.Name(), said, err)
 					}

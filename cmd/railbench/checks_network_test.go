@@ -18,7 +18,10 @@ var networkMay = map[string][]string{
 	"arp-flux": {"rail-speed", "nixl-rails", "nixl-threads"},
 	"crossed":  {"rail-speed", "nixl-rails", "nixl-threads"},
 	// What nothing reaches any more can't be looked at.
-	"address-returned": {"reboot-safe", "path-loss", "duplicate-ip", "arp-flux", "mtu-equal", "rail-bond", "bond-health", "rail-speed", "ping", "link-up", "nixl-rails", "nixl-threads"},
+	"address-returned": {
+		"reboot-safe", "path-loss", "duplicate-ip", "arp-flux", "mtu-equal", "rail-bond", "bond-health",
+		"rail-speed", "ping", "link-up", "nixl-rails", "nixl-threads",
+	},
 	// It was made by hand, beside a manager that may take its links back.
 	"bond-left-over": {"reboot-safe", "rail-managers"},
 	// What a test per rail needs is not there.
@@ -29,10 +32,15 @@ var networkMay = map[string][]string{
 func TestSavedAddressIsTheInterfaces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, rail, other string }{
-		"netplan":   {"network:\n  ethernets:\n    rail1:\n      addresses:\n      - \"10.0.0.1/24\"\n    rail2:\n      addresses: [10.0.0.2/24]\n", "10.0.0.1", "10.0.0.2"},
-		"a gateway": {"network:\n  ethernets:\n    rail1:\n      addresses:\n      - 10.0.0.1/24\n      routes:\n      - {to: default, via: 10.0.0.2}\n", "10.0.0.1", "10.0.0.2"},
-		"networkd":  {"[Match]\nName=rail1\n[Network]\nAddress=10.0.0.1/24\nGateway=10.0.0.2\n", "10.0.0.1", "10.0.0.2"},
-		"ifupdown":  {"iface rail1 inet static\n  address 10.0.0.1/24\niface rail2 inet static\n  address 10.0.0.2/24\n", "10.0.0.1", "10.0.0.2"},
+		"netplan": {"network:\n  ethernets:\n    rail1:\n      addresses:\n      - \"10.0.0.1/24\"\n    rail2:\n" +
+			"      addresses: [10.0.0.2/24]\n", "10.0.0.1", "10.0.0.2"},
+		"a gateway": {"network:\n  ethernets:\n    rail1:\n      addresses:\n      - 10.0.0.1/24\n      routes:\n" +
+			"      - {to: default, via: 10.0.0.2}\n", "10.0.0.1", "10.0.0.2"},
+		"networkd": {"[Match]\nName=rail1\n[Network]\nAddress=10.0.0.1/24\nGateway=10.0.0.2\n", "10.0.0.1", "10.0.0.2"},
+		"ifupdown": {
+			"iface rail1 inet static\n  address 10.0.0.1/24\niface rail2 inet static\n  address 10.0.0.2/24\n",
+			"10.0.0.1", "10.0.0.2",
+		},
 	} {
 		dir := t.TempDir()
 		for _, dev := range []string{"rail1", "rail2"} {
@@ -46,10 +54,14 @@ func TestSavedAddressIsTheInterfaces(t *testing.T) {
 		if err := os.WriteFile(dir+"/x.yaml", []byte(c.file), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		out := onThisMachine(t, "reboot-safe", map[string]string{"OWN_IPS": "rail1=" + c.rail + " rail1=" + c.other}, func(body string) string {
-			return strings.NewReplacer("/sys/class/net", dir+"/net", "/etc/netplan/*.yaml", dir+"/*.yaml").Replace(body)
-		})
-		for _, want := range []string{"rail1=" + c.rail + " is in: " + dir + "/x.yaml\n", "rail1=" + c.other + " is in: nothing\n"} {
+		out := onThisMachine(t, "reboot-safe", map[string]string{"OWN_IPS": "rail1=" + c.rail + " rail1=" + c.other},
+			func(body string) string {
+				return strings.NewReplacer("/sys/class/net", dir+"/net", "/etc/netplan/*.yaml", dir+"/*.yaml").Replace(body)
+			})
+		for _, want := range []string{
+			"rail1=" + c.rail + " is in: " + dir + "/x.yaml\n",
+			"rail1=" + c.other + " is in: nothing\n",
+		} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, out)
 			}

@@ -18,7 +18,8 @@ import (
 func diagnose(t *testing.T, args ...string) (doctorObject, int, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := Main(append([]string{"doctor", "--rig", "sim", "--speed", "max", "--json"}, args...), strings.NewReader(""), &stdout, &stderr)
+	code := Main(append([]string{"doctor", "--rig", "sim", "--speed", "max", "--json"}, args...), strings.NewReader(""),
+		&stdout, &stderr)
 	var r doctorObject
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
@@ -68,7 +69,8 @@ func TestDoctorOutOfTime(t *testing.T) {
 		}
 	}
 	// In the middle, with fixes to come.
-	if r, code, _ := diagnose(t, "--timeout", "300ms", "--fix", "--yes", "--fault", "link-down", "--speed", "1"); code == exitOK || len(r.Checks) < 30 {
+	if r, code, _ := diagnose(t, "--timeout", "300ms", "--fix", "--yes", "--fault", "link-down", "--speed",
+		"1"); code == exitOK || len(r.Checks) < 30 {
 		t.Errorf("exit %d, %d checks", code, len(r.Checks))
 	}
 }
@@ -87,8 +89,10 @@ func TestHealthyRigHasNoFinding(t *testing.T) {
 			t.Errorf("seed %s: exit %d: %s", seed, code, stderr)
 		}
 		for _, c := range r.Checks {
-			if want := cmp.Or(atRest[c.ID], steps.Pass); c.Verdict != want || c.Reason == "" || len(c.Evidence) == 0 || c.Fix != "" {
-				t.Errorf("seed %s: %s: %s: %q, on %d pieces of evidence, fix %q", seed, c.ID, c.Verdict, c.Reason, len(c.Evidence), c.Fix)
+			if want := cmp.Or(atRest[c.ID], steps.Pass); c.Verdict != want || c.Reason == "" || len(c.Evidence) == 0 ||
+				c.Fix != "" {
+				t.Errorf("seed %s: %s: %s: %q, on %d pieces of evidence, fix %q", seed, c.ID, c.Verdict, c.Reason, len(c.Evidence),
+					c.Fix)
 			}
 		}
 	}
@@ -179,7 +183,8 @@ func TestEveryFaultIsFound(t *testing.T) {
 					t.Errorf("%s: %s without a reason", c.ID, c.Verdict)
 				case slices.Contains(want, c.ID) && (c.Verdict == steps.Pass || c.Verdict == steps.Skipped):
 					t.Errorf("%s doesn't find it: %s: %s", c.ID, c.Verdict, c.Reason)
-				case !slices.Contains(want, c.ID) && c.Verdict != steps.Pass && c.Verdict != atRest[c.ID] && !slices.Contains(may, c.ID) && !slices.Contains(may, "*"):
+				case !slices.Contains(want, c.ID) && c.Verdict != steps.Pass && c.Verdict != atRest[c.ID] &&
+					!slices.Contains(may, c.ID) && !slices.Contains(may, "*"):
 					t.Errorf("%s has nothing to do with it: %s: %s", c.ID, c.Verdict, c.Reason)
 				}
 			}

@@ -24,7 +24,8 @@ func TestCollectivesOfThreeNodes(t *testing.T) {
 			}
 		}
 		v := f.Ended["nccl-allreduce"].Verdict
-		if !strings.Contains(v.Reason, "with 4096 MiB, on 3 nodes over 2 ports of each") || !strings.Contains(v.Reason, "The halves of each node carried alike") {
+		if !strings.Contains(v.Reason, "with 4096 MiB, on 3 nodes over 2 ports of each") ||
+			!strings.Contains(v.Reason, "The halves of each node carried alike") {
 			t.Error(v.Reason)
 		}
 		halves := 0
@@ -48,7 +49,8 @@ func nothingRuns(t *testing.T, b *bench) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := runner.Text(t.Context(), n, runner.Script{Name: "look", Body: "pgrep -f 'orted|mpirun|_perf'; echo looked"})
+		out, err := runner.Text(t.Context(), n,
+			runner.Script{Name: "look", Body: "pgrep -f 'orted|mpirun|_perf'; echo looked"})
 		if out != "looked\n" && (err == nil || name != "spark-01") { // it is dead in one of the tests
 			t.Errorf("%s has %q, %v", name, out, err)
 		}
@@ -63,17 +65,38 @@ func TestCollectivesFindFaults(t *testing.T) {
 		grade steps.Grade
 		words []string
 	}{
-		"nccl-half@spark-03":    {steps.Fail, []string{"on spark-03 one half alone", "nothing went over roceP2p1s0f0 and roceP2p1s0f1", "NCCL_IB_HCA"}},
-		"nccl-tcp":              {steps.Fail, []string{"the data went over enp1s0f0np0 as TCP", "NET/Socket", "RDMA counters stand still"}},
-		"nccl-socket@spark-03":  {steps.Fail, []string{"NCCL on spark-03 has no interface", "NCCL_SOCKET_IFNAME"}},
-		"nccl-gid@spark-03":     {steps.Fail, []string{"NCCL on spark-03 could not connect a queue pair of rocep1s0f0: it took GID index 0", "is at 3", "NCCL_IB_GID_INDEX"}},
-		"nccl-version@spark-03": {steps.Fail, []string{"different versions of NCCL, 2.28.9 and 2.27.7", "the check nccl-version"}},
-		"nccl-hang@spark-03":    {steps.Inconclusive, []string{"timed out", "after 3 rows", "nccl-settings"}},
-		"pcie-x2@spark-03":      {steps.Fail, []string{"GB/s of bus bandwidth", "roceP2p1s0f0 on spark-03 has a PCIe link of x2"}},
-		"adapter-lost@spark-03": {steps.Fail, []string{"spark-03 has no roceP2p1s0f0 and roceP2p1s0f1, and the others have it (adapter-present)"}},
-		"link-down@spark-03":    {steps.Fail, []string{"rocep1s0f1 on spark-03 is not up (link-up)"}},
-		"gpu-missing@spark-03":  {steps.Skipped, []string{"spark-03 has no GPU", "mpi-launch"}},
-		"peer-dead":             {steps.Inconclusive, []string{"spark-01"}},
+		"nccl-half@spark-03": {
+			steps.Fail,
+			[]string{"on spark-03 one half alone", "nothing went over roceP2p1s0f0 and roceP2p1s0f1", "NCCL_IB_HCA"},
+		},
+		"nccl-tcp": {
+			steps.Fail,
+			[]string{"the data went over enp1s0f0np0 as TCP", "NET/Socket", "RDMA counters stand still"},
+		},
+		"nccl-socket@spark-03": {steps.Fail, []string{"NCCL on spark-03 has no interface", "NCCL_SOCKET_IFNAME"}},
+		"nccl-gid@spark-03": {
+			steps.Fail,
+			[]string{
+				"NCCL on spark-03 could not connect a queue pair of rocep1s0f0: it took GID index 0", "is at 3",
+				"NCCL_IB_GID_INDEX",
+			},
+		},
+		"nccl-version@spark-03": {
+			steps.Fail,
+			[]string{"different versions of NCCL, 2.28.9 and 2.27.7", "the check nccl-version"},
+		},
+		"nccl-hang@spark-03": {steps.Inconclusive, []string{"timed out", "after 3 rows", "nccl-settings"}},
+		"pcie-x2@spark-03": {
+			steps.Fail,
+			[]string{"GB/s of bus bandwidth", "roceP2p1s0f0 on spark-03 has a PCIe link of x2"},
+		},
+		"adapter-lost@spark-03": {
+			steps.Fail,
+			[]string{"spark-03 has no roceP2p1s0f0 and roceP2p1s0f1, and the others have it (adapter-present)"},
+		},
+		"link-down@spark-03":   {steps.Fail, []string{"rocep1s0f1 on spark-03 is not up (link-up)"}},
+		"gpu-missing@spark-03": {steps.Skipped, []string{"spark-03 has no GPU", "mpi-launch"}},
+		"peer-dead":            {steps.Inconclusive, []string{"spark-01"}},
 	} {
 		f, b := ranOnTrio(t, "spark-02:spark-03", []string{fault}, "nccl-allreduce")
 		v := f.Ended["nccl-allreduce"].Verdict
@@ -99,8 +122,14 @@ func TestACollectiveNamesTheSlowNode(t *testing.T) {
 		words []string
 	}{
 		{"adapter-lost", steps.Fail, []string{"spark-03 has no roceP2p1s0f0 and roceP2p1s0f1, and the others have it"}},
-		{"bad-cable", steps.Warn, []string{"On spark-03 error counters grew meanwhile on rocep1s0f0 and roceP2p1s0f0 (", "symbol_error"}},
-		{"cable-unplugged", steps.Warn, []string{"rocep1s0f0 and roceP2p1s0f0 on spark-03 are not up", "other nodes used theirs"}},
+		{"bad-cable", steps.Warn, []string{
+			"On spark-03 error counters grew meanwhile on rocep1s0f0 and roceP2p1s0f0 (",
+			"symbol_error",
+		}},
+		{
+			"cable-unplugged", steps.Warn,
+			[]string{"rocep1s0f0 and roceP2p1s0f0 on spark-03 are not up", "other nodes used theirs"},
+		},
 		{"crossed", steps.Fail, []string{
 			"NCCL on spark-01 could not connect a queue pair of rocep1s0f0 to spark-03 (192.168.100.22 of rocep1s0f0)",
 			"a cable in another port (rail-map)",
@@ -109,14 +138,17 @@ func TestACollectiveNamesTheSlowNode(t *testing.T) {
 			"some 13 Gb/s over each device", "take its power away", "nothing that was counted tells which", "railbench pairs",
 		}},
 		{"hog", steps.Fail, []string{"up to 21.2 Gb/s of other traffic were on", "rocep1s0f1 on spark-03 before it began"}},
-		{"hot-adapter", steps.Warn, []string{"On spark-03 the adapter of rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 reached 114"}},
+		{"hot-adapter", steps.Warn, []string{"On spark-03 the adapter of rocep1s0f0, rocep1s0f1, " +
+			"roceP2p1s0f0 and roceP2p1s0f1 reached 114"}},
 		{"link-down", steps.Fail, []string{"rocep1s0f1 on spark-03 is not up (link-up)"}},
-		{"mtu-mismatch", steps.Warn, []string{"RoCE MTU of rocep1s0f0 is 4096 on spark-03 and 1024 on spark-02, spark-01 and spark-04"}},
+		{"mtu-mismatch", steps.Warn, []string{"RoCE MTU of rocep1s0f0 is 4096 on spark-03 and 1024 on spark-02, " +
+			"spark-01 and spark-04"}},
 		{"nccl-half", steps.Fail, []string{"on spark-03 one half alone carried it"}},
 		{"pauses", steps.Warn, []string{"On spark-03 tx_global_pause", "it paused the other end"}},
 		{"pcie-x2", steps.Fail, []string{"roceP2p1s0f0 on spark-03 has a PCIe link of x2"}},
 		{"retransmits", steps.Fail, []string{"packets were sent again on spark-03, and less on spark-01 and spark-04"}},
-		{"slow-cable", steps.Inconclusive, []string{"The link of rocep1s0f1 and roceP2p1s0f1 is 100 Gb/s on spark-03 and 200 Gb/s on spark-02, spark-01 and spark-04"}},
+		{"slow-cable", steps.Inconclusive, []string{"The link of rocep1s0f1 and roceP2p1s0f1 is 100 Gb/s on spark-03 and " +
+			"200 Gb/s on spark-02, spark-01 and spark-04"}},
 		// Two rails of a half share its PCIe link, which ends them before this one's 60 Gb/s would.
 		{"slow-rail", steps.Pass, nil},
 	} {
@@ -143,7 +175,8 @@ func TestACollectiveNamesTheSlowNode(t *testing.T) {
 func TestARingNeedsItsNCCL(t *testing.T) {
 	t.Parallel()
 	old := []string{"nccl-version@spark-01", "nccl-version@spark-02", "nccl-version@spark-03"}
-	f, _ := ranOn(t, rigFlags{rig: "ring", faults: append(old, "degraded-adapter@spark-03")}, "nccl-version", "nccl-allreduce")
+	f, _ := ranOn(t, rigFlags{rig: "ring", faults: append(old, "degraded-adapter@spark-03")}, "nccl-version",
+		"nccl-allreduce")
 	for cell, want := range map[string]steps.Grade{"nccl-version": steps.Warn, "nccl-allreduce": steps.Fail} {
 		v := f.Ended[cell].Verdict
 		if v.Grade != want || !strings.Contains(strings.ToLower(v.Reason), "nodes in a ring need nccl 2.30.7 or later") ||

@@ -48,7 +48,8 @@ func TestCompletionsOffer(t *testing.T) {
 	// Nobody is at these addresses: who connects to them waits, and is found.
 	lab := filepath.Join(t.TempDir(), "lab.toml")
 	if err := os.WriteFile(lab, []byte("name = \"lab\"\n[[node]]\nname = \"left\"\nssh = \"u@192.0.2.1\"\n"+
-		"[[node]]\nname = \"mid\"\nssh = \"u@192.0.2.2\"\n[[node]]\nname = \"right\"\nssh = \"u@192.0.2.3\"\n"), 0o600); err != nil {
+		"[[node]]\nname = \"mid\"\nssh = \"u@192.0.2.2\"\n[[node]]\nname = \"right\"\nssh = \"u@192.0.2.3\"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	broken := filepath.Join(t.TempDir(), "broken.toml")
@@ -101,7 +102,8 @@ func TestCompletionsOffer(t *testing.T) {
 // Every flag that takes a value offers something or says that no file belongs there.
 func TestCompletionsKnowWhatIsAFile(t *testing.T) {
 	t.Parallel()
-	aFile := []string{"rig", "ssh-config", "output", "token-file", "symptom", "threshold", "port", "timeout"} // or free text
+	// or free text
+	aFile := []string{"rig", "ssh-config", "output", "token-file", "symptom", "threshold", "port", "timeout"}
 	root := rootCommand()
 	for _, c := range append(commandsUnder(root), root) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {

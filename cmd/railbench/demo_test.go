@@ -50,10 +50,14 @@ func TestNotesWithoutATerminal(t *testing.T) {
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_STATE_HOME", home)
 	var out, errs bytes.Buffer
-	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitUsage || !strings.Contains(errs.String(), "no show has begun") {
+	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitUsage ||
+		!strings.Contains(errs.String(), "no show has begun") {
 		t.Errorf("status %d: %s", code, &errs)
 	}
-	raw, err := json.Marshal(script.Moment{Show: "A show", Scene: 1, Of: 2, Title: "One", Notes: "Say \x1b[31mthis.", Next: "Two"})
+	raw, err := json.Marshal(script.Moment{
+		Show: "A show", Scene: 1, Of: 2, Title: "One", Notes: "Say \x1b[31mthis.",
+		Next: "Two",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +72,8 @@ func TestNotesWithoutATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitOK || !strings.Contains(out.String(), "A show, 1 of 2: One") ||
+	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitOK ||
+		!strings.Contains(out.String(), "A show, 1 of 2: One") ||
 		!strings.Contains(out.String(), "next: Two") || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("status %d: %q %s", code, &out, &errs)
 	}
@@ -114,7 +119,8 @@ func TestTheBuiltInShow(t *testing.T) {
 		return nil
 	}
 	began := s.Now()
-	p := tea.NewProgram(tui.New(s, opts), tea.WithInput(nil), tea.WithoutRenderer(), tea.WithWindowSize(120, 40), tea.WithContext(t.Context()))
+	p := tea.NewProgram(tui.New(s, opts), tea.WithInput(nil), tea.WithoutRenderer(), tea.WithWindowSize(120, 40),
+		tea.WithContext(t.Context()))
 	go func() {
 		<-over
 		p.Quit()
@@ -128,8 +134,10 @@ func TestTheBuiltInShow(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	for scene, want := range map[string]string{
-		"One rail": "PASS: 92.", "And its half-mate": "PASS: 105.", "The other half": "PASS: 18", "The same with TCP": "PASS: 76.",
-		"And RDMA again": "PASS: 92.", "The GPU's memory": "host-staged", "A cable is pulled": "port 0", "What was measured": "PASS",
+		"One rail": "PASS: 92.", "And its half-mate": "PASS: 105.", "The other half": "PASS: 18",
+		"The same with TCP": "PASS: 76.",
+		"And RDMA again":    "PASS: 92.", "The GPU's memory": "host-staged", "A cable is pulled": "port 0",
+		"What was measured": "PASS",
 	} {
 		if !strings.Contains(verdicts[scene], want) {
 			t.Errorf("%s: %q, not %q", scene, verdicts[scene], want)

@@ -489,7 +489,8 @@ func TestContributing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile("`((?:\\.ci|cmd|tui|steps|runner|assets)[\\w./-]*)`").FindAllStringSubmatch(string(b), -1) {
+	place := regexp.MustCompile("`((?:\\.ci|cmd|tui|steps|runner|assets)[\\w./-]*)`")
+	for _, m := range place.FindAllStringSubmatch(string(b), -1) {
 		path, _, _ := strings.Cut(m[1], "/PARSER") // which stands for any
 		if _, err := os.Stat("../../" + path); err != nil {
 			t.Error(err)
@@ -546,7 +547,8 @@ func flagsExist(t *testing.T, path, text string) {
 }
 
 // otherFlags are those of other programs that the pages name.
-const otherFlags = "runtime n-bytes with-verbs with-rdmacm prefix keys-only device out query-gpu format network ulimit ipc gpus shm-size"
+const otherFlags = "runtime n-bytes with-verbs with-rdmacm prefix keys-only device out query-gpu format network " +
+	"ulimit ipc gpus shm-size"
 
 // commandsExist finds commands in the examples that there aren't.
 func commandsExist(t *testing.T, path, text string) {
@@ -689,7 +691,8 @@ func limitTable(*testing.T) string {
 	b.WriteString("| of what | figure | basis | when | source |\n|---|---|---|---|---|\n")
 	for _, l := range theory.Limits() {
 		e := l.Entry()
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s ([facts](facts.md#%s)) |\n", e.Of, e.Figures(), e.Basis, e.When, e.Source, e.Fact)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s ([facts](facts.md#%s)) |\n", e.Of, e.Figures(), e.Basis, e.When, e.Source,
+			e.Fact)
 	}
 	return b.String()
 }
@@ -764,8 +767,12 @@ func shoot(t *testing.T, flags rigFlags, width, height int, waits ...wait) strin
 	s.Open()
 	var taken string
 	c := camera{taken: &taken, waits: waits}
-	c.Model = tui.New(s, tui.Options{Tutorial: b.options.Tutorial, Simulated: true, RigName: "sim", Hint: hint(b), NoColor: true, Background: tui.Dark})
-	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithWindowSize(width, height), tea.WithoutSignals()).Run()
+	c.Model = tui.New(s, tui.Options{
+		Tutorial: b.options.Tutorial, Simulated: true, RigName: "sim", Hint: hint(b),
+		NoColor: true, Background: tui.Dark,
+	})
+	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard),
+		tea.WithWindowSize(width, height), tea.WithoutSignals()).Run()
 	if closed := s.Close(); err == nil {
 		err = closed
 	}

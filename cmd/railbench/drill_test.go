@@ -49,7 +49,10 @@ func TestDrillScores(t *testing.T) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	for i, points := range []int{40, 90} {
-		d := drillScore{At: time.Unix(0, 0), Fault: "slow-rail@spark-01", Seed: uint64(i), Points: points, Took: time.Minute, Checks: 3, Hints: 1}
+		d := drillScore{
+			At: time.Unix(0, 0), Fault: "slow-rail@spark-01", Seed: uint64(i), Points: points, Took: time.Minute,
+			Checks: 3, Hints: 1,
+		}
 		if err := d.keep(); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,8 @@ func TestEditor(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "ed")
 	// It writes a new file in the old one's place, as some editors do.
-	body := "#!/bin/sh\n[ \"$1\" = -w ] || exit 3\nsed 's/old/new/' \"$2\" >\"$2.tmp\" && mv \"$2.tmp\" \"$2\" && echo \"$2\" >" + dir + "/file\n"
+	body := "#!/bin/sh\n[ \"$1\" = -w ] || exit 3\nsed 's/old/new/' \"$2\" >\"$2.tmp\" && mv \"$2.tmp\" \"$2\" && echo " +
+		"\"$2\" >" + dir + "/file\n"
 	if err := os.WriteFile(script, []byte(body), 0o755); err != nil {
 		t.Fatal(err)
 	}

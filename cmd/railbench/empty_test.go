@@ -35,7 +35,8 @@ func mayBeEmpty(cell, line string) bool {
 
 func TestEmptyValueIsSeen(t *testing.T) {
 	for line, empty := range map[string]bool{
-		"rail 1:    (peer  )": true, "MTU , port 1": true, "MTU: , connector p0": true, "size=": true, "a ()": true, "connect() instead": false, "a ''": true,
+		"rail 1:    (peer  )": true, "MTU , port 1": true, "MTU: , connector p0": true, "size=": true, "a ()": true,
+		"connect() instead": false, "a ''": true,
 		"rail 1: rocep1s0f0 (peer rocep1s0f1)": false, "speed 200, MTU 1500": false,
 	} {
 		if emptyValue.MatchString(line) != empty {

@@ -9,21 +9,33 @@ import (
 	"github.com/railbench/railbench/runner"
 )
 
-// TestForgedEnvironment: what is in a variable of the environment, of Slurm's, sudo's or a login's, controls no terminal
-// and forges no line, in a run, a man page, or an error. (An environment is its user's own, and yet others
+// TestForgedEnvironment: what is in a variable of the environment, of Slurm's, sudo's or a login's, controls no
+// terminal and forges no line, in a run, a man page, or an error. (An environment is its user's own, and yet others
 // fill it: sshd from the client, Slurm from the job, sudo from who called it.)
 func TestForgedEnvironment(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", home)
 	t.Chdir(home) // a HOME that is no absolute path is one below this
 	const forged = "\x1b]0;owned\x07\u009b31m\u202e\nPASS everything fine\n.so /etc/passwd\nforged; echo"
-	slurm := [][]string{{"nodes", "--nodes", "slurm"}, {"run", "hosts", "--nodes", "slurm"}, {"run", "hosts", "--slurm", "p:2"}}
-	own := [][]string{{"man"}, {"list"}, {"run", "hosts", "--rig", "sim", "--speed", "100"}, {"undo", "--list"}, {"rig", "status"}}
+	slurm := [][]string{
+		{"nodes", "--nodes", "slurm"},
+		{"run", "hosts", "--nodes", "slurm"},
+		{"run", "hosts", "--slurm", "p:2"},
+	}
+	own := [][]string{
+		{"man"},
+		{"list"},
+		{"run", "hosts", "--rig", "sim", "--speed", "100"},
+		{"undo", "--list"},
+		{"rig", "status"},
+	}
 	for name, verbs := range map[string][][]string{
 		"SLURM_JOB_ID": slurm, "SLURM_JOB_NODELIST": slurm, "SLURM_CONF": slurm, "SLURM_PROCID": slurm, "SLURM_NODEID": slurm,
-		"SLURM_JOB_PARTITION": slurm, "SLURM_CLUSTER_NAME": slurm, "SLURMD_NODENAME": slurm, "PMI_RANK": slurm, "PMIX_RANK": slurm,
+		"SLURM_JOB_PARTITION": slurm, "SLURM_CLUSTER_NAME": slurm, "SLURMD_NODENAME": slurm, "PMI_RANK": slurm,
+		"PMIX_RANK":            slurm,
 		"OMPI_COMM_WORLD_RANK": slurm,
-		"SUDO_USER":            own, "SUDO_COMMAND": own, "SUDO_ASKPASS": own, "USER": own, "LOGNAME": own, "HOME": own, "HOSTNAME": own, "LANG": own,
+		"SUDO_USER":            own, "SUDO_COMMAND": own, "SUDO_ASKPASS": own, "USER": own, "LOGNAME": own, "HOME": own,
+		"HOSTNAME": own, "LANG": own,
 		"TERM": own, "RIG_STATE": own, "RIG_PORT": own, "XDG_STATE_HOME": own, "XDG_CONFIG_HOME": own, "SSH_CONNECTION": own,
 		"SSH_AUTH_SOCK": own, "SOURCE_DATE_EPOCH": own, "EDITOR": own, "PAGER": own, "TZ": own,
 	} {
@@ -43,7 +55,8 @@ func TestForgedEnvironment(t *testing.T) {
 					t.Errorf("%q: %.60q", args, out[i:])
 				}
 				for line := range strings.Lines(out) {
-					if strings.HasPrefix(line, "PASS everything") || strings.HasPrefix(line, ".so /etc") || strings.HasPrefix(line, "forged;") {
+					if strings.HasPrefix(line, "PASS everything") || strings.HasPrefix(line, ".so /etc") ||
+						strings.HasPrefix(line, "forged;") {
 						t.Errorf("%q: a line was forged: %q", args, line)
 					}
 				}

@@ -39,8 +39,10 @@ func farRig(t *testing.T, l nodetest.Link) (rig, config string) {
 		t.Cleanup(func() { ln.Close() })
 		go func() { _ = s.Serve(t.Context(), ln, node) }() // it ends with the test
 		text += fmt.Sprintf("[%s]\nssh = \"nvidia@%s\"\n", []string{"here", "peer"}[i], node)
-		hosts += fmt.Sprintf("Host %[1]s\n HostName 127.0.0.1\n Port %[2]d\n HostKeyAlias %[1]s\n StrictHostKeyChecking accept-new\n"+
-			" UserKnownHostsFile %[3]s\n IdentityAgent none\n", node, l.Open(t, ln.Addr().(*net.TCPAddr).Port), filepath.Join(dir, "known"))
+		hosts += fmt.Sprintf("Host %[1]s\n HostName 127.0.0.1\n Port %[2]d\n HostKeyAlias %[1]s\n"+
+			" StrictHostKeyChecking accept-new\n"+
+			" UserKnownHostsFile %[3]s\n IdentityAgent none\n", node, l.Open(t, ln.Addr().(*net.TCPAddr).Port),
+			filepath.Join(dir, "known"))
 	}
 	for path, text := range map[string]string{rig: text, config: hosts} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -137,7 +139,8 @@ func keysOver(t *testing.T, l nodetest.Link) (half time.Duration) {
 		}
 	}
 	slices.Sort(took)
-	t.Logf("%d keys in %.1f s; of 100 keys 50 took %s and 95 %s", keys, time.Since(began).Seconds(), took[keys/2], took[keys*95/100])
+	t.Logf("%d keys in %.1f s; of 100 keys 50 took %s and 95 %s", keys, time.Since(began).Seconds(), took[keys/2],
+		took[keys*95/100])
 	return took[keys/2]
 }
 
@@ -209,7 +212,8 @@ func heldKeys(t *testing.T, l nodetest.Link) (worst time.Duration) {
 		t.Fatalf("%d answers of %d", len(took), 2*seconds)
 	}
 	slices.Sort(took)
-	t.Logf("%d keys in %d s; of those that were looked for half took %s, the longest %s", seconds*second, seconds, took[seconds], took[2*seconds-1])
+	t.Logf("%d keys in %d s; of those that were looked for half took %s, the longest %s", seconds*second, seconds,
+		took[seconds], took[2*seconds-1])
 	return took[2*seconds-1]
 }
 

@@ -25,7 +25,8 @@ var changeSymptoms = map[string]symptom{
 	// mtu has taken the rails out of its hands, and was kept.
 	"manager-fights": {seen: map[string][]string{
 		"bond-setup": {
-			"On spark-01 NetworkManager has enp1s0f0np0 in its hands, which it left alone before", "has set 192.168.100.10/24 on it although it is in bond0",
+			"On spark-01 NetworkManager has enp1s0f0np0 in its hands, which it left alone before",
+			"has set 192.168.100.10/24 on it although it is in bond0",
 			"Both nodes are as they were before",
 		},
 	}, may: []string{"netplan-try"}},
@@ -48,10 +49,16 @@ var changeSymptoms = map[string]symptom{
 		"netplan-try": {"n spark-01 NetworkManager has enp1s0f", "and networkd has enp1s0f1np1", "one renderer first"},
 	}},
 	"rail-unmanaged": {seen: map[string][]string{
-		"netplan-try": {"The change failed on spark-01", "device enp1s0f1np1 not available because device is strictly unmanaged", "Both nodes are as they were before"},
+		"netplan-try": {
+			"The change failed on spark-01",
+			"device enp1s0f1np1 not available because device is strictly unmanaged", "Both nodes are as they were before",
+		},
 	}},
 	"netplan-broken": {seen: map[string][]string{
-		"netplan-try": {"The change failed on spark-01", "99-rails.yaml:5:7: Error in network definition: unknown key 'adresses'", "Both nodes are as they were before"},
+		"netplan-try": {
+			"The change failed on spark-01",
+			"99-rails.yaml:5:7: Error in network definition: unknown key 'adresses'", "Both nodes are as they were before",
+		},
 	}},
 	"bond-left-over": {seen: map[string][]string{
 		"mtu":           {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},
@@ -60,11 +67,13 @@ var changeSymptoms = map[string]symptom{
 		"netplan-try":   {"enp1s0f0np0 on spark-01 is in bond0 already"},
 	}},
 	"cable-unplugged": {seen: map[string][]string{
-		"mtu": {"enp1s0f0np0 on spark-02 has no link", "cable"}, "bond-setup": {"enp1s0f0np0 on spark-02 has no link", "cable"},
+		"mtu":         {"enp1s0f0np0 on spark-02 has no link", "cable"},
+		"bond-setup":  {"enp1s0f0np0 on spark-02 has no link", "cable"},
 		"netplan-try": {"enp1s0f0np0 on spark-02 has no link", "cable"},
 	}},
 	"default-route-on-rail": {seen: map[string][]string{
-		"mtu": {"enp1s0f0np0 on spark-01 carries the default route"}, "bond-setup": {"enp1s0f0np0 on spark-01 carries the default route"},
+		"mtu":         {"enp1s0f0np0 on spark-01 carries the default route"},
+		"bond-setup":  {"enp1s0f0np0 on spark-01 carries the default route"},
 		"netplan-try": {"enp1s0f0np0 on spark-01 carries the default route"},
 	}},
 	"link-down": {seen: map[string][]string{
@@ -73,7 +82,8 @@ var changeSymptoms = map[string]symptom{
 	}},
 	"p2p-ip-conflict": {may: []string{"mtu"}},
 	"peer-dead": {seen: map[string][]string{
-		"mtu": {"spark-01"}, "bond-setup": {"Not run"}, "bond-teardown": {"Not run"}, "netplan-try": {"spark-01"}, "rail-ips": {"Not run"}, "cleanup": {"Not run"},
+		"mtu": {"spark-01"}, "bond-setup": {"Not run"}, "bond-teardown": {"Not run"}, "netplan-try": {"spark-01"},
+		"rail-ips": {"Not run"}, "cleanup": {"Not run"},
 	}},
 	"roce-lag": {seen: map[string][]string{
 		"mtu":           {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},
@@ -134,7 +144,11 @@ func TestEverythingLeavesTheNodesAsTheyWere(t *testing.T) {
 // changes touch.
 func TestFaultsAreLeftAsTheyWere(t *testing.T) {
 	t.Parallel()
-	for i, fault := range []string{"address-returned", "autobond", "manager-fights", "manager-mute", "dhcp-client", "profile-stray", "bond-left-over", "cable-unplugged", "link-down", "mtu-mismatch", "rail-ip-missing", "roce-lag", "sudo-password"} {
+	for i, fault := range []string{
+		"address-returned", "autobond", "manager-fights", "manager-mute", "dhcp-client",
+		"profile-stray", "bond-left-over", "cable-unplugged", "link-down", "mtu-mismatch", "rail-ip-missing", "roce-lag",
+		"sudo-password",
+	} {
 		if sampled(i) {
 			continue
 		}
@@ -157,7 +171,8 @@ func TestADefectLeavesTheNodesAsTheyWere(t *testing.T) {
 	for word, spoil := range map[string]func(*bench){"judging": judging, "planning": planning} {
 		verdicts := leaves(t, nil, []string{"mtu", "hosts"}, spoil)
 		v := verdicts["mtu"]
-		if v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, word) || !strings.Contains(v.Reason, "faults_change_test.go:") {
+		if v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, word) ||
+			!strings.Contains(v.Reason, "faults_change_test.go:") {
 			t.Errorf("%s: %s %s", word, v.Grade, v.Reason)
 		}
 		if got := strings.Contains(v.Reason, "Both nodes are as they were before."); got != (word == "judging") {

@@ -119,20 +119,32 @@ func by(cells []string, words ...string) map[string][]string {
 // cell sees teaches nobody anything.
 var symptoms = map[string]symptom{
 	"adapter-lost": {
-		seen: also(map[string][]string{"devices": {"spark-02 has 4 RDMA devices and spark-01 has 2"}, "rail-map": {"roceP2p1s0f0 on spark-02", "no rail of spark-01"}},
+		seen: also(map[string][]string{
+			"devices":  {"spark-02 has 4 RDMA devices and spark-01 has 2"},
+			"rail-map": {"roceP2p1s0f0 on spark-02", "no rail of spark-01"},
+		},
 			slices.Concat(everyTest, nixlRail2), leftOut["adapter-lost"]...),
 		skipped: map[string][]string{"nixl-halves-dram": {"other PCIe half"}},
 	},
 	// What these do is seen by the checklist alone: no test is slower for it yet.
-	"bad-cable":   {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1 and 3", "symbol_error"}}, "error counters grew", "symbol_error"), nixlMoves, "error counters grew", "symbol_error"), may: []string{"nixl-latency", "ib-write-lat"}},
-	"hot-adapter": {seen: also(tcpTests(by(everyTest, "reached 10", "give it air"), "reached 10"), nixlMoves, "reached 10")},
+	"bad-cable": {
+		seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1 and 3", "symbol_error"}},
+			"error counters grew", "symbol_error"), nixlMoves, "error counters grew", "symbol_error"),
+		may: []string{"nixl-latency", "ib-write-lat"},
+	},
+	"hot-adapter": {seen: also(tcpTests(by(everyTest, "reached 10", "give it air"), "reached 10"), nixlMoves,
+		"reached 10")},
 	"low-power":   {},
 	"secure-boot": {},
 	"small-bar1":  {},
 	"slow-cable":  {seen: by(slices.Concat(everyTest, nixlRail2), slower...)},
-	"pcie-errors": {}, "gpu-stuck-clock": {}, "hard-off": {}, "kexec-handover": {seen: map[string][]string{"hosts": {"differ in their kernel"}}},
+	"pcie-errors": {}, "gpu-stuck-clock": {}, "hard-off": {},
+	"kexec-handover": {seen: map[string][]string{"hosts": {"differ in their kernel"}}},
 	"autobond": {
-		seen: map[string][]string{"bond-check": {"bond0 on spark-01 holds nothing", "bond0 on spark-02 holds nothing", "File exists", "balance-rr"}},
+		seen: map[string][]string{"bond-check": {
+			"bond0 on spark-01 holds nothing", "bond0 on spark-02 holds nothing",
+			"File exists", "balance-rr",
+		}},
 	},
 	"address-returned": {
 		seen: also(tcpTests(map[string][]string{
@@ -146,22 +158,38 @@ var symptoms = map[string]symptom{
 	"bond-left-over": {
 		seen: also(tcpTests(map[string][]string{
 			"rail-map": {"bond0 on spark-01 holds enp1s0f0np0"}, "gids": {"bond0", "spark-01"},
-			"bond-check": {"bond0 on spark-01 holds enp1s0f0np0", "spark-02 has no bond"}, "bond-status": {"spark-01 bonds its rails and spark-02 doesn't"},
+			"bond-check":  {"bond0 on spark-01 holds enp1s0f0np0", "spark-02 has no bond"},
+			"bond-status": {"spark-01 bonds its rails and spark-02 doesn't"},
 		}, "spark-01 bonds its rails and spark-02 doesn't"), nixlMoves, "on spark-01 is in bond0", "bond-teardown"),
-		says: map[string][]string{"ping": {"Both rails"}, "ib-write-bw": {"in bond0", "bond-teardown"}, "ib-write-lat": {"in bond0", "bond-teardown"}},
-		may:  append([]string{"interfaces", "devices", "ping"}, everyTest...),
+		says: map[string][]string{
+			"ping": {"Both rails"}, "ib-write-bw": {"in bond0", "bond-teardown"},
+			"ib-write-lat": {"in bond0", "bond-teardown"},
+		},
+		may: append([]string{"interfaces", "devices", "ping"}, everyTest...),
 	},
 	"cable-unplugged": {
 		seen: also(tcpTests(map[string][]string{
-			"interfaces": {"enp1s0f0np0", "no link", "cable"}, "devices": {"rocep1s0f0", "DOWN", "cable"}, "rail-map": {"Rail 1 is DOWN", "cable"},
-			"ping": {"Rail 1", "does not answer"}, "ib-write-bw": {"Rails 1 and 3", "state is Down"}, "ib-write-lat": {"Rails 1 and 3", "state is Down"},
-			"nixl-check": {"no rc on rocep1s0f0", "port up"},
+			"interfaces": {"enp1s0f0np0", "no link", "cable"}, "devices": {"rocep1s0f0", "DOWN", "cable"},
+			"rail-map": {"Rail 1 is DOWN", "cable"},
+			"ping":     {"Rail 1", "does not answer"}, "ib-write-bw": {"Rails 1 and 3", "state is Down"},
+			"ib-write-lat": {"Rails 1 and 3", "state is Down"},
+			"nixl-check":   {"no rc on rocep1s0f0", "port up"},
 		}, "enp1s0f0np0", "no link", "cable"), nixlMoves, "rocep1s0f0 on spark-01 is DOWN", "cable"),
 		may: []string{"gids"},
 	},
-	"counter-missing":  {seen: also(map[string][]string{"ib-write-bw": {"spark-01", "no port counters", "nothing shows which rail"}}, nixlMoves, "spark-01", "no port counters"), may: []string{"rail-map", "ib-write-lat"}},
-	"counter-reset":    {seen: also(map[string][]string{"ib-write-bw": {"port_xmit_data", "went backwards"}}, nixlMoves), may: []string{"ib-write-lat"}},
-	"degraded-adapter": {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "degraded", "power"}}, " Gb/s", "degraded"), append([]string{"nixl-transfer", "nixl-transfer-dual", "ucx-perftest"}, nixlDRAM...), "degraded", "power")},
+	"counter-missing": {seen: also(map[string][]string{"ib-write-bw": {
+		"spark-01", "no port counters",
+		"nothing shows which rail",
+	}}, nixlMoves, "spark-01", "no port counters"), may: []string{"rail-map", "ib-write-lat"}},
+	"counter-reset": {
+		seen: also(map[string][]string{"ib-write-bw": {"port_xmit_data", "went backwards"}}, nixlMoves),
+		may:  []string{"ib-write-lat"},
+	},
+	"degraded-adapter": {seen: also(tcpTests(map[string][]string{"ib-write-bw": {
+		"Rails 1, 2, 3 and 4", "degraded",
+		"power",
+	}}, " Gb/s", "degraded"), append([]string{"nixl-transfer", "nixl-transfer-dual", "ucx-perftest"}, nixlDRAM...),
+		"degraded", "power")},
 	"gpu-missing": {
 		seen:    map[string][]string{"host-staging": {"spark-01 has no GPU"}},
 		skipped: by(append([]string{"nixl-transfer-gpu", "ucx-perftest-gpu"}, nixlVRAM...), "spark-01 has no nvidia-smi"),
@@ -169,23 +197,33 @@ var symptoms = map[string]symptom{
 	},
 	"garbled-output": {seen: map[string][]string{"ib-write-bw": {"Rails 1, 2, 3 and 4", "no result that can be read"}}},
 	"gid-drift":      {seen: map[string][]string{"gids": {"Rail 1", "3 on spark-02", "5 on spark-01"}}},
-	"hog":            {seen: also(map[string][]string{"ib-write-bw": {"Rail 2", "other traffic"}}, []string{"nixl-dual-dram", "nixl-mt"}, "other traffic"), may: append([]string{"ib-write-lat", "tcp-single", "tcp-parallel"}, nixlMoves...)},
+	"hog": {
+		seen: also(map[string][]string{"ib-write-bw": {"Rail 2", "other traffic"}},
+			[]string{"nixl-dual-dram", "nixl-mt"}, "other traffic"),
+		may: append([]string{"ib-write-lat", "tcp-single", "tcp-parallel"}, nixlMoves...),
+	},
 	"link-down": {
 		seen: also(map[string][]string{
-			"interfaces": {"enp1s0f1np1 on spark-01", "switched off"}, "devices": {"rocep1s0f1 on spark-01 is DOWN"}, "rail-map": {"Rail 2 is DOWN on spark-01"},
-			"ping": {"Rail 2", "does not answer"}, "ib-write-bw": {"Rail 2", "state is Down"}, "ib-write-lat": {"Rail 2", "state is Down"},
-			"nixl-check": {"no rc on rocep1s0f1"},
+			"interfaces": {"enp1s0f1np1 on spark-01", "switched off"}, "devices": {"rocep1s0f1 on spark-01 is DOWN"},
+			"rail-map": {"Rail 2 is DOWN on spark-01"},
+			"ping":     {"Rail 2", "does not answer"}, "ib-write-bw": {"Rail 2", "state is Down"},
+			"ib-write-lat": {"Rail 2", "state is Down"},
+			"nixl-check":   {"no rc on rocep1s0f1"},
 		}, nixlRail2, "rocep1s0f1 on spark-01 is DOWN", "switched off"),
 		may: []string{"gids"},
 	},
 	"mtu-mismatch": {
-		seen: also(tcpTests(map[string][]string{"rail-map": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}, "ping": {"Rail 1", "1500 on spark-02", "9000 on spark-01"}},
+		seen: also(tcpTests(map[string][]string{
+			"rail-map": {"Rail 1", "1500 on spark-02", "9000 on spark-01"},
+			"ping":     {"Rail 1", "1500 on spark-02", "9000 on spark-01"},
+		},
 			"MTU mismatch", "1500 on enp1s0f0np0 of spark-02", "9000 on enp1s0f0np0 of spark-01", "retransmits"),
 			nixlMoves, "1024 at spark-02 and 4096 at spark-01", "the smaller counts"),
 		may: everyTest,
 	},
 	"low-memory": {
-		seen: also(by(append([]string{"nixl-transfer-dual"}, nixlBenches...), "does not fit into the memory of", "spark-01"), []string{"host-staging"}, "The copies failed on spark-01"),
+		seen: also(by(append([]string{"nixl-transfer-dual"}, nixlBenches...), "does not fit into the memory of", "spark-01"),
+			[]string{"host-staging"}, "The copies failed on spark-01"),
 	},
 	"nixl-hang": {seen: map[string][]string{"nixl-mt": {"nothing was printed", "after 2 rows"}}},
 	"nixl-missing": {
@@ -194,25 +232,34 @@ var symptoms = map[string]symptom{
 	},
 	"nixl-old": {says: map[string][]string{"nixl-check": {"nixlbench by its options (1.0.0"}}},
 	"nixl-one-rail": {
-		seen: also(by([]string{"nixl-transfer-dual", "nixl-dual-dram", "nixl-mt"}, "nothing went over rocep1s0f1"), []string{"nixl-halves-dram"}, "nothing went over roceP2p1s0f0"),
+		seen: also(by([]string{"nixl-transfer-dual", "nixl-dual-dram", "nixl-mt"}, "nothing went over rocep1s0f1"),
+			[]string{"nixl-halves-dram"}, "nothing went over roceP2p1s0f0"),
 	},
 	"p2p-ip-conflict": {
 		seen: map[string][]string{"rail-map": {"enp1s0f0np0", "enP2p1s0f0np0", "spark-01", "one subnet"}},
 		may:  append([]string{"interfaces", "ping"}, everyTest...),
 	},
 	"pcie-x2": {
-		seen: map[string][]string{"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rail 3", "Rail 4", "x2"}, "nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}, "ib-write-lat": {"Rail 3", "Gen5 x2"}, "nixl-latency": {"on spark-01", "Gen5 x2"}},
-		may:  []string{"devices"},
+		seen: map[string][]string{
+			"rail-map": {"spark-01", "x2", "56 Gb/s"}, "ib-write-bw": {"Rail 3", "Rail 4", "x2"},
+			"nixl-halves-dram": {"spark-01", "x2", "56 Gb/s"}, "ib-write-lat": {"Rail 3", "Gen5 x2"},
+			"nixl-latency": {"on spark-01", "Gen5 x2"},
+		},
+		may: []string{"devices"},
 	},
 	"firewall": {
-		seen: also(tcpTests(by(append(slices.Clone(byUCX), everyTest...), "spark-02"), "o server could be reached from spark-02", "a firewall"), append([]string{"nixl-transfer-gpu"}, nixlReads...), "the other end never came"),
+		seen: also(tcpTests(by(append(slices.Clone(byUCX), everyTest...), "spark-02"),
+			"o server could be reached from spark-02", "a firewall"), append([]string{"nixl-transfer-gpu"}, nixlReads...),
+			"the other end never came"),
 	},
 	"iperf-stuck": {seen: tcpTests(map[string][]string{}, "port 5201 on spark-01 is in use")},
 	"library-missing": {
-		seen: also(map[string][]string{"nixl-check": {"ixlbench on spark-01 does not start", "libetcd-cpp-api.so"}}, nixlBenches, "ixlbench on spark-01 does not start", "a library"),
+		seen: also(map[string][]string{"nixl-check": {"ixlbench on spark-01 does not start", "libetcd-cpp-api.so"}},
+			nixlBenches, "ixlbench on spark-01 does not start", "a library"),
 	},
 	"memlock": {
-		seen: by(append([]string{"nixl-transfer", "nixl-transfer-dual", "ucx-perftest"}, nixlDRAM...), "on spark-01", "ulimit -l", "limits.conf"),
+		seen: by(append([]string{"nixl-transfer", "nixl-transfer-dual", "ucx-perftest"}, nixlDRAM...), "on spark-01",
+			"ulimit -l", "limits.conf"),
 	},
 	// What follows concerns programs that railbench does not start, or that it gives
 	// everything itself: the checklist sees it.
@@ -222,10 +269,19 @@ var symptoms = map[string]symptom{
 	"etcd-masked":    {},
 	"netplan-broken": {}, // the cell netplan has only its own file checked
 	"manager-fights": {}, // until a change takes it on with it
-	"manager-mute":   {seen: map[string][]string{"interfaces": {"spark-01", "NetworkManager", "no cell can change it", "nmcli can't ask it (Error: NetworkManager is not running.)"}}},
-	"dhcp-client":    {seen: map[string][]string{"interfaces": {"enp1s0f1np1", "spark-01", "no cell can change it", "a DHCP client renews its address"}}},
-	"profile-stray":  {seen: map[string][]string{"interfaces": {"enp1s0f1np1 on spark-01", "no cell can change it", "getting IP configuration", "Wired connection 2"}}},
-	"ufw-roce":       {}, "nftables-roce": {}, // an adapter's packets pass by the kernel's filter
+	"manager-mute": {seen: map[string][]string{"interfaces": {
+		"spark-01", "NetworkManager", "no cell can change it",
+		"nmcli can't ask it (Error: NetworkManager is not running.)",
+	}}},
+	"dhcp-client": {seen: map[string][]string{"interfaces": {
+		"enp1s0f1np1", "spark-01", "no cell can change it",
+		"a DHCP client renews its address",
+	}}},
+	"profile-stray": {seen: map[string][]string{"interfaces": {
+		"enp1s0f1np1 on spark-01", "no cell can change it",
+		"getting IP configuration", "Wired connection 2",
+	}}},
+	"ufw-roce": {}, "nftables-roce": {}, // an adapter's packets pass by the kernel's filter
 	"nccl-socket":    {},
 	"disk-full":      {}, // the simulated tests write little
 	"clock-off":      {}, // no test measures with two clocks
@@ -242,18 +298,25 @@ var symptoms = map[string]symptom{
 	"ucx-pinned":     {},
 	"peer-dead": {
 		seen: also(tcpTests(map[string][]string{
-			"hosts": {"spark-01", "connection refused"}, "tools": {"Not run"}, "privileges": {"Not run"}, "interfaces": {"Not run"}, "devices": {"Not run"},
-			"rail-map": {"Not run"}, "ping": {"Not run"}, "gids": {"Not run"}, "ib-write-bw": {"Not run"}, "ib-write-lat": {"Not run"},
-			"bond-check": {"Not run"}, "bond-status": {"Not run"}, "netplan": {"Not run"}, "summary": {"Not run"},
+			"hosts": {"spark-01", "connection refused"}, "tools": {"Not run"}, "privileges": {"Not run"},
+			"interfaces": {"Not run"}, "devices": {"Not run"},
+			"rail-map": {"Not run"}, "ping": {"Not run"}, "gids": {"Not run"}, "ib-write-bw": {"Not run"},
+			"ib-write-lat": {"Not run"},
+			"bond-check":   {"Not run"}, "bond-status": {"Not run"}, "netplan": {"Not run"}, "summary": {"Not run"},
 		}, "Not run"), append([]string{"nixl-check", "nixl-register", "etcd", "host-staging"}, nixlMoves...), "Not run"),
 	},
 	"port-busy": {
-		seen: map[string][]string{"ib-write-bw": {"port 18515 on spark-01 is in use"}, "ib-write-lat": {"port 18515 on spark-01 is in use"}},
+		seen: map[string][]string{
+			"ib-write-bw":  {"port 18515 on spark-01 is in use"},
+			"ib-write-lat": {"port 18515 on spark-01 is in use"},
+		},
 	},
 	"roce-lag": {
 		seen: also(tcpTests(map[string][]string{
-			"devices": {"spark-02 has 4 RDMA devices and spark-01 has 3"}, "rail-map": {"bond0 on spark-01 holds enp1s0f0np0"}, "gids": {"bond0", "spark-01"},
-			"bond-check": {"bond0 on spark-01 holds enp1s0f0np0", "spark-02 has no bond"}, "bond-status": {"spark-01 bonds its rails and spark-02 doesn't"},
+			"devices": {"spark-02 has 4 RDMA devices and spark-01 has 3"}, "rail-map": {"bond0 on spark-01 holds enp1s0f0np0"},
+			"gids":        {"bond0", "spark-01"},
+			"bond-check":  {"bond0 on spark-01 holds enp1s0f0np0", "spark-02 has no bond"},
+			"bond-status": {"spark-01 bonds its rails and spark-02 doesn't"},
 		}, "spark-01 bonds its rails and spark-02 doesn't"), nixlMoves, "on spark-01 is in bond0", "bond-teardown"),
 		says: map[string][]string{"ping": {"Both rails"}},
 		may:  append([]string{"interfaces", "ping", "netplan"}, everyTest...),
@@ -265,8 +328,11 @@ var symptoms = map[string]symptom{
 	"duplicate-ip": {
 		seen: also(map[string][]string{"rail-map": {"192.168.200.10 is there twice", "spark-01", "spark-02"}},
 			append([]string{"nixl-halves-dram"}, nixlRail2...), leftOut["duplicate-ip"]...),
-		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
-		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
+		says: map[string][]string{
+			"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"},
+			"ib-write-lat": {"each of the 3 rails"},
+		},
+		may: append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
 	"address-unsaved":       {}, // only a reboot would show it
 	"mtu-unsaved":           {},
@@ -276,30 +342,54 @@ var symptoms = map[string]symptom{
 	"crossed": {seen: also(also(tcpTests(by(append([]string{"words-of-four"}, everyTest...), "timed out"),
 		"nothing went over enp1s0f0np0", "enp1s0f1np1 carried the bytes"), byNIXL, "do not reach the other end", "arp-flux"),
 		byUCX, "do not reach the other end", "arp-flux")},
-	"arp-flux":     {seen: also(also(by(everyTest, "Rail 1", "or never did", "arp-flux"), byNIXL, "nothing reaches it", "ib-write-bw"), byUCX, "got no answer in time", "ib-write-bw")},
+	"arp-flux": {seen: also(also(by(everyTest, "Rail 1", "or never did", "arp-flux"), byNIXL, "nothing reaches it",
+		"ib-write-bw"), byUCX, "got no answer in time", "ib-write-bw")},
 	"peer-reboots": {}, // and at how long a node is up
 	"rail-ip-missing": {
 		seen: also(map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},
 			append([]string{"nixl-halves-dram"}, nixlRail2...), leftOut["rail-ip-missing"]...),
-		says: map[string][]string{"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"}, "ib-write-lat": {"each of the 3 rails"}},
-		may:  append([]string{"interfaces", "ping", "gids"}, everyTest...),
+		says: map[string][]string{
+			"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"},
+			"ib-write-lat": {"each of the 3 rails"},
+		},
+		may: append([]string{"interfaces", "ping", "gids"}, everyTest...),
 	},
-	"retransmits": {seen: also(tcpTests(map[string][]string{"ib-write-bw": {"sent again", "out_of_sequence", "packet_seq_err"}}, "were sent again", "path-loss"), slices.Concat(nixlReads, nixlBenches, []string{"ucx-perftest"}), "sent again", "out_of_sequence"), may: []string{"ib-write-lat", "nixl-transfer-gpu", "ucx-perftest-gpu"}},
-	"pauses":      {seen: by(slices.Concat([]string{"ib-write-bw"}, nixlBenches, nixlReads, byUCX), "rx_global_pause"), may: []string{"ib-write-lat", "nixl-transfer-gpu"}},
-	"slow-rail":   {seen: map[string][]string{"nixl-transfer": {"Gb/s of 92.5"}, "nixl-single-dram": {"Gb/s of 92.5"}, "ucx-perftest": {"Gb/s of 92.5"}, "nixl-halves-dram": {"Gb/s of 185.0"}, "ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.5"}}, may: []string{"ib-write-lat"}},
+	"retransmits": {seen: also(tcpTests(map[string][]string{"ib-write-bw": {
+		"sent again", "out_of_sequence",
+		"packet_seq_err",
+	}}, "were sent again", "path-loss"), slices.Concat(nixlReads, nixlBenches, []string{"ucx-perftest"}),
+		"sent again", "out_of_sequence"), may: []string{"ib-write-lat", "nixl-transfer-gpu", "ucx-perftest-gpu"}},
+	"pauses": {
+		seen: by(slices.Concat([]string{"ib-write-bw"}, nixlBenches, nixlReads, byUCX), "rx_global_pause"),
+		may:  []string{"ib-write-lat", "nixl-transfer-gpu"},
+	},
+	"slow-rail": {seen: map[string][]string{
+		"nixl-transfer": {"Gb/s of 92.5"}, "nixl-single-dram": {"Gb/s of 92.5"},
+		"ucx-perftest": {"Gb/s of 92.5"}, "nixl-halves-dram": {"Gb/s of 185.0"},
+		"ib-write-bw": {"Rail 1 (rocep1s0f0)", "Gb/s of 92.5"},
+	}, may: []string{"ib-write-lat"}},
 	"sudo-password": {
 		skipped: map[string][]string{"privileges": {"spark-02", "root"}},
 	},
 	"ucx-mismatch": {
-		seen: also(also(by([]string{"tools", "nixl-check"}, "UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"), byNIXL, "NIXL on spark-02 found no way to the other end", "NIXL_ERR_NOT_FOUND"), byUCX, "both nodes the same UCX"),
+		seen: also(also(by([]string{"tools", "nixl-check"}, "UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01",
+			"NIXL_ERR_NOT_FOUND"), byNIXL, "NIXL on spark-02 found no way to the other end", "NIXL_ERR_NOT_FOUND"), byUCX,
+			"both nodes the same UCX"),
 	},
 	"ucx-no-verbs": {
-		seen: also(map[string][]string{"nixl-check": {"UCX on spark-01 has no verbs"}, "host-staging": {"On spark-01 UCX has no verbs"}}, nixlMoves, "UCX on spark-01 finds none of the rails"),
+		seen: also(map[string][]string{
+			"nixl-check":   {"UCX on spark-01 has no verbs"},
+			"host-staging": {"On spark-01 UCX has no verbs"},
+		}, nixlMoves, "UCX on spark-01 finds none of the rails"),
 	},
 	"tool-differs": {seen: map[string][]string{"tools": {"6.06 on spark-02", "6.21 on spark-01"}}},
 	"tool-missing": {
-		seen:    map[string][]string{"tools": {"spark-01 has no ib_write_bw", "install perftest"}},
-		skipped: map[string][]string{"dual-link": {"spark-01 has no ib_write_bw"}, "ib-write-bw": {"spark-01 has no ib_write_bw", "install perftest"}, "ib-write-lat": {"spark-01 has no ib_write_lat", "install perftest"}},
+		seen: map[string][]string{"tools": {"spark-01 has no ib_write_bw", "install perftest"}},
+		skipped: map[string][]string{
+			"dual-link":    {"spark-01 has no ib_write_bw"},
+			"ib-write-bw":  {"spark-01 has no ib_write_bw", "install perftest"},
+			"ib-write-lat": {"spark-01 has no ib_write_lat", "install perftest"},
+		},
 	},
 }
 

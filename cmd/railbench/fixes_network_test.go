@@ -26,7 +26,8 @@ func TestNetworkFixes(t *testing.T) {
 		{"p2p-ip-conflict", "address-conflict", "fix-addresses", steps.Fail, steps.Pass},
 		{"rail-ips-left-over", "address-conflict", "fix-addresses", steps.Fail, steps.Pass},
 		{"mtu-mismatch", "mtu-equal", "mtu", steps.Fail, steps.Pass},
-		{"bond-left-over", "rail-bond", "bond-teardown", steps.Fail, steps.Warn}, // it says that the second rail needs an address,
+		// it says that the second rail needs an address,
+		{"bond-left-over", "rail-bond", "bond-teardown", steps.Fail, steps.Warn},
 		{"roce-lag", "roce-lag", "bond-teardown", steps.Fail, steps.Warn},
 		{"autobond", "bond-health", "bond-teardown", steps.Warn, steps.Pass},
 	} {
@@ -36,7 +37,8 @@ func TestNetworkFixes(t *testing.T) {
 		tried[c.fix] = true
 		t.Run(c.fault+" "+c.fix, func(t *testing.T) {
 			t.Parallel()
-			b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: []string{c.fault}}.open(t.Context(), runner.NoAsker{})
+			b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: []string{c.fault}}.open(t.Context(),
+				runner.NoAsker{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +94,8 @@ func TestUndoKeepsTheOrderOfAddresses(t *testing.T) {
 	b.options.Confirm = always{}
 	exit, err := b.options.Nodes[steps.Peer].Run(t.Context(), runner.Script{
 		Name: "two addresses", Root: true,
-		Body: "ip addr flush dev enP2p1s0f0np0\nip addr add 192.168.100.15/24 dev enP2p1s0f0np0\nip addr add 192.168.102.10/24 dev enP2p1s0f0np0\n",
+		Body: "ip addr flush dev enP2p1s0f0np0\nip addr add 192.168.100.15/24 dev enP2p1s0f0np0\n" +
+			"ip addr add 192.168.102.10/24 dev enP2p1s0f0np0\n",
 	}, func(runner.Line) {})
 	if err != nil || !exit.OK() {
 		t.Fatalf("%s, %v", exit, err)

@@ -31,7 +31,8 @@ func TestSoftwareFixes(t *testing.T) {
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
-			b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: []string{c.fault}}.open(t.Context(), runner.NoAsker{})
+			b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: []string{c.fault}}.open(t.Context(),
+				runner.NoAsker{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,9 +90,10 @@ func onThisMachine(t *testing.T, cell string, vars map[string]string, change fun
 		body = change(body)
 	}
 	var text strings.Builder
-	exit, err := node.Run(t.Context(), runner.Script{Name: cell, Body: body, Vars: vars, Limit: time.Minute}, func(l runner.Line) {
-		text.WriteString(l.Text + "\n")
-	})
+	exit, err := node.Run(t.Context(), runner.Script{Name: cell, Body: body, Vars: vars, Limit: time.Minute},
+		func(l runner.Line) {
+			text.WriteString(l.Text + "\n")
+		})
 	if err != nil || !exit.OK() {
 		t.Fatalf("%s: %v, %v\n%s", cell, exit, err, text.String())
 	}
@@ -142,14 +144,18 @@ func TestEndProcessEndsWhatWasLeftOver(t *testing.T) {
 	listens(t, busy, "RAILBENCH_RUN=another")
 	vars := map[string]string{"TCP_PORT": left, "NIXL_PORT": busy, "PORT": mine, "ASIO_PORT": "1"}
 	seen := onThisMachine(t, "test-ports", vars, nil)
-	for _, line := range []string{"port " + left + " pid: " + strconv.Itoa(forgotten.Process.Pid), "port " + left + " command: iperf3 -s -p " + left, "port " + mine + " uid: " + strconv.Itoa(os.Getuid())} {
+	for _, line := range []string{
+		"port " + left + " pid: " + strconv.Itoa(forgotten.Process.Pid),
+		"port " + left + " command: iperf3 -s -p " + left, "port " + mine + " uid: " + strconv.Itoa(os.Getuid()),
+	} {
 		if !strings.Contains(seen, line) {
 			t.Errorf("it does not see %q: %s", line, seen)
 		}
 	}
 	said := onThisMachine(t, "fix-end-process", vars, nil)
 	for _, line := range []string{
-		"ended " + left + ": process " + strconv.Itoa(forgotten.Process.Pid) + " with SIG", "left " + busy + ": process ", "belongs to a railbench that runs",
+		"ended " + left + ": process " + strconv.Itoa(forgotten.Process.Pid) + " with SIG", "left " + busy + ": process ",
+		"belongs to a railbench that runs",
 		"left " + mine + ": process " + strconv.Itoa(os.Getpid()) + " is no benchmark",
 	} {
 		if !strings.Contains(said, line) {
@@ -195,7 +201,8 @@ func TestEtcdKeysAreDeleted(t *testing.T) {
 		}
 	}
 	// xferbench/default//size, and "another"
-	const size, rank, another = `"key":"eGZlcmJlbmNoL2RlZmF1bHQvL3NpemU="`, `"key":"eGZlcmJlbmNoL2RlZmF1bHQvL3JhbmsvMA=="`, `"key":"YW5vdGhlcg=="`
+	const size, rank, another = `"key":"eGZlcmJlbmNoL2RlZmF1bHQvL3NpemU="`, `"key":"eGZlcmJlbmNoL2RlZmF1bHQvL3JhbmsvMA=="`,
+		`"key":"YW5vdGhlcg=="`
 	ask("/v3/kv/put", "{"+size+`,"value":"Mg=="}`)
 	ask("/v3/kv/put", "{"+another+`,"value":"Mg=="}`)
 	seen(`"count":"1"`, size)

@@ -14,7 +14,8 @@ import (
 func TestFullDisksOfResults(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	dir, kept := t.TempDir(), filepath.Join(t.TempDir(), "kept.ipynb")
-	if code := Main([]string{"run", "hosts", "--rig", "sim", "--speed", "max", "--session", kept}, strings.NewReader(""), &strings.Builder{}, &strings.Builder{}); code != exitOK {
+	if code := Main([]string{"run", "hosts", "--rig", "sim", "--speed", "max", "--session", kept}, strings.NewReader(""),
+		&strings.Builder{}, &strings.Builder{}); code != exitOK {
 		t.Fatalf("exit %d", code)
 	}
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8k"); err != nil {
@@ -38,7 +39,8 @@ func TestFullDisksOfResults(t *testing.T) {
 		file := &args[len(args)-1]
 		*file = filepath.Join(dir, *file)
 		var errs strings.Builder
-		if code := Main(args, strings.NewReader(""), &strings.Builder{}, &errs); code != exitUnwritten || !strings.Contains(errs.String(), "no space left") {
+		if code := Main(args, strings.NewReader(""), &strings.Builder{}, &errs); code != exitUnwritten ||
+			!strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%q: exit %d, want %d: %s", args, code, exitUnwritten, &errs)
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {

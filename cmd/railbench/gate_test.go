@@ -74,8 +74,10 @@ func TestNothingGoesRoundTheGate(t *testing.T) {
 				}
 				prints := on == "fmt" && (strings.HasPrefix(method, "Fprint") || strings.HasPrefix(method, "Print")) ||
 					on == "io" && (method == "WriteString" || strings.HasPrefix(method, "Copy")) ||
-					on == "os" && (method == "Stdout" || method == "Stderr") || on == "json" && method == "NewEncoder" || on == "log" ||
-					on != "gate" && on != "disk" && slices.Contains([]string{"Write", "WriteString", "WriteByte", "WriteRune", "WriteTo", "To"}, method)
+					on == "os" && (method == "Stdout" || method == "Stderr") || on == "json" && method == "NewEncoder" ||
+					on == "log" ||
+					on != "gate" && on != "disk" &&
+						slices.Contains([]string{"Write", "WriteString", "WriteByte", "WriteRune", "WriteTo", "To"}, method)
 				if prints {
 					what = on + "." + method
 				}
@@ -118,16 +120,19 @@ const forger = `\u001b]0;owned\u0007\u009b31m\u202e\nPASS          everything  f
 func TestForgedLines(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	text := strings.NewReplacer(`\u001b`, "\x1b", `\u0007`, "\x07", `\u009b`, "\u009b", `\u202e`, "\u202e", `\n`, "\n").Replace(forger)
+	text := strings.NewReplacer(`\u001b`, "\x1b", `\u0007`, "\x07", `\u009b`, "\u009b", `\u202e`, "\u202e", `\n`,
+		"\n").Replace(forger)
 	rig := filepath.Join(dir, "rig.toml")
 	// A name in the rig file is checked; how a node is reached is shown, too.
-	if err := os.WriteFile(rig, fmt.Appendf(nil, "name = \"lab\"\nhere.ssh = %q\npeer.ssh = \"b@127.0.0.1:1\"\n", "a@127.0.0.1:1"), 0o600); err != nil {
+	if err := os.WriteFile(rig, fmt.Appendf(nil, "name = \"lab\"\nhere.ssh = %q\npeer.ssh = \"b@127.0.0.1:1\"\n",
+		"a@127.0.0.1:1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runbook := filepath.Join(dir, "own.md")
 	// A title is one line of Markdown, and has all else in it.
 	title := strings.ReplaceAll(text, "\n", " ")
-	book := "# Part " + title + " {#part}\n\n## Cell " + title + " {#cell}\n\n```sh cell=cell on=both\necho '" + "x" + "'\n```\n"
+	book := "# Part " + title + " {#part}\n\n## Cell " + title + " {#cell}\n\n```sh cell=cell on=both\necho '" + "x" +
+		"'\n```\n"
 	if err := os.WriteFile(runbook, []byte(book), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -213,12 +218,16 @@ func TestForgedNode(t *testing.T) {
 	ended := map[string]steps.CellEnded{}
 	for _, c := range cells {
 		ended[c.ID] = steps.CellEnded{Cell: c.ID, Verdict: steps.Verdict{
-			Grade: steps.Fail, Reason: text, Node: text, Evidence: []steps.Evidence{{Name: text, Value: text, Unit: text, Expected: &steps.Expected{From: text}}},
-			Tables: []steps.Table{{Title: text, Columns: []steps.Column{{Name: text}}, Rows: [][]string{{text}}, Note: text}},
+			Grade: steps.Fail, Reason: text, Node: text,
+			Evidence: []steps.Evidence{{Name: text, Value: text, Unit: text, Expected: &steps.Expected{From: text}}},
+			Tables:   []steps.Table{{Title: text, Columns: []steps.Column{{Name: text}}, Rows: [][]string{{text}}, Note: text}},
 		}}
 	}
 	checks := b.options.Tutorial.Checks()
-	d := doctor{Follower: &session.Follower{Ended: map[string]steps.CellEnded{}}, tutorial: b.options.Tutorial, fixed: map[string]bool{}}
+	d := doctor{
+		Follower: &session.Follower{Ended: map[string]steps.CellEnded{}}, tutorial: b.options.Tutorial,
+		fixed: map[string]bool{},
+	}
 	for _, c := range checks {
 		d.Ended[c.ID] = ended[cells[0].ID]
 	}
@@ -241,7 +250,10 @@ func TestForgedNode(t *testing.T) {
 		"init":   func(w io.Writer) { describe(w, rig) },
 		"doctor": func(w io.Writer) { _ = d.object(rig, checks).print(w, true) },
 		"a change": func(w io.Writer) {
-			gate.Fprintf(w, "%s\n", describeChange(undo.Entry{Cell: text, Nodes: []undo.Place{{Name: text, Set: []string{text}}}}))
+			gate.Fprintf(w, "%s\n", describeChange(undo.Entry{
+				Cell:  text,
+				Nodes: []undo.Place{{Name: text, Set: []string{text}}},
+			}))
 		},
 		"a question": func(w io.Writer) {
 			in, out, err := os.Pipe()
@@ -252,7 +264,10 @@ func TestForgedNode(t *testing.T) {
 			out.Close()
 			a := &terminalAsker{in: in, out: w}
 			_, _ = a.Change(t.Context(), question)
-			_, _ = a.HostKey(t.Context(), runner.HostKeyQuestion{Node: text, Address: text, KeyType: text, Fingerprint: text, File: text})
+			_, _ = a.HostKey(t.Context(), runner.HostKeyQuestion{
+				Node: text, Address: text, KeyType: text, Fingerprint: text,
+				File: text,
+			})
 		},
 	}
 	for name, do := range prints {

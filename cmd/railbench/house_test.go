@@ -36,13 +36,28 @@ var house = []struct {
 	{from: "runner/sim", mustNot: module + "runner/etcd", reason: "a simulated node knows an etcd by its protocol"},
 	{from: "runner/sim", mustNot: module + "runner/undo", reason: "what is simulated is what a change is tried on"},
 	{from: "runner/sim/clock", mustNot: module + "runner/sim", reason: "the time is below all that happens in it"},
-	{from: "runner/sim/net", mustNot: module + "runner/sim/host", reason: "links and counters know no file and no process"},
+	{
+		from: "runner/sim/net", mustNot: module + "runner/sim/host",
+		reason: "links and counters know no file and no process",
+	},
 	{from: "runner/sim/net", mustNot: module + "runner/sim/tool", reason: "links and counters know no program"},
-	{from: "runner/sim/net", mustNot: module + "runner/sim/fault", reason: "a fault changes what a link is; the link doesn't ask for it"},
+	{
+		from: "runner/sim/net", mustNot: module + "runner/sim/fault",
+		reason: "a fault changes what a link is; the link doesn't ask for it",
+	},
 	{from: "runner/sim/host", mustNot: module + "runner/sim/tool", reason: "a node has programs, and knows none"},
-	{from: "runner/sim/host", mustNot: module + "runner/sim/fault", reason: "a fault changes what a node is; the node doesn't ask for it"},
-	{from: "runner/sim/tool", mustNot: module + "runner/sim/fault", reason: "a program minds what is wrong, by whatever that was done"},
-	{from: "cmd/railbench", mustNot: module + "runner/etcd/server", reason: "etcd is a process of its own: its libraries would be most of every start"},
+	{
+		from: "runner/sim/host", mustNot: module + "runner/sim/fault",
+		reason: "a fault changes what a node is; the node doesn't ask for it",
+	},
+	{
+		from: "runner/sim/tool", mustNot: module + "runner/sim/fault",
+		reason: "a program minds what is wrong, by whatever that was done",
+	},
+	{
+		from: "cmd/railbench", mustNot: module + "runner/etcd/server",
+		reason: "etcd is a process of its own: its libraries would be most of every start",
+	},
 	{from: "cmd", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries"},
 	{from: "runner", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries", except: "runner/etcd"},
 	{from: "steps", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries"},
@@ -50,16 +65,28 @@ var house = []struct {
 	{from: "steps", mustNot: module + "tui", reason: "the direction is cmd, tui, steps, runner"},
 	{from: "steps", mustNot: module + "cmd", reason: "the direction is cmd, tui, steps, runner"},
 	{from: "steps", mustNot: module + "assets", reason: "cmd hands the files on"},
-	{from: "steps", mustNot: module + "runner/sim", reason: "a parser that shared code with the simulator would pass its own test"},
+	{
+		from: "steps", mustNot: module + "runner/sim",
+		reason: "a parser that shared code with the simulator would pass its own test",
+	},
 	{from: "steps", mustNot: "os/exec", reason: "processes are runner's"},
 	{from: "steps", mustNot: "golang.org/x/crypto", reason: "SSH is runner's"},
 	{from: "steps", mustNot: "net", reason: "sockets are runner's"},
-	{from: "steps/theory", mustNot: module + "steps/probe", reason: "what hardware can do doesn't depend on how it is looked at"},
+	{
+		from: "steps/theory", mustNot: module + "steps/probe",
+		reason: "what hardware can do doesn't depend on how it is looked at",
+	},
 	{from: "steps/rate", mustNot: module, reason: "units know nothing of what has them"},
 	{from: "steps/decimal", mustNot: module, reason: "digits know nothing of what they count"},
 	{from: "steps/witness", mustNot: module + "steps/probe", reason: "a witness gets the rig, and looks at no node"},
-	{from: "steps/kind", mustNot: module + "steps/probe", reason: "a family registers its commands, and the probe looks for them"},
-	{from: "steps/wire", mustNot: module + "steps/probe", reason: "an account is of what was counted, however that was read"},
+	{
+		from: "steps/kind", mustNot: module + "steps/probe",
+		reason: "a family registers its commands, and the probe looks for them",
+	},
+	{
+		from: "steps/wire", mustNot: module + "steps/probe",
+		reason: "an account is of what was counted, however that was read",
+	},
 	{from: "steps/family", mustNot: module + "steps/probe", reason: "a judge gets the rig, and looks at no node"},
 	{from: "steps/checks", mustNot: module + "steps/probe", reason: "a judge gets the rig, and looks at no node"},
 	{from: "tui", mustNot: module + "runner", reason: "the screen asks the session, never a node"},
@@ -154,7 +181,10 @@ func TestHouseNames(t *testing.T) {
 	if !names["bond-setup"] || !names["ib_write_bw"] {
 		t.Fatalf("these are not the names: %v", names)
 	}
-	for _, room := range []string{"steps/session", "steps/runbook", "steps/meter", "steps/wire", "tui/cells", "tui/gauges"} {
+	for _, room := range []string{
+		"steps/session", "steps/runbook", "steps/meter", "steps/wire", "tui/cells",
+		"tui/gauges",
+	} {
 		files, err := filepath.Glob(filepath.Join("../..", room, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", room, err)
@@ -198,7 +228,8 @@ func TestDocsReportWhether(t *testing.T) {
 				continue
 			}
 			first, _, _ := strings.Cut(f.Doc.Text(), ".")
-			if strings.Contains(first, " whether") && !strings.Contains(first, "reports whether") && !strings.Contains(first, "asks whether") {
+			if strings.Contains(first, " whether") && !strings.Contains(first, "reports whether") &&
+				!strings.Contains(first, "asks whether") {
 				t.Errorf("%s: %s: %q", path, f.Name.Name, first)
 			}
 		}
@@ -209,11 +240,11 @@ func TestDocsReportWhether(t *testing.T) {
 	}
 }
 
-// Lines of the program end at 120 columns. What can't be broken is data: a raw string, and a word.
+// Lines end at 120 columns. What can't be broken is data: a raw string, and a word.
 func TestHouseLines(t *testing.T) {
 	const most = 120
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}
 		src, err := os.ReadFile(path)

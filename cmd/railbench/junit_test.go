@@ -52,7 +52,10 @@ func TestJUnitOutcomes(t *testing.T) {
 		lowest := 90.0
 		ended[id] = steps.CellEnded{Cell: id, Elapsed: 1500 * time.Millisecond, Verdict: steps.Verdict{
 			Grade: grades[id], Reason: "Because of " + id + ".", Node: "spark-01",
-			Evidence: []steps.Evidence{{Name: "bandwidth", Value: 92.5, Unit: "Gb/s", Expected: &steps.Expected{Min: &lowest, From: "a test"}}},
+			Evidence: []steps.Evidence{{
+				Name: "bandwidth", Value: 92.5, Unit: "Gb/s",
+				Expected: &steps.Expected{Min: &lowest, From: "a test"},
+			}},
 		}}
 	}
 	delete(ended, "never")
@@ -62,7 +65,8 @@ func TestJUnitOutcomes(t *testing.T) {
 	}
 	takenBySchema(t, path)
 	got := readJUnit(t, path)
-	if got.Tests != 6 || got.Failures != 1 || got.Errors != 2 || got.Time != "7.500" || !strings.HasSuffix(got.Name, "SIMULATED") {
+	if got.Tests != 6 || got.Failures != 1 || got.Errors != 2 || got.Time != "7.500" ||
+		!strings.HasSuffix(got.Name, "SIMULATED") {
 		t.Errorf("%+v", got)
 	}
 	if len(got.Suites) != 1 || got.Suites[0].Skipped != 1 || got.Suites[0].Tests != 6 {
@@ -200,7 +204,8 @@ func TestJUnitOfVerbs(t *testing.T) {
 		t.Skip("there is no /proc")
 	}
 	var out, errs bytes.Buffer
-	code := Main([]string{"run", "hosts", "--rig", "sim", "--speed", "max", "--junit", nowhere}, strings.NewReader(""), &out, &errs)
+	code := Main([]string{"run", "hosts", "--rig", "sim", "--speed", "max", "--junit", nowhere}, strings.NewReader(""),
+		&out, &errs)
 	if code != exitUnwritten || !strings.Contains(errs.String(), "write JUnit to") {
 		t.Errorf("in /proc: exit status %d: %s", code, errs.String())
 	}

@@ -46,7 +46,8 @@ func (a *typist) Secret(_ context.Context, q runner.SecretQuestion) (string, err
 func TestNoSecretIsSaved(t *testing.T) {
 	t.Parallel()
 	asker := &typist{}
-	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: []string{"sudo-password"}}.open(t.Context(), asker)
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, faults: []string{"sudo-password"}}.open(t.Context(),
+		asker)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,8 @@ func TestSessionAndReport(t *testing.T) {
 	}
 	for _, c := range r.Cells {
 		s := d.Book.Cells[c.ID]
-		if s.Verdict.Grade != c.Verdict || s.Verdict.Reason != c.Reason || len(s.Verdict.Evidence) != len(c.Evidence) || s.Log != c.Log || s.Output.Len() == 0 {
+		if s.Verdict.Grade != c.Verdict || s.Verdict.Reason != c.Reason || len(s.Verdict.Evidence) != len(c.Evidence) ||
+			s.Log != c.Log || s.Output.Len() == 0 {
 			t.Errorf("%s: the file has %+v, the report %+v", c.ID, s.Verdict, c)
 		}
 		if len(total(d.Book.Rig, s.Bytes)) != len(c.Rails) {

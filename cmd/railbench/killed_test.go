@@ -23,7 +23,8 @@ func TestKilled(t *testing.T) {
 	state, temp := t.TempDir(), t.TempDir()
 	const theirs, living = "xferbench/somebody/size", "xferbench/rb-living/size"
 	etcdtest.Put(t, server.Client.URL(), theirs, living)
-	release, err := etcd.Claims{Dir: filepath.Join(state, "railbench", "etcd")}.Take("rb-living", server.Client.URL(), "xferbench/rb-living/")
+	release, err := etcd.Claims{Dir: filepath.Join(state, "railbench", "etcd")}.Take("rb-living", server.Client.URL(),
+		"xferbench/rb-living/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,8 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(speed string) (wait func() string, kill func()) {
-		cmd := asProcess(t, "run", "--rig", "sim", "--speed", speed, "--etcd", server.Client.URL(), "-p", "NIXL_RUNTIME=ETCD", "-v", "nixl-single-dram")
+		cmd := asProcess(t, "run", "--rig", "sim", "--speed", speed, "--etcd", server.Client.URL(), "-p", "NIXL_RUNTIME=ETCD",
+			"-v", "nixl-single-dram")
 		cmd.Env = append(cmd.Environ(), "XDG_STATE_HOME="+state, "TMPDIR="+temp)
 		var said strings.Builder
 		cmd.Stdout, cmd.Stderr = &said, &said

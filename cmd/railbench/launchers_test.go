@@ -34,7 +34,8 @@ func TestSomebodyElsesLauncher(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, err := launchers()
-		if _, used := all["openmpi"]; used || err == nil || !strings.Contains(err.Error(), "somebody else") || len(all) != len(built)-1 {
+		if _, used := all["openmpi"]; used || err == nil || !strings.Contains(err.Error(), "somebody else") ||
+			len(all) != len(built)-1 {
 			t.Errorf("%s is somebody else's: %v, %d launchers", what, err, len(all))
 		}
 		if err := os.Chown(own, 0, 0); err != nil {

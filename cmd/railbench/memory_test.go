@@ -34,8 +34,8 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A grownSession is one that railbench saved while it is made longer. It goes straight to the disk: what this process has
-// of memory is counted as that of those it starts.
+// A grownSession is one that railbench saved while it is made longer. It goes straight to the disk: what this process
+// has of memory is counted as that of those it starts.
 type grownSession struct {
 	cells []map[string]any // as they were saved
 	add   func(cell map[string]any, mib int)
@@ -116,7 +116,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 		return path
 	}
-	session, book, rig := huge("s.ipynb", `{"cells": [`), huge("b.md", "# Title {#title}\n"), huge("rig.toml", "name = \"x\"\n")
+	session, book, rig := huge("s.ipynb", `{"cells": [`), huge("b.md", "# Title {#title}\n"),
+		huge("rig.toml", "name = \"x\"\n")
 	config := huge("config", "Host a\n")
 	brought := filepath.Join(dir, "brought.toml")
 	text := fmt.Sprintf("ssh_config = %q\n[here]\nlocal = true\n[peer]\nssh = \"a\"\n", config)
@@ -184,9 +185,13 @@ func TestMemoryIsBounded(t *testing.T) {
 		try("what "+tool+" prints, on stdin", &endless{size}, "parse", tool)
 	}
 	try("a file of which nobody knows what it is", &endless{size}, "parse", "--detect", "-")
-	for _, stage := range []nodetest.Stage{nodetest.FloodsBeforeTheGreeting, nodetest.ExecsAndFloods, nodetest.ExecsWithoutEnd} {
+	for _, stage := range []nodetest.Stage{
+		nodetest.FloodsBeforeTheGreeting, nodetest.ExecsAndFloods,
+		nodetest.ExecsWithoutEnd,
+	} {
 		config := filepath.Join(t.TempDir(), "config")
-		text := fmt.Sprintf("Host bad\n HostName 127.0.0.1\n Port %d\n StrictHostKeyChecking accept-new\n UserKnownHostsFile %s\n"+
+		text := fmt.Sprintf("Host bad\n HostName 127.0.0.1\n Port %d\n StrictHostKeyChecking accept-new\n"+
+			" UserKnownHostsFile %s\n"+
 			" IdentityAgent none\n ConnectTimeout 1\n", stage.Start(t), filepath.Join(t.TempDir(), "known_hosts"))
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

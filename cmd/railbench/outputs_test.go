@@ -13,13 +13,14 @@ import (
 	"github.com/railbench/railbench/runner/nodetest"
 )
 
-// TestOutputsAreNobodysTrap: whatever a command writes, a link, a pipe, a folder or a device that stands there is refused:
-// nothing hangs, and nobody's file is overwritten or made.
+// TestOutputsAreNobodysTrap: whatever a command writes, a link, a pipe, a folder or a device that stands there is
+// refused: nothing hangs, and nobody's file is overwritten or made.
 func TestOutputsAreNobodysTrap(t *testing.T) {
 	t.Parallel()
 	saved := filepath.Join(t.TempDir(), "saved.ipynb")
 	var stderr bytes.Buffer
-	if code := Main([]string{"run", "hosts", "--rig", "sim", "--speed", "max", "--session", saved}, strings.NewReader(""), &stderr, &stderr); code != exitOK {
+	if code := Main([]string{"run", "hosts", "--rig", "sim", "--speed", "max", "--session", saved}, strings.NewReader(""),
+		&stderr, &stderr); code != exitOK {
 		t.Fatal(stderr.String())
 	}
 	simulated := func(args ...string) []string { return append(args, "--rig", "sim", "--speed", "max") }
@@ -102,7 +103,8 @@ func TestOutputsAreLookedAtFirst(t *testing.T) {
 				if code := Main(all, strings.NewReader(""), &out, &errs); code != exitUsage || out.Len() > 0 {
 					t.Errorf("%q: exit %d, and on stdout %q", all, code, &out)
 				}
-				if said := errs.String(); !strings.Contains(said, "--"+name) || !strings.Contains(said, why) || strings.Contains(said, "each pair") {
+				if said := errs.String(); !strings.Contains(said, "--"+name) || !strings.Contains(said, why) ||
+					strings.Contains(said, "each pair") {
 					t.Errorf("%q without %q: %s", all, why, said)
 				}
 			}

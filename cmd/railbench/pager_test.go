@@ -58,15 +58,18 @@ func TestOpenPager(t *testing.T) {
 		return b.String(), err
 	}
 	prints := func(name string) {
-		program(t, bin, name, `echo "`+name+` $# $1"; for last in "$@"; do :; done; while IFS= read -r line; do echo "$line"; done <"$last"`)
+		program(t, bin, name, `echo "`+name+
+			` $# $1"; for last in "$@"; do :; done; while IFS= read -r line; do echo "$line"; done <"$last"`)
 	}
 
 	t.Setenv("PAGER", "")
-	if _, err := show(log); err == nil || !strings.Contains(err.Error(), "neither less nor more") || !strings.Contains(err.Error(), "$PAGER") {
+	if _, err := show(log); err == nil || !strings.Contains(err.Error(), "neither less nor more") ||
+		!strings.Contains(err.Error(), "$PAGER") {
 		t.Errorf("without a pager: %v", err)
 	}
 	prints("more")
-	if out, err := show(""); err != nil || !strings.HasPrefix(out, "more 1 ") || !strings.HasSuffix(out, "\nfrom the screen\n") {
+	if out, err := show(""); err != nil || !strings.HasPrefix(out, "more 1 ") ||
+		!strings.HasSuffix(out, "\nfrom the screen\n") {
 		t.Errorf("without less: %q, %v", out, err)
 	}
 	prints("less")
@@ -82,7 +85,10 @@ func TestOpenPager(t *testing.T) {
 		t.Errorf("with a log that is gone: %q, %v", out, err)
 	}
 	// A session may name any file as its log: what railbench has not written is not shown as it is.
-	for _, named := range []string{foreign, link, filepath.Join(logs, "..", "..", "..", filepath.Base(foreign)), logs + "/../../../" + "x", "+q"} {
+	for _, named := range []string{
+		foreign, link, filepath.Join(logs, "..", "..", "..", filepath.Base(foreign)),
+		logs + "/../../../" + "x", "+q",
+	} {
 		if out, err := show(named); err != nil || out != "mine 3 --one\nfrom the screen\n" {
 			t.Errorf("with %s: %q, %v", named, out, err)
 		}
@@ -105,7 +111,8 @@ func TestOpenPager(t *testing.T) {
 // A session in a terminal: the pager has it, and ctrl+c there ends nothing here.
 func TestPagerInATerminal(t *testing.T) {
 	bin := t.TempDir()
-	program(t, bin, "reads", `trap 'echo "INTERRUPTED"' INT; echo "READING"; cat "$1"; until read -r line; do :; done; echo "HAS READ $line"`)
+	program(t, bin, "reads",
+		`trap 'echo "INTERRUPTED"' INT; echo "READING"; cat "$1"; until read -r line; do :; done; echo "HAS READ $line"`)
 	t.Setenv("PAGER", filepath.Join(bin, "reads"))
 	self, err := exec.LookPath("railbench") // of TestMain
 	if err != nil {

@@ -28,8 +28,16 @@ func TestPairMatrixCell(t *testing.T) {
 		says  []string
 		draws []string
 	}{
-		{2, "", steps.Pass, []string{"between 2 nodes over 4 rails"}, []string{"1 spark-02  · █      · █", "1 pair of 2 nodes"}},
-		{4, "slow-rail@spark-03", steps.Fail, []string{"Everything to and from spark-03 over rail 1"}, []string{"3 spark-03  6 6 · 6   █ █ · █", "of those that look bad"}},
+		{
+			2, "", steps.Pass,
+			[]string{"between 2 nodes over 4 rails"},
+			[]string{"1 spark-02  · █      · █", "1 pair of 2 nodes"},
+		},
+		{
+			4, "slow-rail@spark-03", steps.Fail,
+			[]string{"Everything to and from spark-03 over rail 1"},
+			[]string{"3 spark-03  6 6 · 6   █ █ · █", "of those that look bad"},
+		},
 		{3, "peer-dead@spark-03", steps.Inconclusive, []string{"spark-03 does not answer"}, []string{"3 spark-03  ? ? ·"}},
 	} {
 		if c.fault == "" && !nodetest.Whole() {
@@ -65,7 +73,8 @@ func TestPairMatrixCell(t *testing.T) {
 			}
 			s.Run("summary")
 			sum := ended(t, s, "summary", func(steps.OutputLine) {}).Verdict.Reason
-			if !strings.Contains(sum, "1 cell: 1 "+c.grade.String()) || c.grade != steps.Pass && !strings.Contains(sum, "The worst is pair-matrix with "+c.grade.String()) {
+			if !strings.Contains(sum, "1 cell: 1 "+c.grade.String()) ||
+				c.grade != steps.Pass && !strings.Contains(sum, "The worst is pair-matrix with "+c.grade.String()) {
 				t.Errorf("the summary leaves it out: %s", sum)
 			}
 			if (c.grade != steps.Pass) != (len(e.Verdict.Tables) == 1) || len(e.Verdict.Evidence) == 0 {

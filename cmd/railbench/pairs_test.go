@@ -51,16 +51,32 @@ func TestPairsNameTheFault(t *testing.T) {
 		{2, "", steps.Pass, []string{"between 2 nodes"}},
 		{4, "", steps.Pass, []string{"between 4 nodes"}},
 		{5, "", steps.Pass, []string{"between 5 nodes"}},
-		{4, "degraded-adapter@spark-03", steps.Fail, []string{"Everything to and from spark-03 over every rail", "also alone", "came up degraded"}},
+		{
+			4, "degraded-adapter@spark-03", steps.Fail,
+			[]string{"Everything to and from spark-03 over every rail", "also alone", "came up degraded"},
+		},
 		{5, "slow-rail@spark-04", steps.Fail, []string{"Everything to and from spark-04 over rail 1"}},
 		{8, "slow-rail@spark-07", steps.Fail, []string{"Everything to and from spark-07 over rail 1"}},
-		{4, "bad-cable@spark-03", steps.Warn, []string{"spark-03 over rail 1 and rail 3, which share a cable there", "symbol_error"}},
-		{4, "hog@spark-03", steps.Fail, []string{"Everything to spark-03 over rail 2, and not what comes from it", "72.", "21.2 Gb/s of other traffic"}},
+		{
+			4, "bad-cable@spark-03", steps.Warn,
+			[]string{"spark-03 over rail 1 and rail 3, which share a cable there", "symbol_error"},
+		},
+		{
+			4, "hog@spark-03", steps.Fail,
+			[]string{"Everything to spark-03 over rail 2, and not what comes from it", "72.", "21.2 Gb/s of other traffic"},
+		},
 		{3, "rail-ip-missing@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 2"}},
-		{3, "adapter-lost@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 3", "spark-03 has no rail 4"}}, // one way is slow
+		// one way is slow
+		{3, "adapter-lost@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 3", "spark-03 has no rail 4"}},
 		{4, "pcie-x2@spark-02", steps.Fail, []string{"spark-02 over rail 3 and rail 4, which share a PCIe half there"}},
-		{4, "link-down@spark-03", steps.Fail, []string{"Everything to and from spark-03 over rail 2", "the port is down on spark-03"}},
-		{4, "peer-dead@spark-03", steps.Inconclusive, []string{"Everything to and from spark-03", "spark-03 does not answer"}},
+		{
+			4, "link-down@spark-03", steps.Fail,
+			[]string{"Everything to and from spark-03 over rail 2", "the port is down on spark-03"},
+		},
+		{
+			4, "peer-dead@spark-03", steps.Inconclusive,
+			[]string{"Everything to and from spark-03", "spark-03 does not answer"},
+		},
 		{4, "counter-missing@spark-02", steps.Inconclusive, []string{"spark-02", "no port counters"}},
 		{2, "slow-rail", steps.Fail, []string{"rail 1"}},
 	} {
@@ -142,7 +158,8 @@ func TestPairsKeepWhatDidNotPass(t *testing.T) {
 	}
 	text, _ := run("--fault", "slow-rail@spark-03")
 	for _, want := range []string{
-		"# throughput from spark-03 to spark-01, rail 1: FAIL: ", "\nspark-03:  65536 ", "\nspark-01:  65536 ", "\n# client on spark-03: exit 0\n",
+		"# throughput from spark-03 to spark-01, rail 1: FAIL: ", "\nspark-03:  65536 ", "\nspark-01:  65536 ",
+		"\n# client on spark-03: exit 0\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not kept", want)
@@ -260,13 +277,20 @@ func TestPairsVerb(t *testing.T) {
 	if errs != "" || !strings.Contains(out, "3 pairs of 3 nodes, over 4 rails: 3 rounds of 1 pair, 36 tests") {
 		t.Errorf("before: %s%s", out, errs)
 	}
-	out, _ = run(exitOK, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("a.json"), "--csv", in("a.csv"), "--html", in("a.html"))
-	for _, want := range []string{"rows send, columns receive  SIMULATED", "· █ █", "? not measured", "RoCE MTU 1024", "PASS  "} {
+	out, _ = run(exitOK, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("a.json"), "--csv", in("a.csv"),
+		"--html", in("a.html"))
+	for _, want := range []string{
+		"rows send, columns receive  SIMULATED", "· █ █", "? not measured", "RoCE MTU 1024",
+		"PASS  ",
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	for name, want := range map[string]string{"a.csv": "throughput,spark-02,spark-01,1,", "a.html": "SIMULATED", "a.json": `"pairs": 1`} {
+	for name, want := range map[string]string{
+		"a.csv": "throughput,spark-02,spark-01,1,", "a.html": "SIMULATED",
+		"a.json": `"pairs": 1`,
+	} {
 		text, err := os.ReadFile(in(name))
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s: %v: no %q", name, err, want)
@@ -275,23 +299,28 @@ func TestPairsVerb(t *testing.T) {
 	if shown, _ := run(exitOK, "show", in("a.json")); shown != out {
 		t.Errorf("what is shown later differs:\n%s", shown)
 	}
-	run(exitFail, "--rig", "sim", "--nodes", "3", "--speed", "max", "--fault", "slow-rail@spark-03", "--save", in("b.json"))
+	run(exitFail, "--rig", "sim", "--nodes", "3", "--speed", "max", "--fault", "slow-rail@spark-03", "--save",
+		in("b.json"))
 	out, _ = run(exitFail, "compare", in("a.json"), in("b.json"))
 	if !strings.Contains(out, "worse") || !strings.Contains(out, "spark-03") || !strings.Contains(out, "FAIL, was PASS") {
 		t.Errorf("compared: %s", out)
 	}
 	run(exitOK, "--rig", "sim", "--speed", "max", "--save", in("two.json"))
-	if _, errs := run(exitUsage, "compare", in("a.json"), in("two.json")); !strings.Contains(errs, "it has 3 nodes, and the other 2") {
+	if _, errs := run(exitUsage, "compare", in("a.json"), in("two.json")); !strings.Contains(errs,
+		"it has 3 nodes, and the other 2") {
 		t.Errorf("compared with one of two nodes: %s", errs)
 	}
 	run(exitOK, "compare", in("a.json"), in("a.json"))
-	if _, errs := run(exitUsage, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("a.json"), "-p", "SIZE=4096"); !strings.Contains(errs, "SIZE=4096") {
+	if _, errs := run(exitUsage, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("a.json"), "-p",
+		"SIZE=4096"); !strings.Contains(errs, "SIZE=4096") {
 		t.Errorf("other settings: %s", errs)
 	}
 	// A run in which a node was dead goes on once it is there; other hardware is told, and compared all the same.
-	run(exitInconclusive, "--rig", "sim", "--nodes", "3", "--speed", "max", "--fault", "peer-dead@spark-03", "--save", in("dead.json"))
+	run(exitInconclusive, "--rig", "sim", "--nodes", "3", "--speed", "max", "--fault", "peer-dead@spark-03", "--save",
+		in("dead.json"))
 	run(exitOK, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("dead.json"))
-	run(exitInconclusive, "--rig", "ring", "--nodes", "4", "--speed", "max", "--fault", "peer-dead@spark-03", "--save", in("ring.json"))
+	run(exitInconclusive, "--rig", "ring", "--nodes", "4", "--speed", "max", "--fault", "peer-dead@spark-03", "--save",
+		in("ring.json"))
 	run(exitOK, "--rig", "ring", "--nodes", "4", "--speed", "max", "--save", in("ring.json"))
 	run(exitFail, "--rig", "sim", "--nodes", "3", "--speed", "max", "--fault", "pcie-x2@spark-03", "--save", in("x2.json"))
 	out, _ = run(exitFail, "compare", in("a.json"), in("x2.json"))
@@ -299,10 +328,14 @@ func TestPairsVerb(t *testing.T) {
 		t.Errorf("compared with other hardware: %s", out)
 	}
 	_, errs = run(exitUsage, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("x2.json"))
-	if !strings.Contains(errs, "it can't go on: rail 3 of spark-03 was") || !strings.Contains(errs, "save to another file") {
+	if !strings.Contains(errs, "it can't go on: rail 3 of spark-03 was") ||
+		!strings.Contains(errs, "save to another file") {
 		t.Errorf("it goes on over other hardware: %s", errs)
 	}
-	for text, says := range map[string]string{"": "is empty, or breaks off", `{"pairs": 1, "rig"`: "breaks off", `{"a": 1}`: "it is none"} {
+	for text, says := range map[string]string{
+		"": "is empty, or breaks off", `{"pairs": 1, "rig"`: "breaks off",
+		`{"a": 1}`: "it is none",
+	} {
 		if err := os.WriteFile(in("odd.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +351,10 @@ func TestPairsVerb(t *testing.T) {
 func TestPairsOnNarrowTerminals(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.json")
-	args := []string{"pairs", "--rig", "sim", "--speed", "max", "--nodes", "3", "--fault", "slow-rail@spark-03", "--save", file}
+	args := []string{
+		"pairs", "--rig", "sim", "--speed", "max", "--nodes", "3", "--fault", "slow-rail@spark-03", "--save",
+		file,
+	}
 	if code := Main(args, strings.NewReader(""), io.Discard, io.Discard); code != exitFail {
 		t.Fatalf("exit %d", code)
 	}

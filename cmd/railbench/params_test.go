@@ -38,15 +38,21 @@ func TestParametersReachARun(t *testing.T) {
 	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
 	var taken string
 	c := camera{taken: &taken, waits: []wait{
-		{"● spark", slices.Concat([]tea.KeyPressMsg{{Code: 'p', Mod: tea.ModCtrl}}, typed("ib-write-bw"), []tea.KeyPressMsg{enter}, typed("p"))},
-		{"Parameters of ib-write-bw", slices.Concat([]tea.KeyPressMsg{{Code: 'u', Mod: tea.ModCtrl}}, typed("1M"), []tea.KeyPressMsg{enter})},
+		{"● spark", slices.Concat([]tea.KeyPressMsg{{Code: 'p', Mod: tea.ModCtrl}}, typed("ib-write-bw"),
+			[]tea.KeyPressMsg{enter}, typed("p"))},
+		{"Parameters of ib-write-bw", slices.Concat([]tea.KeyPressMsg{{Code: 'u', Mod: tea.ModCtrl}}, typed("1M"),
+			[]tea.KeyPressMsg{enter})},
 		{"SIZE=1 MiB (default 64 KiB)", []tea.KeyPressMsg{enter}},
 		{"PASS", nil},
 	}}
-	c.Model = tui.New(s, tui.Options{Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial), Simulated: true, NoColor: true, Background: tui.Dark})
+	c.Model = tui.New(s, tui.Options{
+		Tutorial: b.options.Tutorial,
+		Params:   session.Params(b.options.Catalog, b.options.Tutorial), Simulated: true, NoColor: true, Background: tui.Dark,
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	_, err = tea.NewProgram(c, tea.WithContext(ctx), tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithWindowSize(120, 50), tea.WithoutSignals()).Run()
+	_, err = tea.NewProgram(c, tea.WithContext(ctx), tea.WithInput(nil), tea.WithOutput(io.Discard),
+		tea.WithWindowSize(120, 50), tea.WithoutSignals()).Run()
 	if closed := s.Close(); err == nil {
 		err = closed
 	}

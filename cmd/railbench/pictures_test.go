@@ -173,7 +173,9 @@ func drawRun(b *strings.Builder, run string, p pen, column, row int, ground, tex
 	if p.italic {
 		style += ` font-style="italic"`
 	}
-	fmt.Fprintf(b, `<text x="%.1f" y="%d" textLength="%.1f" lengthAdjust="spacingAndGlyphs" xml:space="preserve" fill="%s"%s>%s</text>`+"\n",
+	fmt.Fprintf(b,
+		`<text x="%.1f" y="%d" textLength="%.1f" lengthAdjust="spacingAndGlyphs" xml:space="preserve" fill="%s"%s>%s</text>`+
+			"\n",
 		x, y+14, width, fore, style, html.EscapeString(run))
 }
 

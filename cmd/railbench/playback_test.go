@@ -53,7 +53,8 @@ func TestPlayback(t *testing.T) {
 	}
 	r.Run("hosts", "load-rail")
 	until("load-rail")
-	if v := played.Cells["load-rail"].Verdict; v.Grade != steps.Pass || v.Reason != "As it was." || played.Rig.Name != "lab" {
+	if v := played.Cells["load-rail"].Verdict; v.Grade != steps.Pass || v.Reason != "As it was." ||
+		played.Rig.Name != "lab" {
 		t.Errorf("%+v", v)
 	}
 	// The gauges: what is kept is both kinds together, and the run's bytes tell them apart.
@@ -63,7 +64,8 @@ func TestPlayback(t *testing.T) {
 	r.move(ctx, samples, []steps.RailBytes{{End: steps.Here, Dev: "mlx5_0", Tx: 25, IPTx: 75}})
 	b := <-r.Boards()
 	f := b.Gauges[0].Tx
-	if f.Total() != 0 || f.Peak != 100 || len(f.History) < 4 || f.History[0] != 40 || f.RDMAHistory[0] != 10 || f.History[1] != 0 {
+	if f.Total() != 0 || f.Peak != 100 || len(f.History) < 4 || f.History[0] != 40 || f.RDMAHistory[0] != 10 ||
+		f.History[1] != 0 {
 		t.Errorf("%+v", f)
 	}
 	if p, ok := b.Gauges[0].Payload(97.84, 0); !ok || math.Abs(float64(p)-92.6) > 0.1 {

@@ -31,7 +31,8 @@ func TestPrograms(t *testing.T) {
 		"NIXL_LATENCY_PY": "nixl-latency", "GPU_STAGING_PY": "gpu-staging", "GPU_LOAD_PY": "gpu-load",
 	} {
 		text := all[variable]
-		if !strings.HasPrefix(text, "# railbench: "+name+"\n") || strings.Contains(text, sharedMark) || strings.Count(text, "class Cuda") != 1 {
+		if !strings.HasPrefix(text, "# railbench: "+name+"\n") || strings.Contains(text, sharedMark) ||
+			strings.Count(text, "class Cuda") != 1 {
 			t.Errorf("%s: %.80q", variable, text)
 		}
 		if strings.Contains(text, "\nEND\n") {
@@ -88,10 +89,12 @@ func newPythonBench(t *testing.T, how string) *pythonBench {
 	t.Cleanup(func() { b.node.Close() })
 	maps.Copy(b.vars, map[string]string{
 		"NIXL_PYTHON": python, "NIXL_PORT": port, "NIXL_TLS": "tcp,self",
-		"RAIL_DEV": "rail0", "RAIL1_DEV": "rail0", "RAIL2_DEV": "rail1", "RAIL_PORT": "1", "RAIL1_PORT": "1", "RAIL2_PORT": "1",
+		"RAIL_DEV": "rail0", "RAIL1_DEV": "rail0", "RAIL2_DEV": "rail1", "RAIL_PORT": "1", "RAIL1_PORT": "1",
+		"RAIL2_PORT":   "1",
 		"PEER_RAIL_IP": "127.0.0.1", "PEER_RAIL1_IP": "127.0.0.1",
-		"NIXL_REGISTER_BYTES": "4096", "NIXL_BYTES": "3145731", "NIXL_READS": "3", "NIXL_DUAL_BYTES": "1048576", "NIXL_DUAL_READS": "2",
-		"NIXL_LAT_BYTES": "4096", "NIXL_LAT_READS": "50", "STAGING_BYTES": "1048576",
+		"NIXL_REGISTER_BYTES": "4096", "NIXL_BYTES": "3145731", "NIXL_READS": "3", "NIXL_DUAL_BYTES": "1048576",
+		"NIXL_DUAL_READS": "2",
+		"NIXL_LAT_BYTES":  "4096", "NIXL_LAT_READS": "50", "STAGING_BYTES": "1048576",
 	})
 	return b
 }
@@ -157,7 +160,8 @@ func TestProgramsTransfer(t *testing.T) {
 	for cell, size := range map[string]int{"nixl-transfer": 3145731, "nixl-transfer-dual": 1048576, "nixl-latency": 4096} {
 		exits, results := b.both(cell)
 		here, peer := results[steps.Here], results[steps.Peer]
-		if !exits[0].OK() || !exits[1].OK() || !peer.Served || !here.Verified || here.Bytes != size || here.Error+peer.Error != "" {
+		if !exits[0].OK() || !exits[1].OK() || !peer.Served || !here.Verified || here.Bytes != size ||
+			here.Error+peer.Error != "" {
 			t.Errorf("%s: %v, %+v, %+v", cell, exits, here, peer)
 		}
 		if cell == "nixl-latency" {
@@ -178,7 +182,8 @@ func TestProgramsRegister(t *testing.T) {
 	exit, text := b.run("nixl-register", 0, nil)
 	v, err := parse.NIXLPythonOutput(text)
 	_, gpu := exec.LookPath("nvidia-smi")
-	if err != nil || !exit.OK() || len(v.Results) == 0 || !v.Results[0].Registered || v.Results[0].DescBytes == 0 || strings.Contains(text, "no GPU here") == (gpu == nil) {
+	if err != nil || !exit.OK() || len(v.Results) == 0 || !v.Results[0].Registered || v.Results[0].DescBytes == 0 ||
+		strings.Contains(text, "no GPU here") == (gpu == nil) {
 		t.Errorf("%v, %v: %s", err, exit, text)
 	}
 }
@@ -213,7 +218,8 @@ func TestProgramsFail(t *testing.T) {
 	}
 	b := newPythonBench(t, "backend")
 	exit, text := b.run("nixl-register", 0, nil)
-	if v, err := parse.NIXLPythonOutput(text); err != nil || exit.Code != 1 || v.Results[0].Registered || !strings.Contains(v.Results[0].Error, "NIXL_ERR_BACKEND") {
+	if v, err := parse.NIXLPythonOutput(text); err != nil || exit.Code != 1 || v.Results[0].Registered ||
+		!strings.Contains(v.Results[0].Error, "NIXL_ERR_BACKEND") {
 		t.Errorf("%v, %v: %s", err, exit, text)
 	}
 	// The port is taken: no agent is made, and the words are the program's own.
@@ -224,13 +230,15 @@ func TestProgramsFail(t *testing.T) {
 	defer l.Close()
 	b.vars["NIXL_PORT"] = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	exit, text = b.run("nixl-transfer", 0, nil)
-	if v, err := parse.NIXLPythonOutput(text); err != nil || exit.Code != 1 || !strings.Contains(v.Results[0].Error, "is in use") {
+	if v, err := parse.NIXLPythonOutput(text); err != nil || exit.Code != 1 ||
+		!strings.Contains(v.Results[0].Error, "is in use") {
 		t.Errorf("%v, %v: %s", err, exit, text)
 	}
 	// Without NIXL.
 	t.Setenv("PYTHONPATH", "")
 	exit, text = b.run("nixl-transfer", 0, nil)
-	if v, err := parse.NIXLPythonOutput(text); err != nil || exit.Code != 1 || !strings.Contains(v.Results[0].Error, "No module named 'nixl'") {
+	if v, err := parse.NIXLPythonOutput(text); err != nil || exit.Code != 1 ||
+		!strings.Contains(v.Results[0].Error, "No module named 'nixl'") {
 		t.Errorf("%v, %v: %s", err, exit, text)
 	}
 }
@@ -245,7 +253,8 @@ func TestProgramsAlone(t *testing.T) {
 	}
 	exit, text = b.run("nixl-check", 1, nil)
 	s, err := parse.NIXLSetupOutput(text)
-	if err != nil || !exit.OK() || s.Python == nil || s.Python.Error != "" || !strings.HasSuffix(s.Python.Path, "nixl/__init__.py") {
+	if err != nil || !exit.OK() || s.Python == nil || s.Python.Error != "" ||
+		!strings.HasSuffix(s.Python.Path, "nixl/__init__.py") {
 		t.Errorf("%v, %v: %s", err, exit, text)
 	}
 }

@@ -18,7 +18,10 @@ func TestRaised(t *testing.T) {
 	var out bytes.Buffer
 	w := &watcher{out: &out, follow: &session.Follower{}}
 	sample := func(celsius float64) (told string) {
-		n := health.Node{Node: "spark-01", Heat: []health.Heat{{Dev: "rocep1s0f0", Celsius: celsius}}, Slots: []health.Slot{{Watts: 26}}}
+		n := health.Node{
+			Node: "spark-01", Heat: []health.Heat{{Dev: "rocep1s0f0", Celsius: celsius}},
+			Slots: []health.Slot{{Watts: 26}},
+		}
 		out.Reset()
 		w.alarm("spark-01", n.Alarms())
 		w.alarm("spark-02", nil) // the other node is cool, and clears nothing of this one

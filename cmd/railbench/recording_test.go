@@ -161,7 +161,8 @@ func TestRecordingMoves(t *testing.T) {
 			t.Errorf("%q is not in:\n%s", want, got)
 		}
 	}
-	if strings.Count(got, ">same<") != 1 || strings.Count(got, ">one<") != 1 || strings.Count(got, "<g ") != strings.Count(got, "</g>") {
+	if strings.Count(got, ">same<") != 1 || strings.Count(got, ">one<") != 1 ||
+		strings.Count(got, "<g ") != strings.Count(got, "</g>") {
 		t.Errorf("not each line once:\n%s", got)
 	}
 }

@@ -28,7 +28,8 @@ import (
 func headlessly(t *testing.T, args ...string) (runObject, int, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := Main(append([]string{"run", "--rig", "sim", "--speed", "max", "--json", "--yes"}, args...), strings.NewReader(""), &stdout, &stderr)
+	code := Main(append([]string{"run", "--rig", "sim", "--speed", "max", "--json", "--yes"}, args...),
+		strings.NewReader(""), &stdout, &stderr)
 	var r runObject
 	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
 		t.Fatalf("%v: exit %d: %v\n%s%s", args, code, err, stdout.String(), stderr.String())
@@ -41,7 +42,8 @@ func headlessly(t *testing.T, args ...string) (runObject, int, string) {
 func TestReportKeys(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	if code := Main([]string{"run", "hosts", "ib-write-bw", "--rig", "sim", "--speed", "max", "--json"}, strings.NewReader(""), &stdout, &stderr); code != exitOK {
+	if code := Main([]string{"run", "hosts", "ib-write-bw", "--rig", "sim", "--speed", "max", "--json"},
+		strings.NewReader(""), &stdout, &stderr); code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	var top map[string]any
@@ -81,8 +83,10 @@ func TestReportKeys(t *testing.T) {
 		t.Errorf("simulated is %v", rig["simulated"])
 	}
 	keys("a node", first("nodes", rig["nodes"]), "name", "end", "where", "host", "kernel", "os")
-	keys("a rail", first("rails", rig["rails"]), "node", "dev", "netdev", "address", "pair", "gidIndex", "mtu", "pci", "pcieGTps", "pcieLanes", "linkGbps", "state")
-	cell := keys("a cell", first("cells", top["cells"]), "id", "part", "title", "verdict", "reason", "evidence", "figures", "exit", "elapsedMS", "rails", "log")
+	keys("a rail", first("rails", rig["rails"]), "node", "dev", "netdev", "address", "pair", "gidIndex", "mtu", "pci",
+		"pcieGTps", "pcieLanes", "linkGbps", "state")
+	cell := keys("a cell", first("cells", top["cells"]), "id", "part", "title", "verdict", "reason", "evidence", "figures",
+		"exit", "elapsedMS", "rails", "log")
 	if cell["id"] != "ib-write-bw" || cell["part"] != "rdma-baseline" || cell["verdict"] != "PASS" || cell["exit"] != 0.0 {
 		t.Errorf("the cell: %v", cell)
 	}
@@ -144,10 +148,12 @@ func (r *recorder) Run(ctx context.Context, s runner.Script, emit func(runner.Li
 func TestDryRunIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
-	if code := Main([]string{"run", "--all", "--rig", "sim", "--speed", "max", "--dry-run"}, strings.NewReader(""), &stdout, &stderr); code != exitOK || stderr.Len() > 0 {
+	if code := Main([]string{"run", "--all", "--rig", "sim", "--speed", "max", "--dry-run"}, strings.NewReader(""),
+		&stdout, &stderr); code != exitOK || stderr.Len() > 0 {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
-	if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(bytes.NewReader(stdout.Bytes()), "dry run"); err != nil {
+	if _, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(bytes.NewReader(stdout.Bytes()),
+		"dry run"); err != nil {
 		t.Error(err)
 	}
 
@@ -217,7 +223,8 @@ func TestDryRunIsWhatRuns(t *testing.T) {
 // what is shown of it is hidden.
 func TestAssignmentsQuote(t *testing.T) {
 	t.Parallel()
-	values := append(slices.Clone(nasty), "a\x1b]0;t\x07\n", "\u202eb\n\n", "-n\x07", "%d%%\x9b\\n", "\u2028", "\xff'", "\r\n", "a\x7f'; reboot; '")
+	values := append(slices.Clone(nasty), "a\x1b]0;t\x07\n", "\u202eb\n\n", "-n\x07", "%d%%\x9b\\n", "\u2028", "\xff'",
+		"\r\n", "a\x7f'; reboot; '")
 	for _, v := range values {
 		text := runner.Script{Body: "printf %s \"$V\"\n", Vars: map[string]string{"V": v}}.Text()
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, runner.Hidden) {

@@ -25,7 +25,8 @@ func TestOwnRunbookOnTheScreen(t *testing.T) {
 	if err := create(path, assets.Runbook); err != nil {
 		t.Fatal(err)
 	}
-	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, runbooks: []string{path}}.open(t.Context(), runner.NoAsker{})
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1, runbooks: []string{path}}.open(t.Context(),
+		runner.NoAsker{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +42,12 @@ func TestOwnRunbookOnTheScreen(t *testing.T) {
 		{"Every script ended with status 0", key('C')},
 		{"Every node answers", nil},
 	}}
-	c.Model = tui.New(s, tui.Options{Tutorial: b.options.Tutorial, Simulated: true, RigName: "sim", NoColor: true, Background: tui.Dark})
-	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithWindowSize(120, 36), tea.WithoutSignals()).Run()
+	c.Model = tui.New(s, tui.Options{
+		Tutorial: b.options.Tutorial, Simulated: true, RigName: "sim", NoColor: true,
+		Background: tui.Dark,
+	})
+	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard),
+		tea.WithWindowSize(120, 36), tea.WithoutSignals()).Run()
 	if closed := s.Close(); err == nil {
 		err = closed
 	}
@@ -80,7 +85,8 @@ func TestBuiltInIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer b.close()
-		k := known(session.Options{Catalog: cat, Programs: texts, Services: b.options.Services}, steps.Tutorial{Parts: built.Parts})
+		k := known(session.Options{Catalog: cat, Programs: texts, Services: b.options.Services},
+			steps.Tutorial{Parts: built.Parts})
 		for _, p := range append(runbook.Names(docs, built, k), runbook.Scripts(docs, built, k)...) {
 			if dir == "checklist" && strings.Contains(p.Text, "is for railbench's own checklist") {
 				continue

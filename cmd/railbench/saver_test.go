@@ -96,9 +96,13 @@ func TestScreenSavesItsSession(t *testing.T) {
 	if d == nil || d.Book.Cells["hosts"].Verdict.Grade != steps.Pass {
 		t.Fatalf("the session that was cut off is not found: %q", path)
 	}
-	for answer, want := range map[string]bool{"\n": true, "y\n": true, "yes\n": true, "n\n": false, "": false, "what\n": false} {
+	for answer, want := range map[string]bool{
+		"\n": true, "y\n": true, "yes\n": true, "n\n": false, "": false,
+		"what\n": false,
+	} {
 		var out bytes.Buffer
-		if b.offer(t.Context(), strings.NewReader(answer), &out, d) != want || !strings.Contains(out.String(), "was cut off: 1 cell has run") {
+		if b.offer(t.Context(), strings.NewReader(answer), &out, d) != want ||
+			!strings.Contains(out.String(), "was cut off: 1 cell has run") {
 			t.Errorf("answer %q: not %v, or the question is %q", answer, want, out.String())
 		}
 	}
@@ -108,7 +112,8 @@ func TestScreenSavesItsSession(t *testing.T) {
 	if path, _ := cutOff(dir, "sim", true, b.options.Tutorial.Title); path != "" {
 		t.Errorf("%s was saved at its end", path)
 	}
-	if d, err := notebook.Read(where.Path); err != nil || d.Book.Cells["hosts"].Verdict.Grade != steps.Pass || !d.Book.Rig.Simulated {
+	if d, err := notebook.Read(where.Path); err != nil || d.Book.Cells["hosts"].Verdict.Grade != steps.Pass ||
+		!d.Book.Rig.Simulated {
 		t.Errorf("saved: %v", err)
 	}
 }

@@ -87,7 +87,8 @@ func TestServe(t *testing.T) {
 		t.Errorf("the address is %q", address)
 	}
 	got := event(t, address+"events", `"grade":"FAIL"`)
-	if !strings.Contains(got, "ib-write-bw") || !strings.Contains(event(t, address+"events", `"simulated":true`), "spark-01") {
+	if !strings.Contains(got, "ib-write-bw") ||
+		!strings.Contains(event(t, address+"events", `"simulated":true`), "spark-01") {
 		t.Errorf("%s", got)
 	}
 	said, err := end()
@@ -141,10 +142,12 @@ func TestServeTokenFile(t *testing.T) {
 		t.Error(err, said)
 	}
 	for name, path := range map[string]string{
-		"short": file("short", "0123456789"), "blank": file("blank", "01234567 89abcdef"), "missing": filepath.Join(dir, "missing"),
+		"short": file("short", "0123456789"), "blank": file("blank", "01234567 89abcdef"),
+		"missing": filepath.Join(dir, "missing"),
 	} {
 		var out, errs bytes.Buffer
-		code := Main([]string{"serve", "--rig", "sim", "--listen", "127.0.0.1:0", "--token-file", path}, strings.NewReader(""), &out, &errs)
+		code := Main([]string{"serve", "--rig", "sim", "--listen", "127.0.0.1:0", "--token-file", path},
+			strings.NewReader(""), &out, &errs)
 		if code != exitUsage || !strings.Contains(errs.String(), "token") || strings.Contains(errs.String(), "0123456789") {
 			t.Errorf("%s: exit status %d: %s", name, code, errs.String())
 		}
@@ -189,22 +192,28 @@ func openPage(t *testing.T, reason string) (address string) {
 		steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: time.Now()},
 		steps.CellEnded{Run: 1, Cell: "ib-write-bw", Verdict: steps.Verdict{
 			Grade: steps.Fail, Reason: reason,
-			Tables: []steps.Table{{Title: "wide", Columns: make([]steps.Column, 30), Rows: [][]string{slices.Repeat([]string{"value"}, 30)}}},
+			Tables: []steps.Table{{
+				Title: "wide", Columns: make([]steps.Column, 30),
+				Rows: [][]string{slices.Repeat([]string{"value"}, 30)},
+			}},
 		}},
 	} {
 		book = book.Apply(e)
 	}
 	s.page.Book(book)
-	s.page.Board(meter.Board{Gauges: []meter.Gauge{
-		{
-			Node: "spark-02", Dev: "rocep1s0f0", LinkGbps: 200, CeilingGbps: 110, Tx: meter.Flow{RDMA: 92.5, Peak: 93},
-			RoCE: rate.Headers{Payload: 1024, Counted: 58, Cable: 82},
-		},
-		{Node: "spark-02", Dev: "mlx5_7", LinkGbps: 400, Down: true},
-		{Node: "spark-01", Dev: strings.Repeat("long", 10), Stale: "no sample for 3s"},
-	}, Hosts: []meter.Host{{Node: "spark-02", Busy: 1.1, Cores: 20, Known: true}, {Node: "spark-01", No: 1}}, Health: []health.Node{{
-		Node: "spark-01", No: 1, Heat: []health.Heat{{Dev: "rocep1s0f0", Celsius: 117}},
-	}}})
+	s.page.Board(meter.Board{
+		Gauges: []meter.Gauge{
+			{
+				Node: "spark-02", Dev: "rocep1s0f0", LinkGbps: 200, CeilingGbps: 110, Tx: meter.Flow{RDMA: 92.5, Peak: 93},
+				RoCE: rate.Headers{Payload: 1024, Counted: 58, Cable: 82},
+			},
+			{Node: "spark-02", Dev: "mlx5_7", LinkGbps: 400, Down: true},
+			{Node: "spark-01", Dev: strings.Repeat("long", 10), Stale: "no sample for 3s"},
+		}, Hosts: []meter.Host{{Node: "spark-02", Busy: 1.1, Cores: 20, Known: true}, {Node: "spark-01", No: 1}},
+		Health: []health.Node{{
+			Node: "spark-01", No: 1, Heat: []health.Heat{{Dev: "rocep1s0f0", Celsius: 117}},
+		}},
+	})
 	return address
 }
 
@@ -216,8 +225,10 @@ func TestPageInABrowser(t *testing.T) {
 	tab := newTab(t, browser)
 	dom := tab.shown(openPage(t, `Slow </li><img src=x onerror="document.title='owned'"><b>`), "1 FAIL")
 	for _, want := range []string{
-		`<p id="simulated">SIMULATED</p>`, "Slow &lt;/li&gt;&lt;img src=x", `aria-valuetext="sent 92.5 on the wire, 87.5 payload; received 0.0 on the wire, 0.0 payload"`,
-		"<title>SIMULATED sim railbench</title>", "mlx5_7", "CPU 1.1 of 20 cores", "117 °C; from 110 on", `>87.5</text>`, `aria-live="polite"`, "no sample for 3s",
+		`<p id="simulated">SIMULATED</p>`, "Slow &lt;/li&gt;&lt;img src=x",
+		`aria-valuetext="sent 92.5 on the wire, 87.5 payload; received 0.0 on the wire, 0.0 payload"`,
+		"<title>SIMULATED sim railbench</title>", "mlx5_7", "CPU 1.1 of 20 cores", "117 °C; from 110 on", `>87.5</text>`,
+		`aria-live="polite"`, "no sample for 3s",
 	} {
 		if !strings.Contains(dom, want) {
 			t.Errorf("the page has no %q: %s", want, dom)
@@ -227,7 +238,8 @@ func TestPageInABrowser(t *testing.T) {
 		t.Error("a node's text became an element")
 	}
 	// The first node's dial and history stay alike where a board comes that fills more, and no point with it.
-	scales, _ := tab.run(`fold.board(state.board.map((v) => v && v.map((x) => 10 * x))); [...document.querySelectorAll(".node")].map((n) => [".dial", ".history"].map((q) =>
+	scales,
+		_ := tab.run(`fold.board(state.board.map((v) => v && v.map((x) => 10 * x))); [...document.querySelectorAll(".node")].map((n) => [".dial", ".history"].map((q) =>
 		n.querySelector(q).textContent.match(/0 to \d+ Gb\/s/)[0])).map(([dial, history]) => dial === history ? dial : dial + " beside " + history).join()`).(string)
 	if !strings.HasPrefix(scales, "0 to ") || strings.Contains(scales, "beside") {
 		t.Errorf("the first dial and the history have the scales %s", scales)
@@ -269,7 +281,8 @@ func TestPageFits(t *testing.T) {
 			if n := tab.run(`document.querySelectorAll("#notebook th").length`); n == 0.0 {
 				t.Error("the notebook has no table")
 			}
-			if raw, _ := tab.run(`[...document.querySelectorAll("#notebook > p, #notebook pre, #notebook section > p, #notebook li")].
+			if raw,
+				_ := tab.run(`[...document.querySelectorAll("#notebook > p, #notebook pre, #notebook section > p, #notebook li")].
 				find((e) => (e.tagName === "PRE" ? /^(\||\x60\x60\x60)/ : /^(\||#+ |>|.*\x60\x60\x60)/).test(e.textContent))?.textContent || ""`).(string); raw != "" {
 				t.Errorf("the notebook shows Markdown as it is written: %.200s", raw)
 			}

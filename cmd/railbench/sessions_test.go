@@ -33,7 +33,10 @@ func TestFollow(t *testing.T) {
 	if book := next(); book == nil || !book.Cells["hosts"].Running {
 		t.Fatalf("while it runs: %+v", book.Cells["hosts"])
 	}
-	if err := store.Record([]steps.Event{steps.CellEnded{Run: 1, Cell: "hosts", Verdict: steps.Verdict{Grade: steps.Pass}}}); err != nil {
+	if err := store.Record([]steps.Event{steps.CellEnded{
+		Run: 1, Cell: "hosts",
+		Verdict: steps.Verdict{Grade: steps.Pass},
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	for book := next(); book.Cells["hosts"].Verdict.Grade != steps.Pass; book = next() {
@@ -63,7 +66,10 @@ func TestAChangedFileIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := watchFiles(t.Context(), w)
-	parts := []steps.Part{{ID: "mine", Cells: []steps.Cell{{ID: "one", Edited: true, Roles: []steps.Role{{Script: "false\n"}}}}}}
+	parts := []steps.Part{{
+		ID:    "mine",
+		Cells: []steps.Cell{{ID: "one", Edited: true, Roles: []steps.Role{{Script: "false\n"}}}},
+	}}
 	if _, err := w.write(parts); err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,8 @@ func TestEveryVerbEnds(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", dir)
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	saved, book, pipe := filepath.Join(dir, "s.ipynb"), filepath.Join(dir, "own.md"), filepath.Join(dir, "pipe")
-	if code := Main([]string{"run", "hosts", "--rig", "sim", "--speed", "100", "--session", saved}, strings.NewReader(""), io.Discard, io.Discard); code != exitOK {
+	if code := Main([]string{"run", "hosts", "--rig", "sim", "--speed", "100", "--session", saved}, strings.NewReader(""),
+		io.Discard, io.Discard); code != exitOK {
 		t.Fatal(code)
 	}
 	if code := Main([]string{"new", book}, strings.NewReader(""), io.Discard, io.Discard); code != exitOK {
@@ -103,9 +104,11 @@ func TestEveryVerbEnds(t *testing.T) {
 	}
 	// A new command is added here, too, or says why it needs not.
 	own := map[string]string{
-		"run": "its session is interrupted", "drill": "a screen", "undo": "its session is interrupted", "init": "looks at nodes, with the context",
-		"sim": "waits for the context", "demo": "a screen", "pairs": "TestPairsGoOn", "notes": "waits for the context",
-		"serve": "TestServersEnd", "watch": "TestServersEnd", "gauge": "TestServersEnd", "stream": "TestServersEnd", "rig": "a script that gets the signal, too",
+		"run": "its session is interrupted", "drill": "a screen", "undo": "its session is interrupted",
+		"init": "looks at nodes, with the context",
+		"sim":  "waits for the context", "demo": "a screen", "pairs": "TestPairsGoOn", "notes": "waits for the context",
+		"serve": "TestServersEnd", "watch": "TestServersEnd", "gauge": "TestServersEnd", "stream": "TestServersEnd",
+		"rig":  "a script that gets the signal, too",
 		"docs": "a pager has the terminal, and hears of the signal itself",
 	}
 	for _, c := range rootCommand().Commands() {
@@ -261,7 +264,8 @@ func TestNothingWritten(t *testing.T) {
 		{"--help"},
 	} {
 		var stderr strings.Builder
-		if code := Main(args, strings.NewReader(""), full, &stderr); code != exitUnwritten || !strings.Contains(stderr.String(), "no space left") {
+		if code := Main(args, strings.NewReader(""), full, &stderr); code != exitUnwritten ||
+			!strings.Contains(stderr.String(), "no space left") {
 			t.Errorf("%q: exit %d, want %d: %s", args, code, exitUnwritten, &stderr)
 		}
 	}
@@ -278,7 +282,9 @@ func TestInterruptedIsNoUsage(t *testing.T) {
 		"a host":            "ProxyCommand sh -c 'echo $$ >TRACE; exec sleep 100'\n",
 	} {
 		for _, args := range [][]string{
-			{"init", "--nodes", "h1,h2"}, {"run", "hosts", "--dry-run", "--nodes", "h1,h2"}, {"pairs", "--yes", "--nodes", "h1,h2"},
+			{"init", "--nodes", "h1,h2"},
+			{"run", "hosts", "--dry-run", "--nodes", "h1,h2"},
+			{"pairs", "--yes", "--nodes", "h1,h2"},
 		} {
 			trace := filepath.Join(t.TempDir(), "trace")
 			if err := os.WriteFile(config, []byte(strings.ReplaceAll(says, "TRACE", trace)), 0o600); err != nil {
@@ -304,7 +310,8 @@ func TestInterruptedIsNoUsage(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != exitInconclusive || !strings.Contains(errs.String(), "interrupted: ") {
+			if code := cmd.ProcessState.ExitCode(); code != exitInconclusive ||
+				!strings.Contains(errs.String(), "interrupted: ") {
 				t.Errorf("%s, %q: exit %d, want %d: %s", name, args, code, exitInconclusive, &errs)
 			}
 			left := func() bool { // what was killed stays, as a zombie, until its new parent has asked for it
@@ -330,7 +337,10 @@ func TestASignalEndsTheWorkbench(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, sig := range []syscall.Signal{
+		syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM,
+		syscall.SIGTERM, syscall.SIGTERM, syscall.SIGHUP,
+	} {
 		cmd := exec.Command(self, "--rig", "sim")
 		cmd.Args[0] = "railbench"
 		home := t.TempDir()

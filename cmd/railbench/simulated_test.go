@@ -261,8 +261,8 @@ func (s *simulated) newBench() *bench {
 	return b
 }
 
-// An orderlyNode is a node whose connection may be slow. It begins its sampler after those of the nodes before it: samplers are begun at one
-// instant by goroutines that the rig's clock doesn't know, and which comes first is chance.
+// An orderlyNode is a node whose connection may be slow. It begins its sampler after those of the nodes before it:
+// samplers are begun at one instant by goroutines that the rig's clock doesn't know, and which comes first is chance.
 type orderlyNode struct {
 	*sim.Node
 	no   int
@@ -432,7 +432,8 @@ func (s *simulated) see() {
 			s.fail("line %d is %d wide on a screen of %dx%d: %q", i+1, w, d.width, d.height, ansi.Strip(l))
 		}
 	}
-	sum := sha256.Sum256([]byte(noise.ReplaceAllStringFunc(text, func(m string) string { return strings.Repeat("~", len(m)) })))
+	sum := sha256.Sum256([]byte(noise.ReplaceAllStringFunc(text,
+		func(m string) string { return strings.Repeat("~", len(m)) })))
 	s.say("  %dx%d %x %s", d.width, d.height, sum[:6], s.told.line())
 	if *seedScreens {
 		s.trace.WriteString(ansi.Strip(text) + "\n")
@@ -578,7 +579,8 @@ func (s *simulated) tempt() {
 
 // wait lets time go by: from a moment to minutes, each as likely.
 func (s *simulated) wait() {
-	d := time.Duration(math.Exp(s.rnd.Float64()*math.Log(120_000))*float64(time.Millisecond)) + time.Duration(s.rnd.IntN(1000))
+	d := time.Duration(math.Exp(s.rnd.Float64()*math.Log(120_000))*float64(time.Millisecond)) +
+		time.Duration(s.rnd.IntN(1000))
 	s.say("wait %s", d)
 	s.pass(d)
 	s.see()
@@ -595,7 +597,8 @@ func (s *simulated) breakSomething() {
 
 func (s *simulated) inject(name string) {
 	// A forgotten server has its port before the test's own, or not at all.
-	if bare, _, _ := strings.Cut(name, "@"); (bare == "port-busy" || bare == "iperf-stuck" || bare == "stream-busy") && s.told.busy() {
+	if bare, _, _ := strings.Cut(name, "@"); (bare == "port-busy" || bare == "iperf-stuck" || bare == "stream-busy") &&
+		s.told.busy() {
 		return
 	}
 	s.say("break %s", name)
@@ -668,7 +671,8 @@ func letters(text string) (names []string) {
 }
 
 func (s *simulated) edit() {
-	script := pick(s.rnd, "sleep 3\n", "echo hello\n", "exit 3\n", "ip -br addr\n", "sleep 20 &\n", "while :; do sleep 1; done\n", "echo \"unclosed\n")
+	script := pick(s.rnd, "sleep 3\n", "echo hello\n", "exit 3\n", "ip -br addr\n", "sleep 20 &\n",
+		"while :; do sleep 1; done\n", "echo \"unclosed\n")
 	names := append([]string{"esc", "esc", pick(s.rnd, "E", "b", "a")}, letters(script)...)
 	s.press(append(names, pick(s.rnd, "ctrl+s", "esc", "ctrl+c"), pick(s.rnd, "esc", "enter", "space"))...)
 }
@@ -684,7 +688,8 @@ func (s *simulated) fillForm() {
 }
 
 func (s *simulated) palette() {
-	names := append([]string{"ctrl+p"}, letters(pick(s.rnd, "mtu", "bond", "ping", "gauges", "run all", "quit", "zzz", "e", "interrupt", "undo"))...)
+	names := append([]string{"ctrl+p"},
+		letters(pick(s.rnd, "mtu", "bond", "ping", "gauges", "run all", "quit", "zzz", "e", "interrupt", "undo"))...)
 	s.press(append(names, pick(s.rnd, "enter", "enter", "esc", "down"), pick(s.rnd, "esc", "enter"))...)
 }
 
@@ -694,7 +699,8 @@ func (s *simulated) lookFor() {
 }
 
 func (s *simulated) checklist() {
-	s.press("esc", "esc", "C", pick(s.rnd, "A", "enter", "down", "end"), pick(s.rnd, "down", "enter", "f", "n"), pick(s.rnd, "f", "esc", "enter"))
+	s.press("esc", "esc", "C", pick(s.rnd, "A", "enter", "down", "end"), pick(s.rnd, "down", "enter", "f", "n"),
+		pick(s.rnd, "f", "esc", "enter"))
 }
 
 func (s *simulated) paste() {
@@ -809,7 +815,8 @@ func differing(a, b steps.Notebook) string {
 			continue // one that was a script before is a note in the file, which has no output
 		}
 		x, y := a.Cells[c.ID], b.Cells[c.ID]
-		if x.Run != y.Run || x.Running != y.Running || x.Verdict.Grade != y.Verdict.Grade || x.Verdict.Reason != y.Verdict.Reason ||
+		if x.Run != y.Run || x.Running != y.Running || x.Verdict.Grade != y.Verdict.Grade ||
+			x.Verdict.Reason != y.Verdict.Reason ||
 			x.Output.Len() != y.Output.Len() {
 			return fmt.Sprintf("%s: run %d %s %q, %d lines; and run %d %s %q, %d lines", c.ID,
 				x.Run, x.Verdict.Grade, x.Verdict.Reason, x.Output.Len(), y.Run, y.Verdict.Grade, y.Verdict.Reason, y.Output.Len())
@@ -1022,7 +1029,8 @@ func (s *simulated) look() (networks [2]change.State, running [2][]string) {
 	defer b.closeNodes()
 	for e := range networks {
 		text := func(name, script string) string {
-			out, err := runner.Text(context.Background(), b.options.Nodes[e], runner.Script{Name: name, Body: script, Limit: time.Minute})
+			out, err := runner.Text(context.Background(), b.options.Nodes[e],
+				runner.Script{Name: name, Body: script, Limit: time.Minute})
 			if err != nil {
 				s.fail("%s on %s: %v", name, steps.End(e), err)
 			}

@@ -139,7 +139,8 @@ func (w *truths) ended(e steps.CellEnded) {
 	}
 	for name := range r.whole {
 		if mustSee(name, e.Cell) && r.alone(name) {
-			w.lies = append(w.lies, fmt.Sprintf("%s is a PASS while %s was there all the time: %s", e.Cell, name, e.Verdict.Reason))
+			w.lies = append(w.lies, fmt.Sprintf("%s is a PASS while %s was there all the time: %s", e.Cell, name,
+				e.Verdict.Reason))
 		}
 	}
 }

@@ -94,7 +94,8 @@ func TestSimulationRepeats(t *testing.T) {
 	for seed := first; seed < first+count; seed++ {
 		a, b := anyOrder(simulate(t, seed)), anyOrder(simulate(t, seed))
 		if a != b {
-			t.Errorf("seed %d is not the same twice (-screens shows more): %s", seed, cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
+			t.Errorf("seed %d is not the same twice (-screens shows more): %s", seed,
+				cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
 		}
 		lines += strings.Count(a, "\n")
 	}

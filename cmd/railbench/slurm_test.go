@@ -47,11 +47,13 @@ func TestRunOnSlurm(t *testing.T) {
 	}
 	// Two of the three; what the cell finds on one machine that plays both is not the matter.
 	out, errs, code := inSlurm(t, nil, "run", "gids", "--slurm", rig.Partition+":2", "--json")
-	if code == exitUsage || code == exitUnreachable || !strings.Contains(out, `"name": "spark-02"`) || !strings.Contains(out, `"where": "Slurm, allocation 1"`) {
+	if code == exitUsage || code == exitUnreachable || !strings.Contains(out, `"name": "spark-02"`) ||
+		!strings.Contains(out, `"where": "Slurm, allocation 1"`) {
 		t.Errorf("exit %d: %s\n%s", code, out, errs)
 	}
 	for _, want := range []string{
-		`asking Slurm for 2 nodes of sparks, for 10m0s at most`, `allocation 1: spark-\[01-02\]; it is given back at the end`, `gave the allocation 1 back`,
+		`asking Slurm for 2 nodes of sparks, for 10m0s at most`, `allocation 1: spark-\[01-02\]; it is given back at the end`,
+		`gave the allocation 1 back`,
 	} {
 		if !regexp.MustCompile(want).MatchString(errs) {
 			t.Errorf("it doesn't say %q: %s", want, errs)
@@ -63,7 +65,8 @@ func TestRunOnSlurm(t *testing.T) {
 	job := rig.Job(t)
 	env := []string{"SLURM_JOB_ID=" + strconv.Itoa(job), "SLURM_JOB_NODELIST=spark-[01-03]"}
 	where := `"where": "Slurm, allocation ` + strconv.Itoa(job) + `"`
-	if out, errs, code = inSlurm(t, env, "run", "gids", "--nodes", "slurm", "--link", "spark-01:spark-03", "--json"); code == exitUsage || strings.Count(out, where) != 3 {
+	if out, errs, code = inSlurm(t, env, "run", "gids", "--nodes", "slurm", "--link", "spark-01:spark-03",
+		"--json"); code == exitUsage || strings.Count(out, where) != 3 {
 		t.Errorf("exit %d: %s\n%s", code, out, errs)
 	}
 	file := filepath.Join(t.TempDir(), "rig.toml")
@@ -72,23 +75,30 @@ func TestRunOnSlurm(t *testing.T) {
 		code       int
 	}{
 		{"engine = \"slurm\"\n[[node]]\nname = \"spark-02\"\n[[node]]\nname = \"spark-03\"\n", where, -1},
-		{"engine = \"slurm\"\n[[node]]\nname = \"spark-02\"\n[[node]]\nname = \"spark-04\"\n", "has no node spark-04: it has spark-[01-03]", exitUsage},
+		{
+			"engine = \"slurm\"\n[[node]]\nname = \"spark-02\"\n[[node]]\nname = \"spark-04\"\n",
+			"has no node spark-04: it has spark-[01-03]", exitUsage,
+		},
 	} {
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, errs, code = inSlurm(t, env, "run", "gids", "--rig", file, "--json"); c.code >= 0 && code != c.code || !strings.Contains(out+errs, c.says) {
+		if out, errs, code = inSlurm(t, env, "run", "gids", "--rig", file, "--json"); c.code >= 0 && code != c.code ||
+			!strings.Contains(out+errs, c.says) {
 			t.Errorf("exit %d, want %q: %s\n%s", code, c.says, out, errs)
 		}
 	}
-	if out, _, code := inSlurm(t, env, "nodes", "slurm"); code != exitOK || !strings.Contains(out, "spark-02  srun  allocation "+strconv.Itoa(job)) {
+	if out, _, code := inSlurm(t, env, "nodes", "slurm"); code != exitOK ||
+		!strings.Contains(out, "spark-02  srun  allocation "+strconv.Itoa(job)) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	written := filepath.Join(t.TempDir(), "written.toml")
-	if out, errs, code := inSlurm(t, env, "init", "--nodes", "slurm", "-o", written); code != exitOK || !strings.Contains(out, "cabling: ") {
+	if out, errs, code := inSlurm(t, env, "init", "--nodes", "slurm", "-o", written); code != exitOK ||
+		!strings.Contains(out, "cabling: ") {
 		t.Errorf("exit %d: %s\n%s", code, out, errs)
 	}
-	if f, err := readRig(written); err != nil || f.Engine != slurmEngine || len(f.Nodes) != 3 || f.Nodes[2] != (nodeFile{Name: "spark-03"}) {
+	if f, err := readRig(written); err != nil || f.Engine != slurmEngine || len(f.Nodes) != 3 ||
+		f.Nodes[2] != (nodeFile{Name: "spark-03"}) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if jobs := rig.Jobs(t); len(jobs) != 1 {
@@ -152,7 +162,8 @@ func TestMeasuresOverSlurm(t *testing.T) {
 	login, one, two := nodetest.NewNetns(t), nodetest.NewNetns(t), nodetest.NewNetns(t)
 	login.Sh("ip link add br0 type bridge && ip addr add 10.9.0.1/24 dev br0 && ip link set br0 up")
 	for i, n := range []nodetest.Netns{one, two} {
-		login.Sh(fmt.Sprintf("ip link add to%d type veth peer name mgmt netns %s && ip link set to%[1]d master br0 up", i, n.Name))
+		login.Sh(fmt.Sprintf("ip link add to%d type veth peer name mgmt netns %s && ip link set to%[1]d master br0 up", i,
+			n.Name))
 		n.Sh(fmt.Sprintf("ip addr add 10.9.0.%d/24 dev mgmt && ip link set mgmt up", 10+i))
 	}
 	one.Sh("ip link add rail0 type veth peer name rail0 netns " + two.Name)
@@ -172,7 +183,8 @@ func TestMeasuresOverSlurm(t *testing.T) {
 	run := func(args ...string) (runObject, string) {
 		t.Helper()
 		cmd := rig.Command(self, append([]string{
-			"run", "--runbook", book, "--trust", "--slurm", rig.Partition + ":2", "--json", "-p", "PEER_ADDR=192.168.100.11", "-p", "TCP_SECONDS=2",
+			"run", "--runbook", book, "--trust", "--slurm", rig.Partition + ":2", "--json", "-p", "PEER_ADDR=192.168.100.11",
+			"-p", "TCP_SECONDS=2",
 		}, args...)...)
 		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
 		var out, errs bytes.Buffer
@@ -196,11 +208,13 @@ func TestMeasuresOverSlurm(t *testing.T) {
 		t.Logf("%s: %s: %s", c.ID, c.Verdict, c.Reason)
 	}
 	// A threshold that no link here reaches, and a server that is not there.
-	if r, _ = run("-p", "LEAST_GBPS=900", "tcp"); len(r.Cells) != 1 || r.Cells[0].Verdict != steps.Fail || !strings.Contains(r.Cells[0].Reason, "slower than") {
+	if r, _ = run("-p", "LEAST_GBPS=900", "tcp"); len(r.Cells) != 1 || r.Cells[0].Verdict != steps.Fail ||
+		!strings.Contains(r.Cells[0].Reason, "slower than") {
 		t.Errorf("%+v", r.Cells)
 	}
 	two.Sh("ip link set rail0 down")
-	if r, _ = run("answers", "tcp"); len(r.Cells) != 2 || r.Cells[0].Verdict == steps.Pass || r.Cells[1].Verdict == steps.Pass {
+	if r, _ = run("answers", "tcp"); len(r.Cells) != 2 || r.Cells[0].Verdict == steps.Pass ||
+		r.Cells[1].Verdict == steps.Pass {
 		t.Errorf("over a link that is down: %+v", r.Cells)
 	}
 	for what, n := range map[string]nodetest.Netns{"spark-01": one, "spark-02": two} {

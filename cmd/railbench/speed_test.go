@@ -31,7 +31,8 @@ func transcript(t *testing.T, at speed) string {
 func TestSpeedChangesNothing(t *testing.T) {
 	t.Parallel()
 	want := recordedWhole(t).transcript
-	if !strings.Contains(want, "▸ summary") || strings.Count(want, " PASS ") < 30 || !strings.Contains(want, "2026-03-01T12:0") {
+	if !strings.Contains(want, "▸ summary") || strings.Count(want, " PASS ") < 30 ||
+		!strings.Contains(want, "2026-03-01T12:0") {
 		t.Fatalf("that is not the tutorial on a rig without a fault:\n%s", want)
 	}
 	speeds := []speed{1000}

@@ -39,7 +39,8 @@ func TestStartBuildsNoTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n > startAllocations {
-			t.Errorf("%s allocates %d times (%s bytes) at every start, and at most %d are to be: build its tables where they are used", m[1], n, m[2], startAllocations)
+			t.Errorf("%s allocates %d times (%s bytes) at every start, and at most %d are to be: build its tables where they "+
+				"are used", m[1], n, m[2], startAllocations)
 		}
 	}
 	if own == 0 || others == 0 {

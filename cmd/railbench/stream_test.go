@@ -81,7 +81,10 @@ func TestStreamSendAndReceive(t *testing.T) {
 	for _, extra := range [][]string{nil, {"--zero-copy"}} {
 		receive := startRailbench(t, "stream", "receive", "--listen", "127.0.0.1:0", "--once", "--json")
 		at := receive.address(t)
-		args := append([]string{"stream", "send", at, at, "--from", "127.0.0.1,127.0.0.2", "--streams", "2", "--bytes", "300K", "--blocks", "20", "--json"}, extra...)
+		args := append([]string{
+			"stream", "send", at, at, "--from", "127.0.0.1,127.0.0.2", "--streams", "2", "--bytes",
+			"300K", "--blocks", "20", "--json",
+		}, extra...)
 		var out, errs bytes.Buffer
 		if code := Main(args, strings.NewReader(""), &out, &errs); code != exitOK {
 			t.Fatalf("exit status %d: %s", code, errs.String())
@@ -91,7 +94,8 @@ func TestStreamSendAndReceive(t *testing.T) {
 		}
 		sent, got := streamedOf(t, out.String()), streamedOf(t, receive.out.String())
 		const blocks = 2 * 2 * 20
-		if sent.Blocks != blocks || got.Blocks != blocks || sent.Bytes != blocks*300<<10 || got.Bytes != sent.Bytes || got.Lost+got.Corrupt+got.Cut != 0 {
+		if sent.Blocks != blocks || got.Blocks != blocks || sent.Bytes != blocks*300<<10 || got.Bytes != sent.Bytes ||
+			got.Lost+got.Corrupt+got.Cut != 0 {
 			t.Errorf("sent %+v\ngot %+v", sent, got)
 		}
 		// Six digits of the rate, and the time to the microsecond: what is said is not more than is known.
@@ -99,7 +103,8 @@ func TestStreamSendAndReceive(t *testing.T) {
 			math.Abs(got.Gbps-exact) > exact*(1e-6/got.Seconds+1e-5) {
 			t.Errorf("%+v", got)
 		}
-		if long := regexp.MustCompile(`"(?:gbps|seconds)": *[\d.]{12,}`).FindAllString(out.String()+receive.out.String(), -1); long != nil {
+		if long := regexp.MustCompile(`"(?:gbps|seconds)": *[\d.]{12,}`).FindAllString(out.String()+receive.out.String(),
+			-1); long != nil {
 			t.Errorf("more digits than a clock tells: %q", long)
 		}
 	}
@@ -113,10 +118,14 @@ func TestStreamEmulate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer gauge.Close()
-	receive := startRailbench(t, "stream", "receive", "--listen", "127.0.0.1:0", "--once", "--json", "--gauge", gauge.LocalAddr().String())
+	receive := startRailbench(t, "stream", "receive", "--listen", "127.0.0.1:0", "--once", "--json", "--gauge",
+		gauge.LocalAddr().String())
 	send := startRailbench(t, "stream", "send", receive.address(t), "--input", "127.0.0.1:0", "--json")
 	var out, errs bytes.Buffer
-	code := Main([]string{"stream", "emulate", send.address(t), "--gbps", "0.8", "--bytes", "1M", "--blocks", "40", "--json"}, strings.NewReader(""), &out, &errs)
+	code := Main([]string{
+		"stream", "emulate", send.address(t), "--gbps", "0.8", "--bytes", "1M", "--blocks", "40",
+		"--json",
+	}, strings.NewReader(""), &out, &errs)
 	if code != exitOK {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
@@ -145,7 +154,8 @@ func TestStreamReceiveTells(t *testing.T) {
 		sent string
 		code int
 	}{
-		{"RBS2\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00x", exitFail}, // a checksum that is another
+		// a checksum that is another
+		{"RBS2\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00x", exitFail},
 		{"RBS2\x00\x00\x00", exitFail}, // it ends in a header
 		{"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", exitUnreachable},
 	} {
@@ -176,13 +186,18 @@ func TestGauge(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer to.Close()
-	for _, packet := range [][]byte{{1, 2, 3}, stream.EncodeRate(binary.BigEndian, math.NaN()), stream.EncodeRate(binary.BigEndian, -5)} {
+	for _, packet := range [][]byte{
+		{1, 2, 3},
+		stream.EncodeRate(binary.BigEndian, math.NaN()),
+		stream.EncodeRate(binary.BigEndian, -5),
+	} {
 		if _, err := to.Write(packet); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := Main([]string{"gauge", "send", at, "1250", "--unit", "MB/s", "--order", "big"}, strings.NewReader(""), &out, &errs); code != exitOK {
+	if code := Main([]string{"gauge", "send", at, "1250", "--unit", "MB/s", "--order", "big"}, strings.NewReader(""), &out,
+		&errs); code != exitOK {
 		t.Fatalf("exit status %d: %s", code, errs.String())
 	}
 	event(t, page+"events", `[[0,10,0,0,10,0,-1,-1]]`) // 1250 MB/s are 10 Gb/s, and nobody knows the payload
@@ -194,7 +209,8 @@ func TestGauge(t *testing.T) {
 	if err := <-g.done; err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(said, "\n"); got != "1 packets, 1 rejected: negative, 1 rejected: no number, 1 rejected: short" {
+	if got := strings.Join(said,
+		"\n"); got != "1 packets, 1 rejected: negative, 1 rejected: no number, 1 rejected: short" {
 		t.Errorf("it said %q", got)
 	}
 }
@@ -236,7 +252,12 @@ func TestStreamUsage(t *testing.T) {
 
 func TestDigits(t *testing.T) {
 	for _, c := range [][2]float64{
-		{0, 0}, {92.57123456789, 92.5712}, {1234567.89, 1234570}, {-0.000123456789, -0.000123457}, {5e-324, 5e-324}, {100, 100},
+		{0, 0},
+		{92.57123456789, 92.5712},
+		{1234567.89, 1234570},
+		{-0.000123456789, -0.000123457},
+		{5e-324, 5e-324},
+		{100, 100},
 	} {
 		if got := digits(c[0], 6); got != c[1] {
 			t.Errorf("digits(%v) = %v, not %v", c[0], got, c[1])

@@ -48,7 +48,10 @@ func rigBegins() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 var wholeTape = sync.OnceValues(func() (*tape, error) { return everything(speed(sim.Max)) })
 
 func everything(at speed) (*tape, error) {
-	return recorded(at, nil, func(t steps.Tutorial) ([]steps.Cell, error) { return slices.Concat(t.Cells(), t.Checks()), nil })
+	return recorded(at, nil, func(t steps.Tutorial) ([]steps.Cell, error) {
+		return slices.Concat(t.Cells(), t.Checks()),
+			nil
+	})
 }
 
 func recordedWhole(t *testing.T) *tape {
@@ -402,8 +405,9 @@ func boardOf(rig steps.Rig, busy bool) meter.Board {
 	for no, n := range rig.Nodes {
 		for i, r := range n.Rails {
 			g := meter.Gauge{
-				Node: n.Name, No: no, Dev: r.Dev, Netdev: r.Netdev.Name, LinkGbps: r.RateGbps, CeilingGbps: float64(theory.WireCeiling(r)),
-				RoCE: theory.RoCE(r.MTU),
+				Node: n.Name, No: no, Dev: r.Dev, Netdev: r.Netdev.Name, LinkGbps: r.RateGbps,
+				CeilingGbps: float64(theory.WireCeiling(r)),
+				RoCE:        theory.RoCE(r.MTU),
 			}
 			if busy && i == 0 {
 				f := meter.Flow{RDMA: 98.1, Peak: 98.3, Avg: 97.6}

@@ -50,31 +50,38 @@ var demoSymptoms = map[string]symptom{
 	"peer-dead":        {seen: also(by(demoCells[1:], "Not run"), demoCells[:1], "connection refused")},
 	"port-busy":        {seen: by(append([]string{"rdma-host"}, gpuWrites...), "port 18515 on spark-01 is in use")},
 	"stream-busy":      demosSee([]string{"port is taken on spark-01", "STREAM_PORT"}),
-	"bad-cable":        demosSee([]string{"error counters grew", "symbol_error"}, "Rails 1 and 3", "rx_crc_errors_phy", "symbol_error"),
-	"arp-flux":         {seen: by([]string{"rdma-host"}, "Rail 1", "or never did", "arp-flux")},
-	"hot-adapter":      demosSee([]string{"reached 10"}, "reached 10"),
-	"cable-unplugged":  demosSee([]string{"enp1s0f0np0", "no link", "cable"}, "Rails 1 and 3", "state is Down"),
+	"bad-cable": demosSee([]string{"error counters grew", "symbol_error"}, "Rails 1 and 3", "rx_crc_errors_phy",
+		"symbol_error"),
+	"arp-flux":        {seen: by([]string{"rdma-host"}, "Rail 1", "or never did", "arp-flux")},
+	"hot-adapter":     demosSee([]string{"reached 10"}, "reached 10"),
+	"cable-unplugged": demosSee([]string{"enp1s0f0np0", "no link", "cable"}, "Rails 1 and 3", "state is Down"),
 	"link-down": {seen: map[string][]string{
 		"stream-half": {"enp1s0f1np1 on spark-01 is switched off"}, "rdma-host": {"Rail 2", "state is Down"},
 	}},
 	"counter-missing":  demosSee(nil, "spark-01", "no port counters"),
 	"counter-reset":    demosSee(nil, "went backwards"),
 	"degraded-adapter": demosSee([]string{" Gb/s of 33.7", "degraded"}, "degraded", "power"),
-	"firewall":         demosSee([]string{"No receiver could be reached from spark-02", "a firewall"}, "no server could be reached from spark-02"),
-	"host-route":       demosSee([]string{"enp1s0f1np1 carried the bytes: the wrong rail"}),
-	"garbled-output":   demosSee(nil, "no result that can be read"),
-	"gpu-missing":      {skipped: by(gpuWrites, "spark-01 has no nvidia-smi")},
-	"hog":              demosSee([]string{"21.2 Gb/s of other traffic"}, "Rail 2", "other traffic"),
-	"mtu-mismatch":     demosSee([]string{"MTU mismatch", "1500 on enp1s0f0np0 of spark-02", "9000 on enp1s0f0np0 of spark-01"}, "Rail 1", "the smaller counts"),
-	"pcie-x2":          {seen: also(demosSee(nil, "Rail 3", "Rail 4", "x2").seen, []string{"stream-halves"}, "Gen5 x2 where it can do")},
-	"retransmits":      demosSee([]string{" Gb/s of 33.7", "path-loss"}, "sent again", "out_of_sequence"),
+	"firewall": demosSee([]string{"No receiver could be reached from spark-02", "a firewall"},
+		"no server could be reached from spark-02"),
+	"host-route":     demosSee([]string{"enp1s0f1np1 carried the bytes: the wrong rail"}),
+	"garbled-output": demosSee(nil, "no result that can be read"),
+	"gpu-missing":    {skipped: by(gpuWrites, "spark-01 has no nvidia-smi")},
+	"hog":            demosSee([]string{"21.2 Gb/s of other traffic"}, "Rail 2", "other traffic"),
+	"mtu-mismatch": demosSee([]string{
+		"MTU mismatch", "1500 on enp1s0f0np0 of spark-02",
+		"9000 on enp1s0f0np0 of spark-01",
+	}, "Rail 1", "the smaller counts"),
+	"pcie-x2": {seen: also(demosSee(nil, "Rail 3", "Rail 4", "x2").seen, []string{"stream-halves"},
+		"Gen5 x2 where it can do")},
+	"retransmits": demosSee([]string{" Gb/s of 33.7", "path-loss"}, "sent again", "out_of_sequence"),
 	"crossed": {seen: also(by([]string{"stream-rail", "stream-halves"}, "nothing went over enp1s0f0np0", "the wrong rail"),
 		[]string{"rdma-host"}, "timed out", "crossed rails")},
 	"pauses": demosSee(nil, "global_pause"),
 	"shaped": {seen: also(map[string][]string{"stream-rail": {"Gb/s of 33.7"}}, []string{"stream-half", "stream-halves"},
 		"Rail 1 carried only", "look at it alone")},
-	"slow-rail":    demosSee(nil, "Rail 1 (rocep1s0f0)", "Gb/s of 92.5"),
-	"tool-missing": {skipped: by(append([]string{"rdma-host"}, gpuWrites...), "spark-01 has no ib_write_bw", "install perftest")},
+	"slow-rail": demosSee(nil, "Rail 1 (rocep1s0f0)", "Gb/s of 92.5"),
+	"tool-missing": {skipped: by(append([]string{"rdma-host"}, gpuWrites...), "spark-01 has no ib_write_bw",
+		"install perftest")},
 }
 
 // TestThroughputFaults breaks the rig and runs the part on throughput.
@@ -121,7 +128,8 @@ func TestThroughputPart(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	last := r.Cells[len(r.Cells)-1]
-	if last.ID != "throughput-table" || last.Verdict != steps.Pass || !strings.Contains(last.Reason, "4 of 6 cells of this part ran, 2 were skipped.") {
+	if last.ID != "throughput-table" || last.Verdict != steps.Pass ||
+		!strings.Contains(last.Reason, "4 of 6 cells of this part ran, 2 were skipped.") {
 		t.Fatalf("%s: %s: %s", last.ID, last.Verdict, last.Reason)
 	}
 	for _, c := range r.Cells {
@@ -140,7 +148,8 @@ func TestThroughputPart(t *testing.T) {
 	for _, row := range last.Tables[0].Rows {
 		rows[row[0]] = row
 	}
-	if row := rows["railbench stream, rail 1"]; len(row) < 6 || row[5] == "" || !strings.HasSuffix(row[5], " of tcp-parallel") {
+	if row := rows["railbench stream, rail 1"]; len(row) < 6 || row[5] == "" ||
+		!strings.HasSuffix(row[5], " of tcp-parallel") {
 		t.Errorf("railbench stream stands beside no iperf3: %q", row)
 	}
 	for _, name := range []string{"railbench stream, one half", "verbs, host to host, rail 1"} {

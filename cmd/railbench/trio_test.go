@@ -50,9 +50,13 @@ func ranOn(t *testing.T, flags rigFlags, ids ...string) (*session.Follower, *ben
 // and in the parts that change the network, passes; and it was measured there.
 func TestEachLinkOfThreeNodes(t *testing.T) {
 	t.Parallel()
-	cells := []string{"hosts", "rail-map", "ping", "gids", "ib-write-bw", "bond-setup", "tcp-parallel", "bond-teardown", "dual-link", "nixl-dual-dram", "cleanup"}
+	cells := []string{
+		"hosts", "rail-map", "ping", "gids", "ib-write-bw", "bond-setup", "tcp-parallel", "bond-teardown",
+		"dual-link", "nixl-dual-dram", "cleanup",
+	}
 	for link, nodes := range map[string][2]string{
-		"spark-01:spark-02": {"spark-01", "spark-02"}, "spark-03:spark-01": {"spark-03", "spark-01"}, "spark-02:spark-03": {"spark-02", "spark-03"},
+		"spark-01:spark-02": {"spark-01", "spark-02"}, "spark-03:spark-01": {"spark-03", "spark-01"},
+		"spark-02:spark-03": {"spark-02", "spark-03"},
 	} {
 		if link == "spark-01:spark-02" && !nodetest.Whole() {
 			continue // as on a rig of two
@@ -93,9 +97,13 @@ func TestChecklistOfThreeNodes(t *testing.T) {
 			t.Errorf("%s on three healthy nodes: %s: %s", id, v.Grade, v.Reason)
 		}
 	}
-	for fault, check := range map[string]string{"cable-unplugged": "link-up", "mtu-mismatch": "mtu-equal", "pcie-x2": "pcie-link", "memlock": "memlock"} {
+	for fault, check := range map[string]string{
+		"cable-unplugged": "link-up", "mtu-mismatch": "mtu-equal",
+		"pcie-x2": "pcie-link", "memlock": "memlock",
+	} {
 		f, _ := ranOnTrio(t, "spark-02:spark-03", []string{fault}, check)
-		if v := f.Ended[check].Verdict; v.Grade != steps.Fail && v.Grade != steps.Warn || !strings.Contains(v.Reason+v.Node, "spark-01") {
+		if v := f.Ended[check].Verdict; v.Grade != steps.Fail && v.Grade != steps.Warn ||
+			!strings.Contains(v.Reason+v.Node, "spark-01") {
 			t.Errorf("%s with %s: %s: %s", check, fault, v.Grade, v.Reason)
 		}
 	}
@@ -167,13 +175,22 @@ func TestRunOfThreeNodesAsksForTheLink(t *testing.T) {
 	}{
 		{[]string{"run", "hosts", "--nodes", "3"}, exitUsage, "say which link hosts runs over with --link A:B"},
 		{[]string{"run", "hosts", "--nodes", "3", "--link", "spark-03:spark-04"}, exitUsage, `no node "spark-04"`},
-		{[]string{"run", "hosts", "--nodes", "3", "--link", "3:2", "--dry-run", "--speed", "max"}, exitOK, "# --- hosts, on spark-03 (simulated)"},
+		{
+			[]string{"run", "hosts", "--nodes", "3", "--link", "3:2", "--dry-run", "--speed", "max"},
+			exitOK,
+			"# --- hosts, on spark-03 (simulated)",
+		},
 		{[]string{"run", "hosts", "--nodes", "1"}, exitUsage, "from 2 to 1024 nodes"},
 		{[]string{"run", "hosts", "--nodes", "3", "--peer", "nobody@192.0.2.1"}, exitUsage, "are for the simulated rig"},
-		{[]string{"run", "hosts", "--link", "spark-01:spark-02", "--speed", "max"}, exitOK, "spark-01 and spark-02 are two machines"},
+		{
+			[]string{"run", "hosts", "--link", "spark-01:spark-02", "--speed", "max"},
+			exitOK,
+			"spark-01 and spark-02 are two machines",
+		},
 	} {
 		var out, errs bytes.Buffer
-		if got := Main(c.args, strings.NewReader(""), &out, &errs); got != c.status || !strings.Contains(out.String()+errs.String(), c.want) {
+		if got := Main(c.args, strings.NewReader(""), &out, &errs); got != c.status ||
+			!strings.Contains(out.String()+errs.String(), c.want) {
 			t.Errorf("%q: status %d, want %d and %q:\n%s%s", c.args, got, c.status, c.want, out.String(), errs.String())
 		}
 	}

@@ -20,7 +20,8 @@ func newForeignRig(t *testing.T) foreignRig {
 	t.Helper()
 	dir := t.TempDir()
 	r := foreignRig{filepath.Join(dir, "rig.toml"), filepath.Join(dir, "config"), filepath.Join(dir, "trace")}
-	r.write(t, r.file, fmt.Sprintf("name = \"theirs\"\nssh_config = %q\n[here]\nssh = \"one\"\n[peer]\nssh = \"two\"\n", r.config))
+	r.write(t, r.file, fmt.Sprintf("name = \"theirs\"\nssh_config = %q\n[here]\nssh = \"one\"\n[peer]\nssh = \"two\"\n",
+		r.config))
 	return r
 }
 
@@ -101,7 +102,8 @@ func TestSomebodyElsesRigFile(t *testing.T) {
 			if code, _, stderr := unattended("trust", r.file, "--yes"); code != exitOK {
 				t.Fatalf("exit %d: %s", code, stderr)
 			}
-			if code, _, stderr := unattended("run", "hosts", "--dry-run", "--rig", r.file); code != exitUnreachable || !r.ran(t) {
+			if code, _, stderr := unattended("run", "hosts", "--dry-run", "--rig", r.file); code != exitUnreachable ||
+				!r.ran(t) {
 				t.Errorf("trusted, and it did not run: exit %d: %s", code, stderr)
 			}
 			// What is changed since, also in what it includes, is asked for again.
@@ -137,23 +139,44 @@ func TestRigFilesTraps(t *testing.T) {
 		"huge": {func(r foreignRig) error {
 			return errorsOf(os.WriteFile(r.config, nil, 0o600), os.Truncate(r.config, 10<<30))
 		}, "longer than"},
-		"not there":         {func(foreignRig) error { return nil }, "no such file"},
-		"itself":            {func(r foreignRig) error { return os.WriteFile(r.config, []byte("Include "+r.config+"\n"), 0o600) }, "includes too much"},
-		"by a variable":     {func(r foreignRig) error { return os.WriteFile(r.config, []byte("Include ${HOME}/x\n"), 0o600) }, "whole path"},
-		"by a token":        {func(r foreignRig) error { return os.WriteFile(r.config, []byte("include /tmp/%u\n"), 0o600) }, "whole path"},
-		"somebody's folder": {func(r foreignRig) error { return os.WriteFile(r.config, []byte("INCLUDE ~root/x\n"), 0o600) }, "whole path"},
+		"not there": {func(foreignRig) error { return nil }, "no such file"},
+		"itself": {func(r foreignRig) error {
+			return os.WriteFile(r.config, []byte("Include "+r.config+"\n"),
+				0o600)
+		}, "includes too much"},
+		"by a variable": {func(r foreignRig) error {
+			return os.WriteFile(r.config, []byte("Include ${HOME}/x\n"),
+				0o600)
+		}, "whole path"},
+		"by a token": {
+			func(r foreignRig) error { return os.WriteFile(r.config, []byte("include /tmp/%u\n"), 0o600) },
+			"whole path",
+		},
+		"somebody's folder": {
+			func(r foreignRig) error { return os.WriteFile(r.config, []byte("INCLUDE ~root/x\n"), 0o600) },
+			"whole path",
+		},
 		"a pipe, included": {func(r foreignRig) error {
-			return errorsOf(syscall.Mkfifo(r.config+".p", 0o600), os.WriteFile(r.config, []byte("Include "+r.config+".p\n"), 0o600))
+			return errorsOf(syscall.Mkfifo(r.config+".p", 0o600),
+				os.WriteFile(r.config, []byte("Include "+r.config+".p\n"), 0o600))
 		}, "a pipe"},
-		"by what hides in it": {func(r foreignRig) error { return os.WriteFile(r.config, []byte("Include \u202e$x\n"), 0o600) }, `\u202e`},
+		"by what hides in it": {func(r foreignRig) error {
+			return os.WriteFile(r.config, []byte("Include \u202e$x\n"),
+				0o600)
+		}, `\u202e`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newForeignRig(t)
 			if err := trap.make(r); err != nil {
 				t.Fatal(err)
 			}
-			for _, verb := range [][]string{{"undo", "--list", "--rig", r.file}, {"run", "hosts", "--dry-run", "--trust", "--rig", r.file}, {"trust", r.file, "--yes"}} {
-				if code, stdout, stderr := unattended(verb...); code != exitUsage || !strings.Contains(stderr, trap.says) || strings.Contains(stderr, "\u202e") {
+			for _, verb := range [][]string{
+				{"undo", "--list", "--rig", r.file},
+				{"run", "hosts", "--dry-run", "--trust", "--rig", r.file},
+				{"trust", r.file, "--yes"},
+			} {
+				if code, stdout, stderr := unattended(verb...); code != exitUsage || !strings.Contains(stderr, trap.says) ||
+					strings.Contains(stderr, "\u202e") {
 					t.Errorf("%v: exit %d, want %q: %s%s", verb[:1], code, trap.says, stdout, stderr)
 				}
 			}
@@ -182,9 +205,11 @@ func TestIncludes(t *testing.T) {
 		}
 	}
 	for line, want := range map[string][]string{
-		"Include DIR/a": {names[0]}, "include\tDIR/a DIR/c=d\r\n": {names[0], names[2]}, "Include \"DIR/a b\" DIR/a": {names[1], names[0]},
-		"\"Include\"=\"DIR/a b\"": {names[1]}, "=include = DIR/a": {names[0]}, "INCLUDE DIR/a*": {names[0], names[1]},
-		"Include DIR/none": nil, "#Include DIR/a": nil, "IncludeX DIR/a": nil, "": nil, "Include": nil, "Include DIR/": nil, "Host Include DIR/a": nil,
+		"Include DIR/a": {names[0]}, "include\tDIR/a DIR/c=d\r\n": {names[0], names[2]},
+		"Include \"DIR/a b\" DIR/a": {names[1], names[0]},
+		"\"Include\"=\"DIR/a b\"":   {names[1]}, "=include = DIR/a": {names[0]}, "INCLUDE DIR/a*": {names[0], names[1]},
+		"Include DIR/none": nil, "#Include DIR/a": nil, "IncludeX DIR/a": nil, "": nil, "Include": nil, "Include DIR/": nil,
+		"Host Include DIR/a": nil,
 	} {
 		if got, err := sshIncludes(strings.ReplaceAll(line, "DIR", dir)); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, %v", line, got, err)
@@ -206,13 +231,20 @@ func TestIncludesAsSSH(t *testing.T) {
 	}
 	included := 0
 	for _, line := range []string{
-		`include DIR/evil`, `inc"lude" DIR/evil`, `"in"clude DIR/evil`, `""include DIR/evil`, `"" include DIR/evil`, `=include DIR/evil`,
-		`= "include" DIR/evil`, "\rinclude DIR/evil", "\finclude DIR/evil", `include"DIR/evil"`, `include == DIR/evil`, `include="DIR/evil"`,
-		"include DIR/evil\x00x", "include DIR/evil\v", "include\x00 DIR/evil", "\x00include DIR/evil", "User x\x00", "include DIR/evil\f",
-		`include "DIR/ev"il`, `include DIR/ev"il"`, `include "DIR/"evil`, `include x"y" DIR/evil`, `include 'DIR/evil'`, `include DIR/e\vil`,
-		`include DIR/[!z]vil`, `include DIR/[[:alpha:]]vil`, `include DIR/[^z]vil`, `include DIR/ev?l`, `include DIR/e*`, `include DIR//evil`,
-		`include "DIR/e v"`, `include DIR/e\ v`, `include nothing "" DIR/evil`, `include DIR/evil # "`, `include DIR/evil#`, `Include DIR/evil "`,
-		`include %d/../DIR/evil`, `include ${NOTHING}DIR/evil`, `include ~/../DIR/evil`, `include ~root/../DIR/evil`, `include ../../DIR/evil`,
+		`include DIR/evil`, `inc"lude" DIR/evil`, `"in"clude DIR/evil`, `""include DIR/evil`, `"" include DIR/evil`,
+		`=include DIR/evil`,
+		`= "include" DIR/evil`, "\rinclude DIR/evil", "\finclude DIR/evil", `include"DIR/evil"`, `include == DIR/evil`,
+		`include="DIR/evil"`,
+		"include DIR/evil\x00x", "include DIR/evil\v", "include\x00 DIR/evil", "\x00include DIR/evil", "User x\x00",
+		"include DIR/evil\f",
+		`include "DIR/ev"il`, `include DIR/ev"il"`, `include "DIR/"evil`, `include x"y" DIR/evil`, `include 'DIR/evil'`,
+		`include DIR/e\vil`,
+		`include DIR/[!z]vil`, `include DIR/[[:alpha:]]vil`, `include DIR/[^z]vil`, `include DIR/ev?l`, `include DIR/e*`,
+		`include DIR//evil`,
+		`include "DIR/e v"`, `include DIR/e\ v`, `include nothing "" DIR/evil`, `include DIR/evil # "`, `include DIR/evil#`,
+		`Include DIR/evil "`,
+		`include %d/../DIR/evil`, `include ${NOTHING}DIR/evil`, `include ~/../DIR/evil`, `include ~root/../DIR/evil`,
+		`include ../../DIR/evil`,
 	} {
 		line = strings.ReplaceAll(line, "DIR", dir)
 		config := filepath.Join(t.TempDir(), "config")
@@ -256,7 +288,8 @@ func TestOwnConfigurationNeedsNoTrust(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	r := newForeignRig(t)
 	r.write(t, r.config, "Host one two\n  HostName 127.0.0.1\n  Port 1\n  IdentityAgent none\n")
-	if code, _, stderr := unattended("run", "hosts", "--dry-run", "--rig", r.file, "--ssh-config", r.config); code != exitUnreachable {
+	if code, _, stderr := unattended("run", "hosts", "--dry-run", "--rig", r.file, "--ssh-config",
+		r.config); code != exitUnreachable {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if code, _, stderr := unattended("run", "hosts", "--dry-run", "--rig", r.file, "--trust"); code != exitUnreachable {
@@ -272,16 +305,21 @@ func TestSomebodyElsesRunbook(t *testing.T) {
 	dir := t.TempDir()
 	book, rig := filepath.Join(dir, "theirs.md"), filepath.Join(dir, "rig.toml")
 	text := "# Theirs {#theirs}\n\n## One {#one}\n\n```sh cell=one on=here root\ntouch /tmp/never\n```\n"
-	for path, text := range map[string]string{book: text, rig: "[here]\nlocal = true\n[peer]\nssh = \"nobody@127.0.0.1:1\"\n"} {
+	for path, text := range map[string]string{
+		book: text,
+		rig:  "[here]\nlocal = true\n[peer]\nssh = \"nobody@127.0.0.1:1\"\n",
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	run := []string{"run", "--runbook", book, "--all", "--rig", rig}
-	if code, stdout, stderr := unattended(run...); code != exitUsage || stdout != "" || !strings.Contains(stderr, "railbench trust "+book) {
+	if code, stdout, stderr := unattended(run...); code != exitUsage || stdout != "" ||
+		!strings.Contains(stderr, "railbench trust "+book) {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
-	if code, stdout, _ := unattended("trust", book); code != exitUsage || !strings.Contains(stdout, "# --- one, on here, as root\ntouch /tmp/never\n") {
+	if code, stdout, _ := unattended("trust", book); code != exitUsage ||
+		!strings.Contains(stdout, "# --- one, on here, as root\ntouch /tmp/never\n") {
 		t.Errorf("it is not shown: exit %d: %s", code, stdout)
 	}
 	if code, _, stderr := unattended("trust", book, "--yes"); code != exitOK {
@@ -310,7 +348,8 @@ func TestSomebodyElsesRunbook(t *testing.T) {
 	if c, _ := b.options.Tutorial.Cell("one"); b.options.Trust.Trusted(c) {
 		t.Error("the screen would run it")
 	}
-	if code, _, stderr := unattended("run", "--runbook", book, "--all", "--rig", "sim", "--speed", "max"); strings.Contains(stderr, "trust") {
+	if code, _, stderr := unattended("run", "--runbook", book, "--all", "--rig", "sim", "--speed",
+		"max"); strings.Contains(stderr, "trust") {
 		t.Errorf("on the simulated rig: exit %d: %s", code, stderr)
 	}
 }

@@ -36,7 +36,10 @@ func evil(t *testing.T) (path string) {
 			cells[i].Edited = true
 		}
 	}
-	cells = append(cells, steps.Cell{ID: "scratch-1", Part: part.ID, Title: "Harmless", Scratch: true, Judge: "exit-status", Roles: []steps.Role{{On: steps.OnPeer, Script: "echo \u202e; echo trace-of-scratch\n"}}})
+	cells = append(cells, steps.Cell{
+		ID: "scratch-1", Part: part.ID, Title: "Harmless", Scratch: true,
+		Judge: "exit-status", Roles: []steps.Role{{On: steps.OnPeer, Script: "echo \u202e; echo trace-of-scratch\n"}},
+	})
 	if err := store.Record([]steps.Event{steps.PartChanged{Part: part.ID, Cells: cells}}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +105,8 @@ func TestSomebodyElsesSession(t *testing.T) {
 	path := evil(t)
 	_, s := openedWith(t, path)
 	for _, id := range []string{"hosts", "scratch-1"} {
-		if v, printed := ranAs(t, s, id); v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "railbench trust") || strings.Contains(printed, "trace") {
+		if v, printed := ranAs(t, s, id); v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "railbench trust") ||
+			strings.Contains(printed, "trace") {
 			t.Errorf("%s: %s: %s\n%s", id, v.Grade, v.Reason, printed)
 		}
 	}
@@ -138,7 +142,8 @@ func TestSomebodyElsesSession(t *testing.T) {
 	if err := s.Trust("scratch-1"); err != nil {
 		t.Fatal(err)
 	}
-	if v, printed := ranAs(t, s, "scratch-1"); v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "nobody sees") || strings.Contains(printed, "trace") {
+	if v, printed := ranAs(t, s, "scratch-1"); v.Grade != steps.Inconclusive ||
+		!strings.Contains(v.Reason, "nobody sees") || strings.Contains(printed, "trace") {
 		t.Errorf("hidden: %s: %s\n%s", v.Grade, v.Reason, printed)
 	}
 }
@@ -153,7 +158,8 @@ func TestDeceivingScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
-		code := Main([]string{"run", "c", "--rig", "sim", "--speed", "max", "--runbook", path}, strings.NewReader(""), &stdout, &stderr)
+		code := Main([]string{"run", "c", "--rig", "sim", "--speed", "max", "--runbook", path}, strings.NewReader(""),
+			&stdout, &stderr)
 		if code != exitUsage || !strings.Contains(stderr.String(), "nobody sees") {
 			t.Errorf("%U: exit %d: %s%s", c, code, &stdout, &stderr)
 		}
@@ -166,7 +172,10 @@ func TestOwnSessionStaysTrusted(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	b, s := openedWith(t, filepath.Join(t.TempDir(), "own.ipynb"))
 	part := b.options.Tutorial.Parts[0]
-	mine := steps.Cell{ID: "scratch-1", Part: part.ID, Scratch: true, Judge: "exit-status", Roles: []steps.Role{{On: steps.OnPeer, Script: "echo mine\n"}}}
+	mine := steps.Cell{
+		ID: "scratch-1", Part: part.ID, Scratch: true, Judge: "exit-status",
+		Roles: []steps.Role{{On: steps.OnPeer, Script: "echo mine\n"}},
+	}
 	s.Edit(part.ID, append(slices.Clip(part.Cells), mine))
 	if _, printed := ranAs(t, s, "scratch-1"); !strings.Contains(printed, "mine") {
 		t.Errorf("the user's own did not run: %s", printed)
@@ -192,7 +201,8 @@ func TestTrustCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := main(run...)
-	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "hosts, scratch-1") || !strings.Contains(stderr, "railbench trust "+path) || !strings.Contains(stderr, "--trust") {
+	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "hosts, scratch-1") ||
+		!strings.Contains(stderr, "railbench trust "+path) || !strings.Contains(stderr, "--trust") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
@@ -203,7 +213,10 @@ func TestTrustCommand(t *testing.T) {
 		t.Errorf("nobody is there to ask: exit %d: %s", code, stderr)
 	}
 	// All of what would run is shown, also what hides.
-	for _, want := range []string{"# --- hosts, on both, as root\necho forged; echo trace-of-hosts\n", "# --- scratch-1, on peer\necho \\u202e; echo trace-of-scratch\n"} {
+	for _, want := range []string{
+		"# --- hosts, on both, as root\necho forged; echo trace-of-hosts\n",
+		"# --- scratch-1, on peer\necho \\u202e; echo trace-of-scratch\n",
+	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("it does not show %q: %s", want, stdout)
 		}
@@ -211,7 +224,8 @@ func TestTrustCommand(t *testing.T) {
 	if code, _, _ = main(run...); code != exitUsage {
 		t.Errorf("after a look only: exit %d", code)
 	}
-	if code, stdout, stderr = main("trust", path, "--yes"); code != exitOK || !strings.Contains(stdout, "2 cells may run now") {
+	if code, stdout, stderr = main("trust", path, "--yes"); code != exitOK ||
+		!strings.Contains(stdout, "2 cells may run now") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
 	if code, stdout, _ = main("trust", path); code != exitOK || !strings.Contains(stdout, "nothing that needs trust") {
@@ -225,7 +239,8 @@ func TestTrustCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, bytes.ReplaceAll(changed, []byte("trace-of-hosts"), []byte("trace-of-them")), 0o600); err != nil {
+	if err := os.WriteFile(path, bytes.ReplaceAll(changed, []byte("trace-of-hosts"), []byte("trace-of-them")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, stderr = main(run...); code != exitUsage || !strings.Contains(stderr, "(hosts)") {

@@ -19,8 +19,9 @@ func valued(t *testing.T) (book, rig string) {
 	dir := t.TempDir()
 	book, rig = filepath.Join(dir, "theirs.md"), filepath.Join(dir, "rig.toml")
 	for path, text := range map[string]string{
-		book: "<!-- params: TOOL=true -->\n\n# Theirs {#theirs}\n\n## One {#one}\n\n```sh cell=one on=here\n$TOOL trace-of-one\n```\n",
-		rig:  "[here]\nlocal = true\n[peer]\nssh = \"nobody@127.0.0.1:1\"\n",
+		book: "<!-- params: TOOL=true -->\n\n# Theirs {#theirs}\n\n## One {#one}\n\n```sh cell=one on=here\n" +
+			"$TOOL trace-of-one\n```\n",
+		rig: "[here]\nlocal = true\n[peer]\nssh = \"nobody@127.0.0.1:1\"\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -50,14 +51,16 @@ func TestValuesAreTrustedByContent(t *testing.T) {
 	book, rig := valued(t)
 	run := []string{"run", "--runbook", book, "--all", "--rig", rig}
 	if code, stdout, stderr := unattended("trust", book, "--yes"); code != exitOK ||
-		!strings.Contains(stdout, "# --- the parameter TOOL, where nobody sets it\nTOOL='true'\n") || !strings.Contains(stdout, "1 cell and 1 parameter may run now") {
+		!strings.Contains(stdout, "# --- the parameter TOOL, where nobody sets it\nTOOL='true'\n") ||
+		!strings.Contains(stdout, "1 cell and 1 parameter may run now") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
 	if code, _, stderr := unattended(run...); code != exitUnreachable {
 		t.Errorf("trusted: exit %d: %s", code, stderr)
 	}
 	rewrite(t, book, "TOOL=true", "TOOL=rm")
-	if code, _, stderr := unattended(run...); code != exitUsage || !strings.Contains(stderr, "1 parameter (parameter TOOL)") {
+	if code, _, stderr := unattended(run...); code != exitUsage ||
+		!strings.Contains(stderr, "1 parameter (parameter TOOL)") {
 		t.Errorf("another default: exit %d: %s", code, stderr)
 	}
 	// Nothing is as dangerous in a script's "$DIR"/* as nothing.
@@ -80,11 +83,13 @@ func TestValuesOfASession(t *testing.T) {
 	if code, _, stderr := unattended(append(run, "-p", "TOOL=echo")...); code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	if code, _, stderr := unattended(run...); code != exitOK || !strings.Contains(stderr, "the session's parameters: TOOL=echo") {
+	if code, _, stderr := unattended(run...); code != exitOK ||
+		!strings.Contains(stderr, "the session's parameters: TOOL=echo") {
 		t.Errorf("one's own: exit %d: %s", code, stderr)
 	}
 	rewrite(t, path, `"TOOL": "echo"`, `"TOOL": "printf"`)
-	if code, _, stderr := unattended(run...); code != exitOK || !strings.Contains(stderr, "parameter TOOL is left out: printf") {
+	if code, _, stderr := unattended(run...); code != exitOK ||
+		!strings.Contains(stderr, "parameter TOOL is left out: printf") {
 		t.Errorf("somebody else's: exit %d: %s", code, stderr)
 	}
 }
@@ -122,7 +127,8 @@ func TestValuesOnTheScreen(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if v, printed := ranAs(t, s, "one"); !strings.Contains(v.Reason, "its parameter TOOL is \"true\"") || strings.Contains(printed, "trace") {
+	if v, printed := ranAs(t, s, "one"); !strings.Contains(v.Reason, "its parameter TOOL is \"true\"") ||
+		strings.Contains(printed, "trace") {
 		t.Errorf("%s: %s: %s", v.Grade, v.Reason, printed)
 	}
 	if err := s.SetParam("", "TOOL", "echo"); err != nil { // what the user types is his

@@ -27,13 +27,18 @@ func TestRemind(t *testing.T) {
 	if got := said(); got != "" {
 		t.Errorf("an empty journal: %q", got)
 	}
-	for i, e := range []undo.Entry{{ID: "a", Rig: "lab", Cell: "mtu"}, {ID: "b", Rig: "other", Cell: "rail-ips"}, {ID: "c", Rig: "lab", Cell: "bond-setup"}} {
+	for i, e := range []undo.Entry{
+		{ID: "a", Rig: "lab", Cell: "mtu"},
+		{ID: "b", Rig: "other", Cell: "rail-ips"},
+		{ID: "c", Rig: "lab", Cell: "bond-setup"},
+	} {
 		e.At = time.Now().Add(time.Duration(i) * time.Second)
 		if err := b.options.Journal.Write(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := said(); !strings.Contains(got, "on lab") || !strings.Contains(got, "mtu, bond-setup.") || strings.Contains(got, "rail-ips") {
+	if got := said(); !strings.Contains(got, "on lab") || !strings.Contains(got, "mtu, bond-setup.") ||
+		strings.Contains(got, "rail-ips") {
 		t.Errorf("%q", got)
 	}
 	b.options.Simulated = true
@@ -50,7 +55,8 @@ func TestReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	rig, config := filepath.Join(dir, "lab.toml"), filepath.Join(dir, "config")
-	if err := os.WriteFile(rig, []byte("name = \"lab\"\nhere.ssh = \"a@192.0.2.1\"\npeer.ssh = \"b@192.0.2.2\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(rig, []byte("name = \"lab\"\nhere.ssh = \"a@192.0.2.1\"\npeer.ssh = \"b@192.0.2.2\"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(config, nil, 0o600); err != nil {
@@ -135,7 +141,8 @@ func TestUndoLooksEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr strings.Builder
-	if code := Main([]string{"undo", "--list"}, strings.NewReader(""), &stdout, &stderr); code != exitFail || !strings.Contains(stderr.String(), "bond-setup on attic is not back") {
+	if code := Main([]string{"undo", "--list"}, strings.NewReader(""), &stdout, &stderr); code != exitFail ||
+		!strings.Contains(stderr.String(), "bond-setup on attic is not back") {
 		t.Errorf("exit %d: %s%s", code, &stdout, &stderr)
 	}
 }

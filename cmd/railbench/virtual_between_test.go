@@ -32,7 +32,8 @@ func (v *virtual) between(t *testing.T) {
 			map[string][]string{"shaping": {"tbf", "rate 1Mbit"}},
 		},
 		"RoCE's port dropped": {
-			"sudo tc qdisc add dev " + rail1 + " ingress && sudo tc filter add dev " + rail1 + " ingress protocol ip u32 match ip dport 4791 0xffff action drop",
+			"sudo tc qdisc add dev " + rail1 + " ingress && sudo tc filter add dev " + rail1 +
+				" ingress protocol ip u32 match ip dport 4791 0xffff action drop",
 			"sudo tc qdisc del dev " + rail1 + " ingress",
 			map[string][]string{"shaping": {"filter of tc on " + rail1, "drop"}},
 		},

@@ -88,7 +88,8 @@ func (v *virtual) bond(t *testing.T) {
 			t.Errorf("tcp-parallel doesn't say what %s carried: %s", dev, c.Reason)
 		}
 	}
-	if r, _ := v.run(t, "ib-write-bw"); r.Cells[0].Verdict != steps.Inconclusive || !strings.Contains(r.Cells[0].Reason, "bond-teardown") {
+	if r, _ := v.run(t, "ib-write-bw"); r.Cells[0].Verdict != steps.Inconclusive ||
+		!strings.Contains(r.Cells[0].Reason, "bond-teardown") {
 		t.Errorf("RDMA over a bonded rail: %s: %s", r.Cells[0].Verdict, r.Cells[0].Reason)
 	}
 	v.passes(t, "bond-teardown", "exactly as they were")

@@ -116,7 +116,8 @@ func (v *virtual) otherMTU(t *testing.T) {
 func (v *virtual) undo(t *testing.T) {
 	t.Helper()
 	var out, complaints bytes.Buffer
-	if code := Main([]string{"undo", "--yes", "--rig", "virtual"}, strings.NewReader(""), &out, &complaints); code != exitOK {
+	if code := Main([]string{"undo", "--yes", "--rig", "virtual"}, strings.NewReader(""), &out,
+		&complaints); code != exitOK {
 		t.Errorf("undo: exit %d: %s%s", code, out.String(), complaints.String())
 	}
 }

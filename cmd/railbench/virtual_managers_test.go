@@ -67,7 +67,8 @@ func TestVirtualAlike(t *testing.T) {
 			v.hold(t)
 			for i, s := range v.states(t) {
 				for _, rail := range []string{"enp1s0f0np0", "enp1s0f1np1"} {
-					if held := s.Managers.Of(rail); !slices.ContainsFunc(held, func(m steps.Manager) bool { return m.By == manager && m.Holds() }) {
+					if held := s.Managers.Of(rail); !slices.ContainsFunc(held,
+						func(m steps.Manager) bool { return m.By == manager && m.Holds() }) {
 						t.Fatalf("%s of machine %d is in the hands of %v", rail, i+1, held)
 					}
 				}
@@ -98,17 +99,20 @@ var disturbances = []disturbance{
 	{"nobody answers", false, false, "", func(*testing.T, *virtual, func()) {}},
 	{"the connection is cut", true, true, "", func(_ *testing.T, _ *virtual, cut func()) { cut() }},
 	{"the managers restart", false, true, "", func(t *testing.T, v *virtual, _ func()) {
-		v.each(t, "sudo systemctl restart NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl restart systemd-networkd")
+		v.each(t, "sudo systemctl restart NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl "+
+			"restart systemd-networkd")
 	}},
 	{"the managers reload", false, false, "", func(t *testing.T, v *virtual, _ func()) {
 		v.each(t, "sudo systemctl reload NetworkManager; ! systemctl -q is-active systemd-networkd || sudo networkctl reload")
 	}},
 	{"the managers crash", true, false, "", func(t *testing.T, v *virtual, cut func()) {
-		v.each(t, "sudo systemctl kill -s KILL NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl kill -s KILL systemd-networkd")
+		v.each(t, "sudo systemctl kill -s KILL NetworkManager; ! systemctl -q is-active systemd-networkd || sudo "+
+			"systemctl kill -s KILL systemd-networkd")
 		cut()
 	}},
 	{"the managers hang", false, false, "", func(t *testing.T, v *virtual, _ func()) {
-		const signal = "sudo systemctl kill -s %[1]s NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl kill -s %[1]s systemd-networkd"
+		const signal = "sudo systemctl kill -s %[1]s NetworkManager; ! systemctl -q is-active systemd-networkd || sudo " +
+			"systemctl kill -s %[1]s systemd-networkd"
 		v.each(t, fmt.Sprintf("sudo systemd-run -q --collect --on-active=40 sh -c '%s'", fmt.Sprintf(signal, "CONT")))
 		v.each(t, fmt.Sprintf(signal, "STOP"))
 	}},
@@ -118,7 +122,8 @@ var disturbances = []disturbance{
 	}},
 	// NetworkManager takes the kernel's IPv6 addresses from a link that it applies its profile to again.
 	{"a lease is renewed", false, false, "mgmt0", func(t *testing.T, v *virtual, _ func()) {
-		v.each(t, "if systemctl -q is-active systemd-networkd; then sudo networkctl renew mgmt0; else sudo nmcli device reapply mgmt0 >/dev/null; fi")
+		v.each(t, "if systemctl -q is-active systemd-networkd; then sudo networkctl renew mgmt0; "+
+			"else sudo nmcli device reapply mgmt0 >/dev/null; fi")
 	}},
 }
 
@@ -141,7 +146,10 @@ func (v *virtual) each(t *testing.T, script string) (said [2]string) {
 // longer than ssh waits for it, and is tried again.
 func (v *virtual) at(node int, script string) (string, error) {
 	for tries := 1; ; tries++ {
-		args := []string{"-F", filepath.Join(v.state, "ssh_config"), "-o", "ConnectTimeout=60", "-S", v.line(node), fmt.Sprintf("spark-0%d", node), script}
+		args := []string{
+			"-F", filepath.Join(v.state, "ssh_config"), "-o", "ConnectTimeout=60", "-S", v.line(node),
+			fmt.Sprintf("spark-0%d", node), script,
+		}
 		out, err := exec.Command("ssh", args...).CombinedOutput()
 		if err == nil {
 			return string(out), nil
@@ -158,7 +166,8 @@ func (v *virtual) hold(t *testing.T) {
 	t.Helper()
 	v.lines = t.TempDir()
 	for _, node := range []int{1, 2} {
-		cmd := exec.Command("ssh", "-F", filepath.Join(v.state, "ssh_config"), "-M", "-N", "-S", v.line(node), fmt.Sprintf("spark-0%d", node))
+		cmd := exec.Command("ssh", "-F", filepath.Join(v.state, "ssh_config"), "-M", "-N", "-S", v.line(node),
+			fmt.Sprintf("spark-0%d", node))
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +213,8 @@ func (v *virtual) managedBond(t *testing.T) {
 	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
 	v.change(t, journal, "bond-setup", "balance-xor over enp1s0f0np0 and enp1s0f1np1")
 	made := v.states(t)
-	v.each(t, "sudo systemctl restart NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl restart systemd-networkd")
+	v.each(t, "sudo systemctl restart NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl "+
+		"restart systemd-networkd")
 	v.becomes(t, made)
 	v.change(t, journal, "bond-teardown", "exactly as they were")
 	v.becomes(t, before)
@@ -240,14 +250,18 @@ func (v *virtual) settings(t *testing.T) {
 	const rail0, rail1 = "enp1s0f0np0", "enp1s0f1np1"
 	const conf = "/etc/systemd/network/10-netplan-" + rail1 + ".network.d/rig.conf"
 	plain := v.states(t)
-	v.root(t, "spark-01", "nmcli connection modify netplan-"+rail1+" 802-3-ethernet.mtu 4000; nmcli connection up netplan-"+rail1+
+	v.root(t, "spark-01", "nmcli connection modify netplan-"+rail1+
+		" 802-3-ethernet.mtu 4000; nmcli connection up netplan-"+rail1+
 		"; ip link set "+rail1+" mtu 5000")
-	v.root(t, "spark-02", "mkdir -p "+filepath.Dir(conf)+"; printf '[Link]\nMTUBytes=4000\n[Network]\nKeepConfiguration=yes\n' >"+conf+
+	v.root(t, "spark-02", "mkdir -p "+filepath.Dir(conf)+
+		"; printf '[Link]\nMTUBytes=4000\n[Network]\nKeepConfiguration=yes\n' >"+conf+
 		"; networkctl reload; networkctl reconfigure "+rail1)
 	t.Cleanup(func() {
-		v.root(t, "spark-01", "nmcli connection modify netplan-"+rail1+" 802-3-ethernet.mtu 0; nmcli connection up netplan-"+rail1+
+		v.root(t, "spark-01", "nmcli connection modify netplan-"+rail1+" 802-3-ethernet.mtu 0; nmcli connection up netplan-"+
+			rail1+
 			"; ip link set "+rail1+" mtu 1500")
-		v.root(t, "spark-02", "rm -r "+filepath.Dir(conf)+"; networkctl reload; networkctl reconfigure "+rail1+"; ip link set "+rail1+" mtu 1500")
+		v.root(t, "spark-02", "rm -r "+filepath.Dir(conf)+"; networkctl reload; networkctl reconfigure "+rail1+
+			"; ip link set "+rail1+" mtu 1500")
 		v.becomes(t, plain)
 	})
 	mtu := func(s change.State) int { return s.Links[rail1].MTU }
@@ -257,7 +271,8 @@ func (v *virtual) settings(t *testing.T) {
 		if _, err := v.at(1, "sudo "+announce+rail0); err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(now[1].Links[rail0].Addrs, func(a change.Addr) bool { return strings.HasPrefix(a.CIDR, "2001:db8:7:") })
+		return slices.ContainsFunc(now[1].Links[rail0].Addrs,
+			func(a change.Addr) bool { return strings.HasPrefix(a.CIDR, "2001:db8:7:") })
 	}
 	v.until(t, "spark-02 has an address of the network that is announced", announced)
 	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
@@ -290,7 +305,8 @@ func (v *virtual) triedNetplan(t *testing.T) {
 	t.Cleanup(func() { v.each(t, "sudo mv /etc/netplan/50-cloud-init.yaml /etc/netplan/50-rig.yaml") })
 	before, files := v.states(t), v.each(t, sums)
 	v.passes(t, "netplan", "takes the file")
-	v.change(t, &undo.Journal{Dir: t.TempDir()}, "netplan-try", "NetworkManager", "etworkd", "answered both ways", "as they were")
+	v.change(t, &undo.Journal{Dir: t.TempDir()}, "netplan-try", "NetworkManager", "etworkd", "answered both ways",
+		"as they were")
 	v.becomes(t, before)
 	if now := v.each(t, sums); now != files {
 		t.Errorf("netplan's files are others: %q, and were %q", now, files)
@@ -419,7 +435,10 @@ func (v *virtual) fight(t *testing.T) {
 	t.Cleanup(func() { v.root(t, "spark-01", "rm -f "+script) })
 	v.finds(t, "rail-managers", "script on spark-01 acts", script)
 	e := v.changed(t, &undo.Journal{Dir: t.TempDir()}, "bond-setup")
-	for _, want := range []string{"spark-01 NetworkManager has enp1s0f", "again, which was taken out of its hands", "as they were before"} {
+	for _, want := range []string{
+		"spark-01 NetworkManager has enp1s0f", "again, which was taken out of its hands",
+		"as they were before",
+	} {
 		if e.Grade != steps.Fail || !strings.Contains(e.Reason, want) {
 			t.Errorf("%s without %q: %s", e.Grade, want, e.Reason)
 		}
@@ -478,7 +497,8 @@ func (v *virtual) becomes(t *testing.T, before [2]change.State, apart ...string)
 // nothingLeft finds what railbench wrote on the machines.
 func (v *virtual) nothingLeft(t *testing.T) {
 	t.Helper()
-	const look = "ls -d /run/railbench* /run/systemd/network/*railbench* /run/NetworkManager/conf.d/*railbench* 2>/dev/null;" +
+	const look = "ls -d /run/railbench* /run/systemd/network/*railbench* /run/NetworkManager/conf.d/*railbench* " +
+		"2>/dev/null;" +
 		" systemctl list-units --all --no-legend 'railbench*'"
 	for i, left := range v.each(t, look) {
 		if left = strings.TrimSpace(left); left != "" {

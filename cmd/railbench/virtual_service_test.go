@@ -46,11 +46,13 @@ systemctl start railbench-watch`)
 		`node_network_transmit_bytes_total{node="` + here + `",device="enp1s0f0np0"}`, "railbench_simulated 0",
 	} {
 		if !strings.Contains(got, want) {
-			t.Errorf("/metrics has no %s:\n%s\n%s", want, got, v.root(t, here, "journalctl -u railbench-watch --no-pager | tail -30"))
+			t.Errorf("/metrics has no %s:\n%s\n%s", want, got,
+				v.root(t, here, "journalctl -u railbench-watch --no-pager | tail -30"))
 		}
 	}
 	// It runs as its own user, and keeps its history where the unit says.
-	state := v.root(t, here, "systemctl show -p ActiveState,NRestarts railbench-watch; ps -o user= -p $(systemctl show -p MainPID --value railbench-watch)")
+	state := v.root(t, here, "systemctl show -p ActiveState,NRestarts railbench-watch; "+
+		"ps -o user= -p $(systemctl show -p MainPID --value railbench-watch)")
 	for _, want := range []string{"ActiveState=active", "NRestarts=0", "railbench"} {
 		if !strings.Contains(state, want) {
 			t.Errorf("the unit has no %s: %s", want, state)
@@ -58,7 +60,8 @@ systemctl start railbench-watch`)
 	}
 	v.root(t, here, waitFor("find /var/lib/railbench -name '*.jsonl' -size +0 | grep -q ."))
 	// It ends when it is told to, and leaves nothing behind on either node.
-	v.root(t, here, "timeout 60 systemctl stop railbench-watch && [ \"$(systemctl is-failed railbench-watch)\" = inactive ]")
+	v.root(t, here, "timeout 60 systemctl stop railbench-watch && [ \"$(systemctl is-failed railbench-watch)\" = "+
+		"inactive ]")
 	for _, node := range []string{here, peer} {
 		v.root(t, node, "for i in $(seq 60); do pgrep -f '[r]ailbench' >/dev/null || exit 0; sleep 0.5; done; ps -ef; exit 1")
 	}

@@ -200,7 +200,8 @@ func (v *virtual) pairsOfSlurm(t *testing.T) {
 // collectiveOfSlurm has a launcher start a shell on every node, and then an MPI program over TCP.
 func (v *virtual) collectiveOfSlurm(t *testing.T, launcher string) {
 	sent := func() (bytes int) {
-		_, _ = fmt.Sscan(v.rig(t, "ssh", "3", "cat /sys/class/net/enp1s0f1np1/statistics/tx_bytes"), &bytes) // 0 is told below
+		// 0 is told below
+		_, _ = fmt.Sscan(v.rig(t, "ssh", "3", "cat /sys/class/net/enp1s0f1np1/statistics/tx_bytes"), &bytes)
 		return bytes
 	}
 	for _, args := range [][]string{{"mpi-launch"}, {"mpi-sum", "--runbook", "mpi.md", "--trust"}} {
@@ -231,7 +232,8 @@ func (v *virtual) resetInSlurm(t *testing.T) {
 	}
 	v.leaves(t)
 	const idle = "sinfo --noheader --states=idle --format=%D"
-	for deadline := time.Now().Add(3 * time.Minute); strings.TrimSpace(v.rig(t, "ssh", "1", idle)) != "4"; time.Sleep(time.Second) {
+	for deadline := time.Now().Add(3 * time.Minute); strings.TrimSpace(v.rig(t, "ssh", "1",
+		idle)) != "4"; time.Sleep(time.Second) {
 		if time.Now().After(deadline) {
 			t.Fatalf("Slurm has not all nodes back: %s", v.rig(t, "ssh", "1", "sinfo"))
 		}

@@ -14,7 +14,8 @@ func TestVirtualStateIsOwn(t *testing.T) {
 	if err := os.Mkdir(state, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(state, "ssh_config"), []byte("Host *\n ProxyCommand touch /tmp/pwned\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(state, "ssh_config"), []byte("Host *\n ProxyCommand touch /tmp/pwned\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("RIG_STATE", state)

@@ -53,13 +53,18 @@ func (v *virtual) checklist(t *testing.T) {
 		words                 []string
 	}{
 		{
-			"profile-stray", "spark-01", "nmcli connection add type ethernet con-name 'Wired connection 2' ifname " + rail + " autoconnect yes",
+			"profile-stray", "spark-01", "nmcli connection add type ethernet con-name 'Wired connection 2' ifname " + rail +
+				" autoconnect yes",
 			"nmcli connection delete 'Wired connection 2'",
 			"rail-managers",
-			[]string{"2 profiles of NetworkManager start by themselves on " + rail + " of spark-01", "Wired connection 2", "netplan-" + rail},
+			[]string{
+				"2 profiles of NetworkManager start by themselves on " + rail + " of spark-01", "Wired connection 2",
+				"netplan-" + rail,
+			},
 		},
 		{
-			"rail-unmanaged", "spark-01", "nmcli device set " + rail + " managed no", "nmcli device set " + rail + " managed yes",
+			"rail-unmanaged", "spark-01", "nmcli device set " + rail + " managed no",
+			"nmcli device set " + rail + " managed yes",
 			"rail-managers",
 			[]string{"NetworkManager leaves " + rail + " on spark-01 alone", "netplan-" + rail},
 		},
@@ -67,7 +72,8 @@ func (v *virtual) checklist(t *testing.T) {
 			"unmanaged-devices", "spark-01", "printf '[keyfile]\nunmanaged-devices=interface-name:" + rail + "\n' >" + listed +
 				"; systemctl restart NetworkManager; " + waitFor("nmcli -t -f DEVICE,STATE device | grep -qx "+rail+":unmanaged"),
 			// What has its addresses still it takes for somebody else's at first.
-			"rm " + listed + "; systemctl restart NetworkManager; " + waitFor("nmcli -t -f DEVICE,STATE device | grep -q '^"+rail+":connected'") +
+			"rm " + listed + "; systemctl restart NetworkManager; " +
+				waitFor("nmcli -t -f DEVICE,STATE device | grep -q '^"+rail+":connected'") +
 				"; nmcli connection up netplan-" + rail,
 			"rail-managers",
 			[]string{"NetworkManager leaves " + rail + " on spark-01 alone (unmanaged-devices", "netplan-" + rail},
@@ -79,7 +85,8 @@ func (v *virtual) checklist(t *testing.T) {
 		},
 		{
 			// Its name and its arguments are all that is looked at.
-			"dhcp-client", "spark-02", "printf '#!/bin/sh\nsleep 900\n' >/usr/local/sbin/dhclient; chmod 755 /usr/local/sbin/dhclient" +
+			"dhcp-client", "spark-02", "printf '#!/bin/sh\nsleep 900\n' >/usr/local/sbin/dhclient; " +
+				"chmod 755 /usr/local/sbin/dhclient" +
 				"; systemd-run -q --unit=rig-dhclient /usr/local/sbin/dhclient " + rail,
 			"systemctl stop rig-dhclient; rm /usr/local/sbin/dhclient",
 			"rail-managers",
@@ -88,7 +95,8 @@ func (v *virtual) checklist(t *testing.T) {
 		{
 			// As a bond that is made by hand has it: the manager has the slave still. Where minutes are between
 			// down and up, as on a busy machine, it takes the slave for somebody else's.
-			"address-returned", "spark-01", "modprobe bonding max_bonds=0; ip link add bond0 type bond mode balance-xor; ip link set bond0 up" +
+			"address-returned", "spark-01",
+			"modprobe bonding max_bonds=0; ip link add bond0 type bond mode balance-xor; ip link set bond0 up" +
 				"; printf 'link set %s\n' '" + rail + " down' '" + rail + " master bond0' '" + rail + " up' | ip -batch -; " +
 				waitFor("ip -4 -o addr show dev "+rail+" | grep -q inet"),
 			// NetworkManager takes IPv6 from what it finds in a bond, and again as it starts the profile.
@@ -105,7 +113,8 @@ func (v *virtual) checklist(t *testing.T) {
 			[]string{"etplan on spark-02 does not take its own files", "99-rails.yaml", "adresses"},
 		},
 		{
-			"a manager that is masked", "spark-02", "systemctl mask --runtime systemd-networkd", "systemctl unmask --runtime systemd-networkd",
+			"a manager that is masked", "spark-02", "systemctl mask --runtime systemd-networkd",
+			"systemctl unmask --runtime systemd-networkd",
 			"rail-managers",
 			[]string{"systemd-networkd on spark-02 runs, and is masked"},
 		},
@@ -116,14 +125,16 @@ func (v *virtual) checklist(t *testing.T) {
 			[]string{rail + " on spark-02 has no fe80:: address", "IPv6 is switched off"},
 		},
 		{
-			"boot-waits", "spark-01", "mkdir -p " + filepath.Dir(conf) + "; printf '[Service]\nExecStart=\nExecStart=/bin/false\n' >" + conf +
+			"boot-waits", "spark-01", "mkdir -p " + filepath.Dir(conf) +
+				"; printf '[Service]\nExecStart=\nExecStart=/bin/false\n' >" + conf +
 				"; systemctl daemon-reload; ! systemctl restart NetworkManager-wait-online",
 			"rm -r " + filepath.Dir(conf) + "; systemctl daemon-reload; systemctl restart NetworkManager-wait-online",
 			"boot-waits",
 			[]string{"NetworkManager-wait-online on spark-01 gave up"},
 		},
 		{
-			"etcd-masked", "spark-01", "cp -a /etc/environment /var/tmp/environment; echo NIXL_ETCD_ENDPOINTS=http://127.0.0.1:2379 >>/etc/environment",
+			"etcd-masked", "spark-01", "cp -a /etc/environment /var/tmp/environment; " +
+				"echo NIXL_ETCD_ENDPOINTS=http://127.0.0.1:2379 >>/etc/environment",
 			"cp -a /var/tmp/environment /etc/environment",
 			"etcd-service",
 			[]string{"etcd.service on spark-01 is masked", "the environment of spark-01 names it"},
@@ -132,8 +143,10 @@ func (v *virtual) checklist(t *testing.T) {
 			// Only the journal has the kernel's log for this user: dmesg is restricted, and sudo refuses it.
 			"apparmor-denied", "spark-01", "sysctl -q -w kernel.dmesg_restrict=1; usermod -aG systemd-journal nvidia" +
 				"; printf 'nvidia ALL=(ALL) NOPASSWD: ALL, !/usr/bin/dmesg\n' >/etc/sudoers.d/nvidia" +
-				"; printf '/usr/bin/ib_write_bw { /usr/bin/ib_write_bw mr, }\n' | apparmor_parser -r; ! ib_write_bw --version >/dev/null 2>&1",
-			"printf '/usr/bin/ib_write_bw { }\n' | apparmor_parser -R; gpasswd -d nvidia systemd-journal >/dev/null; printf 'nvidia ALL=(ALL) NOPASSWD: ALL\n' >/etc/sudoers.d/nvidia",
+				"; printf '/usr/bin/ib_write_bw { /usr/bin/ib_write_bw mr, }\n' | apparmor_parser -r; " +
+				"! ib_write_bw --version >/dev/null 2>&1",
+			"printf '/usr/bin/ib_write_bw { }\n' | apparmor_parser -R; gpasswd -d nvidia systemd-journal >/dev/null; " +
+				"printf 'nvidia ALL=(ALL) NOPASSWD: ALL\n' >/etc/sudoers.d/nvidia",
 			"apparmor",
 			[]string{"spark-01", "ib_write_bw"},
 		},
@@ -144,8 +157,10 @@ func (v *virtual) checklist(t *testing.T) {
 			[]string{"rule of ufw on spark-01 drops RoCE's packets, UDP 4791"},
 		},
 		{
-			"nftables-roce", "spark-02", "printf 'table inet filter {\n set closed { type inet_service; elements = { 111, 4791 }; }\n" +
-				" chain input { type filter hook input priority filter; udp dport @closed drop; }\n}\n' | nft -f -", "nft flush ruleset",
+			"nftables-roce", "spark-02", "printf 'table inet filter {\n set closed { type inet_service; " +
+				"elements = { 111, 4791 }; }\n" +
+				" chain input { type filter hook input priority filter; udp dport @closed drop; }\n}\n' | nft -f -",
+			"nft flush ruleset",
 			"firewall",
 			[]string{"rule of the firewall on spark-02 drops RoCE's packets, UDP 4791", "111, 4791"},
 		},
@@ -359,7 +374,10 @@ func (v *virtual) reboot(t *testing.T) {
 	// Taken away it is gone until the next boot, which is said, and comes back into its manager's hands.
 	lasts, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
 	e := v.changed(t, journal, "bond-teardown")
-	for _, want := range []string{"netplan has bond0 on spark-01 in its files, for NetworkManager", "netplan has bond0 on spark-02 in its files, for networkd"} {
+	for _, want := range []string{
+		"netplan has bond0 on spark-01 in its files, for NetworkManager",
+		"netplan has bond0 on spark-02 in its files, for networkd",
+	} {
 		if e.Grade != steps.Warn || !strings.Contains(e.Reason, want) {
 			t.Errorf("%s without %q: %s", e.Grade, want, e.Reason)
 		}

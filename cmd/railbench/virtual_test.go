@@ -146,9 +146,11 @@ func (v *virtual) run(t *testing.T, args ...string) (runObject, int) {
 // missing are the cells that need what the virtual rig has not: nixlbench, NIXL, a
 // GPU, netplan.
 var missing = map[string]bool{
-	"netplan": true, "netplan-try": true, "nixl-check": true, "nixl-register": true, "nixl-transfer": true, "nixl-transfer-dual": true,
-	"nixl-transfer-gpu": true, "nixl-latency": true, "nixl-single-dram": true, "nixl-dual-dram": true, "nixl-single-vram": true,
-	"nixl-dual-vram": true, "nixl-mt": true, "nixl-halves-dram": true, "host-staging": true,
+	"netplan": true, "netplan-try": true, "nixl-check": true, "nixl-register": true, "nixl-transfer": true,
+	"nixl-transfer-dual": true,
+	"nixl-transfer-gpu":  true, "nixl-latency": true, "nixl-single-dram": true, "nixl-dual-dram": true,
+	"nixl-single-vram": true,
+	"nixl-dual-vram":   true, "nixl-mt": true, "nixl-halves-dram": true, "host-staging": true,
 	"ucx-perftest-gpu": true,
 }
 
@@ -225,7 +227,10 @@ func (r runObject) cell(t *testing.T, id string) cellObject {
 // open makes a session on the virtual rig for a user of its machines.
 func (v *virtual) open(t *testing.T, user string, ask *session.Asker, change func(*session.Options)) *session.Session {
 	t.Helper()
-	flags := rigFlags{speed: 1, here: user + "@spark-02", peer: user + "@spark-01", sshConfig: filepath.Join(v.state, "ssh_config")}
+	flags := rigFlags{
+		speed: 1, here: user + "@spark-02", peer: user + "@spark-01",
+		sshConfig: filepath.Join(v.state, "ssh_config"),
+	}
 	var asker runner.Asker = runner.NoAsker{}
 	if ask != nil {
 		asker = ask
@@ -382,7 +387,8 @@ func (v *virtual) killed(t *testing.T) {
 		defer close(ended)
 		_ = cmd.Wait() // it is killed
 	}()
-	for !strings.Contains(v.rig(t, "ssh", "2", "ps -eo args | grep -v grep | grep 'ib_write_bw.*192.168.100.10' || :"), "ib_write_bw") {
+	for !strings.Contains(v.rig(t, "ssh", "2", "ps -eo args | grep -v grep | grep 'ib_write_bw.*192.168.100.10' || :"),
+		"ib_write_bw") {
 		select {
 		case <-ended:
 			text, _ := os.ReadFile(said.Name())

@@ -142,7 +142,8 @@ func TestWatchUsage(t *testing.T) {
 		{exitUnwritten, []string{"--history", filepath.Join(dir, "no", "folder")}},
 	} {
 		var out, errs bytes.Buffer
-		if code := Main(append([]string{"watch", "--rig", "sim"}, c.args...), strings.NewReader(""), &out, &errs); code != c.code || errs.Len() == 0 {
+		if code := Main(append([]string{"watch", "--rig", "sim"}, c.args...), strings.NewReader(""), &out,
+			&errs); code != c.code || errs.Len() == 0 {
 			t.Errorf("%v: exit status %d: %s", c.args, code, errs.String())
 		}
 	}
@@ -190,7 +191,8 @@ func expressions(t *testing.T) (all []string) {
 // Every metric that the dashboard and the alerts name is told.
 func TestDashboardNamesWhatIsTold(t *testing.T) {
 	t.Parallel()
-	lines, end := watching(t, "--fault", "hot-adapter", "--listen", "127.0.0.1:0", "--history", filepath.Join(t.TempDir(), "h"))
+	lines, end := watching(t, "--fault", "hot-adapter", "--listen", "127.0.0.1:0", "--history",
+		filepath.Join(t.TempDir(), "h"))
 	if !lines.Scan() {
 		t.Fatal("it did not say where it is")
 	}
@@ -225,7 +227,10 @@ func TestDashboardNamesWhatIsTold(t *testing.T) {
 func TestPrometheusScrapes(t *testing.T) {
 	t.Parallel()
 	prometheus, promtool := needsTool(t, "prometheus"), needsTool(t, "promtool")
-	for _, check := range [][]string{{"check", "config", monitoring + "prometheus.yml"}, {"check", "rules", monitoring + "railbench-rules.yml"}} {
+	for _, check := range [][]string{
+		{"check", "config", monitoring + "prometheus.yml"},
+		{"check", "rules", monitoring + "railbench-rules.yml"},
+	} {
 		if out, err := exec.Command(promtool, check...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v: %s", check, err, out)
 		}

@@ -9,7 +9,9 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-const ours = "# Mine {#mine}\r\n\r\nProse.\r\n\r\n## One {#one}\r\n\r\n```sh cell=one on=both\r\nuptime\r\n```\r\n\r\n## Two {#two}\r\n\r\n```sh cell=two role=server on=peer ready=port:5201\r\niperf3 -s -1\r\n```\r\n\r\n```sh cell=two role=client\r\niperf3 -c \"$PEER_RAIL1_IP\"\r\n```\r\n\r\nThe end.\r\n"
+const ours = "# Mine {#mine}\r\n\r\nProse.\r\n\r\n## One {#one}\r\n\r\n```sh cell=one on=both\r\nuptime\r\n```\r\n" +
+	"\r\n## Two {#two}\r\n\r\n```sh cell=two role=server on=peer ready=port:5201\r\niperf3 -s -1\r\n```\r\n\r\n" +
+	"```sh cell=two role=client\r\niperf3 -c \"$PEER_RAIL1_IP\"\r\n```\r\n\r\nThe end.\r\n"
 
 // edited gives a cell another script in one of its roles.
 func edited(t *testing.T, parts []steps.Part, id string, role int, script string) []steps.Part {
@@ -85,7 +87,8 @@ func TestWriteBack(t *testing.T) {
 	is(want)
 	theirs := strings.Replace(want, "date", "hostname", 1)
 	file(theirs)
-	if _, err := w.write(edited(t, parts, "one", 0, "who\n")); err == nil || !strings.Contains(err.Error(), "changed by somebody else") {
+	if _, err := w.write(edited(t, parts, "one", 0, "who\n")); err == nil ||
+		!strings.Contains(err.Error(), "changed by somebody else") {
 		t.Error(err)
 	}
 	is(theirs)

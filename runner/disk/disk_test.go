@@ -52,7 +52,11 @@ func TestTrapsAreRefused(t *testing.T) {
 		open     func(path string) error
 	}{
 		{"own, to read", true, func(p string) error { _, err := disk.Open(p, os.O_RDONLY, 0); return err }},
-		{"own, to write", false, func(p string) error { _, err := disk.Open(p, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); return err }},
+		{"own, to write", false, func(p string) error {
+			_,
+				err := disk.Open(p, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+			return err
+		}},
 		{"truncated", false, func(p string) error { _, err := disk.Truncated(p, 0o600); return err }},
 		{"read own", true, func(p string) error { _, err := disk.ReadOwn(p, 100); return err }},
 		{"replace", true, func(p string) error { return disk.Replace(p, []byte("x"), 0o600) }},
@@ -84,7 +88,10 @@ func TestTrapsAreRefused(t *testing.T) {
 // What somebody names to be read may be a link, and still no pipe and no device.
 func TestReadOfANamedFile(t *testing.T) {
 	_, _, paths := traps(t)
-	for trap, want := range map[string]bool{"link": true, "two names": true, "dangling": false, "pipe": false, "folder": false, "device": false} {
+	for trap, want := range map[string]bool{
+		"link": true, "two names": true, "dangling": false, "pipe": false,
+		"folder": false, "device": false,
+	} {
 		b, err := disk.Read(paths[trap], 100)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", trap, err)

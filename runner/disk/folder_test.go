@@ -121,11 +121,13 @@ func TestFoldersThatKeepWhatRuns(t *testing.T) {
 		}, true},
 		"a link into everybody's": {func(dir string) error {
 			to := filepath.Join(t.TempDir(), "open", "own")
-			return errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.MkdirAll(to, 0o700), os.Chmod(filepath.Dir(to), 0o777), os.Symlink(to, dir))
+			return errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.MkdirAll(to, 0o700), os.Chmod(filepath.Dir(to), 0o777),
+				os.Symlink(to, dir))
 		}, false},
 		"by somebody else's link": {func(dir string) error {
 			to := filepath.Join(t.TempDir(), "railbench")
-			err := errors.Join(os.MkdirAll(filepath.Join(to, "trusted"), 0o700), os.MkdirAll(filepath.Dir(filepath.Dir(dir)), 0o700),
+			err := errors.Join(os.MkdirAll(filepath.Join(to, "trusted"), 0o700),
+				os.MkdirAll(filepath.Dir(filepath.Dir(dir)), 0o700),
 				os.Symlink(to, filepath.Dir(dir)))
 			if os.Geteuid() != 0 {
 				return errors.Join(err, os.Chmod(to, 0o777))

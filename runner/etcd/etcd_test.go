@@ -57,7 +57,8 @@ func TestListAndClear(t *testing.T) {
 	defer other.Close()
 	for _, c := range []*Client{s.Client, other} {
 		keys, err := c.List(t.Context(), "xferbench/")
-		if diff := cmp.Diff([]string{"xferbench/a//size", "xferbench/a/barrier/x/0/0", "xferbench/ab//size"}, keys); diff != "" || err != nil {
+		if diff := cmp.Diff([]string{"xferbench/a//size", "xferbench/a/barrier/x/0/0", "xferbench/ab//size"},
+			keys); diff != "" || err != nil {
 			t.Errorf("%s, %v", diff, err)
 		}
 	}
@@ -99,7 +100,10 @@ func TestStartInterrupted(t *testing.T) {
 
 // Not beside the others: one of their servers could take the port that nobody has.
 func TestNobodyThere(t *testing.T) {
-	for _, bad := range []string{"", "spark-01:2379", "http://spark-01", "ftp://x:1", "http://x:1/path", "http://:2379", "https://x:1", "http://u:p@x:1"} {
+	for _, bad := range []string{
+		"", "spark-01:2379", "http://spark-01", "ftp://x:1", "http://x:1/path", "http://:2379",
+		"https://x:1", "http://u:p@x:1",
+	} {
 		if c, err := Open(bad); err == nil {
 			c.Close()
 			t.Errorf("%q is taken", bad)
@@ -116,7 +120,8 @@ func TestNobodyThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.List(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "etcd at http://"+address) || !strings.Contains(err.Error(), "refused") {
+	if _, err := c.List(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "etcd at http://"+address) ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -264,7 +269,8 @@ func TestFind(t *testing.T) {
 		t.Fatalf("%v, %v", p, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if p, err := find(); err == nil || !strings.Contains(err.Error(), "go install "+programPackage) || !strings.Contains(err.Error(), "--etcd") {
+	if p, err := find(); err == nil || !strings.Contains(err.Error(), "go install "+programPackage) ||
+		!strings.Contains(err.Error(), "--etcd") {
 		t.Errorf("%v, %v", p, err)
 	}
 	t.Setenv("PATH", path)
@@ -279,7 +285,8 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %t", self, got)
 		}
 	}
-	if got := beside("/usr/bin/railbench"); !cmp.Equal(got, []string{"/usr/bin/railbench-etcd", "/usr/libexec/railbench/railbench-etcd"}) {
+	if got := beside("/usr/bin/railbench"); !cmp.Equal(got,
+		[]string{"/usr/bin/railbench-etcd", "/usr/libexec/railbench/railbench-etcd"}) {
 		t.Errorf("got %q", got)
 	}
 }

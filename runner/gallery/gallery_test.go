@@ -46,7 +46,10 @@ func open(t *testing.T, most int) (address string, g *Gallery) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g = New(Options{Token: token, Host: key, Most: most, Open: func(term Terminal) Looker { return &painting{term: term} }})
+	g = New(Options{
+		Token: token, Host: key, Most: most,
+		Open: func(term Terminal) Looker { return &painting{term: term} },
+	})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +152,13 @@ func TestLook(t *testing.T) {
 func TestNothingElse(t *testing.T) {
 	t.Parallel()
 	address, _ := open(t, 2)
-	for _, who := range [][2]string{{"root", ""}, {"", ""}, {"root", token + "x"}, {"root", token[:15]}, {token[:15], "x"}} {
+	for _, who := range [][2]string{
+		{"root", ""},
+		{"", ""},
+		{"root", token + "x"},
+		{"root", token[:15]},
+		{token[:15], "x"},
+	} {
 		if _, err := dial(t, address, who[0], who[1]); err == nil {
 			t.Errorf("%q came in with %q", who[0], who[1])
 		}
@@ -203,7 +212,8 @@ func TestSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *ssh.ExitError
-	if err := s.Wait(); !errors.As(err, &exit) || exit.ExitStatus() != 2 || !strings.Contains(said.String(), "no terminal here") {
+	if err := s.Wait(); !errors.As(err, &exit) || exit.ExitStatus() != 2 ||
+		!strings.Contains(said.String(), "no terminal here") {
 		t.Errorf("%v: %q", err, said.String())
 	}
 	if c, err = dial(t, address, "anybody", token); err != nil {
@@ -298,7 +308,10 @@ func TestHostile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range []string{"pty-req", "env", "window-change", "shell", "signal", "x11-req", strings.Repeat("n", 1000)} {
+			for _, name := range []string{
+				"pty-req", "env", "window-change", "shell", "signal", "x11-req",
+				strings.Repeat("n", 1000),
+			} {
 				for _, load := range [][]byte{nil, {0}, bytes.Repeat([]byte{0xff}, 40)} {
 					if _, err := s.SendRequest(name, true, load); err != nil && !errors.Is(err, io.EOF) {
 						t.Fatal(err)
@@ -379,7 +392,8 @@ func TestNeverReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(ours.(*net.TCPConn).SetWriteBuffer(4096), theirs.(*net.TCPConn).SetReadBuffer(4096)); err != nil {
+	if err := errors.Join(ours.(*net.TCPConn).SetWriteBuffer(4096),
+		theirs.(*net.TCPConn).SetReadBuffer(4096)); err != nil {
 		t.Fatal(err)
 	}
 	gone, from := make(chan struct{}), make(chan struct{})

@@ -40,7 +40,8 @@ func shownNodes(nodes []Node) string {
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	system, own := t.TempDir(), t.TempDir()
-	write(t, system, "groups.conf", "[Main]\n# default: none\ndefault: local\n[local]\nmap: sed -n …\n[slurm,sacct]\nmap: touch "+own+"/ran; sinfo\n")
+	write(t, system, "groups.conf",
+		"[Main]\n# default: none\ndefault: local\n[local]\nmap: sed -n …\n[slurm,sacct]\nmap: touch "+own+"/ran; sinfo\n")
 	write(t, system, "groups.d/local.cfg", `# racks
 rack1: spark-[01-04]
 rack2: spark-[05-08]
@@ -54,7 +55,8 @@ b: @a
 none:
 bad: -oProxyCommand=x
 `)
-	write(t, system, "groups.d/cluster.yaml", "roles:\n  compute: 'n[1-3]'\n  login: [l1, l2]\n  every: '@compute,@login'\n  far: '@local:rack1'\n")
+	write(t, system, "groups.d/cluster.yaml",
+		"roles:\n  compute: 'n[1-3]'\n  login: [l1, l2]\n  every: '@compute,@login'\n  far: '@local:rack1'\n")
 	write(t, own, "groups.d/local.yml", "mine:\n  rack1: x1\n")
 	write(t, system, "groups.d/README", "rack1: not read")
 	g, err := ReadGroups([]string{own, system, filepath.Join(own, "absent")})
@@ -188,7 +190,8 @@ func TestGroupsThatAreManyMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Finder{Groups: g}).Nodes("@evil"); err == nil || !strings.Contains(err.Error(), "patterns of this list") {
+	if _, err := (Finder{Groups: g}).Nodes("@evil"); err == nil ||
+		!strings.Contains(err.Error(), "patterns of this list") {
 		t.Errorf("patterns: %v", err)
 	}
 }
@@ -197,7 +200,8 @@ func TestGroupFolders(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"HOME": "/home/me"}
 	get := func(name string) string { return env[name] }
-	if got := strings.Join(GroupFolders(get), " "); got != "/home/me/.config/clustershell /home/me/.local/etc/clustershell /etc/clustershell" {
+	if got := strings.Join(GroupFolders(get),
+		" "); got != "/home/me/.config/clustershell /home/me/.local/etc/clustershell /etc/clustershell" {
 		t.Error(got)
 	}
 	env["XDG_CONFIG_HOME"], env["CLUSTERSHELL_CFGDIR"] = "/c", "/opt/cs"
@@ -272,8 +276,9 @@ func TestInventory(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		for list, want := range map[string]string{
-			"@sparks":                      sparks,
-			"@rack2,spark-01":              "spark-05=admin@spark-05:2200 spark-07=admin@spark-07:2200 spark-01=nvidia@spark-01:2200",
+			"@sparks": sparks,
+			"@rack2,spark-01": "spark-05=admin@spark-05:2200 spark-07=admin@spark-07:2200 " +
+				"spark-01=nvidia@spark-01:2200",
 			"@sparks!@rack2!spark-[01-03]": "spark-04=nvidia@10.0.0.4:2222",
 			"lone,six":                     "lone=the-user@10.0.0.9:2200 six=nobody@[2001:db8::6]:2200",
 			"me":                           "me=nobody@me:2200 (local)",
@@ -362,7 +367,8 @@ func TestRefusedInventories(t *testing.T) {
 	}
 	deep := "g:\n"
 	for i := range 40 {
-		deep += strings.Repeat("  ", 2*i+1) + "children:\n" + strings.Repeat("  ", 2*i+2) + "g" + string(rune('a'+i%26)) + string(rune('a'+i/26)) + ":\n"
+		deep += strings.Repeat("  ", 2*i+1) + "children:\n" + strings.Repeat("  ", 2*i+2) + "g" + string(rune('a'+i%26)) +
+			string(rune('a'+i/26)) + ":\n"
 	}
 	for text, why := range map[string]string{
 		"":                                "empty",
@@ -394,7 +400,8 @@ func TestInventoryIsNoProgram(t *testing.T) {
 	if err := os.Chmod(file, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadInventory(file); err == nil || !strings.Contains(err.Error(), "nothing is executed here: ansible-inventory -i "+file) {
+	if _, err := ReadInventory(file); err == nil ||
+		!strings.Contains(err.Error(), "nothing is executed here: ansible-inventory -i "+file) {
 		t.Error(err)
 	}
 	if _, err := ReadInventory(dir); err == nil || !strings.Contains(err.Error(), "is a folder") {
@@ -427,7 +434,8 @@ func FuzzInventory(f *testing.F) {
 			t.Fatalf("%d nodes", len(nodes))
 		}
 		for _, n := range nodes {
-			if n.Name == "" || n.SSH == "" || n.SSH[0] == '-' || strings.Contains(n.SSH, "@-") || strings.ContainsAny(n.SSH+n.Name, " \t\n\x00\x1b/;$`'\"\\") {
+			if n.Name == "" || n.SSH == "" || n.SSH[0] == '-' || strings.Contains(n.SSH, "@-") ||
+				strings.ContainsAny(n.SSH+n.Name, " \t\n\x00\x1b/;$`'\"\\") {
 				t.Fatalf("%+v", n)
 			}
 		}

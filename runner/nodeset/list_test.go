@@ -65,7 +65,8 @@ func TestListOfAnAllocation(t *testing.T) {
 func TestListOfAddresses(t *testing.T) {
 	t.Parallel()
 	nodes, err := Finder{}.Nodes("nvidia@fd00::1,fd00::2")
-	if err != nil || len(nodes) != 2 || nodes[0].Name != "fd00::1" || nodes[0].SSH != "nvidia@fd00::1" || nodes[1].SSH != "fd00::2" {
+	if err != nil || len(nodes) != 2 || nodes[0].Name != "fd00::1" || nodes[0].SSH != "nvidia@fd00::1" ||
+		nodes[1].SSH != "fd00::2" {
 		t.Errorf("%+v, %v", nodes, err)
 	}
 }
@@ -167,7 +168,10 @@ func TestFold(t *testing.T) {
 
 // Whatever is read is bounded, and nothing that ssh or a terminal would take for something else.
 func FuzzExpand(f *testing.F) {
-	for _, list := range []string{"a,b", "n[01-10/3]x[1-2]", "me@n[1-2]:22!me@n1:22", "n[1-999999999]", "@g", "a&b^c", "[1]", "n[0"} {
+	for _, list := range []string{
+		"a,b", "n[01-10/3]x[1-2]", "me@n[1-2]:22!me@n1:22", "n[1-999999999]", "@g", "a&b^c",
+		"[1]", "n[0",
+	} {
 		f.Add(list)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
@@ -179,7 +183,8 @@ func FuzzExpand(f *testing.F) {
 			t.Fatalf("%d names", len(names))
 		}
 		for _, name := range names {
-			if name == "" || strings.ContainsAny(name, " \t\n\x00\x1b/;$`'\"\\") || name[0] == '-' || strings.Contains(name, "@-") {
+			if name == "" || strings.ContainsAny(name, " \t\n\x00\x1b/;$`'\"\\") || name[0] == '-' ||
+				strings.Contains(name, "@-") {
 				t.Fatalf("%q", name)
 			}
 		}

@@ -24,7 +24,8 @@ func TestDisturbed(t *testing.T) {
 	t.Cleanup(func() { _ = n.Close() })
 	ask := func(script string) string {
 		t.Helper()
-		out, err := runner.Text(context.Background(), n, runner.Script{Name: "ask", Body: script, Root: true, Limit: time.Minute})
+		out, err := runner.Text(context.Background(), n,
+			runner.Script{Name: "ask", Body: script, Root: true, Limit: time.Minute})
 		if err != nil {
 			t.Fatalf("%s: %v", script, err)
 		}
@@ -53,16 +54,19 @@ func TestDisturbed(t *testing.T) {
 	if ask("cat /proc/sys/kernel/random/boot_id") == boot {
 		t.Error("its boot is the one before")
 	}
-	if left := ask("ls /tmp; ps -e; cat /proc/uptime"); strings.Contains(left, "x\n") || strings.Contains(left, "4321") || strings.Contains(left, "sleep") {
+	if left := ask("ls /tmp; ps -e; cat /proc/uptime"); strings.Contains(left, "x\n") || strings.Contains(left, "4321") ||
+		strings.Contains(left, "sleep") {
 		t.Errorf("a reboot leaves %q", left)
 	}
 
 	must(r.NearEnd("spark-02", 4000))
-	if words := strings.TrimSpace(ask("cat /sys/class/infiniband/rocep1s0f0/ports/1/counters/port_xmit_data")); words != "4611686018427386904" {
+	words := strings.TrimSpace(ask("cat /sys/class/infiniband/rocep1s0f0/ports/1/counters/port_xmit_data"))
+	if words != "4611686018427386904" {
 		t.Errorf("its counter is %s", words)
 	}
 	must(r.Fill("spark-02", true))
-	if said := ask("echo y >/tmp/y || echo no; df -Pk / | tail -n 1"); !strings.Contains(said, "no\n") || !strings.Contains(said, "100%") {
+	if said := ask("echo y >/tmp/y || echo no; df -Pk / | tail -n 1"); !strings.Contains(said, "no\n") ||
+		!strings.Contains(said, "100%") {
 		t.Errorf("a full disk says %q", said)
 	}
 	must(r.Fill("spark-02", false))

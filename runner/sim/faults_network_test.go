@@ -5,7 +5,9 @@ import (
 )
 
 // networkChecks are those of networkDefects.
-func networkChecks(says func(node, command string, code int, part string) func(*bench) bool) map[string][]func(b *bench) bool {
+func networkChecks(says func(node, command string, code int,
+	part string) func(*bench) bool,
+) map[string][]func(b *bench) bool {
 	return map[string][]func(b *bench) bool{
 		"two-managers": {
 			says("spark-01", "networkctl --no-pager --no-legend -l list", 0, "enp1s0f1np1   ether    routable configured"),
@@ -17,8 +19,10 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 		"manager-fights": {
 			says("spark-01", "cat /etc/NetworkManager/dispatcher.d/30-rails", 0, "managed yes"),
 			func(b *bench) bool {
-				said := b.root("spark-01", "nmcli device set enp1s0f0np0 managed no\nnmcli device set enp1s0f1np1 managed no\n"+byHand)
-				b.root("spark-01", "ip link del bond0; for rail in enp1s0f0np0 enp1s0f1np1; do nmcli device set $rail managed yes; ip link set $rail up; done")
+				said := b.root("spark-01", "nmcli device set enp1s0f0np0 managed no\nnmcli device set enp1s0f1np1 managed no\n"+
+					byHand)
+				b.root("spark-01", "ip link del bond0; for rail in enp1s0f0np0 enp1s0f1np1; "+
+					"do nmcli device set $rail managed yes; ip link set $rail up; done")
 				return strings.Contains(said, "192.168.100.10/24")
 			},
 		},
@@ -31,18 +35,24 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 			says("spark-01", "ps -eo args", 0, "/sbin/dhclient enp1s0f1np1"),
 		},
 		"address-returned": {
-			says("spark-01", "readlink /sys/class/net/enp1s0f1np1/master && ip -br addr show enp1s0f1np1", 0, "192.168.200.10/24"),
-			says("spark-01", "readlink /sys/class/net/enp1s0f0np0/master && ip route show dev enp1s0f0np0", 0, "192.168.100.0/24"),
+			says("spark-01", "readlink /sys/class/net/enp1s0f1np1/master && ip -br addr show enp1s0f1np1", 0,
+				"192.168.200.10/24"),
+			says("spark-01", "readlink /sys/class/net/enp1s0f0np0/master && ip route show dev enp1s0f0np0", 0,
+				"192.168.100.0/24"),
 		},
 		"profile-stray": {
-			says("spark-01", "nmcli -t -f DEVICE,STATE,CONNECTION device", 0, "enp1s0f1np1:connecting (getting IP configuration):Wired connection 2\n"),
-			says("spark-01", "nmcli -t -f connection.id,connection.autoconnect connection show $(nmcli -g UUID connection)", 0, "connection.id:Wired connection 2\nconnection.autoconnect:yes\n"),
+			says("spark-01", "nmcli -t -f DEVICE,STATE,CONNECTION device", 0,
+				"enp1s0f1np1:connecting (getting IP configuration):Wired connection 2\n"),
+			says("spark-01", "nmcli -t -f connection.id,connection.autoconnect connection show $(nmcli -g UUID connection)", 0,
+				"connection.id:Wired connection 2\nconnection.autoconnect:yes\n"),
 		},
 		"netplan-broken": {
-			says("spark-01", "netplan get", 1, "/etc/netplan/99-rails.yaml:5:7: Error in network definition: unknown key 'adresses':\n"),
+			says("spark-01", "netplan get", 1,
+				"/etc/netplan/99-rails.yaml:5:7: Error in network definition: unknown key 'adresses':\n"),
 		},
 		"boot-waits": {
-			says("spark-01", "systemctl show -p ActiveState,Result NetworkManager-wait-online.service", 0, "ActiveState=failed\nResult=exit-code\n"),
+			says("spark-01", "systemctl show -p ActiveState,Result NetworkManager-wait-online.service", 0,
+				"ActiveState=failed\nResult=exit-code\n"),
 		},
 		"link-local-missing": {
 			func(b *bench) bool {
@@ -85,11 +95,13 @@ func networkChecks(says func(node, command string, code int, part string) func(*
 		},
 		"arp-flux": {
 			func(b *bench) bool {
-				return strings.Contains(b.must("spark-02", "ip neigh"), "192.168.100.10 dev enp1s0f0np0 lladdr "+b.macOf("enP2p1s0f0np0")+" REACHABLE")
+				return strings.Contains(b.must("spark-02", "ip neigh"),
+					"192.168.100.10 dev enp1s0f0np0 lladdr "+b.macOf("enP2p1s0f0np0")+" REACHABLE")
 			},
 			// It is learnt, so it is none of those that a change has to bring back.
 			func(b *bench) bool {
-				return b.must("spark-02", "ip neigh show nud permanent") == "" && strings.Count(b.must("spark-02", "ip neigh"), "192.168.100.10 ") == 1 &&
+				return b.must("spark-02", "ip neigh show nud permanent") == "" &&
+					strings.Count(b.must("spark-02", "ip neigh"), "192.168.100.10 ") == 1 &&
 					!strings.Contains(b.must("spark-02", "ip neigh"), b.macOf("enp1s0f0np0"))
 			},
 		},

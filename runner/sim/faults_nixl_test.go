@@ -5,8 +5,11 @@ import (
 )
 
 // nixlChecks are those of nixlDefects.
-func nixlChecks(says func(node, command string, code int, part string) func(*bench) bool) map[string][]func(b *bench) bool {
-	const few = "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 4194304 --num_iter 160 --warmup_iter 16 "
+func nixlChecks(says func(node, command string, code int,
+	part string) func(*bench) bool,
+) map[string][]func(b *bench) bool {
+	const few = "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 4194304 --num_iter 160 " +
+		"--warmup_iter 16 "
 	rows := func(b *bench, a, z reply) int {
 		if a.code != 0 || z.code != 0 {
 			b.t.Errorf("%+v\n%+v", a, z)
@@ -25,11 +28,13 @@ func nixlChecks(says func(node, command string, code int, part string) func(*ben
 			says("spark-01", "ucx_info -v", 0, "# Library version: 1.16.0\n"),
 			func(b *bench) bool {
 				a, z := b.nixl(oneRail, few)
-				return a.code == 1 && z.code == aborted && strings.HasSuffix(a.err, "\nNIXL: loadRemoteMD failed (NIXL_ERR_NOT_FOUND)\n") && len(nixlRows(b.t, a.out)) == 0
+				return a.code == 1 && z.code == aborted &&
+					strings.HasSuffix(a.err, "\nNIXL: loadRemoteMD failed (NIXL_ERR_NOT_FOUND)\n") && len(nixlRows(b.t, a.out)) == 0
 			},
 			func(b *bench) bool {
 				a, _ := b.python("nixl-transfer", oneRail, "--device cpu --bytes 1048576 --iterations 4")
-				return a.code == 1 && strings.Contains(a.out, `"verified": false, "error": "nixlNotFoundError: NIXL_ERR_NOT_FOUND"}`)
+				return a.code == 1 && strings.Contains(a.out,
+					`"verified": false, "error": "nixlNotFoundError: NIXL_ERR_NOT_FOUND"}`)
 			},
 		},
 		"ucx-no-verbs": {
@@ -37,7 +42,8 @@ func nixlChecks(says func(node, command string, code int, part string) func(*ben
 			func(b *bench) bool { return !moved(b, "", "rocep1s0f0") && !moved(b, "", "rocep1s0f1") },
 			func(b *bench) bool {
 				a, z := b.nixl(oneRail, few)
-				return a.code == aborted && z.code == 1 && strings.HasSuffix(z.err, "NIXL: createBackend failed! (NIXL_ERR_BACKEND)\n")
+				return a.code == aborted && z.code == 1 &&
+					strings.HasSuffix(z.err, "NIXL: createBackend failed! (NIXL_ERR_BACKEND)\n")
 			},
 		},
 		"nixl-hang": {
@@ -72,8 +78,10 @@ func nixlChecks(says func(node, command string, code int, part string) func(*ben
 			says("spark-01", "nvidia-smi", 127, "command not found"),
 			func(b *bench) bool { return !strings.Contains(b.must("spark-01", "cat /proc/modules"), "nvidia") },
 			func(b *bench) bool { return !strings.Contains(b.must("spark-01", "ucx_info -d"), "cuda_copy") },
-			says("spark-01", handed("gpu-staging", "--bytes 1048576"), 0, `"gpu": null, "unified": false, "gpuDirectRDMA": null, "dmaBuf": null, "samples": [], "error": null}`),
-			says("spark-01", handed("nixl-register", "--device cuda --bytes 1048576"), 1, `"registered": false, "error": "no CUDA driver: libcuda.so.1 is not there"}`),
+			says("spark-01", handed("gpu-staging", "--bytes 1048576"), 0,
+				`"gpu": null, "unified": false, "gpuDirectRDMA": null, "dmaBuf": null, "samples": [], "error": null}`),
+			says("spark-01", handed("nixl-register", "--device cuda --bytes 1048576"), 1,
+				`"registered": false, "error": "no CUDA driver: libcuda.so.1 is not there"}`),
 			func(b *bench) bool {
 				_, z := b.nixl(oneRail, few+"--initiator_seg_type VRAM --target_seg_type VRAM")
 				return z.code == 1 && z.err == "CUDA: Failed to set device (Error code: 100 - no CUDA-capable device is detected)\n"
@@ -83,7 +91,8 @@ func nixlChecks(says func(node, command string, code int, part string) func(*ben
 			func(b *bench) bool { return strings.Contains(b.must("spark-01", "free -m"), " 700\n") },
 			func(b *bench) bool {
 				_, z := b.nixl(oneRail, "--max_block_size 8192")
-				return z.code == 1 && strings.HasPrefix(z.err, "Failed to allocate 8589934592 bytes of page-aligned DRAM memory\nFailed to allocate 8589934592 bytes of DRAM memory\n") &&
+				return z.code == 1 && strings.HasPrefix(z.err, "Failed to allocate 8589934592 bytes of page-aligned DRAM "+
+					"memory\nFailed to allocate 8589934592 bytes of DRAM memory\n") &&
 					strings.HasSuffix(z.err, "NIXL: registerMem failed (NIXL_ERR_BACKEND)\n")
 			},
 		},
@@ -103,6 +112,7 @@ func (b *bench) python(name, env, args string) (initiator, target reply) {
 	}
 	_, wait := b.start("spark-01", env+handed(name, "--role target --listen 5555 "+args))
 	b.listening(0, 5555)
-	initiator = b.try("spark-02", env+handed(name, "--role initiator --listen 0 --peer 192.168.100.10 --peer-port 5555 "+args))
+	initiator = b.try("spark-02", env+
+		handed(name, "--role initiator --listen 0 --peer 192.168.100.10 --peer-port 5555 "+args))
 	return initiator, wait()
 }

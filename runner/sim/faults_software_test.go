@@ -7,7 +7,9 @@ import (
 )
 
 // softwareChecks are those of softwareDefects.
-func softwareChecks(says func(node, command string, code int, part string) func(*bench) bool) map[string][]func(b *bench) bool {
+func softwareChecks(says func(node, command string, code int,
+	part string) func(*bench) bool,
+) map[string][]func(b *bench) bool {
 	const prefix = `'{"key":"eGZlcmJlbmNo","range_end":"eGZlcmJlbmNp","keys_only":true}'`
 	return map[string][]func(b *bench) bool{
 		"apparmor-denied": {
@@ -19,7 +21,8 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 			says("spark-01", "cat /etc/ucx/ucx.conf", 0, "UCX_MAX_RMA_RAILS=1"),
 			func(b *bench) bool { // a program that leaves the choice to UCX
 				before := b.counter("spark-02", "rocep1s0f1", "port_xmit_data")
-				a, z := b.nixl("", "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 1048576 --num_iter 160 --warmup_iter 16 ")
+				a, z := b.nixl("", "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 1048576 --num_iter "+
+					"160 --warmup_iter 16 ")
 				if a.code != 0 || z.code != 0 {
 					b.t.Errorf("%+v\n%+v", a, z)
 				}
@@ -34,7 +37,8 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 			says("spark-01", "ulimit -l", 0, "8192\n"),
 			says("spark-01", "cat /etc/security/limits.conf", 0, "memlock         8192"),
 			func(b *bench) bool {
-				a, _ := b.nixl(oneRail, "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 1048576 --num_iter 160 --warmup_iter 16 ")
+				a, _ := b.nixl(oneRail, "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 1048576 "+
+					"--num_iter 160 --warmup_iter 16 ")
 				return a.code != 0
 			},
 			func(b *bench) bool {
@@ -77,7 +81,8 @@ func softwareChecks(says func(node, command string, code int, part string) func(
 			return b.must("spark-01", "date +%F") != b.must("spark-02", "date +%F")
 		}},
 		"container-bare": {
-			says("spark-01", "docker inspect -f '{{.HostConfig.NetworkMode}} {{.HostConfig.ShmSize}}' vllm", 0, "bridge 67108864\n"),
+			says("spark-01", "docker inspect -f '{{.HostConfig.NetworkMode}} {{.HostConfig.ShmSize}}' vllm", 0,
+				"bridge 67108864\n"),
 			says("spark-01", "echo 'ls /dev/infiniband' | docker exec -i vllm sh -s", 2, "No such file or directory"),
 			says("spark-01", "echo 'ulimit -l' | docker exec -i vllm sh -s", 0, "8192\n"),
 		},

@@ -50,14 +50,18 @@ func TestFaults(t *testing.T) {
 			says("spark-02", "cat /sys/class/net/enP2p1s0f0np0/carrier", 0, "0\n"),
 			says("spark-02", "rdma link show rocep1s0f0/1", 0, "state DOWN physical_state POLLING"),
 			func(b *bench) bool {
-				return b.must("spark-01", "cat /sys/class/net/enp1s0f1np1/carrier") == "1\n" && b.try("spark-01", "timeout 1 ib_write_bw").code == 1
+				return b.must("spark-01", "cat /sys/class/net/enp1s0f1np1/carrier") == "1\n" &&
+					b.try("spark-01", "timeout 1 ib_write_bw").code == 1
 			},
 		},
 		"pcie-x2": {
 			says("spark-01", "cat /sys/class/infiniband/roceP2p1s0f0/device/current_link_width", 0, "2\n"),
 			func(b *bench) bool { return within(b.rate("1b"), 50, 56) && b.rate("1") > 92 },
 		},
-		"degraded-adapter": {func(b *bench) bool { return within(b.rate("1"), 12.5, 13.5) && within(b.rate("2b"), 12.5, 13.5) }},
+		"degraded-adapter": {func(b *bench) bool {
+			return within(b.rate("1"), 12.5, 13.5) &&
+				within(b.rate("2b"), 12.5, 13.5)
+		}},
 		"slow-cable": {
 			says("spark-01", "cat /sys/class/infiniband/rocep1s0f1/ports/1/rate", 0, "100 Gb/sec (4X EDR)\n"),
 			says("spark-02", "ethtool enP2p1s0f1np1", 0, "Speed: 100000Mb/s"),
@@ -66,7 +70,8 @@ func TestFaults(t *testing.T) {
 		},
 		"slow-rail": {func(b *bench) bool { return within(b.rate("1"), 59, 60.5) && b.rate("2") > 92 }},
 		"mtu-mismatch": {
-			says("spark-01", "ping -c 1 -W 1 -M do -s 8972 192.168.100.11", 1, "1 packets transmitted, 0 received, 100% packet loss"),
+			says("spark-01", "ping -c 1 -W 1 -M do -s 8972 192.168.100.11", 1,
+				"1 packets transmitted, 0 received, 100% packet loss"),
 			func(b *bench) bool {
 				a, _ := b.iperf("192.168.100.10", "-t 5")
 				return a.End.Sent.Bits < 1e9 && a.End.Sent.Retransmits > 100
@@ -84,9 +89,11 @@ func TestFaults(t *testing.T) {
 		},
 		"autobond": {
 			says("spark-01", "cat /proc/net/bonding/bond0", 0, "Bonding Mode: load balancing (round-robin)"),
-			says("spark-02", "ls /sys/module/bonding; sudo ip link add bond0 type bond mode balance-xor && sudo modprobe -r bonding", 2, "File exists"),
+			says("spark-02", "ls /sys/module/bonding; sudo ip link add bond0 type bond mode balance-xor && sudo modprobe -r "+
+				"bonding", 2, "File exists"),
 			func(b *bench) bool {
-				out := b.must("spark-01", "sudo modprobe -r bonding; sudo modprobe bonding; ls /sys/class/net; sudo modprobe -r bonding; sudo modprobe bonding max_bonds=0; ls -d /sys/class/net/bond*")
+				out := b.must("spark-01", "sudo modprobe -r bonding; sudo modprobe bonding; ls /sys/class/net; "+
+					"sudo modprobe -r bonding; sudo modprobe bonding max_bonds=0; ls -d /sys/class/net/bond*")
 				if !strings.Contains(out, "bond0\n") {
 					b.must("spark-01", "sudo modprobe -r bonding")
 					return false
@@ -117,7 +124,8 @@ func TestFaults(t *testing.T) {
 			says("spark-01", "pgrep -a ib_write_bw", 0, "ib_write_bw -d rocep1s0f0 -x 3"),
 		},
 		"counter-missing": {
-			says("spark-01", "cat /sys/class/infiniband/rocep1s0f0/ports/1/counters/port_xmit_data", 1, "No such file or directory"),
+			says("spark-01", "cat /sys/class/infiniband/rocep1s0f0/ports/1/counters/port_xmit_data", 1,
+				"No such file or directory"),
 		},
 		"counter-reset": {func(b *bench) bool {
 			before := b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
@@ -133,13 +141,15 @@ func TestFaults(t *testing.T) {
 			says("spark-01", "ib_write_bw --version", 1, "Version: 6.21"),
 			func(b *bench) bool {
 				s, c := b.test("ib_write_bw", "ib_write_bw 192.168.100.10")
-				return strings.Contains(s.out, "average[MiB/sec]") && strings.Contains(c.out, "average[MB/sec]") && slices.Equal(fields(b.t, s.out), fields(b.t, c.out))
+				return strings.Contains(s.out, "average[MiB/sec]") && strings.Contains(c.out, "average[MB/sec]") &&
+					slices.Equal(fields(b.t, s.out), fields(b.t, c.out))
 			},
 		},
 		"sudo-password": {
 			says("spark-02", "sudo -n true", 1, "sudo: a password is required"),
 			func(b *bench) bool {
-				return b.try("spark-01", "echo engineer | sudo -S id -u").out == "0\n" && b.try("spark-01", "echo wrong | sudo -S true").code == 1
+				return b.try("spark-01", "echo engineer | sudo -S id -u").out == "0\n" &&
+					b.try("spark-01", "echo wrong | sudo -S true").code == 1
 			},
 		},
 		"retransmits": {func(b *bench) bool {
@@ -147,7 +157,8 @@ func TestFaults(t *testing.T) {
 			before := read()
 			b.test("ib_write_bw", "ib_write_bw 192.168.100.10")
 			ratio := float64(read()-before) * 4 / (5000 * 65536 / 1024 * 1082)
-			return within(ratio, 2, 4) && b.must("spark-01", "cat /sys/class/infiniband/rocep1s0f0/ports/1/hw_counters/out_of_sequence") != "0\n"
+			return within(ratio, 2, 4) && b.must("spark-01",
+				"cat /sys/class/infiniband/rocep1s0f0/ports/1/hw_counters/out_of_sequence") != "0\n"
 		}},
 		"pauses": {func(b *bench) bool {
 			counted := func() (all [2]string) {
@@ -223,7 +234,8 @@ func TestFaults(t *testing.T) {
 func TestUnknownFault(t *testing.T) {
 	t.Parallel()
 	_, err := New(Options{Faults: []string{"cable-unpluged"}})
-	if err == nil || !strings.Contains(err.Error(), "did you mean cable-unplugged?") || !strings.Contains(err.Error(), "railbench sim --fault list") {
+	if err == nil || !strings.Contains(err.Error(), "did you mean cable-unplugged?") ||
+		!strings.Contains(err.Error(), "railbench sim --fault list") {
 		t.Errorf("%v", err)
 	}
 }

@@ -17,7 +17,11 @@ func serveVersion(t *testing.T, b *bench, node string) (port string, ln net.List
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/version", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"etcdserver":"3.7.3"}`) })
+	mux.HandleFunc("/version", func(w http.ResponseWriter,
+		_ *http.Request,
+	) {
+		io.WriteString(w, `{"etcdserver":"3.7.3"}`)
+	})
 	mux.HandleFunc("POST /echo", func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Header.Get("Content-Type")+" ")
 		io.Copy(w, r.Body)
@@ -61,7 +65,8 @@ func TestForward(t *testing.T) {
 			t.Errorf("%s: %q, want %q (%s)", command, got.out, want, got.err)
 		}
 	}
-	if got := b.try("spark-01", "curl -sS http://127.0.0.1:1/"); !strings.HasPrefix(got.err, "curl: (7) Failed to connect to 127.0.0.1 port 1 after ") {
+	if got := b.try("spark-01", "curl -sS http://127.0.0.1:1/"); !strings.HasPrefix(got.err,
+		"curl: (7) Failed to connect to 127.0.0.1 port 1 after ") {
 		t.Errorf("refused: %q", got.err)
 	}
 	// The other node has no such port.
@@ -120,7 +125,8 @@ func TestForwardEndsWithItsConnection(t *testing.T) {
 func TestForwardNotTaken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 50})
-	ok, _, err := b.client("spark-01").SendRequest("tcpip-forward", true, []byte("\x00\x00\x00\x09127.0.0.1\x00\x00\x09\x4b"))
+	ok, _, err := b.client("spark-01").SendRequest("tcpip-forward", true,
+		[]byte("\x00\x00\x00\x09127.0.0.1\x00\x00\x09\x4b"))
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}

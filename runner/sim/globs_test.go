@@ -9,7 +9,8 @@ func TestGlobs(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, p := range []string{
 		"/sys/class/infiniband/*/ports/*/counters/*", "/sys/class/infiniband/*/ports/*/hw_counters/*",
-		"/sys/class/net/*/statistics/?x_bytes", "/sys/class/net/*/mtu", "/sys/class/net/[!e]*", "/sys/class/net/en[op]*/carrier",
+		"/sys/class/net/*/statistics/?x_bytes", "/sys/class/net/*/mtu", "/sys/class/net/[!e]*",
+		"/sys/class/net/en[op]*/carrier",
 		"/sys/class/*/*", "/sys/*/net/lo", "/sys/class/net/*/nosuch", "/sys/class/net/lo/mtu/*", "/sys/nosuch/*/mtu",
 		"/sys/class/net/*/device", "/sys/class/net/*/device/", "/sys/class//net/*", "/sys/class/net/../*", "/sys/class/net/[",
 		"/sys/class/infiniband/*/device/net/*", "/sys/bus/pci/devices/*/current_link_*", "/sys/*",

@@ -26,7 +26,8 @@ func connect(t *testing.T, rig *sim.Rig, node string) runner.Node {
 func says(t *testing.T, n runner.Node, body string) string {
 	t.Helper()
 	text := ""
-	exit, err := n.Run(t.Context(), runner.Script{Name: "look", Body: body, Root: true, Limit: time.Minute}, func(l runner.Line) { text += l.Text + "\n" })
+	exit, err := n.Run(t.Context(), runner.Script{Name: "look", Body: body, Root: true, Limit: time.Minute},
+		func(l runner.Line) { text += l.Text + "\n" })
 	if err != nil || !exit.OK() {
 		t.Fatalf("%s: %v %v: %s", body, exit, err, text)
 	}
@@ -50,7 +51,8 @@ func TestGuardedChanges(t *testing.T) {
 	n := connect(t, rig, "spark-01")
 	g := undo.Guard{Node: n, ID: "one"}
 	must(g.Arm(t.Context(), "echo before >/tmp/state", 1000*time.Second))
-	if got := says(t, n, "systemctl is-active railbench-one.service; stat -c %a /run/railbench/one"); got != "active\n700\n" {
+	if got := says(t, n,
+		"systemctl is-active railbench-one.service; stat -c %a /run/railbench/one"); got != "active\n700\n" {
 		t.Errorf("armed: %q", got)
 	}
 	if err := (undo.Guard{Node: n, ID: "two"}).Arm(t.Context(), "true", time.Second); err == nil {
@@ -70,7 +72,8 @@ func TestGuardedChanges(t *testing.T) {
 		t.Errorf("going back ended with %+v", r)
 	}
 	must(g.Forget(t.Context()))
-	if got := says(t, n, "ls /run/railbench 2>&1 || :"); got != "ls: cannot access '/run/railbench': No such file or directory\n" {
+	if got := says(t, n, "ls /run/railbench 2>&1 || :"); got != "ls: cannot access '/run/railbench': No such file or "+
+		"directory\n" {
 		t.Errorf("the node keeps %q", got)
 	}
 	// Nobody confirms, and whoever armed it is gone: the change is ended too.
@@ -79,7 +82,8 @@ func TestGuardedChanges(t *testing.T) {
 	must(g.Start(t.Context(), "while :; do echo again >/tmp/state; sleep 0.1; done"))
 	n.Close()
 	other := connect(t, rig, "spark-01")
-	got := says(t, other, "while [ ! -e /run/railbench/three/back.exit ]; do sleep 1; done; cat /run/railbench/three/back.exit; sleep 2; cat /tmp/state; ps")
+	got := says(t, other, "while [ ! -e /run/railbench/three/back.exit ]; do sleep 1; done; "+
+		"cat /run/railbench/three/back.exit; sleep 2; cat /tmp/state; ps")
 	if want := "0\nback\n"; len(got) < len(want) || got[:len(want)] != want {
 		t.Errorf("it went back: %q", got)
 	}

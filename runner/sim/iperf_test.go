@@ -63,7 +63,8 @@ func TestIperf3OverARail(t *testing.T) {
 	if now := b.counter("spark-02", "rocep1s0f0", "port_xmit_data"); now != rdma {
 		t.Errorf("the RDMA counter moved by %d", now-rdma)
 	}
-	if !strings.Contains(server.out, "Server listening on 5201 (test #1)") || !strings.Contains(server.out, "Accepted connection from 192.168.100.11, port ") || server.code != 0 {
+	if !strings.Contains(server.out, "Server listening on 5201 (test #1)") ||
+		!strings.Contains(server.out, "Accepted connection from 192.168.100.11, port ") || server.code != 0 {
 		t.Errorf("server: %+v", server)
 	}
 	a, _ = b.iperf("192.168.100.10", "-t 10 -P 4")
@@ -71,7 +72,8 @@ func TestIperf3OverARail(t *testing.T) {
 		t.Errorf("four streams: %.2f Gb/s in %d", got, len(a.End.Streams))
 	}
 	received := b.netdev("spark-02", "enp1s0f0np0", "rx_bytes")
-	if a, _ = b.iperf("192.168.100.10", "-t 4 -R"); a.End.Sent.Bytes < 1e10 || b.netdev("spark-02", "enp1s0f0np0", "rx_bytes")-received < a.End.Sent.Bytes {
+	if a, _ = b.iperf("192.168.100.10", "-t 4 -R"); a.End.Sent.Bytes < 1e10 ||
+		b.netdev("spark-02", "enp1s0f0np0", "rx_bytes")-received < a.End.Sent.Bytes {
 		t.Errorf("reverse: %+v", a.End)
 	}
 }
@@ -90,7 +92,8 @@ func overABond(b *bench) {
 	t := b.t
 	t.Helper()
 	for i, node := range []string{"spark-01", "spark-02"} {
-		b.must(node, fmt.Sprintf(`sudo sh -c 'ip link add bond0 type bond mode balance-xor miimon 100 xmit_hash_policy layer3+4
+		b.must(node,
+			fmt.Sprintf(`sudo sh -c 'ip link add bond0 type bond mode balance-xor miimon 100 xmit_hash_policy layer3+4
 for d in enp1s0f0np0 enp1s0f1np1; do nmcli device set $d managed no; ip addr flush dev $d; ip link set $d down; ip link set $d master bond0; ip link set $d up; done
 ip addr add 192.168.100.%d/24 dev bond0; ip link set bond0 up'`, 10+i))
 	}
@@ -149,8 +152,9 @@ func TestIperf3Failures(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	for command, want := range map[string]reply{
-		"iperf3 -c 192.168.100.10 -t 2":  {"", "iperf3: error - unable to connect to server: Connection refused\n", 1},
-		"iperf3 -s -1 -B 192.168.100.99": {"", "iperf3: error - unable to start listener for connections: Cannot assign requested address\niperf3: exiting\n", 1},
+		"iperf3 -c 192.168.100.10 -t 2": {"", "iperf3: error - unable to connect to server: Connection refused\n", 1},
+		"iperf3 -s -1 -B 192.168.100.99": {"", "iperf3: error - unable to start listener for connections: Cannot assign " +
+			"requested address\niperf3: exiting\n", 1},
 	} {
 		if got := b.try("spark-02", command); got != want {
 			t.Errorf("%s: %+v", command, got)
@@ -158,7 +162,8 @@ func TestIperf3Failures(t *testing.T) {
 	}
 	// With -J the exit status says nothing.
 	got := b.try("spark-02", "iperf3 -c 192.168.100.10 -J")
-	if got.code != 0 || got.err != "" || !strings.Contains(got.out, `"error": "unable to connect to server: Connection refused"`) {
+	if got.code != 0 || got.err != "" ||
+		!strings.Contains(got.out, `"error": "unable to connect to server: Connection refused"`) {
 		t.Errorf("-J: %+v", got)
 	}
 	_, server := b.start("spark-01", "iperf3 -s -1")
@@ -168,7 +173,8 @@ func TestIperf3Failures(t *testing.T) {
 	}
 	_, first := b.start("spark-02", "iperf3 -c 192.168.100.10 -t 60")
 	b.until("the test", func() bool { return len(b.rack.Flows) == 1 })
-	if got := b.try("spark-02", "iperf3 -c 192.168.100.10"); got.code != 1 || got.err != "iperf3: error - the server is busy running a test. try again later\n" {
+	if got := b.try("spark-02", "iperf3 -c 192.168.100.10"); got.code != 1 ||
+		got.err != "iperf3: error - the server is busy running a test. try again later\n" {
 		t.Errorf("busy: %+v", got)
 	}
 	if a, s := first(), server(); a.code != 0 || s.code != 0 || !strings.HasSuffix(a.out, "\niperf Done.\n") {

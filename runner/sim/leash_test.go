@@ -48,7 +48,8 @@ func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Sessio
 func TestLeash(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 50})
-	_, _, wait := b.leashed(leashCommand(), leashFrame("NAME='it''s'\necho hi $NAME; echo oops >&2\nid -u; read -r x || echo no stdin\nexit 3\n"))
+	_, _, wait := b.leashed(leashCommand(),
+		leashFrame("NAME='it''s'\necho hi $NAME; echo oops >&2\nid -u; read -r x || echo no stdin\nexit 3\n"))
 	if got, want := wait(), (reply{"hi its\n1000\nno stdin\n\x1er1 exit 3\n", "oops\n", 0}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -57,7 +58,8 @@ func TestLeash(t *testing.T) {
 func TestLeashEndsEverything(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
-	in, _, wait := b.leashed(leashCommand(), leashFrame("ib_write_bw & (while :; do sleep 50; done) & ib_write_bw -p 18516 | cat\n"))
+	in, _, wait := b.leashed(leashCommand(),
+		leashFrame("ib_write_bw & (while :; do sleep 50; done) & ib_write_bw -p 18516 | cat\n"))
 	b.listening(0, tool.PerftestPort)
 	b.listening(0, 18516)
 	in.Close()
@@ -91,9 +93,15 @@ func TestLeashUnderSudo(t *testing.T) {
 		want                 reply
 	}{
 		{"no password needed", "sudo -n " + leashCommand(), text, false, reply{"0\n\x1er1 exit 0\n", "", 0}},
-		{"password not asked for", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, false, reply{"0\n\x1er1 exit 0\n", "", 0}},
+		{
+			"password not asked for", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, false,
+			reply{"0\n\x1er1 exit 0\n", "", 0},
+		},
 		{"password missing", "sudo -n " + leashCommand(), text, true, reply{"", "sudo: a password is required\n", 1}},
-		{"password right", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, true, reply{"0\n\x1er1 exit 0\n", "", 0}},
+		{
+			"password right", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, true,
+			reply{"0\n\x1er1 exit 0\n", "", 0},
+		},
 		{
 			"password wrong", "sudo -S -k -p '' " + leashCommand(), "guess\n" + text, true,
 			reply{"", "Sorry, try again.\nSorry, try again.\nsudo: 3 incorrect password attempts\n", 1},

@@ -45,15 +45,20 @@ func TestNetplan(t *testing.T) {
 		{"np1]", "np1", "Invalid YAML: did not find expected ',' or ']':"},
 	} {
 		plan := strings.Replace(bondPlan, c.from, c.to, 1)
-		got := b.try("spark-01", "umask 077; mkdir -p /tmp/n/etc/netplan; cat >/tmp/n/etc/netplan/60.yaml <<'END'\n"+plan+"END\nnetplan generate --root-dir /tmp/n")
-		if c.want == "" && (got.code != 0 || got.err != "" || got.out != "") || c.want != "" && (got.code != 1 || !strings.Contains(got.err, c.want)) {
+		got := b.try("spark-01", "umask 077; mkdir -p /tmp/n/etc/netplan; cat >/tmp/n/etc/netplan/60.yaml <<'END'\n"+plan+
+			"END\nnetplan generate --root-dir /tmp/n")
+		if c.want == "" && (got.code != 0 || got.err != "" || got.out != "") ||
+			c.want != "" && (got.code != 1 || !strings.Contains(got.err, c.want)) {
 			t.Errorf("%q for %q: %+v", c.to, c.from, got)
 		}
 	}
-	if got := b.try("spark-01", "chmod 644 /tmp/n/etc/netplan/60.yaml; cp() { cat $1 >$2; }; netplan generate --root-dir /tmp/n"); !strings.Contains(got.err, "are too open") {
+	if got := b.try("spark-01", "chmod 644 /tmp/n/etc/netplan/60.yaml; cp() { cat $1 >$2; }; "+
+		"netplan generate --root-dir /tmp/n"); !strings.Contains(got.err, "are too open") {
 		t.Errorf("an open file: %+v", got)
 	}
-	if got := b.must("spark-01", "netplan get 2>/dev/null; netplan info | tail -1; command -v netplan"); !strings.HasPrefix(got, "network:\n  version: 2\n  renderer: NetworkManager\n  ethernets:\n") ||
+	if got := b.must("spark-01",
+		"netplan get 2>/dev/null; netplan info | tail -1; command -v netplan"); !strings.HasPrefix(got,
+		"network:\n  version: 2\n  renderer: NetworkManager\n  ethernets:\n") ||
 		!strings.Contains(got, "    enp1s0f0np0:\n      dhcp4: false\n      addresses:\n      - \"192.168.100.10/24\"\n") ||
 		!strings.HasSuffix(got, "  version: \"1.1.2\"\n/usr/sbin/netplan\n") {
 		t.Errorf("%q", got)
@@ -109,11 +114,12 @@ ip link set enp1s0f0np0 up; nmcli device set enp1s0f0np0 managed yes; ip -4 -br 
 		t.Errorf("its own profile is not in force: %s", gone)
 	}
 	for script, want := range map[string]string{
-		"nmcli connection up netplan-bond0":                                 "Error: unknown connection 'netplan-bond0'.",
-		"netplan set network.ethernets.enp1s0f0np0.mtu=9000":                "knows KEY=null alone",
-		"cp -p /etc/netplan/50-cloud-init.yaml /nowhere/x":                  "cannot create regular file '/nowhere/x'",
-		"cp /etc/netplan /tmp/x":                                            "-r not specified; omitting directory '/etc/netplan'",
-		"cp /etc/nothing /tmp/x":                                            "cannot stat '/etc/nothing'",
+		"nmcli connection up netplan-bond0":                  "Error: unknown connection 'netplan-bond0'.",
+		"netplan set network.ethernets.enp1s0f0np0.mtu=9000": "knows KEY=null alone",
+		"cp -p /etc/netplan/50-cloud-init.yaml /nowhere/x":   "cannot create regular file '/nowhere/x'",
+		"cp /etc/netplan /tmp/x": "-r not specified; omitting directory " +
+			"'/etc/netplan'",
+		"cp /etc/nothing /tmp/x": "cannot stat '/etc/nothing'",
 		"netplan set network.ethernets.enp1s0f0np0.addresses=null; echo $?": "cannot write /etc/netplan/50-cloud-init.yaml",
 	} {
 		if r := b.try("spark-01", "sudo sh -c '"+script+"'"); !strings.Contains(r.err+r.out, want) {

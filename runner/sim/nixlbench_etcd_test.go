@@ -37,7 +37,8 @@ func (b *bench) etcd() *etcd.Client {
 	return client
 }
 
-const byEtcd = "nixlbench --etcd_endpoints http://127.0.0.1:2379 --total_buffer_size 268435456 --start_block_size 1048576 --max_block_size 4194304 "
+const byEtcd = "nixlbench --etcd_endpoints http://127.0.0.1:2379 --total_buffer_size 268435456 --start_block_size " +
+	"1048576 --max_block_size 4194304 "
 
 // has waits for a key.
 func (b *bench) has(server *etcd.Client, key string) {
@@ -61,15 +62,20 @@ func TestNixlbenchEtcd(t *testing.T) {
 		if a.code != 0 || z.code != 0 || a.err != "" || z.err != "" || len(nixlRows(t, a.out)) != 3 {
 			t.Fatalf("%+v\n%+v", a, z)
 		}
-		if !strings.Contains(a.out, "Connecting to ETCD at http://127.0.0.1:2379\nETCD Runtime: Registered as rank 0 item 1 of 2\nInit nixl worker, dev all rank 0, type initiator, hostname spark-02\n") ||
+		if !strings.Contains(a.out, "Connecting to ETCD at http://127.0.0.1:2379\n"+
+			"ETCD Runtime: Registered as rank 0 item 1 of 2\nInit nixl worker, dev all rank 0, type initiator, "+
+			"hostname spark-02\n") ||
 			!strings.Contains(a.out, "\nETCD Endpoint                                               : http://127.0.0.1:2379\n") {
 			t.Error(a.out)
 		}
-		if !strings.HasSuffix(z.out, "Registered as rank 1 item 2 of 2\nInit nixl worker, dev all rank 1, type target, hostname spark-01\nWaiting for all processes to start... (expecting 2 total: 1 initiators and 1 targets)\nAll processes are ready to proceed\n") {
+		if !strings.HasSuffix(z.out, "Registered as rank 1 item 2 of 2\nInit nixl worker, dev all rank 1, type target, "+
+			"hostname spark-01\nWaiting for all processes to start... (expecting 2 total: 1 initiators and 1 targets)\n"+
+			"All processes are ready to proceed\n") {
 			t.Error(z.out)
 		}
 		payload := 1120*float64(1<<20) + 70*float64(6<<20)
-		if moved := float64(b.counter("spark-02", "rocep1s0f0", "port_xmit_data")-before) * 4; moved != wire(payload)+16*(1120+2*70) {
+		if moved := float64(b.counter("spark-02", "rocep1s0f0", "port_xmit_data")-before) * 4; moved != wire(payload)+
+			16*(1120+2*70) {
 			t.Errorf("%.0f octets, want %.0f", moved, wire(payload)+16*(1120+2*70))
 		}
 		keys, err := server.List(t.Context(), "xferbench/")
@@ -92,7 +98,8 @@ func TestNixlbenchStaleKeys(t *testing.T) {
 		return strings.Join(all, " ")
 	}
 	// One that fails after its registration leaves it, and is rank 0 for ever.
-	if got := b.try("spark-02", byEtcd+"--initiator_seg_type CPU"); got.code != 1 || got.err != "Invalid segment type: CPU\n" {
+	if got := b.try("spark-02", byEtcd+"--initiator_seg_type CPU"); got.code != 1 ||
+		got.err != "Invalid segment type: CPU\n" {
 		t.Errorf("%+v", got)
 	}
 	if got := keys(); got != "xferbench/default//rank/0 xferbench/default//size" {
@@ -113,12 +120,14 @@ func TestNixlbenchStaleKeys(t *testing.T) {
 	}
 	got := alone()
 	if got.code != 1 || !strings.Contains(got.out, "Registered as rank 1 item 2 of 2\n") ||
-		got.err != "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 1 completed 1/2 ranks)\nFailed to synchronize at start barrier\nFailed to synchronize all processes\n" {
+		got.err != "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 1 completed 1/2 ranks)\n"+
+			"Failed to synchronize at start barrier\nFailed to synchronize all processes\n" {
 		t.Errorf("%+v", got)
 	}
 	// The barrier that was left makes a lone process believe that all are there.
 	lone := b.try("spark-02", byEtcd)
-	if lone.code != 1 || !strings.HasSuffix(lone.out, "All processes are ready to proceed\n") || lone.err != "Timeout waiting for int data from rank 1\nNIXL: failed to receive metadata size\n" {
+	if lone.code != 1 || !strings.HasSuffix(lone.out, "All processes are ready to proceed\n") ||
+		lone.err != "Timeout waiting for int data from rank 1\nNIXL: failed to receive metadata size\n" {
 		t.Errorf("%+v", lone)
 	}
 }
@@ -130,13 +139,15 @@ func TestNixlbenchEtcdLost(t *testing.T) {
 	server := b.etcd()
 	_, waits := b.start("spark-02", byEtcd)
 	b.pass(2 * time.Second)
-	if keys, err := server.List(t.Context(), "xferbench/"); err != nil || !slices.Contains(keys, "xferbench/default/barrier/start_barrier/0/0") {
+	if keys, err := server.List(t.Context(), "xferbench/"); err != nil ||
+		!slices.Contains(keys, "xferbench/default/barrier/start_barrier/0/0") {
 		t.Errorf("%v %v", keys, err)
 	}
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := waits(); got.code != 1 || !strings.HasPrefix(got.err, "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 0 completed ") {
+	if got := waits(); got.code != 1 ||
+		!strings.HasPrefix(got.err, "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 0 completed ") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -38,7 +38,8 @@ func nixlRows(t *testing.T, out string) []nixlRow {
 	var rows []nixlRow
 	for line := range strings.Lines(out) {
 		var r nixlRow
-		n, _ := fmt.Sscan(line, &r.block, &r.batch, &r.gbs, &r.latency, &r.prep, &r.prepMost, &r.post, &r.postMost, &r.transfer, &r.transferP9)
+		n, _ := fmt.Sscan(line, &r.block, &r.batch, &r.gbs, &r.latency, &r.prep, &r.prepMost, &r.post, &r.postMost,
+			&r.transfer, &r.transferP9)
 		if n == 10 {
 			rows = append(rows, r)
 		}
@@ -132,7 +133,8 @@ func TestNixlbenchRates(t *testing.T) {
 				if strings.Contains(c.flags, "threads") {
 					threads = 4
 				}
-				if from := float64(r.block) / r.gbs / 1e3 * threads; math.Abs(r.latency-from) > from/100 || math.Abs(r.post+r.transfer-r.latency) > 0.5 {
+				if from := float64(r.block) / r.gbs / 1e3 * threads; math.Abs(r.latency-from) > from/100 ||
+					math.Abs(r.post+r.transfer-r.latency) > 0.5 {
 					t.Errorf("%+v: times that don't fit", r)
 				}
 				if r.prepMost < r.prep || r.postMost < r.post || r.transferP9 < r.transfer {
@@ -155,7 +157,8 @@ func TestNixlbenchRead(t *testing.T) {
 	b := newBench(t, Options{})
 	before := b.counter("spark-01", "rocep1s0f0", "port_xmit_data")
 	b.wants(b.nixl(oneRail, "--op_type=READ --start_block_size 65536 --max_block_size 65536"))
-	if moved := float64(b.counter("spark-01", "rocep1s0f0", "port_xmit_data")-before) * 4; moved < wire(1120*65536) || moved > wire(1120*65536)*1.002 {
+	if moved := float64(b.counter("spark-01", "rocep1s0f0", "port_xmit_data")-before) * 4; moved < wire(1120*65536) ||
+		moved > wire(1120*65536)*1.002 {
 		t.Errorf("%.0f octets, want %.0f", moved, wire(1120*65536))
 	}
 }
@@ -176,7 +179,8 @@ func transcript(t *testing.T, name string) string {
 func TestNixlbenchTranscripts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	a, z := b.nixl("", "--total_buffer_size 268435456 --num_iter 64 --warmup_iter 16 --start_block_size 65536 --max_block_size 8388608")
+	a, z := b.nixl("", "--total_buffer_size 268435456 --num_iter 64 --warmup_iter 16 --start_block_size 65536 "+
+		"--max_block_size 8388608")
 	b.wants(a, z)
 	same := func(what, got, want string) {
 		t.Helper()
@@ -191,10 +195,12 @@ func TestNixlbenchTranscripts(t *testing.T) {
 		t.Errorf("%q, want the columns of %q", got, want)
 	}
 	alone := b.try("spark-02", asio)
-	if alone.code != aborted || alone.err != transcript(t, "asio_alone-a.stderr") || strings.Contains(alone.out, "All processes") {
+	if alone.code != aborted || alone.err != transcript(t, "asio_alone-a.stderr") ||
+		strings.Contains(alone.out, "All processes") {
 		t.Errorf("%+v", alone)
 	}
-	if got := b.try("spark-01", asio); got.code != aborted || got.err != "terminate called after throwing an instance of 'std::runtime_error'\n  what():  ASIO Connection failed: Connection refused\n" {
+	if got := b.try("spark-01", asio); got.code != aborted || got.err != "terminate called after throwing an instance "+
+		"of 'std::runtime_error'\n  what():  ASIO Connection failed: Connection refused\n" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -202,7 +208,8 @@ func TestNixlbenchTranscripts(t *testing.T) {
 func TestNixlbenchFlags(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	const adjusted = "WARNING: Adjusting num_iter to 1008 to allow equal distribution to 1 threads\nWARNING: Adjusting warmup_iter to 112 to allow equal distribution to 1 threads\n"
+	const adjusted = "WARNING: Adjusting num_iter to 1008 to allow equal distribution to 1 threads\n" +
+		"WARNING: Adjusting warmup_iter to 112 to allow equal distribution to 1 threads\n"
 	const fallback = "Using default ETCD endpoint for non-storage backend: http://localhost:2379\n"
 	for _, c := range []struct{ flags, out, err string }{
 		{"--bogus_flag 1", "", "ERROR: unknown command line flag 'bogus_flag'\n"},
@@ -212,23 +219,42 @@ func TestNixlbenchFlags(t *testing.T) {
 		{"foo --num-iter 0", "", "num_iter must be >= 1\n"},
 		{"--enable_vmm --num_iter 0", "", "num_iter must be >= 1\n"},
 		{"--noenable_pt -pipeline_depth=0", "", "pipeline_depth must be >= 1\n"},
-		{"--use_device_api", "", "Invalid configuration for NIXL Device API: UCX GPU Device API support is not enabled in this build. Set -Ducx_path=<path> with UCX GPU device headers available\n"},
-		{"--config_file /nonexistent.toml", "", "Failed to load config file: /nonexistent.toml: File could not be opened for reading\n"},
+		{"--use_device_api", "", "Invalid configuration for NIXL Device API: UCX GPU Device API support is not enabled in " +
+			"this build. Set -Ducx_path=<path> with UCX GPU device headers available\n"},
+		{
+			"--config_file /nonexistent.toml", "",
+			"Failed to load config file: /nonexistent.toml: File could not be opened for reading\n",
+		},
 		{"--runtime_type MPI", adjusted, "Invalid runtime: MPI\n"},
 		{"--worker_type foo", fallback + adjusted, "Unsupported worker type: foo\n"},
-		{"--total_buffer_size 1048576 --max_block_size 8388608", fallback, "Incorrect buffer size configuration for Initiator(max_block_size * max_batch_size) is > (total_buffer_size / num_initiator_dev)\n"},
-		{"--total_buffer_size 16777216 --max_block_size 8388608 --num_threads 4", fallback, "Incorrect buffer size configuration (max_block_size * max_batch_size) (8388608) is > (total_buffer_size / num_threads) (4194304)\n"},
 		{
-			"--total_buffer_size 268435457 --num_threads 3", fallback + "WARNING: Adjusting num_iter to 1008 to allow equal distribution to 3 threads\nWARNING: Adjusting warmup_iter to 144 to allow equal distribution to 3 threads\n",
-			"Total_buffer_size must be divisible by the product of num_threads and num_initiator_dev, next such value is 268435458\n",
+			"--total_buffer_size 1048576 --max_block_size 8388608", fallback,
+			"Incorrect buffer size configuration for Initiator(max_block_size * max_batch_size) is > (total_buffer_size / " +
+				"num_initiator_dev)\n",
 		},
-		{"--etcd_endpoints http://127.0.0.1:2379 --device_list mlx5_0,mlx5_1", adjusted, "Incorrect device list mlx5_0,mlx5_1 provided for pairwise scheme 2# devices\nFailed to parse device list\n"},
+		{
+			"--total_buffer_size 16777216 --max_block_size 8388608 --num_threads 4", fallback,
+			"Incorrect buffer size configuration (max_block_size * max_batch_size) (8388608) is > (total_buffer_size / " +
+				"num_threads) (4194304)\n",
+		},
+		{
+			"--total_buffer_size 268435457 --num_threads 3", fallback + "WARNING: Adjusting num_iter to 1008 to allow equal " +
+				"distribution to 3 threads\nWARNING: Adjusting warmup_iter to 144 to allow equal distribution to 3 threads\n",
+			"Total_buffer_size must be divisible by the product of num_threads and num_initiator_dev, " +
+				"next such value is 268435458\n",
+		},
+		{
+			"--etcd_endpoints http://127.0.0.1:2379 --device_list mlx5_0,mlx5_1", adjusted,
+			"Incorrect device list mlx5_0,mlx5_1 provided for pairwise scheme 2# devices\nFailed to parse device list\n",
+		},
 		{
 			"--etcd_endpoints http://127.0.0.1:2999", adjusted + "Connecting to ETCD at http://127.0.0.1:2999\n",
-			"Failed to acquire lock: connections to all backends failing; last error: UNKNOWN: ipv4:127.0.0.1:2999: Failed to connect to remote host: Connection refused\nFailed to setup ETCD runtime\n",
+			"Failed to acquire lock: connections to all backends failing; last error: UNKNOWN: ipv4:127.0.0.1:2999: Failed " +
+				"to connect to remote host: Connection refused\nFailed to setup ETCD runtime\n",
 		},
 		{
-			"--runtime_type ASIO --asio_address 192.168.100.11 --backend FOO", adjusted + "Using address 192.168.100.11 port 12345 for ASIO runtime\n",
+			"--runtime_type ASIO --asio_address 192.168.100.11 --backend FOO",
+			adjusted + "Using address 192.168.100.11 port 12345 for ASIO runtime\n",
 			"Unsupported NIXLBench backend: FOO\n",
 		},
 	} {
@@ -242,7 +268,8 @@ func TestNixlbenchFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := regexp.MustCompile(`(?m)^ +-\w+ \(`).FindAllString(help.out, -1)
-	if help.code != 1 || help.out != strings.Replace(string(want), "inst/bin/nixlbench", "nixlbench", 1) || len(flags) != 87 {
+	if help.code != 1 || help.out != strings.Replace(string(want), "inst/bin/nixlbench", "nixlbench", 1) ||
+		len(flags) != 87 {
 		t.Errorf("%d flags, %+v", len(flags), help)
 	}
 	if got := b.try("spark-02", "nixlbench --version"); got != (reply{"nixlbench\n", "", 0}) {
@@ -253,7 +280,8 @@ func TestNixlbenchFlags(t *testing.T) {
 // What UCX makes of the devices that it is given.
 func TestUCXDevices(t *testing.T) {
 	t.Parallel()
-	const few = "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 1048576 --num_iter 160 --warmup_iter 16"
+	const few = "--total_buffer_size 67108864 --start_block_size 1048576 --max_block_size 1048576 --num_iter 160 " +
+		"--warmup_iter 16"
 	payload := wire(176 * float64(1<<20))
 	for _, c := range []struct {
 		name, env, flags, fault string
@@ -309,7 +337,8 @@ func TestUCXDevices(t *testing.T) {
 			if a.code != c.code || !strings.Contains(a.out, c.says) {
 				t.Errorf("%+v", a)
 			}
-			if c.code != 0 && !strings.HasSuffix(a.err, " nixl_agent.cpp:365] createBackend: backend creation failed for 'UCX'\nNIXL: createBackend failed! (NIXL_ERR_BACKEND)\n") {
+			if c.code != 0 && !strings.HasSuffix(a.err, " nixl_agent.cpp:365] createBackend: backend creation failed for "+
+				"'UCX'\nNIXL: createBackend failed! (NIXL_ERR_BACKEND)\n") {
 				t.Error(a.err)
 			}
 			for i, v := range read() {
@@ -355,7 +384,8 @@ func TestNixlbenchKilled(t *testing.T) {
 		t.Fatal("nothing moves")
 	}
 	killA()
-	if got := a(); got.code != 143 || !strings.HasSuffix(got.out, "Ctrl-C received, exiting...\n") || got.err != "free(): double free detected in tcache 2\n" {
+	if got := a(); got.code != 143 || !strings.HasSuffix(got.out, "Ctrl-C received, exiting...\n") ||
+		got.err != "free(): double free detected in tcache 2\n" {
 		t.Errorf("%+v", got)
 	}
 	if got := z(); got.code != 124 || !strings.HasSuffix(got.out, "proceed\nCtrl-C received, exiting...\n") {

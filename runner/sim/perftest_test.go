@@ -41,13 +41,15 @@ func (b *bench) together(names ...string) float64 {
 	var servers, clients []func() reply
 	for i, name := range names {
 		r := rails[name]
-		_, wait := b.start("spark-01", fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits", r.dev, r.gid, tool.PerftestPort+i))
+		_, wait := b.start("spark-01",
+			fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits", r.dev, r.gid, tool.PerftestPort+i))
 		servers = append(servers, wait)
 		b.listening(0, tool.PerftestPort+i)
 	}
 	for i, name := range names {
 		r := rails[name]
-		_, wait := b.start("spark-02", fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits %s", r.dev, r.gid, tool.PerftestPort+i, r.ip))
+		_, wait := b.start("spark-02",
+			fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits %s", r.dev, r.gid, tool.PerftestPort+i, r.ip))
 		clients = append(clients, wait)
 	}
 	sum := 0.0
@@ -107,7 +109,8 @@ func TestBandwidth(t *testing.T) {
 
 func (b *bench) counter(node, dev, name string) uint64 {
 	b.t.Helper()
-	v, err := strconv.ParseUint(strings.TrimSpace(b.must(node, "cat /sys/class/infiniband/"+dev+"/ports/1/counters/"+name)), 10, 64)
+	v, err := strconv.ParseUint(strings.TrimSpace(b.must(node,
+		"cat /sys/class/infiniband/"+dev+"/ports/1/counters/"+name)), 10, 64)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -227,7 +230,8 @@ func TestSeed(t *testing.T) {
 			s, c := b.test(tool, tool+" 192.168.100.10")
 			all.WriteString(s.out + c.out)
 		}
-		all.WriteString(b.must("spark-01", "ping -c 3 192.168.100.11; cat /sys/class/infiniband/*/ports/1/counters/port_*_packets"))
+		all.WriteString(b.must("spark-01",
+			"ping -c 3 192.168.100.11; cat /sys/class/infiniband/*/ports/1/counters/port_*_packets"))
 		return all.String()
 	}
 	one, again, other := run(1), run(1), run(2)
@@ -247,10 +251,12 @@ func TestServerIsSeenAndBusy(t *testing.T) {
 	}
 	kill, _ := b.start("spark-01", "ib_write_bw")
 	b.listening(0, tool.PerftestPort)
-	if got := b.must("spark-01", "grep -c ':4853 00000000:0000 0A' /proc/net/tcp; ss -Htln | grep -c 18515; pgrep -x ib_write_bw | wc -l"); got != "1\n1\n1\n" {
+	if got := b.must("spark-01", "grep -c ':4853 00000000:0000 0A' /proc/net/tcp; ss -Htln | grep -c 18515; "+
+		"pgrep -x ib_write_bw | wc -l"); got != "1\n1\n1\n" {
 		t.Errorf("while a server waits: %q", got)
 	}
-	if got := b.try("spark-01", "ib_write_bw"); got.code != 1 || !strings.HasPrefix(got.err, "Couldn't listen to port 18515\n") {
+	if got := b.try("spark-01", "ib_write_bw"); got.code != 1 ||
+		!strings.HasPrefix(got.err, "Couldn't listen to port 18515\n") {
 		t.Errorf("%+v", got)
 	}
 	kill()
@@ -263,10 +269,14 @@ func TestPerftestFailures(t *testing.T) {
 	for _, c := range []struct {
 		command, err string
 	}{
-		{"ib_write_bw 192.168.100.10", "Couldn't connect to 192.168.100.10:18515\nUnable to open file descriptor for socket connection Unable to init the socket connection\n"},
+		{"ib_write_bw 192.168.100.10", "Couldn't connect to 192.168.100.10:18515\n" +
+			"Unable to open file descriptor for socket connection Unable to init the socket connection\n"},
 		{"ib_write_bw -d mlx5_0", "IB device mlx5_0 not found\n Unable to find the Infiniband/RoCE device\n"},
-		{"ib_write_bw spark-99", "Temporary failure in name resolution for spark-99:18515\nProblem in resolving basic address and port\nUnable to open file descriptor for socket connection Unable to init the socket connection\n"},
-		{"ib_write_bw --no-such-option", "ib_write_bw: unrecognized option '--no-such-option'\n Invalid Command or flag.\n Please check command line and run again.\n\n Parser function exited with Error\n"},
+		{"ib_write_bw spark-99", "Temporary failure in name resolution for spark-99:18515\n" +
+			"Problem in resolving basic address and port\nUnable to open file descriptor for socket connection Unable to " +
+			"init the socket connection\n"},
+		{"ib_write_bw --no-such-option", "ib_write_bw: unrecognized option '--no-such-option'\n Invalid Command or flag.\n" +
+			" Please check command line and run again.\n\n Parser function exited with Error\n"},
 		{"ib_write_bw --version", ""},
 	} {
 		if got := b.try("spark-02", c.command); got.code != 1 || got.err != c.err {
@@ -304,7 +314,8 @@ func TestBuffering(t *testing.T) {
 	if got := b.try("spark-01", "timeout 1 ib_write_bw"); got.out != "" || got.code != 124 {
 		t.Errorf("%+v", got)
 	}
-	if got := b.try("spark-01", "timeout 1 stdbuf -oL ib_write_bw"); !strings.Contains(got.out, "Waiting for client") || got.code != 124 {
+	if got := b.try("spark-01", "timeout 1 stdbuf -oL ib_write_bw"); !strings.Contains(got.out, "Waiting for client") ||
+		got.code != 124 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -213,7 +213,10 @@ func TestShell(t *testing.T) {
 		},
 		{"cat /sys/class/infiniband/rocep1s0f0/ports/1/gids/3", "0000:0000:0000:0000:0000:ffff:c0a8:640a\n"},
 		{"cat /sys/class/infiniband/roceP2p1s0f0/ports/1/gid_attrs/types/5", "RoCE v2\n"},
-		{"grep -H . /sys/class/net/enp1s0f*/phys_port_name", "/sys/class/net/enp1s0f0np0/phys_port_name:p0\n/sys/class/net/enp1s0f1np1/phys_port_name:p1\n"},
+		{
+			"grep -H . /sys/class/net/enp1s0f*/phys_port_name",
+			"/sys/class/net/enp1s0f0np0/phys_port_name:p0\n/sys/class/net/enp1s0f1np1/phys_port_name:p1\n",
+		},
 		{"command -v ib_write_bw; command -v etcdctl || echo none", "/usr/bin/ib_write_bw\nnone\n"},
 		{"f() { echo in $1; }; f x; x=$(seq 3 | wc -l); echo $x", "in x\n3\n"},
 		{"echo hi > /tmp/x; cat /tmp/x; rm /tmp/x; cat /tmp/x 2>/dev/null || echo gone", "hi\ngone\n"},
@@ -222,20 +225,27 @@ func TestShell(t *testing.T) {
 		{"ulimit -l", "unlimited\n"},
 		{"trap 'echo bye' EXIT INT TERM; echo hi", "hi\nbye\n"},
 		{"eval 'echo a; echo b'; echo 'echo c' > /tmp/s; . /tmp/s", "a\nb\nc\n"},
-		{"sleep 100000 & p=$!; sleep 0.01 & q=$!; kill $p; wait $p; echo $?; wait $q; echo $?; wait; kill -0 $p 2>/dev/null || echo over", "143\n0\nover\n"},
+		{"sleep 100000 & p=$!; sleep 0.01 & q=$!; kill $p; wait $p; echo $?; wait $q; echo $?; wait; " +
+			"kill -0 $p 2>/dev/null || echo over", "143\n0\nover\n"},
 		{"while :; do sleep 1000; done & kill $!; wait; echo ended", "ended\n"},
 		{"eval '(sleep 0.01; exit 3) & wait $!; echo $?'", "3\n"},
 		{"for i in 1 2 3; do sleep 100000 & p=\"$p $!\"; done; kill $p; wait; echo ended", "ended\n"},
 		{"while :; do echo x; done | head -n 2", "x\nx\n"},
 		{"echo a b c | { read -r x y; echo $y; }; echo $x", "b c\n\n"},
 		{"printf '%s\\n' 'a\\b c' 'last\\' | while read x y; do echo $x-$y; done", "ab-c\n"},
-		{"seq 40000 | tail -n +2 | grep -c .; (sleep 0.1; exit 3) | cat; echo $?; false | (exit 4) || echo $?", "39999\n0\n4\n"},
+		{
+			"seq 40000 | tail -n +2 | grep -c .; (sleep 0.1; exit 3) | cat; echo $?; false | (exit 4) || echo $?",
+			"39999\n0\n4\n",
+		},
 		{"x=$(seq 3 | grep 2); echo $x; ! true | false && echo not; ls /nope |& grep -c cannot", "2\nnot\n1\n"},
 		{"set -e; false | true; (exit 5) & wait $! || echo $?; false & wait; echo on", "5\non\n"},
 		{"(sleep 0.2; echo late) | { sleep 0.1; echo soon; cat; }", "soon\nlate\n"},
 		{"f() { for i in 1 2; do echo $i; done | while read i; do (sleep 0.$i; echo $i$i) & done; wait; }; f", "11\n22\n"},
 		{"ip -br addr show enp1s0f0np0", "enp1s0f0np0      UP             192.168.100.10/24 fe80::4ebb:47ff:fe2c:1031/64 \n"},
-		{"ip -j route get 192.168.100.11", `[{"dst":"192.168.100.11","dev":"enp1s0f0np0","prefsrc":"192.168.100.10","flags":[],"uid":1000,"cache":[]}]` + "\n"},
+		{
+			"ip -j route get 192.168.100.11",
+			`[{"dst":"192.168.100.11","dev":"enp1s0f0np0","prefsrc":"192.168.100.10","flags":[],"uid":1000,"cache":[]}]` + "\n",
+		},
 		{"ibdev2netdev | head -1", "rocep1s0f0 port 1 ==> enp1s0f0np0 (Up)\n"},
 	} {
 		if got := b.must("spark-01", c.command); got != c.want {
@@ -255,7 +265,10 @@ func TestShellFailures(t *testing.T) {
 		{"sh -c foo", "sh: 1: foo: not found\n", 127},
 		{"exit 7", "", 7},
 		{"cat /nope", "cat: /nope: No such file or directory\n", 1},
-		{"cat /sys/class/infiniband/rocep1s0f0/ports/1/gid_attrs/types/9", "cat: /sys/class/infiniband/rocep1s0f0/ports/1/gid_attrs/types/9: Invalid argument\n", 1},
+		{
+			"cat /sys/class/infiniband/rocep1s0f0/ports/1/gid_attrs/types/9",
+			"cat: /sys/class/infiniband/rocep1s0f0/ports/1/gid_attrs/types/9: Invalid argument\n", 1,
+		},
 		{"ip link set enp1s0f0np0 mtu 9000", "RTNETLINK answers: Operation not permitted\n", 2},
 		{"ping -c 1 nowhere", "ping: nowhere: Temporary failure in name resolution\n", 2},
 	} {
@@ -269,15 +282,18 @@ func TestShellFailures(t *testing.T) {
 func TestHostIsOutOfReach(t *testing.T) {
 	t.Setenv("RAILBENCH_HOST_SECRET", "visible")
 	b := newBench(t, Options{})
-	if got := b.must("spark-02", "cat /etc/hostname; echo $RAILBENCH_HOST_SECRET; env | grep -c SECRET || true"); got != "spark-02\n\n0\n" {
+	if got := b.must("spark-02",
+		"cat /etc/hostname; echo $RAILBENCH_HOST_SECRET; env | grep -c SECRET || true"); got != "spark-02\n\n0\n" {
 		t.Errorf("the host shows: %q", got)
 	}
-	if got := b.must("spark-01", "cat /etc/passwd; echo ~root ~daemon; pwd -P"); !strings.HasSuffix(got, "/bin/bash\n/root /home/daemon\n/home/nvidia\n") || strings.Count(got, "\n") != 4 {
+	if got := b.must("spark-01", "cat /etc/passwd; echo ~root ~daemon; pwd -P"); !strings.HasSuffix(got,
+		"/bin/bash\n/root /home/daemon\n/home/nvidia\n") || strings.Count(got, "\n") != 4 {
 		t.Errorf("the host shows: %q", got)
 	}
 	for _, command := range []string{
 		"cat <(echo x)", "eval 'cat <(echo x)'", "ls /var/lib", "/usr/bin/go version", "/proc/self/exe", ". /etc/profile",
-		"echo x > /etc/railbench-was-here", "cd /var/lib", "exec /bin/uptime-of-host", "cat < /proc/self/environ", "trap 'cat <(ls)' EXIT",
+		"echo x > /etc/railbench-was-here", "cd /var/lib", "exec /bin/uptime-of-host", "cat < /proc/self/environ",
+		"trap 'cat <(ls)' EXIT",
 		"[ -f /etc/shadow ]", "test -d /var/lib", "command -v go", "command . /etc/profile", "source /etc/bash.bashrc",
 		"ls -d /var/lib/*",
 	} {
@@ -309,7 +325,8 @@ func TestConnectionEndsScripts(t *testing.T) {
 	b.listening(0, tool.PerftestPort)
 	b.clients["spark-01"].Close()
 	delete(b.clients, "spark-01")
-	b.until("the end of the server", func() bool { return len(b.rack.Nodes[0].Procs) == 0 && len(b.rack.Nodes[0].Listeners) == 0 })
+	b.until("the end of the server",
+		func() bool { return len(b.rack.Nodes[0].Procs) == 0 && len(b.rack.Nodes[0].Listeners) == 0 })
 }
 
 func TestKeepalive(t *testing.T) {
@@ -335,7 +352,8 @@ func TestHostKeysAreKeptBySeed(t *testing.T) {
 	if !bytes.Equal(a.HostKey("spark-01").Marshal(), b.HostKey("spark-01").Marshal()) {
 		t.Error("the same seed has other host keys")
 	}
-	if bytes.Equal(a.HostKey("spark-01").Marshal(), c.HostKey("spark-01").Marshal()) || bytes.Equal(a.HostKey("spark-01").Marshal(), a.HostKey("spark-02").Marshal()) {
+	if bytes.Equal(a.HostKey("spark-01").Marshal(), c.HostKey("spark-01").Marshal()) ||
+		bytes.Equal(a.HostKey("spark-01").Marshal(), a.HostKey("spark-02").Marshal()) {
 		t.Error("two nodes share a host key")
 	}
 }
@@ -377,7 +395,8 @@ func TestLogin(t *testing.T) {
 			break
 		}
 	}
-	if code := exitOf(t, s.Wait()); code != 3 || !strings.Contains(seen.String(), "5 in /sys\r\n") || !strings.Contains(seen.String(), "nvidia@spark-01:~$ ") {
+	if code := exitOf(t, s.Wait()); code != 3 || !strings.Contains(seen.String(), "5 in /sys\r\n") ||
+		!strings.Contains(seen.String(), "nvidia@spark-01:~$ ") {
 		t.Errorf("exit %d, screen %q", code, seen.String())
 	}
 }
@@ -393,7 +412,8 @@ func TestServeOnLoopback(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- b.Serve(ctx, ln, "spark-02") }()
 	c, err := ssh.Dial("tcp", ln.Addr().String(), &ssh.ClientConfig{
-		User: "anyone", Auth: []ssh.AuthMethod{ssh.Password("anything")}, HostKeyCallback: ssh.FixedHostKey(b.HostKey("spark-02")),
+		User: "anyone", Auth: []ssh.AuthMethod{ssh.Password("anything")},
+		HostKeyCallback: ssh.FixedHostKey(b.HostKey("spark-02")),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,8 @@ func TestQueues(t *testing.T) {
 		"both":           {"netem delay 20ms loss 20%", "delay 20ms loss 20%", 0, 0.1, true, true},
 	} {
 		b.must("spark-02", "sudo tc qdisc replace dev enp1s0f0np0 root "+c.set)
-		if got := b.must("spark-02", show); !strings.Contains(got, c.shows) || !strings.HasPrefix(got, "qdisc "+strings.Fields(c.set)[0]+" ") {
+		if got := b.must("spark-02", show); !strings.Contains(got, c.shows) ||
+			!strings.HasPrefix(got, "qdisc "+strings.Fields(c.set)[0]+" ") {
 			t.Errorf("%s: %q", name, got)
 		}
 		if got := rate(); got < c.least || got > c.most || got > free/2 {
@@ -48,16 +49,28 @@ func TestQueues(t *testing.T) {
 		want   reply
 	}{
 		{"tc qdisc del dev enp1s0f0np0 root", reply{err: "RTNETLINK answers: Operation not permitted\n", code: 2}},
-		{"sudo tc qdisc add dev enp1s0f0np0 root netem loss 1%", reply{err: "Error: Exclusivity flag on, cannot modify.\n", code: 2}},
+		{
+			"sudo tc qdisc add dev enp1s0f0np0 root netem loss 1%",
+			reply{err: "Error: Exclusivity flag on, cannot modify.\n", code: 2},
+		},
 		{"sudo tc qdisc add dev enp1s0f0np0 root netem loss much", reply{err: "Illegal \"loss\"\n", code: 1}},
 		{"sudo tc qdisc add dev enp1s0f0np0 root netem loss 101%", reply{err: "Illegal \"loss\"\n", code: 1}},
 		{"sudo tc qdisc add dev enp1s0f0np0 root netem delay", reply{err: "Illegal \"delay\"\n", code: 1}},
-		{"sudo tc qdisc add dev enp1s0f0np0 root tbf burst 1mb", reply{err: "Both \"rate\" and \"burst\" are required.\n", code: 1}},
+		{
+			"sudo tc qdisc add dev enp1s0f0np0 root tbf burst 1mb",
+			reply{err: "Both \"rate\" and \"burst\" are required.\n", code: 1},
+		},
 		{"sudo tc qdisc add dev nothing root netem loss 1%", reply{err: "Cannot find device \"nothing\"\n", code: 1}},
-		{"sudo tc qdisc add dev enp1s0f0np0 root fancy x", reply{err: "Unknown qdisc \"fancy\", hence option \"x\" is unparsable\n", code: 1}},
+		{
+			"sudo tc qdisc add dev enp1s0f0np0 root fancy x",
+			reply{err: "Unknown qdisc \"fancy\", hence option \"x\" is unparsable\n", code: 1},
+		},
 		{"sudo tc qdisc del dev enp1s0f0np0 root", reply{}},
 		{"sudo tc qdisc del dev enp1s0f0np0 root", reply{err: "Error: Cannot delete qdisc with handle of zero.\n", code: 2}},
-		{"sudo tc qdisc change dev enp1s0f0np0 root netem loss 1%", reply{err: "Error: Qdisc not found. To create specify NLM_F_CREATE flag.\n", code: 2}},
+		{
+			"sudo tc qdisc change dev enp1s0f0np0 root netem loss 1%",
+			reply{err: "Error: Qdisc not found. To create specify NLM_F_CREATE flag.\n", code: 2},
+		},
 	} {
 		if got := b.try("spark-02", c.script); got != c.want {
 			t.Errorf("%s: %+v", c.script, got)

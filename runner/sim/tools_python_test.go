@@ -41,10 +41,23 @@ func TestPython(t *testing.T) {
 		want    reply
 	}{
 		{"python3 -V", reply{"Python 3.12.3\n", "", 0}},
-		{handed("nixl-version", ""), reply{`{"test": "nixl-version", "nixl": "1.4.0", "python": "3.12.3", "path": "/usr/local/lib/python3.12/dist-packages/nixl/__init__.py", "error": null}` + "\n", "", 0}},
-		{"python3 -c 'print(1)'", reply{"", "python3: the simulated python3 runs only railbench's own programs, from its standard input\n", 2}},
-		{"echo 'print(1)' | python3 -", reply{"", "python3: the simulated python3 runs only railbench's own programs, and this one begins with \"print(1)\"\n", 2}},
-		{handed("nixl-register", "--device cpu --sizes 3"), reply{"", "usage: - [-h]\n-: error: unrecognized arguments: --sizes\n", 2}},
+		{
+			handed("nixl-version", ""),
+			reply{`{"test": "nixl-version", "nixl": "1.4.0", "python": "3.12.3", "path": "/usr/local/lib/python3.12/dist-packages/nixl/__init__.py", "error": null}` + "\n", "", 0},
+		},
+		{"python3 -c 'print(1)'", reply{
+			"",
+			"python3: the simulated python3 runs only railbench's own programs, from its standard input\n", 2,
+		}},
+		{
+			"echo 'print(1)' | python3 -",
+			reply{"", "python3: the simulated python3 runs only railbench's own programs, " +
+				"and this one begins with \"print(1)\"\n", 2},
+		},
+		{
+			handed("nixl-register", "--device cpu --sizes 3"),
+			reply{"", "usage: - [-h]\n-: error: unrecognized arguments: --sizes\n", 2},
+		},
 	} {
 		if got := b.try("spark-01", c.command); got != c.want {
 			t.Errorf("%s: %+v", c.command, got)
@@ -52,7 +65,8 @@ func TestPython(t *testing.T) {
 	}
 	for _, device := range []string{"cpu", "cuda"} {
 		got := pythonJSON(t, b.must("spark-01", handed("nixl-register", "--device "+device+" --bytes 4194304")))
-		if got.Test != "nixl-register" || got.Device != device || !got.Registered || got.DescBytes != 163 || got.Bytes != 4194304 || got.Seconds <= 0 || got.NIXL != "1.4.0" {
+		if got.Test != "nixl-register" || got.Device != device || !got.Registered || got.DescBytes != 163 ||
+			got.Bytes != 4194304 || got.Seconds <= 0 || got.NIXL != "1.4.0" {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -118,7 +132,8 @@ func TestPythonLatency(t *testing.T) {
 		if !near(r.P50US, c.p50, 0.03) || !near(r.P95US, c.p95, 0.5) || !near(r.AvgUS, c.avg, 0.2) || !r.Verified {
 			t.Errorf("%+v", r)
 		}
-		if r.MinUS > r.P50US || r.P50US > r.P95US || r.P95US > r.P99US || r.P99US > r.MaxUS || r.Iterations != 1000 || r.Bytes != 4096 {
+		if r.MinUS > r.P50US || r.P50US > r.P95US || r.P95US > r.P99US || r.P99US > r.MaxUS || r.Iterations != 1000 ||
+			r.Bytes != 4096 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -127,8 +142,10 @@ func TestPythonLatency(t *testing.T) {
 func TestPythonAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	got := b.try("spark-02", handed("nixl-transfer", "--role initiator --listen 0 --peer 192.168.100.10 --peer-port 5555 --device cpu --bytes 4096 --iterations 1"))
-	if got.code != 1 || got.err != "nixl-transfer: not done after 60 s\n" || !strings.HasSuffix(got.out, `"verified": false, "error": "not done after 60 s"}`+"\n") {
+	got := b.try("spark-02", handed("nixl-transfer",
+		"--role initiator --listen 0 --peer 192.168.100.10 --peer-port 5555 --device cpu --bytes 4096 --iterations 1"))
+	if got.code != 1 || got.err != "nixl-transfer: not done after 60 s\n" ||
+		!strings.HasSuffix(got.out, `"verified": false, "error": "not done after 60 s"}`+"\n") {
 		t.Errorf("%+v", got)
 	}
 	const target = "--role target --listen 5555 --device cpu --bytes 4096 --iterations 1"
@@ -138,7 +155,8 @@ func TestPythonAlone(t *testing.T) {
 	if second.code != 1 || !strings.HasPrefix(second.err, "nixl-transfer: port 5555 is in use: ") {
 		t.Errorf("%+v", second)
 	}
-	if got := first(); got.code != 1 || !strings.HasSuffix(got.out, `"served": false, "error": "not done after 60 s"}`+"\n") {
+	if got := first(); got.code != 1 ||
+		!strings.HasSuffix(got.out, `"served": false, "error": "not done after 60 s"}`+"\n") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -161,7 +179,8 @@ func TestStaging(t *testing.T) {
 			t.Errorf("%s: %d MB, want %d", s.Step, s.UsedMB, want[s.Step])
 		}
 	}
-	if after := b.must("spark-01", "free -m"); after != free || !strings.Contains(free, "Mem:          122506        6570 ") {
+	if after := b.must("spark-01", "free -m"); after != free ||
+		!strings.Contains(free, "Mem:          122506        6570 ") {
 		t.Errorf("%s, and before %s", after, free)
 	}
 }
@@ -180,15 +199,28 @@ func TestGPUTools(t *testing.T) {
 		{"nvidia-smi -q | grep 'Product Name' | cut -d: -f2", 0, " NVIDIA GB10\n"},
 		{"nvidia-smi --query-gpu=colour --format=csv", 2, "Field \"colour\" is not a valid field to query.\n\n"},
 		{"lsmod | grep -c '^nvidia'; grep -c peermem /proc/modules", 1, "2\n0\n"},
-		{"modinfo -F filename nvidia_peermem", 0, "/lib/modules/" + host.Kernel + "/kernel/nvidia-580-open/nvidia-peermem.ko\n"},
+		{
+			"modinfo -F filename nvidia_peermem", 0,
+			"/lib/modules/" + host.Kernel + "/kernel/nvidia-580-open/nvidia-peermem.ko\n",
+		},
 		{"sudo modprobe nvidia-peermem 2>&1", 1, "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument\n"},
-		{"read -r version < /proc/driver/nvidia/version; echo $version", 0, "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64 580.95.05 Release Build (dvs-builder@U22-I3-AF03-09-1)\n"},
-		{"grep -E 'MemTotal|Cma' /proc/meminfo", 0, "MemTotal:       125446400 kB\nCmaTotal:          65536 kB\nCmaFree:           61440 kB\n"},
+		{
+			"read -r version < /proc/driver/nvidia/version; echo $version", 0,
+			"NVRM version: NVIDIA UNIX Open Kernel Module for aarch64 580.95.05 Release Build (dvs-builder@U22-I3-AF03-09-1)\n",
+		},
+		{
+			"grep -E 'MemTotal|Cma' /proc/meminfo", 0,
+			"MemTotal:       125446400 kB\nCmaTotal:          65536 kB\nCmaFree:           61440 kB\n",
+		},
 		{"ldconfig -p | grep -c libcuda.so.1", 0, "1\n"},
 		{"test -e /dev/nvidia0 && echo there", 0, "there\n"},
 		{"ucx_info -v | head -n 1", 0, "# Library version: 1.21.0\n"},
 		{"ucx_info -d | grep -c 'Transport: rc_mlx5'", 0, "4\n"},
-		{"ucx_info -d | grep 'memory types: .*cuda' | head -n 1", 0, "#         memory types: host (reg), cuda (access,alloc,reg,detect), cuda-managed (access,alloc,reg,cache,detect)\n"},
+		{
+			"ucx_info -d | grep 'memory types: .*cuda' | head -n 1", 0,
+			"#         memory types: host (reg), cuda (access,alloc,reg,detect), " +
+				"cuda-managed (access,alloc,reg,cache,detect)\n",
+		},
 	} {
 		if got := b.try("spark-01", c.command); got.out != c.want || got.code != c.code {
 			t.Errorf("%s: %+v", c.command, got)

@@ -43,14 +43,16 @@ func TestUCXPerftest(t *testing.T) {
 			}
 			var n int
 			var f [7]float64
-			if _, err := fmt.Sscan(strings.TrimPrefix(final, "Final:"), &n, &f[0], &f[1], &f[2], &f[3], &f[4], &f[5], &f[6]); err != nil {
+			if _, err := fmt.Sscan(strings.TrimPrefix(final, "Final:"), &n, &f[0], &f[1], &f[2], &f[3], &f[4], &f[5],
+				&f[6]); err != nil {
 				t.Fatalf("%q: %v", client.out, err)
 			}
 			// The message that says that it is over takes its time, and is not counted.
 			if gbps := f[4] * 8 * (1 << 20) / 1e9; math.Abs(gbps-c.gbps) > 0.05*c.gbps || math.Abs(f[2]*f[4]/64-1e6) > 1e3 {
 				t.Errorf("%.1f Gb/s: %s", gbps, final)
 			}
-			if !strings.Contains(server.out, "| Test:         put bandwidth ") || !strings.Contains(server.out, "| Message size: 67108864 ") || strings.Contains(server.out, "Final") {
+			if !strings.Contains(server.out, "| Test:         put bandwidth ") ||
+				!strings.Contains(server.out, "| Message size: 67108864 ") || strings.Contains(server.out, "Final") {
 				t.Errorf("the server said:\n%s", server.out)
 			}
 			moved := float64(b.counter("spark-02", c.dev, "port_xmit_data")-before) * 4
@@ -76,7 +78,8 @@ func TestUCXPerftestFailures(t *testing.T) {
 	}
 	b.start("spark-01", "ucx_perftest -p 14000")
 	b.listening(0, 14000)
-	if r := b.try("spark-01", "ucx_perftest -p 14000"); r.code != 255 || !strings.Contains(r.out, "Address already in use") {
+	if r := b.try("spark-01", "ucx_perftest -p 14000"); r.code != 255 ||
+		!strings.Contains(r.out, "Address already in use") {
 		t.Errorf("a port that is taken: %+v", r)
 	}
 }

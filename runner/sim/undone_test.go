@@ -20,7 +20,8 @@ ulimit -l; free -m; nvidia-smi -L; ucx_info -v; uptime -p; cat /sys/class/infini
 			t.Parallel()
 			b := newBench(t, Options{Nodes: 3, Seed: 2})
 			before := b.try("spark-03", look).out
-			if !strings.Contains(before, "192.168.100.22") || !strings.Contains(before, "RoCE") && !strings.Contains(before, "v2") {
+			if !strings.Contains(before, "192.168.100.22") ||
+				!strings.Contains(before, "RoCE") && !strings.Contains(before, "v2") {
 				t.Fatalf("that is not how a node looks: %s", before)
 			}
 			spec := f.Name + "@spark-03"

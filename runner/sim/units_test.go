@@ -13,16 +13,41 @@ func TestUnits(t *testing.T) {
 		command string
 		want    reply
 	}{
-		{"[ -d /run/systemd/system ] && command -v systemd-run systemctl", reply{out: "/usr/bin/systemd-run\n/usr/bin/systemctl\n"}},
-		{"systemd-run --unit=a /bin/sh -c true", reply{err: "Failed to start transient service unit: Interactive authentication required.\n", code: 1}},
+		{
+			"[ -d /run/systemd/system ] && command -v systemd-run systemctl",
+			reply{out: "/usr/bin/systemd-run\n/usr/bin/systemctl\n"},
+		},
+		{
+			"systemd-run --unit=a /bin/sh -c true",
+			reply{err: "Failed to start transient service unit: Interactive authentication required.\n", code: 1},
+		},
 		{"sudo systemd-run --on-active=soon /bin/sh -c true", reply{err: "Failed to parse timer value: soon\n", code: 1}},
-		{"sudo systemd-run --unit=a --on-active=100000 /bin/sh -c true", reply{err: "Running timer as unit: a.timer\nWill run service as unit: a.service\n"}},
-		{"sudo systemd-run --quiet --unit=a --on-active=1h /bin/sh -c true", reply{err: "Failed to start transient timer unit: Unit a.timer was already loaded or has a fragment file.\n", code: 1}},
-		{"systemctl is-active a.timer a.service ssh; systemctl show -p ActiveState,SubState a.timer", reply{out: "active\ninactive\nactive\nActiveState=active\nSubState=waiting\n"}},
+		{
+			"sudo systemd-run --unit=a --on-active=100000 /bin/sh -c true",
+			reply{err: "Running timer as unit: a.timer\nWill run service as unit: a.service\n"},
+		},
+		{
+			"sudo systemd-run --quiet --unit=a --on-active=1h /bin/sh -c true",
+			reply{
+				err:  "Failed to start transient timer unit: Unit a.timer was already loaded or has a fragment file.\n",
+				code: 1,
+			},
+		},
+		{
+			"systemctl is-active a.timer a.service ssh; systemctl show -p ActiveState,SubState a.timer",
+			reply{out: "active\ninactive\nactive\nActiveState=active\nSubState=waiting\n"},
+		},
 		{"sudo systemctl stop a.timer; systemctl is-active a.timer", reply{out: "inactive\n", code: 4}},
 		{"sudo systemctl stop a.timer", reply{err: "Failed to stop a.timer: Unit a.timer not loaded.\n", code: 5}},
-		{"sudo systemd-run --quiet --unit=f /bin/sh -c 'exit 3'; sleep 30; systemctl is-failed f; systemctl show -p Result,ExecMainStatus f; sudo systemctl reset-failed f; systemctl is-active f", reply{out: "failed\nResult=exit-code\nExecMainStatus=3\ninactive\n", code: 4}},
-		{"sudo systemd-run --quiet --collect --unit=g /bin/sh -c 'exit 3'; sleep 30; systemctl is-active g", reply{out: "inactive\n", code: 4}},
+		{
+			"sudo systemd-run --quiet --unit=f /bin/sh -c 'exit 3'; sleep 30; systemctl is-failed f; " +
+				"systemctl show -p Result,ExecMainStatus f; sudo systemctl reset-failed f; systemctl is-active f",
+			reply{out: "failed\nResult=exit-code\nExecMainStatus=3\ninactive\n", code: 4},
+		},
+		{
+			"sudo systemd-run --quiet --collect --unit=g /bin/sh -c 'exit 3'; sleep 30; systemctl is-active g",
+			reply{out: "inactive\n", code: 4},
+		},
 	} {
 		if got := b.try("spark-01", c.command); got != c.want {
 			t.Errorf("%s\n got %+v\nwant %+v", c.command, got, c.want)
@@ -86,7 +111,8 @@ while [ ! -s /tmp/pid ]; do sleep 0.1; done; echo $!`))
 func TestCloseEndsUnits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
-	b.must("spark-01", "sudo systemd-run --quiet --unit=a sleep 100000; sudo systemd-run --quiet --unit=b --on-active=100000 true; setsid -f sleep 100000")
+	b.must("spark-01", "sudo systemd-run --quiet --unit=a sleep 100000; sudo systemd-run --quiet --unit=b "+
+		"--on-active=100000 true; setsid -f sleep 100000")
 	closed := make(chan struct{})
 	go func() { defer close(closed); b.Close() }()
 	select {

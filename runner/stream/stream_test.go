@@ -99,9 +99,11 @@ func sendAndReceive(t *testing.T, zeroCopy bool) {
 		return nil
 	}, &got)
 	work.Wait()
-	if err != nil || payloads != blocks || got.Bytes.Load() != size*blocks || got.Blocks.Load() != blocks || !got.Whole() ||
+	if err != nil || payloads != blocks || got.Bytes.Load() != size*blocks || got.Blocks.Load() != blocks ||
+		!got.Whole() ||
 		sent.Bytes.Load() != size*blocks {
-		t.Errorf("%v: %d payloads, %d bytes in %d blocks, whole %v", err, payloads, got.Bytes.Load(), got.Blocks.Load(), got.Whole())
+		t.Errorf("%v: %d payloads, %d bytes in %d blocks, whole %v", err, payloads, got.Bytes.Load(), got.Blocks.Load(),
+			got.Whole())
 	}
 }
 
@@ -146,9 +148,11 @@ func TestReceiveTells(t *testing.T) {
 		if errors.Is(err, ErrForeign) != c.foreign || !c.foreign && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if got.Blocks.Load() != c.blocks || got.Lost.Load() != c.lost || got.Corrupt.Load() != c.bad || got.Cut.Load() != c.cut ||
+		if got.Blocks.Load() != c.blocks || got.Lost.Load() != c.lost || got.Corrupt.Load() != c.bad ||
+			got.Cut.Load() != c.cut ||
 			got.Whole() != (c.lost+c.bad+c.cut == 0) {
-			t.Errorf("%s: %d blocks, %d lost, %d corrupt, %d cut", c.name, got.Blocks.Load(), got.Lost.Load(), got.Corrupt.Load(), got.Cut.Load())
+			t.Errorf("%s: %d blocks, %d lost, %d corrupt, %d cut", c.name, got.Blocks.Load(), got.Lost.Load(),
+				got.Corrupt.Load(), got.Cut.Load())
 		}
 	}
 }
@@ -175,7 +179,8 @@ func TestReceiverIsGone(t *testing.T) {
 		client, server := pair(t)
 		server.Close()
 		err := send(t.Context(), client)
-		if want := client.RemoteAddr().String() + " closed the connection before this end was done"; err == nil || err.Error() != want {
+		if want := client.RemoteAddr().String() + " closed the connection before this end was done"; err == nil ||
+			err.Error() != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -326,13 +326,16 @@ func reached(rig steps.Rig, by func(from, rail int, at [2]int) int) []map[string
 // heard adds what lldpd says on a node's interface, as lldpctl -f keyvalue prints it; bridge is on or off.
 func heard(rig steps.Rig, facts []map[string]string, node, rail int, system, port, bridge string) {
 	link := rig.Nodes[node].Rails[rail].Netdev.Name
-	out := fmt.Sprintf("lldp: lldp.%[1]s.via=LLDP\nlldp: lldp.%[1]s.chassis.mac=ca:9a:77:d0:0e:b9\nlldp: lldp.%[1]s.chassis.name=%[2]s\n"+
-		"lldp: lldp.%[1]s.chassis.Bridge.enabled=%[4]s\nlldp: lldp.%[1]s.port.ifname=%[3]s\nlldp: lldp.%[1]s.port.descr=to somebody\n",
+	out := fmt.Sprintf("lldp: lldp.%[1]s.via=LLDP\nlldp: lldp.%[1]s.chassis.mac=ca:9a:77:d0:0e:b9\n"+
+		"lldp: lldp.%[1]s.chassis.name=%[2]s\n"+
+		"lldp: lldp.%[1]s.chassis.Bridge.enabled=%[4]s\nlldp: lldp.%[1]s.port.ifname=%[3]s\n"+
+		"lldp: lldp.%[1]s.port.descr=to somebody\n",
 		link, system, port, bridge)
 	maps.Copy(facts[node], Facts(rig.Nodes[node], out))
 }
 
-// What LLDP tells: a switch between two nodes, its name and ports; and a node that is another than the one that answers.
+// What LLDP tells: a switch between two nodes, its name and ports; and a node that is another than the one that
+// answers.
 func TestHeard(t *testing.T) {
 	t.Parallel()
 	straight := []cable{{0, 0, 1, 0}, {0, 1, 1, 1}}
@@ -341,20 +344,32 @@ func TestHeard(t *testing.T) {
 		hear [][4]any // node, rail, system, port
 		want string
 	}{
-		"a switch between two": {func() (steps.Rig, []map[string]string) { return wired(bare(2), straight, straight) }, [][4]any{
-			{0, 0, "sn3700-1", "swp1"}, {1, 0, "sn3700-1", "swp12"}, {0, 1, "sn3700-1", "swp2"},
-		}, `
+		"a switch between two": {
+			func() (steps.Rig, []map[string]string) { return wired(bare(2), straight, straight) },
+			[][4]any{
+				{0, 0, "sn3700-1", "swp1"}, {1, 0, "sn3700-1", "swp12"}, {0, 1, "sn3700-1", "swp2"},
+			},
+			`
 cabling: switch
   spark-01  port 0 ══ swp1  ══╗
   spark-02  port 0 ══ swp12 ══╝══ sn3700-1
   spark-01  port 1 ══ swp2 ══╗
-  spark-02  port 1 ══      ══╝══ sn3700-1`},
-		"a cable, by both": {func() (steps.Rig, []map[string]string) { return wired(bare(2), straight[:1], straight[:1]) }, [][4]any{
-			{0, 0, "spark-02.lab.example.com", "enp1s0f0np0"},
-		}, `
+  spark-02  port 1 ══      ══╝══ sn3700-1`,
+		},
+		"a cable, by both": {
+			func() (steps.Rig, []map[string]string) { return wired(bare(2), straight[:1], straight[:1]) },
+			[][4]any{
+				{0, 0, "spark-02.lab.example.com", "enp1s0f0np0"},
+			},
+			`
 cabling: direct
-  spark-01  port 0 ══════ port 0  spark-02`},
-		"firmware that is no switch": {func() (steps.Rig, []map[string]string) { return wired(bare(2), straight[:1], straight[:1]) }, [][4]any{
+  spark-01  port 0 ══════ port 0  spark-02`,
+		},
+		"firmware that is no switch": {func() (steps.Rig,
+			[]map[string]string,
+		) {
+			return wired(bare(2), straight[:1], straight[:1])
+		}, [][4]any{
 			{0, 0, "4c:bb:47:ff:ff:ff", "4c:bb:47:ff:ff:fe"},
 		}, `
 cabling: direct
@@ -369,7 +384,11 @@ cabling: switch
   spark-01  port 1 ══╗
   spark-02  port 1 ══╬══ switch
   spark-03  port 1 ══╝`},
-		"another than the one that answers": {func() (steps.Rig, []map[string]string) { return wired(bare(3), ring(3), ring(3)) }, [][4]any{
+		"another than the one that answers": {func() (steps.Rig,
+			[]map[string]string,
+		) {
+			return wired(bare(3), ring(3), ring(3))
+		}, [][4]any{
 			{0, 0, "spark-03", "enp1s0f0np0"},
 		}, `
 cabling: ring of 3 nodes

@@ -14,7 +14,8 @@ func TestUnnumbered(t *testing.T) {
 	t.Parallel()
 	nodetest.Tool(t, "ping")
 	a, b := nodetest.NewNetns(t), nodetest.NewNetns(t)
-	a.Sh("ip link add rail0 type veth peer name rail1 netns " + b.Name + " && ip link add rail1 type veth peer name rail0 netns " + b.Name)
+	a.Sh("ip link add rail0 type veth peer name rail1 netns " + b.Name +
+		" && ip link add rail1 type veth peer name rail0 netns " + b.Name)
 	rig := steps.NewRig("test", false, 2)
 	for i, n := range []nodetest.Netns{a, b} {
 		n.Sh("ip link set rail0 up && ip link set rail1 up")

@@ -111,7 +111,8 @@ func goods(t *testing.T) []good {
 			make: func() steps.Result { return kindtest.TCP(kindtest.Spark(), 33.7, 1) },
 		},
 		{
-			name: "tcp-parallel", cell: kindtest.Cell(t, "tcp-parallel"), parse: "iperf3", client: 1, server: 0, beside: 1, tcp: true,
+			name: "tcp-parallel", cell: kindtest.Cell(t, "tcp-parallel"), parse: "iperf3", client: 1, server: 0, beside: 1,
+			tcp: true,
 			make: func() steps.Result {
 				return kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer), 93, 4)
 			},
@@ -124,7 +125,8 @@ func goods(t *testing.T) []good {
 		bench("nixl-single-dram", "DRAM", kindtest.DramMax, kindtest.SingleDRAM, kindtest.OnlyOne, 3),
 		bench("nixl-dual-dram", "DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly, 3),
 		bench("nixl-mt", "DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly, 3),
-		bench("nixl-halves-dram", "DRAM", kindtest.DramMax, kindtest.Scaled(kindtest.SingleDRAM, 1.99), map[int]float64{0: 0.5, 2: 0.5}, 3),
+		bench("nixl-halves-dram", "DRAM", kindtest.DramMax, kindtest.Scaled(kindtest.SingleDRAM, 1.99),
+			map[int]float64{0: 0.5, 2: 0.5}, 3),
 		bench("nixl-single-vram", "VRAM", kindtest.VramMax, kindtest.SingleVRAM, kindtest.OnlyOne, 3),
 		bench("nixl-dual-vram", "VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.OnlyOne, 3),
 		ucx("ucx-perftest", "host", 500, 510, 92.4),
@@ -277,9 +279,11 @@ func everyRail(change func(r *steps.Rail)) func(good, *steps.Result) bool {
 }
 
 var errorCounters = []string{
-	"packet_seq_err", "out_of_sequence", "local_ack_timeout_err", "symbol_error", "rx_crc_errors_phy", "implied_nak_seq_err",
+	"packet_seq_err", "out_of_sequence", "local_ack_timeout_err", "symbol_error", "rx_crc_errors_phy",
+	"implied_nak_seq_err",
 	// Of other adapters.
-	"to_retransmits", "link_xoff_rx.nic", "tx_pfc_ena_frames_pri3", "mac_rx_pfc_pri3_pkt_num", "brb_discards", "cnpHandled",
+	"to_retransmits", "link_xoff_rx.nic", "tx_pfc_ena_frames_pri3", "mac_rx_pfc_pri3_pkt_num", "brb_discards",
+	"cnpHandled",
 }
 
 func alterations() []alteration {
@@ -336,12 +340,18 @@ func alterations() []alteration {
 		{"the server never ran", notGood, server(func(o *steps.Output) { o.Ran, o.Err = false, "connection lost" })},
 		{"the output was not read", notGood, client(func(o *steps.Output) { o.Value = nil })},
 		{"the output did not parse", notGood, client(func(o *steps.Output) { o.ParseErr = "garbage" })},
-		{"the client could not be executed", notGood, client(func(o *steps.Output) { o.Exit.Code, o.Text, o.Value = 126, "Exec format error", nil })},
+		{
+			"the client could not be executed", notGood,
+			client(func(o *steps.Output) { o.Exit.Code, o.Text, o.Value = 126, "Exec format error", nil }),
+		},
 		{"a node restarted", notGood, func(_ good, r *steps.Result) bool {
 			r.Stages[0].Restarted = []string{r.Rig.NameOf(steps.Peer)}
 			return true
 		}},
-		{"the stage stopped", notGood, func(_ good, r *steps.Result) bool { r.Stages[0].Err = "it was stopped"; return true }},
+		{
+			"the stage stopped", notGood,
+			func(_ good, r *steps.Result) bool { r.Stages[0].Err = "it was stopped"; return true },
+		},
 		{"an end is missing", notGood, func(g good, r *steps.Result) bool {
 			at := max(0, g.server)
 			r.Stages[0].Outputs = slices.Delete(r.Stages[0].Outputs, at, at+1)
@@ -362,7 +372,10 @@ func alterations() []alteration {
 			r.Stages[0].Bytes = nil
 			return had
 		}},
-		{"a counter went backwards", notGood, counter(func(_ good, b *steps.RailBytes) { b.Known, b.IPKnown, b.Why = false, false, "it went backwards" })},
+		{
+			"a counter went backwards", notGood,
+			counter(func(_ good, b *steps.RailBytes) { b.Known, b.IPKnown, b.Why = false, false, "it went backwards" }),
+		},
 		{"half of the bytes", notGood, counter(func(_ good, b *steps.RailBytes) { b.Tx, b.IPTx = b.Tx/2, b.IPTx/2 })},
 		// What an interface counts of TCP may have a header for many segments only.
 		// Of a write's latency nobody knows how many acknowledgements came, and a load moves bytes in
@@ -388,7 +401,8 @@ func alterations() []alteration {
 		{"another rail moved a fifth as much", notPass, foreign(0.2)},
 		{"the other way moved as much", notPass, func(g good, r *steps.Result) bool {
 			// The ends of a write's latency write in turns, and those of a collective both ways.
-			return g.name != "ib-write-lat" && g.parse != "nccl-tests" && counter(func(_ good, b *steps.RailBytes) { b.Rx, b.IPRx = b.Tx, b.IPTx })(g, r)
+			return g.name != "ib-write-lat" && g.parse != "nccl-tests" &&
+				counter(func(_ good, b *steps.RailBytes) { b.Rx, b.IPRx = b.Tx, b.IPTx })(g, r)
 		}},
 		{"the link went down meanwhile", notGood, counter(func(_ good, b *steps.RailBytes) { b.Errors["link_downed"] = 1 })},
 		{"the carrier came and went", notGood, counter(func(_ good, b *steps.RailBytes) { b.Errors["carrier_changes"] = 2 })},
@@ -504,7 +518,8 @@ func alterations() []alteration {
 			return true
 		})},
 		{"stream: the receiver got less than was sent", notGood, streamed(0, text(func(_ good, s string) string {
-			return regexp.MustCompile(`"blocks": \d+`).ReplaceAllString(regexp.MustCompile(`"bytes": \d+`).ReplaceAllString(s, `"bytes": 67108864`), `"blocks": 1`)
+			return regexp.MustCompile(`"blocks": \d+`).ReplaceAllString(regexp.MustCompile(`"bytes": \d+`).ReplaceAllString(s,
+				`"bytes": 67108864`), `"blocks": 1`)
 		}))},
 		{"stream: the receiver is of another run", notGood, streamed(0, text(func(_ good, s string) string {
 			return strings.ReplaceAll(s, `"blocks": `, `"blocks": 1`)
@@ -558,9 +573,12 @@ func alterations() []alteration {
 	all = append(all, hostile()...)
 	all = append(all, walked()...)
 	for _, name := range errorCounters {
-		all = append(all, alteration{"the error counter " + name + " grew", notPass, counter(func(_ good, b *steps.RailBytes) {
-			b.Errors[name] = 100_000
-		})})
+		all = append(all, alteration{
+			"the error counter " + name + " grew", notPass,
+			counter(func(_ good, b *steps.RailBytes) {
+				b.Errors[name] = 100_000
+			}),
+		})
 	}
 	return all
 }
@@ -613,14 +631,20 @@ func ofThisRun() []alteration {
 			}
 			return device(g, s)
 		})},
-		{"dual-link: another device in the first test", notGood, within("dual-link", `: exit 0(.*)\n`, ": exit 0${1}\n Dual-port       : OFF\t\tDevice         : mlx5_9\n")},
+		{
+			"dual-link: another device in the first test", notGood,
+			within("dual-link", `: exit 0(.*)\n`, ": exit 0${1}\n Dual-port       : OFF\t\tDevice         : mlx5_9\n"),
+		},
 		{"dual-link: another device beside", notGood, within("dual-link", `second beside first: exit 0(.*)\n`,
 			"second beside first: exit 0${1}\n Dual-port       : OFF\t\tDevice         : mlx5_9\n")},
 		{"dual-link: another size than asked for", notGood, asked("dual-link", "SIZE", "4096")},
 		{"dual-link: fewer messages than asked for", notGood, asked("dual-link", "ITERATIONS", "50000")},
 		{"dual-link: an error and status 0", notGood, within("dual-link", `(second beside first: exit 0.*\n)`,
 			"${1} Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n")},
-		{"dual-link: a second row", notGood, within("dual-link", `(first beside second: exit 0.*\n(?:.*\n){3})(.*\n)`, "${1}${2}${2}")},
+		{
+			"dual-link: a second row", notGood,
+			within("dual-link", `(first beside second: exit 0.*\n(?:.*\n){3})(.*\n)`, "${1}${2}${2}"),
+		},
 		{"dual-link: a test twice", notGood, text(func(g good, s string) string {
 			if g.parse != "dual-link" {
 				return s
@@ -640,7 +664,8 @@ func ofThisRun() []alteration {
 			return s + "== third alone: exit 0\n"
 		})},
 		{"dual-link: one test is of small messages", notGood, within("dual-link",
-			`(second beside first: exit 0.*\n(?:.*\n){3}) 65536 20000 0\.00 ([\d.]+) [\d.]+`, "${1} 64 20000 0.00 ${2} 102.929688")},
+			`(second beside first: exit 0.*\n(?:.*\n){3}) 65536 20000 0\.00 ([\d.]+) [\d.]+`,
+			"${1} 64 20000 0.00 ${2} 102.929688")},
 		{"dual-link: one test is of five messages", notGood, within("dual-link",
 			`(second beside first: exit 0.*\n(?:.*\n){3}) 65536 20000`, "${1} 65536 5")},
 		{"dual-link: another rate than its messages make", notGood, within("dual-link",
@@ -663,10 +688,12 @@ func ofThisRun() []alteration {
 		{"UCX: another test", notGood, head("put bandwidth", "tag match bandwidth")},
 		{"UCX: another layer", notGood, head("protocol layer", "transport layer")},
 		{"UCX: another memory", notGood, func(g good, r *steps.Result) bool {
-			return head("Send memory:  host", "Send memory:  cuda")(g, r) || head("Send memory:  cuda", "Send memory:  host")(g, r)
+			return head("Send memory:  host", "Send memory:  cuda")(g, r) ||
+				head("Send memory:  cuda", "Send memory:  host")(g, r)
 		}},
 		{"UCX: memory that the other end has otherwise", notGood, func(g good, r *steps.Result) bool {
-			return head("Recv memory:  host", "Recv memory:  cuda-managed")(g, r) || head("Recv memory:  cuda", "Recv memory:  cuda-managed")(g, r)
+			return head("Recv memory:  host", "Recv memory:  cuda-managed")(g, r) ||
+				head("Recv memory:  cuda", "Recv memory:  cuda-managed")(g, r)
 		}},
 		{"UCX: no size", notGood, head("Message size: 67108864", "Window size:  32")},
 		{"UCX: a server that says nothing of the test", notGood, head("| Test: ", "| Rest: ")},
@@ -687,16 +714,24 @@ func ofThisRun() []alteration {
 		}},
 		{"UCX: another size than asked for", notGood, asked("ucx-perftest", "UCXPERF_BYTES", "65536")},
 		{"UCX: an error and status 0", notGood, within("ucx-perftest", `(?m)^(Final:.*\n)`,
-			"${1}[1795221293.840784] [spark-02:1904 :0]          select.c:549  UCX  ERROR   no active messages transport to x\n")},
+			"${1}[1795221293.840784] [spark-02:1904 :0]          select.c:549  UCX  ERROR   no active messages "+
+				"transport to x\n")},
 		{"UCX: it aborted and status 0", notGood, within("ucx-perftest", `(?m)^(Final:.*\n)`,
 			"${1}[spark-02:1858 :0:1858]       ud_ep.c:276  Fatal: UD endpoint 0x55d1b01c87c0 to x: unhandled timeout error\n")},
-		{"UCX: times that make another rate", notGood, within("ucx-perftest", `(?m)^(Final: +\d+ +[\d.]+ +[\d.]+ +)[\d.]+`, "${1}1234.567")},
-		{"UCX: another number of messages a second", notGood, within("ucx-perftest", `(?m)^(Final:.* )\d+\n`, "${1}  9999\n")},
+		{
+			"UCX: times that make another rate", notGood,
+			within("ucx-perftest", `(?m)^(Final: +\d+ +[\d.]+ +[\d.]+ +)[\d.]+`, "${1}1234.567"),
+		},
+		{
+			"UCX: another number of messages a second", notGood,
+			within("ucx-perftest", `(?m)^(Final:.* )\d+\n`, "${1}  9999\n"),
+		},
 		{"UCX: the columns of two rates swapped", notGood, within("ucx-perftest",
 			`(?m)^(Final:(?: +[\d.]+){4} +)([\d.]+)( +)([\d.]+)( +)(\d+)`, "${1}${2}${3}${6}${5}${4}")},
 		{"UCX: a latency's head", notGood, within("ucx-perftest", "      overhead", "       latency")},
 		{"UCX: it stood still for a while", notPass, func(g good, r *steps.Result) bool {
-			return g.name == "ucx-perftest" && within("ucx-perftest", `(?m)^(\[thread 0\](?: +[\d.]+){4} +)[\d.]+`, "${1}      1.00")(g, r)
+			return g.name == "ucx-perftest" &&
+				within("ucx-perftest", `(?m)^(\[thread 0\](?: +[\d.]+){4} +)[\d.]+`, "${1}      1.00")(g, r)
 		}},
 		{"the rail's PCIe address is unknown", notGood, func(g good, r *steps.Result) bool {
 			// No cause shows then, and none is missing.
@@ -744,7 +779,8 @@ func TestAlteredResults(t *testing.T) {
 			t.Errorf("no result could be altered: %s", a.name)
 		}
 	}
-	t.Logf("%d of %d altered results were judged as they should be, of %d kinds over %d cells", tried-wrong, tried, len(kinds), len(goods(t)))
+	t.Logf("%d of %d altered results were judged as they should be, of %d kinds over %d cells", tried-wrong, tried,
+		len(kinds), len(goods(t)))
 	if len(kinds) < 40 {
 		t.Errorf("%d kinds of alterations, which are fewer than 40: %v", len(kinds), slices.Sorted(maps.Keys(kinds)))
 	}
@@ -799,7 +835,8 @@ func TestSpoiledText(t *testing.T) {
 		} {
 			r := g.make()
 			text(func(_ good, s string) string { return do(s) })(g, &r)
-			if v := judges[g.cell.Judge](g.cell, r); v.Grade == steps.Fail || v.Grade == steps.Skipped || !utf8.ValidString(v.Reason) {
+			if v := judges[g.cell.Judge](g.cell, r); v.Grade == steps.Fail || v.Grade == steps.Skipped ||
+				!utf8.ValidString(v.Reason) {
 				t.Errorf("%s, %s: %s: %q", g.name, name, v.Grade, v.Reason)
 			}
 		}

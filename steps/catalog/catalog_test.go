@@ -11,9 +11,12 @@ import (
 // none of them calls that a PASS.
 func TestJudgesOnNothing(t *testing.T) {
 	results := map[string]steps.Result{
-		"nothing":      {},
-		"empty stage":  {Stages: []steps.Stage{{Pair: -1}}},
-		"strange pair": {Rig: steps.Rig{Pairs: []steps.Pair{{Rails: [2]int{7, 9}}}}, Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{{}, {Role: "server", End: steps.Peer}}}}},
+		"nothing":     {},
+		"empty stage": {Stages: []steps.Stage{{Pair: -1}}},
+		"strange pair": {
+			Rig:    steps.Rig{Pairs: []steps.Pair{{Rails: [2]int{7, 9}}}},
+			Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{{}, {Role: "server", End: steps.Peer}}}},
+		},
 		"empty outputs": {Rig: kindtest.Spark(), Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{
 			{Ran: true}, {Ran: true, Role: "server", End: steps.Peer},
 		}}}},

@@ -31,14 +31,17 @@ func gathered(rig steps.Rig, gather bool) steps.Result {
 	b.WriteString("NCCL version 2.28.9+cuda13.0\n")
 	for i := range rig.Nodes {
 		rig.Nodes[i].Host = rig.Nodes[i].Name
-		fmt.Fprintf(&b, "%s:4300:4300 [0] NCCL INFO NET/IB : Using [0]rocep1s0f0:1/RoCE [1]roceP2p1s0f0:1/RoCE [RO]; OOB enP7s7:192.168.1.1<0>\n",
+		fmt.Fprintf(&b, "%s:4300:4300 [0] NCCL INFO NET/IB : Using [0]rocep1s0f0:1/RoCE [1]roceP2p1s0f0:1/RoCE [RO]; "+
+			"OOB enP7s7:192.168.1.1<0>\n",
 			rig.Nodes[i].Host)
 	}
-	fmt.Fprintf(&b, "# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809\n# Collective test starting: %s\n", program)
+	fmt.Fprintf(&b, "# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809\n# Collective test starting: %s\n",
+		program)
 	for i, n := range rig.Nodes {
 		fmt.Fprintf(&b, "#  Rank %2d Group  0 Pid 4300 on %s device  0 [000f:01:00] NVIDIA GB10\n", i, n.Host)
 	}
-	b.WriteString("#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n")
+	b.WriteString("#       size         count      type   redop    root     time   algbw   busbw #wrong     time   " +
+		"algbw   busbw #wrong\n")
 	sizes, sum, rows := 0.0, 0.0, 0
 	for size := 64 << 10; size <= 4<<30; size *= 2 {
 		us := float64(size)/(22.5e3/each) + 30
@@ -51,14 +54,18 @@ func gathered(rig steps.Rig, gather bool) steps.Result {
 		sizes, sum, rows = sizes+2*22*float64(size), sum+alg*each, rows+1
 	}
 	sizes += 64<<10 + 4<<30
-	fmt.Fprintf(&b, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : %.4f\n# Collective test concluded: %s\n", sum/float64(rows), program)
+	fmt.Fprintf(&b, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : %.4f\n# Collective test concluded: %s\n",
+		sum/float64(rows), program)
 
 	o := kindtest.Read(kindtest.Ran("", steps.Here, b.String()), parse.NCCLTests)
 	o.Asked = map[string]string{"NCCL_BYTES": "4294967296", "NCCL_ITERATIONS": "20"}
 	s := steps.Stage{Pair: -1, Outputs: []steps.Output{o}}
 	for i, n := range rig.Nodes {
 		for j, rail := range n.Rails {
-			c := steps.RailBytes{End: steps.End(i), Rail: j, Dev: rail.Dev, Known: true, IPKnown: true, Source: "port_xmit_data", Errors: map[string]uint64{}}
+			c := steps.RailBytes{
+				End: steps.End(i), Rail: j, Dev: rail.Dev, Known: true, IPKnown: true, Source: "port_xmit_data",
+				Errors: map[string]uint64{},
+			}
 			if j%2 == 0 {
 				packets := sizes * each / 2 / float64(rail.MTU)
 				c.Tx = uint64(packets * float64(rail.MTU+58))

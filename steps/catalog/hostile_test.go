@@ -73,7 +73,10 @@ func hostile() []alteration {
 			s.Bytes = slices.DeleteFunc(s.Bytes, func(b steps.RailBytes) bool { return b.End == steps.Peer })
 			return len(s.Bytes) > 0
 		}},
-		{"the counters of one end stood still", notGood, ports(here, func(b *steps.RailBytes) { b.Tx, b.Rx, b.IPTx, b.IPRx = 0, 0, 0, 0 })},
+		{
+			"the counters of one end stood still", notGood,
+			ports(here, func(b *steps.RailBytes) { b.Tx, b.Rx, b.IPTx, b.IPRx = 0, 0, 0, 0 }),
+		},
 		{"the counters began again in the middle", notGood, ports(both, func(b *steps.RailBytes) {
 			b.Tx, b.Rx, b.IPTx, b.IPRx = b.Tx/3, b.Rx/3, b.IPTx/3, b.IPRx/3
 		})},
@@ -109,10 +112,19 @@ func hostile() []alteration {
 			kindtest.Counter(&r.Stages[0], g.sends.Other(), g.own).Errors["out_of_buffer"] = 40
 			return true
 		}},
-		{"packets were marked for congestion", notPass, counter(func(_ good, b *steps.RailBytes) { b.Errors["np_ecn_marked_roce_packets"] = 700 })},
-		{"the sender was told to slow down", notPass, counter(func(_ good, b *steps.RailBytes) { b.Errors["rp_cnp_handled"] = 30 })},
+		{
+			"packets were marked for congestion", notPass,
+			counter(func(_ good, b *steps.RailBytes) { b.Errors["np_ecn_marked_roce_packets"] = 700 }),
+		},
+		{
+			"the sender was told to slow down", notPass,
+			counter(func(_ good, b *steps.RailBytes) { b.Errors["rp_cnp_handled"] = 30 }),
+		},
 		{"the port was paused", notPass, counter(func(_ good, b *steps.RailBytes) { b.Errors["port_xmit_wait"] = 123456 })},
-		{"the interface counted damaged frames", notPass, counter(func(_ good, b *steps.RailBytes) { b.Errors["rx_crc_errors"] = 3 })},
+		{
+			"the interface counted damaged frames", notPass,
+			counter(func(_ good, b *steps.RailBytes) { b.Errors["rx_crc_errors"] = 3 }),
+		},
 		{"the adapter is hot", notPass, counter(func(_ good, b *steps.RailBytes) { b.Degrees = 111 })},
 		{"somebody else behind the same PCIe link", notPass, func(g good, r *steps.Result) bool {
 			for i := range r.Stages[0].Bytes {
@@ -130,8 +142,14 @@ func hostile() []alteration {
 		{"the server crashed", notGood, server(func(o *steps.Output) { o.Exit.Code = 139 })},
 		{"the client was aborted", notGood, client(func(o *steps.Output) { o.Exit.Code = 134 })},
 		{"the client was told to end", notGood, client(func(o *steps.Output) { o.Exit.Code = 143 })},
-		{"the server's connection was lost", notGood, server(func(o *steps.Output) { o.Ran, o.Err = false, "the connection to it was lost" })},
-		{"the client's output was cut", notGood, client(func(o *steps.Output) { o.Cut, o.Value, o.ParseErr = true, nil, "it printed more than 524288 bytes" })},
+		{
+			"the server's connection was lost", notGood,
+			server(func(o *steps.Output) { o.Ran, o.Err = false, "the connection to it was lost" }),
+		},
+		{
+			"the client's output was cut", notGood,
+			client(func(o *steps.Output) { o.Cut, o.Value, o.ParseErr = true, nil, "it printed more than 524288 bytes" }),
+		},
 		{"one rail was not measured", notGood, func(g good, r *steps.Result) bool {
 			n := len(r.Stages)
 			r.Stages = r.Stages[:max(1, n-1)]
@@ -151,9 +169,18 @@ func hostile() []alteration {
 			return g.parse == "nixlbench" && scaled(8)(g, r)
 		}},
 
-		{"perftest: an error that nobody knows, and status 0", notGood, of(says(" Couldn't post send: qp 0 scnt=37"), "perftest-bandwidth", "perftest-latency")},
-		{"perftest: it crashed, and the shell's status is 0", notGood, of(says("Segmentation fault (core dumped)"), "perftest-bandwidth", "perftest-latency")},
-		{"perftest: the clock of its processor is unknown", notGood, of(says("Correlation coefficient r^2: 0.813715 < 0.9"), "perftest-bandwidth", "perftest-latency")},
+		{
+			"perftest: an error that nobody knows, and status 0", notGood,
+			of(says(" Couldn't post send: qp 0 scnt=37"), "perftest-bandwidth", "perftest-latency"),
+		},
+		{
+			"perftest: it crashed, and the shell's status is 0", notGood,
+			of(says("Segmentation fault (core dumped)"), "perftest-bandwidth", "perftest-latency"),
+		},
+		{
+			"perftest: the clock of its processor is unknown", notGood,
+			of(says("Correlation coefficient r^2: 0.813715 < 0.9"), "perftest-bandwidth", "perftest-latency"),
+		},
 		{"perftest: both ways at once", notGood, replaced("RDMA_Write BW", "RDMA_Write Bidirectional BW")},
 		{"perftest: another GID than asked for", notGood, func(g good, r *steps.Result) bool {
 			if !strings.HasPrefix(g.parse, "perftest") {
@@ -162,14 +189,26 @@ func hostile() []alteration {
 			r.Stages[0].Outputs[g.client].Asked = map[string]string{"RAIL_GID": "3"}
 			return text(func(_ good, s string) string { return " GID index       : 0\n" + s })(g, r)
 		}},
-		{"perftest: cycles for microseconds", notGood, within("perftest-latency", `t_min\[usec\](.*)t_avg\[usec\]`, "t_min[cycles]${1}t_avg[cycles]")},
+		{
+			"perftest: cycles for microseconds", notGood,
+			within("perftest-latency", `t_min\[usec\](.*)t_avg\[usec\]`, "t_min[cycles]${1}t_avg[cycles]"),
+		},
 		{"perftest: a column in GB/s", notGood, within("perftest-bandwidth", `BW average\[MB/sec\]`, "BW average[GB/sec]")},
-		{"perftest: a column whose unit is gone", notGood, within("perftest-bandwidth", `BW average\[MB/sec\]`, "BW average")},
-		{"perftest: columns that nobody named", notGood, within("perftest-bandwidth", `(?m)^( 65536 20000 0\.00 .*)$`, "${1} 12.5")},
+		{
+			"perftest: a column whose unit is gone", notGood,
+			within("perftest-bandwidth", `BW average\[MB/sec\]`, "BW average"),
+		},
+		{
+			"perftest: columns that nobody named", notGood,
+			within("perftest-bandwidth", `(?m)^( 65536 20000 0\.00 .*)$`, "${1} 12.5"),
+		},
 		{"perftest: an MTU of 9000", notPass, within("perftest-bandwidth", `1024\[B\]`, "9000[B]")},
 		{"perftest: a size with a suffix", notGood, within("perftest-bandwidth", ` 65536 20000`, " 64K 20000")},
 		{"perftest: half a message", notGood, within("perftest-bandwidth", ` 65536 20000`, " 65536.5 20000")},
-		{"perftest: more messages than an int holds", notGood, within("perftest-bandwidth", ` 65536 20000`, " 65536 20000000000000000000000")},
+		{
+			"perftest: more messages than an int holds", notGood,
+			within("perftest-bandwidth", ` 65536 20000`, " 65536 20000000000000000000000"),
+		},
 		{"perftest: the server had another size", notGood, func(g good, r *steps.Result) bool {
 			return g.parse == "perftest-bandwidth" && serverSays(" 65536 20000", " 4096 20000")(g, r)
 		}},
@@ -184,14 +223,29 @@ func hostile() []alteration {
 		{"perftest: the server counted other messages", notGood, func(g good, r *steps.Result) bool {
 			return g.parse == "perftest-latency" && serverSays(" 2 1000", " 2 500")(g, r)
 		}},
-		{"dual-link: one after the other", notGood, within("dual-link", `(== second beside first: exit 0), [\d.]+ to [\d.]+ s`, "${1}, 900.00 to 900.22 s")},
-		{"dual-link: nobody tells when", notGood, within("dual-link", `(== second beside first: exit 0), [\d.]+ to [\d.]+ s`, "${1}")},
-		{"dual-link: a clock that went backwards", notGood, within("dual-link", `(== second beside first: exit 0), ([\d.]+) to ([\d.]+) s`, "${1}, ${3} to ${2} s")},
-		{"dual-link: a second that began late", notGood, within("dual-link", `(== second beside first: exit 0), ([\d.]+) to ([\d.]+) s`, "${1}, 120.20 to 120.42 s")},
+		{
+			"dual-link: one after the other", notGood,
+			within("dual-link", `(== second beside first: exit 0), [\d.]+ to [\d.]+ s`, "${1}, 900.00 to 900.22 s"),
+		},
+		{
+			"dual-link: nobody tells when", notGood,
+			within("dual-link", `(== second beside first: exit 0), [\d.]+ to [\d.]+ s`, "${1}"),
+		},
+		{
+			"dual-link: a clock that went backwards", notGood,
+			within("dual-link", `(== second beside first: exit 0), ([\d.]+) to ([\d.]+) s`, "${1}, ${3} to ${2} s"),
+		},
+		{
+			"dual-link: a second that began late", notGood,
+			within("dual-link", `(== second beside first: exit 0), ([\d.]+) to ([\d.]+) s`, "${1}, 120.20 to 120.42 s"),
+		},
 
 		{"iperf3: a second report", notGood, of(text(twice), "iperf3")},
 		{"iperf3: UDP", notGood, within("iperf3", `"num_streams"`, `"protocol":"UDP","num_streams"`)},
-		{"iperf3: more arrived than was sent", notGood, within("iperf3", `("sum_sent":\{"seconds":10,"bytes":)\d+`, "${1}12345678")},
+		{
+			"iperf3: more arrived than was sent", notGood,
+			within("iperf3", `("sum_sent":\{"seconds":10,"bytes":)\d+`, "${1}12345678"),
+		},
 		{"iperf3: a stream stood still", notPass, func(g good, r *steps.Result) bool {
 			return g.name == "tcp-parallel" && text(func(_ good, s string) string {
 				s = strings.ReplaceAll(s, `"bits_per_second":2.325e+10`, `"bits_per_second":3.1e+10`)
@@ -201,7 +255,10 @@ func hostile() []alteration {
 		{"iperf3: streams that don't make the sum", notGood, func(g good, r *steps.Result) bool {
 			return g.name == "tcp-parallel" && replaced(`"bits_per_second":2.325e+10`, `"bits_per_second":1e+09`)(g, r)
 		}},
-		{"iperf3: text behind the report, and status 0", notGood, of(says("iperf3: error - unable to receive results: Connection reset by peer"), "iperf3")},
+		{
+			"iperf3: text behind the report, and status 0", notGood,
+			of(says("iperf3: error - unable to receive results: Connection reset by peer"), "iperf3"),
+		},
 		{"iperf3: the server had another figure", notGood, func(g good, r *steps.Result) bool {
 			return g.parse == "iperf3" && serverSays("Gbits/sec", "Mbits/sec")(g, r)
 		}},
@@ -270,12 +327,16 @@ func hostile() []alteration {
 			return g.name == "nixl-transfer" && asked("nixl-transfer", "NIXL_READS", "64")(g, r)
 		}},
 		{"NIXL: smaller reads than asked for", notGood, asked("nixl-latency", "NIXL_LAT_BYTES", "65536")},
-		{"NIXL: one read in a hundred takes 40 times as long", notPass, within("nixl-python", `"p99US":30,"maxUS":60`, `"p99US":900,"maxUS":950`)},
+		{
+			"NIXL: one read in a hundred takes 40 times as long", notPass,
+			within("nixl-python", `"p99US":30,"maxUS":60`, `"p99US":900,"maxUS":950`),
+		},
 	}
 	// By name, as somebody at the far end may have them, too: none of them shows in a rate.
 	for _, name := range []string{
 		"rx_prio3_pause", "tx_prio3_pause", "rx_prio0_pause_duration", "tx_global_pause", "rx_global_pause_duration",
-		"tx_pause_storm_warning_events", "rx_discards_phy", "tx_discards_phy", "rx_prio5_buf_discard", "rx_prio0_cong_discard",
+		"tx_pause_storm_warning_events", "rx_discards_phy", "tx_discards_phy", "rx_prio5_buf_discard",
+		"rx_prio0_cong_discard",
 		"rx_out_of_buffer", "outbound_pci_buffer_overflow", "rx_symbol_err_phy", "np_cnp_sent", "roce_slow_restart",
 	} {
 		all = append(all, alteration{name + " grew at the end that receives", notPass, func(g good, r *steps.Result) bool {

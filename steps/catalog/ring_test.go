@@ -28,7 +28,8 @@ type ringRun struct {
 }
 
 func readRing(text string) (r ringRun, err error) {
-	if _, err := fmt.Sscanf(text, "ring %d x %d: %f Gb/s", &r.Messages, &r.Bytes, &r.Gbps); err != nil || r.Messages <= 0 || r.Bytes <= 0 {
+	if _, err := fmt.Sscanf(text, "ring %d x %d: %f Gb/s", &r.Messages, &r.Bytes, &r.Gbps); err != nil ||
+		r.Messages <= 0 || r.Bytes <= 0 {
 		return r, errors.Join(parse.ErrNoResult, err)
 	}
 	return r, nil
@@ -71,7 +72,8 @@ type ringTest struct {
 
 func (t *ringTest) Ends() (ok bool) {
 	t.outputs, ok = kind.OnBoth(t.result, t.rep)
-	return ok && !kind.Exited(t.result, t.outputs[steps.Here], t.rep) && !kind.Exited(t.result, t.outputs[steps.Peer], t.rep)
+	return ok && !kind.Exited(t.result, t.outputs[steps.Here], t.rep) &&
+		!kind.Exited(t.result, t.outputs[steps.Peer], t.rep)
 }
 
 func (t *ringTest) Output() (ok bool) {
@@ -114,7 +116,8 @@ func ringKind() kind.Kind {
 }
 
 const ringBook = "# Rings {#rings}\n\nAll nodes at once.\n\n## Around {#ring}\n\nWhat goes around.\n\n" +
-	"```sh cell=ring on=both parse=ring judge=ring counters needs=ring_perf limit=1m\nring_perf --bytes \"$RING_BYTES\" -d \"$RAIL1_DEV\"\n```\n"
+	"```sh cell=ring on=both parse=ring judge=ring counters needs=ring_perf limit=1m\n" +
+	"ring_perf --bytes \"$RING_BYTES\" -d \"$RAIL1_DEV\"\n```\n"
 
 // ringOf is what three nodes' ports count of a ring, and what the two ends printed.
 func ringOf(cell steps.Cell) steps.Result {
@@ -125,10 +128,14 @@ func ringOf(cell steps.Cell) steps.Result {
 	s := steps.Stage{Pair: -1}
 	for i, n := range rig.Nodes {
 		if e := steps.End(i); e <= steps.Peer {
-			s.Outputs = append(s.Outputs, kindtest.Read(kindtest.Ran(cell.Roles[0].Name, e, "ring 20000 x 65536: 90.5 Gb/s\n"), readRing))
+			s.Outputs = append(s.Outputs, kindtest.Read(kindtest.Ran(cell.Roles[0].Name, e, "ring 20000 x 65536: 90.5 Gb/s\n"),
+				readRing))
 		}
 		for j, rail := range n.Rails {
-			b := steps.RailBytes{End: steps.End(i), Rail: j, Dev: rail.Dev, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{}}
+			b := steps.RailBytes{
+				End: steps.End(i), Rail: j, Dev: rail.Dev, Known: true, Source: "port_xmit_data",
+				Errors: map[string]uint64{},
+			}
 			if j == 0 {
 				b.Tx, b.Rx = kindtest.Wire(rail.MTU), kindtest.Wire(rail.MTU)
 			}
@@ -153,7 +160,8 @@ func TestANewFamily(t *testing.T) {
 		t.Error("railbench has a ring of its own now: this test needs another name")
 	}
 	if !strings.Contains(probe.Script(all.Commands), "for tool in ring_perf; do") ||
-		!strings.Contains(probe.Script(all.Commands), "\tring_perf --version 2>&1\n") || !slices.Contains(all.Probed(), "ring_perf") {
+		!strings.Contains(probe.Script(all.Commands), "\tring_perf --version 2>&1\n") ||
+		!slices.Contains(all.Probed(), "ring_perf") {
 		t.Errorf("nobody looks for ring_perf: %s", all.Probed())
 	}
 	node, err := probe.Parse("#railbench node\nx\n#railbench tools\n#railbench end\n", all.Commands)
@@ -197,15 +205,42 @@ func TestANewFamily(t *testing.T) {
 		decided steps.Witness
 		words   string
 	}{
-		"the way back is missing": {func(r *steps.Result) { r.Stages[0].Bytes[8].Tx /= 2 }, steps.Inconclusive, steps.ByBytes, "on spark-03 rocep1s0f0 moved only"},
-		"another port":            {func(r *steps.Result) { r.Stages[0].Bytes[9].Tx = 1e9 }, steps.Fail, steps.ByBytes, "on spark-03 rocep1s0f1 moved bytes too"},
-		"no output":               {func(r *steps.Result) { r.Stages[0].Outputs[0].Value = nil }, steps.Inconclusive, steps.ByOutput, "was not read"},
-		"one node":                {func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] }, steps.Inconclusive, steps.ByEnds, "nothing ran on spark-01"},
-		"killed":                  {func(r *steps.Result) { r.Stages[0].Outputs[1].Exit.Code = 137 }, steps.Inconclusive, steps.ByEnds, "was killed"},
-		"lost packets":            {func(r *steps.Result) { r.Stages[0].Bytes[4].Errors["packet_seq_err"] = 9 }, steps.Warn, steps.BySigns, "packet_seq_err +9"},
-		"pauses":                  {func(r *steps.Result) { r.Stages[0].Bytes[4].Errors["port_xmit_wait"] = 9 }, steps.Warn, steps.BySigns, "asked for less"},
-		"heat":                    {func(r *steps.Result) { r.Stages[0].Bytes[4].Degrees = 107 }, steps.Warn, steps.BySigns, "107 degrees"},
-		"not there":               {func(r *steps.Result) { r.Skip = "spark-01 has no ring_perf." }, steps.Skipped, "", "no ring_perf"},
+		"the way back is missing": {
+			func(r *steps.Result) { r.Stages[0].Bytes[8].Tx /= 2 }, steps.Inconclusive, steps.ByBytes,
+			"on spark-03 rocep1s0f0 moved only",
+		},
+		"another port": {
+			func(r *steps.Result) { r.Stages[0].Bytes[9].Tx = 1e9 }, steps.Fail, steps.ByBytes,
+			"on spark-03 rocep1s0f1 moved bytes too",
+		},
+		"no output": {
+			func(r *steps.Result) { r.Stages[0].Outputs[0].Value = nil }, steps.Inconclusive,
+			steps.ByOutput, "was not read",
+		},
+		"one node": {
+			func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] },
+			steps.Inconclusive, steps.ByEnds, "nothing ran on spark-01",
+		},
+		"killed": {
+			func(r *steps.Result) { r.Stages[0].Outputs[1].Exit.Code = 137 }, steps.Inconclusive,
+			steps.ByEnds, "was killed",
+		},
+		"lost packets": {
+			func(r *steps.Result) { r.Stages[0].Bytes[4].Errors["packet_seq_err"] = 9 }, steps.Warn,
+			steps.BySigns, "packet_seq_err +9",
+		},
+		"pauses": {
+			func(r *steps.Result) { r.Stages[0].Bytes[4].Errors["port_xmit_wait"] = 9 }, steps.Warn,
+			steps.BySigns, "asked for less",
+		},
+		"heat": {
+			func(r *steps.Result) { r.Stages[0].Bytes[4].Degrees = 107 }, steps.Warn, steps.BySigns,
+			"107 degrees",
+		},
+		"not there": {
+			func(r *steps.Result) { r.Skip = "spark-01 has no ring_perf." }, steps.Skipped, "",
+			"no ring_perf",
+		},
 	} {
 		r := ringOf(cell)
 		c.spoil(&r)

@@ -40,14 +40,20 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 		}
 	}
 	want := "set-up/hosts set-up/tools set-up/privileges device-discovery/interfaces device-discovery/devices " +
-		"device-discovery/rail-map device-discovery/ping gid-check/gids rdma-baseline/ib-write-bw rdma-baseline/ib-write-lat rdma-baseline/words-of-four rdma-baseline/ib-read-bw rdma-baseline/ib-send-bw " +
+		"device-discovery/rail-map device-discovery/ping gid-check/gids rdma-baseline/ib-write-bw " +
+		"rdma-baseline/ib-write-lat rdma-baseline/words-of-four rdma-baseline/ib-read-bw rdma-baseline/ib-send-bw " +
 		"rdma-baseline/ib-bidirectional rdma-baseline/ib-reverse " +
 		"bond-and-tcp/mtu bond-and-tcp/bond-check bond-and-tcp/bond-setup bond-and-tcp/bond-status bond-and-tcp/tcp-single " +
-		"bond-and-tcp/tcp-parallel bond-and-tcp/bond-teardown bond-and-tcp/netplan bond-and-tcp/netplan-try bond-and-tcp/rail-ips bond-and-tcp/dual-link " +
-		"nixl/nixl-check nixl/nixl-register nixl/nixl-transfer nixl/nixl-transfer-dual nixl/nixl-transfer-gpu nixl/nixl-latency " +
-		"nixl-matrix/etcd nixl-matrix/nixl-single-dram nixl-matrix/nixl-dual-dram nixl-matrix/nixl-single-vram nixl-matrix/nixl-dual-vram " +
-		"nixl-matrix/ucx-perftest nixl-matrix/ucx-perftest-gpu nixl-matrix/nixl-mt nixl-matrix/nixl-halves-dram host-staging-diagnostics/host-staging " +
-		"throughput/stream-rail throughput/stream-half throughput/stream-halves throughput/rdma-host throughput/rdma-host-gpu " +
+		"bond-and-tcp/tcp-parallel bond-and-tcp/bond-teardown bond-and-tcp/netplan bond-and-tcp/netplan-try " +
+		"bond-and-tcp/rail-ips bond-and-tcp/dual-link " +
+		"nixl/nixl-check nixl/nixl-register nixl/nixl-transfer nixl/nixl-transfer-dual nixl/nixl-transfer-gpu " +
+		"nixl/nixl-latency " +
+		"nixl-matrix/etcd nixl-matrix/nixl-single-dram nixl-matrix/nixl-dual-dram nixl-matrix/nixl-single-vram " +
+		"nixl-matrix/nixl-dual-vram " +
+		"nixl-matrix/ucx-perftest nixl-matrix/ucx-perftest-gpu nixl-matrix/nixl-mt nixl-matrix/nixl-halves-dram " +
+		"host-staging-diagnostics/host-staging " +
+		"throughput/stream-rail throughput/stream-half throughput/stream-halves throughput/rdma-host " +
+		"throughput/rdma-host-gpu " +
 		"throughput/rdma-gpu throughput/throughput-table pairs/pair-matrix " +
 		"collectives/mpi-launch collectives/nccl-allreduce collectives/nccl-allgather " +
 		"results/summary results/cleanup"
@@ -254,8 +260,12 @@ func TestWordsOfFour(t *testing.T) {
 func TestBaselineValues(t *testing.T) {
 	c := kindtest.Cell(t, "ib-read-bw")
 	asked := map[string]string{"LEAST_GBPS": "74.0", "GOOD_GBPS": "87.9", "MOST_GBPS": "127.9"}
-	for average, want := range map[string]steps.Grade{"92.43": steps.Pass, "80.00": steps.Warn, "60.00": steps.Fail, "143.00": steps.Fail, "-92.43": steps.Inconclusive} {
-		r := kindtest.Both(kindtest.Spark(), parse.Facts, " 65536      1000           0.00               "+average+"              0.176\n", "")
+	for average, want := range map[string]steps.Grade{
+		"92.43": steps.Pass, "80.00": steps.Warn, "60.00": steps.Fail,
+		"143.00": steps.Fail, "-92.43": steps.Inconclusive,
+	} {
+		r := kindtest.Both(kindtest.Spark(), parse.Facts,
+			" 65536      1000           0.00               "+average+"              0.176\n", "")
 		r.Stages[0].Outputs[0].Role, r.Stages[0].Outputs[1].Role = "client", "server"
 		r.Stages[0].Outputs[0].Asked = asked
 		if v := New().Judges[c.Judge](c, r); v.Grade != want {

@@ -114,7 +114,8 @@ func TestNotOurs(t *testing.T) {
 		{"ip link property add dev mgmt altname made0", "ip link property del dev mgmt altname made0"},
 	} {
 		n.Sh(make.make)
-		if out, err := n.Try(dir + begin + "echo changed"); err == nil || !strings.Contains(out, "made0") || strings.Contains(out, "changed") {
+		if out, err := n.Try(dir + begin + "echo changed"); err == nil || !strings.Contains(out, "made0") ||
+			strings.Contains(out, "changed") {
 			t.Errorf("after %q the change begins: %v: %s", make.make, err, out)
 		}
 		was := there("made0")
@@ -148,13 +149,20 @@ ip -6 route add default via fe80::99 dev rail0 proto ra metric 1024 expires 1800
 		before, damage string
 		there          string // what of it is there afterwards; empty: nothing
 	}{
-		"it stays":       {announced, "ip link set rail0 mtu 9000; ip addr del 192.168.100.99/24 dev rail0", "2001:db8:7::5/64"},
-		"it is gone":     {announced, "ip -6 addr flush dev rail0 scope global; ip -6 route flush proto ra", ""},
-		"it came since":  {"true", announced, "2001:db8:7::5/64"},
-		"another's":      {announced, "ip -6 addr flush dev rail0; ip -6 addr add 2001:db8:8::5/64 dev rail0 valid_lft 3000 preferred_lft 2000 nodad", "2001:db8:8::5/64"},
-		"set by hand":    {"true", "ip -6 addr add 2001:db8:9::5/64 dev rail0 nodad", ""},
-		"with the link":  {announced, "ip link set rail0 down", ""},
-		"in another one": {announced, "ip link add br9 type bridge; ip addr flush dev rail0; ip link set rail0 master br9", ""},
+		"it stays": {
+			announced, "ip link set rail0 mtu 9000; ip addr del 192.168.100.99/24 dev rail0",
+			"2001:db8:7::5/64",
+		},
+		"it is gone":    {announced, "ip -6 addr flush dev rail0 scope global; ip -6 route flush proto ra", ""},
+		"it came since": {"true", announced, "2001:db8:7::5/64"},
+		"another's": {announced, "ip -6 addr flush dev rail0; ip -6 addr add 2001:db8:8::5/64 dev rail0 valid_lft " +
+			"3000 preferred_lft 2000 nodad", "2001:db8:8::5/64"},
+		"set by hand":   {"true", "ip -6 addr add 2001:db8:9::5/64 dev rail0 nodad", ""},
+		"with the link": {announced, "ip link set rail0 down", ""},
+		"in another one": {
+			announced, "ip link add br9 type bridge; ip addr flush dev rail0; ip link set rail0 master br9",
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -197,14 +205,16 @@ for d in rail0 rail1 far0 far1; do ip link set $d up; done
 ip addr add 10.1.0.1/24 dev rail0
 ip addr add 10.2.0.1/24 dev rail1
 ip route add 10.7.0.0/16 nexthop via 10.1.0.2 dev rail0 nexthop via 10.2.0.2 dev rail1`)
-	if why, _ := change.Refuse(look(t, n), []string{"rail1", "bond0"}); !strings.Contains(why, "10.7.0.0/16 goes over rail1") {
+	if why, _ := change.Refuse(look(t, n), []string{"rail1", "bond0"}); !strings.Contains(why,
+		"10.7.0.0/16 goes over rail1") {
 		t.Errorf("a route over two: %q", why)
 	}
 	n.Sh("ip route del 10.7.0.0/16")
 	if out, err := n.Try("ip link add link rail0 name rail0.7 type vlan id 7"); err != nil {
 		t.Skipf("this kernel has no VLANs: %s", out)
 	}
-	if why, _ := change.Refuse(look(t, n), []string{"rail0", "bond0"}); !strings.Contains(why, "rail0.7 (vlan) is built on rail0") {
+	if why, _ := change.Refuse(look(t, n), []string{"rail0", "bond0"}); !strings.Contains(why,
+		"rail0.7 (vlan) is built on rail0") {
 		t.Errorf("a VLAN: %q", why)
 	}
 }
@@ -296,25 +306,40 @@ bonding
 // What a change must not have touched, and a way back must have put back, is compared
 // link by link: each way in which one may differ is told, and nothing that comes by itself.
 func TestDifferences(t *testing.T) {
-	link := change.Link{Name: "rail0", MTU: 1500, MAC: "02:00:00:00:00:01", Up: true, Addrs: []change.Addr{{CIDR: "10.0.0.1/24"}, {CIDR: "10.0.0.9/24"}}}
+	link := change.Link{
+		Name: "rail0", MTU: 1500, MAC: "02:00:00:00:00:01", Up: true,
+		Addrs: []change.Addr{{CIDR: "10.0.0.1/24"}, {CIDR: "10.0.0.9/24"}},
+	}
 	for name, c := range map[string]struct {
 		spoil func(*change.State)
 		want  string // empty: no difference
 	}{
-		"nothing":  {func(*change.State) {}, ""},
-		"gone":     {func(s *change.State) { delete(s.Links, "rail0") }, "rail0 is gone"},
-		"new":      {func(s *change.State) { s.Links["bond0"] = change.Link{Name: "bond0"} }, "bond0 is new"},
-		"MTU":      {func(s *change.State) { l := s.Links["rail0"]; l.MTU = 9000; s.Links["rail0"] = l }, "MTU 9000, and had 1500"},
-		"MAC":      {func(s *change.State) { l := s.Links["rail0"]; l.MAC = "02::2"; s.Links["rail0"] = l }, "MAC 02::2"},
-		"down":     {func(s *change.State) { l := s.Links["rail0"]; l.Up = false; s.Links["rail0"] = l }, "rail0 is down, and was up"},
+		"nothing": {func(*change.State) {}, ""},
+		"gone":    {func(s *change.State) { delete(s.Links, "rail0") }, "rail0 is gone"},
+		"new":     {func(s *change.State) { s.Links["bond0"] = change.Link{Name: "bond0"} }, "bond0 is new"},
+		"MTU": {
+			func(s *change.State) { l := s.Links["rail0"]; l.MTU = 9000; s.Links["rail0"] = l },
+			"MTU 9000, and had 1500",
+		},
+		"MAC": {func(s *change.State) { l := s.Links["rail0"]; l.MAC = "02::2"; s.Links["rail0"] = l }, "MAC 02::2"},
+		"down": {
+			func(s *change.State) { l := s.Links["rail0"]; l.Up = false; s.Links["rail0"] = l },
+			"rail0 is down, and was up",
+		},
 		"enslaved": {func(s *change.State) { l := s.Links["rail0"]; l.Master = "bond0"; s.Links["rail0"] = l }, "in bond0"},
-		"a bond":   {func(s *change.State) { l := s.Links["rail0"]; l.Bond = &change.Bond{}; s.Links["rail0"] = l }, "another bond"},
+		"a bond": {
+			func(s *change.State) { l := s.Links["rail0"]; l.Bond = &change.Bond{}; s.Links["rail0"] = l },
+			"another bond",
+		},
 		"order": {func(s *change.State) { // the first is the source of what is sent
 			l := s.Links["rail0"]
 			l.Addrs = []change.Addr{l.Addrs[1], l.Addrs[0]}
 			s.Links["rail0"] = l
 		}, "in another order: 10.0.0.9/24, 10.0.0.1/24"},
-		"an address less": {func(s *change.State) { l := s.Links["rail0"]; l.Addrs = l.Addrs[:1]; s.Links["rail0"] = l }, "lacks the address 10.0.0.9/24"},
+		"an address less": {
+			func(s *change.State) { l := s.Links["rail0"]; l.Addrs = l.Addrs[:1]; s.Links["rail0"] = l },
+			"lacks the address 10.0.0.9/24",
+		},
 		"the kernel's own": {func(s *change.State) {
 			l := s.Links["rail0"]
 			l.Addrs = append(l.Addrs[:2:2], change.Addr{CIDR: "fe80::1/64", FromKernel: true})
@@ -325,8 +350,9 @@ func TestDifferences(t *testing.T) {
 	} {
 		state := func() change.State {
 			return change.State{
-				Links:  map[string]change.Link{"rail0": link},
-				Routes: []change.Route{{Dst: "10.1.0.0/16", Dev: "rail0"}}, Neighbours: []change.Neighbour{{Dst: "10.0.0.2", Dev: "rail0"}},
+				Links:      map[string]change.Link{"rail0": link},
+				Routes:     []change.Route{{Dst: "10.1.0.0/16", Dev: "rail0"}},
+				Neighbours: []change.Neighbour{{Dst: "10.0.0.2", Dev: "rail0"}},
 			}
 		}
 		now := state()

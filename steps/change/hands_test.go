@@ -72,18 +72,24 @@ func TestHandsKeepWhatIsThere(t *testing.T) {
 	}
 	const announced = "; ip addr add 2001:db8:7::5/64 dev rail0 valid_lft 3000 preferred_lft 2000 nodad"
 	for name, c := range map[string]struct{ by, settings, also string }{
-		"networkd":                          {"networkd", "", ""},
-		"networkd keeps addresses":          {"networkd", "export KEEPS=yes", ""},
-		"networkd sets an MTU":              {"networkd", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 5000"},
-		"networkd sets an MTU, and it is":   {"networkd", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 4000"},
-		"networkd and a router":             {"networkd", "", announced},
-		"networkd keeps, and a router":      {"networkd", "export KEEPS=yes", announced},
-		"NetworkManager":                    {"NetworkManager", "", ""},
-		"NetworkManager sets an MTU":        {"NetworkManager", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 5000"},
-		"NetworkManager and a router":       {"NetworkManager", "", announced},
-		"NetworkManager, IPv6 off":          {"NetworkManager", "export SETS_IPV6=0", "; echo 1 >/proc/sys/net/ipv6/conf/rail0/disable_ipv6"},
-		"NetworkManager takes IPv6":         {"NetworkManager", "export SETS_IPV6=1", ""},
-		"networkd, IPv6 off":                {"networkd", "export SETS_IPV6=0", "; echo 1 >/proc/sys/net/ipv6/conf/rail0/disable_ipv6"},
+		"networkd":                        {"networkd", "", ""},
+		"networkd keeps addresses":        {"networkd", "export KEEPS=yes", ""},
+		"networkd sets an MTU":            {"networkd", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 5000"},
+		"networkd sets an MTU, and it is": {"networkd", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 4000"},
+		"networkd and a router":           {"networkd", "", announced},
+		"networkd keeps, and a router":    {"networkd", "export KEEPS=yes", announced},
+		"NetworkManager":                  {"NetworkManager", "", ""},
+		"NetworkManager sets an MTU":      {"NetworkManager", "export PROFILE_MTU=4000", "; ip link set rail0 mtu 5000"},
+		"NetworkManager and a router":     {"NetworkManager", "", announced},
+		"NetworkManager, IPv6 off": {
+			"NetworkManager", "export SETS_IPV6=0",
+			"; echo 1 >/proc/sys/net/ipv6/conf/rail0/disable_ipv6",
+		},
+		"NetworkManager takes IPv6": {"NetworkManager", "export SETS_IPV6=1", ""},
+		"networkd, IPv6 off": {
+			"networkd", "export SETS_IPV6=0",
+			"; echo 1 >/proc/sys/net/ipv6/conf/rail0/disable_ipv6",
+		},
 		"NetworkManager is busy":            {"NetworkManager", "echo 2 >/run/busy", ""},
 		"networkd is busy":                  {"networkd", "echo 2 >/run/busy", ""},
 		"NetworkManager sets it, and it is": {"NetworkManager", "export PROFILE_MTU=9000", "; ip link set rail0 mtu 9000"},
@@ -97,12 +103,16 @@ func TestHandsKeepWhatIsThere(t *testing.T) {
 			had := n.Sh(addresses)
 			held := before
 			held.Managers = change.Managers{Links: map[string][]steps.Manager{
-				"rail0": {{By: c.by, State: map[string]string{"networkd": "configured", "NetworkManager": "connected"}[c.by], ID: "u"}},
+				"rail0": {{
+					By: c.by, State: map[string]string{"networkd": "configured", "NetworkManager": "connected"}[c.by],
+					ID: "u",
+				}},
 			}}
 			set := []string{"rail0"}
 			// ip netns has a script's mounts to itself.
 			run := "mount -t tmpfs tmpfs /run; PATH=" + bin + ":$PATH; " + c.settings + "\n" + change.Take(held.Managers, set) +
-				addresses + c.settings + "\nip link set rail0 mtu 9100\nip addr flush dev rail0 scope global\n" + change.Back(held, set)
+				addresses + c.settings + "\nip link set rail0 mtu 9100\nip addr flush dev rail0 scope global\n" +
+				change.Back(held, set)
 			out, err := n.Try(run)
 			if err != nil || out != had {
 				t.Errorf("%v: taken, it has %q, and had %q", err, out, had)

@@ -44,7 +44,8 @@ func TestReadManagers(t *testing.T) {
 // Of a link that networkd was told to leave alone netplan's file is known, and nothing is held.
 func TestPlanned(t *testing.T) {
 	const file = "/run/systemd/network/10-netplan-rail0.network"
-	m := ReadManagers("-- daemons\nsystemd-networkd.service loaded active running x\n-- networkd\nsystemd 255\n-- links\n" +
+	m := ReadManagers("-- daemons\nsystemd-networkd.service loaded active running x\n-- networkd\nsystemd 255\n" +
+		"-- links\n" +
 		"  3 rail0 ether routable unmanaged\n  4 rail01 ether routable unmanaged\n" + file + "\n")
 	for name, want := range map[string]string{"rail0": file, "rail01": ""} {
 		if got := m.Of(name); len(got) != 1 || got[0].Profile != want || got[0].Holds() {
@@ -58,18 +59,32 @@ func TestRefuse(t *testing.T) {
 	const nm = "-- daemons\nNetworkManager.service loaded active running Network Manager\n-- NetworkManager\n"
 	const nd = "-- daemons\nsystemd-networkd.service loaded active running x\n-- networkd\n"
 	for name, c := range map[string]struct{ said, want string }{
-		"nobody":            {"-- daemons\n-- ifupdown\n", ""},
-		"NetworkManager":    {nm + "running:1.42.4\n-- devices\nrail0:connected:u:p\n", ""},
-		"it leaves it":      {nm + "running:0.9.8\n-- devices\nrail0:unmanaged::\n", ""},
-		"no nmcli":          {nm + "sh: 3: nmcli: not found\n-- devices\n", "nmcli can't ask it (sh: 3: nmcli: not found)"},
-		"it is at it":       {nm + "running:1.46.0\n-- devices\nrail0:connecting (getting IP configuration):u:Wired connection 2\n", "at work on it (connecting (getting IP configuration), profile Wired connection 2)"},
-		"it shares":         {nm + "running:1.50.0\n-- devices\nrail0:connected:u:p\n-- shared\n/run/nm-dnsmasq-rail0.pid\n", "gives leases and a way out to others over it (ipv4.method shared, profile p)"},
-		"it shares another": {nm + "running:1.50.0\n-- devices\nrail0:connected:u:p\n-- shared\n/run/nm-dnsmasq-rail01.pid\n", ""},
-		"a line of no use":  {nm + "running:1.36.6\n-- devices\nWarning: nmcli (1.36.6) and NetworkManager (1.36.4) versions don't match.\nrail0:connected:u:p\n", ""},
-		"Ubuntu 25.04":      {nm + "running:1.52.0\n-- devices\nlo:connected (externally):1:lo\nrail0:connected:u:netplan-rail0\n", ""},
-		"networkd, 249":     {nd + "systemd 249 (249.11-0ubuntu3.16)\n-- links\n  1 lo    loopback carrier     unmanaged\n  3 rail0 ether    routable    configured\n", ""},
-		"networkd, 257":     {nd + "systemd 257 (257.4-1ubuntu3)\n-- links\n  1 lo    loopback carrier  unmanaged\n  3 rail0 ether    enslaved configured\n 12 wg0   wireguard off     n/a\n", ""},
-		"networkd, a boot":  {nd + "systemd 255 (255.4-1ubuntu8)\n-- links\n  3 rail0 ether    off      initialized\n", "has not begun with it (initialized)"},
+		"nobody":         {"-- daemons\n-- ifupdown\n", ""},
+		"NetworkManager": {nm + "running:1.42.4\n-- devices\nrail0:connected:u:p\n", ""},
+		"it leaves it":   {nm + "running:0.9.8\n-- devices\nrail0:unmanaged::\n", ""},
+		"no nmcli":       {nm + "sh: 3: nmcli: not found\n-- devices\n", "nmcli can't ask it (sh: 3: nmcli: not found)"},
+		"it is at it": {nm + "running:1.46.0\n-- devices\nrail0:connecting (getting IP configuration):u:Wired " +
+			"connection 2\n", "at work on it (connecting (getting IP configuration), profile Wired connection 2)"},
+		"it shares": {
+			nm + "running:1.50.0\n-- devices\nrail0:connected:u:p\n-- shared\n/run/nm-dnsmasq-rail0.pid\n",
+			"gives leases and a way out to others over it (ipv4.method shared, profile p)",
+		},
+		"it shares another": {
+			nm + "running:1.50.0\n-- devices\nrail0:connected:u:p\n-- shared\n/run/nm-dnsmasq-rail01.pid\n",
+			"",
+		},
+		"a line of no use": {nm + "running:1.36.6\n-- devices\nWarning: nmcli (1.36.6) and NetworkManager (1.36.4) " +
+			"versions don't match.\nrail0:connected:u:p\n", ""},
+		"Ubuntu 25.04": {nm + "running:1.52.0\n-- devices\nlo:connected (externally):1:lo\n" +
+			"rail0:connected:u:netplan-rail0\n", ""},
+		"networkd, 249": {nd + "systemd 249 (249.11-0ubuntu3.16)\n-- links\n  1 lo    loopback carrier     unmanaged\n" +
+			"  3 rail0 ether    routable    configured\n", ""},
+		"networkd, 257": {nd + "systemd 257 (257.4-1ubuntu3)\n-- links\n  1 lo    loopback carrier  unmanaged\n" +
+			"  3 rail0 ether    enslaved configured\n 12 wg0   wireguard off     n/a\n", ""},
+		"networkd, a boot": {
+			nd + "systemd 255 (255.4-1ubuntu8)\n-- links\n  3 rail0 ether    off      initialized\n",
+			"has not begun with it (initialized)",
+		},
 		"networkd, DHCP":    {nd + "systemd 255 (255.4-1ubuntu8)\n-- links\n  3 rail0 ether    degraded configuring\n", ""},
 		"it is at another":  {nm + "running:1.46.0\n-- devices\nrail0:connected:u:p\nwlan0:connecting (prepare):u:w\n", ""},
 		"it doesn't answer": {nm + "not running:\n-- devices\n", "nmcli can't ask it (not running:)"},
@@ -82,8 +97,11 @@ func TestRefuse(t *testing.T) {
 		"ConnMan, a process": {
 			"-- daemons\nconnmand\n", "in the hands of ConnMan",
 		},
-		"netifd":           {"-- daemons\nnetifd\n", "in the hands of netifd"},
-		"a DHCP client":    {"-- daemons\n-- clients\ndhclient rail9 rail0\n-- daemons\n", "rail0 is in the hands of dhclient, and a DHCP client renews"},
+		"netifd": {"-- daemons\nnetifd\n", "in the hands of netifd"},
+		"a DHCP client": {
+			"-- daemons\n-- clients\ndhclient rail9 rail0\n-- daemons\n",
+			"rail0 is in the hands of dhclient, and a DHCP client renews",
+		},
 		"one of another":   {"-- daemons\n-- clients\nudhcpc rail9\n-- daemons\n", ""},
 		"one of any":       {"-- daemons\n-- clients\ndhclient\n-- daemons\n", "rail0 is in the hands of dhclient"},
 		"dhcpcd":           {"-- daemons\ndhcpcd.service loaded active running x\n", "in the hands of dhcpcd"},
@@ -104,7 +122,8 @@ func TestRefuse(t *testing.T) {
 		Links:    map[string]Link{"rail0": {Name: "rail0", Master: "br0"}, "br0": {Name: "br0", Kind: "bridge"}},
 		Managers: ReadManagers(nm + "running:1.46.0\n-- devices\nrail0:connected:u:br0-port1\nbr0:connected:b:br0\n"),
 	}
-	if got, _ := Refuse(port, []string{"rail0"}); !strings.Contains(got, "rail0 is in br0 and in the hands of NetworkManager, which would take it out") {
+	if got, _ := Refuse(port, []string{"rail0"}); !strings.Contains(got,
+		"rail0 is in br0 and in the hands of NetworkManager, which would take it out") {
 		t.Errorf("a bridge's port: %q", got)
 	}
 	if got, _ := Refuse(port, []string{"rail0", "br0"}); got != "" {
@@ -122,7 +141,10 @@ func TestRefuse(t *testing.T) {
 // What stands on a rail and is none of the change's own is refused: it would not come back.
 func TestRefuseStacked(t *testing.T) {
 	links := func(more ...Link) map[string]Link {
-		all := map[string]Link{"rail0": {Name: "rail0"}, "bond0": {Name: "bond0", Kind: "bond", Bond: &Bond{}}, "mgmt": {Name: "mgmt"}}
+		all := map[string]Link{
+			"rail0": {Name: "rail0"}, "bond0": {Name: "bond0", Kind: "bond", Bond: &Bond{}},
+			"mgmt": {Name: "mgmt"},
+		}
 		for _, l := range more {
 			all[l.Name] = l
 		}
@@ -134,15 +156,35 @@ func TestRefuseStacked(t *testing.T) {
 		set  []string
 		want string
 	}{
-		"nothing":             {State{Links: links()}, []string{"rail0", "bond1"}, ""},
-		"a VLAN, new bond":    {State{Links: links(vlan)}, []string{"rail0", "bond1"}, "rail0.7 (vlan) is built on rail0"},
-		"a VLAN, MTU":         {State{Links: links(vlan)}, []string{"rail0"}, ""},
-		"a VLAN of the set":   {State{Links: links(vlan)}, []string{"rail0", "rail0.7", "bond1"}, ""},
-		"a VLAN of another":   {State{Links: links(Link{Name: "mgmt.7", Kind: "vlan", Lower: "mgmt"})}, []string{"rail0", "bond1"}, ""},
-		"a VLAN of the bond":  {State{Links: links(Link{Name: "bond0.7", Kind: "vlan", Lower: "bond0"})}, []string{"rail0", "bond0"}, "bond0.7 (vlan) is built on bond0"},
-		"a container's":       {State{Links: links(Link{Name: "macvlan0", Kind: "macvlan", Lower: "rail0"})}, []string{"rail0", "bond1"}, "macvlan0 (macvlan)"},
-		"a way over two":      {State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}}, []string{"rail0", "bond1"}, "the route to 10.7.0.0/16 goes over rail0 and others"},
-		"a way over two, MTU": {State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}}, []string{"rail0"}, ""},
+		"nothing":           {State{Links: links()}, []string{"rail0", "bond1"}, ""},
+		"a VLAN, new bond":  {State{Links: links(vlan)}, []string{"rail0", "bond1"}, "rail0.7 (vlan) is built on rail0"},
+		"a VLAN, MTU":       {State{Links: links(vlan)}, []string{"rail0"}, ""},
+		"a VLAN of the set": {State{Links: links(vlan)}, []string{"rail0", "rail0.7", "bond1"}, ""},
+		"a VLAN of another": {
+			State{Links: links(Link{Name: "mgmt.7", Kind: "vlan", Lower: "mgmt"})},
+			[]string{"rail0", "bond1"},
+			"",
+		},
+		"a VLAN of the bond": {
+			State{Links: links(Link{Name: "bond0.7", Kind: "vlan", Lower: "bond0"})},
+			[]string{"rail0", "bond0"},
+			"bond0.7 (vlan) is built on bond0",
+		},
+		"a container's": {
+			State{Links: links(Link{Name: "macvlan0", Kind: "macvlan", Lower: "rail0"})},
+			[]string{"rail0", "bond1"},
+			"macvlan0 (macvlan)",
+		},
+		"a way over two": {
+			State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}},
+			[]string{"rail0", "bond1"},
+			"the route to 10.7.0.0/16 goes over rail0 and others",
+		},
+		"a way over two, MTU": {
+			State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}},
+			[]string{"rail0"},
+			"",
+		},
 	} {
 		got, _ := Refuse(c.s, c.set)
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
@@ -179,8 +221,10 @@ func TestManagersByProcess(t *testing.T) {
 		"unshare -n " + bin + "/dhclient lo": "",
 		"NetworkManager":                     "NetworkManager", // whose client ends with it
 	} {
-		script := "export PATH=" + bin + ":$PATH; mount -t tmpfs tmpfs /run; " + start + " >/dev/null 2>&1 & sleep 0.5; " + LookAtManagers
-		out, err := exec.Command("unshare", "--net", "--pid", "--mount", "--fork", "--mount-proc", "--kill-child", "sh", "-c", script).CombinedOutput()
+		script := "export PATH=" + bin + ":$PATH; mount -t tmpfs tmpfs /run; " + start + " >/dev/null 2>&1 & sleep 0.5; " +
+			LookAtManagers
+		out, err := exec.Command("unshare", "--net", "--pid", "--mount", "--fork", "--mount-proc", "--kill-child", "sh", "-c",
+			script).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -221,7 +265,10 @@ func TestHands(t *testing.T) {
 			rails(networkManager, "connected", "p", "uuid-"),
 			[]string{"nm_take rail0 rail1 || exit 1\n"},
 			// The one with the lower metric had it because it was the first.
-			[]string{"nm_take rail0 rail1 || exit 1\n", "nm_give rail0 connected uuid-rail0 100 || left=1\n", "nm_give rail1 connected uuid-rail1 101 || left=1\n"},
+			[]string{
+				"nm_take rail0 rail1 || exit 1\n", "nm_give rail0 connected uuid-rail0 100 || left=1\n",
+				"nm_give rail1 connected uuid-rail1 101 || left=1\n",
+			},
 			"networkd",
 		},
 		"what somebody else set up": {
@@ -267,7 +314,8 @@ func TestHands(t *testing.T) {
 	if take := Take(free.Managers, set); take != "" {
 		t.Errorf("nobody has them, and yet:\n%s", take)
 	}
-	if back := Back(free, set); strings.Contains(back, "\nnm_give ") || !strings.Contains(back, "\nnm_leave rail0 rail1 || :\n") {
+	if back := Back(free, set); strings.Contains(back, "\nnm_give ") ||
+		!strings.Contains(back, "\nnm_leave rail0 rail1 || :\n") {
 		t.Errorf("the way back gives what nobody had, or leaves what was taken since:\n%s", back)
 	}
 	if back := Back(State{Links: free.Links}, set); strings.Contains(back, "nmcli") {
@@ -316,7 +364,8 @@ func TestLeases(t *testing.T) {
 	if d := Differences(lease("10.0.0.5/24"), lease("10.0.0.7/24"), all); d != nil {
 		t.Errorf("%q", d)
 	}
-	if d := Differences(lease("10.0.0.5/24"), lease(""), all); !slices.Equal(d, []string{"rail0 lacks the address 10.0.0.5/24"}) {
+	if d := Differences(lease("10.0.0.5/24"), lease(""), all); !slices.Equal(d,
+		[]string{"rail0 lacks the address 10.0.0.5/24"}) {
 		t.Errorf("%q", d)
 	}
 }
@@ -375,15 +424,30 @@ func TestGIDsOfLeases(t *testing.T) {
 		before, after State
 		want          string
 	}{
-		"as before":           {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.5/24"), five), ""},
-		"another lease":       {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.7/24"), seven), ""},
-		"without its GID":     {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.7/24")), "rail0 has the address 10.0.0.7/24, and no GID of it (RoCE v2) at " + port},
-		"the GID is gone":     {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.5/24")), "the GID " + five + " of rail0 (RoCE v2) is gone from " + port},
-		"a router is silent":  {state(router("2001:db8:7::5/64"), announced), state(nil), ""},
-		"it is heard":         {state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:7::5/64"), announced), ""},
+		"as before":     {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.5/24"), five), ""},
+		"another lease": {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.7/24"), seven), ""},
+		"without its GID": {
+			state(lease("10.0.0.5/24"), five), state(lease("10.0.0.7/24")),
+			"rail0 has the address 10.0.0.7/24, and no GID of it (RoCE v2) at " + port,
+		},
+		"the GID is gone": {
+			state(lease("10.0.0.5/24"), five), state(lease("10.0.0.5/24")),
+			"the GID " + five + " of rail0 (RoCE v2) is gone from " + port,
+		},
+		"a router is silent": {state(router("2001:db8:7::5/64"), announced), state(nil), ""},
+		"it is heard": {
+			state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:7::5/64"), announced),
+			"",
+		},
 		"it announces others": {state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:8::5/64"), other), ""},
-		"others without GID":  {state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:8::5/64")), "rail0 has the address 2001:db8:8::5/64, and no GID of it (RoCE v2) at " + port},
-		"heard, and no GID":   {state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:7::5/64")), "the GID " + announced + " of rail0 (RoCE v2) is gone from " + port},
+		"others without GID": {
+			state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:8::5/64")),
+			"rail0 has the address 2001:db8:8::5/64, and no GID of it (RoCE v2) at " + port,
+		},
+		"heard, and no GID": {
+			state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:7::5/64")),
+			"the GID " + announced + " of rail0 (RoCE v2) is gone from " + port,
+		},
 		"a fixed address": {
 			state([]Addr{{CIDR: "10.0.0.5/24"}}, five), state([]Addr{{CIDR: "10.0.0.5/24"}}),
 			"the GID " + five + " of rail0 (RoCE v2) is gone from " + port,

@@ -13,7 +13,8 @@ import (
 // What looks like a number in some language or other, and that no tool prints as one.
 var strange = []string{
 	"", " ", " 1", "1 ", "1 0", "+1", "-1", "-0", ".5", "5.", ".", "1.2.3", "1,5", "1.032,34", "1e5", "1E5", "1e+06",
-	"0x10", "0x1p10", "0X1P-2", "0b1", "0o7", "1_000", "1_1032.34", "1'000", "inf", "Inf", "+Inf", "infinity", "nan", "NaN",
+	"0x10", "0x1p10", "0X1P-2", "0b1", "0o7", "1_000", "1_1032.34", "1'000", "inf", "Inf", "+Inf", "infinity", "nan",
+	"NaN",
 	"1f", "0x", "1\u00a0000", "\u0661", "\uff11", "1\x00", "1\n", "--", "1/2", "1%",
 }
 
@@ -58,7 +59,8 @@ func TestSigned(t *testing.T) {
 		}
 	}
 	for _, s := range []string{
-		"", "-", "--1", "+1", "e5", "1e", "1e+", "1e5e5", "1e+-5", "1e--5", "0x10", "0x1p10", "1_000", "inf", "-nan", ".5", "5.", "1e999", "1,5", " 1",
+		"", "-", "--1", "+1", "e5", "1e", "1e+", "1e5e5", "1e+-5", "1e--5", "0x10", "0x1p10", "1_000", "inf", "-nan", ".5",
+		"5.", "1e999", "1,5", " 1",
 	} {
 		if v, ok := Signed(s); ok {
 			t.Errorf("Signed takes %q for %g", s, v)
@@ -112,7 +114,8 @@ func TestOneReader(t *testing.T) {
 			ast.Inspect(file, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectorExpr); ok {
 					if x, ok := s.X.(*ast.Ident); ok && lenient[x.Name+"."+s.Sel.Name] && notOfTools[filepath.ToSlash(name)] == "" {
-						t.Errorf("%s reads a number with %s.%s: a tool's are decimal.Number's, Count's or Counter's", name, x.Name, s.Sel.Name)
+						t.Errorf("%s reads a number with %s.%s: a tool's are decimal.Number's, Count's or Counter's", name, x.Name,
+							s.Sel.Name)
 					}
 				}
 				return true

@@ -8,8 +8,10 @@ import (
 )
 
 func TestValue(t *testing.T) {
-	const pings = "3 packets transmitted, 0 received, 100% packet loss\n2 packets transmitted, 2 received, 0% packet loss\n"
-	const iperf = "warning: beside\n{\"end\": {\"streams\": [{\"bps\": 9.4e9}], \"note\": \"12.5\", \"empty\": {}}}\ntail\n"
+	const pings = "3 packets transmitted, 0 received, 100% packet loss\n2 packets transmitted, 2 received, " +
+		"0% packet loss\n"
+	const iperf = "warning: beside\n{\"end\": {\"streams\": [{\"bps\": 9.4e9}], \"note\": \"12.5\", \"empty\": {}}}\n" +
+		"tail\n"
 	for _, c := range []struct {
 		value, output string
 		want          float64
@@ -32,7 +34,8 @@ func TestValue(t *testing.T) {
 	// What isn't there is no value, and never 0.
 	for value, output := range map[string]string{
 		"a /(\\d+) x/": "7 y", "b .a.b": `{"a": {}}`, "c .a": "no JSON", "d .a[3]": `{"a": [1]}`, "e .a": `{"a": true}`,
-		"f .a ": `{"a": 1`, "g /(\\S+) x/": "nan x", "i /(\\S+) x/": "0x1p10 x", "j /(\\S+) x/": "1_000 x", "h .a.b.c": `{"a": 1}`,
+		"f .a ": `{"a": 1`, "g /(\\S+) x/": "nan x", "i /(\\S+) x/": "0x1p10 x", "j /(\\S+) x/": "1_000 x",
+		"h .a.b.c": `{"a": 1}`,
 	} {
 		v, err := expect.ParseValue(value)
 		if err != nil {
@@ -48,7 +51,8 @@ func TestValue(t *testing.T) {
 func TestValueMistakes(t *testing.T) {
 	for value, want := range map[string]string{
 		"": "no name", "a": "neither", "1a .x": "no name", "a /x": "no closing", "a /(x/": "missing closing )",
-		"a /x/": "0 groups", "a /(x)(y)/": "2 groups", "a .x y z": "one unit", "a .x *b": "no factor", "a .x 1.. warn": "behind warn", "a .x warn Gb/s 1.. warn 2..": "one unit", "a x.y": "neither",
+		"a /x/": "0 groups", "a /(x)(y)/": "2 groups", "a .x y z": "one unit", "a .x *b": "no factor",
+		"a .x 1.. warn": "behind warn", "a .x warn Gb/s 1.. warn 2..": "one unit", "a x.y": "neither",
 	} {
 		if _, err := expect.ParseValue(value); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", value, err, want)
@@ -58,7 +62,8 @@ func TestValueMistakes(t *testing.T) {
 
 func TestRange(t *testing.T) {
 	for value, want := range map[string][2]any{
-		"a .x 1..2": {1.0, 2.0}, "a .x ..2.5": {nil, 2.5}, "a .x -1..": {-1.0, nil}, "a .x $LEAST..": {3.0, nil}, "a .x": {nil, nil},
+		"a .x 1..2": {1.0, 2.0}, "a .x ..2.5": {nil, 2.5}, "a .x -1..": {-1.0, nil}, "a .x $LEAST..": {3.0, nil},
+		"a .x": {nil, nil},
 	} {
 		v, err := expect.ParseValue(value)
 		if err != nil {

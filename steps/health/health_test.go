@@ -16,9 +16,11 @@ func spark(heat, link, rest string) string {
 }
 
 const (
-	wide   = "32.0 x4 of 32.0 x4, slot 32.0 x4"
-	gpu    = "#nvidia-smi\nindex, name, temperature.gpu, clocks_event_reasons.hw_thermal_slowdown, clocks_event_reasons.hw_power_brake_slowdown\n"
-	lacks  = "kernel log: asked\n#log\n[1.0] mlx5_core 0000:01:00.0: mlx5_pcie_event:301:(pid 1): Detected insufficient power on the PCIe slot (26W).\n"
+	wide = "32.0 x4 of 32.0 x4, slot 32.0 x4"
+	gpu  = "#nvidia-smi\nindex, name, temperature.gpu, clocks_event_reasons.hw_thermal_slowdown, " +
+		"clocks_event_reasons.hw_power_brake_slowdown\n"
+	lacks = "kernel log: asked\n#log\n[1.0] mlx5_core 0000:01:00.0: mlx5_pcie_event:301:(pid 1): Detected " +
+		"insufficient power on the PCIe slot (26W).\n"
 	enough = "[9.0] mlx5_core 0000:01:00.0: mlx5_pcie_event:301:(pid 1): PCIe slot advertised sufficient power (75W).\n"
 )
 
@@ -32,17 +34,33 @@ func TestAlarms(t *testing.T) {
 		{"just below", spark("96900 hwmon", wide, ""), nil},
 		{"warm", spark("97000 hwmon", wide, ""), []string{"adapter-temperature WARN warns from 97 on"}},
 		{"critical", spark("102000 hwmon", wide, ""), []string{"adapter-temperature FAIL 102 is critical"}},
-		{"emergency", spark("110 mget_temp", wide, ""), []string{"adapter-temperature FAIL from 110 on a ConnectX-7's firmware"}},
+		{
+			"emergency", spark("110 mget_temp", wide, ""),
+			[]string{"adapter-temperature FAIL from 110 on a ConnectX-7's firmware"},
+		},
 		{"a sensor that is off", spark("0 hwmon", wide, ""), nil},
 		{"nonsense", spark("255000 hwmon", wide, ""), nil},
-		{"half of the lanes", spark("58000 hwmon", "32.0 x2 of 32.0 x4", ""), []string{"pcie-link WARN rocep1s0f0, rocep1s0f1: the PCIe link came up as PCIe Gen5 x2, of PCIe Gen5 x4"}},
+		{
+			"half of the lanes", spark("58000 hwmon", "32.0 x2 of 32.0 x4", ""),
+			[]string{"pcie-link WARN rocep1s0f0, rocep1s0f1: the PCIe link came up as PCIe Gen5 x2, of PCIe Gen5 x4"},
+		},
 		{"an older generation", spark("58000 hwmon", "16.0 x4 of 32.0 x4", ""), []string{"pcie-link WARN PCIe Gen4 x4, of"}},
 		{"a link that isn't told", spark("58000 hwmon", "Unknown x0 of 32.0 x4", ""), nil},
 		{"the slot's power", spark("58000 hwmon", wide, lacks), []string{"slot-power WARN (26 W)"}},
 		{"power that came", spark("58000 hwmon", wide, lacks+enough), nil},
-		{"a hot GPU", spark("58000 hwmon", wide, gpu+"0, NVIDIA GB10, 93, Active, Not Active\n"), []string{"gpu-slowed WARN slowed by its own heat, at 93 °C"}},
-		{"a GPU without power", spark("58000 hwmon", wide, gpu+"0, NVIDIA GB10, [N/A], Not Active, Active\n"), []string{"gpu-slowed WARN by its power supply"}},
-		{"a driver that answers nobody", spark("58000 hwmon", wide, "#nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"), nil},
+		{
+			"a hot GPU", spark("58000 hwmon", wide, gpu+"0, NVIDIA GB10, 93, Active, Not Active\n"),
+			[]string{"gpu-slowed WARN slowed by its own heat, at 93 °C"},
+		},
+		{
+			"a GPU without power", spark("58000 hwmon", wide, gpu+"0, NVIDIA GB10, [N/A], Not Active, Active\n"),
+			[]string{"gpu-slowed WARN by its power supply"},
+		},
+		{
+			"a driver that answers nobody",
+			spark("58000 hwmon", wide, "#nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA "+
+				"driver.\n"), nil,
+		},
 		{"the worst first", spark("117000 hwmon", "32.0 x2 of 32.0 x4", lacks), []string{
 			"adapter-temperature FAIL 117", "pcie-link WARN x2", "slot-power WARN 26 W",
 		}},
@@ -60,7 +78,8 @@ func TestAlarms(t *testing.T) {
 		for i, a := range all {
 			kind, rest, _ := strings.Cut(c.want[i], " ")
 			grade, word, _ := strings.Cut(rest, " ")
-			if a.Kind != kind || a.Grade.String() != grade || !strings.Contains(a.Text, word) || a.Standing != (kind == SlotPower) {
+			if a.Kind != kind || a.Grade.String() != grade || !strings.Contains(a.Text, word) ||
+				a.Standing != (kind == SlotPower) {
 				t.Errorf("%s: %+v, not %s", c.name, a, c.want[i])
 			}
 		}
@@ -99,7 +118,10 @@ func TestTake(t *testing.T) {
 // What is too old is no alarm, and what stands is not urgent.
 func TestUrgent(t *testing.T) {
 	hot, lacking := Node{Node: "a"}, Node{Node: "b", No: 1}
-	for n, round := range map[*Node]string{&hot: spark("98000 hwmon", wide, ""), &lacking: spark("58000 hwmon", wide, lacks)} {
+	for n, round := range map[*Node]string{
+		&hot:     spark("98000 hwmon", wide, ""),
+		&lacking: spark("58000 hwmon", wide, lacks),
+	} {
 		if err := n.Take(round); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +163,10 @@ func TestScript(t *testing.T) {
 
 // An older adapter stands more.
 func TestAlarmsOfAnOlderAdapter(t *testing.T) {
-	for celsius, want := range map[float64]steps.Grade{104: steps.Pass, 105: steps.Warn, 114: steps.Warn, 115: steps.Fail} {
+	for celsius, want := range map[float64]steps.Grade{
+		104: steps.Pass, 105: steps.Warn, 114: steps.Warn,
+		115: steps.Fail,
+	} {
 		n := Node{Node: "a", Adapter: "ConnectX-5, firmware 16.35.2000", Heat: []Heat{{Dev: "mlx5_0", Celsius: celsius}}}
 		got := steps.Pass
 		if all := n.Alarms(); len(all) > 0 {

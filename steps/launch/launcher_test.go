@@ -41,7 +41,8 @@ func TestWords(t *testing.T) {
 func TestHostsAreHosts(t *testing.T) {
 	l := built(t)["openmpi"]
 	for _, host := range []string{
-		"", "-oProxyCommand=x", "a b", "a,b", "a:2", "$(id)", "a;id", "a\nb", "`id`", "a/b", "a'b", "..", "é", strings.Repeat("a", 300),
+		"", "-oProxyCommand=x", "a b", "a,b", "a:2", "$(id)", "a;id", "a\nb", "`id`", "a/b", "a'b", "..", "é",
+		strings.Repeat("a", 300),
 	} {
 		if words, err := l.Words(Request{Hosts: []string{"a", host}, PerNode: 1, Mark: "rb"}); err == nil {
 			t.Errorf("%q became %q", host, words)

@@ -89,7 +89,9 @@ func preamble(t *testing.T) string {
 }
 
 // started runs a program on all nodes as a cell does.
-func started(ctx context.Context, t *testing.T, r session.Request, program string, line func(runner.Line)) (runner.Exit, func() error) {
+func started(ctx context.Context, t *testing.T, r session.Request, program string, line func(runner.Line)) (runner.Exit,
+	func() error,
+) {
 	t.Helper()
 	agent := pretended(t)
 	vars, stop, err := service(t).Start(ctx, r)
@@ -127,7 +129,8 @@ func TestOpenMPI(t *testing.T) {
 	t.Parallel()
 	r := rigOf(t, 3)
 	said := map[string]bool{}
-	exit, stop := started(t.Context(), t, r, `sh -c 'echo "rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE $RAILBENCH_LAUNCH"'`,
+	exit, stop := started(t.Context(), t, r,
+		`sh -c 'echo "rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE $RAILBENCH_LAUNCH"'`,
 		func(l runner.Line) { said[l.Text] = true })
 	if !exit.OK() {
 		t.Errorf("%s: %v", exit, said)
@@ -214,14 +217,18 @@ func (s saying) Run(_ context.Context, _ runner.Script, emit func(runner.Line)) 
 // Nobody passes over a node of which nobody knows what is left there.
 func TestSweepTellsOfEveryNode(t *testing.T) {
 	for text, want := range map[string]string{
-		"found 0\nleft 0\n": "", "found 2\nleft 2\n": "2 processes of the run are still on spark-09", "gone\n": "nobody knows",
+		"found 0\nleft 0\n": "", "found 2\nleft 2\n": "2 processes of the run are still on spark-09",
+		"gone\n": "nobody knows",
 	} {
 		err := sweep(session.Request{Run: "rb-x", Every: []runner.Node{saying{text: text}}, Tell: t.Logf})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if err := sweep(session.Request{Run: "rb-x", Every: []runner.Node{saying{err: errors.New("lost")}}, Tell: t.Logf}); err == nil {
+	if err := sweep(session.Request{
+		Run: "rb-x", Every: []runner.Node{saying{err: errors.New("lost")}},
+		Tell: t.Logf,
+	}); err == nil {
 		t.Error("a node that is away has nothing left")
 	}
 }
@@ -236,7 +243,10 @@ func TestRoom(t *testing.T) {
 		{"16", "2048", ""},
 	} {
 		r := session.Request{
-			Every: []runner.Node{saying{text: "MemAvailable: 131072000 kB\n"}, saying{text: "MemAvailable:   " + c.memory + " kB\n"}}, Tell: t.Logf, Params: map[string]string{"BYTES": c.asked},
+			Every: []runner.Node{
+				saying{text: "MemAvailable: 131072000 kB\n"},
+				saying{text: "MemAvailable:   " + c.memory + " kB\n"},
+			}, Tell: t.Logf, Params: map[string]string{"BYTES": c.asked},
 		}
 		vars, _, err := room.Start(t.Context(), r)
 		if err != nil || vars[steps.Peer]["BYTES"] != c.want {
@@ -293,7 +303,8 @@ func TestHosts(t *testing.T) {
 	// Where one rail is down, the launcher goes over one that is up.
 	for i := range rig.Nodes {
 		rig.Nodes[i].Rails[0].State = "DOWN"
-		rig.Nodes[i].Rails = append(rig.Nodes[i].Rails, steps.Rail{Dev: "rocep1s0f1", Addr: fmt.Sprintf("192.168.200.1%d", i), Prefix: 24, State: "ACTIVE"})
+		rig.Nodes[i].Rails = append(rig.Nodes[i].Rails,
+			steps.Rail{Dev: "rocep1s0f1", Addr: fmt.Sprintf("192.168.200.1%d", i), Prefix: 24, State: "ACTIVE"})
 	}
 	if got, err := hostsOf(rig, "address", ""); err != nil || got[2] != "192.168.200.12" {
 		t.Errorf("%v, %v", got, err)

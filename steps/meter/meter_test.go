@@ -116,7 +116,10 @@ func TestNoSpike(t *testing.T) {
 	if g := n.Gauges(at(0), "spark-02 is disconnected")[0]; g.Stale != "spark-02 is disconnected" {
 		t.Errorf("a reason that is known: %q", g.Stale)
 	}
-	for _, bad := range []string{"", "S", "S x:x 1 2 3 4 4: ACTIVE", "S nan:1 1 2 3 4 4: ACTIVE", "S 1 1 2 3 4 4: ACTIVE", "S 1 2 3", "hello", "H", "H 1 1"} {
+	for _, bad := range []string{
+		"", "S", "S x:x 1 2 3 4 4: ACTIVE", "S nan:1 1 2 3 4 4: ACTIVE", "S 1 1 2 3 4 4: ACTIVE",
+		"S 1 2 3", "hello", "H", "H 1 1",
+	} {
 		if n.Add(bad, start) == nil {
 			t.Errorf("%q is a sample", bad)
 		}
@@ -481,10 +484,13 @@ func TestEthtoolsCounters(t *testing.T) {
 		return c
 	}
 	place := Place{Dev: "rocep1s0f0", Port: 1, Netdev: "enp1s0f0np0"}
-	before := reading("10", "     rx_prio3_pause: 9\ninterface enp1s0f0np0\n     rx_prio3_pause: 1\n     tx_global_pause_duration: 7\n     rx_discards_phy: 5\n"+
+	before := reading("10", "     rx_prio3_pause: 9\ninterface enp1s0f0np0\n     rx_prio3_pause: 1\n"+
+		"     tx_global_pause_duration: 7\n     rx_discards_phy: 5\n"+
 		"     rx_packets: 1\ninterface enp1s0f1np1\n     rx_prio3_pause: 100\n")
-	after := reading("12", "     rx_prio3_pause: 99\ninterface enp1s0f0np0\n     rx_prio3_pause: 4\n     tx_global_pause_duration: 17\n     rx_discards_phy: 4\n"+
-		"     rx_packets: 9\n     rx_prio1_pause: 3\n     rx_prio3_pause: -1\ninterface enp1s0f1np1\n     rx_prio3_pause: 900\n")
+	after := reading("12", "     rx_prio3_pause: 99\ninterface enp1s0f0np0\n     rx_prio3_pause: 4\n"+
+		"     tx_global_pause_duration: 17\n     rx_discards_phy: 4\n"+
+		"     rx_packets: 9\n     rx_prio1_pause: 3\n     rx_prio3_pause: -1\ninterface enp1s0f1np1\n"+
+		"     rx_prio3_pause: 900\n")
 	m, err := Between(before, before, after, place)
 	if err != nil {
 		t.Fatal(err)

@@ -19,14 +19,16 @@ func TestTroubleOf(t *testing.T) {
 			"pfc_pri0_tx_duration_us tx_ppp0_frames link_xoff_tx.nic tx_priority_0_xoff.nic port.tx_priority_0_xoff_tx " +
 			"mac_tx_mac_pause_num mac_tx_pfc_pri0_pkt_num frames_tx_pripause tx_pause_storm_error_events",
 		Dropped: "rx_prio3_discards rx_discards_phy rx_out_of_buffer out_of_buffer rx_stat_discard rx_total_discard_pkts " +
-			"brb_discards no_buff_discards rx_dropped.nic rx_bg0_frames_dropped frames_rx_dropped rx_roce_discards ip4InDiscards " +
+			"brb_discards no_buff_discards rx_dropped.nic rx_bg0_frames_dropped frames_rx_dropped rx_roce_discards " +
+			"ip4InDiscards " +
 			"outbound_pci_buffer_overflow port_xmit_discards",
 		Lost: "packet_seq_err rx_crc_errors rx_crc_errors_phy rx_fcs_err_frames rx_crc_errors.nic port.rx_crc_errors " +
 			"mac_rx_fcs_err_pkt_num frames_rx_bad_fcs rx_fcs_errors to_retransmits seq_err_naks_rcvd res_oos_drop_count " +
 			"tcpRetransSegs RetransSegs tx_rdma_retx_pkts completer_retry_err",
 		Marked:  "np_cnp_sent rx_ecn_marked_pkts rx_cnp_pkts cnpHandled RxECNMrkd rx_rdma_cnp_pkts",
 		Flapped: "link_downed carrier_changes",
-		None: "rx_packets tx_bytes link_xon_rx.nic tx_priority_0_xon.nic rx_pause_ctrl rx_pfc_ena_frames_pri8 mac_rx_uni_pkt_num " +
+		None: "rx_packets tx_bytes link_xon_rx.nic tx_priority_0_xon.nic rx_pause_ctrl rx_pfc_ena_frames_pri8 " +
+			"mac_rx_uni_pkt_num " +
 			"rx_dropped_link_down tx_dropped_link_down.nic frames_rx_all link_change_count cnpIgnored ip4InPkts rx_ppp8_frames",
 	} {
 		for name := range strings.FieldsSeq(names) {
@@ -41,14 +43,16 @@ func TestTroubleOf(t *testing.T) {
 func TestEthtoolOfOtherAdapters(t *testing.T) {
 	line := regexp.MustCompile(ethtoolLine)
 	for _, name := range []string{
-		"link_xoff_rx.nic", "rx_pfc_ena_frames_pri3", "mac_tx_pfc_pri3_pkt_num", "rx_ppp0_frames         ", "brb_discards", "frames_rx_pripause",
+		"link_xoff_rx.nic", "rx_pfc_ena_frames_pri3", "mac_tx_pfc_pri3_pkt_num", "rx_ppp0_frames         ", "brb_discards",
+		"frames_rx_pripause",
 	} {
 		text := fmt.Sprintf("     %s: %%d\n", name)
 		if !line.MatchString(text) {
 			t.Errorf("%q is not let through", text)
 		}
 		read := func(clock, n int) Counters {
-			c, err := ParseCounters(fmt.Sprintf("%d.0\n/sys/class/net/e/statistics/tx_bytes:%d\n/sys/class/net/e/statistics/rx_bytes:%d\n"+
+			c, err := ParseCounters(fmt.Sprintf("%d.0\n/sys/class/net/e/statistics/tx_bytes:%d\n"+
+				"/sys/class/net/e/statistics/rx_bytes:%d\n"+
 				"interface e\n"+text, clock, n, n, n))
 			if err != nil {
 				t.Fatal(err)

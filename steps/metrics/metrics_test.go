@@ -57,7 +57,10 @@ func rig() steps.Rig {
 }
 
 func state(t *testing.T) State {
-	book := steps.NewNotebook(steps.Tutorial{Parts: []steps.Part{{ID: "p", Cells: []steps.Cell{{ID: "a", Part: "p"}, {ID: "b", Part: "p"}}}}})
+	book := steps.NewNotebook(steps.Tutorial{Parts: []steps.Part{{
+		ID:    "p",
+		Cells: []steps.Cell{{ID: "a", Part: "p"}, {ID: "b", Part: "p"}},
+	}}})
 	for _, e := range []steps.Event{
 		steps.RigProbed{Rig: rig()},
 		steps.CellStarted{Run: 1, Cell: "a", At: time.Unix(1000, 0)},
@@ -134,11 +137,13 @@ func TestWrite(t *testing.T) {
 	for name, want := range map[string]string{
 		"node_infiniband_port_data_transmitted_bytes_total" + port: "4000",
 		// 2^62-1 words: more digits than a float64 has.
-		"node_infiniband_port_data_received_bytes_total" + port:                                                 "18446744073709551612",
-		"node_infiniband_port_errors_received_total" + port:                                                     "3",
-		"node_infiniband_state_id" + port:                                                                       "4",
-		`node_infiniband_state_id{node="spark-02",device="rocep1s0f1",port="1"}`:                                "1",
-		"node_infiniband_rate_bytes_per_second" + port:                                                          "25000000000",
+		"node_infiniband_port_data_received_bytes_total" +
+			port: "18446744073709551612",
+		"node_infiniband_port_errors_received_total" + port:                      "3",
+		"node_infiniband_state_id" + port:                                        "4",
+		`node_infiniband_state_id{node="spark-02",device="rocep1s0f1",port="1"}`: "1",
+		"node_infiniband_rate_bytes_per_second" +
+			port: "25000000000",
 		`railbench_port_counter_total{node="spark-02",device="rocep1s0f0",port="1",counter="out_of_sequence"}`:  "7",
 		`node_network_transmit_bytes_total{node="spark-02",device="enp1s0f0np0"}`:                               "12345",
 		`node_network_carrier_changes_total{node="spark-02",device="enp1s0f0np0"}`:                              "2",
@@ -188,7 +193,8 @@ func TestWriteForged(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := holdsOpenMetrics(t, b.String())
-	if len(got) < 20 || strings.Contains(b.String(), "\nforged") || strings.ContainsFunc(b.String(), func(r rune) bool { return r != '\n' && gate.Controls(r) || r == utf8.RuneError }) {
+	if len(got) < 20 || strings.Contains(b.String(), "\nforged") ||
+		strings.ContainsFunc(b.String(), func(r rune) bool { return r != '\n' && gate.Controls(r) || r == utf8.RuneError }) {
 		t.Errorf("%s", b.String())
 	}
 }
@@ -203,7 +209,10 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	counters, _, _ := strings.Cut(fmt.Sprintf(printed, "5", 1, 1), "#health")
-	for name, rest := range map[string]string{"none": "", "half of a round": "#health\nadapters: 2\n", "nonsense": "#health\n#end\n"} {
+	for name, rest := range map[string]string{
+		"none": "", "half of a round": "#health\nadapters: 2\n",
+		"nonsense": "#health\n#end\n",
+	} {
 		if got, err := Parse(counters + rest); err != nil || got.Health.Stale == "" || got.Alarms(rig().Nodes[0]) != nil {
 			t.Errorf("%s of its adapters: %v %+v", name, err, got.Health)
 		}
@@ -227,7 +236,10 @@ func TestBetween(t *testing.T) {
 	if other := l.Rails["rocep1s0f1"]; other.TxGbps != nil {
 		t.Errorf("a rail without counters: %+v", other)
 	}
-	for name, again := range map[string]Reading{"a counter that went backwards": reading(t, "110", 1, 3), "a clock that did": reading(t, "90", 9999, 3)} {
+	for name, again := range map[string]Reading{
+		"a counter that went backwards": reading(t, "110", 1, 3),
+		"a clock that did":              reading(t, "90", 9999, 3),
+	} {
 		if one := Between(time.Unix(2, 0), n, &first, again).Rails["rocep1s0f0"]; one.TxGbps != nil {
 			t.Errorf("%s: %v", name, *one.TxGbps)
 		}
@@ -255,7 +267,8 @@ func TestAlarms(t *testing.T) {
 		{steps.Inconclusive, steps.Pass, true, true},
 		{steps.Pass, steps.NotRun, false, false},
 	} {
-		got := Alarms([]steps.Cell{{ID: "a"}}, map[string]steps.Grade{"a": c.before}, map[string]steps.Verdict{"a": {Grade: c.now}})
+		got := Alarms([]steps.Cell{{ID: "a"}}, map[string]steps.Grade{"a": c.before},
+			map[string]steps.Verdict{"a": {Grade: c.now}})
 		if (len(got) == 1) != c.told || c.told && got[0].Cleared() != c.cleared {
 			t.Errorf("from %q to %q: %+v", c.before, c.now, got)
 		}
@@ -279,7 +292,8 @@ func TestOtherAdapters(t *testing.T) {
 			rail.Netdev.Name = fmt.Sprintf("eth%d", i)
 		}
 		s.Book.Rig.Nodes[0].Rails = append(s.Book.Rig.Nodes[0].Rails, rail)
-		s.Board.Gauges = append(s.Board.Gauges, meter.Gauge{Node: "a", Dev: rail.Dev, Port: rail.Port, Tx: meter.Flow{RDMA: float64(i)}})
+		s.Board.Gauges = append(s.Board.Gauges,
+			meter.Gauge{Node: "a", Dev: rail.Dev, Port: rail.Port, Tx: meter.Flow{RDMA: float64(i)}})
 		fmt.Fprintf(&counters, "/sys/class/infiniband/%s/ports/%d/counters/port_xmit_data:%d\n", rail.Dev, rail.Port, 1000+i)
 	}
 	s.Book.Rig.Nodes[0].Name = "a"

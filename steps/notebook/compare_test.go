@@ -208,7 +208,8 @@ func TestCompareAsAPage(t *testing.T) {
 	c.A.Name, c.B.Name = "lab|[x](y)", "now"
 	page := c.Markdown()
 	for _, want := range []string{
-		"**1 worse, by more than 5 % where it is a figure.**", `lab|\[x\](y)`, "  rail 1 bandwidth | 92.5 Gb/s | 52.5 Gb/s | -43.2 % | worse |",
+		"**1 worse, by more than 5 % where it is a figure.**", `lab|\[x\](y)`,
+		"  rail 1 bandwidth | 92.5 Gb/s | 52.5 Gb/s | -43.2 % | worse |",
 		"| 34.63 GB | 22.16 GB |", "messages of 65536 bytes | 500,000 | 320,000 |", "Rates are of payload",
 	} {
 		if !strings.Contains(page, want) {
@@ -225,7 +226,8 @@ func TestCompareUnderOtherConditions(t *testing.T) {
 	at := func(f steps.Figure, gbps float64) *Document {
 		f.What, f.Value, f.Rails = steps.Throughput, gbps, []int{1}
 		return came(t, map[string]steps.Verdict{"bw": {
-			Grade: steps.Pass, Evidence: []steps.Evidence{{Name: "rail 1", Value: gbps, Unit: "Gb/s"}}, Figures: []steps.Figure{f},
+			Grade: steps.Pass, Evidence: []steps.Evidence{{Name: "rail 1", Value: gbps, Unit: "Gb/s"}},
+			Figures: []steps.Figure{f},
 		}})
 	}
 	for name, c := range map[string]struct {
@@ -233,16 +235,27 @@ func TestCompareUnderOtherConditions(t *testing.T) {
 		worse int
 		says  string
 	}{
-		"alike":          {steps.Figure{MTU: 4096}, steps.Figure{MTU: 4096}, 1, "worse"},
-		"nobody knows":   {steps.Figure{}, steps.Figure{MTU: 4096}, 1, "worse"},
-		"another MTU":    {steps.Figure{MTU: 4096}, steps.Figure{MTU: 1024}, 0, "MTU 4096 and 1024"},
-		"another size":   {steps.Figure{MessageBytes: 65536}, steps.Figure{MessageBytes: 256}, 0, "messages of 65536 and 256 bytes"},
+		"alike":        {steps.Figure{MTU: 4096}, steps.Figure{MTU: 4096}, 1, "worse"},
+		"nobody knows": {steps.Figure{}, steps.Figure{MTU: 4096}, 1, "worse"},
+		"another MTU":  {steps.Figure{MTU: 4096}, steps.Figure{MTU: 1024}, 0, "MTU 4096 and 1024"},
+		"another size": {
+			steps.Figure{MessageBytes: 65536},
+			steps.Figure{MessageBytes: 256},
+			0,
+			"messages of 65536 and 256 bytes",
+		},
 		"another memory": {steps.Figure{Memory: "DRAM"}, steps.Figure{Memory: "VRAM"}, 0, "memory DRAM and VRAM"},
 		"more streams":   {steps.Figure{Streams: 4}, steps.Figure{Streams: 1}, 0, "4 and 1 streams"},
-		"the best block": {steps.Figure{MessageBytes: 1 << 20, Last: 90}, steps.Figure{MessageBytes: 1 << 24, Last: 80}, 1, "worse"},
+		"the best block": {
+			steps.Figure{MessageBytes: 1 << 20, Last: 90},
+			steps.Figure{MessageBytes: 1 << 24, Last: 80},
+			1,
+			"worse",
+		},
 	} {
 		got := Compare(at(c.a, 111), at(c.b, 92), 5)
-		if got.Regressions != c.worse || !strings.Contains(got.Text(), c.says) || !strings.Contains(got.Text(), "of payload") {
+		if got.Regressions != c.worse || !strings.Contains(got.Text(), c.says) ||
+			!strings.Contains(got.Text(), "of payload") {
 			t.Errorf("%s: %d worse: %s", name, got.Regressions, got.Text())
 		}
 	}

@@ -90,7 +90,8 @@ func TestDifferencesComeBack(t *testing.T) {
 	fewer := lesson()
 	fewer.Parts[0].Prose = "Nothing else."
 	again.adopt(fewer)
-	if text := string(again.Markdown()); !strings.Contains(text, `id="difference-2"`) || strings.Contains(text, `id="difference-3"`) {
+	if text := string(again.Markdown()); !strings.Contains(text, `id="difference-2"`) ||
+		strings.Contains(text, `id="difference-3"`) {
 		t.Errorf("the numbers are not the new tutorial's:\n%s", text)
 	}
 }

@@ -354,7 +354,8 @@ func TestGauges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if html := string(page); strings.Contains(html, "45.2") || strings.Contains(html, "22.6") || !strings.Contains(html, "97.8") ||
+	if html := string(page); strings.Contains(html, "45.2") || strings.Contains(html, "22.6") ||
+		!strings.Contains(html, "97.8") ||
 		!strings.Contains(html, "Too short for a curve") {
 		t.Errorf("a run of two samples: %.4000s", html)
 	}

@@ -111,7 +111,8 @@ func TestHTML(t *testing.T) {
 	for _, want := range []string{
 		"SIMULATED", "Two rails & <one> bond", `printf '%s\n' "<b>"`,
 		"It <works>, *and* is |slow|", "no <such> device", "92.62 Gb/s", "at most 0", "87.97 to 107.91 (one half)",
-		"<p class=\"source\">spark-02</p>", "Not run: never.", "prefers-color-scheme:dark", "@media print", "Rails while it ran",
+		"<p class=\"source\">spark-02</p>", "Not run: never.", "prefers-color-scheme:dark", "@media print",
+		"Rails while it ran",
 	} {
 		if !strings.Contains(text, want) && !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
@@ -218,7 +219,10 @@ func TestValuesHaveThousands(t *testing.T) {
 
 // Where colours are not seen, the dashes say which limit is which.
 func TestLimitsOfAChartDiffer(t *testing.T) {
-	c := steps.Chart{Title: "Rates", Unit: "Gb/s", Limits: []steps.Limit{{Name: "of nobody"}, {Name: "PCIe", Value: 112}, {Name: "link", Value: 200}}}
+	c := steps.Chart{
+		Title: "Rates", Unit: "Gb/s",
+		Limits: []steps.Limit{{Name: "of nobody"}, {Name: "PCIe", Value: 112}, {Name: "link", Value: 200}},
+	}
 	c.Series = []steps.Series{{Points: []steps.Point{{Label: "rail 1", X: 1, Y: 92}, {Label: "rail 2", X: 2, Y: 93}}}}
 	for _, c.Shape = range []steps.Shape{steps.Bars, steps.Lines} {
 		svg := chartSVG(c, true)
@@ -239,7 +243,9 @@ func TestMarkdown(t *testing.T) {
 	d.Apply(steps.CellEnded{Run: 9, Cell: "hosts", Verdict: verdict()})
 	text := string(d.Markdown())
 	for _, want := range []string{
-		"# Two rails \\& \\<one\\> bond SIMULATED\n", "\n### Bandwidth (bw)\n", "````text\nspark-02\n  ```\n  # no heading\n  red\n", "**! WARN SIMULATED** It \\<works\\>, \\*and\\* is |slow|: see ib_write_bw.\n",
+		"# Two rails \\& \\<one\\> bond SIMULATED\n", "\n### Bandwidth (bw)\n",
+		"````text\nspark-02\n  ```\n  # no heading\n  red\n",
+		"**! WARN SIMULATED** It \\<works\\>, \\*and\\* is |slow|: see ib_write_bw.\n",
 		"| 1 \\| \\<a\\> | 92.6 |\n", "| rail | Gb/s |\n|---|---:|\n", "**Rates SIMULATED**",
 		"Bars SIMULATED (Gb/s)\n  rail <1> ██████", "limit: 200 Gb/s link",
 		"Not run: never.", "And so on.", "[2], 2026-03-04 05:06:10 UTC, 6s, timed out",
@@ -307,7 +313,8 @@ var forged = []string{
 	"a\x1b]0;t\x07b", "a\u009b31mb", "a\u202eb", "a\nFORGED b", "a\u2028b",
 	"a\x7fb", "![x](http://192.0.2.1/x.png)", "<img src=x>",
 	"=HYPERLINK(1)", "+1+cmd", "-2+3", "@SUM(1)", "\t=1", "\r=1",
-	"a;=1", "a; -2+cmd", "a;\"=1\"", " =1", "\u3000=1", "＝1", "a\u3164b", "[x](javascript:x)", "| a | b |", "~~~", "</script><script>",
+	"a;=1", "a; -2+cmd", "a;\"=1\"", " =1", "\u3000=1", "＝1", "a\u3164b", "[x](javascript:x)", "| a | b |", "~~~",
+	"</script><script>",
 }
 
 // TestForgedSession: whatever stands in a session, its exports show it and do nothing else.
@@ -427,7 +434,8 @@ func TestExportsKeepNodesApart(t *testing.T) {
 		d.Apply(steps.CellStarted{Run: 9, Cell: "hosts", At: began})
 		d.Apply(steps.CellPrinted{Run: 9, Cell: "hosts", Lines: []steps.OutputLine{
 			{Kind: steps.Note, Text: "rail 1"},
-			out("spark-01", "", "one, 1"), out("spark-02", "", "two, 1"), out("spark-01", "", "one, 2"+wide), out("spark-02", "", "two, 2"),
+			out("spark-01", "", "one, 1"), out("spark-02", "", "two, 1"), out("spark-01", "", "one, 2"+wide),
+			out("spark-02", "", "two, 2"),
 			{Kind: steps.Note, Text: "rail 2"},
 			out("spark-02", "", "two, 3"), out("spark-01", "", "one, 3"),
 		}})

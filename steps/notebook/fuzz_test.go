@@ -19,7 +19,9 @@ func FuzzDecode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(b, []byte("{}\n"+`{"seq":99,"event":"started","cell":"x","run":7,"def":{"kind":"cell","part":"p","cell":"x","roles":[{"on":"both","nodes":[],"script":"ls"}]}}`+"\n"))
+	f.Add(b,
+		[]byte("{}\n"+
+			`{"seq":99,"event":"started","cell":"x","run":7,"def":{"kind":"cell","part":"p","cell":"x","roles":[{"on":"both","nodes":[],"script":"ls"}]}}`+"\n"))
 	f.Add([]byte(`{"nbformat":4,"metadata":{"railbench":{"format":1}},"cells":[{"cell_type":"code","metadata":{"railbench":{"kind":"cell","cell":"c","run":1,"gauges":{"stepMS":1,"rails":[{"txGbps":[null,1e308]}]},"charts":[{"shape":"log-bars","series":[{"points":[{"y":1.7e308},{"y":1e-300}]}]}],"verdict":"PASS"}}}]}`), []byte(nil))
 	f.Fuzz(func(t *testing.T, file, journal []byte) {
 		d, err := Decode(file)

@@ -53,7 +53,8 @@ func TestOddValues(t *testing.T) {
 	} {
 		_, err := Decode(bad)
 		d, ok := errors.AsType[*Damaged](err)
-		if !ok || len(d.Found.Book.Cells) != 8 || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "%!") {
+		if !ok || len(d.Found.Book.Cells) != 8 || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "%!") {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

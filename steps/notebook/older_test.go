@@ -51,7 +51,8 @@ func TestOlderSessionsOpen(t *testing.T) {
 		}
 	}
 	rig := d.Book.Rig
-	if len(rig.Nodes) != 2 || rig.At(steps.Here).Name != "spark-02" || rig.At(steps.Peer).Name != "spark-01" || len(rig.Pairs) != 4 {
+	if len(rig.Nodes) != 2 || rig.At(steps.Here).Name != "spark-02" || rig.At(steps.Peer).Name != "spark-01" ||
+		len(rig.Pairs) != 4 {
 		t.Errorf("the rig has %d nodes and %d pairs", len(rig.Nodes), len(rig.Pairs))
 	}
 	if rig.Link() != steps.DefaultLink || rig.At(steps.Peer).No != 1 {

@@ -819,12 +819,16 @@ func TestIDsAreChecked(t *testing.T) {
 		}
 	}
 	// A place that there isn't would end whoever names it.
-	for on, fine := range map[string]bool{"0": true, "3": true, "4": false, "255": false, "-1": false, `"both"`: false, "{}": false} {
+	for on, fine := range map[string]bool{
+		"0": true, "3": true, "4": false, "255": false, "-1": false, `"both"`: false,
+		"{}": false,
+	} {
 		d, err := Decode(good)
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := fmt.Sprintf(`{"seq":900,"event":"part","part":"look","cells":[{"ID":"x","Roles":[{"On":%s,"Script":"id"}]}]}`, on)
+		line := fmt.Sprintf(`{"seq":900,"event":"part","part":"look","cells":[{"ID":"x","Roles":[{"On":%s,"Script":"id"}]}]}`,
+			on)
 		if d.replay([]byte("{}\n"+line+"\n")) != fine {
 			t.Errorf("a script on %s", on)
 		}

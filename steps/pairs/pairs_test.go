@@ -87,7 +87,10 @@ func healthy(nodes, rails int, spoil func(p pairs.Place, c *pairs.Cell)) *pairs.
 		names[i] = fmt.Sprintf("rail %d", i+1)
 	}
 	m := pairs.New("test", all, names)
-	m.Conditions = pairs.Conditions{MessageBytes: 65536, LatencyBytes: 2, MTU: 1024, MTUMost: 1024, Memory: "DRAM", Settings: "SIZE=65536"}
+	m.Conditions = pairs.Conditions{
+		MessageBytes: 65536, LatencyBytes: 2, MTU: 1024, MTUMost: 1024, Memory: "DRAM",
+		Settings: "SIZE=65536",
+	}
 	m.Places(func(p pairs.Place, c *pairs.Cell) bool {
 		*c = pairs.Cell{Value: 92.5, Grade: steps.Pass, Beside: 1}
 		if p.What == steps.Latency {
@@ -201,7 +204,8 @@ func TestJudgeNamesTheCause(t *testing.T) {
 			if !bandwidth(p) && (p.From == 3 || p.To == 3) {
 				c.Value = 4.2
 			}
-		}, steps.Fail, "Everything to and from spark-04 over every rail: 14 figures of latency, above 2.1 times the least (1.95 us): 4.20 us", 1},
+		}, steps.Fail, "Everything to and from spark-04 over every rail: 14 figures of latency, " +
+			"above 2.1 times the least (1.95 us): 4.20 us", 1},
 		{"nobody measured a pair", 4, 1, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.From == 1 && p.To == 2 {
 				*c = pairs.Cell{}
@@ -276,7 +280,8 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 				slow(p, c, 52)
 			}
 		}, []string{
-			"spark-03 over rail 1 and rail 3, which share a cable", "spark-03 over rail 4 (its port", "spark-03 over rail 4 (its port",
+			"spark-03 over rail 1 and rail 3, which share a cable", "spark-03 over rail 4 (its port",
+			"spark-03 over rail 4 (its port",
 		}},
 		{"a port is down, and the rail beside it is slow", 4, 4, nil, func(p pairs.Place, c *pairs.Cell) {
 			switch {
@@ -334,7 +339,10 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 			if c.Value == 13 {
 				c.Grade, c.Reason = steps.Fail, "it is slow."
 			}
-		}, []string{"everything to and from spark-03 over every rail", "between spark-01 and spark-02", "everything to and from spark-01 over every rail"}},
+		}, []string{
+			"everything to and from spark-03 over every rail", "between spark-01 and spark-02",
+			"everything to and from spark-01 over every rail",
+		}},
 		{"a node without a half, beside a slow one", 3, 4, func(m *pairs.Matrix) {
 			m.Nodes[1].Lacks = []string{"", "", "spark-02 has no rail 3", "spark-02 has no rail 4"}
 		}, func(p pairs.Place, c *pairs.Cell) {
@@ -344,12 +352,16 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 			case at(p, 2, 0, 1, 2, 3) && p.What == steps.Throughput:
 				c.Value = 13
 			}
-		}, []string{"everything to and from spark-03 over every rail", "everything to and from spark-02 over rail 3 and rail 4, which it does not have"}},
+		}, []string{
+			"everything to and from spark-03 over every rail",
+			"everything to and from spark-02 over rail 3 and rail 4, which it does not have",
+		}},
 		{"a cable of a ring", 4, 2, ring, func(p pairs.Place, c *pairs.Cell) {
 			if p.From+p.To == 3 && min(p.From, p.To) == 1 {
 				down(c)
 			}
-		}, []string{"between spark-02 and spark-03 over every rail (the cable between them, and its ports), and nowhere else"}},
+		}, []string{"between spark-02 and spark-03 over every rail (the cable between them, and its ports), and nowhere " +
+			"else"}},
 		{"a half in a ring", 4, 2, ring, func(p pairs.Place, c *pairs.Cell) {
 			if at(p, 2, 1) && p.What == steps.Throughput {
 				c.Value = 52
@@ -397,7 +409,10 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 // A test that failed and passes when it is measured again is no PASS, whatever figure it had.
 func TestFailedAtFirst(t *testing.T) {
 	t.Parallel()
-	for nodes, says := range map[int]string{8: "failed beside other pairs and good alone", 3: "bad at first and good when measured again"} {
+	for nodes, says := range map[int]string{
+		8: "failed beside other pairs and good alone",
+		3: "bad at first and good when measured again",
+	} {
 		m := healthy(nodes, 1, func(p pairs.Place, c *pairs.Cell) {
 			if p.What == steps.Throughput && p.From == 0 && p.To == 1 {
 				c.Failed, c.Reason = true, "At first: packets stopped arriving."
@@ -405,7 +420,8 @@ func TestFailedAtFirst(t *testing.T) {
 		})
 		for range 2 {
 			j := m.Judge()
-			if j.Grade != steps.Warn || !strings.Contains(j.Reason, says) || !strings.Contains(j.Reason, "packets stopped arriving") {
+			if j.Grade != steps.Warn || !strings.Contains(j.Reason, says) ||
+				!strings.Contains(j.Reason, "packets stopped arriving") {
 				t.Errorf("%d nodes: %s: %s", nodes, j.Grade, j.Reason)
 			}
 			text, err := m.JSON("v1")
@@ -438,7 +454,8 @@ func TestUncabled(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	for _, wrong := range []string{"[1,0]", "[0,0]", "[0,7]", "[-1,1]", "[0,1],[0,1]"} {
-		text := `{"pairs":1,"nodes":[{"name":"a"},{"name":"b"},{"name":"c"}],"rails":["rail 1"],"uncabled":[` + wrong + `],"figures":[]}`
+		text := `{"pairs":1,"nodes":[{"name":"a"},{"name":"b"},{"name":"c"}],"rails":["rail 1"],"uncabled":[` + wrong +
+			`],"figures":[]}`
 		if _, err := pairs.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "no cable from node") {
 			t.Errorf("%s: %v", wrong, err)
 		}
@@ -517,7 +534,8 @@ func TestSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), "60.123") || strings.ContainsRune(string(text), '\x1b') || !strings.Contains(string(text), "60.12") {
+	if strings.Contains(string(text), "60.123") || strings.ContainsRune(string(text), '\x1b') ||
+		!strings.Contains(string(text), "60.12") {
 		t.Errorf("the file has %q", text)
 	}
 	got, err := pairs.Read(bytes.NewReader(text))
@@ -539,7 +557,8 @@ func TestSaved(t *testing.T) {
 	}
 	for i, wrong := range []string{
 		"", "{}", "[]", `{"pairs":2}`, `{"pairs":1,"nodes":[{"name":"a"}]}`, string(text) + "x",
-		strings.Replace(string(text), `"to": 2`, `"to": 77`, 1), strings.ReplaceAll(string(text), `"measure": "latency"`, `"measure": "colour"`),
+		strings.Replace(string(text), `"to": 2`, `"to": 77`, 1),
+		strings.ReplaceAll(string(text), `"measure": "latency"`, `"measure": "colour"`),
 		strings.Replace(string(text), `"value": 92.5`, `"value": -1`, 1),
 		strings.Replace(string(text), `"rails": [`, `"rails": [`+strings.Repeat(`"x",`, 40), 1),
 		// Finite as 64 bits, and nothing that could be written again as 32.
@@ -554,7 +573,8 @@ func TestSaved(t *testing.T) {
 	}
 	other := healthy(5, 2, nil)
 	other.Nodes[2].Hardware = "rocep1s0f0 100 Gb/s"
-	if why := m.Rewired(other); len(why) != 1 || why[0] != "rail 1 of spark-03 was rocep1s0f0 200 Gb/s, and is rocep1s0f0 100 Gb/s" {
+	if why := m.Rewired(other); len(why) != 1 ||
+		why[0] != "rail 1 of spark-03 was rocep1s0f0 200 Gb/s, and is rocep1s0f0 100 Gb/s" {
 		t.Errorf("other hardware: %q", why)
 	}
 	// Of a node that did not answer nothing is known; that it does is no other hardware.
@@ -567,7 +587,8 @@ func TestSaved(t *testing.T) {
 	}
 	other = healthy(5, 2, nil)
 	other.Uncable(pairs.Pair{From: 1, To: 3})
-	if why := m.Unlike(other, "the other"); why == "" || !strings.Contains(why, "each has a cable, and of those of the other 1 have none, as spark-02 and spark-04") {
+	if why := m.Unlike(other, "the other"); why == "" ||
+		!strings.Contains(why, "each has a cable, and of those of the other 1 have none, as spark-02 and spark-04") {
 		t.Errorf("other cables: %q", why)
 	}
 	if other.Nodes[3].Hardware = "; "; m.Unlike(other, "the other") != "" || pairs.Compare(m, other, 0.05) == nil {
@@ -670,7 +691,13 @@ func TestCompare(t *testing.T) {
 // is bad is told by its glyph alone.
 func TestMap(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ nodes, width, lines int }{{64, 160, 67}, {64, 80, 67}, {64, 60, 135}, {2, 80, 4}, {8, 20, 21}} {
+	for _, c := range []struct{ nodes, width, lines int }{
+		{64, 160, 67},
+		{64, 80, 67},
+		{64, 60, 135},
+		{2, 80, 4},
+		{8, 20, 21},
+	} {
 		m := healthy(c.nodes, 1, func(p pairs.Place, cell *pairs.Cell) {
 			switch {
 			case p.From == 0 && p.To == 1:
@@ -699,7 +726,8 @@ func TestMap(t *testing.T) {
 		if strings.Count(text, "?") != 1 || strings.Count(text, "·") != c.nodes {
 			t.Errorf("%d nodes:\n%s", c.nodes, text)
 		}
-		if at := m.Square(steps.Throughput, 0, 0, 1, m.Extremes(steps.Throughput)); c.nodes > 2 && (at.Glyph != '5' || at.State != pairs.Bad) {
+		if at := m.Square(steps.Throughput, 0, 0, 1, m.Extremes(steps.Throughput)); c.nodes > 2 &&
+			(at.Glyph != '5' || at.State != pairs.Bad) {
 			t.Errorf("half of the best is %q", at.Glyph)
 		}
 	}
@@ -717,7 +745,8 @@ func TestExports(t *testing.T) {
 	})
 	m.Simulated = true
 	csv, err := m.CSV()
-	if err != nil || strings.Count(string(csv), "\n") != 1+6+3 || !strings.Contains(string(csv), "'=cmd()") || !strings.Contains(string(csv), "x;'＝cmd") {
+	if err != nil || strings.Count(string(csv), "\n") != 1+6+3 || !strings.Contains(string(csv), "'=cmd()") ||
+		!strings.Contains(string(csv), "x;'＝cmd") {
 		t.Errorf("CSV: %v: %s", err, csv)
 	}
 	page := string(m.HTML())
@@ -750,10 +779,12 @@ func TestPageOfMany(t *testing.T) {
 			t.Errorf("the page has no %q", want)
 		}
 	}
-	if rows := strings.Count(page, "<tr>"); rows != 4*(1+58) || strings.Count(page, `class="bad"`) != 1 || len(page) > 4<<20 {
+	if rows := strings.Count(page, "<tr>"); rows != 4*(1+58) || strings.Count(page, `class="bad"`) != 1 ||
+		len(page) > 4<<20 {
 		t.Errorf("%d rows, %d bytes", rows, len(page))
 	}
-	if page := string(healthy(64, 1, nil).HTML()); strings.Count(page, "<tr>") != 2*(1+64) || strings.Contains(page, "share a row") {
+	if page := string(healthy(64, 1, nil).HTML()); strings.Count(page, "<tr>") != 2*(1+64) ||
+		strings.Contains(page, "share a row") {
 		t.Error("64 nodes have a row each")
 	}
 }

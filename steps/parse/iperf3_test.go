@@ -19,7 +19,8 @@ func TestIperf3Stream(t *testing.T) {
 		}
 	}
 	failed := strings.Join(events[:2], "") + `{"event":"error","data":"control socket has closed unexpectedly"}` + "\n"
-	if v, err := Iperf3Output(failed); err != nil || v.Error != "control socket has closed unexpectedly" || v.ReceivedGbps != 0 {
+	if v, err := Iperf3Output(failed); err != nil || v.Error != "control socket has closed unexpectedly" ||
+		v.ReceivedGbps != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	for text, want := range map[string][2]bool{
@@ -57,9 +58,15 @@ func TestIperf3Datagrams(t *testing.T) {
 			`"packets":81}}}`: {Sent: 81, Lost: 7, JitterMS: 0.056},
 		"[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n" +
 			"[  5]   0.00-3.00   sec   366 KBytes  1.00 Mbits/sec  0.000 ms  0/259 (0%)  sender\n" +
-			"[  5]   0.00-3.01   sec   300 KBytes   817 Kbits/sec  1.250 ms  47/259 (18%)  receiver\n": {Sent: 259, Lost: 47, JitterMS: 1.25},
+			"[  5]   0.00-3.01   sec   300 KBytes   817 Kbits/sec  1.250 ms  47/259 (18%)  receiver\n": {
+			Sent: 259, Lost: 47,
+			JitterMS: 1.25,
+		},
 		"[  5] local 10.0.0.1 port 1 connected to 10.0.0.2 port 5201\n" +
-			"[  5]   0.00-3.01   sec   366 KBytes   997 Kbits/sec  1.250 ms  -2/259 (-0.77%)  receiver\n": {Sent: 259, JitterMS: 1.25},
+			"[  5]   0.00-3.01   sec   366 KBytes   997 Kbits/sec  1.250 ms  -2/259 (-0.77%)  receiver\n": {
+			Sent:     259,
+			JitterMS: 1.25,
+		},
 	} {
 		v, err := Iperf3Output(text)
 		if err != nil || v.UDP == nil || *v.UDP != want {

@@ -27,11 +27,13 @@ func TestNCCLTestsForms(t *testing.T) {
 	}{"plain": {text, 6}, "tagged by mpirun": {tagged, 6}, "-J": {report, 1}} {
 		v, err := NCCLTests(c.text)
 		if err != nil || len(v.Rows) != c.rows || v.AverageBusGBps == nil || *v.AverageBusGBps != 22.1205 ||
-			v.OutOfBounds == nil || *v.OutOfBounds != 0 || len(v.Errors) != 0 || len(v.Ranks) == 0 || v.Ranks[0].Host != "spark-101" {
+			v.OutOfBounds == nil || *v.OutOfBounds != 0 || len(v.Errors) != 0 || len(v.Ranks) == 0 ||
+			v.Ranks[0].Host != "spark-101" {
 			t.Errorf("%s: %v, %+v", name, err, v)
 			continue
 		}
-		if r := v.Rows[0]; r.Bytes != 536870912 || r.OutOfPlace.BusGBps != 18.39 || r.InPlace.BusGBps != 19.48 || *r.OutOfPlace.Wrong != 0 {
+		if r := v.Rows[0]; r.Bytes != 536870912 || r.OutOfPlace.BusGBps != 18.39 || r.InPlace.BusGBps != 19.48 ||
+			*r.OutOfPlace.Wrong != 0 {
 			t.Errorf("%s: %+v, %+v, %+v", name, r, r.OutOfPlace, r.InPlace)
 		}
 	}
@@ -49,7 +51,8 @@ func TestNCCLTestsForms(t *testing.T) {
 		}
 	}
 	long := strings.Replace(strings.Replace(text, "14594.4", "1.5e+07", 1), "18.39       0", "18.39  1e+06", 1)
-	if v, err := NCCLTests(long); err != nil || v.Rows[0].OutOfPlace.TimeUS != 1.5e7 || *v.Rows[0].OutOfPlace.Wrong != 1e6 {
+	if v, err := NCCLTests(long); err != nil || v.Rows[0].OutOfPlace.TimeUS != 1.5e7 ||
+		*v.Rows[0].OutOfPlace.Wrong != 1e6 {
 		t.Errorf("%v, %+v", err, v.Rows)
 	}
 	last := strings.Replace(report, `"end_time"`, `"errors":["Could not find NVML"],"end_time"`, 1)

@@ -66,7 +66,8 @@ func TestNumbersAreDecimal(t *testing.T) {
 			}
 		}
 		for _, number := range []string{
-			"0x1p10", "0x3e8", "1_000", "1_0.00", "+1000", "-1000", "inf", "nan", "-nan", "1e3", "1e999", "1000.", ".5", "1.0.0", "1,000",
+			"0x1p10", "0x3e8", "1_000", "1_0.00", "+1000", "-1000", "inf", "nan", "-nan", "1e3", "1e999", "1000.", ".5", "1.0.0",
+			"1,000",
 		} {
 			if v, err := c.read(strings.Replace(c.text, "%s", number, 1)); err == nil || v != 0 {
 				t.Errorf("%s: %s is read as %g, %v", name, number, v, err)

@@ -294,14 +294,16 @@ func TestEndlessLine(t *testing.T) {
 
 // What newer rdma-core prints beside what is read changes nothing of it.
 func TestNewerDevinfo(t *testing.T) {
-	const old = "hca_id:\trocep1s0f0\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.45.4028\n\tphys_port_cnt:\t\t\t1\n" +
+	const old = "hca_id:\trocep1s0f0\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.45.4028\n" +
+		"\tphys_port_cnt:\t\t\t1\n" +
 		"\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t1024 (3)\n" +
 		"\t\t\tactive_width:\t\t4X (2)\n\t\t\tactive_speed:\t\t50.0 Gbps (64)\n\t\t\tlink_layer:\t\tEthernet\n"
 	want, err := IbvDevinfo(old)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := IbvDevinfo(strings.Replace(old, "\t\t\tlink_layer", "\t\t\teffective_speed:\t200.0 Gbps\n\t\t\tlink_layer", 1))
+	got, err := IbvDevinfo(strings.Replace(old, "\t\t\tlink_layer", "\t\t\teffective_speed:\t200.0 Gbps\n\t\t\tlink_layer",
+		1))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}

@@ -23,7 +23,8 @@ func TestIperf3BothWaysUnderOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.Bidir || v.SentGbps != 94 || v.ReceivedGbps != 93.9 || v.Retransmits != 12345 || v.Streams != 1 || len(v.Each) != 1 {
+	if !v.Bidir || v.SentGbps != 94 || v.ReceivedGbps != 93.9 || v.Retransmits != 12345 || v.Streams != 1 ||
+		len(v.Each) != 1 {
 		t.Errorf("%+v", v)
 	}
 }
@@ -38,7 +39,8 @@ func TestIperf3TwoTestsInAText(t *testing.T) {
 	if v, err := Iperf3Output(test("33.7")); err != nil || v.ReceivedGbps != 33.7 || v.Streams != 1 {
 		t.Errorf("one: %+v, %v", v, err)
 	}
-	if _, err := Iperf3Output(test("33.7") + test("6.7")); !errors.Is(err, ErrNoResult) || !strings.Contains(err.Error(), "two tests") {
+	if _, err := Iperf3Output(test("33.7") + test("6.7")); !errors.Is(err, ErrNoResult) ||
+		!strings.Contains(err.Error(), "two tests") {
 		t.Errorf("two: %v", err)
 	}
 }
@@ -48,14 +50,18 @@ func TestIperf3TwoTestsInAText(t *testing.T) {
 func TestNCCLTestsOfOtherSettings(t *testing.T) {
 	table := func(time, average string) string {
 		return "# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809\n" +
-			"#       size         count      type   redop    root     " + time + "   algbw   busbw  #wrong     " + time + "   algbw   busbw  #wrong\n" +
-			"     1048576        262144     float     sum      -1    105.5    9.94    9.94       0    105.5    9.94    9.94       0\n" +
+			"#       size         count      type   redop    root     " + time + "   algbw   busbw  #wrong     " + time +
+			"   algbw   busbw  #wrong\n" +
+			"     1048576        262144     float     sum      -1    105.5    9.94    9.94       0    105.5    9.94    9.94  " +
+			"     0\n" +
 			"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : " + average + "\n"
 	}
-	if v, err := NCCLTests(table("time", "9.94 FAILED")); err != nil || len(v.Errors) != 1 || !strings.Contains(v.Errors[0], "FAILED") {
+	if v, err := NCCLTests(table("time", "9.94 FAILED")); err != nil || len(v.Errors) != 1 ||
+		!strings.Contains(v.Errors[0], "FAILED") {
 		t.Errorf("%v, errors %q", err, v.Errors)
 	}
-	if v, err := NCCLTests(table("cputime", "9.94")); err != nil || len(v.Errors) != 0 || len(v.Rows) != 1 || v.Rows[0].OutOfPlace.BusGBps != 9.94 {
+	if v, err := NCCLTests(table("cputime", "9.94")); err != nil || len(v.Errors) != 0 || len(v.Rows) != 1 ||
+		v.Rows[0].OutOfPlace.BusGBps != 9.94 {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

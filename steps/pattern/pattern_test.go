@@ -81,7 +81,8 @@ func TestPattern(t *testing.T) {
 		if diff := cmp.Diff([]any{
 			re.MatchString(s), re.FindString(s), re.FindStringIndex(s), re.FindStringSubmatch(s), re.FindStringSubmatchIndex(s),
 			re.FindSubmatch([]byte(s)), re.FindSubmatchIndex([]byte(s)), re.FindAllString(s, -1), re.FindAllStringSubmatch(s, 1),
-			re.FindAllStringSubmatchIndex(s, -1), re.ReplaceAllString(s, "$2"), re.ReplaceAllStringFunc(s, upper), re.Split(s, -1),
+			re.FindAllStringSubmatchIndex(s, -1), re.ReplaceAllString(s, "$2"), re.ReplaceAllStringFunc(s, upper),
+			re.Split(s, -1),
 		}, []any{
 			p.MatchString(s), p.FindString(s), p.FindStringIndex(s), p.FindStringSubmatch(s), p.FindStringSubmatchIndex(s),
 			p.FindSubmatch([]byte(s)), p.FindSubmatchIndex([]byte(s)), p.FindAllString(s, -1), p.FindAllStringSubmatch(s, 1),

@@ -64,7 +64,10 @@ func TestGIDIndex(t *testing.T) {
 	if got := gidIndex(r); got != -1 {
 		t.Errorf("index %d of a rail without an address", got)
 	}
-	ib := steps.Rail{Layer: "InfiniBand", GIDs: []steps.GID{{Index: 1, Type: "RoCE v2"}, {Index: 0, Type: "IB/RoCE v1", GID: "fe80::1"}}}
+	ib := steps.Rail{
+		Layer: "InfiniBand",
+		GIDs:  []steps.GID{{Index: 1, Type: "RoCE v2"}, {Index: 0, Type: "IB/RoCE v1", GID: "fe80::1"}},
+	}
 	if got := gidIndex(ib); got != 0 {
 		t.Errorf("index %d of an InfiniBand port, want its own", got)
 	}

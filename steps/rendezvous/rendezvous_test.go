@@ -157,7 +157,10 @@ func register(t *testing.T, c *clientv3.Client, group string) string {
 	if got.Count > 0 {
 		rank = string(got.Kvs[0].Value)
 	}
-	for key, value := range map[string]string{"/size": "1", "/rank/" + rank: "active", "barrier/start_barrier/0/" + rank: "1"} {
+	for key, value := range map[string]string{
+		"/size": "1", "/rank/" + rank: "active",
+		"barrier/start_barrier/0/" + rank: "1",
+	} {
 		if _, err := c.Put(ctx, "xferbench/"+group+"/"+key, value); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +179,8 @@ func TestEtcdOverARealSSHConnection(t *testing.T) {
 		d := newDesk(run, nodes)
 		vars, stop := start(t, e, d)
 		here, peer := client(t, vars[steps.Here]["ETCD"]), client(t, vars[steps.Peer]["ETCD"])
-		if vars[steps.Here]["ETCD"] == vars[steps.Peer]["ETCD"] || vars[steps.Peer]["ETCD"] != "http://127.0.0.1:"+vars[steps.Peer]["ETCD_PORT"] {
+		if vars[steps.Here]["ETCD"] == vars[steps.Peer]["ETCD"] ||
+			vars[steps.Peer]["ETCD"] != "http://127.0.0.1:"+vars[steps.Peer]["ETCD_PORT"] {
 			t.Errorf("%v", vars)
 		}
 		if a, b := register(t, here, run), register(t, peer, run); a != "0" || b != "1" {
@@ -213,7 +217,8 @@ const asks = `curl -sSf "$ETCD/version" && curl -sSf -d '{"key":"'"$KEY"'","valu
 func ask(t *testing.T, n runner.Node, body string, vars map[string]string) (string, runner.Exit) {
 	t.Helper()
 	var out []string
-	exit, err := n.Run(t.Context(), runner.Script{Name: "ask", Body: body, Vars: vars, Limit: time.Minute}, func(l runner.Line) { out = append(out, l.Text) })
+	exit, err := n.Run(t.Context(), runner.Script{Name: "ask", Body: body, Vars: vars, Limit: time.Minute},
+		func(l runner.Line) { out = append(out, l.Text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +260,8 @@ func TestRunsBesideEachOther(t *testing.T) {
 	nodes := simulated(t)
 	first, second := newDesk("rb-first", nodes), newDesk("rb-second", nodes)
 	vars, stopFirst := start(t, e, first)
-	put := `curl -s -o /dev/null -d '{"key":"eGZlcmJlbmNoL3JiLWZpcnN0Ly9zaXpl","value":"MQ=="}' "$ETCD/v3/kv/put"` // xferbench/rb-first//size
+	// xferbench/rb-first//size
+	put := `curl -s -o /dev/null -d '{"key":"eGZlcmJlbmNoL3JiLWZpcnN0Ly9zaXpl","value":"MQ=="}' "$ETCD/v3/kv/put"`
 	if out, exit := ask(t, nodes[steps.Here], put, vars[steps.Here]); !exit.OK() {
 		t.Fatalf("%v %s", exit, out)
 	}
@@ -279,7 +285,10 @@ func TestEtcdThatIsThere(t *testing.T) {
 	}
 	t.Cleanup(func() { there.Close() })
 	c := client(t, there.URL())
-	for _, k := range []string{"xferbench/default//size", "xferbench/default/barrier/start_barrier/0/0", "xferbench/rb-a//size", "unrelated"} {
+	for _, k := range []string{
+		"xferbench/default//size", "xferbench/default/barrier/start_barrier/0/0",
+		"xferbench/rb-a//size", "unrelated",
+	} {
 		if _, err := c.Put(t.Context(), k, "2"); err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +299,8 @@ func TestEtcdThatIsThere(t *testing.T) {
 	register(t, client(t, vars[steps.Peer]["ETCD"]), "rb-b")
 	stop()
 	words := d.words()
-	if !strings.Contains(words, "default (2 keys), rb-a (1 key). They stay there") || !strings.Contains(words, "removed 3 keys under xferbench/rb-b/") {
+	if !strings.Contains(words, "default (2 keys), rb-a (1 key). They stay there") ||
+		!strings.Contains(words, "removed 3 keys under xferbench/rb-b/") {
 		t.Errorf("told %q", words)
 	}
 	left, err := e.Keys(t.Context())
@@ -370,7 +380,8 @@ func TestEtcdTellsAnOpenPort(t *testing.T) {
 	d := newDesk("rb-a", real(t, "GatewayPorts yes"))
 	_, stop := start(t, service(t, ""), d)
 	stop()
-	if words := d.words(); !strings.Contains(words, "everybody who reaches spark-01") || strings.Contains(words, "spark-02") {
+	if words := d.words(); !strings.Contains(words, "everybody who reaches spark-01") ||
+		strings.Contains(words, "spark-02") {
 		t.Errorf("told %q", words)
 	}
 }
@@ -408,7 +419,9 @@ func TestEtcdLostConnection(t *testing.T) {
 	// The next script goes over a new connection, where nothing is forwarded.
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		_, err := nodes[steps.Peer].Run(t.Context(), runner.Script{Name: "again", Body: `curl -s "$ETCD/version" || exit 0; exit 1`, Vars: vars[steps.Peer]}, func(runner.Line) {})
+		_, err := nodes[steps.Peer].Run(t.Context(),
+			runner.Script{Name: "again", Body: `curl -s "$ETCD/version" || exit 0; exit 1`, Vars: vars[steps.Peer]},
+			func(runner.Line) {})
 		if err == nil {
 			break
 		}
@@ -438,7 +451,8 @@ func TestEtcdOwnLife(t *testing.T) {
 	if plan["ETCD"] != "http://127.0.0.1:2379" || plan["ETCD_PORT"] != "2379" {
 		t.Errorf("plan %v", plan)
 	}
-	if plan := service(t, "http://10.0.0.1:2380").Plan(session.Request{}); plan["ETCD"] != "http://10.0.0.1:2380" || plan["ETCD_PORT"] != "2380" {
+	if plan := service(t, "http://10.0.0.1:2380").Plan(session.Request{}); plan["ETCD"] != "http://10.0.0.1:2380" ||
+		plan["ETCD_PORT"] != "2380" {
 		t.Errorf("plan %v", plan)
 	}
 	if err := e.Close(); err != nil {

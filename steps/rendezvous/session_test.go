@@ -22,7 +22,8 @@ curl -s -o /dev/null -d '{"key":"eGZlcmJlbmNoL2Evc2l6ZQ==","value":"MQ=="}' "$ET
 	}
 	nodes := simulated(t)
 	o := session.Options{
-		Nodes: nodes[:], Where: []string{"simulated", "simulated"}, Tutorial: steps.Tutorial{Parts: []steps.Part{{ID: "part", Cells: []steps.Cell{cell}}}},
+		Nodes: nodes[:], Where: []string{"simulated", "simulated"},
+		Tutorial: steps.Tutorial{Parts: []steps.Part{{ID: "part", Cells: []steps.Cell{cell}}}},
 		Params:   map[string]string{"NIXL_RUNTIME": "ETCD"},
 		Services: map[string]session.Service{"etcd": e, "nixl-runtime": rendezvous.NewRuntime(e)},
 	}

@@ -194,7 +194,10 @@ func TestScripts(t *testing.T) {
 			[]string{"a.md:10:6: warning: the script reads $NOBODY"},
 		},
 		"looked for by nobody": {cell("needs=ping,fio", "x"), nil},
-		"read by eval":         {cell("", "eval \"x=\\$RAIL${i}_DEV\""), []string{"a.md:9:1: warning: what eval reads is seen by nobody"}},
+		"read by eval": {
+			cell("", "eval \"x=\\$RAIL${i}_DEV\""),
+			[]string{"a.md:9:1: warning: what eval reads is seen by nobody"},
+		},
 		"nearly looked for": {
 			cell("needs=iperf", "x"),
 			[]string{`a.md:7: warning: needs=iperf; did you mean "iperf3"?`},
@@ -206,8 +209,14 @@ func TestScripts(t *testing.T) {
 				"a.md:7: warning: symptoms is for railbench's own checklist",
 			},
 		},
-		"a parameter for none":  {"<!-- params: SIZE=1 LEFT=2 -->\n# P {#p}\n## C {#c}\n```sh cell=c\necho $SIZE\n```\n", []string{"a.md:1: warning: no script reads the parameter LEFT"}},
-		"a parameter of a port": {"<!-- params: MINE=2 -->\n# P {#p}\n## C {#c}\n```sh cell=c ready=port:$MINE\nx\n```\n", nil},
+		"a parameter for none": {
+			"<!-- params: SIZE=1 LEFT=2 -->\n# P {#p}\n## C {#c}\n```sh cell=c\necho $SIZE\n```\n",
+			[]string{"a.md:1: warning: no script reads the parameter LEFT"},
+		},
+		"a parameter of a port": {
+			"<!-- params: MINE=2 -->\n# P {#p}\n## C {#c}\n```sh cell=c ready=port:$MINE\nx\n```\n",
+			nil,
+		},
 	} {
 		holds(t, name, found(c.src), c.want...)
 	}
@@ -272,10 +281,11 @@ func TestParams(t *testing.T) {
 		src  string
 		want []string
 	}{
-		"above":             {"<!-- tutorial: T -->\n<!-- params: ONE=1 TWO=\"a b\" A='c d' B= C=\"\" -->" + body, nil},
-		"on lines":          {"<!-- params:\nONE=1\n\n  TWO=2 A=1 B=2\nC=3\n-->" + body, nil},
-		"below the heading": {"# P {#p}\n\nBefore.\n\n<!-- params: ONE=1 -->\n\nAfter.\n\n## C {#c}\n\n```sh cell=c\necho $ONE\n```\n", nil},
-		"another default":   {"<!-- params: SIZE=1 ONE=1 TWO=2 A=1 B=1 C=1 -->" + body, nil},
+		"above":    {"<!-- tutorial: T -->\n<!-- params: ONE=1 TWO=\"a b\" A='c d' B= C=\"\" -->" + body, nil},
+		"on lines": {"<!-- params:\nONE=1\n\n  TWO=2 A=1 B=2\nC=3\n-->" + body, nil},
+		"below the heading": {"# P {#p}\n\nBefore.\n\n<!-- params: ONE=1 -->\n\nAfter.\n\n## C {#c}\n\n```sh cell=c\n" +
+			"echo $ONE\n```\n", nil},
+		"another default": {"<!-- params: SIZE=1 ONE=1 TWO=2 A=1 B=1 C=1 -->" + body, nil},
 		"no default for it": {
 			"<!-- params: SIZE=big ONE=1 TWO=2 A=1 B=1 C=1 -->" + body,
 			[]string{`a.md:1: the parameter SIZE is "big": a size is a number of bytes`},

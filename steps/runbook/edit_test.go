@@ -120,7 +120,8 @@ func TestBuiltInRoundTrip(t *testing.T) {
 }
 
 func TestEdit(t *testing.T) {
-	lf := "# P {#p}\n\n## C {#c}\n\n  ```sh cell=c role=a ready=port:1\n  one\n\n    two\n  ```\n\n```sh cell=c role=b\nthree\n```\nend"
+	lf := "# P {#p}\n\n## C {#c}\n\n  ```sh cell=c role=a ready=port:1\n  one\n\n    two\n  ```\n\n" +
+		"```sh cell=c role=b\nthree\n```\nend"
 	for name, c := range map[string]struct {
 		src, cell string
 		role      int

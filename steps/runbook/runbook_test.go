@@ -119,7 +119,10 @@ func TestParseErrors(t *testing.T) {
 			head + "```sh preamble=a root\nx\n```\n\n```sh cell=c uses=a\nx\n```\n",
 			"a preamble has no other attribute",
 		},
-		"another interpreter": {fence("cell=c interpreter=pyhton3"), `interpreter=pyhton3 is unknown: bash or python3; did you mean "python3"?`},
+		"another interpreter": {
+			fence("cell=c interpreter=pyhton3"),
+			`interpreter=pyhton3 is unknown: bash or python3; did you mean "python3"?`,
+		},
 		"a probe that is waited for": {
 			fence("cell=c") + "\n```sh cell=c probe ready=port:1\nx\n```\n",
 			`the probe "probe" has a ready=`,

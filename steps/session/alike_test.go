@@ -25,7 +25,8 @@ func TestToldOnce(t *testing.T) {
 		want string
 	}{
 		"before the names": {func(a, b string) (steps.Grade, string) {
-			return steps.Pass, "Cool enough: at most " + degrees[a] + " degrees on " + a + " and " + degrees[b] + " degrees on " + b + ", below 97."
+			return steps.Pass, "Cool enough: at most " + degrees[a] + " degrees on " + a + " and " + degrees[b] +
+				" degrees on " + b + ", below 97."
 		}, "Cool enough: at most 57 to 61.5 degrees on spark-[01-03], below 97."},
 		"behind them": {func(a, b string) (steps.Grade, string) {
 			return steps.Pass, "Both nodes answer: " + a + " for 26 h and " + b + " for 3 h."
@@ -48,7 +49,8 @@ func TestToldOnce(t *testing.T) {
 			"spark-02:spark-03: It is enabled on spark-02 and disabled on spark-03."},
 		"all alike": {func(a, b string) (steps.Grade, string) {
 			return steps.Pass, a + " reaches " + b + " in 2 ms."
-		}, "spark-01:spark-02: spark-01 reaches spark-02 in 2 ms. So it is over each of 3 links, each with its own nodes and figures."},
+		}, "spark-01:spark-02: spark-01 reaches spark-02 in 2 ms. So it is over each of 3 links, " +
+			"each with its own nodes and figures."},
 		"all are ill": {func(a, b string) (steps.Grade, string) {
 			return steps.Fail, a + " doesn't reach " + b + "."
 		}, "spark-01:spark-02: spark-01 doesn't reach spark-02. spark-01:spark-03: spark-01 doesn't reach spark-03. " +
@@ -64,7 +66,8 @@ func TestToldOnce(t *testing.T) {
 		{linkEnds{"b", "c"}, steps.Verdict{Grade: steps.Warn, Reason: "70 ms on b and 6 ms on c, which is slow."}},
 		{linkEnds{"a", "c"}, steps.Verdict{Grade: steps.Warn, Reason: "80 ms on a and 6 ms on c, which is slow."}},
 	})
-	if want := "b:c: 70 ms on b and 6 ms on c, which is slow. a:c: 80 ms on a and 6 ms on c, which is slow."; v.Reason != want {
+	want := "b:c: 70 ms on b and 6 ms on c, which is slow. a:c: 80 ms on a and 6 ms on c, which is slow."
+	if v.Reason != want {
 		t.Errorf("%q, want %q", v.Reason, want)
 	}
 }

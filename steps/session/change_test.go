@@ -169,7 +169,8 @@ func newGround(t *testing.T) *ground {
 		g.nodes[name] = nodetest.NewNetns(t)
 	}
 	join := func(a, devA, addrA, b, devB, addrB string) {
-		g.nodes[a].Sh(fmt.Sprintf("ip link add %s type veth peer name %s netns %s && ip addr add %s brd + dev %s && ip link set %s up",
+		g.nodes[a].Sh(fmt.Sprintf("ip link add %s type veth peer name %s netns %s && ip addr add %s brd + dev %s && ip "+
+			"link set %s up",
 			devA, devB, g.nodes[b].Name, addrA, devA, devA))
 		g.nodes[b].Sh(fmt.Sprintf("ip addr add %s brd + dev %s && ip link set %s up", addrB, devB, devB))
 	}
@@ -178,7 +179,8 @@ func newGround(t *testing.T) *ground {
 	join("n1", "mgmt", "10.9.1.2/24", "bench", "to1", "10.9.1.1/24")
 	join("n2", "mgmt", "10.9.2.2/24", "bench", "to2", "10.9.2.1/24")
 	for i, n := range []string{"n1", "n2"} {
-		g.nodes[n].Sh(fmt.Sprintf("ip route add default via 10.9.%d.1; ip route add 10.50.0.0/16 dev rail1 metric 5; ip neigh add 192.168.100.77 lladdr 02:00:00:00:00:77 dev rail0 nud permanent", i+1))
+		g.nodes[n].Sh(fmt.Sprintf("ip route add default via 10.9.%d.1; ip route add 10.50.0.0/16 dev rail1 metric 5; "+
+			"ip neigh add 192.168.100.77 lladdr 02:00:00:00:00:77 dev rail0 nud permanent", i+1))
 	}
 	must := func(err error) {
 		if err != nil {
@@ -206,7 +208,8 @@ SetEnv HOME=%[1]s
 	host, err := os.ReadFile(filepath.Join(g.dir, "host.pub"))
 	must(err)
 	must(os.WriteFile(filepath.Join(g.dir, "known_hosts"), []byte("* "+string(host)), 0o600))
-	config := "IdentityFile " + g.dir + "/id\nIdentitiesOnly yes\nIdentityAgent none\nUser root\nConnectTimeout 3\nGlobalKnownHostsFile none\nUserKnownHostsFile " + g.dir + "/known_hosts\n"
+	config := "IdentityFile " + g.dir + "/id\nIdentitiesOnly yes\nIdentityAgent none\nUser root\nConnectTimeout 3\n" +
+		"GlobalKnownHostsFile none\nUserKnownHostsFile " + g.dir + "/known_hosts\n"
 	for name, addr := range map[string]string{"n1": "10.9.1.2", "n2": "10.9.2.2", "n1-rail": "192.168.100.10"} {
 		config += fmt.Sprintf("Host %s\n  HostName %s\n", name, addr)
 	}
@@ -235,7 +238,10 @@ SetEnv HOME=%[1]s
 
 // own is a command in a node's namespace, with a /run of its own.
 func (g *ground) own(node string, args ...string) *exec.Cmd {
-	return g.nodes[node].Command(append([]string{"unshare", "-m", "sh", "-c", `mount -t tmpfs -o mode=755 none /run && mkdir /run/sshd && exec "$@"`, "sh"}, args...)...)
+	return g.nodes[node].Command(append([]string{
+		"unshare", "-m", "sh", "-c",
+		`mount -t tmpfs -o mode=755 none /run && mkdir /run/sshd && exec "$@"`, "sh",
+	}, args...)...)
 }
 
 func (g *ground) look(node string) change.State {
@@ -417,7 +423,8 @@ func TestChangeFails(t *testing.T) {
 				p := g.plan("yes")
 				p.Script = fmt.Sprintf("STEP=%s FAILS=%s\n", step, node) + p.Script
 				out := g.start(p).end()
-				wants(t, out, "verdict: FAIL", "The change failed on "+node, "step "+step+" fails", "Both nodes are as they were before")
+				wants(t, out, "verdict: FAIL", "The change failed on "+node, "step "+step+" fails",
+					"Both nodes are as they were before")
 				if diff := g.differences(); diff != nil {
 					t.Errorf("not as before: %q", diff)
 				}
@@ -568,7 +575,10 @@ func TestCut(t *testing.T) {
 // goes back by itself.
 func TestOnlyWayIsARail(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]string{"it comes back": "", "it does not": "[ \"$NODE\" != n1-rail ] || ip addr flush dev br0\n"} {
+	for name, spoil := range map[string]string{
+		"it comes back": "",
+		"it does not":   "[ \"$NODE\" != n1-rail ] || ip addr flush dev br0\n",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGround(t)

@@ -16,8 +16,14 @@ import (
 // and waits for a word.
 func served(dir string) steps.Cell {
 	return steps.Cell{ID: "served", Judge: "passes", Roles: []steps.Role{
-		{Name: "server", On: steps.OnPeer, Script: "echo ready; read -r end <" + dir + "/end", Ready: steps.Ready{Line: "ready"}},
-		{Name: "client", On: steps.OnHere, Script: "echo >" + dir + "/there; read -r word <" + dir + "/go; echo $word; echo >" + dir + "/end"},
+		{
+			Name: "server", On: steps.OnPeer, Script: "echo ready; read -r end <" + dir + "/end",
+			Ready: steps.Ready{Line: "ready"},
+		},
+		{
+			Name: "client", On: steps.OnHere,
+			Script: "echo >" + dir + "/there; read -r word <" + dir + "/go; echo $word; echo >" + dir + "/end",
+		},
 	}}
 }
 
@@ -64,7 +70,8 @@ func TestTwoOnOneRig(t *testing.T) {
 		t.Errorf("what only looks: %s: %s", c.Verdict.Grade, c.Verdict.Reason)
 	}
 	third.Interrupt()
-	if v := third.until("served").Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "is in use by alice") {
+	if v := third.until("served").Verdict; v.Grade != steps.Inconclusive ||
+		!strings.Contains(v.Reason, "is in use by alice") {
 		t.Errorf("given up: %s: %s", v.Grade, v.Reason)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("first\n"), 0o600); err != nil {

@@ -40,7 +40,8 @@ func TestADefectIsContained(t *testing.T) {
 	live.Parser = "lines"
 	own := steps.Cell{ID: "own", Own: "own"}
 	cells := []steps.Cell{
-		one("judged", "true", "index"), one("asserted", "true", "typed"), read, one("planned", "echo never", "plan"), own, live,
+		one("judged", "true", "index"), one("asserted", "true", "typed"), read, one("planned", "echo never", "plan"), own,
+		live,
 	}
 	b := openCatalog(t, broken, cells...)
 	for id, words := range map[string][]string{
@@ -76,7 +77,8 @@ func TestADefectIsContained(t *testing.T) {
 			}
 		}
 		log, err := os.ReadFile(c.Log)
-		if err != nil || !strings.Contains(string(log), "\n# goroutine ") || !strings.Contains(string(log), "contain_test.go:") {
+		if err != nil || !strings.Contains(string(log), "\n# goroutine ") ||
+			!strings.Contains(string(log), "contain_test.go:") {
 			t.Errorf("%s: no stack in the log (%v):\n%s", id, err, log)
 		}
 	}

@@ -25,7 +25,8 @@ func TestInContainer(t *testing.T) {
 
 	// A docker that shows one container, and whose exec is a shell with what -e names.
 	bin := t.TempDir()
-	docker := "#!/bin/sh\ncase $1 in\ninspect) [ \"$2\" = box ] ;;\nexec)\n\tshift\n\tset -- \"$@\"\n\t[ \"$1 $2 $3 $4\" = '-i -e A box' ] || exit 9\n\tshift 4\n\texec \"$@\" ;;\nesac\n"
+	docker := "#!/bin/sh\ncase $1 in\ninspect) [ \"$2\" = box ] ;;\nexec)\n\tshift\n\tset -- \"$@\"\n" +
+		"\t[ \"$1 $2 $3 $4\" = '-i -e A box' ] || exit 9\n\tshift 4\n\texec \"$@\" ;;\nesac\n"
 	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte(docker), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,8 @@ func TestInContainer(t *testing.T) {
 		t.Errorf("exit %d: %q", code, out)
 	}
 	gone := script(cell, role, time.Minute, map[string]string{"A": value, containerParam: "other"}, nil, nil)
-	if out, code := run(gone.Text()); code != steps.NoContainer || !strings.Contains(out, "there is no container other here") {
+	if out, code := run(gone.Text()); code != steps.NoContainer ||
+		!strings.Contains(out, "there is no container other here") {
 		t.Errorf("exit %d: %q", code, out)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// What is said of one node at a time is told once, of each, and not once for each of its links: the reasons are what four
-// virtual machines of Slurm's were told.
+// What is said of one node at a time is told once, of each, and not once for each of its links: the reasons are what
+// four virtual machines of Slurm's were told.
 func TestFactsOfNodes(t *testing.T) {
 	booted := func(node, minutes string) string {
 		return node + " booted " + minutes + " min ago: addresses and bonds that were not in its configuration are gone. " +
@@ -16,7 +16,8 @@ func TestFactsOfNodes(t *testing.T) {
 	}
 	minutes := map[string]string{"spark-01": "2", "spark-02": "2", "spark-03": "3", "spark-04": "2"}
 	slow := func(node string) string {
-		return "The script on " + node + " did not run to its end: its leash did not end in time. If it answers, look for leftovers there."
+		return "The script on " + node +
+			" did not run to its end: its leash did not end in time. If it answers, look for leftovers there."
 	}
 	for name, c := range map[string]struct {
 		grade steps.Grade
@@ -41,8 +42,10 @@ func TestFactsOfNodes(t *testing.T) {
 		}, "Slow. spark-01 is at Gen4 x4. The same goes for spark-[02-04]. A reboot trains it anew."},
 		"of both ends": {
 			steps.Warn, func(a, b string) string { return a + " is slow to " + b + ". Look there." },
-			"spark-01:spark-02: spark-01 is slow to spark-02. Look there. spark-01:spark-03: spark-01 is slow to spark-03. Look there. " +
-				"spark-01:spark-04: spark-01 is slow to spark-04. Look there. spark-02:spark-03: spark-02 is slow to spark-03. Look there. " +
+			"spark-01:spark-02: spark-01 is slow to spark-02. Look there. spark-01:spark-03: spark-01 is slow to spark-03. " +
+				"Look there. " +
+				"spark-01:spark-04: spark-01 is slow to spark-04. Look there. spark-02:spark-03: spark-02 is slow to spark-03. " +
+				"Look there. " +
 				"Over 2 more links it has others: the evidence has them.",
 		},
 		"another over each link": {

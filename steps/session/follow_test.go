@@ -136,10 +136,12 @@ func TestFollowerSaysWhyNotDone(t *testing.T) {
 		}
 	}
 	f.Run(ctx, "slow", "never")
-	if got := f.Ended["slow"].Verdict; got.Grade != steps.Inconclusive || got.Reason != "Interrupted: the --timeout of 1m was reached." {
+	if got := f.Ended["slow"].Verdict; got.Grade != steps.Inconclusive ||
+		got.Reason != "Interrupted: the --timeout of 1m was reached." {
 		t.Errorf("%+v", got)
 	}
-	if got := f.Ended["never"].Verdict; got.Grade != steps.Inconclusive || !strings.HasPrefix(got.Reason, "Not run: the --timeout") {
+	if got := f.Ended["never"].Verdict; got.Grade != steps.Inconclusive ||
+		!strings.HasPrefix(got.Reason, "Not run: the --timeout") {
 		t.Errorf("%+v", got)
 	}
 	f.Run(ctx, "never")

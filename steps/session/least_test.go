@@ -33,7 +33,10 @@ func TestLeast(t *testing.T) {
 			c.params = map[string]string{}
 		}
 		v := vars(c.rig, steps.Here, -1, c.params)
-		got := strings.Join([]string{v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"], v["GOOD_GBPS"], v["GOOD_BOTH_GBPS"], v["MOST_GBPS"], v["MOST_BOTH_GBPS"]}, " ")
+		got := strings.Join([]string{
+			v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"], v["GOOD_GBPS"], v["GOOD_BOTH_GBPS"],
+			v["MOST_GBPS"], v["MOST_BOTH_GBPS"],
+		}, " ")
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -37,7 +37,8 @@ func TestCellsRunOverTheLinkUnderTest(t *testing.T) {
 		if !strings.Contains(got, x.client) || !strings.Contains(got, x.serve) {
 			t.Errorf("%v: printed %q", x.link, got)
 		}
-		if len(b.book.Rig.Nodes) != 3 || slices.ContainsFunc(b.book.Rig.Nodes, func(n steps.Node) bool { return n.Kernel == "" }) {
+		if len(b.book.Rig.Nodes) != 3 ||
+			slices.ContainsFunc(b.book.Rig.Nodes, func(n steps.Node) bool { return n.Kernel == "" }) {
 			t.Errorf("%v: not all nodes were looked at: %+v", x.link, b.book.Rig.Nodes)
 		}
 	}
@@ -94,7 +95,10 @@ func TestChecksLookAtEveryLink(t *testing.T) {
 		names := r.Rig.At(steps.Here).Name + " " + r.Rig.At(steps.Peer).Name
 		judged[names] = true
 		if strings.Contains(names, "spark-03") {
-			return steps.Verdict{Grade: steps.Fail, Reason: "spark-03 is ill.", Node: "spark-03", Evidence: []steps.Evidence{{Name: "spark-03 says", Value: "ouch"}}}
+			return steps.Verdict{
+				Grade: steps.Fail, Reason: "spark-03 is ill.", Node: "spark-03",
+				Evidence: []steps.Evidence{{Name: "spark-03 says", Value: "ouch"}},
+			}
 		}
 		return steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
 	}}
@@ -264,7 +268,8 @@ func TestChecksShareServices(t *testing.T) {
 			s.Run("c")
 			state := s.until("c")
 			if len(l.runs) != x.runs || l.most != x.most || l.now != 0 || state.Verdict.Grade != steps.Pass {
-				t.Errorf("%d runs, %d at once, %d left: %s %s", len(l.runs), l.most, l.now, state.Verdict.Grade, state.Verdict.Reason)
+				t.Errorf("%d runs, %d at once, %d left: %s %s", len(l.runs), l.most, l.now, state.Verdict.Grade,
+					state.Verdict.Reason)
 			}
 			told := 0
 			for _, line := range state.Output.Lines(0, 1000) {
@@ -393,11 +398,13 @@ func TestOutliersAgainstTheMajority(t *testing.T) {
 		want string
 	}{
 		"one": {
-			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]), mtu(n, "eth1", 9000)} }, "n3"),
+			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]), mtu(n, "eth1", 9000)} },
+				"n3"),
 			"eth0 MTU: 4 of 5 have 9,000 bytes, n3 has 1,500 bytes. n3 at each of its 4 links: n1:n3: They differ.",
 		},
 		"on two rails": {
-			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]), mtu(n, "eth1", is[n])} }, "n3"),
+			links(func(n string) []steps.Evidence { return []steps.Evidence{mtu(n, "eth0", is[n]), mtu(n, "eth1", is[n])} },
+				"n3"),
 			"eth0 MTU, eth1 MTU: 4 of 5 have 9,000 bytes, n3 has 1,500 bytes. n3 at",
 		},
 		"two": {
@@ -457,11 +464,31 @@ func TestFoldLinks(t *testing.T) {
 			},
 			steps.Pass, "Both nodes answer. So it is over each of 2 links.", "",
 		},
-		"skipped and well": {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, pass}}, steps.Pass, "a:c: All is well.", ""},
-		"skipped":          {[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, skipped}}, steps.Skipped, "No tool.", ""},
-		"the worst counts": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, warn}}, steps.Fail, "a:b: B is broken. And WARN, a:c: A is odd.", "b"},
-		"on several links": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"b", "c"}, fail}, {linkEnds{"a", "c"}, pass}}, steps.Fail, "a:b, b:c: B is broken.", "b"},
-		"two that are ill": {[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, other}}, steps.Fail, "a:b: B is broken. a:c: C is broken.", ""},
+		"skipped and well": {
+			[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, pass}},
+			steps.Pass,
+			"a:c: All is well.", "",
+		},
+		"skipped": {
+			[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, skipped}},
+			steps.Skipped,
+			"No tool.", "",
+		},
+		"the worst counts": {
+			[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, warn}},
+			steps.Fail,
+			"a:b: B is broken. And WARN, a:c: A is odd.", "b",
+		},
+		"on several links": {[]linkVerdict{
+			{linkEnds{"a", "b"}, fail},
+			{linkEnds{"b", "c"}, fail},
+			{linkEnds{"a", "c"}, pass},
+		}, steps.Fail, "a:b, b:c: B is broken.", "b"},
+		"two that are ill": {
+			[]linkVerdict{{linkEnds{"a", "b"}, fail}, {linkEnds{"a", "c"}, other}},
+			steps.Fail,
+			"a:b: B is broken. a:c: C is broken.", "",
+		},
 		"one differs from three": {[]linkVerdict{
 			{linkEnds{"a", "b"}, pass},
 			{linkEnds{"a", "c"}, other},
@@ -477,7 +504,8 @@ func TestFoldLinks(t *testing.T) {
 			{linkEnds{"b", "c"}, fail},
 			{linkEnds{"b", "d"}, warn},
 			{linkEnds{"c", "d"}, fail},
-		}, steps.Fail, "c at each of its 3 links: a:c: C is broken. The links between all other nodes are better. And WARN, b:d: A is odd.", "c"},
+		}, steps.Fail, "c at each of its 3 links: a:c: C is broken. The links between all other nodes are better. " +
+			"And WARN, b:d: A is odd.", "c"},
 		"one is well, and nothing else ran": {[]linkVerdict{
 			{linkEnds{"a", "b"}, skipped},
 			{linkEnds{"a", "c"}, pass},
@@ -553,16 +581,33 @@ func TestOutliersBesideOthers(t *testing.T) {
 		words []string
 	}{
 		"one, and a dead one": {fold(false, true, "n7", map[string]int{"n3": 9}), "n3", []string{
-			"MTU: 6 of 7 have 0, n3 has 9. n3 at each of its 6 links: n1:n3: 0 on n1 and 9 on n3. ", "And INCONCLUSIVE, Not looked at, because n7 does not answer.",
+			"MTU: 6 of 7 have 0, n3 has 9. n3 at each of its 6 links: n1:n3: 0 on n1 and 9 on n3. ",
+			"And INCONCLUSIVE, Not looked at, because n7 does not answer.",
 		}},
 		"two alike": {fold(false, true, "", map[string]int{"n3": 9, "n5": 9}), "", []string{
-			"MTU: 6 of 8 have 0, n[3,5] have 9. n3 at each of its 6 links to the others: n1:n3: ", " n5 at each of its 6 links to the others: n1:n5: ",
+			"MTU: 6 of 8 have 0, n[3,5] have 9. n3 at each of its 6 links to the others: n1:n3: ",
+			" n5 at each of its 6 links to the others: n1:n5: ",
 		}},
-		"two alike that say nothing":  {fold(false, false, "", map[string]int{"n3": 9, "n5": 9}), "", []string{"n3 at each of its 6 links to the others", "n5 at each"}},
-		"two, and a dead one":         {fold(false, false, "n1", map[string]int{"n3": 9, "n5": 9}), "", []string{"n3 at each of its 5 links to the others", "n5 at each", "n1 does not answer"}},
-		"in a ring":                   {fold(true, true, "", map[string]int{"n3": 9, "n5": 9}), "", []string{"MTU: 6 of 8 have 0, n[3,5] have 9. n3 at each of its 2 links: n2:n3: ", " n5 at each"}},
-		"in a ring that says nothing": {fold(true, false, "", map[string]int{"n3": 9, "n5": 9}), "", []string{"n3 at each of its 2 links: ", " n5 at each", "n4 has links to these alone."}},
-		"no majority":                 {fold(false, true, "", map[string]int{"n1": 9, "n3": 9, "n5": 9, "n8": 9}), "", []string{"n1:n2: 9 on n1 and 0 on n2."}},
+		"two alike that say nothing": {
+			fold(false, false, "", map[string]int{"n3": 9, "n5": 9}), "",
+			[]string{"n3 at each of its 6 links to the others", "n5 at each"},
+		},
+		"two, and a dead one": {
+			fold(false, false, "n1", map[string]int{"n3": 9, "n5": 9}), "",
+			[]string{"n3 at each of its 5 links to the others", "n5 at each", "n1 does not answer"},
+		},
+		"in a ring": {
+			fold(true, true, "", map[string]int{"n3": 9, "n5": 9}), "",
+			[]string{"MTU: 6 of 8 have 0, n[3,5] have 9. n3 at each of its 2 links: n2:n3: ", " n5 at each"},
+		},
+		"in a ring that says nothing": {
+			fold(true, false, "", map[string]int{"n3": 9, "n5": 9}), "",
+			[]string{"n3 at each of its 2 links: ", " n5 at each", "n4 has links to these alone."},
+		},
+		"no majority": {
+			fold(false, true, "", map[string]int{"n1": 9, "n3": 9, "n5": 9, "n8": 9}), "",
+			[]string{"n1:n2: 9 on n1 and 0 on n2."},
+		},
 	} {
 		if x.v.Grade != steps.Fail || x.v.Node != x.node {
 			t.Errorf("%s: %s of %q: %s", name, x.v.Grade, x.v.Node, x.v.Reason)
@@ -581,7 +626,8 @@ func TestOutliersBesideOthers(t *testing.T) {
 		{linkEnds{"b", "c"}, steps.Verdict{Grade: steps.Fail, Reason: "b is full."}},
 		{linkEnds{"a", "c"}, steps.Verdict{Grade: steps.Inconclusive, Reason: "Nobody knows."}},
 	}
-	if v := foldLinks(same); v.Reason != "a:b, b:c: b is full. And INCONCLUSIVE, a:c: Nobody knows." && !strings.HasPrefix(v.Reason, "b is full. And") {
+	if v := foldLinks(same); v.Reason != "a:b, b:c: b is full. And INCONCLUSIVE, a:c: Nobody knows." &&
+		!strings.HasPrefix(v.Reason, "b is full. And") {
 		t.Errorf("%q", v.Reason)
 	}
 }
@@ -610,8 +656,10 @@ func TestManyOutliersAreFolded(t *testing.T) {
 		told = append(told, v)
 	}
 	v := foldLinks(told)
-	if v.Grade != steps.Fail || len(v.Reason) > 1000 || !strings.Contains(v.Reason, "n009 has 9,009, and there are 196 more values. ") || !strings.HasPrefix(v.Reason, "eth0 MTU: 400 of 600 have 1,500 bytes, "+
-		"n[000,003,006,009,012,015,018,021] and 192 more have 9,000 bytes. ") ||
+	if v.Grade != steps.Fail || len(v.Reason) > 1000 ||
+		!strings.Contains(v.Reason, "n009 has 9,009, and there are 196 more values. ") ||
+		!strings.HasPrefix(v.Reason, "eth0 MTU: 400 of 600 have 1,500 bytes, "+
+			"n[000,003,006,009,012,015,018,021] and 192 more have 9,000 bytes. ") ||
 		!strings.Contains(v.Reason, "And so at each link of n[012,015,018,021,024,027,030,033] and 188 more.") {
 		t.Errorf("%s in %d bytes: %s", v.Grade, len(v.Reason), v.Reason)
 	}

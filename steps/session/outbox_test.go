@@ -54,7 +54,8 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	}
 	for id, c := range book.Cells {
 		last := c.Output.Lines(c.Output.Len()-1, 1)
-		if c.Live.Title != fmt.Sprint(each-1) || c.Running != (id != "1") || len(last) != 1 || id != "2" && last[0].Text != fmt.Sprint(each-1) {
+		if c.Live.Title != fmt.Sprint(each-1) || c.Running != (id != "1") || len(last) != 1 ||
+			id != "2" && last[0].Text != fmt.Sprint(each-1) {
 			t.Errorf("cell %s: %v, %v, running %v", id, c.Live.Title, last, c.Running)
 		}
 	}

@@ -61,7 +61,8 @@ func TestCheckParam(t *testing.T) {
 		{"bond-teardown", "BOND", "bond1", "", "bond-teardown reads no BOND, nor any other parameter"},
 	} {
 		got, err := CheckParam(catalog.New(), tut, c.cell, c.name, c.value)
-		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) || got != c.want {
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) ||
+			got != c.want {
 			t.Errorf("%s.%s=%s is %q, %v", c.cell, c.name, c.value, got, err)
 		}
 	}
@@ -104,7 +105,10 @@ func TestARunbooksOwnParams(t *testing.T) {
 func TestCellParams(t *testing.T) {
 	mine, other := one("mine", `echo "$SIZE $PINGS"`, "passes"), one("other", `echo "$SIZE $PINGS"`, "passes")
 	planned := one("planned", `echo "$PLANNED"`, "passes")
-	o := Options{Params: map[string]string{"SIZE": "1"}, CellParams: map[string]map[string]string{"mine": {"SIZE": "2"}, "planned": {"SIZE": "3"}}}
+	o := Options{
+		Params:     map[string]string{"SIZE": "1"},
+		CellParams: map[string]map[string]string{"mine": {"SIZE": "2"}, "planned": {"SIZE": "3"}},
+	}
 	o.Catalog.Plans = map[string]steps.Planner{"passes": func(_ steps.Rig, params map[string]string) (p steps.Plan) {
 		p.Vars[0] = map[string]string{"PLANNED": "planned for " + params["SIZE"]}
 		return p
@@ -112,7 +116,10 @@ func TestCellParams(t *testing.T) {
 	b := open(t, o, mine, other, planned)
 	b.Run("mine", "other", "planned")
 	b.until("planned")
-	for id, want := range map[string]string{"mine": "spark-02:2 3", "other": "spark-02:1 3", "planned": "spark-02:planned for 3"} {
+	for id, want := range map[string]string{
+		"mine": "spark-02:2 3", "other": "spark-02:1 3",
+		"planned": "spark-02:planned for 3",
+	} {
 		if got := printed(b.book.Cells[id]); got != want {
 			t.Errorf("%s printed %q, want %q", id, got, want)
 		}
@@ -121,7 +128,11 @@ func TestCellParams(t *testing.T) {
 		t.Errorf("told of %v", b.book.Params)
 	}
 	rig, _ := b.Rig()
-	for i, want := range []map[string]string{{"SIZE": "2", "PINGS": "3"}, {"SIZE": "1", "PINGS": "3"}, {"PLANNED": "planned for 3"}} {
+	for i, want := range []map[string]string{
+		{"SIZE": "2", "PINGS": "3"},
+		{"SIZE": "1", "PINGS": "3"},
+		{"PLANNED": "planned for 3"},
+	} {
 		p := Plan(b.o, rig, []steps.Cell{mine, other, planned})[i]
 		for name, value := range want {
 			if p.Script.Vars[name] != value {
@@ -132,7 +143,8 @@ func TestCellParams(t *testing.T) {
 }
 
 func TestSetParam(t *testing.T) {
-	b := open(t, Options{Params: map[string]string{"SIZE": "4096"}}, one("c", `echo "$SIZE"`, "passes"), one("d", `echo "$SIZE $ITERATIONS"`, "passes"))
+	b := open(t, Options{Params: map[string]string{"SIZE": "4096"}}, one("c", `echo "$SIZE"`, "passes"),
+		one("d", `echo "$SIZE $ITERATIONS"`, "passes"))
 	for _, c := range []struct{ cell, name, value, c, d, err string }{
 		{"c", "SIZE", "8K", "8192", "4096", ""},
 		{"", "SIZE", "1M", "8192", "1048576", ""},
@@ -153,11 +165,13 @@ func TestSetParam(t *testing.T) {
 		}
 		b.Run("c", "d")
 		d := b.until("d")
-		if got, want := printed(b.book.Cells["c"])+" "+strings.TrimSpace(printed(d)), "spark-02:"+c.c+" spark-02:"+c.d; got != want {
+		if got, want := printed(b.book.Cells["c"])+" "+strings.TrimSpace(printed(d)),
+			"spark-02:"+c.c+" spark-02:"+c.d; got != want {
 			t.Errorf("after %s.%s=%s they printed %q, want %q", c.cell, c.name, c.value, got, want)
 		}
 	}
-	if want := (steps.Settings{}).With("d", "ITERATIONS", "").With("", "ITERATIONS", "9"); !reflect.DeepEqual(b.book.Params, want) {
+	if want := (steps.Settings{}).With("d", "ITERATIONS", "").With("", "ITERATIONS",
+		"9"); !reflect.DeepEqual(b.book.Params, want) {
 		t.Errorf("told of %+v, want %+v", b.book.Params, want)
 	}
 }
@@ -190,7 +204,10 @@ func TestARunKeepsItsParams(t *testing.T) {
 func TestSetParamOfAnEditedCell(t *testing.T) {
 	b := open(t, Options{}, one("c", `echo "$SIZE"`, "passes"))
 	b.Edit("part", []steps.Cell{one("c", `echo "$PINGS"`, "passes"), one("added", `echo "$PORT"`, "passes")})
-	for param, want := range map[string]string{"c.PINGS": "", "added.PORT": "", "c.SIZE": "c reads no SIZE; it reads PINGS"} {
+	for param, want := range map[string]string{
+		"c.PINGS": "", "added.PORT": "",
+		"c.SIZE": "c reads no SIZE; it reads PINGS",
+	} {
 		cell, name, _ := strings.Cut(param, ".")
 		if err := b.SetParam(cell, name, "7"); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
 			t.Errorf("%s: %v", param, err)

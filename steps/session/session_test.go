@@ -46,7 +46,9 @@ type seenBefore struct {
 	answers map[string][]runner.Line // by the script
 }
 
-func (b *seenBefore) Run(ctx context.Context, s runner.Script, emit func(runner.Line), n runner.Node) (runner.Exit, error) {
+func (b *seenBefore) Run(ctx context.Context, s runner.Script, emit func(runner.Line), n runner.Node) (runner.Exit,
+	error,
+) {
 	b.mu.Lock()
 	lines, known := b.answers[s.Body]
 	b.mu.Unlock()
@@ -231,7 +233,10 @@ func TestServerFirst(t *testing.T) {
 	file := t.TempDir() + "/ready"
 	b := open(t, Options{Params: map[string]string{"FILE": file, "PORT": taken}},
 		steps.Cell{ID: "line", Judge: "passes", Roles: []steps.Role{
-			{Name: "server", On: steps.OnPeer, Script: `sleep 0.3; : >"$FILE"; echo now ready; exec sleep 0.2`, Ready: steps.Ready{Line: "ready$"}},
+			{
+				Name: "server", On: steps.OnPeer, Script: `sleep 0.3; : >"$FILE"; echo now ready; exec sleep 0.2`,
+				Ready: steps.Ready{Line: "ready$"},
+			},
 			{Name: "client", Script: `[ -e "$FILE" ] && echo in order`},
 		}},
 		steps.Cell{ID: "busy", Judge: "passes", Roles: []steps.Role{
@@ -333,7 +338,8 @@ func TestFlood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Split(strings.TrimSuffix(string(log), "\n"), "\n"); len(lines) != count || lines[0] != "1" || lines[count-1] != strconv.Itoa(count) {
+	if lines := strings.Split(strings.TrimSuffix(string(log), "\n"), "\n"); len(lines) != count || lines[0] != "1" ||
+		lines[count-1] != strconv.Itoa(count) {
 		t.Errorf("the log has %d lines", len(lines))
 	}
 }
@@ -349,11 +355,13 @@ func TestALogHasAnEnd(t *testing.T) {
 	}
 	kept, told, _ := strings.Cut(string(log), "\n\n")
 	lines := strings.Count(kept, "\n") + 1
-	if want := fmt.Sprintf("# the log ends here: %d more lines were printed\n", 1000-lines); len(kept) < 995 || len(kept) > 1010 || told != want {
+	if want := fmt.Sprintf("# the log ends here: %d more lines were printed\n", 1000-lines); len(kept) < 995 ||
+		len(kept) > 1010 || told != want {
 		t.Errorf("the log has %d bytes and ends in %q, not %q", len(kept), told, want)
 	}
 	last := c.Output.Lines(c.Output.Len()-1, 1)
-	if len(last) != 1 || last[0].Kind != steps.Note || !strings.Contains(last[0].Text, fmt.Sprintf("%d more lines", 1000-lines)) {
+	if len(last) != 1 || last[0].Kind != steps.Note ||
+		!strings.Contains(last[0].Text, fmt.Sprintf("%d more lines", 1000-lines)) {
 		t.Errorf("told as %v", last)
 	}
 }
@@ -361,7 +369,10 @@ func TestALogHasAnEnd(t *testing.T) {
 // What a dry run prints is what runs, byte for byte, whatever the values hold.
 func TestPlanIsWhatRuns(t *testing.T) {
 	nasty := `'; echo gone; "$(echo gone)" -n \` + "\n*"
-	cell := steps.Cell{ID: "c", Judge: "passes", Roles: []steps.Role{{On: steps.OnBoth, Script: `printf '%s' "$SIZE" | wc -c; : $PORT`}}}
+	cell := steps.Cell{
+		ID: "c", Judge: "passes",
+		Roles: []steps.Role{{On: steps.OnBoth, Script: `printf '%s' "$SIZE" | wc -c; : $PORT`}},
+	}
 	b := open(t, Options{Params: map[string]string{"SIZE": nasty}}, cell)
 	b.Run("c")
 	c := b.until("c")
@@ -379,7 +390,8 @@ func TestPlanIsWhatRuns(t *testing.T) {
 			t.Errorf("not run at %d: %q", p.Node, p.Script.Text())
 		}
 	}
-	if got, want := printed(c), strconv.Itoa(len(nasty)); !strings.Contains(got, ":"+want) || strings.Contains(got, "gone") {
+	if got, want := printed(c), strconv.Itoa(len(nasty)); !strings.Contains(got, ":"+want) ||
+		strings.Contains(got, "gone") {
 		t.Errorf("printed %q, want %s", got, want)
 	}
 }
@@ -395,7 +407,8 @@ func TestTCPVars(t *testing.T) {
 	}
 	look := func(want ...string) {
 		t.Helper()
-		v := vars(rig, steps.Peer, -1, effective(Params(catalog.New(), steps.Tutorial{}), steps.Settings{All: map[string]string{"TCP_SECONDS": "3"}}, "c"))
+		v := vars(rig, steps.Peer, -1,
+			effective(Params(catalog.New(), steps.Tutorial{}), steps.Settings{All: map[string]string{"TCP_SECONDS": "3"}}, "c"))
 		for i, name := range []string{"TCP_NETDEV", "TCP_IP", "PEER_TCP_IP", "TCP_PORT", "TCP_SECONDS"} {
 			if v[name] != want[i] {
 				t.Errorf("%s is %q, want %q", name, v[name], want[i])
@@ -443,7 +456,8 @@ func TestQuestions(t *testing.T) {
 // could tell why; a cell per rail does not pass without it.
 func TestMissingRail(t *testing.T) {
 	b := open(t, Options{Rails: []RailChoice{{Link: steps.DefaultLink, Here: "rocep1s0f0", Peer: "rocep1s0f0"}}},
-		one("look", "true", "passes"), steps.Cell{ID: "each", Judge: "passes", EachRail: true, Roles: []steps.Role{{Script: "true"}}})
+		one("look", "true", "passes"),
+		steps.Cell{ID: "each", Judge: "passes", EachRail: true, Roles: []steps.Role{{Script: "true"}}})
 	b.Run("look", "each")
 	each := b.until("each")
 	if c := b.book.Cells["look"]; c.Verdict.Grade != steps.Pass {
@@ -460,7 +474,10 @@ func TestMissingRail(t *testing.T) {
 // What both nodes complain of are two sentences, and not two lines.
 func TestSentence(t *testing.T) {
 	refused := func(node string) error {
-		return &runner.Error{Op: "connect to", Node: node, Err: errors.New("connection refused"), Hint: "Is sshd running there?"}
+		return &runner.Error{
+			Op: "connect to", Node: node, Err: errors.New("connection refused"),
+			Hint: "Is sshd running there?",
+		}
 	}
 	for _, c := range []struct {
 		err  error
@@ -469,7 +486,8 @@ func TestSentence(t *testing.T) {
 		{errors.New("no such thing"), "No such thing."},
 		{refused("spark-01"), "Could not connect to spark-01: connection refused. Is sshd running there?"},
 		{errors.Join(nil, refused("spark-01")), "Could not connect to spark-01: connection refused. Is sshd running there?"},
-		{errors.Join(refused("a"), refused("b")), "Could not connect to a: connection refused. Is sshd running there? Could not connect to b: connection refused. Is sshd running there?"},
+		{errors.Join(refused("a"), refused("b")), "Could not connect to a: connection refused. " +
+			"Is sshd running there? Could not connect to b: connection refused. Is sshd running there?"},
 	} {
 		if got := sentence(c.err); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
@@ -482,13 +500,17 @@ func TestSentence(t *testing.T) {
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	cell := steps.Cell{ID: "c", Judge: "passes", Together: true, Roles: []steps.Role{
-		{Name: "initiator", On: steps.OnHere, Script: "echo registered; sleep 0.3; exit 3", Ready: steps.Ready{Line: "registered"}},
+		{
+			Name: "initiator", On: steps.OnHere, Script: "echo registered; sleep 0.3; exit 3",
+			Ready: steps.Ready{Line: "registered"},
+		},
 		{Name: "target", On: steps.OnPeer, Script: "sleep 50"},
 	}}
 	b := open(t, Options{}, cell)
 	b.Run("c")
 	c := b.until("c")
-	if c.Verdict.Grade != steps.Inconclusive || !strings.Contains(c.Verdict.Reason, "initiator") || !strings.Contains(c.Verdict.Reason, "exit 3") {
+	if c.Verdict.Grade != steps.Inconclusive || !strings.Contains(c.Verdict.Reason, "initiator") ||
+		!strings.Contains(c.Verdict.Reason, "exit 3") {
 		t.Errorf("%+v", c.Verdict)
 	}
 	if c.Elapsed > 20*time.Second {
@@ -517,7 +539,8 @@ func TestStall(t *testing.T) {
 // does not.
 func TestEdit(t *testing.T) {
 	done := filepath.Join(t.TempDir(), "done")
-	b := open(t, Options{}, one("first", "until [ -e "+done+" ]; do sleep 0.05; done", "passes"), one("second", "echo old", "passes"), one("third", "echo third", "passes"))
+	b := open(t, Options{}, one("first", "until [ -e "+done+" ]; do sleep 0.05; done", "passes"),
+		one("second", "echo old", "passes"), one("third", "echo third", "passes"))
 	b.Run("first", "second", "third")
 	for !b.book.Cells["first"].Running {
 		events, ok := b.Next(t.Context())
@@ -528,14 +551,19 @@ func TestEdit(t *testing.T) {
 			b.book = b.book.Apply(e)
 		}
 	}
-	edited := []steps.Cell{one("first", "true", "passes"), one("second", "echo new", "passes"), {ID: "third", Prose: "a note"}, one("added", "echo added", "passes")}
+	edited := []steps.Cell{
+		one("first", "true", "passes"), one("second", "echo new", "passes"),
+		{ID: "third", Prose: "a note"},
+		one("added", "echo added", "passes"),
+	}
 	b.Edit("part", edited)
 	b.Run("added")
 	if err := os.WriteFile(done, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b.until("added")
-	if got := printed(b.book.Cells["second"]) + " " + printed(b.book.Cells["added"]); got != "spark-02:new spark-02:added" {
+	if got := printed(b.book.Cells["second"]) + " " +
+		printed(b.book.Cells["added"]); got != "spark-02:new spark-02:added" {
 		t.Errorf("printed %q", got)
 	}
 	if _, ran := b.book.Cells["third"]; ran || len(b.book.Queue) > 0 {
@@ -557,7 +585,10 @@ func TestDeserted(t *testing.T) {
 		return steps.Role{Name: name, On: steps.OnHere, Script: "echo ready; sleep 50", Ready: steps.Ready{Line: "ready"}}
 	}
 	dying := steps.Role{Name: "dying", On: steps.OnHere, Script: "echo ready; exit 3", Ready: steps.Ready{Line: "ready"}}
-	for name, servers := range map[string][]steps.Role{"the first": {dying, lasting("second")}, "the second": {lasting("first"), dying}} {
+	for name, servers := range map[string][]steps.Role{
+		"the first":  {dying, lasting("second")},
+		"the second": {lasting("first"), dying},
+	} {
 		t.Run(name+" died", func(t *testing.T) {
 			t.Parallel()
 			cell := steps.Cell{ID: "c", Judge: "passes", Together: true, Limit: 10 * time.Second}
@@ -675,7 +706,8 @@ func TestValues(t *testing.T) {
 	}
 	rate := []string{`rate /rate: (\S+)/ Gb/s $LEAST..20: the link is slow`}
 	b := open(t, Options{Catalog: catalog.New(), Params: map[string]string{}},
-		cell("good", "echo rate: 12\n", steps.Role{Values: []string{`rate /rate: (\S+)/ Gb/s 10..20`}, Expects: []string{"rate"}}),
+		cell("good", "echo rate: 12\n",
+			steps.Role{Values: []string{`rate /rate: (\S+)/ Gb/s 10..20`}, Expects: []string{"rate"}}),
 		cell("low", "echo rate: 9\n", steps.Role{Values: []string{`rate /rate: (\S+)/ Gb/s 10..20: the link is slow`}}),
 		cell("none", "echo fate: 9\n", steps.Role{Values: []string{`rate /rate: (\S+)/`}}),
 		cell("unset", "echo rate: 12\n", steps.Role{Values: rate}),

@@ -30,10 +30,14 @@ func TestChecksRunSideBySide(t *testing.T) {
 	alone := "[ -z \"$(ls " + dir + "/runs-* 2>/dev/null)\" ] || exit 9; touch " + dir + "/runs-$$; rm " + dir + "/runs-$$"
 	measures := check("measures", alone, "passes")
 	measures.Check.Measures = true
-	b := open(t, Options{}, check("a", meets("a", "b"), "passes"), check("b", meets("b", "a"), "fails"), measures, one("cell", alone, "passes"))
+	b := open(t, Options{}, check("a", meets("a", "b"), "passes"), check("b", meets("b", "a"), "fails"), measures,
+		one("cell", alone, "passes"))
 	b.Run("a", "b", "measures", "cell")
 	b.until("cell")
-	for id, want := range map[string]steps.Grade{"a": steps.Pass, "b": steps.Fail, "measures": steps.Pass, "cell": steps.Pass} {
+	for id, want := range map[string]steps.Grade{
+		"a": steps.Pass, "b": steps.Fail, "measures": steps.Pass,
+		"cell": steps.Pass,
+	} {
 		if v := b.book.Cells[id].Verdict; v.Grade != want {
 			t.Errorf("%s: %s: %s (a FAIL of a check does not end the queue)", id, v.Grade, v.Reason)
 		}
@@ -107,12 +111,14 @@ func TestChecksJudgeANodeThatIsGone(t *testing.T) {
 	o.Catalog.Judges = map[string]steps.Judge{"sees": func(_ steps.Cell, r steps.Result) steps.Verdict {
 		return steps.Verdict{Grade: steps.Fail, Reason: "seen: " + r.Rig.Nodes[steps.Peer].Err}
 	}}
-	o.Nodes, o.Where = []runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), gone{}}, []string{"this machine", "away"}
+	o.Nodes, o.Where = []runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), gone{}},
+		[]string{"this machine", "away"}
 	b.Session, b.book = New(o), steps.NewNotebook(o.Tutorial)
 	b.Open()
 	t.Cleanup(func() { b.Close() })
 	b.Run("c")
-	if v := b.until("c").Verdict; v.Grade != steps.Fail || !strings.Contains(v.Reason, "seen: ") || !strings.Contains(v.Reason, "nobody home") {
+	if v := b.until("c").Verdict; v.Grade != steps.Fail || !strings.Contains(v.Reason, "seen: ") ||
+		!strings.Contains(v.Reason, "nobody home") {
 		t.Errorf("%s: %s", v.Grade, v.Reason)
 	}
 	if b.Unreachable() == nil {
@@ -126,7 +132,10 @@ type gone struct{}
 func (gone) Name() string { return "spark-01" }
 func (gone) Close() error { return nil }
 func (gone) Run(context.Context, runner.Script, func(runner.Line)) (runner.Exit, error) {
-	return runner.Exit{}, &runner.Error{Op: "connect to spark-01", Kind: runner.Unreachable, Err: os.ErrDeadlineExceeded, Hint: "nobody home"}
+	return runner.Exit{}, &runner.Error{
+		Op: "connect to spark-01", Kind: runner.Unreachable, Err: os.ErrDeadlineExceeded,
+		Hint: "nobody home",
+	}
 }
 
 // answers is a Confirmer with one answer, which keeps what it was asked.
@@ -154,7 +163,8 @@ func TestAsksFirst(t *testing.T) {
 		if made := err == nil; made != yes {
 			t.Errorf("answer %v: the script ran: %v", yes, made)
 		}
-		if len(asked) != 1 || !asked[0].Final || asked[0].Title != "Make a file" || len(asked[0].Places) != 1 || !strings.Contains(asked[0].Places[0].Script, "touch "+file) {
+		if len(asked) != 1 || !asked[0].Final || asked[0].Title != "Make a file" || len(asked[0].Places) != 1 ||
+			!strings.Contains(asked[0].Places[0].Script, "touch "+file) {
 			t.Errorf("asked %+v", asked)
 		}
 		if want := map[bool]steps.Grade{true: steps.Pass, false: steps.Inconclusive}[yes]; v.Grade != want {
@@ -165,7 +175,8 @@ func TestAsksFirst(t *testing.T) {
 	c.Asks = true
 	b := open(t, Options{}, c)
 	b.Run("c")
-	if s := b.until("c"); s.Verdict.Grade != steps.Inconclusive || printed(s) != "" || !strings.Contains(s.Verdict.Reason, "--yes") {
+	if s := b.until("c"); s.Verdict.Grade != steps.Inconclusive || printed(s) != "" ||
+		!strings.Contains(s.Verdict.Reason, "--yes") {
 		t.Errorf("nobody to ask: %s: %s, printed %q", s.Verdict.Grade, s.Verdict.Reason, printed(s))
 	}
 }

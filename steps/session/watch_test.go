@@ -80,7 +80,10 @@ func TestRestarted(t *testing.T) {
 		rig.Nodes[e].No = e
 	}
 	nodes := []*counting{{}, {}}
-	r := &run{s: &Session{o: Options{Nodes: []runner.Node{nodes[0], nodes[1]}}, clock: runner.WallClock{}}, cell: steps.Cell{ID: "c"}}
+	r := &run{
+		s:    &Session{o: Options{Nodes: []runner.Node{nodes[0], nodes[1]}}, clock: runner.WallClock{}},
+		cell: steps.Cell{ID: "c"},
+	}
 	before := r.counters(t.Context(), rig)
 	if names := restarted(rig, before, r.counters(t.Context(), rig)); names != nil {
 		t.Errorf("%q restarted, and none did", names)

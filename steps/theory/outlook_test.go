@@ -29,7 +29,8 @@ func TestOutlook(t *testing.T) {
 	}
 	text := Outlook(rig)
 	for _, want := range []string{
-		"SIMULATED", "a (here) and b (the peer), 3 rails", "a link of 200 Gb/s, behind PCIe Gen5 x4, RoCE MTU 1024, interface MTU 1500",
+		"SIMULATED", "a (here) and b (the peer), 3 rails",
+		"a link of 200 Gb/s, behind PCIe Gen5 x4, RoCE MTU 1024, interface MTU 1500",
 		"| rail 1 | 92.5 | 111.7 |", "| rails 1 and 2, behind one PCIe link |", "| rails 1 and 3, behind two | 185.0 |",
 	} {
 		if !strings.Contains(text, want) {

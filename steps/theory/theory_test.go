@@ -55,20 +55,70 @@ func TestBand(t *testing.T) {
 		{"two rails of one half at 4096", large, []int{1, 2}, nil, 111.7, 125.42, Measured, ""},
 		{"one of each half at 1024, on one cable", small, []int{1, 3}, nil, 185, 185.17, Measured, ""},
 		{"one of each half at 4096, on one cable", large, []int{1, 3}, nil, 196.07, 196.07, Derived, ""},
-		{"the same from one program", with(large, func(t *Test) { t.Evenly = true }), []int{1, 3}, nil, 196.07, 196.07, Derived, ""},
+		{
+			"the same from one program", with(large, func(t *Test) { t.Evenly = true }),
+			[]int{1, 3},
+			nil, 196.07, 196.07,
+			Derived, "",
+		},
 		{"four rails", large, []int{1, 2, 3, 4}, nil, 223.4, 250.83, Measured, ""},
 		{"x16 carries the whole link", large, []int{1}, slot(32, 16), 196.07, 196.07, Derived, ""},
 		{"Gen3 x8 was never measured", large, []int{1}, slot(8, 8), 55.88, 62.71, Chosen, ""},
-		{"a narrow link is no excuse", small, []int{1}, all(func(r *steps.Rail) { r.PCI.Width = 2 }), 92.5, 125.42, Measured, ""},
-		{"MTU 2048", with(large, func(t *Test) { t.MTU = 2048 }), []int{1}, nil, 0, 125.42, 0, "nobody measured one PCIe Gen5 x4 at RoCE MTU 2048"},
-		{"MTU 2048 of a link that ends it first", with(large, func(t *Test) { t.MTU = 2048 }), []int{1}, link(100), 96.15, 96.15, Derived, ""},
+		{
+			"a narrow link is no excuse", small,
+			[]int{1},
+			all(func(r *steps.Rail) { r.PCI.Width = 2 }), 92.5, 125.42, Measured,
+			"",
+		},
+		{
+			"MTU 2048", with(large, func(t *Test) { t.MTU = 2048 }),
+			[]int{1},
+			nil, 0, 125.42, 0,
+			"nobody measured one PCIe Gen5 x4 at RoCE MTU 2048",
+		},
+		{
+			"MTU 2048 of a link that ends it first", with(large, func(t *Test) { t.MTU = 2048 }),
+			[]int{1},
+			link(100), 96.15,
+			96.15, Derived, "",
+		},
 		{"MTU 512", with(large, func(t *Test) { t.MTU = 512 }), []int{1}, nil, 0, 0, 0, "nobody measured a RoCE MTU of 512"},
-		{"messages of 256 bytes", with(small, func(t *Test) { t.Message = 256 }), []int{1}, nil, 0, 125.42, 0, "messages of 256 bytes"},
-		{"blocks of 64 KiB", with(small, func(t *Test) { t.Least = LeastBlock }), []int{1}, nil, 0, 125.42, 0, "begins at 2097152"},
-		{"five messages", with(small, func(t *Test) { t.Payload = 5 * 65536 }), []int{1}, nil, 0, 125.42, 0, "0.328 MB are too few"},
-		{"no slot and no InfiniBand", small, []int{1}, all(func(r *steps.Rail) { r.PCI, r.HasOctets = steps.PCI{}, false }), 0, 0, 0, "soft-RoCE"},
-		{"no slot, and port counters", large, []int{1}, all(func(r *steps.Rail) { r.PCI = steps.PCI{} }), 196.07, 196.07, Derived, ""},
-		{"a slot that nobody told", large, []int{1}, all(func(r *steps.Rail) { r.PCI.GTps, r.PCI.MaxGTps = 0, 0 }), 196.07, 196.07, Derived, ""},
+		{
+			"messages of 256 bytes", with(small, func(t *Test) { t.Message = 256 }),
+			[]int{1},
+			nil, 0, 125.42, 0,
+			"messages of 256 bytes",
+		},
+		{
+			"blocks of 64 KiB", with(small, func(t *Test) { t.Least = LeastBlock }),
+			[]int{1},
+			nil, 0, 125.42, 0,
+			"begins at 2097152",
+		},
+		{
+			"five messages", with(small, func(t *Test) { t.Payload = 5 * 65536 }),
+			[]int{1},
+			nil, 0, 125.42, 0,
+			"0.328 MB are too few",
+		},
+		{
+			"no slot and no InfiniBand", small,
+			[]int{1},
+			all(func(r *steps.Rail) { r.PCI, r.HasOctets = steps.PCI{}, false }),
+			0, 0, 0, "soft-RoCE",
+		},
+		{
+			"no slot, and port counters", large,
+			[]int{1},
+			all(func(r *steps.Rail) { r.PCI = steps.PCI{} }), 196.07, 196.07,
+			Derived, "",
+		},
+		{
+			"a slot that nobody told", large,
+			[]int{1},
+			all(func(r *steps.Rail) { r.PCI.GTps, r.PCI.MaxGTps = 0, 0 }), 196.07,
+			196.07, Derived, "",
+		},
 		{"no rate", small, []int{1}, link(0), 0, 0, 0, "link rate"},
 		{"no MTU", Test{}, []int{1}, nil, 0, 0, 0, "RoCE MTU is unknown"},
 		{"no rail", small, nil, nil, 0, 0, 0, "no rail"},
@@ -134,7 +184,10 @@ func TestStandingOfPublishedFigures(t *testing.T) {
 		{"a little low", of(1024, OverShare, 1), 80, Low},
 		{"a degraded adapter", of(1024, OverShare, 1), 13, Short},
 		{"messages too few", BandOf(rig, Test{MTU: 1024, Payload: 1}, rig.Pairs[0]).stand(), 92, Unjudged},
-		{"messages too few, and more than physics allow", BandOf(rig, Test{MTU: 1024, Payload: 1}, rig.Pairs[0]).stand(), 140, Impossible},
+		{
+			"messages too few, and more than physics allow", BandOf(rig, Test{MTU: 1024, Payload: 1}, rig.Pairs[0]).stand(), 140,
+			Impossible,
+		},
 	} {
 		if got := c.stand(c.got); got != c.want {
 			t.Errorf("%s: %v stands as %d, want %d", c.name, c.got, got, c.want)
@@ -153,7 +206,11 @@ func TestCeiling(t *testing.T) {
 		want float64
 		slot string
 	}{
-		{steps.PCI{GTps: 32, Width: 4}, 4096, 111.9, "PCIe Gen5 x4: 126.0 Gb/s after encoding, and 111.9 of payload were measured"},
+		{
+			steps.PCI{GTps: 32, Width: 4},
+			4096, 111.9,
+			"PCIe Gen5 x4: 126.0 Gb/s after encoding, and 111.9 of payload were measured",
+		},
 		{steps.PCI{GTps: 32, Width: 4}, 1024, 105.4, "PCIe Gen5 x4"},
 		{steps.PCI{GTps: 32, Width: 4}, 2048, 111.8, "PCIe Gen5 x4"},
 		{steps.PCI{GTps: 32, Width: 2}, 4096, 55.9, "PCIe Gen5 x2: 63.0 Gb/s after encoding, of which we expect"},

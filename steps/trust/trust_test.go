@@ -11,7 +11,10 @@ import (
 )
 
 func cell(id, script string) steps.Cell {
-	return steps.Cell{ID: id, Part: "p", Title: id, Judge: "exit-status", Roles: []steps.Role{{On: steps.OnBoth, Script: script}}}
+	return steps.Cell{
+		ID: id, Part: "p", Title: id, Judge: "exit-status",
+		Roles: []steps.Role{{On: steps.OnBoth, Script: script}},
+	}
 }
 
 func lesson() steps.Tutorial {
@@ -150,7 +153,8 @@ func TestEdited(t *testing.T) {
 			t.Errorf("%s on %s is trusted once it was brought back", c.ID, c.Roles[0].On)
 		}
 	}
-	if got := b.Foreign(steps.Tutorial{Parts: []steps.Part{{Cells: []steps.Cell{own, evil}}}}); len(got) != 1 || got[0].ID != "evil" {
+	if got := b.Foreign(steps.Tutorial{Parts: []steps.Part{{Cells: []steps.Cell{own, evil}}}}); len(got) != 1 ||
+		got[0].ID != "evil" {
 		t.Errorf("foreign are %v", got)
 	}
 }

@@ -30,7 +30,10 @@ func moves(rig steps.Rig, hops ...[2]Port) []steps.RailBytes {
 	var all []steps.RailBytes
 	for e := range rig.Nodes {
 		for i, rail := range rig.Nodes[e].Rails {
-			b := steps.RailBytes{End: steps.End(e), Rail: i, Dev: rail.Dev, Known: true, Source: "port_xmit_data", Errors: map[string]uint64{}}
+			b := steps.RailBytes{
+				End: steps.End(e), Rail: i, Dev: rail.Dev, Known: true, Source: "port_xmit_data",
+				Errors: map[string]uint64{},
+			}
 			for _, h := range hops {
 				switch (Port{steps.End(e), i}) {
 				case h[0]:
@@ -73,18 +76,59 @@ func TestAccount(t *testing.T) {
 		words string
 	}{
 		{"as it should be", func([]steps.RailBytes) {}, nil, 0, ""},
-		{"a half", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx /= 2 }, []What{Less}, steps.Inconclusive, "on spark-02 rocep1s0f0 moved only 692.5 MB of the 1.39 GB"},
-		{"a half at both", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx /= 2; counterOf(b, peer(0)).Rx /= 2 }, []What{Less}, steps.Inconclusive, "on both nodes"},
-		{"32 bits of it", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx &= 1<<30 - 1 }, []What{Less}, steps.Inconclusive, "began again"},
-		{"nothing", func(b []steps.RailBytes) { counterOf(b, peer(0)).Rx = 0 }, []What{Lost}, steps.Inconclusive, "on spark-01 nothing went over rocep1s0f0"},
-		{"missing", func(b []steps.RailBytes) { *counterOf(b, here(0)) = steps.RailBytes{Rail: 0, Dev: "rocep1s0f0"} }, []What{Unknown}, steps.Inconclusive, "nobody counted"},
-		{"not in the list", func(b []steps.RailBytes) { counterOf(b, here(0)).Rail = 9 }, []What{Unknown}, steps.Inconclusive, "rocep1s0f0 are unknown"},
+		{
+			"a half", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx /= 2 },
+			[]What{Less},
+			steps.Inconclusive,
+			"on spark-02 rocep1s0f0 moved only 692.5 MB of the 1.39 GB",
+		},
+		{
+			"a half at both", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx /= 2; counterOf(b, peer(0)).Rx /= 2 },
+			[]What{Less},
+			steps.Inconclusive, "on both nodes",
+		},
+		{
+			"32 bits of it", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx &= 1<<30 - 1 },
+			[]What{Less},
+			steps.Inconclusive, "began again",
+		},
+		{
+			"nothing", func(b []steps.RailBytes) { counterOf(b, peer(0)).Rx = 0 },
+			[]What{Lost},
+			steps.Inconclusive,
+			"on spark-01 nothing went over rocep1s0f0",
+		},
+		{
+			"missing", func(b []steps.RailBytes) { *counterOf(b, here(0)) = steps.RailBytes{Rail: 0, Dev: "rocep1s0f0"} },
+			[]What{Unknown},
+			steps.Inconclusive, "nobody counted",
+		},
+		{
+			"not in the list", func(b []steps.RailBytes) { counterOf(b, here(0)).Rail = 9 },
+			[]What{Unknown},
+			steps.Inconclusive,
+			"rocep1s0f0 are unknown",
+		},
 		{"backwards", func(b []steps.RailBytes) {
 			counterOf(b, peer(0)).Known, counterOf(b, peer(0)).Why = false, "it went backwards"
 		}, []What{Unknown}, steps.Inconclusive, "it went backwards"},
-		{"an interface's only", func(b []steps.RailBytes) { counterOf(b, here(0)).Source = "netdev bytes" }, []What{Blind}, steps.Inconclusive, "no port counters"},
-		{"a jump", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx = 1 << 62 }, []What{Jumped}, steps.Inconclusive, "jumped"},
-		{"5 % more", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx += just(0.05) }, []What{More}, steps.Warn, "perhaps other traffic"},
+		{
+			"an interface's only", func(b []steps.RailBytes) { counterOf(b, here(0)).Source = "netdev bytes" },
+			[]What{Blind},
+			steps.Inconclusive, "no port counters",
+		},
+		{
+			"a jump", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx = 1 << 62 },
+			[]What{Jumped},
+			steps.Inconclusive,
+			"jumped",
+		},
+		{
+			"5 % more", func(b []steps.RailBytes) { counterOf(b, here(0)).Tx += just(0.05) },
+			[]What{More},
+			steps.Warn,
+			"perhaps other traffic",
+		},
 		{"5 % more, sent again", func(b []steps.RailBytes) {
 			counterOf(b, here(0)).Tx += just(0.05)
 			counterOf(b, peer(0)).Errors["out_of_sequence"] = 60000
@@ -98,7 +142,12 @@ func TestAccount(t *testing.T) {
 			counterOf(b, peer(0)).Errors["out_of_sequence"] = 9
 			counterOf(b, peer(0)).Errors["local_ack_timeout_err"] = 1
 		}, []What{More}, steps.Warn, "packets were sent again: local_ack_timeout_err +1"},
-		{"a flap", func(b []steps.RailBytes) { counterOf(b, peer(0)).Errors["link_downed"] = 1 }, []What{Flapped}, steps.Fail, "on spark-01 the link of rocep1s0f0 went down"},
+		{
+			"a flap", func(b []steps.RailBytes) { counterOf(b, peer(0)).Errors["link_downed"] = 1 },
+			[]What{Flapped},
+			steps.Fail,
+			"on spark-01 the link of rocep1s0f0 went down",
+		},
 		{"the wrong rail", func(b []steps.RailBytes) {
 			x, y := counterOf(b, here(0)), counterOf(b, here(2))
 			x.Tx, x.Rx, y.Tx, y.Rx = y.Tx, y.Rx, x.Tx, x.Rx
@@ -108,8 +157,15 @@ func TestAccount(t *testing.T) {
 			x.Tx /= 2
 			y.Tx = x.Tx
 		}, []What{Foreign}, steps.Fail, "rocep1s0f1 moved bytes too, and the test uses rail 1"},
-		{"another rail, just below the share", func(b []steps.RailBytes) { counterOf(b, here(1)).Rx = just(0.0099) }, nil, 0, ""},
-		{"another rail, just above the share", func(b []steps.RailBytes) { counterOf(b, here(1)).Rx = just(0.0101) }, []What{Foreign}, steps.Fail, "rocep1s0f1 moved bytes too"},
+		{
+			"another rail, just below the share", func(b []steps.RailBytes) { counterOf(b, here(1)).Rx = just(0.0099) }, nil, 0,
+			"",
+		},
+		{
+			"another rail, just above the share", func(b []steps.RailBytes) { counterOf(b, here(1)).Rx = just(0.0101) },
+			[]What{Foreign},
+			steps.Fail, "rocep1s0f1 moved bytes too",
+		},
 		{"two rails, below the share in sum", func(b []steps.RailBytes) {
 			counterOf(b, peer(1)).Tx, counterOf(b, peer(2)).Rx = just(0.0049), just(0.0049)
 		}, nil, 0, ""},
@@ -118,9 +174,20 @@ func TestAccount(t *testing.T) {
 				counterOf(b, peer(i)).Tx = just(0.009)
 			}
 		}, []What{Foreign}, steps.Fail, "on spark-01 rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1"},
-		{"another rail that nobody read", func(b []steps.RailBytes) { counterOf(b, here(3)).Known = false }, []What{Unread}, steps.Inconclusive, "roceP2p1s0f1 meanwhile"},
-		{"as many acknowledgements as there can be", func(b []steps.RailBytes) { counterOf(b, here(0)).Rx = messages * 64 * 62 }, nil, 0, ""},
-		{"bytes the other way", func(b []steps.RailBytes) { counterOf(b, here(0)).Rx = just(0.1) }, []What{Reverse}, steps.Warn, "rocep1s0f0 received 131.1 MB the other way"},
+		{
+			"another rail that nobody read", func(b []steps.RailBytes) { counterOf(b, here(3)).Known = false },
+			[]What{Unread},
+			steps.Inconclusive, "roceP2p1s0f1 meanwhile",
+		},
+		{
+			"as many acknowledgements as there can be",
+			func(b []steps.RailBytes) { counterOf(b, here(0)).Rx = messages * 64 * 62 }, nil, 0, "",
+		},
+		{
+			"bytes the other way", func(b []steps.RailBytes) { counterOf(b, here(0)).Rx = just(0.1) },
+			[]What{Reverse},
+			steps.Warn, "rocep1s0f0 received 131.1 MB the other way",
+		},
 		{"bytes the other way at both", func(b []steps.RailBytes) {
 			counterOf(b, here(0)).Rx, counterOf(b, peer(0)).Tx = just(0.5), just(0.5)
 		}, []What{Reverse}, steps.Warn, "rocep1s0f0 sent 655.4 MB the other way"},
@@ -146,7 +213,8 @@ func check(t *testing.T, name string, a Accounted, want []What, g steps.Grade, w
 	var rep kind.Report
 	a.Tell(&rep, rep.Add)
 	v := rep.Verdict("well")
-	if !slices.Equal(what(a), want) || len(want) > 0 && (v.Grade != g || !strings.Contains(strings.ToLower(v.Reason), strings.ToLower(words))) {
+	if !slices.Equal(what(a), want) ||
+		len(want) > 0 && (v.Grade != g || !strings.Contains(strings.ToLower(v.Reason), strings.ToLower(words))) {
 		t.Errorf("%s: %v, %s: %s; want %v, %s: %s", name, what(a), v.Grade, v.Reason, want, g, words)
 	}
 	if (len(want) == 0) != a.OK() {
@@ -164,7 +232,8 @@ func TestAccountOfNothing(t *testing.T) {
 	away := writes(steps.Here, steps.Pair{Rails: [2]int{0, 9}})
 	for name, a := range map[string]Accounted{
 		"no flow": Account(rig, bytes), "no counters": Account(rig, nil, f), "no MTU": Account(rig, bytes, unknown),
-		"no such rail": Account(rig, bytes, away), "no rig": Account(steps.Rig{}, bytes, f), "one of two without an MTU": Account(rig, bytes, f, unknown),
+		"no such rail": Account(rig, bytes, away), "no rig": Account(steps.Rig{}, bytes, f),
+		"one of two without an MTU": Account(rig, bytes, f, unknown),
 	} {
 		check(t, name, a, []What{Uncounted}, steps.Inconclusive, "not counted")
 	}
@@ -186,30 +255,108 @@ func TestAccountOfSeveralFlows(t *testing.T) {
 		words string
 	}{
 		{"both ways", both, []Flow{writes(steps.Here, first), writes(steps.Peer, first)}, nil, nil, 0, ""},
-		{"both ways, and one came", both[:1], []Flow{writes(steps.Here, first), writes(steps.Peer, first)}, nil, []What{Lost}, steps.Inconclusive, "nothing went over rocep1s0f0"},
-		{"both ways, and one is asked for", both, []Flow{writes(steps.Here, first)}, nil, []What{Reverse}, steps.Warn, "the other way"},
-		{"both ways, one short", both, []Flow{writes(steps.Here, first), writes(steps.Peer, first)}, func(b []steps.RailBytes) { counterOf(b, port(1, 0)).Tx /= 2 }, []What{Less}, steps.Inconclusive, "on spark-01 rocep1s0f0 moved only"},
-		{"twice the same", [][2]Port{both[0], both[0]}, []Flow{writes(steps.Here, first), writes(steps.Here, first)}, nil, nil, 0, ""},
-		{"twice, and one came", both[:1], []Flow{writes(steps.Here, first), writes(steps.Here, first)}, nil, []What{Less}, steps.Inconclusive, "of the 2.77 GB"},
+		{
+			"both ways, and one came", both[:1],
+			[]Flow{writes(steps.Here, first), writes(steps.Peer, first)},
+			nil,
+			[]What{Lost},
+			steps.Inconclusive, "nothing went over rocep1s0f0",
+		},
+		{
+			"both ways, and one is asked for", both,
+			[]Flow{writes(steps.Here, first)},
+			nil,
+			[]What{Reverse},
+			steps.Warn,
+			"the other way",
+		},
+		{
+			"both ways, one short", both,
+			[]Flow{writes(steps.Here, first), writes(steps.Peer, first)},
+			func(b []steps.RailBytes) { counterOf(b, port(1, 0)).Tx /= 2 },
+			[]What{Less},
+			steps.Inconclusive,
+			"on spark-01 rocep1s0f0 moved only",
+		},
+		{
+			"twice the same",
+			[][2]Port{both[0], both[0]},
+			[]Flow{writes(steps.Here, first), writes(steps.Here, first)},
+			nil,
+			nil, 0, "",
+		},
+		{
+			"twice, and one came", both[:1],
+			[]Flow{writes(steps.Here, first), writes(steps.Here, first)},
+			nil,
+			[]What{Less},
+			steps.Inconclusive, "of the 2.77 GB",
+		},
 		{"two rails", two, []Flow{writes(steps.Here, first), writes(steps.Here, second)}, nil, nil, 0, ""},
-		{"two rails, one lost and one short", two[1:], []Flow{writes(steps.Here, first), doubled(writes(steps.Here, second))}, nil, []What{Lost, Less}, steps.Inconclusive, "rocep1s0f1 moved only"},
-		{"two rails, all over one", [][2]Port{two[0], two[0]}, []Flow{writes(steps.Here, first), writes(steps.Here, second)}, nil, []What{WrongPort}, steps.Fail, "on both nodes nothing went over rocep1s0f1; rocep1s0f0 carried the bytes"},
+		{
+			"two rails, one lost and one short", two[1:],
+			[]Flow{writes(steps.Here, first), doubled(writes(steps.Here, second))},
+			nil,
+			[]What{Lost, Less},
+			steps.Inconclusive, "rocep1s0f1 moved only",
+		},
+		{
+			"two rails, all over one",
+			[][2]Port{two[0], two[0]},
+			[]Flow{writes(steps.Here, first), writes(steps.Here, second)},
+			nil,
+			[]What{WrongPort},
+			steps.Fail, "on both nodes nothing went over rocep1s0f1; rocep1s0f0 carried the bytes",
+		},
 		{"two that share", two, []Flow{doubled(writes(steps.Here, first, second))}, nil, nil, 0, ""},
-		{"two that share, over one", [][2]Port{two[0], two[0]}, []Flow{doubled(writes(steps.Here, first, second))}, nil, []What{Idle}, steps.Fail, "UCX used rocep1s0f0 alone"},
-		{"two that share, all over one, and the other had other traffic", [][2]Port{two[0], two[0]}, []Flow{doubled(writes(steps.Here, first, second))}, func(b []steps.RailBytes) {
-			for _, e := range steps.Ends {
-				c := counterOf(b, port(int(e), 1))
-				c.IdleGbps, c.IdleTx, c.IdleRx = 13.9, 6e9, 6e9
-			}
-		}, []What{Idle}, steps.Fail, "UCX used rocep1s0f0 alone"},
-		{"two that share, and what one had is taken off", two[:1], []Flow{doubled(writes(steps.Here, first, second))}, func(b []steps.RailBytes) {
-			for _, e := range steps.Ends {
-				c := counterOf(b, port(int(e), 1))
-				c.IdleGbps, c.IdleTx, c.IdleRx = 13.9, 6e9, 6e9
-			}
-		}, []What{Less}, steps.Inconclusive, "doesn't say whether the test used it"},
-		{"two that share, uneven", [][2]Port{two[0], two[0], two[0], two[1]}, []Flow{doubled(doubled(writes(steps.Here, first, second)))}, nil, []What{Uneven}, steps.Warn, "rocep1s0f0 75 %"},
-		{"staged, over one", [][2]Port{two[0], two[0]}, []Flow{staged(doubled(writes(steps.Here, first, second)))}, nil, nil, 0, ""},
+		{
+			"two that share, over one",
+			[][2]Port{two[0], two[0]},
+			[]Flow{doubled(writes(steps.Here, first, second))},
+			nil,
+			[]What{Idle},
+			steps.Fail, "UCX used rocep1s0f0 alone",
+		},
+		{
+			"two that share, all over one, and the other had other traffic",
+			[][2]Port{two[0], two[0]},
+			[]Flow{doubled(writes(steps.Here, first, second))},
+			func(b []steps.RailBytes) {
+				for _, e := range steps.Ends {
+					c := counterOf(b, port(int(e), 1))
+					c.IdleGbps, c.IdleTx, c.IdleRx = 13.9, 6e9, 6e9
+				}
+			},
+			[]What{Idle},
+			steps.Fail, "UCX used rocep1s0f0 alone",
+		},
+		{
+			"two that share, and what one had is taken off", two[:1],
+			[]Flow{doubled(writes(steps.Here, first, second))},
+			func(b []steps.RailBytes) {
+				for _, e := range steps.Ends {
+					c := counterOf(b, port(int(e), 1))
+					c.IdleGbps, c.IdleTx, c.IdleRx = 13.9, 6e9, 6e9
+				}
+			},
+			[]What{Less},
+			steps.Inconclusive, "doesn't say whether the test used it",
+		},
+		{
+			"two that share, uneven",
+			[][2]Port{two[0], two[0], two[0], two[1]},
+			[]Flow{doubled(doubled(writes(steps.Here, first, second)))},
+			nil,
+			[]What{Uneven},
+			steps.Warn, "rocep1s0f0 75 %",
+		},
+		{
+			"staged, over one",
+			[][2]Port{two[0], two[0]},
+			[]Flow{staged(doubled(writes(steps.Here, first, second)))},
+			nil, nil,
+			0, "",
+		},
 	} {
 		bytes := moves(rig, c.hops...)
 		if c.spoil != nil {
@@ -307,11 +454,17 @@ func TestAccountOfTCP(t *testing.T) {
 		{"without headers", count(0.478, 0.478), nil, 0, ""},
 		{"a tenth is missing", count(0.9), []What{Less}, steps.Inconclusive, "moved only"},
 		{"nothing", count(), []What{Lost}, steps.Fail, "takes another way"},
-		{"a third link", count(0.5, 0.5, 0.1), []What{Foreign}, steps.Fail, "enP2p1s0f0np0 moved bytes too, and the test doesn't lead over it"},
+		{
+			"a third link", count(0.5, 0.5, 0.1),
+			[]What{Foreign},
+			steps.Fail,
+			"enP2p1s0f0np0 moved bytes too, and the test doesn't lead over it",
+		},
 	} {
 		check(t, c.name, Account(rig, c.bytes, f), c.want, c.grade, c.words)
 	}
-	if said := Account(rig, count(0.25, 0.75), f).Carried(steps.Here); said != "enp1s0f0np0 carried 25 % and enp1s0f1np1 75 % of 1.05 GB with headers" {
+	if said := Account(rig, count(0.25, 0.75),
+		f).Carried(steps.Here); said != "enp1s0f0np0 carried 25 % and enp1s0f1np1 75 % of 1.05 GB with headers" {
 		t.Error(said)
 	}
 }
@@ -326,11 +479,17 @@ func TestAccountOnRecord(t *testing.T) {
 		return all
 	}
 	one := Account(rig, moves(rig, [2]Port{port(0, 0), port(1, 0)}), writes(steps.Here, rig.Pairs[0]))
-	if want := []string{"rail 1 (rocep1s0f0) bytes sent by spark-02 true", "rail 1 (rocep1s0f0) bytes received by spark-01 true"}; !slices.Equal(names(one), want) {
+	if want := []string{
+		"rail 1 (rocep1s0f0) bytes sent by spark-02 true",
+		"rail 1 (rocep1s0f0) bytes received by spark-01 true",
+	}; !slices.Equal(names(one), want) {
 		t.Errorf("one rail: %q", names(one))
 	}
 	two := Account(rig, moves(rig, [2]Port{port(0, 0), port(1, 0)}), writes(steps.Here, rig.Pairs[:2]...))
-	want := []string{"rail 1 (rocep1s0f0) bytes sent by spark-02 false", "rail 2 (rocep1s0f1) bytes sent by spark-02 false", "bytes sent by spark-02 over rails 1 and 2 true"}
+	want := []string{
+		"rail 1 (rocep1s0f0) bytes sent by spark-02 false",
+		"rail 2 (rocep1s0f1) bytes sent by spark-02 false", "bytes sent by spark-02 over rails 1 and 2 true",
+	}
 	if got := names(two); !slices.Equal(got[:3], want) {
 		t.Errorf("two rails: %q", got)
 	}
@@ -385,9 +544,21 @@ func TestAccountOfARing(t *testing.T) {
 		words string
 	}{
 		{"as it should be", ring, func([]steps.RailBytes) {}, nil, 0, ""},
-		{"the third sent half", ring, func(b []steps.RailBytes) { counterOf(b, port(2, 0)).Tx /= 2 }, []What{Less}, steps.Inconclusive, "on spark-03 rocep1s0f0 moved only"},
-		{"the third got nothing", ring, func(b []steps.RailBytes) { counterOf(b, port(2, 0)).Rx = 0 }, []What{Lost}, steps.Inconclusive, "on spark-03 nothing"},
-		{"another rail of the third", ring, func(b []steps.RailBytes) { counterOf(b, port(2, 1)).Tx = 1e9 }, []What{Foreign}, steps.Fail, "on spark-03 rocep1s0f1 moved bytes too"},
+		{
+			"the third sent half", ring, func(b []steps.RailBytes) { counterOf(b, port(2, 0)).Tx /= 2 },
+			[]What{Less},
+			steps.Inconclusive, "on spark-03 rocep1s0f0 moved only",
+		},
+		{
+			"the third got nothing", ring, func(b []steps.RailBytes) { counterOf(b, port(2, 0)).Rx = 0 },
+			[]What{Lost},
+			steps.Inconclusive, "on spark-03 nothing",
+		},
+		{
+			"another rail of the third", ring, func(b []steps.RailBytes) { counterOf(b, port(2, 1)).Tx = 1e9 },
+			[]What{Foreign},
+			steps.Fail, "on spark-03 rocep1s0f1 moved bytes too",
+		},
 		{"a flap at two", ring, func(b []steps.RailBytes) {
 			counterOf(b, port(0, 0)).Errors["link_downed"], counterOf(b, port(2, 0)).Errors["link_downed"] = 1, 1
 		}, []What{Flapped}, steps.Fail, "on spark-02 and spark-03 the link of rocep1s0f0"},

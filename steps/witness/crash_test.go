@@ -53,14 +53,23 @@ func TestLinks(t *testing.T) {
 		do   func(here, peer *steps.Rail)
 		says string // empty for nothing
 	}{
-		"as it should be":            {func(_, _ *steps.Rail) {}, ""},
-		"a slot with two lanes":      {func(_, p *steps.Rail) { p.PCI.Width = 2 }, "the PCIe link of rocep1s0f0 on spark-01 came up as PCIe Gen5 x2 where it can do PCIe Gen5 x4"},
+		"as it should be": {func(_, _ *steps.Rail) {}, ""},
+		"a slot with two lanes": {
+			func(_, p *steps.Rail) { p.PCI.Width = 2 },
+			"the PCIe link of rocep1s0f0 on spark-01 came up as PCIe Gen5 x2 where it can do PCIe Gen5 x4",
+		},
 		"a slot of another gen":      {func(h, _ *steps.Rail) { h.PCI.GTps = 8 }, "on spark-02 came up as PCIe Gen3 x4"},
 		"a slot with room all alike": {func(h, _ *steps.Rail) { h.PCI.Width, h.PCI.MaxWidth = 8, 16 }, ""},
 		"no slot is known":           {func(h, p *steps.Rail) { h.PCI, p.PCI = steps.PCI{}, steps.PCI{} }, ""},
-		"a slower end":               {func(_, p *steps.Rail) { p.RateGbps = 50 }, "the link of rocep1s0f0 is 200 Gb/s at spark-02 and 50 Gb/s at spark-01"},
-		"another MTU":                {func(h, _ *steps.Rail) { h.MTU = 4096 }, "the RoCE MTU of rocep1s0f0 is 4096 at spark-02 and 1024 at spark-01"},
-		"a port that is down":        {func(_, p *steps.Rail) { p.State = "DOWN" }, "was DOWN when the nodes were looked at"},
+		"a slower end": {
+			func(_, p *steps.Rail) { p.RateGbps = 50 },
+			"the link of rocep1s0f0 is 200 Gb/s at spark-02 and 50 Gb/s at spark-01",
+		},
+		"another MTU": {
+			func(h, _ *steps.Rail) { h.MTU = 4096 },
+			"the RoCE MTU of rocep1s0f0 is 4096 at spark-02 and 1024 at spark-01",
+		},
+		"a port that is down": {func(_, p *steps.Rail) { p.State = "DOWN" }, "was DOWN when the nodes were looked at"},
 	} {
 		rig := kindtest.Spark()
 		c.do(&rig.Nodes[steps.Here].Rails[0], &rig.Nodes[steps.Peer].Rails[0])
@@ -96,7 +105,8 @@ func TestApart(t *testing.T) {
 			n.Name = string(rune('a' + i))
 			for j, net := range []string{"10.0.1.", "10.0.2."} {
 				n.Rails = append(n.Rails, steps.Rail{
-					Dev: "dev" + string(rune('0'+j)), State: "ACTIVE", RateGbps: 200, MTU: 4096, Addr: net + string(rune('1'+i)), Prefix: 24,
+					Dev: "dev" + string(rune('0'+j)), State: "ACTIVE", RateGbps: 200, MTU: 4096, Addr: net + string(rune('1'+i)),
+					Prefix: 24,
 				})
 				ports = append(ports, wire.Port{Node: steps.End(i), Rail: j})
 			}
@@ -107,10 +117,19 @@ func TestApart(t *testing.T) {
 		do   func(nodes []steps.Node)
 		says []string
 	}{
-		"alike":    {func([]steps.Node) {}, nil},
-		"a link":   {func(n []steps.Node) { n[2].Rails[1].RateGbps = 100 }, []string{"The link of dev1 is 100 Gb/s on c and 200 Gb/s on a, b and d"}},
-		"an MTU":   {func(n []steps.Node) { n[0].Rails[0].MTU, n[0].Rails[1].MTU = 1024, 1024 }, []string{"The RoCE MTU of dev0 and dev1 is 1024 on a and 4096 on b, c and d"}},
-		"a larger": {func(n []steps.Node) { n[0].Rails[0].MTU, n[1].Rails[0].MTU, n[3].Rails[0].MTU = 1024, 1024, 1024 }, []string{"The RoCE MTU of dev0 is 4096 on c and 1024 on a, b and d"}},
+		"alike": {func([]steps.Node) {}, nil},
+		"a link": {
+			func(n []steps.Node) { n[2].Rails[1].RateGbps = 100 },
+			[]string{"The link of dev1 is 100 Gb/s on c and 200 Gb/s on a, b and d"},
+		},
+		"an MTU": {
+			func(n []steps.Node) { n[0].Rails[0].MTU, n[0].Rails[1].MTU = 1024, 1024 },
+			[]string{"The RoCE MTU of dev0 and dev1 is 1024 on a and 4096 on b, c and d"},
+		},
+		"a larger": {
+			func(n []steps.Node) { n[0].Rails[0].MTU, n[1].Rails[0].MTU, n[3].Rails[0].MTU = 1024, 1024, 1024 },
+			[]string{"The RoCE MTU of dev0 is 4096 on c and 1024 on a, b and d"},
+		},
 		"half of them": {func(n []steps.Node) { n[0].Rails[0].MTU, n[3].Rails[0].MTU = 1024, 1024 }, []string{
 			"dev0 is 1024 on a and 4096 on b and c", "dev0 is 1024 on d and 4096 on b and c",
 		}},

@@ -53,7 +53,8 @@ func TestATableThatIsTooWide(t *testing.T) {
 			" x     long long long long long long long long long  here and there"},
 		{52, " name  what                          where\n" +
 			" x     long long long long long      here and there\n       long long long long"},
-		{38, " name  what            where\n x     long long long  here and there\n       long long long\n       long long long"},
+		{38, " name  what            where\n x     long long long  here and there\n       long long long\n" +
+			"       long long long"},
 		{30, " • name: x\n   what: long long long\n     long long long long long\n     long\n   where: here and there"},
 	} {
 		if got := unstyled(Prose(table, ink.New(true, colorprofile.ASCII), c.width)); got != c.want {
@@ -157,9 +158,13 @@ func TestCountersAreOfATest(t *testing.T) {
 	}
 	draw := func(bytes ...steps.RailBytes) string {
 		state := steps.CellState{Verdict: steps.Verdict{Grade: steps.Pass}, Bytes: bytes}
-		return unstyled(Cell{Cell: steps.Cell{Own: "summary"}, State: state, View: View{Evidence: true}}.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
+		return unstyled(Cell{
+			Cell: steps.Cell{Own: "summary"}, State: state,
+			View: View{Evidence: true},
+		}.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
 	}
-	if got := draw(of(1), of(1), of(2)); strings.Count(got, "during rail 1's test:") != 1 || strings.Count(got, "during rail 2's test:") != 1 {
+	if got := draw(of(1), of(1), of(2)); strings.Count(got, "during rail 1's test:") != 1 ||
+		strings.Count(got, "during rail 2's test:") != 1 {
 		t.Error(got)
 	}
 	if got := draw(of(0), of(0)); strings.Contains(got, "during") {
@@ -199,19 +204,26 @@ func TestLongScriptsAreFolded(t *testing.T) {
 // no room, and never in the place of where it runs.
 func TestTitlesHaveTheirIDs(t *testing.T) {
 	c := Cell{
-		Cell:  steps.Cell{ID: "nixl-single-dram", Title: "One rail, host memory", Roles: []steps.Role{{Name: "initiator"}, {Name: "target", On: steps.OnPeer}}},
+		Cell: steps.Cell{
+			ID: "nixl-single-dram", Title: "One rail, host memory",
+			Roles: []steps.Role{{Name: "initiator"}, {Name: "target", On: steps.OnPeer}},
+		},
 		Names: []string{"spark-02", "spark-01"}, State: steps.CellState{Run: 1, HasExit: true},
 	}
 	for width := 44; width < 130; width++ {
 		text := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), width).Lines[:3])
-		for _, want := range []string{"One rail, host memory", "nixl-single-dram", "initiator spark-02 · target spark-01", "exit 0"} {
+		for _, want := range []string{
+			"One rail, host memory", "nixl-single-dram", "initiator spark-02 · target spark-01",
+			"exit 0",
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d columns: no %q in\n%s", width, want, text)
 			}
 		}
 	}
 	c.Title = ""
-	if text := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 80).Lines[:3]); strings.Count(text, "nixl-single-dram") != 1 {
+	if text := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 80).Lines[:3]); strings.Count(text,
+		"nixl-single-dram") != 1 {
 		t.Error(text)
 	}
 }

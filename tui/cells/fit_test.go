@@ -24,7 +24,8 @@ func drawnIn(lines []steps.OutputLine, width, most int) string {
 	var rows []string
 	lines, fits := fit(lines, width-2, most)
 	for _, r := range fits {
-		rows = append(rows, strings.TrimRight(unstyled([]string{r.draw(ink.New(true, colorprofile.NoTTY), lines[r.line], width)}), " \n"))
+		rows = append(rows, strings.TrimRight(unstyled([]string{r.draw(ink.New(true, colorprofile.NoTTY), lines[r.line],
+			width)}), " \n"))
 	}
 	return strings.Join(rows, "\n")
 }
@@ -134,13 +135,18 @@ func TestCutOutputBeginsAtAHead(t *testing.T) {
 			"hca_id:\trocep1s0f1", "\t\tactive_mtu: 1024", "\t\tlink_layer: Ethernet",
 			"hca_id:\troceP2p1s0f0", "\t\tactive_mtu: 1024",
 		}, "hca_id:\trocep1s0f1"},
-		{"perftest", []string{" local address:", " GID: 1", " remote address:", " GID: 2", "------------", " #bytes", " 65536", "------------", "a", "b"}, "------------"},
+		{"perftest", []string{
+			" local address:", " GID: 1", " remote address:", " GID: 2", "------------", " #bytes",
+			" 65536", "------------", "a", "b",
+		}, "------------"},
 		{"iperf3's JSON", []string{
 			"\t\t\"streams\":\t[{", "\t\t\t\"bits_per_second\": 1", "\t\t\t\"bits_per_second\": 2",
-			"\t\t\"sum_sent\":\t{", "\t\t\t\"bits_per_second\": 3", "\t\t\"sum_received\":\t{", "\t\t\t\"bits_per_second\": 3", "\t\t}",
+			"\t\t\"sum_sent\":\t{", "\t\t\t\"bits_per_second\": 3", "\t\t\"sum_received\":\t{", "\t\t\t\"bits_per_second\": 3",
+			"\t\t}",
 		}, "\t\t\"sum_sent\":\t{"},
 		{"ucx_info", []string{
-			"#      Transport: tcp", "#         Device: enp1s0f0np0", "#      Transport: rc_mlx5", "#         Device: rocep1s0f0:1",
+			"#      Transport: tcp", "#         Device: enp1s0f0np0", "#      Transport: rc_mlx5",
+			"#         Device: rocep1s0f0:1",
 			"#      Transport: cma", "#         Device: memory", "    -asio_address", "    -etcd_endpoints", "Python has nixl",
 		}, "#      Transport: cma"},
 		{"a head that comes late", []string{"a", " b", " c", " d", " e", " f", " g", "h"}, " c"},
@@ -159,7 +165,8 @@ func TestCutOutputBeginsAtAHead(t *testing.T) {
 
 // A rule closes a table as well: the row above it stays, whatever railbench says after it.
 func TestCutOutputKeepsTheLastRow(t *testing.T) {
-	lines := printedLines("a", "b", "c", perftestHead, " 65536      500000           0.00               11032.34             0.176517", strings.Repeat("-", 88))
+	lines := printedLines("a", "b", "c", perftestHead,
+		" 65536      500000           0.00               11032.34             0.176517", strings.Repeat("-", 88))
 	lines = append(lines, steps.OutputLine{From: "a", Text: "server: exit 0", Kind: steps.Note})
 	few, _ := Cell{State: steps.CellState{HasExit: true}}.few(lines, 4)
 	if len(few) != 4 || few[0].Text != perftestHead {
@@ -170,7 +177,8 @@ func TestCutOutputKeepsTheLastRow(t *testing.T) {
 // No width and no text breaks the frame, and none of what fits is lost.
 func TestOutputFitsAnyWidth(t *testing.T) {
 	texts := []string{
-		"", " ", perftestHead, "\ttab\there", "…", strings.Repeat("x", 300), strings.Repeat("a b", 200), "速度" + strings.Repeat(" ", 90) + "x",
+		"", " ", perftestHead, "\ttab\there", "…", strings.Repeat("x", 300), strings.Repeat("a b", 200),
+		"速度" + strings.Repeat(" ", 90) + "x",
 		"\x1b[31mno escape\x07", strings.Repeat("=", 40), "e\u0301 e\u0301", "\xff\xfe",
 	}
 	k := ink.New(true, colorprofile.TrueColor)
@@ -204,7 +212,8 @@ func TestTellingLines(t *testing.T) {
 	draw := func() string {
 		return unstyled(c.Draw(ink.New(true, colorprofile.NoTTY), 60).Lines)
 	}
-	if got := draw(); !strings.Contains(got, "7 more lines, O opens") || !strings.Contains(got, "│ state: UP\n   │ mtu: 1024") ||
+	if got := draw(); !strings.Contains(got, "7 more lines, O opens") ||
+		!strings.Contains(got, "│ state: UP\n   │ mtu: 1024") ||
 		strings.Contains(got, "lid") {
 		t.Errorf("got:\n%s", got)
 	}
@@ -230,20 +239,41 @@ func TestCutTableKeepsItsHead(t *testing.T) {
 		want  string // the first that is seen of the last three
 		seen  int
 	}{
-		{"perftest", []string{"Connection type : RC", rule, perftestHead, row("2"), row("4"), row("8"), row("16"), row("32")}, perftestHead, 3},
-		{"a rule below the head", []string{"Block  Batch  Rate", rule, "1 2 3", "2 2 3", "4 2 3", "8 2 3", "16 2 3"}, "Block  Batch  Rate", 3},
+		{
+			"perftest",
+			[]string{"Connection type : RC", rule, perftestHead, row("2"), row("4"), row("8"), row("16"), row("32")},
+			perftestHead, 3,
+		},
+		{
+			"a rule below the head",
+			[]string{"Block  Batch  Rate", rule, "1 2 3", "2 2 3", "4 2 3", "8 2 3", "16 2 3"},
+			"Block  Batch  Rate", 3,
+		},
 		{"another line above", []string{"a b c", "two words", "1 2 3", "2 2 3", "4 2 3", "8 2 3", "16 2 3"}, "4 2 3", 3},
 		{"no table", []string{"state: 4 ACTIVE", "a b c", "d e f", "g h i", "j k l", "m n o"}, "g h i", 3},
 		{
 			"a sentence",
-			[]string{"--- 192.168.202.10 ping statistics ---", "3 packets transmitted, 3 received, time 424ms", "rtt min/avg/max", "b", "c"},
+			[]string{
+				"--- 192.168.202.10 ping statistics ---", "3 packets transmitted, 3 received, time 424ms",
+				"rtt min/avg/max", "b", "c",
+			},
 			"rtt min/avg/max", 3,
 		},
-		{"a sentence is first", []string{"a", "--- 192.168.202.10 ping statistics ---", "3 packets transmitted, 3 received, time 424ms", "rtt min/avg/max", "c"}, "3 packets transmitted, 3 received, time 424ms", 3},
+		{
+			"a sentence is first",
+			[]string{
+				"a", "--- 192.168.202.10 ping statistics ---",
+				"3 packets transmitted, 3 received, time 424ms", "rtt min/avg/max", "c",
+			},
+			"3 packets transmitted, 3 received, time 424ms", 3,
+		},
 		{"iperf3", []string{
-			"[ ID] Interval           Transfer     Bitrate         Retr  Cwnd", "[  5]   0.00-1.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
-			"[  5]   1.00-2.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes", "[  5]   2.00-3.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
-			"[  5]   3.00-4.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes", "[  5]   4.00-5.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
+			"[ ID] Interval           Transfer     Bitrate         Retr  Cwnd",
+			"[  5]   0.00-1.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
+			"[  5]   1.00-2.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
+			"[  5]   2.00-3.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
+			"[  5]   3.00-4.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
+			"[  5]   4.00-5.00   sec  10.9 GBytes  93.7 Gbits/sec    0   3.05 MBytes",
 		}, "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd", 3},
 		{"nothing above", []string{"1 2 3", "2 2 3", "4 2 3", "8 2 3", "16 2 3"}, "4 2 3", 3},
 	} {
@@ -258,8 +288,10 @@ func TestCutTableKeepsItsHead(t *testing.T) {
 // Between the head of a table and its rows a log may tell how the program begins. Where it failed, that may be why.
 func TestALogIsNoRow(t *testing.T) {
 	const head = "|    Stage     | # iterations | 50.0%ile | average | overall |"
-	const said = "[1795221363.494806] [spark-02:1950 :0]     ucp_context.c:1849 UCX  INFO  Version 1.13.1 (loaded from /lib/libucp.so.0)"
-	lines := printedLines("a", head, said, "[thread 0]   414  4799.427  4813.869  4813.869", "[thread 0]   424  4799.427  4813.869  4813.869",
+	const said = "[1795221363.494806] [spark-02:1950 :0]     ucp_context.c:1849 UCX  INFO  Version 1.13.1 (loaded from " +
+		"/lib/libucp.so.0)"
+	lines := printedLines("a", head, said, "[thread 0]   414  4799.427  4813.869  4813.869",
+		"[thread 0]   424  4799.427  4813.869  4813.869",
 		"[thread 0]   434  4799.427  4813.869  4813.869", "Final:   500  4809.026  4869.844  4823.497")
 	var c Cell
 	c.State.HasExit = true

@@ -17,7 +17,10 @@ var runs = regexp.MustCompile(`  +`)
 // else one after the other; a server before its client, whoever printed first.
 func TestNodesAreNotMixed(t *testing.T) {
 	c := Cell{
-		Cell:  steps.Cell{Roles: []steps.Role{{Name: "server", On: steps.OnPeer, Script: "a"}, {Name: "client", Script: "b"}}},
+		Cell: steps.Cell{Roles: []steps.Role{
+			{Name: "server", On: steps.OnPeer, Script: "a"},
+			{Name: "client", Script: "b"},
+		}},
 		Names: []string{"spark-02", "spark-01"}, View: View{Keep: 10},
 		State: steps.CellState{Run: 1, Output: steps.Scroll{}.Append([]steps.OutputLine{
 			{Kind: steps.Note, Text: "rail 1"},
@@ -52,7 +55,8 @@ func TestNodesAreNotMixed(t *testing.T) {
 // What railbench says itself is a sentence, which is not cut, and names its node.
 func TestNotesAreWhole(t *testing.T) {
 	c := Cell{
-		Cell: steps.Cell{Roles: []steps.Role{{On: steps.OnBoth}}}, Names: []string{"spark-02", "spark-01"}, View: View{Keep: 10},
+		Cell: steps.Cell{Roles: []steps.Role{{On: steps.OnBoth}}}, Names: []string{"spark-02", "spark-01"},
+		View: View{Keep: 10},
 		State: steps.CellState{Run: 1, Output: steps.Scroll{}.Append([]steps.OutputLine{
 			{Kind: steps.Note, Text: "armed: both nodes go back in 120 s unless you keep it"},
 			{Kind: steps.Note, From: "spark-02", Text: "look on spark-02: exit 0"},
@@ -85,7 +89,10 @@ func TestWordsOfATableAreWhole(t *testing.T) {
 // Roles with one script show it once.
 func TestOneScriptIsShownOnce(t *testing.T) {
 	c := Cell{
-		Cell: steps.Cell{Roles: []steps.Role{{Name: "target", Script: "nixlbench\n"}, {Name: "initiator", Script: "nixlbench\n", Shared: true}}},
+		Cell: steps.Cell{Roles: []steps.Role{
+			{Name: "target", Script: "nixlbench\n"},
+			{Name: "initiator", Script: "nixlbench\n", Shared: true},
+		}},
 		View: View{Keep: 10},
 	}
 	got := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 80).Lines)
@@ -96,10 +103,12 @@ func TestOneScriptIsShownOnce(t *testing.T) {
 
 // A difference is a number in the margin until somebody wants to read it, and a page for all.
 func TestDifferencesStandInTheMargin(t *testing.T) {
-	const source = "One rail.\n\n> **The tutorial says** two. **In\n> fact** it is one.\n\n> A quotation.\n\n| a |\n|---|\n| 1 |\n\n> **The report** has **In fact** more.\n"
+	const source = "One rail.\n\n> **The tutorial says** two. **In\n> fact** it is one.\n\n> A quotation.\n\n| a |\n" +
+		"|---|\n| 1 |\n\n> **The report** has **In fact** more.\n"
 	k := ink.New(true, colorprofile.TrueColor)
 	closed := unstyled(Setting{Mark: 7}.Prose(source, k, 50))
-	if strings.Contains(closed, "In fact") || !strings.Contains(closed, "A quotation") || !strings.Contains(closed, " One rail.") {
+	if strings.Contains(closed, "In fact") || !strings.Contains(closed, "A quotation") ||
+		!strings.Contains(closed, " One rail.") {
 		t.Errorf("closed:\n%s", closed)
 	}
 	lines := strings.Split(closed, "\n")

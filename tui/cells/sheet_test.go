@@ -32,7 +32,8 @@ func TestNodesSideBySideOnAPage(t *testing.T) {
 		width int
 		want  string
 	}{
-		{80, "· rail 1\n01 │ s1\n02 │ c1\n02 │ c2\n· rail 2\n01 │ s2 is " + strings.TrimSpace(strings.Repeat("long ", 12)) + "\n02 │ c3"},
+		{80, "· rail 1\n01 │ s1\n02 │ c1\n02 │ c2\n· rail 2\n01 │ s2 is " + strings.TrimSpace(strings.Repeat("long ", 12)) +
+			"\n02 │ c3"},
 		{120, "· rail 1\nspark-01 │ s1  spark-02 │ c1\n  spark-02 │ c2\n· rail 2\nspark-01 │ s2 is " +
 			strings.TrimSpace(strings.Repeat("long ", 12)) + "\nspark-02 │ c3"},
 		{170, "· rail 1\nspark-01 │ s1  spark-02 │ c1\n  spark-02 │ c2\n· rail 2\nspark-01 │ s2 is " +

@@ -44,7 +44,8 @@ func TestFleetHasTheSlowestFirst(t *testing.T) {
 	})
 	lines := fleetLines(b, 120, 12)
 	if len(lines) != 10 || Height(b, 12) != 10 {
-		t.Fatalf("%d lines, wants %d: a title, eight nodes, their sum:\n%s", len(lines), Height(b, 12), strings.Join(lines, "\n"))
+		t.Fatalf("%d lines, wants %d: a title, eight nodes, their sum:\n%s", len(lines), Height(b, 12),
+			strings.Join(lines, "\n"))
 	}
 	for i, want := range []string{
 		"scale = 800 a node",
@@ -68,7 +69,8 @@ func TestFleetHasTheSlowestFirst(t *testing.T) {
 // strip, which is in the rig file's order whichever link is under test; the title fits 80 columns.
 func TestFleetNamesNobodyWithoutACause(t *testing.T) {
 	b := fleetOf(8, func(no int) float64 { return 60 + float64(no)/10 })
-	if all := strings.Join(fleetLines(b, 80, 12), "\n"); strings.Contains(all, ": 240") || !strings.Contains(all, "alike: each 242.8") ||
+	if all := strings.Join(fleetLines(b, 80, 12), "\n"); strings.Contains(all, ": 240") ||
+		!strings.Contains(all, "alike: each 242.8") ||
 		!strings.Contains(all, "nodes, slowest first") || !strings.Contains(all, "scale = 800 a node") {
 		t.Error(all)
 	}
@@ -79,7 +81,8 @@ func TestFleetNamesNobodyWithoutACause(t *testing.T) {
 		t.Error(all)
 	}
 	b = fleetOf(8, func(no int) float64 { return map[bool]float64{true: 10, false: 100}[no == 0] })
-	b.Gauges = slices.Concat(b.Gauges[4:8], b.Gauges[:4], b.Gauges[8:16], b.Gauges[20:]) // spark-02 is here; spark-05 is dead
+	// spark-02 is here; spark-05 is dead
+	b.Gauges = slices.Concat(b.Gauges[4:8], b.Gauges[:4], b.Gauges[8:16], b.Gauges[20:])
 	lines := fleetLines(b, 80, 7)
 	all := strings.Join(lines, "\n")
 	if !strings.Contains(all, "1–8      tx ▁▄▄▄?▄▄▄") || !strings.Contains(all, "slowest spark-01: 40.0 of 400.0") {
@@ -88,13 +91,15 @@ func TestFleetNamesNobodyWithoutACause(t *testing.T) {
 	for i := range b.Gauges { // nobody has a cable in the second port, and spark-07 has lost one of the first's
 		b.Gauges[i].Down = i%4 > 1 || b.Gauges[i].No == 6
 	}
-	if all := strings.Join(fleetLines(b, 80, 7)[1:3], "\n"); !strings.Contains(all, "spark-07 tx") || !strings.Contains(all, "spark-01 tx") {
+	if all := strings.Join(fleetLines(b, 80, 7)[1:3], "\n"); !strings.Contains(all, "spark-07 tx") ||
+		!strings.Contains(all, "spark-01 tx") {
 		t.Error(all)
 	}
 	for i := range 4 {
 		b.Gauges[i].Stale = "no answer"
 	}
-	if all := strings.Join(fleetLines(b, 80, 20), "\n"); !strings.Contains(all, "7 nodes, 6 moving") || !strings.Contains(all, "  1 stale") {
+	if all := strings.Join(fleetLines(b, 80, 20), "\n"); !strings.Contains(all, "7 nodes, 6 moving") ||
+		!strings.Contains(all, "  1 stale") {
 		t.Error(all)
 	}
 }
@@ -112,13 +117,17 @@ func TestFleetOfManyHasAStrip(t *testing.T) {
 		t.Fatalf("%d lines:\n%s", len(lines), strings.Join(lines, "\n"))
 	}
 	all := strings.Join(lines, "\n")
-	for _, want := range []string{" spark-08 stale: no answer", " spark-41 tx", "64 nodes, 62 moving", "slowest spark-41: 40.0 of 400.0"} {
+	for _, want := range []string{
+		" spark-08 stale: no answer", " spark-41 tx", "64 nodes, 62 moving",
+		"slowest spark-41: 40.0 of 400.0",
+	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
 	}
 	strip := lines[5]
-	if got := []rune(strip[strings.Index(strip, "tx ")+3:]); len(got) != 64 || got[7] != '?' || got[9] != '×' || got[40] != '▁' || got[41] != '▄' {
+	if got := []rune(strip[strings.Index(strip, "tx ")+3:]); len(got) != 64 || got[7] != '?' || got[9] != '×' ||
+		got[40] != '▁' || got[41] != '▄' {
 		t.Errorf("the strip is %q", strip)
 	}
 }
@@ -129,7 +138,10 @@ func TestFleetOfAThousand(t *testing.T) {
 	b := fleetOf(1024, func(no int) float64 { return map[bool]float64{true: 10, false: 100}[no == 900] })
 	lines := fleetLines(b, 80, 20)
 	all := strings.Join(lines, "\n")
-	for _, want := range []string{" spark-901  tx", "1,024 nodes, 1,024 moving", "slowest spark-901: 40.0 of 400.0", "–1024 "} {
+	for _, want := range []string{
+		" spark-901  tx", "1,024 nodes, 1,024 moving", "slowest spark-901: 40.0 of 400.0",
+		"–1024 ",
+	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}

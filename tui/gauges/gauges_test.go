@@ -78,7 +78,8 @@ func TestManyAdapters(t *testing.T) {
 	for i := range 16 {
 		f := meter.Flow{RDMA: 392.1, Peak: 393, Avg: 390}
 		b.Gauges = append(b.Gauges, meter.Gauge{
-			Node: []string{"dgx-a", "dgx-b"}[i/8], No: i / 8, Dev: fmt.Sprintf("mlx5_%d", i%8), Netdev: fmt.Sprintf("ibp%ds0", i%8),
+			Node: []string{"dgx-a", "dgx-b"}[i/8], No: i / 8, Dev: fmt.Sprintf("mlx5_%d", i%8),
+			Netdev:   fmt.Sprintf("ibp%ds0", i%8),
 			LinkGbps: 400, CeilingGbps: 504, Tx: f, Rx: f,
 		})
 	}
@@ -93,7 +94,8 @@ func TestManyAdapters(t *testing.T) {
 				t.Errorf("%d columns, not twice %s:\n%s", width, dev, all)
 			}
 		}
-		if !strings.Contains(all, want) || strings.Contains(all, "RoCE") || strings.Contains(all, "payload") || strings.Contains(all, "more than fit") {
+		if !strings.Contains(all, want) || strings.Contains(all, "RoCE") || strings.Contains(all, "payload") ||
+			strings.Contains(all, "more than fit") {
 			t.Errorf("%d columns:\n%s", width, all)
 		}
 	}
@@ -161,7 +163,8 @@ func TestAnyBoardFits(t *testing.T) {
 // A rate that a processor makes is no 0.0 beside a bar that moves; what is next to nothing is.
 func TestSlowRatesHaveFigures(t *testing.T) {
 	for v, want := range map[float64]string{
-		0: "   0.0", 0.0001: "   0.0", 0.0005: " 0.001", 0.012: " 0.012", 0.0499: " 0.050", 0.05: "   0.1", 98.1: "  98.1", 999.4: " 999.4", 1200: "  1200",
+		0: "   0.0", 0.0001: "   0.0", 0.0005: " 0.001", 0.012: " 0.012", 0.0499: " 0.050", 0.05: "   0.1", 98.1: "  98.1",
+		999.4: " 999.4", 1200: "  1200",
 	} {
 		if got := value(v); got != want {
 			t.Errorf("%v: %q, not %q", v, got, want)
@@ -175,7 +178,8 @@ func TestNarrowCardsCutNothing(t *testing.T) {
 	g := meter.Gauge{Node: "spark-02", Dev: "roceP2p1s0f0", Netdev: "enP2p1s0f0np0", LinkGbps: 200, CeilingGbps: 111.37}
 	g.RoCE.Payload, g.RoCE.Counted = 1024, 58
 	for width := 68; width < 120; width++ {
-		lines := Pane{Width: width, Height: 40, Cards: true}.Lines(ink.New(true, colorprofile.ASCII), meter.Board{Gauges: []meter.Gauge{g}})
+		lines := Pane{Width: width, Height: 40, Cards: true}.Lines(ink.New(true, colorprofile.ASCII),
+			meter.Board{Gauges: []meter.Gauge{g}})
 		text := ansi.Strip(strings.Join(lines, "\n"))
 		for _, w := range []string{"MTU 1024 · PCIe 111.4 wire, 105.4 payload", "╎ PCIe ceiling"} {
 			if !strings.Contains(text, w) || strings.Contains(text, "…") {
@@ -190,7 +194,8 @@ func TestNarrowCardsCutNothing(t *testing.T) {
 func TestTheCeilingSaysWhichItIs(t *testing.T) {
 	g := meter.Gauge{LinkGbps: 200, CeilingGbps: 111.37, Source: meter.PortCounters}
 	g.RoCE.Payload, g.RoCE.Counted = 1024, 58
-	if got, want := facts(g)[0], "link 200 · RoCE MTU 1024 · PCIe 111.4 wire, 105.4 payload"; !strings.HasPrefix(got, want) {
+	if got, want := facts(g)[0], "link 200 · RoCE MTU 1024 · PCIe 111.4 wire, 105.4 payload"; !strings.HasPrefix(got,
+		want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	g.RoCE.Payload, g.CeilingGbps = 4096, 113.48

@@ -28,7 +28,8 @@ func TestLink(t *testing.T) {
 		t.Errorf("where nobody knows links: %q", got)
 	}
 	for _, bad := range []string{
-		"", "file:///etc/passwd", "javascript:alert(1)", "facts.md#tcp", "https://a\x1b\\b", "https://a\ab", "https://a b", "https://a;b", "https://a`b",
+		"", "file:///etc/passwd", "javascript:alert(1)", "facts.md#tcp", "https://a\x1b\\b", "https://a\ab", "https://a b",
+		"https://a;b", "https://a`b",
 		"https://ex\u00e4mple.org", "https://" + strings.Repeat("a", longestAddress),
 	} {
 		if got := known.Link(bad, "text"); got != "text" {

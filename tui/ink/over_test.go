@@ -14,11 +14,18 @@ func TestOver(t *testing.T) {
 	bold := lipgloss.NewStyle().Bold(true).Background(lipgloss.Color("4"))
 	plain := strings.Join([]string{"0123456789abcdef", "ghijklmnopqrstuv", "wxyzWXYZ01234567"}, "\n")
 	styled := strings.Join([]string{
-		red.Render("0123") + "4567" + bold.Render("89abcdef"), bold.Render("ghijklmnopqrstuv"), "wx" + red.Render("yzWXYZ012345") + "67",
+		red.Render("0123") + "4567" + bold.Render("89abcdef"), bold.Render("ghijklmnopqrstuv"),
+		"wx" + red.Render("yzWXYZ012345") + "67",
 	}, "\n")
 	wide := strings.Join([]string{"日本語日本語日本", "a日本語日本語日b", "👨‍👩‍👧 family e\u0301 ok  "}, "\n")
-	for name, screen := range map[string]string{"plain": plain, "styled": styled, "wide": wide, "short": "ab\n\nabcdefghijkl"} {
-		for name2, box := range map[string]string{"plain": "###\n###", "styled": red.Render("#") + "##\n" + bold.Render("###"), "wide": "#日\n日#"} {
+	for name, screen := range map[string]string{
+		"plain": plain, "styled": styled, "wide": wide,
+		"short": "ab\n\nabcdefghijkl",
+	} {
+		for name2, box := range map[string]string{
+			"plain":  "###\n###",
+			"styled": red.Render("#") + "##\n" + bold.Render("###"), "wide": "#日\n日#",
+		} {
 			for x := range 14 {
 				for y := range 3 {
 					if x+3 > 16 || y+2 > 3 {

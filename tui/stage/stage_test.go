@@ -101,9 +101,12 @@ func TestDialsThatKnowLess(t *testing.T) {
 		"both directions": {func(b *meter.Board) {
 			b.Gauges[0].Rx, b.Gauges[4].Tx = meter.Flow{RDMA: 97.84}, meter.Flow{RDMA: 97.84}
 		}, "185.2 payload"},
-		"the sender is not heard of": {func(b *meter.Board) { b.Gauges[0].Stale, b.Gauges[0].Tx = "gone", meter.Flow{} }, "92.6 payload"},
-		"another MTU":                {func(b *meter.Board) { b.Gauges[0].RoCE.Payload = 4096 }, "96.5 payload"},
-		"no MTU":                     {func(b *meter.Board) { b.Gauges[0].RoCE = rate.Headers{} }, "97.8 on the wire"},
+		"the sender is not heard of": {
+			func(b *meter.Board) { b.Gauges[0].Stale, b.Gauges[0].Tx = "gone", meter.Flow{} },
+			"92.6 payload",
+		},
+		"another MTU": {func(b *meter.Board) { b.Gauges[0].RoCE.Payload = 4096 }, "96.5 payload"},
+		"no MTU":      {func(b *meter.Board) { b.Gauges[0].RoCE = rate.Headers{} }, "97.8 on the wire"},
 		"soft-RoCE": {func(b *meter.Board) {
 			b.Gauges[0].Source, b.Gauges[0].Tx = meter.NetdevBytes, meter.Flow{IP: 3}
 		}, "3.0 on the wire"},
@@ -194,16 +197,23 @@ func TestScreens(t *testing.T) {
 		want          []string
 	}{
 		{"a Spark at 80x24", 4, ofSpark, "Ethernet", 80, 24, []string{
-			"rail 1", "rail 4", "█ █", "CPU spark-02", "1.1/20 cores", "-120 s", "now", "PASS", "PCIe 105.4 payload ┊", "╎ 111.4 wire", "link 200",
+			"rail 1", "rail 4", "█ █", "CPU spark-02", "1.1/20 cores", "-120 s", "now", "PASS", "PCIe 105.4 payload ┊",
+			"╎ 111.4 wire", "link 200",
 			"█ RDMA  ▒ IP  ░ headers", // in the head: the scale has no room for them
 		}},
 		{"a Spark at 200x60", 4, ofSpark, "Ethernet", 200, 60, []string{
 			"all rails", "rail 1  rocep1s0f0", "→ Gb/s payload · 97.8 wire", "░ headers", "1.1 of 20 cores", "RDMA",
 		}},
-		{"eight rails of another name", 8, func(i int) string { return fmt.Sprintf("mlx5_%d", i) }, "Ethernet", 160, 50, []string{
-			"rail 8", "mlx5_0", "mlx5_7",
-		}},
-		{"InfiniBand", 2, func(i int) string { return fmt.Sprintf("ibp%ds0", i) }, "InfiniBand", 120, 40, []string{"ibp0s0", "all rails"}},
+		{
+			"eight rails of another name", 8, func(i int) string { return fmt.Sprintf("mlx5_%d", i) }, "Ethernet", 160, 50,
+			[]string{
+				"rail 8", "mlx5_0", "mlx5_7",
+			},
+		},
+		{
+			"InfiniBand", 2, func(i int) string { return fmt.Sprintf("ibp%ds0", i) }, "InfiniBand", 120, 40,
+			[]string{"ibp0s0", "all rails"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rig := spark(c.rails, c.dev, c.layer)
@@ -222,9 +232,13 @@ func TestScreens(t *testing.T) {
 func TestALowStage(t *testing.T) {
 	rig := spark(8, func(i int) string { return fmt.Sprintf("mlx5_%d", i) }, "InfiniBand")
 	s := Screen{
-		Width: 80, Height: 24, Dials: NewDials(rig, board(rig, 1, 1, 1, 1, 1, 1, 1, 1)), View: Rails, Foot: " ? help", Caption: "two\nlines",
-		Cell: Cell{Title: "Both halves", Command: "ib_write_bw", Grade: steps.Fail, Verdict: "the link of rocep1s0f0 on spark-02 went down during the test " +
-			"(carrier_changes): what the ends said afterwards follows from that; check its cable at both ends."},
+		Width: 80, Height: 24, Dials: NewDials(rig, board(rig, 1, 1, 1, 1, 1, 1, 1, 1)), View: Rails, Foot: " ? help",
+		Caption: "two\nlines",
+		Cell: Cell{
+			Title: "Both halves", Command: "ib_write_bw", Grade: steps.Fail,
+			Verdict: "the link of rocep1s0f0 on spark-02 went down during the test " +
+				"(carrier_changes): what the ends said afterwards follows from that; check its cable at both ends.",
+		},
 	}
 	all := ansi.Strip(strings.Join(s.Lines(ink.New(true, colorprofile.TrueColor)), "\n"))
 	for _, want := range []string{"more ", "check its cable at both ends.", "now", "? help"} {
@@ -252,7 +266,10 @@ func TestManyAdapters(t *testing.T) {
 		80:  {"rail 1  mlx5_0", "rail 4  +4 more", "rail 8 ▕", "link 400", "Gb/s on the wire", "3200"},
 		200: {"rail 1  mlx5_0", "rail 8  mlx5_7", "link 400", "3200"},
 	} {
-		s := Screen{Width: width, Height: 24, Dials: NewDials(rig, b), View: Rails, Names: [2]string{"a", "b"}, Foot: " ? help"}
+		s := Screen{
+			Width: width, Height: 24, Dials: NewDials(rig, b), View: Rails, Names: [2]string{"a", "b"},
+			Foot: " ? help",
+		}
 		if width > 100 {
 			s.Height = 60
 		}
@@ -272,7 +289,12 @@ func TestManyAdapters(t *testing.T) {
 	for _, c := range []struct {
 		dial Dial
 		want string
-	}{{Dial{Link: 200, Ceiling: 100}, "link 200"}, {Dial{Link: 400, Ceiling: 504}, "link 400"}, {Dial{Ceiling: 100}, "PCIe 100"}, {Dial{}, "1"}} {
+	}{
+		{Dial{Link: 200, Ceiling: 100}, "link 200"},
+		{Dial{Link: 400, Ceiling: 504}, "link 400"},
+		{Dial{Ceiling: 100}, "PCIe 100"},
+		{Dial{}, "1"},
+	} {
 		if _, name := scaleOf([]Dial{c.dial}); name != c.want {
 			t.Errorf("%+v ends at %q, not %q", c.dial, name, c.want)
 		}
@@ -288,7 +310,10 @@ func TestHosts(t *testing.T) {
 		Node: "spark-02", Heat: []health.Heat{{Dev: "rocep1s0f0", Celsius: 117}}, GPUs: []health.GPU{{Celsius: 44}},
 		Links: []health.Link{{Dev: "rocep1s0f0", GTps: 32, Width: 2, Most: 32, Lanes: 4}}, Slots: []health.Slot{{Watts: 26}},
 	}
-	b.Health = []health.Node{hot, {Node: "spark-01", No: 1, Heat: []health.Heat{{Celsius: 58}}, GPUs: []health.GPU{{Celsius: 61}}}}
+	b.Health = []health.Node{hot, {
+		Node: "spark-01", No: 1, Heat: []health.Heat{{Celsius: 58}},
+		GPUs: []health.GPU{{Celsius: 61}},
+	}}
 	for width, want := range map[int][]string{
 		80:  {"117 °C PCIe slow", "1.1/20", " 58 °C"},
 		120: {"117 °C", "PCIe slow", "58 °C"},
@@ -317,7 +342,10 @@ func TestManyHosts(t *testing.T) {
 	rig := spark(4, ofSpark, "Ethernet")
 	b := board(rig, 97.84)
 	for no := 2; no < 8; no++ {
-		b.Hosts = append(b.Hosts, meter.Host{Node: fmt.Sprintf("spark-%02d", no+1), No: no, Busy: 0.1, Cores: 20, Known: true})
+		b.Hosts = append(b.Hosts, meter.Host{
+			Node: fmt.Sprintf("spark-%02d", no+1), No: no, Busy: 0.1, Cores: 20,
+			Known: true,
+		})
 	}
 	for width, want := range map[int]string{
 		80: "CPU spark-02 1.1/20   CPU spark-01 1.1/20   CPU spark-03 0.1/20   and 5 more", 200: "CPU spark-08 0.1/20",
@@ -363,7 +391,8 @@ func TestNumerals(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	for v, want := range map[float64]string{
-		0: "0.0", 0.004: "0.0", 0.04: "0.04", 0.406: "0.41", 0.996: "1.0", 92.55: "92.5", 999.96: "1000", 1e9: "99999", -1: "--", math.NaN(): "--", math.Inf(1): "--",
+		0: "0.0", 0.004: "0.0", 0.04: "0.04", 0.406: "0.41", 0.996: "1.0", 92.55: "92.5", 999.96: "1000", 1e9: "99999",
+		-1: "--", math.NaN(): "--", math.Inf(1): "--",
 	} {
 		if got := figure(v); got != want {
 			t.Errorf("%v: %s", v, got)
@@ -392,7 +421,8 @@ func TestNodesView(t *testing.T) {
 	d := NewDials(rig, b)
 	if v, unit := d.Everywhere.value(); figure(v)+" "+unit != "1320 on the wire" || d.Everywhere.Link != 3200 ||
 		d.Everywhere.History[0] != 1320 {
-		t.Errorf("7 x 180 and 60 Gb/s sent on 16 links of 200: %v %s, link %v, history %v", v, unit, d.Everywhere.Link, d.Everywhere.History)
+		t.Errorf("7 x 180 and 60 Gb/s sent on 16 links of 200: %v %s, link %v, history %v", v, unit, d.Everywhere.Link,
+			d.Everywhere.History)
 	}
 	for _, size := range [][2]int{{80, 24}, {200, 60}} {
 		lines := viewed(Nodes, rig, b, size[0], size[1])

@@ -37,7 +37,8 @@ func tutorial() steps.Tutorial {
 
 func newPage(o Options) *Page {
 	o.Files = fstest.MapFS{
-		"page.html": {Data: []byte("<html>")}, "page.css": {Data: []byte("a{}")}, "page.js": {Data: []byte("1")}, "icon.svg": {Data: []byte("<svg/>")},
+		"page.html": {Data: []byte("<html>")}, "page.css": {Data: []byte("a{}")}, "page.js": {Data: []byte("1")},
+		"icon.svg": {Data: []byte("<svg/>")},
 	}
 	o.Now = func() time.Time { return start.Add(3 * time.Second) }
 	return New(o)
@@ -213,8 +214,12 @@ func TestEverybodySeesTheSame(t *testing.T) {
 	away := join(t, server, "")
 	away.until(p.lastID())
 	away.stop()
-	verdict := steps.Verdict{Grade: steps.Warn, Reason: "Slow.", Evidence: []steps.Evidence{{Name: "rate", Value: 9.5, Unit: "Gb/s"}}}
-	apply(steps.CellEnded{Run: 1, Cell: "a", Verdict: verdict, Elapsed: time.Second}, steps.CellStarted{Run: 2, Cell: "b", At: start})
+	verdict := steps.Verdict{
+		Grade: steps.Warn, Reason: "Slow.",
+		Evidence: []steps.Evidence{{Name: "rate", Value: 9.5, Unit: "Gb/s"}},
+	}
+	apply(steps.CellEnded{Run: 1, Cell: "a", Verdict: verdict, Elapsed: time.Second},
+		steps.CellStarted{Run: 2, Cell: "b", At: start})
 	b := board(3)
 	b.Gauges[0].Stale = "no sample for 5s" // the rail is the same one
 	p.Board(b)
@@ -254,7 +259,10 @@ func TestEverybodySeesTheSame(t *testing.T) {
 	for range keepFrames + 1 {
 		p.point()
 	}
-	for _, id := range []string{away.last, "other-3", strings.TrimSuffix(p.lastID(), "3") + "999999", "x", p.feed.epoch + "--1"} {
+	for _, id := range []string{
+		away.last, "other-3", strings.TrimSuffix(p.lastID(), "3") + "999999", "x",
+		p.feed.epoch + "--1",
+	} {
 		again := join(t, server, id)
 		if names := again.until(p.lastID()); !slices.Equal(names, []string{"snapshot"}) {
 			t.Errorf("after %s: %q", id, names)
@@ -325,7 +333,11 @@ func TestGuard(t *testing.T) {
 		{"a token's beginning", closed, "GET /notebook?token=0123456789", "localhost", nil, 401},
 		{"an empty token", closed, "GET /notebook?token=", "localhost", map[string]string{"Authorization": "Bearer "}, 401},
 		{"the token", closed, "GET /notebook?token=" + token, "localhost", nil, 200},
-		{"the token in a header", closed, "GET /notebook", "localhost", map[string]string{"Authorization": "Bearer " + token}, 200},
+		{
+			"the token in a header", closed, "GET /notebook", "localhost",
+			map[string]string{"Authorization": "Bearer " + token},
+			200,
+		},
 		{"the page has nothing of the session", closed, "GET /", "localhost", nil, 200},
 	} {
 		method, path, _ := strings.Cut(c.ask, " ")
@@ -348,7 +360,8 @@ func TestGuard(t *testing.T) {
 		if strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
 			t.Errorf("the policy is %q", policy)
 		}
-		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Set-Cookie") != "" || h.Get("Access-Control-Allow-Origin") != "" ||
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Set-Cookie") != "" ||
+			h.Get("Access-Control-Allow-Origin") != "" ||
 			h.Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: %v", c.what, h)
 		}
@@ -370,7 +383,11 @@ func TestViewersAreBounded(t *testing.T) {
 	t.Parallel()
 	p := newPage(Options{})
 	viewers := make(chan struct{}, 1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serveEvents(w, r, viewers) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request,
+	) {
+		p.serveEvents(w, r, viewers)
+	}))
 	defer server.Close()
 	one := join(t, server, "")
 	one.until(p.lastID())
@@ -460,7 +477,8 @@ func TestRunEndsStreams(t *testing.T) {
 // line, and none is without an end.
 func TestForgedText(t *testing.T) {
 	t.Parallel()
-	text := "a\x1b]0;owned\x07\u009b31m\u202e\nevent: cell\ndata: {}\n\n</script><img src=x onerror=alert(1)>" + strings.Repeat("x", 100_000)
+	text := "a\x1b]0;owned\x07\u009b31m\u202e\nevent: cell\ndata: {}\n\n</script><img src=x onerror=alert(1)>" +
+		strings.Repeat("x", 100_000)
 	p := newPage(Options{RigName: text, Railbench: text})
 	tut := tutorial()
 	tut.Parts[0].Cells[0].Title, tut.Title, tut.Parts[0].Prose = text, text, text
@@ -481,7 +499,10 @@ func TestForgedText(t *testing.T) {
 		steps.CellPrinted{Run: 1, Cell: "a", Lines: lines},
 		steps.CellEnded{Run: 1, Cell: "a", Verdict: steps.Verdict{
 			Grade: steps.Fail, Reason: text, Node: text, Evidence: many,
-			Tables: []steps.Table{{Title: text, Note: text, Columns: []steps.Column{{Name: text}}, Rows: slices.Repeat([][]string{{text}}, 1000)}},
+			Tables: []steps.Table{{
+				Title: text, Note: text, Columns: []steps.Column{{Name: text}},
+				Rows: slices.Repeat([][]string{{text}}, 1000),
+			}},
 		}},
 		steps.CellStarted{Run: 2, Cell: "b", At: start},
 		steps.CellPrinted{Run: 2, Cell: "b", Lines: lines},
@@ -554,9 +575,13 @@ func TestBesideTheRails(t *testing.T) {
 	if got := needlesOf(b); got[0][6] != unknown {
 		t.Errorf("%v", got)
 	}
-	b.Hosts = []meter.Host{{Node: "spark-02", Busy: 1.14, Cores: 20, Known: true}, {Node: "spark-01", No: 1, Busy: 9, Cores: 20}}
+	b.Hosts = []meter.Host{
+		{Node: "spark-02", Busy: 1.14, Cores: 20, Known: true},
+		{Node: "spark-01", No: 1, Busy: 9, Cores: 20},
+	}
 	hot := health.Node{Node: "spark-02"}
-	if err := hot.Take("heat rocep1s0f0: 117000 hwmon\nadapters: 1\n#nvidia-smi\nindex, name, temperature.gpu\n0, NVIDIA GB10, 44\n"); err != nil {
+	if err := hot.Take("heat rocep1s0f0: 117000 hwmon\nadapters: 1\n#nvidia-smi\nindex, name, temperature.gpu\n" +
+		"0, NVIDIA GB10, 44\n"); err != nil {
 		t.Fatal(err)
 	}
 	b.Health = []health.Node{hot, {Node: "spark-01", No: 1, Stale: "no connection", Heat: hot.Heat}}
@@ -603,16 +628,21 @@ func TestNotebookKeepsNodesApart(t *testing.T) {
 	rig := steps.NewRig("lab", false, 2)
 	rig.Nodes[steps.Here].Name, rig.Nodes[steps.Peer].Name = "b", "a"
 	c := steps.Cell{ID: "a", Roles: []steps.Role{
-		{Name: "server", On: steps.OnPeer, Script: "serve\n"}, {Name: "client", Script: "ask\n", Before: "plumbing\n"}, {Probe: true, Script: "facts\n"},
+		{Name: "server", On: steps.OnPeer, Script: "serve\n"},
+		{Name: "client", Script: "ask\n", Before: "plumbing\n"},
+		{Probe: true, Script: "facts\n"},
 	}}
 	s := steps.CellState{Rig: rig, Output: steps.Scroll{}.Append([]steps.OutputLine{
-		{From: "b", Role: "client", Text: "c1"}, {From: "a", Role: "server", Text: "s1"}, {From: "b", Role: "client", Text: "c2"},
+		{From: "b", Role: "client", Text: "c1"},
+		{From: "a", Role: "server", Text: "s1"},
+		{From: "b", Role: "client", Text: "c2"},
 	})}
 	if got := strings.Join(printed(c, s), "|"); got != "── a|s1|── b|c1|c2" {
 		t.Errorf("%s", got)
 	}
 	book := steps.NewNotebook(steps.Tutorial{Parts: []steps.Part{{ID: "p", Cells: []steps.Cell{c}}}})
-	if got := strings.Join(partOf(book, book.Tutorial.Parts[0], true).Cells[0].Scripts, "|"); got != "# server\nserve\n|# client\nask\n" {
+	if got := strings.Join(partOf(book, book.Tutorial.Parts[0], true).Cells[0].Scripts,
+		"|"); got != "# server\nserve\n|# client\nask\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -99,7 +99,8 @@ func TestClockIsTheSameAtAnySpeed(t *testing.T) {
 				s.actor(false, func() {
 					for step := range 1 + rnd.IntN(4) {
 						if other := rnd.IntN(len(bells)); rnd.IntN(2) == 0 && other < i {
-							late := s.clock.Park(context.Background(), s.clock.After(time.Duration(rnd.IntN(50))*time.Millisecond), Happened(bells[other]))
+							late := s.clock.Park(context.Background(), s.clock.After(time.Duration(rnd.IntN(50))*time.Millisecond),
+								Happened(bells[other]))
 							s.say("%d.%d heard %d: %v", i, step, other, !late)
 							continue
 						}
@@ -117,7 +118,8 @@ func TestClockIsTheSameAtAnySpeed(t *testing.T) {
 		want := play(seed, Max)
 		for _, speed := range []float64{1000, 30} {
 			if got := play(seed, speed); !slices.Equal(got, want) {
-				t.Fatalf("seed %d at speed %g:\n%s\nand at max:\n%s", seed, speed, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				t.Fatalf("seed %d at speed %g:\n%s\nand at max:\n%s", seed, speed, strings.Join(got, "\n"),
+					strings.Join(want, "\n"))
 			}
 		}
 	}

@@ -58,7 +58,8 @@ func TestOfTwoFaultsOneGoes(t *testing.T) {
 // A wrong name has an answer that helps.
 func TestNamed(t *testing.T) {
 	for given, want := range map[string]string{
-		"link-dwn": "did you mean link-down?", "hog": "", "nccl-soket": "did you mean nccl-socket?", "quite-another": "no fault",
+		"link-dwn": "did you mean link-down?", "hog": "", "nccl-soket": "did you mean nccl-socket?",
+		"quite-another": "no fault",
 	} {
 		_, err := Named(given)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

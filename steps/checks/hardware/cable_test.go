@@ -53,16 +53,42 @@ func TestCable(t *testing.T) {
 	fec := cableText(t, on("enp1s0f0np0", swap("encoding: RS", "encoding: None")))
 	refused := "interface enp1s0f0np0\nnetlink error: Operation not permitted\n"
 	judged(t, "cable", "cables", []checkCase{
-		{"one cable a port", steps.Rig{}, same, same, steps.Pass, "", []string{"Rail 1: copper, 1 m, Mellanox MCP1600-E001, QSFP+, FEC RS and rail 2"}},
+		{
+			"one cable a port",
+			steps.Rig{},
+			same, same, steps.Pass, "",
+			[]string{"Rail 1: copper, 1 m, Mellanox MCP1600-E001, QSFP+, FEC RS and rail 2"},
+		},
 		{"made for 100G, at 100", slow, rated, rated, steps.Warn, "", []string{
-			"the cable of enp1s0f0np0 on spark-02, enp1s0f0np0 on spark-01, enp1s0f1np1 on spark-02", "made for 100 Gb/s, and the port can do 200",
+			"the cable of enp1s0f0np0 on spark-02, enp1s0f0np0 on spark-01, enp1s0f1np1 on spark-02",
+			"made for 100 Gb/s, and the port can do 200",
 		}},
 		{"an old memory on a link of 200", steps.Rig{}, rated, rated, steps.Pass, "", nil},
 		{"too long", steps.Rig{}, long, long, steps.Warn, "", []string{"longer than the 3 m"}},
-		{"copper and light", steps.Rig{}, same, light, steps.Warn, "", []string{"rail 1 (rocep1s0f0) has a copper cable at one end and light at the other", "crossed"}},
-		{"other parts", steps.Rig{}, same, other, steps.Warn, "", []string{"MCP1600-E001", "MCP1650-V001", "no two ends of one cable"}},
-		{"error correction at one end", steps.Rig{}, fec, same, steps.Warn, "", []string{"None on spark-02 and RS on spark-01", "--set-fec"}},
-		{"not root", steps.Rig{}, refused, refused, steps.Skipped, "", []string{"Operation not permitted: only root may read it, with sudo ethtool -m"}},
+		{
+			"copper and light",
+			steps.Rig{},
+			same, light, steps.Warn, "",
+			[]string{"rail 1 (rocep1s0f0) has a copper cable at one end and light at the other", "crossed"},
+		},
+		{
+			"other parts",
+			steps.Rig{},
+			same, other, steps.Warn, "",
+			[]string{"MCP1600-E001", "MCP1650-V001", "no two ends of one cable"},
+		},
+		{
+			"error correction at one end",
+			steps.Rig{},
+			fec, same, steps.Warn, "",
+			[]string{"None on spark-02 and RS on spark-01", "--set-fec"},
+		},
+		{
+			"not root",
+			steps.Rig{},
+			refused, refused, steps.Skipped, "",
+			[]string{"Operation not permitted: only root may read it, with sudo ethtool -m"},
+		},
 		{"not root at one end", steps.Rig{}, same, refused, steps.Skipped, "", []string{"only root may read it"}},
 	})
 	r := saying(kindtest.Spark(), "cables", same, strings.Replace(same, "interface enp1s0f0np0", "interface eth7", 1))
@@ -70,5 +96,6 @@ func TestCable(t *testing.T) {
 		"The cables of enp1s0f0np0 (there is no device behind it) were not told; told were rail 2: copper")
 	bare := kindtest.Spark()
 	bare.Pairs = nil
-	kindtest.Want(t, "no pair", registered().Judges["cable"](steps.Cell{}, saying(bare, "cables", same, same)), steps.Inconclusive, "no rail leads")
+	kindtest.Want(t, "no pair", registered().Judges["cable"](steps.Cell{}, saying(bare, "cables", same, same)),
+		steps.Inconclusive, "no rail leads")
 }

@@ -67,12 +67,18 @@ func judged(t *testing.T, judge, parser string, cases []checkCase) {
 	}{
 		{"skipped", func(r *steps.Result) { r.Skip = "spark-01 has no tool." }, steps.Skipped, "no tool"},
 		{"nothing ran", func(r *steps.Result) { r.Stages = nil }, steps.Inconclusive, "Nothing ran"},
-		{"one end", func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] }, steps.Inconclusive, "nothing ran on spark-01"},
+		{
+			"one end", func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] }, steps.Inconclusive,
+			"nothing ran on spark-01",
+		},
 		{"empty", func(r *steps.Result) {
 			r.Stages[0].Outputs[1] = saying(kindtest.Spark(), parser, "", "").Stages[0].Outputs[1]
 		}, steps.Inconclusive, "does not parse"},
 		{"status", func(r *steps.Result) { r.Stages[0].Outputs[0].Exit.Code = 2 }, steps.Inconclusive, "exit 2"},
-		{"timed out", func(r *steps.Result) { r.Stages[0].Outputs[0].Exit.Why = runner.TimedOut }, steps.Inconclusive, "spark-02"},
+		{
+			"timed out", func(r *steps.Result) { r.Stages[0].Outputs[0].Exit.Why = runner.TimedOut }, steps.Inconclusive,
+			"spark-02",
+		},
 		{"foreign", func(r *steps.Result) { r.Stages[0].Outputs[0].Value = 7 }, steps.Inconclusive, "was not read"},
 	} {
 		r := fresh()
@@ -97,16 +103,52 @@ func half(gtps float64, width int, slot string) string {
 func TestPCIeLink(t *testing.T) {
 	good := half(32, 4, ", slot 32.0 x4")
 	judged(t, "pcie-link", "facts", []checkCase{
-		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"all 8 RDMA devices", "PCIe Gen5 x4", "rocep1s0f0 and rocep1s0f1 share 0000:01:00 (some 112 Gb/s together)"}},
-		{name: "one is not told", here: good, peer: strings.Replace(good, "rocep1s0f1:", "x:", 1), grade: steps.Inconclusive, node: "spark-01", words: []string{"othing tells how fast the PCIe link of rocep1s0f1 on spark-01 is"}},
-		{name: "x2", here: good, peer: half(32, 2, ", slot 32.0 x4"), grade: steps.Warn, node: "spark-01", words: []string{"roceP2p1s0f0 and roceP2p1s0f1 on spark-01", "Gen5 x2", "can do PCIe Gen5 x4", "56 Gb/s", "power the node off"}},
-		{name: "the slot has no more", here: half(16, 4, ", slot 16.0 x4"), peer: good, grade: steps.Warn, node: "spark-02", words: []string{"Gen4 x4", "the slot has no more (PCIe Gen4 x4)", "move the card"}},
-		{name: "no slot told", here: good, peer: half(8, 4, ""), grade: steps.Warn, node: "spark-01", words: []string{"Gen3 x4", "28 Gb/s"}},
-		{name: "unknown", here: good, peer: "rocep1s0f0: 0000:01:00.0 Unknown x0 of Unknown x0\ndevices: 1\n", grade: steps.Inconclusive, node: "spark-01", words: []string{"does not tell"}},
-		{name: "no lanes", here: good, peer: "rocep1s0f0: 0000:01:00.0 32.0 x0 of 32.0 x4\ndevices: 1\n", grade: steps.Inconclusive, node: "spark-01"},
-		{name: "soft-RoCE", here: "rxe0: no PCIe link\ndevices: 1\n", peer: "rxe0: no PCIe link\ndevices: 1\n", grade: steps.Pass, words: []string{"soft-RoCE"}},
-		{name: "nothing", here: "devices: 0\n", peer: "devices: 0\n", grade: steps.Skipped, words: []string{"neither node has an RDMA device"}},
-		{name: "nothing at one end", here: good, peer: "devices: 0\n", grade: steps.Inconclusive, node: "spark-01", words: []string{"spark-01 has no RDMA device"}},
+		{
+			name: "good", here: good, peer: good, grade: steps.Pass,
+			words: []string{
+				"all 8 RDMA devices", "PCIe Gen5 x4",
+				"rocep1s0f0 and rocep1s0f1 share 0000:01:00 (some 112 Gb/s together)",
+			},
+		},
+		{
+			name: "one is not told", here: good, peer: strings.Replace(good, "rocep1s0f1:", "x:", 1), grade: steps.Inconclusive,
+			node: "spark-01", words: []string{"othing tells how fast the PCIe link of rocep1s0f1 on spark-01 is"},
+		},
+		{
+			name: "x2", here: good, peer: half(32, 2, ", slot 32.0 x4"), grade: steps.Warn, node: "spark-01",
+			words: []string{
+				"roceP2p1s0f0 and roceP2p1s0f1 on spark-01", "Gen5 x2", "can do PCIe Gen5 x4", "56 Gb/s",
+				"power the node off",
+			},
+		},
+		{
+			name: "the slot has no more", here: half(16, 4, ", slot 16.0 x4"), peer: good, grade: steps.Warn, node: "spark-02",
+			words: []string{"Gen4 x4", "the slot has no more (PCIe Gen4 x4)", "move the card"},
+		},
+		{
+			name: "no slot told", here: good, peer: half(8, 4, ""), grade: steps.Warn, node: "spark-01",
+			words: []string{"Gen3 x4", "28 Gb/s"},
+		},
+		{
+			name: "unknown", here: good, peer: "rocep1s0f0: 0000:01:00.0 Unknown x0 of Unknown x0\ndevices: 1\n",
+			grade: steps.Inconclusive, node: "spark-01", words: []string{"does not tell"},
+		},
+		{
+			name: "no lanes", here: good, peer: "rocep1s0f0: 0000:01:00.0 32.0 x0 of 32.0 x4\ndevices: 1\n",
+			grade: steps.Inconclusive, node: "spark-01",
+		},
+		{
+			name: "soft-RoCE", here: "rxe0: no PCIe link\ndevices: 1\n", peer: "rxe0: no PCIe link\ndevices: 1\n",
+			grade: steps.Pass, words: []string{"soft-RoCE"},
+		},
+		{
+			name: "nothing", here: "devices: 0\n", peer: "devices: 0\n", grade: steps.Skipped,
+			words: []string{"neither node has an RDMA device"},
+		},
+		{
+			name: "nothing at one end", here: good, peer: "devices: 0\n", grade: steps.Inconclusive, node: "spark-01",
+			words: []string{"spark-01 has no RDMA device"},
+		},
 	})
 }
 
@@ -123,34 +165,69 @@ kernel log: read
 func TestAdapterPresent(t *testing.T) {
 	lost := strings.NewReplacer("device rocep1s0f1: 0000:01:00.1\n", "", "00.1: mlx5_core", "00.1: none").Replace(present)
 	judged(t, "adapter-present", "hardware", []checkCase{
-		{name: "good", here: present, peer: present, grade: steps.Pass, words: []string{"2 RDMA devices on each node: rocep1s0f0, rocep1s0f1", "every function"}},
 		{
-			name: "lost", here: present, grade: steps.Fail, node: "spark-01", words: []string{"0000:01:00.1 of spark-01 has no driver", "the kernel's log: health recovery flow aborted", "restart the node"},
-			peer: lost + "[91562.340111] mlx5_core 0000:01:00.1: mlx5_health_try_recover:381:(pid 412): health recovery flow aborted, PCI reads still not working\n[91562.4] mlx5_core 0000:01:00.0: firmware version: 28.45.4028\n",
-		},
-		{name: "lost without a word", here: lost, peer: lost, grade: steps.Fail, words: []string{"0000:01:00.1 of spark-02 has no driver."}},
-		{name: "no adapter", here: "devices: 0\nkernel log: read\n", peer: present, grade: steps.Fail, node: "spark-02", words: []string{"no ConnectX on its PCI bus", "no cable"}},
-		{name: "no RDMA driver", here: present, peer: strings.Replace(present, "device rocep1s0f1: 0000:01:00.1\n", "", 1), grade: steps.Warn, words: []string{"mlx5_ib", "spark-02 has 2 RDMA devices and spark-01 has 1"}},
-		{name: "one is short", here: present, peer: "device rocep1s0f0: 0000:01:00.0\nfunction 0000:01:00.0: mlx5_core\n", grade: steps.Warn, words: []string{"spark-02 has 2 RDMA devices and spark-01 has 1"}},
-		{
-			name: "complained", here: present, grade: steps.Warn, node: "spark-01", words: []string{"works and has complained", "health compromised"},
-			peer: present + "[9.0] mlx5_core 0000:01:00.0: poll_health:838:(pid 0): device's health compromised - reached miss count\n",
+			name: "good", here: present, peer: present, grade: steps.Pass,
+			words: []string{"2 RDMA devices on each node: rocep1s0f0, rocep1s0f1", "every function"},
 		},
 		{
-			name: "was hot", here: present, grade: steps.Warn, node: "spark-01", words: []string{"0000:01:00.1: High temperature on sensors"},
-			peer: present + "[51.2] mlx5_core 0000:01:00.1: temp_warn:170:(pid 0): High temperature on sensors with bit set 0 1\n",
+			name: "lost", here: present, grade: steps.Fail, node: "spark-01",
+			words: []string{
+				"0000:01:00.1 of spark-01 has no driver", "the kernel's log: health recovery flow aborted",
+				"restart the node",
+			},
+			peer: lost + "[91562.340111] mlx5_core 0000:01:00.1: mlx5_health_try_recover:381:(pid 412): health recovery flow " +
+				"aborted, PCI reads still not working\n[91562.4] mlx5_core 0000:01:00.0: firmware version: 28.45.4028\n",
+		},
+		{
+			name: "lost without a word", here: lost, peer: lost, grade: steps.Fail,
+			words: []string{"0000:01:00.1 of spark-02 has no driver."},
+		},
+		{
+			name: "no adapter", here: "devices: 0\nkernel log: read\n", peer: present, grade: steps.Fail, node: "spark-02",
+			words: []string{"no ConnectX on its PCI bus", "no cable"},
+		},
+		{
+			name: "no RDMA driver", here: present, peer: strings.Replace(present, "device rocep1s0f1: 0000:01:00.1\n", "", 1),
+			grade: steps.Warn, words: []string{"mlx5_ib", "spark-02 has 2 RDMA devices and spark-01 has 1"},
+		},
+		{
+			name: "one is short", here: present, peer: "device rocep1s0f0: 0000:01:00.0\nfunction 0000:01:00.0: mlx5_core\n",
+			grade: steps.Warn, words: []string{"spark-02 has 2 RDMA devices and spark-01 has 1"},
+		},
+		{
+			name: "complained", here: present, grade: steps.Warn, node: "spark-01",
+			words: []string{"works and has complained", "health compromised"},
+			peer: present + "[9.0] mlx5_core 0000:01:00.0: poll_health:838:(pid 0): device's health compromised - reached " +
+				"miss count\n",
+		},
+		{
+			name: "was hot", here: present, grade: steps.Warn, node: "spark-01",
+			words: []string{"0000:01:00.1: High temperature on sensors"},
+			peer: present + "[51.2] mlx5_core 0000:01:00.1: temp_warn:170:(pid 0): High temperature on sensors with bit set " +
+				"0 1\n",
 		},
 		{
 			name: "complained before it was loaded anew", here: present, grade: steps.Pass,
-			peer: present + "[9.0] mlx5_core 0000:01:00.0: poll_health:838:(pid 0): device's health compromised - reached miss count\n[19.0] mlx5_core 0000:01:00.0: firmware version: 28.45.4028\n",
+			peer: present + "[9.0] mlx5_core 0000:01:00.0: poll_health:838:(pid 0): device's health compromised - reached " +
+				"miss count\n[19.0] mlx5_core 0000:01:00.0: firmware version: 28.45.4028\n",
 		},
 		{
 			name: "PCIe", here: present, grade: steps.Warn, node: "spark-01", words: []string{"Uncorrected"},
 			peer: present + "[9.0] pcieport 0000:00:00.0: AER: Uncorrected (Fatal) error message received from 0000:01:00.0\n",
 		},
-		{name: "PCIe corrected", here: present, peer: present + "[9.0] pcieport 0000:00:00.0: AER: Corrected error message received from 0000:01:00.0\n", grade: steps.Pass},
-		{name: "log refused", here: present, peer: strings.Replace(present, "read", "refused", 1), grade: steps.Pass, words: []string{"could not be read"}},
-		{name: "soft-RoCE", here: "device rxe0: none\nkernel log: refused\n", peer: "device rxe0: none\nkernel log: refused\n", grade: steps.Pass, words: []string{"1 RDMA device", "soft-RoCE"}},
+		{
+			name: "PCIe corrected", here: present,
+			peer:  present + "[9.0] pcieport 0000:00:00.0: AER: Corrected error message received from 0000:01:00.0\n",
+			grade: steps.Pass,
+		},
+		{
+			name: "log refused", here: present, peer: strings.Replace(present, "read", "refused", 1), grade: steps.Pass,
+			words: []string{"could not be read"},
+		},
+		{
+			name: "soft-RoCE", here: "device rxe0: none\nkernel log: refused\n",
+			peer: "device rxe0: none\nkernel log: refused\n", grade: steps.Pass, words: []string{"1 RDMA device", "soft-RoCE"},
+		},
 	})
 }
 
@@ -159,7 +236,8 @@ func TestAdapterPower(t *testing.T) {
 		head      = "user: nvidia\nkernel log: read\n#log\n"
 		plugged   = "[5.1] mlx5_core 0000:01:00.0: Port module event: module 0, Cable plugged\n"
 		unplugged = "[95.1] mlx5_core 0000:01:00.0: Port module event: module 0, Cable unplugged\n"
-		power     = "[18846.9] mlx5_core 0000:01:00.0: mlx5_pcie_event:293:(pid 4865): Detected insufficient power on the PCIe slot (26W).\n"
+		power     = "[18846.9] mlx5_core 0000:01:00.0: mlx5_pcie_event:293:(pid 4865): Detected insufficient power on the " +
+			"PCIe slot (26W).\n"
 	)
 	good := head + plugged
 	unused := kindtest.Spark()
@@ -172,15 +250,36 @@ func TestAdapterPower(t *testing.T) {
 	}
 	judged(t, "adapter-power", "hardware", []checkCase{
 		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"complain of nothing", "2 lines"}},
-		{name: "power", here: good, peer: good + power, grade: steps.Warn, node: "spark-01", words: []string{"0000:01:00.0 on spark-01", "insufficient power on the PCIe slot (26 W)", "13 Gb/s"}},
-		{name: "power not told", here: good, peer: good + "[5.2] mlx5_core 0000:01:00.0: mlx5_pcie_event:297:(pid 11): PCIe slot power capability was not advertised.\n", grade: steps.Pass},
-		{name: "unplugged", here: good + unplugged, peer: good, grade: steps.Warn, node: "spark-02", words: []string{"0000:01:00.0 on spark-02", "unplugged", "both ends"}},
+		{
+			name: "power", here: good, peer: good + power, grade: steps.Warn, node: "spark-01",
+			words: []string{"0000:01:00.0 on spark-01", "insufficient power on the PCIe slot (26 W)", "13 Gb/s"},
+		},
+		{name: "power not told", here: good, peer: good + "[5.2] mlx5_core 0000:01:00.0: mlx5_pcie_event:297:(pid 11): " +
+			"PCIe slot power capability was not advertised.\n", grade: steps.Pass},
+		{
+			name: "unplugged", here: good + unplugged, peer: good, grade: steps.Warn, node: "spark-02",
+			words: []string{"0000:01:00.0 on spark-02", "unplugged", "both ends"},
+		},
 		{name: "plugged in again", here: good + unplugged + plugged, peer: good, grade: steps.Pass},
 		{name: "unplugged, and unused", rig: unused, here: good + unplugged, peer: good, grade: steps.Pass},
-		{name: "a bad module", here: good + "[7.0] mlx5_core 0000:01:00.0: Port module event[error]: module 0, Cable error, Power budget exceeded\n", peer: good, grade: steps.Fail, node: "spark-02", words: []string{"Power budget exceeded", "another one"}},
-		{name: "refused", here: good, peer: "user: engineer\nkernel log: refused\n#log\n", grade: steps.Skipped, words: []string{"may not be read on spark-01"}},
-		{name: "soft-RoCE", rig: kindtest.Virtual(), here: head, peer: "kernel log: refused\n", grade: steps.Skipped, words: []string{"soft-RoCE"}},
-		{name: "refused, and the other one found", here: good + power, peer: "kernel log: refused\n", grade: steps.Warn, node: "spark-02"},
+		{
+			name: "a bad module", here: good +
+				"[7.0] mlx5_core 0000:01:00.0: Port module event[error]: module 0, Cable error, Power budget exceeded\n",
+			peer:  good,
+			grade: steps.Fail, node: "spark-02", words: []string{"Power budget exceeded", "another one"},
+		},
+		{
+			name: "refused", here: good, peer: "user: engineer\nkernel log: refused\n#log\n", grade: steps.Skipped,
+			words: []string{"may not be read on spark-01"},
+		},
+		{
+			name: "soft-RoCE", rig: kindtest.Virtual(), here: head, peer: "kernel log: refused\n", grade: steps.Skipped,
+			words: []string{"soft-RoCE"},
+		},
+		{
+			name: "refused, and the other one found", here: good + power, peer: "kernel log: refused\n", grade: steps.Warn,
+			node: "spark-02",
+		},
 	})
 }
 
@@ -190,87 +289,209 @@ func TestAdapterTemperature(t *testing.T) {
 	}
 	good := at("61000 hwmon")
 	judged(t, "adapter-temperature", "facts", []checkCase{
-		{name: "good", here: good, peer: at("58 mget_temp"), grade: steps.Pass, words: []string{"61 degrees on spark-02 and 58 degrees on spark-01", "below 97"}},
+		{
+			name: "good", here: good, peer: at("58 mget_temp"), grade: steps.Pass,
+			words: []string{"61 degrees on spark-02 and 58 degrees on spark-01", "below 97"},
+		},
 		{name: "just below", here: good, peer: at("96900 hwmon"), grade: steps.Pass},
-		{name: "warning", here: good, peer: at("97 mget_temp"), grade: steps.Warn, node: "spark-01", words: []string{"0002:01:00.0 on spark-01 is at 97 degrees", "maker warns"}},
-		{name: "critical", here: at("102000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"at 102 degrees", "102 is critical", "at 110 its firmware switches it off"}},
-		{name: "emergency", here: at("110000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"110 degrees", "from 110 on a ConnectX-7's firmware"}},
-		{name: "no sensor", here: good, peer: at("unknown"), grade: steps.Skipped, words: []string{"0002:01:00.0 on spark-01", "mget_temp"}},
-		{name: "no sensor, and the other is hot", here: at("118000 hwmon"), peer: at("unknown"), grade: steps.Fail, node: "spark-02"},
+		{
+			name: "warning", here: good, peer: at("97 mget_temp"), grade: steps.Warn, node: "spark-01",
+			words: []string{"0002:01:00.0 on spark-01 is at 97 degrees", "maker warns"},
+		},
+		{
+			name: "critical", here: at("102000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02",
+			words: []string{"at 102 degrees", "102 is critical", "at 110 its firmware switches it off"},
+		},
+		{
+			name: "emergency", here: at("110000 hwmon"), peer: good, grade: steps.Fail, node: "spark-02",
+			words: []string{"110 degrees", "from 110 on a ConnectX-7's firmware"},
+		},
+		{
+			name: "no sensor", here: good, peer: at("unknown"), grade: steps.Skipped,
+			words: []string{"0002:01:00.0 on spark-01", "mget_temp"},
+		},
+		{
+			name: "no sensor, and the other is hot", here: at("118000 hwmon"), peer: at("unknown"), grade: steps.Fail,
+			node: "spark-02",
+		},
 		{name: "nonsense", here: good, peer: at("-273000 hwmon"), grade: steps.Skipped},
-		{name: "soft-RoCE", here: "adapters: 0\n", peer: "adapters: 0\n", grade: steps.Skipped, words: []string{"no ConnectX"}},
+		{
+			name: "soft-RoCE", here: "adapters: 0\n", peer: "adapters: 0\n", grade: steps.Skipped,
+			words: []string{"no ConnectX"},
+		},
 	})
 }
 
 // smi is a section of nvidia-smi with the rows under its header.
 func smi(rows string) string {
-	return "nvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nindex, name, driver_version, temperature.gpu, pci.bus_id, clocks_event_reasons.hw_thermal_slowdown\n" + rows
+	return "nvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nindex, name, driver_version, temperature.gpu, pci.bus_id, " +
+		"clocks_event_reasons.hw_thermal_slowdown\n" + rows
 }
 
 func TestGPU(t *testing.T) {
 	const card = "gpu 000f:01:00.0: nvidia\n"
 	good := card + smi("0, NVIDIA GB10, 580.95.05, 44, 0000000F:01:00.0, Not Active\n")
 	judged(t, "gpu", "hardware", []checkCase{
-		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"580.95.05 answers", "NVIDIA GB10 on spark-01 (44 degrees)"}},
-		{name: "no driver", here: good, peer: "gpu 000f:01:00.0: none\nnvidia-smi: missing\n", grade: steps.Warn, node: "spark-01", words: []string{"no nvidia-smi", "nothing drives it"}},
-		{name: "driver fails", here: good, peer: card + smi("")[:len("nvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\n")] + "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", grade: steps.Fail, node: "spark-01", words: []string{"couldn't communicate", "Restart"}},
-		{name: "hot", here: card + smi("0, NVIDIA GB10, 580.95.05, 93, 0000000F:01:00.0, Active\n"), peer: good, grade: steps.Warn, node: "spark-02", words: []string{"slowed by its own heat", "93 degrees"}},
-		{name: "one of two", here: "gpu 0010:01:00.0: none\n" + good, peer: good, grade: steps.Warn, node: "spark-02", words: []string{"spark-02 has 2 GPUs", "shows 1 of them"}},
-		{name: "drivers differ", here: good, peer: strings.ReplaceAll(good, "580.95.05", "570.1"), grade: steps.Warn, words: []string{"580.95.05 on spark-02 and 570.1 on spark-01"}},
-		{name: "one has none", here: good, peer: "nvidia-smi: missing\n", grade: steps.Warn, words: []string{"the other has none"}},
-		{name: "none", here: "nvidia-smi: missing\n", peer: "nvidia-smi: missing\n", grade: steps.Skipped, words: []string{"neither node"}},
+		{
+			name: "good", here: good, peer: good, grade: steps.Pass,
+			words: []string{"580.95.05 answers", "NVIDIA GB10 on spark-01 (44 degrees)"},
+		},
+		{
+			name: "no driver", here: good, peer: "gpu 000f:01:00.0: none\nnvidia-smi: missing\n", grade: steps.Warn,
+			node: "spark-01", words: []string{"no nvidia-smi", "nothing drives it"},
+		},
+		{
+			name: "driver fails", here: good,
+			peer: card + smi("")[:len("nvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\n")] +
+				"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", grade: steps.Fail,
+			node: "spark-01", words: []string{"couldn't communicate", "Restart"},
+		},
+		{
+			name: "hot", here: card + smi("0, NVIDIA GB10, 580.95.05, 93, 0000000F:01:00.0, Active\n"), peer: good,
+			grade: steps.Warn, node: "spark-02", words: []string{"slowed by its own heat", "93 degrees"},
+		},
+		{
+			name: "one of two", here: "gpu 0010:01:00.0: none\n" + good, peer: good, grade: steps.Warn, node: "spark-02",
+			words: []string{"spark-02 has 2 GPUs", "shows 1 of them"},
+		},
+		{
+			name: "drivers differ", here: good, peer: strings.ReplaceAll(good, "580.95.05", "570.1"), grade: steps.Warn,
+			words: []string{"580.95.05 on spark-02 and 570.1 on spark-01"},
+		},
+		{
+			name: "one has none", here: good, peer: "nvidia-smi: missing\n", grade: steps.Warn,
+			words: []string{"the other has none"},
+		},
+		{
+			name: "none", here: "nvidia-smi: missing\n", peer: "nvidia-smi: missing\n", grade: steps.Skipped,
+			words: []string{"neither node"},
+		},
 	})
 }
 
 func TestGPUPath(t *testing.T) {
 	node := func(peermem, driver, row string) string {
-		return "dma-buf in verbs: yes\nnvidia_peermem: " + peermem + "\ndriver: NVRM version: " + driver + "\nnvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nindex, name, memory.total [MiB], pci.bus_id\n" + row
+		return "dma-buf in verbs: yes\nnvidia_peermem: " + peermem + "\ndriver: NVRM version: " + driver +
+			"\nnvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nindex, name, memory.total [MiB], pci.bus_id\n" + row
 	}
 	const own, shared = "0, NVIDIA A40, 46068 MiB, 00000004:01:00.0\n", "0, NVIDIA GB10, [N/A], 0000000F:01:00.0\n"
-	const open, closed = "NVIDIA UNIX Open Kernel Module for x86_64  580.95.05", "NVIDIA UNIX x86_64 Kernel Module  580.95.05"
+	const open, closed = "NVIDIA UNIX Open Kernel Module for x86_64  580.95.05",
+		"NVIDIA UNIX x86_64 Kernel Module  580.95.05"
 	good := node("/lib/modules/x/nvidia-peermem.ko", open, shared)
 	judged(t, "gpu-path", "hardware", []checkCase{
-		{name: "Spark", here: good, peer: good, grade: steps.Pass, words: []string{"host-staged", "NVIDIA GB10 on spark-01 share the", "cudaHostAlloc"}},
-		{name: "peermem", here: node("loaded", closed, own), peer: node("loaded", closed, own), grade: steps.Pass, words: []string{"itself", "nvidia_peermem"}},
-		{name: "dma-buf", here: node("missing", open, own), peer: good, grade: steps.Pass, words: []string{"dma-buf", "host-staged"}},
-		{name: "an old kernel", here: strings.Replace(node("missing", open, own), "yes", "no", 1), peer: good, grade: steps.Warn, node: "spark-02"},
-		{name: "neither", here: node("missing", closed, own), peer: good, grade: steps.Warn, node: "spark-02", words: []string{"NVIDIA A40 on spark-02 has 46068 MiB", "modprobe nvidia-peermem"}},
-		{name: "one has none", here: good, peer: "nvidia_peermem: missing\ndriver: unknown\nnvidia-smi: missing\n", grade: steps.Warn, node: "spark-01", words: []string{"spark-01 has no GPU with a driver"}},
-		{name: "none", here: "nvidia-smi: missing\n", peer: "nvidia-smi: missing\n", grade: steps.Skipped, words: []string{"neither node"}},
+		{
+			name: "Spark", here: good, peer: good, grade: steps.Pass,
+			words: []string{"host-staged", "NVIDIA GB10 on spark-01 share the", "cudaHostAlloc"},
+		},
+		{
+			name: "peermem", here: node("loaded", closed, own), peer: node("loaded", closed, own), grade: steps.Pass,
+			words: []string{"itself", "nvidia_peermem"},
+		},
+		{
+			name: "dma-buf", here: node("missing", open, own), peer: good, grade: steps.Pass,
+			words: []string{"dma-buf", "host-staged"},
+		},
+		{
+			name: "an old kernel", here: strings.Replace(node("missing", open, own), "yes", "no", 1), peer: good,
+			grade: steps.Warn, node: "spark-02",
+		},
+		{
+			name: "neither", here: node("missing", closed, own), peer: good, grade: steps.Warn, node: "spark-02",
+			words: []string{"NVIDIA A40 on spark-02 has 46068 MiB", "modprobe nvidia-peermem"},
+		},
+		{
+			name: "one has none", here: good, peer: "nvidia_peermem: missing\ndriver: unknown\nnvidia-smi: missing\n",
+			grade: steps.Warn, node: "spark-01", words: []string{"spark-01 has no GPU with a driver"},
+		},
+		{
+			name: "none", here: "nvidia-smi: missing\n", peer: "nvidia-smi: missing\n", grade: steps.Skipped,
+			words: []string{"neither node"},
+		},
 	})
 }
 
 func TestSecureBoot(t *testing.T) {
 	node := func(state, lock, peermem, log string) string {
-		return "secure boot: " + state + "\nlockdown: " + lock + "\nmodule mlx5_core: /lib/mlx5_core.ko, signed by Canonical\nmodule nvidia_peermem: /lib/peermem.ko, signed by " + peermem + "\nkernel log: " + log
+		return "secure boot: " + state + "\nlockdown: " + lock + "\nmodule mlx5_core: /lib/mlx5_core.ko, " +
+			"signed by Canonical\nmodule nvidia_peermem: /lib/peermem.ko, signed by " + peermem + "\nkernel log: " + log
 	}
-	const read, refused, integrity, none = "read\n#log\n", "refused\n#log\n", "none [integrity] confidentiality", "[none] integrity confidentiality"
-	const rejected = "[7.1] Loading of module with unavailable key is rejected\n[7.2] Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7\n"
+	const read, refused, integrity, none = "read\n#log\n", "refused\n#log\n", "none [integrity] confidentiality",
+		"[none] integrity confidentiality"
+	const rejected = "[7.1] Loading of module with unavailable key is rejected\n" +
+		"[7.2] Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7\n"
 	good := node("enabled", integrity, "Canonical", read)
 	judged(t, "secure-boot", "hardware", []checkCase{
-		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"no kernel has refused a module", "enabled on spark-02 and enabled on spark-01"}},
-		{name: "refused", here: good, peer: node("enabled", integrity, "nobody", read+rejected), grade: steps.Warn, node: "spark-01", words: []string{"Loading of module with unavailable key is rejected", "nvidia_peermem there is signed by nobody", "mokutil --import"}},
-		{name: "refused, whatever is signed", here: good, peer: node("disabled", integrity, "Canonical", read+rejected), grade: steps.Warn, node: "spark-01"},
-		{name: "will be", here: node("enabled", integrity, "nobody", read), peer: good, grade: steps.Warn, node: "spark-02", words: []string{"will refuse"}},
-		{name: "tainted only", here: node("disabled", none, "nobody", read+"[5.0] nvidia_peermem: module verification failed: signature and/or required key missing - tainting kernel\n"), peer: good, grade: steps.Pass},
-		{name: "off, and unsigned", here: node("disabled", none, "nobody", read), peer: node("absent", "none", "nobody", refused), grade: steps.Pass, words: []string{"disabled on spark-02 and absent on spark-01"}},
-		{name: "untold, and the log is closed", here: good, peer: strings.Replace(node("x", none, "Canonical", refused), "secure boot: x\n", "", 1), grade: steps.Skipped, words: []string{"may not be read on spark-01"}},
-		{name: "on, and the log is closed", here: good, peer: node("enabled", integrity, "Canonical", refused), grade: steps.Skipped, words: []string{"may not be read on spark-01"}},
+		{
+			name: "good", here: good, peer: good, grade: steps.Pass,
+			words: []string{"no kernel has refused a module", "enabled on spark-02 and enabled on spark-01"},
+		},
+		{
+			name: "refused", here: good, peer: node("enabled", integrity, "nobody", read+rejected), grade: steps.Warn,
+			node: "spark-01", words: []string{
+				"Loading of module with unavailable key is rejected",
+				"nvidia_peermem there is signed by nobody", "mokutil --import",
+			},
+		},
+		{
+			name: "refused, whatever is signed", here: good, peer: node("disabled", integrity, "Canonical", read+rejected),
+			grade: steps.Warn, node: "spark-01",
+		},
+		{
+			name: "will be", here: node("enabled", integrity, "nobody", read), peer: good, grade: steps.Warn, node: "spark-02",
+			words: []string{"will refuse"},
+		},
+		{
+			name: "tainted only", here: node("disabled", none, "nobody",
+				read+"[5.0] nvidia_peermem: module verification failed: signature and/or required key missing - tainting kernel\n"),
+			peer: good, grade: steps.Pass,
+		},
+		{
+			name: "off, and unsigned", here: node("disabled", none, "nobody", read),
+			peer: node("absent", "none", "nobody", refused), grade: steps.Pass,
+			words: []string{"disabled on spark-02 and absent on spark-01"},
+		},
+		{
+			name: "untold, and the log is closed", here: good,
+			peer: strings.Replace(node("x", none, "Canonical", refused), "secure boot: x\n", "", 1), grade: steps.Skipped,
+			words: []string{"may not be read on spark-01"},
+		},
+		{
+			name: "on, and the log is closed", here: good, peer: node("enabled", integrity, "Canonical", refused),
+			grade: steps.Skipped, words: []string{"may not be read on spark-01"},
+		},
 	})
 }
 
 func TestBAR1(t *testing.T) {
 	node := func(bar1 string) string {
-		return "registration: 2147483648\nnvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nAttached GPUs : 1\nGPU 00000004:01:00.0\n    Product Name                          : NVIDIA GB10\n    BAR1 Memory Usage\n        Total                             : " + bar1 + "\n        Used                              : " + bar1 + "\n"
+		return "registration: 2147483648\nnvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nAttached GPUs : 1\n" +
+			"GPU 00000004:01:00.0\n    Product Name                          : NVIDIA GB10\n    BAR1 Memory Usage\n" +
+			"        Total                             : " + bar1 + "\n        Used                              : " + bar1 +
+			"\n"
 	}
 	good := node("N/A")
 	judged(t, "bar1", "hardware", []checkCase{
-		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"have no BAR1 and need none", "one memory"}},
+		{
+			name: "good", here: good, peer: good, grade: steps.Pass,
+			words: []string{"have no BAR1 and need none", "one memory"},
+		},
 		{name: "large", here: node("65536 MiB"), peer: good, grade: steps.Pass, words: []string{"large enough"}},
-		{name: "small", here: good, peer: node("256 MiB"), grade: steps.Warn, node: "spark-01", words: []string{"a BAR1 of 256 MiB", "some 115 MiB", "have 2048", "resizable BAR"}},
-		{name: "no number", here: good, peer: strings.Replace(good, "2147483648", "2G", 1), grade: steps.Inconclusive, node: "spark-01", words: []string{"NIXL_VRAM_BUFFER"}},
-		{name: "one has none", here: good, peer: "registration: 1\nnvidia-smi: missing\n", grade: steps.Pass, words: []string{"GB10 on spark-02 has no BAR1 and needs none"}},
-		{name: "none", here: "registration: 1\nnvidia-smi: missing\n", peer: "registration: 1\nnvidia-smi: missing\n", grade: steps.Skipped},
+		{
+			name: "small", here: good, peer: node("256 MiB"), grade: steps.Warn, node: "spark-01",
+			words: []string{"a BAR1 of 256 MiB", "some 115 MiB", "have 2048", "resizable BAR"},
+		},
+		{
+			name: "no number", here: good, peer: strings.Replace(good, "2147483648", "2G", 1), grade: steps.Inconclusive,
+			node: "spark-01", words: []string{"NIXL_VRAM_BUFFER"},
+		},
+		{
+			name: "one has none", here: good, peer: "registration: 1\nnvidia-smi: missing\n", grade: steps.Pass,
+			words: []string{"GB10 on spark-02 has no BAR1 and needs none"},
+		},
+		{
+			name: "none", here: "registration: 1\nnvidia-smi: missing\n", peer: "registration: 1\nnvidia-smi: missing\n",
+			grade: steps.Skipped,
+		},
 	})
 }
 
@@ -312,14 +533,31 @@ func data(xmit int) string {
 
 func TestPortCounters(t *testing.T) {
 	good := readings(data(1000), data(1000))
-	soft := readings("enp1s0f0np0 tx_bytes 1\nenp1s0f1np1 tx_bytes 1\n", "enp1s0f0np0 tx_bytes 1\nenp1s0f1np1 tx_bytes 2\n")
+	soft := readings("enp1s0f0np0 tx_bytes 1\nenp1s0f1np1 tx_bytes 1\n",
+		"enp1s0f0np0 tx_bytes 1\nenp1s0f1np1 tx_bytes 2\n")
 	judged(t, "port-counters", "readings", []checkCase{
 		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"all 8 rails count", "port_xmit_data"}},
-		{name: "missing", here: good, peer: readings("enp1s0f0np0 tx_bytes 1\n", "enp1s0f0np0 tx_bytes 1\n"), grade: steps.Warn, node: "spark-01", words: []string{"rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 on spark-01 have no port counters"}},
-		{name: "backwards", here: readings(data(1000), data(10)), peer: good, grade: steps.Warn, node: "spark-02", words: []string{"port_xmit_data of rocep1s0f0 on spark-02 went backwards, from 1000 to 10"}},
-		{name: "once", here: "clock 1\n", peer: good, grade: steps.Inconclusive, node: "spark-02", words: []string{"not read twice"}},
-		{name: "soft-RoCE", rig: kindtest.Virtual(), here: soft, peer: soft, grade: steps.Pass, words: []string{"soft-RoCE has no port counters", "4 rails"}},
-		{name: "soft-RoCE without bytes", rig: kindtest.Virtual(), here: soft, peer: readings("", ""), grade: steps.Warn, node: "spark-01", words: []string{"nor its interface"}},
+		{
+			name: "missing", here: good, peer: readings("enp1s0f0np0 tx_bytes 1\n", "enp1s0f0np0 tx_bytes 1\n"),
+			grade: steps.Warn, node: "spark-01",
+			words: []string{"rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 on spark-01 have no port counters"},
+		},
+		{
+			name: "backwards", here: readings(data(1000), data(10)), peer: good, grade: steps.Warn, node: "spark-02",
+			words: []string{"port_xmit_data of rocep1s0f0 on spark-02 went backwards, from 1000 to 10"},
+		},
+		{
+			name: "once", here: "clock 1\n", peer: good, grade: steps.Inconclusive, node: "spark-02",
+			words: []string{"not read twice"},
+		},
+		{
+			name: "soft-RoCE", rig: kindtest.Virtual(), here: soft, peer: soft, grade: steps.Pass,
+			words: []string{"soft-RoCE has no port counters", "4 rails"},
+		},
+		{
+			name: "soft-RoCE without bytes", rig: kindtest.Virtual(), here: soft, peer: readings("", ""), grade: steps.Warn,
+			node: "spark-01", words: []string{"nor its interface"},
+		},
 	})
 }
 
@@ -327,26 +565,49 @@ func TestIdleRails(t *testing.T) {
 	good := readings(data(1000), data(1000))
 	// 20 Gb/s for half a second, in words of four bytes.
 	busy := readings(data(1000), data(1000+312_500_000))
-	users := busy + "link rocep1s0f0/1 lqpn 139 type RC state RTS pid 2212 comm ib_write_bw\nlink rocep1s0f0/1 lqpn 140 type RC state RTS pid 2212 comm ib_write_bw\n"
+	users := busy + "link rocep1s0f0/1 lqpn 139 type RC state RTS pid 2212 comm ib_write_bw\n" +
+		"link rocep1s0f0/1 lqpn 140 type RC state RTS pid 2212 comm ib_write_bw\n"
 	judged(t, "idle-rails", "readings", []checkCase{
 		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"8 ends"}},
-		{name: "busy", here: good, peer: busy, grade: steps.Warn, node: "spark-01", words: []string{"20.0 Gb/s over rocep1s0f0 on spark-01"}},
-		{name: "busy at both ends", here: busy, peer: users, grade: steps.Warn, words: []string{"20.0 Gb/s over rocep1s0f0 on spark-02 and", "(ib_write_bw, process 2212 has it open)"}},
-		{name: "TCP", here: good, peer: readings(data(1)+"enp1s0f1np1 rx_bytes 0\n", data(1)+"enp1s0f1np1 rx_bytes 62500000\n"), grade: steps.Warn, node: "spark-01", words: []string{"1 Gb/s over rocep1s0f1"}},
-		{name: "chatter", here: good, peer: readings(data(1000), data(1000+1000)), grade: steps.Pass},
-		{name: "no counters", here: readings("", ""), peer: readings("", ""), grade: steps.Skipped, words: []string{"nobody can tell"}},
-		{name: "one end without counters", here: good, peer: readings("", ""), grade: steps.Inconclusive, node: "spark-01", words: []string{"rocep1s0f0 on spark-01 may be idle or not"}},
 		{
-			name: "one counter of two", here: good, grade: steps.Inconclusive, node: "spark-01", words: []string{"rocep1s0f1 on spark-01 may be idle or not"},
-			peer: strings.ReplaceAll(good, "/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_rcv_data:1000\n", ""),
+			name: "busy", here: good, peer: busy, grade: steps.Warn, node: "spark-01",
+			words: []string{"20.0 Gb/s over rocep1s0f0 on spark-01"},
 		},
-		{name: "the interface's alone", here: good, peer: readings("enp1s0f0np0 tx_bytes 1\nenp1s0f0np0 rx_bytes 1\n", "enp1s0f0np0 tx_bytes 1\nenp1s0f0np0 rx_bytes 1\n"), grade: steps.Inconclusive, node: "spark-01"},
+		{
+			name: "busy at both ends", here: busy, peer: users, grade: steps.Warn,
+			words: []string{"20.0 Gb/s over rocep1s0f0 on spark-02 and", "(ib_write_bw, process 2212 has it open)"},
+		},
+		{
+			name: "TCP", here: good, peer: readings(data(1)+"enp1s0f1np1 rx_bytes 0\n",
+				data(1)+"enp1s0f1np1 rx_bytes 62500000\n"), grade: steps.Warn, node: "spark-01",
+			words: []string{"1 Gb/s over rocep1s0f1"},
+		},
+		{name: "chatter", here: good, peer: readings(data(1000), data(1000+1000)), grade: steps.Pass},
+		{
+			name: "no counters", here: readings("", ""), peer: readings("", ""), grade: steps.Skipped,
+			words: []string{"nobody can tell"},
+		},
+		{
+			name: "one end without counters", here: good, peer: readings("", ""), grade: steps.Inconclusive, node: "spark-01",
+			words: []string{"rocep1s0f0 on spark-01 may be idle or not"},
+		},
+		{
+			name: "one counter of two", here: good, grade: steps.Inconclusive, node: "spark-01",
+			words: []string{"rocep1s0f1 on spark-01 may be idle or not"},
+			peer:  strings.ReplaceAll(good, "/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_rcv_data:1000\n", ""),
+		},
+		{
+			name: "the interface's alone", here: good,
+			peer: readings("enp1s0f0np0 tx_bytes 1\nenp1s0f0np0 rx_bytes 1\n",
+				"enp1s0f0np0 tx_bytes 1\nenp1s0f0np0 rx_bytes 1\n"), grade: steps.Inconclusive, node: "spark-01",
+		},
 		{name: "backwards", here: good, peer: readings(data(1000), data(10)), grade: steps.Inconclusive, node: "spark-01"},
 	})
 }
 
 func TestErrorCounters(t *testing.T) {
-	const zero, before = "rocep1s0f0 out_of_sequence 0\nrocep1s0f0 symbol_error 0\nenp1s0f0np0 rx_crc_errors_phy 0\n", "rocep1s0f0 out_of_sequence 812\n"
+	const zero, before = "rocep1s0f0 out_of_sequence 0\nrocep1s0f0 symbol_error 0\nenp1s0f0np0 rx_crc_errors_phy 0\n",
+		"rocep1s0f0 out_of_sequence 812\n"
 	// The other rails are well.
 	readings := func(was, is string) string {
 		others := ""
@@ -360,30 +621,62 @@ func TestErrorCounters(t *testing.T) {
 	twins := "rocep1s0f0 symbol_error 7\nroceP2p1s0f0 symbol_error 9\n"
 	judged(t, "error-counters", "readings", []checkCase{
 		{name: "good", here: good, peer: good, grade: steps.Pass, words: []string{"none of 14 counters of errors grows"}},
-		{name: "from earlier", here: good, peer: readings(before, before), grade: steps.Pass, words: []string{"1 of them is not 0"}},
-		{name: "lost packets", here: good, peer: readings(before, "rocep1s0f0 out_of_sequence 830\n"), grade: steps.Warn, node: "spark-01", words: []string{"rocep1s0f0 on spark-01", "up to 18 in 0.5 s", "out_of_sequence (packets that came before their turn"}},
-		{name: "cable", here: readings("rocep1s0f0 symbol_error 0\nroceP2p1s0f0 symbol_error 0\n", twins), peer: good, grade: steps.Fail, node: "spark-02", words: []string{"rocep1s0f0 and roceP2p1s0f0 on spark-02", "up to 9", "Swap the cable"}},
-		{name: "ethtool", here: good, peer: readings("enp1s0f0np0 rx_crc_errors_phy 5\n", "enp1s0f0np0 rx_crc_errors_phy 6\n"), grade: steps.Fail, node: "spark-01", words: []string{"rx_crc_errors_phy (frames that arrived damaged)"}},
+		{
+			name: "from earlier", here: good, peer: readings(before, before), grade: steps.Pass,
+			words: []string{"1 of them is not 0"},
+		},
+		{
+			name: "lost packets", here: good, peer: readings(before, "rocep1s0f0 out_of_sequence 830\n"), grade: steps.Warn,
+			node: "spark-01", words: []string{
+				"rocep1s0f0 on spark-01", "up to 18 in 0.5 s",
+				"out_of_sequence (packets that came before their turn",
+			},
+		},
+		{
+			name: "cable", here: readings("rocep1s0f0 symbol_error 0\nroceP2p1s0f0 symbol_error 0\n", twins), peer: good,
+			grade: steps.Fail, node: "spark-02",
+			words: []string{"rocep1s0f0 and roceP2p1s0f0 on spark-02", "up to 9", "Swap the cable"},
+		},
+		{
+			name: "ethtool", here: good, peer: readings("enp1s0f0np0 rx_crc_errors_phy 5\n",
+				"enp1s0f0np0 rx_crc_errors_phy 6\n"), grade: steps.Fail, node: "spark-01",
+			words: []string{"rx_crc_errors_phy (frames that arrived damaged)"},
+		},
 		{
 			name: "many", here: good, grade: steps.Fail, node: "spark-01", words: []string{"symbol_error (", "and 1 more"},
-			peer: readings("rocep1s0f0 out_of_sequence 0\nrocep1s0f0 packet_seq_err 0\nrocep1s0f0 symbol_error 0\n", "rocep1s0f0 out_of_sequence 1\nrocep1s0f0 packet_seq_err 1\nrocep1s0f0 symbol_error 1\n"),
+			peer: readings("rocep1s0f0 out_of_sequence 0\nrocep1s0f0 packet_seq_err 0\nrocep1s0f0 symbol_error 0\n",
+				"rocep1s0f0 out_of_sequence 1\nrocep1s0f0 packet_seq_err 1\nrocep1s0f0 symbol_error 1\n"),
 		},
-		{name: "not an error", here: good, peer: readings("rocep1s0f0 np_cnp_sent 0\n"+zero, "rocep1s0f0 np_cnp_sent 9\n"+zero), grade: steps.Pass},
-		{name: "one rail without", here: good, peer: blind, grade: steps.Inconclusive, node: "spark-01", words: []string{"roceP2p1s0f1 on spark-01 has no counter of errors that is known"}},
-		{name: "backwards", here: good, peer: readings("rocep1s0f0 symbol_error 7\n", "rocep1s0f0 symbol_error 1\n"), grade: steps.Inconclusive, node: "spark-01", words: []string{"symbol_error of rocep1s0f0 on spark-01 went backwards"}},
+		{
+			name: "not an error", here: good,
+			peer: readings("rocep1s0f0 np_cnp_sent 0\n"+zero, "rocep1s0f0 np_cnp_sent 9\n"+zero), grade: steps.Pass,
+		},
+		{
+			name: "one rail without", here: good, peer: blind, grade: steps.Inconclusive, node: "spark-01",
+			words: []string{"roceP2p1s0f1 on spark-01 has no counter of errors that is known"},
+		},
+		{
+			name: "backwards", here: good, peer: readings("rocep1s0f0 symbol_error 7\n", "rocep1s0f0 symbol_error 1\n"),
+			grade: steps.Inconclusive, node: "spark-01",
+			words: []string{"symbol_error of rocep1s0f0 on spark-01 went backwards"},
+		},
 		{name: "none", here: "clock 100.0\nclock 100.5\n", peer: "clock 100.0\nclock 100.5\n", grade: steps.Skipped},
 	})
 }
 
 func TestRailSpeed(t *testing.T) {
-	cell := steps.Cell{ID: "rail-speed", EachRail: true, Counters: true, Judge: "rail-speed", Needs: []string{"ib_write_bw"}, Check: steps.Check{Measures: true}}
+	cell := steps.Cell{
+		ID: "rail-speed", EachRail: true, Counters: true, Judge: "rail-speed",
+		Needs: []string{"ib_write_bw"}, Check: steps.Check{Measures: true},
+	}
 	j := registered().Judges["rail-speed"]
 	good := j(cell, kindtest.Bandwidth(kindtest.Spark(), 92.5))
 	kindtest.Want(t, "good", good, steps.Pass, "92.5 Gb/s on each of the 4 rails", "as it should be")
 	if strings.Contains(good.Reason, "tutorial") {
 		t.Errorf("a check is no lesson: %s", good.Reason)
 	}
-	kindtest.Want(t, "degraded", j(cell, kindtest.Bandwidth(kindtest.Spark(), 13.1)), steps.Fail, "13.1 Gb/s of 92.5", "degraded", "power")
+	kindtest.Want(t, "degraded", j(cell, kindtest.Bandwidth(kindtest.Spark(), 13.1)), steps.Fail, "13.1 Gb/s of 92.5",
+		"degraded", "power")
 
 	busy := kindtest.Bandwidth(kindtest.Spark(), 92.5)
 	busy.Stages[1].Err = "server on spark-01 ended before it was ready, with exit 75"

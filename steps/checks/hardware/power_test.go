@@ -19,18 +19,52 @@ func TestPCIeErrors(t *testing.T) {
 	swap := func(old, by string) string { return kindtest.Swap(t, good, old, by) }
 	judged(t, "pcie-errors", "facts", []checkCase{
 		{"none that grow", steps.Rig{}, good, good, steps.Pass, "", []string{"none of 4 ends"}},
-		{"fatal", steps.Rig{}, good, swap("01:00.0 fatal later: 0", "01:00.0 fatal later: 1 SDES"), steps.Fail, "spark-01", []string{"0000:01:00.0 (enp1s0f0np0) on spark-01 had 1 fatal error since the boot (SDES)"}},
-		{"nonfatal above", steps.Rig{}, swap("above nonfatal later: 0", "above nonfatal later: 3 CmpltTO"), good, steps.Warn, "spark-02", []string{"0000:01:00.0, the port above (enp1s0f0np0) on spark-02 had 3 nonfatal errors", "CmpltTO"}},
-		{"growing", steps.Rig{}, good, swap("correctable later: 7 RxErr", "correctable later: 19 RxErr"), steps.Warn, "spark-01", []string{"12 in half a second (RxErr)"}},
+		{
+			"fatal",
+			steps.Rig{},
+			good, swap("01:00.0 fatal later: 0", "01:00.0 fatal later: 1 SDES"), steps.Fail, "spark-01",
+			[]string{"0000:01:00.0 (enp1s0f0np0) on spark-01 had 1 fatal error since the boot (SDES)"},
+		},
+		{
+			"nonfatal above",
+			steps.Rig{},
+			swap("above nonfatal later: 0", "above nonfatal later: 3 CmpltTO"), good, steps.Warn,
+			"spark-02",
+			[]string{"0000:01:00.0, the port above (enp1s0f0np0) on spark-02 had 3 nonfatal errors", "CmpltTO"},
+		},
+		{
+			"growing",
+			steps.Rig{},
+			good, swap("correctable later: 7 RxErr", "correctable later: 19 RxErr"), steps.Warn,
+			"spark-01",
+			[]string{"12 in half a second (RxErr)"},
+		},
 		{"no counters", steps.Rig{}, "looked: twice\n", "looked: twice\n", steps.Skipped, "", []string{"pci=noaer"}},
-		{"no counters at one node", steps.Rig{}, good, "looked: twice\n", steps.Skipped, "", []string{"spark-01 counts no PCIe errors"}},
-		{"no number", steps.Rig{}, good, swap("01:00.0 fatal later: 0", "01:00.0 fatal later: unknown"), steps.Inconclusive, "spark-01", []string{"no number"}},
-		{"cut off", steps.Rig{}, good, strings.Replace(good, "looked: twice\n", "", 1), steps.Inconclusive, "spark-01", []string{"doesn't tell whether"}},
+		{
+			"no counters at one node",
+			steps.Rig{},
+			good, "looked: twice\n", steps.Skipped, "",
+			[]string{"spark-01 counts no PCIe errors"},
+		},
+		{
+			"no number",
+			steps.Rig{},
+			good, swap("01:00.0 fatal later: 0", "01:00.0 fatal later: unknown"), steps.Inconclusive,
+			"spark-01",
+			[]string{"no number"},
+		},
+		{
+			"cut off",
+			steps.Rig{},
+			good, strings.Replace(good, "looked: twice\n", "", 1), steps.Inconclusive, "spark-01",
+			[]string{"doesn't tell whether"},
+		},
 	})
 }
 
 func TestLastBoot(t *testing.T) {
-	const clean = "journal: read\nboots known: 2\nshutdown in the journal: yes\nlast words: 2026-11-21 spark systemd-journald[1]: Journal stopped\n" +
+	const clean = "journal: read\nboots known: 2\nshutdown in the journal: yes\n" +
+		"last words: 2026-11-21 spark systemd-journald[1]: Journal stopped\n" +
 		"record 1: reboot system boot 6.14 Sat still running\nrecord 2: shutdown system down 6.14 Sat - 10:00\n"
 	swap := func(edits ...string) string {
 		text := clean
@@ -42,13 +76,45 @@ func TestLastBoot(t *testing.T) {
 	crash := swap("journal: yes", "journal: no", "Journal stopped", "something", "record 2: shutdown", "record 2: reboot")
 	judged(t, "last-boot", "facts", []checkCase{
 		{"shut down", steps.Rig{}, clean, clean, steps.Pass, "", []string{"on spark-02 and spark-01"}},
-		{"off", steps.Rig{}, clean, crash, steps.Warn, "spark-01", []string{"ended without a shutdown", "its last words: 2026-11-21 spark systemd-journald[1]: something"}},
-		{"wtmp alone", steps.Rig{}, clean, "journal: refused or empty\nrecord 1: reboot x\nrecord 2: reboot x\n", steps.Warn, "spark-01", []string{"without a shutdown"}},
+		{
+			"off",
+			steps.Rig{},
+			clean, crash, steps.Warn, "spark-01",
+			[]string{"ended without a shutdown", "its last words: 2026-11-21 spark systemd-journald[1]: something"},
+		},
+		{
+			"wtmp alone",
+			steps.Rig{},
+			clean, "journal: refused or empty\nrecord 1: reboot x\nrecord 2: reboot x\n", steps.Warn,
+			"spark-01",
+			[]string{"without a shutdown"},
+		},
 		{"own lines of the journal alone", steps.Rig{}, clean, swap("journal: yes", "journal: no"), steps.Pass, "", nil},
-		{"journal alone", steps.Rig{}, clean, "journal: read\nshutdown in the journal: yes\nlast: missing\n", steps.Pass, "", nil},
-		{"breaks off, and wtmp is empty", steps.Rig{}, clean, "journal: read\nshutdown in the journal: no\nlast: missing\n", steps.Skipped, "", []string{"breaks off and where last knows of no boot"}},
-		{"first boot", steps.Rig{}, clean, "journal: read\nboots known: 1\nrecord 1: reboot x\n", steps.Skipped, "", []string{"spark-01, which knows of no boot before"}},
-		{"not readable", steps.Rig{}, clean, "journal: refused or empty\nlast: missing\n", steps.Skipped, "", []string{"the group adm"}},
+		{
+			"journal alone",
+			steps.Rig{},
+			clean, "journal: read\nshutdown in the journal: yes\nlast: missing\n", steps.Pass, "",
+			nil,
+		},
+		{
+			"breaks off, and wtmp is empty",
+			steps.Rig{},
+			clean, "journal: read\nshutdown in the journal: no\nlast: missing\n",
+			steps.Skipped, "",
+			[]string{"breaks off and where last knows of no boot"},
+		},
+		{
+			"first boot",
+			steps.Rig{},
+			clean, "journal: read\nboots known: 1\nrecord 1: reboot x\n", steps.Skipped, "",
+			[]string{"spark-01, which knows of no boot before"},
+		},
+		{
+			"not readable",
+			steps.Rig{},
+			clean, "journal: refused or empty\nlast: missing\n", steps.Skipped, "",
+			[]string{"the group adm"},
+		},
 		{"cut off", steps.Rig{}, clean, "record 1: reboot x\n", steps.Inconclusive, "spark-01", []string{"doesn't tell"}},
 	})
 }
@@ -60,16 +126,68 @@ func TestGPUClock(t *testing.T) {
 		"0, NVIDIA GB10, 2411, 3003, 68.20, 61, 96, Not Active, Not Active\n"
 	swap := func(old, by string) string { return kindtest.Swap(t, good, old, by) }
 	judged(t, "gpu-clock", "hardware", []checkCase{
-		{"well", steps.Rig{}, good, good, steps.Pass, "", []string{"2411 of 3003 MHz at 68 W on spark-02", "nothing holds it back"}},
-		{"stuck", steps.Rig{}, good, swap("2411", "513"), steps.Fail, "spark-01", []string{"stays at 513 of 3003 MHz", "names no reason", "pull the plug"}},
-		{"capped", steps.Rig{}, good, swap("2411, 3003, 68.20, 61, 96, Not", "1500, 3003, 68.20, 61, 96,"), steps.Warn, "spark-01", []string{"1500 of 3003 MHz", "nvidia-smi says sw_power_cap", "1802 MHz or more"}},
-		{"good, with a reason", steps.Rig{}, good, swap("96, Not Active, Not", "96, Not Active,"), steps.Warn, "spark-01", []string{"hw_power_brake_slowdown"}},
-		{"PROCHOT", steps.Rig{}, good, "prochot under load: 1\n" + good, steps.Warn, "spark-01", []string{"PROCHOT (prochot 1)"}},
-		{"busy", steps.Rig{}, good, "busy before: 73\n", steps.Skipped, "", []string{"spark-01 (its GPU was busy before, 73 % of it"}},
-		{"not told", steps.Rig{}, good, "busy before: [N/A]\n", steps.Skipped, "", []string{"doesn't tell whether somebody uses it"}},
-		{"no load", steps.Rig{}, good, swap("load: 270 launches in 1.51 s", "load: none (cuInit failed with CUDA error 999)"), steps.Skipped, "", []string{"no load could be put on it: cuInit failed with CUDA error 999"}},
-		{"a load that nvidia-smi doesn't see", steps.Rig{}, good, swap(" 96,", " 0,"), steps.Skipped, "", []string{"didn't show"}},
+		{
+			"well",
+			steps.Rig{},
+			good, good, steps.Pass, "",
+			[]string{"2411 of 3003 MHz at 68 W on spark-02", "nothing holds it back"},
+		},
+		{
+			"stuck",
+			steps.Rig{},
+			good, swap("2411", "513"), steps.Fail, "spark-01",
+			[]string{"stays at 513 of 3003 MHz", "names no reason", "pull the plug"},
+		},
+		{
+			"capped",
+			steps.Rig{},
+			good, swap("2411, 3003, 68.20, 61, 96, Not", "1500, 3003, 68.20, 61, 96,"), steps.Warn,
+			"spark-01",
+			[]string{"1500 of 3003 MHz", "nvidia-smi says sw_power_cap", "1802 MHz or more"},
+		},
+		{
+			"good, with a reason",
+			steps.Rig{},
+			good, swap("96, Not Active, Not", "96, Not Active,"), steps.Warn, "spark-01",
+			[]string{"hw_power_brake_slowdown"},
+		},
+		{
+			"PROCHOT",
+			steps.Rig{},
+			good, "prochot under load: 1\n" + good, steps.Warn, "spark-01",
+			[]string{"PROCHOT (prochot 1)"},
+		},
+		{
+			"busy",
+			steps.Rig{},
+			good, "busy before: 73\n", steps.Skipped, "",
+			[]string{"spark-01 (its GPU was busy before, 73 % of it"},
+		},
+		{
+			"not told",
+			steps.Rig{},
+			good, "busy before: [N/A]\n", steps.Skipped, "",
+			[]string{"doesn't tell whether somebody uses it"},
+		},
+		{
+			"no load",
+			steps.Rig{},
+			good, swap("load: 270 launches in 1.51 s", "load: none (cuInit failed with CUDA error 999)"),
+			steps.Skipped, "",
+			[]string{"no load could be put on it: cuInit failed with CUDA error 999"},
+		},
+		{
+			"a load that nvidia-smi doesn't see",
+			steps.Rig{},
+			good, swap(" 96,", " 0,"), steps.Skipped, "",
+			[]string{"didn't show"},
+		},
 		{"no clock", steps.Rig{}, good, swap("2411", "[N/A]"), steps.Skipped, "", []string{"tells no clock"}},
-		{"no nvidia-smi", steps.Rig{}, "nvidia-smi: missing\n", "nvidia-smi: missing\n", steps.Skipped, "", []string{"there is no nvidia-smi"}},
+		{
+			"no nvidia-smi",
+			steps.Rig{},
+			"nvidia-smi: missing\n", "nvidia-smi: missing\n", steps.Skipped, "",
+			[]string{"there is no nvidia-smi"},
+		},
 	})
 }

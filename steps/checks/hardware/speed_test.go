@@ -41,16 +41,35 @@ func TestLinkSpeed(t *testing.T) {
 		grade      steps.Grade
 		words      []string
 	}{
-		"all as they can be":   {full, full, steps.Pass, []string{"all 8 links are as fast as their ports can be: 200 Gb/s"}},
-		"told to offer less":   {with(told), full, steps.Warn, []string{"enp1s0f0np0 (rocep1s0f0) on spark-02 came up with 100 Gb/s where the port can do 200 Gb/s", "offer no more than 100 Gb/s"}},
-		"set by hand":          {full, with(offered), steps.Warn, []string{"on spark-01 came up with 100 Gb/s", "autonegotiation is off"}},
+		"all as they can be": {full, full, steps.Pass, []string{"all 8 links are as fast as their ports can be: 200 Gb/s"}},
+		"told to offer less": {
+			with(told), full, steps.Warn,
+			[]string{
+				"enp1s0f0np0 (rocep1s0f0) on spark-02 came up with 100 Gb/s where the port can do 200 Gb/s",
+				"offer no more than 100 Gb/s",
+			},
+		},
+		"set by hand": {
+			full, with(offered), steps.Warn,
+			[]string{"on spark-01 came up with 100 Gb/s", "autonegotiation is off"},
+		},
 		"the cable or the end": {full, with(auto), steps.Warn, []string{"on spark-01 came up with 100 Gb/s", "check cable"}},
 		"both ends":            {with(auto), with(auto), steps.Warn, []string{"spark-02 came up", "spark-01 came up"}},
-		"a driver without":     {with(plain), full, steps.Pass, []string{"all 7 links", "not seen on enp1s0f0np0 on spark-02"}},
-		"no link is no news":   {with(down), full, steps.Pass, []string{"all 7 links"}},
-		"one is missing":       {strings.Join(strings.SplitAfter(full, "Link detected: yes\n")[1:], ""), full, steps.Inconclusive, []string{"ethtool on spark-02 tells nothing of enp1s0f0np0"}},
-		"nothing was printed":  {full, "", steps.Inconclusive, []string{"does not parse"}},
-		"a speed that is none": {with(kindtest.Swap(t, told, "Speed: 100000Mb/s", "Speed: 0x186a0Mb/s")), full, steps.Pass, []string{"not seen on enp1s0f0np0"}},
+		"a driver without": {
+			with(plain), full, steps.Pass,
+			[]string{"all 7 links", "not seen on enp1s0f0np0 on spark-02"},
+		},
+		"no link is no news": {with(down), full, steps.Pass, []string{"all 7 links"}},
+		"one is missing": {
+			strings.Join(strings.SplitAfter(full, "Link detected: yes\n")[1:], ""), full,
+			steps.Inconclusive,
+			[]string{"ethtool on spark-02 tells nothing of enp1s0f0np0"},
+		},
+		"nothing was printed": {full, "", steps.Inconclusive, []string{"does not parse"}},
+		"a speed that is none": {
+			with(kindtest.Swap(t, told, "Speed: 100000Mb/s", "Speed: 0x186a0Mb/s")), full, steps.Pass,
+			[]string{"not seen on enp1s0f0np0"},
+		},
 	} {
 		r := kindtest.Both(rig, parse.EthtoolLinks, c.here, c.peer)
 		var rep kind.Report

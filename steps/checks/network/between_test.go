@@ -10,7 +10,8 @@ import (
 )
 
 // between judges the facts of two nodes that are right, but for what a test changes.
-func between(judge func(steps.Result, [2]map[string]string, *kind.Report) steps.Verdict, good func(dev, addr string) map[string]string,
+func between(judge func(steps.Result, [2]map[string]string, *kind.Report) steps.Verdict,
+	good func(dev, addr string) map[string]string,
 	change func(facts *[2]map[string]string),
 ) steps.Verdict {
 	rig := kindtest.Netdevs(kindtest.Spark())
@@ -29,7 +30,8 @@ func between(judge func(steps.Result, [2]map[string]string, *kind.Report) steps.
 func TestWays(t *testing.T) {
 	good := func(dev, addr string) map[string]string {
 		own := map[string]string{"0": "1", "1": "0"}[addr[len(addr)-1:]] // 192.168.100.10 and .11 are the two ends
-		return map[string]string{"way " + dev + "=" + addr: addr + " dev " + dev + " src " + addr[:len(addr)-1] + own + " uid 1000 cache"}
+		return map[string]string{"way " + dev + "=" + addr: addr + " dev " + dev + " src " + addr[:len(addr)-1] + own +
+			" uid 1000 cache"}
 	}
 	const way = "way enp1s0f0np0=192.168.100.10"
 	for name, c := range map[string]struct {
@@ -37,21 +39,51 @@ func TestWays(t *testing.T) {
 		grade steps.Grade
 		words []string
 	}{
-		"as it should be":    {"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache", steps.Pass, []string{"each of the other's 4 rails"}},
-		"a blackhole":        {"RTNETLINK answers: Invalid argument", steps.Fail, []string{"spark-02 sends nothing to 192.168.100.10", "blackhole"}},
-		"unreachable":        {"RTNETLINK answers: No route to host", steps.Fail, []string{"No route to host"}},
-		"a host route":       {"192.168.100.10 dev enp1s0f1np1 src 192.168.200.11 uid 0 cache", steps.Fail, []string{"over enp1s0f1np1 and not over enp1s0f0np0"}},
-		"a gateway":          {"192.168.100.10 via 10.0.0.1 dev eth0 src 10.0.0.2 uid 0 cache", steps.Fail, []string{"over eth0"}},
-		"a router":           {"192.168.100.10 via 192.168.100.1 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache", steps.Warn, []string{"by the router 192.168.100.1"}},
-		"another source":     {"192.168.100.10 dev enp1s0f0np0 src 192.168.100.77 uid 0 cache", steps.Warn, []string{"as 192.168.100.77", "its rail has 192.168.100.11"}},
-		"an MTU of its own":  {"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache mtu 1280", steps.Warn, []string{"no more than 1280 bytes", "takes 1500"}},
-		"a locked MTU":       {"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache mtu lock 576", steps.Warn, []string{"no more than 576 bytes"}},
-		"the link's MTU":     {"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache mtu 1500", steps.Pass, nil},
-		"a blackhole of old": {"blackhole 192.168.100.10 dev lo uid 0 cache", steps.Fail, []string{"sends nothing", "swallows"}},
-		"no source told":     {"192.168.100.10 dev enp1s0f0np0 uid 0 cache", steps.Pass, nil},
-		"its own":            {"local 192.168.100.10 dev lo src 192.168.100.10 uid 0 cache <local>", steps.Fail, []string{"an address of its own"}},
-		"no word":            {"", steps.Inconclusive, []string{"doesn't tell which way"}},
-		"old ip":             {"Object \"get\" is unknown", steps.Inconclusive, []string{"doesn't tell which way"}},
+		"as it should be": {
+			"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache", steps.Pass,
+			[]string{"each of the other's 4 rails"},
+		},
+		"a blackhole": {
+			"RTNETLINK answers: Invalid argument", steps.Fail,
+			[]string{"spark-02 sends nothing to 192.168.100.10", "blackhole"},
+		},
+		"unreachable": {"RTNETLINK answers: No route to host", steps.Fail, []string{"No route to host"}},
+		"a host route": {
+			"192.168.100.10 dev enp1s0f1np1 src 192.168.200.11 uid 0 cache", steps.Fail,
+			[]string{"over enp1s0f1np1 and not over enp1s0f0np0"},
+		},
+		"a gateway": {
+			"192.168.100.10 via 10.0.0.1 dev eth0 src 10.0.0.2 uid 0 cache", steps.Fail,
+			[]string{"over eth0"},
+		},
+		"a router": {
+			"192.168.100.10 via 192.168.100.1 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache", steps.Warn,
+			[]string{"by the router 192.168.100.1"},
+		},
+		"another source": {
+			"192.168.100.10 dev enp1s0f0np0 src 192.168.100.77 uid 0 cache", steps.Warn,
+			[]string{"as 192.168.100.77", "its rail has 192.168.100.11"},
+		},
+		"an MTU of its own": {
+			"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache mtu 1280", steps.Warn,
+			[]string{"no more than 1280 bytes", "takes 1500"},
+		},
+		"a locked MTU": {
+			"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache mtu lock 576", steps.Warn,
+			[]string{"no more than 576 bytes"},
+		},
+		"the link's MTU": {"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache mtu 1500", steps.Pass, nil},
+		"a blackhole of old": {
+			"blackhole 192.168.100.10 dev lo uid 0 cache", steps.Fail,
+			[]string{"sends nothing", "swallows"},
+		},
+		"no source told": {"192.168.100.10 dev enp1s0f0np0 uid 0 cache", steps.Pass, nil},
+		"its own": {
+			"local 192.168.100.10 dev lo src 192.168.100.10 uid 0 cache <local>", steps.Fail,
+			[]string{"an address of its own"},
+		},
+		"no word": {"", steps.Inconclusive, []string{"doesn't tell which way"}},
+		"old ip":  {"Object \"get\" is unknown", steps.Inconclusive, []string{"doesn't tell which way"}},
 	} {
 		v := between(judgeRoutes, good, func(facts *[2]map[string]string) { facts[steps.Here][way] = c.said })
 		kindtest.Want(t, name, v, c.grade, c.words...)
@@ -69,25 +101,69 @@ func TestShaping(t *testing.T) {
 	}{
 		"the kernel's own": {"qdisc mq 0: root", "", steps.Pass, []string{"no queue of a rail"}},
 		"none":             {"qdisc noqueue 0: root refcnt 2", "", steps.Pass, nil},
-		"netem":            {"qdisc netem 8001: root refcnt 2 limit 1000 loss 5%", "", steps.Fail, []string{"netem", "loss 5%", "spark-02", "tc qdisc del dev enp1s0f0np0 root"}},
-		"corruption":       {"qdisc netem 8002: root refcnt 2 limit 1000 corrupt 10%", "", steps.Fail, []string{"corrupt 10%"}},
-		"a token bucket":   {"qdisc tbf 8001: root refcnt 2 rate 1Mbit burst 4Kb lat 400ms", "", steps.Fail, []string{"tbf", "limits the rate"}},
-		"below another":    {"qdisc mq 0: root | qdisc netem 10: parent :1 limit 1000 delay 20ms", "", steps.Fail, []string{"netem", "delay 20ms"}},
-		"cake":             {"qdisc cake 8001: root refcnt 2 bandwidth 1Gbit diffserv3 triple-isolate", "", steps.Fail, []string{"cake", "limits the rate"}},
+		"netem": {
+			"qdisc netem 8001: root refcnt 2 limit 1000 loss 5%", "", steps.Fail,
+			[]string{"netem", "loss 5%", "spark-02", "tc qdisc del dev enp1s0f0np0 root"},
+		},
+		"corruption": {
+			"qdisc netem 8002: root refcnt 2 limit 1000 corrupt 10%", "", steps.Fail,
+			[]string{"corrupt 10%"},
+		},
+		"a token bucket": {
+			"qdisc tbf 8001: root refcnt 2 rate 1Mbit burst 4Kb lat 400ms", "", steps.Fail,
+			[]string{"tbf", "limits the rate"},
+		},
+		"below another": {
+			"qdisc mq 0: root | qdisc netem 10: parent :1 limit 1000 delay 20ms", "", steps.Fail,
+			[]string{"netem", "delay 20ms"},
+		},
+		"cake": {
+			"qdisc cake 8001: root refcnt 2 bandwidth 1Gbit diffserv3 triple-isolate", "", steps.Fail,
+			[]string{"cake", "limits the rate"},
+		},
 		"cake without one": {"qdisc cake 8001: root refcnt 2 bandwidth unlimited diffserv3", "", steps.Pass, nil},
-		"fq with a rate":   {"qdisc fq 8001: root refcnt 2 limit 10000p flow_limit 100p maxrate 1Gbit", "", steps.Fail, []string{"maxrate 1Gbit"}},
-		"fq":               {"qdisc fq 8001: root refcnt 2 limit 10000p flow_limit 100p buckets 1024", "", steps.Pass, nil},
-		"a blackhole":      {"qdisc blackhole 8001: root refcnt 2", "", steps.Fail, []string{"drops all packets"}},
-		"a short queue":    {"qdisc pfifo 8001: root refcnt 2 limit 3p", "", steps.Fail, []string{"pfifo", "limit 3p"}},
-		"mqprio":           {"qdisc mqprio 8001: root tc 4 map 0 1 shaper:bw_rlimit max_rate:1Gbit", "", steps.Fail, []string{"mqprio"}},
-		"at random":        {"qdisc ingress ffff: parent ffff:fff1", "filter u32 action order 1: gact action pass random type netrand drop 10", steps.Fail, []string{"random type netrand drop"}},
-		"to an ifb":        {"qdisc ingress ffff: parent ffff:fff1", "filter u32 action order 1: mirred (Egress Redirect to device ifb0) stolen", steps.Fail, []string{"redirects packets"}},
-		"a mirror":         {"qdisc ingress ffff: parent ffff:fff1", "filter u32 action order 1: mirred (Egress Mirror to device eth0) pipe", steps.Pass, nil},
-		"a filter":         {"qdisc ingress ffff: parent ffff:fff1 ----------------", "filter protocol ip pref 1 u32 chain 0 fh 800::800 match 000012b7/0000ffff at 20 action order 1: gact action drop random type none", steps.Fail, []string{"a filter of tc", "drop"}},
-		"a policer":        {"qdisc ingress ffff: parent ffff:fff1", "filter u32 police 0x1 rate 1Mbit burst 10Kb mtu 2Kb action drop", steps.Fail, []string{"limits their rate"}},
-		"one that sorts":   {"qdisc prio 1: root refcnt 2 bands 3", "filter protocol ip pref 1 u32 flowid 1:1", steps.Pass, nil},
-		"no queue at all":  {"", "", steps.Inconclusive, []string{"nothing tells the queues of enp1s0f0np0"}},
-		"nobody looked":    {"\x00", "", steps.Inconclusive, []string{"nothing tells the queues of enp1s0f0np0"}},
+		"fq with a rate": {
+			"qdisc fq 8001: root refcnt 2 limit 10000p flow_limit 100p maxrate 1Gbit", "", steps.Fail,
+			[]string{"maxrate 1Gbit"},
+		},
+		"fq":            {"qdisc fq 8001: root refcnt 2 limit 10000p flow_limit 100p buckets 1024", "", steps.Pass, nil},
+		"a blackhole":   {"qdisc blackhole 8001: root refcnt 2", "", steps.Fail, []string{"drops all packets"}},
+		"a short queue": {"qdisc pfifo 8001: root refcnt 2 limit 3p", "", steps.Fail, []string{"pfifo", "limit 3p"}},
+		"mqprio": {
+			"qdisc mqprio 8001: root tc 4 map 0 1 shaper:bw_rlimit max_rate:1Gbit", "", steps.Fail,
+			[]string{"mqprio"},
+		},
+		"at random": {
+			"qdisc ingress ffff: parent ffff:fff1",
+			"filter u32 action order 1: gact action pass random type netrand drop 10", steps.Fail,
+			[]string{"random type netrand drop"},
+		},
+		"to an ifb": {
+			"qdisc ingress ffff: parent ffff:fff1",
+			"filter u32 action order 1: mirred (Egress Redirect to device ifb0) stolen", steps.Fail,
+			[]string{"redirects packets"},
+		},
+		"a mirror": {
+			"qdisc ingress ffff: parent ffff:fff1",
+			"filter u32 action order 1: mirred (Egress Mirror to device eth0) pipe", steps.Pass, nil,
+		},
+		"a filter": {
+			"qdisc ingress ffff: parent ffff:fff1 ----------------",
+			"filter protocol ip pref 1 u32 chain 0 fh 800::800 match 000012b7/0000ffff at 20 action order 1: gact action " +
+				"drop random type none", steps.Fail,
+			[]string{"a filter of tc", "drop"},
+		},
+		"a policer": {
+			"qdisc ingress ffff: parent ffff:fff1",
+			"filter u32 police 0x1 rate 1Mbit burst 10Kb mtu 2Kb action drop", steps.Fail,
+			[]string{"limits their rate"},
+		},
+		"one that sorts": {
+			"qdisc prio 1: root refcnt 2 bands 3", "filter protocol ip pref 1 u32 flowid 1:1", steps.Pass,
+			nil,
+		},
+		"no queue at all": {"", "", steps.Inconclusive, []string{"nothing tells the queues of enp1s0f0np0"}},
+		"nobody looked":   {"\x00", "", steps.Inconclusive, []string{"nothing tells the queues of enp1s0f0np0"}},
 	} {
 		v := between(judgeShaping, good, func(facts *[2]map[string]string) {
 			facts[steps.Here]["enp1s0f0np0 queues"], facts[steps.Here]["enp1s0f0np0 filters"] = c.queues, c.filters
@@ -97,12 +173,14 @@ func TestShaping(t *testing.T) {
 		})
 		kindtest.Want(t, name, v, c.grade, c.words...)
 	}
-	v := between(judgeShaping, good, func(facts *[2]map[string]string) { facts[steps.Peer] = map[string]string{"tc": "missing"} })
+	v := between(judgeShaping, good,
+		func(facts *[2]map[string]string) { facts[steps.Peer] = map[string]string{"tc": "missing"} })
 	kindtest.Want(t, "no tc", v, steps.Skipped, "spark-01 has no tc")
 }
 
 func TestPathLoss(t *testing.T) {
-	const fine = "PING 1 bytes --- statistics --- 500 packets transmitted, 500 received, 0% packet loss, time 1020ms rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms"
+	const fine = "PING 1 bytes --- statistics --- 500 packets transmitted, 500 received, 0% packet loss, " +
+		"time 1020ms rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms"
 	good := func(dev, addr string) map[string]string { return map[string]string{"pings " + dev + "=" + addr: fine} }
 	const way = "pings enp1s0f1np1=192.168.200.10"
 	for name, c := range map[string]struct {
@@ -111,16 +189,43 @@ func TestPathLoss(t *testing.T) {
 		words []string
 	}{
 		"as it should be": {fine, steps.Pass, []string{"of 4000 pings"}},
-		"one":             {"500 packets transmitted, 499 received, 0.2% packet loss rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Warn, []string{"lost 1 of 500"}},
-		"five percent":    {"500 packets transmitted, 474 received, 5.2% packet loss, time 1020ms rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Fail, []string{"rail 2 (enp1s0f1np1) lost 26 of 500 pings from spark-02"}},
-		"errors between":  {"500 packets transmitted, 440 received, +3 errors, 12% packet loss", steps.Fail, []string{"lost 60"}},
-		"duplicates":      {"500 packets transmitted, 500 received, +500 duplicates, 0% packet loss rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Warn, []string{"rail 2 (enp1s0f1np1) 500 answers", "more than once"}},
-		"changed":         {"500 packets transmitted, 500 received, +7 corrupted, 0% packet loss rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Fail, []string{"7 answers to spark-02 came back changed"}},
-		"nothing":         {"500 packets transmitted, 0 received, 100% packet loss, time 1020ms", steps.Inconclusive, []string{"nothing came back over rail 2"}},
-		"late":            {"500 packets transmitted, 500 received, 0% packet loss, time 1020ms rtt min/avg/max/mdev = 20.1/20.4/21.9/0.02 ms", steps.Warn, []string{"rail 2 took 20.1 ms", "holds packets back"}},
-		"an old ping":     {"ping: cannot flood; minimal interval allowed for user is 200ms", steps.Inconclusive, []string{"minimal interval"}},
-		"nobody tried":    {"", steps.Inconclusive, []string{"was not tried from spark-02"}},
-		"busybox":         {"500 packets transmitted, 500 packets received, 0% packet loss round-trip min/avg/max = 0.080/0.110/0.300 ms", steps.Inconclusive, []string{"was not tried"}},
+		"one": {"500 packets transmitted, 499 received, 0.2% packet loss rtt min/avg/max/mdev = " +
+			"0.080/0.110/0.300/0.020 ms", steps.Warn, []string{"lost 1 of 500"}},
+		"five percent": {
+			"500 packets transmitted, 474 received, 5.2% packet loss, " +
+				"time 1020ms rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Fail,
+			[]string{"rail 2 (enp1s0f1np1) lost 26 of 500 pings from spark-02"},
+		},
+		"errors between": {
+			"500 packets transmitted, 440 received, +3 errors, 12% packet loss", steps.Fail,
+			[]string{"lost 60"},
+		},
+		"duplicates": {
+			"500 packets transmitted, 500 received, +500 duplicates, " +
+				"0% packet loss rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Warn,
+			[]string{"rail 2 (enp1s0f1np1) 500 answers", "more than once"},
+		},
+		"changed": {
+			"500 packets transmitted, 500 received, +7 corrupted, " +
+				"0% packet loss rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Fail,
+			[]string{"7 answers to spark-02 came back changed"},
+		},
+		"nothing": {
+			"500 packets transmitted, 0 received, 100% packet loss, time 1020ms", steps.Inconclusive,
+			[]string{"nothing came back over rail 2"},
+		},
+		"late": {
+			"500 packets transmitted, 500 received, 0% packet loss, " +
+				"time 1020ms rtt min/avg/max/mdev = 20.1/20.4/21.9/0.02 ms", steps.Warn,
+			[]string{"rail 2 took 20.1 ms", "holds packets back"},
+		},
+		"an old ping": {
+			"ping: cannot flood; minimal interval allowed for user is 200ms", steps.Inconclusive,
+			[]string{"minimal interval"},
+		},
+		"nobody tried": {"", steps.Inconclusive, []string{"was not tried from spark-02"}},
+		"busybox": {"500 packets transmitted, 500 packets received, 0% packet loss round-trip min/avg/max = " +
+			"0.080/0.110/0.300 ms", steps.Inconclusive, []string{"was not tried"}},
 	} {
 		v := between(judgePathLoss, good, func(facts *[2]map[string]string) { facts[steps.Here][way] = c.said })
 		kindtest.Want(t, name, v, c.grade, c.words...)

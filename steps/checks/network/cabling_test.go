@@ -57,7 +57,11 @@ func TestCabling(t *testing.T) {
 			kindtest.Spark(),
 			map[int]int{0: 1, 1: 0, 2: 3, 3: 2},
 			steps.Fail,
-			[]string{"rails 1 and 2 are crossed", "enp1s0f0np0 (rocep1s0f0) on spark-02 is cabled to enp1s0f1np1 (rocep1s0f1) on spark-01", "cables are crossed", "two plugs", "ails 3 and 4"},
+			[]string{
+				"rails 1 and 2 are crossed",
+				"enp1s0f0np0 (rocep1s0f0) on spark-02 is cabled to enp1s0f1np1 (rocep1s0f1) on spark-01", "cables are crossed",
+				"two plugs", "ails 3 and 4",
+			},
 			"1|enp1s0f0np0, port 0|═╳═|enp1s0f1np1, port 1",
 		},
 		"crossed cables, and the other half answered first": {
@@ -69,11 +73,26 @@ func TestCabling(t *testing.T) {
 		},
 		"exchanged addresses": {
 			exchanged, straight, steps.Fail,
-			[]string{"rails 1 and 2 are crossed", "cabled to enp1s0f0np0 (rocep1s0f0) on spark-01", "cables are straight", "addresses are exchanged on one node"},
+			[]string{
+				"rails 1 and 2 are crossed", "cabled to enp1s0f0np0 (rocep1s0f0) on spark-01", "cables are straight",
+				"addresses are exchanged on one node",
+			},
 			"1|enp1s0f0np0, port 0|═╳═|enp1s0f0np0, port 0",
 		},
-		"one half, that is flux": {kindtest.Spark(), map[int]int{0: 2, 1: 1, 3: 3}, steps.Fail, []string{"ip neigh flush"}, "1|enp1s0f0np0, port 0|═╳═|enP2p1s0f0np0, port 0"},
-		"half-connected":         {kindtest.Spark(), map[int]int{1: 1, 2: 2, 3: 3}, steps.Inconclusive, []string{"got no answer"}, "1|enp1s0f0np0, port 0|nobody: no answer|–"},
+		"one half, that is flux": {
+			kindtest.Spark(),
+			map[int]int{0: 2, 1: 1, 3: 3},
+			steps.Fail,
+			[]string{"ip neigh flush"},
+			"1|enp1s0f0np0, port 0|═╳═|enP2p1s0f0np0, port 0",
+		},
+		"half-connected": {
+			kindtest.Spark(),
+			map[int]int{1: 1, 2: 2, 3: 3},
+			steps.Inconclusive,
+			[]string{"got no answer"},
+			"1|enp1s0f0np0, port 0|nobody: no answer|–",
+		},
 	} {
 		texts := cabled(c.rig, c.leads)
 		v := registered().Judges["arp-flux"](steps.Cell{}, looked(c.rig, texts[0], texts[1]))

@@ -17,7 +17,8 @@ func TestRailManagers(t *testing.T) {
 				d + " NetworkManager: connected:netplan-" + d
 		})
 		for e := range texts {
-			texts[e] += "daemon NetworkManager: active\nanswer NetworkManager: running\nat a boot NetworkManager: enabled\nchanges of railbench: no\n" +
+			texts[e] += "daemon NetworkManager: active\nanswer NetworkManager: running\nat a boot NetworkManager: enabled\n" +
+				"changes of railbench: no\n" +
 				"profile 1: " + rail2 + " starts=yes master= netplan-" + rail2 + "\n"
 		}
 		return texts
@@ -34,32 +35,52 @@ func TestRailManagers(t *testing.T) {
 	kindtest.Want(t, "one each", judge(), steps.Pass, "every rail is in the hands of one manager (8 on both nodes)")
 	both := judge(edit{steps.Peer, own, own + "\n" + rail2 + " networkd: configured"})
 	kindtest.Want(t, "two", both, steps.Warn, rail2+" on spark-01 is in the hands of NetworkManager and networkd at once")
-	kindtest.Want(t, "the fight", judge(bonded), steps.Fail, rail2+" on spark-01 is in bond0", "NetworkManager has given it 192.168.9.9/24")
-	kindtest.Want(t, "before the fight", judge(bonded, bare), steps.Warn, "as soon as the link comes up again", "profile netplan-"+rail2)
+	kindtest.Want(t, "the fight", judge(bonded), steps.Fail, rail2+" on spark-01 is in bond0",
+		"NetworkManager has given it 192.168.9.9/24")
+	kindtest.Want(t, "before the fight", judge(bonded, bare), steps.Warn, "as soon as the link comes up again",
+		"profile netplan-"+rail2)
 	kindtest.Want(t, "its own bond", judge(bonded, bare, slave), steps.Pass)
 	kindtest.Want(t, "a bond of railbench's", judge(bonded, bare, free), steps.Warn, "never starts")
-	kindtest.Want(t, "a bond of railbench's, kept", judge(bonded, bare, free, edit{steps.Peer, "railbench: no", "railbench: yes"}),
+	kindtest.Want(t, "a bond of railbench's, kept",
+		judge(bonded, bare, free, edit{steps.Peer, "railbench: no", "railbench: yes"}),
 		steps.Pass, "7 rails are in the hands of one manager each, and 1 in nobody's")
-	kindtest.Want(t, "left alone", judge(free), steps.Warn, "NetworkManager leaves "+rail2+" on spark-01 alone", "no address")
+	kindtest.Want(t, "left alone", judge(free), steps.Warn, "NetworkManager leaves "+rail2+" on spark-01 alone",
+		"no address")
 	kindtest.Want(t, "left to networkd", judge(free, edit{
 		steps.Peer, rail2 + " NetworkManager: unmanaged:",
 		rail2 + " NetworkManager: unmanaged:\n" + rail2 + " networkd: configured",
 	}), steps.Pass)
-	kindtest.Want(t, "mute", judge(edit{steps.Peer, "answer NetworkManager: running", "answer NetworkManager: Error: NetworkManager is not running."}),
-		steps.Warn, "NetworkManager on spark-01 runs, and does not answer (nmcli: Error: NetworkManager is not running.)", "restart")
-	kindtest.Want(t, "no nmcli", judge(edit{steps.Peer, "answer NetworkManager: running\n", ""}), steps.Warn, "does not answer (nmcli: unknown)")
-	kindtest.Want(t, "masked", judge(edit{steps.Here, "at a boot NetworkManager: enabled", "at a boot NetworkManager: masked"}),
+	kindtest.Want(t, "mute", judge(edit{
+		steps.Peer, "answer NetworkManager: running",
+		"answer NetworkManager: Error: NetworkManager is not running.",
+	}),
+		steps.Warn, "NetworkManager on spark-01 runs, and does not answer (nmcli: Error: NetworkManager is not running.)",
+		"restart")
+	kindtest.Want(t, "no nmcli", judge(edit{steps.Peer, "answer NetworkManager: running\n", ""}), steps.Warn,
+		"does not answer (nmcli: unknown)")
+	kindtest.Want(t, "masked", judge(edit{
+		steps.Here, "at a boot NetworkManager: enabled",
+		"at a boot NetworkManager: masked",
+	}),
 		steps.Warn, "NetworkManager on spark-02 runs, and is masked", "unmask NetworkManager")
 	kindtest.Want(t, "a script", judge(edit{
-		steps.Peer, "changes of", "script /etc/NetworkManager/dispatcher.d/30-rails: nmcli device set x managed yes\nchanges of",
+		steps.Peer, "changes of", "script /etc/NetworkManager/dispatcher.d/30-rails: nmcli device set x managed yes\n" +
+			"changes of",
 	}), steps.Warn, "a script on spark-01", "/etc/NetworkManager/dispatcher.d/30-rails: nmcli device set x managed yes")
-	kindtest.Want(t, "no lease", judge(edit{steps.Peer, own, rail2 + " NetworkManager: connecting (getting IP configuration):Wired connection 2"}),
+	kindtest.Want(t, "no lease", judge(edit{
+		steps.Peer, own,
+		rail2 + " NetworkManager: connecting (getting IP configuration):Wired connection 2",
+	}),
 		steps.Warn, "still sets "+rail2+" up", "Wired connection 2")
 	kindtest.Want(t, "two profiles", judge(edit{
-		steps.Peer, "profile 1: ", "profile 2: " + rail2 + " starts=yes master= Wired connection 2\nprofile 3: " + rail2 + " starts=no master= x\nprofile 1: ",
-	}), steps.Warn, "2 profiles of NetworkManager start by themselves on "+rail2+" of spark-01", "netplan-"+rail2, "Wired connection 2")
-	none := railLines(kindtest.Spark(), func(_ steps.End, r steps.Rail) string { return r.Netdev.Name + " addresses: none" })
-	kindtest.Want(t, "nobody", registered().Judges["rail-managers"](steps.Cell{}, looked(kindtest.Spark(), none[0], none[1])), steps.Pass, "no daemon")
+		steps.Peer, "profile 1: ", "profile 2: " + rail2 + " starts=yes master= Wired connection 2\nprofile 3: " + rail2 +
+			" starts=no master= x\nprofile 1: ",
+	}), steps.Warn, "2 profiles of NetworkManager start by themselves on "+rail2+" of spark-01", "netplan-"+rail2,
+		"Wired connection 2")
+	none := railLines(kindtest.Spark(),
+		func(_ steps.End, r steps.Rail) string { return r.Netdev.Name + " addresses: none" })
+	kindtest.Want(t, "nobody", registered().Judges["rail-managers"](steps.Cell{},
+		looked(kindtest.Spark(), none[0], none[1])), steps.Pass, "no daemon")
 	holes(t, "rail-managers", registered().Judges["rail-managers"], kindtest.Spark(), lines(kindtest.Spark()))
 }
 
@@ -76,10 +97,13 @@ func TestLinkLocal(t *testing.T) {
 	}
 	gone := edit{steps.Peer, rail2 + " link-local: fe80::1/64", rail2 + " link-local: none"}
 	kindtest.Want(t, "all", judge(kindtest.Spark()), steps.Pass, "8 on both nodes")
-	kindtest.Want(t, "one is gone", judge(kindtest.Spark(), gone), steps.Warn, rail2+" on spark-01 has no fe80:: address", "nobody made it again")
-	kindtest.Want(t, "none is made", judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " makes addresses: 0", rail2 + " makes addresses: 1"}),
+	kindtest.Want(t, "one is gone", judge(kindtest.Spark(), gone), steps.Warn, rail2+" on spark-01 has no fe80:: address",
+		"nobody made it again")
+	kindtest.Want(t, "none is made",
+		judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " makes addresses: 0", rail2 + " makes addresses: 1"}),
 		steps.Warn, "link-local: [] in netplan")
-	kindtest.Want(t, "IPv6 is off", judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " IPv6 off: 0", rail2 + " IPv6 off: 1"}),
+	kindtest.Want(t, "IPv6 is off",
+		judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " IPv6 off: 0", rail2 + " IPv6 off: 1"}),
 		steps.Warn, "disable_ipv6")
 	everywhere := []edit{{0, "fe80::1/64", "none"}, {1, "fe80::1/64", "none"}}
 	kindtest.Want(t, "nowhere", judge(kindtest.Spark(), everywhere...), steps.Pass, "no rail has an address of its link")
@@ -92,8 +116,10 @@ func TestLinkLocal(t *testing.T) {
 func TestBootWaits(t *testing.T) {
 	const nm, nd = "NetworkManager-wait-online", "systemd-networkd-wait-online"
 	unit := func(name, load, active, result, began, ended string) string {
-		return name + " LoadState: " + load + "\n" + name + " ActiveState: " + active + "\n" + name + " Result: " + result + "\n" +
-			name + " ExecMainStartTimestampMonotonic: " + began + "\n" + name + " ExecMainExitTimestampMonotonic: " + ended + "\n"
+		return name + " LoadState: " + load + "\n" + name + " ActiveState: " + active + "\n" + name + " Result: " + result +
+			"\n" +
+			name + " ExecMainStartTimestampMonotonic: " + began + "\n" + name + " ExecMainExitTimestampMonotonic: " + ended +
+			"\n"
 	}
 	healthy := "systemd: runs\n" + unit(nm, "loaded", "active", "success", "9000000", "15200000") +
 		unit(nd, "masked", "inactive", "success", "0", "0")
@@ -110,9 +136,12 @@ func TestBootWaits(t *testing.T) {
 	kindtest.Want(t, "still", judge("systemd: runs\n"+unit(nm, "loaded", "activating", "success", "9000000", "0")+
 		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, "waits still")
 	kindtest.Want(t, "one says nothing", judge("systemd: runs\n"), steps.Inconclusive, "does not tell of "+nm)
-	kindtest.Want(t, "no systemd", registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), "systemd: none\n", "systemd: none\n")),
+	kindtest.Want(t, "no systemd",
+		registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), "systemd: none\n", "systemd: none\n")),
 		steps.Skipped, "neither node has systemd")
-	idle := "systemd: runs\n" + unit(nm, "loaded", "inactive", "success", "0", "0") + unit(nd, "masked", "inactive", "success", "0", "0")
-	kindtest.Want(t, "nobody waits", registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), idle, idle)), steps.Pass, "no service waited")
+	idle := "systemd: runs\n" + unit(nm, "loaded", "inactive", "success", "0", "0") +
+		unit(nd, "masked", "inactive", "success", "0", "0")
+	kindtest.Want(t, "nobody waits", registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), idle, idle)),
+		steps.Pass, "no service waited")
 	holes(t, "boot-waits", registered().Judges["boot-waits"], kindtest.Spark(), [2]string{healthy, healthy})
 }

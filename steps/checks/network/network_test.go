@@ -50,15 +50,18 @@ func holes(t *testing.T, name string, judge steps.Judge, rig steps.Rig, texts [2
 	t.Helper()
 	cell := steps.Cell{ID: name}
 	kindtest.Want(t, name+" that did not run", judge(cell, steps.Result{Rig: rig}), steps.Inconclusive, "nothing ran")
-	kindtest.Want(t, name+" that was skipped", judge(cell, steps.Result{Rig: rig, Skip: "spark-01 has no ip."}), steps.Skipped, "no ip")
+	kindtest.Want(t, name+" that was skipped", judge(cell, steps.Result{Rig: rig, Skip: "spark-01 has no ip."}),
+		steps.Skipped, "no ip")
 	half := looked(rig, texts[0], texts[1])
 	half.Stages[0].Outputs = half.Stages[0].Outputs[:1]
 	kindtest.Want(t, name+" on one node", judge(cell, half), steps.Inconclusive, "nothing ran on spark-01")
 	failed := looked(rig, texts[0], texts[1])
 	failed.Stages[0].Outputs[1].Exit.Code = 2
 	kindtest.Want(t, name+" with a bad exit", judge(cell, failed), steps.Inconclusive, "spark-01", "exit 2")
-	kindtest.Want(t, name+" without a word", judge(cell, looked(rig, texts[0], "")), steps.Inconclusive, "spark-01", "does not parse")
-	kindtest.Want(t, name+" on nonsense", judge(cell, looked(rig, texts[0], "nonsense: yes\n")), steps.Inconclusive, "spark-01")
+	kindtest.Want(t, name+" without a word", judge(cell, looked(rig, texts[0], "")), steps.Inconclusive, "spark-01",
+		"does not parse")
+	kindtest.Want(t, name+" on nonsense", judge(cell, looked(rig, texts[0], "nonsense: yes\n")), steps.Inconclusive,
+		"spark-01")
 }
 
 func TestNodes(t *testing.T) {
@@ -76,7 +79,8 @@ func TestNodes(t *testing.T) {
 	holes(t, "nodes", judgeNodes, rig, [2]string{up, up})
 
 	rig.Nodes[steps.Peer].Err = "connect to spark-01: connection refused."
-	kindtest.Want(t, "dead", judgeNodes(steps.Cell{}, steps.Result{Rig: rig}), steps.Fail, "spark-01 can't be looked at", "connection refused")
+	kindtest.Want(t, "dead", judgeNodes(steps.Cell{}, steps.Result{Rig: rig}), steps.Fail, "spark-01 can't be looked at",
+		"connection refused")
 }
 
 func TestLinkUp(t *testing.T) {
@@ -92,9 +96,11 @@ func TestLinkUp(t *testing.T) {
 	full, half := kindtest.Spark(), kindtest.TutorialSpark()
 	kindtest.Want(t, "all up", judge(full), steps.Pass, "8 on both nodes")
 	kindtest.Want(t, "soft-RoCE", judge(kindtest.Virtual()), steps.Pass, "4 on both nodes")
-	kindtest.Want(t, "one off", judge(full, edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail, "enp1s0f1np1 on spark-01 is switched off", "rocep1s0f1 is DOWN", "ip link set enp1s0f1np1 up")
+	kindtest.Want(t, "one off", judge(full, edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail,
+		"enp1s0f1np1 on spark-01 is switched off", "rocep1s0f1 is DOWN", "ip link set enp1s0f1np1 up")
 	kindtest.Want(t, "off, and the other end dark", judge(full,
-		edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}, edit{steps.Here, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"}),
+		edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"},
+		edit{steps.Here, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"}),
 		steps.Fail, "enp1s0f1np1 on spark-01 is switched off")
 	var out []edit
 	for _, e := range steps.Ends {
@@ -103,13 +109,18 @@ func TestLinkUp(t *testing.T) {
 		}
 	}
 	v := judge(full, out...)
-	kindtest.Want(t, "a pulled cable", v, steps.Fail, "enp1s0f0np0 and enP2p1s0f0np0 have no carrier on either node", "the cable of port 0 is out")
+	kindtest.Want(t, "a pulled cable", v, steps.Fail, "enp1s0f0np0 and enP2p1s0f0np0 have no carrier on either node",
+		"the cable of port 0 is out")
 	if strings.Contains(v.Reason, "more") {
 		t.Errorf("one cable is one sentence: %s", v.Reason)
 	}
-	kindtest.Want(t, "dark at one end", judge(full, out[0], out[1]), steps.Fail, "have no carrier on spark-02", "its other end is not switched off")
-	kindtest.Want(t, "an unused one off", judge(half, edit{steps.Peer, "enP2p1s0f0np0 link: up", "enP2p1s0f0np0 link: off"}), steps.Pass, "nothing uses it")
-	kindtest.Want(t, "one that only the other end uses", judge(oneAddress(), edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail, "enp1s0f1np1 on spark-01 is switched off")
+	kindtest.Want(t, "dark at one end", judge(full, out[0], out[1]), steps.Fail, "have no carrier on spark-02",
+		"its other end is not switched off")
+	kindtest.Want(t, "an unused one off",
+		judge(half, edit{steps.Peer, "enP2p1s0f0np0 link: up", "enP2p1s0f0np0 link: off"}), steps.Pass, "nothing uses it")
+	kindtest.Want(t, "one that only the other end uses",
+		judge(oneAddress(), edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail,
+		"enp1s0f1np1 on spark-01 is switched off")
 	holes(t, "link-up", registered().Judges["link-up"], full, links(full))
 }
 
@@ -151,13 +162,18 @@ func TestRailAddresses(t *testing.T) {
 	alone.Pairs = steps.PairRails(alone.Nodes[0], alone.Nodes[1])
 	kindtest.Want(t, "all", judge(kindtest.Spark()), steps.Pass, "8 on both nodes")
 	kindtest.Want(t, "soft-RoCE", judge(kindtest.Virtual()), steps.Pass, "4 on both nodes")
-	kindtest.Want(t, "one missing", judge(oneAddress()), steps.Fail, "enp1s0f1np1 on spark-01 has no address", "enp1s0f1np1 on spark-02 has 192.168.200.11/24")
-	kindtest.Want(t, "the tutorial's two", judge(kindtest.TutorialSpark()), steps.Warn, "enP2p1s0f0np0 has a link on both nodes and an address on neither", "rail-ips")
+	kindtest.Want(t, "one missing", judge(oneAddress()), steps.Fail, "enp1s0f1np1 on spark-01 has no address",
+		"enp1s0f1np1 on spark-02 has 192.168.200.11/24")
+	kindtest.Want(t, "the tutorial's two", judge(kindtest.TutorialSpark()), steps.Warn,
+		"enP2p1s0f0np0 has a link on both nodes and an address on neither", "rail-ips")
 	kindtest.Want(t, "down", judge(down), steps.Pass, "7 on both nodes")
 	kindtest.Want(t, "in a bond", judge(kindtest.BondedAt(steps.Peer)), steps.Pass, "6 on both nodes")
-	kindtest.Want(t, "two subnets", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.201.10")), steps.Fail, "the ends of rocep1s0f1 are in different subnets", "192.168.201.10/24 on spark-01")
-	kindtest.Want(t, "one address", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.200.11")), steps.Fail, "both ends of rocep1s0f1 have the address 192.168.200.11")
-	kindtest.Want(t, "no other end", judge(alone), steps.Warn, "enP2p1s0f1np1 on spark-02 has a link and no address", "spark-01 has no rail that it would lead to")
+	kindtest.Want(t, "two subnets", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.201.10")), steps.Fail,
+		"the ends of rocep1s0f1 are in different subnets", "192.168.201.10/24 on spark-01")
+	kindtest.Want(t, "one address", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.200.11")), steps.Fail,
+		"both ends of rocep1s0f1 have the address 192.168.200.11")
+	kindtest.Want(t, "no other end", judge(alone), steps.Warn, "enP2p1s0f1np1 on spark-02 has a link and no address",
+		"spark-01 has no rail that it would lead to")
 	shared := set(set(kindtest.Spark(), steps.Here, 1, "192.168.100.13"), steps.Peer, 1, "192.168.100.12")
 	kindtest.Want(t, "one subnet for two", judge(shared), steps.Warn, "rails 1 and 2 are both in 192.168.100.0/24")
 	texts := addressLines(kindtest.Spark())
@@ -200,7 +216,8 @@ func conflictRigs() map[string]steps.Rig {
 		rigs[name] = kindtest.Netdevs(rig)
 	}
 	lan := kindtest.Netdevs(kindtest.Spark())
-	lan.Nodes[steps.Peer].Netdevs = append(lan.Nodes[steps.Peer].Netdevs, steps.Netdev{Name: "eth0", Addrs: []string{"192.168.0.7/16"}})
+	lan.Nodes[steps.Peer].Netdevs = append(lan.Nodes[steps.Peer].Netdevs,
+		steps.Netdev{Name: "eth0", Addrs: []string{"192.168.0.7/16"}})
 	rigs["the office"] = lan
 	return rigs
 }
@@ -219,12 +236,16 @@ func TestAddressConflict(t *testing.T) {
 		return registered().Judges["address-conflict"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	kindtest.Want(t, "plain", judge("plain"), steps.Pass, "8 addresses")
-	kindtest.Want(t, "the twin", judge("the twin"), steps.Fail, "enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)", "fix-addresses")
-	kindtest.Want(t, "only that", judge("only that"), steps.Fail, "enP2p1s0f0np0 on spark-01 has 192.168.100.15/24", "fix-addresses")
-	kindtest.Want(t, "left over", judge("left over"), steps.Fail, "enp1s0f1np1 on spark-02 has 192.168.100.13/24", "enp1s0f1np1 on spark-01 has 192.168.100.12/24")
+	kindtest.Want(t, "the twin", judge("the twin"), steps.Fail,
+		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)", "fix-addresses")
+	kindtest.Want(t, "only that", judge("only that"), steps.Fail, "enP2p1s0f0np0 on spark-01 has 192.168.100.15/24",
+		"fix-addresses")
+	kindtest.Want(t, "left over", judge("left over"), steps.Fail, "enp1s0f1np1 on spark-02 has 192.168.100.13/24",
+		"enp1s0f1np1 on spark-01 has 192.168.100.12/24")
 	kindtest.Want(t, "tutorial", judge("tutorial"), steps.Fail, "are in one subnet", "Give each a subnet of its own")
 	kindtest.Want(t, "second", judge("second"), steps.Warn, "enp1s0f0np0 on spark-01 has two addresses in one subnet")
-	kindtest.Want(t, "the office", judge("the office"), steps.Fail, "eth0 (192.168.0.7/16) on spark-01", "are in one subnet")
+	kindtest.Want(t, "the office", judge("the office"), steps.Fail, "eth0 (192.168.0.7/16) on spark-01",
+		"are in one subnet")
 	var apart []string
 	for _, d := range []string{"enp1s0f0np0", "enP2p1s0f0np0"} {
 		apart = append(apart, d+" arp_ignore: 1", d+" arp_announce: 2")
@@ -250,7 +271,8 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 		{"the office", "eth0 (192.168.0.7/16) on spark-01", "", "", ""},
 	} {
 		p := planAddresses(rigs[c.rig], kindtest.Defaults)
-		if (p.Refuse == "") != (c.refuse == "") || !strings.Contains(p.Refuse, c.refuse) || (p.Nothing == "") != (c.none == "") || !strings.Contains(p.Nothing, c.none) {
+		if (p.Refuse == "") != (c.refuse == "") || !strings.Contains(p.Refuse, c.refuse) ||
+			(p.Nothing == "") != (c.none == "") || !strings.Contains(p.Nothing, c.none) {
 			t.Errorf("%s: refuses %q, nothing %q", c.rig, p.Refuse, p.Nothing)
 		}
 		if p.Vars[0]["DEL_IPS"] != c.here || p.Vars[1]["DEL_IPS"] != c.peerDel {
@@ -275,7 +297,8 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 		return kindtest.Netdevs(rig)
 	}
 	used := kindtest.Netdevs(oneAddress())
-	used.Nodes[steps.Here].Netdevs = append(used.Nodes[steps.Here].Netdevs, steps.Netdev{Name: "veth0", Addrs: []string{"192.168.200.10/32"}})
+	used.Nodes[steps.Here].Netdevs = append(used.Nodes[steps.Here].Netdevs,
+		steps.Netdev{Name: "veth0", Addrs: []string{"192.168.200.10/32"}})
 	for _, c := range []struct {
 		name         string
 		rig          steps.Rig
@@ -285,14 +308,23 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 	}{
 		{"all there", kindtest.Netdevs(kindtest.Spark()), "", "", "no rail that has a link lacks an address", ""},
 		{"one end", kindtest.Netdevs(oneAddress()), "", "", "", "enp1s0f1np1=192.168.200.10/24"},
-		{"both have the other's", kindtest.Netdevs(only(kindtest.Spark(), steps.Peer, 1, "192.168.200.11/24")), "", "", "", "enp1s0f1np1=192.168.200.10/24"},
+		{
+			"both have the other's", kindtest.Netdevs(only(kindtest.Spark(), steps.Peer, 1, "192.168.200.11/24")), "", "", "",
+			"enp1s0f1np1=192.168.200.10/24",
+		},
 		{"neither end", kindtest.Netdevs(kindtest.TutorialSpark()), "", "", "rail-ips", ""},
 		{"given", kindtest.Netdevs(oneAddress()), "192.168.200.42", "", "", "enp1s0f1np1=192.168.200.42/24"},
-		{"given with its prefix", kindtest.Netdevs(oneAddress()), "192.168.200.42/24", "", "", "enp1s0f1np1=192.168.200.42/24"},
+		{
+			"given with its prefix", kindtest.Netdevs(oneAddress()), "192.168.200.42/24", "", "",
+			"enp1s0f1np1=192.168.200.42/24",
+		},
 		{"given with another", kindtest.Netdevs(oneAddress()), "192.168.200.42/16", "its other end has a /24", "", ""},
 		{"given elsewhere", kindtest.Netdevs(oneAddress()), "10.0.0.1", "which is not in it", "", ""},
 		{"given nonsense", kindtest.Netdevs(oneAddress()), "second", "no IPv4 address", "", ""},
-		{"given the other end's", kindtest.Netdevs(oneAddress()), "192.168.200.11", "is in use, on enp1s0f1np1 of spark-02", "", ""},
+		{
+			"given the other end's", kindtest.Netdevs(oneAddress()), "192.168.200.11", "is in use, on enp1s0f1np1 of spark-02",
+			"", "",
+		},
 		{"given the last", kindtest.Netdevs(oneAddress()), "192.168.200.255", "broadcast", "", ""},
 		{"two host numbers", lonely, "", "its other rails end in different numbers", "", ""},
 		{"a subnet of two bytes", racks(16), "", "", "", "enp1s0f1np1=10.200.4.18/16"},
@@ -300,7 +332,8 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 		{"in use", used, "", "192.168.200.10 is in use, on veth0 of spark-02", "", ""},
 	} {
 		p := planRailAddress(c.rig, map[string]string{"RAIL_ADDRESS": c.address})
-		if (p.Refuse == "") != (c.refuse == "") || !strings.Contains(p.Refuse, c.refuse) || (p.Nothing == "") != (c.none == "") || !strings.Contains(p.Nothing, c.none) {
+		if (p.Refuse == "") != (c.refuse == "") || !strings.Contains(p.Refuse, c.refuse) ||
+			(p.Nothing == "") != (c.none == "") || !strings.Contains(p.Nothing, c.none) {
 			t.Errorf("%s: refuses %q, nothing %q", c.name, p.Refuse, p.Nothing)
 		}
 		if p.Vars[0]["ADD_IPS"] != "" || p.Refuse == "" && p.Vars[1]["ADD_IPS"] != c.peer {
@@ -309,14 +342,16 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 	}
 
 	p := planRailAddress(kindtest.Netdevs(only(kindtest.Spark(), steps.Here, 1, "192.168.200.10/24")), map[string]string{})
-	if v := p.Vars[0]; p.Refuse+p.Nothing != "" || v["DEL_IPS"] != "enp1s0f1np1=192.168.200.10/24" || v["ADD_IPS"] != "enp1s0f1np1=192.168.200.11/24" || p.Vars[1]["ADD_IPS"]+p.Vars[1]["DEL_IPS"] != "" {
+	if v := p.Vars[0]; p.Refuse+p.Nothing != "" || v["DEL_IPS"] != "enp1s0f1np1=192.168.200.10/24" ||
+		v["ADD_IPS"] != "enp1s0f1np1=192.168.200.11/24" || p.Vars[1]["ADD_IPS"]+p.Vars[1]["DEL_IPS"] != "" {
 		t.Errorf("both have the other end's: %+v", p)
 	}
 
 	off := kindtest.Netdevs(kindtest.Spark())
 	off.Nodes[steps.Peer].Rails[1].Netdev.Up = false
 	p = planLinkUp(off, kindtest.Defaults)
-	if p.Refuse+p.Nothing != "" || p.Vars[0]["LINK_NETDEVS"] != "" || p.Vars[1]["LINK_NETDEVS"] != "enp1s0f1np1" || p.Vars[1]["WAYS"] != "enp1s0f1np1=192.168.200.11" || p.Vars[0]["WAYS"] != "enp1s0f1np1=192.168.200.10" {
+	if p.Refuse+p.Nothing != "" || p.Vars[0]["LINK_NETDEVS"] != "" || p.Vars[1]["LINK_NETDEVS"] != "enp1s0f1np1" ||
+		p.Vars[1]["WAYS"] != "enp1s0f1np1=192.168.200.11" || p.Vars[0]["WAYS"] != "enp1s0f1np1=192.168.200.10" {
 		t.Errorf("one off: %+v", p)
 	}
 	unused := kindtest.Netdevs(kindtest.TutorialSpark())
@@ -333,21 +368,30 @@ func TestNetworkFixJudges(t *testing.T) {
 		return judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], rigs[after], ping, peer))
 	}
 	kindtest.Want(t, "removed", fixed("plain", ping), steps.Pass, "alone in its subnet", "railbench undo")
-	kindtest.Want(t, "there still", fixed("the twin", ping), steps.Fail, "enP2p1s0f0np0 (192.168.100.15/24) on spark-01 are in one subnet still")
-	kindtest.Want(t, "silent", fixed("plain", strings.Replace(ping, "ok", "no answer", 1)), steps.Fail, "no answer over enp1s0f0np0")
+	kindtest.Want(t, "there still", fixed("the twin", ping), steps.Fail,
+		"enP2p1s0f0np0 (192.168.100.15/24) on spark-01 are in one subnet still")
+	kindtest.Want(t, "silent", fixed("plain", strings.Replace(ping, "ok", "no answer", 1)), steps.Fail,
+		"no answer over enp1s0f0np0")
 	kindtest.Want(t, "not tried", fixed("plain", "x: y\n"), steps.Inconclusive, "no rail could be tried")
 	fewer := kindtest.Netdevs(oneAddress())
-	kindtest.Want(t, "a rail lost", judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], fewer, ping, ping)), steps.Fail, "3 rails lead from node to node now, and 4 did before")
+	kindtest.Want(t, "a rail lost", judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], fewer, ping, ping)),
+		steps.Fail, "3 rails lead from node to node now, and 4 did before")
 
 	off, on := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark())
 	off.Nodes[steps.Peer].Rails[1].Netdev.Up = false
-	kindtest.Want(t, "on", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, ping)), steps.Pass, "enp1s0f1np1 on spark-01 has been switched on")
-	kindtest.Want(t, "off still", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, off, ping, ping)), steps.Fail, "enp1s0f1np1 on spark-01 is off still")
+	kindtest.Want(t, "on", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, ping)), steps.Pass,
+		"enp1s0f1np1 on spark-01 has been switched on")
+	kindtest.Want(t, "off still", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, off, ping, ping)), steps.Fail,
+		"enp1s0f1np1 on spark-01 is off still")
 	dark := kindtest.Netdevs(kindtest.Spark())
 	dark.Nodes[steps.Peer].Rails[1].Netdev.Carrier = false
-	kindtest.Want(t, "dark", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, dark, ping, ping)), steps.Warn, "has no carrier", "cable")
-	kindtest.Want(t, "on and silent", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, "ping x=y: no answer\n")), steps.Fail, "no answer over x=y")
-	kindtest.Want(t, "on and without an address", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, "switched on: nothing on this node\n", "switched on: enp1s0f1np1\n")), steps.Warn, "no address to try")
+	kindtest.Want(t, "dark", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, dark, ping, ping)), steps.Warn,
+		"has no carrier", "cable")
+	kindtest.Want(t, "on and silent", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, "ping x=y: no answer\n")),
+		steps.Fail, "no answer over x=y")
+	kindtest.Want(t, "on and without an address",
+		judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, "switched on: nothing on this node\n",
+			"switched on: enp1s0f1np1\n")), steps.Warn, "no address to try")
 }
 
 // What people type or paste leads to the checks of the network (assets/docs/facts.md#symptoms-of-the-tutorials).
@@ -391,7 +435,8 @@ func TestNetworkFixesWithNothingToDo(t *testing.T) {
 			t.Errorf("%s has no plan", name)
 			continue
 		}
-		kindtest.Want(t, name+" with nothing to do", registered.Judges[name](steps.Cell{}, nothing), steps.Pass, "nothing to do", "Nothing was changed")
+		kindtest.Want(t, name+" with nothing to do", registered.Judges[name](steps.Cell{}, nothing), steps.Pass,
+			"nothing to do", "Nothing was changed")
 	}
 }
 

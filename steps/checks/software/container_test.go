@@ -7,10 +7,13 @@ import (
 )
 
 func TestContainer(t *testing.T) {
-	const good = "container: vllm\nengine: docker\nstate: running\nimage: nvcr.io/nvidia/vllm:25.11-py3\nnetwork: host\nIPC: host\n" +
-		"shared memory: 67108864\nprivileged: false\ninside: reached\ninside device files: 4\ninside rdma_cm: yes\ninside GPUs: 1\n" +
+	const good = "container: vllm\nengine: docker\nstate: running\nimage: nvcr.io/nvidia/vllm:25.11-py3\n" +
+		"network: host\nIPC: host\n" +
+		"shared memory: 67108864\nprivileged: false\ninside: reached\ninside device files: 4\ninside rdma_cm: yes\n" +
+		"inside GPUs: 1\n" +
 		"inside memlock: unlimited\ninside interface enp1s0f0np0: yes\ninside interface enp1s0f1np1: yes\n" +
-		"inside interface enP2p1s0f0np0: yes\ninside interface enP2p1s0f1np1: yes\ninside library libibverbs: /lib/libibverbs.so.1\noutside GPUs: 1\n"
+		"inside interface enP2p1s0f0np0: yes\ninside interface enP2p1s0f1np1: yes\n" +
+		"inside library libibverbs: /lib/libibverbs.so.1\noutside GPUs: 1\n"
 	with := func(edits ...string) string {
 		text := good
 		for i := 0; i < len(edits); i += 2 {
@@ -19,21 +22,60 @@ func TestContainer(t *testing.T) {
 		return text
 	}
 	runCases(t, registered().Judges["container"], map[string]textCase{
-		"as it should be":  {good, good, steps.Pass, []string{"vllm on spark-02 (nvcr.io/nvidia/vllm:25.11-py3, docker) and vllm on spark-01"}},
-		"none named":       {"container: none\n", "container: none\n", steps.Skipped, []string{"--container NAME"}},
-		"none there":       {good, "container: vllm\ndocker shows: etcd web\nengine: none\n", steps.Inconclusive, []string{"no container vllm on spark-01", "docker shows etcd web"}},
-		"no engine":        {good, "container: vllm\nengine: none\n", steps.Inconclusive, []string{"neither docker nor podman"}},
-		"not allowed":      {good, "container: vllm\ndocker shows: permission denied while trying to connect\nengine: none\n", steps.Inconclusive, []string{"group docker"}},
-		"stopped":          {good, with("state: running", "state: exited"), steps.Fail, []string{"vllm on spark-01 is exited"}},
-		"no shell":         {good, with("inside: reached", "inside: refused"), steps.Inconclusive, []string{"has no sh"}},
-		"no devices":       {good, with("device files: 4", "device files: 0"), steps.Fail, []string{"--device /dev/infiniband"}},
-		"some devices":     {good, with("device files: 4", "device files: 2"), steps.Warn, []string{"2 device files", "4 devices"}},
-		"no rdma_cm":       {good, with("rdma_cm: yes", "rdma_cm: no"), steps.Warn, []string{"/dev/infiniband/rdma_cm"}},
-		"its own network":  {good, with("network: host", "network: bridge", "inside interface enp1s0f1np1: yes\n", ""), steps.Fail, []string{"network of its own (bridge) without enp1s0f1np1", "--network host"}},
-		"locked memory":    {good, with("unlimited", "8192"), steps.Warn, []string{"8192 KiB may be locked", "--ulimit memlock=-1"}},
-		"shared memory":    {good, with("IPC: host", "IPC: private"), steps.Warn, []string{"64 MiB of shared memory", "1024 MiB"}},
-		"no GPU":           {good, with("inside GPUs: 1", "inside GPUs: 0"), steps.Warn, []string{"none of the node's 1 GPU", "--gpus all"}},
-		"no library":       {good, with("inside library libibverbs: /lib/libibverbs.so.1", "inside ibv_devices: missing"), steps.Warn, []string{"no libibverbs"}},
+		"as it should be": {
+			good, good, steps.Pass,
+			[]string{"vllm on spark-02 (nvcr.io/nvidia/vllm:25.11-py3, docker) and vllm on spark-01"},
+		},
+		"none named": {"container: none\n", "container: none\n", steps.Skipped, []string{"--container NAME"}},
+		"none there": {
+			good, "container: vllm\ndocker shows: etcd web\nengine: none\n", steps.Inconclusive,
+			[]string{"no container vllm on spark-01", "docker shows etcd web"},
+		},
+		"no engine": {
+			good, "container: vllm\nengine: none\n", steps.Inconclusive,
+			[]string{"neither docker nor podman"},
+		},
+		"not allowed": {
+			good, "container: vllm\ndocker shows: permission denied while trying to connect\nengine: none\n",
+			steps.Inconclusive,
+			[]string{"group docker"},
+		},
+		"stopped": {
+			good, with("state: running", "state: exited"), steps.Fail,
+			[]string{"vllm on spark-01 is exited"},
+		},
+		"no shell": {good, with("inside: reached", "inside: refused"), steps.Inconclusive, []string{"has no sh"}},
+		"no devices": {
+			good, with("device files: 4", "device files: 0"), steps.Fail,
+			[]string{"--device /dev/infiniband"},
+		},
+		"some devices": {
+			good, with("device files: 4", "device files: 2"), steps.Warn,
+			[]string{"2 device files", "4 devices"},
+		},
+		"no rdma_cm": {good, with("rdma_cm: yes", "rdma_cm: no"), steps.Warn, []string{"/dev/infiniband/rdma_cm"}},
+		"its own network": {
+			good, with("network: host", "network: bridge", "inside interface enp1s0f1np1: yes\n", ""),
+			steps.Fail,
+			[]string{"network of its own (bridge) without enp1s0f1np1", "--network host"},
+		},
+		"locked memory": {
+			good, with("unlimited", "8192"), steps.Warn,
+			[]string{"8192 KiB may be locked", "--ulimit memlock=-1"},
+		},
+		"shared memory": {
+			good, with("IPC: host", "IPC: private"), steps.Warn,
+			[]string{"64 MiB of shared memory", "1024 MiB"},
+		},
+		"no GPU": {
+			good, with("inside GPUs: 1", "inside GPUs: 0"), steps.Warn,
+			[]string{"none of the node's 1 GPU", "--gpus all"},
+		},
+		"no library": {
+			good, with("inside library libibverbs: /lib/libibverbs.so.1", "inside ibv_devices: missing"),
+			steps.Warn,
+			[]string{"no libibverbs"},
+		},
 		"nothing of files": {good, with("inside device files: 4\n", ""), steps.Inconclusive, []string{"which device files"}},
 		"nothing of locks": {good, with("inside memlock: unlimited\n", ""), steps.Inconclusive, []string{"may be locked"}},
 	})

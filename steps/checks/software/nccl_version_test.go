@@ -15,29 +15,61 @@ func TestNCCLVersion(t *testing.T) {
 		"alike": {all, all, steps.Pass, []string{
 			"The NCCL", "nccl-tests' NCCL 2.28.9", "nvidia-nccl-cu13 2.28.3",
 		}},
-		"another system": {all, looked + "nccl loader: 2.27.7\nnccl nccl-tests: 2.27.7\nnccl nvidia-nccl-cu13: 2.28.3\n", steps.Fail, []string{
-			"The system's NCCL and nccl-tests' NCCL: 2.28.9 on spark-02 and 2.27.7 on spark-01", "Mismatched NCCL version detected",
-		}},
-		"another wheel": {all, looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.9\n", steps.Fail, []string{
-			"package nvidia-nccl-cu13: 2.28.3 on spark-02 and 2.28.9 on spark-01",
-		}},
-		"one alone": {all, looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\n", steps.Warn, []string{"spark-02 has the NCCL of Python's package nvidia-nccl-cu13, and spark-01 doesn't"}},
-		"the peer":  {looked, looked + "nccl loader: 2.28.9\n", steps.Warn, []string{"spark-01 has the system's NCCL, and spark-02 doesn't"}},
+		"another system": {
+			all, looked + "nccl loader: 2.27.7\nnccl nccl-tests: 2.27.7\nnccl nvidia-nccl-cu13: 2.28.3\n",
+			steps.Fail,
+			[]string{
+				"The system's NCCL and nccl-tests' NCCL: 2.28.9 on spark-02 and 2.27.7 on spark-01",
+				"Mismatched NCCL version detected",
+			},
+		},
+		"another wheel": {
+			all, looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.9\n",
+			steps.Fail,
+			[]string{
+				"package nvidia-nccl-cu13: 2.28.3 on spark-02 and 2.28.9 on spark-01",
+			},
+		},
+		"one alone": {
+			all, looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\n", steps.Warn,
+			[]string{"spark-02 has the NCCL of Python's package nvidia-nccl-cu13, and spark-01 doesn't"},
+		},
+		"the peer": {
+			looked, looked + "nccl loader: 2.28.9\n", steps.Warn,
+			[]string{"spark-01 has the system's NCCL, and spark-02 doesn't"},
+		},
 		// Who can't be asked lacks nothing that anybody knows of.
-		"no ldconfig": {all, looked + "not asked loader: there is no ldconfig\nnccl nvidia-nccl-cu13: 2.28.3\n", steps.Warn, []string{
-			"spark-02 has nccl-tests' NCCL, and spark-01 doesn't",
-		}},
-		"no Python": {looked + "nccl loader: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.3\n", looked + "nccl loader: 2.28.9\nnot asked Python: there is no python3\n", steps.Pass, []string{
-			"the system's NCCL 2.28.9", "Python on spark-01 was not asked: there is no python3",
-		}},
-		"nobody to ask": {looked + "not asked loader: there is no ldconfig\n", looked + "not asked loader: there is no ldconfig\n", steps.Skipped, []string{
-			"no NCCL was found, and not all was asked", "the loader on spark-02 was not asked",
-		}},
-		"one to ask": {looked + "nccl loader: 2.28.9\n", looked + "not asked loader: there is no ldconfig\n", steps.Skipped, []string{
-			"nothing was compared: the loader on spark-01 was not asked",
-		}},
-		"none":   {looked, looked, steps.Skipped, []string{"neither node has an NCCL", "--container"}},
-		"untold": {looked + "nccl loader: (untold) /x/libnccl.so.2\n", looked + "nccl loader: 2.28.9\n", steps.Skipped, []string{"the version of the system's NCCL is not in its file's name", "nothing was compared"}},
+		"no ldconfig": {
+			all, looked + "not asked loader: there is no ldconfig\nnccl nvidia-nccl-cu13: 2.28.3\n", steps.Warn,
+			[]string{
+				"spark-02 has nccl-tests' NCCL, and spark-01 doesn't",
+			},
+		},
+		"no Python": {
+			looked + "nccl loader: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.3\n",
+			looked + "nccl loader: 2.28.9\nnot asked Python: there is no python3\n", steps.Pass,
+			[]string{
+				"the system's NCCL 2.28.9", "Python on spark-01 was not asked: there is no python3",
+			},
+		},
+		"nobody to ask": {
+			looked + "not asked loader: there is no ldconfig\n",
+			looked + "not asked loader: there is no ldconfig\n", steps.Skipped,
+			[]string{
+				"no NCCL was found, and not all was asked", "the loader on spark-02 was not asked",
+			},
+		},
+		"one to ask": {
+			looked + "nccl loader: 2.28.9\n", looked + "not asked loader: there is no ldconfig\n", steps.Skipped,
+			[]string{
+				"nothing was compared: the loader on spark-01 was not asked",
+			},
+		},
+		"none": {looked, looked, steps.Skipped, []string{"neither node has an NCCL", "--container"}},
+		"untold": {
+			looked + "nccl loader: (untold) /x/libnccl.so.2\n", looked + "nccl loader: 2.28.9\n", steps.Skipped,
+			[]string{"the version of the system's NCCL is not in its file's name", "nothing was compared"},
+		},
 		"untold beside": {
 			looked + "nccl loader: (untold) /x/libnccl.so.2\nnccl nvidia-nccl-cu13: 2.28.9\n",
 			looked + "nccl loader: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.9\n", steps.Pass,
@@ -48,7 +80,8 @@ func TestNCCLVersion(t *testing.T) {
 
 // The evidence stands in the same order each time.
 func TestNCCLVersionIsSteady(t *testing.T) {
-	facts := "looked at: the loader, nccl-tests, Python\nnccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.3\n"
+	facts := "looked at: the loader, nccl-tests, Python\nnccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\n" +
+		"nccl nvidia-nccl-cu13: 2.28.3\n"
 	judge := registered().Judges["nccl-version"]
 	want := judge(steps.Cell{}, checkedFacts(facts, facts)).Evidence
 	for range 20 {
@@ -65,7 +98,10 @@ func inRing(here, peer string) steps.Result {
 		if i == len(r.Rig.Nodes) {
 			r.Rig.Nodes = append(r.Rig.Nodes, steps.Node{No: i, Name: "spark-03"})
 		}
-		r.Rig.Nodes[i].Rails = []steps.Rail{{Dev: "rocep1s0f0", Addr: addrs[0], Prefix: 24}, {Dev: "rocep1s0f1", Addr: addrs[1], Prefix: 24}}
+		r.Rig.Nodes[i].Rails = []steps.Rail{
+			{Dev: "rocep1s0f0", Addr: addrs[0], Prefix: 24},
+			{Dev: "rocep1s0f1", Addr: addrs[1], Prefix: 24},
+		}
 	}
 	return r
 }
@@ -74,25 +110,40 @@ func inRing(here, peer string) steps.Result {
 func TestNCCLInARing(t *testing.T) {
 	judges := registered().Judges
 	const there = "nccl nvidia-nccl-cu13: 2.30.7\n"
-	const looked, conf = "looked at: all\n", "/etc/nccl.conf NCCL_IB_SUBNET_AWARE_ROUTING: 1\n/etc/nccl.conf NCCL_IB_MERGE_NICS: 0\n"
+	const looked, conf = "looked at: all\n",
+		"/etc/nccl.conf NCCL_IB_SUBNET_AWARE_ROUTING: 1\n/etc/nccl.conf NCCL_IB_MERGE_NICS: 0\n"
 	for _, c := range []struct {
 		judge, text string
 		want        steps.Grade
 		says        []string
 	}{
-		{"nccl-version", "nccl loader: 2.28.9\n", steps.Warn, []string{"a ring need NCCL 2.30.7 or later", "the system's NCCL on both nodes is 2.28.9"}},
+		{
+			"nccl-version", "nccl loader: 2.28.9\n", steps.Warn,
+			[]string{"a ring need NCCL 2.30.7 or later", "the system's NCCL on both nodes is 2.28.9"},
+		},
 		{"nccl-version", "nccl loader: 2.30.7\n", steps.Pass, nil},
 		{"nccl-version", "nccl loader: 2.31.0+cuda13.0\n", steps.Pass, nil},
 		{"nccl-settings", "", steps.Skipped, []string{"neither node has an NCCL"}},
 		{"nccl-version", "", steps.Skipped, []string{"neither node has an NCCL"}},
-		{"nccl-settings", "not asked Python: there is no python3\n", steps.Skipped, []string{"not all was asked: Python on spark-02"}},
+		{
+			"nccl-settings", "not asked Python: there is no python3\n", steps.Skipped,
+			[]string{"not all was asked: Python on spark-02"},
+		},
 		{"nccl-settings", "/etc/nccl.conf NCCL_DEBUG: INFO\n", steps.Pass, []string{"names what is there"}},
-		{"nccl-settings", there, steps.Warn, []string{"spark-01 lacks NCCL_IB_MERGE_NICS=0 and NCCL_IB_SUBNET_AWARE_ROUTING=1"}},
-		{"nccl-settings", there + "environment NCCL_IB_MERGE_NICS: 1\n" + conf, steps.Warn, []string{"spark-02 lacks NCCL_IB_MERGE_NICS=0, "}},
+		{
+			"nccl-settings", there, steps.Warn,
+			[]string{"spark-01 lacks NCCL_IB_MERGE_NICS=0 and NCCL_IB_SUBNET_AWARE_ROUTING=1"},
+		},
+		{
+			"nccl-settings", there + "environment NCCL_IB_MERGE_NICS: 1\n" + conf, steps.Warn,
+			[]string{"spark-02 lacks NCCL_IB_MERGE_NICS=0, "},
+		},
 		{"nccl-settings", there + conf, steps.Pass, nil},
 	} {
 		kindtest.Want(t, c.text, judges[c.judge](steps.Cell{}, inRing(looked+c.text, looked+c.text)), c.want, c.says...)
 	}
-	kindtest.Want(t, "one has it", judges["nccl-settings"](steps.Cell{}, inRing(looked, looked+there)), steps.Warn, "Spark-01 lacks")
-	kindtest.Want(t, "two nodes", judges["nccl-version"](steps.Cell{}, checkedFacts(looked+"nccl loader: 2.28.9\n", looked+"nccl loader: 2.28.9\n")), steps.Pass)
+	kindtest.Want(t, "one has it", judges["nccl-settings"](steps.Cell{}, inRing(looked, looked+there)), steps.Warn,
+		"Spark-01 lacks")
+	kindtest.Want(t, "two nodes", judges["nccl-version"](steps.Cell{},
+		checkedFacts(looked+"nccl loader: 2.28.9\n", looked+"nccl loader: 2.28.9\n")), steps.Pass)
 }

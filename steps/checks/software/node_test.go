@@ -10,7 +10,9 @@ import (
 )
 
 // told judges what two nodes tell, of which the peer's is good.
-func told(judge func(steps.Result, [2]map[string]string, *kind.Report) steps.Verdict, here, peer map[string]string) steps.Verdict {
+func told(judge func(steps.Result, [2]map[string]string, *kind.Report) steps.Verdict, here,
+	peer map[string]string,
+) steps.Verdict {
 	var rep kind.Report
 	return judge(steps.Result{Rig: kindtest.Spark()}, [2]map[string]string{here, peer}, &rep)
 }
@@ -27,17 +29,22 @@ func TestDiskSpace(t *testing.T) {
 		grade steps.Grade
 		words []string
 	}{
-		"room":          {good, steps.Pass, []string{"6 places"}},
-		"full":          {with("free /tmp", "0"), steps.Fail, []string{"/tmp on spark-02 has no room left (0 kB)"}},
-		"nearly":        {with("free /tmp", "4096"), steps.Fail, []string{"4096 kB"}},
-		"no inodes":     {with("free inodes /tmp", "3"), steps.Fail, []string{"no inodes left"}},
-		"no df":         {with("free /tmp", "unknown"), steps.Inconclusive, []string{"how much room /tmp on spark-02 has"}},
-		"no /tmp":       {map[string]string{"free /home/nvidia": "789889336"}, steps.Inconclusive, []string{"how much room /tmp on spark-02 has"}},
+		"room":      {good, steps.Pass, []string{"6 places"}},
+		"full":      {with("free /tmp", "0"), steps.Fail, []string{"/tmp on spark-02 has no room left (0 kB)"}},
+		"nearly":    {with("free /tmp", "4096"), steps.Fail, []string{"4096 kB"}},
+		"no inodes": {with("free inodes /tmp", "3"), steps.Fail, []string{"no inodes left"}},
+		"no df":     {with("free /tmp", "unknown"), steps.Inconclusive, []string{"how much room /tmp on spark-02 has"}},
+		"no /tmp": {
+			map[string]string{"free /home/nvidia": "789889336"},
+			steps.Inconclusive,
+			[]string{"how much room /tmp on spark-02 has"},
+		},
 		"inodes untold": {with("free inodes /tmp", "-"), steps.Pass, nil},
 	} {
 		kindtest.Want(t, name, told(judgeDiskSpace, c.here, good), c.grade, c.words...)
 	}
-	kindtest.Want(t, "nothing", told(judgeDiskSpace, map[string]string{}, map[string]string{}), steps.Inconclusive, "neither node tells")
+	kindtest.Want(t, "nothing", told(judgeDiskSpace, map[string]string{}, map[string]string{}), steps.Inconclusive,
+		"neither node tells")
 }
 
 func TestClocks(t *testing.T) {
@@ -49,12 +56,15 @@ func TestClocks(t *testing.T) {
 		grade      steps.Grade
 		words      []string
 	}{
-		"alike":       {"1763720000", "1763720001", steps.Pass, []string{"one time"}},
-		"a day ahead": {"1763806400", "1763720000", steps.Warn, []string{"the clock of spark-02 is 24 h ahead of that of spark-01"}},
-		"behind":      {"1763720000", "1763720090", steps.Warn, []string{"the clock of spark-01 is 90 s ahead"}},
-		"years":       {"0", "1763720000", steps.Pass, nil},
-		"1980":        {"315532800", "1763720000", steps.Warn, []string{"days ahead"}},
-		"no number":   {"+%s", "1763720000", steps.Inconclusive, []string{"spark-02 doesn't tell its time"}},
+		"alike": {"1763720000", "1763720001", steps.Pass, []string{"one time"}},
+		"a day ahead": {
+			"1763806400", "1763720000", steps.Warn,
+			[]string{"the clock of spark-02 is 24 h ahead of that of spark-01"},
+		},
+		"behind":    {"1763720000", "1763720090", steps.Warn, []string{"the clock of spark-01 is 90 s ahead"}},
+		"years":     {"0", "1763720000", steps.Pass, nil},
+		"1980":      {"315532800", "1763720000", steps.Warn, []string{"days ahead"}},
+		"no number": {"+%s", "1763720000", steps.Inconclusive, []string{"spark-02 doesn't tell its time"}},
 	} {
 		kindtest.Want(t, name, told(judgeClocks, at(c.here), at(c.peer)), c.grade, c.words...)
 	}

@@ -70,17 +70,21 @@ func TestSoftwareChecksWithHoles(t *testing.T) {
 		failed := checkedFacts("a: b\n", "a: b\n")
 		failed.Stages[0].Outputs[0].Exit = runner.Exit{Code: 2}
 		for name, r := range map[string]steps.Result{
-			"one end": half, "timed out": late, "failed": failed, "silent": checkedFacts("", ""), "nothing ran": {Rig: kindtest.Spark()},
+			"one end": half, "timed out": late, "failed": failed, "silent": checkedFacts("", ""),
+			"nothing ran": {Rig: kindtest.Spark()},
 		} {
 			kindtest.Want(t, id+", "+name, judge(steps.Cell{}, r), steps.Inconclusive)
 		}
-		kindtest.Want(t, id+", skipped", judge(steps.Cell{}, steps.Result{Rig: kindtest.Spark(), Skip: "spark-01 has no sh"}), steps.Skipped, "spark-01 has no sh")
+		kindtest.Want(t, id+", skipped", judge(steps.Cell{}, steps.Result{Rig: kindtest.Spark(), Skip: "spark-01 has no sh"}),
+			steps.Skipped, "spark-01 has no sh")
 	}
 }
 
 func TestToolsPresent(t *testing.T) {
-	all := "tool ip: /usr/sbin/ip\ntool ping: /usr/bin/ping\ntool ibv_devices: /usr/bin/ibv_devices\ntool ibv_devinfo: /usr/bin/ibv_devinfo\n" +
-		"tool ib_write_bw: /usr/bin/ib_write_bw\ntool ib_write_lat: /usr/bin/ib_write_lat\ntool nixlbench: /usr/local/bin/nixlbench\npackage rdma-core: 50.0\n"
+	all := "tool ip: /usr/sbin/ip\ntool ping: /usr/bin/ping\ntool ibv_devices: /usr/bin/ibv_devices\n" +
+		"tool ibv_devinfo: /usr/bin/ibv_devinfo\n" +
+		"tool ib_write_bw: /usr/bin/ib_write_bw\ntool ib_write_lat: /usr/bin/ib_write_lat\n" +
+		"tool nixlbench: /usr/local/bin/nixlbench\npackage rdma-core: 50.0\n"
 	lacks := func(names ...string) string {
 		text := all
 		for _, n := range names {
@@ -91,27 +95,37 @@ func TestToolsPresent(t *testing.T) {
 		return text
 	}
 	runCases(t, registered().Judges["tools-present"], map[string]textCase{
-		"all":     {all, all, steps.Pass, []string{"both nodes have the commands"}},
-		"needed":  {all, lacks("tool ib_write_bw", "tool ib_write_lat"), steps.Fail, []string{"spark-01 has no ib_write_bw and ib_write_lat", "install perftest"}},
+		"all": {all, all, steps.Pass, []string{"both nodes have the commands"}},
+		"needed": {
+			all, lacks("tool ib_write_bw", "tool ib_write_lat"), steps.Fail,
+			[]string{"spark-01 has no ib_write_bw and ib_write_lat", "install perftest"},
+		},
 		"one end": {lacks("tool nixlbench"), all, steps.Warn, []string{"spark-02 has no nixlbench", "spark-01 has it"}},
-		"neither": {lacks("tool nixlbench"), lacks("tool nixlbench"), steps.Pass, []string{"neither has nixlbench", "skipped"}},
+		"neither": {
+			lacks("tool nixlbench"), lacks("tool nixlbench"), steps.Pass,
+			[]string{"neither has nixlbench", "skipped"},
+		},
 		"untold":  {all, "tool ip: /usr/sbin/ip\n", steps.Inconclusive, []string{"spark-01 doesn't tell whether it has"}},
 		"package": {all, lacks("package rdma-core"), steps.Warn, []string{"spark-01 has no rdma-core"}},
 	})
 }
 
 // setup is what the check of versions and that of UCX print.
-const setup = "kernel: 6.14.0\nversion perftest: 6.06\nversion iperf3: 3.16\nfirmware rocep1s0f0: 28.45.4028\nfirmware rocep1s0f1: 28.45.4028\n" +
-	"nixlbench --etcd_endpoints: yes\nnixlbench --benchmark_group: yes\nnixlbench --asio_address: yes\nnixlbench --pipeline_depth: yes\n" +
+const setup = "kernel: 6.14.0\nversion perftest: 6.06\nversion iperf3: 3.16\nfirmware rocep1s0f0: 28.45.4028\n" +
+	"firmware rocep1s0f1: 28.45.4028\n" +
+	"nixlbench --etcd_endpoints: yes\nnixlbench --benchmark_group: yes\nnixlbench --asio_address: yes\n" +
+	"nixlbench --pipeline_depth: yes\n" +
 	"{\"test\":\"nixl-version\",\"nixl\":\"1.4.0\",\"python\":\"3.12.3\",\"path\":\"/x\",\"error\":null}\n" +
 	"tool ucx_info: /usr/bin/ucx_info\nlinked libucs: /lib/aarch64-linux-gnu/libucs.so.0\n" +
-	"# Library version: 1.21.0\n# Library path: /usr/lib/aarch64-linux-gnu/libucs.so.0\n# Configured with: --prefix=/usr --with-verbs --enable-mt\n"
+	"# Library version: 1.21.0\n# Library path: /usr/lib/aarch64-linux-gnu/libucs.so.0\n" +
+	"# Configured with: --prefix=/usr --with-verbs --enable-mt\n"
 
 // ucxDomains is ucx_info -d with rc on some devices.
 func ucxDomains(devs ...string) string {
 	text := "#\n# Memory domain: tcp\n#     Component: tcp\n#      Transport: tcp\n#         Device: enp1s0f0np0\n"
 	for _, d := range devs {
-		text += fmt.Sprintf("# Memory domain: %s\n#     Component: ib\n#      Transport: rc_mlx5\n#         Device: %s:1\n", d, d)
+		text += fmt.Sprintf("# Memory domain: %s\n#     Component: ib\n#      Transport: rc_mlx5\n#         Device: %s:1\n",
+			d, d)
 	}
 	return text
 }
@@ -120,21 +134,43 @@ var allDevs = []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1
 
 func TestVersions(t *testing.T) {
 	cases := map[string]textCase{
-		"equal":    {setup, setup, steps.Pass, []string{"UCX 1.21.0", "perftest 6.06", "nixlbench by its options (1.2.0: it tells no version)", "NIXL for Python 1.4.0", "28.45.4028"}},
-		"UCX":      {setup, amended(t, setup, "version: 1.21.0", "version: 1.16.0"), steps.Warn, []string{"UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"}},
-		"perftest": {setup, amended(t, setup, "6.06", "6.21"), steps.Warn, []string{"perftest is 6.06 on spark-02 and 6.21 on spark-01"}},
-		"kernel":   {amended(t, setup, "6.14.0", "6.8.0"), setup, steps.Warn, []string{"the kernel is 6.8.0 on spark-02"}},
-		"firmware": {setup, amended(t, setup, "rocep1s0f1: 28.45.4028", "rocep1s0f1: 28.43.1014"), steps.Warn, []string{"28.43.1014 and 28.45.4028 on spark-01"}},
-		"NIXL":     {setup, amended(t, setup, `"nixl":"1.4.0"`, `"nixl":"1.3.0"`), steps.Warn, []string{"NIXL for Python is 1.4.0 on spark-02 and 1.3.0 on spark-01"}},
+		"equal": {
+			setup, setup, steps.Pass,
+			[]string{
+				"UCX 1.21.0", "perftest 6.06", "nixlbench by its options (1.2.0: it tells no version)",
+				"NIXL for Python 1.4.0", "28.45.4028",
+			},
+		},
+		"UCX": {
+			setup, amended(t, setup, "version: 1.21.0", "version: 1.16.0"), steps.Warn,
+			[]string{"UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"},
+		},
+		"perftest": {
+			setup, amended(t, setup, "6.06", "6.21"), steps.Warn,
+			[]string{"perftest is 6.06 on spark-02 and 6.21 on spark-01"},
+		},
+		"kernel": {amended(t, setup, "6.14.0", "6.8.0"), setup, steps.Warn, []string{"the kernel is 6.8.0 on spark-02"}},
+		"firmware": {
+			setup, amended(t, setup, "rocep1s0f1: 28.45.4028", "rocep1s0f1: 28.43.1014"), steps.Warn,
+			[]string{"28.43.1014 and 28.45.4028 on spark-01"},
+		},
+		"NIXL": {
+			setup, amended(t, setup, `"nixl":"1.4.0"`, `"nixl":"1.3.0"`), steps.Warn,
+			[]string{"NIXL for Python is 1.4.0 on spark-02 and 1.3.0 on spark-01"},
+		},
 		"old": {
 			amended(t, setup, "asio_address: yes", "asio_address: no", "pipeline_depth: yes", "pipeline_depth: no"),
 			amended(t, setup, "asio_address: yes", "asio_address: no", "pipeline_depth: yes", "pipeline_depth: no"), steps.Warn,
 			[]string{"on spark-02 nixlbench is 0.5.0", "needs an etcd"},
 		},
 		// That one has none is another check's.
-		"missing": {setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass, []string{"Not compared: perftest (not told on spark-01)"}},
+		"missing": {
+			setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass,
+			[]string{"Not compared: perftest (not told on spark-01)"},
+		},
 		"no start": {
-			setup, amended(t, setup, "nixlbench --etcd_endpoints: yes", "nixlbench error: sh: 1: nixlbench: Exec format error\nnixlbench --etcd_endpoints: no"),
+			setup, amended(t, setup, "nixlbench --etcd_endpoints: yes",
+				"nixlbench error: sh: 1: nixlbench: Exec format error\nnixlbench --etcd_endpoints: no"),
 			steps.Inconclusive,
 			[]string{"nixlbench on spark-01 does not start", "Exec format error"},
 		},
@@ -142,7 +178,8 @@ func TestVersions(t *testing.T) {
 		"nothing else":  {"kernel: 6.1\n", "kernel: 6.1\n", steps.Pass, []string{"the kernel 6.1"}},
 	}
 	for name, c := range cases {
-		kindtest.Want(t, name, judgeVersions(steps.Cell{}, checked(kindtest.Spark(), parse.NIXLSetupOutput, c.here, c.peer)), c.grade, c.words...)
+		kindtest.Want(t, name, judgeVersions(steps.Cell{}, checked(kindtest.Spark(), parse.NIXLSetupOutput, c.here, c.peer)),
+			c.grade, c.words...)
 	}
 }
 
@@ -155,24 +192,97 @@ func TestUCXBuild(t *testing.T) {
 		rig steps.Rig
 		textCase
 	}{
-		"right":     {kindtest.Spark(), textCase{good, good, steps.Pass, []string{"UCX 1.21.0 on both nodes, built alike, with rc on the rails"}}},
-		"untold":    {kindtest.Spark(), textCase{amended(t, good, "Configured with", "Built by"), good, steps.Pass, []string{"UCX 1.21.0 on both nodes, with rc on the rails"}}},
-		"release":   {kindtest.Spark(), textCase{good, amended(t, good, "version: 1.21.0", "version: 1.16.0"), steps.Fail, []string{"1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"}}},
-		"options":   {kindtest.Spark(), textCase{good, amended(t, good, " --enable-mt", ""), steps.Warn, []string{"built differently", "--enable-mt"}}},
-		"no verbs":  {kindtest.Spark(), textCase{good, amended(t, setup, " --with-verbs", "") + ucxDomains(), steps.Fail, []string{"UCX on spark-01 has no verbs", "build it --with-verbs"}}},
-		"without":   {kindtest.Spark(), textCase{good, amended(t, setup, " --with-verbs", " --without-verbs") + ucxDomains(), steps.Fail, []string{"UCX on spark-01 has no verbs: it lists"}}},
-		"guessed":   {kindtest.Spark(), textCase{good, amended(t, setup, " --with-verbs", "") + ucxDomains(), steps.Fail, []string{"where that was done, look for its module libuct_ib.so"}}},
-		"long":      {kindtest.Spark(), textCase{good, amended(t, setup, "--prefix=/usr", "--prefix=/usr"+strings.Repeat(" --disable-something", 60)) + ucxDomains(), steps.Fail, []string{"UCX on spark-01 was built --with-verbs"}}},
-		"commit":    {kindtest.Spark(), textCase{good + "# Git branch 'v1.21.x', revision 96cc3f8\n", good + "# Git branch '', revision 1a2b3c4\n", steps.Warn, []string{"revision 96cc3f8 on spark-02 and 1a2b3c4 on spark-01"}}},
-		"no module": {kindtest.Spark(), textCase{good, setup + ucxDomains(), steps.Fail, []string{"UCX on spark-01 was built --with-verbs", "libuct_ib.so", "/usr/lib/aarch64-linux-gnu"}}},
-		"one rail":  {kindtest.Spark(), textCase{setup + ucxDomains(allDevs[:3]...), good, steps.Fail, []string{"UCX on spark-02 has no rc on roceP2p1s0f1"}}},
+		"right": {
+			kindtest.Spark(),
+			textCase{good, good, steps.Pass, []string{"UCX 1.21.0 on both nodes, built alike, with rc on the rails"}},
+		},
+		"untold": {
+			kindtest.Spark(),
+			textCase{
+				amended(t, good, "Configured with", "Built by"), good, steps.Pass,
+				[]string{"UCX 1.21.0 on both nodes, with rc on the rails"},
+			},
+		},
+		"release": {
+			kindtest.Spark(),
+			textCase{
+				good, amended(t, good, "version: 1.21.0", "version: 1.16.0"), steps.Fail,
+				[]string{"1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"},
+			},
+		},
+		"options": {
+			kindtest.Spark(),
+			textCase{good, amended(t, good, " --enable-mt", ""), steps.Warn, []string{"built differently", "--enable-mt"}},
+		},
+		"no verbs": {
+			kindtest.Spark(),
+			textCase{
+				good, amended(t, setup, " --with-verbs", "") + ucxDomains(), steps.Fail,
+				[]string{"UCX on spark-01 has no verbs", "build it --with-verbs"},
+			},
+		},
+		"without": {
+			kindtest.Spark(),
+			textCase{
+				good, amended(t, setup, " --with-verbs", " --without-verbs") + ucxDomains(), steps.Fail,
+				[]string{"UCX on spark-01 has no verbs: it lists"},
+			},
+		},
+		"guessed": {
+			kindtest.Spark(),
+			textCase{
+				good, amended(t, setup, " --with-verbs", "") + ucxDomains(), steps.Fail,
+				[]string{"where that was done, look for its module libuct_ib.so"},
+			},
+		},
+		"long": {
+			kindtest.Spark(),
+			textCase{good, amended(t, setup, "--prefix=/usr", "--prefix=/usr"+strings.Repeat(" --disable-something", 60)) +
+				ucxDomains(), steps.Fail, []string{"UCX on spark-01 was built --with-verbs"}},
+		},
+		"commit": {
+			kindtest.Spark(),
+			textCase{
+				good + "# Git branch 'v1.21.x', revision 96cc3f8\n", good + "# Git branch '', revision 1a2b3c4\n",
+				steps.Warn,
+				[]string{"revision 96cc3f8 on spark-02 and 1a2b3c4 on spark-01"},
+			},
+		},
+		"no module": {
+			kindtest.Spark(),
+			textCase{
+				good, setup + ucxDomains(), steps.Fail,
+				[]string{"UCX on spark-01 was built --with-verbs", "libuct_ib.so", "/usr/lib/aarch64-linux-gnu"},
+			},
+		},
+		"one rail": {
+			kindtest.Spark(),
+			textCase{
+				setup + ucxDomains(allDevs[:3]...), good, steps.Fail,
+				[]string{"UCX on spark-02 has no rc on roceP2p1s0f1"},
+			},
+		},
 		"port down": {down, textCase{good, setup + ucxDomains(allDevs[0], allDevs[2], allDevs[3]), steps.Pass, nil}},
-		"library":   {kindtest.Spark(), textCase{good, amended(t, good, "linked libucs: /lib/aarch64-linux-gnu", "linked libucs: /usr/local/ucx/lib"), steps.Warn, []string{"ucx_info on spark-01 is linked with the libucs of /usr/local/ucx/lib", "two UCX"}}},
-		"neither":   {kindtest.Spark(), textCase{none, none, steps.Skipped, []string{"neither node has a ucx_info"}}},
-		"one":       {kindtest.Spark(), textCase{good, none, steps.Warn, []string{"spark-01 has no ucx_info", "1.21.0"}}},
-		"unread":    {kindtest.Spark(), textCase{good, "tool ucx_info: /usr/bin/ucx_info\n", steps.Fail, []string{"UCX on spark-01 has no verbs", "can't be read"}}},
+		"library": {
+			kindtest.Spark(),
+			textCase{
+				good, amended(t, good, "linked libucs: /lib/aarch64-linux-gnu", "linked libucs: /usr/local/ucx/lib"),
+				steps.Warn,
+				[]string{"ucx_info on spark-01 is linked with the libucs of /usr/local/ucx/lib", "two UCX"},
+			},
+		},
+		"neither": {kindtest.Spark(), textCase{none, none, steps.Skipped, []string{"neither node has a ucx_info"}}},
+		"one":     {kindtest.Spark(), textCase{good, none, steps.Warn, []string{"spark-01 has no ucx_info", "1.21.0"}}},
+		"unread": {
+			kindtest.Spark(),
+			textCase{
+				good, "tool ucx_info: /usr/bin/ucx_info\n", steps.Fail,
+				[]string{"UCX on spark-01 has no verbs", "can't be read"},
+			},
+		},
 	} {
-		kindtest.Want(t, name, judgeUCXBuild(steps.Cell{}, checked(c.rig, parse.NIXLSetupOutput, c.here, c.peer)), c.grade, c.words...)
+		kindtest.Want(t, name, judgeUCXBuild(steps.Cell{}, checked(c.rig, parse.NIXLSetupOutput, c.here, c.peer)), c.grade,
+			c.words...)
 	}
 }
 
@@ -182,23 +292,28 @@ func TestUCXSettings(t *testing.T) {
 	warns := func(c textCase, words ...string) textCase { c.grade, c.words = steps.Warn, words; return c }
 	passes := func(c textCase) textCase { c.grade, c.words = steps.Pass, []string{"from no rail"}; return c }
 	runCases(t, registered().Judges["ucx-settings"], map[string]textCase{
-		"nothing":         {none, none, steps.Pass, []string{"UCX chooses by itself"}},
-		"one rail":        warns(set("environment UCX_NET_DEVICES: rocep1s0f0:1\n"), "the environment on spark-01 sets UCX_NET_DEVICES=rocep1s0f0:1", "1 of the 4 rails"),
-		"in a file":       warns(set("/etc/environment UCX_NET_DEVICES: \"rocep1s0f0:1\"\nenvironment UCX_NET_DEVICES: rocep1s0f0:1\n"), "/etc/environment on spark-01 sets"),
-		"wrong name":      warns(set("environment UCX_NET_DEVICES: mlx5_0:1,mlx5_1:1\n"), "there is no mlx5_0:1 and mlx5_1:1", "only warns"),
-		"TCP":             warns(set("environment UCX_NET_DEVICES: enP7s7,enp1s0f0np0\n"), "there is no enP7s7"),
-		"all rails":       passes(set("environment UCX_NET_DEVICES: rocep1s0f0:1,rocep1s0f1:1,roceP2p1s0f0:1,roceP2p1s0f1:1\n")),
+		"nothing": {none, none, steps.Pass, []string{"UCX chooses by itself"}},
+		"one rail": warns(set("environment UCX_NET_DEVICES: rocep1s0f0:1\n"),
+			"the environment on spark-01 sets UCX_NET_DEVICES=rocep1s0f0:1", "1 of the 4 rails"),
+		"in a file": warns(set("/etc/environment UCX_NET_DEVICES: \"rocep1s0f0:1\"\n"+
+			"environment UCX_NET_DEVICES: rocep1s0f0:1\n"), "/etc/environment on spark-01 sets"),
+		"wrong name": warns(set("environment UCX_NET_DEVICES: mlx5_0:1,mlx5_1:1\n"), "there is no mlx5_0:1 and mlx5_1:1",
+			"only warns"),
+		"TCP": warns(set("environment UCX_NET_DEVICES: enP7s7,enp1s0f0np0\n"), "there is no enP7s7"),
+		"all rails": passes(set("environment UCX_NET_DEVICES: rocep1s0f0:1,rocep1s0f1:1," +
+			"roceP2p1s0f0:1,roceP2p1s0f1:1\n")),
 		"all":             passes(set("environment UCX_NET_DEVICES: all\n")),
 		"no RDMA":         warns(set("environment UCX_TLS: tcp,sm,self\n"), "UCX_TLS=tcp,sm,self", "leaves RDMA out"),
 		"without RDMA":    warns(set("environment UCX_TLS: ^ib\n"), "leaves RDMA out"),
 		"without another": passes(set("environment UCX_TLS: ^cuda_ipc\n")),
 		"RDMA":            passes(set("environment UCX_TLS: rc,cuda_copy,tcp,sm,self\n")),
-		"one rail each":   warns(set("/etc/ucx/ucx.conf UCX_MAX_RMA_RAILS: 1\n"), "/etc/ucx/ucx.conf on spark-01", "use one rail"),
-		"two rails each":  passes(set("/etc/ucx/ucx.conf UCX_MAX_RMA_RAILS: 2\n")),
-		"GID":             warns(set("environment UCX_IB_GID_INDEX: 1\n"), "index 3", "rocep1s0f0"),
-		"right GID":       passes(set("environment UCX_IB_GID_INDEX: 3\n")),
-		"no GID":          passes(set("environment UCX_IB_GID_INDEX: auto\n")),
-		"logging":         passes(set("environment UCX_LOG_LEVEL: info\n")),
+		"one rail each": warns(set("/etc/ucx/ucx.conf UCX_MAX_RMA_RAILS: 1\n"), "/etc/ucx/ucx.conf on spark-01",
+			"use one rail"),
+		"two rails each": passes(set("/etc/ucx/ucx.conf UCX_MAX_RMA_RAILS: 2\n")),
+		"GID":            warns(set("environment UCX_IB_GID_INDEX: 1\n"), "index 3", "rocep1s0f0"),
+		"right GID":      passes(set("environment UCX_IB_GID_INDEX: 3\n")),
+		"no GID":         passes(set("environment UCX_IB_GID_INDEX: auto\n")),
+		"logging":        passes(set("environment UCX_LOG_LEVEL: info\n")),
 	})
 }
 
@@ -206,10 +321,19 @@ func TestLibraries(t *testing.T) {
 	const none = "looked at: what is installed\n"
 	const good = none + "libraries ib_write_bw: found\nlibraries nixlbench: found\n"
 	runCases(t, registered().Judges["libraries"], map[string]textCase{
-		"at one":  {good, none + "libraries ib_write_bw: found\n", steps.Pass, []string{"ib_write_bw and nixlbench", "Not looked into, or not there: nixlbench on spark-01"}},
-		"found":   {good, good, steps.Pass, []string{"all libraries of ib_write_bw and nixlbench"}},
-		"missing": {good, amended(t, good, "nixlbench: found", "nixlbench: libetcd-cpp-api.so libgflags.so.2.2"), steps.Fail, []string{"nixlbench on spark-01", "libetcd-cpp-api.so and libgflags.so.2.2", "ldconfig"}},
-		"python":  {good + "import nixl: libpython3.7m.so.1.0: cannot open shared object file\n", good, steps.Fail, []string{"Python on spark-02 can't load NIXL", "libpython3.7m"}},
+		"at one": {
+			good, none + "libraries ib_write_bw: found\n", steps.Pass,
+			[]string{"ib_write_bw and nixlbench", "Not looked into, or not there: nixlbench on spark-01"},
+		},
+		"found": {good, good, steps.Pass, []string{"all libraries of ib_write_bw and nixlbench"}},
+		"missing": {
+			good, amended(t, good, "nixlbench: found", "nixlbench: libetcd-cpp-api.so libgflags.so.2.2"), steps.Fail,
+			[]string{"nixlbench on spark-01", "libetcd-cpp-api.so and libgflags.so.2.2", "ldconfig"},
+		},
+		"python": {
+			good + "import nixl: libpython3.7m.so.1.0: cannot open shared object file\n", good, steps.Fail,
+			[]string{"Python on spark-02 can't load NIXL", "libpython3.7m"},
+		},
 		"no ldd":  {none + "ldd: missing\n", good, steps.Skipped, []string{"spark-02 has no ldd"}},
 		"neither": {none, none, steps.Skipped, []string{"neither node"}},
 	})
@@ -217,15 +341,22 @@ func TestLibraries(t *testing.T) {
 
 func TestMemlock(t *testing.T) {
 	nixl := func(limit string) string {
-		return "limit: " + limit + "\nbuffer: 4294967296\ntool nixlbench: /usr/local/bin/nixlbench\n/etc/security/limits.conf * hard: unlimited\n"
+		return "limit: " + limit + "\nbuffer: 4294967296\ntool nixlbench: /usr/local/bin/nixlbench\n" +
+			"/etc/security/limits.conf * hard: unlimited\n"
 	}
 	bare := func(limit string) string {
 		return "limit: " + limit + "\nbuffer: 4294967296\ntool nixlbench: missing\n"
 	}
 	runCases(t, registered().Judges["memlock"], map[string]textCase{
-		"unlimited":   {nixl("unlimited"), nixl("unlimited"), steps.Pass, []string{"without a limit on spark-02"}},
-		"small":       {nixl("unlimited"), nixl("8192"), steps.Fail, []string{"spark-01", "8192 KiB", "4194304 KiB", "limits.conf"}},
-		"no NIXL":     {bare("8192"), bare("unlimited"), steps.Pass, []string{"8192 KiB on spark-02, enough for what perftest"}},
+		"unlimited": {nixl("unlimited"), nixl("unlimited"), steps.Pass, []string{"without a limit on spark-02"}},
+		"small": {
+			nixl("unlimited"), nixl("8192"), steps.Fail,
+			[]string{"spark-01", "8192 KiB", "4194304 KiB", "limits.conf"},
+		},
+		"no NIXL": {
+			bare("8192"), bare("unlimited"), steps.Pass,
+			[]string{"8192 KiB on spark-02, enough for what perftest"},
+		},
 		"very small":  {bare("64"), bare("unlimited"), steps.Fail, []string{"spark-02", "64 KiB"}},
 		"large":       {nixl("8388608"), nixl("unlimited"), steps.Pass, nil},
 		"unreadable":  {nixl("?"), nixl("unlimited"), steps.Inconclusive, []string{"can't be read"}},
@@ -234,24 +365,48 @@ func TestMemlock(t *testing.T) {
 }
 
 func TestFreeMemory(t *testing.T) {
-	const good = "MemTotal: 125446400\nMemAvailable: 118718500\nSwapTotal: 16777212\nSwapFree: 16777212\nCmaTotal: 65536\nCmaFree: 61440\nbuffer: 4294967296\nread: 1073741824\ntool nixlbench: /x\n"
+	const good = "MemTotal: 125446400\nMemAvailable: 118718500\nSwapTotal: 16777212\nSwapFree: 16777212\n" +
+		"CmaTotal: 65536\nCmaFree: 61440\nbuffer: 4294967296\nread: 1073741824\ntool nixlbench: /x\n"
 	runCases(t, registered().Judges["free-memory"], map[string]textCase{
-		"free":     {good, good, steps.Pass, []string{"115936 MiB on spark-02"}},
-		"short":    {good, amended(t, good, "118718500", "716800"), steps.Fail, []string{"spark-01 has 700 MiB", "4608 MiB", "NIXL_DRAM_BUFFER"}},
-		"CMA":      {amended(t, good, "CmaFree: 61440", "CmaFree: 98304"), good, steps.Warn, []string{"spark-02", "32 MiB more of free CMA memory", "wrong"}},
-		"KHO":      {amended(t, good, "CmaFree: 61440", "CmaFree: 9900000\nkernel: 7.0.0-1019-nvidia\nkho: default"), good, steps.Warn, []string{"spark-02 (7.0.0-1019-nvidia) keeps 9604 MiB that no adapter may pin", "kho=off"}},
-		"KHO, off": {amended(t, good, "CmaFree: 61440", "CmaFree: 9900000\nkernel: 7.0.0-1019-nvidia\nkho: off"), good, steps.Warn, []string{"a reboot sets it right"}},
-		"no NIXL":  {amended(t, good, "118718500", "300000", "nixlbench: /x", "nixlbench: missing"), good, steps.Pass, nil},
-		"unread":   {amended(t, good, "MemAvailable: 118718500\n", ""), good, steps.Inconclusive, []string{"spark-02 does not tell"}},
+		"free": {good, good, steps.Pass, []string{"115936 MiB on spark-02"}},
+		"short": {
+			good, amended(t, good, "118718500", "716800"), steps.Fail,
+			[]string{"spark-01 has 700 MiB", "4608 MiB", "NIXL_DRAM_BUFFER"},
+		},
+		"CMA": {
+			amended(t, good, "CmaFree: 61440", "CmaFree: 98304"), good, steps.Warn,
+			[]string{"spark-02", "32 MiB more of free CMA memory", "wrong"},
+		},
+		"KHO": {
+			amended(t, good, "CmaFree: 61440", "CmaFree: 9900000\nkernel: 7.0.0-1019-nvidia\nkho: default"), good,
+			steps.Warn,
+			[]string{"spark-02 (7.0.0-1019-nvidia) keeps 9604 MiB that no adapter may pin", "kho=off"},
+		},
+		"KHO, off": {
+			amended(t, good, "CmaFree: 61440", "CmaFree: 9900000\nkernel: 7.0.0-1019-nvidia\nkho: off"), good,
+			steps.Warn,
+			[]string{"a reboot sets it right"},
+		},
+		"no NIXL": {amended(t, good, "118718500", "300000", "nixlbench: /x", "nixlbench: missing"), good, steps.Pass, nil},
+		"unread": {
+			amended(t, good, "MemAvailable: 118718500\n", ""), good, steps.Inconclusive,
+			[]string{"spark-02 does not tell"},
+		},
 	})
 }
 
 func TestSudoAccess(t *testing.T) {
 	const yes = "user: nvidia\nroot: yes\n"
 	runCases(t, registered().Judges["sudo-access"], map[string]textCase{
-		"yes":      {yes, yes, steps.Pass, []string{"without a password"}},
-		"password": {yes, "user: nvidia\nroot: a password is required\n", steps.Warn, []string{"on spark-01 sudo wants the password of nvidia", "railbench asks"}},
-		"none":     {"user: bob\nroot: there is no sudo\n", yes, steps.Warn, []string{"bob can't become root on spark-02", "there is no sudo"}},
+		"yes": {yes, yes, steps.Pass, []string{"without a password"}},
+		"password": {
+			yes, "user: nvidia\nroot: a password is required\n", steps.Warn,
+			[]string{"on spark-01 sudo wants the password of nvidia", "railbench asks"},
+		},
+		"none": {
+			"user: bob\nroot: there is no sudo\n", yes, steps.Warn,
+			[]string{"bob can't become root on spark-02", "there is no sudo"},
+		},
 	})
 }
 

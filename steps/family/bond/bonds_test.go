@@ -23,7 +23,8 @@ func bondText(mode, policy string, slaves ...string) string {
 		if state == "" {
 			state = "up"
 		}
-		fmt.Fprintf(&b, "\nSlave Interface: %s\nMII Status: %s\nSpeed: 200000 Mbps\nDuplex: full\nLink Failure Count: 0\n", name, state)
+		fmt.Fprintf(&b, "\nSlave Interface: %s\nMII Status: %s\nSpeed: 200000 Mbps\nDuplex: full\nLink Failure Count: 0\n",
+			name, state)
 	}
 	return b.String()
 }
@@ -33,14 +34,16 @@ var bondCells = steps.Cell{ID: "bond-check", Judge: "bond-check"}
 func TestBonds(t *testing.T) {
 	on := func(rig steps.Rig, here, peer string) steps.Result {
 		return steps.Result{Rig: rig, Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{
-			kindtest.Read(kindtest.Ran("", steps.Here, here), parse.Bonds), kindtest.Read(kindtest.Ran("", steps.Peer, peer), parse.Bonds),
+			kindtest.Read(kindtest.Ran("", steps.Here, here), parse.Bonds),
+			kindtest.Read(kindtest.Ran("", steps.Peer, peer), parse.Bonds),
 		}}}}
 	}
 	const none = "no bond\n"
 	xor := bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0", "enp1s0f1np1")
 	grouped := func(first, second string) string {
 		text := bondText("IEEE 802.3ad Dynamic link aggregation", "layer3+4", "enp1s0f0np0", "enp1s0f1np1")
-		return strings.Replace(text, "\n\nSlave Interface: enp1s0f1np1", "\n"+first+"\n\nSlave Interface: enp1s0f1np1", 1) + second + "\n"
+		return strings.Replace(text, "\n\nSlave Interface: enp1s0f1np1", "\n"+first+"\n\nSlave Interface: enp1s0f1np1", 1) +
+			second + "\n"
 	}
 	rails := kindtest.TutorialSpark()
 	both := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
@@ -57,11 +60,22 @@ func TestBonds(t *testing.T) {
 		status steps.Grade
 		shows  string
 	}{
-		"none":      {on(rails, none, none), steps.Pass, "no bond holds a rail", steps.Pass, "are its own interface's"},
-		"both":      {on(both, xor, xor), steps.Pass, "tests rail by rail fail or hang while it stands, although the ports stay ACTIVE", steps.Pass, "bond0 on both nodes: balance-xor by layer3+4 over enp1s0f0np0 and enp1s0f1np1"},
-		"one":       {on(kindtest.Bonded(kindtest.TutorialSpark(), steps.Peer), none, xor), steps.Fail, "bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1, and spark-02 has no bond", steps.Fail, "spark-01 bonds its rails and spark-02 doesn't"},
-		"kept":      {on(kept, xor, xor), steps.Fail, "kept 192.168.100.10/24", steps.Fail, "kept 192.168.100.10/24"},
-		"by itself": {on(rails, none, bondText("load balancing (round-robin)", "")), steps.Warn, "File exists", steps.Pass, ""},
+		"none": {on(rails, none, none), steps.Pass, "no bond holds a rail", steps.Pass, "are its own interface's"},
+		"both": {
+			on(both, xor, xor), steps.Pass,
+			"tests rail by rail fail or hang while it stands, although the ports stay ACTIVE", steps.Pass,
+			"bond0 on both nodes: balance-xor by layer3+4 over enp1s0f0np0 and enp1s0f1np1",
+		},
+		"one": {
+			on(kindtest.Bonded(kindtest.TutorialSpark(), steps.Peer), none, xor), steps.Fail,
+			"bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1, and spark-02 has no bond", steps.Fail,
+			"spark-01 bonds its rails and spark-02 doesn't",
+		},
+		"kept": {on(kept, xor, xor), steps.Fail, "kept 192.168.100.10/24", steps.Fail, "kept 192.168.100.10/24"},
+		"by itself": {
+			on(rails, none, bondText("load balancing (round-robin)", "")), steps.Warn, "File exists", steps.Pass,
+			"",
+		},
 		"management": {
 			on(rails, bondText("fault-tolerance (active-backup)", "", "eno1", "eno2"), none),
 			steps.Pass, "no bond holds a rail", steps.Pass, "",
@@ -70,16 +84,41 @@ func TestBonds(t *testing.T) {
 			on(both, bondText("load balancing (round-robin)", "", "enp1s0f0np0", "enp1s0f1np1"), xor),
 			steps.Pass, "", steps.Warn, "reorders",
 		},
-		"layer2":     {on(both, bondText("load balancing (xor)", "layer2", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass, "", steps.Warn, "hashes by layer2"},
-		"LACP":       {on(both, bondText("IEEE 802.3ad Dynamic link aggregation", "layer3+4", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass, "", steps.Warn, "needs another end that speaks LACP"},
-		"two groups": {on(both, grouped("Aggregator ID: 1", "Aggregator ID: 2"), xor), steps.Pass, "", steps.Warn, "enp1s0f0np0 and enp1s0f1np1 of bond0 on spark-02 are in two aggregators (1 and 2)"},
-		"no group":   {on(both, grouped("Aggregator ID: 1", "Aggregator ID: N/A"), xor), steps.Pass, "", steps.Warn, "in two aggregators (1 and N/A)"},
-		"odd group":  {on(both, grouped("Aggregator ID: 0x1", "Aggregator ID: 2"), xor), steps.Inconclusive, "does not parse", steps.Inconclusive, "Aggregator ID: 0x1"},
-		"cable":      {on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0 down", "enp1s0f1np1"), xor), steps.Pass, "", steps.Fail, "is down: check its cable"},
-		"one link":   {on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0"), xor), steps.Pass, "", steps.Warn, "one link only"},
-		"MTU":        {on(jumbo, xor, xor), steps.Pass, "", steps.Warn, "enp1s0f0np0 on spark-02 has MTU 1500 and bond0 has 9000"},
+		"layer2": {
+			on(both, bondText("load balancing (xor)", "layer2", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass,
+			"", steps.Warn, "hashes by layer2",
+		},
+		"LACP": {on(both, bondText("IEEE 802.3ad Dynamic link aggregation", "layer3+4", "enp1s0f0np0", "enp1s0f1np1"),
+			xor), steps.Pass, "", steps.Warn, "needs another end that speaks LACP"},
+		"two groups": {
+			on(both, grouped("Aggregator ID: 1", "Aggregator ID: 2"), xor), steps.Pass, "", steps.Warn,
+			"enp1s0f0np0 and enp1s0f1np1 of bond0 on spark-02 are in two aggregators (1 and 2)",
+		},
+		"no group": {
+			on(both, grouped("Aggregator ID: 1", "Aggregator ID: N/A"), xor), steps.Pass, "", steps.Warn,
+			"in two aggregators (1 and N/A)",
+		},
+		"odd group": {
+			on(both, grouped("Aggregator ID: 0x1", "Aggregator ID: 2"), xor), steps.Inconclusive, "does not parse",
+			steps.Inconclusive, "Aggregator ID: 0x1",
+		},
+		"cable": {
+			on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0 down", "enp1s0f1np1"), xor),
+			steps.Pass, "", steps.Fail, "is down: check its cable",
+		},
+		"one link": {
+			on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0"), xor), steps.Pass, "", steps.Warn,
+			"one link only",
+		},
+		"MTU": {
+			on(jumbo, xor, xor), steps.Pass, "", steps.Warn,
+			"enp1s0f0np0 on spark-02 has MTU 1500 and bond0 has 9000",
+		},
 		"no address": {on(bare, xor, xor), steps.Pass, "", steps.Fail, "has no IPv4 address"},
-		"unreadable": {on(rails, "bond bond0\ncat: No such file\n", none), steps.Inconclusive, "does not parse", steps.Inconclusive, "does not parse"},
+		"unreadable": {
+			on(rails, "bond bond0\ncat: No such file\n", none), steps.Inconclusive, "does not parse",
+			steps.Inconclusive, "does not parse",
+		},
 	} {
 		kindtest.Want(t, name+", check", judgeBondCheck(bondCells, c.r), c.check, c.says)
 		kindtest.Want(t, name+", status", judgeBondStatus(bondCells, c.r), c.status, c.shows)
@@ -96,7 +135,8 @@ func TestBonds(t *testing.T) {
 			t.Errorf("no bond, and the mode is %+v", modes)
 		}
 	}
-	if e, ok := kindtest.Evidence(judgeBondStatus(bondCells, on(both, xor, xor)), "spark-02 bond0 rocep1s0f0"); !ok || e.Value != "ACTIVE, GIDs of bond0 at index 0 and 5" {
+	if e, ok := kindtest.Evidence(judgeBondStatus(bondCells, on(both, xor, xor)), "spark-02 bond0 rocep1s0f0"); !ok ||
+		e.Value != "ACTIVE, GIDs of bond0 at index 0 and 5" {
 		t.Errorf("what happened to the GIDs: %+v", e)
 	}
 }

@@ -29,7 +29,10 @@ func TestRenderer(t *testing.T) {
 		t.Errorf("%q, %q", p.Vars[0]["RENDERER"], p.Vars[1]["RENDERER"])
 	}
 	taken := steps.Node{
-		Rails:   []steps.Rail{{Netdev: steps.Netdev{Name: "rail0", Managers: []steps.Manager{{By: "networkd", State: "unmanaged"}}}}},
+		Rails: []steps.Rail{{Netdev: steps.Netdev{
+			Name:     "rail0",
+			Managers: []steps.Manager{{By: "networkd", State: "unmanaged"}},
+		}}},
 		Netdevs: []steps.Netdev{{Name: "eth0", Managers: []steps.Manager{{By: "NetworkManager", State: "connected"}}}},
 	}
 	if got := renderer(taken); got != "NetworkManager" {
@@ -61,12 +64,14 @@ func TestNetplanTry(t *testing.T) {
 			taken.Nodes[e].Rails[i].Netdev.Managers[0].State = "unmanaged"
 		}
 	}
-	if p := planNetplanTry(taken, params); p.Refuse != "" || p.Nothing != "" || p.Vars[0]["RENDERER"] != "NetworkManager" || p.Vars[1]["RENDERER"] != "networkd" {
+	if p := planNetplanTry(taken, params); p.Refuse != "" || p.Nothing != "" ||
+		p.Vars[0]["RENDERER"] != "NetworkManager" || p.Vars[1]["RENDERER"] != "networkd" {
 		t.Errorf("a change has taken the rails: %+v", p)
 	}
 	mixed := managed()
 	mixed.Nodes[1].Rails[1].Netdev.Managers = mixed.Nodes[0].Rails[1].Netdev.Managers
-	if p := planNetplanTry(mixed, params); !strings.Contains(p.Refuse, "on spark-01 NetworkManager has enp1s0f1np1 and networkd has enp1s0f0np0") {
+	if p := planNetplanTry(mixed, params); !strings.Contains(p.Refuse,
+		"on spark-01 NetworkManager has enp1s0f1np1 and networkd has enp1s0f0np0") {
 		t.Errorf("two renderers on one node: %+v", p)
 	}
 	mixed = managed()
@@ -86,7 +91,8 @@ func TestKeptAddressNamesItsManager(t *testing.T) {
 	rig.Nodes[0].Rails[0].Netdev.Master = "bond0"
 	var rep kind.Report
 	checkKept(rig, steps.Here, held{rails: []int{0}}, &rep)
-	if len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].Text, "NetworkManager, profile p, which has it in its hands, gives it") {
+	if len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].Text,
+		"NetworkManager, profile p, which has it in its hands, gives it") {
 		t.Errorf("%+v", rep.Findings)
 	}
 }

@@ -25,11 +25,13 @@ func TestOnlyABondIsReplaced(t *testing.T) {
 		"BOND": "bond0", "BOND_MODE": "balance-xor", "BOND_MIIMON": "100", "BOND_HASH": "layer3+4", "BOND_SLAVES": "rail0",
 		"BOND_MTU": "1500", "BOND_ADDR": "192.168.100.10/24",
 	}}
-	n.Sh("ip link add bond0 type veth peer name other; ip link add rail0 type veth peer name far0; ip addr add 192.168.100.10/24 dev rail0")
+	n.Sh("ip link add bond0 type veth peer name other; ip link add rail0 type veth peer name far0; " +
+		"ip addr add 192.168.100.10/24 dev rail0")
 	if out, err := n.Try(vars.Text()); err == nil || !strings.Contains(out, "File exists") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out := n.Sh("ip -br link; ip -br addr show rail0"); !strings.Contains(out, "bond0@other") || !strings.Contains(out, "192.168.100.10/24") {
+	if out := n.Sh("ip -br link; ip -br addr show rail0"); !strings.Contains(out, "bond0@other") ||
+		!strings.Contains(out, "192.168.100.10/24") {
 		t.Errorf("left are: %s", out)
 	}
 }

@@ -24,7 +24,8 @@ func ipText(n steps.Node) string {
 		case r.Netdev.Up:
 			flags = "NO-CARRIER," + flags + ",UP"
 		}
-		fmt.Fprintf(&b, "%d: %s: <%s> mtu %d qdisc mq state UP mode DEFAULT group default qlen 1000\n", i+2, r.Netdev.Name, flags, r.Netdev.MTU)
+		fmt.Fprintf(&b, "%d: %s: <%s> mtu %d qdisc mq state UP mode DEFAULT group default qlen 1000\n", i+2, r.Netdev.Name,
+			flags, r.Netdev.MTU)
 	}
 	return b.String()
 }
@@ -38,11 +39,28 @@ func TestInterfaces(t *testing.T) {
 		words  []string
 	}{
 		{"up", kindtest.Spark(), nil, steps.Pass, []string{"8 on both nodes"}},
-		{"off", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails[1].Netdev.Up = false }, steps.Fail, []string{"enp1s0f1np1 on spark-01 is switched off"}},
-		{"no cable", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[0].Netdev.Carrier = false }, steps.Fail, []string{"enp1s0f0np0 on spark-02 has no link"}},
-		{"no cable where nothing is used", kindtest.TutorialSpark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[2].Netdev.Carrier = false }, steps.Pass, []string{"nothing uses it"}},
-		{"no interface", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[0].Netdev.Name = "gone0" }, steps.Fail, []string{"rocep1s0f0 of spark-02 has no interface"}},
-		{"no RDMA device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails, r.Pairs = nil, nil }, steps.Fail, []string{"spark-01 has no RDMA device"}},
+		{
+			"off", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails[1].Netdev.Up = false }, steps.Fail,
+			[]string{"enp1s0f1np1 on spark-01 is switched off"},
+		},
+		{
+			"no cable", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[0].Netdev.Carrier = false }, steps.Fail,
+			[]string{"enp1s0f0np0 on spark-02 has no link"},
+		},
+		{
+			"no cable where nothing is used", kindtest.TutorialSpark(),
+			func(r *steps.Rig) { r.Nodes[steps.Here].Rails[2].Netdev.Carrier = false }, steps.Pass,
+			[]string{"nothing uses it"},
+		},
+		{
+			"no interface", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[0].Netdev.Name = "gone0" },
+			steps.Fail,
+			[]string{"rocep1s0f0 of spark-02 has no interface"},
+		},
+		{
+			"no RDMA device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails, r.Pairs = nil, nil }, steps.Fail,
+			[]string{"spark-01 has no RDMA device"},
+		},
 	} {
 		here, peer := ipText(c.rig.Nodes[0]), ipText(c.rig.Nodes[1])
 		if c.change != nil {
@@ -54,7 +72,8 @@ func TestInterfaces(t *testing.T) {
 		if peer == "" {
 			peer = "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n"
 		}
-		kindtest.Want(t, c.name, judgeInterfaces(steps.Cell{}, kindtest.Both(c.rig, parse.Links, here, peer)), c.want, c.words...)
+		kindtest.Want(t, c.name, judgeInterfaces(steps.Cell{}, kindtest.Both(c.rig, parse.Links, here, peer)), c.want,
+			c.words...)
 	}
 	r := kindtest.Both(kindtest.Spark(), parse.Links, ipText(kindtest.Spark().Nodes[0]), "sh: 1: ip: not found")
 	r.Stages[0].Outputs[1].Exit.Code = 127
@@ -65,7 +84,8 @@ func verbs(n steps.Node, firmware string) string {
 	list, info := "    device          \t   node GUID\n    ------          \t----------------\n", ""
 	for i, r := range n.Rails {
 		list += fmt.Sprintf("    %s      \t505400fffe0001%02d\n", r.Dev, i)
-		info += fmt.Sprintf("hca_id:\t%s\n\tfw_ver:\t\t%s\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_%s (4)\n\t\t\tactive_mtu:\t\t1024 (3)\n", r.Dev, firmware, r.State)
+		info += fmt.Sprintf("hca_id:\t%s\n\tfw_ver:\t\t%s\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_%s (4)\n"+
+			"\t\t\tactive_mtu:\t\t1024 (3)\n", r.Dev, firmware, r.State)
 	}
 	return list + info
 }
@@ -77,14 +97,20 @@ func TestDevices(t *testing.T) {
 		return judgeDevices(steps.Cell{}, kindtest.Both(rig, parse.VerbsDevices, here, peer))
 	}
 	kindtest.Want(t, "four", judge(rig, good, good), steps.Pass, "4 RDMA devices on each node")
-	kindtest.Want(t, "down", judge(rig, good, strings.Replace(good, "PORT_ACTIVE (4)", "PORT_DOWN (1)", 1)), steps.Fail, "rocep1s0f0 on spark-01 is DOWN: look at enp1s0f0np0")
-	unused := strings.Replace(good, "hca_id:\troceP2p1s0f1\n\tfw_ver:\t\t28.45.4028\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE", "hca_id:\troceP2p1s0f1\n\tfw_ver:\t\t28.45.4028\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_DOWN", 1)
+	kindtest.Want(t, "down", judge(rig, good, strings.Replace(good, "PORT_ACTIVE (4)", "PORT_DOWN (1)", 1)), steps.Fail,
+		"rocep1s0f0 on spark-01 is DOWN: look at enp1s0f0np0")
+	unused := strings.Replace(good,
+		"hca_id:\troceP2p1s0f1\n\tfw_ver:\t\t28.45.4028\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE",
+		"hca_id:\troceP2p1s0f1\n\tfw_ver:\t\t28.45.4028\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_DOWN", 1)
 	kindtest.Want(t, "down and unused", judge(kindtest.TutorialSpark(), good, unused), steps.Pass, "nothing uses it")
-	kindtest.Want(t, "none", judge(rig, good, "    device          \t   node GUID\nNo IB devices found\n"), steps.Fail, "spark-01 has no RDMA device")
+	kindtest.Want(t, "none", judge(rig, good, "    device          \t   node GUID\nNo IB devices found\n"), steps.Fail,
+		"spark-01 has no RDMA device")
 	three := rig.Nodes[0]
 	three.Rails = three.Rails[:3]
-	kindtest.Want(t, "another number", judge(rig, good, verbs(three, "28.45.4028")), steps.Warn, "spark-02 has 4 RDMA devices and spark-01 has 3")
-	kindtest.Want(t, "another firmware", judge(rig, good, verbs(rig.Nodes[1], "28.39.1002")), steps.Warn, "firmware differs")
+	kindtest.Want(t, "another number", judge(rig, good, verbs(three, "28.45.4028")), steps.Warn,
+		"spark-02 has 4 RDMA devices and spark-01 has 3")
+	kindtest.Want(t, "another firmware", judge(rig, good, verbs(rig.Nodes[1], "28.39.1002")), steps.Warn,
+		"firmware differs")
 	kindtest.Want(t, "garbage", judge(rig, good, "Segmentation fault\n"), steps.Inconclusive, "does not parse")
 }
 
@@ -108,8 +134,21 @@ func TestRailMap(t *testing.T) {
 		want   steps.Grade
 		words  []string
 	}{
-		{"all four functions", kindtest.Spark(), nil, steps.Pass, []string{"4 rails", "Rails 1 and 2 are two functions behind one PCIe Gen5 x4", "together some 105 Gb/s of payload at RoCE MTU 1024", "rails 1 and 3 are behind two links, and share one cable of 200 Gb/s"}},
-		{"the tutorial's two", kindtest.TutorialSpark(), nil, steps.Warn, []string{"behind one PCIe Gen5 x4 (0000:01:00)", "together some 105 Gb/s", "the better pair is rocep1s0f0 with roceP2p1s0f0", "no address yet"}},
+		{
+			"all four functions", kindtest.Spark(), nil, steps.Pass,
+			[]string{
+				"4 rails", "Rails 1 and 2 are two functions behind one PCIe Gen5 x4",
+				"together some 105 Gb/s of payload at RoCE MTU 1024",
+				"rails 1 and 3 are behind two links, and share one cable of 200 Gb/s",
+			},
+		},
+		{
+			"the tutorial's two", kindtest.TutorialSpark(), nil, steps.Warn,
+			[]string{
+				"behind one PCIe Gen5 x4 (0000:01:00)", "together some 105 Gb/s",
+				"the better pair is rocep1s0f0 with roceP2p1s0f0", "no address yet",
+			},
+		},
 		{"soft-RoCE", kindtest.Virtual(), nil, steps.Pass, []string{"2 rails lead from node to node"}},
 		{"100G links behind one x16", kindtest.TutorialSpark(), func(r *steps.Rig) {
 			for e := range r.Nodes {
@@ -125,39 +164,89 @@ func TestRailMap(t *testing.T) {
 				address(r, steps.Peer, i)
 			}
 		}, steps.Fail, []string{"bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1"}},
-		{"no addresses", kindtest.TutorialSpark(), func(r *steps.Rig) { address(r, steps.Peer, 0); address(r, steps.Peer, 1) }, steps.Fail, []string{"no rail of spark-01 has an IPv4 address"}},
-		{"different subnets", kindtest.TutorialSpark(), func(r *steps.Rig) { address(r, steps.Peer, 0, "10.0.0.1"); address(r, steps.Peer, 1, "10.0.1.1") }, steps.Fail, []string{"different subnets"}},
-		{"one address twice", kindtest.TutorialSpark(), func(r *steps.Rig) { address(r, steps.Peer, 0, "192.168.100.11") }, steps.Fail, []string{"192.168.100.11 is there twice: on enp1s0f0np0 of spark-02 and on enp1s0f0np0 of spark-01"}},
+		{
+			"no addresses", kindtest.TutorialSpark(),
+			func(r *steps.Rig) { address(r, steps.Peer, 0); address(r, steps.Peer, 1) }, steps.Fail,
+			[]string{"no rail of spark-01 has an IPv4 address"},
+		},
+		{
+			"different subnets", kindtest.TutorialSpark(),
+			func(r *steps.Rig) { address(r, steps.Peer, 0, "10.0.0.1"); address(r, steps.Peer, 1, "10.0.1.1") }, steps.Fail,
+			[]string{"different subnets"},
+		},
+		{
+			"one address twice", kindtest.TutorialSpark(), func(r *steps.Rig) { address(r, steps.Peer, 0, "192.168.100.11") },
+			steps.Fail,
+			[]string{"192.168.100.11 is there twice: on enp1s0f0np0 of spark-02 and on enp1s0f0np0 of spark-01"},
+		},
 		{"two rails in one subnet", kindtest.TutorialSpark(), func(r *steps.Rig) {
 			address(r, steps.Here, 1, "192.168.100.13")
 			address(r, steps.Peer, 1, "192.168.100.12")
 		}, steps.Warn, []string{"enp1s0f0np0 and enp1s0f1np1 on spark-02 are in one subnet, 192.168.100.0/24"}},
-		{"a second address in the subnet", kindtest.Spark(), func(r *steps.Rig) { address(r, steps.Peer, 2, "192.168.102.10", "192.168.100.15") }, steps.Warn, []string{"enp1s0f0np0 and enP2p1s0f0np0 on spark-01 are in one subnet"}},
-		{"MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 }, steps.Warn, []string{"MTU 1500 on spark-02 and 9000 on spark-01"}},
-		{"RoCE MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].MTU = 512 }, steps.Warn, []string{"RoCE MTU 1024 on spark-02 and 512 on spark-01"}},
-		{"down", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[1].State = "DOWN" }, steps.Fail, []string{"Rail 2 is DOWN on spark-01 (rocep1s0f1)"}},
-		{"narrow", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[2].PCI.Width, r.Nodes[1].Rails[3].PCI.Width = 2, 2 }, steps.Warn, []string{"roceP2p1s0f0 and roceP2p1s0f1 on spark-01: PCIe Gen5 x2, and the device can do PCIe Gen5 x4"}},
-		{"one end has no address", kindtest.Spark(), func(r *steps.Rig) { address(r, steps.Peer, 1) }, steps.Warn, []string{"rocep1s0f1 on spark-02 has 192.168.200.11/24", "enp1s0f1np1 has no address there"}},
+		{
+			"a second address in the subnet", kindtest.Spark(),
+			func(r *steps.Rig) { address(r, steps.Peer, 2, "192.168.102.10", "192.168.100.15") }, steps.Warn,
+			[]string{"enp1s0f0np0 and enP2p1s0f0np0 on spark-01 are in one subnet"},
+		},
+		{
+			"MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 }, steps.Warn,
+			[]string{"MTU 1500 on spark-02 and 9000 on spark-01"},
+		},
+		{
+			"RoCE MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].MTU = 512 }, steps.Warn,
+			[]string{"RoCE MTU 1024 on spark-02 and 512 on spark-01"},
+		},
+		{
+			"down", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[1].State = "DOWN" }, steps.Fail,
+			[]string{"Rail 2 is DOWN on spark-01 (rocep1s0f1)"},
+		},
+		{"narrow", kindtest.Spark(), func(r *steps.Rig) {
+			r.Nodes[1].Rails[2].PCI.Width, r.Nodes[1].Rails[3].PCI.Width = 2,
+				2
+		}, steps.Warn, []string{"roceP2p1s0f0 and roceP2p1s0f1 on spark-01: PCIe Gen5 x2, " +
+			"and the device can do PCIe Gen5 x4"}},
+		{
+			"one end has no address", kindtest.Spark(), func(r *steps.Rig) { address(r, steps.Peer, 1) }, steps.Warn,
+			[]string{"rocep1s0f1 on spark-02 has 192.168.200.11/24", "enp1s0f1np1 has no address there"},
+		},
 		{"crossed cables", kindtest.Spark(), func(r *steps.Rig) {
 			address(r, steps.Peer, 0, "192.168.200.10")
 			address(r, steps.Peer, 1, "192.168.100.10")
 		}, steps.Warn, []string{"port 0 of spark-02 with port 1 of spark-01"}},
-		{"no device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[0].Rails, r.Pairs = nil, nil }, steps.Fail, []string{"spark-02 has no RDMA device"}},
-		{"not looked at", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1] = steps.Node{Name: "spark-01", Err: "refused"}; r.Pairs = nil }, steps.Inconclusive, []string{"spark-01 could not be looked at: refused"}},
+		{
+			"no device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[0].Rails, r.Pairs = nil, nil }, steps.Fail,
+			[]string{"spark-02 has no RDMA device"},
+		},
+		{
+			"not looked at", kindtest.Spark(),
+			func(r *steps.Rig) { r.Nodes[1] = steps.Node{Name: "spark-01", Err: "refused"}; r.Pairs = nil }, steps.Inconclusive,
+			[]string{"spark-01 could not be looked at: refused"},
+		},
 	} {
 		if c.change != nil {
 			c.change(&c.rig)
 		}
-		r := steps.Result{Rig: c.rig, Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{kindtest.Ran("", steps.Here, "x"), kindtest.Ran("", steps.Peer, "x")}}}}
+		r := steps.Result{Rig: c.rig, Stages: []steps.Stage{{
+			Pair:    -1,
+			Outputs: []steps.Output{kindtest.Ran("", steps.Here, "x"), kindtest.Ran("", steps.Peer, "x")},
+		}}}
 		kindtest.Want(t, c.name, judgeRailMap(steps.Cell{}, r), c.want, c.words...)
 		r.Stages[0].Outputs[1].Exit.Why = runner.TimedOut
 		if v := judgeRailMap(steps.Cell{}, r); v.Grade != steps.Inconclusive {
 			t.Errorf("%s, timed out: %s", c.name, v.Grade)
 		}
 	}
-	v := judgeRailMap(steps.Cell{}, steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{kindtest.Ran("", steps.Here, ""), kindtest.Ran("", steps.Peer, "")}}}})
+	v := judgeRailMap(steps.Cell{},
+		steps.Result{
+			Rig: kindtest.Spark(),
+			Stages: []steps.Stage{{
+				Pair:    -1,
+				Outputs: []steps.Output{kindtest.Ran("", steps.Here, ""), kindtest.Ran("", steps.Peer, "")},
+			}},
+		})
 	e, _ := kindtest.Evidence(v, "spark-02 rocep1s0f0")
-	if want := "enp1s0f0np0, port 0, 0000:01:00.0 PCIe Gen5 x4 (some 105.4 Gb/s of payload), link 200 Gb/s, ACTIVE, MTU 1500, RoCE MTU 1024, 192.168.100.11/24"; e.Value != want {
+	if want := "enp1s0f0np0, port 0, 0000:01:00.0 PCIe Gen5 x4 (some 105.4 Gb/s of payload), link 200 Gb/s, ACTIVE, " +
+		"MTU 1500, RoCE MTU 1024, 192.168.100.11/24"; e.Value != want {
 		t.Errorf("evidence %q, want %q", e.Value, want)
 	}
 	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 4 {
@@ -189,7 +278,8 @@ func TestRailOfInfiniBand(t *testing.T) {
 
 func TestPing(t *testing.T) {
 	run := func(sent, received int, ms float64, errs string) string {
-		return fmt.Sprintf("+ ping -c 3 x\nPING x (192.168.100.10) 56(84) bytes of data.\n%s\n--- x ping statistics ---\n%d packets transmitted, %d received, %d%% packet loss, time 2ms\nrtt min/avg/max/mdev = %g/%g/%g/0.1 ms\n",
+		return fmt.Sprintf("+ ping -c 3 x\nPING x (192.168.100.10) 56(84) bytes of data.\n%s\n--- x ping statistics ---\n"+
+			"%d packets transmitted, %d received, %d%% packet loss, time 2ms\nrtt min/avg/max/mdev = %g/%g/%g/0.1 ms\n",
 			errs, sent, received, 100-100*received/sent, ms, ms, ms)
 	}
 	good, lost := run(3, 3, 0.6, ""), run(3, 0, 0, "")
@@ -202,25 +292,81 @@ func TestPing(t *testing.T) {
 	}{
 		{"answers", good + good, 0, nil, steps.Pass, []string{"the rail answers"}},
 		{"no answer", lost + lost, 1, nil, steps.Fail, []string{"192.168.100.10 does not answer"}},
-		{"a network that is away", "+ ping -c 3 x\nping: connect: Network is unreachable\n+ ping -c 3 x\nping: connect: Network is unreachable\n", 1, nil, steps.Fail, []string{"Network is unreachable"}},
-		{"large packets are lost", good + lost, 1, nil, steps.Fail, []string{"small packets arrive, packets of its MTU 1500 don't", "something between them, such as a switch, takes less"}},
-		{"too long on the way", good + run(3, 0, 0, "From 192.168.100.1 icmp_seq=1 Frag needed and DF set (mtu = 1400)"), 1, nil, steps.Fail, []string{"the MTU on the way is 1400"}},
-		{"lost, and the ends differ", good + lost, 1, func(r *steps.Rig) { r.Nodes[0].Rails[0].Netdev.MTU = 9000 }, steps.Fail, []string{"MTU 9000 on spark-02 and 1500 on spark-01"}},
-		{"arrives, and the ends differ", good + good, 0, func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 }, steps.Warn, []string{"the ends differ"}},
-		{"two answer", strings.Replace(good, "received,", "received, +2 duplicates,", 1) + good, 0, nil, steps.Warn, []string{"2 answers came more than once", "duplicate-ip"}},
+		{"a network that is away", "+ ping -c 3 x\nping: connect: Network is unreachable\n+ ping -c 3 x\n" +
+			"ping: connect: Network is unreachable\n", 1, nil, steps.Fail, []string{"Network is unreachable"}},
+		{
+			"large packets are lost", good + lost, 1, nil, steps.Fail,
+			[]string{
+				"small packets arrive, packets of its MTU 1500 don't",
+				"something between them, such as a switch, takes less",
+			},
+		},
+		{
+			"too long on the way", good + run(3, 0, 0, "From 192.168.100.1 icmp_seq=1 Frag needed and DF set (mtu = 1400)"), 1,
+			nil, steps.Fail,
+			[]string{"the MTU on the way is 1400"},
+		},
+		{
+			"lost, and the ends differ", good + lost, 1, func(r *steps.Rig) { r.Nodes[0].Rails[0].Netdev.MTU = 9000 },
+			steps.Fail,
+			[]string{"MTU 9000 on spark-02 and 1500 on spark-01"},
+		},
+		{
+			"arrives, and the ends differ", good + good, 0, func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 },
+			steps.Warn,
+			[]string{"the ends differ"},
+		},
+		{
+			"two answer", strings.Replace(good, "received,", "received, +2 duplicates,", 1) + good, 0, nil, steps.Warn,
+			[]string{"2 answers came more than once", "duplicate-ip"},
+		},
 		{"some are lost", run(4, 3, 0.6, "") + good, 0, nil, steps.Warn, []string{"25 %"}},
 		{"slow", run(3, 3, 40, "") + good, 0, nil, steps.Warn, []string{"40.0 ms"}},
-		{"changed on the way", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=64 time=0.6 ms\nwrong data byte #16 should be 0x10 but was 0x11\n\n", 1) + good, 0, nil, steps.Warn, []string{"changed on the way"}},
-		{"changed, and only summed up", strings.Replace(good, "received,", "received, +2 corrupted,", 1) + good, 0, nil, steps.Warn, []string{"+2 corrupted"}},
-		{"another answers", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.77: icmp_seq=1 ttl=64 time=0.6 ms (DIFFERENT ADDRESS!)\n\n", 1) + good, 0, nil, steps.Warn, []string{"192.168.100.77"}},
-		{"a router answers", strings.Replace(good, "\n\n", "\nFrom 192.168.100.1 icmp_seq=1 Redirect Host(New nexthop: 192.168.100.10)\n\n", 1) + good, 0, nil, steps.Warn, []string{"192.168.100.1"}},
-		{"over a router", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=63 time=0.6 ms\n\n", 1) + good, 0, nil, steps.Warn, []string{"router"}},
-		{"errors beside answers", run(4, 3, 0.6, "From 192.168.100.11 icmp_seq=2 Destination Host Unreachable") + good, 0, nil, steps.Warn, nil},
-		{"another address was asked", strings.ReplaceAll(good, "192.168.100.10", "192.168.100.99") + good, 0, nil, steps.Inconclusive, []string{"192.168.100.99"}},
+		{
+			"changed on the way", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=64 time=0.6 "+
+				"ms\nwrong data byte #16 should be 0x10 but was 0x11\n\n", 1) + good, 0, nil, steps.Warn,
+			[]string{"changed on the way"},
+		},
+		{
+			"changed, and only summed up", strings.Replace(good, "received,", "received, +2 corrupted,", 1) + good, 0, nil,
+			steps.Warn,
+			[]string{"+2 corrupted"},
+		},
+		{
+			"another answers", strings.Replace(good, "\n\n",
+				"\n64 bytes from 192.168.100.77: icmp_seq=1 ttl=64 time=0.6 ms (DIFFERENT ADDRESS!)\n\n", 1) + good, 0, nil,
+			steps.Warn,
+			[]string{"192.168.100.77"},
+		},
+		{
+			"a router answers", strings.Replace(good, "\n\n",
+				"\nFrom 192.168.100.1 icmp_seq=1 Redirect Host(New nexthop: 192.168.100.10)\n\n", 1) + good, 0, nil, steps.Warn,
+			[]string{"192.168.100.1"},
+		},
+		{"over a router", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=63 time=0.6 ms\n\n",
+			1) + good, 0, nil, steps.Warn, []string{"router"}},
+		{
+			"errors beside answers", run(4, 3, 0.6, "From 192.168.100.11 icmp_seq=2 Destination Host Unreachable") + good, 0,
+			nil, steps.Warn, nil,
+		},
+		{
+			"another address was asked", strings.ReplaceAll(good, "192.168.100.10", "192.168.100.99") + good, 0, nil,
+			steps.Inconclusive,
+			[]string{"192.168.100.99"},
+		},
 		{"a decimal comma", strings.ReplaceAll(good, "0.6", "0,6") + good, 0, nil, steps.Inconclusive, nil},
-		{"more received than sent", strings.Replace(good, "3 received", "5 received", 1) + good, 0, nil, steps.Inconclusive, nil},
-		{"one answer is late", strings.Replace(good, "= 0.6/0.6/0.6/", "= 0.6/0.9/900/", 1) + good, 0, nil, steps.Warn, []string{"900"}},
-		{"not a number", strings.Replace(good, "= 0.6/0.6/0.6/", "= nan/nan/nan/", 1) + good, 0, nil, steps.Inconclusive, nil},
+		{
+			"more received than sent", strings.Replace(good, "3 received", "5 received", 1) + good, 0, nil, steps.Inconclusive,
+			nil,
+		},
+		{
+			"one answer is late", strings.Replace(good, "= 0.6/0.6/0.6/", "= 0.6/0.9/900/", 1) + good, 0, nil, steps.Warn,
+			[]string{"900"},
+		},
+		{
+			"not a number", strings.Replace(good, "= 0.6/0.6/0.6/", "= nan/nan/nan/", 1) + good, 0, nil, steps.Inconclusive,
+			nil,
+		},
 		{"negative", strings.Replace(good, "= 0.6/0.6/0.6/", "= -0.6/-0.6/-0.6/", 1) + good, 0, nil, steps.Inconclusive, nil},
 		{"three runs", good + good + good, 0, nil, steps.Inconclusive, nil},
 		{"one of two", good, 0, nil, steps.Inconclusive, []string{"1 of 2"}},
@@ -234,7 +380,8 @@ func TestPing(t *testing.T) {
 		}
 		o := kindtest.Read(kindtest.Ran("", steps.Here, c.text), parse.Pings)
 		o.Exit.Code = c.exit
-		v := judgePing(steps.Cell{EachRail: true}, steps.Result{Rig: rig, Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{o}}}})
+		v := judgePing(steps.Cell{EachRail: true},
+			steps.Result{Rig: rig, Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{o}}}})
 		kindtest.Want(t, c.name, v, c.want, c.words...)
 		trips := v.Measured(steps.RoundTrip)
 		silent := slices.Contains([]string{
@@ -250,7 +397,8 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// Rails are held against each other, also where each alone is fast enough; soft-RoCE's answer when a processor comes to it.
+// Rails are held against each other, also where each alone is fast enough; soft-RoCE's answer when a processor comes
+// to it.
 func TestPingsApart(t *testing.T) {
 	for _, x := range []struct {
 		adapter string
@@ -267,12 +415,16 @@ func TestPingsApart(t *testing.T) {
 		r.Rig.Pairs = r.Rig.Pairs[:2]
 		for i, p := range r.Rig.Pairs {
 			ms := []string{"0.6", x.second}[i]
-			ping := strings.ReplaceAll("+ ping -c 3 x\nPING x (ADDR) 56(84) bytes of data.\n\n--- x ping statistics ---\n3 packets transmitted, 3 received, 0% packet loss, time 2ms\n"+
+			ping := strings.ReplaceAll("+ ping -c 3 x\nPING x (ADDR) 56(84) bytes of data.\n\n--- x ping statistics ---\n"+
+				"3 packets transmitted, 3 received, 0% packet loss, time 2ms\n"+
 				"rtt min/avg/max/mdev = "+ms+"/"+ms+"/"+ms+"/0.1 ms\n", "ADDR", r.Rig.Rail(p, steps.Peer).Addr)
 			if x.adapter == "soft-RoCE" {
 				r.Rig.Nodes[steps.Here].Rails[i].PCI, r.Rig.Nodes[steps.Here].Rails[i].HasOctets = steps.PCI{}, false
 			}
-			r.Stages = append(r.Stages, steps.Stage{Pair: i, Outputs: []steps.Output{kindtest.Read(kindtest.Ran("", steps.Here, ping+ping), parse.Pings)}})
+			r.Stages = append(r.Stages, steps.Stage{
+				Pair:    i,
+				Outputs: []steps.Output{kindtest.Read(kindtest.Ran("", steps.Here, ping+ping), parse.Pings)},
+			})
 		}
 		kindtest.Want(t, x.adapter+" "+x.second, judgePing(steps.Cell{EachRail: true}, r), x.want, x.words...)
 	}
@@ -287,7 +439,8 @@ func gidTable(n steps.Node, index int) string {
 			continue
 		}
 		for i, version := range []string{"v1", "v2"} {
-			b += fmt.Sprintf("%s 1 %d 0000:0000:0000:0000:0000:ffff:c0a8:640b %s %s %s\n", r.Dev, index-1+i, r.Addr, version, r.Netdev.Name)
+			b += fmt.Sprintf("%s 1 %d 0000:0000:0000:0000:0000:ffff:c0a8:640b %s %s %s\n", r.Dev, index-1+i, r.Addr, version,
+				r.Netdev.Name)
 		}
 	}
 	return b
@@ -299,11 +452,13 @@ func TestGIDs(t *testing.T) {
 	}
 	rig := kindtest.Spark()
 	here, peer := gidTable(rig.Nodes[0], 3), gidTable(rig.Nodes[1], 3)
-	kindtest.Want(t, "3 everywhere", judge(rig, here, peer), steps.Pass, "rail 1: 3, rail 2: 3", "the same on both nodes", "tutorial's index 3 is right")
+	kindtest.Want(t, "3 everywhere", judge(rig, here, peer), steps.Pass, "rail 1: 3, rail 2: 3", "the same on both nodes",
+		"tutorial's index 3 is right")
 
 	one := kindtest.Virtual()
 	v := judge(one, gidTable(one.Nodes[0], 1), gidTable(one.Nodes[1], 1))
-	kindtest.Want(t, "1 on soft-RoCE", v, steps.Pass, "rail 1: 1", "tutorial's index 3 would have been wrong 4 times", "empty")
+	kindtest.Want(t, "1 on soft-RoCE", v, steps.Pass, "rail 1: 1", "tutorial's index 3 would have been wrong 4 times",
+		"empty")
 
 	// InfiniBand's own GID is the first, is of no IPv4 address, and is "v1" to sysfs.
 	ib := kindtest.Spark()
@@ -319,8 +474,10 @@ func TestGIDs(t *testing.T) {
 		}
 		return b
 	}
-	kindtest.Want(t, "InfiniBand", judge(ib, own(ib.Nodes[0]), own(ib.Nodes[1])), steps.Pass, "InfiniBand index", "rail 1: 0", "would have been wrong")
-	kindtest.Want(t, "InfiniBand without an entry 0", judge(ib, own(ib.Nodes[0]), strings.ReplaceAll(own(ib.Nodes[1]), " 1 0 ", " 1 1 ")), steps.Fail,
+	kindtest.Want(t, "InfiniBand", judge(ib, own(ib.Nodes[0]), own(ib.Nodes[1])), steps.Pass, "InfiniBand index",
+		"rail 1: 0", "would have been wrong")
+	kindtest.Want(t, "InfiniBand without an entry 0",
+		judge(ib, own(ib.Nodes[0]), strings.ReplaceAll(own(ib.Nodes[1]), " 1 0 ", " 1 1 ")), steps.Fail,
 		"on spark-01 its GID table has no entry 0")
 	mixed := kindtest.Spark()
 	mixed.Nodes[0].Rails[0].Layer, mixed.Nodes[1].Rails[0].Layer = "InfiniBand", "InfiniBand"
@@ -328,20 +485,28 @@ func TestGIDs(t *testing.T) {
 	with := func(n steps.Node) string {
 		return gidTable(n, 3) + n.Rails[0].Dev + " 1 0 fe80:0000:0000:0000:08c0:eb03:00aa:0001 v1\n"
 	}
-	kindtest.Want(t, "both layers", judge(mixed, with(mixed.Nodes[0]), with(mixed.Nodes[1])), steps.Pass, "RoCE v2 or InfiniBand", "rail 1: 0, rail 2: 3")
+	kindtest.Want(t, "both layers", judge(mixed, with(mixed.Nodes[0]), with(mixed.Nodes[1])), steps.Pass,
+		"RoCE v2 or InfiniBand", "rail 1: 0, rail 2: 3")
 
 	drift := rig
 	drift.Nodes[1].Rails = append([]steps.Rail{}, rig.Nodes[1].Rails...)
 	for i := range drift.Nodes[1].Rails {
 		drift.Nodes[1].Rails[i].GIDIndex = 5
 	}
-	kindtest.Want(t, "drifted", judge(drift, here, gidTable(rig.Nodes[1], 5)), steps.Warn, "3 on spark-02 and 5 on spark-01")
-	kindtest.Want(t, "changed since the probe", judge(rig, gidTable(rig.Nodes[0], 5), gidTable(rig.Nodes[1], 5)), steps.Warn, "the index was 3 when the rig was probed and is 5 now")
-	kindtest.Want(t, "no v2", judge(rig, here, strings.ReplaceAll(peer, " v2 ", " v1 ")), steps.Fail, "on spark-01 no RoCE v2 entry holds 192.168.100.10")
-	kindtest.Want(t, "another interface's", judge(rig, here, strings.ReplaceAll(peer, "enp1s0f0np0", "bond0")), steps.Fail, "belongs to bond0 and not to enp1s0f0np0")
+	kindtest.Want(t, "drifted", judge(drift, here, gidTable(rig.Nodes[1], 5)), steps.Warn,
+		"3 on spark-02 and 5 on spark-01")
+	kindtest.Want(t, "changed since the probe", judge(rig, gidTable(rig.Nodes[0], 5), gidTable(rig.Nodes[1], 5)),
+		steps.Warn, "the index was 3 when the rig was probed and is 5 now")
+	kindtest.Want(t, "no v2", judge(rig, here, strings.ReplaceAll(peer, " v2 ", " v1 ")), steps.Fail,
+		"on spark-01 no RoCE v2 entry holds 192.168.100.10")
+	kindtest.Want(t, "another interface's", judge(rig, here, strings.ReplaceAll(peer, "enp1s0f0np0", "bond0")), steps.Fail,
+		"belongs to bond0 and not to enp1s0f0np0")
 	bonded := kindtest.TutorialSpark()
 	bonded.Nodes[1].Rails[2].Netdev.Master = "bond0"
-	kindtest.Want(t, "held by a bond", judge(bonded, gidTable(bonded.Nodes[0], 3), strings.ReplaceAll(gidTable(bonded.Nodes[1], 3), "enP2p1s0f0np0", "bond0")), steps.Fail, "GIDs of roceP2p1s0f0 on spark-01 belong to bond0")
+	kindtest.Want(t, "held by a bond",
+		judge(bonded, gidTable(bonded.Nodes[0], 3),
+			strings.ReplaceAll(gidTable(bonded.Nodes[1], 3), "enP2p1s0f0np0", "bond0")), steps.Fail,
+		"GIDs of roceP2p1s0f0 on spark-01 belong to bond0")
 	kindtest.Want(t, "no pair", judge(steps.Rig{Nodes: rig.Nodes}, here, peer), steps.Fail, "no rail leads")
 	kindtest.Want(t, "unreadable", judge(rig, here, "permission denied\n"), steps.Inconclusive, "does not parse")
 }

@@ -23,19 +23,45 @@ func TestHosts(t *testing.T) {
 	}{
 		{"two machines", here, peer, nil, steps.Pass, []string{"spark-02 and spark-01", "kernel 6.14"}},
 		{"one machine", here, here, nil, steps.Fail, []string{"one and the same machine"}},
-		{"one name on two machines", here, strings.ReplaceAll(here, "b2", "b1"), nil, steps.Warn, []string{`themselves "spark-02"`}},
-		{"one name and no boot id", strings.ReplaceAll(here, "boot: b2\n", ""), here, nil, steps.Inconclusive, []string{"nothing shows"}},
-		{"kernels differ", here, strings.ReplaceAll(peer, "1013", "1014"), nil, steps.Warn, []string{"differ in their kernel", "6.14.0-1014-nvidia on spark-01"}},
-		{"another processor", here + "architecture: aarch64\n", peer + "architecture: x86_64\n", nil, steps.Warn, []string{"differ in their processors: aarch64 on spark-02, x86_64 on spark-01"}},
-		{"no node tells its system", strings.ReplaceAll(here, "system", "no"), strings.ReplaceAll(peer, "system", "no"), nil, steps.Inconclusive, []string{"neither node tells its system"}},
-		{"little memory to lock", here, strings.ReplaceAll(peer, "unlimited", "64"), nil, steps.Warn, []string{"64 KiB", "spark-01"}},
+		{
+			"one name on two machines", here, strings.ReplaceAll(here, "b2", "b1"), nil, steps.Warn,
+			[]string{`themselves "spark-02"`},
+		},
+		{
+			"one name and no boot id", strings.ReplaceAll(here, "boot: b2\n", ""), here, nil, steps.Inconclusive,
+			[]string{"nothing shows"},
+		},
+		{
+			"kernels differ", here, strings.ReplaceAll(peer, "1013", "1014"), nil, steps.Warn,
+			[]string{"differ in their kernel", "6.14.0-1014-nvidia on spark-01"},
+		},
+		{
+			"another processor", here + "architecture: aarch64\n", peer + "architecture: x86_64\n", nil, steps.Warn,
+			[]string{"differ in their processors: aarch64 on spark-02, x86_64 on spark-01"},
+		},
+		{
+			"no node tells its system", strings.ReplaceAll(here, "system", "no"), strings.ReplaceAll(peer, "system", "no"), nil,
+			steps.Inconclusive,
+			[]string{"neither node tells its system"},
+		},
+		{
+			"little memory to lock", here, strings.ReplaceAll(peer, "unlimited", "64"), nil, steps.Warn,
+			[]string{"64 KiB", "spark-01"},
+		},
 		{"the peer is away", here, peer, func(r *steps.Result) {
 			o := &r.Stages[0].Outputs[1]
 			o.Ran, o.Err, o.Value = false, "no route to host", nil
 		}, steps.Inconclusive, []string{"spark-01", "no route to host"}},
-		{"the peer never ran", here, peer, func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] }, steps.Inconclusive, []string{"nothing ran on spark-01"}},
+		{
+			"the peer never ran", here, peer, func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] },
+			steps.Inconclusive,
+			[]string{"nothing ran on spark-01"},
+		},
 		{"nothing to read", here, "", nil, steps.Inconclusive, []string{"does not parse"}},
-		{"exit 2", here, peer, func(r *steps.Result) { r.Stages[0].Outputs[0].Exit.Code = 2 }, steps.Inconclusive, []string{"exit 2"}},
+		{
+			"exit 2", here, peer, func(r *steps.Result) { r.Stages[0].Outputs[0].Exit.Code = 2 }, steps.Inconclusive,
+			[]string{"exit 2"},
+		},
 	} {
 		r := kindtest.Both(kindtest.Spark(), parse.Facts, c.here, c.peer)
 		if c.change != nil {
@@ -57,15 +83,21 @@ func TestTools(t *testing.T) {
 	lacks := func(tool string) string {
 		return strings.Replace(good, "tool "+tool+": /usr/bin/"+tool+"\n", "tool "+tool+": missing\n", 1)
 	}
-	kindtest.Want(t, "no launcher", judge(good, lacks("mpirun")), steps.Pass, "are skipped or see less: mpirun or srun (spark-01)")
-	kindtest.Want(t, "not asked for", judge(good, strings.Replace(good, "tool netplan: /usr/bin/netplan\n", "", 1)), steps.Inconclusive,
+	kindtest.Want(t, "no launcher", judge(good, lacks("mpirun")), steps.Pass,
+		"are skipped or see less: mpirun or srun (spark-01)")
+	kindtest.Want(t, "not asked for", judge(good, strings.Replace(good, "tool netplan: /usr/bin/netplan\n", "", 1)),
+		steps.Inconclusive,
 		"spark-01 doesn't tell whether it has netplan")
 	kindtest.Want(t, "complete", judge(good, good), steps.Pass, "every command", "no cell needs it: show_gids")
-	kindtest.Want(t, "a cell is skipped", judge(lacks("nixlbench"), good), steps.Pass, "commands that every part needs", "are skipped or see less: nixlbench (spark-02)")
+	kindtest.Want(t, "a cell is skipped", judge(lacks("nixlbench"), good), steps.Pass, "commands that every part needs",
+		"are skipped or see less: nixlbench (spark-02)")
 	missing := strings.NewReplacer("/usr/bin/ib_write_bw", "missing", "/usr/bin/ib_write_lat", "missing").Replace(good)
-	kindtest.Want(t, "missing", judge(good, missing), steps.Fail, "spark-01 has no ib_write_bw and ib_write_lat: install perftest")
-	kindtest.Want(t, "perftest differs", judge(good, strings.ReplaceAll(good, "6.06", "6.21")), steps.Warn, "6.06 on spark-02 and 6.21 on spark-01")
-	kindtest.Want(t, "UCX differs", judge(good, strings.ReplaceAll(good, "1.16.0", "1.21.0")), steps.Warn, "NIXL_ERR_NOT_FOUND")
+	kindtest.Want(t, "missing", judge(good, missing), steps.Fail,
+		"spark-01 has no ib_write_bw and ib_write_lat: install perftest")
+	kindtest.Want(t, "perftest differs", judge(good, strings.ReplaceAll(good, "6.06", "6.21")), steps.Warn,
+		"6.06 on spark-02 and 6.21 on spark-01")
+	kindtest.Want(t, "UCX differs", judge(good, strings.ReplaceAll(good, "1.16.0", "1.21.0")), steps.Warn,
+		"NIXL_ERR_NOT_FOUND")
 }
 
 func TestPrivileges(t *testing.T) {
@@ -73,18 +105,28 @@ func TestPrivileges(t *testing.T) {
 		return steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Pair: -1, Outputs: []steps.Output{here, peer}}}}
 	}
 	root := func(e steps.End) steps.Output { return kindtest.Ran("", e, "0\n") }
-	kindtest.Want(t, "root", judgePrivileges(steps.Cell{}, result(root(steps.Here), root(steps.Peer))), steps.Pass, "spark-02 and spark-01")
+	kindtest.Want(t, "root", judgePrivileges(steps.Cell{}, result(root(steps.Here), root(steps.Peer))), steps.Pass,
+		"spark-02 and spark-01")
 	bare := result(root(steps.Here), root(steps.Peer))
 	bare.Rig.Nodes[steps.Here].Catches, bare.Rig.Nodes[steps.Peer].Catches = "group", "nothing"
-	kindtest.Want(t, "nothing catches", judgePrivileges(steps.Cell{}, bare), steps.Warn, "on spark-01 nothing ends a process", "Install perl")
+	kindtest.Want(t, "nothing catches", judgePrivileges(steps.Cell{}, bare), steps.Warn,
+		"on spark-01 nothing ends a process", "Install perl")
 	no := steps.Output{End: steps.Peer, Err: "sudo on spark-01 wants a password"}
-	kindtest.Want(t, "no password", judgePrivileges(steps.Cell{}, result(root(steps.Here), no)), steps.Skipped, "sudo on spark-01 wants a password")
-	kindtest.Want(t, "not root", judgePrivileges(steps.Cell{}, result(root(steps.Here), kindtest.Ran("", steps.Peer, "1000\n"))), steps.Skipped, "as user 1000")
-	kindtest.Want(t, "away", judgePrivileges(steps.Cell{}, result(root(steps.Here), steps.Output{End: steps.Peer, Err: "connection refused"})), steps.Inconclusive, "connection refused")
-	kindtest.Want(t, "one node", judgePrivileges(steps.Cell{}, steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Outputs: []steps.Output{root(steps.Here)}}}}), steps.Inconclusive)
+	kindtest.Want(t, "no password", judgePrivileges(steps.Cell{}, result(root(steps.Here), no)), steps.Skipped,
+		"sudo on spark-01 wants a password")
+	kindtest.Want(t, "not root", judgePrivileges(steps.Cell{},
+		result(root(steps.Here), kindtest.Ran("", steps.Peer, "1000\n"))), steps.Skipped, "as user 1000")
+	kindtest.Want(t, "away", judgePrivileges(steps.Cell{},
+		result(root(steps.Here), steps.Output{End: steps.Peer, Err: "connection refused"})), steps.Inconclusive,
+		"connection refused")
+	kindtest.Want(t, "one node", judgePrivileges(steps.Cell{},
+		steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Outputs: []steps.Output{root(steps.Here)}}}}),
+		steps.Inconclusive)
 	failed := root(steps.Peer)
 	failed.Exit = runner.Exit{Code: 1}
-	kindtest.Want(t, "failed", judgePrivileges(steps.Cell{}, result(root(steps.Here), failed)), steps.Inconclusive, "exit 1")
+	kindtest.Want(t, "failed", judgePrivileges(steps.Cell{}, result(root(steps.Here), failed)), steps.Inconclusive,
+		"exit 1")
 }
 
-const hostFacts = "host: %s\nkernel: 6.14.0-1013-nvidia\nsystem: Ubuntu 24.04.3 LTS\nboot: %s\nlocked memory: unlimited\n"
+const hostFacts = "host: %s\nkernel: 6.14.0-1013-nvidia\nsystem: Ubuntu 24.04.3 LTS\nboot: %s\n" +
+	"locked memory: unlimited\n"

@@ -38,7 +38,8 @@ func TestTreeShares(t *testing.T) {
 // NCCL's own lines say what it uses on each host.
 func TestNets(t *testing.T) {
 	run, _ := parse.NCCLTests("NCCL version 2.30.7+cuda13.0\n" +
-		"[1,0]<stdout>: spark-01:4321:4321 [0] NCCL INFO NET/IB : Using [0]rocep1s0f0:1/RoCE [1]roceP2p1s0f0:1/RoCE [RO]; OOB enP7s7:192.168.1.101<0>\n" +
+		"[1,0]<stdout>: spark-01:4321:4321 [0] NCCL INFO NET/IB : Using [0]rocep1s0f0:1/RoCE [1]roceP2p1s0f0:1/RoCE [RO]; " +
+		"OOB enP7s7:192.168.1.101<0>\n" +
 		"spark-01:4321:4399 [0] NCCL INFO NET/IB : Using [0]rocep1s0f1:1/RoCE [RO]; OOB enP7s7:192.168.1.101<0>\n" +
 		"spark-02:77:77 [0] NCCL INFO NET/Socket : Using [0]enP7s7:192.168.1.102<0> [1]enp1s0f0np0:192.168.100.11<0>\n" +
 		"spark-03:77:77 [0] NCCL INFO NET/IB : No device found.\n")

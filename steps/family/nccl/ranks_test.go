@@ -39,19 +39,35 @@ func TestLaunch(t *testing.T) {
 		many.Nodes[i].Host = many.Nodes[i].Name
 		text += fmt.Sprintf("rank %d of 64 on n%02d\n", i, i)
 	}
-	kindtest.Want(t, "many", judgeLaunch(c, launched(many, text)), steps.Pass, "64 processes were started, one on each of n[00-63]")
+	kindtest.Want(t, "many", judgeLaunch(c, launched(many, text)), steps.Pass,
+		"64 processes were started, one on each of n[00-63]")
 	for name, x := range map[string]struct {
 		text  string
 		want  steps.Grade
 		words string
 	}{
-		"nothing":       {"", steps.Inconclusive, "does not parse"},
-		"one is away":   {"rank 0 of 3 on spark-01\nrank 1 of 3 on spark-02\n", steps.Fail, "no process was started on spark-03"},
-		"a stranger":    {"rank 0 of 3 on spark-01\nrank 1 of 3 on spark-02\nrank 2 of 3 on login\n", steps.Fail, "login, which is no node of this rig"},
-		"one twice":     {"rank 0 of 3 on spark-01\nrank 1 of 3 on spark-01\nrank 2 of 3 on spark-03\n", steps.Fail, "2 processes were started on spark-01"},
-		"one too many":  {allThree + "rank 3 of 3 on spark-03\n", steps.Fail, "2 processes were started on spark-03"},
-		"another MPI":   {"rank 0 of 1 on spark-01\nrank 0 of 1 on spark-02\nrank 0 of 1 on spark-03\n", steps.Fail, "was the program built for another MPI?"},
-		"ranks repeat":  {"rank 0 of 3 on spark-01\nrank 0 of 3 on spark-02\nrank 2 of 3 on spark-03\n", steps.Fail, "the ranks are [0 0 2]"},
+		"nothing": {"", steps.Inconclusive, "does not parse"},
+		"one is away": {
+			"rank 0 of 3 on spark-01\nrank 1 of 3 on spark-02\n", steps.Fail,
+			"no process was started on spark-03",
+		},
+		"a stranger": {
+			"rank 0 of 3 on spark-01\nrank 1 of 3 on spark-02\nrank 2 of 3 on login\n", steps.Fail,
+			"login, which is no node of this rig",
+		},
+		"one twice": {
+			"rank 0 of 3 on spark-01\nrank 1 of 3 on spark-01\nrank 2 of 3 on spark-03\n", steps.Fail,
+			"2 processes were started on spark-01",
+		},
+		"one too many": {allThree + "rank 3 of 3 on spark-03\n", steps.Fail, "2 processes were started on spark-03"},
+		"another MPI": {
+			"rank 0 of 1 on spark-01\nrank 0 of 1 on spark-02\nrank 0 of 1 on spark-03\n", steps.Fail,
+			"was the program built for another MPI?",
+		},
+		"ranks repeat": {
+			"rank 0 of 3 on spark-01\nrank 0 of 3 on spark-02\nrank 2 of 3 on spark-03\n", steps.Fail,
+			"the ranks are [0 0 2]",
+		},
 		"no number":     {"rank  of  on spark-01\n", steps.Inconclusive, "does not parse"},
 		"a long number": {"rank 99999999999999999999 of 3 on spark-01\n", steps.Inconclusive, "does not parse"},
 	} {
@@ -63,14 +79,23 @@ func TestLaunch(t *testing.T) {
 		want  steps.Grade
 		words string
 	}{
-		"no mpirun":     {127, "env: ‘mpirun’: No such file or directory\n", steps.Skipped, "spark-02 has no mpirun"},
-		"no shell":      {127, "sh: 1: x: not found\n", steps.Inconclusive, "did not find a command"},
-		"no name":       {1, "ssh: Could not resolve hostname spark-03: Name or service not known\n", steps.Fail, "spark-02 does not know spark-03"},
-		"no way":        {1, "ssh: connect to host spark-03 port 22: No route to host\n", steps.Fail, "does not reach spark-03 by ssh"},
-		"no key":        {255, "nvidia@spark-03: Permission denied (publickey,password).\n", steps.Fail, "may not log in"},
-		"no allocation": {1, "srun: error: Unable to allocate resources: Invalid node name specified\n", steps.Inconclusive, "salloc"},
-		"all, and 1":    {1, allThree, steps.Inconclusive, "ended with exit 1"},
-		"killed":        {137, allThree, steps.Inconclusive, "ended with exit 137"},
+		"no mpirun": {127, "env: ‘mpirun’: No such file or directory\n", steps.Skipped, "spark-02 has no mpirun"},
+		"no shell":  {127, "sh: 1: x: not found\n", steps.Inconclusive, "did not find a command"},
+		"no name": {
+			1, "ssh: Could not resolve hostname spark-03: Name or service not known\n", steps.Fail,
+			"spark-02 does not know spark-03",
+		},
+		"no way": {
+			1, "ssh: connect to host spark-03 port 22: No route to host\n", steps.Fail,
+			"does not reach spark-03 by ssh",
+		},
+		"no key": {255, "nvidia@spark-03: Permission denied (publickey,password).\n", steps.Fail, "may not log in"},
+		"no allocation": {
+			1, "srun: error: Unable to allocate resources: Invalid node name specified\n", steps.Inconclusive,
+			"salloc",
+		},
+		"all, and 1": {1, allThree, steps.Inconclusive, "ended with exit 1"},
+		"killed":     {137, allThree, steps.Inconclusive, "ended with exit 137"},
 	} {
 		r := launched(three(), x.text)
 		r.Stages[0].Outputs[0].Exit.Code = x.code
@@ -82,5 +107,6 @@ func TestLaunch(t *testing.T) {
 	r = launched(three(), allThree)
 	r.Stages[0].Err = "it was stopped"
 	kindtest.Want(t, "stopped", judgeLaunch(c, r), steps.Inconclusive, "it was stopped")
-	kindtest.Want(t, "no output", judgeLaunch(c, steps.Result{Rig: three(), Stages: []steps.Stage{{}}}), steps.Inconclusive, "0 scripts ran")
+	kindtest.Want(t, "no output", judgeLaunch(c, steps.Result{Rig: three(), Stages: []steps.Stage{{}}}),
+		steps.Inconclusive, "0 scripts ran")
 }

@@ -22,17 +22,42 @@ func TestNIXLBenchOnTheTutorialsRig(t *testing.T) {
 		curve     string // whose it is
 		words     []string
 	}{
-		{"nixl-single-dram", "DRAM", kindtest.DramMax, kindtest.SingleDRAM, kindtest.OnlyOne, "rail 1", []string{"92.5 Gb/s with blocks of 64 MiB", "92.5 to 97.3 was measured", "two rails reached 105.4", "rocep1s0f0 carried all of it", "12.18 GB"}},
-		{"nixl-dual-dram", "DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly, "rails 1 and 2", []string{"105.4 Gb/s", "one PCIe Gen5 x4 link that both rails share", "rocep1s0f0 carried 50 % and rocep1s0f1 50 % of 12.18 GB"}},
+		{
+			"nixl-single-dram", "DRAM", kindtest.DramMax, kindtest.SingleDRAM, kindtest.OnlyOne, "rail 1",
+			[]string{
+				"92.5 Gb/s with blocks of 64 MiB", "92.5 to 97.3 was measured", "two rails reached 105.4",
+				"rocep1s0f0 carried all of it", "12.18 GB",
+			},
+		},
+		{
+			"nixl-dual-dram", "DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly, "rails 1 and 2",
+			[]string{
+				"105.4 Gb/s", "one PCIe Gen5 x4 link that both rails share",
+				"rocep1s0f0 carried 50 % and rocep1s0f1 50 % of 12.18 GB",
+			},
+		},
 		{"nixl-mt", "DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly, "rails 1 and 2", []string{"105.4 Gb/s"}},
-		{"nixl-single-vram", "VRAM", kindtest.VramMax, kindtest.SingleVRAM, kindtest.OnlyOne, "rail 1", []string{"4.84 Gb/s at best, with blocks of 8 MiB", "3.55 Gb/s with the largest", "host-staged", "cudaHostAlloc"}},
-		{"nixl-dual-vram", "VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.OnlyOne, "rail 1, of rails 1 and 2", []string{"4.65 Gb/s", "host-staged", "of the 2 rails that it was given, rocep1s0f0 alone carried all of it, 7.21 GB"}},
-		{"nixl-dual-vram", "VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.Evenly, "rails 1 and 2", []string{"host-staged", "rocep1s0f1 50 %"}},
+		{
+			"nixl-single-vram", "VRAM", kindtest.VramMax, kindtest.SingleVRAM, kindtest.OnlyOne, "rail 1",
+			[]string{"4.84 Gb/s at best, with blocks of 8 MiB", "3.55 Gb/s with the largest", "host-staged", "cudaHostAlloc"},
+		},
+		{
+			"nixl-dual-vram", "VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.OnlyOne, "rail 1, of rails 1 and 2",
+			[]string{
+				"4.65 Gb/s", "host-staged",
+				"of the 2 rails that it was given, rocep1s0f0 alone carried all of it, 7.21 GB",
+			},
+		},
+		{
+			"nixl-dual-vram", "VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.Evenly, "rails 1 and 2",
+			[]string{"host-staged", "rocep1s0f1 50 %"},
+		},
 	} {
 		c := kindtest.Cell(t, x.cell)
 		v := judgeNIXLBench(c, kindtest.Benched(c, rig, kindtest.Bench(x.seg, x.most, x.rows), x.shares))
 		kindtest.Want(t, x.cell, v, steps.Pass, x.words...)
-		if len(v.Tables) != 1 || len(v.Tables[0].Rows) != len(x.rows) || len(v.Charts) != 1 || len(v.Charts[0].Series[0].Points) != len(x.rows) || len(v.Charts[0].Limits) != 1 {
+		if len(v.Tables) != 1 || len(v.Tables[0].Rows) != len(x.rows) || len(v.Charts) != 1 ||
+			len(v.Charts[0].Series[0].Points) != len(x.rows) || len(v.Charts[0].Limits) != 1 {
 			t.Fatalf("%s: %+v, %+v", x.cell, v.Tables, v.Charts)
 		}
 		if got := v.Charts[0].Series[0].Name; got != x.curve {
@@ -48,17 +73,25 @@ func TestNIXLBenchOverBothHalves(t *testing.T) {
 	c, rig := kindtest.Cell(t, "nixl-halves-dram"), kindtest.Spark()
 	halves := map[int]float64{0: 0.5, 2: 0.5}
 	rows := kindtest.Scaled(kindtest.SingleDRAM, 1.99)
-	kindtest.Want(t, "both halves", judgeNIXLBench(c, kindtest.Benched(c, rig, kindtest.Bench("DRAM", kindtest.DramMax, rows), halves)), steps.Pass, "184.1 Gb/s", "2 times what was measured through one PCIe Gen5 x4 link", "roceP2p1s0f0 50 %")
-	kindtest.Want(t, "only one", judgeNIXLBench(c, kindtest.Benched(c, rig, kindtest.Bench("DRAM", kindtest.DramMax, kindtest.SingleDRAM), kindtest.OnlyOne)), steps.Fail, "nothing went over roceP2p1s0f0", "rocep1s0f0 alone")
-	kindtest.Want(t, "the same half", judgeNIXLBench(c, kindtest.Benched(c, rig, kindtest.Bench("DRAM", kindtest.DramMax, kindtest.DualDRAM), kindtest.Evenly)), steps.Fail, "rocep1s0f1 moved bytes too")
-	if r := (steps.Result{Rig: kindtest.TutorialSpark(), Stages: []steps.Stage{{Pair: -1}}}); judgeNIXLBench(c, r).Grade != steps.Inconclusive {
+	kindtest.Want(t, "both halves",
+		judgeNIXLBench(c, kindtest.Benched(c, rig, kindtest.Bench("DRAM", kindtest.DramMax, rows), halves)), steps.Pass,
+		"184.1 Gb/s", "2 times what was measured through one PCIe Gen5 x4 link", "roceP2p1s0f0 50 %")
+	kindtest.Want(t, "only one", judgeNIXLBench(c,
+		kindtest.Benched(c, rig, kindtest.Bench("DRAM", kindtest.DramMax, kindtest.SingleDRAM), kindtest.OnlyOne)),
+		steps.Fail, "nothing went over roceP2p1s0f0", "rocep1s0f0 alone")
+	kindtest.Want(t, "the same half",
+		judgeNIXLBench(c, kindtest.Benched(c, rig, kindtest.Bench("DRAM", kindtest.DramMax, kindtest.DualDRAM),
+			kindtest.Evenly)), steps.Fail, "rocep1s0f1 moved bytes too")
+	if r := (steps.Result{Rig: kindtest.TutorialSpark(), Stages: []steps.Stage{{Pair: -1}}}); judgeNIXLBench(c,
+		r).Grade != steps.Inconclusive {
 		t.Error("a rig without a second half")
 	}
 }
 
 // Every hole: none of them passes.
 func TestNIXLBenchHoles(t *testing.T) {
-	single, dual, vram := kindtest.Cell(t, "nixl-single-dram"), kindtest.Cell(t, "nixl-dual-dram"), kindtest.Cell(t, "nixl-single-vram")
+	single, dual, vram := kindtest.Cell(t, "nixl-single-dram"), kindtest.Cell(t, "nixl-dual-dram"),
+		kindtest.Cell(t, "nixl-single-vram")
 	initiator := func(r *steps.Result) *steps.Output { return &r.Stages[0].Outputs[0] }
 	target := func(r *steps.Result) *steps.Output { return &r.Stages[0].Outputs[1] }
 	reads := func(o *steps.Output, text string, code int) {
@@ -75,77 +108,182 @@ func TestNIXLBenchHoles(t *testing.T) {
 		grade  steps.Grade
 		words  []string
 	}{
-		{"skipped", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Skip, r.Stages = "spark-01 has no nixlbench", nil }, steps.Skipped, nil},
-		{"nothing", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages = nil }, steps.Inconclusive, nil},
-		{"no outputs", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages[0].Outputs = nil }, steps.Inconclusive, []string{"nothing ran on"}},
-		{"a dead rail", dual, kindtest.DualDRAM, kindtest.OnlyOne, nil, steps.Fail, []string{"on both nodes nothing went over rocep1s0f1", "rocep1s0f0 alone", "its port is up", "GIDs"}},
+		{
+			"skipped", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { r.Skip, r.Stages = "spark-01 has no nixlbench", nil }, steps.Skipped, nil,
+		},
+		{
+			"nothing", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages = nil },
+			steps.Inconclusive, nil,
+		},
+		{
+			"no outputs", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages[0].Outputs = nil },
+			steps.Inconclusive,
+			[]string{"nothing ran on"},
+		},
+		{
+			"a dead rail", dual, kindtest.DualDRAM, kindtest.OnlyOne, nil, steps.Fail,
+			[]string{"on both nodes nothing went over rocep1s0f1", "rocep1s0f0 alone", "its port is up", "GIDs"},
+		},
 		{"a rail misspelled", dual, kindtest.DualDRAM, kindtest.OnlyOne, func(r *steps.Result) {
-			reads(initiator(r), "[1795219859.07] [vm:8451 :0]     ucp_context.c:1508 UCX  WARN  network device 'rail9:1' is not available, please use one or more of: 'lo'(tcp)\n"+kindtest.Bench("DRAM", kindtest.DramMax, kindtest.DualDRAM), 0)
+			reads(initiator(r), "[1795219859.07] [vm:8451 :0]     ucp_context.c:1508 UCX  WARN  network device 'rail9:1' is "+
+				"not available, please use one or more of: 'lo'(tcp)\n"+kindtest.Bench("DRAM", kindtest.DramMax, kindtest.DualDRAM),
+				0)
 		}, steps.Fail, []string{"nothing went over rocep1s0f1", "rail9:1 is not available"}},
 		{"the wrong rail", single, kindtest.SingleDRAM, map[int]float64{1: 1}, nil, steps.Fail, []string{"the wrong rail"}},
-		{"another rail too", single, kindtest.SingleDRAM, kindtest.Evenly, nil, steps.Fail, []string{"rocep1s0f1 moved bytes too"}},
-		{"no rail at all", single, kindtest.SingleDRAM, nil, nil, steps.Inconclusive, []string{"no rail's interface moved it", "shared memory"}},
+		{
+			"another rail too", single, kindtest.SingleDRAM, kindtest.Evenly, nil, steps.Fail,
+			[]string{"rocep1s0f1 moved bytes too"},
+		},
+		{
+			"no rail at all", single, kindtest.SingleDRAM, nil, nil, steps.Inconclusive,
+			[]string{"no rail's interface moved it", "shared memory"},
+		},
 		{"a port that is down", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			r.Rig.Nodes[steps.Peer].Rails[0].State = "DOWN"
-			reads(initiator(r), "terminate called after throwing an instance of 'std::runtime_error'\n  what():  ASIO Receive timeout\n", 134)
+			reads(initiator(r), "terminate called after throwing an instance of 'std::runtime_error'\n"+
+				"  what():  ASIO Receive timeout\n", 134)
 		}, steps.Fail, []string{"rocep1s0f0 on spark-01 is DOWN: check its cable"}},
 		{"an interface that is off", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			r.Rig.Nodes[steps.Peer].Rails[0].State, r.Rig.Nodes[steps.Peer].Rails[0].Netdev.Up = "DOWN", false
 		}, steps.Fail, []string{"enp1s0f0np0 is switched off"}},
-		{"somebody else on the other rail", single, kindtest.SingleDRAM, kindtest.Evenly, func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 1).IdleGbps = 20 }, steps.Fail, []string{"20.0 Gb/s of other traffic were on rocep1s0f1"}},
+		{
+			"somebody else on the other rail", single, kindtest.SingleDRAM, kindtest.Evenly,
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 1).IdleGbps = 20 }, steps.Fail,
+			[]string{"20.0 Gb/s of other traffic were on rocep1s0f1"},
+		},
 		{"somebody else on the same rail", single, kindtest.SingleDRAM, map[int]float64{0: 0.9}, func(r *steps.Result) {
-			kindtest.Counter(&r.Stages[0], steps.Here, 0).IdleGbps, kindtest.Counter(&r.Stages[0], steps.Peer, 0).IdleGbps = 20, 20
+			kindtest.Counter(&r.Stages[0], steps.Here, 0).IdleGbps, kindtest.Counter(&r.Stages[0], steps.Peer, 0).IdleGbps = 20,
+				20
 		}, steps.Inconclusive, []string{"other traffic", "taken off"}},
-		{"uneven", dual, kindtest.DualDRAM, map[int]float64{0: 0.8, 1: 0.2}, nil, steps.Warn, []string{"did not share evenly"}},
-		{"sent again", single, kindtest.SingleDRAM, map[int]float64{0: 1.2}, func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["packet_seq_err"] = 7 }, steps.Warn, []string{"sent again", "packet_seq_err"}},
+		{
+			"uneven", dual, kindtest.DualDRAM,
+			map[int]float64{0: 0.8, 1: 0.2},
+			nil, steps.Warn,
+			[]string{"did not share evenly"},
+		},
+		{
+			"sent again", single, kindtest.SingleDRAM,
+			map[int]float64{0: 1.2},
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["packet_seq_err"] = 7 }, steps.Warn,
+			[]string{"sent again", "packet_seq_err"},
+		},
 		{"too few bytes", single, kindtest.SingleDRAM, map[int]float64{0: 0.7}, nil, steps.Inconclusive, []string{"of the"}},
 		{"a jump", single, kindtest.SingleDRAM, map[int]float64{0: 9}, nil, steps.Inconclusive, []string{"jumped"}},
-		{"no counters", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages[0].Bytes = nil }, steps.Inconclusive, []string{"not counted"}},
+		{
+			"no counters", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages[0].Bytes = nil },
+			steps.Inconclusive,
+			[]string{"not counted"},
+		},
 		{"one counter missing", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			b := kindtest.Counter(&r.Stages[0], steps.Peer, 0)
 			b.Known, b.Why = false, "went backwards"
 		}, steps.Inconclusive, []string{"spark-01", "went backwards"}},
-		{"another rail's counter missing", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 1).Known = false }, steps.Inconclusive, []string{"rocep1s0f1 meanwhile"}},
-		{"only the interface counts", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Source = "netdev bytes" }, steps.Inconclusive, []string{"no port counters"}},
-		{"a flap", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["link_downed"] = 1 }, steps.Fail, []string{"the link of rocep1s0f0 went down"}},
-		{"slow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.5), kindtest.OnlyOne, nil, steps.Fail, []string{"46.3 Gb/s of 92.5"}},
-		{"narrow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.58), kindtest.OnlyOne, func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, []string{"x2, of which we expect 56 Gb/s, where it can do"}},
+		{
+			"another rail's counter missing", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 1).Known = false }, steps.Inconclusive,
+			[]string{"rocep1s0f1 meanwhile"},
+		},
+		{
+			"only the interface counts", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Source = "netdev bytes" }, steps.Inconclusive,
+			[]string{"no port counters"},
+		},
+		{
+			"a flap", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["link_downed"] = 1 }, steps.Fail,
+			[]string{"the link of rocep1s0f0 went down"},
+		},
+		{
+			"slow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.5), kindtest.OnlyOne, nil, steps.Fail,
+			[]string{"46.3 Gb/s of 92.5"},
+		},
+		{
+			"narrow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.58), kindtest.OnlyOne,
+			func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail,
+			[]string{"x2, of which we expect 56 Gb/s, where it can do"},
+		},
 		{"a little slow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.9), kindtest.OnlyOne, nil, steps.Warn, nil},
-		{"impossible", single, kindtest.Scaled(kindtest.SingleDRAM, 1.5), kindtest.OnlyOne, nil, steps.Inconclusive, []string{"more than"}},
-		{"a row is missing", single, kindtest.SingleDRAM[:10], kindtest.OnlyOne, nil, steps.Inconclusive, []string{"10 of its 11"}},
+		{
+			"impossible", single, kindtest.Scaled(kindtest.SingleDRAM, 1.5), kindtest.OnlyOne, nil, steps.Inconclusive,
+			[]string{"more than"},
+		},
+		{
+			"a row is missing", single, kindtest.SingleDRAM[:10], kindtest.OnlyOne, nil, steps.Inconclusive,
+			[]string{"10 of its 11"},
+		},
 		{"no row", single, nil, kindtest.OnlyOne, nil, steps.Inconclusive, []string{"0 of its 11"}},
-		{"no configuration", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { reads(initiator(r), strings.ReplaceAll(good, "--max_block_size", "--no"), 0) }, steps.Inconclusive, []string{"configuration"}},
-		{"half a row", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { reads(initiator(r), good[:len(good)-60], 0) }, steps.Inconclusive, []string{"does not parse"}},
-		{"not parsed", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { initiator(r).Value = nil }, steps.Inconclusive, []string{"not read"}},
-		{"the wrong way round", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { reads(initiator(r), kindtest.BenchTarget, 0); reads(target(r), good, 0) }, steps.Inconclusive, []string{"wrong way round"}},
-		{"the target says nothing", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { reads(target(r), "", 0); target(r).ParseErr = "" }, steps.Inconclusive, []string{"which end"}},
+		{
+			"no configuration", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { reads(initiator(r), strings.ReplaceAll(good, "--max_block_size", "--no"), 0) },
+			steps.Inconclusive,
+			[]string{"configuration"},
+		},
+		{
+			"half a row", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { reads(initiator(r), good[:len(good)-60], 0) }, steps.Inconclusive,
+			[]string{"does not parse"},
+		},
+		{
+			"not parsed", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { initiator(r).Value = nil },
+			steps.Inconclusive,
+			[]string{"not read"},
+		},
+		{
+			"the wrong way round", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { reads(initiator(r), kindtest.BenchTarget, 0); reads(target(r), good, 0) },
+			steps.Inconclusive,
+			[]string{"wrong way round"},
+		},
+		{
+			"the target says nothing", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { reads(target(r), "", 0); target(r).ParseErr = "" }, steps.Inconclusive,
+			[]string{"which end"},
+		},
 		{"wrong data", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(target(r), kindtest.BenchTarget+"Consistency check failed for iov 0:0\nConsistency check failed\n", 1)
-			reads(initiator(r), good+"Error in barrier wait xferbench/g/barrier/sync/7/ rank 0 completed 1/2 ranks)\nFailed to synchronize\n", 1)
+			reads(initiator(r), good+"Error in barrier wait xferbench/g/barrier/sync/7/ rank 0 completed 1/2 ranks)\n"+
+				"Failed to synchronize\n", 1)
 		}, steps.Fail, []string{"what arrived on spark-01 is not what was sent"}},
 		{"wrong data, and status 0 all the same", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(target(r), kindtest.BenchTarget+"Consistency check failed for iov 0:0\n", 0)
 		}, steps.Fail, []string{"what arrived on spark-01 is not what was sent"}},
-		{"all rows terrible but the last", single, append(kindtest.Scaled(kindtest.SingleDRAM[:10], 0.1), kindtest.SingleDRAM[10]), kindtest.OnlyOne, nil, steps.Warn, []string{"locks of 2 MiB reached only 9.03 Gb/s", "Run it again"}},
+		{
+			"all rows terrible but the last", single,
+			append(kindtest.Scaled(kindtest.SingleDRAM[:10], 0.1), kindtest.SingleDRAM[10]), kindtest.OnlyOne, nil, steps.Warn,
+			[]string{"locks of 2 MiB reached only 9.03 Gb/s", "Run it again"},
+		},
 		{"error counters grew", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			kindtest.Counter(&r.Stages[0], steps.Peer, 0).Errors["symbol_error"] = 3
 		}, steps.Warn, []string{"error counters grew meanwhile (symbol_error +3)"}},
-		{"the target failed alone", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { target(r).Exit.Code = 1 }, steps.Fail, []string{"target on spark-01", "exit 1"}},
+		{
+			"the target failed alone", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { target(r).Exit.Code = 1 }, steps.Fail,
+			[]string{"target on spark-01", "exit 1"},
+		},
 		{"the target was killed", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			target(r).Exit.Code = 137
 			reads(initiator(r), good+"free(): double free detected in tcache 2\n", 134)
 			initiator(r).Exit.Why = runner.Cancelled
 		}, steps.Inconclusive, []string{"spark-01 was killed (exit 137)"}},
-		{"the target was killed, and the initiator complains of it", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
-			target(r).Exit.Code = 137
-			reads(initiator(r), good+"Timeout waiting for barrier\nError in barrier wait\n", 1)
-			initiator(r).Exit.Why = runner.Cancelled
-		}, steps.Inconclusive, []string{"target on spark-01 was killed (exit 137)"}},
-		{"the link went down, and both complain of each other", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
-			reads(initiator(r), good+"Timeout waiting for barrier\n", 1)
-			target(r).Exit.Why = runner.Cancelled
-			kindtest.Counter(&r.Stages[0], steps.Peer, 0).Errors["carrier_changes"] = 1
-		}, steps.Fail, []string{"link of rocep1s0f0 on spark-01 went down during the test"}},
+		{
+			"the target was killed, and the initiator complains of it", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) {
+				target(r).Exit.Code = 137
+				reads(initiator(r), good+"Timeout waiting for barrier\nError in barrier wait\n", 1)
+				initiator(r).Exit.Why = runner.Cancelled
+			}, steps.Inconclusive,
+			[]string{"target on spark-01 was killed (exit 137)"},
+		},
+		{
+			"the link went down, and both complain of each other", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) {
+				reads(initiator(r), good+"Timeout waiting for barrier\n", 1)
+				target(r).Exit.Why = runner.Cancelled
+				kindtest.Counter(&r.Stages[0], steps.Peer, 0).Errors["carrier_changes"] = 1
+			}, steps.Fail,
+			[]string{"link of rocep1s0f0 on spark-01 went down during the test"},
+		},
 		{"what the end says that we ended is no cause", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(target(r), kindtest.BenchTarget+"Timeout waiting for barrier\n", 1)
 			target(r).Exit.Why = runner.Cancelled
@@ -155,23 +293,44 @@ func TestNIXLBenchHoles(t *testing.T) {
 			r.Stages[0].Err = "nothing was printed for 3m20s: it was ended"
 			reads(initiator(r), good+"Ctrl-C received, exiting...\nfree(): double free detected in tcache 2\n", 134)
 			initiator(r).Exit.Why, target(r).Exit.Why = runner.Cancelled, runner.Cancelled
-		}, steps.Inconclusive, []string{"nothing was printed for 3m20s", "after 11 rows", "a link that goes down", "run it again"}},
-		{"timed out", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { initiator(r).Exit.Why = runner.TimedOut }, steps.Inconclusive, []string{"timed out"}},
-		{"the connection broke", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { target(r).Ran, target(r).Err = false, "the connection broke" }, steps.Inconclusive, []string{"the connection broke"}},
+		}, steps.Inconclusive, []string{
+			"nothing was printed for 3m20s", "after 11 rows", "a link that goes down",
+			"run it again",
+		}},
+		{
+			"timed out", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { initiator(r).Exit.Why = runner.TimedOut }, steps.Inconclusive,
+			[]string{"timed out"},
+		},
+		{
+			"the connection broke", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { target(r).Ran, target(r).Err = false, "the connection broke" }, steps.Inconclusive,
+			[]string{"the connection broke"},
+		},
 		{"not ready", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			r.Stages[0].Err = "initiator on spark-02 ended before it was ready, with exit 1: Connecting to ETCD"
 			r.Stages[0].Outputs = r.Stages[0].Outputs[:1]
-			reads(initiator(r), "Connecting to ETCD at http://127.0.0.1:1\nFailed to acquire lock: connections to all backends failing; last error: UNKNOWN\nFailed to setup ETCD runtime\n", 1)
+			reads(initiator(r), "Connecting to ETCD at http://127.0.0.1:1\nFailed to acquire lock: connections to all "+
+				"backends failing; last error: UNKNOWN\nFailed to setup ETCD runtime\n", 1)
 		}, steps.Inconclusive, []string{"etcd could not be reached from spark-02"}},
-		{"an unknown end", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages[0].Err = "something else" }, steps.Inconclusive, []string{"something else"}},
+		{
+			"an unknown end", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) { r.Stages[0].Err = "something else" }, steps.Inconclusive,
+			[]string{"something else"},
+		},
 		{"no CUDA", vram, kindtest.SingleVRAM, kindtest.OnlyOne, func(r *steps.Result) {
-			reads(initiator(r), "ETCD Runtime: Registered as rank 0 item 1 of 2\nVRAM not supported without CUDA, ROCm or Neuron\n", 1)
+			reads(initiator(r), "ETCD Runtime: Registered as rank 0 item 1 of 2\nVRAM not supported without CUDA, "+
+				"ROCm or Neuron\n", 1)
 			r.Stages[0].Outputs = r.Stages[0].Outputs[:1]
 			r.Stages[0].Err = "initiator on spark-02 ended before it was ready"
 		}, steps.Skipped, []string{"spark-02 was built without CUDA"}},
-		{"GPU memory, slower than staging", vram, kindtest.Scaled(kindtest.SingleVRAM, 0.2), kindtest.OnlyOne, func(r *steps.Result) {
-			reads(initiator(r), kindtest.Bench("VRAM", kindtest.VramMax, kindtest.Scaled(kindtest.SingleVRAM, 0.2)), 0)
-		}, steps.Fail, []string{"from GPU memory"}},
+		{
+			"GPU memory, slower than staging", vram, kindtest.Scaled(kindtest.SingleVRAM, 0.2), kindtest.OnlyOne,
+			func(r *steps.Result) {
+				reads(initiator(r), kindtest.Bench("VRAM", kindtest.VramMax, kindtest.Scaled(kindtest.SingleVRAM, 0.2)), 0)
+			}, steps.Fail,
+			[]string{"from GPU memory"},
+		},
 		{"GPU memory, in between", vram, nil, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(initiator(r), kindtest.Bench("VRAM", kindtest.VramMax, kindtest.Scaled(kindtest.SingleVRAM, 6)), 0)
 		}, steps.Warn, []string{"host-staging"}},
@@ -182,7 +341,8 @@ func TestNIXLBenchHoles(t *testing.T) {
 		text := kindtest.Bench("DRAM", kindtest.DramMax, x.rows)
 		r := kindtest.Benched(x.cell, kindtest.TutorialSpark(), text, x.shares)
 		if x.cell.ID == vram.ID {
-			r = kindtest.Benched(x.cell, kindtest.TutorialSpark(), kindtest.Bench("VRAM", kindtest.VramMax, kindtest.SingleVRAM), x.shares)
+			r = kindtest.Benched(x.cell, kindtest.TutorialSpark(), kindtest.Bench("VRAM", kindtest.VramMax, kindtest.SingleVRAM),
+				x.shares)
 		}
 		if x.spoil != nil {
 			x.spoil(&r)
@@ -217,7 +377,8 @@ func TestNIXLBenchRealFailures(t *testing.T) {
 		"asio_noserver.a":     {steps.Inconclusive, "could not reach the initiator"},
 	} {
 		text := kindtest.Corpus(t, "nixlbench/"+file)
-		r := kindtest.Benched(c, kindtest.TutorialSpark(), kindtest.Bench("DRAM", kindtest.DramMax, kindtest.SingleDRAM), kindtest.OnlyOne)
+		r := kindtest.Benched(c, kindtest.TutorialSpark(), kindtest.Bench("DRAM", kindtest.DramMax, kindtest.SingleDRAM),
+			kindtest.OnlyOne)
 		for i := range r.Stages[0].Outputs {
 			o := &r.Stages[0].Outputs[i]
 			*o = kindtest.Read(kindtest.Ran(o.Role, o.End, text), parse.NIXLBenchOutput)
@@ -236,7 +397,8 @@ func TestLiveNIXLBench(t *testing.T) {
 		t.Error("a table before the first row")
 	}
 	table, ok := liveNIXLBench(text)
-	if !ok || len(table.Rows) != 11 || table.Rows[0][0] != "64 KiB" || table.Rows[10][0] != "64 MiB" || table.Rows[10][1] != "92.50" {
+	if !ok || len(table.Rows) != 11 || table.Rows[0][0] != "64 KiB" || table.Rows[10][0] != "64 MiB" ||
+		table.Rows[10][1] != "92.50" {
 		t.Errorf("%v, %+v", ok, table)
 	}
 }
@@ -244,14 +406,24 @@ func TestLiveNIXLBench(t *testing.T) {
 // Soft-RoCE has no band and no port counters, and is judged all the same.
 func TestNIXLBenchSoft(t *testing.T) {
 	c := kindtest.Cell(t, "nixl-single-dram")
-	kindtest.Want(t, "soft", judgeNIXLBench(c, kindtest.Benched(c, kindtest.Virtual(), kindtest.Bench("DRAM", kindtest.DramMax, kindtest.Scaled(kindtest.SingleDRAM, 0.001)), kindtest.OnlyOne)), steps.Pass, "no band")
+	kindtest.Want(t, "soft", judgeNIXLBench(c,
+		kindtest.Benched(c, kindtest.Virtual(),
+			kindtest.Bench("DRAM", kindtest.DramMax, kindtest.Scaled(kindtest.SingleDRAM, 0.001)), kindtest.OnlyOne)),
+		steps.Pass,
+		"no band")
 }
 
 // A configuration is what a tool printed: no number of it makes the table's rows endless.
 func TestCompleteEndsWithAnyConfiguration(t *testing.T) {
 	for _, c := range []map[string]string{
-		{"start_block_size": "65536", "max_block_size": "9223372036854775807", "num_iter": "1", "start_batch_size": "2", "max_batch_size": "1"},
-		{"start_block_size": "65536", "max_block_size": "9223372036854775807", "num_iter": "1", "max_batch_size": "9223372036854775807"},
+		{
+			"start_block_size": "65536", "max_block_size": "9223372036854775807", "num_iter": "1", "start_batch_size": "2",
+			"max_batch_size": "1",
+		},
+		{
+			"start_block_size": "65536", "max_block_size": "9223372036854775807", "num_iter": "1",
+			"max_batch_size": "9223372036854775807",
+		},
 		{"start_block_size": "65536", "max_block_size": "4096", "num_iter": "1"},
 		{"start_block_size": "3", "max_block_size": "9223372036854775807", "num_iter": "1"},
 	} {

@@ -26,7 +26,8 @@ func TestModulesOfGPUMemory(t *testing.T) {
 	const with, without = `"uct":["libuct_ib-9fe1.so.0","libuct_cuda-3f1a.so.0.0.0"],`, `"uct":["libuct_ib-9fe1.so.0"],`
 	kindtest.Want(t, "at both ends", judge("cuda", with, with), steps.Pass)
 	kindtest.Want(t, "not told", judge("cuda", "", ""), steps.Pass)
-	kindtest.Want(t, "without here", judge("cuda", without, with), steps.Warn, "loaded on spark-02 has no libuct_cuda", "--with-cuda")
+	kindtest.Want(t, "without here", judge("cuda", without, with), steps.Warn, "loaded on spark-02 has no libuct_cuda",
+		"--with-cuda")
 	kindtest.Want(t, "without there", judge("cuda", with, without), steps.Warn, "loaded on spark-01 has no libuct_cuda")
 	if v := judge("cpu", without, without); strings.Contains(v.Reason, "libuct_cuda") {
 		t.Errorf("of the host's memory: %s", v.Reason)
@@ -58,14 +59,19 @@ func TestDeviceAPI(t *testing.T) {
 	kindtest.Want(t, "nobody asked", judge(mode, told), steps.Inconclusive, "use_device_api 1")
 	kindtest.Want(t, "asked", judge(mode, told, "--use_device_api", "1", "--num_threads", "256"), steps.Warn,
 		"device API (kernel block_threads=256", "nobody measured that")
-	kindtest.Want(t, "others than asked", judge(mode, told, "--use_device_api", "1", "--num_threads", "64"), steps.Inconclusive,
+	kindtest.Want(t, "others than asked", judge(mode, told, "--use_device_api", "1", "--num_threads", "64"),
+		steps.Inconclusive,
 		"device_block_threads 256", "64")
-	for said, want := range map[string]string{
-		"Invalid configuration for NIXL Device API: --enable_pt must be set":                                    "--enable_pt must be set",
-		"Invalid configuration for NIXL Device API: UCX GPU Device API support is not enabled in this build. x": "built without",
-		"NIXL Device API support is not enabled in this build":                                                  "built without",
-		"NIXL Device API: warmup failed: remote error counter is 3":                                             "GPU's own transfers",
+	for _, c := range [][2]string{
+		{"Invalid configuration for NIXL Device API: --enable_pt must be set", "--enable_pt must be set"},
+		{
+			"Invalid configuration for NIXL Device API: UCX GPU Device API support is not enabled in this build. x",
+			"built without",
+		},
+		{"NIXL Device API support is not enabled in this build", "built without"},
+		{"NIXL Device API: warmup failed: remote error counter is 3", "GPU's own transfers"},
 	} {
+		said, want := c[0], c[1]
 		if v := judge(said+"\n", ""); v.Grade == steps.Pass || !strings.Contains(v.Reason, want) {
 			t.Errorf("%s: %s: %s", said, v.Grade, v.Reason)
 		}
@@ -76,11 +82,13 @@ func TestDeviceAPI(t *testing.T) {
 func TestUCXOfNIXLBench(t *testing.T) {
 	cell := kindtest.Cell(t, "nixl-single-vram")
 	says := func(path, version string) string {
-		return "[1795221363.494806] [spark-02:1950 :0]     ucp_context.c:2339 UCX  INFO  Version " + version + " (loaded from " + path + ")\n"
+		return "[1795221363.494806] [spark-02:1950 :0]     ucp_context.c:2339 UCX  INFO  Version " + version +
+			" (loaded from " + path + ")\n"
 	}
 	const installed, own = "/usr/local/ucx/lib/libucp.so.0", "/opt/nixl.libs/libucp-9fe1.so.0"
 	judge := func(here, peer string) steps.Verdict {
-		r := kindtest.Benched(cell, kindtest.Spark(), here+kindtest.Bench("VRAM", kindtest.VramMax, kindtest.SingleVRAM), kindtest.OnlyOne)
+		r := kindtest.Benched(cell, kindtest.Spark(), here+kindtest.Bench("VRAM", kindtest.VramMax, kindtest.SingleVRAM),
+			kindtest.OnlyOne)
 		target := &r.Stages[0].Outputs[0]
 		if target.End == steps.Here {
 			target = &r.Stages[0].Outputs[1]

@@ -11,10 +11,13 @@ import (
 // A time-out of UCX's own is no proof that a rail is broken: it says what to try. Where the adapter
 // counted that nobody answered it, too, it is one.
 func TestNobodyAnswers(t *testing.T) {
-	const ud = "[spark-02:1858 :0:1858]       ud_ep.c:276  Fatal: UD endpoint 0x55d1b01c87c0 to x: unhandled timeout error\n"
-	const rc = "[1795221293.840784] [spark-02:1904 :0]        rc_iface.c:412  UCX  ERROR Transport retry count exceeded on " +
+	const ud = "[spark-02:1858 :0:1858]       ud_ep.c:276  Fatal: UD endpoint 0x55d1b01c87c0 to x: unhandled timeout " +
+		"error\n"
+	const rc = "[1795221293.840784] [spark-02:1904 :0]        rc_iface.c:412  UCX  ERROR Transport retry count " +
+		"exceeded on " +
 		"rocep1s0f0:1/RoCE (synd 0x15 vend 0x81)\n"
-	const endpoint = "[1795221293.840784] [spark-02:1904 :0]        ucp_worker.c:373  UCX  ERROR Error Endpoint timeout was not handled for ep 0xac1510\n"
+	const endpoint = "[1795221293.840784] [spark-02:1904 :0]        ucp_worker.c:373  UCX  ERROR Error Endpoint " +
+		"timeout was not handled for ep 0xac1510\n"
 	soft := func(r *steps.Result) {
 		for e := range r.Rig.Nodes {
 			for i := range r.Rig.Nodes[e].Rails {

@@ -41,27 +41,62 @@ func TestWriteBandwidth(t *testing.T) {
 		want   steps.Grade
 		words  []string
 	}{
-		{"all is well", kindtest.Spark(), 92.5, nil, steps.Pass, []string{"92.5 Gb/s on each of the 4 rails", "92.5 to 97.3 was measured through one PCIe Gen5 x4 link at RoCE MTU 1024 on DGX Spark; two rails reached 105.4 there", "carried its own test alone", "The tutorial would call", "MiB for MB"}},
+		{
+			"all is well", kindtest.Spark(), 92.5, nil, steps.Pass,
+			[]string{
+				"92.5 Gb/s on each of the 4 rails", "92.5 to 97.3 was measured through one PCIe Gen5 x4 link at RoCE " +
+					"MTU 1024 on DGX Spark; two rails reached 105.4 there", "carried its own test alone", "The tutorial would call",
+				"MiB for MB",
+			},
+		},
 		{"just enough", kindtest.Spark(), 88, nil, steps.Pass, nil},
 		{"a little low", kindtest.Spark(), 80, nil, steps.Warn, []string{"Rails 1, 2, 3 and 4", "80.0 Gb/s of 92.5"}},
 		{"too low", kindtest.Spark(), 60, nil, steps.Fail, []string{"60.0 Gb/s of 92.5"}},
 		{"the 13 Gb/s adapter", kindtest.Spark(), 13.1, nil, steps.Fail, []string{"degraded", "power"}},
-		{"more than physics allow: MB taken for Gb", kindtest.Spark(), 184, nil, steps.Inconclusive, []string{"more than the 125.4", "unit"}},
+		{
+			"more than physics allow: MB taken for Gb", kindtest.Spark(), 184, nil, steps.Inconclusive,
+			[]string{"more than the 125.4", "unit"},
+		},
 
-		{"PCIe came up narrow", kindtest.Spark(), 53, func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, []string{"spark-01 came up as PCIe Gen5 x2, of which we expect 56 Gb/s, where it can do PCIe Gen5 x4"}},
-		{"other traffic before", kindtest.Spark(), 60, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 20 }), steps.Fail, []string{"20.0 Gb/s of other traffic", "spark-02"}},
+		{
+			"PCIe came up narrow", kindtest.Spark(), 53,
+			func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail,
+			[]string{"spark-01 came up as PCIe Gen5 x2, of which we expect 56 Gb/s, where it can do PCIe Gen5 x4"},
+		},
+		{
+			"other traffic before", kindtest.Spark(), 60,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 20 }), steps.Fail,
+			[]string{"20.0 Gb/s of other traffic", "spark-02"},
+		},
 
-		{"the data was checked", kindtest.Spark(), 92.5, server(func(o *steps.Output) { o.Text += "VALIDATION: PASSED (server) - 80 chunks, 327680000 bytes\n" }), steps.Pass, nil},
+		{
+			"the data was checked", kindtest.Spark(), 92.5,
+			server(func(o *steps.Output) { o.Text += "VALIDATION: PASSED (server) - 80 chunks, 327680000 bytes\n" }), steps.Pass,
+			nil,
+		},
 		{"the data is wrong, and status 0 all the same", kindtest.Spark(), 92.5, server(func(o *steps.Output) {
 			o.Text += "VALIDATION: FAILED (server) - 3 error(s), first at QP 0, Chunk 7, Offset 4096 (expected 0x5a, got 0x00)\n"
 		}), steps.Fail, []string{"what arrived on spark-01 is not what was sent"}},
-		{"no data was checked", kindtest.Spark(), 92.5, server(func(o *steps.Output) { o.Text += "VALIDATION: WARNING (server) - no data validated\n" }), steps.Inconclusive, []string{"perftest on spark-01 was told to check the data, and checked none"}},
+		{
+			"no data was checked", kindtest.Spark(), 92.5,
+			server(func(o *steps.Output) { o.Text += "VALIDATION: WARNING (server) - no data validated\n" }), steps.Inconclusive,
+			[]string{"perftest on spark-01 was told to check the data, and checked none"},
+		},
 
 		// The holes of the tutorials' rules (assets/docs/facts.md#verdicts-of-the-tutorials).
-		{"1e8 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e8), steps.Fail, []string{"Rail 1", "rocep1s0f1 moved bytes too"}},
-		{"1e9 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e9), steps.Fail, []string{"rocep1s0f1 moved bytes too"}},
+		{
+			"1e8 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e8), steps.Fail,
+			[]string{"Rail 1", "rocep1s0f1 moved bytes too"},
+		},
+		{
+			"1e9 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e9), steps.Fail,
+			[]string{"rocep1s0f1 moved bytes too"},
+		},
 		{"a little noise on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e6), steps.Pass, nil},
-		{"the twin carried a part", kindtest.Spark(), 92.5, move(steps.Peer, 2, 7e8), steps.Fail, []string{"roceP2p1s0f0 moved bytes too", "spark-01"}},
+		{
+			"the twin carried a part", kindtest.Spark(), 92.5, move(steps.Peer, 2, 7e8), steps.Fail,
+			[]string{"roceP2p1s0f0 moved bytes too", "spark-01"},
+		},
 		{"all on the wrong rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			for _, e := range steps.Ends {
 				a, b := kindtest.Counter(s, e, 0), kindtest.Counter(s, e, 2)
@@ -76,11 +111,28 @@ func TestWriteBandwidth(t *testing.T) {
 			b := kindtest.Counter(s, steps.Here, 0)
 			b.Known, b.Why = false, "it went backwards"
 		}), steps.Inconclusive, []string{"bytes of rocep1s0f0 are unknown", "it went backwards"}},
-		{"a negative delta as a huge one", kindtest.Spark(), 92.5, move(steps.Here, 0, math.MaxUint64-5), steps.Inconclusive, []string{"the counter jumped"}},
-		{"a counter that stood still", kindtest.Spark(), 92.5, move(steps.Peer, 0, 0), steps.Inconclusive, []string{"on spark-01", "moved only 0 bytes"}},
-		{"half the bytes", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/2), steps.Inconclusive, []string{"moved only"}},
-		{"the twin was not read", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).Known = false }), steps.Inconclusive, []string{"bytes of roceP2p1s0f0 meanwhile are unknown"}},
-		{"the twin is not in the list", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = s.Bytes[:6] }), steps.Inconclusive, []string{"meanwhile are unknown"}},
+		{
+			"a negative delta as a huge one", kindtest.Spark(), 92.5, move(steps.Here, 0, math.MaxUint64-5), steps.Inconclusive,
+			[]string{"the counter jumped"},
+		},
+		{
+			"a counter that stood still", kindtest.Spark(), 92.5, move(steps.Peer, 0, 0), steps.Inconclusive,
+			[]string{"on spark-01", "moved only 0 bytes"},
+		},
+		{
+			"half the bytes", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/2), steps.Inconclusive,
+			[]string{"moved only"},
+		},
+		{
+			"the twin was not read", kindtest.Spark(), 92.5,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).Known = false }), steps.Inconclusive,
+			[]string{"bytes of roceP2p1s0f0 meanwhile are unknown"},
+		},
+		{
+			"the twin is not in the list", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = s.Bytes[:6] }),
+			steps.Inconclusive,
+			[]string{"meanwhile are unknown"},
+		},
 		{"a port that is down need not be read", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			r.Rig.Nodes[steps.Here].Rails[3].State = "DOWN"
 			r.Rig.Pairs = r.Rig.Pairs[:3]
@@ -89,8 +141,15 @@ func TestWriteBandwidth(t *testing.T) {
 			}
 			r.Stages = r.Stages[:3]
 		}, steps.Pass, nil},
-		{"no counters at all", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = nil }), steps.Inconclusive, []string{"were not counted"}},
-		{"port counters missing on hardware", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Source = "netdev bytes" }), steps.Inconclusive, []string{"no port counters"}},
+		{
+			"no counters at all", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = nil }), steps.Inconclusive,
+			[]string{"were not counted"},
+		},
+		{
+			"port counters missing on hardware", kindtest.Spark(), 92.5,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Source = "netdev bytes" }), steps.Inconclusive,
+			[]string{"no port counters"},
+		},
 
 		{"retransmissions", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			for _, e := range steps.Ends {
@@ -99,8 +158,16 @@ func TestWriteBandwidth(t *testing.T) {
 			}
 			kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 512
 		}), steps.Warn, []string{"5.0 % more bytes than predicted", "packet_seq_err +512", "on both nodes"}},
-		{"error counters grew, and the rate is good", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Warn, []string{"on spark-02 error counters grew meanwhile (packet_seq_err +100000)"}},
-		{"an error, and status 0 all the same", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Text += "\n Completion with error at client\n" }), steps.Fail, []string{"packets stopped arriving", "though it ended with status 0"}},
+		{
+			"error counters grew, and the rate is good", kindtest.Spark(), 92.5,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Warn,
+			[]string{"on spark-02 error counters grew meanwhile (packet_seq_err +100000)"},
+		},
+		{
+			"an error, and status 0 all the same", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { o.Text += "\n Completion with error at client\n" }), steps.Fail,
+			[]string{"packets stopped arriving", "though it ended with status 0"},
+		},
 		{"a second row", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text += " 65536 20000 0.00 100.00 0.001600\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
@@ -113,35 +180,93 @@ func TestWriteBandwidth(t *testing.T) {
 			o.Text = " Device : roceP2p1s0f1\n" + o.Text
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
 		}), steps.Inconclusive, nil},
-		{"another size than was asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"SIZE": "8388608"} }), steps.Inconclusive, []string{"it reports 65536 bytes a message, and -s asked for 8388608"}},
-		{"fewer messages than were asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "50000"} }), steps.Inconclusive, []string{"it reports 20000 messages, and -n asked for 50000"}},
-		{"as many as were asked for", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "20000", "SIZE": "65536"} }), steps.Pass, nil},
+		{
+			"another size than was asked for", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { o.Asked = map[string]string{"SIZE": "8388608"} }), steps.Inconclusive,
+			[]string{"it reports 65536 bytes a message, and -s asked for 8388608"},
+		},
+		{
+			"fewer messages than were asked for", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "50000"} }), steps.Inconclusive,
+			[]string{"it reports 20000 messages, and -n asked for 50000"},
+		},
+		{
+			"as many as were asked for", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "20000", "SIZE": "65536"} }), steps.Pass,
+			nil,
+		},
 		{"a message rate that contradicts", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			v := o.Value.(parse.Bandwidth)
 			v.Rows[0].AverageGbps *= 1.049
 			o.Value = v
 		}), steps.Inconclusive, []string{"million messages a second of 65536 bytes are 92.5 Gb/s, and it says 97.0 Gb/s"}},
-		{"more bytes, and no error", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/100*104), steps.Warn, []string{"4.0 % more", "perhaps other traffic"}},
-		{"the link went down and came back", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Errors["link_downed"] = 1 }), steps.Fail, []string{"on spark-01 the link of rocep1s0f0 went down during the test"}},
+		{
+			"more bytes, and no error", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/100*104), steps.Warn,
+			[]string{"4.0 % more", "perhaps other traffic"},
+		},
+		{
+			"the link went down and came back", kindtest.Spark(), 92.5,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Errors["link_downed"] = 1 }), steps.Fail,
+			[]string{"on spark-01 the link of rocep1s0f0 went down during the test"},
+		},
 
 		{"the server was killed, and the client complains of it", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			s.Outputs[0].Exit.Code = 137
 			s.Outputs[1].Exit.Code, s.Outputs[1].Text = 1, " Completion with error at client\n"
 		}), steps.Inconclusive, []string{"Rail 1 (rocep1s0f0): the server on spark-01 was killed (exit 137)"}},
-		{"the client crashed", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit.Code = 139 }), steps.Fail, []string{"segmentation fault"}},
+		{
+			"the client crashed", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit.Code = 139 }), steps.Fail,
+			[]string{"segmentation fault"},
+		},
 		{"the link went down and stayed down", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			s.Outputs[1].Exit.Why = runner.TimedOut
 			kindtest.Counter(s, steps.Here, 0).Errors["link_downed"] = 1
 		}), steps.Fail, []string{"the link of rocep1s0f0 on spark-02 went down", "check its cable"}},
-		{"timed out", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.TimedOut} }), steps.Inconclusive, []string{"timed out", "crossed rails"}},
-		{"timed out after a row", kindtest.Virtual(), 0.1, client(func(o *steps.Output) { o.Exit = runner.Exit{Why: runner.TimedOut} }), steps.Inconclusive, []string{"timed out"}},
-		{"interrupted", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.Cancelled} }), steps.Inconclusive, []string{"interrupted"}},
-		{"exit 1 and a row all the same", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit.Code = 1 }), steps.Fail, []string{"the client on spark-02 ended with exit 1"}},
-		{"the server failed and the client did not", kindtest.Spark(), 92.5, server(func(o *steps.Output) { o.Exit.Code = 1 }), steps.Inconclusive, []string{"the server on spark-01 ended with exit 1"}},
-		{"the server was never seen to end", kindtest.Spark(), 92.5, server(func(o *steps.Output) { o.Ran, o.Err = false, "connection lost" }), steps.Inconclusive, []string{"the server on spark-01", "connection lost"}},
-		{"there was no server", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Outputs = s.Outputs[1:] }), steps.Inconclusive, []string{"not both ends ran"}},
-		{"the stage stopped", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Outputs, s.Err = nil, "spark-01 is unreachable" }), steps.Inconclusive, []string{"spark-01 is unreachable"}},
-		{"the stage stopped after both", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Err = "the counters could not be read" }), steps.Inconclusive, []string{"counters could not be read"}},
+		{
+			"timed out", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.TimedOut} }), steps.Inconclusive,
+			[]string{"timed out", "crossed rails"},
+		},
+		{
+			"timed out after a row", kindtest.Virtual(), 0.1,
+			client(func(o *steps.Output) { o.Exit = runner.Exit{Why: runner.TimedOut} }), steps.Inconclusive,
+			[]string{"timed out"},
+		},
+		{
+			"interrupted", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.Cancelled} }), steps.Inconclusive,
+			[]string{"interrupted"},
+		},
+		{
+			"exit 1 and a row all the same", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit.Code = 1 }),
+			steps.Fail,
+			[]string{"the client on spark-02 ended with exit 1"},
+		},
+		{
+			"the server failed and the client did not", kindtest.Spark(), 92.5,
+			server(func(o *steps.Output) { o.Exit.Code = 1 }), steps.Inconclusive,
+			[]string{"the server on spark-01 ended with exit 1"},
+		},
+		{
+			"the server was never seen to end", kindtest.Spark(), 92.5,
+			server(func(o *steps.Output) { o.Ran, o.Err = false, "connection lost" }), steps.Inconclusive,
+			[]string{"the server on spark-01", "connection lost"},
+		},
+		{
+			"there was no server", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Outputs = s.Outputs[1:] }),
+			steps.Inconclusive,
+			[]string{"not both ends ran"},
+		},
+		{
+			"the stage stopped", kindtest.Spark(), 92.5,
+			on(0, func(s *steps.Stage) { s.Outputs, s.Err = nil, "spark-01 is unreachable" }), steps.Inconclusive,
+			[]string{"spark-01 is unreachable"},
+		},
+		{
+			"the stage stopped after both", kindtest.Spark(), 92.5,
+			on(0, func(s *steps.Stage) { s.Err = "the counters could not be read" }), steps.Inconclusive,
+			[]string{"counters could not be read"},
+		},
 		{"no row under the header", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
@@ -152,35 +277,79 @@ func TestWriteBandwidth(t *testing.T) {
 		}), steps.Inconclusive, []string{"the client ended with status 0 and printed nothing"}},
 		{"a clock that is none", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = "Correlation coefficient r^2: 0.770156 < 0.9\n" + o.Text
-		}), steps.Inconclusive, []string{"perftest was kept from its processor on spark-02", "though it ended with status 0"}},
-		{"a value of another kind", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Value = "92.5" }), steps.Inconclusive, []string{"no result that can be read"}},
+		}), steps.Inconclusive, []string{
+			"perftest was kept from its processor on spark-02",
+			"though it ended with status 0",
+		}},
+		{
+			"a value of another kind", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Value = "92.5" }),
+			steps.Inconclusive,
+			[]string{"no result that can be read"},
+		},
 		{"a row of nothing", kindtest.Spark(), 0, nil, steps.Inconclusive, []string{"reports 0 Gb/s"}},
 
 		{"the port is taken", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			failed(&r.Stages[0].Outputs[0], "Couldn't listen to port 18515\n")
 			failed(&r.Stages[0].Outputs[1], "Couldn't connect to 192.168.100.10:18515\n")
 		}, steps.Inconclusive, []string{"its port is taken on spark-01"}},
-		{"the port is down", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Port number 1 state is Down\n") }), steps.Fail, []string{"the port is down on spark-02"}},
+		{
+			"the port is down", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { failed(o, " Port number 1 state is Down\n") }), steps.Fail,
+			[]string{"the port is down on spark-02"},
+		},
 		{"an interface that is switched off", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			r.Stages[0].Err = "server on spark-01 ended before it was ready, with exit 1: Port number 1 state is Down"
 			rail := &r.Rig.Nodes[steps.Peer].Rails[r.Rig.Pairs[0].Rails[steps.Peer]]
 			rail.State, rail.Netdev.Up = "DOWN", false
 		}, steps.Inconclusive, []string{"on spark-01 is DOWN: its interface", "is switched off"}},
-		{"the GID is wrong", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Failed to modify QP 45 to RTR\n") }), steps.Fail, []string{"GID"}},
-		{"the cable went", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " Completion with error at client\n") }), steps.Fail, []string{"stopped arriving"}},
-		{"far more is missing than other traffic takes", kindtest.Spark(), 13.1, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 13.9 }), steps.Fail, []string{"came up degraded", "besides, 13.9 Gb/s of other traffic"}},
-		{"as much is missing as other traffic takes", kindtest.Spark(), 72.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 21.2 }), steps.Fail, []string{"72.5 Gb/s of 92.5", ": 21.2 Gb/s of other traffic"}},
-		{"the other end asked for less", kindtest.Spark(), 60, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["rx_prio3_pause"] = 5000 }), steps.Fail, []string{"something on its way could not take more (rx_prio3_pause +5000)"}},
-		{"few errors explain no slow rail", kindtest.Spark(), 40, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 3 }), steps.Fail, []string{"no cause shows here but few packets", "packet_seq_err +3"}},
+		{
+			"the GID is wrong", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { failed(o, "Failed to modify QP 45 to RTR\n") }), steps.Fail,
+			[]string{"GID"},
+		},
+		{
+			"the cable went", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { failed(o, " Completion with error at client\n") }), steps.Fail,
+			[]string{"stopped arriving"},
+		},
+		{
+			"far more is missing than other traffic takes", kindtest.Spark(), 13.1,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 13.9 }), steps.Fail,
+			[]string{"came up degraded", "besides, 13.9 Gb/s of other traffic"},
+		},
+		{
+			"as much is missing as other traffic takes", kindtest.Spark(), 72.5,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 21.2 }), steps.Fail,
+			[]string{"72.5 Gb/s of 92.5", ": 21.2 Gb/s of other traffic"},
+		},
+		{
+			"the other end asked for less", kindtest.Spark(), 60,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["rx_prio3_pause"] = 5000 }), steps.Fail,
+			[]string{"something on its way could not take more (rx_prio3_pause +5000)"},
+		},
+		{
+			"few errors explain no slow rail", kindtest.Spark(), 40,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 3 }), steps.Fail,
+			[]string{"no cause shows here but few packets", "packet_seq_err +3"},
+		},
 		{"few errors beside pauses", kindtest.Spark(), 40, on(0, func(s *steps.Stage) {
 			b := kindtest.Counter(s, steps.Here, 0)
 			b.Errors["packet_seq_err"], b.Errors["rx_pfc_ena_frames_pri3"] = 3, 500_000
 		}), steps.Fail, []string{"could not take more (rx_pfc_ena_frames_pri3 +500000)"}},
-		{"a few time-outs take long", kindtest.Spark(), 40, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["local_ack_timeout_err"] = 3 }), steps.Fail, []string{"packets were sent again (local_ack_timeout_err +3)"}},
-		{"many errors are no degraded adapter", kindtest.Spark(), 13.1, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Fail, []string{"packets were sent again (packet_seq_err +100000)"}},
+		{
+			"a few time-outs take long", kindtest.Spark(), 40,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["local_ack_timeout_err"] = 3 }), steps.Fail,
+			[]string{"packets were sent again (local_ack_timeout_err +3)"},
+		},
+		{
+			"many errors are no degraded adapter", kindtest.Spark(), 13.1,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Fail,
+			[]string{"packets were sent again (packet_seq_err +100000)"},
+		},
 		{"no access to the memory", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n")
-		}), steps.Fail, []string{"the adapter on spark-01 gave no access to the test's memory there (status 10, told on spark-02); look at the memory's registration", "not the cable"}},
+		}), steps.Fail, []string{"the adapter on spark-01 gave no access to the test's memory there (status 10, " +
+			"told on spark-02); look at the memory's registration", "not the cable"}},
 		{"the same in today's words", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status-local protection error (4): wr_id 0 syndrom 0x51\n")
 		}), steps.Fail, []string{"the adapter on spark-02 found that it may not use the test's memory there (status 4,"}},
@@ -193,17 +362,53 @@ func TestWriteBandwidth(t *testing.T) {
 		{"what was flushed", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 5: wr_id 0 syndrom 0xf9\n")
 		}), steps.Inconclusive, []string{"the first error is not in the output"}},
-		{"memory that can't be registered", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=14\n") }), steps.Fail, []string{"this kind of memory"}},
-		{"memlock", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=12\n") }), steps.Fail, []string{"memlock"}},
-		{"nobody listens", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, "Couldn't connect to 192.168.100.10:18515\n") }), steps.Inconclusive, []string{"no server could be reached"}},
-		{"the versions disagree", kindtest.Spark(), 92.5, client(func(o *steps.Output) { failed(o, " size mismatch: local=4096, remote=65536\n") }), steps.Inconclusive, []string{"perftest versions"}},
+		{
+			"memory that can't be registered", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=14\n") }), steps.Fail,
+			[]string{"this kind of memory"},
+		},
+		{
+			"memlock", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=12\n") }), steps.Fail,
+			[]string{"memlock"},
+		},
+		{
+			"nobody listens", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { failed(o, "Couldn't connect to 192.168.100.10:18515\n") }), steps.Inconclusive,
+			[]string{"no server could be reached"},
+		},
+		{
+			"the versions disagree", kindtest.Spark(), 92.5,
+			client(func(o *steps.Output) { failed(o, " size mismatch: local=4096, remote=65536\n") }), steps.Inconclusive,
+			[]string{"perftest versions"},
+		},
 
-		{"soft-RoCE has no band", kindtest.Virtual(), 0.11, nil, steps.Pass, []string{"no band", "soft-RoCE", "own test alone"}},
-		{"soft-RoCE counts its TCP and ACKs", kindtest.Virtual(), 0.11, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Tx = kindtest.Wire(1024) / 100 * 106 }), steps.Pass, nil},
-		{"as much the other way", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Rx = kindtest.Wire(1024) }), steps.Warn, []string{"rocep1s0f0 received 1.38 GB the other way"}},
-		{"soft-RoCE, far more", kindtest.Virtual(), 0.11, move(steps.Here, 0, kindtest.Wire(1024)/100*110), steps.Warn, []string{"10.0 % more"}},
-		{"soft-RoCE, the other rail", kindtest.Virtual(), 0.11, move(steps.Here, 1, 2e8), steps.Fail, []string{"rocep1s0f1 moved bytes too"}},
-		{"soft-RoCE without counters", kindtest.Virtual(), 0.11, on(1, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 1).Known = false }), steps.Inconclusive, nil},
+		{
+			"soft-RoCE has no band", kindtest.Virtual(), 0.11, nil, steps.Pass,
+			[]string{"no band", "soft-RoCE", "own test alone"},
+		},
+		{
+			"soft-RoCE counts its TCP and ACKs", kindtest.Virtual(), 0.11,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Tx = kindtest.Wire(1024) / 100 * 106 }), steps.Pass,
+			nil,
+		},
+		{
+			"as much the other way", kindtest.Spark(), 92.5,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Rx = kindtest.Wire(1024) }), steps.Warn,
+			[]string{"rocep1s0f0 received 1.38 GB the other way"},
+		},
+		{
+			"soft-RoCE, far more", kindtest.Virtual(), 0.11, move(steps.Here, 0, kindtest.Wire(1024)/100*110), steps.Warn,
+			[]string{"10.0 % more"},
+		},
+		{
+			"soft-RoCE, the other rail", kindtest.Virtual(), 0.11, move(steps.Here, 1, 2e8), steps.Fail,
+			[]string{"rocep1s0f1 moved bytes too"},
+		},
+		{
+			"soft-RoCE without counters", kindtest.Virtual(), 0.11,
+			on(1, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 1).Known = false }), steps.Inconclusive, nil,
+		},
 		{"soft-RoCE with a declared speed", kindtest.Virtual(), 0.11, func(r *steps.Result) {
 			for e := range r.Rig.Nodes {
 				for i := range r.Rig.Nodes[e].Rails {
@@ -216,9 +421,15 @@ func TestWriteBandwidth(t *testing.T) {
 			r.Skip = "spark-01 has no ib_write_bw"
 			r.Rig.Nodes[steps.Peer].Tools["ib_write_bw"] = steps.Tool{Package: "perftest"}
 		}, steps.Skipped, []string{"no ib_write_bw. ib_write_bw comes with perftest."}},
-		{"nothing ran", kindtest.Spark(), 92.5, func(r *steps.Result) { r.Stages = nil }, steps.Inconclusive, []string{"Nothing ran"}},
+		{
+			"nothing ran", kindtest.Spark(), 92.5, func(r *steps.Result) { r.Stages = nil }, steps.Inconclusive,
+			[]string{"Nothing ran"},
+		},
 		{"no rail", steps.Rig{}, 92.5, nil, steps.Inconclusive, []string{"no rail leads"}},
-		{"a stage of no rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Pair = 9 }), steps.Inconclusive, []string{"belongs to no rail"}},
+		{
+			"a stage of no rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Pair = 9 }), steps.Inconclusive,
+			[]string{"belongs to no rail"},
+		},
 	} {
 		r := kindtest.Bandwidth(c.rig, c.gbps)
 		if c.change != nil {
@@ -233,7 +444,8 @@ func TestWriteBandwidthEvidence(t *testing.T) {
 	v := judgeWriteBandwidth(kindtest.BwCell, kindtest.Bandwidth(kindtest.TutorialSpark(), 92.5))
 	e, ok := kindtest.Evidence(v, "rail 2 (rocep1s0f1) bandwidth")
 	if !ok || e.Unit != "Gb/s" || e.Expected == nil || math.Abs(*e.Expected.Min-87.875) > 0.01 ||
-		!strings.HasPrefix(e.Expected.From, "passes from 0.95 of 92.5 (measured through ") || !strings.HasSuffix(e.Expected.From, "to 1.02 of the 105.4 that anybody saw") {
+		!strings.HasPrefix(e.Expected.From, "passes from 0.95 of 92.5 (measured through ") ||
+		!strings.HasSuffix(e.Expected.From, "to 1.02 of the 105.4 that anybody saw") {
 		t.Errorf("%+v", e)
 	}
 	e, ok = kindtest.Evidence(v, "rail 1 (rocep1s0f0) bytes sent by spark-02")
@@ -251,19 +463,28 @@ func TestNoPassWithAHole(t *testing.T) {
 		n := len(kindtest.Bandwidth(rig, 92).Stages)
 		for i := range n {
 			for hole, make := range map[string]func(*steps.Stage){
-				"client not run":     func(s *steps.Stage) { s.Outputs[1].Ran = false },
-				"server not run":     func(s *steps.Stage) { s.Outputs[0].Ran = false },
-				"client failed":      func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 },
-				"server failed":      func(s *steps.Stage) { s.Outputs[0].Exit.Code = 1 },
-				"client timed out":   func(s *steps.Stage) { s.Outputs[1].Exit.Why = runner.TimedOut },
-				"server cancelled":   func(s *steps.Stage) { s.Outputs[0].Exit.Why = runner.Cancelled },
-				"no value":           func(s *steps.Stage) { s.Outputs[1].Value = nil },
-				"parse error":        func(s *steps.Stage) { s.Outputs[1].ParseErr = "x" },
-				"no bytes":           func(s *steps.Stage) { s.Bytes = nil },
-				"stage error":        func(s *steps.Stage) { s.Err = "x" },
-				"tx unknown":         func(s *steps.Stage) { kindtest.Counter(s, steps.Here, rig.Pairs[s.Pair].Rails[0]).Known = false },
-				"rx unknown":         func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, rig.Pairs[s.Pair].Rails[1]).Known = false },
-				"other rail unknown": func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, (rig.Pairs[s.Pair].Rails[1]+1)%2).Known = false },
+				"client not run":   func(s *steps.Stage) { s.Outputs[1].Ran = false },
+				"server not run":   func(s *steps.Stage) { s.Outputs[0].Ran = false },
+				"client failed":    func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 },
+				"server failed":    func(s *steps.Stage) { s.Outputs[0].Exit.Code = 1 },
+				"client timed out": func(s *steps.Stage) { s.Outputs[1].Exit.Why = runner.TimedOut },
+				"server cancelled": func(s *steps.Stage) { s.Outputs[0].Exit.Why = runner.Cancelled },
+				"no value":         func(s *steps.Stage) { s.Outputs[1].Value = nil },
+				"parse error":      func(s *steps.Stage) { s.Outputs[1].ParseErr = "x" },
+				"no bytes":         func(s *steps.Stage) { s.Bytes = nil },
+				"stage error":      func(s *steps.Stage) { s.Err = "x" },
+				"tx unknown": func(s *steps.Stage) {
+					kindtest.Counter(s, steps.Here,
+						rig.Pairs[s.Pair].Rails[0]).Known = false
+				},
+				"rx unknown": func(s *steps.Stage) {
+					kindtest.Counter(s, steps.Peer,
+						rig.Pairs[s.Pair].Rails[1]).Known = false
+				},
+				"other rail unknown": func(s *steps.Stage) {
+					kindtest.Counter(s, steps.Peer,
+						(rig.Pairs[s.Pair].Rails[1]+1)%2).Known = false
+				},
 			} {
 				r := kindtest.Bandwidth(rig, 92)
 				make(&r.Stages[i])
@@ -283,22 +504,29 @@ func TestWriteLatency(t *testing.T) {
 		want    steps.Grade
 		words   []string
 	}{
-		{"as it should be", kindtest.Spark(), 1.96, steps.Pass, []string{"1.96 us on each of the 4 rails", "1.4 to 2 us was measured between two ConnectX-7"}},
+		{
+			"as it should be", kindtest.Spark(), 1.96, steps.Pass,
+			[]string{"1.96 us on each of the 4 rails", "1.4 to 2 us was measured between two ConnectX-7"},
+		},
 		{"slow", kindtest.Spark(), 5, steps.Warn, []string{"5 us typical"}},
 		{"far too slow", kindtest.Spark(), 60, steps.Fail, []string{"60 us typical"}},
 		{"impossibly fast", kindtest.Spark(), 0.01, steps.Inconclusive, []string{"less than a cable"}},
 		{"nothing", kindtest.Spark(), 0, steps.Inconclusive, []string{"no typical latency"}},
 		{"soft-RoCE", kindtest.Virtual(), 860, steps.Pass, []string{"no band"}},
 	} {
-		kindtest.Want(t, c.name, judgeWriteLatency(kindtest.LatCell, kindtest.Latency(c.rig, c.typical, 2.6)), c.want, c.words...)
+		kindtest.Want(t, c.name, judgeWriteLatency(kindtest.LatCell, kindtest.Latency(c.rig, c.typical, 2.6)), c.want,
+			c.words...)
 	}
-	kindtest.Want(t, "a long tail", judgeWriteLatency(kindtest.LatCell, kindtest.Latency(kindtest.Spark(), 1.96, 9000)), steps.Warn, "one write of a hundred takes 9000 us")
+	kindtest.Want(t, "a long tail", judgeWriteLatency(kindtest.LatCell, kindtest.Latency(kindtest.Spark(), 1.96, 9000)),
+		steps.Warn, "one write of a hundred takes 9000 us")
 	unlike := kindtest.Latency(kindtest.Virtual(), 527, 600)
 	unlike.Stages[1].Outputs[1] = kindtest.Latency(kindtest.Virtual(), 21310, 30000).Stages[1].Outputs[1]
-	kindtest.Want(t, "rails apart", judgeWriteLatency(kindtest.LatCell, unlike), steps.Warn, "rail 2 takes 21310 us and rail 1 527 us")
+	kindtest.Want(t, "rails apart", judgeWriteLatency(kindtest.LatCell, unlike), steps.Warn,
+		"rail 2 takes 21310 us and rail 1 527 us")
 	r := kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
 	r.Stages[2].Outputs[0].Exit.Code = 1
-	kindtest.Want(t, "a server that failed", judgeWriteLatency(kindtest.LatCell, r), steps.Inconclusive, "Rail 3", "server on spark-01")
+	kindtest.Want(t, "a server that failed", judgeWriteLatency(kindtest.LatCell, r), steps.Inconclusive, "Rail 3",
+		"server on spark-01")
 	r = kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
 	r.Stages[0].Outputs[1].Value, r.Stages[0].Outputs[1].ParseErr = nil, errors.New("x").Error()
 	kindtest.Want(t, "unreadable", judgeWriteLatency(kindtest.LatCell, r), steps.Inconclusive)
@@ -326,7 +554,8 @@ func TestWriteBandwidthFromThePeer(t *testing.T) {
 			}, parse.PerftestBandwidth)
 		}
 	}
-	kindtest.Want(t, "from the peer", judgeWriteBandwidth(kindtest.BwCell, r), steps.Pass, "Each rail carried its own test alone")
+	kindtest.Want(t, "from the peer", judgeWriteBandwidth(kindtest.BwCell, r), steps.Pass,
+		"Each rail carried its own test alone")
 }
 
 // Counters tell of a latency what its own figures hide.
@@ -337,12 +566,27 @@ func TestWriteLatencySigns(t *testing.T) {
 		words  string
 	}{
 		"as it should be": {func(*steps.RailBytes) {}, steps.Pass, "typically"},
-		"lost packets":    {func(b *steps.RailBytes) { b.Errors["local_ack_timeout_err"] = 4 }, steps.Warn, "on spark-02 error counters grew meanwhile (local_ack_timeout_err +4)"},
-		"busy before":     {func(b *steps.RailBytes) { b.IdleGbps = 20 }, steps.Warn, "20.0 Gb/s of other traffic"},
-		"another way":     {func(b *steps.RailBytes) { b.Tx = 300 }, steps.Inconclusive, "on spark-02 rocep1s0f1 moved only 300 bytes of the 78.0 kB predicted"},
-		"idle took all":   {func(b *steps.RailBytes) { b.Tx, b.IdleTx, b.IdleGbps = 0, 140_000, 0.001 }, steps.Pass, "typically"},
-		"nobody counted":  {func(b *steps.RailBytes) { b.Tx, b.Known = 0, false }, steps.Inconclusive, "the bytes of rocep1s0f1 are unknown"},
-		"a flap":          {func(b *steps.RailBytes) { b.Errors["link_downed"] = 1 }, steps.Fail, "on spark-02 the link of rocep1s0f1 went down"},
+		"lost packets": {
+			func(b *steps.RailBytes) { b.Errors["local_ack_timeout_err"] = 4 }, steps.Warn,
+			"on spark-02 error counters grew meanwhile (local_ack_timeout_err +4)",
+		},
+		"busy before": {func(b *steps.RailBytes) { b.IdleGbps = 20 }, steps.Warn, "20.0 Gb/s of other traffic"},
+		"another way": {
+			func(b *steps.RailBytes) { b.Tx = 300 }, steps.Inconclusive,
+			"on spark-02 rocep1s0f1 moved only 300 bytes of the 78.0 kB predicted",
+		},
+		"idle took all": {
+			func(b *steps.RailBytes) { b.Tx, b.IdleTx, b.IdleGbps = 0, 140_000, 0.001 }, steps.Pass,
+			"typically",
+		},
+		"nobody counted": {
+			func(b *steps.RailBytes) { b.Tx, b.Known = 0, false }, steps.Inconclusive,
+			"the bytes of rocep1s0f1 are unknown",
+		},
+		"a flap": {
+			func(b *steps.RailBytes) { b.Errors["link_downed"] = 1 }, steps.Fail,
+			"on spark-02 the link of rocep1s0f1 went down",
+		},
 	} {
 		r := kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
 		c.change(kindtest.Counter(&r.Stages[1], steps.Here, 1))
@@ -368,11 +612,23 @@ func TestRatesApart(t *testing.T) {
 		want   steps.Grade
 		words  []string
 	}{
-		"soft-RoCE, a third":    {kindtest.Virtual(), 6, slow(1, 2), steps.Warn, []string{"Rail 2", "carries 2 Gb/s where rail 1 carries 6 Gb/s", "shaping"}},
+		"soft-RoCE, a third": {
+			kindtest.Virtual(), 6, slow(1, 2), steps.Warn,
+			[]string{"Rail 2", "carries 2 Gb/s where rail 1 carries 6 Gb/s", "shaping"},
+		},
 		"soft-RoCE, two thirds": {kindtest.Virtual(), 6, slow(1, 4), steps.Pass, nil},
-		"soft-RoCE, the first":  {kindtest.Virtual(), 6, slow(0, 0.1), steps.Warn, []string{"Rail 1", "where rail 2 carries", "the cell ib-reverse tells"}},
-		"a band, too":           {kindtest.Spark(), 92.5, slow(2, 40), steps.Fail, []string{"Rail 3", "40.0 Gb/s of 92.5", "on DGX Spark): rail 1 carries 92.5", "switch's port"}},
-		"its twin":              {kindtest.Spark(), 92.5, slow(1, 40), steps.Fail, []string{"rail 1, behind the same PCIe link, carries"}},
+		"soft-RoCE, the first": {
+			kindtest.Virtual(), 6, slow(0, 0.1), steps.Warn,
+			[]string{"Rail 1", "where rail 2 carries", "the cell ib-reverse tells"},
+		},
+		"a band, too": {
+			kindtest.Spark(), 92.5, slow(2, 40), steps.Fail,
+			[]string{"Rail 3", "40.0 Gb/s of 92.5", "on DGX Spark): rail 1 carries 92.5", "switch's port"},
+		},
+		"its twin": {
+			kindtest.Spark(), 92.5, slow(1, 40), steps.Fail,
+			[]string{"rail 1, behind the same PCIe link, carries"},
+		},
 		"explained": {kindtest.Spark(), 92.5, func(r *steps.Result) {
 			slow(1, 40)(r)
 			kindtest.Counter(&r.Stages[1], steps.Here, 1).IdleGbps = 50
@@ -388,7 +644,8 @@ func TestRatesApart(t *testing.T) {
 		c.change(&r)
 		v := judgeWriteBandwidth(kindtest.BwCell, r)
 		kindtest.Want(t, name, v, c.want, c.words...)
-		if said := strings.Contains(v.Reason, "on its own way"); said != slices.ContainsFunc(c.words, func(w string) bool { return strings.Contains(w, "carries") }) {
+		if said := strings.Contains(v.Reason, "on its own way"); said != slices.ContainsFunc(c.words,
+			func(w string) bool { return strings.Contains(w, "carries") }) {
 			t.Errorf("%s: %s", name, v.Reason)
 		}
 	}

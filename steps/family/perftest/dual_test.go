@@ -13,7 +13,8 @@ var dualCell = steps.Cell{ID: "dual-link", Counters: true, Judge: "dual-link"}
 
 func TestDual(t *testing.T) {
 	v := judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual))
-	kindtest.Want(t, "healthy", v, steps.Pass, "ails 1 and 2 together 105.4 Gb/s", "one PCIe Gen5 x4 link that both rails share", "ails 1 and 3 together 185.0 Gb/s", "PCIe link of its own")
+	kindtest.Want(t, "healthy", v, steps.Pass, "ails 1 and 2 together 105.4 Gb/s",
+		"one PCIe Gen5 x4 link that both rails share", "ails 1 and 3 together 185.0 Gb/s", "PCIe link of its own")
 	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 2 {
 		t.Errorf("tables: %+v", v.Tables)
 	}
@@ -21,19 +22,25 @@ func TestDual(t *testing.T) {
 	for _, name := range []string{"half alone", "first beside half", "half beside first"} {
 		delete(two, name)
 	}
-	kindtest.Want(t, "a half missing", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), two, parseDual)), steps.Inconclusive, `"half alone" is missing`)
-	kindtest.Want(t, "no half at all", judgeDual(dualCell, kindtest.Dual(kindtest.TutorialSpark(), two, parseDual)), steps.Pass, "ails 1 and 2")
+	kindtest.Want(t, "a half missing", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), two, parseDual)),
+		steps.Inconclusive, `"half alone" is missing`)
+	kindtest.Want(t, "no half at all", judgeDual(dualCell, kindtest.Dual(kindtest.TutorialSpark(), two, parseDual)),
+		steps.Pass, "ails 1 and 2")
 
 	slow := kindtest.Healthy()
 	slow["half beside first"] = 30
-	kindtest.Want(t, "a slow half", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), slow, parseDual)), steps.Fail, "rails 1 and 3 together: 122.5 Gb/s of 185.")
+	kindtest.Want(t, "a slow half", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), slow, parseDual)), steps.Fail,
+		"rails 1 and 3 together: 122.5 Gb/s of 185.")
 	apart := kindtest.Healthy()
 	apart["first beside second"], apart["second beside first"] = 92.6, 92.6
-	kindtest.Want(t, "more than one link can carry", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), apart, parseDual)), steps.Inconclusive, "more than the", "at the same time")
+	kindtest.Want(t, "more than one link can carry",
+		judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), apart, parseDual)), steps.Inconclusive, "more than the",
+		"at the same time")
 
 	wrong := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&wrong.Stages[0], steps.Here, 3).Tx = 10 * kindtest.Wire(1024)
-	kindtest.Want(t, "another rail's bytes", judgeDual(dualCell, wrong), steps.Fail, "on spark-02 roceP2p1s0f1 moved bytes too")
+	kindtest.Want(t, "another rail's bytes", judgeDual(dualCell, wrong), steps.Fail,
+		"on spark-02 roceP2p1s0f1 moved bytes too")
 	lost := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&lost.Stages[0], steps.Peer, 1).Rx /= 2
 	kindtest.Want(t, "missing bytes", judgeDual(dualCell, lost), steps.Inconclusive, "on spark-01 rocep1s0f1 moved only")
@@ -49,27 +56,32 @@ func TestDual(t *testing.T) {
 		b := kindtest.Counter(&again.Stages[0], steps.Here, i)
 		b.Tx, b.Errors["packet_seq_err"] = b.Tx*105/100, 7
 	}
-	kindtest.Want(t, "sent again", judgeDual(dualCell, again), steps.Warn, "on spark-02 more bytes", "rocep1s0f0 5.0 %", "sent again: packet_seq_err +7")
+	kindtest.Want(t, "sent again", judgeDual(dualCell, again), steps.Warn, "on spark-02 more bytes", "rocep1s0f0 5.0 %",
+		"sent again: packet_seq_err +7")
 	portless := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	for i := range 4 {
 		kindtest.Counter(&portless.Stages[0], steps.Here, i).Source = "netdev bytes"
 	}
-	kindtest.Want(t, "no port counters", judgeDual(dualCell, portless), steps.Inconclusive, "on spark-02 rocep1s0f0, rocep1s0f1 and roceP2p1s0f0: no port counters")
+	kindtest.Want(t, "no port counters", judgeDual(dualCell, portless), steps.Inconclusive,
+		"on spark-02 rocep1s0f0, rocep1s0f1 and roceP2p1s0f0: no port counters")
 	degraded := kindtest.Healthy()
 	for name := range degraded {
 		degraded[name] = 13
 	}
-	kindtest.Want(t, "degraded", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), degraded, parseDual)), steps.Fail, "rails 1 and 2 together: 26.0 Gb/s", "degraded", "power")
+	kindtest.Want(t, "degraded", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), degraded, parseDual)), steps.Fail,
+		"rails 1 and 2 together: 26.0 Gb/s", "degraded", "power")
 	one := kindtest.Healthy()
 	one["first alone"], one["first beside half"] = 60, 60
-	kindtest.Want(t, "a slow rail", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), one, parseDual)), steps.Warn, "rail 1 (rocep1s0f0) carries only 60.0 Gb/s alone")
+	kindtest.Want(t, "a slow rail", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), one, parseDual)), steps.Warn,
+		"rail 1 (rocep1s0f0) carries only 60.0 Gb/s alone")
 
 	cut := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	for i := range 2 {
 		unread := &cut.Stages[0].Outputs[1].Value.([]dualTest)[i]
 		unread.Rows, unread.Err = nil, "a row is cut"
 	}
-	kindtest.Want(t, "cut rows", judgeDual(dualCell, cut), steps.Inconclusive, `the test "first alone" and "second alone": a row is cut`)
+	kindtest.Want(t, "cut rows", judgeDual(dualCell, cut), steps.Inconclusive,
+		`the test "first alone" and "second alone": a row is cut`)
 
 	failed := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	o := &failed.Stages[0].Outputs[1]
@@ -79,11 +91,13 @@ func TestDual(t *testing.T) {
 	kindtest.Want(t, "one failed", judgeDual(dualCell, failed), steps.Fail, "second alone", "Failed to modify QP")
 	spoiled := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	spoiled.Stages[0].Outputs[0].Text += "\nVALIDATION: FAILED (server) - 3 error(s), first at QP 0\n"
-	kindtest.Want(t, "spoiled data", judgeDual(dualCell, spoiled), steps.Fail, "what arrived on spark-01 is not what was sent")
+	kindtest.Want(t, "spoiled data", judgeDual(dualCell, spoiled), steps.Fail,
+		"what arrived on spark-01 is not what was sent")
 	broke := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	tests = broke.Stages[0].Outputs[1].Value.([]dualTest)
 	tests[1].Errors = []string{"Completion with error at client"}
-	kindtest.Want(t, "a complaint and status 0", judgeDual(dualCell, broke), steps.Fail, "packets stopped arriving", "status 0")
+	kindtest.Want(t, "a complaint and status 0", judgeDual(dualCell, broke), steps.Fail, "packets stopped arriving",
+		"status 0")
 	hung := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	hung.Stages[0].Outputs[1].Exit.Why = 1
 	kindtest.Want(t, "hung", judgeDual(dualCell, hung), steps.Inconclusive, "timed out")
@@ -91,7 +105,8 @@ func TestDual(t *testing.T) {
 
 // Servers over rails that are down would wait for clients that never come.
 func TestPlanOfDual(t *testing.T) {
-	plain, pulled, off := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark())
+	plain, pulled, off := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark()),
+		kindtest.Netdevs(kindtest.Spark())
 	for e := range pulled.Nodes {
 		for _, i := range []int{0, 2} {
 			r := &pulled.Nodes[e].Rails[i]
@@ -122,12 +137,24 @@ func TestDualAtTheSameTime(t *testing.T) {
 		grade  steps.Grade
 		words  string
 	}{
-		"as it should be":       {func(_, _ *dualTest) {}, steps.Pass, "together"},
-		"one after the other":   {func(a, b *dualTest) { b.From, b.To = a.To, a.To+b.To-b.From }, steps.Inconclusive, "surely ran at the same time for 0 %"},
-		"for a while":           {func(a, b *dualTest) { b.From, b.To = b.From+0.15, b.To+0.15 }, steps.Inconclusive, "of the shorter one's 0.20 s only"},
-		"long programs":         {func(a, b *dualTest) { a.From, b.To = a.From-3, b.To+3 }, steps.Inconclusive, "so their sum is no rate"},
-		"nobody tells":          {func(a, _ *dualTest) { a.From, a.To = 0, 0 }, steps.Inconclusive, "nothing tells when"},
-		"backwards":             {func(a, _ *dualTest) { a.From, a.To = a.To, a.From }, steps.Inconclusive, "nothing tells when"},
+		"as it should be": {func(_, _ *dualTest) {}, steps.Pass, "together"},
+		"one after the other": {
+			func(a, b *dualTest) { b.From, b.To = a.To, a.To+b.To-b.From }, steps.Inconclusive,
+			"surely ran at the same time for 0 %",
+		},
+		"for a while": {
+			func(a, b *dualTest) { b.From, b.To = b.From+0.15, b.To+0.15 }, steps.Inconclusive,
+			"of the shorter one's 0.20 s only",
+		},
+		"long programs": {
+			func(a, b *dualTest) { a.From, b.To = a.From-3, b.To+3 }, steps.Inconclusive,
+			"so their sum is no rate",
+		},
+		"nobody tells": {func(a, _ *dualTest) { a.From, a.To = 0, 0 }, steps.Inconclusive, "nothing tells when"},
+		"backwards": {
+			func(a, _ *dualTest) { a.From, a.To = a.To, a.From }, steps.Inconclusive,
+			"nothing tells when",
+		},
 		"faster than the clock": {func(a, _ *dualTest) { a.To = a.From + 0.1 }, steps.Inconclusive, "was over in 0.10 s"},
 	} {
 		r := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)

@@ -63,14 +63,26 @@ func TestLoad(t *testing.T) {
 		{"twice", text("== half", "== rail 1"), steps.Inconclusive, "twice"},
 		{"another size", text(" 65536 ", " 4096 "), steps.Inconclusive, "not this test's"},
 		{
-			"no output", client(func(o *steps.Output) { *o = kindtest.Read(steps.Output{Role: "client", Ran: true}, parseLoad) }),
+			"no output", client(func(o *steps.Output) {
+				*o = kindtest.Read(steps.Output{Role: "client", Ran: true},
+					parseLoad)
+			}),
 			steps.Inconclusive, "does not parse",
 		},
-		{"no bytes", port(steps.Here, 2, func(b *steps.RailBytes) { b.Tx, b.Rx = 0, 0 }), steps.Inconclusive, "nothing went over roceP2p1s0f0"},
+		{
+			"no bytes", port(steps.Here, 2, func(b *steps.RailBytes) { b.Tx, b.Rx = 0, 0 }), steps.Inconclusive,
+			"nothing went over roceP2p1s0f0",
+		},
 		{"no counter", port(steps.Here, 0, func(b *steps.RailBytes) { b.Known = false }), steps.Inconclusive, "unknown"},
 		{"more than its margins hold", port(steps.Here, 0, func(b *steps.RailBytes) { b.Tx *= 2 }), steps.Warn, "more bytes"},
-		{"another rail's bytes", port(steps.Here, 3, func(b *steps.RailBytes) { b.Tx = 1e11 }), steps.Fail, "moved bytes too"},
-		{"errors", port(steps.Here, 0, func(b *steps.RailBytes) { b.Errors["packet_seq_err"] = 100_000 }), steps.Warn, "packet_seq_err"},
+		{
+			"another rail's bytes", port(steps.Here, 3, func(b *steps.RailBytes) { b.Tx = 1e11 }), steps.Fail,
+			"moved bytes too",
+		},
+		{
+			"errors", port(steps.Here, 0, func(b *steps.RailBytes) { b.Errors["packet_seq_err"] = 100_000 }), steps.Warn,
+			"packet_seq_err",
+		},
 	} {
 		t.Run(w.name, func(t *testing.T) { kindtest.Want(t, w.name, judge(w.change), w.grade, w.says) })
 	}
@@ -82,7 +94,10 @@ func TestLoadOfAllRails(t *testing.T) {
 	c := kindtest.Cell(t, "load-all")
 	judgeOf := func(change func(*steps.Rig), stopped string, gbps float64, names ...string) steps.Verdict {
 		rig, text := kindtest.Spark(), ""
-		devs := map[string]string{"rail 1": "rocep1s0f0", "rail 2": "rocep1s0f1", "rail 3": "roceP2p1s0f0", "rail 4": "roceP2p1s0f1"}
+		devs := map[string]string{
+			"rail 1": "rocep1s0f0", "rail 2": "rocep1s0f1", "rail 3": "roceP2p1s0f0",
+			"rail 4": "roceP2p1s0f1",
+		}
 		change(&rig)
 		for _, n := range names {
 			text += kindtest.LoadSection(n, devs[n], gbps)
@@ -100,7 +115,8 @@ func TestLoadOfAllRails(t *testing.T) {
 	kindtest.Want(t, "slow", judge(same, 30, all...), steps.Fail, "120.0 Gb/s of 210.8")
 	kindtest.Want(t, "more than two halves bring", judge(same, 92.5, all...), steps.Inconclusive, "more than the")
 	kindtest.Want(t, "one is left out", judge(same, 52.6, all[:3]...), steps.Inconclusive, "rail 4 was left out")
-	kindtest.Want(t, "the rig file's is missing", judge(func(r *steps.Rig) { r.Missing = []string{"mlx5_9 is gone"} }, 52.6, all...),
+	kindtest.Want(t, "the rig file's is missing",
+		judge(func(r *steps.Rig) { r.Missing = []string{"mlx5_9 is gone"} }, 52.6, all...),
 		steps.Warn, "mlx5_9 is gone")
 	kindtest.Want(t, "a node has fewer", judge(func(r *steps.Rig) {
 		r.Pairs = r.Pairs[:2]
@@ -108,7 +124,8 @@ func TestLoadOfAllRails(t *testing.T) {
 	}, 52.6, all[:2]...), steps.Warn, "spark-01 2, so these are not all")
 	kindtest.Want(t, "a cable is out", judgeOf(func(r *steps.Rig) {
 		r.Nodes[steps.Here].Rails[2].State = "DOWN"
-	}, "server on spark-01 is not ready after 15s", 52.6, all...), steps.Fail, "roceP2p1s0f0 on spark-02 is DOWN: check its cable")
+	}, "server on spark-01 is not ready after 15s", 52.6, all...), steps.Fail,
+		"roceP2p1s0f0 on spark-02 is DOWN: check its cable")
 }
 
 // Eight InfiniBand adapters of other names, each with a cable and a PCIe link of its own.
@@ -131,7 +148,8 @@ func TestLoadOfInfiniBand(t *testing.T) {
 		text += kindtest.LoadSection(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("mlx5_%d", i), gbps)
 	}
 	v := judgeLoad(kindtest.Cell(t, "load-all"), kindtest.Loaded(rig, gbps, text, parseLoad, loaded...))
-	kindtest.Want(t, "eight adapters", v, steps.Pass, "2960.0 Gb/s over rails 1, 2, 3, 4, 5, 6, 7 and 8", "400 Gb/s at InfiniBand MTU 1024")
+	kindtest.Want(t, "eight adapters", v, steps.Pass, "2960.0 Gb/s over rails 1, 2, 3, 4, 5, 6, 7 and 8",
+		"400 Gb/s at InfiniBand MTU 1024")
 	if strings.Contains(v.Reason, "RoCE") {
 		t.Error(v.Reason)
 	}
@@ -140,7 +158,8 @@ func TestLoadOfInfiniBand(t *testing.T) {
 // What nobody measured has no band, and no FAIL; it says what it is.
 func TestLoadWithoutABand(t *testing.T) {
 	c, rig := kindtest.Cell(t, "load-both-ways"), kindtest.Spark()
-	text := strings.Replace(kindtest.LoadSection("rail 1", "rocep1s0f0", 185), "RDMA_Write BW", "RDMA_Write Bidirectional BW", 1)
+	text := strings.Replace(kindtest.LoadSection("rail 1", "rocep1s0f0", 185), "RDMA_Write BW",
+		"RDMA_Write Bidirectional BW", 1)
 	text = strings.Replace(text, " 65536 2822876 ", " 65536 1411438 ", 1) // each end's own
 	r := kindtest.Loaded(rig, 92.5, text, parseLoad, 0)
 	for _, e := range steps.Ends {
@@ -149,7 +168,8 @@ func TestLoadWithoutABand(t *testing.T) {
 		b.Rx = b.Tx
 	}
 	v := judgeLoad(c, r)
-	kindtest.Want(t, "both ways", v, steps.Inconclusive, "rail 1 in both directions together: 185.0 Gb/s", "nobody measured")
+	kindtest.Want(t, "both ways", v, steps.Inconclusive, "rail 1 in both directions together: 185.0 Gb/s",
+		"nobody measured")
 	for _, f := range v.Figures {
 		t.Errorf("a figure of both directions is told as one of a rail: %+v", f)
 	}

@@ -27,15 +27,73 @@ func TestRefused(t *testing.T) {
 		says   []string
 		not    string
 	}{
-		"the server was there":         {kindtest.Spark(), access, "", runner.Exit{Why: runner.Cancelled}, steps.Fail, []string{"the adapter on spark-01 gave no access to the test's memory there (status 10, told on spark-02); " + memory}, "came first"},
-		"it followed":                  {kindtest.Spark(), access, gone, runner.Exit{Code: 1}, steps.Fail, []string{"status 10", memory}, "came first"},
-		"it was first, perhaps":        {kindtest.Spark(), access, "Couldn't post send\n ERROR: Failed to allocate\n", runner.Exit{Code: 1}, steps.Inconclusive, []string{"status 10", "there ended with exit 1, and said", "where that came first, its memory was gone"}, ""},
-		"it was, without a word":       {kindtest.Spark(), access, "", runner.Exit{Code: 3}, steps.Inconclusive, []string{"ended with exit 3, and without a word: where that came first"}, ""},
-		"its own memory is no other's": {kindtest.Spark(), local, "", runner.Exit{Code: 3}, steps.Fail, []string{"the adapter on spark-02 found that it may not use the test's memory there (status 4", memory}, "came first"},
-		"an invalid request":           {kindtest.Spark(), strings.Replace(access, "10", "9", 1), gone, runner.Exit{Code: 1}, steps.Fail, []string{"the adapter on spark-01 took what was asked of it for invalid (status 9, told on spark-02)"}, ""},
-		"an operation":                 {kindtest.Spark(), strings.Replace(access, "10", "11", 1), gone, runner.Exit{Code: 1}, steps.Fail, []string{"the adapter on spark-01 could not do what was asked of it (status 11, told on spark-02)"}, ""},
-		"soft-RoCE":                    {kindtest.Virtual(), access, gone, runner.Exit{Code: 1}, steps.Inconclusive, []string{"status 10", "soft-RoCE, which is the kernel's, was seen to end so under load", "run it again with nothing beside it", "registration (dmesg)"}, "not the cable"},
-		"soft-RoCE, and left":          {kindtest.Virtual(), access, "", runner.Exit{Code: 3}, steps.Inconclusive, []string{"ended with exit 3, and without a word", "soft-RoCE"}, ""},
+		"the server was there": {
+			kindtest.Spark(), access, "",
+			runner.Exit{Why: runner.Cancelled},
+			steps.Fail,
+			[]string{"the adapter on spark-01 gave no access to the test's memory there (status 10, told on spark-02); " +
+				memory},
+			"came first",
+		},
+		"it followed": {
+			kindtest.Spark(), access, gone,
+			runner.Exit{Code: 1},
+			steps.Fail,
+			[]string{"status 10", memory},
+			"came first",
+		},
+		"it was first, perhaps": {
+			kindtest.Spark(), access, "Couldn't post send\n ERROR: Failed to allocate\n",
+			runner.Exit{Code: 1},
+			steps.Inconclusive,
+			[]string{"status 10", "there ended with exit 1, and said", "where that came first, its memory was gone"},
+			"",
+		},
+		"it was, without a word": {
+			kindtest.Spark(), access, "",
+			runner.Exit{Code: 3},
+			steps.Inconclusive,
+			[]string{"ended with exit 3, and without a word: where that came first"},
+			"",
+		},
+		"its own memory is no other's": {
+			kindtest.Spark(), local, "",
+			runner.Exit{Code: 3},
+			steps.Fail,
+			[]string{"the adapter on spark-02 found that it may not use the test's memory there (status 4", memory},
+			"came first",
+		},
+		"an invalid request": {
+			kindtest.Spark(), strings.Replace(access, "10", "9", 1), gone,
+			runner.Exit{Code: 1},
+			steps.Fail,
+			[]string{"the adapter on spark-01 took what was asked of it for invalid (status 9, told on spark-02)"},
+			"",
+		},
+		"an operation": {
+			kindtest.Spark(), strings.Replace(access, "10", "11", 1), gone,
+			runner.Exit{Code: 1},
+			steps.Fail,
+			[]string{"the adapter on spark-01 could not do what was asked of it (status 11, told on spark-02)"},
+			"",
+		},
+		"soft-RoCE": {
+			kindtest.Virtual(), access, gone,
+			runner.Exit{Code: 1},
+			steps.Inconclusive,
+			[]string{
+				"status 10", "soft-RoCE, which is the kernel's, was seen to end so under load",
+				"run it again with nothing beside it", "registration (dmesg)",
+			},
+			"not the cable",
+		},
+		"soft-RoCE, and left": {
+			kindtest.Virtual(), access, "",
+			runner.Exit{Code: 3},
+			steps.Inconclusive,
+			[]string{"ended with exit 3, and without a word", "soft-RoCE"},
+			"",
+		},
 	} {
 		client, server := kindtest.Ran("client", steps.Here, c.client), kindtest.Ran("server", steps.Peer, c.server)
 		client.Exit, server.Exit = runner.Exit{Code: 1}, c.exit

@@ -30,9 +30,12 @@ func tcpSaid(id string, rig steps.Rig, g steps.Grade, gbps float64, streams int)
 	if p, _ := rig.Path(); p.Bonded[steps.Here] {
 		rails = nil
 	}
-	return steps.Outcome{Cell: steps.Cell{ID: id}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: g, Reason: "As measured.", Figures: []steps.Figure{
-		{What: steps.Throughput, Value: gbps, Unit: "Gb/s", Streams: streams, Rails: rails},
-	}}}
+	return steps.Outcome{
+		Cell: steps.Cell{ID: id}, Result: steps.Result{Rig: rig},
+		Verdict: steps.Verdict{Grade: g, Reason: "As measured.", Figures: []steps.Figure{
+			{What: steps.Throughput, Value: gbps, Unit: "Gb/s", Streams: streams, Rails: rails},
+		}},
+	}
 }
 
 // benchedCell is what a cell of nixlbench leaves.
@@ -46,7 +49,10 @@ func benchedCell(id string, rails []int, rig steps.Rig, peak, last float64, sent
 		Result: steps.Result{Rig: rig, Stages: []steps.Stage{s}},
 		Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
 			{What: steps.Throughput, Value: peak, Unit: "Gb/s", MessageBytes: 8 << 20, Last: last, Rails: rails},
-		}, Charts: []steps.Chart{{Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes", Series: []steps.Series{{Name: "rail", Points: []steps.Point{{X: 65536, Y: 54}, {X: 8 << 20, Y: peak}}}}}}},
+		}, Charts: []steps.Chart{{
+			Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes",
+			Series: []steps.Series{{Name: "rail", Points: []steps.Point{{X: 65536, Y: 54}, {X: 8 << 20, Y: peak}}}},
+		}}},
 	}
 }
 
@@ -84,16 +90,19 @@ func at(t *testing.T, table steps.Table, row, column string) string {
 func TestSummaryOfNothing(t *testing.T) {
 	kindtest.Want(t, "no cell ran", summaryOf(kindtest.Spark()), steps.Inconclusive, "run some cells first")
 	hosts := steps.Outcome{Cell: steps.Cell{ID: "hosts"}, Verdict: steps.Verdict{Grade: steps.Pass}}
-	kindtest.Want(t, "no figure", summaryOf(kindtest.Spark(), hosts), steps.Inconclusive, "was measured yet", "1 cell: 1 PASS")
+	kindtest.Want(t, "no figure", summaryOf(kindtest.Spark(), hosts), steps.Inconclusive, "was measured yet",
+		"1 cell: 1 PASS")
 }
 
 func TestSummaryPutsFiguresBesideTheLimits(t *testing.T) {
 	rig := kindtest.Spark()
-	v := summaryOf(rig, writes(rig, 92.5), tcpSaid("tcp-single", rig, steps.Pass, 33.7, 1), tcpSaid("tcp-parallel", rig, steps.Warn, 70, 4),
+	v := summaryOf(rig, writes(rig, 92.5), tcpSaid("tcp-single", rig, steps.Pass, 33.7, 1),
+		tcpSaid("tcp-parallel", rig, steps.Warn, 70, 4),
 		benchedCell("nixl-dual-dram", []int{1, 2}, rig, 105.4, 105, map[int]uint64{0: 6_090_000_000, 1: 6_090_000_000}),
 		benchedCell("nixl-single-dram", []int{1}, rig, 92.5, 92.5, map[int]uint64{0: 12_180_000_000}),
 		benchedCell("nixl-halves-dram", []int{1, 3}, rig, 184, 183, map[int]uint64{0: 6_100_000_000, 2: 6_000_000_000}))
-	kindtest.Want(t, "a session", v, steps.Pass, "6 cells: 5 PASS, 1 WARN", "fastest is nixlbench, both PCIe halves: 184.0 Gb/s of the 185", "worst is tcp-parallel with WARN")
+	kindtest.Want(t, "a session", v, steps.Pass, "6 cells: 5 PASS, 1 WARN",
+		"fastest is nixlbench, both PCIe halves: 184.0 Gb/s of the 185", "worst is tcp-parallel with WARN")
 	rates := tableOf(t, v, "Throughput")
 	for _, c := range []struct{ row, column, want string }{
 		{"RDMA write, rail 1", "Gb/s", "92.5"},
@@ -143,8 +152,9 @@ func TestSummaryPutsFiguresBesideTheLimits(t *testing.T) {
 	}
 	advice := tableOf(t, v, "Which approach for which work")
 	for work, words := range map[string]string{
-		"KV cache":        "NIXL measured: 184.0 Gb/s with nixlbench, both PCIe halves",
-		"more than one":   "the adapter's two PCIe halves measured: 184.0 Gb/s with nixlbench, both PCIe halves; 92.5 Gb/s with one: +99 %",
+		"KV cache": "NIXL measured: 184.0 Gb/s with nixlbench, both PCIe halves",
+		"more than one": "the adapter's two PCIe halves measured: 184.0 Gb/s with nixlbench, both PCIe halves; " +
+			"92.5 Gb/s with one: +99 %",
 		"NFS":             "several connections (nconnect) measured",
 		"what lies in GP": "memory from cudaHostAlloc general advice",
 	} {
@@ -198,13 +208,17 @@ func TestSummaryReadsWhatTheJudgesRecord(t *testing.T) {
 	}
 	reads := func(device string, gbps float64, shares map[int]float64) func(steps.Cell) steps.Result {
 		return func(c steps.Cell) steps.Result {
-			return steps.Result{Rig: rig, Stages: []steps.Stage{kindtest.Transferred(c, rig, -1, kindtest.ReadBack(device, 64<<20, 16, gbps, true), kindtest.Served, shares)}}
+			return steps.Result{Rig: rig, Stages: []steps.Stage{kindtest.Transferred(c, rig, -1,
+				kindtest.ReadBack(device, 64<<20, 16, gbps, true), kindtest.Served, shares)}}
 		}
 	}
 	v := summaryOf(rig,
-		judged("ib-write-bw", families.Judges["write-bandwidth"], func(steps.Cell) steps.Result { return kindtest.Bandwidth(rig, 92.5) }),
-		judged("ib-write-lat", families.Judges["write-latency"], func(steps.Cell) steps.Result { return kindtest.Latency(rig, 1.9, 2.2) }),
-		judged("dual-link", families.Judges["dual-link"], func(steps.Cell) steps.Result { return kindtest.Dual(rig, kindtest.Healthy(), dualParser) }),
+		judged("ib-write-bw", families.Judges["write-bandwidth"],
+			func(steps.Cell) steps.Result { return kindtest.Bandwidth(rig, 92.5) }),
+		judged("ib-write-lat", families.Judges["write-latency"],
+			func(steps.Cell) steps.Result { return kindtest.Latency(rig, 1.9, 2.2) }),
+		judged("dual-link", families.Judges["dual-link"],
+			func(steps.Cell) steps.Result { return kindtest.Dual(rig, kindtest.Healthy(), dualParser) }),
 		judged("tcp-single", families.Judges["tcp"], func(steps.Cell) steps.Result { return kindtest.TCP(rig, 33.7, 1, 1) }),
 		judged("tcp-parallel", families.Judges["tcp"], func(steps.Cell) steps.Result { return kindtest.TCP(rig, 93, 4, 1) }),
 		judged("nixl-transfer", families.Judges["nixl-transfer"], reads("cpu", 88, kindtest.OnlyOne)),
@@ -213,22 +227,30 @@ func TestSummaryReadsWhatTheJudgesRecord(t *testing.T) {
 		judged("nixl-latency", families.Judges["nixl-latency"], func(c steps.Cell) steps.Result {
 			r := steps.Result{Rig: rig}
 			for i := range rig.Pairs {
-				r.Stages = append(r.Stages, kindtest.Transferred(c, rig, i, kindtest.Timed(17.4, 16.2, 20.8, 31, 166), strings.ReplaceAll(kindtest.Served, "nixl-transfer", "nixl-latency"), map[int]float64{i: 1}))
+				r.Stages = append(r.Stages, kindtest.Transferred(c, rig, i, kindtest.Timed(17.4, 16.2, 20.8, 31, 166),
+					strings.ReplaceAll(kindtest.Served, "nixl-transfer", "nixl-latency"), map[int]float64{i: 1}))
 			}
 			return r
 		}),
 		judged("ucx-perftest", families.Judges["ucx-perftest"], func(c steps.Cell) steps.Result {
-			return kindtest.UCXPerftest(c, rig, kindtest.UCXServer("put bandwidth", "host", 64<<20), kindtest.UCXClient(500, 64<<20, 92.4), 510)
+			return kindtest.UCXPerftest(c, rig, kindtest.UCXServer("put bandwidth", "host", 64<<20),
+				kindtest.UCXClient(500, 64<<20, 92.4), 510)
 		}),
 		judged("ucx-perftest-gpu", families.Judges["ucx-perftest"], func(c steps.Cell) steps.Result {
-			return kindtest.UCXPerftest(c, rig, kindtest.UCXServer("put bandwidth", "cuda", 64<<20), kindtest.UCXClient(50, 64<<20, 3.5), 55)
+			return kindtest.UCXPerftest(c, rig, kindtest.UCXServer("put bandwidth", "cuda", 64<<20),
+				kindtest.UCXClient(50, 64<<20, 3.5), 55)
 		}),
-		judged("nixl-single-dram", families.Judges["nixlbench"], bench("DRAM", kindtest.DramMax, kindtest.SingleDRAM, kindtest.OnlyOne)),
-		judged("nixl-dual-dram", families.Judges["nixlbench"], bench("DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly)),
+		judged("nixl-single-dram", families.Judges["nixlbench"],
+			bench("DRAM", kindtest.DramMax, kindtest.SingleDRAM, kindtest.OnlyOne)),
+		judged("nixl-dual-dram", families.Judges["nixlbench"],
+			bench("DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly)),
 		judged("nixl-mt", families.Judges["nixlbench"], bench("DRAM", kindtest.DramMax, kindtest.DualDRAM, kindtest.Evenly)),
-		judged("nixl-halves-dram", families.Judges["nixlbench"], bench("DRAM", kindtest.DramMax, kindtest.Scaled(kindtest.SingleDRAM, 1.98), map[int]float64{0: 0.5, 2: 0.5})),
-		judged("nixl-single-vram", families.Judges["nixlbench"], bench("VRAM", kindtest.VramMax, kindtest.SingleVRAM, kindtest.OnlyOne)),
-		judged("nixl-dual-vram", families.Judges["nixlbench"], bench("VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.OnlyOne)),
+		judged("nixl-halves-dram", families.Judges["nixlbench"],
+			bench("DRAM", kindtest.DramMax, kindtest.Scaled(kindtest.SingleDRAM, 1.98), map[int]float64{0: 0.5, 2: 0.5})),
+		judged("nixl-single-vram", families.Judges["nixlbench"],
+			bench("VRAM", kindtest.VramMax, kindtest.SingleVRAM, kindtest.OnlyOne)),
+		judged("nixl-dual-vram", families.Judges["nixlbench"],
+			bench("VRAM", kindtest.VramMax, kindtest.DualVRAM, kindtest.OnlyOne)),
 	)
 	kindtest.Want(t, "everything", v, steps.Pass, "17 cells")
 	for _, title := range []string{"Throughput", "nixlbench"} {
@@ -281,10 +303,13 @@ func TestSummaryReadsWhatTheJudgesRecord(t *testing.T) {
 // one is good for where NIXL did not run.
 func TestSummaryOfTwoRails(t *testing.T) {
 	rig := kindtest.Spark()
-	dual := steps.Outcome{Cell: steps.Cell{ID: "dual-link"}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
-		{What: steps.Throughput, Value: 105.4, Unit: "Gb/s", Rails: []int{1, 2}},
-		{What: steps.Throughput, Value: 185.0, Unit: "Gb/s", Rails: []int{1, 3}},
-	}}}
+	dual := steps.Outcome{
+		Cell: steps.Cell{ID: "dual-link"}, Result: steps.Result{Rig: rig},
+		Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
+			{What: steps.Throughput, Value: 105.4, Unit: "Gb/s", Rails: []int{1, 2}},
+			{What: steps.Throughput, Value: 185.0, Unit: "Gb/s", Rails: []int{1, 3}},
+		}},
+	}
 	v := summaryOf(rig, writes(rig, 92.5), dual)
 	rates := tableOf(t, v, "Throughput")
 	for _, c := range []struct{ row, column, want string }{
@@ -299,7 +324,8 @@ func TestSummaryOfTwoRails(t *testing.T) {
 			t.Errorf("%s, %s: %q, want %q", c.row, c.column, got, c.want)
 		}
 	}
-	if got := at(t, tableOf(t, v, "Which approach for which work"), "more than one", "because"); got != "measured: 185.0 Gb/s with RDMA write, rails 1 and 3; 92.5 Gb/s with one: +100 %" {
+	if got := at(t, tableOf(t, v, "Which approach for which work"), "more than one",
+		"because"); got != "measured: 185.0 Gb/s with RDMA write, rails 1 and 3; 92.5 Gb/s with one: +100 %" {
 		t.Errorf("a second rail: %q", got)
 	}
 	if got := at(t, tableOf(t, v, "Time to move a KV cache"), "RDMA write, rails 1 and 3", "1 GB ms"); got != "43" {
@@ -310,10 +336,15 @@ func TestSummaryOfTwoRails(t *testing.T) {
 // What did not pass is shown with a mark, and nothing is made of it.
 func TestSummaryUsesOnlyWhatPassed(t *testing.T) {
 	rig := kindtest.Spark()
-	v := summaryOf(rig, writes(rig, 40), tcpSaid("tcp-single", rig, steps.Inconclusive, 300, 1), tcpSaid("tcp-parallel", rig, steps.Pass, 93, 4))
-	kindtest.Want(t, "marks", v, steps.Pass, "1 PASS, 1 FAIL, 1 INCONCLUSIVE", "fastest is TCP, 4 streams", "worst is ib-write-bw with FAIL")
+	v := summaryOf(rig, writes(rig, 40), tcpSaid("tcp-single", rig, steps.Inconclusive, 300, 1),
+		tcpSaid("tcp-parallel", rig, steps.Pass, 93, 4))
+	kindtest.Want(t, "marks", v, steps.Pass, "1 PASS, 1 FAIL, 1 INCONCLUSIVE", "fastest is TCP, 4 streams",
+		"worst is ib-write-bw with FAIL")
 	rates := tableOf(t, v, "Throughput")
-	for row, text := range map[string]string{"RDMA write, rail 2": "✗ 40.0", "TCP, 1 stream": "? 300.0", "TCP, 4 streams": "93.0"} {
+	for row, text := range map[string]string{
+		"RDMA write, rail 2": "✗ 40.0", "TCP, 1 stream": "? 300.0",
+		"TCP, 4 streams": "93.0",
+	} {
 		if got := at(t, rates, row, "Gb/s"); got != text {
 			t.Errorf("%s: %q, want %q", row, got, text)
 		}
@@ -352,7 +383,10 @@ func points(c steps.Chart) (all []steps.Point) {
 // A test over a bond is beside what the bond's links carry, also when it is gone.
 func TestSummaryRemembersTheBond(t *testing.T) {
 	both := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
-	status := steps.Outcome{Cell: steps.Cell{ID: "bond-status"}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{{What: steps.BondMode, Words: "balance-xor"}}}}
+	status := steps.Outcome{
+		Cell:    steps.Cell{ID: "bond-status"},
+		Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{{What: steps.BondMode, Words: "balance-xor"}}},
+	}
 	v := summaryOf(kindtest.Spark(), status, tcpSaid("tcp-parallel", both, steps.Pass, 93, 4))
 	if got := at(t, tableOf(t, v, "Throughput"), "TCP, 4 streams, bond", "link Gb/s"); got != "376.6" {
 		t.Errorf("the bond's links: %q", got)
@@ -364,12 +398,18 @@ func TestSummaryRemembersTheBond(t *testing.T) {
 
 func TestSummaryOfLatencies(t *testing.T) {
 	rig := kindtest.TutorialSpark()
-	ping := steps.Outcome{Cell: steps.Cell{ID: "ping"}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
-		{What: steps.RoundTrip, Value: 631, Unit: "us", Rails: []int{1}},
-	}}}
-	nixl := steps.Outcome{Cell: steps.Cell{ID: "nixl-latency"}, Result: steps.Result{Rig: rig}, Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
-		{What: steps.Latency, Value: 11.1, P95: 166.6, P99: 170, Unit: "us", Rails: []int{1}},
-	}}}
+	ping := steps.Outcome{
+		Cell: steps.Cell{ID: "ping"}, Result: steps.Result{Rig: rig},
+		Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
+			{What: steps.RoundTrip, Value: 631, Unit: "us", Rails: []int{1}},
+		}},
+	}
+	nixl := steps.Outcome{
+		Cell: steps.Cell{ID: "nixl-latency"}, Result: steps.Result{Rig: rig},
+		Verdict: steps.Verdict{Grade: steps.Pass, Figures: []steps.Figure{
+			{What: steps.Latency, Value: 11.1, P95: 166.6, P99: 170, Unit: "us", Rails: []int{1}},
+		}},
+	}
 	v := summaryOf(rig, ping, nixl)
 	table := tableOf(t, v, "Latency")
 	for _, c := range []struct{ row, column, want string }{
@@ -420,7 +460,10 @@ func TestKVSizes(t *testing.T) {
 		}
 	}
 	rig := kindtest.Spark()
-	v := summarize(steps.History{Rig: rig, Outcomes: []steps.Outcome{writes(rig, 92.5)}, Params: map[string]string{"KV_CACHE_GB": "40,x"}})
+	v := summarize(steps.History{
+		Rig: rig, Outcomes: []steps.Outcome{writes(rig, 92.5)},
+		Params: map[string]string{"KV_CACHE_GB": "40,x"},
+	})
 	kindtest.Want(t, "a size that is none", v, steps.Warn, `KV_CACHE_GB has "x"`)
 	if got := at(t, tableOf(t, v, "Time to move a KV cache"), "RDMA write", "40 GB ms"); got != "3459" {
 		t.Errorf("40 GB: %q", got)

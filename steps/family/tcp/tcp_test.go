@@ -45,55 +45,194 @@ func TestTCP(t *testing.T) {
 		grade steps.Grade
 		words []string
 	}{
-		"one stream":   {kindtest.TCP(kindtest.Spark(), 33.7, 1), steps.Pass, []string{"33.7 Gb/s of TCP with one stream over rail 1 (enp1s0f0np0 192.168.100.11 to", "processor core", "enp1s0f0np0 carried all of it"}},
-		"four streams": {kindtest.TCP(kindtest.Spark(), 93, 4), steps.Pass, []string{"93.0 Gb/s of TCP with 4 streams over rail 1"}},
+		"one stream": {
+			kindtest.TCP(kindtest.Spark(), 33.7, 1), steps.Pass,
+			[]string{
+				"33.7 Gb/s of TCP with one stream over rail 1 (enp1s0f0np0 192.168.100.11 to", "processor core",
+				"enp1s0f0np0 carried all of it",
+			},
+		},
+		"four streams": {
+			kindtest.TCP(kindtest.Spark(), 93, 4), steps.Pass,
+			[]string{"93.0 Gb/s of TCP with 4 streams over rail 1"},
+		},
 		"bond, one stream": {
 			kindtest.TCP(both, 33.7, 1, 1, 0), steps.Pass,
-			[]string{"the bond (bond0 192.168.100.11 to bond0 192.168.100.10)", "enp1s0f0np0 carried all of it", "hashes each connection to one link"},
+			[]string{
+				"the bond (bond0 192.168.100.11 to bond0 192.168.100.10)", "enp1s0f0np0 carried all of it",
+				"hashes each connection to one link",
+			},
 		},
-		"bond, four streams":     {kindtest.TCP(both, 93, 4), steps.Pass, []string{"enp1s0f0np0 carried 50 % and enp1s0f1np1 50 % of", "counted neither"}},
-		"bond, all on one":       {kindtest.TCP(both, 93, 4, 0, 1), steps.Warn, []string{"all 4 streams went over one link of the bond"}},
-		"active-backup":          {kindtest.TCP(kindtest.InMode(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer), "active-backup"), 93, 4, 0, 1), steps.Pass, []string{"enp1s0f1np1 carried all of it", "one link at a time"}},
-		"more than anybody saw":  {kindtest.TCP(both, 104, 4), steps.Pass, []string{"more than railbench knows of (four streams over a bond: 70 to 93 Gb/s", "the links allow"}},
+		"bond, four streams": {
+			kindtest.TCP(both, 93, 4), steps.Pass,
+			[]string{"enp1s0f0np0 carried 50 % and enp1s0f1np1 50 % of", "counted neither"},
+		},
+		"bond, all on one": {
+			kindtest.TCP(both, 93, 4, 0, 1), steps.Warn,
+			[]string{"all 4 streams went over one link of the bond"},
+		},
+		"active-backup": {
+			kindtest.TCP(kindtest.InMode(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here,
+				steps.Peer), "active-backup"), 93, 4, 0, 1), steps.Pass,
+			[]string{"enp1s0f1np1 carried all of it", "one link at a time"},
+		},
+		"more than anybody saw": {
+			kindtest.TCP(both, 104, 4), steps.Pass,
+			[]string{"more than railbench knows of (four streams over a bond: 70 to 93 Gb/s", "the links allow"},
+		},
 		"the most that was seen": {kindtest.TCP(both, 101, 4), steps.Pass, []string{"101.0 Gb/s", "as expected"}},
-		"bond at one end":        {kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Peer), 33.7, 1, 1), steps.Warn, []string{"spark-01 bonds its rails and spark-02 doesn't"}},
-		"no band":                {kindtest.TCP(kindtest.Virtual(), 0.5, 1), steps.Pass, []string{"0.5 Gb/s", "no band to judge by"}},
-		"MTU mismatch":           {client(kindtest.TCP(mismatch(), 0.012, 1), kindtest.IperfJSON(0.012, 1, 4143, 1448)), steps.Fail, []string{"an MTU mismatch looks like this", "1500 on enp1s0f0np0 of spark-02 and 9000", "4143 retransmits and a congestion window of 1.4 kB"}},
-		"near zero, MTUs alike":  {kindtest.TCP(kindtest.Spark(), 0.4, 1), steps.Fail, []string{"the MTUs look alike", "3 retransmits"}},
-		"MTUs differ, fast":      {kindtest.TCP(mismatch(), 33.7, 1), steps.Warn, []string{"the MTUs differ"}},
-		"slow":                   {kindtest.TCP(both, 60, 4), steps.Warn, []string{"60.0 Gb/s of 93.0", "processors"}},
-		"less than usual":        {kindtest.TCP(kindtest.Spark(), 13.1, 1), steps.Warn, []string{"12 to 35 Gb/s was measured"}},
-		"a small MTU":            {kindtest.TCP(small(1280), 26.8, 1), steps.Warn, []string{"26.8 Gb/s of 33.7", "enp1s0f0np0 has an MTU of 1280", "each costs a processor"}},
-		"degraded":               {kindtest.TCP(kindtest.Spark(), 9.1, 1), steps.Fail, []string{"adapter came up degraded"}},
-		"a stream stood still":   {client(kindtest.TCP(both, 93, 4), strings.Replace(strings.ReplaceAll(kindtest.IperfJSON(93, 4, 0, 1<<20), `"bits_per_second":2.325e+10`, `"bits_per_second":3.1e+10`), `"bits_per_second":3.1e+10`, `"bits_per_second":0`, 2)), steps.Warn, []string{"1 of 4 streams carried nothing"}},
-		"much was sent again":    {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(33.7, 1, 5_000_000, 1<<20)), steps.Warn, []string{"5000000 of some", "were sent again (17 %)"}},
-		"more than the link":     {kindtest.TCP(kindtest.Spark(), 150, 4), steps.Inconclusive, []string{"more than"}},
-		"server is busy":         {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"the server is busy running a test. try again later"}`), steps.Inconclusive, []string{"server on spark-01 is busy"}},
-		"no server":              {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"unable to connect to server: Connection refused"}`), steps.Inconclusive, []string{"no server could be reached from spark-02"}},
-		"an error nobody knows":  {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"frobnicated"}`), steps.Inconclusive, []string{"frobnicated"}},
-		"broken":                 {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`), steps.Fail, []string{"broke in the middle"}},
-		"ended by somebody":      {server(client(kindtest.TCP(kindtest.Spark(), 33.7, 1), `{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`), "iperf3: interrupt - the server has terminated by signal Terminated(15)\n"), steps.Inconclusive, []string{"somebody ended", "seen on spark-01"}},
-		"output that is cut":     {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(33.7, 1, 0, 0)[:90]), steps.Inconclusive, []string{"does not parse"}},
-		"zero":                   {client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(0, 1, 0, 0)), steps.Inconclusive, []string{"reports 0 Gb/s"}},
-		"bond here only":         {kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here), 33.7, 1), steps.Warn, []string{"spark-02 bonds"}},
-		"not counted":            {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Bytes = nil }), steps.Inconclusive, []string{"not counted"}},
-		"a counter is missing":   {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPKnown = false }), steps.Inconclusive, []string{"bytes of enp1s0f0np0 are unknown"}},
-		"no port counters":       {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Known = false }), steps.Pass, nil},
-		"another way":            {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPTx = 0 }), steps.Fail, []string{"nothing went over enp1s0f0np0"}},
-		"half of it":             {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).IPRx /= 2 }), steps.Inconclusive, []string{"on spark-01 enp1s0f0np0 moved only"}},
-		"a second route":         {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).IPTx = 1e10 }), steps.Fail, []string{"enP2p1s0f0np0", "doesn't lead over it"}},
-		"too many bytes":         {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPTx *= 2 }), steps.Warn, []string{"sent again"}},
-		"RDMA meanwhile":         {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Tx = 1e10 }), steps.Warn, []string{"RDMA moved 10.00 GB on rocep1s0f0"}},
+		"bond at one end": {
+			kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Peer), 33.7, 1, 1),
+			steps.Warn,
+			[]string{"spark-01 bonds its rails and spark-02 doesn't"},
+		},
+		"no band": {
+			kindtest.TCP(kindtest.Virtual(), 0.5, 1), steps.Pass,
+			[]string{"0.5 Gb/s", "no band to judge by"},
+		},
+		"MTU mismatch": {
+			client(kindtest.TCP(mismatch(), 0.012, 1), kindtest.IperfJSON(0.012, 1, 4143, 1448)),
+			steps.Fail,
+			[]string{
+				"an MTU mismatch looks like this", "1500 on enp1s0f0np0 of spark-02 and 9000",
+				"4143 retransmits and a congestion window of 1.4 kB",
+			},
+		},
+		"near zero, MTUs alike": {
+			kindtest.TCP(kindtest.Spark(), 0.4, 1), steps.Fail,
+			[]string{"the MTUs look alike", "3 retransmits"},
+		},
+		"MTUs differ, fast": {kindtest.TCP(mismatch(), 33.7, 1), steps.Warn, []string{"the MTUs differ"}},
+		"slow":              {kindtest.TCP(both, 60, 4), steps.Warn, []string{"60.0 Gb/s of 93.0", "processors"}},
+		"less than usual": {
+			kindtest.TCP(kindtest.Spark(), 13.1, 1), steps.Warn,
+			[]string{"12 to 35 Gb/s was measured"},
+		},
+		"a small MTU": {
+			kindtest.TCP(small(1280), 26.8, 1), steps.Warn,
+			[]string{"26.8 Gb/s of 33.7", "enp1s0f0np0 has an MTU of 1280", "each costs a processor"},
+		},
+		"degraded": {kindtest.TCP(kindtest.Spark(), 9.1, 1), steps.Fail, []string{"adapter came up degraded"}},
+		"a stream stood still": {
+			client(kindtest.TCP(both, 93, 4),
+				strings.Replace(strings.ReplaceAll(kindtest.IperfJSON(93, 4, 0, 1<<20), `"bits_per_second":2.325e+10`,
+					`"bits_per_second":3.1e+10`), `"bits_per_second":3.1e+10`, `"bits_per_second":0`, 2)), steps.Warn,
+			[]string{"1 of 4 streams carried nothing"},
+		},
+		"much was sent again": {client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+			kindtest.IperfJSON(33.7, 1, 5_000_000, 1<<20)), steps.Warn, []string{"5000000 of some", "were sent again (17 %)"}},
+		"more than the link": {kindtest.TCP(kindtest.Spark(), 150, 4), steps.Inconclusive, []string{"more than"}},
+		"server is busy": {
+			client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				`{"start":{},"end":{},"error":"the server is busy running a test. try again later"}`), steps.Inconclusive,
+			[]string{"server on spark-01 is busy"},
+		},
+		"no server": {
+			client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				`{"start":{},"end":{},"error":"unable to connect to server: Connection refused"}`), steps.Inconclusive,
+			[]string{"no server could be reached from spark-02"},
+		},
+		"an error nobody knows": {client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+			`{"start":{},"end":{},"error":"frobnicated"}`), steps.Inconclusive, []string{"frobnicated"}},
+		"broken": {
+			client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				`{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`), steps.Fail,
+			[]string{"broke in the middle"},
+		},
+		"ended by somebody": {
+			server(client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				`{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`),
+				"iperf3: interrupt - the server has terminated by signal Terminated(15)\n"), steps.Inconclusive,
+			[]string{"somebody ended", "seen on spark-01"},
+		},
+		"output that is cut": {
+			client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(33.7, 1, 0, 0)[:90]),
+			steps.Inconclusive,
+			[]string{"does not parse"},
+		},
+		"zero": {
+			client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(0, 1, 0, 0)),
+			steps.Inconclusive,
+			[]string{"reports 0 Gb/s"},
+		},
+		"bond here only": {
+			kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here), 33.7, 1), steps.Warn,
+			[]string{"spark-02 bonds"},
+		},
+		"not counted": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+			func(_ *steps.Result, s *steps.Stage) { s.Bytes = nil }), steps.Inconclusive, []string{"not counted"}},
+		"a counter is missing": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPKnown = false }), steps.Inconclusive,
+			[]string{"bytes of enp1s0f0np0 are unknown"},
+		},
+		"no port counters": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+			func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Known = false }), steps.Pass, nil},
+		"another way": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPTx = 0 }), steps.Fail,
+			[]string{"nothing went over enp1s0f0np0"},
+		},
+		"half of it": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).IPRx /= 2 }), steps.Inconclusive,
+			[]string{"on spark-01 enp1s0f0np0 moved only"},
+		},
+		"a second route": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).IPTx = 1e10 }), steps.Fail,
+			[]string{"enP2p1s0f0np0", "doesn't lead over it"},
+		},
+		"too many bytes": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPTx *= 2 }), steps.Warn,
+			[]string{"sent again"},
+		},
+		"RDMA meanwhile": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Tx = 1e10 }), steps.Warn,
+			[]string{"RDMA moved 10.00 GB on rocep1s0f0"},
+		},
 		"the cable was out": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
 			kindtest.Counter(s, steps.Here, 0).Errors["carrier_changes"] = 2
 		}), steps.Fail, []string{"went down during the test"}},
-		"no link":                 {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false }), steps.Fail, []string{"enp1s0f0np0 on spark-01 has no link"}},
-		"the server died":         {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Outputs[0].Exit = runner.Exit{Code: 1} }), steps.Inconclusive, []string{"the server on spark-01 ended with"}},
-		"the client timed out":    {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Outputs[1].Exit = runner.Exit{Why: runner.TimedOut} }), steps.Inconclusive, []string{"timed out"}},
-		"stopped":                 {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Err = "port 5201 on spark-01 is in use"; s.Outputs = nil }), steps.Inconclusive, []string{"port 5201 on spark-01 is in use"}},
-		"a link of unknown rate":  {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].RateGbps = 0 }), steps.Inconclusive, []string{"nothing says", "enp1s0f0np0 on spark-01 is unknown"}},
-		"no address leads there":  {steps.Result{Rig: steps.Rig{}, Stages: []steps.Stage{{Pair: -1}}}, steps.Inconclusive, []string{"no address leads"}},
-		"one of the ends is gone": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) { s.Outputs = s.Outputs[1:] }), steps.Inconclusive, []string{"not both ends ran"}},
+		"no link": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false }), steps.Fail,
+			[]string{"enp1s0f0np0 on spark-01 has no link"},
+		},
+		"the server died": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { s.Outputs[0].Exit = runner.Exit{Code: 1} }), steps.Inconclusive,
+			[]string{"the server on spark-01 ended with"},
+		},
+		"the client timed out": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { s.Outputs[1].Exit = runner.Exit{Why: runner.TimedOut} }),
+			steps.Inconclusive,
+			[]string{"timed out"},
+		},
+		"stopped": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { s.Err = "port 5201 on spark-01 is in use"; s.Outputs = nil }),
+			steps.Inconclusive,
+			[]string{"port 5201 on spark-01 is in use"},
+		},
+		"a link of unknown rate": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].RateGbps = 0 }), steps.Inconclusive,
+			[]string{"nothing says", "enp1s0f0np0 on spark-01 is unknown"},
+		},
+		"no address leads there": {
+			steps.Result{Rig: steps.Rig{}, Stages: []steps.Stage{{Pair: -1}}},
+			steps.Inconclusive,
+			[]string{"no address leads"},
+		},
+		"one of the ends is gone": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
+				func(_ *steps.Result, s *steps.Stage) { s.Outputs = s.Outputs[1:] }), steps.Inconclusive,
+			[]string{"not both ends ran"},
+		},
 	} {
 		kindtest.Want(t, name, judgeTCP(tcpCell, c.r), c.grade, c.words...)
 	}
@@ -102,18 +241,26 @@ func TestTCP(t *testing.T) {
 	for e := range rig.Nodes {
 		rig.Nodes[e].Rails[0].RateGbps = 25
 	}
-	kindtest.Want(t, "25G", judgeTCP(tcpCell, kindtest.TCP(rig, 23.5, 1)), steps.Warn, "came up at 25 Gb/s where that of rocep1s0f1 has 200")
+	kindtest.Want(t, "25G", judgeTCP(tcpCell, kindtest.TCP(rig, 23.5, 1)), steps.Warn,
+		"came up at 25 Gb/s where that of rocep1s0f1 has 200")
 	// Before 3.16 all streams have one thread, and reach what one stream does.
 	old := func(r steps.Result, version string) steps.Result {
-		return client(r, strings.Replace(r.Stages[0].Outputs[1].Text, `"tcp_mss_default"`, `"version":"iperf `+version+`","tcp_mss_default"`, 1))
+		return client(r, strings.Replace(r.Stages[0].Outputs[1].Text, `"tcp_mss_default"`,
+			`"version":"iperf `+version+`","tcp_mss_default"`, 1))
 	}
-	for version, want := range map[string]steps.Grade{"3.12": steps.Pass, "3.15+": steps.Pass, "3.16": steps.Fail, "3.21": steps.Fail} {
+	for version, want := range map[string]steps.Grade{
+		"3.12": steps.Pass, "3.15+": steps.Pass, "3.16": steps.Fail,
+		"3.21": steps.Fail,
+	} {
 		kindtest.Want(t, "four streams of "+version, judgeTCP(tcpCell, old(kindtest.TCP(both, 36, 4), version)), want)
 	}
-	kindtest.Want(t, "one thread", judgeTCP(tcpCell, old(kindtest.TCP(both, 36, 4), "3.12")), steps.Pass, "All streams had one thread", "iperf3 3.12 on spark-02 is older than 3.16")
-	kindtest.Want(t, "one thread, and slow", judgeTCP(tcpCell, old(kindtest.TCP(both, 8, 4), "3.12")), steps.Fail, "one thread for all streams")
+	kindtest.Want(t, "one thread", judgeTCP(tcpCell, old(kindtest.TCP(both, 36, 4), "3.12")), steps.Pass,
+		"All streams had one thread", "iperf3 3.12 on spark-02 is older than 3.16")
+	kindtest.Want(t, "one thread, and slow", judgeTCP(tcpCell, old(kindtest.TCP(both, 8, 4), "3.12")), steps.Fail,
+		"one thread for all streams")
 	v := judgeTCP(tcpCell, kindtest.TCP(both, 93, 4))
-	if e, ok := kindtest.Evidence(v, "TCP bytes received by spark-01 over enp1s0f1np1"); !ok || e.Unit != "bytes" || e.Value.(int64) < 5e10 {
+	if e, ok := kindtest.Evidence(v, "TCP bytes received by spark-01 over enp1s0f1np1"); !ok || e.Unit != "bytes" ||
+		e.Value.(int64) < 5e10 {
 		t.Errorf("%+v in %+v", e, v.Evidence)
 	}
 	if _, ok := kindtest.Evidence(v, "RDMA"); ok {
