@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/steps"
@@ -96,11 +96,8 @@ func readPage(cmd *cobra.Command, text string) error {
 	if f == nil {
 		return writePage(out, plainPage(text))
 	}
-	width := docWidth
-	if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-		width = w
-	}
-	lines := cells.Prose(text, ink.New(true, colorprofile.ASCII), min(width, docWidth))
+	width := min(cmp.Or(columns(out), docWidth), docWidth)
+	lines := cells.Prose(text, ink.New(true, colorprofile.ASCII), width)
 	styled := strings.Join(trimmed(lines), "\n") + "\n"
 	pager, err := pagerCommand()
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -94,15 +95,13 @@ func listParams(out io.Writer, t steps.Tutorial, asJSON bool) error {
 		if p.Default == "" {
 			value = "(" + value + ")"
 		}
-		_, err := gate.Fprintf(out, "%-20s %s\n%20s %s.\n%20s It is %s.\n",
-			p.Name, value, "", capital(p.Does), "", p.Allowed())
-		if err != nil {
-			return err
-		}
+		indent := strings.Repeat(" ", 21)
+		_ = say(out, fmt.Sprintf("%-20s ", p.Name), value) // a writer that failed once fails from then on
+		_ = say(out, indent, capital(p.Does)+".")
+		_ = say(out, indent, "It is "+p.Allowed()+".")
 	}
-	_, err := gate.Fprintf(out,
-		"\n--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.\n")
-	return err
+	gate.Fprintln(out)
+	return say(out, "", "--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
 }
 
 // capital begins a sentence.

@@ -4,10 +4,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -23,6 +25,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/tui/ink"
 )
 
 // The exit statuses.
@@ -130,6 +133,31 @@ func terminal(out io.Writer) *os.File {
 	}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f
+	}
+	return nil
+}
+
+// columns is how wide a terminal is; 0 where out is none, or doesn't say.
+func columns(out io.Writer) int {
+	f := terminal(out)
+	if f == nil {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// say prints a sentence behind what stands before it, broken as wide as a terminal is: its next lines begin with
+// blanks. In a pipe or a file it stays one line.
+func say(out io.Writer, before, text string) error {
+	width := cmp.Or(columns(out), math.MaxInt)
+	for _, line := range ink.Wrap(text, width, before, strings.Repeat(" ", len(before))) {
+		if _, err := gate.Fprintln(out, line); err != nil {
+			return err
+		}
 	}
 	return nil
 }

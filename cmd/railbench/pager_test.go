@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,33 +148,56 @@ func TestDocsOnATerminal(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("PAGER", c.pager)
 			t.Setenv("PATH", c.path)
-			master, terminal, err := pty.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer master.Close()
-			if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 70}); err != nil {
-				t.Fatal(err)
-			}
-			done := make(chan string)
-			go func() {
-				text, _ := io.ReadAll(master) // ends with EIO, which is how a terminal ends
-				done <- string(text)
-			}()
-			var errs bytes.Buffer
-			if code := Main([]string{"docs", "verdicts"}, strings.NewReader(""), terminal, &errs); code != exitOK {
-				t.Errorf("exit status %d: %s", code, errs.String())
-			}
-			terminal.Close()
-			got := <-done
+			got := onTerminal(t, 70, "docs", "verdicts")
 			if strings.Contains(got, "PAGED") != (c.pager != "") || !strings.Contains(got, "INCONCLUSIVE") {
 				t.Errorf("got %q", got)
 			}
-			for line := range strings.Lines(got) {
-				if w := ansi.StringWidth(strings.TrimRight(line, "\r\n")); w > 70 {
-					t.Errorf("%d columns on a terminal of 70: %q", w, line)
-				}
-			}
 		})
 	}
+}
+
+// What is listed on a terminal is broken between words, whatever its width; elsewhere a sentence is a line.
+func TestListsOnATerminal(t *testing.T) {
+	for _, args := range [][]string{{"sim", "--fault", "list"}, {"list", "--params"}} {
+		narrow, whole := onTerminal(t, 60, args...), strings.Builder{}
+		if code := Main(args, strings.NewReader(""), &whole, io.Discard); code != exitOK {
+			t.Errorf("%q: exit status %d", args, code)
+		}
+		if got, want := strings.Fields(narrow), strings.Fields(whole.String()); !slices.Equal(got, want) {
+			t.Errorf("%q: on a terminal it has other words", args)
+		}
+		if strings.Count(narrow, "\n") <= strings.Count(whole.String(), "\n") {
+			t.Errorf("%q: nothing is broken", args)
+		}
+	}
+}
+
+// onTerminal is what a command prints on a terminal so wide, which no line of it may leave.
+func onTerminal(t *testing.T, columns uint16, args ...string) string {
+	t.Helper()
+	master, terminal, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	if err := pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: columns}); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(master) // ends with EIO, which is how a terminal ends
+		done <- string(text)
+	}()
+	var errs bytes.Buffer
+	if code := Main(args, strings.NewReader(""), terminal, &errs); code != exitOK {
+		t.Errorf("%q: exit status %d: %s", args, code, errs.String())
+	}
+	terminal.Close()
+	text := <-done
+	for line := range strings.Lines(text) {
+		if w := ansi.StringWidth(strings.TrimRight(line, "\r\n")); w > int(columns) {
+			t.Errorf("%q: %d columns on a terminal of %d: %q", args, w, columns, line)
+		}
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps/gate"
@@ -277,13 +277,8 @@ func (f pairsFiles) save(m *pairs.Matrix) error {
 
 // showPairs prints the maps, the causes and the verdict, which comes last, where a terminal shows it.
 func showPairs(out io.Writer, m *pairs.Matrix) error {
-	width, words := 80, math.MaxInt // in a pipe or a file a sentence stays one line
-	if f := terminal(out); f != nil {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			width, words = w, w
-		}
-	}
-	return drawPairs(out, m, width, words)
+	width := columns(out) // in a pipe or a file a sentence stays one line
+	return drawPairs(out, m, cmp.Or(width, 80), cmp.Or(width, math.MaxInt))
 }
 
 // drawPairs draws the maps into width columns and breaks sentences at words columns.

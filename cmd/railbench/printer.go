@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"io"
 	"strings"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
-	"golang.org/x/term"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
@@ -32,11 +32,9 @@ func newPrinter(out io.Writer, simulated, charts bool) printer {
 		out: out, charts: charts,
 		drawer: cells.Drawer{Ink: ink.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated},
 	}
-	if f := terminal(out); f != nil {
+	if terminal(out) != nil {
 		p.charts = true
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			p.drawer.Width = w
-		}
+		p.drawer.Width = cmp.Or(columns(out), plainWidth)
 	}
 	return p
 }

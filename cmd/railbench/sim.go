@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -25,11 +26,7 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(o.Faults) == 1 && o.Faults[0] == "list" {
-				for _, f := range sim.Faults() {
-					gate.Fprintf(cmd.OutOrStdout(), "%-22s %s\n%22s %s\n", f.Name, f.Title, "", strings.ReplaceAll(f.Doc, "\n", " "))
-				}
-				gate.Fprintf(cmd.OutOrStdout(), "\nNAME@NODE puts one on another node, as in pcie-x2@spark-02.\n")
-				return nil
+				return listFaults(cmd.OutOrStdout())
 			}
 			if port < 0 || port > 65534 {
 				return usage(fmt.Errorf("--port %d: it goes from 0 (any) to 65534", port))
@@ -80,4 +77,14 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 	})
 	cmd.Flags().IntVar(&port, "port", 0, "the first node's port, the others' are the next; 0 takes free ones")
 	return cmd
+}
+
+// listFaults prints what a simulated rig can be broken by.
+func listFaults(out io.Writer) error {
+	for _, f := range sim.Faults() {
+		_ = say(out, fmt.Sprintf("%-22s ", f.Name), f.Title) // a writer that failed once fails from then on
+		_ = say(out, strings.Repeat(" ", 23), strings.ReplaceAll(f.Doc, "\n", " "))
+	}
+	gate.Fprintln(out)
+	return say(out, "", "NAME@NODE puts one on another node, as in pcie-x2@spark-02.")
 }
