@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -214,6 +215,7 @@ func describe(out io.Writer, rig steps.Rig) {
 	for _, e := range steps.Ends {
 		n := rig.At(e)
 		gate.Fprintf(out, "%s  %s  %s\n", n.Name, n.Where, n.Adapter)
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) // a Spark's lines are 80 columns wide
 		for i, r := range n.Rails {
 			pair := "no pair"
 			for j, p := range rig.Pairs {
@@ -221,12 +223,13 @@ func describe(out io.Writer, rig steps.Rig) {
 					pair = fmt.Sprintf("rail %d", j+1)
 				}
 			}
-			ceiling := ""
+			gate.Fprintf(table, "  %s\t%s\t%s\t%s\t%s", pair, r.Dev, r.Netdev.Name, r.Addr, r.State)
 			if c, _ := theory.Ceiling(r); c > 0 {
-				ceiling = fmt.Sprintf("  PCIe x%d, ceiling %.0f Gb/s", r.PCI.Width, c)
+				gate.Fprintf(table, "\tPCIe x%d: %.0f Gb/s", r.PCI.Width, c)
 			}
-			gate.Fprintf(out, "  %-8s %-14s %-16s %-16s %s%s\n", pair, r.Dev, r.Netdev.Name, r.Addr, r.State, ceiling)
+			gate.Fprintln(table)
 		}
+		_ = table.Flush() // who can't write the plan is told where it asks
 	}
 	if len(rig.Pairs) == 0 {
 		gate.Fprintln(out, "no pair of rails has addresses in one subnet: the cells that need a rail will say so")

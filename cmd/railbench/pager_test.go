@@ -170,6 +170,9 @@ func TestListsOnATerminal(t *testing.T) {
 			t.Errorf("%q: nothing is broken", args)
 		}
 	}
+	if text := onTerminal(t, 80, "init", "--rig", "sim"); !strings.Contains(text, "  PCIe x4: ") {
+		t.Errorf("no rail of a Spark's is told on a terminal of 80 columns: %s", text)
+	}
 }
 
 // onTerminal is what a command prints on a terminal so wide, which no line of it may leave.
