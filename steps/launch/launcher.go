@@ -76,7 +76,12 @@ func Read(name string, text []byte) (Launcher, error) {
 	d.DisallowUnknownFields()
 	err := d.Decode(&l)
 	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
-		err = fmt.Errorf("%s is no field of a launcher", strings.Join(strict.Errors[0].Key(), "."))
+		row, _ := strict.Errors[0].Position()
+		err = fmt.Errorf("line %d: %s is no field of a launcher", row, strings.Join(strict.Errors[0].Key(), "."))
+	}
+	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
+		row, column := wrong.Position()
+		err = fmt.Errorf("line %d, column %d: %s", row, column, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
 	if err == nil {
 		err = l.check()

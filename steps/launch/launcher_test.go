@@ -74,7 +74,9 @@ func TestReadRefuses(t *testing.T) {
 		"program = \"m\"\nhost = \"{host}{mark}\"\narguments = [\"{hosts}\"]":       "{mark} is unknown in host",
 		"program = \"m\"\nnodes = \"both\"\narguments = [\"{hosts}\"]":              "address or name",
 		"program = \"m\"\narguments = [\"{hosts}\"]\n[environment]\n\"A B\" = \"\"": "no variable",
-		"program = \"m\"\nshell = \"sh\"\narguments = [\"{hosts}\"]":                "shell is no field",
+		"program = \"m\"\nshell = \"sh\"\narguments = [\"{hosts}\"]":                "line 2: shell is no field",
+		"program = \"m\"\narguments = [\"{hosts}\"":                                 "line 2, column ",
+		"program = 3\n":     "line 1, column 11: ",
 		"program = [\"m\"]": "launcher x",
 	} {
 		if l, err := Read("x", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
