@@ -1,6 +1,6 @@
 // Package assets is data that the program carries, and no code: the parts of the
-// tutorial and of the checklist, the pages to read, an example of a runbook, the Python programs of its
-// NIXL cells, the page that a browser shows and the script of the virtual rig.
+// tutorial and of the checklist, the pages to read, an example of a runbook, the programs of its
+// NIXL and NCCL cells, the page that a browser shows and the script of the virtual rig.
 // Only cmd imports it and hands the files on.
 package assets
 
@@ -48,6 +48,11 @@ var Docs embed.FS
 //
 //go:embed nixl
 var NIXL embed.FS
+
+// NCCL holds nccl/*.sh, what cells run by sh, in a container, too.
+//
+//go:embed nccl
+var NCCL embed.FS
 
 // Launchers holds launchers/*.toml, a file a launcher; steps/launch reads them.
 //

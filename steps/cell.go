@@ -91,10 +91,16 @@ const LaunchService = "launch"
 // it starts runs on each of them.
 func (c Cell) OfEveryNode() bool { return c.Pairs != nil || slices.Contains(c.With, LaunchService) }
 
+// AsksAll reports whether the cell asks every node of the rig, and only looks, as a check does.
+func (c Cell) AsksAll() bool { return !c.Change.Any() && len(c.Roles) > 0 && c.Roles[0].On == OnAll }
+
+// Surveys reports whether a node that does not answer is a finding of the cell's, and no reason to stop.
+func (c Cell) Surveys() bool { return c.Check.Any() || c.AsksAll() }
+
 // OverLink reports whether the cell runs over the link under test, so that a rig of more nodes has
-// to say which: a check looks at all, a collective is of all, and some changes are.
+// to say which: a check looks at all, a collective is of all, and some cells are.
 func (c Cell) OverLink() bool {
-	return !c.Check.Any() && !c.OfEveryNode() && !c.ChangesAll() && len(c.Roles) > 0
+	return !c.Surveys() && !c.OfEveryNode() && !c.ChangesAll() && len(c.Roles) > 0
 }
 
 // ChangesAll reports whether the cell is a change that every node of the rig gets, or none.
@@ -165,7 +171,8 @@ const (
 	OnHere Where = iota
 	OnPeer
 	OnBoth
-	// OnAll is OnBoth, over every link of a rig of more than two nodes: of a change, which all get or none.
+	// OnAll is OnBoth, over every link of a rig of more than two nodes: of a change, which all get or none, and of what
+	// looks at each.
 	OnAll
 )
 

@@ -1,5 +1,7 @@
 package steps
 
+import "slices"
+
 // A Table is what a verdict or a summary shows in rows and columns.
 type Table struct {
 	Title   string     `json:"title"`
@@ -14,6 +16,29 @@ type Column struct {
 	Name string `json:"name"` // with its unit: "Gb/s"
 	// Number sets its values to the right.
 	Number bool `json:"number,omitempty"`
+}
+
+// NodeColumn is the first column of a table with a row a node: each says the same of itself at whichever link it is
+// asked, and those of several links are one.
+const NodeColumn = "node"
+
+// OfNodes reports whether each row is of one node.
+func (t Table) OfNodes() bool { return len(t.Columns) > 0 && t.Columns[0].Name == NodeColumn }
+
+// Extends reports whether a table has the same columns as another.
+func (t Table) Extends(other Table) bool {
+	return t.Title == other.Title && slices.Equal(t.Columns, other.Columns)
+}
+
+// With is a table with the rows of another beside its own, each once.
+func (t Table) With(other Table) Table {
+	t.Rows = slices.Clip(t.Rows)
+	for _, row := range other.Rows {
+		if !slices.ContainsFunc(t.Rows, func(had []string) bool { return slices.Equal(had, row) }) {
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
 }
 
 // Shape says how a Chart draws its values.

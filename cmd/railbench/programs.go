@@ -16,29 +16,34 @@ const (
 	sharedMark    = "# with " + sharedProgram + "\n"
 )
 
-// programs are the texts that cells hand to Python, by the variable that holds
+// programs are the texts that cells hand to Python or sh, by the variable that holds
 // them: nixl-transfer.py is NIXL_TRANSFER_PY.
 func programs() (map[string]string, error) {
 	shared, err := fs.ReadFile(assets.NIXL, "nixl/"+sharedProgram)
 	if err != nil {
 		return nil, fmt.Errorf("read the programs: %w", err)
 	}
-	files, err := fs.Glob(assets.NIXL, "nixl/*.py")
-	if err != nil {
-		return nil, fmt.Errorf("read the programs: %w", err)
-	}
 	all := map[string]string{}
-	for _, file := range files {
-		name := path.Base(file)
-		if name == sharedProgram {
-			continue
-		}
-		text, err := fs.ReadFile(assets.NIXL, file)
+	for _, from := range []struct {
+		files fs.FS
+		glob  string
+	}{{assets.NIXL, "nixl/*.py"}, {assets.NCCL, "nccl/*.sh"}} {
+		files, err := fs.Glob(from.files, from.glob)
 		if err != nil {
 			return nil, fmt.Errorf("read the programs: %w", err)
 		}
-		variable := strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
-		all[variable] = strings.Replace(string(text), sharedMark, string(shared), 1)
+		for _, file := range files {
+			name := path.Base(file)
+			if name == sharedProgram {
+				continue
+			}
+			text, err := fs.ReadFile(from.files, file)
+			if err != nil {
+				return nil, fmt.Errorf("read the programs: %w", err)
+			}
+			variable := strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+			all[variable] = strings.Replace(string(text), sharedMark, string(shared), 1)
+		}
 	}
 	return all, nil
 }

@@ -55,7 +55,7 @@ func TestTutorialNamesWhatIsRegistered(t *testing.T) {
 		"throughput/stream-rail throughput/stream-half throughput/stream-halves throughput/rdma-host " +
 		"throughput/rdma-host-gpu " +
 		"throughput/rdma-gpu throughput/throughput-table pairs/pair-matrix " +
-		"collectives/mpi-launch collectives/nccl-allreduce collectives/nccl-allgather " +
+		"collectives/mpi-launch collectives/nccl-check collectives/nccl-allreduce collectives/nccl-allgather " +
 		"results/summary results/cleanup"
 	if got := strings.Join(ids, " "); got != want {
 		t.Errorf("cells:\n%s, want\n%s", got, want)
@@ -161,7 +161,7 @@ func TestScriptsReadKnownVariables(t *testing.T) {
 		`RENDERER|RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five
 		`NIXL_(PYTHON|TLS|PORT|BYTES|READS|DUAL_BYTES|DUAL_READS|GPU_READS|LAT_BYTES|LAT_READS|REGISTER_BYTES|` +
 		`DRAM_BUFFER|VRAM_BUFFER|START|DRAM_MAX|VRAM_MAX|ITERATIONS|WARMUP|THREADS|PROGRESS)|` +
-		`(NIXL_(VERSION|REGISTER|TRANSFER|LATENCY)|GPU_(STAGING|LOAD))_PY)$`)
+		`(NIXL_(VERSION|REGISTER|TRANSFER|LATENCY)|GPU_(STAGING|LOAD))_PY|NCCL_(LOOK|RANK)_SH)$`)
 	for _, c := range kindtest.Every(kindtest.Tutorial(t)) {
 		for _, r := range c.Roles {
 			file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(r.Text()), c.ID)

@@ -29,7 +29,7 @@ func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 		return steps.Verdict{}, false
 	}
 	for _, e := range steps.Ends {
-		if r.Rig.At(e).Err != "" && c.Check.Any() {
+		if r.Rig.At(e).Err != "" && c.Surveys() {
 			return Inconclusive("Not looked at, because %s does not answer: see the check nodes.", r.Rig.NameOf(e)), true
 		}
 		if r.Rig.At(e).Err != "" {

@@ -59,7 +59,8 @@ var attributeTable = []Attribute{
 	},
 	{
 		Name: "on", Value: "here, peer, both or all", Role: true,
-		Doc: "where it runs; here where it is missing. all is for a change that every node of a rig gets, or none",
+		Doc: "where it runs; here where it is missing. all is for a change that every node of a rig gets, or none," +
+			" and for what only looks at each of them",
 		set: where,
 	},
 	{

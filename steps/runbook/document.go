@@ -520,8 +520,8 @@ func checkRole(role steps.Role, of int, last bool) error {
 	switch ready := role.Ready != (steps.Ready{}); {
 	case of > 1 && role.Name == "":
 		return errors.New("it has several scripts, and one of them has no role=")
-	case role.On == steps.OnAll:
-		return errors.New("it is on=all, and no change: a check asks all nodes by itself")
+	case role.On == steps.OnAll && of > 1:
+		return errors.New("it is on=all, has several scripts and is no change: what asks every node has one")
 	case of > 1 && role.On == steps.OnBoth:
 		return fmt.Errorf("the role %q is on=both beside another role", role.Name)
 	case !ready && (!last || role.Name == "server"):

@@ -171,7 +171,8 @@ func TestParseErrors(t *testing.T) {
 			`the role "b" of a change is on=both, and the first one on=all`,
 		},
 		"a look at all": {
-			fence("cell=c on=all"), "it is on=all, and no change",
+			fence("cell=c role=a on=all") + "\n```sh cell=c role=b\nx\n```\n",
+			"it is on=all, has several scripts and is no change",
 		},
 		"a change twice": {
 			fence("cell=c role=a on=both root change=BOND") + "\n```sh cell=c role=a on=both\nx\n```\n",

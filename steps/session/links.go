@@ -15,8 +15,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 )
 
-// everyLink runs a check over the links of a rig of more than two nodes and folds what they came to.
-// One that moves data goes around the nodes, over as many links as there are nodes and half of them at
+// everyLink runs a check, or what looks at every node, over the links of a rig of more than two nodes and folds what
+// they came to. One that moves data goes around the nodes, over as many links as there are nodes and half of them at
 // once: each port's way is tried both as here and as the peer. With many nodes so does every other
 // one: what each says of itself is seen twice, and what differs anywhere differs between two neighbours.
 func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
@@ -103,7 +103,7 @@ func (r *run) gather(ctx context.Context, ring []steps.Link) {
 	if r.s.o.refuses(c, r.params) != "" || c.EachRail || c.Counters || len(c.With) > 0 || c.Own != "" {
 		return
 	}
-	if slices.ContainsFunc(c.Roles, func(role steps.Role) bool { return role.On != steps.OnBoth }) {
+	if slices.ContainsFunc(c.Roles, func(role steps.Role) bool { return len(role.On.Ends()) != len(steps.Ends) }) {
 		return
 	}
 	type task struct {
@@ -189,8 +189,13 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 	v.Evidence = foldEvidence(v.Evidence, nodes,
 		func(e steps.Evidence) bool { return many && worst[evidenceKey(e)] != v.Grade })
 	for _, t := range told { // a picture of each link, or of some that decided
-		if !many || t.Grade == v.Grade && len(v.Tables) < mostReasons {
-			v.Tables = append(v.Tables, t.Tables...)
+		for _, table := range t.Tables {
+			switch at := slices.IndexFunc(v.Tables, table.Extends); {
+			case table.OfNodes() && at >= 0:
+				v.Tables[at] = v.Tables[at].With(table)
+			case table.OfNodes() || !many || t.Grade == v.Grade && len(v.Tables) < mostReasons:
+				v.Tables = append(v.Tables, table)
+			}
 		}
 	}
 	// A verdict is about one node where all links that have this grade name the same one:

@@ -669,3 +669,31 @@ func TestManyOutliersAreFolded(t *testing.T) {
 		}
 	}
 }
+
+// What each node says of itself in a row of a table is one table of all nodes, each row once; tables of links stay
+// apart.
+func TestFoldTables(t *testing.T) {
+	of := func(first string, cells ...string) steps.Table {
+		t := steps.Table{Title: "t", Columns: []steps.Column{{Name: first}}}
+		for _, c := range cells {
+			t.Rows = append(t.Rows, []string{c})
+		}
+		return t
+	}
+	fold := func(tables ...steps.Table) []steps.Table {
+		var told []linkVerdict
+		for i, table := range tables {
+			v := steps.Verdict{Grade: steps.Pass, Tables: []steps.Table{table}}
+			told = append(told, linkVerdict{linkEnds{fmt.Sprint(i), fmt.Sprint(i + 1)}, v})
+		}
+		return foldLinks(told).Tables
+	}
+	node := func(cells ...string) steps.Table { return of(steps.NodeColumn, cells...) }
+	want := []steps.Table{node("a", "b", "c")}
+	if got := fold(node("a", "b"), node("b", "c"), node("c", "a")); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := fold(of("rail", "1"), of("rail", "1")); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+}

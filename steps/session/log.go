@@ -51,7 +51,7 @@ func createLog(dir string, r *run) (*logFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	apart := r.cell.OnSeveral() || r.cell.Pairs != nil || r.cell.Check.Any() && len(r.s.o.Nodes) > len(steps.Ends)
+	apart := r.cell.OnSeveral() || r.cell.Pairs != nil || r.cell.Surveys() && len(r.s.o.Nodes) > len(steps.Ends)
 	return &logFile{file: f, to: bufio.NewWriterSize(f, 64<<10), apart: apart, room: r.s.o.LogBytes}, nil
 }
 

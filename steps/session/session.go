@@ -549,7 +549,7 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	switch {
 	case cell.Pairs != nil:
 		result, ended.Verdict = r.matrix(ctx)
-	case cell.Check.Any() && !cell.OfEveryNode() && len(s.o.Nodes) > len(steps.Ends):
+	case cell.Surveys() && !cell.OfEveryNode() && len(s.o.Nodes) > len(steps.Ends):
 		result, ended.Verdict = r.everyLink(ctx)
 	default:
 		result, ended.Verdict = r.overLink(ctx, s.currentLink())
@@ -578,7 +578,7 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	// The end is told first, so that whoever hears it knows what still waited; what somebody
 	// queues once he has heard it is meant, and has to wait for mu.
 	s.out.put(ended)
-	if ended.Verdict.Grade == steps.Fail && !cell.Check.Any() {
+	if ended.Verdict.Grade == steps.Fail && !cell.Surveys() {
 		s.drop()
 	}
 }

@@ -11,7 +11,7 @@ import (
 const sideBySide = 3
 
 // onlyLooks reports whether a cell can run beside others: it reads, and measures nothing.
-func onlyLooks(c steps.Cell) bool { return c.Check.Any() && !c.Check.Measures }
+func onlyLooks(c steps.Cell) bool { return c.Surveys() && !c.Check.Measures }
 
 // survey runs the checks at the head of the queue side by side, until there is
 // another cell or the queue is empty.

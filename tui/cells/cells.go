@@ -236,7 +236,7 @@ func Seconds(d time.Duration) string {
 // all nodes' of the rig: a check looks at each of them, and a launcher starts something on each.
 func Places(c steps.Cell, names []string) string {
 	every := "both nodes"
-	if (c.Check.Any() || c.OfEveryNode() || c.ChangesAll()) && len(names) > len(steps.Ends) {
+	if (c.Surveys() || c.OfEveryNode() || c.ChangesAll()) && len(names) > len(steps.Ends) {
 		every = "all nodes"
 	}
 	var parts []string

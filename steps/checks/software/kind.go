@@ -27,6 +27,7 @@ func Kind() kind.Kind {
 			"sudo-access":   checks.OnBoth(judgeSudoAccess),
 			"nccl-settings": checks.OnBoth(judgeNCCLSettings),
 			"nccl-version":  checks.OnBoth(judgeNCCLVersion),
+			"nccl-check":    checks.OnBoth(judgeNCCLCheck),
 			"container":     checks.OnBoth(judgeContainer),
 			"apparmor":      checks.OnBoth(judgeAppArmor),
 			"firewall":      checks.OnBoth(judgeFirewall),

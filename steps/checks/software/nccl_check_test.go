@@ -1,0 +1,99 @@
+package software
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+)
+
+// What NCCL takes follows from the rails and from what is set: which devices, by which GID, both halves or one.
+func TestNCCLChooses(t *testing.T) {
+	const all = "rocep1s0f0:1 rocep1s0f1:1 roceP2p1s0f0:1 roceP2p1s0f1:1"
+	down := func(rig *steps.Rig) {
+		for i := range rig.Nodes[steps.Here].Rails {
+			rig.Nodes[steps.Here].Rails[i].State = "DOWN"
+		}
+	}
+	none := func(rig *steps.Rig) { rig.Nodes[steps.Here].Rails = nil }
+	for name, c := range map[string]struct {
+		facts string
+		spoil func(*steps.Rig)
+		takes string
+		index string
+		half  string
+		none  bool
+	}{
+		"nothing is set": {"", nil, all, "as it finds it", "both PCIe halves of each port", false},
+		"a prefix": {
+			"environment NCCL_IB_HCA: rocep1s0f", nil, "rocep1s0f0:1 rocep1s0f1:1", "3",
+			"one PCIe half alone of each port", false,
+		},
+		"one of two": {
+			"environment NCCL_IB_HCA: ^=roceP2p1s0f1", nil, "rocep1s0f0:1 rocep1s0f1:1 roceP2p1s0f0:1", "",
+			"one PCIe half alone of 1 of 2 ports", false,
+		},
+		"a file behind the environment": {
+			"environment NCCL_IB_HCA: =rocep1s0f0:1\n/etc/nccl.conf NCCL_IB_HCA: rocep1s0f1", nil, "rocep1s0f0:1", "3",
+			"one PCIe half alone of its port", false,
+		},
+		"another port": {
+			"environment NCCL_IB_HCA: rocep1s0f0:2", nil, "no RDMA device: NCCL_IB_HCA leaves out all", "", "", false,
+		},
+		"an index":      {"/etc/nccl.conf NCCL_IB_GID_INDEX: 1", nil, all, "1 as it is set", "", false},
+		"no index":      {"/etc/nccl.conf NCCL_IB_GID_INDEX: -1", nil, all, "as it finds it", "", false},
+		"an old NCCL":   {"nccl nccl-tests: 2.20.5", nil, all, "0, as nccl-tests' NCCL is older than 2.21", "", false},
+		"switched off":  {"/etc/nccl.conf NCCL_IB_DISABLE: 1", nil, "no RDMA device: NCCL_IB_DISABLE is 1", "", "", false},
+		"not off":       {"/etc/nccl.conf NCCL_IB_DISABLE: 0", nil, all, "", "", false},
+		"sockets":       {"environment NCCL_NET: Socket", nil, "no RDMA device: NCCL_NET is Socket", "", "", false},
+		"nothing is up": {"", down, "no RDMA device: no port of 4 devices is ACTIVE", "", "", true},
+		"no rail":       {"", none, "no RDMA device: it has none", "", "", true},
+	} {
+		r := checkedFacts("looked at: all\nnccl loader: 2.28.9\n"+c.facts+"\n", "looked at: all\nnccl loader: 2.28.9\n")
+		if c.spoil != nil {
+			c.spoil(&r.Rig)
+		}
+		v := registered().Judges["nccl-check"](steps.Cell{}, r)
+		row := v.Tables[0].Rows[0]
+		if row[1] != c.takes || !strings.Contains(row[2], c.index) || !strings.Contains(row[3], c.half) {
+			t.Errorf("%s: %q", name, row)
+		}
+		if c.none != (v.Grade == steps.Fail && strings.Contains(v.Reason, "NCCL finds no RDMA device on spark-02")) {
+			t.Errorf("%s: %s: %s", name, v.Grade, v.Reason)
+		}
+	}
+}
+
+// Where there is no NCCL there is nothing to be told, and what is wrong in a container is told as that.
+func TestNCCLCheckInAContainer(t *testing.T) {
+	judge := registered().Judges["nccl-check"]
+	const looked, has = "looked at: all\n", "looked at: all\nnccl loader: 2.28.9\n"
+	box := "container: vllm\nengine: docker\ninside looked at: all\n"
+	for _, c := range []struct {
+		name, here, peer string
+		want             steps.Grade
+		says             []string
+	}{
+		{"none", looked, looked, steps.Skipped, []string{"neither node has an NCCL"}},
+		{
+			"in the container alone", looked + box + "inside nccl loader: 2.28.9\n",
+			looked + box + "inside nccl loader: 2.28.9\n", steps.Pass, []string{"nside vllm: On both nodes the same"},
+		},
+		{"nowhere", looked + box, looked + box, steps.Skipped, []string{"nside vllm: Neither node has an NCCL"}},
+		{
+			"another inside", has + box + "inside nccl loader: 2.28.9\n", has + box + "inside nccl loader: 2.27.7\n",
+			steps.Fail, []string{"Inside vllm: The system's NCCL: 2.28.9 on spark-02 and 2.27.7 on spark-01"},
+		},
+		{
+			"one half inside", has + box + "inside /etc/nccl.conf NCCL_IB_HCA: rocep1\n", has + box, steps.Warn,
+			[]string{"Inside vllm: /etc/nccl.conf on spark-02 sets NCCL_IB_HCA"},
+		},
+		{
+			"no container", has + "container: vllm\nengine: none\n", has + box, steps.Inconclusive,
+			[]string{"Spark-02 has no container vllm"},
+		},
+	} {
+		kindtest.Want(t, c.name, judge(steps.Cell{}, checkedFacts(c.here, c.peer)), c.want, c.says...)
+	}
+}
