@@ -40,7 +40,7 @@ func TestPrograms(t *testing.T) {
 		}
 		delete(all, variable)
 	}
-	for _, variable := range []string{"NCCL_LOOK_SH"} {
+	for _, variable := range []string{"NCCL_LOOK_SH", "NCCL_RANK_SH"} {
 		if text := all[variable]; !strings.HasPrefix(text, "# ") {
 			t.Errorf("%s: %.80q", variable, text)
 		}

@@ -42,7 +42,7 @@ func gathered(rig steps.Rig, gather bool) steps.Result {
 	}
 	b.WriteString("#       size         count      type   redop    root     time   algbw   busbw #wrong     time   " +
 		"algbw   busbw #wrong\n")
-	sizes, sum, rows := 0.0, 0.0, 0
+	sizes, sum, rows, exact := 0.0, 0.0, 0, "{\"results\":["
 	for size := 64 << 10; size <= 4<<30; size *= 2 {
 		us := float64(size)/(22.5e3/each) + 30
 		alg := float64(size) / us / 1e3
@@ -51,11 +51,24 @@ func gathered(rig steps.Rig, gather bool) steps.Result {
 			fmt.Fprintf(&b, "  %9.2f  %6.2f  %6.2f      0", us, alg, alg*each)
 		}
 		b.WriteString("\n")
+		figure := fmt.Sprintf(`{"time":%f,"alg_bw":%f,"bus_bw":%f,"nwrong":0.000000}`, us, alg, alg*each)
+		if rows > 0 {
+			exact += "},\n{"
+		} else {
+			exact += "{"
+		}
+		exact += fmt.Sprintf(`"size":%d,"count":%d,"type":"float","out_of_place":%s,"in_place":%s`, size, size/4, figure,
+			figure)
 		sizes, sum, rows = sizes+2*22*float64(size), sum+alg*each, rows+1
 	}
 	sizes += 64<<10 + 4<<30
 	fmt.Fprintf(&b, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : %.4f\n# Collective test concluded: %s\n",
 		sum/float64(rows), program)
+	exact += fmt.Sprintf(`}],"out_of_bounds":{"count":0,"okay":"true"},"average_bus_bandwidth":{"bandwidth":%f,`+
+		`"okay":"unchecked"},"end_time":"2026-11-22 08:01:00"}`, sum/float64(rows))
+	for piece := range strings.SplitSeq(exact, "\n") {
+		b.WriteString(parse.NCCLReport + piece + "\n")
+	}
 
 	o := kindtest.Read(kindtest.Ran("", steps.Here, b.String()), parse.NCCLTests)
 	o.Asked = map[string]string{"NCCL_BYTES": "4294967296", "NCCL_ITERATIONS": "20"}
@@ -75,4 +88,40 @@ func gathered(rig steps.Rig, gather bool) steps.Result {
 		}
 	}
 	return steps.Result{Rig: rig, Stages: []steps.Stage{s}}
+}
+
+// A table that is not what -J wrote is nobody's figure, and without -J the table does.
+func TestACollectivesTwoReports(t *testing.T) {
+	for _, id := range []string{"nccl-allreduce", "nccl-allgather"} {
+		g := collective(t, id)
+		judge := func(alter func(string) string) steps.Verdict {
+			r := g.make()
+			o := &r.Stages[0].Outputs[0]
+			text := alter(o.Text)
+			asked := o.Asked
+			*o = kindtest.Read(kindtest.Ran("", steps.Here, text), parse.NCCLTests)
+			o.Asked = asked
+			return New().Judges[g.cell.Judge](g.cell, r)
+		}
+		figures := func(v steps.Verdict) string {
+			for _, e := range v.Evidence {
+				if e.Name == "figures" {
+					return e.Value.(string)
+				}
+			}
+			return ""
+		}
+		same := judge(func(s string) string { return s })
+		if same.Grade != steps.Pass || !strings.HasPrefix(figures(same), "-J") {
+			t.Errorf("%s: %s: %s, of %q", id, same.Grade, same.Reason, figures(same))
+		}
+		old := judge(func(s string) string { return s[:strings.Index(s, parse.NCCLReport)] })
+		if old.Grade != steps.Pass || !strings.HasPrefix(figures(old), "the table") {
+			t.Errorf("%s: %s: %s, of %q", id, old.Grade, old.Reason, figures(old))
+		}
+		other := judge(func(s string) string {
+			return strings.Replace(s, `"average_bus_bandwidth":{"bandwidth":`, `"average_bus_bandwidth":{"bandwidth":9`, 1)
+		})
+		kindtest.Want(t, id, other, steps.Inconclusive, "its table and what it wrote with -J contradict each other")
+	}
 }

@@ -134,7 +134,7 @@ func address(rig steps.Rig, n steps.Node) string {
 
 // sweepScript ends every process that carries the run's mark, $MARK. A process is asked for it
 // again just before it is ended: its number may be another's by then. Nothing is found by its
-// name, and this script has the mark in no environment.
+// name, and this script has the mark in no environment. A folder that is called after the run goes with them.
 const sweepScript = `marked() { grep -qszxF "` + MarkVariable + `=$MARK" "/proc/$1/environ"; }
 ours() { grep -lszxF "` + MarkVariable + `=$MARK" /proc/[0-9]*/environ; }
 end() { # SIGNAL
@@ -152,6 +152,7 @@ while [ "$i" -lt 40 ] && [ -n "$(ours)" ]; do
 	sleep 0.1
 	i=$((i + 1))
 done
+rm -rf "/tmp/railbench-$MARK" 2>/dev/null
 echo found $found
 echo left $(ours | wc -l)`
 

@@ -329,3 +329,27 @@ func TestHosts(t *testing.T) {
 		t.Errorf("a node that is away is one of %v", hosts)
 	}
 }
+
+// The folder that is called after the run, which a rank's own shell takes away where it can, goes on every node.
+func TestTheRunsFolderGoes(t *testing.T) {
+	t.Parallel()
+	r := rigOf(t, 2)
+	_, stop, err := service(t).Start(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := "/tmp/railbench-" + r.Run
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "nccl.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(folder); !os.IsNotExist(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}

@@ -3,6 +3,7 @@ package parse
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,8 +26,13 @@ type NCCLTest struct {
 	// AverageBusGBps is over all rows; nil where the run was ended before it.
 	AverageBusGBps *float64 `json:"averageBusGBps,omitempty"`
 	// OutOfBounds counts the values that were wrong; nil where it isn't told.
-	OutOfBounds *int     `json:"outOfBounds,omitempty"`
-	Errors      []string `json:"errors"`
+	OutOfBounds *int `json:"outOfBounds,omitempty"`
+	// Exact says that the figures are those of -J, to six decimals, and the table's, which stands before them, come to
+	// the same.
+	Exact bool `json:"exact,omitempty"`
+	// Differs is where they don't, or why what -J wrote can't be read: the figures are the table's then.
+	Differs string   `json:"differs,omitempty"`
+	Errors  []string `json:"errors"`
 }
 
 // An NCCLRank is one GPU of a run.
@@ -81,7 +87,10 @@ var (
 	ncclWithin = pattern.New(`^([0-9].*?)(?:\[[0-9-]+ [0-9:.]+\] )?([A-Za-z][A-Za-z0-9._-]*:\d+:\d+ \[\d+\] .*NCCL .*)$`)
 )
 
-// NCCLTests reads the table of nccl-tests, or the file of -J. The error is ErrNoResult where
+// NCCLReport is before each piece of the file of -J where that stands below the table.
+const NCCLReport = "# -J "
+
+// NCCLTests reads the table of nccl-tests, or the file of -J, or both. The error is ErrNoResult where
 // there is no row or a row can't be read, and where the run has no end.
 func NCCLTests(text string) (NCCLTest, error) {
 	t := NCCLTest{Tool: "nccl-tests", Ranks: []NCCLRank{}, Rows: []NCCLRow{}, Errors: []string{}}
@@ -97,15 +106,91 @@ func NCCLTests(text string) (NCCLTest, error) {
 		r.err = ErrNoResult
 	case t.AverageBusGBps == nil:
 		r.err = fmt.Errorf("%w: the run was ended before its average", ErrNoResult)
+	case r.report.Len() > 0:
+		t.refine(r.report.String())
 	}
 	return t, r.err
+}
+
+// refine takes the figures of -J in the table's place, where both come to the same.
+func (t *NCCLTest) refine(report string) {
+	exact := NCCLTest{Errors: []string{}}
+	if err := exact.readJSON(report); err != nil {
+		t.Differs = "what it wrote with -J can't be read: " + err.Error()
+		return
+	}
+	if t.Differs = t.differs(exact); t.Differs == "" {
+		t.Exact, t.Rows, t.AverageBusGBps = true, exact.Rows, exact.AverageBusGBps
+	}
+}
+
+// differs says where the table has something else than the file of -J; empty where that is what it was rounded from.
+func (t *NCCLTest) differs(exact NCCLTest) string {
+	if len(t.Rows) != len(exact.Rows) {
+		return fmt.Sprintf("the table has %d sizes, and -J wrote %d", len(t.Rows), len(exact.Rows))
+	}
+	for i, row := range t.Rows {
+		other := exact.Rows[i]
+		if row.Bytes != other.Bytes {
+			return fmt.Sprintf("size %d of the table is %d bytes, and that of -J %d", i+1, row.Bytes, other.Bytes)
+		}
+		for _, both := range [][2]*NCCLFigure{{row.OutOfPlace, other.OutOfPlace}, {row.InPlace, other.InPlace}} {
+			if why := both[0].differs(both[1]); why != "" {
+				return fmt.Sprintf("with %d bytes the table says %s", row.Bytes, why)
+			}
+		}
+	}
+	switch a, b := t.OutOfBounds, exact.OutOfBounds; {
+	case !rounded(*t.AverageBusGBps, *exact.AverageBusGBps):
+		return fmt.Sprintf("the table's average is %g GB/s, and that of -J %g", *t.AverageBusGBps, *exact.AverageBusGBps)
+	case a != nil && b != nil && *a != *b:
+		return fmt.Sprintf("the table counts %d values out of bounds, and -J %d", *a, *b)
+	}
+	return ""
+}
+
+func (f *NCCLFigure) differs(exact *NCCLFigure) string {
+	if f == nil || exact == nil {
+		if f == exact {
+			return ""
+		}
+		return "one figure more or less than -J"
+	}
+	for _, x := range []struct {
+		table, exact float64
+		unit         string
+	}{
+		{f.TimeUS, exact.TimeUS, "us"},
+		{f.AlgGBps, exact.AlgGBps, "GB/s of algbw"},
+		{f.BusGBps, exact.BusGBps, "GB/s of busbw"},
+	} {
+		if !rounded(x.table, x.exact) {
+			return fmt.Sprintf("%g %s, and -J %g", x.table, x.unit, x.exact)
+		}
+	}
+	if f.Wrong != nil && exact.Wrong != nil && !rounded(float64(*f.Wrong), float64(*exact.Wrong)) {
+		return fmt.Sprintf("%d wrong values, and -J %d", *f.Wrong, *exact.Wrong)
+	}
+	return ""
+}
+
+// rounded reports whether a figure of the table can be the exact one: it has two decimals, fewer of large ones, and
+// from ten millions on two digits (getFloatStr in util.cu).
+func rounded(table, exact float64) bool {
+	room := 0.0051 + 0.0006*exact
+	if exact >= 9.9e6 {
+		room = 0.051 * exact
+	}
+	return math.Abs(table-exact) <= room
 }
 
 type ncclReader struct {
 	t     *NCCLTest
 	names []string
 	row   []string // the cells of one that is not whole yet
-	err   error
+	// report is the file of -J that stands below.
+	report strings.Builder
+	err    error
 }
 
 func (r *ncclReader) line(line string) {
@@ -199,6 +284,10 @@ func (r *ncclReader) log(line string) {
 // comment reads a line of the head or of the foot.
 func (r *ncclReader) comment(line string) {
 	t := r.t
+	if piece, ok := strings.CutPrefix(line, NCCLReport); ok {
+		r.report.WriteString(piece)
+		return
+	}
 	words := strings.Fields(strings.TrimLeft(line, "# "))
 	if len(words) > 5 && words[0] == "size" && words[1] == "count" {
 		r.names = words

@@ -95,3 +95,45 @@ func TestEthtoolSpeeds(t *testing.T) {
 		t.Errorf("%v, %+v", err, m)
 	}
 }
+
+// Below the table may stand what -J wrote: its figures are taken where the table is what they were rounded to, and
+// where it isn't that is told.
+func TestNCCLTestsWithBoth(t *testing.T) {
+	const table = "# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809\n" +
+		"# Collective test starting: all_reduce_perf\n" +
+		"#  Rank  0 Group  0 Pid 4300 on spark-01 device  0 [000f:01:00] NVIDIA GB10\n" +
+		"# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n" +
+		" 65536 16384 float sum -1 26.49 2.47 2.47 0 26.50 2.47 2.47 0\n" +
+		" 8589934592 2147483648 float sum -1 1.2e+07 0.72 0.72 0 327000 26.26 26.26 0\n" +
+		"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 7.9826\n# Collective test concluded: all_reduce_perf\n"
+	const report = "# -J {\"results\":[{\"size\":65536,\"type\":\"float\"," +
+		"\"out_of_place\":{\"time\":26.494909,\"alg_bw\":2.473532,\"bus_bw\":2.473532,\"nwrong\":0.000000}," +
+		"\"in_place\":{\"time\":26.500001,\"alg_bw\":2.472999,\"bus_bw\":2.472999,\"nwrong\":0.000000}},\n" +
+		"# -J {\"size\":8589934592,\"type\":\"float\"," +
+		"\"out_of_place\":{\"time\":12000300.0,\"alg_bw\":0.715810,\"bus_bw\":0.715810,\"nwrong\":0.000000}," +
+		"\"in_place\":{\"time\":327112.250000,\"alg_bw\":26.259900,\"bus_bw\":26.259900,\"nwrong\":0.000000}}]," +
+		"\"out_of_bounds\":{\"count\":0,\"okay\":\"true\"}," +
+		"\"average_bus_bandwidth\":{\"bandwidth\":7.982560,\"okay\":\"unchecked\"}}\n"
+	v, err := NCCLTests(table + report)
+	if err != nil || !v.Exact || v.Differs != "" || v.Rows[0].OutOfPlace.TimeUS != 26.494909 ||
+		v.Rows[1].InPlace.BusGBps != 26.2599 || *v.AverageBusGBps != 7.98256 || len(v.Ranks) != 1 || v.NCCL != 22809 {
+		t.Errorf("%v, %+v, %+v", err, v, v.Rows)
+	}
+	for name, text := range map[string]string{"no -J": table, "a file that was cut": table + "# -J"} {
+		if v, err := NCCLTests(text); err != nil || v.Exact || v.Differs != "" || v.Rows[0].OutOfPlace.TimeUS != 26.49 {
+			t.Errorf("%s: %v, %+v", name, err, v)
+		}
+	}
+	for old, with := range map[string]string{
+		"26.494909": "26.594909", "alg_bw\":2.473532": "alg_bw\":3.473532", "bus_bw\":26.259900": "bus_bw\":26.3",
+		"12000300.0": "13000300.0", "size\":8589934592": "size\":4294967296", "7.982560": "8.1",
+		"count\":0,": "count\":3,", "nwrong\":0.000000}}]": "nwrong\":7.000000}}]", "\"results\":[": "\"results\":[3,",
+		"},\n# -J {\"size\":8589934592": "},\n# -J {\"size\":1,\"in_place\":{}},{\"size\":8589934592",
+		"\"in_place\":{\"time\":327112": "\"x\":{\"time\":327112", "average_bus_bandwidth": "average",
+	} {
+		v, err := NCCLTests(table + strings.Replace(report, old, with, 1))
+		if err != nil || v.Exact || v.Differs == "" || v.Rows[0].OutOfPlace.TimeUS != 26.49 {
+			t.Errorf("%s for %s: %v, %+v", with, old, err, v)
+		}
+	}
+}

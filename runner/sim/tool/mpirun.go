@@ -27,7 +27,7 @@ const mpiLost = 1
 
 // runMpirun is Open MPI's mpirun: one process a host, whose names are looked up. What a rank
 // prints comes out here. The ranks begin one after the
-// other; a collective among them is played by the last one, for all.
+// other, the first one last: that plays a collective, for all.
 func runMpirun(ctx context.Context, c *host.Call) int {
 	j := &mpiJob{c: c}
 	names, code := j.parse()
@@ -59,7 +59,7 @@ func runMpirun(ctx context.Context, c *host.Call) int {
 	if !c.Node.Rack.Clock.Sleep(ctx, mpiStart) {
 		return host.Terminated
 	}
-	for rank := range j.hosts {
+	for rank := len(j.hosts) - 1; rank >= 0; rank-- {
 		if code := j.rank(ctx, rank); code != 0 {
 			if ctx.Err() != nil {
 				return host.Terminated
@@ -164,8 +164,8 @@ const mpiJobVariable = "OMPI_MCA_ess_base_jobid"
 // mpiWorld is the key of what the ranks of a job know of each other.
 type mpiWorld string
 
-// meet joins the ranks of a job. The last one gets the calls of all, in their order; for any other
-// whole is false. A program that nobody launched is alone.
+// meet joins the ranks of a job. The last one, which is the first rank, gets the calls of all, in their order; for any
+// other whole is false. A program that nobody launched is alone.
 func meet(c *host.Call) (ranks []*host.Call, whole bool) {
 	id, size := c.Env(mpiJobVariable), 1
 	if n, err := strconv.Atoi(c.Env("OMPI_COMM_WORLD_SIZE")); err == nil && id != "" {
@@ -177,7 +177,7 @@ func meet(c *host.Call) (ranks []*host.Call, whole bool) {
 	c.Locked(func() {
 		shared := c.Node.Rack.Shared
 		ranks, _ = shared[mpiWorld(id)].([]*host.Call)
-		ranks = append(ranks, c)
+		ranks = append([]*host.Call{c}, ranks...)
 		shared[mpiWorld(id)] = ranks
 	})
 	return ranks, len(ranks) == size

@@ -33,7 +33,7 @@ func TestMpirun(t *testing.T) {
 		{
 			"mpirun --host spark-01,spark-02:1,192.168.1.103 -np 3 --map-by ppr:1:node sh -c 'echo $OMPI_COMM_WORLD_RANK $A " +
 				"$(hostname)'",
-			"0 spark-01\n1 spark-02\n2 spark-03", 0,
+			"2 spark-03\n1 spark-02\n0 spark-01", 0,
 		},
 		{"A=b; export A; mpirun -H spark-02 sh -c 'echo $OMPI_COMM_WORLD_SIZE $A $(hostname)'", "1 b spark-02", 0},
 		{"mpirun --host spark-01,login hostname", "Could not resolve hostname login", 1},

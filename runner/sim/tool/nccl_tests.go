@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,9 @@ const (
 	ncclStuckAfter = 3
 )
 
+// OldNCCLTests is a release before 2.17.3, which knows no -J.
+const OldNCCLTests host.Flaw = "nccl-tests of 2.17.2"
+
 // A ncclTest is a run of one of nccl-tests' programs, of all ranks.
 type ncclTest struct {
 	c                  *host.Call // that plays, and prints
@@ -36,17 +40,21 @@ type ncclTest struct {
 	rows               int
 	share              float64
 	held               int64 // bytes of each node's memory
+	old                bool
+	file               string   // of -J; empty without
+	results            []string // for it, a size each
 }
 
-// runNCCLTest is all_reduce_perf and all_gather_perf. The last rank that begins plays it for all.
+// runNCCLTest is all_reduce_perf and all_gather_perf. The rank that begins last plays it for all.
 func runNCCLTest(ctx context.Context, c *host.Call) int {
+	t := &ncclTest{c: c, program: c.Program(), op: "sum", factor: 2, iterations: 20, warmup: 1, check: 1}
+	c.Locked(func() { t.old = c.Node.Flawed(OldNCCLTests) })
+	if code, ok := t.parse(); !ok {
+		return code
+	}
 	calls, whole := meet(c)
 	if !whole {
 		return 0
-	}
-	t := &ncclTest{c: c, program: c.Program(), op: "sum", factor: 2, iterations: 20, warmup: 1, check: 1}
-	if code, ok := t.parse(); !ok {
-		return code
 	}
 	n := float64(len(calls))
 	t.perRank = 2 * (n - 1) / n
@@ -63,6 +71,9 @@ func runNCCLTest(ctx context.Context, c *host.Call) int {
 	})
 	t.head()
 	code := t.sweep(ctx)
+	if code == 0 {
+		t.report()
+	}
 	if ctx.Err() != nil {
 		return host.Terminated
 	}
@@ -70,7 +81,7 @@ func runNCCLTest(ctx context.Context, c *host.Call) int {
 }
 
 func (t *ncclTest) parse() (code int, ok bool) {
-	set, rest, ok := t.c.Flags("befgnwctdo")
+	set, rest, ok := t.c.Flags("befgnwctdoJ")
 	size := func(letter byte, otherwise string) int {
 		n, good := ncclSize(set.Last(letter, otherwise))
 		ok = ok && good
@@ -79,12 +90,29 @@ func (t *ncclTest) parse() (code int, ok bool) {
 	if ok {
 		t.from, t.to, t.factor = size('b', "32M"), size('e', "32M"), size('f', "1")
 		t.iterations, t.warmup, t.check = size('n', "20"), size('w', "1"), size('c', "1")
+		t.file = set.Last('J', "")
+	}
+	if set.Has("h") || t.old && set.Has("J") { // both end well
+		if !set.Has("h") {
+			t.c.Println("invalid option '?'")
+		}
+		t.usage()
+		return 0, false
 	}
 	if !ok || len(rest) > 0 || t.factor < 2 && t.from != t.to || t.from <= 0 {
 		return t.c.Fail(1, "USAGE: %s \n\t[-t,--nthreads <num threads>] \n\t[-b,--minbytes <min size in bytes>]", t.program),
 			false
 	}
 	return 0, true
+}
+
+func (t *ncclTest) usage() {
+	t.c.Printf("USAGE: %s \n\t[-t,--nthreads <num threads>] \n\t[-b,--minbytes <min size in bytes>] \n\t", t.program)
+	if !t.old {
+		t.c.Printf("[-J,--output_file <file> write output to filepath, if accessible. Infer type from suffix (only json " +
+			"supported presently.)] \n\t")
+	}
+	t.c.Println("[-h,--help]")
 }
 
 // ncclSize reads a number with a K, M or G behind it.
@@ -153,7 +181,21 @@ func (t *ncclTest) open(calls []*host.Call) (code int) {
 // head is what it prints before the first row.
 func (t *ncclTest) head() {
 	c := t.c
-	c.Println("# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=" + ncclNumber(t.ranks[0].release))
+	if t.file != "" {
+		c.Locked(func() {
+			if _, err := c.Node.Create(c.Path(t.file), c.Root, 0o666&^c.Umask()); err != nil {
+				c.Printf("# skipping json output; %s not accessible\n", t.file)
+				t.file = ""
+				return
+			}
+			c.Println("# Writing JSON output to " + t.file)
+		})
+	}
+	version := "2.17.6"
+	if t.old {
+		version = "2.17.2"
+	}
+	c.Println("# nccl-tests version " + version + " nccl-headers=22809 nccl-library=" + ncclNumber(t.ranks[0].release))
 	c.Println("# Collective test starting: " + t.program)
 	c.Printf("# nThread 1 nGpus 1 minBytes %d maxBytes %d step: %d(factor) warmup iters: %d iters: %d agg iters: 1 "+
 		"validation: %d graph: 0\n",
@@ -220,7 +262,8 @@ func (t *ncclTest) row(ctx context.Context, size int) int {
 		count /= len(t.ranks)
 	}
 	t.c.Printf("%12d  %12d     float  %6s      -1", size, count, t.op)
-	for range 2 {
+	result := fmt.Sprintf(`{"size":%d,"count":%d,"type":"float","redop":"%s","root":"    -1"`, size, count, t.op)
+	for _, place := range []string{"out_of_place", "in_place"} {
 		seconds, code := t.move(ctx, size, float64(1+t.iterations+t.check))
 		if code != 0 {
 			return code
@@ -233,17 +276,50 @@ func (t *ncclTest) row(ctx context.Context, size int) int {
 		} else if us >= 100 {
 			precision = 1
 		}
-		wrong := "0"
+		wrong, exact := "0", "0.000000"
 		if t.check == 0 {
-			wrong = "N/A"
+			wrong, exact = "N/A", "null"
 		}
+		result += fmt.Sprintf(`,"%s":{"time":%f,"alg_bw":%f,"bus_bw":%f,"nwrong":%s}`, place, us, algbw, algbw*t.perRank,
+			exact)
 		t.c.Printf("  %7s  %6.2f  %6.2f  %5s", strconv.FormatFloat(us, 'f', precision, 64), algbw, algbw*t.perRank, wrong)
 		t.sums += algbw * t.perRank
 	}
 	t.rows++
+	t.results = append(t.results, result+`,"actual_iterations":`+strconv.Itoa(t.iterations)+`,"experiment_name":""}`)
 	t.c.Println("")
 	t.c.Out.Flush()
 	return 0
+}
+
+// report is the file of -J, as util.cu writes it: one line, with the process's whole environment.
+func (t *ncclTest) report() {
+	if t.file == "" {
+		return
+	}
+	quoted := func(all []string) string {
+		for i, s := range all {
+			all[i] = `"` + strings.NewReplacer(`"`, `\"`, `\`, `\\`, `/`, `\/`, "\t", `\t`, "\n", `\n`).Replace(s) + `"`
+		}
+		return strings.Join(all, ",")
+	}
+	text := `{"version":1,"start_time":"2026-11-22 08:00:00","args":[` + quoted(slices.Clone(t.c.Args)) + `],"env":[` +
+		quoted(slices.Clone(t.c.Exported())) + `],"nccl_version":` + ncclNumber(t.ranks[0].release) + `,"config":{"devices":[`
+	for i, r := range t.ranks {
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(`{"rank":%d,"group":0,"pid":%d,"hostname":"%s","device":0,"device_hex":"000f:01:00",`+
+			`"device_info":"%s"}`, i, 4300+i, r.node.Name, host.GPUName)
+	}
+	text += `]},"results":[` + strings.Join(t.results, ",") + `],"out_of_bounds":{"count":0,"okay":"true"},` +
+		fmt.Sprintf(`"average_bus_bandwidth":{"bandwidth":%f,"okay":"unchecked"},"end_time":"2026-11-22 08:01:00"}`,
+			t.sums/float64(2*t.rows))
+	t.c.Locked(func() {
+		if f, err := t.c.Node.Create(t.c.Path(t.file), t.c.Root, 0o666&^t.c.Umask()); err == nil {
+			_ = f.Append([]byte(text)) // a disk that is full leaves a file that is cut, as on a real node
+		}
+	})
 }
 
 // move runs a collective of a size some times, around the ring of all ranks, and gives the seconds

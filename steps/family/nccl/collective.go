@@ -208,6 +208,10 @@ func (t *collective) Output() (ok bool) {
 		t.rep.Add(steps.Inconclusive, "%s: what it carries is not looked for", why)
 		return false
 	}
+	if t.run.Differs != "" {
+		t.rep.Add(steps.Inconclusive, "its table and what it wrote with -J contradict each other: %s", t.run.Differs)
+		return false
+	}
 	for _, why := range []string{t.notWhole(), t.notAsked(), t.contradicts()} {
 		if why != "" {
 			t.rep.Add(steps.Inconclusive, "its output is not this test's: %s", why)

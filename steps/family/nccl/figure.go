@@ -186,6 +186,11 @@ func (t *collective) Figure(wire.Accounted) {
 	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), kind.Round(got), "GB/s", expected)
 	t.rep.Show("algorithm bandwidth with "+t.size(last.Bytes),
 		kind.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
+	from := "the table: rank 0's nccl-tests know no -J, or could not write there"
+	if t.run.Exact {
+		from = "-J, and the table comes to the same"
+	}
+	t.rep.Show("figures", from, "", nil)
 	for _, h := range t.halves {
 		for _, way := range []struct {
 			verb  string
