@@ -22,16 +22,18 @@ const figure = (v) => v < 0.005 ? "0.0" : v.toFixed(v < 0.995 ? 2 : 1);
 const setText = (e, text) => { if (e.textContent !== text) e.textContent = text; };
 
 // state is the fold of the messages.
-const state = { rig: {}, dials: [], board: [], hosts: [], history: [], cells: new Map(), now: {} };
+const state = { rig: {}, fleet: { rows: [] }, places: [], dials: [], board: [], hosts: [], history: [], cells: new Map(), now: {} };
 const historyLen = 240;
 
 const fold = {
   snapshot(v) {
-    Object.assign(state, { rig: v.rig, dials: v.dials || [], board: v.board || [], hosts: v.hosts || [], history: v.history || [], now: v.now });
+    Object.assign(state, { rig: v.rig, fleet: v.fleet || { rows: [] }, places: v.places || [], dials: v.dials || [], board: v.board || [], hosts: v.hosts || [], history: v.history || [], now: v.now });
     state.cells = new Map(v.cells.map((c) => [c.id, c]));
-    drawRig(); drawDials(); drawBoard(); drawHosts(); drawHistory(); drawNow(); drawCells();
+    drawRig(); drawFleet(); drawDials(); drawBoard(); drawHosts(); drawHistory(); drawNow(); drawCells();
   },
   rig(v) { state.rig = v; drawRig(); drawDials(); },
+  fleet(v) { state.fleet = v; drawFleet(); },
+  places(v) { state.places = v; },
   dials(v) {
     const rails = (all) => JSON.stringify(all.map((d) => [d.node, d.dev]));
     if (rails(v) !== rails(state.dials)) state.history = [];
@@ -50,6 +52,122 @@ const fold = {
   cleared(id) { state.cells.delete(id); drawCells(); },
   now(v) { state.now = v; drawNow(); },
 };
+
+// --- many nodes: which is slow, in which order they stand and when a strip stands in place of their rails is decided
+// where the terminal's is, and told.
+const perLine = 64, wide = 10, high = 26; // of the strip
+const members = new Map(); // by name: { root, set }
+const opened = new Set(); // the nodes whose dials are shown
+
+function drawFleet() {
+  const f = state.fleet;
+  byID("fleet").hidden = !f.rows.length;
+  setText(byID("told"), f.told ? `${f.told} (Gb/s on the wire; a full bar is ${f.scale})` : "");
+  drawStrip(f);
+  for (const r of f.rows) {
+    if (!members.has(r.node)) members.set(r.node, member(r.node));
+    members.get(r.node).set(r, f);
+  }
+  const order = f.rows.map((r) => r.node).join("\n");
+  if (order !== drawFleet.order) {
+    const on = document.activeElement;
+    byID("members").replaceChildren(...f.rows.map((r) => members.get(r.node).root));
+    if (byID("members").contains(on)) on.focus(); // it has moved, and stays where the keyboard is
+    drawFleet.order = order;
+  }
+  if (!!f.rows.length !== drawFleet.many) {
+    drawFleet.many = !!f.rows.length;
+    placeNodes();
+  }
+}
+
+// A member is a node's line: both directions with their figures, what is amiss in words, and each rail's share.
+function member(node) {
+  const way = (word) => {
+    const rdma = svg("rect", { class: "rdma", height: 10 }), ip = svg("rect", { class: "ip", height: 10 }), sum = make("b");
+    const bar = svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, rdma, ip);
+    return {
+      root: make("span", { className: "way" }, word, bar, sum),
+      set([r, i], full) {
+        const part = (v) => Math.max(0, Math.min(100, full ? 100 * v / full : 0));
+        rdma.setAttribute("width", part(r));
+        ip.setAttribute("x", part(r));
+        ip.setAttribute("width", part(r + i) - part(r));
+        setText(sum, figure(r + i));
+      },
+    };
+  };
+  const sent = way("sent "), received = way("received "), why = make("span", { className: "why" }), each = make("span", { className: "each" });
+  const open = make("button", { type: "button", textContent: "Rails" });
+  open.setAttribute("aria-label", "Rails of " + node);
+  open.setAttribute("aria-expanded", opened.has(node));
+  open.addEventListener("click", () => {
+    opened.has(node) ? opened.delete(node) : opened.add(node);
+    open.setAttribute("aria-expanded", opened.has(node));
+    placeNodes();
+  });
+  return {
+    root: make("li", {}, make("span", { className: "name", textContent: node }), sent.root, received.root, open, why, each),
+    set(r, f) {
+      sent.set(r.tx, f.full);
+      received.set(r.rx, f.full);
+      setText(why, r.why || "");
+      setText(each, r.rails.map((x) => `${x.dev} ${x.why || figure(x.tx) + " sent, " + figure(x.rx) + " received"}`).join(" · "));
+      open.hidden = !!f.sent; // its dials are not told
+    },
+  };
+}
+
+// The strip is a column a node, sent above its middle and received below: a height and not a colour tells how much,
+// and a sign what is none.
+function drawStrip(f) {
+  const strip = byID("strip"), names = f.sent ? state.places : [];
+  strip.hidden = !names.length;
+  const key = names.join("\n");
+  if (key !== drawStrip.key) {
+    drawStrip.key = key;
+    drawStrip.columns = names.map((name, i) => {
+      const at = i % perLine * wide, bar = () => svg("rect", { x: at + 1, width: wide - 2 });
+      const column = { name, tx: bar(), rx: bar(), title: svg("title"), sign: svg("text", { x: at + wide / 2, y: high / 2 + 3 }) };
+      column.root = svg("g", {}, column.title, column.tx, column.rx, column.sign);
+      return column;
+    });
+    const lines = [];
+    for (let i = 0; i < names.length; i += perLine) {
+      const part = drawStrip.columns.slice(i, i + perLine), said = `${i + 1} to ${i + part.length}: ${part[0].name} to ${part.at(-1).name}`;
+      const middle = svg("line", { x1: 0, x2: perLine * wide, y1: high / 2, y2: high / 2 });
+      const picture = svg("svg", { viewBox: `0 0 ${perLine * wide} ${high}`, role: "img" }, middle, ...part.map((c) => c.root));
+      lines.push({ picture, said, part, root: make("figure", {}, picture, make("figcaption", { textContent: said })) });
+    }
+    drawStrip.lines = lines;
+    strip.replaceChildren(make("p", { textContent: "Sent above and received below, a column a node in the rig file's order:" }), ...lines.map((l) => l.root));
+  }
+  const words = { "?": "not heard", x: "down", 0: "at rest" }, said = (c) => words[c] || `${c} of 8`;
+  names.forEach((name, i) => {
+    const c = drawStrip.columns[i], tx = f.sent[i], rx = f.received[i];
+    if (c.now === tx + rx) return;
+    c.now = tx + rx;
+    const long = (v) => (Number(v) || 0) * (high / 2 - 1) / 8;
+    c.tx.setAttribute("height", long(tx));
+    c.tx.setAttribute("y", high / 2 - long(tx));
+    c.rx.setAttribute("height", long(rx));
+    c.rx.setAttribute("y", high / 2);
+    setText(c.sign, tx === "?" ? "?" : tx === "x" ? "×" : "");
+    setText(c.title, `${name}: sent ${said(tx)}, received ${said(rx)}`);
+  });
+  for (const l of names.length ? drawStrip.lines : []) {
+    const amiss = l.part.filter((c) => c.sign.textContent).map((c) => c.title.textContent.replace(/: .*received/, "")).join(", ");
+    const text = `${l.said}, a column a node${amiss ? "; " + amiss : ""}`;
+    if (l.text !== text) l.picture.setAttribute("aria-label", l.text = text);
+  }
+}
+
+// placeNodes shows the dials of all nodes where they are few, and of many those that were opened.
+function placeNodes() {
+  const many = state.fleet.rows.length > 0, shown = drawn.filter((n) => !many || opened.has(n.name));
+  byID("gauges").replaceChildren(...shown.map((n) => n.root));
+  if (!drawn.length && !many) byID("gauges").replaceChildren(make("p", { className: "note", textContent: "No counters yet." }));
+}
 
 // --- gauges: an arc from 8 to 4 o'clock; outside what is sent, inside what is received.
 const sweep = 240, outer = 42, inner = 34;
@@ -144,8 +262,7 @@ function drawDials() {
       make("figure", { className: "history" }, picture, foot));
     return { name, rails, total, dials, rdma, ip, top, picture, host, busy, root };
   });
-  byID("gauges").replaceChildren(...drawn.map((n) => n.root));
-  if (!nodes.length) byID("gauges").replaceChildren(make("p", { className: "note", textContent: "No counters yet." }));
+  placeNodes();
   drawBoard(); drawHosts();
 }
 

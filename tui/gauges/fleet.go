@@ -17,8 +17,14 @@ import (
 // A fleet is the gauges by node, for a rig of more nodes than rails have lines: a line a node, the
 // slowest first, and a strip with a column a node where even these are too many.
 type fleet struct {
+	roster
+
 	k     *ink.Ink
 	sheet sheet
+}
+
+// A roster is a board by node: which is slow, and what all come to. Whoever draws it decides none of that.
+type roster struct {
 	nodes []member
 	rails int     // the most that a node has
 	top   float64 // Gb/s of a full bar: the fastest node's cables together
@@ -38,9 +44,17 @@ type member struct {
 // fewNodes are shown rail by rail, however little room there is.
 const fewNodes = 2
 
-// newFleet sums the board up by node. It is nil for a rig of few nodes.
+// newFleet is the board by node. It is nil for a rig of few nodes.
 func newFleet(k *ink.Ink, gauges []meter.Gauge, width int) *fleet {
-	f := &fleet{k: k, sheet: newSheet(k, gauges, width)}
+	r, many := newRoster(gauges)
+	if !many {
+		return nil
+	}
+	return &fleet{r, k, newSheet(k, gauges, width)}
+}
+
+// newRoster sums a board up by node; many is false for a rig of few, which are shown rail by rail.
+func newRoster(gauges []meter.Gauge) (f roster, many bool) {
 	at := map[int]int{}
 	for _, g := range gauges {
 		i, known := at[g.No]
@@ -52,7 +66,7 @@ func newFleet(k *ink.Ink, gauges []meter.Gauge, width int) *fleet {
 		f.nodes[i].rails = append(f.nodes[i].rails, g)
 	}
 	if len(f.nodes) <= fewNodes {
-		return nil
+		return f, false
 	}
 	for i := range f.nodes {
 		f.nodes[i].sum()
@@ -64,7 +78,7 @@ func newFleet(k *ink.Ink, gauges []meter.Gauge, width int) *fleet {
 			f.top = max(f.top, m.tx.Total(), m.rx.Total())
 		}
 	}
-	return f
+	return f, true
 }
 
 func (m *member) sum() {
@@ -98,29 +112,48 @@ const alike = 0.95
 func (m member) busy() float64 { return max(m.tx.Total(), m.rx.Total()) }
 
 // scale says what a full bar is.
-func (f *fleet) scale() string {
+func (f roster) scale() string {
 	if !slices.ContainsFunc(f.nodes, func(m member) bool { return m.link > 0 }) {
 		return "highest now " + rate(f.top)
 	}
 	return rate(f.top) + " a node"
 }
 
-// slowestFirst puts the nodes that move something least in front: on one that lags, the others wait. One that has
-// lost a rail stands before them, and one that isn't heard before all; nodes at rest come last. A tenth of the
-// fastest is one step, so that equals keep their places.
-func (f *fleet) slowestFirst() []member {
-	fastest, down := 0.0, math.MaxInt
+// leastDown is how many rails are down on the node that has lost least: a port that nowhere has a cable is no loss.
+func (f roster) leastDown() int {
+	down := math.MaxInt
 	for _, m := range f.nodes {
-		fastest = max(fastest, m.busy())
 		if m.stale == "" {
 			down = min(down, m.down)
 		}
+	}
+	return down
+}
+
+// gone says why a node has no figures; empty where it has some.
+func (m member) gone() string {
+	switch {
+	case m.stale != "":
+		return "stale: " + m.stale
+	case m.down == len(m.rails) && m.busy() < shown:
+		return "down"
+	}
+	return ""
+}
+
+// slowestFirst puts the nodes that move something least in front: on one that lags, the others wait. One that has
+// lost a rail stands before them, and one that isn't heard before all; nodes at rest come last. A tenth of the
+// fastest is one step, so that equals keep their places.
+func (f roster) slowestFirst() []member {
+	fastest, down := 0.0, f.leastDown()
+	for _, m := range f.nodes {
+		fastest = max(fastest, m.busy())
 	}
 	step := func(m member) int {
 		switch {
 		case m.stale != "":
 			return -2
-		case m.down > down: // a port that nowhere has a cable is no loss
+		case m.down > down:
 			return -1
 		case m.busy() < shown:
 			return math.MaxInt
@@ -156,11 +189,8 @@ func (f *fleet) lines(height int) []string {
 func (f *fleet) line(m member) string {
 	name := " " + f.k.Dim.Render(ink.Pad(m.name, f.sheet.node)) + " "
 	room := f.sheet.width - lipgloss.Width(name)
-	if m.stale != "" {
-		return name + f.k.Dim.Render(ink.Pad("stale: "+m.stale, room))
-	}
-	if m.down == len(m.rails) && m.busy() < shown {
-		return name + f.k.Dim.Render(ink.Pad("down", room))
+	if gone := m.gone(); gone != "" {
+		return name + f.k.Dim.Render(ink.Pad(gone, room))
 	}
 	half := (room - 2) / 2
 	return name + f.way("tx", m, m.tx, half) + "  " + f.way("rx", m, m.rx, room-2-half)
@@ -180,7 +210,7 @@ func (f *fleet) way(dir string, m member, sum meter.Flow, width int) string {
 				if dir == "rx" {
 					flow = r.Rx
 				}
-				glyphs += f.glyph(flow, full(r), r.Down, r.Stale != "")
+				glyphs += f.glyph(flow, levelOf(flow, full(r), r.Down, r.Stale != ""))
 			}
 		}
 		glyphs = " " + ink.Pad(glyphs, f.rails)
@@ -197,20 +227,20 @@ func (f *fleet) way(dir string, m member, sum meter.Flow, width int) string {
 }
 
 // glyph is a flow in one column: its height is its share of a full bar.
-func (f *fleet) glyph(flow meter.Flow, top float64, down, stale bool) string {
-	switch {
-	case stale:
+func (f *fleet) glyph(flow meter.Flow, level Level) string {
+	switch level {
+	case Unheard:
 		return f.k.Warn.Render("?")
-	case down:
+	case Down:
 		return f.k.Dim.Render("×")
-	case flow.Total() < shown || top <= 0:
+	case AtRest:
 		return f.k.Faint.Render("·")
 	}
 	style := f.k.RDMA
 	if flow.IP > flow.RDMA {
 		style = f.k.IP
 	}
-	return style.Render(sparks[clamp(flow.Total()/top, 8)])
+	return style.Render(sparks[level])
 }
 
 // strip is a column a node in the order of the rig file, both directions below each other: where one
@@ -242,9 +272,9 @@ func (f *fleet) strip(sorted []member, most int) []string {
 	for part := range slices.Chunk(columns, room) {
 		var tx, rx strings.Builder
 		for _, m := range part {
-			gone := m.down == len(m.rails)
-			tx.WriteString(f.glyph(m.tx, f.top, gone, m.stale != ""))
-			rx.WriteString(f.glyph(m.rx, f.top, gone, m.stale != ""))
+			sent, received := f.levels(m)
+			tx.WriteString(f.glyph(m.tx, sent))
+			rx.WriteString(f.glyph(m.rx, received))
 		}
 		last := min(from+len(part)*each-1, len(nodes))
 		name := fmt.Sprintf("%d–%d", from, last)
@@ -257,7 +287,7 @@ func (f *fleet) strip(sorted []member, most int) []string {
 
 // places are the nodes in the order of the rig file, each at its number: one of which nothing was ever heard is
 // stale there.
-func (f *fleet) places() []member {
+func (f roster) places() []member {
 	last := 0
 	for _, m := range f.nodes {
 		last = max(last, m.no)
@@ -274,35 +304,59 @@ func (f *fleet) places() []member {
 
 // total is what all nodes come to, and how far they are apart.
 func (f *fleet) total() string {
-	var tx, rx float64
-	unheard := 0
-	least, most, moving, slowest := math.Inf(1), 0.0, 0, ""
+	a := f.apart()
+	line := " " + f.k.Strong.Render(a.count()) + f.k.Dim.Render("  tx") + f.k.Strong.Render(value(a.tx)) +
+		f.k.Dim.Render("  rx") + f.k.Strong.Render(value(a.rx))
+	if spread := a.spread(); spread != "" {
+		line += f.k.Dim.Render("  " + spread)
+	}
+	if a.unheard > 0 {
+		line += f.k.Warn.Render("  " + a.stale())
+	}
+	return ink.Pad(line, f.sheet.width)
+}
+
+// apart is what all nodes come to, and how far those that move something are apart.
+type apart struct {
+	nodes, moving, unheard int
+	tx, rx                 float64
+	least, most            float64
+	slowest                string
+}
+
+func (f roster) apart() apart {
+	a := apart{nodes: len(f.nodes), least: math.Inf(1)}
 	for _, m := range f.nodes {
-		tx, rx = tx+m.tx.Total(), rx+m.rx.Total()
+		a.tx, a.rx = a.tx+m.tx.Total(), a.rx+m.rx.Total()
 		b := m.busy()
 		if m.stale != "" {
-			unheard++
+			a.unheard++
 		}
 		if b < shown || m.stale != "" {
 			continue
 		}
-		moving++
-		most = max(most, b)
-		if b < least {
-			least, slowest = b, m.name
+		a.moving++
+		a.most = max(a.most, b)
+		if b < a.least {
+			a.least, a.slowest = b, m.name
 		}
 	}
-	nodes := fmt.Sprintf("%s nodes, %s moving", steps.Thousands(len(f.nodes)), steps.Thousands(moving))
-	line := " " + f.k.Strong.Render(nodes) + f.k.Dim.Render("  tx") + f.k.Strong.Render(value(tx)) +
-		f.k.Dim.Render("  rx") + f.k.Strong.Render(value(rx))
-	switch {
-	case moving > 1 && least > alike*most: // nobody lags
-		line += f.k.Dim.Render("  alike: each" + value(most))
-	case moving > 1:
-		line += f.k.Dim.Render(fmt.Sprintf("  slowest %s: %s of%s", slowest, strings.TrimSpace(value(least)), value(most)))
-	}
-	if unheard > 0 {
-		line += f.k.Warn.Render(fmt.Sprintf("  %s stale", steps.Thousands(unheard)))
-	}
-	return ink.Pad(line, f.sheet.width)
+	return a
 }
+
+func (a apart) count() string {
+	return fmt.Sprintf("%s nodes, %s moving", steps.Thousands(a.nodes), steps.Thousands(a.moving))
+}
+
+// spread says who lags, or that nobody does; empty where fewer than two move something.
+func (a apart) spread() string {
+	switch {
+	case a.moving < 2:
+		return ""
+	case a.least > alike*a.most:
+		return "alike: each" + value(a.most)
+	}
+	return fmt.Sprintf("slowest %s: %s of%s", a.slowest, strings.TrimSpace(value(a.least)), value(a.most))
+}
+
+func (a apart) stale() string { return steps.Thousands(a.unheard) + " stale" }

@@ -5,12 +5,14 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/gauges"
 )
 
 // What viewers are told, as JSON. Every text in it is cleaned, and the page sets it as
@@ -18,6 +20,8 @@ import (
 type (
 	snapshotView struct {
 		Rig     rigView     `json:"rig"`
+		Fleet   *fleetView  `json:"fleet"`
+		Places  []string    `json:"places"`
 		Dials   []dialView  `json:"dials"`
 		Board   [][]float64 `json:"board"`
 		Hosts   []hostView  `json:"hosts"`
@@ -40,6 +44,30 @@ type (
 		Link  float64 `json:"link"`
 		State string  `json:"state"`
 		Why   string  `json:"why,omitempty"`
+	}
+	// A fleetView is a board by node, on a rig of more than two: see gauges.Overview.
+	fleetView struct {
+		Rows  []rowView `json:"rows"`
+		Full  float64   `json:"full"`
+		Scale string    `json:"scale"`
+		Told  string    `json:"told"`
+		// Sent and Received have a character a node, in the order of the places: 1 to 8, 0 at rest, x without a link,
+		// ? where nothing was heard. They are empty where each node has a row.
+		Sent     string `json:"sent"`
+		Received string `json:"received"`
+	}
+	rowView struct {
+		Node  string     `json:"node"`
+		Tx    [2]float64 `json:"tx"` // by RDMA, and by IP
+		Rx    [2]float64 `json:"rx"`
+		Why   string     `json:"why,omitempty"`
+		Rails []railView `json:"rails"`
+	}
+	railView struct {
+		Dev string  `json:"dev"`
+		Tx  float64 `json:"tx"`
+		Rx  float64 `json:"rx"`
+		Why string  `json:"why,omitempty"`
 	}
 	// A dialView is what of a gauge doesn't move.
 	dialView struct {
@@ -114,6 +142,60 @@ func short(s string, most int) string {
 }
 
 func same(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+// mostTold is how many nodes are told one by one, each with the dials of its rails. Of more there is a strip in place
+// of the dials: with their history those of 1,024 nodes are 20 MB.
+const mostTold = 16
+
+// fleetOf is the board by node, nil for a rig of few; places are the nodes of its strip.
+func fleetOf(b meter.Board) (v *fleetView, places []string) {
+	o, many := gauges.Look(b, mostTold)
+	if !many {
+		return nil, nil
+	}
+	v = &fleetView{Rows: []rowView{}, Full: tenth(o.Full), Scale: o.Scale, Told: o.Told}
+	for _, r := range o.Rows {
+		row := rowView{
+			Node: clean(r.Node), Tx: [2]float64{tenth(r.Tx.RDMA), tenth(r.Tx.IP)},
+			Rx: [2]float64{tenth(r.Rx.RDMA), tenth(r.Rx.IP)}, Why: clean(r.Why), Rails: []railView{},
+		}
+		for _, g := range r.Rails {
+			rail := railView{Dev: clean(g.Dev), Tx: tenth(g.Tx.Total()), Rx: tenth(g.Rx.Total()), Why: clean(g.Stale)}
+			if g.Down && g.Stale == "" {
+				rail.Why = "down"
+			}
+			row.Rails = append(row.Rails, rail)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	for _, c := range o.Strip {
+		v.Sent += sign(c.Tx)
+		v.Received += sign(c.Rx)
+		places = append(places, cmp.Or(clean(c.Node), "not heard"))
+	}
+	return v, places
+}
+
+// sign is a level in one character.
+func sign(l gauges.Level) string {
+	switch l {
+	case gauges.Unheard:
+		return "?"
+	case gauges.Down:
+		return "x"
+	}
+	return strconv.Itoa(int(l))
+}
+
+// beside leaves of the nodes of a strip those that have a row, or an alarm.
+func (v *fleetView) beside(hosts []hostView) []hostView {
+	if v == nil || v.Sent == "" {
+		return hosts
+	}
+	return slices.DeleteFunc(hosts, func(h hostView) bool {
+		return len(h.Alarms) == 0 && !slices.ContainsFunc(v.Rows, func(r rowView) bool { return r.Node == h.Node })
+	})
+}
 
 func dialsOf(b meter.Board) []dialView {
 	all := make([]dialView, 0, len(b.Gauges))

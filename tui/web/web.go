@@ -9,6 +9,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"math"
@@ -56,6 +57,8 @@ type Page struct {
 // shown is the state that the messages so far have brought viewers to.
 type shown struct {
 	rig     rigView
+	fleet   *fleetView
+	places  []string
 	dials   []dialView
 	board   [][]float64
 	hosts   []hostView
@@ -138,18 +141,31 @@ func (p *Page) Run(ctx context.Context) {
 func (p *Page) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if dials := dialsOf(p.board); !same(dials, p.shown.dials) {
+	fleet, places := fleetOf(p.board)
+	if !same(places, p.shown.places) {
+		p.shown.places = places
+		p.feed.publish("places", append([]string{}, places...))
+	}
+	if !same(fleet, p.shown.fleet) {
+		p.shown.fleet = fleet
+		p.feed.publish("fleet", cmp.Or(fleet, &fleetView{Rows: []rowView{}}))
+	}
+	board := p.board
+	if places != nil { // the strip stands in place of them
+		board.Gauges = nil
+	}
+	if dials := dialsOf(board); !same(dials, p.shown.dials) {
 		if !slices.EqualFunc(dials, p.shown.dials, dialView.sameRail) {
 			p.shown.history = nil // of other rails
 		}
 		p.shown.dials = dials
 		p.feed.publish("dials", dials)
 	}
-	if board := needlesOf(p.board); !same(board, p.shown.board) {
-		p.shown.board = board
-		p.feed.publish("board", board)
+	if needles := needlesOf(board); !same(needles, p.shown.board) {
+		p.shown.board = needles
+		p.feed.publish("board", needles)
 	}
-	if hosts := hostsOf(p.board); !same(hosts, p.shown.hosts) {
+	if hosts := fleet.beside(hostsOf(p.board)); !same(hosts, p.shown.hosts) {
 		p.shown.hosts = hosts
 		p.feed.publish("hosts", hosts)
 	}
@@ -245,7 +261,9 @@ func (p *Page) snapshot() (f frame) {
 	}
 	byRun(cells)
 	s := p.shown
-	return p.feed.frame("snapshot", snapshotView{s.rig, s.dials, s.board, s.hosts, s.history, cells, s.now})
+	return p.feed.frame("snapshot", snapshotView{
+		s.rig, s.fleet, s.places, s.dials, s.board, s.hosts, s.history, cells, s.now,
+	})
 }
 
 // tenth is a rate with the one digit after the point that is shown.

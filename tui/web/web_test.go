@@ -54,6 +54,8 @@ func board(rate float64) meter.Board {
 // A viewer's fold of messages, as page.js has it.
 type fold struct {
 	Rig, Now any
+	Fleet    any
+	Places   []any
 	Dials    []any
 	Board    any
 	Hosts    any
@@ -72,6 +74,8 @@ func (f *fold) take(t *testing.T, name, data string) {
 	case "snapshot":
 		m := v.(map[string]any)
 		f.Rig, f.Now, f.Board, f.Hosts, f.Cells = m["rig"], m["now"], m["board"], m["hosts"], map[string]any{}
+		f.Fleet = m["fleet"]
+		f.Places, _ = m["places"].([]any)
 		f.Dials, _ = m["dials"].([]any)
 		f.History, _ = m["history"].([]any)
 		for _, c := range m["cells"].([]any) {
@@ -79,6 +83,10 @@ func (f *fold) take(t *testing.T, name, data string) {
 		}
 	case "rig":
 		f.Rig = v
+	case "fleet":
+		f.Fleet = v
+	case "places":
+		f.Places = v.([]any)
 	case "dials":
 		rails := func(all []any) (of []any) {
 			for _, d := range all {
