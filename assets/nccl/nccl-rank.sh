@@ -27,21 +27,19 @@ while kill -0 "$program" 2>/dev/null; do # it was the signal that ended the wait
 	wait "$program"
 	status=$?
 done
-if [ -r "$folder/nccl.json" ]; then
-	figures=$(cat "$folder/nccl.json")
-	case $figures in
-	*'"results":['*'"average_bus_bandwidth":'*)
-		figures='{"results":'${figures#*'"results":'}
-		while rest=${figures#*'},{'} && [ "$rest" != "$figures" ]; do # a size a line: lines have an end
-			printf '# -J %s},\n' "${figures%%'},{'*}"
-			figures={$rest
-		done
-		printf '# -J %s\n' "$figures"
-		;;
-	esac
-fi
-rm -rf "$folder"
+figures=$(cat "$folder/nccl.json" 2>/dev/null)
+rm -rf "$folder" # before anything is printed: nobody may be there to read it
 trap - EXIT HUP INT TERM
+case $figures in
+*'"results":['*'"average_bus_bandwidth":'*)
+	figures='{"results":'${figures#*'"results":'}
+	while rest=${figures#*'},{'} && [ "$rest" != "$figures" ]; do # a size a line: lines have an end
+		printf '# -J %s},\n' "${figures%%'},{'*}"
+		figures={$rest
+	done
+	printf '# -J %s\n' "$figures"
+	;;
+esac
 # A launcher tells which signal ended a process.
 [ "$status" -le 128 ] || kill -"$((status - 128))" $$
 exit "$status"

@@ -31,6 +31,7 @@ esac
 [ -z "$file" ] || printf '{"version":3,"env":["TOKEN=my \\"results\\": secret"],"nccl_version":22809,"config":{},' >"$file"
 [ -z "$file" ] || [ "$HOW" = full ] || printf '"results":[{"size":1},{"size":2}],"average_bus_bandwidth":{}}' >>"$file"
 echo table
+[ "$HOW" != lingers ] || exec sleep 100
 [ "$HOW" != fails ] || exit 7
 `
 
@@ -128,6 +129,39 @@ func TestNCCLRankIsInterrupted(t *testing.T) {
 		if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: it left %s: %v", signal, folder, err)
 		}
+	}
+}
+
+// It goes, too, where who would read the figures has gone before: printing them ends the shell.
+func TestNCCLRankIsAbandoned(t *testing.T) {
+	t.Parallel()
+	cmd, folder := rankOf(t.Context(), t, "HOW=lingers")
+	cmd.WaitDelay = 20 * time.Second
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	var text string
+	for b := make([]byte, 4096); !strings.Contains(text, "table"); {
+		n, err := read.Read(b)
+		if text += string(b[:n]); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+	}
+	read.Close()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("it ended well")
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it left %s: %v", folder, err)
 	}
 }
 
