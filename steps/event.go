@@ -102,6 +102,10 @@ const (
 	Note
 )
 
+// ForRailbench begins a line of a script's output that is railbench's own to read: the log has it, and the screen,
+// where it would stand in the way, has not.
+const ForRailbench = "#railbench "
+
 // An OutputLine is one line under a cell.
 type OutputLine struct {
 	Kind LineKind

@@ -1,7 +1,8 @@
 # One process of a collective: $@ is a program of nccl-tests' with its arguments. Rank 0 has its figures written to a
 # file, too, where its release knows -J (since 2.17.3): they are exact there, and the table stays on the screen as it
-# comes. What the file says ends up below it in lines behind "# -J ", from its results on: before them it has the whole
-# environment of the process, which belongs in no log. Where anything is in the way there is the table alone.
+# comes. What the file says ends up below it in lines behind "#railbench -J ", which only the log shows, from its results
+# on: before them it has the whole environment of the process, which belongs in no log. Where anything is in the way
+# there is the table alone.
 case ${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID} in
 0) ;;
 *) exec "$@" ;;
@@ -34,10 +35,10 @@ case $figures in
 *'"results":['*'"average_bus_bandwidth":'*)
 	figures='{"results":'${figures#*'"results":'}
 	while rest=${figures#*'},{'} && [ "$rest" != "$figures" ]; do # a size a line: lines have an end
-		printf '# -J %s},\n' "${figures%%'},{'*}"
+		printf '#railbench -J %s},\n' "${figures%%'},{'*}"
 		figures={$rest
 	done
-	printf '# -J %s\n' "$figures"
+	printf '#railbench -J %s\n' "$figures"
 	;;
 esac
 # A launcher tells which signal ended a process.

@@ -59,7 +59,8 @@ func rankOf(ctx context.Context, t *testing.T, env ...string) (*exec.Cmd, string
 // before them, ends as its program did, and leaves nothing.
 func TestNCCLRank(t *testing.T) {
 	t.Parallel()
-	const figures = "# -J {\"results\":[{\"size\":1},\n# -J {\"size\":2}],\"average_bus_bandwidth\":{}}\n"
+	const figures = "#railbench -J {\"results\":[{\"size\":1},\n#railbench -J " +
+		"{\"size\":2}],\"average_bus_bandwidth\":{}}\n"
 	for name, c := range map[string]struct {
 		env    []string
 		report bool // it is asked for

@@ -66,6 +66,9 @@ func gathered(rig steps.Rig, gather bool) steps.Result {
 		sum/float64(rows), program)
 	exact += fmt.Sprintf(`}],"out_of_bounds":{"count":0,"okay":"true"},"average_bus_bandwidth":{"bandwidth":%f,`+
 		`"okay":"unchecked"},"end_time":"2026-11-22 08:01:00"}`, sum/float64(rows))
+	if !strings.HasPrefix(parse.NCCLReport, steps.ForRailbench) {
+		panic("what only railbench reads would be shown")
+	}
 	for piece := range strings.SplitSeq(exact, "\n") {
 		b.WriteString(parse.NCCLReport + piece + "\n")
 	}

@@ -87,8 +87,9 @@ var (
 	ncclWithin = pattern.New(`^([0-9].*?)(?:\[[0-9-]+ [0-9:.]+\] )?([A-Za-z][A-Za-z0-9._-]*:\d+:\d+ \[\d+\] .*NCCL .*)$`)
 )
 
-// NCCLReport is before each piece of the file of -J where that stands below the table.
-const NCCLReport = "# -J "
+// NCCLReport is before each piece of the file of -J where that stands below the table. It begins as all does
+// that is for railbench alone (steps.ForRailbench).
+const NCCLReport = "#railbench -J "
 
 // NCCLTests reads the table of nccl-tests, or the file of -J, or both. The error is ErrNoResult where
 // there is no row or a row can't be read, and where the run has no end.

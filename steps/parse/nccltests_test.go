@@ -106,10 +106,10 @@ func TestNCCLTestsWithBoth(t *testing.T) {
 		" 65536 16384 float sum -1 26.49 2.47 2.47 0 26.50 2.47 2.47 0\n" +
 		" 8589934592 2147483648 float sum -1 1.2e+07 0.72 0.72 0 327000 26.26 26.26 0\n" +
 		"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 7.9826\n# Collective test concluded: all_reduce_perf\n"
-	const report = "# -J {\"results\":[{\"size\":65536,\"type\":\"float\"," +
+	const report = "#railbench -J {\"results\":[{\"size\":65536,\"type\":\"float\"," +
 		"\"out_of_place\":{\"time\":26.494909,\"alg_bw\":2.473532,\"bus_bw\":2.473532,\"nwrong\":0.000000}," +
 		"\"in_place\":{\"time\":26.500001,\"alg_bw\":2.472999,\"bus_bw\":2.472999,\"nwrong\":0.000000}},\n" +
-		"# -J {\"size\":8589934592,\"type\":\"float\"," +
+		"#railbench -J {\"size\":8589934592,\"type\":\"float\"," +
 		"\"out_of_place\":{\"time\":12000300.0,\"alg_bw\":0.715810,\"bus_bw\":0.715810,\"nwrong\":0.000000}," +
 		"\"in_place\":{\"time\":327112.250000,\"alg_bw\":26.259900,\"bus_bw\":26.259900,\"nwrong\":0.000000}}]," +
 		"\"out_of_bounds\":{\"count\":0,\"okay\":\"true\"}," +
@@ -119,7 +119,7 @@ func TestNCCLTestsWithBoth(t *testing.T) {
 		v.Rows[1].InPlace.BusGBps != 26.2599 || *v.AverageBusGBps != 7.98256 || len(v.Ranks) != 1 || v.NCCL != 22809 {
 		t.Errorf("%v, %+v, %+v", err, v, v.Rows)
 	}
-	for name, text := range map[string]string{"no -J": table, "a file that was cut": table + "# -J"} {
+	for name, text := range map[string]string{"no -J": table, "a file that was cut": table + "#railbench -J"} {
 		if v, err := NCCLTests(text); err != nil || v.Exact || v.Differs != "" || v.Rows[0].OutOfPlace.TimeUS != 26.49 {
 			t.Errorf("%s: %v, %+v", name, err, v)
 		}
@@ -128,8 +128,8 @@ func TestNCCLTestsWithBoth(t *testing.T) {
 		"26.494909": "26.594909", "alg_bw\":2.473532": "alg_bw\":3.473532", "bus_bw\":26.259900": "bus_bw\":26.3",
 		"12000300.0": "13000300.0", "size\":8589934592": "size\":4294967296", "7.982560": "8.1",
 		"count\":0,": "count\":3,", "nwrong\":0.000000}}]": "nwrong\":7.000000}}]", "\"results\":[": "\"results\":[3,",
-		"},\n# -J {\"size\":8589934592": "},\n# -J {\"size\":1,\"in_place\":{}},{\"size\":8589934592",
-		"\"in_place\":{\"time\":327112": "\"x\":{\"time\":327112", "average_bus_bandwidth": "average",
+		"},\n#railbench -J {\"size\":8589934592": "},\n#railbench -J {\"size\":1,\"in_place\":{}},{\"size\":8589934592",
+		"\"in_place\":{\"time\":327112":          "\"x\":{\"time\":327112", "average_bus_bandwidth": "average",
 	} {
 		v, err := NCCLTests(table + strings.Replace(report, old, with, 1))
 		if err != nil || v.Exact || v.Differs == "" || v.Rows[0].OutOfPlace.TimeUS != 26.49 {

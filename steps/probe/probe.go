@@ -74,7 +74,7 @@ func sections(text string) map[string][]string {
 	name := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if rest, ok := strings.CutPrefix(line, "#railbench "); ok {
+		if rest, ok := strings.CutPrefix(line, steps.ForRailbench); ok {
 			name = rest
 			// A section that comes twice begins anew.
 			s[name] = []string{}

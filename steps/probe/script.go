@@ -41,7 +41,7 @@ func versions(commands []steps.Command) string {
 // "ip -j -d addr" falls back to plain ip, which busybox has; the parser tells the two apart.
 const before = `# Look at this node: nothing is changed.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin:/usr/local/nixlbench/bin:/usr/local/ucx/bin:/usr/local/nccl-tests/build:$HOME/nccl-tests/build
-section() { echo "#railbench $*"; }
+section() { echo "` + steps.ForRailbench + `$*"; }
 
 section node
 uname -n

@@ -2,11 +2,39 @@ package session
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/railbench/railbench/steps"
 )
+
+// What a script prints for railbench alone is judged, and in the log; the screen has the rest.
+func TestWhatOnlyRailbenchReads(t *testing.T) {
+	c := check("c", "echo shown; echo '"+steps.ForRailbench+"figures'; echo '"+steps.ForRailbench+"said' >&2", "passes")
+	o := Options{Logs: t.TempDir()}
+	text := ""
+	o.Catalog.Judges = map[string]steps.Judge{"passes": func(_ steps.Cell, r steps.Result) steps.Verdict {
+		text = r.Stages[0].Outputs[0].Text
+		return steps.Verdict{Grade: steps.Pass, Reason: "Fine."}
+	}}
+	s := openNodes(t, o, []string{"n1", "n2"}, c)
+	s.Run("c")
+	state := s.until("c")
+	var lines []string
+	for _, l := range state.Output.Lines(0, 10) {
+		lines = append(lines, l.Text)
+	}
+	slices.Sort(lines) // two streams
+	if want := []string{"#railbench said", "shown"}; !slices.Equal(lines, want) {
+		t.Errorf("the screen has %q, want %q", lines, want)
+	}
+	log, err := os.ReadFile(state.Log)
+	if err != nil || !strings.Contains(string(log), "#railbench figures\n") ||
+		!strings.Contains(text, "#railbench figures\n") {
+		t.Errorf("%v: the log has %q, and what is judged is %q", err, log, text)
+	}
+}
 
 // What two nodes print at once stands in the log a node at a time, in lines that are whole, and
 // on the right side of what railbench itself said.

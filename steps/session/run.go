@@ -657,7 +657,7 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 		}
 		r.printed.Store(line.At.UnixNano())
 		printed := steps.OutputLine{Kind: kind, From: node, Role: role.Name, Text: line.Text, Spans: line.Spans}
-		if role.Probe && kind == steps.FromStdout {
+		if kind == steps.FromStdout && (role.Probe || strings.HasPrefix(line.Text, steps.ForRailbench)) {
 			r.write(printed, line.Cut)
 		} else {
 			r.print(printed, line.Cut)
