@@ -63,11 +63,16 @@ func TestPairsNameTheFault(t *testing.T) {
 		},
 		{
 			4, "hog@spark-03", steps.Fail,
-			[]string{"Everything to spark-03 over rail 2, and not what comes from it", "72.", "21.2 Gb/s of other traffic"},
+			[]string{ // the rails share a PCIe link, and the traffic comes from spark-01
+				"Everything to spark-03 over rail 1 and rail 2, and not what comes from it", "72.",
+				"21.2 Gb/s of other traffic", "Everything from spark-01 over rail 1 and rail 2, and not what goes to it",
+			},
 		},
 		{3, "rail-ip-missing@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 2"}},
-		// one way is slow
-		{3, "adapter-lost@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 3", "spark-03 has no rail 4"}},
+		{
+			3, "adapter-lost@spark-03", steps.Inconclusive,
+			[]string{"spark-03 over rail 3 and rail 4, which it does not have", "spark-03 has no rail 3"},
+		},
 		{4, "pcie-x2@spark-02", steps.Fail, []string{"spark-02 over rail 3 and rail 4, which share a PCIe half there"}},
 		{
 			4, "link-down@spark-03", steps.Fail,

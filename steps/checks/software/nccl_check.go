@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/theory"
 )
@@ -128,7 +129,7 @@ func (c ncclChoice) said() string {
 // (ncclIbInit in NCCL's src/transport/net_ib), and of each the GID that is set or that it looks for.
 func ncclChooses(rig steps.Rig, e steps.End, facts map[string]string) (c ncclChoice) {
 	force := inForce(settingsIn(facts, "NCCL_"))
-	if off, err := strconv.Atoi(force["NCCL_IB_DISABLE"].value); err == nil && off != 0 {
+	if off, ok := decimal.Signed(force["NCCL_IB_DISABLE"].value); ok && off != 0 {
 		c.sockets = "NCCL_IB_DISABLE is " + force["NCCL_IB_DISABLE"].value
 		return c
 	}
@@ -168,7 +169,7 @@ const ncclFinds = 22100
 
 // ncclGIDs tells the index that is set, or those that NCCL finds by itself, and which of both it is.
 func ncclGIDs(taken []steps.Rail, set string, facts map[string]string) string {
-	if n, err := strconv.Atoi(set); err == nil && n >= 0 {
+	if n, ok := decimal.Count(set); ok {
 		return fmt.Sprintf("%d as it is set", n)
 	}
 	for _, key := range kind.SortedNames(facts) {
