@@ -103,7 +103,8 @@ func TestNCCLCheckLooksWhereNCCLDoes(t *testing.T) {
 		words []string
 	}{
 		{
-			rigFlags{params: []string{"NCCL_IB_HCA=rocep1s0f0"}}, steps.Warn,
+			rigFlags{params: []string{"NCCL_IB_HCA=rocep1s0f0"}},
+			steps.Warn,
 			[]string{"sets NCCL_IB_HCA", "roceP2p1s0f0, the other PCIe half"},
 		},
 		{rigFlags{container: "vllm"}, steps.Pass, []string{"Inside vllm"}},

@@ -18,7 +18,7 @@ const (
 )
 
 // Levels is a full bar.
-const Levels Level = 8
+const Levels = 8
 
 // levelOf is a flow's share of a full bar.
 func levelOf(flow meter.Flow, top float64, down, stale bool) Level {
@@ -30,7 +30,7 @@ func levelOf(flow meter.Flow, top float64, down, stale bool) Level {
 	case flow.Total() < shown || top <= 0:
 		return AtRest
 	}
-	return Level(clamp(flow.Total()/top, int(Levels)))
+	return Level(clamp(flow.Total()/top, Levels))
 }
 
 // levels are both directions of a node.

@@ -183,6 +183,7 @@ func sign(l gauges.Level) string {
 		return "?"
 	case gauges.Down:
 		return "x"
+	case gauges.AtRest:
 	}
 	return strconv.Itoa(int(l))
 }

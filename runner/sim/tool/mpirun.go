@@ -59,7 +59,7 @@ func runMpirun(ctx context.Context, c *host.Call) int {
 	if !c.Node.Rack.Clock.Sleep(ctx, mpiStart) {
 		return host.Terminated
 	}
-	for rank := len(j.hosts) - 1; rank >= 0; rank-- {
+	for rank := range slices.Backward(j.hosts) {
 		if code := j.rank(ctx, rank); code != 0 {
 			if ctx.Err() != nil {
 				return host.Terminated

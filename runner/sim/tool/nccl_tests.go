@@ -262,7 +262,7 @@ func (t *ncclTest) row(ctx context.Context, size int) int {
 		count /= len(t.ranks)
 	}
 	t.c.Printf("%12d  %12d     float  %6s      -1", size, count, t.op)
-	result := fmt.Sprintf(`{"size":%d,"count":%d,"type":"float","redop":"%s","root":"    -1"`, size, count, t.op)
+	result := []string{fmt.Sprintf(`{"size":%d,"count":%d,"type":"float","redop":"%s","root":"    -1"`, size, count, t.op)}
 	for _, place := range []string{"out_of_place", "in_place"} {
 		seconds, code := t.move(ctx, size, float64(1+t.iterations+t.check))
 		if code != 0 {
@@ -280,13 +280,14 @@ func (t *ncclTest) row(ctx context.Context, size int) int {
 		if t.check == 0 {
 			wrong, exact = "N/A", "null"
 		}
-		result += fmt.Sprintf(`,"%s":{"time":%f,"alg_bw":%f,"bus_bw":%f,"nwrong":%s}`, place, us, algbw, algbw*t.perRank,
-			exact)
+		result = append(result, fmt.Sprintf(`"%s":{"time":%f,"alg_bw":%f,"bus_bw":%f,"nwrong":%s}`, place, us, algbw,
+			algbw*t.perRank, exact))
 		t.c.Printf("  %7s  %6.2f  %6.2f  %5s", strconv.FormatFloat(us, 'f', precision, 64), algbw, algbw*t.perRank, wrong)
 		t.sums += algbw * t.perRank
 	}
 	t.rows++
-	t.results = append(t.results, result+`,"actual_iterations":`+strconv.Itoa(t.iterations)+`,"experiment_name":""}`)
+	result = append(result, fmt.Sprintf(`"actual_iterations":%d,"experiment_name":""}`, t.iterations))
+	t.results = append(t.results, strings.Join(result, ","))
 	t.c.Println("")
 	t.c.Out.Flush()
 	return 0
@@ -303,16 +304,14 @@ func (t *ncclTest) report() {
 		}
 		return strings.Join(all, ",")
 	}
-	text := `{"version":1,"start_time":"2026-11-22 08:00:00","args":[` + quoted(slices.Clone(t.c.Args)) + `],"env":[` +
-		quoted(slices.Clone(t.c.Exported())) + `],"nccl_version":` + ncclNumber(t.ranks[0].release) + `,"config":{"devices":[`
+	var ranks []string
 	for i, r := range t.ranks {
-		if i > 0 {
-			text += ","
-		}
-		text += fmt.Sprintf(`{"rank":%d,"group":0,"pid":%d,"hostname":"%s","device":0,"device_hex":"000f:01:00",`+
-			`"device_info":"%s"}`, i, 4300+i, r.node.Name, host.GPUName)
+		ranks = append(ranks, fmt.Sprintf(`{"rank":%d,"group":0,"pid":%d,"hostname":"%s","device":0,`+
+			`"device_hex":"000f:01:00","device_info":"%s"}`, i, 4300+i, r.node.Name, host.GPUName))
 	}
-	text += `]},"results":[` + strings.Join(t.results, ",") + `],"out_of_bounds":{"count":0,"okay":"true"},` +
+	text := `{"version":1,"start_time":"2026-11-22 08:00:00","args":[` + quoted(slices.Clone(t.c.Args)) + `],"env":[` +
+		quoted(slices.Clone(t.c.Exported())) + `],"nccl_version":` + ncclNumber(t.ranks[0].release) + `,"config":{"devices":[` + strings.Join(ranks, ",") +
+		`]},"results":[` + strings.Join(t.results, ",") + `],"out_of_bounds":{"count":0,"okay":"true"},` +
 		fmt.Sprintf(`"average_bus_bandwidth":{"bandwidth":%f,"okay":"unchecked"},"end_time":"2026-11-22 08:01:00"}`,
 			t.sums/float64(2*t.rows))
 	t.c.Locked(func() {

@@ -78,12 +78,14 @@ func TestNCCLCheckInAContainer(t *testing.T) {
 		{"none", looked, looked, steps.Skipped, []string{"neither node has an NCCL"}},
 		{
 			"in the container alone", looked + box + "inside nccl loader: 2.28.9\n",
-			looked + box + "inside nccl loader: 2.28.9\n", steps.Pass, []string{"nside vllm: On both nodes the same"},
+			looked + box + "inside nccl loader: 2.28.9\n", steps.Pass,
+			[]string{"nside vllm: On both nodes the same"},
 		},
 		{"nowhere", looked + box, looked + box, steps.Skipped, []string{"nside vllm: Neither node has an NCCL"}},
 		{
 			"another inside", has + box + "inside nccl loader: 2.28.9\n", has + box + "inside nccl loader: 2.27.7\n",
-			steps.Fail, []string{"Inside vllm: The system's NCCL: 2.28.9 on spark-02 and 2.27.7 on spark-01"},
+			steps.Fail,
+			[]string{"Inside vllm: The system's NCCL: 2.28.9 on spark-02 and 2.27.7 on spark-01"},
 		},
 		{
 			"one half inside", has + box + "inside /etc/nccl.conf NCCL_IB_HCA: rocep1\n", has + box, steps.Warn,
