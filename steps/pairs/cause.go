@@ -375,7 +375,8 @@ func (m *Matrix) suspects(what steps.Measure, at level, open map[Place]bool) []s
 			tried = append(tried, m.halves(open, rail)...)
 		}
 	}
-	guilty := slices.DeleteFunc(tried, func(s suspect) bool { return m.acquitted(s, what, at, open) })
+	best := m.Extremes(what).Best
+	guilty := slices.DeleteFunc(tried, func(s suspect) bool { return m.acquitted(s, what, at, best, open) })
 	slices.SortFunc(guilty, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(a.extent, b.extent), cmp.Compare(a.rails, b.rails), cmp.Compare(a.node, b.node),
 			cmp.Compare(a.to, b.to))
@@ -501,16 +502,48 @@ func (m *Matrix) halves(open map[Place]bool, rail int) []suspect {
 	return []suspect{s}
 }
 
+// of visits what a suspect touches of a measure: of one node that is a row and a column, since every node is suspected.
+func (m *Matrix) of(s suspect, what steps.Measure, yield func(Place, *Cell) bool) {
+	all := make([]int, len(m.Nodes))
+	for i := range all {
+		all[i] = i
+	}
+	one := []int{s.node}
+	sides := [][2][]int{{one, all}, {all, one}}
+	switch s.extent {
+	case ofAll, ofRail, ofHalves, ofPorts, between:
+		sides = [][2][]int{{all, all}}
+	case intoNode:
+		sides = sides[1:]
+	case outOfNode:
+		sides = sides[:1]
+	case ofPair, oneWay:
+		sides = [][2][]int{{one, {s.to}}, {{s.to}, one}}
+	}
+	for rail := range m.Rails {
+		for _, side := range sides {
+			for _, from := range side[0] {
+				for _, to := range side[1] {
+					p := Place{what, rail, from, to}
+					c := m.At(what, rail, from, to)
+					if c == nil || !Both(what) && from > to || !s.touches(p) {
+						continue
+					}
+					if !yield(p, c) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
 // acquitted reports whether a suspect touches a cell that speaks against it.
-func (m *Matrix) acquitted(s suspect, what steps.Measure, at level, open map[Place]bool) bool {
-	best := m.Extremes(what).Best
+func (m *Matrix) acquitted(s suspect, what steps.Measure, at level, best float64, open map[Place]bool) bool {
 	good, rails := false, uint64(0)
 	// A latency has no ways, but its test has: a client that reaches no server gives no figure.
 	way := !Both(what) && (s.extent == intoNode || s.extent == outOfNode)
-	m.Places(func(p Place, c *Cell) bool {
-		if p.What != what || !s.touches(p) {
-			return true
-		}
+	m.of(s, what, func(p Place, c *Cell) bool {
 		good = !open[p] && c.acquits(at, what, best) || way && c.Value > 0
 		if open[p] {
 			rails |= 1 << p.Rail
