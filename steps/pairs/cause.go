@@ -511,7 +511,8 @@ func (m *Matrix) of(s suspect, what steps.Measure, yield func(Place, *Cell) bool
 	one := []int{s.node}
 	sides := [][2][]int{{one, all}, {all, one}}
 	switch s.extent {
-	case ofAll, ofRail, ofHalves, ofPorts, between:
+	case ofNode, ofHalf, ofPort, ofNodeRail, ofLack:
+	case ofAll, ofRail, ofHalves, ofPorts, between, ofRest:
 		sides = [][2][]int{{all, all}}
 	case intoNode:
 		sides = sides[1:]

@@ -89,6 +89,11 @@ func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (le
 			rep.Show(node+" GID index of NCCL", c.index, "", nil)
 			rep.Show(node+" PCIe halves of NCCL", c.halves, "", nil)
 		}
+		if c.blind != nil {
+			rep.At(r.Rig, e, steps.Warn, "NCCL takes %s on %s, and %s no GID of RoCE v2 and an IPv4 address: give every "+
+				"rail an address (rail-addresses), or leave it out with NCCL_IB_HCA", kind.And(c.blind), node,
+				kind.Plural(len(c.blind), "it has", "they have"))
+		}
 		if c.none != "" {
 			rep.At(r.Rig, e, steps.Fail, "NCCL finds no RDMA device on %s: %s", node, c.none)
 		}
@@ -107,8 +112,9 @@ type ncclChoice struct {
 	devices []string // its RDMA devices, each with its port; nil where it goes over sockets
 	index   string   // of the GIDs that it takes, and who chose it
 	halves  string
-	sockets string // why it has no device
-	none    string // the same, where nothing that is set says so: a check of settings is silent on it
+	sockets string   // why it has no device
+	blind   []string // of its devices those without a GID of RoCE v2 and an IPv4 address
+	none    string   // the same, where nothing that is set says so: a check of settings is silent on it
 }
 
 func (c ncclChoice) takes() string {
@@ -147,6 +153,9 @@ func ncclChooses(rig steps.Rig, e steps.End, facts map[string]string) (c ncclCho
 			idle++
 		default:
 			taken = append(taken, rail)
+			if _, set := decimal.Count(force["NCCL_IB_GID_INDEX"].value); !set && rail.GIDIndex < 0 && !rail.InfiniBand() {
+				c.blind = append(c.blind, rail.Dev)
+			}
 			c.devices = append(c.devices, fmt.Sprintf("%s:%d", rail.Dev, max(rail.Port, 1)))
 		}
 	}

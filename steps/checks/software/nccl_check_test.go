@@ -1,6 +1,7 @@
 package software
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,21 @@ func TestNCCLChooses(t *testing.T) {
 		}
 		if c.none != (v.Grade == steps.Fail && strings.Contains(v.Reason, "NCCL finds no RDMA device on spark-02")) {
 			t.Errorf("%s: %s: %s", name, v.Grade, v.Reason)
+		}
+	}
+}
+
+// A rail that is up and has no address is one that NCCL takes all the same: a collective fails over it.
+func TestNCCLCheckWithoutAnAddress(t *testing.T) {
+	for facts, want := range map[string]steps.Grade{"": steps.Warn, "environment NCCL_IB_HCA: ^=rocep1s0f1": steps.Warn} {
+		r := checkedFacts("looked at: all\nnccl loader: 2.28.9\n"+facts+"\n", "looked at: all\nnccl loader: 2.28.9\n")
+		rails := slices.Clone(r.Rig.Nodes[0].Rails)
+		rails[1].GIDIndex = -1
+		r.Rig.Nodes[0].Rails = rails
+		v := registered().Judges["nccl-check"](steps.Cell{}, r)
+		said := strings.Contains(v.Reason, "NCCL takes rocep1s0f1 on spark-02, and it has no GID of RoCE v2")
+		if v.Grade != want || said != (facts == "") {
+			t.Errorf("%q: %s: %s", facts, v.Grade, v.Reason)
 		}
 	}
 }
