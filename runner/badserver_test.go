@@ -35,6 +35,10 @@ func TestBadServers(t *testing.T) {
 					err = errors.New("it exited")
 					t.Errorf("a script that never ran ended with %+v", exit)
 				}
+				if e, ok := errors.AsType[*runner.Error](err); s == nodetest.ExecsAndSaysNothing &&
+					(!ok || e.Kind != runner.NoShell) {
+					t.Errorf("of a login that never starts a shell it says %v", err)
+				}
 				ended <- err
 			}()
 			within(t, ended, "the run")

@@ -36,6 +36,11 @@ type launcher interface {
 // The leash takes up to 6 s itself: 60 looks, 0.1 s apart.
 const endWait = 15 * time.Second
 
+// startWait is how long a login, or Slurm, may take to start a leash: a shell whose home is on a slow file system
+// takes seconds, and an srun that nobody answers waits for minutes. Behind sudo somebody may have to confirm on a
+// telephone: there the script's own limit holds.
+const startWait = 30 * time.Second
+
 // heldWait is how long the streams may take to end once the leash has: what is under way on a slow link,
 // and what a node under load takes to end a shell.
 const heldWait = 5 * time.Second
@@ -63,7 +68,11 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 		defer close(fed)
 		feed(p.stdin, secret+leashFrame(r.id, s), LeashBeat, stop)
 	}()
-	r.follow(ctx, p, s.limit(), emit)
+	begins := min(s.limit(), startWait)
+	if prefix != "" {
+		begins = s.limit()
+	}
+	r.follow(ctx, p, begins, s.limit(), emit)
 	r.let()
 	<-fed
 	return r.answer(s.Name, p.wait())
@@ -90,6 +99,7 @@ type run struct {
 	// late comes when a script that was told to end has had its time; nil before.
 	late <-chan time.Time
 
+	begun     bool   // the leash has the script
 	answered  bool   // the leash told the exit status
 	silent    bool   // the node ended it, because it heard nothing from here
 	over      bool   // the leash said that it ends
@@ -98,11 +108,11 @@ type run struct {
 }
 
 // follow hands the lines over until both streams have ended, and ends the script where ctx
-// or the limit asks for that.
-func (r *run) follow(ctx context.Context, p *process, wallTime time.Duration, emit func(Line)) {
+// or the limit asks for that. A leash that has not begun by begins is given up.
+func (r *run) follow(ctx context.Context, p *process, begins, wallTime time.Duration, emit func(Line)) {
 	lines := make(chan []Line)
-	// A leash says at most four things; the reader must not wait for one who has gone.
-	marks := make(chan string, 4)
+	// A leash says at most five things; the reader must not wait for one who has gone.
+	marks := make(chan string, 5)
 	streams := make(chan struct{})
 	go func() {
 		defer close(streams)
@@ -111,8 +121,9 @@ func (r *run) follow(ctx context.Context, p *process, wallTime time.Duration, em
 		both.Go(func() { readLines(p.stderr, Stderr, "", lines, nil) })
 		both.Wait()
 	}()
-	limit := time.NewTimer(wallTime)
+	limit, start := time.NewTimer(wallTime), time.NewTimer(begins)
 	defer limit.Stop()
+	defer start.Stop()
 	cancelled := ctx.Done()
 	for open := true; open; {
 		select {
@@ -128,6 +139,12 @@ func (r *run) follow(ctx context.Context, p *process, wallTime time.Duration, em
 			r.end(Cancelled)
 		case <-limit.C:
 			r.end(TimedOut)
+		case <-start.C:
+			if !r.begun && !r.abandoned {
+				r.end(TimedOut)
+				r.late, r.abandoned = nil, true
+				p.abandon()
+			}
 		case <-r.late:
 			// It fires once.
 			r.late, r.abandoned = nil, true
@@ -145,6 +162,7 @@ func (r *run) follow(ctx context.Context, p *process, wallTime time.Duration, em
 // heard takes what the leash said, without the run's id; its words are told beside its
 // protocol.
 func (r *run) heard(mark string) {
+	r.begun = true // whatever it says
 	switch word, rest, _ := strings.Cut(mark, " "); word {
 	case "limit":
 		r.end(TimedOut)
@@ -178,7 +196,11 @@ func (r *run) end(why Why) {
 	}
 	r.let()
 	if r.late == nil {
-		r.late = time.After(endWait)
+		wait := endWait
+		if !r.begun {
+			wait = heldWait // there is nothing yet that would have to end
+		}
+		r.late = time.After(wait)
 	}
 }
 
@@ -196,6 +218,12 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 		return r.exit, &Error{
 			Kind: Held, Op: "end " + name + " on", Err: errors.New(what),
 			Hint: "End it there, or have the script send that one's output elsewhere: it is still running",
+		}
+	case r.abandoned && !r.begun:
+		return r.exit, &Error{
+			Kind: NoShell, Op: "run " + name + " on",
+			Err:  fmt.Errorf("%w within %s", errUnbegun, max(time.Second, r.exit.Elapsed.Round(time.Second))),
+			Hint: "Does its login come to an end, by hand? What begins yet ends by itself within " + LeashSilence.String(),
 		}
 	case r.abandoned:
 		return r.exit, &Error{
@@ -222,6 +250,9 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 
 // errNoAnswer is for streams that ended although the leash never told an exit status.
 var errNoAnswer = errors.New("no exit status arrived")
+
+// errUnbegun is for a leash of which nothing was heard.
+var errUnbegun = errors.New("no shell began there")
 
 // needs is what the leash is made of.
 const needs = "The node needs sh, setsid, timeout, head and grep"

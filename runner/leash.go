@@ -25,7 +25,7 @@ import (
 //
 //	stdin   "begin ID BEATS [free]", the script, "end ID", then a "." every LeashBeat
 //	stdout  the script's, and lines that start with RS and the ID:
-//	        "limit" (the node's own limit was reached), "silent" (no heartbeat
+//	        "begun" (it has the script), "limit" (the node's own limit was reached), "silent" (no heartbeat
 //	        came), "exit N", "held PID (NAME) …" (these could not be ended) and
 //	        "over": the leash itself ends now, and the streams with it, unless
 //	        something else holds them
@@ -127,6 +127,9 @@ while IFS= read -r l; do
   s=$s$l$nl
 done
 [ "$got" ] || exit 125
+trap : PIPE
+printf '\036%s begun\n' "$id"
+trap - PIPE
 exec 3<&0 </dev/null
 command -v setsid >/dev/null ||
   setsid() { exec perl -e 'use POSIX; POSIX::setsid(); exec @ARGV' "$@"; }
@@ -260,6 +263,9 @@ func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context
 	in := bufio.NewReader(stdin)
 	id, beats, text, err := c.readScript(in)
 	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(stdout, "%c%s begun\n", leashRS, id); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())

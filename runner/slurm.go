@@ -88,7 +88,10 @@ func (n *Slurm) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error
 	defer context.AfterFunc(n.alive, cancel)()
 	exit, err := runAs(ctx, srun{n.o}, n.sudo, s, emit)
 	var known *Error
-	if err != nil && !errors.As(err, &known) {
+	switch {
+	case errors.Is(err, errUnbegun) && errors.As(err, &known):
+		known.Kind, known.Hint = Unreachable, "Slurm made no step there: do squeue and sinfo -n "+n.o.Node+" answer?"
+	case err != nil && !errors.As(err, &known):
 		err = n.explain(err, s.Name)
 	}
 	if err == nil && exit.Why == Ended && exit.Code > 128 {

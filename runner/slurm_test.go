@@ -123,6 +123,30 @@ func TestSlurm(t *testing.T) {
 	})
 }
 
+// An srun that nobody answers goes on for minutes, whatever it was told: it is given up, and nothing is left of it.
+func TestSrunHangs(t *testing.T) {
+	dir := t.TempDir()
+	pid := filepath.Join(dir, "pid")
+	if err := os.WriteFile(filepath.Join(dir, "srun"), []byte("#!/bin/sh\necho $$ >"+pid+"\nexec sleep 600\n"),
+		0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	n := runner.NewSlurm(runner.SlurmOptions{Name: "spark-01", Job: 1, Ask: runner.NoAsker{}})
+	defer n.Close()
+	_, err := n.Run(t.Context(), runner.Script{Name: "look", Body: "echo ran", Limit: time.Second},
+		func(l runner.Line) { t.Errorf("it ran: %s", l.Text) })
+	e, ok := errors.AsType[*runner.Error](err)
+	if !ok || e.Kind != runner.Unreachable || !strings.Contains(err.Error(), "no shell began there within 1s") ||
+		!strings.Contains(e.Hint, "do squeue and sinfo -n spark-01 answer?") {
+		t.Errorf("it says %v", err)
+	}
+	number, _ := os.ReadFile(pid)
+	if p := strings.TrimSpace(string(number)); p == "" || alive(p) {
+		t.Errorf("srun's process %q is left", p)
+	}
+}
+
 // killedSrun: what a step runs ends without the srun that it came by, as when railbench's machine dies.
 // Nothing is started in its place: proctrack/linuxproc kills from a list, and has lost what comes while it
 // does; proctrack/cgroup, which clusters have, is too much for a test's own Slurm.
