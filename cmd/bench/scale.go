@@ -161,17 +161,25 @@ func (b *bench) scaleChecklist(ctx context.Context, to *strings.Builder) error {
 
 // scalePairs measures the matrix, and says what is told of it before.
 func (b *bench) scalePairs(ctx context.Context, to *strings.Builder) error {
-	to.WriteString("\n| pairs, nodes | rounds | tests | told before | took | processor | memory " +
-		"|\n|---|---|---|---|---|---|---|\n")
-	const rails = 4
+	to.WriteString("\n| pairs, nodes | each with | rounds | tests | told before | took | processor | memory " +
+		"|\n|---|---|---|---|---|---|---|---|\n")
+	const rails, all = 4, 0
 	line := func(c pairs.Cost, took, cpu, memory string) {
-		row := fmt.Sprintf("| %d | %d | %d | %s | %s | %s | %s |\n", c.Nodes, c.Rounds, c.Tests, pairs.Rounded(c.Time), took,
-			cpu, memory)
+		with := "all others"
+		if c.Partners != all {
+			with = fmt.Sprintf("%d others", c.Partners)
+		}
+		row := fmt.Sprintf("| %d | %s | %d | %d | %s | %s | %s | %s |\n", c.Nodes, with, c.Rounds, c.Tests,
+			pairs.Rounded(c.Time), took, cpu, memory)
 		fmt.Fprint(os.Stderr, row)
 		to.WriteString(row)
 	}
-	for _, nodes := range b.sizes(2, 4, 8, 16, 32, 64) {
-		l, err := b.over(ctx, nodes, "pairs", "--json")
+	measure := func(nodes, partners int) error {
+		args := []string{"pairs", "--json"}
+		if partners != all {
+			args = append(args, "--partners", strconv.Itoa(partners))
+		}
+		l, err := b.over(ctx, nodes, args...)
 		if err != nil {
 			return err
 		}
@@ -180,10 +188,25 @@ func (b *bench) scalePairs(ctx context.Context, to *strings.Builder) error {
 			return fmt.Errorf("read the pairs: %w", err)
 		}
 		took := time.Duration(told.ElapsedMS) * time.Millisecond
-		line(pairs.CostOf(nodes, rails, 0), pairs.Rounded(took), number(l.cpu.Seconds())+" s", fmt.Sprintf("%.0f MB", l.peak))
+		line(pairs.CostOf(nodes, rails, partners, 0), pairs.Rounded(took), number(l.cpu.Seconds())+" s",
+			fmt.Sprintf("%.0f MB", l.peak))
+		return nil
 	}
-	for _, nodes := range []int{256, 1024} { // days of processor for the one; a matrix has no room for the other
-		line(pairs.CostOf(nodes, rails, 0), "–", "–", "–")
+	for _, nodes := range b.sizes(2, 4, 8, 16, 32, 64) {
+		if err := measure(nodes, all); err != nil {
+			return err
+		}
+	}
+	if b.quick {
+		return nil
+	}
+	// All pairs are an hour of processor for the one; a matrix has no room for the other.
+	const some = 8
+	for _, nodes := range []int{256, 1024} {
+		line(pairs.CostOf(nodes, rails, all, 0), "–", "–", "–")
+		if err := measure(nodes, some); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ import (
 // pairsFlags are those of railbench pairs.
 type pairsFlags struct {
 	yes, dryRun, json bool
+	partners          int
 	save              string
 	out               pairsFiles
 }
@@ -52,6 +54,10 @@ pair below 93 % of the best bandwidth, or above 2.1 times the least latency, is
 measured again, fewer at a time and in the end alone; what is bad then is FAIL, and
 what it has in common is named. What nobody could measure is INCONCLUSIVE.
 
+Of many nodes all pairs take hours. With --partners 8 each node is measured with eight
+others, in eight rounds: a slow node, rail or port shows in all of them. What was saved
+of that goes on without --partners to all pairs.
+
 What will be run and how long it takes is told before. On real nodes it is asked for,
 because it loads the network: --yes answers, where nobody is there to.
 
@@ -63,6 +69,7 @@ reached; 4 INCONCLUSIVE; 5 the result could not be written.`,
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "measure without asking")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be run and how long it takes, and measure nothing")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the matrix as JSON")
+	cmd.Flags().IntVar(&f.partners, "partners", 0, "measure each node with so many others, and not with all")
 	cmd.Flags().StringVar(&f.save, "save", "", "keep what is measured in this .json after each round, and go on with "+
 		"what is there")
 	completeFlags(cmd, map[string]completer{"save": files("json")})
@@ -88,6 +95,9 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	}
 	if err := writable(cmd.Flags(), "save", "csv", "html"); err != nil {
 		return usage(err)
+	}
+	if cmd.Flags().Changed("partners") {
+		rig.params = append(slices.Clone(rig.params), fmt.Sprintf("%s=%d", pairs.Partners, f.partners))
 	}
 	ask, confirm := newAskers(cmd.InOrStdin(), errs, f.yes)
 	b, err := rig.open(ctx, ask)
@@ -162,7 +172,7 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 	if cost.Rails == 0 {
 		gate.Fprintln(plan, "there is nothing to measure: no rail joins two nodes (railbench init shows what is joined)")
 	}
-	many := pairs.TooMany(cost.Nodes, cost.Rails)
+	many := pairs.TooMany(cost.Nodes, cost.Rails, cost.Partners)
 	switch {
 	case f.dryRun && many != "":
 		gate.Fprintf(plan, "it would not begin: %s\n", many)

@@ -353,6 +353,46 @@ func TestPairsVerb(t *testing.T) {
 }
 
 // A narrow terminal cuts no word: sentences are broken between them, and no line is too wide.
+// PARTNERS: some rounds of all, told before and in the verdict; what was saved goes on to all pairs, and figures that
+// another number would leave out are not lost.
+func TestPairsOfSome(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "some.json")
+	run := func(want int, args ...string) (string, string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if code := Main(append([]string{"pairs", "--speed", "max"}, args...), strings.NewReader(""), &out,
+			&errs); code != want {
+			t.Fatalf("%v: status %d, want %d: %s%s", args, code, want, out.String(), errs.String())
+		}
+		return out.String(), errs.String()
+	}
+	out, errs := run(exitFail, "--rig", "sim", "--nodes", "8", "--partners", "3", "--fault", "slow-rail@spark-07",
+		"--save", file)
+	const told = "12 pairs of 8 nodes, each with 3 of its 7 others, over 4 rails: 3 rounds of 4 pairs at once, 144 tests"
+	if !strings.Contains(errs, told) || !strings.Contains(out, "Everything to and from spark-07 over rail 1") ||
+		!strings.Contains(out, "Each node was measured with 3 of its 7 others") {
+		t.Errorf("%s%s", errs, out)
+	}
+	_, errs = run(exitUsage, "--rig", "sim", "--nodes", "8", "--partners", "2", "--save", file)
+	if !strings.Contains(errs, "which is no pair that PARTNERS=2 measures") {
+		t.Error(errs)
+	}
+	out, errs = run(exitFail, "--rig", "sim", "--nodes", "8", "--fault", "slow-rail@spark-07", "--save", file)
+	if strings.Contains(out, "of its 7 others") || !strings.Contains(errs, "round 7 of 7, 4 at once: 192 tests done") {
+		t.Errorf("of 336 tests 144 were there: %s%s", errs, out)
+	}
+	_, errs = run(exitUsage, "--rig", "sim", "--partners", "0")
+	if !strings.Contains(errs, "PARTNERS") {
+		t.Error(errs)
+	}
+	out, errs = run(exitOK, "--rig", "ring", "--nodes", "6", "--partners", "2")
+	if !strings.Contains(errs, "PARTNERS is not looked at: cables join some pairs alone") ||
+		!strings.Contains(errs, "6 pairs of 6 nodes") || strings.Contains(out, "of its 5 others") {
+		t.Errorf("a ring: %s%s", errs, out)
+	}
+}
+
 func TestPairsOnNarrowTerminals(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.json")

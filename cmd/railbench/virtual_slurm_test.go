@@ -154,7 +154,7 @@ func (v *virtual) checklistOfSlurm(t *testing.T) {
 }
 
 // wholeChecklistOfSlurm: on nodes with nothing wrong nothing FAILs, and what nobody could tell while several checks ran
-// side by side on emulated processors is told by the check alone.
+// side by side on emulated processors is told by the check alone. So is that they lose pings then.
 func (v *virtual) wholeChecklistOfSlurm(t *testing.T) {
 	var r doctorObject
 	v.reports(t, &r, 4, "doctor")
@@ -162,8 +162,8 @@ func (v *virtual) wholeChecklistOfSlurm(t *testing.T) {
 		t.Errorf("%d checks", len(r.Checks))
 	}
 	for _, c := range r.Checks {
-		if c.Verdict == steps.Inconclusive {
-			t.Logf("%s, alone: %s", c.ID, c.Reason)
+		if c.Verdict == steps.Inconclusive || c.Verdict == steps.Fail && c.ID == "path-loss" {
+			t.Logf("%s beside others: %s: %s", c.ID, c.Verdict, c.Reason)
 			var alone doctorObject
 			v.reports(t, &alone, 4, "doctor", c.ID)
 			c = alone.Checks[0]

@@ -485,7 +485,7 @@ func (m *Matrix) halves(open map[Place]bool, rail int) []suspect {
 		for queue := []int{first}; len(queue) > 0; queue = queue[1:] {
 			side[queue[0]] = sets
 			for b := range m.Nodes {
-				if side[b] == 0 && !ill[Pair{min(queue[0], b), max(queue[0], b)}] {
+				if side[b] == 0 && !m.LeftOut(queue[0], b) && !ill[Pair{min(queue[0], b), max(queue[0], b)}] {
 					side[b] = sets
 					queue = append(queue, b)
 				}
@@ -504,35 +504,29 @@ func (m *Matrix) halves(open map[Place]bool, rail int) []suspect {
 
 // of visits what a suspect touches of a measure: of one node that is a row and a column, since every node is suspected.
 func (m *Matrix) of(s suspect, what steps.Measure, yield func(Place, *Cell) bool) {
-	all := make([]int, len(m.Nodes))
-	for i := range all {
-		all[i] = i
-	}
-	one := []int{s.node}
-	sides := [][2][]int{{one, all}, {all, one}}
-	switch s.extent {
-	case ofNode, ofHalf, ofPort, ofNodeRail, ofLack:
-	case ofAll, ofRail, ofHalves, ofPorts, between, ofRest:
-		sides = [][2][]int{{all, all}}
-	case intoNode:
-		sides = sides[1:]
-	case outOfNode:
-		sides = sides[:1]
-	case ofPair, oneWay:
-		sides = [][2][]int{{one, {s.to}}, {{s.to}, one}}
+	visit := func(rail, from, to int) bool {
+		p := Place{what, rail, from, to}
+		c := m.At(what, rail, from, to)
+		return c == nil || !Both(what) && from > to || !s.touches(p) || yield(p, c)
 	}
 	for rail := range m.Rails {
-		for _, side := range sides {
-			for _, from := range side[0] {
-				for _, to := range side[1] {
-					p := Place{what, rail, from, to}
-					c := m.At(what, rail, from, to)
-					if c == nil || !Both(what) && from > to || !s.touches(p) {
-						continue
-					}
-					if !yield(p, c) {
+		switch s.extent {
+		case ofAll, ofRail, ofHalves, ofPorts, between, ofRest:
+			for from, near := range m.near {
+				for _, to := range near {
+					if !visit(rail, from, to) {
 						return
 					}
+				}
+			}
+		case ofPair, oneWay:
+			if !visit(rail, s.node, s.to) || !visit(rail, s.to, s.node) {
+				return
+			}
+		default:
+			for _, other := range m.near[s.node] {
+				if !visit(rail, s.node, other) || !visit(rail, other, s.node) {
+					return
 				}
 			}
 		}

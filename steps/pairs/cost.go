@@ -16,18 +16,18 @@ const MostRails = 32
 const MostFigures = 1_000_000
 
 // TooMany says why a matrix of so many nodes and rails has no room; empty where it has.
-func TooMany(nodes, rails int) string {
-	tests := CostOf(nodes, rails, 0).Tests
+func TooMany(nodes, rails, partners int) string {
+	tests := CostOf(nodes, rails, partners, 0).Tests
 	if tests <= MostFigures {
 		return ""
 	}
 	most := nodes
-	for most > 2 && CostOf(most, rails, 0).Tests > MostFigures {
+	for most > 2 && CostOf(most, rails, partners, 0).Tests > MostFigures {
 		most--
 	}
-	return fmt.Sprintf("a matrix has at most %s figures, as of %d nodes with %s, and this one would have %s: take some "+
-		"of the nodes, as those of a rack (--nodes @rack1)", steps.Thousands(MostFigures), most,
-		kind.Count(rails, "rail", "rails"), steps.Thousands(tests))
+	return fmt.Sprintf("a matrix has at most %s figures, as of %d nodes with %s, and this one would have %s: measure "+
+		"each node with some of the others (--partners 8), or take some of the nodes, as those of a rack (--nodes @rack1)",
+		steps.Thousands(MostFigures), most, kind.Count(rails, "rail", "rails"), steps.Thousands(tests))
 }
 
 // MostAgain is how many ways of pairs are measured again at most: where more look bad, what is wrong is no
@@ -54,6 +54,7 @@ func (p Progress) String() string {
 // A Cost is what measuring a matrix takes, worked out before.
 type Cost struct {
 	Nodes, Rails  int
+	Partners      int // of each node; 0 is all others
 	Pairs, Rounds int
 	Beside        int           // pairs at once
 	Tests         int           // a rail and a way each
@@ -73,16 +74,21 @@ const (
 	LatencyTime   = 450 * time.Millisecond
 )
 
-// CostOf is what a matrix takes, where a bandwidth test writes so many bytes.
-func CostOf(nodes, rails int, bytes float64) Cost {
-	rounds := nodes - 1 + nodes%2
-	ways := nodes * (nodes - 1)
-	alone := 2 * time.Duration(nodes-1) * time.Duration(rails) * BandwidthTime
+// CostOf is what a matrix takes of each node with so many others (0: with all), where a bandwidth test writes so many
+// bytes.
+func CostOf(nodes, rails, partners int, bytes float64) Cost {
+	others, rounds := nodes-1, nodes-1+nodes%2
+	if partners = PartnersOf(nodes, partners); partners > 0 {
+		others, rounds = partners, partners
+	}
+	pairs := rounds * (nodes / 2)
+	alone := 2 * time.Duration(others) * time.Duration(rails) * BandwidthTime
 	return Cost{
-		Nodes: nodes, Rails: rails, Pairs: ways / 2, Rounds: rounds, Beside: nodes / 2, Tests: rails * (ways + ways/2),
+		Nodes: nodes, Rails: rails, Partners: partners, Pairs: pairs, Rounds: rounds, Beside: nodes / 2,
+		Tests: 3 * rails * pairs,
 		Time:  time.Duration(rounds*rails) * (2*BandwidthTime + LatencyTime),
-		Again: alone, Bytes: float64(ways*rails) * bytes,
-		Memory: len(Measures) * rails * nodes * nodes * cellBytes,
+		Again: alone, Bytes: float64(2*pairs*rails) * bytes,
+		Memory: len(Measures) * rails * 2 * pairs * cellBytes,
 	}
 }
 
@@ -105,9 +111,13 @@ const cellBytes = 32
 
 // String tells the cost before anything is run.
 func (c Cost) String() string {
-	return fmt.Sprintf("%s of %d nodes, over %s: %s of %s, %d tests, about %s where nothing is slow, and %s sent "+
+	partners := ""
+	if c.Partners > 0 {
+		partners = fmt.Sprintf(", each with %d of its %d others", c.Partners, c.Nodes-1)
+	}
+	return fmt.Sprintf("%s of %d nodes%s, over %s: %s of %s, %d tests, about %s where nothing is slow, and %s sent "+
 		"in all",
-		kind.Count(c.Pairs, "pair", "pairs"), c.Nodes, kind.Count(c.Rails, "rail", "rails"),
+		kind.Count(c.Pairs, "pair", "pairs"), c.Nodes, partners, kind.Count(c.Rails, "rail", "rails"),
 		kind.Count(c.Rounds, "round", "rounds"), kind.Count(c.Beside, "pair", "pairs at once"),
 		c.Tests, Rounded(c.Time), sent(c.Bytes))
 }

@@ -13,7 +13,8 @@ import (
 type Square struct {
 	Glyph rune
 	State State
-	// Diagonal says that it is from a node to itself, or to one that no cable leads to.
+	// Diagonal says that it is of nothing that is measured: from a node to itself, to one that no cable leads to, or
+	// of a pair that is left out.
 	Diagonal bool
 }
 
@@ -36,6 +37,9 @@ func (m *Matrix) Key() []string {
 	if m.Uncabled != nil {
 		last += "  - no cable"
 	}
+	if m.Partners > 0 {
+		last += fmt.Sprintf("  blank is left out: each node was measured with %d others", m.Partners)
+	}
 	again := "c bad beside others, good alone"
 	if len(m.Nodes) < fewestBeside {
 		again = "c bad at first, good again"
@@ -54,6 +58,8 @@ func (m *Matrix) Square(what steps.Measure, rail, from, to int, e Extremes) Squa
 	switch {
 	case from == to:
 		return Square{Glyph: '·', Diagonal: true}
+	case m.LeftOut(from, to):
+		return Square{Glyph: ' ', Diagonal: true}
 	case c == nil:
 		return Square{Glyph: '-', Diagonal: true}
 	}

@@ -156,6 +156,10 @@ func (m *Matrix) Judge() Judgement {
 	case told == nil:
 		told = []string{m.fine(total)}
 	}
+	if m.Partners > 0 {
+		told = append(told, fmt.Sprintf("Each node was measured with %d of its %d others: of the other pairs nothing is "+
+			"known.", m.Partners, len(m.Nodes)-1))
+	}
 	if m.Conditions.Soft != "" {
 		told = append(told, upper(m.Conditions.Soft)+".")
 	}

@@ -2,6 +2,7 @@ package pairs
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/railbench/railbench/steps"
@@ -114,6 +115,9 @@ type Matrix struct {
 	Nodes      []Node
 	Rails      []string // their names: "rail 1"
 	Conditions Conditions
+	// Partners is with how many others each node is measured, where that is not all of them: rounds that lie
+	// evenly among those of all pairs. 0 is all.
+	Partners int
 	// ByLink says that a rail is a place on each link, as in a ring: another port to each neighbour.
 	ByLink bool
 	// Uncabled are the pairs that no cable joins, as in a ring those that are no neighbours: there is
@@ -122,6 +126,10 @@ type Matrix struct {
 
 	cells []Cell
 	none  []bool // as Uncabled, by from and to: it is asked for each cell
+	// slots are where a pair's cells are, by its lesser node and the other; -1 for one that is not measured. nil where
+	// all are.
+	slots []int32
+	near  [][]int // of each node those with which it is measured, in their order
 }
 
 // Uncable takes a pair out, the lesser node first. It reports whether there was one to take out.
@@ -141,18 +149,44 @@ func (m *Matrix) Uncable(p Pair) bool {
 	return true
 }
 
-// New is a matrix in which nothing was measured.
-func New(rig string, nodes []Node, rails []string) *Matrix {
-	m := &Matrix{Rig: rig, Nodes: nodes, Rails: rails}
-	m.cells = make([]Cell, len(Measures)*len(rails)*len(nodes)*len(nodes))
+// New is a matrix in which nothing was measured, of each node with so many others; 0 is all.
+func New(rig string, nodes []Node, rails []string, partners int) *Matrix {
+	n := len(nodes)
+	m := &Matrix{Rig: rig, Nodes: nodes, Rails: rails, Partners: PartnersOf(n, partners), near: make([][]int, n)}
+	if m.Partners == 0 {
+		everybody := make([]int, n)
+		for i := range everybody {
+			everybody[i], m.near[i] = i, everybody
+		}
+		m.cells = make([]Cell, len(Measures)*len(rails)*n*n)
+		return m
+	}
+	m.slots = slices.Repeat([]int32{-1}, n*n)
+	pairs := int32(0)
+	for _, round := range Rounds(n, m.Partners) {
+		for _, p := range round {
+			m.slots[p.From*n+p.To] = pairs
+			m.near[p.From], m.near[p.To] = append(m.near[p.From], p.To), append(m.near[p.To], p.From)
+			pairs++
+		}
+	}
+	for _, near := range m.near {
+		slices.Sort(near)
+	}
+	m.cells = make([]Cell, len(Measures)*len(rails)*2*int(pairs))
 	return m
+}
+
+// LeftOut reports whether a pair is none of those that are measured, although a cable may join it.
+func (m *Matrix) LeftOut(a, b int) bool {
+	return m.slots != nil && a != b && m.slots[min(a, b)*len(m.Nodes)+max(a, b)] < 0
 }
 
 // Both reports whether each way between two nodes has a figure of its own: a latency is that of a ping
 // and its answer.
 func Both(what steps.Measure) bool { return what != steps.Latency }
 
-// At is a cell; nil on the diagonal, where no cable is, and outside.
+// At is a cell; nil on the diagonal, where no cable is, of a pair that is left out, and outside.
 func (m *Matrix) At(what steps.Measure, rail, from, to int) *Cell {
 	n := len(m.Nodes)
 	if from == to || min(from, to, rail) < 0 || max(from, to) >= n || rail >= len(m.Rails) {
@@ -165,7 +199,18 @@ func (m *Matrix) At(what steps.Measure, rail, from, to int) *Cell {
 	if what == steps.Latency {
 		k, from, to = 1, min(from, to), max(from, to)
 	}
-	return &m.cells[((k*len(m.Rails)+rail)*n+from)*n+to]
+	row := k*len(m.Rails) + rail
+	if m.slots == nil {
+		return &m.cells[(row*n+from)*n+to]
+	}
+	slot := int(m.slots[min(from, to)*n+max(from, to)])
+	if slot < 0 {
+		return nil
+	}
+	if slot *= 2; from > to {
+		slot++
+	}
+	return &m.cells[row*len(m.cells)/(len(Measures)*len(m.Rails))+slot]
 }
 
 // A Place is where a cell is.
@@ -180,7 +225,7 @@ func (m *Matrix) Places(yield func(Place, *Cell) bool) {
 	for _, what := range Measures {
 		for rail := range m.Rails {
 			for from := range m.Nodes {
-				for to := range m.Nodes {
+				for _, to := range m.near[from] {
 					c := m.At(what, rail, from, to)
 					if c == nil || !Both(what) && from > to {
 						continue

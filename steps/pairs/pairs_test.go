@@ -19,7 +19,7 @@ import (
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	for n := range 70 {
-		rounds := pairs.Rounds(n)
+		rounds := pairs.Rounds(n, 0)
 		want := 0
 		if n > 1 {
 			want = n - 1 + n%2
@@ -52,6 +52,151 @@ func TestRounds(t *testing.T) {
 	}
 }
 
+// Of some partners each node has so many, another one each time; where nodes are odd in number one round less.
+func TestRoundsOfSome(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ n, partners, rounds, least int }{
+		{16, 4, 4, 4},
+		{1024, 8, 8, 8},
+		{9, 4, 4, 3},
+		{4, 1, 1, 1},
+		{4, 2, 2, 2},
+		{4, 3, 3, 3},
+		{4, 9, 3, 3},
+		{5, 4, 5, 4},
+		{2, 1, 1, 1},
+		{64, -1, 63, 63},
+	} {
+		rounds := pairs.Rounds(c.n, c.partners)
+		of := make([]map[int]bool, c.n)
+		for _, round := range rounds {
+			for _, p := range round {
+				for a, b := range map[int]int{p.From: p.To, p.To: p.From} {
+					if of[a] == nil {
+						of[a] = map[int]bool{}
+					}
+					if of[a][b] {
+						t.Errorf("%+v: node %d is measured with %d twice", c, a, b)
+					}
+					of[a][b] = true
+				}
+			}
+		}
+		for node, others := range of {
+			if len(others) < c.least || len(others) > len(rounds) {
+				t.Errorf("%+v: node %d has %d partners", c, node, len(others))
+			}
+		}
+		if len(rounds) != c.rounds {
+			t.Errorf("%+v: %d rounds", c, len(rounds))
+		}
+	}
+}
+
+// With eight partners of each node what is broken is named as with all, and what is not known is said.
+func TestSomePartners(t *testing.T) {
+	t.Parallel()
+	const nodes, rails, partners = 100, 2, 8
+	for _, c := range []struct {
+		name  string
+		ill   func(p pairs.Place) bool
+		grade steps.Grade
+		says  string
+	}{
+		{"all is well", func(pairs.Place) bool { return false }, steps.Pass, "All 2400 figures between 100 nodes"},
+		{
+			"a node", func(p pairs.Place) bool { return p.From == 41 || p.To == 41 }, steps.Fail,
+			"Everything to and from spark-42 over every rail",
+		},
+		{
+			"a rail of a node", func(p pairs.Place) bool { return p.Rail == 1 && (p.From == 7 || p.To == 7) }, steps.Fail,
+			"Everything to and from spark-08 over rail 2 (its port",
+		},
+		{
+			"into a node", func(p pairs.Place) bool { return p.To == 99 }, steps.Fail,
+			"Everything to spark-100 over every rail, and not what comes from it",
+		},
+		{
+			"a rail everywhere", func(p pairs.Place) bool { return p.Rail == 0 }, steps.Fail,
+			"Everything over rail 1, between whatever nodes",
+		},
+		{
+			"between two halves", func(p pairs.Place) bool { return p.Rail == 0 && (p.From < 50) != (p.To < 50) }, steps.Fail,
+			"on one side and",
+		},
+		{
+			"a pair", func(p pairs.Place) bool { return p.From+p.To == 99 && min(p.From, p.To) == 3 }, steps.Fail,
+			"Between spark-04 and spark-97 over every rail, and nowhere else",
+		},
+	} {
+		m := healthyOf(nodes, rails, partners, func(p pairs.Place, cell *pairs.Cell) {
+			if p.What == steps.Throughput && c.ill(p) {
+				cell.Value = 60
+			}
+		})
+		j := m.Judge()
+		const want = "Each node was measured with 8 of its 99 others: of the other pairs nothing is known."
+		if j.Grade != c.grade || !strings.Contains(j.Reason, c.says) || !strings.Contains(j.Reason, want) ||
+			len(j.Causes) > 1 {
+			t.Errorf("%s: %s %s, %d causes", c.name, j.Grade, j.Reason, len(j.Causes))
+		}
+	}
+}
+
+// What was saved of some pairs is read as that, goes on to all, and never the other way: figures would be lost.
+func TestSomePartnersAreSaved(t *testing.T) {
+	t.Parallel()
+	some := healthyOf(12, 2, 3, nil)
+	text, err := some.JSON("v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := pairs.Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := known.JSON("v1"); known.Partners != 3 || !bytes.Equal(again, text) {
+		t.Errorf("it is another one when it was read: %s", again)
+	}
+	all := healthy(12, 2, func(_ pairs.Place, c *pairs.Cell) { *c = pairs.Cell{} })
+	if why := known.Unlike(all, "the rig") + all.LeavesOut(known); why != "" {
+		t.Errorf("it doesn't go on: %s", why)
+	}
+	all.Take(known)
+	done := 0
+	for _, round := range pairs.Rounds(12, 0) {
+		for _, p := range round {
+			if all.Done(steps.Throughput, p) && all.Done(steps.Latency, p) {
+				done++
+			}
+		}
+	}
+	if done != 3*6 {
+		t.Errorf("of three rounds of six pairs %d are done", done)
+	}
+	if at := known.LeavesOut(all); at != "" {
+		t.Errorf("nothing was measured besides, and %s is left out", at)
+	}
+	if at := known.LeavesOut(healthy(12, 2, nil)); at == "" {
+		t.Error("figures of all pairs would be lost")
+	}
+	for _, bad := range []string{"-1", "11", "12", "1e9"} {
+		if _, err := pairs.Read(strings.NewReader(strings.Replace(string(text), `"partners": 3`, `"partners": `+bad,
+			1))); err == nil {
+			t.Errorf("it reads %s partners of 12 nodes", bad)
+		}
+	}
+	for _, row := range some.Map(steps.Throughput, 79) {
+		if strings.Contains(row.Text, "-") && !strings.Contains(row.Text, "spark-") {
+			t.Errorf("a pair that is left out has no cable: %q", row.Text)
+		}
+	}
+	if key := strings.Join(some.Key(), "\n"); !strings.Contains(key, "blank is left out") ||
+		strings.Contains(key, "no cable") {
+		t.Errorf("the key says %s", key)
+	}
+}
+
 func TestWidths(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int][]int{0: {1}, 1: {1}, 2: {1}, 3: {1}, 4: {2, 1}, 32: {16, 8, 4, 2, 1}} {
@@ -73,6 +218,11 @@ func TestWidths(t *testing.T) {
 
 // healthy is a matrix in which all is well; spoil changes cells of it.
 func healthy(nodes, rails int, spoil func(p pairs.Place, c *pairs.Cell)) *pairs.Matrix {
+	return healthyOf(nodes, rails, 0, spoil)
+}
+
+// healthyOf is one in which each node was measured with so many others.
+func healthyOf(nodes, rails, partners int, spoil func(p pairs.Place, c *pairs.Cell)) *pairs.Matrix {
 	all := make([]pairs.Node, nodes)
 	for i := range all {
 		all[i] = pairs.Node{Name: fmt.Sprintf("spark-%02d", i+1)}
@@ -86,7 +236,7 @@ func healthy(nodes, rails int, spoil func(p pairs.Place, c *pairs.Cell)) *pairs.
 	for i := range names {
 		names[i] = fmt.Sprintf("rail %d", i+1)
 	}
-	m := pairs.New("test", all, names)
+	m := pairs.New("test", all, names, partners)
 	m.Conditions = pairs.Conditions{
 		MessageBytes: 65536, LatencyBytes: 2, MTU: 1024, MTUMost: 1024, Memory: "DRAM",
 		Settings: "SIZE=65536",
@@ -792,8 +942,9 @@ func TestPageOfMany(t *testing.T) {
 // What it takes is told before: it grows as the nodes in time, and as their square in figures.
 func TestCost(t *testing.T) {
 	t.Parallel()
-	small, large := pairs.CostOf(64, 2, 3e10), pairs.CostOf(1024, 2, 3e10)
-	if small.Rounds != 63 || small.Beside != 32 || small.Tests != 2*(64*63+64*63/2) || pairs.CostOf(5, 1, 0).Rounds != 5 {
+	small, large := pairs.CostOf(64, 2, 0, 3e10), pairs.CostOf(1024, 2, 0, 3e10)
+	if small.Rounds != 63 || small.Beside != 32 || small.Tests != 2*(64*63+64*63/2) ||
+		pairs.CostOf(5, 1, 0, 0).Rounds != 5 {
 		t.Errorf("%+v", small)
 	}
 	if grows := float64(large.Time) / float64(small.Time); grows < 16 || grows > 17 {
@@ -804,5 +955,13 @@ func TestCost(t *testing.T) {
 	}
 	if s := small.String(); !strings.Contains(s, "2016 pairs of 64 nodes") {
 		t.Error(s)
+	}
+	some := pairs.CostOf(1024, 2, 8, 3e10)
+	if s := some.String(); some.Rounds != 8 || some.Tests != 2*3*8*512 || some.Memory > 1<<20 ||
+		!strings.Contains(s, "4096 pairs of 1024 nodes, each with 8 of its 1023 others, over 2 rails: 8 rounds") {
+		t.Errorf("%s: %+v", s, some)
+	}
+	if pairs.TooMany(1024, 4, 0) == "" || pairs.TooMany(1024, 4, 8) != "" {
+		t.Error("a matrix has room for 1,024 nodes with 8 partners each, and not for all their pairs")
 	}
 }

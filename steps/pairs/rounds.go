@@ -4,23 +4,32 @@
 // perftest, whose own judges have judged each pair before.
 package pairs
 
+// Partners is the parameter that says with how many others each node is measured.
+const Partners = "PARTNERS"
+
 // A Pair is two nodes by their numbers, from 0. Whether the order means anything is said where it
 // is used.
 type Pair struct{ From, To int }
 
 // Rounds are all pairs of n nodes, each once, so that in a round each node is in one pair at most:
 // n-1 rounds of n/2 pairs for an even number of nodes, n rounds with one node that rests for an
-// odd one. It is the circle method of tournaments: one node stays, and the others go round.
-func Rounds(n int) [][]Pair {
+// odd one. It is the circle method of tournaments: one node stays, and the others go round. Of some partners
+// (PartnersOf) it is so many of those rounds, evenly among all: with a node that rests one of its own is missing.
+func Rounds(n, partners int) [][]Pair {
 	if n < 2 {
 		return nil
 	}
 	seats := n + n%2 // with the one that nobody sits on
-	all := make([][]Pair, 0, seats-1)
-	for r := range seats - 1 {
+	count := seats - 1
+	if partners = PartnersOf(n, partners); partners > 0 {
+		count = partners
+	}
+	all := make([][]Pair, 0, count)
+	for i := range count {
+		r := i * (seats - 1) / count
 		round := make([]Pair, 0, n/2)
-		for i := range seats / 2 {
-			a, b := seat(r, i, seats), seat(r, seats-1-i, seats)
+		for place := range seats / 2 {
+			a, b := seat(r, place, seats), seat(r, seats-1-place, seats)
 			if a < n && b < n {
 				round = append(round, Pair{min(a, b), max(a, b)})
 			}
@@ -28,6 +37,14 @@ func Rounds(n int) [][]Pair {
 		all = append(all, round)
 	}
 	return all
+}
+
+// PartnersOf is with how many others each of n nodes is measured, of so many that were asked for; 0 is all of them.
+func PartnersOf(n, asked int) int {
+	if asked < 1 || asked >= n-1 {
+		return 0
+	}
+	return asked
 }
 
 // seat is who sits at a place of the circle in a round: the last one stays.

@@ -35,6 +35,7 @@ type document struct {
 	Conditions Conditions  `json:"conditions"`
 	Nodes      []Node      `json:"nodes"`
 	Rails      []string    `json:"rails"`
+	Partners   int         `json:"partners,omitempty"` // of each node, where that is not all others
 	ByLink     bool        `json:"railsByLink,omitempty"`
 	Uncabled   [][2]int    `json:"uncabled,omitempty"` // pairs of nodes that no cable joins
 	Verdict    steps.Grade `json:"verdict"`
@@ -80,7 +81,7 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 	d := document{
 		Version: Version, Railbench: railbench, Rig: m.Rig, Simulated: m.Simulated, Began: m.Began.Round(time.Millisecond),
 		ElapsedMS: m.Elapsed.Milliseconds(), Conditions: m.Conditions, Nodes: m.Nodes, Rails: m.Rails, Verdict: j.Grade,
-		ByLink: m.ByLink, Reason: j.Reason,
+		Partners: m.Partners, ByLink: m.ByLink, Reason: j.Reason,
 		Causes: []cause{}, Figures: []entry{},
 	}
 	for _, p := range m.Uncabled {
@@ -274,14 +275,14 @@ func (r *savedReader) read() (*Matrix, error) {
 func (r *savedReader) field(name string) error {
 	plain := map[string]any{
 		"pairs": &r.d.Version, "rig": &r.d.Rig, "simulated": &r.d.Simulated, "began": &r.d.Began,
-		"elapsedMS": &r.d.ElapsedMS, "conditions": &r.d.Conditions, "railsByLink": &r.d.ByLink,
+		"elapsedMS": &r.d.ElapsedMS, "conditions": &r.d.Conditions, "railsByLink": &r.d.ByLink, "partners": &r.d.Partners,
 	}
 	into, ok := plain[name]
 	switch {
+	case (name == "nodes" || name == "rails" || name == "uncabled" || name == "partners") && r.m != nil:
+		return fmt.Errorf("its %s stand behind its figures", name)
 	case ok:
 		return r.value(into)
-	case (name == "nodes" || name == "rails" || name == "uncabled") && r.m != nil:
-		return fmt.Errorf("its %s stand behind its figures", name)
 	case name == "nodes":
 		return r.list(func() error {
 			var n Node
@@ -332,7 +333,10 @@ func (r *savedReader) begin() error {
 	if len(r.d.Nodes) < 2 {
 		return fmt.Errorf("%d nodes and %d rails", len(r.d.Nodes), len(r.d.Rails))
 	}
-	if why := TooMany(len(r.d.Nodes), len(r.d.Rails)); why != "" {
+	if n := r.d.Partners; n != PartnersOf(len(r.d.Nodes), n) {
+		return fmt.Errorf("of %d nodes none is measured with %d others alone", len(r.d.Nodes), n)
+	}
+	if why := TooMany(len(r.d.Nodes), len(r.d.Rails), r.d.Partners); why != "" {
 		return errors.New(why)
 	}
 	for _, n := range r.d.Nodes {
@@ -342,7 +346,7 @@ func (r *savedReader) begin() error {
 			}
 		}
 	}
-	r.m = New(r.d.Rig, r.d.Nodes, r.d.Rails)
+	r.m = New(r.d.Rig, r.d.Nodes, r.d.Rails, r.d.Partners)
 	for _, p := range r.d.Uncabled {
 		if !r.m.Uncable(Pair{p[0], p[1]}) {
 			return fmt.Errorf("no cable from node %d to %d is said twice, or of no pair", p[0], p[1])
@@ -451,9 +455,26 @@ func (m *Matrix) Rewired(is *Matrix) (all []string) {
 	return all
 }
 
+// LeavesOut says of which pair another matrix, which is like this one, has a figure that has no place in this; empty
+// where all have.
+func (m *Matrix) LeavesOut(known *Matrix) (words string) {
+	known.Places(func(p Place, c *Cell) bool {
+		if c.Grade != steps.NotRun && m.LeftOut(p.From, p.To) {
+			words = known.words(p)
+		}
+		return words == ""
+	})
+	return words
+}
+
 // Take takes over what another matrix, which is like this one, has measured.
 func (m *Matrix) Take(known *Matrix) {
-	copy(m.cells, known.cells)
+	known.Places(func(p Place, c *Cell) bool {
+		if own := m.At(p.What, p.Rail, p.From, p.To); own != nil {
+			*own = *c
+		}
+		return true
+	})
 	for i := range m.Nodes { // what doesn't answer now is what it was
 		now, was := strings.Split(m.Nodes[i].Hardware, railBreak), strings.Split(known.Nodes[i].Hardware, railBreak)
 		for rail := range now {

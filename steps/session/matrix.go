@@ -17,6 +17,7 @@ func PairingOf(t steps.Tutorial, cell steps.Cell) (p Pairing, err error) {
 	if len(cell.Pairs) != 2 {
 		return p, fmt.Errorf("%s names no two cells that measure a pair", cell.ID)
 	}
+	p.Cell = cell
 	for i, into := range []*steps.Cell{&p.Bandwidth, &p.Latency} {
 		c, ok := t.Cell(cell.Pairs[i])
 		if !ok {

@@ -23,6 +23,8 @@ const aliveLimit = 10 * time.Second
 
 // A Pairing is a matrix to be measured: every pair of the rig's nodes, over every rail.
 type Pairing struct {
+	// Cell is the one whose PARTNERS say with how many others each node is measured.
+	Cell steps.Cell
 	// Cells are those that measure a pair: bandwidth and latency, each rail by itself, with counters.
 	Bandwidth, Latency steps.Cell
 	// Known, where not nil, is an earlier matrix that this one goes on with.
@@ -60,7 +62,7 @@ func (s *Session) pairing(p Pairing) *pairing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	run := &pairing{Pairing: p, s: s, dead: map[int]string{}, params: map[string]map[string]string{}}
-	for _, c := range []steps.Cell{p.Bandwidth, p.Latency} {
+	for _, c := range []steps.Cell{p.Cell, p.Bandwidth, p.Latency} {
 		run.params[c.ID] = effective(s.table, s.set, c.ID)
 	}
 	return run
@@ -118,7 +120,11 @@ func (p *pairing) cost() (c pairs.Cost, wrong []string) {
 			}
 		}
 	}
-	return pairs.CostOf(len(p.m.Nodes), len(p.m.Rails), p.bytes()).Of(p.rounds()), wrong
+	if p.partners() != p.m.Partners && p.m.Uncabled != nil {
+		wrong = append(wrong, fmt.Sprintf("%s is not looked at: cables join some pairs alone, and each of those is measured",
+			pairs.Partners))
+	}
+	return pairs.CostOf(len(p.m.Nodes), len(p.m.Rails), p.m.Partners, p.bytes()).Of(p.rounds()), wrong
 }
 
 // bytes is what one test of bandwidth writes, as on the first link that has a rail.
@@ -182,15 +188,19 @@ func (p *pairing) prepare() error {
 	case answered < len(steps.Ends):
 		return errors.Join(p.seen.errs...)
 	}
-	p.m = pairs.New(o.Rig, make([]pairs.Node, len(o.Nodes)), p.rails())
+	cabled, _ := p.seen.rig.Cabled()
+	links, partners := steps.Links(len(o.Nodes)), p.partners()
+	if len(cabled) < len(links) {
+		partners = 0
+	}
+	p.m = pairs.New(o.Rig, make([]pairs.Node, len(o.Nodes)), p.rails(), partners)
 	p.m.Simulated, p.m.Began = o.Simulated, p.s.clock.Now()
 	p.m.ByLink = p.subnets == nil && len(o.Nodes) > 2
 	p.m.Conditions.Settings = p.settings()
 	for i := range p.m.Nodes {
 		p.describe(i)
 	}
-	cabled, _ := p.seen.rig.Cabled()
-	for _, l := range steps.Links(len(o.Nodes)) { // both are in one order
+	for _, l := range links { // both are in one order
 		if len(cabled) > 0 && cabled[0] == l {
 			cabled = cabled[1:]
 		} else {
@@ -201,6 +211,9 @@ func (p *pairing) prepare() error {
 		return nil
 	}
 	why := p.Known.Unlike(p.m, "the rig")
+	if at := p.m.LeavesOut(p.Known); why == "" && at != "" {
+		why = fmt.Sprintf("it has a figure of %s, which is no pair that %s=%d measures", at, pairs.Partners, partners)
+	}
 	if why == "" {
 		if now := p.Known.Rewired(p.m); now != nil {
 			why = now[0]
@@ -211,6 +224,12 @@ func (p *pairing) prepare() error {
 	}
 	p.m.Take(p.Known)
 	return nil
+}
+
+// partners are with how many others each node is to be measured; 0 is all of them.
+func (p *pairing) partners() int {
+	asked, _ := strconv.Atoi(p.params[p.Cell.ID][pairs.Partners]) // CheckParam has read it
+	return pairs.PartnersOf(len(p.s.o.Nodes), asked)
 }
 
 // settings are the parameters that decide what the figures are, in a line.
@@ -333,7 +352,7 @@ func (p *pairing) pair(rig steps.Rig, rail int) int {
 func (p *pairing) rounds() [][]pairs.Pair {
 	n := len(p.s.o.Nodes)
 	if p.m.Uncabled == nil {
-		return pairs.Rounds(n)
+		return pairs.Rounds(n, p.m.Partners)
 	}
 	none := map[pairs.Pair]bool{}
 	for _, pair := range p.m.Uncabled {
@@ -350,7 +369,7 @@ func (p *pairing) rounds() [][]pairs.Pair {
 
 // all measures what is not known, and once more what looks bad.
 func (p *pairing) all(ctx context.Context) error {
-	if why := pairs.TooMany(len(p.m.Nodes), len(p.m.Rails)); why != "" {
+	if why := pairs.TooMany(len(p.m.Nodes), len(p.m.Rails), p.m.Partners); why != "" {
 		return errors.New(why)
 	}
 	rounds := p.rounds()

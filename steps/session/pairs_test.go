@@ -26,7 +26,7 @@ func TestPairThatFailedAtFirst(t *testing.T) {
 		{"failed, good, good", []steps.Verdict{fail, pass, pass}, steps.Warn},
 		{"failed always", []steps.Verdict{fail, fail}, steps.Fail},
 	} {
-		p := &pairing{m: pairs.New("test", make([]pairs.Node, 2), []string{"rail 1"})}
+		p := &pairing{m: pairs.New("test", make([]pairs.Node, 2), []string{"rail 1"}, 0)}
 		p.record(steps.Throughput, pairs.Pair{From: 1, To: 0}, 0, 1, pass)
 		p.record(steps.Latency, pairs.Pair{From: 0, To: 1}, 0, 1, steps.Verdict{
 			Grade: steps.Pass, Figures: []steps.Figure{{What: steps.Latency, Value: 2}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/parse"
 )
 
@@ -54,6 +55,10 @@ func params() []steps.Param {
 		1600)
 	least.Empty = "four fifths of what a write over the rail should reach, with a warning below 95 %; twice of it both " +
 		"ways"
+	partners := kind.NumberParam(pairs.Partners, "", "nodes",
+		"with how many others the matrix of pairs measures each node", 1,
+		steps.MostNodes)
+	partners.Empty, partners.Cells = "all others", []string{"pair-matrix"}
 	return []steps.Param{
 		kind.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),
 		iterations,
@@ -64,6 +69,7 @@ func params() []steps.Param {
 		kind.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy", 16,
 			1<<30),
 		least,
+		partners,
 		kind.PortParam("PORT", "18515", "TCP port over which perftest's two ends meet"),
 	}
 }
