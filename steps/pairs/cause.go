@@ -637,7 +637,11 @@ func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
 	case ofPorts:
 		return "everything " + over + ", which share a cable on " + m.each()
 	case ofNode:
-		return "everything to and from " + name(s.node) + " over every rail"
+		text := "everything to and from " + name(s.node) + " over every rail"
+		if m.ByLink { // on a switch it has as many ways as there are nodes
+			text += " (the node, or each of its cables)"
+		}
+		return text
 	case ofLack:
 		return "everything to and from " + name(s.node) + " " + over + ", which it does not have"
 	case ofHalf:

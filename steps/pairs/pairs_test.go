@@ -512,6 +512,11 @@ func TestJudgeNamesTwoCauses(t *testing.T) {
 			}
 		}, []string{"between spark-02 and spark-03 over every rail (the cable between them, and its ports), and nowhere " +
 			"else"}},
+		{"both cables of a node in a ring", 4, 2, ring, func(p pairs.Place, c *pairs.Cell) {
+			if at(p, 2, 0, 1) {
+				down(c)
+			}
+		}, []string{"everything to and from spark-03 over every rail (the node, or each of its cables)"}},
 		{"a half in a ring", 4, 2, ring, func(p pairs.Place, c *pairs.Cell) {
 			if at(p, 2, 1) && p.What == steps.Throughput {
 				c.Value = 52
