@@ -137,6 +137,9 @@ func TestACollectiveNamesTheSlowNode(t *testing.T) {
 		{"degraded-adapter", steps.Fail, []string{
 			"some 13 Gb/s over each device", "take its power away", "nothing that was counted tells which", "railbench pairs",
 		}},
+		{"duplicate-ip", steps.Fail, []string{
+			"NCCL's packets from spark-02 (rocep1s0f1) to 192.168.200.10 got no answer: spark-01 and spark-03 have that address",
+		}},
 		{"hog", steps.Fail, []string{"up to 21.2 Gb/s of other traffic were on", "rocep1s0f1 on spark-03 before it began"}},
 		{"hot-adapter", steps.Warn, []string{"On spark-03 the adapter of rocep1s0f0, rocep1s0f1, " +
 			"roceP2p1s0f0 and roceP2p1s0f1 reached 114"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -334,6 +335,9 @@ func (t *ncclTest) move(ctx context.Context, size int, times float64) (seconds f
 	var refused []string
 	t.c.Locked(func() {
 		if refused = t.unreached(); refused == nil {
+			refused = t.doubled()
+		}
+		if refused == nil {
 			flows = t.flows(each)
 		}
 	})
@@ -376,6 +380,34 @@ func (t *ncclTest) unreached() []string {
 		next := t.ranks[(i+1)%len(t.ranks)]
 		if len(r.ports) > 0 && len(next.ports) > 0 && len(ncclLanes(r, next)) == 0 {
 			return r.unmodified(r.ports[0], 3, next.ports[0])
+		}
+	}
+	return nil
+}
+
+// doubled is the failure of a rank that sends from or to an address which two ports have: its packets come back to
+// itself, or to whoever answers ARP first, where nobody knows the queue pair. nil where none does.
+func (t *ncclTest) doubled() []string {
+	at := map[netip.Addr]int{}
+	for _, n := range t.c.Node.Rack.Nodes {
+		for _, f := range n.Present() {
+			if f.Live() {
+				at[f.Netdev.IPv4().Addr()]++
+			}
+		}
+	}
+	for i, r := range t.ranks {
+		for _, l := range ncclLanes(r, t.ranks[(i+1)%len(t.ranks)]) {
+			from, to := l.near.Netdev.IPv4().Addr(), l.far.Netdev.IPv4().Addr()
+			if at[from] < 2 && at[to] < 2 {
+				continue
+			}
+			return []string{
+				r.log("WARN", "NET/IB: Got completion from peer %s<%d> with status=IBV_WC_RETRY_EXC_ERR(12) "+
+					"opcode=IBV_WC_RDMA_WRITE(1) reqSize=0 vendor_err=129 req_type=Send localGid ::ffff:%s "+
+					"remoteGids::ffff:%s hca %s", to, 40000+r.node.Index, from, to, l.near.Dev),
+				r.node.Name + ": Test NCCL failure common.cu:303 'remote process exited or there was a network error / '",
+			}
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
 )
 
@@ -78,11 +79,27 @@ func (t *collective) silent() bool {
 		from += " (" + n[1] + ")"
 	}
 	if n := remoteGID.FindStringSubmatch(m[2]); n != nil {
-		to = " to " + called(rig, strings.TrimPrefix(strings.ToLower(n[1]), "::ffff:"))
+		addr := strings.TrimPrefix(strings.ToLower(n[1]), "::ffff:")
+		if all := having(rig, addr); len(all) > 1 {
+			t.rep.Add(steps.Fail, "NCCL's packets from %s to %s got no answer: %s have that address (duplicate-ip)", from, addr,
+				kind.And(all))
+			return true
+		}
+		to = " to " + called(rig, addr)
 	}
 	t.rep.Add(steps.Fail, "NCCL's packets from %s%s got no answer: a link that is down, crossed rails, or what drops "+
 		"RoCE's packets (UDP 4791) on the way", from, to)
 	return true
+}
+
+// having are the nodes that have an address on a rail.
+func having(rig steps.Rig, addr string) (names []string) {
+	for i, n := range rig.Nodes {
+		if slices.ContainsFunc(n.Rails, func(r steps.Rail) bool { return r.Addr == addr }) {
+			names = append(names, rig.NameOf(steps.End(i)))
+		}
+	}
+	return names
 }
 
 // rail is the one that a host calls so.
