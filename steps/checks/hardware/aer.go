@@ -31,6 +31,8 @@ func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			if !ok {
 				continue
 			}
+			// A link has two ends, and each counts what it receives: what an adapter sends damaged the port
+			// above it sees.
 			for _, at := range []string{pci, pci + ", the port above"} {
 				l := pcieErrors{rig: r.Rig, e: e, what: at + called(f[name]), at: at}
 				if l.judge(f, rep) {
@@ -69,12 +71,15 @@ type pcieErrors struct {
 }
 
 // judge looks at all three kinds, and reports whether there was anything to look at.
+// What lost something is a finding whenever it was since the boot. Correctable errors are put right
+// and a link may have some, so only those count that come while one looks.
 func (l pcieErrors) judge(f map[string]string, rep *kind.Report) bool {
 	node, known := l.rig.NameOf(l.e), false
 	for _, of := range pcieErrorKinds {
 		was, _, ok1 := pcieCount(f[l.at+" "+of+" at first"])
 		is, named, ok2 := pcieCount(f[l.at+" "+of+" later"])
 		if !ok1 || !ok2 {
+			// A function without these files says nothing; one that has them and is no number does.
 			if f[l.at+" "+of+" at first"] != "" {
 				rep.At(l.rig, l.e, steps.Inconclusive, "the %s errors of %s on %s are no number", of, l.what, node)
 			}

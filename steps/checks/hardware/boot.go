@@ -11,6 +11,9 @@ import (
 )
 
 // judgeLastBoot: the boot before this one ended because somebody shut the node down.
+// Two witnesses, as each may be missing: the journal of earlier boots is kept in /var/log/journal
+// alone and read by some users alone, and last needs a wtmp, which not every system writes. One
+// that tells of a shutdown is enough.
 func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var clean, untold []string
 	for _, e := range steps.Ends {
@@ -45,6 +48,8 @@ func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 
 // recorded is what last has before the boot that runs: a shutdown, or another boot and no
 // shutdown, which is a crash; empty where it goes back no further.
+// last has the newest first: "reboot" is written at each boot, and "shutdown" when somebody ends
+// one.
 func recorded(f map[string]string) string {
 	before, is := f["record 2"], f["record 1"]
 	switch {

@@ -42,6 +42,7 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *kind.Report) steps.V
 				known = false
 			}
 		}
+		// Both functions of a port read the same cable's memory.
 		port := fmt.Sprintf("%d %d", rig.Rail(p, steps.Here).PhysPort, rig.Rail(p, steps.Peer).PhysPort)
 		if !known || seen[port] && rig.Rail(p, steps.Here).PhysPort >= 0 {
 			continue
@@ -134,6 +135,8 @@ func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *kin
 	}
 }
 
+// madeForGbps finds the 200 of "200GBASE-CR4" and the 100 of "100G Base": rates stand before a G,
+// with and without BASE.
 var madeForGbps = pattern.New(`(?:^|[^\d])(\d{1,3})G(?:[ A-Z]|$)`)
 
 // fastestType is the fastest that a cable's types name, Gb/s; 0 where they name none.
@@ -168,6 +171,8 @@ func (w *places) add(says, where string) {
 func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable) {
 	what, where := describe(c), fmt.Sprintf("%s on %s", rail.Netdev.Name, rig.NameOf(e))
 	port := c.PortMbps / 1000
+	// A link that is faster than all types that its cable names shows that the list is not complete:
+	// then it is no finding.
 	if most := fastestType(c.Module.Types); most > 0 && most < port && rail.RateGbps <= float64(most) {
 		w.add(fmt.Sprintf("%s, says that it was made for %d Gb/s, and the port can do %d: no test gets past that. Take a "+
 			"cable that was made for the port", what, most, port), where)

@@ -74,6 +74,8 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said st
 	if !ok || !known || most <= 0 {
 		return "nvidia-smi tells no clock", false
 	}
+	// The clock of an idle GPU is low, as it should be: without its own word that it was busy no figure
+	// says anything.
 	if u := g.UtilPercent; u == nil || float64(*u) < theory.BusyGPU.Value() {
 		return "the load didn't show as such in nvidia-smi", false
 	}
@@ -102,6 +104,7 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said st
 		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or more: a power "+
 			"limit, heat, or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said, reason,
 			theory.BusyClock.Value()*most)
+	// The clock is as expected, and yet something is at its limit: under a longer load it falls.
 	case held != nil:
 		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said, reason)
 	}

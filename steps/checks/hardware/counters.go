@@ -17,6 +17,8 @@ import (
 
 // readTwice is the first and the last reading of both nodes. done is true where there is a
 // verdict already; else the clock of each has moved, so that a rate may be divided by it.
+// The script prints every counter, waits, and prints them again; each reading has the node's own
+// clock.
 func readTwice(c steps.Cell, r steps.Result, rep *kind.Report) (was, is [2]parse.Reading, v steps.Verdict, done bool) {
 	read, v, done := checks.ReadBoth[[]parse.Reading](c, r, rep)
 	if done {
@@ -37,6 +39,7 @@ func readTwice(c steps.Cell, r steps.Result, rep *kind.Report) (was, is [2]parse
 }
 
 // A counted is a counter's two values; ok says that both are there.
+// A counter that is there once is none: a driver that was loaded in between starts at 0.
 type counted struct {
 	was, is uint64
 	ok      bool
@@ -160,6 +163,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if busy != nil {
+		// One finding for all: what one end of a rail sends the other one receives, and it would be told twice.
 		note := kind.Finding{Grade: steps.Warn, Text: fmt.Sprintf("While nothing of railbench runs there are %s. Every "+
 			"test there, and behind the same PCIe link, is slower by that: end it, or wait", kind.And(busy))}
 		if len(slices.Compact(ends)) == 1 {
@@ -217,6 +221,8 @@ func holders(r parse.Reading, dev string) []string {
 }
 
 // An errorCounter is what a counter of errors means.
+// cable decides the advice and the grade: a cable that damages frames on an idle link is broken,
+// while what the other kind counts may come from somebody else's traffic.
 type errorCounter struct {
 	cable bool // the cable, a module or a port, and nothing else
 	means string
@@ -302,6 +308,7 @@ func (g growth) meanings() string {
 	for _, means := range order {
 		said = append(said, fmt.Sprintf("%s (%s)", kind.And(by[means]), means))
 	}
+	// One damaged cable moves half a dozen of them; the evidence has all.
 	if len(said) > 2 {
 		said = append(said[:2], fmt.Sprintf("%d more", len(said)-2))
 	}
@@ -317,7 +324,7 @@ func railErrors(rig steps.Rig, e steps.End, rail steps.Rail, was, is parse.Readi
 	node, seconds := rig.NameOf(e), is.Clock-was.Clock
 	for _, name := range kind.SortedNames(errorCounters) {
 		n := twice(was.Devices[rail.Dev], is.Devices[rail.Dev], name)
-		if !n.ok {
+		if !n.ok { // a name of ethtool -S, which stands with the interface
 			n = twice(was.Netdevs[rail.Netdev.Name], is.Netdevs[rail.Netdev.Name], name)
 		}
 		if !n.ok {

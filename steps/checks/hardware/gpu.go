@@ -18,6 +18,7 @@ import (
 func hasSMI(h parse.Hardware) bool { return h.Facts["nvidia-smi"] != "missing" }
 
 // cards are the GPUs that a node's PCI bus shows, with the driver of each.
+// The PCI bus is asked beside nvidia-smi, which shows nothing of a GPU that its driver has left.
 func cards(h parse.Hardware) (pci []string, undriven []string) {
 	for _, name := range kind.SortedNames(h.Facts) {
 		if addr, ok := strings.CutPrefix(name, "gpu "); ok {
@@ -106,6 +107,8 @@ func quoted(errs []string) string {
 
 // judgeGPUPath says how GPU memory gets to the adapter. Through host memory is no
 // fault where the hardware has no other way.
+// nvidia-smi has no total of a memory that the GPU shares with the processor ("[N/A]"): that is how
+// such a GPU is told from one with its own.
 func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
 	var staged, direct []string
 	none := 0
@@ -119,6 +122,8 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *kind.Report) step
 			continue
 		}
 		peermem := h.Facts["nvidia_peermem"] == "loaded"
+		// NVIDIA's closed module exports no dma-buf, and verbs take one only from a kernel whose ib_uverbs
+		// knows it.
 		open := strings.Contains(h.Facts["driver"], "Open Kernel Module") && h.Facts["dma-buf in verbs"] == "yes"
 		for _, g := range h.GPU.Rows {
 			name := g.Name + " on " + node

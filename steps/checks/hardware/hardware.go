@@ -28,6 +28,7 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			text := facts[e][dev]
 			switch l, ok := health.ReadLink(dev, text); {
 			case dev == "devices":
+			// soft-RoCE, which a processor does: it has no device behind it.
 			case text == "no PCIe link":
 				soft++
 			case !ok:
@@ -93,6 +94,8 @@ func devs(links []health.Link) []string {
 
 // judgeHalf looks at a PCIe link, which several devices may share. Where the slot itself has no
 // more, seating the card again helps nobody, so that is told apart.
+// The script tells one line a device, so all of one half say the same, and the first speaks for
+// them.
 func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *kind.Report) {
 	l := links[0]
 	if !l.Narrow() {
@@ -100,6 +103,7 @@ func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *kind.Report
 	}
 	got := l.Carries()
 	why := "Both ends of it can do more: power the node off for a minute, and seat it again where it is a card"
+	// Both are worked out from a speed and a width: 1 % is for rounding.
 	if slot := l.Wired(); slot > 0 && slot <= 1.01*got {
 		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", theory.Slot(l.Slot, l.Wire))
 	}
@@ -225,6 +229,7 @@ func complaint(log []parse.KernelEvent) string {
 		}
 	}
 	for _, dev := range kind.SortedNames(last) {
+		// One is enough to look at the adapter. A line may name no device, and then stands alone.
 		return strings.TrimLeft(dev+": "+last[dev], ": ")
 	}
 	return ""
@@ -245,6 +250,7 @@ func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *kind.Report)
 		lines += len(read[e].Log)
 		judgeAdapterLog(r.Rig, e, read[e].Log, rep)
 	}
+	// Before what may not be read: where no adapter is, nobody has to become root.
 	if lines == 0 && !hasAdapter(r.Rig) {
 		return checks.Unseen(*rep, "no RDMA device here is an adapter's, so none can complain: they are soft-RoCE")
 	}
@@ -274,6 +280,7 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 	cable := map[string]parse.KernelEvent{}
 	for _, l := range log {
 		switch l.Kind {
+		// The firmware takes its word back where the slot grants more later ("power-enough").
 		case "insufficient-power":
 			short[l.Device] = l.Watts
 		case "power-enough":

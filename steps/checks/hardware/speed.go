@@ -12,6 +12,8 @@ import (
 
 // judgeLinkSpeed: every link is as fast as its port can be. A band that follows the rate
 // that a link came up with calls a slow link good.
+// A driver without link modes (virtio, veth, a virtual machine's) has nothing to compare with, and
+// is no finding.
 func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Report) steps.Verdict {
 	looked := 0
 	var speeds, untold []string

@@ -21,6 +21,8 @@ import (
 type addresses map[string][]netip.Prefix
 
 // probed are the addresses of both nodes as the rig was found.
+// A planner has those alone: it runs before any script. A judge takes printed, what the check
+// itself saw.
 func probed(rig steps.Rig) (all [2]addresses) {
 	for _, e := range steps.Ends {
 		all[e] = addresses{}
@@ -58,6 +60,8 @@ type conflict struct {
 
 // conflicts finds those of one node.
 func conflicts(rig steps.Rig, e steps.End, all [2]addresses) []conflict {
+	// The rails' come first: what isn't a rail's is never compared with another of its kind, as two
+	// bridges of containers in one subnet are nothing to the rails.
 	type holder struct {
 		netdev string
 		addr   netip.Prefix
@@ -65,6 +69,7 @@ func conflicts(rig steps.Rig, e steps.End, all [2]addresses) []conflict {
 	var holders []holder
 	node := rig.At(e)
 	for i, rail := range node.Rails {
+		// Two RDMA devices may have one interface, as soft-RoCE on a rail's: its addresses count once.
 		first := slices.IndexFunc(node.Rails, func(r steps.Rail) bool { return r.Netdev.Name == rail.Netdev.Name }) == i
 		if !first || rail.Netdev.Master != "" {
 			continue // what a slave kept is a bond's matter
@@ -88,6 +93,7 @@ func conflicts(rig steps.Rig, e steps.End, all [2]addresses) []conflict {
 				continue
 			}
 			c := conflict{[2]string{a.netdev, b.netdev}, [2]netip.Prefix{a.addr, b.addr}, false}
+			// Of a rail's address and somebody else's nobody can tell from here which one is wrong.
 			if i+1+j < rails {
 				c.decide(rig, e, all)
 			}
@@ -105,6 +111,8 @@ func (c *conflict) decide(rig steps.Rig, e steps.End, all [2]addresses) {
 		c.stray = true
 		return
 	}
+	// meets: the rail's other end has an address in the subnet in question. elsewhere: rail and other
+	// end share another subnet besides, so the rail keeps a way there without this address.
 	var meets, elsewhere [2]bool
 	for k, netdev := range c.netdevs {
 		i := slices.IndexFunc(rig.At(e).Rails, func(r steps.Rail) bool { return r.Netdev.Name == netdev })
@@ -114,6 +122,7 @@ func (c *conflict) decide(rig steps.Rig, e steps.End, all [2]addresses) {
 		}
 		theirs := all[e.Other()][rig.At(e.Other()).Rails[j].Netdev.Name]
 		for _, a := range all[e][netdev] {
+			// One address at both ends is a duplicate, and no way between them.
 			shares := slices.ContainsFunc(theirs, func(b netip.Prefix) bool {
 				return a.Masked() == b.Masked() &&
 					a.Addr() != b.Addr()
@@ -195,6 +204,8 @@ func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *kind.
 }
 
 // planAddresses takes the addresses away that are out of place.
+// It takes only what decide is sure of; where it is sure of nothing it refuses, and says what a
+// person has to look at.
 func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	all := probed(rig)
 	removed, unsure := 0, ""
@@ -281,6 +292,7 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			}
 			addr, why := hostIn(rig, e, i, subnet)
 			switch {
+			// Both ends have one address: whose it is tells the host number of the node's other rails.
 			case rail.Addr != "" && why == "" && addr.String() == rail.Addr:
 				continue // this end has its own; the other one is wrong
 			case given != "":
@@ -299,6 +311,7 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			}
 			adds[e] = append(adds[e], fmt.Sprintf("%s=%s/%d", d.Name, addr, subnet.Bits()))
 			devs[e] = append(devs[e], d.Name)
+			// Tried from both ends: the routes of one end may differ from the other's.
 			pings[e] = append(pings[e], fmt.Sprintf("%s=%s", d.Name, subnet.Addr()))
 			pings[e.Other()] = append(pings[e.Other()], fmt.Sprintf("%s=%s", twin.Netdev.Name, addr))
 		}
@@ -383,6 +396,7 @@ func givenIn(given string, subnet netip.Prefix) (netip.Addr, string) {
 
 // taken says why an address can't be given to a rail.
 func taken(rig steps.Rig, all [2]addresses, addr netip.Addr, subnet netip.Prefix) string {
+	// The broadcast address: the subnet's own with every bit of the host set.
 	last := subnet.Masked().Addr().As4()
 	for i := subnet.Bits(); i < 32; i++ {
 		last[i/8] |= 0x80 >> (i % 8)

@@ -32,6 +32,8 @@ var (
 )
 
 // aside looks at a way that leads over the right interface, and yet not straight to its other end.
+// "ip route get" prints in one line what a packet would do; via, src and mtu stand there only where
+// a route has them.
 func aside(node string, own, other steps.Rail, said string, rep func(g steps.Grade, format string, args ...any)) {
 	if via := viaOf.FindStringSubmatch(said); via != nil && via[1] != other.Addr {
 		rep(steps.Warn, "%s goes to %s by the router %s, where a rail leads there by itself: take that route away with ip "+
@@ -73,10 +75,12 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 					node, other.Addr, i+1, rig.NameOf(e.Other()), none[1]+none[2])
 			case dev == nil:
 				rep.At(rig, e, steps.Inconclusive, "%s doesn't tell which way it takes to %s", node, other.Addr)
+			// The kernel takes every address of its own over lo, whichever interface it belongs to.
 			case dev[1] == "lo":
 				rep.At(rig, e, steps.Fail, "%s takes %s, rail %d of %s, for an address of its own: see duplicate-ip", node,
 					other.Addr,
 					i+1, rig.NameOf(e.Other()))
+			// A bonded rail's packets leave over the bond.
 			case dev[1] != own.Netdev.Name && dev[1] != own.Netdev.Master:
 				rep.At(rig, e, steps.Fail, "%s goes to %s, rail %d of %s, over %s and not over %s: a host route, or a second "+
 					"network that is nearer. ip route get %s shows it, and ip route del takes it away", node, other.Addr, i+1,
@@ -119,6 +123,8 @@ var limited = pattern.New(`bandwidth \d|maxrate \d|bw_rlimit|limit \d{1,2}p\b`)
 var qdisc = pattern.New(`qdisc (\w+) \S+ (?:root|parent \S+|dev \S+)?(.*)`)
 
 // judgeShaping: nothing on a rail's way out delays, loses or limits what is sent.
+// It FAILs for soft-RoCE and for an adapter alike: TCP over the rail suffers in both. What RDMA has
+// of it, the text says.
 func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig, looked := r.Rig, 0
 	for _, e := range steps.Ends {
@@ -178,6 +184,7 @@ var dropping = pattern.New(`gact action (?:drop|shot|trap)|action (?:drop|shot|t
 	`classid \S*:ffff|mirred \((?:Egress|Ingress) Redirect|pedit`)
 
 // pinged is what ping sums up.
+// The counts that iputils' ping leaves out where they are 0 have a pattern each.
 var (
 	pinged  = pattern.New(`(\d+) packets transmitted, (\d+) received`)
 	changed = pattern.New(`\+(\d+) corrupted`)
@@ -215,6 +222,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 				rep.At(rig, e, steps.Fail, "over rail %d (%s) %s answers to %s came back changed: look at shaping and "+
 					"error-counters, and try another cable or port", i+1, own.Netdev.Name, t[1], node)
 			}
+			// The divisor is 1 where ping sent none, which then counts as nothing lost and nothing back.
 			lost := float64(out-back) / float64(max(1, out))
 			switch {
 			case back == 0 && !checks.Linked(rig, p):
@@ -241,6 +249,9 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 
 // slower looks for rails whose fastest ping is much slower than the best one's: something on
 // the way holds packets back.
+// The fastest of hundreds is compared, as a busy processor makes any one of them late and none
+// early. A multiple alone would be nothing between pings of some hundredths of a ms, so the
+// difference has to be large, too.
 func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *kind.Report) {
 	best := 0.0
 	for _, ms := range least {

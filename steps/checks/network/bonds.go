@@ -38,9 +38,11 @@ func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			node, there := rig.NameOf(e), rig.NameOf(e.Other())
 			held := kind.And(holds[e][master])
 			switch {
+			// A bridge, a team or a VRF: railbench's teardown knows bonds only.
 			case facts[e][master+" is"] == "no bond":
 				rep.At(rig, e, steps.Fail, "%s on %s is in %s, which is no bond: its addresses and GIDs are that one's, and "+
 					"tests per rail fail. ip link set %s nomaster takes it out", held, node, master, holds[e][master][0])
+			// With a bond at both ends TCP works as meant, and that is a WARN.
 			case len(holds[e.Other()]) == 0:
 				rep.At(rig, e, steps.Fail, "%s on %s holds %s, and %s has no bond: a test per rail fails or hangs, and what TCP "+
 					"sends over its second link gets lost. bond-teardown removes it", master, node, held, there)
@@ -123,6 +125,8 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	return rep.Verdict("no bond holds a rail, and none is left over empty", modules)
 }
 
+// checkBondFacts looks at one bond that holds rails, as its files in /sys/class/net/BOND/bonding
+// tell it.
 func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string, rep *kind.Report) {
 	node, mode := rig.NameOf(e), firstWord(f[bond+" mode"])
 	if len(slaves) == 1 {
@@ -186,10 +190,14 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			functions++
 			device, slot := f[netdev+" RDMA device"], f[netdev+" slot"]
 			rep.Show(node+" "+netdev, fmt.Sprintf("%s, at %s", kind.OrUnknown(device), kind.OrUnknown(slot)), "", nil)
+			// The two ports of an adapter are two functions of one slot: 0000:01:00.0 and .1. The driver merges
+			// those.
 			half := steps.PCI{Addr: slot}.Half()
 			switch {
 			case device == "":
 				rep.At(r.Rig, e, steps.Inconclusive, "nothing tells the RDMA device of %s on %s", netdev, node)
+			// By itself no finding: a function without a device is one that has been merged, or all lack their
+			// driver. The loop below sees which.
 			case device == "none":
 				slots[half] = append(slots[half], netdev)
 			case strings.Contains(device, "bond"):
@@ -218,6 +226,7 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 }
 
 // judgeRDMAPorts: the rails' ports are ACTIVE RoCE ports that programs see.
+// sysfs has the state as "4: ACTIVE", the number of the verbs' enum before the word.
 func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
 	active, blind := 0, false
@@ -315,6 +324,8 @@ func afterColon(s string) string {
 
 // checkVerbs: the library sees the devices that the kernel has. blind says that
 // nobody could tell.
+// A device file that can't be opened comes first: then ibv_devices lists every device all the same,
+// as it reads sysfs.
 func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) (blind bool) {
 	node, seen := rig.NameOf(e), f["devices that programs see"]
 	files := f["device files that may be opened"]

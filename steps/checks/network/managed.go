@@ -23,6 +23,8 @@ type hold struct {
 	addresses             string
 }
 
+// holdOf reads the lines "DEV NetworkManager: STATE:PROFILE", which is nmcli's own form, and "DEV
+// networkd: SETUP".
 func holdOf(f map[string]string, netdev string) hold {
 	h := hold{networkd: f[netdev+" networkd"]}
 	if master := f[netdev+" is in"]; master != "none" {
@@ -93,6 +95,7 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Rep
 				"sudo systemctl unmask %s", daemon, node, daemon)
 		}
 	}
+	// A daemon that runs and hangs shows in no state of systemd's: it has to be asked something.
 	if said := f["answer NetworkManager"]; f["daemon NetworkManager"] == "active" && said != "running" {
 		rep.At(rig, e, steps.Warn, "NetworkManager on %s runs, and does not answer (nmcli: %s): nobody knows what it "+
 			"does with the rails, and no change of one begins; sudo systemctl restart "+
@@ -174,6 +177,7 @@ func orProfile(name string) string {
 }
 
 // A profile is one of NetworkManager's.
+// netdev is "any" where it names none, and master empty where it is no bond's.
 type profile struct {
 	name, netdev, master string
 	starts               bool
@@ -193,6 +197,7 @@ func profilesOf(f map[string]string) (all []profile) {
 
 // unstarted finds a profile for a rail that NetworkManager leaves alone. That railbench has
 // taken it out of its hands is no fault.
+// /run/railbench is there while changes of a cell may still go back, and gone after a boot.
 func unstarted(rig steps.Rig, e steps.End, rail steps.Rail, f map[string]string, rep *kind.Report) {
 	name := rail.Netdev.Name
 	if !strings.HasPrefix(f[name+" NetworkManager"], "unmanaged") || f["changes of railbench"] == "yes" ||
@@ -237,6 +242,7 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	switch {
 	case with+len(without) == 0:
 		return rep.Skipped("no rail has a link, and without one an interface has no address of its own")
+	// At both ends alike, so no index leads to another entry at one of them.
 	case with == 0:
 		return rep.Verdict("no rail has an address of its link, at either end: their first GIDs are made of the adapters' " +
 			"numbers alone, and the tables of both ends are alike")
@@ -247,6 +253,7 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		switch {
 		case f[p.netdev+" IPv6 off"] == "1":
 			why = "IPv6 is switched off there (disable_ipv6)"
+		// addr_gen_mode 1 is "none" (IN6_ADDR_GEN_MODE_NONE).
 		case f[p.netdev+" makes addresses"] == "1":
 			why = "the kernel was told to make none (link-local: [] in netplan, or a profile's ipv6.method)"
 		}
@@ -291,6 +298,8 @@ func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *kind.Report
 }
 
 // judgeWait looks at one service that waits; it gives 1 where it ran at the last boot.
+// The units are oneshots with RemainAfterExit: their main process ran from one time stamp to the
+// other, microseconds since the boot, 0 where it did not.
 func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep *kind.Report) int {
 	node := rig.NameOf(e)
 	state := f[unit+" ActiveState"]

@@ -35,6 +35,7 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			rep.Add(steps.Inconclusive, "nothing tells the RoCE MTU of rail %d (%s)", i+1, rig.Rail(p, steps.Here).Dev)
 		case float64(mtu) >= theory.LargestMTU.Value():
 			good++
+		// Packets of soft-RoCE cost a processor, and how much is anybody's guess.
 		case theory.Soft(rig, p) != "":
 			soft = theory.Soft(rig, p)
 		default:
@@ -63,6 +64,8 @@ type pricedRail struct {
 
 // agreedActive is the RoCE MTU that both ends of a rail agree on, bytes; 0 where an end tells
 // none and nothing says what it must be.
+// The smaller of both ends': a queue pair is set to that. What is said and is no number is no MTU
+// at all: to work one out from the interface's would hide that something is wrong with the tool.
 func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *kind.Report) int {
 	agreed := 0
 	for _, e := range steps.Ends {
@@ -118,6 +121,7 @@ func tellPrices(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 // that, and not the PCIe link.
 func tellCable(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 	twin, ok := rig.AcrossHalves()
+	// The pair across the halves is rail 1 and its twin: dual-link measures those two.
 	if !ok || len(priced) == 0 || priced[0].pair != rig.Pairs[0] {
 		return
 	}

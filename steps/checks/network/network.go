@@ -52,7 +52,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict("every node answers, and has been up a while: " + kind.And(ups))
 }
 
-// span is a time in the two largest units that it has.
+// span is a time in one unit, the largest of which there are at least two: 90 s, and not 1 min.
 func span(seconds int) string {
 	switch {
 	case seconds < 120:
@@ -65,9 +65,9 @@ func span(seconds int) string {
 	return fmt.Sprintf("%d days", seconds/86400)
 }
 
-// A connector is one on the outside of an adapter.
+// A connector is one on the outside of an adapter. Both halves of a port are behind one, and go dark together.
 type connector struct {
-	no  int
+	no  int // as the kernel numbers them; -1 where it doesn't
 	end steps.End
 }
 
@@ -76,6 +76,8 @@ func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, re
 	said := map[connector]bool{}
 	for _, p := range order {
 		there := connector{p.no, p.end.Other()}
+		// A cable is one where both ends have the same number. Where the kernel numbers none, or the cables
+		// are crossed, the two ends are told of by themselves.
 		switch both := p.no >= 0 && dark[there] != nil; {
 		case said[there] && both:
 		case both:
@@ -178,6 +180,9 @@ func judgeRailAddresses(r steps.Result, facts [2]map[string]string, rep *kind.Re
 		"its other end and with no other rail", addressed))
 }
 
+// checkRailAddress holds a rail's addresses against those of the rail that it leads to. That one
+// may be unpaired: a pair is found by its addresses, so a rail whose address is missing or wrong is
+// in none.
 func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]string, rep *kind.Report) {
 	rail, node := rig.At(e).Rails[i], rig.NameOf(e)
 	own := checks.AddressesOf(facts[e], rail.Netdev.Name)
@@ -200,7 +205,9 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	case len(own) == 0 && e == steps.Here:
 		rep.Add(steps.Warn, "%s has a link on both nodes and an address on neither, so no test uses it: rail-ips gives "+
 			"both ends one", rail.Netdev.Name)
+	// What follows is of both ends alike, and told once, from here.
 	case len(own) == 0 || len(theirs) == 0 || e != steps.Here:
+	// The first address of an interface is the one that tests name.
 	case own[0].Addr() == theirs[0].Addr():
 		rep.Add(steps.Fail, "both ends of %s have the address %s, so nothing can pass between them: one of the two is "+
 			"wrong", rail.Dev, own[0].Addr())

@@ -153,6 +153,7 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		rep.Show(a.String(), kind.And(words), "", nil)
 		switch {
 		case len(at) == 1:
+		// They were gathered end by end, so first and last tell whether both have it.
 		case at[0].end != at[len(at)-1].end:
 			rep.Add(steps.Fail, "%s is on %s: each takes what is sent there for its own, and nothing passes. Take it away "+
 				"where it does not belong, with ip addr del, and give that rail its own", a, kind.And(words))
@@ -270,6 +271,7 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s", i+1, own.Netdev.Name, rig.NameOf(e))
 			case large == "ok":
 				tried++
+			// A small packet that fails too says nothing about the MTU.
 			case small != "ok" && linked:
 				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) lets neither a full nor a small packet through from %s, so "+
 					"nothing shows what it takes: ping and link-up look further", i+1, own.Netdev.Name, rig.NameOf(e))
@@ -284,6 +286,7 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 }
 
 // checkBondMTUs: a bond and what it holds have one MTU.
+// The kernel keeps them alike as long as the bond's is set; a slave's may still be set by itself.
 func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {
@@ -410,6 +413,7 @@ type defaultRoute struct {
 
 // defaultRoutes reads what ip shows of them, all on one line; the one that is taken
 // comes first.
+// A route without a metric has 0, which wins.
 func defaultRoutes(text string) (all []defaultRoute) {
 	before := ""
 	for word := range strings.FieldsSeq(text) {

@@ -67,6 +67,8 @@ func planKept(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 
 // judgeRebootSafe: each rail's address, or its bond's, is in a configuration that a boot
 // reads.
+// An address in no file is SKIPPED, not WARN, where files were closed to this user: any of them may
+// have it.
 func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig := r.Rig
 	saved, bonds, closed, without, mtus := 0, 0, "", 0, 0
@@ -144,6 +146,8 @@ const bootMTU = 1500
 
 // savedMTUs is how many of a node's interfaces have an MTU of their own that a configuration
 // gives them again after a boot. Where none does, or another one, the report says so.
+// The script prints "9000 in FILE", "none", or "unclear in FILE" where a file has an MTU and the
+// interface, and not plainly one for the other.
 func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) (saved int) {
 	node := rig.NameOf(e)
 	lost := map[int][]string{} // interfaces, by the MTU that they lose
