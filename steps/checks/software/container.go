@@ -31,6 +31,8 @@ func containerName(s string) error {
 
 // judgeContainer: the container that was named has the devices, limits, network and libraries
 // that RDMA needs.
+// What its engine told (image, network, shared memory) stands beside what a shell in it saw ("inside ..."), as
+// options of docker and what came of them differ.
 func judgeContainer(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var good []string
 	named := false
@@ -169,6 +171,7 @@ func (c container) network() {
 	}
 }
 
+// railAt is a rail's number; a node may have two ports of one device.
 func railAt(rig steps.Rig, e steps.End, rail steps.Rail) int {
 	for i, r := range rig.At(e).Rails {
 		if r.Dev == rail.Dev && r.Port == rail.Port {

@@ -15,6 +15,7 @@ import (
 const ownEtcd = "railbench brings its own where a cell needs one"
 
 // judgeEtcdService: what is installed of etcd answers. No cell needs it.
+// So nothing here is worse than a WARN: only a nixlbench that somebody starts by hand would miss it.
 func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var good []string
 	for _, e := range steps.Ends {
@@ -151,6 +152,7 @@ func readKeys(text string) (keyList, bool) {
 }
 
 // groupsOf are the groups of nixlbench's keys: xferbench/GROUP/…
+// A run's keys are of the group that its benchmark was given, and two runs in one group see each other's.
 func (l keyList) groupsOf() []string {
 	var all []string
 	for _, k := range l.Keys {
@@ -196,6 +198,8 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			Max:  new(0.0),
 			From: "no run of nixlbench is under way",
 		})
+		// A rank's key has a lease of 30 s since nixlbench 1.1.0, which a living run renews; the key of the
+		// group's size has none and stays behind a run that was killed.
 		leased := slices.ContainsFunc(list.Keys, func(k struct {
 			Key   []byte `json:"key"`
 			Lease string `json:"lease"`

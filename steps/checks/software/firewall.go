@@ -11,6 +11,7 @@ import (
 )
 
 // mostRules is how many lines of rules the check's script prints.
+// More are counted and not printed, so that nobody takes a part of them for all.
 const mostRules = 2000
 
 // judgeFirewall: no rule keeps the other node out.
@@ -49,6 +50,7 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			read = append(read, node)
 			rep.Show(node+" lines of rules", number, "", nil)
 		}
+		// Also of rules that were read in part: what was seen of nft counts where iptables' could not be read.
 		for _, b := range blocking(rules, r.Rig.At(e)) {
 			judgeBlock(r.Rig, e, b, rep)
 		}

@@ -233,6 +233,7 @@ func inForce(all []variable) map[string]variable {
 		return 1
 	}
 	force := map[string]variable{}
+	// From the weakest to the strongest: the last one to write stays.
 	for _, v := range slices.Backward(slices.SortedStableFunc(slices.Values(all), func(a, b variable) int {
 		return cmp.Compare(rank(a), rank(b))
 	})) {
@@ -266,6 +267,7 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 			}
 		}
 	}
+	// Where nothing is named NCCL takes what is there, and how many rails each node has is another check's.
 	named := force[0]["NCCL_IB_HCA"].value + force[1]["NCCL_IB_HCA"].value
 	if named != "" && taken[0] != taken[1] && taken[0] > 0 && taken[1] > 0 {
 		rep.Add(steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other end: let NCCL_IB_HCA "+

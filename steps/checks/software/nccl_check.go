@@ -69,6 +69,7 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report
 // judgeNCCL adds what both checks find, and what NCCL will take. leads are what holds where nothing is wrong; skipped
 // says that there is no NCCL.
 func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (leads []string, skipped bool) {
+	// In a report of its own: where there is no NCCL both say so, and once is enough.
 	var versions kind.Report
 	version := judgeNCCLVersion(r, facts, &versions)
 	settings := judgeNCCLSettings(r, facts, rep)
@@ -114,7 +115,7 @@ type ncclChoice struct {
 	halves  string
 	sockets string   // why it has no device
 	blind   []string // of its devices those without a GID of RoCE v2 and an IPv4 address
-	none    string   // the same, where nothing that is set says so: a check of settings is silent on it
+	none    string   // why it has no device where no setting is the cause: the check of settings is silent on that
 }
 
 func (c ncclChoice) takes() string {

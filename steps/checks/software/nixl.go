@@ -70,6 +70,8 @@ func judgeNIXLRails(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // judgeNIXLThreads: a run with several threads comes to its end.
+// One that printed rows and then no more hung in the middle, which is a FAIL; one without a row may never have
+// begun.
 func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	run, v := nixlRunOf(c, r, &rep)

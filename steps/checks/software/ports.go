@@ -49,6 +49,7 @@ func testPorts(f map[string]string) []testPort {
 var etcdPorts = []string{"2379", "2380"}
 
 // judgeTestPorts: the servers of the tests find their ports free.
+// Two tests may share a port, as they never run at once: it is told once.
 func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var ports, notes []string
 	for _, e := range steps.Ends {

@@ -22,6 +22,8 @@ type chain struct {
 }
 
 // A block is a rule that keeps packets out.
+// One that names a rail's interface is meant so and FAILs; of one that names none something else may have let
+// the packets in, and it WARNs.
 type block struct {
 	text  string
 	of    string   // whose it is
@@ -72,6 +74,8 @@ func blocking(lines []string, n steps.Node) []block {
 		if !out && !slices.Contains(comingIn, c.hook) {
 			continue
 		}
+		// Chains of nft belong to a table ("ip filter INPUT"), and a jump stays within it; iptables' have a
+		// name alone.
 		w := walk{chains: chains, seen: map[string]bool{}, in: map[string]bool{}, out: out, of: nobody}
 		if t, _, ok := strings.Cut(name, " "); ok {
 			family, _, _ := strings.Cut(name[len(t)+1:], " ")
@@ -145,6 +149,7 @@ func chainsOf(lines []string) (chains map[string]*chain, order []string) {
 }
 
 // line reads one. A set has its elements over several, a chain its rules.
+// A brace ends the chain or the set that is open; of a table's nothing depends.
 func (r *reading) line(line string) {
 	if r.set != "" {
 		r.elements(line)
@@ -269,10 +274,12 @@ func asNft(match, target string) string {
 }
 
 // A walk goes through a chain as a new connection from a rail does.
+// What it is asked is which rails' packets some rule keeps out before another has let all of them in; rules
+// that depend on what can't be known here (a mark, a source) let in nothing for sure.
 type walk struct {
 	chains map[string]*chain
 	table  string
-	seen   map[string]bool
+	seen   map[string]bool // chains by name, rails and sureness: those that jump to each other have an end, too
 	found  []block
 	in     map[string]bool // rails of which a rule lets in all
 	out    bool            // it is about what goes out
@@ -338,6 +345,7 @@ func (w *walk) accept(rule string, over []string, sure bool) {
 }
 
 // narrow reports whether a rule is about ports that no test has.
+// A rule about RoCE's port or a test's is for the walk; the tests' are known by their defaults.
 func narrow(rule string) bool { return dports.MatchString(rule) && !concernsTests(rule) }
 
 // nobody in particular makes the rules.

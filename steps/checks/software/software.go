@@ -83,6 +83,7 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 }
 
 // firmwares are the different releases of a node's adapters.
+// Several functions of one adapter have one firmware, and it counts once.
 func firmwares(f map[string]string) string {
 	var all []string
 	for name, v := range f {
@@ -276,6 +277,7 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 }
 
 // memoryMargin is what a node keeps for everything else beside a test's buffer.
+// Chosen: a node that swaps measures its disk.
 const memoryMargin = 512 << 10 // KiB
 
 // judgeFreeMemory: the buffers of the tests fit.

@@ -75,6 +75,7 @@ func compareUCX(rig steps.Rig, a, b parse.UCX, rep *kind.Report) {
 	case a.Version != b.Version:
 		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); "+
 			"build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version, rig.NameOf(steps.Peer))
+	// Releases print the commit with more digits or fewer.
 	case a.Revision != "" && b.Revision != "" && !strings.HasPrefix(a.Revision, b.Revision) &&
 		!strings.HasPrefix(b.Revision, a.Revision):
 		rep.Add(steps.Warn, "UCX %s is of revision %s on %s and %s on %s: build one commit on both nodes", a.Version,
@@ -87,6 +88,7 @@ func compareUCX(rig steps.Rig, a, b parse.UCX, rep *kind.Report) {
 }
 
 // differences are the options that only one of two builds has.
+// Where a build was installed changes nothing of what it can do, so --prefix is none.
 func differences(a, b string) []string {
 	var only []string
 	x, y := strings.Fields(a), strings.Fields(b)
@@ -259,6 +261,7 @@ func ucxHarm(rig steps.Rig, e steps.End, s variable) string {
 }
 
 // netDevicesHarm is for UCX_NET_DEVICES: a list of devices with their ports, or all.
+// A name without a port may be an interface, for TCP.
 func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) string {
 	if list == "all" || list == "" || strings.HasPrefix(list, "^") {
 		return ""

@@ -192,6 +192,8 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // checkOwnGIDs finds GIDs that still belong to another interface than the rail's.
+// A port's GIDs move back to its own interface some moments after a bond is gone, or never where the driver
+// has missed it.
 func checkOwnGIDs(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {

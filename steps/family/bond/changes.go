@@ -21,6 +21,7 @@ var bondModes = []string{"balance-xor", "active-backup", "balance-rr"}
 // holds them.
 func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	mtu, err := strconv.Atoi(params["JUMBO_MTU"])
+	// Below 1280 the kernel takes IPv6 off an interface, and with it the GID of its link-local address.
 	if err != nil || mtu < 1280 || mtu > 9216 {
 		p.Refuse = fmt.Sprintf("JUMBO_MTU is %q, and an MTU is a number from 1280 to 9216", params["JUMBO_MTU"])
 		return p
@@ -94,6 +95,8 @@ func carriesRails(rig steps.Rig, e steps.End, dev string) bool {
 
 // planBond makes a bond of the first two pairs of rails. It takes the address of
 // the first.
+// A bond has one address for both rails, so rail 1's is what the other node finds it by, and rail 2's is gone
+// meanwhile.
 func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	name, mode := params["BOND"], params["BOND_MODE"]
 	switch {
@@ -354,6 +357,7 @@ func subnets(rig steps.Rig) []netip.Prefix {
 }
 
 // unused is a private subnet that nothing on the nodes overlaps.
+// From 192.168.101.0/24 on, as the tutorials number second rails; 100 is their first one's.
 func unused(taken []netip.Prefix) (netip.Prefix, bool) {
 	for third := 101; third < 255; third++ {
 		p := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, byte(third), 0}), 24)
@@ -366,6 +370,7 @@ func unused(taken []netip.Prefix) (netip.Prefix, bool) {
 
 // host gives a node the last byte that its first rail has, so that its addresses
 // look alike.
+// 10 and 11 are the tutorials' own, where there is no rail to follow.
 func host(rig steps.Rig, e steps.End, net netip.Prefix) netip.Addr {
 	last := byte(10 + e)
 	if len(rig.Pairs) > 0 {
@@ -511,6 +516,8 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // judgeTeardown: no bond holds a rail, and the rails are as they were.
+// Undone tells which way it went: back to what was captured before bond-setup, which is exact, or by the
+// script, which knows no state before.
 func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	facts, v, done := kind.Changed(c, r, &rep)
@@ -726,6 +733,7 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 		}
 		if !slices.ContainsFunc(rig.At(e).Rails,
 			func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
+			// No refusal: where no manager is there is nothing to try, and that is nobody's fault.
 			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s%s, so "+
 				"nobody would make what netplan says", rig.NameOf(e), inOtherHands(rig.At(e)))
 		}
@@ -783,6 +791,7 @@ func each(rig steps.Rig, of func(steps.End) string) string {
 }
 
 // judgeNetplan: netplan itself takes the file on both nodes, and it says the same MTU on both.
+// It is asked in a folder of its own (netplan generate --root-dir), which changes nothing of the node.
 func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
 		return v

@@ -24,6 +24,7 @@ const (
 )
 
 // surerCauses are how NCCL and nccl-tests word a failure that others follow from.
+// The first group is the host that says so, as nccl-tests and NCCL begin their lines: HOST: or HOST:PID:TID.
 var surerCauses = []kind.Cause{
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*(?:no CUDA-capable device|driver version is insufficient)`), Grade: steps.Skipped,
@@ -158,6 +159,7 @@ func (t *collective) Ends() bool {
 	if _, bad := kind.Trouble(t.result.Rig, t.out); !bad && t.out.ParseErr == "" && wrongValues(v) != "" {
 		return t.stage.Err == "" // it ends with a status because of them
 	}
+	// 127 is a command that isn't there, on whichever node: nothing of NCCL ran.
 	if t.out.Ran && !t.out.Exit.OK() && t.out.Exit.Code != 127 && t.failed() {
 		t.run = v
 		if why := t.unjoined(); why != "" {
@@ -198,6 +200,7 @@ func (t *collective) Output() (ok bool) {
 			well = false
 		}
 	}
+	// It ends with status 0 and a table that is whole, of fewer sizes than were asked for.
 	if m := reducedSizes.FindStringSubmatch(t.out.Text); m != nil {
 		most, _ := decimal.Count(m[1])
 		t.rep.Add(steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no memory for more: stop what "+
@@ -240,6 +243,7 @@ func (t *collective) program() string {
 }
 
 // number is what the script gave nccl-tests with an option; a size may have a K, M or G behind it.
+// As nccl-tests read them, these are of 2^10.
 func (t *collective) number(option string) (int, bool) {
 	text := witness.Options(t.cell, t.out, t.program())[option]
 	shift := 0
@@ -446,6 +450,8 @@ func (t *collective) Flows() (flows []wire.Flow) {
 		f := wire.Over(from, to, mtu)
 		f.Sharing = wire.Freely
 		f.Writes(ring/chunk, chunk)
+		// By rank, as each has another place in the trees; which rank is on which node isn't asked, so the
+		// least and the most of any rank hold for all.
 		low, high := 1.0, 1.0
 		if t.program() == allReduce {
 			for k := range n {
@@ -474,6 +480,8 @@ func treeShare(n, rank int) float64 {
 }
 
 // neighbours is how many ranks a rank is joined to in NCCL's binary tree (ncclGetBtree).
+// A rank's lowest bit that is set is its height there: odd ranks are leaves, and rank 0 is the root, with one
+// child.
 func neighbours(n, rank int) (count int) {
 	bit := 1
 	for bit < n && rank&bit == 0 {

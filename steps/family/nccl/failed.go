@@ -103,6 +103,7 @@ func having(rig steps.Rig, addr string) (names []string) {
 }
 
 // rail is the one that a host calls so.
+// Hosts may have a domain in one place and none in another.
 func (t *collective) rail(host, dev string) (rail steps.Rail, ok bool) {
 	for _, n := range t.result.Rig.Nodes {
 		if i := slices.IndexFunc(n.Rails, func(r steps.Rail) bool { return r.Dev == dev }); i >= 0 &&

@@ -112,6 +112,7 @@ func lacking(rig steps.Rig, devs []string) string {
 }
 
 // tellSockets says where NCCL itself said that it does not use RDMA.
+// A node that said IB as well used RDMA: NCCL names sockets for its bootstrap, too.
 func (t *collective) tellSockets() (why string) {
 	silent := true
 	for _, h := range t.halves {
@@ -215,9 +216,12 @@ func (t *collective) Figure(wire.Accounted) {
 	case b.none != "":
 		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is what the nodes can do: "+
 			"%s", got, b.none)
+	// Two borders: above what physics allow the figure is no figure, and nothing is said of it; above what
+	// anybody has seen it may still be true, and is a WARN.
 	case reach.Limit > 0 && got > float64(reach.Limit)/8*theory.OverTogether.Value():
 		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the cables and PCIe links "+
 			"of %s of a node can carry: is the unit misread?", got, reach.Limit/8, ports)
+	// An all-gather's size falls short of what was asked for by less than 16 bytes a node.
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
 		t.rep.Add(steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at "+
 			"least", got,
@@ -290,6 +294,8 @@ func (t *collective) size(bytes int) string {
 }
 
 // cause looks for a node that is unlike the others: a collective is as fast as the slowest. got is in Gb/s.
+// The surest first: what the probe saw of links and devices, then the order of ranks, then what counters tell,
+// and at last what nothing tells.
 func (t *collective) cause(got float64) string {
 	rig := t.result.Rig
 	for i := range rig.Nodes {

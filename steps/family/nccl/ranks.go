@@ -20,6 +20,7 @@ type rank struct {
 	Host   string
 }
 
+// maxRanks bounds what is read of an output that repeats itself.
 const maxRanks = 4096
 
 var rankLine = pattern.New(`^rank (\d{1,6}) of (\d{1,6}) on ([A-Za-z0-9][A-Za-z0-9._-]{0,252})$`)
@@ -63,12 +64,15 @@ func unlaunched(rig steps.Rig, o steps.Output) (why string, ok bool) {
 }
 
 const (
+	// A crash is a fault of what ran; a signal from outside may be the kernel's, short of memory, or a
+	// person's, and proves nothing.
 	crashed = "a process on %[2]s crashed (a segmentation fault): look at its last lines, and at dmesg there"
 	killed  = "a process on %[2]s was ended by signal %[3]s: where memory ran out the kernel's log there says so (dmesg)"
 )
 
 // lostCauses are how launchers word that a process or a node was lost: all others then complain of lost connections,
 // and the launcher itself ends with that process's status.
+// Signal 11 stands first: the pattern of all signals matches its line, too.
 var lostCauses = []kind.Cause{
 	{
 		Pattern: pattern.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal 11\b`),
@@ -164,6 +168,7 @@ func called(rig steps.Rig, host string) string {
 }
 
 // judgeLaunch: the processes that were started are exactly one on each node.
+// A lost node is looked for before the launcher's own status, which only follows from it.
 func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
 		return v
@@ -208,6 +213,7 @@ func everyNode(rig steps.Rig, ranks []rank, rep *kind.Report) {
 	seen := map[string][]int{}
 	var numbers []int
 	for _, k := range ranks {
+		// Under another MPI's launcher each process is the only one of its own job, rank 0 of 1.
 		if k.Of != n {
 			rep.Add(steps.Fail, "rank %d says that there are %d, and %d were asked for: was the program built for another MPI?",
 				k.No, k.Of, n)

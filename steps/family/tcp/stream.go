@@ -50,6 +50,7 @@ func judgeStream(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // A streamTest is one run of railbench stream.
+// Numbers, pairs and addrs have one entry a rail, in the order in which the sender's script names them.
 type streamTest struct {
 	cell           steps.Cell
 	result         steps.Result
@@ -213,6 +214,8 @@ func (t *streamTest) Output() bool {
 
 // whole reports whether everything arrived as it was sent. What went through a queue before was
 // counted by the sender, all else by the receiver.
+// TCP's checksum has 16 bits and is taken by the adapter, mostly, before the data crosses PCIe and memory:
+// railbench's own is over what its program has.
 func (t *streamTest) whole() bool {
 	lost, corrupt := t.got.Lost+t.sent.Lost, t.got.Corrupt+t.sent.Corrupt
 	name := t.result.Rig.NameOf(t.server.End)
@@ -297,6 +300,7 @@ func (t *streamTest) disagree() string {
 }
 
 // Flows are one a rail, counted by the interfaces.
+// What is counted beside the payload is railbench's own header of each block, and TCP's of each segment.
 func (t *streamTest) Flows() (all []wire.Flow) {
 	from, to := t.client.End, t.client.End.Other()
 	for i, w := range t.got.Ways {

@@ -433,6 +433,7 @@ func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Rep
 }
 
 // checkPathLinks: a link that is down explains more than what iperf3 says.
+// By what the probe saw before the run.
 func checkPathLinks(rig steps.Rig, p steps.Path, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
@@ -664,6 +665,8 @@ func (t *tcpTest) Signs() {
 
 // resent tells of segments that were sent again, where they are more than a link of one's own loses; empty where they
 // aren't, or nobody knows.
+// Retransmits are counted in segments, bytes by the receiver: an estimate, and as such it is compared with a
+// share far above a link's own.
 func resent(test parse.Iperf3) string {
 	if test.MSSBytes <= 0 || test.Retransmits <= 0 {
 		return ""
