@@ -230,6 +230,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, m := range rig.Missing {
 		rep.Add(steps.Fail, "%s", kind.Capital(m))
 	}
+	// A node that is missing would make a finding of each of its rails.
 	if len(rep.Findings) > 0 {
 		return rep.Verdict()
 	}
@@ -496,6 +497,8 @@ func checkSlots(rig steps.Rig, rep *kind.Report) {
 // checkSharing names rails that share one PCIe link and so can't be added up,
 // and a pair that doesn't. It returns what there is to say where another pair is
 // at hand already.
+// Where two pairs are behind different links already that is a piece of advice; else it is a WARN, as another
+// rail has to get an address first.
 func checkSharing(rig steps.Rig, rep *kind.Report) string {
 	var sharing [2]int
 	found := false
@@ -714,6 +717,7 @@ func strange(m kind.Measurement, p parse.Ping, rep *kind.Report) {
 }
 
 // judgePings looks at small packets, and at those that fill the MTU.
+// Small ones first: where they get lost, a large one that does so too says nothing about the MTU.
 func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal, full parse.Ping, rep *kind.Report) {
 	if normal.Received > 0 {
 		rep.Measured(steps.Figure{

@@ -101,6 +101,7 @@ func times(n int) string {
 
 // checkForeignGIDs finds GIDs of an address that belong to the bond which holds
 // the rail's interface.
+// The kernel gives a port the addresses of whatever its interface is a part of.
 func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kind.Report) {
 	for _, g := range table {
 		for _, rail := range rig.At(e).Rails {
@@ -130,6 +131,7 @@ func Resolve(table []parse.GIDRow, rail steps.Rail) (int, string) {
 		if g.Dev != rail.Dev || g.Port != rail.Port || g.Version != "v2" || g.IPv4 != rail.Addr {
 			continue
 		}
+		// Where gid_attrs/ndevs names no interface the address alone decides.
 		if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
 			return g.Index, ""
 		}

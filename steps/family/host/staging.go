@@ -28,6 +28,7 @@ func stagingPath(s parse.Staging) (kind pathKind, why string) {
 	ib, cuda, why := railMemory(s.UCX)
 	// Two ways lead to the GPU: nvidia-peermem, which the first attribute is about, and dma-buf.
 	able := said(g.GPUDirectRDMA) == 1 || said(g.DMABuf) == 1
+	// A driver that doesn't know the second attribute is older than dma-buf.
 	unable := said(g.GPUDirectRDMA) == 0 && said(g.DMABuf) < 1
 	switch {
 	case unable && !cuda:

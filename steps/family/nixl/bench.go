@@ -21,6 +21,7 @@ import (
 )
 
 // largeBlock: above it nixlbench divides its counts by large_blk_iter_ftr.
+// A block of exactly that size is still one of the small.
 const largeBlock = 1 << 20
 
 // nixlCauses are how nixlbench, NIXL and UCX word a failure. One failure has many
@@ -273,10 +274,12 @@ var counts = []string{"num_iter", "warmup_iter"}
 
 // notAsked says which of the options that the script gave the initiator's configuration has
 // otherwise.
+// UCX_NET_DEVICES and UCX_TLS are no options: what came of those is told by the counters.
 func (t *benchTest) notAsked() string {
 	options := witness.Options(t.cell, t.ends[steps.Here], "nixlbench")
 	for _, option := range slices.Sorted(maps.Keys(options)) {
 		name := strings.TrimLeft(option, "-")
+		// With the device API it prints what --num_threads gives under another name.
 		if name == "num_threads" && t.init.Config["device_block_threads"] != "" {
 			name = "device_block_threads"
 			options["--"+name] = options[option]
@@ -440,6 +443,7 @@ func segment(gpu bool) string {
 
 // BenchEnds gives the outputs of both ends, where both ran, ended well and were read; ok is
 // false where the report says what happened instead.
+// ports are looked at for a link that went down meanwhile, which explains whatever the ends say.
 func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port) (ends [2]steps.Output, ok bool) {
 	if f, known := witness.First(r.Rig, s, ports...); known {
 		for _, o := range s.Outputs {
@@ -484,6 +488,8 @@ func benchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.O
 	}()
 	if s.Err != "" {
 		hint := ""
+		// Of a link that goes down UCX says nothing: the run stands still until the session's limit on silence
+		// ends it.
 		if strings.Contains(s.Err, "nothing was printed") {
 			b, _ := ends[steps.Here].Value.(parse.NIXLBench)
 			hint = fmt.Sprintf(", after %d rows: UCX does not tell of a link that goes down in the middle, the transfer just "+
@@ -519,6 +525,7 @@ func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
 // was found, and adds no more than one.
 func explainNIXL(rig steps.Rig, s steps.Stage, causes []kind.Cause, messages []kind.Message, rep *kind.Report) bool {
 	for _, c := range causes {
+		// Its place among the causes is fixed, and its meaning depends on the stage.
 		if c.Pattern == silent.Pattern {
 			c = unanswered(rig, s)
 		}
@@ -675,6 +682,7 @@ func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
 
 // Unavailable says that UCX had a rail's name and no such device. To UCX that is a warning: it
 // goes on with what is left, and half of the bytes are missing on a rail.
+// nixlbench then ends with status 0 and a table that looks well.
 func Unavailable(ends [2]steps.Output) string {
 	for _, o := range ends {
 		v, _ := o.Value.(parse.NIXLBench)

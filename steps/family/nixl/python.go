@@ -379,6 +379,7 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 
 // registrations are the memories that a node registered, and what it says of those that it
 // did not.
+// It is asked for each kind of memory by itself, and a GPU's may fail where the host's does not.
 func registrations(node string, e steps.End, v parse.NIXLPython, rep *kind.Report) (good []string,
 	said []kind.Message, failed bool,
 ) {
@@ -465,6 +466,7 @@ func (t *readTest) Ends() (ok bool) {
 }
 
 // pythonCalls are how the cells' scripts call the programs.
+// Options are read behind these: a function of the script's preamble, or the interpreter itself.
 var pythonCalls = []string{"transfer", "latency", `"$NIXL_PYTHON"`}
 
 // ofThisRun reports whether both programs' reports are one of this test each, as their scripts

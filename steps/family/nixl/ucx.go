@@ -55,6 +55,7 @@ const (
 )
 
 // readUCXPerftest reads either end. A server prints what is measured, and no figure.
+// So the lack of a figure is no error where the server said what is measured.
 func readUCXPerftest(text string) (parse.UCXPerftest, error) {
 	v, err := parse.UCXPerftestOutput(text)
 	if errors.Is(err, parse.ErrNoResult) && v.Test != "" && len(v.Rows) == 0 {
@@ -246,6 +247,7 @@ func (t *ucxTest) gpu() bool {
 
 // Flows are one: what was measured, and the warm-up. Newer releases send one message more after
 // either, so that the server knows that it is over.
+// The two messages more are in the most that a port may carry, and not in the least.
 func (t *ucxTest) Flows() []wire.Flow {
 	n := t.row().Iterations + t.warmup
 	f := t.route.Flow(t.client.End)

@@ -172,6 +172,7 @@ var causes = []kind.Cause{
 		Pattern: pattern.New(`^VALIDATION: |^Data validation: |validation context|validation kernel`),
 		Grade:   steps.Inconclusive, Means: "perftest on %s was told to check the data, and checked none",
 	},
+	// Statuses are told apart before the sentences that perftest prints around every one of them.
 	{Pattern: refused, Grade: steps.Fail}, // means has its words
 	{
 		Pattern: pattern.New(`Failed status(?: |-[^(]*\()13\b`), Grade: steps.Fail,
@@ -423,6 +424,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 		if text := t.band.Says(each); t.band.None == "" && !slices.Contains(expected, text) {
 			expected = append(expected, text)
 		}
+		// As the tutorial does: perftest's column, which is of 2^20 bytes, times 8, by 1000.
 		tutorial = float64(rate.Payload(t.row().AverageGbps).MiB()) * 8 / 1000
 	}
 	witness.EveryRail(c, r, &rep)
@@ -666,6 +668,7 @@ func bothWays(v parse.Perftest) string {
 }
 
 // otherLink says that a test went over another kind of link than its rail is.
+// perftest prints IB or Ethernet; a rail whose layer nobody tells is held against nothing.
 func (t *railTest) otherLink(v parse.Perftest) string {
 	rail := t.result.Rig.Rail(t.Pair, t.Client.End)
 	if v.Link == "" || rail.Layer == "" || rail.InfiniBand() == (v.Link == "IB") {

@@ -317,6 +317,7 @@ func byName(all []dualTest, want []string, rep *kind.Report) (tests map[string]d
 
 // allMeasured reports whether each of the tests that are wanted has a figure. What can't be
 // read is told once for all tests of one reason, as it mostly is the same for all of them.
+// A test that failed is a FAIL of the rail, and one whose output can't be read is nobody's fault yet.
 func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *kind.Report) bool {
 	ok := true
 	unread := map[string][]string{} // tests by what is wrong with their output

@@ -188,6 +188,7 @@ func (l *loadRun) Figure(wire.Accounted) {
 	f.Judge(func(g steps.Grade, format string, args ...any) {
 		l.rep.Add(g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
 	})
+	// A sum of two ways, or what TCP left, is no figure that another cell could stand beside.
 	if !l.bothWays && l.tcp == 0 {
 		l.rep.Measured(steps.Figure{
 			What: steps.Throughput, Value: kind.Round(float64(l.rdma)), Unit: "Gb/s", Rails: l.numbers,
@@ -318,6 +319,7 @@ func (l *loadRun) beside() string {
 }
 
 // band is what the rails can carry; none for what nobody measured.
+// The message and the payload are the least of all tests, as each has to be long enough for a band to hold.
 func (l *loadRun) band() theory.Band {
 	switch {
 	case l.bothWays:

@@ -388,6 +388,7 @@ func (r reading) most() float64 {
 }
 
 // best is the fastest figure that counts, of those that a filter takes.
+// Ties go to the first, in the tutorial's order.
 func (r recap) best(take func(reading) bool) (best reading, ok bool) {
 	for _, x := range r.rates {
 		if x.good() && take(x) && x.value > best.value {

@@ -255,6 +255,7 @@ func matrixName(x reading) string {
 }
 
 // sentByRail is what each rail of this end sent, those that were used first of all.
+// A rail that the test did not name is shown from 1 % on, below which it is somebody's chatter.
 func sentByRail(o steps.Outcome) (gigabytes, split string) {
 	sums := map[int]float64{}
 	for _, s := range o.Result.Stages {
@@ -330,6 +331,7 @@ func isGPU(x reading) bool {
 // so a single stream is what it competes with.
 func (r recap) bulk() (use, because string) {
 	rdma, hasRDMA := r.best(func(x reading) bool { return !isTCP(x) && !isGPU(x) })
+	// What is within a tenth of the best is as good, and NIXL is what such work would call.
 	if nixl, ok := r.best(func(x reading) bool { return isNIXL(x) && !isGPU(x) }); ok && nixl.value > 0.9*rdma.value {
 		rdma = nixl
 	}
@@ -373,6 +375,7 @@ func (r recap) gpu() (use, because string) {
 }
 
 // worthwhile is the gain from which a second rail is worth its trouble.
+// Chosen: no document says from which gain on.
 const worthwhile = 1.3
 
 // pairsOfRails are the cells that compare one rail with two, those of NIXL first.
@@ -386,6 +389,8 @@ var pairsOfRails = []struct {
 }
 
 // second compares two rails with one.
+// The first pair of cells that both ran decides: what was measured by the tool that would be used is worth
+// more than the larger figure.
 func (r recap) second() (use, because string) {
 	for _, c := range pairsOfRails {
 		one, hasOne := r.best(func(x reading) bool { return x.cell == c.one && x.first })
@@ -412,6 +417,7 @@ func (r recap) second() (use, because string) {
 }
 
 // storage compares one stream of TCP with several.
+// nconnect gives an NFS mount several connections, which is what several streams are.
 func (r recap) storage() (use, because string) {
 	one, hasOne := r.best(func(x reading) bool { return x.cell == "tcp-single" })
 	more, hasMore := r.best(func(x reading) bool { return x.cell == "tcp-parallel" })
