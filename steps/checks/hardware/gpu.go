@@ -237,8 +237,7 @@ func locked(text string) string {
 	return "none"
 }
 
-// bar1Share is how much of a BAR1 one registration may take: 115 of 256 MiB
-// (report 004, 6.2.1: a core dump above).
+// bar1Share is how much of a BAR1 one registration may take (assets/docs/facts.md#the-cots-report).
 const bar1Share = 115.0 / 256
 
 // judgeBAR1 holds the BAR1 of a GPU that has one against the buffers that the
@@ -264,7 +263,7 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.V
 			total := *g.BAR1TotalMiB
 			rep.Show(name+" BAR1", total, "MiB", &steps.Expected{
 				Min:  new(kind.Round(need / bar1Share)),
-				From: fmt.Sprintf("a buffer of %.0f MiB (NIXL_VRAM_BUFFER), and 115 of 256 MiB were usable in report 004", need),
+				From: fmt.Sprintf("a buffer of %.0f MiB (NIXL_VRAM_BUFFER), and the COTS report could use 115 of 256 MiB", need),
 			})
 			if most := total * bar1Share; most < need {
 				rep.At(r.Rig, e, steps.Warn, "%s has a BAR1 of %.0f MiB: buffers above some %.0f MiB can't be registered, and "+

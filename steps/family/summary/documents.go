@@ -21,7 +21,6 @@ type documented struct {
 	value float64
 	from  []string // numbers of documents
 	fact  string   // what is the case, where it is another or says too little
-	item  string   // the number of that contradiction in the inventory
 	// wrong says that it is no figure of this test: of another unit, or never measured.
 	wrong bool
 }
@@ -34,43 +33,42 @@ var documentedGbps = map[string]documented{
 	},
 	"tcp-parallel": {
 		value: theory.TCPFourStreams.High(), from: []string{"002", "003"},
-		fact: "no link was counted: one may have carried it all", item: "D26",
+		fact: "no link was counted: one may have carried it all",
 	},
 	"ib-write-bw": {
 		value: 93.4, from: []string{"002", "003"},
-		fact: "98.0: its MB are MiB; the first tutorial has 88.3 and 96.3", item: "D1", wrong: true,
+		fact: "98.0: its MB are MiB; the first tutorial has 88.3 and 96.3", wrong: true,
 	},
 	"dual-link": {
 		value: 186.8, from: []string{"002"},
-		fact: "never measured: both rails share one PCIe x4 link of 112", item: "D2", wrong: true,
+		fact: "never measured: both rails share one PCIe x4 link of 112", wrong: true,
 	},
 	"nixl-transfer": {value: 81.8, from: []string{"002", "003"}, fact: "one read, and the time of its connection"},
 	"nixl-transfer-dual": {
 		value: 93.4, from: []string{"002", "003"}, fact: "both rails share one PCIe x4 link",
-		item: "D2",
 	},
 	"nixl-transfer-gpu": {
 		value: 3.5, from: []string{"002"},
-		fact: "host-staged: there is no GPUDirect on a DGX Spark; 4.9 over two rails", item: "D14",
+		fact: "host-staged: there is no GPUDirect on a DGX Spark; 4.9 over two rails",
 	},
 	"nixl-single-dram": {
 		value: 92.5, from: []string{"000", "001"},
-		fact: "it expected 96; 92.5 to 97.3 were measured at RoCE MTU 1024", item: "D3",
+		fact: "it expected 96; 92.5 to 97.3 were measured at RoCE MTU 1024",
 	},
 	"nixl-dual-dram": {
 		value: 105.4, from: []string{"000", "001"},
-		fact: "it expected 176; both rails share one PCIe x4 link", item: "D4",
+		fact: "it expected 176; both rails share one PCIe x4 link",
 	},
-	"nixl-halves-dram": {fact: "not in the documents; 185 at RoCE MTU 1024 and 196 at 4096 elsewhere", item: "D2"},
+	"nixl-halves-dram": {fact: "not in the documents; 185 at RoCE MTU 1024 and 196 at 4096 elsewhere"},
 	"nixl-single-vram": {
 		value: 4.0, from: []string{"001"},
-		fact: "the best row is 4.84, at 8 MiB; the notebook says 3.5", item: "D17",
+		fact: "the best row is 4.84, at 8 MiB; the notebook says 3.5",
 	},
 	"nixl-dual-vram": {
 		value: 3.2, from: []string{"001"},
-		fact: "the best row is 4.65, at 4 MiB; the notebook says 3.5", item: "D17",
+		fact: "the best row is 4.65, at 4 MiB; the notebook says 3.5",
 	},
-	"nixl-mt": {fact: "it timed out without a row, and was called confirmed", item: "D16"},
+	"nixl-mt": {fact: "it timed out without a row, and was called confirmed"},
 }
 
 // documentedUS are latencies by cell, in microseconds.
@@ -82,7 +80,7 @@ var documentedUS = map[string]documented{
 	"ib-write-lat": {value: 1.96, from: []string{"NB1"}, fact: "its average, 1.96 to 1.99"},
 	"nixl-latency": {
 		value: 16.2, from: []string{"002", "003"},
-		fact: "17.4 on average; with two rails 11.1, and 58.6 on average", item: "D24",
+		fact: "17.4 on average; with two rails 11.1, and 58.6 on average",
 	},
 }
 
