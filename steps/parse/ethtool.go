@@ -140,6 +140,10 @@ type CableModule struct {
 // Copper reports whether it says that it is a copper cable.
 func (m CableModule) Copper() bool { return strings.Contains(strings.ToLower(m.Technology), "copper") }
 
+// Active reports whether a copper cable has electronics in its plugs: its technology names active
+// equalizers then, where a passive one's is "unequalized" or "passive equalized" (SFF-8636, byte 147).
+func (m CableModule) Active() bool { return strings.Contains(m.Technology, "active equalizers") }
+
 var (
 	moduleLine   = pattern.New(`^\s*([A-Z][^:]*?)\s+: ?(.*)$`)
 	inBrackets   = pattern.New(`^0x[0-9a-f]{2}(?: \((.*)\))?$`)

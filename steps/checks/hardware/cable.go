@@ -177,7 +177,8 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 		w.add(fmt.Sprintf("%s, says that it was made for %d Gb/s, and the port can do %d: no test gets past that. Take a "+
 			"cable that was made for the port", what, most, port), where)
 	}
-	if limit := theory.CopperLength.Value(); c.Module.Copper() && c.Module.LengthM > limit {
+	if limit := theory.CopperLength.Value(); c.Module.Copper() && !c.Module.Active() &&
+		c.Module.LengthM > limit {
 		w.add(fmt.Sprintf("%s, is longer than the %g m that copper without electronics is made for at 50 Gb/s a lane: "+
 			"errors and a slower link are what comes of it. Take a shorter one, or light", what, limit), where)
 	}

@@ -48,6 +48,10 @@ func TestCable(t *testing.T) {
 	}
 	rated := cableText(t, all(swap("Transceiver kind ", "Transceiver type ")))
 	long := cableText(t, all(swap(": 1m", ": 5m")))
+	active := cableText(t, all(func(s string) string {
+		equalized := swap("0xa0 (Copper cable unequalized)", "0xf0 (Copper cable, linear active equalizers)")
+		return equalized(swap(": 1m", ": 5m")(s))
+	}))
 	light := cableText(t, on("enp1s0f0np0", swap("0xa0 (Copper cable unequalized)", "0x00 (850 nm VCSEL)")))
 	other := cableText(t, on("enp1s0f0np0", swap("MCP1600-E001", "MCP1650-V001")))
 	fec := cableText(t, on("enp1s0f0np0", swap("encoding: RS", "encoding: None")))
@@ -65,6 +69,7 @@ func TestCable(t *testing.T) {
 		}},
 		{"an old memory on a link of 200", steps.Rig{}, rated, rated, steps.Pass, "", nil},
 		{"too long", steps.Rig{}, long, long, steps.Warn, "", []string{"longer than the 3 m"}},
+		{"as long, with electronics", steps.Rig{}, active, active, steps.Pass, "", []string{"copper, 5 m"}},
 		{
 			"copper and light",
 			steps.Rig{},
