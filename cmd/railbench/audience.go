@@ -76,6 +76,7 @@ func (a *audience) frame(of frameOf) []string {
 		_, _ = w.WriteString(l) // into memory
 		lines[i] = b.String()
 	}
+	// They are made anew when they are asked for: nothing is lost but the drawing.
 	if len(a.frames) >= mostFrames {
 		clear(a.frames)
 	}
@@ -132,6 +133,7 @@ func onLoopback(address string) string {
 
 // openGallery begins to show the stage over SSH. It gives what to tell people who shall look, and
 // what ends it.
+// The token is asked for on loopback, too: any user of this machine may come there.
 func (s *stage) openGallery(address string, now func() time.Time) (told string, end func(), err error) {
 	rig, err := rigPath()
 	if err != nil {

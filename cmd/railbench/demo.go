@@ -126,6 +126,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	}
 	if rig := b.simRig; rig != nil {
 		const cable = "cable-unplugged"
+		// On a real rig a hand does it.
 		opts.Pull = func(out bool) error {
 			if out {
 				return rig.Inject(cable)
@@ -136,6 +137,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	if path, err := showPath(); err == nil {
 		var mu sync.Mutex
 		last := 0
+		// The screen tells from several goroutines: a moment that comes late replaces no newer one.
 		opts.Tell = func(at script.Moment) error {
 			mu.Lock()
 			defer mu.Unlock()

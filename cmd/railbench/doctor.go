@@ -199,6 +199,7 @@ func amiss(g steps.Grade) bool { return g == steps.Fail || g == steps.Warn }
 // again. What a fix did shows elsewhere, too: a bond that is gone leaves a rail
 // without an address. So all are looked at anew, until nothing is left that a fix
 // could do.
+// Checks that move data take their time, so of those only what found something is looked at again.
 func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 	tried := map[string]bool{}
 	for d.fixOnce(ctx, checks, tried) {

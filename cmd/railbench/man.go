@@ -37,6 +37,8 @@ folder, such as ~/.local/share/man/man1/railbench.1.`,
 type roff struct{ strings.Builder }
 
 // escaped is text in which nothing is a request.
+// groff sets these signs as other ones (a minus as a hyphen, a quote as a curled one) unless they are escaped,
+// and what was copied from the page would not run.
 func escaped(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(text)
 	if strings.HasPrefix(text, ".") {
@@ -100,6 +102,7 @@ func (r *roff) flags(flags *pflag.FlagSet) {
 }
 
 // manual is one page for all commands, so that it can be searched.
+// Words are neither broken (.nh) nor spread (.ad l): commands stand among them.
 func manual(root *cobra.Command, made edition) string {
 	var r roff
 	gate.Fprintf(&r, ".TH RAILBENCH 1 \"%s\" \"railbench %s\" \"User commands\"\n.nh\n.ad l\n",

@@ -88,6 +88,8 @@ func (f rigFlags) listed() (nodes []nodeset.Node, notes []string, err error) {
 	if f.onSlurm() {
 		return nodes, nil, ofAllocation(a, nodes)
 	}
+	// One node at most is this machine: the one that an inventory says is, or else one of its name that the
+	// list gives no other address.
 	local := slices.IndexFunc(nodes, func(n nodeset.Node) bool { return n.Local })
 	for i, n := range nodes {
 		nodes[i].Local = i == local || local < 0 && n.SSH == n.Name && isThisMachine(n.Name)

@@ -108,6 +108,7 @@ type bench struct {
 	unlocked   runner.Unlocked   // keys by passphrases that were typed, for all nodes
 }
 
+// close ends the nodes first: they are in the allocation, and reach what serves them, until then.
 func (b *bench) close() {
 	for _, n := range b.options.Nodes {
 		if n != nil {
@@ -137,6 +138,7 @@ func (b *bench) serve(endpoint string) error {
 		return usage(err)
 	}
 	b.etcd = e
+	// What a railbench that was killed has left; the folders of those that run are held.
 	for _, name := range []string{simFolder, shownFolder} {
 		disk.Sweep(os.TempDir(), name)
 	}

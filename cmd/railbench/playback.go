@@ -213,6 +213,8 @@ func (r *playback) rdmaShare(g *meter.Gauge, bytes []steps.RailBytes) float64 {
 }
 
 // put shows a rate, and adds it to the peak and the history.
+// Its slices end where their arrays do as far as append sees, so that each append copies: a board that was
+// published keeps the history that it was published with.
 func put(f *meter.Flow, gbps, share float64, step time.Duration) {
 	f.RDMA, f.IP = gbps*share, gbps*(1-share)
 	f.Peak = max(f.Peak, gbps)

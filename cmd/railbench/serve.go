@@ -164,6 +164,7 @@ func pageOptions(b *bench, s *session.Session) web.Options {
 }
 
 // A stage is a page that is served, or can be.
+// The page is made before anybody asks for it: who opens it later sees what happened since the beginning.
 type stage struct {
 	options           web.Options
 	listen, tokenFile string

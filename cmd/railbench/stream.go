@@ -190,6 +190,7 @@ func (c *counting) during(ctx context.Context, move func(context.Context) error)
 	told := time.Now()
 	for {
 		select {
+		// A gauge that is told nothing more would show the last rate on.
 		case err := <-done:
 			c.look(time.Now())
 			if c.gauge != nil {

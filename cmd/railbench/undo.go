@@ -170,6 +170,7 @@ func (f rigFlags) unreached(cmd *cobra.Command, looked []string) error {
 }
 
 // worse joins what came of two rigs: the status is that of the first that went wrong.
+// One without a status is about the command line, as in Main.
 func worse(a, b error) error {
 	switch {
 	case a == nil:

@@ -151,6 +151,7 @@ func (f watchFlags) openHistory(rig string) (*disk.Ring, error) {
 }
 
 // A watcher is what railbench watch has seen.
+// before and down are of the last sample, by the nodes' numbers.
 type watcher struct {
 	out     io.Writer
 	follow  *session.Follower

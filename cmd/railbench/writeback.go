@@ -87,6 +87,7 @@ func (w *writeBack) write(parts []steps.Part) (string, error) {
 }
 
 // file writes the cells of one file, and tells how many.
+// It is read anew, because somebody may have changed another cell meanwhile: that change stays.
 func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 	src, err := disk.Read(name, runbook.MaxBytes)
 	if err != nil {
