@@ -156,6 +156,7 @@ func manEnd() []manSection {
 			{"2", "wrong usage or configuration"},
 			{"3", "a node can't be reached"},
 			{"4", "nothing failed, but something was INCONCLUSIVE"},
+			{"5", "the result, or the session, could not be written"},
 		}},
 		{"ENVIRONMENT", [][2]string{
 			{"PAGER", "shows logs and pages; less or more where it is not set"},

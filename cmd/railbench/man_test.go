@@ -1,0 +1,21 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Every status that a command may end with stands in the man page.
+func TestManualHasEveryStatus(t *testing.T) {
+	_, end, found := strings.Cut(manual(rootCommand(), thisEdition()), ".SH EXIT STATUS\n")
+	if !found {
+		t.Fatal("the man page has no exit statuses")
+	}
+	statuses, _, _ := strings.Cut(end, ".SH ")
+	for code := exitOK; code <= exitUnwritten; code++ {
+		if !strings.Contains(statuses, fmt.Sprintf(".TP\n.B %d\n", code)) {
+			t.Errorf("status %d is not told:\n%s", code, statuses)
+		}
+	}
+}
