@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -42,8 +43,16 @@ func newSessionFile(dir, rig string) (string, error) {
 	}
 }
 
-// fileName is a rig's name as a part of a file's.
+// longestName is how much of a rig's name a file's has, which may have 255 bytes in all: a rig without a
+// name of its own is called by those of its nodes.
+const longestName = 100
+
+// fileName is a rig's name as a part of a file's. Of a longer one the end stands as a hash, so that two rigs
+// of many nodes have two.
 func fileName(rig string) string {
+	if len(rig) > longestName {
+		rig = fmt.Sprintf("%s-%x", rig[:longestName], sha256.Sum256([]byte(rig)))[:longestName+1+16]
+	}
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
 			return r

@@ -173,3 +173,25 @@ func TestSessionsArePruned(t *testing.T) {
 		t.Errorf("%q, %v", name, err)
 	}
 }
+
+// A rig without a name is called by its nodes', which may be more than a file's name takes.
+func TestSessionOfARigWithALongName(t *testing.T) {
+	long := strings.Repeat("spark-01-", 40)
+	var names []string
+	for _, rig := range []string{long, long + "spark-02"} {
+		path, err := newSessionFile(t.TempDir(), rig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Errorf("a session of %d bytes of names: %v", len(rig), err)
+		}
+		names = append(names, fileName(rig))
+	}
+	if names[0] == names[1] {
+		t.Error("two rigs have one name of a file")
+	}
+	if name := fileName("spark-02-spark-01"); name != "spark-02-spark-01" {
+		t.Errorf("a short one is %s", name)
+	}
+}
