@@ -192,7 +192,6 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 		opts.Mark = o.tape.mark
 	}
 	if err := o.stage.put(&opts, b); err != nil {
-		b.close()
 		return nil, usage(err)
 	}
 	if back != nil {
