@@ -144,6 +144,7 @@ func (m Map) drawSwitch(s Segment) []string {
 }
 
 // around is the nodes of a ring or chain in their order; nil for more than can be drawn.
+// Only of cables: ports behind a switch have no order.
 func (m Map) around() []int {
 	if len(m.Rig.Nodes) > mostDrawn {
 		return nil

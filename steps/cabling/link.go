@@ -21,6 +21,8 @@ type Link struct {
 
 // Answered is the rail of the other end that answered for a pair's address; -1 where nobody did, or
 // where what answered is no rail of that node's.
+// A node's script tells both facts, what it has learnt and its own MACs, so it takes both nodes' to tell one
+// cable.
 func (w Link) Answered(i int, e steps.End) int {
 	p := w.Rig.Pairs[i]
 	own, other := w.Rig.Rail(p, e), w.Rig.Rail(p, e.Other())

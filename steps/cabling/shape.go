@@ -57,6 +57,7 @@ func See(rig steps.Rig, facts []map[string]string) Map {
 			}
 		}
 	}
+	// Ports that answer each other, directly or by another port, have one root: a segment.
 	groups := map[Port]Port{}
 	var root func(Port) Port
 	root = func(p Port) Port {
@@ -167,6 +168,7 @@ func (m Map) shape() Shape {
 }
 
 // circle goes from node to node, and begins at an end where there is one.
+// Shorter than the nodes where they are in several pieces, or where it branches.
 func (m Map) circle(next map[int]map[int]bool) []int {
 	at := max(0, slices.IndexFunc(m.Rig.Nodes, func(n steps.Node) bool { return len(next[n.No]) == 1 }))
 	way := []int{at}
@@ -321,6 +323,7 @@ func (m Map) ports(node int) []Port {
 }
 
 // findTwice tells an address that several nodes have.
+// It comes before crossings: of two nodes with one address either may have answered.
 func (m *Map) findTwice(add func(string, ...any)) {
 	const few = 4
 	var order []string

@@ -11,6 +11,8 @@ import (
 
 // restore is what Back's lines call. Each does nothing where its part is as it
 // should be already, so the script can be run again, and go on where it failed.
+// Some drivers take a MAC only of a link that is down, so that is tried second; and the bonding driver takes
+// no link that is up.
 const restore = `failed=0 given=
 PATH=$PATH:/usr/sbin:/sbin
 try() { "$@" || { echo "failed: $*" >&2; failed=1; }; }
@@ -189,6 +191,7 @@ func Back(before State, set []string) string {
 }
 
 // lines put the links of a set back, each of its parts where it is another.
+// Links come first: a route needs the addresses that it is from, and a fixed neighbour its interface.
 func (w *writer) lines(before State, set []string) {
 	var links, bonds []Link
 	for _, name := range set {

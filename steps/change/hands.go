@@ -93,6 +93,8 @@ nm_take() { # NAME...
   wait_for 20 nm_let_go "$@" || { echo "NetworkManager does not let go: $has" >&2; return 1; }
 }
 `
+	// A look is 0.2 s after the one before (wait_for), so 5 of them are a second. A metric from 100 on is one
+	// that it numbers itself; a lower one somebody has set.
 	nmGive = `nm_leave() { # NAME...: those that it has and had not
   has=$(nm_has) || return 1
   for name; do
@@ -268,6 +270,7 @@ func (s State) metric(link string) int {
 // Refuse says why a change must not be begun: an interface of its set is in the hands of a
 // manager that can't be asked to let it go, or something stands on it that nobody would put
 // back. It is empty where there is none; busy says that it may be another in a moment.
+// It is asked before anything is touched: what is refused here could not be taken back.
 func Refuse(s State, set []string) (why string, busy bool) {
 	if why := s.stacked(set); why != "" {
 		return why, false

@@ -144,6 +144,8 @@ var plainName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // ReadManagers reads what LookAtManagers printed. It is total: a daemon that runs and was not
 // understood is one with a Trouble.
+// A heading may come several times, as each daemon is told of where it is found: what stands below them is
+// joined.
 func ReadManagers(text string) Managers {
 	said := map[string]string{}
 	name := ""

@@ -291,6 +291,7 @@ func sections(out string) map[string]string {
 
 // read takes nothing at all for an empty list: ip prints nothing where the
 // kernel has no IPv6.
+// What is there and no JSON is an error, as every gap in a State is.
 func read(text string, into any) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
