@@ -208,6 +208,7 @@ func toldValues(of []given) string {
 var variable = pattern.New(`\$\{?([A-Z][A-Z0-9_]*)\}?`)
 
 // valued is a command with values in place of variables, and without the quotes around those that have none.
+// It is for an audience to read, and no shell's.
 func valued(command string, values map[string]string) string {
 	words := strings.Fields(command)
 	for i, word := range words {

@@ -149,6 +149,8 @@ func handedOver(q *steps.ChangeQuestion) int {
 }
 
 // changeCommands are what runs: once where all nodes run the same but for its values.
+// A node's script is assignments and then the cell's own: those that all nodes have stand above it once, and
+// the others with their node behind them.
 func (m *Model) changeCommands(b *box, q *steps.ChangeQuestion) {
 	k := b.k
 	places := slices.DeleteFunc(slices.Clone(q.Places), func(p steps.ChangePlace) bool { return p.Script == "" })

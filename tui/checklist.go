@@ -214,6 +214,7 @@ func (m *Model) cured(e steps.CellEnded) {
 const step = 3
 
 // nextCheck selects another check, or moves in one that is longer than the screen.
+// By more than one it is a jump, and goes past a long one.
 func (m *Model) nextCheck(by int) tea.Cmd {
 	m.list.surveying = false
 	if by == 1 || by == -1 {

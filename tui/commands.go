@@ -78,6 +78,7 @@ func (m *Model) ask(f func(Session)) tea.Cmd {
 const onlyFollows = "end the other railbench to run here"
 
 // try is ask for a call that can be refused: the error becomes a notice.
+// A session that only follows has nobody to take it.
 func (m *Model) try(f func(Session) error) tea.Cmd {
 	if m.opts.ReadOnly != "" {
 		m.notice = onlyFollows

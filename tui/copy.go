@@ -75,6 +75,7 @@ func (m *Model) copyOutput() tea.Cmd {
 		head = simulatedHead
 	}
 	texts := texts(c, state.Output)
+	// Only where all of it fits, beside the verdict: the end of it would be one node's alone.
 	if apart := byNode(c, state.Output); apart != nil && len(strings.Join(apart, "")) <= maxCopy/2 {
 		texts = apart
 	}

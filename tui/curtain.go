@@ -59,6 +59,7 @@ func (c *Curtain) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // raise gives the screen its turn.
+// What came meanwhile includes the terminal's size and colours, which it tells once.
 func (c *Curtain) raise(m *Model) (tea.Model, tea.Cmd) {
 	cmds := []tea.Cmd{m.Init()}
 	for _, msg := range c.typed {

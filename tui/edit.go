@@ -239,6 +239,7 @@ func (m *Model) keepEdit() tea.Cmd {
 }
 
 // change makes new cells of a part's, and remembers the old ones for z.
+// A part is kept whole: cells share their slices with it, and none of those is written to.
 func (m *Model) change(part string, edit func([]steps.Cell) []steps.Cell) tea.Cmd {
 	for _, p := range m.parts() {
 		if p.ID != part {

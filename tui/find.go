@@ -96,7 +96,8 @@ func (m *Model) lookFor(words string) tea.Cmd {
 	return nil
 }
 
-// places are all that have the words, in the notebook's order.
+// matches are all that have the words, in the notebook's order: of an output its first line that has them;
+// once it is opened, n goes through the others.
 func (m *Model) matches() (all []match) {
 	n := &m.lookup.needle
 	if n.words == "" {

@@ -195,6 +195,7 @@ func (m *Model) nextField(by int) {
 }
 
 // applyForm sets what was changed, or goes to the first value that can't be.
+// All at once or none: what is wrong keeps the form open.
 func (m *Model) applyForm() tea.Cmd {
 	f := m.form
 	type change struct{ name, value string }

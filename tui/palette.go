@@ -107,6 +107,7 @@ func (m *Model) chosen() []choice {
 		}
 	}
 	if len(words) > 0 {
+		// Ids and what a page is about stand behind two blanks: whoever types an id means that one.
 		starts := func(c choice) int {
 			if strings.HasPrefix(strings.ToLower(c.name), words[0]) ||
 				strings.HasSuffix(strings.ToLower(c.name), "  "+words[0]) {

@@ -48,6 +48,7 @@ func (m *Model) partList(l layout) ([]string, []target) {
 	return lines, targets
 }
 
+// partLine has a part's number alone in a list below 20 columns, and always counts from 27 on: see partsWidth.
 func (m *Model) partLine(i int, p steps.Part, width int) string {
 	k := m.ink
 	mark, markStyle := m.partMark(p)

@@ -286,6 +286,7 @@ type alert struct {
 
 // alerts say what is wrong with the nodes, one each, and what else has to be known; of the hardware
 // the worst that can't wait.
+// What another railbench has open is not this one's to warn of: the line says who has it.
 func (m *Model) alerts() (all []alert) {
 	if m.opts.ReadOnly != "" {
 		return []alert{{m.opts.ReadOnly, true}}

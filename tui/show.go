@@ -91,6 +91,7 @@ func (m *Model) toScene(n int) tea.Cmd {
 	s.scene, s.act, s.until, s.ran = n, 0, time.Time{}, ""
 	m.stage.open = true
 	cmds := []tea.Cmd{}
+	// Whoever jumps out of the scene that pulled it would leave the others without it.
 	if s.pulled {
 		cmds = append(cmds, m.cable(false))
 	}
@@ -252,6 +253,7 @@ func (m *Model) moment() show.Moment {
 // tell tells whoever follows the show in another terminal, where there is something new.
 func (m *Model) tell() tea.Cmd {
 	at := m.moment()
+	// The number is no news by itself.
 	at.No = m.play.told.No
 	if m.opts.Tell == nil || at == m.play.told {
 		return nil

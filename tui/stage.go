@@ -88,6 +88,7 @@ func (m *Model) loadChoices() (all []choice) {
 }
 
 // inPlace runs a cell; what runs or waits is interrupted first.
+// In one call of the session, so that no other comes between the two.
 func (m *Model) inPlace(id string) tea.Cmd {
 	if _, ok := m.book.Tutorial.Cell(id); !ok {
 		m.notice = "this runbook has no cell " + id

@@ -108,6 +108,7 @@ func (m *Model) setProfile(p colorprofile.Profile) tea.Cmd {
 // key gives a key to what is on top: a question, the way out, the help, the screen.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	m.dirty, m.notice = true, ""
+	// Twice means twice in a row.
 	if m.before != msg.String() {
 		m.before = ""
 	}
@@ -140,6 +141,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // fold applies a batch of events.
+// Who looks along is told after the whole batch: a page needs no state between two events that came together.
 func (m *Model) fold(events []steps.Event) tea.Cmd {
 	for _, e := range events {
 		before := m.book
