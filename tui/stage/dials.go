@@ -111,8 +111,9 @@ func NewDials(rig steps.Rig, b meter.Board) Dials {
 	for i, p := range pairs {
 		d.Rails = append(d.Rails, railDial(rig, b, i, p))
 	}
+	var alone float64
 	if len(pairs) == 0 {
-		d.Rails = lone(rig, b)
+		d.Rails, alone = lone(rig, b)
 	}
 	d.Cables = d.group(pairs, "cable", func(p, q steps.Pair) bool {
 		a, b := rig.Rail(p, steps.Here).PhysPort, rig.Rail(q, steps.Here).PhysPort
@@ -123,8 +124,8 @@ func NewDials(rig steps.Rig, b meter.Board) Dials {
 	})
 	d.All = sum("all rails", d.Rails)
 	d.All.Link, d.All.Ceiling = sumOf(d.Cables, link1), sumOf(d.Halves, ceiling1)
-	if d.All.Link == 0 {
-		d.All.Link = sumOf(d.Rails, link1)
+	if len(pairs) == 0 {
+		d.All.Link = alone
 	}
 	d.All.Limit = limitOf(b, d.All.Link, d.All.Ceiling)
 	for _, dials := range [][]Dial{d.Rails, d.Cables, d.Halves} {
@@ -321,18 +322,19 @@ func gaugeDial(g meter.Gauge) Dial {
 	}
 }
 
-// lone are the rails of the first node where none leads to the other.
-func lone(rig steps.Rig, b meter.Board) (dials []Dial) {
+// lone are the rails of the first node where none leads to the other, and what their cables carry together.
+func lone(rig steps.Rig, b meter.Board) (dials []Dial, link float64) {
 	no := rig.At(steps.Here).No
+	var gauges []meter.Gauge
 	for _, g := range b.Gauges {
 		if g.No != no {
 			continue
 		}
 		x := gaugeDial(g)
 		x.Name = fmt.Sprintf("rail %d", len(dials)+1)
-		dials = append(dials, x)
+		dials, gauges = append(dials, x), append(gauges, g)
 	}
-	return dials
+	return dials, meter.LinkOf(gauges)
 }
 
 // group puts the rails together that share something. capacity is what they share and what not.

@@ -141,6 +141,19 @@ func viewed(v View, rig steps.Rig, b meter.Board, width, height int) []string {
 	}.Lines(ink.New(true, colorprofile.TrueColor))
 }
 
+// Rails that lead nowhere share their cables, too: what all carry is no more than these do.
+func TestRailsThatLeadNowhere(t *testing.T) {
+	rig := spark(4, ofSpark, "Ethernet")
+	b := board(rig, 97.84)
+	for i := range b.Gauges {
+		b.Gauges[i].Cable = 1 + i%2
+	}
+	rig.Pairs = nil
+	if d := NewDials(rig, b); len(d.Rails) != 4 || d.All.Link != 400 {
+		t.Errorf("%d rails and %v Gb/s, not four on two cables of 200", len(d.Rails), d.All.Link)
+	}
+}
+
 // Whatever is measured and however large the terminal is, the screen is as large as that; what is
 // simulated says so wherever there is room for a word.
 func TestAnyScreenFits(t *testing.T) {
