@@ -200,6 +200,7 @@ func (f *fleet) line(m member) string {
 func (f *fleet) way(dir string, m member, sum meter.Flow, width int) string {
 	g := meter.Gauge{LinkGbps: f.top, Source: m.rails[0].Source}
 	glyphs, rails := "", 0
+	// The direction, the bar's ends and the figure, as in a sheet's line.
 	bar := width - 3 - 2 - 6
 	if rails = f.rails + 1; bar-rails >= 6 {
 		bar -= rails

@@ -247,6 +247,8 @@ func moving(gauges []meter.Gauge) int {
 	return n
 }
 
+// density is the most that a height has room for: a card has three lines, and five with its history; that of a
+// rail that is down has one, and an empty one. A strip's bounds are those of Height.
 func (p Pane) density(gauges []meter.Gauge, height int) density {
 	n := len(gauges)
 	active := moving(gauges)

@@ -174,6 +174,7 @@ func (s sheet) history(g meter.Gauge, rows int) []string {
 	if sum(busy.History) == 0 {
 		return make([]string, rows+1)
 	}
+	// Six columns of the axis on the left, and " now (120 s)" on the right.
 	n := min(meter.HistoryLen, s.width-18)
 	top := full(g)
 	var lines []string
@@ -365,7 +366,8 @@ func once(name string, v float64) string {
 	return name + value(v)
 }
 
-// shown is the rate from which a direction is not called idle: below it 0.0 is read.
+// shown is the rate from which a direction is not called idle: below it 0.0 is read, or a soft rail's three
+// decimals.
 const shown = 0.05
 
 // kind names the traffic, beside the colour and the glyph that tell it already.

@@ -115,6 +115,8 @@ func NewDials(rig steps.Rig, b meter.Board) Dials {
 	if len(pairs) == 0 {
 		d.Rails, alone = lone(rig, b)
 	}
+	// A cable is one link for its rails, and each of them has a PCIe link of its own; a half is one PCIe link
+	// for rails with a cable each.
 	d.Cables = d.group(pairs, "cable", func(p, q steps.Pair) bool {
 		a, b := rig.Rail(p, steps.Here).PhysPort, rig.Rail(q, steps.Here).PhysPort
 		return a >= 0 && a == b

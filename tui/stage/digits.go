@@ -73,12 +73,14 @@ func largest(width, height int) size {
 
 // leastNumeral is the room of a rate in the smallest size, and largeNumeral that of one whose dots
 // are squares.
+// That is four digits of three columns, a point, and the four gaps between them.
 const (
 	leastNumeral = 4*3 + 1 + 4
 	largeNumeral = 2 * leastNumeral
 )
 
 // figure writes a rate as its numerals show it: one below 1 with two decimals, as a soft rail's is.
+// The bounds are where what is rounded would have a digit more.
 func figure(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0) || v < 0:

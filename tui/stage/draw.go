@@ -196,6 +196,7 @@ func (d drawing) ink(x Dial) ink.Style {
 func (d drawing) bars(room int) []string {
 	dials := d.Dials.Rails
 	all := len(dials)
+	// The history with its axis and the processors' line come before a bar for each rail.
 	spare := leastHistory + 1 + len(d.hosts())
 	if len(dials)+1 > room-spare {
 		dials = d.of()
@@ -224,6 +225,7 @@ func (d drawing) bars(room int) []string {
 			detail = max(detail, min(24, lipgloss.Width(details[i])+1))
 		}
 	}
+	// "888.8 wire" and a blank: the bars don't change their length with what moves.
 	says := 11
 	for _, x := range dials {
 		says = max(says, lipgloss.Width(x.says()))
@@ -507,6 +509,7 @@ func curve(total, rdma []float64, top float64, rows, row int, rdmaPen, ipPen ink
 	}
 	for i, v := range total {
 		n := max(0, min(8, step(v)-row*8))
+		// A cell has one colour: IP's only where RDMA doesn't reach into it.
 		of := 0
 		if i < len(rdma) && step(rdma[i])-row*8 < n && step(rdma[i]) <= row*8 {
 			of = 1 // above what RDMA reaches

@@ -104,6 +104,7 @@ func (s Screen) Lines(k *ink.Ink) []string {
 		lines = append(lines, "")
 	}
 	lines = append(lines[:max(0, min(len(lines), s.Height-len(below)))], below...)
+	// On a screen that is too low for all, what runs and the keys stay.
 	lines = lines[max(0, len(lines)-s.Height):]
 	for i, l := range lines {
 		lines[i] = ink.Pad(l, s.Width)
@@ -207,6 +208,7 @@ func (d drawing) middle(room int) []string {
 		left-- // for what is between them
 	}
 	bars, hosts := d.bars(left), d.hosts()
+	// The history has what is left; before the processors' line goes, bars do.
 	if room < len(numerals)+len(bars)+len(hosts) {
 		bars = bars[:max(0, min(len(bars), room-len(numerals)-len(hosts)))]
 	}
