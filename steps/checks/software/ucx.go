@@ -239,10 +239,15 @@ func ucxHarm(rig steps.Rig, e steps.End, s variable) string {
 		return netDevicesHarm(rig, e, s.value, unset)
 	case "UCX_TLS":
 		list, without := strings.CutPrefix(s.value, "^")
-		rdma := slices.ContainsFunc(strings.Split(list, ","), func(t string) bool {
-			return t == "all" || t == "ib" || t == "rc" || strings.HasPrefix(t, "rc_") || strings.HasPrefix(t, "dc")
+		named := strings.Split(list, ",")
+		has := func(t string) bool { return slices.Contains(named, t) }
+		// RDMA is three families, each with variants as rc_mlx5 and dc_x, and one name for all.
+		every := has("all") || has("ib") || has("rc") && has("dc") && has("ud")
+		some := every || slices.ContainsFunc(named, func(t string) bool {
+			family, _, _ := strings.Cut(t, "_")
+			return family == "rc" || family == "dc" || family == "ud"
 		})
-		if rdma == without {
+		if without && every || !without && !some {
 			return "it leaves RDMA out, so NIXL goes over TCP or shared memory" + unset
 		}
 	case "UCX_MAX_RMA_RAILS", "UCX_MAX_RMA_LANES":
