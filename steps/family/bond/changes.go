@@ -1,6 +1,7 @@
 package bond
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -271,6 +272,7 @@ func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	var lists [2][]string
 	var devs [2][]string
 	var pings [2][]string
+	without := "" // why a rail can't be given an address
 	taken := subnets(rig)
 	for _, here := range rig.At(steps.Here).Rails {
 		i := slices.IndexFunc(rig.At(steps.Peer).Rails,
@@ -295,7 +297,8 @@ func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 				addrs[e] = a
 			}
 		}
-		if addrs[0] == addrs[1] {
+		if why := unfit(ends, addrs, net); why != "" {
+			without = cmp.Or(without, why)
 			continue
 		}
 		for _, e := range steps.Ends {
@@ -315,12 +318,30 @@ func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		p.Becomes[e] = strings.ReplaceAll(strings.Join(lists[e], ", "), "=", " has ")
 	}
 	if len(lists[0])+len(lists[1]) == 0 {
-		p.Nothing = fmt.Sprintf("every rail that is active on both nodes has an address there (%d of them)", len(rig.Pairs))
-		if len(rig.Pairs) == 0 {
-			p.Nothing, p.Refuse = "", "no rail is active on both nodes: see the rail map"
+		switch {
+		case without != "":
+			p.Refuse = without
+		case len(rig.Pairs) == 0:
+			p.Refuse = "no rail is active on both nodes: see the rail map"
+		default:
+			p.Nothing = fmt.Sprintf("every rail that is active on both nodes has an address there (%d of them)", len(rig.Pairs))
 		}
 	}
 	return p
+}
+
+// unfit says why a rail can't have the addresses that were worked out for it: a prefix other than /24 may have no
+// host with a node's last number, or the same for both nodes. It is empty where they are two of the subnet.
+func unfit(ends [2]steps.Rail, addrs [2]netip.Addr, net netip.Prefix) string {
+	if addrs[0] != addrs[1] && net.Contains(addrs[0]) && net.Contains(addrs[1]) {
+		return ""
+	}
+	how := "give it one at both ends by hand"
+	if ends[0].Addr+ends[1].Addr != "" {
+		how = "fix-rail-address takes one as RAIL_ADDRESS"
+	}
+	return fmt.Sprintf("%s lacks an address, and by the last numbers on the first rail the nodes would have %s and %s "+
+		"in %s: %s", ends[0].Netdev.Name, addrs[0], addrs[1], net, how)
 }
 
 // addressable says that a rail may get an address at one end or both; net is the

@@ -39,6 +39,16 @@ func TestPlans(t *testing.T) {
 	oneEnd := kindtest.Spark()
 	oneEnd.Nodes[steps.Peer].Rails[1].Addr = ""
 	oneEnd.Pairs = steps.PairRails(oneEnd.Nodes[0], oneEnd.Nodes[1])
+	// The nodes end in 11 and 10, and a /30 has no such address.
+	narrow := kindtest.Netdevs(kindtest.Spark())
+	narrow.Nodes[steps.Here].Rails[1].Addr, narrow.Nodes[steps.Here].Rails[1].Prefix = "192.168.200.1", 30
+	narrow.Nodes[steps.Peer].Rails[1].Addr = ""
+	narrow.Pairs = steps.PairRails(narrow.Nodes[0], narrow.Nodes[1])
+	// In a /16 the last numbers may be the same.
+	alike := kindtest.TutorialSpark()
+	for e, addr := range []string{"10.0.1.5", "10.0.2.5"} {
+		alike.Nodes[e].Rails[0].Addr, alike.Nodes[e].Rails[0].Prefix = addr, 16
+	}
 	down := kindtest.TutorialSpark()
 	down.Nodes[steps.Here].Rails[2].State = "DOWN"
 	pulled, off := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark())
@@ -148,6 +158,14 @@ func TestPlans(t *testing.T) {
 		{
 			"bonded rails", "rail-ips", kindtest.BondedAt(steps.Here, steps.Peer), kindtest.Defaults, "", "every rail", nil,
 			nil,
+		},
+		{
+			"a subnet without the number", "rail-ips", narrow, kindtest.Defaults,
+			"192.168.200.10 in 192.168.200.0/30: fix-rail-address takes one", "", nil, nil,
+		},
+		{
+			"nodes that end in one number", "rail-ips", alike, kindtest.Defaults,
+			"192.168.101.5 and 192.168.101.5", "", nil, nil,
 		},
 		{"nothing active", "rail-ips", steps.Rig{}, kindtest.Defaults, "no rail is active", "", nil, nil},
 
