@@ -108,7 +108,7 @@ func collapse(rail steps.Rail) string {
 // what each does, in words.
 var limiting = map[string]string{
 	"netem": "delays, loses or changes packets on purpose", "tbf": "limits the rate", "htb": "limits rates",
-	"hfsc": "limits rates", "cbq": "limits rates", "ets": "", "plug": "holds packets back",
+	"hfsc": "limits rates", "cbq": "limits rates", "plug": "holds packets back",
 	"taprio": "lets packets out at times alone",
 	"etf":    "lets packets out at times alone", "cbs": "limits the rate", "blackhole": "drops all packets",
 	"red":  "drops packets early",
