@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -147,9 +148,13 @@ type dial struct {
 
 const dialStale = 3 * time.Second
 
+// tell takes a rate, or why there is none.
 func (d *dial) tell(gbps float64, why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if why == "" && math.IsInf(gbps, 0) { // finite in its unit, and no number of Gb/s: JSON has none for it
+		why = "infinite"
+	}
 	if why != "" {
 		d.rejected[why]++
 		return
@@ -253,11 +258,16 @@ func (f gaugeFlags) show(ctx context.Context, cmd *cobra.Command, d *dial, page 
 				gate.Fprintf(cmd.OutOrStdout(), "%s\n", stale)
 				continue
 			}
-			full := min(bar, int(g.Tx.IP/f.full*bar+0.5))
-			gate.Fprintf(cmd.OutOrStdout(), "%8.2f Gb/s  %s%s  of %g, peak %.2f\n", g.Tx.IP,
-				strings.Repeat("█", full), strings.Repeat("░", bar-full), f.full, g.Tx.Peak)
+			gate.Fprintf(cmd.OutOrStdout(), "%s\n", f.drawn(g))
 		}
 	}
+}
+
+// drawn is the gauge as a line. Of a number in another byte order than was meant nothing bounds the size.
+func (f gaugeFlags) drawn(g meter.Gauge) string {
+	full := int(min(1, g.Tx.IP/f.full)*bar + 0.5)
+	return fmt.Sprintf("%8.2f Gb/s  %s%s  of %g, peak %.2f", g.Tx.IP, strings.Repeat("█", full),
+		strings.Repeat("░", bar-full), f.full, g.Tx.Peak)
 }
 
 const needle = 100 * time.Millisecond

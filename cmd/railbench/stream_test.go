@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/railbench/railbench/runner/stream"
 )
@@ -212,6 +213,23 @@ func TestGauge(t *testing.T) {
 	if got := strings.Join(said,
 		"\n"); got != "1 packets, 1 rejected: negative, 1 rejected: no number, 1 rejected: short" {
 		t.Errorf("it said %q", got)
+	}
+}
+
+// Whoever reads numbers in the wrong byte order gets any: the bar ends at its end, and what is no number of Gb/s
+// isn't shown.
+func TestGaugeOfAnyNumber(t *testing.T) {
+	for _, rate := range []float64{0, 50, 100, 1e19, 1e300, math.MaxFloat64} {
+		d := &dial{rejected: map[string]int{}}
+		d.tell(rate, "")
+		line := gaugeFlags{full: 100}.drawn(d.board(time.Now()).Gauges[0])
+		full := strings.Count(line, "█")
+		if want := int(min(1, rate/100) * bar); full != want || full+strings.Count(line, "░") != bar {
+			t.Errorf("%g: %d of %d are full, not %d", rate, full, bar, want)
+		}
+		if d.tell(rate*rate, ""); math.IsInf(rate*rate, 0) != (d.rejected["infinite"] == 1) {
+			t.Errorf("%g: rejected %v", rate*rate, d.rejected)
+		}
 	}
 }
 
