@@ -127,6 +127,7 @@ func sessionObject(d *notebook.Document) runObject {
 		}
 	}
 	r := newObject(d.Book.Rig, cells, ended)
+	// That which ran them, and not the one that exports.
 	r.Railbench = d.Railbench
 	if r.Cells == nil {
 		r.Cells = []cellObject{}

@@ -108,6 +108,7 @@ func gaugeSend() *cobra.Command {
 			var rates []float64
 			for _, text := range args[1:] {
 				rate, err := strconv.ParseFloat(text, 64)
+				// So put it is true of NaN, too.
 				if err != nil || !(rate >= 0 && rate <= 1e300) {
 					return usage(fmt.Errorf("%q is no rate: it is a number from 0", text))
 				}
@@ -146,6 +147,8 @@ type dial struct {
 	rejected map[string]int
 }
 
+// dialStale is how long nothing comes before a gauge says so: who tells a rate here tells it four times a
+// second.
 const dialStale = 3 * time.Second
 
 // tell takes a rate, or why there is none.
@@ -203,6 +206,7 @@ func (f gaugeFlags) run(cmd *cobra.Command) error {
 	}
 	defer c.Close() //nolint:errcheck // a socket that was read
 	gate.Fprintf(cmd.ErrOrStderr(), "takes rates in %s at %s (UDP)\n", f.unit, c.LocalAddr())
+	// A number alone doesn't say what of it is RDMA.
 	d := &dial{
 		gauge:    meter.Gauge{Node: "gauge", Dev: c.LocalAddr().String(), LinkGbps: f.full, Source: meter.NetdevBytes},
 		rejected: map[string]int{},
@@ -270,4 +274,5 @@ func (f gaugeFlags) drawn(g meter.Gauge) string {
 		strings.Repeat("░", bar-full), f.full, g.Tx.Peak)
 }
 
+// needle is how often a page is told where the needle stands.
 const needle = 100 * time.Millisecond

@@ -159,6 +159,7 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 ) (*pairs.Matrix, error) {
 	cost, wrong, err := s.PairsCost(ctx, p)
 	if err != nil {
+		// All nodes answered: it is what was saved that doesn't fit.
 		if p.Known != nil && s.Unreachable() == nil {
 			return nil, usage(fmt.Errorf("%s: %w", f.save, err))
 		}
@@ -199,6 +200,7 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 }
 
 // agreed asks whether the network may be loaded.
+// Where nobody can be asked it may not, and --yes is a yes without a question.
 func agreed(ctx context.Context, errs io.Writer, confirm session.Confirmer) error {
 	switch a := confirm.(type) {
 	case nil:

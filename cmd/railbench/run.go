@@ -128,6 +128,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	unreachable := s.Unreachable()
 	closed, unsaved := finish(s, cmd.ErrOrStderr())
 	b.remind(cmd.ErrOrStderr())
+	// Nobody has looked at the nodes: the result has their names all the same.
 	if !probed {
 		found = named(b)
 	}

@@ -234,6 +234,7 @@ func (c *counting) look(now time.Time) float64 {
 		}
 	}
 	c.past = append(c.past, mark{now, total})
+	// One mark that is as old as the average stays.
 	for len(c.past) > 2 && now.Sub(c.past[1].at) >= rollOver {
 		c.past = c.past[1:]
 	}
@@ -468,6 +469,7 @@ func (s *sender) forward(ctx context.Context, ln net.Listener, to *net.TCPConn) 
 	if failed != nil && !errors.Is(failed, context.Canceled) {
 		err = errors.Join(err, fmt.Errorf("the input: %w", failed))
 	}
+	// Blocks are numbered anew on the way: the receiver can't see what was lost before.
 	s.tallies[0].Lost.Add(in.Tally.Lost.Load())
 	s.tallies[0].Corrupt.Add(in.Tally.Corrupt.Load())
 	s.tallies[0].Cut.Add(in.Tally.Cut.Load())

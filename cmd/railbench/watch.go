@@ -90,6 +90,7 @@ func (f watchFlags) run(cmd *cobra.Command, rig rigFlags) error {
 		return unwritten(err)
 	}
 	defer history.Close() //nolint:errcheck // each line was written
+	// The gauges' samplers are for who looks: history and alarms have readings of their own.
 	b.options.Sample = f.listen != ""
 	s := session.New(b.options)
 	b.onState = s.State
