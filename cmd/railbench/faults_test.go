@@ -382,7 +382,7 @@ var symptoms = map[string]symptom{
 			"host-staging": {"On spark-01 UCX has no verbs"},
 		}, nixlMoves, "UCX on spark-01 finds none of the rails"),
 	},
-	"tool-differs": {seen: map[string][]string{"tools": {"6.06 on spark-02", "6.21 on spark-01"}}},
+	"tool-differs": {seen: map[string][]string{"tools": {"6.06 on spark-02", "6.22 on spark-01"}}},
 	"tool-missing": {
 		seen: map[string][]string{"tools": {"spark-01 has no ib_write_bw", "install perftest"}},
 		skipped: map[string][]string{

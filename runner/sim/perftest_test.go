@@ -218,6 +218,9 @@ func TestLatency(t *testing.T) {
 	if typical, _ := strconv.ParseFloat(row[4], 64); s.code != 0 || len(row) != 9 || typical < 1.9 || typical > 2.1 {
 		t.Errorf("%v", row)
 	}
+	if _, c = b.test("ib_send_lat -x 3", "ib_send_lat -x 3 192.168.100.10"); !strings.Contains(c.out, "data : 236[B]") {
+		t.Errorf("a send is inline up to 236 bytes: %s", c.out)
+	}
 }
 
 // The same seed and the same commands print the same, and another seed doesn't.

@@ -49,7 +49,7 @@ func toolFaults() []Fault {
 		{
 			Name: "tool-differs", Title: "Different perftest releases",
 			Report: "the same test shows MB/sec here and MiB/sec there",
-			Doc: "{node} has perftest 24.07 (6.21, \"MiB/sec\") and {peer} has 4.5 (6.06, \"MB/sec\"). Both print " +
+			Doc: "{node} has perftest 24.07 (6.22, \"MiB/sec\") and {peer} has 4.5 (6.06, \"MB/sec\"). Both print " +
 				"MiB a second, under different headers.",
 			Do: func(s Spot) func() {
 				// The program looks at what dpkg says of it, as its output goes by its release.

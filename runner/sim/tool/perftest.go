@@ -150,7 +150,7 @@ func newPerftest(c *host.Call) *perftest {
 	}
 	c.Locked(func() {
 		if strings.HasPrefix(c.Node.Versions["perftest"], "24.07") {
-			p.version = "6.21"
+			p.version = "6.22"
 		}
 	})
 	return p
@@ -664,12 +664,7 @@ func (p *perftest) header(mtu int) {
 	c.Printf(" Dual-port       : OFF\t\tDevice         : %s\n", p.dev)
 	c.Printf(" Number of qps   : %d\t\tTransport type : IB\n", p.qps)
 	c.Printf(" Connection type : RC\t\tUsing SRQ      : OFF\n")
-	if p.old() {
-		c.Printf(" PCIe relax order: %s\n ibv_wr* API     : ON\n", onOff[!p.latency])
-	} else {
-		c.Printf(" PCIe relax order: %s\t\tLock-free      : OFF\n"+
-			" ibv_wr* API     : ON\t\tUsing Enhanced Reorder      : OFF\n", onOff[!p.latency])
-	}
+	c.Printf(" PCIe relax order: %s\n ibv_wr* API     : ON\n", onOff[!p.latency])
 	if p.host != "" || p.both {
 		c.Printf(" TX depth        : %d\n", p.txDepth)
 	} else if p.verb == "send" {
@@ -682,14 +677,13 @@ func (p *perftest) header(mtu int) {
 			moderation = min(100, p.iters)
 		}
 		c.Printf(" CQ Moderation   : %d\n", moderation)
-		if !p.old() {
-			c.Printf(" CQE Poll Batch  : Dynamic\n")
-		}
 	}
 	c.Printf(" Mtu             : %d[B]\n Link type       : Ethernet\n GID index       : %d\n", mtu, p.gid)
 	switch {
 	case p.verb == "read":
 		c.Printf(" Outstand reads  : 16\n")
+	case p.latency && p.verb == "send":
+		c.Printf(" Max inline data : 236[B]\n")
 	case p.latency:
 		c.Printf(" Max inline data : 220[B]\n")
 	default:
