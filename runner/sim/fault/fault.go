@@ -141,6 +141,7 @@ func Named(name string) (Fault, error) {
 func nearest(name string, names []string) string {
 	best, least := "", max(2, len(name)/3)+1
 	for _, candidate := range names {
+		// A name that was only begun is nearer than one with as many letters changed.
 		if d := distance(name, candidate); d < least || strings.HasPrefix(candidate, name) && d <= least {
 			best, least = candidate, d
 		}

@@ -7,6 +7,8 @@ import (
 
 // hardwareFaults are the faults of the adapter, its power and cooling, and of
 // what lies between it and the GPU.
+// Lines of the kernel's log are as the drivers' sources print them; the seconds in them are made up, and the
+// same on each run.
 func hardwareFaults() []Fault {
 	return []Fault{
 		{
@@ -140,6 +142,7 @@ func line(at float64, text string) host.KernelLine { return host.KernelLine{At: 
 // for.
 func (s Spot) log(of func(f *net.Function, driver string, later float64) []host.KernelLine) (undo func()) {
 	var all []host.KernelLine
+	// Each function has a driver of its own, which says it some microseconds after the one before.
 	for i, f := range s.Node.Functions {
 		all = append(all, of(f, "mlx5_core "+f.PCI+": ", float64(i)*80e-6)...)
 	}

@@ -61,6 +61,7 @@ func networkFaults() []Fault {
 				"mlx5_bond_0: rocep1s0f0 and rocep1s0f1 are gone. Without the bond they are back.",
 			Do: func(s Spot) func() {
 				s.Node.Merges = true
+				// The driver merges the ports of a bond that is there, and parts them before it goes.
 				apart := s.makeBond()
 				s.Node.MergePorts()
 				return func() {
@@ -95,6 +96,7 @@ func networkFaults() []Fault {
 				"other has removed, and nobody knows which address stays.",
 			Do: func(s Spot) func() {
 				undo := flawedBy(tool.TwoManagers)(s)
+				// The name that netplan gives such a file: by it a reader knows who wrote it.
 				file := s.Node.Set(map[string]*host.Inode{
 					"/run/systemd/network/10-netplan-" + s.rail2().Netdev.Name +
 						".network": host.NewFile("[Match]\nName=" + s.rail2().Netdev.Name),
@@ -112,6 +114,8 @@ func networkFaults() []Fault {
 				"profile is not started, and it has none.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
+				// Beside LetGo, which is what nmcli was told: this is the configuration's word, and outlives a
+				// restart.
 				s.Node.Unmanaged[name] = true
 				return func() { delete(s.Node.Unmanaged, name) }
 			},
@@ -142,6 +146,7 @@ func networkFaults() []Fault {
 			Doc: "On {node} somebody has started dhclient for enp1s0f1np1 by hand, beside NetworkManager: when a lease comes, " +
 				"or none does, it sets the rail's address, and nobody can ask it to leave it alone.",
 			Do: func(s Spot) func() {
+				// A process is all there is to see of it: no manager knows of it.
 				p := s.Node.Spawn([]string{"/sbin/dhclient", s.rail2().Netdev.Name}, true)
 				return func() { delete(s.Node.Procs, p.PID) }
 			},
@@ -153,6 +158,7 @@ func networkFaults() []Fault {
 				"back: their routes take the bond's packets, and they get lost.",
 			Do: func(s Spot) func() {
 				undo := s.makeBond()
+				// As NetworkManager does when a slave comes up that it was never told to leave alone.
 				for _, f := range []*net.Function{s.rail1(), s.rail2()} {
 					s.Node.Activate(f.Netdev)
 				}
@@ -166,6 +172,7 @@ func networkFaults() []Fault {
 				"itself and asks for a lease that nobody gives; when it gives up, what the interface has is gone.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
+				// The name that NetworkManager itself gives to a profile for an interface without one.
 				s.Node.Strays[name] = "Wired connection 2"
 				return func() { delete(s.Node.Strays, name) }
 			},
@@ -359,6 +366,7 @@ func (s Spot) across(f *net.Function) *net.Function {
 	return f
 }
 
+// addAddress also makes the route to the address's network, as the kernel does.
 func (s Spot) addAddress(d *net.Netdev, p netip.Prefix) (undo func()) {
 	d.AddAddr(p)
 	return func() { d.DelAddr(p) }
@@ -393,6 +401,7 @@ func (s Spot) makeBond() (undo func()) {
 			n.UnloadBonding()
 		}
 	}
+	// Somebody has made one already: it is the fault, and goes with it.
 	if n.Netdev("bond0") != nil {
 		return undo
 	}

@@ -58,6 +58,7 @@ func nixlFaults() []Fault {
 				"that can be moved.",
 			Do: func(s Spot) func() {
 				n := s.Node
+				// NVIDIA's driver package has both: without it there is neither the program nor the modules.
 				back := lacking("", "nvidia-smi")(s)
 				// The device stays on the bus, without a driver.
 				n.GPU = false
@@ -76,6 +77,7 @@ func nixlFaults() []Fault {
 			Do: func(s Spot) func() {
 				// In KiB, as FreeKB is.
 				was := s.Node.FreeKB
+				// Less than any cell's buffers, and enough for a shell.
 				s.Node.FreeKB = 700 << 10
 				return func() { s.Node.FreeKB = was }
 			},

@@ -9,6 +9,7 @@ import (
 )
 
 // softwareFaults are the faults of settings, limits and what else runs on a node.
+// Most are a file that says something else, which railbench's checks read as they would on a real node.
 func softwareFaults() []Fault {
 	return []Fault{
 		{
@@ -37,6 +38,7 @@ func softwareFaults() []Fault {
 			Report: "all_gather gets half of what the port can do",
 			Doc: "{node}'s /etc/nccl.conf names rocep1s0f0 and rocep1s0f1, and neither of their twins behind the other " +
 				"PCIe half: NCCL gets half of what each port can do, while {peer} is told nothing and takes all four.",
+			// The second = is NCCL's: names are to be the same, and not only to begin so.
 			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1"}),
 		},
 		{
@@ -82,6 +84,7 @@ func softwareFaults() []Fault {
 			Report: "certificates that are valid here are not yet valid there",
 			Doc:    "{node}'s clock is a day ahead of {peer}'s, and nobody keeps it.",
 			Do: func(s Spot) func() {
+				// Added, so that two faults on one clock come apart again.
 				s.Node.Ahead += 24 * time.Hour
 				return func() { s.Node.Ahead -= 24 * time.Hour }
 			},
@@ -134,6 +137,7 @@ func softwareFaults() []Fault {
 			Doc: "On {node} a profile of AppArmor refused ib_write_bw to open /dev/infiniband/uverbs0: the kernel's log " +
 				"says DENIED, and the tool that it found no device, also for root.",
 			Do: func(s Spot) func() {
+				// Of the profile nothing else is simulated: ib_write_bw runs, and the log is where somebody looks.
 				return s.Node.Log(host.KernelLine{At: 95300.25, Text: "" +
 					`audit: type=1400 audit(1732260000.113:91): apparmor="DENIED" ` +
 					`operation="open" class="file" profile="/usr/bin/ib_write_bw" name="/dev/infiniband/uverbs0" pid=5120 ` +
@@ -155,6 +159,7 @@ func softwareFaults() []Fault {
 				"adapter's pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
 			Do: func(s Spot) func() {
 				closed := filtered(tool.UfwRoCE)(s)
+				// ufw's service has nothing that runs: it loads the rules, and is active as one that exited.
 				u := &host.Unit{
 					Name: "ufw.service", Active: "active", Sub: "exited", Result: "success", Stop: func() {},
 					Gone: make(chan struct{}),

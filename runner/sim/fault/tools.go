@@ -26,6 +26,7 @@ func toolFaults() []Fault {
 			Doc: "On {node} an iperf3 server listens on port 5201 and tells every client that it \"is busy running " +
 				"a test\". The client that it waits for is long gone.",
 			Do: func(s Spot) func() {
+				// It answers, unlike a forgotten perftest: that is what tells one from the other.
 				s.Node.Forget(tool.IperfPort, tool.BusyIperf(), "iperf3", "-s")
 				return func() { s.Node.Unforget(tool.IperfPort) }
 			},

@@ -29,6 +29,7 @@ func fileMode(text string, was fs.FileMode) (fs.FileMode, bool) {
 			}
 			who |= group
 		}
+		// Without a letter all are meant. chmod leaves out what the umask has, which no script relies on.
 		if at == 0 {
 			who = 0o777
 		}
@@ -68,6 +69,7 @@ func runChmod(_ context.Context, c *host.Call) int {
 				code = c.Fail(1, "chmod: cannot access '%s': %s", name, host.ErrorText(err))
 				return
 			}
+			// What isn't among the files is the kernel's, sysfs and proc: nobody changes its mode.
 			if c.Node.Files[real] != i || !c.Root && !i.User {
 				code = c.Fail(1, "chmod: changing permissions of '%s': Operation not permitted", name)
 				return

@@ -53,6 +53,7 @@ func copyTo(c *host.Call, from, to string, deep, keep bool) (code int) {
 		mode &^= c.Umask()
 	}
 	if i.Kids != nil {
+		// Into one that is there it is merged.
 		if _, _, err := c.Node.Walk(c.Path(to), true, c.Root); err != nil {
 			if err := c.Node.Mkdir(c.Path(to), c.Root, mode.Perm()); err != nil {
 				return c.Fail(1, "cp: cannot create directory '%s': %s", to, host.ErrorText(err))

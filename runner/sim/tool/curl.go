@@ -136,6 +136,8 @@ func (p *curl) set(letter byte, value string) bool {
 }
 
 // failed tells an error as curl does: -s is silent about it, unless -S.
+// code is one of curl(1)'s exit codes, by which scripts tell a refused connection (7) from an answer that never
+// came (28).
 func (p *curl) failed(code int, why string) int {
 	if p.silent && !p.show {
 		return code
@@ -170,6 +172,7 @@ func (p *curl) run(ctx context.Context) int {
 	if err != nil {
 		return p.explain(ctx, err)
 	}
+	// -f leaves the body out, and -w says its part all the same.
 	if p.fail && resp.StatusCode >= 400 {
 		p.write(resp.StatusCode)
 		return p.failed(22, "The requested URL returned error: "+strconv.Itoa(resp.StatusCode))
@@ -212,6 +215,7 @@ func (p *curl) dial(_ context.Context, _, address string) (net.Conn, error) {
 			err = syscall.ENETUNREACH
 		case w.Peer == nil:
 			err = syscall.EHOSTUNREACH
+		// Only there does anything listen that speaks bytes.
 		case !w.Local || addr != netip.AddrFrom4([4]byte{127, 0, 0, 1}):
 			err = syscall.ECONNREFUSED
 		default:

@@ -31,6 +31,7 @@ func runCut(_ context.Context, c *host.Call) int {
 				continue
 			}
 			fields := strings.Split(l, sep)
+			// A line without the separator is whole, and left out with -s.
 			if len(fields) == 1 {
 				if !set.Has("s") {
 					c.Println(l)

@@ -12,6 +12,7 @@ import (
 
 func runDate(_ context.Context, c *host.Call) int {
 	t := c.Node.Rack.Clock.Wall().UTC()
+	// Only what a node says of the time is ahead; the rig has one clock.
 	c.Locked(func() { t = t.Add(c.Node.Ahead) })
 	format := "%a %b %e %H:%M:%S %Z %Y"
 	for _, a := range c.Args[1:] {
@@ -33,6 +34,7 @@ func runDate(_ context.Context, c *host.Call) int {
 		}
 		i++
 		digits := 9
+		// %3N is in milliseconds.
 		if format[i] >= '1' && format[i] <= '9' && i+1 < len(format) {
 			digits = int(format[i] - '0')
 			i++

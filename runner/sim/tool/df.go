@@ -60,10 +60,12 @@ func runDf(_ context.Context, c *host.Call) int {
 			c.Println("Filesystem     1024-blocks      Used Available Capacity Mounted on")
 		}
 		for _, v := range shown {
+			// ext4 keeps a share of its blocks for root: a disk is full for users before all are taken.
 			total, used, free := v.size, v.used, max(0, v.size-v.used-v.reserve)
 			if set.Has("i") {
 				total, used, free = v.inodes, v.takenInodes, v.inodes-v.takenInodes
 			}
+			// The share is of what a user can have, and rounded up, as df has it.
 			c.Printf("%-14s %11d %9d %9d %7d%% %s\n", v.name, total, used, free, (100*used+used+free-1)/max(1, used+free), v.at)
 		}
 	})

@@ -73,6 +73,7 @@ func dockerInspect(c *host.Call, box *host.Container, args []string) int {
 func dockerExec(ctx context.Context, c *host.Call, box *host.Container, args []string) int {
 	var env []string
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		// -e NAME alone hands over the caller's own value; a name that isn't exported isn't set there either.
 		if args[0] == "-e" && len(args) > 1 {
 			name := args[1]
 			own := c.Exported()
@@ -87,6 +88,7 @@ func dockerExec(ctx context.Context, c *host.Call, box *host.Container, args []s
 		return c.Fail(1, "Error response from daemon: No such container: %s", strings.Join(args, " "))
 	}
 	sub := *c
+	// Inside is a node of its own, with what the container was given of this one.
 	sub.Node, sub.Root, sub.Dir = box.Inside, false, host.HomeDir
 	sub.Exported = func() []string { return env }
 	sub.Env = host.ValueIn(env)

@@ -15,6 +15,7 @@ func versions(c *host.Call) map[string]string {
 	for _, p := range packages() {
 		all[p.name] = p.version
 	}
+	// A fault's word goes before the table's; an empty version takes the package away.
 	c.Locked(func() { maps.Copy(all, c.Node.Versions) })
 	maps.DeleteFunc(all, func(_, version string) bool { return version == "" })
 	return all
@@ -55,6 +56,7 @@ func runDpkgQuery(_ context.Context, c *host.Call) int {
 	for _, name := range names {
 		v, ok := all[name]
 		if !ok {
+			// In the order in which they were asked for, though one stream is buffered and the other isn't.
 			c.Out.Flush()
 			code = c.Fail(1, "dpkg-query: no packages found matching %s", name)
 			continue

@@ -27,6 +27,7 @@ type store struct {
 }
 
 // staleKeys are what two processes of nixlbench leave that were killed.
+// And one that is somebody else's: whoever clears theirs has to leave it.
 func staleKeys() map[string]string {
 	return map[string]string{
 		"xferbench/default//size":                        "2",
@@ -59,6 +60,7 @@ func HaveEtcd(n *host.Node, runs bool) (undo func()) {
 		return undo
 	}
 	p := n.Spawn([]string{"/usr/bin/etcd"}, true)
+	// It has been there for longer than any run, which is how a check tells.
 	p.Started -= host.ForgottenFor
 	s := &store{staleKeys()}
 	n.Listeners[etcdPort] = &host.Listener{
@@ -142,10 +144,12 @@ func keyRange(n *host.Node, s *store, remove bool, body []byte) (status int, ans
 	defer n.Rack.Unlock()
 	var names []string
 	for _, k := range slices.Sorted(maps.Keys(s.keys)) {
+		// Without an end it is one key.
 		if k == string(q.Key) || k > string(q.Key) && k < string(q.RangeEnd) {
 			names = append(names, k)
 		}
 	}
+	// Whole numbers of 64 bits are texts in the gateway's JSON, as protobuf has it.
 	header := map[string]string{
 		"cluster_id": "14841639068965178418", "member_id": "10276657743932975437", "revision": "31", "raft_term": "4",
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
+// runEthtool has one mode by its letter: -i of the driver, -S the counters, -a the pauses, -m the cable's memory,
+// and without any the link.
 func runEthtool(_ context.Context, c *host.Call) int {
 	set, rest, _ := c.Flags("")
 	fec := len(rest) > 1 && rest[0] == "--show-fec"
@@ -48,12 +50,14 @@ func runEthtool(_ context.Context, c *host.Call) int {
 				code = c.Fail(94, "no stats available")
 				return
 			}
+			// An mlx5 counts RDMA's packets here and in the port's counters, and never in the interface's own.
 			p := d.Func.Port
 			c.Printf("NIC statistics:\n     rx_packets: %d\n     rx_bytes: %d\n     tx_packets: %d\n     tx_bytes: %d\n",
 				d.RxPackets, d.RxBytes, d.TxPackets, d.TxBytes)
 			c.Printf("     rx_vport_rdma_unicast_packets: %d\n     rx_vport_rdma_unicast_bytes: %d\n"+
 				"     tx_vport_rdma_unicast_packets: %d\n     tx_vport_rdma_unicast_bytes: %d\n",
 				p.RcvPackets, p.Rcv, p.XmitPackets, p.Xmit)
+			// Of a bad cable's errors most are put right; how they are shared out is chosen.
 			bad := d.Func.CableErrors()
 			c.Printf("     rx_out_of_buffer: 0\n     rx_discards_phy: 0\n     tx_discards_phy: 0\n"+
 				"     rx_crc_errors_phy: %d\n     rx_symbol_err_phy: %d\n     rx_corrected_bits_phy: %d\n"+
@@ -76,6 +80,7 @@ func runEthtool(_ context.Context, c *host.Call) int {
 			if d.Running() {
 				speed, link = fmt.Sprintf("%dMb/s", d.Speed()), "yes"
 			}
+			// Without root it can't ask for Wake-on-LAN, says so, and shows the rest.
 			if !c.Root {
 				c.Out.Flush()
 				c.Fail(0, "netlink error: Operation not permitted")
@@ -116,6 +121,7 @@ func showModule(c *host.Call, d *net.Netdev) int {
 		return c.Fail(1, "netlink error: Operation not permitted")
 	case d.Func == nil:
 		return c.Fail(1, "netlink error: Operation not supported")
+	// The cable's memory is in its plug.
 	case d.Unplugged():
 		return c.Fail(1, "netlink error: Input/output error")
 	}

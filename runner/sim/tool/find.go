@@ -42,6 +42,7 @@ func runFind(_ context.Context, c *host.Call) int {
 			}
 		}
 		for _, root := range roots {
+			// A link that is named is not followed, unless a slash stands behind it.
 			i, _, err := c.Node.Walk(c.Path(root), strings.HasSuffix(root, "/"), c.Root)
 			if err != nil {
 				code = c.Fail(1, "find: ‘%s’: %s", root, host.ErrorText(err))

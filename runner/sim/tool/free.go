@@ -6,6 +6,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runFree is procps' free: KiB, or MiB and GiB rounded down. What "available" has more than "free" is the page
+// cache, which is always of one size here.
 func runFree(_ context.Context, c *host.Call) int {
 	set, _, _ := c.Flags("s")
 	unit := int64(1)

@@ -34,6 +34,7 @@ func runGrep(_ context.Context, c *host.Call) int {
 		return c.Fail(2, "grep: %v", err)
 	}
 	g := grep{c: c, set: set, re: re, code: 1, limit: 1 << 30}
+	// What has no pattern in it is looked for as a text: scripts grep sysfs thousands of times.
 	g.literal, g.plain = re.LiteralPrefix()
 	number := func(letter byte, otherwise string) int {
 		n, _ := strconv.Atoi(set.Last(letter, otherwise))
@@ -56,6 +57,7 @@ func runGrep(_ context.Context, c *host.Call) int {
 			return 0
 		}
 	}
+	// An unreadable file makes it 2 even where another matched, unless -q has ended it.
 	if g.failed {
 		return 2
 	}
@@ -125,6 +127,7 @@ func basicToExtended(p string) string {
 			}
 			b.WriteByte(p[i])
 		case ch == '[':
+			// A ] that stands first in a bracket is one of its letters.
 			end := strings.IndexByte(p[min(i+2, len(p)):], ']')
 			if end < 0 {
 				b.WriteString(p[i:])
@@ -135,6 +138,7 @@ func basicToExtended(p string) string {
 		case strings.ContainsRune("|+?(){}", rune(ch)):
 			b.WriteByte('\\')
 			b.WriteByte(ch)
+		// Nothing is before it that could come again.
 		case ch == '*' && i == 0:
 			b.WriteString(`\*`)
 		default:
@@ -168,6 +172,7 @@ func (g *grep) walk(name string) {
 		}
 		dir = true
 		for _, k := range i.Names() {
+			// -r follows no links: sysfs is full of circles.
 			if i.Kids[k].Mode&fs.ModeSymlink == 0 {
 				kids = append(kids, strings.TrimSuffix(name, "/")+"/"+k)
 			}
@@ -208,6 +213,7 @@ func (g *grep) file(name string) {
 	if name == "-" {
 		name = "(standard input)"
 	}
+	// A file of sysfs is mostly one line, which needs no list of its own.
 	lines := g.single[:]
 	if lines[0] = strings.TrimSuffix(text, "\n"); text == "" || strings.Contains(lines[0], "\n") {
 		lines = splitLines(text)

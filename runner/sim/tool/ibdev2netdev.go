@@ -6,6 +6,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runIbdev2netdev is a script of NVIDIA's mlnx-tools, in no package of Debian's.
 func runIbdev2netdev(_ context.Context, c *host.Call) int {
 	set, _, _ := c.Flags("")
 	c.Locked(func() {

@@ -47,6 +47,7 @@ func runIbstat(_ context.Context, c *host.Call) int {
 	return code
 }
 
+// runIbstatus reads sysfs, whose words have the numbers of their enumerations before them.
 func runIbstatus(_ context.Context, c *host.Call) int {
 	c.Locked(func() {
 		for _, f := range c.Node.Present() {

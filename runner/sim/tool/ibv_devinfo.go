@@ -7,6 +7,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// mtuText is an MTU with its number in enum ibv_mtu.
 func mtuText(mtu int) string {
 	return fmt.Sprintf("%d (%d)", mtu, map[int]int{256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}[mtu])
 }
@@ -49,6 +50,7 @@ func runIbvDevinfo(_ context.Context, c *host.Call) int {
 				state, mtuText(f.ActiveMTU()))
 			if set.Has("v") {
 				phys, speed := "LINK_UP (5)", "50.0 Gbps (64)"
+				// By lane: four of 50 Gb/s make 200, and of a cable for 100 each has 25.
 				if f.Netdev.Cable().Rate < 200e9 {
 					speed = "25.0 Gbps (32)"
 				}
@@ -57,6 +59,7 @@ func runIbvDevinfo(_ context.Context, c *host.Call) int {
 				}
 				c.Printf("\t\t\tactive_width:\t\t4X (2)\n\t\t\tactive_speed:\t\t%s\n\t\t\tphys_state:\t\t%s\n",
 					speed, phys)
+				// Empty slots are left out, so an index is read here and not counted.
 				for i, g := range f.GIDs {
 					if g.Addr.IsValid() {
 						c.Printf("\t\t\tGID[%3d]:\t\t%s, %s\n", i, g.Text(), g.Kind())

@@ -51,6 +51,8 @@ func jsonArray(items []jsonObject, pretty bool) string {
 }
 
 // ipCall is one run of ip.
+// Its statuses are iproute2's: 255 for a command line that it can't read (exit(-1)), 1 for what it finds wrong
+// itself, and 2 for what the kernel refuses.
 type ipCall struct {
 	*host.Call
 	brief, json, details, stats, pretty, v4, v6 bool
@@ -219,6 +221,8 @@ func flagNames(d *net.Netdev) []string {
 
 func stateName(d *net.Netdev) string { return strings.ToUpper(d.OperState()) }
 
+// qdisc is what the kernel has queue an interface's packets. It gives one when the interface is opened for the
+// first time; a bond that was only made has noop.
 func qdisc(d *net.Netdev) string {
 	switch {
 	case d.Kind == "bond" && !d.Opened:
@@ -233,6 +237,8 @@ func qdisc(d *net.Netdev) string {
 }
 
 // queues are the numbers of transmit and receive queues.
+// 16 is the bonding driver's default (tx_queues); of an adapter each of the 20 processors has one to receive
+// by.
 func queues(d *net.Netdev) (tx, rx int) {
 	switch {
 	case d.Kind == "bond":
@@ -422,6 +428,7 @@ func (ip *ipCall) head(d *net.Netdev, mode bool) {
 }
 
 // briefObject is a netdev in JSON with -br.
+// It has neither index nor MTU.
 func (ip *ipCall) briefObject(d *net.Netdev, addrs bool) jsonObject {
 	o := jsonObject{{"ifname", d.Name}, {"operstate", stateName(d)}}
 	if !addrs {
@@ -474,6 +481,8 @@ func (ip *ipCall) object(d *net.Netdev, addrs bool) jsonObject {
 	return append(o, jsonField{"addr_info", list})
 }
 
+// detailFields are those of -d, under JSON's names: three of a bond's are others than in the text
+// (num_peer_notif, ad_lacp_active, ad_lacp_rate).
 func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
 	// iproute2 6.1's fields; later ones have more.
 	o := jsonObject{{"promiscuity", 0}, {"allmulti", 0}, {"min_mtu", d.MinMTU()}, {"max_mtu", d.MaxMTU()}}

@@ -54,6 +54,7 @@ func (ip *ipCall) putAddress(d *net.Netdev, a net.Address, verb string) int {
 	case verb == "add" || verb == "a":
 		return ip.Fail(2, "RTNETLINK answers: File exists")
 	default:
+		// replace of an address renews its lifetimes: its place among the others, and so what is secondary, stays.
 		old := &d.Addrs[d.Find(a.Prefix)]
 		old.Dynamic, old.Valid, old.Preferred, old.Set = a.Dynamic, a.Valid, a.Preferred, a.Set
 	}
@@ -102,6 +103,8 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code i
 }
 
 // addressWord takes one word of an address, with its value.
+// What nothing on the rig depends on is taken and forgotten, as "metric" and the marks that ip addr show
+// prints: a line of it can be given back.
 func (ip *ipCall) addressWord(a *net.Address, word, value string) (code int) {
 	switch word {
 	case "scope":
@@ -335,10 +338,12 @@ func (ip *ipCall) setBond(d *net.Netdev, c linkChange) int {
 	case c.mode != "" && d.Up:
 		return ip.Fail(2, "Error: unable to set option because the bond is up.")
 	}
+	// Up to now all has flowed by the old mode and policy.
 	ip.Node.Rack.Fabric.Advance()
 	if c.active != "" {
 		s := ip.Node.Netdev(c.active)
 		if s == nil || s.Master != d || !net.UsesPrimary(d.Bond.Mode) {
+			// Only a slave can be the active one, and only in a mode that has one (bond_option_active_slave_set).
 			return ip.Fail(2, "RTNETLINK answers: Invalid argument")
 		}
 		d.Bond.Active = s
@@ -383,6 +388,7 @@ func (ip *ipCall) setMTU(d *net.Netdev, c linkChange) int {
 		return ip.Fail(2, "Error: mtu less than device minimum.")
 	case d.MaxMTU() > 0 && c.mtu > d.MaxMTU():
 		return ip.Fail(2, "Error: mtu greater than device maximum.")
+	// A bond's slaves follow it.
 	case slices.ContainsFunc(d.Slaves(), func(s *net.Netdev) bool { return c.mtu > s.MaxMTU() }):
 		return ip.Fail(2, "RTNETLINK answers: Invalid argument")
 	}
@@ -404,6 +410,7 @@ func (ip *ipCall) setMaster(d, master *net.Netdev, out bool) int {
 	case d.Kind != "ether":
 		return ip.Fail(2, "RTNETLINK answers: Invalid argument")
 	}
+	// It leaves its old master before the new one looks at it; being released takes it down.
 	if d.Master != nil {
 		d.Release()
 	}
@@ -436,6 +443,7 @@ func (ip *ipCall) addLink(args []string) int {
 	if ip.Node.Netdev(c.name) != nil {
 		return ip.Fail(2, "RTNETLINK answers: File exists")
 	}
+	// The driver's defaults, which whoever names no mode gets without a word.
 	state := net.BondState{Mode: "balance-rr", Policy: "layer2"}
 	c.bond(&state)
 	d := ip.Node.NewBond(c.name, state)

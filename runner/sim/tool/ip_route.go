@@ -99,6 +99,8 @@ func (ip *ipCall) route(verb string, args []string) int {
 		return ip.Fail(1, "Cannot find device \"%s\"", f.dev)
 	}
 	list := ip.Node.Listed(ip.v6)
+	// Without -4 and -6 "table all" is of both families, any other question of IPv4 alone
+	// (iproute_list_flush_or_save).
 	if f.table == "all" && !ip.v4 && !ip.v6 {
 		list = append(list, ip.Node.Listed(true)...)
 	}
@@ -118,7 +120,7 @@ func (ip *ipCall) route(verb string, args []string) int {
 	return 0
 }
 
-// routeFields are the words of a route in the order in which ip has them. What
+// routeObject is a route's words in the order in which ip has them. What
 // the filter says already is left out.
 func (ip *ipCall) routeObject(r net.Route, f routeFilter) jsonObject {
 	var o jsonObject
@@ -136,8 +138,10 @@ func (ip *ipCall) routeObject(r net.Route, f routeFilter) jsonObject {
 	add("protocol", r.Proto, r.Proto != "boot")
 	add("scope", r.Scope, !v6 && r.Scope != "global")
 	add("prefsrc", r.Src.String(), r.Src.IsValid())
+	// IPv6 has no metric of 0, and its routes no scope.
 	add("metric", r.Metric, r.Metric != 0 || v6)
 	flags := []string{}
+	// The kernel keeps a route whose link is down, and marks it: it is used all the same.
 	if d := ip.Node.Netdev(r.Dev); d != nil && !d.Carrier() && r.Kind == "" {
 		flags = append(flags, "linkdown")
 	}
@@ -185,6 +189,7 @@ func (ip *ipCall) parseRoute(args []string) (r net.Route, code int) {
 			return r, code
 		}
 	}
+	// As iproute2 fills it in: what goes through a gateway is global, and what is reached directly is of the link.
 	if r.Scope == "" {
 		r.Scope = "global"
 		if !r.Via.IsValid() {
@@ -254,6 +259,7 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 	// 192.168.1.5/24 is an address and no network.
 	case r.Dst != r.Dst.Masked():
 		return ip.Fail(2, "Error: Invalid prefix for given prefix length.")
+	// Neither the gateway nor the interface has to be there for a route that goes.
 	case strings.HasPrefix(verb, "del"):
 		return ip.deleteRoute(r, slices.Contains(args, "metric"))
 	}
@@ -300,6 +306,7 @@ func (ip *ipCall) putRoute(verb string, r net.Route) int {
 		return ip.Fail(2, "RTNETLINK answers: File exists")
 	case verb == "change" && i < 0:
 		return ip.Fail(2, "RTNETLINK answers: No such file or directory")
+	// The very same one is there already (fib_table_insert looks for that first): nothing else gives way to it.
 	case swaps && slices.Contains(n.Routes, r):
 	case swaps && i >= 0:
 		// The first of the same network and metric, whatever its interface.
@@ -316,6 +323,8 @@ func (ip *ipCall) putRoute(verb string, r net.Route) int {
 	return 0
 }
 
+// deleteRoute takes the first that fits what was said: a metric, an interface or a gateway that wasn't said
+// fits any.
 func (ip *ipCall) deleteRoute(r net.Route, metric bool) int {
 	n := ip.Node
 	i := slices.IndexFunc(n.Routes, func(x net.Route) bool {
@@ -338,6 +347,7 @@ func (ip *ipCall) flushRoutes(args []string) int {
 	}
 	f := ip.routeFilter("show", args)
 	ip.Node.Routes = slices.DeleteFunc(ip.Node.Routes, func(r net.Route) bool {
+		// IPv4's alone without -6, of the table main unless another is named.
 		return r.Dst.Addr().Is6() == ip.v6 && f.takes(r)
 	})
 	return 0
@@ -359,6 +369,7 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 		if !ip.Root {
 			return ip.denied()
 		}
+		// Without "nud permanent" what somebody has set stays, as with iproute2.
 		ip.Node.Fixed = slices.DeleteFunc(ip.Node.Fixed, func(n net.Neighbour) bool {
 			return (state == "permanent") != n.Learnt && (dev == "" || dev == n.Dev)
 		})
@@ -372,6 +383,7 @@ func (ip *ipCall) listNeighbours(dev, state string) int {
 	var items []jsonObject
 	for _, n := range ip.Node.Neighbours() {
 		is := "PERMANENT"
+		// What was learnt is as good as asked for a moment ago: entries don't grow stale here.
 		if n.Learnt {
 			is = "REACHABLE"
 		}

@@ -55,11 +55,13 @@ func (ip *ipCall) restoreAddresses() int {
 	return code
 }
 
+// saveRoutes wants an interface: a manager's routes are saved one interface at a time, before it is let go.
 func (ip *ipCall) saveRoutes(f routeFilter) int {
 	if ip.Node.Netdev(f.dev) == nil {
 		return ip.Fail(1, "Cannot find device \"%s\"", f.dev)
 	}
 	ip.Printf("%s", savedRoutes)
+	// A line says all of its route: what a filter would leave out as known, restore would not know.
 	whole := routeFilter{table: "all"}
 	for _, r := range ip.Node.Listed(ip.v6) {
 		if f.takes(r) && r.Table != net.LocalTable {
@@ -72,6 +74,7 @@ func (ip *ipCall) saveRoutes(f routeFilter) int {
 func (ip *ipCall) restoreRoutes() int {
 	lines, code := ip.saved(savedRoutes)
 	for _, line := range lines {
+		// Appended, so that two of one network and metric come back in the order that they had.
 		if line != "" && ip.changeRoute("append", strings.Fields(line)) != 0 {
 			code = 2
 		}

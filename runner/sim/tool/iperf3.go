@@ -172,6 +172,7 @@ func iperfOption(args []string) (option, value string, rest []string, why string
 // set does what an option says: it may be unknown, or have a value that isn't good.
 func (p *iperf) set(option, value string) (known, good bool) {
 	// What is out of range is as bad as what is no number.
+	// A day and 128 streams are its own limits (MAX_TIME and MAX_STREAMS in iperf_api.h).
 	number := func(into *int, high int) bool {
 		v, err := strconv.Atoi(value)
 		*into = v
@@ -312,6 +313,7 @@ func (p *iperf) connect(ctx context.Context) int {
 	r := c.Node.Rack
 	t, why, late := p.meet()
 	if why != "" {
+		// As long as the kernel asks by ARP for who isn't there.
 		if late && !r.Clock.Sleep(ctx, 3*time.Second) {
 			return 143
 		}
@@ -339,6 +341,7 @@ func (p *iperf) reach() (s *iperfServer, r tcpReach) {
 	}
 	s, ok := r.served.(*iperfServer)
 	switch {
+	// A server that is bound to another of the node's addresses is as closed as none.
 	case !ok || s.addr.IsValid() && s.addr != r.addr:
 		r.why = "unable to connect to server: Connection refused"
 	case s.busy:
@@ -366,6 +369,7 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 			ports: []int{port}, cwnd: (1.2 + 0.6*rnd.Float64()) * 1e6, over: make(chan struct{}),
 		}
 		demand, resent := tcpDemand(way, t.mss, p.streams)
+		// A window of one segment is what shows that MTUs differ: each large one is lost.
 		if resent > 0 {
 			t.cwnd = float64(t.mss)
 		}
@@ -395,6 +399,7 @@ func (p *iperf) stream(
 			From: l[0], To: l[1], TCP: true, MTU: t.mss, Message: iperfBlock, Until: float64(p.seconds),
 			Demand: demand / float64(len(lanes)), Share: 1 - net.NoiseSpan*rnd.Float64(),
 		}
+		// So that what had arrived by each second is known afterwards: a line a second, and the intervals of -J.
 		for s := 1; s < p.seconds; s++ {
 			fl.Marks = append(fl.Marks, net.Mark{At: float64(s)})
 		}
@@ -456,6 +461,7 @@ func (s *iperfStream) at(second int) float64 {
 // socket is the number that iperf3 calls a stream by.
 func (t *iperfTest) socket(i int, server bool) int {
 	if i > 0 && server {
+		// They are descriptors: a server with four streams has 5, 8, 10 and 12, a client 5, 7, 9 and 11.
 		return 6 + 2*i
 	}
 	return 5 + 2*i
@@ -487,6 +493,7 @@ func (p *iperf) text(t *iperfTest, sends bool) {
 	c.Println(iperfDash)
 	c.Println(head + map[bool]string{true: "         Retr"}[sends || !p.server])
 	total, all := 0.0, 0
+	// The client tells of both ends, since the server has sent it its account; a server of itself alone.
 	ends := func(id string, bytes float64, n int) {
 		if sends || !p.server {
 			p.row(id, 0, t.seconds, bytes, resentText(n)+"             sender")
@@ -569,6 +576,7 @@ func (p *iperf) second(t *iperfTest, second int, sends bool) {
 func octets(v float64) string { return threeDigits(v, 1024) + "Bytes" }
 func bits(v float64) string   { return threeDigits(v, 1000) + "bits/sec" }
 
+// threeDigits is unit_snprintf of iperf3's units.c.
 func threeDigits(v, base float64) string {
 	unit := 0
 	for v >= base && unit < 4 {
@@ -587,6 +595,8 @@ func threeDigits(v, base float64) string {
 }
 
 // object is the whole test in JSON.
+// What a receiver doesn't know, as retransmits and windows, it leaves out. The processors' load and the round
+// trip are always the same: no verdict rests on them.
 func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 	// Each end names itself first.
 	local, remote := t.client, t.server

@@ -23,6 +23,7 @@ func runJournalctl(_ context.Context, c *host.Call) int {
 		return 0
 	}
 	set, _, _ := c.Flags("onup")
+	// Of the services' own logs the nodes keep none.
 	if !set.Has("k") && !slices.Contains(c.Args, "--dmesg") {
 		if !set.Has("q") {
 			c.Println("-- No entries --")
@@ -63,6 +64,7 @@ func bootBefore(c *host.Call) {
 		c.Printf("%s %s %s\n", ended.Add(-back).Format("2006-01-02T15:04:05+0000"), c.Node.Name, text)
 	}
 	say(40*time.Second, "systemd[1]: Started session-31.scope - Session 31 of User nvidia.")
+	// The journal breaks off at the last line that got to the disk: nothing shut the node down.
 	if c.Node.CutOff {
 		say(0, "kernel: NVRM: nvCheckOkFailedNoLog: Check failed: Out of memory [NV_ERR_NO_MEMORY] (0x00000051) "+
 			"returned from _memdescAllocInternal(pMemDesc) @ mem_desc.c:1359")
@@ -79,8 +81,10 @@ func runLast(_ context.Context, c *host.Call) int {
 	c.Locked(func() {
 		began, ended, again := bootsOf(c.Node)
 		const form = "Mon Jan _2 15:04"
+		// last cuts it to its column.
 		release := c.Node.Release()[:min(16, len(c.Node.Release()))]
 		c.Printf("%-8s system boot  %-16s %s   still running\n", "reboot", release, again.Format(form))
+		// A node that lost its power has a boot without a shutdown before it.
 		if !c.Node.CutOff {
 			c.Printf("%-8s system down  %-16s %s - %s  (00:01)\n", "shutdown", release, ended.Format(form),
 				again.Format("15:04"))

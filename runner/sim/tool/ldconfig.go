@@ -9,6 +9,7 @@ import (
 
 // runLdconfig is ldconfig -p, with the libraries that NIXL needs.
 func runLdconfig(_ context.Context, c *host.Call) int {
+	// Anything but -p writes the cache, which is root's.
 	if set, _, _ := c.Flags(""); !set.Has("p") {
 		return c.Fail(1, "/sbin/ldconfig.real: Can't create temporary cache file /etc/ld.so.cache~: Permission denied")
 	}

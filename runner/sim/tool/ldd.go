@@ -51,6 +51,7 @@ func runLdd(_ context.Context, c *host.Call) int {
 			c.Out.Flush()
 			code = c.Fail(1, "ldd: %s: No such file or directory", c.Path(f))
 			continue
+		// A script or a library's name, to which no program belongs.
 		case t.Run == nil:
 			c.Println("\tnot a dynamic executable")
 			code = 1

@@ -22,6 +22,7 @@ func runLs(_ context.Context, c *host.Call) int {
 		var files, dirs []string
 		for _, name := range names {
 			i, _, err := c.Node.Walk(c.Path(name), true, c.Root)
+			// -l and -d show a link itself, unless a slash asks for what it leads to.
 			if err == nil && set.Has("ld") && !strings.HasSuffix(name, "/") {
 				i, _, err = c.Node.Walk(c.Path(name), false, c.Root)
 			}

@@ -15,6 +15,8 @@ type pciDevice struct {
 }
 
 // pciDevices are those of a node, by their address. Callers hold the lock.
+// Domain 0000 has the adapter's first half and 0002 its second, each behind a bridge of its own, as on a DGX
+// Spark.
 func pciDevices(n *host.Node) []pciDevice {
 	devices := []pciDevice{{"0000:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil}}
 	half := func(fs []*net.Function) {
@@ -82,6 +84,7 @@ func (d pciDevice) details(c *host.Call) {
 	if d.fn.Lost {
 		driver = ""
 	}
+	// Configuration space beyond its first 64 bytes is root's, and the link's state is there.
 	if !c.Root {
 		c.Printf("\tCapabilities: <access denied>\n%s\tKernel modules: mlx5_core\n\n", driver)
 		return

@@ -34,6 +34,7 @@ func runMkdir(_ context.Context, c *host.Call) int {
 				}
 			}
 			err := c.Node.Mkdir(c.Path(name), c.Root, mode)
+			// -p takes one that is there for made.
 			if i, _, found := c.Node.Walk(c.Path(name), true, c.Root); set.Has("p") && found == nil && i.Kids != nil {
 				return
 			}

@@ -23,6 +23,7 @@ func runMktemp(_ context.Context, c *host.Call) int {
 		template = dir + "/tmp.XXXXXXXXXX"
 	}
 	stem := strings.TrimRight(template, "X")
+	// coreutils wants three at least.
 	if len(template)-len(stem) < 3 {
 		return c.Fail(1, "mktemp: too few X's in template ‘%s’", template)
 	}

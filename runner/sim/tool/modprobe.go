@@ -64,6 +64,7 @@ func module(c *host.Call, name string, m moduleChange) int {
 	case name == "nvidia_peermem":
 		// GPUDirect RDMA does not exist on a Spark.
 		return c.Fail(1, "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument")
+	// -q is silent about a module that isn't there, and fails all the same.
 	case name != "bonding" && !loaded && m.quiet:
 		return 1
 	case name != "bonding" && !loaded:
@@ -87,6 +88,7 @@ func removeModule(c *host.Call, name string, loaded bool) int {
 		return 0
 	case !c.Root:
 		return c.Fail(1, "%s: ERROR: could not remove '%s': Operation not permitted", c.Program(), name)
+	// Every other one has users: the adapter and the GPU are at work.
 	case name != "bonding":
 		return c.Fail(1, "%s: %s Module %s is in use.", c.Program(),
 			map[bool]string{true: "ERROR:", false: "FATAL:"}[rmmod], name)

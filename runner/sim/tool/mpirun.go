@@ -75,6 +75,8 @@ func runMpirun(ctx context.Context, c *host.Call) int {
 // parse reads the options that railbench's launchers and people use. Without hosts there is nothing
 // to run, and code is mpirun's status.
 func (j *mpiJob) parse() (hosts []string, code int) {
+	// An option's number of values: what it means to a real mpirun beside the hosts and the ranks makes no
+	// difference here.
 	values := map[string]int{
 		"--host": 1, "-host": 1, "-H": 1, "-np": 1, "-n": 1, "--np": 1, "--map-by": 1, "--bind-to": 1, "--mca": 2, "-mca": 2,
 		"-x": 1,
@@ -107,6 +109,7 @@ func (j *mpiJob) parse() (hosts []string, code int) {
 	switch {
 	case len(args) == 0:
 		return nil, j.c.Fail(mpiLost, "mpirun could not find anything to do.")
+	// A host has one slot, unless HOST:N says otherwise, and railbench runs one rank on each.
 	case ranks > 0 && ranks != len(hosts):
 		return nil, j.c.Fail(mpiLost, "There are not enough slots available in the system to satisfy the %d\nslots that "+
 			"were requested by the application:\n\n  %s", ranks, args[0])
@@ -117,6 +120,7 @@ func (j *mpiJob) parse() (hosts []string, code int) {
 // reach finds a host by its name, over the way that ssh takes; why is what mpirun says of one
 // that it doesn't reach.
 func (j *mpiJob) reach(name string) (why string) {
+	// HOST:SLOTS.
 	name, _, _ = strings.Cut(name, ":")
 	j.c.Locked(func() {
 		n := j.c.Node
@@ -143,6 +147,7 @@ func (j *mpiJob) reach(name string) (why string) {
 func (j *mpiJob) rank(ctx context.Context, rank int) int {
 	sub := *j.c
 	sub.Node, sub.Args = j.hosts[rank], j.args
+	// orted starts it in an environment of mpirun's and not of a login there.
 	sub.Sh = host.NewShell(sub.Node, j.c.Root, false)
 	sub.Sh.TTY, sub.Sh.Proc = j.c.Sh.TTY, j.c.Sh.Proc
 	list := slices.Clone(j.c.Exported())

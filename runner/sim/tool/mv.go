@@ -23,6 +23,7 @@ func runMv(_ context.Context, c *host.Call) int {
 	code := 0
 	c.Locked(func() {
 		i, _, err := c.Node.Walk(c.Path(to), true, c.Root)
+		// -T takes the target for a name even where it is a folder.
 		into := err == nil && i.Kids != nil && !set.Has("T")
 		if len(names) > 2 && !into {
 			code = c.Fail(1, "mv: target '%s': No such file or directory", to)

@@ -56,6 +56,7 @@ func openNCCL(c *host.Call) *ncclRank {
 		}
 	}
 	if off := r.conf["NCCL_IB_DISABLE"]; (off == "" || off == "0") && !strings.EqualFold(r.conf["NCCL_NET"], "socket") {
+		// Ports that are down are no NCCL's: it looks at their state before it counts them.
 		for _, f := range c.Node.Present() {
 			if f.Live() && ncclTakes(r.conf["NCCL_IB_HCA"], f.Dev, 1) {
 				r.ports = append(r.ports, f)
@@ -105,6 +106,7 @@ func (r *ncclRank) began() (lines []string, ok bool) {
 	}
 	address := func(d *net.Netdev) string { return fmt.Sprintf("%s:%s<0>", d.Name, d.IPv4().Addr()) }
 	lines = append(lines, r.log("INFO", "Bootstrap: Using %s", address(r.socket)))
+	// Rank 0 alone says it, which the first node is here.
 	if r.node.Index == 0 {
 		lines = append(lines, "NCCL version "+r.release+"+cuda13.0")
 	}
@@ -151,6 +153,7 @@ func (r *ncclRank) unmodified(f *net.Function, index int, to *net.Function) []st
 	}
 	remote := "N/A"
 	if to != nil {
+		// The other end has told its own by then, which is its RoCE v2 one.
 		remote = gid(to, max(0, slices.IndexFunc(to.GIDs[:], func(g net.GID) bool { return g.Family() == 4 && g.V2 })))
 	}
 	return []string{

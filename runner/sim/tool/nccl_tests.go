@@ -17,6 +17,7 @@ import (
 const (
 	// ncclStep is what one step between two nodes takes beside its bytes, seconds.
 	ncclStep = 12e-6
+	// NCCL_BUFFSIZE of 4 MiB has NCCL_STEPS, which are 8.
 	// ncclChunk is one message of NCCL's, bytes: a slot of its buffer.
 	ncclChunk = 512 << 10
 	// ncclSockets is what it reaches over the sockets of a link of 10 Gb/s, bits a second.
@@ -93,6 +94,7 @@ func (t *ncclTest) parse() (code int, ok bool) {
 		t.iterations, t.warmup, t.check = size('n', "20"), size('w', "1"), size('c', "1")
 		t.file = set.Last('J', "")
 	}
+	// Releases before 2.17.3 take -J for a wish for help, on the one rank that was given it.
 	if set.Has("h") || t.old && set.Has("J") { // both end well
 		if !set.Has("h") {
 			t.c.Println("invalid option '?'")
@@ -155,6 +157,7 @@ func (t *ncclTest) open(calls []*host.Call) (code int) {
 			}
 			t.ranks = append(t.ranks, r)
 		}
+		// Two to send from and to receive into, and one with what has to come out of it.
 		t.held = 3 * int64(t.to)
 		for _, r := range t.ranks {
 			if t.held > r.node.Available() {
@@ -271,6 +274,7 @@ func (t *ncclTest) row(ctx context.Context, size int) int {
 		}
 		us := seconds / float64(1+t.iterations+t.check) * 1e6
 		algbw := float64(size) / us / 1e3
+		// A column of seven: the more digits before the point, the fewer behind it (getFloatStr in util.cu).
 		precision := 2
 		if us >= 10000 {
 			precision = 0
@@ -469,6 +473,7 @@ func (t *ncclTest) carry(ctx context.Context, flows []*net.Flow) bool {
 func (t *ncclTest) countSockets(bytes float64) {
 	t.c.Locked(func() {
 		for _, r := range t.ranks {
+			// Segments of an MTU of 1500, with 66 bytes of headers each.
 			packets := uint64(bytes / 1448)
 			octets := uint64(bytes) + packets*66
 			r.socket.Count(octets, packets, octets, packets)

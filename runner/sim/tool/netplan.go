@@ -50,6 +50,8 @@ func runNetplan(_ context.Context, c *host.Call) int {
 		case "info":
 			c.Println("netplan.io:\n  website: \"https://netplan.io/\"\n  features:\n  - dhcp-use-domains\n" +
 				"  - auth-phase2\n  - generated-supplicant\n  - default-routes\n  version: \"1.1.2\"")
+		// What they do to the network is a manager's, and the rig's managers start profiles when they are told to:
+		// see nmcli.
 		case "try", "apply":
 			code = c.Fail(1, "netplan %s: the simulated node applies no configuration", verb)
 		default:
@@ -98,6 +100,7 @@ func netplanGenerate(c *host.Call, root string) int {
 				"Netplan configuration should NOT be accessible by others.",
 				c.Node.NextPID, c.Node.Rack.Clock.Wall().UTC().Format("15:04:05.000"), file)
 		}
+		// Line and column count from 1 where a person reads them.
 		if bad := checkNetplan(text); bad != nil {
 			return c.Fail(1, "%s:%d:%d: %s:\n%s\n%s^",
 				file, bad.line+1, bad.column+1, bad.why, bad.text, strings.Repeat(" ", bad.column))
@@ -144,6 +147,7 @@ func yamlLines(text string) ([]yamlLine, *netplanError) {
 		if content == "" || content[0] == '#' || content == "---" {
 			continue
 		}
+		// Nothing that a network's description holds has a blank and a # in it.
 		if i := strings.Index(content, " #"); i >= 0 {
 			content = strings.TrimSpace(content[:i])
 		}
@@ -177,6 +181,7 @@ func (l *yamlLine) split(content string) (why string) {
 	default:
 		return "could not find expected ':'"
 	}
+	// A list in brackets ends in its own line here.
 	if strings.HasPrefix(l.value, "[") != strings.HasSuffix(l.value, "]") {
 		return "did not find expected ',' or ']'"
 	}
@@ -203,6 +208,7 @@ func (l *yamlLine) put(open, all []yamlLine) (why string) {
 		return ""
 	}
 	above := open[len(open)-1]
+	// A key that has its value already holds nothing more.
 	if above.value != "" && above.key != "-" {
 		return "mapping values are not allowed in this context"
 	}
@@ -261,9 +267,11 @@ func (l yamlLine) check(defined []string) *netplanError {
 	switch depth := len(l.path); {
 	case depth == 1 && l.key != "network":
 		return l.wrong("unknown key '%s'", l.key)
+	// At depth 3 stand names, which are free.
 	case depth == 1, depth == 3:
 		return nil
 	case depth == 2:
+	// Of wifis, tunnels and the like nothing is set up here, and nothing is checked.
 	case l.path[1] != "ethernets" && l.path[1] != "bonds":
 		return nil
 	case depth == 4:

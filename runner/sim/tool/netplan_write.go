@@ -103,6 +103,7 @@ func netplanWrite(c *host.Call, root string) int {
 	_ = c.Node.Mkdir(dir, c.Root, 0o700)
 	for _, d := range devices {
 		master := ""
+		// It is the bond that names its links, in whatever file.
 		for _, b := range devices {
 			if slices.Contains(b.lists["interfaces"], d.name) {
 				master = b.name
@@ -112,6 +113,7 @@ func netplanWrite(c *host.Call, root string) int {
 		if err := writeFile(c, name, d.keyfile(master)); err != nil {
 			return c.Fail(1, "cannot create file %s: %s", name, host.ErrorText(err))
 		}
+		// NetworkManager reads no profile that others could read.
 		if i, _, err := c.Node.Walk(name, true, c.Root); err == nil {
 			i.Chmod(0o600)
 		}
@@ -137,6 +139,7 @@ func netplanSet(c *host.Call, root string, words []string) int {
 			return c.Fail(1, "%s/%s:%d:%d: %s", dir, name, bad.line+1, bad.column+1, bad.why)
 		}
 		raw := strings.Split(text, "\n")
+		// From the last on, so that the numbers of those above still hold.
 		for _, l := range slices.Backward(lines) {
 			if len(l.path) > len(wanted) && slices.Equal(l.path[1:len(wanted)+1], wanted) {
 				raw = slices.Delete(raw, l.no, l.no+1)

@@ -45,6 +45,7 @@ func networkdList(c *host.Call, names []string) {
 		if len(names) > 0 && !slices.Contains(names, d.Name) {
 			continue
 		}
+		// So every release prints an interface of which nothing in networkd's files is.
 		kind, oper, setup := "ether", "-", "unmanaged"
 		if d.Kind != "" {
 			kind = d.Kind

@@ -18,6 +18,7 @@ import (
 )
 
 const (
+	// 180 s in all, as from 0.10.0 on; before that it was 60.
 	// Every wait looks into etcd this often, so many times.
 	// Of the nodes' time, as every wait of the simulated program; etcd itself is real.
 	etcdPoll  = 3 * time.Second
@@ -46,6 +47,7 @@ func newEtcdRuntime(b *nixlbench) *etcdRuntime {
 		if err != nil {
 			return nil, err
 		}
+		// DialLoopback takes it for itself.
 		n.Rack.Lock()
 		addr, known := n.Resolve(host)
 		n.Rack.Unlock()
@@ -93,6 +95,7 @@ func (e *etcdRuntime) call(ctx context.Context, method string, in, out any) erro
 	if err != nil {
 		return err
 	}
+	// etcd is outside of the rig: its answer takes real time, during which the nodes' stands still.
 	e.b.c.Node.Rack.Clock.Foreign(func() { err = e.answer(req, out) })
 	return err
 }
@@ -160,6 +163,7 @@ func (e *etcdRuntime) next(ctx context.Context) (int, error) {
 			return 0, err
 		}
 		count, _ := strconv.Atoi(was)
+		// A key that isn't there has a create_revision of 0.
 		compare := map[string]any{"key": []byte(key), "target": "CREATE", "result": "EQUAL", "create_revision": "0"}
 		if there {
 			compare = map[string]any{"key": []byte(key), "target": "VALUE", "result": "EQUAL", "value": []byte(was)}
@@ -196,6 +200,7 @@ func (e *etcdRuntime) join(ctx context.Context) (rank, code int) {
 		return 0, b.c.Fail(1, "Failed to acquire lock: connections to all backends failing; "+
 			"last error: UNAVAILABLE: %v\nFailed to setup ETCD runtime", err)
 	case rank >= 2:
+		// It takes the other two's registration with it, as the program does: whoever waits for them waits in vain.
 		e.clean(ctx)
 		return 0, b.c.Fail(1, "Rank %d is greater than or equal to global size 2\nFailed to setup ETCD runtime", rank)
 	}
@@ -218,6 +223,7 @@ func (e *etcdRuntime) barrierKey(id string) string {
 
 // broken is what the program says of a barrier that failed.
 func (e *etcdRuntime) broken(doing, id string, count int) string {
+	// The bracket that nothing opens is nixlbench's own.
 	text := fmt.Sprintf("Error in barrier %s %s rank %d completed %d/2 ranks)\n", doing, e.barrierKey(id), e.b.rank, count)
 	if id == "start_barrier" {
 		return text + "Failed to synchronize at start barrier\nFailed to synchronize all processes"
@@ -242,6 +248,7 @@ func (e *etcdRuntime) pause(ctx context.Context) bool {
 // meets is the barrier itself, and says what to do about it where it fails.
 func (e *etcdRuntime) meets(ctx context.Context, id string) (doing string, count int) {
 	key := e.barrierKey(id)
+	// Nothing leases it: what a killed process has put is still there for the next one to meet.
 	if err := e.put(ctx, key+strconv.Itoa(e.b.rank), "1"); err != nil {
 		return "put", 0
 	}
@@ -286,6 +293,7 @@ func (e *etcdRuntime) exchange(ctx context.Context) int {
 	if b.rank == 1 {
 		name := fmt.Sprintf("nixlSerDes|%s|%d", b.c.Node.Name, b.proc.PID)
 		b.c.Locked(func() { b.c.Node.Rack.Shared[agent(name)] = b })
+		// In the keys' names the ranks are fixed: the target is 1 and the initiator 0.
 		e.send(ctx, "int", number, strconv.Itoa(len(name)), "")
 		e.send(ctx, "char", text, fmt.Sprintf("1:0:%d", len(name)), name)
 		if ctx.Err() != nil {
@@ -317,6 +325,7 @@ func (e *etcdRuntime) missed(ctx context.Context, kind, what string) int {
 // fatal by itself.
 func (e *etcdRuntime) send(ctx context.Context, kind, key, value, data string) {
 	if data != "" {
+		// Before the key that says that it is there.
 		e.put(ctx, key+"/data", data)
 	}
 	e.put(ctx, key, value)

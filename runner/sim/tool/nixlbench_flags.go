@@ -23,6 +23,7 @@ type gflag struct {
 }
 
 var (
+	// A flag begins four blanks in, and what belongs to it six.
 	gflagParagraph = regexp.MustCompile(`(?m)^    -\w+ \((?:.*\n)(?:      .*\n)*`)
 	gflagParts     = regexp.MustCompile(`^-(\w+) .*type: (\w+) default: (\S*)`)
 )
@@ -121,6 +122,7 @@ func (b *nixlbench) parse() (code int, ok bool) {
 			break
 		}
 		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(a, "-"), "-"), "=")
+		// gflags 2.2.2 takes dashes for underscores.
 		name = strings.ReplaceAll(name, "-", "_")
 		f, known, denied := flagNamed(flags, name)
 		if denied {
@@ -150,9 +152,11 @@ func (b *nixlbench) parse() (code int, ok bool) {
 func (b *nixlbench) answer() (code int, ok bool) {
 	c := b.c
 	switch {
+	// It names no number: the release shows in which flags there are.
 	case b.set.on("version"):
 		c.Println("nixlbench")
 		return 0, false
+	// gflags ends with 1 after its help.
 	case b.set.on("help"), b.set.on("helpfull"): //nolint:misspell // that is its name
 		c.Printf("%s", b.help())
 		return 1, false
@@ -172,7 +176,6 @@ var nixlbenchBackends = []string{
 	"Mooncake", "HF3FS", "OBJ", "GUSLI", "UCCL", "AZURE_BLOB", "INFINIA",
 }
 
-// check is the program's own look at its flags, in its order.
 // flagNamed finds a flag; denied is one that is switched off by a no before its name.
 func flagNamed(flags map[string]gflag, name string) (f gflag, known, denied bool) {
 	if f, known = flags[name]; known {
@@ -196,6 +199,8 @@ func refusedFlag(args []string) string {
 	return ""
 }
 
+// check is the program's own look at its flags, in its order: of several things that are wrong it tells the
+// first.
 func (b *nixlbench) check() (code int, ok bool) {
 	s := b.set
 	if why := b.wrongNumbers(); why != "" {
@@ -281,6 +286,7 @@ func (b *nixlbench) checkSizes() (code int, ok bool) {
 		return fail("Incorrect buffer size configuration "+
 			"(max_block_size * max_batch_size) (%d) is > (total_buffer_size / num_threads) (%d)", most, total/threads)
 	}
+	// The plain defaults, 1000 and 100, are no multiples of 16 either.
 	for _, name := range []string{"num_iter", "warmup_iter"} {
 		step := threads * s.number("large_blk_iter_ftr")
 		if n := s.number(name); n%step != 0 {
@@ -302,6 +308,7 @@ func (b *nixlbench) banner() {
 	s := b.set
 	stars := strings.Repeat("*", 160)
 	b.say("%s\nNIXLBench Configuration\n%s", stars, stars)
+	// A title that is longer than 60 has its colon right behind it.
 	option := func(title, value string) { b.say("%-60s: %s", title, value) }
 	named := func(title, name, form string) {
 		value := s[name]
@@ -370,6 +377,7 @@ func (b *nixlbench) banner() {
 	b.say("%s\n%s", head.String(), strings.Repeat("-", 160))
 }
 
+// columnWidth is what setw has in nixlbench's printStatsHeader: the first column is wider than the others.
 func columnWidth(i int) int {
 	if i == 0 {
 		return 20

@@ -18,6 +18,7 @@ const MuteManager host.Flaw = "NetworkManager answers nobody"
 func runNmcli(_ context.Context, c *host.Call) int {
 	args, mute := c.Args[1:], false
 	c.Locked(func() { mute = c.Node.Flawed(MuteManager) })
+	// What is asked over D-Bus isn't answered, and nmcli takes that for not running: status 8.
 	if mute {
 		return c.Fail(8, "Error: NetworkManager is not running.")
 	}
@@ -41,6 +42,8 @@ func runNmcli(_ context.Context, c *host.Call) int {
 
 // nmcliDo is what asks NetworkManager to do something: to leave a device alone or take it, to
 // start a profile on it, to stop it, to change a route's metric.
+// The statuses are nmcli(1)'s: 2 for a wrong command line, 4 for a connection that can't be started, 10 for
+// what isn't there.
 func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 	if !c.Root {
 		return c.Fail(4, "Error: Failed to %s: Not authorized to control networking.", verb)
@@ -66,6 +69,7 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 		case verb == "set" && len(args) == 3 && args[1] == "managed":
 			c.Node.LetGo[name] = args[2] == "no"
 			delete(c.Node.Unmanaged, name) // a word of root's comes before the configuration's
+			// Taken or let go: Activate leaves alone what is nobody's.
 			if d.Running() {
 				c.Node.Activate(d)
 			}
@@ -125,6 +129,7 @@ func nmcliTable(c *host.Call, fields, words []string) int {
 				continue
 			}
 			v := deviceValues(c.Node, d.Name)
+			// By the interface's place, so that it is the same each time; a stray profile's has ones in it.
 			uuid := fmt.Sprintf("%08d-0000-4000-8000-%012d", i, i)
 			switch {
 			case object == "device":
@@ -170,6 +175,7 @@ func valuesOf(v map[string]string, fields []string) (all []string) {
 func deviceValues(n *host.Node, name string) map[string]string {
 	v := map[string]string{"DEVICE": name}
 	d, _ := managed(n, "device", name)
+	// "100 (connected)" of one device is "connected" in the list.
 	_, state, _ := strings.Cut(d["GENERAL.STATE"], " (")
 	v["STATE"], v["CONNECTION"] = strings.TrimSuffix(state, ")"), d["GENERAL.CONNECTION"]
 	return v
@@ -194,8 +200,10 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 		switch {
 		case n.Leaves(name):
 			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
+		// Without a carrier NetworkManager starts nothing on it.
 		case !d.Running():
 			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true
+		// A profile that netplan wrote goes before the interface's own.
 		case n.Keyfiles["netplan-"+name] != nil:
 			return map[string]string{"GENERAL.STATE": "100 (connected)", "GENERAL.CONNECTION": "netplan-" + name}, true
 		case n.Strays[name] != "":

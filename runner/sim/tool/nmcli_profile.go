@@ -42,6 +42,7 @@ func nmReload(c *host.Call) int {
 		}
 		k, section := host.Keyfile{}, ""
 		for line := range strings.Lines(text) {
+			// netplan writes "slave-type=bond #wokeignore:rule=slave".
 			line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
 			if strings.HasPrefix(line, "[") {
 				section = strings.Trim(line, "[]")
@@ -81,6 +82,7 @@ func nmUp(c *host.Call, id string) int {
 	if d.Master == b {
 		return 0
 	}
+	// A slave has no address of its own; it must be down to be taken, and its bond keeps the MTU of its profile.
 	d.Flush(netip.Addr.IsValid)
 	d.SetUp(false)
 	mtu := b.MTU
@@ -94,6 +96,7 @@ func nmBond(c *host.Call, k host.Keyfile, b *net.Netdev) int {
 	n := c.Node
 	miimon, _ := strconv.Atoi(k["bond.miimon"]) // none is 0, as the driver has it
 	if b == nil {
+		// NetworkManager loads the driver with max_bonds=0 by itself: nobody has asked for a bond0.
 		n.LoadBonding(0)
 		b = n.NewBond(k["connection.interface-name"], net.BondState{})
 	}

@@ -17,6 +17,7 @@ var gpuFacts = map[string]string{
 	"index": "0", "count": "1",
 	"compute_cap": "12.1", "pci.bus_id": "0000000F:01:00.0",
 	"gpu_bus_id": "0000000F:01:00.0", "uuid": gpuUUID, "gpu_uuid": gpuUUID,
+	// It shares the processor's.
 	"memory.total": "[N/A]", "memory.used": "[N/A]", "memory.free": "[N/A]",
 	"pstate": "P8", "power.draw": "4.21 W", "utilization.gpu": "0 %",
 	"clocks.current.sm": "208 MHz", "clocks.max.sm": "3003 MHz",
@@ -122,6 +123,7 @@ func gpuQuery(c *host.Call, gpus []map[string]string, fields []string) int {
 		head = append(head, f)
 		for i, g := range gpus {
 			v := g[f]
+			// Of words with blanks, as names and "Not Active", nothing is cut off.
 			if strings.Contains(plain, "nounits") &&
 				(strings.HasSuffix(v, "MiB") || strings.HasSuffix(v, "MHz") || strings.HasSuffix(v, " W") ||
 					strings.HasSuffix(v, "%")) {

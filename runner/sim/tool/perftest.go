@@ -149,6 +149,7 @@ func newPerftest(c *host.Call) *perftest {
 		p.iters = 1000
 	}
 	c.Locked(func() {
+		// 24.07 calls itself 6.22, and is the first that says MiB/sec; 4.5+0.17, of Debian 12, is 6.06.
 		if strings.HasPrefix(c.Node.Versions["perftest"], "24.07") {
 			p.version = "6.22"
 		}
@@ -158,6 +159,7 @@ func newPerftest(c *host.Call) *perftest {
 
 // perftestLong are the letters of the long options. Those that have none begin with a plus,
 // and a value follows +=.
+// Dashes in some and underscores in others are perftest's own: getopt_long knows no other spelling.
 func perftestLong(option string) (key string) {
 	return map[string]string{
 		"--ib-dev": "d", "--ib-port": "i", "--mtu": "m", "--iters": "n", "--port": "p", "--qp": "q", "--size": "s",
@@ -182,6 +184,7 @@ func perftestOption(a string) (key, value string, hasValue bool) {
 
 // perftestTakes reports whether an option has a value.
 func perftestTakes(key string) bool {
+	// Also of letters that set leaves alone: the value would be taken for the server's name otherwise.
 	return key != "" && strings.Contains("dimnpqstxDfcuIQTSlorwy", key) || key == "+="
 }
 
@@ -337,6 +340,7 @@ func (p *perftest) open() int {
 		active := p.fn.ActiveMTU()
 		switch {
 		case p.mtu > active:
+			// perftest prints ibv_mtu's number here, and not the bytes.
 			names := map[int]int{256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
 			c.Printf("Requested mtu is higher than active mtu \nChanging to active mtu - %d\n", names[active])
 			p.mtu = active
@@ -347,6 +351,7 @@ func (p *perftest) open() int {
 		if !p.gidSet {
 			p.gid = p.fn.BestGID()
 		}
+		// What is beyond the table is taken for its last entry, which is as empty.
 		p.gid = max(0, min(p.gid, len(p.fn.GIDs)-1))
 		p.addr = p.fn.GIDs[p.gid]
 		rnd := n.Random(p.tool + p.dev)
@@ -380,12 +385,14 @@ func (p *perftest) serve(ctx context.Context, proc *host.Process) int {
 	l := &host.Listener{Port: p.port, Proc: proc, Serves: s}
 	busy := false
 	c.Locked(func() {
+		// sshd has 22 on every node, and is not among the listeners.
 		if busy = c.Node.Listeners[p.port] != nil || p.port == 22; !busy {
 			c.Node.Listeners[p.port] = l
 		}
 	})
 	if busy {
 		return c.Fail(1, "Couldn't listen to port %d\n"+
+			// The middle one has no line end in perftest, so that the third is glued to it.
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.port)
 	}
 	// A client has taken it away already where there was one.
@@ -412,6 +419,7 @@ func (p *perftest) serve(ctx context.Context, proc *host.Process) int {
 	p.flush()
 	done := clock.Happened(rv.done)
 	// The client goes on alone: a server's processor has no part in a write.
+	// A client that is killed says nothing: its socket is closed.
 	r.Clock.Park(ctx, clock.Never, func() bool { return done() || clock.Happened(rv.clientGone)() })
 	switch {
 	case done():
@@ -446,6 +454,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		return c.Fail(1, "Temporary failure in name resolution for %s:%d\nProblem in resolving basic address and port\n"+
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	default:
+		// The kernel asks three times by ARP, a second apart, before it says that nobody is there.
 		if refused == "unreachable" && !c.Node.Rack.Clock.Sleep(ctx, 3*time.Second) {
 			return 143
 		}
@@ -485,6 +494,7 @@ func (p *perftest) fails(ctx context.Context, rv *rendezvous) int {
 		}
 		return p.lost()
 	case badSize, badTool:
+		// Of enum ibv_wc_status: IBV_WC_REM_ACCESS_ERR and IBV_WC_REM_INV_REQ_ERR.
 		status := map[outcome]int{badSize: 10, badTool: 9}[rv.outcome]
 		return p.completionError(fmt.Sprintf("Failed status %d: wr_id 0 syndrom 0x0", status), 0)
 	default:
@@ -523,8 +533,11 @@ func (p *perftest) transfer(ctx context.Context, rv *rendezvous) int {
 	return p.print(rv)
 }
 
+// retryText is for IBV_WC_RETRY_EXC_ERR; 0x81 is what an mlx5 has for it.
 const retryText = "Failed status-transport retry counter exceeded (12): wr_id 0 syndrom 0x81"
 
+// completionError is the end of a test that had begun: the columns stand there, and no row below them. scnt and
+// ccnt are what was sent and what has arrived of it.
 func (p *perftest) completionError(status string, done int) int {
 	c := p.c
 	c.Println(p.columns())
@@ -601,6 +614,7 @@ func (rv *rendezvous) judge() outcome {
 	case a.V2 != b.V2:
 		return noPath
 	// A client of another program gets as far as the exchange.
+	// Releases before 26.01 don't compare their settings: what differs shows once data moves.
 	case cl.tool != sv.tool:
 		return badTool
 	case cl.verb == "write" && !cl.all && cl.size > sv.size && !sv.all:
@@ -619,6 +633,7 @@ func (rv *rendezvous) joined() bool {
 	if bonded || cl.fn.Stack == sv.fn.Stack || cl.fn.Wire() != sv.fn.Wire() {
 		return false
 	}
+	// IPv6's are link-local here, and so in one subnet wherever the cable leads.
 	return a.Family() != 4 || slices.ContainsFunc(cl.fn.Netdev.Addrs, net.PrefixContains(b)) &&
 		slices.ContainsFunc(sv.fn.Netdev.Addrs, net.PrefixContains(a))
 }
@@ -646,6 +661,8 @@ func (p *perftest) flush() {
 
 func (p *perftest) old() bool { return p.version == "6.06" }
 
+// header is all that stands above the addresses, of 6.06 and of 24.07 alike; 24.10 has more in it. What a
+// server leaves out, as its depth of sending, it leaves out here.
 func (p *perftest) header(mtu int) {
 	c := p.c
 	title := map[string]string{"write": "RDMA_Write", "read": "RDMA_Read", "send": "Send"}[p.verb]
@@ -682,6 +699,8 @@ func (p *perftest) header(mtu int) {
 	switch {
 	case p.verb == "read":
 		c.Printf(" Outstand reads  : 16\n")
+	// DEF_INLINE_SEND_RC_UC and DEF_INLINE_WRITE of perftest_parameters.h. Only where latency counts is anything
+	// inline.
 	case p.latency && p.verb == "send":
 		c.Printf(" Max inline data : 236[B]\n")
 	case p.latency:
@@ -828,12 +847,14 @@ func (p *perftest) measure(ctx context.Context, rv *rendezvous, size int) (strin
 }
 
 func (p *perftest) row(size, iters int, peak, rate float64) string {
+	// Whatever the header says, MB/sec or MiB/sec: perftest divides by 0x100000.
 	unit := 8.0 * (1 << 20)
 	if p.gbits {
 		unit = 1e9
 	}
 	// Millions of messages a second, whatever unit the rates are in.
 	msgs := rate / 8 / float64(size) / 1e6
+	// REPORT_FMT_EXT: below 0.1 Gb/s, and with --report_gbits alone, figures have six decimals.
 	if p.gbits && rate < 0.1e9 {
 		return fmt.Sprintf(" %-7d    %-10d       %-7.6f            %-7.6f            %-7.6f",
 			size, iters, peak/unit, rate/unit, msgs)
@@ -855,11 +876,13 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		rnd = p.c.Node.Random("latency" + p.tool)
 		losing = net.Losing(rv.client.fn.Stack, rv.server.fn.Stack)
 		// Half a round trip of a small write, and the time that its bytes take at 92 Gb/s.
+		// With what is added to it below the median is 1.96 us, as published of two ConnectX-7 back to back.
 		base = 1.87 + float64(size)*8/92e3 // microseconds
 		if p.verb == "read" {
 			// A read has to come back: its whole way counts.
 			base += 1.6
 		}
+		// A function that a fault has made slow is slow for a single message as well.
 		if limit := rv.client.fn.Cap() + rv.server.fn.Cap(); limit > 0 {
 			base += float64(size) * 8 / (limit / 1e6)
 		}
@@ -875,6 +898,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		case u < 0.02:
 			t += 0.4 * rnd.ExpFloat64()
 		}
+		// Nothing comes behind the one message, so that nobody asks for it again before the time-out.
 		if losing > 0 && rnd.Float64() < losing {
 			t += net.AckTimeout * 1e6
 		}
@@ -894,6 +918,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 			fl.Payload = float64(size) * float64(iters)
 			// One message at a time in each direction.
 			fl.Alone = true
+			// One message each way in a round trip, whatever the rail could carry.
 			fl.Demand = float64(size) * 8 / (2 * mean * 1e-6)
 			fl.Share = 1
 			r.Fabric.Add(fl)
@@ -909,6 +934,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		}
 	}
 	if p.seconds > 0 {
+		// The counters see what moves within the margins, too.
 		measured := iters * (p.seconds - 2*p.margin) / p.seconds
 		return fmt.Sprintf(" %-7d       %-10d      %-7.2f         %-7.2f", size, measured, mean, 1e6/(2*mean)), nil
 	}

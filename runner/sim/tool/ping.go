@@ -52,6 +52,7 @@ func runPing(ctx context.Context, c *host.Call) int {
 		return c.Fail(2, "ping: usage error: Destination address required")
 	}
 	p.count, _ = strconv.Atoi(p.set.Last('c', "0"))
+	// 65507 is what an IPv4 packet holds at most behind both headers.
 	size, err := strconv.Atoi(p.set.Last('s', "56"))
 	if err != nil || size < 0 || size > 65507 {
 		return c.Fail(2, "ping: invalid -s value: '%s': out of range: 0 <= value <= 2147483647", p.set.Last('s', ""))
@@ -194,11 +195,13 @@ func (p *echoing) run(ctx context.Context) bool {
 		case p.lost || p.resends && p.sent%25 == 0 || p.queued.Loss > 0 && rnd.Float64() < p.queued.Loss:
 			p.lose()
 		default:
+			// Two Sparks were seen to take 0.44 to 0.89 ms.
 			p.echo(0.35 + 0.5*rnd.Float64() + p.queued.Delay.Seconds()*1e3)
 		}
 		c.Out.Flush()
 		if p.count > 0 && p.sent >= p.count {
 			// A lost last one is waited for.
+			// What was never sent has no answer to wait for.
 			return p.received == p.sent || p.tooLong || clock.Sleep(ctx, min(p.wait, 3*time.Second))
 		}
 		if p.deadline > 0 && p.elapsed+p.interval >= p.deadline {

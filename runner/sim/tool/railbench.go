@@ -25,6 +25,7 @@ const streamGrace = 10
 // runRailbench is railbench's own program, as far as cells call it on nodes: stream receive and
 // stream send.
 func runRailbench(ctx context.Context, c *host.Call) int {
+	// railbench stream's own defaults: 64 MiB a block, as the COTS report's programs have it.
 	s := &streamEnd{c: c, streams: 1, block: 1 << 26}
 	args := c.Args[1:]
 	switch {
@@ -157,6 +158,7 @@ func (s *streamEnd) receive(ctx context.Context, proc *host.Process) int {
 	if len(s.at) == 0 {
 		s.at = []string{fmt.Sprintf(":%d", StreamPort)}
 	}
+	// With room for one of each address and more: who connects holds the rig's lock, and can't wait.
 	server := &streamServer{node: c.Node, accept: make(chan *streamWay, 16)}
 	ports := map[int]*host.Listener{}
 	why := ""
@@ -208,6 +210,7 @@ func (s *streamEnd) listen(server *streamServer, proc *host.Process, ports map[i
 			}
 			server.addrs = append(server.addrs, a)
 		}
+		// Two addresses of the node may have one port: that is one entry, which knows them all.
 		if ports[port] != nil {
 			continue
 		}
@@ -285,6 +288,7 @@ func (s *streamEnd) finish(ctx context.Context, ways []*streamWay) bool {
 		for _, w := range ways {
 			rest := &streamWay{}
 			for _, fl := range w.flows {
+				// Over a bond that deals packets out each link has its own flow, and so a rest of its own.
 				part := float64(s.block) - math.Mod(fl.Sent, float64(s.block))
 				if part < float64(s.block) {
 					more := &net.Flow{
@@ -347,6 +351,7 @@ func (s *streamEnd) meet() (ways []*streamWay, why string, late bool) {
 			mss := min(r.way.Out.MTU, r.way.Peer.MTU) - 52
 			demand, _ := tcpDemand(r.way, mss, s.streams)
 			for range s.streams {
+				// The kernel gives every other port to connections that go out; a bond's policy hashes them.
 				port += 2
 				for _, l := range r.way.Lanes(port / 2) {
 					fl := &net.Flow{
@@ -416,6 +421,7 @@ func (s *streamEnd) report(ways []*streamWay, received bool) int {
 		c.Printf("%.0f bytes in %d blocks and %.2f s: %.2f Gb/s; 0 lost, 0 corrupt, %d cut off, 0 stalls\n",
 			sum, blocks, ended-began, sum*8/(ended-began)/1e9, cuts)
 	}
+	// stdout first: what failed stands below its figures.
 	if cuts > 0 {
 		c.Out.Flush()
 		return c.Fail(1, "railbench: not all of it arrived as it was sent")

@@ -76,6 +76,7 @@ func rdmaQuestion(words []string) (object, only string) {
 func rdmaLink(f *net.Function, details bool) (jsonObject, string) {
 	state, physical := "ACTIVE", "LINK_UP"
 	switch {
+	// Switched off the port is disabled; without a carrier it goes on looking for one.
 	case !f.Netdev.Up:
 		state, physical = "DOWN", "DISABLED"
 	case !f.Live():

@@ -29,9 +29,11 @@ func runSh(ctx context.Context, c *host.Call) int {
 		}
 		j.Name, j.Params = rest[0], rest[1:]
 	default:
+		// The script is all of stdin, so that what it runs has none.
 		b, _ := io.ReadAll(c.In)
 		text, j.Stdin = string(b), nil
 	}
+	// What is asked for as an option is done by the script's first line.
 	if set.Has("e") {
 		text = "set -e\n" + text
 	}

@@ -7,6 +7,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
+// runShowGids is a script of NVIDIA's mlnx-tools: a line for each entry of the table that isn't empty, so that
+// the index is read and not counted. The column IPv4 is empty in most.
 func runShowGids(_ context.Context, c *host.Call) int {
 	c.Println("DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV")
 	c.Println("---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---")

@@ -31,6 +31,7 @@ func runSs(_ context.Context, c *host.Call) int {
 			c.Println(strings.TrimRight(fmt.Sprintf("LISTEN 0      128        %9s:%-6d     0.0.0.0:*     %s",
 				address, port, strings.TrimSpace(text)), " "))
 		}
+		// sshd is on every node, and no process of the rig's.
 		row("0.0.0.0", 22, nil)
 		for _, port := range c.Node.Ports() {
 			row(c.Node.Listeners[port].Bound(), port, c.Node.Listeners[port].Proc)

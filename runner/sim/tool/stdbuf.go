@@ -6,6 +6,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runStdbuf makes a program's stdout live, -oL and -o0 alike: without it ib_write_bw prints nothing into a pipe
+// until it ends.
 func runStdbuf(ctx context.Context, c *host.Call) int {
 	set, rest, ok := c.Flags("ioe")
 	if !ok || len(rest) == 0 {

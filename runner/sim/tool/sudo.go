@@ -18,6 +18,7 @@ func runSudo(ctx context.Context, c *host.Call) int {
 	if (len(rest) > 0 || set.Has("vl")) && !mayBecomeRoot(c, set) {
 		return 1
 	}
+	// NAME=value before the command is for its environment, of which nothing here wants one.
 	for len(rest) > 0 && strings.Contains(rest[0], "=") && !strings.HasPrefix(rest[0], "=") {
 		rest = rest[1:]
 	}
@@ -26,6 +27,7 @@ func runSudo(ctx context.Context, c *host.Call) int {
 	}
 	sub := *c
 	sub.Root = true
+	// env_reset, sudo's default: nothing of the caller's gets through.
 	sub.Exported = func() []string {
 		return []string{"HOME=/root", "USER=root", "LOGNAME=root", "SUDO_USER=nvidia", "SUDO_UID=1000", "LANG=en_US.UTF-8"}
 	}

@@ -54,6 +54,8 @@ func parseSystemctl(args []string) (s systemctl) {
 }
 
 // runSystemctl knows transient units, and that some services run.
+// Its statuses are LSB's, as in systemctl(1): 3 of a unit that doesn't run, 4 of one that nobody knows or that
+// the user may not touch, 5 of one that isn't installed.
 func runSystemctl(ctx context.Context, c *host.Call) int {
 	s := parseSystemctl(c.Args[1:])
 	if s.version {
@@ -172,6 +174,7 @@ func stopUnits(ctx context.Context, c *host.Call, names []string) int {
 				code, u = c.Fail(4, "Failed to stop %s: Interactive authentication required.", name), nil
 			default:
 				u.Stop()
+				// A timer and a failed unit have no process whose end would remove them.
 				if u.Proc == nil || u.Active == "failed" {
 					u.Forget(c.Node)
 				}
@@ -256,11 +259,13 @@ const SlowBoot host.Flaw = "the boot waited for the network"
 
 // waitsOnline is what is another of the services that wait for the network at a boot.
 func waitsOnline(n *host.Node, name string) map[string]string {
+	// Microseconds since the boot; 0 of what never ran.
 	v := map[string]string{"ExecMainStartTimestampMonotonic": "0", "ExecMainExitTimestampMonotonic": "0"}
 	switch name {
 	case "NetworkManager-wait-online.service":
 		v["LoadState"], v["ActiveState"], v["SubState"] = "loaded", "active", "exited"
 		v["ExecMainStartTimestampMonotonic"], v["ExecMainExitTimestampMonotonic"] = "9120400", "15330812"
+		// It gives up after NM_ONLINE_TIMEOUT, 60 s.
 		if n.Flawed(SlowBoot) {
 			v["ActiveState"], v["SubState"], v["Result"], v["ExecMainStatus"] = "failed", "failed", "exit-code", "1"
 			v["ExecMainExitTimestampMonotonic"] = "69210400"

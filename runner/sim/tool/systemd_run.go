@@ -12,6 +12,7 @@ import (
 )
 
 // transient is what systemd-run is asked for.
+// transient stops at the first argument that is no option: what stands behind is the command's own.
 func transient(c *host.Call) (t host.Transient, code int) {
 	t.Dir = "/"
 	texts := map[string]*string{
@@ -62,6 +63,7 @@ func timeSpan(text string) (time.Duration, bool) {
 		"h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour, "us": time.Microsecond, "d": 24 * time.Hour,
 	}
 	var sum time.Duration
+	// "1min 30s" has its parts apart or together.
 	text = strings.ReplaceAll(text, " ", "")
 	if text == "" {
 		return 0, false
@@ -120,6 +122,7 @@ func startTransient(c *host.Call, kind string, t host.Transient, after time.Dura
 	if name == "" {
 		name = fmt.Sprintf("run-r%016x%016x", n.Random("unit").Uint64(), n.Random("unit").Uint64())
 	}
+	// A timer takes both names, its service's too; a service may stand beside a timer that was left.
 	for _, taken := range []string{name + ".timer", name + ".service"} {
 		if n.Units[taken] != nil && (taken == name+"."+kind || kind == "timer") {
 			return c.Fail(1, "Failed to start transient %s unit: "+

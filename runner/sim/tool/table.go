@@ -77,6 +77,7 @@ func packages() []pkg {
 		{"mlnx-tools", "24.10-0", "/usr/sbin", programs{
 			"show_gids": runShowGids, "ibdev2netdev": runIbdev2netdev,
 		}},
+		// Debian 12's, whose columns say MB: the fault tool-differs puts a newer one beside it.
 		{"perftest", "4.5+0.17-1", "/usr/bin", programs{
 			"ib_write_bw": runPerftest, "ib_write_lat": runPerftest, "ib_read_bw": runPerftest,
 			"ib_send_bw": runPerftest, "ib_read_lat": runPerftest, "ib_send_lat": runPerftest,

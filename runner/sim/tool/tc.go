@@ -102,12 +102,14 @@ func queueOf(words []string) (q net.Queue, why string) {
 		return q, fmt.Sprintf("Unknown qdisc \"%s\", hence option \"%s\" is unparsable", kind,
 			strings.Join(words[min(1, len(words)):], " "))
 	}
+	// The kernel gives handles from 8001: on to what has none.
 	text := []string{kind + " 8001: root refcnt 33"}
 	if kind == "netem" {
 		text = append(text, "limit 1000")
 	}
 	for words = words[1:]; len(words) > 0; {
 		name, value := words[0], first(words[1:])
+		// "loss random 5%" is "loss 5%": the other models have words of their own.
 		if name == "loss" && value == "random" {
 			words = words[1:]
 			value = first(words[1:])
@@ -161,6 +163,7 @@ func lapse(text string) (time.Duration, bool) {
 // bitRate reads "5gbit": bits a second, by tc's units, and bits where there is none.
 func bitRate(text string) (float64, bool) {
 	text = strings.ToLower(text)
+	// Whichever comes first: what ends in a unit is no number without it.
 	for unit, bits := range map[string]float64{"kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "": 1} {
 		number, is := strings.CutSuffix(text, unit)
 		if v, err := strconv.ParseFloat(number, 64); is && err == nil && v > 0 && v < 1e15 {

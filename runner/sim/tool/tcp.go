@@ -61,6 +61,7 @@ func tcpDemand(way net.Way, mss, streams int) (demand, resent float64) {
 	}
 	if way.Mismatch() {
 		// Each segment is lost until it is sent small.
+		// The streams share what comes through; the share that is sent again is chosen.
 		return net.TCPMismatchRate / float64(streams), 0.4
 	}
 	limit, resent := way.Loss(mss)

@@ -9,6 +9,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runTest is /usr/bin/test, for who calls it by its path: the shell has its own. It knows whether a file is there.
 func runTest(_ context.Context, c *host.Call) int {
 	args := c.Args[1:]
 	if len(args) == 2 && strings.HasPrefix(args[0], "-") {

@@ -29,6 +29,7 @@ func runTimeout(ctx context.Context, c *host.Call) int {
 		defer cancel()
 	}
 	sub := *c
+	// A command that only reads would not see the limit: its stdin ends with it.
 	sub.In = host.EndingWith(inner, c.In)
 	code := sub.Exec(inner, args[1:])
 	if inner.Err() != nil && ctx.Err() == nil {

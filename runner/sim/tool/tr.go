@@ -58,6 +58,7 @@ func runTr(_ context.Context, c *host.Call) int {
 		if i >= 0 && len(to) > 0 {
 			r = to[min(i, len(to)-1)]
 		}
+		// What comes twice is looked for behind the exchange: tr -s 'a-z' 'x' leaves one x.
 		if squeezed && r == prev {
 			continue
 		}

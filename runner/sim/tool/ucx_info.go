@@ -11,6 +11,7 @@ import (
 // runUcxInfo is ucx_info: -v, -b and -d.
 func runUcxInfo(_ context.Context, c *host.Call) int {
 	set, rest, ok := c.Flags("tun")
+	// main returns -1, which a shell sees as 255.
 	if !ok || len(rest) > 0 || len(set) == 0 {
 		c.Println("Usage: ucx_info [options]\nAt least one of the following options has to be set:\n" +
 			"  -v              Show version information\n" +
@@ -35,6 +36,7 @@ func runUcxInfo(_ context.Context, c *host.Call) int {
 	return 0
 }
 
+// ucxBuild is -v. The options of configure are what tells a UCX without verbs from one that found no device.
 func ucxBuild(n *host.Node) string {
 	release, verbs := ucxRelease(n), " --with-verbs --with-rdmacm"
 	if !ucxVerbs(n) {
@@ -100,6 +102,7 @@ func ucxDevices(n *host.Node) string {
 		"          remote key: 0 bytes", "        memory types: host (access,reg,cache)")
 	for _, d := range n.Netdevs {
 		if d.Running() && d.IPv4().IsValid() {
+			// MB/s that UCX reckons with, by the speed that the interface reports.
 			rate, system, priority := "11.32", unknown, 0
 			if d.Func != nil {
 				rate, system, priority = "23588.47", fmt.Sprintf("%s (%d)", d.Name, d.Func.No), 1

@@ -54,6 +54,7 @@ type ucxMeeting struct {
 const ucxFailed = 255
 
 func runUcxPerftest(ctx context.Context, c *host.Call) int {
+	// The defaults of init_test_params in perftest_params.c.
 	p := &ucxPerftest{c: c, port: 13337, size: 8, count: 1_000_000, warmup: 10_000, send: "host", recv: "host"}
 	if code, ok := p.parse(); !ok {
 		return code
@@ -329,6 +330,7 @@ func (p *ucxPerftest) meet() (m *ucxMeeting, refused string) {
 			refused = "Connection refused"
 			return
 		}
+		// It accepts one client and closes its port.
 		delete(far.Listeners, p.port)
 		m = &ucxMeeting{
 			client: p, server: s.end, ready: make(chan struct{}), done: make(chan struct{}), gone: make(chan struct{}),
@@ -346,6 +348,7 @@ func (p *ucxPerftest) measure(ctx context.Context, l link) error {
 	share := 0.0
 	c.Locked(func() { share = 1 - net.NoiseSpan*c.Node.Random("ucx_perftest").Float64() })
 	send := func(n int) (seconds float64, err error) {
+		// The window of 32 messages that its head tells of.
 		k := carriage{link: l, block: float64(p.size), count: float64(n), most: 1, post: 32, share: share}
 		if p.send == "cuda" || p.recv == "cuda" {
 			k.staged, k.limit = true, stagedRate(len(l.lanes), k.block)
@@ -359,11 +362,13 @@ func (p *ucxPerftest) measure(ctx context.Context, l link) error {
 	if err != nil {
 		return err
 	}
+	// As many as take a second: it reports once in each.
 	stretch := max(1, int(float64(warm+1)/seconds))
 	sum := 0.0
 	for done := 0; done < p.count; {
 		n := min(stretch, p.count-done)
 		more := 0
+		// The last stretch carries the message that ends the test.
 		if done+n == p.count {
 			more = 1
 		}
@@ -383,6 +388,7 @@ func (p *ucxPerftest) row(final bool, done, n int, seconds, sum float64) {
 		stage = "Final:    "
 	}
 	rate, overall := float64(n)/seconds, float64(done)/sum
+	// The median is a little below the mean; MB/s are 2^20 bytes.
 	p.c.Printf("%s%18d %10.3f %9.3f %9.3f %11.2f %10.2f %11.0f %11.0f\n", stage, done, 0.997e6/overall, 1e6/rate,
 		1e6/overall,
 		rate*float64(p.size)/(1<<20), overall*float64(p.size)/(1<<20), math.Round(rate), math.Round(overall))

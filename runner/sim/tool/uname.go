@@ -28,6 +28,7 @@ func runUname(_ context.Context, c *host.Call) int {
 			out = append(out, f.value)
 		}
 	}
+	// -a has the processor's type between machine and system, and -p alone prints it, too.
 	if set.Has("a") {
 		out = slices.Insert(out, 5, "aarch64")
 	}
