@@ -41,7 +41,6 @@ func runMpirun(ctx context.Context, c *host.Call) int {
 	}
 	var daemons []*host.Process
 	c.Locked(func() {
-		j.id = fmt.Sprintf("%s-%d", c.Node.Name, len(c.Node.Rack.Shared))
 		for _, n := range j.hosts {
 			p := n.Spawn([]string{"orted"}, c.Root)
 			if n == c.Node {
@@ -49,6 +48,8 @@ func runMpirun(ctx context.Context, c *host.Call) int {
 			}
 			daemons = append(daemons, p)
 		}
+		// Whoever else runs a job at this moment has another process there.
+		j.id = fmt.Sprintf("%s-%d", j.hosts[0].Name, daemons[0].PID)
 	})
 	defer c.Locked(func() {
 		delete(c.Node.Rack.Shared, mpiWorld(j.id))

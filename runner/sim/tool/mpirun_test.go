@@ -55,3 +55,13 @@ func TestMpirun(t *testing.T) {
 		}
 	}
 }
+
+// Two jobs that begin at the same instant, on the same nodes, are two: no rank of one plays the other's part.
+func TestMpirunTwice(t *testing.T) {
+	r := rackOf(t, 2)
+	const run = "mpirun --host spark-01,spark-02 all_reduce_perf -b 64K -e 64K "
+	out, code := on(t, r.Nodes[0], false, run+">/tmp/a & "+run+">/tmp/b; wait; grep -c 'Avg bus' /tmp/a /tmp/b")
+	if code != 0 || out != "/tmp/a:1\n/tmp/b:1" {
+		t.Errorf("%d: %s", code, out)
+	}
+}
