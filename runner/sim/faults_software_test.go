@@ -93,7 +93,7 @@ func softwareChecks(says func(node, command string, code int,
 		},
 		"nccl-version": {
 			says("spark-01", "readlink -f /lib/aarch64-linux-gnu/libnccl.so.2", 0, "libnccl.so.2.27.7\n"),
-			says("spark-02", "timeout 60 mpirun --host spark-02,spark-01 all_reduce_perf -b 64K -e 1M -f 2", 2,
+			says("spark-02", "timeout 60 mpirun --host spark-02,spark-01 all_reduce_perf -b 64K -e 1M -f 2", 3,
 				"Mismatched NCCL version detected : rank 0 version 22809 rank 1 version 22707"),
 		},
 		"nccl-half":   {says("spark-01", "cat /etc/nccl.conf", 0, "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1\n")},

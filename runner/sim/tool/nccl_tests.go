@@ -26,6 +26,12 @@ const (
 	ncclStuckAfter = 3
 )
 
+// The statuses that it ends with, of testResult_t in common.h: testCudaError and testNcclError.
+const (
+	ncclCUDA    = 2
+	ncclLibrary = 3
+)
+
 // OldNCCLTests is a release before 2.17.3, which knows no -J.
 const OldNCCLTests host.Flaw = "nccl-tests of 2.17.2"
 
@@ -132,6 +138,7 @@ func ncclSize(text string) (int, bool) {
 // open starts NCCL in all ranks, and takes their memory.
 func (t *ncclTest) open(calls []*host.Call) (code int) {
 	var lines, failed []string
+	code = ncclCUDA
 	t.c.Locked(func() {
 		t.share = 1 - net.NoiseSpan*t.c.Node.Random(t.program).Float64()
 		for i, c := range calls {
@@ -153,7 +160,7 @@ func (t *ncclTest) open(calls []*host.Call) (code int) {
 			}
 			lines = append(lines, said...)
 			if !ok {
-				failed = append(failed, "")
+				failed, code = append(failed, ""), ncclLibrary
 			}
 			t.ranks = append(t.ranks, r)
 		}
@@ -177,7 +184,7 @@ func (t *ncclTest) open(calls []*host.Call) (code int) {
 	}
 	t.c.Out.Flush()
 	if failed != nil {
-		return 2
+		return code
 	}
 	return 0
 }
@@ -351,7 +358,7 @@ func (t *ncclTest) move(ctx context.Context, size int, times float64) (seconds f
 			t.c.Println(line)
 		}
 		t.c.Out.Flush()
-		return 0, 3
+		return 0, ncclLibrary
 	}
 	rack := t.c.Node.Rack
 	if flows == nil { // over the management network, of which nothing is counted as RDMA
@@ -367,7 +374,7 @@ func (t *ncclTest) move(ctx context.Context, size int, times float64) (seconds f
 					"network error / '")
 				t.c.Out.Flush()
 			}
-			return 0, 3
+			return 0, ncclLibrary
 		}
 		seconds = rack.Clock.Now().Seconds() - begin
 	}
