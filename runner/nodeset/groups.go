@@ -54,6 +54,7 @@ func GroupFolders(getenv func(string) string) []string {
 	if home := getenv("HOME"); filepath.IsAbs(home) {
 		dirs = append(dirs, filepath.Join(home, ".local", "etc", "clustershell"))
 	}
+	// It stands in the place of the machine's folder, and not of the user's.
 	if dir := getenv("CLUSTERSHELL_CFGDIR"); filepath.IsAbs(dir) {
 		return append(dirs, dir)
 	}
@@ -79,6 +80,7 @@ func ReadGroups(dirs []string) (*Groups, error) {
 			return nil, fmt.Errorf("read the groups: %s has more than %d files", below, mostFiles)
 		}
 		for _, e := range entries {
+			// In the order of their names: of two files with one source the first counts.
 			if err := g.readFile(filepath.Join(below, e.Name())); err != nil {
 				return nil, err
 			}
@@ -105,12 +107,14 @@ func (g *Groups) readConf(file string) error {
 			section, mapped = strings.TrimSuffix(name, "]"), false
 			continue
 		}
+		// Python's ConfigParser takes : and =, whichever comes first in a line.
 		key, value, ok := strings.Cut(line, ":")
 		if k, v, eq := strings.Cut(line, "="); eq && (!ok || len(k) < len(key)) {
 			key, value, ok = k, v, true
 		}
 		switch key, value = strings.TrimSpace(key), strings.TrimSpace(value); {
 		case !ok || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";"):
+		// The user's own file has been read before the machine's.
 		case section == "Main" && key == "default" && g.usual == "":
 			g.usual = value
 		case section != "Main" && key == "map" && !mapped:
@@ -125,6 +129,7 @@ func (g *Groups) readConf(file string) error {
 
 func (g *Groups) readFile(file string) error {
 	ext := filepath.Ext(file)
+	// Editors' copies and packages' examples lie there, too.
 	if ext != ".cfg" && ext != ".yaml" && ext != ".yml" {
 		return nil
 	}
@@ -158,6 +163,7 @@ func flatGroups(text string) source {
 			continue
 		}
 		name, list = strings.TrimSpace(name), strings.TrimSpace(list)
+		// An empty line makes a group known, and adds nothing to one that has lines.
 		if all, more := lines[name]; list != "" || !more {
 			// Joined at the end: line by line, a file of one group's lines takes minutes.
 			lines[name] = append(all, list)
@@ -232,6 +238,7 @@ func (g *Groups) group(name string) (list, where string, within book, err error)
 	if list, ok := s.lists[own]; ok {
 		return list, s.file, within, nil
 	}
+	// Only where no group is called that itself.
 	if strings.ContainsAny(own, "*?") {
 		if g.matched += len(s.lists); g.matched > mostMatched {
 			return "", "", nil, fmt.Errorf("@%s: the patterns of this list look at more than %d groups in all", shown(name),

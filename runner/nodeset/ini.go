@@ -18,6 +18,7 @@ func (v *Inventory) readINI(text string) error {
 			continue
 		}
 		var err error
+		// [01:03].rack is a host, and begins with a bracket as well.
 		if head, ok := strings.CutPrefix(line, "["); ok && strings.Contains(head, "]") && isSection(head) {
 			head, _, _ = strings.Cut(head, "]")
 			section, kind, _ = strings.Cut(head, ":")
@@ -49,12 +50,14 @@ func (v *Inventory) iniLine(to *group, kind, line string) error {
 		return err
 	case len(words) == 0:
 		return nil
+	// A child may be named before its own section, or have none.
 	case kind == "children":
 		if _, err := v.newGroup(words[0]); err != nil {
 			return err
 		}
 		to.adopt(words[0])
 		return nil
+	// The whole line behind the first = is the value, blanks among it: here are no further words.
 	case kind == "vars":
 		name, value, ok := strings.Cut(line, "=")
 		if !ok {
@@ -76,6 +79,7 @@ func (v *Inventory) iniLine(to *group, kind, line string) error {
 }
 
 // split takes a line apart at its blanks, as a shell does with quotes; a # begins a comment.
+// It is shlex with comments, by which Ansible reads a host's line.
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder

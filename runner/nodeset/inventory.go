@@ -59,6 +59,7 @@ func ReadInventory(file string) (*Inventory, error) {
 	switch {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a folder, and a file is read here: %s", file, instead)
+	// Ansible's script plugin takes what is executable, and what begins with #!.
 	case info.Mode()&0o111 != 0:
 		return nil, fmt.Errorf("%s is executable, so that Ansible runs it; nothing is executed here: %s, "+
 			"or take the permission away (chmod -x) where it is a list", file, instead)
@@ -71,6 +72,7 @@ func ReadInventory(file string) (*Inventory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+	// A user or a port that only stands there would be missing here without a word.
 	for _, beside := range []string{"host_vars", "group_vars"} {
 		dir := filepath.Join(filepath.Dir(file), beside)
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -89,6 +91,7 @@ func parseInventory(file string, src []byte) (*Inventory, error) {
 	inv.at("all")
 	var err error
 	switch strings.ToLower(filepath.Ext(file)) {
+	// JSON is YAML.
 	case ".yaml", ".yml", ".json":
 		err = inv.readYAML(src)
 	default:
@@ -133,6 +136,7 @@ func (v *Inventory) newGroup(name string) (*group, error) {
 // add puts the hosts of one entry, which may be folded, into a group, with their variables.
 func (v *Inventory) add(to *group, entry string, given vars) error {
 	port := ""
+	// A colon behind the last bracket is a port's; one within is a range's.
 	if i := strings.LastIndexByte(entry, ':'); i > strings.LastIndexByte(entry, ']') {
 		entry, port = entry[:i], entry[i+1:]
 	}
@@ -166,6 +170,7 @@ func (v *Inventory) add(to *group, entry string, given vars) error {
 // keep is a variable that tells how a host is reached, by its newer name; others aren't kept.
 func (v *Inventory) keep(into vars, name, value string) error {
 	switch name {
+	// As they were called before Ansible 2.0, and are still taken.
 	case "ansible_ssh_host", "ansible_ssh_port", "ansible_ssh_user":
 		name = "ansible_" + strings.TrimPrefix(name, "ansible_ssh_")
 	case "ansible_host", "ansible_port", "ansible_user", "ansible_connection":
@@ -188,6 +193,7 @@ func (v *Inventory) members(name string) []string {
 	switch {
 	case name == "all":
 		return v.hosts
+	// Of an inventory that lists it as a group its own list counts.
 	case name == ungrouped && v.groups[name] == nil:
 		return slices.DeleteFunc(slices.Clone(v.hosts), v.grouped)
 	}
@@ -224,6 +230,7 @@ func (v *Inventory) grouped(host string) bool {
 // depths are how far below all each group is: what a deeper one says of a variable wins.
 func (v *Inventory) depths() (map[string]int, error) {
 	depth := map[string]int{"all": 0}
+	// A way down has no more steps than there are groups: what still changes then goes in a circle.
 	for range len(v.names) + 1 {
 		changed := false
 		for _, name := range v.names {
@@ -269,6 +276,7 @@ func (v *Inventory) reached() (map[string]vars, error) {
 			maps.Copy(all[h], v.groups[name].vars)
 		}
 	}
+	// Last: what a host says of itself wins over all of its groups.
 	for h, own := range v.vars {
 		maps.Copy(all[h], own)
 	}
@@ -317,6 +325,7 @@ func (v vars) local() bool {
 // dest is user@host:port as the variables say it.
 func (v vars) dest(name string) (string, error) {
 	switch c := strings.TrimPrefix(v["ansible_connection"], builtin); c {
+	// All of them are a shell on that host, which railbench reaches by its own SSH, or is on.
 	case "", "ssh", "smart", "paramiko", "local":
 	default:
 		return "", fmt.Errorf("ansible_connection is %q, and railbench goes by SSH", shown(c))

@@ -46,6 +46,7 @@ func (r *reader) read(list string) ([]named, error) {
 	case strings.TrimSpace(list) == "":
 		return nil, errors.New("the list is empty: it reads a,b,c or spark-[01-04] or @group")
 	}
+	// A list's own; those of its groups count on the same.
 	if r.spent == nil {
 		r.spent, r.others = new(int), new(int)
 	}
@@ -137,6 +138,7 @@ func (s *set) combine(op byte, more []named) {
 	if op != ',' && op != '^' {
 		return
 	}
+	// left is what was there before: of ^ a name that both sides have doesn't come back.
 	for _, n := range more {
 		if !left[n.name] && !s.has[n.name] {
 			s.has[n.name] = true
@@ -148,6 +150,7 @@ func (s *set) combine(op byte, more []named) {
 // word reads one word: a folded name, or a group.
 func (r *reader) word(word string) ([]named, error) {
 	room := min(Most, effort-*r.spent)
+	// Slurm's own list, which was read and bounded before.
 	if word == Allocation && r.slurm != nil {
 		var all []named
 		for _, name := range r.slurm {
@@ -211,6 +214,7 @@ func (r *reader) group(name string) ([]named, error) {
 		others: r.others,
 	}
 	all, err := sub.read(list)
+	// The place is said once, by the outermost group; what is too much is so of the whole list.
 	if err != nil && len(r.open) == 0 && !errors.Is(err, errMany) && !errors.Is(err, errOperators) {
 		err = fmt.Errorf("%s: %w", place, err)
 	}
@@ -278,6 +282,7 @@ func (y style) numbers(inner string, room int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Before anything is made: a range of nine digits would fill the memory.
 		if (b-a)/every >= room-len(all) {
 			return nil, fmt.Errorf("[%s]: %w", shown(part), errMany)
 		}
@@ -307,6 +312,7 @@ func (y style) span(part string) (first string, a, b, every int, err error) {
 	if !several {
 		last = first
 	}
+	// Letters only where both ends are: a:9 is neither.
 	if a, b = y.letter(first), y.letter(last); a < 0 || b < 0 {
 		if a, err = number(first); err != nil {
 			return first, 0, 0, 0, err
@@ -355,6 +361,7 @@ func Fold(names []string) string {
 	for _, name := range names {
 		end := strings.LastIndexAny(name, "0123456789") + 1
 		begin := end
+		// Expand reads nine digits at most.
 		for begin > 0 && name[begin-1] >= '0' && name[begin-1] <= '9' && end-begin < 9 {
 			begin--
 		}
@@ -404,6 +411,7 @@ func folded(digits []string) string {
 	return strings.Join(parts, ",")
 }
 
+// follows also wants the same width: 9 and 10 would need a range without zeros, 09 and 10 have one.
 func follows(a, b string) bool {
 	x, errA := strconv.Atoi(a)
 	y, errB := strconv.Atoi(b)

@@ -57,6 +57,7 @@ func (f Finder) Nodes(list string) ([]Node, error) {
 		return f.Inventory.nodes(list)
 	}
 	r := reader{slurm: f.Slurm}
+	// A nil of *Groups would be a book that isn't nil.
 	if f.Groups != nil {
 		r.groups = f.Groups
 	}
@@ -139,6 +140,7 @@ func checkHost(host string) error {
 
 func checkPort(port string) (int, error) {
 	n, err := strconv.Atoi(port)
+	// strconv takes "+22" for a number, and ssh does not.
 	if err != nil || n < 1 || n > 65535 || port[0] == '+' {
 		return 0, fmt.Errorf("%q is no port: it goes from 1 to 65535", shown(port))
 	}

@@ -23,6 +23,7 @@ func (v *Inventory) readYAML(src []byte) error {
 	if err := yaml.Unmarshal(src, &doc); err != nil {
 		return err
 	}
+	// The nodes and not values: they have their lines, for the errors, and their order.
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
 		return errors.New("it is empty")
 	}

@@ -79,6 +79,7 @@ func (s Stage) Start(t testing.TB) (port int) {
 	return ln.Addr().(*net.TCPAddr).Port
 }
 
+// serve is one connection: each stage does what those before it do in between, and then its own.
 func (s Stage) serve(conn net.Conn, host ssh.Signer, over <-chan struct{}) {
 	switch s {
 	case SaysNothing:
@@ -129,6 +130,7 @@ func (s Stage) serve(conn net.Conn, host ssh.Signer, over <-chan struct{}) {
 		if err != nil {
 			return
 		}
+		// What isn't read would fill the channel's window, and the client would wait for that instead.
 		go io.Copy(io.Discard, ch) //nolint:errcheck // it ends with the connection
 		go s.exec(ch, requests, over)
 	}
@@ -160,7 +162,9 @@ func (s Stage) exec(ch ssh.Channel, requests <-chan *ssh.Request, over <-chan st
 
 // pour writes what has no end of line, for as long as it is read and not much longer than a test.
 func pour(w io.Writer, over <-chan struct{}) {
+	// Titles of windows that never end: the worst that there is for whoever takes sequences apart.
 	junk := []byte(strings.Repeat("\x1b]0;junk", 8<<10))
+	// 256 MiB at most: whoever reads on and on must not read for ever.
 	for range 4 << 10 {
 		select {
 		case <-over:

@@ -90,6 +90,7 @@ func forward(t *testing.T, n runner.Node, o Options) {
 		stdout, _ = get(t, n, two.Port(), "/")
 		equal(t, "the second", stdout, "two")
 	}
+	// 127.0.0.1 alone: nobody else on the node's network reaches it.
 	equal(t, "listens on", listens(t, n, one.Port()), "0100007F")
 
 	// A port that is taken is refused, and one that is free again can be had.
@@ -102,6 +103,7 @@ func forward(t *testing.T, n runner.Node, o Options) {
 		t.Errorf("close: %v, %v", err, one.Err())
 	}
 	equal(t, "closed", listens(t, n, one.Port()))
+	// curl's 7 is a refused connection, 52 an empty answer, 56 a reset, 28 its own limit.
 	if _, exit := get(t, n, one.Port(), "/"); exit.Code != 7 {
 		t.Errorf("a closed port answers: %v", exit)
 	}
@@ -113,6 +115,7 @@ func forward(t *testing.T, n runner.Node, o Options) {
 	}
 
 	// Nobody is to be had on this side.
+	// The node's side has accepted it already, so that it can only be closed.
 	dead := forwarding(t, n, 0, func(context.Context) (net.Conn, error) { return nil, errors.New("nobody") })
 	if _, exit := get(t, n, dead.Port(), "/"); exit.Code != 52 && exit.Code != 56 {
 		t.Errorf("nobody there: %v", exit)

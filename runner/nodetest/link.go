@@ -36,6 +36,7 @@ func (l Link) Open(t testing.TB, port int) int {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Stalls are counted from the laying of the link, the same for each of its connections.
 	began := time.Now()
 	var mu sync.Mutex
 	var work sync.WaitGroup

@@ -87,6 +87,7 @@ func answers(t *testing.T, n runner.Node) {
 		stdout, stderr, exit := Do(t, n, fmt.Sprintf("echo out; echo err >&2; exit %d", code))
 		equal(t, "stdout", stdout, "out")
 		equal(t, "stderr", stderr, "err")
+		// 126 is a shell's own where a program can't be run; from 128 on a signal would be meant.
 		if exit.Code != code || exit.Why != runner.Ended || exit.OK() != (code == 0) {
 			t.Errorf("exit %d: got %+v", code, exit)
 		}
@@ -99,6 +100,7 @@ func answers(t *testing.T, n runner.Node) {
 	}
 }
 
+// lines are cut at \n, and lose a \r before it; what has no end at the end of a script is a line all the same.
 func lines(t *testing.T, n runner.Node) {
 	stdout, _, _ := Do(t, n, `printf 'a\n\nb\r\nno line end'`)
 	equal(t, "stdout", stdout, "a", "", "b", "no line end")
@@ -119,6 +121,8 @@ var Nasty = []string{
 	"a\nb", "*", "~", "!", "&", "|", ">x", "#", "ä€😀", "'; exit 4; '", "\\'", "a\tb",
 }
 
+// values arrive byte for byte, and a name that the shell would not take as a variable's runs nothing: it would
+// be script.
 func values(t *testing.T, n runner.Node) {
 	for i, v := range Nasty {
 		if strings.Contains(v, "\t") {
@@ -141,6 +145,7 @@ func values(t *testing.T, n runner.Node) {
 	}
 }
 
+// stdin is at its end at once: a script that asks somebody must not wait for him.
 func stdin(t *testing.T, n runner.Node) {
 	stdout, _, exit := Do(t, n, `if read -r x; then echo "got $x"; else echo nothing; fi; cat; echo done`)
 	equal(t, "stdout", stdout, "nothing", "done")
@@ -149,6 +154,8 @@ func stdin(t *testing.T, n runner.Node) {
 	}
 }
 
+// clean is text without what controls a terminal; 0xE2 0x80 0xAE is U+202E, which turns the rest of a line
+// around.
 func clean(t *testing.T, n runner.Node) {
 	stdout, _, _ := Do(t, n, `printf 'a\033[31mred\033[0m\033]0;title\007z\n'; printf 'bell\007 back\010 nul\n'; printf 'c\033[2J\n'; printf '\342\200\256evil\n'`)
 	equal(t, "stdout", stdout[:3], "aredz", "bell^G back^H nul", "c")
@@ -180,6 +187,8 @@ func colours(t *testing.T, n runner.Node) {
 	}
 }
 
+// flood's lines come in their order and before Run returns: none is late. 20,000 are more than any buffer on
+// the way.
 func flood(t *testing.T, n runner.Node) {
 	const count = 20_000
 	var got, late int
@@ -199,6 +208,7 @@ func flood(t *testing.T, n runner.Node) {
 	}
 }
 
+// longLine has no end for 40 KiB: it comes in pieces that are marked as cut, and no byte is lost.
 func longLine(t *testing.T, n runner.Node) {
 	var total, longest, cut int
 	_, err := n.Run(t.Context(), runner.Script{Name: "long", Body: `x=0123456789abcdef0123456789abcdef
@@ -225,6 +235,7 @@ func cancel(t *testing.T, n runner.Node) {
 	if err != nil || exit.Why != runner.Cancelled || exit.OK() {
 		t.Errorf("exit %+v, %v", exit, err)
 	}
+	// The leash asks first and kills after some seconds, on a busy machine later.
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("took %s", took)
 	}
@@ -237,6 +248,8 @@ func cancel(t *testing.T, n runner.Node) {
 	}
 }
 
+// limit ends a script that would go on, and says that it was that: TimedOut, and no exit status of the
+// script's.
 func limit(t *testing.T, n runner.Node) {
 	exit, err := n.Run(t.Context(), runner.Script{Name: "limit", Body: endless, Limit: time.Second}, func(runner.Line) {})
 	if err != nil || exit.Why != runner.TimedOut || exit.OK() || exit.Elapsed < time.Second {
@@ -244,6 +257,7 @@ func limit(t *testing.T, n runner.Node) {
 	}
 }
 
+// together are several scripts at once, over what may be one connection, with what each was given kept apart.
 func together(t *testing.T, n runner.Node) {
 	var all sync.WaitGroup
 	for i := range 6 {
@@ -264,6 +278,7 @@ func together(t *testing.T, n runner.Node) {
 	all.Wait()
 }
 
+// closing ends what runs and refuses what comes: nobody waits for a node that was closed.
 func closing(t *testing.T, n runner.Node) {
 	ready := make(chan bool, 1)
 	ended := make(chan bool)
@@ -291,6 +306,9 @@ func closing(t *testing.T, n runner.Node) {
 // leavesNothing starts processes that try to outlive their script in the usual
 // ways, ends the script in each way, and looks for them.
 func leavesNothing(t *testing.T, n runner.Node) {
+	// One line each: a background job; one that ignores TERM; a session of its own; nohup; a grandchild whose
+	// parent is gone; and one that has left the session and the environment, so that neither the group nor the mark
+	// finds it.
 	const spawn = `
 sleep 321 & echo $!
 (trap '' TERM; sleep 321; sleep 321) & echo $!
@@ -327,6 +345,7 @@ echo ready
 			if err != nil || len(pids) < 6 {
 				t.Fatalf("%v, pids %q", err, pids)
 			}
+			// A zombie is none: its parent has not asked for its status yet.
 			left, _, _ := Do(t, n, "for p in "+strings.Join(pids, " ")+
 				`; do grep -sE "^[0-9]+ \(.*\) [^ZX]" /proc/$p/stat; done; :`)
 			if len(left) > 0 {
@@ -336,6 +355,7 @@ echo ready
 	}
 }
 
+// signals are told as a shell tells them, 128 and their number, and are as a login would have them.
 func signals(t *testing.T, n runner.Node) {
 	if _, _, exit := Do(t, n, "kill -9 $$"); exit.Code != 137 {
 		t.Errorf("killed by 9: %+v", exit)
@@ -346,6 +366,7 @@ func signals(t *testing.T, n runner.Node) {
 	}
 }
 
+// root runs by sudo where the user isn't root: whoever has no sudo without a password skips it.
 func root(t *testing.T, n runner.Node) {
 	if os.Getuid() != 0 && exec.Command("sudo", "-n", "true").Run() != nil {
 		t.Skip("sudo asks this user for a password, or there is none")

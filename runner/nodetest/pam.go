@@ -31,6 +31,7 @@ func StartPAM(t testing.TB, u PAMUser, extra ...string) *Sshd {
 		t.Skip("a real sshd is for RAILBENCH_FULL=1")
 	}
 	unshare := Tool(t, "unshare")
+	// In a container root may not be allowed to make one.
 	if os.Getuid() != 0 || exec.Command(unshare, "-m", "true").Run() != nil {
 		t.Skip("PAM is asked by an sshd of root's, in a mount namespace of its own")
 	}
@@ -61,7 +62,9 @@ password required pam_unix.so
 	if err := os.WriteFile(filepath.Join(dir, "says"), []byte(u.Says), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	// Without it the mounts would show outside.
 	mounts := []string{"mount --make-rprivate /"}
+	// Bound over the machine's own, in the namespace alone.
 	for path, text := range instead {
 		own := filepath.Join(dir, filepath.Base(filepath.Dir(path))+"-"+filepath.Base(path))
 		if err := os.WriteFile(own, []byte(text), 0o644); err != nil {
@@ -72,6 +75,7 @@ password required pam_unix.so
 	s := prepare(t, append([]string{"UsePAM yes", "AuthorizedKeysFile none", "PubkeyAuthentication no"}, extra...)...)
 	s.within = []string{unshare, "-m", "sh", "-c", strings.Join(append(mounts, `exec "$@"`), " && "), "pam"}
 	s.User = u.Name
+	// prepare has the test's own user there.
 	config := strings.Replace(file(t, s.Config), "User ", "User "+u.Name+"\n  # ", 1)
 	s.write(t, "ssh_config", config)
 	s.Start(t, "")

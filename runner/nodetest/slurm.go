@@ -73,9 +73,11 @@ func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// slurm.conf has short names, as gethostname_short gives them.
 	host, _, _ = strings.Cut(host, ".")
 	dir := t.TempDir()
 	r := &SlurmRig{Dir: dir, Conf: filepath.Join(dir, "slurm.conf"), Partition: "sparks", places: places}
+	// All daemons are on one machine, so each needs a port of its own.
 	ports := freePorts(t, nodes+1)
 	var lines strings.Builder
 	for i := range nodes {
@@ -84,6 +86,7 @@ func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
 		fmt.Fprintf(&lines, "NodeName=%s NodeHostname=%s NodeAddr=%s Port=%d CPUs=8 State=UNKNOWN\n", name, host,
 			cmp.Or(places[i+1].Addr, loopback), ports[i+1])
 	}
+	// munge wants a key of 32 to 1024 bytes.
 	key := make([]byte, 1024)
 	_, _ = rand.Read(key) // it never fails
 	for name, text := range map[string]string{
@@ -114,6 +117,7 @@ func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
 	// Before the daemons: what runs in a job is ended by them.
 	t.Cleanup(func() {
 		for _, job := range r.Jobs(t) {
+			// --full reaches the batch's shell and its steps, too; what had ended by itself is no failure.
 			_ = r.Command("scancel", "--signal=KILL", "--full", job).Run()
 			_ = r.Command("scancel", job).Run()
 		}
@@ -125,6 +129,9 @@ func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
 const loopback = "127.0.0.1"
 
 // slurmConf is for a host, a port, a folder, a partition and an address.
+// Several nodes on one machine are a test's (slurmd has to be built for that, as Debian's is): they say that
+// they have more processors than there are (config_overrides), and no control groups, accounting or mail are
+// asked for. A node that was down comes back by itself (ReturnToService).
 const slurmConf = `ClusterName=railbench
 SlurmctldHost=%s(%[5]s)
 SlurmctldPort=%[2]d
@@ -184,6 +191,7 @@ func (r *SlurmRig) Job(t *testing.T) int {
 	return job
 }
 
+// freePorts are free when it returns, and held by nobody.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int

@@ -19,6 +19,7 @@ func Tool(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
+		// Debian leaves sbin out of a user's PATH, though sshd and slurmd can be run by their paths.
 		if full := "/usr/sbin/" + name; os.Getuid() >= 0 && exists(full) {
 			return full
 		}
@@ -65,6 +66,7 @@ func prepare(t testing.TB, extra ...string) *Sshd {
 	t.Helper()
 	keygen := Tool(t, "ssh-keygen")
 	if os.Getuid() == 0 {
+		// root's sshd wants a folder of its own to confine a child in; the distribution's service makes it.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -92,11 +94,14 @@ func prepare(t testing.TB, extra ...string) *Sshd {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// It is free now, and again when sshd is started anew: a port of 0 would be another one each time.
 	s.Port = ln.Addr().(*net.TCPAddr).Port
 	ln.Close()
 	// What the user's own shell does at each login is not what is tested: some take seconds,
 	// and print where several log in at once.
 	home := t.TempDir()
+	// StrictModes off, because the test's folder may be writable for its group; more sessions than sshd's ten,
+	// because a suite's scripts run side by side over one connection.
 	// The first of several lines counts.
 	s.write(t, "sshd_config", fmt.Sprintf(`%s
 Port %d
@@ -118,6 +123,7 @@ SetEnv HOME=%s
 		t.Fatal(err)
 	}
 	s.write(t, "known_hosts", fmt.Sprintf("[127.0.0.1]:%d %s", s.Port, host))
+	// Nothing of the user's: neither his agent nor his keys nor the hosts that he knows.
 	s.write(t, "ssh_config", fmt.Sprintf(`Host node
   HostName 127.0.0.1
   Port %d
@@ -140,6 +146,7 @@ func (s *Sshd) write(t testing.TB, name, text string) {
 }
 
 // Start starts the server (again) and waits until it listens.
+// bin is another build's sshd; empty is the machine's own.
 func (s *Sshd) Start(t testing.TB, bin string) {
 	t.Helper()
 	if bin == "" {
