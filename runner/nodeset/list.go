@@ -366,8 +366,8 @@ func Fold(names []string) string {
 			begin--
 		}
 		frame := [2]string{name[:begin], name[end:]}
-		if end == 0 { // it has no number, and stands alone
-			frame = [2]string{name, "-"}
+		if end == 0 { // it has no number, and stands alone: no name has a bracket
+			frame = [2]string{name, "["}
 		}
 		f := byFrame[frame]
 		if f == nil {
