@@ -131,6 +131,7 @@ func (c *Client) Clear(ctx context.Context, prefix string) (int, error) {
 		return 0, errors.New("clear etcd: no prefix, and so every key of everybody")
 	}
 	var answer struct {
+		// Whole numbers of 64 bits are texts in protobuf's JSON; one that is 0 is left out.
 		Deleted int `json:"deleted,string"`
 	}
 	if err := c.ask(ctx, "deleterange", under(prefix), &answer); err != nil {

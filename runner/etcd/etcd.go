@@ -76,6 +76,7 @@ func start(ctx context.Context, p program) (*Server, error) {
 	if err := s.program.Start(); err != nil {
 		return nil, err
 	}
+	// With room for one: after a time-out nobody reads it, and follow goes on to the end.
 	told := make(chan string, 1)
 	go s.follow(stdout, told)
 	if err := s.ready(ctx, told, p.limit); err != nil {
@@ -159,6 +160,7 @@ func (s *Server) stop() error {
 	case <-s.ended:
 	case <-timer.C:
 		// What it kept is removed by the next one.
+		// Its whole group: the go command's child, too.
 		_ = syscall.Kill(-s.program.Process.Pid, syscall.SIGKILL)
 		<-s.ended
 		return fmt.Errorf("close etcd: %s did not end within %s, and was killed", Program, limit)

@@ -37,6 +37,7 @@ func (c Claims) Take(run, endpoint, prefix string) (release func(), err error) {
 		return nil, fmt.Errorf("remember what a run leaves in etcd: %w", err)
 	}
 	path := filepath.Join(c.Dir, run+".json")
+	// A run's name is its own: a claim that is there is of another run, and not to be written over.
 	f, err := disk.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("remember what a run leaves in etcd: %w", err)
@@ -99,6 +100,7 @@ func (c Claims) clear(ctx context.Context, path string) (l Left, ok bool) {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, claimLimit))
 	var said claim
+	// Of a file that was altered nothing is removed anywhere.
 	if err != nil || json.Unmarshal(text, &said) != nil || !whole(said.Prefix) {
 		return l, false
 	}

@@ -109,6 +109,7 @@ func (j Journal) Entries() ([]Entry, error) {
 		if err == nil {
 			err = json.Unmarshal(b, &e)
 		}
+		// Remove goes by the id: an entry in another's file could never be forgotten.
 		if err == nil && (e.ID == "" || j.file(e.ID) != filepath.Join(j.Dir, f.Name())) {
 			err = errors.New("it is no entry of the undo journal")
 		}

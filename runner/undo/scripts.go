@@ -62,6 +62,9 @@ const owned = `owned() {
 }
 `
 
+// armScript makes room for one change at a time: it ends with 3 where another one waits to be confirmed. A
+// switch that should have fired a minute ago (6000 hundredths of a second) will not any more. What the switch
+// needs is written before it starts, and the folder goes where anything fails: then nothing has been changed.
 const armScript = owned + `umask 077
 mkdir -p "$ROOT" || exit 1
 owned "$ROOT"
@@ -120,6 +123,7 @@ sh "./$2" >"$2.out" 2>&1
 echo $? >"$2.new"
 mv "$2.new" "$2.exit"`
 
+// startScript ends with 4 where the switch has fired: a change that began now would have no way back.
 const startScript = owned + `[ -e "$DIR/armed" ] || exit 4
 owned "$DIR"
 printf '%s\n' "$CHANGE" >"$DIR/change" || exit 1

@@ -150,6 +150,7 @@ func differences(a, b *Document) []string {
 
 // distance is how far from PASS a verdict is; ok is false for one that tells nothing
 // of that.
+// INCONCLUSIVE is nearer than FAIL: that something failed is known.
 func distance(g steps.Grade) (n int, ok bool) {
 	switch g {
 	case steps.Pass:

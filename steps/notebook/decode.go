@@ -114,6 +114,7 @@ func decode(file io.ReadSeeker, limit bounds) (*Document, error) {
 			return nil, err
 		}
 	}
+	// The metadata stand behind the cells where Jupyter has saved it: only now is known what the cells mean.
 	if size > limit.held {
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return nil, err
@@ -336,6 +337,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 	}
 	key := f.Kind + " " + f.Part + " " + f.Cell
 	strange := err != nil || !f.ours(c.Type) || r.seen[key]
+	// A stranger is kept whole, with its outputs.
 	if r.own += len(c.Source) + len(c.Metadata.Railbench); strange {
 		r.own += len(raw)
 	}
@@ -475,6 +477,7 @@ func (r *reader) code(in cellIn, f facts) {
 	c := f.cell()
 	c.Prose = r.prose[f.Cell]
 	p := r.part(f)
+	// Of an edited part the cell as it is now; what it ran is kept beside it (ran).
 	if now := f.Definition; now != nil && now.ID == c.ID {
 		now.Part = f.Part
 		p.Cells = append(p.Cells, *now)
@@ -558,6 +561,7 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 		}
 		total += x.Count
 	}
+	// Somebody ran it in Jupyter: who printed a line is not known any more.
 	if total != len(lines) {
 		for i := range lines {
 			lines[i].Text, lines[i].Spans = unpainted(lines[i].Text)

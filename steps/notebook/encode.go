@@ -23,6 +23,7 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 		}},
 	}
 	w := writer{d: d, ids: names{}, notes: d.notes()}
+	// Their ids are taken before ours are given: they stay as they are.
 	for _, s := range d.strange {
 		w.ids[s.id] = s.id != ""
 	}
@@ -166,6 +167,7 @@ func (w *writer) code(p steps.Part, c, now steps.Cell) {
 // saw the same are one.
 func (w *writer) rig(r rigWire) int {
 	for i, known := range w.rigs {
+		// When it was looked at makes no other rig of it.
 		known.Probed = r.Probed
 		if reflect.DeepEqual(known, r) {
 			return i + 1
@@ -282,6 +284,7 @@ func (d *Document) shows(c steps.Cell, s steps.CellState) []any {
 	if s.Verdict.Grade == steps.NotRun {
 		return all
 	}
+	// What could not even be run is an error in Jupyter, too.
 	if !s.HasExit && s.Verdict.Grade == steps.Inconclusive && c.Own == "" {
 		all = append(all, failure{"error", s.Verdict.Grade.String(), d.mark(s.Verdict.Reason), []string{}})
 	}
@@ -340,6 +343,7 @@ func (d *Document) gaugesOutput(s *Samples) display {
 func (d *Document) streams(c steps.Cell, s steps.CellState) ([]stream, *outputWire) {
 	kept := s.Output.Lines(0, s.Output.Len())
 	size, from := 0, len(kept)
+	// From the end: what a run came to stands there.
 	for from > 0 && size+len(kept[from-1].Text) <= keepBytes {
 		from--
 		size += len(kept[from].Text)

@@ -238,6 +238,7 @@ func (d *Document) replay(journal []byte) (whole bool) {
 		if json.Unmarshal(line, &w) != nil || !w.named() {
 			return false
 		}
+		// The file has it: railbench ended after a save, and before the journal was emptied.
 		if w.Seq <= d.seq {
 			continue
 		}

@@ -220,6 +220,7 @@ func (d *Document) CSV() ([]byte, error) {
 			}
 		}
 	}
+	// A spreadsheet runs what begins as a formula; the gate takes that away.
 	for _, row := range rows {
 		for i := range row {
 			row[i] = gate.Field(row[i])

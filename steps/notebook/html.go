@@ -200,6 +200,7 @@ type noPictures struct{}
 
 // Transform puts a link in each picture's place.
 func (noPictures) Transform(doc *ast.Document, _ gmtext.Reader, _ parser.Context) {
+	// First all of them: a tree that changes can't be walked.
 	var found []*ast.Image
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function below gives no error
 		if i, ok := n.(*ast.Image); ok && entering {

@@ -94,6 +94,7 @@ func (s *Samples) add(b meter.Board, at time.Time) {
 	if slot < 0 {
 		return
 	}
+	// Half as many, twice as far apart: a run of hours takes no more room than one of minutes.
 	for slot >= keepSamples {
 		s.halve()
 		slot /= 2

@@ -113,9 +113,11 @@ func (s *Store) begin(t steps.Tutorial, journal []byte) error {
 	s.doc, s.Left = doc, doc.settle()
 	doc.adopt(t)
 	doc.Railbench = s.o.Railbench
+	// What stands there now is what was read: only what is written from here on is somebody else's.
 	if s.saved, err = os.Lstat(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	// Before anything runs: that a file can't be written is told now, and not after an hour of measuring.
 	if err := s.save(); err != nil {
 		return err
 	}

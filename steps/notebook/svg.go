@@ -112,6 +112,8 @@ func (d *drawing) bars(c steps.Chart) {
 	all, s := chart.Points(c), chart.Bars(c)
 	left, right := 8.0, 0.0
 	for _, p := range all {
+		// A sign of 12 px takes some 6.6 of the width, and a figure's a little more: nobody measures a text here.
+		// Longer labels are cut.
 		left = max(left, 14+6.6*float64(min(44, utf8.RuneCountInString(p.Label))))
 		right = max(right, 12+7.5*float64(utf8.RuneCountInString(figure(p.Y))))
 	}
@@ -160,6 +162,7 @@ func (d *drawing) lines(c steps.Chart) {
 		return
 	}
 	f := d.frame(y)
+	// Some twelve ticks are legible on this width.
 	each := 1 + len(xs)/12
 	for i, v := range xs {
 		if i%each == 0 {
@@ -216,6 +219,7 @@ func (d *drawing) frame(y chart.Scale) frame {
 
 // legend names the series, one after the other.
 func (d *drawing) legend(all []string) {
+	// The eight colours come again from the ninth series on.
 	x := 8.0
 	d.height += 18
 	for i, name := range all {

@@ -161,6 +161,7 @@ func Dmesg(text string) ([]KernelEvent, error) {
 			if !take(e) {
 				open = &e
 			}
+		// Longer than that is no rest of a line.
 		case open != nil && e.Text != "" && len(e.Text) < maxError:
 			open.Text += " " + e.Text
 			take(*open)

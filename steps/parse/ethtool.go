@@ -66,6 +66,7 @@ type ethtoolReader struct {
 
 func (r *ethtoolReader) line(line string) {
 	line = strings.TrimSpace(line)
+	// Behind a colon where the line before lost its end: "Netdev status:Settings for eth3:".
 	if m := ethtoolStart.FindStringSubmatch(line); m != nil {
 		r.modes = nil
 		if len(r.links) < maxRows {

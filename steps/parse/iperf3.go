@@ -88,6 +88,7 @@ var iperfVersion = pattern.New(`^iperf (\d{1,3})\.(\d{1,3})`)
 
 // Iperf3Output reads what iperf3 prints, with -J, as --json-stream or as text, at either end.
 func Iperf3Output(text string) (Iperf3, error) {
+	// A text with a brace further on is the form for people with something behind it.
 	if i := strings.IndexByte(text, '{'); i >= 0 && strings.TrimSpace(text[:i]) == "" {
 		return iperf3JSON(text[i:])
 	}
@@ -123,6 +124,7 @@ type iperf3Report struct {
 	Data  json.RawMessage `json:"data"`
 }
 
+// Told is what -M asked for, in place of the default.
 type iperf3Start struct {
 	Connected []struct {
 		Local  string `json:"local_host"`
@@ -399,6 +401,8 @@ func (r *iperf3Reader) line(line string) {
 		r.datagrams(strings.TrimSuffix(line, m[0]), m)
 		return
 	}
+	// Before 3.7 the row of the whole names no side, and what follows it says so. Of several streams nothing tells
+	// which row is whose.
 	if r.last != nil && r.v.Streams == 1 && iperfSent.MatchString(strings.TrimSpace(line)) {
 		columns := append(r.last[1:4:4], "sender")
 		r.datagrams(r.last[0], append([]string{""}, columns...))

@@ -36,6 +36,8 @@ type Ping struct {
 	TTL     int      `json:"ttl,omitempty"`
 }
 
+// ping is iputils', busybox's and inetutils': "56(84) bytes of data" and "56 data bytes", "received" with and
+// without "packets", and the times without mdev.
 var (
 	pingStart   = pattern.New(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
 	pingSummary = pattern.New(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
@@ -217,6 +219,7 @@ func IPJSON(text string) ([]Link, error) {
 			Index: r.Index, Name: r.Name, Flags: r.Flags, MTU: r.MTU, State: r.State,
 			Master: r.Master, MAC: r.MAC, Kind: r.Info.Kind, Addrs: []string{}, Stats: r.Stats,
 		}
+		// null would be another form of the same for whoever reads it as JSON.
 		if l.Flags == nil {
 			l.Flags = []string{}
 		}
@@ -242,6 +245,7 @@ func unmarshalPieces(text string, into any) error {
 	if i := strings.IndexByte(text, '['); i > 0 {
 		text = text[i:]
 	}
+	// A decoder stops behind the value: what stands there isn't looked at.
 	err := json.NewDecoder(strings.NewReader(text)).Decode(into)
 	if err != nil {
 		whole := strings.NewReplacer("\n", "", "\r", "").Replace(text)
@@ -364,6 +368,7 @@ func DefaultRoute(text string) (string, error) {
 	}
 	best, metric := "", 0
 	for _, r := range raw {
+		// A route without a metric has the least, 0; of equal ones the first is the kernel's choice.
 		if r.Dst == "default" && r.Dev != "" && (best == "" || r.Metric < metric) {
 			best, metric = r.Dev, r.Metric
 		}
@@ -462,6 +467,7 @@ func (s *Slave) take(line string) bool {
 		"Aggregator ID": new(int),
 	} {
 		if v, ok := field(line, name); ok {
+			// The driver says "Unknown" of a link that is down, and "N/A" of a group that isn't formed.
 			return strings.HasPrefix(v, "Unknown") || v == "N/A" || wholeNumber(v, to)
 		}
 	}

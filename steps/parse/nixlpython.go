@@ -113,6 +113,7 @@ func NIXLSetupOutput(text string) (NIXLSetup, error) {
 	var err error
 	s.Facts, err = Facts(withoutHashes(text))
 	s.UCX, _ = UCXInfo(text) // it may be missing
+	// The script runs one program: its version.
 	if p, err := NIXLPythonOutput(text); err == nil {
 		s.Python = &p.Results[0]
 	}

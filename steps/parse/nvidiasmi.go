@@ -38,6 +38,8 @@ type GPU struct {
 	Fields map[string]string `json:"fields,omitempty"`
 }
 
+// In the table a GPU has two lines: index, name, persistence and bus in the first; heat, P-state, power, memory
+// and load in the second. Memory is "Not Supported" where the GPU shares the processor's memory.
 var (
 	smiHead    = pattern.New(`NVIDIA-SMI\s+\S+.*?Driver Version:\s*(\S+)(?:.*CUDA Version:\s*(\S+))?`)
 	smiListed  = pattern.New(`^GPU (\d{1,6}): (.+?) \(UUID: ([^)\s]+)\)`)
@@ -166,6 +168,7 @@ func smiColumns(line string) []string {
 			known = true
 		}
 	}
+	// One of the common names has to be among them: a line of small words with commas may be anybody's.
 	if !known || len(names) < 2 && !strings.Contains(line, ".") {
 		return nil
 	}

@@ -52,6 +52,8 @@ func rowOf(line string, columns int) (fields []string, ok bool) {
 			figures++
 		}
 	}
+	// A row begins with a size: one number alone is a row cut short where it is whole, and somebody's figure where
+	// not.
 	_, whole := decimal.Count(fields[0])
 	return fields, figures == len(fields) && (len(fields) > 1 || whole) || len(fields) == columns && figures > columns/2
 }

@@ -123,6 +123,7 @@ func PerftestBandwidth(text string) (Bandwidth, error) {
 	if err != nil {
 		problem = err
 	}
+	// The report of --out_json may stand behind the table. The table has the units, so it comes first.
 	if len(b.Rows) == 0 {
 		if r, ok := jsonBandwidth(keyValues(text)); ok {
 			b.Rows = append(b.Rows, r)
@@ -319,6 +320,7 @@ func (p *Perftest) newerLine(line string) {
 
 // headOfReport reads the same of --out_json.
 func (p *Perftest) headOfReport(kv map[string]string) {
+	// "RDMA_Write_BW_Test" is "RDMA_Write BW Test" in the head.
 	p.Test = strings.ReplaceAll(kv["test"], "_", " ")
 	p.Test = strings.Replace(p.Test, "RDMA ", "RDMA_", 1)
 	if d := kv["Device"]; d != "" {
@@ -330,6 +332,7 @@ func (p *Perftest) headOfReport(kv map[string]string) {
 	if v, ok := decimal.Count(kv["GID_index"]); ok {
 		p.GIDIndex = v
 	}
+	// With --output the report has one of these, and nothing else of a result.
 	for _, name := range []string{"bw_avg", "msgRate_avg", "avg_lat"} {
 		if v, ok := decimal.Number(kv[name]); ok {
 			p.Bare = &v
@@ -360,6 +363,7 @@ func table(text string,
 				units = append(units, m[1])
 			}
 			return
+		// Each block has a header of its own below.
 		case strings.HasPrefix(line, "Local results"):
 			side, names = "local", nil
 			return
@@ -388,6 +392,7 @@ func table(text string,
 			}
 			values[i] = v
 		}
+		// -a has 23 rows: more than thousands is something else's.
 		if rows++; rows > maxRows {
 			return
 		}

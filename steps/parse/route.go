@@ -65,6 +65,7 @@ func route(words []string) (Route, bool) {
 	if len(words) > 0 && slices.Contains(routeTypes, words[0]) {
 		words = words[1:]
 	}
+	// Any sentence has words in pairs: a destination is what makes a line a route.
 	if len(words) < 3 || words[0] != "default" && !destination(words[0]) {
 		return Route{}, false
 	}
