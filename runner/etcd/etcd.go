@@ -55,6 +55,8 @@ func Start(ctx context.Context) (*Server, error) {
 	return start(ctx, p)
 }
 
+// start starts one program and waits for its first line, the address. Whatever fails, nothing of it is left
+// running.
 func start(ctx context.Context, p program) (*Server, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -144,6 +146,8 @@ func (s *Server) Err() error {
 // and always returns: a server that does not end is killed, and told.
 func (s *Server) Close() error { return s.close() }
 
+// stop has the program end by itself, since its end is when it removes what it kept; only one that doesn't is
+// killed.
 func (s *Server) stop() error {
 	close(s.closing)
 	if s.Client != nil {

@@ -127,6 +127,8 @@ func (g *Groups) readConf(file string) error {
 	return nil
 }
 
+// readFile reads a file of the kinds that ClusterShell reads; another one is passed over. A .cfg is one source,
+// which is called as the file is.
 func (g *Groups) readFile(file string) error {
 	ext := filepath.Ext(file)
 	// Editors' copies and packages' examples lie there, too.

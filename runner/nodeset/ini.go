@@ -43,6 +43,7 @@ func isSection(head string) bool {
 	return after == "" || after[0] == '#' || after[0] == ';'
 }
 
+// iniLine is a line of a section: a host with its variables, a child, or a variable of the group.
 func (v *Inventory) iniLine(to *group, kind, line string) error {
 	words, err := split(line)
 	switch {

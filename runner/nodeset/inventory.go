@@ -28,6 +28,8 @@ type Inventory struct {
 	spent  int      // names that its entries made, of the effort
 }
 
+// vars are a host's or a group's, by the names that Ansible has for them now: only those that tell how a host is
+// reached are kept.
 type vars map[string]string
 
 // builtin begins the full name of what comes with Ansible.

@@ -39,6 +39,8 @@ type reader struct {
 	others *int     // operators that are no comma, of all lists on the way
 }
 
+// read gives each name once, where it came first. An operator holds for what follows it, whatever blanks are
+// between.
 func (r *reader) read(list string) ([]named, error) {
 	switch {
 	case len(list) > textLimit:
@@ -188,6 +190,7 @@ func (r *reader) word(word string) ([]named, error) {
 	return all.list, nil
 }
 
+// group reads the list of a group with the eyes of who has it: names in it are those of its own source.
 func (r *reader) group(name string) ([]named, error) {
 	*r.spent++ // empty groups cost as well
 	switch {

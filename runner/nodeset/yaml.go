@@ -39,6 +39,7 @@ func (v *Inventory) readYAML(src []byte) error {
 	})
 }
 
+// group takes a group's hosts, variables and children; a group may stand in several places, and is one.
 func (w *walk) group(name string, body *yaml.Node, depth int) error {
 	if depth > deepestYAML {
 		return fmt.Errorf("more than %d groups are in each other", deepestYAML)

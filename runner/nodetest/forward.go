@@ -76,6 +76,8 @@ func listens(t *testing.T, n runner.Node, port int) []string {
 	return addresses
 }
 
+// forward leads connections of the node's loopback to this side: two at once are kept apart, and a port that is
+// closed can be had again.
 func forward(t *testing.T, n runner.Node, o Options) {
 	if o.Processes {
 		Tool(t, "curl")

@@ -56,6 +56,7 @@ func (p SlurmPlace) command(name string, args ...string) *exec.Cmd {
 	return exec.Command("nsenter", args...)
 }
 
+// startSlurm starts munged and then the others, who need it, and waits until Slurm calls all nodes idle.
 func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
 	t.Helper()
 	nodes := len(places) - 1

@@ -61,6 +61,7 @@ type fileIn struct {
 	Cells    int // -1 where it has no list of them
 }
 
+// A cellIn is what is read of a cell; outputs other than streams are made anew from the metadata.
 type cellIn struct {
 	Type     string `json:"cell_type"`
 	ID       string `json:"id"`
@@ -210,6 +211,7 @@ func (r *rationed) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// A scanner goes through a file once, and holds no more than one value of it.
 type scanner struct {
 	in      *rationed
 	dec     *json.Decoder
@@ -258,6 +260,8 @@ func inside(err error) error {
 	return err
 }
 
+// cells hands over each cell as it comes. A ration for each: a long file of short cells is no danger, a long
+// cell is.
 func (s *scanner) cells() error {
 	if t, err := s.dec.Token(); err != nil || t != json.Delim('[') {
 		return cmp.Or(err, errors.New("its cells are no list"))

@@ -48,6 +48,7 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 	return gate.EscapeJSON(b.Bytes()), nil
 }
 
+// A writer puts a document's cells in their order, and a stranger behind the cell of ours that it stood behind.
 type writer struct {
 	d     *Document
 	ids   names

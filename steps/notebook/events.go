@@ -29,6 +29,8 @@ func (o Owner) String() string {
 		o.PID, o.Host, o.Since.Local().Format("2006-01-02 15:04:05"))
 }
 
+// An eventWire is one line of the journal. Which fields are set depends on Event; Seq counts all events, also
+// those that are not kept.
 type eventWire struct {
 	Seq       int64          `json:"seq"`
 	Event     string         `json:"event"`

@@ -196,6 +196,7 @@ func prose(b *strings.Builder, markdown string) error {
 	return nil
 }
 
+// noPictures has a page load nothing: a picture's text and address stay, as a link.
 type noPictures struct{}
 
 // Transform puts a link in each picture's place.

@@ -89,6 +89,7 @@ func newSamples(from time.Time) *Samples {
 	return &Samples{StepMS: meter.HistoryStep.Milliseconds(), from: from}
 }
 
+// add keeps what the gauges show at a moment. A rail that is new gets its earlier slots as unknown.
 func (s *Samples) add(b meter.Board, at time.Time) {
 	slot := int(at.Sub(s.from).Milliseconds() / s.StepMS)
 	if slot < 0 {

@@ -97,6 +97,8 @@ func Open(path string, t steps.Tutorial, o Options) (*Store, error) {
 	return s, nil
 }
 
+// begin reads the file and what the journal has beyond it, and writes both anew. Until then nothing on the disk
+// has changed: what can't go on stays as it is.
 func (s *Store) begin(t steps.Tutorial, journal []byte) error {
 	doc, err := load(s.path, journal)
 	switch {

@@ -70,6 +70,8 @@ func (d *drawing) finish(what string, alone bool) string {
 	return b.String() + d.b.String() + "</svg>\n"
 }
 
+// chartSVG draws a chart; alone it has its style in itself. A limit above the scale's top is told and not
+// drawn: a scale that reached it would flatten what was measured.
 func chartSVG(c steps.Chart, alone bool) string {
 	c = finiteChart(c)
 	var d drawing
@@ -108,6 +110,8 @@ func (d *drawing) limits(c steps.Chart, top float64) {
 // limitClass draws each limit of a chart with another dash, also where nobody sees colours.
 func limitClass(i int) string { return fmt.Sprintf("limit l%d", i%3) }
 
+// bars draws a bar a value, with its label before it and its figure behind. With limits it goes up to the
+// highest.
 func (d *drawing) bars(c steps.Chart) {
 	all, s := chart.Points(c), chart.Bars(c)
 	left, right := 8.0, 0.0
@@ -347,6 +351,8 @@ func gaugesSVG(title string, s *Samples, alone bool) string {
 // sparks are the eighths that a value is drawn with.
 var sparks = []rune(" ▁▂▃▄▅▆▇█")
 
+// gaugesText is the same for those who see no picture: a sign for each slot, in eighths of the highest of all
+// rails, and a question mark where nothing was known.
 func gaugesText(title string, s *Samples) string {
 	var b strings.Builder
 	most, wide := 0.0, 0

@@ -72,6 +72,8 @@ func (w *paramsWire) settings() steps.Settings {
 	return steps.Settings{All: w.All, Cells: w.Cells}
 }
 
+// A rigWire is what a file keeps of a look at the nodes: enough to tell what a result was measured on, and to
+// compare.
 type rigWire struct {
 	Name      string     `json:"name"`
 	Simulated bool       `json:"simulated"`
@@ -120,6 +122,7 @@ type pairWire struct {
 	Subnet string `json:"subnet,omitempty"`
 }
 
+// wireRig leaves out tools that weren't found, and what only a look now could tell.
 func wireRig(r steps.Rig) rigWire {
 	w := rigWire{Name: r.Name, Simulated: r.Simulated, Missing: r.Missing}
 	if !r.Probed.IsZero() {
@@ -279,6 +282,7 @@ type lineWire struct {
 	Count int    `json:"count"`
 }
 
+// A bytesWire is a steps.RailBytes, which tells what each of them is.
 type bytesWire struct {
 	Node    string            `json:"node"`
 	End     string            `json:"end"`

@@ -59,6 +59,7 @@ func EthtoolLinks(text string) ([]EthtoolLink, error) {
 	return r.links, nil
 }
 
+// An ethtoolReader reads blocks: a field a line, but link modes, of which further lines have only the modes.
 type ethtoolReader struct {
 	links []EthtoolLink
 	modes *[]string // the list that goes on in the next line
@@ -166,6 +167,7 @@ func EthtoolModule(text string) (CableModule, error) {
 	return m, nil
 }
 
+// take keeps the field that is meant. Most have a code before the words, which are what a person reads.
 func (m *CableModule) take(name, value string) {
 	said := value // "QSFP28" of "0x11 (QSFP28)"
 	if f := inBrackets.FindStringSubmatch(value); f != nil && f[1] != "" {

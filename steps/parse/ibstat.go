@@ -50,6 +50,7 @@ func Ibstat(text string) ([]IBCA, error) {
 	return cas, nil
 }
 
+// take reads a line below an adapter's first; below "Port N:" it is that port's.
 func (c *IBCA) take(line string) {
 	if m := ibPort.FindStringSubmatch(line); m != nil {
 		if n, ok := decimal.Count(m[1]); ok && len(c.Ports) < 256 {

@@ -152,6 +152,8 @@ type iperf3Interval struct {
 	Sum     *sum  `json:"sum"`
 }
 
+// An iperf3End has the accounts of the whole test. Which of the sums there are depends on the protocol and the
+// release.
 type iperf3End struct {
 	Streams []struct {
 		Sender   sum `json:"sender"`
@@ -216,6 +218,8 @@ func readIperf3Report(text string) (all iperf3Report, err error) {
 	return all, nil
 }
 
+// iperf3JSON takes what there is of a report: an error with no sums is a result of its own, and sums without an
+// error are one. What neither has is none.
 func iperf3JSON(text string) (Iperf3, error) {
 	v := Iperf3{Retransmits: -1, Reordered: -1, Each: []float64{}}
 	raw, err := readIperf3Report(text)
@@ -373,6 +377,7 @@ func iperf3Text(text string) (Iperf3, error) {
 	return v, nil
 }
 
+// An iperf3Reader reads the form for people, a line at a time.
 type iperf3Reader struct {
 	v      Iperf3
 	second bool     // a connection began behind the figures of a test

@@ -54,6 +54,7 @@ func FreeOutput(text string) (Free, error) {
 	return r.f, nil
 }
 
+// A freeReader reads the header, and then the rows by its names.
 type freeReader struct {
 	f     Free
 	names []string // of the columns; nil before the header

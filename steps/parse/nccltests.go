@@ -150,6 +150,7 @@ func (t *NCCLTest) differs(exact NCCLTest) string {
 	return ""
 }
 
+// differs says where a figure of the table can't be the one of -J; empty where it can.
 func (f *NCCLFigure) differs(exact *NCCLFigure) string {
 	if f == nil || exact == nil {
 		if f == exact {
@@ -185,6 +186,7 @@ func rounded(table, exact float64) bool {
 	return math.Abs(table-exact) <= room
 }
 
+// An ncclReader reads the output of all ranks as one text, in which a row may be broken by what NCCL logs.
 type ncclReader struct {
 	t     *NCCLTest
 	names []string
@@ -432,6 +434,7 @@ type ncclJSON struct {
 	Errors []string `json:"errors"` // what NCCL said last, or ""
 }
 
+// CPU is in Time's place with -C 1. Wrong is nil where nothing was checked.
 type ncclPlaceReport struct {
 	Time  *float64 `json:"time"`
 	CPU   *float64 `json:"cpu_time"`
@@ -456,6 +459,7 @@ func (p *ncclPlaceReport) figure() *NCCLFigure {
 	return &f
 }
 
+// readJSON reads the file of -J, all of it or nothing: a file that was cut is no JSON.
 func (t *NCCLTest) readJSON(text string) error {
 	var raw ncclJSON
 	if err := json.NewDecoder(strings.NewReader(text)).Decode(&raw); err != nil {

@@ -67,6 +67,7 @@ func Pings(text string) ([]Ping, error) {
 	return r.pings, nil
 }
 
+// A pingReader reads runs of ping in a row, of which some may have failed before their first line.
 type pingReader struct {
 	pings []Ping
 	open  bool // the last one has no PING line yet
@@ -274,6 +275,7 @@ func IPText(text string) ([]Link, error) {
 	return r.links, nil
 }
 
+// A linkReader reads interfaces with their indented lines.
 type linkReader struct {
 	links    []Link
 	side     string

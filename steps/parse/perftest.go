@@ -443,6 +443,8 @@ func keyValues(text string) map[string]string {
 	return kv
 }
 
+// jsonBandwidth is a row of --out_json. Without size, iterations, average and rate of messages it is none: a
+// test that was ended leaves a file without them.
 func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
 	average, ok := decimal.Number(kv["BW_average"])
 	size, okSize := decimal.Count(kv["MsgSize"])

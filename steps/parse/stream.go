@@ -92,6 +92,8 @@ type streamFigures struct {
 	Gbps    *float64 `json:"gbps"`
 }
 
+// read wants all figures, counts as whole numbers and nothing below zero: what a damaged report lacks must not
+// be 0.
 func (f streamFigures) read() (m StreamMoved, stalls int, err error) {
 	var n float64
 	for _, one := range []struct {

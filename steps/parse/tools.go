@@ -46,6 +46,7 @@ func (all Tools) Named(name string) (Tool, bool) {
 // be read, the error says why, and so does the last of "errors".
 func (t Tool) Read(text string) (any, error) { return t.readUpTo(MaxText, text) }
 
+// readUpTo reads whole lines of the beginning. That there was more is an error beside what was read.
 func (t Tool) readUpTo(bytes int, text string) (any, error) {
 	var part error
 	if len(text) > bytes {

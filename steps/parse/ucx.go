@@ -66,6 +66,7 @@ func UCXInfo(text string) (UCX, error) {
 // maxConfigured is how much of a build's options is kept.
 const maxConfigured = 8192
 
+// A ucxReader reads ucx_info's lines, each a comment of its own; a transport's fields follow its name.
 type ucxReader struct {
 	u         UCX
 	transport string // whose devices come next; empty until a domain names one

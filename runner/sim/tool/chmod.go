@@ -52,6 +52,8 @@ func fileMode(text string, was fs.FileMode) (fs.FileMode, bool) {
 	return mode, true
 }
 
+// runChmod changes modes of files that the user has, and below a folder with -R. A mode that can't be read
+// changes nothing more, and what was changed before stays so.
 func runChmod(_ context.Context, c *host.Call) int {
 	args := c.Args[1:]
 	recursive := len(args) > 0 && args[0] == "-R"

@@ -51,6 +51,8 @@ var curlLong = map[string]string{
 	"--request": "X", "--header": "H", "--data": "d", "--max-time": "m", "--connect-timeout": "m",
 }
 
+// parse takes letters apart that stand together, each with its value behind it or in the next argument; of
+// several URLs the last counts. Only http is spoken here.
 func (p *curl) parse() int {
 	args := p.c.Args[1:]
 	target := ""
@@ -103,6 +105,8 @@ func (p *curl) parse() int {
 	return 0
 }
 
+// set is false for a letter that isn't known, and for a time that is none. -d makes it a POST of a form, as
+// curl does, unless -H has said what it is.
 func (p *curl) set(letter byte, value string) bool {
 	switch letter {
 	case 's':
@@ -145,6 +149,8 @@ func (p *curl) failed(code int, why string) int {
 	return p.c.Fail(code, "curl: (%d) %s", code, why)
 }
 
+// run makes the request and prints what came, up to 1 MiB: no answer on the rig has more. The rig's time stands
+// still meanwhile, since nobody knows when somebody outside answers.
 func (p *curl) run(ctx context.Context) int {
 	method := p.method
 	if method == "" {

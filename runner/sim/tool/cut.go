@@ -8,6 +8,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runCut prints fields, letters or bytes of each line in their own order, whatever the list's is; letters are
+// bytes, as coreutils' are.
 func runCut(_ context.Context, c *host.Call) int {
 	set, files, ok := c.Flags("dfcb")
 	if !ok {

@@ -10,6 +10,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runDate prints the node's time, always in UTC: the nodes have no other zone. A field that it doesn't know it
+// prints as it stands.
 func runDate(_ context.Context, c *host.Call) int {
 	t := c.Node.Rack.Clock.Wall().UTC()
 	// Only what a node says of the time is ahead; the rig has one clock.

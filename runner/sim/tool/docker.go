@@ -30,6 +30,8 @@ func runDocker(ctx context.Context, c *host.Call) int {
 	return c.Fail(1, "docker: '%s' is not simulated", args[0])
 }
 
+// dockerInspect fills a template of docker's with what of the container scripts ask for; without one it prints
+// the name alone. Templates are Go's in docker, too.
 func dockerInspect(c *host.Call, box *host.Container, args []string) int {
 	format := ""
 	if len(args) > 1 && (args[0] == "-f" || args[0] == "--format") {

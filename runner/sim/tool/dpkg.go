@@ -43,6 +43,8 @@ func dpkgQuestion(args []string) (format string, names []string) {
 	return format, names
 }
 
+// runDpkgQuery is -W: of packages that are named, or of all by name. One that isn't there makes the status 1,
+// and the others are shown.
 func runDpkgQuery(_ context.Context, c *host.Call) int {
 	format, names := dpkgQuestion(c.Args[1:])
 	all := versions(c)

@@ -8,6 +8,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runEnv is env and printenv: it changes the environment by -i, -u and NAME=value in the order in which they
+// stand, and runs the rest in it or prints it.
 func runEnv(ctx context.Context, c *host.Call) int {
 	if c.Program() == "printenv" && len(c.Args) > 1 {
 		v := c.Env(c.Args[1])

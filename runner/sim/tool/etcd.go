@@ -135,6 +135,8 @@ type gatewayRange struct {
 	Limit     int    `json:"limit"`
 }
 
+// keyRange answers a question for keys, or removes them: sorted, and only as much as was asked for. count is of
+// all that there are, whatever the limit was.
 func keyRange(n *host.Node, s *store, remove bool, body []byte) (status int, answer any) {
 	var q gatewayRange
 	if err := json.Unmarshal(body, &q); err != nil {

@@ -148,6 +148,7 @@ func basicToExtended(p string) string {
 	return b.String()
 }
 
+// grep is one run over files: what is asked for, and what has come of it up to now.
 type grep struct {
 	c             *host.Call
 	set           host.Flags
@@ -162,6 +163,8 @@ type grep struct {
 	single        [1]string
 }
 
+// walk looks into a folder and all below it, in the order of names. The lock is let go before a file is read:
+// reading takes it.
 func (g *grep) walk(name string) {
 	var kids []string
 	dir := false
@@ -200,6 +203,8 @@ func (g *grep) matches(line string) bool {
 	return host.Matches(g.re, line)
 }
 
+// file reads one file and prints what is to be printed of it as a whole: its name, or a number. One that can't be read
+// makes the status 2, unless it is a folder.
 func (g *grep) file(name string) {
 	c, set := g.c, g.set
 	text, err := c.Read(name)

@@ -69,6 +69,8 @@ func oldCount(args []string) []string {
 	return args
 }
 
+// runHead reads no more lines of stdin than it prints, and then ends: what writes there gets SIGPIPE, as on a
+// real node.
 func runHead(_ context.Context, c *host.Call) int {
 	e, ok := asked(c)
 	if !ok {

@@ -8,6 +8,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
+// runIbstat prints all adapters, or the one that is named; -l only their names. A DGX Spark's four functions
+// are four adapters to it, of one port each.
 func runIbstat(_ context.Context, c *host.Call) int {
 	set, names, ok := c.Flags("")
 	if !ok {

@@ -16,6 +16,7 @@ import (
 // encoding/json would sort a map's; order matters to nobody but people, who compare by eye.
 type jsonObject []jsonField
 
+// A jsonField is a name and what encoding/json makes of a value.
 type jsonField struct {
 	name  string
 	value any
@@ -58,6 +59,7 @@ type ipCall struct {
 	brief, json, details, stats, pretty, v4, v6 bool
 }
 
+// runIP runs one command under the rig's lock: what it looks at and what it changes is of one moment.
 func runIP(_ context.Context, c *host.Call) int {
 	ip := &ipCall{Call: c}
 	args := c.Args[1:]
@@ -128,6 +130,7 @@ type filter struct {
 	up                 bool
 }
 
+// filter reads "up dev X type Y master Z" in any order; a bare word is a device.
 func (ip *ipCall) filter(verb string, args []string) (f filter) {
 	// "ip addr enp1s0f0np0" is short for show.
 	if !isShow(verb) {
@@ -193,6 +196,7 @@ func (ip *ipCall) shown(d *net.Netdev) []net.Address {
 	return list
 }
 
+// flagNames are in the order in which iproute2 prints them, which is not that of their bits.
 func flagNames(d *net.Netdev) []string {
 	var f []string
 	// First, as iproute2 prints it: it is no flag of the kernel's but the lack of LOWER_UP.
@@ -254,6 +258,7 @@ func (ip *ipCall) wants(a netip.Addr) bool {
 	return (!ip.v4 || a.Is4()) && (!ip.v6 || a.Is6())
 }
 
+// address is ip address: what changes something is in changeAddress, and everything else shows.
 func (ip *ipCall) address(verb string, args []string) int {
 	switch verb {
 	case "add", "a", "del", "delete", "d", "flush", "replace", "change":
@@ -313,6 +318,8 @@ func (ip *ipCall) lifetimes(a net.Address) (valid, preferred uint32) {
 	return left(a.Valid), left(a.Preferred)
 }
 
+// addressLines are an address's two lines: the second has how long it is valid, which of a lease goes down each
+// second.
 func (ip *ipCall) addressLines(d *net.Netdev, a net.Address) {
 	words := []string{"    inet", a.String()}
 	if a.Addr().Is6() {
@@ -547,6 +554,7 @@ func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
 	return o
 }
 
+// link is ip link, in its three forms: with -br, with -j, and for people.
 func (ip *ipCall) link(verb string, args []string) int {
 	switch verb {
 	case "set":

@@ -13,6 +13,8 @@ import (
 // What ip changes: addresses and links. The order of a command's words doesn't
 // matter to the kernel, which does its parts in an order of its own.
 
+// changeAddress adds, replaces, deletes or flushes. It looks in the real one's order: the words, the device,
+// whether the user may, and then what the kernel has to say of the address.
 func (ip *ipCall) changeAddress(verb string, args []string) int {
 	if verb == "flush" && len(args) == 0 {
 		return ip.Fail(1, "Flush requires arguments.")
@@ -276,6 +278,8 @@ func (ip *ipCall) parseBond(c *linkChange, args []string) int {
 	return 0
 }
 
+// setLink does nothing where a word or a device is wrong; of parts that the kernel refuses those before it stay
+// done.
 func (ip *ipCall) setLink(args []string) int {
 	c, code := ip.parseLink(args)
 	if code != 0 {
@@ -325,6 +329,7 @@ func (ip *ipCall) setLink(args []string) int {
 	return 0
 }
 
+// setBond is "type bond" of a bond that is there.
 func (ip *ipCall) setBond(d *net.Netdev, c linkChange) int {
 	switch {
 	case c.kind == "":
@@ -396,6 +401,7 @@ func (ip *ipCall) setMTU(d *net.Netdev, c linkChange) int {
 	return 0
 }
 
+// setMaster makes an interface a slave, or lets it go. Only an Ethernet interface that is down can become one.
 func (ip *ipCall) setMaster(d, master *net.Netdev, out bool) int {
 	switch {
 	case out && d.Master != nil:
@@ -421,6 +427,7 @@ func (ip *ipCall) setMaster(d, master *net.Netdev, out bool) int {
 	return 0
 }
 
+// addLink makes bonds and nothing else. One without a name gets the first that is free, bond0 on.
 func (ip *ipCall) addLink(args []string) int {
 	c, code := ip.parseLink(args)
 	switch {

@@ -15,6 +15,8 @@ type routeFilter struct {
 	table, dev, dst, proto, scope, kind string
 }
 
+// routeFilter reads what routes have to be like; a bare word is a destination. The table is main unless one is
+// named.
 func (ip *ipCall) routeFilter(verb string, args []string) routeFilter {
 	f := routeFilter{table: net.MainTable}
 	if !isShow(verb) {
@@ -78,6 +80,7 @@ func name(r net.Route) string {
 	}
 }
 
+// route is ip route. Routes are shown in the order in which the kernel looks through them, of IPv4 first.
 func (ip *ipCall) route(verb string, args []string) int {
 	switch verb {
 	case "get":
@@ -244,6 +247,8 @@ func (ip *ipCall) network(text string) (netip.Prefix, int) {
 	return ip.parsePrefix(text)
 }
 
+// changeRoute checks a route as the kernel does before it enters it: the network, the gateway, the interface
+// and the address to send from.
 func (ip *ipCall) changeRoute(verb string, args []string) int {
 	r, code := ip.parseRoute(args)
 	n := ip.Node
@@ -403,6 +408,8 @@ func (ip *ipCall) listNeighbours(dev, state string) int {
 	return 0
 }
 
+// changeNeigh enters, replaces or deletes what maps an address to a MAC; its key is the address and the
+// interface.
 func (ip *ipCall) changeNeigh(verb string, args []string, dev, mac string) int {
 	n := ip.Node
 	var entry net.Neighbour
@@ -436,6 +443,7 @@ func (ip *ipCall) changeNeigh(verb string, args []string, dev, mac string) int {
 	return 0
 }
 
+// routeGet asks the same routes by which everything on the rig flows: what it says is what happens.
 func (ip *ipCall) routeGet(args []string) int {
 	if len(args) == 0 {
 		return ip.Fail(255, "need at least a destination address")

@@ -113,6 +113,8 @@ func iperfLong(option string) (letter string) {
 	}[option]
 }
 
+// parse reads the options in iperf3's manner: letters may stand together, and the first mistake ends it with
+// status 1.
 func (p *iperf) parse() (code int, ok bool) {
 	for args := p.c.Args[1:]; len(args) > 0; {
 		var option, value, why string
@@ -478,6 +480,8 @@ func (p *iperf) report(t *iperfTest) int {
 	return 0
 }
 
+// text is the table for people: a line a second, and below it one or two of each stream. A server's sums are
+// those of its own side.
 func (p *iperf) text(t *iperfTest, sends bool) {
 	c := p.c
 	p.greeting(t)

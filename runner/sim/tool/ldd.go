@@ -35,6 +35,8 @@ const NoLibrary host.Flaw = "nixlbench lacks a library"
 
 const missingLibrary = "libetcd-cpp-api.so"
 
+// runLdd prints what a program's libraries are, of those of the table; a file that is no program makes the
+// status 1.
 func runLdd(_ context.Context, c *host.Call) int {
 	_, files, ok := c.Flags("")
 	if !ok || len(files) == 0 {

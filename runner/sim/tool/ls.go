@@ -9,6 +9,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runLs shows files first and then folders, as the real one does, sorted by name; it knows -l, -d, -a and -A.
 func runLs(_ context.Context, c *host.Call) int {
 	set, names, ok := c.Flags("")
 	if !ok {

@@ -7,6 +7,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runMkdir knows -p and -m. With -p the folders above are made as the mask has it, and always so that their
+// owner gets into them; -m is the last one's.
 func runMkdir(_ context.Context, c *host.Call) int {
 	set, dirs, ok := c.Flags("m")
 	if !ok {
@@ -46,6 +48,7 @@ func runMkdir(_ context.Context, c *host.Call) int {
 	return code
 }
 
+// runRmdir removes folders in which nothing is.
 func runRmdir(_ context.Context, c *host.Call) int {
 	_, dirs, ok := c.Flags("")
 	if !ok {

@@ -54,6 +54,8 @@ func runModprobe(_ context.Context, c *host.Call) int {
 	return code
 }
 
+// module loads or removes one. The nodes' kernel has only bonding to load: what else is loaded was so at the
+// boot.
 func module(c *host.Call, name string, m moduleChange) int {
 	loaded := slices.Contains(c.Node.Modules, name)
 	switch {

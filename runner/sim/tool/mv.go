@@ -8,6 +8,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runMv moves to a name or into a folder; -n leaves what is there, and -T wants a name.
 func runMv(_ context.Context, c *host.Call) int {
 	set, names, ok := c.Flags("")
 	if !ok {

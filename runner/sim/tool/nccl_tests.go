@@ -88,6 +88,8 @@ func runNCCLTest(ctx context.Context, c *host.Call) int {
 	return code
 }
 
+// parse reads the letters that cells and people give; what they set beyond sizes, counts and -J makes no
+// difference here.
 func (t *ncclTest) parse() (code int, ok bool) {
 	set, rest, ok := t.c.Flags("befgnwctdoJ")
 	size := func(letter byte, otherwise string) int {

@@ -87,6 +87,8 @@ func netplanGet(c *host.Call, root string) {
 	}
 }
 
+// netplanGenerate stops at the first file that is wrong, in the order of their names: then netplan takes none
+// of them.
 func netplanGenerate(c *host.Call, root string) int {
 	dir, names := netplanFiles(c, root)
 	for _, name := range names {
@@ -262,6 +264,8 @@ func checkNetplan(text string) *netplanError {
 	return nil
 }
 
+// check looks at one line by how deep it stands: network, the kind, the device's name, its keys, and theirs.
+// What isn't known there passes.
 func (l yamlLine) check(defined []string) *netplanError {
 	known := netplanTop
 	switch depth := len(l.path); {
@@ -292,6 +296,8 @@ func (l yamlLine) check(defined []string) *netplanError {
 	return l.checkValue(defined)
 }
 
+// checkValue looks at a key's value where netplan is strict about it. One without a value has its list or map
+// below.
 func (l yamlLine) checkValue(defined []string) *netplanError {
 	if l.value == "" {
 		return nil

@@ -37,6 +37,7 @@ func runNetworkctl(_ context.Context, c *host.Call) (code int) {
 	return code
 }
 
+// networkdList is a table in which "unmanaged" says that networkd has nothing to do with an interface.
 func networkdList(c *host.Call, names []string) {
 	if !c.Node.Flawed(TwoManagers) {
 		fmt.Fprintln(c.Err, "WARNING: systemd-networkd is not running, output will be incomplete.")

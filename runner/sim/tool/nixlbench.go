@@ -98,6 +98,7 @@ func (b *nixlbench) say(format string, args ...any) {
 	b.c.Out.Flush()
 }
 
+// runNixlbench is either end: which one it is only the meeting tells.
 func runNixlbench(ctx context.Context, c *host.Call) int {
 	b := &nixlbench{c: c, done: make(chan struct{}, 1024), gone: make(chan struct{})}
 	lacks := false

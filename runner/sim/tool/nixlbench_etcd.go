@@ -39,6 +39,8 @@ type etcdRuntime struct {
 	generation int
 }
 
+// newEtcdRuntime connects to nothing yet. Of several endpoints the first is taken, and only the node's own
+// loopback is reached.
 func newEtcdRuntime(b *nixlbench) *etcdRuntime {
 	e := &etcdRuntime{b: b, group: "xferbench/" + b.set["benchmark_group"] + "/"}
 	n := b.c.Node

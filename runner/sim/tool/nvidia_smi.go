@@ -71,6 +71,8 @@ func gpusOf(n *host.Node) []map[string]string {
 	return all
 }
 
+// runNvidiaSmi is -L, -q, --query-gpu or, without any of them, the table. A GPU that shares the processor's
+// memory has "Not Supported" where others have theirs.
 func runNvidiaSmi(_ context.Context, c *host.Call) int {
 	var gpus []map[string]string
 	c.Locked(func() { gpus = gpusOf(c.Node) })

@@ -600,6 +600,7 @@ func (rv *rendezvous) decide() {
 	})
 }
 
+// judge tells from both ends' GIDs, cables and options what will come of them. Callers hold the rig's lock.
 func (rv *rendezvous) judge() outcome {
 	cl, sv := rv.client, rv.server
 	a, b := cl.addr, sv.addr
@@ -713,6 +714,7 @@ func (p *perftest) header(mtu int) {
 	c.Println(resultLine)
 }
 
+// addresses prints both ends' queue pairs. What isn't written to has neither key nor address to tell.
 func (p *perftest) addresses(remote *perftest) {
 	c := p.c
 	for _, end := range []struct {

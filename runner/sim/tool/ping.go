@@ -243,6 +243,8 @@ func (p *echoing) echo(ms float64) {
 	}
 }
 
+// report is what stands below the echoes, and the status: 1 where nothing came back. mdev is the deviation from
+// the mean, as iputils works it out of the sums.
 func (p *echoing) report() int {
 	extra := ""
 	if p.errs > 0 {

@@ -9,6 +9,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runPgrep looks for a text in the names of processes, or with -f in their command lines: 1 where there is
+// none.
 func runPgrep(_ context.Context, c *host.Call) int {
 	set, rest, ok := c.Flags("uP")
 	if !ok || len(rest) == 0 {

@@ -229,6 +229,7 @@ func (p *program) agent() string {
 	return ""
 }
 
+// register is the program nixl-register: it registers one buffer with NIXL and says how long that took.
 func (p *program) register(ctx context.Context) int {
 	o := jsonObject{{"test", p.name}, {"device", p.device}, {"bytes", p.size}}
 	not := append(slices.Clip(o), jsonObject{{"registered", false}}...)

@@ -95,6 +95,7 @@ func (s *streamEnd) parse(args []string) (why string) {
 	return ""
 }
 
+// set takes an option with its value; why is what the real program says of one that is wrong.
 func (s *streamEnd) set(name, value string) (why string) {
 	var err error
 	switch name {
@@ -153,6 +154,8 @@ func (w *streamWay) bytes() float64 {
 	return math.Round(sum)
 }
 
+// receive takes whoever connects, one after the other, until it is ended; with --once until each of its
+// addresses has had its streams. A report has the ways in the order of the addresses.
 func (s *streamEnd) receive(ctx context.Context, proc *host.Process) int {
 	c := s.c
 	if len(s.at) == 0 {

@@ -8,6 +8,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runRm removes files, with -r folders and all below them; -f is silent about what isn't there, and about
+// nothing else.
 func runRm(_ context.Context, c *host.Call) int {
 	set, files, ok := c.Flags("")
 	if !ok {

@@ -7,6 +7,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runSeq counts in steps from the first number and not by adding them up: 0.1 ten times is 1.
 func runSeq(_ context.Context, c *host.Call) int {
 	var n []float64
 	for _, a := range c.Args[1:] {

@@ -7,6 +7,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runSh is another shell in its caller's place: of its own variables, with the caller's mask, folder and
+// terminal.
 func runSh(ctx context.Context, c *host.Call) int {
 	set, rest, ok := c.Flags("co")
 	if !ok {

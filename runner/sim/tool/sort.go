@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runSort knows -n, -r, -u and one key. What isn't a number counts as 0.
 func runSort(_ context.Context, c *host.Call) int {
 	set, files, ok := c.Flags("kt")
 	if !ok {

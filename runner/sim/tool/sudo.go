@@ -7,6 +7,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runSudo runs a command as root in sudo's environment, once it may. -v and -k run nothing.
 func runSudo(ctx context.Context, c *host.Call) int {
 	set, rest, ok := c.Flags("pugCrtThD")
 	if !ok {

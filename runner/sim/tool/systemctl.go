@@ -21,6 +21,8 @@ type systemctl struct {
 	version          bool
 }
 
+// parseSystemctl reads options wherever they stand; those that it doesn't know change nothing that is
+// simulated.
 func parseSystemctl(args []string) (s systemctl) {
 	var words []string
 	for i := 0; i < len(args); i++ {
@@ -190,6 +192,7 @@ func stopUnits(ctx context.Context, c *host.Call, names []string) int {
 	return code
 }
 
+// isActive prints each unit's state. The status is 0 where one of them is in the state that was asked for.
 func isActive(c *host.Call, verb string, names []string, quiet bool) int {
 	wanted := strings.TrimPrefix(verb, "is-")
 	code := 4 // of units that nobody knows
@@ -215,6 +218,8 @@ func isActive(c *host.Call, verb string, names []string, quiet bool) int {
 	return code
 }
 
+// showUnits prints properties of units, also of those that nobody knows: that is a state as well, and no error.
+// Between two units there is an empty line.
 func showUnits(c *host.Call, names, props []string, valueOnly bool) {
 	c.Locked(func() {
 		for i, name := range names {

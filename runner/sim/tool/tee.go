@@ -7,6 +7,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runTee writes its input to files once it has all of it, and passes it on.
 func runTee(_ context.Context, c *host.Call) int {
 	set, files, ok := c.Flags("")
 	if !ok {

@@ -7,6 +7,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runTimeout ends a command after a time, and says so by status 124; a time of 0 is none. -k and -s are taken:
+// a simulated program ends with the first signal.
 func runTimeout(ctx context.Context, c *host.Call) int {
 	args := c.Args[1:]
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {

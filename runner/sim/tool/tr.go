@@ -29,6 +29,8 @@ func trSet(s string) []rune {
 	return out
 }
 
+// runTr exchanges letters, deletes them with -d, takes repetitions together with -s and the others' complement
+// with -c.
 func runTr(_ context.Context, c *host.Call) int {
 	set, sets, ok := c.Flags("")
 	if !ok || len(sets) == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runUname is a DGX Spark's: aarch64, with Ubuntu's kernel for it.
 func runUname(_ context.Context, c *host.Call) int {
 	set, _, ok := c.Flags("")
 	if !ok {
