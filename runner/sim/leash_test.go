@@ -19,6 +19,9 @@ func leashCommand() string {
 
 func leashFrame(text string) string { return "begin r1 60\n" + text + "end r1\n" }
 
+// begun is what the leash says once it has the script.
+const begun = "\x1er1 begun\n"
+
 // leashed starts a command with a frame on its stdin, which stays open.
 func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Session, wait func() reply) {
 	b.t.Helper()
@@ -50,7 +53,7 @@ func TestLeash(t *testing.T) {
 	b := newBench(t, Options{Speed: 50})
 	_, _, wait := b.leashed(leashCommand(),
 		leashFrame("NAME='it''s'\necho hi $NAME; echo oops >&2\nid -u; read -r x || echo no stdin\nexit 3\n"))
-	if got, want := wait(), (reply{"hi its\n1000\nno stdin\n\x1er1 exit 3\n", "oops\n", 0}); got != want {
+	if got, want := wait(), (reply{begun + "hi its\n1000\nno stdin\n\x1er1 exit 3\n", "oops\n", 0}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
@@ -78,7 +81,7 @@ func TestLeashEndsTheBackground(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
 	_, _, wait := b.leashed(leashCommand(), leashFrame("ib_write_bw & sleep 0.01; echo done\n"))
-	if got := wait(); got.out != "done\n\x1er1 exit 0\n" {
+	if got := wait(); got.out != begun+"done\n\x1er1 exit 0\n" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -92,15 +95,15 @@ func TestLeashUnderSudo(t *testing.T) {
 		fault                bool
 		want                 reply
 	}{
-		{"no password needed", "sudo -n " + leashCommand(), text, false, reply{"0\n\x1er1 exit 0\n", "", 0}},
+		{"no password needed", "sudo -n " + leashCommand(), text, false, reply{begun + "0\n\x1er1 exit 0\n", "", 0}},
 		{
 			"password not asked for", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, false,
-			reply{"0\n\x1er1 exit 0\n", "", 0},
+			reply{begun + "0\n\x1er1 exit 0\n", "", 0},
 		},
 		{"password missing", "sudo -n " + leashCommand(), text, true, reply{"", "sudo: a password is required\n", 1}},
 		{
 			"password right", "sudo -S -k -p '' " + leashCommand(), "engineer\n" + text, true,
-			reply{"0\n\x1er1 exit 0\n", "", 0},
+			reply{begun + "0\n\x1er1 exit 0\n", "", 0},
 		},
 		{
 			"password wrong", "sudo -S -k -p '' " + leashCommand(), "guess\n" + text, true,
