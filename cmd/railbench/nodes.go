@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -479,11 +480,16 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		b.close()
 		return nil, usage(err)
 	}
-	for i, n := range file.nodes() {
-		if err := f.connect(ctx, b, i, n, ask); err != nil {
+	nodes := file.nodes()
+	var targets []runner.Target
+	if b.allocation.Job == 0 {
+		if targets, err = f.targets(ctx, nodes); err != nil {
 			b.close()
 			return nil, usage(err)
 		}
+	}
+	for i, n := range nodes {
+		f.connect(b, i, n, targets, ask)
 	}
 	if b.options.Rig = file.Name; b.options.Rig == "" {
 		if b.options.Rig = strings.Join(b.names(), "-"); len(b.names()) > 64 {
@@ -524,7 +530,40 @@ func (b *bench) add(n runner.Node, where string) {
 	b.options.Nodes, b.options.Where = append(b.options.Nodes, n), append(b.options.Where, where)
 }
 
-func (f rigFlags) connect(ctx context.Context, b *bench, i int, n nodeFile, ask runner.Asker) error {
+// resolvedAtOnce is how many nodes are looked up in the ssh configuration side by side: for each an ssh is started,
+// which of a thousand one after the other takes seconds.
+const resolvedAtOnce = 32
+
+// targets are what the nodes' names mean to ssh. The error is of the first node that has one; none is begun after it.
+func (f rigFlags) targets(ctx context.Context, nodes []nodeFile) ([]runner.Target, error) {
+	targets, errs := make([]runner.Target, len(nodes)), make([]error, len(nodes))
+	var failed atomic.Bool
+	var all sync.WaitGroup
+	places := make(chan struct{}, resolvedAtOnce)
+	for i, n := range nodes {
+		if n.Local {
+			continue
+		}
+		if places <- struct{}{}; failed.Load() {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-places }()
+			if targets[i], errs[i] = runner.Resolve(ctx, n.SSH, f.sshConfig); errs[i] != nil {
+				failed.Store(true)
+			}
+		})
+	}
+	all.Wait()
+	i := slices.IndexFunc(errs, func(err error) bool { return err != nil })
+	if i >= 0 {
+		return nil, errs[i]
+	}
+	return targets, nil
+}
+
+// connect puts a node at the end of the rig; targets are all nodes', where they are reached over SSH.
+func (f rigFlags) connect(b *bench, i int, n nodeFile, targets []runner.Target, ask runner.Asker) {
 	if n.Local {
 		name := n.Name
 		if name == "" {
@@ -534,28 +573,21 @@ func (f rigFlags) connect(ctx context.Context, b *bench, i int, n nodeFile, ask 
 			name = steps.End(i).String()
 		}
 		b.add(runner.NewLocal(name, ask), "this machine")
-		return nil
+		return
 	}
 	if a := b.allocation; a.Job != 0 {
 		b.add(runner.NewSlurm(runner.SlurmOptions{
 			Name: n.Name, Job: a.Job, Nodes: a.Nodes, Ask: ask,
 			OnState: func(s runner.State, err error) { b.onState(i, s, err) },
 		}), fmt.Sprint(steps.OfSlurm, a.Job))
-		return nil
+		return
 	}
-	target, err := runner.Resolve(ctx, n.SSH, f.sshConfig)
-	if err != nil {
-		return err
-	}
-	name := n.Name
-	if name == "" {
-		name = target.Alias
-	}
+	target := targets[i]
+	name := cmp.Or(n.Name, target.Alias)
 	b.add(runner.NewSSH(runner.SSHOptions{
 		Name: name, Target: target, Ask: ask, Unlocked: &b.unlocked, AcceptNewHostKey: f.acceptNew,
 		OnState: func(s runner.State, err error) { b.onState(i, s, err) },
 	}), target.String())
-	return nil
 }
 
 // A speed is how much faster than real time a simulated rig's goes.
