@@ -72,7 +72,7 @@ reached; 4 INCONCLUSIVE; 5 the result could not be written.`,
 	cmd.Flags().IntVar(&f.partners, "partners", 0, "measure each node with so many others, and not with all")
 	cmd.Flags().StringVar(&f.save, "save", "", "keep what is measured in this .json after each round, and go on with "+
 		"what is there")
-	completeFlags(cmd, map[string]completer{"save": files("json")})
+	completeFlags(cmd, map[string]completer{"save": files("json"), "partners": words("4", "8")})
 	f.out.add(cmd)
 	cmd.AddCommand(atOnce(pairsShowCommand(), pairsCompareCommand())...)
 	return cmd
