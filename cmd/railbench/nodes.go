@@ -429,6 +429,8 @@ func (f rigFlags) configured() (c choice, err error) {
 	return c, err
 }
 
+// nodes makes the bench of the rig that the flags name. No node is connected to yet, and ssh reads no
+// configuration that a rig file brings before the user trusts it. Where it fails nothing stays open.
 func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	t, cat, err := f.tutorial()
 	if err != nil {
@@ -562,7 +564,8 @@ func (f rigFlags) targets(ctx context.Context, nodes []nodeFile) ([]runner.Targe
 	return targets, nil
 }
 
-// connect puts a node at the end of the rig; targets are all nodes', where they are reached over SSH.
+// connect puts a node at the end of the rig; targets are all nodes', where they are reached over SSH. It is asked for
+// nothing before something runs on it.
 func (f rigFlags) connect(b *bench, i int, n nodeFile, targets []runner.Target, ask runner.Asker) {
 	if n.Local {
 		name := n.Name

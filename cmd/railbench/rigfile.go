@@ -275,6 +275,7 @@ var rigKeys = []string{
 	"node", "node.name", "node.ssh", "node.local", "rail.a", "rail.b",
 }
 
+// rigError says where the file is wrong in the form that editors jump to, FILE:LINE:COLUMN.
 func rigError(path string, err error) error {
 	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(unknown.Errors) > 0 {
 		first := unknown.Errors[0]

@@ -396,6 +396,8 @@ type bytesObject struct {
 // grades are the verdicts in the order of a summary.
 var grades = []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusive, steps.Skipped}
 
+// newObject is what cells came to. A cell's lists are empty and not null, and grades that none has are 0, so
+// that scripts need not ask.
 func newObject(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnded) runObject {
 	r := runObject{
 		Railbench: version(), Rig: rigObject{Name: rig.Name, Simulated: rig.Simulated, Rails: []railObject{}},

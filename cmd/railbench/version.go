@@ -28,6 +28,8 @@ func thisEdition() edition {
 	return editionOf(stamp, info)
 }
 
+// editionOf takes a release's stamp before what Go says. A build of a clone with changes that are in no commit
+// says so.
 func editionOf(stamp string, info *debug.BuildInfo) edition {
 	b := edition{goVersion: cmp.Or(info.GoVersion, runtime.Version()), platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if v := info.Main.Version; v != "(devel)" {

@@ -90,6 +90,7 @@ func virtualState() (string, error) {
 	return dir, nil
 }
 
+// rigScript runs the script of the virtual rig, as this railbench brings it; its status is the command's.
 func rigScript(cmd *cobra.Command, args []string) error {
 	state, err := virtualState()
 	if err != nil {

@@ -293,6 +293,7 @@ func (m *Map) findHeard(s Segment, add func(string, ...any)) {
 	}
 }
 
+// ends are the two nodes of a chain that have one neighbour.
 func (m Map) ends() [2]string {
 	var all []string
 	for i, n := range m.Rig.Nodes {

@@ -197,6 +197,8 @@ func (m *Managers) add(link string, by steps.Manager) {
 	m.Links[link] = append(m.Links[link], by)
 }
 
+// networkManager reads what nmcli says, STATE:VERSION and its list of devices, and the names of the pid files
+// of the dnsmasq that NetworkManager starts for what it shares.
 func (m *Managers) networkManager(general, devices, shared string) {
 	const name = "NetworkManager"
 	running, version, _ := strings.Cut(strings.TrimSpace(general), ":")
@@ -238,6 +240,7 @@ func profile(name string) string {
 	return ", profile " + name
 }
 
+// networkd reads what networkctl says: its release, and its list with the files that links are configured by.
 func (m *Managers) networkd(said, links string) {
 	const name = "networkd"
 	list, err := parse.Networkctl(links)

@@ -81,6 +81,7 @@ func newRoster(gauges []meter.Gauge) (f roster, many bool) {
 	return f, true
 }
 
+// sum adds up what is heard of. A rail that is down is none of the cables that a full bar is.
 func (m *member) sum() {
 	var up []meter.Gauge
 	fresh := 0

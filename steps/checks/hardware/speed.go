@@ -65,6 +65,8 @@ type slowLinks struct {
 	names map[string][]string
 }
 
+// look holds a link against the fastest mode of its port. What was set on the node is looked for first: to offer
+// less than that, or not to negotiate. The cable, its module and the other end are what is left.
 func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.EthtoolLink, rep *kind.Report) {
 	most := l.MostMbps()
 	best := float64(most) / 1000

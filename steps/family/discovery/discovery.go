@@ -640,6 +640,7 @@ func pingsApart(r steps.Result, rep *kind.Report) {
 	}
 }
 
+// judgePingStage judges one rail by its two runs of ping: small packets, and such as fill the MTU.
 func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 	if !r.Rig.HasPair(s.Pair) {
 		rep.Add(steps.Inconclusive, "a stage belongs to no rail")

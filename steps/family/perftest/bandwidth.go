@@ -393,6 +393,7 @@ type writes struct {
 	taught bool   // the tutorial has a figure of it
 }
 
+// writeBandwidth judges each rail by itself, and then holds rails that are alike against each other.
 func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 	if v, done := kind.Gate(c, r); done {
 		return v

@@ -158,6 +158,8 @@ var matrixCells = []string{
 	"nixl-dual-vram",
 }
 
+// readRates has a row for each cell that gives a throughput, and of those with a figure for each rail one for
+// each: see readEach.
 func (r *recap) readRates() {
 	for _, c := range []struct{ cell, name string }{
 		{"tcp-single", "TCP, 1 stream"},
