@@ -370,7 +370,10 @@ func checkAddresses(rig steps.Rig, rep *kind.Report) {
 				if owners[addr] == nil {
 					order = append(order, addr)
 				}
-				owners[addr] = append(owners[addr], owner{rig.NameOf(e), rail.Netdev.Name})
+				// Two devices may be of one interface: soft-RoCE beside an adapter's own.
+				if o := (owner{rig.NameOf(e), rail.Netdev.Name}); !slices.Contains(owners[addr], o) {
+					owners[addr] = append(owners[addr], o)
+				}
 				net := p.Masked()
 				if subnets[net] == nil {
 					seen = append(seen, net)

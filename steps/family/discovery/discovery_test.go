@@ -179,6 +179,16 @@ func TestRailMap(t *testing.T) {
 			steps.Fail,
 			[]string{"192.168.100.11 is there twice: on enp1s0f0np0 of spark-02 and on enp1s0f0np0 of spark-01"},
 		},
+		{
+			"soft-RoCE beside an adapter's own", kindtest.Spark(), func(r *steps.Rig) {
+				for e := range r.Nodes {
+					soft := r.Nodes[e].Rails[0]
+					soft.Dev, soft.PCI, soft.PhysPort, soft.HasOctets = "rxe0", steps.PCI{}, -1, false
+					r.Nodes[e].Rails = append(r.Nodes[e].Rails, soft)
+				}
+				r.Pairs = steps.PairRails(r.Nodes[0], r.Nodes[1])
+			}, steps.Pass, nil,
+		},
 		{"two rails in one subnet", kindtest.TutorialSpark(), func(r *steps.Rig) {
 			address(r, steps.Here, 1, "192.168.100.13")
 			address(r, steps.Peer, 1, "192.168.100.12")
