@@ -14,7 +14,7 @@ func Kind() kind.Kind {
 		Params: []steps.Param{{
 			Name: "KV_CACHE_GB", Default: "1,4,8", Unit: "GB", Does: "sizes of a KV cache, in 10^9 bytes, that the summary " +
 				"tells the time of",
-			Kind: steps.NumberList, Most: 8, Max: 100_000, Cells: []string{"summary"},
+			Kind: steps.NumberList, Most: mostKVSizes, Max: largestKVSize, Cells: []string{"summary"},
 		}},
 	}
 }
