@@ -44,6 +44,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	learnt := 0
 	var silent []kind.Finding
 	cables := cabling.Link{Rig: rig, Facts: facts}
+	// A node whose cables are crossed has learnt the interface that is there: that is told as what it is.
 	crossed := tellCrossed(cables, rep)
 	for i, p := range rig.Pairs {
 		for _, e := range steps.Ends {
@@ -75,6 +76,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	all := printed(facts)
 	for _, e := range steps.Ends {
 		for _, x := range conflicts(rig, e, all) {
+			// Two addresses of one interface are answered for by the same one.
 			if x.netdevs[0] != x.netdevs[1] && !x.shielded(facts[e]) {
 				rep.At(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and each answers for the other's address "+
 					"(arp_ignore is 0): %s may learn either. Give each a subnet of its "+
@@ -257,6 +259,8 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 // says how many passed.
 func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bool, rep *kind.Report) (tried int) {
 	for i, p := range rig.Pairs {
+		// Without a link nothing passes, and link-up says so; where the ends differ it was told why full
+		// packets don't.
 		linked := checks.Linked(rig, p)
 		if differ[rig.Rail(p, steps.Here).Netdev.Name] {
 			continue

@@ -189,6 +189,7 @@ func (c container) limits() {
 		c.add(steps.Warn, "in the container %s on %s %s KiB may be locked (ulimit -l), and larger registrations end with "+
 			"\"Cannot allocate memory\": start it with --ulimit memlock=-1", c.name, c.node, limit)
 	}
+	// With the host's IPC it has the host's /dev/shm, whatever size it was started with.
 	shm, ok := decimal.Number(c.f["shared memory"])
 	if ok && c.f["IPC"] != "host" && shm < theory.ContainerShm.Value() {
 		c.add(steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect %.0f MiB or more: start "+

@@ -435,6 +435,8 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 	}
 	for _, e := range steps.Ends {
 		for i, rail := range rig.At(e).Rails {
+			// Of a bond's the address is the bond's, and in a rig of more nodes a rail may lead to another of
+			// them.
 			if paired[e][i] || rail.Addr == "" || rail.Netdev.Master != "" || rig.LeadsElsewhere(rail) {
 				continue
 			}

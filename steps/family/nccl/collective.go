@@ -382,6 +382,7 @@ func (t *collective) contradicts() string {
 			if f.TimeUS >= 1e7 {
 				room += 0.05 * made
 			}
+			// Each link carries up to twice a size, and what rounding leaves open is as much more.
 			if math.Abs(made-f.AlgGBps) > room || math.Abs(made*t.perRank()-f.BusGBps) > room*2 {
 				return fmt.Sprintf("%s in %s are %.2f GB/s, %.2f on each link, and it says %.2f and %.2f",
 					kind.BlockSize(row.Bytes),
@@ -390,6 +391,7 @@ func (t *collective) contradicts() string {
 			sum += f.BusGBps
 		}
 	}
+	// Two decimals of each row are off by half of the last one at most, and so is their mean.
 	average := sum / float64(2*len(t.run.Rows))
 	if math.Abs(average-*t.run.AverageBusGBps) > 0.006+0.001*average {
 		return fmt.Sprintf("its rows make an average of %.3f GB/s, and it says %.3f", average, *t.run.AverageBusGBps)

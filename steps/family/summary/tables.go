@@ -87,6 +87,7 @@ func (r recap) throughputTable() steps.Table {
 	for _, x := range r.rates {
 		d := documentedGbps[x.cell]
 		row := []string{x.name, x.text(rateText(x.value)), limitText(x.ceiling), limitText(x.link), "", x.with, x.source()}
+		// What never ran went through no link.
 		if x.grade == steps.NotRun {
 			row[2], row[3] = "", ""
 		}
@@ -403,6 +404,7 @@ func (r recap) second() (use, because string) {
 				fmt.Sprintf("general advice: %s and %s can't be compared (%s)", one.name, two.name, why)
 		}
 		use = "two rails"
+		// Only rails behind two PCIe links may carry so much more together than one.
 		if two.ceiling > worthwhile*one.ceiling {
 			use = "the adapter's two PCIe halves"
 		}

@@ -264,6 +264,8 @@ func (t *streamTest) notOfThisRun() string {
 			case sized && w.Bytes != w.Blocks*float64(block):
 				return fmt.Sprintf("%.0f blocks have %.0f bytes, and each was to have %d", w.Blocks, w.Bytes, block)
 			}
+			// It tells rates with six digits and times to the microsecond: what is further apart is no
+			// rounding.
 			if why := witness.Makes(w.Gbps, w.Bytes, w.Seconds, 0.001); why != "" {
 				return why
 			}
