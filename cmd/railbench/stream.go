@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,6 +135,7 @@ type way struct {
 	at      string
 	streams int // 0 where nobody knows
 	tally   *stream.Tally
+	open    *atomic.Int64 // streams that a receiver has now; nil at a sender, which has its own to the end
 
 	last   time.Time // when there was something new
 	moved  uint64
@@ -223,6 +225,8 @@ func (c *counting) look(now time.Time) float64 {
 				c.first = now
 			}
 			w.moved, w.last = bytes, now
+		case w.open != nil && w.open.Load() == 0:
+			w.last = time.Time{} // nobody sends, which is no stall
 		case !w.last.IsZero() && now.Sub(w.last) >= stallAfter:
 			w.stalls++
 			where := ""
@@ -526,15 +530,18 @@ func (r *receiver) listen(address string) error {
 	if err != nil {
 		return err
 	}
-	s := &stream.Server{Gone: func(from net.Addr, err error) {
+	s := &stream.Server{}
+	w := &way{at: ln.Addr().String(), tally: &s.Tally, open: new(atomic.Int64)}
+	s.Come = func(net.Addr) { w.open.Add(1) }
+	s.Gone = func(from net.Addr, err error) {
+		w.open.Add(-1)
 		if err != nil {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.failed = append(r.failed, fmt.Errorf("from %s: %w", from, err))
 		}
-	}}
-	r.listeners, r.servers = append(r.listeners, ln), append(r.servers, s)
-	r.ways = append(r.ways, &way{at: ln.Addr().String(), tally: &s.Tally})
+	}
+	r.listeners, r.servers, r.ways = append(r.listeners, ln), append(r.servers, s), append(r.ways, w)
 	return nil
 }
 
