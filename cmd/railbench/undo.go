@@ -108,7 +108,8 @@ func realJournal() (undo.Journal, error) {
 	return undo.Journal{Dir: filepath.Join(state, "undo")}, err
 }
 
-func (f rigFlags) named() bool { return f.rig != "" || f.peer != "" }
+// named reports whether the flags name a rig.
+func (f rigFlags) named() bool { return f.rig != "" || f.peer != "" || f.lists() || f.slurm != "" }
 
 // changed are the rigs to look at: the one that is named, or every one that the journal
 // has a change of. The one without flags is among them, unless it would be the simulated
@@ -159,7 +160,8 @@ func (f rigFlags) unreached(cmd *cobra.Command, looked []string) error {
 	entries, _ := journal.Entries() // what can't be read was told
 	for _, e := range entries {
 		if !slices.Contains(looked, e.Rig) {
-			err = status{exitFail, fmt.Errorf("%s on %s is not back: name that rig with --rig or --peer", e.Cell, e.Rig)}
+			err = status{exitFail, fmt.Errorf("%s on %s is not back: name that rig with --rig, --peer or --nodes", e.Cell,
+				e.Rig)}
 			gate.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
 		}
 	}

@@ -104,7 +104,7 @@ func TestUndoLooksEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range got {
-			all = append(all, f.rig+f.peer)
+			all = append(all, f.rig+f.peer+f.nodeList+f.inventory)
 		}
 		return all
 	}
@@ -130,6 +130,11 @@ func TestUndoLooksEverywhere(t *testing.T) {
 	}
 	if got := targets(rigFlags{rig: "sim"}); !slices.Equal(got, []string{"sim"}) {
 		t.Errorf("one is named, and %q are looked at", got)
+	}
+	for _, f := range []rigFlags{{nodeList: "spark-[01-02]"}, {inventory: "hosts.yml"}} {
+		if got := targets(f); !slices.Equal(got, []string{f.nodeList + f.inventory}) {
+			t.Errorf("one is named by a list, and %q are looked at", got)
+		}
 	}
 	// An entry of an older railbench says nothing of how its rig is reached.
 	for _, id := range []string{"a", "b", "c"} {
