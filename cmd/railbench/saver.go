@@ -35,12 +35,11 @@ func newSessionFile(dir, rig string) (string, error) {
 	}
 	forgetSessions(dir)
 	path := filepath.Join(dir, sessionStamp()+fileName(rig))
-	for i := 2; ; i++ {
-		if _, err := os.Stat(path + notebook.Extension); err != nil {
-			return path + notebook.Extension, nil
-		}
-		path = fmt.Sprintf("%s-%d", strings.TrimSuffix(path, fmt.Sprintf("-%d", i-1)), i)
+	file := path + notebook.Extension
+	for i := 2; exists(file); i++ { // of the same second
+		file = fmt.Sprintf("%s-%d%s", path, i, notebook.Extension)
 	}
+	return file, nil
 }
 
 // longestName is how much of a rig's name a file's has, which may have 255 bytes in all: a rig without a

@@ -195,3 +195,17 @@ func TestSessionOfARigWithALongName(t *testing.T) {
 		t.Errorf("a short one is %s", name)
 	}
 }
+
+// Two sessions of one second have two files, and both are of the rig whose name they have.
+func TestSessionsOfOneSecond(t *testing.T) {
+	dir := t.TempDir()
+	for range 3 {
+		path, err := newSessionFile(dir, "rack-1")
+		if err != nil || !strings.Contains(path, "Z-rack-1") || exists(path) {
+			t.Fatalf("%s, %v", path, err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
