@@ -168,11 +168,20 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 	if n == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "no rail has an address on either node")
 	}
-	note := "The wire was not asked: " + facts[steps.Here]["arping"]
+	var heard, silent string
 	if asked > 0 {
-		note = fmt.Sprintf("Nobody else on the wire answers for %d of them", asked)
+		heard = fmt.Sprintf("Nobody else on the wire answers for %d of them", asked)
 	}
-	return rep.Verdict(fmt.Sprintf("no address of a rail is there twice (%d on both nodes)", n), note)
+	var from []string
+	for _, e := range steps.Ends {
+		if why := facts[e]["arping"]; why != "yes" {
+			from = append(from, fmt.Sprintf("%s (%s)", rig.NameOf(e), kind.OrUnknown(why)))
+		}
+	}
+	if from != nil {
+		silent = "The wire was not asked from " + kind.And(from)
+	}
+	return rep.Verdict(fmt.Sprintf("no address of a rail is there twice (%d on both nodes)", n), heard, silent)
 }
 
 // checkArping finds addresses that somebody else on the wire answers for; it says for

@@ -76,10 +76,10 @@ func TestDuplicateIP(t *testing.T) {
 	}
 	no := "arping: it needs root\n"
 	kindtest.Want(t, "none", judge(kindtest.Spark(), no, no), steps.Pass, "8 on both nodes",
-		"the wire was not asked: it needs root")
+		"the wire was not asked from spark-02 (it needs root) and spark-01 (it needs root)")
 	asked := "arping: yes\narping enp1s0f0np0=192.168.100.11: nobody else\n"
 	kindtest.Want(t, "asked", judge(kindtest.Spark(), asked, no), steps.Pass,
-		"Nobody else on the wire answers for 1 of them")
+		"Nobody else on the wire answers for 1 of them", "was not asked from spark-01 (it needs root)")
 	kindtest.Want(t, "could not ask",
 		judge(kindtest.Spark(), strings.Replace(asked, "nobody else", "could not ask", 1), no), steps.Inconclusive,
 		"whether somebody else on the wire of enp1s0f0np0 answers")
