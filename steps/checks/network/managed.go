@@ -347,5 +347,5 @@ func darkRails(rig steps.Rig, e steps.End, f map[string]string) string {
 	if dark == nil {
 		return ""
 	}
-	return fmt.Sprintf(", and %s has no carrier", kind.And(dark))
+	return fmt.Sprintf(", and %s no carrier", kind.HaveOrHas(dark))
 }

@@ -131,6 +131,8 @@ func TestBootWaits(t *testing.T) {
 		unit(nd, "loaded", "failed", "exit-code", "9000000", "129000000")
 	kindtest.Want(t, "it gave up", judge(failed+rail2+" carrier: 0\n"), steps.Warn, nd+" on spark-01 gave up after 120 s",
 		rail2+" has no carrier", "optional: true")
+	kindtest.Want(t, "for two", judge(failed+"enp1s0f0np0 carrier: 0\n"+rail2+" carrier: 0\n"), steps.Warn,
+		"enp1s0f0np0 and "+rail2+" have no carrier")
 	kindtest.Want(t, "long", judge("systemd: runs\n"+unit(nm, "loaded", "active", "success", "9000000", "52000000")+
 		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, "held the last boot up for 43 s")
 	kindtest.Want(t, "still", judge("systemd: runs\n"+unit(nm, "loaded", "activating", "success", "9000000", "0")+
