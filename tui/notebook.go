@@ -139,6 +139,8 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	return lines
 }
 
+// cell draws a cell, or gives what was drawn of it. All that a drawing depends on is in the key: of the cell's
+// state the version, which changes with it.
 func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	state := m.book.Cells[c.ID]
 	view := m.viewOf(c, m.cursor().item == item, l)

@@ -59,6 +59,7 @@ INCONCLUSIVE; 5 the result could not be written.`,
 	return cmd
 }
 
+// run looks, puts right what it may, and prints the result whatever becomes of the nodes.
 func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx := cmd.Context()
 	if f.timeout < 0 {
@@ -98,6 +99,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	}
 	defer b.close()
 	if f.fix {
+		// Without anybody who confirms nothing is changed.
 		b.options.Confirm = confirm
 	}
 	if f.timeout > 0 {

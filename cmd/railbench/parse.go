@@ -52,6 +52,7 @@ func toolList() string {
 	return b.String()
 }
 
+// parseSaved prints an object of what can't be read, too: it says why.
 func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 	var tool parse.Tool
 	known := catalog.New().Tools

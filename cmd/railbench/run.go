@@ -74,6 +74,8 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 	}
 }
 
+// run tells what is wrong with the command line, and with the files that results go to, before it asks a node
+// anything, and prints a result whatever becomes of the nodes.
 func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx := cmd.Context()
 	if err := errors.Join(f.contradiction(), writable(cmd.Flags(), "junit")); err != nil {

@@ -87,6 +87,7 @@ func (f *serveFlags) addToken(cmd *cobra.Command) {
 func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	ctx, out := cmd.Context(), cmd.ErrOrStderr()
 	rig.runbooks = f.runbooks
+	// Nobody is asked here whether a change may be made, and so none is.
 	ask, _ := newAskers(cmd.InOrStdin(), out, false)
 	b, err := rig.open(ctx, ask)
 	if err != nil {

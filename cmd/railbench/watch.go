@@ -80,6 +80,7 @@ func (f watchFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	if err := f.wrong(); err != nil {
 		return usage(err)
 	}
+	// For days nobody is there: what a node asks is declined.
 	b, err := rig.open(cmd.Context(), runner.NoAsker{})
 	if err != nil {
 		return err
