@@ -11,7 +11,10 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
 
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
 	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
@@ -142,5 +145,30 @@ func TestTheBuiltInShow(t *testing.T) {
 		if !strings.Contains(verdicts[scene], want) {
 			t.Errorf("%s: %q, not %q", scene, verdicts[scene], want)
 		}
+	}
+}
+
+// Where the show can't be given nothing stays open: a session that is would be offered as one that was cut off.
+func TestNoShowLeavesNoSession(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	bad, file := filepath.Join(dir, "show.md"), filepath.Join(dir, "kept.ipynb")
+	if err := os.WriteFile(bad, []byte("no show\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	cmd.SetIn(strings.NewReader(""))
+	cmd.SetOut(&said)
+	cmd.SetErr(&said)
+	d, err := setUp(cmd, rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1},
+		opening{session: file, begins: true, stage: stageOpening{open: true, script: bad}})
+	if d != nil || err == nil {
+		t.Fatalf("a show was given: %v %s", err, said.String())
+	}
+	if journal := notebook.JournalPath(file); exists(journal) {
+		t.Errorf("%s is left: %v", journal, err)
 	}
 }

@@ -146,11 +146,16 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
+	var s *session.Session
 	ready := false
 	defer func() {
-		if !ready {
-			b.close()
+		if ready {
+			return
 		}
+		if s != nil {
+			_ = s.Close() // its file, too: it would be offered as one that was cut off
+		}
+		b.close()
 	}()
 	b.options.Asker, b.options.Confirm, b.options.Sample = asker, asker, true
 	b.options.Logs = logDir()
@@ -173,7 +178,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 		notice = fmt.Sprintf("%s here came from somebody else (%s) and does not run until you trust it: "+
 			"T shows it whole, T again trusts it", countedScripts(foreign), ids(foreign))
 	}
-	s := session.New(b.options)
+	s = session.New(b.options)
 	b.onState = s.State
 	s.Open()
 	along := &stage{options: pageOptions(b, s), listen: serveAt}
