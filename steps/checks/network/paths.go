@@ -385,10 +385,10 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 				rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell its %s", node, name)
 			}
 			routes := defaultRoutes(text)
-			for i, route := range routes {
+			for _, route := range routes {
 				switch {
 				case !carries(r.Rig, e, route.dev):
-				case i == 0:
+				case route.metric == routes[0].metric:
 					rep.At(r.Rig, e, steps.Warn, "the default route of %s goes over %s, a rail: all that leaves the node goes to "+
 						"%s, and railbench changes no interface that carries it. Unless %s is meant to pass it on, ip route del "+
 						"default dev %s takes it away", node, route.dev, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()), route.dev)
@@ -434,6 +434,9 @@ func defaultRoutes(text string) (all []defaultRoute) {
 		case word == "default":
 			all = append(all, defaultRoute{})
 		case len(all) == 0:
+		// One over several gateways names them behind its metric: each is taken by a part of the connections.
+		case word == "nexthop" && all[len(all)-1].dev != "":
+			all = append(all, defaultRoute{metric: all[len(all)-1].metric})
 		case before == "dev":
 			all[len(all)-1].dev = word
 		case before == "metric":

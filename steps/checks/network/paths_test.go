@@ -244,6 +244,13 @@ func TestRoutes(t *testing.T) {
 	kindtest.Want(t, "IPv6", judge(kindtest.Spark(), own,
 		strings.Replace(own, "IPv6: none", "IPv6: default via fe80::1 dev enp1s0f1np1 metric 1024", 1)), steps.Warn,
 		"over enp1s0f1np1")
+	for _, gateways := range []string{
+		"nexthop via 192.168.1.1 dev enP7s7 weight 1 nexthop via 192.168.100.11 dev enp1s0f0np0 weight 1",
+		"nexthop via 192.168.100.11 dev enp1s0f0np0 weight 1 nexthop via 192.168.1.1 dev enP7s7 weight 1",
+	} {
+		kindtest.Want(t, gateways, judge(kindtest.Spark(), own, "default routes: default proto static metric 100 "+gateways+
+			"\ndefault routes of IPv6: none\n"), steps.Warn, "the default route of spark-01 goes over enp1s0f0np0")
+	}
 	kindtest.Want(t, "over a bond", judge(kindtest.BondedAt(steps.Peer), own, strings.Replace(own, "enP7s7", "bond0", 1)),
 		steps.Warn, "goes over bond0")
 	kindtest.Want(t, "SSH", judge(over, own, own), steps.Warn, "the SSH session to spark-02 goes over enp1s0f0np0")
