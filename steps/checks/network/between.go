@@ -69,6 +69,11 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 				// What is down has no route, and what the way leads over then is nobody's doing.
 				rep.At(rig, e, steps.Inconclusive, "%s on %s is switched off, so there is no way over it: see link-up",
 					own.Netdev.Name, node)
+			// ENETUNREACH is that there is none (fib_lookup), or a rule's word; a route's own are other errors.
+			case none != nil && none[1] == "Network is unreachable":
+				rep.At(rig, e, steps.Fail, "%s has no route to %s, rail %d of %s: that of the network of %s is gone, or a rule "+
+					"hides it (ip route, ip rule). ip addr del and ip addr add of its address make the route again",
+					node, other.Addr, i+1, rig.NameOf(e.Other()), own.Netdev.Name)
 			case none != nil:
 				rep.At(rig, e, steps.Fail, "%s sends nothing to %s, rail %d of %s (%s): a route of its own swallows or refuses "+
 					"it, which ip route show table all lists (blackhole, unreachable, prohibit). Take that one away with ip route del",

@@ -77,6 +77,13 @@ func TestWays(t *testing.T) {
 			"blackhole 192.168.100.10 dev lo uid 0 cache", steps.Fail,
 			[]string{"sends nothing", "swallows"},
 		},
+		"no route": {
+			"RTNETLINK answers: Network is unreachable", steps.Fail,
+			[]string{"spark-02 has no route to 192.168.100.10", "that of the network of enp1s0f0np0 is gone"},
+		},
+		"an unreachable one": {
+			"RTNETLINK answers: No route to host", steps.Fail, []string{"sends nothing", "swallows"},
+		},
 		"no source told": {"192.168.100.10 dev enp1s0f0np0 uid 0 cache", steps.Pass, nil},
 		"its own": {
 			"local 192.168.100.10 dev lo src 192.168.100.10 uid 0 cache <local>", steps.Fail,
