@@ -18,10 +18,12 @@ if [ -z "$RAILBENCH_LAUNCH" ] || ! mkdir -m 700 "$folder" 2>/dev/null; then
 fi
 trap 'rm -rf "$folder"' EXIT
 # A shell hears of a signal once what it waits for has ended: so it waits for a program in the background, and hands on
-# what would end it.
+# what would end it, also where it comes before there is anybody to hand it on to.
+program='' ended=''
+trap 'ended=1; [ -z "$program" ] || kill "$program" 2>/dev/null' HUP INT TERM
 "$@" -J "$folder/nccl.json" &
 program=$!
-trap 'kill "$program" 2>/dev/null' HUP INT TERM
+[ -z "$ended" ] || kill "$program" 2>/dev/null
 wait "$program"
 status=$?
 while kill -0 "$program" 2>/dev/null; do # it was the signal that ended the wait
