@@ -303,6 +303,8 @@ func TestUCXSettings(t *testing.T) {
 		"all rails": passes(set("environment UCX_NET_DEVICES: rocep1s0f0:1,rocep1s0f1:1," +
 			"roceP2p1s0f0:1,roceP2p1s0f1:1\n")),
 		"all":                 passes(set("environment UCX_NET_DEVICES: all\n")),
+		"all but one rail":    warns(set("environment UCX_NET_DEVICES: ^rocep1s0f0:1\n"), "3 of the 4 rails"),
+		"all but another":     passes(set("environment UCX_NET_DEVICES: ^enP7s7\n")),
 		"no RDMA":             warns(set("environment UCX_TLS: tcp,sm,self\n"), "UCX_TLS=tcp,sm,self", "leaves RDMA out"),
 		"without RDMA":        warns(set("environment UCX_TLS: ^ib\n"), "leaves RDMA out"),
 		"without another":     passes(set("environment UCX_TLS: ^cuda_ipc\n")),

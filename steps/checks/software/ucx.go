@@ -268,11 +268,12 @@ func ucxHarm(rig steps.Rig, e steps.End, s variable) string {
 // netDevicesHarm is for UCX_NET_DEVICES: a list of devices with their ports, or all.
 // A name without a port may be an interface, for TCP.
 func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) string {
-	if list == "all" || list == "" || strings.HasPrefix(list, "^") {
+	if list == "all" || list == "" {
 		return ""
 	}
 	var gone []string
-	used := 0
+	named := 0
+	list, without := strings.CutPrefix(list, "^") // all but these; a UCX that doesn't know ^ finds none of them
 	for device := range strings.SplitSeq(list, ",") {
 		dev, _, _ := strings.Cut(device, ":")
 		paired := slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool { return rig.Rail(p, e).Dev == dev })
@@ -280,18 +281,23 @@ func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) string {
 		netdev := slices.ContainsFunc(rig.At(e).Netdevs, func(d steps.Netdev) bool { return d.Name == device })
 		switch {
 		case paired:
-			used++
+			named++
 		case !there && !netdev:
 			gone = append(gone, device)
 		}
 	}
 	switch {
+	case without && named == 0:
+		return ""
+	case without:
+		return fmt.Sprintf("%d of the %d rails can be used at most, whatever a program would choose%s",
+			len(rig.Pairs)-named, len(rig.Pairs), unset)
 	case len(gone) > 0:
 		return fmt.Sprintf("there is no %s on this node, and UCX only warns of that%s", kind.And(gone), unset)
-	case used == 0 && len(rig.Pairs) > 0:
+	case named == 0 && len(rig.Pairs) > 0:
 		return "no rail is in it, so nothing of NIXL's goes by RDMA" + unset
-	case used < len(rig.Pairs):
-		return fmt.Sprintf("%d of the %d rails can be used, whatever a program would choose%s", used, len(rig.Pairs), unset)
+	case named < len(rig.Pairs):
+		return fmt.Sprintf("%d of the %d rails can be used, whatever a program would choose%s", named, len(rig.Pairs), unset)
 	}
 	return ""
 }
