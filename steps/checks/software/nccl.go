@@ -88,7 +88,9 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 		for _, d := range rig.At(e).Netdevs {
 			names = append(names, d.Name)
 		}
-		if gone := ncclListOf(s.value).naming(names); len(names) > 0 && len(gone) > 0 {
+		// One that is there is enough for it: a list may be of nodes whose interfaces have other names.
+		list := ncclListOf(s.value)
+		if gone := list.naming(names); len(names) > 0 && len(gone) > 0 && len(gone) == len(list.entries) {
 			return steps.Fail, fmt.Sprintf("there is no interface %s on this node, and NCCL does not start without one "+
 				"(Bootstrap : no socket interface found); name one of %s, or take it out", kind.And(gone), kind.And(names))
 		}
@@ -113,9 +115,14 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Grade, string)
 		devs = append(devs, rail.Dev)
 	}
 	list := ncclListOf(value)
-	if gone := list.naming(devs); len(devs) > 0 && len(gone) > 0 {
+	switch gone := list.naming(devs); {
+	case len(devs) == 0 || len(gone) == 0:
+	case len(gone) == len(list.entries):
 		return steps.Fail, fmt.Sprintf("there is no %s on this node but %s, and without an adapter NCCL goes over sockets "+
 			"(NET/Socket); name the rails, or take it out", kind.And(gone), kind.And(devs))
+	default:
+		return steps.Warn, fmt.Sprintf("there is no %s on this node but %s: NCCL takes of the list what is there, and says "+
+			"nothing; name the rails, or take it out", kind.And(gone), kind.And(devs))
 	}
 	var taken, left []string
 	for _, rail := range rails {

@@ -201,6 +201,10 @@ func TestNCCLSettings(t *testing.T) {
 			none, none + "/etc/nccl.conf NCCL_IB_HCA: mlx5_0,mlx5_1\n", steps.Fail,
 			[]string{"/etc/nccl.conf on spark-01", "no mlx5_0 and mlx5_1", "NET/Socket"},
 		},
+		"one adapter of two": {
+			none, none + "/etc/nccl.conf NCCL_IB_HCA: mlx5_0,rocep1s0f0\n", steps.Warn,
+			[]string{"/etc/nccl.conf on spark-01", "no mlx5_0", "takes of the list what is there"},
+		},
 		"all by name": {
 			rig("NCCL_IB_HCA: rocep1s0f0,rocep1s0f1:1,roceP2p1s0f0,roceP2p1s0f1"),
 			rig("NCCL_IB_HCA: ^=mlx5_0"), steps.Pass, nil,
@@ -254,4 +258,7 @@ func TestNCCLSettings(t *testing.T) {
 	r.Rig.Nodes[steps.Peer].Netdevs = []steps.Netdev{{Name: "enP7s7"}, {Name: "enp1s0f0np0"}}
 	kindtest.Want(t, "interface", registered().Judges["nccl-settings"](steps.Cell{}, r), steps.Fail, "no interface eth0",
 		"enP7s7 and enp1s0f0np0")
+	r = checkedFacts(none, rig("NCCL_SOCKET_IFNAME: eth0,enP7"))
+	r.Rig.Nodes[steps.Peer].Netdevs = []steps.Netdev{{Name: "enP7s7"}, {Name: "enp1s0f0np0"}}
+	kindtest.Want(t, "one interface of two", registered().Judges["nccl-settings"](steps.Cell{}, r), steps.Pass)
 }
