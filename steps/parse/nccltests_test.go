@@ -119,6 +119,12 @@ func TestNCCLTestsWithBoth(t *testing.T) {
 		v.Rows[1].InPlace.BusGBps != 26.2599 || *v.AverageBusGBps != 7.98256 || len(v.Ranks) != 1 || v.NCCL != 22809 {
 		t.Errorf("%v, %+v, %+v", err, v, v.Rows)
 	}
+	// As many wrong values as 16 GB have: more than 2^31.
+	wrong := strings.Replace(table, "26.26 26.26 0\n", "26.26 26.26 4.29497e+09\n", 1) +
+		strings.Replace(report, "nwrong\":0.000000}}]", "nwrong\":4294967296.000000}}]", 1)
+	if v, err := NCCLTests(wrong); err != nil || !v.Exact || *v.Rows[1].InPlace.Wrong != 1<<32 {
+		t.Errorf("%v, %+v", err, v)
+	}
 	for name, text := range map[string]string{"no -J": table, "a file that was cut": table + "#railbench -J"} {
 		if v, err := NCCLTests(text); err != nil || v.Exact || v.Differs != "" || v.Rows[0].OutOfPlace.TimeUS != 26.49 {
 			t.Errorf("%s: %v, %+v", name, err, v)
