@@ -223,6 +223,16 @@ func TestLatency(t *testing.T) {
 	}
 }
 
+// perftest knows a ConnectX-7: it complains of other devices where it is to read.
+func TestReadsAreNoTrouble(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	s, c := b.test("ib_read_bw -x 3 -n 1000", "ib_read_bw -x 3 -n 1000 192.168.100.10")
+	if c.code != 0 || strings.Contains(s.out+c.out, "not recognized") || !strings.Contains(c.out, "RDMA_Read BW Test") {
+		t.Errorf("%+v, %+v", s, c)
+	}
+}
+
 // The same seed and the same commands print the same, and another seed doesn't.
 func TestSeed(t *testing.T) {
 	t.Parallel()

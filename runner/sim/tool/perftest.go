@@ -374,10 +374,6 @@ func (p *perftest) open() int {
 // serve waits for one client, for ever if need be.
 func (p *perftest) serve(ctx context.Context, proc *host.Process) int {
 	c := p.c
-	if p.verb == "read" {
-		c.Println("Device not recognized to implement inline feature. Disabling it")
-		c.Println(resultLine)
-	}
 	c.Printf("\n************************************\n" +
 		"* Waiting for client to connect... *\n" +
 		"************************************\n")
@@ -442,11 +438,6 @@ func (p *perftest) lost() int {
 // connect finds the server and runs the test; the client measures.
 func (p *perftest) connect(ctx context.Context) int {
 	c := p.c
-	if p.verb == "read" {
-		c.Println("Device not recognized to implement inline feature. Disabling it")
-		c.Println(resultLine)
-		c.Println(resultLine)
-	}
 	rv, refused := p.meet()
 	switch refused {
 	case "":
