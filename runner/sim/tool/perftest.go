@@ -225,22 +225,27 @@ func (p *perftest) usage(bad string) int {
 	} else {
 		c.Fail(1, "%s: invalid option -- '%s'", tool, strings.TrimPrefix(bad, "-"))
 	}
-	c.Printf("Usage:\n  %s            start a server and wait for connection\n"+
-		"  %s <host>     connect to server at <host>\n\n", tool, tool)
+	p.help()
 	c.Out.Flush()
 	c.Fail(1, " Invalid Command or flag.\n Please check command line and run again.\n")
 	return c.Fail(1, " Parser function exited with Error")
 }
 
+func (p *perftest) help() {
+	p.c.Printf("Usage:\n  %s            start a server and wait for connection\n"+
+		"  %s <host>     connect to server at <host>\n\n", p.tool, p.tool)
+}
+
 // take takes one option; it is false where the program ends with that, with a status.
 func (p *perftest) take(option, key, value string) (code int, ok bool) {
 	switch key {
+	// 1, though nothing is wrong: perftest's parser ends with it.
 	case "V":
-		// 1, though nothing is wrong: perftest's parser ends with it.
 		p.c.Printf("Version: %s\n", p.version)
 		return 1, false
 	case "h":
-		return p.usage("--help"), false
+		p.help()
+		return 1, false
 	}
 	known, good := p.set(key, value)
 	switch {

@@ -132,3 +132,16 @@ func TestPingsTimes(t *testing.T) {
 		t.Errorf("root's flood has %q answers, status %d", out, code)
 	}
 }
+
+// Who asks perftest for help has typed nothing wrong, and is told of no mistake; the status is 1 all the same.
+func TestPerftestHelp(t *testing.T) {
+	n := rack(t).Nodes[0]
+	out, code := on(t, n, false, "ib_write_bw --help")
+	if code != 1 || !strings.HasPrefix(out, "Usage:\n") || strings.Contains(out, "unrecognized") {
+		t.Errorf("%d: %s", code, out)
+	}
+	out, code = on(t, n, false, "ib_write_bw --bogus")
+	if code != 1 || !strings.Contains(out, "unrecognized option '--bogus'") || !strings.Contains(out, "Usage:\n") {
+		t.Errorf("%d: %s", code, out)
+	}
+}
