@@ -17,6 +17,7 @@ func runDocker(ctx context.Context, c *host.Call) int {
 	}
 	box := c.Node.Box
 	switch {
+	// A node inside a container has no daemon of its own.
 	case box == nil:
 		return c.Fail(1, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?")
 	case args[0] == "ps":

@@ -7,6 +7,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// user is who runs a call: nvidia, who may use sudo and docker and read the kernel's log (adm), or root.
 func user(c *host.Call) (string, int) {
 	if c.Root {
 		return "root", 0

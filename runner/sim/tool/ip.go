@@ -376,6 +376,7 @@ func (ip *ipCall) addressObject(a net.Address) jsonObject {
 	return append(o, jsonField{"valid_life_time", valid}, jsonField{"preferred_life_time", preferred})
 }
 
+// linkType is ARPHRD's word and the address that all on the link listen to.
 func linkType(d *net.Netdev) (kind, broadcast string) {
 	if d.Kind == "loopback" {
 		return "loopback", "00:00:00:00:00:00"

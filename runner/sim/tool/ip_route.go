@@ -50,6 +50,7 @@ func (ip *ipCall) routeFilter(verb string, args []string) routeFilter {
 }
 
 // tableName is a table by its name, where it was given by its number.
+// A user's own tables keep their numbers: nobody has named them.
 func tableName(text string) string {
 	switch text {
 	case "254":
@@ -456,6 +457,7 @@ func (ip *ipCall) routeGet(args []string) int {
 	if !ok {
 		return ip.Fail(2, "RTNETLINK answers: Network is unreachable")
 	}
+	// ip tells for whom the kernel was asked: a rule may be a user's.
 	_, uid := user(ip.Call)
 	o := jsonObject{{"dst", a.String()}}
 	line := a.String()

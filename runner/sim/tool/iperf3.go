@@ -78,6 +78,7 @@ type iperfStream struct {
 
 // runIperf3 is both ends.
 func runIperf3(ctx context.Context, c *host.Call) int {
+	// iperf3's own defaults.
 	p := &iperf{c: c, port: IperfPort, seconds: 10, streams: 1}
 	if code, ok := p.parse(); !ok {
 		return code
@@ -364,6 +365,7 @@ func (p *iperf) meet() (t *iperfTest, why string, late bool) {
 		server.busy = true
 		n := p.c.Node
 		rnd := n.Random("iperf3")
+		// Even, and of ip_local_port_range, which begins there.
 		port := 32768 + 2*rnd.IntN(14000)
 		mtu := min(way.Out.MTU, way.Peer.MTU)
 		t = &iperfTest{
@@ -638,6 +640,7 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 		}
 		return []jsonField{{"retransmits", n}, {"omitted", false}, {"sender", sends}}
 	}
+	// A second is iperf3's interval; other ones nobody asks for here.
 	every := 1
 	if p.silent {
 		every = t.seconds // one interval, which is the whole test

@@ -85,6 +85,7 @@ func listed(name string, i *host.Inode, set host.Flags) string {
 	return l
 }
 
+// modeText has Go's nine letters behind the kind's one, which Go writes otherwise.
 func modeText(m fs.FileMode) string {
 	kind := "-"
 	switch {

@@ -60,6 +60,7 @@ func runMpirun(ctx context.Context, c *host.Call) int {
 	if !c.Node.Rack.Clock.Sleep(ctx, mpiStart) {
 		return host.Terminated
 	}
+	// In a real job all begin at once, and rank 0 prints. Here one plays for all, and must know the others.
 	for rank := range slices.Backward(j.hosts) {
 		if code := j.rank(ctx, rank); code != 0 {
 			if ctx.Err() != nil {

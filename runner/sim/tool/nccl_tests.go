@@ -61,6 +61,7 @@ func runNCCLTest(ctx context.Context, c *host.Call) int {
 		return code
 	}
 	calls, whole := meet(c)
+	// The others wait in a real run; here they end at once, and the last one's status is the job's.
 	if !whole {
 		return 0
 	}
@@ -204,6 +205,7 @@ func (t *ncclTest) head() {
 			c.Println("# Writing JSON output to " + t.file)
 		})
 	}
+	// 2.17.6 knows -J, 2.17.2 doesn't; the number of NCCL is the one that the loader finds.
 	version := "2.17.6"
 	if t.old {
 		version = "2.17.2"
@@ -213,6 +215,7 @@ func (t *ncclTest) head() {
 	c.Printf("# nThread 1 nGpus 1 minBytes %d maxBytes %d step: %d(factor) warmup iters: %d iters: %d agg iters: 1 "+
 		"validation: %d graph: 0\n",
 		t.from, t.to, t.factor, t.warmup, t.iterations, t.check)
+	// As many lines as ranks; each is on a node of its own, whose one GPU is device 0.
 	c.Println("#\n# Using devices")
 	for i, r := range t.ranks {
 		c.Printf("#  Rank %2d Group  0 Pid %6d on %10s device  0 [000f:01:00] %s\n", i, 4300+i, r.node.Name, host.GPUName)
@@ -228,6 +231,7 @@ func (t *ncclTest) head() {
 }
 
 // sweep measures all sizes, after a warm-up of the largest and the smallest.
+// Warm-ups carry bytes that no row tells of: who predicts a rail's bytes has to know them.
 func (t *ncclTest) sweep(ctx context.Context) int {
 	for _, size := range []int{t.to, t.from} {
 		if _, code := t.move(ctx, t.whole(size), float64(t.warmup)); code != 0 {

@@ -62,6 +62,8 @@ func runNetplan(_ context.Context, c *host.Call) int {
 }
 
 // netplanFiles are the configuration's files by name. Callers hold the rig's lock.
+// netplan reads files in the order of their names, so that a later one goes before an earlier; the folders of
+// packages and of /run have none here.
 func netplanFiles(c *host.Call, root string) (dir string, names []string) {
 	dir = c.Path(root) + "/etc/netplan"
 	if root == "" {

@@ -178,6 +178,7 @@ func (b *nixlbench) start(ctx context.Context) int {
 	if b.rank == 0 {
 		role = "initiator"
 	}
+	// gethostname() of the node is in it, by which a reader tells which end's output this is.
 	b.say("Init nixl worker, dev %s rank %d, type %s, hostname %s", s["device_list"], b.rank, role, n.Name)
 	// UCX reads its environment; nixlbench sets UCX_NET_DEVICES for it by --device_list.
 	env := c.Env

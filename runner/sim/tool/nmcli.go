@@ -64,6 +64,7 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 		switch {
 		case d == nil:
 			code = c.Fail(10, "Error: Device '%s' not found.", name)
+		// "connection up UUID ifname X": of the profiles only the interface's own is ever started.
 		case object == "connection":
 			c.Node.Activate(d)
 		case verb == "set" && len(args) == 3 && args[1] == "managed":
@@ -73,6 +74,7 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 			if d.Running() {
 				c.Node.Activate(d)
 			}
+		// What the profile had set goes, and what somebody else has set stays.
 		case verb == "disconnect":
 			if p, err := netip.ParsePrefix(c.Node.Profiles[name]); err == nil {
 				d.DelAddr(p)

@@ -118,6 +118,7 @@ func gpuQuery(c *host.Call, gpus []map[string]string, fields []string) int {
 	rows := make([][]string, len(gpus))
 	for _, f := range fields {
 		f = strings.TrimSpace(f)
+		// All of it fails for one word, as with the real one: nothing is printed of the others.
 		if _, ok := gpuFacts[f]; !ok {
 			c.Printf("Field %q is not a valid field to query.\n\n", f)
 			return 2
@@ -156,6 +157,8 @@ CUDA Version                                           : 13.0
 Attached GPUs                                          : %d
 `, c.Node.Rack.Clock.Wall().UTC().Format("Mon Jan _2 15:04:05 2006"), host.GPUDriver, len(gpus))
 	for _, g := range gpus {
+		// ATS is by what a GB10's GPU reads the processor's page tables: one memory, and no window (BAR1) into
+		// another.
 		architecture, addressing := "Blackwell", "ATS"
 		memory, bar1 := [4]string{"N/A", "N/A", "N/A", "N/A"}, [3]string{"N/A", "N/A", "N/A"}
 		if g["name"] == cardName {

@@ -118,6 +118,7 @@ func runPerftest(ctx context.Context, c *host.Call) int {
 		return code
 	}
 	var proc *host.Process
+	// Whoever lists processes and ports sees it from here on, as long as it runs.
 	c.Locked(func() { proc = c.Node.Spawn(c.Args, c.Root) })
 	defer c.Locked(func() { delete(c.Node.Procs, proc.PID) })
 	if p.host == "" {
@@ -218,6 +219,8 @@ func parsePerftest(c *host.Call) (p *perftest, code int, ok bool) {
 	return p, 0, true
 }
 
+// usage is the end of a command line that isn't one: getopt's complaint, the help on stdout, and then
+// perftest's own words.
 func (p *perftest) usage(bad string) int {
 	c, tool := p.c, p.tool
 	if strings.HasPrefix(bad, "--") {
@@ -523,6 +526,7 @@ func (p *perftest) transfer(ctx context.Context, rv *rendezvous) int {
 		if err != nil {
 			return p.completionError(retryText, done)
 		}
+		// The server prints the same rows: it is told them, and measures nothing.
 		rv.rows = append(rv.rows, row)
 	}
 	rv.err = nil
@@ -786,6 +790,7 @@ func (p *perftest) newFlow(rv *rendezvous, size int, back bool) *net.Flow {
 	if back {
 		src, dst = dst, src
 	}
+	// By the device, so that two rails side by side differ a little, and the same way each time.
 	rnd := p.c.Node.Random("rate" + p.tool + p.dev)
 	return &net.Flow{
 		From: src, To: dst, MTU: rv.mtu, Message: float64(size),
@@ -798,6 +803,7 @@ func (p *perftest) newFlow(rv *rendezvous, size int, back bool) *net.Flow {
 // where it failed.
 func (p *perftest) measure(ctx context.Context, rv *rendezvous, size int) (string, int, error) {
 	r := p.c.Node.Rack
+	// A read's bytes go from the server to the client.
 	directions := []bool{p.verb == "read"}
 	// Bandwidths of both directions are added up.
 	if p.both {

@@ -149,6 +149,7 @@ func (p *program) report(o jsonObject) {
 			p.c.Fail(1, "python3: %v", err)
 			return
 		}
+		// json.dumps has a blank behind the colon and the comma.
 		fields = append(fields, fmt.Sprintf("%q: %s", f.name, b))
 	}
 	p.c.Println("{" + strings.Join(fields, ", ") + "}")

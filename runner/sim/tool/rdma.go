@@ -32,6 +32,7 @@ func runRdma(_ context.Context, c *host.Call) int {
 				continue
 			}
 			switch {
+			// Words may be shortened, as ip's.
 			case strings.HasPrefix("link", object):
 				item, line := rdmaLink(f, set.Has("d"))
 				items, lines = append(items, item), append(lines, line)

@@ -43,6 +43,7 @@ func mayBecomeRoot(c *host.Call, set host.Flags) bool {
 	password := ""
 	c.Locked(func() { password = c.Node.Password })
 	switch {
+	// NOPASSWD, unless a fault has set one; root is asked nothing anywhere.
 	case password == "", c.Root:
 		return true
 	case set.Has("S"):

@@ -48,6 +48,7 @@ func parseSystemctl(args []string) (s systemctl) {
 		s.verb, s.names = words[0], words[1:]
 	}
 	for i, name := range s.names {
+		// A name without a kind is a service's.
 		if !strings.Contains(name, ".") {
 			s.names[i] = name + ".service"
 		}
@@ -223,6 +224,7 @@ func isActive(c *host.Call, verb string, names []string, quiet bool) int {
 func showUnits(c *host.Call, names, props []string, valueOnly bool) {
 	c.Locked(func() {
 		for i, name := range names {
+			// What systemd says of a unit that it has never heard of.
 			values := map[string]string{
 				"Id": name, "LoadState": "not-found", "ActiveState": "inactive",
 				"SubState": "dead", "MainPID": "0", "Result": "success", "ExecMainStatus": "0",

@@ -42,6 +42,7 @@ func runTc(_ context.Context, c *host.Call) int {
 			if dev != "" && d.Name != dev {
 				continue
 			}
+			// What a driver with several queues has by itself; lo and a bond pass packets on and have none.
 			kind := "mq 0: root"
 			switch {
 			case d.Queue.Text != "":
@@ -82,6 +83,7 @@ func setQueue(c *host.Call, args []string) int {
 			code = c.Fail(1, "Cannot find device \"%s\"", name)
 		case !c.Root:
 			code = c.Fail(2, "RTNETLINK answers: Operation not permitted")
+		// The interface's own discipline has the handle 0:, and can't be taken away.
 		case takes && d.Queue.Text == "":
 			code = c.Fail(2, "Error: Cannot delete qdisc with handle of zero.")
 		case verb == "add" && d.Queue.Text != "":

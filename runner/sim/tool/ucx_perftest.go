@@ -206,6 +206,7 @@ func (p *ucxPerftest) serve(ctx context.Context) int {
 	p.size, p.send, p.recv = from.size, from.send, from.recv
 	c.Println("Accepted connection from " + from.address() + ":50094")
 	p.head(from.test)
+	// The server learns from the client what to make room for: a server that can't tells it by going.
 	m.serverCode = p.open(p.recv)
 	close(m.ready)
 	if m.serverCode != 0 {

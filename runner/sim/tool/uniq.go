@@ -6,6 +6,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runUniq takes repetitions that follow each other together, and counts them with -c.
 func runUniq(_ context.Context, c *host.Call) int {
 	set, files, ok := c.Flags("")
 	if !ok {

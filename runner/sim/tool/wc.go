@@ -8,6 +8,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runWc counts lines by their ends, as wc does: what has none at the end is no line of it. Columns aren't
+// padded: scripts read a number.
 func runWc(_ context.Context, c *host.Call) int {
 	set, files, ok := c.Flags("")
 	if !ok {
