@@ -74,6 +74,7 @@ func Compare(a, b *Document, threshold float64) Comparison {
 		A: side(a), B: side(b), Threshold: threshold,
 		Notes: differences(a, b), Cells: []CellDelta{}, OnlyA: []string{}, OnlyB: []string{},
 	}
+	// One that only began in a session counts as not run there.
 	for _, cell := range a.Ran() {
 		if !ended(b, cell.ID) && ended(a, cell.ID) {
 			c.OnlyA = append(c.OnlyA, cell.ID)
@@ -202,8 +203,10 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 		}
 		f := Figure{Name: e.Name, Unit: e.Unit, A: old, B: v, Change: judge(e, old, v, threshold)}
 		if old != 0 {
+			// One decimal: two runs of one rig differ by tenths.
 			f.Percent = math.Round((v-old)/math.Abs(old)*1000) / 10
 		}
+		// Shown all the same, and judged by nobody.
 		if d.Note != "" && f.Change != Same {
 			f.Change = Other
 		}
@@ -371,6 +374,7 @@ func (c Comparison) table() (t steps.Table, changes []Change) {
 	for _, d := range c.Cells {
 		add(d.Change, d.Cell, d.A.String(), d.B.String(), "")
 		for _, f := range d.Figures {
+			// Counts and names that stayed as they were say nothing.
 			if !f.measured() && f.Change == Same {
 				continue
 			}

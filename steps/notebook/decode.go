@@ -88,6 +88,7 @@ func decode(file io.ReadSeeker, limit bounds) (*Document, error) {
 		if size += len(raw); size <= limit.held {
 			held = append(held, slices.Clone(raw))
 		} else {
+			// One cell too many and none is held: the file is read again.
 			held = nil
 		}
 		return nil
@@ -125,6 +126,7 @@ func decode(file io.ReadSeeker, limit bounds) (*Document, error) {
 		}
 	}
 	switch {
+	// Damaged, where something of railbench's was found: that is worth to be rescued.
 	case broken != nil && (r.ours > 0 || meta.Railbench != nil):
 		return nil, &Damaged{Found: r.d, Cells: max(0, f.Cells), Err: broken}
 	case broken != nil:
@@ -146,6 +148,7 @@ func (f fileIn) readable(broken error) error {
 		return errNotebook
 	case f.Major != nil && *f.Major > 4:
 		return fmt.Errorf("a notebook of a newer format, nbformat %d.%d: this railbench reads 4.5", *f.Major, f.Minor)
+	// nbformat 3 had its cells in worksheets.
 	case f.Major != nil && *f.Major < 4:
 		return fmt.Errorf("a notebook of an old format, nbformat %d.%d: this railbench reads 4.5 (Jupyter converts it)",
 			*f.Major, f.Minor)
@@ -232,6 +235,7 @@ func (s *scanner) notebook() error {
 		return errNotebook
 	}
 	for s.dec.More() {
+		// Each value has the whole ration: what is bounded is what the decoder holds at once.
 		s.in.left = s.in.ration
 		key, err := s.dec.Token()
 		if err == nil && key == "cells" {
@@ -246,6 +250,7 @@ func (s *scanner) notebook() error {
 	if _, err := s.dec.Token(); err != nil {
 		return inside(err)
 	}
+	// Two notebooks in one file are none: which of them would be meant?
 	if _, err := s.dec.Token(); !errors.Is(err, io.EOF) {
 		return cmp.Or(err, errors.New("there is more behind its end"))
 	}
@@ -339,6 +344,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 	if err == nil && len(c.Metadata.Railbench) > 0 {
 		err = json.Unmarshal(c.Metadata.Railbench, &f)
 	}
+	// A cell has several texts and one script: the kind tells them apart. Ids have no blanks.
 	key := f.Kind + " " + f.Part + " " + f.Cell
 	strange := err != nil || !f.ours(c.Type) || r.seen[key]
 	// A stranger is kept whole, with its outputs.
@@ -353,6 +359,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 		r.d.strange = append(r.d.strange, stranger{c.ID, r.last, slices.Clone(raw)})
 		return nil
 	}
+	// Only of what is ours: a stranger's ids are nobody's paths.
 	if err := f.named(); err != nil {
 		return err
 	}
@@ -385,6 +392,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 // ours reports whether a cell of a type is one of railbench's, by what it says of itself.
 func (f facts) ours(typ string) bool {
 	switch f.Kind {
+	// Jupyter's raw cells count as text: somebody may have switched one over.
 	case kindHead, kindPart, kindAbout, kindTail, kindNotes:
 		return typ != "code"
 	case kindNote:
@@ -447,6 +455,7 @@ func (r *reader) part(f facts) *steps.Part {
 }
 
 func partOf(list *[]steps.Part, id string) *steps.Part {
+	// By its place and not by its value: what is added to it has to be in the list.
 	for i := range *list {
 		if (*list)[i].ID == id {
 			return &(*list)[i]
@@ -493,6 +502,7 @@ func (r *reader) code(in cellIn, f facts) {
 	}
 	s := f.state()
 	s.Output = r.output(c, in, f.Output)
+	// Those of the run: the definition may have been edited since.
 	for _, role := range c.Roles {
 		s.Scripts = append(s.Scripts, role.Script)
 	}
@@ -559,6 +569,7 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 		w = &outputWire{}
 	}
 	for _, x := range w.Lines {
+		// An altered count would be a loop without an end.
 		if x.Count < 0 || x.Count > len(lines) {
 			total = -1
 			break
@@ -581,5 +592,6 @@ func (r *reader) output(c steps.Cell, in cellIn, w *outputWire) steps.Scroll {
 			i++
 		}
 	}
+	// Lines keep the numbers that they had in the log.
 	return steps.Scroll{}.Skip(w.Dropped).Append(lines)
 }

@@ -38,6 +38,7 @@ func (d *Document) notes() *notes { return &notes{numbers: d.numbers, met: map[i
 func (n *notes) marked(source, where string, sign func(no int) string) string {
 	return steps.MarkDifferences(source, func(_ int, text string) string {
 		no := n.numbers[text]
+		// A text that the tutorial has no number for stays away.
 		if no == 0 {
 			return ""
 		}

@@ -90,6 +90,7 @@ func writable(path string) error {
 	case info.Mode().Perm()&0o222 == 0:
 		return errReadOnly
 	}
+	// Opened and not only looked at: a file system may be read-only. A FIFO without a reader must not hold it up.
 	f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {

@@ -27,11 +27,13 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 	for _, s := range d.strange {
 		w.ids[s.id] = s.id != ""
 	}
+	// What stood above everything of ours stands there again.
 	w.strangers("")
 	w.markdown("railbench-session", facts{Kind: kindHead}, d.headText())
 	for i, p := range d.shown() {
 		w.part(i+1, p)
 	}
+	// Last: only now is known which were met.
 	if all := w.notes.markdown(); all != "" {
 		w.markdown("railbench-differences", facts{Kind: kindNotes}, all)
 	}
@@ -147,6 +149,7 @@ func (w *writer) code(p steps.Part, c, now steps.Cell) {
 		Source: text(w.d.source(c)), Outputs: []any{},
 	}
 	if s, ran := w.d.Book.Cells[c.ID]; ran {
+		// null where it never ran, as Jupyter has it.
 		if s.Run > 0 {
 			cell.Count = new(int(s.Run))
 		}
@@ -244,6 +247,7 @@ func (d *Document) source(c steps.Cell) string {
 	}
 	var b strings.Builder
 	lessons, probes := c.Lessons()
+	// A cell that only probes has nothing to teach, and is shown by what it runs.
 	if len(lessons) == 0 {
 		lessons = probes
 	}
@@ -251,6 +255,7 @@ func (d *Document) source(c steps.Cell) string {
 		if i > 0 {
 			b.WriteString("\n\n")
 		}
+		// One script here needs no word about where.
 		if len(c.Roles) > 1 || l.On != steps.OnHere {
 			gate.Fprintf(&b, "# --- %s\n", d.places(c, l))
 		}
@@ -279,6 +284,7 @@ func (d *Document) places(c steps.Cell, l steps.Lesson) string {
 // shows are what stands below a cell's lines: what it came to.
 func (d *Document) shows(c steps.Cell, s steps.CellState) []any {
 	var all []any
+	// A run that goes on has no verdict, but figures up to now.
 	if s.Running && len(s.Live.Columns) > 0 {
 		all = append(all, d.tableOutput(s.Live))
 	}
@@ -343,6 +349,7 @@ func (d *Document) gaugesOutput(s *Samples) display {
 // stderr, and where each line came from. The last lines stay, up to keepBytes.
 func (d *Document) streams(c steps.Cell, s steps.CellState) ([]stream, *outputWire) {
 	kept := s.Output.Lines(0, s.Output.Len())
+	// By the texts alone: the prefixes are added below, and are short.
 	size, from := 0, len(kept)
 	// From the end: what a run came to stands there.
 	for from > 0 && size+len(kept[from-1].Text) <= keepBytes {

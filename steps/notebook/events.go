@@ -75,6 +75,7 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 		w.Event, w.Cell = "dequeued", e.Cell
 	case steps.CellStarted:
 		w.Event, w.Cell, w.Run, w.At = "started", e.Cell, int(e.Run), &e.At
+		// With its scripts as they ran: the tutorial may be another one when the journal is read.
 		if c, ok := d.Book.Tutorial.Cell(e.Cell); ok {
 			w.Def = new(d.definition(c.Part, asRun(c, e.Scripts)))
 		}
@@ -247,6 +248,7 @@ func (d *Document) replay(journal []byte) (whole bool) {
 		if w.Def != nil {
 			d.define(*w.Def)
 		}
+		// One that this railbench doesn't know is passed over, and counts as read.
 		if e := w.event(); e != nil {
 			d.Apply(e)
 		}
@@ -273,5 +275,6 @@ func (w eventWire) named() bool {
 func owner(journal []byte) (Owner, bool) {
 	line, _, _ := bytes.Cut(journal, []byte("\n"))
 	var o Owner
+	// A journal whose first line was cut off has no owner.
 	return o, json.Unmarshal(line, &o) == nil && o.PID > 0
 }

@@ -170,6 +170,7 @@ func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
 
 // fenced writes a block of code that nothing in it can end.
 func fenced(b *strings.Builder, language, text string) {
+	// Longer than any within.
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"

@@ -121,6 +121,7 @@ func pageHead(title, version string, sim bool) string {
 const pageEnd = "</main>\n</body>\n</html>\n"
 
 // overviewHTML is the table of the verdicts, whose cells lead to theirs.
+// The table is made first, since its cells are escaped there.
 func (d *Document) overviewHTML() string {
 	t := d.overview()
 	text := tableHTML(t)

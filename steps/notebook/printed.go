@@ -22,6 +22,7 @@ type printout struct {
 // be seen side by side, where there is room.
 func printouts(c steps.Cell, s steps.CellState) (sections [][]printout) {
 	lines := s.Output.Lines(0, s.Output.Len())
+	// One node's lines have one source, which needs no name.
 	if !c.OnSeveral() {
 		if len(lines) == 0 {
 			return nil

@@ -36,6 +36,7 @@ func (d *Document) headText() string {
 }
 
 // rigTable is what the nodes are.
+// Only nodes with a name: a session that never got as far has none.
 func rigTable(r steps.Rig) steps.Table {
 	t := steps.Table{Columns: []steps.Column{
 		{Name: "node"},
@@ -156,6 +157,7 @@ func number(v float64) string {
 	if !isFinite(v) {
 		return "–"
 	}
+	// Beyond that a float has no digit for each.
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return steps.Thousands(int(v))
 	}
@@ -297,6 +299,7 @@ func tableMarkdown(t steps.Table) string {
 // become a link or a picture.
 func markdownText(s string) string {
 	var b strings.Builder
+	// In one line, or what follows a line's end could be a heading.
 	all := []rune(gate.Line(plain(strings.ReplaceAll(s, "\n", " "))))
 	for i, r := range all {
 		// Inside a word an underscore is none: ib_write_bw stays legible.

@@ -92,6 +92,7 @@ func newSamples(from time.Time) *Samples {
 // add keeps what the gauges show at a moment. A rail that is new gets its earlier slots as unknown.
 func (s *Samples) add(b meter.Board, at time.Time) {
 	slot := int(at.Sub(s.from).Milliseconds() / s.StepMS)
+	// A clock that was set back.
 	if slot < 0 {
 		return
 	}

@@ -70,6 +70,7 @@ func Open(path string, t steps.Tutorial, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	// Jupyter opens nothing else, and the journal's name is made of it.
 	if filepath.Ext(path) != Extension {
 		return nil, fmt.Errorf("session %s: its name has to end in %s", path, Extension)
 	}
@@ -88,6 +89,7 @@ func Open(path string, t steps.Tutorial, o Options) (*Store, error) {
 	}
 	s.journal = f
 	if err := s.begin(t, left); err != nil {
+		// A file that was refused leaves no trace of the try.
 		if fresh {
 			os.Remove(f.Name())
 		}
@@ -129,6 +131,7 @@ func (s *Store) begin(t steps.Tutorial, journal []byte) error {
 // fits refuses to mix rigs: what one of them measured would stand under the other's
 // name.
 func (s *Store) fits(d *Document) error {
+	// Nothing was measured yet: it may be of any rig.
 	if len(d.Book.Cells) == 0 {
 		d.Book.Rig = steps.Rig{Name: s.o.Rig, Simulated: s.o.Simulated}
 	}
@@ -154,6 +157,7 @@ func rigName(name string, sim bool) string {
 
 // load reads a file and folds the journal's events into it.
 func load(path string, journal []byte) (*Document, error) {
+	// Its events may mean something else: nothing of it is folded in.
 	if o, ok := owner(journal); ok && o.Format > format {
 		return nil, fmt.Errorf("its journal is of a newer railbench (%s): take that one", o.Railbench)
 	}
@@ -176,6 +180,7 @@ func load(path string, journal []byte) (*Document, error) {
 // rescue writes what was found in a damaged file into a new one, and says so.
 func rescue(path string, d *Damaged, journal []byte) error {
 	d.Found.replay(journal)
+	// What ran when it was damaged is over.
 	d.Found.settle()
 	content, err := d.Found.Encode(d.Found.Created)
 	name := ""
@@ -197,6 +202,7 @@ func Read(path string) (*Document, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("session %s: its journal: %w", path, err)
 	}
+	// Before the file is read: whoever has it may end in between, and then has saved it.
 	open := held(JournalPath(path))
 	d, err := load(path, journal)
 	if err != nil {
@@ -286,6 +292,7 @@ func (s *Store) Record(events []steps.Event) error {
 	var lines bytes.Buffer
 	due := false
 	for _, e := range events {
+		// Also of an event that isn't kept: the numbers are those of what happened.
 		s.doc.seq++
 		if w, ok := s.doc.wireEvent(s.doc.seq, e); ok && !s.behind {
 			b, err := unescaped(w)
@@ -310,9 +317,11 @@ func (s *Store) Record(events []steps.Event) error {
 				" and what happens now is in memory only: %w", s.path, err)
 		}
 	}
+	// Without the journal only the file keeps what happens: it is written more often.
 	if s.behind {
 		due = due || s.o.Now().Sub(s.tried) >= retrySave
 	}
+	// A cell may print for hours: the journal is folded in meanwhile.
 	if due || s.size > s.limit {
 		if err := s.save(); err != nil {
 			s.err = fmt.Errorf("session %s: %w", s.path, err)
@@ -374,6 +383,7 @@ func (s *Store) aside(content []byte) error {
 // restart empties the journal, whose events are in the file, but for the line that
 // says whose it is.
 func (s *Store) restart() error {
+	// After the file was replaced: whichever of both is cut off, the other has it.
 	if err := s.journal.Truncate(s.head); err != nil {
 		return fmt.Errorf("its journal: %w", err)
 	}

@@ -26,6 +26,7 @@ const chartStyle = `.chart text{font:12px system-ui,sans-serif;fill:#1f2328}.cha
 	`.chart .s0{fill:#58a6ff;stroke:#58a6ff}.chart .s1{fill:#56d364;stroke:#56d364}.chart .s2{fill:#bc8cff;stroke:#bc8cff}.chart .s3{fill:#ff7bca;stroke:#ff7bca}` +
 	`.chart .s4{fill:#e3b341;stroke:#e3b341}.chart .s5{fill:#39c5cf;stroke:#39c5cf}.chart .s6{fill:#ff7b72;stroke:#ff7b72}.chart .s7{fill:#9198a1;stroke:#9198a1}.chart .line{fill:none}}`
 
+// Pixels, as all here.
 const (
 	svgWidth   = 760
 	lineHeight = 22
@@ -62,6 +63,7 @@ func at(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".
 func (d *drawing) finish(what string, alone bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" viewBox="0 0 %d %s" width="%d" height="%s">`, svgWidth, at(d.height), svgWidth, at(d.height))
+	// A screen reader says it.
 	fmt.Fprintf(&b, "<title>%s</title>", html.EscapeString(plain(what)))
 	if alone {
 		b.WriteString("<style>" + chartStyle + "</style>")
@@ -256,6 +258,7 @@ func figure(v float64) string {
 	}
 }
 
+// textBar is how many signs the longest bar has: with a label and a figure a line is below 80 as a rule.
 const textBar = 40
 
 // chartText draws a chart for those who see no picture: a bar a value.
@@ -270,6 +273,7 @@ func chartText(c steps.Chart) string {
 	bar := func(label string, wide int, v float64) {
 		n := 0
 		if chart.Usable(v) {
+			// Something, however little, is seen.
 			n = max(1, int(math.Round(s.Share(v)*textBar)))
 		}
 		gate.Fprintf(&b, "  %s%s %s %s\n", label, strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(label))),
@@ -315,6 +319,7 @@ func gaugesSVG(title string, s *Samples, alone bool) string {
 	}
 	y := chart.Scale{To: chart.Rounded(most)}
 	f := d.frame(y)
+	// From the first slot's beginning to the last one's.
 	seconds := float64(max(1, slots-1)) * float64(s.StepMS) / 1000
 	for i := range 5 {
 		d.label(f.x(float64(i)/4), d.height+14, "middle", "dim", figure(math.Round(seconds*float64(i)*25)/100))

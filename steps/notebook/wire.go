@@ -83,6 +83,8 @@ type rigWire struct {
 	Missing   []string   `json:"missing,omitempty"`
 }
 
+// A nodeWire has both its place in the order of the link (end) and its number in the rig file: files from
+// before there were numbers have the place alone.
 type nodeWire struct {
 	Name    string            `json:"name"`
 	End     string            `json:"end"`
@@ -98,6 +100,7 @@ type nodeWire struct {
 	Tools   map[string]string `json:"tools,omitempty"` // versions; empty where a tool tells none
 }
 
+// A railWire is a rail as it was found: mtu is the RoCE MTU and netdevMTU the interface's, both in bytes.
 type railWire struct {
 	Dev      string  `json:"dev"`
 	Port     int     `json:"port"`
@@ -116,6 +119,7 @@ type railWire struct {
 	PhysPort int     `json:"physPort"`
 }
 
+// A pairWire is two rails that belong together.
 type pairWire struct {
 	Here   int    `json:"here"` // indexes of the nodes' rails
 	Peer   int    `json:"peer"`
@@ -142,6 +146,7 @@ func wireRig(r steps.Rig) rigWire {
 			})
 		}
 		for name, t := range n.Tools {
+			// A tool without a path wasn't there.
 			if t.Path != "" {
 				if node.Tools == nil {
 					node.Tools = map[string]string{}
@@ -178,6 +183,7 @@ func (w rigWire) rig() steps.Rig {
 		r.Probed = *w.Probed
 	}
 	for e, n := range w.Nodes {
+		// More than a rig may have: an altered file.
 		if e >= len(r.Nodes) {
 			break
 		}
@@ -248,6 +254,7 @@ type ranWire struct {
 	Gauges    *Samples     `json:"gauges,omitempty"`
 }
 
+// A roleWire is one role of a cell as it ran. Nodes are names, for people: On says where it runs.
 type roleWire struct {
 	Name   string   `json:"role,omitempty"`
 	On     string   `json:"on"`
@@ -261,6 +268,7 @@ type roleWire struct {
 	Interpreter string `json:"interpreter,omitempty"`
 }
 
+// An exitWire is a runner.Exit, in words.
 type exitWire struct {
 	Code      int     `json:"code"`
 	Why       string  `json:"why"`
