@@ -507,11 +507,11 @@ type NamedBond struct {
 // "bond NAME". A line "no bond" says that there is none.
 func Bonds(text string) ([]NamedBond, error) {
 	bonds := []NamedBond{}
-	none := false
+	none, full := false, false
 	var body strings.Builder
 	var err error
 	end := func() {
-		if n := len(bonds); n > 0 {
+		if n := len(bonds); n > 0 && !full {
 			var why error
 			if bonds[n-1].Bond, why = Bonding(body.String()); why != nil && err == nil {
 				err = fmt.Errorf("%w: %s", why, bonds[n-1].Name)
@@ -525,14 +525,16 @@ func Bonds(text string) ([]NamedBond, error) {
 			return
 		}
 		if name, ok := strings.CutPrefix(line, "bond "); ok && name != "" && !strings.ContainsAny(name, " :\t") {
-			if len(bonds) < maxErrors {
-				end()
+			end()
+			if full = len(bonds) >= maxRows; !full {
 				bonds = append(bonds, NamedBond{Name: cut(name)})
 			}
 			return
 		}
-		body.WriteString(line)
-		body.WriteByte('\n')
+		if !full { // the slaves of one that has no room are nobody else's
+			body.WriteString(line)
+			body.WriteByte('\n')
+		}
 	})
 	end()
 	if len(bonds) == 0 && !none {

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -78,5 +79,28 @@ func TestIperf3Datagrams(t *testing.T) {
 		"[  5]   0.00-3.00   sec   366 KBytes  1.00 Mbits/sec  0.000 ms  0/259 (0%)  sender\n")
 	if err != nil || v.UDP != nil || v.Protocol != "UDP" {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// A node may have a bond for each two of 64 rails, and each keeps its own slaves.
+func TestManyBonds(t *testing.T) {
+	var named, plain strings.Builder
+	for i := range 32 {
+		body := fmt.Sprintf("Ethernet Channel Bonding Driver: v6.1.0\n\nBonding Mode: load balancing (xor)\n\n"+
+			"Slave Interface: eth%d\nMII Status: up\n\nSlave Interface: eth%d\nMII Status: up\n", 2*i, 2*i+1)
+		fmt.Fprintf(&named, "bond bond%d\n%s", i, body)
+		plain.WriteString(body)
+	}
+	bonds, err := Bonds(named.String())
+	if err != nil || len(bonds) != 32 {
+		t.Fatalf("%d, %v", len(bonds), err)
+	}
+	for i, b := range bonds {
+		if len(b.Slaves) != 2 || b.Slaves[0].Name != fmt.Sprintf("eth%d", 2*i) {
+			t.Errorf("%s: %+v", b.Name, b.Slaves)
+		}
+	}
+	if v, _, err := readBonding(plain.String()); err != nil || len(v.(*listing[NamedBond]).Rows) != 32 {
+		t.Errorf("%v, %+v", err, v)
 	}
 }

@@ -253,7 +253,7 @@ func readBonding(text string) (any, *[]string, error) {
 	rows, err := Bonds(text)
 	if err != nil && len(rows) == 0 {
 		const begin = "Ethernet Channel Bonding Driver"
-		bodies := strings.SplitAfterN(text, begin, maxErrors+1)
+		bodies := strings.SplitAfterN(text, begin, maxRows+1)
 		if len(bodies) > 1 {
 			bodies = bodies[1:]
 		}
