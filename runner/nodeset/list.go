@@ -259,6 +259,7 @@ func (y style) unfold(word string, room int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Before they are made: three brackets of a thousand are 10^9 names.
 		if len(names)*len(numbers) > room {
 			return nil, errMany
 		}

@@ -267,6 +267,7 @@ func attribute(name, value string) string {
 	return " " + name + `="` + value + `"`
 }
 
+// The sixteen colours of a terminal are the page's to choose, for light and for dark; others are written out.
 func classes(s steps.Style) (class, css string) {
 	var names, styles []string
 	for _, a := range []struct {

@@ -433,6 +433,7 @@ func (c Comparison) sum() string {
 }
 
 // HTML is a comparison as one page that needs nothing but itself.
+// SIMULATED stands at whichever side is, and as the page's banner only where both are.
 func (c Comparison) HTML() []byte {
 	var b strings.Builder
 	sim := c.A.Simulated || c.B.Simulated

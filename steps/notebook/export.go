@@ -133,6 +133,7 @@ func (d *Document) Markdown() []byte {
 }
 
 // cellMarkdown fences what a tool printed: nothing of it is Markdown.
+// The order is the screen's: prose, script, output, and what it came to.
 func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
 	if c.Note() {
 		fmt.Fprintf(b, "\n%s\n", c.Prose)

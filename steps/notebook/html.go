@@ -143,6 +143,7 @@ func anchor(id string) string {
 }
 
 // cellHTML escapes everything but the prose, which has its own way out.
+// The order is the screen's. Charts have no style in themselves: the page's head has it once.
 func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 	if c.Note() {
 		return prose(b, c.Prose)

@@ -29,6 +29,7 @@ type fileMetadata struct {
 	Railbench *head    `json:"railbench,omitempty"`
 }
 
+// A kernel is what Jupyter starts where somebody runs a cell there; without one it asks.
 type kernel struct {
 	Name     string `json:"name"`
 	Display  string `json:"display_name"`
@@ -54,6 +55,7 @@ type markdownCell struct {
 	Source   text         `json:"source"`
 }
 
+// A codeCell that never ran has null for its count and an empty list of outputs: the schema wants both.
 type codeCell struct {
 	Type     string       `json:"cell_type"`
 	ID       string       `json:"id"`
@@ -75,6 +77,7 @@ type stream struct {
 	Text text   `json:"text"`
 }
 
+// A display has a text for each kind of viewer, by MIME type: each takes the richest that it can show.
 type display struct {
 	Type     string          `json:"output_type"`
 	Data     map[string]text `json:"data"`
@@ -90,6 +93,8 @@ type displayFacts struct {
 	Simulated bool   `json:"simulated,omitempty"`
 }
 
+// A failure is an output of the type error, which Jupyter shows in red. The schema wants a traceback, if an
+// empty one.
 type failure struct {
 	Type      string   `json:"output_type"`
 	Name      string   `json:"ename"`

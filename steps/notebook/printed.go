@@ -93,6 +93,7 @@ func outputHTML(c steps.Cell, s steps.CellState) string {
 				fmt.Fprintf(&b, "<p class=\"source\">%s</p>\n", html.EscapeString(gate.Line(p.source)))
 			}
 			b.WriteString("<pre class=\"output\">")
+			// Above the first line of all, whoever's that is.
 			if dropped > 0 {
 				b.WriteString("<span class=\"note\">" + leftOut(dropped) + "</span>")
 				dropped = 0

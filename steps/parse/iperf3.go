@@ -524,6 +524,7 @@ func Bonds(text string) ([]NamedBond, error) {
 			none = true
 			return
 		}
+		// One word, and nothing else: the cell's own line, and none of the driver's.
 		if name, ok := strings.CutPrefix(line, "bond "); ok && name != "" && !strings.ContainsAny(name, " :\t") {
 			end()
 			if full = len(bonds) >= maxRows; !full {

@@ -7,6 +7,8 @@ import (
 )
 
 // linkFaults are the faults of cables, ports and what they carry.
+// What a cable's end does is put on one node, and its other end sees it by the fabric (Ends): a switch's end
+// sees nothing.
 func linkFaults() []Fault {
 	return []Fault{
 		{

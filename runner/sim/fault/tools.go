@@ -6,6 +6,7 @@ import (
 )
 
 // toolFaults are the faults of the programs that measure, and of who may run them.
+// A forgotten server holds its port under its own name, as ss and pgrep show it.
 func toolFaults() []Fault {
 	return []Fault{
 		{

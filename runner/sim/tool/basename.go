@@ -13,6 +13,7 @@ func runBasename(_ context.Context, c *host.Call) int {
 		return c.Fail(1, "basename: missing operand")
 	}
 	b := path.Base(c.Args[1])
+	// A name that is nothing but the suffix keeps it.
 	if len(c.Args) > 2 && b != c.Args[2] {
 		b = strings.TrimSuffix(b, c.Args[2])
 	}

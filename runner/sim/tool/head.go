@@ -37,6 +37,7 @@ type extract struct {
 
 // asked reads a command line of head or tail: -c, or else -n, or the ancient -5.
 func asked(c *host.Call) (e extract, ok bool) {
+	// Before Flags, to which -5 would be a letter.
 	c.Args = oldCount(c.Args)
 	set, files, ok := c.Flags("nc")
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// runIbvDevices has GUIDs without colons, which ibv_devinfo prints with them.
 func runIbvDevices(_ context.Context, c *host.Call) int {
 	c.Println("    device          \t   node GUID")
 	c.Println("    ------          \t----------------")

@@ -462,6 +462,7 @@ func (ip *ipCall) routeGet(args []string) int {
 	o := jsonObject{{"dst", a.String()}}
 	line := a.String()
 	switch {
+	// Both forms begin with the type, where it isn't unicast.
 	case way.Local:
 		line = "local " + line
 		o = append(jsonObject{{"type", "local"}}, o...)

@@ -30,6 +30,7 @@ func pciDevices(n *host.Node) []pciDevice {
 	devices = append(devices, pciDevice{
 		"0002:00:00.0", "PCI bridge [0604]", "NVIDIA Corporation Device", "[10de:22ce]", nil,
 	})
+	// Realtek's adapter leads to the management network; the GPU stands in domain 000f.
 	half(n.Functions[2:])
 	devices = append(devices,
 		pciDevice{"0007:01:00.0", "Ethernet controller [0200]", "Realtek Semiconductor Co., Ltd. Device", "[10ec:8127]", nil},

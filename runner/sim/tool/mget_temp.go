@@ -15,6 +15,7 @@ func runMgetTemp(_ context.Context, c *host.Call) int {
 	if !c.Root {
 		return c.Fail(1, "-E- Cannot open Device: %s. Permission denied", set.Last('d', ""))
 	}
+	// mft takes a PCI address with or without the domain, or an RDMA device's name.
 	device, degrees := set.Last('d', ""), 0
 	c.Locked(func() {
 		for _, f := range c.Node.Present() {

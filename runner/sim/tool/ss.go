@@ -11,6 +11,7 @@ import (
 
 // runSs lists the ports that somebody listens on: -l, -t, -n, and -p and -e for who
 // it is. Only root sees the processes of others.
+// Neither addresses of connections nor other families: nobody on the rig looks for them.
 func runSs(_ context.Context, c *host.Call) int {
 	set, _, _ := c.Flags("")
 	if !set.Has("H") {

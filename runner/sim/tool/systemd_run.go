@@ -120,6 +120,7 @@ func startTransient(c *host.Call, kind string, t host.Transient, after time.Dura
 	n := c.Node
 	name := strings.TrimSuffix(strings.TrimSuffix(t.Unit, ".service"), ".timer")
 	if name == "" {
+		// As systemd calls a unit that nobody has given a name.
 		name = fmt.Sprintf("run-r%016x%016x", n.Random("unit").Uint64(), n.Random("unit").Uint64())
 	}
 	// A timer takes both names, its service's too; a service may stand beside a timer that was left.

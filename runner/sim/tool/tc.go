@@ -81,6 +81,7 @@ func setQueue(c *host.Call, args []string) int {
 		switch {
 		case d == nil:
 			code = c.Fail(1, "Cannot find device \"%s\"", name)
+		// tc looks for the interface itself, and the kernel refuses then.
 		case !c.Root:
 			code = c.Fail(2, "RTNETLINK answers: Operation not permitted")
 		// The interface's own discipline has the handle 0:, and can't be taken away.

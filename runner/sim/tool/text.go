@@ -25,6 +25,7 @@ func inputs(c *host.Call, files []string, f func(name, text string)) int {
 }
 
 // splitLines is a text's lines, of which the last may have no end.
+// An empty text has no line, where strings.Split would make one of it.
 func splitLines(text string) []string {
 	if text == "" {
 		return nil
