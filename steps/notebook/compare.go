@@ -216,22 +216,29 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 }
 
 // unlike says which conditions differ of what a cell measured in both sessions: of the same
-// measure over the same rails. A rail's number is its place among those that were found: the same one may be
-// another device.
+// measure over the same rails, and of several of those, as with several links, at the same
+// place. A rail's number is its place among those that were found: the same one may be another
+// device.
 func unlike(rigA, rigB steps.Rig, a, b []steps.Figure) string {
-	for _, y := range b {
-		for _, x := range a {
-			if x.What == y.What && slices.Equal(x.Rails, y.Rails) {
-				for _, no := range y.Rails {
-					if was, is := devices(rigA, no), devices(rigB, no); was != is && was != "" && is != "" {
-						return fmt.Sprintf("rail %d was %s and is %s", no, was, is)
-					}
-				}
-				if why := x.Unlike(y); why != "" {
-					return why
-				}
-				break
+	for i, y := range b {
+		same := func(x steps.Figure) bool { return x.What == y.What && slices.Equal(x.Rails, y.Rails) }
+		place := 0
+		for _, earlier := range b[:i] {
+			if same(earlier) {
+				place++
 			}
+		}
+		old := slices.DeleteFunc(slices.Clone(a), func(x steps.Figure) bool { return !same(x) })
+		if place >= len(old) {
+			continue
+		}
+		for _, no := range y.Rails {
+			if was, is := devices(rigA, no), devices(rigB, no); was != is && was != "" && is != "" {
+				return fmt.Sprintf("rail %d was %s and is %s", no, was, is)
+			}
+		}
+		if why := old[place].Unlike(y); why != "" {
+			return why
 		}
 	}
 	return ""

@@ -289,3 +289,20 @@ func TestCompareOtherRails(t *testing.T) {
 		t.Errorf("another rail: %+v", c)
 	}
 }
+
+// Two links may differ in their conditions: each is held against itself.
+func TestCompareSeveralLinks(t *testing.T) {
+	f := func(mtu int) steps.Figure {
+		return steps.Figure{What: steps.Throughput, Value: 92, Unit: "Gb/s", Rails: []int{1}, MTU: mtu}
+	}
+	both := []steps.Figure{f(4096), f(1024)}
+	if why := unlike(steps.Rig{}, steps.Rig{}, both, both); why != "" {
+		t.Errorf("a session differs from itself: %s", why)
+	}
+	if why := unlike(steps.Rig{}, steps.Rig{}, both, []steps.Figure{f(4096), f(2048)}); why != "MTU 1024 and 2048" {
+		t.Errorf("got %q", why)
+	}
+	if why := unlike(steps.Rig{}, steps.Rig{}, both[:1], both); why != "" {
+		t.Errorf("a link that is new has nothing to differ from: %s", why)
+	}
+}
