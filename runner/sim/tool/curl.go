@@ -18,6 +18,8 @@ import (
 
 // curl is one request: -s -S -f -o -w -X -H -d -m and --connect-timeout, to a port
 // of the node itself. Nothing else on the rig speaks HTTP.
+// limit is real time: who answers is outside of the rig. began is by the rig's clock, for the time that an
+// error tells.
 type curl struct {
 	c                  *host.Call
 	url                *url.URL

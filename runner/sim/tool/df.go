@@ -11,6 +11,7 @@ import (
 const FullDisk host.Flaw = "has a full /tmp"
 
 // A volume is a file system as df has it: blocks of 1024 bytes, and inodes.
+// reserve is what only root may take of the blocks.
 type volume struct {
 	name, at             string
 	size, used, inodes   int64

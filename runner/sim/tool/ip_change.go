@@ -148,6 +148,7 @@ func (ip *ipCall) parsePrefix(text string) (netip.Prefix, int) {
 }
 
 // A linkChange is what "ip link set" or "ip link add" was asked for.
+// An mtu of 0 and what is empty or nil was not asked for.
 type linkChange struct {
 	name, master  string
 	up, down, out bool // out of its master

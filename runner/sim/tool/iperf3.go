@@ -54,6 +54,7 @@ type iperfServer struct {
 func BusyIperf() any { return &iperfServer{busy: true} }
 
 // An iperfTest is a client that has found its server.
+// Both ends print it, each from its own side: the client lets it run and closes over.
 type iperfTest struct {
 	client, server netip.Addr
 	// From an even one on: the kernel deals out every other.

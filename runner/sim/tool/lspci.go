@@ -9,6 +9,7 @@ import (
 )
 
 // A pciDevice is one that lspci shows.
+// class and ids have their numbers in brackets, which are cut off or left out unless -n asks for them.
 type pciDevice struct {
 	pci, class, name, ids string
 	fn                    *net.Function // nil for all but the adapter's

@@ -12,6 +12,8 @@ import (
 )
 
 // An mpiJob is one call of mpirun: a process on each host.
+// Its ranks run one after the other and not at once: what they would do together the last one plays for all
+// (meet).
 type mpiJob struct {
 	c     *host.Call
 	id    string

@@ -36,6 +36,7 @@ const (
 const OldNCCLTests host.Flaw = "nccl-tests of 2.17.2"
 
 // A ncclTest is a run of one of nccl-tests' programs, of all ranks.
+// share is what this run's noise leaves of a rate.
 type ncclTest struct {
 	c                  *host.Call // that plays, and prints
 	ranks              []*ncclRank

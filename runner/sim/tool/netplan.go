@@ -122,6 +122,7 @@ type netplanError struct {
 
 // A yamlLine is one line of a file: a key with or without a value, or an item of
 // a list, whose key is "-".
+// indent is in bytes: a tab is refused, so that they are blanks.
 type yamlLine struct {
 	no, indent int
 	key, value string

@@ -93,6 +93,7 @@ func runPython(ctx context.Context, c *host.Call) int {
 var errLimit = errors.New("not done after 60 s")
 
 // A program is one of railbench's, at one end.
+// An end finds the other by the node's listener, reads its fields and tells it by its channels.
 type program struct {
 	c    *host.Call
 	name string

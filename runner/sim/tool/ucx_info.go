@@ -49,6 +49,8 @@ func ucxBuild(n *host.Node) string {
 }
 
 // A ucxTransport is a block of ucx_info -d.
+// Bandwidth and latency are formulas, as ucx_info prints them: what all processes of a node share, by their
+// number (ppn), and what each has beside it.
 type ucxTransport struct {
 	name, device, kind, system string
 	bandwidth, latency         string
