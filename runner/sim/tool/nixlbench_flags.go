@@ -377,7 +377,7 @@ func (b *nixlbench) banner() {
 	b.say("%s\n%s", head.String(), strings.Repeat("-", 160))
 }
 
-// columnWidth is what setw has in nixlbench's printStatsHeader: the first column is wider than the others.
+// columnWidth is what setw has in nixlbench's table: the first column is wider than the others.
 func columnWidth(i int) int {
 	if i == 0 {
 		return 20
