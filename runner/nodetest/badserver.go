@@ -86,10 +86,12 @@ func (s Stage) serve(conn net.Conn, host ssh.Signer, over <-chan struct{}) {
 		<-over
 		return
 	case SaysGarbage:
+		// What a web server at that port has to say to SSH's greeting.
 		fmt.Fprintf(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
 		<-over
 		return
 	case FloodsBeforeTheGreeting:
+		// RFC 4253 lets a server say other lines before its version, and doesn't say how many.
 		pour(conn, over)
 		return
 	case GreetsOnly, ClosesAfterTheGreeting:
@@ -155,6 +157,7 @@ func (s Stage) exec(ch ssh.Channel, requests <-chan *ssh.Request, over <-chan st
 		case ExecsAndCloses:
 			_ = ch.Close() // it may be gone
 		case ExecsWithoutEnd:
+			// One line that is never ended: whoever keeps it until it is keeps all that comes.
 			fmt.Fprint(ch, strings.Repeat("x", 1<<20))
 		default: // it says nothing
 		}

@@ -64,6 +64,7 @@ func get(t *testing.T, n runner.Node, port int, path string) (stdout []string, e
 
 // listens gives the addresses that a port of the node listens on, as the kernel
 // writes them.
+// State 0A is TCP_LISTEN; an address is eight hexadecimal digits in the machine's order of bytes.
 func listens(t *testing.T, n runner.Node, port int) []string {
 	t.Helper()
 	stdout, _, _ := Do(t, n, fmt.Sprintf(`grep -hs " [0-9A-F]*:%04X [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6; :`,

@@ -121,6 +121,7 @@ func (d CellDelta) worse() int {
 func differences(a, b *Document) []string {
 	all := []string{}
 	add := func(what, x, y string) {
+		// What one of them doesn't know is no difference.
 		if x != y && x != "" && y != "" {
 			all = append(all, fmt.Sprintf("%s: %s in A, %s in B", what, x, y))
 		}
@@ -288,6 +289,7 @@ func judge(e steps.Evidence, before, after, threshold float64) Change {
 		return Same
 	}
 	grew := after > before
+	// Of 0 there are no percents: whatever grew from it grew by more.
 	beyond := before == 0 || math.Abs(after-before)/math.Abs(before)*100 > threshold
 	switch {
 	case !beyond:

@@ -67,6 +67,7 @@ func isArray(text string) bool {
 func RDMALinks(text string) ([]RDMALink, error) {
 	links := []RDMALink{}
 	add := func(l RDMALink) {
+		// A row of rdma statistic begins as one of rdma link, and has no state.
 		if l.State != "" && len(links) < maxRows {
 			links = append(links, l)
 		}
@@ -83,6 +84,8 @@ func RDMALinks(text string) ([]RDMALink, error) {
 	} else {
 		rdmaText(text, func(dev string, port int, words []string) {
 			l := RDMALink{Dev: dev, Port: port}
+			// By their names and not by their places: an InfiniBand port has its subnet_prefix and its lid before the
+			// state.
 			for i := 0; i+1 < len(words); i += 2 {
 				switch words[i] {
 				case "state":

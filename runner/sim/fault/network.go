@@ -77,6 +77,7 @@ func networkFaults() []Fault {
 			Doc: "On {node} enP2p1s0f0np0 also has an address in rail 1's subnet. Two routes lead to the peer, and " +
 				"traffic may leave through the wrong half.",
 			Do: func(s Spot) func() {
+				// The third function is the other half of rail 1's port.
 				return s.addAddress(s.Node.Functions[2].Netdev, s.spare(15, 90))
 			},
 		},
@@ -256,6 +257,7 @@ func networkFaults() []Fault {
 			Doc: "{node} has a default route over enp1s0f0np0 to {peer}, with a lower metric than its own. All " +
 				"that leaves the node goes there, and railbench changes no interface that carries it.",
 			Do: func(s Spot) func() {
+				// The node's own has metric 100, and the lower one is taken.
 				over := net.Route{
 					Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: s.Peer.Functions[0].Given.Addr(), Dev: s.rail1().Netdev.Name,
 					Proto: "static", Scope: "global", Table: net.MainTable, Metric: 50,
@@ -319,6 +321,7 @@ func networkFaults() []Fault {
 				"RDMA passes by the kernel's queues.",
 			Do: func(s Spot) func() {
 				d := s.rail1().Netdev
+				// As tc qdisc show prints it, behind the word qdisc. The burst is what 5 Gb/s have in 2 ms.
 				d.Queue = net.Queue{Text: "tbf 8001: root refcnt 33 rate 5Gbit burst 1250000b lat 50ms", Rate: 5e9}
 				return func() { d.Queue = net.Queue{} }
 			},

@@ -38,6 +38,7 @@ func runEthtool(_ context.Context, c *host.Call) int {
 			case d.Func != nil:
 				bus = d.Func.PCI
 			case d.Kind == "bond":
+				// The bonding driver has no firmware, and gives the version of its ABI.
 				driver, fw = "bonding", "2"
 			default:
 				driver, bus, fw = "r8127", "0007:01:00.0", ""

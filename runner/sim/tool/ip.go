@@ -508,6 +508,7 @@ func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
 			{"use_carrier", 1},
 			{"arp_interval", 0},
 			{"arp_missed_max", 2},
+			// What is "none" in the text is null here, unlike fail_over_mac's.
 			{"arp_validate", nil},
 			{"arp_all_targets", "any"},
 			{"primary_reselect", "always"},

@@ -329,6 +329,7 @@ func (s *streamEnd) meet() (ways []*streamWay, why string, late bool) {
 	n := s.c.Node
 	s.c.Locked(func() {
 		rnd := n.Random("railbench stream")
+		// Of Linux's own range for connections that go out, 32768 to 60999.
 		port := 32768 + 2*rnd.IntN(14000)
 		var servers []*streamServer
 		for i, to := range s.to {
@@ -351,6 +352,7 @@ func (s *streamEnd) meet() (ways []*streamWay, why string, late bool) {
 				return
 			}
 			w := &streamWay{at: to, block: s.block, over: make(chan struct{}), began: math.Inf(1)}
+			// 20 bytes are IP's, 20 TCP's, and 12 its timestamps'.
 			mss := min(r.way.Out.MTU, r.way.Peer.MTU) - 52
 			demand, _ := tcpDemand(r.way, mss, s.streams)
 			for range s.streams {

@@ -149,6 +149,7 @@ func (p *ucxPerftest) open(memory string) int {
 		gpu = n.GPU
 		// One buffer to send from, and one to receive into.
 		size := 2 * int64(p.size)
+		// For cuda, too: a Spark's GPU has no memory of its own.
 		if fits = size <= n.Available(); fits {
 			p.held = size
 			n.Held += size
