@@ -38,6 +38,8 @@ func TestUnits(t *testing.T) {
 			reply{out: "active\ninactive\nactive\nActiveState=active\nSubState=waiting\n"},
 		},
 		{"sudo systemctl stop a.timer; systemctl is-active a.timer", reply{out: "inactive\n", code: 4}},
+		// Of a unit that is well is-failed's own status is another than is-active's of one that isn't.
+		{"systemctl is-failed ssh", reply{out: "active\n", code: 1}},
 		{"sudo systemctl stop a.timer", reply{err: "Failed to stop a.timer: Unit a.timer not loaded.\n", code: 5}},
 		{
 			"sudo systemd-run --quiet --unit=f /bin/sh -c 'exit 3'; sleep 30; systemctl is-failed f; " +

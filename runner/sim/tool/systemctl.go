@@ -57,8 +57,8 @@ func parseSystemctl(args []string) (s systemctl) {
 }
 
 // runSystemctl knows transient units, and that some services run.
-// Its statuses are LSB's, as in systemctl(1): 3 of a unit that doesn't run, 4 of one that nobody knows or that
-// the user may not touch, 5 of one that isn't installed.
+// Its statuses are LSB's, as in systemctl(1): 3 of a unit that doesn't run, and 1 where is-failed finds one that
+// hasn't; 4 of one that nobody knows or that the user may not touch, 5 of one that isn't installed.
 func runSystemctl(ctx context.Context, c *host.Call) int {
 	s := parseSystemctl(c.Args[1:])
 	if s.version {
@@ -196,17 +196,21 @@ func stopUnits(ctx context.Context, c *host.Call, names []string) int {
 // isActive prints each unit's state. The status is 0 where one of them is in the state that was asked for.
 func isActive(c *host.Call, verb string, names []string, quiet bool) int {
 	wanted := strings.TrimPrefix(verb, "is-")
-	code := 4 // of units that nobody knows
+	code, known := 4, 3 // of units that nobody knows, and of one that is in another state
+	if verb == "is-failed" {
+		known = 1
+	}
 	c.Locked(func() {
 		for _, name := range names {
 			state := "inactive"
 			if u := c.Node.Units[name]; u != nil {
 				state = u.Active
-				code = min(code, 3)
+				code = min(code, known)
 			} else if slices.Contains(host.AlwaysActive, name) {
 				state = "active"
+				code = min(code, known)
 			} else if isMasked(c.Node, name) {
-				code = min(code, 3)
+				code = min(code, known)
 			}
 			if state == wanted {
 				code = 0
