@@ -25,7 +25,8 @@ var routeTypes = []string{
 	"unreachable", "blackhole", "prohibit", "anycast", "throw",
 }
 
-// Routes reads ip route, with or without -j, and ip route get.
+// Routes reads ip route, with or without -j, and ip route get. A route with several next hops is a row for each:
+// it has no gateway and no interface of its own.
 func Routes(text string) ([]Route, error) {
 	var raw []struct {
 		Dst     string `json:"dst"`
@@ -35,21 +36,48 @@ func Routes(text string) ([]Route, error) {
 		Metric  int    `json:"metric"`
 		Proto   string `json:"protocol"`
 		Scope   string `json:"scope"`
+		Hops    []struct {
+			Gateway string `json:"gateway"`
+			Dev     string `json:"dev"`
+		} `json:"nexthops"`
 	}
 	routes := []Route{}
+	add := func(r Route) {
+		if len(routes) < maxRows {
+			routes = append(routes, r)
+		}
+	}
 	if unmarshalPieces(text, &raw) == nil {
 		for _, r := range raw {
-			if r.Dst != "" && len(routes) < maxRows {
-				routes = append(routes, Route{
-					cut(r.Dst), cut(r.Gateway), cut(r.Dev),
-					cut(r.Src), max(0, r.Metric), cut(r.Proto), cut(r.Scope),
-				})
+			one := Route{
+				cut(r.Dst), cut(r.Gateway), cut(r.Dev),
+				cut(r.Src), max(0, r.Metric), cut(r.Proto), cut(r.Scope),
+			}
+			if one.Dst != "" && len(r.Hops) == 0 {
+				add(one)
+			}
+			for _, h := range r.Hops {
+				if one.Gateway, one.Dev = cut(h.Gateway), cut(h.Dev); one.Dst != "" {
+					add(one)
+				}
 			}
 		}
 	} else {
+		var whose Route // whose next hops stand in the lines below it
 		lines(text, func(line string) {
-			if r, ok := route(strings.Fields(line)); ok && len(routes) < maxRows {
-				routes = append(routes, r)
+			words := strings.Fields(line)
+			if len(words) > 0 && words[0] == "nexthop" && whose.Dst != "" {
+				words[0] = whose.Dst
+				if hop, ok := route(words); ok {
+					one := whose
+					one.Gateway, one.Dev = hop.Gateway, hop.Dev
+					add(one)
+				}
+				return
+			}
+			r, ok := route(words)
+			if whose = r; ok {
+				add(r)
 			}
 		})
 	}
