@@ -14,6 +14,9 @@ import (
 // More are counted and not printed, so that nobody takes a part of them for all.
 const mostRules = 2000
 
+// torchPort is where torchrun's first process listens.
+const torchPort = 29500
+
 // judgeFirewall: no rule keeps the other node out.
 func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	var unread, read, none []string
@@ -35,11 +38,19 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			continue
 		}
 		rules := rulesOf(f)
+		ports := []int{rocePort, torchPort}
+		for _, p := range testPorts(f) {
+			ports = append(ports, p.port)
+		}
 		number, counted := decimal.Count(strings.TrimSuffix(f["rules"], " lines"))
 		switch {
 		case f["unread"] != "":
 			unread, why = append(unread, node), f["unread"]
 			rep.Show(node+" rules not read", why, "", nil)
+		case len(testPorts(f)) == 0:
+			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell which ports the tests use, so nobody knows whether a rule "+
+				"is about one", node)
+			continue
 		case !counted:
 			rep.At(r.Rig, e, steps.Inconclusive, "the rules of the firewall on %s were not listed to their end", node)
 			continue
@@ -51,7 +62,7 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			rep.Show(node+" lines of rules", number, "", nil)
 		}
 		// Also of rules that were read in part: what was seen of nft counts where iptables' could not be read.
-		for _, b := range blocking(rules, r.Rig.At(e)) {
+		for _, b := range blocking(rules, r.Rig.At(e), ports) {
 			judgeBlock(r.Rig, e, b, rep)
 		}
 	}

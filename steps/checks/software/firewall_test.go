@@ -10,10 +10,14 @@ import (
 	"github.com/railbench/railbench/steps/kind/kindtest"
 )
 
+// usual are the ports of the tests, unless somebody chose others.
+const usual = "PORT: 18515\nTCP_PORT: 5201\nNIXL_PORT: 5555\nASIO_PORT: 12345\nSPEED_PORT: 18519\n" +
+	"UCXPERF_PORT: 13337\nSTREAM_PORT: 12377\n"
+
 // ruleset is what the check prints of rules, one a line.
 func ruleset(rules string) string {
 	var b strings.Builder
-	b.WriteString("loaded: nf_tables\nservice ufw: inactive\n")
+	b.WriteString("loaded: nf_tables\nservice ufw: inactive\n" + usual)
 	n := 0
 	for line := range strings.Lines(rules) {
 		n++
@@ -52,11 +56,11 @@ func TestFirewall(t *testing.T) {
 			[]string{"spark-01"},
 		},
 		"broken off": {
-			none, "loaded: nf_tables\nrule 1: table inet filter {\n", steps.Inconclusive,
+			none, "loaded: nf_tables\n" + usual + "rule 1: table inet filter {\n", steps.Inconclusive,
 			[]string{"not listed to their end"},
 		},
 		"too many": {
-			none, "loaded: nf_tables\nrule 1: table inet filter {\nrules: 2001 lines\n", steps.Inconclusive,
+			none, "loaded: nf_tables\n" + usual + "rule 1: table inet filter {\nrules: 2001 lines\n", steps.Inconclusive,
 			[]string{"2001 lines"},
 		},
 		"no rules": {none, ruleset(""), steps.Pass, []string{"no rule on spark-01", "spark-02 has no packet filter"}},
@@ -73,6 +77,17 @@ func TestFirewall(t *testing.T) {
 		"wildcard": {
 			none, input("accept", `iifname "enp*" tcp dport 5000-6000 drop`), steps.Fail,
 			[]string{"dport 5000-6000"},
+		},
+		"a port that was chosen": {
+			none, amended(t, input("accept", rails+"tcp dport 7000-7002 drop"), "PORT: 18515", "PORT: 7001"), steps.Fail,
+			[]string{"spark-01", "dport 7000-7002"},
+		},
+		"a port that nobody uses any more": {
+			none, amended(t, input("accept", rails+"tcp dport 18515 drop"), "PORT: 18515", "PORT: 7001"), steps.Pass, nil,
+		},
+		"no ports": {
+			none, amended(t, input("accept", rails+"tcp dport 80 drop"), usual, ""), steps.Inconclusive,
+			[]string{"spark-01 does not tell which ports"},
 		},
 		"another port": {none, input("accept", rails+"tcp dport 80 drop"), steps.Pass, nil},
 		"queued": {

@@ -65,7 +65,8 @@ var (
 
 // blocking looks for rules that a connection with the other node meets: those of the
 // chains of incoming and of outgoing packets, and of what they jump to.
-func blocking(lines []string, n steps.Node) []block {
+// ports are those of the tests.
+func blocking(lines []string, n steps.Node, ports []int) []block {
 	chains, order := chainsOf(lines)
 	var found []block
 	for _, name := range order {
@@ -76,7 +77,7 @@ func blocking(lines []string, n steps.Node) []block {
 		}
 		// Chains of nft belong to a table ("ip filter INPUT"), and a jump stays within it; iptables' have a
 		// name alone.
-		w := walk{chains: chains, seen: map[string]bool{}, in: map[string]bool{}, out: out, of: nobody}
+		w := walk{chains: chains, ports: ports, seen: map[string]bool{}, in: map[string]bool{}, out: out, of: nobody}
 		if t, _, ok := strings.Cut(name, " "); ok {
 			family, _, _ := strings.Cut(name[len(t)+1:], " ")
 			w.table = t + " " + family + " "
@@ -279,6 +280,7 @@ func asNft(match, target string) string {
 type walk struct {
 	chains map[string]*chain
 	table  string
+	ports  []int           // of the tests
 	seen   map[string]bool // chains by name, rails and sureness: those that jump to each other have an end, too
 	found  []block
 	in     map[string]bool // rails of which a rule lets in all
@@ -301,7 +303,7 @@ func (w *walk) chain(name string, c *chain, rails []string, sure bool) {
 		case len(over) == 0 || harmless.MatchString(rule) || firewalld.MatchString(rule):
 		case jumpsTo.MatchString(rule):
 			rails = w.jump(rule, rails, over, sure)
-		case m == nil || narrow(rule) || known.MatchString(rule):
+		case m == nil || w.narrow(rule) || known.MatchString(rule):
 		case m[1] == "return":
 			// What comes in for this node is what a test sends.
 			if w.whole(rule) || strings.HasPrefix(rule, "fib daddr type local ") {
@@ -324,7 +326,7 @@ func (w *walk) jump(rule string, rails, over []string, sure bool) []string {
 	m := jumpsTo.FindStringSubmatch(rule)
 	sure = sure && w.whole(rule)
 	next, key := w.chains[w.table+m[2]], fmt.Sprint(m[2], over, sure)
-	if next != nil && !narrow(rule) && !w.seen[key] {
+	if next != nil && !w.narrow(rule) && !w.seen[key] {
 		w.seen[key] = true
 		if of := owner(w.table, m[2]); of != nobody {
 			w.of = of
@@ -345,8 +347,9 @@ func (w *walk) accept(rule string, over []string, sure bool) {
 }
 
 // narrow reports whether a rule is about ports that no test has.
-// A rule about RoCE's port or a test's is for the walk; the tests' are known by their defaults.
-func narrow(rule string) bool { return dports.MatchString(rule) && !concernsTests(rule) }
+func (w *walk) narrow(rule string) bool {
+	return dports.MatchString(rule) && !hasPort(rule, w.ports...)
+}
 
 // nobody in particular makes the rules.
 const nobody = "the firewall"
@@ -409,14 +412,6 @@ const rocePort = 4791
 // aboutRoCE reports whether a rule is about UDP to RoCE's port and not about TCP.
 func aboutRoCE(rule string) bool {
 	return !strings.Contains(rule, "tcp dport") && hasPort(rule, rocePort)
-}
-
-// concernsTests reports whether a rule's ports are those of a test, or RoCE's: perftest's seven of dual-link and
-// rail-speed, iperf3's two, NIXL's listener, nixlbench over sockets, railbench stream, ucx_perftest, RoCE v2,
-// torchrun.
-func concernsTests(rule string) bool {
-	return hasPort(rule, 18515, 18516, 18517, 18518, 18519, 18520, 18521, 5201, 5202, 5555, 12345, 12377, 13337, rocePort,
-		29500)
 }
 
 // hasPort reports whether one of some ports is among those that a rule names.
