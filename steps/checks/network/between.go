@@ -127,15 +127,33 @@ var limited = pattern.New(`bandwidth \d|maxrate \d|bw_rlimit|limit \d{1,2}p\b`)
 // qdisc is one of "tc qdisc show": its kind, and its settings.
 var qdisc = pattern.New(`qdisc (\w+) \S+ (?:root|parent \S+|dev \S+)?(.*)`)
 
+// idle is how a netem without a setting is told, whose queue is as long as it is by itself; newer ones tell the seed of
+// their chance, too.
+var idle = pattern.New(`^ (?:refcnt \d+ )?limit \d{4,}(?: seed \d+)?$`)
+
+// acts reports whether a queueing discipline with such settings does something to packets, and says what.
+// htb limits by its classes: where it has none all packets go by it (htb_enqueue).
+func acts(name, settings, classes string) string {
+	switch {
+	case name == "netem" && idle.MatchString(strings.TrimRight(settings, " ")), name == "htb" && classes == "none":
+		return ""
+	case limiting[name] == "" && limited.MatchString(settings):
+		return "limits the rate"
+	}
+	return limiting[name]
+}
+
 // judgeShaping: nothing on a rail's way out delays, loses or limits what is sent.
 // It FAILs for soft-RoCE and for an adapter alike: TCP over the rail suffers in both. What RDMA has
 // of it, the text says.
 func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	rig, looked := r.Rig, 0
+	var unseen []string
 	for _, e := range steps.Ends {
 		node := rig.NameOf(e)
 		if facts[e]["tc"] == "missing" {
-			return checks.Unseen(*rep, "%s has no tc (iproute2), so nobody saw its queues", node)
+			unseen = append(unseen, node)
+			continue
 		}
 		for _, rail := range rig.At(e).Rails {
 			name := rail.Netdev.Name
@@ -159,10 +177,7 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				if m == nil {
 					continue
 				}
-				does := limiting[m[1]]
-				if does == "" && limited.MatchString(m[2]) {
-					does = "limits the rate"
-				}
+				does := acts(m[1], m[2], facts[e][name+" classes of htb"])
 				if does == "" {
 					continue
 				}
@@ -177,6 +192,9 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 					"with ingress and egress behind it, lists it", name, node, action, passes, name)
 			}
 		}
+	}
+	if unseen != nil {
+		return checks.Unseen(*rep, "%s no tc (iproute2), so nobody saw the queues there", kind.HaveOrHas(unseen))
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.Inconclusive, "no rail has an interface to look at")

@@ -106,8 +106,12 @@ func TestShaping(t *testing.T) {
 		grade           steps.Grade
 		words           []string
 	}{
-		"the kernel's own": {"qdisc mq 0: root", "", steps.Pass, []string{"no queue of a rail"}},
-		"none":             {"qdisc noqueue 0: root refcnt 2", "", steps.Pass, nil},
+		"the kernel's own":         {"qdisc mq 0: root", "", steps.Pass, []string{"no queue of a rail"}},
+		"none":                     {"qdisc noqueue 0: root refcnt 2", "", steps.Pass, nil},
+		"netem without a setting":  {"qdisc netem 8001: root refcnt 2 limit 1000", "", steps.Pass, nil},
+		"netem with a seed alone":  {"qdisc netem 8001: root refcnt 2 limit 1000 seed 42 ", "", steps.Pass, nil},
+		"netem with a short queue": {"qdisc netem 8001: root refcnt 2 limit 5", "", steps.Fail, []string{"limit 5"}},
+		"htb":                      {"qdisc htb 1: root refcnt 2 r2q 10 default 0x1", "", steps.Fail, []string{"limits rates"}},
 		"netem": {
 			"qdisc netem 8001: root refcnt 2 limit 1000 loss 5%", "", steps.Fail,
 			[]string{"netem", "loss 5%", "spark-02", "tc qdisc del dev enp1s0f0np0 root"},
@@ -183,6 +187,21 @@ func TestShaping(t *testing.T) {
 	v := between(judgeShaping, good,
 		func(facts *[2]map[string]string) { facts[steps.Peer] = map[string]string{"tc": "missing"} })
 	kindtest.Want(t, "no tc", v, steps.Skipped, "spark-01 has no tc")
+	for classes, grade := range map[string]steps.Grade{
+		"none": steps.Pass, "class htb 1:1 root prio 0 rate 1Mbit": steps.Fail,
+	} {
+		v := between(judgeShaping, good, func(facts *[2]map[string]string) {
+			facts[steps.Here]["enp1s0f0np0 queues"] = "qdisc htb 1: root refcnt 2 r2q 10 default 0x1"
+			facts[steps.Here]["enp1s0f0np0 classes of htb"] = classes
+		})
+		kindtest.Want(t, "htb with "+classes, v, grade)
+	}
+	// Whoever has tc is looked at, though the first node has none.
+	v = between(judgeShaping, good, func(facts *[2]map[string]string) {
+		facts[steps.Here] = map[string]string{"tc": "missing"}
+		facts[steps.Peer]["enp1s0f0np0 queues"] = "qdisc netem 8001: root refcnt 2 limit 1000 loss 5%"
+	})
+	kindtest.Want(t, "no tc, and netem on the other", v, steps.Fail, "spark-01", "loss 5%")
 }
 
 func TestPathLoss(t *testing.T) {
