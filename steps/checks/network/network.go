@@ -104,9 +104,16 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 		if len(rig.At(e).Rails) == 0 {
 			rep.At(rig, e, steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
 		}
+		seen := map[string][]string{} // devices by interface: soft-RoCE may be on an adapter's
+		for _, rail := range rig.At(e).Rails {
+			seen[rail.Netdev.Name] = append(seen[rail.Netdev.Name], rail.Dev)
+		}
 		for i, rail := range rig.At(e).Rails {
 			name := rail.Netdev.Name
 			link := facts[e][name+" link"]
+			if name != "" && seen[name][0] != rail.Dev {
+				continue // told with the first that has it
+			}
 			if name == "" || link == "" {
 				rep.At(rig, e, steps.Inconclusive, "%s on %s has no interface that can be looked at", rail.Dev, node)
 				continue
@@ -120,8 +127,9 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			case !checks.Wanted(rig, e, i): // a port that nobody has cabled is no fault
 				rep.Add(steps.Pass, "%s on %s: %s; neither end has an address, so nothing uses it", name, node, link)
 			case link == "off":
-				rep.At(rig, e, steps.Fail, "%s on %s is switched off, so %s is DOWN and what is sent to it gets lost. It is "+
-					"switched on with ip link set %s up, which is what fix-link-up does", name, node, rail.Dev, name)
+				rep.At(rig, e, steps.Fail, "%s on %s is switched off, so %s DOWN and what is sent there gets lost. It is "+
+					"switched on with ip link set %s up, which is what fix-link-up does", name, node, kind.And(seen[name])+" "+
+					kind.Plural(len(seen[name]), "is", "are"), name)
 			case other >= 0 && facts[e.Other()][rig.At(e.Other()).Rails[other].Netdev.Name+" link"] == "off":
 				// The other end is off, and that is said there.
 			default:
@@ -196,6 +204,7 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	}
 	twin, there := rig.At(e.Other()).Rails[j], rig.NameOf(e.Other())
 	theirs := checks.AddressesOf(facts[e.Other()], twin.Netdev.Name)
+	twice := shared(own, theirs)
 	switch {
 	case twin.Netdev.Master != "":
 	case len(own) == 0 && len(theirs) > 0:
@@ -207,14 +216,23 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 			"both ends one", rail.Netdev.Name)
 	// What follows is of both ends alike, and told once, from here.
 	case len(own) == 0 || len(theirs) == 0 || e != steps.Here:
-	// The first address of an interface is the one that tests name.
-	case own[0].Addr() == theirs[0].Addr():
-		rep.Add(steps.Fail, "both ends of %s have the address %s, so nothing can pass between them: one of the two is "+
-			"wrong", rail.Dev, own[0].Addr())
+	case twice != nil:
+		rep.Add(steps.Fail, "both ends of %s have the address %s: each takes what is sent there for its own, so nothing "+
+			"can pass between them over it; one of the two is wrong", rail.Dev, kind.And(twice))
 	case !slices.ContainsFunc(own, func(p netip.Prefix) bool {
 		return slices.ContainsFunc(theirs, func(q netip.Prefix) bool { return p.Masked() == q.Masked() })
 	}):
 		rep.Add(steps.Fail, "the ends of %s are in different subnets: %s on %s and %s on %s. Neither finds the other; give "+
 			"both an address in one subnet", rail.Dev, checks.Joined(own), node, checks.Joined(theirs), there)
 	}
+}
+
+// shared are the addresses that both have, whatever their networks.
+func shared(own, theirs []netip.Prefix) (all []string) {
+	for _, p := range own {
+		if slices.ContainsFunc(theirs, func(q netip.Prefix) bool { return p.Addr() == q.Addr() }) {
+			all = append(all, p.Addr().String())
+		}
+	}
+	return all
 }

@@ -98,6 +98,20 @@ func TestLinkUp(t *testing.T) {
 	kindtest.Want(t, "soft-RoCE", judge(kindtest.Virtual()), steps.Pass, "4 on both nodes")
 	kindtest.Want(t, "one off", judge(full, edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail,
 		"enp1s0f1np1 on spark-01 is switched off", "rocep1s0f1 is DOWN", "ip link set enp1s0f1np1 up")
+	two := kindtest.Spark()
+	for e := range two.Nodes {
+		soft := two.Nodes[e].Rails[1]
+		soft.Dev = "rxe0"
+		two.Nodes[e].Rails = append(two.Nodes[e].Rails, soft)
+	}
+	kindtest.Want(t, "two devices of one interface", judge(two), steps.Pass, "8 on both nodes")
+	kindtest.Want(t, "two devices, and off", judge(two, edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}),
+		steps.Fail, "rocep1s0f1 and rxe0 are DOWN")
+	dark := judge(two, edit{steps.Here, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"},
+		edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"})
+	if kindtest.Want(t, "two devices, dark", dark, steps.Fail); strings.Contains(dark.Reason, "and enp1s0f1np1") {
+		t.Errorf("an interface is named twice: %s", dark.Reason)
+	}
 	kindtest.Want(t, "off, and the other end dark", judge(full,
 		edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"},
 		edit{steps.Here, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"}),
@@ -172,6 +186,9 @@ func TestRailAddresses(t *testing.T) {
 		"the ends of rocep1s0f1 are in different subnets", "192.168.201.10/24 on spark-01")
 	kindtest.Want(t, "one address", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.200.11")), steps.Fail,
 		"both ends of rocep1s0f1 have the address 192.168.200.11")
+	kindtest.Want(t, "a second address that both have",
+		judge(alsoHas(alsoHas(kindtest.Spark(), steps.Here, 1, "10.0.0.9/24"), steps.Peer, 1, "10.0.0.9/24")), steps.Fail,
+		"both ends of rocep1s0f1 have the address 10.0.0.9")
 	kindtest.Want(t, "no other end", judge(alone), steps.Warn, "enP2p1s0f1np1 on spark-02 has a link and no address",
 		"spark-01 has no rail that it would lead to")
 	shared := set(set(kindtest.Spark(), steps.Here, 1, "192.168.100.13"), steps.Peer, 1, "192.168.100.12")
