@@ -167,6 +167,10 @@ func TestEtcdKeys(t *testing.T) {
 			none, etcd("Client sent an HTTP request to an HTTPS server."), steps.Skipped,
 			[]string{"spark-01", "can't be read", "TLS"},
 		},
+		"stale, and TLS": {
+			etcd("no list"), etcd("{" + head + `,"kvs":[` + size + `],"count":"1"}`), steps.Warn,
+			[]string{"the etcd on spark-01 has 1 keys", "The keys of an etcd on spark-02 can't be read"},
+		},
 		"no curl": {none, "curl: missing\n", steps.Skipped, []string{"there is no curl"}},
 		"no ss":   {"ss: missing\netcd: none\n", none, steps.Pass, nil},
 	})
