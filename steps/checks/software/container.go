@@ -140,17 +140,21 @@ func (c container) reach() {
 }
 
 func (c container) devices() {
-	rails := len(c.rig.At(c.e).Rails)
+	// A device has one file, however many ports.
+	devs := map[string]bool{}
+	for _, rail := range c.rig.At(c.e).Rails {
+		devs[rail.Dev] = true
+	}
 	n, ok := decimal.Count(c.f["inside device files"])
 	switch {
 	case !ok:
 		c.add(steps.Inconclusive, "the container %s on %s doesn't tell which device files it has", c.name, c.node)
-	case n == 0 && rails > 0:
+	case n == 0 && len(devs) > 0:
 		c.add(steps.Fail, "the container %s on %s has no /dev/infiniband that it may open, so nothing in it finds an "+
 			"RDMA device: start it with --device /dev/infiniband", c.name, c.node)
-	case n < rails:
+	case n < len(devs):
 		c.add(steps.Warn, "the container %s on %s may open %d device files of RDMA, and the node has %s", c.name, c.node, n,
-			kind.Count(rails, "device", "devices"))
+			kind.Count(len(devs), "device", "devices"))
 	case c.f["inside rdma_cm"] == "no":
 		c.add(steps.Warn, "the container %s on %s has no /dev/infiniband/rdma_cm, which UCX and NCCL's plugins may "+
 			"connect with: give it all of --device /dev/infiniband", c.name, c.node)

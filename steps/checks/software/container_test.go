@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
 )
 
 func TestContainer(t *testing.T) {
@@ -79,6 +80,10 @@ func TestContainer(t *testing.T) {
 		"nothing of files": {good, with("inside device files: 4\n", ""), steps.Inconclusive, []string{"which device files"}},
 		"nothing of locks": {good, with("inside memlock: unlimited\n", ""), steps.Inconclusive, []string{"may be locked"}},
 	})
+	// An adapter of two ports is one device, and has one file.
+	ports := checkedFacts(good, with("device files: 4", "device files: 3"))
+	ports.Rig.Nodes[steps.Peer].Rails[1].Dev, ports.Rig.Nodes[steps.Peer].Rails[1].Port = "rocep1s0f0", 2
+	kindtest.Want(t, "two ports", registered().Judges["container"](steps.Cell{}, ports), steps.Pass)
 	for _, bad := range []string{"a b", "-x", "a;reboot", "$(x)", "a/b"} {
 		if containerName(bad) == nil {
 			t.Errorf("%q is taken for a container's name", bad)
