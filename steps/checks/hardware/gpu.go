@@ -66,6 +66,8 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Ve
 	switch {
 	case none == len(steps.Ends):
 		return checks.Unseen(*rep, "neither node has an NVIDIA GPU: there is no GPU memory to move")
+	case none == 1 && told == nil:
+		rep.Add(steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can't be moved between the two")
 	case none == 1:
 		rep.Add(steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be moved from %s",
 			kind.And(told))

@@ -363,6 +363,10 @@ func TestGPU(t *testing.T) {
 			words: []string{"the other has none"},
 		},
 		{
+			name: "one has none, the other no driver", here: card + "nvidia-smi: missing\n", peer: "nvidia-smi: missing\n",
+			grade: steps.Warn, words: []string{"spark-02 has a GPU", "can't be moved between the two"},
+		},
+		{
 			name: "none", here: "nvidia-smi: missing\n", peer: "nvidia-smi: missing\n", grade: steps.Skipped,
 			words: []string{"neither node"},
 		},
