@@ -79,7 +79,7 @@ type Screen struct {
 
 // The room that a part of the screen has at least.
 const (
-	leastHistory = 2 // rows of the curve, without its axis
+	leastHistory = 2 // rows of the curve, its axis among them
 	wideEnough   = 120
 	highEnough   = 36
 )

@@ -233,11 +233,6 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		noted("Not looked into, or not there: ", not))
 }
 
-// kilobytes reads a number of KiB, as /proc/meminfo and ulimit tell it.
-func kilobytes(s string) (float64, bool) {
-	return decimal.Number(s)
-}
-
 // buffer is what a test asks for, in KiB; 0 where the parameter is no number.
 func buffer(s string) float64 {
 	v, _ := decimal.Number(s)
@@ -259,7 +254,7 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				rep.Show(node+" "+name, f[name], "KiB", nil)
 			}
 		}
-		kb, number := kilobytes(f["limit"])
+		kb, number := decimal.Number(f["limit"])
 		switch {
 		case f["limit"] == "unlimited":
 			said = append(said, "without a limit on "+node)
@@ -290,19 +285,19 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			least, what = max(buffer(f["buffer"]), buffer(f["read"]))+memoryMargin, "NIXL's largest buffer, and half a GiB "+
 				"besides"
 		}
-		available, ok := kilobytes(f["MemAvailable"])
+		available, ok := decimal.Number(f["MemAvailable"])
 		if !ok {
 			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell how much memory is available", node)
 			continue
 		}
 		rep.Show(node+" available memory", available, "KiB", &steps.Expected{Min: new(least), From: what})
-		if total, ok := kilobytes(f["SwapTotal"]); ok && total > 0 {
-			if free, ok := kilobytes(f["SwapFree"]); ok {
+		if total, ok := decimal.Number(f["SwapTotal"]); ok && total > 0 {
+			if free, ok := decimal.Number(f["SwapFree"]); ok {
 				rep.Show(node+" swap in use", total-free, "KiB", nil)
 			}
 		}
-		total, ok1 := kilobytes(f["CmaTotal"])
-		free, ok2 := kilobytes(f["CmaFree"])
+		total, ok1 := decimal.Number(f["CmaTotal"])
+		free, ok2 := decimal.Number(f["CmaFree"])
 		if ok1 && ok2 {
 			rep.Show(node+" free CMA", free, "KiB", &steps.Expected{Max: new(total), From: "CmaTotal"})
 		}
