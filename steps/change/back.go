@@ -43,9 +43,10 @@ unmake() { # another link that was not there
 }
 make_bond() { # NAME MODE MIIMON POLICY
   if is "$1"; then
-    case $(value "/sys/class/net/$1/bonding/mode") in
-    "$2 "*) return 0 ;;
-    esac
+    # A mode that hashes nothing has a policy all the same.
+    now=$(value "/sys/class/net/$1/bonding/mode")
+    hash=$(value "/sys/class/net/$1/bonding/xmit_hash_policy")
+    [ "${now%% *} $(value "/sys/class/net/$1/bonding/miimon") ${4:+${hash%% *}}" != "$2 $3 $4" ] || return 0
     unmake_bond "$1"
   fi
   # Loading the module may make a bond of its own, under the same name.

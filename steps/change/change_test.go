@@ -2,6 +2,9 @@ package change_test
 
 import (
 	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -300,6 +303,51 @@ bonding
 	without := change.Back(change.State{Links: map[string]change.Link{}}, []string{"bond0"})
 	if !slices.Contains(strings.Split(without, "\n"), "  unmake_bond bond0") {
 		t.Errorf("it does not remove a bond that was not there:\n%s", without)
+	}
+}
+
+// A bond that is there is made anew where its mode, its miimon or its policy is another, and only then. No module is
+// needed: the bond is a folder, and ip writes down what it is asked.
+func TestBondMadeAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode, miimon, policy string
+		anew                 bool
+	}{
+		"it is as it was": {"802.3ad 4", "100", "layer3+4 1", false},
+		"another mode":    {"balance-xor 2", "100", "layer3+4 1", true},
+		"another miimon":  {"802.3ad 4", "0", "layer3+4 1", true},
+		"another policy":  {"802.3ad 4", "100", "layer2 0", true},
+	} {
+		dir := t.TempDir()
+		bonding := filepath.Join(dir, "net", "bond0", "bonding")
+		if err := os.MkdirAll(bonding, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{
+			filepath.Join(bonding, "mode"): c.mode + "\n", filepath.Join(bonding, "miimon"): c.miimon + "\n",
+			filepath.Join(bonding, "xmit_hash_policy"): c.policy + "\n", filepath.Join(bonding, "slaves"): "\n",
+			filepath.Join(dir, "ip"): "#!/bin/sh\necho \"$@\" >>" + filepath.Join(dir, "asked") + "\n",
+		} {
+			if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := change.State{Bonding: true, Links: map[string]change.Link{
+			"bond0": {Name: "bond0", MTU: 1500, Bond: &change.Bond{Mode: "802.3ad", Miimon: 100, Policy: "layer3+4"}},
+		}}
+		back := strings.ReplaceAll(change.Back(before, []string{"bond0"}), "/sys/class/net", filepath.Join(dir, "net"))
+		out, err := exec.Command("sh", "-c", "modprobe() { :; }\nPATH="+dir+":$PATH\n"+back).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", name, err, out)
+		}
+		asked, err := os.ReadFile(filepath.Join(dir, "asked"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := "link add bond0 type bond mode 802.3ad miimon 100 xmit_hash_policy layer3+4"
+		if strings.Contains(string(asked), made) != c.anew {
+			t.Errorf("%s: ip was asked\n%s", name, asked)
+		}
 	}
 }
 
