@@ -456,7 +456,7 @@ func (p *place) rail(netdev string) string {
 // put puts a question to the user. A verdict says that the answer was no.
 func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, error) {
 	if r.s.o.Confirm == nil {
-		return nil, errors.New("a change has to be confirmed, and nobody is there to ask: run it with --yes")
+		return nil, unasked(r.cell)
 	}
 	ok, err := r.confirmed(ctx, q)
 	switch {
@@ -470,6 +470,11 @@ func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, 
 		return verdict(steps.Inconclusive, "You did not keep it."), nil
 	}
 	return nil, nil
+}
+
+// unasked is for a change of which nobody can be asked. It names the command that needs no answer: serve has no --yes.
+func unasked(c steps.Cell) error {
+	return fmt.Errorf("a change has to be confirmed, and nobody is there to ask: railbench run %s --yes makes it", c.ID)
 }
 
 // confirmed asks the user. Meanwhile the nodes' time goes on.
@@ -827,7 +832,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 		}
 	}
 	if t.s.o.Confirm == nil {
-		return nil, errors.New("a change has to be confirmed, and nobody is there to ask: run it with --yes")
+		return nil, unasked(t.cell)
 	}
 	switch ok, err := t.confirmed(ctx, q); {
 	case err != nil:
