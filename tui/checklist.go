@@ -112,8 +112,7 @@ func (m *Model) explain() tea.Cmd {
 // explainable reports whether w does something.
 func (m *Model) explainable() bool {
 	c, ok := m.selected()
-	g := m.book.Cells[c.ID].Verdict.Grade
-	return ok && (g == steps.Fail || g == steps.Inconclusive)
+	return ok && amiss(m.book.Cells[c.ID].Verdict.Grade)
 }
 
 // fixable reports whether f does something.

@@ -160,6 +160,15 @@ func TestWhy(t *testing.T) {
 			Verdict: steps.Verdict{Grade: steps.Fail, Reason: "It did not connect."},
 		})
 	s.sees("w why?")
+	// A WARN has something to explain, too.
+	state := s.book.Cells["ib-write-bw"]
+	warned := state
+	warned.Verdict.Grade = steps.Warn
+	s.book.Cells["ib-write-bw"] = warned
+	if !s.explainable() {
+		t.Error("w works on a WARN, and the footer does not offer it")
+	}
+	s.book.Cells["ib-write-bw"] = state
 	s.press("w")
 	s.asked("run gid-index mtu-equal")
 	s.sees("what could explain \"Bandwidth of one rail\"", "GID indexes", "MTU on both ends")

@@ -41,6 +41,7 @@ func KeyTables() []KeyTable {
 		chapters []chapter
 	}{
 		{"notebook", m.notebook},
+		{"search", m.find},
 		{"checklist", m.checklist},
 		{"output", slices.Concat(m.output, m.search)},
 		{"editor", m.edit},

@@ -147,6 +147,10 @@ func TestKeyTableIsTheKeymap(t *testing.T) {
 		}
 		seen[row[0]] = true
 	}
+	// What works while one types what is looked for has a table, too.
+	if all := KeyTables(); !slices.ContainsFunc(all, func(x KeyTable) bool { return x.Screen == "search" && len(x.Rows) > 0 }) {
+		t.Errorf("the notebook's search is in none of %d tables", len(all))
+	}
 	m := newKeymap()
 	for _, chapters := range [][]chapter{m.notebook, m.checklist, m.output, m.gauges, m.docs} {
 		bound := map[string]string{}
