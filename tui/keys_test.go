@@ -148,7 +148,8 @@ func TestKeyTableIsTheKeymap(t *testing.T) {
 		seen[row[0]] = true
 	}
 	// What works while one types what is looked for has a table, too.
-	if all := KeyTables(); !slices.ContainsFunc(all, func(x KeyTable) bool { return x.Screen == "search" && len(x.Rows) > 0 }) {
+	search := func(x KeyTable) bool { return x.Screen == "search" && len(x.Rows) > 0 }
+	if all := KeyTables(); !slices.ContainsFunc(all, search) {
 		t.Errorf("the notebook's search is in none of %d tables", len(all))
 	}
 	m := newKeymap()

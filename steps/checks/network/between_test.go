@@ -106,12 +106,15 @@ func TestShaping(t *testing.T) {
 		grade           steps.Grade
 		words           []string
 	}{
-		"the kernel's own":         {"qdisc mq 0: root", "", steps.Pass, []string{"no queue of a rail"}},
-		"none":                     {"qdisc noqueue 0: root refcnt 2", "", steps.Pass, nil},
-		"netem without a setting":  {"qdisc netem 8001: root refcnt 2 limit 1000", "", steps.Pass, nil},
-		"netem with a seed alone":  {"qdisc netem 8001: root refcnt 2 limit 1000 seed 42 ", "", steps.Pass, nil},
-		"netem with a short queue": {"qdisc netem 8001: root refcnt 2 limit 5", "", steps.Fail, []string{"limit 5"}},
-		"htb":                      {"qdisc htb 1: root refcnt 2 r2q 10 default 0x1", "", steps.Fail, []string{"limits rates"}},
+		"the kernel's own":        {"qdisc mq 0: root", "", steps.Pass, []string{"no queue of a rail"}},
+		"none":                    {"qdisc noqueue 0: root refcnt 2", "", steps.Pass, nil},
+		"netem without a setting": {"qdisc netem 8001: root refcnt 2 limit 1000", "", steps.Pass, nil},
+		"netem with a seed alone": {"qdisc netem 8001: root refcnt 2 limit 1000 seed 42 ", "", steps.Pass, nil},
+		"netem with a short queue": {
+			"qdisc netem 8001: root refcnt 2 limit 5", "", steps.Fail,
+			[]string{"limit 5"},
+		},
+		"htb": {"qdisc htb 1: root refcnt 2 r2q 10 default 0x1", "", steps.Fail, []string{"limits rates"}},
 		"netem": {
 			"qdisc netem 8001: root refcnt 2 limit 1000 loss 5%", "", steps.Fail,
 			[]string{"netem", "loss 5%", "spark-02", "tc qdisc del dev enp1s0f0np0 root"},
