@@ -160,7 +160,10 @@ func nmcliTable(c *host.Call, fields, words []string) int {
 
 // profileLines shows a profile, a property a line.
 func profileLines(c *host.Call, fields []string, id, netdev string) {
-	v := map[string]string{"connection.id": id, "connection.interface-name": netdev, "connection.autoconnect": "yes"}
+	v := map[string]string{
+		"connection.id": id, "connection.type": "802-3-ethernet", "connection.interface-name": netdev,
+		"connection.autoconnect": "yes",
+	}
 	for _, f := range fields {
 		c.Println(f + ":" + v[f])
 	}

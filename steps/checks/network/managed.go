@@ -132,7 +132,7 @@ func judgeOthers(rig steps.Rig, e steps.End, rep *kind.Report) {
 func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]string, rep *kind.Report) {
 	var start []string
 	for _, p := range profilesOf(f) {
-		if p.netdev == netdev && p.starts {
+		if (p.netdev == netdev || p.netdev == "any") && p.starts {
 			start = append(start, p.name)
 		}
 	}
@@ -177,7 +177,8 @@ func orProfile(name string) string {
 }
 
 // A profile is one of NetworkManager's.
-// netdev is "any" where it names none, and master empty where it is no bond's.
+// netdev is "any" where each Ethernet interface may have it, "some" where it names none and is for others, or for
+// those that have its MAC or fit its pattern. master is empty where it is no bond's.
 type profile struct {
 	name, netdev, master string
 	starts               bool

@@ -77,6 +77,11 @@ func TestRailManagers(t *testing.T) {
 			" starts=no master= x\nprofile 1: ",
 	}), steps.Warn, "2 profiles of NetworkManager start by themselves on "+rail2+" of spark-01", "netplan-"+rail2,
 		"Wired connection 2")
+	for netdev, grade := range map[string]steps.Grade{"any": steps.Warn, "some": steps.Pass} {
+		kindtest.Want(t, "a second profile, for "+netdev, judge(edit{
+			steps.Peer, "profile 1: ", "profile 2: " + netdev + " starts=yes master= office\nprofile 1: ",
+		}), grade)
+	}
 	none := railLines(kindtest.Spark(),
 		func(_ steps.End, r steps.Rail) string { return r.Netdev.Name + " addresses: none" })
 	kindtest.Want(t, "nobody", registered().Judges["rail-managers"](steps.Cell{},
