@@ -198,8 +198,8 @@ func networkFaults() []Fault {
 		{
 			Name: "link-local-missing", Title: "Rail 2 has no address of its link",
 			Report: "the GID table of the second device is shorter than at the other end",
-			Doc: "enp1s0f1np1 of {node} has no fe80:: address, as with link-local: [] in netplan: what opens a queue " +
-				"pair with the first GIDs of its table finds others than at the other end.",
+			Doc: "enp1s0f1np1 of {node} has no fe80:: address, as with link-local: [] in netplan: RoCE v2 over " +
+				"link-local GIDs gets no answer there.",
 			Do: func(s Spot) func() {
 				d := s.rail2().Netdev
 				i := slices.IndexFunc(d.Addrs, func(a net.Address) bool { return a.Scope == "link" })
