@@ -259,8 +259,8 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			why = "the kernel was told to make none (link-local: [] in netplan, or a profile's ipv6.method)"
 		}
 		// The GIDs of index 0 and 1 are made of the adapter's number and stay (assets/docs/facts.md#gid-index).
-		rep.At(rig, p.e, steps.Warn, "%s on %s has no fe80:: address, and other rails have: %s. RoCE v2 over a link-local GID "+
-			"gets no answer from there, and an address that was not made of the adapter's number (stable-privacy) had GIDs "+
+		rep.At(rig, p.e, steps.Warn, "%s on %s has no fe80:: address, and other rails have: %s. RoCE v2 over a link-local "+
+			"GID gets no answer from there, and an address that was not made of the adapter's number (stable-privacy) had GIDs "+
 			"of its own, without which the indices behind them are others; netplan's link-local: [ipv6], or ipv6.method "+
 			"link-local of its profile, gives it back", p.netdev, rig.NameOf(p.e), why)
 	}
