@@ -68,7 +68,7 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 		defer close(fed)
 		feed(p.stdin, secret+leashFrame(r.id, s), LeashBeat, stop)
 	}()
-	begins := min(s.limit(), startWait)
+	begins := startWait
 	if prefix != "" {
 		begins = s.limit()
 	}
@@ -197,8 +197,8 @@ func (r *run) end(why Why) {
 	r.let()
 	if r.late == nil {
 		wait := endWait
-		if !r.begun {
-			wait = heldWait // there is nothing yet that would have to end
+		if !r.begun && why == Cancelled {
+			wait = heldWait // whoever gives up a login that hangs waits for nothing that would have to end
 		}
 		r.late = time.After(wait)
 	}

@@ -167,10 +167,11 @@ func (r *SlurmRig) Command(name string, args ...string) *exec.Cmd {
 	return r.places[0].command(name, args...)
 }
 
-// Jobs are the jobs that Slurm has, but for those that have ended.
+// Jobs are the jobs that Slurm has, but for those that have ended, or are about to.
 func (r *SlurmRig) Jobs(t *testing.T) []string {
 	t.Helper()
-	out, err := r.Command("squeue", "--noheader", "--format=%i").Output()
+	out, err := r.Command("squeue", "--noheader", "--states=PENDING,CONFIGURING,RUNNING,SUSPENDED",
+		"--format=%i").Output()
 	if err != nil {
 		t.Fatalf("squeue: %v", err)
 	}

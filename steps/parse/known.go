@@ -55,7 +55,7 @@ func IPTool() Tool {
 			Sign(3, `^\S+ +(?:UP|DOWN|UNKNOWN) +(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5} |[0-9a-f.:]+/\d+)`),
 			Sign(2, `^(?:(?:local|unreachable|blackhole|broadcast) )?(?:default|`+
 				`[\d.]+(?:/\d+)?|[0-9a-f:]+/\d+) (?:via|dev) \S+`),
-			Sign(3, `"dst" *: *"[^"]+", *"(?:gateway|dev)"`),
+			Sign(3, `"dst" *: *"[^"]+", *"(?:gateway|dev)"|"nexthops" *: *\[`),
 		},
 	}
 }
