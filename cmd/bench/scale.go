@@ -183,9 +183,15 @@ func (b *bench) scalePairs(ctx context.Context, to *strings.Builder) error {
 		if err != nil {
 			return err
 		}
-		var told struct{ ElapsedMS float64 }
+		var told struct {
+			ElapsedMS       float64
+			Verdict, Reason string
+		}
 		if err := json.Unmarshal(l.out, &told); err != nil {
 			return fmt.Errorf("read the pairs: %w", err)
+		}
+		if told.Verdict != "PASS" { // one that was broken off has a matrix, too
+			return fmt.Errorf("pairs of %d nodes: %s: %s", nodes, told.Verdict, told.Reason)
 		}
 		took := time.Duration(told.ElapsedMS) * time.Millisecond
 		line(pairs.CostOf(nodes, rails, partners, 0), pairs.Rounded(took), number(l.cpu.Seconds())+" s",
