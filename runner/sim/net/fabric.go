@@ -7,6 +7,7 @@ package net
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -137,6 +138,8 @@ type Flow struct {
 	over     bool
 	err      error
 	credited credit
+	no       int           // of all that were ever added
+	changed  chan struct{} // closed when its rate changes or it ends; nil where nobody waits for it
 }
 
 // A Mark notes how much had been sent at an instant.
@@ -167,15 +170,17 @@ type Fabric struct {
 	at float64 // seconds of node time that it is up to date with
 	// Those that go on. One that is over is taken off and keeps its own figures.
 	Flows []*Flow
-	// Whoever waits for a flow has taken the channel while it held the lock: what happens after
-	// that closes just this one, and nothing is missed.
-	changed chan struct{} // closed and replaced when rates change
+	added int     // how many flows there ever were
+	due   float64 // when the next thing happens to a flow; +Inf where nothing does
+	// What has flowed is added to the counters when somebody looks at them: each of many flows at each instant
+	// is too much where hardly anybody does.
+	countedAt float64
 }
 
 // New joins so many nodes: two are cabled to each other, port to port; more are
 // cabled to a switch, which joins all ports 0 and all ports 1, or in a ring.
 func New(c *clock.Clock, seed uint64, nodes int, ring bool) *Fabric {
-	f := &Fabric{Clock: c, Seed: seed, Ring: ring, changed: make(chan struct{})}
+	f := &Fabric{Clock: c, Seed: seed, Ring: ring, due: math.Inf(1)}
 	f.Stacks = make([]*Stack, nodes)
 	for i := range nodes {
 		f.Stacks[i] = newStack(f, i)
@@ -196,19 +201,47 @@ func (f *Fabric) Now() float64 { return f.Clock.Now().Seconds() }
 // Advance brings all flows and counters up to the present, event by event, so
 // that a flow that ended between two looks ended at its own instant.
 func (f *Fabric) Advance() {
+	f.move()
+	f.count()
+}
+
+// move is Advance but for the counters.
+func (f *Fabric) move() {
 	now := max(f.Now(), f.at)
 	for {
-		next := now
-		// The next thing that happens may be of any flow; where two are at the same instant the
-		// order of the flows decides, which is that of their start.
-		for _, fl := range f.Flows {
-			next = min(next, max(fl.nextEvent(), f.at))
-		}
+		next := min(now, max(f.due, f.at))
 		f.settle(next)
-		if !f.events() && next >= now {
+		// Twice what events takes for the same instant: due was reckoned from another one.
+		if f.due-2*instant(next) > next {
+			return
+		}
+		happened := f.events()
+		f.due = f.nextEvent()
+		if !happened && next >= now {
 			return
 		}
 	}
+}
+
+// count adds to the counters what has flowed until at.
+func (f *Fabric) count() {
+	if f.countedAt == f.at {
+		return
+	}
+	f.countedAt = f.at
+	for _, fl := range f.Flows {
+		fl.credit()
+	}
+}
+
+// nextEvent is the next instant at which something happens to a flow. It may be of any; where two are at the same
+// instant the order of the flows decides, which is that of their start.
+func (f *Fabric) nextEvent() float64 {
+	next := math.Inf(1)
+	for _, fl := range f.Flows {
+		next = min(next, fl.nextEvent())
+	}
+	return next
 }
 
 // nextEvent is the next instant at which something happens to the flow.
@@ -248,7 +281,6 @@ func (f *Fabric) settle(t float64) {
 	}
 	for _, fl := range f.Flows {
 		fl.Sent = min(fl.Payload, fl.Sent+fl.rate*dt/8)
-		fl.credit()
 	}
 }
 
@@ -260,7 +292,8 @@ func instant(at float64) float64 {
 
 // events handles what is due at the present instant and reports whether anything was.
 func (f *Fabric) events() bool {
-	happened, ended := false, false
+	happened := false
+	var ended []*Flow
 	for _, fl := range f.Flows {
 		for i := range fl.Marks {
 			if m := &fl.Marks[i]; !m.met && f.at >= m.At-instant(f.at) {
@@ -272,14 +305,15 @@ func (f *Fabric) events() bool {
 			fl.halved, happened = true, true
 			f.resetCounters(fl)
 		}
-		fl.endAt(f.at)
-		ended = ended || fl.over
+		if fl.endAt(f.at); fl.over {
+			ended = append(ended, fl)
+		}
 	}
-	if ended {
+	if len(ended) > 0 {
 		f.Flows = slices.DeleteFunc(f.Flows, func(fl *Flow) bool { return fl.over })
-		f.Allocate()
+		f.reallocate(ended)
 	}
-	return happened || ended
+	return happened || len(ended) > 0
 }
 
 // half reports whether half of the flow is over.
@@ -309,6 +343,15 @@ func (fl *Flow) endAt(at float64) {
 func (fl *Flow) finish(at float64, err error) {
 	fl.credit()
 	fl.over, fl.End, fl.err = true, at, err
+	fl.tell()
+}
+
+// tell lets whoever waits for the flow look again.
+func (fl *Flow) tell() {
+	if fl.changed != nil {
+		close(fl.changed)
+		fl.changed = nil
+	}
 }
 
 // credit adds to the counters what was sent since the last time. It works on
@@ -399,8 +442,10 @@ func (fl *Flow) header() float64 {
 // Add starts flows at the present instant, all at the same: those of one test
 // would each have a while alone otherwise, the longer the faster time runs.
 func (f *Fabric) Add(flows ...*Flow) {
-	f.Advance()
+	f.move()
 	for _, fl := range flows {
+		fl.no = f.added
+		f.added++
 		fl.Begin = f.at
 		fl.steady = true
 		fl.stalled = math.NaN()
@@ -421,18 +466,18 @@ func (f *Fabric) Add(flows ...*Flow) {
 		}
 	}
 	f.Flows = append(f.Flows, flows...)
-	f.Allocate()
+	f.reallocate(flows)
 }
 
 // Stop takes a flow off before its end.
 func (f *Fabric) Stop(fl *Flow) {
-	f.Advance()
+	f.move()
 	if fl.over {
 		return
 	}
 	fl.finish(f.at, context.Canceled)
 	f.Flows = slices.DeleteFunc(f.Flows, func(x *Flow) bool { return x == fl })
-	f.Allocate()
+	f.reallocate([]*Flow{fl})
 }
 
 // A shared is what several flows go through.
@@ -521,10 +566,50 @@ type sharer struct {
 
 // Allocate gives every flow its max-min fair share: all rise together until a
 // place is full or a demand is met, and those that aren't bound by it rise on.
-func (f *Fabric) Allocate() {
-	var all []*sharer
-	left := map[shared]float64{}
+func (f *Fabric) Allocate() { f.allocate(f.Flows, f.Stacks) }
+
+// reallocate is Allocate after flows have come or gone, which in a rig of many nodes is nothing to most: the nodes of
+// those, and all that flows reach from them, are all that may share a place with them.
+func (f *Fabric) reallocate(those []*Flow) {
+	if !f.Wide() {
+		f.Allocate()
+		return
+	}
+	at := map[*Stack][]*Flow{}
 	for _, fl := range f.Flows {
+		at[fl.From.Stack] = append(at[fl.From.Stack], fl)
+		at[fl.To.Stack] = append(at[fl.To.Stack], fl)
+	}
+	var nodes []*Stack
+	reach := func(fl *Flow) {
+		for _, n := range []*Stack{fl.From.Stack, fl.To.Stack} {
+			if !slices.Contains(nodes, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	for _, fl := range those {
+		reach(fl)
+	}
+	near := map[int]*Flow{}
+	for i := 0; i < len(nodes); i++ {
+		for _, fl := range at[nodes[i]] {
+			near[fl.no] = fl
+			reach(fl)
+		}
+	}
+	flows := make([]*Flow, 0, len(near))
+	for _, no := range slices.Sorted(maps.Keys(near)) {
+		flows = append(flows, near[no])
+	}
+	f.allocate(flows, nodes)
+}
+
+// allocate is Allocate for the flows of some nodes, with which no others share a place.
+func (f *Fabric) allocate(flows []*Flow, nodes []*Stack) {
+	all := make([]*sharer, 0, len(flows))
+	left := map[shared]float64{}
+	for _, fl := range flows {
 		s := &sharer{fl: fl, claims: fl.claims()}
 		fl.Alloc = 0
 		switch s.fixed = !fl.From.Live() || !fl.To.Live() || fl.misled(); {
@@ -532,6 +617,7 @@ func (f *Fabric) Allocate() {
 			fl.stalled = math.NaN()
 		case math.IsNaN(fl.stalled):
 			fl.stalled = f.at
+			fl.tell()
 		}
 		for _, c := range s.claims {
 			left[c.of] = c.limit
@@ -548,26 +634,23 @@ func (f *Fabric) Allocate() {
 		for rise(group, left) {
 		}
 	}
-	for _, s := range all {
-		rate := s.fl.Alloc * s.fl.Share
-		if s.fl.rate != 0 && s.fl.rate != rate {
-			s.fl.steady = false
-		}
-		s.fl.rate = rate
-	}
 	moves := map[*Stack]float64{}
-	for _, fl := range f.Flows {
-		moves[fl.From.Stack] += fl.rate
+	for _, s := range all {
+		fl, rate := s.fl, s.fl.Alloc*s.fl.Share
+		if fl.rate != rate {
+			fl.steady = fl.steady && fl.rate == 0
+			fl.rate = rate
+			fl.tell() // at another rate it ends at another instant
+		}
+		moves[fl.From.Stack] += rate
 		if fl.To.Stack != fl.From.Stack {
-			moves[fl.To.Stack] += fl.rate
+			moves[fl.To.Stack] += rate
 		}
 	}
-	for _, n := range f.Stacks {
+	for _, n := range nodes {
 		n.warm(moves[n])
 	}
-	// Whoever waits for a flow looks again when it ends: at other rates that is another instant.
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.due = f.nextEvent()
 }
 
 // apart are flows in groups that share no place, each in the order of its flows: in a rig of many nodes most pairs have
@@ -653,7 +736,7 @@ func rise(all []*sharer, left map[shared]float64) bool {
 func (f *Fabric) Wait(ctx context.Context, fl *Flow) error {
 	for {
 		f.Lock()
-		f.Advance()
+		f.move()
 		if ctx.Err() != nil {
 			f.Stop(fl)
 		}
@@ -661,7 +744,11 @@ func (f *Fabric) Wait(ctx context.Context, fl *Flow) error {
 			defer f.Unlock()
 			return fl.err
 		}
-		at, changed := fl.nextEvent(), f.changed
+		// It is taken while the lock is held: what happens after that closes just this one, and nothing is missed.
+		if fl.changed == nil {
+			fl.changed = make(chan struct{})
+		}
+		at, changed := fl.nextEvent(), fl.changed
 		f.Unlock()
 
 		until := clock.Never
@@ -700,12 +787,14 @@ func (f *Fabric) resetCounters(fl *Flow) {
 		return
 	}
 	for _, n := range f.Stacks {
+		if !n.Resets {
+			continue
+		}
+		f.count()
+		// All functions of the node, not the flow's alone: a driver that is loaded anew takes
+		// all counters along.
 		for _, fn := range n.Functions {
-			// All functions of the node, not the flow's alone: a driver that is loaded anew takes
-			// all counters along.
-			if n.Resets {
-				fn.Port = portCounters{}
-			}
+			fn.Port = portCounters{}
 		}
 	}
 }
