@@ -69,6 +69,8 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 			switch {
 			case err != nil:
 				return unwritten(fmt.Errorf("write the comparison: %w", err))
+			case c.Unalike():
+				return usage(errors.New("only one of the two is SIMULATED: there is nothing to compare"))
 			case c.Regressions > 0:
 				return status{code: exitFail}
 			}

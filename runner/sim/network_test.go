@@ -271,6 +271,13 @@ default via 192.168.1.1 dev enP7s7 proto static metric 100
 			out: "10.52.0.0/16 via 192.168.100.3 dev enp1s0f0np0 \n",
 			err: "RTNETLINK answers: No such process\n", code: 2,
 		}},
+		// As of ip of iproute2 6.1 on Linux 6.18: the very same one gives way to itself alone.
+		{"ip route add 10.53.0.0/16 via 192.168.100.3; ip route append 10.53.0.0/16 via 192.168.100.4; " +
+			"ip route replace 10.53.0.0/16 via 192.168.100.4; ip route replace 10.53.0.0/16 via 192.168.100.3 && " +
+			"ip route show 10.53.0.0/16; ip route del 10.53.0.0/16; ip route del 10.53.0.0/16", reply{
+			out: "10.53.0.0/16 via 192.168.100.3 dev enp1s0f0np0 \n10.53.0.0/16 via 192.168.100.4 dev enp1s0f0np0 \n",
+			err: "RTNETLINK answers: File exists\n",
+		}},
 		{
 			"ip link set enp1s0f0np0 down; ip link set enp1s0f0np0 up; ip route show dev enp1s0f0np0; ip route show table 42",
 			reply{out: "192.168.100.0/24 proto kernel scope link src 192.168.100.11 \n"},

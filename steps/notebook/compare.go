@@ -104,6 +104,10 @@ func side(d *Document) Side {
 	return Side{Rig: d.Book.Rig.Name, Simulated: d.Book.Rig.Simulated, Railbench: d.Railbench}
 }
 
+// Unalike reports whether nothing of the one says anything of the other: a simulated rig is as well as it was told
+// to be.
+func (c Comparison) Unalike() bool { return c.A.Simulated != c.B.Simulated }
+
 func (d CellDelta) worse() int {
 	n := 0
 	if d.Change == Worse {
@@ -189,6 +193,13 @@ func compareCell(a, b *Document, cell steps.Cell, threshold float64) CellDelta {
 	}
 	if !maps.Equal(x.Params, y.Params) {
 		d.Note = "it ran with other parameters, so its figures don't count"
+	}
+	if side(a).Simulated != side(b).Simulated {
+		// Neither verdicts nor figures: a simulated rig that is well says nothing of a real one.
+		d.Note = "only one of them is SIMULATED, so neither its verdict nor its figures compare"
+		if d.Change != Same {
+			d.Change = Other
+		}
 	}
 	if why := unlike(a.Book.Rig, b.Book.Rig, x.Verdict.Figures, y.Verdict.Figures); why != "" {
 		d.Note = "measured under other conditions in A and in B (" + why + "), so its figures don't compare"
@@ -435,6 +446,9 @@ func (c Comparison) remarks() (all []string) {
 
 // sum is the last line.
 func (c Comparison) sum() string {
+	if c.Unalike() {
+		return "nothing compares: only one of them is SIMULATED"
+	}
 	if c.Regressions == 0 {
 		return fmt.Sprintf("nothing is worse by more than %s %%", number(c.Threshold))
 	}

@@ -183,14 +183,32 @@ func TestCompareWhatIsNot(t *testing.T) {
 		r.Nodes[steps.Here].Tools = map[string]steps.Tool{"ib_write_bw": {Path: "x", Version: "6.99"}}
 	}), 5)
 	text := c.Text()
+	if d := compareVerdicts(t, steps.Pass, steps.Fail, true).Cells[0]; d.Change != Other {
+		t.Errorf("a real FAIL after a simulated PASS is %s", d.Change)
+	}
+	if n := compareVerdicts(t, steps.Pass, steps.Fail, false).Regressions; n != 1 {
+		t.Errorf("a FAIL after a PASS: %d regressions", n)
+	}
 	for _, want := range []string{
 		"only one of them is SIMULATED", "spark-01 kernel: 6.14 in A, 6.17 in B",
-		"spark-02 ib_write_bw: 6.12 in A, 6.99 in B", "rig lab  SIMULATED", "nothing is worse by more than 5 %",
+		"spark-02 ib_write_bw: 6.12 in A, 6.99 in B", "rig lab  SIMULATED",
+		"nothing compares: only one of them is SIMULATED",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in %s", want, text)
 		}
 	}
+}
+
+// compareVerdicts compares two sessions of one cell, of which the first may be a simulated one.
+func compareVerdicts(t *testing.T, a, b steps.Grade, simulated bool) Comparison {
+	t.Helper()
+	of := func(g steps.Grade, simulated bool) *Document {
+		return told(t, steps.RigProbed{Rig: steps.Rig{Name: "lab", Simulated: simulated}},
+			steps.CellStarted{Run: 1, Cell: "bw"},
+			steps.CellEnded{Run: 1, Cell: "bw", Verdict: steps.Verdict{Grade: g}})
+	}
+	return Compare(of(a, simulated), of(b, false), 5)
 }
 
 // On a page it is a table and no picture of one: a fence is broken where it is too wide, and what

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -25,12 +26,18 @@ var routeTypes = []string{
 	"unreachable", "blackhole", "prohibit", "anycast", "throw",
 }
 
+// A via is a next hop of another family than the route's own (RTA_VIA), as of IPv4 through a neighbour's fe80.
+type via struct {
+	Host string `json:"host"`
+}
+
 // Routes reads ip route, with or without -j, and ip route get. A route with several next hops is a row for each:
 // it has no gateway and no interface of its own.
 func Routes(text string) ([]Route, error) {
 	var raw []struct {
 		Dst     string `json:"dst"`
 		Gateway string `json:"gateway"`
+		Via     via    `json:"via"`
 		Dev     string `json:"dev"`
 		Src     string `json:"prefsrc"`
 		Metric  int    `json:"metric"`
@@ -38,6 +45,7 @@ func Routes(text string) ([]Route, error) {
 		Scope   string `json:"scope"`
 		Hops    []struct {
 			Gateway string `json:"gateway"`
+			Via     via    `json:"via"`
 			Dev     string `json:"dev"`
 		} `json:"nexthops"`
 	}
@@ -50,14 +58,14 @@ func Routes(text string) ([]Route, error) {
 	if unmarshalPieces(text, &raw) == nil {
 		for _, r := range raw {
 			one := Route{
-				cut(r.Dst), cut(r.Gateway), cut(r.Dev),
+				cut(r.Dst), cut(cmp.Or(r.Gateway, r.Via.Host)), cut(r.Dev),
 				cut(r.Src), max(0, r.Metric), cut(r.Proto), cut(r.Scope),
 			}
 			if one.Dst != "" && len(r.Hops) == 0 {
 				add(one)
 			}
 			for _, h := range r.Hops {
-				if one.Gateway, one.Dev = cut(h.Gateway), cut(h.Dev); one.Dst != "" {
+				if one.Gateway, one.Dev = cut(cmp.Or(h.Gateway, h.Via.Host)), cut(h.Dev); one.Dst != "" {
 					add(one)
 				}
 			}
@@ -104,6 +112,9 @@ func route(words []string) (Route, bool) {
 			"src": &r.Src, "proto": &r.Proto, "scope": &r.Scope,
 		}[words[i]]
 		switch {
+		case words[i] == "via" && i+2 < len(words) && (words[i+1] == "inet" || words[i+1] == "inet6"):
+			r.Gateway = cut(words[i+2])
+			i += 2
 		case to != nil:
 			*to = cut(words[i+1])
 			i++

@@ -135,10 +135,9 @@ func softwareFaults() []Fault {
 		{
 			Name: "apparmor-denied", Title: "AppArmor refuses perftest its device",
 			Report: "as root, too, ib_write_bw says: Couldn't get context for the device",
-			Doc: "On {node} a profile of AppArmor refused ib_write_bw to open /dev/infiniband/uverbs0: the kernel's log " +
-				"says DENIED, and the tool that it found no device, also for root.",
+			Doc: "On {node} a profile of AppArmor refused ib_write_bw to open /dev/infiniband/uverbs0, as the kernel's " +
+				"log says (DENIED). Only the log is simulated: the tool itself runs.",
 			Do: func(s Spot) func() {
-				// Of the profile nothing else is simulated: ib_write_bw runs, and the log is where somebody looks.
 				return s.Node.Log(host.KernelLine{At: 95300.25, Text: "" +
 					`audit: type=1400 audit(1732260000.113:91): apparmor="DENIED" ` +
 					`operation="open" class="file" profile="/usr/bin/ib_write_bw" name="/dev/infiniband/uverbs0" pid=5120 ` +

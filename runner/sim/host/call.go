@@ -64,11 +64,9 @@ func (c *Call) Printf(format string, args ...any) { fmt.Fprintf(c.Out, format, a
 
 func (c *Call) Println(s string) { c.Out.WriteString(s); c.Out.WriteByte('\n') }
 
-// Fail prints an error and returns an exit status. What was printed before on
-// stdout goes out first, as it would on a terminal.
+// Fail prints an error and returns an exit status. What the caller has printed stays in its
+// buffer: what must stand before the error is flushed by who knows that it must.
 func (c *Call) Fail(code int, format string, args ...any) int {
-	// The caller's own buffer is left alone: what must stand before the error is flushed by who
-	// knows that it must.
 	fmt.Fprintf(c.Err, format+"\n", args...)
 	return code
 }

@@ -312,8 +312,12 @@ func (ip *ipCall) putRoute(verb string, r net.Route) int {
 		return ip.Fail(2, "RTNETLINK answers: File exists")
 	case verb == "change" && i < 0:
 		return ip.Fail(2, "RTNETLINK answers: No such file or directory")
-	// The very same one is there already (fib_table_insert looks for that first): nothing else gives way to it.
+	// The very same one is there already, and fib_table_insert looks for that first. It is taken for done only where
+	// it is the one that would give way.
 	case swaps && slices.Contains(n.Routes, r):
+		if n.Routes[i] != r {
+			return ip.Fail(2, "RTNETLINK answers: File exists")
+		}
 	case swaps && i >= 0:
 		// The first of the same network and metric, whatever its interface.
 		n.Routes[i] = r

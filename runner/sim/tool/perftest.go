@@ -685,8 +685,14 @@ func (p *perftest) header(mtu int) {
 	c.Printf(" PCIe relax order: %s\n ibv_wr* API     : ON\n", onOff[!p.latency])
 	if p.host != "" || p.both {
 		c.Printf(" TX depth        : %d\n", p.txDepth)
-	} else if p.verb == "send" {
-		c.Printf(" RX depth        : 512\n")
+	}
+	if p.verb == "send" && (p.host == "" || p.both) {
+		// DEF_RX_SEND, or as many as there are messages, and an even number (force_dependecies).
+		depth := 512
+		if p.seconds == 0 && p.iters < depth {
+			depth = p.iters + p.iters%2
+		}
+		c.Printf(" RX depth        : %d\n", depth)
 	}
 	if !p.latency {
 		// -Q is 100 by default, and 1 for large messages (perftest_parameters.c).

@@ -183,13 +183,13 @@ func (s *streamEnd) receive(ctx context.Context, proc *host.Process) int {
 	// With --once each address has to have had its streams.
 	for left := slices.Clone(s.at); !s.once || len(left) > 0; {
 		if !clock.Wait(ctx, c.Node.Rack.Clock, server.accept) {
-			return 143
+			return host.Terminated
 		}
 		w := <-server.accept
 		if !clock.Wait(ctx, c.Node.Rack.Clock, w.over) {
 			// The sender's connections end with their server.
 			c.Locked(func() { w.stop(c.Node.Rack.Fabric) })
-			return 143
+			return host.Terminated
 		}
 		ways = append(ways, w)
 		left = slices.DeleteFunc(left, func(at string) bool { return at == w.at })
@@ -249,7 +249,7 @@ func (s *streamEnd) send(ctx context.Context) int {
 	ways, why, late := s.meet()
 	if why != "" {
 		if late && !r.Clock.Sleep(ctx, 3*time.Second) {
-			return 143
+			return host.Terminated
 		}
 		return c.Fail(3, "railbench: %s", why)
 	}
@@ -259,7 +259,7 @@ func (s *streamEnd) send(ctx context.Context) int {
 		}
 	}()
 	if !s.wait(ctx, ways) || !s.finish(ctx, ways) {
-		return 143
+		return host.Terminated
 	}
 	return s.report(ways, false)
 }
