@@ -145,6 +145,32 @@ const rule = `rule() { # FAMILY PREF TEXT WORD...
 }
 `
 
+// route4 is one more of those functions. To the kernel what goes to one network by one metric is one route, whatever
+// its interface, as where both rails have addresses of one subnet: "replace" takes the first of them, and refuses what
+// stands behind it.
+const route4 = `route4() { # DST METRIC DEV TABLE TEXT WORD...
+  metric=$2 dev=$3 text=$5 all=$(ip -4 route show table "$4" exact "$1" 2>/dev/null) first=
+  shift 5
+  while IFS= read -r line; do
+    case "$line " in
+    "$text via "* | "$text dev "* | "$text proto "* | "$text scope "* | "$text src "* | "$text metric "*) ;;
+    "$text "*) return 0 ;;
+    esac
+    case "$line metric 0 " in
+    *" metric $metric "*) ;;
+    *) continue ;;
+    esac
+    first=${first:-$line}
+  done <<END
+$all
+END
+  case $first in
+  '' | *" dev $dev "*) try ip -4 route replace "$@" ;;
+  *) try ip -4 route append "$@" ;;
+  esac
+}
+`
+
 // route6 is one more of those functions.
 const route6 = `route6() { # DST DEV TABLE VIA METRIC WORD...: "replace" would take that of another interface
   case " $(ip -6 route show table "$3" exact "$1" dev "$2" 2>/dev/null) " in
@@ -161,7 +187,7 @@ const route6 = `route6() { # DST DEV TABLE VIA METRIC WORD...: "replace" would t
 // with status 0 only where every part of it did.
 func Back(before State, set []string) string {
 	var w writer
-	w.WriteString(restore + route6)
+	w.WriteString(restore + route4 + route6)
 	set = slices.Compact(slices.Sorted(slices.Values(set)))
 	nm, own := before.started(before.Managers.held(set, networkManager)), before.Managers.watched(set)
 	free := before.Managers.free(set)
@@ -207,10 +233,13 @@ func (w *writer) lines(before State, set []string) {
 		}
 	}
 	w.links(links, bonds)
-	for _, r := range before.Routes {
-		// The kernel takes no route over an interface that is down.
-		if slices.Contains(set, r.Dev) && before.Links[r.Dev].Up {
-			w.call(append(r.command(), r.words()...)...)
+	// Who goes through a gateway needs the route to that.
+	for _, through := range []bool{false, true} {
+		for _, r := range before.Routes {
+			// The kernel takes no route over an interface that is down.
+			if slices.Contains(set, r.Dev) && before.Links[r.Dev].Up && (r.Via != "") == through {
+				w.call(append(r.command(), r.words()...)...)
+			}
 		}
 	}
 	w.rules(before, set)
@@ -404,10 +433,16 @@ func (r Route) command() []string {
 	if r.V6 {
 		return []string{"route6", r.Dst, r.Dev, or(r.Table, "main"), r.Via, fmt.Sprint(r.Metric)}
 	}
-	return []string{"try", "ip", "route", "replace"}
+	return []string{"route4", r.Dst, fmt.Sprint(r.Metric), r.Dev, or(r.Table, "main"), r.text()}
 }
 
-// words are the route; one of IPv6 has no scope.
+// text is the route as ip route prints it of its table, but for what ip puts behind it, as that its link is down.
+func (r Route) text() string {
+	r.Table, r.OnLink = "", false
+	return strings.Join(r.words(), " ")
+}
+
+// words are the route, in ip's own order; one of IPv6 has no scope.
 func (r Route) words() []string {
 	w := []string{r.Dst}
 	add := func(name, value string) {

@@ -82,21 +82,72 @@ func TestBack(t *testing.T) {
 			t.Parallel()
 			n := node(t)
 			before := look(t, n)
-			back := change.Back(before, set)
 			n.Sh(damage)
 			damaged := look(t, n)
 			if diff := change.Differences(before, damaged, all); (diff == nil) != (name == "nothing") {
 				t.Errorf("the damage shows as %q", diff)
 			}
-			for range 2 {
-				if out, err := n.Try(back); err != nil || out != "" {
-					t.Fatalf("going back: %v: %s", err, out)
-				}
-				after := look(t, n)
-				delete(after.Links, "made1")
-				if diff := change.Differences(before, after, all); diff != nil {
-					t.Errorf("it is not back: %q", diff)
-				}
+			goBack(t, n, before, set)
+		})
+	}
+}
+
+// goBack goes back, twice.
+func goBack(t *testing.T, n nodetest.Netns, before change.State, set []string) {
+	t.Helper()
+	back := change.Back(before, set)
+	for range 2 {
+		if out, err := n.Try(back); err != nil || out != "" {
+			t.Fatalf("going back: %v: %s", err, out)
+		}
+		after := look(t, n)
+		delete(after.Links, "made1")
+		if diff := change.Differences(before, after, all); diff != nil {
+			t.Errorf("it is not back: %q", diff)
+		}
+	}
+}
+
+// Routes of one network and metric over both rails, as where both have addresses of one subnet: the kernel takes them
+// for one where a route replaces another, and refuses one that is there behind the other.
+func TestBackInOneSubnet(t *testing.T) {
+	const net, replaced = "192.168.100.0/24", "192.168.100.0/24 dev rail1 proto static scope link"
+	for name, damage := range map[string]string{
+		"nothing":          "true",
+		"MTU":              "ip link set rail0 mtu 9000; ip link set rail1 mtu 1500",
+		"the first down":   "ip link set rail0 down",
+		"the second down":  "ip link set rail1 down",
+		"both down":        "ip link set rail0 down; ip link set rail1 down",
+		"the first gone":   "ip route del " + net + " dev rail0",
+		"the second gone":  "ip route del " + net + " dev rail1",
+		"both gone":        "ip route flush exact " + net,
+		"both as one":      "ip route flush exact " + net + "; ip route add " + replaced,
+		"another's, first": "ip route prepend " + net + " dev mgmt",
+		"addresses":        "ip addr flush dev rail0; ip addr flush dev rail1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := node(t)
+			n.Sh(`ip addr add 192.168.100.11/24 dev rail1
+ip route append default via 192.168.100.1 dev rail1
+ip route add default via 192.168.100.2 dev rail0 metric 50
+ip route append default via 192.168.100.2 dev rail1 metric 50
+ip route append default via 192.168.100.3 dev rail1 metric 50
+ip route append 10.50.0.0/16 via 192.168.100.1 dev rail1 metric 77 src 192.168.100.11`)
+			before := look(t, n)
+			mgmt := n.Sh("ip route show dev mgmt")
+			n.Sh(damage)
+			if name == "another's, first" {
+				mgmt = n.Sh("ip route show dev mgmt")
+				before.Routes = append([]change.Route{}, look(t, n).Routes...)
+				n.Sh("ip route del " + net + " dev rail1")
+			}
+			goBack(t, n, before, []string{"rail0", "rail1"})
+			if now := n.Sh("ip route show dev mgmt"); now != mgmt {
+				t.Errorf("the routes of another interface were %q and are %q", mgmt, now)
+			}
+			if now := n.Sh("ip route show exact " + net); strings.Count(now, "\n") < 2 {
+				t.Errorf("one of both is missing: %q", now)
 			}
 		})
 	}
