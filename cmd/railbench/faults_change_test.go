@@ -145,7 +145,7 @@ func TestEverythingLeavesTheNodesAsTheyWere(t *testing.T) {
 func TestFaultsAreLeftAsTheyWere(t *testing.T) {
 	t.Parallel()
 	for i, fault := range []string{
-		"address-returned", "autobond", "manager-fights", "manager-mute", "dhcp-client",
+		"p2p-ip-conflict", "address-returned", "autobond", "manager-fights", "manager-mute", "dhcp-client",
 		"profile-stray", "bond-left-over", "cable-unplugged", "link-down", "mtu-mismatch", "rail-ip-missing", "roce-lag",
 		"sudo-password",
 	} {
