@@ -57,7 +57,11 @@ func usage(err error) error { return status{exitUsage, err} }
 
 func unwritten(err error) error { return status{exitUnwritten, err} }
 
+// alone is set where the process is one railbench, and not a test's with many rigs in it.
+var alone bool
+
 func main() {
+	alone = true
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

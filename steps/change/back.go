@@ -86,43 +86,73 @@ join() { # NAME MASTER
   try ip link set "$1" down
   try ip link set "$1" master "$2"
 }
-leased() { # FAMILY NAME CIDR: a router or a DHCP server gave it
-  case $(ip "-$1" -o addr show dev "$2" to "${3%/*}") in
+listed() { # FAMILY NAME: its addresses, of which one with another end is LOCAL=END/PREFIX
+  before='' local=''
+  for word in $(ip "-$1" -br addr show dev "$2"); do
+    case $word in
+    peer) local=$before= ;;
+    */*)
+      echo "$local$word"
+      local=
+      ;;
+    esac
+    before=$word
+  done
+}
+unset_addr() { # FAMILY NAME ADDRESS
+  case $3 in
+  *=*) try ip "-$1" addr del "${3%%=*}" peer "${3#*=}" dev "$2" ;;
+  *) try ip "-$1" addr del "$3" dev "$2" ;;
+  esac
+}
+leased() { # FAMILY NAME ADDRESS: a router or a DHCP server gave it
+  local=${3%%=*}
+  case $(ip "-$1" -o addr show dev "$2" to "${local%/*}") in
   *" dynamic "*) ;;
   *) return 1 ;;
   esac
 }
-only() { # FAMILY NAME CIDR...: no other address of the family
+only() { # FAMILY NAME ADDRESS...: no other address of the family
   family=$1 name=$2
   shift 2
   wanted=" $* "
-  for has in $(ip "-$family" -br addr show dev "$name"); do
-    case $has in
-    */*)
-      case $wanted in
-      *" $has "*) ;;
-      *)
-        # A manager that has the link again may have another lease, and a router may have
-        # announced another network meanwhile.
-        { [ "$given" ] || [ "$family" = 6 ]; } && leased "$family" "$name" "$has" ||
-          try ip "-$family" addr del "$has" dev "$name"
-        ;;
-      esac
+  for has in $(listed "$family" "$name"); do
+    case $wanted in
+    *" $has "*) ;;
+    *)
+      # A manager that has the link again may have another lease, and a router may have
+      # announced another network meanwhile.
+      { [ "$given" ] || [ "$family" = 6 ]; } && leased "$family" "$name" "$has" ||
+        unset_addr "$family" "$name" "$has"
       ;;
     esac
   done
   # The kernel adds at the end: what is left has to be the first of the wanted ones.
   [ "$family" = 4 ] || return 0
   left=' '
-  for has in $(ip -4 -br addr show dev "$name"); do
-    case $has in
-    */*) left="$left$has " ;;
-    esac
+  for has in $(listed 4 "$name"); do
+    left="$left$has "
   done
   case $wanted in
   "$left"*) ;;
   *) try ip -4 addr flush dev "$name" ;;
   esac
+}
+in_order6() { # NAME ADDRESS...: of IPv6 each new one stands before the others, so what is left has to be the last
+  name=$1 left=' '
+  shift
+  wanted=" $* "
+  for has in $(listed 6 "$name"); do
+    case $wanted in
+    *" $has "*) left="$left$has " ;;
+    esac
+  done
+  case $wanted in
+  *"$left") return 0 ;;
+  esac
+  for has in $left; do
+    unset_addr 6 "$name" "$has"
+  done
 }
 `
 
@@ -378,25 +408,38 @@ func (w *writer) links(links, bonds []Link) {
 	}
 }
 
-// addresses leaves those that were, in their order: the first is what the kernel sends
-// from. An address that a router announces comes back by itself; the link's own, which the
-// kernel makes as the link comes up, it may have been told to leave to a manager.
+// addresses leaves those that were, in their order: the first of IPv4 is what the kernel sends
+// from, and the table of GIDs has them in that order. An address that a router announces comes back by
+// itself; the link's own, which the kernel makes as the link comes up, it may have been told to leave to
+// a manager.
 func (l Link) addresses(call func(...string)) {
 	for _, family := range []struct {
 		name string
 		v6   bool
 	}{{"4", false}, {"6", true}} {
-		keep := []string{"only", family.name, l.Name}
+		keep, lasting := []string{"only", family.name, l.Name}, []string{"in_order6", l.Name}
+		var set []Addr
 		for _, a := range l.Addrs {
-			if a.V6 == family.v6 {
-				keep = append(keep, a.CIDR)
+			if a.V6 != family.v6 {
+				continue
+			}
+			keep = append(keep, a.name())
+			if !a.FromKernel {
+				lasting = append(lasting, a.name())
+			}
+			if !a.FromKernel || a.ofLink() && l.Up {
+				set = append(set, a)
 			}
 		}
 		call(keep...)
-		for _, a := range l.Addrs {
-			if a.V6 == family.v6 && (!a.FromKernel || a.ofLink() && l.Up) {
-				call(a.words(l.Name)...)
+		if family.v6 {
+			if len(lasting) > 3 {
+				call(lasting...)
 			}
+			slices.Reverse(set)
+		}
+		for _, a := range set {
+			call(a.words(l.Name)...)
 		}
 	}
 }
@@ -405,6 +448,10 @@ func (l Link) addresses(call func(...string)) {
 // error.
 func (a Addr) words(dev string) []string {
 	w := []string{"try", "ip", "addr", "replace", a.CIDR}
+	if a.Peer != "" {
+		local, prefix, _ := strings.Cut(a.CIDR, "/")
+		w = append(w[:4], local, "peer", a.Peer+"/"+prefix)
+	}
 	if a.Dynamic {
 		w[0] = "try_lease" // a manager that has the link again has asked for its own
 	}
@@ -419,6 +466,9 @@ func (a Addr) words(dev string) []string {
 		add("label", a.Label)
 	}
 	w = append(w, "dev", dev)
+	if a.Metric != 0 {
+		w = append(w, "metric", fmt.Sprint(a.Metric))
+	}
 	if a.Dynamic {
 		w = append(w, "valid_lft", fmt.Sprint(a.Valid), "preferred_lft", fmt.Sprint(a.Preferred))
 	}

@@ -474,3 +474,38 @@ func TestJournalOfAnOlderRelease(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// Addresses that are more than a number of their own: their other end stands behind "peer", and the kernel's route to
+// their network has a metric.
+func TestBackOfAddressesWithMore(t *testing.T) {
+	for name, damage := range map[string]string{
+		"nothing":              "true",
+		"gone":                 "ip addr flush dev rail0; ip addr flush dev rail1",
+		"down":                 "ip link set rail0 down; ip link set rail1 down",
+		"one of three of IPv6": "ip -6 addr del fd77::1/64 dev rail0",
+		"as plain": "ip addr flush dev rail0; ip addr add 192.168.77.1/24 dev rail0;" +
+			" ip addr add 10.8.0.1/32 dev rail0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := node(t)
+			n.Sh(`ip addr add 192.168.77.1/24 dev rail0 metric 200
+ip addr add 10.8.0.1 peer 10.8.0.2/32 dev rail0
+ip -6 addr add fd77::1/64 dev rail0 metric 333 nodad
+ip -6 addr add fd08::1 peer fd08::2/128 dev rail0 nodad
+ip -6 addr add fd78::1/64 dev rail0 nodad
+ip addr add 10.8.1.1 peer 10.8.1.2/24 dev rail1`)
+			show := func() string {
+				// Whether an address is still tried, and how long a lease lasts, is of the moment.
+				return n.Sh("for d in rail0 rail1; do ip -4 -br addr show dev $d; ip -6 -br addr show dev $d;" +
+					" ip -4 -o addr show dev $d | grep -o metric.*scope; ip route show dev $d; ip -6 route show dev $d; done")
+			}
+			before, was := look(t, n), show()
+			n.Sh(damage)
+			goBack(t, n, before, []string{"rail0", "rail1"})
+			if now := show(); now != was {
+				t.Errorf("it was\n%s\nand is\n%s", was, now)
+			}
+		})
+	}
+}

@@ -126,7 +126,11 @@ type Bond struct {
 
 // An Addr is one address of an interface.
 type Addr struct {
-	CIDR          string // 192.168.100.10/24
+	CIDR string // 192.168.100.10/24
+	// Peer is the other end's address, where it has one of its own: the kernel's route is to that.
+	Peer string `json:",omitempty"`
+	// Metric is that of the kernel's route to its network, where it isn't the usual one.
+	Metric        int `json:",omitempty"`
 	V6            bool
 	Broadcast     string
 	Scope         string
@@ -138,6 +142,23 @@ type Addr struct {
 	// FromKernel says that the kernel makes it by itself: a link-local address. The journal's
 	// name for it is that of its first release, whose open changes have to go back, too.
 	FromKernel bool `json:"Own"`
+}
+
+// name is the address as "only" and "in_order" of the way back have it, and tells it from any other of its interface.
+func (a Addr) name() string {
+	if a.Peer == "" {
+		return a.CIDR
+	}
+	local, prefix, _ := strings.Cut(a.CIDR, "/")
+	return local + "=" + a.Peer + "/" + prefix
+}
+
+func (a Addr) String() string {
+	s := strings.Replace(a.name(), "=", " peer ", 1)
+	if a.Metric != 0 {
+		s += fmt.Sprintf(" metric %d", a.Metric)
+	}
+	return s
 }
 
 // ofLink reports whether it is the link's own, fe80::, on which the first GID stands.
@@ -176,6 +197,8 @@ type (
 		Addrs []struct {
 			Family        string `json:"family"`
 			Local         string `json:"local"`
+			Peer          string `json:"address"`
+			Metric        int    `json:"metric"`
 			Prefix        int    `json:"prefixlen"`
 			Broadcast     string `json:"broadcast"`
 			Scope         string `json:"scope"`
@@ -316,7 +339,7 @@ func (l ipLink) link() Link {
 	for _, a := range l.Addrs {
 		v6 := a.Family == "inet6"
 		link.Addrs = append(link.Addrs, Addr{
-			CIDR: fmt.Sprintf("%s/%d", a.Local, a.Prefix), V6: v6,
+			CIDR: fmt.Sprintf("%s/%d", a.Local, a.Prefix), Peer: a.Peer, Metric: a.Metric, V6: v6,
 			Broadcast: a.Broadcast, Scope: a.Scope, Label: a.Label,
 			NoPrefixRoute: a.NoPrefixRoute, Dynamic: a.Dynamic, Valid: a.Valid, Preferred: a.Preferred,
 			FromKernel: v6 && (a.Scope == "link" || a.Dynamic),
@@ -590,7 +613,7 @@ func (l Link) lasting(other Link) []string {
 	var all []string
 	for _, a := range l.Addrs {
 		if !a.FromKernel && !(both && leased(a)) {
-			all = append(all, a.CIDR)
+			all = append(all, a.String())
 		}
 	}
 	return all

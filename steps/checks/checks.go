@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/parse"
 )
 
 // OnBoth makes a judge of one that gets what the check's script printed on both nodes,
@@ -136,7 +137,7 @@ func Wanted(rig steps.Rig, e steps.End, rail int) bool {
 // line that ip prints, or "none".
 func AddressesOf(facts map[string]string, netdev string) []netip.Prefix {
 	var all []netip.Prefix
-	for word := range strings.FieldsSeq(facts[netdev+" addresses"]) {
+	for _, word := range parse.BriefAddrs(strings.Fields(facts[netdev+" addresses"])) {
 		if p, err := netip.ParsePrefix(word); err == nil && p.Addr().Is4() {
 			all = append(all, p)
 		}

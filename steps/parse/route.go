@@ -134,6 +134,27 @@ func destination(s string) bool {
 	return err == nil
 }
 
+// BriefAddrs are a node's own addresses, with their prefixes, among the words that ip -br addr has of an interface: of
+// one with another end, "10.8.0.1 peer 10.8.0.2/32", that end's prefix belongs to it and that end's address doesn't.
+func BriefAddrs(words []string) []string {
+	all := []string{}
+	for i, w := range words {
+		p, err := netip.ParsePrefix(w)
+		if err != nil {
+			continue
+		}
+		if i > 1 && words[i-1] == "peer" {
+			local, err := netip.ParseAddr(words[i-2])
+			if err != nil {
+				continue
+			}
+			w = netip.PrefixFrom(local, p.Bits()).String()
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
 // linkStates are operstates, as ip -br prints them in its second column.
 var linkStates = []string{"UP", "DOWN", "UNKNOWN", "LOWERLAYERDOWN", "DORMANT", "NOTPRESENT", "TESTING"}
 
@@ -148,11 +169,10 @@ func BriefLinks(text string) ([]Link, error) {
 		l := Link{State: words[1], Flags: []string{}, Addrs: []string{}}
 		l.Name, _, _ = strings.Cut(words[0], "@")
 		l.Name = cut(l.Name)
+		l.Addrs = BriefAddrs(words[2:])
+		l.Addrs = l.Addrs[:min(len(l.Addrs), maxRows)]
 		for _, w := range words[2:] {
-			_, err := netip.ParsePrefix(w)
 			switch {
-			case err == nil && len(l.Addrs) < maxRows:
-				l.Addrs = append(l.Addrs, w)
 			case strings.Count(w, ":") == 5 && len(w) == 17:
 				l.MAC = w
 			case strings.HasPrefix(w, "<") && strings.HasSuffix(w, ">"):

@@ -95,6 +95,9 @@ func TestDuplicateIP(t *testing.T) {
 	kindtest.Want(t, "elsewhere on the other node",
 		judge(kindtest.Spark(), no, no+"eth0 addresses: eth0 UP 192.168.100.11/24\n"), steps.Fail,
 		"192.168.100.11 is on enp1s0f0np0 of spark-02 and eth0 of spark-01")
+	kindtest.Want(t, "the other end's",
+		judge(kindtest.Spark(), no+"p2p0 addresses: p2p0 UP 10.8.0.2 peer 10.8.0.1/32\n",
+			no+"p2p0 addresses: p2p0 UP 10.8.0.1 peer 10.8.0.2/32\n"), steps.Pass, "8 on both nodes")
 	texts := addressLines(kindtest.Spark())
 	holes(t, "duplicate-ip", registered().Judges["duplicate-ip"], kindtest.Spark(), texts)
 }
