@@ -53,7 +53,7 @@ func (r *run) claimNodes(ctx context.Context, nodes []int) error {
 				o.OnWait(text)
 			}
 		}
-		if r.s.clock.Await(ctx, claimPause); ctx.Err() != nil {
+		if r.s.clock.Await(ctx, o.pause); ctx.Err() != nil {
 			return busyError(by)
 		}
 		// What the other has changed by then was not there when the nodes were looked at.
@@ -102,5 +102,5 @@ func (s *Session) released() <-chan time.Time {
 	if len(s.claims) == 0 {
 		return nil
 	}
-	return time.After(time.Until(s.ranUntil.Add(claimLinger)))
+	return time.After(time.Until(s.ranUntil.Add(s.o.linger)))
 }

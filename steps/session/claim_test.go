@@ -33,6 +33,7 @@ func claimed(t *testing.T, who, at, dir string, cells ...steps.Cell) (b *bench, 
 	waits = make(chan string, 100)
 	b = openNodes(t, Options{
 		Claimant: runner.Claimant{Token: who, Who: who, At: at}, OnWait: func(why string) { waits <- why },
+		linger: claimLinger / 10, pause: claimPause / 20,
 	}, []string{"spark-02", "spark-01"}, append(cells, served(dir))...)
 	return b, waits
 }

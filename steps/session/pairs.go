@@ -157,7 +157,7 @@ func (p *pairing) claim(ctx context.Context) error {
 			o.OnWait(by + ": the pairs wait until that has ended, or you interrupt it")
 		}
 		told = by
-		if p.s.clock.Await(ctx, claimPause); ctx.Err() != nil {
+		if p.s.clock.Await(ctx, o.pause); ctx.Err() != nil {
 			return busyError(by)
 		}
 	}

@@ -5,6 +5,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,8 @@ type Options struct {
 	Claimant runner.Claimant
 	// OnWait, where not nil, is told which cell waits for whom.
 	OnWait func(string)
+	linger time.Duration // claimLinger, but for tests
+	pause  time.Duration // claimPause
 	// Trust says whose scripts may run; nil where all may.
 	Trust *trust.Book
 	// Limit, where not zero, replaces the limit of every cell.
@@ -157,6 +160,7 @@ type Session struct {
 
 // New makes a session; Open starts it. Nothing runs before Open, and no node is asked.
 func New(o Options) *Session {
+	o.linger, o.pause = cmp.Or(o.linger, claimLinger), cmp.Or(o.pause, claimPause)
 	if o.Speed <= 0 {
 		o.Speed = 1
 	}

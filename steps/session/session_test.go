@@ -523,7 +523,7 @@ func TestStall(t *testing.T) {
 	t.Parallel()
 	// A busy machine may take long between two lines, and never as long as the script's end.
 	cell := one("c", "echo a; sleep 0.1; echo b; sleep 600", "passes")
-	cell.Stall = 5 * time.Second
+	cell.Stall = 2 * time.Second
 	b := open(t, Options{}, cell)
 	b.Run("c")
 	c := b.until("c")

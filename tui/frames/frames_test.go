@@ -199,15 +199,17 @@ func TestRestEnds(t *testing.T) {
 
 // Whatever else stands beside a mark is written.
 func TestMarkIsNotWritten(t *testing.T) {
-	out := &written{}
-	r := newRest(out)
-	r.send = func(tea.Msg) {}
-	for _, text := range []string{"a", "b" + restMark + "c", restMark, restMark + "d"} {
-		if n, err := r.Write([]byte(text)); n != len(text) || err != nil {
-			t.Errorf("%q: %d, %v", text, n, err)
+	synctest.Test(t, func(t *testing.T) {
+		out := &written{}
+		r := newRest(out)
+		r.send = func(tea.Msg) {}
+		for _, text := range []string{"a", "b" + restMark + "c", restMark, restMark + "d"} {
+			if n, err := r.Write([]byte(text)); n != len(text) || err != nil {
+				t.Errorf("%q: %d, %v", text, n, err)
+			}
 		}
-	}
-	if out.String() != "abcd" {
-		t.Errorf("%q", out.String())
-	}
+		if out.String() != "abcd" {
+			t.Errorf("%q", out.String())
+		}
+	})
 }
