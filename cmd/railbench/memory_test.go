@@ -132,7 +132,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		cmd := asProcess(t, args...)
 		cmd.Stdin = stdin
 		if stdin == nil {
-			endsBySignals(t, cmd)
+			endsBySignals(t, cmd, args[0])
 		} else {
 			_ = cmd.Run() // which status it has is other tests' business
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,14 +137,15 @@ func TestPairsTakeWhatIsTold(t *testing.T) {
 
 // What a test printed that did not pass is kept, and where is told below the verdict; where all passed nothing is.
 func TestPairsKeepWhatDidNotPass(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
-	t.Setenv("XDG_STATE_HOME", state)
 	run := func(more ...string) (text, errs string) {
 		t.Helper()
 		var e bytes.Buffer
-		args := append([]string{"pairs", "--rig", "sim", "--nodes", "3", "--speed", "max"}, more...)
-		if code := Main(args, strings.NewReader(""), io.Discard, &e); code != exitOK && code != exitFail {
-			t.Fatalf("status %d: %s", code, e.String())
+		cmd := asProcess(t, append([]string{"pairs", "--rig", "sim", "--nodes", "3", "--speed", "max"}, more...)...)
+		cmd.Env, cmd.Stderr = append(cmd.Env, "XDG_STATE_HOME="+state), &e
+		if _ = cmd.Run(); !slices.Contains([]int{exitOK, exitFail}, cmd.ProcessState.ExitCode()) {
+			t.Fatalf("%s: %s", cmd.ProcessState, e.String())
 		}
 		files, err := filepath.Glob(filepath.Join(state, "railbench", "logs", "*", "*pairs.log"))
 		if err != nil || len(files) > 1 {
