@@ -220,7 +220,7 @@ func TestAddressesAndRoutesAsTheKernelDoes(t *testing.T) {
 			"ip -4 -j addr show enp1s0f1np1",
 			reply{out: `[{"ifindex":4,"ifname":"enp1s0f1np1","flags":["BROADCAST","MULTICAST","UP","LOWER_UP"],"mtu":1500,"qdisc":"mq","operstate":"UP","group":"default","txqlen":1000,"link_type":"ether","address":"4c:bb:47:2c:11:32","broadcast":"ff:ff:ff:ff:ff:ff","addr_info":[{"family":"inet","local":"192.168.200.11","prefixlen":24,"broadcast":"192.168.200.255","scope":"global","label":"enp1s0f1np1","valid_life_time":4294967295,"preferred_life_time":4294967295}]}]` + "\n"},
 		},
-		{"ip addr add 192.168.100.11/24 dev enp1s0f0np0", reply{err: "RTNETLINK answers: File exists\n", code: 2}},
+		{"ip addr add 192.168.100.11/24 dev enp1s0f0np0", reply{err: "Error: ipv4: Address already assigned.\n", code: 2}},
 		{
 			"ip addr replace 192.168.100.11/24 dev enp1s0f0np0; ip -br -4 addr show dev enp1s0f0np0",
 			reply{out: "enp1s0f0np0      UP             192.168.100.11/24 10.1.1.1/32 10.2.2.2/24 192.168.100.20/24 \n"},
@@ -231,7 +231,7 @@ func TestAddressesAndRoutesAsTheKernelDoes(t *testing.T) {
 		},
 		{
 			"ip addr del 192.168.100.11/24 dev enp1s0f0np0",
-			reply{err: "RTNETLINK answers: Cannot assign requested address\n", code: 2},
+			reply{err: "Error: ipv4: Address not found.\n", code: 2},
 		},
 		{"ip addr add 10.1.1.1/24", reply{err: "Not enough information: \"dev\" argument is required.\n", code: 1}},
 		{"ip addr add 10.1.1.1/24 dev nope", reply{err: "Cannot find device \"nope\"\n", code: 1}},

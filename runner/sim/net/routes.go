@@ -27,6 +27,7 @@ type Route struct {
 	Table string
 	// The least wins among routes of one network.
 	Metric int
+	OnLink bool // its gateway is taken to be there, whatever the addresses say
 }
 
 // A Neighbour is an entry of the neighbour table.
@@ -69,8 +70,14 @@ func (n *Stack) Listed(v6 bool) []Route {
 	}
 	for _, d := range n.Netdevs {
 		for _, a := range d.Addrs {
-			if a.Addr().Is6() == v6 {
-				rs = append(rs, d.own(a)...)
+			if a.Addr().Is6() != v6 {
+				continue
+			}
+			// Two addresses of a network have one route to it.
+			for _, r := range d.own(a) {
+				if !slices.Contains(rs, r) {
+					rs = append(rs, r)
+				}
 			}
 		}
 	}
@@ -94,19 +101,44 @@ func (d *Netdev) own(a Address) []Route {
 		}
 		return rs
 	}
-	r := Route{Kind: "local", Dst: alone, Dev: d.Name, Src: a.Addr(), Proto: "kernel", Scope: "host", Table: LocalTable}
+	// A secondary address is sent from as its network's first one, which has the broadcast, too.
+	first := d.first(a.Addr(), a.Addr())
+	r := Route{Kind: "local", Dst: alone, Dev: d.Name, Src: first, Proto: "kernel", Scope: "host", Table: LocalTable}
 	rs := []Route{r}
 	if d.Kind == "loopback" {
 		r.Dst = a.Masked()
 		rs = append(rs, r)
 	}
-	if last := BroadcastOf(a.Prefix); d.Up && last.IsValid() {
+	if last := BroadcastOf(a.Prefix); d.Up && last.IsValid() && first == a.Addr() {
 		rs = append(rs, Route{
 			Kind: "broadcast", Dst: netip.PrefixFrom(last, 32), Dev: d.Name,
 			Src: a.Addr(), Proto: "kernel", Scope: "link", Table: LocalTable,
 		})
 	}
 	return rs
+}
+
+// first is the first of the interface's addresses of IPv4 whose network an address is in, which is what the kernel
+// sends from to there (inet_select_addr); otherwise where there is none.
+func (d *Netdev) first(to, otherwise netip.Addr) netip.Addr {
+	for _, a := range d.Addrs {
+		if a.Addr().Is4() && a.Masked().Contains(to) {
+			return a.Addr()
+		}
+	}
+	return otherwise
+}
+
+// Neighbouring is the interface in one of whose networks of IPv6 an address is; empty where there is none.
+func (n *Stack) Neighbouring(addr netip.Addr) string {
+	for _, d := range n.Netdevs {
+		for _, a := range d.Addrs {
+			if d.Up && a.Addr().Is6() && a.Scope != "link" && a.Masked().Contains(addr) {
+				return d.Name
+			}
+		}
+	}
+	return ""
 }
 
 // OnLink says that a gateway is in a network of the route's own interface.

@@ -54,7 +54,11 @@ func (n *Stack) Route(dst netip.Addr) (Way, bool) {
 	}
 	w := Way{Out: n.Netdev(best.Dev), Source: best.Src, Via: best.Via, prefix: best.Dst}
 	if !w.Source.IsValid() {
-		w.Source = w.Out.IPv4().Addr()
+		next := dst
+		if w.Via.IsValid() {
+			next = w.Via
+		}
+		w.Source = w.Out.first(next, w.Out.IPv4().Addr())
 	}
 	w.Peer = n.Answers(w.Out, dst)
 	return w, true

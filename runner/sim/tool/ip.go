@@ -56,7 +56,8 @@ func jsonArray(items []jsonObject, pretty bool) string {
 // itself, and 2 for what the kernel refuses.
 type ipCall struct {
 	*host.Call
-	brief, json, details, stats, pretty, v4, v6 bool
+	brief, json, details, stats, pretty, oneline, v4, v6 bool
+	of                                                   filter // what is shown
 }
 
 // runIP runs one command under the rig's lock: what it looks at and what it changes is of one moment.
@@ -67,7 +68,7 @@ func runIP(_ context.Context, c *host.Call) int {
 	switches := map[string]*bool{
 		"br": &ip.brief, "brief": &ip.brief, "j": &ip.json, "js": &ip.json, "json": &ip.json,
 		"d": &ip.details, "details": &ip.details, "s": &ip.stats, "stats": &ip.stats, "statistics": &ip.stats,
-		"p": &ip.pretty, "pretty": &ip.pretty, "4": &ip.v4, "6": &ip.v6,
+		"p": &ip.pretty, "pretty": &ip.pretty, "4": &ip.v4, "6": &ip.v6, "o": &ip.oneline, "oneline": &ip.oneline,
 	}
 	for ; len(args) > 0 && strings.HasPrefix(args[0], "-"); args = args[1:] {
 		o := strings.TrimLeft(args[0], "-")
@@ -79,7 +80,7 @@ func runIP(_ context.Context, c *host.Call) int {
 		case "V", "Version":
 			c.Println("ip utility, iproute2-6.1.0, libbpf 1.3.0")
 			return 0
-		case "o", "oneline", "c", "color", "color=never", "h", "human", "n":
+		case "c", "color", "color=never", "h", "human", "n":
 		default:
 			return c.Fail(255, "Option \"%s\" is unknown, try \"ip -help\".", args[0])
 		}
@@ -128,6 +129,10 @@ func (ip *ipCall) denied() int { return ip.Fail(2, "RTNETLINK answers: Operation
 type filter struct {
 	name, kind, master string
 	up                 bool
+	// Of addresses: their scope, a network that they are in, and whether they have a lifetime.
+	scope string
+	to    netip.Prefix
+	lasts map[bool]bool // by Dynamic; nil where either will do
 }
 
 // filter reads "up dev X type Y master Z" in any order; a bare word is a device.
@@ -150,9 +155,22 @@ func (ip *ipCall) filter(verb string, args []string) (f filter) {
 			f.kind, args = value, args[1:]
 		case "master":
 			f.master, args = value, args[1:]
-		case "scope", "label", "group":
+		case "scope":
+			f.scope, args = value, args[1:]
+		case "to":
+			p, err := netip.ParsePrefix(value)
+			if a, addrErr := netip.ParseAddr(value); addrErr == nil {
+				p, err = netip.PrefixFrom(a, a.BitLen()), nil
+			}
+			if err == nil {
+				f.to = p.Masked()
+			}
 			args = args[1:]
-		case "permanent", "dynamic", "primary", "secondary":
+		case "permanent", "dynamic":
+			f.lasts = map[bool]bool{args[0] == "dynamic": true}
+		case "label", "group":
+			args = args[1:]
+		case "primary", "secondary":
 		default:
 			f.name = args[0]
 		}
@@ -164,6 +182,7 @@ func (ip *ipCall) filter(verb string, args []string) (f filter) {
 // selected are the netdevs that are to be shown.
 func (ip *ipCall) selected(verb string, args []string) (devs []*net.Netdev, code int) {
 	f := ip.filter(verb, args)
+	ip.of = f
 	if f.name != "" && ip.Node.Netdev(f.name) == nil {
 		return nil, ip.Fail(1, "Device \"%s\" does not exist.", f.name)
 	}
@@ -189,7 +208,9 @@ func isShow(verb string) bool {
 func (ip *ipCall) shown(d *net.Netdev) []net.Address {
 	var list []net.Address
 	for _, a := range d.Addrs {
-		if ip.wants(a.Addr()) {
+		f := ip.of
+		if ip.wants(a.Addr()) && (f.scope == "" || f.scope == a.Scope) && (!f.to.IsValid() || f.to.Contains(a.Addr())) &&
+			(f.lasts == nil || f.lasts[a.Dynamic]) {
 			list = append(list, a)
 		}
 	}
@@ -290,7 +311,9 @@ func (ip *ipCall) address(verb string, args []string) int {
 			}
 			ip.Println("")
 		default:
-			ip.head(d, false)
+			if !ip.oneline {
+				ip.head(d, false)
+			}
 			for _, a := range addrs {
 				ip.addressLines(d, a)
 			}
@@ -331,7 +354,12 @@ func (ip *ipCall) addressLines(d *net.Netdev, a net.Address) {
 	words = append(words, "scope", a.Scope)
 	words = append(words, addressFlags(a)...)
 	// IPv6 has no label, and iproute2 leaves its place.
-	ip.Println(strings.Join(append(words, a.Label), " "))
+	line := strings.Join(append(words, a.Label), " ")
+	if ip.oneline { // a line is a link's address, with a backslash where it would be broken
+		ip.Printf("%d: %s%s\\", d.Index, d.Name, line)
+	} else {
+		ip.Println(line)
+	}
 	valid, preferred := ip.lifetimes(a)
 	text := func(v uint32) string {
 		if v == math.MaxUint32 {

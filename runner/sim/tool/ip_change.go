@@ -42,8 +42,11 @@ func (ip *ipCall) changeAddress(verb string, args []string) int {
 	case strings.HasPrefix(verb, "a") || verb == "replace" || verb == "change":
 		return ip.putAddress(d, a, verb)
 	// The kernel finds an address by its length, too.
-	case !d.DelAddr(a.Prefix):
-		return ip.Fail(2, "RTNETLINK answers: Cannot assign requested address")
+	case d.DelAddr(a.Prefix):
+	case a.Addr().Is6():
+		return ip.Fail(2, "Error: ipv6: address not found.")
+	default:
+		return ip.Fail(2, "Error: ipv4: Address not found.")
 	}
 	return 0
 }
@@ -53,8 +56,10 @@ func (ip *ipCall) changeAddress(verb string, args []string) int {
 func (ip *ipCall) putAddress(d *net.Netdev, a net.Address, verb string) int {
 	switch {
 	case d.Add(a):
+	case (verb == "add" || verb == "a") && a.Addr().Is6():
+		return ip.Fail(2, "Error: ipv6: address already assigned.")
 	case verb == "add" || verb == "a":
-		return ip.Fail(2, "RTNETLINK answers: File exists")
+		return ip.Fail(2, "Error: ipv4: Address already assigned.")
 	default:
 		// replace of an address renews its lifetimes: its place among the others, and so what is secondary, stays.
 		old := &d.Addrs[d.Find(a.Prefix)]

@@ -139,12 +139,15 @@ func (ip *ipCall) routeObject(r net.Route, f routeFilter) jsonObject {
 	add("gateway", r.Via.String(), r.Via.IsValid())
 	add("dev", r.Dev, f.dev == "")
 	add("table", r.Table, r.Table != net.MainTable && f.table == "all")
-	add("protocol", r.Proto, r.Proto != "boot")
-	add("scope", r.Scope, !v6 && r.Scope != "global")
+	add("protocol", r.Proto, r.Proto != "boot" && f.proto == "")
+	add("scope", r.Scope, !v6 && r.Scope != "global" && f.scope == "")
 	add("prefsrc", r.Src.String(), r.Src.IsValid())
 	// IPv6 has no metric of 0, and its routes no scope.
 	add("metric", r.Metric, r.Metric != 0 || v6)
 	flags := []string{}
+	if r.OnLink {
+		flags = append(flags, "onlink")
+	}
 	// The kernel keeps a route whose link is down, and marks it: it is used all the same.
 	if d := ip.Node.Netdev(r.Dev); d != nil && !d.Carrier() && r.Kind == "" {
 		flags = append(flags, "linkdown")
@@ -157,7 +160,7 @@ func (ip *ipCall) routeObject(r net.Route, f routeFilter) jsonObject {
 func (ip *ipCall) routeLine(r net.Route, f routeFilter) string {
 	words := map[string]string{
 		"gateway": "via", "dev": "dev", "table": "table", "protocol": "proto",
-		"scope": "scope", "prefsrc": "src", "metric": "metric", "pref": "pref",
+		"scope": "scope", "prefsrc": "src", "metric": "metric",
 	}
 	var b strings.Builder
 	for _, field := range ip.routeObject(r, f) {
@@ -168,6 +171,8 @@ func (ip *ipCall) routeLine(r net.Route, f routeFilter) string {
 			for _, flag := range field.value.([]string) {
 				b.WriteString(flag + " ")
 			}
+		case "pref": // the last one, of IPv6 alone
+			fmt.Fprintf(&b, "pref %v", field.value)
 		default:
 			fmt.Fprintf(&b, "%s %v ", words[field.name], field.value)
 		}
@@ -228,7 +233,9 @@ func (ip *ipCall) routeWord(r *net.Route, word, value string) (code int) {
 		r.Scope = value
 	case "table":
 		r.Table = tableName(value)
-	case "mtu", "onlink", "unicast":
+	case "onlink":
+		r.OnLink = true
+	case "mtu", "unicast":
 	case "to":
 		r.Dst, code = ip.network(value)
 	default:
@@ -286,7 +293,7 @@ func (ip *ipCall) changeRoute(verb string, args []string) int {
 // throughGateway finds the interface that leads to a route's gateway; it is false where the
 // gateway is no neighbour.
 func (ip *ipCall) throughGateway(r *net.Route) bool {
-	if !r.Via.IsValid() {
+	if !r.Via.IsValid() || r.OnLink && r.Dev != "" {
 		return true
 	}
 	n := ip.Node
@@ -294,8 +301,12 @@ func (ip *ipCall) throughGateway(r *net.Route) bool {
 	if !r.Via.Is6() && (!ok || w.Local || w.Via.IsValid() || r.Dev != "" && w.Out.Name != r.Dev && !n.OnLink(*r)) {
 		return false
 	}
-	if r.Dev == "" && ok {
+	switch {
+	case r.Dev != "":
+	case ok:
 		r.Dev = w.Out.Name
+	case r.Via.Is6():
+		r.Dev = n.Neighbouring(r.Via)
 	}
 	return true
 }
@@ -321,6 +332,8 @@ func (ip *ipCall) putRoute(verb string, r net.Route) int {
 	case swaps && i >= 0:
 		// The first of the same network and metric, whatever its interface.
 		n.Routes[i] = r
+	case verb == "append" && slices.Contains(n.Routes, r):
+		return ip.Fail(2, "RTNETLINK answers: File exists")
 	case verb == "append":
 		n.Routes = append(n.Routes, r)
 	default:
@@ -403,8 +416,15 @@ func (ip *ipCall) listNeighbours(dev, state string) int {
 			items = append(items, jsonObject{
 				{"dst", n.Addr.String()}, {"dev", n.Dev}, {"lladdr", n.MAC}, {"state", []string{is}},
 			})
+			if o := items[len(items)-1]; dev != "" {
+				items[len(items)-1] = slices.Delete(o, 1, 2)
+			}
 		default:
-			ip.Printf("%s dev %s lladdr %s %s \n", n.Addr, n.Dev, n.MAC, is)
+			at := " dev " + n.Dev
+			if dev != "" { // what was asked for isn't told
+				at = ""
+			}
+			ip.Printf("%s%s lladdr %s %s \n", n.Addr, at, n.MAC, is)
 		}
 	}
 	if ip.json {
