@@ -36,6 +36,7 @@ type echoing struct {
 	interval, wait, deadline time.Duration // -i, -W and -w; a deadline of 0 is none
 
 	sent, received, errs int
+	ahead                int       // how many of the next ones are sent without a pause
 	times                []float64 // in milliseconds
 	// What ping prints as its time: the pauses, and some 12 ms each for itself.
 	elapsed time.Duration
@@ -207,11 +208,30 @@ func (p *echoing) run(ctx context.Context) bool {
 		if p.deadline > 0 && p.elapsed+p.interval >= p.deadline {
 			return true
 		}
-		if !clock.Sleep(ctx, p.interval) {
+		if !p.pause(ctx) {
 			return false
 		}
-		p.elapsed += p.interval + 12*time.Millisecond
+		p.elapsed += p.interval + sendTime
 	}
+}
+
+// sendTime is what ping's clock says that one echo takes beside the interval.
+const sendTime = 12 * time.Millisecond
+
+// pause waits for the instant of the next echo. Where nobody sees them one by one, the instants of several are waited
+// for at once: each would be an event for all that waits on the rig, and the checks send hundreds over each link.
+func (p *echoing) pause(ctx context.Context) bool {
+	if p.ahead > 0 {
+		p.ahead--
+		return true
+	}
+	n := 1
+	for p.quiet && n < 32 && (p.count == 0 || n < p.count-p.sent) &&
+		(p.deadline == 0 || p.elapsed+time.Duration(n)*(p.interval+sendTime)+p.interval < p.deadline) {
+		n++
+	}
+	p.ahead = n - 1
+	return p.c.Node.Rack.Clock.Sleep(ctx, time.Duration(n)*p.interval)
 }
 
 // lose sends what nobody answers. Without an answer to ARP the kernel says so after three
