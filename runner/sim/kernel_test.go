@@ -156,6 +156,9 @@ func TestIPAsTheKernel(t *testing.T) {
   ip link set far$d up
 done
 echo 1 >/proc/sys/net/ipv4/conf/all/promote_secondaries # as systemd sets it`)
+	if out, _ := n.Try("ip addr add 127.0.0.1/8 dev lo"); !strings.Contains(out, "already assigned") {
+		t.Skipf("this kernel has other words than a Spark's: %s", out)
+	}
 	b := newBench(t, Options{})
 	b.root("spark-01", `ip addr flush dev enp1s0f0np0 scope global
 ip addr flush dev enp1s0f1np1 scope global`)

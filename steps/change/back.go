@@ -41,7 +41,7 @@ unmake() { # another link that was not there
   is "$1" || return 0
   try ip link del "$1"
 }
-make_bond() { # NAME MODE MIIMON POLICY
+make_bond() { # NAME MODE MIIMON POLICY WORD...
   if is "$1"; then
     # A mode that hashes nothing has a policy all the same.
     now=$(value "/sys/class/net/$1/bonding/mode")
@@ -52,11 +52,9 @@ make_bond() { # NAME MODE MIIMON POLICY
   # Loading the module may make a bond of its own, under the same name.
   modprobe bonding max_bonds=0 2>/dev/null
   ! is "$1" || unmake_bond "$1"
-  if [ "$4" ]; then
-    try ip link add "$1" type bond mode "$2" miimon "$3" xmit_hash_policy "$4"
-  else
-    try ip link add "$1" type bond mode "$2" miimon "$3"
-  fi
+  name=$1 mode=$2 miimon=$3 policy=$4
+  shift 4
+  try ip link add "$name" type bond mode "$mode" miimon "$miimon" ${policy:+xmit_hash_policy "$policy"} "$@"
 }
 free_of() { # NAME MASTER: it is in no other
   is "$1" || return 0
@@ -87,13 +85,13 @@ join() { # NAME MASTER
   try ip link set "$1" master "$2"
 }
 listed() { # FAMILY NAME: its addresses, of which one with another end is LOCAL=END/PREFIX
-  before='' local=''
+  before='' own=''
   for word in $(ip "-$1" -br addr show dev "$2"); do
     case $word in
-    peer) local=$before= ;;
+    peer) own=$before= ;;
     */*)
-      echo "$local$word"
-      local=
+      echo "$own$word"
+      own=
       ;;
     esac
     before=$word
@@ -106,8 +104,8 @@ unset_addr() { # FAMILY NAME ADDRESS
   esac
 }
 leased() { # FAMILY NAME ADDRESS: a router or a DHCP server gave it
-  local=${3%%=*}
-  case $(ip "-$1" -o addr show dev "$2" to "${local%/*}") in
+  own=${3%%=*}
+  case $(ip "-$1" -o addr show dev "$2" to "${own%/*}") in
   *" dynamic "*) ;;
   *) return 1 ;;
   esac
@@ -378,7 +376,8 @@ func (w *writer) links(links, bonds []Link) {
 		if !hashes(l.Bond.Mode) {
 			policy = ""
 		}
-		w.call("make_bond", l.Name, l.Bond.Mode, fmt.Sprint(l.Bond.Miimon), policy)
+		w.call(append([]string{"make_bond", l.Name, l.Bond.Mode, fmt.Sprint(l.Bond.Miimon), policy},
+			strings.Fields(l.Bond.More)...)...)
 	}
 	for _, l := range slices.Concat(links, bonds) {
 		if l.Makes != "" {

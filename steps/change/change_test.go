@@ -264,6 +264,36 @@ ip route add 10.7.0.0/16 nexthop via 10.1.0.2 dev rail0 nexthop via 10.2.0.2 dev
 		t.Errorf("a route over two: %q", why)
 	}
 	n.Sh("ip route del 10.7.0.0/16")
+	const gone = "ip route del 10.8.0.0/16"
+	for _, odd := range []struct{ make, unmake, more string }{
+		{"ip route add 10.8.0.0/16 via inet6 fe80::9 dev rail1", gone, "via"},
+		{
+			"ip nexthop add id 7 via 10.2.0.3 dev rail1; ip route add 10.8.0.0/16 nhid 7",
+			"ip nexthop del id 7", "nhid",
+		},
+		{"ip route add 10.8.0.0/16 via 10.2.0.2 dev rail1 mtu lock 1400 advmss 1300", gone, "metrics"},
+		{"ip route add 10.8.0.0/16 tos 0x10 via 10.2.0.2 dev rail1", gone + " tos 0x10", "tos"},
+	} {
+		n.Sh(odd.make)
+		before, listed := look(t, n), n.Sh("ip route")
+		if why, _ := change.Refuse(before, []string{"rail1", "bond0"}); !strings.Contains(why,
+			"10.8.0.0/16 over rail1 has more than can be put back ("+odd.more+")") {
+			t.Errorf("%s: %q", odd.make, why)
+		}
+		if why, _ := change.Refuse(before, []string{"rail1"}); why != "" {
+			t.Errorf("%s: a change that takes it nowhere: %q", odd.make, why)
+		}
+		// What takes it nowhere leaves it as it is.
+		n.Sh("ip link set rail1 mtu 9000; " + change.Back(before, []string{"rail1"}))
+		if now := n.Sh("ip route"); now != listed {
+			t.Errorf("%s: it was %q and is %q", odd.make, listed, now)
+		}
+		n.Sh(odd.unmake)
+		if diff := change.Differences(before, look(t, n), all); !slices.Contains(diff,
+			"the route to 10.8.0.0/16 over rail1, with "+odd.more+", is gone") {
+			t.Errorf("%s: that it is gone shows as %q", odd.make, diff)
+		}
+	}
 	if out, err := n.Try("ip link add link rail0 name rail0.7 type vlan id 7"); err != nil {
 		t.Skipf("this kernel has no VLANs: %s", out)
 	}
@@ -354,6 +384,46 @@ bonding
 	without := change.Back(change.State{Links: map[string]change.Link{}}, []string{"bond0"})
 	if !slices.Contains(strings.Split(without, "\n"), "  unmake_bond bond0") {
 		t.Errorf("it does not remove a bond that was not there:\n%s", without)
+	}
+}
+
+// A bond is made again with all that it was told, and not taken away where that can't be said.
+func TestBondWithMore(t *testing.T) {
+	look := func(data string) change.State {
+		s, err := change.Parse("== boot\nb\n== links\n[{\"ifname\":\"bond0\",\"mtu\":9000,\"flags\":[\"UP\"],\"address\":" +
+			"\"52:54:00:00:00:01\",\"linkinfo\":{\"info_kind\":\"bond\",\"info_data\":" + data + "}}]\n== end\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	// As ip of iproute2 6.1 has it, of a bond that was told its mode, MII interval and policy alone.
+	const plain = `"mode":"802.3ad","miimon":100,"updelay":0,"downdelay":0,"peer_notify_delay":0,"use_carrier":1,` +
+		`"arp_interval":0,"arp_missed_max":2,"arp_validate":null,"arp_all_targets":"any","primary_reselect":"always",` +
+		`"fail_over_mac":"none","xmit_hash_policy":"layer3+4","resend_igmp":1,"num_peer_notif":1,"all_slaves_active":0,` +
+		`"min_links":0,"lp_interval":1,"packets_per_slave":1,"ad_lacp_active":"on","ad_lacp_rate":"slow",` +
+		`"ad_select":"stable","ad_info":{"aggregator":1},"tlb_dynamic_lb":1,"ad_actor_sys_prio":65535,` +
+		`"ad_user_port_key":0,"ad_actor_system":"00:00:00:00:00:00"`
+	more := strings.NewReplacer(`"updelay":0`, `"updelay":200`, `"slow"`, `"fast"`, `"num_peer_notif":1`,
+		`"num_peer_notif":3`).Replace(plain)
+	for data, want := range map[string]string{
+		plain: "make_bond bond0 802.3ad 100 'layer3+4'\n",
+		more:  "make_bond bond0 802.3ad 100 'layer3+4' updelay 200 num_grat_arp 3 lacp_rate fast\n",
+	} {
+		s := look("{" + data + "}")
+		if back := change.Back(s, []string{"bond0"}); !strings.Contains(back, want) {
+			t.Errorf("the way back lacks %q:\n%s", want, back[strings.LastIndex(back, "}"):])
+		}
+		if why, _ := change.Refuse(s, []string{"bond0"}); why != "" {
+			t.Errorf("it is refused: %s", why)
+		}
+	}
+	if diff := change.Differences(look("{"+more+"}"), look("{"+plain+"}"), all); len(diff) != 1 {
+		t.Errorf("one that was told less differs by %q", diff)
+	}
+	odd := look("{" + plain + `,"primary":"rail0"}`)
+	if why, _ := change.Refuse(odd, []string{"bond0"}); !strings.Contains(why, "more than can be put back (primary)") {
+		t.Errorf("with a primary: %q", why)
 	}
 }
 

@@ -310,9 +310,19 @@ func (s State) stacked(set []string) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Links)) {
 		l := s.Links[name]
+		if l.Bond != nil && l.Bond.Odd != "" && slices.Contains(set, name) {
+			return fmt.Sprintf("%s was told more than can be put back (%s): take it away by hand, or in its manager's "+
+				"configuration", name, l.Bond.Odd)
+		}
 		if slices.Contains(set, l.Lower) && !slices.Contains(set, name) {
 			return fmt.Sprintf("%s (%s) is built on %s, and would lose its addresses and routes: take it away first, with ip "+
 				"link del %s or in its manager's configuration", name, or(l.Kind, "a link"), l.Lower, name)
+		}
+	}
+	for _, r := range s.Odd {
+		if slices.Contains(set, r.Dev) {
+			return fmt.Sprintf("the route to %s over %s has more than can be put back (%s), and would not come back: take it "+
+				"away first, with ip route del %s", r.Dst, r.Dev, r.More, r.Dst)
 		}
 	}
 	for _, r := range s.Shared {

@@ -82,6 +82,8 @@ type State struct {
 	Rules []Rule `json:",omitempty"`
 	// Shared are routes over several interfaces at once, one for each: nobody makes them again.
 	Shared []Route `json:",omitempty"`
+	// Odd are routes that can't be made again either.
+	Odd []OddRoute `json:",omitempty"`
 	// Managers are who configures the links; a State of an older release has none.
 	Managers Managers
 }
@@ -122,6 +124,52 @@ type Bond struct {
 	Mode   string
 	Miimon int
 	Policy string
+	// More is what else it was told, in the words of ip; empty where that is what the driver takes by itself.
+	More string `json:",omitempty"`
+	// Odd is what can't be given back: it is about ports, or whom ARP asks.
+	Odd string `json:",omitempty"`
+}
+
+// bondSettings are what a bond is told beside its mode, MII interval and policy: ip's word, the name in its JSON, and
+// what the driver takes by itself (bond_check_params and bond_changelink of the kernel's bonding).
+var bondSettings = [][3]string{
+	{"updelay", "updelay", "0"}, {"downdelay", "downdelay", "0"}, {"peer_notify_delay", "peer_notify_delay", "0"},
+	{"use_carrier", "use_carrier", "1"}, {"primary_reselect", "primary_reselect", "always"},
+	{"fail_over_mac", "fail_over_mac", "none"}, {"resend_igmp", "resend_igmp", "1"},
+	{"num_grat_arp", "num_peer_notif", "1"}, {"all_slaves_active", "all_slaves_active", "0"},
+	{"min_links", "min_links", "0"}, {"lp_interval", "lp_interval", "1"}, {"packets_per_slave", "packets_per_slave", "1"},
+	{"lacp_active", "ad_lacp_active", "on"}, {"lacp_rate", "ad_lacp_rate", "slow"}, {"ad_select", "ad_select", "stable"},
+	{"tlb_dynamic_lb", "tlb_dynamic_lb", "1"},
+}
+
+// bondOdd are those of which nobody could say here that they are back.
+var bondOdd = map[string]string{
+	"arp_interval": "0", "primary": "", "arp_ip_target": "", "ns_ip6_target": "", "ad_actor_system": "00:00:00:00:00:00",
+	"ad_actor_sys_prio": "65535", "ad_user_port_key": "0",
+}
+
+// bond is what ip's JSON says of one.
+func bond(data map[string]json.RawMessage) *Bond {
+	value := func(name string) string { return strings.Trim(string(data[name]), `"`) }
+	b := &Bond{Mode: value("mode"), Policy: value("xmit_hash_policy")}
+	b.Miimon, _ = strconv.Atoi(value("miimon")) // ip's own number
+	told := func(name, itself string) bool {
+		is := value(name)
+		return is != "" && is != "null" && is != itself
+	}
+	var words, odd []string
+	for _, s := range bondSettings {
+		if told(s[1], s[2]) {
+			words = append(words, s[0], value(s[1]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(bondOdd)) {
+		if told(name, bondOdd[name]) {
+			odd = append(odd, name)
+		}
+	}
+	b.More, b.Odd = strings.Join(words, " "), strings.Join(odd, ", ")
+	return b
 }
 
 // An Addr is one address of an interface.
@@ -173,6 +221,14 @@ type Route struct {
 	OnLink bool `json:",omitempty"`
 }
 
+// An OddRoute is one that has more than a Route: a next hop of another family or of an object, a TOS, an MTU of its own.
+// It can't be made again, so no change may take it away.
+type OddRoute struct {
+	V6              bool
+	Dst, Dev, Table string
+	More            string // in ip's own words
+}
+
 // A Neighbour is a fixed entry of the neighbour table.
 type Neighbour struct{ Dst, MAC, Dev string }
 
@@ -187,12 +243,8 @@ type (
 		Others   []string `json:"altnames"`
 		MAC      string   `json:"address"`
 		LinkInfo struct {
-			Kind string `json:"info_kind"`
-			Data struct {
-				Mode   string `json:"mode"`
-				Miimon int    `json:"miimon"`
-				Policy string `json:"xmit_hash_policy"`
-			} `json:"info_data"`
+			Kind string                     `json:"info_kind"`
+			Data map[string]json.RawMessage `json:"info_data"`
 		} `json:"linkinfo"`
 		Addrs []struct {
 			Family        string `json:"family"`
@@ -272,8 +324,17 @@ func Parse(out string) (State, error) {
 		if err := read(parts[family.part], &routes); err != nil {
 			return State{}, fmt.Errorf("read the %s: %w", family.part, err)
 		}
-		for _, r := range routes {
-			if r.kept(family.v6) {
+		var whole []map[string]json.RawMessage
+		if err := read(parts[family.part], &whole); err != nil {
+			return State{}, fmt.Errorf("read the %s: %w", family.part, err)
+		}
+		for i, r := range routes {
+			beside := unusual(whole[i])
+			switch {
+			case !r.kept(family.v6):
+			case beside != "":
+				s.Odd = append(s.Odd, OddRoute{V6: family.v6, Dst: r.Dst, Dev: r.Dev, Table: r.Table, More: beside})
+			default:
 				s.Routes = append(s.Routes,
 					Route{
 						family.v6, r.Dst, r.Gateway, r.Dev, r.Protocol, r.Scope, r.Src, r.Table, r.Metric,
@@ -334,7 +395,7 @@ func (l ipLink) link() Link {
 		link.Lower = l.Lower
 	}
 	if link.Kind == "bond" {
-		link.Bond = &Bond{l.LinkInfo.Data.Mode, l.LinkInfo.Data.Miimon, l.LinkInfo.Data.Policy}
+		link.Bond = bond(l.LinkInfo.Data)
 	}
 	for _, a := range l.Addrs {
 		v6 := a.Family == "inet6"
@@ -403,6 +464,22 @@ func readGIDs(text string) []GID {
 	return all
 }
 
+// routeWords are what a Route has of ip's words, and what is of the moment.
+var routeWords = []string{
+	"type", "dst", "gateway", "dev", "table", "protocol", "scope", "prefsrc", "metric", "flags", "expires", "nexthops",
+}
+
+// unusual is what a route has beside those words, which nobody could put back.
+func unusual(route map[string]json.RawMessage) string {
+	var words []string
+	for _, word := range slices.Sorted(maps.Keys(route)) {
+		if !slices.Contains(routeWords, word) && (word != "pref" || string(route[word]) != `"medium"`) {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // kept reports whether a route has to be made again: not what the kernel makes in the local
 // table for each address, and not what a router announces.
 func (r ipRoute) kept(v6 bool) bool {
@@ -439,6 +516,11 @@ func Differences(before, after State, of func(link string) bool) []string {
 		}
 	}
 	all = append(all, compareRoutes(before.Routes, after.Routes, of)...)
+	for _, r := range before.Odd {
+		if of(r.Dev) && !slices.Contains(after.Odd, r) {
+			say("the route to %s over %s, with %s, is gone", r.Dst, r.Dev, r.More)
+		}
+	}
 	for _, n := range before.Neighbours {
 		if of(n.Dev) && !slices.Contains(after.Neighbours, n) {
 			say("the fixed neighbour %s on %s is gone", n.Dst, n.Dev)

@@ -23,6 +23,7 @@ const (
 // procStat is the first lines of /proc/stat, in ticks of a hundredth of a second. What ran is
 // worked out of the bytes that moved: they are what keeps this node busy.
 func (n *Node) procStat() string {
+	n.Fabric.Advance()
 	up := n.Uptime().Seconds()
 	user, kernel := coresIdle*up/2, coresIdle*up/2
 	for _, d := range n.Netdevs {
