@@ -79,9 +79,10 @@ setting() { # NAME WHICH VALUE: what the kernel was told of its IPv6
   [ "$(value "/proc/sys/net/ipv6/conf/$1/$2")" = "$3" ] ||
     { is "$1" && echo "$3" 2>/dev/null >"/proc/sys/net/ipv6/conf/$1/$2"; }
 }
-join() { # NAME MASTER
+join() { # NAME MASTER MAC: what a bond finds on it is what it gives back
   [ "$(master_of "$1")" != "$2" ] || return 0
   try ip link set "$1" down
+  [ -z "$3" ] || [ "$(value "/sys/class/net/$1/address")" = "$3" ] || try ip link set "$1" address "$3"
   try ip link set "$1" master "$2"
 }
 listed() { # FAMILY NAME: its addresses, of which one with another end is LOCAL=END/PREFIX
@@ -388,9 +389,13 @@ func (w *writer) links(links, bonds []Link) {
 		}
 	}
 	for _, l := range links {
-		w.call("link", l.Name, l.MAC, fmt.Sprint(l.MTU))
+		own := l.MAC
+		if l.SlaveMAC != "" {
+			own = "" // it has its bond's, which gives it that again
+		}
+		w.call("link", l.Name, own, fmt.Sprint(l.MTU))
 		if l.Master != "" {
-			w.call("join", l.Name, l.Master)
+			w.call("join", l.Name, l.Master, l.SlaveMAC)
 		}
 	}
 	for _, l := range bonds {

@@ -356,7 +356,7 @@ b
 == links
 [{},{"ifname":"bond0","mtu":9000,"flags":["BROADCAST","UP"],"address":"52:54:00:00:00:01","linkinfo":{"info_kind":"bond","info_data":{"mode":"active-backup","miimon":100,"xmit_hash_policy":"layer2"}},
 "addr_info":[{"family":"inet","local":"192.168.100.10","prefixlen":24,"scope":"global","label":"bond0"}]},
-{"ifname":"rail0","mtu":9000,"flags":["UP"],"master":"bond0","address":"52:54:00:00:00:01","linkinfo":{"info_slave_kind":"bond"},"addr_info":[]}]
+{"ifname":"rail0","mtu":9000,"flags":["UP"],"master":"bond0","address":"52:54:00:00:00:01","linkinfo":{"info_slave_kind":"bond","info_slave_data":{"state":"ACTIVE","perm_hwaddr":"52:54:00:00:00:02"}},"addr_info":[]}]
 == routes
 [{"type":"unicast","dst":"192.168.100.0/24","dev":"bond0","protocol":"kernel","scope":"link","prefsrc":"192.168.100.10"},{"type":"local","dst":"192.168.100.10","dev":"bond0","table":"local"}]
 == modules
@@ -371,7 +371,8 @@ bonding
 	}
 	back := change.Back(s, []string{"rail0", "bond0"})
 	for _, want := range []string{
-		"make_bond bond0 active-backup 100 ''\n", "join rail0 bond0\n", "link bond0 52:54:00:00:00:01 9000\n",
+		"make_bond bond0 active-backup 100 ''\n", "link rail0 '' 9000\n",
+		"join rail0 bond0 52:54:00:00:00:02\n", "link bond0 52:54:00:00:00:01 9000\n",
 		"try ip addr replace 192.168.100.10/24 scope global dev bond0\n",
 	} {
 		if !strings.Contains(back, want) {

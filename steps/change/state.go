@@ -104,8 +104,10 @@ type Link struct {
 	MTU    int // bytes
 	Up     bool
 	Master string
-	Kind   string // bond, veth, … as ip calls it; empty for hardware
-	Lower  string `json:",omitempty"` // what it is built on, as a VLAN is
+	// SlaveMAC is what its bond gives it when it lets it go; empty where it is in none.
+	SlaveMAC string `json:",omitempty"`
+	Kind     string // bond, veth, … as ip calls it; empty for hardware
+	Lower    string `json:",omitempty"` // what it is built on, as a VLAN is
 	// Others are its other names, by which ip finds it and sysfs does not.
 	Others []string `json:",omitempty"`
 	Bond   *Bond    // nil where it is none
@@ -133,12 +135,21 @@ type Bond struct {
 // bondSettings are what a bond is told beside its mode, MII interval and policy: ip's word, the name in its JSON, and
 // what the driver takes by itself (bond_check_params and bond_changelink of the kernel's bonding).
 var bondSettings = [][3]string{
-	{"updelay", "updelay", "0"}, {"downdelay", "downdelay", "0"}, {"peer_notify_delay", "peer_notify_delay", "0"},
-	{"use_carrier", "use_carrier", "1"}, {"primary_reselect", "primary_reselect", "always"},
-	{"fail_over_mac", "fail_over_mac", "none"}, {"resend_igmp", "resend_igmp", "1"},
-	{"num_grat_arp", "num_peer_notif", "1"}, {"all_slaves_active", "all_slaves_active", "0"},
-	{"min_links", "min_links", "0"}, {"lp_interval", "lp_interval", "1"}, {"packets_per_slave", "packets_per_slave", "1"},
-	{"lacp_active", "ad_lacp_active", "on"}, {"lacp_rate", "ad_lacp_rate", "slow"}, {"ad_select", "ad_select", "stable"},
+	{"updelay", "updelay", "0"},
+	{"downdelay", "downdelay", "0"},
+	{"peer_notify_delay", "peer_notify_delay", "0"},
+	{"use_carrier", "use_carrier", "1"},
+	{"primary_reselect", "primary_reselect", "always"},
+	{"fail_over_mac", "fail_over_mac", "none"},
+	{"resend_igmp", "resend_igmp", "1"},
+	{"num_grat_arp", "num_peer_notif", "1"},
+	{"all_slaves_active", "all_slaves_active", "0"},
+	{"min_links", "min_links", "0"},
+	{"lp_interval", "lp_interval", "1"},
+	{"packets_per_slave", "packets_per_slave", "1"},
+	{"lacp_active", "ad_lacp_active", "on"},
+	{"lacp_rate", "ad_lacp_rate", "slow"},
+	{"ad_select", "ad_select", "stable"},
 	{"tlb_dynamic_lb", "tlb_dynamic_lb", "1"},
 }
 
@@ -221,8 +232,8 @@ type Route struct {
 	OnLink bool `json:",omitempty"`
 }
 
-// An OddRoute is one that has more than a Route: a next hop of another family or of an object, a TOS, an MTU of its own.
-// It can't be made again, so no change may take it away.
+// An OddRoute is one that has more than a Route: a next hop of another family or of an object, a TOS, an MTU of its
+// own. It can't be made again, so no change may take it away.
 type OddRoute struct {
 	V6              bool
 	Dst, Dev, Table string
@@ -245,6 +256,10 @@ type (
 		LinkInfo struct {
 			Kind string                     `json:"info_kind"`
 			Data map[string]json.RawMessage `json:"info_data"`
+			// Of a bond's slave.
+			Slave struct {
+				MAC string `json:"perm_hwaddr"`
+			} `json:"info_slave_data"`
 		} `json:"linkinfo"`
 		Addrs []struct {
 			Family        string `json:"family"`
@@ -388,7 +403,7 @@ func read(text string, into any) error {
 func (l ipLink) link() Link {
 	link := Link{
 		Name: l.Name, MAC: l.MAC, MTU: l.MTU, Up: slices.Contains(l.Flags, "UP"),
-		Master: l.Master, Kind: l.LinkInfo.Kind, Others: l.Others,
+		Master: l.Master, SlaveMAC: l.LinkInfo.Slave.MAC, Kind: l.LinkInfo.Kind, Others: l.Others,
 	}
 	// Of a veth it is the other end, which may be anywhere.
 	if link.Kind != "veth" {
@@ -645,6 +660,9 @@ func (l Link) compare(now Link, say func(string, ...any)) {
 	}
 	if l.MAC != now.MAC {
 		say("%s has MAC %s, and had %s", l.Name, now.MAC, l.MAC)
+	}
+	if l.SlaveMAC != "" && now.SlaveMAC != "" && l.SlaveMAC != now.SlaveMAC {
+		say("%s would leave %s with MAC %s, and would have with %s", l.Name, now.Master, now.SlaveMAC, l.SlaveMAC)
 	}
 	if l.Up != now.Up {
 		say("%s is %s, and was %s", l.Name, upDown(now.Up), upDown(l.Up))
