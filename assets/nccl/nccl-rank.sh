@@ -19,16 +19,18 @@ fi
 trap 'rm -rf "$folder"' EXIT
 # A shell hears of a signal once what it waits for has ended: so it waits for a program in the background, and hands on
 # what would end it, also where it comes before there is anybody to hand it on to.
-program='' ended=''
-trap 'ended=1; [ -z "$program" ] || kill "$program" 2>/dev/null' HUP INT TERM
+program='' ended='' heard=''
+trap 'ended=1$ended; [ -z "$program" ] || kill "$program" 2>/dev/null' HUP INT TERM
 "$@" -J "$folder/nccl.json" &
 program=$!
 [ -z "$ended" ] || kill "$program" 2>/dev/null
 wait "$program"
 status=$?
-while kill -0 "$program" 2>/dev/null; do # it was the signal that ended the wait
-	wait "$program"
-	status=$?
+while [ "$ended" != "$heard" ]; do # it may have been the signal that ended the wait
+	heard=$ended
+	wait "$program" 2>/dev/null
+	again=$?
+	[ "$again" = 127 ] || status=$again # 127 is that it has been waited for to its end
 done
 figures=$(cat "$folder/nccl.json" 2>/dev/null)
 rm -rf "$folder" # before anything is printed: nobody may be there to read it

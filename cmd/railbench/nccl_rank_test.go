@@ -43,7 +43,11 @@ func rankOf(ctx context.Context, t *testing.T, env ...string) (*exec.Cmd, string
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "all_reduce_perf")
-	if err := os.WriteFile(program, []byte(fakeNCCLTest), 0o755); err != nil {
+	// Who is started by another test meanwhile would hold it open for writing, and nobody can run it then.
+	syscall.ForkLock.RLock()
+	err = os.WriteFile(program, []byte(fakeNCCLTest), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	run := "test-" + strings.ToLower(strings.ReplaceAll(filepath.Base(filepath.Dir(program))+t.Name(), "/", "-"))

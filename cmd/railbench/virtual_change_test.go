@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
@@ -107,6 +110,43 @@ func (v *virtual) emptyBond(t *testing.T) {
 	v.passes(t, "bond-teardown", "exactly as they were")
 	// A bond that is made anew has another MAC unless the slaves gave it one.
 	v.same(t, before)
+}
+
+// ownBond is somebody's own bond, which was told more than railbench's is, with addresses that are more than a number.
+// It is taken away, and that is kept; and then it is taken back.
+func (v *virtual) ownBond(t *testing.T) {
+	rails := v.networks(t)
+	for i, node := range []string{"1", "2"} {
+		v.rig(t, "ssh", node, fmt.Sprintf(`sudo sh -e -c 'modprobe bonding max_bonds=0
+ip link add bond0 type bond mode 802.3ad miimon 100 xmit_hash_policy layer3+4 updelay 200 lacp_rate fast min_links 1
+for d in enp1s0f0np0 enp1s0f1np1; do
+  ip addr flush dev $d
+  ip link set $d down
+  ip link set $d master bond0
+done
+ip link set bond0 up
+ip addr add 192.168.100.%[1]d/24 dev bond0 metric 77
+ip addr add 10.8.0.%[1]d peer 10.8.0.%[2]d/32 dev bond0
+ip addr add fd01::%[1]d/64 dev bond0 nodad
+ip addr add fd02::%[1]d/64 dev bond0 nodad
+ip route add 10.50.0.0/16 via 192.168.100.1 metric 5'`, 10+i, 11-i))
+	}
+	t.Cleanup(func() {
+		for i, node := range []string{"1", "2"} {
+			v.rig(t, "ssh", node, "sudo sh -c "+
+				runner.Quote(change.Back(rails[i], []string{"enp1s0f0np0", "enp1s0f1np1", "bond0"})))
+		}
+		v.same(t, rails)
+	})
+	made := v.networks(t)
+	if r, code := v.run(t, "bond-teardown", "--yes"); code != exitOK || len(v.networks(t)[0].Links["bond0"].Addrs) > 0 {
+		t.Fatalf("exit %d: %+v", code, r.Cells)
+	}
+	var said bytes.Buffer
+	if code := Main([]string{"undo", "--rig", "virtual", "--yes"}, strings.NewReader(""), &said, &said); code != exitOK {
+		t.Errorf("undo: exit %d: %s", code, said.String())
+	}
+	v.same(t, made)
 }
 
 // silent says yes to a change, and then nothing any more.

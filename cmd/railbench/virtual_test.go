@@ -30,6 +30,7 @@ func TestVirtualRig(t *testing.T) {
 	t.Run("sudo", v.sudo)
 	t.Run("bond", v.bond)
 	t.Run("empty bond", v.emptyBond)
+	t.Run("own bond", v.ownBond)
 	t.Run("not confirmed", v.notConfirmed)
 	t.Run("doctor", func(t *testing.T) {
 		t.Run("cable", v.pulledCable)
