@@ -437,7 +437,7 @@ func (l Link) addresses(call func(...string)) {
 		}
 		call(keep...)
 		if family.v6 {
-			if len(lasting) > 3 {
+			if len(lasting) > 3 { // one address alone has no order
 				call(lasting...)
 			}
 			slices.Reverse(set)

@@ -267,9 +267,10 @@ ip route add 10.7.0.0/16 nexthop via 10.1.0.2 dev rail0 nexthop via 10.2.0.2 dev
 	const gone = "ip route del 10.8.0.0/16"
 	for _, odd := range []struct{ make, unmake, more string }{
 		{"ip route add 10.8.0.0/16 via inet6 fe80::9 dev rail1", gone, "via"},
+		{"ip route add 10.8.0.0/16 via inet6 fe80::9 dev rail1 table 42", gone + " table 42", "via"},
 		{
 			"ip nexthop add id 7 via 10.2.0.3 dev rail1; ip route add 10.8.0.0/16 nhid 7",
-			"ip nexthop del id 7", "nhid",
+			gone, "nhid",
 		},
 		{"ip route add 10.8.0.0/16 via 10.2.0.2 dev rail1 mtu lock 1400 advmss 1300", gone, "metrics"},
 		{"ip route add 10.8.0.0/16 tos 0x10 via 10.2.0.2 dev rail1", gone + " tos 0x10", "tos"},
@@ -277,7 +278,8 @@ ip route add 10.7.0.0/16 nexthop via 10.1.0.2 dev rail0 nexthop via 10.2.0.2 dev
 		n.Sh(odd.make)
 		before, listed := look(t, n), n.Sh("ip route")
 		if why, _ := change.Refuse(before, []string{"rail1", "bond0"}); !strings.Contains(why,
-			"10.8.0.0/16 over rail1 has more than can be put back ("+odd.more+")") {
+			"10.8.0.0/16 over rail1 has more than can be put back ("+odd.more+")") ||
+			!strings.HasSuffix(why, "with "+odd.unmake) {
 			t.Errorf("%s: %q", odd.make, why)
 		}
 		if why, _ := change.Refuse(before, []string{"rail1"}); why != "" {
@@ -336,10 +338,12 @@ func TestNames(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for name, out := range map[string]string{
-		"nothing":   "",
-		"cut":       "== boot\nx\n== links\n[]\n",
-		"no links":  "== boot\nx\n== links\n== end\n",
-		"no boot":   "== boot\n== links\n[{\"ifname\":\"lo\"}]\n== end\n",
+		"nothing":  "",
+		"cut":      "== boot\nx\n== links\n[]\n",
+		"no links": "== boot\nx\n== links\n== end\n",
+		"no boot":  "== boot\n== links\n[{\"ifname\":\"lo\"}]\n== end\n",
+		"no miimon": "== boot\nx\n== links\n[{\"ifname\":\"bond0\",\"linkinfo\":{\"info_kind\":\"bond\"," +
+			"\"info_data\":{\"miimon\":\"x\"}}}]\n== end\n",
 		"not JSON":  "== boot\nx\n== links\n[{\n== end\n",
 		"bad route": "== boot\nx\n== links\n[{\"ifname\":\"lo\"}]\n== routes\nx\n== end\n",
 	} {
@@ -421,6 +425,10 @@ func TestBondWithMore(t *testing.T) {
 	}
 	if diff := change.Differences(look("{"+more+"}"), look("{"+plain+"}"), all); len(diff) != 1 {
 		t.Errorf("one that was told less differs by %q", diff)
+	}
+	two := look("{" + strings.Replace(plain, `"slow"`, `"fast type dummy"`, 1) + "}")
+	if why, _ := change.Refuse(two, []string{"bond0"}); !strings.Contains(why, "(ad_lacp_rate)") {
+		t.Errorf("a rate of several words: %q", why)
 	}
 	odd := look("{" + plain + `,"primary":"rail0"}`)
 	if why, _ := change.Refuse(odd, []string{"bond0"}); !strings.Contains(why, "more than can be put back (primary)") {

@@ -322,7 +322,7 @@ func (s State) stacked(set []string) string {
 	for _, r := range s.Odd {
 		if slices.Contains(set, r.Dev) {
 			return fmt.Sprintf("the route to %s over %s has more than can be put back (%s), and would not come back: take it "+
-				"away first, with ip route del %s", r.Dst, r.Dev, r.More, r.Dst)
+				"away first, with %s", r.Dst, r.Dev, r.More, r.del())
 		}
 	}
 	for _, r := range s.Shared {

@@ -159,19 +159,28 @@ var bondOdd = map[string]string{
 	"ad_actor_sys_prio": "65535", "ad_user_port_key": "0",
 }
 
-// bond is what ip's JSON says of one.
-func bond(data map[string]json.RawMessage) *Bond {
+// bond is what ip's JSON says of one. What isn't a word or a number there is nothing that could be given back.
+func bond(data map[string]json.RawMessage) (*Bond, error) {
 	value := func(name string) string { return strings.Trim(string(data[name]), `"`) }
 	b := &Bond{Mode: value("mode"), Policy: value("xmit_hash_policy")}
-	b.Miimon, _ = strconv.Atoi(value("miimon")) // ip's own number
+	if text := value("miimon"); text != "" {
+		var err error
+		if b.Miimon, err = strconv.Atoi(text); err != nil {
+			return nil, fmt.Errorf("a bond's miimon is %q", text)
+		}
+	}
 	told := func(name, itself string) bool {
 		is := value(name)
 		return is != "" && is != "null" && is != itself
 	}
 	var words, odd []string
 	for _, s := range bondSettings {
-		if told(s[1], s[2]) {
-			words = append(words, s[0], value(s[1]))
+		switch v := value(s[1]); {
+		case !told(s[1], s[2]):
+		case plain(v):
+			words = append(words, s[0], v)
+		default:
+			odd = append(odd, s[1])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(bondOdd)) {
@@ -180,7 +189,7 @@ func bond(data map[string]json.RawMessage) *Bond {
 		}
 	}
 	b.More, b.Odd = strings.Join(words, " "), strings.Join(odd, ", ")
-	return b
+	return b, nil
 }
 
 // An Addr is one address of an interface.
@@ -235,9 +244,24 @@ type Route struct {
 // An OddRoute is one that has more than a Route: a next hop of another family or of an object, a TOS, an MTU of its
 // own. It can't be made again, so no change may take it away.
 type OddRoute struct {
-	V6              bool
-	Dst, Dev, Table string
-	More            string // in ip's own words
+	V6                   bool
+	Dst, Dev, Table, TOS string
+	More                 string // in ip's own words
+}
+
+// del is how somebody takes it away.
+func (r OddRoute) del() string {
+	command := "ip route del " + r.Dst
+	if r.V6 {
+		command = "ip -6 route del " + r.Dst
+	}
+	if r.TOS != "" {
+		command += " tos " + r.TOS
+	}
+	if r.Table != "" {
+		command += " table " + r.Table
+	}
+	return command
 }
 
 // A Neighbour is a fixed entry of the neighbour table.
@@ -288,6 +312,7 @@ type (
 		Src      string `json:"prefsrc"`
 		Metric   int    `json:"metric"`
 		Expires  int    `json:"expires"`
+		TOS      string `json:"tos"`
 
 		Flags    []string `json:"flags"`
 		Nexthops []struct {
@@ -320,9 +345,14 @@ func Parse(out string) (State, error) {
 		return State{}, fmt.Errorf("read the links: %w", err)
 	}
 	for _, l := range links {
-		if l.Name != "" { // ip prints empty objects for what a filter left out
-			s.Links[l.Name] = l.link()
+		if l.Name == "" { // ip prints empty objects for what a filter left out
+			continue
 		}
+		link, err := l.link()
+		if err != nil {
+			return State{}, fmt.Errorf("read the link %s: %w", l.Name, err)
+		}
+		s.Links[l.Name] = link
 	}
 	if len(s.Links) == 0 {
 		return State{}, fmt.Errorf("read the links: there are none")
@@ -348,7 +378,7 @@ func Parse(out string) (State, error) {
 			switch {
 			case !r.kept(family.v6):
 			case beside != "":
-				s.Odd = append(s.Odd, OddRoute{V6: family.v6, Dst: r.Dst, Dev: r.Dev, Table: r.Table, More: beside})
+				s.Odd = append(s.Odd, OddRoute{V6: family.v6, Dst: r.Dst, Dev: r.Dev, Table: r.Table, TOS: r.TOS, More: beside})
 			default:
 				s.Routes = append(s.Routes,
 					Route{
@@ -400,7 +430,7 @@ func read(text string, into any) error {
 
 // link is what has to come back of an interface. An IPv6 address of the link, or with a
 // lifetime, is made by the kernel or a router.
-func (l ipLink) link() Link {
+func (l ipLink) link() (Link, error) {
 	link := Link{
 		Name: l.Name, MAC: l.MAC, MTU: l.MTU, Up: slices.Contains(l.Flags, "UP"),
 		Master: l.Master, SlaveMAC: l.LinkInfo.Slave.MAC, Kind: l.LinkInfo.Kind, Others: l.Others,
@@ -410,7 +440,10 @@ func (l ipLink) link() Link {
 		link.Lower = l.Lower
 	}
 	if link.Kind == "bond" {
-		link.Bond = bond(l.LinkInfo.Data)
+		var err error
+		if link.Bond, err = bond(l.LinkInfo.Data); err != nil {
+			return Link{}, err
+		}
 	}
 	for _, a := range l.Addrs {
 		v6 := a.Family == "inet6"
@@ -421,7 +454,7 @@ func (l ipLink) link() Link {
 			FromKernel: v6 && (a.Scope == "link" || a.Dynamic),
 		})
 	}
-	return link
+	return link, nil
 }
 
 // setting is a value of the files of a link's IPv6: they hold small numbers.
