@@ -40,26 +40,43 @@ func (r *run) claimNodes(ctx context.Context, nodes []int) error {
 	if o.Claimant.Token == "" || !alone(r.cell) || r.claimed {
 		return nil
 	}
-	for told := ""; ; {
-		by := r.s.claimNodes(ctx, nodes)
-		if by == "" {
-			return nil
-		}
-		if by != told {
-			told, r.seen = by, nil
+	return r.s.await(ctx, nodes, func(by string, first bool) {
+		if first {
+			r.seen = nil
 			text := by + ": " + r.cell.ID + " waits until that has ended, or you interrupt it"
 			r.tell("%s", text)
 			if o.OnWait != nil {
 				o.OnWait(text)
 			}
 		}
-		if r.s.clock.Await(ctx, o.pause); ctx.Err() != nil {
-			return busyError(by)
-		}
 		// What the other has changed by then was not there when the nodes were looked at.
 		r.s.mu.Lock()
 		r.s.asks++
 		r.s.mu.Unlock()
+	})
+}
+
+// await claims nodes, and waits for who has them; the error is that ctx ended before. Before each wait
+// it calls waits with who that is, and whether that was not said yet.
+func (s *Session) await(ctx context.Context, nodes []int, waits func(by string, first bool)) error {
+	for told := ""; ; {
+		by := s.claimNodes(ctx, nodes)
+		switch {
+		case by != "":
+			waits(by, by != told)
+			told = by
+			s.clock.Await(ctx, s.o.pause)
+		case ctx.Err() == nil:
+			return nil
+		}
+		// An interrupt while a node is asked again has waited for the same one.
+		switch {
+		case ctx.Err() == nil:
+		case told != "":
+			return busyError(told)
+		default:
+			return ctx.Err()
+		}
 	}
 }
 

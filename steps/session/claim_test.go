@@ -2,11 +2,14 @@ package session
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
@@ -107,4 +110,47 @@ func TestTwoOnOneRig(t *testing.T) {
 		t.Fatalf("it is %q's (%v)", by, err)
 	}
 	c.Release()
+}
+
+// hanging is a node that another has, and that is silent when it is asked a second time.
+type hanging struct {
+	runner.Node
+	asked int
+	again chan struct{} // closed then
+}
+
+func (h *hanging) Name() string { return "spark-02" }
+
+func (h *hanging) Run(ctx context.Context, _ runner.Script, out func(runner.Line)) (runner.Exit, error) {
+	if h.asked++; h.asked == 1 {
+		out(runner.Line{Text: "busy alice"})
+		return runner.Exit{}, nil
+	}
+	close(h.again)
+	<-ctx.Done()
+	return runner.Exit{}, ctx.Err()
+}
+
+// TestInterruptedAsk: whoever gives up while a node is asked again is told whom they waited for,
+// and whoever does while it is asked for the first time, that they did.
+func TestInterruptedAsk(t *testing.T) {
+	t.Parallel()
+	n := &hanging{again: make(chan struct{})}
+	s := New(Options{Nodes: []runner.Node{n}, Claimant: runner.Claimant{Token: "bob"}, pause: time.Millisecond})
+	ctx, interrupt := context.WithCancel(context.Background())
+	go func() {
+		<-n.again
+		interrupt()
+	}()
+	var waited []bool
+	err := s.await(ctx, []int{0}, func(_ string, first bool) { waited = append(waited, first) })
+	if _, busy := errors.AsType[busyError](err); !busy || err.Error() != "spark-02 is in use by alice" ||
+		!slices.Equal(waited, []bool{true}) {
+		t.Errorf("waited for: %v, %v", err, waited)
+	}
+	n = &hanging{asked: 1, again: make(chan struct{})}
+	s = New(Options{Nodes: []runner.Node{n}, Claimant: runner.Claimant{Token: "bob"}})
+	if err := s.await(ctx, []int{0}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("not waited: %v", err)
+	}
 }

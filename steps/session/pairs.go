@@ -148,19 +148,11 @@ func (p *pairing) claim(ctx context.Context) error {
 	if o.Claimant.Token == "" {
 		return nil
 	}
-	for told := ""; ; {
-		by := p.s.claimNodes(ctx, everyNode(len(o.Nodes)))
-		if by == "" {
-			return nil
-		}
-		if by != told && o.OnWait != nil {
+	return p.s.await(ctx, everyNode(len(o.Nodes)), func(by string, first bool) {
+		if first && o.OnWait != nil {
 			o.OnWait(by + ": the pairs wait until that has ended, or you interrupt it")
 		}
-		told = by
-		if p.s.clock.Await(ctx, o.pause); ctx.Err() != nil {
-			return busyError(by)
-		}
-	}
+	})
 }
 
 func everyNode(n int) []int {
