@@ -65,7 +65,7 @@ func TestNothingSurvives(t *testing.T) {
 	kinds := []string{"plain", "deaf", "nohup", "session", "orphan", "stranger", "foundling"}
 	count, limit := 2, LeashBeat
 	if os.Getenv("RAILBENCH_FULL") != "" {
-		count, limit = 100, 30*time.Second // of each, which the gate has the time for
+		count, limit = 100, 15*time.Second // of each, which the gate has the time for
 		busy(t)
 	}
 	same := func(command string) string { return command }
