@@ -320,7 +320,7 @@ func drawPairs(out io.Writer, m *pairs.Matrix, width, words int) error {
 		_ = say(indent, indent, c.Evidence)
 	}
 	// A writer that failed once fails from then on.
-	if err := say("", "", fmt.Sprintf("%s  %s  %s", j.Grade, m.Elapsed.Round(time.Second), j.Reason)); err != nil {
+	if err := say("", "", fmt.Sprintf("%s  %s  %s", j.Grade, m.Elapsed.Round(time.Second), j.Brief)); err != nil {
 		return unwritten(err)
 	}
 	return nil

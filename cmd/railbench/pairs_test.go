@@ -419,9 +419,14 @@ func TestPairsOnNarrowTerminals(t *testing.T) {
 				t.Errorf("%d columns: a line has %d: %q", width, n, line)
 			}
 		}
-		shown := strings.Join(strings.Fields(out.String()), " ")
-		if reason := strings.Join(strings.Fields(m.Judge().Reason), " "); !strings.Contains(shown, reason) {
-			t.Errorf("%d columns: %q is cut: %s", width, reason, out.String())
+		shown, j := strings.Join(strings.Fields(out.String()), " "), m.Judge()
+		for _, text := range []string{j.Brief, j.Causes[0].Text, j.Causes[0].Evidence} {
+			if text = strings.Join(strings.Fields(text), " "); !strings.Contains(shown, text) {
+				t.Errorf("%d columns: %q is cut: %s", width, text, out.String())
+			}
+		}
+		if strings.Count(shown, j.Causes[0].Evidence) != 1 {
+			t.Errorf("%d columns: what it rests on is said twice: %s", width, out.String())
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (m *Matrix) HTML() []byte {
 	if m.Simulated {
 		b.WriteString("<p class=\"simulated\">SIMULATED</p>\n")
 	}
-	fmt.Fprintf(&b, "<p><strong>%s</strong> %s</p>\n<p class=\"dim\">%s, %s; %s</p>\n", j.Grade, text(j.Reason),
+	fmt.Fprintf(&b, "<p><strong>%s</strong> %s</p>\n<p class=\"dim\">%s, %s; %s</p>\n", j.Grade, text(j.Brief),
 		m.Began.UTC().Format(time.RFC3339), m.Elapsed.Round(time.Second), text(m.Conditions.String()))
 	if len(j.Causes) > 0 {
 		b.WriteString("<ul>\n")

@@ -112,6 +112,8 @@ func (m *Matrix) Suspects(what steps.Measure) []Pair {
 type Judgement struct {
 	Grade  steps.Grade
 	Reason string
+	// Brief is Reason without what its causes rest on, for who shows the list of those beside it.
+	Brief string
 	// Causes are what explains what is bad, what explains most of it first.
 	Causes []Cause
 	// Counts are how many cells are in each state.
@@ -142,28 +144,30 @@ func (m *Matrix) Judge() Judgement {
 	default:
 		j.Grade = steps.Pass
 	}
-	var told []string
+	var whole, brief []string
 	for i, c := range j.Causes {
 		if i == most {
-			told = append(told, fmt.Sprintf("%d more: see the list.", len(j.Causes)-most))
+			more := fmt.Sprintf("%d more: see the list.", len(j.Causes)-most)
+			whole, brief = append(whole, more), append(brief, more)
 			break
 		}
-		told = append(told, upper(c.Text)+": "+c.Evidence+".")
+		whole, brief = append(whole, upper(c.Text)+": "+c.Evidence+"."), append(brief, upper(c.Text)+".")
 	}
+	var also []string
 	switch {
 	case total == 0:
-		told = []string{"There is nothing to measure: no rail joins two nodes."}
-	case told == nil:
-		told = []string{m.fine(total)}
+		also = append(also, "There is nothing to measure: no rail joins two nodes.")
+	case whole == nil:
+		also = append(also, m.fine(total))
 	}
 	if m.Partners > 0 {
-		told = append(told, fmt.Sprintf("Each node was measured with %d of its %d others: of the other pairs nothing is "+
+		also = append(also, fmt.Sprintf("Each node was measured with %d of its %d others: of the other pairs nothing is "+
 			"known.", m.Partners, len(m.Nodes)-1))
 	}
 	if m.Conditions.Soft != "" {
-		told = append(told, upper(m.Conditions.Soft)+".")
+		also = append(also, upper(m.Conditions.Soft)+".")
 	}
-	j.Reason = strings.Join(told, " ")
+	j.Reason, j.Brief = strings.Join(append(whole, also...), " "), strings.Join(append(brief, also...), " ")
 	return j
 }
 
