@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,6 +59,22 @@ type pythonBench struct {
 	node     *runner.Local
 	tutorial steps.Tutorial
 	vars     map[string]string
+	env      map[string]string // of the interpreter
+}
+
+// pythonPorts are those that were handed out.
+var pythonPorts atomic.Int32
+
+// quietPort is a port that nothing listens at, below those that the kernel hands out: a test beside this one gets
+// none of them before it is used.
+func quietPort() string {
+	for {
+		port := strconv.Itoa(20000 + os.Getpid()%10000 + int(pythonPorts.Add(1)))
+		if l, err := net.Listen("tcp", ":"+port); err == nil {
+			l.Close()
+			return port
+		}
+	}
 }
 
 // newPythonBench skips where there is no Python; how breaks the stub.
@@ -74,9 +91,6 @@ func newPythonBench(t *testing.T, how string) *pythonBench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PYTHONPATH", stub)
-	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
-	t.Setenv("NIXL_STUB", how)
 	tut, _, err := tutorial()
 	if err != nil {
 		t.Fatal(err)
@@ -85,16 +99,13 @@ func newPythonBench(t *testing.T, how string) *pythonBench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	b := &pythonBench{
+		t: t, node: runner.NewLocal("here", nil), tutorial: tut, vars: texts,
+		env: map[string]string{"PYTHONPATH": stub, "PYTHONDONTWRITEBYTECODE": "1", "NIXL_STUB": how},
 	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	l.Close()
-	b := &pythonBench{t: t, node: runner.NewLocal("here", nil), tutorial: tut, vars: texts}
 	t.Cleanup(func() { b.node.Close() })
 	maps.Copy(b.vars, map[string]string{
-		"NIXL_PYTHON": python, "NIXL_PORT": port, "NIXL_TLS": "tcp,self",
+		"NIXL_PYTHON": python, "NIXL_PORT": quietPort(), "NIXL_TLS": "tcp,self",
 		"RAIL_DEV": "rail0", "RAIL1_DEV": "rail0", "RAIL2_DEV": "rail1", "RAIL_PORT": "1", "RAIL1_PORT": "1",
 		"RAIL2_PORT":   "1",
 		"PEER_RAIL_IP": "127.0.0.1", "PEER_RAIL1_IP": "127.0.0.1",
@@ -109,7 +120,11 @@ func newPythonBench(t *testing.T, how string) *pythonBench {
 func (b *pythonBench) script(c steps.Cell, role int) runner.Script {
 	vars := maps.Clone(b.vars)
 	vars["ROLE"] = c.Roles[role].Name
-	return runner.Script{Name: c.ID, Body: c.Roles[role].Text(), Vars: vars, Limit: time.Minute}
+	body := ""
+	for name, value := range b.env {
+		body += "export " + name + "=" + runner.Quote(value) + "\n"
+	}
+	return runner.Script{Name: c.ID, Body: body + c.Roles[role].Text(), Vars: vars, Limit: time.Minute}
 }
 
 // run runs one role of a cell, and gives its exit and what it printed.
@@ -162,6 +177,7 @@ func (b *pythonBench) both(cell string) (exits [2]runner.Exit, results [2]parse.
 
 // The cells' own scripts, between two real interpreters.
 func TestProgramsTransfer(t *testing.T) {
+	t.Parallel()
 	b := newPythonBench(t, "")
 	for cell, size := range map[string]int{"nixl-transfer": 3145731, "nixl-transfer-dual": 1048576, "nixl-latency": 4096} {
 		exits, results := b.both(cell)
@@ -184,6 +200,7 @@ func TestProgramsTransfer(t *testing.T) {
 }
 
 func TestProgramsRegister(t *testing.T) {
+	t.Parallel()
 	b := newPythonBench(t, "")
 	exit, text := b.run("nixl-register", 0, nil)
 	v, err := parse.NIXLPythonOutput(text)
@@ -196,6 +213,7 @@ func TestProgramsRegister(t *testing.T) {
 
 // What breaks is told, in one line of JSON and by the exit status.
 func TestProgramsFail(t *testing.T) {
+	t.Parallel()
 	for how, want := range map[string][2]string{
 		"corrupt": {"", ""},
 		"lost":    {"the transfer ended as ERR", ""},
@@ -241,7 +259,7 @@ func TestProgramsFail(t *testing.T) {
 		t.Errorf("%v, %v: %s", err, exit, text)
 	}
 	// Without NIXL.
-	t.Setenv("PYTHONPATH", "")
+	b.env["PYTHONPATH"] = ""
 	exit, text = b.run("nixl-transfer", 0, nil)
 	if v, err := parse.NIXLPythonOutput(text); err != nil || exit.Code != 1 ||
 		!strings.Contains(v.Results[0].Error, "No module named 'nixl'") {
@@ -251,6 +269,7 @@ func TestProgramsFail(t *testing.T) {
 
 // The programs that need no NIXL, on whatever machine this is.
 func TestProgramsAlone(t *testing.T) {
+	t.Parallel()
 	b := newPythonBench(t, "")
 	exit, text := b.run("host-staging", 1, nil)
 	v, err := parse.StagingOutput(text)
