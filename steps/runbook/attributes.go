@@ -152,7 +152,8 @@ var attributeTable = []Attribute{
 		set: duration(func(f fence) *time.Duration { return &f.cell.Limit }),
 	},
 	{
-		Name: "stall", Value: "200s", Doc: "end it when nothing was printed for so long",
+		Name: "stall", Value: "200s",
+		Doc: "end it when for so long nothing was printed, and its rails carried less than 1 Gb/s",
 		set: duration(func(f fence) *time.Duration { return &f.cell.Stall }),
 	},
 	{

@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -358,7 +359,7 @@ func (r *run) roles(ctx context.Context, rig steps.Rig, pair int, st *steps.Stag
 // inOrder is roles without what is a probe.
 func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []steps.Role, st *steps.Stage) error {
 	last := len(roles) - 1
-	ctx, stalled := r.watch(ctx, func(ctx context.Context) bool { return r.linkWent(ctx, rig, pair) })
+	ctx, stalled := r.watch(ctx, r.vitals(rig, pair))
 	serving, endServers := context.WithCancel(ctx)
 	defer endServers()
 	servers := make([]*server, 0, last)
@@ -410,12 +411,16 @@ func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []step
 	return failed
 }
 
-// watch ends the roles where nothing was printed for the cell's stall limit, or a link of the
+// A vital is what a look at the links of a test found: that one went down since the test began, or that they carry
+// something, since the look before.
+type vital struct{ went, moves bool }
+
+// watch ends the roles where nothing was printed for the cell's stall limit and nothing moves, or where a link of the
 // test went down: UCX doesn't tell of that, and the counters know at once. They are asked where
 // nothing was printed for a while, so that nobody looks while all goes well. It gives the
 // context to run them in, and what stops the watch, to be called when they have ended; whether
 // it was the watch that ended them is in the context's cause.
-func (r *run) watch(ctx context.Context, linkWent func(context.Context) bool) (context.Context, func()) {
+func (r *run) watch(ctx context.Context, look func(context.Context) vital) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.cell.Stall == 0 {
 		return ctx, func() { cancel(nil) }
@@ -423,17 +428,24 @@ func (r *run) watch(ctx context.Context, linkWent func(context.Context) bool) (c
 	clock := r.s.clock
 	r.printed.Store(clock.Now().UnixNano())
 	clock.Go(ctx, func(ctx context.Context) {
+		var moved time.Time
 		for {
-			silent := clock.Now().Sub(time.Unix(0, r.printed.Load()))
-			switch {
-			case silent >= r.cell.Stall:
+			now, printed := clock.Now(), time.Unix(0, r.printed.Load())
+			silent, still := now.Sub(printed), min(now.Sub(printed), now.Sub(moved))
+			if silent >= linkLook && still < r.cell.Stall {
+				switch seen := look(ctx); {
+				case seen.went:
+					cancel(fmt.Errorf("%w: it was ended", errLinkDown))
+					return
+				case seen.moves: // a large block may take minutes
+					moved = clock.Now()
+				}
+			}
+			if still >= r.cell.Stall {
 				cancel(fmt.Errorf("%w for %s: it was ended", errStalled, r.cell.Stall))
 				return
-			case silent >= linkLook && linkWent(ctx):
-				cancel(fmt.Errorf("%w: it was ended", errLinkDown))
-				return
 			}
-			if clock.Await(ctx, min(r.cell.Stall-silent, linkLook)) == runner.Interrupted {
+			if clock.Await(ctx, min(r.cell.Stall-still, linkLook)) == runner.Interrupted {
 				return
 			}
 		}
@@ -441,14 +453,24 @@ func (r *run) watch(ctx context.Context, linkWent func(context.Context) bool) (c
 	return ctx, func() { cancel(nil) }
 }
 
-// linkWent reports whether a link that the cell leads over went down since the counters were
-// read before it.
-func (r *run) linkWent(ctx context.Context, rig steps.Rig, pair int) bool {
+// vitals looks at the links that the cell leads over. What they carried before the first look is no sign of life.
+func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) vital {
 	rt, ok := wire.RouteOf(r.cell, steps.Result{Rig: rig}, steps.Stage{Pair: pair})
-	if r.before == nil || !ok {
-		return false
+	var last []meter.Counters
+	var looked time.Time
+	return func(ctx context.Context) (seen vital) {
+		if r.before == nil || !ok {
+			return seen
+		}
+		now := r.counters(ctx, rig)
+		seen.went = wire.Flaps(account(rig, r.before, r.before, now), rt.Ports()...) != ""
+		if at := r.s.clock.Now(); at.Sub(looked) <= 2*linkLook {
+			moved := wire.WorkOf(rig, account(rig, last, last, now), rt.Ports()...)
+			seen.moves = moved.Gbps >= theory.BusyBefore.Value()
+		}
+		last, looked = now, r.s.clock.Now()
+		return seen
 	}
-	return wire.Flaps(account(rig, r.before, r.before, r.counters(ctx, rig)), rt.Ports()...) != ""
 }
 
 // desert ends the last role when one that it needs has ended before it: it may

@@ -21,21 +21,25 @@ import (
 type counting struct {
 	runner.Node
 	downs, boots atomic.Int64
+	began        time.Time
+	words        int64 // port_xmit_data a second
 }
 
 func (c *counting) Run(_ context.Context, _ runner.Script, emit func(runner.Line)) (runner.Exit, error) {
 	at := time.Now().UnixMilli()
-	for line := range strings.Lines(fmt.Sprintf("%d.%03d\n/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_xmit_data:7\n"+
+	sent := 7 + c.words*int64(time.Since(c.began)/time.Second)
+	for line := range strings.Lines(fmt.Sprintf("%d.%03d\n/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_xmit_data:%d\n"+
 		"/sys/class/infiniband/rocep1s0f1/ports/1/counters/port_rcv_data:7\n/sys/class/net/enp1s0f1np1/statistics/tx_bytes:7\n"+
 		"/sys/class/net/enp1s0f1np1/statistics/rx_bytes:7\n/sys/class/net/enp1s0f1np1/carrier_changes:%d\n"+
-		"/proc/sys/kernel/random/boot_id:%d\n", at/1000, at%1000, c.downs.Load(), c.boots.Load())) {
+		"/proc/sys/kernel/random/boot_id:%d\n", at/1000, at%1000, sent, c.downs.Load(), c.boots.Load())) {
 		emit(runner.Line{Text: strings.TrimRight(line, "\n")})
 	}
 	return runner.Exit{}, nil
 }
 
 // A link that goes down ends a run that prints nothing within seconds, and not after its stall
-// limit; one that the run doesn't lead over ends nothing.
+// limit; one that the run doesn't lead over ends nothing. A run that prints nothing and whose rails carry something
+// is not ended.
 func TestLinkThatWentDown(t *testing.T) {
 	rig := kindtest.Netdevs(kindtest.Spark())
 	for e := range rig.Nodes {
@@ -44,26 +48,45 @@ func TestLinkThatWentDown(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		want   error
+		after  time.Duration
 		within time.Duration
+		words  int64
 	}{
-		"over both rails": {"$RAIL1_DEV:1,$RAIL2_DEV:1", errLinkDown, 30 * time.Second},
-		"over the other":  {"$RAIL1_DEV:1", errStalled, 210 * time.Second},
+		"over both rails": {script: "$RAIL1_DEV:1,$RAIL2_DEV:1", want: errLinkDown, within: 30 * time.Second},
+		"over the other":  {script: "$RAIL1_DEV:1", want: errStalled, within: 210 * time.Second},
+		"over both, and it moves": {
+			script: "$RAIL1_DEV:1,$RAIL2_DEV:1", want: errLinkDown, within: 30 * time.Second, words: 1e9,
+		},
+		"over the other, and what moves": {
+			script: "$RAIL1_DEV:1", want: errStalled, within: 210 * time.Second, words: 1e9,
+		},
+		"it moves": {
+			script: "$RAIL1_DEV:1,$RAIL2_DEV:1", want: errLinkDown, words: 1e9,
+			after: time.Hour, within: time.Hour + 30*time.Second,
+		},
+		"somebody's chatter": {
+			script: "$RAIL1_DEV:1,$RAIL2_DEV:1", want: errStalled, after: time.Hour, within: 210 * time.Second, words: 1e5,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				node := &counting{}
+				node := &counting{began: time.Now(), words: c.words}
 				node.downs.Store(4)
 				cell := steps.Cell{ID: "c", Counters: true, Stall: 200 * time.Second, Roles: []steps.Role{{Script: c.script}}}
 				r := &run{s: &Session{o: Options{Nodes: []runner.Node{node, node}}, clock: runner.WallClock{}}, cell: cell}
 				r.before = r.counters(t.Context(), rig)
 				began := time.Now()
-				ctx, stop := r.watch(t.Context(), func(ctx context.Context) bool { return r.linkWent(ctx, rig, -1) })
+				ctx, stop := r.watch(t.Context(), r.vitals(rig, -1))
 				defer stop()
 				time.Sleep(15 * time.Second)
 				if ctx.Err() != nil {
 					t.Fatalf("ended while all was well: %v", context.Cause(ctx))
 				}
-				node.downs.Add(1)
+				select {
+				case <-ctx.Done():
+				case <-time.After(c.after):
+					node.downs.Add(1)
+				}
 				<-ctx.Done()
 				if took := time.Since(began); !errors.Is(context.Cause(ctx), c.want) || took > c.within {
 					t.Errorf("%v after %s", context.Cause(ctx), took)

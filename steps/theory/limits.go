@@ -93,6 +93,8 @@ const (
 	TrafficExplains
 	ManyErrors
 	NarrowLeast
+	// AtWork is when a test that reached its limit was at work all the while.
+	AtWork
 	PathLossWarn
 	PathLossFail
 	PathDelay
@@ -523,6 +525,11 @@ var entries = [limits]Entry{
 		Of:  "share of what a narrow PCIe link carries, above which it is what ends a rail",
 		Low: 0.4, High: 0.4, Basis: Chosen, When: "for one rail, or each of two behind it",
 		Source: "two rails have a half of it each; a rate far below comes from something else", Fact: "shares-of-a-band",
+	},
+	AtWork: {
+		Of:  "share of what one rail can carry that a test's carried on average, from which it was at work to its limit",
+		Low: 0.5, High: 0.5, Basis: Chosen, When: "for a test that was ended at its time limit",
+		Source: "one that hangs carries nothing from then on, and most hang from the start", Fact: "shares-of-a-band",
 	},
 	PathLossWarn: {
 		Of:  "share of large pings that a path may lose",

@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -82,8 +83,8 @@ func unable(rig steps.Rig, o steps.Output) (f kind.Finding, ok bool) {
 }
 
 // First is what ended a run first, as far as that shows without a word of the tools: an
-// end that somebody killed, a link that went down, a limit. What both ends print after
-// that follows from it. ok is false where none of it happened.
+// end that somebody killed, a link that went down, a limit that was too short for what was asked. What both ends
+// print after that follows from it. ok is false where none of it happened.
 func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok bool) {
 	if s.Restarted != nil {
 		return finding(steps.Inconclusive, "%s restarted in the middle: whatever else was seen follows from that",
@@ -134,7 +135,34 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 				"follows from that; check its cable at both ends", wire.Name(rig, p), rig.NameOf(p.Node), grown)
 		}
 	}
-	return kind.Finding{}, false
+	return outlasted(rig, s, ports)
+}
+
+// outlasted is for a test that reached its limit at work: its ports carried, over all of the time, half of what one of
+// them can, so that it hung at no time to speak of. What its ends said as they were ended is no cause.
+func outlasted(rig steps.Rig, s steps.Stage, ports []wire.Port) (f kind.Finding, ok bool) {
+	late := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.Ran && o.Exit.Why == runner.TimedOut })
+	if late < 0 || wire.Gaps(s.Bytes, ports...) != "" {
+		return f, false
+	}
+	work := wire.WorkOf(rig, s.Bytes, ports...)
+	if work.Share < theory.AtWork.Value() {
+		return f, false
+	}
+	o := s.Outputs[late]
+	return finding(steps.Inconclusive, "%s %s, at work: %s until then, so what was asked for takes longer; ask for "+
+		"less, or give it more time (--timeout)", whose(rig, o), o.Exit, work)
+}
+
+// Reached is what the bytes say of a test that reached its limit, and that was not at work all the while, as a clause
+// behind that; empty where its ports carried nothing to speak of.
+func Reached(rig steps.Rig, s steps.Stage, ports ...wire.Port) string {
+	work := wire.WorkOf(rig, s.Bytes, ports...)
+	if !work.Any() {
+		return ""
+	}
+	return fmt.Sprintf("; %s until then, so the ends reach each other: it stopped in the middle, or needs more time "+
+		"(--timeout)", work)
 }
 
 // anyRan reports whether an end ran, so that another one may explain what it said.

@@ -3,6 +3,7 @@ package witness
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
@@ -23,6 +24,14 @@ func TestFirst(t *testing.T) {
 		o := ran(code, runner.Ended)
 		o.Text = text
 		return steps.Stage{Outputs: []steps.Output{o, server(ran(143, runner.Cancelled))}}
+	}
+	late := func(bytes uint64, errors map[string]uint64) steps.Stage {
+		o := ran(143, runner.TimedOut)
+		o.Exit.Elapsed = 10 * time.Second
+		return steps.Stage{
+			Outputs: []steps.Output{o, server(ran(143, runner.Cancelled))},
+			Bytes:   []steps.RailBytes{{End: steps.Here, Known: true, Tx: bytes, Seconds: 10, Errors: errors}},
+		}
 	}
 	for name, c := range map[string]struct {
 		stage steps.Stage
@@ -49,6 +58,11 @@ func TestFirst(t *testing.T) {
 			"/dev/shm full",
 		},
 		"ours": {steps.Stage{Outputs: []steps.Output{ran(135, runner.Cancelled), server(ran(132, runner.TimedOut))}}, ""},
+		"at work": {
+			late(80e9, nil), "timed out after 10s, at work: its ports carried 80.00 GB (64.0 Gb/s on the wire",
+		},
+		"at work for a fifth":            {late(20e9, nil), ""},
+		"at work, and packets were lost": {late(80e9, map[string]uint64{"out_of_sequence": 9}), ""},
 		"told": {
 			steps.Stage{Outputs: []steps.Output{ran(1, runner.Ended), server(ran(143, runner.Ended))}},
 			"the server on spark-01 was ended by a signal (exit 143, SIGTERM",

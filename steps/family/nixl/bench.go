@@ -185,6 +185,12 @@ var endings = pattern.New(`^free\(\): |Ctrl-C`)
 var follows = pattern.New(`REMOTE_DISCONNECT|Transfer failed|start.barrier|ASIO |Timeout waiting|Error in barrier|` +
 	`Failed to synchronize|failed to receive metadata`)
 
+// followed reports whether an end said something because railbench had ended it, or either at its limit.
+func followed(s steps.Stage, o steps.Output, text string) bool {
+	limited := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Exit.Why == runner.TimedOut })
+	return (limited || o.Exit.Why != runner.Ended) && follows.MatchString(text)
+}
+
 // judgeNIXLBench holds a table of nixlbench against what its rails can do, and
 // against the bytes that every rail moved. Only a run that both ends ended well
 // counts: the initiator prints a row before the target has looked at the data.
@@ -452,24 +458,24 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Po
 		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
 		return ends, false
 	}
-	if ends, ok = benchEnds(r, s, rep); !ok {
+	if ends, ok = benchEnds(r, s, rep, ports...); !ok {
 		return ends, false
 	}
 	return ends, allRead(r.Rig, s, rep)
 }
 
 // benchEnds is BenchEnds for ends of which none was killed, and no link went down.
-func benchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.Output, ok bool) {
+func benchEnds(
+	r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port,
+) (ends [2]steps.Output, ok bool) {
 	var messages []kind.Message
 	for _, o := range s.Outputs {
 		ends[o.End] = o
 	}
-	limited := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Exit.Why == runner.TimedOut })
 	for _, o := range witness.Speak(s) {
 		v, _ := o.Value.(parse.NIXLBench)
-		followed := limited || o.Exit.Why != runner.Ended
 		for _, text := range v.Errors {
-			if !endings.MatchString(text) && !(followed && follows.MatchString(text)) {
+			if !endings.MatchString(text) && !followed(s, o, text) {
 				messages = append(messages, kind.Message{End: o.End, Text: text})
 			}
 		}
@@ -500,7 +506,7 @@ func benchEnds(r steps.Result, s steps.Stage, rep *kind.Report) (ends [2]steps.O
 	if explained || s.Err != "" {
 		return ends, false
 	}
-	explainExits(r, s, seen, rep)
+	explainExits(r, s, seen, rep, ports...)
 	return ends, false
 }
 
@@ -547,8 +553,9 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []kind.Cause, messages []k
 }
 
 // explainExits is for an end without a word. One that railbench ended because the other had
-// failed is no finding, and with trouble at one end the other's status follows from it.
-func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report) {
+// failed is no finding, and with trouble at one end the other's status follows from it. What the ports carried until a
+// limit is told with that.
+func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report, ports ...wire.Port) {
 	n := 0
 	failed := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool {
 		return o.Ran && o.Exit.Why == runner.Ended &&
@@ -560,7 +567,11 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report)
 		case failed && o.Exit.Why == runner.Cancelled:
 			// It was ended because the other one had.
 		case bad:
-			rep.Add(f.Grade, "%s", f.Text)
+			reached := ""
+			if n == 0 && o.Exit.Why == runner.TimedOut {
+				reached = witness.Reached(r.Rig, s, ports...)
+			}
+			rep.Add(f.Grade, "%s%s", f.Text, reached)
 			n++
 		}
 	}

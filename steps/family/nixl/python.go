@@ -244,21 +244,24 @@ var pythonCauses = []kind.Cause{
 			"and for a bond",
 	},
 	{
+		Pattern: late, Grade: steps.Inconclusive,
+		Means: "it was not done in time on %s: the other end never came, or a link went down in the middle, which UCX does " +
+			"not tell; look at the rail map, and run it again",
+	},
+	// The end whose time is over goes away, and the other one says so.
+	{
 		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
 		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at " +
 			"ib-write-bw over the same rail",
-	},
-	{
-		Pattern: pattern.New(`not done after`), Grade: steps.Inconclusive,
-		Means: "it was not done in time on %s: the other end never came, or a link went down in the middle, which UCX does " +
-			"not tell; look at the rail map, and run it again",
 	},
 	{Pattern: pattern.New(`.`), Grade: steps.Fail, Means: "it failed on %s: see the message"},
 }
 
 // pythonEnds gives what the two ends reported, where both ended well; ok is
 // false where the report says what happened instead.
-func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]parse.NIXLResult, ok bool) {
+func pythonEnds(
+	r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port,
+) (results [2]parse.NIXLResult, ok bool) {
 	results, messages := pythonSaid(s)
 	seen, well := endedWell(s)
 	init, target := results[steps.Here], results[steps.Peer]
@@ -270,6 +273,7 @@ func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]par
 	// Wrong data before what the ends say: no message of a tool is worse, and one may be there.
 	case init.Test != "" && init.Error == "" && !init.Verified:
 		rep.Add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
+	case !well && atWork(r, s, messages, rep, ports):
 	case !well && explainNIXL(r.Rig, s, pythonCauses, messages, rep):
 		for _, m := range messages {
 			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
@@ -277,13 +281,38 @@ func pythonEnds(r steps.Result, s steps.Stage, rep *kind.Report) (results [2]par
 	case s.Err != "":
 		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
 	case !well:
-		explainExits(r, s, seen, rep)
+		explainExits(r, s, seen, rep, ports...)
 	case init.Role != "initiator" || target.Role != "target" || !target.Served:
 		rep.Add(steps.Inconclusive, "not both ends reported what they did")
 	default:
 		return results, true
 	}
 	return results, false
+}
+
+// late is what a program says of its own limit.
+var late = pattern.New(`not done after (\d{1,4} s)`)
+
+// atWork is for a program that came to its limit although something went over its ports: it was asked for more than it
+// has time for, or stopped in the middle.
+func atWork(r steps.Result, s steps.Stage, messages []kind.Message, rep *kind.Report, ports []wire.Port) bool {
+	work := wire.WorkOf(r.Rig, s.Bytes, ports...)
+	for _, said := range messages {
+		m := late.FindStringSubmatch(said.Text)
+		switch {
+		case m == nil || !work.Any():
+			continue
+		case work.Share >= theory.AtWork.Value():
+			rep.Add(steps.Inconclusive, "it was not done after %s, at work: %s until then, so what was asked for takes longer; "+
+				"set its NIXL_…BYTES and NIXL_…READS to less", m[1], work)
+		default:
+			rep.Add(steps.Inconclusive, "it was not done after %s: %s until then, so the ends reach each other; more reads "+
+				"were asked for than it has time for (NIXL_…READS), or a link went down in the middle, which UCX does not "+
+				"tell: look at the rail map", m[1], work)
+		}
+		return true
+	}
+	return false
 }
 
 // pythonSaid is what the two ends reported, and what went wrong in their words. Of several
@@ -298,13 +327,15 @@ func pythonSaid(s steps.Stage) (results [2]parse.NIXLResult, messages []kind.Mes
 	for _, o := range witness.Speak(s) {
 		v, _ := o.Value.(parse.NIXLPython)
 		for _, x := range v.Results {
-			if x.Error != "" {
+			if x.Error != "" && !followed(s, o, x.Error) {
 				messages = append(messages, kind.Message{End: o.End, Text: x.Error})
 			}
 		}
 		logged, _ := parse.NIXLBenchOutput(o.Text) // UCX and NIXL log alike everywhere
 		for _, text := range logged.Errors {
-			messages = append(messages, kind.Message{End: o.End, Text: text})
+			if !followed(s, o, text) {
+				messages = append(messages, kind.Message{End: o.End, Text: text})
+			}
 		}
 	}
 	return results, messages
@@ -461,7 +492,7 @@ func (t *readTest) initiator() parse.NIXLResult { return t.ends[steps.Here] }
 
 // Ends asks both programs, which also tell what was read.
 func (t *readTest) Ends() (ok bool) {
-	t.ends, ok = pythonEnds(t.result, t.stage, t.rep)
+	t.ends, ok = pythonEnds(t.result, t.stage, t.rep, t.route.Ports()...)
 	return ok
 }
 

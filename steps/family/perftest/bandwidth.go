@@ -268,7 +268,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 			continue // it was ended because the other one had
 		}
 		if f, bad := kind.Trouble(rig, o); bad {
-			rep.On(m, f.Grade, "%s%s", f.Text, hangHint(s, wire.EndsOf(m.Pair), o, m.Client, server))
+			rep.On(m, f.Grade, "%s%s", f.Text, hangHint(rig, s, wire.EndsOf(m.Pair), o, m.Client, server))
 			return
 		}
 	}
@@ -295,13 +295,16 @@ var follows = pattern.New(`^(ethernet_read_keys: )?Couldn't read remote address|
 
 // hangHint says what else makes an end reach its limit without a word, where nothing else
 // explains it: neither end complains of anything but that, and no connection was lost.
-func hangHint(s steps.Stage, ports []wire.Port, o steps.Output, all ...steps.Output) string {
+func hangHint(rig steps.Rig, s steps.Stage, ports []wire.Port, o steps.Output, all ...steps.Output) string {
 	if o.Exit.Why != runner.TimedOut {
 		return ""
 	}
 	if g := wire.Gaps(s.Bytes, ports...); g != "" {
 		return "; packets were lost and sent again meanwhile (" + g + "), which leaves RDMA a small part of its rate: look " +
 			"at the cable and the port at both ends (see path-loss)"
+	}
+	if hint := witness.Reached(rig, s, ports...); hint != "" {
+		return hint
 	}
 	for _, other := range all {
 		complains := slices.ContainsFunc(parse.PerftestErrors(other.Text), func(said string) bool {

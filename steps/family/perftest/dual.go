@@ -212,7 +212,7 @@ func (t *couplesTest) Ends() bool {
 	}
 	t.server, t.client = *server, *client
 	if f, bad := kind.Trouble(t.result.Rig, t.client); bad {
-		rep.Add(f.Grade, "%s%s", f.Text, hangHint(t.stage, t.ports(), t.client, t.client, t.server))
+		rep.Add(f.Grade, "%s%s", f.Text, hangHint(t.result.Rig, t.stage, t.ports(), t.client, t.client, t.server))
 		return false
 	}
 	if kind.Exited(t.result, t.client, rep) || t.stage.Err != "" {

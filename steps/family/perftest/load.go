@@ -134,7 +134,7 @@ func (l *loadRun) Ends() bool {
 		return false
 	}
 	if f, bad := kind.Trouble(l.result.Rig, l.client); bad {
-		l.rep.Add(f.Grade, "%s%s", f.Text, hangHint(l.stage, l.ports(), l.client, l.client, l.servers[0]))
+		l.rep.Add(f.Grade, "%s%s", f.Text, hangHint(l.result.Rig, l.stage, l.ports(), l.client, l.client, l.servers[0]))
 		return false
 	}
 	// A tool that failed explains the ends' statuses, and is told by Output.

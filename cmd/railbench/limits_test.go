@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/steps"
+)
+
+// TestMoreThanThereIsTimeFor: whoever asks for more than fits into a cell's time is told that, by what the rails
+// carried until then, and not to look for crossed rails or a dead end. A block that takes minutes is no silence.
+func TestMoreThanThereIsTimeFor(t *testing.T) {
+	t.Parallel()
+	const longer, reach = "so what was asked for takes longer", "so the ends reach each other"
+	for i, c := range []struct {
+		cell, param string
+		want        steps.Grade
+		says        string
+	}{
+		{"nixl-transfer", "NIXL_READS=100000", steps.Inconclusive, longer},
+		{"dual-link", "ITERATIONS=50000000", steps.Inconclusive, longer},
+		{"nixl-latency", "NIXL_LAT_READS=10000000", steps.Inconclusive, reach},
+		{"ib-write-lat", "LAT_ITERATIONS=100000000", steps.Inconclusive, reach},
+		{"ib-write-bw", "ITERATIONS=50000000", steps.Inconclusive, longer},
+		{"nccl-allreduce", "NCCL_ITERATIONS=1000", steps.Inconclusive, longer},
+		{"ucx-perftest", "UCXPERF_MESSAGES=1000000", steps.Inconclusive, longer},
+		{"nixl-dual-dram", "NIXL_ITERATIONS=1000000", steps.Pass, ""},
+	} {
+		if i%3 != 0 && !nodetest.Whole() {
+			continue
+		}
+		t.Run(c.cell, func(t *testing.T) {
+			t.Parallel()
+			r, _, _ := headlessly(t, c.cell, "-p", c.param)
+			got := r.cell(t, c.cell)
+			if got.Verdict != c.want || !strings.Contains(got.Reason, c.says) {
+				t.Errorf("%s: %s", got.Verdict, got.Reason)
+			}
+			for _, wrong := range []string{"arp-flux", "died in the middle", "never came", "nccl-settings"} {
+				if strings.Contains(got.Reason, wrong) {
+					t.Errorf("it says %q: %s", wrong, got.Reason)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package wire_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/wire"
+)
+
+// The busier node's ports are taken together, each the busier way, and held against what one of them can.
+func TestWorkOf(t *testing.T) {
+	t.Parallel()
+	rig := kindtest.Spark()
+	both := []wire.Port{{Node: steps.Here, Rail: 0}, {Node: steps.Here, Rail: 1}, {Node: steps.Peer, Rail: 0}}
+	moved := func(e steps.End, rail int, tx, rx uint64) steps.RailBytes {
+		return steps.RailBytes{End: e, Rail: rail, Tx: tx, Rx: rx, Known: true, Seconds: 10}
+	}
+	for name, c := range map[string]struct {
+		bytes []steps.RailBytes
+		ports []wire.Port
+		want  float64 // Gb/s
+		any   bool
+	}{
+		"two ports":    {[]steps.RailBytes{moved(steps.Here, 0, 60e9, 1), moved(steps.Here, 1, 1, 40e9)}, both, 80, true},
+		"the busier":   {[]steps.RailBytes{moved(steps.Here, 0, 10e9, 0), moved(steps.Peer, 0, 0, 20e9)}, both, 16, true},
+		"another port": {[]steps.RailBytes{moved(steps.Peer, 1, 60e9, 0)}, both, 0, false},
+		"chatter":      {[]steps.RailBytes{moved(steps.Here, 0, 1e6, 1e6)}, both, 0.0008, false},
+		"unknown":      {[]steps.RailBytes{{End: steps.Here, Tx: 60e9, Seconds: 10}}, both, 0, false},
+		"no port":      {[]steps.RailBytes{moved(steps.Here, 0, 60e9, 0)}, nil, 0, false},
+		"no time":      {[]steps.RailBytes{{End: steps.Here, Tx: 60e9, Known: true}}, both, 0, true},
+		"nothing":      {nil, both, 0, false},
+	} {
+		w := wire.WorkOf(rig, c.bytes, c.ports...)
+		if math.Abs(w.Gbps-c.want) > 1e-3 || w.Any() != c.any || (w.Share > 0) != (c.want > 0) {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
+}
