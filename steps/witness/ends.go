@@ -151,7 +151,7 @@ func outlasted(rig steps.Rig, s steps.Stage, ports []wire.Port) (f kind.Finding,
 	}
 	o := s.Outputs[late]
 	return finding(steps.Inconclusive, "%s %s, at work: %s until then, so what was asked for takes longer; ask for "+
-		"less, or give it more time (--timeout)", whose(rig, o), o.Exit, work)
+		"less, or give it more time (railbench run --timeout)", whose(rig, o), o.Exit, work)
 }
 
 // Reached is what the bytes say of a test that reached its limit, and that was not at work all the while, as a clause
@@ -162,7 +162,7 @@ func Reached(rig steps.Rig, s steps.Stage, ports ...wire.Port) string {
 		return ""
 	}
 	return fmt.Sprintf("; %s until then, so the ends reach each other: it stopped in the middle, or needs more time "+
-		"(--timeout)", work)
+		"(railbench run --timeout)", work)
 }
 
 // anyRan reports whether an end ran, so that another one may explain what it said.
