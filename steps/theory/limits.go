@@ -15,6 +15,7 @@ const (
 	// LeastMessage and LeastPayload are what a run has to be for a bandwidth band.
 	LeastMessage
 	LeastPayload
+	UCXMessages
 	// Together is how much of their time two tests have to have run beside each other.
 	Together
 	// PassShare and WarnShare are how near to what is expected a rate has to be.
@@ -173,6 +174,12 @@ var entries = [limits]Entry{
 		Low: 65536, High: 65536, Unit: "bytes", Basis: Chosen,
 		When:   "for a bandwidth to have a band",
 		Source: "the size that the measured runs have; smaller messages end at other limits, which nobody measured here",
+		Fact:   "what-a-bandwidth-needs",
+	},
+	UCXMessages: {
+		Of:  "messages of ucx_perftest, at least",
+		Low: 100, High: 100, Basis: Chosen, When: "for a bandwidth to FAIL",
+		Source: "it sends one more that says that it is over, and waits for that: of a hundred it is a percent",
 		Fact:   "what-a-bandwidth-needs",
 	},
 	LeastPayload: {

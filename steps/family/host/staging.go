@@ -8,7 +8,11 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 )
+
+// noMemory is how the driver refuses memory: CUDA_ERROR_OUT_OF_MEMORY is 2 (cuda.h).
+var noMemory = pattern.New(`^cuMem\w+ failed with CUDA error 2$`)
 
 // A pathKind is how GPU memory gets to the adapter.
 type pathKind uint8
@@ -155,7 +159,11 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.
 	rep.Show(node+" GPU_DIRECT_RDMA_SUPPORTED", attribute(s.GPU.GPUDirectRDMA), "", nil)
 	rep.Show(node+" DMA_BUF_SUPPORTED", attribute(s.GPU.DMABuf), "", nil)
 	if s.GPU.Error != "" {
-		rep.Add(steps.Inconclusive, "the copies failed on %s: %s", node, s.GPU.Error)
+		hint := ""
+		if noMemory.MatchString(s.GPU.Error) {
+			hint = " (no memory for the buffers: set STAGING_BYTES to less, or end what uses it)"
+		}
+		rep.Add(steps.Inconclusive, "the copies failed on %s: %s%s", node, s.GPU.Error, hint)
 	} else if !kind.Exited(r, o, rep) {
 		w.way(node, s, rep)
 	}

@@ -46,7 +46,7 @@ func TestHostStaging(t *testing.T) {
 		{
 			"it failed", kindtest.Swap(t, good, `"error":null`, `"error":"cuMemAlloc_v2 failed with CUDA error 2"`), good, 1,
 			steps.Inconclusive,
-			[]string{"CUDA error 2"},
+			[]string{"CUDA error 2", "set STAGING_BYTES to less"},
 		},
 		{"a strange end", good, good, 9, steps.Inconclusive, []string{"exit 9"}},
 		{"half", "driver: none\n", good, 0, steps.Inconclusive, []string{"no result on spark-02"}},

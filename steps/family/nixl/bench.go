@@ -183,7 +183,8 @@ var endings = pattern.New(`^free\(\): |Ctrl-C`)
 // follows is what an end says because the other one ended. Where railbench ended either,
 // it was that.
 var follows = pattern.New(`REMOTE_DISCONNECT|Transfer failed|start.barrier|ASIO |Timeout waiting|Error in barrier|` +
-	`Failed to synchronize|failed to receive metadata`)
+	`Failed to synchronize|failed to receive metadata|Failed to run test|Transport retry count exceeded|` +
+	`Connection reset by remote peer|Endpoint timeout`)
 
 // followed reports whether an end said something because railbench had ended it, or either at its limit.
 func followed(s steps.Stage, o steps.Output, text string) bool {
@@ -239,7 +240,7 @@ type benchTest struct {
 
 // Ends: only a run that both ends ended well counts.
 func (t *benchTest) Ends() (ok bool) {
-	t.ends, ok = benchEnds(t.result, t.stage, t.rep)
+	t.ends, ok = benchEnds(t.result, t.stage, t.rep, t.route.Ports()...)
 	return ok
 }
 
