@@ -183,13 +183,16 @@ var endings = pattern.New(`^free\(\): |Ctrl-C`)
 // follows is what an end says because the other one ended. Where railbench ended either,
 // it was that.
 var follows = pattern.New(`REMOTE_DISCONNECT|Transfer failed|start.barrier|ASIO |Timeout waiting|Error in barrier|` +
-	`Failed to synchronize|failed to receive metadata|Failed to run test|Transport retry count exceeded|` +
-	`Connection reset by remote peer|Endpoint timeout`)
+	`Failed to synchronize|failed to receive metadata`)
 
 // followed reports whether an end said something because railbench had ended it, or either at its limit.
 func followed(s steps.Stage, o steps.Output, text string) bool {
-	limited := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Exit.Why == runner.TimedOut })
-	return (limited || o.Exit.Why != runner.Ended) && follows.MatchString(text)
+	return (limited(s) || o.Exit.Why != runner.Ended) && follows.MatchString(text)
+}
+
+// limited reports whether an end of a stage reached its limit.
+func limited(s steps.Stage) bool {
+	return slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Exit.Why == runner.TimedOut })
 }
 
 // judgeNIXLBench holds a table of nixlbench against what its rails can do, and

@@ -274,8 +274,7 @@ func pythonEnds(
 	// Wrong data before what the ends say: no message of a tool is worse, and one may be there.
 	case init.Test != "" && init.Error == "" && !init.Verified:
 		rep.Add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
-	case !well && atWork(r, s, messages, rep, ports):
-	case !well && explainNIXL(r.Rig, s, pythonCauses, messages, rep):
+	case !well && (atWork(r, s, messages, rep, ports) || explainNIXL(r.Rig, s, pythonCauses, messages, rep)):
 		for _, m := range messages {
 			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
 		}
