@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/steps/theory"
 )
 
-// Work is what the ports of a test carried, whether or not it came to an end: on the busier of its nodes, of each port
-// the busier way. It asks no figure of the test's.
+// Work is what the ports of a test carried, whether or not it came to an end: on the node where that is less, because
+// what one end sent may have arrived nowhere; of each port the busier way. It asks no figure of the test's.
 type Work struct {
 	Bytes float64 // on the wire
 	Gbps  float64 // over all of the time; 0 where nobody knows that
@@ -18,14 +18,18 @@ type Work struct {
 	Share float64
 }
 
-// WorkOf is what some ports carried.
-func WorkOf(rig steps.Rig, bytes []steps.RailBytes, ports ...Port) (most Work) {
+// WorkOf is what some ports carried; nothing where a node's counters of all of them are missing.
+func WorkOf(rig steps.Rig, bytes []steps.RailBytes, ports ...Port) (least Work) {
+	looked := false
 	for i := range rig.Nodes {
-		e := steps.End(i)
-		w := Work{}
+		own := portsAt(ports, steps.End(i))
+		if len(own) == 0 {
+			continue
+		}
+		var w Work
 		seconds, can := 0.0, 0.0
 		for _, b := range bytes {
-			if b.End != e || !b.Known || !slices.Contains(ports, Port{b.End, b.Rail}) {
+			if !b.Known || !slices.Contains(own, Port{b.End, b.Rail}) {
 				continue
 			}
 			w.Bytes += float64(max(b.Tx, b.Rx))
@@ -38,11 +42,11 @@ func WorkOf(rig steps.Rig, bytes []steps.RailBytes, ports ...Port) (most Work) {
 		if can > 0 {
 			w.Share = w.Gbps / can
 		}
-		if w.Bytes > most.Bytes {
-			most = w
+		if !looked || w.Bytes < least.Bytes {
+			least, looked = w, true
 		}
 	}
-	return most
+	return least
 }
 
 // Any reports whether it is more than ports carry by themselves.

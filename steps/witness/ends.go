@@ -138,8 +138,8 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 	return outlasted(rig, s, ports)
 }
 
-// outlasted is for a test that reached its limit at work: its ports carried, over all of the time, half of what one of
-// them can, so that it hung at no time to speak of. What its ends said as they were ended is no cause.
+// outlasted is for a test that reached its limit at work: its ports carried, over all of the time, about what one of
+// them can, so that it can't have hung for long. What its ends said as they were ended is no cause.
 func outlasted(rig steps.Rig, s steps.Stage, ports []wire.Port) (f kind.Finding, ok bool) {
 	late := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.Ran && o.Exit.Why == runner.TimedOut })
 	if late < 0 || wire.Gaps(s.Bytes, ports...) != "" {

@@ -59,10 +59,10 @@ func TestFirst(t *testing.T) {
 		},
 		"ours": {steps.Stage{Outputs: []steps.Output{ran(135, runner.Cancelled), server(ran(132, runner.TimedOut))}}, ""},
 		"at work": {
-			late(80e9, nil), "timed out after 10s, at work: its ports carried 80.00 GB (64.0 Gb/s on the wire",
+			late(120e9, nil), "timed out after 10s, at work: its ports carried 120.00 GB (96.0 Gb/s on the wire",
 		},
-		"at work for a fifth":            {late(20e9, nil), ""},
-		"at work, and packets were lost": {late(80e9, map[string]uint64{"out_of_sequence": 9}), ""},
+		"at work for two thirds":         {late(80e9, nil), ""},
+		"at work, and packets were lost": {late(120e9, map[string]uint64{"out_of_sequence": 9}), ""},
 		"told": {
 			steps.Stage{Outputs: []steps.Output{ran(1, runner.Ended), server(ran(143, runner.Ended))}},
 			"the server on spark-01 was ended by a signal (exit 143, SIGTERM",
