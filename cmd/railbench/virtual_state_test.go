@@ -42,3 +42,23 @@ func TestVirtualStateIsOwn(t *testing.T) {
 		refused("somebody else's")
 	}
 }
+
+// What the virtual rig can't do is said in one line, and no other machine or cable is taken for the one asked for.
+func TestVirtualRefusals(t *testing.T) {
+	t.Setenv("RIG_STATE", filepath.Join(t.TempDir(), "rig"))
+	for _, c := range []struct{ args, says string }{
+		{"cable 7 off", "usage: rig cable 0|1 on|off [NODE]"},
+		{"cable 0 loose", "usage: rig cable 0|1 on|off [NODE]"},
+		{"cable 0 off", "spark-01 is down"},
+		{"cable 0 off 3", "no node '3'"},
+		{"reset 9", "no node '9'"},
+		{"reset 2", "spark-02 is down"},
+	} {
+		var stdout, stderr strings.Builder
+		code := Main(append([]string{"rig"}, strings.Fields(c.args)...), strings.NewReader(""), &stdout, &stderr)
+		said := stdout.String() + stderr.String()
+		if code == exitOK || !strings.Contains(said, c.says) || strings.Contains(said, "Traceback") {
+			t.Errorf("rig %s: exit %d: %s", c.args, code, said)
+		}
+	}
+}
