@@ -103,6 +103,27 @@ ip -4 -br addr show dev enp1s0f1np1 to 10.4.0.1
 ip -4 -br addr show dev enp1s0f1np1 to 10.0.0.0/8
 ip -o -4 addr show dev enp1s0f1np1 permanent
 ip addr change 10.4.0.1/24 dev enp1s0f1np1 valid_lft 100 preferred_lft 100
+ip addr add 10.4.1.1/24 dev enp1s0f1np1 preferred_lft 0
+ip addr add 10.4.2.1/24 dev enp1s0f1np1 valid_lft 4000 preferred_lft 0
+ip addr add 10.4.3.1/24 dev enp1s0f1np1 valid_lft 0 preferred_lft 0
+ip addr add 10.4.3.1/24 dev enp1s0f1np1 valid_lft 5
+ip addr add fd05::1/64 dev enp1s0f1np1 nodad preferred_lft 0
+ip addr add fd05::2/64 dev enp1s0f1np1 nodad preferred_lft 5000
+ip addr show dev enp1s0f1np1 scope global | grep inet
+ip addr show dev enp1s0f1np1 to 10.4.1.1 | grep -v BROADCAST | grep -v ether
+ip -6 addr show dev enp1s0f1np1 to fd05::1 | grep -v BROADCAST
+ip -j addr show dev enp1s0f1np1 to 10.4.1.1 | grep -o 10.4.1.1.*preferred_life_time[^,]*[0-9]
+ip -j addr show dev enp1s0f1np1 to fd05::1 | grep -o fd05::1.*preferred_life_time[^,]*[0-9]
+ip addr replace 10.4.1.1/24 dev enp1s0f1np1
+ip addr replace fd05::1/64 dev enp1s0f1np1
+ip addr replace fd05::2/64 dev enp1s0f1np1 preferred_lft 0
+ip addr show dev enp1s0f1np1 scope global | grep inet
+ip addr show dev enp1s0f1np1 to 10.4.1.1 | grep -v BROADCAST | grep -v ether
+ip -6 addr show dev enp1s0f1np1 to fd05::1 | grep -v BROADCAST
+ip addr del 10.4.1.1/24 dev enp1s0f1np1
+ip addr del 10.4.2.1/24 dev enp1s0f1np1
+ip addr del fd05::1/64 dev enp1s0f1np1
+ip addr del fd05::2/64 dev enp1s0f1np1
 ip -4 -br addr show dev enp1s0f1np1 permanent
 ip addr change 10.4.0.9/24 dev enp1s0f1np1
 ip -4 -br addr show dev enp1s0f1np1

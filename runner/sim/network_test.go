@@ -205,7 +205,7 @@ func TestAddressesAndRoutesAsTheKernelDoes(t *testing.T) {
 	b.steps("spark-02", []step{
 		{
 			"ip addr add 192.168.100.20/24 dev enp1s0f0np0; ip addr add 10.1.1.1 dev enp1s0f0np0 label enp1s0f0np0:x; " +
-				"ip addr add 10.2.2.2/24 dev enp1s0f0np0 noprefixroute valid_lft 4000 preferred_lft forever; " +
+				"ip addr add 10.2.2.2/24 dev enp1s0f0np0 noprefixroute valid_lft 4000 preferred_lft 4000; " +
 				"ip addr show enp1s0f0np0 | grep -v lft",
 			reply{out: `3: enp1s0f0np0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq state UP group default qlen 1000
     link/ether 4c:bb:47:2c:11:31 brd ff:ff:ff:ff:ff:ff
@@ -218,7 +218,7 @@ func TestAddressesAndRoutesAsTheKernelDoes(t *testing.T) {
 		},
 		{
 			"ip -4 -j addr show enp1s0f1np1",
-			reply{out: `[{"ifindex":4,"ifname":"enp1s0f1np1","flags":["BROADCAST","MULTICAST","UP","LOWER_UP"],"mtu":1500,"qdisc":"mq","operstate":"UP","group":"default","txqlen":1000,"link_type":"ether","address":"4c:bb:47:2c:11:32","broadcast":"ff:ff:ff:ff:ff:ff","addr_info":[{"family":"inet","local":"192.168.200.11","prefixlen":24,"broadcast":"192.168.200.255","scope":"global","label":"enp1s0f1np1","valid_life_time":4294967295,"preferred_life_time":4294967295}]}]` + "\n"},
+			reply{out: `[{"ifindex":4,"ifname":"enp1s0f1np1","flags":["BROADCAST","MULTICAST","UP","LOWER_UP"],"mtu":1500,"qdisc":"mq","operstate":"UP","group":"default","txqlen":1000,"addr_info":[{"family":"inet","local":"192.168.200.11","prefixlen":24,"broadcast":"192.168.200.255","scope":"global","label":"enp1s0f1np1","valid_life_time":4294967295,"preferred_life_time":4294967295}]}]` + "\n"},
 		},
 		{"ip addr add 192.168.100.11/24 dev enp1s0f0np0", reply{err: "Error: ipv4: Address already assigned.\n", code: 2}},
 		{

@@ -3,6 +3,7 @@ package change
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -448,6 +449,9 @@ func (l Link) addresses(call func(...string)) {
 	}
 }
 
+// forever is the lifetime in seconds of what has none.
+const forever = math.MaxUint32
+
 // words make the address again as it was: replace, so that one that is there already is no
 // error.
 func (a Addr) words(dev string) []string {
@@ -473,8 +477,13 @@ func (a Addr) words(dev string) []string {
 	if a.Metric != 0 {
 		w = append(w, "metric", fmt.Sprint(a.Metric))
 	}
-	if a.Dynamic {
+	switch {
+	case a.Dynamic:
 		w = append(w, "valid_lft", fmt.Sprint(a.Valid), "preferred_lft", fmt.Sprint(a.Preferred))
+	case a.Deprecated:
+		w = append(w, "preferred_lft", "0")
+	case a.Valid == forever && a.Preferred != forever:
+		w = append(w, "preferred_lft", fmt.Sprint(a.Preferred))
 	}
 	if a.NoPrefixRoute {
 		w = append(w, "noprefixroute")

@@ -39,6 +39,9 @@ ip addr add 192.168.200.10/24 dev rail1 noprefixroute
 ip addr add 192.168.201.10/32 dev rail1 valid_lft 4000 preferred_lft 3000
 ip addr add 192.168.100.99/24 dev rail0
 ip addr add fd00::10/64 dev rail0 nodad
+ip addr add 192.168.202.10/32 dev rail1 preferred_lft 0
+ip addr add fd03::10/64 dev rail1 nodad preferred_lft 0
+ip addr add fd03::11/64 dev rail1 nodad preferred_lft 5000
 ip addr add 10.9.0.2/24 dev mgmt
 ip route add default via 10.9.0.1 dev mgmt
 ip route add 10.50.0.0/16 via 192.168.100.1 dev rail0 metric 77
@@ -64,6 +67,7 @@ func TestBack(t *testing.T) {
 		"addresses": "ip addr flush dev rail0;" +
 			" ip addr add 10.1.1.1/24 dev rail0; ip addr add fd09::1/64 dev rail1",
 		"one address":          "ip addr del 192.168.100.10/24 dev rail0",
+		"preferred again":      "ip addr replace 192.168.202.10/32 dev rail1; ip addr replace fd03::10/64 dev rail1 nodad",
 		"a link's own address": "ip -6 addr flush dev rail0 scope link",
 		"how it is made":       "ip link set rail0 addrgenmode none; ip link set rail0 down; ip link set rail0 up",
 		"down":                 "ip link set rail0 down; ip link set rail1 down",
@@ -104,6 +108,20 @@ func goBack(t *testing.T, n nodetest.Netns, before change.State, set []string) {
 		delete(after.Links, "made1")
 		if diff := change.Differences(before, after, all); diff != nil {
 			t.Errorf("it is not back: %q", diff)
+		}
+	}
+}
+
+// An address of IPv6 that lasts, and is preferred for some time only, has about that time again.
+func TestBackPreferredForSomeTime(t *testing.T) {
+	t.Parallel()
+	n := node(t)
+	before := look(t, n)
+	n.Sh("ip addr flush dev rail1")
+	goBack(t, n, before, []string{"rail0", "rail1"})
+	for _, a := range look(t, n).Links["rail1"].Addrs {
+		if a.CIDR == "fd03::11/64" && (a.Dynamic || a.Preferred < 4900 || a.Preferred > 5000) {
+			t.Errorf("it is preferred for %d s: %+v", a.Preferred, a)
 		}
 	}
 }
@@ -518,6 +536,11 @@ func TestDifferences(t *testing.T) {
 			func(s *change.State) { l := s.Links["rail0"]; l.Addrs = l.Addrs[:1]; s.Links["rail0"] = l },
 			"lacks the address 10.0.0.9/24",
 		},
+		"deprecated": {func(s *change.State) { // nothing new is sent from it
+			l := s.Links["rail0"]
+			l.Addrs = []change.Addr{{CIDR: "10.0.0.1/24", Deprecated: true}, l.Addrs[1]}
+			s.Links["rail0"] = l
+		}, "10.0.0.1/24 deprecated"},
 		"the kernel's own": {func(s *change.State) {
 			l := s.Links["rail0"]
 			l.Addrs = append(l.Addrs[:2:2], change.Addr{CIDR: "fe80::1/64", FromKernel: true})

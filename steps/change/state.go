@@ -204,7 +204,10 @@ type Addr struct {
 	Scope         string
 	Label         string
 	NoPrefixRoute bool
-	// Dynamic addresses have lifetimes, in seconds, and somebody who renews them.
+	// Deprecated is one that nothing new is sent from: preferred_lft 0, which the kernel tells of IPv4 by this alone.
+	Deprecated bool `json:",omitempty"`
+	// Dynamic addresses have lifetimes, in seconds, and somebody who renews them. One of IPv6 that lasts may still be
+	// preferred for some time only.
 	Dynamic          bool
 	Valid, Preferred uint32
 	// FromKernel says that the kernel makes it by itself: a link-local address. The journal's
@@ -225,6 +228,9 @@ func (a Addr) String() string {
 	s := strings.Replace(a.name(), "=", " peer ", 1)
 	if a.Metric != 0 {
 		s += fmt.Sprintf(" metric %d", a.Metric)
+	}
+	if a.Deprecated {
+		s += " deprecated"
 	}
 	return s
 }
@@ -294,6 +300,7 @@ type (
 			Broadcast     string `json:"broadcast"`
 			Scope         string `json:"scope"`
 			Label         string `json:"label"`
+			Deprecated    bool   `json:"deprecated"`
 			Dynamic       bool   `json:"dynamic"`
 			NoPrefixRoute bool   `json:"noprefixroute"`
 			Protocol      string `json:"protocol"`
@@ -450,7 +457,7 @@ func (l ipLink) link() (Link, error) {
 		link.Addrs = append(link.Addrs, Addr{
 			CIDR: fmt.Sprintf("%s/%d", a.Local, a.Prefix), Peer: a.Peer, Metric: a.Metric, V6: v6,
 			Broadcast: a.Broadcast, Scope: a.Scope, Label: a.Label,
-			NoPrefixRoute: a.NoPrefixRoute, Dynamic: a.Dynamic, Valid: a.Valid, Preferred: a.Preferred,
+			NoPrefixRoute: a.NoPrefixRoute, Deprecated: a.Deprecated, Dynamic: a.Dynamic, Valid: a.Valid, Preferred: a.Preferred,
 			FromKernel: v6 && (a.Scope == "link" || a.Dynamic),
 		})
 	}

@@ -69,7 +69,8 @@ type Address struct {
 	NoDAD bool
 	// A Dynamic address has lifetimes, which are counted from when they were set.
 	Dynamic bool
-	// In seconds from Set on; the largest number is for ever.
+	// In seconds from Set on; the largest number is for ever. An address that is valid for ever, and preferred for
+	// no time, is deprecated.
 	Valid, Preferred uint32
 	// The nodes' time at which the lifetimes were set.
 	Set time.Duration
@@ -306,7 +307,7 @@ func (d *Netdev) Add(a Address) bool {
 	if a.Addr().Is4() && a.Label == "" {
 		a.Label = d.Name
 	}
-	if !a.Dynamic {
+	if a.Valid == 0 {
 		a.Valid, a.Preferred = math.MaxUint32, math.MaxUint32
 	}
 	// The kernel compares masks as well: 10.0.0.2/16 is no secondary address of 10.0.0.1/24.

@@ -279,6 +279,12 @@ func (ip *ipCall) wants(a netip.Addr) bool {
 	return (!ip.v4 || a.Is4()) && (!ip.v6 || a.Is6())
 }
 
+// ofFamily reports whether addresses of one family alone are asked for, by -4, -6 or an address that they belong to.
+func (ip *ipCall) ofFamily() bool { return ip.v4 || ip.v6 || ip.of.to.IsValid() }
+
+// ofLink reports whether an interface's own address is shown, too.
+func (ip *ipCall) ofLink() bool { return !ip.ofFamily() || ip.details }
+
 // address is ip address: what changes something is in changeAddress, and everything else shows.
 func (ip *ipCall) address(verb string, args []string) int {
 	switch verb {
@@ -300,8 +306,7 @@ func (ip *ipCall) address(verb string, args []string) int {
 	for _, d := range devs {
 		addrs := ip.shown(d)
 		switch {
-		// With -4 or -6 who has none of those is left out.
-		case len(addrs) == 0 && (ip.v4 || ip.v6):
+		case len(addrs) == 0 && ip.ofFamily(): // who has none of those is left out
 		case ip.json:
 			items = append(items, ip.object(d, true))
 		case ip.brief:
@@ -327,8 +332,8 @@ func (ip *ipCall) address(verb string, args []string) int {
 
 // lifetimes are the seconds that an address is still valid and preferred.
 func (ip *ipCall) lifetimes(a net.Address) (valid, preferred uint32) {
-	if !a.Dynamic {
-		return a.Valid, a.Preferred
+	if !a.Dynamic && a.Addr().Is4() { // the kernel tells of it at most that it is deprecated
+		return math.MaxUint32, math.MaxUint32
 	}
 	// Lifetimes count down in the kernel, second by second.
 	passed := uint32((ip.Node.Rack.Clock.Now() - a.Set).Seconds())
@@ -352,7 +357,7 @@ func (ip *ipCall) addressLines(d *net.Netdev, a net.Address) {
 		words = append(words, "brd", a.Broadcast.String())
 	}
 	words = append(words, "scope", a.Scope)
-	words = append(words, addressFlags(a)...)
+	words = append(words, ip.addressFlags(a)...)
 	// IPv6 has no label, and iproute2 leaves its place.
 	line := strings.Join(append(words, a.Label), " ")
 	if ip.oneline { // a line is a link's address, with a backslash where it would be broken
@@ -371,12 +376,18 @@ func (ip *ipCall) addressLines(d *net.Netdev, a net.Address) {
 }
 
 // addressFlags are the words that iproute2 has for what is special with an address.
-func addressFlags(a net.Address) []string {
-	var f []string
+func (ip *ipCall) addressFlags(a net.Address) (f []string) {
+	_, preferred := ip.lifetimes(a)
+	if a.Preferred == 0 {
+		preferred = 0
+	}
 	for _, x := range []struct {
 		is   bool
 		name string
-	}{{a.Secondary, "secondary"}, {a.Dynamic, "dynamic"}, {a.NoDAD, "nodad"}, {a.NoPrefixRoute, "noprefixroute"}} {
+	}{
+		{a.Secondary, "secondary"}, {a.NoDAD, "nodad"}, {preferred == 0, "deprecated"}, {a.Dynamic, "dynamic"},
+		{a.NoPrefixRoute, "noprefixroute"},
+	} {
 		if x.is {
 			f = append(f, x.name)
 		}
@@ -394,7 +405,7 @@ func (ip *ipCall) addressObject(a net.Address) jsonObject {
 		o = append(o, jsonField{"broadcast", a.Broadcast.String()})
 	}
 	o = append(o, jsonField{"scope", a.Scope})
-	for _, f := range addressFlags(a) {
+	for _, f := range ip.addressFlags(a) {
 		o = append(o, jsonField{f, true})
 	}
 	if a.Label != "" {
@@ -422,11 +433,13 @@ func (ip *ipCall) head(d *net.Netdev, mode bool) {
 	if mode {
 		modeText = " mode DEFAULT"
 	}
-	ip.Printf("%d: %s: <%s> mtu %d qdisc %s%s state %s%s group default qlen 1000\n    link/%s %s brd %s",
-		d.Index, d.Name, strings.Join(flagNames(d), ","), d.MTU,
-		qdisc(d), master, stateName(d), modeText, kind, d.MACText(), brd)
-	if p := d.Permanent(); p != "" {
-		ip.Printf(" permaddr %s", p)
+	ip.Printf("%d: %s: <%s> mtu %d qdisc %s%s state %s%s group default qlen 1000", d.Index, d.Name,
+		strings.Join(flagNames(d), ","), d.MTU, qdisc(d), master, stateName(d), modeText)
+	if ip.ofLink() {
+		ip.Printf("\n    link/%s %s brd %s", kind, d.MACText(), brd)
+		if p := d.Permanent(); p != "" {
+			ip.Printf(" permaddr %s", p)
+		}
 	}
 	if ip.details {
 		ip.Printf(" promiscuity 0  allmulti 0 minmtu %d maxmtu %d ", d.MinMTU(), d.MaxMTU())
@@ -493,10 +506,12 @@ func (ip *ipCall) object(d *net.Netdev, addrs bool) jsonObject {
 	if !addrs {
 		o = append(o, jsonField{"linkmode", "DEFAULT"})
 	}
-	o = append(o, jsonField{"group", "default"}, jsonField{"txqlen", 1000}, jsonField{"link_type", kind},
-		jsonField{"address", d.MACText()}, jsonField{"broadcast", brd})
-	if p := d.Permanent(); p != "" {
-		o = append(o, jsonField{"permaddr", p})
+	o = append(o, jsonField{"group", "default"}, jsonField{"txqlen", 1000})
+	if ip.ofLink() {
+		o = append(o, jsonField{"link_type", kind}, jsonField{"address", d.MACText()}, jsonField{"broadcast", brd})
+		if p := d.Permanent(); p != "" {
+			o = append(o, jsonField{"permaddr", p})
+		}
 	}
 	if ip.details {
 		o = append(o, ip.detailFields(d, addrs)...)

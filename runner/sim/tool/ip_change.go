@@ -64,6 +64,9 @@ func (ip *ipCall) putAddress(d *net.Netdev, a net.Address, verb string) int {
 		// replace of an address renews its lifetimes: its place among the others, and so what is secondary, stays.
 		old := &d.Addrs[d.Find(a.Prefix)]
 		old.Dynamic, old.Valid, old.Preferred, old.Set = a.Dynamic, a.Valid, a.Preferred, a.Set
+		if a.Addr().Is6() {
+			old.NoDAD = a.NoDAD
+		}
 	}
 	return 0
 }
@@ -95,6 +98,12 @@ func (ip *ipCall) parseAddress(args []string) (dev string, a net.Address, code i
 			}
 		}
 	}
+	switch {
+	case a.Valid == 0:
+		return "", a, ip.Fail(1, "valid_lft is zero")
+	case a.Valid < a.Preferred:
+		return "", a, ip.Fail(1, "preferred_lft is greater than valid_lft")
+	}
 	// As the kernel has it: what isn't valid for ever isn't permanent.
 	a.Dynamic = a.Valid != math.MaxUint32
 	switch {
@@ -122,7 +131,7 @@ func (ip *ipCall) addressWord(a *net.Address, word, value string) (code int) {
 		seconds := uint64(math.MaxUint32)
 		if value != "forever" {
 			var err error
-			if seconds, err = strconv.ParseUint(value, 10, 32); err != nil || seconds == 0 {
+			if seconds, err = strconv.ParseUint(value, 10, 32); err != nil {
 				return ip.Fail(255, "Error: argument \"%s\" is wrong: %s value", value, word)
 			}
 		}
