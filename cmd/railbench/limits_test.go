@@ -31,6 +31,8 @@ func TestMoreThanThereIsTimeFor(t *testing.T) {
 		// And for less than a rate is told from: no tool's rounding contradicts itself.
 		{"ucx-perftest", "UCXPERF_MESSAGES=1", steps.Inconclusive, "it is of 1 message, and below 100"},
 		{"ucx-perftest", "UCXPERF_MESSAGES=50", steps.Pass, "as it should be"},
+		{"stream-rail", "STREAM_BLOCK=1", steps.Inconclusive, "a call of the kernel's, and below 64 KiB"},
+		{"stream-halves", "STREAM_BLOCK=64", steps.Inconclusive, "a call of the kernel's, and below 64 KiB"},
 		{"ucx-perftest", "UCXPERF_BYTES=1", steps.Inconclusive, "a band begins at"},
 		{"nixl-transfer", "NIXL_BYTES=1", steps.Inconclusive, "a band begins at"},
 	} {

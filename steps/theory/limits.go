@@ -16,6 +16,7 @@ const (
 	LeastMessage
 	LeastPayload
 	UCXMessages
+	StreamBlock
 	// Together is how much of their time two tests have to have run beside each other.
 	Together
 	// PassShare and WarnShare are how near to what is expected a rate has to be.
@@ -181,6 +182,13 @@ var entries = [limits]Entry{
 		Low: 100, High: 100, Basis: Chosen, When: "for a bandwidth to FAIL",
 		Source: "it sends one more that says that it is over, and waits for that: of a hundred it is a percent",
 		Fact:   "what-a-bandwidth-needs",
+	},
+	StreamBlock: {
+		Of:  "blocks of railbench stream, at least",
+		Low: 65536, High: 65536, Unit: "bytes", Basis: Chosen, When: "for a rate to FAIL",
+		Source: "each block is a call of the kernel's, of which a stream made 0.8 million a second over loopback: from " +
+			"64 KiB on these are no limit below 400 Gb/s",
+		Fact: "what-a-bandwidth-needs",
 	},
 	LeastPayload: {
 		Of:  "payload of a bandwidth test, at least",

@@ -497,7 +497,7 @@ func (b *books) sizes(e steps.End, forward []*Load) {
 		low, high := l.bounds(b.interfaces(*l))
 		sum, names := l.Sum(), kind.And(b.names(l.Ports))
 		switch {
-		case sum > theory.BytesJumped.Value()*l.Wire+l.back+b.resent(*l):
+		case sum > theory.BytesJumped.Value()*l.Wire+l.headers+l.back+b.resent(*l):
 			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s moved %s where %s were predicted: the counter jumped, or other "+
 				"traffic ran", names, kind.Size(sum), kind.Size(l.Wire))
 		case sum > high:

@@ -424,6 +424,43 @@ func TestAccountOfInfiniBand(t *testing.T) {
 	}
 }
 
+// What a stream of small writes moves, as it was counted between two network namespaces of one machine: most of them
+// went as segments of their own, where large ones fill theirs.
+func TestAccountOfSmallWrites(t *testing.T) {
+	rig := kindtest.Spark()
+	p := rig.Pairs[0]
+	const header = 24 // of each block
+	for _, c := range []struct {
+		block, blocks  float64
+		sent, answered uint64
+	}{
+		{1, 602585, 49534720, 1800938},
+		{64, 651226, 92815916, 3901910},
+		{1000, 838709, 881626674, 6089672},
+		{30000, 243665, 7348427130, 7424174},
+		{67108864, 101, 6828768114, 1009736},
+	} {
+		account := func(more uint64) Accounted {
+			bytes := moves(rig)
+			for i := range bytes {
+				bytes[i].IPKnown = true
+			}
+			out, in := counterOf(bytes, port(0, p.Rails[0])), counterOf(bytes, port(1, p.Rails[1]))
+			out.IPTx, out.IPRx = c.sent+more, c.answered
+			in.IPTx, in.IPRx = out.IPRx, out.IPTx
+			f := Stream(steps.Here, []int{p.Rails[0]}, steps.Peer, []int{p.Rails[1]}, c.blocks*(c.block+header), 1448)
+			f.Pieces(c.blocks)
+			return Account(rig, bytes, f)
+		}
+		if a := account(0); len(a.Findings) > 0 {
+			t.Errorf("blocks of %g bytes: %+v", c.block, a.Findings)
+		}
+		if a := account(c.sent); !slices.Contains(what(a), More) && !slices.Contains(what(a), Jumped) {
+			t.Errorf("blocks of %g bytes, and as much again: %+v", c.block, a.Findings)
+		}
+	}
+}
+
 // TCP over a bond goes over its links as it comes, and has a prediction with headers.
 func TestAccountOfTCP(t *testing.T) {
 	rig := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)

@@ -21,6 +21,7 @@ type Load struct {
 	sharing       Sharing
 	mixed         bool // of flows over some of its ports each: nobody knows the shares
 	least, more   float64
+	headers       float64 // that may be there beside Wire
 	// back is the most that comes back this way for the flows that go the other one, and
 	// against and aside the Wire and Payload of those.
 	back, against, aside float64
@@ -42,7 +43,7 @@ func (l Load) bounds(netdev bool) (low, high float64) {
 	if netdev {
 		slack = theory.BytesMoreIP.Value()
 	}
-	high = max(slack, l.more)*l.Wire + l.back + theory.BytesBeside.Value()*l.aside
+	high = max(slack, l.more)*l.Wire + l.headers + l.back + theory.BytesBeside.Value()*l.aside
 	if netdev {
 		high += (theory.BytesMoreIP.Value() - 1) * l.against
 		high = max(high, l.Wire+l.back+theory.BytesBackground.High())
@@ -115,6 +116,7 @@ func (l *Load) join(other Load) {
 	l.add(other.Ports)
 	l.Payload, l.Wire, l.least, l.more = l.Payload+other.Payload, l.Wire+other.Wire, l.least+other.least, max(l.more,
 		other.more)
+	l.headers += other.headers
 	l.back, l.against, l.aside = l.back+other.back, l.against+other.against, l.aside+other.aside
 	l.sharing, l.mixed = max(l.sharing, other.sharing), l.mixed || other.mixed
 	l.texts, l.warned = append(l.texts, other.texts...), append(l.warned, other.warned...)
@@ -122,7 +124,7 @@ func (l *Load) join(other Load) {
 
 // carries adds a flow that leads over the load's ports this way.
 func (l *Load) carries(f Flow) {
-	l.join(Load{Payload: f.Payload, Wire: f.Wire, least: f.Least, more: f.More, sharing: f.Sharing})
+	l.join(Load{Payload: f.Payload, Wire: f.Wire, least: f.Least, more: f.More, headers: f.headers, sharing: f.Sharing})
 	l.mtu = max(l.mtu, f.mtu)
 	if f.Text != "" && !slices.Contains(l.texts, f.Text) {
 		l.texts = append(l.texts, f.Text)

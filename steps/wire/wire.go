@@ -99,6 +99,7 @@ type Flow struct {
 
 	mtu, largest int     // bytes; the smallest and the largest of the links that it takes
 	packets      float64 // the fewest
+	headers      float64 // bytes; what the headers of more packets may add to Wire
 	message      int     // bytes, of the largest message
 }
 
@@ -178,6 +179,13 @@ func Stream(from steps.End, out []int, to steps.End, in []int, payload, mss floa
 		f.Back = payload / mss * segmentHeaders
 	}
 	return f
+}
+
+// Pieces says that a stream was written in n pieces. One that finds nothing waiting before it goes at once, as a
+// segment of its own that may be answered by itself; those that wait go together.
+func (f *Flow) Pieces(n float64) {
+	f.headers = n * segmentHeaders
+	f.Back += f.headers
 }
 
 // ports are those of the flow, of both ends.

@@ -310,6 +310,7 @@ func (t *streamTest) Flows() (all []wire.Flow) {
 		mtu := min(t.result.Rig.Rail(p, from).Netdev.MTU, t.result.Rig.Rail(p, to).Netdev.MTU)
 		f := wire.Stream(from, []int{p.Rails[from]}, to, []int{p.Rails[to]}, w.Bytes+blockHeader*w.Blocks,
 			float64(mtu-theory.TCPHeaders))
+		f.Pieces(w.Blocks)
 		f.Text = kind.Size(w.Bytes) + " of payload that railbench counted"
 		all = append(all, f)
 	}
@@ -319,6 +320,11 @@ func (t *streamTest) Flows() (all []wire.Flow) {
 // Figure is what arrived, of all rails together.
 func (t *streamTest) Figure(wire.Accounted) {
 	t.band = bandOf(t.result.Rig, t.path, t.streams, "")
+	if block := t.got.Bytes / t.got.Blocks; block < theory.StreamBlock.Value() {
+		t.band.Unless = fmt.Sprintf("each of its blocks of %s is a call of the kernel's, and below %s those may end it "+
+			"earlier", kind.BlockSize(int(block)),
+			kind.BlockSize(int(theory.StreamBlock.Value())))
+	}
 	test := parse.Iperf3{
 		Streams: t.streams, Seconds: t.got.Seconds, ReceivedBytes: t.got.Bytes, ReceivedGbps: t.got.Gbps,
 		Retransmits: -1, Reordered: -1,
@@ -334,7 +340,7 @@ func (t *streamTest) Signs() {
 	}
 	n := len(t.pairs)
 	for i, w := range t.got.Ways {
-		if n == 1 || t.band.Expected == 0 {
+		if n == 1 || t.band.Expected == 0 || t.band.Unless != "" {
 			continue
 		}
 		least := min(float64(t.band.fails), theory.TCPWarnShare.Value()*float64(t.band.Limit)/float64(n))

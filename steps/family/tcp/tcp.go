@@ -609,6 +609,9 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	case got > over:
 		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?", said,
 			b.Limit)
+	case got < b.passes && b.Unless != "" && !(nearZero && differ):
+		rep.Add(steps.Inconclusive, "%s of %.1f (%s), and nothing says whether that is what the path can do: %s%s", said,
+			b.Expected, b.From, b.Unless, lossSigns(test))
 	case nearZero:
 		why := "the MTUs look alike (" + mtus + "), so try a ping that fills them: something between may take less"
 		if differ {
