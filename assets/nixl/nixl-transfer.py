@@ -13,7 +13,7 @@ def measure(a, read):
     for _ in range(a.iterations):
         read()
     seconds = time.monotonic() - began
-    return {"seconds": round(seconds, 6), "gbps": round(a.bytes * a.iterations * 8 / seconds / 1e9, 3)}
+    return {"seconds": round(seconds, 6), "gbps": round(a.bytes * a.iterations * 8 / seconds / 1e9, 6)}
 
 
 two_ends("nixl-transfer", head, measure)

@@ -34,6 +34,9 @@ func TestMoreThanThereIsTimeFor(t *testing.T) {
 		{"stream-rail", "STREAM_BLOCK=1", steps.Inconclusive, "a call of the kernel's, and below 64 KiB"},
 		{"stream-halves", "STREAM_BLOCK=64", steps.Inconclusive, "a call of the kernel's, and below 64 KiB"},
 		{"ucx-perftest", "UCXPERF_BYTES=1", steps.Inconclusive, "a band begins at"},
+		{"nixl-transfer-dual", "NIXL_DUAL_BYTES=1", steps.Inconclusive, "a band begins at"},
+		{"nixl-transfer-gpu", "NIXL_BYTES=1", steps.Inconclusive, "31 kb/s, and nothing says"},
+		{"ucx-perftest-gpu", "UCXPERF_BYTES=1", steps.Inconclusive, "a band begins at"},
 		{"nixl-transfer", "NIXL_BYTES=1", steps.Inconclusive, "a band begins at"},
 	} {
 		if sampled(i) {
@@ -48,6 +51,7 @@ func TestMoreThanThereIsTimeFor(t *testing.T) {
 			}
 			for _, wrong := range []string{
 				"arp-flux", "died in the middle", "never came", "nccl-settings", "not this test's", "contradicts",
+				"something else running", "at zero", "other traffic",
 			} {
 				if strings.Contains(got.Reason, wrong) {
 					t.Errorf("it says %q: %s", wrong, got.Reason)

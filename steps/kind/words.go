@@ -15,7 +15,10 @@ import (
 
 // Gbps is a rate of payload, 10^9 bits a second, with its unit.
 func Gbps(v float64) string {
-	if v < 10 {
+	switch {
+	case v > 0 && v < 0.0005: // a few messages of a byte: nobody reads 3.1e-05
+		return fmt.Sprintf("%.3g kb/s", v*1e6)
+	case v < 10:
 		return fmt.Sprintf("%.3g Gb/s", v)
 	}
 	return fmt.Sprintf("%.1f Gb/s", v)

@@ -8,6 +8,9 @@ import (
 	"github.com/railbench/railbench/steps/theory"
 )
 
+// portWord is the unit of port_xmit_data and port_rcv_data, bytes.
+const portWord = 4
+
 // A Load is what some ports of a node that share it had to move one way, and moved.
 type Load struct {
 	Node    steps.End
@@ -51,7 +54,12 @@ func (l Load) bounds(netdev bool) (low, high float64) {
 			high = max(high, theory.BytesChatter.Value())
 		}
 	}
-	return max(0, theory.BytesLeast.Value()*l.least-l.idle), high
+	low = theory.BytesLeast.Value()*l.least - l.idle
+	if words := portWord * float64(len(l.Ports)); !netdev {
+		// Of a few bytes a word is more than the shares above.
+		high, low = max(high, l.Wire+l.headers+l.back+words), min(low, l.least-l.idle-words)
+	}
+	return max(0, low), high
 }
 
 // loads sorts flows by what their ports had to move: sides that have a port in common are

@@ -99,6 +99,7 @@ type Flow struct {
 
 	mtu, largest int     // bytes; the smallest and the largest of the links that it takes
 	packets      float64 // the fewest
+	sent         float64 // messages
 	headers      float64 // bytes; what the headers of more packets may add to Wire
 	message      int     // bytes, of the largest message
 }
@@ -147,6 +148,7 @@ func (f *Flow) messages(op operation, n float64, size int) {
 	least, _ := op.message(size, f.largest)
 	f.Least += n * float64(least)
 	f.packets += n * float64(packets(size, f.largest))
+	f.sent += n
 }
 
 // overInfiniBand are flows with the fewest headers that are right where one of their ports is
@@ -164,9 +166,15 @@ func overInfiniBand(rig steps.Rig, flows []Flow) []Flow {
 	return flows
 }
 
+// stagedHeader is what UCX's own header of a staged message has at most, bytes: of large ones that is nothing.
+const stagedHeader = 64
+
 // Staged makes the allowances for GPU memory: messages, which UCX may send over one rail
 // of several (the tutorial's went over one).
-func (f *Flow) Staged() { f.Sharing, f.More = EvenlyOrOne, theory.BytesMoreStaged.Value() }
+func (f *Flow) Staged() {
+	f.Sharing, f.More = EvenlyOrOne, theory.BytesMoreStaged.Value()
+	f.headers = f.sent * stagedHeader
+}
 
 // Stream is a flow of TCP: payload bytes in segments of mss bytes, from some rails of a
 // node to those of another, which share it as a bond does.

@@ -432,7 +432,7 @@ func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (js
 	}
 	return jsonObject{
 		{"seconds", round(seconds, 6)},
-		{"gbps", round(k.block*k.count*8/seconds/1e9, 3)},
+		{"gbps", round(k.block*k.count*8/seconds/1e9, 6)},
 	}, nil
 }
 

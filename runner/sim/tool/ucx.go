@@ -301,7 +301,9 @@ func (k carriage) flows() []*net.Flow {
 			fl.MTU, fl.Demand = min(src.Netdev.MTU, dst.Netdev.MTU)-52, socketRate
 		case k.staged:
 			fl.Op = net.Send
-			fl.Message, fl.Payload = stagedMessage, k.block*k.count*stagedMessage/stagedFragment
+			fragments := math.Ceil(k.block / stagedFragment)
+			whole := k.block + fragments*(stagedMessage-stagedFragment)
+			fl.Message, fl.Payload = whole/fragments, whole*k.count
 		}
 		fs = append(fs, fl)
 	}
