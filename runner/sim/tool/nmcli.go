@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/net"
 )
 
 // MuteManager nodes have a NetworkManager that runs and doesn't answer on D-Bus.
@@ -27,6 +28,9 @@ func runNmcli(_ context.Context, c *host.Call) int {
 	}
 	if len(args) > 1 && (strings.HasPrefix("device", args[0]) || args[0] == "connection") && args[1] != "show" {
 		return nmcliDo(c, args[0], args[1], args[2:])
+	}
+	if len(args) > 2 && args[0] == "-e" && args[1] == "no" {
+		args = args[2:] // no simulated name has a colon
 	}
 	if len(args) >= 4 && args[0] == "-t" && args[1] == "-f" {
 		return nmcliTable(c, strings.Split(args[2], ","), args[3:])
@@ -90,7 +94,9 @@ func nmcliDo(c *host.Call, object, verb string, args []string) (code int) {
 func nmcliGet(c *host.Call, fields, args []string) int {
 	object, name := args[2], ""
 	if len(args) > 4 && args[3] == "show" {
-		name = args[4]
+		if name = args[4]; name == "uuid" && len(args) > 5 {
+			name = args[5]
+		}
 	}
 	code := 0
 	c.Locked(func() {
@@ -131,13 +137,9 @@ func nmcliTable(c *host.Call, fields, words []string) int {
 				continue
 			}
 			v := deviceValues(c.Node, d.Name)
-			// By the interface's place, so that it is the same each time; a stray profile's has ones in it.
-			uuid := fmt.Sprintf("%08d-0000-4000-8000-%012d", i, i)
+			uuid := profileUUID(i, false)
 			switch {
 			case object == "device":
-				if v["CON-UUID"] = ""; v["CONNECTION"] != "" {
-					v["CON-UUID"] = uuid
-				}
 				c.Println(strings.Join(valuesOf(v, fields), ":"))
 			case c.Node.Profiles[d.Name] == "":
 			case names == nil:
@@ -145,7 +147,7 @@ func nmcliTable(c *host.Call, fields, words []string) int {
 			case slices.Contains(names, uuid):
 				profileLines(c, fields, d.Name, d.Name)
 			}
-			stray, uuid := c.Node.Strays[d.Name], fmt.Sprintf("%08d-1111-4000-8000-%012d", i, i)
+			stray, uuid := c.Node.Strays[d.Name], profileUUID(i, true)
 			switch {
 			case object == "device" || stray == "":
 			case names == nil:
@@ -156,6 +158,14 @@ func nmcliTable(c *host.Call, fields, words []string) int {
 		}
 	})
 	return 0
+}
+
+// profileUUID is by the interface's place, so that it is the same each time.
+func profileUUID(i int, stray bool) string {
+	if stray {
+		return fmt.Sprintf("%08d-1111-4000-8000-%012d", i, i)
+	}
+	return fmt.Sprintf("%08d-0000-4000-8000-%012d", i, i)
 }
 
 // profileLines shows a profile, a property a line.
@@ -183,6 +193,7 @@ func deviceValues(n *host.Node, name string) map[string]string {
 	// "100 (connected)" of one device is "connected" in the list.
 	_, state, _ := strings.Cut(d["GENERAL.STATE"], " (")
 	v["STATE"], v["CONNECTION"] = strings.TrimSuffix(state, ")"), d["GENERAL.CONNECTION"]
+	v["CON-UUID"] = d["GENERAL.CON-UUID"]
 	return v
 }
 
@@ -191,17 +202,23 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 	if strings.HasPrefix("general", object) {
 		return map[string]string{"RUNNING": "running"}, true
 	}
-	for _, stray := range n.Strays {
-		if object == "connection" && stray == name {
+	for i, d := range n.Netdevs {
+		switch {
+		case object != "connection":
+		case n.Strays[d.Name] != "" && (name == n.Strays[d.Name] || name == profileUUID(i, true)):
 			return map[string]string{"ipv4.method": "auto"}, true
+		case name == profileUUID(i, false) && n.Keyfiles["netplan-"+d.Name] == nil:
+			name = d.Name
 		}
 	}
-	d := n.Netdev(name)
-	if d == nil || d.Kind == "loopback" {
+	place := slices.IndexFunc(n.Netdevs, func(d *net.Netdev) bool { return d.Name == name })
+	if place < 0 || n.Netdevs[place].Kind == "loopback" {
 		return nil, false
 	}
+	d := n.Netdevs[place]
 	address, saved := n.Profiles[name]
 	if object == "device" || object == "dev" {
+		state, profile, stray := "100 (connected)", name, false
 		switch {
 		case n.Leaves(name):
 			return map[string]string{"GENERAL.STATE": "10 (unmanaged)"}, true
@@ -210,16 +227,15 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 			return map[string]string{"GENERAL.STATE": "20 (unavailable)"}, true
 		// A profile that netplan wrote goes before the interface's own.
 		case n.Keyfiles["netplan-"+name] != nil:
-			return map[string]string{"GENERAL.STATE": "100 (connected)", "GENERAL.CONNECTION": "netplan-" + name}, true
+			profile = "netplan-" + name
 		case n.Strays[name] != "":
-			return map[string]string{
-				"GENERAL.STATE": "70 (connecting (getting IP configuration))", "GENERAL.CONNECTION": n.Strays[name],
-			}, true
-		case saved:
-			return map[string]string{"GENERAL.STATE": "100 (connected)", "GENERAL.CONNECTION": name}, true
-		default:
-			return map[string]string{"GENERAL.STATE": "100 (connected (externally))", "GENERAL.CONNECTION": name}, true
+			state, profile, stray = "70 (connecting (getting IP configuration))", n.Strays[name], true
+		case !saved:
+			state = "100 (connected (externally))"
 		}
+		return map[string]string{
+			"GENERAL.STATE": state, "GENERAL.CONNECTION": profile, "GENERAL.CON-UUID": profileUUID(place, stray),
+		}, true
 	}
 	if !saved {
 		address = d.IPv4().String()
