@@ -106,6 +106,16 @@ func (v *virtual) checklist(t *testing.T) {
 			[]string{rail + " on spark-01 is in bond0, and NetworkManager has given it 192.168.200.10"},
 		},
 		{
+			// Its name has a colon, and no boot starts it.
+			"address-unsaved", "spark-01", "nmcli connection modify netplan-" + rail + " connection.autoconnect no; " +
+				"nmcli connection add type ethernet con-name 'Wired: 1' ifname " + rail + " autoconnect no ipv4.method manual " +
+				"ipv4.addresses 192.168.200.10/24; nmcli connection up 'Wired: 1'",
+			"nmcli connection modify netplan-" + rail + " connection.autoconnect yes; nmcli connection delete 'Wired: 1'; " +
+				"nmcli connection up netplan-" + rail,
+			"reboot-safe",
+			[]string{"192.168.200.10 of " + rail + " on spark-01 comes from the profile Wired: 1 of NetworkManager", "no boot starts"},
+		},
+		{
 			"netplan-broken", "spark-02", "umask 077; printf 'network:\n  version: 2\n  ethernets:\n    " + rail +
 				":\n      adresses: [192.168.201.11/24]\n' >/etc/netplan/99-rails.yaml",
 			"rm -f /etc/netplan/99-rails.yaml",

@@ -206,7 +206,10 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 		switch {
 		case object != "connection":
 		case n.Strays[d.Name] != "" && (name == n.Strays[d.Name] || name == profileUUID(i, true)):
-			return map[string]string{"ipv4.method": "auto"}, true
+			return map[string]string{
+				"connection.id": n.Strays[d.Name], "connection.autoconnect": "yes", "connection.interface-name": d.Name,
+				"ipv4.method": "auto",
+			}, true
 		case name == profileUUID(i, false) && n.Keyfiles["netplan-"+d.Name] == nil:
 			name = d.Name
 		}
@@ -240,5 +243,8 @@ func managed(n *host.Node, object, name string) (values map[string]string, ok bo
 	if !saved {
 		address = d.IPv4().String()
 	}
-	return map[string]string{"ipv4.method": "manual", "ipv4.addresses": address, "802-3-ethernet.mtu": "auto"}, true
+	return map[string]string{
+		"connection.id": name, "connection.autoconnect": "yes", "connection.interface-name": name,
+		"ipv4.method": "manual", "ipv4.addresses": address, "802-3-ethernet.mtu": "auto",
+	}, true
 }

@@ -100,6 +100,10 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			case f["does not answer"] != "":
 				rep.At(rig, e, steps.Inconclusive, "%s of %s on %s is in no file, and %s runs there and does not answer: nothing "+
 					"shows whether it has a profile with it", k.addr, k.dev.Name, node, f["does not answer"])
+			case f[k.String()+" only now"] != "":
+				rep.At(rig, e, steps.Warn, "%s of %s on %s comes from %s, which no boot starts: it is in memory alone, or has no "+
+					"autoconnect. nmcli connection modify NAME connection.autoconnect yes makes it last", k.addr, k.dev.Name, node,
+					f[k.String()+" only now"])
 			case !k.dev.Up || !k.dev.Carrier:
 				// A profile is in force only with a link.
 			case f["only root may read"] != "nothing":

@@ -34,6 +34,10 @@ func TestRebootSafe(t *testing.T) {
 	kindtest.Want(t, "one is not", judge(kindtest.Spark(), lost), steps.Warn,
 		"192.168.200.10 of enp1s0f1np1 on spark-01 is in no configuration of NetworkManager or netplan",
 		"gone after a reboot")
+	kindtest.Want(t, "a profile that no boot starts", judge(kindtest.Spark(), closed, edit{
+		lost.end, lost.old, lost.new + "\nenp1s0f1np1=192.168.200.10 only now: the profile Wired: 1 of NetworkManager",
+	}), steps.Warn, "192.168.200.10 of enp1s0f1np1 on spark-01 comes from the profile Wired: 1 of NetworkManager",
+		"no boot starts", "autoconnect yes")
 	kindtest.Want(t, "one may be", judge(kindtest.Spark(), lost, closed), steps.Skipped,
 		"only root reads /etc/netplan/40-cx7.yaml")
 	kindtest.Want(t, "without a link", judge(dark, lost), steps.Pass, "7 addresses")
