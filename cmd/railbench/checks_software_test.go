@@ -1,5 +1,12 @@
 package main
 
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
 // nixlTests are the checks that run nixlbench: what keeps that from running, or what
 // else moves bytes meanwhile, shows in them too.
 var nixlTests = []string{"nixl-rails", "nixl-threads"}
@@ -20,4 +27,30 @@ var softwareMay = map[string][]string{
 	"retransmits":     {"nixl-rails"},
 	"ucx-mismatch":    nixlTests,
 	"ucx-no-verbs":    nixlTests,
+}
+
+// A setting in the last line of a file counts where that line has no end, as the shell takes it.
+func TestSettingInALastLineWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	all, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ cell, file, want string }{
+		{"ucx-settings", "# ours\nUCX_NET_DEVICES=mlx5_0:1", " UCX_NET_DEVICES: mlx5_0:1\n"},
+		{"nccl-settings", "NCCL_IB_HCA=mlx5_0", " NCCL_IB_HCA: mlx5_0\n"},
+		{"memlock", "root hard memlock 64", " root hard: 64\n"},
+	} {
+		file := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(file, []byte(c.file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		names := strings.NewReplacer("/etc/environment", file, "/etc/security/limits.conf", file)
+		vars := map[string]string{
+			"NIXL_PYTHON": "python3", "NIXL_DRAM_BUFFER": "1", "NCCL_LOOK_SH": names.Replace(all["NCCL_LOOK_SH"]),
+		}
+		if out := onThisMachine(t, c.cell, vars, names.Replace); !strings.Contains(out, file+c.want) {
+			t.Errorf("%s: no %q in\n%s", c.cell, c.want, out)
+		}
+	}
 }

@@ -77,10 +77,9 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	for _, e := range steps.Ends {
 		for _, x := range conflicts(rig, e, all) {
 			// Two addresses of one interface are answered for by the same one.
-			if x.netdevs[0] != x.netdevs[1] && !x.shielded(facts[e]) {
-				rep.At(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and each answers for the other's address "+
-					"(arp_ignore is 0): %s may learn either. Give each a subnet of its "+
-					"own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), rig.NameOf(e.Other()))
+			if how := x.mixes(facts[e]); x.netdevs[0] != x.netdevs[1] && how != "" {
+				rep.At(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and %s: %s may learn either. Give each a subnet "+
+					"of its own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), how, rig.NameOf(e.Other()))
 			}
 		}
 	}

@@ -342,7 +342,7 @@ func TestLibraries(t *testing.T) {
 			good + "import nixl: libpython3.7m.so.1.0: cannot open shared object file\n", good, steps.Fail,
 			[]string{"Python on spark-02 can't load NIXL", "libpython3.7m"},
 		},
-		"no ldd":  {none + "ldd: missing\n", good, steps.Skipped, []string{"spark-02 has no ldd"}},
+		"no ldd": {none + "ldd: missing\n", good, steps.Skipped, []string{"spark-02 has no ldd"}},
 		"no ldd there, and one missing here": {
 			amended(t, good, "nixlbench: found", "nixlbench: libgflags.so.2.2"), none + "ldd: missing\n", steps.Fail,
 			[]string{"nixlbench on spark-02", "libgflags.so.2.2"},
