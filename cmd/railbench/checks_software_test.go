@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,30 @@ var softwareMay = map[string][]string{
 	"retransmits":     {"nixl-rails"},
 	"ucx-mismatch":    nixlTests,
 	"ucx-no-verbs":    nixlTests,
+}
+
+// ulimit doesn't bind who has CAP_IPC_LOCK (14) in the first user namespace, and the check tells who has.
+func TestWhoLocksWithoutALimit(t *testing.T) {
+	t.Parallel()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip("there is no /proc:", err)
+	}
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		t.Skip("there are no user namespaces:", err)
+	}
+	_, caps, _ := strings.Cut(string(status), "CapEff:\t")
+	caps, _, _ = strings.Cut(caps, "\n")
+	has, err := strconv.ParseUint(caps, 16, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join(strings.Fields(string(ids)), " ") == "0 0 4294967295" && has>>14&1 == 1
+	out := onThisMachine(t, "memlock", map[string]string{"NIXL_DRAM_BUFFER": "1"}, nil)
+	if got := strings.Contains(out, "locks without a limit: yes\n"); got != want {
+		t.Errorf("it says %v, and CapEff is %s\n%s", got, caps, out)
+	}
 }
 
 // A setting in the last line of a file counts where that line has no end, as the shell takes it.

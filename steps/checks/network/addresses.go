@@ -157,9 +157,9 @@ func (c *conflict) swap() {
 // from their own: with routes by source address, one subnet for both can work.
 func (c conflict) shielded(facts map[string]string) bool { return c.mixes(facts) == "" }
 
-// mixes says how the other node may learn the wrong one of two interfaces; empty where it may not. Of arp_ignore 1 and 2
-// are for an interface's own addresses, and 8 is silence; 3, and what is reserved, let it answer for others
-// (inet's arp_ignore in net/ipv4/arp.c).
+// mixes says how the other node may learn the wrong one of two interfaces; empty where it may not. Of arp_ignore 1
+// and 2 are for an interface's own addresses, and 8 is silence; 3, and what is reserved, let it answer for others
+// (arp_ignore in the kernel's net/ipv4/arp.c).
 func (c conflict) mixes(facts map[string]string) string {
 	for _, netdev := range c.netdevs {
 		if ignore, _ := decimal.Count(facts[netdev+" arp_ignore"]); !slices.Contains([]int{1, 2, 8}, ignore) {

@@ -263,6 +263,8 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		switch {
 		case f["limit"] == "unlimited":
 			said = append(said, "without a limit on "+node)
+		case f["locks without a limit"] == "yes":
+			said = append(said, "without a limit on "+node+", as root")
 		case !number:
 			rep.At(r.Rig, e, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be read", node, f["limit"])
 		case kb < least:

@@ -370,6 +370,10 @@ func TestMemlock(t *testing.T) {
 			[]string{"8192 KiB on spark-02, enough for what perftest"},
 		},
 		"very small":  {bare("64"), bare("unlimited"), steps.Fail, []string{"spark-02", "64 KiB"}},
+		"root's": {
+			bare("64") + "locks without a limit: yes\n", bare("unlimited"), steps.Pass,
+			[]string{"without a limit on spark-02, as root"},
+		},
 		"large":       {nixl("8388608"), nixl("unlimited"), steps.Pass, nil},
 		"unreadable":  {nixl("?"), nixl("unlimited"), steps.Inconclusive, []string{"can't be read"}},
 		"not printed": {"buffer: 1\n", nixl("unlimited"), steps.Inconclusive, nil},
