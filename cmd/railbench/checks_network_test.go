@@ -74,7 +74,7 @@ func TestSavedAddressIsTheInterfaces(t *testing.T) {
 func TestSavedInFilesAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, mtu string }{
-		"ifupdown with tabs":   {"iface rail1 inet static\n\taddress 10.0.0.1/24\n\tmtu 9000\n", "9000 in "},
+		"ifupdown with tabs": {"iface rail1 inet static\n\taddress 10.0.0.1/24\n\tmtu 9000\n", "9000 in "},
 		"no end after the MTU": {
 			"network:\n  ethernets:\n    rail1:\n      addresses: [10.0.0.1/24]\n      mtu: 9000",
 			"9000 in ",

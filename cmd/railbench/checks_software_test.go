@@ -79,3 +79,29 @@ func TestSettingInALastLineWithoutAnEnd(t *testing.T) {
 		}
 	}
 }
+
+// A packet filter that is built into the kernel is there, though no module was loaded.
+func TestPacketFilterOfTheKernelsOwn(t *testing.T) {
+	t.Parallel()
+	for builtin, want := range map[string]string{
+		"kernel/net/netfilter/nf_tables.ko\n":           "loaded:  nf_tables\n",
+		"kernel/net/ipv4/netfilter/iptable_filter.ko\n": "loaded:  iptable_filter\n",
+		"kernel/net/netfilter/nf_conntrack.ko\n":        "loaded: none\n",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(dir+"/builtin", []byte(builtin), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		// Nobody has to become root for it.
+		out := onThisMachine(t, "firewall", nil, func(body string) string {
+			return "id() { echo 1000; }\nsudo() { false; }\n" + strings.NewReplacer("/sys/module", dir+"/module",
+				"/lib/modules/$(uname -r)/modules.builtin", dir+"/builtin").Replace(body)
+		})
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+		if unread := strings.Contains(out, "unread: only root"); unread == strings.Contains(want, "none") {
+			t.Errorf("%s: whose rules were not read: %v\n%s", builtin, unread, out)
+		}
+	}
+}

@@ -174,8 +174,13 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) s
 	for _, e := range steps.Ends {
 		node, h := r.Rig.NameOf(e), read[e]
 		state, lock := kind.OrUnknown(h.Facts["secure boot"]), locked(h.Facts["lockdown"])
-		// What isn't told may be on.
-		strict := state == "enabled" || h.Facts["secure boot"] == "" || lock != "none"
+		because := ""
+		switch {
+		case state == "enabled":
+			because = "secure boot is on"
+		case lock != "none":
+			because = "it is locked down (" + lock + ")"
+		}
 		rep.Show(node+" secure boot", state+", lockdown "+lock, "", nil)
 		unsigned, said := unsignedModules(node, h, rep), refusal(h.Log)
 		suspects := ""
@@ -188,17 +193,18 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) s
 			rep.At(r.Rig, e, steps.Warn, "the kernel of %s has refused a module (%s)%s. With secure boot it takes none but of "+
 				"those whom it trusts: sign it and enrol the key (mokutil --import), or take the distribution's "+
 				"package", node, said, suspects)
-		case strict && unsigned != nil:
-			rep.At(r.Rig, e, steps.Warn, "the kernel of %s will refuse a module: secure boot is on%s. Sign it and enrol the "+
-				"key (mokutil --import), or take the distribution's package", node, suspects)
-		case strict && !logRead(h):
+		case because != "" && unsigned != nil:
+			rep.At(r.Rig, e, steps.Warn, "the kernel of %s will refuse a module: %s%s. Sign it and enrol the key (mokutil "+
+				"--import), or take the distribution's package", node, because, suspects)
+		// What isn't told may be on: without mokutil nobody knows.
+		case (because != "" || state == "unknown") && !logRead(h):
 			refused = append(refused, node)
 		}
 		how = append(how, fmt.Sprintf("%s on %s", state, node))
 	}
 	if refused != nil {
-		return checks.Unseen(*rep, "the kernel's log may not be read on %s, and secure boot is on there: whether a module "+
-			"was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
+		return checks.Unseen(*rep, "the kernel's log may not be read on %s, and secure boot is on there, or may be: whether "+
+			"a module was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
 	}
 	return rep.Verdict("no kernel has refused a module; secure boot is " + kind.And(how))
 }

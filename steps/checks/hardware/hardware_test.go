@@ -228,6 +228,11 @@ func TestAdapterPresent(t *testing.T) {
 			name: "soft-RoCE", here: "device rxe0: none\nkernel log: refused\n",
 			peer: "device rxe0: none\nkernel log: refused\n", grade: steps.Pass, words: []string{"1 RDMA device", "soft-RoCE"},
 		},
+		{
+			name: "another maker's", here: "device bnxt_re0: 0000:41:00.0\nkernel log: read\n",
+			peer: "device bnxt_re0: 0000:41:00.0\nkernel log: read\n", grade: steps.Pass,
+			words: []string{"no ConnectX is among them, so whether one of their functions lost its driver was not looked at"},
+		},
 	})
 }
 
@@ -458,6 +463,18 @@ func TestSecureBoot(t *testing.T) {
 			name: "untold, and the log is closed", here: good,
 			peer: strings.Replace(node("x", none, "Canonical", refused), "secure boot: x\n", "", 1), grade: steps.Skipped,
 			words: []string{"may not be read on spark-01"},
+		},
+		{
+			name: "unknown, and the log is closed", here: good, peer: node("unknown", none, "Canonical", refused),
+			grade: steps.Skipped, words: []string{"may not be read on spark-01", "or may be"},
+		},
+		{
+			name: "unknown, and the log is read", here: good, peer: node("unknown", none, "nobody", read), grade: steps.Pass,
+			words: []string{"unknown on spark-01"},
+		},
+		{
+			name: "locked down without it", here: good, peer: node("disabled", integrity, "nobody", read), grade: steps.Warn,
+			node: "spark-01", words: []string{"will refuse a module: it is locked down (integrity)"},
 		},
 		{
 			name: "on, and the log is closed", here: good, peer: node("enabled", integrity, "Canonical", refused),

@@ -369,7 +369,7 @@ func TestMemlock(t *testing.T) {
 			bare("8192"), bare("unlimited"), steps.Pass,
 			[]string{"8192 KiB on spark-02, enough for what perftest"},
 		},
-		"very small":  {bare("64"), bare("unlimited"), steps.Fail, []string{"spark-02", "64 KiB"}},
+		"very small": {bare("64"), bare("unlimited"), steps.Fail, []string{"spark-02", "64 KiB"}},
 		"root's": {
 			bare("64") + "locks without a limit: yes\n", bare("unlimited"), steps.Pass,
 			[]string{"without a limit on spark-02, as root"},
