@@ -105,3 +105,20 @@ func TestPacketFilterOfTheKernelsOwn(t *testing.T) {
 		}
 	}
 }
+
+// A package that was removed, and of which settings are left, is missing.
+func TestRemovedPackageIsMissing(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]string{"installed": "52.0-1", "config-files": "missing"} {
+		dir := t.TempDir()
+		// As the real one: it shows what the format asks for, and ends well for a package that was removed.
+		dpkg := "#!/bin/sh\ncase $2 in\n*db:Status-Status*) printf '" + status + " ' ;;\nesac\nprintf 52.0-1\n"
+		if err := os.WriteFile(dir+"/dpkg-query", []byte(dpkg), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out := onThisMachine(t, "tools-present", nil, func(body string) string { return "PATH=" + dir + ":$PATH\n" + body })
+		if !strings.Contains(out, "package rdma-core: "+want+"\n") {
+			t.Errorf("%s: no %s in\n%s", status, want, out)
+		}
+	}
+}

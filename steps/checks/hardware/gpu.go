@@ -3,6 +3,7 @@ package hardware
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -10,6 +11,7 @@ import (
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // The checks of the GPU, and of what stands between its memory and the adapter.
@@ -50,6 +52,10 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Ve
 			}
 			rep.At(r.Rig, e, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be moved. Install NVIDIA's "+
 				"driver (nvidia-driver-580-open, or what the maker of the node has)", node, kind.And(pci), without)
+			continue
+		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.MatchString):
+			rep.At(r.Rig, e, steps.Fail, "the GPU's driver on %s answers, and has no GPU%s: it could not start the one on the "+
+				"PCI bus (%s), and dmesg | grep NVRM says why", node, quoted(gpu.Errors), kind.And(pci))
 			continue
 		case len(gpu.Rows) == 0:
 			rep.At(r.Rig, e, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the node: after an "+
@@ -98,6 +104,10 @@ func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *kind.Report) 
 	}
 	return told
 }
+
+// driverSees is how nvidia-smi words that the driver answers and has no device. A restart for a new driver is no cure
+// for that.
+var driverSees = pattern.New(`^No devices were found`)
 
 // quoted is a tool's first complaint, in parentheses.
 func quoted(errs []string) string {

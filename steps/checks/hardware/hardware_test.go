@@ -352,6 +352,11 @@ func TestGPU(t *testing.T) {
 			node: "spark-01", words: []string{"couldn't communicate", "Restart"},
 		},
 		{
+			name: "driver without a device", here: good,
+			peer: card + smi("")[:len("nvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\n")] + "No devices were found\n",
+			grade: steps.Fail, node: "spark-01", words: []string{"answers, and has no GPU", "000f:01:00.0", "NVRM"},
+		},
+		{
 			name: "hot", here: card + smi("0, NVIDIA GB10, 580.95.05, 93, 0000000F:01:00.0, Active\n"), peer: good,
 			grade: steps.Warn, node: "spark-02", words: []string{"slowed by its own heat", "93 degrees"},
 		},
