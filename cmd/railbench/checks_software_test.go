@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -113,7 +114,11 @@ func TestRemovedPackageIsMissing(t *testing.T) {
 		dir := t.TempDir()
 		// As the real one: it shows what the format asks for, and ends well for a package that was removed.
 		dpkg := "#!/bin/sh\ncase $2 in\n*db:Status-Status*) printf '" + status + " ' ;;\nesac\nprintf 52.0-1\n"
-		if err := os.WriteFile(dir+"/dpkg-query", []byte(dpkg), 0o755); err != nil {
+		// Who is started by another test meanwhile would hold it open for writing, and nobody can run it then.
+		syscall.ForkLock.RLock()
+		err := os.WriteFile(dir+"/dpkg-query", []byte(dpkg), 0o755)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
 			t.Fatal(err)
 		}
 		out := onThisMachine(t, "tools-present", nil, func(body string) string { return "PATH=" + dir + ":$PATH\n" + body })

@@ -353,7 +353,7 @@ func TestGPU(t *testing.T) {
 		},
 		{
 			name: "driver without a device", here: good,
-			peer: card + smi("")[:len("nvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\n")] + "No devices were found\n",
+			peer:  card + smi("")[:len("nvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\n")] + "No devices were found\n",
 			grade: steps.Fail, node: "spark-01", words: []string{"answers, and has no GPU", "000f:01:00.0", "NVRM"},
 		},
 		{
