@@ -271,6 +271,10 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.V
 			continue
 		}
 		need := bytes / (1 << 20)
+		if other := read[e.Other()].GPU.Rows; hasSMI(read[e]) && len(read[e].GPU.Rows) == 0 && len(other) > 0 {
+			rep.At(r.Rig, e, steps.Inconclusive, "nvidia-smi on %s tells of no GPU%s, so nothing shows its BAR1: see the check "+
+				"of the GPU's driver", node, quoted(read[e].GPU.Errors))
+		}
 		for _, g := range read[e].GPU.Rows {
 			name := fmt.Sprintf("%s on %s", g.Name, node)
 			if g.BAR1TotalMiB == nil {

@@ -515,6 +515,12 @@ func TestBAR1(t *testing.T) {
 			words: []string{"GB10 on spark-02 has no BAR1 and needs none"},
 		},
 		{
+			name: "one has a driver that fails", here: node("65536 MiB"),
+			peer: "registration: 2147483648\nnvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nNVIDIA-SMI has failed because it " +
+				"couldn't communicate with the NVIDIA driver.\n", grade: steps.Inconclusive, node: "spark-01",
+			words: []string{"tells of no GPU", "couldn't communicate"},
+		},
+		{
 			name: "none", here: "registration: 1\nnvidia-smi: missing\n", peer: "registration: 1\nnvidia-smi: missing\n",
 			grade: steps.Skipped,
 		},

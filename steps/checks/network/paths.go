@@ -387,6 +387,7 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			for _, route := range routes {
 				switch {
 				case !carries(r.Rig, e, route.dev):
+				// Of routes with the least metric any may be taken; one with more waits for all of them to go.
 				case route.metric == routes[0].metric:
 					rep.At(r.Rig, e, steps.Warn, "the default route of %s goes over %s, a rail: all that leaves the node goes to "+
 						"%s, and railbench changes no interface that carries it. Unless %s is meant to pass it on, ip route del "+
