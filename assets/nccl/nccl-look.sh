@@ -39,7 +39,8 @@ done
 for file in /etc/environment /etc/profile.d/*.sh ~/.bashrc ~/.profile \
 	/etc/nccl.conf ~/.nccl.conf; do
 	[ -r "$file" ] || continue
-	while read -r line; do
+	# The last line may have no end, and read says then that there was none.
+	while read -r line || [ -n "$line" ]; do
 		line=${line#export }
 		value=${line#*=}
 		case $line in

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -45,5 +46,30 @@ func TestBusyRailsAreNotMeasured(t *testing.T) {
 	}
 	if c := r.Checks[0]; c.Verdict != steps.Skipped || !strings.Contains(c.Reason, "over the rails of spark-01 already") {
 		t.Errorf("%s: %s", c.Verdict, c.Reason)
+	}
+}
+
+// What the check knows of ethtool's counters its script lets through, of every maker.
+func TestErrorCountersOfEthtool(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(dir+"/infiniband/bnxt_re0/device/net/rail1", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{
+		"rx_symbol_err_phy", "rx_crc_errors_phy", "rx_discards_phy", "link_down_events_phy", "rx_out_of_buffer",
+		"rx_fcs_err_frames", "rx_crc_errors.nic",
+	}
+	out := onThisMachine(t, "error-counters", nil, func(body string) string {
+		return "ethtool() { printf '     %s: 7\\n' " + strings.Join(names, " ") + " rx_bytes; }\n" +
+			strings.ReplaceAll(body, "/sys/class/infiniband", dir+"/infiniband")
+	})
+	for _, name := range names {
+		if !strings.Contains(out, name+": 7\n") {
+			t.Errorf("no %s in\n%s", name, out)
+		}
+	}
+	if strings.Contains(out, "rx_bytes: 7") {
+		t.Errorf("rx_bytes counts no errors:\n%s", out)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -65,6 +66,45 @@ func TestSavedAddressIsTheInterfaces(t *testing.T) {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, out)
 			}
+		}
+	}
+}
+
+// What a file gives an interface is read with its tabs, and to an end that no line has.
+func TestSavedInFilesAsPeopleWriteThem(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, mtu string }{
+		"ifupdown with tabs": {"iface rail1 inet static\n\taddress 10.0.0.1/24\n\tmtu 9000\n", "9000 in "},
+		"no end after the MTU": {
+			"network:\n  ethernets:\n    rail1:\n      addresses: [10.0.0.1/24]\n      mtu: 9000",
+			"9000 in ",
+		},
+		"no end after the address": {
+			"network:\n  ethernets:\n    rail1:\n      mtu:  9000\n      addresses: [10.0.0.1/24]",
+			"9000 in ",
+		},
+		"another's MTU": {
+			"iface rail1 inet static\n\taddress 10.0.0.1/24\niface rail2 inet static\n\tmtu 9000", "none\n",
+		},
+		"udev's file": {"# 10.0.0.1\n[Match]\nOriginalName=rail1\n[Link]\nMTUBytes=9000", "9000 in "},
+	} {
+		dir := t.TempDir()
+		for file, text := range map[string]string{"/net/rail1/mtu": "9000\n", "/net/rail2/mtu": "9000\n", "/x.yaml": c.file} {
+			if err := os.MkdirAll(filepath.Dir(dir+file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(dir+file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := onThisMachine(t, "reboot-safe", map[string]string{"OWN_IPS": "rail1=10.0.0.1"}, func(body string) string {
+			return strings.NewReplacer("/sys/class/net", dir+"/net", "/etc/netplan/*.yaml", dir+"/*.yaml").Replace(body)
+		})
+		if want := "rail1 saved MTU: " + c.mtu; !strings.Contains(out, want) {
+			t.Errorf("%s: no %q in\n%s", name, want, out)
+		}
+		if want := "rail1=10.0.0.1 is in: " + dir; name != "udev's file" && !strings.Contains(out, want) {
+			t.Errorf("%s: no %q in\n%s", name, want, out)
 		}
 	}
 }

@@ -384,6 +384,7 @@ type Bond struct {
 	HashPolicy  string  `json:"hashPolicy"` // "layer3+4 (1)"
 	MIIStatus   string  `json:"miiStatus"`  // up or down
 	MIIPollMS   int     `json:"miiPollMS"`
+	ARPPollMS   int     `json:"arpPollMS,omitempty"` // 0 where it doesn't look by ARP
 	ActiveSlave string  `json:"activeSlave"`
 	Slaves      []Slave `json:"slaves"`
 }
@@ -449,8 +450,14 @@ func (b *Bond) take(line string) bool {
 			*to = v
 		}
 	}
-	v, ok := field(line, "MII Polling Interval (ms)")
-	return !ok || wholeNumber(v, &b.MIIPollMS)
+	for name, to := range map[string]*int{
+		"MII Polling Interval (ms)": &b.MIIPollMS, "ARP Polling Interval (ms)": &b.ARPPollMS,
+	} {
+		if v, ok := field(line, name); ok {
+			return wholeNumber(v, to)
+		}
+	}
+	return true
 }
 
 // take reads a line of a slave, and reports whether the number in it is one. The details of 802.3ad, which root

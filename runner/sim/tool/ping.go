@@ -200,13 +200,14 @@ func (p *echoing) run(ctx context.Context) bool {
 			p.echo(0.35 + 0.5*rnd.Float64() + p.queued.Delay.Seconds()*1e3)
 		}
 		c.Out.Flush()
-		if p.count > 0 && p.sent >= p.count {
+		// Under a deadline it goes on until so many were answered, or could not be sent (iputils' main_loop).
+		if p.count > 0 && p.sent >= p.count && (p.deadline == 0 || p.received+p.errs >= p.count) {
 			// A lost last one is waited for.
 			// What was never sent has no answer to wait for.
-			return p.received == p.sent || p.tooLong || clock.Sleep(ctx, min(p.wait, 3*time.Second))
+			return p.received == p.sent || p.tooLong || p.deadline > 0 || clock.Sleep(ctx, min(p.wait, 3*time.Second))
 		}
 		if p.deadline > 0 && p.elapsed+p.interval >= p.deadline {
-			return true
+			return p.count == 0 || clock.Sleep(ctx, p.deadline-p.elapsed)
 		}
 		if !p.pause(ctx) {
 			return false

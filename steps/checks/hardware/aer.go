@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -76,8 +77,9 @@ type pcieErrors struct {
 func (l pcieErrors) judge(f map[string]string, rep *kind.Report) bool {
 	node, known := l.rig.NameOf(l.e), false
 	for _, of := range pcieErrorKinds {
-		was, _, ok1 := pcieCount(f[l.at+" "+of+" at first"])
-		is, named, ok2 := pcieCount(f[l.at+" "+of+" later"])
+		was, before, ok1 := pcieCount(f[l.at+" "+of+" at first"])
+		is, after, ok2 := pcieCount(f[l.at+" "+of+" later"])
+		named := inBrackets(after)
 		if !ok1 || !ok2 {
 			// A function without these files says nothing; one that has them and is no number does.
 			if f[l.at+" "+of+" at first"] != "" {
@@ -98,23 +100,38 @@ func (l pcieErrors) judge(f map[string]string, rep *kind.Report) bool {
 				"| grep AER has them", l.what, node, kind.Count(is, "nonfatal error", "nonfatal errors"), named)
 		case of == "correctable" && is > was:
 			rep.At(l.rig, l.e, steps.Warn, "the PCIe link of %s on %s puts errors right all the time, %d in half a "+
-				"second%s: it is unsteady. Seat the card again, or cool it", l.what, node, is-was, named)
+				"second%s: it is unsteady. Seat the card again, or cool it", l.what, node, is-was, inBrackets(grown(before, after)))
 		}
 	}
 	return known
 }
 
-// pcieCount reads "3 BadDLLP RxErr": how many, and which, in brackets.
-func pcieCount(text string) (n int, named string, ok bool) {
+// pcieCount reads "3 BadDLLP=2 RxErr=1": how many, and how many of which.
+func pcieCount(text string) (n int, each []string, ok bool) {
 	words := strings.Fields(text)
 	if len(words) == 0 {
-		return 0, "", false
+		return 0, nil, false
 	}
 	if n, ok = decimal.Count(words[0]); !ok {
-		return 0, "", false
+		return 0, nil, false
 	}
-	if len(words) > 1 {
-		named = " (" + strings.Join(words[1:], ", ") + ")"
+	return n, words[1:], true
+}
+
+// grown are the errors of which there are more than before: of the others some may be as old as the boot.
+func grown(before, after []string) []string {
+	return slices.DeleteFunc(slices.Clone(after), func(one string) bool { return slices.Contains(before, one) })
+}
+
+// inBrackets are the names of errors; empty where there are none.
+func inBrackets(each []string) string {
+	var names []string
+	for _, one := range each {
+		name, _, _ := strings.Cut(one, "=")
+		names = append(names, name)
 	}
-	return n, named, true
+	if names == nil {
+		return ""
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }

@@ -3,6 +3,7 @@ package hardware
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -10,6 +11,7 @@ import (
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // The checks of the GPU, and of what stands between its memory and the adapter.
@@ -50,6 +52,10 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Ve
 			}
 			rep.At(r.Rig, e, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be moved. Install NVIDIA's "+
 				"driver (nvidia-driver-580-open, or what the maker of the node has)", node, kind.And(pci), without)
+			continue
+		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.MatchString):
+			rep.At(r.Rig, e, steps.Fail, "the GPU's driver on %s answers, and has no GPU%s: it could not start the one on the "+
+				"PCI bus (%s), and dmesg | grep NVRM says why", node, quoted(gpu.Errors), kind.And(pci))
 			continue
 		case len(gpu.Rows) == 0:
 			rep.At(r.Rig, e, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the node: after an "+
@@ -98,6 +104,10 @@ func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *kind.Report) 
 	}
 	return told
 }
+
+// driverSees is how nvidia-smi words that the driver answers and has no device. A restart for a new driver is no cure
+// for that.
+var driverSees = pattern.New(`^No devices were found`)
 
 // quoted is a tool's first complaint, in parentheses.
 func quoted(errs []string) string {
@@ -174,8 +184,13 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) s
 	for _, e := range steps.Ends {
 		node, h := r.Rig.NameOf(e), read[e]
 		state, lock := kind.OrUnknown(h.Facts["secure boot"]), locked(h.Facts["lockdown"])
-		// What isn't told may be on.
-		strict := state == "enabled" || h.Facts["secure boot"] == "" || lock != "none"
+		because := ""
+		switch {
+		case state == "enabled":
+			because = "secure boot is on"
+		case lock != "none":
+			because = "it is locked down (" + lock + ")"
+		}
 		rep.Show(node+" secure boot", state+", lockdown "+lock, "", nil)
 		unsigned, said := unsignedModules(node, h, rep), refusal(h.Log)
 		suspects := ""
@@ -188,17 +203,18 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) s
 			rep.At(r.Rig, e, steps.Warn, "the kernel of %s has refused a module (%s)%s. With secure boot it takes none but of "+
 				"those whom it trusts: sign it and enrol the key (mokutil --import), or take the distribution's "+
 				"package", node, said, suspects)
-		case strict && unsigned != nil:
-			rep.At(r.Rig, e, steps.Warn, "the kernel of %s will refuse a module: secure boot is on%s. Sign it and enrol the "+
-				"key (mokutil --import), or take the distribution's package", node, suspects)
-		case strict && !logRead(h):
+		case because != "" && unsigned != nil:
+			rep.At(r.Rig, e, steps.Warn, "the kernel of %s will refuse a module: %s%s. Sign it and enrol the key (mokutil "+
+				"--import), or take the distribution's package", node, because, suspects)
+		// What isn't told may be on: without mokutil nobody knows.
+		case (because != "" || state == "unknown") && !logRead(h):
 			refused = append(refused, node)
 		}
 		how = append(how, fmt.Sprintf("%s on %s", state, node))
 	}
 	if refused != nil {
-		return checks.Unseen(*rep, "the kernel's log may not be read on %s, and secure boot is on there: whether a module "+
-			"was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
+		return checks.Unseen(*rep, "the kernel's log may not be read on %s, and secure boot is on there, or may be: whether "+
+			"a module was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
 	}
 	return rep.Verdict("no kernel has refused a module; secure boot is " + kind.And(how))
 }
@@ -255,6 +271,10 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.V
 			continue
 		}
 		need := bytes / (1 << 20)
+		if other := read[e.Other()].GPU.Rows; hasSMI(read[e]) && len(read[e].GPU.Rows) == 0 && len(other) > 0 {
+			rep.At(r.Rig, e, steps.Inconclusive, "nvidia-smi on %s tells of no GPU%s, so nothing shows its BAR1: see the check "+
+				"of the GPU's driver", node, quoted(read[e].GPU.Errors))
+		}
 		for _, g := range read[e].GPU.Rows {
 			name := fmt.Sprintf("%s on %s", g.Name, node)
 			if g.BAR1TotalMiB == nil {

@@ -3,6 +3,7 @@ package hardware
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -149,8 +150,18 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *kind.Repor
 			r.Rig.NameOf(steps.Here), a, r.Rig.NameOf(steps.Peer), b)
 	}
 	note := "every function of a ConnectX has its driver"
-	if adapters == 0 {
+	// Only soft-RoCE's have no device behind them.
+	soft := func(f map[string]string) bool {
+		return !slices.ContainsFunc(slices.Collect(maps.Keys(f)), func(name string) bool {
+			return strings.HasPrefix(name, "device ") && f[name] != "none"
+		})
+	}
+	switch {
+	case adapters > 0:
+	case soft(read[0].Facts) && soft(read[1].Facts):
 		note = "no ConnectX is among them: they are soft-RoCE, and no adapter can be lost"
+	default:
+		note = "no ConnectX is among them, so whether one of their functions lost its driver was not looked at"
 	}
 	if !logRead(read[0]) || !logRead(read[1]) {
 		note += "; the kernel's log could not be read on both nodes"

@@ -228,6 +228,11 @@ func TestAdapterPresent(t *testing.T) {
 			name: "soft-RoCE", here: "device rxe0: none\nkernel log: refused\n",
 			peer: "device rxe0: none\nkernel log: refused\n", grade: steps.Pass, words: []string{"1 RDMA device", "soft-RoCE"},
 		},
+		{
+			name: "another maker's", here: "device bnxt_re0: 0000:41:00.0\nkernel log: read\n",
+			peer: "device bnxt_re0: 0000:41:00.0\nkernel log: read\n", grade: steps.Pass,
+			words: []string{"no ConnectX is among them, so whether one of their functions lost its driver was not looked at"},
+		},
 	})
 }
 
@@ -347,6 +352,11 @@ func TestGPU(t *testing.T) {
 			node: "spark-01", words: []string{"couldn't communicate", "Restart"},
 		},
 		{
+			name: "driver without a device", here: good,
+			peer:  card + smi("")[:len("nvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\n")] + "No devices were found\n",
+			grade: steps.Fail, node: "spark-01", words: []string{"answers, and has no GPU", "000f:01:00.0", "NVRM"},
+		},
+		{
 			name: "hot", here: card + smi("0, NVIDIA GB10, 580.95.05, 93, 0000000F:01:00.0, Active\n"), peer: good,
 			grade: steps.Warn, node: "spark-02", words: []string{"slowed by its own heat", "93 degrees"},
 		},
@@ -460,6 +470,18 @@ func TestSecureBoot(t *testing.T) {
 			words: []string{"may not be read on spark-01"},
 		},
 		{
+			name: "unknown, and the log is closed", here: good, peer: node("unknown", none, "Canonical", refused),
+			grade: steps.Skipped, words: []string{"may not be read on spark-01", "or may be"},
+		},
+		{
+			name: "unknown, and the log is read", here: good, peer: node("unknown", none, "nobody", read), grade: steps.Pass,
+			words: []string{"unknown on spark-01"},
+		},
+		{
+			name: "locked down without it", here: good, peer: node("disabled", integrity, "nobody", read), grade: steps.Warn,
+			node: "spark-01", words: []string{"will refuse a module: it is locked down (integrity)"},
+		},
+		{
 			name: "on, and the log is closed", here: good, peer: node("enabled", integrity, "Canonical", refused),
 			grade: steps.Skipped, words: []string{"may not be read on spark-01"},
 		},
@@ -491,6 +513,12 @@ func TestBAR1(t *testing.T) {
 		{
 			name: "one has none", here: good, peer: "registration: 1\nnvidia-smi: missing\n", grade: steps.Pass,
 			words: []string{"GB10 on spark-02 has no BAR1 and needs none"},
+		},
+		{
+			name: "one has a driver that fails", here: node("65536 MiB"),
+			peer: "registration: 2147483648\nnvidia-smi: /usr/bin/nvidia-smi\n#nvidia-smi\nNVIDIA-SMI has failed because it " +
+				"couldn't communicate with the NVIDIA driver.\n", grade: steps.Inconclusive, node: "spark-01",
+			words: []string{"tells of no GPU", "couldn't communicate"},
 		},
 		{
 			name: "none", here: "registration: 1\nnvidia-smi: missing\n", peer: "registration: 1\nnvidia-smi: missing\n",

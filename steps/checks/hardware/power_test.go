@@ -10,10 +10,11 @@ import (
 
 func TestPCIeErrors(t *testing.T) {
 	const good = "0000:01:00.0 is: enp1s0f0np0\n" +
-		"0000:01:00.0 fatal at first: 0\n0000:01:00.0 nonfatal at first: 0\n0000:01:00.0 correctable at first: 7 RxErr\n" +
+		"0000:01:00.0 fatal at first: 0\n0000:01:00.0 nonfatal at first: 0\n" +
+		"0000:01:00.0 correctable at first: 7 BadTLP=3 RxErr=4\n" +
 		"0000:01:00.0, the port above fatal at first: 0\n0000:01:00.0, the port above nonfatal at first: 0\n" +
 		"0000:01:00.0, the port above correctable at first: 0\n" +
-		"0000:01:00.0 fatal later: 0\n0000:01:00.0 nonfatal later: 0\n0000:01:00.0 correctable later: 7 RxErr\n" +
+		"0000:01:00.0 fatal later: 0\n0000:01:00.0 nonfatal later: 0\n0000:01:00.0 correctable later: 7 BadTLP=3 RxErr=4\n" +
 		"0000:01:00.0, the port above fatal later: 0\n0000:01:00.0, the port above nonfatal later: 0\n" +
 		"0000:01:00.0, the port above correctable later: 0\nlooked: twice\n"
 	swap := func(old, by string) string { return kindtest.Swap(t, good, old, by) }
@@ -22,20 +23,20 @@ func TestPCIeErrors(t *testing.T) {
 		{
 			"fatal",
 			steps.Rig{},
-			good, swap("01:00.0 fatal later: 0", "01:00.0 fatal later: 1 SDES"), steps.Fail, "spark-01",
+			good, swap("01:00.0 fatal later: 0", "01:00.0 fatal later: 1 SDES=1"), steps.Fail, "spark-01",
 			[]string{"0000:01:00.0 (enp1s0f0np0) on spark-01 had 1 fatal error since the boot (SDES)"},
 		},
 		{
 			"nonfatal above",
 			steps.Rig{},
-			swap("above nonfatal later: 0", "above nonfatal later: 3 CmpltTO"), good, steps.Warn,
+			swap("above nonfatal later: 0", "above nonfatal later: 3 CmpltTO=3"), good, steps.Warn,
 			"spark-02",
 			[]string{"0000:01:00.0, the port above (enp1s0f0np0) on spark-02 had 3 nonfatal errors", "CmpltTO"},
 		},
 		{
 			"growing",
 			steps.Rig{},
-			good, swap("correctable later: 7 RxErr", "correctable later: 19 RxErr"), steps.Warn,
+			good, swap("correctable later: 7 BadTLP=3 RxErr=4", "correctable later: 19 BadTLP=3 RxErr=16"), steps.Warn,
 			"spark-01",
 			[]string{"12 in half a second (RxErr)"},
 		},

@@ -155,15 +155,23 @@ func (c *conflict) swap() {
 
 // shielded reports whether two interfaces answer for their own addresses only, and ask
 // from their own: with routes by source address, one subnet for both can work.
-func (c conflict) shielded(facts map[string]string) bool {
+func (c conflict) shielded(facts map[string]string) bool { return c.mixes(facts) == "" }
+
+// mixes says how the other node may learn the wrong one of two interfaces; empty where it may not. Of arp_ignore 1
+// and 2 are for an interface's own addresses, and 8 is silence; 3, and what is reserved, let it answer for others
+// (arp_ignore in the kernel's net/ipv4/arp.c).
+func (c conflict) mixes(facts map[string]string) string {
 	for _, netdev := range c.netdevs {
-		ignore, _ := decimal.Count(facts[netdev+" arp_ignore"])
-		announce, _ := decimal.Count(facts[netdev+" arp_announce"])
-		if ignore < 1 || announce < 2 {
-			return false
+		if ignore, _ := decimal.Count(facts[netdev+" arp_ignore"]); !slices.Contains([]int{1, 2, 8}, ignore) {
+			return fmt.Sprintf("each answers for the other's address (arp_ignore is %d)", ignore)
 		}
 	}
-	return true
+	for _, netdev := range c.netdevs {
+		if announce, _ := decimal.Count(facts[netdev+" arp_announce"]); announce < 2 {
+			return fmt.Sprintf("each may ask under the other's address (arp_announce is %d)", announce)
+		}
+	}
+	return ""
 }
 
 // judgeAddressConflict: no rail shares its subnet with another address of its node.

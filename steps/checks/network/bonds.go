@@ -7,6 +7,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
+	"github.com/railbench/railbench/steps/decimal"
+	tutorial "github.com/railbench/railbench/steps/family/bond"
 	"github.com/railbench/railbench/steps/family/discovery"
 	"github.com/railbench/railbench/steps/kind"
 )
@@ -94,9 +96,13 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, holds %s", kind.OrUnknown(f[bond+" mode"]),
 				kind.OrUnknown(f[bond+" MII"]), orNothing(kind.And(slaves))), "", nil)
 			if len(slaves) == 0 {
+				made := "somebody made it"
+				if mode := firstWord(f[bond+" mode"]); tutorial.MadeByItself(bond, mode) {
+					made = "loading the bonding module made it"
+				}
 				// Whoever's it is: its name is in the way of the one that would hold rails.
-				rep.At(rig, e, steps.Warn, "%s on %s is empty: loading the bonding module made it, in %s, and a bond of that "+
-					"name can't be made any more (\"File exists\"). bond-teardown removes it", bond, node, firstWord(f[bond+" mode"]))
+				rep.At(rig, e, steps.Warn, "%s on %s is empty: %s, in %s, and a bond of that name can't be made any more "+
+					"(\"File exists\"). bond-teardown removes it", bond, node, made, firstWord(f[bond+" mode"]))
 				continue
 			}
 			if !slices.ContainsFunc(slaves, func(s string) bool { return carries(rig, e, s) }) {
@@ -141,16 +147,16 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 	}
 	if mii := f[bond+" MII"]; mii != "up" {
 		grade := steps.Fail
-		if mii == "" {
+		if mii == "" || mii == unread {
 			grade = steps.Inconclusive
 		}
 		rep.At(rig, e, grade, "%s on %s itself is %s: nothing goes over it unless it is up", bond, node, kind.OrUnknown(mii))
 	}
-	if f[bond+" miimon"] == "" {
+	if miimon := f[bond+" miimon"]; miimon == "" || miimon == unread {
 		rep.At(rig, e, steps.Inconclusive, "nothing tells how often %s on %s looks at its links (miimon)", bond, node)
 	}
 	switch mode {
-	case "unknown":
+	case "unknown", unread:
 		rep.At(rig, e, steps.Inconclusive, "nothing tells the mode of %s on %s", bond, node)
 	case "balance-rr":
 		rep.At(rig, e, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to both links, and they "+
@@ -159,11 +165,15 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 		rep.At(rig, e, steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP: a switch, or a bond "+
 			"of the same mode. balance-xor does without", bond, node)
 	}
-	if f[bond+" miimon"] == "0" && mode != "802.3ad" {
+	// The driver looks by one of two: at the carrier (miimon), or for answers to ARP (bond_main.c, bond_check_params).
+	if arp, _ := decimal.Count(f[bond+" ARP interval"]); f[bond+" miimon"] == "0" && arp == 0 && mode != "802.3ad" {
 		rep.At(rig, e, steps.Warn, "%s on %s never looks at its links (miimon is 0): one that is dead would get packets "+
 			"still", bond, node)
 	}
 }
+
+// unread is how the script writes a file of a bond's that it can't read, or that is empty.
+const unread = "none"
 
 func firstWord(s string) string {
 	first, _, _ := strings.Cut(s, " ")
@@ -265,7 +275,8 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		blind = checkVerbs(rig, e, f, rep) || blind
 	}
 	checkSameDevices(rig, rep)
-	if active == 0 && len(rep.Findings) == 0 {
+	// Also where nothing is wanted, as on nodes that lost their addresses.
+	if active == 0 && rep.Verdict().Grade == steps.Pass {
 		rep.Add(steps.Fail, "no RDMA port is ACTIVE on either node")
 	}
 	note := "programs see every device"
@@ -290,9 +301,9 @@ func checkLayer(rig steps.Rig, e steps.End, i int, layer string, rep *kind.Repor
 	switch {
 	case layer == "":
 		rep.At(rig, e, steps.Inconclusive, "nothing tells whether %s on %s is a port of Ethernet", rail.Dev, node)
-	case layer != "Ethernet" && !alike:
+	case layer != "Ethernet" && !alike && checks.Wanted(rig, e, i):
 		rep.At(rig, e, steps.Warn, "%s on %s is an %s port, and the other end of its rail is none: it needs a subnet "+
-			"manager, and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P1 to ETH", rail.Dev, node, layer)
+			"manager, and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P%d to ETH", rail.Dev, node, layer, max(1, rail.Port))
 	}
 }
 

@@ -136,9 +136,11 @@ func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[stri
 			start = append(start, p.name)
 		}
 	}
+	// Where no connection.autoconnect-priority differs, its time stamps decide (nm-settings, timestamp).
 	if len(start) > 1 {
-		rep.At(rig, e, steps.Warn, "%d profiles of NetworkManager start by themselves on %s of %s (%s): the one that was "+
-			"used last wins; nmcli connection modify NAME connection.autoconnect no, for all but one",
+		rep.At(rig, e, steps.Warn, "%d profiles of NetworkManager start by themselves on %s of %s (%s): unless one has a "+
+			"priority (connection.autoconnect-priority) the one that was used last wins; nmcli connection modify NAME "+
+			"connection.autoconnect no, for all but one",
 			len(start), netdev, rig.NameOf(e), kind.And(start))
 	}
 	if strings.HasPrefix(h.nm, "connecting") {

@@ -132,6 +132,13 @@ func TestLinkUp(t *testing.T) {
 		"its other end is not switched off")
 	kindtest.Want(t, "an unused one off",
 		judge(half, edit{steps.Peer, "enP2p1s0f0np0 link: up", "enP2p1s0f0np0 link: off"}), steps.Pass, "nothing uses it")
+	unwanted := bare()
+	kindtest.Want(t, "no addresses, and up", judge(unwanted), steps.Pass, "8 on both nodes")
+	var off []edit
+	for _, e := range steps.Ends {
+		off = append(off, edit{e, "link: up", "link: no carrier"})
+	}
+	kindtest.Want(t, "no addresses, and no link", judge(unwanted, off...), steps.Fail, "no rail's interface is up")
 	kindtest.Want(t, "one that only the other end uses",
 		judge(oneAddress(), edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail,
 		"enp1s0f1np1 on spark-01 is switched off")

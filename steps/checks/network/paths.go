@@ -77,10 +77,9 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	for _, e := range steps.Ends {
 		for _, x := range conflicts(rig, e, all) {
 			// Two addresses of one interface are answered for by the same one.
-			if x.netdevs[0] != x.netdevs[1] && !x.shielded(facts[e]) {
-				rep.At(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and each answers for the other's address "+
-					"(arp_ignore is 0): %s may learn either. Give each a subnet of its "+
-					"own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), rig.NameOf(e.Other()))
+			if how := x.mixes(facts[e]); x.netdevs[0] != x.netdevs[1] && how != "" {
+				rep.At(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and %s: %s may learn either. Give each a subnet "+
+					"of its own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), how, rig.NameOf(e.Other()))
 			}
 		}
 	}
@@ -388,6 +387,7 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			for _, route := range routes {
 				switch {
 				case !carries(r.Rig, e, route.dev):
+				// Of routes with the least metric any may be taken; one with more waits for all of them to go.
 				case route.metric == routes[0].metric:
 					rep.At(r.Rig, e, steps.Warn, "the default route of %s goes over %s, a rail: all that leaves the node goes to "+
 						"%s, and railbench changes no interface that carries it. Unless %s is meant to pass it on, ip route del "+

@@ -58,7 +58,16 @@ func TestArpFlux(t *testing.T) {
 	kindtest.Want(t, "one without a link", judge(dark, edit{steps.Here, learnt + right, "x: y"}), steps.Pass, "7 entries")
 	shared := alsoHas(kindtest.Spark(), steps.Peer, 2, "192.168.100.15/24")
 	kindtest.Want(t, "one subnet", judge(shared), steps.Warn,
-		"enp1s0f0np0 and enP2p1s0f0np0 on spark-01 are in one subnet", "spark-02 may learn either")
+		"enp1s0f0np0 and enP2p1s0f0np0 on spark-01 are in one subnet", "arp_ignore is 0", "spark-02 may learn either")
+	set := func(ignore, announce string) []edit {
+		return []edit{{steps.Peer, "arp_ignore: 0", "arp_ignore: " + ignore}, {
+			steps.Peer, "enp1s0f0np0 MAC",
+			"enp1s0f0np0 arp_announce: " + announce + "\nenP2p1s0f0np0 arp_announce: " + announce + "\nenp1s0f0np0 MAC",
+		}}
+	}
+	kindtest.Want(t, "kept apart", judge(shared, set("1", "2")...), steps.Pass)
+	kindtest.Want(t, "asks under any", judge(shared, set("1", "0")...), steps.Warn, "arp_announce is 0")
+	kindtest.Want(t, "answers for what is no host's", judge(shared, set("3", "2")...), steps.Warn, "arp_ignore is 3")
 	none := kindtest.Spark()
 	texts := neighbours(none)
 	for e := range texts {
@@ -311,6 +320,13 @@ func TestBondHealth(t *testing.T) {
 	kindtest.Want(t, "whole", judge(rig, whole, whole), steps.Pass, "bond0 on both nodes is whole", "balance-xor")
 	kindtest.Want(t, "empty", judge(kindtest.Spark(), none, empty), steps.Warn, "bond0 on spark-01 is empty", "balance-rr",
 		"File exists")
+	v := judge(kindtest.Spark(), none, strings.ReplaceAll(empty, "balance-rr 0", "balance-xor 2"))
+	kindtest.Want(t, "empty, and made", v, steps.Warn, "somebody made it, in balance-xor", "File exists")
+	if strings.Contains(v.Reason, "loading") {
+		t.Errorf("the module makes none of that mode: %s", v.Reason)
+	}
+	kindtest.Want(t, "empty, and named", judge(kindtest.Spark(), none, strings.ReplaceAll(empty, "bond0", "lacp")),
+		steps.Warn, "lacp on spark-01 is empty: somebody made it")
 	kindtest.Want(t, "one end", judge(rig, none, whole), steps.Fail, "bond0 on spark-01 has no bond at its other end")
 	kindtest.Want(t, "half", judge(rig, whole, edit("holds: enp1s0f0np0 enp1s0f1np1", "holds: enp1s0f0np0")), steps.Warn,
 		"bond0 on spark-01 holds enp1s0f0np0 only")
@@ -324,6 +340,15 @@ func TestBondHealth(t *testing.T) {
 		steps.Warn, "needs another end that speaks LACP")
 	kindtest.Want(t, "itself down", judge(rig, whole, edit("bond0 MII: up", "bond0 MII: down")), steps.Fail,
 		"bond0 on spark-01 itself is down")
+	kindtest.Want(t, "watched by ARP",
+		judge(rig, whole, edit("miimon: 100", "miimon: 0\nbond0 ARP interval: 1000")), steps.Pass, "and watched")
+	kindtest.Want(t, "watched by nothing",
+		judge(rig, whole, edit("miimon: 100", "miimon: 0\nbond0 ARP interval: 0")), steps.Warn, "never looks at its links")
+	for _, line := range []string{"balance-xor 2", "bond0 MII: up", "miimon: 100"} {
+		name, _, _ := strings.Cut(line, ": ")
+		kindtest.Want(t, "none of "+line, judge(rig, whole, edit(line, strings.TrimPrefix(name+": none", "balance-xor 2: "))),
+			steps.Inconclusive, "bond0 on spark-01")
+	}
 	for _, line := range []string{"bond0 mode: balance-xor 2\n", "bond0 MII: up\n", "bond0 miimon: 100\n"} {
 		kindtest.Want(t, "without "+line, judge(rig, whole, edit(line, "")), steps.Inconclusive, "bond0 on spark-01")
 	}
@@ -358,6 +383,14 @@ func TestRDMAPorts(t *testing.T) {
 	kindtest.Want(t, "down", judge(kindtest.Spark(), down), steps.Fail, "roceP2p1s0f0 on spark-01 is DOWN (LinkUp)",
 		"link-up says")
 	kindtest.Want(t, "an unused one down", judge(kindtest.TutorialSpark(), down), steps.Pass, "nothing uses it")
+	var dead []edit
+	for _, e := range steps.Ends {
+		dead = append(dead, edit{e, "4: ACTIVE", "1: DOWN"})
+	}
+	kindtest.Want(t, "no addresses, and down", judge(bare(), dead...), steps.Fail, "no RDMA port is ACTIVE")
+	kindtest.Want(t, "an unused one of InfiniBand", judge(kindtest.TutorialSpark(), down, edit{
+		steps.Peer, "roceP2p1s0f0 port 1 link_layer: Ethernet", "roceP2p1s0f0 port 1 link_layer: InfiniBand",
+	}), steps.Pass, "nothing uses it")
 	kindtest.Want(t, "InfiniBand",
 		judge(kindtest.Spark(), edit{
 			steps.Peer, "rocep1s0f0 port 1 link_layer: Ethernet",

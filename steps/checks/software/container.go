@@ -128,8 +128,7 @@ func (c container) reach() {
 	c.devices()
 	c.network()
 	c.limits()
-	if out, _ := decimal.Count(c.f["outside GPUs"]); out > 0 && c.f["inside GPUs"] == "0" &&
-		c.f["inside library libcuda"] == "" {
+	if out, _ := decimal.Count(c.f["outside GPUs"]); out > 0 && c.f["inside GPUs"] == "0" {
 		c.add(steps.Warn, "the container %s on %s sees none of the node's %s: start it with --gpus all (podman: --device "+
 			"nvidia.com/gpu=all)", c.name, c.node, kind.Count(out, "GPU", "GPUs"))
 	}
@@ -189,7 +188,7 @@ func (c container) limits() {
 	switch limit := c.f["inside memlock"]; {
 	case limit == "":
 		c.add(steps.Inconclusive, "the container %s on %s doesn't tell how much memory may be locked in it", c.name, c.node)
-	case limit != "unlimited":
+	case limit != "unlimited" && c.f["inside locks without a limit"] != "yes":
 		c.add(steps.Warn, "in the container %s on %s %s KiB may be locked (ulimit -l), and larger registrations end with "+
 			"\"Cannot allocate memory\": start it with --ulimit memlock=-1", c.name, c.node, limit)
 	}

@@ -64,6 +64,9 @@ func TestContainer(t *testing.T) {
 			good, with("unlimited", "8192"), steps.Warn,
 			[]string{"8192 KiB may be locked", "--ulimit memlock=-1"},
 		},
+		"locked memory of root's": {
+			with("memlock: unlimited", "memlock: 8192\ninside locks without a limit: yes"), good, steps.Pass, nil,
+		},
 		"shared memory": {
 			good, with("IPC: host", "IPC: private"), steps.Warn,
 			[]string{"64 MiB of shared memory", "1024 MiB"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 )
@@ -17,7 +18,7 @@ const ownEtcd = "railbench brings its own where a cell needs one"
 // judgeEtcdService: what is installed of etcd answers. No cell needs it.
 // So nothing here is worse than a WARN: only a nixlbench that somebody starts by hand would miss it.
 func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
-	var good []string
+	var good, blind []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
 		for _, what := range []string{"enabled", "masked", "service", "container", "listens", "answer"} {
@@ -26,7 +27,8 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 			}
 		}
 		if f["ss"] == "missing" {
-			return rep.Skipped("%s has no ss (iproute2), so nobody saw whether an etcd listens there", node)
+			blind = append(blind, node)
+			continue
 		}
 		there := installed(f)
 		answers := strings.Contains(f["answer"], "etcdserver")
@@ -57,6 +59,10 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 			rep.At(r.Rig, e, steps.Warn, "something listens on port 2379 of %s and does not answer as etcd does without TLS "+
 				"(%s): nixlbench by hand can't use it; %s, so no cell needs it", node, kind.OrUnknown(kind.And(there)), ownEtcd)
 		}
+	}
+	if blind != nil { // what is wrong on the other node is so all the same
+		return checks.Unseen(*rep, "%s no ss (iproute2), so nobody saw whether an etcd listens there",
+			kind.HaveOrHas(blind))
 	}
 	if len(good) == 0 {
 		return rep.Verdict("no etcd runs on either node, none is started there at boot, and none is needed: " + ownEtcd)

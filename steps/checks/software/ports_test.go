@@ -47,6 +47,14 @@ func TestTestPorts(t *testing.T) {
 		},
 		"dual-link": {free, held("18521", "ib_write_bw"), steps.Fail, []string{"port 18521 on spark-01", "perftest"}},
 		"no ss":     {amended(t, free, "ss: read", "ss: missing"), free, steps.Skipped, []string{"spark-02 has no ss"}},
+		"no ss here, and held there": {
+			amended(t, free, "ss: read", "ss: missing"), held("5201", "iperf3 -s"), steps.Fail,
+			[]string{"port 5201 on spark-01"},
+		},
+		"no ss there, and held here": {
+			held("12345", "nixlbench"), amended(t, free, "ss: read", "ss: missing"), steps.Warn,
+			[]string{"port 12345 on spark-02"},
+		},
 		"ss failed": {
 			amended(t, free, "ss: read\n", ""), free, steps.Inconclusive,
 			[]string{"who listens on spark-02 was not told"},
@@ -135,6 +143,10 @@ func TestEtcdService(t *testing.T) {
 			[]string{"does not answer"},
 		},
 		"no ss": {"ss: missing\n", none, steps.Skipped, []string{"spark-02 has no ss"}},
+		"no ss there, and one that does not run here": {
+			"enabled: etcd.service\nservice: failed\n", "ss: missing\n", steps.Warn,
+			[]string{"the etcd on spark-02 does not run"},
+		},
 		"no curl": {
 			none, none + "listens: 0.0.0.0\ncurl: missing\n", steps.Inconclusive,
 			[]string{"nobody asked", "no curl"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/family/host"
 	"github.com/railbench/railbench/steps/family/nixl"
@@ -192,7 +193,7 @@ func nixlbenchOf(s parse.NIXLSetup) string {
 
 // judgeLibraries: the loader finds everything that the tools are linked with.
 func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
-	var looked []string
+	var looked, blind []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
@@ -200,7 +201,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			tool, ok := strings.CutPrefix(name, "libraries ")
 			switch {
 			case name == "ldd" && lacks == "missing":
-				return rep.Skipped("%s has no ldd, so nobody saw which libraries are missing", node)
+				blind = append(blind, node)
 			case name == "import nixl":
 				rep.Show(node+" import nixl", lacks, "", nil)
 				rep.At(r.Rig, e, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that library into "+
@@ -217,6 +218,10 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 				}
 			}
 		}
+	}
+	// What was found on the other node stays: one that can't be looked into says nothing of it.
+	if blind != nil {
+		return checks.Unseen(*rep, "%s no ldd, so nobody saw which libraries are missing", kind.HaveOrHas(blind))
 	}
 	if len(looked) == 0 && len(rep.Findings) == 0 {
 		return rep.Skipped("neither node has any of the tools, so no libraries were looked at")
@@ -258,6 +263,8 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		switch {
 		case f["limit"] == "unlimited":
 			said = append(said, "without a limit on "+node)
+		case f["locks without a limit"] == "yes":
+			said = append(said, "without a limit on "+node+", as root")
 		case !number:
 			rep.At(r.Rig, e, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be read", node, f["limit"])
 		case kb < least:

@@ -300,6 +300,9 @@ func TestUCXSettings(t *testing.T) {
 		"wrong name": warns(set("environment UCX_NET_DEVICES: mlx5_0:1,mlx5_1:1\n"), "there is no mlx5_0:1 and mlx5_1:1",
 			"only warns"),
 		"TCP": warns(set("environment UCX_NET_DEVICES: enP7s7,enp1s0f0np0\n"), "there is no enP7s7"),
+		"no ports": warns(set("environment UCX_NET_DEVICES: rocep1s0f0,rocep1s0f1,roceP2p1s0f0,roceP2p1s0f1\n"),
+			"rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 without its port", "rocep1s0f0:1"),
+		"another port": warns(set("environment UCX_NET_DEVICES: rocep1s0f0:2\n"), "there is no rocep1s0f0:2"),
 		"all rails": passes(set("environment UCX_NET_DEVICES: rocep1s0f0:1,rocep1s0f1:1," +
 			"roceP2p1s0f0:1,roceP2p1s0f1:1\n")),
 		"all":                 passes(set("environment UCX_NET_DEVICES: all\n")),
@@ -339,7 +342,11 @@ func TestLibraries(t *testing.T) {
 			good + "import nixl: libpython3.7m.so.1.0: cannot open shared object file\n", good, steps.Fail,
 			[]string{"Python on spark-02 can't load NIXL", "libpython3.7m"},
 		},
-		"no ldd":  {none + "ldd: missing\n", good, steps.Skipped, []string{"spark-02 has no ldd"}},
+		"no ldd": {none + "ldd: missing\n", good, steps.Skipped, []string{"spark-02 has no ldd"}},
+		"no ldd there, and one missing here": {
+			amended(t, good, "nixlbench: found", "nixlbench: libgflags.so.2.2"), none + "ldd: missing\n", steps.Fail,
+			[]string{"nixlbench on spark-02", "libgflags.so.2.2"},
+		},
 		"neither": {none, none, steps.Skipped, []string{"neither node"}},
 	})
 }
@@ -362,7 +369,11 @@ func TestMemlock(t *testing.T) {
 			bare("8192"), bare("unlimited"), steps.Pass,
 			[]string{"8192 KiB on spark-02, enough for what perftest"},
 		},
-		"very small":  {bare("64"), bare("unlimited"), steps.Fail, []string{"spark-02", "64 KiB"}},
+		"very small": {bare("64"), bare("unlimited"), steps.Fail, []string{"spark-02", "64 KiB"}},
+		"root's": {
+			bare("64") + "locks without a limit: yes\n", bare("unlimited"), steps.Pass,
+			[]string{"without a limit on spark-02, as root"},
+		},
 		"large":       {nixl("8388608"), nixl("unlimited"), steps.Pass, nil},
 		"unreadable":  {nixl("?"), nixl("unlimited"), steps.Inconclusive, []string{"can't be read"}},
 		"not printed": {"buffer: 1\n", nixl("unlimited"), steps.Inconclusive, nil},

@@ -257,7 +257,7 @@ func ucxHarm(rig steps.Rig, e steps.End, s variable) string {
 	case "UCX_IB_GID_INDEX":
 		index, err := strconv.Atoi(s.value)
 		for _, p := range rig.Pairs {
-			if rail := rig.Rail(p, e); err == nil && rail.GIDIndex != index {
+			if rail := rig.Rail(p, e); err == nil && rail.GIDIndex >= 0 && rail.GIDIndex != index {
 				return fmt.Sprintf("the RoCE v2 GID of %s is at index %d, and indexes move%s", rail.Dev, rail.GIDIndex, unset)
 			}
 		}
@@ -271,13 +271,19 @@ func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) string {
 	if list == "all" || list == "" {
 		return ""
 	}
-	var gone []string
+	var gone, bare []string
 	named := 0
 	list, without := strings.CutPrefix(list, "^") // all but these; a UCX that doesn't know ^ finds none of them
 	for device := range strings.SplitSeq(list, ",") {
-		dev, _, _ := strings.Cut(device, ":")
-		paired := slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool { return rig.Rail(p, e).Dev == dev })
-		there := slices.ContainsFunc(rig.At(e).Rails, func(x steps.Rail) bool { return x.Dev == dev })
+		dev, port, ported := strings.Cut(device, ":")
+		is := func(x steps.Rail) bool {
+			return x.Dev == dev && (!ported || x.Port == 0 || strconv.Itoa(x.Port) == port)
+		}
+		paired := slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool { return is(rig.Rail(p, e)) })
+		there := slices.ContainsFunc(rig.At(e).Rails, is)
+		if there && !ported {
+			bare = append(bare, dev)
+		}
 		netdev := slices.ContainsFunc(rig.At(e).Netdevs, func(d steps.Netdev) bool { return d.Name == device })
 		switch {
 		case paired:
@@ -294,6 +300,11 @@ func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) string {
 			len(rig.Pairs)-named, len(rig.Pairs), unset)
 	case len(gone) > 0:
 		return fmt.Sprintf("there is no %s on this node, and UCX only warns of that%s", kind.And(gone), unset)
+	// UCX compares whole names, DEVICE:PORT. That one without a port stands for all of them is new
+	// (openucx/ucx pull request 11142, of 2026).
+	case bare != nil:
+		return fmt.Sprintf("it names %s without its port, and a UCX of before 2026 finds no such device and only warns: "+
+			"write %s:1", kind.And(bare), bare[0])
 	case named == 0 && len(rig.Pairs) > 0:
 		return "no rail is in it, so nothing of NIXL's goes by RDMA" + unset
 	case named < len(rig.Pairs):

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -100,8 +101,12 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, h := range bonds[e] {
 			rep.Show(node+" "+h.Name, fmt.Sprintf("%s, holds %s", mode(h.Bond), h.slaves()), "", nil)
 			if len(h.rails) == 0 {
-				rep.Add(steps.Warn, "%s on %s holds nothing: loading the bonding module makes such a bond by itself, and a later "+
-					"\"ip link add %s\" fails with \"File exists\", leaving %s", h.Name, node, h.Name, mode(h.Bond))
+				by := "somebody made it"
+				if MadeByItself(h.Name, mode(h.Bond)) {
+					by = "loading the bonding module makes such a bond by itself"
+				}
+				rep.Add(steps.Warn, "%s on %s holds nothing: %s, and a later \"ip link add %s\" fails with \"File exists\", "+
+					"leaving %s", h.Name, node, by, h.Name, mode(h.Bond))
 				continue
 			}
 			rep.Measured(steps.Figure{What: steps.BondMode, Words: mode(h.Bond)})
@@ -126,6 +131,14 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	return rep.Verdict(kind.And(names)+": one address for TCP over both links",
 		theirs+" while it stands, although the ports stay ACTIVE")
+}
+
+// MadeByItself reports whether loading the module may have made a bond: it makes those of max_bonds under the names
+// bond0, bond1 and so on, in its own default mode (bond_main.c, bonding_init).
+func MadeByItself(name, mode string) bool {
+	number, ok := strings.CutPrefix(name, "bond")
+	_, counted := decimal.Count(number)
+	return ok && counted && mode == "balance-rr"
 }
 
 // checkKept finds slaves that kept an address. Its route stays too, and answers
@@ -237,7 +250,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 		rep.Add(steps.Fail, "%s on %s has no IPv4 address", h.Name, node)
 	}
 	checkSlaves(node, h, rep)
-	if h.MIIPollMS == 0 && m != "802.3ad" {
+	if h.MIIPollMS == 0 && h.ARPPollMS == 0 && m != "802.3ad" {
 		rep.Add(steps.Warn, "%s on %s doesn't watch its links (miimon is 0): a dead one would still get packets", h.Name,
 			node)
 	}

@@ -76,6 +76,18 @@ func TestBonds(t *testing.T) {
 			on(rails, none, bondText("load balancing (round-robin)", "")), steps.Warn, "File exists", steps.Pass,
 			"",
 		},
+		"made by somebody": {
+			on(rails, none, bondText("load balancing (xor)", "layer2")), steps.Warn, "holds nothing: somebody made it",
+			steps.Pass, "",
+		},
+		"watched by ARP": {
+			on(both, strings.Replace(xor, "(ms): 100\n", "(ms): 0\nARP Polling Interval (ms): 1000\n", 1), xor),
+			steps.Pass, "", steps.Pass, "bond0 on both nodes",
+		},
+		"unwatched": {
+			on(both, strings.Replace(xor, "(ms): 100\n", "(ms): 0\n", 1), xor), steps.Pass, "", steps.Warn,
+			"doesn't watch its links",
+		},
 		"management": {
 			on(rails, bondText("fault-tolerance (active-backup)", "", "eno1", "eno2"), none),
 			steps.Pass, "no bond holds a rail", steps.Pass, "",

@@ -605,8 +605,11 @@ func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		owner[p.Subnet] = dev
 	}
-	if len(after.Pairs) <= len(r.Rig.Pairs) {
-		rep.Add(steps.Fail, "there are %d pairs of rails, as before", len(after.Pairs))
+	switch now, before := len(after.Pairs), len(r.Rig.Pairs); {
+	case now == before:
+		rep.Add(steps.Fail, "there are %d pairs of rails, as before", now)
+	case now < before:
+		rep.Add(steps.Fail, "there are %d pairs of rails, and %d were there before", now, before)
 	}
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.Inconclusive, "no rail was tried")

@@ -407,6 +407,9 @@ func TestChangeJudges(t *testing.T) {
 	kindtest.Want(t, "addresses that lead nowhere",
 		JudgeRailIPs(steps.Cell{}, kindtest.Made(kindtest.TutorialSpark(), kindtest.TutorialSpark(), ping, ping)), steps.Fail,
 		"2 pairs of rails, as before")
+	kindtest.Want(t, "addresses that took one away",
+		JudgeRailIPs(steps.Cell{}, kindtest.Made(kindtest.Spark(), kindtest.TutorialSpark(), ping, ping)), steps.Fail,
+		"2 pairs of rails, and 4 were there before")
 	one := kindtest.Spark()
 	one.Pairs = slices.Clone(one.Pairs)
 	one.Pairs[3].Subnet = one.Pairs[2].Subnet

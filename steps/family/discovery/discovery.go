@@ -119,7 +119,7 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	var names [2][]string
 	var firmware [2][]string
-	read := 0
+	read, active := 0, false
 	outputs, ok := kind.OnBoth(r, &rep)
 	if !ok {
 		return rep.Verdict()
@@ -145,9 +145,16 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		read++
 		names[e], firmware[e] = judgeHCAs(r.Rig, e, d.HCAs, &rep)
+		active = active || slices.ContainsFunc(d.HCAs, func(h parse.HCA) bool {
+			return slices.ContainsFunc(h.Ports, func(p parse.HCAPort) bool { return p.State == "ACTIVE" })
+		})
 	}
 	if read == len(steps.Ends) {
 		compareDevices(r.Rig, names, firmware, &rep)
+	}
+	// Also where nothing is in use: of nodes that lost their addresses no port would be.
+	if !active && read > 0 && rep.Verdict().Grade == steps.Pass {
+		rep.Add(steps.Fail, "no RDMA port is ACTIVE on either node")
 	}
 	return rep.Verdict(fmt.Sprintf("%d RDMA devices on each node, and every one in use is ACTIVE: %s", len(names[0]),
 		strings.Join(names[0], ", ")))

@@ -103,6 +103,15 @@ func TestDevices(t *testing.T) {
 		"hca_id:\troceP2p1s0f1\n\tfw_ver:\t\t28.45.4028\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE",
 		"hca_id:\troceP2p1s0f1\n\tfw_ver:\t\t28.45.4028\n\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_DOWN", 1)
 	kindtest.Want(t, "down and unused", judge(kindtest.TutorialSpark(), good, unused), steps.Pass, "nothing uses it")
+	idle := kindtest.Spark()
+	for e := range idle.Nodes {
+		for i := range idle.Nodes[e].Rails {
+			idle.Nodes[e].Rails[i].Addr = ""
+		}
+	}
+	idle.Pairs = nil
+	dark := strings.ReplaceAll(good, "PORT_ACTIVE (4)", "PORT_DOWN (1)")
+	kindtest.Want(t, "down, and none is used", judge(idle, dark, dark), steps.Fail, "no RDMA port is ACTIVE")
 	kindtest.Want(t, "none", judge(rig, good, "    device          \t   node GUID\nNo IB devices found\n"), steps.Fail,
 		"spark-01 has no RDMA device")
 	three := rig.Nodes[0]

@@ -26,7 +26,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Show(r.Rig.NameOf(e)+" "+name, f[name], "", nil)
 			}
 		}
-		if kb, ok := decimal.Count(f["locked memory"]); ok && kb < LeastMemlockKB {
+		if kb, ok := decimal.Count(f["locked memory"]); ok && kb < LeastMemlockKB && f["locks without a limit"] != "yes" {
 			rep.Add(steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail (raise memlock in "+
 				"/etc/security/limits.conf)", r.Rig.NameOf(e), kb)
 		}

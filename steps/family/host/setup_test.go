@@ -28,6 +28,10 @@ func TestHosts(t *testing.T) {
 			[]string{`themselves "spark-02"`},
 		},
 		{
+			"a small limit of root's", strings.ReplaceAll(here, "unlimited", "64\nlocks without a limit: yes"), peer, nil,
+			steps.Pass, nil,
+		},
+		{
 			"one name and no boot id", strings.ReplaceAll(here, "boot: b2\n", ""), here, nil, steps.Inconclusive,
 			[]string{"nothing shows"},
 		},

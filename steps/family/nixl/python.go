@@ -187,8 +187,8 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) 
 	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
 	case len(without) > 0 && !verbs:
-		rep.Add(steps.Fail, "UCX on %s has no verbs at all ('ib' is not available): it was built without them, or all "+
-			"links were down", node)
+		rep.Add(steps.Fail, "UCX on %s has no verbs at all ('ib' is not available): it was built without them, its module "+
+			"libuct_ib.so is missing (ucx-build), or all links were down", node)
 	case len(without) > 0:
 		rep.Add(steps.Fail, "UCX on %s has no rc on %s: is its port up?", node, kind.And(without))
 	}
@@ -423,6 +423,8 @@ func registrations(node string, e steps.End, v parse.NIXLPython, rep *kind.Repor
 			continue
 		}
 		failed = true
+		// No word is no success: every cause is looked for in a text.
+		x.Error = cmp.Or(x.Error, memory+" memory was not registered, and it does not say why")
 		rep.Show(fmt.Sprintf("message on %s about %s memory", node, memory), x.Error, "", nil)
 		if x.Device == "cuda" && strings.Contains(x.Error, "NIXL_ERR_BACKEND") {
 			rep.Add(steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND): has UCX cuda_copy (nixl-check)? "+

@@ -132,6 +132,11 @@ func TestNIXLRegister(t *testing.T) {
 			[]string{"GPU memory could not be registered on spark-02", "cudaHostAlloc"},
 		},
 		{"it fails", refused("cpu", "NIXL_ERR_BACKEND"), registered, 1, steps.Fail, []string{"on spark-02", "memlock"}},
+		{"it fails without a word", refused("cpu", ""), registered, 0, steps.Fail, []string{"failed on spark-02"}},
+		{
+			"the GPU's fails without a word", registered + refused("cuda", ""), registered, 0, steps.Fail,
+			[]string{"failed on spark-02"},
+		},
 		{
 			"no CUDA", registered + refused("cuda", "no CUDA driver: libcuda.so.1 is not there"), registered + onGPU, 1,
 			steps.Skipped,

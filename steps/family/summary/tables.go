@@ -195,7 +195,7 @@ func (r recap) latencyTable() steps.Table {
 			figures("tutorial us"),
 		},
 		Note: "A write's is one way, a read's and a ping's are there and back. A ping's is an average, and so are the " +
-			"tutorial's; all else is the median.",
+			"tutorial's of a ping and of a write; all else is the median.",
 	}
 	any := false
 	for _, x := range r.median {
