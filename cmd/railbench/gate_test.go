@@ -262,7 +262,7 @@ func TestForgedNode(t *testing.T) {
 				return
 			}
 			out.Close()
-			a := &terminalAsker{in: in, out: w}
+			a := newTerminalAsker(in, w)
 			_, _ = a.Change(t.Context(), question)
 			_, _ = a.HostKey(t.Context(), runner.HostKeyQuestion{
 				Node: text, Address: text, KeyType: text, Fingerprint: text,
