@@ -75,12 +75,15 @@ func (r *castWriter) begin(terminal string) {
 }
 
 func (r *castWriter) line(v any) {
+	if r.err != nil {
+		return // a line may be cut off: what came behind it would be a part of it, and no player reads that
+	}
 	b, err := json.Marshal(v)
 	if err == nil {
 		file := r.to
 		_, err = file.Write(append(gate.EscapeJSON(b), '\n'))
 	}
-	if err != nil && r.err == nil {
+	if err != nil {
 		r.err = fmt.Errorf("record: %w", err)
 	}
 }

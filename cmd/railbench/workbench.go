@@ -53,7 +53,10 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 
 // taped does something while what the screen shows is recorded, where somebody wants that.
 func (o opening) taped(cmd *cobra.Command, do func(opening) error) error {
-	if o.record.path == "" {
+	switch {
+	case o.record.path == "" && o.record.v2:
+		return usage(errors.New("--record-older says how, and --record FILE what is recorded: give it, too"))
+	case o.record.path == "":
 		return do(o)
 	}
 	var err error
@@ -355,18 +358,20 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store
 	if o.drill.Fault != "" {
 		return nil, nil
 	}
-	path := o.session
+	if o.session != "" {
+		return b.keep(o.session, errOut) // wherever it is: it needs no home
+	}
 	dir, err := sessionsDir()
 	if err != nil {
 		b.options.Saving.Begin = func() (session.Store, error) { return nil, err }
 		return nil, nil
 	}
-	if path == "" && !o.begins {
+	if !o.begins {
 		left, d := cutOff(dir, b.options.Rig, b.options.Simulated, b.options.Tutorial.Title)
 		switch {
 		case d == nil:
 		case b.offer(cmd.Context(), cmd.InOrStdin(), errOut, d):
-			path = left
+			return b.keep(left, errOut)
 		case cmd.Context().Err() != nil:
 			return nil, status{exitInconclusive, errors.New("interrupted")}
 		default:
@@ -375,9 +380,6 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store
 				_ = s.Close() // what can't be saved is offered again
 			}
 		}
-	}
-	if path != "" {
-		return b.keep(path, errOut)
 	}
 	b.options.Saving.Begin = b.newFile(dir)
 	return nil, nil
