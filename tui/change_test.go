@@ -78,6 +78,10 @@ func TestTheQuestionOfAllNodes(t *testing.T) {
 		}
 		s.send(questionMsg{Change: &q, Answer: func(string, bool) {}})
 		s.sees(want)
+		s.press("n")
+		q.Keep, q.Deadline = true, s.now.Add(65*time.Second)
+		s.send(questionMsg{Change: &q, Answer: func(string, bool) {}})
+		s.sees(map[int]string{2: "Both nodes go back", 3: "All 3 nodes go back"}[nodes])
 	}
 }
 

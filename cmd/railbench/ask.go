@@ -66,8 +66,8 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 	defer a.turn()()
 	if q.Keep {
 		left := time.Until(q.Deadline)
-		gate.Fprintf(a.out, "%s: %s\nKeep it? Both nodes go back by themselves in %s. (yes/no) ",
-			q.Found.Grade, q.Found.Reason, left.Round(time.Second))
+		gate.Fprintf(a.out, "%s: %s\nKeep it? %s go back by themselves in %s. (yes/no) ",
+			q.Found.Grade, q.Found.Reason, capital(q.All()), left.Round(time.Second))
 		// A yes has to reach both nodes before their switches fire: one that comes later is none.
 		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-5*time.Second))
 		defer cancel()
