@@ -38,6 +38,9 @@ func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	if name == "esc" || name == "ctrl+c" {
 		return m.answer("", false)
 	}
+	if m.layout().small {
+		return nil // nobody sees it: what is typed can't be meant for it
+	}
 	if q.Secret == nil {
 		switch name {
 		case "up", "k":
