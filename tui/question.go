@@ -230,8 +230,8 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 	}
 	b.say(q.Title + ": done on " + where + ". " + ink.Clean(q.Found.Grade.String()+": "+q.Found.Reason))
 	left := max(0, int(q.Deadline.Sub(now).Seconds())-answerMargin)
-	b.add("", b.k.Warn.Render(fmt.Sprintf("%s go back by themselves in %d:%02d.", strings.ToUpper(all[:1])+all[1:], left/60,
-		left%60)))
+	b.add("", b.k.Warn.Render(fmt.Sprintf("%s go back by themselves in %d:%02d.", strings.ToUpper(all[:1])+all[1:],
+		left/60, left%60)))
 	b.keys("y", "keep it", "n, esc", "go back now")
 	return "Keep the change?"
 }

@@ -350,6 +350,9 @@ func pairsShowCommand() *cobra.Command {
 		Long:  "Draws a matrix that pairs --save or --json has written, or writes it in another form. It asks no node.",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: files("json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := writable(cmd.Flags(), "csv", "html"); err != nil {
+				return usage(err)
+			}
 			m, err := readPairs(args[0])
 			if err != nil {
 				return usage(err)

@@ -301,8 +301,8 @@ func TestFeedIsBounded(t *testing.T) {
 	}
 }
 
-// Who reads slowly has what he was given, however much is told meanwhile: without a message that he missed he would show
-// a verdict of before.
+// Who reads slowly has what he was given, however much is told meanwhile: without a message that he missed he would
+// show a verdict of before.
 func TestASlowViewerMissesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFeed()
