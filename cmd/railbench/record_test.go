@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -135,5 +137,40 @@ func TestRecordOlderNeedsAFile(t *testing.T) {
 	err := o.taped(rootCommand(), func(opening) error { return nil })
 	if s, ok := errors.AsType[status](err); !ok || s.code != exitUsage {
 		t.Error(err)
+	}
+}
+
+// Where no screen comes about the recording of before stays; with the first one its place is taken, once.
+func TestRecordingBeginsWithTheScreen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "show.cast")
+	if err := os.WriteFile(path, []byte("precious, and longer than a header is by far: "+strings.Repeat("x", 500)),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := opening{record: recordFlags{path: path}}
+	wrong := errors.New("there is no such rig")
+	if err := o.taped(rootCommand(), func(opening) error { return wrong }); !errors.Is(err, wrong) {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), "precious") {
+		t.Errorf("the recording of before is %q, %v", text, err)
+	}
+	err := o.taped(rootCommand(), func(o opening) error {
+		o.tape.size = func() (int, int) { return 80, 24 }
+		err := o.tape.screen("xterm")
+		o.tape.output([]byte("one "))
+		err = errors.Join(err, o.tape.screen("xterm"))
+		o.tape.output([]byte("two"))
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shows, _, _ := cast(t, castV3, string(text)); shows != "one two" {
+		t.Errorf("it shows %q", shows)
 	}
 }

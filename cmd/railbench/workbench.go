@@ -266,6 +266,9 @@ func (o opening) show(cmd *cobra.Command, model tea.Model) error {
 	defer stop()
 	var screen frames.Terminal = terminal(cmd.OutOrStdout())
 	if o.tape != nil {
+		if err := o.tape.screen(os.Getenv("TERM")); err != nil {
+			return unwritten(err)
+		}
 		screen = taped{screen, o.tape}
 	}
 	err := frames.Show(ctx, model, screen, screenEnviron(os.Environ()))
