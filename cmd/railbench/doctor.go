@@ -130,11 +130,10 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 		found = named(b)
 	}
 	result := d.object(found, checks)
-	result.fixes = b.fixes
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
-		err = result.print(cmd.OutOrStdout(), f.verbose)
+		err = result.print(cmd.OutOrStdout(), f.verbose, b.fixes)
 	}
 	if f.junit != "" {
 		err = errors.Join(err, junit(result.Rig, checks, d.Ended).write(f.junit))
@@ -273,8 +272,6 @@ type doctorObject struct {
 	Rig       rigObject      `json:"rig"`
 	Checks    []checkObject  `json:"checks"`
 	Summary   map[string]int `json:"summary"`
-	// fixes is the command that puts right what a check has found, on this rig and from any folder.
-	fixes func(check string) string
 }
 
 type checkObject struct {
@@ -317,7 +314,7 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 
 // print writes what reads well in an issue: what is wrong first, with its evidence,
 // and what is right as one line.
-func (r doctorObject) print(to io.Writer, verbose bool) error {
+func (r doctorObject) print(to io.Writer, verbose bool, fixes func(check string) string) error {
 	var b strings.Builder
 	simulated := ""
 	if r.Rig.Simulated {
@@ -351,7 +348,7 @@ func (r doctorObject) print(to io.Writer, verbose bool) error {
 	for _, g := range []steps.Grade{steps.Fail, steps.Warn, steps.Pass} {
 		for _, c := range r.Checks {
 			if c.Verdict == g && (g != steps.Pass || verbose || c.Fixed) {
-				c.print(&b, r.fixes(c.ID))
+				c.print(&b, fixes(c.ID))
 			}
 		}
 	}

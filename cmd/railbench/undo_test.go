@@ -192,9 +192,8 @@ func TestTheDoctorsFixNamesTheRig(t *testing.T) {
 	}
 	defer b.close()
 	found := doctorObject{Checks: []checkObject{{ID: "mtu-equal", Node: "both", Verdict: steps.Fail, Fix: "fix-mtu"}}}
-	found.fixes = b.fixes
 	var said strings.Builder
-	if err := found.print(&said, false); err != nil {
+	if err := found.print(&said, false, b.fixes); err != nil {
 		t.Fatal(err)
 	}
 	if want := "fix: railbench doctor mtu-equal --fix --peer u@192.0.2.1   ("; !strings.Contains(said.String(), want) {
