@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/railbench/railbench/runner"
@@ -167,6 +168,14 @@ type ChangeQuestion struct {
 	Places []ChangePlace
 	// Warnings are sentences: what the change cuts off.
 	Warnings []string
+}
+
+// All says on how many nodes it changes something: both nodes, or all 8 nodes.
+func (q ChangeQuestion) All() string {
+	if len(q.Places) > len(Ends) {
+		return fmt.Sprintf("all %d nodes", len(q.Places))
+	}
+	return "both nodes"
 }
 
 // A ChangePlace is one node of a change: the script that runs there as root, and the

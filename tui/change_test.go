@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/railbench/railbench/steps"
 )
 
@@ -78,6 +80,31 @@ func TestTheQuestionOfAllNodes(t *testing.T) {
 		}
 		s.send(questionMsg{Change: &q, Answer: func(string, bool) {}})
 		s.sees(want)
+		s.press("n")
+		q.Keep, q.Deadline = true, s.now.Add(65*time.Second)
+		s.send(questionMsg{Change: &q, Answer: func(string, bool) {}})
+		s.sees(map[int]string{2: "Both nodes go back", 3: "All 3 nodes go back"}[nodes])
+	}
+}
+
+// On a screen that is too small to show it no question is answered with yes.
+func TestAQuestionThatNobodySees(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 40, 10)
+	var answers []string
+	q := steps.ChangeQuestion{Title: "Jumbo frames", Places: []steps.ChangePlace{{Node: "a", Script: "true\n"}}}
+	s.send(questionMsg{Change: &q, Answer: func(text string, ok bool) { answers = append(answers, text) }})
+	s.seesNot("Jumbo frames")
+	if cmd := s.press("y"); cmd != nil {
+		cmd()
+	}
+	if len(answers) > 0 {
+		t.Errorf("it was answered with %q", answers)
+	}
+	s.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+	s.sees("Jumbo frames")
+	s.press("y")()
+	if len(answers) != 1 || answers[0] != "yes" {
+		t.Errorf("it was answered with %q", answers)
 	}
 }
 

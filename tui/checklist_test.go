@@ -221,10 +221,18 @@ func TestDrill(t *testing.T) {
 	if s.Drilled() != 0 {
 		t.Error("a check that passed has found it")
 	}
-	s.ends(3, "memlock", steps.Verdict{Grade: steps.Fail, Reason: "8 MiB."})
-	// 3 checks, a hint, a minute.
+	s.tell(steps.CellStarted{Run: 3, Cell: "memlock", At: s.now})
+	s.press("i", "i")
+	s.tell(steps.CellEnded{Run: 3, Cell: "memlock", Verdict: steps.Verdict{
+		Grade: steps.Inconclusive, Reason: "Interrupted before it was done.",
+	}})
+	if s.Drilled() != 0 {
+		t.Error("a check that was interrupted has found it")
+	}
+	s.ends(4, "memlock", steps.Verdict{Grade: steps.Fail, Reason: "8 MiB."})
+	// 4 checks, a hint, a minute.
 	s.sees("Found", "Little memory can be locked, after 1:12 min.", "fault-of-memlock",
-		"77 of 100 points: 3 checks and 1 hint")
+		"75 of 100 points: 4 checks and 1 hint")
 	if s.Drilled() != 72*time.Second {
 		t.Errorf("it took %s", s.Drilled())
 	}

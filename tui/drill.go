@@ -100,6 +100,11 @@ func (m *Model) drilled(e steps.CellEnded) {
 	if !ok || !slices.Contains(c.Check.Finds, m.opts.Drill.Fault) {
 		return
 	}
+	// Some faults make a measurement INCONCLUSIVE, and that is how it finds them: but not one that was interrupted, nor a
+	// check that only looks.
+	if e.Verdict.Grade == steps.Inconclusive && (!c.Check.Measures || m.interrupted == e.Run) {
+		return
+	}
 	for _, id := range m.book.Queue { // whoever asked for everything pays for it, wherever it is found
 		m.drillPays(id)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -24,6 +25,7 @@ type editor struct {
 	cell string
 	role int
 	was  string // what it was when the editor was opened
+	open string // the same as the text area shows it: what it can't show is lost only where something is typed
 	tabs bool   // it was indented with tabs, which the text area shows as blanks
 }
 
@@ -45,15 +47,25 @@ func (m *Model) edit() tea.Cmd {
 	return nil
 }
 
+// tooLong reports whether the text area would cut a text off.
+func tooLong(text string) bool {
+	shown := strings.ReplaceAll(text, "\t", strings.Repeat(" ", tabColumns))
+	return utf8.RuneCountInString(shown) > maxScript || strings.Count(text, "\n") >= maxLines
+}
+
 // editRole opens the editor on a script, or on a note's text.
 func (m *Model) editRole(c steps.Cell, role int) {
 	text := c.Prose
 	if len(c.Roles) > 0 {
 		text = c.Roles[role].Script
 	}
+	if tooLong(text) {
+		m.notice = "it is too long to be edited here: edit the file that it is from"
+		return
+	}
 	area := textarea.New()
 	area.CharLimit = maxScript
-	area.MaxHeight = 9999 // lines; its digits are the width of their numbers
+	area.MaxHeight = maxLines // its digits are the width of their numbers
 	area.Prompt = ""
 	area.ShowLineNumbers = true
 	area.KeyMap.Paste = key.NewBinding() // the terminal pastes; this would run a program that reads a clipboard
@@ -62,7 +74,7 @@ func (m *Model) editRole(c steps.Cell, role int) {
 	area.SetValue(strings.TrimSuffix(text, "\n"))
 	area.MoveToBegin()
 	m.editor = &editor{
-		area: area, part: c.Part, cell: c.ID, role: role, was: text,
+		area: area, part: c.Part, cell: c.ID, role: role, was: text, open: area.Value(),
 		tabs: strings.Contains(text, "\n\t") || strings.HasPrefix(text, "\t"),
 	}
 	if c.Part == "" {
@@ -76,6 +88,9 @@ func (m *Model) editRole(c steps.Cell, role int) {
 
 // maxScript bounds what a paste can bring into a script.
 const maxScript = 64 << 10
+
+// maxLines is how many lines the text area takes.
+const maxLines = 9999
 
 func (m *Model) fitEditor() {
 	if m.editor == nil {
@@ -103,6 +118,9 @@ func (m *Model) dressEditor() {
 // text is what was typed, in the form that the cell had it.
 func (e *editor) text() string {
 	text := e.area.Value()
+	if text == e.open {
+		return e.was
+	}
 	if e.tabs {
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
@@ -189,7 +207,10 @@ func (m *Model) takeOver(msg editedMsg) tea.Cmd {
 	switch {
 	case msg.err != nil:
 		m.notice = "the editor: " + msg.err.Error() + "; the text is as it was"
-	case m.editor != nil:
+	case m.editor == nil:
+	case tooLong(msg.read()):
+		m.notice = "the editor: the text has become too long to be a cell's; it is as it was"
+	default:
 		m.editor.area.SetValue(strings.TrimSuffix(msg.read(), "\n"))
 		m.editor.area.MoveToBegin()
 	}

@@ -59,6 +59,37 @@ func TestEditThatChangesNothing(t *testing.T) {
 	s.sees("select a cell first")
 }
 
+// What the text area can't show as it is stays as it was, unless something is typed; and what it would cut off isn't
+// opened, nor taken from another editor.
+func TestEditKeepsWhatIsNotShown(t *testing.T) {
+	long := strings.Repeat("x", maxScript+1) + "\n"
+	for name, script := range map[string]string{"tabs": "printf 'a\tb'\n\tx\n", "long": long} {
+		tutorial := sampleTutorial()
+		for i, p := range tutorial.Parts {
+			for j, c := range p.Cells {
+				if c.ID == "gids" {
+					tutorial.Parts[i].Cells[j] = c.WithScript(0, script)
+				}
+			}
+		}
+		s := newScreen(t, tutorial, 100, 40)
+		if s.press("3", "end", "E"); (s.Model.editor == nil) != (name == "long") {
+			t.Fatalf("%s: is it open? %t", name, s.Model.editor != nil)
+		}
+		if name == "long" {
+			s.sees("too long to be edited here")
+			continue
+		}
+		s.seesNot("changed")
+		s.send(editedMsg{func() string { return long }, nil})
+		s.sees("it is as it was")
+		s.press("esc")
+		if c, _ := s.book.Tutorial.Cell("gids"); c.Edited || c.Roles[0].Script != script {
+			t.Errorf("%s: edited %t: %q", name, c.Edited, c.Roles[0].Script)
+		}
+	}
+}
+
 func TestEditAndRun(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	s.press("3", "E")

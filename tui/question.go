@@ -38,6 +38,9 @@ func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 	if name == "esc" || name == "ctrl+c" {
 		return m.answer("", false)
 	}
+	if m.layout().small {
+		return nil // nobody sees it: what is typed can't be meant for it
+	}
 	if q.Secret == nil {
 		switch name {
 		case "up", "k":
@@ -216,14 +219,19 @@ func (b *box) secret(q *steps.SecretQuestion, typed int) (title string) {
 // keep asks about a change that was made. The time that is shown ends before the nodes'
 // own: an answer in the last second would come too late there.
 func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
-	var nodes []string
-	for _, p := range q.Places {
-		nodes = append(nodes, ink.Clean(p.Node))
+	all := q.All() // of many nodes the names would leave no room for the answers
+	where := all
+	if len(q.Places) <= len(steps.Ends) {
+		var nodes []string
+		for _, p := range q.Places {
+			nodes = append(nodes, ink.Clean(p.Node))
+		}
+		where = strings.Join(nodes, " and ")
 	}
-	b.say(q.Title + ": done on " + strings.Join(nodes, " and ") + ". " +
-		ink.Clean(q.Found.Grade.String()+": "+q.Found.Reason))
+	b.say(q.Title + ": done on " + where + ". " + ink.Clean(q.Found.Grade.String()+": "+q.Found.Reason))
 	left := max(0, int(q.Deadline.Sub(now).Seconds())-answerMargin)
-	b.add("", b.k.Warn.Render(fmt.Sprintf("Both nodes go back by themselves in %d:%02d.", left/60, left%60)))
+	b.add("", b.k.Warn.Render(fmt.Sprintf("%s go back by themselves in %d:%02d.", strings.ToUpper(all[:1])+all[1:],
+		left/60, left%60)))
 	b.keys("y", "keep it", "n, esc", "go back now")
 	return "Keep the change?"
 }

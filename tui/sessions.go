@@ -148,6 +148,11 @@ func (m *Model) followed(book followedMsg) tea.Cmd {
 	saved := m.book.Saved
 	m.book = *book
 	m.book.Saved = saved
+	// The runbook that it is of may have been opened anew there, with parts that it had not.
+	for len(m.cursors) < len(m.parts()) {
+		m.cursors = append(m.cursors, cursor{})
+	}
+	m.part = max(0, min(m.part, len(m.parts())-1))
 	m.cache = cache{} // versions are counted anew each time that a file is read
 	m.keepPage()
 	cmds := []tea.Cmd{m.drawSoon()}

@@ -85,3 +85,26 @@ func TestAChangedRunbookIsOffered(t *testing.T) {
 		t.Errorf("next is %+v", s.Next())
 	}
 }
+
+// The runbook of a session that is followed may have more parts, or fewer, than when it was opened.
+func TestAFollowedSessionHasOtherParts(t *testing.T) {
+	s := &screen{t: t, fake: newFake()}
+	whole := sampleTutorial()
+	some := whole
+	some.Parts = whole.Parts[:1]
+	book := steps.NewNotebook(some)
+	s.Model = New(s.fake, Options{
+		Tutorial: some, Simulated: true, Background: Dark, Book: &book, ReadOnly: "read-only",
+		Follow: func() *steps.Notebook { return nil },
+	})
+	s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
+	more := steps.NewNotebook(whole)
+	s.send(followedMsg(&more))
+	for range whole.Parts {
+		s.press("tab", "end")
+	}
+	s.sees(whole.Parts[len(whole.Parts)-1].Title)
+	s.send(followedMsg(&book))
+	s.press("end", "shift+tab")
+	s.sees(some.Parts[0].Title)
+}

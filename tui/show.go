@@ -59,7 +59,11 @@ func (m *Model) showAuto() tea.Cmd {
 
 // showJump has the next digit choose a scene.
 func (m *Model) showJump() tea.Cmd {
-	m.play.jumping = len(m.opts.Show.Scenes) > 0
+	if !m.scripted() {
+		m.notice = "there is no show to jump in"
+		return nil
+	}
+	m.play.jumping = true
 	m.notice = fmt.Sprintf("to which scene? 1 to %d", min(9, len(m.opts.Show.Scenes)))
 	return nil
 }
@@ -95,12 +99,16 @@ func (m *Model) toScene(n int) tea.Cmd {
 	if s.pulled {
 		cmds = append(cmds, m.cable(false))
 	}
-	cmds = append(cmds, m.acts())
-	if !s.ticking {
-		s.ticking = true
-		cmds = append(cmds, m.showTick())
+	return tea.Batch(append(cmds, m.acts(), m.showTicks())...)
+}
+
+// showTicks has a show that has begun go on with its clock.
+func (m *Model) showTicks() tea.Cmd {
+	if m.play.ticking || m.play.scene < 0 {
+		return nil
 	}
-	return tea.Batch(cmds...)
+	m.play.ticking = true
+	return m.showTick()
 }
 
 func (m *Model) showTick() tea.Cmd {
@@ -111,7 +119,7 @@ func (m *Model) showTick() tea.Cmd {
 func (m *Model) onShowTick() tea.Cmd {
 	m.dirty = true
 	if !m.stage.open {
-		m.play.ticking = false // it goes on where it was with the next key
+		m.play.ticking = false // it goes on where it was when the stage is opened again
 		return nil
 	}
 	return tea.Batch(m.acts(), m.showTick())
@@ -213,12 +221,8 @@ func (m *Model) cable(pull bool) tea.Cmd {
 	m.play.pulled = pull
 	m.notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]
 	change := m.opts.Pull
-	return func() tea.Msg {
-		if err := change(pull); err != nil {
-			return wroteMsg(err.Error())
-		}
-		return nil
-	}
+	// In the order of what was asked for: a scene that begins anew plugs the cable in and pulls it.
+	return m.try(func(Session) error { return change(pull) })
 }
 
 func (m *Model) pullOrPlug() tea.Cmd { return m.cable(!m.play.pulled) }

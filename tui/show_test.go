@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +154,79 @@ func TestAShowByKeys(t *testing.T) {
 	s.key("space")
 	s.key("space")
 	s.sees("the show is over")
+}
+
+// A digit jumps only behind j: after another key it starts a load.
+func TestAJumpIsForgotten(t *testing.T) {
+	s, _, _ := staged(t)
+	s.key("space")
+	s.pass(12)
+	s.key("j")
+	s.key("v")
+	s.key("2")
+	s.pass(1)
+	s.sees("1/2")
+	if s.book.Running != "load-half" {
+		t.Errorf("%q runs, and not the load", s.book.Running)
+	}
+	s.Model.opts.Show = show.Show{}
+	if s.key("j"); strings.Contains(s.Model.notice, "1 to 0") {
+		t.Errorf("without a show: %q", s.Model.notice)
+	}
+}
+
+// A show goes on when the stage is opened again, also one that goes on by itself.
+func TestAShowGoesOnOnTheStage(t *testing.T) {
+	s, _, _ := staged(t)
+	s.key("a")
+	s.pass(1)
+	s.key("esc")
+	s.pass(6)
+	if s.Model.play.ticking {
+		t.Error("it goes on where nobody sees it")
+	}
+	s.key("ctrl+g")
+	s.pass(6)
+	s.sees("2/2")
+}
+
+// Commands run side by side: a scene that begins anew plugs the cable in first, and pulls it then.
+func TestACableIsPluggedInBeforeItIsPulled(t *testing.T) {
+	s, _, pulls := staged(t)
+	scenes := s.Model.opts.Show.Scenes
+	scenes[1].Acts = []show.Act{{Deed: show.Pull}, {Deed: show.Pause, For: time.Minute}}
+	s.key("space")
+	s.pass(6)
+	s.key("space")
+	s.pass(1)
+	_, again := s.Update(keyPress("j"))
+	s.happen(again)
+	_, again = s.Update(keyPress("2"))
+	var all []tea.Cmd
+	collect := func(cmd tea.Cmd) {
+		if cmd == nil {
+			return
+		}
+		switch msg := cmd().(type) {
+		case tea.BatchMsg:
+			for _, c := range msg {
+				all = append(all, c)
+			}
+		case nil:
+		default:
+			_, next := s.Update(msg)
+			s.happen(next)
+		}
+	}
+	collect(again)
+	for len(all) > 0 { // the last one first, as may be
+		last := all[len(all)-1]
+		all = all[:len(all)-1]
+		collect(last)
+	}
+	if !slices.Equal(*pulls, []bool{true, false, true}) {
+		t.Errorf("the cable is out as %v", *pulls)
+	}
 }
 
 // The presenter's own screen shows the notes, and what is wrong where it can't.

@@ -44,7 +44,7 @@ const forDay = "86400"
 
 func (m *Model) openStage() tea.Cmd {
 	m.stage.open = true
-	return nil
+	return m.showTicks()
 }
 
 func (m *Model) closeStage() tea.Cmd {
@@ -79,8 +79,7 @@ func (m *Model) loadChoices() (all []choice) {
 		if c, ok := m.book.Tutorial.Cell(l.cell); ok {
 			all = append(all, choice{"load", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
 				m.leaveList()
-				m.openStage()
-				return m.startLoad(i)
+				return tea.Batch(m.openStage(), m.startLoad(i))
 			}})
 		}
 	}

@@ -108,6 +108,10 @@ func (m *Model) setProfile(p colorprofile.Profile) tea.Cmd {
 // key gives a key to what is on top: a question, the way out, the help, the screen.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	m.dirty, m.notice = true, ""
+	// The digit of a jump follows at once, or a load is meant by one that comes later.
+	if n := msg.String(); len(n) != 1 || n < "1" || n > "9" {
+		m.play.jumping = false
+	}
 	// Twice means twice in a row.
 	if m.before != msg.String() {
 		m.before = ""

@@ -23,6 +23,15 @@ type terminalAsker struct {
 	mu  sync.Mutex // both nodes may ask at once
 	in  *os.File
 	out io.Writer
+
+	got  chan answer // what reads of the terminal gave
+	left int         // reads that go on: that of a question whose time is over takes the next one's answer
+}
+
+// An answer is a line that somebody has typed.
+type answer struct {
+	text string
+	err  error
 }
 
 // newAskers ask where stdin is a terminal, and elsewhere decline what a node asks.
@@ -35,11 +44,15 @@ func newAskers(in io.Reader, out io.Writer, yes bool) (runner.Asker, session.Con
 		}
 		return runner.NoAsker{}, nil
 	}
-	a := &terminalAsker{in: f, out: out}
+	a := newTerminalAsker(f, out)
 	if yes {
 		return a, always{}
 	}
 	return a, a
+}
+
+func newTerminalAsker(in *os.File, out io.Writer) *terminalAsker {
+	return &terminalAsker{in: in, out: out, got: make(chan answer, 8)}
 }
 
 // always is --yes.
@@ -50,12 +63,11 @@ func (always) Change(context.Context, steps.ChangeQuestion) (bool, error) { retu
 // Change shows what would run, or what was found, and asks yes or no. A change
 // that is made goes back by itself when nobody answers in time.
 func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	defer a.turn()()
 	if q.Keep {
 		left := time.Until(q.Deadline)
-		gate.Fprintf(a.out, "%s: %s\nKeep it? Both nodes go back by themselves in %s. (yes/no) ",
-			q.Found.Grade, q.Found.Reason, left.Round(time.Second))
+		gate.Fprintf(a.out, "%s: %s\nKeep it? %s go back by themselves in %s. (yes/no) ",
+			q.Found.Grade, q.Found.Reason, capital(q.All()), left.Round(time.Second))
 		// A yes has to reach both nodes before their switches fire: one that comes later is none.
 		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-5*time.Second))
 		defer cancel()
@@ -94,16 +106,48 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 
 // yes reads a line, until ctx ends.
 func (a *terminalAsker) yes(ctx context.Context) (bool, error) {
-	line, err := readLine(ctx, a.in)
+	if a.left == 0 {
+		a.begin(func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })
+	}
+	line, err := a.answer(ctx)
 	return strings.TrimSpace(line) == "yes", err
+}
+
+// begin reads the terminal beside whoever waits: a read of it knows no context.
+func (a *terminalAsker) begin(read func() (string, error)) {
+	a.left++
+	go func() {
+		text, err := read()
+		a.got <- answer{text, err}
+	}()
+}
+
+// turn begins one question, and gives what ends it. What was typed too late for the one before is no answer to it.
+func (a *terminalAsker) turn() func() {
+	a.mu.Lock()
+	for {
+		select {
+		case <-a.got:
+			a.left--
+		default:
+			return a.mu.Unlock
+		}
+	}
+}
+
+// answer is what is typed next, or that ctx has ended.
+func (a *terminalAsker) answer(ctx context.Context) (string, error) {
+	select {
+	case x := <-a.got:
+		a.left--
+		return x.text, x.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 }
 
 // readLine reads a line, or waits until ctx ends: a read of a terminal knows no context.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
-	type answer struct {
-		line string
-		err  error
-	}
 	got := make(chan answer, 1)
 	go func() {
 		line, err := bufio.NewReader(in).ReadString('\n')
@@ -111,7 +155,7 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	}()
 	select {
 	case x := <-got:
-		return x.line, x.err
+		return x.text, x.err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -119,8 +163,7 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 
 // HostKey asks yes or no.
 func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (bool, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	defer a.turn()()
 	gate.Fprintf(a.out, "%s (%s) is not known yet.\n%s key fingerprint: %s\nTrust it, and keep it in %s? (yes/no) ",
 		q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
 	return a.yes(ctx)
@@ -128,8 +171,7 @@ func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (
 
 // Secret reads without an echo.
 func (a *terminalAsker) Secret(ctx context.Context, q runner.SecretQuestion) (string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	defer a.turn()()
 	if q.Again {
 		gate.Fprintln(a.out, "That was not it.")
 	}
@@ -138,26 +180,17 @@ func (a *terminalAsker) Secret(ctx context.Context, q runner.SecretQuestion) (st
 	if err != nil {
 		return "", err
 	}
-	type answer struct {
-		secret []byte
-		err    error
-	}
-	got := make(chan answer, 1)
-	go func() {
+	// It takes away the echo, also where another read goes on and gets the line.
+	a.begin(func() (string, error) {
 		b, err := term.ReadPassword(int(a.in.Fd()))
-		got <- answer{b, err}
-	}()
-	select {
-	case x := <-got:
-		gate.Fprintln(a.out)
-		if x.err == nil && len(x.secret) == 0 {
-			x.err = errors.New("no answer")
-		}
-		return string(x.secret), x.err
-	case <-ctx.Done():
-		// The read goes on, without an echo: whoever comes after has the terminal as it was.
-		_ = term.Restore(int(a.in.Fd()), before)
-		gate.Fprintln(a.out)
-		return "", ctx.Err()
+		return string(b), err
+	})
+	secret, err := a.answer(ctx)
+	// A read may go on, without an echo: whoever comes after has the terminal as it was.
+	_ = term.Restore(int(a.in.Fd()), before)
+	gate.Fprintln(a.out)
+	if secret = strings.TrimRight(secret, "\r\n"); err == nil && secret == "" {
+		err = errors.New("no answer")
 	}
+	return secret, err
 }

@@ -35,7 +35,7 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 		ValidArgsFunction: files("ipynb"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			percent, err := parsePercent(threshold)
-			if err != nil {
+			if err = errors.Join(err, writable(cmd.Flags(), "output")); err != nil {
 				return usage(err)
 			}
 			var docs [2]*notebook.Document

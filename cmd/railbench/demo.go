@@ -47,6 +47,9 @@ when the rig fails. It touches no node then.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.open = true
 			if len(args) == 1 {
+				if o.script != "" || o.auto {
+					return usage(fmt.Errorf("%s is played as it ran, and goes on by itself: leave out --show and --auto", args[0]))
+				}
 				return playSession(cmd, args[0], opening{stage: o, record: record})
 			}
 			_, err := workbench(cmd, *rig, opening{stage: o, record: record})

@@ -68,8 +68,13 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if err := writable(cmd.Flags(), "junit"); err != nil {
 		return usage(err)
 	}
-	if f.list && f.junit != "" {
+	switch {
+	case f.list && f.junit != "":
 		return usage(errors.New("--list runs nothing that --junit could tell of: give one of them"))
+	case f.list && (f.fix || f.symptom != "" || len(args) > 0):
+		return usage(errors.New("--list prints all checks and runs none: leave out --fix, --symptom and the names of checks"))
+	case f.yes && !f.fix:
+		return usage(errors.New("--yes answers what --fix asks, and without it nothing is changed: give both, or neither"))
 	}
 	t, _, err := tutorial()
 	if err != nil {
@@ -128,13 +133,16 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
-		err = result.print(cmd.OutOrStdout(), f.verbose)
+		err = result.print(cmd.OutOrStdout(), f.verbose, b.fixes)
 	}
 	if f.junit != "" {
 		err = errors.Join(err, junit(result.Rig, checks, d.Ended).write(f.junit))
 	}
 	return ending{written: err, unreachable: unreachable, closed: closed}.status(result.Summary)
 }
+
+// fixes is what puts right what a check has found on the bench's rig, to be pasted into a shell.
+func (b *bench) fixes(check string) string { return b.options.Command("doctor", check, "--fix") }
 
 // maxSymptom bounds what is read of a text that somebody pipes in.
 const maxSymptom = 1 << 20
@@ -223,14 +231,15 @@ func (d *doctor) fix(ctx context.Context, checks []steps.Cell) {
 // check is looked at anew before its fix: another's may have cured it.
 func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[string]bool) (changed bool) {
 	for _, c := range checks {
-		cell, ok := d.tutorial.Cell(c.Check.Cures(d.Ended[c.ID].Verdict))
-		if !ok || tried[cell.ID] || !amiss(d.Ended[c.ID].Verdict.Grade) || ctx.Err() != nil {
+		cell, ok := d.cure(c, tried)
+		if !ok || ctx.Err() != nil {
 			continue
 		}
 		if changed {
 			d.run(ctx, []steps.Cell{c})
 			d.fixed[c.ID] = d.Ended[c.ID].Verdict.Grade == steps.Pass
-			if d.fixed[c.ID] {
+			// What it says now is what is put right: nothing is, for what was found before.
+			if cell, ok = d.cure(c, tried); !ok {
 				continue
 			}
 		}
@@ -245,6 +254,16 @@ func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[str
 		changed = true
 	}
 	return changed
+}
+
+// cure is the cell that puts right what a check has found, where there is one that was not tried.
+func (d *doctor) cure(c steps.Cell, tried map[string]bool) (cell steps.Cell, ok bool) {
+	v := d.Ended[c.ID].Verdict
+	if !amiss(v.Grade) {
+		return cell, false
+	}
+	cell, ok = d.tutorial.Cell(c.Check.Cures(v))
+	return cell, ok && !tried[cell.ID]
 }
 
 // doctorObject is what --json prints; scripts rely on its keys.
@@ -295,7 +314,7 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 
 // print writes what reads well in an issue: what is wrong first, with its evidence,
 // and what is right as one line.
-func (r doctorObject) print(to io.Writer, verbose bool) error {
+func (r doctorObject) print(to io.Writer, verbose bool, fixes func(check string) string) error {
 	var b strings.Builder
 	simulated := ""
 	if r.Rig.Simulated {
@@ -329,7 +348,7 @@ func (r doctorObject) print(to io.Writer, verbose bool) error {
 	for _, g := range []steps.Grade{steps.Fail, steps.Warn, steps.Pass} {
 		for _, c := range r.Checks {
 			if c.Verdict == g && (g != steps.Pass || verbose || c.Fixed) {
-				c.print(&b)
+				c.print(&b, fixes(c.ID))
 			}
 		}
 	}
@@ -377,7 +396,7 @@ func (r doctorObject) together(b *strings.Builder, g steps.Grade) {
 	}
 }
 
-func (c checkObject) print(b *strings.Builder) {
+func (c checkObject) print(b *strings.Builder, fixes string) {
 	where := ""
 	if c.Node != "both" {
 		where = " on " + c.Node
@@ -395,7 +414,7 @@ func (c checkObject) print(b *strings.Builder) {
 	case c.Fixed:
 		gate.Fprintf(b, "      put right by %s\n", c.Fix)
 	case c.Fix != "":
-		gate.Fprintf(b, "      fix: railbench doctor %s --fix   (it runs %s, which asks first)\n", c.ID, c.Fix)
+		gate.Fprintf(b, "      fix: %s   (it runs %s, which asks first)\n", fixes, c.Fix)
 	}
 }
 

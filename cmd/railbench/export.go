@@ -35,7 +35,7 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 			if form == "" && out != "" {
 				form = strings.TrimPrefix(filepath.Ext(out), ".")
 			}
-			if err := exportable(form, out); err != nil {
+			if err := errors.Join(exportable(form, out), writable(cmd.Flags(), "output")); err != nil {
 				return usage(err)
 			}
 			if sameFile(args[0], out) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,16 @@ func TestFullDisksOfResults(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 			t.Errorf("%q: %v, %v is left", args, err, left)
 		}
+	}
+	// What railbench init writes, for which there have to be nodes, and railbench rig.
+	if s, ok := errors.AsType[status](writeRig(filepath.Join(dir, "x.toml"), rigFile{}, false)); !ok ||
+		s.code != exitUnwritten {
+		t.Errorf("the rig file: %v", s)
+	}
+	t.Setenv("XDG_STATE_HOME", dir)
+	var errs strings.Builder
+	if code := Main([]string{"rig", "status"}, strings.NewReader(""), &errs, &errs); code != exitUnwritten {
+		t.Errorf("the rig's script: exit %d: %s", code, &errs)
 	}
 }
 

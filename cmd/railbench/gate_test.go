@@ -248,7 +248,7 @@ func TestForgedNode(t *testing.T) {
 			}
 		},
 		"init":   func(w io.Writer) { describe(w, rig) },
-		"doctor": func(w io.Writer) { _ = d.object(rig, checks).print(w, true) },
+		"doctor": func(w io.Writer) { _ = d.object(rig, checks).print(w, true, (&bench{}).fixes) },
 		"a change": func(w io.Writer) {
 			gate.Fprintf(w, "%s\n", describeChange(undo.Entry{
 				Cell:  text,
@@ -262,7 +262,7 @@ func TestForgedNode(t *testing.T) {
 				return
 			}
 			out.Close()
-			a := &terminalAsker{in: in, out: w}
+			a := newTerminalAsker(in, w)
 			_, _ = a.Change(t.Context(), question)
 			_, _ = a.HostKey(t.Context(), runner.HostKeyQuestion{
 				Node: text, Address: text, KeyType: text, Fingerprint: text,

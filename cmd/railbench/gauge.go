@@ -195,7 +195,7 @@ func (d *dial) sums() string {
 func (f gaugeFlags) run(cmd *cobra.Command) error {
 	order, unit, err := f.form()
 	if err == nil && !(f.full > 0 && f.full < 1e6) {
-		err = fmt.Errorf("--full %g: it is a rate above 0", f.full)
+		err = fmt.Errorf("--full %g: it is a rate above 0 and below a million Gb/s", f.full)
 	}
 	if err != nil {
 		return usage(err)

@@ -97,7 +97,7 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 		return silent
 	}
 	if err := writeRig(path, f.fileOf(b, found), force); err != nil {
-		return usage(err)
+		return err
 	}
 	if f.sshConfig != "" { // the user has named it
 		if t, err := trustsRig(path); err == nil && t.what != "" {

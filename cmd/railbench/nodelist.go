@@ -225,18 +225,23 @@ func showNodes(cmd *cobra.Command, nodes []nodeset.Node, notes []string, asJSON 
 		width, reach = max(width, len(n.Name)), max(reach, len(howReached(l)))
 	}
 	out := cmd.OutOrStdout()
-	if asJSON {
-		return writeJSON(out, map[string]any{"railbench": version(), "folded": nodeset.Fold(names), "nodes": all})
-	}
-	if len(nodes) == 0 {
+	switch {
+	case asJSON:
+		if err := writeJSON(out, map[string]any{
+			"railbench": version(), "folded": nodeset.Fold(names), "nodes": all,
+		}); err != nil {
+			return unwritten(fmt.Errorf("write the result: %w", err))
+		}
+	case len(nodes) == 0:
 		gate.Fprintln(out, "0 nodes: nobody is left of the list")
-		return nil
+	default:
+		gate.Fprintf(out, "%s: %s\n", counted(len(nodes), "node"), nodeset.Fold(names))
+		for _, n := range all {
+			line := fmt.Sprintf("  %-*s  %-*s  %s", width, n.Name, reach, howReached(n), n.From)
+			gate.Fprintln(out, strings.TrimRight(line, " "))
+		}
 	}
-	gate.Fprintf(out, "%s: %s\n", counted(len(nodes), "node"), nodeset.Fold(names))
-	for _, n := range all {
-		line := fmt.Sprintf("  %-*s  %-*s  %s", width, n.Name, reach, howReached(n), n.From)
-		gate.Fprintln(out, strings.TrimRight(line, " "))
-	}
+	// Whoever takes the list for a program has to know what of the inventory isn't in it, too.
 	for _, note := range notes {
 		gate.Fprintln(cmd.ErrOrStderr(), note)
 	}

@@ -368,8 +368,9 @@ func (f rigFlags) choose() (c choice, err error) {
 		return c, usage(errors.New("--rig and --peer both name the rig: give one of them"))
 	case f.here != "" && f.peer == "":
 		return c, usage(errors.New("--here needs --peer: a rig has two nodes"))
-	case f.slurm != "":
-		return f.chooseSlurm()
+	case f.slurm != "" && (f.lists() || f.rig != "" || f.peer != "" || f.nodeCount != 0):
+		return c, usage(errors.New("--slurm names the rig, and so do --rig, --peer, --nodes and --inventory: give one of " +
+			"them"))
 	case f.lists() && (f.rig != "" || f.peer != ""):
 		return c, usage(errors.New("--nodes with a list and --inventory name the rig, and so do --rig and --peer: give one " +
 			"of them"))
@@ -382,12 +383,16 @@ func (f rigFlags) choose() (c choice, err error) {
 			return c, usage(err)
 		}
 	}
-	switch f.rig {
-	case "sim", ringRig:
+	switch {
+	case f.slurm != "":
+		// Which nodes they are is known once Slurm has given them.
+		_, _, err = wantsSlurm(f.slurm)
+		c.file.Engine = slurmEngine
+	case f.rig == "sim", f.rig == ringRig:
 		c.simulated = true
-	case "virtual":
+	case f.rig == "virtual":
 		c.file, c.file.SSHConfig, err = virtualRig()
-	case "":
+	case f.rig == "":
 		c, err = f.configured()
 	default:
 		c.path = f.rig
@@ -396,8 +401,9 @@ func (f rigFlags) choose() (c choice, err error) {
 	if err != nil {
 		return c, usage(err)
 	}
-	if !c.simulated && (f.speed != 1 || len(f.faults) > 0 || f.nodeCount != 0) {
-		return c, usage(errors.New("--speed, --nodes and --fault are for the simulated rig: give --rig sim or --rig ring"))
+	if !c.simulated && (f.speed != 1 || f.seed > 1 || len(f.faults) > 0 || f.nodeCount != 0) {
+		return c, usage(errors.New("--speed, --seed, --nodes with a number and --fault are for the simulated rig: give " +
+			"--rig sim or --rig ring"))
 	}
 	return c, nil
 }

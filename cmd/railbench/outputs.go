@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -33,4 +36,14 @@ func writable(flags *pflag.FlagSet, names ...string) error {
 		}
 	}
 	return nil
+}
+
+// notWritten is the status of a file that could not be written: that its name can be none is the command line's, and
+// that there is no room for it is not.
+func notWritten(err error) error {
+	_, refused := errors.AsType[*disk.Refused](err)
+	if refused || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return usage(err)
+	}
+	return unwritten(err)
 }

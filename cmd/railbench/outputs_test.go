@@ -85,10 +85,11 @@ func TestOutputsAreNobodysTrap(t *testing.T) {
 func TestOutputsAreLookedAtFirst(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"save":  {"pairs"},
-		"csv":   {"pairs"},
-		"html":  {"pairs"},
-		"junit": {"doctor"},
+		"save":   {"pairs"},
+		"csv":    {"pairs"},
+		"html":   {"pairs", "show", "x.json"},
+		"junit":  {"doctor"},
+		"output": {"export", "x.ipynb", "--to", "md"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

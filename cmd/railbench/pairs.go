@@ -93,6 +93,9 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	if rig.link != "" {
 		return usage(errors.New("--link names one link, and pairs measures all of them"))
 	}
+	if f.dryRun && (f.json || f.out != pairsFiles{}) {
+		return usage(errors.New("--dry-run measures nothing that --json, --csv or --html could show: give one of them"))
+	}
 	if err := writable(cmd.Flags(), "save", "csv", "html"); err != nil {
 		return usage(err)
 	}
@@ -206,9 +209,8 @@ func agreed(ctx context.Context, errs io.Writer, confirm session.Confirmer) erro
 	case nil:
 		return usage(errors.New("it loads the network between all nodes: --yes says that it may"))
 	case *terminalAsker:
+		defer a.turn()()
 		gate.Fprint(errs, "It loads the network between all nodes. Measure? (yes/no) ")
-		a.mu.Lock()
-		defer a.mu.Unlock()
 		if yes, err := a.yes(ctx); err != nil || !yes {
 			return status{exitInconclusive, errors.New("nothing was measured")}
 		}
@@ -348,6 +350,9 @@ func pairsShowCommand() *cobra.Command {
 		Long:  "Draws a matrix that pairs --save or --json has written, or writes it in another form. It asks no node.",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: files("json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := writable(cmd.Flags(), "csv", "html"); err != nil {
+				return usage(err)
+			}
 			m, err := readPairs(args[0])
 			if err != nil {
 				return usage(err)

@@ -23,12 +23,13 @@ import (
 type castWriter struct {
 	version int
 	now     func() time.Time
+	empty   func() error // takes away what was in the file
 	size    func() (columns, rows int)
 
 	mu            sync.Mutex
 	to            io.WriteCloser
-	began, last   time.Time
-	left          []byte // the beginning of a letter whose end was not written yet
+	began, last   time.Time // zero as long as there was no screen
+	left          []byte    // the beginning of a letter whose end was not written yet
 	columns, rows int
 	err           error // the first one
 }
@@ -39,9 +40,10 @@ const (
 	castV3 = 3
 )
 
-// newCast begins a recording of a terminal in a file.
+// newCast makes a recording of a terminal in a file. What is in that already stays until there is a screen to be
+// recorded: a wrong flag beside it costs nobody the recording of before.
 func newCast(path string, v2 bool, screen *os.File) (*castWriter, error) {
-	f, err := disk.Truncated(path, 0o600)
+	f, err := disk.Open(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
@@ -55,8 +57,22 @@ func newCast(path string, v2 bool, screen *os.File) (*castWriter, error) {
 	if v2 {
 		r.version = castV2
 	}
-	r.begin(os.Getenv("TERM"))
-	return r, r.err
+	r.empty = func() error { return f.Truncate(0) }
+	return r, nil
+}
+
+// screen begins the recording with the first screen; those that come after it go on in it.
+func (r *castWriter) screen(terminal string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.began.IsZero() {
+		return nil
+	}
+	if err := r.empty(); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	r.begin(terminal)
+	return r.err
 }
 
 // begin writes the header.
@@ -75,12 +91,15 @@ func (r *castWriter) begin(terminal string) {
 }
 
 func (r *castWriter) line(v any) {
+	if r.err != nil {
+		return // a line may be cut off: what came behind it would be a part of it, and no player reads that
+	}
 	b, err := json.Marshal(v)
 	if err == nil {
 		file := r.to
 		_, err = file.Write(append(gate.EscapeJSON(b), '\n'))
 	}
-	if err != nil && r.err == nil {
+	if err != nil {
 		r.err = fmt.Errorf("record: %w", err)
 	}
 }
@@ -133,7 +152,7 @@ func (r *castWriter) mark(label string) {
 func (r *castWriter) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.version == castV3 {
+	if r.version == castV3 && !r.began.IsZero() {
 		r.event("x", "0")
 	}
 	if err := r.to.Close(); err != nil && r.err == nil {

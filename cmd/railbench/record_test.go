@@ -4,10 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -91,5 +95,82 @@ func TestRecording(t *testing.T) {
 				t.Error("that the terminal has grown is not in it")
 			}
 		})
+	}
+}
+
+// A filling is a disk that is full for a while.
+type filling struct {
+	kept
+	full bool
+}
+
+func (f *filling) Write(b []byte) (int, error) {
+	if !f.full {
+		return f.kept.Write(b)
+	}
+	n, _ := f.kept.Write(b[:len(b)/2])
+	return n, syscall.ENOSPC
+}
+
+// What could not be written ends a recording: a player reads it up to there, and would read nothing behind a line that
+// is cut off.
+func TestRecordingOnAFullDisk(t *testing.T) {
+	out := filling{}
+	r := &castWriter{version: castV3, to: &out, now: time.Now, size: func() (int, int) { return 80, 24 }}
+	r.begin("xterm")
+	r.output([]byte("before"))
+	out.full = true
+	r.output([]byte("meanwhile"))
+	out.full = false
+	r.output([]byte("after"))
+	if err := r.close(); !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+	whole := out.String()
+	if shows, _, _ := cast(t, castV3, whole[:strings.LastIndexByte(whole, '\n')]); shows != "before" {
+		t.Errorf("it shows %q", shows)
+	}
+}
+
+func TestRecordOlderNeedsAFile(t *testing.T) {
+	o := opening{record: recordFlags{v2: true}}
+	err := o.taped(rootCommand(), func(opening) error { return nil })
+	if s, ok := errors.AsType[status](err); !ok || s.code != exitUsage {
+		t.Error(err)
+	}
+}
+
+// Where no screen comes about the recording of before stays; with the first one its place is taken, once.
+func TestRecordingBeginsWithTheScreen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "show.cast")
+	if err := os.WriteFile(path, []byte("precious, and longer than a header is by far: "+strings.Repeat("x", 500)),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := opening{record: recordFlags{path: path}}
+	wrong := errors.New("there is no such rig")
+	if err := o.taped(rootCommand(), func(opening) error { return wrong }); !errors.Is(err, wrong) {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), "precious") {
+		t.Errorf("the recording of before is %q, %v", text, err)
+	}
+	err := o.taped(rootCommand(), func(o opening) error {
+		o.tape.size = func() (int, int) { return 80, 24 }
+		err := o.tape.screen("xterm")
+		o.tape.output([]byte("one "))
+		err = errors.Join(err, o.tape.screen("xterm"))
+		o.tape.output([]byte("two"))
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shows, _, _ := cast(t, castV3, string(text)); shows != "one two" {
+		t.Errorf("it shows %q", shows)
 	}
 }

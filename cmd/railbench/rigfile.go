@@ -334,18 +334,19 @@ func wanted(key string) string {
 // writeRig writes a rig file whole or not at all, and never over another unless forced.
 func writeRig(path string, f rigFile, force bool) error {
 	if _, err := os.Lstat(path); err == nil && !force {
-		return fmt.Errorf("%s exists: give --force to replace it, or -o FILE to write another", path)
+		return usage(fmt.Errorf("%s exists: give --force to replace it, or -o FILE to write another", path))
 	}
 	body, err := toml.Marshal(f)
 	if err != nil {
 		return fmt.Errorf("write the rig file: %w", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("write the rig file: %w", err)
+	err = os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		body = append([]byte("# railbench's rig file: how the nodes are reached.\n"), body...)
+		err = disk.Replace(path, body, 0o600)
 	}
-	body = append([]byte("# railbench's rig file: how the nodes are reached.\n"), body...)
-	if err := disk.Replace(path, body, 0o600); err != nil {
-		return fmt.Errorf("write the rig file: %w", err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	return notWritten(fmt.Errorf("write the rig file: %w", err))
 }

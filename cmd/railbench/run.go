@@ -262,6 +262,7 @@ func (h *headless) run(ctx context.Context, cells []steps.Cell) {
 		switch {
 		case ctx.Err() != nil:
 			h.Leave(c.ID, session.Reason(ctx))
+		// The first cell says itself what it is about a node; each after it would wait for that as long again.
 		case h.Session.Unreachable() != nil && len(h.Ended) > 0:
 			h.Leave(c.ID, "a node could not be reached before")
 		default:

@@ -209,3 +209,24 @@ func TestSessionsOfOneSecond(t *testing.T) {
 		}
 	}
 }
+
+// A session that is named is opened also where there is no home for those that nobody named.
+func TestANamedSessionNeedsNoHome(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("HOME", "")
+	b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1}.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	cmd := rootCommand()
+	cmd.SetErr(io.Discard)
+	path := filepath.Join(t.TempDir(), "named.ipynb")
+	kept, err := b.sessionFile(cmd, opening{session: path})
+	if err != nil || kept == nil || kept.Path() != path {
+		t.Fatalf("%v, %v", kept, err)
+	}
+	if err := kept.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -46,12 +46,12 @@ func (s *scraper) read(ctx context.Context) (readings map[int]metrics.Reading, d
 	if time.Since(s.at) < s.age && s.readings != nil {
 		return s.readings, s.down
 	}
-	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	limited, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	all, errs := make([]metrics.Reading, len(s.nodes)), make([]error, len(s.nodes))
 	var work sync.WaitGroup
 	for i, n := range s.nodes {
-		work.Go(func() { all[i], errs[i] = readNode(ctx, n) })
+		work.Go(func() { all[i], errs[i] = readNode(limited, n) })
 	}
 	work.Wait()
 	readings, down = map[int]metrics.Reading{}, map[int]string{}
@@ -62,7 +62,9 @@ func (s *scraper) read(ctx context.Context) (readings map[int]metrics.Reading, d
 			readings[i] = all[i]
 		}
 	}
-	if ctx.Err() == nil { // who asked has not left in the middle of it
+	// Who asked has not left in the middle of it. A limit that was reached is an answer: without it one silent node
+	// would cost everybody who asks another ten seconds, one after the other.
+	if ctx.Err() == nil {
 		s.readings, s.down, s.at = readings, down, time.Now()
 	}
 	return readings, down

@@ -24,7 +24,7 @@ func savedSessions() []tui.SessionFile {
 	if dir, err := sessionsDir(); err == nil {
 		folders = append(folders, dir)
 	}
-	if here, err := os.Getwd(); err == nil {
+	if here, err := os.Getwd(); err == nil && !(len(folders) > 0 && sameFile(here, folders[0])) {
 		folders = append(folders, here)
 	}
 	type file struct {

@@ -84,3 +84,22 @@ func TestAChangedFileIsTold(t *testing.T) {
 		t.Error("it is told twice")
 	}
 }
+
+// Whoever starts railbench in the folder of sessions is offered each once.
+func TestSessionsAreOfferedOnce(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir, err := sessionsDir()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "a.ipynb"), nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	if all := savedSessions(); len(all) != 1 {
+		t.Errorf("%+v", all)
+	}
+}

@@ -82,20 +82,6 @@ func wantsSlurm(text string) (partition string, nodes int, err error) {
 	return partition, nodes, nil
 }
 
-// chooseSlurm is the choice of --slurm: which nodes they are is known once Slurm has given them.
-func (f rigFlags) chooseSlurm() (c choice, err error) {
-	if f.lists() || f.rig != "" || f.peer != "" || f.nodeCount != 0 {
-		return c, usage(errors.New("--slurm names the rig, and so do --rig, --peer, --nodes and --inventory: give one of " +
-			"them"))
-	}
-	_, _, err = wantsSlurm(f.slurm)
-	if err != nil {
-		err = usage(err)
-	}
-	c.file.Engine = slurmEngine
-	return c, err
-}
-
 // allocate asks Slurm for the nodes that --slurm names, and makes a rig of them. They are the
 // bench's to give back.
 func (f rigFlags) allocate(ctx context.Context, b *bench) (rigFile, error) {

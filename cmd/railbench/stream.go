@@ -135,7 +135,7 @@ type way struct {
 	at      string
 	streams int // 0 where nobody knows
 	tally   *stream.Tally
-	open    *atomic.Int64 // streams that a receiver has now; nil at a sender, which has its own to the end
+	open    *atomic.Int64 // streams that there are now; nil where there is one, to the end
 
 	last   time.Time // when there was something new
 	moved  uint64
@@ -226,7 +226,7 @@ func (c *counting) look(now time.Time) float64 {
 			}
 			w.moved, w.last = bytes, now
 		case w.open != nil && w.open.Load() == 0:
-			w.last = time.Time{} // nobody sends, which is no stall
+			w.last = time.Time{} // nobody sends, or all was sent, which is no stall
 		case !w.last.IsZero() && now.Sub(w.last) >= stallAfter:
 			w.stalls++
 			where := ""
@@ -333,6 +333,13 @@ generator (railbench stream emulate) gives it, through a queue.`,
 				return usage(fmt.Errorf("--streams %d: it goes from 1 to 128", streams))
 			case input != "" && (len(args) > 1 || streams > 1):
 				return usage(errors.New("--input has one stream: name one receiver"))
+			case input != "":
+				for _, name := range []string{"bytes", "blocks", "zero-copy"} {
+					if cmd.Flags().Changed(name) {
+						return usage(fmt.Errorf("--%s is of blocks of ones, and those of --input come from a generator: give one of them",
+							name))
+					}
+				}
 			}
 			s := sender{flags: f, size: size, to: args, from: from, streams: streams, zeroCopy: zeroCopy, input: input}
 			return s.run(cmd)
@@ -361,16 +368,18 @@ type sender struct {
 	streams  int
 	zeroCopy bool
 	input    string
-	tallies  []*stream.Tally // of each receiver
+	ways     []*way // of each receiver
 }
 
 func (s *sender) run(cmd *cobra.Command) error {
-	ways := make([]*way, 0, len(s.to))
 	for _, to := range s.to {
 		w := &way{at: to, streams: s.streams, tally: &stream.Tally{}}
-		ways, s.tallies = append(ways, w), append(s.tallies, w.tally)
+		if s.input == "" {
+			w.open = new(atomic.Int64)
+		}
+		s.ways = append(s.ways, w)
 	}
-	count, err := s.flags.count(ways, cmd.ErrOrStderr())
+	count, err := s.flags.count(s.ways, cmd.ErrOrStderr())
 	if err != nil {
 		return usage(err)
 	}
@@ -433,8 +442,11 @@ func (s *sender) ones(ctx context.Context, conns []*net.TCPConn, p *stream.Paylo
 	var work sync.WaitGroup
 	errs := make([]error, len(conns))
 	for i, c := range conns {
+		w := s.ways[i/s.streams]
+		w.open.Add(1)
 		work.Go(func() {
-			if errs[i] = stream.Send(ctx, c, p, s.flags.blocks, s.tallies[i/s.streams]); errs[i] != nil {
+			defer w.open.Add(-1)
+			if errs[i] = stream.Send(ctx, c, p, s.flags.blocks, w.tally); errs[i] != nil {
 				cancel(errs[i])
 			}
 		})
@@ -467,16 +479,17 @@ func (s *sender) forward(ctx context.Context, ln net.Listener, to *net.TCPConn) 
 		close(queue)
 		received <- err
 	}()
-	err := stream.Forward(ctx, to, queue, s.tallies[0])
+	tally := s.ways[0].tally
+	err := stream.Forward(ctx, to, queue, tally)
 	cancel()
 	err = errors.Join(err, <-received)
 	if failed != nil && !errors.Is(failed, context.Canceled) {
 		err = errors.Join(err, fmt.Errorf("the input: %w", failed))
 	}
 	// Blocks are numbered anew on the way: the receiver can't see what was lost before.
-	s.tallies[0].Lost.Add(in.Tally.Lost.Load())
-	s.tallies[0].Corrupt.Add(in.Tally.Corrupt.Load())
-	s.tallies[0].Cut.Add(in.Tally.Cut.Load())
+	tally.Lost.Add(in.Tally.Lost.Load())
+	tally.Corrupt.Add(in.Tally.Corrupt.Load())
+	tally.Cut.Add(in.Tally.Cut.Load())
 	return err
 }
 
@@ -489,6 +502,9 @@ func streamReceive() *cobra.Command {
 		Short: "Take blocks from senders, and say whether all of them came",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(at) == 0 { // a script whose variable is empty would be told that nothing was lost
+				return usage(errors.New("--listen is empty: give an address and port, or leave it out"))
+			}
 			r := receiver{}
 			defer r.close()
 			for _, address := range at {

@@ -259,6 +259,39 @@ func TestNobodySendsIsNoStall(t *testing.T) {
 	}
 }
 
+// A receiver that has all of its blocks, and waits for those of the others, is no stall.
+func TestWhatWasSentIsNoStall(t *testing.T) {
+	t.Parallel()
+	slow, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	receive := startRailbench(t, "stream", "receive", "--listen", "127.0.0.1:0")
+	send := startRailbench(t, "stream", "send", receive.address(t), slow.Addr().String(), "--blocks", "2", "--bytes",
+		"32M", "--json")
+	c, err := slow.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go drain(send.errs)
+	_, _ = io.CopyN(io.Discard, c, 33<<20)
+	time.Sleep(stallAfter + time.Second) // by the wall's clock: what is measured is how long nothing moves
+	_, _ = io.Copy(io.Discard, c)
+	c.Close()
+	if err := <-send.done; err != nil {
+		t.Error(err)
+	}
+	r := streamedOf(t, send.out.String())
+	if r.Ways[0].Stalls != 0 || r.Ways[1].Stalls == 0 {
+		t.Errorf("the way that was done has %d stalls, the one that stood still %d", r.Ways[0].Stalls, r.Ways[1].Stalls)
+	}
+	receive.stop()
+	if err := receive.end(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Whoever reads numbers in the wrong byte order gets any: the bar ends at its end, and what is no number of Gb/s
 // isn't shown.
 func TestGaugeOfAnyNumber(t *testing.T) {

@@ -55,31 +55,39 @@ can't be reached; 4 you declined; 5 the result could not be written.`,
 
 // takeBack takes back what was changed on one rig, whose name it gives.
 func takeBack(cmd *cobra.Command, f rigFlags, yes, list bool) (name string, err error) {
-	ctx := cmd.Context()
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), yes)
-	b, err := f.open(ctx, ask)
+	b, err := f.open(cmd.Context(), ask)
 	if err != nil {
 		return "", err
 	}
 	defer b.close()
+	return b.takeBack(cmd, confirm, list)
+}
+
+// takeBack is that on the bench's rig.
+func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list bool) (name string, err error) {
+	ctx := cmd.Context()
 	name = b.options.Rig
 	if b.options.Journal == nil {
 		return name, status{exitFail, errors.New("there is no folder for the undo journal")}
 	}
-	changes, err := session.Changes(ctx, b.options)
-	if err != nil && changes == nil {
-		return name, status{exitUnreachable, err}
+	changes, unread := session.Changes(ctx, b.options)
+	if unread != nil && changes == nil {
+		return name, status{exitUnreachable, unread}
 	}
-	if err != nil {
-		gate.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
+	// What can't be read may be a change of this rig: whatever becomes of the others, not everything is back.
+	if unread != nil && (len(changes) == 0 || list) {
+		describeChanges(cmd.OutOrStdout(), changes)
+		return name, status{exitFail, unread}
+	}
+	if unread != nil {
+		gate.Fprintln(cmd.ErrOrStderr(), "railbench:", unread)
 	}
 	if len(changes) == 0 {
 		gate.Fprintf(cmd.OutOrStdout(), "Nothing to undo on %s.\n", name)
 		return name, nil
 	}
-	for _, c := range changes {
-		gate.Fprintln(cmd.OutOrStdout(), describeChange(c))
-	}
+	describeChanges(cmd.OutOrStdout(), changes)
 	if list {
 		return name, nil
 	}
@@ -98,8 +106,18 @@ func takeBack(cmd *cobra.Command, f rigFlags, yes, list bool) (name string, err 
 	if err := session.Undo(ctx, b.options, changes, tell); err != nil {
 		return name, status{exitFail, err}
 	}
+	if unread != nil {
+		gate.Fprintln(cmd.OutOrStdout(), "What could be read of the undo journal is back.")
+		return name, status{code: exitFail}
+	}
 	gate.Fprintln(cmd.OutOrStdout(), "Everything is back.")
 	return name, nil
+}
+
+func describeChanges(out io.Writer, changes []undo.Entry) {
+	for _, c := range changes {
+		gate.Fprintln(out, describeChange(c))
+	}
 }
 
 // realJournal is where the ways back of real rigs are kept.

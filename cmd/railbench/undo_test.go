@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"mvdan.cc/sh/v3/shell"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/undo"
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -149,5 +152,51 @@ func TestUndoLooksEverywhere(t *testing.T) {
 	if code := Main([]string{"undo", "--list"}, strings.NewReader(""), &stdout, &stderr); code != exitFail ||
 		!strings.Contains(stderr.String(), "bond-setup on attic is not back") {
 		t.Errorf("exit %d: %s%s", code, &stdout, &stderr)
+	}
+}
+
+// TestUndoOfAnUnreadableJournal: what can't be read may be a change of this rig. It is neither nothing nor all that
+// there is, and no node that can't be reached.
+func TestUndoOfAnUnreadableJournal(t *testing.T) {
+	t.Parallel()
+	rig := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1}
+	b, err := rig.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	if err := os.WriteFile(filepath.Join(b.options.Journal.Dir, "x.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []bool{false, true} {
+		var stdout, stderr strings.Builder
+		cmd := rootCommand()
+		cmd.SetContext(t.Context())
+		cmd.SetOut(&stdout)
+		cmd.SetErr(&stderr)
+		_, err := b.takeBack(cmd, nil, list)
+		if s, ok := errors.AsType[status](err); !ok || s.code != exitFail || !strings.Contains(s.Error(), "x.json") {
+			t.Errorf("list %t: %v", list, err)
+		}
+		if stdout.Len() > 0 {
+			t.Errorf("list %t: %s", list, &stdout)
+		}
+	}
+}
+
+// What puts right what a check has found is typed for this rig, and not for the one that is meant without flags.
+func TestTheDoctorsFixNamesTheRig(t *testing.T) {
+	b, err := rigFlags{peer: "u@192.0.2.1", speed: 1}.open(t.Context(), runner.NoAsker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.close()
+	found := doctorObject{Checks: []checkObject{{ID: "mtu-equal", Node: "both", Verdict: steps.Fail, Fix: "fix-mtu"}}}
+	var said strings.Builder
+	if err := found.print(&said, false, b.fixes); err != nil {
+		t.Fatal(err)
+	}
+	if want := "fix: railbench doctor mtu-equal --fix --peer u@192.0.2.1   ("; !strings.Contains(said.String(), want) {
+		t.Errorf("no %q: %s", want, &said)
 	}
 }

@@ -102,7 +102,7 @@ func rigScript(cmd *cobra.Command, args []string) error {
 		err = disk.Replace(script, assets.RigScript, 0o700)
 	}
 	if err != nil {
-		return usage(fmt.Errorf("put the rig's script in place: %w", err))
+		return notWritten(fmt.Errorf("put the rig's script in place: %w", err))
 	}
 	run := exec.CommandContext(cmd.Context(), "bash", append([]string{script}, args...)...)
 	run.Env = append(os.Environ(), "RIG_STATE="+state)

@@ -111,6 +111,7 @@ func (f watchFlags) run(cmd *cobra.Command, rig rigFlags) error {
 		gate.Fprintf(cmd.OutOrStdout(), "%s\n", where)
 	}
 	w := &watcher{out: cmd.OutOrStdout(), scrape: scrape, history: history, grades: map[string]steps.Grade{}}
+	w.passes = b.passes
 	w.follow = session.Follow(s, func(steps.Event) { stage.page.Book(w.follow.Book) })
 	s.Open()
 	var boards sync.WaitGroup
@@ -161,6 +162,7 @@ type watcher struct {
 	history *disk.Ring
 	before  map[int]metrics.Reading
 	down    map[int]string
+	passes  func(context.Context, time.Duration)
 	grades  map[string]steps.Grade // of the checks, as they were told
 	raised  []raised
 }
@@ -184,11 +186,26 @@ func (w *watcher) watch(ctx context.Context, every, check time.Duration) error {
 		}
 		w.found(found) // what a sample tells at once, a check needn't tell again
 		rest, cancel := context.WithDeadline(ctx, began.Add(every))
+		w.passes(rest, every)
 		w.follow.Watch(rest)
 		<-rest.Done() // where the session has ended by itself
 		cancel()
 	}
 	return nil
+}
+
+// passes has a time go by for simulated nodes, too, until ctx ends: theirs goes on only while somebody waits in it, and
+// two readings of one instant have no rate between them.
+func (b *bench) passes(ctx context.Context, span time.Duration) {
+	if b.simRig == nil {
+		return
+	}
+	const pieces = 8 // of one that is interrupted none goes by
+	clock, piece := runner.ClockOf(b.options.Nodes[0]), time.Duration(float64(span)*b.options.Speed)/pieces
+	go clock.Join(ctx, func(ctx context.Context) {
+		for i := 0; i < pieces && clock.Await(ctx, piece) != runner.Interrupted; i++ {
+		}
+	})
 }
 
 // sample reads the counters, and keeps them.

@@ -65,7 +65,8 @@ func TestWatch(t *testing.T) {
 	}
 	go drain(lines)
 	nodes := map[string]metrics.Line{}
-	for len(nodes) < 2 {
+	rated := func() bool { return nodes["spark-01"].Rails["rocep1s0f0"].TxGbps != nil }
+	for len(nodes) < 2 || !rated() {
 		b, err := os.ReadFile(history)
 		if err != nil {
 			t.Fatal(err)

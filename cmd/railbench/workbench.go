@@ -53,7 +53,10 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 
 // taped does something while what the screen shows is recorded, where somebody wants that.
 func (o opening) taped(cmd *cobra.Command, do func(opening) error) error {
-	if o.record.path == "" {
+	switch {
+	case o.record.path == "" && o.record.v2:
+		return usage(errors.New("--record-older says how, and --record FILE what is recorded: give it, too"))
+	case o.record.path == "":
 		return do(o)
 	}
 	var err error
@@ -263,6 +266,9 @@ func (o opening) show(cmd *cobra.Command, model tea.Model) error {
 	defer stop()
 	var screen frames.Terminal = terminal(cmd.OutOrStdout())
 	if o.tape != nil {
+		if err := o.tape.screen(os.Getenv("TERM")); err != nil {
+			return unwritten(err)
+		}
 		screen = taped{screen, o.tape}
 	}
 	err := frames.Show(ctx, model, screen, screenEnviron(os.Environ()))
@@ -355,18 +361,20 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store
 	if o.drill.Fault != "" {
 		return nil, nil
 	}
-	path := o.session
+	if o.session != "" {
+		return b.keep(o.session, errOut) // wherever it is: it needs no home
+	}
 	dir, err := sessionsDir()
 	if err != nil {
 		b.options.Saving.Begin = func() (session.Store, error) { return nil, err }
 		return nil, nil
 	}
-	if path == "" && !o.begins {
+	if !o.begins {
 		left, d := cutOff(dir, b.options.Rig, b.options.Simulated, b.options.Tutorial.Title)
 		switch {
 		case d == nil:
 		case b.offer(cmd.Context(), cmd.InOrStdin(), errOut, d):
-			path = left
+			return b.keep(left, errOut)
 		case cmd.Context().Err() != nil:
 			return nil, status{exitInconclusive, errors.New("interrupted")}
 		default:
@@ -375,9 +383,6 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store
 				_ = s.Close() // what can't be saved is offered again
 			}
 		}
-	}
-	if path != "" {
-		return b.keep(path, errOut)
 	}
 	b.options.Saving.Begin = b.newFile(dir)
 	return nil, nil

@@ -69,6 +69,9 @@ func (w *writeBack) write(parts []steps.Part) (string, error) {
 	}
 	for _, file := range w.files {
 		n, err := w.file(file, parts)
+		if err != nil && wrote != nil {
+			return "", fmt.Errorf("written to %s, and then: %w", strings.Join(wrote, ", "), err)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -103,8 +106,8 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 			continue
 		}
 		if has := scriptsOf(there); !slices.Equal(has, w.scripts[c.ID]) || len(has) != len(now) {
-			return 0, fmt.Errorf("%s: the script of %q was changed by somebody else meanwhile, "+
-				"so nothing was written: open it anew", name, c.ID)
+			return 0, fmt.Errorf("the script of %q was changed by somebody else meanwhile, so %s was left alone: open it anew",
+				c.ID, name)
 		}
 		for role, script := range now {
 			if script == w.scripts[c.ID][role] {

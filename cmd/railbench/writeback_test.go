@@ -102,3 +102,40 @@ func TestWriteBack(t *testing.T) {
 		t.Errorf("the built-in tutorial: %v, %v", w, err)
 	}
 }
+
+// Of several files some may be written when another can't be: what is told is what was done.
+func TestWriteBackOfSeveralFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	files := []string{filepath.Join(dir, "a.md"), filepath.Join(dir, "b.md")}
+	const text = "# Part {#part-x}\n\n## One {#cell-x}\n\n```sh cell=cell-x on=here\nuptime\n```\n"
+	for i, file := range files {
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "-x", "-"+"ab"[i:i+1])), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := newWriteBack(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tut, _, err := ownTutorial(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := edited(t, edited(t, tut.Parts, "cell-a", 0, "date\n"), "cell-b", 0, "date\n")
+	theirs := strings.ReplaceAll(strings.ReplaceAll(text, "-x", "-b"), "uptime", "hostname")
+	if err := os.WriteFile(files[1], []byte(theirs), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.write(parts)
+	if err == nil || !strings.Contains(err.Error(), "written to "+files[0]) ||
+		!strings.Contains(err.Error(), "b.md was left alone") || strings.Contains(err.Error(), "nothing was written") {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(got), "date") {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := os.ReadFile(files[1]); err != nil || string(got) != theirs {
+		t.Errorf("%s, %v", got, err)
+	}
+}

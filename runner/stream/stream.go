@@ -150,20 +150,19 @@ const grace = 10 * time.Second
 func Send(ctx context.Context, c *net.TCPConn, p *Payload, blocks uint64, t *Tally) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now().Add(grace)) })
 	defer stop()
-	once := func(h header) error { return write(c, h, p.bytes) }
+	once := func(h header) error { return write(c, h, p.bytes, t) }
 	if p.file != nil {
 		f, err := reopen(p.file) // of this connection's own, for its place in it
 		if err != nil {
 			return fmt.Errorf("open the buffer: %w", err)
 		}
 		defer f.Close()
-		once = func(h header) error { return writeFile(c, h, f) }
+		once = func(h header) error { return writeFile(c, h, f, t) }
 	}
 	for seq := uint64(0); (blocks == 0 || seq < blocks) && ctx.Err() == nil; seq++ {
 		if err := once(header{p.sum, seq, uint64(len(p.bytes))}); err != nil {
 			return unsent(ctx, c, err)
 		}
-		t.move(len(p.bytes))
 		t.Blocks.Add(1)
 	}
 	return nil
@@ -195,24 +194,36 @@ func Drain(conns ...*net.TCPConn) {
 }
 
 // writeFile sends a block whose payload is a file.
-func writeFile(c *net.TCPConn, h header, f *os.File) error {
+func writeFile(c *net.TCPConn, h header, f *os.File, t *Tally) error {
 	if _, err := c.Write(h.bytes()); err != nil {
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	// net's ReadFrom takes sendfile for a file behind a LimitedReader.
-	n, err := c.ReadFrom(&io.LimitedReader{R: f, N: int64(h.length)})
-	if err == nil && n != int64(h.length) {
-		err = io.ErrShortWrite
+	for left := int64(h.length); left > 0; {
+		part := min(left, pieceBytes)
+		// net's ReadFrom takes sendfile for a file behind a LimitedReader.
+		n, err := c.ReadFrom(&io.LimitedReader{R: f, N: part})
+		if err == nil && n != part {
+			err = io.ErrShortWrite
+		}
+		if err != nil {
+			return err
+		}
+		t.move(int(n))
+		left -= n
 	}
-	return err
+	return nil
 }
 
 // chunkBytes is what is read at once: few calls, and it is in a core's cache yet for its
 // checksum.
 const chunkBytes = 1 << 20
+
+// pieceBytes is what counts at once of what is sent: a block takes seconds over a slow way, which is no stall, and
+// smaller pieces cost a tenth of the rate.
+const pieceBytes = 8 << 20
 
 // Receive takes blocks of a connection until it ends, or ctx does. Where to is not nil each
 // block's payload goes there, too.
@@ -299,19 +310,27 @@ func Forward(ctx context.Context, c net.Conn, queue <-chan []byte, t *Tally) err
 			if !ok {
 				return nil
 			}
-			if err := write(c, header{sumOf(block), seq, uint64(len(block))}, block); err != nil {
+			if err := write(c, header{sumOf(block), seq, uint64(len(block))}, block, t); err != nil {
 				return unsent(ctx, c, err)
 			}
-			t.move(len(block))
 			t.Blocks.Add(1)
 		}
 	}
 }
 
-func write(c net.Conn, h header, block []byte) error {
-	buffers := net.Buffers{h.bytes(), block}
-	_, err := buffers.WriteTo(c)
-	return err
+func write(c net.Conn, h header, block []byte, t *Tally) error {
+	part := block[:min(len(block), pieceBytes)]
+	both := net.Buffers{h.bytes(), part}
+	for _, err := both.WriteTo(c); ; _, err = c.Write(part) {
+		if err != nil {
+			return err
+		}
+		t.move(len(part))
+		if block = block[len(part):]; len(block) == 0 {
+			return nil
+		}
+		part = block[:min(len(block), pieceBytes)]
+	}
 }
 
 // Emulate sends blocks at a rate, in bytes a second, until ctx ends, or blocks of them where
@@ -335,10 +354,9 @@ func Emulate(ctx context.Context, c net.Conn, size int, rate float64, blocks uin
 				return nil
 			}
 		}
-		if err := write(c, header{sum, seq, uint64(size)}, block); err != nil {
+		if err := write(c, header{sum, seq, uint64(size)}, block, t); err != nil {
 			return unsent(ctx, c, err)
 		}
-		t.move(size)
 		t.Blocks.Add(1)
 	}
 	return nil

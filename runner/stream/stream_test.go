@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"math"
 	"net"
 	"runtime"
@@ -153,6 +154,50 @@ func TestReceiveTells(t *testing.T) {
 			got.Whole() != (c.lost+c.bad+c.cut == 0) {
 			t.Errorf("%s: %d blocks, %d lost, %d corrupt, %d cut", c.name, got.Blocks.Load(), got.Lost.Load(),
 				got.Corrupt.Load(), got.Cut.Load())
+		}
+	}
+}
+
+// What is sent counts while a block is under way: over a slow way one takes seconds, in which much moves.
+func TestABlockCountsWhileItIsSent(t *testing.T) {
+	for _, zeroCopy := range []bool{false, true} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		c, err := Dial(t.Context(), "", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow, err := ln.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const size = 64 << 20
+		p, err := NewPayload(size, zeroCopy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tally Tally
+		done := make(chan error, 1)
+		go func() { done <- Send(t.Context(), c, p, 1, &tally) }()
+		if _, err := io.CopyN(io.Discard, slow, size/2); err != nil {
+			t.Fatal(err)
+		}
+		if moved := tally.Bytes.Load(); moved < size/4 || moved >= size || tally.Blocks.Load() != 0 {
+			t.Errorf("zero copy %t: after half of a block %d bytes and %d blocks count", zeroCopy, moved, tally.Blocks.Load())
+		}
+		if _, err := io.CopyN(io.Discard, slow, size/2); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil || tally.Bytes.Load() != size || tally.Blocks.Load() != 1 {
+			t.Errorf("zero copy %t: %v, %d bytes and %d blocks", zeroCopy, err, tally.Bytes.Load(), tally.Blocks.Load())
+		}
+		c.Close()
+		slow.Close()
+		if err := p.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

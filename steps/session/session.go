@@ -87,8 +87,11 @@ type RailChoice struct {
 }
 
 // UndoCommand is what takes the rig's changes back, to be pasted into a shell.
-func (o Options) UndoCommand() string {
-	words := []string{"railbench", "undo"}
+func (o Options) UndoCommand() string { return o.Command("undo") }
+
+// Command is a verb with its arguments on this rig, to be pasted into a shell.
+func (o Options) Command(args ...string) string {
+	words := append([]string{"railbench"}, args...)
 	for _, w := range o.Reach {
 		if !plainWord.MatchString(w) {
 			w = runner.Quote(w)

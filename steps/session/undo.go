@@ -65,7 +65,7 @@ func openChanges(o Options, now []change.State) ([]undo.Entry, error) {
 		return nil, nil
 	}
 	all, err := o.Journal.Entries()
-	var ours []undo.Entry
+	ours := []undo.Entry{}
 	for _, e := range all {
 		if slices.ContainsFunc(e.Nodes, func(p undo.Place) bool { _, ok := nodeOf(o, now, p); return ok }) {
 			ours = append(ours, e)
@@ -75,7 +75,8 @@ func openChanges(o Options, now []change.State) ([]undo.Entry, error) {
 }
 
 // Changes lists what was changed on this rig and is not back, oldest first. It
-// looks at every node.
+// looks at every node. Where one can't be looked at the list is nil; an error beside a list, which may
+// be empty, is about entries of the journal that can't be read.
 func Changes(ctx context.Context, o Options) ([]undo.Entry, error) {
 	now, err := captures(ctx, o)
 	if err != nil {

@@ -239,6 +239,8 @@ func figure(v float64) string {
 		return "–"
 	case v == math.Trunc(v) && a < 1e9:
 		return steps.Thousands(int(v))
+	case a >= 1e15: // a tool's output may have any: as an int it would be another number
+		return fmt.Sprintf("%.3g", v)
 	case a >= 1000:
 		return steps.Thousands(int(math.Round(v)))
 	case a >= 10:

@@ -271,3 +271,14 @@ func TestLabelsOfBarsAreWhole(t *testing.T) {
 		}
 	}
 }
+
+// A value of any size is written as that value.
+func TestFiguresOfAnySize(t *testing.T) {
+	for v, want := range map[float64]string{
+		1e19: "1e+19", -1e300: "-1e+300", 999e12: "999,000,000,000,000", 92.57: "92.6", 1500: "1,500",
+	} {
+		if got := figure(v); got != want {
+			t.Errorf("%g is written %q, not %q", v, got, want)
+		}
+	}
+}

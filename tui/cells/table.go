@@ -314,8 +314,12 @@ func wrapped(s string, width int) []string {
 			if line != "" {
 				lines, line = append(lines, line), ""
 			}
-			lines = append(lines, ansi.Cut(word, 0, width))
-			word = ansi.Cut(word, width, w)
+			part := ansi.Truncate(word, width, "")
+			if part == "" { // a letter of two columns, where there is one
+				part = ansi.Truncate(word, 2, "")
+			}
+			lines = append(lines, part)
+			word = strings.TrimPrefix(word, part)
 		}
 		if line != "" && lipgloss.Width(line)+1+lipgloss.Width(word) > width {
 			lines, line = append(lines, line), ""

@@ -368,9 +368,19 @@ func (d Dials) group(pairs []steps.Pair, name string, share func(p, q steps.Pair
 	return groups
 }
 
-// sum is what some rails come to together.
+// sum is what some rails come to together: those that are heard of, because a rate of before is none of now. Of rails
+// none of which is, it is what they came to last, and stale.
 func sum(name string, dials []Dial) Dial {
-	all := Dial{Name: name, Down: len(dials) > 0}
+	all := Dial{Name: name}
+	heard := slices.DeleteFunc(slices.Clone(dials), func(d Dial) bool { return d.Stale != "" })
+	switch silent := len(dials) - len(heard); {
+	case silent > 0 && len(heard) == 0:
+		all.Stale = dials[0].Stale
+	case silent > 0:
+		all.Detail = fmt.Sprintf("%d stale", silent)
+		dials = heard
+	}
+	all.Down = len(dials) > 0
 	all.To.Known, all.Back.Known = len(dials) > 0, len(dials) > 0
 	for _, d := range dials {
 		all.To, all.Back = all.To.plus(d.To), all.Back.plus(d.Back)
@@ -378,9 +388,6 @@ func sum(name string, dials []Dial) Dial {
 		all.Down = all.Down && d.Down
 		all.History = add(all.History, d.History)
 		all.RDMAHistory = add(all.RDMAHistory, d.RDMAHistory)
-	}
-	if !slices.ContainsFunc(dials, func(d Dial) bool { return d.Stale == "" }) && len(dials) > 0 {
-		all.Stale = dials[0].Stale
 	}
 	return all
 }

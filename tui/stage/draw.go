@@ -140,7 +140,13 @@ func busiest(dials []Dial, n int) []Dial {
 	return dials
 }
 
-func total(d Dial) float64 { return d.To.total() + d.Back.total() }
+// total is what moves now, in both directions.
+func total(d Dial) float64 {
+	if d.Stale != "" {
+		return 0
+	}
+	return d.To.total() + d.Back.total()
+}
 
 // panel is one dial in numerals: its name, its rate, and what that is.
 func (d drawing) panel(x Dial, width, height int) []string {
@@ -237,6 +243,9 @@ func (d drawing) bars(room int) []string {
 	var lines []string
 	for i, x := range dials {
 		w := x.stronger()
+		if x.Stale != "" {
+			w = Way{}
+		}
 		line := " " + d.k.Strong.Render(ink.Pad(x.Name, name)) + " " + d.k.Dim.Render(ink.Pad(details[i], detail)) +
 			d.k.Faint.Render("▕") + d.bar(x, w, top, width) + d.k.Faint.Render("▏")
 		switch {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -120,6 +121,9 @@ func TestDialsThatKnowLess(t *testing.T) {
 	}
 	b := board(rig, 97.84)
 	b.Gauges[0].Stale, b.Gauges[4].Stale = "no connection", "no connection"
+	if d := NewDials(rig, b); total(d.All) > shown || d.All.Detail != "1 stale" {
+		t.Errorf("a rail of which nobody hears is in the sum: %+v", d.All)
+	}
 	lines := strings.Join(screen(rig, b, 120, 40), "\n")
 	if !strings.Contains(lines, "stale") {
 		t.Errorf("a rail of which nobody hears shows a rate:\n%s", lines)
@@ -463,6 +467,17 @@ func TestNodesView(t *testing.T) {
 		if !strings.Contains(all, want) || strings.Index(all, "spark-04") > strings.Index(all, "spark-06") {
 			t.Errorf("%d: no %q in\n%s", width, want, all)
 		}
+	}
+	// What is not heard of any more is none of what moves now, whatever it was last, and has no bar.
+	b.Gauges[0].Stale, b.Gauges[1].Stale = "no sample for 9 s", "no sample for 9 s"
+	d = NewDials(rig, b)
+	if v, _ := d.Everywhere.value(); figure(v) != "1050" || d.Everywhere.Detail != "1 stale" ||
+		d.Everywhere.History[0] != 1050 {
+		t.Errorf("5 x 180, 90 and 60 Gb/s are sent: %+v", d.Everywhere)
+	}
+	all := ansi.Strip(strings.Join(viewed(Nodes, rig, b, 200, 40), "\n"))
+	if !regexp.MustCompile(`spark-01[^▕]*▕ *▏ stale`).MatchString(all) {
+		t.Errorf("a node that is stale has a bar, or none is there:\n%s", all)
 	}
 	if Rails.Next(2) != Halves || Rails.Next(8) != Nodes || Nodes.Next(8) != Halves {
 		t.Error("the views of two nodes and of eight")

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,7 +91,8 @@ func (f *feed) since(seq int) (frames []frame, news <-chan struct{}, ok bool) {
 	if behind < 0 || behind > len(f.frames) {
 		return nil, f.news, false
 	}
-	return f.frames[len(f.frames)-behind:], f.news, true
+	// Of their own: who reads slowly is still at them when the feed has no room for them any more.
+	return slices.Clone(f.frames[len(f.frames)-behind:]), f.news, true
 }
 
 // resume reads the Last-Event-ID of somebody who comes back; ok is false where it is of

@@ -301,6 +301,25 @@ func TestFeedIsBounded(t *testing.T) {
 	}
 }
 
+// Who reads slowly has what he was given, however much is told meanwhile: without a message that he missed he would
+// show a verdict of before.
+func TestASlowViewerMissesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFeed()
+	for range 3 {
+		f.publish("cell", "PASS")
+	}
+	given, _, ok := f.since(0)
+	for range keepFrames {
+		f.publish("point", 1)
+	}
+	for i, frame := range given {
+		if !ok || frame.seq != i+1 || !strings.Contains(string(frame.text), "PASS") {
+			t.Errorf("message %d of %d is %q", i+1, len(given), frame.text)
+		}
+	}
+}
+
 // Who asks, how, and by which name.
 func TestGuard(t *testing.T) {
 	t.Parallel()
