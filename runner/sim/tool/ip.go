@@ -385,7 +385,10 @@ func (ip *ipCall) addressFlags(a net.Address) (f []string) {
 		is   bool
 		name string
 	}{
-		{a.Secondary, "secondary"}, {a.NoDAD, "nodad"}, {preferred == 0, "deprecated"}, {a.Dynamic, "dynamic"},
+		{a.Secondary, "secondary"},
+		{a.NoDAD, "nodad"},
+		{preferred == 0, "deprecated"},
+		{a.Dynamic, "dynamic"},
 		{a.NoPrefixRoute, "noprefixroute"},
 	} {
 		if x.is {
