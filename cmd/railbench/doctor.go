@@ -73,8 +73,6 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 		return usage(errors.New("--list runs nothing that --junit could tell of: give one of them"))
 	case f.list && (f.fix || f.symptom != "" || len(args) > 0):
 		return usage(errors.New("--list prints all checks and runs none: leave out --fix, --symptom and the names of checks"))
-	case f.yes && !f.fix:
-		return usage(errors.New("--yes answers what --fix asks, and without it nothing is changed: give both, or neither"))
 	}
 	t, _, err := tutorial()
 	if err != nil {
@@ -142,7 +140,13 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 }
 
 // fixes is what puts right what a check has found on the bench's rig, to be pasted into a shell.
-func (b *bench) fixes(check string) string { return b.options.Command("doctor", check, "--fix") }
+func (b *bench) fixes(check string) string {
+	args := []string{"doctor", check, "--fix"}
+	if b.simRig != nil { // and not whichever rig is one's own
+		args = append(args, "--rig", b.options.Rig)
+	}
+	return b.options.Command(args...)
+}
 
 // maxSymptom bounds what is read of a text that somebody pipes in.
 const maxSymptom = 1 << 20
