@@ -46,7 +46,6 @@ func TestWrongUsage(t *testing.T) {
 		"doctor --timeout -1s":                   "negative",
 		"doctor --list mtu-equal":                "--list prints all checks",
 		"doctor --list --symptom x":              "--list prints all checks",
-		"doctor --yes":                           "--fix",
 		"pairs --dry-run --json":                 "give one of them",
 		"pairs --dry-run --csv x":                "give one of them",
 		"run gids --slurm p:2 --fault x":         "for the simulated rig",

@@ -113,7 +113,9 @@ func (v *virtual) checklist(t *testing.T) {
 			"nmcli connection modify netplan-" + rail + " connection.autoconnect yes; nmcli connection delete 'Wired: 1'; " +
 				"nmcli connection up netplan-" + rail,
 			"reboot-safe",
-			[]string{"192.168.200.10 of " + rail + " on spark-01 comes from the profile Wired: 1 of NetworkManager", "no boot starts"},
+			[]string{
+				"192.168.200.10 of " + rail + " on spark-01 comes from the profile Wired: 1 of NetworkManager", "no boot starts",
+			},
 		},
 		{
 			"netplan-broken", "spark-02", "umask 077; printf 'network:\n  version: 2\n  ethernets:\n    " + rail +
