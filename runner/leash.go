@@ -73,7 +73,8 @@ group() {
   for m in /sys/fs/cgroup /sys/fs/cgroup/unified; do
     [ -w "$m${at%/}" ] && [ -e "$m/cgroup.controllers" ] || continue
     RAILBENCH_GROUP=$m${at%/}/railbench-$$ RAILBENCH_CATCHES=group
-    mkdir "$RAILBENCH_GROUP" || continue
+    # One of this name may be left of a process long gone; it goes where nobody is in it.
+    mkdir "$RAILBENCH_GROUP" || { rmdir "$RAILBENCH_GROUP" && mkdir "$RAILBENCH_GROUP"; } || continue
     (echo 0 >"$RAILBENCH_GROUP/cgroup.procs") && return
     rmdir "$RAILBENCH_GROUP"
   done

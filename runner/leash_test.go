@@ -247,6 +247,25 @@ func canGroup() bool {
 	return err == nil && catches == "group"
 }
 
+// A control group that is left of a process long gone, whose number is given again, keeps nobody from one.
+func TestGroupOfTheSameName(t *testing.T) {
+	t.Parallel()
+	if !canGroup() {
+		t.Skip("this machine lets nobody make a control group here")
+	}
+	const makes = `mkdir "$RAILBENCH_GROUP" ||`
+	if !strings.Contains(boot, makes) {
+		t.Fatalf("the leash doesn't say %s", makes)
+	}
+	left := altered{alter: func(c string) string { return strings.Replace(c, makes, `mkdir "$RAILBENCH_GROUP"; `+makes, 1) }}
+	catches := ""
+	_, err := drive(t.Context(), left, "", "", Script{Name: "look", Body: "echo $RAILBENCH_CATCHES"},
+		func(l Line) { catches = l.Text })
+	if err != nil || catches != "group" {
+		t.Errorf("it is caught by %q, %v", catches, err)
+	}
+}
+
 // scoped is a leash that may divide its group only in a scope of systemd's, which is one that does
 // nothing but run what it is given.
 func scoped(t *testing.T) func(string) string {
