@@ -32,10 +32,16 @@ func TestWideLettersInNarrowColumns(t *testing.T) {
 	}
 	for width := 1; width < 80; width++ {
 		d := Drawer{Ink: ink.New(true, colorprofile.NoTTY), Width: width}
-		d.Table(steps.Table{
+		drawn := d.Table(steps.Table{
 			Title:   "What each has",
 			Columns: []steps.Column{{Name: "what it is that one of them has"}, {Name: "✅"}, {Name: "漢"}},
 			Rows:    [][]string{{"a feature with a name of many words", "✅", "漢字"}, {"another", "", "漢"}},
 		})
+		text := strings.Join(drawn, "\n")
+		for _, letter := range []string{"✅", "漢", "字"} {
+			if width > 3 && !strings.Contains(text, letter) {
+				t.Errorf("in %d columns %s is lost:\n%s", width, letter, text)
+			}
+		}
 	}
 }

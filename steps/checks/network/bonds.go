@@ -96,7 +96,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, holds %s", kind.OrUnknown(f[bond+" mode"]),
 				kind.OrUnknown(f[bond+" MII"]), orNothing(kind.And(slaves))), "", nil)
 			if len(slaves) == 0 {
-				made := "somebody made it"
+				made := "somebody made it, or settings of the bonding module (/etc/modprobe.d)"
 				if mode := firstWord(f[bond+" mode"]); tutorial.MadeByItself(bond, mode) {
 					made = "loading the bonding module made it"
 				}

@@ -101,7 +101,7 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, h := range bonds[e] {
 			rep.Show(node+" "+h.Name, fmt.Sprintf("%s, holds %s", mode(h.Bond), h.slaves()), "", nil)
 			if len(h.rails) == 0 {
-				by := "somebody made it"
+				by := "somebody made it, or settings of the bonding module (/etc/modprobe.d)"
 				if MadeByItself(h.Name, mode(h.Bond)) {
 					by = "loading the bonding module makes such a bond by itself"
 				}
