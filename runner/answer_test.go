@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 func TestAsk(t *testing.T) {
@@ -26,6 +27,7 @@ func TestAsk(t *testing.T) {
 
 // Who says too much is ended, and half an answer is none.
 func TestAskIsBounded(t *testing.T) {
+	testform.NeedsFull(t, "floods")
 	t.Parallel()
 	n := runner.NewLocal("here", runner.NoAsker{})
 	defer n.Close()

@@ -8,13 +8,14 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // BenchmarkOverSSH runs a cell's script over a connection that stands and
 // `ssh host true` in turn, against one real sshd, and reports the medians of
 // their ratio: at most 0.2 is the aim.
 func BenchmarkOverSSH(b *testing.B) {
-	ssh := nodetest.Tool(b, "ssh")
+	ssh := testform.Tool(b, "ssh")
 	s := nodetest.StartSshd(b)
 	target, err := runner.Resolve(b.Context(), "node", s.Config)
 	if err != nil {

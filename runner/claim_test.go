@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // claimsAs makes this program a railbench that claims this machine, for as long as its stdin.
@@ -69,10 +69,9 @@ func startClaimer(t *testing.T, who, at string) claimer {
 // TestClaim: one has a node, the other is told who; and whoever has ended has it no more,
 // however that was.
 func TestClaim(t *testing.T) {
+	testform.NeedsFull(t, "waits for a missed heartbeat")
 	t.Parallel() // it waits for a heart to be missed
-	if _, err := exec.LookPath("flock"); err != nil || runtime.GOOS != "linux" {
-		t.Skip("a node without flock keeps nobody out")
-	}
+	testform.Tool(t, "flock")
 	at := t.TempDir() // not what other tests on this machine, and other railbenches, lock
 	here := runner.NewLocal("here", runner.NoAsker{})
 	defer here.Close()

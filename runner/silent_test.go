@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // mute is this machine behind a connection that carries the script and then no
@@ -31,6 +33,7 @@ func (d deaf) Write(b []byte) (int, error) {
 // What the node ended for silence has no answer of its own: no exit status is to
 // be judged.
 func TestSilence(t *testing.T) {
+	testform.NeedsFull(t, "waits for a missed heartbeat")
 	t.Parallel()
 	_, err := drive(t.Context(), mute{}, "", "", Script{Name: "silent", Body: "sleep 60"}, func(Line) {})
 	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Silent {

@@ -16,10 +16,12 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // TestSlurm holds steps in an allocation to the contract, with a real Slurm.
 func TestSlurm(t *testing.T) {
+	testform.NeedsFull(t, "starts a real Slurm")
 	rig := nodetest.StartSlurm(t, 3)
 	job := rig.Job(t)
 	// What the shell in an allocation has must not become options of a step.
@@ -125,9 +127,7 @@ func TestSlurm(t *testing.T) {
 
 // An srun that nobody answers goes on for minutes, whatever it was told: it is given up, and nothing is left of it.
 func TestSrunHangs(t *testing.T) {
-	if !nodetest.Whole() {
-		t.Skip("it is given five seconds: RAILBENCH_FULL=1")
-	}
+	testform.NeedsFull(t, "waits for a limit of five seconds")
 	dir := t.TempDir()
 	pid := filepath.Join(dir, "pid")
 	if err := os.WriteFile(filepath.Join(dir, "srun"), []byte("#!/bin/sh\necho $$ >"+pid+"\nexec sleep 600\n"),
@@ -226,6 +226,7 @@ func TestAllocated(t *testing.T) {
 
 // An allocation that isn't what was asked for is refused, with words that say whose it is, and given back.
 func TestAllocateOddly(t *testing.T) {
+	testform.NeedsFull(t, "starts processes")
 	for gives, says := range map[string]string{
 		"7 spark-01":          "the allocation 7 of sparks: it has spark-01, and 2 nodes were asked for",
 		"7 spark-[01-03]":     "it has spark-[01-03], and 2 nodes",
@@ -318,6 +319,7 @@ func TestAllocate(t *testing.T) {
 
 // TestAllocateIsInterrupted: a salloc that has closed its output and goes on holds nobody up.
 func TestAllocateIsInterrupted(t *testing.T) {
+	testform.NeedsFull(t, "waits for a limit")
 	bin := t.TempDir()
 	for name, text := range map[string]string{
 		"salloc": "#!/bin/sh\nexec >&-\nexec sleep 300\n", "squeue": "#!/bin/sh\nexit 0\n", "scancel": "#!/bin/sh\nexit 0\n",
@@ -339,7 +341,7 @@ func TestAllocateIsInterrupted(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("it ended with %v", err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("it waits for salloc, and nobody for it any more")
 	}
 }

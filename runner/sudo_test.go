@@ -6,10 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // TestRootIsLost: a sudoers file that changes while scripts run is told as that, and is looked at anew.
 func TestRootIsLost(t *testing.T) {
+	testform.NeedsFull(t, "starts many processes")
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"id": "#!/bin/sh\necho 1000\n",

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 func TestSplitDest(t *testing.T) {
@@ -225,9 +226,7 @@ func TestExplain(t *testing.T) {
 
 // What a configuration has ssh print, and what ssh says of it, has a bound here.
 func TestConfigurationThatFloods(t *testing.T) {
-	if _, err := exec.LookPath("ssh"); err != nil {
-		t.Skip("there is no ssh here")
-	}
+	testform.Tool(t, "ssh")
 	var many strings.Builder
 	for i := range 5000 {
 		fmt.Fprintf(&many, " VARIABLE_%d=value", i)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -65,7 +65,7 @@ func TestDocsAreFoundByThePalette(t *testing.T) {
 // screen at any size.
 func TestDocsAtEverySize(t *testing.T) {
 	wide, high := 17, 7
-	if nodetest.Whole() {
+	if testform.Full() {
 		wide, high = 7, 5
 	}
 	for width := 1; width < 200; width += wide {

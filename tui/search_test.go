@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -316,7 +316,7 @@ func TestSearchSweep(t *testing.T) {
 		"home", "pgdown", "right", "left", "x", "é", "漢", "\xff", "space", "O",
 	}
 	screens := 8
-	if nodetest.Whole() {
+	if testform.Full() {
 		screens = 20
 	}
 	for range screens {

@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 )
@@ -274,7 +274,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 func TestEverySizeFits(t *testing.T) {
 	var sizes [][2]int
 	stride := 8
-	if nodetest.Whole() {
+	if testform.Full() {
 		stride = 1
 	}
 	for w := 1; w <= 200; w += stride * (1 + w/40) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // Whatever a peer's server does or leaves, every verb that talks to it ends: by itself, or with
@@ -22,7 +23,7 @@ func TestEveryVerbEndsWithABadServer(t *testing.T) {
 		{"run", "hosts"}, {"run", "hosts", "--dry-run"}, {"doctor"}, {"undo"}, {"undo", "--list"}, {"init"},
 	}
 	stages := nodetest.Stages()
-	if !nodetest.Whole() {
+	if !testform.Full() {
 		verbs, stages = verbs[:1], []nodetest.Stage{nodetest.NeverOpensAChannel, nodetest.NeverExecs}
 	}
 	// They wait more than they work: beside each other, and in nobody's place.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
 	"github.com/railbench/railbench/steps/session"
@@ -122,7 +122,7 @@ func TestEveryChangeRefusesUnknownManagers(t *testing.T) {
 		}
 	}
 	for cell, fault := range changing {
-		if i++; i%2 != 0 && !nodetest.Whole() {
+		if i++; i%2 != 0 && !testform.Full() {
 			continue
 		}
 		t.Run("known/"+cell, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestRootIsLostInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for i, from := range []string{"arm the way back", "start the change", "wait for its end", "confirm the change"} {
 		for _, both := range []bool{false, true} {
-			if both == (i%2 == 0) && !nodetest.Whole() {
+			if both == (i%2 == 0) && !testform.Full() {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s, on both %t", from, both), func(t *testing.T) {

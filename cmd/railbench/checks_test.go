@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -80,7 +80,7 @@ func TestDoctorOutOfTime(t *testing.T) {
 func TestHealthyRigHasNoFinding(t *testing.T) {
 	t.Parallel()
 	seeds := []string{"18446744073709551615", "1"}
-	if !nodetest.Whole() {
+	if !testform.Full() {
 		seeds = seeds[:1]
 	}
 	for _, seed := range seeds {
@@ -172,7 +172,7 @@ func TestEveryFaultIsFound(t *testing.T) {
 			if f.Name == "container-bare" {
 				args = append(args, "--container", "vllm")
 			}
-			if !nodetest.Whole() {
+			if !testform.Full() {
 				// That no other check fires at it is the gate's.
 				args = append(args, want...)
 			}

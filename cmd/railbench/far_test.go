@@ -13,6 +13,7 @@ import (
 	"github.com/railbench/railbench/cmd/bench/screen"
 	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -20,7 +21,7 @@ import (
 // configuration that lead to it.
 func farRig(t *testing.T, l nodetest.Link) (rig, config string) {
 	t.Helper()
-	if !nodetest.Whole() {
+	if !testform.Full() {
 		t.Skip("bad links take real time: they are for RAILBENCH_FULL=1")
 	}
 	s, err := sim.New(sim.Options{Speed: 1, Seed: 1})
@@ -147,7 +148,7 @@ func keysOver(t *testing.T, l nodetest.Link) (half time.Duration) {
 // TestKeysOverBadLinks: keys are answered as over a good link, while what comes from the nodes
 // comes late and in pieces. What a key takes is the machine's: the good link is measured beside.
 func TestKeysOverBadLinks(t *testing.T) {
-	if !nodetest.Whole() {
+	if !testform.Full() {
 		t.Skip("bad links take real time: they are for RAILBENCH_FULL=1")
 	}
 	good := keysOver(t, nodetest.Link{})
@@ -163,7 +164,7 @@ func TestKeysOverBadLinks(t *testing.T) {
 // TestSixtyKeysASecondOverBadLinks: somebody holds a key, sixty a second whatever the screen shows, and it keeps
 // up: the last key of each second is answered as soon as over a good link.
 func TestSixtyKeysASecondOverBadLinks(t *testing.T) {
-	if !nodetest.Whole() {
+	if !testform.Full() {
 		t.Skip("bad links take real time: they are for RAILBENCH_FULL=1")
 	}
 	good := heldKeys(t, nodetest.Link{})

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
 	"github.com/railbench/railbench/steps/session"
@@ -106,7 +106,7 @@ func TestFaultsOfChanges(t *testing.T) {
 		}
 	}
 	for i, f := range sim.Faults() {
-		if _, concerned := changeSymptoms[f.Name]; !concerned && !nodetest.Whole() || sampled(i) {
+		if _, concerned := changeSymptoms[f.Name]; !concerned && !testform.Full() || sampled(i) {
 			continue
 		}
 		t.Run(f.Name, func(t *testing.T) {

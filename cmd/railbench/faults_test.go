@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -396,7 +396,7 @@ var symptoms = map[string]symptom{
 // TestHealthyRig is a rig without a fault: nothing but PASS.
 func TestHealthyRig(t *testing.T) {
 	t.Parallel()
-	if !nodetest.Whole() { // of another seed
+	if !testform.Full() { // of another seed
 		tp := recordedWhole(t)
 		for _, c := range tp.options.Tutorial.Cells() {
 			if v := tp.ended[c.ID].Verdict; !c.Aside && (v.Grade != steps.Pass || v.Reason == "" || len(v.Evidence) == 0) {
@@ -454,7 +454,7 @@ func TestFaults(t *testing.T) {
 			}
 			// What changes the network has a table of its own: it puts some faults right.
 			ids := cellsThat(t, false)
-			if !nodetest.Whole() {
+			if !testform.Full() {
 				ids = slices.DeleteFunc(ids, func(id string) bool { return !want.names(id) && id != "rail-map" })
 			}
 			r, code, stderr := headlessly(t, append(ids, "--fault", f.Name)...)
@@ -471,7 +471,7 @@ func TestFaults(t *testing.T) {
 // sampled reports whether the i-th of many alike is left to the gate: what everybody runs takes every sixth of them,
 // and each that somebody asks for by its name.
 func sampled(i int) bool {
-	return i%6 != 0 && !nodetest.Whole() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
+	return i%6 != 0 && !testform.Full() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
 }
 
 // names reports whether the table says something of a cell. A run that isn't whole keeps

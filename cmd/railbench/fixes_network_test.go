@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
 	"github.com/railbench/railbench/steps/session"
@@ -31,7 +31,7 @@ func TestNetworkFixes(t *testing.T) {
 		{"roce-lag", "roce-lag", "bond-teardown", steps.Fail, steps.Warn},
 		{"autobond", "bond-health", "bond-teardown", steps.Warn, steps.Pass},
 	} {
-		if tried[c.fix] && !nodetest.Whole() {
+		if tried[c.fix] && !testform.Full() {
 			continue
 		}
 		tried[c.fix] = true

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // loadsSee is a symptom of the load of all rails, by its words.
@@ -53,7 +53,7 @@ func TestLoadFaults(t *testing.T) {
 	}
 	for i, f := range sim.Faults() {
 		want, concerned := loadSymptoms[f.Name]
-		if !concerned && !nodetest.Whole() || sampled(i) {
+		if !concerned && !testform.Full() || sampled(i) {
 			continue // what has nothing to do with it is the gate's
 		}
 		t.Run(f.Name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // mostMiB is what a process of railbench's may take of what TestMemoryIsBounded feeds it.
@@ -101,7 +102,7 @@ func grown(t *testing.T, path string, grow func(grownSession)) string {
 // TestMemoryIsBounded gives a real process ten gigabytes of each input and looks at the most memory
 // that it ever had: files that are named, streams, and a node that prints without an end.
 func TestMemoryIsBounded(t *testing.T) {
-	if !nodetest.Whole() {
+	if !testform.Full() {
 		t.Skip("gigabytes are the gate's: RAILBENCH_FULL=1")
 	}
 	size := int64(1 << 30) // four times what may be taken

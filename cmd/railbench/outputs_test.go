@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // TestOutputsAreNobodysTrap: whatever a command writes, a link, a pipe, a folder or a device that stands there is
@@ -44,7 +44,7 @@ func TestOutputsAreNobodysTrap(t *testing.T) {
 			"folder":   func(_, at string) error { return os.Mkdir(at, 0o700) },
 			"device":   func(_, at string) error { return os.Symlink("/dev/full", at) },
 		} {
-			if i++; i%2 != 0 && !nodetest.Whole() {
+			if i++; i%2 != 0 && !testform.Full() {
 				continue
 			}
 			t.Run(verb+"/"+kind, func(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -40,7 +40,7 @@ func TestPairMatrixCell(t *testing.T) {
 		},
 		{3, "peer-dead@spark-03", steps.Inconclusive, []string{"spark-03 does not answer"}, []string{"3 spark-03  ? ? ·"}},
 	} {
-		if c.fault == "" && !nodetest.Whole() {
+		if c.fault == "" && !testform.Full() {
 			continue // TestPairsVerb draws what is well
 		}
 		t.Run(c.fault, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/session"
@@ -86,7 +86,7 @@ func TestPairsNameTheFault(t *testing.T) {
 		{4, "counter-missing@spark-02", steps.Inconclusive, []string{"spark-02", "no port counters"}},
 		{2, "slow-rail", steps.Fail, []string{"rail 1"}},
 	} {
-		if c.nodes > 5 && !nodetest.Whole() || sampled(i) {
+		if c.nodes > 5 && !testform.Full() || sampled(i) {
 			continue
 		}
 		t.Run(c.fault, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestPairsNameTheFault(t *testing.T) {
 func TestPairsTakeWhatIsTold(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{2, 3, 5} {
-		if nodes > 3 && !nodetest.Whole() {
+		if nodes > 3 && !testform.Full() {
 			continue
 		}
 		_, s, p := openPairs(t, nodes)

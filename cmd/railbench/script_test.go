@@ -15,7 +15,7 @@ import (
 
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/etcd/server"
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 var update = flag.Bool("update", false, "rewrite what README, the pages and other files show of the program")
@@ -65,7 +65,7 @@ func (a apart) Run() int {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	path := ""
-	if !nodetest.Whole() { // most of a short command is its start, and the tests with an etcd in them take twice as long
+	if !testform.Full() { // most of a short command is its start, and the tests with an etcd in them take twice as long
 		path = filepath.Dir(shipped(t)) + string(os.PathListSeparator)
 	}
 	testscript.Run(t, testscript.Params{
@@ -84,7 +84,7 @@ func TestScripts(t *testing.T) {
 			if name != "full" {
 				return false, fmt.Errorf("there is no condition %q", name)
 			}
-			return nodetest.Whole(), nil
+			return testform.Full(), nil
 		},
 	})
 }

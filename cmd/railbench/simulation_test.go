@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // What TestSimulation runs, in place of the seeds that everybody runs:
@@ -44,7 +44,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	count, first, until := uint64(10), uint64(1), time.Now().Add(24*time.Hour)
-	if nodetest.Whole() {
+	if testform.Full() {
 		count = 200
 	}
 	if *seedCount > 0 || *seedsFor > 0 {
@@ -87,7 +87,7 @@ func manySeeds(t *testing.T, first, count uint64, until time.Time) uint64 {
 func TestSimulationRepeats(t *testing.T) {
 	t.Parallel()
 	count := uint64(2)
-	if nodetest.Whole() {
+	if testform.Full() {
 		count = 40
 	}
 	first, lines := max(*oneSeed, 1), 0

@@ -18,6 +18,7 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -156,7 +157,7 @@ func endedBy(t *testing.T, s syscall.Signal, partition string) {
 func TestMeasuresOverSlurm(t *testing.T) {
 	needsTool(t, "iperf3")
 	needsTool(t, "ping")
-	if !nodetest.Whole() {
+	if !testform.Full() {
 		t.Skip("a real Slurm is for RAILBENCH_FULL=1")
 	}
 	login, one, two := nodetest.NewNetns(t), nodetest.NewNetns(t), nodetest.NewNetns(t)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // serviceSays is what an etcd of this machine, which isn't simulated, says of itself: it
@@ -39,7 +39,7 @@ func TestSpeedChangesNothing(t *testing.T) {
 		t.Fatalf("that is not the tutorial on a rig without a fault:\n%s", want)
 	}
 	speeds := []speed{1000}
-	if nodetest.Whole() {
+	if testform.Full() {
 		speeds = append(speeds, 300, 30)
 	}
 	for _, at := range speeds {
@@ -47,7 +47,7 @@ func TestSpeedChangesNothing(t *testing.T) {
 			t.Errorf("at the speed %s it is not as it is at max: %s", at.String(), byLine(want, got))
 		}
 	}
-	if !nodetest.Whole() {
+	if !testform.Full() {
 		return
 	}
 	busy, rest := context.WithTimeout(t.Context(), time.Minute)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -94,7 +94,7 @@ func TestThroughputFaults(t *testing.T) {
 	}
 	for i, f := range sim.Faults() {
 		want, concerned := demoSymptoms[f.Name]
-		if !concerned && !nodetest.Whole() || sampled(i) {
+		if !concerned && !testform.Full() || sampled(i) {
 			continue // what has nothing to do with it is the gate's
 		}
 		t.Run(f.Name, func(t *testing.T) {

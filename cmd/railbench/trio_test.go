@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -58,7 +58,7 @@ func TestEachLinkOfThreeNodes(t *testing.T) {
 		"spark-01:spark-02": {"spark-01", "spark-02"}, "spark-03:spark-01": {"spark-03", "spark-01"},
 		"spark-02:spark-03": {"spark-02", "spark-03"},
 	} {
-		if link == "spark-01:spark-02" && !nodetest.Whole() {
+		if link == "spark-01:spark-02" && !testform.Full() {
 			continue // as on a rig of two
 		}
 		f, _ := ranOnTrio(t, link, nil, cells...)
@@ -124,7 +124,7 @@ func findsOnThird(t *testing.T, nth int, flags rigFlags) {
 		t.Fatal(err)
 	}
 	for i, fault := range sim.Faults() {
-		if !nodetest.Whole() && i%nth != 0 {
+		if !testform.Full() && i%nth != 0 {
 			continue // all of them are the gate's
 		}
 		var checks []string

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // Folders of processes that were killed are removed; those of processes that run, and
@@ -129,7 +131,7 @@ func TestFoldersThatKeepWhatRuns(t *testing.T) {
 			err := errors.Join(os.MkdirAll(filepath.Join(to, "trusted"), 0o700),
 				os.MkdirAll(filepath.Dir(filepath.Dir(dir)), 0o700),
 				os.Symlink(to, filepath.Dir(dir)))
-			if os.Geteuid() != 0 {
+			if !testform.Root() {
 				return errors.Join(err, os.Chmod(to, 0o777))
 			}
 			return errors.Join(err, os.Lchown(filepath.Dir(dir), 12345, 12345))
@@ -151,7 +153,7 @@ func TestFoldersThatKeepWhatRuns(t *testing.T) {
 // give makes a path somebody else's, or, with -1, of a group that nobody knows. Only root can: for others
 // everybody may write there, which is as bad.
 func give(path string, uid int) error {
-	if os.Geteuid() != 0 {
+	if !testform.Root() {
 		return os.Chmod(path, 0o777)
 	}
 	return os.Chown(path, uid, 12345)

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 const token = "abcdefghijklmnop"
@@ -369,9 +369,7 @@ func (w *watched) Close() error {
 // A viewer who doesn't read is let go, and holds up neither others nor the end.
 func TestNeverReads(t *testing.T) {
 	t.Parallel()
-	if !nodetest.Whole() {
-		t.Skip("a limit of five seconds is waited for: RAILBENCH_FULL=1")
-	}
+	testform.NeedsFull(t, "waits for a limit of five seconds")
 	key, err := HostKey(filepath.Join(t.TempDir(), "key"))
 	if err != nil {
 		t.Fatal(err)

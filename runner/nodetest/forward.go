@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // says is a dialer to a web server on this side that answers with a text; its page
@@ -81,7 +82,7 @@ func listens(t *testing.T, n runner.Node, port int) []string {
 // closed can be had again.
 func forward(t *testing.T, n runner.Node, o Options) {
 	if o.Processes {
-		Tool(t, "curl")
+		testform.Tool(t, "curl")
 	}
 	one, two := forwarding(t, n, 0, says(t, "one")), forwarding(t, n, 0, says(t, "two"))
 	if one.Port() <= 0 || one.Port() == two.Port() {
@@ -130,7 +131,7 @@ func forward(t *testing.T, n runner.Node, o Options) {
 // forwardEnds ends forwardings that carry a connection, in each way.
 func forwardEnds(t *testing.T, n runner.Node, o Options) {
 	if o.Processes {
-		Tool(t, "curl")
+		testform.Tool(t, "curl")
 	}
 	ends := []struct {
 		name string

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // A Netns is a network namespace of the test's own: a machine's network without
@@ -15,10 +17,10 @@ type Netns struct {
 	t    testing.TB
 }
 
-// NewNetns makes one that ends with the test. It needs root.
+// NewNetns makes one that ends with the test. It is for the full form, as root.
 func NewNetns(t testing.TB) Netns {
 	t.Helper()
-	ip := Tool(t, "ip")
+	ip := testform.Tool(t, "ip")
 	if os.Getuid() != 0 {
 		t.Skip("a network namespace needs root")
 	}

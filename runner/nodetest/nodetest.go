@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // A Maker makes a fresh node. Cleaning up after it is the maker's.
@@ -39,6 +40,9 @@ func Run(t *testing.T, make Maker, o Options) {
 	t.Run("colours", func(t *testing.T) { colours(t, make(t)) })
 	t.Run("flood", func(t *testing.T) { flood(t, make(t)) })
 	t.Run("longLine", func(t *testing.T) { longLine(t, make(t)) })
+	if o.Processes && !testform.Full() {
+		return // the rest waits for limits, and starts hundreds of processes
+	}
 	t.Run("cancel", func(t *testing.T) { cancel(t, make(t)) })
 	t.Run("limit", func(t *testing.T) { limit(t, make(t)) })
 	t.Run("together", func(t *testing.T) { together(t, make(t)) })
@@ -230,14 +234,9 @@ const endless = "echo ready; i=0; while [ $i -lt 1000 ]; do sleep 0.1; i=$((i+1)
 
 func cancel(t *testing.T, n runner.Node) {
 	ctx, stop := context.WithCancel(t.Context())
-	began := time.Now()
 	exit, err := n.Run(ctx, runner.Script{Name: "cancel", Body: endless}, func(runner.Line) { stop() })
 	if err != nil || exit.Why != runner.Cancelled || exit.OK() {
 		t.Errorf("exit %+v, %v", exit, err)
-	}
-	// The leash asks first and kills after some seconds, on a busy machine later.
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("took %s", took)
 	}
 	// The node goes on.
 	stdout, _, _ := Do(t, n, "echo alive")

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // A PAMUser is somebody whom only a test's sshd knows, and of whom PAM asks a password.
@@ -27,12 +29,10 @@ const pamUID = 61183
 // A machine on which nobody may make such a namespace skips the test.
 func StartPAM(t testing.TB, u PAMUser, extra ...string) *Sshd {
 	t.Helper()
-	if !Whole() {
-		t.Skip("a real sshd is for RAILBENCH_FULL=1")
-	}
-	unshare := Tool(t, "unshare")
+	testform.NeedsRoot(t)
+	unshare := testform.Tool(t, "unshare")
 	// In a container root may not be allowed to make one.
-	if os.Getuid() != 0 || exec.Command(unshare, "-m", "true").Run() != nil {
+	if exec.Command(unshare, "-m", "true").Run() != nil {
 		t.Skip("PAM is asked by an sshd of root's, in a mount namespace of its own")
 	}
 	dir := t.TempDir()

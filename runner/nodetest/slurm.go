@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // A SlurmRig is a real Slurm: munged, slurmctld and a slurmd for each node, on loopback or in networks of
@@ -60,15 +62,10 @@ func (p SlurmPlace) command(name string, args ...string) *exec.Cmd {
 func startSlurm(t *testing.T, places []SlurmPlace) *SlurmRig {
 	t.Helper()
 	nodes := len(places) - 1
-	if !Whole() {
-		t.Skip("a real Slurm is for RAILBENCH_FULL=1")
-	}
-	if os.Getuid() != 0 {
-		t.Skip("slurmd needs root")
-	}
-	munged, ctld, slurmd := Tool(t, "munged"), Tool(t, "slurmctld"), Tool(t, "slurmd")
+	testform.NeedsRoot(t)
+	munged, ctld, slurmd := testform.Tool(t, "munged"), testform.Tool(t, "slurmctld"), testform.Tool(t, "slurmd")
 	for _, name := range []string{"srun", "salloc", "squeue", "scancel", "sinfo", "scontrol"} {
-		Tool(t, name)
+		testform.Tool(t, name)
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -250,4 +247,9 @@ func within(t *testing.T, limit time.Duration, what string, so func() bool) {
 			t.Fatalf("%s: nothing for %s", what, limit)
 		}
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

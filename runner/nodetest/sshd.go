@@ -11,34 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/railbench/railbench/runner/testform"
 )
-
-// Tool finds a program that a test needs. Without it the test is skipped on
-// somebody's laptop and fails in CI, where .ci/run installs it.
-func Tool(t testing.TB, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		// Debian leaves sbin out of a user's PATH, though sshd and slurmd can be run by their paths.
-		if full := "/usr/sbin/" + name; os.Getuid() >= 0 && exists(full) {
-			return full
-		}
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is missing, and CI is there to run this test", name)
-		}
-		t.Skipf("%s is not installed", name)
-	}
-	return path
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// Whole reports whether everything is to be tested, as the gate does, and not only what
-// somebody wants to see who has changed a line: RAILBENCH_FULL=1.
-func Whole() bool { return os.Getenv("RAILBENCH_FULL") != "" }
 
 // An Sshd is a real OpenSSH server on loopback, for the user of the test.
 type Sshd struct {
@@ -53,9 +28,7 @@ type Sshd struct {
 // A test that needs one waits for real time to pass, and is the gate's.
 func StartSshd(t testing.TB, extra ...string) *Sshd {
 	t.Helper()
-	if !Whole() {
-		t.Skip("a real sshd is for RAILBENCH_FULL=1")
-	}
+	testform.NeedsFull(t, "starts a real sshd")
 	s := prepare(t, extra...)
 	s.Start(t, "")
 	return s
@@ -64,7 +37,7 @@ func StartSshd(t testing.TB, extra ...string) *Sshd {
 // prepare writes what an sshd needs, and has it ended with the test.
 func prepare(t testing.TB, extra ...string) *Sshd {
 	t.Helper()
-	keygen := Tool(t, "ssh-keygen")
+	keygen := testform.Tool(t, "ssh-keygen")
 	if os.Getuid() == 0 {
 		// root's sshd wants a folder of its own to confine a child in; the distribution's service makes it.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
@@ -150,7 +123,7 @@ func (s *Sshd) write(t testing.TB, name, text string) {
 func (s *Sshd) Start(t testing.TB, bin string) {
 	t.Helper()
 	if bin == "" {
-		bin = Tool(t, "sshd")
+		bin = testform.Tool(t, "sshd")
 	}
 	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -3,6 +3,8 @@ package nodetest
 import (
 	"flag"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // Waiting runs the tests of a package that waits for limits, switches and processes far longer than it computes: the
@@ -14,7 +16,7 @@ func Waiting(m *testing.M) int {
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == parallel })
 	if !asked {
 		count := "24"
-		if Whole() {
+		if testform.Full() {
 			count = "8" // there they compute, too
 		}
 		if err := flag.Set(parallel, count); err != nil {

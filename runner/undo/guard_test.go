@@ -12,14 +12,13 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/runner/undo"
 )
 
 // nodes are a machine that is reached directly and over a real sshd.
 func nodes(t *testing.T) map[string]func(*testing.T) runner.Node {
-	if os.Getuid() != 0 {
-		t.Skip("a guarded change needs root")
-	}
+	testform.NeedsRoot(t)
 	return map[string]func(*testing.T) runner.Node{
 		"local": func(t *testing.T) runner.Node {
 			n := runner.NewLocal("here", runner.NoAsker{})

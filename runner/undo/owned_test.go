@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // What runs as root lies where nobody else can put anything: a folder of somebody else's, one that
 // others may write to, a link, and whatever lies below one of them are refused.
 func TestOwned(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root makes folders that are root's")
-	}
+	testform.NeedsRoot(t)
 	top, err := os.MkdirTemp("/run", "railbench-test-") //nolint:usetesting // t.TempDir is below /tmp, where all may write
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -12,7 +13,7 @@ import (
 // themselves. The second node's plugs are exchanged, and nothing contradicts that yet.
 func TestUnnumbered(t *testing.T) {
 	t.Parallel()
-	nodetest.Tool(t, "ping")
+	testform.Tool(t, "ping")
 	a, b := nodetest.NewNetns(t), nodetest.NewNetns(t)
 	a.Sh("ip link add rail0 type veth peer name rail1 netns " + b.Name +
 		" && ip link add rail1 type veth peer name rail0 netns " + b.Name)

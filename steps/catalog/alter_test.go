@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
@@ -759,7 +759,7 @@ func TestAlteredResults(t *testing.T) {
 			continue
 		}
 		for j, a := range alterations() {
-			if (i+j)%5 != 0 && !nodetest.Whole() {
+			if (i+j)%5 != 0 && !testform.Full() {
 				continue
 			}
 			r := g.make()
@@ -775,7 +775,7 @@ func TestAlteredResults(t *testing.T) {
 		}
 	}
 	for _, a := range alterations() {
-		if !kinds[a.name] && nodetest.Whole() {
+		if !kinds[a.name] && testform.Full() {
 			t.Errorf("no result could be altered: %s", a.name)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps/parse"
 )
 
@@ -126,7 +126,7 @@ func TestDetectCorpus(t *testing.T) {
 			"a BOM, colours and CRLF": "\ufeff" + strings.ReplaceAll(coloured(text), "\n", "\r\n"),
 			"CR, in UTF-16":           wide(strings.ReplaceAll(text, "\n", "\r")),
 		} {
-			if strings.Contains(text, "\r") || len(text) > 16<<10 || i%2 != 0 && !nodetest.Whole() {
+			if strings.Contains(text, "\r") || len(text) > 16<<10 || i%2 != 0 && !testform.Full() {
 				continue // one more of the same, and the race detector is slow
 			}
 			o, again := readObject(t, tool, saved)

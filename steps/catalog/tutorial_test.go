@@ -10,6 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/family/host"
 	"github.com/railbench/railbench/steps/kind/kindtest"
@@ -99,7 +100,7 @@ func TestScriptsArePOSIX(t *testing.T) {
 		if m := foreign.FindString(script); m != "" {
 			t.Errorf("%s uses %q", name, m)
 		}
-		if path, err := exec.LookPath("sh"); err == nil {
+		if path, err := exec.LookPath("sh"); err == nil && testform.Full() {
 			cmd := exec.Command(path, "-n")
 			cmd.Stdin = strings.NewReader(script)
 			if out, err := cmd.CombinedOutput(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
 )
@@ -64,6 +65,7 @@ ip addr add 192.168.100.10/24 brd + dev rail0
 // sets by its own file: addresses set by hand and announced by a router, routes, and an MTU that is
 // another than the file's.
 func TestHandsKeepWhatIsThere(t *testing.T) {
+	testform.NeedsFull(t, "starts thousands of processes")
 	bin := t.TempDir()
 	for name, script := range daemons {
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -196,9 +197,7 @@ func TestRefuseStacked(t *testing.T) {
 // Daemons and DHCP clients are found by their processes, whatever unit they are of. Here they are those of
 // a namespace: nobody else on the machine sees them.
 func TestManagersByProcess(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("makes namespaces: needs root")
-	}
+	testform.NeedsRoot(t)
 	bin := t.TempDir()
 	for _, name := range []string{"connmand", "dhclient", "udhcpc", "NetworkManager"} {
 		// What ends with its parent's namespace.

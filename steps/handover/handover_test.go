@@ -15,6 +15,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -42,7 +43,7 @@ func program(t *testing.T, system, arch string) Program {
 
 func request(t *testing.T, peer runner.Node) session.Request {
 	t.Helper()
-	local := runner.NewLocal("here", runner.NoAsker{})
+	local := nodetest.Here("here")
 	t.Cleanup(func() { local.Close() })
 	return session.Request{
 		Run: "rb-test", Nodes: [2]runner.Node{local, peer}, Rig: steps.NewRig("", false, 2),
@@ -227,7 +228,8 @@ func TestFound(t *testing.T) {
 // A folder in which somebody else could put another program in the place of the one that was looked at is
 // passed over.
 func TestPlace(t *testing.T) {
-	local := runner.NewLocal("here", runner.NoAsker{})
+	testform.NeedsFull(t, "starts many processes")
+	local := nodetest.Here("here")
 	defer local.Close()
 	for name, c := range map[string]struct {
 		make func(dir string) error
@@ -237,13 +239,13 @@ func TestPlace(t *testing.T) {
 		"everybody's":         {func(dir string) error { return os.Chmod(dir, 0o777) }, false},
 		"everybody's, sticky": {func(dir string) error { return os.Chmod(dir, 0o777|os.ModeSticky) }, true},
 		"somebody else's": {func(dir string) error {
-			if os.Geteuid() != 0 {
+			if !testform.Root() {
 				return os.Chmod(dir, 0o777)
 			}
 			return os.Chown(dir, 12345, 12345)
 		}, false},
 		"another group's": {func(dir string) error {
-			if os.Geteuid() != 0 {
+			if !testform.Root() {
 				return os.Chmod(dir, 0o777)
 			}
 			return errors.Join(os.Chown(dir, 0, 12345), os.Chmod(dir, 0o770))

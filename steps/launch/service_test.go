@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -53,12 +53,7 @@ func rigOf(t *testing.T, n int) session.Request {
 // name and runs the command here, in a session of its own, as sshd would.
 func pretended(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath("mpirun"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("mpirun (openmpi-bin) is not installed")
-		}
-		t.Skip("mpirun is not installed: apt-get install openmpi-bin")
-	}
+	testform.Tool(t, "mpirun")
 	path := filepath.Join(t.TempDir(), "agent")
 	const text = "#!/bin/sh\nwhile case $1 in -*) ;; *) false ;; esac; do shift; done\nshift\n" +
 		"tmp=$(mktemp -d \"${0%/*}/XXXXXX\")\n" + // each node has a /tmp of its own

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 var place = Place{Dev: "rocep1s0f0", Port: 1, Netdev: "enp1s0f0np0"}
@@ -233,6 +235,7 @@ func sampling(reader []string, vars map[string]string, sys string) *exec.Cmd {
 // The sampler runs by whatever a node may have; its lines parse, and its
 // stamps grow. The rail does not exist here: every counter is missing, not zero.
 func TestSamplerInRealShells(t *testing.T) {
+	testform.NeedsFull(t, "waits for samples")
 	for _, shell := range readers(t) {
 		cmd := sampling(shell, Vars([]Place{{Dev: "none", Port: 1, Netdev: "lo"}}, 0.1), "/sys/")
 		out, err := cmd.StdoutPipe()
@@ -328,6 +331,7 @@ func sampled(t *testing.T, shell []string, root string) *bufio.Scanner {
 // The sampler sees a port go down while traffic goes on, by every reader: it does not read
 // the states with every sample.
 func TestSamplerReadsStates(t *testing.T) {
+	testform.NeedsFull(t, "waits for samples")
 	for _, shell := range readers(t) {
 		root := t.TempDir()
 		put := func(path string, value any) {
@@ -378,6 +382,7 @@ func TestSamplerReadsStates(t *testing.T) {
 // Counters that go away and come back, as with a driver that is loaded anew, are found again,
 // by every reader.
 func TestSamplerFindsCountersAgain(t *testing.T) {
+	testform.NeedsFull(t, "waits for samples")
 	for _, shell := range readers(t) {
 		root := t.TempDir()
 		port := filepath.Join(root, "sys/class/infiniband/mlx5_0/ports/1")

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 )
@@ -101,6 +102,7 @@ func TestSimulatedIsTold(t *testing.T) {
 // nbformat runs Python with Debian's nbformat.
 func nbformat(t *testing.T, script string, args ...string) string {
 	t.Helper()
+	testform.NeedsFull(t, "needs nbformat for Python")
 	for _, python := range []string{"/usr/bin/python3", "python3"} {
 		if exec.Command(python, "-c", "import nbformat").Run() != nil {
 			continue

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -134,6 +135,7 @@ func TestHTML(t *testing.T) {
 
 // TestHTMLInABrowser: the page is dark on a dark system and light on a light one.
 func TestHTMLInABrowser(t *testing.T) {
+	testform.NeedsFull(t, "needs a browser")
 	t.Parallel()
 	browser := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {

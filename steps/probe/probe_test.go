@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/theory"
 )
@@ -207,7 +208,7 @@ func TestScriptRunsHere(t *testing.T) {
 	ran := 0
 	for _, sh := range shells {
 		path, err := exec.LookPath(sh[0])
-		if err != nil {
+		if err != nil || sh[0] != "sh" && !testform.Full() {
 			continue
 		}
 		ran++

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -100,7 +100,7 @@ func TestBuiltInRoundTrip(t *testing.T) {
 		for i, c := range p.Cells {
 			for j, role := range c.Roles {
 				for k, src := range forms {
-					if (i+j+k)%2 != 0 && !nodetest.Whole() {
+					if (i+j+k)%2 != 0 && !testform.Full() {
 						continue
 					}
 					out, err := Edit(src, c.ID, j, "x\n")

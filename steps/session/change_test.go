@@ -15,6 +15,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
@@ -159,11 +160,11 @@ type ground struct {
 
 func newGround(t *testing.T) *ground {
 	if os.Getenv("RAILBENCH_NETNS") == "" {
-		t.Skip("takes minutes, in network namespaces: set RAILBENCH_NETNS=1, as root")
+		t.Skip("takes minutes in network namespaces: set RAILBENCH_FULL=1 RAILBENCH_NETNS=1, as root")
 	}
-	nodetest.Tool(t, "unshare")
-	sshd := nodetest.Tool(t, "sshd")
-	keygen := nodetest.Tool(t, "ssh-keygen")
+	testform.Tool(t, "unshare")
+	sshd := testform.Tool(t, "sshd")
+	keygen := testform.Tool(t, "ssh-keygen")
 	g := &ground{t: t, nodes: map[string]nodetest.Netns{}, dir: t.TempDir(), before: map[string]change.State{}}
 	for _, name := range []string{"n1", "n2", "bench"} {
 		g.nodes[name] = nodetest.NewNetns(t)

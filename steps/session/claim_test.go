@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -45,9 +46,7 @@ func claimed(t *testing.T, who, at, dir string, cells ...steps.Cell) (b *bench, 
 // for nobody; and who gives up is told whom it waited for.
 func TestTwoOnOneRig(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("flock"); err != nil {
-		t.Skip("a node without flock keeps nobody out")
-	}
+	testform.Tool(t, "flock")
 	at, dir := t.TempDir(), t.TempDir()
 	for _, name := range []string{"there", "go", "end"} {
 		if err := exec.Command("mkfifo", filepath.Join(dir, name)).Run(); err != nil {

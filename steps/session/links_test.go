@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -138,7 +138,7 @@ func TestChecksAskEachNodeOnce(t *testing.T) {
 		{10, `echo "I am $NODE"`, steps.Check{EveryPair: true}, 10, 45, false},
 		{10, `echo "$NODE and $PEER"`, steps.Check{EveryPair: true}, 90, 45, false},
 	} {
-		if !x.short && !nodetest.Whole() {
+		if !x.short && !testform.Full() {
 			continue
 		}
 		c := check("c", x.script, "counts")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
 )
@@ -31,7 +32,7 @@ func (r *recorder) Run(ctx context.Context, s runner.Script, emit func(runner.Li
 	r.mu.Lock()
 	r.ran = append(r.ran, s)
 	r.mu.Unlock()
-	if s.Name != "probe" || nodetest.Whole() || ctx.Err() != nil {
+	if s.Name != "probe" || testform.Full() || ctx.Err() != nil {
 		return r.Node.Run(ctx, s, emit)
 	}
 	return thisMachine.Run(ctx, s, emit, r.Node)
@@ -122,7 +123,7 @@ func start(t *testing.T, o Options, names []string, cells ...steps.Cell) *bench 
 	t.Helper()
 	b := &bench{t: t}
 	for _, name := range names {
-		n := &recorder{Node: runner.NewLocal(name, runner.NoAsker{})}
+		n := &recorder{Node: nodetest.Here(name)}
 		b.nodes = append(b.nodes, n)
 		o.Nodes, o.Where = append(o.Nodes, n), append(o.Where, "this machine")
 	}
@@ -520,6 +521,7 @@ func TestTogether(t *testing.T) {
 
 // TestStall ends what has not printed anything for a while.
 func TestStall(t *testing.T) {
+	testform.NeedsFull(t, "waits for limits")
 	t.Parallel()
 	// A busy machine may take long between two lines, and never as long as the script's end.
 	cell := one("c", "echo a; sleep 0.1; echo b; sleep 600", "passes")
@@ -580,6 +582,7 @@ func TestEdit(t *testing.T) {
 // TestDeserted: of three roles that belong together any one that dies ends the cell, and
 // not only the first.
 func TestDeserted(t *testing.T) {
+	testform.NeedsFull(t, "waits for limits")
 	t.Parallel()
 	lasting := func(name string) steps.Role {
 		return steps.Role{Name: name, On: steps.OnHere, Script: "echo ready; sleep 50", Ready: steps.Ready{Line: "ready"}}
@@ -681,9 +684,7 @@ func TestInterpreters(t *testing.T) {
 		steps.Cell{ID: "x", Judge: "passes", Roles: []steps.Role{{Script: "echo no\n", Interpreter: "perl -e"}}})
 	for id, want := range map[string]string{"p": "spark-02 it's $HOME `id` \\ end", "b": "spark-02 two it's \\ end"} {
 		t.Run(id, func(t *testing.T) {
-			if id == "p" {
-				nodetest.Tool(t, "python3")
-			}
+			testform.Tool(t, map[string]string{"p": "python3", "b": "bash"}[id])
 			b.Run(id)
 			state := b.until(id)
 			if got := state.Output.Lines(0, 1); len(got) == 0 || got[0].Text != want {

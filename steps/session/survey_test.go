@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -111,7 +112,7 @@ func TestChecksJudgeANodeThatIsGone(t *testing.T) {
 	o.Catalog.Judges = map[string]steps.Judge{"sees": func(_ steps.Cell, r steps.Result) steps.Verdict {
 		return steps.Verdict{Grade: steps.Fail, Reason: "seen: " + r.Rig.Nodes[steps.Peer].Err}
 	}}
-	o.Nodes, o.Where = []runner.Node{runner.NewLocal("spark-02", runner.NoAsker{}), gone{}},
+	o.Nodes, o.Where = []runner.Node{nodetest.Here("spark-02"), gone{}},
 		[]string{"this machine", "away"}
 	b.Session, b.book = New(o), steps.NewNotebook(o.Tutorial)
 	b.Open()

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -122,7 +122,7 @@ func TestAnyBoardFits(t *testing.T) {
 	values := []float64{0, 0.04, 1, 92.5, 199.99, 999.95, 1e6, 1e12, -3, math.NaN(), math.Inf(1)}
 	pick := func() float64 { return values[r.IntN(len(values))] }
 	boards := 1000
-	if nodetest.Whole() {
+	if testform.Full() {
 		boards = 3000
 	}
 	for range boards {

@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
@@ -167,7 +167,7 @@ func TestAnyScreenFits(t *testing.T) {
 	odd := []float64{0, 0.04, 1, 97.84, 199.99, 999.95, 1e6, -3, math.NaN(), math.Inf(1)}
 	pick := func() float64 { return odd[r.IntN(len(odd))] }
 	screens := 500
-	if nodetest.Whole() {
+	if testform.Full() {
 		screens = 1500
 	}
 	for range screens {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/etcd/etcdtest"
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -99,7 +99,7 @@ func TestQuietAndGone(t *testing.T) {
 // A watch that never ends does not hold up the end.
 func TestCloseWithAWatch(t *testing.T) {
 	t.Parallel()
-	if !nodetest.Whole() {
+	if !testform.Full() {
 		t.Skip("a limit of five seconds is waited for: RAILBENCH_FULL=1")
 	}
 	s := started(t)
