@@ -15,3 +15,13 @@ func TestLocal(t *testing.T) {
 		return n
 	}, nodetest.Options{Processes: true})
 }
+
+// The plain shell of other packages' tests keeps the contract, too.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	nodetest.Run(t, func(t *testing.T) runner.Node {
+		n := nodetest.NewShell("here")
+		t.Cleanup(func() { n.Close() })
+		return n
+	}, nodetest.Options{NoForwarding: true})
+}

@@ -181,7 +181,7 @@ func killedSrun(t *testing.T, n runner.Node) {
 	if err == nil {
 		t.Error("a script whose srun was killed has ended by itself")
 	}
-	for end := time.Now().Add(15 * time.Second); alive(pid); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); alive(pid); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s is left alive", pid)
 		}
@@ -258,7 +258,7 @@ func TestAllocate(t *testing.T) {
 	rig := nodetest.StartSlurm(t, 2)
 	gone := func(what string) {
 		t.Helper()
-		for end := time.Now().Add(15 * time.Second); len(rig.Jobs(t)) > 0; time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); len(rig.Jobs(t)) > 0; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%s: Slurm still has %q", what, rig.Jobs(t))
 			}
@@ -308,7 +308,7 @@ func TestAllocate(t *testing.T) {
 		}
 		cancel()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if _, err := runner.Allocate(ctx, "nowhere", 1); err == nil ||
 		!strings.Contains(err.Error(), "salloc gave no nodes of nowhere: ") || ctx.Err() != nil {

@@ -46,7 +46,7 @@ func TestAQuestionAfterOneThatNobodyAnswered(t *testing.T) {
 	a := newTerminalAsker(in, who)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	soon, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	soon, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	for range 2 {
 		if yes, err := a.HostKey(over, runner.HostKeyQuestion{}); yes || err == nil {

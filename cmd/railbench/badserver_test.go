@@ -18,6 +18,7 @@ import (
 // Whatever a peer's server does or leaves, every verb that talks to it ends: by itself, or with
 // the second signal.
 func TestEveryVerbEndsWithABadServer(t *testing.T) {
+	testform.NeedsFull(t, "waits for limits")
 	t.Parallel()
 	verbs := [][]string{
 		{"run", "hosts"}, {"run", "hosts", "--dry-run"}, {"doctor"}, {"undo"}, {"undo", "--list"}, {"init"},

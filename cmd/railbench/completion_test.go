@@ -13,22 +13,9 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-)
 
-// needsTool skips a test where a program isn't on somebody's machine, and fails it in the
-// gate, which installs them all.
-func needsTool(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	switch {
-	case err == nil:
-		return path
-	case os.Getenv("CI") == "true":
-		t.Fatalf("%s is not on this machine", name)
-	}
-	t.Skipf("%s is not on this machine", name)
-	return ""
-}
+	"github.com/railbench/railbench/runner/testform"
+)
 
 // asked runs this test's own program as railbench.
 func asked(t *testing.T, args ...string) string {
@@ -136,7 +123,7 @@ func shellHome(t *testing.T) (dir string, environ []string) {
 
 func inShell(t *testing.T, environ []string, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	run := exec.CommandContext(ctx, name, args...)
 	run.Env = environ
@@ -150,7 +137,7 @@ func inShell(t *testing.T, environ []string, name string, args ...string) string
 // bash completes with the script as it does for somebody who presses tab.
 func TestCompletionsInBash(t *testing.T) {
 	t.Parallel()
-	needsTool(t, "bash")
+	testform.Tool(t, "bash")
 	const library = "/usr/share/bash-completion/bash_completion"
 	if _, err := os.Stat(library); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -194,7 +181,7 @@ tab railbench doct`
 
 func TestCompletionsInFish(t *testing.T) {
 	t.Parallel()
-	fish := needsTool(t, "fish")
+	fish := testform.Tool(t, "fish")
 	dir, environ := shellHome(t)
 	script := filepath.Join(dir, "railbench.fish")
 	if err := os.WriteFile(script, []byte(asked(t, "completion", "fish")), 0o600); err != nil {
@@ -209,7 +196,7 @@ func TestCompletionsInFish(t *testing.T) {
 // zsh takes the script: what a tab does needs a terminal there.
 func TestCompletionsInZsh(t *testing.T) {
 	t.Parallel()
-	zsh := needsTool(t, "zsh")
+	zsh := testform.Tool(t, "zsh")
 	dir, environ := shellHome(t)
 	if err := os.WriteFile(filepath.Join(dir, "_railbench"), []byte(asked(t, "completion", "zsh")), 0o600); err != nil {
 		t.Fatal(err)
@@ -236,10 +223,10 @@ func TestManPage(t *testing.T) {
 		t.Run(reader[0], func(t *testing.T) {
 			if reader[0] == "man" {
 				if _, err := exec.LookPath("man"); err != nil {
-					t.Skip("man is not on this machine") // some images have a stub in its place
+					t.Skip("man is not installed") // .ci/run does not: some images have a stub in its place
 				}
 			}
-			text := inShell(t, environ, needsTool(t, reader[0]), reader[1:]...)
+			text := inShell(t, environ, testform.Tool(t, reader[0]), reader[1:]...)
 			if strings.Contains(text, "has been minimized") {
 				t.Skip("man is only a notice on this machine")
 			}

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // TestForgedEnvironment: what is in a variable of the environment, of Slurm's, sudo's or a login's, controls no
 // terminal and forges no line, in a run, a man page, or an error. (An environment is its user's own, and yet others
 // fill it: sshd from the client, Slurm from the job, sudo from who called it.)
 func TestForgedEnvironment(t *testing.T) {
+	testform.NeedsFull(t, "starts many processes")
 	home := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", home)
 	t.Chdir(home) // a HOME that is no absolute path is one below this

@@ -468,10 +468,10 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// sampled reports whether the i-th of many alike is left to the gate: what everybody runs takes every sixth of them,
+// sampled reports whether the i-th of many alike is left to the gate: what everybody runs takes every twelfth of them,
 // and each that somebody asks for by its name.
 func sampled(i int) bool {
-	return i%6 != 0 && !testform.Full() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
+	return i%12 != 0 && !testform.Full() && !strings.Contains(flag.Lookup("test.run").Value.String(), "/")
 }
 
 // names reports whether the table says something of a cell. A run that isn't whole keeps

@@ -13,6 +13,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -58,17 +59,11 @@ func TestSoftwareFixes(t *testing.T) {
 	}
 }
 
-// needPrograms skips where one of them is missing, and fails where the gate has
-// installed them.
+// needPrograms is testform.Tool for several.
 func needPrograms(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatalf("there is no %s", name)
-			}
-			t.Skipf("needs %s", name)
-		}
+		testform.Tool(t, name)
 	}
 }
 

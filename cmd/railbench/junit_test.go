@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
 
 // takenBySchema has xmllint look at a file of JUnit.
 func takenBySchema(t *testing.T, path string) {
 	t.Helper()
-	lint := needsTool(t, "xmllint")
+	lint := testform.Tool(t, "xmllint")
 	if out, err := exec.Command(lint, "--noout", "--schema", "testdata/junit.xsd", path).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}

@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // A launcher says what is run, and nobody names its file: somebody else's is not used, and neither is
 // the built-in one of its name.
 func TestSomebodyElsesLauncher(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("it takes root to make a file of somebody else's")
-	}
+	testform.NeedsRoot(t)
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))

@@ -49,7 +49,7 @@ func TestParametersReachARun(t *testing.T) {
 		Tutorial: b.options.Tutorial,
 		Params:   session.Params(b.options.Catalog, b.options.Tutorial), Simulated: true, NoColor: true, Background: tui.Dark,
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	_, err = tea.NewProgram(c, tea.WithContext(ctx), tea.WithInput(nil), tea.WithOutput(io.Discard),
 		tea.WithWindowSize(120, 50), tea.WithoutSignals()).Run()

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/parse"
 )
@@ -80,13 +81,7 @@ func quietPort() string {
 // newPythonBench skips where there is no Python; how breaks the stub.
 func newPythonBench(t *testing.T, how string) *pythonBench {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no python3")
-		}
-		t.Skip("needs python3")
-	}
+	python := testform.Tool(t, "python3")
 	stub, err := filepath.Abs("testdata/nixl-stub")
 	if err != nil {
 		t.Fatal(err)

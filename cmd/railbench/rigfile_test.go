@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/railbench/railbench/runner"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -260,6 +261,7 @@ func TestNastyNodes(t *testing.T) {
 
 // TestUnreachablePeer is a rig file whose peer refuses: exit status 3 and a hint.
 func TestUnreachablePeer(t *testing.T) {
+	testform.NeedsFull(t, "waits for limits")
 	t.Parallel()
 	dir := t.TempDir()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -40,7 +40,7 @@ func saved(t *testing.T, dir string) (*bench, *session.Session) {
 func runs(t *testing.T, s *session.Session, id string) (saved steps.Saved) {
 	t.Helper()
 	s.Run(id)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for {
 		events, ok := s.Next(ctx)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/web"
 )
@@ -48,7 +49,7 @@ func openFleet(t *testing.T, nodes int) (address string, tell func(meter.Board))
 // line a strip stands in place of their rails. It fits, the keyboard comes to it, and it stands out by day and night.
 func TestPageOfManyNodes(t *testing.T) {
 	t.Parallel()
-	tab := newTab(t, needsTool(t, "chromium"))
+	tab := newTab(t, testform.Tool(t, "chromium"))
 	for _, nodes := range []int{3, 8, 1024} {
 		address, tell := openFleet(t, nodes)
 		tab.shown(address, "moving")

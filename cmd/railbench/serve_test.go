@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
@@ -57,7 +58,7 @@ func served(t *testing.T, args ...string) (address string, end func() (string, e
 // event waits for a message of a page's stream that has a text in it.
 func event(t *testing.T, address, text string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -221,7 +222,7 @@ func openPage(t *testing.T, reason string) (address string) {
 // says so.
 func TestPageInABrowser(t *testing.T) {
 	t.Parallel()
-	browser := needsTool(t, "chromium")
+	browser := testform.Tool(t, "chromium")
 	tab := newTab(t, browser)
 	dom := tab.shown(openPage(t, `Slow </li><img src=x onerror="document.title='owned'"><b>`), "1 FAIL")
 	for _, want := range []string{
@@ -268,7 +269,7 @@ func TestServeTellsHeat(t *testing.T) {
 // every control; and what is read stands out from its ground, by day and by night.
 func TestPageFits(t *testing.T) {
 	t.Parallel()
-	tab := newTab(t, needsTool(t, "chromium"))
+	tab := newTab(t, testform.Tool(t, "chromium"))
 	tab.shown(openPage(t, strings.Repeat("verylongword", 30)), "1 FAIL")
 	for _, view := range []string{"live", "big", "notebook"} {
 		switch view {

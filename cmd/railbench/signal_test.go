@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // A stuck stream is a terminal or a pipe that nobody serves: entered is closed once
@@ -98,7 +100,7 @@ func TestEveryVerbEnds(t *testing.T) {
 			if err == nil {
 				t.Errorf("%q: cut off, and a success", args)
 			}
-		case <-time.After(time.Minute): // so that the test says which
+		case <-time.After(5 * time.Minute): // so that the test says which
 			t.Fatalf("%q goes on", args)
 		}
 	}
@@ -168,7 +170,7 @@ func TestServersEnd(t *testing.T) {
 			}()
 			select {
 			case <-ended:
-			case <-time.After(time.Minute): // so that the test says which
+			case <-time.After(5 * time.Minute): // so that the test says which
 				_ = cmd.Process.Kill()
 				t.Error("it goes on")
 			}
@@ -274,7 +276,7 @@ func TestNothingWritten(t *testing.T) {
 // Who ends a verb that waits for a node has not used it wrongly, and the node is not out of reach. What ssh's
 // configuration has started meanwhile ends with it.
 func TestInterruptedIsNoUsage(t *testing.T) {
-	needsTool(t, "ssh") // it works out what the configuration says
+	testform.Tool(t, "ssh") // it works out what the configuration says
 	t.Parallel()
 	config := filepath.Join(t.TempDir(), "config")
 	for name, says := range map[string]string{
@@ -297,7 +299,7 @@ func TestInterruptedIsNoUsage(t *testing.T) {
 				t.Fatal(err)
 			}
 			pid := 0
-			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				text, _ := os.ReadFile(trace)
 				if pid, _ = strconv.Atoi(strings.TrimSpace(string(text))); pid != 0 {
 					break
@@ -318,7 +320,7 @@ func TestInterruptedIsNoUsage(t *testing.T) {
 				stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 				return err == nil && !strings.Contains(string(stat), ") Z ") || err != nil && syscall.Kill(pid, 0) == nil
 			}
-			for end := time.Now().Add(10 * time.Second); left(); time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(5 * time.Minute); left(); time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Errorf("%s, %q: what ssh's configuration started is still there", name, args)
 					_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -381,7 +383,7 @@ func TestASignalEndsTheWorkbench(t *testing.T) {
 			if _, killed := errors.AsType[*exec.ExitError](err); killed && err.Error() == "signal: killed" {
 				t.Errorf("%s: %v", sig, err)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(5 * time.Minute):
 			t.Errorf("%s did not end the workbench", sig)
 			_ = cmd.Process.Kill()
 			<-ended

@@ -40,7 +40,7 @@ func TestRunOnSlurm(t *testing.T) {
 	rig := nodetest.StartSlurm(t, 3)
 	none := func(what string) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); len(rig.Jobs(t)) > 0; time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); len(rig.Jobs(t)) > 0; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%s: Slurm still has %q", what, rig.Jobs(t))
 			}
@@ -146,7 +146,7 @@ func endedBy(t *testing.T, s syscall.Signal, partition string) {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		_ = cmd.Process.Kill()
 		t.Errorf("%s: it goes on", s)
 	}
@@ -155,8 +155,8 @@ func endedBy(t *testing.T, s syscall.Signal, partition string) {
 // TestMeasuresOverSlurm measures between two nodes of Slurm's that have a link of their own: each cell's two ends are
 // steps on two nodes, one of which waits for the other, and what the server left behind is ended.
 func TestMeasuresOverSlurm(t *testing.T) {
-	needsTool(t, "iperf3")
-	needsTool(t, "ping")
+	testform.Tool(t, "iperf3")
+	testform.Tool(t, "ping")
 	if !testform.Full() {
 		t.Skip("a real Slurm is for RAILBENCH_FULL=1")
 	}

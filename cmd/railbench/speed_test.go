@@ -32,6 +32,7 @@ func unnamed(text string) string { return noise.ReplaceAllString(text, "~") }
 // TestSpeedChangesNothing runs the tutorial and the checklist at several speeds, one of them on a machine
 // that is busy with something else, and compares every byte.
 func TestSpeedChangesNothing(t *testing.T) {
+	testform.NeedsFull(t, "runs the tutorial many times")
 	t.Parallel()
 	want := unnamed(recordedWhole(t).transcript)
 	if !strings.Contains(want, "▸ summary") || strings.Count(want, " PASS ") < 30 ||

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // A foreignRig is a rig file that came from somebody else, with its ssh configuration. What it
@@ -63,9 +65,7 @@ var rigVerbs = [][]string{
 // TestSomebodyElsesRigFile: nothing that it brings runs, for any verb, before this user has
 // trusted it as it is; and then ssh runs it, so that the test would have seen it.
 func TestSomebodyElsesRigFile(t *testing.T) {
-	if _, err := exec.LookPath("ssh"); err != nil {
-		t.Skip("there is no ssh here: nothing would run")
-	}
+	testform.Tool(t, "ssh")
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	const dead = "\nHost one two\n  HostName 127.0.0.1\n  Port 1\n  IdentityAgent none\n"
@@ -219,10 +219,7 @@ func TestIncludes(t *testing.T) {
 
 // TestIncludesAsSSH: whatever ssh itself includes is found, or the configuration is refused.
 func TestIncludesAsSSH(t *testing.T) {
-	ssh, err := exec.LookPath("ssh")
-	if err != nil {
-		t.Skip("there is no ssh here to compare with")
-	}
+	ssh := testform.Tool(t, "ssh")
 	dir := t.TempDir()
 	for _, name := range []string{"evil", "evil\v", "e v"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("User evil\n"), 0o600); err != nil {

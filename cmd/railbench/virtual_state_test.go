@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // The virtual rig's ssh configuration runs commands: it is taken from no folder in which somebody
@@ -35,7 +37,7 @@ func TestVirtualStateIsOwn(t *testing.T) {
 	if _, config, err := virtualRig(); err != nil || config != filepath.Join(state, "ssh_config") {
 		t.Errorf("one's own: %q, %v", config, err)
 	}
-	if os.Geteuid() == 0 {
+	if testform.Root() {
 		if err := os.Chown(state, 12345, 12345); err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps/metrics"
 )
 
@@ -227,7 +228,7 @@ func TestDashboardNamesWhatIsTold(t *testing.T) {
 // configuration and the rules that come with railbench.
 func TestPrometheusScrapes(t *testing.T) {
 	t.Parallel()
-	prometheus, promtool := needsTool(t, "prometheus"), needsTool(t, "promtool")
+	prometheus, promtool := testform.Tool(t, "prometheus"), testform.Tool(t, "promtool")
 	for _, check := range [][]string{
 		{"check", "config", monitoring + "prometheus.yml"},
 		{"check", "rules", monitoring + "railbench-rules.yml"},

@@ -34,7 +34,6 @@ type Options struct {
 func Run(t *testing.T, make Maker, o Options) {
 	t.Run("answers", func(t *testing.T) { answers(t, make(t)) })
 	t.Run("lines", func(t *testing.T) { lines(t, make(t)) })
-	t.Run("values", func(t *testing.T) { values(t, make(t)) })
 	t.Run("stdin", func(t *testing.T) { stdin(t, make(t)) })
 	t.Run("clean", func(t *testing.T) { clean(t, make(t)) })
 	t.Run("colours", func(t *testing.T) { colours(t, make(t)) })
@@ -43,6 +42,7 @@ func Run(t *testing.T, make Maker, o Options) {
 	if o.Processes && !testform.Full() {
 		return // the rest waits for limits, and starts hundreds of processes
 	}
+	t.Run("values", func(t *testing.T) { values(t, make(t)) })
 	t.Run("cancel", func(t *testing.T) { cancel(t, make(t)) })
 	t.Run("limit", func(t *testing.T) { limit(t, make(t)) })
 	t.Run("together", func(t *testing.T) { together(t, make(t)) })

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/tool"
-	"golang.org/x/crypto/ssh"
 )
 
 // A bench is a rig on which a test runs commands. Where no speed is given the test is an
@@ -332,7 +333,7 @@ func TestConnectionEndsScripts(t *testing.T) {
 func TestKeepalive(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 50})
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	answered := make(chan struct{})
 	go func() {

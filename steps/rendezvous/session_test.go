@@ -36,7 +36,7 @@ curl -s -o /dev/null -d '{"key":"eGZlcmJlbmNoL2Evc2l6ZQ==","value":"MQ=="}' "$ET
 	for run := range 2 {
 		s.Run("meet")
 		var printed []string
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		for ended := false; !ended; {
 			events, ok := s.Next(ctx)
 			if !ok {

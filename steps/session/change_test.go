@@ -267,7 +267,7 @@ func (g *ground) differences() (all []string) {
 func (g *ground) same() {
 	g.t.Helper()
 	var diff []string
-	for end := time.Now().Add(90 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		if diff = g.differences(); diff == nil {
 			return
 		}
