@@ -5,10 +5,13 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/testform"
 )
 
 // What ./... leaves out has to build all the same.
 func TestProgramsBuild(t *testing.T) {
+	testform.NeedsFull(t, "compiles programs")
 	t.Parallel()
 	for _, pkg := range []string{"./testdata/empty", "./testdata/load"} {
 		if out, err := exec.Command("go", "vet", pkg).CombinedOutput(); err != nil {

@@ -131,7 +131,7 @@ func TestDocsDifferences(t *testing.T) {
 // A newcomer reads README to its end.
 func TestDocsReadmeIsShort(t *testing.T) {
 	t.Parallel()
-	const most = 200
+	const most = 130
 	if n := strings.Count(docFiles(t)[readmePath], "\n"); n > most {
 		t.Errorf("README has %d lines, %d at most: what is a list belongs to assets/docs", n, most)
 	}

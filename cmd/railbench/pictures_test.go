@@ -14,34 +14,15 @@ import (
 	"github.com/railbench/railbench/tui"
 )
 
-// README's pictures are frames of the book, as SVG: text that stays sharp, that can be
+// README's picture is a frame of the golden screens, as SVG: text that stays sharp, that can be
 // searched, and whose change is a diff. go test ./cmd/railbench -run Book -update makes them.
 const picturePath = "../../assets/pictures"
 
-// pictures are what README shows, by name.
-func pictures(t *testing.T, whole, broken *tape) map[string]scene {
-	t.Helper()
-	return map[string]scene{
-		"workbench": {tape: whole, steps: func(p *player, frame func(string)) {
-			p.press("4", "home", "down")
-			p.run(whole, "enter")
-			p.board(whole, true)
-			frame("")
-		}},
-		"gauges": {tape: whole, steps: func(p *player, frame func(string)) {
-			p.press("4", "home", "down", "enter")
-			began, _ := cutRun(whole.runs["ib-write-bw"])
-			p.tell(began...)
-			p.board(whole, true)
-			p.press("g")
-			frame("")
-		}},
-		"checklist": {tape: broken, steps: func(p *player, frame func(string)) {
-			p.press("C")
-			p.run(broken, "A")
-			frame("")
-		}},
-	}
+// workbenchPicture is the picture: a cell that has run.
+func workbenchPicture(whole *tape, p *player) {
+	p.press("4", "home", "down")
+	p.run(whole, "enter")
+	p.board(whole, true)
 }
 
 // The pictures' terminal.
@@ -50,21 +31,17 @@ const (
 	pictureLines   = 36
 )
 
-// drawPictures are the SVG files, a dark and a light one of each.
-func drawPictures(t *testing.T, whole, broken *tape) map[string]string {
+// drawPictures are the SVG files, a dark and a light one.
+func drawPictures(t *testing.T, whole *tape) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	for shade, background := range map[string]tui.Background{"dark": tui.Dark, "light": tui.Light} {
-		files["recording-"+shade+".svg"] = animated(filmed(t, whole, background), background == tui.Dark)
-	}
-	for name, s := range pictures(t, whole, broken) {
-		for shade, background := range map[string]tui.Background{"dark": tui.Dark, "light": tui.Light} {
-			synctest.Test(t, func(t *testing.T) {
-				p := play(t, s.tape, pictureColumns, pictureLines, func(o *tui.Options) { o.Background = background })
-				defer p.quit()
-				s.steps(p, func(string) { files[name+"-"+shade+".svg"] = svg(p.View().Content, background == tui.Dark) })
-			})
-		}
+		synctest.Test(t, func(t *testing.T) {
+			p := play(t, whole, pictureColumns, pictureLines, func(o *tui.Options) { o.Background = background })
+			defer p.quit()
+			workbenchPicture(whole, p)
+			files["workbench-"+shade+".svg"] = svg(p.View().Content, background == tui.Dark)
+		})
 	}
 	return files
 }
