@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/railbench/railbench/runner/nodetest"
+	"github.com/railbench/railbench/runner/testform"
 )
 
-func TestMain(m *testing.M) { os.Exit(nodetest.Waiting(m)) }
+func TestMain(m *testing.M) { os.Exit(testform.Waiting(m)) }

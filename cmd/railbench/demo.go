@@ -199,9 +199,9 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 				NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
 				Now: time.Now,
 			})
-			ctx, stop := untilEnded(cmd.Context())
+			ctx, lend, stop := screenSignals(cmd.Context())
 			defer stop()
-			err = frames.Show(ctx, model, out, screenEnviron(os.Environ()))
+			err = frames.Show(ctx, model, out, screenEnviron(os.Environ()), lend)
 			if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 				return fmt.Errorf("run the screen: %w", err)
 			}

@@ -18,6 +18,7 @@ import (
 // An editor is the program with which a user writes, and the text that it is given.
 type editor struct {
 	cmd  *exec.Cmd
+	back func() // gives the terminal back; nil before it is lent
 	text string
 }
 
@@ -42,16 +43,19 @@ func openEditor(text string) (run tea.ExecCommand, read func() string, err error
 	if len(words) == 0 {
 		return nil, nil, errors.New("neither vi nor nano is on this machine; $EDITOR can name another editor")
 	}
-	e := &editor{exec.Command(words[0], words[1:]...), text}
+	e := &editor{cmd: exec.Command(words[0], words[1:]...), text: text}
 	return e, func() string { return e.text }, nil
 }
 
 func (e *editor) SetStdin(r io.Reader)  { e.cmd.Stdin = r }
-func (e *editor) SetStdout(w io.Writer) { e.cmd.Stdout = frames.Below(w) }
+func (e *editor) SetStdout(w io.Writer) { e.cmd.Stdout, e.back = frames.Lend(w) }
 func (e *editor) SetStderr(w io.Writer) { e.cmd.Stderr = w }
 
 // Run runs it to its end. Where it fails the text is as it was.
 func (e *editor) Run() error {
+	if e.back != nil {
+		defer e.back()
+	}
 	folder, err := disk.Hold(os.TempDir(), shownFolder)
 	if err != nil {
 		return err

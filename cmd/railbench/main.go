@@ -11,12 +11,9 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -99,35 +96,6 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 	}
 	return code
-}
-
-// untilSignalled is a context that the first signal ends, and with it what runs, in order. A second one ends the
-// program however it hangs, also where it comes a moment later: the nodes' leashes and their way back need nobody here.
-func untilSignalled() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	heard, over := make(chan os.Signal, 2), make(chan struct{})
-	signal.Notify(heard, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		defer signal.Stop(heard)
-		select {
-		case <-heard:
-			cancel()
-		case <-over:
-			return
-		}
-		select {
-		case again := <-heard:
-			// Once more, to what it means without a handler, or to the screen's.
-			signal.Stop(heard)
-			_ = syscall.Kill(os.Getpid(), again.(syscall.Signal)) // a process may always signal itself
-		case <-over:
-		}
-	}()
-	return ctx, sync.OnceFunc(func() {
-		signal.Stop(heard)
-		close(over)
-		cancel()
-	})
 }
 
 // terminal is the terminal that a stream leads to; nil where it leads elsewhere.

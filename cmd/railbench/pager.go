@@ -18,6 +18,7 @@ import (
 // A pager is the program with which a user reads what is long, and a file for it.
 type pager struct {
 	cmd  *exec.Cmd
+	back func() // gives the terminal back; nil before it is lent
 	log  string
 	text func() string // in a file of its own where there is no log
 }
@@ -52,7 +53,7 @@ func openPager(log string, text func() string) (tea.ExecCommand, error) {
 	if !ownLog(log) {
 		log = ""
 	}
-	return &pager{cmd, log, text}, nil
+	return &pager{cmd: cmd, log: log, text: text}, nil
 }
 
 // ownLog reports whether a file is a log that railbench wrote, clean: a session may name any file.
@@ -69,7 +70,7 @@ func ownLog(path string) bool {
 }
 
 func (p *pager) SetStdin(r io.Reader)  { p.cmd.Stdin = r }
-func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout = frames.Below(w) }
+func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout, p.back = frames.Lend(w) }
 func (p *pager) SetStderr(w io.Writer) { p.cmd.Stderr = w }
 
 // shownFolder is what the folders begin with in which an editor or a pager is shown a text.
@@ -77,6 +78,9 @@ const shownFolder = "railbench-shown-"
 
 // Run runs it to its end.
 func (p *pager) Run() error {
+	if p.back != nil {
+		defer p.back()
+	}
 	file := p.log
 	if file == "" {
 		folder, err := disk.Hold(os.TempDir(), shownFolder)

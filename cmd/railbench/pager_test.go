@@ -113,7 +113,8 @@ func TestOpenPager(t *testing.T) {
 func TestPagerInATerminal(t *testing.T) {
 	bin := t.TempDir()
 	program(t, bin, "reads",
-		`trap 'echo "INTERRUPTED"' INT; echo "READING"; cat "$1"; until read -r line; do :; done; echo "HAS READ $line"`)
+		`trap 'heard=1; echo "INTERRUPTED"' INT; cat "$1"; echo "READING"; until [ "$heard" ]; do sleep 1; done
+until read -r line; do :; done; echo "HAS READ $line"`)
 	t.Setenv("PAGER", filepath.Join(bin, "reads"))
 	self, err := exec.LookPath("railbench") // of TestMain
 	if err != nil {

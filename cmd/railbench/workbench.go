@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
@@ -260,9 +257,7 @@ func (d *desk) putAway(cmd *cobra.Command, shown error) error {
 
 // show runs the screen to its end.
 func (o opening) show(cmd *cobra.Command, model tea.Model) error {
-	// ctrl+c in a pager is the pager's, and goes to railbench, too: Bubble Tea, which
-	// knows who has the terminal, is the one to hear it.
-	ctx, stop := untilEnded(context.WithoutCancel(cmd.Context()))
+	ctx, lend, stop := screenSignals(cmd.Context())
 	defer stop()
 	var screen frames.Terminal = terminal(cmd.OutOrStdout())
 	if o.tape != nil {
@@ -271,40 +266,11 @@ func (o opening) show(cmd *cobra.Command, model tea.Model) error {
 		}
 		screen = taped{screen, o.tape}
 	}
-	err := frames.Show(ctx, model, screen, screenEnviron(os.Environ()))
+	err := frames.Show(ctx, model, screen, screenEnviron(os.Environ()), lend)
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}
 	return nil
-}
-
-// endedSoon is how long Bubble Tea has to end by SIGTERM, which it hears, too.
-const endedSoon = 2 * time.Second
-
-// untilEnded is a context that ends when the program is told to: by SIGHUP at once, and
-// by SIGTERM where Bubble Tea has not ended the screen by then, as while a pager has the
-// terminal. Both at once would hang: its signal handler waits for somebody to take its
-// message, the end of the context ends who takes messages, and the shutdown waits for the
-// handler (v2.0.9, handleSignals).
-func untilEnded(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(parent)
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		defer signal.Stop(told)
-		select {
-		case s := <-told:
-			if s == syscall.SIGTERM {
-				select {
-				case <-time.After(endedSoon):
-				case <-ctx.Done():
-				}
-			}
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }
 
 // followed is the line that stays above a session that another railbench has open.

@@ -73,9 +73,6 @@ func (s slot) carries(mtu, rails int) (l Limit, expected, most rate.Payload, ok 
 // on soft-RoCE.
 func Ceiling(r steps.Rail) (p rate.Payload, from string) { return now(r).ceiling(r.MTU) }
 
-// MaxCeiling is Ceiling for the link that the device could have.
-func MaxCeiling(r steps.Rail) (p rate.Payload, from string) { return best(r).ceiling(r.MTU) }
-
 func (s slot) ceiling(mtu int) (rate.Payload, string) {
 	if !s.known() {
 		return 0, ""

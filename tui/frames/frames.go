@@ -24,9 +24,11 @@ type Terminal interface {
 }
 
 // Show runs a screen in a terminal to its end. environ is the environment as Bubble Tea
-// is to see it.
-func Show(ctx context.Context, model tea.Model, out Terminal, environ []string) error {
+// is to see it. lend, where not nil, is called when another program gets the terminal, and what it gives when that
+// program has ended. Signals are the caller's: they end ctx.
+func Show(ctx context.Context, model tea.Model, out Terminal, environ []string, lend func() (back func())) error {
 	r := newRest(out)
+	r.lend = lend
 	return r.run(ctx, model, tea.WithOutput(resting{out, r}), tea.WithEnvironment(environ))
 }
 
@@ -44,6 +46,7 @@ func Show(ctx context.Context, model tea.Model, out Terminal, environ []string) 
 // made: Bubble Tea hands a message's frame over before it takes the next.
 type rest struct {
 	out  io.Writer
+	lend func() (back func()) // nil where nobody is to know
 	send func(tea.Msg)
 	ends <-chan struct{} // the program's end
 
@@ -69,7 +72,7 @@ func newRest(out io.Writer) *rest { return &rest{out: out} }
 // run runs a program whose output is the rest's, by one of the options.
 func (r *rest) run(ctx context.Context, model tea.Model, options ...tea.ProgramOption) error {
 	r.ends = ctx.Done()
-	p := tea.NewProgram(watched{model, r}, append(options, tea.WithContext(ctx), tea.WithFPS(perSecond),
+	p := tea.NewProgram(watched{model, r}, append(options, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithFPS(perSecond),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
 			r.heard(msg)
 			return msg
@@ -209,11 +212,14 @@ type resting struct {
 
 func (r resting) Write(b []byte) (int, error) { return r.rest.Write(b) }
 
-// Below is the terminal itself, for a program that has it for a while: by way of a rest it
-// would have a pipe.
-func Below(w io.Writer) io.Writer {
-	if r, ok := w.(resting); ok {
-		return r.Terminal
+// Lend gives the terminal itself to a program that has it until back is called: by way of a rest it would have a pipe.
+func Lend(w io.Writer) (out io.Writer, back func()) {
+	r, ok := w.(resting)
+	switch {
+	case !ok:
+		return w, func() {}
+	case r.rest.lend == nil:
+		return r.Terminal, func() {}
 	}
-	return w
+	return r.Terminal, r.rest.lend()
 }

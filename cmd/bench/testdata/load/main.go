@@ -70,7 +70,7 @@ while [ $i -lt 20000 ]; do printf '\033[31m%s\033[0m\n' "$x"; i=$((i + 1)); done
 		return
 	}
 	model := tui.New(s, tui.Options{Tutorial: o.Tutorial, RigName: "load", Background: tui.Dark})
-	err := frames.Show(context.Background(), model, os.Stdout, os.Environ())
+	err := frames.Show(context.Background(), model, os.Stdout, os.Environ(), nil)
 	s.Close()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// untilSignalled is a context that the first signal ends, and with it what runs, in order. A second one ends the
+// program however it hangs, also where it comes a moment later: the nodes' supervisors and rollbacks need nothing here.
+func untilSignalled() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	deaf := onSignal(cancel, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	return context.WithValue(ctx, mainSignals{}, deaf), func() {
+		deaf()
+		cancel()
+	}
+}
+
+// mainSignals is the key of what stops untilSignalled's listening.
+type mainSignals struct{}
+
+// screenSignals is a context for a screen, which the first signal ends; a second one ends the program, also where the
+// terminal is frozen. While another program has the terminal, which lend and back say, ctrl+c goes to both programs and
+// is meant for the other one. stop ends the listening.
+func screenSignals(parent context.Context) (ctx context.Context, lend func() (back func()), stop func()) {
+	if deaf, ok := parent.Value(mainSignals{}).(func()); ok {
+		deaf() // from here on ctrl+c may be meant for a pager
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	deaf := onSignal(cancel, syscall.SIGTERM, syscall.SIGHUP)
+	var mu sync.Mutex // guards deafToInterrupt: a signal ends the listening while a pager may give the terminal back
+	deafToInterrupt := onSignal(cancel, os.Interrupt)
+	none := func() {
+		deaf()
+		mu.Lock()
+		defer mu.Unlock()
+		deafToInterrupt()
+	}
+	context.AfterFunc(ctx, none)
+	lend = func() (back func()) {
+		theirs := make(chan os.Signal, 1)
+		signal.Notify(theirs, os.Interrupt) // so that it does not end railbench
+		mu.Lock()
+		defer mu.Unlock()
+		deafToInterrupt()
+		return func() {
+			settle()
+			mu.Lock()
+			defer mu.Unlock()
+			if ctx.Err() == nil {
+				deafToInterrupt = onSignal(cancel, os.Interrupt)
+			}
+			signal.Stop(theirs)
+		}
+	}
+	return ctx, lend, func() {
+		cancel()
+		none()
+	}
+}
+
+// settle waits until every signal that came before is in the channels of those who listen: only Stop waits for that.
+func settle() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt)
+	signal.Stop(c)
+}
+
+// onSignal calls first at the first of some signals. From then on each has its default effect, as has a second signal
+// that came together with the first. stop ends the listening, and returns once first is not called any more.
+func onSignal(first func(), signals ...os.Signal) (stop func()) {
+	heard, over, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
+	signal.Notify(heard, signals...)
+	go func() {
+		defer close(done)
+		select {
+		case <-heard:
+		case <-over:
+			return
+		}
+		first()
+		signal.Stop(heard)
+		select {
+		case again := <-heard:
+			_ = syscall.Kill(os.Getpid(), again.(syscall.Signal)) // a process may always signal itself
+		default:
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(over)
+		<-done
+		signal.Stop(heard)
+	})
+}
