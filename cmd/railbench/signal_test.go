@@ -392,3 +392,30 @@ func TestASignalEndsTheWorkbench(t *testing.T) {
 		<-drained
 	}
 }
+
+// A second signal ends the workbench also where its terminal takes nothing any more, as after ctrl+s.
+func TestTwoSignalsEndAFrozenTerminal(t *testing.T) {
+	t.Parallel()
+	cmd := asProcess(t, "--rig", "sim", "--speed", "max")
+	cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 200, Cols: 400}) // a frame is more than a terminal buffers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	if _, err := terminal.Read(make([]byte, 1)); err != nil { // it draws, and nothing more is read
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for range 3000 {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		select {
+		case <-ended:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	_ = cmd.Process.Kill()
+	t.Fatal("it goes on after many signals")
+}
