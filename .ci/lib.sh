@@ -34,12 +34,14 @@ install() {
 }
 
 # What the full form of the tests calls.
+# shellcheck disable=SC2034
 tools=(openssh-server openssh-client iproute2 iputils-ping iperf3 perftest ibverbs-utils tmux
 	dash busybox-static sudo curl acl
 	python3 python3-nbformat chromium
 	bash-completion zsh fish mandoc libxml2-utils prometheus
 	slurm-wlm munge openmpi-bin)
 # What builds and boots virtual machines, and tries a release for arm64.
+# shellcheck disable=SC2034
 machines=(qemu-system-x86 qemu-user mmdebstrap e2fsprogs cpio)
 
 # where PATTERN lists the folders of the Go files that have it.

@@ -16,7 +16,7 @@ ldconfig -p 2>/dev/null | while read -r line; do
 	esac
 done
 if where=$(command -v all_reduce_perf); then
-	ldd "$where" 2>/dev/null | while read -r name arrow file rest; do
+	ldd "$where" 2>/dev/null | while read -r name _ file rest; do
 		case $name-$file in
 		libnccl.so.2-/*) release nccl-tests "$file" ;;
 		esac
@@ -49,7 +49,7 @@ for file in /etc/environment /etc/profile.d/*.sh ~/.bashrc ~/.profile \
 	done <"$file"
 done
 if command -v ss >/dev/null; then
-	ss -H -ltnp | while read -r state waiting most address remote rest; do
+	ss -H -ltnp | while read -r _ _ _ address _ rest; do
 		case $address in
 		*:29500) echo "port 29500: $address $rest" ;;
 		esac

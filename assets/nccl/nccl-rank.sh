@@ -40,7 +40,7 @@ case $figures in
 	figures='{"results":'${figures#*'"results":'}
 	while rest=${figures#*'},{'} && [ "$rest" != "$figures" ]; do # a size a line: lines have an end
 		printf '#railbench -J %s},\n' "${figures%%'},{'*}"
-		figures={$rest
+		figures="{$rest"
 	done
 	printf '#railbench -J %s\n' "$figures"
 	;;
