@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -280,6 +281,43 @@ func TestHouseLines(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestHermetic looks for what makes a test depend on its machine: a limit of seconds on elapsed time where the time is not
+// a bubble's or the simulated rig's, a look at who the user is, a search for a tool past runner/testform.
+func TestHermetic(t *testing.T) {
+	limit := regexp.MustCompile(`(time\.Since\(|\btook )[^\n]*[<>] ?[0-9*]*time\.(Second|Millisecond)`)
+	user := regexp.MustCompile(`os\.Gete?uid\(\) *[=!]=`)
+	search := regexp.MustCompile(`exec\.LookPath\(`)
+	seen := 0
+	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "house_test.go") {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		seen++
+		text := string(src)
+		bubble := strings.Contains(text, `"testing/synctest"`) || strings.Contains(text, "s.now.Sub(")
+		n := 0
+		for line := range strings.Lines(text) {
+			n++
+			switch {
+			case limit.MatchString(line) && !bubble:
+				t.Errorf("%s:%d: a limit of seconds on elapsed time: %s", path, n, line)
+			case user.MatchString(line):
+				t.Errorf("%s:%d: ask testform.Root: %s", path, n, line)
+			case search.MatchString(line) && !strings.Contains(line, `("railbench")`) && !strings.Contains(text, "testform."):
+				t.Errorf("%s:%d: ask testform.Tool: %s", path, n, line)
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 100 {
+		t.Errorf("%d files of tests were read: %v", seen, err)
 	}
 }
 
