@@ -101,6 +101,7 @@ func (s *Server) config() *embed.Config {
 	c.TickMs, c.ElectionMs = tickMS, electionMS
 	c.UnsafeNoFsync = true // nothing is kept
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(s.fatal.logger())
+	closeToPages(c)
 	return c
 }
 
