@@ -109,7 +109,6 @@ func (b *bench) build(ctx context.Context) error {
 		{&b.railbench, "railbench"},
 		{&b.empty, "bench/testdata/empty"},
 		{&b.load, "bench/testdata/load"},
-		{new(string), "railbench-etcd"}, // beside railbench, which looks for it there
 	} {
 		*p.to = filepath.Join(b.dir, filepath.Base(p.pkg))
 		cmd := exec.CommandContext(ctx, "go", "build", "-o", *p.to, "github.com/railbench/railbench/cmd/"+p.pkg)

@@ -22,7 +22,14 @@ import (
 func farRig(t *testing.T, l nodetest.Link) (rig, config string) {
 	t.Helper()
 	testform.NeedsFull(t, "bad links take real time")
-	s, err := sim.New(sim.Options{Speed: 1, Seed: 1})
+	return servedRig(t, 1, func(port int) int { return l.Open(t, port) })
+}
+
+// servedRig is a rig file of a simulated rig's nodes as a real one: they are reached over SSH, at the ports that
+// through makes of theirs.
+func servedRig(t *testing.T, speed float64, through func(port int) int) (rig, config string) {
+	t.Helper()
+	s, err := sim.New(sim.Options{Speed: speed, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +47,7 @@ func farRig(t *testing.T, l nodetest.Link) (rig, config string) {
 		text += fmt.Sprintf("[%s]\nssh = \"nvidia@%s\"\n", []string{"here", "peer"}[i], node)
 		hosts += fmt.Sprintf("Host %[1]s\n HostName 127.0.0.1\n Port %[2]d\n HostKeyAlias %[1]s\n"+
 			" StrictHostKeyChecking accept-new\n"+
-			" UserKnownHostsFile %[3]s\n IdentityAgent none\n", node, l.Open(t, ln.Addr().(*net.TCPAddr).Port),
+			" UserKnownHostsFile %[3]s\n IdentityAgent none\n", node, through(ln.Addr().(*net.TCPAddr).Port),
 			filepath.Join(dir, "known"))
 	}
 	for path, text := range map[string]string{rig: text, config: hosts} {

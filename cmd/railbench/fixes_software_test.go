@@ -13,6 +13,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/sim/etcdtest"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
@@ -173,13 +174,13 @@ func TestEndProcessEndsWhatWasLeftOver(t *testing.T) {
 func TestEtcdKeysAreDeleted(t *testing.T) {
 	t.Parallel()
 	needPrograms(t, "ss", "curl")
-	server, err := etcd.Start(t.Context())
+	url := etcdtest.Real(t)
+	server, err := etcd.Open(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	url := server.Client.URL()
-	here := func(script string) string { return strings.ReplaceAll(script, "2379", server.Client.Port()) }
+	here := func(script string) string { return strings.ReplaceAll(script, "2379", server.Port()) }
 	ask := func(path, body string) {
 		t.Helper()
 		if out, err := exec.Command("curl", "-sf", url+path, "-d", body).CombinedOutput(); err != nil {
@@ -204,7 +205,7 @@ func TestEtcdKeysAreDeleted(t *testing.T) {
 	if said := onThisMachine(t, "fix-etcd-keys", nil, here); !strings.Contains(said, `"deleted":"1"`) {
 		t.Errorf("it says %s", said)
 	}
-	if keys, err := server.Client.List(t.Context(), "a"); err != nil || len(keys) != 1 {
+	if keys, err := server.List(t.Context(), "a"); err != nil || len(keys) != 1 {
 		t.Errorf("somebody else's keys are %q, %v", keys, err)
 	}
 	ask("/v3/lease/grant", `{"TTL":600,"ID":7}`)

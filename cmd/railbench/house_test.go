@@ -55,14 +55,10 @@ var house = []struct {
 		from: "runner/sim/tool", mustNot: module + "runner/sim/fault",
 		reason: "a program minds what is wrong, by whatever that was done",
 	},
-	{
-		from: "cmd/railbench", mustNot: module + "runner/etcd/server",
-		reason: "etcd is a process of its own: its libraries would be most of every start",
-	},
-	{from: "cmd", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries"},
-	{from: "runner", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries", except: "runner/etcd"},
-	{from: "steps", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries"},
-	{from: "tui", mustNot: "go.etcd.io", reason: "only runner/etcd knows etcd's libraries"},
+	{from: "cmd", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},
+	{from: "runner", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},
+	{from: "steps", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},
+	{from: "tui", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},
 	{from: "steps", mustNot: module + "tui", reason: "the direction is cmd, tui, steps, runner"},
 	{from: "steps", mustNot: module + "cmd", reason: "the direction is cmd, tui, steps, runner"},
 	{from: "steps", mustNot: module + "assets", reason: "cmd hands the files on"},
@@ -152,6 +148,33 @@ func TestLightProgram(t *testing.T) {
 		} {
 			if within(pkg, heavy) {
 				t.Errorf("cmd/railbench is built with %s", pkg)
+			}
+		}
+	}
+}
+
+// The product is built of few modules, and none of etcd's: those are of the module beside railbench's own program.
+// The list is of this platform, and the bound leaves room for another one's.
+func TestFewModules(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := strings.Fields(string(out))
+	slices.Sort(modules)
+	modules = slices.Compact(modules)
+	const most = 40
+	if len(modules) < 10 || len(modules) > most {
+		t.Errorf("%d modules, at most %d are allowed: %q", len(modules), most, modules)
+	}
+	for _, file := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile("../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, heavy := range []string{"go.etcd.io", "google.golang.org/grpc", "github.com/prometheus"} {
+			if strings.Contains(string(text), heavy) {
+				t.Errorf("%s names %s", file, heavy)
 			}
 		}
 	}

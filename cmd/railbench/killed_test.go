@@ -12,18 +12,22 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/etcd"
-	"github.com/railbench/railbench/runner/etcd/etcdtest"
+	"github.com/railbench/railbench/runner/sim/etcdtest"
 )
 
 // TestKilled kills railbench in the middle of a run whose ends meet in somebody's etcd: what it
 // leaves there and here the next one clears, and nothing else.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	server := etcdtest.Started(t, etcd.Start)
+	server, err := etcd.Open(etcdtest.Serve(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
 	state, temp := t.TempDir(), t.TempDir()
 	const theirs, living = "xferbench/somebody/size", "xferbench/rb-living/size"
-	etcdtest.Put(t, server.Client.URL(), theirs, living)
-	release, err := etcd.Claims{Dir: filepath.Join(state, "railbench", "etcd")}.Take("rb-living", server.Client.URL(),
+	etcdtest.Put(t, server.URL(), theirs, living)
+	release, err := etcd.Claims{Dir: filepath.Join(state, "railbench", "etcd")}.Take("rb-living", server.URL(),
 		"xferbench/rb-living/")
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +38,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(speed string) (wait func() string, kill func()) {
-		cmd := asProcess(t, "run", "--rig", "sim", "--speed", speed, "--etcd", server.Client.URL(), "-p", "NIXL_RUNTIME=ETCD",
+		cmd := asProcess(t, "run", "--rig", "sim", "--speed", speed, "--etcd", server.URL(), "-p", "NIXL_RUNTIME=ETCD",
 			"-v", "nixl-single-dram")
 		cmd.Env = append(cmd.Environ(), "XDG_STATE_HOME="+state, "TMPDIR="+temp)
 		var said strings.Builder
@@ -45,7 +49,7 @@ func TestKilled(t *testing.T) {
 		return func() string { _ = cmd.Wait(); return said.String() }, func() { _ = cmd.Process.Kill() }
 	}
 	keys := func() (mine []string) {
-		all, err := server.Client.List(t.Context(), "xferbench/rb-")
+		all, err := server.List(t.Context(), "xferbench/rb-")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +84,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("what is left here: %v", l)
 	}
 	for _, key := range []string{theirs, living} {
-		if there, err := server.Client.List(t.Context(), key); err != nil || len(there) != 1 {
+		if there, err := server.List(t.Context(), key); err != nil || len(there) != 1 {
 			t.Errorf("%s: %v, %v", key, there, err)
 		}
 	}

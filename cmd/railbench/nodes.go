@@ -134,7 +134,11 @@ func (b *bench) close() {
 // serve gives the cells what railbench runs for them. endpoint, where not empty, is
 // an etcd that is there already.
 func (b *bench) serve(endpoint string) error {
-	e, err := rendezvous.NewEtcd(endpoint)
+	start := rendezvous.Starter(etcd.Start)
+	if b.simRig != nil { // what is simulated needs no program and no port of this machine
+		start = func(context.Context) (*etcd.Server, error) { return etcd.Within(b.simRig.Etcd()), nil }
+	}
+	e, err := rendezvous.NewEtcd(endpoint, start)
 	if err != nil {
 		return usage(err)
 	}

@@ -13,8 +13,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/railbench/railbench/runner/etcd"
-	"github.com/railbench/railbench/runner/etcd/server"
 	"github.com/railbench/railbench/runner/testform"
 )
 
@@ -24,12 +22,11 @@ var update = flag.Bool("update", false, "rewrite what README, the pages and othe
 const fewerLooks = 400
 
 // TestMain keeps what the tests do in this process away from the user's files,
-// and makes the test binary the program, for the scripts, and railbench-etcd beside it.
+// and makes the test binary the program, for the scripts.
 func TestMain(m *testing.M) {
 	testscript.Main(apart{m}, map[string]func(){
-		"railbench":  main,
-		hung:         hangOn,
-		etcd.Program: func() { os.Exit(server.Main(os.Stdin, os.Stdout, os.Stderr)) },
+		"railbench": main,
+		hung:        hangOn,
 	})
 }
 
@@ -65,7 +62,7 @@ func (a apart) Run() int {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	path := ""
-	if !testform.Full() { // most of a short command is its start, and the tests with an etcd in them take twice as long
+	if !testform.Full() { // most of a short command is its start, and the tests' own program takes twice as long
 		path = filepath.Dir(shipped(t)) + string(os.PathListSeparator)
 	}
 	testscript.Run(t, testscript.Params{

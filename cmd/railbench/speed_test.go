@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -12,10 +11,6 @@ import (
 
 	"github.com/railbench/railbench/runner/testform"
 )
-
-// serviceSays is what an etcd of this machine, which isn't simulated, says of itself: it
-// knows its cluster's and its storage's version some moments after its start.
-var serviceSays = regexp.MustCompile(`"etcdcluster":"[^"]*","storage":"[^"]*"`)
 
 func transcript(t *testing.T, at speed) string {
 	t.Helper()

@@ -26,6 +26,7 @@ const answerMaxBytes = 64 << 20
 // questions don't need gRPC, which every start of railbench would pay for.
 type Client struct {
 	url  *url.URL
+	dial func(context.Context) (net.Conn, error)
 	http *http.Client
 }
 
@@ -52,12 +53,21 @@ func Open(endpoint string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return reach(u, func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", u.Host)
+	}), nil
+}
+
+// reach makes a client whose connections dial makes, wherever the URL leads to.
+func reach(u *url.URL, dial func(context.Context) (net.Conn, error)) *Client {
 	// A transport of its own: a proxy of the environment is for the web, not for a rig.
-	return &Client{u, &http.Client{
-		Transport: &http.Transport{DialContext: new(net.Dialer).DialContext},
+	return &Client{u, dial, &http.Client{
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		},
 		// An etcd sends nobody elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}}
 }
 
 // URL is where the etcd listens.
@@ -73,9 +83,7 @@ func (c *Client) OnLoopback() bool {
 }
 
 // Dial connects to it: what a node's forwarded port leads to.
-func (c *Client) Dial(ctx context.Context) (net.Conn, error) {
-	return new(net.Dialer).DialContext(ctx, "tcp", c.url.Host)
-}
+func (c *Client) Dial(ctx context.Context) (net.Conn, error) { return c.dial(ctx) }
 
 // A span is the keys of a question, as etcd's rpc.proto has it: from Key to before End.
 type span struct {

@@ -1,7 +1,7 @@
 // Package etcd is an etcd server of railbench's own, for one session, and a look
-// into that one or another. The server is a process of its own, railbench-etcd, which
-// runner/etcd/server is; nothing else knows etcd's libraries. What the keys mean is not
-// known here: that is steps/rendezvous.
+// into that one or another. The server is a process of its own, railbench-etcd, whose
+// module has etcd's libraries; on a simulated rig it is simulated. What the keys mean is
+// not known here: that is steps/rendezvous.
 package etcd
 
 import (
@@ -11,11 +11,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
+	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/railbench/railbench/runner/disk"
 )
 
 // A Server is an etcd of railbench's own. It listens on this machine's loopback
@@ -24,6 +30,7 @@ import (
 type Server struct {
 	*Client
 	program *exec.Cmd
+	folder  *disk.Folder // of its data
 	stdin   io.Closer
 	stderr  tail
 	close   func() error
@@ -45,6 +52,9 @@ const (
 	hasteLimit = 3 * time.Second
 )
 
+// folderName is what the folder of a server's data begins with.
+const folderName = Program + "-"
+
 // Start starts a server and waits until it answers; ctx bounds the start only. The error
 // says what is missing or failed, and leaves it to the caller to say what it was for.
 func Start(ctx context.Context) (*Server, error) {
@@ -55,28 +65,42 @@ func Start(ctx context.Context) (*Server, error) {
 	return start(ctx, p)
 }
 
+// ownPort is etcd's own. What is in this process listens on none.
+const ownPort = "2379"
+
+// Within is a server in this process, as that of a simulated rig is: dial connects to it. Close lets
+// the connections go, and leaves the rest to whoever has it.
+func Within(dial func(context.Context) (net.Conn, error)) *Server {
+	s := &Server{
+		Client: reach(&url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", ownPort)}, dial),
+		ended:  make(chan struct{}), // never: there is no process
+	}
+	s.close = s.Client.Close
+	return s
+}
+
 // start starts one program and waits for its first line, the address. Whatever fails, nothing of it is left
-// running.
+// running, and no folder is left.
 func start(ctx context.Context, p program) (*Server, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	s := &Server{program: exec.Command(p.path, p.args...), closing: make(chan struct{}), ended: make(chan struct{})}
+	// The program removes it, too, where this process is killed; where both are, the next Hold does.
+	folder, err := disk.Hold(os.TempDir(), folderName)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		program: exec.Command(p.path, slices.Concat(p.args, []string{"-dir", folder.Path})...), folder: folder,
+		closing: make(chan struct{}), ended: make(chan struct{}),
+	}
 	s.close = sync.OnceValue(s.stop)
 	// ctrl+c on railbench's terminal is not for it, and the go command has a child.
 	s.program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s.program.Stderr = &s.stderr
-	stdin, err := s.program.StdinPipe()
+	stdout, err := s.begin()
 	if err != nil {
-		return nil, err
-	}
-	stdout, err := s.program.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	s.stdin = stdin
-	if err := s.program.Start(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, folder.Remove())
 	}
 	// With room for one: after a time-out nobody reads it, and follow goes on to the end.
 	told := make(chan string, 1)
@@ -85,6 +109,17 @@ func start(ctx context.Context, p program) (*Server, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// begin starts the process.
+func (s *Server) begin() (stdout io.Reader, err error) {
+	if s.stdin, err = s.program.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if stdout, err = s.program.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return stdout, s.program.Start()
 }
 
 // follow reads where the server listens, and waits for its end.
@@ -146,9 +181,16 @@ func (s *Server) Err() error {
 // and always returns: a server that does not end is killed, and told.
 func (s *Server) Close() error { return s.close() }
 
-// stop has the program end by itself, since its end is when it removes what it kept; only one that doesn't is
-// killed.
+// stop has the program end by itself; only one that doesn't is killed. Its folder is gone then, in any case.
 func (s *Server) stop() error {
+	err := s.end()
+	if left := s.folder.Remove(); left != nil {
+		err = errors.Join(err, fmt.Errorf("remove etcd's data: %w", left))
+	}
+	return err
+}
+
+func (s *Server) end() error {
 	close(s.closing)
 	if s.Client != nil {
 		_ = s.Client.Close() // it only lets connections go
@@ -163,7 +205,6 @@ func (s *Server) stop() error {
 	select {
 	case <-s.ended:
 	case <-timer.C:
-		// What it kept is removed by the next one.
 		// Its whole group: the go command's child, too.
 		_ = syscall.Kill(-s.program.Process.Pid, syscall.SIGKILL)
 		<-s.ended

@@ -1,13 +1,17 @@
 package etcd
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/railbench/railbench/runner/disk"
 )
@@ -15,7 +19,7 @@ import (
 // Program is the name of the server's program.
 const Program = "railbench-etcd"
 
-const programPackage = "github.com/railbench/railbench/cmd/" + Program
+const programModule = "github.com/railbench/railbench/cmd/" + Program
 
 // A program is how the server is started.
 type program struct {
@@ -24,18 +28,26 @@ type program struct {
 	limit time.Duration // for its start
 }
 
-// find looks for the server's program: beside this one, where packages put what a
-// program starts itself, and in $PATH. What "go run" has made is alone in its folder;
-// there the go command makes the server, too.
+// A place is where this program comes from.
+type place struct {
+	self   string // its file, through all links; empty where nothing tells
+	source string // the folder of the server's module in the checkout that it was built in; empty where there is none
+}
+
+// find looks for the server's program.
 func find() (program, error) {
-	self, err := os.Executable()
-	if err == nil {
-		self, err = filepath.EvalSymlinks(self)
+	p := place{source: source()}
+	if self, err := os.Executable(); err == nil {
+		p.self, _ = filepath.EvalSymlinks(self)
 	}
-	if err != nil {
-		self = ""
-	}
-	for _, path := range beside(self) {
+	return p.find()
+}
+
+// find looks for the server's program: beside this one, where packages put what a
+// program starts itself, and in $PATH. Where this program was made by "go run", or lies in
+// its checkout, the go command makes the server, too.
+func (p place) find() (program, error) {
+	for _, path := range beside(p.self) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			// What stands beside railbench is run without a question: nobody else may have put it there.
 			if err := disk.Program(path); err != nil {
@@ -47,12 +59,19 @@ func find() (program, error) {
 	if path, err := exec.LookPath(Program); err == nil {
 		return program{path: path, limit: startLimit}, nil
 	}
-	if path, err := exec.LookPath("go"); err == nil && byGoRun(self) {
-		return program{path: path, args: []string{"run", programPackage}, limit: buildLimit}, nil
+	if path, err := exec.LookPath("go"); err == nil && p.source != "" && (byGoRun(p.self) || p.inCheckout()) {
+		return program{path: path, args: []string{"run", "-C", p.source, "."}, limit: buildLimit}, nil
 	}
-	return program{}, fmt.Errorf("%s is not there: neither beside railbench nor in $PATH. "+
-		"go install %s@latest puts it there; or name an etcd that both nodes reach: --etcd http://HOST:2379", Program,
-		programPackage)
+	if p.source != "" {
+		dir, err := syntax.Quote(p.source, syntax.LangPOSIX) // where it has to be
+		if err != nil {
+			return program{}, err
+		}
+		command := []string{"go", "install", "-C", dir, "."}
+		return program{}, fmt.Errorf("%s is not installed: %s", Program, strings.Join(command, " "))
+	}
+	return program{}, errors.New(Program + " is not installed: it comes with railbench's packages and archives, " +
+		"and belongs beside railbench or in $PATH")
 }
 
 // beside is where the program may stand beside another one.
@@ -70,4 +89,27 @@ func byGoRun(self string) bool {
 	return slices.ContainsFunc(strings.Split(self, string(filepath.Separator)), func(dir string) bool {
 		return strings.HasPrefix(dir, "go-build")
 	})
+}
+
+// inCheckout reports whether this program lies in the checkout that it was built in.
+func (p place) inCheckout() bool {
+	root, err := filepath.EvalSymlinks(filepath.Join(p.source, "..", ".."))
+	return err == nil && strings.HasPrefix(p.self, root+string(filepath.Separator))
+}
+
+// source is the folder of the server's module in the checkout that this program was built in. It is
+// empty where it isn't known (-trimpath), isn't there any more (a module of the go command's cache has no
+// other module in it), or where somebody else could have put something into it.
+func source() string {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok || !filepath.IsAbs(file) {
+		return ""
+	}
+	// cmd/railbench-etcd, from runner/etcd/find.go.
+	dir := filepath.Join(filepath.Dir(file), "..", "..", "cmd", Program)
+	mod, err := disk.Head(filepath.Join(dir, "go.mod"), 1<<10)
+	if err != nil || !strings.HasPrefix(string(mod), "module "+programModule+"\n") || disk.Keeps(dir) != nil {
+		return ""
+	}
+	return dir
 }

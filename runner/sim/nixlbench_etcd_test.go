@@ -1,40 +1,80 @@
 package sim
 
 import (
+	"context"
+	"net"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/etcd"
-	"github.com/railbench/railbench/runner/etcd/server"
+	"github.com/railbench/railbench/runner/sim/etcdtest"
 )
 
-// etcd runs a real etcd and leads port 2379 of each node's loopback to it.
-func (b *bench) etcd() *etcd.Client {
-	b.t.Helper()
-	real, err := server.Start(b.t.Context())
-	if err != nil {
-		b.t.Fatal(err)
+// overEtcd runs a test with port 2379 of each node's loopback leading to a simulated etcd, and in the full form
+// of the tests with a real one, too. lose ends the etcd.
+func overEtcd(t *testing.T, o Options, test func(t *testing.T, b *bench, server *etcd.Client, lose func())) {
+	t.Parallel()
+	for name, start := range map[string]func(*testing.T, *bench) runner.Dialer{
+		"simulated": func(_ *testing.T, b *bench) runner.Dialer { return b.Etcd() },
+		"real": func(t *testing.T, _ *bench) runner.Dialer {
+			address := strings.TrimPrefix(etcdtest.Real(t), "http://")
+			return func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, o)
+			l := &losable{dial: start(t, b)}
+			server := etcd.Within(l.connect)
+			t.Cleanup(func() { server.Close() })
+			for _, node := range b.Nodes() {
+				n, err := b.Node(node, NodeOptions{Ask: runner.NoAsker{}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { n.Close() })
+				if _, err := n.Forward(t.Context(), 2379, l.connect); err != nil {
+					t.Fatal(err)
+				}
+			}
+			test(t, b, server.Client, l.lose)
+		})
 	}
-	b.t.Cleanup(func() { real.Close() })
-	client, err := etcd.Open(real.URL())
-	if err != nil {
-		b.t.Fatal(err)
+}
+
+// A losable is the way to an etcd, until that is lost.
+type losable struct {
+	dial  runner.Dialer
+	mu    sync.Mutex
+	lost  bool
+	conns []net.Conn
+}
+
+func (l *losable) connect(ctx context.Context) (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost {
+		return nil, syscall.ECONNREFUSED
 	}
-	b.t.Cleanup(func() { client.Close() })
-	for _, node := range b.Nodes() {
-		n, err := b.Node(node, NodeOptions{Ask: runner.NoAsker{}})
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		b.t.Cleanup(func() { n.Close() })
-		if _, err := n.Forward(b.t.Context(), 2379, client.Dial); err != nil {
-			b.t.Fatal(err)
-		}
+	conn, err := l.dial(ctx)
+	if err == nil {
+		l.conns = append(l.conns, conn)
 	}
-	return client
+	return conn, err
+}
+
+func (l *losable) lose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost = true
+	for _, c := range l.conns {
+		c.Close()
+	}
 }
 
 const byEtcd = "nixlbench --etcd_endpoints http://127.0.0.1:2379 --total_buffer_size 268435456 --start_block_size " +
@@ -49,10 +89,9 @@ func (b *bench) has(server *etcd.Client, key string) {
 	})
 }
 
-func TestNixlbenchEtcd(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, Options{Seed: 3})
-	server := b.etcd()
+func TestNixlbenchEtcd(t *testing.T) { overEtcd(t, Options{Seed: 3}, testNixlbenchEtcd) }
+
+func testNixlbenchEtcd(t *testing.T, b *bench, server *etcd.Client, _ func()) {
 	for range 2 { // whoever comes first is the initiator, and nothing is in the way of a second run
 		before := b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
 		_, first := b.start("spark-02", oneRail+" "+byEtcd+"--benchmark_group g")
@@ -86,10 +125,9 @@ func TestNixlbenchEtcd(t *testing.T) {
 }
 
 // What earlier processes leave behind, and what it does.
-func TestNixlbenchStaleKeys(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, Options{})
-	server := b.etcd()
+func TestNixlbenchStaleKeys(t *testing.T) { overEtcd(t, Options{}, testNixlbenchStaleKeys) }
+
+func testNixlbenchStaleKeys(t *testing.T, b *bench, server *etcd.Client, _ func()) {
 	keys := func() string {
 		all, err := server.List(t.Context(), "xferbench/")
 		if err != nil {
@@ -132,22 +170,24 @@ func TestNixlbenchStaleKeys(t *testing.T) {
 	}
 }
 
-// An etcd that goes away in the middle ends a process that waits for it.
-func TestNixlbenchEtcdLost(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, Options{})
-	server := b.etcd()
+// An etcd that goes away in the middle ends a process that waits for it, at its next look.
+func TestNixlbenchEtcdLost(t *testing.T) { overEtcd(t, Options{}, testNixlbenchEtcdLost) }
+
+func testNixlbenchEtcdLost(t *testing.T, b *bench, server *etcd.Client, lose func()) {
 	_, waits := b.start("spark-02", byEtcd)
 	b.pass(2 * time.Second)
 	if keys, err := server.List(t.Context(), "xferbench/"); err != nil ||
 		!slices.Contains(keys, "xferbench/default/barrier/start_barrier/0/0") {
 		t.Errorf("%v %v", keys, err)
 	}
-	if err := server.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := waits(); got.code != 1 ||
-		!strings.HasPrefix(got.err, "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 0 completed ") {
+	began := b.Clock().Now()
+	lose()
+	const why = "Error in barrier wait xferbench/default/barrier/start_barrier/0/ rank 0 completed 1/2 "
+	if got := waits(); got.code != 1 || !strings.HasPrefix(got.err, why) {
 		t.Errorf("%+v", got)
+	}
+	// By the nodes' clock: it does not wait for three minutes, as it would for the other process.
+	if took := b.Clock().Now().Sub(began); took > 10*time.Second {
+		t.Errorf("it ended after %s", took)
 	}
 }

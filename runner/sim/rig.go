@@ -62,10 +62,10 @@ type Rig struct {
 	// Set once, by New.
 	hosts  map[string]ssh.Signer
 	hurt   map[defectAt]func()     // the faults that are there, and how each is undone
-	conns  map[net.Conn]*host.Node // of the SSH servers, and their nodes
+	conns  map[net.Conn]*host.Node // of the SSH servers, and their nodes; nil of an etcd's
 	direct []*Node                 // that were made
 
-	// Of connections to SSH servers.
+	// Of connections to SSH servers, and to an etcd.
 	serving sync.WaitGroup
 }
 

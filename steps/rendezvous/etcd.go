@@ -32,6 +32,7 @@ const stopLimit = 10 * time.Second
 type Etcd struct {
 	// As it was given; empty for railbench's own.
 	endpoint string
+	start    Starter // of railbench's own
 
 	mu sync.Mutex
 	// nil after Close, and where there is no endpoint.
@@ -56,10 +57,13 @@ func (e *Etcd) Remember(dir string) {
 	e.swept.Go(func() { e.claims.Clear(ctx) }) // what fails here is tried, and told, by the run that needs an etcd
 }
 
+// A Starter starts an etcd of railbench's own: etcd.Start, or a simulated one. ctx bounds the start.
+type Starter func(ctx context.Context) (*etcd.Server, error)
+
 // NewEtcd makes the service. endpoint, where not empty, is the URL of an etcd that
-// is there already.
-func NewEtcd(endpoint string) (*Etcd, error) {
-	e := &Etcd{endpoint: endpoint}
+// is there already; start is for where it is empty.
+func NewEtcd(endpoint string, start Starter) (*Etcd, error) {
+	e := &Etcd{endpoint: endpoint, start: start}
 	if endpoint == "" {
 		return e, nil
 	}
@@ -102,13 +106,27 @@ func (e *Etcd) open(ctx context.Context) (*etcd.Client, error) {
 		e.server = nil
 	}
 	if e.server == nil {
-		server, err := etcd.Start(ctx)
+		server, err := e.start(ctx)
 		if err != nil {
-			return nil, err
+			return nil, absent(ctx, err)
 		}
 		e.server = server
 	}
 	return e.server.Client, nil
+}
+
+// absent is why there is no etcd of railbench's own. An interrupted start says nothing of that.
+func absent(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	why := err.Error()
+	// The command that it may end with has a full stop of its own: go install -C DIR .
+	if !strings.HasSuffix(why, ".") {
+		why += "."
+	}
+	return session.Absent{Why: why + " Or name an etcd that both nodes reach: --etcd http://HOST:2379. " +
+		"nixlbench from 1.1.0 on needs none."}
 }
 
 // failed says why railbench's own etcd has failed; nil where it has not.

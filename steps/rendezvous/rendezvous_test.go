@@ -1,10 +1,14 @@
 package rendezvous_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -12,27 +16,52 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/testscript"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
-	"go.uber.org/zap"
 	"golang.org/x/crypto/ssh"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/etcd"
-	"github.com/railbench/railbench/runner/etcd/server"
 	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/sim/etcdtest"
+	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/rendezvous"
 	"github.com/railbench/railbench/steps/session"
 )
 
-// TestMain makes the test binary the program of railbench's own etcd, too.
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		etcd.Program: func() { os.Exit(server.Main(os.Stdin, os.Stdout, os.Stderr)) },
-	})
+// TestMain has railbench-etcd in $PATH in the full form of the tests.
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if !testform.Full() {
+		return testform.Main(m)
+	}
+	dir, err := os.MkdirTemp("", "railbench-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if _, err := etcdtest.Build(dir); err != nil {
+		panic(err)
+	}
+	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return testform.Main(m)
+}
+
+// own starts an etcd of railbench's own: a simulated one at a port of loopback, and in the full form of the tests
+// railbench-etcd.
+func own(t *testing.T) rendezvous.Starter {
+	t.Helper()
+	if testform.Full() {
+		return etcd.Start
+	}
+	return func(context.Context) (*etcd.Server, error) {
+		there, err := etcd.Open(etcdtest.Serve(t))
+		if err != nil {
+			return nil, err
+		}
+		return etcd.Within(there.Dial), nil
+	}
 }
 
 // A desk is a request that keeps what it was told.
@@ -78,6 +107,16 @@ func simulated(t *testing.T) [2]runner.Node {
 	return nodes
 }
 
+// local are this machine, twice.
+func local(t *testing.T) (nodes [2]runner.Node) {
+	t.Helper()
+	for e, name := range map[steps.End]string{steps.Here: "spark-02", steps.Peer: "spark-01"} {
+		nodes[e] = runner.NewLocal(name, runner.NoAsker{})
+		t.Cleanup(func() { nodes[e].Close() })
+	}
+	return nodes
+}
+
 // real are this machine and, as the peer, the same by way of a real sshd.
 func real(t *testing.T, config ...string) [2]runner.Node {
 	t.Helper()
@@ -100,7 +139,7 @@ func real(t *testing.T, config ...string) [2]runner.Node {
 
 func service(t *testing.T, endpoint string) *rendezvous.Etcd {
 	t.Helper()
-	e, err := rendezvous.NewEtcd(endpoint)
+	e, err := rendezvous.NewEtcd(endpoint, own(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,73 +164,61 @@ func start(t *testing.T, s session.Service, d *desk) (vars [2]map[string]string,
 	}
 }
 
-// client is what a program on a node would connect with.
-func client(t *testing.T, endpoint string) *clientv3.Client {
+// register does what nixlbench does at its start, by the address that a program on a node has: it takes the next
+// rank, which no other has.
+func register(t *testing.T, url, group string) (rank string) {
 	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-// register does what nixlbench does at its start: it takes its rank under a lock.
-func register(t *testing.T, c *clientv3.Client, group string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	s, err := concurrency.NewSession(c, concurrency.WithTTL(30))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock := concurrency.NewMutex(s, "xferbench/"+group+"//lock/")
-	if err := lock.Lock(ctx); err != nil {
-		t.Fatal(err)
-	}
-	got, err := c.Get(ctx, "xferbench/"+group+"//size")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rank := "0"
-	if got.Count > 0 {
-		rank = string(got.Kvs[0].Value)
-	}
-	for key, value := range map[string]string{
-		"/size": "1", "/rank/" + rank: "active",
-		"barrier/start_barrier/0/" + rank: "1",
-	} {
-		if _, err := c.Put(ctx, "xferbench/"+group+"/"+key, value); err != nil {
-			t.Fatal(err)
+	size := []byte("xferbench/" + group + "//size")
+	for {
+		rank = "0"
+		compare := map[string]any{"key": size, "target": "CREATE", "create_revision": "0"}
+		if got := etcdtest.Ask(t, url, "kv/range", map[string]any{"key": size}); got["kvs"] != nil {
+			rank = "1"
+			was := got["kvs"].([]any)[0].(map[string]any)["value"]
+			compare = map[string]any{"key": size, "target": "VALUE", "value": was}
+		}
+		put := map[string]any{"request_put": map[string]any{"key": size, "value": []byte(rank)}}
+		done := etcdtest.Ask(t, url, "kv/txn", map[string]any{"compare": []any{compare}, "success": []any{put}})
+		if done["succeeded"] == true {
+			break
 		}
 	}
-	if err := lock.Unlock(ctx); err != nil {
-		t.Fatal(err)
-	}
+	etcdtest.Put(t, url, "xferbench/"+group+"//rank/"+rank, "xferbench/"+group+"/barrier/start_barrier/0/"+rank)
 	return rank
 }
 
 // Both ends register through their own forwarded port, in two runs in a row, and
 // nothing of a run is left.
-func TestEtcdOverARealSSHConnection(t *testing.T) {
-	nodes, e := real(t), service(t, "")
+func TestEtcdThroughForwardedPorts(t *testing.T) {
+	for name, nodes := range map[string]func(*testing.T) [2]runner.Node{
+		"this machine":          local,
+		"a real SSH connection": func(t *testing.T) [2]runner.Node { return real(t) },
+	} {
+		t.Run(name, func(t *testing.T) { meetTwice(t, nodes(t)) })
+	}
+}
+
+func meetTwice(t *testing.T, nodes [2]runner.Node) {
+	e := service(t, "")
 	for _, run := range []string{"rb-one", "rb-two"} {
 		d := newDesk(run, nodes)
 		vars, stop := start(t, e, d)
-		here, peer := client(t, vars[steps.Here]["ETCD"]), client(t, vars[steps.Peer]["ETCD"])
-		if vars[steps.Here]["ETCD"] == vars[steps.Peer]["ETCD"] ||
-			vars[steps.Peer]["ETCD"] != "http://127.0.0.1:"+vars[steps.Peer]["ETCD_PORT"] {
+		here, peer := vars[steps.Here]["ETCD"], vars[steps.Peer]["ETCD"]
+		if here == peer || peer != "http://127.0.0.1:"+vars[steps.Peer]["ETCD_PORT"] {
 			t.Errorf("%v", vars)
 		}
 		if a, b := register(t, here, run), register(t, peer, run); a != "0" || b != "1" {
 			t.Errorf("%s: ranks %s and %s", run, a, b)
 		}
-		watched := peer.Watch(t.Context(), "xferbench/"+run+"/msg", clientv3.WithPrefix())
-		if _, err := here.Put(t.Context(), "xferbench/"+run+"/msg+int_data/src=0/dst=1", "7"); err != nil {
-			t.Fatal(err)
-		}
-		if got := <-watched; len(got.Events) != 1 || string(got.Events[0].Kv.Value) != "7" {
-			t.Errorf("%s: watched %v", run, got)
+		message := "xferbench/" + run + "/msg+int_data/src=0/dst=1"
+		if testform.Full() {
+			next := watch(t, peer, message)
+			etcdtest.Put(t, here, message)
+			if got := next(); !strings.Contains(got, `"value":"MQ=="`) {
+				t.Errorf("%s: watched %s", run, got)
+			}
+		} else {
+			etcdtest.Put(t, here, message)
 		}
 		if left, err := e.Keys(t.Context()); err != nil || len(left) != 1 || left[0].Name != run {
 			t.Errorf("%s: keys %v, %v", run, left, err)
@@ -210,6 +237,32 @@ func TestEtcdOverARealSSHConnection(t *testing.T) {
 			}
 		}
 	}
+}
+
+// watch watches a key of a real etcd. next is the first event.
+func watch(t *testing.T, url, key string) (next func() string) {
+	t.Helper()
+	question, err := json.Marshal(map[string]any{"create_request": map[string]any{"key": []byte(key)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.Post(url+"/v3/watch", "application/json", bytes.NewReader(question))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	answers := bufio.NewReader(resp.Body)
+	line := func() string {
+		text, err := answers.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if created := line(); !strings.Contains(created, `"created":true`) {
+		t.Fatal(created)
+	}
+	return line
 }
 
 const asks = `curl -sSf "$ETCD/version" && curl -sSf -d '{"key":"'"$KEY"'","value":"MQ=="}' "$ETCD/v3/kv/put"`
@@ -279,24 +332,16 @@ func TestRunsBesideEachOther(t *testing.T) {
 // An etcd that is there already is used, and what others have in it stays there.
 // One on this machine's loopback is lent to the nodes.
 func TestEtcdThatIsThere(t *testing.T) {
-	there, err := etcd.Start(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { there.Close() })
-	c := client(t, there.URL())
-	for _, k := range []string{
-		"xferbench/default//size", "xferbench/default/barrier/start_barrier/0/0",
-		"xferbench/rb-a//size", "unrelated",
-	} {
-		if _, err := c.Put(t.Context(), k, "2"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e := service(t, there.URL())
-	d := newDesk("rb-b", real(t))
+	etcdtest.Each(t, testEtcdThatIsThere)
+}
+
+func testEtcdThatIsThere(t *testing.T, there string) {
+	etcdtest.Put(t, there, "xferbench/default//size", "xferbench/default/barrier/start_barrier/0/0",
+		"xferbench/rb-a//size", "unrelated")
+	e := service(t, there)
+	d := newDesk("rb-b", local(t))
 	vars, stop := start(t, e, d)
-	register(t, client(t, vars[steps.Peer]["ETCD"]), "rb-b")
+	register(t, vars[steps.Peer]["ETCD"], "rb-b")
 	stop()
 	words := d.words()
 	if !strings.Contains(words, "default (2 keys), rb-a (1 key). They stay there") ||
@@ -313,20 +358,20 @@ func TestEtcdThatIsThere(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Get(t.Context(), "unrelated"); err != nil {
-		t.Errorf("it was closed: %v", err)
+	if left := etcdtest.Ask(t, there, "kv/range", map[string]any{"key": []byte("unrelated")}); left["count"] != "1" {
+		t.Errorf("what is somebody else's: %v", left)
 	}
 }
 
 // Whether the nodes reach an etcd, this machine does not know: it is handed over.
 func TestEtcdThatThisMachineDoesNotReach(t *testing.T) {
-	d := newDesk("rb-a", real(t))
+	d := newDesk("rb-a", local(t))
 	vars, stop := start(t, service(t, "http://127.0.0.2:1"), d) // loopback, and nobody there
 	stop()
 	if !strings.Contains(d.words(), "refused") || vars[steps.Peer]["ETCD_PORT"] == "1" {
 		t.Errorf("%v, told %q", vars, d.words())
 	}
-	d = newDesk("rb-a", real(t))
+	d = newDesk("rb-a", local(t))
 	vars, stop = start(t, service(t, "http://etcd.invalid:2379/"), d)
 	stop()
 	for _, end := range steps.Ends {
@@ -340,7 +385,8 @@ func TestEtcdThatThisMachineDoesNotReach(t *testing.T) {
 }
 
 func TestEtcdBadEndpoint(t *testing.T) {
-	if _, err := rendezvous.NewEtcd("spark-01:2379"); err == nil || !strings.Contains(err.Error(), "http://HOST:PORT") {
+	_, err := rendezvous.NewEtcd("spark-01:2379", nil)
+	if err == nil || !strings.Contains(err.Error(), "http://HOST:PORT") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -348,17 +394,19 @@ func TestEtcdBadEndpoint(t *testing.T) {
 // A run that is interrupted can talk to the etcd until its end.
 func TestEtcdInterruptedRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	d := newDesk("rb-a", real(t))
+	d := newDesk("rb-a", local(t))
 	vars, stop, err := service(t, "").Start(ctx, d.Request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	register(t, client(t, vars[steps.Peer]["ETCD"]), "rb-a")
+	register(t, vars[steps.Peer]["ETCD"], "rb-a")
 	if err := stop(); err != nil || !strings.Contains(d.words(), "removed 3 keys") {
 		t.Errorf("%v, told %q", err, d.words())
 	}
-	if _, _, err := service(t, "").Start(ctx, d.Request); !errors.Is(err, context.Canceled) {
+	// That it was interrupted says nothing of whether there is an etcd.
+	e := lacking(t, context.Canceled)
+	if _, _, err := e.Start(ctx, d.Request); !errors.Is(err, context.Canceled) {
 		t.Errorf("a start after the interruption: %v", err)
 	}
 }
@@ -435,6 +483,48 @@ func TestEtcdLostConnection(t *testing.T) {
 	}
 	if !strings.Contains(d.words(), "removed 1 key under") {
 		t.Errorf("told %q", d.words())
+	}
+}
+
+// lacking is a service whose etcd does not start.
+func lacking(t *testing.T, why error) *rendezvous.Etcd {
+	t.Helper()
+	e, err := rendezvous.NewEtcd("", func(context.Context) (*etcd.Server, error) { return nil, why })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// An etcd that can't be started is told as what this machine lacks, with what to do about it; and who needs none
+// doesn't miss it.
+func TestEtcdThatIsAbsent(t *testing.T) {
+	nodes := local(t)
+	for why, want := range map[string]string{
+		"it is not installed: go install -C /x .": "it is not installed: go install -C /x . Or name an etcd",
+		"no space left": "no space left. Or name an etcd",
+	} {
+		e := lacking(t, errors.New(why))
+		_, stop, err := e.Start(t.Context(), newDesk("rb-a", nodes).Request)
+		absent, ok := errors.AsType[session.Absent](err)
+		if !ok || stop != nil || !strings.HasPrefix(absent.Why, want) ||
+			!strings.HasSuffix(absent.Why, "--etcd http://HOST:2379. nixlbench from 1.1.0 on needs none.") {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	for asked, fails := range map[string]bool{"": false, "ASIO": false, "ETCD": true} {
+		var both [2]runner.Node
+		for i, e := range steps.Ends {
+			p := pretend{Forwarder: nodes[e].(runner.Forwarder), help: middle}
+			both[e] = named{p, []string{"spark-02", "spark-01"}[i]}
+		}
+		d := newDesk("rb-a", both)
+		d.Rig, d.Params = rig(), map[string]string{"NIXL_RUNTIME": asked}
+		_, _, err := rendezvous.NewRuntime(lacking(t, errors.New("none"))).Start(t.Context(), d.Request)
+		if _, absent := errors.AsType[session.Absent](err); absent != fails || !fails && err != nil {
+			t.Errorf("NIXL_RUNTIME=%s: %v", asked, err)
+		}
 	}
 }
 

@@ -119,6 +119,10 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 	}
 	stop, err := r.services(ctx, rig)
 	defer stop()
+	if absent, ok := errors.AsType[Absent](err); ok {
+		result.Skip = absent.Why
+		return result, nil
+	}
 	if err != nil {
 		return result, err
 	}

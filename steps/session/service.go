@@ -19,11 +19,20 @@ type Service interface {
 	// Start makes it ready for one run and gives the variables that the scripts
 	// read at each end. stop, which may be nil, ends it and cleans up after the run
 	// once none of its scripts is alive; its error says what could not be cleaned.
+	// Where this machine has not what it takes the error is an Absent.
 	Start(ctx context.Context, r Request) (vars [2]map[string]string, stop func() error, err error)
 	// Plan gives the variables as a dry run shows them; it starts nothing and has
 	// neither nodes nor anybody to tell.
 	Plan(r Request) map[string]string
 }
+
+// An Absent is the error of a service that this machine can't run, for want of a program. The cell is skipped
+// then, because that says nothing of the rig.
+type Absent struct {
+	Why string // whole sentences: what is missing, and what to do
+}
+
+func (a Absent) Error() string { return a.Why }
 
 // A Request is the run that a service is started for.
 type Request struct {

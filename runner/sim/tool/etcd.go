@@ -1,16 +1,8 @@
 package tool
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"io"
 	"io/fs"
-	"maps"
 	"net"
-	"net/http"
-	"slices"
-	"strconv"
 
 	"github.com/railbench/railbench/runner/sim/host"
 )
@@ -21,10 +13,8 @@ const etcdPort = 2379
 // etcdUnit is its service.
 const etcdUnit = "etcd.service"
 
-// A store is what a node's own etcd holds. The rig's lock guards it.
-type store struct {
-	keys map[string]string
-}
+// ubuntuEtcd is the release in Ubuntu 24.04.
+var ubuntuEtcd = etcdRelease{Server: "3.4.30", Cluster: "3.4.0"}
 
 // staleKeys are what two processes of nixlbench leave that were killed.
 // And one that is somebody else's: whoever clears theirs has to leave it.
@@ -62,11 +52,9 @@ func HaveEtcd(n *host.Node, runs bool) (undo func()) {
 	p := n.Spawn([]string{"/usr/bin/etcd"}, true)
 	// It has been there for longer than any run, which is how a check tells.
 	p.Started -= host.ForgottenFor
-	s := &store{staleKeys()}
+	e := newEtcd(ubuntuEtcd, staleKeys())
 	n.Listeners[etcdPort] = &host.Listener{
-		Port: etcdPort, Proc: p, Serves: etcdUnit, Loopback: true, Open: func() func(net.Conn) {
-			return func(conn net.Conn) { serveEtcd(n, s, conn) }
-		},
+		Port: etcdPort, Proc: p, Serves: etcdUnit, Loopback: true, Open: func() func(net.Conn) { return e.Serve },
 	}
 	u.Active, u.Sub, u.Result, u.Status, u.Proc = "active", "running", "success", 0, p
 	return undo
@@ -93,92 +81,4 @@ func etcdFiles() map[string]*host.Inode {
 		"/usr/bin/etcd":     host.NewProgram(),
 		"/var/lib/etcd":     {Mode: fs.ModeDir | 0o700, Kids: map[string]*host.Inode{}},
 	}
-}
-
-// serveEtcd answers one request of the JSON gateway on a connection.
-func serveEtcd(n *host.Node, s *store, conn net.Conn) {
-	defer conn.Close()
-	req, err := http.ReadRequest(bufio.NewReader(conn))
-	if err != nil {
-		return
-	}
-	body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20))
-	if err != nil {
-		return
-	}
-	status, answer := http.StatusNotFound, any(map[string]any{"code": 5, "message": "Not Found"})
-	switch req.URL.Path {
-	case "/version":
-		status, answer = http.StatusOK, map[string]string{"etcdserver": "3.4.30", "etcdcluster": "3.4.0"}
-	case "/health":
-		status, answer = http.StatusOK, map[string]string{"health": "true"}
-	case "/v3/kv/range", "/v3/kv/deleterange":
-		status, answer = keyRange(n, s, req.URL.Path == "/v3/kv/deleterange", body)
-	}
-	text, err := json.Marshal(answer)
-	if err != nil {
-		return
-	}
-	resp := http.Response{
-		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)), Close: true,
-	}
-	_ = resp.Write(conn) // a client that is gone needs no answer
-}
-
-// A gatewayRange is the body of a request for keys; JSON has them in base64.
-type gatewayRange struct {
-	Key       []byte `json:"key"`
-	RangeEnd  []byte `json:"range_end"`
-	CountOnly bool   `json:"count_only"`
-	KeysOnly  bool   `json:"keys_only"`
-	Limit     int    `json:"limit"`
-}
-
-// keyRange answers a question for keys, or removes them: sorted, and only as much as was asked for. count is of
-// all that there are, whatever the limit was.
-func keyRange(n *host.Node, s *store, remove bool, body []byte) (status int, answer any) {
-	var q gatewayRange
-	if err := json.Unmarshal(body, &q); err != nil {
-		return http.StatusBadRequest, map[string]any{"code": 3, "message": err.Error()}
-	}
-	n.Rack.Lock()
-	defer n.Rack.Unlock()
-	var names []string
-	for _, k := range slices.Sorted(maps.Keys(s.keys)) {
-		// Without an end it is one key.
-		if k == string(q.Key) || k > string(q.Key) && k < string(q.RangeEnd) {
-			names = append(names, k)
-		}
-	}
-	// Whole numbers of 64 bits are texts in the gateway's JSON, as protobuf has it.
-	header := map[string]string{
-		"cluster_id": "14841639068965178418", "member_id": "10276657743932975437", "revision": "31", "raft_term": "4",
-	}
-	if remove {
-		for _, k := range names {
-			delete(s.keys, k)
-		}
-		return http.StatusOK, map[string]any{"header": header, "deleted": strconv.Itoa(len(names))}
-	}
-	kvs := []map[string]any{}
-	for i, k := range names {
-		if q.CountOnly || q.Limit > 0 && i >= q.Limit {
-			break
-		}
-		kv := map[string]any{"key": []byte(k), "create_revision": "7", "mod_revision": "7", "version": "1"}
-		if !q.KeysOnly {
-			kv["value"] = []byte(s.keys[k])
-		}
-		kvs = append(kvs, kv)
-	}
-	// What is empty or zero is left out.
-	o := map[string]any{"header": header}
-	if len(kvs) > 0 {
-		o["kvs"] = kvs
-	}
-	if len(names) > 0 {
-		o["count"] = strconv.Itoa(len(names))
-	}
-	return http.StatusOK, o
 }

@@ -20,7 +20,7 @@ import (
 const (
 	// 180 s in all, as from 0.10.0 on; before that it was 60.
 	// Every wait looks into etcd this often, so many times.
-	// Of the nodes' time, as every wait of the simulated program; etcd itself is real.
+	// Of the nodes' time, as every wait of the simulated program; etcd itself answers in real time.
 	etcdPoll  = 3 * time.Second
 	etcdPolls = 60
 	// ackTime passes before a message that was acknowledged is deleted.
@@ -29,8 +29,8 @@ const (
 	farewell = time.Second
 )
 
-// etcdRuntime lets two processes meet over keys in an etcd: a real one, which
-// somebody forwarded to a port of the node's loopback.
+// etcdRuntime lets two processes meet over keys in an etcd, a simulated or a real one, that
+// a port of the node's loopback leads to.
 type etcdRuntime struct {
 	b     *nixlbench
 	http  *http.Client

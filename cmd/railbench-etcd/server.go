@@ -1,7 +1,4 @@
-// Package server is the etcd that railbench-etcd runs: the one package that has
-// etcd's libraries. They are most of what a program with them starts and weighs, so
-// nothing that railbench itself is made of imports this one.
-package server
+package main
 
 import (
 	"context"
@@ -10,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -19,19 +15,18 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-
-	"github.com/railbench/railbench/runner/disk"
 )
 
-// folderName is what the folder of a server's data begins with.
-const folderName = "railbench-etcd-"
+// folderName is the pattern of a data folder's name. It has a dot where the folders that railbench
+// holds have a hyphen: of those it removes the ones that nothing holds.
+const folderName = "railbench-etcd.*"
 
 // A Server is an etcd in this process. It listens on this machine's loopback
 // only, without a password, and keeps nothing once it is closed.
 type Server struct {
 	etcd    *embed.Etcd
 	address string
-	folder  *disk.Folder
+	data    string // the folder of this server's data
 	end     func() error
 	fatal   *fatal
 }
@@ -56,13 +51,14 @@ const segmentBytes = 1 << 20
 // etcd has no other way to say so.
 var smallSegments = sync.OnceFunc(func() { wal.SegmentSizeBytes = segmentBytes })
 
-// Start starts a server and waits until it answers; ctx bounds the start only.
-func Start(ctx context.Context) (*Server, error) {
+// Start starts a server and waits until it answers; ctx bounds the start only. Its data is in
+// a new folder in dir, or in the system's folder of temporary files where dir is empty.
+func Start(ctx context.Context, dir string) (*Server, error) {
 	smallSegments()
 	var err error
 	for range startTries {
 		var s *Server
-		if s, err = start(ctx); err == nil {
+		if s, err = start(ctx, dir); err == nil {
 			return s, nil
 		}
 		if ctx.Err() != nil {
@@ -72,16 +68,17 @@ func Start(ctx context.Context) (*Server, error) {
 	return nil, fmt.Errorf("start etcd: %w", err)
 }
 
-func start(ctx context.Context) (*Server, error) {
+func start(ctx context.Context, dir string) (*Server, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
-	folder, err := disk.Hold(os.TempDir(), folderName)
+	// Each try has a folder of its own: what a failed one left would be taken for this one's.
+	data, err := os.MkdirTemp(dir, folderName)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{address: address, folder: folder, fatal: newFatal()}
+	s := &Server{address: address, data: data, fatal: newFatal()}
 	s.end = sync.OnceValue(s.close)
 	if s.etcd, err = embed.StartEtcd(s.config()); err == nil {
 		err = s.ready(ctx)
@@ -94,7 +91,7 @@ func start(ctx context.Context) (*Server, error) {
 
 func (s *Server) config() *embed.Config {
 	c := embed.NewConfig()
-	c.Name, c.Dir = "railbench", filepath.Join(s.folder.Path, "data")
+	c.Name, c.Dir = "railbench", s.data
 	mine := url.URL{Scheme: "http", Host: s.address}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{mine}, []url.URL{mine}
 	// No peers: it listens for none, and the cluster's list has to hold something.
@@ -104,6 +101,7 @@ func (s *Server) config() *embed.Config {
 	c.TickMs, c.ElectionMs = tickMS, electionMS
 	c.UnsafeNoFsync = true // nothing is kept
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(s.fatal.logger())
+	closeToPages(c)
 	return c
 }
 
@@ -157,7 +155,7 @@ func (s *Server) close() error {
 			errs = append(errs, fmt.Errorf("close etcd at %s: it does not end", s.address))
 		}
 	}
-	if err := s.folder.Remove(); err != nil {
+	if err := os.RemoveAll(s.data); err != nil {
 		errs = append(errs, fmt.Errorf("remove etcd's data: %w", err))
 	}
 	return errors.Join(errs...)
