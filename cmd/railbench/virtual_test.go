@@ -58,15 +58,16 @@ func TestVirtualMeasures(t *testing.T) {
 	t.Run("healthy", v.healthy)
 }
 
-// TestVirtualSmoke is what .ci/run has the time for: discovery, a measurement over both rails, a bond that is set up and
-// taken down, and a cable that is pulled in the middle of a test. .ci/long runs the others.
+// TestVirtualSmoke is what .ci/run has the time for: discovery, a measurement over both rails, a bond that is set up
+// and taken down, and a cable that is pulled in the middle of a test. .ci/long runs the others.
 func TestVirtualSmoke(t *testing.T) {
 	v := newVirtual(t, plain)
 	t.Run("measures", func(t *testing.T) {
 		ids := []string{"hosts", "interfaces", "gids", "ib-write-bw"}
 		r, code := v.run(t, ids...)
 		if code != exitOK || r.Rig.Simulated || len(r.Cells) != len(ids) || len(r.Rig.Rails) != 4 {
-			t.Errorf("exit %d, simulated %v, %d cells, %d rails", code, r.Rig.Simulated, len(r.Cells), len(r.Rig.Rails))
+			t.Errorf("exit %d, simulated %v, %d cells, %d rails", code, r.Rig.Simulated, len(r.Cells),
+				len(r.Rig.Rails))
 		}
 		for _, c := range r.Cells {
 			if c.Verdict != steps.Pass {

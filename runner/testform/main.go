@@ -29,8 +29,8 @@ func Main(m *testing.M) int {
 	return 1
 }
 
-// Waiting is Main for a package that waits for processes far longer than it computes: more of its parallel tests run side
-// by side than there are processors. What -parallel says counts.
+// Waiting is Main for a package that waits for processes far longer than it computes: more of its parallel tests run
+// side by side than there are processors. What -parallel says counts.
 func Waiting(m *testing.M) int {
 	flag.Parse()
 	const parallel = "test.parallel"

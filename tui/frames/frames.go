@@ -72,7 +72,8 @@ func newRest(out io.Writer) *rest { return &rest{out: out} }
 // run runs a program whose output is the rest's, by one of the options.
 func (r *rest) run(ctx context.Context, model tea.Model, options ...tea.ProgramOption) error {
 	r.ends = ctx.Done()
-	p := tea.NewProgram(watched{model, r}, append(options, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithFPS(perSecond),
+	p := tea.NewProgram(watched{model, r}, append(options, tea.WithContext(ctx), tea.WithoutSignalHandler(),
+		tea.WithFPS(perSecond),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
 			r.heard(msg)
 			return msg
