@@ -65,26 +65,26 @@ func KeyTables() []KeyTable {
 
 // chapters are the bindings of the screen that is shown.
 func (m *Model) chapters() []chapter {
-	switch {
-	case m.editor != nil:
+	switch m.screenLayer() {
+	case editorLayer:
 		return m.keys.edit
-	case m.docs.open:
+	case docsLayer:
 		return m.keys.docs
-	case m.stage.open:
+	case presentationLayer:
 		return m.keys.stage
-	case m.gauges == gaugeFull:
+	case gaugesLayer:
 		return m.keys.gauges
-	case m.page != nil && m.page.search.typing:
+	case searchLayer:
 		return m.keys.search
-	case m.page != nil:
+	case outputLayer:
 		return m.keys.output
-	case m.list.open:
+	case checklistLayer, symptomLayer:
 		return m.keys.checklist
-	case m.lookup.typing:
+	case wordsLayer:
 		return m.keys.find
-	default:
-		return m.keys.notebook
+	case notebookLayer, formLayer, paletteLayer, helpLayer, quitLayer, drillLayer, questionLayer, smallLayer:
 	}
+	return m.keys.notebook
 }
 
 // press finds the binding of a key and acts.
@@ -105,7 +105,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 
 // footer is the line of keys, as many as fit.
 func (m *Model) footer(width int) string {
-	if m.boxed() { // what stands over the screen has the keys, and says which
+	if m.topLayer().boxed() { // it has the keys, and says which
 		return ""
 	}
 	var bs []binding

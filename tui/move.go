@@ -495,48 +495,50 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		return nil
 	}
 	m.dirty = true
-	switch {
-	case m.questioned() || m.quitting || m.palette.open || m.form != nil || m.gauges == gaugeFull && !m.docs.open:
-		return nil
-	case m.help:
+	switch m.topLayer() {
+	case helpLayer:
 		m.helpPage.SetYOffset(m.helpPage.YOffset() + lines)
-		return nil
-	case m.editor != nil:
-		return nil
-	case m.docs.open:
+	case docsLayer:
 		return m.turnDocs(lines)
-	case m.page != nil:
+	case outputLayer, searchLayer:
 		return m.turn(lines)
-	case m.list.open:
+	case checklistLayer, symptomLayer:
 		return m.nextCheck(lines / wheelStep)
-	default:
+	case notebookLayer, wordsLayer:
 		return m.scroll(lines)
-	}
-}
-
-// click selects; it never runs anything, because a click comes by accident.
-func (m *Model) click(e tea.Mouse) tea.Cmd {
-	l := m.layout()
-	if e.Button != tea.MouseLeft || l.small || m.covered() {
-		return nil
-	}
-	m.dirty, m.notice = true, ""
-	row := e.Y - l.bodyTop
-	switch {
-	case row < 0 || row >= l.noteHeight || m.editor != nil:
-	case m.list.open:
-		return m.clickCheck(row, l)
-	case e.X < l.partsWidth:
-		m.clickPart(row, l)
-	case m.page == nil && e.X >= l.noteLeft && e.X < l.noteLeft+l.noteWidth:
-		m.clickCell(row)
+	case gaugesLayer, presentationLayer, editorLayer, formLayer, paletteLayer, quitLayer, drillLayer, questionLayer,
+		smallLayer:
 	}
 	return nil
 }
 
-// covered reports whether something stands over the notebook and the checklist.
-func (m *Model) covered() bool {
-	return m.boxed() || m.docs.open || m.gauges == gaugeFull
+// click selects; it never runs anything, because a click comes by accident.
+func (m *Model) click(e tea.Mouse) tea.Cmd {
+	if e.Button != tea.MouseLeft {
+		return nil
+	}
+	l, top := m.layout(), m.topLayer()
+	row := e.Y - l.bodyTop
+	if row < 0 || row >= l.noteHeight {
+		return nil
+	}
+	switch top {
+	case checklistLayer, symptomLayer:
+		m.dirty, m.notice = true, ""
+		return m.clickCheck(row, l)
+	case notebookLayer, wordsLayer, outputLayer, searchLayer:
+		m.dirty, m.notice = true, ""
+		switch {
+		case m.list.open: // an output of the checklist's has no list of parts beside it
+		case e.X < l.partsWidth:
+			m.clickPart(row, l)
+		case m.page == nil && e.X >= l.noteLeft && e.X < l.noteLeft+l.noteWidth:
+			m.clickCell(row)
+		}
+	case gaugesLayer, presentationLayer, docsLayer, editorLayer, formLayer, paletteLayer, helpLayer, quitLayer,
+		drillLayer, questionLayer, smallLayer:
+	}
+	return nil
 }
 
 // clickPart goes to what a row of the list of parts names.

@@ -152,9 +152,18 @@ func (m *Model) paletteType(msg tea.KeyPressMsg) {
 		}
 	case name == "ctrl+u":
 		p.words, p.item = "", 0
-	case msg.Text != "" && len(p.words) < maxPalette:
-		p.words, p.item = p.words+msg.Text, 0
+	default:
+		m.paletteAdd(msg.Text)
 	}
+}
+
+// paletteAdd adds to the words, as far as there is room.
+func (m *Model) paletteAdd(text string) {
+	p := &m.palette
+	if text == "" || len(p.words) >= maxPalette {
+		return
+	}
+	p.words, p.item = strings.ToValidUTF8((p.words + text)[:min(len(p.words+text), maxPalette)], ""), 0
 }
 
 // maxPalette bounds what is typed: no name is longer.

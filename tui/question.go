@@ -39,7 +39,7 @@ func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 		return m.answer("", false)
 	}
 	if m.layout().small {
-		return nil // nobody sees it: what is typed can't be meant for it
+		return nil // it cannot be seen: what is typed is not meant for it
 	}
 	if q.Secret == nil {
 		switch name {
@@ -98,26 +98,29 @@ func (m *Model) typed(text string) {
 	}
 }
 
-// paste is for secrets, parameters and symptoms: everything else is a key.
+// paste is for what is typed; elsewhere it does nothing.
 func (m *Model) paste(text string) tea.Cmd {
 	m.dirty = true
-	switch {
-	case m.questioned():
+	line := strings.Join(strings.Fields(text), " ")
+	switch m.topLayer() {
+	case questionLayer:
 		if m.questions[0].Secret != nil {
 			// A copied password often has the line's end with it.
 			m.typed(strings.TrimRight(text, "\r\n"))
 		}
-	case m.quitting || m.help || m.docs.open:
-	case m.form != nil:
-		m.form.fields[m.form.item].typed(strings.Join(strings.Fields(text), " "))
-	case m.page != nil && m.page.search.typing:
+	case paletteLayer:
+		m.paletteAdd(line)
+	case formLayer:
+		m.form.fields[m.form.item].typed(line)
+	case searchLayer:
 		m.typeSearch(text)
-	case m.lookup.typing:
+	case wordsLayer:
 		m.typeWord(text)
-	case m.editor != nil:
+	case editorLayer:
 		m.editor.area, _ = m.editor.area.Update(tea.PasteMsg{Content: text})
-	case m.list.open && m.page == nil:
+	case checklistLayer, symptomLayer:
 		m.pasteSymptom(text)
+	case notebookLayer, outputLayer, gaugesLayer, presentationLayer, docsLayer, helpLayer, quitLayer, drillLayer, smallLayer:
 	}
 	return nil
 }

@@ -137,7 +137,8 @@ func (m *Model) draw() string {
 	if l.small {
 		return m.tooSmall()
 	}
-	if m.stage.open && !m.docs.open {
+	screen := m.screenLayer()
+	if screen == presentationLayer {
 		return m.overlay(strings.Join(m.drawStage(), "\n"))
 	}
 	lines := make([]string, 0, m.height)
@@ -146,7 +147,7 @@ func (m *Model) draw() string {
 	if l.rule {
 		lines = append(lines, m.ink.Faint.Render(strings.Repeat("─", m.width)))
 	}
-	if m.gauges == gaugeFull && !m.docs.open {
+	if screen == gaugesLayer {
 		lines = append(lines, m.fullGauges(l)...)
 	} else {
 		lines = append(lines, m.body(l)...)
@@ -574,38 +575,35 @@ func (m *Model) foot() string {
 	return m.footer(m.width)
 }
 
-// boxed reports whether something stands over the screen and takes its keys.
-func (m *Model) boxed() bool {
-	return m.questioned() || m.drillDone || m.quitting || m.palette.open || m.form != nil || m.help
-}
-
 // overlay draws what stands over the screen: the help, the way out, a question.
 func (m *Model) overlay(screen string) string {
 	width := min(76, m.width-8)
-	switch {
-	case m.questioned():
+	switch m.topLayer() {
+	case questionLayer:
 		title, text := m.questionBox(width, m.height-2)
 		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case m.drillDone:
+	case drillLayer:
 		text := m.drillBox(width)
 		return m.box(screen, "Found", strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case m.quitting:
+	case quitLayer:
 		text := ink.Wrap(m.quitText(), width, "", "")
 		text = append(text, "", m.ink.Focus.Render("y")+" quit   "+m.ink.Focus.Render("n")+" stay")
 		return m.box(screen, "Quit?", strings.Join(text, "\n"), "", width)
-	case m.palette.open:
+	case paletteLayer:
 		text := m.paletteBox(width, m.height-2)
 		return m.box(screen, m.palette.title(),
 			strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case m.form != nil:
+	case formLayer:
 		title, text := m.formBox(width, m.height-2)
 		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case m.help:
+	case helpLayer:
 		more := " esc leave "
 		if !m.helpPage.AtTop() || !m.helpPage.AtBottom() {
 			more = " ↑↓ scroll  esc leave "
 		}
 		return m.box(screen, "help", m.helpPage.View(), more, m.helpPage.Width())
+	case notebookLayer, wordsLayer, checklistLayer, symptomLayer, outputLayer, searchLayer, gaugesLayer,
+		presentationLayer, docsLayer, editorLayer, smallLayer:
 	}
 	return screen
 }

@@ -116,32 +116,45 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if m.before != msg.String() {
 		m.before = ""
 	}
-	switch {
-	case m.questioned():
+	switch m.topLayer() {
+	case questionLayer:
 		return m.questionKey(msg)
-	case m.drillDone:
+	case smallLayer:
+		return m.smallKey(msg)
+	case drillLayer:
 		return m.drillKey(msg)
+	case quitLayer:
+		return m.quittingKey(msg)
+	case helpLayer:
+		return m.helpKey(msg)
+	case paletteLayer:
+		return m.paletteKey(msg)
+	case formLayer:
+		return m.formKey(msg)
+	case editorLayer:
+		return m.editorKey(msg)
+	case searchLayer:
+		return m.searchKey(msg)
+	case symptomLayer:
+		return m.symptomKey(msg)
+	case wordsLayer:
+		return m.findKey(msg)
+	case notebookLayer, checklistLayer, outputLayer, gaugesLayer, presentationLayer, docsLayer:
+	}
+	return m.press(msg)
+}
+
+// smallKey is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
+func (m *Model) smallKey(msg tea.KeyPressMsg) tea.Cmd {
+	switch name := msg.String(); {
 	case m.quitting:
 		return m.quittingKey(msg)
-	case m.help:
-		return m.helpKey(msg)
-	case m.palette.open:
-		return m.paletteKey(msg)
-	case m.form != nil:
-		return m.formKey(msg)
-	case m.editor != nil:
-		return m.editorKey(msg)
-	case m.docs.open:
-		return m.press(msg)
-	case m.page != nil && m.page.search.typing:
-		return m.searchKey(msg)
-	case m.list.typing && m.page == nil:
-		return m.symptomKey(msg)
-	case m.lookup.typing:
-		return m.findKey(msg)
-	default:
-		return m.press(msg)
+	case name == "ctrl+c":
+		return m.control()
+	case name == "q":
+		return m.quit()
 	}
+	return nil
 }
 
 // fold applies a batch of events.

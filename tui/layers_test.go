@@ -1,0 +1,149 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// opened are screens with each layer on top.
+func opened(t *testing.T) map[layer]func() *screen {
+	t.Helper()
+	with := func(keys ...string) func() *screen {
+		return func() *screen {
+			s := newScreen(t, withChecklist(), 100, 40)
+			s.opts.Docs = func() []Doc { return []Doc{{Name: "rig", About: "nodes", Text: "# Rig\n\nText.\n"}} }
+			s.tell(connected()...)
+			s.send(boardMsg(sampleBoard(4, 0)))
+			s.press(keys...)
+			return s
+		}
+	}
+	output := func(keys ...string) func() *screen {
+		return func() *screen {
+			s := with("3")()
+			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
+			s.prints(rows(200, "Error")...)
+			s.press(append([]string{"O", "home"}, keys...)...)
+			return s
+		}
+	}
+	quits := with("3")
+	return map[layer]func() *screen{
+		notebookLayer:     with("3"),
+		wordsLayer:        with("3", "/"),
+		checklistLayer:    with("C"),
+		symptomLayer:      with("C", "/"),
+		outputLayer:       output(),
+		searchLayer:       output("/"),
+		gaugesLayer:       with("3", "g"),
+		presentationLayer: with("3", "ctrl+g"),
+		docsLayer:         with("3", "D"),
+		editorLayer:       with("3", "E"),
+		formLayer:         with("4", "home", "down", "p"),
+		paletteLayer:      with("C", "ctrl+p"),
+		helpLayer:         with("3", "?"),
+		quitLayer: func() *screen {
+			s := quits()
+			s.press("ctrl+c")
+			return s
+		},
+		drillLayer: func() *screen {
+			s := quits()
+			s.drillDone = true
+			return s
+		},
+		questionLayer: func() *screen {
+			s := quits()
+			s.send(questionMsg(steps.Question{
+				Change: &steps.ChangeQuestion{Title: "Make a bond"}, Answer: func(string, bool) {},
+			}))
+			return s
+		},
+		smallLayer: func() *screen {
+			s := quits()
+			s.send(tea.WindowSizeMsg{Width: 10, Height: 3})
+			return s
+		},
+	}
+}
+
+// behind is what of the layers below may not change while another one is on top.
+func (s *screen) behind() string {
+	page := ""
+	if s.page != nil {
+		page = fmt.Sprint(s.page.top, s.page.search.needle.words)
+	}
+	return fmt.Sprint(s.part, *s.cursor(), s.list.words, s.list.item, s.lookup.needle.words, page)
+}
+
+// Whatever is on top has the keys, the paste, the click and the wheel, and nothing behind it changes.
+func TestLayers(t *testing.T) {
+	// What a paste is for, and what the wheel and a click move.
+	pastes := map[layer]bool{
+		wordsLayer: true, checklistLayer: true, symptomLayer: true, searchLayer: true,
+	}
+	moves := map[layer]bool{
+		notebookLayer: true, wordsLayer: true, checklistLayer: true, symptomLayer: true, outputLayer: true,
+		searchLayer: true,
+	}
+	for top, open := range opened(t) {
+		t.Run(fmt.Sprint(top), func(t *testing.T) {
+			if s := open(); s.topLayer() != top {
+				t.Fatalf("layer %d is on top, want %d:\n%s", s.topLayer(), top, s.plain())
+			}
+			for what, msg := range map[string]tea.Msg{
+				"paste": tea.PasteMsg{Content: "retry_exc_err"},
+				"wheel": tea.MouseWheelMsg{Button: tea.MouseWheelDown, X: 60, Y: 20},
+				"click": tea.MouseClickMsg{Button: tea.MouseLeft, X: 3, Y: 8},
+			} {
+				s := open()
+				s.view()
+				before := s.behind()
+				s.send(msg)
+				s.view()
+				free := what == "paste" && pastes[top] || what != "paste" && moves[top]
+				if after := s.behind(); after != before && !free {
+					t.Errorf("a %s changes what is behind:\n%s\n%s", what, before, after)
+				}
+				s.asked()
+			}
+			// A terminal that becomes too small keeps the layer, and no key acts on what is not seen.
+			s := open()
+			before := s.behind()
+			s.send(tea.WindowSizeMsg{Width: 10, Height: 3})
+			s.press("A", "x", "j", "delete", "enter", "3", "P")
+			s.asked()
+			s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
+			if top != smallLayer && s.topLayer() != top || s.behind() != before {
+				t.Errorf("keys in a small terminal act: layer %d:\n%s\n%s", s.topLayer(), before, s.behind())
+			}
+			// A question that opens meanwhile is on top, unless something is being typed.
+			s = open()
+			s.send(questionMsg(steps.Question{
+				Change: &steps.ChangeQuestion{Title: "Make a bond"}, Answer: func(string, bool) {},
+			}))
+			if now := s.topLayer(); now != questionLayer && !s.writing() {
+				t.Errorf("a question opens, and layer %d is on top", now)
+			}
+		})
+	}
+}
+
+// What is pasted into the palette is looked for there.
+func TestPasteIntoThePalette(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 40)
+	s.press("C", "ctrl+p")
+	s.send(tea.PasteMsg{Content: "run \n everything"})
+	if s.palette.words != "run everything" || s.list.words != "" {
+		t.Errorf("the palette has %q, the checklist %q", s.palette.words, s.list.words)
+	}
+	s.send(tea.PasteMsg{Content: strings.Repeat("ä", 1000)})
+	if n := len(s.palette.words); n > maxPalette {
+		t.Errorf("%d bytes are kept", n)
+	}
+}
