@@ -113,6 +113,8 @@ type OutputLine struct {
 	// From is the node's name; Role the role's. Both may be empty in a Note.
 	From, Role string
 	Text       string
+	// Rail is the one whose test begins with a Note, from 1; 0 elsewhere.
+	Rail int
 	// Spans are the colours that the tool gave it. The text itself has no escape
 	// sequence.
 	Spans []Span

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -44,6 +45,12 @@ type Connection struct {
 // Connected reports whether scripts can run there.
 func (l Connection) Connected() bool { return l.State == runner.Connected }
 
+// Connecting reports whether the node is being connected to.
+func (l Connection) Connecting() bool { return l.State == runner.Connecting }
+
+// Lost reports whether the connection broke or could not be made.
+func (l Connection) Lost() bool { return l.State == runner.Disconnected }
+
 // CellState is what is known about one cell.
 type CellState struct {
 	Run     RunID // execution count; 0 = never run
@@ -57,6 +64,7 @@ type CellState struct {
 	Bytes   []RailBytes
 	Log     string
 	Live    Table // what the run has measured so far
+	Rail    int   // that is being tested, from 1; 0 where the cell does not test each
 	// What it ran with: see Stale. Scripts is nil where nobody knows.
 	Scripts []string
 	Params  map[string]string
@@ -101,7 +109,12 @@ func (n Notebook) Apply(e Event) Notebook {
 			Scripts: e.Scripts, Params: n.Params.Of(e.Cell),
 		})
 	case CellPrinted:
-		return n.alter(e.Cell, e.Run, func(c *CellState) { c.Output = c.Output.Skip(e.Dropped).Append(e.Lines) })
+		return n.alter(e.Cell, e.Run, func(c *CellState) {
+			c.Output = c.Output.Skip(e.Dropped).Append(e.Lines)
+			for _, l := range e.Lines {
+				c.Rail = cmp.Or(l.Rail, c.Rail)
+			}
+		})
 	case CellMeasured:
 		return n.alter(e.Cell, e.Run, func(c *CellState) { c.Live = e.Table })
 	case CellEnded:

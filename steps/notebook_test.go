@@ -282,3 +282,25 @@ func TestOutputsAreBoundedTogether(t *testing.T) {
 		t.Errorf("%d bytes are counted, and %d taken", n.kept, taken())
 	}
 }
+
+// Which rail is being tested is a field of the line with which its test begins, and stays until the next.
+func TestRailUnderTest(t *testing.T) {
+	n := NewNotebook(Tutorial{}).Apply(CellStarted{Run: 1, Cell: "c"})
+	for _, step := range []struct {
+		lines []OutputLine
+		want  int
+	}{
+		{[]OutputLine{{Text: "rail 7: a tool's own words"}}, 0},
+		{[]OutputLine{{Kind: Note, Rail: 1, Text: "rail 1"}, {Text: "65536"}}, 1},
+		{[]OutputLine{{Text: "65536"}}, 1},
+		{[]OutputLine{{Kind: Note, Rail: 2, Text: "rail 2"}}, 2},
+	} {
+		n = n.Apply(CellPrinted{Run: 1, Cell: "c", Lines: step.lines})
+		if got := n.Cells["c"].Rail; got != step.want {
+			t.Errorf("after %+v it is rail %d, want %d", step.lines, got, step.want)
+		}
+	}
+	if n = n.Apply(CellStarted{Run: 2, Cell: "c"}); n.Cells["c"].Rail != 0 {
+		t.Error("a new run begins with no rail")
+	}
+}

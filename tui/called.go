@@ -19,32 +19,13 @@ type called struct {
 	text string
 }
 
-var onRail = pattern.New(`^rail (\d{1,4}): `)
-
-// railNow is the rail, from 1, that a cell tests which does so with each; 0 where nobody knows. The session tells it
-// where a rail's test begins: a frame looks for that among the last lines.
-func railNow(c steps.Cell, out steps.Scroll, before int) int {
-	const last = 200
-	if !c.EachRail {
-		return 0
-	}
-	lines := out.Lines(max(0, out.Len()-last), last)
-	for _, l := range slices.Backward(lines) {
-		if m := onRail.FindStringSubmatch(l.Text); m != nil && l.Kind == steps.Note {
-			n, _ := strconv.Atoi(m[1])
-			return n
-		}
-	}
-	return before
-}
-
 // command is what a cell's run calls, with the values in place of their names as far as anybody knows them.
 func (m *Model) command(c steps.Cell) string {
 	state, was := m.book.Cells[c.ID], m.stage.called
 	if was.cell != c.ID || was.run != state.Run {
 		was = called{}
 	}
-	rail := railNow(c, state.Output, was.rail)
+	rail := state.Rail
 	if was.cell == c.ID && was.rail == rail {
 		return was.text
 	}

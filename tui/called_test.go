@@ -97,30 +97,3 @@ wait
 		}
 	}
 }
-
-// The rail that is tested now is the one that the session told last, however much is printed since.
-func TestTheRailOfNow(t *testing.T) {
-	line := func(kind steps.LineKind, text string) []steps.OutputLine {
-		return []steps.OutputLine{{Kind: kind, Text: text}}
-	}
-	out := steps.Scroll{}
-	each := steps.Cell{EachRail: true}
-	for _, step := range []struct {
-		lines []steps.OutputLine
-		want  int
-	}{
-		{nil, 0},
-		{line(steps.Note, "rail 1: spark-02 rocep1s0f0 ⇄ spark-01 rocep1s0f0"), 1},
-		{line(steps.FromStdout, "rail 7: a tool says so"), 1},
-		{line(steps.Note, "rail 2: spark-02 rocep1s0f1 ⇄ spark-01 rocep1s0f1"), 2},
-		{lines(1000, "row"), 2},
-	} {
-		out = out.Append(step.lines)
-		if got := railNow(each, out, step.want); got != step.want {
-			t.Errorf("rail %d, want %d", got, step.want)
-		}
-	}
-	if got := railNow(steps.Cell{}, out, 2); got != 0 {
-		t.Errorf("a cell that has no rail is on rail %d", got)
-	}
-}

@@ -163,7 +163,7 @@ func (m *Model) runCheck() tea.Cmd {
 	case !ok:
 		return nil
 	case m.book.Cells[c.ID].Running:
-		m.notice = isRunning
+		m.noteRun(isRunning)
 		return nil
 	}
 	m.list.surveying = false

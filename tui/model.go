@@ -227,6 +227,7 @@ type doing struct {
 	before      string              // the key before, where two of them mean something
 	interrupted steps.RunID         // the run that ctrl+c or i was for
 	notice      string              // stands in the footer until the next key
+	runNotice   string              // the notice that ends with the run that it is about; empty where none is shown
 	lost        map[int]bool        // a connection that was there was lost, by the node's number
 	linked      bool                // the link under test was chosen; see link.go
 }

@@ -272,7 +272,7 @@ func (m *Model) dot(e steps.End) string {
 		return m.ink.Dim.Render("○") // another railbench has the connections
 	case link.Connected():
 		return m.ink.Pass.Render("●")
-	case link.State.String() == "disconnected":
+	case link.Lost():
 		return m.ink.Fail.Render("✗")
 	default:
 		return m.ink.Warn.Render("◌")
@@ -283,6 +283,8 @@ func (m *Model) dot(e steps.End) string {
 type alert struct {
 	text string
 	mild bool // it stops nothing, by now
+	// It says only that a node is being connected to: of many nodes they are counted.
+	quiet bool
 }
 
 // alerts say what is wrong with the nodes, one each, and what else has to be known; of the hardware
@@ -290,34 +292,34 @@ type alert struct {
 // What another railbench has open is not this one's to warn of: the line says who has it.
 func (m *Model) alerts() (all []alert) {
 	if m.opts.ReadOnly != "" {
-		return []alert{{m.opts.ReadOnly, true}}
+		return []alert{{text: m.opts.ReadOnly, mild: true}}
 	}
 	all = hardwareAlerts(m.board, trouble(m.book))
 	if m.changedFile != "" {
-		all = append(all, alert{m.changedFile + " has changed on disk: r opens it anew, and keeps all results", true})
+		all = append(all, alert{
+			text: m.changedFile + " has changed on disk: r opens it anew, and keeps all results", mild: true,
+		})
 	}
 	return all
 }
 
 // hardwareAlerts are what is wrong with the nodes, with the alarm of the hardware that can't wait
 // among them.
-func hardwareAlerts(b meter.Board, trouble []string) (all []alert) {
+func hardwareAlerts(b meter.Board, trouble []alert) (all []alert) {
 	urgent, hot := health.Urgent(b.Health)
 	if hot && urgent.Grade == steps.Fail {
-		all = append(all, alert{urgent.String(), false})
+		all = append(all, alert{text: urgent.String()})
 	}
-	for _, s := range trouble {
-		all = append(all, alert{s, strings.Contains(s, "connecting") && !strings.Contains(s, "disconnected")})
-	}
+	all = append(all, trouble...)
 	if hot && urgent.Grade != steps.Fail {
-		all = append(all, alert{urgent.String(), true})
+		all = append(all, alert{text: urgent.String(), mild: true})
 	}
 	return all
 }
 
 // trouble is what is wrong with the nodes.
-func trouble(book steps.Notebook) []string {
-	var lines []string
+func trouble(book steps.Notebook) []alert {
+	var lines []alert
 	names := namesIn(book.Rig)
 	connecting := 0
 	for i := range names {
@@ -326,32 +328,35 @@ func trouble(book steps.Notebook) []string {
 		switch {
 		case !link.Connected():
 			s := link.State.String()
-			if link.State.String() == "connecting" {
+			quiet := link.Connecting() && link.Cause == ""
+			if link.Connecting() {
 				s += " …"
-				if link.Cause == "" {
-					connecting++
-				}
+			}
+			if quiet {
+				connecting++
 			}
 			if link.Cause != "" {
 				s += ": " + link.Cause
 			}
-			lines = append(lines, names[e]+" "+s)
+			lines = append(lines, alert{names[e] + " " + s, link.Connecting(), quiet})
 		case book.Rig.At(e).Err != "":
-			lines = append(lines, names[e]+" could not be looked at: "+book.Rig.At(e).Err)
+			lines = append(lines, alert{text: names[e] + " could not be looked at: " + book.Rig.At(e).Err})
 		}
 	}
 	if why := book.Saved.Why; why != "" {
-		lines = append(lines, "not saved: "+why)
+		lines = append(lines, alert{text: "not saved: " + why})
 	}
 	switch {
 	case connecting > alertsHeight && connecting < len(names):
-		lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasSuffix(l, " connecting …") })
-		return append(lines, fmt.Sprintf("connecting to %s more nodes …", steps.Thousands(connecting)))
+		lines = slices.DeleteFunc(lines, func(a alert) bool { return a.quiet })
+		return append(lines, alert{
+			text: fmt.Sprintf("connecting to %s more nodes …", steps.Thousands(connecting)), mild: true,
+		})
 	case connecting < len(lines) || connecting < len(names):
 	case connecting == len(steps.Ends):
-		return []string{"connecting to both nodes …"}
+		return []alert{{text: "connecting to both nodes …", mild: true}}
 	default:
-		return []string{fmt.Sprintf("connecting to all %d nodes …", connecting)}
+		return []alert{{text: fmt.Sprintf("connecting to all %d nodes …", connecting), mild: true}}
 	}
 	return lines
 }
@@ -376,7 +381,7 @@ func (m *Model) alertLines() []string {
 		})
 		rest := alerts[alertsHeight-1:]
 		all := fmt.Sprintf("%d more, the first of them: %s", len(rest), rest[0].text)
-		alerts = append(alerts[:alertsHeight-1:alertsHeight-1], alert{all, rest[0].mild})
+		alerts = append(alerts[:alertsHeight-1:alertsHeight-1], alert{text: all, mild: rest[0].mild})
 	}
 	for _, a := range alerts {
 		most := alertsHeight / len(alerts)

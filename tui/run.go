@@ -15,7 +15,7 @@ func (m *Model) run() tea.Cmd {
 		return m.advance()
 	}
 	if m.book.Cells[c.ID].Running {
-		m.notice = isRunning
+		m.noteRun(isRunning)
 		return nil
 	}
 	m.follow, m.watch = true, ""
@@ -156,6 +156,9 @@ const interrupting = "interrupting …"
 // isRunning answers a key that would start what runs already.
 const isRunning = "it is running; i i interrupts it"
 
+// noteRun gives a notice that ends with the run.
+func (m *Model) noteRun(text string) { m.notice, m.runNotice = text, text }
+
 // interruptTwice interrupts at the second i in a row, as in Jupyter: one alone is typed
 // sooner than a cell that ran for minutes is run again.
 func (m *Model) interruptTwice() tea.Cmd {
@@ -174,7 +177,7 @@ func (m *Model) interrupt() tea.Cmd {
 		return nil
 	}
 	m.interrupted = m.book.Cells[m.book.Running].Run
-	m.notice = interrupting
+	m.noteRun(interrupting)
 	return m.ask(Session.Interrupt)
 }
 
@@ -184,7 +187,7 @@ func (m *Model) clear() tea.Cmd {
 		return nil
 	}
 	if m.book.Cells[c.ID].Running {
-		m.notice = isRunning
+		m.noteRun(isRunning)
 		return nil
 	}
 	return m.ask(func(s Session) { s.Clear(c.ID) })
@@ -199,7 +202,7 @@ func (m *Model) resetPeaks() tea.Cmd {
 func (m *Model) control() tea.Cmd {
 	if m.opts.ReadOnly == "" && m.book.Running != "" && m.book.Cells[m.book.Running].Run != m.interrupted {
 		cmd := m.interrupt()
-		m.notice = interrupting + " (ctrl+c again asks whether to quit)"
+		m.noteRun(interrupting + " (ctrl+c again asks whether to quit)")
 		return cmd
 	}
 	if m.opts.ReadOnly != "" {

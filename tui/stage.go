@@ -94,7 +94,7 @@ func (m *Model) inPlace(id string) tea.Cmd {
 		return nil
 	}
 	if m.book.Cells[id].Running && len(m.book.Queue) == 0 {
-		m.notice = isRunning
+		m.noteRun(isRunning)
 		return nil
 	}
 	busy := m.busy()

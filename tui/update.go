@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 
 	"charm.land/bubbles/v2/spinner"
 	tea "charm.land/bubbletea/v2"
@@ -195,11 +194,12 @@ func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	case steps.CellEnded:
 		m.withdraw(e.Cell)
 		m.tellOfStop(e, before)
-		if strings.HasPrefix(m.notice, interrupting) || m.notice == isRunning {
+		if m.notice == m.runNotice {
 			m.notice = ""
 		}
+		m.runNotice = ""
 	case steps.NodeChanged:
-		if before.Connection(e.Node).Connected() && e.State.String() == "disconnected" {
+		if before.Connection(e.Node).Connected() && m.book.Connection(e.Node).Lost() {
 			m.lost[e.Node] = true
 		}
 		if m.lost[e.Node] && m.book.Connection(e.Node).Connected() {

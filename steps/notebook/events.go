@@ -62,6 +62,7 @@ type printedWire struct {
 	Kind string   `json:"kind"`
 	From string   `json:"from,omitempty"`
 	Role string   `json:"role,omitempty"`
+	Rail int      `json:"rail,omitempty"` // whose test begins here
 	Text []string `json:"text"`
 }
 
@@ -111,8 +112,8 @@ func (d *Document) wireEvent(seq int64, e steps.Event) (w eventWire, ok bool) {
 func wireLines(lines []steps.OutputLine) (all []printedWire) {
 	for _, l := range lines {
 		kind, n := kindNames[l.Kind], len(all)
-		if n == 0 || all[n-1].Kind != kind || all[n-1].From != l.From || all[n-1].Role != l.Role {
-			all = append(all, printedWire{Kind: kind, From: l.From, Role: l.Role})
+		if n == 0 || all[n-1].Kind != kind || all[n-1].From != l.From || all[n-1].Role != l.Role || l.Rail > 0 {
+			all = append(all, printedWire{Kind: kind, From: l.From, Role: l.Role, Rail: l.Rail})
 			n++
 		}
 		all[n-1].Text = append(all[n-1].Text, painted(l))
@@ -178,7 +179,7 @@ func (w eventWire) lines() (all []steps.OutputLine) {
 		for _, t := range g.Text {
 			text, spans := unpainted(t)
 			all = append(all,
-				steps.OutputLine{Kind: kindOf(g.Kind), From: g.From, Role: g.Role, Text: text, Spans: spans})
+				steps.OutputLine{Kind: kindOf(g.Kind), From: g.From, Role: g.Role, Rail: g.Rail, Text: text, Spans: spans})
 		}
 	}
 	return all

@@ -160,8 +160,9 @@ func (r *run) passes(ctx context.Context, rig steps.Rig) (all []steps.Stage) {
 		if ctx.Err() != nil {
 			break
 		}
-		r.tell("rail %d: %s %s ⇄ %s %s", i+1, rig.At(steps.Here).Name,
-			rig.Rail(p, steps.Here).Dev, rig.At(steps.Peer).Name, rig.Rail(p, steps.Peer).Dev)
+		r.print(steps.OutputLine{Kind: steps.Note, Rail: i + 1, Text: gate.Line(fmt.Sprintf("rail %d: %s %s ⇄ %s %s", i+1,
+			rig.At(steps.Here).Name, rig.Rail(p, steps.Here).Dev, rig.At(steps.Peer).Name, rig.Rail(p, steps.Peer).Dev))},
+			false)
 		all = append(all, r.stage(ctx, rig, i))
 	}
 	return all
