@@ -33,6 +33,7 @@ type Notebook struct {
 	kept        int                  // bytes that the outputs of all cells take
 	changes     int                  // of cells and of parts, counted
 	edits       int                  // the change with the last edit of a part
+	plans       int                  // how often something changed that a plan depends on
 }
 
 // A Connection is the state of the connection to one node.
@@ -78,6 +79,10 @@ type Version struct{ state, edit int }
 
 // Version is the version of a cell.
 func (n Notebook) Version(id string) Version { return Version{n.Cells[id].changes, n.edits} }
+
+// PlanVersion tells two states apart between which a plan may differ: as long as it is the same, the rig, the parameters
+// and the scripts are.
+func (n Notebook) PlanVersion() int { return n.plans }
 
 // Connection is the state of the connection to a node by its number.
 func (n Notebook) Connection(node int) Connection {
@@ -127,9 +132,12 @@ func (n Notebook) Apply(e Event) Notebook {
 		}
 	case RigProbed:
 		n.Rig = e.Rig
+		n.plans++
 	case ParamsSet:
 		n.Params = e.Params
+		n.plans++
 	case PartChanged:
+		n.plans++
 		n.changes++
 		n.edits = n.changes
 		n.Tutorial = n.Tutorial.With(e.Part, e.Cells)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -30,10 +29,9 @@ func (m *Model) command(c steps.Cell) string {
 		return was.text
 	}
 	text := command(c)
-	// What a change would undo is read from a file: a frame does not wait for that.
-	if m.opts.Planned != nil && text != "" && !c.Change.Any() && !m.book.Rig.Probed.IsZero() {
+	if plan := m.plannedValues(c); text != "" && plan != nil {
 		role := c.Roles[len(c.Roles)-1]
-		known := values(m.opts.Planned(m.book, c), role.Name, rail)
+		known := values(plan, role.Name, rail)
 		delete(known, "RUN") // a dry run's own
 		text = valued(withArguments(text, role.Text(), known), known)
 	}
@@ -70,46 +68,56 @@ func withArguments(command, script string, values map[string]string) string {
 	return strings.ReplaceAll(command, arguments, cmp.Or(given, "…"))
 }
 
-var assignment = pattern.New(`^([A-Z][A-Z0-9_]*)='([^']*)'$`)
-
-// A given is what a dry run gives a variable in one role's script: rail by rail and node by node.
+// A given is what a plan gives a variable in one role's script: rail by rail and node by node.
 type given struct {
 	role   string // "" where a cell has one
 	values []string
 	rails  []int // of each value, from 1; 0 where it is of no rail
 }
 
-// givens are all that a dry run gives, by variable, in its roles' order. Values of several lines, such
-// as programs, are no part of it.
-func givens(plan string) map[string][]given {
+// givens are all that a plan gives, by variable, in its roles' order. Values of several lines, such as programs, are no
+// part of it.
+func givens(plan []steps.PlannedValues) map[string][]given {
 	all := map[string][]given{}
-	role, rail := "", 0
-	for line := range strings.Lines(plan) {
-		line = strings.TrimRight(line, "\n")
-		if head, ok := strings.CutPrefix(line, "# --- "); ok { // ID, ROLE, rail N, on NODE
-			role, rail = "", 0
-			for i, part := range strings.Split(head, ", ") {
-				if n, ok := strings.CutPrefix(part, "rail "); ok {
-					rail, _ = strconv.Atoi(n)
-				} else if i == 1 && !strings.HasPrefix(part, "on ") {
-					role = part
-				}
+	for _, p := range plan {
+		for name, value := range p.Values {
+			if strings.Contains(value, "\n") {
+				continue
 			}
-			continue
+			of := all[name]
+			i := slices.IndexFunc(of, func(g given) bool { return g.role == p.Role })
+			if i < 0 {
+				i, of = len(of), append(of, given{role: p.Role})
+			}
+			of[i].values, of[i].rails = append(of[i].values, value), append(of[i].rails, p.Rail)
+			all[name] = of
 		}
-		m := assignment.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		of := all[m[1]]
-		i := slices.IndexFunc(of, func(g given) bool { return g.role == role })
-		if i < 0 {
-			i, of = len(of), append(of, given{role: role})
-		}
-		of[i].values, of[i].rails = append(of[i].values, m[2]), append(of[i].rails, rail)
-		all[m[1]] = of
 	}
 	return all
+}
+
+// A planned is what was planned last for a cell: it is planned again only when the rig, a parameter or a script has
+// changed, and not with each frame.
+type planned struct {
+	version int
+	values  []steps.PlannedValues
+}
+
+// plannedValues are those of running a cell now; empty where they are not known.
+func (m *Model) plannedValues(c steps.Cell) []steps.PlannedValues {
+	// What a change would undo is read from a file: a frame does not wait for that.
+	if m.opts.Values == nil || c.Change.Any() || m.book.Rig.Probed.IsZero() {
+		return nil
+	}
+	if p, ok := m.cache.plans[c.ID]; ok && p.version == m.book.PlanVersion() {
+		return p.values
+	}
+	if m.cache.plans == nil {
+		m.cache.plans = map[string]planned{}
+	}
+	p := planned{m.book.PlanVersion(), m.opts.Values(m.book, c)}
+	m.cache.plans[c.ID] = p
+	return p.values
 }
 
 // single is the one value of a variable; ok is false where there are several.
@@ -136,9 +144,9 @@ func (g given) of(rail int) given {
 	return one
 }
 
-// values are those that a dry run gives a role's script; all roles' where it is "". What differs from
+// values are those that a plan gives a role's script; all roles' where it is "". What differs from
 // rail to rail has the one of a rail, and none where that is 0.
-func values(plan, role string, rail int) map[string]string {
+func values(plan []steps.PlannedValues, role string, rail int) map[string]string {
 	all := map[string]string{}
 	for name, of := range givens(plan) {
 		of = slices.DeleteFunc(of, func(g given) bool { return role != "" && g.role != role })
@@ -157,10 +165,7 @@ func values(plan, role string, rail int) map[string]string {
 // valuesOf tells what a cell's variables are on this rig; empty where nobody knows yet, or where it has
 // none. A change's are in the question that comes before it.
 func (m *Model) valuesOf(c steps.Cell) string {
-	if m.opts.Planned == nil || c.Change.Any() || m.book.Rig.Probed.IsZero() {
-		return ""
-	}
-	all := givens(m.opts.Planned(m.book, c))
+	all := givens(m.plannedValues(c))
 	told := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		told = append(told, name+" = "+toldValues(all[name]))

@@ -8,18 +8,11 @@ import (
 
 // A command stands on the stage as it runs; what differs from rail to rail keeps its name.
 func TestCalledWithValues(t *testing.T) {
-	const plan = `# --- ib-write-bw, server, rail 1, on spark-01 (simulated) SIMULATED
-SIZE='1'
-# --- ib-write-bw, client, rail 1, on spark-02
-RAIL_DEV='rocep1s0f0'
-SIZE='65536'
-ib_write_bw -d "$RAIL_DEV" -s "$SIZE"
-
-# --- ib-write-bw, client, rail 2, on spark-02
-RAIL_DEV='rocep1s0f1'
-SIZE='65536'
-ib_write_bw -d "$RAIL_DEV" -s "$SIZE"
-`
+	plan := []steps.PlannedValues{
+		{Role: "server", Rail: 1, Values: map[string]string{"SIZE": "1"}},
+		{Role: "client", Rail: 1, Values: map[string]string{"RAIL_DEV": "rocep1s0f0", "SIZE": "65536", "PY": "two\nlines"}},
+		{Role: "client", Rail: 2, Values: map[string]string{"RAIL_DEV": "rocep1s0f1", "SIZE": "65536"}},
+	}
 	for command, want := range map[string]string{
 		`ib_write_bw -d "$RAIL_DEV" -s "$SIZE" "$PEER_IP"`: "ib_write_bw -d $RAIL_DEV -s 65536 $PEER_IP",
 		"ib_write_bw -s ${SIZE} --report_gbits":            "ib_write_bw -s 65536 --report_gbits",

@@ -122,16 +122,27 @@ func TestScriptHasItsValues(t *testing.T) {
 	rig := sampleRig()
 	rig.Probed = s.now
 	gid := "3"
-	s.opts.Planned = func(steps.Notebook, steps.Cell) string {
-		return "# --- gids, rail 1, on a\nDEV='mlx5_0'\nGID='" + gid +
-			"'\nPY='two\nlines'\nNONE=''\nshow_gids\n\n# --- gids, rail 2, on a\nDEV='mlx5_1'\nGID='3'\n" +
-			"# --- gids, rail 3, on a\nDEV='mlx5_2'\nGID='3'\n"
+	planned := 0
+	s.opts.Values = func(steps.Notebook, steps.Cell) []steps.PlannedValues {
+		planned++
+		return []steps.PlannedValues{
+			{Rail: 1, Values: map[string]string{"DEV": "mlx5_0", "GID": gid, "PY": "two\nlines", "NONE": ""}},
+			{Rail: 2, Values: map[string]string{"DEV": "mlx5_1", "GID": "3"}},
+			{Rail: 3, Values: map[string]string{"DEV": "mlx5_2", "GID": "3"}},
+		}
 	}
 	s.tell(steps.RigProbed{Rig: rig})
 	s.sees("with DEV = mlx5_0, mlx5_1, mlx5_2; GID = 3; NONE = (empty)")
 	gid = "5"
 	s.tell(steps.RigProbed{Rig: rig})
 	s.sees("GID = 5, 3, 3")
+	for range 10 {
+		s.dirty = true
+		s.view()
+	}
+	if planned != 2 {
+		t.Errorf("it was planned %d times for two rigs: a frame must not plan", planned)
+	}
 	s.press("S")
 	s.seesNot("with DEV")
 }

@@ -126,6 +126,9 @@ type Options struct {
 	// Planned is what running a cell would execute in the state of a notebook, as a dry
 	// run prints it; empty where nothing would run. Called from a command.
 	Planned func(steps.Notebook, steps.Cell) string
+	// Values are those of what Planned prints, for the screen to show; nil where none are known. It reads no file for a
+	// cell that changes nothing, so that a frame may ask it.
+	Values func(steps.Notebook, steps.Cell) []steps.PlannedValues
 	// Pager is the user's pager, ready to show a log's file or, where that is empty or
 	// gone, a text. The error says which program is missing. Called from a command.
 	Pager func(log string, text func() string) (tea.ExecCommand, error)

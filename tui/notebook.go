@@ -16,6 +16,7 @@ import (
 type cache struct {
 	intros map[introKey][]string
 	cells  map[string]drawnCell
+	plans  map[string]planned // by cell
 }
 
 type introKey struct {

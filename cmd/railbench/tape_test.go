@@ -230,7 +230,7 @@ func play(t *testing.T, tp *tape, width, height int, adjust func(*tui.Options)) 
 		RigNow: func() time.Time { return p.now },
 		Now:    func() time.Time { return cmp.Or(p.wall, p.now) },
 
-		Planned: planned(&tp.options),
+		Planned: planned(&tp.options), Values: plannedValues(&tp.options),
 	}
 	if adjust != nil {
 		adjust(&opts)

@@ -219,6 +219,7 @@ func (b *bench) screen(s *session.Session) tui.Options {
 		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
 		Docs:    pages,
 		Planned: planned(&b.options),
+		Values:  plannedValues(&b.options),
 	}
 }
 
@@ -230,6 +231,20 @@ func planned(options *session.Options) func(steps.Notebook, steps.Cell) string {
 		own.Params, own.CellParams = book.Params.All, book.Params.Cells
 		writePlan(&script, own, book.Rig, []steps.Cell{c})
 		return script.String()
+	}
+}
+
+// plannedValues gives the variables of what a cell would run in the state of a notebook.
+func plannedValues(options *session.Options) func(steps.Notebook, steps.Cell) []steps.PlannedValues {
+	return func(book steps.Notebook, c steps.Cell) (all []steps.PlannedValues) {
+		own := *options
+		own.Params, own.CellParams = book.Params.All, book.Params.Cells
+		for _, p := range session.Plan(own, book.Rig, []steps.Cell{c}) {
+			if p.Note == "" {
+				all = append(all, steps.PlannedValues{Role: p.Role.Name, Rail: p.Pair + 1, Values: p.Script.Vars})
+			}
+		}
+		return all
 	}
 }
 
