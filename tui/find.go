@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -20,6 +19,7 @@ import (
 // lookup is what is looked for, and where it is.
 type lookup struct {
 	typing bool
+	line   line // the words as they are typed
 	needle needle
 	hits   []match
 	at     int // the one that is shown
@@ -44,14 +44,14 @@ func findKeys() []chapter {
 		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to((*Model).dropFind).brief(2, "esc", "leave"),
 		on("backspace", "take a letter back", "backspace").to((*Model).eraseFind),
 		on("ctrl+u", "take all of it back", "ctrl+u").
-			to(func(m *Model) tea.Cmd { return m.lookFor("") }).brief(3, "ctrl+u", "empty"),
+			to((*Model).emptyFind).brief(3, "ctrl+u", "empty"),
 	}}}
 }
 
 // typeFind begins to type what is looked for.
 func (m *Model) typeFind() tea.Cmd {
 	m.follow, m.watch = false, ""
-	m.lookup = lookup{typing: true, part: m.part, begun: *m.cursor()}
+	m.lookup = lookup{typing: true, line: newLine(maxNeedle), part: m.part, begun: *m.cursor()}
 	return nil
 }
 
@@ -62,19 +62,10 @@ func (m *Model) findKey(msg tea.KeyPressMsg) tea.Cmd {
 			return b.act(m)
 		}
 	}
-	return m.typeWord(msg.Text)
-}
-
-// typeWord adds to the words. Of a pasted text only the first line counts.
-func (m *Model) typeWord(text string) tea.Cmd {
-	text, _, _ = strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
-	words := m.lookup.needle.words
-	for _, r := range strings.ToValidUTF8(text, "") {
-		if !unicode.IsControl(r) && len(words) < maxNeedle {
-			words += string(r)
-		}
+	if m.lookup.line.key(msg) {
+		return m.lookFor(m.lookup.line.text())
 	}
-	return m.lookFor(words)
+	return nil
 }
 
 // lookFor changes the words, and shows the first place from where the search began.
@@ -240,11 +231,16 @@ func (m *Model) nextPlace(way int) tea.Cmd {
 }
 
 func (m *Model) eraseFind() tea.Cmd {
-	words := []rune(m.lookup.needle.words)
-	if len(words) == 0 {
+	if m.lookup.line.text() == "" {
 		return m.dropFind()
 	}
-	return m.lookFor(string(words[:len(words)-1]))
+	m.lookup.line.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	return m.lookFor(m.lookup.line.text())
+}
+
+func (m *Model) emptyFind() tea.Cmd {
+	m.lookup.line.set("")
+	return m.lookFor("")
 }
 
 // keepFind ends the typing.
@@ -298,7 +294,7 @@ func (m *Model) lookedFor() string {
 	k := m.ink
 	text := " " + k.Accent.Render("/"+ink.Clean(f.needle.words))
 	if f.typing {
-		text += k.Cursor.Render(" ")
+		text = " " + k.Accent.Render("/") + f.line.view(k, k.Accent, m.width)
 	}
 	switch {
 	case f.needle.words == "":

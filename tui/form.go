@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
@@ -27,43 +26,26 @@ type form struct {
 	top    int // first field that is shown
 }
 
-// A field is one parameter's line. Its runes are edited here and not by a
-// bubbles/textinput, whose clipboard looks for programs (see question.go).
+// A field is one parameter's line.
 type field struct {
 	steps.Param
-	text    []rune
-	at      int // the cursor is before this rune
+	line    line
 	touched bool
-}
-
-// typed takes what can be seen: a pasted text may end with a line end, or hold worse.
-func (f *field) typed(text string) {
-	for _, r := range text {
-		if len(f.text) < maxField && !unicode.IsControl(r) && r != unicode.ReplacementChar {
-			f.text = slices.Insert(f.text, f.at, r)
-			f.at++
-		}
-	}
-	f.touched = true
 }
 
 // maxField bounds what a paste can bring: no path is longer.
 const maxField = 4096
 
 // set fills a field with what is in effect, which is no edit.
-func (f *field) set(text string) {
-	f.text = []rune(text)
-	f.at = len(f.text)
-}
+func (f *field) set(text string) { f.line.set(text) }
 
-func (f *field) cut(from, to int) {
-	if from >= 0 && to <= len(f.text) && from < to {
-		f.text, f.at, f.touched = slices.Delete(f.text, from, to), from, true
-	}
+func (f *field) paste(text string) {
+	f.line.paste(text)
+	f.touched = true
 }
 
 // read is the value as the scripts would get it.
-func (f *field) read() (string, error) { return f.Parse(string(f.text)) }
+func (f *field) read() (string, error) { return f.Parse(f.line.text()) }
 
 // openForm opens the form of the selected cell, or on an introduction of all.
 func (m *Model) openForm() tea.Cmd {
@@ -96,7 +78,7 @@ func (m *Model) openFormOf(c steps.Cell) tea.Cmd {
 	f := &form{cell: c, all: c.ID == ""}
 	for _, p := range m.opts.Params {
 		if f.all || c.Reads(p) {
-			f.fields = append(f.fields, field{Param: p})
+			f.fields = append(f.fields, field{Param: p, line: newLine(maxField)})
 		}
 	}
 	if len(f.fields) == 0 {
@@ -161,29 +143,12 @@ func (m *Model) formKey(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // key is a key that edits the value.
-func (x *field) key(msg tea.KeyPressMsg) {
-	switch msg.String() {
-	case "ctrl+r":
-		x.set(x.Default)
-		x.touched = true
-	case "left":
-		x.at = max(0, x.at-1)
-	case "right":
-		x.at = min(len(x.text), x.at+1)
-	case "home", "ctrl+a":
-		x.at = 0
-	case "end", "ctrl+e":
-		x.at = len(x.text)
-	case "backspace":
-		x.cut(x.at-1, x.at)
-	case "delete":
-		x.cut(x.at, x.at+1)
-	case "ctrl+u":
-		x.cut(0, len(x.text))
-	default:
-		if msg.Text != "" {
-			x.typed(msg.Text)
-		}
+func (f *field) key(msg tea.KeyPressMsg) {
+	if msg.String() == "ctrl+r" {
+		f.set(f.Default)
+		f.touched = true
+	} else if f.line.key(msg) {
+		f.touched = true
 	}
 }
 
@@ -340,25 +305,13 @@ func (m *Model) fieldLine(i, names, width int) string {
 	text := ""
 	switch {
 	case selected:
-		text = m.editing(f, columns)
+		text = f.line.view(k, k.Strong, columns)
 	case f.touched:
-		text = k.Strong.Render(ansi.Truncate(ink.Clean(string(f.text)), columns, "…"))
+		text = k.Strong.Render(ansi.Truncate(ink.Clean(f.line.text()), columns, "…"))
 	default:
-		text = ansi.Truncate(ink.Clean(string(f.text)), columns, "…")
+		text = ansi.Truncate(ink.Clean(f.line.text()), columns, "…")
 	}
 	return ink.Sides(left+text, means, width)
-}
-
-// editing is the text with its cursor, and as much around it as fits.
-func (m *Model) editing(f *field, columns int) string {
-	under, rest := " ", ""
-	if f.at < len(f.text) {
-		under, rest = ink.Clean(string(f.text[f.at])), ink.Clean(string(f.text[f.at+1:]))
-	}
-	before := ink.Tail(ink.Clean(string(f.text[:f.at])), max(0, columns-lipgloss.Width(under)))
-	left := columns - lipgloss.Width(before) - lipgloss.Width(under)
-	return m.ink.Strong.Render(before) + m.ink.Cursor.Render(under) +
-		m.ink.Strong.Render(ansi.Truncate(rest, max(0, left), ""))
 }
 
 // aboutField says what is wrong with a field's value, what it is, and what it can be.
@@ -372,11 +325,11 @@ func (m *Model) aboutField(f *field, width int) (lines []string) {
 	case err != nil && f.touched:
 		// A long value would push out what is wrong with it.
 		text := err.Error()
-		if why := errors.Unwrap(err); why != nil && len(f.text) > width {
+		if why := errors.Unwrap(err); why != nil && len(f.line.text()) > width {
 			text = f.Name + ": " + why.Error()
 		}
 		say(k.Fail, "✗ "+text)
-	case f.touched && value != string(f.text) && value != "":
+	case f.touched && value != f.line.text() && value != "":
 		say(k.Dim, "the scripts get "+value)
 	}
 	if first, rest := []rune(f.Does), ""; len(first) > 0 {

@@ -138,11 +138,11 @@ func TestEditingAField(t *testing.T) {
 	s.send(tea.PasteMsg{Content: " /opt/my\npython\t3\r\n"})
 	s.press("home", "right", "delete", "end", "left", "backspace", "é", "漢", "ctrl+a", "X", "ctrl+e", "Y")
 	f := s.form.fields[3]
-	if got := string(f.text); got != "Xpthon3/opt/my pythoné漢3Y" {
+	if got := f.line.text(); got != "Xpthon3/opt/my pythoné漢3Y" {
 		t.Errorf("the text is %q", got)
 	}
 	s.send(tea.PasteMsg{Content: strings.Repeat("long", 5000)})
-	if n := len(s.form.fields[3].text); n != maxField {
+	if n := len([]rune(s.form.fields[3].line.text())); n != maxField {
 		t.Errorf("%d runes", n)
 	}
 	s.press("ctrl+u", "enter")

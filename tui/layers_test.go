@@ -139,11 +139,30 @@ func TestPasteIntoThePalette(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
 	s.press("C", "ctrl+p")
 	s.send(tea.PasteMsg{Content: "run \n everything"})
-	if s.palette.words != "run everything" || s.list.words != "" {
-		t.Errorf("the palette has %q, the checklist %q", s.palette.words, s.list.words)
+	if s.palette.line.text() != "run everything" || s.list.words != "" {
+		t.Errorf("the palette has %q, the checklist %q", s.palette.line.text(), s.list.words)
 	}
 	s.send(tea.PasteMsg{Content: strings.Repeat("ä", 1000)})
-	if n := len(s.palette.words); n > maxPalette {
-		t.Errorf("%d bytes are kept", n)
+	if n := len([]rune(s.palette.line.text())); n > maxPalette {
+		t.Errorf("%d characters are kept", n)
+	}
+}
+
+// Every line that is typed has a cursor: left, a word back, and letters in the middle.
+func TestLinesHaveACursor(t *testing.T) {
+	for name, c := range map[string]struct {
+		open layer
+		text func(*screen) string
+	}{
+		"palette": {paletteLayer, func(s *screen) string { return s.palette.line.text() }},
+		"words":   {wordsLayer, func(s *screen) string { return s.lookup.needle.words }},
+		"search":  {searchLayer, func(s *screen) string { return s.page.search.needle.words }},
+		"form":    {formLayer, func(s *screen) string { return s.form.fields[s.form.item].line.text() }},
+	} {
+		s := opened(t)[c.open]()
+		s.press("ctrl+u", "a", "c", "left", "b", "end", "space", "x", "y", "ctrl+w")
+		if got := strings.TrimRight(c.text(s), " "); got != "abc" {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

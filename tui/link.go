@@ -42,7 +42,7 @@ func (m *Model) chooseLink() tea.Cmd {
 		m.notice = "a rig of two nodes has one link"
 		return nil
 	}
-	m.palette = palette{open: true, links: true}
+	m.palette = palette{open: true, links: true, line: newLine(maxPalette)}
 	return nil
 }
 
@@ -63,7 +63,7 @@ func (m *Model) linkChoices() (all []choice) {
 	}
 	links, next := m.book.Rig.Cabled()
 	if len(links) > mostLinks {
-		words := strings.Fields(strings.ToLower(m.palette.words))
+		words := strings.Fields(strings.ToLower(m.palette.line.text()))
 		if links = linksOf(names, words); len(words) == 0 && m.palette.links {
 			links = next
 		}

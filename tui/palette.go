@@ -17,7 +17,7 @@ import (
 // palette is what is typed at it.
 type palette struct {
 	open  bool
-	words string
+	line  line
 	item  int
 	links bool     // only links are to choose from
 	then  []string // cells that run once a link is chosen
@@ -39,7 +39,7 @@ type choice struct {
 }
 
 func (m *Model) openPalette() tea.Cmd {
-	m.palette = palette{open: true}
+	m.palette = palette{open: true, line: newLine(maxPalette)}
 	m.loadDocs()
 	return m.listSessions()
 }
@@ -98,7 +98,7 @@ func (m *Model) leaveList() {
 // chosen are those that have all words that are typed, those that begin with them
 // first.
 func (m *Model) chosen() []choice {
-	words := strings.Fields(strings.ToLower(m.palette.words))
+	words := strings.Fields(strings.ToLower(m.palette.line.text()))
 	var found []choice
 	for _, c := range m.choices() {
 		text := strings.ToLower(c.kind + " " + c.name)
@@ -136,34 +136,12 @@ func (m *Model) paletteKey(msg tea.KeyPressMsg) tea.Cmd {
 	case "down", "ctrl+n", "ctrl+j":
 		p.item = min(p.item+1, max(0, len(m.chosen())-1))
 	default:
-		m.paletteType(msg)
+		// Whatever is found then is another list: its first line is the selected one.
+		if p.line.key(msg) {
+			p.item = 0
+		}
 	}
 	return nil
-}
-
-// paletteType edits the words. Whatever is found then is another list: its first line is
-// the selected one.
-func (m *Model) paletteType(msg tea.KeyPressMsg) {
-	p := &m.palette
-	switch name := msg.String(); {
-	case name == "backspace":
-		if r := []rune(p.words); len(r) > 0 {
-			p.words, p.item = string(r[:len(r)-1]), 0
-		}
-	case name == "ctrl+u":
-		p.words, p.item = "", 0
-	default:
-		m.paletteAdd(msg.Text)
-	}
-}
-
-// paletteAdd adds to the words, as far as there is room.
-func (m *Model) paletteAdd(text string) {
-	p := &m.palette
-	if text == "" || len(p.words) >= maxPalette {
-		return
-	}
-	p.words, p.item = strings.ToValidUTF8((p.words + text)[:min(len(p.words+text), maxPalette)], ""), 0
 }
 
 // maxPalette bounds what is typed: no name is longer.
@@ -177,8 +155,7 @@ func (m *Model) paletteBox(width, height int) []string {
 	room := max(1, min(height-6, max(len(all), leastChoices)))
 	m.palette.item = max(0, min(m.palette.item, len(all)-1))
 	top := max(0, min(m.palette.item-room/2, len(all)-room))
-	lines := []string{k.Accent.Render("> ") +
-		ink.Tail(ink.Clean(m.palette.words), max(1, width-4)) + k.Cursor.Render(" ")}
+	lines := []string{k.Accent.Render("> ") + m.palette.line.view(k, ink.Style{}, max(2, width-3))}
 	lines = append(lines, "")
 	for i := range room {
 		at := top + i

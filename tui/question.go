@@ -109,13 +109,19 @@ func (m *Model) paste(text string) tea.Cmd {
 			m.typed(strings.TrimRight(text, "\r\n"))
 		}
 	case paletteLayer:
-		m.paletteAdd(line)
+		if m.palette.line.paste(line) {
+			m.palette.item = 0
+		}
 	case formLayer:
-		m.form.fields[m.form.item].typed(line)
+		m.form.fields[m.form.item].paste(line)
 	case searchLayer:
-		m.typeSearch(text)
+		if m.page.search.line.paste(firstLine(text)) {
+			m.seek(m.page.search.line.text())
+		}
 	case wordsLayer:
-		m.typeWord(text)
+		if m.lookup.line.paste(firstLine(text)) {
+			return m.lookFor(m.lookup.line.text())
+		}
 	case editorLayer:
 		m.editor.area, _ = m.editor.area.Update(tea.PasteMsg{Content: text})
 	case checklistLayer, symptomLayer:

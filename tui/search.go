@@ -21,6 +21,7 @@ import (
 // once, when it comes or when the words change.
 type search struct {
 	typing bool
+	line   line // the words as they are typed
 	needle needle
 	hits   []hit // lines that have it, in order
 	total  int   // how often it was found in them
@@ -190,7 +191,7 @@ func (s *search) number() int {
 	return n + s.at.nth
 }
 
-// maxNeedle bounds what a paste can bring, in bytes.
+// maxNeedle bounds what a paste can bring, in characters.
 const maxNeedle = 200
 
 // typeWords begins to type what is looked for.
@@ -201,7 +202,7 @@ func (m *Model) typeWords() tea.Cmd {
 	}
 	// Keys that are typed must not become commands because the next cell has begun.
 	m.follow = false
-	s.typing, s.old = true, s.needle.words
+	s.typing, s.line, s.old = true, newLine(maxNeedle), s.needle.words
 	s.from = view{m.page.dropped + m.page.top, m.page.column, m.page.follow}
 	s.sought("")
 	return nil
@@ -216,20 +217,10 @@ func (m *Model) searchKey(msg tea.KeyPressMsg) tea.Cmd {
 			}
 		}
 	}
-	m.typeSearch(msg.Text)
-	return nil
-}
-
-// typeSearch adds to the words. Of a pasted text only the first line counts.
-func (m *Model) typeSearch(text string) {
-	text, _, _ = strings.Cut(strings.TrimLeft(text, "\r\n"), "\n")
-	words := m.page.search.needle.words
-	for _, r := range strings.ToValidUTF8(text, "") {
-		if !unicode.IsControl(r) && len(words) < maxNeedle {
-			words += string(r)
-		}
+	if m.page.search.line.key(msg) {
+		m.seek(m.page.search.line.text())
 	}
-	m.seek(words)
+	return nil
 }
 
 // seek changes the words and shows the first place from where the search began.
@@ -253,15 +244,17 @@ func (p *page) view(v view) {
 }
 
 func (m *Model) eraseSearch() tea.Cmd {
-	words := []rune(m.page.search.needle.words)
-	if len(words) == 0 {
+	l := &m.page.search.line
+	if l.text() == "" {
 		return m.dropSearch()
 	}
-	m.seek(string(words[:len(words)-1]))
+	l.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	m.seek(l.text())
 	return nil
 }
 
 func (m *Model) emptySearch() tea.Cmd {
+	m.page.search.line.set("")
 	m.seek("")
 	return nil
 }
@@ -389,7 +382,7 @@ func (m *Model) searched() string {
 	k := m.ink
 	text, gap := k.Accent.Render("/"+ink.Clean(s.needle.words)), "  "
 	if s.typing {
-		gap = k.Cursor.Render(" ") + " "
+		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, m.width), " "
 	}
 	text += gap
 	switch {

@@ -127,8 +127,8 @@ func TestPastingWhatIsLookedFor(t *testing.T) {
 	s.sees("/not found  1 of 3")
 	s.press("ctrl+u")
 	s.send(tea.PasteMsg{Content: strings.Repeat("漢", 9999)})
-	if n := len(s.page.search.needle.words); n > maxNeedle+4 {
-		t.Errorf("%d bytes are looked for", n)
+	if n := len([]rune(s.page.search.needle.words)); n > maxNeedle {
+		t.Errorf("%d characters are looked for", n)
 	}
 }
 
