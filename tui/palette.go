@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/sahilm/fuzzy"
 
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -96,15 +97,22 @@ func (m *Model) leaveList() {
 }
 
 // chosen are those that have all words that are typed, those that begin with them
-// first.
+// first. Where none has them, they are those that have the letters in this order, the best first.
 func (m *Model) chosen() []choice {
 	words := strings.Fields(strings.ToLower(m.palette.line.text()))
 	var found []choice
-	for _, c := range m.choices() {
+	all := m.choices()
+	for _, c := range all {
 		text := strings.ToLower(c.kind + " " + c.name)
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
 			found = append(found, c)
 		}
+	}
+	if len(found) == 0 {
+		for _, match := range fuzzy.FindFrom(strings.Join(words, ""), choices(all)) {
+			found = append(found, all[match.Index])
+		}
+		return found
 	}
 	if len(words) > 0 {
 		// Ids and what a page is about stand behind two blanks: whoever types an id means that one.
@@ -119,6 +127,12 @@ func (m *Model) chosen() []choice {
 	}
 	return found
 }
+
+// choices are a list that is searched by their names.
+type choices []choice
+
+func (c choices) String(i int) string { return c[i].name }
+func (c choices) Len() int            { return len(c) }
 
 // paletteKey moves through what was found, chooses, or is a letter of the words.
 func (m *Model) paletteKey(msg tea.KeyPressMsg) tea.Cmd {

@@ -1,6 +1,9 @@
 package tui
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestPalette(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
@@ -47,5 +50,20 @@ func TestPaletteHasEverything(t *testing.T) {
 		if !have[c.Title+"  "+c.ID] {
 			t.Errorf("the cell %s is not in the palette", c.ID)
 		}
+	}
+}
+
+// Letters that no name has as a word find the name that has them in this order.
+func TestPaletteIsFuzzy(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 40)
+	s.press("ctrl+p")
+	s.types("ibwlat")
+	if all := s.chosen(); len(all) == 0 || !strings.HasSuffix(all[0].name, "ib-write-lat") {
+		t.Errorf("found %v", all)
+	}
+	s.press("ctrl+u")
+	s.types("qqqqzz")
+	if all := s.chosen(); len(all) != 0 {
+		t.Errorf("found %d for letters that no name has", len(all))
 	}
 }
