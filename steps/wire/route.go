@@ -130,7 +130,7 @@ func (rt Route) CheckPorts(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		for _, p := range rt.Pairs {
 			if why := Down(rig, e, p); why != "" {
-				rep.Add(steps.Fail, "%s", why)
+				rep.Add(steps.WrongRoute, steps.Fail, "%s", why)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu i
 }
 
 // Signs tells what an account found beside the bytes.
-func (a Accounted) Signs(add func(g steps.Grade, format string, args ...any)) { a.tell(a.signs, add) }
+func (a Accounted) Signs(add func(code steps.Code, g steps.Grade, format string, args ...any)) { a.tell(a.signs, add) }
 
 // look finds the signs: of what a good rate hides, until it doesn't.
 func (b *books) look() {

@@ -55,7 +55,7 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *kind.Report) steps.V
 		told = append(told, "rail "+fmt.Sprint(i+1)+": "+describe(ends[steps.Here]))
 	}
 	if len(rig.Pairs) == 0 {
-		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no cable to look at")
+		rep.Add(steps.Uncoded, steps.Inconclusive, "no rail leads from node to node, so there is no cable to look at")
 	}
 	wrong.tell(rep)
 	return cableVerdict(told, refused, rep)
@@ -80,7 +80,7 @@ func cableVerdict(told []string, refused map[string][]string, rep *kind.Report) 
 		if told != nil {
 			also = "; told were " + kind.And(told)
 		}
-		return checks.Unseen(*rep, "the cables of %s were not told%s", kind.And(not), also)
+		return checks.Unseen(*rep, steps.Uncoded, "the cables of %s were not told%s", kind.And(not), also)
 	}
 	return rep.Verdict(kind.And(told))
 }
@@ -115,20 +115,20 @@ func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *kin
 	rail := fmt.Sprintf("rail %d (%s)", i+1, rig.Rail(p, steps.Here).Dev)
 	switch {
 	case a.Copper() != b.Copper():
-		rep.Add(steps.Warn, "%s has a copper cable at one end and light at the other (%s on %s, %s on %s), and those are "+
+		rep.Add(steps.Uncoded, steps.Warn, "%s has a copper cable at one end and light at the other (%s on %s, %s on %s), and those are "+
 			"no two ends of one cable: are cables crossed, or is there a "+
 			"switch?", rail, describe(ends[0]), rig.NameOf(steps.Here),
 			describe(ends[1]), rig.NameOf(steps.Peer))
 	// Ends of a copper or an active cable are made together; modules are bought one by one.
 	case a.LengthM > 0 && b.LengthM > 0 && (a.PartNumber != b.PartNumber || a.LengthM != b.LengthM):
-		rep.Add(steps.Warn, "%s has %s on %s and %s on %s, and those are no two ends of one cable: are cables crossed, "+
+		rep.Add(steps.Uncoded, steps.Warn, "%s has %s on %s and %s on %s, and those are no two ends of one cable: are cables crossed, "+
 			"or is there a "+
 			"switch?", rail, describe(ends[0]), rig.NameOf(steps.Here), describe(ends[1]), rig.NameOf(steps.Peer))
 	}
 	// A port that is down uses none, whatever it is set to.
 	up := rig.Rail(p, steps.Here).Netdev.Up && rig.Rail(p, steps.Peer).Netdev.Up
 	if x, y := ends[0].FEC, ends[1].FEC; up && x != "" && y != "" && x != y {
-		rep.Add(steps.Warn, "%s has the error correction %s on %s and %s on %s, and both ends need the same: ethtool "+
+		rep.Add(steps.Uncoded, steps.Warn, "%s has the error correction %s on %s and %s on %s, and both ends need the same: ethtool "+
 			"--set-fec %s encoding auto at both, then plug the cable in "+
 			"again", rail, x, rig.NameOf(steps.Here), y, rig.NameOf(steps.Peer),
 			rig.Rail(p, steps.Here).Netdev.Name)
@@ -186,6 +186,6 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 
 func (w *places) tell(rep *kind.Report) {
 	for _, says := range w.order {
-		rep.Add(steps.Warn, "the cable of %s, %s", kind.And(w.where[says]), says)
+		rep.Add(steps.Uncoded, steps.Warn, "the cable of %s, %s", kind.And(w.where[says]), says)
 	}
 }

@@ -38,7 +38,7 @@ func judgeGPUClock(r steps.Result, read [2]parse.Hardware, rep *kind.Report) ste
 		if told != nil {
 			also = "; it was " + kind.And(told)
 		}
-		return checks.Unseen(*rep, "no clock under load was seen on %s%s", kind.And(unseen), also)
+		return checks.Unseen(*rep, steps.Uncoded, "no clock under load was seen on %s%s", kind.And(unseen), also)
 	}
 	return rep.Verdict("under a second of load the clock is "+kind.And(told), "nothing holds it back")
 }
@@ -97,16 +97,16 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said st
 	}
 	switch {
 	case share < theory.LowClock.Value():
-		rep.At(rig, e, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as GB10s were seen "+
+		rep.At(rig, e, steps.Uncoded, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as GB10s were seen "+
 			"until their power was taken away. Shut the node down, pull the plug of its power supply for a minute, and "+
 			"plug in the one that came with it", node, g.Name, said, reason)
 	case share < theory.BusyClock.Value():
-		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or more: a power "+
+		rep.At(rig, e, steps.Uncoded, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or more: a power "+
 			"limit, heat, or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said, reason,
 			theory.BusyClock.Value()*most)
 	// The clock is as expected, and yet something is at its limit: under a longer load it falls.
 	case held != nil:
-		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said, reason)
+		rep.At(rig, e, steps.Uncoded, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said, reason)
 	}
 	return said, true
 }
@@ -133,7 +133,7 @@ func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Repo
 		}
 	}
 	if n, ok := decimal.Count(cmp.Or(f["prochot under load"], f["prochot before"])); ok && n > 0 {
-		rep.At(rig, e, steps.Warn, "the board of %s says PROCHOT (prochot %d): it slows its processors for heat or for "+
+		rep.At(rig, e, steps.Uncoded, steps.Warn, "the board of %s says PROCHOT (prochot %d): it slows its processors for heat or for "+
 			"its power supply", node, n)
 	}
 }

@@ -27,7 +27,7 @@ func readTwice(c steps.Cell, r steps.Result, rep *kind.Report) (was, is [2]parse
 	for _, e := range steps.Ends {
 		n := len(read[e])
 		if n < 2 || read[e][n-1].Clock <= read[e][0].Clock {
-			rep.At(r.Rig, e, steps.Inconclusive, "the counters on %s were not read twice", r.Rig.NameOf(e))
+			rep.At(r.Rig, e, steps.Uncoded, steps.Inconclusive, "the counters on %s were not read twice", r.Rig.NameOf(e))
 			continue
 		}
 		was[e], is[e] = read[e][0], read[e][n-1]
@@ -85,7 +85,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 				case !n.ok: // told once for the node, below
 					good = false
 				case n.is < n.was:
-					rep.At(r.Rig, e, steps.Warn, "%s of %s on %s went backwards, from %d to %d: what a rail carried can't be told. "+
+					rep.At(r.Rig, e, steps.Uncoded, steps.Warn, "%s of %s on %s went backwards, from %d to %d: what a rail carried can't be told. "+
 						"Was the driver loaded anew?", name, rail.Dev, node, n.was, n.is)
 				default:
 					rep.Show(fmt.Sprintf("%s %s %s", node, rail.Dev, name), n.is, "words of 32 bits", nil)
@@ -98,18 +98,18 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if missing != nil {
-			rep.At(r.Rig, e, steps.Warn, "%s on %s %s no port counters (port_xmit_data): what a rail carried there can't be "+
+			rep.At(r.Rig, e, steps.Uncoded, steps.Warn, "%s on %s %s no port counters (port_xmit_data): what a rail carried there can't be "+
 				"told. Is mlx5_ib the kernel's own, and not from an older "+
 				"package?", kind.And(missing), node, kind.Plural(len(missing), "has", "have"))
 		}
 		if silent != nil {
-			rep.At(r.Rig, e, steps.Warn, "neither %s on %s nor its interface counts bytes: what it carries can't be told",
+			rep.At(r.Rig, e, steps.Uncoded, steps.Warn, "neither %s on %s nor its interface counts bytes: what it carries can't be told",
 				kind.And(silent), node)
 		}
 	}
 	switch {
 	case counting+standing == 0 && len(rep.Findings) == 0:
-		return checks.Unseen(rep, "neither node has a rail, so there is nothing to count")
+		return checks.Unseen(rep, steps.Uncoded, "neither node has a rail, so there is nothing to count")
 	case standing > 0:
 		rep.Show("counted by the interface", standing, "rails of soft-RoCE", nil)
 		return rep.Verdict(fmt.Sprintf("soft-RoCE has no port counters; the bytes of its interfaces stand in for them, on "+
@@ -172,7 +172,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Note(note)
 	}
 	if quiet == 0 && busy == nil {
-		return checks.Unseen(rep, "no rail counts what it carries, so nobody can tell whether it is idle")
+		return checks.Unseen(rep, steps.Uncoded, "no rail counts what it carries, so nobody can tell whether it is idle")
 	}
 	for _, f := range blind {
 		rep.Note(f)
@@ -334,7 +334,7 @@ func railErrors(rig steps.Rig, e steps.End, rail steps.Rail, was, is parse.Readi
 		what := fmt.Sprintf("%s %s %s", node, rail.Dev, name)
 		switch {
 		case n.is < n.was:
-			rep.At(rig, e, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing shows whether it "+
+			rep.At(rig, e, steps.Uncoded, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing shows whether it "+
 				"grows", name, rail.Dev, node, n.was, n.is)
 		case n.is > n.was:
 			rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more",
@@ -389,12 +389,12 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			if g.cable() {
 				grade, advice = steps.Fail, "Swap the cable, or plug it in again at both ends"
 			}
-			rep.At(r.Rig, e, grade, "%s on %s: errors grow while nothing runs, by up to %d in %.1f s: %s. %s",
+			rep.At(r.Rig, e, steps.Uncoded, grade, "%s on %s: errors grow while nothing runs, by up to %d in %.1f s: %s. %s",
 				kind.And(g.devs), node, g.most, seconds, g.meanings(), advice)
 		}
 	}
 	if looked == 0 {
-		return checks.Unseen(rep, "no rail has a counter of errors that is known")
+		return checks.Unseen(rep, steps.Uncoded, "no rail has a counter of errors that is known")
 	}
 	for _, f := range blind {
 		rep.Note(f)

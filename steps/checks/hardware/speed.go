@@ -26,7 +26,7 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 			at := slices.IndexFunc(read[e], func(l parse.EthtoolLink) bool { return l.Netdev == rail.Netdev.Name })
 			switch {
 			case at < 0:
-				rep.At(r.Rig, e, steps.Inconclusive, "ethtool on %s tells nothing of %s (%s)", r.Rig.NameOf(e),
+				rep.At(r.Rig, e, steps.Uncoded, steps.Inconclusive, "ethtool on %s tells nothing of %s (%s)", r.Rig.NameOf(e),
 					kind.OrUnknown(rail.Netdev.Name), rail.Dev)
 				continue
 			case read[e][at].Link != "yes":
@@ -46,10 +46,10 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
 		if untold != nil {
-			return checks.Unseen(*rep, "the drivers of %s tell no link modes: they are virtual, and as fast as a processor",
+			return checks.Unseen(*rep, steps.Uncoded, "the drivers of %s tell no link modes: they are virtual, and as fast as a processor",
 				kind.And(untold))
 		}
-		return checks.Unseen(*rep, "no rail that is used has a link: see link-up")
+		return checks.Unseen(*rep, steps.Uncoded, "no rail that is used has a link: see link-up")
 	}
 	note := ""
 	if untold != nil {
@@ -97,7 +97,7 @@ func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.Et
 // tell adds a finding for each thing that is to be said.
 func (s *slowLinks) tell(rig steps.Rig, e steps.End, rep *kind.Report) {
 	for _, says := range s.order {
-		rep.At(rig, e, steps.Warn, "%s on %s %s", kind.And(s.names[says]), rig.NameOf(e), says)
+		rep.At(rig, e, steps.Uncoded, steps.Warn, "%s on %s %s", kind.And(s.names[says]), rig.NameOf(e), says)
 	}
 }
 

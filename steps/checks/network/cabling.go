@@ -24,7 +24,7 @@ func tellCrossed(w cabling.Link, rep *kind.Report) (told []int) {
 			what, cure = "their cables are straight, and their addresses are exchanged on one node",
 				"exchange the two rails' addresses on one node, in what sets them at boot, too"
 		}
-		rep.Add(steps.Fail, "rails %d and %d are crossed: %s (%s) on %s is cabled to %s (%s) on %s, which has an address "+
+		rep.Add(steps.Uncoded, steps.Fail, "rails %d and %d are crossed: %s (%s) on %s is cabled to %s (%s) on %s, which has an address "+
 			"of rail %d, and the other way round; %s. RDMA hangs on both, and a ping passes: %s, so that both ends of a "+
 			"cable are in one subnet",
 			i+1, j+1, here.Netdev.Name, here.Dev, w.Rig.NameOf(steps.Here), there.Netdev.Name, there.Dev,

@@ -26,14 +26,14 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 			n++
 			rep.Show(fmt.Sprintf("%s %s in %s", node, s.name, s.where), s.value, "", nil)
 			if grade, why := ncclHarm(r.Rig, e, s); why != "" {
-				rep.At(r.Rig, e, grade, "%s", sets(r.Rig, e, s, why))
+				rep.At(r.Rig, e, steps.Uncoded, grade, "%s", sets(r.Rig, e, s, why))
 			}
 		}
 		rep.Show(node+" looked at", "the environment of this login, /etc/environment, the shells' files, /etc/nccl.conf, "+
 			"~/.nccl.conf", "", nil)
 		if held := facts[e]["port 29500"]; held != "" {
 			rep.Show(node+" port 29500", held, "", nil)
-			rep.At(r.Rig, e, steps.Warn, "port 29500 on %s is in use, where torchrun's first process listens: a job is "+
+			rep.At(r.Rig, e, steps.Uncoded, steps.Warn, "port 29500 on %s is in use, where torchrun's first process listens: a job is "+
 				"running, or one was left over; another --master_port avoids it", node)
 		}
 	}
@@ -66,7 +66,7 @@ func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 			}
 		}
 		if lacks != nil {
-			rep.At(rig, e, steps.Warn, "%s lacks %s, which NCCL needs to use all cables of nodes in a ring: set it in "+
+			rep.At(rig, e, steps.Uncoded, steps.Warn, "%s lacks %s, which NCCL needs to use all cables of nodes in a ring: set it in "+
 				"/etc/nccl.conf on every node", rig.NameOf(e), kind.And(lacks))
 		}
 	}
@@ -277,7 +277,7 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	// Where nothing is named NCCL takes what is there, and how many rails each node has is another check's.
 	named := force[0]["NCCL_IB_HCA"].value + force[1]["NCCL_IB_HCA"].value
 	if named != "" && taken[0] != taken[1] && taken[0] > 0 && taken[1] > 0 {
-		rep.Add(steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other end: let NCCL_IB_HCA "+
+		rep.Add(steps.Uncoded, steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other end: let NCCL_IB_HCA "+
 			"name the same on both, or take it out", kind.Count(taken[0], "rail", "rails"), rig.NameOf(steps.Here), taken[1],
 			rig.NameOf(steps.Peer))
 	}
@@ -291,7 +291,7 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 		if ncclLocal(name) || a == b {
 			continue
 		}
-		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: NCCL wants the same on all nodes", name, cmp.Or(a, "not set"),
+		rep.Add(steps.Uncoded, steps.Warn, "%s is %s on %s and %s on %s: NCCL wants the same on all nodes", name, cmp.Or(a, "not set"),
 			rig.NameOf(steps.Here), cmp.Or(b, "not set"), rig.NameOf(steps.Peer))
 	}
 }

@@ -32,7 +32,7 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		name = cmp.Or(name, facts[e]["container"])
 		if facts[e]["container"] != "" && facts[e]["engine"] == "none" {
 			reached = false
-			rep.At(r.Rig, e, steps.Inconclusive, "%s has no container %s that docker or podman shows to this user",
+			rep.At(r.Rig, e, steps.Uncoded, steps.Inconclusive, "%s has no container %s that docker or podman shows to this user",
 				r.Rig.NameOf(e), name)
 		}
 	}
@@ -54,7 +54,7 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		}
 	}
 	if skipped && len(rep.Findings) == 0 {
-		return rep.Skipped("%s", strings.Join(leads, "; "))
+		return rep.Skipped(steps.Uncoded, "%s", strings.Join(leads, "; "))
 	}
 	v := rep.Verdict(leads...)
 	v.Tables = []steps.Table{ncclTable(r.Rig, facts)}
@@ -91,12 +91,12 @@ func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (le
 			rep.Show(node+" PCIe halves of NCCL", c.halves, "", nil)
 		}
 		if c.blind != nil {
-			rep.At(r.Rig, e, steps.Warn, "NCCL takes %s on %s, and %s no GID of RoCE v2 and an IPv4 address: give every "+
+			rep.At(r.Rig, e, steps.Uncoded, steps.Warn, "NCCL takes %s on %s, and %s no GID of RoCE v2 and an IPv4 address: give every "+
 				"rail an address (rail-addresses), or leave it out with NCCL_IB_HCA", kind.And(c.blind), node,
 				kind.Plural(len(c.blind), "it has", "they have"))
 		}
 		if c.none != "" {
-			rep.At(r.Rig, e, steps.Fail, "NCCL finds no RDMA device on %s: %s", node, c.none)
+			rep.At(r.Rig, e, steps.Uncoded, steps.Fail, "NCCL finds no RDMA device on %s: %s", node, c.none)
 		}
 	}
 	leads = append(leads, strings.TrimSuffix(version.Reason, "."))

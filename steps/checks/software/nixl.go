@@ -28,7 +28,7 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *kind.Report) (run nixlRun, v *
 	s := r.Stages[0]
 	var ok bool
 	if run.route, ok = wire.RouteOf(c, r, s); !ok {
-		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.Uncoded, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return run, over(rep.Verdict())
 	}
 	run.route.CheckPorts(r.Rig, rep)
@@ -42,7 +42,7 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *kind.Report) (run nixlRun, v *
 		}
 		return run, over(rep.Verdict())
 	case run.init.Role != "initiator" || target.Role != "target":
-		rep.Add(steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run it again",
+		rep.Add(steps.Uncoded, steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run it again",
 			r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
 		return run, over(rep.Verdict())
 	case !nixl.Complete(run.init, rep):
@@ -90,7 +90,7 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 	last := run.init.Rows[len(run.init.Rows)-1]
 	rep.Show("throughput, not judged", kind.Round(last.Gbps()), "Gb/s", nil)
 	if threads != "2" {
-		rep.Add(steps.Inconclusive, "nixlbench says that it ran with %s threads, and 2 were asked for",
+		rep.Add(steps.Uncoded, steps.Inconclusive, "nixlbench says that it ran with %s threads, and 2 were asked for",
 			kind.OrUnknown(threads))
 	}
 	return rep.Verdict(fmt.Sprintf("with two threads nixlbench came to its end, with all of its %d rows",

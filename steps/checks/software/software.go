@@ -34,13 +34,13 @@ func judgeNeeded(rig steps.Rig, e steps.End, facts map[string]string, rep *kind.
 	for _, tool := range host.Needed {
 		switch facts["tool "+tool] {
 		case "":
-			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell whether it has %s", node, tool)
+			rep.At(rig, e, steps.Uncoded, steps.Inconclusive, "%s doesn't tell whether it has %s", node, tool)
 		case "missing":
 			missing = append(missing, tool)
 		}
 	}
 	host.Packages(rig, missing, func(pkg string, tools []string) {
-		rep.At(rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s",
+		rep.At(rig, e, steps.Uncoded, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s",
 			node, kind.And(tools), pkg)
 	})
 }
@@ -70,7 +70,7 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 			if pkg := r.Rig.PackageOf(what); pkg != "" {
 				how = "it comes with " + pkg
 			}
-			rep.At(r.Rig, lacks, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: "+
+			rep.At(r.Rig, lacks, steps.Uncoded, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: "+
 				"%s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(lacks.Other()), how)
 		case !there(facts[steps.Here]):
 			without = append(without, what)
@@ -121,7 +121,7 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		case a == "" || b == "":
 			alone = append(alone, what+" (not told on "+r.Rig.NameOf(silentEnd(a))+")")
 		case a != b:
-			rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b,
+			rep.Add(steps.Uncoded, steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b,
 				r.Rig.NameOf(steps.Peer), harm)
 		default:
 			if what == "nixlbench" {
@@ -152,16 +152,16 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		"both", fact("version iperf3"))
 	for _, e := range steps.Ends {
 		if why := setups[e].Facts["nixlbench error"]; why != "" {
-			rep.At(r.Rig, e, steps.Inconclusive, "nixlbench on %s does not start, so it tells no release: %s", r.Rig.NameOf(e),
+			rep.At(r.Rig, e, steps.Uncoded, steps.Inconclusive, "nixlbench on %s does not start, so it tells no release: %s", r.Rig.NameOf(e),
 				strings.TrimPrefix(why, "nixlbench: "))
 		}
 		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
-			rep.At(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency "+
+			rep.At(r.Rig, e, steps.Uncoded, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency "+
 				"for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
 		}
 	}
 	if len(compared) == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Inconclusive, "neither node tells a release that the other tells, too, so none could be compared")
+		rep.Add(steps.Uncoded, steps.Inconclusive, "neither node tells a release that the other tells, too, so none could be compared")
 	}
 	return rep.Verdict("both nodes have the same releases: "+strings.Join(compared, ", "), noted("Not compared: ", alone))
 }
@@ -204,7 +204,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 				blind = append(blind, node)
 			case name == "import nixl":
 				rep.Show(node+" import nixl", lacks, "", nil)
-				rep.At(r.Rig, e, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that library into "+
+				rep.At(r.Rig, e, steps.Uncoded, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that library into "+
 					"/etc/ld.so.conf.d and run ldconfig", node, lacks)
 			case !ok:
 			default:
@@ -213,7 +213,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 					looked = append(looked, tool)
 				}
 				if lacks != "found" {
-					rep.At(r.Rig, e, steps.Fail, "%s on %s does not start, because the loader finds no %s: put the folder of that "+
+					rep.At(r.Rig, e, steps.Uncoded, steps.Fail, "%s on %s does not start, because the loader finds no %s: put the folder of that "+
 						"library into /etc/ld.so.conf.d and run ldconfig, or install it", tool, node, kind.And(strings.Fields(lacks)))
 				}
 			}
@@ -221,10 +221,10 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	}
 	// What was found on the other node stays: one that can't be looked into says nothing of it.
 	if blind != nil {
-		return checks.Unseen(*rep, "%s no ldd, so nobody saw which libraries are missing", kind.HaveOrHas(blind))
+		return checks.Unseen(*rep, steps.Uncoded, "%s no ldd, so nobody saw which libraries are missing", kind.HaveOrHas(blind))
 	}
 	if len(looked) == 0 && len(rep.Findings) == 0 {
-		return rep.Skipped("neither node has any of the tools, so no libraries were looked at")
+		return rep.Skipped(steps.Uncoded, "neither node has any of the tools, so no libraries were looked at")
 	}
 	var not []string
 	for _, tool := range looked {
@@ -266,9 +266,9 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		case f["locks without a limit"] == "yes":
 			said = append(said, "without a limit on "+node+", as root")
 		case !number:
-			rep.At(r.Rig, e, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be read", node, f["limit"])
+			rep.At(r.Rig, e, steps.Uncoded, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be read", node, f["limit"])
 		case kb < least:
-			rep.At(r.Rig, e, steps.Fail, "on %s a user may lock %.0f KiB of memory, and %.0f KiB are needed (%s): a larger "+
+			rep.At(r.Rig, e, steps.Uncoded, steps.Fail, "on %s a user may lock %.0f KiB of memory, and %.0f KiB are needed (%s): a larger "+
 				"buffer can't be registered (ibv_reg_mr: Cannot allocate memory); set memlock to unlimited in "+
 				"/etc/security/limits.conf, and log in anew", node, kb, least, what)
 		default:
@@ -294,7 +294,7 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		}
 		available, ok := decimal.Number(f["MemAvailable"])
 		if !ok {
-			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell how much memory is available", node)
+			rep.At(r.Rig, e, steps.Uncoded, steps.Inconclusive, "%s does not tell how much memory is available", node)
 			continue
 		}
 		rep.Show(node+" available memory", available, "KiB", &steps.Expected{Min: new(least), From: what})
@@ -312,7 +312,7 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		case ok1 && ok2 && free > total:
 			unpinnable(r.Rig, e, f, free-total, rep)
 		case available < least:
-			rep.At(r.Rig, e, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to allocate, or the node "+
+			rep.At(r.Rig, e, steps.Uncoded, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to allocate, or the node "+
 				"swaps; end what uses the memory, or set NIXL_DRAM_BUFFER to "+
 				"less", node, mebibytes(available), mebibytes(least), what)
 		default:
@@ -330,12 +330,12 @@ func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, re
 		&steps.Expected{From: "kho=" + kind.OrUnknown(f["kho"]) + " on its command line"})
 	major, _, _ := strings.Cut(kernel, ".")
 	if n, ok := decimal.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
-		rep.At(rig, e, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as those do that keep room "+
+		rep.At(rig, e, steps.Uncoded, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as those do that keep room "+
 			"for a kexec (KHO): ibv_reg_mr ends with \"Cannot allocate memory\" while memory is free. Put kho=off into "+
 			"GRUB_CMDLINE_LINUX, update-grub, and restart", node, kernel, mebibytes(kib))
 		return
 	}
-	rep.At(rig, e, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it has: its account of "+
+	rep.At(rig, e, steps.Uncoded, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it has: its account of "+
 		"free memory is wrong, so do not rely on it before large tests; a reboot sets it "+
 		"right", node, kind.OrUnknown(kernel),
 		mebibytes(kib))
@@ -355,10 +355,10 @@ func judgeSudoAccess(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		switch {
 		case root == "yes":
 		case strings.Contains(root, "password is required"):
-			rep.At(r.Rig, e, steps.Warn, "on %s sudo wants the password of %s: railbench asks for it when a cell needs root, "+
+			rep.At(r.Rig, e, steps.Uncoded, steps.Warn, "on %s sudo wants the password of %s: railbench asks for it when a cell needs root, "+
 				"and where nobody is there to ask, those cells are skipped", node, user)
 		default:
-			rep.At(r.Rig, e, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be run there; "+
+			rep.At(r.Rig, e, steps.Uncoded, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be run there; "+
 				"everything else can", user, node, kind.OrUnknown(root))
 		}
 	}

@@ -31,13 +31,13 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	switch {
 	case !have[steps.Here] && !have[steps.Peer]:
-		return rep.Skipped("neither node has a ucx_info, so nobody saw what UCX can do there")
+		return rep.Skipped(steps.Uncoded, "neither node has a ucx_info, so nobody saw what UCX can do there")
 	case have[steps.Here] != have[steps.Peer]:
 		lacks := steps.Here
 		if have[steps.Here] {
 			lacks = steps.Peer
 		}
-		rep.At(r.Rig, lacks, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the same at both ends",
+		rep.At(r.Rig, lacks, steps.Uncoded, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the same at both ends",
 			r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), setups[lacks.Other()].UCX.Version)
 	}
 	a, b := setups[steps.Here].UCX, setups[steps.Peer].UCX
@@ -71,18 +71,18 @@ func bothSetups(r steps.Result, rep *kind.Report) (setups [2]parse.NIXLSetup, ok
 func compareUCX(rig steps.Rig, a, b parse.UCX, rep *kind.Report) {
 	switch only := differences(a.Configured, b.Configured); {
 	case a.Version == "" || b.Version == "":
-		rep.Add(steps.Inconclusive, "the release of UCX can't be read on both nodes")
+		rep.Add(steps.Uncoded, steps.Inconclusive, "the release of UCX can't be read on both nodes")
 	case a.Version != b.Version:
-		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); "+
+		rep.Add(steps.Uncoded, steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); "+
 			"build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version, rig.NameOf(steps.Peer))
 	// Releases print the commit with more digits or fewer.
 	case a.Revision != "" && b.Revision != "" && !strings.HasPrefix(a.Revision, b.Revision) &&
 		!strings.HasPrefix(b.Revision, a.Revision):
-		rep.Add(steps.Warn, "UCX %s is of revision %s on %s and %s on %s: build one commit on both nodes", a.Version,
+		rep.Add(steps.Uncoded, steps.Warn, "UCX %s is of revision %s on %s and %s on %s: build one commit on both nodes", a.Version,
 			a.Revision,
 			rig.NameOf(steps.Here), b.Revision, rig.NameOf(steps.Peer))
 	case len(only) > 0:
-		rep.Add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version,
+		rep.Add(steps.Uncoded, steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version,
 			strings.Join(only, " "))
 	}
 }
@@ -127,7 +127,7 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 	}
 	rep.Show(node+" libucs by ldd", linked, "", nil)
 	if libraryDir(linked) != libraryDir(s.UCX.Library) {
-		rep.At(rig, e, steps.Warn, "ucx_info on %s is linked with the libucs of %s and loads that of %s: two UCX are "+
+		rep.At(rig, e, steps.Uncoded, steps.Warn, "ucx_info on %s is linked with the libucs of %s and loads that of %s: two UCX are "+
 			"there, and NIXL may take either; set LD_LIBRARY_PATH or ldconfig to one of "+
 			"them", node, libraryDir(linked), libraryDir(s.UCX.Library))
 	}
@@ -140,19 +140,19 @@ func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *k
 	verbs := slices.ContainsFunc(u.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
 	case len(without) > 0 && !verbs && builtWithVerbs(u):
-		rep.At(rig, e, steps.Fail, "UCX on %s was built --with-verbs and lists no RDMA device, so NIXL falls back to TCP or "+
+		rep.At(rig, e, steps.Uncoded, steps.Fail, "UCX on %s was built --with-verbs and lists no RDMA device, so NIXL falls back to TCP or "+
 			"finds none: is its module libuct_ib.so there (in the folder ucx beside %s), and may this user open "+
 			"/dev/infiniband?", node, cmp.Or(u.Library, "libucs"))
 	case len(without) > 0 && !verbs && withoutVerbs(u):
-		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds "+
+		rep.At(rig, e, steps.Uncoded, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds "+
 			"none; build it --with-verbs --with-rdmacm", node)
 	case len(without) > 0 && !verbs:
 		// A build that isn't told takes verbs where it finds them.
-		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back "+
+		rep.At(rig, e, steps.Uncoded, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back "+
 			"to TCP or finds none; build it --with-verbs --with-rdmacm, or, where that was done, look for its module "+
 			"libuct_ib.so", node)
 	case len(without) > 0:
-		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device "+
+		rep.At(rig, e, steps.Uncoded, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device "+
 			"(ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
 	}
 }
@@ -208,7 +208,7 @@ func judgeUCXSettings(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 			rep.Show(fmt.Sprintf("%s %s in %s", r.Rig.NameOf(e), s.name, s.where), s.value, "", nil)
 			n++
 			if why := ucxHarm(r.Rig, e, s); why != "" {
-				rep.At(r.Rig, e, steps.Warn, "%s", sets(r.Rig, e, s, why))
+				rep.At(r.Rig, e, steps.Uncoded, steps.Warn, "%s", sets(r.Rig, e, s, why))
 			}
 		}
 		rep.Show(r.Rig.NameOf(e)+" looked at", "the environment of this login, /etc/environment, the shells' files, "+

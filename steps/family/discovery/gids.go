@@ -27,14 +27,14 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if len(r.Rig.Pairs) == 0 {
-		rep.Add(steps.Fail, "no rail leads from node to node, so there is no GID to use: see the rail map")
+		rep.Add(steps.Uncoded, steps.Fail, "no rail leads from node to node, so there is no GID to use: see the rail map")
 		return rep.Verdict()
 	}
 	var resolved, tutorial []string
 	differ := false
 	for i, p := range r.Rig.Pairs {
 		if !r.Rig.HasPair(i) {
-			rep.Add(steps.Inconclusive, "the rig's pair %d names a rail that isn't there", i+1)
+			rep.Add(steps.Uncoded, steps.Inconclusive, "the rig's pair %d names a rail that isn't there", i+1)
 			continue
 		}
 		m := kind.Measurement{No: i + 1, Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
@@ -47,7 +47,7 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		default:
 			differ = true
 			resolved = append(resolved, fmt.Sprintf("rail %d: %d and %d", m.No, index[0], index[1]))
-			rep.On(m, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, as in the tutorial, "+
+			rep.On(m, steps.Uncoded, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, as in the tutorial, "+
 				"would fail", index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		}
 	}
@@ -74,13 +74,13 @@ func resolveEnds(rig steps.Rig, m kind.Measurement, tables [2][]parse.GIDRow, re
 		rail := rig.Rail(m.Pair, e)
 		found, why := Resolve(tables[e], rail)
 		if index[e] = found; found < 0 {
-			rep.On(m, steps.Fail, "on %s %s", rig.NameOf(e), why)
+			rep.On(m, steps.Uncoded, steps.Fail, "on %s %s", rig.NameOf(e), why)
 			continue
 		}
 		rep.Show(fmt.Sprintf("%s %s GID index", rig.NameOf(e), rail.Dev), found, "",
 			&steps.Expected{From: Entry(rail) + " in sysfs"})
 		if rail.GIDIndex != found {
-			rep.On(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again",
+			rep.On(m, steps.Uncoded, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again",
 				rig.NameOf(e), indexText(rail.GIDIndex), found)
 		}
 		meaning := atIndex(tables[e], rail, tutorialIndex)
@@ -106,7 +106,7 @@ func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kin
 	for _, g := range table {
 		for _, rail := range rig.At(e).Rails {
 			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
-				rep.Add(steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev,
+				rep.Add(steps.Uncoded, steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev,
 					rig.NameOf(e), g.Netdev)
 			}
 		}

@@ -137,7 +137,7 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.
 		}
 	}
 	if s.GPU == nil {
-		rep.Add(steps.Inconclusive, "the program that asks the GPU printed no result on %s", node)
+		rep.Add(steps.Uncoded, steps.Inconclusive, "the program that asks the GPU printed no result on %s", node)
 		return false
 	}
 	showDomains(node, s.UCX, rep)
@@ -163,7 +163,7 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.
 		if noMemory.MatchString(s.GPU.Error) {
 			hint = " (no memory for the buffers: set STAGING_BYTES to less, or end what uses it)"
 		}
-		rep.Add(steps.Inconclusive, "the copies failed on %s: %s%s", node, s.GPU.Error, hint)
+		rep.Add(steps.Uncoded, steps.Inconclusive, "the copies failed on %s: %s%s", node, s.GPU.Error, hint)
 	} else if !kind.Exited(r, o, rep) {
 		w.way(node, s, rep)
 	}
@@ -176,15 +176,15 @@ func (w *ways) way(node string, s parse.Staging, rep *kind.Report) {
 	case hostStaged:
 		w.staged = append(w.staged, node)
 		if why != "" {
-			rep.Add(steps.Warn, "on %s %s", node, why)
+			rep.Add(steps.Uncoded, steps.Warn, "on %s %s", node, why)
 		}
 	case gpuDirect:
 		w.direct = append(w.direct, node)
 	case notLoaded:
-		rep.Add(steps.Warn, "on %s the GPU can be read by the adapter, and nothing lets it: load nvidia-peermem "+
+		rep.Add(steps.Uncoded, steps.Warn, "on %s the GPU can be read by the adapter, and nothing lets it: load nvidia-peermem "+
 			"(modprobe nvidia-peermem), or use a UCX and a kernel with dma-buf", node)
 	default:
-		rep.Add(steps.Inconclusive, "nothing tells how GPU memory travels on %s: %s", node, why)
+		rep.Add(steps.Uncoded, steps.Inconclusive, "nothing tells how GPU memory travels on %s: %s", node, why)
 	}
 }
 
@@ -192,12 +192,12 @@ func (w *ways) way(node string, s parse.Staging, rep *kind.Report) {
 // would mislead.
 func (w *ways) lead(rep *kind.Report) (lead, note string) {
 	if len(w.gpus) > 0 && len(w.without) > 0 {
-		rep.Add(steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to node",
+		rep.Add(steps.Uncoded, steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to node",
 			kind.And(w.without))
 	}
 	switch {
 	case len(w.staged) > 0 && len(w.direct) > 0:
-		rep.Add(steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s", kind.And(w.direct), kind.And(w.staged))
+		rep.Add(steps.Uncoded, steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s", kind.And(w.direct), kind.And(w.staged))
 	case len(w.staged) > 0:
 		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of "+
 			"%s, "+

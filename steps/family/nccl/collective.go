@@ -141,15 +141,15 @@ func (t *collective) net(e steps.End, by string) (parse.NCCLNet, bool) {
 // Ends: the launcher ended by itself and well, and so did what it started.
 func (t *collective) Ends() bool {
 	if t.stage.Err != "" {
-		t.rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "it stopped: %s", t.stage.Err)
 	}
 	if len(t.stage.Outputs) != 1 {
-		t.rep.Add(steps.Inconclusive, "%d scripts ran, and one starts all", len(t.stage.Outputs))
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "%d scripts ran, and one starts all", len(t.stage.Outputs))
 		return false
 	}
 	t.out = t.stage.Outputs[0]
 	if why, ok := unlaunched(t.result.Rig, t.out); ok {
-		t.rep.Add(steps.Skipped, "%s", why)
+		t.rep.Add(steps.Uncoded, steps.Skipped, "%s", why)
 		return false
 	}
 	v, _ := t.out.Value.(parse.NCCLTest)
@@ -163,7 +163,7 @@ func (t *collective) Ends() bool {
 	if t.out.Ran && !t.out.Exit.OK() && t.out.Exit.Code != 127 && t.failed() {
 		t.run = v
 		if why := t.unjoined(); why != "" {
-			t.rep.Add(steps.Fail, "%s", why)
+			t.rep.Add(steps.Uncoded, steps.Fail, "%s", why)
 		}
 		return false
 	}
@@ -176,7 +176,7 @@ func (t *collective) Ends() bool {
 					"alike: nccl-settings) or that hangs"
 			}
 		}
-		t.rep.Add(f.Grade, "%s", f.Text)
+		t.rep.Add(steps.Uncoded, f.Grade, "%s", f.Text)
 		return false
 	}
 	return !kind.Exited(t.result, t.out, t.rep) && t.stage.Err == ""
@@ -189,35 +189,35 @@ func (t *collective) Output() (ok bool) {
 	}
 	wrong, well := wrongValues(t.run), true
 	if wrong != "" {
-		t.rep.Add(steps.Fail, "%s: memory, an adapter or a GPU changes data", wrong)
+		t.rep.Add(steps.Uncoded, steps.Fail, "%s: memory, an adapter or a GPU changes data", wrong)
 	}
 	for _, text := range t.run.Errors {
 		switch {
 		case ncclRemark(text): // what NCCL warned of did not end it
-			t.rep.Add(steps.Warn, "it ended well, and NCCL warns: %s", text)
+			t.rep.Add(steps.Uncoded, steps.Warn, "it ended well, and NCCL warns: %s", text)
 		case wrong == "":
-			t.rep.Add(steps.Fail, "it ended with status 0, and says: %s", text)
+			t.rep.Add(steps.Uncoded, steps.Fail, "it ended with status 0, and says: %s", text)
 			well = false
 		}
 	}
 	// It ends with status 0 and a table that is whole, of fewer sizes than were asked for.
 	if m := reducedSizes.FindStringSubmatch(t.out.Text); m != nil {
 		most, _ := decimal.Count(m[1])
-		t.rep.Add(steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no memory for more: stop what "+
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no memory for more: stop what "+
 			"else uses it, or set NCCL_BYTES to that", kind.BlockSize(most))
 		return false
 	}
 	if why := t.strange(); why != "" {
-		t.rep.Add(steps.Inconclusive, "%s: what it carries is not looked for", why)
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "%s: what it carries is not looked for", why)
 		return false
 	}
 	if t.run.Differs != "" {
-		t.rep.Add(steps.Inconclusive, "its table and what it wrote with -J contradict each other: %s", t.run.Differs)
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "its table and what it wrote with -J contradict each other: %s", t.run.Differs)
 		return false
 	}
 	for _, why := range []string{t.notWhole(), t.notAsked(), t.contradicts()} {
 		if why != "" {
-			t.rep.Add(steps.Inconclusive, "its output is not this test's: %s", why)
+			t.rep.Add(steps.Uncoded, steps.Inconclusive, "its output is not this test's: %s", why)
 			return false
 		}
 	}

@@ -25,7 +25,7 @@ var (
 // failed says why a run failed, by what NCCL, nccl-tests or the launcher said.
 func (t *collective) failed() bool {
 	if why := t.unconnected(); why != "" {
-		t.rep.Add(steps.Fail, "%s", why)
+		t.rep.Add(steps.Uncoded, steps.Fail, "%s", why)
 		return true
 	}
 	// A library or memory that is missing on one node: the others get no answer then.
@@ -81,13 +81,13 @@ func (t *collective) silent() bool {
 	if n := remoteGID.FindStringSubmatch(m[2]); n != nil {
 		addr := strings.TrimPrefix(strings.ToLower(n[1]), "::ffff:")
 		if all := having(rig, addr); len(all) > 1 {
-			t.rep.Add(steps.Fail, "NCCL's packets from %s to %s got no answer: %s have that address (duplicate-ip)", from, addr,
+			t.rep.Add(steps.Uncoded, steps.Fail, "NCCL's packets from %s to %s got no answer: %s have that address (duplicate-ip)", from, addr,
 				kind.And(all))
 			return true
 		}
 		to = " to " + called(rig, addr)
 	}
-	t.rep.Add(steps.Fail, "NCCL's packets from %s%s got no answer: a link that is down, crossed rails, or what drops "+
+	t.rep.Add(steps.Uncoded, steps.Fail, "NCCL's packets from %s%s got no answer: a link that is down, crossed rails, or what drops "+
 		"RoCE's packets (UDP 4791) on the way", from, to)
 	return true
 }

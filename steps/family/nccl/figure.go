@@ -73,7 +73,7 @@ func (t *collective) tellHalves() (why string) {
 				"out",
 				kind.And(net.Devices))
 		}
-		t.rep.At(rig, h.node, steps.Fail, "%s", text)
+		t.rep.At(rig, h.node, steps.Uncoded, steps.Fail, "%s", text)
 		why = "one half of a port alone carried it"
 	}
 	return why
@@ -128,7 +128,7 @@ func (t *collective) tellSockets() (why string) {
 		if silent {
 			counters = "and the RDMA counters stand still"
 		}
-		t.rep.Add(steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings",
+		t.rep.Add(steps.Uncoded, steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings",
 			kind.And(net.Devices),
 			t.result.Rig.NameOf(e), counters)
 		return "it went over TCP"
@@ -214,28 +214,28 @@ func (t *collective) Figure(wire.Accounted) {
 		len(t.result.Rig.Nodes), ports)
 	switch {
 	case b.none != "":
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is what the nodes can do: "+
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is what the nodes can do: "+
 			"%s", got, b.none)
 	// Two borders: above what physics allow the figure is no figure, and nothing is said of it; above what
 	// anybody has seen it may still be true, and is a WARN.
 	case reach.Limit > 0 && got > float64(reach.Limit)/8*theory.OverTogether.Value():
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the cables and PCIe links "+
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the cables and PCIe links "+
 			"of %s of a node can carry: is the unit misread?", got, reach.Limit/8, ports)
 	// An all-gather's size falls short of what was asked for by less than 16 bytes a node.
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at "+
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at "+
 			"least", got,
 			t.size(last.Bytes), b.limit.Entry().Says(), kind.BlockSize(int(theory.NCCLLeast.Value())))
 	case got < b.limit.Value():
 		if why == "" {
 			why = t.cause(8 * got)
 		}
-		t.rep.Add(steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
+		t.rep.Add(steps.Uncoded, steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
 	case most > 0 && got > most*theory.OverTogether.Value():
-		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit misread?", got, most,
+		t.rep.Add(steps.Uncoded, steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit misread?", got, most,
 			reach.By("a node's"))
 	case most > 0 && t.several() && got < most*theory.NCCLPorts.Value():
-		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as the "+
+		t.rep.Add(steps.Uncoded, steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as the "+
 			"vendor does of one port: %s",
 			got, most, reach.By("a node's"), most*theory.NCCLPorts.Value(), t.cause(8*got))
 	case most > 0 && t.several():
@@ -388,7 +388,7 @@ func (t *collective) Signs() {
 	why := lacking(t.result.Rig, t.devices())
 	said := func(f kind.Finding) bool { return strings.Contains(f.Text, why) }
 	if why != "" && !slices.ContainsFunc(t.rep.Findings, said) {
-		t.rep.Add(steps.Warn, "%s, and other nodes used theirs: the figure is not what all ports can do", why)
+		t.rep.Add(steps.Uncoded, steps.Warn, "%s, and other nodes used theirs: the figure is not what all ports can do", why)
 	}
 }
 

@@ -146,7 +146,7 @@ func explain(rig steps.Rig, o steps.Output, causes []kind.Cause, rep *kind.Repor
 		for _, group := range m[1:] {
 			words = append(words, called(rig, group))
 		}
-		rep.Add(c.Grade, c.Means, words...)
+		rep.Add(steps.Uncoded, c.Grade, c.Means, words...)
 		return true
 	}
 	return false
@@ -176,21 +176,21 @@ func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	s := r.Stages[0]
 	if s.Err != "" {
-		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+		rep.Add(steps.Uncoded, steps.Inconclusive, "it stopped: %s", s.Err)
 	}
 	if len(s.Outputs) != 1 {
-		rep.Add(steps.Inconclusive, "%d scripts ran, and one starts all", len(s.Outputs))
+		rep.Add(steps.Uncoded, steps.Inconclusive, "%d scripts ran, and one starts all", len(s.Outputs))
 		return rep.Verdict()
 	}
 	o := s.Outputs[0]
 	if why, ok := unlaunched(r.Rig, o); ok {
-		return rep.Skipped("%s", why)
+		return rep.Skipped(steps.Uncoded, "%s", why)
 	}
 	if !o.Exit.OK() && explain(r.Rig, o, lostCauses, &rep) {
 		return rep.Verdict()
 	}
 	if f, bad := kind.Trouble(r.Rig, o); bad {
-		rep.Add(f.Grade, "%s", f.Text)
+		rep.Add(steps.Uncoded, f.Grade, "%s", f.Text)
 		return rep.Verdict()
 	}
 	if !o.Exit.OK() && explain(r.Rig, o, launchCauses, &rep) {
@@ -215,7 +215,7 @@ func everyNode(rig steps.Rig, ranks []rank, rep *kind.Report) {
 	for _, k := range ranks {
 		// Under another MPI's launcher each process is the only one of its own job, rank 0 of 1.
 		if k.Of != n {
-			rep.Add(steps.Fail, "rank %d says that there are %d, and %d were asked for: was the program built for another MPI?",
+			rep.Add(steps.Uncoded, steps.Fail, "rank %d says that there are %d, and %d were asked for: was the program built for another MPI?",
 				k.No, k.Of, n)
 			return
 		}
@@ -227,20 +227,20 @@ func everyNode(rig steps.Rig, ranks []rank, rep *kind.Report) {
 		host := short(rig.At(e).Host)
 		switch got := seen[host]; len(got) {
 		case 0:
-			rep.At(rig, e, steps.Fail, "no process was started on %s", rig.NameOf(e))
+			rep.At(rig, e, steps.Uncoded, steps.Fail, "no process was started on %s", rig.NameOf(e))
 		case 1:
 			rep.Show("rank on "+rig.NameOf(e), got[0], "", nil)
 		default:
-			rep.At(rig, e, steps.Fail, "%d processes were started on %s, and one was asked for", len(got), rig.NameOf(e))
+			rep.At(rig, e, steps.Uncoded, steps.Fail, "%d processes were started on %s, and one was asked for", len(got), rig.NameOf(e))
 		}
 		delete(seen, host)
 	}
 	for host := range seen {
-		rep.Add(steps.Fail, "a process was started on %s, which is no node of this rig", host)
+		rep.Add(steps.Uncoded, steps.Fail, "a process was started on %s, which is no node of this rig", host)
 	}
 	for i, no := range numbers {
 		if i >= n || no != i {
-			rep.Add(steps.Fail, "the ranks are %v, and 0 to %d were asked for", numbers, n-1)
+			rep.Add(steps.Uncoded, steps.Fail, "the ranks are %v, and 0 to %d were asked for", numbers, n-1)
 			return
 		}
 	}

@@ -206,7 +206,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := wire.RouteOf(c, r, s)
 	if !ok {
-		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.Uncoded, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -258,14 +258,14 @@ func (t *benchTest) Output() bool {
 	// nixlbench gives the roles by who registers first, not by an option: where the script's
 	// order was not kept, the bytes went the other way.
 	case t.init.Role == "target" || target.Role == "initiator":
-		t.rep.Add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing "+
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing "+
 			"was measured as planned; run it again", t.result.Rig.NameOf(steps.Here))
 		return false
 	case t.init.Role != "initiator" || target.Role != "target":
-		t.rep.Add(steps.Inconclusive, "nothing shows which end was the initiator: its output is not complete")
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "nothing shows which end was the initiator: its output is not complete")
 		return false
 	case len(target.Rows) > 0:
-		t.rep.Add(steps.Inconclusive, "%s printed rows, and a target prints none: its output is another run's",
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "%s printed rows, and a target prints none: its output is another run's",
 			t.result.Rig.NameOf(steps.Peer))
 		return false
 	}
@@ -273,7 +273,7 @@ func (t *benchTest) Output() bool {
 		return false
 	}
 	if why := cmp.Or(t.notAsked(), contradicts(t.init)); why != "" {
-		t.rep.Add(steps.Inconclusive, "the initiator's output is not this test's: %s", why)
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "the initiator's output is not this test's: %s", why)
 		return false
 	}
 	return true
@@ -410,7 +410,7 @@ func (t *benchTest) Figure(wire.Accounted) {
 	if mode := t.init.Config["device_api_mode"]; mode != "" || t.init.Config["use_device_api"] == "1" {
 		mode = cmp.Or(mode, "it doesn't tell which mode")
 		t.rep.Show("device API mode", mode, "", nil)
-		t.rep.Add(steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody measured that, so "+
+		t.rep.Add(steps.Uncoded, steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody measured that, so "+
 			"what follows was measured without it", mode)
 	}
 	if t.vram() {
@@ -436,7 +436,7 @@ func slowest(rows []parse.NIXLRow, rep *kind.Report) {
 		usual := r.PostUS + r.TxUS
 		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= theory.LeastBlock.Value() && usual > 0 &&
 			tail > theory.BlockTail.Value()*usual {
-			rep.Add(steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving (cpufreq), pauses, "+
+			rep.Add(steps.Uncoded, steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving (cpufreq), pauses, "+
 				"or other traffic", kind.BlockSize(r.Bytes), kind.Microseconds(tail), kind.Microseconds(usual))
 			return
 		}
@@ -459,7 +459,7 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Po
 		for _, o := range s.Outputs {
 			ends[o.End] = o
 		}
-		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
+		rep.Add(steps.Uncoded, f.Grade, "%s", kind.Capital(f.Text))
 		return ends, false
 	}
 	if ends, ok = benchEnds(r, s, rep, ports...); !ok {
@@ -505,7 +505,7 @@ func benchEnds(
 			hint = fmt.Sprintf(", after %d rows: UCX does not tell of a link that goes down in the middle, the transfer just "+
 				"stops; look at the rail map, and run it again", len(b.Rows))
 		}
-		rep.Add(steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
+		rep.Add(steps.Uncoded, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
 	if explained || s.Err != "" {
 		return ends, false
@@ -519,11 +519,11 @@ func benchEnds(
 func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
 	for _, o := range s.Outputs {
 		if o.ParseErr != "" {
-			rep.Add(steps.Inconclusive, "the output on %s does not parse: %s", rig.NameOf(o.End), o.ParseErr)
+			rep.Add(steps.Uncoded, steps.Inconclusive, "the output on %s does not parse: %s", rig.NameOf(o.End), o.ParseErr)
 			return false
 		}
 		if _, read := o.Value.(parse.NIXLBench); !read {
-			rep.Add(steps.Inconclusive, "the output on %s was not read", rig.NameOf(o.End))
+			rep.Add(steps.Uncoded, steps.Inconclusive, "the output on %s was not read", rig.NameOf(o.End))
 			return false
 		}
 	}
@@ -575,7 +575,7 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report,
 			if n == 0 && o.Exit.Why == runner.TimedOut {
 				reached = witness.Reached(r.Rig, s, ports...)
 			}
-			rep.Add(f.Grade, "%s%s", f.Text, reached)
+			rep.Add(steps.Uncoded, f.Grade, "%s%s", f.Text, reached)
 			n++
 		}
 	}
@@ -586,18 +586,18 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report,
 		switch said := kind.LastLine(o.Text); {
 		case o.Exit.OK(), failed && o.Exit.Why == runner.Cancelled:
 		case said == "":
-			rep.Add(steps.Fail, "the %s on %s ended with %s and no word about why", kind.OrUnknown(o.Role),
+			rep.Add(steps.Uncoded, steps.Fail, "the %s on %s ended with %s and no word about why", kind.OrUnknown(o.Role),
 				r.Rig.NameOf(o.End), o.Exit)
 			n++
 		default:
-			rep.Add(steps.Fail, "the %s on %s ended with %s, and its last line is: %s", kind.OrUnknown(o.Role),
+			rep.Add(steps.Uncoded, steps.Fail, "the %s on %s ended with %s, and its last line is: %s", kind.OrUnknown(o.Role),
 				r.Rig.NameOf(o.End), o.Exit, said)
 			n++
 		}
 	}
 	for _, e := range steps.Ends {
 		if !seen[e] && n == 0 {
-			rep.Add(steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
+			rep.Add(steps.Uncoded, steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
 		}
 	}
 }
@@ -626,12 +626,12 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	most, ok2 := setting(b, "max_block_size")
 	_, ok3 := setting(b, "num_iter")
 	if !ok1 || !ok2 || !ok3 {
-		rep.Add(steps.Inconclusive, "the initiator did not print its configuration, so nothing shows which rows are missing")
+		rep.Add(steps.Uncoded, steps.Inconclusive, "the initiator did not print its configuration, so nothing shows which rows are missing")
 		return false
 	}
 	firstBatch, mostBatch := cmp.Or(orNone(b, "start_batch_size"), 1), cmp.Or(orNone(b, "max_batch_size"), 1)
 	if firstBatch > mostBatch || start > most {
-		rep.Add(steps.Inconclusive, "the initiator's configuration has no row: blocks of %d to %d bytes, %d to %d at once",
+		rep.Add(steps.Uncoded, steps.Inconclusive, "the initiator's configuration has no row: blocks of %d to %d bytes, %d to %d at once",
 			start,
 			most, firstBatch, mostBatch)
 		return false
@@ -651,7 +651,7 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	}
 	for i := range b.Rows[min(1, len(b.Rows)):] {
 		if before, row := b.Rows[i], b.Rows[i+1]; row.Bytes < before.Bytes {
-			rep.Add(steps.Inconclusive, "the table's rows are not of one run: a row of %s stands behind one of %s",
+			rep.Add(steps.Uncoded, steps.Inconclusive, "the table's rows are not of one run: a row of %s stands behind one of %s",
 				kind.BlockSize(row.Bytes),
 				kind.BlockSize(before.Bytes))
 			return false
@@ -662,7 +662,7 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 		From: fmt.Sprintf("block sizes from %s to %s", kind.BlockSize(start), kind.BlockSize(most)),
 	})
 	if have == 0 || have < want {
-		rep.Add(steps.Inconclusive, "the table has %d of its %d rows", have, want)
+		rep.Add(steps.Uncoded, steps.Inconclusive, "the table has %d of its %d rows", have, want)
 		return false
 	}
 	return true
@@ -770,10 +770,10 @@ func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) {
 	switch {
 	case least.GBps >= theory.WarnShare.Value()*peak.GBps:
 	case least.Bytes > peak.Bytes:
-		rep.Add(steps.Warn, "it falls from %s to %s with blocks of %s: other traffic, or caches that end there?",
+		rep.Add(steps.Uncoded, steps.Warn, "it falls from %s to %s with blocks of %s: other traffic, or caches that end there?",
 			kind.Gbps(peak.Gbps()), kind.Gbps(least.Gbps()), kind.BlockSize(least.Bytes))
 	default:
-		rep.Add(steps.Warn, "blocks of %s reached only %s, where those of %s had %s: other traffic while it ran? Run it "+
+		rep.Add(steps.Uncoded, steps.Warn, "blocks of %s reached only %s, where those of %s had %s: other traffic while it ran? Run it "+
 			"again",
 			kind.BlockSize(least.Bytes), kind.Gbps(least.Gbps()), kind.BlockSize(peak.Bytes), kind.Gbps(peak.Gbps()))
 	}
@@ -824,10 +824,10 @@ func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *step
 		}
 		return lead, e
 	case float64(got) < least:
-		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(float64(got)),
+		rep.Add(steps.Uncoded, steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(float64(got)),
 			theory.StagedGPU.Entry().Says(), f.Cause())
 	case float64(got) > most:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the "+
+		rep.Add(steps.Uncoded, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the "+
 			"%.1f of the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(), b.Expected)
 	}
 	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). %s", why,

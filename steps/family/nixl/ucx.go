@@ -74,7 +74,7 @@ func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := wire.RouteOf(c, r, s)
 	if !ok {
-		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.Uncoded, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -129,7 +129,7 @@ func (t *ucxTest) Ends() bool {
 		t.rep.Show("message on "+t.result.Rig.NameOf(m.End), m.Text, "", nil)
 	}
 	if t.stage.Err != "" {
-		t.rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "it stopped: %s", t.stage.Err)
 	}
 	if explained || t.stage.Err != "" {
 		return false
@@ -139,7 +139,7 @@ func (t *ucxTest) Ends() bool {
 		return false
 	}
 	if len(messages) > 0 {
-		t.rep.Add(steps.Inconclusive, "%s ended with status 0, and says: %s", t.result.Rig.NameOf(messages[0].End),
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "%s ended with status 0, and says: %s", t.result.Rig.NameOf(messages[0].End),
 			messages[0].Text)
 		return false
 	}
@@ -150,14 +150,14 @@ func (t *ucxTest) Ends() bool {
 func (t *ucxTest) Output() bool {
 	for _, o := range []steps.Output{t.client, t.server} {
 		if _, read := o.Value.(parse.UCXPerftest); o.ParseErr != "" || !read {
-			t.rep.Add(steps.Inconclusive, "the output on %s has no result that can be read", t.result.Rig.NameOf(o.End))
+			t.rep.Add(steps.Uncoded, steps.Inconclusive, "the output on %s has no result that can be read", t.result.Rig.NameOf(o.End))
 			return false
 		}
 	}
 	t.head, _ = t.server.Value.(parse.UCXPerftest)
 	t.read, _ = t.client.Value.(parse.UCXPerftest)
 	if why := cmp.Or(t.notWhole(), t.notAsked(), t.contradicts()); why != "" {
-		t.rep.Add(steps.Inconclusive, "its output is not this test's: %s", why)
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "its output is not this test's: %s", why)
 		return false
 	}
 	return true
@@ -320,7 +320,7 @@ func (t *ucxTest) Signs() {
 	for _, r := range t.read.Rows {
 		// The last stretch ends with waiting for the last message.
 		if !r.Final && r.AverageGbps < theory.WarnShare.Value()*row.OverallGbps && !t.gpu() {
-			t.rep.Add(steps.Warn, "for a while it was %s, and %s on the whole: other traffic, pauses, or a processor that slept",
+			t.rep.Add(steps.Uncoded, steps.Warn, "for a while it was %s, and %s on the whole: other traffic, pauses, or a processor that slept",
 				kind.Gbps(r.AverageGbps), kind.Gbps(row.OverallGbps))
 			return
 		}

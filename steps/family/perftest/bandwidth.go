@@ -33,7 +33,7 @@ type railTest struct {
 func railTestOf(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (t railTest, ok bool) {
 	t = railTest{cell: c, result: r, stage: s, rep: rep}
 	if !r.Rig.HasPair(s.Pair) {
-		rep.Add(steps.Inconclusive, "a stage belongs to no rail")
+		rep.Add(steps.Uncoded, steps.Inconclusive, "a stage belongs to no rail")
 		return t, false
 	}
 	t.Pair = r.Rig.Pairs[s.Pair]
@@ -51,8 +51,8 @@ func railTestOf(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (
 }
 
 // add adds a finding about the test's rail.
-func (t *railTest) add(g steps.Grade, format string, args ...any) {
-	t.rep.On(t.Measurement, g, format, args...)
+func (t *railTest) add(code steps.Code, g steps.Grade, format string, args ...any) {
+	t.rep.On(t.Measurement, steps.Uncoded, g, format, args...)
 }
 
 // line is where the test is heard.
@@ -72,14 +72,14 @@ func (t *railTest) Ends() bool {
 		if strings.Contains(s.Err, "state is Down") {
 			hint = "; " + whyDown(t.result.Rig, t.Pair)
 		}
-		t.add(steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
+		t.add(steps.Uncoded, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
 	server, client := roles(s)
 	if client == nil || server == nil {
 		// Where it stopped, that the client never came follows from it and needs no word. A
 		// client without a server follows from nothing.
 		if s.Err == "" || server == nil && client != nil {
-			t.add(steps.Inconclusive, "not both ends ran")
+			t.add(steps.Uncoded, steps.Inconclusive, "not both ends ran")
 		}
 		return false
 	}
@@ -219,10 +219,10 @@ func complains(rig steps.Rig, s steps.Stage, m kind.Measurement, messages []kind
 	switch {
 	case found:
 		grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
-		rep.On(m, grade, "%s, though it ended with status 0", said)
+		rep.On(m, steps.Uncoded, grade, "%s, though it ended with status 0", said)
 	case len(messages) > 0:
 		msg = messages[0]
-		rep.On(m, steps.Inconclusive, "%s has a figure, and says: %s", rig.NameOf(msg.End), msg.Text)
+		rep.On(m, steps.Uncoded, steps.Inconclusive, "%s has a figure, and says: %s", rig.NameOf(msg.End), msg.Text)
 	default:
 		return false
 	}
@@ -257,7 +257,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 ) {
 	if c, msg, found := causeOf(messages); found {
 		grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
-		rep.On(m, grade, "%s", said)
+		rep.On(m, steps.Uncoded, grade, "%s", said)
 		rep.Show(m.Rail+" message", msg.Text, "", nil)
 		return
 	}
@@ -268,7 +268,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 			continue // it was ended because the other one had
 		}
 		if f, bad := kind.Trouble(rig, o); bad {
-			rep.On(m, f.Grade, "%s%s", f.Text, hangHint(rig, s, wire.EndsOf(m.Pair), o, m.Client, server))
+			rep.On(m, steps.Uncoded, f.Grade, "%s%s", f.Text, hangHint(rig, s, wire.EndsOf(m.Pair), o, m.Client, server))
 			return
 		}
 	}
@@ -284,7 +284,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 		if o.Role == "server" {
 			grade = steps.Inconclusive // the client has its number, and nobody vouches for it
 		}
-		rep.On(m, grade, "the %s on %s ended with %s%s", kind.OrUnknown(o.Role), rig.NameOf(o.End), o.Exit, said)
+		rep.On(m, steps.Uncoded, grade, "the %s on %s ended with %s%s", kind.OrUnknown(o.Role), rig.NameOf(o.End), o.Exit, said)
 		return
 	}
 }
@@ -486,7 +486,7 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 		}
 		if !instead(m.Measurement, beside, rep) {
 			rep.Hear(steps.ByFigure)
-			rep.On(m.Measurement, steps.Warn, "carries %s where %s", kind.Gbps(m.gbps), beside)
+			rep.On(m.Measurement, steps.Uncoded, steps.Warn, "carries %s where %s", kind.Gbps(m.gbps), beside)
 		}
 	}
 }
@@ -545,11 +545,11 @@ func (t *bandwidthTest) Output() bool {
 	}
 	t.read = v
 	if why := cmp.Or(bothWays(v.Perftest), t.otherLink(v.Perftest), notOfThisRun(t.cell, t.Client, v, t.Dev)); why != "" {
-		t.add(steps.Inconclusive, "the client's output is not this test's: %s", why)
+		t.add(steps.Uncoded, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
 	if row := t.row(); row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-		t.add(steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes", row.AverageGbps, row.Iterations,
+		t.add(steps.Uncoded, steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes", row.AverageGbps, row.Iterations,
 			row.Bytes)
 		return false
 	}
@@ -559,7 +559,7 @@ func (t *bandwidthTest) Output() bool {
 	// The server prints the client's report. What it prints of another run it kept from that one.
 	if at, ok := t.server.Value.(parse.Bandwidth); ok && len(at.Rows) > 0 {
 		if why := twoReports(t.row(), at.Rows[0]); why != "" {
-			t.add(steps.Inconclusive, "the two ends' outputs are not of one test: %s", why)
+			t.add(steps.Uncoded, steps.Inconclusive, "the two ends' outputs are not of one test: %s", why)
 			return false
 		}
 	}
@@ -571,10 +571,10 @@ func (t *railTest) unread() {
 	lines := strings.Split(strings.TrimSpace(t.Client.Text), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
 	if last == "" {
-		t.add(steps.Inconclusive, "the client ended with status 0 and printed nothing")
+		t.add(steps.Uncoded, steps.Inconclusive, "the client ended with status 0 and printed nothing")
 		return
 	}
-	t.add(steps.Inconclusive, "the client's output has no result that can be read: it ends with %.120q", last)
+	t.add(steps.Uncoded, steps.Inconclusive, "the client's output has no result that can be read: it ends with %.120q", last)
 }
 
 // untold reports whether the server, which prints a report of its own, ended well without one: then
@@ -583,7 +583,7 @@ func (t *railTest) untold() bool {
 	if t.server.ParseErr == "" || !t.server.Exit.OK() {
 		return false
 	}
-	t.add(steps.Inconclusive, "the server's output has no result that can be read, and it prints the same report")
+	t.add(steps.Uncoded, steps.Inconclusive, "the server's output has no result that can be read, and it prints the same report")
 	return true
 }
 
@@ -639,7 +639,7 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.
 func (t *bandwidthTest) Signs() {
 	if row := t.row(); !t.band.Soft && row.PeakGbps > theory.PeakApart.Value()*row.AverageGbps {
-		t.add(steps.Warn, "it reached %s for a moment and %s on average: something stopped it in between (other traffic, "+
+		t.add(steps.Uncoded, steps.Warn, "it reached %s for a moment and %s on average: something stopped it in between (other traffic, "+
 			"pauses, a processor that slept)", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
 	}
 }

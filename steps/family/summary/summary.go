@@ -85,7 +85,7 @@ type tail struct {
 // figure has the verdict of its own cell beside it.
 func summarize(h steps.History) steps.Verdict {
 	if len(h.Outcomes) == 0 {
-		return kind.Inconclusive("Nothing ran in this session yet: run some cells first, for example ib-write-bw and " +
+		return kind.Inconclusive(steps.Uncoded, "Nothing ran in this session yet: run some cells first, for example ib-write-bw and " +
 			"tcp-single.")
 	}
 	r := recap{History: h}
@@ -103,7 +103,7 @@ func summarize(h steps.History) steps.Verdict {
 		if worst := r.worst(); worst != "" {
 			all += ". " + worst
 		}
-		rep.Add(steps.Inconclusive, "nothing that these tables are of was measured yet: run ib-write-bw, tcp-single or a "+
+		rep.Add(steps.Uncoded, steps.Inconclusive, "nothing that these tables are of was measured yet: run ib-write-bw, tcp-single or a "+
 			"NIXL cell first. %s", all)
 	}
 	v := rep.Verdict(counts, r.fastest(), r.worst())
@@ -456,9 +456,9 @@ func kvSizes(list string, rep *kind.Report) (sizes []float64) {
 		gb, err := strconv.ParseFloat(word, 64)
 		switch {
 		case err != nil || !(gb > 0) || gb > largestKVSize:
-			rep.Add(steps.Warn, "KV_CACHE_GB has %q, which is no size in GB", word)
+			rep.Add(steps.Uncoded, steps.Warn, "KV_CACHE_GB has %q, which is no size in GB", word)
 		case len(sizes) == mostKVSizes:
-			rep.Add(steps.Warn, "KV_CACHE_GB has more than %d sizes: the others are left out", mostKVSizes)
+			rep.Add(steps.Uncoded, steps.Warn, "KV_CACHE_GB has more than %d sizes: the others are left out", mostKVSizes)
 			return sizes
 		case !slices.Contains(sizes, gb):
 			sizes = append(sizes, gb)

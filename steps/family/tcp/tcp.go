@@ -26,7 +26,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	path, ok := r.Rig.Path()
 	if !ok {
-		rep.Add(steps.Inconclusive, "no address leads from node to node over the rails: see the rail map")
+		rep.Add(steps.Uncoded, steps.Inconclusive, "no address leads from node to node over the rails: see the rail map")
 		return rep.Verdict()
 	}
 	over := overPath(r.Rig, path)
@@ -195,12 +195,12 @@ type tcpTest struct {
 // status.
 func (t *tcpTest) Ends() bool {
 	if t.stage.Err != "" {
-		t.rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "it stopped: %s", t.stage.Err)
 	}
 	client, server := tcpRoles(t.stage)
 	if client == nil || server == nil {
 		if t.stage.Err == "" {
-			t.rep.Add(steps.Inconclusive, "not both ends ran")
+			t.rep.Add(steps.Uncoded, steps.Inconclusive, "not both ends ran")
 		}
 		return false
 	}
@@ -221,11 +221,11 @@ func (t *tcpTest) Ends() bool {
 	}
 	for _, o := range []steps.Output{t.client, t.server} {
 		if f, bad := kind.Trouble(t.result.Rig, o); bad {
-			t.rep.Add(f.Grade, "%s", f.Text)
+			t.rep.Add(steps.Uncoded, f.Grade, "%s", f.Text)
 			return false
 		}
 		if !o.Exit.OK() {
-			t.rep.Add(steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role), t.result.Rig.NameOf(o.End),
+			t.rep.Add(steps.Uncoded, steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role), t.result.Rig.NameOf(o.End),
 				o.Exit)
 			return false
 		}
@@ -241,21 +241,21 @@ func (t *tcpTest) Output() bool {
 	}
 	t.read = v
 	if v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0 || v.Seconds <= 0 {
-		t.rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s in %s and %g s", v.ReceivedGbps, streams(v.Streams), v.Seconds)
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "iperf3 reports %g Gb/s in %s and %g s", v.ReceivedGbps, streams(v.Streams), v.Seconds)
 		return false
 	}
 	if t.server.ParseErr != "" {
-		t.rep.Add(steps.Inconclusive, "the server's output has no result that can be read: it counts what arrived, too")
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "the server's output has no result that can be read: it counts what arrived, too")
 		return false
 	}
 	if why := cmp.Or(notOfThisRun(t.cell, t.client, v), otherAddresses(t.path, t.client.End, v)); why != "" {
-		t.rep.Add(steps.Inconclusive, "the client's output is not this test's: %s", why)
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
 	at, _ := t.server.Value.(parse.Iperf3)
 	if got := at.ReceivedGbps; got > 0 && t.sendsHere() &&
 		math.Abs(got-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps {
-		t.rep.Add(steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and %s at the server",
+		t.rep.Add(steps.Uncoded, steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and %s at the server",
 			kind.Gbps(v.ReceivedGbps), kind.Gbps(got))
 		return false
 	}
@@ -288,7 +288,7 @@ func (t *tcpTest) Figure(account wire.Accounted) {
 	for _, l := range account.At(t.from(), true) {
 		if t.read.Streams > 1 && t.path.Bonded[t.from()] && len(l.Ports) > 1 && slices.Max(l.Moved) > 0.95*l.Sum() &&
 			from.BondMode != "active-backup" {
-			t.rep.Add(steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy "+
+			t.rep.Add(steps.Uncoded, steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy "+
 				"(layer3+4 tells connections apart) sends them there", t.read.Streams, t.result.Rig.NameOf(t.from()))
 		}
 	}
@@ -415,10 +415,10 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report)
 		if strings.Contains(v.Error, "busy") { // the client says it of the server
 			where = server
 		}
-		rep.Add(c.Grade, c.Means, rig.NameOf(where))
+		rep.Add(steps.Uncoded, c.Grade, c.Means, rig.NameOf(where))
 		return true
 	}
-	rep.Add(steps.Inconclusive, "iperf3 on %s says: %s", rig.NameOf(o.End), v.Error)
+	rep.Add(steps.Uncoded, steps.Inconclusive, "iperf3 on %s says: %s", rig.NameOf(o.End), v.Error)
 	return true
 }
 
@@ -426,7 +426,7 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report)
 func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		if p.Bonded[e] && !p.Bonded[e.Other()] {
-			rep.Add(grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost",
+			rep.Add(steps.Uncoded, grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost",
 				rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
@@ -444,9 +444,9 @@ func checkPathLinks(rig steps.Rig, p steps.Path, rep *kind.Report) {
 			}
 			switch {
 			case !d.Up:
-				rep.Add(grade, "%s on %s is switched off", d.Name, rig.NameOf(e))
+				rep.Add(steps.Uncoded, grade, "%s on %s is switched off", d.Name, rig.NameOf(e))
 			case !d.Carrier:
-				rep.Add(grade, "%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
+				rep.Add(steps.Uncoded, grade, "%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
 			}
 		}
 	}
@@ -599,29 +599,29 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	zero := rate.Payload(theory.TCPNearZero.Value())
 	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is no sign
 	if differ && !nearZero {
-		rep.Add(steps.Warn, "the MTUs differ: %s; set all alike", mtus)
+		rep.Add(steps.Uncoded, steps.Warn, "the MTUs differ: %s; set all alike", mtus)
 	}
 	switch {
 	case b.Soft:
-		rep.Add(steps.Pass, "There is no band to judge by: %s", b.None)
+		rep.Add(steps.Uncoded, steps.Pass, "There is no band to judge by: %s", b.None)
 	case b.None != "":
-		rep.Add(steps.Inconclusive, "%s, and nothing says whether that is what the path can do: %s", said, b.None)
+		rep.Add(steps.Uncoded, steps.Inconclusive, "%s, and nothing says whether that is what the path can do: %s", said, b.None)
 	case got > over:
-		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?", said,
+		rep.Add(steps.Uncoded, steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?", said,
 			b.Limit)
 	case got < b.passes && b.Unless != "" && !(nearZero && differ):
-		rep.Add(steps.Inconclusive, "%s of %.1f (%s), and nothing says whether that is what the path can do: %s%s", said,
+		rep.Add(steps.Uncoded, steps.Inconclusive, "%s of %.1f (%s), and nothing says whether that is what the path can do: %s%s", said,
 			b.Expected, b.From, b.Unless, lossSigns(test))
 	case nearZero:
 		why := "the MTUs look alike (" + mtus + "), so try a ping that fills them: something between may take less"
 		if differ {
 			why = "they differ: " + mtus
 		}
-		rep.Add(steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", said, why, lossSigns(test))
+		rep.Add(steps.Uncoded, steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", said, why, lossSigns(test))
 	case got < b.fails:
-		rep.Add(steps.Fail, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
+		rep.Add(steps.Uncoded, steps.Fail, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
 	case got < b.passes:
-		rep.Add(steps.Warn, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
+		rep.Add(steps.Uncoded, steps.Warn, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
 	case unseen(p, test):
 		rep.Show("the most that was measured of TCP over a bond", theory.TCPFourStreams.High(), "Gb/s", nil)
 	}
@@ -650,12 +650,12 @@ func (t *tcpTest) Signs() {
 		said string
 	}{{still, "nothing"}, {slow, "next to nothing"}} {
 		if of.n > 0 && len(test.Each) > 1 {
-			rep.Add(steps.Warn, "%d of %d streams carried %s: look at the path that its ports hash to, and at the other "+
+			rep.Add(steps.Uncoded, steps.Warn, "%d of %d streams carried %s: look at the path that its ports hash to, and at the other "+
 				"streams' figures", of.n, len(test.Each), of.said)
 		}
 	}
 	if test.Stopped > 0 {
-		rep.Add(steps.Warn, "nothing at all was moved in %.3g s of it: look at what it lost (retransmits, path-loss) and "+
+		rep.Add(steps.Uncoded, steps.Warn, "nothing at all was moved in %.3g s of it: look at what it lost (retransmits, path-loss) and "+
 			"at the link in that time (dmesg)", test.Stopped)
 	}
 	cause := resent(test)
@@ -663,7 +663,7 @@ func (t *tcpTest) Signs() {
 		func(f kind.Finding) bool { return strings.Contains(f.Text, cause) }) {
 		return
 	}
-	rep.Add(steps.Warn, "%s", cause)
+	rep.Add(steps.Uncoded, steps.Warn, "%s", cause)
 }
 
 // resent tells of segments that were sent again, where they are more than a link of one's own loses; empty where they
