@@ -859,7 +859,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	}
 	t.see(ctx, nil)
 	if left != nil {
-		return verdict(steps.Uncoded, steps.Fail, "It could not be put back: %s. Run the cell again, or %s.",
+		return verdict(steps.RollbackFailed, steps.Fail, "It could not be put back: %s. Run the cell again, or %s.",
 			strings.Join(left, "; "), t.s.o.UndoCommand()), nil
 	}
 	return nil, nil
