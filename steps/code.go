@@ -62,6 +62,22 @@ const (
 	DiskFull Code = "disk-full"
 	// A node restarted in the middle.
 	NodeRestarted Code = "node-restarted"
+	// A connection broke in the middle of a test.
+	ConnectionBroke Code = "connection-broke"
+	// No server could be reached at the other end.
+	ServerUnreachable Code = "server-unreachable"
+	// A server is busy with another client's test.
+	ServerBusy Code = "server-busy"
+	// Another program than the test's answered on its port.
+	OtherProgram Code = "other-program"
+	// A port that a test listens on is held by another process.
+	PortTaken Code = "port-taken"
+	// A test stood still: for some time nothing moved.
+	TestStalled Code = "test-stalled"
+	// The output is not of the test that was started, or contradicts it.
+	OutputForeign Code = "output-foreign"
+	// Data arrived other than it was sent.
+	DataCorrupt Code = "data-corrupt"
 
 	// Traffic accounting: bytes on every port.
 
@@ -114,6 +130,10 @@ const (
 	LinkSlow Code = "link-slow"
 	// A latency is above what is usual.
 	LatencyHigh Code = "latency-high"
+	// Streams of one test carried next to nothing.
+	StreamsUneven Code = "streams-uneven"
+	// Packets were lost on the way and sent again.
+	PacketsResent Code = "packets-resent"
 
 	// Both ends and their links.
 
@@ -150,6 +170,72 @@ const (
 	ChangeFought Code = "change-fought"
 	// A rollback did not succeed.
 	RollbackFailed Code = "rollback-failed"
+	// After a change, something is not as it was asked for.
+	NotAsAsked Code = "not-as-asked"
+	// Whether a change works was not tried.
+	ChangeUntried Code = "change-untried"
+	// A node keeps the rollback of another change.
+	RollbackLeft Code = "rollback-left"
+	// Netplan does not take the file.
+	NetplanRefuses Code = "netplan-refuses"
+
+	// Network settings of a node.
+
+	// An interface that needs an IPv4 address has none.
+	AddressMissing Code = "address-missing"
+	// An address that a rail had is not on the node any more.
+	AddressGone Code = "address-gone"
+	// Two interfaces have one IP address.
+	DuplicateIP Code = "duplicate-ip"
+	// Two interfaces of a node are in one subnet.
+	SubnetShared Code = "subnet-shared"
+	// The RoCE MTU of a device does not follow from its interface's MTU.
+	RoCEMTUBehind Code = "roce-mtu-behind"
+	// A GID index is set that is not the one of the rail's RoCE v2 GID.
+	GIDIndexWrong Code = "gid-index-wrong"
+	// The GIDs of a port belong to another interface than its own.
+	GIDForeign Code = "gid-foreign"
+	// A rule of a firewall keeps the nodes from each other.
+	FirewallBlocks Code = "firewall-blocks"
+	// No rule of a firewall lets through all that goes over the rails.
+	FirewallMayBlock Code = "firewall-may-block"
+	// A rule of a firewall drops RoCE's packets, UDP 4791.
+	RoCEFiltered Code = "roce-filtered"
+
+	// Bonds.
+
+	// One node bonds its rails, and the other does not.
+	BondOneSided Code = "bond-one-sided"
+	// A bond holds nothing, and its name is taken.
+	BondEmpty Code = "bond-empty"
+	// A bond that was to be removed still holds a rail.
+	BondLeft Code = "bond-left"
+	// A bond is in a configuration that makes it again at the next boot.
+	BondComesBack Code = "bond-comes-back"
+	// The bonds of both ends have different modes or hash policies.
+	BondsDiffer Code = "bonds-differ"
+	// A bond has no link.
+	BondDown Code = "bond-down"
+	// One link of a bond is down.
+	BondLinkDown Code = "bond-link-down"
+	// A bond has one link only.
+	BondSingle Code = "bond-single"
+	// A bond does not watch its links (miimon is 0).
+	BondUnwatched Code = "bond-unwatched"
+	// A bond in balance-rr puts the packets of one connection on both links.
+	BondReorders Code = "bond-reorders"
+	// A bond in 802.3ad needs another end that speaks LACP.
+	BondNeedsLACP Code = "bond-needs-lacp"
+	// The links of a bond are in two aggregators: packets go over one of them.
+	BondAggregators Code = "bond-aggregators"
+	// All connections go over one link of a bond: its mode or its hash policy.
+	BondOneLinkUsed Code = "bond-one-link-used"
+	// A bond and one of its links have different MTUs.
+	BondMTUDiffers Code = "bond-mtu-differs"
+	// An interface in a bond kept an address of its own, whose route takes packets.
+	BondPortAddress Code = "bond-port-address"
+	// A network manager gives an address to an interface that is in a bond.
+	BondPortManaged Code = "bond-port-managed"
 
 	// What a runbook of your own expects.
 
