@@ -15,6 +15,10 @@ const (
 	CannotRun Code = "cannot-run"
 	// A node does not answer, or could not be looked at.
 	NodeAway Code = "node-away"
+	// A node booted minutes ago, and what was set by hand is gone.
+	JustBooted Code = "just-booted"
+	// The boot before this one ended without a shutdown.
+	UncleanShutdown Code = "unclean-shutdown"
 	// No rail leads from node to node.
 	NoRail Code = "no-rail"
 	// A rail that the rig file names is not there.
@@ -27,6 +31,8 @@ const (
 	NotRunHere Code = "not-run-here"
 	// A script or a test did not run to its end.
 	NotRunToEnd Code = "not-run-to-end"
+	// A path or an address could not be tried, so nothing is known of it.
+	NotTried Code = "not-tried"
 	// A test was interrupted.
 	Interrupted Code = "interrupted"
 	// A limit of time was reached.
@@ -41,6 +47,22 @@ const (
 	Unreadable Code = "unreadable"
 	// The output could not be read, or is not whole.
 	OutputIncomplete Code = "output-incomplete"
+	// A tool printed an error that railbench does not know.
+	UnknownError Code = "unknown-error"
+	// A tool is too old for an option that it was given.
+	ToolTooOld Code = "tool-too-old"
+	// A tool refuses the options or sizes that it was given.
+	OptionsWrong Code = "options-wrong"
+	// The two ends of a test did not agree on their options.
+	OptionsDiffer Code = "options-differ"
+	// The two ends of a test took the wrong roles.
+	RolesSwapped Code = "roles-swapped"
+	// A name or an address could not be resolved.
+	NameUnresolved Code = "name-unresolved"
+	// The other end of a test ended early, or never came.
+	OtherEndGone Code = "other-end-gone"
+	// A program met the end of another run instead of its own.
+	ForeignPeer Code = "foreign-peer"
 	// No judge knows this cell.
 	NotJudged Code = "not-judged"
 	// A part of railbench failed.
@@ -103,6 +125,8 @@ const (
 	RailsUneven Code = "rails-uneven"
 	// Error counters grew during the test.
 	ErrorsGrew Code = "errors-grew"
+	// Error counters grow while nothing runs.
+	ErrorsWhileIdle Code = "errors-while-idle"
 	// Congestion marks or pauses slowed the test.
 	Congestion Code = "congestion"
 	// Packets were dropped for want of room.
@@ -130,6 +154,16 @@ const (
 	LinkSlow Code = "link-slow"
 	// A latency is above what is usual.
 	LatencyHigh Code = "latency-high"
+	// A few messages took much longer than most.
+	LatencyTail Code = "latency-tail"
+	// A rate was much higher or lower for a while.
+	RateUnsteady Code = "rate-unsteady"
+	// Blocks of some sizes are much slower than others.
+	BlocksUneven Code = "blocks-uneven"
+	// Two rails share a PCIe link, so their rates do not add up.
+	RailsSharePCIe Code = "rails-share-pcie"
+	// An adapter came up degraded, and carries a small part of its rate.
+	AdapterDegraded Code = "adapter-degraded"
 	// Streams of one test carried next to nothing.
 	StreamsUneven Code = "streams-uneven"
 	// Packets were lost on the way and sent again.
@@ -139,16 +173,278 @@ const (
 
 	// A port was not ACTIVE.
 	PortDown Code = "port-down"
+	// No rail's interface is up on either node.
+	NoLinkUp Code = "no-link-up"
+	// A rail has no other end on the other node.
+	RailUnpaired Code = "rail-unpaired"
+	// A rail that was there before a change is gone.
+	RailLost Code = "rail-lost"
+	// An interface is switched off.
+	InterfaceOff Code = "interface-off"
+	// An interface has no link (no carrier).
+	LinkDown Code = "link-down"
 	// The MTUs of both ends differ.
 	MTUDiffers Code = "mtu-differs"
+	// A small MTU wastes the link on headers.
+	MTUSmall Code = "mtu-small"
 	// The two ends of a link differ in something that should be alike.
 	EndsDiffer Code = "ends-differ"
+	// The nodes have different numbers of RDMA devices or rails.
+	DevicesDiffer Code = "devices-differ"
+	// The firmware of the adapters differs between the nodes.
+	FirmwareDiffers Code = "firmware-differs"
+	// A rail joins different ports of the two nodes.
+	CablesCrossed Code = "cables-crossed"
 	// Links that should be alike have different rates.
 	LinksUnequal Code = "links-unequal"
 	// A ping over a rail was not answered.
 	NoAnswer Code = "no-answer"
+	// Some packets of a ping were lost.
+	PacketsLost Code = "packets-lost"
+	// A ping was answered more than once.
+	DuplicateAnswers Code = "duplicate-answers"
+	// An answer was changed on its way, or took another way.
+	AnswerChanged Code = "answer-changed"
+	// A router stands between the two ends of a rail.
+	RouterBetween Code = "router-between"
+	// Something between the ends takes smaller packets than their MTU.
+	PathMTUSmall Code = "path-mtu-small"
+	// Something on the way of a rail holds packets back.
+	PathDelay Code = "path-delay"
+	// RDMA packets got no answer in time.
+	RDMAUnanswered Code = "rdma-unanswered"
+	// A rail does not reach the other end: addresses and GIDs do not belong together.
+	RailUnreachable Code = "rail-unreachable"
 	// A route leads over another interface than the rail's own.
 	WrongRoute Code = "wrong-route"
+	// A node has no route to the other end of a rail.
+	NoRoute Code = "no-route"
+	// A route drops or refuses what is for a rail.
+	RouteBlocked Code = "route-blocked"
+	// A node reaches the other end of a rail by a router.
+	RouteViaRouter Code = "route-via-router"
+	// A route has a smaller MTU than its interface.
+	RouteMTULow Code = "route-mtu-low"
+	// A route sends under another address than the rail's own.
+	RouteSourceWrong Code = "route-source-wrong"
+	// A default route leads over a rail.
+	DefaultRouteOverRail Code = "default-route-over-rail"
+	// The SSH session to a node goes over a rail.
+	SSHOverRail Code = "ssh-over-rail"
+	// A queueing discipline delays, drops or limits what a rail sends.
+	TrafficShaped Code = "traffic-shaped"
+	// A filter of tc drops, changes or redirects packets of a rail.
+	TrafficFiltered Code = "traffic-filtered"
+	// A node has learned the MAC address of another interface for a rail.
+	NeighbourWrong Code = "neighbour-wrong"
+
+	// GIDs of RDMA devices.
+
+	// The GID table has no entry for the address of a rail.
+	GIDMissing Code = "gid-missing"
+	// The two ends of a rail have their GIDs at different indexes.
+	GIDIndexDiffers Code = "gid-index-differs"
+	// The GID index changed since the rig was probed.
+	GIDIndexChanged Code = "gid-index-changed"
+	// The GIDs of the two ends are of different types.
+	GIDTypesDiffer Code = "gid-types-differ"
+	// An InfiniBand port has no GID, so no subnet manager may run.
+	SubnetManagerMissing Code = "subnet-manager-missing"
+
+	// Memory, and what perftest says of it.
+
+	// The data should have been checked, and was not.
+	DataUnchecked Code = "data-unchecked"
+	// The memlock limit (ulimit -l) is too low.
+	MemlockLow Code = "memlock-low"
+	// A buffer does not fit into the memory of a node.
+	MemoryShort Code = "memory-short"
+	// Memory could not be registered with an adapter.
+	MemoryUnregistered Code = "memory-unregistered"
+	// An adapter takes no memory of this kind, such as that of a GPU.
+	MemoryKindRefused Code = "memory-kind-refused"
+	// An adapter refused access to the memory of a test.
+	MemoryAccessRefused Code = "memory-access-refused"
+	// The receiver was not ready in time.
+	ReceiverNotReady Code = "receiver-not-ready"
+	// A queue pair had failed before; the first error is not in the output.
+	QueueFlushed Code = "queue-flushed"
+	// perftest could not measure the rate of its clock.
+	ClockUnmeasured Code = "clock-unmeasured"
+	// CUDA failed.
+	CUDAFailed Code = "cuda-failed"
+	// A buffer does not fit into the memory of a GPU.
+	GPUMemoryShort Code = "gpu-memory-short"
+
+	// NIXL and UCX.
+
+	// UCX cannot use a rail that it should use.
+	UCXNoRail Code = "ucx-no-rail"
+	// UCX has no support for RDMA verbs.
+	UCXNoVerbs Code = "ucx-no-verbs"
+	// UCX has no support for GPU memory.
+	UCXNoCUDA Code = "ucx-no-cuda"
+	// The UCX versions of the two nodes differ.
+	UCXDiffers Code = "ucx-differs"
+	// A process loaded several UCX libraries.
+	SeveralUCX Code = "several-ucx"
+	// NIXL does not find a plugin.
+	PluginMissing Code = "plugin-missing"
+	// A plugin of NIXL is of another release, or could not be loaded.
+	PluginUnfit Code = "plugin-unfit"
+	// The UCX backend of NIXL failed.
+	BackendFailed Code = "backend-failed"
+	// NIXL found no way to the other end.
+	NIXLNoPath Code = "nixl-no-path"
+	// The NIXL versions of the two nodes differ.
+	NIXLDiffers Code = "nixl-differs"
+	// Software is installed on one of the nodes only.
+	MissingOnOneNode Code = "missing-on-one-node"
+	// A Python module is missing.
+	PythonModuleMissing Code = "python-module-missing"
+	// A transfer failed, and nothing says why.
+	TransferFailed Code = "transfer-failed"
+	// NIXL failed with an error that railbench does not know.
+	NIXLFailed Code = "nixl-failed"
+
+	// etcd.
+
+	// etcd does not answer a node.
+	EtcdUnreachable Code = "etcd-unreachable"
+	// The nodes reach two different etcd servers.
+	EtcdDiffers Code = "etcd-differs"
+	// etcd holds keys of a run that broke.
+	EtcdStaleKeys Code = "etcd-stale-keys"
+	// This release of etcd can corrupt its data.
+	EtcdCorrupting Code = "etcd-corrupting"
+
+	// Addresses of the rails.
+
+	// A rail has no address at either end.
+	RailUnaddressed Code = "rail-unaddressed"
+	// An interface has two addresses in one subnet.
+	SecondAddress Code = "second-address"
+	// A rail has an address in the subnet of another rail.
+	AddressStray Code = "address-stray"
+	// Another host on the wire answers for a rail's address.
+	AddressTaken Code = "address-taken"
+	// Two rails have exchanged their addresses on one node.
+	AddressesExchanged Code = "addresses-exchanged"
+	// A rail has no link-local IPv6 address, while others have one.
+	LinkLocalMissing Code = "link-local-missing"
+	// A rail is in a bridge, a team or a VRF.
+	RailInBridge Code = "rail-in-bridge"
+
+	// What configures a node's network, and what a boot does.
+
+	// A network manager runs and is masked, so no boot starts it.
+	ManagerMasked Code = "manager-masked"
+	// A network manager runs and does not answer.
+	ManagerSilent Code = "manager-silent"
+	// Nothing that railbench knows configures the network of a node.
+	ManagerUnknown Code = "manager-unknown"
+	// NetworkManager leaves a rail alone, so its profile never starts.
+	RailUnmanaged Code = "rail-unmanaged"
+	// A script acts whenever an interface comes up.
+	DispatcherScript Code = "dispatcher-script"
+	// Several profiles of NetworkManager start by themselves on one rail.
+	ProfilesCompete Code = "profiles-compete"
+	// NetworkManager does not finish setting up a rail.
+	ProfileUnfinished Code = "profile-unfinished"
+	// The profile that an address comes from is not started by a boot.
+	NoAutoconnect Code = "no-autoconnect"
+	// A rail's address is in no configuration, and lost at a reboot.
+	AddressNotSaved Code = "address-not-saved"
+	// A bond is in no configuration, and lost at a reboot.
+	BondNotSaved Code = "bond-not-saved"
+	// An MTU is in no configuration, and lost at a reboot.
+	MTUNotSaved Code = "mtu-not-saved"
+	// An interface gets another MTU at a boot than it has now.
+	BootMTUDiffers Code = "boot-mtu-differs"
+	// A boot waits too long for the network, or in vain.
+	BootWaits Code = "boot-waits"
+
+	// Adapters, RDMA devices and cables.
+
+	// The driver has left a function of an adapter.
+	AdapterLost Code = "adapter-lost"
+	// No adapter is on the PCI bus of a node.
+	AdapterAbsent Code = "adapter-absent"
+	// The kernel's log has an error of an adapter that works.
+	AdapterFault Code = "adapter-fault"
+	// An adapter has merged its ports into one RDMA device.
+	RoCELAG Code = "roce-lag"
+	// One end of a rail is InfiniBand and the other is not.
+	LinkLayersDiffer Code = "link-layers-differ"
+	// The programs of this user cannot open an RDMA device.
+	UverbsClosed Code = "uverbs-closed"
+	// The verbs library has no part for a node's adapter.
+	VerbsProviderMissing Code = "verbs-provider-missing"
+	// The slot of an adapter has fewer or slower lanes than the adapter.
+	SlotNarrow Code = "slot-narrow"
+	// A PCIe slot gives an adapter too little power.
+	SlotPowerLow Code = "slot-power-low"
+	// A PCIe link had fatal errors since the boot.
+	PCIeFatalErrors Code = "pcie-fatal-errors"
+	// A PCIe link had nonfatal errors since the boot.
+	PCIeNonfatalErrors Code = "pcie-nonfatal-errors"
+	// A PCIe link corrects errors all the time.
+	PCIeCorrectableErrors Code = "pcie-correctable-errors"
+	// The two ends of a rail do not have the same cable.
+	CableEndsDiffer Code = "cable-ends-differ"
+	// A cable was made for a lower rate than its port.
+	CableSlow Code = "cable-slow"
+	// A passive copper cable is longer than it may be.
+	CableTooLong Code = "cable-too-long"
+	// An adapter says that its cable is unplugged.
+	CableUnplugged Code = "cable-unplugged"
+	// An adapter cannot use a cable or its module.
+	CableUnusable Code = "cable-unusable"
+	// Error counters of a cable, a module or a port grow.
+	CableErrors Code = "cable-errors"
+	// The two ends of a link use different error correction.
+	FECDiffers Code = "fec-differs"
+	// A port was told to offer less than it can do.
+	SpeedNotOffered Code = "speed-not-offered"
+	// The speed of a port is set by hand.
+	AutonegOff Code = "autoneg-off"
+
+	// GPUs and their drivers.
+
+	// One node has an NVIDIA GPU with its driver and the other has none.
+	GPUOneSided Code = "gpu-one-sided"
+	// A node has a GPU and no driver for it.
+	GPUDriverMissing Code = "gpu-driver-missing"
+	// nvidia-smi cannot talk to the driver of the GPU.
+	GPUDriverFails Code = "gpu-driver-fails"
+	// The driver of a GPU could not start it.
+	GPUNotStarted Code = "gpu-not-started"
+	// The driver shows fewer GPUs than the PCI bus has.
+	GPULost Code = "gpu-lost"
+	// The nodes have different versions of the GPU driver.
+	GPUDriversDiffer Code = "gpu-drivers-differ"
+	// A GPU is slowed by its own heat.
+	GPUHot Code = "gpu-hot"
+	// Another program uses a GPU.
+	GPUBusy Code = "gpu-busy"
+	// No load could be put on a GPU.
+	GPULoadFailed Code = "gpu-load-failed"
+	// A GPU stays at a very low clock under load until its node is power-cycled.
+	GPUClockStuck Code = "gpu-clock-stuck"
+	// A GPU has a lower clock under load than expected.
+	GPUClockLow Code = "gpu-clock-low"
+	// A GPU has its clock, and reports that something limits it.
+	GPUHeldBack Code = "gpu-held-back"
+	// The board of a node slows its processors for heat or power.
+	BoardThrottled Code = "board-throttled"
+	// Nothing lets the adapter reach the memory of a GPU.
+	GPUDirectOff Code = "gpudirect-off"
+	// The BAR1 of a GPU is smaller than the buffers need.
+	BAR1Small Code = "bar1-small"
+	// The kernel has refused a module.
+	ModuleRefused Code = "module-refused"
+	// A module is unsigned, and the kernel will refuse it.
+	ModuleUnsigned Code = "module-unsigned"
 
 	// Changes of a node's network.
 
@@ -181,6 +477,18 @@ const (
 
 	// Network settings of a node.
 
+	// An RDMA device is not there, for example because its driver is not loaded.
+	RDMADeviceMissing Code = "rdma-device-missing"
+	// An RDMA device has no network interface.
+	InterfaceMissing Code = "interface-missing"
+	// A bond holds the interface of a rail, with its address and its GIDs.
+	RailInBond Code = "rail-in-bond"
+	// Several network managers configure one interface.
+	SeveralManagers Code = "several-managers"
+	// The network manager of an interface keeps railbench from changing it.
+	ManagerTrouble Code = "manager-trouble"
+	// The two ends of a rail are in different subnets.
+	SubnetsDiffer Code = "subnets-differ"
 	// An interface that needs an IPv4 address has none.
 	AddressMissing Code = "address-missing"
 	// An address that a rail had is not on the node any more.
