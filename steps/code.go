@@ -25,6 +25,8 @@ const (
 	RailMissing Code = "rail-missing"
 	// A port that should be a rail is none, and was left out.
 	PortLeftOut Code = "port-left-out"
+	// A rail of the rig was not measured.
+	RailUnmeasured Code = "rail-unmeasured"
 	// Nothing was run.
 	NothingRan Code = "nothing-ran"
 	// A script did not run on a node.
@@ -67,6 +69,10 @@ const (
 	NotJudged Code = "not-judged"
 	// A part of railbench failed.
 	Defect Code = "railbench-defect"
+	// A parameter has a value that cannot be used.
+	ParameterUnusable Code = "parameter-unusable"
+	// The sizes of a test are too small to tell.
+	SizeTooSmall Code = "size-too-small"
 
 	// How programs ended.
 
@@ -90,8 +96,6 @@ const (
 	ServerUnreachable Code = "server-unreachable"
 	// A server is busy with another client's test.
 	ServerBusy Code = "server-busy"
-	// Another program than the test's answered on its port.
-	OtherProgram Code = "other-program"
 	// A port that a test listens on is held by another process.
 	PortTaken Code = "port-taken"
 	// A test stood still: for some time nothing moved.
@@ -100,6 +104,10 @@ const (
 	OutputForeign Code = "output-foreign"
 	// Data arrived other than it was sent.
 	DataCorrupt Code = "data-corrupt"
+	// The loader does not find a library that a program needs.
+	LibraryMissing Code = "library-missing"
+	// A part of the data did not arrive.
+	DataLost Code = "data-lost"
 
 	// Traffic accounting: bytes on every port.
 
@@ -146,6 +154,8 @@ const (
 	NoLimitKnown Code = "no-limit-known"
 	// Rails that should be alike differ.
 	RailsApart Code = "rails-apart"
+	// Two tests are not known to have run at the same time.
+	NotTogether Code = "not-together"
 	// Good alone, and slower when several links are measured at once.
 	SlowTogether Code = "slow-together"
 	// A PCIe link came up narrower or slower than the slot and the device allow.
@@ -306,6 +316,20 @@ const (
 	TransferFailed Code = "transfer-failed"
 	// NIXL failed with an error that railbench does not know.
 	NIXLFailed Code = "nixl-failed"
+	// UCX was built with verbs, and lists no RDMA device.
+	UCXNoDevice Code = "ucx-no-device"
+	// One release of UCX was built differently on the two nodes.
+	UCXBuildDiffers Code = "ucx-build-differs"
+	// A setting keeps UCX from RDMA.
+	UCXRDMAOff Code = "ucx-rdma-off"
+	// A setting lets UCX use fewer rails than there are.
+	UCXRailsLimited Code = "ucx-rails-limited"
+	// UCX_NET_DEVICES names a device that UCX does not find.
+	UCXDevicesWrong Code = "ucx-devices-wrong"
+	// nixlbench is older than the first release that needs no etcd.
+	NIXLBenchOld Code = "nixlbench-old"
+	// GPU memory travels by GPUDirect on one node, and host-staged on the other.
+	GPUPathsDiffer Code = "gpu-paths-differ"
 
 	// etcd.
 
@@ -317,6 +341,16 @@ const (
 	EtcdStaleKeys Code = "etcd-stale-keys"
 	// This release of etcd can corrupt its data.
 	EtcdCorrupting Code = "etcd-corrupting"
+	// An etcd is installed, and does not run.
+	EtcdNotRunning Code = "etcd-not-running"
+	// An etcd that another node is set to use listens on loopback only.
+	EtcdLoopback Code = "etcd-loopback"
+	// What listens on the port of etcd does not answer as etcd does without TLS.
+	EtcdSilent Code = "etcd-silent"
+	// An etcd that a node is set to use is masked, so nothing starts it.
+	EtcdMasked Code = "etcd-masked"
+	// A run of nixlbench uses an etcd.
+	EtcdInUse Code = "etcd-in-use"
 
 	// Addresses of the rails.
 
@@ -468,12 +502,12 @@ const (
 	RollbackFailed Code = "rollback-failed"
 	// After a change, something is not as it was asked for.
 	NotAsAsked Code = "not-as-asked"
-	// Whether a change works was not tried.
-	ChangeUntried Code = "change-untried"
 	// A node keeps the rollback of another change.
 	RollbackLeft Code = "rollback-left"
 	// Netplan does not take the file.
 	NetplanRefuses Code = "netplan-refuses"
+	// Whether a change works was not tried.
+	ChangeUntried Code = "change-untried"
 
 	// Network settings of a node.
 
@@ -544,6 +578,91 @@ const (
 	BondPortAddress Code = "bond-port-address"
 	// A network manager gives an address to an interface that is in a bond.
 	BondPortManaged Code = "bond-port-managed"
+
+	// Software of a node.
+
+	// The two nodes have different releases of a program or of the system.
+	VersionsDiffer Code = "versions-differ"
+	// The two nodes have different kinds of processors.
+	ProcessorsDiffer Code = "processors-differ"
+	// Two nodes of the rig file are one machine.
+	SameMachine Code = "same-machine"
+	// Two machines have one host name.
+	HostNamesEqual Code = "hostnames-equal"
+	// Nothing on a node ends a process that hides from railbench.
+	StraysUncaught Code = "strays-uncaught"
+	// sudo asks for a password.
+	SudoPassword Code = "sudo-password"
+	// The clocks of the nodes are far apart.
+	ClocksApart Code = "clocks-apart"
+	// The kernel keeps free memory that no adapter may pin.
+	MemoryUnpinnable Code = "memory-unpinnable"
+	// The kernel counts more free CMA memory than it has.
+	MemoryMiscounted Code = "memory-miscounted"
+	// AppArmor refuses a program of the tests something.
+	AppArmorRefuses Code = "apparmor-refuses"
+	// AppArmor refused a program something before its profile was changed.
+	AppArmorChanged Code = "apparmor-changed"
+
+	// Containers.
+
+	// The container that was named does not run.
+	ContainerStopped Code = "container-stopped"
+	// A container may not open all RDMA device files of its node.
+	ContainerNoDevices Code = "container-no-devices"
+	// A container has a network of its own, without the rails' interfaces.
+	ContainerOwnNetwork Code = "container-own-network"
+	// A container sees no GPU of its node.
+	ContainerNoGPU Code = "container-no-gpu"
+	// A container has no library for RDMA verbs.
+	ContainerNoVerbs Code = "container-no-verbs"
+	// A container has little shared memory.
+	ContainerShmSmall Code = "container-shm-small"
+
+	// NCCL and launchers.
+
+	// The nodes have different versions of NCCL.
+	NCCLDiffers Code = "nccl-differs"
+	// NCCL is older than nodes in a ring need.
+	NCCLTooOld Code = "nccl-too-old"
+	// A setting keeps NCCL from RDMA.
+	NCCLRDMAOff Code = "nccl-rdma-off"
+	// NCCL_IB_HCA names a device that is not there.
+	NCCLDevicesWrong Code = "nccl-devices-wrong"
+	// NCCL_SOCKET_IFNAME names no interface that is there.
+	NCCLInterfaceWrong Code = "nccl-interface-wrong"
+	// A setting of NCCL is not the same on all nodes.
+	NCCLSettingsDiffer Code = "nccl-settings-differ"
+	// A setting that NCCL needs on nodes in a ring is missing.
+	NCCLSettingMissing Code = "nccl-setting-missing"
+	// NCCL uses a device that is no rail of its node.
+	NCCLDeviceUnknown Code = "nccl-device-unknown"
+	// NCCL warns of something, and ended well.
+	NCCLWarns Code = "nccl-warns"
+	// NCCL or nccl-tests failed with an error that railbench does not know.
+	NCCLFailed Code = "nccl-failed"
+	// One PCIe half of a port is left out.
+	HalfLeftOut Code = "half-left-out"
+	// A queue pair could not be connected.
+	QueueUnconnected Code = "queue-unconnected"
+	// The ranks are not started along the cables of a ring.
+	RanksUnjoined Code = "ranks-unjoined"
+	// A launcher started other processes than one on each node.
+	RanksWrong Code = "ranks-wrong"
+	// A program was built for another MPI than its launcher's.
+	MPIDiffers Code = "mpi-differs"
+	// A launcher lost a node while it ran.
+	NodeLost Code = "node-lost"
+	// A launcher started nothing on another node.
+	LaunchFailed Code = "launch-failed"
+	// A launcher has no room for a process on each node.
+	LauncherSlots Code = "launcher-slots"
+	// Slurm gives no step on these nodes.
+	AllocationMissing Code = "allocation-missing"
+	// A node does not reach another by ssh.
+	SSHUnreachable Code = "ssh-unreachable"
+	// A node may not log in to another by ssh.
+	SSHRefused Code = "ssh-refused"
 
 	// What a runbook of your own expects.
 

@@ -29,6 +29,7 @@ type Message struct {
 // that matches counts, so what is only a consequence comes last.
 type Cause struct {
 	Pattern *pattern.Pattern
+	Code    steps.Code
 	Grade   steps.Grade
 	// Means holds %s for the node's name, and may hold more for what the pattern's groups found.
 	Means string
