@@ -613,7 +613,7 @@ func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
 	case now == before:
 		rep.Add(steps.NotAsAsked, steps.Fail, "there are %d pairs of rails, as before", now)
 	case now < before:
-		rep.Add(steps.NotAsAsked, steps.Fail, "there are %d pairs of rails, and %d were there before", now, before)
+		rep.Add(steps.RailLost, steps.Fail, "there are %d pairs of rails, and %d were there before", now, before)
 	}
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail was tried")
