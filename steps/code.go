@@ -47,6 +47,8 @@ const (
 	ScriptFailed Code = "script-failed"
 	// A file, counter or setting could not be read, so nothing is known of it.
 	Unreadable Code = "unreadable"
+	// A setting has a value that cannot be used.
+	SettingInvalid Code = "setting-invalid"
 	// The output could not be read, or is not whole.
 	OutputIncomplete Code = "output-incomplete"
 	// A tool printed an error that railbench does not know.
@@ -304,6 +306,8 @@ const (
 	PluginUnfit Code = "plugin-unfit"
 	// The UCX backend of NIXL failed.
 	BackendFailed Code = "backend-failed"
+	// The rate of GPU memory fits neither host staging nor GPUDirect.
+	GPUPathUnclear Code = "gpu-path-unclear"
 	// NIXL found no way to the other end.
 	NIXLNoPath Code = "nixl-no-path"
 	// The NIXL versions of the two nodes differ.
