@@ -162,7 +162,7 @@ var causes = []kind.Cause{
 		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l)",
 	},
 	{
-		Pattern: pattern.New(`Failed to modify QP`), Code: steps.GIDIndexWrong, Grade: steps.Fail,
+		Pattern: pattern.New(`Failed to modify QP`), Code: steps.QueueUnconnected, Grade: steps.Fail,
 		Means: "the queue pairs don't reach each other (seen on %s): the GID index or the address behind it has changed; " +
 			"run the GID check again, and look for a bond",
 	},
