@@ -70,7 +70,8 @@ func (t *railTest) Ends() bool {
 		// A server that ends before it listens is the session's to tell, in perftest's words.
 		code, hint := steps.NotRunToEnd, ""
 		if strings.Contains(s.Err, "state is Down") {
-			code, hint = steps.PortDown, "; "+whyDown(t.result.Rig, t.Pair)
+			hint, code = whyDown(t.result.Rig, t.Pair)
+			hint = "; " + hint
 		}
 		t.add(code, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
@@ -92,13 +93,13 @@ func (t *railTest) Ends() bool {
 
 // whyDown is what is known of a rail whose port is down: one end's interface that is switched off takes the
 // other's carrier.
-func whyDown(rig steps.Rig, p steps.Pair) string {
+func whyDown(rig steps.Rig, p steps.Pair) (text string, code steps.Code) {
 	for _, e := range steps.Ends {
-		if said := wire.Down(rig, e, p); strings.Contains(said, "switched off") {
-			return said
+		if said, code := wire.Down(rig, e, p); code == steps.InterfaceOff {
+			return said, code
 		}
 	}
-	return "check its cable at both ends"
+	return "check its cable at both ends", steps.PortDown
 }
 
 // said is what the ends complain of.
@@ -433,7 +434,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 			continue
 		}
 		all.add(account, t.Client.End)
-		measured = append(measured, railRate{t.Measurement, t.row().AverageGbps, t.row().Bytes})
+		measured = append(measured, railRate{t.Measurement, t.row().AverageGbps, t.row().Bytes, t.unexplained})
 		figures, rails = append(figures, kind.Gbps(t.row().AverageGbps)), append(rails, t.No)
 		// Rails of one rig mostly have one band: it is said once.
 		if text := t.band.Says(each); t.band.None == "" && !slices.Contains(expected, text) {
@@ -460,6 +461,8 @@ type railRate struct {
 	kind.Measurement
 	gbps  float64
 	bytes int // of a message
+	// unexplained is what is said of it for want of a cause; empty where a cause shows, and where none was asked for.
+	unexplained string
 }
 
 // ratesApart compares rails with each other: those with the same link, PCIe link and MTU are alike,
@@ -495,7 +498,7 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 		if m.No == 1 { // the only one that the cell measures
 			beside += "; whether only one way is slow, the cell ib-reverse tells"
 		}
-		if !instead(m.Measurement, beside, rep) {
+		if !instead(m, beside, rep) {
 			rep.Hear(steps.ByFigure)
 			rep.On(m.Measurement, steps.RailsApart, steps.Warn, "carries %s where %s", kind.Gbps(m.gbps), beside)
 		}
@@ -503,10 +506,10 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 }
 
 // instead puts what was found of a rail in place of that no cause shows.
-func instead(m kind.Measurement, why string, rep *kind.Report) bool {
+func instead(m railRate, why string, rep *kind.Report) bool {
 	for i, f := range rep.Findings {
-		if head, _, ok := strings.Cut(f.Text, ": "+wire.NoCause+";"); ok && f.Rail == m.No {
-			rep.Findings[i].Code, rep.Findings[i].Text = steps.RailsApart, head+": "+why
+		if head, ok := strings.CutSuffix(f.Text, m.unexplained); ok && m.unexplained != "" && f.Rail == m.No {
+			rep.Findings[i].Code, rep.Findings[i].Text = steps.RailsApart, head+why
 			return true
 		}
 	}
@@ -516,7 +519,7 @@ func instead(m kind.Measurement, why string, rep *kind.Report) bool {
 // explained reports whether something was found that explains a rail's rate.
 func explained(m kind.Measurement, rep *kind.Report) bool {
 	return slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool {
-		return f.Rail == m.No && f.Grade > steps.Pass && !strings.Contains(f.Text, wire.NoCause)
+		return f.Rail == m.No && f.Grade > steps.Pass && f.Code != steps.BelowLimit
 	})
 }
 
@@ -538,6 +541,8 @@ type bandwidthTest struct {
 	memory string
 	read   parse.Bandwidth
 	band   theory.Band
+
+	unexplained string // as railRate has it
 }
 
 func (t *bandwidthTest) row() parse.BandwidthRow { return t.read.Rows[0] }
@@ -626,19 +631,29 @@ func (t *bandwidthTest) Flows() []wire.Flow {
 // Figure is the average.
 func (t *bandwidthTest) Figure(wire.Accounted) {
 	row, mtu := t.row(), t.mtu()
+	short := steps.BelowLimit // or what ended it early
 	f := witness.Figure{
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
 		Band: theory.BandOf(t.result.Rig, theory.Test{
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
 		}, t.Pair),
-		Cause: func() string { return wire.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu) },
+		Cause: func() string {
+			said, code, known := wire.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu)
+			switch {
+			case known:
+				short = code
+			case code == steps.BelowLimit: // a sign that takes less stays in the text
+				t.unexplained = said
+			}
+			return said
+		},
 	}
 	if t.memory != "DRAM" && !f.Band.Soft {
 		f.Band = theory.Band{None: "nobody measured writes of " + t.memory + " that way", Limit: f.Band.Limit}
 	}
 	t.band = f.Band
 	t.rep.Show(t.Rail+" bandwidth", kind.Round(row.AverageGbps), "Gb/s", f.Expected())
-	f.Judge(t.add)
+	f.Judge(below(&short, t.add))
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
 		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: t.memory,
@@ -647,6 +662,16 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 		t.rep.Show(t.Rail+" processors", *t.read.NUMANode, "(the NUMA node that perftest chose)", nil)
 	}
 	t.rep.Show(t.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
+}
+
+// below gives a figure that is below its limit the code of what ended it early, which Figure.Cause puts into short.
+func below(short *steps.Code, add witness.Adder) witness.Adder {
+	return func(code steps.Code, g steps.Grade, format string, args ...any) {
+		if code == steps.BelowLimit {
+			code = *short
+		}
+		add(code, g, format, args...)
+	}
 }
 
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.

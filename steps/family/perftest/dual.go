@@ -380,10 +380,14 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
 	first, second := tests[a+" beside "+b], tests[b+" beside "+a]
 	least, mtu := shorter(first, second), theory.AgreedMTU(r.Rig, cp.first, first.MTU)
+	short := steps.BelowLimit // or what ended it early
 	f := witness.Figure{
 		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: theory.OverTogether, Of: "they",
 		Doubt: "did they run at the same time?",
-		Cause: func() string { return cp.cause(r, alone, with) },
+		Cause: func() (said string) {
+			said, short = cp.cause(r, alone, with)
+			return said
+		},
 	}
 	for i := range cp.numbers {
 		rep.Show(fmt.Sprintf("%s, rail %d alone", name, cp.numbers[i]), kind.Round(alone[i]), "Gb/s", nil)
@@ -403,9 +407,9 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 		rep.Add(steps.NotTogether, steps.Inconclusive, "%s together: %s", name, why)
 		rep.Hear(steps.ByFigure)
 	} else {
-		f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
+		f.Judge(below(&short, func(code steps.Code, g steps.Grade, format string, args ...any) {
 			rep.Add(code, g, "%s together: "+format, append([]any{name}, args...)...)
-		})
+		}))
 	}
 	text = fmt.Sprintf("%s together %s, alone %.1f and %.1f", name, kind.Gbps(sum), alone[0], alone[1])
 	if f.Band.None == "" {
@@ -421,28 +425,28 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 // cause looks for what ends two rails early: a rail that is slow alone, or what
 // else shows on either. alone and with are Gb/s, in the order of the couple. A rail that is
 // slow by itself is named before any guess about the two.
-func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
-	var guess string
+func (cp couple) cause(r steps.Result, alone, with [2]float64) (text string, code steps.Code) {
+	guess, likely := "", steps.BelowLimit
 	for i, pair := range []steps.Pair{cp.first, cp.second} {
 		m := kind.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
 		mtu := theory.AgreedMTU(r.Rig, pair, 0)
-		of := func(got float64) string { return wire.LikelyCause(r, r.Stages[0], m, got, mtu) }
+		of := func(got float64) (string, steps.Code, bool) { return wire.LikelyCause(r, r.Stages[0], m, got, mtu) }
 		b := theory.BandOf(r.Rig, theory.Test{MTU: mtu}, pair)
 		if b.Expected > 0 && alone[i] < theory.WarnShare.Value()*float64(b.Expected) {
-			if said := of(alone[i]); !strings.Contains(said, wire.NoCause) {
-				return fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said)
+			if said, why, known := of(alone[i]); known {
+				return fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said), why
 			}
 			return fmt.Sprintf("rail %d (%s) carries only %s alone, of %.1f: see the write bandwidth of each rail", m.No,
-				m.Dev, kind.Gbps(alone[i]), b.Expected)
+				m.Dev, kind.Gbps(alone[i]), b.Expected), steps.BelowLimit
 		}
-		if said := of(with[i]); guess == "" && !strings.Contains(said, wire.NoCause) {
-			guess = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said)
+		if said, why, known := of(with[i]); guess == "" && known {
+			guess, likely = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said), why
 		}
 	}
 	if guess != "" {
-		return guess
+		return guess, likely
 	}
-	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)"
+	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)", steps.SlowTogether
 }
 
 // shorter is the smaller message of two tests with the fewer of them: what both are at least.

@@ -179,16 +179,21 @@ func (l *loadRun) Output() bool {
 
 // Figure holds the sum against what the rails carry together.
 func (l *loadRun) Figure(wire.Accounted) {
+	short := steps.BelowLimit // or what ended it early
 	f := witness.Figure{
-		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(), Cause: l.cause,
+		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(),
+		Cause: func() (said string) {
+			said, short = l.cause()
+			return said
+		},
 	}
 	l.rep.Show("RDMA over "+l.names(), kind.Round(float64(l.rdma)), "Gb/s", f.Expected())
 	if l.tcp > 0 {
 		l.rep.Show("TCP beside it", kind.Round(float64(l.tcp)), "Gb/s", nil)
 	}
-	f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
+	f.Judge(below(&short, func(code steps.Code, g steps.Grade, format string, args ...any) {
 		l.rep.Add(code, g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
-	})
+	}))
 	// A sum of two ways, or what TCP left, is no figure that another cell could stand beside.
 	if !l.bothWays && l.tcp == 0 {
 		l.rep.Measured(steps.Figure{
@@ -395,14 +400,16 @@ func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
 }
 
 // cause is what shows on one of the rails.
-func (l *loadRun) cause() string {
-	r, said := l.result, ""
+func (l *loadRun) cause() (text string, code steps.Code) {
+	r := l.result
 	for i, p := range l.rails {
 		m := kind.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
 		got := float64(l.rdma) / float64(len(l.rails))
-		if said = wire.LikelyCause(r, r.Stages[0], m, got, l.mtu); !strings.Contains(said, wire.NoCause) {
-			break
+		said, why, known := wire.LikelyCause(r, r.Stages[0], m, got, l.mtu)
+		if known {
+			return said, why
 		}
+		text = said
 	}
-	return said
+	return text, steps.BelowLimit
 }
