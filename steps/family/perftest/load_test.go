@@ -83,11 +83,11 @@ func TestLoad(t *testing.T) {
 		},
 		{
 			"no counter", port(steps.Here, 0, func(b *steps.RailBytes) { b.Known = false }),
-			steps.Inconclusive, steps.CounterBad, "",
+			steps.Inconclusive, steps.CounterBad, "unknown",
 		},
 		{
 			"more than its margins hold", port(steps.Here, 0, func(b *steps.RailBytes) { b.Tx *= 2 }),
-			steps.Warn, steps.BytesDiffer, "",
+			steps.Warn, steps.BytesDiffer, "more bytes",
 		},
 		{
 			"another rail's bytes", port(steps.Here, 3, func(b *steps.RailBytes) { b.Tx = 1e11 }),
