@@ -8,7 +8,12 @@ import (
 
 // A Verdict says what a result means, and why.
 type Verdict struct {
-	Grade    Grade      `json:"verdict"`
+	Grade Grade `json:"verdict"`
+	// Code is the cause of the grade, the worst where there are several. It is empty on a PASS, and in sessions of before
+	// it was there.
+	Code Code `json:"code,omitempty"`
+	// Codes are the causes of everything that was found, the worst first, where there are several.
+	Codes    []Code     `json:"codes,omitempty"`
 	Reason   string     `json:"reason"` // one or two plain sentences
 	Evidence []Evidence `json:"evidence"`
 	// Decided is the witness whose word the grade is; empty where none spoke against it, and

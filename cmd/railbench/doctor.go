@@ -283,6 +283,8 @@ type checkObject struct {
 	Title    string           `json:"title"`
 	Node     string           `json:"node"` // the one that it is about, or both
 	Verdict  steps.Grade      `json:"verdict"`
+	Code     steps.Code       `json:"code,omitempty"`
+	Codes    []steps.Code     `json:"codes,omitempty"`
 	Reason   string           `json:"reason"`
 	Evidence []steps.Evidence `json:"evidence"`
 	Fix      string           `json:"fix"` // the cell that puts it right; empty where there is none
@@ -297,7 +299,7 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 	for _, c := range checks {
 		v := d.Ended[c.ID].Verdict
 		check := checkObject{
-			ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade,
+			ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade, Code: v.Code, Codes: v.Codes,
 			Reason: v.Reason, Evidence: v.Evidence, Fixed: d.fixed[c.ID],
 			ElapsedMS: d.Ended[c.ID].Elapsed.Milliseconds(),
 		}

@@ -111,7 +111,7 @@ func (s *junitSuite) add(rig rigObject, c steps.Cell, e steps.CellEnded) {
 	}
 	v := e.Verdict
 	test := junitCase{Name: gate.Line(c.ID), Class: gate.Line(class), Time: junitSeconds(e.Elapsed)}
-	why := &junitWhy{Type: v.Grade.String(), Message: gate.Line(v.Reason), Text: junitEvidence(v)}
+	why := &junitWhy{Type: strings.TrimSpace(v.Grade.String() + " " + string(v.Code)), Message: gate.Line(v.Reason), Text: junitEvidence(v)}
 	switch v.Grade {
 	case steps.Fail:
 		test.Failure = why
@@ -123,7 +123,7 @@ func (s *junitSuite) add(rig rigObject, c steps.Cell, e steps.CellEnded) {
 	case steps.Pass, steps.Warn:
 		test.Out = &junitLines{gate.Line(v.Grade.String()+": "+v.Reason) + "\n" + junitEvidence(v)}
 	default: // what never ran can be told as little as what is INCONCLUSIVE
-		why.Type = steps.Inconclusive.String()
+		why.Type = strings.TrimSpace(steps.Inconclusive.String() + " " + string(v.Code))
 		test.Error = why
 		s.Errors++
 	}

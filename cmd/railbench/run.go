@@ -378,6 +378,8 @@ type cellObject struct {
 	Title     string           `json:"title"`
 	Verdict   steps.Grade      `json:"verdict"`
 	Reason    string           `json:"reason"`
+	Code      steps.Code       `json:"code,omitempty"`
+	Codes     []steps.Code     `json:"codes,omitempty"`
 	Decided   steps.Witness    `json:"decided,omitempty"`
 	Evidence  []steps.Evidence `json:"evidence"`
 	Figures   []steps.Figure   `json:"figures"`
@@ -425,6 +427,7 @@ func newObject(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 		e := ended[c.ID]
 		cell := cellObject{
 			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
+			Code: e.Verdict.Code, Codes: e.Verdict.Codes,
 			Decided:  e.Verdict.Decided,
 			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures,
 			ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesObject{}, Log: e.Log,

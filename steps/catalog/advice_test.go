@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/railbench/railbench/steps"
@@ -15,8 +14,8 @@ import (
 // are there.
 func TestWithoutACauseThereIsSomethingToDo(t *testing.T) {
 	tut := kindtest.Tutorial(t)
-	said := wire.LikelyCause(steps.Result{Rig: kindtest.Spark()}, steps.Stage{}, kind.Measurement{}, 60, 1024)
-	if !strings.HasPrefix(said, wire.NoCause) {
+	said, code, known := wire.LikelyCause(steps.Result{Rig: kindtest.Spark()}, steps.Stage{}, kind.Measurement{}, 60, 1024)
+	if known || code != steps.BelowLimit {
 		t.Fatalf("a cause shows: %s", said)
 	}
 	for _, what := range []string{"cell ([a-z-]+)", "check ([a-z-]+)", `link \(([a-z-]+)\)`} {

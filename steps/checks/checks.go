@@ -42,10 +42,11 @@ func ReadBoth[T any](c steps.Cell, r steps.Result, rep *kind.Report) (read [2]T,
 
 // Unseen is a verdict on what a check could not look at: nothing that it needs is
 // there, or it may not be read.
-func Unseen(rep kind.Report, format string, args ...any) steps.Verdict {
+func Unseen(rep kind.Report, code steps.Code, format string, args ...any) steps.Verdict {
 	v := rep.Verdict()
 	if v.Grade == steps.Pass {
-		v.Grade, v.Reason = steps.Skipped, kind.Sentences([]string{kind.Capital(fmt.Sprintf(format, args...))})
+		v.Grade, v.Code = steps.Skipped, code
+		v.Reason = kind.Sentences([]string{kind.Capital(fmt.Sprintf(format, args...))})
 	}
 	return v
 }
@@ -57,7 +58,7 @@ func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *kind.R
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {
 			if facts[e][rail.Netdev.Name+" "+what] == "" {
-				rep.At(rig, e, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev,
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev,
 					kind.OrUnknown(rail.Netdev.Name), rig.NameOf(e))
 				ok = false
 			}
@@ -108,7 +109,7 @@ func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 func Missing(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		if len(rig.At(e).Rails) == 0 && len(rig.At(e.Other()).Rails) > 0 {
-			rep.At(rig, e, steps.Inconclusive, "%s has no rail, so nothing was seen of that end", rig.NameOf(e))
+			rep.At(rig, e, steps.NoRail, steps.Inconclusive, "%s has no rail, so nothing was seen of that end", rig.NameOf(e))
 		}
 	}
 }

@@ -30,13 +30,13 @@ func lookedAt(r steps.Result, rep *Report) (facts [2]map[string]string, ok bool)
 			}
 		}
 		if i < 0 {
-			rep.Add(steps.Inconclusive, "nothing looked at the change on %s", r.Rig.NameOf(e))
+			rep.Add(steps.NotRunHere, steps.Inconclusive, "nothing looked at the change on %s", r.Rig.NameOf(e))
 			ok = false
 			continue
 		}
 		o := r.Stages[0].Outputs[i]
 		if f, bad := Trouble(r.Rig, o); bad {
-			rep.Add(f.Grade, "%s", f.Text)
+			rep.Add(f.Code, f.Grade, "%s", f.Text)
 			ok = false
 			continue
 		}
@@ -58,7 +58,7 @@ func Changed(c steps.Cell, r steps.Result, rep *Report) (facts [2]map[string]str
 		v, done = Gate(c, r)
 		return facts, v, done
 	case r.Changed == nil:
-		return facts, Inconclusive("The cell changed nothing."), true
+		return facts, Inconclusive(steps.NothingRan, "The cell changed nothing."), true
 	case r.Changed.Nothing != "":
 		rep.Show("pairs of rails", len(r.Rig.Pairs), "", nil)
 		return facts, rep.Verdict("there was nothing to do: "+r.Changed.Nothing, "Nothing was changed"), true
@@ -89,7 +89,7 @@ func Pings(rig steps.Rig, facts [2]map[string]string, rep *Report) (ok, asked in
 			if answer == "ok" {
 				ok++
 			} else {
-				rep.Add(steps.Fail, "no answer over %s from %s", way, rig.NameOf(e))
+				rep.Add(steps.NoAnswer, steps.Fail, "no answer over %s from %s", way, rig.NameOf(e))
 			}
 		}
 		mute = mute || asked == before

@@ -15,31 +15,35 @@ import (
 )
 
 // Inconclusive is a verdict with one reason.
-func Inconclusive(format string, args ...any) steps.Verdict {
-	return steps.Verdict{Grade: steps.Inconclusive, Reason: fmt.Sprintf(format, args...), Evidence: []steps.Evidence{}}
+func Inconclusive(code steps.Code, format string, args ...any) steps.Verdict {
+	return steps.Verdict{
+		Grade: steps.Inconclusive, Code: code, Reason: fmt.Sprintf(format, args...), Evidence: []steps.Evidence{},
+	}
 }
 
 // Gate answers for the judge where there is nothing to judge: the cell was
 // skipped, or nothing ran.
 func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 	if r.Skip != "" {
-		return steps.Verdict{Grade: steps.Skipped, Reason: skipReason(c, r), Evidence: []steps.Evidence{}}, true
+		return steps.Verdict{
+			Grade: steps.Skipped, Code: steps.CannotRun, Reason: skipReason(c, r), Evidence: []steps.Evidence{},
+		}, true
 	}
 	if len(r.Stages) > 0 {
 		return steps.Verdict{}, false
 	}
 	for _, e := range steps.Ends {
 		if r.Rig.At(e).Err != "" && c.Surveys() {
-			return Inconclusive("Not looked at, because %s does not answer: see the check nodes.", r.Rig.NameOf(e)), true
+			return Inconclusive(steps.NodeAway, "Not looked at, because %s does not answer: see the check nodes.", r.Rig.NameOf(e)), true
 		}
 		if r.Rig.At(e).Err != "" {
-			return Inconclusive("Nothing ran, because %s could not be looked at: %s", r.Rig.NameOf(e), r.Rig.At(e).Err), true
+			return Inconclusive(steps.NodeAway, "Nothing ran, because %s could not be looked at: %s", r.Rig.NameOf(e), r.Rig.At(e).Err), true
 		}
 	}
 	if c.EachRail && len(r.Rig.Pairs) == 0 {
-		return Inconclusive("Nothing ran, because no rail leads from node to node: see the rail map."), true
+		return Inconclusive(steps.NoRail, "Nothing ran, because no rail leads from node to node: see the rail map."), true
 	}
-	return Inconclusive("Nothing ran."), true
+	return Inconclusive(steps.NothingRan, "Nothing ran."), true
 }
 
 // skipReason says which package brings what is missing, where the session's
@@ -72,18 +76,25 @@ func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 	}
 	switch {
 	case !o.Ran && o.Err != "":
-		return Finding{Grade: steps.Inconclusive, Text: fmt.Sprintf("%s did not run to its end: %s", where, o.Err)}, true
+		return Finding{
+			Code: steps.NotRunToEnd, Grade: steps.Inconclusive,
+			Text: fmt.Sprintf("%s did not run to its end: %s", where, o.Err),
+		}, true
 	case !o.Ran:
-		return Finding{Grade: steps.Inconclusive, Text: where + " did not run"}, true
+		return Finding{Code: steps.NotRunHere, Grade: steps.Inconclusive, Text: where + " did not run"}, true
 	case o.Exit.Why == runner.TimedOut:
-		return Finding{Grade: steps.Inconclusive, Text: where + " " + o.Exit.String()}, true
+		return Finding{Code: steps.TimedOut, Grade: steps.Inconclusive, Text: where + " " + o.Exit.String()}, true
 	case o.Exit.Why == runner.Cancelled:
-		return Finding{Grade: steps.Inconclusive, Text: where + " was interrupted"}, true
+		return Finding{Code: steps.Interrupted, Grade: steps.Inconclusive, Text: where + " was interrupted"}, true
 	case o.Exit.Code == steps.NoContainer && strings.Contains(o.Text, "there is no container"):
-		return Finding{Grade: steps.Inconclusive, Text: strings.TrimSpace(LastLine(o.Text)) + " (" + rig.NameOf(o.End) + ")"},
-			true
+		return Finding{
+			Code: steps.NoContainerFound, Grade: steps.Inconclusive,
+			Text: strings.TrimSpace(LastLine(o.Text)) + " (" + rig.NameOf(o.End) + ")",
+		}, true
 	case o.Exit.Code == 127:
-		return Finding{Grade: steps.Inconclusive, Text: where + " did not find a command (exit 127)"}, true
+		return Finding{
+			Code: steps.CommandMissing, Grade: steps.Inconclusive, Text: where + " did not find a command (exit 127)",
+		}, true
 	}
 	return Finding{}, false
 }
@@ -96,12 +107,12 @@ func OnBoth(r steps.Result, rep *Report) (good map[steps.End]steps.Output, ok bo
 	seen := map[steps.End]bool{}
 	for _, s := range r.Stages {
 		if s.Err != "" {
-			rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+			rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
 		}
 		for _, o := range s.Outputs {
 			seen[o.End] = true
 			if f, bad := Trouble(r.Rig, o); bad {
-				rep.Add(f.Grade, "%s", f.Text)
+				rep.Add(f.Code, f.Grade, "%s", f.Text)
 				continue
 			}
 			good[o.End] = o
@@ -109,7 +120,7 @@ func OnBoth(r steps.Result, rep *Report) (good map[steps.End]steps.Output, ok bo
 	}
 	for _, e := range steps.Ends {
 		if !seen[e] {
-			rep.Add(steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
+			rep.Add(steps.NotRunHere, steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
 		}
 	}
 	return good, len(good) == len(steps.Ends)
@@ -125,10 +136,10 @@ func Value[T any](r steps.Result, o steps.Output, rep *Report) (T, bool) {
 		if last := strings.TrimSpace(LastLine(o.Text)); last != "" {
 			said = " (its last line: " + last + ")"
 		}
-		rep.Add(steps.Inconclusive, "the output on %s does not parse: %s%s", r.Rig.NameOf(o.End), o.ParseErr, said)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s does not parse: %s%s", r.Rig.NameOf(o.End), o.ParseErr, said)
 		return v, false
 	case !ok:
-		rep.Add(steps.Inconclusive, "the output on %s was not read", r.Rig.NameOf(o.End))
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s was not read", r.Rig.NameOf(o.End))
 	}
 	return v, ok
 }
@@ -155,7 +166,7 @@ func Exited(r steps.Result, o steps.Output, rep *Report) bool {
 	if o.Exit.OK() {
 		return false
 	}
-	rep.Add(steps.Inconclusive, "the script on %s ended with %s", r.Rig.NameOf(o.End), o.Exit)
+	rep.Add(steps.ScriptFailed, steps.Inconclusive, "the script on %s ended with %s", r.Rig.NameOf(o.End), o.Exit)
 	return true
 }
 
@@ -170,24 +181,24 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	var read []string
 	for _, s := range r.Stages {
 		if s.Err != "" {
-			rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+			rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
 		}
 		for _, o := range s.Outputs {
 			n++
 			if f, bad := Trouble(r.Rig, o); bad {
-				rep.Add(f.Grade, "%s%s", f.Text, complaint(o))
+				rep.Add(f.Code, f.Grade, "%s%s", f.Text, complaint(o))
 			} else if !o.Exit.OK() && limited(s) {
 				// What an end says whose other one reached its limit follows from that.
 				rep.Show("the end on "+r.Rig.NameOf(o.End)+" afterwards", o.Exit.String()+complaint(o), "", nil)
 			} else if !o.Exit.OK() {
-				rep.Add(steps.Fail, "the script on %s ended with %s%s", r.Rig.NameOf(o.End), o.Exit, complaint(o))
+				rep.Add(steps.ScriptFailed, steps.Fail, "the script on %s ended with %s%s", r.Rig.NameOf(o.End), o.Exit, complaint(o))
 			} else {
 				read = append(read, asSaid(c, r, s, o, &rep)...)
 			}
 		}
 	}
 	if n == 0 {
-		rep.Add(steps.Inconclusive, "nothing ran")
+		rep.Add(steps.NothingRan, steps.Inconclusive, "nothing ran")
 	}
 	if len(read) > 0 {
 		return rep.Verdict(strings.Join(slices.Compact(read), "; "), uncounted(c, r))
@@ -243,7 +254,7 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 		where += oneRail(role.Script, o.Asked)
 	}
 	if o.Cut && len(role.Values)+len(role.Expects) > 0 {
-		rep.Add(steps.Inconclusive, "%s: it printed more than is read", where)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s: it printed more than is read", where)
 		return nil
 	}
 	const whole = "the words of its output"
@@ -252,9 +263,9 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 		t, err := expect.ParseText(text)
 		switch {
 		case err != nil:
-			rep.Add(steps.Inconclusive, "%s: %v", where, err)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s: %v", where, err)
 		case !t.Holds(o.Text):
-			rep.Add(steps.Fail, "%s: %s", where, t.Missing())
+			rep.Add(steps.NotExpected, steps.Fail, "%s: %s", where, t.Missing())
 		default:
 			read = append(read, whole)
 		}
@@ -307,7 +318,7 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 		should.least, should.most, err = v.Warns(o.Asked)
 	}
 	if err != nil {
-		rep.Add(steps.Inconclusive, "%s can't be read %s: %v", cmp.Or(v.Name, "a value"), where, err)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s can't be read %s: %v", cmp.Or(v.Name, "a value"), where, err)
 		return "", false
 	}
 	unit := strings.TrimSuffix(" "+v.Unit, " ")
@@ -327,7 +338,7 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 		if of.side(got) > 0 {
 			end, way = of.most, "most"
 		}
-		rep.Add(g, "%s is %s %s, and the runbook asks for %sat %s %s%s%s", v.Name, value, where, asks, way, plainly(*end),
+		rep.Add(steps.NotExpected, g, "%s is %s %s, and the runbook asks for %sat %s %s%s%s", v.Name, value, where, asks, way, plainly(*end),
 			unit, because)
 	}
 	held := must
@@ -394,7 +405,7 @@ func Skips(rep *Report) (steps.Verdict, bool) {
 	}
 	v := rep.Verdict()
 	return steps.Verdict{
-		Grade: steps.Skipped, Reason: Sentences([]string{rep.Findings[i].Text}),
+		Grade: steps.Skipped, Code: rep.Findings[i].Code, Reason: Sentences([]string{rep.Findings[i].Text}),
 		Evidence: v.Evidence,
 	}, true
 }

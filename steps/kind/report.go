@@ -29,6 +29,7 @@ type Message struct {
 // that matches counts, so what is only a consequence comes last.
 type Cause struct {
 	Pattern *pattern.Pattern
+	Code    steps.Code
 	Grade   steps.Grade
 	// Means holds %s for the node's name, and may hold more for what the pattern's groups found.
 	Means string
@@ -36,6 +37,7 @@ type Cause struct {
 
 // A Finding is one thing that a judge noticed.
 type Finding struct {
+	Code  steps.Code // empty only for a PASS
 	Grade steps.Grade
 	Text  string // a sentence without its full stop
 	// rail is the number of the rail that it is about, counted from 1, and dev its
@@ -65,30 +67,30 @@ func (r *Report) Hear(w steps.Witness) { r.hears = w }
 func (r *Report) Measured(f steps.Figure) { r.Figures = append(r.Figures, f) }
 
 // Add adds a finding about all of the cell. It is a clause: Verdict puts the full stop.
-func (r *Report) Add(g steps.Grade, format string, args ...any) {
+func (r *Report) Add(code steps.Code, g steps.Grade, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	// What begins with an argument begins with a name, and a name keeps its spelling.
 	if !strings.HasPrefix(format, "%") {
 		text = Capital(text)
 	}
-	r.Note(Finding{Grade: g, Text: text})
+	r.Note(Finding{Code: code, Grade: g, Text: text})
 }
 
 // At adds a finding that is about one node, which the text names.
-func (r *Report) At(rig steps.Rig, e steps.End, g steps.Grade, format string, args ...any) {
+func (r *Report) At(rig steps.Rig, e steps.End, code steps.Code, g steps.Grade, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !strings.HasPrefix(format, "%") {
 		text = Capital(text)
 	}
-	r.Note(Finding{Grade: g, Text: text, Node: rig.NameOf(e)})
+	r.Note(Finding{Code: code, Grade: g, Text: text, Node: rig.NameOf(e)})
 }
 
 // ByHand says of the finding that was added last that the check's fix does nothing for it.
 func (r *Report) ByHand() { r.Findings[len(r.Findings)-1].ByHand = true }
 
 // On adds a finding about the rail of a measurement.
-func (r *Report) On(m Measurement, g steps.Grade, format string, args ...any) {
-	r.Note(Finding{Grade: g, Text: fmt.Sprintf(format, args...), Rail: m.No, Dev: m.Dev})
+func (r *Report) On(m Measurement, code steps.Code, g steps.Grade, format string, args ...any) {
+	r.Note(Finding{Code: code, Grade: g, Text: fmt.Sprintf(format, args...), Rail: m.No, Dev: m.Dev})
 }
 
 // Note adds a finding as it is, once: what both ends say alike is one thing.
@@ -112,7 +114,7 @@ func (r *Report) sorted() []Finding {
 	for _, f := range r.Findings {
 		var rails []string
 		for _, g := range r.Findings {
-			if g.Rail > 0 && g.Grade == f.Grade && g.Text == f.Text && g.Witness == f.Witness {
+			if g.Rail > 0 && g.Grade == f.Grade && g.Code == f.Code && g.Text == f.Text && g.Witness == f.Witness {
 				rails = append(rails, fmt.Sprint(g.Rail))
 			}
 		}
@@ -146,8 +148,12 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		v.Evidence = []steps.Evidence{}
 	}
 	var texts []string
+	var codes []steps.Code
 	byHand := true
 	for i, f := range r.sorted() {
+		if f.Grade > steps.Pass {
+			codes = append(codes, f.Code)
+		}
 		v.Grade = v.Grade.Worst(f.Grade)
 		byHand = byHand && (f.ByHand || f.Grade <= steps.Pass)
 		if i == 0 && f.Grade > steps.Pass { // the worst stand first
@@ -173,6 +179,7 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		texts = append(first, texts...)
 	}
 	v.ByHand = byHand && v.Grade > steps.Pass
+	v.Code, v.Codes = steps.Causes(codes)
 	v.Reason = Sentences(texts)
 	return v
 }
@@ -203,8 +210,9 @@ func Sentences(texts []string) string {
 }
 
 // Skipped is a verdict that nothing could be said, on the evidence of a report.
-func (r *Report) Skipped(format string, args ...any) steps.Verdict {
+func (r *Report) Skipped(code steps.Code, format string, args ...any) steps.Verdict {
 	v := r.Verdict()
-	v.Grade, v.Reason = steps.Skipped, Sentences([]string{Capital(fmt.Sprintf(format, args...))})
+	v.Grade, v.Code, v.Codes = steps.Skipped, code, nil
+	v.Reason = Sentences([]string{Capital(fmt.Sprintf(format, args...))})
 	return v
 }

@@ -20,11 +20,11 @@ func TestReport(t *testing.T) {
 			r.Note(Finding{Grade: steps.Fail, Text: "the link went down", Rail: 2, Dev: "mlx5_1"})
 		}, "Rail 2 (mlx5_1): the link went down.", steps.Fail, false},
 		"a name keeps its spelling": {func(r *Report) {
-			r.Add(steps.Warn, "%s is off", "enp1s0f0np0")
+			r.Add(steps.NothingRan, steps.Warn, "%s is off", "enp1s0f0np0")
 		}, "enp1s0f0np0 is off.", steps.Warn, false},
 		"the worst comes first": {func(r *Report) {
-			r.Add(steps.Warn, "it is late")
-			r.Add(steps.Fail, "it is broken")
+			r.Add(steps.NothingRan, steps.Warn, "it is late")
+			r.Add(steps.NothingRan, steps.Fail, "it is broken")
 		}, "It is broken. It is late.", steps.Fail, false},
 		"several rails are one sentence": {func(r *Report) {
 			for i := range 2 {
@@ -32,14 +32,14 @@ func TestReport(t *testing.T) {
 			}
 		}, "Rails 1 and 2: is slow.", steps.Warn, false},
 		"all is for hands": {func(r *Report) {
-			r.Add(steps.Fail, "the cable is out")
+			r.Add(steps.NothingRan, steps.Fail, "the cable is out")
 			r.ByHand()
-			r.Add(steps.Pass, "the other is in")
+			r.Add("", steps.Pass, "the other is in")
 		}, "The cable is out. The other is in.", steps.Fail, true},
 		"some of it is not": {func(r *Report) {
-			r.Add(steps.Fail, "the cable is out")
+			r.Add(steps.NothingRan, steps.Fail, "the cable is out")
 			r.ByHand()
-			r.Add(steps.Warn, "an address is missing")
+			r.Add(steps.NothingRan, steps.Warn, "an address is missing")
 		}, "The cable is out. An address is missing.", steps.Fail, false},
 	} {
 		var r Report

@@ -111,6 +111,7 @@ func (m *Matrix) Suspects(what steps.Measure) []Pair {
 // A Judgement is what a matrix means.
 type Judgement struct {
 	Grade  steps.Grade
+	Code   steps.Code // empty for a PASS
 	Reason string
 	// Brief is Reason without what its causes rest on, for who shows the list of those beside it.
 	Brief string
@@ -136,11 +137,15 @@ func (m *Matrix) Judge() Judgement {
 	j.Causes = m.causes()
 	switch {
 	case j.Counts[Bad] > 0:
-		j.Grade = steps.Fail
-	case total == 0, j.Counts[Unmeasured] > 0:
-		j.Grade = steps.Inconclusive
-	case j.Counts[Warned]+j.Counts[Crowd] > 0:
-		j.Grade = steps.Warn
+		j.Grade, j.Code = steps.Fail, steps.BelowLimit
+	case total == 0:
+		j.Grade, j.Code = steps.Inconclusive, steps.NoRail
+	case j.Counts[Unmeasured] > 0:
+		j.Grade, j.Code = steps.Inconclusive, steps.NotRunToEnd
+	case j.Counts[Crowd] > 0:
+		j.Grade, j.Code = steps.Warn, steps.SlowTogether
+	case j.Counts[Warned] > 0:
+		j.Grade, j.Code = steps.Warn, steps.LinksUnequal
 	default:
 		j.Grade = steps.Pass
 	}

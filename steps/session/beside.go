@@ -17,7 +17,9 @@ func (r *run) inRounds(ctx context.Context, links []steps.Link) (results []steps
 	for i, l := range links {
 		all[i] = pairs.Pair{From: l.Here, To: l.Peer}
 		at[all[i]] = i
-		told[i] = linkVerdict{r.ends(l), steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done."}}
+		told[i] = linkVerdict{r.ends(l), steps.Verdict{
+			Grade: steps.Inconclusive, Code: steps.Interrupted, Reason: "Interrupted before it was done.",
+		}}
 	}
 	if err := r.claimNodes(ctx, everyNode(len(r.s.o.Nodes))); err != nil {
 		for i := range told {
@@ -96,7 +98,7 @@ func (r *run) again(ctx context.Context, last look, links []steps.Link, results 
 			return
 		}
 		if results[i], told[i].Verdict = result, alone; alone.Grade == steps.Pass && first.Grade != steps.Inconclusive {
-			told[i].Grade, told[i].Decided = steps.Warn, first.Decided
+			told[i].Grade, told[i].Code, told[i].Decided = steps.Warn, steps.SlowTogether, first.Decided
 			told[i].Reason = fmt.Sprintf("Good alone, and not with %d links measured at once: what they share is too "+
 				"narrow, as the way between two switches. Beside the others: %s", beside, first.Reason)
 		}

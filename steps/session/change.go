@@ -140,7 +140,7 @@ func (t *transaction) widen(ctx context.Context) (*steps.Verdict, error) {
 			vars: [2]map[string]string{maps.Clone(t.vars[steps.Here]), maps.Clone(t.vars[steps.Peer])},
 		}
 		if why := sub.missing(rig); why != "" {
-			return verdict(steps.Skipped, "%s", why), nil
+			return verdict(steps.NothingToChange, steps.Skipped, "%s", why), nil
 		}
 		t.sides = append(t.sides, &side{run: sub, rig: rig})
 	}
@@ -251,7 +251,7 @@ func (t *transaction) planned() (done bool, v *steps.Verdict) {
 			s.result.Changed.Nothing = s.plan.Nothing
 			continue
 		case s.plan.Refuse != "":
-			return false, verdict(steps.Inconclusive, "Refused: %s", sentence(errors.New(s.plan.Refuse)))
+			return false, verdict(steps.ChangeRefused, steps.Inconclusive, "Refused: %s", sentence(errors.New(s.plan.Refuse)))
 		}
 		for _, e := range steps.Ends {
 			maps.Copy(s.vars[e], s.plan.Vars[e])
@@ -299,8 +299,8 @@ func (t *transaction) nodes() string {
 	return fmt.Sprintf("all %d nodes", len(t.places))
 }
 
-func verdict(g steps.Grade, format string, args ...any) *steps.Verdict {
-	return &steps.Verdict{Grade: g, Reason: fmt.Sprintf(format, args...), Evidence: []steps.Evidence{}}
+func verdict(code steps.Code, g steps.Grade, format string, args ...any) *steps.Verdict {
+	return &steps.Verdict{Grade: g, Code: code, Reason: fmt.Sprintf(format, args...), Evidence: []steps.Evidence{}}
 }
 
 // collect works out the change set, and refuses one that would cut off more than
@@ -354,7 +354,7 @@ func (t *transaction) refused(ctx context.Context) (*steps.Verdict, error) {
 		case why == "":
 			return t.moved(planned, "its manager was waited for"), nil
 		case !busy || t.s.clock.Now().After(end):
-			return verdict(steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", name, why), nil
+			return verdict(steps.ChangeRefused, steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", name, why), nil
 		case why != told:
 			told = why
 			t.tell("on %s %s; asked again for %.0f s", name, why, busyTime.Seconds())
@@ -391,7 +391,7 @@ func (t *transaction) moved(planned map[int]change.State, while string) *steps.V
 		of := func(link string) bool { return slices.Contains(p.set, link) }
 		diff := change.Differences(was, p.before, of)
 		if diff != nil {
-			return verdict(steps.Inconclusive, "Nothing was changed: %s became another while %s (%s). "+
+			return verdict(steps.ChangedMeanwhile, steps.Inconclusive, "Nothing was changed: %s became another while %s (%s). "+
 				"Run the cell again.", p.name(), while, strings.Join(diff, "; "))
 		}
 	}
@@ -465,9 +465,9 @@ func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, 
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case !ok && !q.Keep:
-		return verdict(steps.Inconclusive, "You declined: nothing was changed."), nil
+		return verdict(steps.Declined, steps.Inconclusive, "You declined: nothing was changed."), nil
 	case !ok:
-		return verdict(steps.Inconclusive, "You did not keep it."), nil
+		return verdict(steps.Declined, steps.Inconclusive, "You did not keep it."), nil
 	}
 	return nil, nil
 }
@@ -511,7 +511,7 @@ func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
 		return err
 	})
 	if rootless(err) {
-		return verdict(steps.Skipped, "It needs root, and nothing was changed. %s", sentence(err)), nil
+		return verdict(steps.NeedsRoot, steps.Skipped, "It needs root, and nothing was changed. %s", sentence(err)), nil
 	}
 	return nil, err
 }
@@ -562,9 +562,9 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	}
 	switch {
 	case v == nil && err == nil:
-		v = verdict(grade, "It worked.")
+		v = verdict(steps.ChangeRolledBack, grade, "It worked.")
 	case v == nil:
-		v = verdict(grade, "%s", sentence(err))
+		v = verdict(steps.ChangeRolledBack, grade, "%s", sentence(err))
 	}
 	if left != nil {
 		v.Grade = steps.Fail
@@ -634,7 +634,7 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	}
 	for _, p := range t.places {
 		if o := made[p.no]; !o.Exit.OK() {
-			return verdict(steps.Fail, "The change failed on %s with %s: %s.", p.name(), o.Exit,
+			return verdict(steps.ChangeFailed, steps.Fail, "The change failed on %s with %s: %s.", p.name(), o.Exit,
 				or(lastLine(o.Text), "not a word")), nil
 		}
 	}
@@ -724,7 +724,7 @@ func (t *transaction) fought(ctx context.Context, now []change.State) *steps.Ver
 	if who == nil {
 		return nil
 	}
-	v := verdict(steps.Fail, "%s", sentence(errors.New(strings.Join(who, "; "))))
+	v := verdict(steps.ChangeFought, steps.Fail, "%s", sentence(errors.New(strings.Join(who, "; "))))
 	v.Evidence = evidence
 	return v
 }
@@ -838,7 +838,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	case err != nil:
 		return nil, err
 	case !ok:
-		return verdict(steps.Inconclusive, "You declined: nothing was changed."), nil
+		return verdict(steps.Declined, steps.Inconclusive, "You declined: nothing was changed."), nil
 	}
 	if v, err := t.root(ctx); v != nil || err != nil {
 		return v, err
@@ -859,7 +859,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	}
 	t.see(ctx, nil)
 	if left != nil {
-		return verdict(steps.Fail, "It could not be put back: %s. Run the cell again, or %s.",
+		return verdict(steps.RollbackFailed, steps.Fail, "It could not be put back: %s. Run the cell again, or %s.",
 			strings.Join(left, "; "), t.s.o.UndoCommand()), nil
 	}
 	return nil, nil

@@ -33,7 +33,7 @@ func (d *defect) evidence() steps.Evidence {
 // verdict is all that can be told of a cell whose judging broke off.
 func (d *defect) verdict() steps.Verdict {
 	return steps.Verdict{
-		Grade: steps.Inconclusive, Reason: sentence(d), Evidence: []steps.Evidence{d.evidence()},
+		Grade: steps.Inconclusive, Code: steps.Defect, Reason: sentence(d), Evidence: []steps.Evidence{d.evidence()},
 	}
 }
 

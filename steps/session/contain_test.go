@@ -25,7 +25,7 @@ func TestADefectIsContained(t *testing.T) {
 		Judges: map[string]kind.Judge{
 			"index": kind.Bare(func(steps.Cell, steps.Result) steps.Verdict { panic(none[3]) }),
 			"typed": kind.Bare(func(_ steps.Cell, r steps.Result) steps.Verdict {
-				return kind.Inconclusive("%d", r.Stages[0].Outputs[0].Value.(int))
+				return kind.Inconclusive(steps.NothingRan, "%d", r.Stages[0].Outputs[0].Value.(int))
 			}),
 			"plan":   kind.Bare(passes),
 			"passes": kind.Bare(passes),

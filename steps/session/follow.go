@@ -72,7 +72,7 @@ func (f *Follower) Watch(ctx context.Context) {
 // Leave says why a cell is not run.
 func (f *Follower) Leave(id, why string) {
 	f.Ended[id] = steps.CellEnded{
-		Cell: id, Verdict: steps.Verdict{Grade: steps.Inconclusive, Reason: "Not run: " + why + "."},
+		Cell: id, Verdict: steps.Verdict{Grade: steps.Inconclusive, Code: steps.NothingRan, Reason: "Not run: " + why + "."},
 	}
 }
 

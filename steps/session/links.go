@@ -184,6 +184,18 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 			worst[evidenceKey(e)] = grade.Worst(t.Grade)
 		}
 	}
+	var codes []steps.Code
+	for g := v.Grade; g > steps.Pass; g-- {
+		for _, t := range told {
+			if t.Grade == g {
+				codes = append(append(codes, t.Code), t.Codes...)
+			}
+		}
+	}
+	v.Code, v.Codes = steps.Causes(codes)
+	if v.Grade == steps.Skipped && len(told) > 0 {
+		v.Code = told[0].Code
+	}
 	nodes := nodesOf(told)
 	many := len(nodes) > allLinksUpTo
 	v.Evidence = foldEvidence(v.Evidence, nodes,

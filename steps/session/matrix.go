@@ -53,7 +53,7 @@ func unfinished(ctx context.Context, result steps.Result, err error) steps.Verdi
 	if ctx.Err() == nil {
 		reason = sentence(err)
 	}
-	return steps.Verdict{Grade: steps.Inconclusive, Reason: reason}
+	return steps.Verdict{Grade: steps.Inconclusive, Code: steps.Interrupted, Reason: reason}
 }
 
 // measured measures the pairs of a cell, and tells what comes next. p is nil where nothing could be
@@ -140,7 +140,7 @@ func colours(row pairs.Row) (spans []steps.Span) {
 // matrixVerdict is what a matrix means, with what explains it.
 func matrixVerdict(m *pairs.Matrix) steps.Verdict {
 	j := m.Judge()
-	v := steps.Verdict{Grade: j.Grade, Reason: j.Reason, Evidence: []steps.Evidence{}}
+	v := steps.Verdict{Grade: j.Grade, Code: j.Code, Reason: j.Reason, Evidence: []steps.Evidence{}}
 	if j.Grade == steps.Fail || j.Grade == steps.Warn {
 		v.Decided = steps.ByFigure
 	}

@@ -447,7 +447,7 @@ func (p *pairing) measure(ctx context.Context, what steps.Measure, at pairs.Pair
 						p.m.Nodes[at.From].Name, p.m.Nodes[at.To].Name))
 			}
 		}
-		v := steps.Verdict{Grade: steps.Inconclusive, Reason: why}
+		v := steps.Verdict{Grade: steps.Inconclusive, Code: steps.NodeAway, Reason: why}
 		if why == "" {
 			v = p.test(ctx, what, rig, i)
 			p.askAfter(ctx, at, v)
@@ -512,7 +512,7 @@ func (p *pairing) test(ctx context.Context, what steps.Measure, rig steps.Rig, p
 		why = err.Error()
 	}
 	if why != "" {
-		return steps.Verdict{Grade: steps.Inconclusive, Reason: why}
+		return steps.Verdict{Grade: steps.Inconclusive, Code: steps.NotRunToEnd, Reason: why}
 	}
 	result := steps.Result{Rig: rig, Stages: []steps.Stage{r.stage(ctx, rig, pair)}}
 	v := r.judge(result)

@@ -603,13 +603,17 @@ func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.V
 	busy, waited := errors.AsType[busyError](err)
 	switch {
 	case waited:
-		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it began: " + busy.Error() + "."}
+		return result, steps.Verdict{
+			Grade: steps.Inconclusive, Code: steps.Interrupted, Reason: "Interrupted before it began: " + busy.Error() + ".",
+		}
 	// An interrupt makes errors of its own, which say nothing; a change that was settled has a
 	// verdict that says what became of it, however it was ended.
 	case ctx.Err() != nil && r.settled == nil:
-		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: "Interrupted before it was done." + moved(result)}
+		return result, steps.Verdict{
+			Grade: steps.Inconclusive, Code: steps.Interrupted, Reason: "Interrupted before it was done." + moved(result),
+		}
 	case err != nil:
-		return result, steps.Verdict{Grade: steps.Inconclusive, Reason: sentence(err)}
+		return result, steps.Verdict{Grade: steps.Inconclusive, Code: steps.NotRunToEnd, Reason: sentence(err)}
 	case r.settled != nil:
 		return result, *r.settled
 	}
@@ -624,7 +628,7 @@ func finite(v steps.Verdict) steps.Verdict {
 			v.Evidence = slices.Clone(v.Evidence)
 			v.Evidence[i].Value = "no number"
 			if v.Grade == steps.Pass || v.Grade == steps.Warn {
-				v.Grade, v.Decided = steps.Inconclusive, steps.ByFigure
+				v.Grade, v.Code, v.Decided = steps.Inconclusive, steps.FigureImpossible, steps.ByFigure
 				v.Reason = fmt.Sprintf("%s is no number. %s", e.Name, v.Reason)
 			}
 		}
@@ -640,18 +644,20 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 		return r.contained(r.cell.Own, func() steps.Verdict { return r.s.o.Catalog.Own[r.cell.Own](history) })
 	}
 	if result.Skip != "" {
-		return steps.Verdict{Grade: steps.Skipped, Reason: result.Skip}
+		return steps.Verdict{Grade: steps.Skipped, Code: steps.CannotRun, Reason: result.Skip}
 	}
 	judge, ok := r.s.o.Catalog.Judges[r.cell.Judge]
 	if !ok {
-		return steps.Verdict{Grade: steps.Inconclusive, Reason: "Nothing judges this cell: read its output."}
+		return steps.Verdict{
+			Grade: steps.Inconclusive, Code: steps.NotJudged, Reason: "Nothing judges this cell: read its output.",
+		}
 	}
 	for _, st := range result.Stages {
 		for _, o := range st.Outputs {
 			if o.Defect {
 				// Whatever the judge makes of what is there, a part of it was never read.
 				return steps.Verdict{
-					Grade: steps.Inconclusive, Reason: sentence(errors.New(o.ParseErr)),
+					Grade: steps.Inconclusive, Code: steps.Defect, Reason: sentence(errors.New(o.ParseErr)),
 					Evidence: []steps.Evidence{{Name: "defect of railbench", Value: o.ParseErr}},
 				}
 			}
@@ -662,7 +668,8 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 	// measured, so it can't pass. A FAIL stands.
 	if r.cell.EachRail && len(result.Rig.Missing) > 0 && v.Grade.Worst(steps.Inconclusive) == steps.Inconclusive {
 		return steps.Verdict{
-			Grade: steps.Inconclusive, Reason: sentence(errors.New(result.Rig.Missing[0])) + " " + v.Reason,
+			Grade: steps.Inconclusive, Code: steps.RailMissing,
+			Reason:   sentence(errors.New(result.Rig.Missing[0])) + " " + v.Reason,
 			Evidence: v.Evidence, Figures: v.Figures,
 		}
 	}
@@ -676,7 +683,9 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 // checklist has a check of its own for that.
 func whole(v steps.Verdict, c steps.Cell, rig steps.Rig) steps.Verdict {
 	if left := rig.LeftOut(); left != nil && !c.Check.Any() && c.Counters && (c.EachRail || c.Rails != "") {
-		v.Grade = v.Grade.Worst(steps.Warn)
+		if v.Grade = v.Grade.Worst(steps.Warn); v.Code == "" {
+			v.Code = steps.PortLeftOut
+		}
 		v.Reason += " Left out, because it is no rail: " + strings.Join(left, "; ") + " (see rail-addresses)."
 		// A rail's number is its place among those that there are.
 		if len(rig.Pairs) > 1 {
@@ -698,7 +707,7 @@ func held(v steps.Verdict, result steps.Result) steps.Verdict {
 		if v.Grade == steps.Warn {
 			why += " " + v.Reason
 		}
-		v.Grade, v.Reason, v.Decided = steps.Inconclusive, why, steps.ByEnds
+		v.Grade, v.Code, v.Reason, v.Decided = steps.Inconclusive, steps.NotRunToEnd, why, steps.ByEnds
 		return v
 	}
 	for _, st := range result.Stages {

@@ -97,11 +97,9 @@ func (rt Route) Band(rig steps.Rig, block int, payload float64) theory.Band {
 // Cause looks for what ends the rails early, the surest sign first; otherwise is what is said where
 // none shows.
 func (rt Route) Cause(r steps.Result, s steps.Stage, got float64, otherwise string) string {
-	said := ""
 	for i, p := range rt.Pairs {
 		m := kind.Measurement{No: rt.Nos[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
-		said = LikelyCause(r, s, m, got/float64(len(rt.Pairs)), rt.mtu)
-		if !strings.HasPrefix(said, NoCause) {
+		if said, _, known := LikelyCause(r, s, m, got/float64(len(rt.Pairs)), rt.mtu); known {
 			return said
 		}
 	}
@@ -129,23 +127,24 @@ func (rt Route) Ports() (all []Port) {
 func (rt Route) CheckPorts(rig steps.Rig, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		for _, p := range rt.Pairs {
-			if why := Down(rig, e, p); why != "" {
-				rep.Add(steps.Fail, "%s", why)
+			if why, code := Down(rig, e, p); why != "" {
+				rep.Add(code, steps.Fail, "%s", why)
 			}
 		}
 	}
 }
 
 // Down says that a rail's port is down at one end, and why, as it was seen when the nodes were looked at;
-// empty where it isn't.
-func Down(rig steps.Rig, e steps.End, p steps.Pair) string {
+// empty where it isn't. The code is InterfaceOff or PortDown.
+func Down(rig steps.Rig, e steps.End, p steps.Pair) (text string, code steps.Code) {
 	switch rail := rig.Rail(p, e); {
 	case rail.State == "" || rail.State == "ACTIVE":
-		return ""
+		return "", ""
 	case !rail.Netdev.Up:
 		return fmt.Sprintf("%s on %s is %s: its interface %s is switched off", rail.Dev, rig.NameOf(e), rail.State,
-			rail.Netdev.Name)
+			rail.Netdev.Name), steps.InterfaceOff
 	default:
-		return fmt.Sprintf("%s on %s is %s: check its cable at both ends", rail.Dev, rig.NameOf(e), rail.State)
+		return fmt.Sprintf("%s on %s is %s: check its cable at both ends", rail.Dev, rig.NameOf(e), rail.State),
+			steps.PortDown
 	}
 }

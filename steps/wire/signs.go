@@ -12,25 +12,30 @@ import (
 )
 
 // LikelyCause looks for what ends a rail early, the surest sign first. A sign that is there and can't be
-// about what is missing, because it takes far less, is told behind what else shows.
-func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu int) string {
+// about what is missing, because it takes far less, is told behind what else shows. known is false where nothing shows
+// that takes as much: text says what to look at then, and code is BelowLimit, or that of a sign that takes less.
+func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu int) (text string,
+	code steps.Code, known bool,
+) {
 	if said := narrow(r.Rig, m.Pair, got); said != "" {
-		return said
+		return said, steps.PCIeNarrow, true
 	}
 	traffic, gbps := busyBefore(r.Rig, s.Bytes, m.Pair)
 	expected := float64(theory.BandOf(r.Rig, theory.Test{MTU: mtu}, m.Pair).Expected)
 	if traffic != "" && (expected == 0 || expected-got < theory.TrafficExplains.Value()*gbps) {
-		return traffic
+		return traffic, steps.OtherTraffic, true
 	}
-	said := shown(r, s, m, got, mtu)
+	text, code, known = shown(r, s, m, got, mtu)
 	if traffic != "" {
-		said += "; besides, " + traffic
+		text += "; besides, " + traffic
 	}
-	return said
+	return text, code, known
 }
 
 // shown is what shows of a rail that neither its slot nor other traffic ends.
-func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu int) string {
+func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu int) (text string, code steps.Code,
+	known bool,
+) {
 	ends := EndsOf(m.Pair)
 	errors := grownErrors(s.Bytes, ends...)
 	many := float64(sum(s.Bytes, isError, ends...)) >= theory.ManyErrors.Value()
@@ -38,38 +43,39 @@ func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu i
 		degraded := theory.DegradedAdapter
 		if rail := r.Rig.Rail(m.Pair, e); got >= degraded.Low() && got <= degraded.High() && rail.RateGbps >= 100 && !many {
 			return "link and PCIe look right, and some 13 Gb/s is how an adapter looks that came up degraded: " +
-				"shut the node down and take its power away for a minute"
+				"shut the node down and take its power away for a minute", steps.AdapterDegraded, true
 		}
 	}
 	if mtu < 1024 {
-		return fmt.Sprintf("a RoCE MTU of %d wastes the link on headers", mtu)
+		return fmt.Sprintf("a RoCE MTU of %d wastes the link on headers", mtu), steps.MTUSmall, true
 	}
 	// A few that were lost take next to nothing.
 	if errors != "" && (many || sum(s.Bytes, isTimeout, ends...) > 0) {
-		return "packets were sent again (" + errors + "): look at the cable and the link's errors"
+		return "packets were sent again (" + errors + "): look at the cable and the link's errors", steps.ErrorsGrew, true
 	}
 	held := is(meter.Marked, meter.Paused, meter.Pauses, meter.Dropped)
 	if g := grown(s.Bytes, held, ends...); g != "" {
-		return "something on its way could not take more (" + g + ")"
+		return "something on its way could not take more (" + g + ")", steps.Congestion, true
 	}
 	for _, c := range s.Bytes {
 		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= theory.HeatOf(r.Rig.At(c.End).Adapter).Warm.Value() {
 			return fmt.Sprintf("nothing shows but the heat of its adapter on %s, %.0f degrees: give it air (see "+
-				"adapter-temperature)",
-				r.Rig.NameOf(c.End), c.Degrees)
+				"adapter-temperature)", r.Rig.NameOf(c.End), c.Degrees), steps.AdapterHot, true
 		}
 	}
 	if errors != "" {
 		return NoCause + " but few packets that were sent again (" + errors +
 			"), which take far less: look at the cable and the link's " +
-			"errors, and compare the other direction (the cell ib-reverse)"
+			"errors, and compare the other direction (the cell ib-reverse)", steps.ErrorsGrew, false
 	}
 	return NoCause + "; compare the other direction (the cell ib-reverse), look for PCIe errors (the check pcie-errors) " +
-		"and other traffic behind the same PCIe link (idle-rails)"
+		"and other traffic behind the same PCIe link (idle-rails)", steps.BelowLimit, false
 }
 
 // Signs tells what an account found beside the bytes.
-func (a Accounted) Signs(add func(g steps.Grade, format string, args ...any)) { a.tell(a.signs, add) }
+func (a Accounted) Signs(add func(code steps.Code, g steps.Grade, format string, args ...any)) {
+	a.tell(a.signs, add)
+}
 
 // look finds the signs: of what a good rate hides, until it doesn't.
 func (b *books) look() {

@@ -22,12 +22,12 @@ func (a Accounted) OK() bool { return len(a.Findings) == 0 }
 
 // Tell puts what was found into a judge's report, once where it is the same at all nodes.
 // add is how the judge adds a finding: to a rail, or to all of the test.
-func (a Accounted) Tell(rep *kind.Report, add func(g steps.Grade, format string, args ...any)) {
+func (a Accounted) Tell(rep *kind.Report, add func(code steps.Code, g steps.Grade, format string, args ...any)) {
 	rep.Evidence = append(rep.Evidence, a.Evidence...)
 	a.tell(a.Findings, add)
 }
 
-func (a Accounted) tell(findings []Finding, add func(g steps.Grade, format string, args ...any)) {
+func (a Accounted) tell(findings []Finding, add func(code steps.Code, g steps.Grade, format string, args ...any)) {
 	var told []Finding
 	for _, f := range findings {
 		alike := slices.IndexFunc(told, func(t Finding) bool {
@@ -46,11 +46,11 @@ func (a Accounted) tell(findings []Finding, add func(g steps.Grade, format strin
 		}
 		switch {
 		case f.What == Uncounted:
-			add(f.Grade, "%s", f.Text)
+			add(f.What.Code(), f.Grade, "%s", f.Text)
 		case len(nodes) == 1:
-			add(f.Grade, "on %s %s", a.rig.NameOf(f.Node), f.Text)
+			add(f.What.Code(), f.Grade, "on %s %s", a.rig.NameOf(f.Node), f.Text)
 		case len(nodes) == 2 && len(a.rig.Nodes) == 2:
-			add(f.Grade, "on both nodes %s", f.Text)
+			add(f.What.Code(), f.Grade, "on both nodes %s", f.Text)
 		default:
 			var names []string
 			for i := range a.rig.Nodes {
@@ -58,7 +58,7 @@ func (a Accounted) tell(findings []Finding, add func(g steps.Grade, format strin
 					names = append(names, a.rig.NameOf(steps.End(i)))
 				}
 			}
-			add(f.Grade, "on %s %s", kind.And(names), f.Text)
+			add(f.What.Code(), f.Grade, "on %s %s", kind.And(names), f.Text)
 		}
 	}
 }
@@ -175,4 +175,40 @@ func (b *books) showForeign(e steps.End, ports []Port, most float64) {
 			}
 		}
 	}
+}
+
+// Code is the cause that a verdict has for it.
+func (w What) Code() steps.Code {
+	switch w {
+	case Uncounted, Blind, Unread:
+		return steps.NotCounted
+	case Unknown, Jumped:
+		return steps.CounterBad
+	case Flapped:
+		return steps.LinkFlapped
+	case WrongPort:
+		return steps.WrongPort
+	case OtherWay:
+		return steps.NotRDMA
+	case Lost:
+		return steps.NothingCarried
+	case Foreign, Beside, Busy, Reverse:
+		return steps.OtherTraffic
+	case Idle:
+		return steps.RailIdle
+	case More, Less:
+		return steps.BytesDiffer
+	case Uneven:
+		return steps.RailsUneven
+	case Damaged:
+		return steps.ErrorsGrew
+	case Slowed, Paused:
+		return steps.Congestion
+	case Dropped:
+		return steps.PacketsDropped
+	case Hot:
+		return steps.AdapterHot
+	case Nothing:
+	}
+	return ""
 }

@@ -63,27 +63,27 @@ func (f Figure) Expected() *steps.Expected {
 
 // Judge adds what is to be said of it. add is how the judge adds a finding: to a rail, or
 // to all of the test.
-func (f Figure) Judge(add func(g steps.Grade, format string, args ...any)) {
+func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, args ...any)) {
 	got, b := kind.Gbps(float64(f.Got)), f.Band
 	switch f.Standing() {
 	case theory.Good:
 	case theory.Impossible:
-		add(steps.Inconclusive, "%s is more than the %.1f that %s can carry: %s", got, b.Limit, f.Of,
+		add(steps.FigureImpossible, steps.Inconclusive, "%s is more than the %.1f that %s can carry: %s", got, b.Limit, f.Of,
 			cmp.Or(f.Doubt, "is the unit misread, or did the data take another way?"))
 	case theory.Unseen:
-		add(steps.Warn, "%s is more than the %.1f that anybody measured through %s, though physics allow %.1f: is the unit "+
+		add(steps.FigureUnseen, steps.Warn, "%s is more than the %.1f that anybody measured through %s, though physics allow %.1f: is the unit "+
 			"misread?", got, b.Seen, b.From, b.Limit)
 	case theory.Unjudged:
 		if b.Soft {
-			add(steps.Pass, "There is no band to judge by: %s", b.None)
+			add("", steps.Pass, "There is no band to judge by: %s", b.None)
 			return
 		}
-		add(steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of,
+		add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of,
 			cmp.Or(b.None, b.Unless))
 	case theory.Short:
-		add(steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
+		add(steps.BelowLimit, steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
 	case theory.Low:
-		add(steps.Warn, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
+		add(steps.BelowLimit, steps.Warn, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
 	}
 }
 
@@ -96,7 +96,7 @@ func RailsApart(medians []float64, rails []int, rep *kind.Report) {
 	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
 	if medians[worst] > theory.RailsApart.Value()*medians[best] {
 		rep.Hear(steps.ByFigure)
-		rep.Add(steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+
+		rep.Add(steps.RailsApart, steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+
 			"map, routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best],
 			kind.Microseconds(medians[best]))
 	}

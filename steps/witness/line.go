@@ -19,7 +19,7 @@ type Line struct {
 }
 
 // An Adder adds a finding: to a rail, or to all of a test.
-type Adder func(g steps.Grade, format string, args ...any)
+type Adder func(code steps.Code, g steps.Grade, format string, args ...any)
 
 // A Test is what its family knows of one stage. Each method adds what speaks against the run;
 // what all tests have in common (who was killed, the account of bytes, error counters,
@@ -51,9 +51,9 @@ func EveryRail(c steps.Cell, r steps.Result, rep *kind.Report) {
 	for i := range r.Rig.Pairs {
 		switch {
 		case times[i] == 0:
-			rep.Add(steps.Inconclusive, "rail %d was not measured", i+1)
+			rep.Add(steps.RailMissing, steps.Inconclusive, "rail %d was not measured", i+1)
 		case times[i] > 1:
-			rep.Add(steps.Inconclusive, "rail %d was measured %d times", i+1, times[i])
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "rail %d was measured %d times", i+1, times[i])
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (l Line) Hear(t Test) (account wire.Accounted, ok bool) {
 	defer l.Rep.Hear("")
 	l.Rep.Hear(steps.ByEnds)
 	if f, known := First(l.Rig, l.Stage, l.Ports...); known {
-		l.Add(f.Grade, "%s", f.Text)
+		l.Add(f.Code, f.Grade, "%s", f.Text)
 		return account, false
 	}
 	if !t.Ends() {

@@ -36,14 +36,14 @@ func (f Time) Judge(rep *kind.Report, add Adder) {
 	said := kind.Microseconds(f.MedianUS)
 	switch {
 	case f.Soft != "":
-		rep.Add(steps.Pass, "There is no band to judge by: %s", f.Soft)
+		rep.Add("", steps.Pass, "There is no band to judge by: %s", f.Soft)
 	case f.MedianUS < f.Least.Value():
-		add(steps.Inconclusive, "%s is less than a cable and two adapters can take", said)
+		add(steps.FigureImpossible, steps.Inconclusive, "%s is less than a cable and two adapters can take", said)
 	case f.None != "":
-		add(steps.Inconclusive, "%s, and nothing says whether that is what the rail can do: %s", said, f.None)
+		add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what the rail can do: %s", said, f.None)
 	case f.MedianUS > f.Warn.Value():
-		add(steps.Fail, "%s typical %s", said, f.Far)
+		add(steps.LatencyHigh, steps.Fail, "%s typical %s", said, f.Far)
 	case f.MedianUS > f.Pass.Value():
-		add(steps.Warn, "%s typical, where %s: power saving (cpufreq), or other traffic", said, f.Usual.Entry().Says())
+		add(steps.LatencyHigh, steps.Warn, "%s typical, where %s: power saving (cpufreq), or other traffic", said, f.Usual.Entry().Says())
 	}
 }

@@ -23,7 +23,7 @@ func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
 		if f["looked"] == "" {
-			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell whether its PCIe links were looked at", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell whether its PCIe links were looked at", node)
 			continue
 		}
 		seen := false
@@ -47,9 +47,9 @@ func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		}
 	}
 	if blind != nil && len(rep.Findings) == 0 {
-		return checks.Unseen(*rep, "the kernel of %s counts no PCIe errors of an adapter or a GPU (no aer_dev_fatal): "+
-			"there is none, its firmware keeps them for itself, or pci=noaer is on the kernel's command "+
-			"line", kind.And(blind))
+		return checks.Unseen(*rep, steps.CannotRun, "the kernel of %s counts no PCIe errors of an adapter or a GPU (no "+
+			"aer_dev_fatal): there is none, its firmware keeps them for itself, or pci=noaer is on the kernel's command line",
+			kind.And(blind))
 	}
 	return rep.Verdict(fmt.Sprintf("none of %d ends of PCIe links has lost anything since the boot, or puts errors "+
 		"right while one looks", looked))
@@ -83,7 +83,8 @@ func (l pcieErrors) judge(f map[string]string, rep *kind.Report) bool {
 		if !ok1 || !ok2 {
 			// A function without these files says nothing; one that has them and is no number does.
 			if f[l.at+" "+of+" at first"] != "" {
-				rep.At(l.rig, l.e, steps.Inconclusive, "the %s errors of %s on %s are no number", of, l.what, node)
+				rep.At(l.rig, l.e, steps.Unreadable, steps.Inconclusive, "the %s errors of %s on %s are no number", of, l.what,
+					node)
 			}
 			continue
 		}
@@ -91,16 +92,18 @@ func (l pcieErrors) judge(f map[string]string, rep *kind.Report) bool {
 		rep.Show(fmt.Sprintf("%s %s %s errors", node, l.what, of), is, "since the boot", nil)
 		switch {
 		case of == "fatal" && is > 0:
-			rep.At(l.rig, l.e, steps.Fail, "the PCIe link of %s on %s had %s since the boot%s: the link had to begin anew, "+
-				"and an adapter or the node may stand still then. Power the node off for a minute, cool it, seat a card "+
-				"again, update the firmware (fwupdmgr); dmesg | grep AER has each", l.what, node,
+			rep.At(l.rig, l.e, steps.PCIeFatalErrors, steps.Fail, "the PCIe link of %s on %s had %s since the boot%s: the link "+
+				"had to begin anew, and an adapter or the node may stand still then. Power the node off for a minute, cool it, "+
+				"seat a card again, update the firmware (fwupdmgr); dmesg | grep AER has each", l.what, node,
 				kind.Count(is, "fatal error", "fatal errors"), named)
 		case of == "nonfatal" && is > 0:
-			rep.At(l.rig, l.e, steps.Warn, "the PCIe link of %s on %s had %s since the boot%s: each lost a transfer. dmesg "+
-				"| grep AER has them", l.what, node, kind.Count(is, "nonfatal error", "nonfatal errors"), named)
+			rep.At(l.rig, l.e, steps.PCIeNonfatalErrors, steps.Warn, "the PCIe link of %s on %s had %s since the boot%s: each "+
+				"lost a transfer. dmesg | grep AER has them", l.what, node, kind.Count(is, "nonfatal error", "nonfatal errors"),
+				named)
 		case of == "correctable" && is > was:
-			rep.At(l.rig, l.e, steps.Warn, "the PCIe link of %s on %s puts errors right all the time, %d in half a "+
-				"second%s: it is unsteady. Seat the card again, or cool it", l.what, node, is-was, inBrackets(grown(before, after)))
+			rep.At(l.rig, l.e, steps.PCIeCorrectableErrors, steps.Warn, "the PCIe link of %s on %s puts errors right all the "+
+				"time, %d in half a second%s: it is unsteady. Seat the card again, or cool it", l.what, node, is-was,
+				inBrackets(grown(before, after)))
 		}
 	}
 	return known

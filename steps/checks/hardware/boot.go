@@ -23,14 +23,14 @@ func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		rep.Show(node+" last", cmp.Or(wtmp, f["last"], "unknown"), "", nil)
 		switch {
 		case f["journal"] == "":
-			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell whether there is a journal", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell whether there is a journal", node)
 		// A user who may read only his own lines of the journal sees no shutdown there.
 		case journal == "yes" || wtmp == "shutdown":
 			clean = append(clean, node)
 		case journal == "no" && wtmp != "" || wtmp == "crash":
-			rep.At(r.Rig, e, steps.Warn, "the boot of %s before this one ended without a shutdown: its power went, or it "+
-				"froze%s. Under load that is heat, the power supply or memory that ran out; nvidia-smi -lgc 0,2100 takes "+
-				"heat off to find out, and journalctl -b -1 has what came before", node, words(f["last words"]))
+			rep.At(r.Rig, e, steps.UncleanShutdown, steps.Warn, "the boot of %s before this one ended without a shutdown: its "+
+				"power went, or it froze%s. Under load that is heat, the power supply or memory that ran out; nvidia-smi -lgc "+
+				"0,2100 takes heat off to find out, and journalctl -b -1 has what came before", node, words(f["last words"]))
 		case journal == "no":
 			untold = append(untold, node+", whose journal breaks off and where last knows of no boot")
 		case f["journal"] == "read":
@@ -40,8 +40,8 @@ func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		}
 	}
 	if untold != nil && len(rep.Findings) == 0 {
-		return checks.Unseen(*rep, "how the boot before this one ended nobody tells on %s: the journal of earlier boots "+
-			"is for root and the group adm, and is kept in /var/log/journal", kind.And(untold))
+		return checks.Unseen(*rep, steps.Unreadable, "how the boot before this one ended nobody tells on %s: the journal of "+
+			"earlier boots is for root and the group adm, and is kept in /var/log/journal", kind.And(untold))
 	}
 	return rep.Verdict(fmt.Sprintf("the boot before this one ended with a shutdown on %s", kind.And(clean)))
 }

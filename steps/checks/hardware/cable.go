@@ -55,7 +55,7 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *kind.Report) steps.V
 		told = append(told, "rail "+fmt.Sprint(i+1)+": "+describe(ends[steps.Here]))
 	}
 	if len(rig.Pairs) == 0 {
-		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no cable to look at")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no cable to look at")
 	}
 	wrong.tell(rep)
 	return cableVerdict(told, refused, rep)
@@ -64,10 +64,11 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *kind.Report) steps.V
 // cableVerdict says what was told, and why what wasn't.
 func cableVerdict(told []string, refused map[string][]string, rep *kind.Report) steps.Verdict {
 	var not []string
+	code := steps.Unreadable
 	for _, why := range kind.SortedNames(refused) {
 		advice := ""
 		if strings.Contains(why, "permitted") || strings.Contains(why, "password") {
-			advice = ": only root may read it, with sudo ethtool -m"
+			code, advice = steps.NeedsRoot, ": only root may read it, with sudo ethtool -m"
 		}
 		names := kind.And(refused[why])
 		if n := len(refused[why]); n > 2 {
@@ -80,7 +81,7 @@ func cableVerdict(told []string, refused map[string][]string, rep *kind.Report) 
 		if told != nil {
 			also = "; told were " + kind.And(told)
 		}
-		return checks.Unseen(*rep, "the cables of %s were not told%s", kind.And(not), also)
+		return checks.Unseen(*rep, code, "the cables of %s were not told%s", kind.And(not), also)
 	}
 	return rep.Verdict(kind.And(told))
 }
@@ -115,22 +116,22 @@ func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *kin
 	rail := fmt.Sprintf("rail %d (%s)", i+1, rig.Rail(p, steps.Here).Dev)
 	switch {
 	case a.Copper() != b.Copper():
-		rep.Add(steps.Warn, "%s has a copper cable at one end and light at the other (%s on %s, %s on %s), and those are "+
-			"no two ends of one cable: are cables crossed, or is there a "+
-			"switch?", rail, describe(ends[0]), rig.NameOf(steps.Here),
+		rep.Add(steps.CableEndsDiffer, steps.Warn, "%s has a copper cable at one end and light at the other (%s on %s, %s "+
+			"on %s), and those are no two ends of one cable: are cables crossed, or is there a switch?", rail, describe(ends[0]),
+			rig.NameOf(steps.Here),
 			describe(ends[1]), rig.NameOf(steps.Peer))
 	// Ends of a copper or an active cable are made together; modules are bought one by one.
 	case a.LengthM > 0 && b.LengthM > 0 && (a.PartNumber != b.PartNumber || a.LengthM != b.LengthM):
-		rep.Add(steps.Warn, "%s has %s on %s and %s on %s, and those are no two ends of one cable: are cables crossed, "+
-			"or is there a "+
-			"switch?", rail, describe(ends[0]), rig.NameOf(steps.Here), describe(ends[1]), rig.NameOf(steps.Peer))
+		rep.Add(steps.CableEndsDiffer, steps.Warn, "%s has %s on %s and %s on %s, and those are no two ends of one cable: "+
+			"are cables crossed, or is there a switch?", rail, describe(ends[0]), rig.NameOf(steps.Here), describe(ends[1]),
+			rig.NameOf(steps.Peer))
 	}
 	// A port that is down uses none, whatever it is set to.
 	up := rig.Rail(p, steps.Here).Netdev.Up && rig.Rail(p, steps.Peer).Netdev.Up
 	if x, y := ends[0].FEC, ends[1].FEC; up && x != "" && y != "" && x != y {
-		rep.Add(steps.Warn, "%s has the error correction %s on %s and %s on %s, and both ends need the same: ethtool "+
-			"--set-fec %s encoding auto at both, then plug the cable in "+
-			"again", rail, x, rig.NameOf(steps.Here), y, rig.NameOf(steps.Peer),
+		rep.Add(steps.FECDiffers, steps.Warn, "%s has the error correction %s on %s and %s on %s, and both ends need the "+
+			"same: ethtool --set-fec %s encoding auto at both, then plug the cable in again", rail, x, rig.NameOf(steps.Here), y,
+			rig.NameOf(steps.Peer),
 			rig.Rail(p, steps.Here).Netdev.Name)
 	}
 }
@@ -155,14 +156,15 @@ func fastestType(types []string) (most int) {
 type places struct {
 	order []string
 	where map[string][]string
+	codes map[string]steps.Code
 }
 
-func (w *places) add(says, where string) {
+func (w *places) add(code steps.Code, says, where string) {
 	if w.where == nil {
-		w.where = map[string][]string{}
+		w.where, w.codes = map[string][]string{}, map[string]steps.Code{}
 	}
 	if w.where[says] == nil {
-		w.order = append(w.order, says)
+		w.order, w.codes[says] = append(w.order, says), code
 	}
 	w.where[says] = append(w.where[says], where)
 }
@@ -174,18 +176,18 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 	// A link that is faster than all types that its cable names shows that the list is not complete:
 	// then it is no finding.
 	if most := fastestType(c.Module.Types); most > 0 && most < port && rail.RateGbps <= float64(most) {
-		w.add(fmt.Sprintf("%s, says that it was made for %d Gb/s, and the port can do %d: no test gets past that. Take a "+
-			"cable that was made for the port", what, most, port), where)
+		w.add(steps.CableSlow, fmt.Sprintf("%s, says that it was made for %d Gb/s, and the port can do %d: no test gets "+
+			"past that. Take a cable that was made for the port", what, most, port), where)
 	}
 	if limit := theory.CopperLength.Value(); c.Module.Copper() && !c.Module.Active() &&
 		c.Module.LengthM > limit {
-		w.add(fmt.Sprintf("%s, is longer than the %g m that copper without electronics is made for at 50 Gb/s a lane: "+
-			"errors and a slower link are what comes of it. Take a shorter one, or light", what, limit), where)
+		w.add(steps.CableTooLong, fmt.Sprintf("%s, is longer than the %g m that copper without electronics is made for at "+
+			"50 Gb/s a lane: errors and a slower link are what comes of it. Take a shorter one, or light", what, limit), where)
 	}
 }
 
 func (w *places) tell(rep *kind.Report) {
 	for _, says := range w.order {
-		rep.Add(steps.Warn, "the cable of %s, %s", kind.And(w.where[says]), says)
+		rep.Add(w.codes[says], steps.Warn, "the cable of %s, %s", kind.And(w.where[says]), says)
 	}
 }

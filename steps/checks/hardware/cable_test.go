@@ -60,47 +60,52 @@ func TestCable(t *testing.T) {
 		{
 			"one cable a port",
 			steps.Rig{},
-			same, same, steps.Pass, "",
+			same, same, steps.Pass, "", "",
 			[]string{"Rail 1: copper, 1 m, Mellanox MCP1600-E001, QSFP+, FEC RS and rail 2"},
 		},
-		{"made for 100G, at 100", slow, rated, rated, steps.Warn, "", []string{
-			"the cable of enp1s0f0np0 on spark-02, enp1s0f0np0 on spark-01, enp1s0f1np1 on spark-02",
-			"made for 100 Gb/s, and the port can do 200",
-		}},
-		{"an old memory on a link of 200", steps.Rig{}, rated, rated, steps.Pass, "", nil},
-		{"too long", steps.Rig{}, long, long, steps.Warn, "", []string{"longer than the 3 m"}},
-		{"as long, with electronics", steps.Rig{}, active, active, steps.Pass, "", []string{"copper, 5 m"}},
+		{
+			"made for 100G, at 100", slow, rated, rated, steps.Warn, steps.CableSlow, "",
+			[]string{"enp1s0f0np0 on spark-02, enp1s0f0np0 on spark-01, enp1s0f1np1 on spark-02", "100 Gb/s", "200"},
+		},
+		{"an old memory on a link of 200", steps.Rig{}, rated, rated, steps.Pass, "", "", nil},
+		{"too long", steps.Rig{}, long, long, steps.Warn, steps.CableTooLong, "", []string{"3 m"}},
+		{"as long, with electronics", steps.Rig{}, active, active, steps.Pass, "", "", []string{"copper, 5 m"}},
 		{
 			"copper and light",
 			steps.Rig{},
-			same, light, steps.Warn, "",
+			same, light, steps.Warn, steps.CableEndsDiffer, "",
 			[]string{"rail 1 (rocep1s0f0) has a copper cable at one end and light at the other", "crossed"},
 		},
 		{
 			"other parts",
 			steps.Rig{},
-			same, other, steps.Warn, "",
+			same, other, steps.Warn, steps.CableEndsDiffer, "",
 			[]string{"MCP1600-E001", "MCP1650-V001", "no two ends of one cable"},
 		},
 		{
 			"error correction at one end",
 			steps.Rig{},
-			fec, same, steps.Warn, "",
-			[]string{"None on spark-02 and RS on spark-01", "--set-fec"},
+			fec, same, steps.Warn, steps.FECDiffers, "",
+			[]string{"None on spark-02", "RS on spark-01"},
 		},
 		{
 			"not root",
 			steps.Rig{},
-			refused, refused, steps.Skipped, "",
+			refused, refused, steps.Skipped, steps.NeedsRoot, "",
 			[]string{"Operation not permitted: only root may read it, with sudo ethtool -m"},
 		},
-		{"not root at one end", steps.Rig{}, same, refused, steps.Skipped, "", []string{"only root may read it"}},
+		{
+			"not root at one end",
+			steps.Rig{},
+			same, refused, steps.Skipped, steps.NeedsRoot, "",
+			[]string{"only root may read it"},
+		},
 	})
 	r := saying(kindtest.Spark(), "cables", same, strings.Replace(same, "interface enp1s0f0np0", "interface eth7", 1))
-	kindtest.Want(t, "one is missing", registered().Judges["cable"](steps.Cell{}, r), steps.Skipped,
+	because(t, "one is missing", registered().Judges["cable"](steps.Cell{}, r), steps.Skipped, steps.Unreadable,
 		"The cables of enp1s0f0np0 (there is no device behind it) were not told; told were rail 2: copper")
 	bare := kindtest.Spark()
 	bare.Pairs = nil
-	kindtest.Want(t, "no pair", registered().Judges["cable"](steps.Cell{}, saying(bare, "cables", same, same)),
-		steps.Inconclusive, "no rail leads")
+	kindtest.Because(t, "no pair", registered().Judges["cable"](steps.Cell{}, saying(bare, "cables", same, same)),
+		steps.Inconclusive, steps.NoRail)
 }

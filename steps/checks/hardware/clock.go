@@ -17,18 +17,19 @@ import (
 // holds it back.
 func judgeGPUClock(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
 	var told, unseen []string
+	var code steps.Code // why the first of them was not seen
 	for _, e := range steps.Ends {
 		h, node := read[e], r.Rig.NameOf(e)
 		boardLimits(r.Rig, e, h.Facts, rep)
-		why := unloaded(h)
+		cause, why := unloaded(h)
 		if why != "" {
-			unseen = append(unseen, fmt.Sprintf("%s (%s)", node, why))
+			unseen, code = append(unseen, fmt.Sprintf("%s (%s)", node, why)), cmp.Or(code, cause)
 			continue
 		}
 		// The load is on the first GPU.
 		said, sure := clockOf(r.Rig, e, h.GPU.Rows[0], rep)
 		if !sure {
-			unseen = append(unseen, fmt.Sprintf("%s (%s)", node, said))
+			unseen, code = append(unseen, fmt.Sprintf("%s (%s)", node, said)), cmp.Or(code, steps.Unreadable)
 			continue
 		}
 		told = append(told, said+" on "+node)
@@ -38,29 +39,29 @@ func judgeGPUClock(r steps.Result, read [2]parse.Hardware, rep *kind.Report) ste
 		if told != nil {
 			also = "; it was " + kind.And(told)
 		}
-		return checks.Unseen(*rep, "no clock under load was seen on %s%s", kind.And(unseen), also)
+		return checks.Unseen(*rep, code, "no clock under load was seen on %s%s", kind.And(unseen), also)
 	}
 	return rep.Verdict("under a second of load the clock is "+kind.And(told), "nothing holds it back")
 }
 
-// unloaded says why a node's GPU was not looked at under load; empty where it was.
-func unloaded(h parse.Hardware) string {
+// unloaded says why a node's GPU was not looked at under load, with the code of that; empty where it was.
+func unloaded(h parse.Hardware) (steps.Code, string) {
 	load, busy := h.Facts["load"], h.Facts["busy before"]
 	switch {
 	case !hasSMI(h):
-		return "there is no nvidia-smi"
+		return steps.CommandMissing, "there is no nvidia-smi"
 	case load == "" && busy == "":
-		return "its script didn't tell"
+		return steps.Unreadable, "its script didn't tell"
 	case load == "" && !digits(busy):
-		return "nvidia-smi doesn't tell whether somebody uses it"
+		return steps.Unreadable, "nvidia-smi doesn't tell whether somebody uses it"
 	case load == "":
-		return fmt.Sprintf("its GPU was busy before, %s %% of it: end that, or look again later", busy)
+		return steps.GPUBusy, fmt.Sprintf("its GPU was busy before, %s %% of it: end that, or look again later", busy)
 	case strings.HasPrefix(load, "none"):
-		return "no load could be put on it: " + strings.Trim(strings.TrimPrefix(load, "none"), " ()")
+		return steps.GPULoadFailed, "no load could be put on it: " + strings.Trim(strings.TrimPrefix(load, "none"), " ()")
 	case len(h.GPU.Rows) == 0:
-		return "nvidia-smi told nothing under load" + quoted(h.GPU.Errors)
+		return steps.GPUDriverFails, "nvidia-smi told nothing under load" + quoted(h.GPU.Errors)
 	}
-	return ""
+	return "", ""
 }
 
 func digits(text string) bool { _, ok := decimal.Count(text); return ok }
@@ -97,16 +98,18 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said st
 	}
 	switch {
 	case share < theory.LowClock.Value():
-		rep.At(rig, e, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as GB10s were seen "+
-			"until their power was taken away. Shut the node down, pull the plug of its power supply for a minute, and "+
-			"plug in the one that came with it", node, g.Name, said, reason)
+		rep.At(rig, e, steps.GPUClockStuck, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as "+
+			"GB10s were seen until their power was taken away. Shut the node down, pull the plug of its power supply for a "+
+			"minute, and plug in the one that came with it", node, g.Name, said, reason)
 	case share < theory.BusyClock.Value():
-		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or more: a power "+
-			"limit, heat, or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said, reason,
+		rep.At(rig, e, steps.GPUClockLow, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or "+
+			"more: a power limit, heat, or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said,
+			reason,
 			theory.BusyClock.Value()*most)
 	// The clock is as expected, and yet something is at its limit: under a longer load it falls.
 	case held != nil:
-		rep.At(rig, e, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said, reason)
+		rep.At(rig, e, steps.GPUHeldBack, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said,
+			reason)
 	}
 	return said, true
 }
@@ -133,7 +136,7 @@ func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Repo
 		}
 	}
 	if n, ok := decimal.Count(cmp.Or(f["prochot under load"], f["prochot before"])); ok && n > 0 {
-		rep.At(rig, e, steps.Warn, "the board of %s says PROCHOT (prochot %d): it slows its processors for heat or for "+
-			"its power supply", node, n)
+		rep.At(rig, e, steps.BoardThrottled, steps.Warn, "the board of %s says PROCHOT (prochot %d): it slows its "+
+			"processors for heat or for its power supply", node, n)
 	}
 }

@@ -27,7 +27,8 @@ func readTwice(c steps.Cell, r steps.Result, rep *kind.Report) (was, is [2]parse
 	for _, e := range steps.Ends {
 		n := len(read[e])
 		if n < 2 || read[e][n-1].Clock <= read[e][0].Clock {
-			rep.At(r.Rig, e, steps.Inconclusive, "the counters on %s were not read twice", r.Rig.NameOf(e))
+			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "the counters on %s were not read twice",
+				r.Rig.NameOf(e))
 			continue
 		}
 		was[e], is[e] = read[e][0], read[e][n-1]
@@ -85,8 +86,8 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 				case !n.ok: // told once for the node, below
 					good = false
 				case n.is < n.was:
-					rep.At(r.Rig, e, steps.Warn, "%s of %s on %s went backwards, from %d to %d: what a rail carried can't be told. "+
-						"Was the driver loaded anew?", name, rail.Dev, node, n.was, n.is)
+					rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s of %s on %s went backwards, from %d to %d: what a rail "+
+						"carried can't be told. Was the driver loaded anew?", name, rail.Dev, node, n.was, n.is)
 				default:
 					rep.Show(fmt.Sprintf("%s %s %s", node, rail.Dev, name), n.is, "words of 32 bits", nil)
 				}
@@ -98,18 +99,19 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if missing != nil {
-			rep.At(r.Rig, e, steps.Warn, "%s on %s %s no port counters (port_xmit_data): what a rail carried there can't be "+
-				"told. Is mlx5_ib the kernel's own, and not from an older "+
-				"package?", kind.And(missing), node, kind.Plural(len(missing), "has", "have"))
+			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s on %s %s no port counters (port_xmit_data): what a rail carried "+
+				"there can't be told. Is mlx5_ib the kernel's own, and not from an older package?", kind.And(missing), node,
+				kind.Plural(len(missing), "has", "have"))
 		}
 		if silent != nil {
-			rep.At(r.Rig, e, steps.Warn, "neither %s on %s nor its interface counts bytes: what it carries can't be told",
+			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "neither %s on %s nor its interface counts bytes: what it carries "+
+				"can't be told",
 				kind.And(silent), node)
 		}
 	}
 	switch {
 	case counting+standing == 0 && len(rep.Findings) == 0:
-		return checks.Unseen(rep, "neither node has a rail, so there is nothing to count")
+		return checks.Unseen(rep, steps.CannotRun, "neither node has a rail, so there is nothing to count")
 	case standing > 0:
 		rep.Show("counted by the interface", standing, "rails of soft-RoCE", nil)
 		return rep.Verdict(fmt.Sprintf("soft-RoCE has no port counters; the bytes of its interfaces stand in for them, on "+
@@ -141,7 +143,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 			if !known {
 				rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), "unknown", "", nil)
 				blind = append(blind, kind.Finding{
-					Grade: steps.Inconclusive, Node: node,
+					Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
 					Text: fmt.Sprintf("%s on %s may be idle or not: its counters are missing or went backwards, see port-counters",
 						rail.Dev, node),
 				})
@@ -164,15 +166,16 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	if busy != nil {
 		// One finding for all: what one end of a rail sends the other one receives, and it would be told twice.
-		note := kind.Finding{Grade: steps.Warn, Text: fmt.Sprintf("While nothing of railbench runs there are %s. Every "+
-			"test there, and behind the same PCIe link, is slower by that: end it, or wait", kind.And(busy))}
+		note := kind.Finding{Code: steps.OtherTraffic, Grade: steps.Warn}
+		note.Text = fmt.Sprintf("While nothing of railbench runs there are %s. Every test there, and behind the same PCIe "+
+			"link, is slower by that: end it, or wait", kind.And(busy))
 		if len(slices.Compact(ends)) == 1 {
 			note.Node = r.Rig.NameOf(ends[0])
 		}
 		rep.Note(note)
 	}
 	if quiet == 0 && busy == nil {
-		return checks.Unseen(rep, "no rail counts what it carries, so nobody can tell whether it is idle")
+		return checks.Unseen(rep, steps.CounterBad, "no rail counts what it carries, so nobody can tell whether it is idle")
 	}
 	for _, f := range blind {
 		rep.Note(f)
@@ -334,8 +337,8 @@ func railErrors(rig steps.Rig, e steps.End, rail steps.Rail, was, is parse.Readi
 		what := fmt.Sprintf("%s %s %s", node, rail.Dev, name)
 		switch {
 		case n.is < n.was:
-			rep.At(rig, e, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing shows whether it "+
-				"grows", name, rail.Dev, node, n.was, n.is)
+			rep.At(rig, e, steps.CounterBad, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing "+
+				"shows whether it grows", name, rail.Dev, node, n.was, n.is)
 		case n.is > n.was:
 			rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more",
 				&steps.Expected{Max: new(0.0), From: fmt.Sprintf("a rail on which nothing runs (%d in all)", n.is)})
@@ -368,7 +371,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			looked, still = looked+known, still+stood
 			if known == 0 {
 				blind = append(blind, kind.Finding{
-					Grade: steps.Inconclusive, Node: node,
+					Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
 					Text: fmt.Sprintf("%s on %s has no counter of errors that is known, so nothing shows whether they grow there",
 						rail.Dev, node),
 				})
@@ -385,16 +388,17 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			sick = append(sick, g)
 		}
 		for _, g := range sick {
-			grade, advice := steps.Warn, "Tests on it send packets again: look at the other end, and for other traffic"
+			code, grade, advice := steps.ErrorsWhileIdle, steps.Warn, "Tests on it send packets again: look at the other end, "+
+				"and for other traffic"
 			if g.cable() {
-				grade, advice = steps.Fail, "Swap the cable, or plug it in again at both ends"
+				code, grade, advice = steps.CableErrors, steps.Fail, "Swap the cable, or plug it in again at both ends"
 			}
-			rep.At(r.Rig, e, grade, "%s on %s: errors grow while nothing runs, by up to %d in %.1f s: %s. %s",
+			rep.At(r.Rig, e, code, grade, "%s on %s: errors grow while nothing runs, by up to %d in %.1f s: %s. %s",
 				kind.And(g.devs), node, g.most, seconds, g.meanings(), advice)
 		}
 	}
 	if looked == 0 {
-		return checks.Unseen(rep, "no rail has a counter of errors that is known")
+		return checks.Unseen(rep, steps.CounterBad, "no rail has a counter of errors that is known")
 	}
 	for _, f := range blind {
 		rep.Note(f)
@@ -430,6 +434,7 @@ func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	if busy != nil {
 		return steps.Verdict{
+			Code:  steps.OtherTraffic,
 			Grade: steps.Skipped,
 			Reason: fmt.Sprintf("Something moves data over the rails of %s already: a test would disturb it, and be slow "+
 				"itself. Run this check again when they are idle.", kind.And(busy)),

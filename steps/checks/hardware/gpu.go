@@ -50,35 +50,39 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Ve
 			if undriven != nil {
 				without = ", and nothing drives it"
 			}
-			rep.At(r.Rig, e, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be moved. Install NVIDIA's "+
-				"driver (nvidia-driver-580-open, or what the maker of the node has)", node, kind.And(pci), without)
+			rep.At(r.Rig, e, steps.GPUDriverMissing, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be "+
+				"moved. Install NVIDIA's driver (nvidia-driver-580-open, or what the maker of the node has)", node, kind.And(pci),
+				without)
 			continue
 		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.MatchString):
-			rep.At(r.Rig, e, steps.Fail, "the GPU's driver on %s answers, and has no GPU%s: it could not start the one on the "+
-				"PCI bus (%s), and dmesg | grep NVRM says why", node, quoted(gpu.Errors), kind.And(pci))
+			rep.At(r.Rig, e, steps.GPUNotStarted, steps.Fail, "the GPU's driver on %s answers, and has no GPU%s: it could not "+
+				"start the one on the PCI bus (%s), and dmesg | grep NVRM says why", node, quoted(gpu.Errors), kind.And(pci))
 			continue
 		case len(gpu.Rows) == 0:
-			rep.At(r.Rig, e, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the node: after an "+
-				"update the old driver is loaded until then", node, quoted(gpu.Errors))
+			rep.At(r.Rig, e, steps.GPUDriverFails, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the "+
+				"node: after an update the old driver is loaded until then", node, quoted(gpu.Errors))
 			continue
 		}
 		if missing := len(pci) - len(gpu.Rows); missing > 0 {
-			rep.At(r.Rig, e, steps.Warn, "%s has %d GPUs on its PCI bus, and nvidia-smi shows %d of them: what the others are "+
-				"like nobody tells. dmesg says why their driver left them", node, len(pci), len(gpu.Rows))
+			rep.At(r.Rig, e, steps.GPULost, steps.Warn, "%s has %d GPUs on its PCI bus, and nvidia-smi shows %d of them: what "+
+				"the others are like nobody tells. dmesg says why their driver left them", node, len(pci), len(gpu.Rows))
 		}
 		told = append(told, gpuHeat(r.Rig, e, gpu, rep)...)
 	}
 	a, b := read[0].GPU.Driver, read[1].GPU.Driver
 	switch {
 	case none == len(steps.Ends):
-		return checks.Unseen(*rep, "neither node has an NVIDIA GPU: there is no GPU memory to move")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has an NVIDIA GPU: there is no GPU memory to move")
 	case none == 1 && told == nil:
-		rep.Add(steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can't be moved between the two")
+		rep.Add(steps.GPUOneSided, steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can't be "+
+			"moved between the two")
 	case none == 1:
-		rep.Add(steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be moved from %s",
+		rep.Add(steps.GPUOneSided, steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be "+
+			"moved from %s",
 			kind.And(told))
 	case a != "" && b != "" && a != b:
-		rep.Add(steps.Warn, "the GPU's driver is %s on %s and %s on %s: let both have one", a, r.Rig.NameOf(steps.Here),
+		rep.Add(steps.GPUDriversDiffer, steps.Warn, "the GPU's driver is %s on %s and %s on %s: let both have one", a,
+			r.Rig.NameOf(steps.Here),
 			b, r.Rig.NameOf(steps.Peer))
 	}
 	return rep.Verdict(fmt.Sprintf("the GPUs' driver %s answers: %s", a, kind.And(told)), "heat slows none of them")
@@ -98,7 +102,8 @@ func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *kind.Report) 
 		told = append(told, fmt.Sprintf("%s on %s (%s)", g.Name, node, heat))
 		for _, field := range kind.SortedNames(g.Fields) {
 			if strings.Contains(field, "thermal_slowdown") && g.Fields[field] == "Active" {
-				rep.At(rig, e, steps.Warn, "%s on %s is slowed by its own heat (%s, %s). Give it air", g.Name, node, heat, field)
+				rep.At(rig, e, steps.GPUHot, steps.Warn, "%s on %s is slowed by its own heat (%s, %s). Give it air", g.Name, node,
+					heat, field)
 			}
 		}
 	}
@@ -148,21 +153,22 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *kind.Report) step
 			case open:
 				direct = append(direct, name+" (dma-buf of the open kernel module)")
 			default:
-				rep.At(r.Rig, e, steps.Warn, "%s has %.0f MiB of its own, and neither nvidia_peermem nor dma-buf lets the "+
-					"adapter reach them: they go host-staged, at a fraction of the rail. Load the module (modprobe nvidia-peermem; "+
-					"if the kernel refuses it see the check of secure boot), or use NVIDIA's open kernel module", name, *g.MemTotalMiB)
+				rep.At(r.Rig, e, steps.GPUDirectOff, steps.Warn, "%s has %.0f MiB of its own, and neither nvidia_peermem nor "+
+					"dma-buf lets the adapter reach them: they go host-staged, at a fraction of the rail. Load the module (modprobe "+
+					"nvidia-peermem; if the kernel refuses it see the check of secure boot), or use NVIDIA's open kernel module", name,
+					*g.MemTotalMiB)
 				rep.Show(node+" "+g.Name, *g.MemTotalMiB, "MiB of its own", nil)
 			}
 		}
 	}
 	switch none {
 	case len(steps.Ends):
-		return checks.Unseen(*rep, "neither node has a GPU with its driver: there is no GPU memory to move")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver: there is no GPU memory to move")
 	case 1:
 		for _, e := range steps.Ends {
 			if len(read[e].GPU.Rows) == 0 {
-				rep.At(r.Rig, e, steps.Warn, "%s has no GPU with a driver and %s has one: GPU memory can't be moved between the "+
-					"two. See the check of the GPU's driver", r.Rig.NameOf(e), r.Rig.NameOf(e.Other()))
+				rep.At(r.Rig, e, steps.GPUOneSided, steps.Warn, "%s has no GPU with a driver and %s has one: GPU memory can't be "+
+					"moved between the two. See the check of the GPU's driver", r.Rig.NameOf(e), r.Rig.NameOf(e.Other()))
 			}
 		}
 	}
@@ -200,12 +206,12 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) s
 		}
 		switch {
 		case said != "":
-			rep.At(r.Rig, e, steps.Warn, "the kernel of %s has refused a module (%s)%s. With secure boot it takes none but of "+
-				"those whom it trusts: sign it and enrol the key (mokutil --import), or take the distribution's "+
-				"package", node, said, suspects)
+			rep.At(r.Rig, e, steps.ModuleRefused, steps.Warn, "the kernel of %s has refused a module (%s)%s. With secure boot "+
+				"it takes none but of those whom it trusts: sign it and enrol the key (mokutil --import), or take the "+
+				"distribution's package", node, said, suspects)
 		case because != "" && unsigned != nil:
-			rep.At(r.Rig, e, steps.Warn, "the kernel of %s will refuse a module: %s%s. Sign it and enrol the key (mokutil "+
-				"--import), or take the distribution's package", node, because, suspects)
+			rep.At(r.Rig, e, steps.ModuleUnsigned, steps.Warn, "the kernel of %s will refuse a module: %s%s. Sign it and enrol "+
+				"the key (mokutil --import), or take the distribution's package", node, because, suspects)
 		// What isn't told may be on: without mokutil nobody knows.
 		case (because != "" || state == "unknown") && !logRead(h):
 			refused = append(refused, node)
@@ -213,8 +219,8 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) s
 		how = append(how, fmt.Sprintf("%s on %s", state, node))
 	}
 	if refused != nil {
-		return checks.Unseen(*rep, "the kernel's log may not be read on %s, and secure boot is on there, or may be: whether "+
-			"a module was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
+		return checks.Unseen(*rep, steps.NeedsRoot, "the kernel's log may not be read on %s, and secure boot is on there, "+
+			"or may be: whether a module was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
 	}
 	return rep.Verdict("no kernel has refused a module; secure boot is " + kind.And(how))
 }
@@ -266,14 +272,14 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.V
 		node := r.Rig.NameOf(e)
 		bytes, ok := decimal.Number(read[e].Facts["registration"])
 		if !ok || bytes == 0 {
-			rep.At(r.Rig, e, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is no number of bytes",
+			rep.At(r.Rig, e, steps.SettingInvalid, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is no number of bytes",
 				read[e].Facts["registration"])
 			continue
 		}
 		need := bytes / (1 << 20)
 		if other := read[e.Other()].GPU.Rows; hasSMI(read[e]) && len(read[e].GPU.Rows) == 0 && len(other) > 0 {
-			rep.At(r.Rig, e, steps.Inconclusive, "nvidia-smi on %s tells of no GPU%s, so nothing shows its BAR1: see the check "+
-				"of the GPU's driver", node, quoted(read[e].GPU.Errors))
+			rep.At(r.Rig, e, steps.GPUDriverFails, steps.Inconclusive, "nvidia-smi on %s tells of no GPU%s, so nothing shows "+
+				"its BAR1: see the check of the GPU's driver", node, quoted(read[e].GPU.Errors))
 		}
 		for _, g := range read[e].GPU.Rows {
 			name := fmt.Sprintf("%s on %s", g.Name, node)
@@ -288,9 +294,9 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.V
 				From: fmt.Sprintf("a buffer of %.0f MiB (NIXL_VRAM_BUFFER), and the COTS report could use 115 of 256 MiB", need),
 			})
 			if most := total * bar1Share; most < need {
-				rep.At(r.Rig, e, steps.Warn, "%s has a BAR1 of %.0f MiB: buffers above some %.0f MiB can't be registered, and "+
-					"the tutorial's have %.0f. Switch on resizable BAR in the firmware, or set NIXL_VRAM_BUFFER "+
-					"lower", name, total, most, need)
+				rep.At(r.Rig, e, steps.BAR1Small, steps.Warn, "%s has a BAR1 of %.0f MiB: buffers above some %.0f MiB can't be "+
+					"registered, and the tutorial's have %.0f. Switch on resizable BAR in the firmware, or set NIXL_VRAM_BUFFER lower",
+					name, total, most, need)
 				continue
 			}
 			fits = append(fits, fmt.Sprintf("%s (%.0f MiB)", name, total))
@@ -299,7 +305,7 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.V
 	var pass []string
 	switch {
 	case len(read[0].GPU.Rows)+len(read[1].GPU.Rows) == 0:
-		return checks.Unseen(*rep, "neither node has a GPU with its driver, so there is no BAR1 to look at")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver, so there is no BAR1 to look at")
 	case without != nil:
 		pass = append(pass, fmt.Sprintf("%s %s no BAR1 and %s none: processor and GPU share one memory",
 			kind.And(without), kind.Plural(len(without), "has", "have"), kind.Plural(len(without), "needs", "need")))

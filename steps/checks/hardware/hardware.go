@@ -33,7 +33,8 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			case text == "no PCIe link":
 				soft++
 			case !ok:
-				rep.At(r.Rig, e, steps.Inconclusive, "%s on %s does not tell how fast its PCIe link is: %s", dev, node, text)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s on %s does not tell how fast its PCIe link is: %s", dev,
+					node, text)
 			default:
 				links++
 				byHalf[l.Half] = append(byHalf[l.Half], l)
@@ -59,14 +60,15 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		}
 	}
 	if len(empty) == 1 {
-		rep.At(r.Rig, empty[0], steps.Inconclusive, "%s has no RDMA device, so there is no PCIe link to look at",
+		rep.At(r.Rig, empty[0], steps.RDMADeviceMissing, steps.Inconclusive, "%s has no RDMA device, so there is no PCIe "+
+			"link to look at",
 			r.Rig.NameOf(empty[0]))
 	}
 	switch {
 	case links == 0 && len(rep.Findings) == 0 && soft > 0:
 		return rep.Verdict("no RDMA device here has a PCIe link: they are soft-RoCE, which a processor does")
 	case links == 0 && len(rep.Findings) == 0:
-		return checks.Unseen(*rep, "neither node has an RDMA device, so there is no PCIe link to look at")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has an RDMA device, so there is no PCIe link to look at")
 	}
 	together := "no two rails share a PCIe link"
 	if shared != nil {
@@ -80,7 +82,8 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 func untoldLinks(rig steps.Rig, e steps.End, facts map[string]string, told int, rep *kind.Report) {
 	for _, rail := range rig.At(e).Rails {
 		if facts[rail.Dev] == "" && told > 0 && rail.PCI.Addr != "" {
-			rep.At(rig, e, steps.Inconclusive, "nothing tells how fast the PCIe link of %s on %s is", rail.Dev, rig.NameOf(e))
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how fast the PCIe link of %s on %s is", rail.Dev,
+				rig.NameOf(e))
 		}
 	}
 }
@@ -103,13 +106,15 @@ func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *kind.Report
 		return
 	}
 	got := l.Carries()
+	code := steps.PCIeNarrow
 	why := "Both ends of it can do more: power the node off for a minute, and seat it again where it is a card"
 	// Both are worked out from a speed and a width: 1 % is for rounding.
 	if slot := l.Wired(); slot > 0 && slot <= 1.01*got {
-		why = fmt.Sprintf("The slot has no more (%s): move the card to one that has", theory.Slot(l.Slot, l.Wire))
+		code, why = steps.SlotNarrow, fmt.Sprintf("The slot has no more (%s): move the card to one that has",
+			theory.Slot(l.Slot, l.Wire))
 	}
-	rep.At(rig, e, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s, of which we expect %.0f Gb/s, where the "+
-		"adapter can do %s. %s", kind.And(devs(links)), rig.NameOf(e), l.Half, l.Name(), got, l.Best(), why)
+	rep.At(rig, e, code, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s, of which we expect %.0f Gb/s, where "+
+		"the adapter can do %s. %s", kind.And(devs(links)), rig.NameOf(e), l.Half, l.Name(), got, l.Best(), why)
 }
 
 // logRead reports whether the node let the kernel's log be read.
@@ -129,24 +134,25 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *kind.Repor
 		rep.Show(node+" functions", cmp.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
 		switch {
 		case lost != nil:
-			rep.At(r.Rig, e, steps.Fail, "%s of %s %s no driver%s. Let it cool and restart the node: nothing else brings the "+
-				"adapter back", kind.And(lost), node, has, lastWord(read[e].Log, lost))
+			rep.At(r.Rig, e, steps.AdapterLost, steps.Fail, "%s of %s %s no driver%s. Let it cool and restart the node: "+
+				"nothing else brings the adapter back", kind.And(lost), node, has, lastWord(read[e].Log, lost))
 			continue
 		case len(devices[e]) == 0 && functions == nil:
-			rep.At(r.Rig, e, steps.Fail, "%s has no RDMA device, and no ConnectX on its PCI bus. A DGX Spark switches the "+
-				"adapter off while no cable is plugged in; elsewhere a restart may bring it back", node)
+			rep.At(r.Rig, e, steps.AdapterAbsent, steps.Fail, "%s has no RDMA device, and no ConnectX on its PCI bus. A DGX "+
+				"Spark switches the adapter off while no cable is plugged in; elsewhere a restart may bring it back", node)
 			continue
 		case bare != nil:
-			rep.At(r.Rig, e, steps.Warn, "%s of %s %s a driver and no RDMA device. The module mlx5_ib is missing (modprobe "+
-				"mlx5_ib), or two functions were made one by a bond (RoCE LAG)", kind.And(bare), node, has)
+			rep.At(r.Rig, e, steps.RDMADeviceMissing, steps.Warn, "%s of %s %s a driver and no RDMA device. The module mlx5_ib "+
+				"is missing (modprobe mlx5_ib), or two functions were made one by a bond (RoCE LAG)", kind.And(bare), node, has)
 		}
 		if told := complaint(read[e].Log); told != "" {
-			rep.At(r.Rig, e, steps.Warn, "the adapter of %s works and has complained: %s. Look at its temperature, and at "+
-				"what was going on then", node, told)
+			rep.At(r.Rig, e, steps.AdapterFault, steps.Warn, "the adapter of %s works and has complained: %s. Look at its "+
+				"temperature, and at what was going on then", node, told)
 		}
 	}
 	if a, b := len(devices[0]), len(devices[1]); a != b {
-		rep.Add(steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't use",
+		rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't "+
+			"use",
 			r.Rig.NameOf(steps.Here), a, r.Rig.NameOf(steps.Peer), b)
 	}
 	note := "every function of a ConnectX has its driver"
@@ -263,10 +269,12 @@ func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *kind.Report)
 	}
 	// Before what may not be read: where no adapter is, nobody has to become root.
 	if lines == 0 && !hasAdapter(r.Rig) {
-		return checks.Unseen(*rep, "no RDMA device here is an adapter's, so none can complain: they are soft-RoCE")
+		return checks.Unseen(*rep, steps.CannotRun, "no RDMA device here is an adapter's, so none can complain: they are "+
+			"soft-RoCE")
 	}
 	if refused != nil {
-		return checks.Unseen(*rep, "the kernel's log may not be read on %s by %s: as root, or in the group adm",
+		return checks.Unseen(*rep, steps.NeedsRoot, "the kernel's log may not be read on %s by %s: as root, or in the group "+
+			"adm",
 			kind.And(refused), cmp.Or(read[0].Facts["user"], "this user"))
 	}
 	return rep.Verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is "+
@@ -303,9 +311,9 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 	if names := kind.SortedNames(short); len(names) > 0 {
 		watts := short[names[0]]
 		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "insufficient, say " + kind.And(names)})
-		rep.At(rig, e, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Many adapters say so and are "+
-			"fast; where a module stays dark, or a good link moves 13 Gb/s, power the node off for a "+
-			"minute", kind.And(names), node, watts)
+		rep.At(rig, e, steps.SlotPowerLow, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Many adapters "+
+			"say so and are fast; where a module stays dark, or a good link moves 13 Gb/s, power the node off for a minute",
+			kind.And(names), node, watts)
 	}
 	var out, bad []string
 	for _, dev := range kind.SortedNames(cable) {
@@ -324,12 +332,12 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 		}
 	}
 	if out != nil {
-		rep.At(rig, e, steps.Warn, "%s on %s: the adapter says that its cable is unplugged; push it in at both ends until "+
-			"it clicks", kind.And(out), node)
+		rep.At(rig, e, steps.CableUnplugged, steps.Warn, "%s on %s: the adapter says that its cable is unplugged; push it "+
+			"in at both ends until it clicks", kind.And(out), node)
 	}
 	if bad != nil {
-		rep.At(rig, e, steps.Fail, "%s on %s: the adapter can't use the cable or its module. Take another one that its "+
-			"maker lists", kind.And(bad), node)
+		rep.At(rig, e, steps.CableUnusable, steps.Fail, "%s on %s: the adapter can't use the cable or its module. Take "+
+			"another one that its maker lists", kind.And(bad), node)
 	}
 }
 
@@ -375,15 +383,17 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *ki
 		told = append(told, fmt.Sprintf("%.0f degrees on %s", hottest, node))
 		warm = min(warm, heat.Warm.Value())
 		if grade := heat.Grade(hottest); grade > steps.Pass {
-			rep.At(r.Rig, e, grade, "%s on %s is at %.0f degrees: %s. Give it air", where, node, hottest, heat.Says(hottest))
+			rep.At(r.Rig, e, steps.AdapterHot, grade, "%s on %s is at %.0f degrees: %s. Give it air", where, node, hottest,
+				heat.Says(hottest))
 		}
 	}
 	switch {
 	case len(told) == 0 && silent == nil:
-		return checks.Unseen(*rep, "there is no adapter with a sensor: no ConnectX is on the PCI bus of either node")
+		return checks.Unseen(*rep, steps.CannotRun, "there is no adapter with a sensor: no ConnectX is on the PCI bus of "+
+			"either node")
 	case silent != nil:
-		return checks.Unseen(*rep, "%s tell no temperature: the driver shows no sensor (hwmon), and mget_temp of NVIDIA's "+
-			"mft is missing or needs root", kind.And(silent))
+		return checks.Unseen(*rep, steps.Unreadable, "%s tell no temperature: the driver shows no sensor (hwmon), and "+
+			"mget_temp of NVIDIA's mft is missing or needs root", kind.And(silent))
 	}
 	return rep.Verdict(fmt.Sprintf("the adapters are cool enough: at most %s, below %.0f", kind.And(told), warm))
 }

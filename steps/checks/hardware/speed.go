@@ -26,7 +26,7 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 			at := slices.IndexFunc(read[e], func(l parse.EthtoolLink) bool { return l.Netdev == rail.Netdev.Name })
 			switch {
 			case at < 0:
-				rep.At(r.Rig, e, steps.Inconclusive, "ethtool on %s tells nothing of %s (%s)", r.Rig.NameOf(e),
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "ethtool on %s tells nothing of %s (%s)", r.Rig.NameOf(e),
 					kind.OrUnknown(rail.Netdev.Name), rail.Dev)
 				continue
 			case read[e][at].Link != "yes":
@@ -46,10 +46,11 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
 		if untold != nil {
-			return checks.Unseen(*rep, "the drivers of %s tell no link modes: they are virtual, and as fast as a processor",
+			return checks.Unseen(*rep, steps.CannotRun, "the drivers of %s tell no link modes: they are virtual, and as fast "+
+				"as a processor",
 				kind.And(untold))
 		}
-		return checks.Unseen(*rep, "no rail that is used has a link: see link-up")
+		return checks.Unseen(*rep, steps.CannotRun, "no rail that is used has a link: see link-up")
 	}
 	note := ""
 	if untold != nil {
@@ -63,6 +64,7 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 type slowLinks struct {
 	order []string
 	names map[string][]string
+	codes map[string]steps.Code
 }
 
 // look holds a link against the fastest mode of its port. What was set on the node is looked for first: to offer
@@ -75,21 +77,24 @@ func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.Et
 	if l.SpeedMbps >= most {
 		return
 	}
+	code := steps.LinkSlow
 	why := "the cable, its module or the port at the other end gives no more, and the check cable tells which one it is"
 	if asked := l.AskedMbps(); asked > 0 && asked < most {
+		code = steps.SpeedNotOffered
 		why = fmt.Sprintf("it was told to offer no more than %s: let it offer all (ethtool -s %s autoneg on advertise), and "+
 			"look who set that at boot", gigabits(asked), l.Netdev)
 	} else if l.Auto == "off" && asked == 0 {
+		code = steps.AutonegOff
 		why = fmt.Sprintf("its speed is set by hand (autonegotiation is off): ethtool -s %s autoneg on, or the cable gives "+
 			"no more (ethtool -m)", l.Netdev)
 	}
 	says := fmt.Sprintf("came up with %s where the port can do %s, and no test gets past that: %s", gigabits(l.SpeedMbps),
 		gigabits(most), why)
 	if s.names == nil {
-		s.names = map[string][]string{}
+		s.names, s.codes = map[string][]string{}, map[string]steps.Code{}
 	}
 	if s.names[says] == nil {
-		s.order = append(s.order, says)
+		s.order, s.codes[says] = append(s.order, says), code
 	}
 	s.names[says] = append(s.names[says], fmt.Sprintf("%s (%s)", l.Netdev, rail.Dev))
 }
@@ -97,7 +102,7 @@ func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.Et
 // tell adds a finding for each thing that is to be said.
 func (s *slowLinks) tell(rig steps.Rig, e steps.End, rep *kind.Report) {
 	for _, says := range s.order {
-		rep.At(rig, e, steps.Warn, "%s on %s %s", kind.And(s.names[says]), rig.NameOf(e), says)
+		rep.At(rig, e, s.codes[says], steps.Warn, "%s on %s %s", kind.And(s.names[says]), rig.NameOf(e), says)
 	}
 }
 

@@ -39,35 +39,42 @@ func TestLinkSpeed(t *testing.T) {
 	for name, c := range map[string]struct {
 		here, peer string
 		grade      steps.Grade
+		code       steps.Code
 		words      []string
 	}{
-		"all as they can be": {full, full, steps.Pass, []string{"all 8 links are as fast as their ports can be: 200 Gb/s"}},
+		"all as they can be": {
+			full, full, steps.Pass, "",
+			[]string{"all 8 links are as fast as their ports can be: 200 Gb/s"},
+		},
 		"told to offer less": {
-			with(told), full, steps.Warn,
-			[]string{
-				"enp1s0f0np0 (rocep1s0f0) on spark-02 came up with 100 Gb/s where the port can do 200 Gb/s",
-				"offer no more than 100 Gb/s",
-			},
+			with(told), full, steps.Warn, steps.SpeedNotOffered,
+			[]string{"enp1s0f0np0 (rocep1s0f0) on spark-02", "100 Gb/s", "200 Gb/s"},
 		},
 		"set by hand": {
-			full, with(offered), steps.Warn,
-			[]string{"on spark-01 came up with 100 Gb/s", "autonegotiation is off"},
+			full, with(offered), steps.Warn, steps.AutonegOff,
+			[]string{"spark-01", "100 Gb/s"},
 		},
-		"the cable or the end": {full, with(auto), steps.Warn, []string{"on spark-01 came up with 100 Gb/s", "check cable"}},
-		"both ends":            {with(auto), with(auto), steps.Warn, []string{"spark-02 came up", "spark-01 came up"}},
+		"the cable or the end": {
+			full, with(auto), steps.Warn, steps.LinkSlow,
+			[]string{"on spark-01 came up with 100 Gb/s", "check cable"},
+		},
+		"both ends": {
+			with(auto), with(auto), steps.Warn, steps.LinkSlow,
+			[]string{"spark-02 came up", "spark-01 came up"},
+		},
 		"a driver without": {
-			with(plain), full, steps.Pass,
+			with(plain), full, steps.Pass, "",
 			[]string{"all 7 links", "not seen on enp1s0f0np0 on spark-02"},
 		},
-		"no link is no news": {with(down), full, steps.Pass, []string{"all 7 links"}},
+		"no link is no news": {with(down), full, steps.Pass, "", []string{"all 7 links"}},
 		"one is missing": {
 			strings.Join(strings.SplitAfter(full, "Link detected: yes\n")[1:], ""), full,
-			steps.Inconclusive,
-			[]string{"ethtool on spark-02 tells nothing of enp1s0f0np0"},
+			steps.Inconclusive, steps.Unreadable,
+			[]string{"spark-02", "enp1s0f0np0"},
 		},
-		"nothing was printed": {full, "", steps.Inconclusive, []string{"does not parse"}},
+		"nothing was printed": {full, "", steps.Inconclusive, steps.OutputIncomplete, nil},
 		"a speed that is none": {
-			with(kindtest.Swap(t, told, "Speed: 100000Mb/s", "Speed: 0x186a0Mb/s")), full, steps.Pass,
+			with(kindtest.Swap(t, told, "Speed: 100000Mb/s", "Speed: 0x186a0Mb/s")), full, steps.Pass, "",
 			[]string{"not seen on enp1s0f0np0"},
 		},
 	} {
@@ -77,7 +84,7 @@ func TestLinkSpeed(t *testing.T) {
 		if !done {
 			v = judgeLinkSpeed(r, read, &rep)
 		}
-		kindtest.Want(t, name, v, c.grade, c.words...)
+		because(t, name, v, c.grade, c.code, c.words...)
 	}
 	soft := kindtest.Virtual()
 	one := func(netdev string) string { return ethtool(t, "virtio", "enp1s0f0np0", netdev) }
@@ -85,5 +92,5 @@ func TestLinkSpeed(t *testing.T) {
 	r := kindtest.Both(soft, parse.EthtoolLinks, both, both)
 	var rep kind.Report
 	read, _, _ := checks.ReadBoth[[]parse.EthtoolLink](steps.Cell{}, r, &rep)
-	kindtest.Want(t, "soft-RoCE", judgeLinkSpeed(r, read, &rep), steps.Skipped, "tell no link modes")
+	kindtest.Because(t, "soft-RoCE", judgeLinkSpeed(r, read, &rep), steps.Skipped, steps.CannotRun)
 }

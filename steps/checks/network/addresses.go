@@ -148,6 +148,17 @@ func (c *conflict) decide(rig steps.Rig, e steps.End, all [2]addresses) {
 	}
 }
 
+// code is the cause of a conflict: what removes it differs.
+func (c conflict) code() steps.Code {
+	switch {
+	case c.netdevs[0] == c.netdevs[1]:
+		return steps.SecondAddress
+	case c.stray:
+		return steps.AddressStray
+	}
+	return steps.SubnetShared
+}
+
 func (c *conflict) swap() {
 	c.netdevs[0], c.netdevs[1] = c.netdevs[1], c.netdevs[0]
 	c.addrs[0], c.addrs[1] = c.addrs[1], c.addrs[0]
@@ -190,20 +201,21 @@ func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *kind.
 		for _, x := range conflicts(r.Rig, e, all) {
 			switch {
 			case x.netdevs[0] == x.netdevs[1]:
-				rep.At(r.Rig, e, steps.Warn, "%s on %s has two addresses in one subnet, %s and %s: it has two GIDs then, and a "+
-					"tool may name the wrong one. fix-addresses removes the second", x.netdevs[0], node, x.addrs[0], x.addrs[1])
+				rep.At(r.Rig, e, steps.SecondAddress, steps.Warn, "%s on %s has two addresses in one subnet, %s and %s: it has "+
+					"two GIDs then, and a tool may name the wrong one. fix-addresses removes the second", x.netdevs[0], node,
+					x.addrs[0], x.addrs[1])
 			case x.shielded(facts[e]):
-				rep.At(r.Rig, e, steps.Warn, "%s and %s on %s are in one subnet, %s: arp_ignore and arp_announce keep them "+
-					"apart, but without routes by source address packets still leave through "+
-					"either", x.netdevs[0], x.netdevs[1], node, x.addrs[0].Masked())
+				rep.At(r.Rig, e, steps.SubnetShared, steps.Warn, "%s and %s on %s are in one subnet, %s: arp_ignore and "+
+					"arp_announce keep them apart, but without routes by source address packets still leave through either",
+					x.netdevs[0], x.netdevs[1], node, x.addrs[0].Masked())
 			case x.stray:
-				rep.At(r.Rig, e, steps.Fail, "%s on %s has %s, in the subnet of %s (%s): two ways lead to %s, and traffic takes "+
-					"the wrong one or gets lost. fix-addresses removes "+
-					"it", x.netdevs[1], node, x.addrs[1], x.netdevs[0], x.addrs[0], there)
+				rep.At(r.Rig, e, steps.AddressStray, steps.Fail, "%s on %s has %s, in the subnet of %s (%s): two ways lead to %s, "+
+					"and traffic takes the wrong one or gets lost. fix-addresses removes it", x.netdevs[1], node, x.addrs[1],
+					x.netdevs[0], x.addrs[0], there)
 			default:
-				rep.At(r.Rig, e, steps.Fail, "%s (%s) and %s (%s) on %s are in one subnet: two ways lead to %s, and traffic "+
-					"takes the wrong one or gets lost. Give each a subnet of its "+
-					"own", x.netdevs[0], x.addrs[0], x.netdevs[1], x.addrs[1], node, there)
+				rep.At(r.Rig, e, steps.SubnetShared, steps.Fail, "%s (%s) and %s (%s) on %s are in one subnet: two ways lead to "+
+					"%s, and traffic takes the wrong one or gets lost. Give each a subnet of its own", x.netdevs[0], x.addrs[0],
+					x.netdevs[1], x.addrs[1], node, there)
 			}
 		}
 	}
@@ -267,15 +279,16 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 			if x.stray {
 				grade = steps.Fail
 			}
-			rep.At(r.Rig, e, grade, "%s (%s) and %s (%s) on %s are in one subnet still", x.netdevs[0], x.addrs[0],
+			rep.At(r.Rig, e, x.code(), grade, "%s (%s) and %s (%s) on %s are in one subnet still", x.netdevs[0], x.addrs[0],
 				x.netdevs[1], x.addrs[1], r.Rig.NameOf(e))
 		}
 	}
 	if len(after.Pairs) < len(r.Rig.Pairs) {
-		rep.Add(steps.Fail, "%d rails lead from node to node now, and %d did before", len(after.Pairs), len(r.Rig.Pairs))
+		rep.Add(steps.RailLost, steps.Fail, "%d rails lead from node to node now, and %d did before", len(after.Pairs),
+			len(r.Rig.Pairs))
 	}
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
-		rep.Add(steps.Inconclusive, "no rail could be tried")
+		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail could be tried")
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("every rail is alone in its subnet on its node, and all %d answer both ways",
 			len(after.Pairs)), kind.Kept)
@@ -475,7 +488,7 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 			at := slices.IndexFunc(r.Changed.After.At(e).Rails,
 				func(x steps.Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
 			if at < 0 {
-				rep.At(r.Rig, e, steps.Fail, "%s is gone", where)
+				rep.At(r.Rig, e, steps.RailLost, steps.Fail, "%s is gone", where)
 				continue
 			}
 			now := r.Changed.After.At(e).Rails[at]
@@ -483,10 +496,10 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 				"", nil)
 			switch {
 			case !now.Netdev.Up:
-				rep.At(r.Rig, e, steps.Fail, "%s is off still", where)
+				rep.At(r.Rig, e, steps.InterfaceOff, steps.Fail, "%s is off still", where)
 			case !now.Netdev.Carrier:
 				dark = true
-				rep.At(r.Rig, e, steps.Warn, "%s is switched on and has no carrier: now look at its cable", where)
+				rep.At(r.Rig, e, steps.LinkDown, steps.Warn, "%s is switched on and has no carrier: now look at its cable", where)
 			default:
 				on = append(on, where)
 			}
@@ -496,7 +509,8 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
-		rep.Add(steps.Warn, "%s been switched on and found a carrier; there was no address to try", kind.HaveOrHas(on))
+		rep.Add(steps.ChangeUntried, steps.Warn, "%s been switched on and found a carrier; there was no address to try",
+			kind.HaveOrHas(on))
 	} else if ok == asked {
 		return rep.Verdict(kind.HaveOrHas(on)+" been switched on, has a carrier and answers both ways", kind.Kept)
 	}

@@ -34,24 +34,26 @@ var (
 // aside looks at a way that leads over the right interface, and yet not straight to its other end.
 // "ip route get" prints in one line what a packet would do; via, src and mtu stand there only where
 // a route has them.
-func aside(node string, own, other steps.Rail, said string, rep func(g steps.Grade, format string, args ...any)) {
+func aside(node string, own, other steps.Rail, said string,
+	rep func(code steps.Code, g steps.Grade, format string, args ...any),
+) {
 	if via := viaOf.FindStringSubmatch(said); via != nil && via[1] != other.Addr {
-		rep(steps.Warn, "%s goes to %s by the router %s, where a rail leads there by itself: take that route away with ip "+
-			"route del",
+		rep(steps.RouteViaRouter, steps.Warn, "%s goes to %s by the router %s, where a rail leads there by itself: take "+
+			"that route away with ip route del",
 			node, other.Addr, via[1])
 	}
 	if m := mtuOf.FindStringSubmatch(said); m != nil {
 		if mtu, ok := decimal.Count(m[1]); ok && mtu < own.Netdev.MTU {
-			rep(steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was given an MTU, "+
-				"or something on the way asked for less. ip route flush cache forgets what was asked, and ip route shows "+
-				"what was given", node, mtu,
+			rep(steps.RouteMTULow, steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was "+
+				"given an MTU, or something on the way asked for less. ip route flush cache forgets what was asked, and ip route "+
+				"shows what was given", node, mtu,
 				other.Addr, own.Netdev.Name, own.Netdev.MTU)
 		}
 	}
 	if src := srcOf.FindStringSubmatch(said); src != nil && own.Addr != "" && own.Netdev.Master == "" &&
 		src[1] != own.Addr {
-		rep(steps.Warn, "%s goes to %s as %s, and its rail has %s: the other end answers another address. A route that "+
-			"names a src, or a second address on %s", node, other.Addr, src[1], own.Addr, own.Netdev.Name)
+		rep(steps.RouteSourceWrong, steps.Warn, "%s goes to %s as %s, and its rail has %s: the other end answers another "+
+			"address. A route that names a src, or a second address on %s", node, other.Addr, src[1], own.Addr, own.Netdev.Name)
 	}
 }
 
@@ -67,33 +69,33 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 			switch {
 			case !own.Netdev.Up:
 				// What is down has no route, and what the way leads over then is nobody's doing.
-				rep.At(rig, e, steps.Inconclusive, "%s on %s is switched off, so there is no way over it: see link-up",
+				rep.At(rig, e, steps.InterfaceOff, steps.Inconclusive, "%s on %s is switched off, so there is no way over it: see "+
+					"link-up",
 					own.Netdev.Name, node)
 			// ENETUNREACH is that there is none (fib_lookup), or a rule's word; a route's own are other errors.
 			case none != nil && none[1] == "Network is unreachable":
-				rep.At(rig, e, steps.Fail, "%s has no route to %s, rail %d of %s: that of the network of %s is gone, or a rule "+
-					"hides it (ip route, ip rule). ip addr del and ip addr add of its address make the route again",
+				rep.At(rig, e, steps.NoRoute, steps.Fail, "%s has no route to %s, rail %d of %s: that of the network of %s is "+
+					"gone, or a rule hides it (ip route, ip rule). ip addr del and ip addr add of its address make the route again",
 					node, other.Addr, i+1, rig.NameOf(e.Other()), own.Netdev.Name)
 			case none != nil:
-				rep.At(rig, e, steps.Fail, "%s sends nothing to %s, rail %d of %s (%s): a route of its own swallows or refuses "+
-					"it, which ip route show table all lists (blackhole, unreachable, prohibit). Take that one away with ip route del",
+				rep.At(rig, e, steps.RouteBlocked, steps.Fail, "%s sends nothing to %s, rail %d of %s (%s): a route of its own "+
+					"swallows or refuses it, which ip route show table all lists (blackhole, unreachable, prohibit). Take that one "+
+					"away with ip route del",
 					node, other.Addr, i+1, rig.NameOf(e.Other()), none[1]+none[2])
 			case dev == nil:
-				rep.At(rig, e, steps.Inconclusive, "%s doesn't tell which way it takes to %s", node, other.Addr)
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell which way it takes to %s", node, other.Addr)
 			// The kernel takes every address of its own over lo, whichever interface it belongs to.
 			case dev[1] == "lo":
-				rep.At(rig, e, steps.Fail, "%s takes %s, rail %d of %s, for an address of its own: see duplicate-ip", node,
-					other.Addr,
-					i+1, rig.NameOf(e.Other()))
+				rep.At(rig, e, steps.DuplicateIP, steps.Fail, "%s takes %s, rail %d of %s, for an address of its own: see "+
+					"duplicate-ip", node, other.Addr, i+1, rig.NameOf(e.Other()))
 			// A bonded rail's packets leave over the bond.
 			case dev[1] != own.Netdev.Name && dev[1] != own.Netdev.Master:
-				rep.At(rig, e, steps.Fail, "%s goes to %s, rail %d of %s, over %s and not over %s: a host route, or a second "+
-					"network that is nearer. ip route get %s shows it, and ip route del takes it away", node, other.Addr, i+1,
-					rig.NameOf(e.Other()), dev[1], own.Netdev.Name, other.Addr)
+				rep.At(rig, e, steps.WrongRoute, steps.Fail, "%s goes to %s, rail %d of %s, over %s and not over %s: a host "+
+					"route, or a second network that is nearer. ip route get %s shows it, and ip route del takes it away", node,
+					other.Addr, i+1, rig.NameOf(e.Other()), dev[1], own.Netdev.Name, other.Addr)
 			default:
-				aside(node, own, other, said, func(g steps.Grade, format string, args ...any) {
-					rep.At(rig, e, g, format,
-						args...)
+				aside(node, own, other, said, func(code steps.Code, g steps.Grade, format string, args ...any) {
+					rep.At(rig, e, code, g, format, args...)
 				})
 			}
 		}
@@ -162,7 +164,7 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				continue
 			}
 			if queues == "" { // an interface without a queue has noqueue
-				rep.At(rig, e, steps.Inconclusive, "nothing tells the queues of %s on %s", name, node)
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the queues of %s on %s", name, node)
 				continue
 			}
 			looked++
@@ -181,23 +183,24 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				if does == "" {
 					continue
 				}
-				rep.At(rig, e, steps.Fail, "%s on %s has the queueing discipline %s (%s), which %s: %s. tc qdisc del dev %s "+
-					"root takes it away", name, node, m[1], strings.TrimSpace(m[2]), does, passes, name)
+				rep.At(rig, e, steps.TrafficShaped, steps.Fail, "%s on %s has the queueing discipline %s (%s), which %s: %s. tc "+
+					"qdisc del dev %s root takes it away", name, node, m[1], strings.TrimSpace(m[2]), does, passes, name)
 			}
 			// A filter alone only sorts packets; what it does with them is its action.
 			if action := dropping.FindString(filters); action != "" {
 				rep.Show(node+" filters of "+name, filters, "", nil)
-				rep.At(rig, e, steps.Fail, "a filter of tc on %s of %s drops, changes or redirects packets, or limits their rate "+
-					"(%s): %s. tc filter show dev %s, "+
-					"with ingress and egress behind it, lists it", name, node, action, passes, name)
+				rep.At(rig, e, steps.TrafficFiltered, steps.Fail, "a filter of tc on %s of %s drops, changes or redirects "+
+					"packets, or limits their rate (%s): %s. tc filter show dev %s, with ingress and egress behind it, lists it", name,
+					node, action, passes, name)
 			}
 		}
 	}
 	if unseen != nil {
-		return checks.Unseen(*rep, "%s no tc (iproute2), so nobody saw the queues there", kind.HaveOrHas(unseen))
+		return checks.Unseen(*rep, steps.CommandMissing, "%s no tc (iproute2), so nobody saw the queues there",
+			kind.HaveOrHas(unseen))
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Inconclusive, "no rail has an interface to look at")
+		rep.Add(steps.CannotRun, steps.Inconclusive, "no rail has an interface to look at")
 	}
 	return rep.Verdict(fmt.Sprintf("no queue of a rail delays, loses or limits what is sent (%d on both nodes)", looked))
 }
@@ -226,8 +229,8 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			said := facts[e]["pings "+own.Netdev.Name+"="+other.Addr]
 			m := pinged.FindStringSubmatch(said)
 			if m == nil {
-				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s: %s", i+1, own.Netdev.Name, node,
-					kind.OrUnknown(said))
+				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tried from %s: %s", i+1, own.Netdev.Name,
+					node, kind.OrUnknown(said))
 				continue
 			}
 			out, _ := decimal.Count(m[1])
@@ -238,12 +241,13 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 				least[i], _ = decimal.Number(t[1])
 			}
 			if t := twice.FindStringSubmatch(said); t != nil {
-				rep.At(rig, e, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two machines have that "+
-					"address (duplicate-ip), or something between the nodes repeats packets", i+1, own.Netdev.Name, t[1], node)
+				rep.At(rig, e, steps.DuplicateAnswers, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two "+
+					"machines have that address (duplicate-ip), or something between the nodes repeats packets", i+1, own.Netdev.Name,
+					t[1], node)
 			}
 			if t := changed.FindStringSubmatch(said); t != nil {
-				rep.At(rig, e, steps.Fail, "over rail %d (%s) %s answers to %s came back changed: look at shaping and "+
-					"error-counters, and try another cable or port", i+1, own.Netdev.Name, t[1], node)
+				rep.At(rig, e, steps.AnswerChanged, steps.Fail, "over rail %d (%s) %s answers to %s came back changed: look at "+
+					"shaping and error-counters, and try another cable or port", i+1, own.Netdev.Name, t[1], node)
 			}
 			// The divisor is 1 where ping sent none, which then counts as nothing lost and nothing back.
 			lost := float64(out-back) / float64(max(1, out))
@@ -251,20 +255,20 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			case back == 0 && !checks.Linked(rig, p):
 				// link-up says why nobody answers.
 			case back == 0:
-				rep.At(rig, e, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows what it "+
-					"loses: ping and routes look further", i+1, own.Netdev.Name, node)
+				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows "+
+					"what it loses: ping and routes look further", i+1, own.Netdev.Name, node)
 			case lost >= theory.PathLossFail.Value():
-				rep.At(rig, e, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and "+
+				rep.At(rig, e, steps.PacketsLost, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and "+
 					"error-counters, and try another cable or port", i+1, own.Netdev.Name, out-back, out, node, collapse(own))
 			case lost >= theory.PathLossWarn.Value():
-				rep.At(rig, e, steps.Warn, "rail %d (%s) lost %d of %d pings from %s, and a cable loses none: look at shaping and "+
-					"error-counters", i+1, own.Netdev.Name, out-back, out, node)
+				rep.At(rig, e, steps.PacketsLost, steps.Warn, "rail %d (%s) lost %d of %d pings from %s, and a cable loses none: "+
+					"look at shaping and error-counters", i+1, own.Netdev.Name, out-back, out, node)
 			}
 		}
 		slower(rig, e, least, rep)
 	}
 	if sent == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no path to try")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no path to try")
 	}
 	return rep.Verdict(fmt.Sprintf("of %d pings over all rails at once, both ways, none that counts was lost, and the "+
 		"rails take alike", sent))
@@ -289,8 +293,9 @@ func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *kind.Report)
 	slices.Sort(rails)
 	for _, i := range rails {
 		if ms := least[i]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
-			rep.At(rig, e, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the fastest "+
-				"rail: something on the way holds packets back (shaping, a switch, another way)", i+1, ms, rig.NameOf(e), best)
+			rep.At(rig, e, steps.PathDelay, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the "+
+				"fastest rail: something on the way holds packets back (shaping, a switch, another way)", i+1, ms, rig.NameOf(e),
+				best)
 		}
 	}
 }

@@ -23,7 +23,8 @@ func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	for _, e := range steps.Ends {
 		holds[e] = map[string][]string{}
 		if facts[e]["interfaces in another"] == "" {
-			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell which interfaces are in another", rig.NameOf(e))
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell which interfaces are in another",
+				rig.NameOf(e))
 			continue
 		}
 		for _, rail := range rig.At(e).Rails {
@@ -42,21 +43,22 @@ func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			switch {
 			// A bridge, a team or a VRF: railbench's teardown knows bonds only.
 			case facts[e][master+" is"] == "no bond":
-				rep.At(rig, e, steps.Fail, "%s on %s is in %s, which is no bond: its addresses and GIDs are that one's, and "+
-					"tests per rail fail. ip link set %s nomaster takes it out", held, node, master, holds[e][master][0])
+				rep.At(rig, e, steps.RailInBridge, steps.Fail, "%s on %s is in %s, which is no bond: its addresses and GIDs are "+
+					"that one's, and tests per rail fail. ip link set %s nomaster takes it out", held, node, master,
+					holds[e][master][0])
 			// With a bond at both ends TCP works as meant, and that is a WARN.
 			case len(holds[e.Other()]) == 0:
-				rep.At(rig, e, steps.Fail, "%s on %s holds %s, and %s has no bond: a test per rail fails or hangs, and what TCP "+
-					"sends over its second link gets lost. bond-teardown removes it", master, node, held, there)
+				rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s holds %s, and %s has no bond: a test per rail fails or "+
+					"hangs, and what TCP sends over its second link gets lost. bond-teardown removes it", master, node, held, there)
 			default:
-				rep.At(rig, e, steps.Warn, "%s on %s holds %s: TCP may use both links, and RDMA per rail fails or hangs, because "+
-					"the GIDs are the bond's. bond-teardown removes it", master, node, held)
+				rep.At(rig, e, steps.RailInBond, steps.Warn, "%s on %s holds %s: TCP may use both links, and RDMA per rail fails "+
+					"or hangs, because the GIDs are the bond's. bond-teardown removes it", master, node, held)
 			}
 		}
 	}
 	checks.Missing(rig, rep)
 	if rails == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Inconclusive, "there is no rail on either node")
+		rep.Add(steps.NoRail, steps.Inconclusive, "there is no rail on either node")
 	}
 	return rep.Verdict(fmt.Sprintf("no rail's interface is in a bond or a bridge (%d on both nodes), so each has its "+
 		"own address and GIDs", rails))
@@ -78,7 +80,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
 		if f["bonds"] == "" {
-			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell its bonds", node)
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its bonds", node)
 			continue
 		}
 		rep.Show(node+" bonding module", kind.OrUnknown(f["bonding module"]), "", nil)
@@ -101,8 +103,8 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 					made = "loading the bonding module made it"
 				}
 				// Whoever's it is: its name is in the way of the one that would hold rails.
-				rep.At(rig, e, steps.Warn, "%s on %s is empty: %s, in %s, and a bond of that name can't be made any more "+
-					"(\"File exists\"). bond-teardown removes it", bond, node, made, firstWord(f[bond+" mode"]))
+				rep.At(rig, e, steps.BondEmpty, steps.Warn, "%s on %s is empty: %s, in %s, and a bond of that name can't be made "+
+					"any more (\"File exists\"). bond-teardown removes it", bond, node, made, firstWord(f[bond+" mode"]))
 				continue
 			}
 			if !slices.ContainsFunc(slaves, func(s string) bool { return carries(rig, e, s) }) {
@@ -114,15 +116,15 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	}
 	for _, e := range steps.Ends {
 		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
-			rep.At(rig, e, steps.Fail, "%s on %s has no bond at its other end: what goes over its second link arrives at an "+
-				"interface of %s that doesn't know the address. Bond both nodes or "+
-				"neither", kind.And(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
+			rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s has no bond at its other end: what goes over its second "+
+				"link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither", kind.And(with[e]),
+				rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
 	if len(with[0]) > 0 && len(with[1]) > 0 {
 		a, b := facts[0][with[0][0]+" mode"], facts[1][with[1][0]+" mode"]
 		if a != b {
-			rep.Add(steps.Warn, "the two ends bond in different modes: %s on %s and %s on %s", firstWord(a),
+			rep.Add(steps.BondsDiffer, steps.Warn, "the two ends bond in different modes: %s on %s and %s on %s", firstWord(a),
 				rig.NameOf(steps.Here), firstWord(b), rig.NameOf(steps.Peer))
 		}
 		return rep.Verdict(fmt.Sprintf("%s on both nodes is whole: %s, its links are up and watched", with[0][0],
@@ -136,39 +138,43 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string, rep *kind.Report) {
 	node, mode := rig.NameOf(e), firstWord(f[bond+" mode"])
 	if len(slaves) == 1 {
-		rep.At(rig, e, steps.Warn, "%s on %s holds %s only: a bond of one link is no faster and no safer than the link",
+		rep.At(rig, e, steps.BondSingle, steps.Warn, "%s on %s holds %s only: a bond of one link is no faster and no safer "+
+			"than the link",
 			bond, node, slaves[0])
 	}
 	for _, s := range slaves {
 		if mii := f[bond+" "+s+" MII"]; mii != "up" {
-			rep.At(rig, e, steps.Fail, "%s, a link of %s on %s, is %s: check its cable, and that it is switched on", s, bond,
+			rep.At(rig, e, steps.BondLinkDown, steps.Fail, "%s, a link of %s on %s, is %s: check its cable, and that it is "+
+				"switched on", s, bond,
 				node, kind.OrUnknown(mii))
 		}
 	}
 	if mii := f[bond+" MII"]; mii != "up" {
-		grade := steps.Fail
+		code, grade := steps.BondDown, steps.Fail
 		if mii == "" || mii == unread {
-			grade = steps.Inconclusive
+			code, grade = steps.Unreadable, steps.Inconclusive
 		}
-		rep.At(rig, e, grade, "%s on %s itself is %s: nothing goes over it unless it is up", bond, node, kind.OrUnknown(mii))
+		rep.At(rig, e, code, grade, "%s on %s itself is %s: nothing goes over it unless it is up", bond, node,
+			kind.OrUnknown(mii))
 	}
 	if miimon := f[bond+" miimon"]; miimon == "" || miimon == unread {
-		rep.At(rig, e, steps.Inconclusive, "nothing tells how often %s on %s looks at its links (miimon)", bond, node)
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how often %s on %s looks at its links (miimon)",
+			bond, node)
 	}
 	switch mode {
 	case "unknown", unread:
-		rep.At(rig, e, steps.Inconclusive, "nothing tells the mode of %s on %s", bond, node)
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the mode of %s on %s", bond, node)
 	case "balance-rr":
-		rep.At(rig, e, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to both links, and they "+
-			"arrive in disorder. Make it anew with bond-setup, and read the mode back", bond, node)
+		rep.At(rig, e, steps.BondReorders, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to "+
+			"both links, and they arrive in disorder. Make it anew with bond-setup, and read the mode back", bond, node)
 	case "802.3ad":
-		rep.At(rig, e, steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP: a switch, or a bond "+
-			"of the same mode. balance-xor does without", bond, node)
+		rep.At(rig, e, steps.BondNeedsLACP, steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP: a "+
+			"switch, or a bond of the same mode. balance-xor does without", bond, node)
 	}
 	// The driver looks by one of two: at the carrier (miimon), or for answers to ARP (bond_main.c, bond_check_params).
 	if arp, _ := decimal.Count(f[bond+" ARP interval"]); f[bond+" miimon"] == "0" && arp == 0 && mode != "802.3ad" {
-		rep.At(rig, e, steps.Warn, "%s on %s never looks at its links (miimon is 0): one that is dead would get packets "+
-			"still", bond, node)
+		rep.At(rig, e, steps.BondUnwatched, steps.Warn, "%s on %s never looks at its links (miimon is 0): one that is dead "+
+			"would get packets still", bond, node)
 	}
 }
 
@@ -187,7 +193,8 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		node, f := r.Rig.NameOf(e), facts[e]
 		names := f["interfaces of such adapters"]
 		if names == "" {
-			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell which interfaces are an mlx5 adapter's", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell which interfaces are an mlx5 adapter's",
+				node)
 			continue
 		}
 		told++
@@ -205,32 +212,33 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			half := steps.PCI{Addr: slot}.Half()
 			switch {
 			case device == "":
-				rep.At(r.Rig, e, steps.Inconclusive, "nothing tells the RDMA device of %s on %s", netdev, node)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the RDMA device of %s on %s", netdev, node)
 			// By itself no finding: a function without a device is one that has been merged, or all lack their
 			// driver. The loop below sees which.
 			case device == "none":
 				slots[half] = append(slots[half], netdev)
 			case strings.Contains(device, "bond"):
 				merged = append(merged, half)
-				rep.At(r.Rig, e, steps.Fail, "%s on %s is one RDMA device for both ports of its adapter (RoCE LAG), because a "+
-					"bond holds them: the rails' own devices are gone, and tests per rail find none. bond-teardown brings them "+
-					"back", device, node)
+				rep.At(r.Rig, e, steps.RoCELAG, steps.Fail, "%s on %s is one RDMA device for both ports of its adapter (RoCE "+
+					"LAG), because a bond holds them: the rails' own devices are gone, and tests per rail find none. bond-teardown "+
+					"brings them back", device, node)
 			}
 		}
 		for netdev := range strings.FieldsSeq(names) {
 			device, half := f[netdev+" RDMA device"], steps.PCI{Addr: f[netdev+" slot"]}.Half()
 			if lacks := slots[half]; device != "none" && lacks != nil && half != "" && !slices.Contains(merged, half) {
 				merged = append(merged, half)
-				rep.At(r.Rig, e, steps.Fail, "%s on %s has no RDMA device of its own, and %s beside it has %s: the adapter has "+
-					"merged its ports (RoCE LAG), or the driver has left one of them (dmesg). bond-teardown puts the first "+
-					"right", kind.And(lacks), node, netdev, device)
+				rep.At(r.Rig, e, steps.RoCELAG, steps.Fail, "%s on %s has no RDMA device of its own, and %s beside it has %s: the "+
+					"adapter has merged its ports (RoCE LAG), or the driver has left one of them (dmesg). bond-teardown puts the "+
+					"first right", kind.And(lacks), node, netdev, device)
 			}
 		}
 	}
 	v := rep.Verdict(fmt.Sprintf("each interface of the adapters has an RDMA device of its own (%d on both nodes), or "+
 		"none has", functions))
 	if functions == 0 && told == len(steps.Ends) && len(rep.Findings) == 0 {
-		v.Grade, v.Reason = steps.Skipped, "Neither node has an adapter with the mlx5 driver, and only that merges ports."
+		v.Grade, v.Code = steps.Skipped, steps.CannotRun
+		v.Reason = "Neither node has an adapter with the mlx5 driver, and only that merges ports."
 	}
 	return v
 }
@@ -245,11 +253,11 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		devices := f["RDMA devices"]
 		switch devices {
 		case "":
-			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell its RDMA devices", node)
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its RDMA devices", node)
 			continue
 		case "none":
-			rep.At(rig, e, steps.Fail, "%s has no RDMA device: its driver is not loaded (lsmod | grep -e mlx5_ib -e "+
-				"rdma_rxe), or the adapter is gone. Without one everything takes TCP, or fails", node)
+			rep.At(rig, e, steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device: its driver is not loaded (lsmod | grep "+
+				"-e mlx5_ib -e rdma_rxe), or the adapter is gone. Without one everything takes TCP, or fails", node)
 			continue
 		}
 		for i, rail := range rig.At(e).Rails {
@@ -260,15 +268,15 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			_, word, _ := strings.Cut(state, ": ")
 			switch {
 			case state == "":
-				rep.At(rig, e, steps.Inconclusive, "nothing tells the state of %s on %s", rail.Dev, node)
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the state of %s on %s", rail.Dev, node)
 			case word == "ACTIVE":
 				active++
 			case !checks.Wanted(rig, e, i):
-				rep.Add(steps.Pass, "%s on %s is %s; neither end has an address, so nothing uses it", rail.Dev, node, word)
+				rep.Add("", steps.Pass, "%s on %s is %s; neither end has an address, so nothing uses it", rail.Dev, node, word)
 			default:
-				rep.At(rig, e, steps.Fail, "%s on %s is %s (%s): nothing over RDMA can use it, and a test ends with \"Port "+
-					"number %d state is Down\". link-up says whether it is switched off or has no "+
-					"signal", rail.Dev, node, kind.OrUnknown(word), kind.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
+				rep.At(rig, e, steps.PortDown, steps.Fail, "%s on %s is %s (%s): nothing over RDMA can use it, and a test ends "+
+					"with \"Port number %d state is Down\". link-up says whether it is switched off or has no signal", rail.Dev, node,
+					kind.OrUnknown(word), kind.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
 			}
 			checkLayer(rig, e, i, layer, rep)
 		}
@@ -277,7 +285,7 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	checkSameDevices(rig, rep)
 	// Also where nothing is wanted, as on nodes that lost their addresses.
 	if active == 0 && rep.Verdict().Grade == steps.Pass {
-		rep.Add(steps.Fail, "no RDMA port is ACTIVE on either node")
+		rep.Add(steps.PortDown, steps.Fail, "no RDMA port is ACTIVE on either node")
 	}
 	note := "programs see every device"
 	if blind {
@@ -300,10 +308,12 @@ func checkLayer(rig steps.Rig, e steps.End, i int, layer string, rep *kind.Repor
 	})
 	switch {
 	case layer == "":
-		rep.At(rig, e, steps.Inconclusive, "nothing tells whether %s on %s is a port of Ethernet", rail.Dev, node)
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells whether %s on %s is a port of Ethernet", rail.Dev,
+			node)
 	case layer != "Ethernet" && !alike && checks.Wanted(rig, e, i):
-		rep.At(rig, e, steps.Warn, "%s on %s is an %s port, and the other end of its rail is none: it needs a subnet "+
-			"manager, and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P%d to ETH", rail.Dev, node, layer, max(1, rail.Port))
+		rep.At(rig, e, steps.LinkLayersDiffer, steps.Warn, "%s on %s is an %s port, and the other end of its rail is none: "+
+			"it needs a subnet manager, and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P%d to ETH", rail.Dev, node, layer, max(1,
+			rail.Port))
 	}
 }
 
@@ -319,8 +329,8 @@ func checkSameDevices(rig steps.Rig, rep *kind.Report) {
 			}
 		}
 		if lacks != nil {
-			rep.At(rig, e.Other(), steps.Warn, "%s has %s and %s has not, so there is no rail between them: the driver may "+
-				"have left the adapter (dmesg says so), a bond may have merged its ports, or the adapters "+
+			rep.At(rig, e.Other(), steps.DevicesDiffer, steps.Warn, "%s has %s and %s has not, so there is no rail between "+
+				"them: the driver may have left the adapter (dmesg says so), a bond may have merged its ports, or the adapters "+
 				"differ", rig.NameOf(e), kind.And(lacks), rig.NameOf(e.Other()))
 		}
 	}
@@ -343,8 +353,9 @@ func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Repor
 	rep.Show(node+" device files that may be opened", kind.OrUnknown(files), "", nil)
 	rep.Show(node+" devices that programs see", kind.OrUnknown(seen), "", nil)
 	if files == "0" {
-		rep.At(rig, e, steps.Fail, "on %s no program of this user can open an RDMA device: /dev/infiniband/uverbs* is "+
-			"missing or closed to it. modprobe ib_uverbs makes them, and udev's rules of rdma-core open them", node)
+		rep.At(rig, e, steps.UverbsClosed, steps.Fail, "on %s no program of this user can open an RDMA device: "+
+			"/dev/infiniband/uverbs* is missing or closed to it. modprobe ib_uverbs makes them, and udev's rules of rdma-core "+
+			"open them", node)
 		return false
 	}
 	if strings.Contains(seen, "not installed") || seen == "" || files == "" {
@@ -358,8 +369,9 @@ func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Repor
 		}
 	}
 	if hidden != nil {
-		rep.At(rig, e, steps.Fail, "on %s the kernel has %s and programs don't see it: the library's part for this adapter "+
-			"is missing. It comes with ibverbs-providers, of the same release as libibverbs1", node, kind.And(hidden))
+		rep.At(rig, e, steps.VerbsProviderMissing, steps.Fail, "on %s the kernel has %s and programs don't see it: the "+
+			"library's part for this adapter is missing. It comes with ibverbs-providers, of the same release as libibverbs1",
+			node, kind.And(hidden))
 	}
 	return false
 }

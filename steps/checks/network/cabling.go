@@ -19,14 +19,15 @@ func tellCrossed(w cabling.Link, rep *kind.Report) (told []int) {
 		q := w.Rig.Pairs[j]
 		here, there := w.Rig.Rail(p, steps.Here), w.Rig.Rail(q, steps.Peer)
 		// Where the ports have the same number the cable is as it should be.
-		what, cure := "their cables are crossed", "exchange the two plugs at one end, or the two rails' addresses on one node"
+		code, what := steps.CablesCrossed, "their cables are crossed"
+		cure := "exchange the two plugs at one end, or the two rails' addresses on one node"
 		if here.PhysPort == there.PhysPort && here.PhysPort >= 0 {
-			what, cure = "their cables are straight, and their addresses are exchanged on one node",
-				"exchange the two rails' addresses on one node, in what sets them at boot, too"
+			code, what = steps.AddressesExchanged, "their cables are straight, and their addresses are exchanged on one node"
+			cure = "exchange the two rails' addresses on one node, in what sets them at boot, too"
 		}
-		rep.Add(steps.Fail, "rails %d and %d are crossed: %s (%s) on %s is cabled to %s (%s) on %s, which has an address "+
-			"of rail %d, and the other way round; %s. RDMA hangs on both, and a ping passes: %s, so that both ends of a "+
-			"cable are in one subnet",
+		rep.Add(code, steps.Fail, "rails %d and %d are crossed: %s (%s) on %s is cabled to %s (%s) on %s, which has an "+
+			"address of rail %d, and the other way round; %s. RDMA hangs on both, and a ping passes: %s, so that both ends of "+
+			"a cable are in one subnet",
 			i+1, j+1, here.Netdev.Name, here.Dev, w.Rig.NameOf(steps.Here), there.Netdev.Name, there.Dev,
 			w.Rig.NameOf(steps.Peer),
 			j+1, what, cure)

@@ -48,15 +48,16 @@ func TestCabling(t *testing.T) {
 	for name, c := range map[string]struct {
 		rig     steps.Rig
 		leads   map[int]int
-		want    steps.Grade
-		words   []string
+		grade   steps.Grade
+		code    steps.Code
+		names   []string
 		picture string // of rail 1
 	}{
-		"straight": {kindtest.Spark(), straight, steps.Pass, nil, "1|enp1s0f0np0, port 0|═══|enp1s0f0np0, port 0"},
+		"straight": {kindtest.Spark(), straight, steps.Pass, "", nil, "1|enp1s0f0np0, port 0|═══|enp1s0f0np0, port 0"},
 		"crossed cables": {
 			kindtest.Spark(),
 			map[int]int{0: 1, 1: 0, 2: 3, 3: 2},
-			steps.Fail,
+			steps.Fail, steps.CablesCrossed,
 			[]string{
 				"rails 1 and 2 are crossed",
 				"enp1s0f0np0 (rocep1s0f0) on spark-02 is cabled to enp1s0f1np1 (rocep1s0f1) on spark-01", "cables are crossed",
@@ -67,36 +68,33 @@ func TestCabling(t *testing.T) {
 		"crossed cables, and the other half answered first": {
 			kindtest.Spark(),
 			map[int]int{0: 3, 1: 2, 2: 1, 3: 0},
-			steps.Fail,
+			steps.Fail, steps.CablesCrossed,
 			[]string{"cables are crossed", "two plugs"},
 			"1|enp1s0f0np0, port 0|═╳═|enP2p1s0f1np1, port 1",
 		},
 		"exchanged addresses": {
-			exchanged, straight, steps.Fail,
-			[]string{
-				"rails 1 and 2 are crossed", "cabled to enp1s0f0np0 (rocep1s0f0) on spark-01", "cables are straight",
-				"addresses are exchanged on one node",
-			},
+			exchanged, straight, steps.Fail, steps.AddressesExchanged,
+			[]string{"rails 1 and 2", "enp1s0f0np0 (rocep1s0f0) on spark-01"},
 			"1|enp1s0f0np0, port 0|═╳═|enp1s0f0np0, port 0",
 		},
 		"one half, that is flux": {
 			kindtest.Spark(),
 			map[int]int{0: 2, 1: 1, 3: 3},
-			steps.Fail,
+			steps.Fail, steps.NeighbourWrong,
 			[]string{"ip neigh flush"},
 			"1|enp1s0f0np0, port 0|═╳═|enP2p1s0f0np0, port 0",
 		},
 		"half-connected": {
 			kindtest.Spark(),
 			map[int]int{1: 1, 2: 2, 3: 3},
-			steps.Inconclusive,
-			[]string{"got no answer"},
+			steps.Inconclusive, steps.NoAnswer,
+			nil,
 			"1|enp1s0f0np0, port 0|nobody: no answer|–",
 		},
 	} {
 		texts := cabled(c.rig, c.leads)
 		v := registered().Judges["arp-flux"](steps.Cell{}, looked(c.rig, texts[0], texts[1]))
-		kindtest.Want(t, name, v, c.want, c.words...)
+		because(t, name, v, c.grade, c.code, c.names...)
 		if strings.Contains(v.Reason, "crossed") && strings.Contains(v.Reason, "flush") {
 			t.Errorf("%s: two cures: %s", name, v.Reason)
 		}

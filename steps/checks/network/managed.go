@@ -91,22 +91,22 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Rep
 	for _, daemon := range []string{"NetworkManager", "systemd-networkd"} {
 		rep.Show(node+" "+daemon, kind.OrUnknown(f["daemon "+daemon]), "", nil)
 		if f["daemon "+daemon] == "active" && strings.HasPrefix(f["at a boot "+daemon], "masked") {
-			rep.At(rig, e, steps.Warn, "%s on %s runs, and is masked: after the next boot nobody sets up what it has now; "+
-				"sudo systemctl unmask %s", daemon, node, daemon)
+			rep.At(rig, e, steps.ManagerMasked, steps.Warn, "%s on %s runs, and is masked: after the next boot nobody sets up "+
+				"what it has now; sudo systemctl unmask %s", daemon, node, daemon)
 		}
 	}
 	// A daemon that runs and hangs shows in no state of systemd's: it has to be asked something.
 	if said := f["answer NetworkManager"]; f["daemon NetworkManager"] == "active" && said != "running" {
-		rep.At(rig, e, steps.Warn, "NetworkManager on %s runs, and does not answer (nmcli: %s): nobody knows what it "+
-			"does with the rails, and no change of one begins; sudo systemctl restart "+
-			"NetworkManager", node, kind.OrUnknown(said))
+		rep.At(rig, e, steps.ManagerSilent, steps.Warn, "NetworkManager on %s runs, and does not answer (nmcli: %s): nobody "+
+			"knows what it does with the rails, and no change of one begins; sudo systemctl restart NetworkManager", node,
+			kind.OrUnknown(said))
 	}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if file, ok := strings.CutPrefix(key, "script "); ok {
 			rep.Show(node+" "+file, f[key], "", nil)
-			rep.At(rig, e, steps.Warn, "a script on %s acts whenever an interface comes up (%s: %s): what a change takes "+
-				"out of a manager's hands it may give back at once, and then the change goes back; move it away, or have it "+
-				"leave the rails alone", node, file, f[key])
+			rep.At(rig, e, steps.DispatcherScript, steps.Warn, "a script on %s acts whenever an interface comes up (%s: %s): "+
+				"what a change takes out of a manager's hands it may give back at once, and then the change goes back; move it "+
+				"away, or have it leave the rails alone", node, file, f[key])
 		}
 	}
 }
@@ -123,7 +123,7 @@ func judgeOthers(rig steps.Rig, e steps.End, rep *kind.Report) {
 	}
 	for _, by := range slices.Sorted(maps.Keys(of)) {
 		rep.Show(rig.NameOf(e)+" "+by, kind.And(of[by]), "", nil)
-		rep.At(rig, e, steps.Warn, "%s on %s has %s, or may have: no change of them begins, because %s",
+		rep.At(rig, e, steps.ManagerTrouble, steps.Warn, "%s on %s has %s, or may have: no change of them begins, because %s",
 			by, rig.NameOf(e), kind.And(of[by]), trouble[by])
 	}
 }
@@ -138,14 +138,15 @@ func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[stri
 	}
 	// Where no connection.autoconnect-priority differs, its time stamps decide (nm-settings, timestamp).
 	if len(start) > 1 {
-		rep.At(rig, e, steps.Warn, "%d profiles of NetworkManager start by themselves on %s of %s (%s): unless one has a "+
-			"priority (connection.autoconnect-priority) the one that was used last wins; nmcli connection modify NAME "+
-			"connection.autoconnect no, for all but one",
+		rep.At(rig, e, steps.ProfilesCompete, steps.Warn, "%d profiles of NetworkManager start by themselves on %s of %s "+
+			"(%s): unless one has a priority (connection.autoconnect-priority) the one that was used last wins; nmcli "+
+			"connection modify NAME connection.autoconnect no, for all but one",
 			len(start), netdev, rig.NameOf(e), kind.And(start))
 	}
 	if strings.HasPrefix(h.nm, "connecting") {
-		rep.At(rig, e, steps.Warn, "NetworkManager on %s still sets %s up (%s%s): where nobody gives a lease it starts "+
-			"over again and again, and what was set by hand goes each time; give the profile the address, or no autoconnect",
+		rep.At(rig, e, steps.ProfileUnfinished, steps.Warn, "NetworkManager on %s still sets %s up (%s%s): where nobody "+
+			"gives a lease it starts over again and again, and what was set by hand goes each time; give the profile the "+
+			"address, or no autoconnect",
 			rig.NameOf(e), netdev, h.nm, orProfile(h.profile))
 	}
 }
@@ -157,16 +158,18 @@ func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]s
 	own := slices.ContainsFunc(profilesOf(f), func(p profile) bool { return p.name == h.profile && p.master != "" })
 	switch {
 	case len(h.by()) > 1:
-		rep.At(rig, e, steps.Warn, "%s on %s is in the hands of %s at once: each sets what the other has removed. Leave it "+
-			"to one of them: renderer in netplan, unmanaged-devices of NetworkManager, or Unmanaged=yes of networkd",
+		rep.At(rig, e, steps.SeveralManagers, steps.Warn, "%s on %s is in the hands of %s at once: each sets what the other "+
+			"has removed. Leave it to one of them: renderer in netplan, unmanaged-devices of NetworkManager, or Unmanaged=yes "+
+			"of networkd",
 			netdev, node, by)
 	case h.master != "" && h.addresses != "" && !own:
-		rep.At(rig, e, steps.Fail, "%s on %s is in %s, and %s has given it %s: its route takes the bond's packets, and they "+
-			"get lost. bond-teardown, and then bond-setup, takes it out of its hands first",
+		rep.At(rig, e, steps.BondPortAddress, steps.Fail, "%s on %s is in %s, and %s has given it %s: its route takes the "+
+			"bond's packets, and they get lost. bond-teardown, and then bond-setup, takes it out of its hands first",
 			netdev, node, h.master, by, h.addresses)
 	case h.master != "" && has(h.nm) && !own:
-		rep.At(rig, e, steps.Warn, "%s on %s is in %s, and NetworkManager has it in its hands (%s%s): it gives it an "+
-			"address as soon as the link comes up again; nmcli device set %s managed no keeps it off until the next boot",
+		rep.At(rig, e, steps.BondPortManaged, steps.Warn, "%s on %s is in %s, and NetworkManager has it in its hands "+
+			"(%s%s): it gives it an address as soon as the link comes up again; nmcli device set %s managed no keeps it off "+
+			"until the next boot",
 			netdev, node, h.master, h.nm, orProfile(h.profile), netdev)
 	}
 }
@@ -209,8 +212,8 @@ func unstarted(rig steps.Rig, e steps.End, rail steps.Rail, f map[string]string,
 	}
 	for _, p := range profilesOf(f) {
 		if p.netdev == name && p.starts {
-			rep.At(rig, e, steps.Warn, "NetworkManager leaves %s on %s alone (unmanaged-devices, or nmcli device set), so its "+
-				"profile %s never starts, and after a boot it has no address", name, rig.NameOf(e), p.name)
+			rep.At(rig, e, steps.RailUnmanaged, steps.Warn, "NetworkManager leaves %s on %s alone (unmanaged-devices, or nmcli "+
+				"device set), so its profile %s never starts, and after a boot it has no address", name, rig.NameOf(e), p.name)
 		}
 	}
 }
@@ -244,7 +247,7 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	}
 	switch {
 	case with+len(without) == 0:
-		return rep.Skipped("no rail has a link, and without one an interface has no address of its own")
+		return rep.Skipped(steps.CannotRun, "no rail has a link, and without one an interface has no address of its own")
 	// At both ends alike, so no index leads to another entry at one of them.
 	case with == 0:
 		return rep.Verdict("no rail has an address of its link, at either end: their first GIDs are made of the adapters' " +
@@ -261,10 +264,10 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			why = "the kernel was told to make none (link-local: [] in netplan, or a profile's ipv6.method)"
 		}
 		// The GIDs of index 0 and 1 are made of the adapter's number and stay (assets/docs/facts.md#gid-index).
-		rep.At(rig, p.e, steps.Warn, "%s on %s has no fe80:: address, and other rails have: %s. RoCE v2 over a link-local "+
-			"GID gets no answer from there, and an address that was not made of the adapter's number (stable-privacy) had GIDs "+
-			"of its own, without which the indices behind them are others; netplan's link-local: [ipv6], or ipv6.method "+
-			"link-local of its profile, gives it back", p.netdev, rig.NameOf(p.e), why)
+		rep.At(rig, p.e, steps.LinkLocalMissing, steps.Warn, "%s on %s has no fe80:: address, and other rails have: %s. "+
+			"RoCE v2 over a link-local GID gets no answer from there, and an address that was not made of the adapter's number "+
+			"(stable-privacy) had GIDs of its own, without which the indices behind them are others; netplan's link-local: "+
+			"[ipv6], or ipv6.method link-local of its profile, gives it back", p.netdev, rig.NameOf(p.e), why)
 	}
 	return rep.Verdict(fmt.Sprintf("every rail with a link has an fe80:: address (%d on both nodes)", with))
 }
@@ -285,7 +288,7 @@ func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			rep.Show(node+" systemd", "none", "", nil)
 			continue
 		default:
-			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell whether systemd runs there", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell whether systemd runs there", node)
 			continue
 		}
 		for _, unit := range []string{"NetworkManager-wait-online", "systemd-networkd-wait-online"} {
@@ -293,7 +296,7 @@ func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		}
 	}
 	if without == len(steps.Ends) {
-		return rep.Skipped("neither node has systemd, so nothing there waits for the network at a boot")
+		return rep.Skipped(steps.CannotRun, "neither node has systemd, so nothing there waits for the network at a boot")
 	}
 	if waited == 0 {
 		return rep.Verdict("no service waited for the network at the last boot")
@@ -310,7 +313,7 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 	state := f[unit+" ActiveState"]
 	switch {
 	case f[unit+" LoadState"] == "" || state == "":
-		rep.At(rig, e, steps.Inconclusive, "systemd on %s does not tell of %s", node, unit)
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "systemd on %s does not tell of %s", node, unit)
 		return 0
 	case f[unit+" LoadState"] == "masked" || f[unit+" LoadState"] == "not-found":
 		rep.Show(node+" "+unit, f[unit+" LoadState"], "", nil)
@@ -327,14 +330,16 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 	took := time.Duration(ended-began) * time.Microsecond
 	switch {
 	case state == "activating" || !over || ended < began:
-		rep.At(rig, e, steps.Warn, "%s on %s waits still%s: what starts after the network has not", unit, node, dark)
+		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s waits still%s: what starts after the network has not", unit,
+			node, dark)
 	case f[unit+" Result"] != "success":
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
-		rep.At(rig, e, steps.Warn, "%s on %s gave up after %.0f s at the last boot%s: optional: true in netplan takes "+
-			"a rail off what a boot waits for", unit, node, took.Seconds(), dark)
+		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s gave up after %.0f s at the last boot%s: optional: true in "+
+			"netplan takes a rail off what a boot waits for", unit, node, took.Seconds(), dark)
 	case took > longWait:
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
-		rep.At(rig, e, steps.Warn, "%s on %s held the last boot up for %.0f s%s", unit, node, took.Seconds(), dark)
+		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s held the last boot up for %.0f s%s", unit, node, took.Seconds(),
+			dark)
 	default:
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
 	}

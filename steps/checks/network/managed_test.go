@@ -34,49 +34,47 @@ func TestRailManagers(t *testing.T) {
 	slave := edit{steps.Peer, "master= netplan-" + rail2, "master=bond0 netplan-" + rail2}
 	kindtest.Want(t, "one each", judge(), steps.Pass, "every rail is in the hands of one manager (8 on both nodes)")
 	both := judge(edit{steps.Peer, own, own + "\n" + rail2 + " networkd: configured"})
-	kindtest.Want(t, "two", both, steps.Warn, rail2+" on spark-01 is in the hands of NetworkManager and networkd at once")
-	kindtest.Want(t, "the fight", judge(bonded), steps.Fail, rail2+" on spark-01 is in bond0",
-		"NetworkManager has given it 192.168.9.9/24")
-	kindtest.Want(t, "before the fight", judge(bonded, bare), steps.Warn, "as soon as the link comes up again",
-		"profile netplan-"+rail2)
+	because(t, "two", both, steps.Warn, steps.SeveralManagers,
+		rail2+" on spark-01 is in the hands of NetworkManager and networkd at once")
+	because(t, "the fight", judge(bonded), steps.Fail, steps.BondPortAddress, rail2+" on spark-01 is in bond0",
+		"192.168.9.9/24")
+	because(t, "before the fight", judge(bonded, bare), steps.Warn, steps.BondPortManaged, "profile netplan-"+rail2)
 	kindtest.Want(t, "its own bond", judge(bonded, bare, slave), steps.Pass)
-	kindtest.Want(t, "a bond of railbench's", judge(bonded, bare, free), steps.Warn, "never starts")
+	because(t, "a bond of railbench's", judge(bonded, bare, free), steps.Warn, steps.RailUnmanaged, "never starts")
 	kindtest.Want(t, "a bond of railbench's, kept",
 		judge(bonded, bare, free, edit{steps.Peer, "railbench: no", "railbench: yes"}),
 		steps.Pass, "7 rails are in the hands of one manager each, and 1 in nobody's")
-	kindtest.Want(t, "left alone", judge(free), steps.Warn, "NetworkManager leaves "+rail2+" on spark-01 alone",
-		"no address")
+	because(t, "left alone", judge(free), steps.Warn, steps.RailUnmanaged,
+		"NetworkManager leaves "+rail2+" on spark-01 alone", "no address")
 	kindtest.Want(t, "left to networkd", judge(free, edit{
 		steps.Peer, rail2 + " NetworkManager: unmanaged:",
 		rail2 + " NetworkManager: unmanaged:\n" + rail2 + " networkd: configured",
 	}), steps.Pass)
-	kindtest.Want(t, "mute", judge(edit{
+	because(t, "mute", judge(edit{
 		steps.Peer, "answer NetworkManager: running",
 		"answer NetworkManager: Error: NetworkManager is not running.",
-	}),
-		steps.Warn, "NetworkManager on spark-01 runs, and does not answer (nmcli: Error: NetworkManager is not running.)",
-		"restart")
-	kindtest.Want(t, "no nmcli", judge(edit{steps.Peer, "answer NetworkManager: running\n", ""}), steps.Warn,
-		"does not answer (nmcli: unknown)")
-	kindtest.Want(t, "masked", judge(edit{
+	}), steps.Warn, steps.ManagerSilent,
+		"NetworkManager on spark-01 runs, and does not answer (nmcli: Error: NetworkManager is not running.)", "restart")
+	because(t, "no nmcli", judge(edit{steps.Peer, "answer NetworkManager: running\n", ""}), steps.Warn,
+		steps.ManagerSilent, "does not answer (nmcli: unknown)")
+	because(t, "masked", judge(edit{
 		steps.Here, "at a boot NetworkManager: enabled",
 		"at a boot NetworkManager: masked",
-	}),
-		steps.Warn, "NetworkManager on spark-02 runs, and is masked", "unmask NetworkManager")
-	kindtest.Want(t, "a script", judge(edit{
+	}), steps.Warn, steps.ManagerMasked, "spark-02")
+	because(t, "a script", judge(edit{
 		steps.Peer, "changes of", "script /etc/NetworkManager/dispatcher.d/30-rails: nmcli device set x managed yes\n" +
 			"changes of",
-	}), steps.Warn, "a script on spark-01", "/etc/NetworkManager/dispatcher.d/30-rails: nmcli device set x managed yes")
-	kindtest.Want(t, "no lease", judge(edit{
+	}), steps.Warn, steps.DispatcherScript, "spark-01",
+		"/etc/NetworkManager/dispatcher.d/30-rails: nmcli device set x managed yes")
+	because(t, "no lease", judge(edit{
 		steps.Peer, own,
 		rail2 + " NetworkManager: connecting (getting IP configuration):Wired connection 2",
-	}),
-		steps.Warn, "still sets "+rail2+" up", "Wired connection 2")
-	kindtest.Want(t, "two profiles", judge(edit{
+	}), steps.Warn, steps.ProfileUnfinished, rail2, "Wired connection 2")
+	because(t, "two profiles", judge(edit{
 		steps.Peer, "profile 1: ", "profile 2: " + rail2 + " starts=yes master= Wired connection 2\nprofile 3: " + rail2 +
 			" starts=no master= x\nprofile 1: ",
-	}), steps.Warn, "2 profiles of NetworkManager start by themselves on "+rail2+" of spark-01", "netplan-"+rail2,
-		"Wired connection 2")
+	}), steps.Warn, steps.ProfilesCompete, "2 profiles of NetworkManager start by themselves on "+rail2+" of spark-01",
+		"netplan-"+rail2, "Wired connection 2")
 	for netdev, grade := range map[string]steps.Grade{"any": steps.Warn, "some": steps.Pass} {
 		kindtest.Want(t, "a second profile, for "+netdev, judge(edit{
 			steps.Peer, "profile 1: ", "profile 2: " + netdev + " starts=yes master= office\nprofile 1: ",
@@ -102,14 +100,14 @@ func TestLinkLocal(t *testing.T) {
 	}
 	gone := edit{steps.Peer, rail2 + " link-local: fe80::1/64", rail2 + " link-local: none"}
 	kindtest.Want(t, "all", judge(kindtest.Spark()), steps.Pass, "8 on both nodes")
-	kindtest.Want(t, "one is gone", judge(kindtest.Spark(), gone), steps.Warn, rail2+" on spark-01 has no fe80:: address",
-		"nobody made it again")
-	kindtest.Want(t, "none is made",
+	because(t, "one is gone", judge(kindtest.Spark(), gone), steps.Warn, steps.LinkLocalMissing,
+		rail2+" on spark-01 has no fe80:: address", "nobody made it again")
+	because(t, "none is made",
 		judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " makes addresses: 0", rail2 + " makes addresses: 1"}),
-		steps.Warn, "link-local: [] in netplan")
-	kindtest.Want(t, "IPv6 is off",
-		judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " IPv6 off: 0", rail2 + " IPv6 off: 1"}),
-		steps.Warn, "disable_ipv6")
+		steps.Warn, steps.LinkLocalMissing, "link-local: [] in netplan")
+	because(t, "IPv6 is off",
+		judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " IPv6 off: 0", rail2 + " IPv6 off: 1"}), steps.Warn,
+		steps.LinkLocalMissing, "disable_ipv6")
 	everywhere := []edit{{0, "fe80::1/64", "none"}, {1, "fe80::1/64", "none"}}
 	kindtest.Want(t, "nowhere", judge(kindtest.Spark(), everywhere...), steps.Pass, "no rail has an address of its link")
 	dark := kindtest.Spark()
@@ -134,18 +132,18 @@ func TestBootWaits(t *testing.T) {
 	kindtest.Want(t, "soon", judge(healthy), steps.Pass, "2 services waited for the network")
 	failed := "systemd: runs\n" + unit(nm, "not-found", "inactive", "success", "0", "0") +
 		unit(nd, "loaded", "failed", "exit-code", "9000000", "129000000")
-	kindtest.Want(t, "it gave up", judge(failed+rail2+" carrier: 0\n"), steps.Warn, nd+" on spark-01 gave up after 120 s",
-		rail2+" has no carrier", "optional: true")
-	kindtest.Want(t, "for two", judge(failed+"enp1s0f0np0 carrier: 0\n"+rail2+" carrier: 0\n"), steps.Warn,
+	because(t, "it gave up", judge(failed+rail2+" carrier: 0\n"), steps.Warn, steps.BootWaits,
+		nd+" on spark-01 gave up after 120 s", rail2+" has no carrier", "optional: true")
+	because(t, "for two", judge(failed+"enp1s0f0np0 carrier: 0\n"+rail2+" carrier: 0\n"), steps.Warn, steps.BootWaits,
 		"enp1s0f0np0 and "+rail2+" have no carrier")
-	kindtest.Want(t, "long", judge("systemd: runs\n"+unit(nm, "loaded", "active", "success", "9000000", "52000000")+
-		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, "held the last boot up for 43 s")
-	kindtest.Want(t, "still", judge("systemd: runs\n"+unit(nm, "loaded", "activating", "success", "9000000", "0")+
-		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, "waits still")
-	kindtest.Want(t, "one says nothing", judge("systemd: runs\n"), steps.Inconclusive, "does not tell of "+nm)
-	kindtest.Want(t, "no systemd",
+	because(t, "long", judge("systemd: runs\n"+unit(nm, "loaded", "active", "success", "9000000", "52000000")+
+		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, steps.BootWaits, "held the last boot up for 43 s")
+	because(t, "still", judge("systemd: runs\n"+unit(nm, "loaded", "activating", "success", "9000000", "0")+
+		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, steps.BootWaits, "waits still")
+	because(t, "one says nothing", judge("systemd: runs\n"), steps.Inconclusive, steps.Unreadable, "does not tell of "+nm)
+	kindtest.Because(t, "no systemd",
 		registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), "systemd: none\n", "systemd: none\n")),
-		steps.Skipped, "neither node has systemd")
+		steps.Skipped, steps.CannotRun)
 	idle := "systemd: runs\n" + unit(nm, "loaded", "inactive", "success", "0", "0") +
 		unit(nd, "masked", "inactive", "success", "0", "0")
 	kindtest.Want(t, "nobody waits", registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), idle, idle)),

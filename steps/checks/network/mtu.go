@@ -29,10 +29,12 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		mtu := agreedActive(rig, facts, p, rep)
 		switch {
 		case rig.Rail(p, steps.Here).InfiniBand():
-			rep.Add(steps.Inconclusive, "rail %d (%s) is InfiniBand: its MTU is the subnet manager's, and no interface's", i+1,
+			rep.Add(steps.CannotRun, steps.Inconclusive, "rail %d (%s) is InfiniBand: its MTU is the subnet manager's, and no "+
+				"interface's", i+1,
 				rig.Rail(p, steps.Here).Dev)
 		case mtu <= 0:
-			rep.Add(steps.Inconclusive, "nothing tells the RoCE MTU of rail %d (%s)", i+1, rig.Rail(p, steps.Here).Dev)
+			rep.Add(steps.Unreadable, steps.Inconclusive, "nothing tells the RoCE MTU of rail %d (%s)", i+1,
+				rig.Rail(p, steps.Here).Dev)
 		case float64(mtu) >= theory.LargestMTU.Value():
 			good++
 		// Packets of soft-RoCE cost a processor, and how much is anybody's guess.
@@ -46,9 +48,9 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	tellCable(rig, priced, rep)
 	switch {
 	case len(rig.Pairs) == 0:
-		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no RoCE MTU to price")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no RoCE MTU to price")
 	case soft != "" && len(rep.Findings) == 0:
-		return checks.Unseen(*rep, "%s, so a RoCE MTU below %.0f has no price that anybody knows", soft,
+		return checks.Unseen(*rep, steps.NoLimitKnown, "%s, so a RoCE MTU below %.0f has no price that anybody knows", soft,
 			theory.LargestMTU.Value())
 	}
 	return rep.Verdict(fmt.Sprintf("%s a RoCE MTU of %.0f, which is the largest",
@@ -112,7 +114,8 @@ func tellPrices(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 	}
 	for _, says := range order {
 		n := len(rails[says])
-		rep.Add(steps.Warn, "%s %s %s %s. Give the interfaces of both ends an MTU of %d or more, as the cell mtu does",
+		rep.Add(steps.MTUSmall, steps.Warn, "%s %s %s %s. Give the interfaces of both ends an MTU of %d or more, as the "+
+			"cell mtu does",
 			kind.Plural(n, "Rail", "Rails"), kind.And(rails[says]), kind.Plural(n, "has", "have"), says, enoughMTU)
 	}
 }
@@ -132,7 +135,8 @@ func tellCable(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 		if p := theory.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
 			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), kind.Round(float64(p.Costs())),
 				"Gb/s", nil)
-			rep.Add(steps.Warn, "over both halves of one cable at once it costs %.1f Gb/s of %.1f", p.Costs(), p.Could.Expected)
+			rep.Add(steps.MTUSmall, steps.Warn, "over both halves of one cable at once it costs %.1f Gb/s of %.1f", p.Costs(),
+				p.Could.Expected)
 		}
 	}
 }

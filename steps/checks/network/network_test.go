@@ -49,19 +49,21 @@ type edited [2]string
 func holes(t *testing.T, name string, judge steps.Judge, rig steps.Rig, texts [2]string) {
 	t.Helper()
 	cell := steps.Cell{ID: name}
-	kindtest.Want(t, name+" that did not run", judge(cell, steps.Result{Rig: rig}), steps.Inconclusive, "nothing ran")
-	kindtest.Want(t, name+" that was skipped", judge(cell, steps.Result{Rig: rig, Skip: "spark-01 has no ip."}),
-		steps.Skipped, "no ip")
+	kindtest.Because(t, name+" that did not run", judge(cell, steps.Result{Rig: rig}), steps.Inconclusive,
+		steps.NothingRan)
+	because(t, name+" that was skipped", judge(cell, steps.Result{Rig: rig, Skip: "spark-01 has no ip."}), steps.Skipped,
+		steps.CannotRun, "no ip")
 	half := looked(rig, texts[0], texts[1])
 	half.Stages[0].Outputs = half.Stages[0].Outputs[:1]
-	kindtest.Want(t, name+" on one node", judge(cell, half), steps.Inconclusive, "nothing ran on spark-01")
+	because(t, name+" on one node", judge(cell, half), steps.Inconclusive, steps.NotRunHere, "spark-01")
 	failed := looked(rig, texts[0], texts[1])
 	failed.Stages[0].Outputs[1].Exit.Code = 2
-	kindtest.Want(t, name+" with a bad exit", judge(cell, failed), steps.Inconclusive, "spark-01", "exit 2")
-	kindtest.Want(t, name+" without a word", judge(cell, looked(rig, texts[0], "")), steps.Inconclusive, "spark-01",
-		"does not parse")
-	kindtest.Want(t, name+" on nonsense", judge(cell, looked(rig, texts[0], "nonsense: yes\n")), steps.Inconclusive,
+	because(t, name+" with a bad exit", judge(cell, failed), steps.Inconclusive, steps.ScriptFailed, "spark-01",
+		"exit 2")
+	because(t, name+" without a word", judge(cell, looked(rig, texts[0], "")), steps.Inconclusive, steps.OutputIncomplete,
 		"spark-01")
+	because(t, name+" on nonsense", judge(cell, looked(rig, texts[0], "nonsense: yes\n")), steps.Inconclusive,
+		steps.Unreadable, "spark-01")
 }
 
 func TestNodes(t *testing.T) {
@@ -70,16 +72,16 @@ func TestNodes(t *testing.T) {
 	judge := func(here, peer string) steps.Verdict { return judgeNodes(steps.Cell{}, looked(rig, here, peer)) }
 	kindtest.Want(t, "up", judge(up, up), steps.Pass, "26 h")
 	v := judge(up, "seconds up: 95\n")
-	kindtest.Want(t, "just booted", v, steps.Warn, "spark-01 booted 95 s ago", "not in its configuration are gone")
+	because(t, "just booted", v, steps.Warn, steps.JustBooted, "spark-01", "95 s")
 	if v.Node != "spark-01" {
 		t.Errorf("it is about %q", v.Node)
 	}
 	kindtest.Want(t, "ten minutes", judge("seconds up: 600\n", "seconds up: 9999999\n"), steps.Pass, "10 min", "115 days")
-	kindtest.Want(t, "no number", judge(up, "seconds up: soon\n"), steps.Inconclusive, "spark-01 does not say")
+	because(t, "no number", judge(up, "seconds up: soon\n"), steps.Inconclusive, steps.Unreadable, "spark-01")
 	holes(t, "nodes", judgeNodes, rig, [2]string{up, up})
 
 	rig.Nodes[steps.Peer].Err = "connect to spark-01: connection refused."
-	kindtest.Want(t, "dead", judgeNodes(steps.Cell{}, steps.Result{Rig: rig}), steps.Fail, "spark-01 can't be looked at",
+	because(t, "dead", judgeNodes(steps.Cell{}, steps.Result{Rig: rig}), steps.Fail, steps.NodeAway, "spark-01",
 		"connection refused")
 }
 
@@ -96,8 +98,8 @@ func TestLinkUp(t *testing.T) {
 	full, half := kindtest.Spark(), kindtest.TutorialSpark()
 	kindtest.Want(t, "all up", judge(full), steps.Pass, "8 on both nodes")
 	kindtest.Want(t, "soft-RoCE", judge(kindtest.Virtual()), steps.Pass, "4 on both nodes")
-	kindtest.Want(t, "one off", judge(full, edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail,
-		"enp1s0f1np1 on spark-01 is switched off", "rocep1s0f1 is DOWN", "ip link set enp1s0f1np1 up")
+	because(t, "one off", judge(full, edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail,
+		steps.InterfaceOff, "enp1s0f1np1 on spark-01 is switched off", "rocep1s0f1 is DOWN", "ip link set enp1s0f1np1 up")
 	two := kindtest.Spark()
 	for e := range two.Nodes {
 		soft := two.Nodes[e].Rails[1]
@@ -105,17 +107,18 @@ func TestLinkUp(t *testing.T) {
 		two.Nodes[e].Rails = append(two.Nodes[e].Rails, soft)
 	}
 	kindtest.Want(t, "two devices of one interface", judge(two), steps.Pass, "8 on both nodes")
-	kindtest.Want(t, "two devices, and off", judge(two, edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}),
-		steps.Fail, "rocep1s0f1 and rxe0 are DOWN")
+	because(t, "two devices, and off", judge(two, edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}),
+		steps.Fail, steps.InterfaceOff, "rocep1s0f1 and rxe0 are DOWN")
 	dark := judge(two, edit{steps.Here, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"},
 		edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"})
-	if kindtest.Want(t, "two devices, dark", dark, steps.Fail); strings.Contains(dark.Reason, "and enp1s0f1np1") {
+	kindtest.Because(t, "two devices, dark", dark, steps.Fail, steps.LinkDown)
+	if strings.Contains(dark.Reason, "and enp1s0f1np1") {
 		t.Errorf("an interface is named twice: %s", dark.Reason)
 	}
-	kindtest.Want(t, "off, and the other end dark", judge(full,
+	because(t, "off, and the other end dark", judge(full,
 		edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"},
-		edit{steps.Here, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"}),
-		steps.Fail, "enp1s0f1np1 on spark-01 is switched off")
+		edit{steps.Here, "enp1s0f1np1 link: up", "enp1s0f1np1 link: no carrier"}), steps.Fail, steps.InterfaceOff,
+		"enp1s0f1np1 on spark-01 is switched off")
 	var out []edit
 	for _, e := range steps.Ends {
 		for _, d := range []string{"enp1s0f0np0", "enP2p1s0f0np0"} {
@@ -123,12 +126,12 @@ func TestLinkUp(t *testing.T) {
 		}
 	}
 	v := judge(full, out...)
-	kindtest.Want(t, "a pulled cable", v, steps.Fail, "enp1s0f0np0 and enP2p1s0f0np0 have no carrier on either node",
-		"the cable of port 0 is out")
+	because(t, "a pulled cable", v, steps.Fail, steps.LinkDown,
+		"enp1s0f0np0 and enP2p1s0f0np0 have no carrier on either node", "the cable of port 0 is out")
 	if strings.Contains(v.Reason, "more") {
 		t.Errorf("one cable is one sentence: %s", v.Reason)
 	}
-	kindtest.Want(t, "dark at one end", judge(full, out[0], out[1]), steps.Fail, "have no carrier on spark-02",
+	because(t, "dark at one end", judge(full, out[0], out[1]), steps.Fail, steps.LinkDown, "have no carrier on spark-02",
 		"its other end is not switched off")
 	kindtest.Want(t, "an unused one off",
 		judge(half, edit{steps.Peer, "enP2p1s0f0np0 link: up", "enP2p1s0f0np0 link: off"}), steps.Pass, "nothing uses it")
@@ -138,10 +141,10 @@ func TestLinkUp(t *testing.T) {
 	for _, e := range steps.Ends {
 		off = append(off, edit{e, "link: up", "link: no carrier"})
 	}
-	kindtest.Want(t, "no addresses, and no link", judge(unwanted, off...), steps.Fail, "no rail's interface is up")
-	kindtest.Want(t, "one that only the other end uses",
+	kindtest.Because(t, "no addresses, and no link", judge(unwanted, off...), steps.Fail, steps.NoLinkUp)
+	because(t, "one that only the other end uses",
 		judge(oneAddress(), edit{steps.Peer, "enp1s0f1np1 link: up", "enp1s0f1np1 link: off"}), steps.Fail,
-		"enp1s0f1np1 on spark-01 is switched off")
+		steps.InterfaceOff, "enp1s0f1np1 on spark-01 is switched off")
 	holes(t, "link-up", registered().Judges["link-up"], full, links(full))
 }
 
@@ -183,23 +186,21 @@ func TestRailAddresses(t *testing.T) {
 	alone.Pairs = steps.PairRails(alone.Nodes[0], alone.Nodes[1])
 	kindtest.Want(t, "all", judge(kindtest.Spark()), steps.Pass, "8 on both nodes")
 	kindtest.Want(t, "soft-RoCE", judge(kindtest.Virtual()), steps.Pass, "4 on both nodes")
-	kindtest.Want(t, "one missing", judge(oneAddress()), steps.Fail, "enp1s0f1np1 on spark-01 has no address",
-		"enp1s0f1np1 on spark-02 has 192.168.200.11/24")
-	kindtest.Want(t, "the tutorial's two", judge(kindtest.TutorialSpark()), steps.Warn,
-		"enP2p1s0f0np0 has a link on both nodes and an address on neither", "rail-ips")
+	because(t, "one missing", judge(oneAddress()), steps.Fail, steps.AddressMissing, "enp1s0f1np1 on spark-01",
+		"enp1s0f1np1 on spark-02", "192.168.200.11/24")
+	because(t, "the tutorial's two", judge(kindtest.TutorialSpark()), steps.Warn, steps.RailUnaddressed, "enP2p1s0f0np0")
 	kindtest.Want(t, "down", judge(down), steps.Pass, "7 on both nodes")
 	kindtest.Want(t, "in a bond", judge(kindtest.BondedAt(steps.Peer)), steps.Pass, "6 on both nodes")
-	kindtest.Want(t, "two subnets", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.201.10")), steps.Fail,
-		"the ends of rocep1s0f1 are in different subnets", "192.168.201.10/24 on spark-01")
-	kindtest.Want(t, "one address", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.200.11")), steps.Fail,
+	because(t, "two subnets", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.201.10")), steps.Fail,
+		steps.SubnetsDiffer, "rocep1s0f1", "192.168.201.10/24 on spark-01")
+	because(t, "one address", judge(set(kindtest.Spark(), steps.Peer, 1, "192.168.200.11")), steps.Fail, steps.DuplicateIP,
 		"both ends of rocep1s0f1 have the address 192.168.200.11")
-	kindtest.Want(t, "a second address that both have",
+	because(t, "a second address that both have",
 		judge(alsoHas(alsoHas(kindtest.Spark(), steps.Here, 1, "10.0.0.9/24"), steps.Peer, 1, "10.0.0.9/24")), steps.Fail,
-		"both ends of rocep1s0f1 have the address 10.0.0.9")
-	kindtest.Want(t, "no other end", judge(alone), steps.Warn, "enP2p1s0f1np1 on spark-02 has a link and no address",
-		"spark-01 has no rail that it would lead to")
+		steps.DuplicateIP, "both ends of rocep1s0f1 have the address 10.0.0.9")
+	because(t, "no other end", judge(alone), steps.Warn, steps.RailUnpaired, "enP2p1s0f1np1 on spark-02", "spark-01")
 	shared := set(set(kindtest.Spark(), steps.Here, 1, "192.168.100.13"), steps.Peer, 1, "192.168.100.12")
-	kindtest.Want(t, "one subnet for two", judge(shared), steps.Warn, "rails 1 and 2 are both in 192.168.100.0/24")
+	because(t, "one subnet for two", judge(shared), steps.Warn, steps.SubnetShared, "rails 1 and 2", "192.168.100.0/24")
 	texts := addressLines(kindtest.Spark())
 	holes(t, "rail-addresses", registered().Judges["rail-addresses"], kindtest.Spark(), texts)
 }
@@ -260,21 +261,23 @@ func TestAddressConflict(t *testing.T) {
 		return registered().Judges["address-conflict"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	kindtest.Want(t, "plain", judge("plain"), steps.Pass, "8 addresses")
-	kindtest.Want(t, "the twin", judge("the twin"), steps.Fail,
+	because(t, "the twin", judge("the twin"), steps.Fail, steps.AddressStray,
 		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)", "fix-addresses")
-	kindtest.Want(t, "only that", judge("only that"), steps.Fail, "enP2p1s0f0np0 on spark-01 has 192.168.100.15/24",
-		"fix-addresses")
-	kindtest.Want(t, "left over", judge("left over"), steps.Fail, "enp1s0f1np1 on spark-02 has 192.168.100.13/24",
-		"enp1s0f1np1 on spark-01 has 192.168.100.12/24")
-	kindtest.Want(t, "tutorial", judge("tutorial"), steps.Fail, "are in one subnet", "Give each a subnet of its own")
-	kindtest.Want(t, "second", judge("second"), steps.Warn, "enp1s0f0np0 on spark-01 has two addresses in one subnet")
-	kindtest.Want(t, "the office", judge("the office"), steps.Fail, "eth0 (192.168.0.7/16) on spark-01",
+	because(t, "only that", judge("only that"), steps.Fail, steps.AddressStray,
+		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24", "fix-addresses")
+	because(t, "left over", judge("left over"), steps.Fail, steps.AddressStray,
+		"enp1s0f1np1 on spark-02 has 192.168.100.13/24", "enp1s0f1np1 on spark-01 has 192.168.100.12/24")
+	because(t, "tutorial", judge("tutorial"), steps.Fail, steps.SubnetShared, "are in one subnet",
+		"Give each a subnet of its own")
+	because(t, "second", judge("second"), steps.Warn, steps.SecondAddress, "enp1s0f0np0 on spark-01")
+	because(t, "the office", judge("the office"), steps.Fail, steps.SubnetShared, "eth0 (192.168.0.7/16) on spark-01",
 		"are in one subnet")
 	var apart []string
 	for _, d := range []string{"enp1s0f0np0", "enP2p1s0f0np0"} {
 		apart = append(apart, d+" arp_ignore: 1", d+" arp_announce: 2")
 	}
-	kindtest.Want(t, "kept apart", judge("the twin", apart...), steps.Warn, "arp_ignore and arp_announce keep them apart")
+	because(t, "kept apart", judge("the twin", apart...), steps.Warn, steps.SubnetShared,
+		"arp_ignore and arp_announce keep them apart")
 	texts := addressLines(kindtest.Spark())
 	holes(t, "address-conflict", registered().Judges["address-conflict"], kindtest.Spark(), texts)
 }
@@ -392,30 +395,30 @@ func TestNetworkFixJudges(t *testing.T) {
 		return judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], rigs[after], ping, peer))
 	}
 	kindtest.Want(t, "removed", fixed("plain", ping), steps.Pass, "alone in its subnet", "railbench undo")
-	kindtest.Want(t, "there still", fixed("the twin", ping), steps.Fail,
-		"enP2p1s0f0np0 (192.168.100.15/24) on spark-01 are in one subnet still")
-	kindtest.Want(t, "silent", fixed("plain", strings.Replace(ping, "ok", "no answer", 1)), steps.Fail,
+	because(t, "there still", fixed("the twin", ping), steps.Fail, steps.AddressStray,
+		"enP2p1s0f0np0 (192.168.100.15/24) on spark-01")
+	because(t, "silent", fixed("plain", strings.Replace(ping, "ok", "no answer", 1)), steps.Fail, steps.NoAnswer,
 		"no answer over enp1s0f0np0")
-	kindtest.Want(t, "not tried", fixed("plain", "x: y\n"), steps.Inconclusive, "no rail could be tried")
+	because(t, "not tried", fixed("plain", "x: y\n"), steps.Inconclusive, steps.ChangeUntried, "no rail could be tried")
 	fewer := kindtest.Netdevs(oneAddress())
-	kindtest.Want(t, "a rail lost", judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], fewer, ping, ping)),
-		steps.Fail, "3 rails lead from node to node now, and 4 did before")
+	because(t, "a rail lost", judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], fewer, ping, ping)),
+		steps.Fail, steps.RailLost, "3 rails", "4 did")
 
 	off, on := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark())
 	off.Nodes[steps.Peer].Rails[1].Netdev.Up = false
 	kindtest.Want(t, "on", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, ping)), steps.Pass,
 		"enp1s0f1np1 on spark-01 has been switched on")
-	kindtest.Want(t, "off still", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, off, ping, ping)), steps.Fail,
-		"enp1s0f1np1 on spark-01 is off still")
+	because(t, "off still", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, off, ping, ping)), steps.Fail,
+		steps.InterfaceOff, "enp1s0f1np1 on spark-01")
 	dark := kindtest.Netdevs(kindtest.Spark())
 	dark.Nodes[steps.Peer].Rails[1].Netdev.Carrier = false
-	kindtest.Want(t, "dark", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, dark, ping, ping)), steps.Warn,
-		"has no carrier", "cable")
-	kindtest.Want(t, "on and silent", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, "ping x=y: no answer\n")),
-		steps.Fail, "no answer over x=y")
-	kindtest.Want(t, "on and without an address",
+	kindtest.Because(t, "dark", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, dark, ping, ping)), steps.Warn,
+		steps.LinkDown)
+	because(t, "on and silent", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, "ping x=y: no answer\n")),
+		steps.Fail, steps.NoAnswer, "no answer over x=y")
+	because(t, "on and without an address",
 		judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, "switched on: nothing on this node\n",
-			"switched on: enp1s0f1np1\n")), steps.Warn, "no address to try")
+			"switched on: enp1s0f1np1\n")), steps.Warn, steps.ChangeUntried, "no address to try")
 }
 
 // What people type or paste leads to the checks of the network (assets/docs/facts.md#symptoms-of-the-tutorials).

@@ -55,7 +55,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), "nothing: no answer", "", nil)
 				if checks.Linked(rig, p) { // without a link it can't answer, and link-up says so
 					silent = append(silent, kind.Finding{
-						Grade: steps.Inconclusive, Node: node,
+						Code: steps.NoAnswer, Grade: steps.Inconclusive, Node: node,
 						Text: fmt.Sprintf("%s got no answer from %s, rail %d's on %s, so nothing shows which interface it would take",
 							node, other.Addr, i+1, there),
 					})
@@ -66,9 +66,9 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), mac, "", nil)
 			if want := facts[e.Other()][other.Netdev.Name+" MAC"]; !strings.EqualFold(mac, want) &&
 				!slices.Contains(crossed, i) {
-				rep.At(rig, e, steps.Fail, "%s takes %s for the interface of %s, which is rail %d's on %s: that is %s, and RDMA "+
-					"to this rail hangs. On %s, ip neigh flush dev %s lets it ask "+
-					"again", node, mac, other.Addr, i+1, there, ownerOf(facts[e.Other()], mac), node, own.Netdev.Name)
+				rep.At(rig, e, steps.NeighbourWrong, steps.Fail, "%s takes %s for the interface of %s, which is rail %d's on %s: "+
+					"that is %s, and RDMA to this rail hangs. On %s, ip neigh flush dev %s lets it ask again", node, mac, other.Addr,
+					i+1, there, ownerOf(facts[e.Other()], mac), node, own.Netdev.Name)
 				rep.ByHand()
 			}
 		}
@@ -78,15 +78,15 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		for _, x := range conflicts(rig, e, all) {
 			// Two addresses of one interface are answered for by the same one.
 			if how := x.mixes(facts[e]); x.netdevs[0] != x.netdevs[1] && how != "" {
-				rep.At(rig, e, steps.Warn, "%s and %s on %s are in one subnet, and %s: %s may learn either. Give each a subnet "+
-					"of its own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), how, rig.NameOf(e.Other()))
+				rep.At(rig, e, steps.SubnetShared, steps.Warn, "%s and %s on %s are in one subnet, and %s: %s may learn either. "+
+					"Give each a subnet of its own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), how, rig.NameOf(e.Other()))
 			}
 		}
 	}
 	// One sentence for all where none answered; else each silent rail is told, after what was
 	// found on those that did.
 	if learnt == 0 {
-		rep.Add(steps.Inconclusive, "no rail answered, so there is nothing that a node has learnt")
+		rep.Add(steps.NoAnswer, steps.Inconclusive, "no rail answered, so there is nothing that a node has learnt")
 		silent = nil
 	}
 	for _, f := range silent {
@@ -156,16 +156,16 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		case len(at) == 1:
 		// They were gathered end by end, so first and last tell whether both have it.
 		case at[0].end != at[len(at)-1].end:
-			rep.Add(steps.Fail, "%s is on %s: each takes what is sent there for its own, and nothing passes. Take it away "+
-				"where it does not belong, with ip addr del, and give that rail its own", a, kind.And(words))
+			rep.Add(steps.DuplicateIP, steps.Fail, "%s is on %s: each takes what is sent there for its own, and nothing "+
+				"passes. Take it away where it does not belong, with ip addr del, and give that rail its own", a, kind.And(words))
 		default:
-			rep.At(rig, at[0].end, steps.Fail, "%s is on %s: packets go into the one whose route comes first, and get lost in "+
-				"it. Take it away from one of them, with ip addr del", a, kind.And(words))
+			rep.At(rig, at[0].end, steps.DuplicateIP, steps.Fail, "%s is on %s: packets go into the one whose route comes "+
+				"first, and get lost in it. Take it away from one of them, with ip addr del", a, kind.And(words))
 		}
 	}
 	asked := checkArping(rig, facts, rep)
 	if n == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Inconclusive, "no rail has an address on either node")
+		rep.Add(steps.RailUnaddressed, steps.Inconclusive, "no rail has an address on either node")
 	}
 	var heard, silent string
 	if asked > 0 {
@@ -199,10 +199,11 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) (a
 			case "nobody else":
 				asked++
 			case "somebody else":
-				rep.At(rig, e, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: one of the two has to "+
-					"give it up", netdev, addr, rig.NameOf(e))
+				rep.At(rig, e, steps.AddressTaken, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: "+
+					"one of the two has to give it up", netdev, addr, rig.NameOf(e))
 			default:
-				rep.At(rig, e, steps.Inconclusive, "whether somebody else on the wire of %s answers for %s was not seen: %s",
+				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "whether somebody else on the wire of %s answers for %s was "+
+					"not seen: %s",
 					netdev, addr, kind.OrUnknown(answer))
 			}
 		}
@@ -243,18 +244,19 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		switch {
 		case mtu[0] != mtu[1]:
 			differ[here.Netdev.Name] = true
-			rep.Add(steps.Fail, "%s has an MTU of %s on %s, and of %s on %s: what is larger than the smaller one is dropped "+
-				"without a word, and TCP comes to near zero. Set both alike, which is what the cell mtu does",
+			rep.Add(steps.MTUDiffers, steps.Fail, "%s has an MTU of %s on %s, and of %s on %s: what is larger than the smaller "+
+				"one is dropped without a word, and TCP comes to near zero. Set both alike, which is what the cell mtu does",
 				here.Netdev.Name, mtu[0], rig.NameOf(steps.Here), mtu[1], rig.NameOf(steps.Peer))
 		case here.MTU != peer.MTU && here.MTU > 0 && peer.MTU > 0 && here.State == "ACTIVE" && peer.State == "ACTIVE":
-			rep.Add(steps.Warn, "%s has a RoCE MTU of %d on %s and of %d on %s, with one MTU of the interfaces: RDMA takes "+
-				"the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU, rig.NameOf(steps.Peer))
+			rep.Add(steps.RoCEMTUBehind, steps.Warn, "%s has a RoCE MTU of %d on %s and of %d on %s, with one MTU of the "+
+				"interfaces: RDMA takes the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU,
+				rig.NameOf(steps.Peer))
 		}
 	}
 	tried := fullPackets(rig, facts, differ, rep)
 	checkBondMTUs(rig, facts, rep)
 	if compared == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Inconclusive, "no rail is used at both ends, so there are no MTUs to compare")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail is used at both ends, so there are no MTUs to compare")
 	}
 	lead := fmt.Sprintf("both ends of %s have one MTU", kind.Count(compared, "rail", "rails"))
 	if tried > 0 {
@@ -280,17 +282,18 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 			rep.Show(rig.NameOf(e)+" full packet over "+way, kind.OrUnknown(large), "", nil)
 			switch {
 			case large == "" || small == "":
-				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) was not tried from %s", i+1, own.Netdev.Name, rig.NameOf(e))
+				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tried from %s", i+1, own.Netdev.Name,
+					rig.NameOf(e))
 			case large == "ok":
 				tried++
 			// A small packet that fails too says nothing about the MTU.
 			case small != "ok" && linked:
-				rep.At(rig, e, steps.Inconclusive, "rail %d (%s) lets neither a full nor a small packet through from %s, so "+
-					"nothing shows what it takes: ping and link-up look further", i+1, own.Netdev.Name, rig.NameOf(e))
+				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) lets neither a full nor a small packet through "+
+					"from %s, so nothing shows what it takes: ping and link-up look further", i+1, own.Netdev.Name, rig.NameOf(e))
 			case small == "ok":
-				rep.At(rig, e, steps.Fail, "rail %d (%s): both ends have an MTU of %s, and from %s packets of that size get lost "+
-					"while small ones arrive. Something on the way takes less: a switch, or an adapter that was changed while it "+
-					"ran", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"], rig.NameOf(e))
+				rep.At(rig, e, steps.PathMTUSmall, steps.Fail, "rail %d (%s): both ends have an MTU of %s, and from %s packets of "+
+					"that size get lost while small ones arrive. Something on the way takes less: a switch, or an adapter that was "+
+					"changed while it ran", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"], rig.NameOf(e))
 			}
 		}
 	}
@@ -305,8 +308,8 @@ func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) 
 			bond := rail.Netdev.Master
 			own, its := facts[e][rail.Netdev.Name+" MTU"], facts[e][bond+" MTU"]
 			if bond != "" && its != "" && own != its {
-				rep.At(rig, e, steps.Fail, "%s has an MTU of %s and its bond %s has %s, on %s: set the bond's, which its links "+
-					"follow", rail.Netdev.Name, own, bond, its, rig.NameOf(e))
+				rep.At(rig, e, steps.BondMTUDiffers, steps.Fail, "%s has an MTU of %s and its bond %s has %s, on %s: set the "+
+					"bond's, which its links follow", rail.Netdev.Name, own, bond, its, rig.NameOf(e))
 			}
 		}
 	}
@@ -337,8 +340,8 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if len(r.Rig.Pairs) == 0 {
-		rep.Add(steps.Inconclusive, "no rail leads from node to node, so there is no GID to look for: rail-addresses and "+
-			"link-up say why")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no GID to look for: "+
+			"rail-addresses and link-up say why")
 		return rep.Verdict()
 	}
 	var found []string
@@ -347,8 +350,12 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, e := range steps.Ends {
 			rail, why := r.Rig.Rail(p, e), ""
 			if index[e], why = discovery.Resolve(tables[e], rail); index[e] < 0 {
-				rep.At(r.Rig, e, steps.Fail, "rail %d (%s) has no GID to use on %s: %s. Switch its interface off and on again, "+
-					"or reload the driver, if no bond has it", i+1, rail.Dev, r.Rig.NameOf(e), why)
+				code := steps.GIDMissing
+				if rail.InfiniBand() {
+					code = steps.SubnetManagerMissing
+				}
+				rep.At(r.Rig, e, code, steps.Fail, "rail %d (%s) has no GID to use on %s: %s. Switch its interface off and on "+
+					"again, or reload the driver, if no bond has it", i+1, rail.Dev, r.Rig.NameOf(e), why)
 				continue
 			}
 			rep.Show(fmt.Sprintf("%s %s: %s", r.Rig.NameOf(e), rail.Dev, discovery.Entry(rail)),
@@ -357,8 +364,9 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case index[0] < 0 || index[1] < 0:
 		case index[0] != index[1]:
-			rep.Add(steps.Warn, "rail %d (%s) has its GID at index %d on %s and at %d on %s. railbench looks up each end; by "+
-				"hand pass -x %d on %s and -x %d on %s, and no one number for both", i+1, r.Rig.Rail(p, steps.Here).Dev,
+			rep.Add(steps.GIDIndexDiffers, steps.Warn, "rail %d (%s) has its GID at index %d on %s and at %d on %s. railbench "+
+				"looks up each end; by hand pass -x %d on %s and -x %d on %s, and no one number for both", i+1, r.Rig.Rail(p,
+				steps.Here).Dev,
 				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer),
 				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		default:
@@ -381,7 +389,7 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			text := facts[e][name]
 			rep.Show(node+" "+name, kind.OrUnknown(text), "", nil)
 			if text == "" {
-				rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell its %s", node, name)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its %s", node, name)
 			}
 			routes := defaultRoutes(text)
 			for _, route := range routes {
@@ -389,12 +397,13 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 				case !carries(r.Rig, e, route.dev):
 				// Of routes with the least metric any may be taken; one with more waits for all of them to go.
 				case route.metric == routes[0].metric:
-					rep.At(r.Rig, e, steps.Warn, "the default route of %s goes over %s, a rail: all that leaves the node goes to "+
-						"%s, and railbench changes no interface that carries it. Unless %s is meant to pass it on, ip route del "+
-						"default dev %s takes it away", node, route.dev, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()), route.dev)
+					rep.At(r.Rig, e, steps.DefaultRouteOverRail, steps.Warn, "the default route of %s goes over %s, a rail: all that "+
+						"leaves the node goes to %s, and railbench changes no interface that carries it. Unless %s is meant to pass it "+
+						"on, ip route del default dev %s takes it away", node, route.dev, r.Rig.NameOf(e.Other()),
+						r.Rig.NameOf(e.Other()), route.dev)
 				default:
-					rep.At(r.Rig, e, steps.Warn, "%s has a second default route over %s, a rail: it is taken when the first one "+
-						"goes. ip route del default dev %s takes it away", node, route.dev, route.dev)
+					rep.At(r.Rig, e, steps.DefaultRouteOverRail, steps.Warn, "%s has a second default route over %s, a rail: it is "+
+						"taken when the first one goes. ip route del default dev %s takes it away", node, route.dev, route.dev)
 				}
 			}
 		}
@@ -404,8 +413,8 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			unseen = "Over which interface SSH comes in was not seen everywhere"
 		}
 		if carries(r.Rig, e, dev) {
-			rep.At(r.Rig, e, steps.Warn, "the SSH session to %s goes over %s, a rail: it breaks while that rail is changed, "+
-				"and slows what is measured there. Name another address of the node in the rig file", node, dev)
+			rep.At(r.Rig, e, steps.SSHOverRail, steps.Warn, "the SSH session to %s goes over %s, a rail: it breaks while that "+
+				"rail is changed, and slows what is measured there. Name another address of the node in the rig file", node, dev)
 		}
 	}
 	wayTo(r.Rig, facts, rep)

@@ -46,18 +46,18 @@ func TestArpFlux(t *testing.T) {
 	kindtest.Want(t, "right", judge(kindtest.Spark()), steps.Pass, "8 entries")
 	kindtest.Want(t, "in capitals",
 		judge(kindtest.Spark(), edit{steps.Here, learnt + right, learnt + strings.ToUpper(right)}), steps.Pass)
-	kindtest.Want(t, "the twin's", judge(kindtest.Spark(), edit{steps.Here, learnt + right, learnt + twin}), steps.Fail,
-		"spark-02 takes "+twin+" for the interface of 192.168.100.10", "rail 1's on spark-01", "that is enP2p1s0f0np0 there",
-		"ip neigh flush dev enp1s0f0np0")
-	kindtest.Want(t, "nobody's", judge(kindtest.Spark(), edit{steps.Here, learnt + right, learnt + "02:00:00:00:00:01"}),
-		steps.Fail, "no interface there")
-	kindtest.Want(t, "one silent", judge(kindtest.Spark(), edit{steps.Here, learnt + right, "x: y"}), steps.Inconclusive,
-		"spark-02 got no answer from 192.168.100.10, rail 1's on spark-01")
+	because(t, "the twin's", judge(kindtest.Spark(), edit{steps.Here, learnt + right, learnt + twin}), steps.Fail,
+		steps.NeighbourWrong, "spark-02 takes "+twin+" for the interface of 192.168.100.10", "rail 1's on spark-01",
+		"that is enP2p1s0f0np0 there", "ip neigh flush dev enp1s0f0np0")
+	because(t, "nobody's", judge(kindtest.Spark(), edit{steps.Here, learnt + right, learnt + "02:00:00:00:00:01"}),
+		steps.Fail, steps.NeighbourWrong, "no interface there")
+	because(t, "one silent", judge(kindtest.Spark(), edit{steps.Here, learnt + right, "x: y"}), steps.Inconclusive,
+		steps.NoAnswer, "spark-02 got no answer from 192.168.100.10, rail 1's on spark-01")
 	dark := kindtest.Spark()
 	dark.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false
 	kindtest.Want(t, "one without a link", judge(dark, edit{steps.Here, learnt + right, "x: y"}), steps.Pass, "7 entries")
 	shared := alsoHas(kindtest.Spark(), steps.Peer, 2, "192.168.100.15/24")
-	kindtest.Want(t, "one subnet", judge(shared), steps.Warn,
+	because(t, "one subnet", judge(shared), steps.Warn, steps.SubnetShared,
 		"enp1s0f0np0 and enP2p1s0f0np0 on spark-01 are in one subnet", "arp_ignore is 0", "spark-02 may learn either")
 	set := func(ignore, announce string) []edit {
 		return []edit{{steps.Peer, "arp_ignore: 0", "arp_ignore: " + ignore}, {
@@ -66,15 +66,16 @@ func TestArpFlux(t *testing.T) {
 		}}
 	}
 	kindtest.Want(t, "kept apart", judge(shared, set("1", "2")...), steps.Pass)
-	kindtest.Want(t, "asks under any", judge(shared, set("1", "0")...), steps.Warn, "arp_announce is 0")
-	kindtest.Want(t, "answers for what is no host's", judge(shared, set("3", "2")...), steps.Warn, "arp_ignore is 3")
+	because(t, "asks under any", judge(shared, set("1", "0")...), steps.Warn, steps.SubnetShared, "arp_announce is 0")
+	because(t, "answers for what is no host's", judge(shared, set("3", "2")...), steps.Warn, steps.SubnetShared,
+		"arp_ignore is 3")
 	none := kindtest.Spark()
 	texts := neighbours(none)
 	for e := range texts {
 		texts[e] = strings.ReplaceAll(texts[e], "neighbour", "stranger")
 	}
-	kindtest.Want(t, "all silent", registered().Judges["arp-flux"](steps.Cell{}, looked(none, texts[0], texts[1])),
-		steps.Inconclusive, "no rail answered")
+	because(t, "all silent", registered().Judges["arp-flux"](steps.Cell{}, looked(none, texts[0], texts[1])),
+		steps.Inconclusive, steps.NoAnswer, "no rail answered")
 	holes(t, "arp-flux", registered().Judges["arp-flux"], kindtest.Spark(), neighbours(kindtest.Spark()))
 }
 
@@ -89,20 +90,20 @@ func TestDuplicateIP(t *testing.T) {
 	asked := "arping: yes\narping enp1s0f0np0=192.168.100.11: nobody else\n"
 	kindtest.Want(t, "asked", judge(kindtest.Spark(), asked, no), steps.Pass,
 		"Nobody else on the wire answers for 1 of them", "was not asked from spark-01 (it needs root)")
-	kindtest.Want(t, "could not ask",
+	because(t, "could not ask",
 		judge(kindtest.Spark(), strings.Replace(asked, "nobody else", "could not ask", 1), no), steps.Inconclusive,
-		"whether somebody else on the wire of enp1s0f0np0 answers")
-	kindtest.Want(t, "somebody", judge(kindtest.Spark(), strings.Replace(asked, "nobody", "somebody", 1), no), steps.Fail,
-		"somebody else on the wire of enp1s0f0np0 answers for 192.168.100.11, which is spark-02's")
-	kindtest.Want(t, "on both", judge(only(kindtest.Spark(), steps.Here, 1, "192.168.200.10/24"), no, no), steps.Fail,
-		"192.168.200.10 is on enp1s0f1np1 of spark-02 and enp1s0f1np1 of spark-01")
-	kindtest.Want(t, "on a node twice", judge(kindtest.Spark(), no, no+"bond0 addresses: bond0 UP 192.168.100.10/24\n"),
-		steps.Fail, "192.168.100.10 is on bond0 of spark-01 and enp1s0f0np0 of spark-01")
+		steps.NotTried, "enp1s0f0np0")
+	because(t, "somebody", judge(kindtest.Spark(), strings.Replace(asked, "nobody", "somebody", 1), no), steps.Fail,
+		steps.AddressTaken, "enp1s0f0np0", "192.168.100.11", "spark-02")
+	because(t, "on both", judge(only(kindtest.Spark(), steps.Here, 1, "192.168.200.10/24"), no, no), steps.Fail,
+		steps.DuplicateIP, "192.168.200.10 is on enp1s0f1np1 of spark-02 and enp1s0f1np1 of spark-01")
+	because(t, "on a node twice", judge(kindtest.Spark(), no, no+"bond0 addresses: bond0 UP 192.168.100.10/24\n"),
+		steps.Fail, steps.DuplicateIP, "192.168.100.10 is on bond0 of spark-01 and enp1s0f0np0 of spark-01")
 	docker := "docker0 addresses: docker0 DOWN 172.17.0.1/16\nlo addresses: lo UNKNOWN 127.0.0.1/8\n"
 	kindtest.Want(t, "containers and loopback", judge(kindtest.Spark(), no+docker, no+docker), steps.Pass,
 		"8 on both nodes")
-	kindtest.Want(t, "elsewhere on the other node",
-		judge(kindtest.Spark(), no, no+"eth0 addresses: eth0 UP 192.168.100.11/24\n"), steps.Fail,
+	because(t, "elsewhere on the other node",
+		judge(kindtest.Spark(), no, no+"eth0 addresses: eth0 UP 192.168.100.11/24\n"), steps.Fail, steps.DuplicateIP,
 		"192.168.100.11 is on enp1s0f0np0 of spark-02 and eth0 of spark-01")
 	kindtest.Want(t, "the other end's",
 		judge(kindtest.Spark(), no+"p2p0 addresses: p2p0 UP 10.8.0.2 peer 10.8.0.1/32\n",
@@ -135,40 +136,40 @@ func TestMTUEqual(t *testing.T) {
 	way := "ping enp1s0f0np0=192.168.100.11: "
 	kindtest.Want(t, "equal", judge(kindtest.Spark()), steps.Pass, "4 rails have one MTU", "pass, both ways")
 	kindtest.Want(t, "soft-RoCE", judge(kindtest.Virtual()), steps.Pass, "2 rails")
-	kindtest.Want(t, "differ", judge(kindtest.Spark(), edit{steps.Peer, "enp1s0f0np0 MTU: 1500", "enp1s0f0np0 MTU: 9000"},
-		edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}),
-		steps.Fail, "enp1s0f0np0 has an MTU of 1500 on spark-02, and of 9000 on spark-01", "near zero", "the cell mtu")
-	kindtest.Want(t, "lost on the way",
-		judge(kindtest.Spark(), edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}), steps.Fail, "rail 1",
-		"from spark-01 packets of that size get lost while small ones arrive")
-	kindtest.Want(t, "silent", judge(kindtest.Spark(),
+	because(t, "differ", judge(kindtest.Spark(), edit{steps.Peer, "enp1s0f0np0 MTU: 1500", "enp1s0f0np0 MTU: 9000"},
+		edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}), steps.Fail, steps.MTUDiffers, "enp1s0f0np0",
+		"1500 on spark-02", "9000 on spark-01")
+	because(t, "lost on the way",
+		judge(kindtest.Spark(), edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"}), steps.Fail,
+		steps.PathMTUSmall, "rail 1", "spark-01")
+	because(t, "silent", judge(kindtest.Spark(),
 		edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"},
-		edit{steps.Peer, "small " + way + "ok", "small " + way + "no answer"}), steps.Inconclusive,
+		edit{steps.Peer, "small " + way + "ok", "small " + way + "no answer"}), steps.Inconclusive, steps.NoAnswer,
 		"rail 1 (enp1s0f0np0) lets neither a full nor a small packet through from spark-01")
 	silent := edited(mtuLines(kindtest.Spark()))
 	for e := range silent {
 		silent[e] = strings.ReplaceAll(silent[e], ": ok", ": no answer")
 	}
-	kindtest.Want(t, "all silent",
+	because(t, "all silent",
 		registered().Judges["mtu-equal"](steps.Cell{}, looked(kindtest.Spark(), silent[0], silent[1])), steps.Inconclusive,
-		"neither a full nor a small packet")
+		steps.NoAnswer, "neither a full nor a small packet")
 	dark := kindtest.Spark()
 	dark.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false
 	kindtest.Want(t, "without a link",
 		judge(dark, edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"},
 			edit{steps.Peer, "small " + way + "ok", "small " + way + "no answer"}), steps.Pass)
-	kindtest.Want(t, "not tried", judge(kindtest.Spark(), edit{steps.Peer, "large " + way + "ok", "x: y"}),
-		steps.Inconclusive, "was not tried from spark-01")
+	because(t, "not tried", judge(kindtest.Spark(), edit{steps.Peer, "large " + way + "ok", "x: y"}), steps.Inconclusive,
+		steps.NotTried, "spark-01")
 	roce := kindtest.Spark()
 	roce.Nodes[steps.Peer].Rails[0].MTU = 512
-	kindtest.Want(t, "RoCE MTUs", judge(roce), steps.Warn, "a RoCE MTU of 1024 on spark-02 and of 512 on spark-01")
+	because(t, "RoCE MTUs", judge(roce), steps.Warn, steps.RoCEMTUBehind, "1024 on spark-02", "512 on spark-01")
 	bonded := kindtest.BondedAt(steps.Here, steps.Peer)
 	texts := mtuLines(bonded)
 	for e := range texts {
 		texts[e] += "bond0 MTU: 9000\n"
 	}
-	kindtest.Want(t, "a bond's", registered().Judges["mtu-equal"](steps.Cell{}, looked(bonded, texts[0], texts[1])),
-		steps.Fail, "enp1s0f0np0 has an MTU of 1500 and its bond bond0 has 9000")
+	because(t, "a bond's", registered().Judges["mtu-equal"](steps.Cell{}, looked(bonded, texts[0], texts[1])), steps.Fail,
+		steps.BondMTUDiffers, "enp1s0f0np0", "1500", "bond0", "9000")
 	unused := kindtest.Spark()
 	for e := range unused.Nodes {
 		for i := range unused.Nodes[e].Rails {
@@ -176,7 +177,7 @@ func TestMTUEqual(t *testing.T) {
 		}
 	}
 	unused.Pairs = nil
-	kindtest.Want(t, "no addresses", judge(unused), steps.Inconclusive, "no rail is used at both ends")
+	kindtest.Because(t, "no addresses", judge(unused), steps.Inconclusive, steps.NoRail)
 	holes(t, "mtu-equal", registered().Judges["mtu-equal"], kindtest.Spark(), mtuLines(kindtest.Spark()))
 }
 
@@ -197,13 +198,13 @@ func TestGIDIndex(t *testing.T) {
 		return judgeGIDIndex(steps.Cell{}, kindtest.Both(rig, parse.ShowGids, texts[0], texts[1]))
 	}
 	kindtest.Want(t, "as it should be", judge(kindtest.Spark()), steps.Pass, "rail 1 3, rail 2 3, rail 3 3, rail 4 3")
-	kindtest.Want(t, "drifted", judge(kindtest.Spark(), edit{steps.Peer, "rocep1s0f0 1 3", "rocep1s0f0 1 5"}), steps.Warn,
-		"rail 1 (rocep1s0f0) has its GID at index 3 on spark-02 and at 5 on spark-01",
-		"-x 3 on spark-02 and -x 5 on spark-01")
-	kindtest.Want(t, "gone", judge(kindtest.Spark(), edit{steps.Peer, "192.168.100.10", "192.168.100.99"}), steps.Fail,
-		"rail 1 (rocep1s0f0) has no GID to use on spark-01")
-	kindtest.Want(t, "another's", judge(kindtest.Spark(),
-		edit{steps.Peer, "192.168.100.10 v2 enp1s0f0np0", "192.168.100.10 v2 bond0"}), steps.Fail, "belongs to bond0")
+	because(t, "drifted", judge(kindtest.Spark(), edit{steps.Peer, "rocep1s0f0 1 3", "rocep1s0f0 1 5"}), steps.Warn,
+		steps.GIDIndexDiffers, "rail 1 (rocep1s0f0)", "3 on spark-02", "5 on spark-01")
+	because(t, "gone", judge(kindtest.Spark(), edit{steps.Peer, "192.168.100.10", "192.168.100.99"}), steps.Fail,
+		steps.GIDMissing, "rail 1 (rocep1s0f0) has no GID to use on spark-01")
+	because(t, "another's", judge(kindtest.Spark(),
+		edit{steps.Peer, "192.168.100.10 v2 enp1s0f0np0", "192.168.100.10 v2 bond0"}), steps.Fail, steps.GIDMissing,
+		"belongs to bond0")
 	ib := kindtest.Spark()
 	for e := range ib.Nodes {
 		for i := range ib.Nodes[e].Rails {
@@ -216,16 +217,16 @@ func TestGIDIndex(t *testing.T) {
 	}
 	good := tables(kindtest.Spark())
 	kindtest.Want(t, "InfiniBand", of(good[0], good[1]), steps.Pass, "its GID (InfiniBand)", "rail 1 0, rail 2 0")
-	kindtest.Want(t, "InfiniBand without its own",
-		of(good[0], strings.ReplaceAll(good[1], "rocep1s0f1 1 2", "rocep1s0f1 1 7")), steps.Fail,
-		"rail 2 (rocep1s0f1) has no GID to use on spark-01", "subnet manager")
+	because(t, "InfiniBand without its own",
+		of(good[0], strings.ReplaceAll(good[1], "rocep1s0f1 1 2", "rocep1s0f1 1 7")), steps.Fail, steps.SubnetManagerMissing,
+		"rail 2 (rocep1s0f1)", "spark-01")
 	alone := kindtest.Spark()
 	alone.Pairs = nil
-	kindtest.Want(t, "no rails", judge(alone), steps.Inconclusive, "no rail leads from node to node")
+	kindtest.Because(t, "no rails", judge(alone), steps.Inconclusive, steps.NoRail)
 	half := kindtest.Both(kindtest.Spark(), parse.ShowGids, tables(kindtest.Spark())[0], "")
-	kindtest.Want(t, "one table", judgeGIDIndex(steps.Cell{}, half), steps.Inconclusive, "spark-01", "does not parse")
-	kindtest.Want(t, "nothing", judgeGIDIndex(steps.Cell{}, steps.Result{Rig: kindtest.Spark()}), steps.Inconclusive,
-		"nothing ran")
+	because(t, "one table", judgeGIDIndex(steps.Cell{}, half), steps.Inconclusive, steps.OutputIncomplete, "spark-01")
+	kindtest.Because(t, "nothing", judgeGIDIndex(steps.Cell{}, steps.Result{Rig: kindtest.Spark()}), steps.Inconclusive,
+		steps.NothingRan)
 }
 
 func TestRoutes(t *testing.T) {
@@ -247,25 +248,26 @@ func TestRoutes(t *testing.T) {
 		seen.Nodes[e].SSHDev = "enP7s7"
 	}
 	kindtest.Want(t, "its own", judge(seen, own, none), steps.Pass, "no default route and no SSH session")
-	kindtest.Want(t, "over a rail", judge(kindtest.Spark(), own, first), steps.Warn,
+	because(t, "over a rail", judge(kindtest.Spark(), own, first), steps.Warn, steps.DefaultRouteOverRail,
 		"the default route of spark-01 goes over enp1s0f0np0", "ip route del default dev enp1s0f0np0")
-	kindtest.Want(t, "a second one", judge(kindtest.Spark(), own, second), steps.Warn,
+	because(t, "a second one", judge(kindtest.Spark(), own, second), steps.Warn, steps.DefaultRouteOverRail,
 		"spark-01 has a second default route over enp1s0f0np0")
-	kindtest.Want(t, "no metric", judge(kindtest.Spark(), own, strings.Replace(first, "metric 50", "", 1)), steps.Warn,
-		"the default route of spark-01 goes over enp1s0f0np0")
-	kindtest.Want(t, "IPv6", judge(kindtest.Spark(), own,
+	because(t, "no metric", judge(kindtest.Spark(), own, strings.Replace(first, "metric 50", "", 1)), steps.Warn,
+		steps.DefaultRouteOverRail, "the default route of spark-01 goes over enp1s0f0np0")
+	because(t, "IPv6", judge(kindtest.Spark(), own,
 		strings.Replace(own, "IPv6: none", "IPv6: default via fe80::1 dev enp1s0f1np1 metric 1024", 1)), steps.Warn,
-		"over enp1s0f1np1")
+		steps.DefaultRouteOverRail, "over enp1s0f1np1")
 	for _, gateways := range []string{
 		"nexthop via 192.168.1.1 dev enP7s7 weight 1 nexthop via 192.168.100.11 dev enp1s0f0np0 weight 1",
 		"nexthop via 192.168.100.11 dev enp1s0f0np0 weight 1 nexthop via 192.168.1.1 dev enP7s7 weight 1",
 	} {
-		kindtest.Want(t, gateways, judge(kindtest.Spark(), own, "default routes: default proto static metric 100 "+gateways+
-			"\ndefault routes of IPv6: none\n"), steps.Warn, "the default route of spark-01 goes over enp1s0f0np0")
+		because(t, gateways, judge(kindtest.Spark(), own, "default routes: default proto static metric 100 "+gateways+
+			"\ndefault routes of IPv6: none\n"), steps.Warn, steps.DefaultRouteOverRail,
+			"the default route of spark-01 goes over enp1s0f0np0")
 	}
-	kindtest.Want(t, "over a bond", judge(kindtest.BondedAt(steps.Peer), own, strings.Replace(own, "enP7s7", "bond0", 1)),
-		steps.Warn, "goes over bond0")
-	kindtest.Want(t, "SSH", judge(over, own, own), steps.Warn, "the SSH session to spark-02 goes over enp1s0f0np0")
+	because(t, "over a bond", judge(kindtest.BondedAt(steps.Peer), own, strings.Replace(own, "enP7s7", "bond0", 1)),
+		steps.Warn, steps.DefaultRouteOverRail, "goes over bond0")
+	because(t, "SSH", judge(over, own, own), steps.Warn, steps.SSHOverRail, "spark-02", "enp1s0f0np0")
 	holes(t, "routes", registered().Judges["routes"], kindtest.Spark(),
 		[2]string{own + waysAt(kindtest.Spark(), steps.Here), own + waysAt(kindtest.Spark(), steps.Peer)})
 }
@@ -289,16 +291,16 @@ func TestRailBond(t *testing.T) {
 	kindtest.Want(t, "none", judge(kindtest.Spark(), none, none), steps.Pass, "8 on both nodes")
 	kindtest.Want(t, "a container's",
 		judge(kindtest.Spark(), none, "veth0 is in: docker0\ninterfaces in another: veth0\n"), steps.Pass)
-	kindtest.Want(t, "one end", judge(kindtest.BondedAt(steps.Peer), none, in), steps.Fail,
-		"bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1, and spark-02 has no bond", "bond-teardown")
-	kindtest.Want(t, "both ends", judge(kindtest.BondedAt(steps.Here, steps.Peer), in, in), steps.Warn,
-		"bond0 on spark-02 holds", "bond0 on spark-01 holds")
-	kindtest.Want(t, "a bridge", judge(kindtest.Spark(), none,
-		"enp1s0f0np0 is in: br0\nbr0 is: no bond\ninterfaces in another: enp1s0f0np0\n"), steps.Fail,
-		"is in br0, which is no bond")
+	because(t, "one end", judge(kindtest.BondedAt(steps.Peer), none, in), steps.Fail, steps.BondOneSided,
+		"bond0 on spark-01", "enp1s0f0np0 and enp1s0f1np1", "spark-02")
+	because(t, "both ends", judge(kindtest.BondedAt(steps.Here, steps.Peer), in, in), steps.Warn, steps.RailInBond,
+		"bond0 on spark-02", "bond0 on spark-01")
+	because(t, "a bridge", judge(kindtest.Spark(), none,
+		"enp1s0f0np0 is in: br0\nbr0 is: no bond\ninterfaces in another: enp1s0f0np0\n"), steps.Fail, steps.RailInBridge,
+		"br0")
 	holes(t, "rail-bond", registered().Judges["rail-bond"], kindtest.Spark(), [2]string{none, none})
-	kindtest.Want(t, "no rails", registered().Judges["rail-bond"](steps.Cell{}, looked(steps.Rig{}, none, none)),
-		steps.Inconclusive, "no rail on either node")
+	kindtest.Because(t, "no rails", registered().Judges["rail-bond"](steps.Cell{}, looked(steps.Rig{}, none, none)),
+		steps.Inconclusive, steps.NoRail)
 }
 
 func TestBondHealth(t *testing.T) {
@@ -318,37 +320,38 @@ func TestBondHealth(t *testing.T) {
 		strings.Replace(none, "not loaded", "not loaded, and not found", 1)), steps.Pass,
 		"A bond could not be made on spark-01")
 	kindtest.Want(t, "whole", judge(rig, whole, whole), steps.Pass, "bond0 on both nodes is whole", "balance-xor")
-	kindtest.Want(t, "empty", judge(kindtest.Spark(), none, empty), steps.Warn, "bond0 on spark-01 is empty", "balance-rr",
-		"File exists")
+	because(t, "empty", judge(kindtest.Spark(), none, empty), steps.Warn, steps.BondEmpty, "bond0 on spark-01 is empty",
+		"balance-rr", "File exists")
 	v := judge(kindtest.Spark(), none, strings.ReplaceAll(empty, "balance-rr 0", "balance-xor 2"))
-	kindtest.Want(t, "empty, and made", v, steps.Warn,
+	because(t, "empty, and made", v, steps.Warn, steps.BondEmpty,
 		"somebody made it, or settings of the bonding module (/etc/modprobe.d), in balance-xor", "File exists")
 	if strings.Contains(v.Reason, "loading") {
 		t.Errorf("the module makes none of that mode: %s", v.Reason)
 	}
-	kindtest.Want(t, "empty, and named", judge(kindtest.Spark(), none, strings.ReplaceAll(empty, "bond0", "lacp")),
-		steps.Warn, "lacp on spark-01 is empty: somebody made it")
-	kindtest.Want(t, "one end", judge(rig, none, whole), steps.Fail, "bond0 on spark-01 has no bond at its other end")
-	kindtest.Want(t, "half", judge(rig, whole, edit("holds: enp1s0f0np0 enp1s0f1np1", "holds: enp1s0f0np0")), steps.Warn,
-		"bond0 on spark-01 holds enp1s0f0np0 only")
-	kindtest.Want(t, "a link down", judge(rig, whole, edit("enp1s0f1np1 MII: up", "enp1s0f1np1 MII: down")), steps.Fail,
-		"enp1s0f1np1, a link of bond0 on spark-01, is down")
-	kindtest.Want(t, "unwatched", judge(rig, whole, edit("miimon: 100", "miimon: 0")), steps.Warn,
+	because(t, "empty, and named", judge(kindtest.Spark(), none, strings.ReplaceAll(empty, "bond0", "lacp")), steps.Warn,
+		steps.BondEmpty, "lacp on spark-01 is empty: somebody made it")
+	because(t, "one end", judge(rig, none, whole), steps.Fail, steps.BondOneSided, "bond0 on spark-01")
+	because(t, "half", judge(rig, whole, edit("holds: enp1s0f0np0 enp1s0f1np1", "holds: enp1s0f0np0")), steps.Warn,
+		steps.BondSingle, "bond0 on spark-01", "enp1s0f0np0")
+	because(t, "a link down", judge(rig, whole, edit("enp1s0f1np1 MII: up", "enp1s0f1np1 MII: down")), steps.Fail,
+		steps.BondLinkDown, "enp1s0f1np1", "bond0 on spark-01")
+	because(t, "unwatched", judge(rig, whole, edit("miimon: 100", "miimon: 0")), steps.Warn, steps.BondUnwatched,
 		"never looks at its links")
-	kindtest.Want(t, "balance-rr", judge(rig, whole, edit("balance-xor 2", "balance-rr 0")), steps.Warn,
+	because(t, "balance-rr", judge(rig, whole, edit("balance-xor 2", "balance-rr 0")), steps.Warn, steps.BondReorders,
 		"arrive in disorder", "the two ends bond in different modes")
-	kindtest.Want(t, "802.3ad", judge(rig, edit("balance-xor 2", "802.3ad 4"), edit("balance-xor 2", "802.3ad 4")),
-		steps.Warn, "needs another end that speaks LACP")
-	kindtest.Want(t, "itself down", judge(rig, whole, edit("bond0 MII: up", "bond0 MII: down")), steps.Fail,
-		"bond0 on spark-01 itself is down")
+	kindtest.Because(t, "802.3ad", judge(rig, edit("balance-xor 2", "802.3ad 4"), edit("balance-xor 2", "802.3ad 4")),
+		steps.Warn, steps.BondNeedsLACP)
+	because(t, "itself down", judge(rig, whole, edit("bond0 MII: up", "bond0 MII: down")), steps.Fail, steps.BondDown,
+		"bond0 on spark-01")
 	kindtest.Want(t, "watched by ARP",
 		judge(rig, whole, edit("miimon: 100", "miimon: 0\nbond0 ARP interval: 1000")), steps.Pass, "and watched")
-	kindtest.Want(t, "watched by nothing",
-		judge(rig, whole, edit("miimon: 100", "miimon: 0\nbond0 ARP interval: 0")), steps.Warn, "never looks at its links")
+	because(t, "watched by nothing",
+		judge(rig, whole, edit("miimon: 100", "miimon: 0\nbond0 ARP interval: 0")), steps.Warn, steps.BondUnwatched,
+		"never looks at its links")
 	for _, line := range []string{"balance-xor 2", "bond0 MII: up", "miimon: 100"} {
 		name, _, _ := strings.Cut(line, ": ")
-		kindtest.Want(t, "none of "+line, judge(rig, whole, edit(line, strings.TrimPrefix(name+": none", "balance-xor 2: "))),
-			steps.Inconclusive, "bond0 on spark-01")
+		because(t, "none of "+line, judge(rig, whole, edit(line, strings.TrimPrefix(name+": none", "balance-xor 2: "))),
+			steps.Inconclusive, steps.Unreadable, "bond0 on spark-01")
 	}
 	for _, line := range []string{"bond0 mode: balance-xor 2\n", "bond0 MII: up\n", "bond0 miimon: 100\n"} {
 		kindtest.Want(t, "without "+line, judge(rig, whole, edit(line, "")), steps.Inconclusive, "bond0 on spark-01")
@@ -381,22 +384,22 @@ func TestRDMAPorts(t *testing.T) {
 	}
 	down := edit{steps.Peer, "roceP2p1s0f0 port 1 state: 4: ACTIVE", "roceP2p1s0f0 port 1 state: 1: DOWN"}
 	kindtest.Want(t, "active", judge(kindtest.Spark()), steps.Pass, "8 on both nodes", "programs see every device")
-	kindtest.Want(t, "down", judge(kindtest.Spark(), down), steps.Fail, "roceP2p1s0f0 on spark-01 is DOWN (LinkUp)",
-		"link-up says")
+	because(t, "down", judge(kindtest.Spark(), down), steps.Fail, steps.PortDown,
+		"roceP2p1s0f0 on spark-01 is DOWN (LinkUp)", "link-up says")
 	kindtest.Want(t, "an unused one down", judge(kindtest.TutorialSpark(), down), steps.Pass, "nothing uses it")
 	var dead []edit
 	for _, e := range steps.Ends {
 		dead = append(dead, edit{e, "4: ACTIVE", "1: DOWN"})
 	}
-	kindtest.Want(t, "no addresses, and down", judge(bare(), dead...), steps.Fail, "no RDMA port is ACTIVE")
+	because(t, "no addresses, and down", judge(bare(), dead...), steps.Fail, steps.PortDown, "no RDMA port is ACTIVE")
 	kindtest.Want(t, "an unused one of InfiniBand", judge(kindtest.TutorialSpark(), down, edit{
 		steps.Peer, "roceP2p1s0f0 port 1 link_layer: Ethernet", "roceP2p1s0f0 port 1 link_layer: InfiniBand",
 	}), steps.Pass, "nothing uses it")
-	kindtest.Want(t, "InfiniBand",
+	because(t, "InfiniBand",
 		judge(kindtest.Spark(), edit{
 			steps.Peer, "rocep1s0f0 port 1 link_layer: Ethernet",
 			"rocep1s0f0 port 1 link_layer: InfiniBand",
-		}), steps.Warn, "is an InfiniBand port")
+		}), steps.Warn, steps.LinkLayersDiffer, "is an InfiniBand port")
 	ib := kindtest.Spark()
 	for e := range ib.Nodes {
 		for i := range ib.Nodes[e].Rails {
@@ -411,32 +414,32 @@ func TestRDMAPorts(t *testing.T) {
 	}
 	kindtest.Want(t, "InfiniBand at both ends", of(lines(ib)), steps.Pass, "every RDMA port that is used is ACTIVE")
 	ib.Nodes[steps.Here].Rails[0].Layer = "Ethernet"
-	kindtest.Want(t, "Ethernet at the other end", of(lines(ib)), steps.Warn,
+	because(t, "Ethernet at the other end", of(lines(ib)), steps.Warn, steps.LinkLayersDiffer,
 		"rocep1s0f0 on spark-01 is an InfiniBand port")
-	kindtest.Want(t, "no link layer",
+	because(t, "no link layer",
 		judge(kindtest.Spark(), edit{steps.Peer, "rocep1s0f0 port 1 link_layer: Ethernet", "x: y"}), steps.Inconclusive,
-		"whether rocep1s0f0 on spark-01 is a port of Ethernet")
+		steps.Unreadable, "rocep1s0f0 on spark-01")
 	kindtest.Want(t, "files untold",
 		judge(kindtest.Spark(), edit{steps.Peer, "device files that may be opened: 4", "x: y"}), steps.Pass,
 		"was not tried everywhere")
-	kindtest.Want(t, "closed files", judge(kindtest.Spark(), edit{steps.Peer, "opened: 4", "opened: 0"}), steps.Fail,
-		"on spark-01 no program of this user can open an RDMA device")
-	kindtest.Want(t, "hidden", judge(kindtest.Spark(),
+	because(t, "closed files", judge(kindtest.Spark(), edit{steps.Peer, "opened: 4", "opened: 0"}), steps.Fail,
+		steps.UverbsClosed, "spark-01")
+	because(t, "hidden", judge(kindtest.Spark(),
 		edit{steps.Peer, "see: rocep1s0f0 rocep1s0f1 roceP2p1s0f0 roceP2p1s0f1", "see: none"}), steps.Fail,
-		"the kernel has rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 and programs don't see it", "ibverbs-providers")
+		steps.VerbsProviderMissing, "rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1")
 	kindtest.Want(t, "no tool", judge(kindtest.Spark(),
 		edit{steps.Peer, "see: rocep1s0f0 rocep1s0f1 roceP2p1s0f0 roceP2p1s0f1", "see: ibv_devices is not installed"}),
 		steps.Pass, "ibv_devices is missing")
-	kindtest.Want(t, "no devices",
+	because(t, "no devices",
 		registered().Judges["rdma-ports"](steps.Cell{},
 			looked(kindtest.Spark(), lines(kindtest.Spark())[0],
 				"RDMA devices: none\ndevice files that may be opened: 0\ndevices that programs see: none\n")), steps.Fail,
-		"spark-01 has no RDMA device")
+		steps.RDMADeviceMissing, "spark-01")
 	lost := kindtest.Spark()
 	lost.Nodes[steps.Peer].Rails = lost.Nodes[steps.Peer].Rails[:2]
 	lost.Pairs = steps.PairRails(lost.Nodes[0], lost.Nodes[1])
-	kindtest.Want(t, "half of the adapter gone", judge(lost), steps.Warn,
-		"spark-02 has roceP2p1s0f0 and roceP2p1s0f1 and spark-01 has not")
+	because(t, "half of the adapter gone", judge(lost), steps.Warn, steps.DevicesDiffer, "spark-02",
+		"roceP2p1s0f0 and roceP2p1s0f1 and spark-01")
 	holes(t, "rdma-ports", registered().Judges["rdma-ports"], kindtest.Spark(), lines(kindtest.Spark()))
 }
 
@@ -455,11 +458,12 @@ func TestRoceLAG(t *testing.T) {
 	gone := edit{steps.Peer, "enp1s0f1np1 RDMA device: rocep1s0f1", "enp1s0f1np1 RDMA device: none"}
 	kindtest.Want(t, "own devices", judge(), steps.Pass, "8 on both nodes")
 	v := judge(edit{steps.Peer, "RDMA device: rocep1s0f0", "RDMA device: mlx5_bond_0"}, gone)
-	kindtest.Want(t, "merged", v, steps.Fail, "mlx5_bond_0 on spark-01 is one RDMA device for both ports", "bond-teardown")
+	because(t, "merged", v, steps.Fail, steps.RoCELAG, "mlx5_bond_0 on spark-01 is one RDMA device for both ports",
+		"bond-teardown")
 	if strings.Contains(v.Reason, "beside it") {
 		t.Errorf("it is said twice: %s", v.Reason)
 	}
-	kindtest.Want(t, "merged under the first one's name", judge(gone), steps.Fail,
+	because(t, "merged under the first one's name", judge(gone), steps.Fail, steps.RoCELAG,
 		"enp1s0f1np1 on spark-01 has no RDMA device of its own, and enp1s0f0np0 beside it has rocep1s0f0")
 	var none []edit
 	for _, dev := range []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"} {
@@ -467,9 +471,9 @@ func TestRoceLAG(t *testing.T) {
 	}
 	kindtest.Want(t, "no devices at all", judge(none...), steps.Pass, "or none has")
 	other := "interfaces of such adapters: none\n"
-	kindtest.Want(t, "another adapter",
+	kindtest.Because(t, "another adapter",
 		registered().Judges["roce-lag"](steps.Cell{}, looked(kindtest.Virtual(), other, other)), steps.Skipped,
-		"only that merges ports")
+		steps.CannotRun)
 	kindtest.Want(t, "one such adapter",
 		registered().Judges["roce-lag"](steps.Cell{}, looked(kindtest.Virtual(), lines[0], other)), steps.Pass,
 		"4 on both nodes")

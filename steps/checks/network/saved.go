@@ -53,6 +53,14 @@ func (k keptAddr) gone(node, by string) string {
 		"connection modify, or a file in /etc/netplan, makes it last", k.addr, k.dev.Name, node, none(by))
 }
 
+// lost is the code of what gone says.
+func (k keptAddr) lost() steps.Code {
+	if k.dev.BondMode != "" {
+		return steps.BondNotSaved
+	}
+	return steps.AddressNotSaved
+}
+
 // planKept gives the check the addresses that it asks for.
 func planKept(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	for _, e := range steps.Ends {
@@ -75,14 +83,14 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
 		if said := f["netplan refuses"]; said != "" {
-			rep.At(rig, e, steps.Warn, "netplan on %s does not take its own files (%s): at the next boot nobody sets up what "+
-				"they say; sudo netplan generate tells more", node, said)
+			rep.At(rig, e, steps.NetplanRefuses, steps.Warn, "netplan on %s does not take its own files (%s): at the next boot "+
+				"nobody sets up what they say; sudo netplan generate tells more", node, said)
 		}
 		by := f["configured by"]
 		rep.Show(node+" is configured by", kind.OrUnknown(by), "", nil)
 		switch by {
 		case "":
-			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell what configures its network", node)
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell what configures its network", node)
 			continue
 		case "nothing":
 			without++
@@ -93,16 +101,17 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			rep.Show(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name), kind.OrUnknown(where), "", nil)
 			switch {
 			case where == "":
-				rep.At(rig, e, steps.Inconclusive, "nothing tells where %s has %s from", k.dev.Name, k.addr)
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells where %s has %s from", k.dev.Name, k.addr)
 			case where != "nothing":
 				saved++
 				bonds += min(1, len(k.dev.BondMode))
 			case f["does not answer"] != "":
-				rep.At(rig, e, steps.Inconclusive, "%s of %s on %s is in no file, and %s runs there and does not answer: nothing "+
-					"shows whether it has a profile with it", k.addr, k.dev.Name, node, f["does not answer"])
+				rep.At(rig, e, steps.ManagerSilent, steps.Inconclusive, "%s of %s on %s is in no file, and %s runs there and does "+
+					"not answer: nothing shows whether it has a profile with it", k.addr, k.dev.Name, node, f["does not answer"])
 			case f[k.String()+" only now"] != "":
-				rep.At(rig, e, steps.Warn, "%s of %s on %s comes from %s, which no boot starts: it is in memory alone, or has no "+
-					"autoconnect. nmcli connection modify NAME connection.autoconnect yes makes it last", k.addr, k.dev.Name, node,
+				rep.At(rig, e, steps.NoAutoconnect, steps.Warn, "%s of %s on %s comes from %s, which no boot starts: it is in "+
+					"memory alone, or has no autoconnect. nmcli connection modify NAME connection.autoconnect yes makes it last",
+					k.addr, k.dev.Name, node,
 					f[k.String()+" only now"])
 			case !k.dev.Up || !k.dev.Carrier:
 				// A profile is in force only with a link.
@@ -110,7 +119,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 				closed = fmt.Sprintf("%s of %s is in no configuration that this user may read on %s: only root reads %s",
 					k.addr, k.dev.Name, node, kind.OrUnknown(f["only root may read"]))
 			default:
-				rep.At(rig, e, steps.Warn, "%s", k.gone(node, by))
+				rep.At(rig, e, k.lost(), steps.Warn, "%s", k.gone(node, by))
 			}
 		}
 		mtus += savedMTUs(rig, e, f, rep)
@@ -118,15 +127,19 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	if without == 1 {
 		unconfigured(rig, facts, rep)
 	}
+	var code steps.Code
 	skipped := ""
 	switch {
 	case len(rep.Findings) > 0:
 	case without == len(steps.Ends):
+		code = steps.ManagerUnknown
 		skipped = "Neither node has NetworkManager, systemd-networkd, netplan or ifupdown: where its addresses come from " +
 			"is not known here."
 	case closed != "":
+		code = steps.NeedsRoot
 		skipped = kind.Sentences([]string{kind.Capital(closed)})
 	case saved == 0:
+		code = steps.CannotRun
 		skipped = "No rail with a link has an address on a node that something configures."
 	}
 	of := "rails"
@@ -140,7 +153,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	}
 	v := rep.Verdict(lead)
 	if skipped != "" {
-		v.Grade, v.Reason = steps.Skipped, skipped
+		v.Grade, v.Code, v.Reason = steps.Skipped, code, skipped
 	}
 	return v
 }
@@ -160,7 +173,8 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report
 		now, known := decimal.Count(f[name+" MTU"])
 		text := f[name+" saved MTU"]
 		if !known || text == "" {
-			rep.At(rig, e, steps.Inconclusive, "nothing tells the MTU of %s on %s, now or after a boot", name, node)
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the MTU of %s on %s, now or after a boot", name,
+				node)
 			continue
 		}
 		rep.Show(fmt.Sprintf("%s %s MTU after a boot", node, name), text, "",
@@ -174,15 +188,16 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report
 		case given && bytes == now:
 			saved++
 		case given:
-			rep.At(rig, e, steps.Warn, "%s on %s has an MTU of %d bytes now and gets %d at a boot (%s): set both alike, "+
-				"at both ends", name, node, now, bytes, where)
+			rep.At(rig, e, steps.BootMTUDiffers, steps.Warn, "%s on %s has an MTU of %d bytes now and gets %d at a boot (%s): "+
+				"set both alike, at both ends", name, node, now, bytes, where)
 		case now != bootMTU:
 			lost[now] = append(lost[now], name)
 		}
 	}
 	for _, mtu := range slices.Sorted(maps.Keys(lost)) {
-		rep.At(rig, e, steps.Warn, "the MTU of %d bytes of %s on %s is in no configuration of %s, and %d again after a "+
-			"reboot. nmcli connection modify PROFILE 802-3-ethernet.mtu %d, or mtu: %d in /etc/netplan, makes it last",
+		rep.At(rig, e, steps.MTUNotSaved, steps.Warn, "the MTU of %d bytes of %s on %s is in no configuration of %s, and %d "+
+			"again after a reboot. nmcli connection modify PROFILE 802-3-ethernet.mtu %d, or mtu: %d in /etc/netplan, makes it "+
+			"last",
 			mtu, kind.And(lost[mtu]), node, none(f["configured by"]), bootMTU, mtu, mtu)
 	}
 	return saved
@@ -193,8 +208,8 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report
 func unconfigured(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		if facts[e]["configured by"] == "nothing" && len(kept(rig.At(e))) > 0 {
-			rep.At(rig, e, steps.Inconclusive, "where %s has its rails' addresses from is not known: it has no "+
-				"NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
+			rep.At(rig, e, steps.ManagerUnknown, steps.Inconclusive, "where %s has its rails' addresses from is not known: it "+
+				"has no NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
 		}
 	}
 }

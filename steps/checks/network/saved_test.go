@@ -31,34 +31,30 @@ func TestRebootSafe(t *testing.T) {
 	dark := kindtest.Spark()
 	dark.Nodes[steps.Peer].Rails[1].Netdev.Carrier = false
 	kindtest.Want(t, "saved", judge(kindtest.Spark()), steps.Pass, "8 addresses")
-	kindtest.Want(t, "one is not", judge(kindtest.Spark(), lost), steps.Warn,
-		"192.168.200.10 of enp1s0f1np1 on spark-01 is in no configuration of NetworkManager or netplan",
-		"gone after a reboot")
-	kindtest.Want(t, "a profile that no boot starts", judge(kindtest.Spark(), closed, edit{
+	because(t, "one is not", judge(kindtest.Spark(), lost), steps.Warn, steps.AddressNotSaved,
+		"192.168.200.10 of enp1s0f1np1 on spark-01")
+	because(t, "a profile that no boot starts", judge(kindtest.Spark(), closed, edit{
 		lost.end, lost.old, lost.new + "\nenp1s0f1np1=192.168.200.10 only now: the profile Wired: 1 of NetworkManager",
-	}), steps.Warn, "192.168.200.10 of enp1s0f1np1 on spark-01 comes from the profile Wired: 1 of NetworkManager",
-		"no boot starts", "autoconnect yes")
-	kindtest.Want(t, "one may be", judge(kindtest.Spark(), lost, closed), steps.Skipped,
-		"only root reads /etc/netplan/40-cx7.yaml")
+	}), steps.Warn, steps.NoAutoconnect, "192.168.200.10 of enp1s0f1np1 on spark-01")
+	because(t, "one may be", judge(kindtest.Spark(), lost, closed), steps.Skipped, steps.NeedsRoot,
+		"/etc/netplan/40-cx7.yaml")
 	kindtest.Want(t, "without a link", judge(dark, lost), steps.Pass, "7 addresses")
-	kindtest.Want(t, "nobody configures", judge(kindtest.Spark(), nobody(0), nobody(1)), steps.Skipped,
+	because(t, "nobody configures", judge(kindtest.Spark(), nobody(0), nobody(1)), steps.Skipped, steps.ManagerUnknown,
 		"Neither node has NetworkManager")
-	kindtest.Want(t, "one node is configured", judge(kindtest.Spark(), nobody(0)), steps.Inconclusive,
+	because(t, "one node is configured", judge(kindtest.Spark(), nobody(0)), steps.Inconclusive, steps.ManagerUnknown,
 		"where spark-02 has its rails' addresses from is not known")
 	nine := edit{steps.Peer, "enp1s0f1np1 MTU: 1500", "enp1s0f1np1 MTU: 9000"}
 	saved := func(text string) edit {
 		return edit{steps.Peer, "enp1s0f1np1 saved MTU: none", "enp1s0f1np1 saved MTU: " + text}
 	}
-	kindtest.Want(t, "an MTU that nobody saved", judge(kindtest.Spark(), nine), steps.Warn,
+	because(t, "an MTU that nobody saved", judge(kindtest.Spark(), nine), steps.Warn, steps.MTUNotSaved,
 		"the MTU of 9000 bytes of enp1s0f1np1 on spark-01 is in no configuration of NetworkManager or netplan",
-		"1500 again after a reboot",
-		"802-3-ethernet.mtu 9000")
+		"1500 again after a reboot", "802-3-ethernet.mtu 9000")
 	kindtest.Want(t, "an MTU that is saved", judge(kindtest.Spark(), nine, saved("9000 in /etc/netplan/40-cx7.yaml")),
 		steps.Pass,
 		"so are the MTUs of 1 interface")
-	kindtest.Want(t, "another is saved", judge(kindtest.Spark(), saved("9000 in the profile x of NetworkManager")),
-		steps.Warn,
-		"an MTU of 1500 bytes now and gets 9000 at a boot (the profile x of NetworkManager)")
+	because(t, "another is saved", judge(kindtest.Spark(), saved("9000 in the profile x of NetworkManager")), steps.Warn,
+		steps.BootMTUDiffers, "1500 bytes", "9000")
 	kindtest.Want(t, "an MTU in a file that is hard to read",
 		judge(kindtest.Spark(), nine, saved("unclear in /etc/netplan/40-cx7.yaml")),
 		steps.Pass, "8 addresses")
@@ -68,12 +64,11 @@ func TestRebootSafe(t *testing.T) {
 			"enp1s0f1np1=192.168.200.10 is in: /etc/netplan/1.yaml",
 		}),
 		steps.Pass, "8 addresses")
-	kindtest.Want(t, "an MTU that a profile lacks", judge(kindtest.Spark(), nine, closed), steps.Warn,
+	because(t, "an MTU that a profile lacks", judge(kindtest.Spark(), nine, closed), steps.Warn, steps.MTUNotSaved,
 		"the MTU of 9000 bytes")
-	kindtest.Want(t, "no MTU", judge(kindtest.Spark(), edit{steps.Peer, "enp1s0f1np1 MTU: 1500\n", ""}),
-		steps.Inconclusive,
-		"nothing tells the MTU of enp1s0f1np1 on spark-01")
-	kindtest.Want(t, "no addresses", judge(bare()), steps.Skipped, "No rail with a link")
+	because(t, "no MTU", judge(kindtest.Spark(), edit{steps.Peer, "enp1s0f1np1 MTU: 1500\n", ""}), steps.Inconclusive,
+		steps.Unreadable, "nothing tells the MTU of enp1s0f1np1 on spark-01")
+	kindtest.Because(t, "no addresses", judge(bare()), steps.Skipped, steps.CannotRun)
 
 	bonded := kindtest.BondedAt(steps.Here, steps.Peer)
 	onBond := func(where string) edit {
@@ -89,10 +84,9 @@ func TestRebootSafe(t *testing.T) {
 	}
 	kindtest.Want(t, "a bond that lasts", judge(bonded, onBond("/etc/netplan/60-roce-bond.yaml"), there), steps.Pass,
 		"6 addresses of rails and their bonds")
-	kindtest.Want(t, "a bond that goes", judge(bonded, onBond("nothing"), there), steps.Warn,
-		"bond0 with 192.168.100.11 on spark-02 is in no configuration", "the rails have their own addresses again",
-		"The cell netplan")
-	kindtest.Want(t, "a bond of which nothing is told", judge(bonded, there), steps.Inconclusive,
+	because(t, "a bond that goes", judge(bonded, onBond("nothing"), there), steps.Warn, steps.BondNotSaved, "bond0",
+		"192.168.100.11 on spark-02")
+	because(t, "a bond of which nothing is told", judge(bonded, there), steps.Inconclusive, steps.Unreadable,
 		"nothing tells where bond0 has")
 	holes(t, "reboot-safe", registered().Judges["reboot-safe"], kindtest.Spark(), lines(kindtest.Spark()))
 }

@@ -56,13 +56,13 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		rep.Show(node+" AppArmor", kind.OrUnknown(f["AppArmor"]), "", nil)
 		switch {
 		case !slices.Contains([]string{"Y", "N", "no"}, f["AppArmor"]):
-			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell whether AppArmor is on", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell whether AppArmor is on", node)
 		case f["AppArmor"] != "Y":
 			off = append(off, node)
 		case f["kernel log"] == "refused":
 			unread = append(unread, node)
 		case f["kernel log"] != "read":
-			rep.At(r.Rig, e, steps.Inconclusive, "the kernel's log was not read on %s", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the kernel's log was not read on %s", node)
 		}
 		said, loaded := map[string]bool{}, loadedProfiles(f)
 		for n := 1; f[fmt.Sprintf("denied %d", n)] != ""; n++ {
@@ -75,7 +75,7 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 					"taken away: run it again, a refusal is written down "+
 					"anew", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(d["profile"]))
 				if !said[text] {
-					rep.At(r.Rig, e, steps.Warn, "%s", text)
+					rep.At(r.Rig, e, steps.AppArmorChanged, steps.Warn, "%s", text)
 				}
 				said[text] = true
 				continue
@@ -85,15 +85,15 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 				"writes it down", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(what), kind.OrUnknown(d["profile"]),
 				kind.OrUnknown(d["profile"]))
 			if !said[text] {
-				rep.At(r.Rig, e, steps.Fail, "%s", text)
+				rep.At(r.Rig, e, steps.AppArmorRefuses, steps.Fail, "%s", text)
 			}
 			said[text] = true
 		}
 	}
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
-		return rep.Skipped("the kernel's log may not be read on %s, so nobody saw whether AppArmor refuses a tool "+
-			"something: the groups adm and systemd-journal may read it", kind.And(unread))
+		return rep.Skipped(steps.Unreadable, "the kernel's log may not be read on %s, so nobody saw whether AppArmor "+
+			"refuses a tool something: the groups adm and systemd-journal may read it", kind.And(unread))
 	case len(off) == len(steps.Ends):
 		return rep.Verdict("AppArmor is off on both nodes")
 	case len(off) > 0:

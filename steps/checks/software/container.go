@@ -41,7 +41,7 @@ func judgeContainer(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		name := f["container"]
 		switch name {
 		case "":
-			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell which container it looked for", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell which container it looked for", node)
 			continue
 		case "none":
 			rep.Show(node+" container", "none was named", "", nil)
@@ -57,7 +57,8 @@ func judgeContainer(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		good = append(good, fmt.Sprintf("%s on %s (%s, %s)", name, node, kind.OrUnknown(f["image"]), f["engine"]))
 	}
 	if !named {
-		return checks.Unseen(*rep, "no container was named: railbench doctor --container NAME looks into one")
+		return checks.Unseen(*rep, steps.CannotRun, "no container was named: railbench doctor --container NAME looks into "+
+			"one")
 	}
 	return rep.Verdict(kind.And(good) + " has the rails' devices, their network, locked memory and shared memory")
 }
@@ -71,8 +72,8 @@ type container struct {
 	rep        *kind.Report
 }
 
-func (c container) add(g steps.Grade, format string, args ...any) {
-	c.rep.At(c.rig, c.e, g, format, args...)
+func (c container) add(code steps.Code, g steps.Grade, format string, args ...any) {
+	c.rep.At(c.rig, c.e, code, g, format, args...)
 }
 
 // found reports whether it is there, runs, and could be looked into.
@@ -93,13 +94,16 @@ func (c container) found() bool {
 		if strings.Contains(why, "permission denied") {
 			advice = ": this user is not in the group docker"
 		}
-		c.add(steps.Inconclusive, "there is no container %s on %s that this user sees (%s%s)", c.name, c.node, why, advice)
+		c.add(steps.NoContainerFound, steps.Inconclusive, "there is no container %s on %s that this user sees (%s%s)",
+			c.name, c.node, why, advice)
 		return false
 	case c.f["state"] != "running":
-		c.add(steps.Fail, "the container %s on %s is %s: start it first", c.name, c.node, kind.OrUnknown(c.f["state"]))
+		c.add(steps.ContainerStopped, steps.Fail, "the container %s on %s is %s: start it first", c.name, c.node,
+			kind.OrUnknown(c.f["state"]))
 		return false
 	case c.f["inside"] != "reached":
-		c.add(steps.Inconclusive, "the container %s on %s could not be looked into: it has no sh, or %s exec is refused",
+		c.add(steps.Unreadable, steps.Inconclusive, "the container %s on %s could not be looked into: it has no sh, or %s "+
+			"exec is refused",
 			c.name,
 			c.node, c.f["engine"])
 		return false
@@ -129,12 +133,12 @@ func (c container) reach() {
 	c.network()
 	c.limits()
 	if out, _ := decimal.Count(c.f["outside GPUs"]); out > 0 && c.f["inside GPUs"] == "0" {
-		c.add(steps.Warn, "the container %s on %s sees none of the node's %s: start it with --gpus all (podman: --device "+
-			"nvidia.com/gpu=all)", c.name, c.node, kind.Count(out, "GPU", "GPUs"))
+		c.add(steps.ContainerNoGPU, steps.Warn, "the container %s on %s sees none of the node's %s: start it with --gpus "+
+			"all (podman: --device nvidia.com/gpu=all)", c.name, c.node, kind.Count(out, "GPU", "GPUs"))
 	}
 	if c.f["inside library libibverbs"] == "" && c.f["inside ibv_devices"] == "missing" {
-		c.add(steps.Warn, "the container %s on %s has no libibverbs that its loader knows: install rdma-core and "+
-			"ibverbs-providers into its image", c.name, c.node)
+		c.add(steps.ContainerNoVerbs, steps.Warn, "the container %s on %s has no libibverbs that its loader knows: install "+
+			"rdma-core and ibverbs-providers into its image", c.name, c.node)
 	}
 }
 
@@ -147,16 +151,18 @@ func (c container) devices() {
 	n, ok := decimal.Count(c.f["inside device files"])
 	switch {
 	case !ok:
-		c.add(steps.Inconclusive, "the container %s on %s doesn't tell which device files it has", c.name, c.node)
+		c.add(steps.Unreadable, steps.Inconclusive, "the container %s on %s doesn't tell which device files it has",
+			c.name, c.node)
 	case n == 0 && len(devs) > 0:
-		c.add(steps.Fail, "the container %s on %s has no /dev/infiniband that it may open, so nothing in it finds an "+
-			"RDMA device: start it with --device /dev/infiniband", c.name, c.node)
+		c.add(steps.ContainerNoDevices, steps.Fail, "the container %s on %s has no /dev/infiniband that it may open, so "+
+			"nothing in it finds an RDMA device: start it with --device /dev/infiniband", c.name, c.node)
 	case n < len(devs):
-		c.add(steps.Warn, "the container %s on %s may open %d device files of RDMA, and the node has %s", c.name, c.node, n,
+		c.add(steps.ContainerNoDevices, steps.Warn, "the container %s on %s may open %d device files of RDMA, and the node "+
+			"has %s", c.name, c.node, n,
 			kind.Count(len(devs), "device", "devices"))
 	case c.f["inside rdma_cm"] == "no":
-		c.add(steps.Warn, "the container %s on %s has no /dev/infiniband/rdma_cm, which UCX and NCCL's plugins may "+
-			"connect with: give it all of --device /dev/infiniband", c.name, c.node)
+		c.add(steps.ContainerNoDevices, steps.Warn, "the container %s on %s has no /dev/infiniband/rdma_cm, which UCX and "+
+			"NCCL's plugins may connect with: give it all of --device /dev/infiniband", c.name, c.node)
 	}
 }
 
@@ -168,9 +174,9 @@ func (c container) network() {
 		}
 	}
 	if lacks != nil {
-		c.add(steps.Fail, "the container %s on %s has a network of its own (%s) without %s: RoCE's addresses are those of "+
-			"interfaces, so no GID of the rails is usable in it. Start it with --network host", c.name, c.node,
-			kind.OrUnknown(c.f["network"]), kind.And(lacks))
+		c.add(steps.ContainerOwnNetwork, steps.Fail, "the container %s on %s has a network of its own (%s) without %s: "+
+			"RoCE's addresses are those of interfaces, so no GID of the rails is usable in it. Start it with --network host",
+			c.name, c.node, kind.OrUnknown(c.f["network"]), kind.And(lacks))
 	}
 }
 
@@ -187,15 +193,17 @@ func railAt(rig steps.Rig, e steps.End, rail steps.Rail) int {
 func (c container) limits() {
 	switch limit := c.f["inside memlock"]; {
 	case limit == "":
-		c.add(steps.Inconclusive, "the container %s on %s doesn't tell how much memory may be locked in it", c.name, c.node)
+		c.add(steps.Unreadable, steps.Inconclusive, "the container %s on %s doesn't tell how much memory may be locked in "+
+			"it", c.name, c.node)
 	case limit != "unlimited" && c.f["inside locks without a limit"] != "yes":
-		c.add(steps.Warn, "in the container %s on %s %s KiB may be locked (ulimit -l), and larger registrations end with "+
-			"\"Cannot allocate memory\": start it with --ulimit memlock=-1", c.name, c.node, limit)
+		c.add(steps.MemlockLow, steps.Warn, "in the container %s on %s %s KiB may be locked (ulimit -l), and larger "+
+			"registrations end with \"Cannot allocate memory\": start it with --ulimit memlock=-1", c.name, c.node, limit)
 	}
 	// With the host's IPC it has the host's /dev/shm, whatever size it was started with.
 	shm, ok := decimal.Number(c.f["shared memory"])
 	if ok && c.f["IPC"] != "host" && shm < theory.ContainerShm.Value() {
-		c.add(steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect %.0f MiB or more: start "+
-			"it with --ipc host, or with --shm-size", c.name, c.node, shm/(1<<20), theory.ContainerShm.Value()/(1<<20))
+		c.add(steps.ContainerShmSmall, steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect "+
+			"%.0f MiB or more: start it with --ipc host, or with --shm-size", c.name, c.node, shm/(1<<20),
+			theory.ContainerShm.Value()/(1<<20))
 	}
 }

@@ -24,64 +24,76 @@ func TestContainer(t *testing.T) {
 	}
 	runCases(t, registered().Judges["container"], map[string]textCase{
 		"as it should be": {
-			good, good, steps.Pass,
+			good, good, steps.Pass, "",
 			[]string{"vllm on spark-02 (nvcr.io/nvidia/vllm:25.11-py3, docker) and vllm on spark-01"},
 		},
-		"none named": {"container: none\n", "container: none\n", steps.Skipped, []string{"--container NAME"}},
+		"none named": {"container: none\n", "container: none\n", steps.Skipped, steps.CannotRun, nil},
 		"none there": {
-			good, "container: vllm\ndocker shows: etcd web\nengine: none\n", steps.Inconclusive,
+			good, "container: vllm\ndocker shows: etcd web\nengine: none\n", steps.Inconclusive, steps.NoContainerFound,
 			[]string{"no container vllm on spark-01", "docker shows etcd web"},
 		},
 		"no engine": {
-			good, "container: vllm\nengine: none\n", steps.Inconclusive,
+			good, "container: vllm\nengine: none\n", steps.Inconclusive, steps.NoContainerFound,
 			[]string{"neither docker nor podman"},
 		},
 		"not allowed": {
 			good, "container: vllm\ndocker shows: permission denied while trying to connect\nengine: none\n",
-			steps.Inconclusive,
+			steps.Inconclusive, steps.NoContainerFound,
 			[]string{"group docker"},
 		},
 		"stopped": {
-			good, with("state: running", "state: exited"), steps.Fail,
+			good, with("state: running", "state: exited"), steps.Fail, steps.ContainerStopped,
 			[]string{"vllm on spark-01 is exited"},
 		},
-		"no shell": {good, with("inside: reached", "inside: refused"), steps.Inconclusive, []string{"has no sh"}},
+		"no shell": {
+			good, with("inside: reached", "inside: refused"), steps.Inconclusive, steps.Unreadable,
+			[]string{"has no sh"},
+		},
 		"no devices": {
-			good, with("device files: 4", "device files: 0"), steps.Fail,
-			[]string{"--device /dev/infiniband"},
+			good, with("device files: 4", "device files: 0"), steps.Fail, steps.ContainerNoDevices,
+			nil,
 		},
 		"some devices": {
-			good, with("device files: 4", "device files: 2"), steps.Warn,
+			good, with("device files: 4", "device files: 2"), steps.Warn, steps.ContainerNoDevices,
 			[]string{"2 device files", "4 devices"},
 		},
-		"no rdma_cm": {good, with("rdma_cm: yes", "rdma_cm: no"), steps.Warn, []string{"/dev/infiniband/rdma_cm"}},
+		"no rdma_cm": {
+			good, with("rdma_cm: yes", "rdma_cm: no"), steps.Warn, steps.ContainerNoDevices,
+			[]string{"/dev/infiniband/rdma_cm"},
+		},
 		"its own network": {
 			good, with("network: host", "network: bridge", "inside interface enp1s0f1np1: yes\n", ""),
-			steps.Fail,
-			[]string{"network of its own (bridge) without enp1s0f1np1", "--network host"},
+			steps.Fail, steps.ContainerOwnNetwork,
+			[]string{"network of its own (bridge) without enp1s0f1np1"},
 		},
 		"locked memory": {
-			good, with("unlimited", "8192"), steps.Warn,
+			good, with("unlimited", "8192"), steps.Warn, steps.MemlockLow,
 			[]string{"8192 KiB may be locked", "--ulimit memlock=-1"},
 		},
 		"locked memory of root's": {
-			with("memlock: unlimited", "memlock: 8192\ninside locks without a limit: yes"), good, steps.Pass, nil,
+			with("memlock: unlimited", "memlock: 8192\ninside locks without a limit: yes"), good, steps.Pass, "", nil,
 		},
 		"shared memory": {
-			good, with("IPC: host", "IPC: private"), steps.Warn,
+			good, with("IPC: host", "IPC: private"), steps.Warn, steps.ContainerShmSmall,
 			[]string{"64 MiB of shared memory", "1024 MiB"},
 		},
 		"no GPU": {
-			good, with("inside GPUs: 1", "inside GPUs: 0"), steps.Warn,
-			[]string{"none of the node's 1 GPU", "--gpus all"},
+			good, with("inside GPUs: 1", "inside GPUs: 0"), steps.Warn, steps.ContainerNoGPU,
+			[]string{"none of the node's 1 GPU"},
 		},
 		"no library": {
 			good, with("inside library libibverbs: /lib/libibverbs.so.1", "inside ibv_devices: missing"),
-			steps.Warn,
-			[]string{"no libibverbs"},
+			steps.Warn, steps.ContainerNoVerbs,
+			nil,
 		},
-		"nothing of files": {good, with("inside device files: 4\n", ""), steps.Inconclusive, []string{"which device files"}},
-		"nothing of locks": {good, with("inside memlock: unlimited\n", ""), steps.Inconclusive, []string{"may be locked"}},
+		"nothing of files": {
+			good, with("inside device files: 4\n", ""), steps.Inconclusive, steps.Unreadable,
+			[]string{"which device files"},
+		},
+		"nothing of locks": {
+			good, with("inside memlock: unlimited\n", ""), steps.Inconclusive, steps.Unreadable,
+			[]string{"may be locked"},
+		},
 	})
 	// An adapter of two ports is one device, and has one file.
 	ports := checkedFacts(good, with("device files: 4", "device files: 3"))

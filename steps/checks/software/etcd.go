@@ -38,11 +38,12 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 				good = append(good, masked)
 			}
 		case f["listens"] == "":
-			rep.At(r.Rig, e, steps.Warn, "the etcd on %s does not run (%s, and nobody listens on port 2379): nixlbench by "+
-				"hand ends with \"connections to all backends failing\"; %s, so no cell needs it", node, kind.And(there), ownEtcd)
+			rep.At(r.Rig, e, steps.EtcdNotRunning, steps.Warn, "the etcd on %s does not run (%s, and nobody listens on port "+
+				"2379): nixlbench by hand ends with \"connections to all backends failing\"; %s, so no cell needs it", node,
+				kind.And(there), ownEtcd)
 		case answers && onLoopback(f["listens"]) && pointsTo(facts[e.Other()], r.Rig, e):
-			rep.At(r.Rig, e, steps.Warn, "the etcd on %s listens on loopback only, and %s is set to reach it there: nixlbench "+
-				"on %s can't; let it listen on a rail's address, or leave it to "+
+			rep.At(r.Rig, e, steps.EtcdLoopback, steps.Warn, "the etcd on %s listens on loopback only, and %s is set to reach "+
+				"it there: nixlbench on %s can't; let it listen on a rail's address, or leave it to "+
 				"railbench", node, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()))
 		case answers && onLoopback(f["listens"]):
 			good = append(good, fmt.Sprintf("the etcd on %s answers, on loopback only: nixlbench by hand on %s can't reach "+
@@ -50,18 +51,19 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		case answers:
 			good = append(good, fmt.Sprintf("the etcd on %s answers", node))
 		case f["curl"] == "missing":
-			rep.At(r.Rig, e, steps.Inconclusive, "something listens on port 2379 of %s, and nobody asked whether it is an "+
-				"etcd that answers: there is no curl", node)
+			rep.At(r.Rig, e, steps.CommandMissing, steps.Inconclusive, "something listens on port 2379 of %s, and nobody asked "+
+				"whether it is an etcd that answers: there is no curl", node)
 		case f["answer"] == "" && len(there) == 0:
 			good = append(good, fmt.Sprintf("something listens on port 2379 of %s that is no etcd that answers without TLS",
 				node))
 		default:
-			rep.At(r.Rig, e, steps.Warn, "something listens on port 2379 of %s and does not answer as etcd does without TLS "+
-				"(%s): nixlbench by hand can't use it; %s, so no cell needs it", node, kind.OrUnknown(kind.And(there)), ownEtcd)
+			rep.At(r.Rig, e, steps.EtcdSilent, steps.Warn, "something listens on port 2379 of %s and does not answer as etcd "+
+				"does without TLS (%s): nixlbench by hand can't use it; %s, so no cell needs it", node,
+				kind.OrUnknown(kind.And(there)), ownEtcd)
 		}
 	}
 	if blind != nil { // what is wrong on the other node is so all the same
-		return checks.Unseen(*rep, "%s no ss (iproute2), so nobody saw whether an etcd listens there",
+		return checks.Unseen(*rep, steps.CommandMissing, "%s no ss (iproute2), so nobody saw whether an etcd listens there",
 			kind.HaveOrHas(blind))
 	}
 	if len(good) == 0 {
@@ -83,9 +85,9 @@ func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *ki
 	default:
 		return fmt.Sprintf("%s on %s is masked, so nothing starts it, and nothing there names it", unit, node)
 	}
-	rep.At(rig, e, steps.Warn, "%s on %s is masked, so nothing starts it, and the environment of %s names it: "+
-		"nixlbench by hand ends with \"connections to all backends failing\"; sudo systemctl unmask %s lets it start, "+
-		"and %s, so no cell needs it", unit, node, by, unit, ownEtcd)
+	rep.At(rig, e, steps.EtcdMasked, steps.Warn, "%s on %s is masked, so nothing starts it, and the environment of %s "+
+		"names it: nixlbench by hand ends with \"connections to all backends failing\"; sudo systemctl unmask %s lets it "+
+		"start, and %s, so no cell needs it", unit, node, by, unit, ownEtcd)
 	return ""
 }
 
@@ -196,7 +198,8 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		}
 		count, ok := decimal.Count(cmp.Or(list.Count, "0")) // a zero is left out
 		if !ok {
-			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s answers with %q for the number of its keys, which is none",
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the etcd on %s answers with %q for the number of its keys, "+
+				"which is none",
 				node, list.Count)
 			continue
 		}
@@ -217,19 +220,20 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		case count == 0:
 			clean = append(clean, node)
 		case leased:
-			rep.At(r.Rig, e, steps.Warn, "the etcd on %s has %d keys of nixlbench (%s), and a rank among them is leased: a "+
-				"run is under way, or ended less than 30 s ago; look again when it is over", node, count, kind.And(list.groupsOf()))
+			rep.At(r.Rig, e, steps.EtcdInUse, steps.Warn, "the etcd on %s has %d keys of nixlbench (%s), and a rank among them "+
+				"is leased: a run is under way, or ended less than 30 s ago; look again when it is over", node, count,
+				kind.And(list.groupsOf()))
 		default:
-			rep.At(r.Rig, e, steps.Warn, "the etcd on %s has %d keys of nixlbench that no run holds (%s): the next run in "+
-				"that group ends with \"Rank 2 is greater than or equal to global size 2\"; delete them, unless somebody "+
-				"measures with a nixlbench before 1.1.0", node, count, kind.And(list.groupsOf()))
+			rep.At(r.Rig, e, steps.EtcdStaleKeys, steps.Warn, "the etcd on %s has %d keys of nixlbench that no run holds (%s): "+
+				"the next run in that group ends with \"Rank 2 is greater than or equal to global size 2\"; delete them, unless "+
+				"somebody measures with a nixlbench before 1.1.0", node, count, kind.And(list.groupsOf()))
 		}
 	}
 	switch {
 	case len(unseen) > 0 && len(rep.Findings) == 0:
-		return rep.Skipped("%s", strings.Join(unseen, "; "))
+		return rep.Skipped(steps.Unreadable, "%s", strings.Join(unseen, "; "))
 	case len(unseen) > 0: // told beside what was found on another node
-		rep.Add(steps.Pass, "%s", kind.Capital(strings.Join(unseen, "; ")))
+		rep.Add("", steps.Pass, "%s", kind.Capital(strings.Join(unseen, "; ")))
 		return rep.Verdict()
 	case len(clean) > 0:
 		return rep.Verdict(fmt.Sprintf("the etcd on %s has no keys of nixlbench", kind.And(clean)))
@@ -248,20 +252,21 @@ func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			continue
 		}
 		if f["kept"] != "" {
-			rep.At(r.Rig, e, steps.Warn, "nothing was deleted on %s: %s", node, f["kept"])
+			rep.At(r.Rig, e, steps.EtcdInUse, steps.Warn, "nothing was deleted on %s: %s", node, f["kept"])
 			continue
 		}
 		done, ok1 := readKeys(f["answer"])
 		left, ok2 := readKeys(f["keys"])
 		if !ok1 || !ok2 {
-			rep.At(r.Rig, e, steps.Inconclusive, "the etcd on %s did not answer as expected, so nothing shows that the keys "+
-				"are gone", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the etcd on %s did not answer as expected, so nothing "+
+				"shows that the keys are gone", node)
 			continue
 		}
 		gone, _ := decimal.Count(done.Deleted)
 		rep.Show(node+" keys deleted", gone, "", nil)
 		if left.Count != "" && left.Count != "0" {
-			rep.At(r.Rig, e, steps.Fail, "the etcd on %s still has %s keys of nixlbench: somebody writes them", node, left.Count)
+			rep.At(r.Rig, e, steps.EtcdInUse, steps.Fail, "the etcd on %s still has %s keys of nixlbench: somebody writes "+
+				"them", node, left.Count)
 			continue
 		}
 		said = append(said, fmt.Sprintf("%d keys were deleted in the etcd on %s, and none is left", gone, node))

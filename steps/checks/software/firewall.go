@@ -31,7 +31,7 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		rep.Show(node+" packet filter", kind.OrUnknown(f["loaded"]), "", nil)
 		switch f["loaded"] {
 		case "":
-			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell whether a packet filter is loaded", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell whether a packet filter is loaded", node)
 			continue
 		case "none":
 			none = append(none, node)
@@ -48,14 +48,16 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			unread, why = append(unread, node), f["unread"]
 			rep.Show(node+" rules not read", why, "", nil)
 		case len(testPorts(f)) == 0:
-			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell which ports the tests use, so nobody knows whether a rule "+
-				"is about one", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell which ports the tests use, so nobody "+
+				"knows whether a rule is about one", node)
 			continue
 		case !counted:
-			rep.At(r.Rig, e, steps.Inconclusive, "the rules of the firewall on %s were not listed to their end", node)
+			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "the rules of the firewall on %s were not listed to "+
+				"their end", node)
 			continue
 		case number > mostRules:
-			rep.At(r.Rig, e, steps.Inconclusive, "the firewall on %s has %d lines of rules, and only %d of them were read",
+			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "the firewall on %s has %d lines of rules, and only "+
+				"%d of them were read",
 				node, number, mostRules)
 		default:
 			read = append(read, node)
@@ -68,8 +70,8 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	}
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
-		return rep.Skipped("a packet filter is loaded on %s, and its rules could not be read (%s), so nobody saw whether "+
-			"one keeps the other node out", kind.And(unread), why)
+		return rep.Skipped(steps.Unreadable, "a packet filter is loaded on %s, and its rules could not be read (%s), so "+
+			"nobody saw whether one keeps the other node out", kind.And(unread), why)
 	case len(read) == 0:
 		return rep.Verdict("no packet filter is loaded on either node, so no rule can keep the other one out")
 	case len(none) > 0:
@@ -87,17 +89,17 @@ func judgeBlock(rig steps.Rig, e steps.End, b block, rep *kind.Report) {
 	case b.roce:
 		judgeRoCEDropped(rig, e, b, rep)
 	case b.names && b.out:
-		rep.At(rig, e, steps.Fail, "a rule of %s on %s lets nothing out to the other node over its rails (%s): the "+
-			"tools' ends can't meet over TCP; let out what goes over the rails", b.of, node, b.text)
+		rep.At(rig, e, steps.FirewallBlocks, steps.Fail, "a rule of %s on %s lets nothing out to the other node over its "+
+			"rails (%s): the tools' ends can't meet over TCP; let out what goes over the rails", b.of, node, b.text)
 	case b.out:
-		rep.At(rig, e, steps.Warn, "%s on %s may keep it from the other node, because no rule lets out all that goes "+
-			"over %s (%s)", b.of, node, kind.And(b.rails), b.text)
+		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may keep it from the other node, because no rule lets "+
+			"out all that goes over %s (%s)", b.of, node, kind.And(b.rails), b.text)
 	case b.names:
-		rep.At(rig, e, steps.Fail, "a rule of %s on %s keeps the other node out of its rails (%s): the "+
-			"tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", b.of, node, b.text)
+		rep.At(rig, e, steps.FirewallBlocks, steps.Fail, "a rule of %s on %s keeps the other node out of its rails (%s): "+
+			"the tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", b.of, node, b.text)
 	default:
-		rep.At(rig, e, steps.Warn, "%s on %s may keep the other node out, because no rule lets in all that comes "+
-			"over %s (%s)", b.of, node, kind.And(b.rails), b.text)
+		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may keep the other node out, because no rule lets in "+
+			"all that comes over %s (%s)", b.of, node, kind.And(b.rails), b.text)
 	}
 }
 
@@ -106,12 +108,12 @@ func judgeBlock(rig steps.Rig, e steps.End, b block, rep *kind.Report) {
 func judgeRoCEDropped(rig steps.Rig, e steps.End, b block, rep *kind.Report) {
 	node := rig.NameOf(e)
 	if strings.Contains(rig.At(e).Adapter, "soft-RoCE") {
-		rep.At(rig, e, steps.Fail, "a rule of %s on %s drops RoCE's packets, UDP 4791 (%s): a test over soft-RoCE "+
-			"waits until its time is over, though its ends meet and ping answers", b.of, node, b.text)
+		rep.At(rig, e, steps.RoCEFiltered, steps.Fail, "a rule of %s on %s drops RoCE's packets, UDP 4791 (%s): a test over "+
+			"soft-RoCE waits until its time is over, though its ends meet and ping answers", b.of, node, b.text)
 		return
 	}
-	rep.At(rig, e, steps.Warn, "a rule of %s on %s is against RoCE's packets, UDP 4791 (%s): those of an adapter "+
-		"pass by it, and soft-RoCE's don't", b.of, node, b.text)
+	rep.At(rig, e, steps.RoCEFiltered, steps.Warn, "a rule of %s on %s is against RoCE's packets, UDP 4791 (%s): those "+
+		"of an adapter pass by it, and soft-RoCE's don't", b.of, node, b.text)
 }
 
 // rulesOf are the lines of the rules, in their order.

@@ -25,16 +25,16 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 		for _, s := range settingsIn(facts[e], "NCCL_") {
 			n++
 			rep.Show(fmt.Sprintf("%s %s in %s", node, s.name, s.where), s.value, "", nil)
-			if grade, why := ncclHarm(r.Rig, e, s); why != "" {
-				rep.At(r.Rig, e, grade, "%s", sets(r.Rig, e, s, why))
+			if code, grade, why := ncclHarm(r.Rig, e, s); why != "" {
+				rep.At(r.Rig, e, code, grade, "%s", sets(r.Rig, e, s, why))
 			}
 		}
 		rep.Show(node+" looked at", "the environment of this login, /etc/environment, the shells' files, /etc/nccl.conf, "+
 			"~/.nccl.conf", "", nil)
 		if held := facts[e]["port 29500"]; held != "" {
 			rep.Show(node+" port 29500", held, "", nil)
-			rep.At(r.Rig, e, steps.Warn, "port 29500 on %s is in use, where torchrun's first process listens: a job is "+
-				"running, or one was left over; another --master_port avoids it", node)
+			rep.At(r.Rig, e, steps.PortTaken, steps.Warn, "port 29500 on %s is in use, where torchrun's first process listens: "+
+				"a job is running, or one was left over; another --master_port avoids it", node)
 		}
 	}
 	ncclAlike(r.Rig, facts, rep)
@@ -66,20 +66,21 @@ func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 			}
 		}
 		if lacks != nil {
-			rep.At(rig, e, steps.Warn, "%s lacks %s, which NCCL needs to use all cables of nodes in a ring: set it in "+
-				"/etc/nccl.conf on every node", rig.NameOf(e), kind.And(lacks))
+			rep.At(rig, e, steps.NCCLSettingMissing, steps.Warn, "%s lacks %s, which NCCL needs to use all cables of nodes in "+
+				"a ring: set it in /etc/nccl.conf on every node", rig.NameOf(e), kind.And(lacks))
 		}
 	}
 }
 
 // ncclHarm says what is wrong with a setting; empty where nothing is.
-func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
+func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, steps.Grade, string) {
 	on, err := strconv.Atoi(s.value)
 	switch s.name {
 	case "NCCL_IB_DISABLE", "NCCL_NET":
 		if s.name == "NCCL_NET" && strings.EqualFold(s.value, "socket") ||
 			s.name == "NCCL_IB_DISABLE" && err == nil && on != 0 {
-			return steps.Fail, "NCCL then never uses RDMA (NET/Socket), and reaches a few GB/s at most; take it out"
+			return steps.NCCLRDMAOff, steps.Fail, "NCCL then never uses RDMA (NET/Socket), and reaches a few GB/s at most; " +
+				"take it out"
 		}
 	case "NCCL_IB_HCA":
 		return ncclDevices(rig, e, s.value)
@@ -91,24 +92,25 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Grade, string) {
 		// One that is there is enough for it: a list may be of nodes whose interfaces have other names.
 		list := ncclListOf(s.value)
 		if gone := list.naming(names); len(names) > 0 && len(gone) > 0 && len(gone) == len(list.entries) {
-			return steps.Fail, fmt.Sprintf("there is no interface %s on this node, and NCCL does not start without one "+
-				"(Bootstrap : no socket interface found); name one of %s, or take it out", kind.And(gone), kind.And(names))
+			return steps.NCCLInterfaceWrong, steps.Fail, fmt.Sprintf("there is no interface %s on this node, and NCCL does not "+
+				"start without one (Bootstrap : no socket interface found); name one of %s, or take it out", kind.And(gone),
+				kind.And(names))
 		}
 	case "NCCL_IB_GID_INDEX":
 		switch {
 		case s.value == emptyValue:
-			return steps.Warn, "it is set to nothing. NCCL takes that as not set, but what reads it as a number takes 0, " +
-				"which is no RoCE v2 GID of an IPv4 address; take it out"
+			return steps.GIDIndexWrong, steps.Warn, "it is set to nothing. NCCL takes that as not set, but what reads it as a " +
+				"number takes 0, which is no RoCE v2 GID of an IPv4 address; take it out"
 		case err == nil && on >= 0:
 			return ncclIndex(rig, e, on)
 		}
 	}
-	return steps.Pass, ""
+	return "", steps.Pass, ""
 }
 
 // ncclDevices holds NCCL_IB_HCA against a node's rails: what it names is there, and so is
 // the other half of each port that it names.
-func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Grade, string) {
+func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Code, steps.Grade, string) {
 	rails := rig.At(e).Rails
 	var devs []string
 	for _, rail := range rails {
@@ -118,11 +120,11 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Grade, string)
 	switch gone := list.naming(devs); {
 	case len(devs) == 0 || len(gone) == 0:
 	case len(gone) == len(list.entries):
-		return steps.Fail, fmt.Sprintf("there is no %s on this node but %s, and without an adapter NCCL goes over sockets "+
-			"(NET/Socket); name the rails, or take it out", kind.And(gone), kind.And(devs))
+		return steps.NCCLDevicesWrong, steps.Fail, fmt.Sprintf("there is no %s on this node but %s, and without an adapter "+
+			"NCCL goes over sockets (NET/Socket); name the rails, or take it out", kind.And(gone), kind.And(devs))
 	default:
-		return steps.Warn, fmt.Sprintf("there is no %s on this node but %s: NCCL takes of the list what is there, and says "+
-			"nothing; name the rails, or take it out", kind.And(gone), kind.And(devs))
+		return steps.NCCLDevicesWrong, steps.Warn, fmt.Sprintf("there is no %s on this node but %s: NCCL takes of the list "+
+			"what is there, and says nothing; name the rails, or take it out", kind.And(gone), kind.And(devs))
 	}
 	var taken, left []string
 	for _, rail := range rails {
@@ -136,14 +138,14 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Grade, string)
 	}
 	switch {
 	case len(rails) > 0 && len(taken) == 0:
-		return steps.Fail, fmt.Sprintf("that leaves none of %s, and without an adapter NCCL goes over sockets (NET/Socket); "+
-			"take it out", kind.And(devs))
+		return steps.NCCLRDMAOff, steps.Fail, fmt.Sprintf("that leaves none of %s, and without an adapter NCCL goes over "+
+			"sockets (NET/Socket); take it out", kind.And(devs))
 	case left != nil:
-		return steps.Warn, fmt.Sprintf("NCCL uses %s alone, and not %s, the other PCIe half of the same %s: it gets what "+
-			"one half brings of each cable; name both, or take it out", kind.And(taken), kind.And(left),
+		return steps.HalfLeftOut, steps.Warn, fmt.Sprintf("NCCL uses %s alone, and not %s, the other PCIe half of the same "+
+			"%s: it gets what one half brings of each cable; name both, or take it out", kind.And(taken), kind.And(left),
 			kind.Plural(len(left), "port", "ports"))
 	}
-	return steps.Pass, ""
+	return "", steps.Pass, ""
 }
 
 // twins reports whether two rails are the two PCIe halves of one port, and both have a link.
@@ -153,14 +155,14 @@ func twins(a, b steps.Rail) bool {
 }
 
 // ncclIndex holds a GID index that is set against those that the rails have.
-func ncclIndex(rig steps.Rig, e steps.End, index int) (steps.Grade, string) {
+func ncclIndex(rig steps.Rig, e steps.End, index int) (steps.Code, steps.Grade, string) {
 	for _, p := range rig.Pairs {
 		if rail := rig.Rail(p, e); rail.GIDIndex >= 0 && rail.GIDIndex != index {
-			return steps.Warn, fmt.Sprintf("the RoCE v2 GID of %s is at index %d: NCCL finds it by itself since 2.21, so "+
-				"take it out", rail.Dev, rail.GIDIndex)
+			return steps.GIDIndexWrong, steps.Warn, fmt.Sprintf("the RoCE v2 GID of %s is at index %d: NCCL finds it by itself "+
+				"since 2.21, so take it out", rail.Dev, rail.GIDIndex)
 		}
 	}
-	return steps.Pass, ""
+	return "", steps.Pass, ""
 }
 
 // ncclList is NCCL's way to choose by names: entries that a name begins with, or with = in
@@ -277,9 +279,9 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	// Where nothing is named NCCL takes what is there, and how many rails each node has is another check's.
 	named := force[0]["NCCL_IB_HCA"].value + force[1]["NCCL_IB_HCA"].value
 	if named != "" && taken[0] != taken[1] && taken[0] > 0 && taken[1] > 0 {
-		rep.Add(steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other end: let NCCL_IB_HCA "+
-			"name the same on both, or take it out", kind.Count(taken[0], "rail", "rails"), rig.NameOf(steps.Here), taken[1],
-			rig.NameOf(steps.Peer))
+		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other "+
+			"end: let NCCL_IB_HCA name the same on both, or take it out", kind.Count(taken[0], "rail", "rails"),
+			rig.NameOf(steps.Here), taken[1], rig.NameOf(steps.Peer))
 	}
 	names := maps.Clone(force[0])
 	maps.Copy(names, force[1])
@@ -291,7 +293,7 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 		if ncclLocal(name) || a == b {
 			continue
 		}
-		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: NCCL wants the same on all nodes", name, cmp.Or(a, "not set"),
-			rig.NameOf(steps.Here), cmp.Or(b, "not set"), rig.NameOf(steps.Peer))
+		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "%s is %s on %s and %s on %s: NCCL wants the same on all nodes",
+			name, cmp.Or(a, "not set"), rig.NameOf(steps.Here), cmp.Or(b, "not set"), rig.NameOf(steps.Peer))
 	}
 }

@@ -19,7 +19,7 @@ const insideFact = "inside "
 // judgeNCCLCheck is the two checks of NCCL in one, on the nodes themselves and in a container that is named, beside
 // what NCCL will take of each node by what is set there.
 func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
-	leads, skipped := judgeNCCL(r, facts, rep)
+	leads, skip := judgeNCCL(r, facts, rep)
 	var inside [2]map[string]string
 	name, reached := "", true
 	for _, e := range steps.Ends {
@@ -32,7 +32,8 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		name = cmp.Or(name, facts[e]["container"])
 		if facts[e]["container"] != "" && facts[e]["engine"] == "none" {
 			reached = false
-			rep.At(r.Rig, e, steps.Inconclusive, "%s has no container %s that docker or podman shows to this user",
+			rep.At(r.Rig, e, steps.NoContainerFound, steps.Inconclusive, "%s has no container %s that docker or podman shows "+
+				"to this user",
 				r.Rig.NameOf(e), name)
 		}
 	}
@@ -48,13 +49,15 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			e.Name = node + " inside " + name + " " + rest
 			rep.Evidence = append(rep.Evidence, e)
 		}
-		skipped = skipped && none
+		if none == "" {
+			skip = ""
+		}
 		for _, text := range said {
 			leads = append(leads, "inside "+name+": "+text)
 		}
 	}
-	if skipped && len(rep.Findings) == 0 {
-		return rep.Skipped("%s", strings.Join(leads, "; "))
+	if skip != "" && len(rep.Findings) == 0 {
+		return rep.Skipped(skip, "%s", strings.Join(leads, "; "))
 	}
 	v := rep.Verdict(leads...)
 	v.Tables = []steps.Table{ncclTable(r.Rig, facts)}
@@ -66,15 +69,15 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	return v
 }
 
-// judgeNCCL adds what both checks find, and what NCCL will take. leads are what holds where nothing is wrong; skipped
-// says that there is no NCCL.
-func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (leads []string, skipped bool) {
+// judgeNCCL adds what both checks find, and what NCCL will take. leads are what holds where nothing is wrong; skip
+// is why nothing is judged where there is no NCCL, and empty where there is one.
+func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (leads []string, skip steps.Code) {
 	// In a report of its own: where there is no NCCL both say so, and once is enough.
 	var versions kind.Report
 	version := judgeNCCLVersion(r, facts, &versions)
 	settings := judgeNCCLSettings(r, facts, rep)
 	if settings.Grade == steps.Skipped {
-		return []string{strings.TrimSuffix(settings.Reason, ".")}, true
+		return []string{strings.TrimSuffix(settings.Reason, ".")}, settings.Code
 	}
 	for _, f := range versions.Findings {
 		rep.Note(f)
@@ -91,21 +94,21 @@ func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (le
 			rep.Show(node+" PCIe halves of NCCL", c.halves, "", nil)
 		}
 		if c.blind != nil {
-			rep.At(r.Rig, e, steps.Warn, "NCCL takes %s on %s, and %s no GID of RoCE v2 and an IPv4 address: give every "+
-				"rail an address (rail-addresses), or leave it out with NCCL_IB_HCA", kind.And(c.blind), node,
+			rep.At(r.Rig, e, steps.AddressMissing, steps.Warn, "NCCL takes %s on %s, and %s no GID of RoCE v2 and an IPv4 "+
+				"address: give every rail an address (rail-addresses), or leave it out with NCCL_IB_HCA", kind.And(c.blind), node,
 				kind.Plural(len(c.blind), "it has", "they have"))
 		}
 		if c.none != "" {
-			rep.At(r.Rig, e, steps.Fail, "NCCL finds no RDMA device on %s: %s", node, c.none)
+			rep.At(r.Rig, e, c.why, steps.Fail, "NCCL finds no RDMA device on %s: %s", node, c.none)
 		}
 	}
 	leads = append(leads, strings.TrimSuffix(version.Reason, "."))
 	here, peer := takes[steps.Here], takes[steps.Peer]
 	if here.said() == peer.said() {
-		return append(leads, "NCCL takes on each node "+here.said()), false
+		return append(leads, "NCCL takes on each node "+here.said()), ""
 	}
 	return append(leads, fmt.Sprintf("NCCL takes %s on %s, and %s on %s", here.said(), r.Rig.NameOf(steps.Here),
-		peer.said(), r.Rig.NameOf(steps.Peer))), false
+		peer.said(), r.Rig.NameOf(steps.Peer))), ""
 }
 
 // A ncclChoice is what NCCL takes of a node, by the settings there.
@@ -113,9 +116,10 @@ type ncclChoice struct {
 	devices []string // its RDMA devices, each with its port; nil where it goes over sockets
 	index   string   // of the GIDs that it takes, and who chose it
 	halves  string
-	sockets string   // why it has no device
-	blind   []string // of its devices those without a GID of RoCE v2 and an IPv4 address
-	none    string   // why it has no device where no setting is the cause: the check of settings is silent on that
+	sockets string     // why it has no device
+	blind   []string   // of its devices those without a GID of RoCE v2 and an IPv4 address
+	why     steps.Code // the code of none
+	none    string     // why it has no device where no setting is the cause: the check of settings is silent on that
 }
 
 func (c ncclChoice) takes() string {
@@ -164,9 +168,9 @@ func ncclChooses(rig steps.Rig, e steps.End, facts map[string]string) (c ncclCho
 	case taken != nil:
 		c.index, c.halves = ncclGIDs(taken, force["NCCL_IB_GID_INDEX"].value, facts), ncclHalves(taken)
 	case len(rig.At(e).Rails) == 0:
-		c.none = "it has none"
+		c.why, c.none = steps.RDMADeviceMissing, "it has none"
 	case idle > 0:
-		c.none = fmt.Sprintf("no port of %s is ACTIVE", kind.Count(idle, "device", "devices"))
+		c.why, c.none = steps.PortDown, fmt.Sprintf("no port of %s is ACTIVE", kind.Count(idle, "device", "devices"))
 	default:
 		c.sockets = "NCCL_IB_HCA leaves out all"
 	}

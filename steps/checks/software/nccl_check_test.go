@@ -89,29 +89,36 @@ func TestNCCLCheckInAContainer(t *testing.T) {
 	for _, c := range []struct {
 		name, here, peer string
 		want             steps.Grade
+		code             steps.Code
 		says             []string
 	}{
-		{"none", looked, looked, steps.Skipped, []string{"neither node has an NCCL"}},
+		{"none", looked, looked, steps.Skipped, steps.CannotRun, []string{"neither node has an NCCL"}},
 		{
 			"in the container alone", looked + box + "inside nccl loader: 2.28.9\n",
-			looked + box + "inside nccl loader: 2.28.9\n", steps.Pass,
+			looked + box + "inside nccl loader: 2.28.9\n", steps.Pass, "",
 			[]string{"nside vllm: On both nodes the same"},
 		},
-		{"nowhere", looked + box, looked + box, steps.Skipped, []string{"nside vllm: Neither node has an NCCL"}},
+		{
+			"nowhere", looked + box, looked + box, steps.Skipped, steps.CannotRun,
+			[]string{"nside vllm: Neither node has an NCCL"},
+		},
 		{
 			"another inside", has + box + "inside nccl loader: 2.28.9\n", has + box + "inside nccl loader: 2.27.7\n",
-			steps.Fail,
+			steps.Fail, steps.NCCLDiffers,
 			[]string{"Inside vllm: The system's NCCL: 2.28.9 on spark-02 and 2.27.7 on spark-01"},
 		},
 		{
 			"one half inside", has + box + "inside /etc/nccl.conf NCCL_IB_HCA: rocep1\n", has + box, steps.Warn,
+			steps.HalfLeftOut,
 			[]string{"Inside vllm: /etc/nccl.conf on spark-02 sets NCCL_IB_HCA"},
 		},
 		{
-			"no container", has + "container: vllm\nengine: none\n", has + box, steps.Inconclusive,
+			"no container", has + "container: vllm\nengine: none\n", has + box, steps.Inconclusive, steps.NoContainerFound,
 			[]string{"Spark-02 has no container vllm"},
 		},
 	} {
-		kindtest.Want(t, c.name, judge(steps.Cell{}, checkedFacts(c.here, c.peer)), c.want, c.says...)
+		v := judge(steps.Cell{}, checkedFacts(c.here, c.peer))
+		kindtest.Because(t, c.name, v, c.want, c.code)
+		kindtest.Want(t, c.name, v, c.want, c.says...)
 	}
 }

@@ -44,7 +44,8 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 			if facts[end]["not asked "+teller(name)] != "" {
 				continue // nobody knows what it lacks
 			}
-			rep.Add(steps.Warn, "%s has %s, and %s doesn't: a job of both starts on one alone", has, ncclOf(name), lacks)
+			rep.Add(steps.MissingOnOneNode, steps.Warn, "%s has %s, and %s doesn't: a job of both starts on one alone", has,
+				ncclOf(name), lacks)
 		case strings.HasPrefix(a, untold) || strings.HasPrefix(b, untold):
 			unknown = append(unknown, ncclOf(name))
 		case a != b:
@@ -55,21 +56,23 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		}
 	}
 	for _, pair := range kind.SortedNames(differs) {
-		rep.Add(steps.Fail, "%s: %s, and a job of both ends with \"Mismatched NCCL version detected\"; install one version "+
-			"on all nodes",
+		rep.Add(steps.NCCLDiffers, steps.Fail, "%s: %s, and a job of both ends with \"Mismatched NCCL version detected\"; "+
+			"install one version on all nodes",
 			kind.Capital(kind.And(differs[pair])), pair)
 	}
 	if len(alike) == 0 && len(rep.Findings) == 0 {
 		if unknown == nil {
-			return rep.Skipped("nothing was compared: %s", strings.Join(unasked, "; "))
+			return rep.Skipped(steps.Unreadable, "nothing was compared: %s", strings.Join(unasked, "; "))
 		}
-		return rep.Skipped("the version of %s is not in its file's name on both nodes, so nothing was compared",
+		return rep.Skipped(steps.Unreadable, "the version of %s is not in its file's name on both nodes, so nothing was "+
+			"compared",
 			kind.And(unknown))
 	}
 	if r.Rig.InRing() {
 		for _, version := range kind.SortedNames(alike) {
 			if n, ok := theory.NCCLNumber(version); ok && n < theory.NCCLRingRelease {
-				rep.Add(steps.Warn, "%s, and %s on both nodes is %s", theory.NCCLRingNeeds, kind.And(alike[version]), version)
+				rep.Add(steps.NCCLTooOld, steps.Warn, "%s, and %s on both nodes is %s", theory.NCCLRingNeeds,
+					kind.And(alike[version]), version)
 			}
 		}
 	}
@@ -96,10 +99,10 @@ func hasNCCL(facts map[string]string) bool {
 // noNCCL is the verdict where nobody told of an NCCL on either node.
 func noNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
 	if unasked := unaskedNCCL(r, facts, rep); unasked != nil {
-		return rep.Skipped("no NCCL was found, and not all was asked: %s", strings.Join(unasked, "; "))
+		return rep.Skipped(steps.Unreadable, "no NCCL was found, and not all was asked: %s", strings.Join(unasked, "; "))
 	}
-	return rep.Skipped("neither node has an NCCL that the loader, nccl-tests or $NIXL_PYTHON would find; for that of a " +
-		"container name it: --container NAME")
+	return rep.Skipped(steps.CannotRun, "neither node has an NCCL that the loader, nccl-tests or $NIXL_PYTHON would "+
+		"find; for that of a container name it: --container NAME")
 }
 
 // teller is who tells of an NCCL: a node may lack it.

@@ -12,12 +12,12 @@ func TestNCCLVersion(t *testing.T) {
 	const looked = "looked at: the loader, nccl-tests, Python\n"
 	const all = looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.3\n"
 	runCases(t, registered().Judges["nccl-version"], map[string]textCase{
-		"alike": {all, all, steps.Pass, []string{
+		"alike": {all, all, steps.Pass, "", []string{
 			"The NCCL", "nccl-tests' NCCL 2.28.9", "nvidia-nccl-cu13 2.28.3",
 		}},
 		"another system": {
 			all, looked + "nccl loader: 2.27.7\nnccl nccl-tests: 2.27.7\nnccl nvidia-nccl-cu13: 2.28.3\n",
-			steps.Fail,
+			steps.Fail, steps.NCCLDiffers,
 			[]string{
 				"The system's NCCL and nccl-tests' NCCL: 2.28.9 on spark-02 and 2.27.7 on spark-01",
 				"Mismatched NCCL version detected",
@@ -25,54 +25,57 @@ func TestNCCLVersion(t *testing.T) {
 		},
 		"another wheel": {
 			all, looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.9\n",
-			steps.Fail,
+			steps.Fail, steps.NCCLDiffers,
 			[]string{
 				"package nvidia-nccl-cu13: 2.28.3 on spark-02 and 2.28.9 on spark-01",
 			},
 		},
 		"one alone": {
-			all, looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\n", steps.Warn,
+			all, looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\n", steps.Warn, steps.MissingOnOneNode,
 			[]string{"spark-02 has the NCCL of Python's package nvidia-nccl-cu13, and spark-01 doesn't"},
 		},
 		"the peer": {
-			looked, looked + "nccl loader: 2.28.9\n", steps.Warn,
+			looked, looked + "nccl loader: 2.28.9\n", steps.Warn, steps.MissingOnOneNode,
 			[]string{"spark-01 has the system's NCCL, and spark-02 doesn't"},
 		},
 		// Who can't be asked lacks nothing that anybody knows of.
 		"no ldconfig": {
 			all, looked + "not asked loader: there is no ldconfig\nnccl nvidia-nccl-cu13: 2.28.3\n", steps.Warn,
+			steps.MissingOnOneNode,
 			[]string{
 				"spark-02 has nccl-tests' NCCL, and spark-01 doesn't",
 			},
 		},
 		"no Python": {
 			looked + "nccl loader: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.3\n",
-			looked + "nccl loader: 2.28.9\nnot asked Python: there is no python3\n", steps.Pass,
+			looked + "nccl loader: 2.28.9\nnot asked Python: there is no python3\n", steps.Pass, "",
 			[]string{
 				"the system's NCCL 2.28.9", "Python on spark-01 was not asked: there is no python3",
 			},
 		},
 		"nobody to ask": {
 			looked + "not asked loader: there is no ldconfig\n",
-			looked + "not asked loader: there is no ldconfig\n", steps.Skipped,
+			looked + "not asked loader: there is no ldconfig\n", steps.Skipped, steps.Unreadable,
 			[]string{
 				"no NCCL was found, and not all was asked", "the loader on spark-02 was not asked",
 			},
 		},
 		"one to ask": {
 			looked + "nccl loader: 2.28.9\n", looked + "not asked loader: there is no ldconfig\n", steps.Skipped,
+			steps.Unreadable,
 			[]string{
 				"nothing was compared: the loader on spark-01 was not asked",
 			},
 		},
-		"none": {looked, looked, steps.Skipped, []string{"neither node has an NCCL", "--container"}},
+		"none": {looked, looked, steps.Skipped, steps.CannotRun, nil},
 		"untold": {
 			looked + "nccl loader: (untold) /x/libnccl.so.2\n", looked + "nccl loader: 2.28.9\n", steps.Skipped,
+			steps.Unreadable,
 			[]string{"the version of the system's NCCL is not in its file's name", "nothing was compared"},
 		},
 		"untold beside": {
 			looked + "nccl loader: (untold) /x/libnccl.so.2\nnccl nvidia-nccl-cu13: 2.28.9\n",
-			looked + "nccl loader: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.9\n", steps.Pass,
+			looked + "nccl loader: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.9\n", steps.Pass, "",
 			[]string{"nvidia-nccl-cu13 2.28.9", "not compared: the system's NCCL"},
 		},
 	})
@@ -115,32 +118,35 @@ func TestNCCLInARing(t *testing.T) {
 	for _, c := range []struct {
 		judge, text string
 		want        steps.Grade
+		code        steps.Code
 		says        []string
 	}{
 		{
-			"nccl-version", "nccl loader: 2.28.9\n", steps.Warn,
+			"nccl-version", "nccl loader: 2.28.9\n", steps.Warn, steps.NCCLTooOld,
 			[]string{"a ring need NCCL 2.30.7 or later", "the system's NCCL on both nodes is 2.28.9"},
 		},
-		{"nccl-version", "nccl loader: 2.30.7\n", steps.Pass, nil},
-		{"nccl-version", "nccl loader: 2.31.0+cuda13.0\n", steps.Pass, nil},
-		{"nccl-settings", "", steps.Skipped, []string{"neither node has an NCCL"}},
-		{"nccl-version", "", steps.Skipped, []string{"neither node has an NCCL"}},
+		{"nccl-version", "nccl loader: 2.30.7\n", steps.Pass, "", nil},
+		{"nccl-version", "nccl loader: 2.31.0+cuda13.0\n", steps.Pass, "", nil},
+		{"nccl-settings", "", steps.Skipped, steps.CannotRun, nil},
+		{"nccl-version", "", steps.Skipped, steps.CannotRun, nil},
 		{
-			"nccl-settings", "not asked Python: there is no python3\n", steps.Skipped,
+			"nccl-settings", "not asked Python: there is no python3\n", steps.Skipped, steps.Unreadable,
 			[]string{"not all was asked: Python on spark-02"},
 		},
-		{"nccl-settings", "/etc/nccl.conf NCCL_DEBUG: INFO\n", steps.Pass, []string{"names what is there"}},
+		{"nccl-settings", "/etc/nccl.conf NCCL_DEBUG: INFO\n", steps.Pass, "", []string{"names what is there"}},
 		{
-			"nccl-settings", there, steps.Warn,
+			"nccl-settings", there, steps.Warn, steps.NCCLSettingMissing,
 			[]string{"spark-01 lacks NCCL_IB_MERGE_NICS=0 and NCCL_IB_SUBNET_AWARE_ROUTING=1"},
 		},
 		{
-			"nccl-settings", there + "environment NCCL_IB_MERGE_NICS: 1\n" + conf, steps.Warn,
+			"nccl-settings", there + "environment NCCL_IB_MERGE_NICS: 1\n" + conf, steps.Warn, steps.NCCLSettingMissing,
 			[]string{"spark-02 lacks NCCL_IB_MERGE_NICS=0, "},
 		},
-		{"nccl-settings", there + conf, steps.Pass, nil},
+		{"nccl-settings", there + conf, steps.Pass, "", nil},
 	} {
-		kindtest.Want(t, c.text, judges[c.judge](steps.Cell{}, inRing(looked+c.text, looked+c.text)), c.want, c.says...)
+		v := judges[c.judge](steps.Cell{}, inRing(looked+c.text, looked+c.text))
+		kindtest.Because(t, c.text, v, c.want, c.code)
+		kindtest.Want(t, c.text, v, c.want, c.says...)
 	}
 	kindtest.Want(t, "one has it", judges["nccl-settings"](steps.Cell{}, inRing(looked, looked+there)), steps.Warn,
 		"Spark-01 lacks")

@@ -28,7 +28,7 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *kind.Report) (run nixlRun, v *
 	s := r.Stages[0]
 	var ok bool
 	if run.route, ok = wire.RouteOf(c, r, s); !ok {
-		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return run, over(rep.Verdict())
 	}
 	run.route.CheckPorts(r.Rig, rep)
@@ -42,7 +42,8 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *kind.Report) (run nixlRun, v *
 		}
 		return run, over(rep.Verdict())
 	case run.init.Role != "initiator" || target.Role != "target":
-		rep.Add(steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run it again",
+		rep.Add(steps.RolesSwapped, steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run "+
+			"it again",
 			r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
 		return run, over(rep.Verdict())
 	case !nixl.Complete(run.init, rep):
@@ -78,7 +79,7 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 	if v != nil {
 		rows := len(run.init.Rows)
 		if rows > 0 && strings.Contains(r.Stages[0].Err, errStalled) && v.Grade == steps.Inconclusive {
-			v.Grade = steps.Fail
+			v.Grade, v.Code, v.Codes = steps.Fail, steps.TestStalled, nil
 			v.Reason = fmt.Sprintf("With two threads nixlbench stood still after %d of its 4 rows, and was ended: its threads "+
 				"wait for each other, or a link went down. Use one thread, and look for a newer NIXL and for a UCX that was "+
 				"built with --enable-mt.", rows)
@@ -90,7 +91,7 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 	last := run.init.Rows[len(run.init.Rows)-1]
 	rep.Show("throughput, not judged", kind.Round(last.Gbps()), "Gb/s", nil)
 	if threads != "2" {
-		rep.Add(steps.Inconclusive, "nixlbench says that it ran with %s threads, and 2 were asked for",
+		rep.Add(steps.OutputForeign, steps.Inconclusive, "nixlbench says that it ran with %s threads, and 2 were asked for",
 			kind.OrUnknown(threads))
 	}
 	return rep.Verdict(fmt.Sprintf("with two threads nixlbench came to its end, with all of its %d rows",

@@ -21,23 +21,26 @@ func TestNIXLRails(t *testing.T) {
 		kindtest.Bench("DRAM", 2<<20, kindtest.Scaled(kindtest.DualDRAM[:6], 0.2)), kindtest.Evenly)
 	kindtest.Want(t, "slow", judgeNIXLRails(c, slow), steps.Pass)
 	kindtest.Want(t, "one", judgeNIXLRails(c, run(kindtest.OnlyOne)), steps.Fail, "nothing went over rocep1s0f1")
-	kindtest.Want(t, "none", judgeNIXLRails(c, run(nil)), steps.Inconclusive)
+	kindtest.Because(t, "none", judgeNIXLRails(c, run(nil)), steps.Inconclusive, steps.NothingCarried)
 	uncounted := run(kindtest.Evenly)
 	uncounted.Stages[0].Bytes = nil
-	kindtest.Want(t, "not counted", judgeNIXLRails(c, uncounted), steps.Inconclusive, "not counted")
+	kindtest.Because(t, "not counted", judgeNIXLRails(c, uncounted), steps.Inconclusive, steps.NotCounted)
 	half := run(kindtest.Evenly)
 	half.Stages[0].Outputs = half.Stages[0].Outputs[:1]
 	kindtest.Want(t, "one end", judgeNIXLRails(c, half), steps.Inconclusive, "nothing ran on spark-01")
 	swapped := run(kindtest.Evenly)
 	swapped.Stages[0].Outputs[1] = kindtest.Read(kindtest.Ran("target", steps.Peer,
 		strings.ReplaceAll(kindtest.BenchTarget, "type target", "type initiator")), parse.NIXLBenchOutput)
-	kindtest.Want(t, "no target", judgeNIXLRails(c, swapped), steps.Inconclusive, "the initiator and")
+	kindtest.Because(t, "no target", judgeNIXLRails(c, swapped), steps.Inconclusive, steps.RolesSwapped)
 	kindtest.Want(t, "rows", judgeNIXLRails(c,
 		kindtest.Benched(c, kindtest.TutorialSpark(), kindtest.Bench("DRAM", 4<<20, kindtest.DualDRAM[:6]), kindtest.Evenly)),
 		steps.Inconclusive, "6 of its 7 rows")
-	kindtest.Want(t, "skipped", judgeNIXLRails(c, steps.Result{Rig: kindtest.Spark(), Skip: "spark-01 has no nixlbench"}),
-		steps.Skipped)
-	kindtest.Want(t, "nothing", judgeNIXLRails(c, steps.Result{Rig: kindtest.Spark()}), steps.Inconclusive)
+	kindtest.Because(t, "skipped", judgeNIXLRails(c, steps.Result{
+		Rig:  kindtest.Spark(),
+		Skip: "spark-01 has no nixlbench",
+	}), steps.Skipped, steps.CannotRun)
+	kindtest.Because(t, "nothing", judgeNIXLRails(c, steps.Result{Rig: kindtest.Spark()}), steps.Inconclusive,
+		steps.NothingRan)
 }
 
 func TestNIXLThreads(t *testing.T) {
@@ -60,9 +63,9 @@ func TestNIXLThreads(t *testing.T) {
 	kindtest.Want(t, "stands still", judgeNIXLThreads(c, stalled(two)), steps.Fail, "stood still after 2 of its 4 rows",
 		"--enable-mt")
 	// Without a row nothing shows that the threads are to blame.
-	kindtest.Want(t, "never began",
+	kindtest.Because(t, "never began",
 		judgeNIXLThreads(c, stalled("Init nixl worker, dev all rank 0, type initiator, hostname spark-02\n")),
-		steps.Inconclusive, "nothing was printed")
+		steps.Inconclusive, steps.TestStalled)
 	lacks := run(text)
 	lacks.Stages[0].Outputs[1] = kindtest.Read(kindtest.Ran("target", steps.Peer,
 		"nixlbench: error while loading shared libraries: libetcd-cpp-api.so: cannot open shared object file: No such "+
@@ -76,6 +79,6 @@ func TestNIXLThreads(t *testing.T) {
 			"8192 kbytes)\nNIXL: registerMem failed (NIXL_ERR_BACKEND)\n"), parse.NIXLBenchOutput)
 	locked.Stages[0].Outputs[0].Exit.Code = 1
 	kindtest.Want(t, "memlock", judgeNIXLThreads(c, locked), steps.Fail, "spark-02", "ulimit -l", "limits.conf")
-	kindtest.Want(t, "skipped", judgeNIXLThreads(c,
-		steps.Result{Rig: kindtest.Spark(), Skip: "spark-01 has no nixlbench"}), steps.Skipped)
+	kindtest.Because(t, "skipped", judgeNIXLThreads(c,
+		steps.Result{Rig: kindtest.Spark(), Skip: "spark-01 has no nixlbench"}), steps.Skipped, steps.CannotRun)
 }

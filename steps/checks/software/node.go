@@ -18,7 +18,7 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		if _, told := facts[e]["free /tmp"]; !told && len(facts[e]) > 0 { // every node has it
-			rep.At(r.Rig, e, steps.Inconclusive, "nothing tells how much room /tmp on %s has", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how much room /tmp on %s has", node)
 		}
 		for _, name := range kind.SortedNames(facts[e]) {
 			what, is := strings.CutPrefix(name, "free ")
@@ -31,7 +31,7 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			case !ok && inodes: // a file system that counts none, as btrfs
 				continue
 			case !ok:
-				rep.At(r.Rig, e, steps.Inconclusive, "nothing tells how much room %s on %s has", dir, node)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how much room %s on %s has", dir, node)
 				continue
 			}
 			looked++
@@ -41,13 +41,14 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			}
 			rep.Show(node+" "+dir, left, unit+" free", &steps.Expected{Min: new(least)})
 			if float64(left) < least {
-				rep.At(r.Rig, e, steps.Fail, "%s on %s has no %s left (%d %s): what a test writes there is cut off, and what "+
-					"it prints then makes no sense. df -h %s shows the file system; make room", dir, node, of, left, unit, dir)
+				rep.At(r.Rig, e, steps.DiskFull, steps.Fail, "%s on %s has no %s left (%d %s): what a test writes there is cut "+
+					"off, and what it prints then makes no sense. df -h %s shows the file system; make room", dir, node, of, left,
+					unit, dir)
 			}
 		}
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Inconclusive, "neither node tells how much room it has (df)")
+		rep.Add(steps.Unreadable, steps.Inconclusive, "neither node tells how much room it has (df)")
 	}
 	return rep.Verdict(fmt.Sprintf("both nodes have room where programs write (%d places)", looked))
 }
@@ -60,7 +61,7 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 		node := r.Rig.NameOf(e)
 		v, ok := decimal.Number(facts[e]["seconds"])
 		if !ok {
-			rep.At(r.Rig, e, steps.Inconclusive, "%s doesn't tell its time", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its time", node)
 			continue
 		}
 		at[e] = v
@@ -82,9 +83,9 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			if apart < 0 {
 				ahead, behind = behind, ahead
 			}
-			rep.Add(steps.Warn, "the clock of %s is %s ahead of that of %s: logs of the two don't fit together, "+
-				"certificates may not hold yet, and leases of etcd end early. Have both keep one time (timedatectl set-ntp "+
-				"true)",
+			rep.Add(steps.ClocksApart, steps.Warn, "the clock of %s is %s ahead of that of %s: logs of the two don't fit "+
+				"together, certificates may not hold yet, and leases of etcd end early. Have both keep one time (timedatectl "+
+				"set-ntp true)",
 				r.Rig.NameOf(ahead), seconds(math.Abs(apart)), r.Rig.NameOf(behind))
 		}
 	}

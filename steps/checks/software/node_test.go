@@ -27,24 +27,33 @@ func TestDiskSpace(t *testing.T) {
 	for name, c := range map[string]struct {
 		here  map[string]string
 		grade steps.Grade
+		code  steps.Code
 		words []string
 	}{
-		"room":      {good, steps.Pass, []string{"6 places"}},
-		"full":      {with("free /tmp", "0"), steps.Fail, []string{"/tmp on spark-02 has no room left (0 kB)"}},
-		"nearly":    {with("free /tmp", "4096"), steps.Fail, []string{"4096 kB"}},
-		"no inodes": {with("free inodes /tmp", "3"), steps.Fail, []string{"no inodes left"}},
-		"no df":     {with("free /tmp", "unknown"), steps.Inconclusive, []string{"how much room /tmp on spark-02 has"}},
-		"no /tmp": {
-			map[string]string{"free /home/nvidia": "789889336"},
-			steps.Inconclusive,
+		"room": {good, steps.Pass, "", []string{"6 places"}},
+		"full": {
+			with("free /tmp", "0"), steps.Fail, steps.DiskFull,
+			[]string{"/tmp on spark-02 has no room left (0 kB)"},
+		},
+		"nearly":    {with("free /tmp", "4096"), steps.Fail, steps.DiskFull, []string{"4096 kB"}},
+		"no inodes": {with("free inodes /tmp", "3"), steps.Fail, steps.DiskFull, []string{"no inodes left"}},
+		"no df": {
+			with("free /tmp", "unknown"), steps.Inconclusive, steps.Unreadable,
 			[]string{"how much room /tmp on spark-02 has"},
 		},
-		"inodes untold": {with("free inodes /tmp", "-"), steps.Pass, nil},
+		"no /tmp": {
+			map[string]string{"free /home/nvidia": "789889336"},
+			steps.Inconclusive, steps.Unreadable,
+			[]string{"how much room /tmp on spark-02 has"},
+		},
+		"inodes untold": {with("free inodes /tmp", "-"), steps.Pass, "", nil},
 	} {
-		kindtest.Want(t, name, told(judgeDiskSpace, c.here, good), c.grade, c.words...)
+		v := told(judgeDiskSpace, c.here, good)
+		kindtest.Because(t, name, v, c.grade, c.code)
+		kindtest.Want(t, name, v, c.grade, c.words...)
 	}
-	kindtest.Want(t, "nothing", told(judgeDiskSpace, map[string]string{}, map[string]string{}), steps.Inconclusive,
-		"neither node tells")
+	kindtest.Because(t, "nothing", told(judgeDiskSpace, map[string]string{}, map[string]string{}), steps.Inconclusive,
+		steps.Unreadable)
 }
 
 func TestClocks(t *testing.T) {
@@ -54,19 +63,25 @@ func TestClocks(t *testing.T) {
 	for name, c := range map[string]struct {
 		here, peer string
 		grade      steps.Grade
+		code       steps.Code
 		words      []string
 	}{
-		"alike": {"1763720000", "1763720001", steps.Pass, []string{"one time"}},
+		"alike": {"1763720000", "1763720001", steps.Pass, "", []string{"one time"}},
 		"a day ahead": {
-			"1763806400", "1763720000", steps.Warn,
+			"1763806400", "1763720000", steps.Warn, steps.ClocksApart,
 			[]string{"the clock of spark-02 is 24 h ahead of that of spark-01"},
 		},
-		"behind":    {"1763720000", "1763720090", steps.Warn, []string{"the clock of spark-01 is 90 s ahead"}},
-		"years":     {"0", "1763720000", steps.Pass, nil},
-		"1980":      {"315532800", "1763720000", steps.Warn, []string{"days ahead"}},
-		"no number": {"+%s", "1763720000", steps.Inconclusive, []string{"spark-02 doesn't tell its time"}},
+		"behind": {
+			"1763720000", "1763720090", steps.Warn, steps.ClocksApart,
+			[]string{"the clock of spark-01 is 90 s ahead"},
+		},
+		"years":     {"0", "1763720000", steps.Pass, "", nil},
+		"1980":      {"315532800", "1763720000", steps.Warn, steps.ClocksApart, []string{"days ahead"}},
+		"no number": {"+%s", "1763720000", steps.Inconclusive, steps.Unreadable, []string{"spark-02 doesn't tell its time"}},
 	} {
-		kindtest.Want(t, name, told(judgeClocks, at(c.here), at(c.peer)), c.grade, c.words...)
+		v := told(judgeClocks, at(c.here), at(c.peer))
+		kindtest.Because(t, name, v, c.grade, c.code)
+		kindtest.Want(t, name, v, c.grade, c.words...)
 	}
 	v := told(judgeClocks, map[string]string{"seconds": "1763720000", "synchronized": "no"}, at("1763720000"))
 	kindtest.Want(t, "nobody keeps it", v, steps.Pass, "nobody keeps the time of spark-02")

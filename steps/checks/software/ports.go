@@ -69,7 +69,8 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			ports = append(ports, no)
 			if f["port "+no] == "" && f["ss"] != "read" {
 				// That it is free was not seen.
-				rep.At(r.Rig, e, steps.Inconclusive, "who listens on %s was not told to its end (ss failed)", node)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "who listens on %s was not told to its end (ss failed)",
+					node)
 				continue
 			}
 			if f["port "+no] == "" {
@@ -82,7 +83,8 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			if p.moves {
 				grade, then = steps.Warn, "railbench takes the next free port, and nixlbench by hand does not"
 			}
-			rep.At(r.Rig, e, grade, "port %s on %s, which is for %s, is held by %s: %s", no, node, p.what, by, then)
+			rep.At(r.Rig, e, steps.PortTaken, grade, "port %s on %s, which is for %s, is held by %s: %s", no, node, p.what,
+				by, then)
 		}
 		for _, name := range slices.Sorted(maps.Keys(f)) {
 			no, ok := strings.CutPrefix(name, "port ")
@@ -96,10 +98,11 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		}
 	}
 	if blind != nil { // a port that is taken on the other node is so all the same
-		return checks.Unseen(*rep, "%s no ss (iproute2), so nobody saw who listens there", kind.HaveOrHas(blind))
+		return checks.Unseen(*rep, steps.CommandMissing, "%s no ss (iproute2), so nobody saw who listens there",
+			kind.HaveOrHas(blind))
 	}
 	if len(ports) == 0 {
-		rep.Add(steps.Inconclusive, "the parameters hold no port that can be read")
+		rep.Add(steps.ParameterUnusable, steps.Inconclusive, "the parameters hold no port that can be read")
 	}
 	return rep.Verdict(fmt.Sprintf("the ports that the tests' servers use are free: %s", kind.And(ports)),
 		strings.Join(notes, "; "))
@@ -144,7 +147,7 @@ func judgeEndProcess(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		if facts[e]["looked at"] == "" {
-			rep.At(r.Rig, e, steps.Inconclusive, "nothing shows which ports were looked at on %s", node)
+			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "nothing shows which ports were looked at on %s", node)
 		}
 		rep.Show(node+" ports looked at", facts[e]["looked at"], "", nil)
 		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
@@ -155,7 +158,7 @@ func judgeEndProcess(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			}
 			if port, ok := strings.CutPrefix(name, "left "); ok {
 				rep.Show(node+" port "+port, "left alone: "+what, "", nil)
-				rep.At(r.Rig, e, steps.Warn, "port %s on %s is still held: %s", port, node, what)
+				rep.At(r.Rig, e, steps.PortTaken, steps.Warn, "port %s on %s is still held: %s", port, node, what)
 			}
 		}
 	}

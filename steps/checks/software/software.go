@@ -34,13 +34,14 @@ func judgeNeeded(rig steps.Rig, e steps.End, facts map[string]string, rep *kind.
 	for _, tool := range host.Needed {
 		switch facts["tool "+tool] {
 		case "":
-			rep.At(rig, e, steps.Inconclusive, "%s doesn't tell whether it has %s", node, tool)
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell whether it has %s", node, tool)
 		case "missing":
 			missing = append(missing, tool)
 		}
 	}
 	host.Packages(rig, missing, func(pkg string, tools []string) {
-		rep.At(rig, e, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with status 127: install %s",
+		rep.At(rig, e, steps.CommandMissing, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with "+
+			"status 127: install %s",
 			node, kind.And(tools), pkg)
 	})
 }
@@ -70,8 +71,8 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 			if pkg := r.Rig.PackageOf(what); pkg != "" {
 				how = "it comes with " + pkg
 			}
-			rep.At(r.Rig, lacks, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at both ends can't be run: "+
-				"%s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(lacks.Other()), how)
+			rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at "+
+				"both ends can't be run: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(lacks.Other()), how)
 		case !there(facts[steps.Here]):
 			without = append(without, what)
 		}
@@ -111,7 +112,7 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	var compared, alone []string
-	compare := func(what, harm string, of func(parse.NIXLSetup) string) {
+	compare := func(code steps.Code, what, harm string, of func(parse.NIXLSetup) string) {
 		a, b := of(setups[steps.Here]), of(setups[steps.Peer])
 		if a == "" && b == "" {
 			return
@@ -121,7 +122,7 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		case a == "" || b == "":
 			alone = append(alone, what+" (not told on "+r.Rig.NameOf(silentEnd(a))+")")
 		case a != b:
-			rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b,
+			rep.Add(code, steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b,
 				r.Rig.NameOf(steps.Peer), harm)
 		default:
 			if what == "nixlbench" {
@@ -133,35 +134,43 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	fact := func(name string) func(parse.NIXLSetup) string {
 		return func(s parse.NIXLSetup) string { return s.Facts[name] }
 	}
-	compare("UCX", "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag on both",
+	compare(steps.UCXDiffers, "UCX", "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag "+
+		"on both",
 		func(s parse.NIXLSetup) string { return s.UCX.Version })
-	compare("perftest", "from 6.27 on the two ends refuse what they do not agree on, and before it they measure "+
-		"different things; install one release on both", fact("version perftest"))
-	compare("nixlbench", "an option that only one end knows ends the other; build one tag on both", nixlbenchOf)
-	compare("NIXL for Python", "the two agents may not understand each other; install one version on both",
+	compare(steps.VersionsDiffer, "perftest", "from 6.27 on the two ends refuse what they do not agree on, and before it "+
+		"they measure different things; install one release on both", fact("version perftest"))
+	compare(steps.NIXLDiffers, "nixlbench", "an option that only one end knows ends the other; build one tag on both",
+		nixlbenchOf)
+	compare(steps.NIXLDiffers, "NIXL for Python", "the two agents may not understand each other; install one version on "+
+		"both",
 		func(s parse.NIXLSetup) string {
 			if s.Python == nil || s.Python.Error != "" {
 				return ""
 			}
 			return s.Python.NIXL
 		})
-	compare("the kernel", "a difference between the ends may be its own; update both nodes alike", fact("kernel"))
-	compare("the adapters' firmware", "a difference between the ends may be its own; update both adapters alike",
+	compare(steps.VersionsDiffer, "the kernel", "a difference between the ends may be its own; update both nodes alike",
+		fact("kernel"))
+	compare(steps.FirmwareDiffers, "the adapters' firmware", "a difference between the ends may be its own; update both "+
+		"adapters alike",
 		func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
-	compare("iperf3", "newer releases use a thread for each stream, and older ones one for all; install one release on "+
-		"both", fact("version iperf3"))
+	compare(steps.VersionsDiffer, "iperf3", "newer releases use a thread for each stream, and older ones one for all; "+
+		"install one release on both", fact("version iperf3"))
 	for _, e := range steps.Ends {
 		if why := setups[e].Facts["nixlbench error"]; why != "" {
-			rep.At(r.Rig, e, steps.Inconclusive, "nixlbench on %s does not start, so it tells no release: %s", r.Rig.NameOf(e),
+			rep.At(r.Rig, e, steps.ProgramUnable, steps.Inconclusive, "nixlbench on %s does not start, so it tells no release: "+
+				"%s", r.Rig.NameOf(e),
 				strings.TrimPrefix(why, "nixlbench: "))
 		}
 		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
-			rep.At(r.Rig, e, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells too small a latency "+
-				"for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
+			rep.At(r.Rig, e, steps.NIXLBenchOld, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells "+
+				"too small a latency for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]),
+				leastNIXLBench)
 		}
 	}
 	if len(compared) == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Inconclusive, "neither node tells a release that the other tells, too, so none could be compared")
+		rep.Add(steps.Unreadable, steps.Inconclusive, "neither node tells a release that the other tells, too, so none "+
+			"could be compared")
 	}
 	return rep.Verdict("both nodes have the same releases: "+strings.Join(compared, ", "), noted("Not compared: ", alone))
 }
@@ -204,8 +213,8 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 				blind = append(blind, node)
 			case name == "import nixl":
 				rep.Show(node+" import nixl", lacks, "", nil)
-				rep.At(r.Rig, e, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that library into "+
-					"/etc/ld.so.conf.d and run ldconfig", node, lacks)
+				rep.At(r.Rig, e, steps.LibraryMissing, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that "+
+					"library into /etc/ld.so.conf.d and run ldconfig", node, lacks)
 			case !ok:
 			default:
 				rep.Show(node+" "+tool, lacks, "", nil)
@@ -213,18 +222,20 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 					looked = append(looked, tool)
 				}
 				if lacks != "found" {
-					rep.At(r.Rig, e, steps.Fail, "%s on %s does not start, because the loader finds no %s: put the folder of that "+
-						"library into /etc/ld.so.conf.d and run ldconfig, or install it", tool, node, kind.And(strings.Fields(lacks)))
+					rep.At(r.Rig, e, steps.LibraryMissing, steps.Fail, "%s on %s does not start, because the loader finds no %s: put "+
+						"the folder of that library into /etc/ld.so.conf.d and run ldconfig, or install it", tool, node,
+						kind.And(strings.Fields(lacks)))
 				}
 			}
 		}
 	}
 	// What was found on the other node stays: one that can't be looked into says nothing of it.
 	if blind != nil {
-		return checks.Unseen(*rep, "%s no ldd, so nobody saw which libraries are missing", kind.HaveOrHas(blind))
+		return checks.Unseen(*rep, steps.CommandMissing, "%s no ldd, so nobody saw which libraries are missing",
+			kind.HaveOrHas(blind))
 	}
 	if len(looked) == 0 && len(rep.Findings) == 0 {
-		return rep.Skipped("neither node has any of the tools, so no libraries were looked at")
+		return rep.Skipped(steps.CannotRun, "neither node has any of the tools, so no libraries were looked at")
 	}
 	var not []string
 	for _, tool := range looked {
@@ -266,10 +277,11 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		case f["locks without a limit"] == "yes":
 			said = append(said, "without a limit on "+node+", as root")
 		case !number:
-			rep.At(r.Rig, e, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be read", node, f["limit"])
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be "+
+				"read", node, f["limit"])
 		case kb < least:
-			rep.At(r.Rig, e, steps.Fail, "on %s a user may lock %.0f KiB of memory, and %.0f KiB are needed (%s): a larger "+
-				"buffer can't be registered (ibv_reg_mr: Cannot allocate memory); set memlock to unlimited in "+
+			rep.At(r.Rig, e, steps.MemlockLow, steps.Fail, "on %s a user may lock %.0f KiB of memory, and %.0f KiB are needed "+
+				"(%s): a larger buffer can't be registered (ibv_reg_mr: Cannot allocate memory); set memlock to unlimited in "+
 				"/etc/security/limits.conf, and log in anew", node, kb, least, what)
 		default:
 			said = append(said, fmt.Sprintf("%.0f KiB on %s, enough for %s", kb, node, what))
@@ -294,7 +306,7 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		}
 		available, ok := decimal.Number(f["MemAvailable"])
 		if !ok {
-			rep.At(r.Rig, e, steps.Inconclusive, "%s does not tell how much memory is available", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell how much memory is available", node)
 			continue
 		}
 		rep.Show(node+" available memory", available, "KiB", &steps.Expected{Min: new(least), From: what})
@@ -312,8 +324,8 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		case ok1 && ok2 && free > total:
 			unpinnable(r.Rig, e, f, free-total, rep)
 		case available < least:
-			rep.At(r.Rig, e, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to allocate, or the node "+
-				"swaps; end what uses the memory, or set NIXL_DRAM_BUFFER to "+
+			rep.At(r.Rig, e, steps.MemoryShort, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to "+
+				"allocate, or the node swaps; end what uses the memory, or set NIXL_DRAM_BUFFER to "+
 				"less", node, mebibytes(available), mebibytes(least), what)
 		default:
 			said = append(said, fmt.Sprintf("%s on %s", mebibytes(available), node))
@@ -330,13 +342,13 @@ func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, re
 		&steps.Expected{From: "kho=" + kind.OrUnknown(f["kho"]) + " on its command line"})
 	major, _, _ := strings.Cut(kernel, ".")
 	if n, ok := decimal.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
-		rep.At(rig, e, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as those do that keep room "+
-			"for a kexec (KHO): ibv_reg_mr ends with \"Cannot allocate memory\" while memory is free. Put kho=off into "+
-			"GRUB_CMDLINE_LINUX, update-grub, and restart", node, kernel, mebibytes(kib))
+		rep.At(rig, e, steps.MemoryUnpinnable, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as "+
+			"those do that keep room for a kexec (KHO): ibv_reg_mr ends with \"Cannot allocate memory\" while memory is free. "+
+			"Put kho=off into GRUB_CMDLINE_LINUX, update-grub, and restart", node, kernel, mebibytes(kib))
 		return
 	}
-	rep.At(rig, e, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it has: its account of "+
-		"free memory is wrong, so do not rely on it before large tests; a reboot sets it "+
+	rep.At(rig, e, steps.MemoryMiscounted, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it "+
+		"has: its account of free memory is wrong, so do not rely on it before large tests; a reboot sets it "+
 		"right", node, kind.OrUnknown(kernel),
 		mebibytes(kib))
 }
@@ -355,11 +367,11 @@ func judgeSudoAccess(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		switch {
 		case root == "yes":
 		case strings.Contains(root, "password is required"):
-			rep.At(r.Rig, e, steps.Warn, "on %s sudo wants the password of %s: railbench asks for it when a cell needs root, "+
-				"and where nobody is there to ask, those cells are skipped", node, user)
+			rep.At(r.Rig, e, steps.SudoPassword, steps.Warn, "on %s sudo wants the password of %s: railbench asks for it when "+
+				"a cell needs root, and where nobody is there to ask, those cells are skipped", node, user)
 		default:
-			rep.At(r.Rig, e, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be run there; "+
-				"everything else can", user, node, kind.OrUnknown(root))
+			rep.At(r.Rig, e, steps.NeedsRoot, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be "+
+				"run there; everything else can", user, node, kind.OrUnknown(root))
 		}
 	}
 	return rep.Verdict("both logins can become root without a password")

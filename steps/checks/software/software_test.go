@@ -28,13 +28,16 @@ func checkedFacts(here, peer string) steps.Result {
 type textCase struct {
 	here, peer string
 	grade      steps.Grade
+	code       steps.Code
 	words      []string
 }
 
 func runCases(t *testing.T, judge steps.Judge, cases map[string]textCase) {
 	t.Helper()
 	for name, c := range cases {
-		kindtest.Want(t, name, judge(steps.Cell{}, checkedFacts(c.here, c.peer)), c.grade, c.words...)
+		v := judge(steps.Cell{}, checkedFacts(c.here, c.peer))
+		kindtest.Because(t, name, v, c.grade, c.code)
+		kindtest.Want(t, name, v, c.grade, c.words...)
 	}
 }
 
@@ -95,18 +98,27 @@ func TestToolsPresent(t *testing.T) {
 		return text
 	}
 	runCases(t, registered().Judges["tools-present"], map[string]textCase{
-		"all": {all, all, steps.Pass, []string{"both nodes have the commands"}},
+		"all": {all, all, steps.Pass, "", []string{"both nodes have the commands"}},
 		"needed": {
-			all, lacks("tool ib_write_bw", "tool ib_write_lat"), steps.Fail,
-			[]string{"spark-01 has no ib_write_bw and ib_write_lat", "install perftest"},
+			all, lacks("tool ib_write_bw", "tool ib_write_lat"), steps.Fail, steps.CommandMissing,
+			[]string{"spark-01 has no ib_write_bw and ib_write_lat"},
 		},
-		"one end": {lacks("tool nixlbench"), all, steps.Warn, []string{"spark-02 has no nixlbench", "spark-01 has it"}},
+		"one end": {lacks("tool nixlbench"), all, steps.Warn, steps.MissingOnOneNode, []string{
+			"spark-02 has no nixlbench",
+			"spark-01 has it",
+		}},
 		"neither": {
-			lacks("tool nixlbench"), lacks("tool nixlbench"), steps.Pass,
+			lacks("tool nixlbench"), lacks("tool nixlbench"), steps.Pass, "",
 			[]string{"neither has nixlbench", "skipped"},
 		},
-		"untold":  {all, "tool ip: /usr/sbin/ip\n", steps.Inconclusive, []string{"spark-01 doesn't tell whether it has"}},
-		"package": {all, lacks("package rdma-core"), steps.Warn, []string{"spark-01 has no rdma-core"}},
+		"untold": {
+			all, "tool ip: /usr/sbin/ip\n", steps.Inconclusive, steps.Unreadable,
+			[]string{"spark-01 doesn't tell whether it has"},
+		},
+		"package": {
+			all, lacks("package rdma-core"), steps.Warn, steps.MissingOnOneNode,
+			[]string{"spark-01 has no rdma-core"},
+		},
 	})
 }
 
@@ -135,51 +147,56 @@ var allDevs = []string{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1
 func TestVersions(t *testing.T) {
 	cases := map[string]textCase{
 		"equal": {
-			setup, setup, steps.Pass,
+			setup, setup, steps.Pass, "",
 			[]string{
 				"UCX 1.21.0", "perftest 6.06", "nixlbench by its options (1.2.0: it tells no version)",
 				"NIXL for Python 1.4.0", "28.45.4028",
 			},
 		},
 		"UCX": {
-			setup, amended(t, setup, "version: 1.21.0", "version: 1.16.0"), steps.Warn,
-			[]string{"UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"},
+			setup, amended(t, setup, "version: 1.21.0", "version: 1.16.0"), steps.Warn, steps.UCXDiffers,
+			[]string{"UCX is 1.21.0 on spark-02 and 1.16.0 on spark-01"},
 		},
 		"perftest": {
-			setup, amended(t, setup, "6.06", "6.21"), steps.Warn,
+			setup, amended(t, setup, "6.06", "6.21"), steps.Warn, steps.VersionsDiffer,
 			[]string{"perftest is 6.06 on spark-02 and 6.21 on spark-01"},
 		},
-		"kernel": {amended(t, setup, "6.14.0", "6.8.0"), setup, steps.Warn, []string{"the kernel is 6.8.0 on spark-02"}},
+		"kernel": {
+			amended(t, setup, "6.14.0", "6.8.0"), setup, steps.Warn, steps.VersionsDiffer,
+			[]string{"the kernel is 6.8.0 on spark-02"},
+		},
 		"firmware": {
-			setup, amended(t, setup, "rocep1s0f1: 28.45.4028", "rocep1s0f1: 28.43.1014"), steps.Warn,
+			setup, amended(t, setup, "rocep1s0f1: 28.45.4028", "rocep1s0f1: 28.43.1014"), steps.Warn, steps.FirmwareDiffers,
 			[]string{"28.43.1014 and 28.45.4028 on spark-01"},
 		},
 		"NIXL": {
-			setup, amended(t, setup, `"nixl":"1.4.0"`, `"nixl":"1.3.0"`), steps.Warn,
+			setup, amended(t, setup, `"nixl":"1.4.0"`, `"nixl":"1.3.0"`), steps.Warn, steps.NIXLDiffers,
 			[]string{"NIXL for Python is 1.4.0 on spark-02 and 1.3.0 on spark-01"},
 		},
 		"old": {
 			amended(t, setup, "asio_address: yes", "asio_address: no", "pipeline_depth: yes", "pipeline_depth: no"),
-			amended(t, setup, "asio_address: yes", "asio_address: no", "pipeline_depth: yes", "pipeline_depth: no"), steps.Warn,
-			[]string{"on spark-02 nixlbench is 0.5.0", "needs an etcd"},
+			amended(t, setup, "asio_address: yes", "asio_address: no", "pipeline_depth: yes", "pipeline_depth: no"),
+			steps.Warn, steps.NIXLBenchOld,
+			[]string{"on spark-02 nixlbench is 0.5.0"},
 		},
 		// That one has none is another check's.
 		"missing": {
-			setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass,
+			setup, amended(t, setup, "version perftest: 6.06\n", ""), steps.Pass, "",
 			[]string{"Not compared: perftest (not told on spark-01)"},
 		},
 		"no start": {
 			setup, amended(t, setup, "nixlbench --etcd_endpoints: yes",
 				"nixlbench error: sh: 1: nixlbench: Exec format error\nnixlbench --etcd_endpoints: no"),
-			steps.Inconclusive,
-			[]string{"nixlbench on spark-01 does not start", "Exec format error"},
+			steps.Inconclusive, steps.ProgramUnable,
+			[]string{"nixlbench on spark-01 does not start"},
 		},
-		"nothing alike": {"kernel: 6.1\n", "version iperf3: 3.16\n", steps.Inconclusive, []string{"none could be compared"}},
-		"nothing else":  {"kernel: 6.1\n", "kernel: 6.1\n", steps.Pass, []string{"the kernel 6.1"}},
+		"nothing alike": {"kernel: 6.1\n", "version iperf3: 3.16\n", steps.Inconclusive, steps.Unreadable, nil},
+		"nothing else":  {"kernel: 6.1\n", "kernel: 6.1\n", steps.Pass, "", []string{"the kernel 6.1"}},
 	}
 	for name, c := range cases {
-		kindtest.Want(t, name, judgeVersions(steps.Cell{}, checked(kindtest.Spark(), parse.NIXLSetupOutput, c.here, c.peer)),
-			c.grade, c.words...)
+		v := judgeVersions(steps.Cell{}, checked(kindtest.Spark(), parse.NIXLSetupOutput, c.here, c.peer))
+		kindtest.Because(t, name, v, c.grade, c.code)
+		kindtest.Want(t, name, v, c.grade, c.words...)
 	}
 }
 
@@ -194,134 +211,141 @@ func TestUCXBuild(t *testing.T) {
 	}{
 		"right": {
 			kindtest.Spark(),
-			textCase{good, good, steps.Pass, []string{"UCX 1.21.0 on both nodes, built alike, with rc on the rails"}},
+			textCase{good, good, steps.Pass, "", []string{"UCX 1.21.0 on both nodes, built alike, with rc on the rails"}},
 		},
 		"untold": {
 			kindtest.Spark(),
 			textCase{
-				amended(t, good, "Configured with", "Built by"), good, steps.Pass,
+				amended(t, good, "Configured with", "Built by"), good, steps.Pass, "",
 				[]string{"UCX 1.21.0 on both nodes, with rc on the rails"},
 			},
 		},
 		"release": {
 			kindtest.Spark(),
 			textCase{
-				good, amended(t, good, "version: 1.21.0", "version: 1.16.0"), steps.Fail,
-				[]string{"1.21.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"},
+				good, amended(t, good, "version: 1.21.0", "version: 1.16.0"), steps.Fail, steps.UCXDiffers,
+				[]string{"1.21.0 on spark-02 and 1.16.0 on spark-01"},
 			},
 		},
 		"options": {
 			kindtest.Spark(),
-			textCase{good, amended(t, good, " --enable-mt", ""), steps.Warn, []string{"built differently", "--enable-mt"}},
+			textCase{good, amended(t, good, " --enable-mt", ""), steps.Warn, steps.UCXBuildDiffers, nil},
 		},
 		"no verbs": {
 			kindtest.Spark(),
 			textCase{
-				good, amended(t, setup, " --with-verbs", "") + ucxDomains(), steps.Fail,
+				good, amended(t, setup, " --with-verbs", "") + ucxDomains(), steps.Fail, steps.UCXNoVerbs,
 				[]string{"UCX on spark-01 has no verbs", "build it --with-verbs"},
 			},
 		},
 		"without": {
 			kindtest.Spark(),
 			textCase{
-				good, amended(t, setup, " --with-verbs", " --without-verbs") + ucxDomains(), steps.Fail,
+				good, amended(t, setup, " --with-verbs", " --without-verbs") + ucxDomains(), steps.Fail, steps.UCXNoVerbs,
 				[]string{"UCX on spark-01 has no verbs: it lists"},
 			},
 		},
 		"guessed": {
 			kindtest.Spark(),
 			textCase{
-				good, amended(t, setup, " --with-verbs", "") + ucxDomains(), steps.Fail,
+				good, amended(t, setup, " --with-verbs", "") + ucxDomains(), steps.Fail, steps.UCXNoVerbs,
 				[]string{"where that was done, look for its module libuct_ib.so"},
 			},
 		},
 		"long": {
 			kindtest.Spark(),
 			textCase{good, amended(t, setup, "--prefix=/usr", "--prefix=/usr"+strings.Repeat(" --disable-something", 60)) +
-				ucxDomains(), steps.Fail, []string{"UCX on spark-01 was built --with-verbs"}},
+				ucxDomains(), steps.Fail, steps.UCXNoDevice, []string{"UCX on spark-01 was built --with-verbs"}},
 		},
 		"commit": {
 			kindtest.Spark(),
 			textCase{
 				good + "# Git branch 'v1.21.x', revision 96cc3f8\n", good + "# Git branch '', revision 1a2b3c4\n",
-				steps.Warn,
+				steps.Warn, steps.UCXDiffers,
 				[]string{"revision 96cc3f8 on spark-02 and 1a2b3c4 on spark-01"},
 			},
 		},
 		"no module": {
 			kindtest.Spark(),
 			textCase{
-				good, setup + ucxDomains(), steps.Fail,
+				good, setup + ucxDomains(), steps.Fail, steps.UCXNoDevice,
 				[]string{"UCX on spark-01 was built --with-verbs", "libuct_ib.so", "/usr/lib/aarch64-linux-gnu"},
 			},
 		},
 		"one rail": {
 			kindtest.Spark(),
 			textCase{
-				setup + ucxDomains(allDevs[:3]...), good, steps.Fail,
+				setup + ucxDomains(allDevs[:3]...), good, steps.Fail, steps.UCXNoRail,
 				[]string{"UCX on spark-02 has no rc on roceP2p1s0f1"},
 			},
 		},
-		"port down": {down, textCase{good, setup + ucxDomains(allDevs[0], allDevs[2], allDevs[3]), steps.Pass, nil}},
+		"port down": {down, textCase{good, setup + ucxDomains(allDevs[0], allDevs[2], allDevs[3]), steps.Pass, "", nil}},
 		"library": {
 			kindtest.Spark(),
 			textCase{
 				good, amended(t, good, "linked libucs: /lib/aarch64-linux-gnu", "linked libucs: /usr/local/ucx/lib"),
-				steps.Warn,
-				[]string{"ucx_info on spark-01 is linked with the libucs of /usr/local/ucx/lib", "two UCX"},
+				steps.Warn, steps.SeveralUCX,
+				[]string{"ucx_info on spark-01 is linked with the libucs of /usr/local/ucx/lib"},
 			},
 		},
-		"neither": {kindtest.Spark(), textCase{none, none, steps.Skipped, []string{"neither node has a ucx_info"}}},
-		"one":     {kindtest.Spark(), textCase{good, none, steps.Warn, []string{"spark-01 has no ucx_info", "1.21.0"}}},
+		"neither": {kindtest.Spark(), textCase{none, none, steps.Skipped, steps.CannotRun, nil}},
+		"one": {kindtest.Spark(), textCase{
+			good, none, steps.Warn, steps.MissingOnOneNode,
+			[]string{"spark-01 has no ucx_info", "1.21.0"},
+		}},
 		"unread": {
 			kindtest.Spark(),
 			textCase{
-				good, "tool ucx_info: /usr/bin/ucx_info\n", steps.Fail,
+				good, "tool ucx_info: /usr/bin/ucx_info\n", steps.Fail, steps.UCXNoVerbs,
 				[]string{"UCX on spark-01 has no verbs", "can't be read"},
 			},
 		},
 	} {
-		kindtest.Want(t, name, judgeUCXBuild(steps.Cell{}, checked(c.rig, parse.NIXLSetupOutput, c.here, c.peer)), c.grade,
-			c.words...)
+		v := judgeUCXBuild(steps.Cell{}, checked(c.rig, parse.NIXLSetupOutput, c.here, c.peer))
+		kindtest.Because(t, name, v, c.grade, c.code)
+		kindtest.Want(t, name, v, c.grade, c.words...)
 	}
 }
 
 func TestUCXSettings(t *testing.T) {
 	const none = "looked at: the environment\n"
 	set := func(lines string) textCase { return textCase{here: none, peer: none + lines} }
-	warns := func(c textCase, words ...string) textCase { c.grade, c.words = steps.Warn, words; return c }
+	warns := func(code steps.Code, c textCase, words ...string) textCase {
+		c.grade, c.code, c.words = steps.Warn, code, words
+		return c
+	}
 	passes := func(c textCase) textCase { c.grade, c.words = steps.Pass, []string{"from no rail"}; return c }
 	runCases(t, registered().Judges["ucx-settings"], map[string]textCase{
-		"nothing": {none, none, steps.Pass, []string{"UCX chooses by itself"}},
-		"one rail": warns(set("environment UCX_NET_DEVICES: rocep1s0f0:1\n"),
+		"nothing": {none, none, steps.Pass, "", []string{"UCX chooses by itself"}},
+		"one rail": warns(steps.UCXRailsLimited, set("environment UCX_NET_DEVICES: rocep1s0f0:1\n"),
 			"the environment on spark-01 sets UCX_NET_DEVICES=rocep1s0f0:1", "1 of the 4 rails"),
-		"in a file": warns(set("/etc/environment UCX_NET_DEVICES: \"rocep1s0f0:1\"\n"+
+		"in a file": warns(steps.UCXRailsLimited, set("/etc/environment UCX_NET_DEVICES: \"rocep1s0f0:1\"\n"+
 			"environment UCX_NET_DEVICES: rocep1s0f0:1\n"), "/etc/environment on spark-01 sets"),
-		"wrong name": warns(set("environment UCX_NET_DEVICES: mlx5_0:1,mlx5_1:1\n"), "there is no mlx5_0:1 and mlx5_1:1",
-			"only warns"),
-		"TCP": warns(set("environment UCX_NET_DEVICES: enP7s7,enp1s0f0np0\n"), "there is no enP7s7"),
-		"no ports": warns(set("environment UCX_NET_DEVICES: rocep1s0f0,rocep1s0f1,roceP2p1s0f0,roceP2p1s0f1\n"),
+		"wrong name": warns(steps.UCXDevicesWrong, set("environment UCX_NET_DEVICES: mlx5_0:1,mlx5_1:1\n"),
+			"there is no mlx5_0:1 and mlx5_1:1"),
+		"TCP": warns(steps.UCXDevicesWrong, set("environment UCX_NET_DEVICES: enP7s7,enp1s0f0np0\n"), "there is no enP7s7"),
+		"no ports": warns(steps.UCXDevicesWrong, set("environment UCX_NET_DEVICES: "+
+			"rocep1s0f0,rocep1s0f1,roceP2p1s0f0,roceP2p1s0f1\n"),
 			"rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 without its port", "rocep1s0f0:1"),
-		"another port": warns(set("environment UCX_NET_DEVICES: rocep1s0f0:2\n"), "there is no rocep1s0f0:2"),
-		"all rails": passes(set("environment UCX_NET_DEVICES: rocep1s0f0:1,rocep1s0f1:1," +
+		"another port": warns(steps.UCXDevicesWrong, set("environment UCX_NET_DEVICES: rocep1s0f0:2\n"),
+			"there is no rocep1s0f0:2"), "all rails": passes(set("environment UCX_NET_DEVICES: rocep1s0f0:1,rocep1s0f1:1," +
 			"roceP2p1s0f0:1,roceP2p1s0f1:1\n")),
-		"all":                 passes(set("environment UCX_NET_DEVICES: all\n")),
-		"all but one rail":    warns(set("environment UCX_NET_DEVICES: ^rocep1s0f0:1\n"), "3 of the 4 rails"),
-		"all but another":     passes(set("environment UCX_NET_DEVICES: ^enP7s7\n")),
-		"no RDMA":             warns(set("environment UCX_TLS: tcp,sm,self\n"), "UCX_TLS=tcp,sm,self", "leaves RDMA out"),
-		"without RDMA":        warns(set("environment UCX_TLS: ^ib\n"), "leaves RDMA out"),
+		"all": passes(set("environment UCX_NET_DEVICES: all\n")),
+		"all but one rail": warns(steps.UCXRailsLimited, set("environment UCX_NET_DEVICES: ^rocep1s0f0:1\n"),
+			"3 of the 4 rails"), "all but another": passes(set("environment UCX_NET_DEVICES: ^enP7s7\n")),
+		"no RDMA":             warns(steps.UCXRDMAOff, set("environment UCX_TLS: tcp,sm,self\n"), "UCX_TLS=tcp,sm,self"),
+		"without RDMA":        warns(steps.UCXRDMAOff, set("environment UCX_TLS: ^ib\n")),
 		"without another":     passes(set("environment UCX_TLS: ^cuda_ipc\n")),
-		"without all of them": warns(set("environment UCX_TLS: ^rc,dc,ud\n"), "leaves RDMA out"),
+		"without all of them": warns(steps.UCXRDMAOff, set("environment UCX_TLS: ^rc,dc,ud\n")),
 		"without one of them": passes(set("environment UCX_TLS: ^rc\n")),
 		"datagrams":           passes(set("environment UCX_TLS: ud_mlx5,sm,self\n")),
 		"RDMA":                passes(set("environment UCX_TLS: rc,cuda_copy,tcp,sm,self\n")),
-		"one rail each": warns(set("/etc/ucx/ucx.conf UCX_MAX_RMA_RAILS: 1\n"), "/etc/ucx/ucx.conf on spark-01",
-			"use one rail"),
-		"two rails each": passes(set("/etc/ucx/ucx.conf UCX_MAX_RMA_RAILS: 2\n")),
-		"GID":            warns(set("environment UCX_IB_GID_INDEX: 1\n"), "index 3", "rocep1s0f0"),
-		"right GID":      passes(set("environment UCX_IB_GID_INDEX: 3\n")),
-		"no GID":         passes(set("environment UCX_IB_GID_INDEX: auto\n")),
-		"logging":        passes(set("environment UCX_LOG_LEVEL: info\n")),
+		"one rail each": warns(steps.UCXRailsLimited, set("/etc/ucx/ucx.conf UCX_MAX_RMA_RAILS: 1\n"),
+			"/etc/ucx/ucx.conf on spark-01"), "two rails each": passes(set("/etc/ucx/ucx.conf UCX_MAX_RMA_RAILS: 2\n")),
+		"GID":       warns(steps.GIDIndexWrong, set("environment UCX_IB_GID_INDEX: 1\n"), "index 3", "rocep1s0f0"),
+		"right GID": passes(set("environment UCX_IB_GID_INDEX: 3\n")),
+		"no GID":    passes(set("environment UCX_IB_GID_INDEX: auto\n")),
+		"logging":   passes(set("environment UCX_LOG_LEVEL: info\n")),
 	})
 }
 
@@ -330,24 +354,26 @@ func TestLibraries(t *testing.T) {
 	const good = none + "libraries ib_write_bw: found\nlibraries nixlbench: found\n"
 	runCases(t, registered().Judges["libraries"], map[string]textCase{
 		"at one": {
-			good, none + "libraries ib_write_bw: found\n", steps.Pass,
+			good, none + "libraries ib_write_bw: found\n", steps.Pass, "",
 			[]string{"ib_write_bw and nixlbench", "Not looked into, or not there: nixlbench on spark-01"},
 		},
-		"found": {good, good, steps.Pass, []string{"all libraries of ib_write_bw and nixlbench"}},
+		"found": {good, good, steps.Pass, "", []string{"all libraries of ib_write_bw and nixlbench"}},
 		"missing": {
 			good, amended(t, good, "nixlbench: found", "nixlbench: libetcd-cpp-api.so libgflags.so.2.2"), steps.Fail,
+			steps.LibraryMissing,
 			[]string{"nixlbench on spark-01", "libetcd-cpp-api.so and libgflags.so.2.2", "ldconfig"},
 		},
 		"python": {
-			good + "import nixl: libpython3.7m.so.1.0: cannot open shared object file\n", good, steps.Fail,
+			good + "import nixl: libpython3.7m.so.1.0: cannot open shared object file\n", good, steps.Fail, steps.LibraryMissing,
 			[]string{"Python on spark-02 can't load NIXL", "libpython3.7m"},
 		},
-		"no ldd": {none + "ldd: missing\n", good, steps.Skipped, []string{"spark-02 has no ldd"}},
+		"no ldd": {none + "ldd: missing\n", good, steps.Skipped, steps.CommandMissing, []string{"spark-02 has no ldd"}},
 		"no ldd there, and one missing here": {
 			amended(t, good, "nixlbench: found", "nixlbench: libgflags.so.2.2"), none + "ldd: missing\n", steps.Fail,
+			steps.LibraryMissing,
 			[]string{"nixlbench on spark-02", "libgflags.so.2.2"},
 		},
-		"neither": {none, none, steps.Skipped, []string{"neither node"}},
+		"neither": {none, none, steps.Skipped, steps.CannotRun, nil},
 	})
 }
 
@@ -360,23 +386,23 @@ func TestMemlock(t *testing.T) {
 		return "limit: " + limit + "\nbuffer: 4294967296\ntool nixlbench: missing\n"
 	}
 	runCases(t, registered().Judges["memlock"], map[string]textCase{
-		"unlimited": {nixl("unlimited"), nixl("unlimited"), steps.Pass, []string{"without a limit on spark-02"}},
+		"unlimited": {nixl("unlimited"), nixl("unlimited"), steps.Pass, "", []string{"without a limit on spark-02"}},
 		"small": {
-			nixl("unlimited"), nixl("8192"), steps.Fail,
+			nixl("unlimited"), nixl("8192"), steps.Fail, steps.MemlockLow,
 			[]string{"spark-01", "8192 KiB", "4194304 KiB", "limits.conf"},
 		},
 		"no NIXL": {
-			bare("8192"), bare("unlimited"), steps.Pass,
+			bare("8192"), bare("unlimited"), steps.Pass, "",
 			[]string{"8192 KiB on spark-02, enough for what perftest"},
 		},
-		"very small": {bare("64"), bare("unlimited"), steps.Fail, []string{"spark-02", "64 KiB"}},
+		"very small": {bare("64"), bare("unlimited"), steps.Fail, steps.MemlockLow, []string{"spark-02", "64 KiB"}},
 		"root's": {
-			bare("64") + "locks without a limit: yes\n", bare("unlimited"), steps.Pass,
+			bare("64") + "locks without a limit: yes\n", bare("unlimited"), steps.Pass, "",
 			[]string{"without a limit on spark-02, as root"},
 		},
-		"large":       {nixl("8388608"), nixl("unlimited"), steps.Pass, nil},
-		"unreadable":  {nixl("?"), nixl("unlimited"), steps.Inconclusive, []string{"can't be read"}},
-		"not printed": {"buffer: 1\n", nixl("unlimited"), steps.Inconclusive, nil},
+		"large":       {nixl("8388608"), nixl("unlimited"), steps.Pass, "", nil},
+		"unreadable":  {nixl("?"), nixl("unlimited"), steps.Inconclusive, steps.Unreadable, []string{"can't be read"}},
+		"not printed": {"buffer: 1\n", nixl("unlimited"), steps.Inconclusive, steps.Unreadable, nil},
 	})
 }
 
@@ -384,28 +410,31 @@ func TestFreeMemory(t *testing.T) {
 	const good = "MemTotal: 125446400\nMemAvailable: 118718500\nSwapTotal: 16777212\nSwapFree: 16777212\n" +
 		"CmaTotal: 65536\nCmaFree: 61440\nbuffer: 4294967296\nread: 1073741824\ntool nixlbench: /x\n"
 	runCases(t, registered().Judges["free-memory"], map[string]textCase{
-		"free": {good, good, steps.Pass, []string{"115936 MiB on spark-02"}},
+		"free": {good, good, steps.Pass, "", []string{"115936 MiB on spark-02"}},
 		"short": {
-			good, amended(t, good, "118718500", "716800"), steps.Fail,
-			[]string{"spark-01 has 700 MiB", "4608 MiB", "NIXL_DRAM_BUFFER"},
+			good, amended(t, good, "118718500", "716800"), steps.Fail, steps.MemoryShort,
+			[]string{"spark-01 has 700 MiB", "4608 MiB"},
 		},
 		"CMA": {
-			amended(t, good, "CmaFree: 61440", "CmaFree: 98304"), good, steps.Warn,
+			amended(t, good, "CmaFree: 61440", "CmaFree: 98304"), good, steps.Warn, steps.MemoryMiscounted,
 			[]string{"spark-02", "32 MiB more of free CMA memory", "wrong"},
 		},
 		"KHO": {
 			amended(t, good, "CmaFree: 61440", "CmaFree: 9900000\nkernel: 7.0.0-1019-nvidia\nkho: default"), good,
-			steps.Warn,
-			[]string{"spark-02 (7.0.0-1019-nvidia) keeps 9604 MiB that no adapter may pin", "kho=off"},
+			steps.Warn, steps.MemoryUnpinnable,
+			[]string{"spark-02 (7.0.0-1019-nvidia) keeps 9604 MiB that no adapter may pin"},
 		},
 		"KHO, off": {
 			amended(t, good, "CmaFree: 61440", "CmaFree: 9900000\nkernel: 7.0.0-1019-nvidia\nkho: off"), good,
-			steps.Warn,
+			steps.Warn, steps.MemoryMiscounted,
 			[]string{"a reboot sets it right"},
 		},
-		"no NIXL": {amended(t, good, "118718500", "300000", "nixlbench: /x", "nixlbench: missing"), good, steps.Pass, nil},
+		"no NIXL": {
+			amended(t, good, "118718500", "300000", "nixlbench: /x", "nixlbench: missing"), good, steps.Pass, "",
+			nil,
+		},
 		"unread": {
-			amended(t, good, "MemAvailable: 118718500\n", ""), good, steps.Inconclusive,
+			amended(t, good, "MemAvailable: 118718500\n", ""), good, steps.Inconclusive, steps.Unreadable,
 			[]string{"spark-02 does not tell"},
 		},
 	})
@@ -414,14 +443,14 @@ func TestFreeMemory(t *testing.T) {
 func TestSudoAccess(t *testing.T) {
 	const yes = "user: nvidia\nroot: yes\n"
 	runCases(t, registered().Judges["sudo-access"], map[string]textCase{
-		"yes": {yes, yes, steps.Pass, []string{"without a password"}},
+		"yes": {yes, yes, steps.Pass, "", []string{"without a password"}},
 		"password": {
-			yes, "user: nvidia\nroot: a password is required\n", steps.Warn,
-			[]string{"on spark-01 sudo wants the password of nvidia", "railbench asks"},
+			yes, "user: nvidia\nroot: a password is required\n", steps.Warn, steps.SudoPassword,
+			[]string{"on spark-01 sudo wants the password of nvidia"},
 		},
 		"none": {
-			"user: bob\nroot: there is no sudo\n", yes, steps.Warn,
-			[]string{"bob can't become root on spark-02", "there is no sudo"},
+			"user: bob\nroot: there is no sudo\n", yes, steps.Warn, steps.NeedsRoot,
+			[]string{"bob can't become root on spark-02"},
 		},
 	})
 }

@@ -31,13 +31,14 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	switch {
 	case !have[steps.Here] && !have[steps.Peer]:
-		return rep.Skipped("neither node has a ucx_info, so nobody saw what UCX can do there")
+		return rep.Skipped(steps.CannotRun, "neither node has a ucx_info, so nobody saw what UCX can do there")
 	case have[steps.Here] != have[steps.Peer]:
 		lacks := steps.Here
 		if have[steps.Here] {
 			lacks = steps.Peer
 		}
-		rep.At(r.Rig, lacks, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the same at both ends",
+		rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the "+
+			"same at both ends",
 			r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), setups[lacks.Other()].UCX.Version)
 	}
 	a, b := setups[steps.Here].UCX, setups[steps.Peer].UCX
@@ -71,18 +72,21 @@ func bothSetups(r steps.Result, rep *kind.Report) (setups [2]parse.NIXLSetup, ok
 func compareUCX(rig steps.Rig, a, b parse.UCX, rep *kind.Report) {
 	switch only := differences(a.Configured, b.Configured); {
 	case a.Version == "" || b.Version == "":
-		rep.Add(steps.Inconclusive, "the release of UCX can't be read on both nodes")
+		rep.Add(steps.Unreadable, steps.Inconclusive, "the release of UCX can't be read on both nodes")
 	case a.Version != b.Version:
-		rep.Add(steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other (NIXL_ERR_NOT_FOUND); "+
-			"build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version, rig.NameOf(steps.Peer))
+		rep.Add(steps.UCXDiffers, steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other "+
+			"(NIXL_ERR_NOT_FOUND); build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version,
+			rig.NameOf(steps.Peer))
 	// Releases print the commit with more digits or fewer.
 	case a.Revision != "" && b.Revision != "" && !strings.HasPrefix(a.Revision, b.Revision) &&
 		!strings.HasPrefix(b.Revision, a.Revision):
-		rep.Add(steps.Warn, "UCX %s is of revision %s on %s and %s on %s: build one commit on both nodes", a.Version,
+		rep.Add(steps.UCXDiffers, steps.Warn, "UCX %s is of revision %s on %s and %s on %s: build one commit on both "+
+			"nodes", a.Version,
 			a.Revision,
 			rig.NameOf(steps.Here), b.Revision, rig.NameOf(steps.Peer))
 	case len(only) > 0:
-		rep.Add(steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike on both", a.Version,
+		rep.Add(steps.UCXBuildDiffers, steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike "+
+			"on both", a.Version,
 			strings.Join(only, " "))
 	}
 }
@@ -127,8 +131,8 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 	}
 	rep.Show(node+" libucs by ldd", linked, "", nil)
 	if libraryDir(linked) != libraryDir(s.UCX.Library) {
-		rep.At(rig, e, steps.Warn, "ucx_info on %s is linked with the libucs of %s and loads that of %s: two UCX are "+
-			"there, and NIXL may take either; set LD_LIBRARY_PATH or ldconfig to one of "+
+		rep.At(rig, e, steps.SeveralUCX, steps.Warn, "ucx_info on %s is linked with the libucs of %s and loads that of %s: "+
+			"two UCX are there, and NIXL may take either; set LD_LIBRARY_PATH or ldconfig to one of "+
 			"them", node, libraryDir(linked), libraryDir(s.UCX.Library))
 	}
 	return looked
@@ -140,20 +144,20 @@ func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *k
 	verbs := slices.ContainsFunc(u.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
 	case len(without) > 0 && !verbs && builtWithVerbs(u):
-		rep.At(rig, e, steps.Fail, "UCX on %s was built --with-verbs and lists no RDMA device, so NIXL falls back to TCP or "+
-			"finds none: is its module libuct_ib.so there (in the folder ucx beside %s), and may this user open "+
-			"/dev/infiniband?", node, cmp.Or(u.Library, "libucs"))
+		rep.At(rig, e, steps.UCXNoDevice, steps.Fail, "UCX on %s was built --with-verbs and lists no RDMA device, so NIXL "+
+			"falls back to TCP or finds none: is its module libuct_ib.so there (in the folder ucx beside %s), and may this "+
+			"user open /dev/infiniband?", node, cmp.Or(u.Library, "libucs"))
 	case len(without) > 0 && !verbs && withoutVerbs(u):
-		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back to TCP or finds "+
-			"none; build it --with-verbs --with-rdmacm", node)
+		rep.At(rig, e, steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back "+
+			"to TCP or finds none; build it --with-verbs --with-rdmacm", node)
 	case len(without) > 0 && !verbs:
 		// A build that isn't told takes verbs where it finds them.
-		rep.At(rig, e, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so NIXL falls back "+
-			"to TCP or finds none; build it --with-verbs --with-rdmacm, or, where that was done, look for its module "+
-			"libuct_ib.so", node)
+		rep.At(rig, e, steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so "+
+			"NIXL falls back to TCP or finds none; build it --with-verbs --with-rdmacm, or, where that was done, look for its "+
+			"module libuct_ib.so", node)
 	case len(without) > 0:
-		rep.At(rig, e, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look at the device "+
-			"(ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
+		rep.At(rig, e, steps.UCXNoRail, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look "+
+			"at the device (ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
 	}
 }
 
@@ -207,8 +211,8 @@ func judgeUCXSettings(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		for _, s := range settingsIn(facts[e], "UCX_") {
 			rep.Show(fmt.Sprintf("%s %s in %s", r.Rig.NameOf(e), s.name, s.where), s.value, "", nil)
 			n++
-			if why := ucxHarm(r.Rig, e, s); why != "" {
-				rep.At(r.Rig, e, steps.Warn, "%s", sets(r.Rig, e, s, why))
+			if code, why := ucxHarm(r.Rig, e, s); why != "" {
+				rep.At(r.Rig, e, code, steps.Warn, "%s", sets(r.Rig, e, s, why))
 			}
 		}
 		rep.Show(r.Rig.NameOf(e)+" looked at", "the environment of this login, /etc/environment, the shells' files, "+
@@ -232,7 +236,7 @@ func sets(rig steps.Rig, e steps.End, s variable, why string) string {
 
 // ucxHarm says what a setting does to programs that leave it as it is; empty where
 // that is nothing bad.
-func ucxHarm(rig steps.Rig, e steps.End, s variable) string {
+func ucxHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, string) {
 	const unset = "; unset it, or set it for one program only"
 	switch s.name {
 	case "UCX_NET_DEVICES":
@@ -248,28 +252,29 @@ func ucxHarm(rig steps.Rig, e steps.End, s variable) string {
 			return family == "rc" || family == "dc" || family == "ud"
 		})
 		if without && every || !without && !some {
-			return "it leaves RDMA out, so NIXL goes over TCP or shared memory" + unset
+			return steps.UCXRDMAOff, "it leaves RDMA out, so NIXL goes over TCP or shared memory" + unset
 		}
 	case "UCX_MAX_RMA_RAILS", "UCX_MAX_RMA_LANES":
 		if s.value == "1" && len(rig.Pairs) > 1 {
-			return "NIXL's reads and writes then use one rail however many are named" + unset
+			return steps.UCXRailsLimited, "NIXL's reads and writes then use one rail however many are named" + unset
 		}
 	case "UCX_IB_GID_INDEX":
 		index, err := strconv.Atoi(s.value)
 		for _, p := range rig.Pairs {
 			if rail := rig.Rail(p, e); err == nil && rail.GIDIndex >= 0 && rail.GIDIndex != index {
-				return fmt.Sprintf("the RoCE v2 GID of %s is at index %d, and indexes move%s", rail.Dev, rail.GIDIndex, unset)
+				return steps.GIDIndexWrong, fmt.Sprintf("the RoCE v2 GID of %s is at index %d, and indexes move%s", rail.Dev,
+					rail.GIDIndex, unset)
 			}
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // netDevicesHarm is for UCX_NET_DEVICES: a list of devices with their ports, or all.
 // A name without a port may be an interface, for TCP.
-func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) string {
+func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) (steps.Code, string) {
 	if list == "all" || list == "" {
-		return ""
+		return "", ""
 	}
 	var gone, bare []string
 	named := 0
@@ -294,21 +299,23 @@ func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) string {
 	}
 	switch {
 	case without && named == 0:
-		return ""
+		return "", ""
 	case without:
-		return fmt.Sprintf("%d of the %d rails can be used at most, whatever a program would choose%s",
+		return steps.UCXRailsLimited, fmt.Sprintf("%d of the %d rails can be used at most, whatever a program would choose%s",
 			len(rig.Pairs)-named, len(rig.Pairs), unset)
 	case len(gone) > 0:
-		return fmt.Sprintf("there is no %s on this node, and UCX only warns of that%s", kind.And(gone), unset)
+		return steps.UCXDevicesWrong, fmt.Sprintf("there is no %s on this node, and UCX only warns of that%s",
+			kind.And(gone), unset)
 	// UCX compares whole names, DEVICE:PORT. That one without a port stands for all of them is new
 	// (openucx/ucx pull request 11142, of 2026).
 	case bare != nil:
-		return fmt.Sprintf("it names %s without its port, and a UCX of before 2026 finds no such device and only warns: "+
-			"write %s:1", kind.And(bare), bare[0])
+		return steps.UCXDevicesWrong, fmt.Sprintf("it names %s without its port, and a UCX of before 2026 finds no such "+
+			"device and only warns: write %s:1", kind.And(bare), bare[0])
 	case named == 0 && len(rig.Pairs) > 0:
-		return "no rail is in it, so nothing of NIXL's goes by RDMA" + unset
+		return steps.UCXRDMAOff, "no rail is in it, so nothing of NIXL's goes by RDMA" + unset
 	case named < len(rig.Pairs):
-		return fmt.Sprintf("%d of the %d rails can be used, whatever a program would choose%s", named, len(rig.Pairs), unset)
+		return steps.UCXRailsLimited, fmt.Sprintf("%d of the %d rails can be used, whatever a program would choose%s",
+			named, len(rig.Pairs), unset)
 	}
-	return ""
+	return "", ""
 }

@@ -105,8 +105,8 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 				if MadeByItself(h.Name, mode(h.Bond)) {
 					by = "loading the bonding module makes such a bond by itself"
 				}
-				rep.Add(steps.Warn, "%s on %s holds nothing: %s, and a later \"ip link add %s\" fails with \"File exists\", "+
-					"leaving %s", h.Name, node, by, h.Name, mode(h.Bond))
+				rep.Add(steps.BondEmpty, steps.Warn, "%s on %s holds nothing: %s, and a later \"ip link add %s\" fails with "+
+					"\"File exists\", leaving %s", h.Name, node, by, h.Name, mode(h.Bond))
 				continue
 			}
 			rep.Measured(steps.Figure{What: steps.BondMode, Words: mode(h.Bond)})
@@ -126,8 +126,8 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		if len(peer) == 0 {
 			without = steps.Peer
 		}
-		rep.Add(steps.Fail, "%s, and %s has no bond: both nodes need it, or neither; RDMA per rail fails or hangs "+
-			"meanwhile", kind.And(names), r.Rig.NameOf(without))
+		rep.Add(steps.BondOneSided, steps.Fail, "%s, and %s has no bond: both nodes need it, or neither; RDMA per rail "+
+			"fails or hangs meanwhile", kind.And(names), r.Rig.NameOf(without))
 	}
 	return rep.Verdict(kind.And(names)+": one address for TCP over both links",
 		theirs+" while it stands, although the ports stay ACTIVE")
@@ -150,11 +150,11 @@ func checkKept(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 			switch held := d.HeldBy(); {
 			case !strings.Contains(a, "."):
 			case len(held) > 0:
-				rep.Add(steps.Fail, "%s on %s is in %s, and %s, which has it in its hands, gives it %s: its route takes the "+
-					"packets, and they get lost", d.Name, rig.NameOf(e), h.Name, held[0], a)
+				rep.Add(steps.BondPortManaged, steps.Fail, "%s on %s is in %s, and %s, which has it in its hands, gives it %s: "+
+					"its route takes the packets, and they get lost", d.Name, rig.NameOf(e), h.Name, held[0], a)
 			default:
-				rep.Add(steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they get lost (ip addr "+
-					"flush dev %s)", d.Name, rig.NameOf(e), h.Name, a, d.Name)
+				rep.Add(steps.BondPortAddress, steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they "+
+					"get lost (ip addr flush dev %s)", d.Name, rig.NameOf(e), h.Name, a, d.Name)
 			}
 		}
 	}
@@ -183,8 +183,8 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for _, e := range steps.Ends {
 		if all[e] == nil {
-			rep.Add(steps.Fail, "%s bonds its rails and %s doesn't: both nodes need it, or neither", r.Rig.NameOf(e.Other()),
-				r.Rig.NameOf(e))
+			rep.Add(steps.BondOneSided, steps.Fail, "%s bonds its rails and %s doesn't: both nodes need it, or neither",
+				r.Rig.NameOf(e.Other()), r.Rig.NameOf(e))
 			continue
 		}
 		checkBond(r.Rig, e, *all[e], &rep)
@@ -193,7 +193,7 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	if h == nil {
 		h = all[steps.Peer]
 	} else if p := all[steps.Peer]; p != nil && (mode(h.Bond) != mode(p.Bond) || policy(h.Bond) != policy(p.Bond)) {
-		rep.Add(steps.Warn, "the two ends differ: %s %s on %s, %s %s on %s", mode(h.Bond), policy(h.Bond),
+		rep.Add(steps.BondsDiffer, steps.Warn, "the two ends differ: %s %s on %s, %s %s on %s", mode(h.Bond), policy(h.Bond),
 			r.Rig.NameOf(steps.Here), mode(p.Bond), policy(p.Bond), r.Rig.NameOf(steps.Peer))
 	}
 	lead := fmt.Sprintf("%s on both nodes: %s", h.Name, mode(h.Bond))
@@ -215,8 +215,8 @@ func checkOwnGIDs(rig steps.Rig, rep *kind.Report) {
 				if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
 					own++
 				} else {
-					rep.Add(steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check", rail.Dev,
-						rig.NameOf(e), g.Netdev)
+					rep.Add(steps.GIDForeign, steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check",
+						rail.Dev, rig.NameOf(e), g.Netdev)
 				}
 			}
 			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", kind.OrUnknown(rail.State), own,
@@ -247,11 +247,12 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 	}
 	show("MTU and addresses", fmt.Sprintf("%d, %s", dev.MTU, kind.OrNone(strings.Join(dev.Addrs, " "))), "")
 	if !slices.ContainsFunc(dev.Addrs, func(a string) bool { return strings.Contains(a, ".") }) {
-		rep.Add(steps.Fail, "%s on %s has no IPv4 address", h.Name, node)
+		rep.Add(steps.AddressMissing, steps.Fail, "%s on %s has no IPv4 address", h.Name, node)
 	}
 	checkSlaves(node, h, rep)
 	if h.MIIPollMS == 0 && h.ARPPollMS == 0 && m != "802.3ad" {
-		rep.Add(steps.Warn, "%s on %s doesn't watch its links (miimon is 0): a dead one would still get packets", h.Name,
+		rep.Add(steps.BondUnwatched, steps.Warn, "%s on %s doesn't watch its links (miimon is 0): a dead one would still "+
+			"get packets", h.Name,
 			node)
 	}
 	checkMode(node, h, rep)
@@ -260,7 +261,8 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 		text := gidsUnder(h, rail)
 		show(rail.Dev, kind.OrUnknown(rail.State)+", "+text, "")
 		if rail.Netdev.MTU != dev.MTU && dev.MTU > 0 {
-			rep.Add(steps.Warn, "%s on %s has MTU %d and %s has %d", rail.Netdev.Name, node, rail.Netdev.MTU, h.Name, dev.MTU)
+			rep.Add(steps.BondMTUDiffers, steps.Warn, "%s on %s has MTU %d and %s has %d", rail.Netdev.Name, node,
+				rail.Netdev.MTU, h.Name, dev.MTU)
 		}
 	}
 	checkKept(rig, e, h, rep)
@@ -276,16 +278,16 @@ func checkSlaves(node string, h held, rep *kind.Report) {
 		rep.Show(node+" "+h.Name+" slave "+s.Name,
 			fmt.Sprintf("MII %s, %s, %d link failures", kind.OrUnknown(s.MIIStatus), speed, s.Failures), "", nil)
 		if s.MIIStatus != "up" {
-			rep.Add(steps.Fail, "%s, a link of %s on %s, is %s: check its cable", s.Name, h.Name, node,
+			rep.Add(steps.BondLinkDown, steps.Fail, "%s, a link of %s on %s, is %s: check its cable", s.Name, h.Name, node,
 				kind.OrUnknown(s.MIIStatus))
 		}
 	}
 	if len(h.Slaves) == 1 {
-		rep.Add(steps.Warn, "%s on %s has one link only", h.Name, node)
+		rep.Add(steps.BondSingle, steps.Warn, "%s on %s has one link only", h.Name, node)
 	}
 	for _, s := range h.Apart() {
-		rep.Add(steps.Warn, "%s and %s of %s on %s are in two aggregators (%s and %s): LACP found no partner that has "+
-			"both, and packets go over the links of one of them "+
+		rep.Add(steps.BondAggregators, steps.Warn, "%s and %s of %s on %s are in two aggregators (%s and %s): LACP found no "+
+			"partner that has both, and packets go over the links of one of them "+
 			"alone", h.Slaves[0].Name, s.Name, h.Name, node, h.Slaves[0].Aggregator, s.Aggregator)
 	}
 }
@@ -295,14 +297,14 @@ func checkMode(node string, h held, rep *kind.Report) {
 	m := mode(h.Bond)
 	switch p := policy(h.Bond); {
 	case m == "balance-rr":
-		rep.Add(steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both links, which reorders "+
-			"them; if nobody asked for it, loading the module made the bond", h.Name, node)
+		rep.Add(steps.BondReorders, steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both "+
+			"links, which reorders them; if nobody asked for it, loading the module made the bond", h.Name, node)
 	case m == "802.3ad":
-		rep.Add(steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP, a switch or a bond of the "+
-			"same mode; balance-xor does without", h.Name, node)
+		rep.Add(steps.BondNeedsLACP, steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP, a switch "+
+			"or a bond of the same mode; balance-xor does without", h.Name, node)
 	case m == "balance-xor" && p != "layer3+4":
-		rep.Add(steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one link; layer3+4 tells "+
-			"connections apart", h.Name, node, kind.OrUnknown(p))
+		rep.Add(steps.BondOneLinkUsed, steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one "+
+			"link; layer3+4 tells connections apart", h.Name, node, kind.OrUnknown(p))
 	}
 }
 

@@ -54,86 +54,102 @@ func TestBonds(t *testing.T) {
 	bare := kindtest.Bonded(kindtest.TutorialSpark(), steps.Here, steps.Peer)
 	bare.Nodes[steps.Here].Netdevs[0].Addrs = []string{"fe80::1/64"}
 	for name, c := range map[string]struct {
-		r      steps.Result
-		check  steps.Grade
-		says   string
-		status steps.Grade
-		shows  string
+		r       steps.Result
+		check   steps.Grade
+		because steps.Code
+		says    string
+		status  steps.Grade
+		cause   steps.Code
+		shows   string
 	}{
-		"none": {on(rails, none, none), steps.Pass, "no bond holds a rail", steps.Pass, "are its own interface's"},
+		"none": {on(rails, none, none), steps.Pass, "", "no bond holds a rail", steps.Pass, "", "are its own interface's"},
 		"both": {
-			on(both, xor, xor), steps.Pass,
-			"tests rail by rail fail or hang while it stands, although the ports stay ACTIVE", steps.Pass,
+			on(both, xor, xor), steps.Pass, "",
+			"tests rail by rail fail or hang while it stands, although the ports stay ACTIVE", steps.Pass, "",
 			"bond0 on both nodes: balance-xor by layer3+4 over enp1s0f0np0 and enp1s0f1np1",
 		},
 		"one": {
-			on(kindtest.Bonded(kindtest.TutorialSpark(), steps.Peer), none, xor), steps.Fail,
-			"bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1, and spark-02 has no bond", steps.Fail,
+			on(kindtest.Bonded(kindtest.TutorialSpark(), steps.Peer), none, xor), steps.Fail, steps.BondOneSided,
+			"bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1, and spark-02 has no bond", steps.Fail, steps.BondOneSided,
 			"spark-01 bonds its rails and spark-02 doesn't",
 		},
-		"kept": {on(kept, xor, xor), steps.Fail, "kept 192.168.100.10/24", steps.Fail, "kept 192.168.100.10/24"},
+		"kept": {
+			on(kept, xor, xor), steps.Fail, steps.BondPortAddress, "kept 192.168.100.10/24", steps.Fail,
+			steps.BondPortAddress, "kept 192.168.100.10/24",
+		},
 		"by itself": {
-			on(rails, none, bondText("load balancing (round-robin)", "")), steps.Warn, "File exists", steps.Pass,
+			on(rails, none, bondText("load balancing (round-robin)", "")), steps.Warn, steps.BondEmpty, "File exists",
+			steps.Pass, "",
 			"",
 		},
 		"made by somebody": {
-			on(rails, none, bondText("load balancing (xor)", "layer2")), steps.Warn, "holds nothing: somebody made it",
-			steps.Pass, "",
+			on(rails, none, bondText("load balancing (xor)", "layer2")), steps.Warn, steps.BondEmpty,
+			"holds nothing: somebody made it",
+			steps.Pass, "", "",
 		},
 		"watched by ARP": {
 			on(both, strings.Replace(xor, "(ms): 100\n", "(ms): 0\nARP Polling Interval (ms): 1000\n", 1), xor),
-			steps.Pass, "", steps.Pass, "bond0 on both nodes",
+			steps.Pass, "", "", steps.Pass, "", "bond0 on both nodes",
 		},
 		"unwatched": {
-			on(both, strings.Replace(xor, "(ms): 100\n", "(ms): 0\n", 1), xor), steps.Pass, "", steps.Warn,
-			"doesn't watch its links",
+			on(both, strings.Replace(xor, "(ms): 100\n", "(ms): 0\n", 1), xor), steps.Pass, "", "", steps.Warn,
+			steps.BondUnwatched,
+			"",
 		},
 		"management": {
 			on(rails, bondText("fault-tolerance (active-backup)", "", "eno1", "eno2"), none),
-			steps.Pass, "no bond holds a rail", steps.Pass, "",
+			steps.Pass, "", "no bond holds a rail", steps.Pass, "", "",
 		},
 		"round-robin": {
 			on(both, bondText("load balancing (round-robin)", "", "enp1s0f0np0", "enp1s0f1np1"), xor),
-			steps.Pass, "", steps.Warn, "reorders",
+			steps.Pass, "", "", steps.Warn, steps.BondReorders, "",
 		},
 		"layer2": {
-			on(both, bondText("load balancing (xor)", "layer2", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass,
-			"", steps.Warn, "hashes by layer2",
+			on(both, bondText("load balancing (xor)", "layer2", "enp1s0f0np0", "enp1s0f1np1"), xor), steps.Pass, "",
+			"", steps.Warn, steps.BondOneLinkUsed, "hashes by layer2",
 		},
 		"LACP": {on(both, bondText("IEEE 802.3ad Dynamic link aggregation", "layer3+4", "enp1s0f0np0", "enp1s0f1np1"),
-			xor), steps.Pass, "", steps.Warn, "needs another end that speaks LACP"},
+			xor), steps.Pass, "", "", steps.Warn, steps.BondNeedsLACP, ""},
 		"two groups": {
-			on(both, grouped("Aggregator ID: 1", "Aggregator ID: 2"), xor), steps.Pass, "", steps.Warn,
+			on(both, grouped("Aggregator ID: 1", "Aggregator ID: 2"), xor), steps.Pass, "", "", steps.Warn,
+			steps.BondAggregators,
 			"enp1s0f0np0 and enp1s0f1np1 of bond0 on spark-02 are in two aggregators (1 and 2)",
 		},
 		"no group": {
-			on(both, grouped("Aggregator ID: 1", "Aggregator ID: N/A"), xor), steps.Pass, "", steps.Warn,
+			on(both, grouped("Aggregator ID: 1", "Aggregator ID: N/A"), xor), steps.Pass, "", "", steps.Warn,
+			steps.BondAggregators,
 			"in two aggregators (1 and N/A)",
 		},
 		"odd group": {
-			on(both, grouped("Aggregator ID: 0x1", "Aggregator ID: 2"), xor), steps.Inconclusive, "does not parse",
-			steps.Inconclusive, "Aggregator ID: 0x1",
+			on(both, grouped("Aggregator ID: 0x1", "Aggregator ID: 2"), xor), steps.Inconclusive, steps.OutputIncomplete,
+			"does not parse",
+			steps.Inconclusive, steps.OutputIncomplete, "Aggregator ID: 0x1",
 		},
 		"cable": {
 			on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0 down", "enp1s0f1np1"), xor),
-			steps.Pass, "", steps.Fail, "is down: check its cable",
+			steps.Pass, "", "", steps.Fail, steps.BondLinkDown, "",
 		},
 		"one link": {
-			on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0"), xor), steps.Pass, "", steps.Warn,
-			"one link only",
+			on(both, bondText("load balancing (xor)", "layer3+4", "enp1s0f0np0"), xor), steps.Pass, "", "", steps.Warn,
+			steps.BondSingle,
+			"",
 		},
 		"MTU": {
-			on(jumbo, xor, xor), steps.Pass, "", steps.Warn,
+			on(jumbo, xor, xor), steps.Pass, "", "", steps.Warn, steps.BondMTUDiffers,
 			"enp1s0f0np0 on spark-02 has MTU 1500 and bond0 has 9000",
 		},
-		"no address": {on(bare, xor, xor), steps.Pass, "", steps.Fail, "has no IPv4 address"},
+		"no address": {on(bare, xor, xor), steps.Pass, "", "", steps.Fail, steps.AddressMissing, "has no IPv4 address"},
 		"unreadable": {
-			on(rails, "bond bond0\ncat: No such file\n", none), steps.Inconclusive, "does not parse",
-			steps.Inconclusive, "does not parse",
+			on(rails, "bond bond0\ncat: No such file\n", none), steps.Inconclusive, steps.OutputIncomplete, "does not parse",
+			steps.Inconclusive, steps.OutputIncomplete, "does not parse",
 		},
 	} {
-		kindtest.Want(t, name+", check", judgeBondCheck(bondCells, c.r), c.check, c.says)
-		kindtest.Want(t, name+", status", judgeBondStatus(bondCells, c.r), c.status, c.shows)
+		v := judgeBondCheck(bondCells, c.r)
+		kindtest.Because(t, name+", check", v, c.check, c.because)
+		kindtest.Want(t, name+", check", v, c.check, c.says)
+		v = judgeBondStatus(bondCells, c.r)
+		kindtest.Because(t, name+", status", v, c.status, c.cause)
+		kindtest.Want(t, name+", status", v, c.status, c.shows)
 	}
 	foreign := kindtest.TutorialSpark()
 	foreign.Nodes[steps.Here].Rails[0].GIDs = []steps.GID{{Index: 3, Netdev: "bond7"}}

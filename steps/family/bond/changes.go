@@ -426,13 +426,14 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 			n++
 			rep.Show(r.Rig.NameOf(e)+" "+d.Name+" MTU", d.MTU, "bytes", nil)
 			if strconv.Itoa(d.MTU) != want {
-				rep.Add(steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, r.Rig.NameOf(e), d.MTU, kind.OrUnknown(want))
+				rep.Add(steps.NotAsAsked, steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, r.Rig.NameOf(e), d.MTU,
+					kind.OrUnknown(want))
 			}
 		}
 	}
 	roce := judgeFollows(r, after, &rep)
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
-		rep.Add(steps.Inconclusive, "no rail could be tried")
+		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail could be tried")
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("an MTU of %s on %d interfaces, and packets of that size get through unfragmented "+
 			"on every rail, both ways", want, n), roce, kind.Kept)
@@ -460,11 +461,12 @@ func judgeFollows(r steps.Result, rig steps.Rig, rep *kind.Report) (says string)
 			}
 		}
 		if untold != nil {
-			rep.Add(steps.Warn, "nothing on %s tells the RoCE MTU of %s (ibv_devinfo)", r.Rig.NameOf(e), kind.And(untold))
+			rep.Add(steps.Unreadable, steps.Warn, "nothing on %s tells the RoCE MTU of %s (ibv_devinfo)", r.Rig.NameOf(e),
+				kind.And(untold))
 		}
 		if others != nil {
-			rep.Add(steps.Warn, "the RoCE MTU on %s is %s: RDMA goes on with that; look at active_mtu and max_mtu in "+
-				"ibv_devinfo",
+			rep.Add(steps.RoCEMTUBehind, steps.Warn, "the RoCE MTU on %s is %s: RDMA goes on with that; look at active_mtu and "+
+				"max_mtu in ibv_devinfo",
 				r.Rig.NameOf(e), kind.And(others))
 		}
 	}
@@ -497,23 +499,23 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		// Loading the module can make a bond of the same name, in another mode.
 		if f["mode"] != f["wanted mode"] || f["mode"] == "" {
-			rep.Add(steps.Fail, "the bond on %s is in mode %s, not %s", node, kind.OrUnknown(f["mode"]),
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s is in mode %s, not %s", node, kind.OrUnknown(f["mode"]),
 				kind.OrUnknown(f["wanted mode"]))
 		}
 		if f["mode"] == "balance-xor" && f["hash policy"] != f["wanted hash policy"] {
-			rep.Add(steps.Fail, "the bond on %s hashes by %s, not %s", node, kind.OrUnknown(f["hash policy"]),
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s hashes by %s, not %s", node, kind.OrUnknown(f["hash policy"]),
 				kind.OrUnknown(f["wanted hash policy"]))
 		}
 		if !kind.SameWords(f["slaves"], f["wanted slaves"]) {
-			rep.Add(steps.Fail, "the bond on %s holds %s, not %s", node, kind.OrUnknown(f["slaves"]),
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s holds %s, not %s", node, kind.OrUnknown(f["slaves"]),
 				kind.OrUnknown(f["wanted slaves"]))
 		}
 		if f["MTU"] != f["wanted MTU"] {
-			rep.Add(steps.Fail, "the bond on %s has an MTU of %s, not %s", node, kind.OrUnknown(f["MTU"]),
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s has an MTU of %s, not %s", node, kind.OrUnknown(f["MTU"]),
 				kind.OrUnknown(f["wanted MTU"]))
 		}
 		if f["MII"] != "up" {
-			rep.Add(steps.Fail, "the bond on %s has no link: MII is %s", node, kind.OrUnknown(f["MII"]))
+			rep.Add(steps.BondDown, steps.Fail, "the bond on %s has no link: MII is %s", node, kind.OrUnknown(f["MII"]))
 		}
 		for i, rail := range r.Changed.After.At(e).Rails {
 			if m := rail.Netdev.Master; m != "" {
@@ -522,12 +524,12 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if facts[steps.Here]["MTU"] != facts[steps.Peer]["MTU"] {
-		rep.Add(steps.Warn, "the bond has an MTU of %s: packets of the larger one get lost; bond-teardown, and mtu makes "+
-			"them one",
+		rep.Add(steps.MTUDiffers, steps.Warn, "the bond has an MTU of %s: packets of the larger one get lost; "+
+			"bond-teardown, and mtu makes them one",
 			each(r.Rig, func(e steps.End) string { return kind.OrUnknown(facts[e]["MTU"]) }))
 	}
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
-		rep.Add(steps.Inconclusive, "the bond was not tried")
+		rep.Add(steps.ChangeUntried, steps.Inconclusive, "the bond was not tried")
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("%s over %s on both nodes, and it answers both ways", facts[0]["mode"],
 			kind.And(strings.Fields(facts[0]["slaves"]))),
@@ -555,7 +557,8 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 					rail.GIDIndex), "", nil)
 			switch {
 			case rail.Netdev.Master != "":
-				rep.Add(steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, r.Rig.NameOf(e), rail.Netdev.Master)
+				rep.Add(steps.BondLeft, steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, r.Rig.NameOf(e),
+					rail.Netdev.Master)
 			case rail.Addr == "" && !r.Changed.Undone && rail.Netdev.Carrier:
 				bare = append(bare, rail.Netdev.Name+" on "+r.Rig.NameOf(e))
 			}
@@ -569,16 +572,16 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		bond, _ := holder(r.Rig.At(e))
 		if again := lasting(r.Rig.At(e), bond); again != "" {
-			rep.At(r.Rig, e, steps.Warn, "%s", again)
+			rep.At(r.Rig, e, steps.BondComesBack, steps.Warn, "%s", again)
 		}
 		held = held || slices.ContainsFunc(r.Rig.At(e).Rails, func(x steps.Rail) bool { return x.Netdev.Master != "" })
 		if name := emptyBond(after, e); name != "" {
-			rep.At(r.Rig, e, steps.Warn, "%s on %s is there still, and holds nothing", name, r.Rig.NameOf(e))
+			rep.At(r.Rig, e, steps.BondEmpty, steps.Warn, "%s on %s is there still, and holds nothing", name, r.Rig.NameOf(e))
 		}
 	}
 	if len(bare) > 0 {
-		rep.Add(steps.Warn, "%s no address: railbench did not make this bond and doesn't know what was there before; "+
-			"rail-ips gives one",
+		rep.Add(steps.AddressMissing, steps.Warn, "%s no address: railbench did not make this bond and doesn't know what "+
+			"was there before; rail-ips gives one",
 			kind.HaveOrHas(bare))
 	}
 	if !held {
@@ -601,18 +604,19 @@ func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
 		dev := after.Rail(p, steps.Here).Dev
 		rep.Show(fmt.Sprintf("%s to %s", dev, after.Rail(p, steps.Peer).Dev), p.Subnet, "", nil)
 		if other := owner[p.Subnet]; other != "" {
-			rep.Add(steps.Warn, "%s and %s are both in %s: each answers for the other's address", other, dev, p.Subnet)
+			rep.Add(steps.SubnetShared, steps.Warn, "%s and %s are both in %s: each answers for the other's address", other,
+				dev, p.Subnet)
 		}
 		owner[p.Subnet] = dev
 	}
 	switch now, before := len(after.Pairs), len(r.Rig.Pairs); {
 	case now == before:
-		rep.Add(steps.Fail, "there are %d pairs of rails, as before", now)
+		rep.Add(steps.NotAsAsked, steps.Fail, "there are %d pairs of rails, as before", now)
 	case now < before:
-		rep.Add(steps.Fail, "there are %d pairs of rails, and %d were there before", now, before)
+		rep.Add(steps.RailLost, steps.Fail, "there are %d pairs of rails, and %d were there before", now, before)
 	}
 	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
-		rep.Add(steps.Inconclusive, "no rail was tried")
+		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail was tried")
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("%d rails lead from node to node now, %d before, each in a subnet of its own, and "+
 			"every new one answers", len(after.Pairs), len(r.Rig.Pairs)), kind.Kept)
@@ -647,8 +651,8 @@ func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(r.Rig.NameOf(e)+" bonds", kind.OrUnknown(facts[e]["bonds"]), "", nil)
 		rep.Show(r.Rig.NameOf(e)+" changes left", kind.OrUnknown(facts[e]["changes left"]), "", nil)
 		if left := facts[e]["changes left"]; left != "none" {
-			rep.Add(steps.Warn, "%s keeps the way back of another change: %s; was it made from another machine? railbench "+
-				"undo there takes it back", r.Rig.NameOf(e), kind.OrUnknown(left))
+			rep.Add(steps.RollbackLeft, steps.Warn, "%s keeps the way back of another change: %s; was it made from another "+
+				"machine? railbench undo there takes it back", r.Rig.NameOf(e), kind.OrUnknown(left))
 		}
 	}
 	return rep.Verdict("everything that railbench changed is back: addresses, MTUs, MACs, bonds and routes are as they " +
@@ -791,7 +795,7 @@ func bothRenderers(n steps.Node, slaves string) string {
 func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
 	if r.Skip == "" && r.Changed != nil && r.Changed.Nothing != "" {
 		var rep kind.Report
-		return rep.Skipped("it was not tried: %s", r.Changed.Nothing)
+		return rep.Skipped(steps.CannotRun, "it was not tried: %s", r.Changed.Nothing)
 	}
 	v := judgeBondSetup(c, r)
 	if v.Grade == steps.Pass && r.Changed.Tried {
@@ -828,9 +832,10 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case !ran:
 		case !o.Exit.OK():
-			rep.Add(steps.Fail, "netplan on %s does not take the file: %s", r.Rig.NameOf(e), kind.LastLine(o.Text))
+			rep.Add(steps.NetplanRefuses, steps.Fail, "netplan on %s does not take the file: %s", r.Rig.NameOf(e),
+				kind.LastLine(o.Text))
 		case !strings.Contains(o.Text, "bonds:"):
-			rep.Add(steps.Inconclusive, "the file was not shown on %s", r.Rig.NameOf(e))
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the file was not shown on %s", r.Rig.NameOf(e))
 		default:
 			rep.Show(r.Rig.NameOf(e)+" netplan", "takes the file", "", nil)
 			if m := plannedMTU.FindStringSubmatch(o.Text); m != nil {
@@ -843,7 +848,8 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if mtu[steps.Here] != mtu[steps.Peer] {
-		rep.Add(steps.Warn, "the files would keep two MTUs, %s: packets of the larger one get lost; mtu makes them one first",
+		rep.Add(steps.MTUDiffers, steps.Warn, "the files would keep two MTUs, %s: packets of the larger one get lost; mtu "+
+			"makes them one first",
 			each(r.Rig, func(e steps.End) string { return kind.OrUnknown(mtu[e]) }))
 	}
 	return rep.Verdict("netplan takes the file on both nodes, with the MTU of "+kind.OrUnknown(mtu[steps.Here])+

@@ -36,13 +36,13 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		node := r.Rig.NameOf(e)
 		if len(r.Rig.At(e).Rails) == 0 {
-			rep.Add(steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
+			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
 		}
 		for i, rail := range r.Rig.At(e).Rails {
 			name := rail.Netdev.Name
 			at := slices.IndexFunc(links, func(l parse.Link) bool { return l.Name == name })
 			if name == "" || at < 0 {
-				rep.Add(steps.Fail, "%s of %s has no interface", rail.Dev, node)
+				rep.Add(steps.InterfaceMissing, steps.Fail, "%s of %s has no interface", rail.Dev, node)
 				continue
 			}
 			if judgeLink(node, links[at], rail.Netdev.Master, r.Rig.InUse(e, i), &rep) {
@@ -52,7 +52,7 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if up == 0 {
-		rep.Add(steps.Fail, "no rail's interface is up")
+		rep.Add(steps.NoRail, steps.Fail, "no rail's interface is up")
 	}
 	return rep.Verdict(fmt.Sprintf("all interfaces that carry a rail are up and have a link (%d on both nodes)", up))
 }
@@ -63,19 +63,20 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 func judgeLink(node string, l parse.Link, master string, used bool, rep *kind.Report) bool {
 	rep.Show(node+" "+l.Name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU,
 		kind.OrNone(strings.Join(l.Addrs, " "))), "", nil)
-	grade, use := steps.Fail, ""
+	grade, off, unlinked, use := steps.Fail, steps.InterfaceOff, steps.LinkDown, ""
 	if !used {
-		grade, use = steps.Pass, " (no address, so nothing uses it)"
+		grade, off, unlinked, use = steps.Pass, "", "", " (no address, so nothing uses it)"
 	}
 	switch {
 	case !l.Up():
-		rep.Add(grade, "%s on %s is switched off%s: ip link set %s up", l.Name, node, use, l.Name)
+		rep.Add(off, grade, "%s on %s is switched off%s: ip link set %s up", l.Name, node, use, l.Name)
 		return false
 	case !l.Carrier():
-		rep.Add(grade, "%s on %s has no link%s: check its cable at both ends", l.Name, node, use)
+		rep.Add(unlinked, grade, "%s on %s has no link%s: check its cable at both ends", l.Name, node, use)
 		return false
 	case master != "":
-		rep.Add(steps.Warn, "%s on %s is a slave of %s: its address and its GIDs are the bond's", l.Name, node, master)
+		rep.Add(steps.RailInBond, steps.Warn, "%s on %s is a slave of %s: its address and its GIDs are the bond's", l.Name,
+			node, master)
 	}
 	return true
 }
@@ -92,11 +93,13 @@ func showManagers(node string, d steps.Netdev, rep *kind.Report) {
 		rep.Show(node+" "+d.Name+" managed by", kind.OrNone(strings.Join(words, "; ")), "", nil)
 	}
 	if len(held) > 1 {
-		rep.Add(steps.Warn, "%s on %s is in the hands of %s at once: leave it to one of them", d.Name, node, kind.And(names))
+		rep.Add(steps.SeveralManagers, steps.Warn, "%s on %s is in the hands of %s at once: leave it to one of them", d.Name,
+			node, kind.And(names))
 	}
 	for _, m := range held {
 		if m.Trouble != "" {
-			rep.Add(steps.Warn, "%s on %s is in the hands of %s, so no cell can change it: %s", d.Name, node, m.By, m.Trouble)
+			rep.Add(steps.ManagerTrouble, steps.Warn, "%s on %s is in the hands of %s, so no cell can change it: %s", d.Name,
+				node, m.By, m.Trouble)
 		}
 	}
 }
@@ -133,7 +136,8 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		d, ok := o.Value.(parse.Devices)
 		// ibv_devinfo answers "No IB devices found" with a status of its own.
 		if ok && len(d.HCAs) == 0 && o.ParseErr == "" || o.Ran && len(r.Rig.At(e).Rails) == 0 {
-			rep.Add(steps.Fail, "%s has no RDMA device: is the driver loaded (lsmod | grep -e mlx5_ib -e rdma_rxe)?", node)
+			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device: is the driver loaded (lsmod | grep -e "+
+				"mlx5_ib -e rdma_rxe)?", node)
 			read++
 			continue
 		}
@@ -154,7 +158,7 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	// Also where nothing is in use: of nodes that lost their addresses no port would be.
 	if !active && read > 0 && rep.Verdict().Grade == steps.Pass {
-		rep.Add(steps.Fail, "no RDMA port is ACTIVE on either node")
+		rep.Add(steps.PortDown, steps.Fail, "no RDMA port is ACTIVE on either node")
 	}
 	return rep.Verdict(fmt.Sprintf("%d RDMA devices on each node, and every one in use is ACTIVE: %s", len(names[0]),
 		strings.Join(names[0], ", ")))
@@ -183,14 +187,14 @@ func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, r
 	node, rails := rig.NameOf(e), rig.At(e).Rails
 	i := slices.IndexFunc(rails, func(x steps.Rail) bool { return x.Dev == dev && x.Port == port })
 	if i >= 0 && !rig.InUse(e, i) {
-		rep.Add(steps.Pass, "%s on %s is %s; it has no address, so nothing uses it", dev, node, state)
+		rep.Add("", steps.Pass, "%s on %s is %s; it has no address, so nothing uses it", dev, node, state)
 		return
 	}
 	netdev := "its interface"
 	if i >= 0 && rails[i].Netdev.Name != "" {
 		netdev = rails[i].Netdev.Name
 	}
-	rep.Add(steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", dev, node,
+	rep.Add(steps.PortDown, steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", dev, node,
 		kind.OrUnknown(state), netdev)
 }
 
@@ -198,11 +202,11 @@ func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, r
 func compareDevices(rig steps.Rig, names, firmware [2][]string, rep *kind.Report) {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	if a, b := len(names[0]), len(names[1]); a != b {
-		rep.Add(steps.Warn, "%s has %d RDMA devices and %s has %d", here, a, peer, b)
+		rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d RDMA devices and %s has %d", here, a, peer, b)
 	}
 	if !slices.Equal(firmware[0], firmware[1]) && len(firmware[0]) > 0 && len(firmware[1]) > 0 {
-		rep.Add(steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s", kind.And(firmware[0]), here,
-			kind.And(firmware[1]), peer)
+		rep.Add(steps.FirmwareDiffers, steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s",
+			kind.And(firmware[0]), here, kind.And(firmware[1]), peer)
 	}
 }
 
@@ -223,11 +227,11 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	rig := r.Rig
 	for _, e := range steps.Ends {
 		if rig.At(e).Err != "" {
-			rep.Add(steps.Inconclusive, "%s could not be looked at: %s", rig.NameOf(e), rig.At(e).Err)
+			rep.Add(steps.NodeAway, steps.Inconclusive, "%s could not be looked at: %s", rig.NameOf(e), rig.At(e).Err)
 			continue
 		}
 		if len(rig.At(e).Rails) == 0 {
-			rep.Add(steps.Fail, "%s has no RDMA device", rig.NameOf(e))
+			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device", rig.NameOf(e))
 		}
 		for _, rail := range rig.At(e).Rails {
 			rep.Show(rig.NameOf(e)+" "+rail.Dev, Describe(rail), "", nil)
@@ -235,7 +239,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	// A rail that the rig file names has to be there: a map of the others would look complete.
 	for _, m := range rig.Missing {
-		rep.Add(steps.Fail, "%s", kind.Capital(m))
+		rep.Add(steps.RailMissing, steps.Fail, "%s", kind.Capital(m))
 	}
 	// A node that is missing would make a finding of each of its rails.
 	if len(rep.Findings) > 0 {
@@ -243,7 +247,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for i, p := range rig.Pairs {
 		if !rig.HasPair(i) {
-			return kind.Inconclusive("The rig's pair %d names a rail that isn't there.", i+1)
+			return kind.Inconclusive(steps.RailMissing, "The rig's pair %d names a rail that isn't there.", i+1)
 		}
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
 		rep.Show(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("%s %s - %s %s in %s", rig.NameOf(steps.Here), a.Dev,
@@ -352,8 +356,8 @@ func checkBonds(rig steps.Rig, rep *kind.Report) {
 			}
 		}
 		for _, b := range bonds {
-			rep.Add(steps.Fail, "%s on %s holds %s: the GIDs are the bond's now, and a test per rail fails or hangs until it "+
-				"is removed", b, rig.NameOf(e), kind.And(held[b]))
+			rep.Add(steps.RailInBond, steps.Fail, "%s on %s holds %s: the GIDs are the bond's now, and a test per rail fails "+
+				"or hangs until it is removed", b, rig.NameOf(e), kind.And(held[b]))
 		}
 	}
 }
@@ -392,16 +396,16 @@ func checkAddresses(rig steps.Rig, rep *kind.Report) {
 		}
 		for _, net := range seen {
 			if names := subnets[net]; len(names) > 1 {
-				rep.Add(steps.Warn, "%s on %s are in one subnet, %s: answers and traffic may take the wrong one of them; give "+
-					"each rail a subnet of its own", kind.And(names), rig.NameOf(e), net)
+				rep.Add(steps.SubnetShared, steps.Warn, "%s on %s are in one subnet, %s: answers and traffic may take the wrong "+
+					"one of them; give each rail a subnet of its own", kind.And(names), rig.NameOf(e), net)
 			}
 		}
 	}
 	for _, addr := range order {
 		o := owners[addr]
 		if len(o) > 1 {
-			rep.Add(steps.Fail, "the address %s is there twice: on %s of %s and on %s of %s", addr, o[0].netdev, o[0].node,
-				o[1].netdev, o[1].node)
+			rep.Add(steps.DuplicateIP, steps.Fail, "the address %s is there twice: on %s of %s and on %s of %s", addr,
+				o[0].netdev, o[0].node, o[1].netdev, o[1].node)
 		}
 	}
 	if len(rig.Pairs) == 0 {
@@ -418,9 +422,10 @@ func checkNoPair(rig steps.Rig, rep *kind.Report) {
 		}
 	}
 	if len(without) > 0 {
-		rep.Add(steps.Fail, "no rail leads from node to node: no rail of %s has an IPv4 address", kind.And(without))
+		rep.Add(steps.AddressMissing, steps.Fail, "no rail leads from node to node: no rail of %s has an IPv4 address",
+			kind.And(without))
 	} else {
-		rep.Add(steps.Fail, "no rail leads from node to node: the nodes' rails are in different subnets")
+		rep.Add(steps.SubnetsDiffer, steps.Fail, "no rail leads from node to node: the nodes' rails are in different subnets")
 	}
 }
 
@@ -431,8 +436,8 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 		for _, e := range steps.Ends {
 			paired[e][p.Rails[e]] = true
 			if rail := rig.Rail(p, e); rail.State != "ACTIVE" {
-				rep.Add(steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1, kind.OrUnknown(rail.State),
-					rig.NameOf(e), rail.Dev, kind.OrUnknown(rail.Netdev.Name))
+				rep.Add(steps.PortDown, steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1,
+					kind.OrUnknown(rail.State), rig.NameOf(e), rail.Dev, kind.OrUnknown(rail.Netdev.Name))
 			}
 		}
 		checkAlike(rig, i+1, rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer), rep)
@@ -448,14 +453,16 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 				continue
 			}
 			var text strings.Builder
+			code := steps.SubnetsDiffer
 			fmt.Fprintf(&text, "%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, rig.NameOf(e), rail.Addr,
 				rail.Prefix, rig.NameOf(e.Other()))
 			for j, twin := range rig.At(e.Other()).Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
+					code = steps.AddressMissing
 					fmt.Fprintf(&text, ": %s has no address there", twin.Netdev.Name)
 				}
 			}
-			rep.Add(steps.Warn, "%s", text.String())
+			rep.Add(code, steps.Warn, "%s", text.String())
 		}
 	}
 }
@@ -465,17 +472,17 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	if a.Netdev.MTU != b.Netdev.MTU {
-		rep.Add(steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one direction; set both alike",
-			no, a.Netdev.MTU, here, b.Netdev.MTU, peer)
+		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one "+
+			"direction; set both alike", no, a.Netdev.MTU, here, b.Netdev.MTU, peer)
 	} else if a.MTU != b.MTU {
-		rep.Add(steps.Warn, "rail %d has %s %d on %s and %d on %s: the smaller one counts", no, a.MTUName(), a.MTU, here,
-			b.MTU, peer)
+		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has %s %d on %s and %d on %s: the smaller one counts", no, a.MTUName(),
+			a.MTU, here, b.MTU, peer)
 	}
 	// In a ring a port leads to the next node's other one, and no third node is in the subnet of both.
 	ring := len(rig.Nodes) > len(steps.Ends) && !rig.LeadsElsewhere(a)
 	if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort && !ring {
-		rep.Add(steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?", no, a.PhysPort,
-			here, b.PhysPort, peer)
+		rep.Add(steps.CablesCrossed, steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?",
+			no, a.PhysPort, here, b.PhysPort, peer)
 	}
 }
 
@@ -499,9 +506,9 @@ func checkSlots(rig steps.Rig, rep *kind.Report) {
 		for _, h := range order {
 			rail := by[h]
 			ceiling, _ := theory.Ceiling(rail)
-			rep.Add(steps.Warn, "%s on %s: %s, and the device can do %s: some %.0f Gb/s through %s", kind.And(halves[h]),
-				rig.NameOf(e),
-				theory.Slot(rail.PCI.GTps, rail.PCI.Width), theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
+			rep.Add(steps.PCIeNarrow, steps.Warn, "%s on %s: %s, and the device can do %s: some %.0f Gb/s through %s",
+				kind.And(halves[h]), rig.NameOf(e), theory.Slot(rail.PCI.GTps, rail.PCI.Width),
+				theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
 		}
 	}
 }
@@ -545,7 +552,7 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 	if better := betterPair(rig); better != "" {
 		text += "; the better pair is " + better
 	}
-	rep.Add(steps.Warn, "%s", text)
+	rep.Add(steps.RailsSharePCIe, steps.Warn, "%s", text)
 	return ""
 }
 
@@ -646,8 +653,8 @@ func pingsApart(r steps.Result, rep *kind.Report) {
 	for _, s := range r.Stages {
 		if ms := least[s.Pair]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
 			m := kind.Measurement{No: s.Pair + 1, Dev: r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Netdev.Name}
-			rep.On(m, steps.Warn, "the fastest answer took %.3g ms, and %.3g over the fastest rail: something on the way "+
-				"holds packets back (shaping, routes)", ms, best)
+			rep.On(m, steps.PathDelay, steps.Warn, "the fastest answer took %.3g ms, and %.3g over the fastest rail: "+
+				"something on the way holds packets back (shaping, routes)", ms, best)
 		}
 	}
 }
@@ -655,22 +662,22 @@ func pingsApart(r steps.Result, rep *kind.Report) {
 // judgePingStage judges one rail by its two runs of ping: small packets, and such as fill the MTU.
 func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 	if !r.Rig.HasPair(s.Pair) {
-		rep.Add(steps.Inconclusive, "a stage belongs to no rail")
+		rep.Add(steps.NoRail, steps.Inconclusive, "a stage belongs to no rail")
 		return
 	}
 	pair := r.Rig.Pairs[s.Pair]
 	here, peer := r.Rig.Rail(pair, steps.Here), r.Rig.Rail(pair, steps.Peer)
 	m := kind.Measurement{No: s.Pair + 1, Dev: here.Netdev.Name}
 	if s.Err != "" {
-		rep.On(m, steps.Inconclusive, "it stopped: %s", s.Err)
+		rep.On(m, steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
 	}
 	if len(s.Outputs) == 0 {
-		rep.On(m, steps.Inconclusive, "nothing ran")
+		rep.On(m, steps.NothingRan, steps.Inconclusive, "nothing ran")
 		return
 	}
 	o := s.Outputs[len(s.Outputs)-1]
 	if f, bad := kind.Trouble(r.Rig, o); bad {
-		rep.On(m, f.Grade, "%s", f.Text)
+		rep.On(m, f.Code, f.Grade, "%s", f.Text)
 		return
 	}
 	pings, ok := kind.Value[[]parse.Ping](r, o, rep)
@@ -678,7 +685,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 		return
 	}
 	if len(pings) != 2 {
-		rep.On(m, steps.Inconclusive, "%d of 2 pings were made", len(pings))
+		rep.On(m, steps.OutputIncomplete, steps.Inconclusive, "%d of 2 pings were made", len(pings))
 		return
 	}
 	normal, full := pings[0], pings[1]
@@ -694,14 +701,15 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 		}
 	}
 	if why := cmp.Or(contradicts(normal, peer), contradicts(full, peer)); why != "" {
-		rep.On(m, steps.Inconclusive, "ping's output is not this test's: %s", why)
+		rep.On(m, steps.OutputForeign, steps.Inconclusive, "ping's output is not this test's: %s", why)
 		return
 	}
 	judgePings(r.Rig, m, here, peer, normal, full, rep)
 	// What was lost was told; a status of its own, where nothing was, was not.
 	back := func(p parse.Ping) bool { return p.Received > 0 && p.LossPercent == 0 }
 	if back(normal) && back(full) && !o.Exit.OK() {
-		rep.On(m, steps.Inconclusive, "every ping came back, and the script ended with %s all the same", o.Exit)
+		rep.On(m, steps.ScriptFailed, steps.Inconclusive, "every ping came back, and the script ended with %s all the same",
+			o.Exit)
 	}
 }
 
@@ -721,11 +729,13 @@ func contradicts(p parse.Ping, peer steps.Rail) string {
 // strange tells of answers that came otherwise than from the other end of a cable, unchanged.
 func strange(m kind.Measurement, p parse.Ping, rep *kind.Report) {
 	if len(p.Strange) > 0 {
-		rep.On(m, steps.Warn, "an answer was changed on the way, or came another way than over the cable: %s", p.Strange[0])
+		rep.On(m, steps.AnswerChanged, steps.Warn, "an answer was changed on the way, or came another way than over the "+
+			"cable: %s", p.Strange[0])
 	}
 	// 64, 128 and 255 are what systems begin with, and each router takes one.
 	if p.TTL > 0 && p.TTL != 64 && p.TTL != 128 && p.TTL != 255 {
-		rep.On(m, steps.Warn, "answers came with a TTL of %d: there is a router on the way, and a rail has none", p.TTL)
+		rep.On(m, steps.RouterBetween, steps.Warn, "answers came with a TTL of %d: there is a router on the way, and a "+
+			"rail has none", p.TTL)
 	}
 }
 
@@ -744,40 +754,40 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 		if len(normal.Errors) > 0 {
 			why = normal.Errors[0]
 		}
-		rep.On(m, steps.Fail, "%s does not answer (%s)", peer.Addr, why)
+		rep.On(m, steps.NoAnswer, steps.Fail, "%s does not answer (%s)", peer.Addr, why)
 		return
 	case normal.LossPercent > 0:
-		rep.On(m, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
+		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
 	case here.Soft() || peer.Soft(): // whose processors answer when they come to it
 	case normal.AvgMS > theory.SlowPing.Value():
-		rep.On(m, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic take another way?",
-			normal.AvgMS)
+		rep.On(m, steps.LatencyHigh, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic "+
+			"take another way?", normal.AvgMS)
 	case max(normal.MaxMS, full.MaxMS) > theory.SlowPing.Value():
-		rep.On(m, steps.Warn, "one answer took %.1f ms, and on the whole they took %.3g: power saving, or other traffic",
-			max(normal.MaxMS, full.MaxMS), normal.AvgMS)
+		rep.On(m, steps.LatencyTail, steps.Warn, "one answer took %.1f ms, and on the whole they took %.3g: power saving, "+
+			"or other traffic", max(normal.MaxMS, full.MaxMS), normal.AvgMS)
 	}
 	strange(m, normal, rep)
 	strange(m, full, rep)
 	if twice := normal.Duplicates + full.Duplicates; twice > 0 {
-		rep.On(m, steps.Warn, "%d answers came more than once: two machines have the address %s (duplicate-ip), or "+
-			"something between the nodes repeats packets", twice, peer.Addr)
+		rep.On(m, steps.DuplicateAnswers, steps.Warn, "%d answers came more than once: two machines have the address %s "+
+			"(duplicate-ip), or something between the nodes repeats packets", twice, peer.Addr)
 	}
 	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU,
 		rig.NameOf(steps.Peer))
 	switch {
 	case full.Received == 0 && here.Netdev.MTU != peer.Netdev.MTU:
-		rep.On(m, steps.Fail, "packets of its MTU don't arrive: %s; set both alike", differ)
+		rep.On(m, steps.MTUDiffers, steps.Fail, "packets of its MTU don't arrive: %s; set both alike", differ)
 	case full.Received == 0:
 		why := ""
 		if full.PathMTU > 0 {
 			why = fmt.Sprintf(" (the MTU on the way is %d)", full.PathMTU)
 		}
-		rep.On(m, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: both ends have that MTU, so "+
-			"something between them, such as a switch, takes less", here.Netdev.MTU, why)
+		rep.On(m, steps.PathMTUSmall, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: both ends have "+
+			"that MTU, so something between them, such as a switch, takes less", here.Netdev.MTU, why)
 	case full.LossPercent > 0:
-		rep.On(m, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)
+		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)
 	case here.Netdev.MTU != peer.Netdev.MTU:
-		rep.On(m, steps.Warn, "packets arrive from here, but the ends differ: %s; in the other direction large ones may "+
-			"get lost", differ)
+		rep.On(m, steps.MTUDiffers, steps.Warn, "packets arrive from here, but the ends differ: %s; in the other direction "+
+			"large ones may get lost", differ)
 	}
 }

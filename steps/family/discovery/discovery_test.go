@@ -36,29 +36,33 @@ func TestInterfaces(t *testing.T) {
 		rig    steps.Rig
 		change func(*steps.Rig)
 		want   steps.Grade
+		code   steps.Code
 		words  []string
 	}{
-		{"up", kindtest.Spark(), nil, steps.Pass, []string{"8 on both nodes"}},
+		{"up", kindtest.Spark(), nil, steps.Pass, "", []string{"8 on both nodes"}},
 		{
-			"off", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails[1].Netdev.Up = false }, steps.Fail,
+			"off", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails[1].Netdev.Up = false },
+			steps.Fail, steps.InterfaceOff,
 			[]string{"enp1s0f1np1 on spark-01 is switched off"},
 		},
 		{
-			"no cable", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[0].Netdev.Carrier = false }, steps.Fail,
+			"no cable", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[0].Netdev.Carrier = false },
+			steps.Fail, steps.LinkDown,
 			[]string{"enp1s0f0np0 on spark-02 has no link"},
 		},
 		{
 			"no cable where nothing is used", kindtest.TutorialSpark(),
-			func(r *steps.Rig) { r.Nodes[steps.Here].Rails[2].Netdev.Carrier = false }, steps.Pass,
+			func(r *steps.Rig) { r.Nodes[steps.Here].Rails[2].Netdev.Carrier = false }, steps.Pass, "",
 			[]string{"nothing uses it"},
 		},
 		{
 			"no interface", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Here].Rails[0].Netdev.Name = "gone0" },
-			steps.Fail,
+			steps.Fail, steps.InterfaceMissing,
 			[]string{"rocep1s0f0 of spark-02 has no interface"},
 		},
 		{
-			"no RDMA device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails, r.Pairs = nil, nil }, steps.Fail,
+			"no RDMA device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[steps.Peer].Rails, r.Pairs = nil, nil },
+			steps.Fail, steps.RDMADeviceMissing,
 			[]string{"spark-01 has no RDMA device"},
 		},
 	} {
@@ -72,8 +76,9 @@ func TestInterfaces(t *testing.T) {
 		if peer == "" {
 			peer = "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n"
 		}
-		kindtest.Want(t, c.name, judgeInterfaces(steps.Cell{}, kindtest.Both(c.rig, parse.Links, here, peer)), c.want,
-			c.words...)
+		v := judgeInterfaces(steps.Cell{}, kindtest.Both(c.rig, parse.Links, here, peer))
+		kindtest.Because(t, c.name, v, c.want, c.code)
+		kindtest.Want(t, c.name, v, c.want, c.words...)
 	}
 	r := kindtest.Both(kindtest.Spark(), parse.Links, ipText(kindtest.Spark().Nodes[0]), "sh: 1: ip: not found")
 	r.Stages[0].Outputs[1].Exit.Code = 127
@@ -111,16 +116,15 @@ func TestDevices(t *testing.T) {
 	}
 	idle.Pairs = nil
 	dark := strings.ReplaceAll(good, "PORT_ACTIVE (4)", "PORT_DOWN (1)")
-	kindtest.Want(t, "down, and none is used", judge(idle, dark, dark), steps.Fail, "no RDMA port is ACTIVE")
+	kindtest.Because(t, "down, and none is used", judge(idle, dark, dark), steps.Fail, steps.PortDown)
 	kindtest.Want(t, "none", judge(rig, good, "    device          \t   node GUID\nNo IB devices found\n"), steps.Fail,
 		"spark-01 has no RDMA device")
 	three := rig.Nodes[0]
 	three.Rails = three.Rails[:3]
 	kindtest.Want(t, "another number", judge(rig, good, verbs(three, "28.45.4028")), steps.Warn,
 		"spark-02 has 4 RDMA devices and spark-01 has 3")
-	kindtest.Want(t, "another firmware", judge(rig, good, verbs(rig.Nodes[1], "28.39.1002")), steps.Warn,
-		"firmware differs")
-	kindtest.Want(t, "garbage", judge(rig, good, "Segmentation fault\n"), steps.Inconclusive, "does not parse")
+	kindtest.Because(t, "another firmware", judge(rig, good, verbs(rig.Nodes[1], "28.39.1002")), steps.Warn, steps.FirmwareDiffers)
+	kindtest.Because(t, "garbage", judge(rig, good, "Segmentation fault\n"), steps.Inconclusive, steps.OutputIncomplete)
 }
 
 func TestRailMap(t *testing.T) {
@@ -141,10 +145,11 @@ func TestRailMap(t *testing.T) {
 		rig    steps.Rig
 		change func(*steps.Rig)
 		want   steps.Grade
+		code   steps.Code
 		words  []string
 	}{
 		{
-			"all four functions", kindtest.Spark(), nil, steps.Pass,
+			"all four functions", kindtest.Spark(), nil, steps.Pass, "",
 			[]string{
 				"4 rails", "Rails 1 and 2 are two functions behind one PCIe Gen5 x4",
 				"together some 105 Gb/s of payload at RoCE MTU 1024",
@@ -152,13 +157,13 @@ func TestRailMap(t *testing.T) {
 			},
 		},
 		{
-			"the tutorial's two", kindtest.TutorialSpark(), nil, steps.Warn,
+			"the tutorial's two", kindtest.TutorialSpark(), nil, steps.Warn, steps.RailsSharePCIe,
 			[]string{
 				"behind one PCIe Gen5 x4 (0000:01:00)", "together some 105 Gb/s",
-				"the better pair is rocep1s0f0 with roceP2p1s0f0", "no address yet",
+				"the better pair is rocep1s0f0 with roceP2p1s0f0",
 			},
 		},
-		{"soft-RoCE", kindtest.Virtual(), nil, steps.Pass, []string{"2 rails lead from node to node"}},
+		{"soft-RoCE", kindtest.Virtual(), nil, steps.Pass, "", []string{"2 rails lead from node to node"}},
 		{"100G links behind one x16", kindtest.TutorialSpark(), func(r *steps.Rig) {
 			for e := range r.Nodes {
 				for i := range r.Nodes[e].Rails {
@@ -166,26 +171,27 @@ func TestRailMap(t *testing.T) {
 					x.RateGbps, x.PCI.Width, x.PCI.MaxWidth = 100, 16, 16
 				}
 			}
-		}, steps.Pass, nil},
+		}, steps.Pass, "", nil},
 		{"a bond", kindtest.TutorialSpark(), func(r *steps.Rig) {
 			for i := range 2 {
 				r.Nodes[1].Rails[i].Netdev.Master = "bond0"
 				address(r, steps.Peer, i)
 			}
-		}, steps.Fail, []string{"bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1"}},
+		}, steps.Fail, steps.RailInBond, []string{"bond0 on spark-01 holds enp1s0f0np0 and enp1s0f1np1"}},
 		{
 			"no addresses", kindtest.TutorialSpark(),
-			func(r *steps.Rig) { address(r, steps.Peer, 0); address(r, steps.Peer, 1) }, steps.Fail,
+			func(r *steps.Rig) { address(r, steps.Peer, 0); address(r, steps.Peer, 1) }, steps.Fail, steps.AddressMissing,
 			[]string{"no rail of spark-01 has an IPv4 address"},
 		},
 		{
 			"different subnets", kindtest.TutorialSpark(),
-			func(r *steps.Rig) { address(r, steps.Peer, 0, "10.0.0.1"); address(r, steps.Peer, 1, "10.0.1.1") }, steps.Fail,
-			[]string{"different subnets"},
+			func(r *steps.Rig) { address(r, steps.Peer, 0, "10.0.0.1"); address(r, steps.Peer, 1, "10.0.1.1") },
+			steps.Fail, steps.SubnetsDiffer,
+			nil,
 		},
 		{
 			"one address twice", kindtest.TutorialSpark(), func(r *steps.Rig) { address(r, steps.Peer, 0, "192.168.100.11") },
-			steps.Fail,
+			steps.Fail, steps.DuplicateIP,
 			[]string{"192.168.100.11 is there twice: on enp1s0f0np0 of spark-02 and on enp1s0f0np0 of spark-01"},
 		},
 		{
@@ -196,49 +202,55 @@ func TestRailMap(t *testing.T) {
 					r.Nodes[e].Rails = append(r.Nodes[e].Rails, soft)
 				}
 				r.Pairs = steps.PairRails(r.Nodes[0], r.Nodes[1])
-			}, steps.Pass, nil,
+			}, steps.Pass, "", nil,
 		},
-		{"two rails in one subnet", kindtest.TutorialSpark(), func(r *steps.Rig) {
-			address(r, steps.Here, 1, "192.168.100.13")
-			address(r, steps.Peer, 1, "192.168.100.12")
-		}, steps.Warn, []string{"enp1s0f0np0 and enp1s0f1np1 on spark-02 are in one subnet, 192.168.100.0/24"}},
+		{
+			"two rails in one subnet", kindtest.TutorialSpark(), func(r *steps.Rig) {
+				address(r, steps.Here, 1, "192.168.100.13")
+				address(r, steps.Peer, 1, "192.168.100.12")
+			}, steps.Warn, steps.SubnetShared,
+			[]string{"enp1s0f0np0 and enp1s0f1np1 on spark-02 are in one subnet, 192.168.100.0/24"},
+		},
 		{
 			"a second address in the subnet", kindtest.Spark(),
-			func(r *steps.Rig) { address(r, steps.Peer, 2, "192.168.102.10", "192.168.100.15") }, steps.Warn,
+			func(r *steps.Rig) { address(r, steps.Peer, 2, "192.168.102.10", "192.168.100.15") }, steps.Warn, steps.SubnetShared,
 			[]string{"enp1s0f0np0 and enP2p1s0f0np0 on spark-01 are in one subnet"},
 		},
 		{
-			"MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 }, steps.Warn,
+			"MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 }, steps.Warn, steps.MTUDiffers,
 			[]string{"MTU 1500 on spark-02 and 9000 on spark-01"},
 		},
 		{
-			"RoCE MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].MTU = 512 }, steps.Warn,
+			"RoCE MTU", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[0].MTU = 512 }, steps.Warn, steps.MTUDiffers,
 			[]string{"RoCE MTU 1024 on spark-02 and 512 on spark-01"},
 		},
 		{
-			"down", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[1].State = "DOWN" }, steps.Fail,
+			"down", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[1].State = "DOWN" }, steps.Fail, steps.PortDown,
 			[]string{"Rail 2 is DOWN on spark-01 (rocep1s0f1)"},
 		},
 		{"narrow", kindtest.Spark(), func(r *steps.Rig) {
 			r.Nodes[1].Rails[2].PCI.Width, r.Nodes[1].Rails[3].PCI.Width = 2,
 				2
-		}, steps.Warn, []string{"roceP2p1s0f0 and roceP2p1s0f1 on spark-01: PCIe Gen5 x2, " +
+		}, steps.Warn, steps.PCIeNarrow, []string{"roceP2p1s0f0 and roceP2p1s0f1 on spark-01: PCIe Gen5 x2, " +
 			"and the device can do PCIe Gen5 x4"}},
 		{
-			"one end has no address", kindtest.Spark(), func(r *steps.Rig) { address(r, steps.Peer, 1) }, steps.Warn,
+			"one end has no address", kindtest.Spark(), func(r *steps.Rig) { address(r, steps.Peer, 1) },
+			steps.Warn, steps.AddressMissing,
 			[]string{"rocep1s0f1 on spark-02 has 192.168.200.11/24", "enp1s0f1np1 has no address there"},
 		},
 		{"crossed cables", kindtest.Spark(), func(r *steps.Rig) {
 			address(r, steps.Peer, 0, "192.168.200.10")
 			address(r, steps.Peer, 1, "192.168.100.10")
-		}, steps.Warn, []string{"port 0 of spark-02 with port 1 of spark-01"}},
+		}, steps.Warn, steps.CablesCrossed, []string{"port 0 of spark-02 with port 1 of spark-01"}},
 		{
-			"no device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[0].Rails, r.Pairs = nil, nil }, steps.Fail,
+			"no device", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[0].Rails, r.Pairs = nil, nil },
+			steps.Fail, steps.RDMADeviceMissing,
 			[]string{"spark-02 has no RDMA device"},
 		},
 		{
 			"not looked at", kindtest.Spark(),
-			func(r *steps.Rig) { r.Nodes[1] = steps.Node{Name: "spark-01", Err: "refused"}; r.Pairs = nil }, steps.Inconclusive,
+			func(r *steps.Rig) { r.Nodes[1] = steps.Node{Name: "spark-01", Err: "refused"}; r.Pairs = nil },
+			steps.Inconclusive, steps.NodeAway,
 			[]string{"spark-01 could not be looked at: refused"},
 		},
 	} {
@@ -249,7 +261,9 @@ func TestRailMap(t *testing.T) {
 			Pair:    -1,
 			Outputs: []steps.Output{kindtest.Ran("", steps.Here, "x"), kindtest.Ran("", steps.Peer, "x")},
 		}}}
-		kindtest.Want(t, c.name, judgeRailMap(steps.Cell{}, r), c.want, c.words...)
+		v := judgeRailMap(steps.Cell{}, r)
+		kindtest.Because(t, c.name, v, c.want, c.code)
+		kindtest.Want(t, c.name, v, c.want, c.words...)
 		r.Stages[0].Outputs[1].Exit.Why = runner.TimedOut
 		if v := judgeRailMap(steps.Cell{}, r); v.Grade != steps.Inconclusive {
 			t.Errorf("%s, timed out: %s", c.name, v.Grade)
@@ -307,90 +321,99 @@ func TestPing(t *testing.T) {
 		exit       int
 		change     func(*steps.Rig)
 		want       steps.Grade
+		code       steps.Code
 		words      []string
 	}{
-		{"answers", good + good, 0, nil, steps.Pass, []string{"the rail answers"}},
-		{"no answer", lost + lost, 1, nil, steps.Fail, []string{"192.168.100.10 does not answer"}},
+		{"answers", good + good, 0, nil, steps.Pass, "", []string{"the rail answers"}},
+		{"no answer", lost + lost, 1, nil, steps.Fail, steps.NoAnswer, []string{"192.168.100.10 does not answer"}},
 		{"a network that is away", "+ ping -c 3 x\nping: connect: Network is unreachable\n+ ping -c 3 x\n" +
-			"ping: connect: Network is unreachable\n", 1, nil, steps.Fail, []string{"Network is unreachable"}},
+			"ping: connect: Network is unreachable\n", 1, nil, steps.Fail, steps.NoAnswer, nil},
 		{
-			"large packets are lost", good + lost, 1, nil, steps.Fail,
-			[]string{
-				"small packets arrive, packets of its MTU 1500 don't",
-				"something between them, such as a switch, takes less",
-			},
+			"large packets are lost", good + lost, 1, nil, steps.Fail, steps.PathMTUSmall,
+			[]string{"small packets arrive, packets of its MTU 1500 don't"},
 		},
 		{
 			"too long on the way", good + run(3, 0, 0, "From 192.168.100.1 icmp_seq=1 Frag needed and DF set (mtu = 1400)"), 1,
-			nil, steps.Fail,
+			nil, steps.Fail, steps.PathMTUSmall,
 			[]string{"the MTU on the way is 1400"},
 		},
 		{
 			"lost, and the ends differ", good + lost, 1, func(r *steps.Rig) { r.Nodes[0].Rails[0].Netdev.MTU = 9000 },
-			steps.Fail,
+			steps.Fail, steps.MTUDiffers,
 			[]string{"MTU 9000 on spark-02 and 1500 on spark-01"},
 		},
 		{
 			"arrives, and the ends differ", good + good, 0, func(r *steps.Rig) { r.Nodes[1].Rails[0].Netdev.MTU = 9000 },
-			steps.Warn,
-			[]string{"the ends differ"},
+			steps.Warn, steps.MTUDiffers,
+			nil,
 		},
 		{
-			"two answer", strings.Replace(good, "received,", "received, +2 duplicates,", 1) + good, 0, nil, steps.Warn,
-			[]string{"2 answers came more than once", "duplicate-ip"},
+			"two answer", strings.Replace(good, "received,", "received, +2 duplicates,", 1) + good, 0, nil,
+			steps.Warn, steps.DuplicateAnswers,
+			[]string{"2 answers came more than once"},
 		},
-		{"some are lost", run(4, 3, 0.6, "") + good, 0, nil, steps.Warn, []string{"25 %"}},
-		{"slow", run(3, 3, 40, "") + good, 0, nil, steps.Warn, []string{"40.0 ms"}},
+		{"some are lost", run(4, 3, 0.6, "") + good, 0, nil, steps.Warn, steps.PacketsLost, []string{"25 %"}},
+		{"slow", run(3, 3, 40, "") + good, 0, nil, steps.Warn, steps.LatencyHigh, []string{"40.0 ms"}},
 		{
 			"changed on the way", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=64 time=0.6 "+
-				"ms\nwrong data byte #16 should be 0x10 but was 0x11\n\n", 1) + good, 0, nil, steps.Warn,
-			[]string{"changed on the way"},
+				"ms\nwrong data byte #16 should be 0x10 but was 0x11\n\n", 1) + good, 0, nil, steps.Warn, steps.AnswerChanged,
+			nil,
 		},
 		{
 			"changed, and only summed up", strings.Replace(good, "received,", "received, +2 corrupted,", 1) + good, 0, nil,
-			steps.Warn,
+			steps.Warn, steps.AnswerChanged,
 			[]string{"+2 corrupted"},
 		},
 		{
 			"another answers", strings.Replace(good, "\n\n",
 				"\n64 bytes from 192.168.100.77: icmp_seq=1 ttl=64 time=0.6 ms (DIFFERENT ADDRESS!)\n\n", 1) + good, 0, nil,
-			steps.Warn,
+			steps.Warn, steps.AnswerChanged,
 			[]string{"192.168.100.77"},
 		},
 		{
 			"a router answers", strings.Replace(good, "\n\n",
-				"\nFrom 192.168.100.1 icmp_seq=1 Redirect Host(New nexthop: 192.168.100.10)\n\n", 1) + good, 0, nil, steps.Warn,
+				"\nFrom 192.168.100.1 icmp_seq=1 Redirect Host(New nexthop: 192.168.100.10)\n\n", 1) + good, 0, nil,
+			steps.Warn, steps.AnswerChanged,
 			[]string{"192.168.100.1"},
 		},
 		{"over a router", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=63 time=0.6 ms\n\n",
-			1) + good, 0, nil, steps.Warn, []string{"router"}},
+			1) + good, 0, nil, steps.Warn, steps.RouterBetween, nil},
 		{
 			"errors beside answers", run(4, 3, 0.6, "From 192.168.100.11 icmp_seq=2 Destination Host Unreachable") + good, 0,
-			nil, steps.Warn, nil,
+			nil, steps.Warn, steps.PacketsLost, nil,
 		},
 		{
 			"another address was asked", strings.ReplaceAll(good, "192.168.100.10", "192.168.100.99") + good, 0, nil,
-			steps.Inconclusive,
+			steps.Inconclusive, steps.OutputForeign,
 			[]string{"192.168.100.99"},
 		},
-		{"a decimal comma", strings.ReplaceAll(good, "0.6", "0,6") + good, 0, nil, steps.Inconclusive, nil},
 		{
-			"more received than sent", strings.Replace(good, "3 received", "5 received", 1) + good, 0, nil, steps.Inconclusive,
+			"a decimal comma", strings.ReplaceAll(good, "0.6", "0,6") + good, 0, nil,
+			steps.Inconclusive, steps.OutputForeign, nil,
+		},
+		{
+			"more received than sent", strings.Replace(good, "3 received", "5 received", 1) + good, 0, nil,
+			steps.Inconclusive, steps.OutputForeign,
 			nil,
 		},
 		{
-			"one answer is late", strings.Replace(good, "= 0.6/0.6/0.6/", "= 0.6/0.9/900/", 1) + good, 0, nil, steps.Warn,
+			"one answer is late", strings.Replace(good, "= 0.6/0.6/0.6/", "= 0.6/0.9/900/", 1) + good, 0, nil,
+			steps.Warn, steps.LatencyTail,
 			[]string{"900"},
 		},
 		{
-			"not a number", strings.Replace(good, "= 0.6/0.6/0.6/", "= nan/nan/nan/", 1) + good, 0, nil, steps.Inconclusive,
+			"not a number", strings.Replace(good, "= 0.6/0.6/0.6/", "= nan/nan/nan/", 1) + good, 0, nil,
+			steps.Inconclusive, steps.OutputForeign,
 			nil,
 		},
-		{"negative", strings.Replace(good, "= 0.6/0.6/0.6/", "= -0.6/-0.6/-0.6/", 1) + good, 0, nil, steps.Inconclusive, nil},
-		{"three runs", good + good + good, 0, nil, steps.Inconclusive, nil},
-		{"one of two", good, 0, nil, steps.Inconclusive, []string{"1 of 2"}},
-		{"nothing", "", 0, nil, steps.Inconclusive, []string{"does not parse"}},
-		{"a status that does not fit", good + good, 2, nil, steps.Inconclusive, []string{"exit 2"}},
+		{
+			"negative", strings.Replace(good, "= 0.6/0.6/0.6/", "= -0.6/-0.6/-0.6/", 1) + good, 0, nil,
+			steps.Inconclusive, steps.OutputForeign, nil,
+		},
+		{"three runs", good + good + good, 0, nil, steps.Inconclusive, steps.OutputIncomplete, nil},
+		{"one of two", good, 0, nil, steps.Inconclusive, steps.OutputIncomplete, []string{"1 of 2"}},
+		{"nothing", "", 0, nil, steps.Inconclusive, steps.OutputIncomplete, nil},
+		{"a status that does not fit", good + good, 2, nil, steps.Inconclusive, steps.ScriptFailed, []string{"exit 2"}},
 	} {
 		rig := kindtest.Spark()
 		rig.Pairs = rig.Pairs[:1]
@@ -401,6 +424,7 @@ func TestPing(t *testing.T) {
 		o.Exit.Code = c.exit
 		v := judgePing(steps.Cell{EachRail: true},
 			steps.Result{Rig: rig, Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{o}}}})
+		kindtest.Because(t, c.name, v, c.want, c.code)
 		kindtest.Want(t, c.name, v, c.want, c.words...)
 		trips := v.Measured(steps.RoundTrip)
 		silent := slices.Contains([]string{
@@ -526,6 +550,6 @@ func TestGIDs(t *testing.T) {
 		judge(bonded, gidTable(bonded.Nodes[0], 3),
 			strings.ReplaceAll(gidTable(bonded.Nodes[1], 3), "enP2p1s0f0np0", "bond0")), steps.Fail,
 		"GIDs of roceP2p1s0f0 on spark-01 belong to bond0")
-	kindtest.Want(t, "no pair", judge(steps.Rig{Nodes: rig.Nodes}, here, peer), steps.Fail, "no rail leads")
-	kindtest.Want(t, "unreadable", judge(rig, here, "permission denied\n"), steps.Inconclusive, "does not parse")
+	kindtest.Because(t, "no pair", judge(steps.Rig{Nodes: rig.Nodes}, here, peer), steps.Fail, steps.NoRail)
+	kindtest.Because(t, "unreadable", judge(rig, here, "permission denied\n"), steps.Inconclusive, steps.OutputIncomplete)
 }

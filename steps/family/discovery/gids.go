@@ -27,14 +27,14 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if len(r.Rig.Pairs) == 0 {
-		rep.Add(steps.Fail, "no rail leads from node to node, so there is no GID to use: see the rail map")
+		rep.Add(steps.NoRail, steps.Fail, "no rail leads from node to node, so there is no GID to use: see the rail map")
 		return rep.Verdict()
 	}
 	var resolved, tutorial []string
 	differ := false
 	for i, p := range r.Rig.Pairs {
 		if !r.Rig.HasPair(i) {
-			rep.Add(steps.Inconclusive, "the rig's pair %d names a rail that isn't there", i+1)
+			rep.Add(steps.RailMissing, steps.Inconclusive, "the rig's pair %d names a rail that isn't there", i+1)
 			continue
 		}
 		m := kind.Measurement{No: i + 1, Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
@@ -47,8 +47,8 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		default:
 			differ = true
 			resolved = append(resolved, fmt.Sprintf("rail %d: %d and %d", m.No, index[0], index[1]))
-			rep.On(m, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, as in the tutorial, "+
-				"would fail", index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
+			rep.On(m, steps.GIDIndexDiffers, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, "+
+				"as in the tutorial, would fail", index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		}
 	}
 	for _, e := range steps.Ends {
@@ -72,16 +72,16 @@ func resolveEnds(rig steps.Rig, m kind.Measurement, tables [2][]parse.GIDRow, re
 ) {
 	for _, e := range steps.Ends {
 		rail := rig.Rail(m.Pair, e)
-		found, why := Resolve(tables[e], rail)
+		found, code, why := resolve(tables[e], rail)
 		if index[e] = found; found < 0 {
-			rep.On(m, steps.Fail, "on %s %s", rig.NameOf(e), why)
+			rep.On(m, code, steps.Fail, "on %s %s", rig.NameOf(e), why)
 			continue
 		}
 		rep.Show(fmt.Sprintf("%s %s GID index", rig.NameOf(e), rail.Dev), found, "",
 			&steps.Expected{From: Entry(rail) + " in sysfs"})
 		if rail.GIDIndex != found {
-			rep.On(m, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe it again",
-				rig.NameOf(e), indexText(rail.GIDIndex), found)
+			rep.On(m, steps.GIDIndexChanged, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe "+
+				"it again", rig.NameOf(e), indexText(rail.GIDIndex), found)
 		}
 		meaning := atIndex(tables[e], rail, tutorialIndex)
 		rep.Show(fmt.Sprintf("%s %s index %d", rig.NameOf(e), rail.Dev, tutorialIndex), meaning, "", nil)
@@ -106,8 +106,8 @@ func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kin
 	for _, g := range table {
 		for _, rail := range rig.At(e).Rails {
 			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
-				rep.Add(steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail", rail.Dev,
-					rig.NameOf(e), g.Netdev)
+				rep.Add(steps.RailInBond, steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail",
+					rail.Dev, rig.NameOf(e), g.Netdev)
 			}
 		}
 	}
@@ -116,15 +116,22 @@ func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kin
 // Resolve finds the RoCE v2 entry of the rail's address; -1 and why not. InfiniBand's packets have
 // the addresses of its subnet manager, and the first entry is the port's own (steps/probe).
 func Resolve(table []parse.GIDRow, rail steps.Rail) (int, string) {
+	index, _, why := resolve(table, rail)
+	return index, why
+}
+
+// resolve is Resolve with the code of why not.
+func resolve(table []parse.GIDRow, rail steps.Rail) (int, steps.Code, string) {
 	if rail.InfiniBand() {
 		if !slices.ContainsFunc(table,
 			func(g parse.GIDRow) bool { return g.Dev == rail.Dev && g.Port == rail.Port && g.Index == 0 }) {
-			return -1, "its GID table has no entry 0, which is an InfiniBand port's own: does a subnet manager run?"
+			return -1, steps.SubnetManagerMissing, "its GID table has no entry 0, which is an InfiniBand port's own: does a " +
+				"subnet manager run?"
 		}
-		return 0, ""
+		return 0, "", ""
 	}
 	if rail.Addr == "" {
-		return -1, "it has no IPv4 address, and so no IPv4 GID"
+		return -1, steps.AddressMissing, "it has no IPv4 address, and so no IPv4 GID"
 	}
 	elsewhere := ""
 	for _, g := range table {
@@ -133,17 +140,19 @@ func Resolve(table []parse.GIDRow, rail steps.Rail) (int, string) {
 		}
 		// Where gid_attrs/ndevs names no interface the address alone decides.
 		if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
-			return g.Index, ""
+			return g.Index, "", ""
 		}
 		elsewhere = g.Netdev
 	}
 	if elsewhere != "" {
-		return -1, fmt.Sprintf("the GID of %s belongs to %s and not to %s", rail.Addr, elsewhere, rail.Netdev.Name)
+		return -1, steps.GIDForeign, fmt.Sprintf("the GID of %s belongs to %s and not to %s", rail.Addr, elsewhere,
+			rail.Netdev.Name)
 	}
 	if !slices.ContainsFunc(table, func(g parse.GIDRow) bool { return g.Dev == rail.Dev }) {
-		return -1, "its GID table is empty"
+		return -1, steps.GIDMissing, "its GID table is empty"
 	}
-	return -1, fmt.Sprintf("no RoCE v2 entry holds %s: does a bond or another interface hold the address?", rail.Addr)
+	return -1, steps.GIDMissing, fmt.Sprintf("no RoCE v2 entry holds %s: does a bond or another interface hold the "+
+		"address?", rail.Addr)
 }
 
 // Entry names the entry of the GID table that a rail's packets need.

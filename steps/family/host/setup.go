@@ -27,8 +27,8 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if kb, ok := decimal.Count(f["locked memory"]); ok && kb < LeastMemlockKB && f["locks without a limit"] != "yes" {
-			rep.Add(steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail (raise memlock in "+
-				"/etc/security/limits.conf)", r.Rig.NameOf(e), kb)
+			rep.Add(steps.MemlockLow, steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail "+
+				"(raise memlock in /etc/security/limits.conf)", r.Rig.NameOf(e), kb)
 		}
 	}
 	if len(here) == 0 || len(peer) == 0 { // the report says why
@@ -38,16 +38,16 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, name := range []string{"kernel", "system"} {
 		switch {
 		case here[name] == "" && peer[name] == "":
-			rep.Add(steps.Inconclusive, "neither node tells its %s", name) // what nobody told is no agreement
+			rep.Add(steps.Unreadable, steps.Inconclusive, "neither node tells its %s", name) // what nobody told is no agreement
 		case here[name] != peer[name]:
-			rep.Add(steps.Warn, "the nodes differ in their %s: %s on %s, %s on %s", name,
+			rep.Add(steps.VersionsDiffer, steps.Warn, "the nodes differ in their %s: %s on %s, %s on %s", name,
 				kind.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), kind.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
 		}
 	}
 	// An older session's script doesn't tell it.
 	if a, b := here["architecture"], peer["architecture"]; a != b && a+b != "" {
-		rep.Add(steps.Warn, "the nodes differ in their processors: %s on %s, %s on %s", kind.OrUnknown(a),
-			r.Rig.NameOf(steps.Here),
+		rep.Add(steps.ProcessorsDiffer, steps.Warn, "the nodes differ in their processors: %s on %s, %s on %s",
+			kind.OrUnknown(a), r.Rig.NameOf(steps.Here),
 			kind.OrUnknown(b), r.Rig.NameOf(steps.Peer))
 	}
 	return rep.Verdict(fmt.Sprintf("%s and %s are two machines with the same system: %s, kernel %s",
@@ -61,12 +61,14 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 func checkTwo(rig steps.Rig, here, peer map[string]string, rep *kind.Report) {
 	switch {
 	case here["boot"] != "" && here["boot"] == peer["boot"]:
-		rep.Add(steps.Fail, "%s and %s are one and the same machine (one boot id): the rig file names one host twice",
+		rep.Add(steps.SameMachine, steps.Fail, "%s and %s are one and the same machine (one boot id): the rig file names "+
+			"one host twice",
 			rig.NameOf(steps.Here), rig.NameOf(steps.Peer))
 	case here["host"] == peer["host"] && (here["boot"] == "" || peer["boot"] == ""):
-		rep.Add(steps.Inconclusive, "both call themselves %q, and nothing shows that they are two machines", here["host"])
+		rep.Add(steps.HostNamesEqual, steps.Inconclusive, "both call themselves %q, and nothing shows that they are two "+
+			"machines", here["host"])
 	case here["host"] == peer["host"]:
-		rep.Add(steps.Warn, "both machines call themselves %q", here["host"])
+		rep.Add(steps.HostNamesEqual, steps.Warn, "both machines call themselves %q", here["host"])
 	}
 }
 
@@ -99,7 +101,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 		// What nobody asked for isn't there by that.
 		for _, tool := range slices.Concat(Needed, Called, launchers) {
 			if len(facts[e]) > 0 && facts[e]["tool "+tool] == "" {
-				rep.Add(steps.Inconclusive, "%s doesn't tell whether it has %s", r.Rig.NameOf(e), tool)
+				rep.Add(steps.Unreadable, steps.Inconclusive, "%s doesn't tell whether it has %s", r.Rig.NameOf(e), tool)
 			}
 		}
 		lacks := missing(r.Rig.NameOf(e), facts[e], &rep)
@@ -118,7 +120,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		Packages(r.Rig, needed, func(pkg string, tools []string) {
-			rep.Add(steps.Fail, "%s has no %s: install %s", r.Rig.NameOf(e), kind.And(tools), pkg)
+			rep.Add(steps.CommandMissing, steps.Fail, "%s has no %s: install %s", r.Rig.NameOf(e), kind.And(tools), pkg)
 		})
 	}
 	kind.SortEvidence(rep.Evidence)
@@ -181,12 +183,12 @@ func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *kind.Report
 		if a == "" || b == "" || a == b {
 			continue
 		}
-		why := "the two ends must be given, and understand, the same options"
+		code, why := steps.VersionsDiffer, "the two ends must be given, and understand, the same options"
 		if what == "UCX" {
-			why = "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND): build one version on both"
+			code, why = steps.UCXDiffers, "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND): build one version on both"
 		}
-		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, rig.NameOf(steps.Here), b, rig.NameOf(steps.Peer),
-			why)
+		rep.Add(code, steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, rig.NameOf(steps.Here), b,
+			rig.NameOf(steps.Peer), why)
 	}
 }
 
@@ -205,7 +207,7 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if s.Err != "" && len(s.Outputs) == 0 {
-			rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+			rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
 		}
 	}
 	catches(r.Rig, &rep)
@@ -214,10 +216,10 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 	switch skipped := slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool { return f.Grade == steps.Skipped }); {
 	case v.Grade == steps.Pass && skipped:
 		// PASS ranks above SKIPPED, and half of the nodes isn't enough.
-		v.Grade = steps.Skipped
+		v.Grade, v.Code = steps.Skipped, rep.Findings[0].Code
 		v.Reason = kind.Sentences([]string{kind.Capital(rep.Findings[0].Text)})
 	case v.Grade == steps.Pass && len(able) < len(steps.Ends):
-		v = kind.Inconclusive("Only %d of %d nodes answered.", len(able), len(steps.Ends))
+		v = kind.Inconclusive(steps.NodeAway, "Only %d of %d nodes answered.", len(able), len(steps.Ends))
 	}
 	return v
 }
@@ -231,8 +233,8 @@ func catches(rig steps.Rig, rep *kind.Report) {
 		case "parent":
 			rep.Show(n.Name+" ends what hides by", "being its parent", "", nil)
 		case "nothing":
-			rep.Add(steps.Warn, "on %s nothing ends a process that clears its environment, leaves its session, loses its "+
-				"parent and lets go of the output: "+
+			rep.Add(steps.StraysUncaught, steps.Warn, "on %s nothing ends a process that clears its environment, leaves its "+
+				"session, loses its parent and lets go of the output: "+
 				"there is no control group that this user may divide, no perl and no systemd-run --user. Install perl there",
 				n.Name)
 		}
@@ -247,23 +249,24 @@ func isRoot(rig steps.Rig, o steps.Output, rep *kind.Report) bool {
 	refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
 	switch {
 	case !o.Ran && refused:
-		rep.Add(steps.Skipped, "without root on %s (%s) the parts that change the network can't run; all others can",
+		rep.Add(steps.NeedsRoot, steps.Skipped, "without root on %s (%s) the parts that change the network can't run; all "+
+			"others can",
 			node, o.Err)
 	case !o.Ran:
-		rep.Add(steps.Inconclusive, "%s could not be asked: %s", node, kind.OrUnknown(o.Err))
+		rep.Add(steps.NotRunHere, steps.Inconclusive, "%s could not be asked: %s", node, kind.OrUnknown(o.Err))
 	case o.Exit.OK() && id == "0":
 		rep.Show(node+" user id", 0, "", nil)
 		return true
 	case o.Exit.OK():
-		rep.Add(steps.Skipped, "on %s the script ran as user %s and not as root: the parts that change the network can't "+
-			"run; all others can",
+		rep.Add(steps.NeedsRoot, steps.Skipped, "on %s the script ran as user %s and not as root: the parts that change the "+
+			"network can't run; all others can",
 			node, kind.OrUnknown(id))
 	default:
 		if f, bad := kind.Trouble(rig, o); bad {
-			rep.Add(f.Grade, "%s", f.Text)
+			rep.Add(f.Code, f.Grade, "%s", f.Text)
 			return false
 		}
-		rep.Add(steps.Inconclusive, "the script on %s ended with %s", node, o.Exit)
+		rep.Add(steps.ScriptFailed, steps.Inconclusive, "the script on %s ended with %s", node, o.Exit)
 	}
 	return false
 }

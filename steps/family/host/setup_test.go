@@ -19,51 +19,55 @@ func TestHosts(t *testing.T) {
 		here, peer string
 		change     func(*steps.Result)
 		want       steps.Grade
+		code       steps.Code
 		words      []string
 	}{
-		{"two machines", here, peer, nil, steps.Pass, []string{"spark-02 and spark-01", "kernel 6.14"}},
-		{"one machine", here, here, nil, steps.Fail, []string{"one and the same machine"}},
+		{"two machines", here, peer, nil, steps.Pass, "", []string{"spark-02 and spark-01", "kernel 6.14"}},
+		{"one machine", here, here, nil, steps.Fail, steps.SameMachine, nil},
 		{
-			"one name on two machines", here, strings.ReplaceAll(here, "b2", "b1"), nil, steps.Warn,
+			"one name on two machines", here, strings.ReplaceAll(here, "b2", "b1"), nil, steps.Warn, steps.HostNamesEqual,
 			[]string{`themselves "spark-02"`},
 		},
 		{
 			"a small limit of root's", strings.ReplaceAll(here, "unlimited", "64\nlocks without a limit: yes"), peer, nil,
-			steps.Pass, nil,
+			steps.Pass, "", nil,
 		},
 		{
 			"one name and no boot id", strings.ReplaceAll(here, "boot: b2\n", ""), here, nil, steps.Inconclusive,
-			[]string{"nothing shows"},
+			steps.HostNamesEqual,
+			nil,
 		},
 		{
-			"kernels differ", here, strings.ReplaceAll(peer, "1013", "1014"), nil, steps.Warn,
-			[]string{"differ in their kernel", "6.14.0-1014-nvidia on spark-01"},
+			"kernels differ", here, strings.ReplaceAll(peer, "1013", "1014"), nil, steps.Warn, steps.VersionsDiffer,
+			[]string{"6.14.0-1014-nvidia on spark-01"},
 		},
 		{
 			"another processor", here + "architecture: aarch64\n", peer + "architecture: x86_64\n", nil, steps.Warn,
+			steps.ProcessorsDiffer,
 			[]string{"differ in their processors: aarch64 on spark-02, x86_64 on spark-01"},
 		},
 		{
 			"no node tells its system", strings.ReplaceAll(here, "system", "no"), strings.ReplaceAll(peer, "system", "no"), nil,
-			steps.Inconclusive,
-			[]string{"neither node tells its system"},
+			steps.Inconclusive, steps.Unreadable,
+			nil,
 		},
 		{
-			"little memory to lock", here, strings.ReplaceAll(peer, "unlimited", "64"), nil, steps.Warn,
+			"little memory to lock", here, strings.ReplaceAll(peer, "unlimited", "64"), nil, steps.Warn, steps.MemlockLow,
 			[]string{"64 KiB", "spark-01"},
 		},
 		{"the peer is away", here, peer, func(r *steps.Result) {
 			o := &r.Stages[0].Outputs[1]
 			o.Ran, o.Err, o.Value = false, "no route to host", nil
-		}, steps.Inconclusive, []string{"spark-01", "no route to host"}},
+		}, steps.Inconclusive, steps.NotRunToEnd, []string{"spark-01"}},
 		{
 			"the peer never ran", here, peer, func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] },
-			steps.Inconclusive,
+			steps.Inconclusive, steps.NotRunHere,
 			[]string{"nothing ran on spark-01"},
 		},
-		{"nothing to read", here, "", nil, steps.Inconclusive, []string{"does not parse"}},
+		{"nothing to read", here, "", nil, steps.Inconclusive, steps.OutputIncomplete, nil},
 		{
 			"exit 2", here, peer, func(r *steps.Result) { r.Stages[0].Outputs[0].Exit.Code = 2 }, steps.Inconclusive,
+			steps.ScriptFailed,
 			[]string{"exit 2"},
 		},
 	} {
@@ -71,7 +75,9 @@ func TestHosts(t *testing.T) {
 		if c.change != nil {
 			c.change(&r)
 		}
-		kindtest.Want(t, c.name, judgeHosts(steps.Cell{}, r), c.want, c.words...)
+		v := judgeHosts(steps.Cell{}, r)
+		kindtest.Because(t, c.name, v, c.want, c.code)
+		kindtest.Want(t, c.name, v, c.want, c.words...)
 	}
 }
 
@@ -100,8 +106,8 @@ func TestTools(t *testing.T) {
 		"spark-01 has no ib_write_bw and ib_write_lat: install perftest")
 	kindtest.Want(t, "perftest differs", judge(good, strings.ReplaceAll(good, "6.06", "6.21")), steps.Warn,
 		"6.06 on spark-02 and 6.21 on spark-01")
-	kindtest.Want(t, "UCX differs", judge(good, strings.ReplaceAll(good, "1.16.0", "1.21.0")), steps.Warn,
-		"NIXL_ERR_NOT_FOUND")
+	kindtest.Because(t, "UCX differs", judge(good, strings.ReplaceAll(good, "1.16.0", "1.21.0")), steps.Warn,
+		steps.UCXDiffers)
 }
 
 func TestPrivileges(t *testing.T) {
@@ -120,12 +126,12 @@ func TestPrivileges(t *testing.T) {
 		"sudo on spark-01 wants a password")
 	kindtest.Want(t, "not root", judgePrivileges(steps.Cell{},
 		result(root(steps.Here), kindtest.Ran("", steps.Peer, "1000\n"))), steps.Skipped, "as user 1000")
-	kindtest.Want(t, "away", judgePrivileges(steps.Cell{},
+	kindtest.Because(t, "away", judgePrivileges(steps.Cell{},
 		result(root(steps.Here), steps.Output{End: steps.Peer, Err: "connection refused"})), steps.Inconclusive,
-		"connection refused")
-	kindtest.Want(t, "one node", judgePrivileges(steps.Cell{},
+		steps.NotRunHere)
+	kindtest.Because(t, "one node", judgePrivileges(steps.Cell{},
 		steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{Outputs: []steps.Output{root(steps.Here)}}}}),
-		steps.Inconclusive)
+		steps.Inconclusive, steps.NodeAway)
 	failed := root(steps.Peer)
 	failed.Exit = runner.Exit{Code: 1}
 	kindtest.Want(t, "failed", judgePrivileges(steps.Cell{}, result(root(steps.Here), failed)), steps.Inconclusive,

@@ -27,36 +27,36 @@ const (
 // stagingPath puts together what decides: what the driver says of the GPU, and
 // which memory UCX registers with the rails. Host memory decides nothing where
 // the GPU shares it (assets/docs/facts.md#host-staging).
-func stagingPath(s parse.Staging) (kind pathKind, why string) {
+func stagingPath(s parse.Staging) (kind pathKind, code steps.Code, why string) {
 	g := s.GPU
-	ib, cuda, why := railMemory(s.UCX)
+	ib, cuda, code, why := railMemory(s.UCX)
 	// Two ways lead to the GPU: nvidia-peermem, which the first attribute is about, and dma-buf.
 	able := said(g.GPUDirectRDMA) == 1 || said(g.DMABuf) == 1
 	// A driver that doesn't know the second attribute is older than dma-buf.
 	unable := said(g.GPUDirectRDMA) == 0 && said(g.DMABuf) < 1
 	switch {
 	case unable && !cuda:
-		return hostStaged, why
+		return hostStaged, code, why
 	case cuda && able:
-		return gpuDirect, ""
+		return gpuDirect, "", ""
 	case cuda && unable: // one of the two is wrong, and nothing says which
-		return cannotTell, "UCX lists cuda for the rails, and the driver says that the GPU cannot"
+		return cannotTell, steps.Unreadable, "UCX lists cuda for the rails, and the driver says that the GPU cannot"
 	case able && ib:
 		if s.Facts["nvidia_peermem loaded"] == "yes" {
-			return cannotTell, "the GPU can, nvidia_peermem is loaded, and UCX lists no cuda for the rails: was it built " +
-				"without CUDA?"
+			return cannotTell, steps.UCXNoCUDA, "the GPU can, nvidia_peermem is loaded, and UCX lists no cuda for the rails: " +
+				"was it built without CUDA?"
 		}
-		return notLoaded, ""
+		return notLoaded, steps.GPUDirectOff, ""
 	}
 	if why == "" {
-		why = "the driver does not say whether the GPU can"
+		code, why = steps.Unreadable, "the driver does not say whether the GPU can"
 	}
-	return cannotTell, why
+	return cannotTell, code, why
 }
 
 // railMemory reports whether UCX uses the rails at all, and whether it registers GPU memory
 // with them. why says what nobody saw.
-func railMemory(u parse.UCX) (ib, cuda bool, why string) {
+func railMemory(u parse.UCX) (ib, cuda bool, code steps.Code, why string) {
 	for _, d := range u.Domains {
 		if d.Component == "ib" {
 			ib = true
@@ -65,11 +65,11 @@ func railMemory(u parse.UCX) (ib, cuda bool, why string) {
 	}
 	switch {
 	case !ib && len(u.Domains) == 0:
-		why = "there is no ucx_info, so nobody saw which memory UCX registers with the rails"
+		code, why = steps.CommandMissing, "there is no ucx_info, so nobody saw which memory UCX registers with the rails"
 	case !ib:
-		why = "UCX has no verbs, so it uses no rail at all"
+		code, why = steps.UCXNoVerbs, "UCX has no verbs, so it uses no rail at all"
 	}
-	return ib, cuda, why
+	return ib, cuda, code, why
 }
 
 // said is an attribute, or -1 where the driver doesn't tell it.
@@ -108,7 +108,7 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 			loaded = "nvidia_peermem is loaded all the same"
 		}
 		return steps.Verdict{
-			Grade: steps.Skipped, Evidence: rep.Evidence,
+			Grade: steps.Skipped, Code: steps.CannotRun, Evidence: rep.Evidence,
 			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory travels here. " + kind.Capital(loaded) +
 				"; what UCX registers is in the evidence.",
 		}
@@ -137,7 +137,7 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.
 		}
 	}
 	if s.GPU == nil {
-		rep.Add(steps.Inconclusive, "the program that asks the GPU printed no result on %s", node)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the program that asks the GPU printed no result on %s", node)
 		return false
 	}
 	showDomains(node, s.UCX, rep)
@@ -159,11 +159,11 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.
 	rep.Show(node+" GPU_DIRECT_RDMA_SUPPORTED", attribute(s.GPU.GPUDirectRDMA), "", nil)
 	rep.Show(node+" DMA_BUF_SUPPORTED", attribute(s.GPU.DMABuf), "", nil)
 	if s.GPU.Error != "" {
-		hint := ""
+		code, hint := steps.CUDAFailed, ""
 		if noMemory.MatchString(s.GPU.Error) {
-			hint = " (no memory for the buffers: set STAGING_BYTES to less, or end what uses it)"
+			code, hint = steps.GPUMemoryShort, " (no memory for the buffers: set STAGING_BYTES to less, or end what uses it)"
 		}
-		rep.Add(steps.Inconclusive, "the copies failed on %s: %s%s", node, s.GPU.Error, hint)
+		rep.Add(code, steps.Inconclusive, "the copies failed on %s: %s%s", node, s.GPU.Error, hint)
 	} else if !kind.Exited(r, o, rep) {
 		w.way(node, s, rep)
 	}
@@ -172,19 +172,19 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.
 
 // way says how GPU memory travels on a node.
 func (w *ways) way(node string, s parse.Staging, rep *kind.Report) {
-	switch path, why := stagingPath(s); path {
+	switch path, code, why := stagingPath(s); path {
 	case hostStaged:
 		w.staged = append(w.staged, node)
 		if why != "" {
-			rep.Add(steps.Warn, "on %s %s", node, why)
+			rep.Add(code, steps.Warn, "on %s %s", node, why)
 		}
 	case gpuDirect:
 		w.direct = append(w.direct, node)
 	case notLoaded:
-		rep.Add(steps.Warn, "on %s the GPU can be read by the adapter, and nothing lets it: load nvidia-peermem "+
+		rep.Add(code, steps.Warn, "on %s the GPU can be read by the adapter, and nothing lets it: load nvidia-peermem "+
 			"(modprobe nvidia-peermem), or use a UCX and a kernel with dma-buf", node)
 	default:
-		rep.Add(steps.Inconclusive, "nothing tells how GPU memory travels on %s: %s", node, why)
+		rep.Add(code, steps.Inconclusive, "nothing tells how GPU memory travels on %s: %s", node, why)
 	}
 }
 
@@ -192,12 +192,14 @@ func (w *ways) way(node string, s parse.Staging, rep *kind.Report) {
 // would mislead.
 func (w *ways) lead(rep *kind.Report) (lead, note string) {
 	if len(w.gpus) > 0 && len(w.without) > 0 {
-		rep.Add(steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to node",
+		rep.Add(steps.GPUOneSided, steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to "+
+			"node",
 			kind.And(w.without))
 	}
 	switch {
 	case len(w.staged) > 0 && len(w.direct) > 0:
-		rep.Add(steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s", kind.And(w.direct), kind.And(w.staged))
+		rep.Add(steps.GPUPathsDiffer, steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s",
+			kind.And(w.direct), kind.And(w.staged))
 	case len(w.staged) > 0:
 		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of "+
 			"%s, "+

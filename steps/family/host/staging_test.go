@@ -21,40 +21,45 @@ func TestHostStaging(t *testing.T) {
 		here, peer string
 		code       int
 		want       steps.Grade
+		cause      steps.Code
 		words      []string
 	}{
 		{
-			"a Spark", good, good, 0, steps.Pass,
+			"a Spark", good, good, 0, steps.Pass, "",
 			[]string{"host-staged on spark-02 and spark-01", "NVIDIA GB10", "cudaHostAlloc", "proves nothing"},
 		},
-		{"GPUDirect", direct, direct, 0, steps.Pass, []string{"by GPUDirect on spark-02 and spark-01"}},
-		{"they differ", direct, good, 0, steps.Warn, []string{"the nodes differ"}},
-		{"the module is not loaded", able, able, 0, steps.Warn, []string{"load nvidia-peermem"}},
+		{"GPUDirect", direct, direct, 0, steps.Pass, "", []string{"by GPUDirect on spark-02 and spark-01"}},
+		{"they differ", direct, good, 0, steps.Warn, steps.GPUPathsDiffer, nil},
+		{"the module is not loaded", able, able, 0, steps.Warn, steps.GPUDirectOff, nil},
 		{
 			"loaded, and UCX without CUDA", kindtest.Swap(t, able, "loaded: no", "loaded: yes"), good, 0, steps.Inconclusive,
-			[]string{"built without CUDA"},
+			steps.UCXNoCUDA,
+			nil,
 		},
 		{
-			"they contradict", kindtest.Swap(t, direct, `"gpuDirectRDMA":1`, `"gpuDirectRDMA":0`), good, 0, steps.Inconclusive,
+			"they contradict", kindtest.Swap(t, direct, `"gpuDirectRDMA":1`, `"gpuDirectRDMA":0`), good, 0,
+			steps.Inconclusive, steps.Unreadable,
 			[]string{"nothing tells", "cannot"},
 		},
 		{"not told", kindtest.Swap(t, kindtest.Swap(t, good, `"gpuDirectRDMA":0`, `"gpuDirectRDMA":null`), `"dmaBuf":0`,
-			`"dmaBuf":null`), good, 0, steps.Inconclusive, []string{"does not say"}},
-		{"no ucx_info", good[:strings.Index(good, "# Library version")], good, 0, steps.Warn, []string{"no ucx_info"}},
-		{"no GPU", none, none, 0, steps.Skipped, []string{"neither node has a GPU", "not loaded either"}},
-		{"one GPU", good, none, 0, steps.Warn, []string{"spark-01 has no GPU"}},
+			`"dmaBuf":null`), good, 0, steps.Inconclusive, steps.Unreadable, []string{"does not say"}},
+		{"no ucx_info", good[:strings.Index(good, "# Library version")], good, 0, steps.Warn, steps.CommandMissing, nil},
+		{"no GPU", none, none, 0, steps.Skipped, steps.CannotRun, nil},
+		{"one GPU", good, none, 0, steps.Warn, steps.GPUOneSided, []string{"spark-01 has no GPU"}},
 		{
 			"it failed", kindtest.Swap(t, good, `"error":null`, `"error":"cuMemAlloc_v2 failed with CUDA error 2"`), good, 1,
-			steps.Inconclusive,
-			[]string{"CUDA error 2", "set STAGING_BYTES to less"},
+			steps.Inconclusive, steps.GPUMemoryShort,
+			[]string{"CUDA error 2"},
 		},
-		{"a strange end", good, good, 9, steps.Inconclusive, []string{"exit 9"}},
-		{"half", "driver: none\n", good, 0, steps.Inconclusive, []string{"no result on spark-02"}},
-		{"no output", "", good, 0, steps.Inconclusive, []string{"does not parse"}},
+		{"a strange end", good, good, 9, steps.Inconclusive, steps.ScriptFailed, []string{"exit 9"}},
+		{"half", "driver: none\n", good, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"no result on spark-02"}},
+		{"no output", "", good, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"does not parse"}},
 	} {
 		r := kindtest.Both(kindtest.TutorialSpark(), parse.StagingOutput, x.here, x.peer)
 		r.Stages[0].Outputs[0].Exit.Code = x.code
-		kindtest.Want(t, x.name, judgeHostStaging(kindtest.Cell(t, "host-staging"), r), x.want, x.words...)
+		v := judgeHostStaging(kindtest.Cell(t, "host-staging"), r)
+		kindtest.Because(t, x.name, v, x.want, x.cause)
+		kindtest.Want(t, x.name, v, x.want, x.words...)
 	}
 	v := judgeHostStaging(kindtest.Cell(t, "host-staging"),
 		kindtest.Both(kindtest.TutorialSpark(), parse.StagingOutput, good, good))

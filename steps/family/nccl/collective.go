@@ -1,6 +1,7 @@
 package nccl
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -27,25 +28,29 @@ const (
 // The first group is the host that says so, as nccl-tests and NCCL begin their lines: HOST: or HOST:PID:TID.
 var surerCauses = []kind.Cause{
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*(?:no CUDA-capable device|driver version is insufficient)`), Grade: steps.Skipped,
+		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*(?:no CUDA-capable device|driver version is insufficient)`),
+		Code:    steps.CannotRun, Grade: steps.Skipped,
 		Means: "%[2]s has no GPU that CUDA can use: NCCL moves GPU memory alone; mpi-launch shows whether the start works",
 	},
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*no socket interface found`), Grade: steps.Fail,
+		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*no socket interface found`), Code: steps.NCCLInterfaceWrong,
+		Grade: steps.Fail,
 		Means: "NCCL on %[2]s has no interface that NCCL_SOCKET_IFNAME names: see the check nccl-settings",
 	},
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d)(\d\d)0?(\d+) rank \d+ version (\d)(\d\d)0?(\d+)`),
-		Grade:   steps.Fail,
+		Code:    steps.NCCLDiffers, Grade: steps.Fail,
 		Means: "the nodes have different versions of NCCL, %[3]s.%[4]s.%[5]s and %[6]s.%[7]s.%[8]s (told on %[2]s): the " +
 			"check nccl-version shows which has which",
 	},
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*out of memory`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*out of memory`), Code: steps.GPUMemoryShort,
+		Grade: steps.Inconclusive,
 		Means: "the buffers do not fit into the memory of %[2]s: set NCCL_BYTES smaller",
 	},
 	{
-		Pattern: pattern.New(`error while loading shared libraries: ([A-Za-z0-9._+-]+)`), Grade: steps.Fail,
+		Pattern: pattern.New(`error while loading shared libraries: ([A-Za-z0-9._+-]+)`), Code: steps.LibraryMissing,
+		Grade: steps.Fail,
 		Means: "nccl-tests miss the library %[2]s (told on %[1]s): put its folder into LD_LIBRARY_PATH, or install it on " +
 			"every node",
 	},
@@ -54,11 +59,13 @@ var surerCauses = []kind.Cause{
 // ncclCauses are how others are worded, the surest first.
 var ncclCauses = slices.Concat(launchCauses, []kind.Cause{
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ \[\d+\] [^\n]*NCCL WARN ([^\n]{1,160})`), Grade: steps.Fail,
+		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ \[\d+\] [^\n]*NCCL WARN ([^\n]{1,160})`), Code: steps.NCCLFailed,
+		Grade: steps.Fail,
 		Means: "NCCL on %[2]s failed: %[3]s",
 	},
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test NCCL failure \S+ '([^\n]{1,160})`), Grade: steps.Fail,
+		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test NCCL failure \S+ '([^\n]{1,160})`), Code: steps.NCCLFailed,
+		Grade: steps.Fail,
 		Means: "NCCL on %[2]s failed: %[3]s",
 	},
 })
@@ -141,15 +148,15 @@ func (t *collective) net(e steps.End, by string) (parse.NCCLNet, bool) {
 // Ends: the launcher ended by itself and well, and so did what it started.
 func (t *collective) Ends() bool {
 	if t.stage.Err != "" {
-		t.rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
 	}
 	if len(t.stage.Outputs) != 1 {
-		t.rep.Add(steps.Inconclusive, "%d scripts ran, and one starts all", len(t.stage.Outputs))
+		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "%d scripts ran, and one starts all", len(t.stage.Outputs))
 		return false
 	}
 	t.out = t.stage.Outputs[0]
 	if why, ok := unlaunched(t.result.Rig, t.out); ok {
-		t.rep.Add(steps.Skipped, "%s", why)
+		t.rep.Add(steps.CommandMissing, steps.Skipped, "%s", why)
 		return false
 	}
 	v, _ := t.out.Value.(parse.NCCLTest)
@@ -163,7 +170,7 @@ func (t *collective) Ends() bool {
 	if t.out.Ran && !t.out.Exit.OK() && t.out.Exit.Code != 127 && t.failed() {
 		t.run = v
 		if why := t.unjoined(); why != "" {
-			t.rep.Add(steps.Fail, "%s", why)
+			t.rep.Add(steps.RanksUnjoined, steps.Fail, "%s", why)
 		}
 		return false
 	}
@@ -176,7 +183,7 @@ func (t *collective) Ends() bool {
 					"alike: nccl-settings) or that hangs"
 			}
 		}
-		t.rep.Add(f.Grade, "%s", f.Text)
+		t.rep.Add(f.Code, f.Grade, "%s", f.Text)
 		return false
 	}
 	return !kind.Exited(t.result, t.out, t.rep) && t.stage.Err == ""
@@ -189,37 +196,40 @@ func (t *collective) Output() (ok bool) {
 	}
 	wrong, well := wrongValues(t.run), true
 	if wrong != "" {
-		t.rep.Add(steps.Fail, "%s: memory, an adapter or a GPU changes data", wrong)
+		t.rep.Add(steps.DataCorrupt, steps.Fail, "%s: memory, an adapter or a GPU changes data", wrong)
 	}
 	for _, text := range t.run.Errors {
 		switch {
 		case ncclRemark(text): // what NCCL warned of did not end it
-			t.rep.Add(steps.Warn, "it ended well, and NCCL warns: %s", text)
+			t.rep.Add(steps.NCCLWarns, steps.Warn, "it ended well, and NCCL warns: %s", text)
 		case wrong == "":
-			t.rep.Add(steps.Fail, "it ended with status 0, and says: %s", text)
+			t.rep.Add(steps.NCCLFailed, steps.Fail, "it ended with status 0, and says: %s", text)
 			well = false
 		}
 	}
 	// It ends with status 0 and a table that is whole, of fewer sizes than were asked for.
 	if m := reducedSizes.FindStringSubmatch(t.out.Text); m != nil {
 		most, _ := decimal.Count(m[1])
-		t.rep.Add(steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no memory for more: stop what "+
-			"else uses it, or set NCCL_BYTES to that", kind.BlockSize(most))
+		t.rep.Add(steps.GPUMemoryShort, steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no "+
+			"memory for more: stop what else uses it, or set NCCL_BYTES to that", kind.BlockSize(most))
 		return false
 	}
-	if why := t.strange(); why != "" {
-		t.rep.Add(steps.Inconclusive, "%s: what it carries is not looked for", why)
+	if code, why := t.strange(); why != "" {
+		t.rep.Add(code, steps.Inconclusive, "%s: what it carries is not looked for", why)
 		return false
 	}
 	if t.run.Differs != "" {
-		t.rep.Add(steps.Inconclusive, "its table and what it wrote with -J contradict each other: %s", t.run.Differs)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "its table and what it wrote with -J contradict each other: %s",
+			t.run.Differs)
 		return false
 	}
-	for _, why := range []string{t.notWhole(), t.notAsked(), t.contradicts()} {
-		if why != "" {
-			t.rep.Add(steps.Inconclusive, "its output is not this test's: %s", why)
-			return false
-		}
+	if why := t.notWhole(); why != "" {
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "its output is not this test's: %s", why)
+		return false
+	}
+	if why := cmp.Or(t.notAsked(), t.contradicts()); why != "" {
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "its output is not this test's: %s", why)
+		return false
 	}
 	return well && wrong == ""
 }
@@ -291,7 +301,7 @@ func (t *collective) concluded() bool {
 }
 
 // strange says which device NCCL named that is no active rail of its node.
-func (t *collective) strange() string {
+func (t *collective) strange() (steps.Code, string) {
 	for i := range t.result.Rig.Nodes {
 		e := steps.End(i)
 		net, _ := t.net(e, "IB")
@@ -300,16 +310,16 @@ func (t *collective) strange() string {
 			if slices.ContainsFunc(t.used(e), func(p wire.Port) bool { return rails[p.Rail].Dev == dev }) {
 				continue
 			}
-			why := "no rail there is called that"
+			code, why := steps.NCCLDeviceUnknown, "no rail there is called that"
 			if at := slices.IndexFunc(rails, func(r steps.Rail) bool { return r.Dev == dev }); at >= 0 && rails[at].Addr == "" {
-				why = "that has no IPv4 address (see rail-addresses)"
+				code, why = steps.AddressMissing, "that has no IPv4 address (see rail-addresses)"
 			} else if at >= 0 {
-				why = "its port was " + rails[at].State + " when the nodes were looked at"
+				code, why = steps.PortDown, "its port was "+rails[at].State+" when the nodes were looked at"
 			}
-			return fmt.Sprintf("NCCL says that it uses %s on %s, and %s", dev, t.result.Rig.NameOf(e), why)
+			return code, fmt.Sprintf("NCCL says that it uses %s on %s, and %s", dev, t.result.Rig.NameOf(e), why)
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // unmeasured says which size lacks a figure.

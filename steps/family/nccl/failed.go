@@ -24,8 +24,8 @@ var (
 
 // failed says why a run failed, by what NCCL, nccl-tests or the launcher said.
 func (t *collective) failed() bool {
-	if why := t.unconnected(); why != "" {
-		t.rep.Add(steps.Fail, "%s", why)
+	if code, why := t.unconnected(); why != "" {
+		t.rep.Add(code, steps.Fail, "%s", why)
 		return true
 	}
 	// A library or memory that is missing on one node: the others get no answer then.
@@ -35,7 +35,7 @@ func (t *collective) failed() bool {
 
 // unconnected says which node could not connect a queue pair, and why: the first whose GID is at fault, or else
 // the first that says so.
-func (t *collective) unconnected() (why string) {
+func (t *collective) unconnected() (code steps.Code, why string) {
 	rig := t.result.Rig
 	for _, m := range unmodified.FindAllStringSubmatch(t.out.Text, maxRanks) {
 		at, dev, rest := called(rig, m[1]), m[2], m[3]
@@ -43,8 +43,8 @@ func (t *collective) unconnected() (why string) {
 		rail, known := t.rail(m[1], dev)
 		if n := localIndex.FindStringSubmatch(rest); n != nil && known && rail.GIDIndex >= 0 {
 			if index, ok := decimal.Count(n[1]); ok && index != rail.GIDIndex {
-				return fmt.Sprintf("%s: it took GID index %d, and the RoCE v2 GID of its address is at %d; take "+
-					"NCCL_IB_GID_INDEX out of its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
+				return steps.GIDIndexWrong, fmt.Sprintf("%s: it took GID index %d, and the RoCE v2 GID of its address is at %d; "+
+					"take NCCL_IB_GID_INDEX out of its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
 			}
 		}
 		if why != "" {
@@ -63,9 +63,9 @@ func (t *collective) unconnected() (why string) {
 					"link that is down (link-up), or an address that is not on this rail (rail-addresses)"
 			}
 		}
-		why = text + cause
+		code, why = steps.QueueUnconnected, text+cause
 	}
-	return why
+	return code, why
 }
 
 // silent says between which nodes packets got no answer.
@@ -81,14 +81,15 @@ func (t *collective) silent() bool {
 	if n := remoteGID.FindStringSubmatch(m[2]); n != nil {
 		addr := strings.TrimPrefix(strings.ToLower(n[1]), "::ffff:")
 		if all := having(rig, addr); len(all) > 1 {
-			t.rep.Add(steps.Fail, "NCCL's packets from %s to %s got no answer: %s have that address (duplicate-ip)", from, addr,
+			t.rep.Add(steps.DuplicateIP, steps.Fail, "NCCL's packets from %s to %s got no answer: %s have that address "+
+				"(duplicate-ip)", from, addr,
 				kind.And(all))
 			return true
 		}
 		to = " to " + called(rig, addr)
 	}
-	t.rep.Add(steps.Fail, "NCCL's packets from %s%s got no answer: a link that is down, crossed rails, or what drops "+
-		"RoCE's packets (UDP 4791) on the way", from, to)
+	t.rep.Add(steps.RDMAUnanswered, steps.Fail, "NCCL's packets from %s%s got no answer: a link that is down, crossed "+
+		"rails, or what drops RoCE's packets (UDP 4791) on the way", from, to)
 	return true
 }
 

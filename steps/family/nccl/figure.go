@@ -61,27 +61,30 @@ func (t *collective) idleHalves() (idle []half) {
 }
 
 // tellHalves says which halves carried nothing. It gives a clause for the figure's cause.
-func (t *collective) tellHalves() (why string) {
+func (t *collective) tellHalves() (code steps.Code, why string) {
 	for _, h := range t.idleHalves() {
 		rig := t.result.Rig
 		text := fmt.Sprintf("on %s one half alone carried it: nothing went over %s", rig.NameOf(h.node), kind.And(h.devs))
 		net, told := t.net(h.node, "IB")
-		if why := lacking(rig, h.devs); why != "" {
+		code = steps.RailIdle
+		if lacks, why := lacking(rig, h.devs); why != "" {
+			code = lacks
 			text += ", because " + why
 		} else if told && !slices.ContainsFunc(h.devs, func(d string) bool { return slices.Contains(net.Devices, d) }) {
+			code = steps.HalfLeftOut
 			text += fmt.Sprintf(", and NCCL used %s there: does NCCL_IB_HCA name one half of each port? Name both, or take it "+
 				"out",
 				kind.And(net.Devices))
 		}
-		t.rep.At(rig, h.node, steps.Fail, "%s", text)
+		t.rep.At(rig, h.node, code, steps.Fail, "%s", text)
 		why = "one half of a port alone carried it"
 	}
-	return why
+	return code, why
 }
 
 // lacking says which node has no such device, or one without a link: a collective is of what all have. Devices
 // may have other names on other nodes: only who has fewer of them than another lacks one.
-func lacking(rig steps.Rig, devs []string) string {
+func lacking(rig steps.Rig, devs []string) (steps.Code, string) {
 	most := 0
 	for _, n := range rig.Nodes {
 		most = max(most, len(n.Rails))
@@ -103,12 +106,14 @@ func lacking(rig steps.Rig, devs []string) string {
 		name := rig.NameOf(steps.End(i))
 		switch {
 		case away != nil:
-			return fmt.Sprintf("%s has no %s, and the others have it (adapter-present)", name, kind.And(away))
+			return steps.RDMADeviceMissing, fmt.Sprintf("%s has no %s, and the others have it (adapter-present)", name,
+				kind.And(away))
 		case down != nil:
-			return fmt.Sprintf("%s on %s %s up (link-up)", kind.And(down), name, kind.Plural(len(down), "is not", "are not"))
+			return steps.PortDown, fmt.Sprintf("%s on %s %s up (link-up)", kind.And(down), name,
+				kind.Plural(len(down), "is not", "are not"))
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // tellSockets says where NCCL itself said that it does not use RDMA.
@@ -128,7 +133,7 @@ func (t *collective) tellSockets() (why string) {
 		if silent {
 			counters = "and the RDMA counters stand still"
 		}
-		t.rep.Add(steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings",
+		t.rep.Add(steps.NotRDMA, steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings",
 			kind.And(net.Devices),
 			t.result.Rig.NameOf(e), counters)
 		return "it went over TCP"
@@ -168,9 +173,9 @@ func (t *collective) bar() bar {
 // Figure holds the bus bandwidth of the largest size to the bar. The slower of both ways counts.
 func (t *collective) Figure(wire.Accounted) {
 	t.halves = t.countHalves()
-	why := t.tellSockets()
+	code, why := steps.NotRDMA, t.tellSockets()
 	if why == "" {
-		why = t.tellHalves()
+		code, why = t.tellHalves()
 	}
 	last := t.run.Rows[len(t.run.Rows)-1]
 	got := min(last.OutOfPlace.BusGBps, last.InPlace.BusGBps)
@@ -214,30 +219,32 @@ func (t *collective) Figure(wire.Accounted) {
 		len(t.result.Rig.Nodes), ports)
 	switch {
 	case b.none != "":
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is what the nodes can do: "+
-			"%s", got, b.none)
+		t.rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is "+
+			"what the nodes can do: %s", got, b.none)
 	// Two borders: above what physics allow the figure is no figure, and nothing is said of it; above what
 	// anybody has seen it may still be true, and is a WARN.
 	case reach.Limit > 0 && got > float64(reach.Limit)/8*theory.OverTogether.Value():
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the cables and PCIe links "+
-			"of %s of a node can carry: is the unit misread?", got, reach.Limit/8, ports)
+		t.rep.Add(steps.FigureImpossible, steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the "+
+			"cables and PCIe links of %s of a node can carry: is the unit misread?", got, reach.Limit/8, ports)
 	// An all-gather's size falls short of what was asked for by less than 16 bytes a node.
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
-		t.rep.Add(steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set NCCL_BYTES to %s at "+
-			"least", got,
+		t.rep.Add(steps.SizeTooSmall, steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set "+
+			"NCCL_BYTES to %s at least", got,
 			t.size(last.Bytes), b.limit.Entry().Says(), kind.BlockSize(int(theory.NCCLLeast.Value())))
 	case got < b.limit.Value():
 		if why == "" {
-			why = t.cause(8 * got)
+			code, why = t.cause(8 * got)
 		}
-		t.rep.Add(steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
+		t.rep.Add(code, steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
 	case most > 0 && got > most*theory.OverTogether.Value():
-		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit misread?", got, most,
+		t.rep.Add(steps.FigureUnseen, steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit "+
+			"misread?", got, most,
 			reach.By("a node's"))
 	case most > 0 && t.several() && got < most*theory.NCCLPorts.Value():
-		t.rep.Add(steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as the "+
-			"vendor does of one port: %s",
-			got, most, reach.By("a node's"), most*theory.NCCLPorts.Value(), t.cause(8*got))
+		code, why := t.cause(8 * got)
+		t.rep.Add(code, steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as "+
+			"the vendor does of one port: %s",
+			got, most, reach.By("a node's"), most*theory.NCCLPorts.Value(), why)
 	case most > 0 && t.several():
 		t.lead += fmt.Sprintf(", of the %.2f that %s; the vendor's bar, %g, is for one port", most, reach.By("a node's"),
 			b.limit.Value())
@@ -296,43 +303,48 @@ func (t *collective) size(bytes int) string {
 // cause looks for a node that is unlike the others: a collective is as fast as the slowest. got is in Gb/s.
 // The surest first: what the probe saw of links and devices, then the order of ranks, then what counters tell,
 // and at last what nothing tells.
-func (t *collective) cause(got float64) string {
+func (t *collective) cause(got float64) (steps.Code, string) {
 	rig := t.result.Rig
 	for i := range rig.Nodes {
 		e := steps.End(i)
 		for _, p := range t.used(e) {
 			rail := rig.At(e).Rails[p.Rail]
 			if rail.PCI.Width > 0 && rail.PCI.Width < rail.PCI.MaxWidth {
-				return fmt.Sprintf("%s on %s has a PCIe link of x%d, and could have x%d (pcie-link)", rail.Dev, rig.NameOf(e),
-					rail.PCI.Width,
+				return steps.PCIeNarrow, fmt.Sprintf("%s on %s has a PCIe link of x%d, and could have x%d (pcie-link)", rail.Dev,
+					rig.NameOf(e), rail.PCI.Width,
 					rail.PCI.MaxWidth)
 			}
 		}
 	}
-	if why := lacking(rig, t.devices()); why != "" {
-		return why
+	if code, why := lacking(rig, t.devices()); why != "" {
+		return code, why
 	}
 	if why := t.unjoined(); why != "" {
-		return why
+		return steps.RanksUnjoined, why
 	}
 	lacks := 0.0
 	if most := float64(t.reach().Most()); most > got {
 		lacks = most - got
 	}
 	if why := wire.SlowedAt(rig, t.stage.Bytes, t.active(), lacks); why != "" {
-		return why
+		return steps.BelowLimit, why
 	}
 	var seen []string
+	code := steps.BelowLimit
 	if why := t.ringNeeds(); why != "" {
+		code = steps.NCCLTooOld
 		seen = append(seen, why)
 	}
 	degraded := theory.DegradedAdapter
 	if each := got / float64(len(t.used(steps.Here))); each >= degraded.Low() && each <= degraded.High() {
+		if seen == nil {
+			code = steps.AdapterDegraded
+		}
 		seen = append(seen, fmt.Sprintf("some %.0f Gb/s over each device, with links and PCIe that look right, is how an "+
 			"adapter looks that came up degraded: shut its node down and take its power away for a minute", each))
 	}
-	return strings.Join(append(seen, "a collective is as fast as its slowest node, and nothing that was counted tells "+
-		"which that is: railbench pairs measures every link and rail alone, and gpu-clock looks at the GPUs"), "; ")
+	return code, strings.Join(append(seen, "a collective is as fast as its slowest node, and nothing that was counted "+
+		"tells which that is: railbench pairs measures every link and rail alone, and gpu-clock looks at the GPUs"), "; ")
 }
 
 // unjoined says which rank of a ring sends to one that it has no cable to: NCCL goes around the ranks in their order.
@@ -385,10 +397,10 @@ func (t *collective) devices() (all []string) {
 
 // Signs: a node that lacks what others used. A collective may look well without it.
 func (t *collective) Signs() {
-	why := lacking(t.result.Rig, t.devices())
+	code, why := lacking(t.result.Rig, t.devices())
 	said := func(f kind.Finding) bool { return strings.Contains(f.Text, why) }
 	if why != "" && !slices.ContainsFunc(t.rep.Findings, said) {
-		t.rep.Add(steps.Warn, "%s, and other nodes used theirs: the figure is not what all ports can do", why)
+		t.rep.Add(code, steps.Warn, "%s, and other nodes used theirs: the figure is not what all ports can do", why)
 	}
 }
 

@@ -76,25 +76,25 @@ const (
 var lostCauses = []kind.Cause{
 	{
 		Pattern: pattern.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal 11\b`),
-		Grade:   steps.Fail, Means: crashed,
+		Code:    steps.ProgramCrashed, Grade: steps.Fail, Means: crashed,
 	},
 	{
 		Pattern: pattern.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal (\d+(?: \([A-Za-z ]+\))?)`),
-		Grade:   steps.Inconclusive, Means: killed,
+		Code:    steps.ProgramKilled, Grade: steps.Inconclusive, Means: killed,
 	},
 	{
 		Pattern: pattern.New(`srun: error: ([A-Za-z0-9._-]+): tasks? [0-9,-]+: Segmentation fault`),
-		Grade:   steps.Fail, Means: crashed,
+		Code:    steps.ProgramCrashed, Grade: steps.Fail, Means: crashed,
 	},
 	{
 		Pattern: pattern.New(`srun: error: ([A-Za-z0-9._-]+): tasks? [0-9,-]+: (Killed|Aborted|Bus error|Illegal instruction|` +
 			`Out Of Memory)`),
-		Grade: steps.Inconclusive, Means: killed,
+		Code: steps.ProgramKilled, Grade: steps.Inconclusive, Means: killed,
 	},
 	{
 		Pattern: pattern.New(`lost communication with a remote daemon[\s\S]{0,300}?Remote daemon: \S+ on node ([A-Za-z0-9._-]+)|` +
 			`Node failure on ([A-Za-z0-9._-]+)`),
-		Grade: steps.Inconclusive,
+		Code: steps.NodeLost, Grade: steps.Inconclusive,
 		Means: "the launcher lost %[2]s%[3]s while it ran: has it restarted (uptime), or lost its management network?",
 	},
 }
@@ -102,35 +102,37 @@ var lostCauses = []kind.Cause{
 // launchCauses are how launchers word that they could not start.
 var launchCauses = []kind.Cause{
 	{
-		Pattern: pattern.New(`Could not resolve hostname ([A-Za-z0-9._-]+)`), Grade: steps.Fail,
+		Pattern: pattern.New(`Could not resolve hostname ([A-Za-z0-9._-]+)`), Code: steps.NameUnresolved, Grade: steps.Fail,
 		Means: "%[1]s does not know %[2]s: put the name into its /etc/hosts, or give addresses (LAUNCH_HOSTS)",
 	},
 	{
-		Pattern: pattern.New(`connect to host ([A-Za-z0-9._-]+) port`), Grade: steps.Fail,
+		Pattern: pattern.New(`connect to host ([A-Za-z0-9._-]+) port`), Code: steps.SSHUnreachable, Grade: steps.Fail,
 		Means: "%[1]s does not reach %[2]s by ssh: is the node up, and its sshd?",
 	},
 	{
-		Pattern: pattern.New(`(?:Permission denied \(|Host key verification failed)`), Grade: steps.Fail,
+		Pattern: pattern.New(`(?:Permission denied \(|Host key verification failed)`), Code: steps.SSHRefused,
+		Grade: steps.Fail,
 		Means: "%[1]s may not log in to another node by ssh, and a launcher can't ask: give it a key that the others take, " +
 			"and their host keys (ssh-copy-id, ssh-keyscan)",
 	},
 	{
-		Pattern: pattern.New(`not enough slots`), Grade: steps.Fail,
+		Pattern: pattern.New(`not enough slots`), Code: steps.LauncherSlots, Grade: steps.Fail,
 		Means: "the launcher on %[1]s has no room for a process on each node: does a host file or an allocation name fewer?",
 	},
 	{
-		Pattern: pattern.New(`(?:orted|prted): (?:command )?not found|unable to (?:find|launch).*orted`), Grade: steps.Fail,
+		Pattern: pattern.New(`(?:orted|prted): (?:command )?not found|unable to (?:find|launch).*orted`),
+		Code:    steps.CommandMissing, Grade: steps.Fail,
 		Means: "%[1]s reached another node, and that has no Open MPI in its PATH: install the same one on every node",
 	},
 	{
 		Pattern: pattern.New(`unable to reliably start one or more daemons|ORTE does not know how to route`),
-		Grade:   steps.Fail,
-		Means:   "the launcher on %[1]s started no daemon on another node: see its lines",
+		Code:    steps.LaunchFailed, Grade: steps.Fail,
+		Means: "the launcher on %[1]s started no daemon on another node: see its lines",
 	},
 	{
 		Pattern: pattern.New(`(?:Unable to allocate resources|Unable to create step|Invalid node name|No nodes|not in this allocation)`),
-		Grade:   steps.Inconclusive,
-		Means:   "Slurm on %[1]s gives no step on these nodes: run railbench inside an allocation that has them (salloc)",
+		Code:    steps.AllocationMissing, Grade: steps.Inconclusive,
+		Means: "Slurm on %[1]s gives no step on these nodes: run railbench inside an allocation that has them (salloc)",
 	},
 }
 
@@ -146,7 +148,7 @@ func explain(rig steps.Rig, o steps.Output, causes []kind.Cause, rep *kind.Repor
 		for _, group := range m[1:] {
 			words = append(words, called(rig, group))
 		}
-		rep.Add(c.Grade, c.Means, words...)
+		rep.Add(c.Code, c.Grade, c.Means, words...)
 		return true
 	}
 	return false
@@ -176,21 +178,21 @@ func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	s := r.Stages[0]
 	if s.Err != "" {
-		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
 	}
 	if len(s.Outputs) != 1 {
-		rep.Add(steps.Inconclusive, "%d scripts ran, and one starts all", len(s.Outputs))
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "%d scripts ran, and one starts all", len(s.Outputs))
 		return rep.Verdict()
 	}
 	o := s.Outputs[0]
 	if why, ok := unlaunched(r.Rig, o); ok {
-		return rep.Skipped("%s", why)
+		return rep.Skipped(steps.CommandMissing, "%s", why)
 	}
 	if !o.Exit.OK() && explain(r.Rig, o, lostCauses, &rep) {
 		return rep.Verdict()
 	}
 	if f, bad := kind.Trouble(r.Rig, o); bad {
-		rep.Add(f.Grade, "%s", f.Text)
+		rep.Add(f.Code, f.Grade, "%s", f.Text)
 		return rep.Verdict()
 	}
 	if !o.Exit.OK() && explain(r.Rig, o, launchCauses, &rep) {
@@ -215,7 +217,8 @@ func everyNode(rig steps.Rig, ranks []rank, rep *kind.Report) {
 	for _, k := range ranks {
 		// Under another MPI's launcher each process is the only one of its own job, rank 0 of 1.
 		if k.Of != n {
-			rep.Add(steps.Fail, "rank %d says that there are %d, and %d were asked for: was the program built for another MPI?",
+			rep.Add(steps.MPIDiffers, steps.Fail, "rank %d says that there are %d, and %d were asked for: was the program "+
+				"built for another MPI?",
 				k.No, k.Of, n)
 			return
 		}
@@ -227,20 +230,21 @@ func everyNode(rig steps.Rig, ranks []rank, rep *kind.Report) {
 		host := short(rig.At(e).Host)
 		switch got := seen[host]; len(got) {
 		case 0:
-			rep.At(rig, e, steps.Fail, "no process was started on %s", rig.NameOf(e))
+			rep.At(rig, e, steps.RanksWrong, steps.Fail, "no process was started on %s", rig.NameOf(e))
 		case 1:
 			rep.Show("rank on "+rig.NameOf(e), got[0], "", nil)
 		default:
-			rep.At(rig, e, steps.Fail, "%d processes were started on %s, and one was asked for", len(got), rig.NameOf(e))
+			rep.At(rig, e, steps.RanksWrong, steps.Fail, "%d processes were started on %s, and one was asked for", len(got),
+				rig.NameOf(e))
 		}
 		delete(seen, host)
 	}
 	for host := range seen {
-		rep.Add(steps.Fail, "a process was started on %s, which is no node of this rig", host)
+		rep.Add(steps.RanksWrong, steps.Fail, "a process was started on %s, which is no node of this rig", host)
 	}
 	for i, no := range numbers {
 		if i >= n || no != i {
-			rep.Add(steps.Fail, "the ranks are %v, and 0 to %d were asked for", numbers, n-1)
+			rep.Add(steps.RanksWrong, steps.Fail, "the ranks are %v, and 0 to %d were asked for", numbers, n-1)
 			return
 		}
 	}

@@ -29,151 +29,168 @@ const largeBlock = 1 << 20
 // before what follows from them.
 var nixlCauses = []kind.Cause{
 	{
-		Pattern: pattern.New(`unknown command line flag`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`unknown command line flag`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?",
 	},
 	{
-		Pattern: pattern.New(`Invalid runtime`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Invalid runtime`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know this runtime: before 1.1.0 there is only ETCD",
 	},
 	{
 		Pattern: pattern.New(`illegal value|Invalid value for --|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`),
-		Grade:   steps.Inconclusive,
-		Means:   "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)",
+		Code:    steps.OptionsWrong, Grade: steps.Inconclusive,
+		Means: "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)",
 	},
 	{
-		Pattern: pattern.New(`VRAM not supported`), Grade: steps.Skipped,
+		Pattern: pattern.New(`VRAM not supported`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "nixlbench on %s was built without CUDA, so it cannot use GPU memory",
 	},
 	{
-		Pattern: pattern.New(`Incorrect device list`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Incorrect device list`), Code: steps.OptionsWrong, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s was given a --device_list: that is one device for each process, and two rails for one " +
 			"process go into UCX_NET_DEVICES",
 	},
 	{
-		Pattern: pattern.New(`^CUDA: .*out of memory`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`^CUDA: .*out of memory`), Code: steps.GPUMemoryShort, Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of the GPU on %s: set NIXL_VRAM_BUFFER to less",
 	},
 	{
-		Pattern: pattern.New(`^CUDA: .*no CUDA-capable device`), Grade: steps.Skipped,
+		Pattern: pattern.New(`^CUDA: .*no CUDA-capable device`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "there is no GPU that CUDA can use on %s",
 	},
 	{
-		Pattern: pattern.New(`^CUDA: `), Grade: steps.Fail,
+		Pattern: pattern.New(`^CUDA: `), Code: steps.CUDAFailed, Grade: steps.Fail,
 		Means: "CUDA failed on %s: is the GPU there (nvidia-smi), and is its memory free?",
 	},
 	{
-		Pattern: pattern.New(`Failed to allocate \d+ bytes`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Failed to allocate \d+ bytes`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of %s: set NIXL_DRAM_BUFFER to less",
 	},
 	{
-		Pattern: pattern.New(`no usable transports/devices`), Grade: steps.Fail,
+		Pattern: pattern.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
 		Means: "UCX on %s finds none of the rails that it was given: is RDMA there (nixl-check), are the ports up?",
 	},
 	{
-		Pattern: pattern.New(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
+		Pattern: pattern.New(`no active messages transport|Destination is unreachable`),
+		Code:    steps.RailUnreachable, Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map and arp-flux)?",
 	},
 	{
-		Pattern: pattern.New(`Plugin file does not exist: (\S+)`), Grade: steps.Fail,
+		Pattern: pattern.New(`Plugin file does not exist: (\S+)`), Code: steps.PluginMissing, Grade: steps.Fail,
 		Means: "NIXL on %s has no such plugin: %s is not there; set NIXL_PLUGIN_DIR to the folder that has it (…/plugins " +
 			"below NIXL's libraries), or build NIXL with UCX",
 	},
 	{
-		Pattern: pattern.New(`Plugin (?:API version mismatch|initialization failed) for (\S+?):? `), Grade: steps.Fail,
+		Pattern: pattern.New(`Plugin (?:API version mismatch|initialization failed) for (\S+?):? `),
+		Code:    steps.PluginUnfit, Grade: steps.Fail,
 		Means: "NIXL on %s can't use its plugin %s: it is of another release of NIXL; build both from one tag",
 	},
 	{
-		Pattern: pattern.New(`unsupported backend '([^']*)'`), Grade: steps.Fail,
+		Pattern: pattern.New(`unsupported backend '([^']*)'`), Code: steps.PluginMissing, Grade: steps.Fail,
 		Means: "NIXL on %s finds no plugin for its backend %s: set NIXL_PLUGIN_DIR to the folder that has it",
 	},
 	{
-		Pattern: pattern.New(`Failed to load plugin from (\S+): (.+)`), Grade: steps.Fail,
+		Pattern: pattern.New(`Failed to load plugin from (\S+): (.+)`), Code: steps.PluginUnfit, Grade: steps.Fail,
 		Means: "NIXL on %s could not load its plugin %s (%s): install what it needs, or build it with the NIXL and UCX " +
 			"that are there",
 	},
 	{
-		Pattern: pattern.New(`Error accessing directory ?\(?([^():\s]+)`), Grade: steps.Fail,
+		Pattern: pattern.New(`Error accessing directory ?\(?([^():\s]+)`),
+		Code:    steps.PluginMissing, Grade: steps.Fail,
 		Means: "NIXL on %s can't read the folder %s, in which it looks for plugins: set NIXL_PLUGIN_DIR to the one that " +
 			"has them",
 	},
 	{
-		Pattern: pattern.New(`createBackend failed|Failed to create engine`), Grade: steps.Fail,
+		Pattern: pattern.New(`createBackend failed|Failed to create engine`),
+		Code:    steps.BackendFailed, Grade: steps.Fail,
 		Means: "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND): see the lines of UCX, and nixl-check",
 	},
 	{
-		Pattern: pattern.New(`Please set max locked memory`), Grade: steps.Fail,
+		Pattern: pattern.New(`Please set max locked memory`), Code: steps.MemlockLow, Grade: steps.Fail,
 		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
 			"raise memlock in /etc/security/limits.conf, and log in anew",
 	},
 	{
-		Pattern: pattern.New(`registerMem failed`), Grade: steps.Fail,
+		Pattern: pattern.New(`registerMem failed`), Code: steps.MemoryUnregistered, Grade: steps.Fail,
 		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l), and look for a bond",
 	},
 	{
-		Pattern: pattern.New(`Consistency check failed`), Grade: steps.Fail,
+		Pattern: pattern.New(`Consistency check failed`), Code: steps.DataCorrupt, Grade: steps.Fail,
 		Means: "what arrived on %s is not what was sent",
 	},
 	{
-		Pattern: pattern.New(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail,
+		Pattern: pattern.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
 		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
 	},
 	{
-		Pattern: pattern.New(`Rank \d+ is greater than or equal`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Rank \d+ is greater than or equal`),
+		Code:    steps.EtcdStaleKeys, Grade: steps.Inconclusive,
 		Means: "etcd still had the ranks of a run that broke (seen on %s): look for keys that begin with xferbench " +
 			"(etcdctl get --prefix --keys-only xferbench), and delete those of this group",
 	},
 	{
 		Pattern: pattern.New(`connections to all backends failing|Failed to acquire lock`),
-		Grade:   steps.Inconclusive, Means: "etcd could not be reached from %s: see the cell etcd",
+		Code:    steps.EtcdUnreachable, Grade: steps.Inconclusive,
+		Means: "etcd could not be reached from %s: see the cell etcd",
 	},
 	{
-		Pattern: pattern.New(`ASIO Connection failed`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`ASIO Connection failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
 		Means: "the target on %s could not reach the initiator: its address, a firewall, or an initiator that ended early",
 	},
 	{
 		// The initiator takes one target; who came to its port besides is sent away.
-		Pattern: pattern.New(`ASIO (?:Read (?:head|data)|Write) failed`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`ASIO (?:Read (?:head|data)|Write) failed`),
+		Code:    steps.ForeignPeer, Grade: steps.Inconclusive,
 		Means: "the end on %s was sent away by whoever listens at nixlbench's address and port: another nixlbench met its " +
 			"own end there (does a second railbench run on these nodes?), or the other end of this one ended early; run it " +
 			"again alone, or with another ASIO_PORT",
 	},
 	silent,
 	{
-		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at " +
 			"ib-write-bw over the same rail",
 	},
-	{Pattern: pattern.New(`Transfer failed`), Grade: steps.Fail, Means: "a transfer failed on %s"},
 	{
-		Pattern: pattern.New(`start_barrier|start barrier`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Transfer failed`), Code: steps.TransferFailed, Grade: steps.Fail,
+		Means: "a transfer failed on %s",
+	},
+	{
+		Pattern: pattern.New(`start_barrier|start barrier`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the other end never came (seen on %s), and nixlbench waited for it: look at its last lines, and run it " +
 			"again",
 	},
 	{
-		Pattern: pattern.New(`ASIO Receive timeout`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`ASIO Receive timeout`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the other end was silent for 15 s (seen on %s): look at its last lines and at the rail map, and run it " +
 			"again",
 	},
 	{
-		Pattern: pattern.New(`Timeout waiting|Error in barrier|Failed to synchronize`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Timeout waiting|Error in barrier|Failed to synchronize`),
+		Code:    steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the two ends lost each other in the middle (seen on %s): one ended, or etcd did; run it again",
 	},
 	{
-		Pattern: pattern.New(`NIXL Device API.*(?:not enabled in this build)`), Grade: steps.Skipped,
+		Pattern: pattern.New(`NIXL Device API.*(?:not enabled in this build)`),
+		Code:    steps.CannotRun, Grade: steps.Skipped,
 		Means: "nixlbench on %s was built without UCX's device API (--use_device_api): build it with a UCX that has " +
 			"ucp/api/device, and nvcc",
 	},
 	{
-		Pattern: pattern.New(`^Invalid configuration for NIXL Device API: (.*)`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`^Invalid configuration for NIXL Device API: (.*)`),
+		Code:    steps.OptionsWrong, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s can't use the device API with these options: %s",
 	},
 	{
-		Pattern: pattern.New(`^NIXL Device API: .* failed: remote error counter`), Grade: steps.Fail,
+		Pattern: pattern.New(`^NIXL Device API: .* failed: remote error counter`),
+		Code:    steps.TransferFailed, Grade: steps.Fail,
 		Means: "the GPU's own transfers to %s failed: look at the lines of UCX, and at ib-write-bw over the same rail",
 	},
-	{Pattern: pattern.New(`^NIXL(?:: | Device API)`), Grade: steps.Fail, Means: "NIXL failed on %s"},
+	{
+		Pattern: pattern.New(`^NIXL(?:: | Device API)`), Code: steps.NIXLFailed, Grade: steps.Fail,
+		Means: "NIXL failed on %s",
+	},
 }
 
 // endings are error lines of a process that was ended: no finding. "free(): " begins what glibc
@@ -206,7 +223,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := wire.RouteOf(c, r, s)
 	if !ok {
-		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -258,22 +275,23 @@ func (t *benchTest) Output() bool {
 	// nixlbench gives the roles by who registers first, not by an option: where the script's
 	// order was not kept, the bytes went the other way.
 	case t.init.Role == "target" || target.Role == "initiator":
-		t.rep.Add(steps.Inconclusive, "the ends are the wrong way round: %s came second and became the target, so nothing "+
-			"was measured as planned; run it again", t.result.Rig.NameOf(steps.Here))
+		t.rep.Add(steps.RolesSwapped, steps.Inconclusive, "the ends are the wrong way round: %s came second and became the "+
+			"target, so nothing was measured as planned; run it again", t.result.Rig.NameOf(steps.Here))
 		return false
 	case t.init.Role != "initiator" || target.Role != "target":
-		t.rep.Add(steps.Inconclusive, "nothing shows which end was the initiator: its output is not complete")
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "nothing shows which end was the initiator: its output is "+
+			"not complete")
 		return false
 	case len(target.Rows) > 0:
-		t.rep.Add(steps.Inconclusive, "%s printed rows, and a target prints none: its output is another run's",
-			t.result.Rig.NameOf(steps.Peer))
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "%s printed rows, and a target prints none: its output is "+
+			"another run's", t.result.Rig.NameOf(steps.Peer))
 		return false
 	}
 	if !Complete(t.init, t.rep) {
 		return false
 	}
 	if why := cmp.Or(t.notAsked(), contradicts(t.init)); why != "" {
-		t.rep.Add(steps.Inconclusive, "the initiator's output is not this test's: %s", why)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's output is not this test's: %s", why)
 		return false
 	}
 	return true
@@ -410,8 +428,8 @@ func (t *benchTest) Figure(wire.Accounted) {
 	if mode := t.init.Config["device_api_mode"]; mode != "" || t.init.Config["use_device_api"] == "1" {
 		mode = cmp.Or(mode, "it doesn't tell which mode")
 		t.rep.Show("device API mode", mode, "", nil)
-		t.rep.Add(steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody measured that, so "+
-			"what follows was measured without it", mode)
+		t.rep.Add(steps.NoLimitKnown, steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody "+
+			"measured that, so what follows was measured without it", mode)
 	}
 	if t.vram() {
 		t.lead = judgeStaged(held, rows, peak, t.rep)
@@ -436,8 +454,8 @@ func slowest(rows []parse.NIXLRow, rep *kind.Report) {
 		usual := r.PostUS + r.TxUS
 		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= theory.LeastBlock.Value() && usual > 0 &&
 			tail > theory.BlockTail.Value()*usual {
-			rep.Add(steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving (cpufreq), pauses, "+
-				"or other traffic", kind.BlockSize(r.Bytes), kind.Microseconds(tail), kind.Microseconds(usual))
+			rep.Add(steps.LatencyTail, steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving "+
+				"(cpufreq), pauses, or other traffic", kind.BlockSize(r.Bytes), kind.Microseconds(tail), kind.Microseconds(usual))
 			return
 		}
 	}
@@ -459,7 +477,7 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Po
 		for _, o := range s.Outputs {
 			ends[o.End] = o
 		}
-		rep.Add(f.Grade, "%s", kind.Capital(f.Text))
+		rep.Add(f.Code, f.Grade, "%s", kind.Capital(f.Text))
 		return ends, false
 	}
 	if ends, ok = benchEnds(r, s, rep, ports...); !ok {
@@ -497,15 +515,16 @@ func benchEnds(
 		}
 	}()
 	if s.Err != "" {
-		hint := ""
+		code, hint := steps.NotRunToEnd, ""
 		// Of a link that goes down UCX says nothing: the run stands still until the session's limit on silence
 		// ends it.
 		if strings.Contains(s.Err, "nothing was printed") {
 			b, _ := ends[steps.Here].Value.(parse.NIXLBench)
+			code = steps.TestStalled
 			hint = fmt.Sprintf(", after %d rows: UCX does not tell of a link that goes down in the middle, the transfer just "+
 				"stops; look at the rail map, and run it again", len(b.Rows))
 		}
-		rep.Add(steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
+		rep.Add(code, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
 	if explained || s.Err != "" {
 		return ends, false
@@ -519,11 +538,12 @@ func benchEnds(
 func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
 	for _, o := range s.Outputs {
 		if o.ParseErr != "" {
-			rep.Add(steps.Inconclusive, "the output on %s does not parse: %s", rig.NameOf(o.End), o.ParseErr)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s does not parse: %s", rig.NameOf(o.End),
+				o.ParseErr)
 			return false
 		}
 		if _, read := o.Value.(parse.NIXLBench); !read {
-			rep.Add(steps.Inconclusive, "the output on %s was not read", rig.NameOf(o.End))
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s was not read", rig.NameOf(o.End))
 			return false
 		}
 	}
@@ -549,7 +569,7 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []kind.Cause, messages []k
 				args = append(args, part)
 			}
 			args = args[:min(len(args), strings.Count(c.Means, "%s"))]
-			rep.Note(kind.Finding{Grade: c.Grade, Text: kind.Capital(fmt.Sprintf(c.Means, args...))})
+			rep.Note(kind.Finding{Code: c.Code, Grade: c.Grade, Text: kind.Capital(fmt.Sprintf(c.Means, args...))})
 			return true
 		}
 	}
@@ -575,7 +595,7 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report,
 			if n == 0 && o.Exit.Why == runner.TimedOut {
 				reached = witness.Reached(r.Rig, s, ports...)
 			}
-			rep.Add(f.Grade, "%s%s", f.Text, reached)
+			rep.Add(f.Code, f.Grade, "%s%s", f.Text, reached)
 			n++
 		}
 	}
@@ -586,18 +606,18 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report,
 		switch said := kind.LastLine(o.Text); {
 		case o.Exit.OK(), failed && o.Exit.Why == runner.Cancelled:
 		case said == "":
-			rep.Add(steps.Fail, "the %s on %s ended with %s and no word about why", kind.OrUnknown(o.Role),
+			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s and no word about why", kind.OrUnknown(o.Role),
 				r.Rig.NameOf(o.End), o.Exit)
 			n++
 		default:
-			rep.Add(steps.Fail, "the %s on %s ended with %s, and its last line is: %s", kind.OrUnknown(o.Role),
-				r.Rig.NameOf(o.End), o.Exit, said)
+			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s, and its last line is: %s",
+				kind.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit, said)
 			n++
 		}
 	}
 	for _, e := range steps.Ends {
 		if !seen[e] && n == 0 {
-			rep.Add(steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
+			rep.Add(steps.NotRunHere, steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))
 		}
 	}
 }
@@ -626,14 +646,14 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	most, ok2 := setting(b, "max_block_size")
 	_, ok3 := setting(b, "num_iter")
 	if !ok1 || !ok2 || !ok3 {
-		rep.Add(steps.Inconclusive, "the initiator did not print its configuration, so nothing shows which rows are missing")
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator did not print its configuration, so nothing "+
+			"shows which rows are missing")
 		return false
 	}
 	firstBatch, mostBatch := cmp.Or(orNone(b, "start_batch_size"), 1), cmp.Or(orNone(b, "max_batch_size"), 1)
 	if firstBatch > mostBatch || start > most {
-		rep.Add(steps.Inconclusive, "the initiator's configuration has no row: blocks of %d to %d bytes, %d to %d at once",
-			start,
-			most, firstBatch, mostBatch)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator's configuration has no row: blocks of %d to %d "+
+			"bytes, %d to %d at once", start, most, firstBatch, mostBatch)
 		return false
 	}
 	// Bounded, as the configuration is what a tool printed: doubling may never pass its end.
@@ -651,9 +671,8 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	}
 	for i := range b.Rows[min(1, len(b.Rows)):] {
 		if before, row := b.Rows[i], b.Rows[i+1]; row.Bytes < before.Bytes {
-			rep.Add(steps.Inconclusive, "the table's rows are not of one run: a row of %s stands behind one of %s",
-				kind.BlockSize(row.Bytes),
-				kind.BlockSize(before.Bytes))
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "the table's rows are not of one run: a row of %s stands behind "+
+				"one of %s", kind.BlockSize(row.Bytes), kind.BlockSize(before.Bytes))
 			return false
 		}
 	}
@@ -662,7 +681,7 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 		From: fmt.Sprintf("block sizes from %s to %s", kind.BlockSize(start), kind.BlockSize(most)),
 	})
 	if have == 0 || have < want {
-		rep.Add(steps.Inconclusive, "the table has %d of its %d rows", have, want)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the table has %d of its %d rows", have, want)
 		return false
 	}
 	return true
@@ -770,12 +789,12 @@ func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) {
 	switch {
 	case least.GBps >= theory.WarnShare.Value()*peak.GBps:
 	case least.Bytes > peak.Bytes:
-		rep.Add(steps.Warn, "it falls from %s to %s with blocks of %s: other traffic, or caches that end there?",
-			kind.Gbps(peak.Gbps()), kind.Gbps(least.Gbps()), kind.BlockSize(least.Bytes))
+		rep.Add(steps.BlocksUneven, steps.Warn, "it falls from %s to %s with blocks of %s: other traffic, or caches that "+
+			"end there?", kind.Gbps(peak.Gbps()), kind.Gbps(least.Gbps()), kind.BlockSize(least.Bytes))
 	default:
-		rep.Add(steps.Warn, "blocks of %s reached only %s, where those of %s had %s: other traffic while it ran? Run it "+
-			"again",
-			kind.BlockSize(least.Bytes), kind.Gbps(least.Gbps()), kind.BlockSize(peak.Bytes), kind.Gbps(peak.Gbps()))
+		rep.Add(steps.BlocksUneven, steps.Warn, "blocks of %s reached only %s, where those of %s had %s: other traffic "+
+			"while it ran? Run it again", kind.BlockSize(least.Bytes), kind.Gbps(least.Gbps()), kind.BlockSize(peak.Bytes),
+			kind.Gbps(peak.Gbps()))
 	}
 }
 
@@ -824,11 +843,12 @@ func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *step
 		}
 		return lead, e
 	case float64(got) < least:
-		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(float64(got)),
-			theory.StagedGPU.Entry().Says(), f.Cause())
+		rep.Add(steps.BelowLimit, steps.Fail, "%s from GPU memory, where even through host memory %s: %s",
+			kind.Gbps(float64(got)), theory.StagedGPU.Entry().Says(), f.Cause())
 	case float64(got) > most:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the "+
-			"%.1f of the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(), b.Expected)
+		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
+			"far less than the %.1f of the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(),
+			b.Expected)
 	}
 	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). %s", why,
 		theory.StagedGPU.Entry().Says(), hostMemory(b)), e

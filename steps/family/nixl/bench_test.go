@@ -106,173 +106,198 @@ func TestNIXLBenchHoles(t *testing.T) {
 		shares map[int]float64
 		spoil  func(*steps.Result)
 		grade  steps.Grade
+		code   steps.Code
 		words  []string
 	}{
 		{
 			"skipped", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { r.Skip, r.Stages = "spark-01 has no nixlbench", nil }, steps.Skipped, nil,
+			func(r *steps.Result) { r.Skip, r.Stages = "spark-01 has no nixlbench", nil }, steps.Skipped, steps.CannotRun, nil,
 		},
 		{
 			"nothing", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages = nil },
-			steps.Inconclusive, nil,
+			steps.Inconclusive, steps.NothingRan, nil,
 		},
 		{
 			"no outputs", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages[0].Outputs = nil },
-			steps.Inconclusive,
-			[]string{"nothing ran on"},
+			steps.Inconclusive, steps.NotRunHere,
+			nil,
 		},
 		{
-			"a dead rail", dual, kindtest.DualDRAM, kindtest.OnlyOne, nil, steps.Fail,
-			[]string{"on both nodes nothing went over rocep1s0f1", "rocep1s0f0 alone", "its port is up", "GIDs"},
+			"a dead rail", dual, kindtest.DualDRAM, kindtest.OnlyOne, nil, steps.Fail, steps.RailIdle,
+			[]string{"on both nodes nothing went over rocep1s0f1", "rocep1s0f0 alone"},
 		},
 		{"a rail misspelled", dual, kindtest.DualDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(initiator(r), "[1795219859.07] [vm:8451 :0]     ucp_context.c:1508 UCX  WARN  network device 'rail9:1' is "+
 				"not available, please use one or more of: 'lo'(tcp)\n"+kindtest.Bench("DRAM", kindtest.DramMax, kindtest.DualDRAM),
 				0)
-		}, steps.Fail, []string{"nothing went over rocep1s0f1", "rail9:1 is not available"}},
-		{"the wrong rail", single, kindtest.SingleDRAM, map[int]float64{1: 1}, nil, steps.Fail, []string{"the wrong rail"}},
+		}, steps.Fail, steps.RailIdle, []string{"nothing went over rocep1s0f1", "rail9:1 is not available"}},
+		{"the wrong rail", single, kindtest.SingleDRAM, map[int]float64{1: 1}, nil, steps.Fail, steps.WrongPort, nil},
 		{
-			"another rail too", single, kindtest.SingleDRAM, kindtest.Evenly, nil, steps.Fail,
+			"another rail too", single, kindtest.SingleDRAM, kindtest.Evenly, nil, steps.Fail, steps.OtherTraffic,
 			[]string{"rocep1s0f1 moved bytes too"},
 		},
 		{
-			"no rail at all", single, kindtest.SingleDRAM, nil, nil, steps.Inconclusive,
-			[]string{"no rail's interface moved it", "shared memory"},
+			"no rail at all", single, kindtest.SingleDRAM, nil, nil, steps.Inconclusive, steps.NothingCarried,
+			nil,
 		},
 		{"a port that is down", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			r.Rig.Nodes[steps.Peer].Rails[0].State = "DOWN"
 			reads(initiator(r), "terminate called after throwing an instance of 'std::runtime_error'\n"+
 				"  what():  ASIO Receive timeout\n", 134)
-		}, steps.Fail, []string{"rocep1s0f0 on spark-01 is DOWN: check its cable"}},
+		}, steps.Fail, steps.PortDown, []string{"rocep1s0f0 on spark-01 is DOWN: check its cable"}},
 		{"an interface that is off", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			r.Rig.Nodes[steps.Peer].Rails[0].State, r.Rig.Nodes[steps.Peer].Rails[0].Netdev.Up = "DOWN", false
-		}, steps.Fail, []string{"enp1s0f0np0 is switched off"}},
+		}, steps.Fail, steps.InterfaceOff, []string{"enp1s0f0np0 is switched off"}},
 		{
 			"somebody else on the other rail", single, kindtest.SingleDRAM, kindtest.Evenly,
-			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 1).IdleGbps = 20 }, steps.Fail,
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 1).IdleGbps = 20 },
+			steps.Fail, steps.OtherTraffic,
 			[]string{"20.0 Gb/s of other traffic were on rocep1s0f1"},
 		},
 		{"somebody else on the same rail", single, kindtest.SingleDRAM, map[int]float64{0: 0.9}, func(r *steps.Result) {
 			kindtest.Counter(&r.Stages[0], steps.Here, 0).IdleGbps, kindtest.Counter(&r.Stages[0], steps.Peer, 0).IdleGbps = 20,
 				20
-		}, steps.Inconclusive, []string{"other traffic", "taken off"}},
+		}, steps.Inconclusive, steps.BytesDiffer, []string{"other traffic", "taken off"}},
 		{
 			"uneven", dual, kindtest.DualDRAM,
 			map[int]float64{0: 0.8, 1: 0.2},
-			nil, steps.Warn,
-			[]string{"did not share evenly"},
+			nil, steps.Warn, steps.RailsUneven,
+			nil,
 		},
 		{
 			"sent again", single, kindtest.SingleDRAM,
 			map[int]float64{0: 1.2},
-			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["packet_seq_err"] = 7 }, steps.Warn,
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["packet_seq_err"] = 7 },
+			steps.Warn, steps.BytesDiffer,
 			[]string{"sent again", "packet_seq_err"},
 		},
-		{"too few bytes", single, kindtest.SingleDRAM, map[int]float64{0: 0.7}, nil, steps.Inconclusive, []string{"of the"}},
-		{"a jump", single, kindtest.SingleDRAM, map[int]float64{0: 9}, nil, steps.Inconclusive, []string{"jumped"}},
+		{
+			"too few bytes", single, kindtest.SingleDRAM,
+			map[int]float64{0: 0.7},
+			nil,
+			steps.Inconclusive, steps.BytesDiffer,
+			[]string{"of the"},
+		},
+		{
+			"a jump", single, kindtest.SingleDRAM,
+			map[int]float64{0: 9},
+			nil,
+			steps.Inconclusive, steps.CounterBad,
+			[]string{"jumped"},
+		},
 		{
 			"no counters", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { r.Stages[0].Bytes = nil },
-			steps.Inconclusive,
+			steps.Inconclusive, steps.NotCounted,
 			[]string{"not counted"},
 		},
 		{"one counter missing", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			b := kindtest.Counter(&r.Stages[0], steps.Peer, 0)
 			b.Known, b.Why = false, "went backwards"
-		}, steps.Inconclusive, []string{"spark-01", "went backwards"}},
+		}, steps.Inconclusive, steps.CounterBad, []string{"spark-01", "went backwards"}},
 		{
 			"another rail's counter missing", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 1).Known = false }, steps.Inconclusive,
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 1).Known = false },
+			steps.Inconclusive, steps.NotCounted,
 			[]string{"rocep1s0f1 meanwhile"},
 		},
 		{
 			"only the interface counts", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Source = "netdev bytes" }, steps.Inconclusive,
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Source = "netdev bytes" },
+			steps.Inconclusive, steps.NotCounted,
 			[]string{"no port counters"},
 		},
 		{
 			"a flap", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["link_downed"] = 1 }, steps.Fail,
+			func(r *steps.Result) { kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["link_downed"] = 1 },
+			steps.Fail, steps.LinkFlapped,
 			[]string{"the link of rocep1s0f0 went down"},
 		},
 		{
-			"slow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.5), kindtest.OnlyOne, nil, steps.Fail,
+			"slow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.5), kindtest.OnlyOne, nil, steps.Fail, steps.BelowLimit,
 			[]string{"46.3 Gb/s of 92.5"},
 		},
 		{
 			"narrow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.58), kindtest.OnlyOne,
-			func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail,
+			func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, steps.BelowLimit,
 			[]string{"x2, of which we expect 56 Gb/s, where it can do"},
 		},
-		{"a little slow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.9), kindtest.OnlyOne, nil, steps.Warn, nil},
 		{
-			"impossible", single, kindtest.Scaled(kindtest.SingleDRAM, 1.5), kindtest.OnlyOne, nil, steps.Inconclusive,
-			[]string{"more than"},
+			"a little slow", single, kindtest.Scaled(kindtest.SingleDRAM, 0.9), kindtest.OnlyOne, nil,
+			steps.Warn, steps.BelowLimit, nil,
 		},
 		{
-			"a row is missing", single, kindtest.SingleDRAM[:10], kindtest.OnlyOne, nil, steps.Inconclusive,
+			"impossible", single, kindtest.Scaled(kindtest.SingleDRAM, 1.5), kindtest.OnlyOne, nil,
+			steps.Inconclusive, steps.FigureImpossible,
+			nil,
+		},
+		{
+			"a row is missing", single, kindtest.SingleDRAM[:10], kindtest.OnlyOne, nil,
+			steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"10 of its 11"},
 		},
-		{"no row", single, nil, kindtest.OnlyOne, nil, steps.Inconclusive, []string{"0 of its 11"}},
+		{"no row", single, nil, kindtest.OnlyOne, nil, steps.Inconclusive, steps.OutputIncomplete, []string{"0 of its 11"}},
 		{
 			"no configuration", single, kindtest.SingleDRAM, kindtest.OnlyOne,
 			func(r *steps.Result) { reads(initiator(r), strings.ReplaceAll(good, "--max_block_size", "--no"), 0) },
-			steps.Inconclusive,
+			steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"configuration"},
 		},
 		{
 			"half a row", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { reads(initiator(r), good[:len(good)-60], 0) }, steps.Inconclusive,
+			func(r *steps.Result) { reads(initiator(r), good[:len(good)-60], 0) }, steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"does not parse"},
 		},
 		{
 			"not parsed", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) { initiator(r).Value = nil },
-			steps.Inconclusive,
+			steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"not read"},
 		},
 		{
 			"the wrong way round", single, kindtest.SingleDRAM, kindtest.OnlyOne,
 			func(r *steps.Result) { reads(initiator(r), kindtest.BenchTarget, 0); reads(target(r), good, 0) },
-			steps.Inconclusive,
-			[]string{"wrong way round"},
+			steps.Inconclusive, steps.RolesSwapped,
+			nil,
 		},
 		{
 			"the target says nothing", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { reads(target(r), "", 0); target(r).ParseErr = "" }, steps.Inconclusive,
+			func(r *steps.Result) { reads(target(r), "", 0); target(r).ParseErr = "" },
+			steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"which end"},
 		},
 		{"wrong data", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(target(r), kindtest.BenchTarget+"Consistency check failed for iov 0:0\nConsistency check failed\n", 1)
 			reads(initiator(r), good+"Error in barrier wait xferbench/g/barrier/sync/7/ rank 0 completed 1/2 ranks)\n"+
 				"Failed to synchronize\n", 1)
-		}, steps.Fail, []string{"what arrived on spark-01 is not what was sent"}},
+		}, steps.Fail, steps.DataCorrupt, []string{"what arrived on spark-01 is not what was sent"}},
 		{"wrong data, and status 0 all the same", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(target(r), kindtest.BenchTarget+"Consistency check failed for iov 0:0\n", 0)
-		}, steps.Fail, []string{"what arrived on spark-01 is not what was sent"}},
+		}, steps.Fail, steps.DataCorrupt, []string{"what arrived on spark-01 is not what was sent"}},
 		{
 			"all rows terrible but the last", single,
-			append(kindtest.Scaled(kindtest.SingleDRAM[:10], 0.1), kindtest.SingleDRAM[10]), kindtest.OnlyOne, nil, steps.Warn,
-			[]string{"locks of 2 MiB reached only 9.03 Gb/s", "Run it again"},
+			append(kindtest.Scaled(kindtest.SingleDRAM[:10], 0.1), kindtest.SingleDRAM[10]), kindtest.OnlyOne, nil,
+			steps.Warn, steps.BlocksUneven,
+			[]string{"locks of 2 MiB reached only 9.03 Gb/s"},
 		},
 		{"error counters grew", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			kindtest.Counter(&r.Stages[0], steps.Peer, 0).Errors["symbol_error"] = 3
-		}, steps.Warn, []string{"error counters grew meanwhile (symbol_error +3)"}},
+		}, steps.Warn, steps.ErrorsGrew, []string{"error counters grew meanwhile (symbol_error +3)"}},
 		{
 			"the target failed alone", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { target(r).Exit.Code = 1 }, steps.Fail,
+			func(r *steps.Result) { target(r).Exit.Code = 1 }, steps.Fail, steps.ScriptFailed,
 			[]string{"target on spark-01", "exit 1"},
 		},
 		{"the target was killed", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			target(r).Exit.Code = 137
 			reads(initiator(r), good+"free(): double free detected in tcache 2\n", 134)
 			initiator(r).Exit.Why = runner.Cancelled
-		}, steps.Inconclusive, []string{"spark-01 was killed (exit 137)"}},
+		}, steps.Inconclusive, steps.ProgramKilled, []string{"spark-01 was killed (exit 137)"}},
 		{
 			"the target was killed, and the initiator complains of it", single, kindtest.SingleDRAM, kindtest.OnlyOne,
 			func(r *steps.Result) {
 				target(r).Exit.Code = 137
 				reads(initiator(r), good+"Timeout waiting for barrier\nError in barrier wait\n", 1)
 				initiator(r).Exit.Why = runner.Cancelled
-			}, steps.Inconclusive,
+			}, steps.Inconclusive, steps.ProgramKilled,
 			[]string{"target on spark-01 was killed (exit 137)"},
 		},
 		{
@@ -281,30 +306,28 @@ func TestNIXLBenchHoles(t *testing.T) {
 				reads(initiator(r), good+"Timeout waiting for barrier\n", 1)
 				target(r).Exit.Why = runner.Cancelled
 				kindtest.Counter(&r.Stages[0], steps.Peer, 0).Errors["carrier_changes"] = 1
-			}, steps.Fail,
+			}, steps.Fail, steps.LinkFlapped,
 			[]string{"link of rocep1s0f0 on spark-01 went down during the test"},
 		},
 		{"what the end says that we ended is no cause", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(target(r), kindtest.BenchTarget+"Timeout waiting for barrier\n", 1)
 			target(r).Exit.Why = runner.Cancelled
 			reads(initiator(r), good+"Consistency check failed\n", 1)
-		}, steps.Fail, []string{"what arrived on spark-02 is not what was sent"}},
+		}, steps.Fail, steps.DataCorrupt, []string{"what arrived on spark-02 is not what was sent"}},
 		{"we ended both", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			r.Stages[0].Err = "nothing was printed for 3m20s: it was ended"
 			reads(initiator(r), good+"Ctrl-C received, exiting...\nfree(): double free detected in tcache 2\n", 134)
 			initiator(r).Exit.Why, target(r).Exit.Why = runner.Cancelled, runner.Cancelled
-		}, steps.Inconclusive, []string{
-			"nothing was printed for 3m20s", "after 11 rows", "a link that goes down",
-			"run it again",
-		}},
+		}, steps.Inconclusive, steps.TestStalled, []string{"nothing was printed for 3m20s", "after 11 rows"}},
 		{
 			"timed out", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { initiator(r).Exit.Why = runner.TimedOut }, steps.Inconclusive,
-			[]string{"timed out"},
+			func(r *steps.Result) { initiator(r).Exit.Why = runner.TimedOut }, steps.Inconclusive, steps.TimedOut,
+			nil,
 		},
 		{
 			"the connection broke", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { target(r).Ran, target(r).Err = false, "the connection broke" }, steps.Inconclusive,
+			func(r *steps.Result) { target(r).Ran, target(r).Err = false, "the connection broke" },
+			steps.Inconclusive, steps.NotRunToEnd,
 			[]string{"the connection broke"},
 		},
 		{"not ready", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
@@ -312,10 +335,10 @@ func TestNIXLBenchHoles(t *testing.T) {
 			r.Stages[0].Outputs = r.Stages[0].Outputs[:1]
 			reads(initiator(r), "Connecting to ETCD at http://127.0.0.1:1\nFailed to acquire lock: connections to all "+
 				"backends failing; last error: UNKNOWN\nFailed to setup ETCD runtime\n", 1)
-		}, steps.Inconclusive, []string{"etcd could not be reached from spark-02"}},
+		}, steps.Inconclusive, steps.EtcdUnreachable, []string{"etcd could not be reached from spark-02"}},
 		{
 			"an unknown end", single, kindtest.SingleDRAM, kindtest.OnlyOne,
-			func(r *steps.Result) { r.Stages[0].Err = "something else" }, steps.Inconclusive,
+			func(r *steps.Result) { r.Stages[0].Err = "something else" }, steps.Inconclusive, steps.NotRunToEnd,
 			[]string{"something else"},
 		},
 		{"no CUDA", vram, kindtest.SingleVRAM, kindtest.OnlyOne, func(r *steps.Result) {
@@ -323,20 +346,20 @@ func TestNIXLBenchHoles(t *testing.T) {
 				"ROCm or Neuron\n", 1)
 			r.Stages[0].Outputs = r.Stages[0].Outputs[:1]
 			r.Stages[0].Err = "initiator on spark-02 ended before it was ready"
-		}, steps.Skipped, []string{"spark-02 was built without CUDA"}},
+		}, steps.Skipped, steps.CannotRun, []string{"spark-02 was built without CUDA"}},
 		{
 			"GPU memory, slower than staging", vram, kindtest.Scaled(kindtest.SingleVRAM, 0.2), kindtest.OnlyOne,
 			func(r *steps.Result) {
 				reads(initiator(r), kindtest.Bench("VRAM", kindtest.VramMax, kindtest.Scaled(kindtest.SingleVRAM, 0.2)), 0)
-			}, steps.Fail,
+			}, steps.Fail, steps.BelowLimit,
 			[]string{"from GPU memory"},
 		},
 		{"GPU memory, in between", vram, nil, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(initiator(r), kindtest.Bench("VRAM", kindtest.VramMax, kindtest.Scaled(kindtest.SingleVRAM, 6)), 0)
-		}, steps.Warn, []string{"host-staging"}},
+		}, steps.Warn, steps.GPUPathUnclear, nil},
 		{"GPU memory, directly", vram, nil, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(initiator(r), kindtest.Bench("VRAM", kindtest.VramMax, kindtest.SingleDRAM[:10]), 0)
-		}, steps.Pass, []string{"GPUDirect"}},
+		}, steps.Pass, "", []string{"GPUDirect"}},
 	} {
 		text := kindtest.Bench("DRAM", kindtest.DramMax, x.rows)
 		r := kindtest.Benched(x.cell, kindtest.TutorialSpark(), text, x.shares)
@@ -347,7 +370,9 @@ func TestNIXLBenchHoles(t *testing.T) {
 		if x.spoil != nil {
 			x.spoil(&r)
 		}
-		kindtest.Want(t, x.name, judgeNIXLBench(x.cell, r), x.grade, x.words...)
+		v := judgeNIXLBench(x.cell, r)
+		kindtest.Because(t, x.name, v, x.grade, x.code)
+		kindtest.Want(t, x.name, v, x.grade, x.words...)
 	}
 }
 
@@ -356,25 +381,26 @@ func TestNIXLBenchRealFailures(t *testing.T) {
 	c := kindtest.Cell(t, "nixl-single-dram")
 	for file, want := range map[string]struct {
 		grade steps.Grade
-		words string
+		code  steps.Code
+		words string // where a code has several reasons
 	}{
-		"stale_size2.a":       {steps.Inconclusive, "ranks of a run that broke"},
-		"etcd_down":           {steps.Inconclusive, "etcd could not be reached"},
-		"badflag":             {steps.Inconclusive, "very old"},
-		"badsuffix":           {steps.Inconclusive, "refuses the sizes"},
-		"smallbuf_threads":    {steps.Inconclusive, "refuses the sizes"},
-		"notdivisible":        {steps.Inconclusive, "refuses the sizes"},
-		"badruntime":          {steps.Inconclusive, "before 1.1.0"},
-		"devlist2":            {steps.Inconclusive, "UCX_NET_DEVICES"},
-		"vram":                {steps.Skipped, "without CUDA"},
-		"ns_bogusdev.a":       {steps.Fail, "none of the rails"},
-		"hugealloc.a":         {steps.Inconclusive, "NIXL_DRAM_BUFFER"},
-		"consistency_fail.b":  {steps.Fail, "is not what was sent"},
-		"kill9_target.a":      {steps.Inconclusive, "lost each other"},
-		"etcd_dies.a":         {steps.Inconclusive, "lost each other"},
-		"oneside_initiator.a": {steps.Inconclusive, "never came"},
-		"asio_alone.a":        {steps.Inconclusive, "silent for 15 s"},
-		"asio_noserver.a":     {steps.Inconclusive, "could not reach the initiator"},
+		"stale_size2.a":       {steps.Inconclusive, steps.EtcdStaleKeys, ""},
+		"etcd_down":           {steps.Inconclusive, steps.EtcdUnreachable, ""},
+		"badflag":             {steps.Inconclusive, steps.ToolTooOld, "very old"},
+		"badsuffix":           {steps.Inconclusive, steps.OptionsWrong, "refuses the sizes"},
+		"smallbuf_threads":    {steps.Inconclusive, steps.OptionsWrong, "refuses the sizes"},
+		"notdivisible":        {steps.Inconclusive, steps.OptionsWrong, "refuses the sizes"},
+		"badruntime":          {steps.Inconclusive, steps.ToolTooOld, "before 1.1.0"},
+		"devlist2":            {steps.Inconclusive, steps.OptionsWrong, "UCX_NET_DEVICES"},
+		"vram":                {steps.Skipped, steps.CannotRun, ""},
+		"ns_bogusdev.a":       {steps.Fail, steps.UCXNoRail, ""},
+		"hugealloc.a":         {steps.Inconclusive, steps.MemoryShort, ""},
+		"consistency_fail.b":  {steps.Fail, steps.DataCorrupt, ""},
+		"kill9_target.a":      {steps.Inconclusive, steps.OtherEndGone, "lost each other"},
+		"etcd_dies.a":         {steps.Inconclusive, steps.OtherEndGone, "lost each other"},
+		"oneside_initiator.a": {steps.Inconclusive, steps.OtherEndGone, "never came"},
+		"asio_alone.a":        {steps.Inconclusive, steps.OtherEndGone, "silent for 15 s"},
+		"asio_noserver.a":     {steps.Inconclusive, steps.ServerUnreachable, ""},
 	} {
 		text := kindtest.Corpus(t, "nixlbench/"+file)
 		r := kindtest.Benched(c, kindtest.TutorialSpark(), kindtest.Bench("DRAM", kindtest.DramMax, kindtest.SingleDRAM),
@@ -385,9 +411,8 @@ func TestNIXLBenchRealFailures(t *testing.T) {
 			o.Exit.Code = 1
 		}
 		v := judgeNIXLBench(c, r)
-		if v.Grade != want.grade || !strings.Contains(strings.ToLower(v.Reason), strings.ToLower(want.words)) {
-			t.Errorf("%s: %s: %s", file, v.Grade, v.Reason)
-		}
+		kindtest.Because(t, file, v, want.grade, want.code)
+		kindtest.Want(t, file, v, want.grade, want.words)
 	}
 }
 

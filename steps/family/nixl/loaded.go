@@ -23,12 +23,12 @@ func otherUCX(r steps.Result, rep *kind.Report, add witness.Adder, told [2]parse
 			rep.Show(node+" UCX chose", lanes, "", nil)
 		}
 		if n := len(told[e].Libraries); n > 1 {
-			add(steps.Warn, "the process on %s has loaded %d libraries of UCX: a wheel brings its own, and another one is "+
-				"on its path (LD_LIBRARY_PATH)", node, n)
+			add(steps.SeveralUCX, steps.Warn, "the process on %s has loaded %d libraries of UCX: a wheel brings its own, and "+
+				"another one is on its path (LD_LIBRARY_PATH)", node, n)
 		}
 	}
 	if here, peer := releases[steps.Here], releases[steps.Peer]; here != peer && here != "" && peer != "" {
-		add(steps.Warn, "the UCX that ran is %s on %s and %s on %s, whatever ucx_info tells: have both ends one", here,
-			r.Rig.NameOf(steps.Here), peer, r.Rig.NameOf(steps.Peer))
+		add(steps.UCXDiffers, steps.Warn, "the UCX that ran is %s on %s and %s on %s, whatever ucx_info tells: have both "+
+			"ends one", here, r.Rig.NameOf(steps.Here), peer, r.Rig.NameOf(steps.Peer))
 	}
 }

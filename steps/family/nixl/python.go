@@ -59,15 +59,15 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if release == [2]string{} && python == [2]string{} && !broken {
-		return rep.Skipped("%s", noNIXL(setups[steps.Here]))
+		return rep.Skipped(steps.CannotRun, "%s", noNIXL(setups[steps.Here]))
 	}
 	if !broken {
-		same(r, &rep, "nixlbench", release, "an option that only one end knows ends the other",
+		same(r, &rep, steps.NIXLDiffers, "nixlbench", release, "an option that only one end knows ends the other",
 			"build it on both nodes, from one tag")
 	}
-	same(r, &rep, "NIXL for Python", python, "the two agents may not understand each other",
+	same(r, &rep, steps.NIXLDiffers, "NIXL for Python", python, "the two agents may not understand each other",
 		"install one version on both nodes (pip install nixl[cu13])")
-	same(r, &rep, "UCX", ucx, "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND)",
+	same(r, &rep, steps.UCXDiffers, "UCX", ucx, "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND)",
 		"build one tag of UCX on both nodes")
 	for _, e := range steps.Ends {
 		judgeUCX(r, e, setups[e], &rep)
@@ -117,12 +117,14 @@ func benchRelease(node string, s parse.NIXLSetup, rep *kind.Report) string {
 		return ""
 	}
 	if why := s.Facts["nixlbench error"]; why != "" {
-		rep.Add(steps.Fail, "nixlbench on %s does not start: %s", node, strings.TrimPrefix(why, "nixlbench: "))
+		rep.Add(steps.ProgramUnable, steps.Fail, "nixlbench on %s does not start: %s", node,
+			strings.TrimPrefix(why, "nixlbench: "))
 		return ""
 	}
 	release := parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
 	if s.Facts["nixlbench --benchmark_group"] != "yes" {
-		rep.Add(steps.Warn, "nixlbench on %s is %s and knows no --benchmark_group: the benchmarks need 0.5.0", node, release)
+		rep.Add(steps.ToolTooOld, steps.Warn, "nixlbench on %s is %s and knows no --benchmark_group: the benchmarks need "+
+			"0.5.0", node, release)
 	}
 	return release
 }
@@ -148,7 +150,9 @@ func had(all []versions) string {
 func OrMissing(s string) string { return cmp.Or(s, "missing") }
 
 // same warns where a version differs, or only one node has it.
-func same(r steps.Result, rep *kind.Report, what string, versions [2]string, harm, remedy string) {
+func same(
+	r steps.Result, rep *kind.Report, differs steps.Code, what string, versions [2]string, harm, remedy string,
+) {
 	here, peer := versions[steps.Here], versions[steps.Peer]
 	if here == "" && peer == "" {
 		return
@@ -161,9 +165,10 @@ func same(r steps.Result, rep *kind.Report, what string, versions [2]string, har
 		if peer == "" {
 			lacks, has = has, lacks
 		}
-		rep.Add(steps.Warn, "%s has no %s, and %s has: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(has), remedy)
+		rep.Add(steps.MissingOnOneNode, steps.Warn, "%s has no %s, and %s has: %s", r.Rig.NameOf(lacks), what,
+			r.Rig.NameOf(has), remedy)
 	default:
-		rep.Add(steps.Warn, "%s is %s on %s and %s on %s: %s; %s", what, here, r.Rig.NameOf(steps.Here), peer,
+		rep.Add(differs, steps.Warn, "%s is %s on %s and %s on %s: %s; %s", what, here, r.Rig.NameOf(steps.Here), peer,
 			r.Rig.NameOf(steps.Peer), harm, remedy)
 	}
 }
@@ -172,7 +177,7 @@ func same(r steps.Result, rep *kind.Report, what string, versions [2]string, har
 func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) {
 	node := r.Rig.NameOf(e)
 	if s.UCX.Version == "" && len(s.UCX.Domains) == 0 {
-		rep.Add(steps.Warn, "%s has no ucx_info, so nobody saw what its UCX can do", node)
+		rep.Add(steps.CommandMissing, steps.Warn, "%s has no ucx_info, so nobody saw what its UCX can do", node)
 		return
 	}
 	rep.Show(node+" UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
@@ -187,13 +192,14 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) 
 	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
 	case len(without) > 0 && !verbs:
-		rep.Add(steps.Fail, "UCX on %s has no verbs at all ('ib' is not available): it was built without them, its module "+
-			"libuct_ib.so is missing (ucx-build), or all links were down", node)
+		rep.Add(steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs at all ('ib' is not available): it was built without "+
+			"them, its module libuct_ib.so is missing (ucx-build), or all links were down", node)
 	case len(without) > 0:
-		rep.Add(steps.Fail, "UCX on %s has no rc on %s: is its port up?", node, kind.And(without))
+		rep.Add(steps.UCXNoRail, steps.Fail, "UCX on %s has no rc on %s: is its port up?", node, kind.And(without))
 	}
 	if Installed(s.Facts, "nvidia-smi") && !slices.Contains(s.UCX.Transports(""), "cuda_copy") {
-		rep.Add(steps.Warn, "UCX on %s has no cuda_copy, so GPU memory cannot travel: build it --with-cuda", node)
+		rep.Add(steps.UCXNoCUDA, steps.Warn, "UCX on %s has no cuda_copy, so GPU memory cannot travel: build it --with-cuda",
+			node)
 	}
 }
 
@@ -201,61 +207,63 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) 
 // before what follows from them, and the last one takes any message.
 var pythonCauses = []kind.Cause{
 	{
-		Pattern: pattern.New(`No module named '?nixl`), Grade: steps.Skipped,
+		Pattern: pattern.New(`No module named '?nixl`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "Python on %s has no NIXL: pip install nixl[cu13] there, or set NIXL_PYTHON to an interpreter that has it",
 	},
 	{
-		Pattern: pattern.New(`No module named`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`No module named`), Code: steps.PythonModuleMissing, Grade: steps.Inconclusive,
 		Means: "NIXL on %s lacks another Python module: see the message",
 	},
 	{
-		Pattern: pattern.New(`no CUDA driver|cuInit failed`), Grade: steps.Skipped,
+		Pattern: pattern.New(`no CUDA driver|cuInit failed`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "there is no GPU that CUDA can use on %s",
 	},
 	{
-		Pattern: pattern.New(`Please set max locked memory`), Grade: steps.Fail,
+		Pattern: pattern.New(`Please set max locked memory`), Code: steps.MemlockLow, Grade: steps.Fail,
 		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
 			"raise memlock in /etc/security/limits.conf, and log in anew",
 	},
 	{
-		Pattern: pattern.New(`Cannot allocate memory|cuMemAlloc_v2 failed`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Cannot allocate memory|cuMemAlloc_v2 failed`),
+		Code:    steps.MemoryShort, Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of %s: set the NIXL_…BYTES parameters to less",
 	},
 	{
-		Pattern: pattern.New(`port \d+ is in use`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`port \d+ is in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set NIXL_PORT",
 	},
 	{
-		Pattern: pattern.New(`no usable transports/devices`), Grade: steps.Fail,
+		Pattern: pattern.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
 		Means: "UCX on %s finds none of the rails that it was given: are their ports up (nixl-check)?",
 	},
 	{
-		Pattern: pattern.New(`NIXL_ERR_NOT_FOUND`), Grade: steps.Fail,
+		Pattern: pattern.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
 		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
 	},
 	{
-		Pattern: pattern.New(`no active messages transport|Destination is unreachable`), Grade: steps.Fail,
+		Pattern: pattern.New(`no active messages transport|Destination is unreachable`),
+		Code:    steps.RailUnreachable, Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map and arp-flux)?",
 	},
 	silent,
 	{
-		Pattern: pattern.New(`NIXL_ERR_BACKEND`), Grade: steps.Fail,
+		Pattern: pattern.New(`NIXL_ERR_BACKEND`), Code: steps.BackendFailed, Grade: steps.Fail,
 		Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND): look at the memlock limit (ulimit -l), at nixl-check, " +
 			"and for a bond",
 	},
 	{
-		Pattern: late, Grade: steps.Inconclusive,
+		Pattern: late, Code: steps.TimedOut, Grade: steps.Inconclusive,
 		Means: "it was not done in time on %s: the other end never came, or a link went down in the middle, which UCX does " +
 			"not tell; look at the rail map, and run it again",
 	},
 	// The end whose time is over goes away, and the other one says so.
 	{
-		Pattern: pattern.New(`REMOTE_DISCONNECT`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at " +
 			"ib-write-bw over the same rail",
 	},
-	{Pattern: pattern.New(`.`), Grade: steps.Fail, Means: "it failed on %s: see the message"},
+	{Pattern: pattern.New(`.`), Code: steps.NIXLFailed, Grade: steps.Fail, Means: "it failed on %s: see the message"},
 }
 
 // pythonEnds gives what the two ends reported, where both ended well; ok is
@@ -270,20 +278,22 @@ func pythonEnds(
 	switch {
 	case well && unread >= 0:
 		o := s.Outputs[unread]
-		rep.Add(steps.Inconclusive, "the output on %s does not parse: %s", r.Rig.NameOf(o.End), o.ParseErr)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s does not parse: %s", r.Rig.NameOf(o.End),
+			o.ParseErr)
 	// Wrong data before what the ends say: no message of a tool is worse, and one may be there.
 	case init.Test != "" && init.Error == "" && !init.Verified:
-		rep.Add(steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
+		rep.Add(steps.DataCorrupt, steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here),
+			r.Rig.NameOf(steps.Peer))
 	case !well && (atWork(r, s, messages, rep, ports) || explainNIXL(r.Rig, s, pythonCauses, messages, rep)):
 		for _, m := range messages {
 			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
 		}
 	case s.Err != "":
-		rep.Add(steps.Inconclusive, "it stopped: %s", s.Err)
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
 	case !well:
 		explainExits(r, s, seen, rep, ports...)
 	case init.Role != "initiator" || target.Role != "target" || !target.Served:
-		rep.Add(steps.Inconclusive, "not both ends reported what they did")
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "not both ends reported what they did")
 	default:
 		return results, true
 	}
@@ -303,12 +313,12 @@ func atWork(r steps.Result, s steps.Stage, messages []kind.Message, rep *kind.Re
 		case m == nil || !work.Any():
 			continue
 		case work.Share >= theory.AtWork.Value():
-			rep.Add(steps.Inconclusive, "it was not done after %s, at work: %s until then, so what was asked for takes longer; "+
-				"set its NIXL_…BYTES and NIXL_…READS to less", m[1], work)
+			rep.Add(steps.TimedOut, steps.Inconclusive, "it was not done after %s, at work: %s until then, so what was asked "+
+				"for takes longer; set its NIXL_…BYTES and NIXL_…READS to less", m[1], work)
 		default:
-			rep.Add(steps.Inconclusive, "it was not done after %s: %s until then, so the ends reach each other; more reads "+
-				"were asked for than it has time for (NIXL_…READS), or a link went down in the middle, which UCX does not "+
-				"tell: look at the rail map", m[1], work)
+			rep.Add(steps.TimedOut, steps.Inconclusive, "it was not done after %s: %s until then, so the ends reach each "+
+				"other; more reads were asked for than it has time for (NIXL_…READS), or a link went down in the middle, which "+
+				"UCX does not tell: look at the rail map", m[1], work)
 		}
 		return true
 	}
@@ -379,7 +389,7 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 			without = append(without, node)
 		}
 		if !slices.ContainsFunc(v.Results, func(x parse.NIXLResult) bool { return x.Device != "cuda" }) {
-			rep.Add(steps.Inconclusive, "%s doesn't tell whether NIXL registers host memory there", node)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s doesn't tell whether NIXL registers host memory there", node)
 		}
 		if !failed {
 			kind.Exited(r, o, &rep)
@@ -427,8 +437,8 @@ func registrations(node string, e steps.End, v parse.NIXLPython, rep *kind.Repor
 		x.Error = cmp.Or(x.Error, memory+" memory was not registered, and it does not say why")
 		rep.Show(fmt.Sprintf("message on %s about %s memory", node, memory), x.Error, "", nil)
 		if x.Device == "cuda" && strings.Contains(x.Error, "NIXL_ERR_BACKEND") {
-			rep.Add(steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND): has UCX cuda_copy (nixl-check)? "+
-				"Memory from cudaHostAlloc needs none of it", node)
+			rep.Add(steps.MemoryUnregistered, steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND): has "+
+				"UCX cuda_copy (nixl-check)? Memory from cudaHostAlloc needs none of it", node)
 			continue
 		}
 		said = append(said, kind.Message{End: e, Text: x.Error})
@@ -459,7 +469,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 				return v
 			}
 		}
-		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -531,7 +541,8 @@ func (t *readTest) ofThisRun(test string) bool {
 			why = fmt.Sprintf("it reports %d reads, and %s were asked for", x.Iterations, reads)
 		}
 		if why != "" {
-			t.rep.Add(steps.Inconclusive, "the output on %s is not this test's: %s", t.result.Rig.NameOf(o.End), why)
+			t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the output on %s is not this test's: %s",
+				t.result.Rig.NameOf(o.End), why)
 			return false
 		}
 	}
@@ -567,15 +578,14 @@ func (t *transferTest) Output() bool {
 		return false
 	}
 	if x.Gbps <= 0 || x.Bytes <= 0 || x.Iterations <= 0 || x.Seconds <= 0 {
-		t.rep.Add(steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes in %g s", x.Gbps, x.Iterations,
-			x.Bytes,
-			x.Seconds)
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes in %g s",
+			x.Gbps, x.Iterations, x.Bytes, x.Seconds)
 		return false
 	}
 	// The program works its rate out of all digits of its clock and rounds afterwards.
 	bits := float64(x.Bytes) * float64(x.Iterations) * 8
 	if why := witness.Makes(x.Gbps, bits/8, x.Seconds, 0.01); why != "" && math.Abs(bits/x.Seconds/1e9-x.Gbps) > 0.0005 {
-		t.rep.Add(steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
 		return false
 	}
 	return true
@@ -620,9 +630,9 @@ func (t *readTest) withoutCUDA() {
 		}
 		t.rep.Show(t.result.Rig.NameOf(e)+" UCX modules that NIXL has", strings.Join(x.UCT, " "), "", nil)
 		if !slices.ContainsFunc(x.UCT, func(name string) bool { return strings.HasPrefix(name, "libuct_cuda") }) {
-			t.add(steps.Warn, "the UCX that NIXL has loaded on %s has no libuct_cuda, whatever ucx_info tells: it takes "+
-				"GPU memory for the host's; have a wheel with CUDA, or a UCX that was built "+
-				"--with-cuda", t.result.Rig.NameOf(e))
+			t.add(steps.UCXNoCUDA, steps.Warn, "the UCX that NIXL has loaded on %s has no libuct_cuda, whatever ucx_info "+
+				"tells: it takes GPU memory for the host's; have a wheel with CUDA, or a UCX that was built --with-cuda",
+				t.result.Rig.NameOf(e))
 		}
 	}
 }
@@ -657,11 +667,12 @@ func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) (lead, no
 		f.Judge(rep.Add)
 		return lead, ""
 	case x.Gbps < least:
-		rep.Add(steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(x.Gbps),
+		rep.Add(steps.BelowLimit, steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(x.Gbps),
 			theory.StagedGPU.Entry().Says(), f.Cause())
 	case x.Gbps > most:
-		rep.Add(steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and far less than the "+
-			"%.1f of the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(), b.Expected)
+		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
+			"far less than the %.1f of the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(),
+			b.Expected)
 	}
 	return lead + fmt.Sprintf(", host-staged (%s)", theory.StagedGPU.Entry().Says()), hostMemory(b)
 }
@@ -701,7 +712,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, s := range r.Stages {
 		rt, ok := wire.RouteOf(c, r, s)
 		if !ok {
-			rep.Add(steps.Inconclusive, "a stage belongs to no rail")
+			rep.Add(steps.NoRail, steps.Inconclusive, "a stage belongs to no rail")
 			continue
 		}
 		dev := r.Rig.Rail(rt.Pairs[0], steps.Here).Dev
@@ -772,7 +783,7 @@ func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m kind.Measur
 	carried *int,
 ) (parse.NIXLResult, bool) {
 	rt.CheckPorts(r.Rig, rep)
-	add := func(g steps.Grade, format string, args ...any) { rep.On(m, g, format, args...) }
+	add := func(code steps.Code, g steps.Grade, format string, args ...any) { rep.On(m, code, g, format, args...) }
 	t := latencyTest{readTest{cell: c, result: r, stage: s, route: rt, rep: rep, add: add}}
 	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
@@ -821,25 +832,25 @@ func (t *latencyTest) Signs() {
 	switch {
 	case theory.Soft(t.result.Rig, t.route.Pairs[0]) != "":
 	case x.P95US > theory.Outliers.Value()*x.P50US:
-		t.add(steps.Warn, "one read of twenty takes %s and more, and the median %s: %s", kind.Microseconds(x.P95US),
-			kind.Microseconds(x.P50US), why)
+		t.add(steps.LatencyTail, steps.Warn, "one read of twenty takes %s and more, and the median %s: %s",
+			kind.Microseconds(x.P95US), kind.Microseconds(x.P50US), why)
 	case x.P99US > theory.WriteLatencyTail.Value()*x.P50US:
-		t.add(steps.Warn, "one read of a hundred takes %s and more, and the median %s: %s", kind.Microseconds(x.P99US),
-			kind.Microseconds(x.P50US), why)
+		t.add(steps.LatencyTail, steps.Warn, "one read of a hundred takes %s and more, and the median %s: %s",
+			kind.Microseconds(x.P99US), kind.Microseconds(x.P50US), why)
 	}
 }
 
 // timed reports whether an initiator's report has times, and in an order that times have.
 func timed(x parse.NIXLResult, rep *kind.Report) bool {
 	if x.P50US <= 0 || x.P95US <= 0 || x.P99US <= 0 || x.Iterations <= 0 || x.Bytes <= 0 {
-		rep.Add(steps.Inconclusive, "the initiator reports no latency, or no tail")
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports no latency, or no tail")
 		return false
 	}
 	if why := witness.Ascending(witness.Quantile{Name: "least", Value: x.MinUS},
 		witness.Quantile{Name: "median", Value: x.P50US},
 		witness.Quantile{Name: "95 %", Value: x.P95US}, witness.Quantile{Name: "99 %", Value: x.P99US},
 		witness.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
-		rep.Add(steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
+		rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
 		return false
 	}
 	return true
@@ -888,8 +899,8 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 			if text := facts[e]["version"]; text != "" {
 				said = fmt.Sprintf(" (it answers %.60q)", text)
 			}
-			rep.Add(steps.Fail, "etcd at %s does not answer %s%s: a firewall, or an address that only this machine has?",
-				kind.OrUnknown(facts[e]["endpoint"]), node, said)
+			rep.Add(steps.EtcdUnreachable, steps.Fail, "etcd at %s does not answer %s%s: a firewall, or an address that only "+
+				"this machine has?", kind.OrUnknown(facts[e]["endpoint"]), node, said)
 			continue
 		}
 		versions[e] = answer.Server
@@ -901,15 +912,15 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		case n == "0":
 			keys = "it holds no keys of nixlbench"
 		default:
-			rep.Add(steps.Pass, "It holds %s keys of nixlbench, of runs that broke or go on: no harm, as each run has a group "+
-				"of its own", n)
+			rep.Add("", steps.Pass, "It holds %s keys of nixlbench, of runs that broke or go on: no harm, as each run has a "+
+				"group of its own", n)
 		}
 	}
 	if versions[0] != versions[1] && versions[0] != "" && versions[1] != "" {
-		rep.Add(steps.Fail, "the nodes see two etcd: %s and %s", versions[0], versions[1])
+		rep.Add(steps.EtcdDiffers, steps.Fail, "the nodes see two etcd: %s and %s", versions[0], versions[1])
 	}
 	if corrupting.MatchString(versions[steps.Here]) {
-		rep.Add(steps.Warn, "etcd %s can corrupt its data: take 3.5.3 or later", versions[steps.Here])
+		rep.Add(steps.EtcdCorrupting, steps.Warn, "etcd %s can corrupt its data: take 3.5.3 or later", versions[steps.Here])
 	}
 	return rep.Verdict(fmt.Sprintf("both nodes reach etcd %s at %s", versions[steps.Here], facts[steps.Here]["endpoint"]),
 		keys, "A nixlbench of 1.1.0 or newer can do without it")

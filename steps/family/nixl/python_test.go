@@ -19,81 +19,93 @@ func TestNIXLCheck(t *testing.T) {
 		here, peer string
 		change     func(*steps.Result)
 		want       steps.Grade
+		code       steps.Code
 		words      []string
 	}{
 		{
-			"alike", good, good, nil, steps.Pass,
+			"alike", good, good, nil, steps.Pass, "",
 			[]string{
 				"nixlbench by its options (1.3.0, 1.3.1 or 1.4.0: it tells no version)", "NIXL for Python 1.4.0",
 				"UCX 1.20.0", "rc on every rail",
 			},
 		},
 		{
-			"UCX differs", good, kindtest.Swap(t, good, "1.20.0", "1.16.0"), nil, steps.Warn,
-			[]string{"UCX is 1.20.0 on spark-02 and 1.16.0 on spark-01", "NIXL_ERR_NOT_FOUND"},
+			"UCX differs", good, kindtest.Swap(t, good, "1.20.0", "1.16.0"), nil, steps.Warn, steps.UCXDiffers,
+			[]string{"UCX is 1.20.0 on spark-02 and 1.16.0 on spark-01"},
 		},
 		{
-			"nixlbench differs", good, kindtest.Swap(t, good, "prepared_xfer: yes", "prepared_xfer: no"), nil, steps.Warn,
+			"nixlbench differs", good, kindtest.Swap(t, good, "prepared_xfer: yes", "prepared_xfer: no"), nil,
+			steps.Warn, steps.NIXLDiffers,
 			[]string{"1.2.0 on spark-01"},
 		},
 		{
 			"1.3.2 is not 1.2.0", kindtest.Swap(t, good, "prepared_xfer: yes", "prepared_xfer: no"),
 			kindtest.Swap(t, good, "nixlbench --prepared_xfer: yes",
 				"nixlbench --infinia_config_file: yes\nnixlbench --prepared_xfer: no"), nil,
-			steps.Warn,
+			steps.Warn, steps.NIXLDiffers,
 			[]string{"nixlbench is 1.2.0 on spark-02 and 1.3.2 on spark-01"},
 		},
 		{
 			"a nixlbench for another processor", good,
 			kindtest.Swap(t, kindtest.Swap(t, good, ": yes", ": no"), "nixlbench --benchmark_group",
 				"nixlbench error: sh: 1: nixlbench: Exec format error\nnixlbench --benchmark_group"), nil,
-			steps.Fail,
+			steps.Fail, steps.ProgramUnable,
 			[]string{"nixlbench on spark-01 does not start: sh: 1: nixlbench: Exec format error"},
 		},
 		{
-			"NIXL differs", kindtest.Swap(t, good, `"nixl":"1.4.0"`, `"nixl":"1.1.0"`), good, nil, steps.Warn,
+			"NIXL differs", kindtest.Swap(t, good, `"nixl":"1.4.0"`, `"nixl":"1.1.0"`), good, nil, steps.Warn, steps.NIXLDiffers,
 			[]string{"NIXL for Python is 1.1.0 on spark-02"},
 		},
 		{
-			"one has none", good, nothing, nil, steps.Warn,
+			"one has none", good, nothing, nil, steps.Warn, steps.MissingOnOneNode,
 			[]string{"spark-01 has no nixlbench", "spark-01 has no NIXL for Python"},
 		},
-		{"none has any", nothing, nothing, nil, steps.Skipped, []string{"neither node has NIXL", "No module named 'nixl'"}},
+		{
+			"none has any", nothing, nothing, nil,
+			steps.Skipped, steps.CannotRun,
+			[]string{"neither node has NIXL", "No module named 'nixl'"},
+		},
 		{
 			"an old nixlbench", kindtest.Swap(t, good, ": yes", ": no"), kindtest.Swap(t, good, ": yes", ": no"), nil,
-			steps.Warn,
-			[]string{"older than 0.5.0", "--benchmark_group"},
+			steps.Warn, steps.ToolTooOld,
+			[]string{"older than 0.5.0"},
 		},
-		{"no ucx_info", bare, bare, nil, steps.Warn, []string{"no ucx_info"}},
+		{"no ucx_info", bare, bare, nil, steps.Warn, steps.CommandMissing, nil},
 		{
 			"no verbs", kindtest.Swap(t, kindtest.Swap(t, good, "Component: ib", "Component: no"), "rc_", "xx_"), good, nil,
-			steps.Fail,
-			[]string{"no verbs at all", "spark-02"},
+			steps.Fail, steps.UCXNoVerbs,
+			[]string{"spark-02"},
 		},
 		{
-			"a rail without rc", good, kindtest.Swap(t, good, "Device: rocep1s0f1:1", "Device: rocep1s0f9:1"), nil, steps.Fail,
+			"a rail without rc", good, kindtest.Swap(t, good, "Device: rocep1s0f1:1", "Device: rocep1s0f9:1"), nil,
+			steps.Fail, steps.UCXNoRail,
 			[]string{"UCX on spark-01 has no rc on rocep1s0f1"},
 		},
 		{
-			"no cuda_copy", good, kindtest.Swap(t, good, "Transport: cuda_copy", "Transport: other"), nil, steps.Warn,
-			[]string{"no cuda_copy", "--with-cuda"},
+			"no cuda_copy", good, kindtest.Swap(t, good, "Transport: cuda_copy", "Transport: other"), nil,
+			steps.Warn, steps.UCXNoCUDA,
+			nil,
 		},
-		{"half", good, "", nil, steps.Inconclusive, []string{"does not parse"}},
+		{"half", good, "", nil, steps.Inconclusive, steps.OutputIncomplete, []string{"does not parse"}},
 		{
-			"failed", good, good, func(r *steps.Result) { r.Stages[0].Outputs[1].Exit.Code = 2 }, steps.Inconclusive,
+			"failed", good, good, func(r *steps.Result) { r.Stages[0].Outputs[1].Exit.Code = 2 },
+			steps.Inconclusive, steps.ScriptFailed,
 			[]string{"exit 2"},
 		},
 		{
-			"one end", good, good, func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] }, steps.Inconclusive,
+			"one end", good, good, func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] },
+			steps.Inconclusive, steps.NotRunHere,
 			[]string{"nothing ran on spark-01"},
 		},
-		{"nothing", good, good, func(r *steps.Result) { r.Stages = nil }, steps.Inconclusive, nil},
+		{"nothing", good, good, func(r *steps.Result) { r.Stages = nil }, steps.Inconclusive, steps.NothingRan, nil},
 	} {
 		r := kindtest.Both(kindtest.TutorialSpark(), parse.NIXLSetupOutput, x.here, x.peer)
 		if x.change != nil {
 			x.change(&r)
 		}
-		kindtest.Want(t, x.name, judgeNIXLCheck(kindtest.Cell(t, "nixl-check"), r), x.want, x.words...)
+		v := judgeNIXLCheck(kindtest.Cell(t, "nixl-check"), r)
+		kindtest.Because(t, x.name, v, x.want, x.code)
+		kindtest.Want(t, x.name, v, x.want, x.words...)
 	}
 }
 
@@ -110,52 +122,70 @@ func TestNIXLRegister(t *testing.T) {
 	for _, x := range []struct {
 		name       string
 		here, peer string
-		code       int
+		exit       int
 		want       steps.Grade
+		code       steps.Code
 		words      []string
 	}{
-		{"both kinds", registered + onGPU, registered + onGPU, 0, steps.Pass, []string{"GPU and host memory on both nodes"}},
 		{
-			"no GPU", registered + "no GPU here: there is no nvidia-smi\n", registered, 0, steps.Pass,
+			"both kinds", registered + onGPU, registered + onGPU, 0,
+			steps.Pass, "",
+			[]string{"GPU and host memory on both nodes"},
+		},
+		{
+			"no GPU", registered + "no GPU here: there is no nvidia-smi\n", registered, 0, steps.Pass, "",
 			[]string{"host memory", "not tried on spark-02 and spark-01"},
 		},
 		{
-			"a GPU at one", registered + onGPU, registered, 0, steps.Pass,
+			"a GPU at one", registered + onGPU, registered, 0, steps.Pass, "",
 			[]string{"host memory on both nodes, and the GPU's on spark-02", "not tried on spark-01"},
 		},
 		{
-			"no host memory", registered + onGPU, onGPU, 0, steps.Inconclusive,
+			"no host memory", registered + onGPU, onGPU, 0, steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"spark-01 doesn't tell whether NIXL registers host memory"},
 		},
 		{
-			"the GPU's fails", registered + refused("cuda", "NIXL_ERR_BACKEND: x"), registered + onGPU, 1, steps.Fail,
-			[]string{"GPU memory could not be registered on spark-02", "cudaHostAlloc"},
+			"the GPU's fails", registered + refused("cuda", "NIXL_ERR_BACKEND: x"), registered + onGPU, 1,
+			steps.Fail, steps.MemoryUnregistered,
+			[]string{"GPU memory could not be registered on spark-02"},
 		},
-		{"it fails", refused("cpu", "NIXL_ERR_BACKEND"), registered, 1, steps.Fail, []string{"on spark-02", "memlock"}},
-		{"it fails without a word", refused("cpu", ""), registered, 0, steps.Fail, []string{"failed on spark-02"}},
 		{
-			"the GPU's fails without a word", registered + refused("cuda", ""), registered, 0, steps.Fail,
+			"it fails", refused("cpu", "NIXL_ERR_BACKEND"), registered, 1,
+			steps.Fail, steps.BackendFailed,
+			[]string{"on spark-02"},
+		},
+		{
+			"it fails without a word", refused("cpu", ""), registered, 0,
+			steps.Fail, steps.NIXLFailed,
+			[]string{"failed on spark-02"},
+		},
+		{
+			"the GPU's fails without a word", registered + refused("cuda", ""), registered, 0, steps.Fail, steps.NIXLFailed,
 			[]string{"failed on spark-02"},
 		},
 		{
 			"no CUDA", registered + refused("cuda", "no CUDA driver: libcuda.so.1 is not there"), registered + onGPU, 1,
-			steps.Skipped,
+			steps.Skipped, steps.CannotRun,
 			[]string{"no GPU that CUDA can use on spark-02"},
 		},
 		{
-			"no NIXL", refused("cpu", "No module named 'nixl'"), refused("cpu", "No module named 'nixl'"), 1, steps.Skipped,
+			"no NIXL", refused("cpu", "No module named 'nixl'"), refused("cpu", "No module named 'nixl'"), 1,
+			steps.Skipped, steps.CannotRun,
 			[]string{"pip install nixl[cu13]", "NIXL_PYTHON"},
 		},
 		{
-			"another module", refused("cpu", "No module named 'torch'"), registered, 1, steps.Inconclusive,
-			[]string{"another Python module"},
+			"another module", refused("cpu", "No module named 'torch'"), registered, 1,
+			steps.Inconclusive, steps.PythonModuleMissing,
+			nil,
 		},
-		{"no output", "", registered, 0, steps.Inconclusive, []string{"does not parse"}},
-		{"a strange end", registered, registered, 3, steps.Inconclusive, []string{"exit 3"}},
+		{"no output", "", registered, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"does not parse"}},
+		{"a strange end", registered, registered, 3, steps.Inconclusive, steps.ScriptFailed, []string{"exit 3"}},
 	} {
 		r := kindtest.Both(kindtest.TutorialSpark(), parse.NIXLPythonOutput, x.here, x.peer)
-		r.Stages[0].Outputs[0].Exit.Code = x.code
-		kindtest.Want(t, x.name, judgeNIXLRegister(kindtest.Cell(t, "nixl-register"), r), x.want, x.words...)
+		r.Stages[0].Outputs[0].Exit.Code = x.exit
+		v := judgeNIXLRegister(kindtest.Cell(t, "nixl-register"), r)
+		kindtest.Because(t, x.name, v, x.want, x.code)
+		kindtest.Want(t, x.name, v, x.want, x.words...)
 	}
 }
 
@@ -173,123 +203,130 @@ func TestNIXLTransfer(t *testing.T) {
 		shares       map[int]float64
 		spoil        func(*steps.Stage)
 		want         steps.Grade
+		code         steps.Code
 		words        []string
 	}{
 		{
-			"as it should be", single, good, kindtest.Served, kindtest.OnlyOne, nil, steps.Pass,
+			"as it should be", single, good, kindtest.Served, kindtest.OnlyOne, nil, steps.Pass, "",
 			[]string{"88.0 Gb/s over rail 1, of 92.5", "every byte", "rocep1s0f0 carried all"},
 		},
 		{
 			"two rails", dual, kindtest.ReadBack("cpu", 1<<30, 16, 93.4, true), kindtest.Served, kindtest.Evenly, nil,
-			steps.Pass,
+			steps.Pass, "",
 			[]string{"93.4 Gb/s over rails 1 and 2, of 105.4", "rocep1s0f1 50 %"},
 		},
 		{
 			"a dead rail", dual, kindtest.ReadBack("cpu", 1<<30, 16, 90, true), kindtest.Served, kindtest.OnlyOne, nil,
-			steps.Fail,
+			steps.Fail, steps.RailIdle,
 			[]string{"nothing went over rocep1s0f1"},
 		},
 		{
 			"GPU memory", gpu, kindtest.ReadBack("cuda", 64<<20, 16, 3.5, true), kindtest.Served, kindtest.OnlyOne, nil,
-			steps.Pass,
+			steps.Pass, "",
 			[]string{"3.5 Gb/s", "host-staged", "cudaHostAlloc"},
 		},
 		{
 			"GPU memory, directly", gpu, kindtest.ReadBack("cuda", 64<<20, 16, 90, true), kindtest.Served, kindtest.OnlyOne, nil,
-			steps.Pass,
+			steps.Pass, "",
 			[]string{"90.0 Gb/s"},
 		},
 		{
 			"GPU memory, too slow", gpu, kindtest.ReadBack("cuda", 64<<20, 16, 0.5, true), kindtest.Served, kindtest.OnlyOne,
-			nil, steps.Fail, nil,
+			nil, steps.Fail, steps.BelowLimit, nil,
 		},
 		{
 			"GPU memory, in between", gpu, kindtest.ReadBack("cuda", 64<<20, 16, 30, true), kindtest.Served, kindtest.OnlyOne,
-			nil, steps.Warn, nil,
+			nil, steps.Warn, steps.GPUPathUnclear, nil,
 		},
 		{
 			"wrong data", single, kindtest.ReadBack("cpu", 64<<20, 256, 88, false), kindtest.Served, kindtest.OnlyOne,
-			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail,
+			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail, steps.DataCorrupt,
 			[]string{"spark-02 read is not what spark-01 had written"},
 		},
 		{
-			"slow", single, kindtest.ReadBack("cpu", 64<<20, 256, 40, true), kindtest.Served, kindtest.OnlyOne, nil, steps.Fail,
+			"slow", single, kindtest.ReadBack("cpu", 64<<20, 256, 40, true), kindtest.Served, kindtest.OnlyOne, nil,
+			steps.Fail, steps.BelowLimit,
 			[]string{"40.0 Gb/s of 92.5"},
 		},
 		{
 			"a little slow", single, kindtest.ReadBack("cpu", 64<<20, 256, 70, true), kindtest.Served, kindtest.OnlyOne, nil,
-			steps.Warn, nil,
+			steps.Warn, steps.BelowLimit, nil,
 		},
 		{
 			"impossible", single, kindtest.ReadBack("cpu", 64<<20, 256, 170, true), kindtest.Served, kindtest.OnlyOne, nil,
-			steps.Inconclusive,
-			[]string{"another way"},
+			steps.Inconclusive, steps.FigureImpossible,
+			nil,
 		},
 		{
 			"no figure", single, kindtest.ReadBack("cpu", 64<<20, 0, 88, true), kindtest.Served, kindtest.OnlyOne, nil,
-			steps.Inconclusive, nil,
+			steps.Inconclusive, steps.OutputIncomplete, nil,
 		},
 		{"over TCP", single, good, kindtest.Served, nil, func(s *steps.Stage) {
 			for _, e := range steps.Ends {
 				b := kindtest.Counter(s, e, 1)
 				b.IPTx, b.IPRx, b.IPKnown = 18e9, 18e9, true
 			}
-		}, steps.Fail, []string{"the data went over enp1s0f1np1 as TCP"}},
+		}, steps.Fail, steps.NotRDMA, []string{"the data went over enp1s0f1np1 as TCP"}},
 		{
-			"over nothing", single, good, kindtest.Served, nil, nil, steps.Inconclusive,
-			[]string{"no rail's interface moved it"},
+			"over nothing", single, good, kindtest.Served, nil, nil, steps.Inconclusive, steps.NothingCarried,
+			nil,
 		},
 		{
-			"the target did not serve", single, good, says("target", ""), kindtest.OnlyOne, nil, steps.Inconclusive,
+			"the target did not serve", single, good, says("target", ""), kindtest.OnlyOne, nil,
+			steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"not both ends"},
 		},
 		{
 			"the target failed", single, good, kindtest.Served, kindtest.OnlyOne,
-			func(s *steps.Stage) { s.Outputs[0].Exit.Code = 1 }, steps.Fail,
+			func(s *steps.Stage) { s.Outputs[0].Exit.Code = 1 }, steps.Fail, steps.ScriptFailed,
 			[]string{"target on spark-01 ended with exit 1"},
 		},
 		{"no NIXL there", single, "", says("target", "No module named 'nixl'"), kindtest.OnlyOne, func(s *steps.Stage) {
 			s.Outputs, s.Err = s.Outputs[:1], "target on spark-01 ended before it was ready"
 			s.Outputs[0].Exit.Code = 1
-		}, steps.Skipped, []string{"Python on spark-01 has no NIXL"}},
+		}, steps.Skipped, steps.CannotRun, []string{"Python on spark-01 has no NIXL"}},
 		{
 			"its port is taken", single, "", says("target", "port 5555 is in use: find who"), kindtest.OnlyOne,
 			func(s *steps.Stage) {
 				s.Outputs, s.Err = s.Outputs[:1], "target on spark-01 ended before it was ready"
 				s.Outputs[0].Exit.Code = 1
-			}, steps.Inconclusive,
-			[]string{"port is taken on spark-01", "NIXL_PORT"},
+			}, steps.Inconclusive, steps.PortTaken,
+			[]string{"port is taken on spark-01"},
 		},
 		{
 			"versions differ", single, says("initiator", "NIXL_ERR_NOT_FOUND"), kindtest.Served, kindtest.OnlyOne,
-			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail,
-			[]string{"UCX versions differ"},
+			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail, steps.NIXLNoPath,
+			nil,
 		},
 		{
 			"UCX finds no rail", single, "[1795219857.26] [vm:8305 :0]     ucp_context.c:1770 UCX  ERROR no usable " +
 				"transports/devices (asked rc)\n" + says("initiator", "NIXL_ERR_BACKEND"), kindtest.Served, kindtest.OnlyOne,
-			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail,
-			[]string{"none of the rails"},
+			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail, steps.UCXNoRail,
+			nil,
 		},
 		{
 			"it hung", single, says("initiator", "not done after 60 s"), kindtest.Served, kindtest.OnlyOne,
-			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Inconclusive,
+			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Inconclusive, steps.TimedOut,
 			[]string{"not done in time on spark-02"},
 		},
 		{
 			"timed out", single, good, kindtest.Served, kindtest.OnlyOne,
-			func(s *steps.Stage) { s.Outputs[1].Exit.Why = runner.TimedOut }, steps.Inconclusive,
-			[]string{"timed out"},
+			func(s *steps.Stage) { s.Outputs[1].Exit.Why = runner.TimedOut }, steps.Inconclusive, steps.TimedOut,
+			nil,
 		},
 		{
 			"a traceback", single, "Traceback\n", kindtest.Served, kindtest.OnlyOne,
-			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail,
+			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail, steps.ScriptFailed,
 			[]string{"exit 1"},
 		},
-		{"no output", single, "", kindtest.Served, kindtest.OnlyOne, nil, steps.Inconclusive, []string{"does not parse"}},
+		{
+			"no output", single, "", kindtest.Served, kindtest.OnlyOne, nil,
+			steps.Inconclusive, steps.OutputIncomplete,
+			[]string{"does not parse"},
+		},
 		{
 			"no counters", single, good, kindtest.Served, kindtest.OnlyOne, func(s *steps.Stage) { s.Bytes = nil },
-			steps.Inconclusive,
+			steps.Inconclusive, steps.NotCounted,
 			[]string{"not counted"},
 		},
 	} {
@@ -298,14 +335,16 @@ func TestNIXLTransfer(t *testing.T) {
 		if x.spoil != nil {
 			x.spoil(&s)
 		}
-		kindtest.Want(t, x.name, judgeNIXLTransfer(x.cell, steps.Result{Rig: rig, Stages: []steps.Stage{s}}), x.want,
-			x.words...)
+		v := judgeNIXLTransfer(x.cell, steps.Result{Rig: rig, Stages: []steps.Stage{s}})
+		kindtest.Because(t, x.name, v, x.want, x.code)
+		kindtest.Want(t, x.name, v, x.want, x.words...)
 	}
-	kindtest.Want(t, "skipped", judgeNIXLTransfer(gpu, steps.Result{Skip: "spark-01 has no nvidia-smi."}), steps.Skipped)
+	kindtest.Because(t, "skipped", judgeNIXLTransfer(gpu, steps.Result{Skip: "spark-01 has no nvidia-smi."}),
+		steps.Skipped, steps.CannotRun)
 	bare := kindtest.TutorialSpark()
 	bare.Pairs = nil
-	kindtest.Want(t, "no rails", judgeNIXLTransfer(single, steps.Result{Rig: bare, Stages: []steps.Stage{{Pair: -1}}}),
-		steps.Inconclusive, "rail map")
+	kindtest.Because(t, "no rails", judgeNIXLTransfer(single, steps.Result{Rig: bare, Stages: []steps.Stage{{Pair: -1}}}),
+		steps.Inconclusive, steps.NotRunHere)
 }
 
 func TestNIXLLatency(t *testing.T) {
@@ -332,10 +371,11 @@ func TestNIXLLatency(t *testing.T) {
 		init  string
 		spoil func(*steps.Stage)
 		want  steps.Grade
+		code  steps.Code
 		words []string
 	}{
 		{
-			"as it should be", good, nil, steps.Pass,
+			"as it should be", good, nil, steps.Pass, "",
 			[]string{
 				"16.2 us on each of the 2 rails",
 				"31 us for 99 %: as it should be (11.1 to 16.2 us was measured on DGX Spark; a warning from 30",
@@ -343,33 +383,39 @@ func TestNIXLLatency(t *testing.T) {
 			},
 		},
 		{
-			"faster", kindtest.Timed(9, 8, 10, 12, 20), nil, steps.Pass,
+			"faster", kindtest.Timed(9, 8, 10, 12, 20), nil, steps.Pass, "",
 			[]string{"faster than what railbench knows of (11.1 to 16.2 us"},
 		},
 		{
-			"three times the other rail's", kindtest.Timed(6, 5, 7, 8, 9), nil, steps.Warn,
-			[]string{"rail 2 takes 16.2 us and rail 1 5 us", "rails of one rig are alike"},
+			"three times the other rail's", kindtest.Timed(6, 5, 7, 8, 9), nil, steps.Warn, steps.RailsApart,
+			[]string{"rail 2 takes 16.2 us and rail 1 5 us"},
 		},
 		{
-			"outliers", kindtest.Timed(58.6, 11.1, 166.6, 300, 900), nil, steps.Warn,
-			[]string{"Rail 1 (rocep1s0f0)", "one read of twenty"},
+			"outliers", kindtest.Timed(58.6, 11.1, 166.6, 300, 900), nil, steps.Warn, steps.LatencyTail,
+			[]string{"Rail 1 (rocep1s0f0)"},
 		},
-		{"slow", kindtest.Timed(41, 40, 45, 50, 60), nil, steps.Warn, []string{"40 us typical"}},
-		{"like TCP", kindtest.Timed(81, 80, 85, 90, 99), nil, steps.Fail, []string{"what TCP takes"}},
-		{"impossible", kindtest.Timed(1, 0.2, 1, 1, 1), nil, steps.Inconclusive, []string{"less than"}},
-		{"none", kindtest.Timed(0, 0, 0, 0, 0), nil, steps.Inconclusive, []string{"no latency"}},
+		{"slow", kindtest.Timed(41, 40, 45, 50, 60), nil, steps.Warn, steps.LatencyHigh, []string{"40 us typical"}},
+		{"like TCP", kindtest.Timed(81, 80, 85, 90, 99), nil, steps.Fail, steps.LatencyHigh, nil},
+		{"impossible", kindtest.Timed(1, 0.2, 1, 1, 1), nil, steps.Inconclusive, steps.FigureImpossible, nil},
+		{"none", kindtest.Timed(0, 0, 0, 0, 0), nil, steps.Inconclusive, steps.OutputIncomplete, []string{"no latency"}},
 		{"the other rail", good, func(s *steps.Stage) {
 			s.Bytes = kindtest.Moved(rig, steps.Peer, 4.4e6,
 				map[int]float64{1: 1})
-		}, steps.Fail, []string{"rocep1s0f1 carried the bytes: the wrong rail"}},
-		{"no counters", good, func(s *steps.Stage) { s.Bytes = nil }, steps.Inconclusive, []string{"not counted"}},
-		{"no output", "", nil, steps.Inconclusive, []string{"does not parse"}},
+		}, steps.Fail, steps.WrongPort, []string{"rocep1s0f1 carried the bytes: the wrong rail"}},
 		{
-			"stopped", good, func(s *steps.Stage) { s.Err = "target on spark-01 is not ready after 15s" }, steps.Inconclusive,
+			"no counters", good, func(s *steps.Stage) { s.Bytes = nil },
+			steps.Inconclusive, steps.NotCounted,
+			[]string{"not counted"},
+		},
+		{"no output", "", nil, steps.Inconclusive, steps.OutputIncomplete, []string{"does not parse"}},
+		{
+			"stopped", good, func(s *steps.Stage) { s.Err = "target on spark-01 is not ready after 15s" },
+			steps.Inconclusive, steps.NotRunToEnd,
 			[]string{"not ready"},
 		},
 	} {
 		v := judgeNIXLLatency(c, result(x.init, x.spoil))
+		kindtest.Because(t, x.name, v, x.want, x.code)
 		kindtest.Want(t, x.name, v, x.want, x.words...)
 	}
 	v := judgeNIXLLatency(c, result(good, nil))
@@ -385,30 +431,37 @@ func TestEtcd(t *testing.T) {
 		name       string
 		here, peer string
 		want       steps.Grade
+		code       steps.Code
 		words      []string
 	}{
 		{
-			"both", good, good, steps.Pass,
+			"both", good, good, steps.Pass, "",
 			[]string{"both nodes reach etcd 3.5.21 at http://127.0.0.1:2379", "it holds no keys of nixlbench"},
 		},
-		{"keys", kindtest.Swap(t, good, `"header":{"revision":"1"}`, `"count":"3"`), good, steps.Pass, []string{"3 keys"}},
 		{
-			"no curl", kindtest.Swap(t, good, "keys: {\"header\":{\"revision\":\"1\"}}\n", ""), good, steps.Pass,
+			"keys", kindtest.Swap(t, good, `"header":{"revision":"1"}`, `"count":"3"`), good, steps.Pass, "",
+			[]string{"3 keys"},
+		},
+		{
+			"no curl", kindtest.Swap(t, good, "keys: {\"header\":{\"revision\":\"1\"}}\n", ""), good, steps.Pass, "",
 			[]string{"nobody could ask: that takes curl"},
 		},
 		{
-			"down", good, "endpoint: http://127.0.0.1:2379\nversion: \nkeys: \n", steps.Fail,
+			"down", good, "endpoint: http://127.0.0.1:2379\nversion: \nkeys: \n", steps.Fail, steps.EtcdUnreachable,
 			[]string{"does not answer spark-01"},
 		},
-		{"something else", good, kindtest.Swap(t, good, "etcdserver", "other"), steps.Fail, []string{"it answers"}},
-		{"two", good, kindtest.Swap(t, good, "3.5.21", "3.6.0"), steps.Fail, []string{"two etcd"}},
+		{"something else", good, kindtest.Swap(t, good, "etcdserver", "other"), steps.Fail, steps.EtcdUnreachable, nil},
+		{"two", good, kindtest.Swap(t, good, "3.5.21", "3.6.0"), steps.Fail, steps.EtcdDiffers, nil},
 		{
-			"it corrupts", kindtest.Swap(t, good, "3.5.21", "3.5.0"), kindtest.Swap(t, good, "3.5.21", "3.5.0"), steps.Warn,
-			[]string{"corrupt"},
+			"it corrupts", kindtest.Swap(t, good, "3.5.21", "3.5.0"), kindtest.Swap(t, good, "3.5.21", "3.5.0"),
+			steps.Warn, steps.EtcdCorrupting,
+			nil,
 		},
-		{"no output", "", good, steps.Inconclusive, nil},
+		{"no output", "", good, steps.Inconclusive, steps.OutputIncomplete, nil},
 	} {
-		kindtest.Want(t, x.name, judgeEtcd(kindtest.Cell(t, "etcd"),
-			kindtest.Both(kindtest.TutorialSpark(), parse.Facts, x.here, x.peer)), x.want, x.words...)
+		v := judgeEtcd(kindtest.Cell(t, "etcd"),
+			kindtest.Both(kindtest.TutorialSpark(), parse.Facts, x.here, x.peer))
+		kindtest.Because(t, x.name, v, x.want, x.code)
+		kindtest.Want(t, x.name, v, x.want, x.words...)
 	}
 }

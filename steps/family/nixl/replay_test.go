@@ -20,26 +20,27 @@ func TestNIXLBenchReplayed(t *testing.T) {
 		codes      [2]int
 		change     func(*steps.Result)
 		grade      steps.Grade
+		code       steps.Code
 		words      []string
 	}{
 		{
 			"over sockets, the target was killed", "asio_kill9_target.a", "asio_kill9_target.b",
 			[2]int{1, 137},
 			nil,
-			steps.Inconclusive,
+			steps.Inconclusive, steps.ProgramKilled,
 			[]string{"target on spark-01 was killed (exit 137)"},
 		},
 		{
 			"over an etcd, the target was killed", "kill9_target.a", "kill9_target.b",
 			[2]int{1, 137},
 			nil,
-			steps.Inconclusive,
+			steps.Inconclusive, steps.ProgramKilled,
 			[]string{"target on spark-01 was killed (exit 137)"},
 		},
 		{
 			"the target was killed, and we ended the initiator", "kill9_target.a", "kill9_target.b",
 			[2]int{134, 137},
-			func(r *steps.Result) { byUs(&r.Stages[0].Outputs[0]) }, steps.Inconclusive,
+			func(r *steps.Result) { byUs(&r.Stages[0].Outputs[0]) }, steps.Inconclusive, steps.ProgramKilled,
 			[]string{"was killed (exit 137)"},
 		},
 		{
@@ -48,7 +49,7 @@ func TestNIXLBenchReplayed(t *testing.T) {
 			func(r *steps.Result) {
 				r.Stages[0].Outputs[0].Exit.Why = runner.TimedOut
 				byUs(&r.Stages[0].Outputs[1])
-			}, steps.Inconclusive,
+			}, steps.Inconclusive, steps.TimedOut,
 			[]string{"initiator on spark-02 timed out"},
 		},
 		{
@@ -58,86 +59,86 @@ func TestNIXLBenchReplayed(t *testing.T) {
 				r.Stages[0].Err = "nothing was printed for 3m20s: it was ended"
 				byUs(&r.Stages[0].Outputs[0])
 				byUs(&r.Stages[0].Outputs[1])
-			}, steps.Inconclusive,
+			}, steps.Inconclusive, steps.TestStalled,
 			[]string{"nothing was printed for 3m20s", "after 1 row"},
 		},
 		{
 			"a rail went down", "ns_rail1_down_midrun.a", "ns_rail1_down_midrun.b", [2]int{134, 1}, func(r *steps.Result) {
 				byUs(&r.Stages[0].Outputs[0])
 				kindtest.Counter(&r.Stages[0], steps.Here, 0).Errors["carrier_changes"] = 1
-			}, steps.Fail, []string{"link of rocep1s0f0 on spark-02 went down during the test"},
+			}, steps.Fail, steps.LinkFlapped, []string{"link of rocep1s0f0 on spark-02 went down during the test"},
 		},
 		{
 			"two pairs at one port, the first", "asio_two_pairs_one_port.a", "asio_two_pairs_one_port.b",
 			[2]int{0, 134},
 			nil,
-			steps.Inconclusive,
-			[]string{"end on spark-01 was sent away", "a second railbench", "ASIO_PORT"},
+			steps.Inconclusive, steps.ForeignPeer,
+			[]string{"end on spark-01 was sent away"},
 		},
 		{
 			"two pairs at one port, the second", "asio_two_pairs_one_port.c", "asio_two_pairs_one_port.d",
 			[2]int{0, 134},
 			nil,
-			steps.Inconclusive,
-			[]string{"end on spark-01 was sent away", "a second railbench", "ASIO_PORT"},
+			steps.Inconclusive, steps.ForeignPeer,
+			[]string{"end on spark-01 was sent away"},
 		},
 		{
 			"no plugin here", "noplugin.a", "noplugin.b",
 			[2]int{1, 134},
 			nil,
-			steps.Fail,
-			[]string{"NIXL on spark-02", "/nonexistent/libplugin_UCX.so is not there", "NIXL_PLUGIN_DIR"},
+			steps.Fail, steps.PluginMissing,
+			[]string{"NIXL on spark-02"},
 		},
 		{
 			"no plugin there", "noplugin.b", "noplugin.a",
 			[2]int{134, 1},
 			nil,
-			steps.Fail,
-			[]string{"NIXL on spark-01", "/nonexistent/libplugin_UCX.so is not there"},
+			steps.Fail, steps.PluginMissing,
+			[]string{"NIXL on spark-01"},
 		},
 		{
 			"built for another processor", "wrong_arch_dash", "", [2]int{126, 0}, func(r *steps.Result) {
 				r.Stages[0].Err = "initiator on spark-02 ended before it was ready, with exit 126"
-			}, steps.Fail, []string{"nixlbench on spark-02 can't be executed", "another kind of processor"},
+			}, steps.Fail, steps.ProgramUnable, []string{"nixlbench on spark-02 can't be executed"},
 		},
 		{
 			"built for another processor, the target", "asio_kill9_target.b", "wrong_arch_bash",
 			[2]int{143, 126},
 			func(r *steps.Result) { byUs(&r.Stages[0].Outputs[0]) },
-			steps.Fail,
+			steps.Fail, steps.ProgramUnable,
 			[]string{"nixlbench on spark-01 can't be executed"},
 		},
 		{
 			"a library is missing", "missing_library", "", [2]int{127, 0}, func(r *steps.Result) {
 				r.Stages[0].Err = "initiator on spark-02 ended before it was ready, with exit 127"
-			}, steps.Fail, []string{"nixlbench on spark-02 does not start", "libetcd-cpp-api-core.so"},
+			}, steps.Fail, steps.ProgramUnable, []string{"nixlbench on spark-02 does not start"},
 		},
 		{
 			"what arrived is not what was sent", "consistency_fail.a", "consistency_fail.b",
 			[2]int{1, 1},
 			nil,
-			steps.Fail,
+			steps.Fail, steps.DataCorrupt,
 			[]string{"what arrived on spark-01 is not what was sent"},
 		},
 		{
 			"the ranks of another run", "stale_size2.a", "stale_size2.b",
 			[2]int{1, 1},
 			nil,
-			steps.Inconclusive,
-			[]string{"ranks of a run that broke"},
+			steps.Inconclusive, steps.EtcdStaleKeys,
+			nil,
 		},
 		{
 			"the etcd ended", "etcd_dies.a", "etcd_dies.b",
 			[2]int{1, 1},
 			nil,
-			steps.Inconclusive,
+			steps.Inconclusive, steps.OtherEndGone,
 			[]string{"lost each other", "or etcd did"},
 		},
 		{
 			"only one of two devices is there", "ns_onebogus.a", "ns_onebogus.b",
 			[2]int{0, 0},
 			nil,
-			steps.Inconclusive, nil,
+			steps.Inconclusive, steps.CounterBad, nil,
 		},
 	} {
 		r := steps.Result{Rig: kindtest.TutorialSpark(), Stages: []steps.Stage{{Pair: -1}}}
@@ -155,6 +156,8 @@ func TestNIXLBenchReplayed(t *testing.T) {
 		if x.change != nil {
 			x.change(&r)
 		}
-		kindtest.Want(t, x.name, judgeNIXLBench(c, r), x.grade, x.words...)
+		v := judgeNIXLBench(c, r)
+		kindtest.Because(t, x.name, v, x.grade, x.code)
+		kindtest.Want(t, x.name, v, x.grade, x.words...)
 	}
 }

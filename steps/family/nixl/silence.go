@@ -11,6 +11,7 @@ import (
 // the adapter's (RC). What it means depends on what else was seen: unanswered says that.
 var silent = kind.Cause{
 	Pattern: pattern.New(`unhandled timeout error|[Tt]ransport retry count|Endpoint timeout|Operation timed out`),
+	Code:    steps.RDMAUnanswered,
 	Grade:   steps.Inconclusive,
 	Means: "UCX on %s got no answer in time, and nothing else says that the rail is broken: run ib-write-bw over the " +
 		"same rail. If that is well, the other end is slow to answer (soft-RoCE, a busy processor): ask again with more " +

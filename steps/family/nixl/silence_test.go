@@ -77,6 +77,7 @@ func TestNobodyAnswers(t *testing.T) {
 				c.do(&r)
 			}
 			v := judges[id](cell, r)
+			kindtest.Because(t, id+", "+c.name, v, c.grade, steps.RDMAUnanswered)
 			kindtest.Want(t, id+", "+c.name, v, c.grade, c.words...)
 		}
 	}

@@ -22,26 +22,28 @@ import (
 // same as below nixlbench.
 var ucxCauses = slices.Concat([]kind.Cause{
 	{
-		Pattern: pattern.New(`bind\(\) failed|Address already in use`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`bind\(\) failed|Address already in use`),
+		Code:    steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set UCXPERF_PORT",
 	},
 	{
-		Pattern: pattern.New(`(?i)unsupported (?:send |recv )?memory types?`), Grade: steps.Skipped,
+		Pattern: pattern.New(`(?i)unsupported (?:send |recv )?memory types?`),
+		Code:    steps.CannotRun, Grade: steps.Skipped,
 		Means: "ucx_perftest on %s was built without CUDA, so it cannot use GPU memory",
 	},
 	silent,
 	{
-		Pattern: pattern.New(`Destination is unreachable`), Grade: steps.Fail,
+		Pattern: pattern.New(`Destination is unreachable`), Code: steps.RailUnreachable, Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map and arp-flux), and have both nodes the same UCX (nixl-check)?",
 	},
 }, nixlCauses, []kind.Cause{
 	{
-		Pattern: pattern.New(`connect\(\) failed`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`connect\(\) failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
 		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
 	},
 	{
-		Pattern: pattern.New(`Failed to run test`), Grade: steps.Fail,
+		Pattern: pattern.New(`Failed to run test`), Code: steps.TransferFailed, Grade: steps.Fail,
 		Means: "ucx_perftest failed on %s: see its lines",
 	},
 })
@@ -74,7 +76,7 @@ func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := wire.RouteOf(c, r, s)
 	if !ok {
-		rep.Add(steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -129,7 +131,7 @@ func (t *ucxTest) Ends() bool {
 		t.rep.Show("message on "+t.result.Rig.NameOf(m.End), m.Text, "", nil)
 	}
 	if t.stage.Err != "" {
-		t.rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
 	}
 	if explained || t.stage.Err != "" {
 		return false
@@ -139,8 +141,8 @@ func (t *ucxTest) Ends() bool {
 		return false
 	}
 	if len(messages) > 0 {
-		t.rep.Add(steps.Inconclusive, "%s ended with status 0, and says: %s", t.result.Rig.NameOf(messages[0].End),
-			messages[0].Text)
+		t.rep.Add(steps.UnknownError, steps.Inconclusive, "%s ended with status 0, and says: %s",
+			t.result.Rig.NameOf(messages[0].End), messages[0].Text)
 		return false
 	}
 	return true
@@ -150,14 +152,15 @@ func (t *ucxTest) Ends() bool {
 func (t *ucxTest) Output() bool {
 	for _, o := range []steps.Output{t.client, t.server} {
 		if _, read := o.Value.(parse.UCXPerftest); o.ParseErr != "" || !read {
-			t.rep.Add(steps.Inconclusive, "the output on %s has no result that can be read", t.result.Rig.NameOf(o.End))
+			t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s has no result that can be read",
+				t.result.Rig.NameOf(o.End))
 			return false
 		}
 	}
 	t.head, _ = t.server.Value.(parse.UCXPerftest)
 	t.read, _ = t.client.Value.(parse.UCXPerftest)
 	if why := cmp.Or(t.notWhole(), t.notAsked(), t.contradicts()); why != "" {
-		t.rep.Add(steps.Inconclusive, "its output is not this test's: %s", why)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "its output is not this test's: %s", why)
 		return false
 	}
 	return true
@@ -320,8 +323,8 @@ func (t *ucxTest) Signs() {
 	for _, r := range t.read.Rows {
 		// The last stretch ends with waiting for the last message.
 		if !r.Final && r.AverageGbps < theory.WarnShare.Value()*row.OverallGbps && !t.gpu() {
-			t.rep.Add(steps.Warn, "for a while it was %s, and %s on the whole: other traffic, pauses, or a processor that slept",
-				kind.Gbps(r.AverageGbps), kind.Gbps(row.OverallGbps))
+			t.rep.Add(steps.RateUnsteady, steps.Warn, "for a while it was %s, and %s on the whole: other traffic, pauses, or "+
+				"a processor that slept", kind.Gbps(r.AverageGbps), kind.Gbps(row.OverallGbps))
 			return
 		}
 	}

@@ -33,7 +33,7 @@ type railTest struct {
 func railTestOf(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (t railTest, ok bool) {
 	t = railTest{cell: c, result: r, stage: s, rep: rep}
 	if !r.Rig.HasPair(s.Pair) {
-		rep.Add(steps.Inconclusive, "a stage belongs to no rail")
+		rep.Add(steps.NoRail, steps.Inconclusive, "a stage belongs to no rail")
 		return t, false
 	}
 	t.Pair = r.Rig.Pairs[s.Pair]
@@ -51,8 +51,8 @@ func railTestOf(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (
 }
 
 // add adds a finding about the test's rail.
-func (t *railTest) add(g steps.Grade, format string, args ...any) {
-	t.rep.On(t.Measurement, g, format, args...)
+func (t *railTest) add(code steps.Code, g steps.Grade, format string, args ...any) {
+	t.rep.On(t.Measurement, code, g, format, args...)
 }
 
 // line is where the test is heard.
@@ -68,18 +68,19 @@ func (t *railTest) Ends() bool {
 	s := t.stage
 	if s.Err != "" {
 		// A server that ends before it listens is the session's to tell, in perftest's words.
-		hint := ""
+		code, hint := steps.NotRunToEnd, ""
 		if strings.Contains(s.Err, "state is Down") {
-			hint = "; " + whyDown(t.result.Rig, t.Pair)
+			hint, code = whyDown(t.result.Rig, t.Pair)
+			hint = "; " + hint
 		}
-		t.add(steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
+		t.add(code, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
 	}
 	server, client := roles(s)
 	if client == nil || server == nil {
 		// Where it stopped, that the client never came follows from it and needs no word. A
 		// client without a server follows from nothing.
 		if s.Err == "" || server == nil && client != nil {
-			t.add(steps.Inconclusive, "not both ends ran")
+			t.add(steps.NotRunHere, steps.Inconclusive, "not both ends ran")
 		}
 		return false
 	}
@@ -92,13 +93,13 @@ func (t *railTest) Ends() bool {
 
 // whyDown is what is known of a rail whose port is down: one end's interface that is switched off takes the
 // other's carrier.
-func whyDown(rig steps.Rig, p steps.Pair) string {
+func whyDown(rig steps.Rig, p steps.Pair) (text string, code steps.Code) {
 	for _, e := range steps.Ends {
-		if said := wire.Down(rig, e, p); strings.Contains(said, "switched off") {
-			return said
+		if said, code := wire.Down(rig, e, p); code == steps.InterfaceOff {
+			return said, code
 		}
 	}
-	return "check its cable at both ends"
+	return "check its cable at both ends", steps.PortDown
 }
 
 // said is what the ends complain of.
@@ -133,80 +134,88 @@ func roles(s steps.Stage) (server, client *steps.Output) {
 // can't be modified, and a connection that was refused last, as every early end makes one.
 var causes = []kind.Cause{
 	{
-		Pattern: pattern.New(`Couldn't listen to port`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Couldn't listen to port`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set PORT",
 	},
 	{
-		Pattern: pattern.New(`Port number \d+ state is Down`), Grade: steps.Fail,
+		Pattern: pattern.New(`Port number \d+ state is Down`), Code: steps.PortDown, Grade: steps.Fail,
 		Means: "the port is down on %s: check the interface (ip link) and the cable",
 	},
 	{
-		Pattern: pattern.New(`IB device \S+ not found|Did not detect devices`), Grade: steps.Fail,
+		Pattern: pattern.New(`IB device \S+ not found|Did not detect devices`),
+		Code:    steps.RDMADeviceMissing, Grade: steps.Fail,
 		Means: "the RDMA device is gone on %s: is its driver still loaded (dmesg)?",
 	},
 	{
-		Pattern: pattern.New(`Found Incompatibility issue with GID types`), Grade: steps.Fail,
+		Pattern: pattern.New(`Found Incompatibility issue with GID types`),
+		Code:    steps.GIDTypesDiffer, Grade: steps.Fail,
 		Means: "the GIDs of the two ends are of different kinds (seen on %s): run the GID check again",
 	},
 	{
 		// ENOMEM is the limit; these are EFAULT, EINVAL, EPROTONOSUPPORT and EOPNOTSUPP.
-		Pattern: pattern.New(`Couldn't allocate MR with error=(14|22|93|95)\b`), Grade: steps.Fail,
+		Pattern: pattern.New(`Couldn't allocate MR with error=(14|22|93|95)\b`),
+		Code:    steps.MemoryKindRefused, Grade: steps.Fail,
 		Means: "the adapter on %s can't be given this kind of memory: memory of a GPU needs its module (nvidia-peermem, or " +
 			"dma-buf), and memory of the host a kernel that can pin it (dmesg)",
 	},
 	{
-		Pattern: pattern.New(`(?i)Couldn't allocate MR|create mr`), Grade: steps.Fail,
+		Pattern: pattern.New(`(?i)Couldn't allocate MR|create mr`), Code: steps.MemlockLow, Grade: steps.Fail,
 		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l)",
 	},
 	{
-		Pattern: pattern.New(`Failed to modify QP`), Grade: steps.Fail,
+		Pattern: pattern.New(`Failed to modify QP`), Code: steps.QueueUnconnected, Grade: steps.Fail,
 		Means: "the queue pairs don't reach each other (seen on %s): the GID index or the address behind it has changed; " +
 			"run the GID check again, and look for a bond",
 	},
 	{
-		Pattern: pattern.New(`^VALIDATION: FAILED`), Grade: steps.Fail,
+		Pattern: pattern.New(`^VALIDATION: FAILED`), Code: steps.DataCorrupt, Grade: steps.Fail,
 		Means: "what arrived on %s is not what was sent (perftest's data validation): look at the memory and at the link's " +
 			"errors",
 	},
 	{
 		Pattern: pattern.New(`^VALIDATION: |^Data validation: |validation context|validation kernel`),
-		Grade:   steps.Inconclusive, Means: "perftest on %s was told to check the data, and checked none",
+		Code:    steps.DataUnchecked, Grade: steps.Inconclusive,
+		Means: "perftest on %s was told to check the data, and checked none",
 	},
 	// Statuses are told apart before the sentences that perftest prints around every one of them.
-	{Pattern: refused, Grade: steps.Fail}, // means has its words
+	{Pattern: refused, Code: steps.MemoryAccessRefused, Grade: steps.Fail}, // means has its words
 	{
-		Pattern: pattern.New(`Failed status(?: |-[^(]*\()13\b`), Grade: steps.Fail,
+		Pattern: pattern.New(`Failed status(?: |-[^(]*\()13\b`), Code: steps.ReceiverNotReady, Grade: steps.Fail,
 		Means: "the receiver was not ready in time (told on %s): its processor is busy, or it ended before the sender",
 	},
 	{
-		Pattern: pattern.New(`Failed status(?: |-[^(]*\()5\b`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Failed status(?: |-[^(]*\()5\b`), Code: steps.QueueFlushed, Grade: steps.Inconclusive,
 		Means: "a queue pair on %s had failed before, and what came after it was flushed: the first error is not in the " +
 			"output",
 	},
 	{
 		Pattern: pattern.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
-		Grade:   steps.Fail, Means: "packets stopped arriving, or never did (seen on %s): the cable, the link, the MTU, or " +
-			"another interface that has the address (see arp-flux)",
+		Code:    steps.RDMAUnanswered, Grade: steps.Fail,
+		Means: "packets stopped arriving, or never did (seen on %s): the cable, the link, the MTU, or another interface " +
+			"that has the address (see arp-flux)",
 	},
 	{
-		Pattern: pattern.New(`mismatch: local=|Failed to negotiate`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`mismatch: local=|Failed to negotiate`),
+		Code:    steps.OptionsDiffer, Grade: steps.Inconclusive,
 		Means: "the two ends did not agree on their options (seen on %s): do the perftest versions differ?",
 	},
 	{
-		Pattern: pattern.New(`unrecognized option|invalid option|Invalid Command`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`unrecognized option|invalid option|Invalid Command`),
+		Code:    steps.ToolTooOld, Grade: steps.Inconclusive,
 		Means: "perftest on %s doesn't know one of the options: is it very old?",
 	},
 	{
-		Pattern: pattern.New(`Couldn't connect to`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Couldn't connect to`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
 		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
 	},
 	{
-		Pattern: pattern.New(`resolv|Name or service not known`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`resolv|Name or service not known`),
+		Code:    steps.NameUnresolved, Grade: steps.Inconclusive,
 		Means: "the peer's address could not be resolved on %s",
 	},
 	{
 		// sample_get_cpu_mhz in perftest's src/get_clock.c: without it every figure is one of no time.
-		Pattern: pattern.New(`^Correlation coefficient`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`^Correlation coefficient`), Code: steps.ClockUnmeasured, Grade: steps.Inconclusive,
 		Means: "perftest was kept from its processor on %s and could not tell how fast the clock counts there, so it has " +
 			"no figure: run it again with nothing beside it",
 	},
@@ -218,11 +227,11 @@ func complains(rig steps.Rig, s steps.Stage, m kind.Measurement, messages []kind
 	c, msg, found := causeOf(messages)
 	switch {
 	case found:
-		grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
-		rep.On(m, grade, "%s, though it ended with status 0", said)
+		code, grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
+		rep.On(m, code, grade, "%s, though it ended with status 0", said)
 	case len(messages) > 0:
 		msg = messages[0]
-		rep.On(m, steps.Inconclusive, "%s has a figure, and says: %s", rig.NameOf(msg.End), msg.Text)
+		rep.On(m, steps.UnknownError, steps.Inconclusive, "%s has a figure, and says: %s", rig.NameOf(msg.End), msg.Text)
 	default:
 		return false
 	}
@@ -256,8 +265,8 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 	rep *kind.Report,
 ) {
 	if c, msg, found := causeOf(messages); found {
-		grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
-		rep.On(m, grade, "%s", said)
+		code, grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
+		rep.On(m, code, grade, "%s", said)
 		rep.Show(m.Rail+" message", msg.Text, "", nil)
 		return
 	}
@@ -268,7 +277,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 			continue // it was ended because the other one had
 		}
 		if f, bad := kind.Trouble(rig, o); bad {
-			rep.On(m, f.Grade, "%s%s", f.Text, hangHint(rig, s, wire.EndsOf(m.Pair), o, m.Client, server))
+			rep.On(m, f.Code, f.Grade, "%s%s", f.Text, hangHint(rig, s, wire.EndsOf(m.Pair), o, m.Client, server))
 			return
 		}
 	}
@@ -284,7 +293,8 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 		if o.Role == "server" {
 			grade = steps.Inconclusive // the client has its number, and nobody vouches for it
 		}
-		rep.On(m, grade, "the %s on %s ended with %s%s", kind.OrUnknown(o.Role), rig.NameOf(o.End), o.Exit, said)
+		rep.On(m, steps.ScriptFailed, grade, "the %s on %s ended with %s%s", kind.OrUnknown(o.Role), rig.NameOf(o.End),
+			o.Exit, said)
 		return
 	}
 }
@@ -328,12 +338,12 @@ func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 // fault of the rig.
 var gpuSkips = []kind.Cause{
 	{
-		Pattern: pattern.New(`(?m)^perftest: built without CUDA`), Grade: steps.Skipped,
+		Pattern: pattern.New(`(?m)^perftest: built without CUDA`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "perftest on %s is built without CUDA, as distributions build it: one that was configured with " +
 			"CUDA_H_PATH=.../cuda.h has --use_cuda",
 	},
 	{
-		Pattern: pattern.New(`(?m)^GPU: no GPUDirect RDMA`), Grade: steps.Skipped,
+		Pattern: pattern.New(`(?m)^GPU: no GPUDirect RDMA`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "the adapter of %s can't reach the memory of its GPU: a GB10 has no GPUDirect RDMA. The cells on NIXL " +
 			"measure what is staged through host memory",
 	},
@@ -342,12 +352,14 @@ var gpuSkips = []kind.Cause{
 // gpuCauses are how perftest says that it got no GPU memory, or could not register it.
 var gpuCauses = []kind.Cause{
 	{
-		Pattern: pattern.New(`Couldn't allocate MR|create mr`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Couldn't allocate MR|create mr`),
+		Code:    steps.MemoryUnregistered, Grade: steps.Inconclusive,
 		Means: "GPU memory could not be registered with the adapter of %s: is nvidia-peermem loaded (lsmod), or does the " +
 			"kernel give it by dma-buf? The cell host-staging tells",
 	},
 	{
-		Pattern: pattern.New(`(?i)\bcu[A-Z]\w+\S* (?:returned|error|failed)|CUDA error|no CUDA`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`(?i)\bcu[A-Z]\w+\S* (?:returned|error|failed)|CUDA error|no CUDA`),
+		Code:    steps.CUDAFailed, Grade: steps.Inconclusive,
 		Means: "CUDA gave no memory on %s: look at nvidia-smi, and at who else uses the GPU",
 	},
 }
@@ -366,7 +378,7 @@ func judgeGPUWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 						continue
 					}
 					text := kind.Sentences([]string{fmt.Sprintf(cause.Means, r.Rig.NameOf(o.End))})
-					return steps.Verdict{Grade: cause.Grade, Reason: text, Evidence: []steps.Evidence{}}
+					return steps.Verdict{Code: cause.Code, Grade: cause.Grade, Reason: text, Evidence: []steps.Evidence{}}
 				}
 			}
 		}
@@ -422,7 +434,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 			continue
 		}
 		all.add(account, t.Client.End)
-		measured = append(measured, railRate{t.Measurement, t.row().AverageGbps, t.row().Bytes})
+		measured = append(measured, railRate{t.Measurement, t.row().AverageGbps, t.row().Bytes, t.unexplained})
 		figures, rails = append(figures, kind.Gbps(t.row().AverageGbps)), append(rails, t.No)
 		// Rails of one rig mostly have one band: it is said once.
 		if text := t.band.Says(each); t.band.None == "" && !slices.Contains(expected, text) {
@@ -449,6 +461,8 @@ type railRate struct {
 	kind.Measurement
 	gbps  float64
 	bytes int // of a message
+	// unexplained is what is said of it for want of a cause; empty where a cause shows, and where none was asked for.
+	unexplained string
 }
 
 // ratesApart compares rails with each other: those with the same link, PCIe link and MTU are alike,
@@ -484,18 +498,18 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 		if m.No == 1 { // the only one that the cell measures
 			beside += "; whether only one way is slow, the cell ib-reverse tells"
 		}
-		if !instead(m.Measurement, beside, rep) {
+		if !instead(m, beside, rep) {
 			rep.Hear(steps.ByFigure)
-			rep.On(m.Measurement, steps.Warn, "carries %s where %s", kind.Gbps(m.gbps), beside)
+			rep.On(m.Measurement, steps.RailsApart, steps.Warn, "carries %s where %s", kind.Gbps(m.gbps), beside)
 		}
 	}
 }
 
 // instead puts what was found of a rail in place of that no cause shows.
-func instead(m kind.Measurement, why string, rep *kind.Report) bool {
+func instead(m railRate, why string, rep *kind.Report) bool {
 	for i, f := range rep.Findings {
-		if head, _, ok := strings.Cut(f.Text, ": "+wire.NoCause+";"); ok && f.Rail == m.No {
-			rep.Findings[i].Text = head + ": " + why
+		if head, ok := strings.CutSuffix(f.Text, m.unexplained); ok && m.unexplained != "" && f.Rail == m.No {
+			rep.Findings[i].Code, rep.Findings[i].Text = steps.RailsApart, head+why
 			return true
 		}
 	}
@@ -505,7 +519,7 @@ func instead(m kind.Measurement, why string, rep *kind.Report) bool {
 // explained reports whether something was found that explains a rail's rate.
 func explained(m kind.Measurement, rep *kind.Report) bool {
 	return slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool {
-		return f.Rail == m.No && f.Grade > steps.Pass && !strings.Contains(f.Text, wire.NoCause)
+		return f.Rail == m.No && f.Grade > steps.Pass && f.Code != steps.BelowLimit
 	})
 }
 
@@ -527,6 +541,8 @@ type bandwidthTest struct {
 	memory string
 	read   parse.Bandwidth
 	band   theory.Band
+
+	unexplained string // as railRate has it
 }
 
 func (t *bandwidthTest) row() parse.BandwidthRow { return t.read.Rows[0] }
@@ -545,12 +561,12 @@ func (t *bandwidthTest) Output() bool {
 	}
 	t.read = v
 	if why := cmp.Or(bothWays(v.Perftest), t.otherLink(v.Perftest), notOfThisRun(t.cell, t.Client, v, t.Dev)); why != "" {
-		t.add(steps.Inconclusive, "the client's output is not this test's: %s", why)
+		t.add(steps.OutputForeign, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
 	if row := t.row(); row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-		t.add(steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes", row.AverageGbps, row.Iterations,
-			row.Bytes)
+		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes",
+			row.AverageGbps, row.Iterations, row.Bytes)
 		return false
 	}
 	if t.untold() {
@@ -559,7 +575,7 @@ func (t *bandwidthTest) Output() bool {
 	// The server prints the client's report. What it prints of another run it kept from that one.
 	if at, ok := t.server.Value.(parse.Bandwidth); ok && len(at.Rows) > 0 {
 		if why := twoReports(t.row(), at.Rows[0]); why != "" {
-			t.add(steps.Inconclusive, "the two ends' outputs are not of one test: %s", why)
+			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends' outputs are not of one test: %s", why)
 			return false
 		}
 	}
@@ -571,10 +587,11 @@ func (t *railTest) unread() {
 	lines := strings.Split(strings.TrimSpace(t.Client.Text), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
 	if last == "" {
-		t.add(steps.Inconclusive, "the client ended with status 0 and printed nothing")
+		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client ended with status 0 and printed nothing")
 		return
 	}
-	t.add(steps.Inconclusive, "the client's output has no result that can be read: it ends with %.120q", last)
+	t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no result that can be read: it ends with "+
+		"%.120q", last)
 }
 
 // untold reports whether the server, which prints a report of its own, ended well without one: then
@@ -583,7 +600,8 @@ func (t *railTest) untold() bool {
 	if t.server.ParseErr == "" || !t.server.Exit.OK() {
 		return false
 	}
-	t.add(steps.Inconclusive, "the server's output has no result that can be read, and it prints the same report")
+	t.add(steps.OutputIncomplete, steps.Inconclusive, "the server's output has no result that can be read, and it "+
+		"prints the same report")
 	return true
 }
 
@@ -613,19 +631,29 @@ func (t *bandwidthTest) Flows() []wire.Flow {
 // Figure is the average.
 func (t *bandwidthTest) Figure(wire.Accounted) {
 	row, mtu := t.row(), t.mtu()
+	short := steps.BelowLimit // or what ended it early
 	f := witness.Figure{
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
 		Band: theory.BandOf(t.result.Rig, theory.Test{
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
 		}, t.Pair),
-		Cause: func() string { return wire.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu) },
+		Cause: func() string {
+			said, code, known := wire.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu)
+			switch {
+			case known:
+				short = code
+			case code == steps.BelowLimit: // a sign that takes less stays in the text
+				t.unexplained = said
+			}
+			return said
+		},
 	}
 	if t.memory != "DRAM" && !f.Band.Soft {
 		f.Band = theory.Band{None: "nobody measured writes of " + t.memory + " that way", Limit: f.Band.Limit}
 	}
 	t.band = f.Band
 	t.rep.Show(t.Rail+" bandwidth", kind.Round(row.AverageGbps), "Gb/s", f.Expected())
-	f.Judge(t.add)
+	f.Judge(below(&short, t.add))
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
 		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: t.memory,
@@ -636,11 +664,21 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 	t.rep.Show(t.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
 }
 
+// below gives a figure that is below its limit the code of what ended it early, which Figure.Cause puts into short.
+func below(short *steps.Code, add witness.Adder) witness.Adder {
+	return func(code steps.Code, g steps.Grade, format string, args ...any) {
+		if code == steps.BelowLimit {
+			code = *short
+		}
+		add(code, g, format, args...)
+	}
+}
+
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.
 func (t *bandwidthTest) Signs() {
 	if row := t.row(); !t.band.Soft && row.PeakGbps > theory.PeakApart.Value()*row.AverageGbps {
-		t.add(steps.Warn, "it reached %s for a moment and %s on average: something stopped it in between (other traffic, "+
-			"pauses, a processor that slept)", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
+		t.add(steps.RateUnsteady, steps.Warn, "it reached %s for a moment and %s on average: something stopped it in "+
+			"between (other traffic, pauses, a processor that slept)", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
 	}
 }
 

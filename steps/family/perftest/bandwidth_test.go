@@ -39,98 +39,112 @@ func TestWriteBandwidth(t *testing.T) {
 		gbps   float64
 		change change
 		want   steps.Grade
+		code   steps.Code
 		words  []string
 	}{
 		{
-			"all is well", kindtest.Spark(), 92.5, nil, steps.Pass,
+			"all is well", kindtest.Spark(), 92.5, nil, steps.Pass, "",
 			[]string{
 				"92.5 Gb/s on each of the 4 rails", "92.5 to 97.3 was measured through one PCIe Gen5 x4 link at RoCE " +
 					"MTU 1024 on DGX Spark; two rails reached 105.4 there", "carried its own test alone", "The tutorial would call",
 				"MiB for MB",
 			},
 		},
-		{"just enough", kindtest.Spark(), 88, nil, steps.Pass, nil},
-		{"a little low", kindtest.Spark(), 80, nil, steps.Warn, []string{"Rails 1, 2, 3 and 4", "80.0 Gb/s of 92.5"}},
-		{"too low", kindtest.Spark(), 60, nil, steps.Fail, []string{"60.0 Gb/s of 92.5"}},
-		{"the 13 Gb/s adapter", kindtest.Spark(), 13.1, nil, steps.Fail, []string{"degraded", "power"}},
+		{"just enough", kindtest.Spark(), 88, nil, steps.Pass, "", nil},
 		{
-			"more than physics allow: MB taken for Gb", kindtest.Spark(), 184, nil, steps.Inconclusive,
-			[]string{"more than the 125.4", "unit"},
+			"a little low", kindtest.Spark(), 80, nil,
+			steps.Warn, steps.BelowLimit,
+			[]string{"Rails 1, 2, 3 and 4", "80.0 Gb/s of 92.5"},
+		},
+		{"too low", kindtest.Spark(), 60, nil, steps.Fail, steps.BelowLimit, []string{"60.0 Gb/s of 92.5"}},
+		{"the 13 Gb/s adapter", kindtest.Spark(), 13.1, nil, steps.Fail, steps.AdapterDegraded, nil},
+		{
+			"more than physics allow: MB taken for Gb", kindtest.Spark(), 184, nil, steps.Inconclusive, steps.FigureImpossible,
+			[]string{"more than the 125.4"},
 		},
 
 		{
 			"PCIe came up narrow", kindtest.Spark(), 53,
-			func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail,
+			func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, steps.PCIeNarrow,
 			[]string{"spark-01 came up as PCIe Gen5 x2, of which we expect 56 Gb/s, where it can do PCIe Gen5 x4"},
 		},
 		{
 			"other traffic before", kindtest.Spark(), 60,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 20 }), steps.Fail,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 20 }), steps.Fail, steps.OtherTraffic,
 			[]string{"20.0 Gb/s of other traffic", "spark-02"},
 		},
 
 		{
 			"the data was checked", kindtest.Spark(), 92.5,
-			server(func(o *steps.Output) { o.Text += "VALIDATION: PASSED (server) - 80 chunks, 327680000 bytes\n" }), steps.Pass,
+			server(func(o *steps.Output) { o.Text += "VALIDATION: PASSED (server) - 80 chunks, 327680000 bytes\n" }),
+			steps.Pass, "",
 			nil,
 		},
 		{"the data is wrong, and status 0 all the same", kindtest.Spark(), 92.5, server(func(o *steps.Output) {
 			o.Text += "VALIDATION: FAILED (server) - 3 error(s), first at QP 0, Chunk 7, Offset 4096 (expected 0x5a, got 0x00)\n"
-		}), steps.Fail, []string{"what arrived on spark-01 is not what was sent"}},
+		}), steps.Fail, steps.DataCorrupt, []string{"what arrived on spark-01 is not what was sent"}},
 		{
 			"no data was checked", kindtest.Spark(), 92.5,
-			server(func(o *steps.Output) { o.Text += "VALIDATION: WARNING (server) - no data validated\n" }), steps.Inconclusive,
+			server(func(o *steps.Output) { o.Text += "VALIDATION: WARNING (server) - no data validated\n" }),
+			steps.Inconclusive, steps.DataUnchecked,
 			[]string{"perftest on spark-01 was told to check the data, and checked none"},
 		},
 
 		// The holes of the tutorials' rules (assets/docs/facts.md#verdicts-of-the-tutorials).
 		{
-			"1e8 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e8), steps.Fail,
+			"1e8 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e8), steps.Fail, steps.OtherTraffic,
 			[]string{"Rail 1", "rocep1s0f1 moved bytes too"},
 		},
 		{
-			"1e9 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e9), steps.Fail,
+			"1e9 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e9), steps.Fail, steps.OtherTraffic,
 			[]string{"rocep1s0f1 moved bytes too"},
 		},
-		{"a little noise on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e6), steps.Pass, nil},
+		{"a little noise on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e6), steps.Pass, "", nil},
 		{
-			"the twin carried a part", kindtest.Spark(), 92.5, move(steps.Peer, 2, 7e8), steps.Fail,
+			"the twin carried a part", kindtest.Spark(), 92.5, move(steps.Peer, 2, 7e8), steps.Fail, steps.OtherTraffic,
 			[]string{"roceP2p1s0f0 moved bytes too", "spark-01"},
 		},
-		{"all on the wrong rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
-			for _, e := range steps.Ends {
-				a, b := kindtest.Counter(s, e, 0), kindtest.Counter(s, e, 2)
-				a.Tx, b.Tx, a.Rx, b.Rx = b.Tx, a.Tx, b.Rx, a.Rx
-			}
-		}), steps.Fail, []string{"nothing went over rocep1s0f0", "roceP2p1s0f0 carried the bytes: the wrong rail"}},
+		{
+			"all on the wrong rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
+				for _, e := range steps.Ends {
+					a, b := kindtest.Counter(s, e, 0), kindtest.Counter(s, e, 2)
+					a.Tx, b.Tx, a.Rx, b.Rx = b.Tx, a.Tx, b.Rx, a.Rx
+				}
+			}), steps.Fail, steps.WrongPort,
+			[]string{"nothing went over rocep1s0f0", "roceP2p1s0f0 carried the bytes: the wrong rail"},
+		},
 		{"all on the wrong rail at one end", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			a, b := kindtest.Counter(s, steps.Peer, 0), kindtest.Counter(s, steps.Peer, 1)
 			a.Tx, b.Tx, a.Rx, b.Rx = b.Tx, a.Tx, b.Rx, a.Rx
-		}), steps.Fail, []string{"on spark-01 nothing went over rocep1s0f0"}},
+		}), steps.Fail, steps.WrongPort, []string{"on spark-01 nothing went over rocep1s0f0"}},
 		{"a counter went backwards", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			b := kindtest.Counter(s, steps.Here, 0)
 			b.Known, b.Why = false, "it went backwards"
-		}), steps.Inconclusive, []string{"bytes of rocep1s0f0 are unknown", "it went backwards"}},
+		}), steps.Inconclusive, steps.CounterBad, []string{"bytes of rocep1s0f0 are unknown", "it went backwards"}},
 		{
-			"a negative delta as a huge one", kindtest.Spark(), 92.5, move(steps.Here, 0, math.MaxUint64-5), steps.Inconclusive,
+			"a negative delta as a huge one", kindtest.Spark(), 92.5, move(steps.Here, 0, math.MaxUint64-5),
+			steps.Inconclusive, steps.CounterBad,
 			[]string{"the counter jumped"},
 		},
 		{
-			"a counter that stood still", kindtest.Spark(), 92.5, move(steps.Peer, 0, 0), steps.Inconclusive,
+			"a counter that stood still", kindtest.Spark(), 92.5, move(steps.Peer, 0, 0),
+			steps.Inconclusive, steps.NothingCarried,
 			[]string{"on spark-01", "moved only 0 bytes"},
 		},
 		{
-			"half the bytes", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/2), steps.Inconclusive,
+			"half the bytes", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/2),
+			steps.Inconclusive, steps.BytesDiffer,
 			[]string{"moved only"},
 		},
 		{
 			"the twin was not read", kindtest.Spark(), 92.5,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).Known = false }), steps.Inconclusive,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).Known = false }),
+			steps.Inconclusive, steps.NotCounted,
 			[]string{"bytes of roceP2p1s0f0 meanwhile are unknown"},
 		},
 		{
 			"the twin is not in the list", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = s.Bytes[:6] }),
-			steps.Inconclusive,
+			steps.Inconclusive, steps.NotCounted,
 			[]string{"meanwhile are unknown"},
 		},
 		{"a port that is down need not be read", kindtest.Spark(), 92.5, func(r *steps.Result) {
@@ -140,280 +154,321 @@ func TestWriteBandwidth(t *testing.T) {
 				kindtest.Counter(&r.Stages[i], steps.Here, 3).Known = false
 			}
 			r.Stages = r.Stages[:3]
-		}, steps.Pass, nil},
+		}, steps.Pass, "", nil},
 		{
-			"no counters at all", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = nil }), steps.Inconclusive,
+			"no counters at all", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = nil }),
+			steps.Inconclusive, steps.NotCounted,
 			[]string{"were not counted"},
 		},
 		{
 			"port counters missing on hardware", kindtest.Spark(), 92.5,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Source = "netdev bytes" }), steps.Inconclusive,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Source = "netdev bytes" }),
+			steps.Inconclusive, steps.NotCounted,
 			[]string{"no port counters"},
 		},
 
-		{"retransmissions", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
-			for _, e := range steps.Ends {
-				b := kindtest.Counter(s, e, 0)
-				b.Tx, b.Rx = b.Tx/100*105, b.Rx/100*105
-			}
-			kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 512
-		}), steps.Warn, []string{"5.0 % more bytes than predicted", "packet_seq_err +512", "on both nodes"}},
+		{
+			"retransmissions", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
+				for _, e := range steps.Ends {
+					b := kindtest.Counter(s, e, 0)
+					b.Tx, b.Rx = b.Tx/100*105, b.Rx/100*105
+				}
+				kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 512
+			}), steps.Warn, steps.BytesDiffer,
+			[]string{"5.0 % more bytes than predicted", "packet_seq_err +512", "on both nodes"},
+		},
 		{
 			"error counters grew, and the rate is good", kindtest.Spark(), 92.5,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Warn,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }),
+			steps.Warn, steps.ErrorsGrew,
 			[]string{"on spark-02 error counters grew meanwhile (packet_seq_err +100000)"},
 		},
 		{
 			"an error, and status 0 all the same", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { o.Text += "\n Completion with error at client\n" }), steps.Fail,
-			[]string{"packets stopped arriving", "though it ended with status 0"},
+			client(func(o *steps.Output) { o.Text += "\n Completion with error at client\n" }), steps.Fail, steps.RDMAUnanswered,
+			[]string{"though it ended with status 0"},
 		},
 		{"a second row", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text += " 65536 20000 0.00 100.00 0.001600\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
-		}), steps.Inconclusive, []string{"it has 2 rows, where one test has one"}},
+		}), steps.Inconclusive, steps.OutputForeign, []string{"it has 2 rows, where one test has one"}},
 		{"another test's output", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = strings.Replace(o.Text, "RDMA_Write", "Send", 1)
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
-		}), steps.Inconclusive, []string{"it is the output of another test (Send BW Test)"}},
+		}), steps.Inconclusive, steps.OutputForeign, []string{"it is the output of another test (Send BW Test)"}},
 		{"another device's output", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = " Device : roceP2p1s0f1\n" + o.Text
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
-		}), steps.Inconclusive, nil},
+		}), steps.Inconclusive, steps.OutputForeign, nil},
 		{
 			"another size than was asked for", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { o.Asked = map[string]string{"SIZE": "8388608"} }), steps.Inconclusive,
+			client(func(o *steps.Output) { o.Asked = map[string]string{"SIZE": "8388608"} }),
+			steps.Inconclusive, steps.OutputForeign,
 			[]string{"it reports 65536 bytes a message, and -s asked for 8388608"},
 		},
 		{
 			"fewer messages than were asked for", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "50000"} }), steps.Inconclusive,
+			client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "50000"} }),
+			steps.Inconclusive, steps.OutputForeign,
 			[]string{"it reports 20000 messages, and -n asked for 50000"},
 		},
 		{
 			"as many as were asked for", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "20000", "SIZE": "65536"} }), steps.Pass,
+			client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "20000", "SIZE": "65536"} }),
+			steps.Pass, "",
 			nil,
 		},
-		{"a message rate that contradicts", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
-			v := o.Value.(parse.Bandwidth)
-			v.Rows[0].AverageGbps *= 1.049
-			o.Value = v
-		}), steps.Inconclusive, []string{"million messages a second of 65536 bytes are 92.5 Gb/s, and it says 97.0 Gb/s"}},
 		{
-			"more bytes, and no error", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/100*104), steps.Warn,
+			"a message rate that contradicts", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+				v := o.Value.(parse.Bandwidth)
+				v.Rows[0].AverageGbps *= 1.049
+				o.Value = v
+			}), steps.Inconclusive, steps.OutputForeign,
+			[]string{"million messages a second of 65536 bytes are 92.5 Gb/s, and it says 97.0 Gb/s"},
+		},
+		{
+			"more bytes, and no error", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/100*104),
+			steps.Warn, steps.BytesDiffer,
 			[]string{"4.0 % more", "perhaps other traffic"},
 		},
 		{
 			"the link went down and came back", kindtest.Spark(), 92.5,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Errors["link_downed"] = 1 }), steps.Fail,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Errors["link_downed"] = 1 }),
+			steps.Fail, steps.LinkFlapped,
 			[]string{"on spark-01 the link of rocep1s0f0 went down during the test"},
 		},
 
-		{"the server was killed, and the client complains of it", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
-			s.Outputs[0].Exit.Code = 137
-			s.Outputs[1].Exit.Code, s.Outputs[1].Text = 1, " Completion with error at client\n"
-		}), steps.Inconclusive, []string{"Rail 1 (rocep1s0f0): the server on spark-01 was killed (exit 137)"}},
 		{
-			"the client crashed", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit.Code = 139 }), steps.Fail,
-			[]string{"segmentation fault"},
+			"the server was killed, and the client complains of it", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
+				s.Outputs[0].Exit.Code = 137
+				s.Outputs[1].Exit.Code, s.Outputs[1].Text = 1, " Completion with error at client\n"
+			}), steps.Inconclusive, steps.ProgramKilled,
+			[]string{"Rail 1 (rocep1s0f0): the server on spark-01 was killed (exit 137)"},
+		},
+		{
+			"the client crashed", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit.Code = 139 }),
+			steps.Fail, steps.ProgramCrashed,
+			nil,
 		},
 		{"the link went down and stayed down", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			s.Outputs[1].Exit.Why = runner.TimedOut
 			kindtest.Counter(s, steps.Here, 0).Errors["link_downed"] = 1
-		}), steps.Fail, []string{"the link of rocep1s0f0 on spark-02 went down", "check its cable"}},
+		}), steps.Fail, steps.LinkFlapped, []string{"the link of rocep1s0f0 on spark-02 went down"}},
 		{"timed out", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			s.Outputs[1].Exit = runner.Exit{Code: 143, Why: runner.TimedOut}
 			for i := range s.Bytes {
 				s.Bytes[i].Tx, s.Bytes[i].Rx = 0, 0
 			}
-		}), steps.Inconclusive, []string{"timed out", "crossed rails"}},
+		}), steps.Inconclusive, steps.TimedOut, nil},
 		{
 			"timed out after it had carried something", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.TimedOut} }), steps.Inconclusive,
-			[]string{"timed out", "its ports carried 1.38 GB until then, so the ends reach each other"},
+			client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.TimedOut} }),
+			steps.Inconclusive, steps.TimedOut,
+			[]string{"its ports carried 1.38 GB until then, so the ends reach each other"},
 		},
 		{
 			"timed out after a row", kindtest.Virtual(), 0.1,
-			client(func(o *steps.Output) { o.Exit = runner.Exit{Why: runner.TimedOut} }), steps.Inconclusive,
-			[]string{"timed out"},
+			client(func(o *steps.Output) { o.Exit = runner.Exit{Why: runner.TimedOut} }), steps.Inconclusive, steps.TimedOut,
+			nil,
 		},
 		{
 			"interrupted", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.Cancelled} }), steps.Inconclusive,
-			[]string{"interrupted"},
+			client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.Cancelled} }),
+			steps.Inconclusive, steps.Interrupted,
+			nil,
 		},
 		{
 			"exit 1 and a row all the same", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Exit.Code = 1 }),
-			steps.Fail,
+			steps.Fail, steps.ScriptFailed,
 			[]string{"the client on spark-02 ended with exit 1"},
 		},
 		{
 			"the server failed and the client did not", kindtest.Spark(), 92.5,
-			server(func(o *steps.Output) { o.Exit.Code = 1 }), steps.Inconclusive,
+			server(func(o *steps.Output) { o.Exit.Code = 1 }), steps.Inconclusive, steps.ScriptFailed,
 			[]string{"the server on spark-01 ended with exit 1"},
 		},
 		{
 			"the server was never seen to end", kindtest.Spark(), 92.5,
-			server(func(o *steps.Output) { o.Ran, o.Err = false, "connection lost" }), steps.Inconclusive,
+			server(func(o *steps.Output) { o.Ran, o.Err = false, "connection lost" }), steps.Inconclusive, steps.NotRunToEnd,
 			[]string{"the server on spark-01", "connection lost"},
 		},
 		{
 			"there was no server", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Outputs = s.Outputs[1:] }),
-			steps.Inconclusive,
-			[]string{"not both ends ran"},
+			steps.Inconclusive, steps.NotRunHere,
+			nil,
 		},
 		{
 			"the stage stopped", kindtest.Spark(), 92.5,
-			on(0, func(s *steps.Stage) { s.Outputs, s.Err = nil, "spark-01 is unreachable" }), steps.Inconclusive,
+			on(0, func(s *steps.Stage) { s.Outputs, s.Err = nil, "spark-01 is unreachable" }),
+			steps.Inconclusive, steps.NotRunToEnd,
 			[]string{"spark-01 is unreachable"},
 		},
 		{
 			"the stage stopped after both", kindtest.Spark(), 92.5,
-			on(0, func(s *steps.Stage) { s.Err = "the counters could not be read" }), steps.Inconclusive,
+			on(0, func(s *steps.Stage) { s.Err = "the counters could not be read" }), steps.Inconclusive, steps.NotRunToEnd,
 			[]string{"counters could not be read"},
 		},
 		{"no row under the header", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
-		}), steps.Inconclusive, []string{`no result that can be read: it ends with "#bytes #iterations BW peak`}},
+		}), steps.Inconclusive, steps.OutputIncomplete, []string{`can be read: it ends with "#bytes #iterations BW peak`}},
 		{"nothing", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = "\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
-		}), steps.Inconclusive, []string{"the client ended with status 0 and printed nothing"}},
+		}), steps.Inconclusive, steps.OutputIncomplete, []string{"the client ended with status 0 and printed nothing"}},
 		{"a clock that is none", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = "Correlation coefficient r^2: 0.770156 < 0.9\n" + o.Text
-		}), steps.Inconclusive, []string{
+		}), steps.Inconclusive, steps.ClockUnmeasured, []string{
 			"perftest was kept from its processor on spark-02",
 			"though it ended with status 0",
 		}},
 		{
 			"a value of another kind", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Value = "92.5" }),
-			steps.Inconclusive,
+			steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"no result that can be read"},
 		},
-		{"a row of nothing", kindtest.Spark(), 0, nil, steps.Inconclusive, []string{"reports 0 Gb/s"}},
+		{
+			"a row of nothing", kindtest.Spark(), 0, nil, steps.Inconclusive, steps.OutputIncomplete, []string{"reports 0 Gb/s"},
+		},
 
 		{"the port is taken", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			failed(&r.Stages[0].Outputs[0], "Couldn't listen to port 18515\n")
 			failed(&r.Stages[0].Outputs[1], "Couldn't connect to 192.168.100.10:18515\n")
-		}, steps.Inconclusive, []string{"its port is taken on spark-01"}},
+		}, steps.Inconclusive, steps.PortTaken, []string{"its port is taken on spark-01"}},
 		{
 			"the port is down", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { failed(o, " Port number 1 state is Down\n") }), steps.Fail,
+			client(func(o *steps.Output) { failed(o, " Port number 1 state is Down\n") }), steps.Fail, steps.PortDown,
 			[]string{"the port is down on spark-02"},
 		},
 		{"an interface that is switched off", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			r.Stages[0].Err = "server on spark-01 ended before it was ready, with exit 1: Port number 1 state is Down"
 			rail := &r.Rig.Nodes[steps.Peer].Rails[r.Rig.Pairs[0].Rails[steps.Peer]]
 			rail.State, rail.Netdev.Up = "DOWN", false
-		}, steps.Inconclusive, []string{"on spark-01 is DOWN: its interface", "is switched off"}},
+		}, steps.Inconclusive, steps.InterfaceOff, []string{"on spark-01 is DOWN: its interface"}},
 		{
 			"the GID is wrong", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { failed(o, "Failed to modify QP 45 to RTR\n") }), steps.Fail,
-			[]string{"GID"},
+			client(func(o *steps.Output) { failed(o, "Failed to modify QP 45 to RTR\n") }), steps.Fail, steps.QueueUnconnected,
+			nil,
 		},
 		{
 			"the cable went", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { failed(o, " Completion with error at client\n") }), steps.Fail,
-			[]string{"stopped arriving"},
+			client(func(o *steps.Output) { failed(o, " Completion with error at client\n") }), steps.Fail, steps.RDMAUnanswered,
+			nil,
 		},
 		{
 			"far more is missing than other traffic takes", kindtest.Spark(), 13.1,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 13.9 }), steps.Fail,
-			[]string{"came up degraded", "besides, 13.9 Gb/s of other traffic"},
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 13.9 }),
+			steps.Fail, steps.AdapterDegraded,
+			[]string{"besides, 13.9 Gb/s of other traffic"},
 		},
 		{
 			"as much is missing as other traffic takes", kindtest.Spark(), 72.5,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 21.2 }), steps.Fail,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 21.2 }), steps.Fail, steps.OtherTraffic,
 			[]string{"72.5 Gb/s of 92.5", ": 21.2 Gb/s of other traffic"},
 		},
 		{
 			"the other end asked for less", kindtest.Spark(), 60,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["rx_prio3_pause"] = 5000 }), steps.Fail,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["rx_prio3_pause"] = 5000 }),
+			steps.Fail, steps.Congestion,
 			[]string{"something on its way could not take more (rx_prio3_pause +5000)"},
 		},
 		{
 			"few errors explain no slow rail", kindtest.Spark(), 40,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 3 }), steps.Fail,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 3 }),
+			steps.Fail, steps.BelowLimit,
 			[]string{"no cause shows here but few packets", "packet_seq_err +3"},
 		},
 		{"few errors beside pauses", kindtest.Spark(), 40, on(0, func(s *steps.Stage) {
 			b := kindtest.Counter(s, steps.Here, 0)
 			b.Errors["packet_seq_err"], b.Errors["rx_pfc_ena_frames_pri3"] = 3, 500_000
-		}), steps.Fail, []string{"could not take more (rx_pfc_ena_frames_pri3 +500000)"}},
+		}), steps.Fail, steps.Congestion, []string{"could not take more (rx_pfc_ena_frames_pri3 +500000)"}},
 		{
 			"a few time-outs take long", kindtest.Spark(), 40,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["local_ack_timeout_err"] = 3 }), steps.Fail,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["local_ack_timeout_err"] = 3 }),
+			steps.Fail, steps.ErrorsGrew,
 			[]string{"packets were sent again (local_ack_timeout_err +3)"},
 		},
 		{
 			"many errors are no degraded adapter", kindtest.Spark(), 13.1,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }), steps.Fail,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }),
+			steps.Fail, steps.ErrorsGrew,
 			[]string{"packets were sent again (packet_seq_err +100000)"},
 		},
-		{"no access to the memory", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
-			failed(o, " Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n")
-		}), steps.Fail, []string{"the adapter on spark-01 gave no access to the test's memory there (status 10, " +
-			"told on spark-02); look at the memory's registration", "not the cable"}},
-		{"the same in today's words", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
-			failed(o, " Completion with error at client\n Failed status-local protection error (4): wr_id 0 syndrom 0x51\n")
-		}), steps.Fail, []string{"the adapter on spark-02 found that it may not use the test's memory there (status 4,"}},
+		{
+			"no access to the memory", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+				failed(o, " Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n")
+			}), steps.Fail, steps.MemoryAccessRefused,
+			[]string{"the adapter on spark-01 gave no access to the test's memory there (status 10, " +
+				"told on spark-02); look at the memory's registration"},
+		},
+		{
+			"the same in today's words", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
+				failed(o, " Completion with error at client\n Failed status-local protection error (4): wr_id 0 syndrom 0x51\n")
+			}), steps.Fail, steps.MemoryAccessRefused,
+			[]string{"the adapter on spark-02 found that it may not use the test's memory there (status 4,"},
+		},
 		{"the receiver was not ready", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 13: wr_id 0 syndrom 0x87\n")
-		}), steps.Fail, []string{"not ready in time"}},
+		}), steps.Fail, steps.ReceiverNotReady, nil},
 		{"a transport that gave up", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n")
-		}), steps.Fail, []string{"stopped arriving"}},
+		}), steps.Fail, steps.RDMAUnanswered, nil},
 		{"what was flushed", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 5: wr_id 0 syndrom 0xf9\n")
-		}), steps.Inconclusive, []string{"the first error is not in the output"}},
+		}), steps.Inconclusive, steps.QueueFlushed, nil},
 		{
 			"memory that can't be registered", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=14\n") }), steps.Fail,
-			[]string{"this kind of memory"},
+			client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=14\n") }),
+			steps.Fail, steps.MemoryKindRefused,
+			nil,
 		},
 		{
 			"memlock", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=12\n") }), steps.Fail,
-			[]string{"memlock"},
+			client(func(o *steps.Output) { failed(o, "Couldn't allocate MR with error=12\n") }), steps.Fail, steps.MemlockLow,
+			nil,
 		},
 		{
 			"nobody listens", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { failed(o, "Couldn't connect to 192.168.100.10:18515\n") }), steps.Inconclusive,
-			[]string{"no server could be reached"},
+			client(func(o *steps.Output) { failed(o, "Couldn't connect to 192.168.100.10:18515\n") }),
+			steps.Inconclusive, steps.ServerUnreachable,
+			nil,
 		},
 		{
 			"the versions disagree", kindtest.Spark(), 92.5,
-			client(func(o *steps.Output) { failed(o, " size mismatch: local=4096, remote=65536\n") }), steps.Inconclusive,
-			[]string{"perftest versions"},
+			client(func(o *steps.Output) { failed(o, " size mismatch: local=4096, remote=65536\n") }),
+			steps.Inconclusive, steps.OptionsDiffer,
+			nil,
 		},
 
 		{
-			"soft-RoCE has no band", kindtest.Virtual(), 0.11, nil, steps.Pass,
+			"soft-RoCE has no band", kindtest.Virtual(), 0.11, nil, steps.Pass, "",
 			[]string{"no band", "soft-RoCE", "own test alone"},
 		},
 		{
 			"soft-RoCE counts its TCP and ACKs", kindtest.Virtual(), 0.11,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Tx = kindtest.Wire(1024) / 100 * 106 }), steps.Pass,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Tx = kindtest.Wire(1024) / 100 * 106 }),
+			steps.Pass, "",
 			nil,
 		},
 		{
 			"as much the other way", kindtest.Spark(), 92.5,
-			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Rx = kindtest.Wire(1024) }), steps.Warn,
+			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Rx = kindtest.Wire(1024) }),
+			steps.Warn, steps.OtherTraffic,
 			[]string{"rocep1s0f0 received 1.38 GB the other way"},
 		},
 		{
-			"soft-RoCE, far more", kindtest.Virtual(), 0.11, move(steps.Here, 0, kindtest.Wire(1024)/100*110), steps.Warn,
+			"soft-RoCE, far more", kindtest.Virtual(), 0.11, move(steps.Here, 0, kindtest.Wire(1024)/100*110),
+			steps.Warn, steps.BytesDiffer,
 			[]string{"10.0 % more"},
 		},
 		{
-			"soft-RoCE, the other rail", kindtest.Virtual(), 0.11, move(steps.Here, 1, 2e8), steps.Fail,
+			"soft-RoCE, the other rail", kindtest.Virtual(), 0.11, move(steps.Here, 1, 2e8), steps.Fail, steps.OtherTraffic,
 			[]string{"rocep1s0f1 moved bytes too"},
 		},
 		{
 			"soft-RoCE without counters", kindtest.Virtual(), 0.11,
-			on(1, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 1).Known = false }), steps.Inconclusive, nil,
+			on(1, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 1).Known = false }),
+			steps.Inconclusive, steps.CounterBad, nil,
 		},
 		{"soft-RoCE with a declared speed", kindtest.Virtual(), 0.11, func(r *steps.Result) {
 			for e := range r.Rig.Nodes {
@@ -421,27 +476,31 @@ func TestWriteBandwidth(t *testing.T) {
 					r.Rig.Nodes[e].Rails[i].RateGbps = 100
 				}
 			}
-		}, steps.Pass, []string{"no band"}},
+		}, steps.Pass, "", []string{"no band"}},
 
 		{"skipped", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			r.Skip = "spark-01 has no ib_write_bw"
 			r.Rig.Nodes[steps.Peer].Tools["ib_write_bw"] = steps.Tool{Package: "perftest"}
-		}, steps.Skipped, []string{"no ib_write_bw. ib_write_bw comes with perftest."}},
+		}, steps.Skipped, steps.CannotRun, []string{"no ib_write_bw. ib_write_bw comes with perftest."}},
 		{
-			"nothing ran", kindtest.Spark(), 92.5, func(r *steps.Result) { r.Stages = nil }, steps.Inconclusive,
-			[]string{"Nothing ran"},
+			"nothing ran", kindtest.Spark(), 92.5, func(r *steps.Result) { r.Stages = nil },
+			steps.Inconclusive, steps.NothingRan,
+			nil,
 		},
-		{"no rail", steps.Rig{}, 92.5, nil, steps.Inconclusive, []string{"no rail leads"}},
+		{"no rail", steps.Rig{}, 92.5, nil, steps.Inconclusive, steps.NoRail, nil},
 		{
-			"a stage of no rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Pair = 9 }), steps.Inconclusive,
-			[]string{"belongs to no rail"},
+			"a stage of no rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Pair = 9 }),
+			steps.Inconclusive, steps.NoRail,
+			nil,
 		},
 	} {
 		r := kindtest.Bandwidth(c.rig, c.gbps)
 		if c.change != nil {
 			c.change(&r)
 		}
-		kindtest.Want(t, c.name, judgeWriteBandwidth(kindtest.BwCell, r), c.want, c.words...)
+		v := judgeWriteBandwidth(kindtest.BwCell, r)
+		kindtest.Because(t, c.name, v, c.want, c.code)
+		kindtest.Want(t, c.name, v, c.want, c.words...)
 	}
 }
 
@@ -508,20 +567,22 @@ func TestWriteLatency(t *testing.T) {
 		rig     steps.Rig
 		typical float64
 		want    steps.Grade
+		code    steps.Code
 		words   []string
 	}{
 		{
-			"as it should be", kindtest.Spark(), 1.96, steps.Pass,
+			"as it should be", kindtest.Spark(), 1.96, steps.Pass, "",
 			[]string{"1.96 us on each of the 4 rails", "1.4 to 2 us was measured between two ConnectX-7"},
 		},
-		{"slow", kindtest.Spark(), 5, steps.Warn, []string{"5 us typical"}},
-		{"far too slow", kindtest.Spark(), 60, steps.Fail, []string{"60 us typical"}},
-		{"impossibly fast", kindtest.Spark(), 0.01, steps.Inconclusive, []string{"less than a cable"}},
-		{"nothing", kindtest.Spark(), 0, steps.Inconclusive, []string{"no typical latency"}},
-		{"soft-RoCE", kindtest.Virtual(), 860, steps.Pass, []string{"no band"}},
+		{"slow", kindtest.Spark(), 5, steps.Warn, steps.LatencyHigh, []string{"5 us typical"}},
+		{"far too slow", kindtest.Spark(), 60, steps.Fail, steps.LatencyHigh, []string{"60 us typical"}},
+		{"impossibly fast", kindtest.Spark(), 0.01, steps.Inconclusive, steps.FigureImpossible, nil},
+		{"nothing", kindtest.Spark(), 0, steps.Inconclusive, steps.OutputIncomplete, []string{"no typical latency"}},
+		{"soft-RoCE", kindtest.Virtual(), 860, steps.Pass, "", []string{"no band"}},
 	} {
-		kindtest.Want(t, c.name, judgeWriteLatency(kindtest.LatCell, kindtest.Latency(c.rig, c.typical, 2.6)), c.want,
-			c.words...)
+		v := judgeWriteLatency(kindtest.LatCell, kindtest.Latency(c.rig, c.typical, 2.6))
+		kindtest.Because(t, c.name, v, c.want, c.code)
+		kindtest.Want(t, c.name, v, c.want, c.words...)
 	}
 	kindtest.Want(t, "a long tail", judgeWriteLatency(kindtest.LatCell, kindtest.Latency(kindtest.Spark(), 1.96, 9000)),
 		steps.Warn, "one write of a hundred takes 9000 us")
@@ -535,7 +596,7 @@ func TestWriteLatency(t *testing.T) {
 		"server on spark-01")
 	r = kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
 	r.Stages[0].Outputs[1].Value, r.Stages[0].Outputs[1].ParseErr = nil, errors.New("x").Error()
-	kindtest.Want(t, "unreadable", judgeWriteLatency(kindtest.LatCell, r), steps.Inconclusive)
+	kindtest.Because(t, "unreadable", judgeWriteLatency(kindtest.LatCell, r), steps.Inconclusive, steps.OutputIncomplete)
 }
 
 // A client at the peer writes into this end's memory, and its device is the peer's.
@@ -569,34 +630,40 @@ func TestWriteLatencySigns(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*steps.RailBytes)
 		grade  steps.Grade
+		code   steps.Code
 		words  string
 	}{
-		"as it should be": {func(*steps.RailBytes) {}, steps.Pass, "typically"},
+		"as it should be": {func(*steps.RailBytes) {}, steps.Pass, "", "typically"},
 		"lost packets": {
-			func(b *steps.RailBytes) { b.Errors["local_ack_timeout_err"] = 4 }, steps.Warn,
+			func(b *steps.RailBytes) { b.Errors["local_ack_timeout_err"] = 4 }, steps.Warn, steps.ErrorsGrew,
 			"on spark-02 error counters grew meanwhile (local_ack_timeout_err +4)",
 		},
-		"busy before": {func(b *steps.RailBytes) { b.IdleGbps = 20 }, steps.Warn, "20.0 Gb/s of other traffic"},
+		"busy before": {
+			func(b *steps.RailBytes) { b.IdleGbps = 20 },
+			steps.Warn, steps.OtherTraffic, "20.0 Gb/s of other traffic",
+		},
 		"another way": {
-			func(b *steps.RailBytes) { b.Tx = 300 }, steps.Inconclusive,
+			func(b *steps.RailBytes) { b.Tx = 300 }, steps.Inconclusive, steps.BytesDiffer,
 			"on spark-02 rocep1s0f1 moved only 300 bytes of the 78.0 kB predicted",
 		},
 		"idle took all": {
-			func(b *steps.RailBytes) { b.Tx, b.IdleTx, b.IdleGbps = 0, 140_000, 0.001 }, steps.Pass,
+			func(b *steps.RailBytes) { b.Tx, b.IdleTx, b.IdleGbps = 0, 140_000, 0.001 }, steps.Pass, "",
 			"typically",
 		},
 		"nobody counted": {
-			func(b *steps.RailBytes) { b.Tx, b.Known = 0, false }, steps.Inconclusive,
+			func(b *steps.RailBytes) { b.Tx, b.Known = 0, false }, steps.Inconclusive, steps.CounterBad,
 			"the bytes of rocep1s0f1 are unknown",
 		},
 		"a flap": {
-			func(b *steps.RailBytes) { b.Errors["link_downed"] = 1 }, steps.Fail,
+			func(b *steps.RailBytes) { b.Errors["link_downed"] = 1 }, steps.Fail, steps.LinkFlapped,
 			"on spark-02 the link of rocep1s0f1 went down",
 		},
 	} {
 		r := kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
 		c.change(kindtest.Counter(&r.Stages[1], steps.Here, 1))
-		kindtest.Want(t, name, judgeWriteLatency(kindtest.LatCell, r), c.grade, c.words)
+		v := judgeWriteLatency(kindtest.LatCell, r)
+		kindtest.Because(t, name, v, c.grade, c.code)
+		kindtest.Want(t, name, v, c.grade, c.words)
 	}
 }
 
@@ -616,39 +683,44 @@ func TestRatesApart(t *testing.T) {
 		gbps   float64
 		change func(*steps.Result)
 		want   steps.Grade
+		code   steps.Code
 		words  []string
 	}{
 		"soft-RoCE, a third": {
-			kindtest.Virtual(), 6, slow(1, 2), steps.Warn,
-			[]string{"Rail 2", "carries 2 Gb/s where rail 1 carries 6 Gb/s", "shaping"},
+			kindtest.Virtual(), 6, slow(1, 2), steps.Warn, steps.RailsApart,
+			[]string{"Rail 2", "carries 2 Gb/s where rail 1 carries 6 Gb/s"},
 		},
-		"soft-RoCE, two thirds": {kindtest.Virtual(), 6, slow(1, 4), steps.Pass, nil},
+		"soft-RoCE, two thirds": {kindtest.Virtual(), 6, slow(1, 4), steps.Pass, "", nil},
 		"soft-RoCE, the first": {
-			kindtest.Virtual(), 6, slow(0, 0.1), steps.Warn,
-			[]string{"Rail 1", "where rail 2 carries", "the cell ib-reverse tells"},
+			kindtest.Virtual(), 6, slow(0, 0.1), steps.Warn, steps.RailsApart,
+			[]string{"Rail 1", "where rail 2 carries"},
 		},
 		"a band, too": {
-			kindtest.Spark(), 92.5, slow(2, 40), steps.Fail,
-			[]string{"Rail 3", "40.0 Gb/s of 92.5", "on DGX Spark): rail 1 carries 92.5", "switch's port"},
+			kindtest.Spark(), 92.5, slow(2, 40), steps.Fail, steps.RailsApart,
+			[]string{"Rail 3", "40.0 Gb/s of 92.5", "on DGX Spark): rail 1 carries 92.5"},
 		},
 		"its twin": {
-			kindtest.Spark(), 92.5, slow(1, 40), steps.Fail,
+			kindtest.Spark(), 92.5, slow(1, 40), steps.Fail, steps.RailsApart,
 			[]string{"rail 1, behind the same PCIe link, carries"},
 		},
 		"explained": {kindtest.Spark(), 92.5, func(r *steps.Result) {
 			slow(1, 40)(r)
 			kindtest.Counter(&r.Stages[1], steps.Here, 1).IdleGbps = 50
-		}, steps.Fail, []string{"50.0 Gb/s of other traffic"}},
-		"another link": {kindtest.Spark(), 92.5, func(r *steps.Result) {
-			slow(1, 23)(r)
-			for _, e := range steps.Ends {
-				r.Rig.Nodes[e].Rails[1].RateGbps = 25
-			}
-		}, steps.Warn, []string{"the link of rocep1s0f1 came up at 25 Gb/s where that of rocep1s0f0 has 200"}},
+		}, steps.Fail, steps.OtherTraffic, []string{"50.0 Gb/s of other traffic"}},
+		"another link": {
+			kindtest.Spark(), 92.5, func(r *steps.Result) {
+				slow(1, 23)(r)
+				for _, e := range steps.Ends {
+					r.Rig.Nodes[e].Rails[1].RateGbps = 25
+				}
+			}, steps.Warn, steps.LinkSlow,
+			[]string{"the link of rocep1s0f1 came up at 25 Gb/s where that of rocep1s0f0 has 200"},
+		},
 	} {
 		r := kindtest.Bandwidth(c.rig, c.gbps)
 		c.change(&r)
 		v := judgeWriteBandwidth(kindtest.BwCell, r)
+		kindtest.Because(t, name, v, c.want, c.code)
 		kindtest.Want(t, name, v, c.want, c.words...)
 		if said := strings.Contains(v.Reason, "on its own way"); said != slices.ContainsFunc(c.words,
 			func(w string) bool { return strings.Contains(w, "carries") }) {

@@ -142,7 +142,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep kind.Report
 	if !r.Rig.HasPair(0) || !r.Rig.HasPair(1) {
-		rep.Add(steps.Inconclusive, "there are not two rails that lead from node to node")
+		rep.Add(steps.NoRail, steps.Inconclusive, "there are not two rails that lead from node to node")
 		return rep.Verdict()
 	}
 	t := couplesTest{cell: c, result: r, stage: r.Stages[0], rep: &rep}
@@ -201,18 +201,18 @@ func (t *couplesTest) want() []string {
 func (t *couplesTest) Ends() bool {
 	rep := t.rep
 	if t.stage.Err != "" {
-		rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
 	}
 	server, client := roles(t.stage)
 	if client == nil || server == nil {
 		if t.stage.Err == "" || server == nil && client != nil {
-			rep.Add(steps.Inconclusive, "not both ends ran")
+			rep.Add(steps.NotRunHere, steps.Inconclusive, "not both ends ran")
 		}
 		return false
 	}
 	t.server, t.client = *server, *client
 	if f, bad := kind.Trouble(t.result.Rig, t.client); bad {
-		rep.Add(f.Grade, "%s%s", f.Text, hangHint(t.result.Rig, t.stage, t.ports(), t.client, t.client, t.server))
+		rep.Add(f.Code, f.Grade, "%s%s", f.Text, hangHint(t.result.Rig, t.stage, t.ports(), t.client, t.client, t.server))
 		return false
 	}
 	if kind.Exited(t.result, t.client, rep) || t.stage.Err != "" {
@@ -240,7 +240,7 @@ func (t *couplesTest) Output() bool {
 	t.tests = tests
 	for _, name := range t.want() {
 		if why := dualNotOfThisRun(t.cell, t.result.Rig, t.client, tests[name]); why != "" {
-			rep.Add(steps.Inconclusive, "the test %q is not as it was asked for: %s", name, why)
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "the test %q is not as it was asked for: %s", name, why)
 			return false
 		}
 	}
@@ -285,7 +285,7 @@ func number(rig steps.Rig, p steps.Pair) int {
 
 func serverWell(r steps.Result, server steps.Output, rep *kind.Report) bool {
 	if f, bad := kind.Trouble(r.Rig, server); bad {
-		rep.Add(f.Grade, "%s", f.Text)
+		rep.Add(f.Code, f.Grade, "%s", f.Text)
 		return false
 	}
 	return !kind.Exited(r, server, rep)
@@ -295,8 +295,8 @@ func serverWell(r steps.Result, server steps.Output, rep *kind.Report) bool {
 func serverQuiet(r steps.Result, server steps.Output, rep *kind.Report) bool {
 	c, msg, found := causeOf(messagesOf(server.End, parse.PerftestErrors(server.Text)))
 	if found {
-		grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
-		rep.Add(grade, "%s, though it ended with status 0", said)
+		code, grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
+		rep.Add(code, grade, "%s, though it ended with status 0", said)
 	}
 	return !found
 }
@@ -308,7 +308,8 @@ func byName(all []dualTest, want []string, rep *kind.Report) (tests map[string]d
 	for _, t := range all {
 		_, twice := tests[t.Name]
 		if tests[t.Name] = t; twice || !slices.Contains(want, t.Name) {
-			rep.Add(steps.Inconclusive, "there is a test %q that nobody asked for, or that is there twice", t.Name)
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "there is a test %q that nobody asked for, or that is there twice",
+				t.Name)
 			ok = false
 		}
 	}
@@ -325,28 +326,33 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 		t, ran := tests[name]
 		switch {
 		case !ran:
-			rep.Add(steps.Inconclusive, "the test %q is missing", name)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q is missing", name)
 		case t.Exit != 0:
-			rep.Add(steps.Fail, "the test %q ended with exit %d: %s", name, t.Exit, kind.OrUnknown(t.Err))
+			code := steps.ScriptFailed
+			if c, _, found := causeOf(messagesOf(steps.Here, []string{t.Err})); found {
+				code = c.Code
+			}
+			rep.Add(code, steps.Fail, "the test %q ended with exit %d: %s", name, t.Exit, kind.OrUnknown(t.Err))
 		case len(t.Rows) == 0:
 			unread[kind.OrUnknown(t.Err)] = append(unread[kind.OrUnknown(t.Err)], strconv.Quote(name))
 		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
-			rep.Add(steps.Inconclusive, "the test %q reports %g Gb/s", name, t.Rows[0].AverageGbps)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q reports %g Gb/s", name, t.Rows[0].AverageGbps)
 		case len(t.Errors) == 0:
 			continue
 		default:
 			c, msg, found := causeOf(messagesOf(steps.Here, t.Errors))
 			if !found {
-				rep.Add(steps.Inconclusive, "the test %q has a figure, and says %s", name, t.Errors[0])
+				rep.Add(steps.UnknownError, steps.Inconclusive, "the test %q has a figure, and says %s", name, t.Errors[0])
 				break
 			}
-			grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
-			rep.Add(grade, "the test %q: %s, though it ended with status 0", name, said)
+			code, grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
+			rep.Add(code, grade, "the test %q: %s, though it ended with status 0", name, said)
 		}
 		ok = false
 	}
 	for _, why := range slices.Sorted(maps.Keys(unread)) {
-		rep.Add(steps.Inconclusive, "no result that can be read came from the test %s: %s", kind.And(unread[why]), why)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "no result that can be read came from the test %s: %s",
+			kind.And(unread[why]), why)
 	}
 	return ok
 }
@@ -374,10 +380,14 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
 	first, second := tests[a+" beside "+b], tests[b+" beside "+a]
 	least, mtu := shorter(first, second), theory.AgreedMTU(r.Rig, cp.first, first.MTU)
+	short := steps.BelowLimit // or what ended it early
 	f := witness.Figure{
 		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: theory.OverTogether, Of: "they",
 		Doubt: "did they run at the same time?",
-		Cause: func() string { return cp.cause(r, alone, with) },
+		Cause: func() (said string) {
+			said, short = cp.cause(r, alone, with)
+			return said
+		},
 	}
 	for i := range cp.numbers {
 		rep.Show(fmt.Sprintf("%s, rail %d alone", name, cp.numbers[i]), kind.Round(alone[i]), "Gb/s", nil)
@@ -394,12 +404,12 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	}
 	if why := together(first, second, name, rep); why != "" {
 		rep.Hear(steps.ByBytes)
-		rep.Add(steps.Inconclusive, "%s together: %s", name, why)
+		rep.Add(steps.NotTogether, steps.Inconclusive, "%s together: %s", name, why)
 		rep.Hear(steps.ByFigure)
 	} else {
-		f.Judge(func(g steps.Grade, format string, args ...any) {
-			rep.Add(g, "%s together: "+format, append([]any{name}, args...)...)
-		})
+		f.Judge(below(&short, func(code steps.Code, g steps.Grade, format string, args ...any) {
+			rep.Add(code, g, "%s together: "+format, append([]any{name}, args...)...)
+		}))
 	}
 	text = fmt.Sprintf("%s together %s, alone %.1f and %.1f", name, kind.Gbps(sum), alone[0], alone[1])
 	if f.Band.None == "" {
@@ -415,28 +425,28 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 // cause looks for what ends two rails early: a rail that is slow alone, or what
 // else shows on either. alone and with are Gb/s, in the order of the couple. A rail that is
 // slow by itself is named before any guess about the two.
-func (cp couple) cause(r steps.Result, alone, with [2]float64) string {
-	var guess string
+func (cp couple) cause(r steps.Result, alone, with [2]float64) (text string, code steps.Code) {
+	guess, likely := "", steps.BelowLimit
 	for i, pair := range []steps.Pair{cp.first, cp.second} {
 		m := kind.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
 		mtu := theory.AgreedMTU(r.Rig, pair, 0)
-		of := func(got float64) string { return wire.LikelyCause(r, r.Stages[0], m, got, mtu) }
+		of := func(got float64) (string, steps.Code, bool) { return wire.LikelyCause(r, r.Stages[0], m, got, mtu) }
 		b := theory.BandOf(r.Rig, theory.Test{MTU: mtu}, pair)
 		if b.Expected > 0 && alone[i] < theory.WarnShare.Value()*float64(b.Expected) {
-			if said := of(alone[i]); !strings.Contains(said, wire.NoCause) {
-				return fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said)
+			if said, why, known := of(alone[i]); known {
+				return fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said), why
 			}
 			return fmt.Sprintf("rail %d (%s) carries only %s alone, of %.1f: see the write bandwidth of each rail", m.No,
-				m.Dev, kind.Gbps(alone[i]), b.Expected)
+				m.Dev, kind.Gbps(alone[i]), b.Expected), steps.BelowLimit
 		}
-		if said := of(with[i]); guess == "" && !strings.Contains(said, wire.NoCause) {
-			guess = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said)
+		if said, why, known := of(with[i]); guess == "" && known {
+			guess, likely = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said), why
 		}
 	}
 	if guess != "" {
-		return guess
+		return guess, likely
 	}
-	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)"
+	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)", steps.SlowTogether
 }
 
 // shorter is the smaller message of two tests with the fewer of them: what both are at least.

@@ -33,9 +33,8 @@ func TestDual(t *testing.T) {
 		"rails 1 and 3 together: 122.5 Gb/s of 185.")
 	apart := kindtest.Healthy()
 	apart["first beside second"], apart["second beside first"] = 92.6, 92.6
-	kindtest.Want(t, "more than one link can carry",
-		judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), apart, parseDual)), steps.Inconclusive, "more than the",
-		"at the same time")
+	kindtest.Because(t, "more than one link can carry",
+		judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), apart, parseDual)), steps.Inconclusive, steps.FigureImpossible)
 
 	wrong := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&wrong.Stages[0], steps.Here, 3).Tx = 10 * kindtest.Wire(1024)
@@ -46,10 +45,10 @@ func TestDual(t *testing.T) {
 	kindtest.Want(t, "missing bytes", judgeDual(dualCell, lost), steps.Inconclusive, "on spark-01 rocep1s0f1 moved only")
 	blind := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&blind.Stages[0], steps.Here, 0).Known = false
-	kindtest.Want(t, "uncounted", judgeDual(dualCell, blind), steps.Inconclusive, "unknown")
+	kindtest.Because(t, "uncounted", judgeDual(dualCell, blind), steps.Inconclusive, steps.CounterBad)
 	flap := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&flap.Stages[0], steps.Here, 1).Errors["link_downed"] = 1
-	kindtest.Want(t, "a flap", judgeDual(dualCell, flap), steps.Fail, "went down during the test")
+	kindtest.Because(t, "a flap", judgeDual(dualCell, flap), steps.Fail, steps.LinkFlapped)
 
 	again := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	for i := range 4 {
@@ -88,7 +87,7 @@ func TestDual(t *testing.T) {
 	tests := o.Value.([]dualTest)
 	i := slices.IndexFunc(tests, func(t dualTest) bool { return t.Name == "second alone" })
 	tests[i].Exit, tests[i].Rows, tests[i].Err = 1, nil, "Failed to modify QP"
-	kindtest.Want(t, "one failed", judgeDual(dualCell, failed), steps.Fail, "second alone", "Failed to modify QP")
+	kindtest.Because(t, "one failed", judgeDual(dualCell, failed), steps.Fail, steps.QueueUnconnected)
 	spoiled := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	spoiled.Stages[0].Outputs[0].Text += "\nVALIDATION: FAILED (server) - 3 error(s), first at QP 0\n"
 	kindtest.Want(t, "spoiled data", judgeDual(dualCell, spoiled), steps.Fail,
@@ -100,7 +99,7 @@ func TestDual(t *testing.T) {
 		"status 0")
 	hung := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	hung.Stages[0].Outputs[1].Exit.Why = 1
-	kindtest.Want(t, "hung", judgeDual(dualCell, hung), steps.Inconclusive, "timed out")
+	kindtest.Because(t, "hung", judgeDual(dualCell, hung), steps.Inconclusive, steps.TimedOut)
 }
 
 // Servers over rails that are down would wait for clients that never come.
@@ -135,27 +134,34 @@ func TestDualAtTheSameTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(first, second *dualTest)
 		grade  steps.Grade
+		code   steps.Code
 		words  string
 	}{
-		"as it should be": {func(_, _ *dualTest) {}, steps.Pass, "together"},
+		"as it should be": {func(_, _ *dualTest) {}, steps.Pass, "", "together"},
 		"one after the other": {
-			func(a, b *dualTest) { b.From, b.To = a.To, a.To+b.To-b.From }, steps.Inconclusive,
+			func(a, b *dualTest) { b.From, b.To = a.To, a.To+b.To-b.From }, steps.Inconclusive, steps.NotTogether,
 			"surely ran at the same time for 0 %",
 		},
 		"for a while": {
-			func(a, b *dualTest) { b.From, b.To = b.From+0.15, b.To+0.15 }, steps.Inconclusive,
+			func(a, b *dualTest) { b.From, b.To = b.From+0.15, b.To+0.15 }, steps.Inconclusive, steps.NotTogether,
 			"of the shorter one's 0.20 s only",
 		},
 		"long programs": {
-			func(a, b *dualTest) { a.From, b.To = a.From-3, b.To+3 }, steps.Inconclusive,
+			func(a, b *dualTest) { a.From, b.To = a.From-3, b.To+3 }, steps.Inconclusive, steps.NotTogether,
 			"so their sum is no rate",
 		},
-		"nobody tells": {func(a, _ *dualTest) { a.From, a.To = 0, 0 }, steps.Inconclusive, "nothing tells when"},
+		"nobody tells": {
+			func(a, _ *dualTest) { a.From, a.To = 0, 0 },
+			steps.Inconclusive, steps.NotTogether, "nothing tells when",
+		},
 		"backwards": {
-			func(a, _ *dualTest) { a.From, a.To = a.To, a.From }, steps.Inconclusive,
+			func(a, _ *dualTest) { a.From, a.To = a.To, a.From }, steps.Inconclusive, steps.NotTogether,
 			"nothing tells when",
 		},
-		"faster than the clock": {func(a, _ *dualTest) { a.To = a.From + 0.1 }, steps.Inconclusive, "was over in 0.10 s"},
+		"faster than the clock": {
+			func(a, _ *dualTest) { a.To = a.From + 0.1 },
+			steps.Inconclusive, steps.NotTogether, "was over in 0.10 s",
+		},
 	} {
 		r := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 		tests := r.Stages[0].Outputs[1].Value.([]dualTest)
@@ -164,6 +170,7 @@ func TestDualAtTheSameTime(t *testing.T) {
 		}
 		c.change(at("first beside second"), at("second beside first"))
 		v := judgeDual(dualCell, r)
+		kindtest.Because(t, name, v, c.grade, c.code)
 		kindtest.Want(t, name, v, c.grade, c.words)
 		if c.grade != steps.Pass && v.Decided != steps.ByBytes {
 			t.Errorf("%s: %q decided", name, v.Decided)

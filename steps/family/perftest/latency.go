@@ -83,12 +83,12 @@ func (t *latencyTest) Output() bool {
 	}
 	t.read = v
 	if why := cmp.Or(t.otherLink(v.Perftest), latencyNotOfThisRun(t.cell, v, t.Measurement)); why != "" {
-		t.add(steps.Inconclusive, "the client's output is not this test's: %s", why)
+		t.add(steps.OutputForeign, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
 	if row := t.row(); row.TypicalUS <= 0 || row.P99US <= 0 || row.Iterations <= 0 || row.Bytes <= 0 {
 		// With -D perftest measures an average alone.
-		t.add(steps.Inconclusive, "the client reports no typical latency, or no tail")
+		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client reports no typical latency, or no tail")
 		return false
 	}
 	if t.untold() {
@@ -97,8 +97,8 @@ func (t *latencyTest) Output() bool {
 	// Either end takes its own times, and counts the same messages.
 	if at, ok := t.server.Value.(parse.Latency); ok && len(at.Rows) > 0 {
 		if a, b := t.row(), at.Rows[0]; a.Bytes != b.Bytes || a.Iterations != b.Iterations {
-			t.add(steps.Inconclusive, "the two ends' outputs are not of one test: %d messages of %d bytes at the client, "+
-				"and %d of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
+			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends' outputs are not of one test: %d messages of %d "+
+				"bytes at the client, and %d of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
 			return false
 		}
 	}
@@ -145,7 +145,7 @@ func (t *latencyTest) Signs() {
 		return
 	}
 	if row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
-		t.add(steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s",
+		t.add(steps.LatencyTail, steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s",
 			kind.Microseconds(row.P99US),
 			kind.Microseconds(row.TypicalUS), wire.Outliers(t.stage.Bytes, wire.EndsOf(t.Pair),
 				"power saving (cpufreq), interrupts on its core, or other traffic"))
@@ -153,9 +153,9 @@ func (t *latencyTest) Signs() {
 	}
 	// A few that stand still for long are less than one in a hundred, and show in the average alone.
 	if row.AvgUS > theory.WriteLatencyMean.Value()*row.TypicalUS {
-		t.add(steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few writes stood still "+
-			"for long (a time-out, a link that was trained again, a processor that slept)", kind.Microseconds(row.AvgUS),
-			kind.Microseconds(row.TypicalUS), kind.Microseconds(row.MaxUS))
+		t.add(steps.LatencyTail, steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few "+
+			"writes stood still for long (a time-out, a link that was trained again, a processor that slept)",
+			kind.Microseconds(row.AvgUS), kind.Microseconds(row.TypicalUS), kind.Microseconds(row.MaxUS))
 	}
 }
 

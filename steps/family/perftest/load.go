@@ -117,7 +117,7 @@ func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
 func (l *loadRun) Ends() bool {
 	if l.stage.Err != "" {
 		l.checkPorts()
-		l.rep.Add(steps.Inconclusive, "it stopped: %s", l.stage.Err)
+		l.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", l.stage.Err)
 	}
 	ran := false
 	for _, o := range l.stage.Outputs {
@@ -129,12 +129,13 @@ func (l *loadRun) Ends() bool {
 	}
 	if !ran || l.servers == nil {
 		if l.stage.Err == "" {
-			l.rep.Add(steps.Inconclusive, "not both ends ran")
+			l.rep.Add(steps.NotRunHere, steps.Inconclusive, "not both ends ran")
 		}
 		return false
 	}
 	if f, bad := kind.Trouble(l.result.Rig, l.client); bad {
-		l.rep.Add(f.Grade, "%s%s", f.Text, hangHint(l.result.Rig, l.stage, l.ports(), l.client, l.client, l.servers[0]))
+		l.rep.Add(f.Code, f.Grade, "%s%s", f.Text, hangHint(l.result.Rig, l.stage, l.ports(), l.client, l.client,
+			l.servers[0]))
 		return false
 	}
 	// A tool that failed explains the ends' statuses, and is told by Output.
@@ -178,16 +179,21 @@ func (l *loadRun) Output() bool {
 
 // Figure holds the sum against what the rails carry together.
 func (l *loadRun) Figure(wire.Accounted) {
+	short := steps.BelowLimit // or what ended it early
 	f := witness.Figure{
-		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(), Cause: l.cause,
+		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(),
+		Cause: func() (said string) {
+			said, short = l.cause()
+			return said
+		},
 	}
 	l.rep.Show("RDMA over "+l.names(), kind.Round(float64(l.rdma)), "Gb/s", f.Expected())
 	if l.tcp > 0 {
 		l.rep.Show("TCP beside it", kind.Round(float64(l.tcp)), "Gb/s", nil)
 	}
-	f.Judge(func(g steps.Grade, format string, args ...any) {
-		l.rep.Add(g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
-	})
+	f.Judge(below(&short, func(code steps.Code, g steps.Grade, format string, args ...any) {
+		l.rep.Add(code, g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
+	}))
 	// A sum of two ways, or what TCP left, is no figure that another cell could stand beside.
 	if !l.bothWays && l.tcp == 0 {
 		l.rep.Measured(steps.Figure{
@@ -213,11 +219,15 @@ func (l *loadRun) ended() bool {
 		}
 		ok = false
 		if c, msg, found := causeOf(messagesOf(l.client.End, t.Errors)); found {
-			grade, said := means(l.result.Rig, l.stage, l.result.Rig.Pairs, c, msg)
-			l.rep.Add(grade, "%s: %s", t.Name, said)
+			code, grade, said := means(l.result.Rig, l.stage, l.result.Rig.Pairs, c, msg)
+			l.rep.Add(code, grade, "%s: %s", t.Name, said)
 			continue
 		}
-		l.rep.Add(steps.Inconclusive, "%s has no figure: %s", t.Name, kind.OrUnknown(t.Err))
+		code := steps.OutputIncomplete
+		if t.Exit != 0 {
+			code = steps.ScriptFailed
+		}
+		l.rep.Add(code, steps.Inconclusive, "%s has no figure: %s", t.Name, kind.OrUnknown(t.Err))
 	}
 	return ok
 }
@@ -228,13 +238,13 @@ func (l *loadRun) take() (ok bool) {
 	seen := map[string]bool{}
 	for _, t := range l.tests {
 		if seen[t.Name] {
-			rep.Add(steps.Inconclusive, "%s is there twice", t.Name)
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "%s is there twice", t.Name)
 			return false
 		}
 		seen[t.Name] = true
 		if t.TCP != nil {
 			if t.TCP.ReceivedGbps <= 0 || t.TCP.ReceivedBytes <= 0 {
-				rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s", t.TCP.ReceivedGbps)
+				rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s", t.TCP.ReceivedGbps)
 				return false
 			}
 			l.tcp = rate.Payload(t.TCP.ReceivedGbps)
@@ -242,16 +252,16 @@ func (l *loadRun) take() (ok bool) {
 		}
 		p, known := t.pair(rig)
 		if !known {
-			rep.Add(steps.Inconclusive, "no rail of this rig is called %q", t.Name)
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "no rail of this rig is called %q", t.Name)
 			return false
 		}
 		row := t.Rows[0]
 		if why := notOfThisRun(l.cell, l.client, t.Bandwidth, rig.Rail(p, l.client.End).Dev); why != "" {
-			rep.Add(steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
 			return false
 		}
 		if row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-			rep.Add(steps.Inconclusive, "%s reports %g Gb/s", t.Name, row.AverageGbps)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s", t.Name, row.AverageGbps)
 			return false
 		}
 		mtu := theory.AgreedMTU(rig, p, t.MTU)
@@ -266,7 +276,7 @@ func (l *loadRun) take() (ok bool) {
 		rep.Show(fmt.Sprintf("rail %d", number(rig, p)), kind.Round(row.AverageGbps), "Gb/s", nil)
 	}
 	if l.rails == nil {
-		rep.Add(steps.Inconclusive, "no rail was loaded")
+		rep.Add(steps.NothingRan, steps.Inconclusive, "no rail was loaded")
 	}
 	return l.rails != nil && l.whole()
 }
@@ -280,16 +290,16 @@ func (l *loadRun) whole() bool {
 	rig, ok := l.result.Rig, true
 	for i := range rig.Pairs {
 		if !slices.Contains(l.numbers, i+1) {
-			l.rep.Add(steps.Inconclusive, "rail %d was left out, so this is not all of them", i+1)
+			l.rep.Add(steps.RailUnmeasured, steps.Inconclusive, "rail %d was left out, so this is not all of them", i+1)
 			ok = false
 		}
 	}
 	for _, missing := range rig.Missing {
-		l.rep.Add(steps.Warn, "%s", missing)
+		l.rep.Add(steps.RailMissing, steps.Warn, "%s", missing)
 	}
 	here, peer := len(rig.At(steps.Here).Rails), len(rig.At(steps.Peer).Rails)
 	if here != peer {
-		l.rep.Add(steps.Warn, "%s has %d rails and %s %d, so these are not all: see the rail map",
+		l.rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d rails and %s %d, so these are not all: see the rail map",
 			rig.NameOf(steps.Here), here, rig.NameOf(steps.Peer), peer)
 	}
 	return ok
@@ -390,14 +400,16 @@ func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
 }
 
 // cause is what shows on one of the rails.
-func (l *loadRun) cause() string {
-	r, said := l.result, ""
+func (l *loadRun) cause() (text string, code steps.Code) {
+	r := l.result
 	for i, p := range l.rails {
 		m := kind.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
 		got := float64(l.rdma) / float64(len(l.rails))
-		if said = wire.LikelyCause(r, r.Stages[0], m, got, l.mtu); !strings.Contains(said, wire.NoCause) {
-			break
+		said, why, known := wire.LikelyCause(r, r.Stages[0], m, got, l.mtu)
+		if known {
+			return said, why
 		}
+		text = said
 	}
-	return said
+	return text, steps.BelowLimit
 }

@@ -30,7 +30,7 @@ func TestLoad(t *testing.T) {
 	}
 	kindtest.Want(t, "both halves", judge(func(*steps.Result) {}), steps.Pass, "185.0 Gb/s over rails 1 and 3 for 10 s")
 	kindtest.Want(t, "slow", judgeLoad(c, halves(rig, 40)), steps.Fail, "rails 1 and 3: 80.0 Gb/s of 185.0")
-	kindtest.Want(t, "too fast", judgeLoad(c, halves(rig, 130)), steps.Inconclusive, "more than the")
+	kindtest.Because(t, "too fast", judgeLoad(c, halves(rig, 130)), steps.Inconclusive, steps.FigureImpossible)
 
 	client := func(change func(*steps.Output)) func(*steps.Result) {
 		return func(r *steps.Result) { change(&r.Stages[0].Outputs[1]) }
@@ -49,42 +49,62 @@ func TestLoad(t *testing.T) {
 		name   string
 		change func(*steps.Result)
 		grade  steps.Grade
+		code   steps.Code
 		says   string
 	}{
-		{"stopped", client(func(o *steps.Output) { o.Exit.Why = runner.Cancelled }), steps.Inconclusive, "was interrupted"},
-		{"a tool that failed", text("half: exit 0", "half: exit 1"), steps.Inconclusive, "half has no figure"},
-		{"a script that failed", client(func(o *steps.Output) { o.Exit.Code = 1 }), steps.Inconclusive, "exit 1"},
+		{
+			"stopped", client(func(o *steps.Output) { o.Exit.Why = runner.Cancelled }),
+			steps.Inconclusive, steps.Interrupted, "",
+		},
+		{"a tool that failed", text("half: exit 0", "half: exit 1"), steps.Inconclusive, steps.ScriptFailed, ""},
+		{
+			"a script that failed", client(func(o *steps.Output) { o.Exit.Code = 1 }),
+			steps.Inconclusive, steps.ScriptFailed, "exit 1",
+		},
 		{
 			"a server that failed", func(r *steps.Result) { r.Stages[0].Outputs[0].Exit.Code = 1 },
-			steps.Inconclusive, "the script on spark-01 ended with exit 1",
+			steps.Inconclusive, steps.ScriptFailed, "the script on spark-01 ended with exit 1",
 		},
-		{"another device", text("roceP2p1s0f0", "roceP2p1s0f1"), steps.Inconclusive, "not this test's"},
-		{"another rail's name", text("== half", "== rail 9"), steps.Inconclusive, `"rail 9"`},
-		{"twice", text("== half", "== rail 1"), steps.Inconclusive, "twice"},
-		{"another size", text(" 65536 ", " 4096 "), steps.Inconclusive, "not this test's"},
+		{"another device", text("roceP2p1s0f0", "roceP2p1s0f1"), steps.Inconclusive, steps.OutputForeign, "not this test's"},
+		{"another rail's name", text("== half", "== rail 9"), steps.Inconclusive, steps.OutputForeign, `"rail 9"`},
+		{"twice", text("== half", "== rail 1"), steps.Inconclusive, steps.OutputForeign, "twice"},
+		{"another size", text(" 65536 ", " 4096 "), steps.Inconclusive, steps.OutputForeign, "not this test's"},
 		{
 			"no output", client(func(o *steps.Output) {
 				*o = kindtest.Read(steps.Output{Role: "client", Ran: true},
 					parseLoad)
 			}),
-			steps.Inconclusive, "does not parse",
+			steps.Inconclusive, steps.OutputIncomplete, "does not parse",
 		},
 		{
-			"no bytes", port(steps.Here, 2, func(b *steps.RailBytes) { b.Tx, b.Rx = 0, 0 }), steps.Inconclusive,
+			"no bytes", port(steps.Here, 2, func(b *steps.RailBytes) { b.Tx, b.Rx = 0, 0 }),
+			steps.Inconclusive, steps.NothingCarried,
 			"nothing went over roceP2p1s0f0",
 		},
-		{"no counter", port(steps.Here, 0, func(b *steps.RailBytes) { b.Known = false }), steps.Inconclusive, "unknown"},
-		{"more than its margins hold", port(steps.Here, 0, func(b *steps.RailBytes) { b.Tx *= 2 }), steps.Warn, "more bytes"},
 		{
-			"another rail's bytes", port(steps.Here, 3, func(b *steps.RailBytes) { b.Tx = 1e11 }), steps.Fail,
-			"moved bytes too",
+			"no counter", port(steps.Here, 0, func(b *steps.RailBytes) { b.Known = false }),
+			steps.Inconclusive, steps.CounterBad, "unknown",
 		},
 		{
-			"errors", port(steps.Here, 0, func(b *steps.RailBytes) { b.Errors["packet_seq_err"] = 100_000 }), steps.Warn,
-			"packet_seq_err",
+			"more than its margins hold", port(steps.Here, 0, func(b *steps.RailBytes) { b.Tx *= 2 }),
+			steps.Warn, steps.BytesDiffer, "more bytes",
+		},
+		{
+			"another rail's bytes", port(steps.Here, 3, func(b *steps.RailBytes) { b.Tx = 1e11 }),
+			steps.Fail, steps.OtherTraffic,
+			"",
+		},
+		{
+			"errors", port(steps.Here, 0, func(b *steps.RailBytes) { b.Errors["packet_seq_err"] = 100_000 }),
+			steps.Warn, steps.ErrorsGrew,
+			"",
 		},
 	} {
-		t.Run(w.name, func(t *testing.T) { kindtest.Want(t, w.name, judge(w.change), w.grade, w.says) })
+		t.Run(w.name, func(t *testing.T) {
+			v := judge(w.change)
+			kindtest.Because(t, w.name, v, w.grade, w.code)
+			kindtest.Want(t, w.name, v, w.grade, w.says)
+		})
 	}
 }
 
@@ -113,7 +133,8 @@ func TestLoadOfAllRails(t *testing.T) {
 	same, all := func(*steps.Rig) {}, []string{"rail 1", "rail 2", "rail 3", "rail 4"}
 	kindtest.Want(t, "all", judge(same, 52.6, all...), steps.Pass, "210.4 Gb/s over rails 1, 2, 3 and 4 for 10 s")
 	kindtest.Want(t, "slow", judge(same, 30, all...), steps.Fail, "120.0 Gb/s of 210.8")
-	kindtest.Want(t, "more than two halves bring", judge(same, 92.5, all...), steps.Inconclusive, "more than the")
+	kindtest.Because(t, "more than two halves bring", judge(same, 92.5, all...),
+		steps.Inconclusive, steps.FigureImpossible)
 	kindtest.Want(t, "one is left out", judge(same, 52.6, all[:3]...), steps.Inconclusive, "rail 4 was left out")
 	kindtest.Want(t, "the rig file's is missing",
 		judge(func(r *steps.Rig) { r.Missing = []string{"mlx5_9 is gone"} }, 52.6, all...),

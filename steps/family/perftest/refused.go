@@ -25,10 +25,11 @@ var refusals = map[string]string{
 }
 
 // means is what a cause says, as far as that is known of the stage in which an end said it, over some rails.
-func means(rig steps.Rig, s steps.Stage, pairs []steps.Pair, c kind.Cause, msg kind.Message) (steps.Grade, string) {
+func means(rig steps.Rig, s steps.Stage, pairs []steps.Pair, c kind.Cause, msg kind.Message,
+) (steps.Code, steps.Grade, string) {
 	status := refused.FindStringSubmatch(msg.Text)
 	if c.Pattern != refused || status == nil {
-		return c.Grade, fmt.Sprintf(c.Means, rig.NameOf(msg.End))
+		return c.Code, c.Grade, fmt.Sprintf(c.Means, rig.NameOf(msg.End))
 	}
 	other := msg.End.Other()
 	said := fmt.Sprintf(refusals[status[1]], rig.NameOf(msg.End), rig.NameOf(other))
@@ -44,12 +45,12 @@ func means(rig steps.Rig, s steps.Stage, pairs []steps.Pair, c kind.Cause, msg k
 	if soft {
 		// rxe answers so to a packet that it did not expect, too (check_op_seq and check_length in the kernel's
 		// drivers/infiniband/sw/rxe/rxe_resp.c).
-		return steps.Inconclusive, said + "; soft-RoCE, which is the kernel's, was seen to end so under load with " +
+		return c.Code, steps.Inconclusive, said + "; soft-RoCE, which is the kernel's, was seen to end so under load with " +
 			"nothing wrong: run it again with nothing beside it, and look at the memory's registration (dmesg) if it " +
 			"says so again"
 	}
-	return grade, said + "; look at the memory's registration, at a GPU's module, and at the IOMMU (dmesg): it is not " +
-		"the cable"
+	return c.Code, grade, said + "; look at the memory's registration, at a GPU's module, and at the IOMMU (dmesg): it " +
+		"is not the cable"
 }
 
 // left says how an end ended, where that may have been before the other one complained: by itself, and not because

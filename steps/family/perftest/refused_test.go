@@ -100,6 +100,9 @@ func TestRefused(t *testing.T) {
 		c.rig.Pairs = c.rig.Pairs[:1]
 		r := steps.Result{Rig: c.rig, Stages: []steps.Stage{{Outputs: []steps.Output{server, client}}}}
 		v := judgeWriteBandwidth(kindtest.Cell(t, "ib-write-bw"), r)
+		if v.Code != steps.MemoryAccessRefused {
+			t.Errorf("%s: %s: %s", name, v.Code, v.Reason)
+		}
 		if v.Grade != c.want || c.not != "" && strings.Contains(v.Reason, c.not) {
 			t.Errorf("%s: %s: %s", name, v.Grade, v.Reason)
 		}

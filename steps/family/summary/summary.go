@@ -85,8 +85,8 @@ type tail struct {
 // figure has the verdict of its own cell beside it.
 func summarize(h steps.History) steps.Verdict {
 	if len(h.Outcomes) == 0 {
-		return kind.Inconclusive("Nothing ran in this session yet: run some cells first, for example ib-write-bw and " +
-			"tcp-single.")
+		return kind.Inconclusive(steps.NothingRan, "Nothing ran in this session yet: run some cells first, for example "+
+			"ib-write-bw and tcp-single.")
 	}
 	r := recap{History: h}
 	var rep kind.Report
@@ -103,8 +103,8 @@ func summarize(h steps.History) steps.Verdict {
 		if worst := r.worst(); worst != "" {
 			all += ". " + worst
 		}
-		rep.Add(steps.Inconclusive, "nothing that these tables are of was measured yet: run ib-write-bw, tcp-single or a "+
-			"NIXL cell first. %s", all)
+		rep.Add(steps.NothingRan, steps.Inconclusive, "nothing that these tables are of was measured yet: run ib-write-bw, "+
+			"tcp-single or a NIXL cell first. %s", all)
 	}
 	v := rep.Verdict(counts, r.fastest(), r.worst())
 	if !measured {
@@ -456,9 +456,10 @@ func kvSizes(list string, rep *kind.Report) (sizes []float64) {
 		gb, err := strconv.ParseFloat(word, 64)
 		switch {
 		case err != nil || !(gb > 0) || gb > largestKVSize:
-			rep.Add(steps.Warn, "KV_CACHE_GB has %q, which is no size in GB", word)
+			rep.Add(steps.ParameterUnusable, steps.Warn, "KV_CACHE_GB has %q, which is no size in GB", word)
 		case len(sizes) == mostKVSizes:
-			rep.Add(steps.Warn, "KV_CACHE_GB has more than %d sizes: the others are left out", mostKVSizes)
+			rep.Add(steps.ParameterUnusable, steps.Warn, "KV_CACHE_GB has more than %d sizes: the others are left out",
+				mostKVSizes)
 			return sizes
 		case !slices.Contains(sizes, gb):
 			sizes = append(sizes, gb)

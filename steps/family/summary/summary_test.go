@@ -88,7 +88,7 @@ func at(t *testing.T, table steps.Table, row, column string) string {
 }
 
 func TestSummaryOfNothing(t *testing.T) {
-	kindtest.Want(t, "no cell ran", summaryOf(kindtest.Spark()), steps.Inconclusive, "run some cells first")
+	kindtest.Because(t, "no cell ran", summaryOf(kindtest.Spark()), steps.Inconclusive, steps.NothingRan)
 	hosts := steps.Outcome{Cell: steps.Cell{ID: "hosts"}, Verdict: steps.Verdict{Grade: steps.Pass}}
 	kindtest.Want(t, "no figure", summaryOf(kindtest.Spark(), hosts), steps.Inconclusive, "was measured yet",
 		"1 cell: 1 PASS")
@@ -464,7 +464,7 @@ func TestKVSizes(t *testing.T) {
 		Rig: rig, Outcomes: []steps.Outcome{writes(rig, 92.5)},
 		Params: map[string]string{"KV_CACHE_GB": "40,x"},
 	})
-	kindtest.Want(t, "a size that is none", v, steps.Warn, `KV_CACHE_GB has "x"`)
+	kindtest.Because(t, "a size that is none", v, steps.Warn, steps.ParameterUnusable)
 	if got := at(t, tableOf(t, v, "Time to move a KV cache"), "RDMA write", "40 GB ms"); got != "3459" {
 		t.Errorf("40 GB: %q", got)
 	}

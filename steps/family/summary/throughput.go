@@ -53,8 +53,8 @@ func throughput(h steps.History) steps.Verdict {
 		r.rates = append(r.rates, d.read(o, ok)...)
 	}
 	if !slices.ContainsFunc(r.rates, func(x reading) bool { return x.has }) {
-		rep.Add(steps.Inconclusive, "nothing of this part was measured yet: run its other cells first, stream-rail and "+
-			"rdma-host for example")
+		rep.Add(steps.NothingRan, steps.Inconclusive, "nothing of this part was measured yet: run its other cells first, "+
+			"stream-rail and rdma-host for example")
 		return rep.Verdict()
 	}
 	for _, x := range r.rates {

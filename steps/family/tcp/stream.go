@@ -113,7 +113,7 @@ func (t *streamTest) findRails() bool {
 			append(t.addrs, rig.Rail(p, from.Other()).Addr)
 	}
 	if t.pairs == nil {
-		t.rep.Add(steps.Inconclusive, "no rail leads from node to node that it could take: see the rail map")
+		t.rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node that it could take: see the rail map")
 	}
 	return t.pairs != nil
 }
@@ -121,28 +121,28 @@ func (t *streamTest) findRails() bool {
 // streamCauses are how railbench stream words a failure.
 var streamCauses = []kind.Cause{
 	{
-		Pattern: pattern.New(`address already in use`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set STREAM_PORT",
 	},
 	{
-		Pattern: pattern.New(`cannot assign requested address`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`cannot assign requested address`), Code: steps.AddressGone, Grade: steps.Inconclusive,
 		Means: "the rail's address is gone on %s: probe the rig again",
 	},
 	{
 		Pattern: pattern.New(`connection refused|no route to host|network is unreachable|i/o timeout|host is unreachable`),
-		Grade:   steps.Inconclusive,
-		Means:   "no receiver could be reached from %s: the route, a firewall, or a receiver that ended early",
+		Code:    steps.ServerUnreachable, Grade: steps.Inconclusive,
+		Means: "no receiver could be reached from %s: the route, a firewall, or a receiver that ended early",
 	},
 	{
-		Pattern: pattern.New(`no stream of railbench's`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`no stream of railbench's`), Code: steps.ForeignPeer, Grade: steps.Inconclusive,
 		Means: "the other end of %s speaks another stream: somebody else connected, or the two railbenches differ",
 	},
 	{
-		Pattern: pattern.New(`connection reset|broken pipe|use of closed`), Grade: steps.Fail,
+		Pattern: pattern.New(`connection reset|broken pipe|use of closed`), Code: steps.ConnectionBroke, Grade: steps.Fail,
 		Means: "the connection broke in the middle (seen on %s): look at the cables and at the other end's last lines",
 	},
 	{
-		Pattern: pattern.New(`cannot allocate memory|make a buffer`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`cannot allocate memory|make a buffer`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
 		Means: "there is no memory for a block on %s: set STREAM_BLOCK to less",
 	},
 }
@@ -158,28 +158,28 @@ func (t *streamTest) Ends() bool {
 		for _, c := range streamCauses {
 			if !o.Exit.OK() && c.Pattern.MatchString(o.Text) {
 				rep.Show("railbench stream on "+rig.NameOf(o.End), strings.TrimSpace(o.Complaint), "", nil)
-				rep.Add(c.Grade, c.Means, rig.NameOf(o.End))
+				rep.Add(c.Code, c.Grade, c.Means, rig.NameOf(o.End))
 				return false
 			}
 		}
 	}
 	if t.stage.Err != "" {
-		rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
 	}
 	if t.client == nil || t.server == nil {
 		if t.stage.Err == "" {
-			rep.Add(steps.Inconclusive, "not both ends ran")
+			rep.Add(steps.NotRunHere, steps.Inconclusive, "not both ends ran")
 		}
 		return false
 	}
 	for _, o := range []*steps.Output{t.client, t.server} {
 		if f, bad := kind.Trouble(rig, *o); bad {
-			rep.Add(f.Grade, "%s", f.Text)
+			rep.Add(f.Code, f.Grade, "%s", f.Text)
 			return false
 		}
 		v, _ := o.Value.(parse.Stream)
 		if !o.Exit.OK() && v.Lost+v.Corrupt+v.Cut == 0 {
-			rep.Add(steps.Inconclusive, "the %s on %s ended with %s: %s", o.Role, rig.NameOf(o.End), o.Exit,
+			rep.Add(steps.ScriptFailed, steps.Inconclusive, "the %s on %s ended with %s: %s", o.Role, rig.NameOf(o.End), o.Exit,
 				kind.OrUnknown(strings.TrimSpace(o.Complaint)))
 			return false
 		}
@@ -196,7 +196,7 @@ func (t *streamTest) Output() bool {
 		return false
 	}
 	if why := cmp.Or(t.notOfThisRun(), t.disagree()); why != "" {
-		t.rep.Add(steps.Inconclusive, "the outputs are not this test's: %s", why)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the outputs are not this test's: %s", why)
 		return false
 	}
 	for _, o := range []*steps.Output{t.client, t.server} {
@@ -220,19 +220,21 @@ func (t *streamTest) whole() bool {
 	lost, corrupt := t.got.Lost+t.sent.Lost, t.got.Corrupt+t.sent.Corrupt
 	name := t.result.Rig.NameOf(t.server.End)
 	if corrupt > 0 {
-		t.rep.Add(steps.Fail, "%.0f of %.0f blocks arrived on %s with another checksum: TCP's own let them pass, so look "+
-			"at memory (edac, dmesg) and at the adapters' checksum offload (ethtool -k)", corrupt, t.got.Blocks, name)
+		t.rep.Add(steps.DataCorrupt, steps.Fail, "%.0f of %.0f blocks arrived on %s with another checksum: TCP's own let "+
+			"them pass, so look at memory (edac, dmesg) and at the adapters' checksum offload (ethtool -k)", corrupt,
+			t.got.Blocks, name)
 	}
 	if lost > 0 {
-		t.rep.Add(steps.Fail, "the numbers of %.0f blocks were left out on %s", lost, name)
+		t.rep.Add(steps.DataLost, steps.Fail, "the numbers of %.0f blocks were left out on %s", lost, name)
 	}
 	cut := max(t.got.Cut, t.sent.Cut)
 	if cut > 0 {
-		why := "the connection broke, or hardly anything came through (STREAM_BLOCK sets smaller blocks for a slow link)"
+		code, why := steps.ConnectionBroke, "the connection broke, or hardly anything came through (STREAM_BLOCK sets "+
+			"smaller blocks for a slow link)"
 		if mtus, differ := pathMTUs(t.result.Rig, t.path); differ {
-			why = "an MTU mismatch looks like this, and they differ: " + mtus
+			code, why = steps.MTUDiffers, "an MTU mismatch looks like this, and they differ: "+mtus
 		}
-		t.rep.Add(steps.Fail, "%.0f %s within a block on %s, after %s in %.0f s: %s", cut,
+		t.rep.Add(code, steps.Fail, "%.0f %s within a block on %s, after %s in %.0f s: %s", cut,
 			kind.Plural(int(cut), "stream ended", "streams ended"), name, kind.Size(t.got.Bytes), t.got.Seconds, why)
 	}
 	return lost+corrupt+cut == 0
@@ -335,7 +337,7 @@ func (t *streamTest) Figure(wire.Accounted) {
 // Signs are stalls, and what a good sum hides: a rail that carried less than it does alone anywhere.
 func (t *streamTest) Signs() {
 	if n := t.sent.Stalls + t.got.Stalls; n > 0 {
-		t.rep.Add(steps.Warn, "it stalled: for two seconds nothing moved (%s)",
+		t.rep.Add(steps.TestStalled, steps.Warn, "it stalled: for two seconds nothing moved (%s)",
 			kind.Plural(n, "once", fmt.Sprintf("%d times", n)))
 	}
 	n := len(t.pairs)
@@ -345,8 +347,8 @@ func (t *streamTest) Signs() {
 		}
 		least := min(float64(t.band.fails), theory.TCPWarnShare.Value()*float64(t.band.Limit)/float64(n))
 		if w.Gbps < least {
-			t.rep.Add(steps.Warn, "rail %d carried only %s of it, where TCP over one rail reached %.3g at least: look at it "+
-				"alone",
+			t.rep.Add(steps.BelowLimit, steps.Warn, "rail %d carried only %s of it, where TCP over one rail reached %.3g at "+
+				"least: look at it alone",
 				t.numbers[i], kind.Gbps(w.Gbps), least)
 		}
 	}

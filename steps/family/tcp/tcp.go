@@ -26,7 +26,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep kind.Report
 	path, ok := r.Rig.Path()
 	if !ok {
-		rep.Add(steps.Inconclusive, "no address leads from node to node over the rails: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no address leads from node to node over the rails: see the rail map")
 		return rep.Verdict()
 	}
 	over := overPath(r.Rig, path)
@@ -141,27 +141,28 @@ var terminated = pattern.New(`(?:server|client) has terminated`)
 // tcpCauses are how iperf3 words a failure.
 var tcpCauses = []kind.Cause{
 	{
-		Pattern: terminated, Grade: steps.Inconclusive,
+		Pattern: terminated, Code: steps.ProgramKilled, Grade: steps.Inconclusive,
 		Means: "somebody ended an end of iperf3 (seen on %s), and what the other one said follows from that; run it again",
 	},
 	{
-		Pattern: pattern.New(`server is busy`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`server is busy`), Code: steps.ServerBusy, Grade: steps.Inconclusive,
 		Means: "the iperf3 server on %s is busy with somebody else's test",
 	},
 	{
-		Pattern: pattern.New(`Address already in use`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set TCP_PORT",
 	},
 	{
-		Pattern: pattern.New(`Cannot assign requested address`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`Cannot assign requested address`), Code: steps.AddressGone, Grade: steps.Inconclusive,
 		Means: "the address is gone on %s: probe the rig again",
 	},
 	{
-		Pattern: pattern.New(`unable to connect|No route|unreachable|timed out`), Grade: steps.Inconclusive,
+		Pattern: pattern.New(`unable to connect|No route|unreachable|timed out`), Code: steps.ServerUnreachable,
+		Grade: steps.Inconclusive,
 		Means: "no server could be reached from %s: the route, a firewall, or a server that ended early",
 	},
 	{
-		Pattern: pattern.New(`control socket|Connection reset|Broken pipe`), Grade: steps.Fail,
+		Pattern: pattern.New(`control socket|Connection reset|Broken pipe`), Code: steps.ConnectionBroke, Grade: steps.Fail,
 		Means: "the connection broke in the middle (seen on %s): look at the cables and at the server's last lines, and " +
 			"run it again",
 	},
@@ -195,12 +196,12 @@ type tcpTest struct {
 // status.
 func (t *tcpTest) Ends() bool {
 	if t.stage.Err != "" {
-		t.rep.Add(steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
 	}
 	client, server := tcpRoles(t.stage)
 	if client == nil || server == nil {
 		if t.stage.Err == "" {
-			t.rep.Add(steps.Inconclusive, "not both ends ran")
+			t.rep.Add(steps.NotRunHere, steps.Inconclusive, "not both ends ran")
 		}
 		return false
 	}
@@ -221,12 +222,12 @@ func (t *tcpTest) Ends() bool {
 	}
 	for _, o := range []steps.Output{t.client, t.server} {
 		if f, bad := kind.Trouble(t.result.Rig, o); bad {
-			t.rep.Add(f.Grade, "%s", f.Text)
+			t.rep.Add(f.Code, f.Grade, "%s", f.Text)
 			return false
 		}
 		if !o.Exit.OK() {
-			t.rep.Add(steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role), t.result.Rig.NameOf(o.End),
-				o.Exit)
+			t.rep.Add(steps.ScriptFailed, steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role),
+				t.result.Rig.NameOf(o.End), o.Exit)
 			return false
 		}
 	}
@@ -241,21 +242,24 @@ func (t *tcpTest) Output() bool {
 	}
 	t.read = v
 	if v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0 || v.Seconds <= 0 {
-		t.rep.Add(steps.Inconclusive, "iperf3 reports %g Gb/s in %s and %g s", v.ReceivedGbps, streams(v.Streams), v.Seconds)
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s in %s and %g s", v.ReceivedGbps,
+			streams(v.Streams), v.Seconds)
 		return false
 	}
 	if t.server.ParseErr != "" {
-		t.rep.Add(steps.Inconclusive, "the server's output has no result that can be read: it counts what arrived, too")
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the server's output has no result that can be read: it "+
+			"counts what arrived, too")
 		return false
 	}
 	if why := cmp.Or(notOfThisRun(t.cell, t.client, v), otherAddresses(t.path, t.client.End, v)); why != "" {
-		t.rep.Add(steps.Inconclusive, "the client's output is not this test's: %s", why)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
 	at, _ := t.server.Value.(parse.Iperf3)
 	if got := at.ReceivedGbps; got > 0 && t.sendsHere() &&
 		math.Abs(got-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps {
-		t.rep.Add(steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and %s at the server",
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and "+
+			"%s at the server",
 			kind.Gbps(v.ReceivedGbps), kind.Gbps(got))
 		return false
 	}
@@ -288,8 +292,8 @@ func (t *tcpTest) Figure(account wire.Accounted) {
 	for _, l := range account.At(t.from(), true) {
 		if t.read.Streams > 1 && t.path.Bonded[t.from()] && len(l.Ports) > 1 && slices.Max(l.Moved) > 0.95*l.Sum() &&
 			from.BondMode != "active-backup" {
-			t.rep.Add(steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its hash policy "+
-				"(layer3+4 tells connections apart) sends them there", t.read.Streams, t.result.Rig.NameOf(t.from()))
+			t.rep.Add(steps.BondOneLinkUsed, steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its "+
+				"hash policy (layer3+4 tells connections apart) sends them there", t.read.Streams, t.result.Rig.NameOf(t.from()))
 		}
 	}
 }
@@ -415,10 +419,10 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report)
 		if strings.Contains(v.Error, "busy") { // the client says it of the server
 			where = server
 		}
-		rep.Add(c.Grade, c.Means, rig.NameOf(where))
+		rep.Add(c.Code, c.Grade, c.Means, rig.NameOf(where))
 		return true
 	}
-	rep.Add(steps.Inconclusive, "iperf3 on %s says: %s", rig.NameOf(o.End), v.Error)
+	rep.Add(steps.UnknownError, steps.Inconclusive, "iperf3 on %s says: %s", rig.NameOf(o.End), v.Error)
 	return true
 }
 
@@ -426,7 +430,8 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report)
 func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Report) {
 	for _, e := range steps.Ends {
 		if p.Bonded[e] && !p.Bonded[e.Other()] {
-			rep.Add(grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link gets lost",
+			rep.Add(steps.BondOneSided, grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link "+
+				"gets lost",
 				rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
@@ -444,9 +449,9 @@ func checkPathLinks(rig steps.Rig, p steps.Path, rep *kind.Report) {
 			}
 			switch {
 			case !d.Up:
-				rep.Add(grade, "%s on %s is switched off", d.Name, rig.NameOf(e))
+				rep.Add(steps.InterfaceOff, grade, "%s on %s is switched off", d.Name, rig.NameOf(e))
 			case !d.Carrier:
-				rep.Add(grade, "%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
+				rep.Add(steps.LinkDown, grade, "%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
 			}
 		}
 	}
@@ -599,29 +604,37 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	zero := rate.Payload(theory.TCPNearZero.Value())
 	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is no sign
 	if differ && !nearZero {
-		rep.Add(steps.Warn, "the MTUs differ: %s; set all alike", mtus)
+		rep.Add(steps.MTUDiffers, steps.Warn, "the MTUs differ: %s; set all alike", mtus)
 	}
 	switch {
 	case b.Soft:
-		rep.Add(steps.Pass, "There is no band to judge by: %s", b.None)
+		rep.Add("", steps.Pass, "There is no band to judge by: %s", b.None)
 	case b.None != "":
-		rep.Add(steps.Inconclusive, "%s, and nothing says whether that is what the path can do: %s", said, b.None)
+		rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what the path can do: %s",
+			said, b.None)
 	case got > over:
-		rep.Add(steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it take this path?", said,
+		rep.Add(steps.FigureImpossible, steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it "+
+			"take this path?", said,
 			b.Limit)
 	case got < b.passes && b.Unless != "" && !(nearZero && differ):
-		rep.Add(steps.Inconclusive, "%s of %.1f (%s), and nothing says whether that is what the path can do: %s%s", said,
+		rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%s of %.1f (%s), and nothing says whether that is what the path "+
+			"can do: %s%s", said,
 			b.Expected, b.From, b.Unless, lossSigns(test))
 	case nearZero:
-		why := "the MTUs look alike (" + mtus + "), so try a ping that fills them: something between may take less"
+		code, why := steps.PathMTUSmall, "the MTUs look alike ("+mtus+"), so try a ping that fills them: something between "+
+			"may take less"
 		if differ {
-			why = "they differ: " + mtus
+			code, why = steps.MTUDiffers, "they differ: "+mtus
 		}
-		rep.Add(steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", said, why, lossSigns(test))
-	case got < b.fails:
-		rep.Add(steps.Fail, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
+		rep.Add(code, steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", said, why,
+			lossSigns(test))
 	case got < b.passes:
-		rep.Add(steps.Warn, "%s of %.1f (%s): %s", said, b.Expected, b.From, tcpCause(r, s, p, test))
+		grade := steps.Warn
+		if got < b.fails {
+			grade = steps.Fail
+		}
+		code, why := tcpCause(r, s, p, test)
+		rep.Add(code, grade, "%s of %.1f (%s): %s", said, b.Expected, b.From, why)
 	case unseen(p, test):
 		rep.Show("the most that was measured of TCP over a bond", theory.TCPFourStreams.High(), "Gb/s", nil)
 	}
@@ -650,20 +663,20 @@ func (t *tcpTest) Signs() {
 		said string
 	}{{still, "nothing"}, {slow, "next to nothing"}} {
 		if of.n > 0 && len(test.Each) > 1 {
-			rep.Add(steps.Warn, "%d of %d streams carried %s: look at the path that its ports hash to, and at the other "+
-				"streams' figures", of.n, len(test.Each), of.said)
+			rep.Add(steps.StreamsUneven, steps.Warn, "%d of %d streams carried %s: look at the path that its ports hash to, "+
+				"and at the other streams' figures", of.n, len(test.Each), of.said)
 		}
 	}
 	if test.Stopped > 0 {
-		rep.Add(steps.Warn, "nothing at all was moved in %.3g s of it: look at what it lost (retransmits, path-loss) and "+
-			"at the link in that time (dmesg)", test.Stopped)
+		rep.Add(steps.TestStalled, steps.Warn, "nothing at all was moved in %.3g s of it: look at what it lost "+
+			"(retransmits, path-loss) and at the link in that time (dmesg)", test.Stopped)
 	}
 	cause := resent(test)
 	if cause == "" || slices.ContainsFunc(rep.Findings,
 		func(f kind.Finding) bool { return strings.Contains(f.Text, cause) }) {
 		return
 	}
-	rep.Add(steps.Warn, "%s", cause)
+	rep.Add(steps.PacketsResent, steps.Warn, "%s", cause)
 }
 
 // resent tells of segments that were sent again, where they are more than a link of one's own loses; empty where they
@@ -729,13 +742,14 @@ func lossSigns(test parse.Iperf3) string {
 const plainMTU = 1500
 
 // tcpCause looks for what ends TCP early, the surest sign first.
-func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) string {
+func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (steps.Code, string) {
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
 			rail := r.Rig.At(e).Rails[i]
 			if theory.Narrow(rail) {
 				ceiling, _ := theory.Ceiling(rail)
-				return fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, where it can do %s",
+				return steps.PCIeNarrow, fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, "+
+					"where it can do %s",
 					rail.Dev, r.Rig.NameOf(e),
 					theory.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 			}
@@ -744,16 +758,16 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 	for _, b := range s.Bytes {
 		// A third node is no end of the path, and has no rails in it.
 		if int(b.End) < len(p.Rails) && b.IdleGbps > theory.BusyBefore.Value() && slices.Contains(p.Rails[b.End], b.Rail) {
-			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps, b.Dev,
-				r.Rig.NameOf(b.End))
+			return steps.OtherTraffic, fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps,
+				b.Dev, r.Rig.NameOf(b.End))
 		}
 	}
 	if said := resent(test); said != "" {
-		return said
+		return steps.PacketsResent, said
 	}
 	if d := p.Netdevs[steps.Here]; d.MTU > 0 && d.MTU < plainMTU {
-		return fmt.Sprintf("%s has an MTU of %d: TCP needs more packets for the same bytes, and each costs a processor; "+
-			"compare with %d "+
+		return steps.MTUSmall, fmt.Sprintf("%s has an MTU of %d: TCP needs more packets for the same bytes, and each costs "+
+			"a processor; compare with %d "+
 			"and more (the cell mtu)", d.Name, d.MTU, plainMTU) + lossSigns(test)
 	}
 	// What a degraded adapter lets through is of each link, and several streams may take several.
@@ -763,11 +777,12 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) st
 	}
 	degraded := theory.DegradedAdapter
 	if got := test.ReceivedGbps; got >= degraded.Low() && got <= degraded.High()*links {
-		return "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the processors (power " +
-			"saving, interrupts on one core) and at retransmits (path-loss)" + lossSigns(test)
+		return steps.BelowLimit, "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the " +
+			"processors (power saving, interrupts on one core) and at retransmits (path-loss)" + lossSigns(test)
 	}
-	return "compare with RDMA on the same rail; if that is well, the kernel's way limits it: packets that get lost " +
-		"(path-loss), a shaper (the check shaping finds one), or the processors (top, power saving, interrupts on one core)" +
+	return steps.BelowLimit, "compare with RDMA on the same rail; if that is well, the kernel's way limits it: packets " +
+		"that get lost (path-loss), a shaper (the check shaping finds one), or the processors (top, power saving, " +
+		"interrupts on one core)" +
 		lossSigns(test)
 }
 

@@ -43,198 +43,220 @@ func TestTCP(t *testing.T) {
 	for name, c := range map[string]struct {
 		r     steps.Result
 		grade steps.Grade
+		code  steps.Code
 		words []string
 	}{
 		"one stream": {
-			kindtest.TCP(kindtest.Spark(), 33.7, 1), steps.Pass,
+			kindtest.TCP(kindtest.Spark(), 33.7, 1), steps.Pass, "",
 			[]string{
 				"33.7 Gb/s of TCP with one stream over rail 1 (enp1s0f0np0 192.168.100.11 to", "processor core",
 				"enp1s0f0np0 carried all of it",
 			},
 		},
 		"four streams": {
-			kindtest.TCP(kindtest.Spark(), 93, 4), steps.Pass,
+			kindtest.TCP(kindtest.Spark(), 93, 4), steps.Pass, "",
 			[]string{"93.0 Gb/s of TCP with 4 streams over rail 1"},
 		},
 		"bond, one stream": {
-			kindtest.TCP(both, 33.7, 1, 1, 0), steps.Pass,
+			kindtest.TCP(both, 33.7, 1, 1, 0), steps.Pass, "",
 			[]string{
 				"the bond (bond0 192.168.100.11 to bond0 192.168.100.10)", "enp1s0f0np0 carried all of it",
 				"hashes each connection to one link",
 			},
 		},
 		"bond, four streams": {
-			kindtest.TCP(both, 93, 4), steps.Pass,
+			kindtest.TCP(both, 93, 4), steps.Pass, "",
 			[]string{"enp1s0f0np0 carried 50 % and enp1s0f1np1 50 % of", "counted neither"},
 		},
 		"bond, all on one": {
-			kindtest.TCP(both, 93, 4, 0, 1), steps.Warn,
+			kindtest.TCP(both, 93, 4, 0, 1), steps.Warn, steps.BondOneLinkUsed,
 			[]string{"all 4 streams went over one link of the bond"},
 		},
 		"active-backup": {
 			kindtest.TCP(kindtest.InMode(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here,
-				steps.Peer), "active-backup"), 93, 4, 0, 1), steps.Pass,
+				steps.Peer), "active-backup"), 93, 4, 0, 1), steps.Pass, "",
 			[]string{"enp1s0f1np1 carried all of it", "one link at a time"},
 		},
 		"more than anybody saw": {
-			kindtest.TCP(both, 104, 4), steps.Pass,
+			kindtest.TCP(both, 104, 4), steps.Pass, "",
 			[]string{"more than railbench knows of (four streams over a bond: 70 to 93 Gb/s", "the links allow"},
 		},
-		"the most that was seen": {kindtest.TCP(both, 101, 4), steps.Pass, []string{"101.0 Gb/s", "as expected"}},
+		"the most that was seen": {kindtest.TCP(both, 101, 4), steps.Pass, "", []string{"101.0 Gb/s", "as expected"}},
 		"bond at one end": {
 			kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Peer), 33.7, 1, 1),
-			steps.Warn,
+			steps.Warn, steps.BytesDiffer,
 			[]string{"spark-01 bonds its rails and spark-02 doesn't"},
 		},
 		"no band": {
-			kindtest.TCP(kindtest.Virtual(), 0.5, 1), steps.Pass,
+			kindtest.TCP(kindtest.Virtual(), 0.5, 1), steps.Pass, "",
 			[]string{"0.5 Gb/s", "no band to judge by"},
 		},
 		"MTU mismatch": {
 			client(kindtest.TCP(mismatch(), 0.012, 1), kindtest.IperfJSON(0.012, 1, 4143, 1448)),
-			steps.Fail,
-			[]string{
-				"an MTU mismatch looks like this", "1500 on enp1s0f0np0 of spark-02 and 9000",
-				"4143 retransmits and a congestion window of 1.4 kB",
-			},
+			steps.Fail, steps.MTUDiffers,
+			[]string{"1500 on enp1s0f0np0 of spark-02 and 9000", "4143 retransmits and a congestion window of 1.4 kB"},
 		},
 		"near zero, MTUs alike": {
-			kindtest.TCP(kindtest.Spark(), 0.4, 1), steps.Fail,
-			[]string{"the MTUs look alike", "3 retransmits"},
+			kindtest.TCP(kindtest.Spark(), 0.4, 1), steps.Fail, steps.PathMTUSmall,
+			[]string{"3 retransmits"},
 		},
-		"MTUs differ, fast": {kindtest.TCP(mismatch(), 33.7, 1), steps.Warn, []string{"the MTUs differ"}},
-		"slow":              {kindtest.TCP(both, 60, 4), steps.Warn, []string{"60.0 Gb/s of 93.0", "processors"}},
+		"MTUs differ, fast": {kindtest.TCP(mismatch(), 33.7, 1), steps.Warn, steps.MTUDiffers, nil},
+		"slow": {kindtest.TCP(both, 60, 4), steps.Warn, steps.BelowLimit, []string{
+			"60.0 Gb/s of 93.0",
+			"processors",
+		}},
 		"less than usual": {
-			kindtest.TCP(kindtest.Spark(), 13.1, 1), steps.Warn,
+			kindtest.TCP(kindtest.Spark(), 13.1, 1), steps.Warn, steps.BelowLimit,
 			[]string{"12 to 35 Gb/s was measured"},
 		},
 		"a small MTU": {
-			kindtest.TCP(small(1280), 26.8, 1), steps.Warn,
-			[]string{"26.8 Gb/s of 33.7", "enp1s0f0np0 has an MTU of 1280", "each costs a processor"},
+			kindtest.TCP(small(1280), 26.8, 1), steps.Warn, steps.MTUSmall,
+			[]string{"26.8 Gb/s of 33.7", "enp1s0f0np0 has an MTU of 1280"},
 		},
-		"degraded": {kindtest.TCP(kindtest.Spark(), 9.1, 1), steps.Fail, []string{"adapter came up degraded"}},
+		"degraded": {
+			kindtest.TCP(kindtest.Spark(), 9.1, 1), steps.Fail, steps.BelowLimit,
+			[]string{"adapter came up degraded"},
+		},
 		"a stream stood still": {
 			client(kindtest.TCP(both, 93, 4),
 				strings.Replace(strings.ReplaceAll(kindtest.IperfJSON(93, 4, 0, 1<<20), `"bits_per_second":2.325e+10`,
 					`"bits_per_second":3.1e+10`), `"bits_per_second":3.1e+10`, `"bits_per_second":0`, 2)), steps.Warn,
+			steps.StreamsUneven,
 			[]string{"1 of 4 streams carried nothing"},
 		},
 		"much was sent again": {client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
-			kindtest.IperfJSON(33.7, 1, 5_000_000, 1<<20)), steps.Warn, []string{"5000000 of some", "were sent again (17 %)"}},
-		"more than the link": {kindtest.TCP(kindtest.Spark(), 150, 4), steps.Inconclusive, []string{"more than"}},
+			kindtest.IperfJSON(33.7, 1, 5_000_000, 1<<20)), steps.Warn, steps.PacketsResent, []string{
+			"5000000 of some",
+			"were sent again (17 %)",
+		}},
+		"more than the link": {kindtest.TCP(kindtest.Spark(), 150, 4), steps.Inconclusive, steps.FigureImpossible, nil},
 		"server is busy": {
 			client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				`{"start":{},"end":{},"error":"the server is busy running a test. try again later"}`), steps.Inconclusive,
+			steps.ServerBusy,
 			[]string{"server on spark-01 is busy"},
 		},
 		"no server": {
 			client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				`{"start":{},"end":{},"error":"unable to connect to server: Connection refused"}`), steps.Inconclusive,
+			steps.ServerUnreachable,
 			[]string{"no server could be reached from spark-02"},
 		},
 		"an error nobody knows": {client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
-			`{"start":{},"end":{},"error":"frobnicated"}`), steps.Inconclusive, []string{"frobnicated"}},
+			`{"start":{},"end":{},"error":"frobnicated"}`), steps.Inconclusive, steps.UnknownError, nil},
 		"broken": {
 			client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
-				`{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`), steps.Fail,
-			[]string{"broke in the middle"},
+				`{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`), steps.Fail, steps.ConnectionBroke,
+			nil,
 		},
 		"ended by somebody": {
 			server(client(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				`{"start":{},"end":{},"error":"control socket has closed unexpectedly"}`),
 				"iperf3: interrupt - the server has terminated by signal Terminated(15)\n"), steps.Inconclusive,
-			[]string{"somebody ended", "seen on spark-01"},
+			steps.ProgramKilled,
+			[]string{"seen on spark-01"},
 		},
 		"output that is cut": {
 			client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(33.7, 1, 0, 0)[:90]),
-			steps.Inconclusive,
+			steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"does not parse"},
 		},
 		"zero": {
 			client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(0, 1, 0, 0)),
-			steps.Inconclusive,
+			steps.Inconclusive, steps.OutputIncomplete,
 			[]string{"reports 0 Gb/s"},
 		},
 		"bond here only": {
-			kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here), 33.7, 1), steps.Warn,
+			kindtest.TCP(kindtest.Bonded(kindtest.TutorialSpark(), steps.Here), 33.7, 1), steps.Warn, steps.BondOneSided,
 			[]string{"spark-02 bonds"},
 		},
 		"not counted": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
-			func(_ *steps.Result, s *steps.Stage) { s.Bytes = nil }), steps.Inconclusive, []string{"not counted"}},
+			func(_ *steps.Result, s *steps.Stage) { s.Bytes = nil }), steps.Inconclusive, steps.NotCounted, nil},
 		"a counter is missing": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
-				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPKnown = false }), steps.Inconclusive,
+				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPKnown = false }),
+			steps.Inconclusive, steps.CounterBad,
 			[]string{"bytes of enp1s0f0np0 are unknown"},
 		},
 		"no port counters": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
-			func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Known = false }), steps.Pass, nil},
+			func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Known = false }), steps.Pass, "", nil},
 		"another way": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPTx = 0 }), steps.Fail,
+			steps.NothingCarried,
 			[]string{"nothing went over enp1s0f0np0"},
 		},
 		"half of it": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).IPRx /= 2 }), steps.Inconclusive,
+			steps.BytesDiffer,
 			[]string{"on spark-01 enp1s0f0np0 moved only"},
 		},
 		"a second route": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).IPTx = 1e10 }), steps.Fail,
-			[]string{"enP2p1s0f0np0", "doesn't lead over it"},
+			steps.OtherTraffic,
+			[]string{"enP2p1s0f0np0"},
 		},
 		"too many bytes": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IPTx *= 2 }), steps.Warn,
+			steps.BytesDiffer,
 			[]string{"sent again"},
 		},
 		"RDMA meanwhile": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(_ *steps.Result, s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Tx = 1e10 }), steps.Warn,
+			steps.OtherTraffic,
 			[]string{"RDMA moved 10.00 GB on rocep1s0f0"},
 		},
 		"the cable was out": {change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
 			kindtest.Counter(s, steps.Here, 0).Errors["carrier_changes"] = 2
-		}), steps.Fail, []string{"went down during the test"}},
+		}), steps.Fail, steps.LinkFlapped, nil},
 		"no link": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false }), steps.Fail,
+			steps.LinkDown,
 			[]string{"enp1s0f0np0 on spark-01 has no link"},
 		},
 		"the server died": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(_ *steps.Result, s *steps.Stage) { s.Outputs[0].Exit = runner.Exit{Code: 1} }), steps.Inconclusive,
+			steps.ScriptFailed,
 			[]string{"the server on spark-01 ended with"},
 		},
 		"the client timed out": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(_ *steps.Result, s *steps.Stage) { s.Outputs[1].Exit = runner.Exit{Why: runner.TimedOut} }),
-			steps.Inconclusive,
-			[]string{"timed out"},
+			steps.Inconclusive, steps.TimedOut,
+			nil,
 		},
 		"stopped": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(_ *steps.Result, s *steps.Stage) { s.Err = "port 5201 on spark-01 is in use"; s.Outputs = nil }),
-			steps.Inconclusive,
+			steps.Inconclusive, steps.NotRunToEnd,
 			[]string{"port 5201 on spark-01 is in use"},
 		},
 		"a link of unknown rate": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].RateGbps = 0 }), steps.Inconclusive,
+			steps.NoLimitKnown,
 			[]string{"nothing says", "enp1s0f0np0 on spark-01 is unknown"},
 		},
 		"no address leads there": {
 			steps.Result{Rig: steps.Rig{}, Stages: []steps.Stage{{Pair: -1}}},
-			steps.Inconclusive,
-			[]string{"no address leads"},
+			steps.Inconclusive, steps.NoRail,
+			nil,
 		},
 		"one of the ends is gone": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
-				func(_ *steps.Result, s *steps.Stage) { s.Outputs = s.Outputs[1:] }), steps.Inconclusive,
-			[]string{"not both ends ran"},
+				func(_ *steps.Result, s *steps.Stage) { s.Outputs = s.Outputs[1:] }), steps.Inconclusive, steps.NotRunHere,
+			nil,
 		},
 	} {
-		kindtest.Want(t, name, judgeTCP(tcpCell, c.r), c.grade, c.words...)
+		v := judgeTCP(tcpCell, c.r)
+		kindtest.Because(t, name, v, c.grade, c.code)
+		kindtest.Want(t, name, v, c.grade, c.words...)
 	}
 	// A 25 Gb/s link is the limit, and not the tutorial's figure.
 	rig := kindtest.Spark()
@@ -266,7 +288,8 @@ func TestTCP(t *testing.T) {
 	if _, ok := kindtest.Evidence(v, "RDMA"); ok {
 		t.Errorf("RDMA in the evidence of TCP: %+v", v.Evidence)
 	}
-	kindtest.Want(t, "skipped", judgeTCP(tcpCell, steps.Result{Skip: "spark-01 has no iperf3."}), steps.Skipped)
+	kindtest.Because(t, "skipped", judgeTCP(tcpCell, steps.Result{Skip: "spark-01 has no iperf3."}), steps.Skipped,
+		steps.CannotRun)
 }
 
 // A third node's counters are in every result, and it is no end of the path.
@@ -301,7 +324,7 @@ func TestTCPTheOtherWay(t *testing.T) {
 	reversed := tcpCell
 	reversed.Roles = []steps.Role{{Name: "client", Script: "iperf3 -c $PEER_TCP_IP -R -J"}}
 	kindtest.Want(t, "-R", judgeTCP(reversed, back()), steps.Pass, "carried all of it")
-	kindtest.Want(t, "-R that nobody asked for", judgeTCP(tcpCell, back()), steps.Fail, "nothing went over")
+	kindtest.Because(t, "-R that nobody asked for", judgeTCP(tcpCell, back()), steps.Fail, steps.NothingCarried)
 }
 
 // Two halves of one port share its cable, and what is expected of several streams outside a bond is a floor.

@@ -171,6 +171,18 @@ func Want(t *testing.T, name string, v steps.Verdict, g steps.Grade, words ...st
 	}
 }
 
+// Because compares a verdict's grade and its code. A PASS has none.
+func Because(t *testing.T, name string, v steps.Verdict, g steps.Grade, code steps.Code) {
+	t.Helper()
+	if v.Grade != g || v.Code != code {
+		t.Errorf("%s: %s (%s), want %s (%s): %s", name, v.Grade, v.Code, g, code, v.Reason)
+		return
+	}
+	if v.Reason == "" || v.Evidence == nil {
+		t.Errorf("%s: a verdict without reason or evidence: %+v", name, v)
+	}
+}
+
 func Evidence(v steps.Verdict, name string) (steps.Evidence, bool) {
 	i := slices.IndexFunc(v.Evidence, func(e steps.Evidence) bool { return strings.Contains(e.Name, name) })
 	if i < 0 {
