@@ -674,9 +674,6 @@ const (
 	NotExpected Code = "not-expected"
 )
 
-// Uncoded is a finding that has no code yet.
-const Uncoded Code = "uncoded"
-
 // Causes are the codes of findings, the worst first, as a Verdict has them.
 func Causes(found []Code) (first Code, all []Code) {
 	for _, c := range found {
