@@ -7,15 +7,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -30,7 +31,9 @@ const inventoryLimit = 4 << 20
 
 // namesPlugin is how a YAML or JSON file asks for a plug-in. Whatever this misses runs no plug-in: Ansible is given its
 // INI and YAML readers alone then.
-var namesPlugin = pattern.New(`(?m)^[\s{,"'-]*plugin["']?\s*:`)
+var namesPlugin = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[\s{,"'-]*plugin["']?\s*:`)
+})
 
 func readInventory(file string) (inv inventoryFile, err error) {
 	if inv.path, err = filepath.Abs(file); err != nil {
@@ -48,7 +51,7 @@ func readInventory(file string) (inv inventoryFile, err error) {
 		return inv, fmt.Errorf("read the inventory: %w", err)
 	}
 	inv.text = string(src)
-	inv.runs = info.Mode()&0o111 != 0 || strings.HasPrefix(inv.text, "#!") || namesPlugin.MatchString(inv.text)
+	inv.runs = info.Mode()&0o111 != 0 || strings.HasPrefix(inv.text, "#!") || namesPlugin().MatchString(inv.text)
 	return inv, nil
 }
 
