@@ -39,7 +39,7 @@ tools=(openssh-server openssh-client iproute2 iputils-ping iperf3 perftest ibver
 	dash busybox-static sudo curl acl
 	python3 python3-nbformat chromium
 	bash-completion zsh fish mandoc libxml2-utils prometheus
-	slurm-wlm munge openmpi-bin)
+	slurm-wlm munge openmpi-bin clustershell ansible-core)
 # What builds and boots virtual machines, and tries a release for arm64.
 # shellcheck disable=SC2034
 machines=(qemu-system-x86 qemu-user mmdebstrap e2fsprogs cpio)

@@ -3,6 +3,7 @@ package runner
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -227,23 +228,26 @@ func (p *pending) complaint() string {
 	return strings.Join(all, "; ")
 }
 
-// A lockedBuffer keeps the first 64 KiB of what is written into it.
+// A lockedBuffer keeps the beginning of what is written into it.
 type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+	most int // bytes; 0 for mostSaid
+	mu   sync.Mutex
+	b    bytes.Buffer
 }
 
 func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.b.Write(p[:max(0, min(len(p), mostSaid-l.b.Len()))])
+	l.b.Write(p[:max(0, min(len(p), l.limit()-l.b.Len()))])
 	return len(p), nil
 }
 
 const mostSaid = 64 << 10
 
+func (l *lockedBuffer) limit() int { return cmp.Or(l.most, mostSaid) }
+
 // full reports whether more may have been written than is kept.
-func (l *lockedBuffer) full() bool { return len(l.text()) == mostSaid }
+func (l *lockedBuffer) full() bool { return len(l.text()) == l.limit() }
 
 func (l *lockedBuffer) text() string {
 	l.mu.Lock()

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 
@@ -155,33 +154,15 @@ func askSSH(ctx context.Context, ssh, config, user, host, port string) (configur
 	if port != "" {
 		args = append(args, "-p", port)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, configLimit,
-		fmt.Errorf("ssh has not read it within %s: does Match exec or Include wait for something?", configLimit))
-	defer cancel()
-	// What Match exec prints has no bound.
-	var stdout, stderr lockedBuffer
-	cmd := exec.CommandContext(ctx, ssh, append(args, "--", host)...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// With a group of its own what Match exec runs ends with ssh.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	// What Match exec has left behind holds the pipes, and is nobody to wait for.
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	} else if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil
-	}
+	said, err := question{
+		argv: append([]string{ssh}, append(args, "--", host)...), limit: configLimit,
+		late: fmt.Sprintf("ssh has not read it within %s: does Match exec or Include wait for something?", configLimit),
+	}.ask(ctx)
 	if err != nil {
-		said := strings.TrimSpace(stderr.text())
-		return nil, fmt.Errorf("read the ssh configuration for %s: %w: %s", host, err, said[:min(len(said), maxWhy)])
-	}
-	if stdout.full() {
-		return nil, fmt.Errorf("read the ssh configuration for %s: it is too long", host) // half of one is another
+		return nil, fmt.Errorf("read the ssh configuration for %s: %w", host, err)
 	}
 	values := map[string][]string{}
-	for line := range strings.Lines(stdout.text()) {
+	for line := range strings.Lines(said) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 		values[key] = append(values[key], value)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -173,7 +174,7 @@ func completeLinks(cmd *cobra.Command, _ []string, typed string) ([]cobra.Comple
 			return nil, noFiles
 		}
 	}
-	names, err := f.nodeNames()
+	names, err := f.nodeNames(cmd.Context())
 	if err != nil {
 		return nil, noFiles // said when the command runs
 	}
@@ -201,8 +202,8 @@ func completeLinks(cmd *cobra.Command, _ []string, typed string) ([]cobra.Comple
 }
 
 // nodeNames are how --link may call the nodes of the rig that the flags name.
-func (f rigFlags) nodeNames() (names []string, err error) {
-	c, err := f.choose()
+func (f rigFlags) nodeNames(ctx context.Context) (names []string, err error) {
+	c, err := f.choose(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +259,7 @@ func rigCompletions() map[string]completer {
 		"param": completeParams,
 		"peer":  words(), "here": words(), "link": completeLinks, "etcd": words(), "container": words(),
 		"speed": words("10", "max"), "seed": words(), "nodes": words("2", "3", "4", slurmEngine), "slurm": words(),
-		"inventory": files("ini", "yml", "yaml"),
+		"inventory": files("ini", "yml", "yaml", "json"),
 	}
 }
 

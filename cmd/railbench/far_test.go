@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/railbench/railbench/cmd/bench/screen"
 	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/testform"
@@ -97,7 +96,7 @@ func TestCellsOverBadLinks(t *testing.T) {
 }
 
 // farScreen is the workbench on such a rig, once its gauges show something.
-func farScreen(t *testing.T, l nodetest.Link) *screen.Screen {
+func farScreen(t *testing.T, l nodetest.Link) *pseudoTerminal {
 	t.Helper()
 	rig, config := farRig(t, l)
 	self, err := os.Executable()
@@ -108,7 +107,7 @@ func farScreen(t *testing.T, l nodetest.Link) *screen.Screen {
 	if err := os.Symlink(self, bin); err != nil {
 		t.Fatal(err)
 	}
-	s, err := screen.Start(t.TempDir(), nil, bin, "--rig", rig, "--ssh-config", config)
+	s, err := openTerminal(t.TempDir(), nil, bin, "--rig", rig, "--ssh-config", config)
 	if err != nil {
 		t.Fatal(err)
 	}

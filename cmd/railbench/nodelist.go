@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -52,34 +53,34 @@ func (n nodesFlag) String() string {
 
 func (n nodesFlag) Type() string { return "count|list" }
 
-// finder is where a list's names are looked up: an inventory where one was given, and else
-// ClusterShell's files of groups.
-func (f rigFlags) finder() (nodeset.Finder, error) {
-	if f.inventory != "" {
-		inv, err := nodeset.ReadInventory(f.inventory)
-		return nodeset.Finder{Inventory: inv}, err
+// namedNodes reads the list: in an inventory where one was given, with ClusterShell where the list has groups, and
+// else by itself. What the inventory says and is not used is in notes.
+func (f rigFlags) namedNodes(ctx context.Context, slurm []string) (nodes []nodeset.Node, notes []string, err error) {
+	switch {
+	case f.inventory != "":
+		inv, err := f.inventoried(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		nodes, err = nodeset.Finder{Inventory: inv}.Nodes(f.nodeList)
+		return nodes, inv.Notes, err
+	case nodeset.ForClusterShell(f.nodeList):
+		nodes, err = f.grouped(ctx)
+		return nodes, nil, err
 	}
-	if !strings.Contains(f.nodeList, "@") {
-		return nodeset.Finder{}, nil
-	}
-	groups, err := nodeset.ReadGroups(nodeset.GroupFolders(os.Getenv))
-	return nodeset.Finder{Groups: groups}, err
+	nodes, err = nodeset.Finder{Slurm: slurm}.Nodes(f.nodeList)
+	return nodes, nil, err
 }
 
 // listed are the nodes that --nodes and --inventory name, and what the inventory says and isn't used.
-func (f rigFlags) listed() (nodes []nodeset.Node, notes []string, err error) {
-	finder, err := f.finder()
-	if err != nil {
-		return nil, nil, err
-	}
+func (f rigFlags) listed(ctx context.Context) (nodes []nodeset.Node, notes []string, err error) {
 	var a runner.Allocation
 	if f.onSlurm() {
 		if a, err = allocated(); err != nil {
 			return nil, nil, err
 		}
-		finder.Slurm = a.Nodes
 	}
-	if nodes, err = finder.Nodes(f.nodeList); err != nil {
+	if nodes, notes, err = f.namedNodes(ctx, a.Nodes); err != nil {
 		if f.nodeList != "" && !strings.Contains(err.Error(), cutList(f.nodeList)) {
 			err = fmt.Errorf("the list of nodes %s: %w", cutList(f.nodeList), err)
 		}
@@ -93,9 +94,6 @@ func (f rigFlags) listed() (nodes []nodeset.Node, notes []string, err error) {
 	local := slices.IndexFunc(nodes, func(n nodeset.Node) bool { return n.Local })
 	for i, n := range nodes {
 		nodes[i].Local = i == local || local < 0 && n.SSH == n.Name && isThisMachine(n.Name)
-	}
-	if finder.Inventory != nil {
-		notes = finder.Inventory.Notes
 	}
 	return nodes, notes, nil
 }
@@ -120,8 +118,8 @@ func isThisMachine(name string) bool {
 }
 
 // listedRig is a rig of the nodes that --nodes and --inventory name.
-func (f rigFlags) listedRig() (rigFile, error) {
-	nodes, _, err := f.listed()
+func (f rigFlags) listedRig(ctx context.Context) (rigFile, error) {
+	nodes, _, err := f.listed(ctx)
 	if err != nil {
 		return rigFile{}, err
 	}
@@ -174,10 +172,11 @@ func nodesCommand(rig *rigFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nodes [LIST]",
 		Short: "Show which nodes a list means, and where from; it connects to none of them",
-		Long: `Shows what --nodes LIST expands to: names (a,b), folded ones (spark-[01-04,07]), groups of
-ClusterShell's files (@rack1), the allocation's below salloc or sbatch (slurm),
-and with --inventory FILE the hosts and groups of a static Ansible inventory. "!" takes
-away, "&" keeps what is in both, "^" what is in one of them: @rack1!spark-03. Nothing is executed, and at most 4096 nodes are read.`,
+		Long: `Shows what --nodes LIST expands to: names (a,b), folded names (spark-[01-04,07]), and the
+allocation's below salloc or sbatch (slurm). "!" leaves out: spark-[01-04]!spark-03.
+ClusterShell reads a list with groups (@rack1) or its operators "&" and "^": its program nodeset has
+to be installed. With --inventory FILE, ansible-inventory reads the file, and the list
+names its hosts and groups. At most 4096 nodes are read.`,
 		Example: `  railbench nodes 'spark-[01-04]'
   railbench nodes '@rack1!spark-03'
   railbench nodes --inventory hosts.yml @sparks`,
@@ -194,7 +193,7 @@ away, "&" keeps what is in both, "^" what is in one of them: @rack1!spark-03. No
 			if !f.lists() {
 				return usage(errors.New("name a LIST, or an inventory with --inventory FILE"))
 			}
-			nodes, notes, err := f.listed()
+			nodes, notes, err := f.listed(cmd.Context())
 			if err != nil {
 				return usage(err)
 			}

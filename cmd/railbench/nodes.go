@@ -86,8 +86,8 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.Var(nodesFlag{f}, "nodes",
 		"the rig's nodes: a,b or spark-[01-04] or @group (see railbench nodes); a number is how many the simulated rig has, "+
 			"2 where it is not given")
-	flags.StringVar(&f.inventory, "inventory", "", "look the nodes up in this static Ansible inventory, INI or YAML; "+
-		"without --nodes all of it")
+	flags.StringVar(&f.inventory, "inventory", "", "look the nodes up in this Ansible inventory, which "+
+		"ansible-inventory reads; without --nodes all of it")
 	flags.StringVar(&f.slurm, "slurm", "", "PARTITION:N, ask Slurm for N nodes and give them back at the end; in an "+
 		"allocation it is --nodes slurm")
 	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig: NAME, or NAME@NODE; railbench sim --fault "+
@@ -365,8 +365,8 @@ type choice struct {
 }
 
 // choose reads what names the rig and says what is wrong with it. It touches no node and
-// takes no time.
-func (f rigFlags) choose() (c choice, err error) {
+// takes no time, but where another program reads the list of nodes.
+func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 	switch {
 	case f.rig != "" && f.peer != "":
 		return c, usage(errors.New("--rig and --peer both name the rig: give one of them"))
@@ -397,7 +397,7 @@ func (f rigFlags) choose() (c choice, err error) {
 	case f.rig == "virtual":
 		c.file, c.file.SSHConfig, err = virtualRig()
 	case f.rig == "":
-		c, err = f.configured()
+		c, err = f.configured(ctx)
 	default:
 		c.path = f.rig
 		c.file, err = readRig(f.rig)
@@ -417,9 +417,9 @@ func (f rigFlags) choose() (c choice, err error) {
 // a rig would take simulated figures for its own.
 //
 // It is the rig of --nodes or --peer, that of the user's own rig file, or the simulated one.
-func (f rigFlags) configured() (c choice, err error) {
+func (f rigFlags) configured(ctx context.Context) (c choice, err error) {
 	if f.lists() {
-		c.file, err = f.listedRig()
+		c.file, err = f.listedRig(ctx)
 		return c, err
 	}
 	if f.peer != "" {
@@ -454,7 +454,7 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		options: session.Options{Tutorial: t, Catalog: cat, Programs: texts},
 		onState: func(int, runner.State, error) {},
 	}
-	c, err := f.choose()
+	c, err := f.choose(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -47,8 +47,8 @@ result, or the session, could not be written.`,
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
-	cmd.Flags().BoolVar(&f.trust, "trust", false, "let run unseen what --session, --runbook and the rig file bring of "+
-		"somebody else's")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "let run unseen what --session, --runbook, --inventory and the rig "+
+		"file bring of somebody else's")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{"session": files("ipynb"), "junit": files("xml")})

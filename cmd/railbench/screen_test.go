@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-
-	"github.com/railbench/railbench/cmd/bench/screen"
 )
 
 // build compiles a package of this module into a binary.
@@ -41,13 +39,13 @@ var built = sync.OnceValues(func() (string, error) {
 
 // A terminalScreen is a program in a pseudo-terminal, until the end of the test.
 type terminalScreen struct {
-	*screen.Screen
+	*pseudoTerminal
 	tb testing.TB
 }
 
 func start(tb testing.TB, bin string, args ...string) terminalScreen {
 	tb.Helper()
-	s, err := screen.Start(tb.TempDir(), nil, bin, args...)
+	s, err := openTerminal(tb.TempDir(), nil, bin, args...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestMostNodesOfARig(t *testing.T) {
 		list string
 		why  string
 	}{{list, ""}, {list + ",m1", "the list 1025"}} {
-		f, err := rigFlags{nodeList: c.list}.listedRig()
+		f, err := rigFlags{nodeList: c.list}.listedRig(t.Context())
 		if c.why == "" && (err != nil || len(f.Nodes) != steps.MostNodes || f.Name != list) {
 			t.Errorf("%s: %d nodes called %s, %v", c.list, len(f.Nodes), f.Name, err)
 		}

@@ -40,17 +40,19 @@ func trustCommand() *cobra.Command {
 	var runbooks []string
 	cmd := &cobra.Command{
 		Use:   "trust FILE",
-		Short: "Read what somebody else's session, runbook or rig file would run, and let it",
+		Short: "Read what somebody else's session, runbook, rig file or inventory would run, and let it",
 		Long: `Shows whole what a file would run that is neither the tutorial's nor saved here by you,
 and asks whether it may: the scripts of a session (.ipynb) or of a runbook (.md, or a
-folder of them), or the ssh configuration that a rig file (.toml) brings. What was
-trusted once is not asked for again, until it is changed.
+folder of them), the ssh configuration that a rig file (.toml) brings, or an Ansible
+inventory that is a program or names a plug-in. What was trusted once is not asked for
+again, until it is changed.
 
 Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you declined;
 5 it could not be written.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("trust takes one file: a session (.ipynb), a runbook (.md) or a rig file (.toml)")
+				return errors.New("trust takes one file: a session (.ipynb), a runbook (.md), a rig file (.toml) or an " +
+					"Ansible inventory")
 			}
 			return nil
 		},
@@ -61,6 +63,8 @@ Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you decl
 				find = trustsRunbook
 			case strings.EqualFold(filepath.Ext(args[0]), ".toml"):
 				find = trustsRig
+			case isInventory(args[0]):
+				find = trustsInventory
 			}
 			t, err := find(args[0])
 			if err != nil {

@@ -91,7 +91,7 @@ func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, err
 
 // behindCurtain shows the screen at once, and sets it up meanwhile. The desk is put away.
 func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
-	c, err := flags.choose()
+	c, err := flags.choose(cmd.Context())
 	if err != nil {
 		return nil, err
 	}

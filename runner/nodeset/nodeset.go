@@ -1,7 +1,6 @@
-// Package nodeset reads which machines somebody means: folded lists as ClusterShell and Slurm
-// write them, ClusterShell's files of groups, and Ansible's inventories. It reads files and
-// executes nothing: what would have to be run to be known is refused with words. How a
-// machine is reached is runner's, and what it has is steps'.
+// Package nodeset reads which machines a list means: names, folded names as Slurm and ClusterShell write them, and
+// the answers of the programs that know groups of names. It executes nothing: those programs are started by runner.
+// How a machine is reached is runner's, and what it has is steps'.
 package nodeset
 
 import (
@@ -30,15 +29,24 @@ type Node struct {
 	Name, SSH string
 	// Local is set where the inventory says that it is the machine that railbench runs on.
 	Local bool
-	// From says where it was read: "the list", "@rack1 of /etc/clustershell/groups.d/local.cfg".
+	// From says what named it: a file, or a program. It is empty for the list itself.
 	From string
 }
 
 // A Finder knows where names come from. The zero Finder knows plain lists alone.
 type Finder struct {
-	Groups    *Groups    // ClusterShell's; nil where there are none
-	Inventory *Inventory // in place of the groups; nil where none was given
+	Inventory *Inventory // nil where none was given
 	Slurm     []string   // the nodes that the word Allocation means; nil where it is a name as any other
+}
+
+// ForClusterShell reports whether a list is ClusterShell's to read: it has a @group, or one of its operators & and ^.
+func ForClusterShell(list string) bool {
+	return strings.ContainsAny(list, "&^") ||
+		slices.ContainsFunc(words(list), func(word string) bool { return word[0] == '@' })
+}
+
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(c rune) bool { return strings.ContainsRune(",!&^ \t\r\n", c) })
 }
 
 // Allocation is the word of a list that means the nodes which Slurm has given.
@@ -46,8 +54,7 @@ const Allocation = "slurm"
 
 // NamesAllocation reports whether a list has that word.
 func NamesAllocation(list string) bool {
-	return slices.Contains(strings.FieldsFunc(list, func(c rune) bool { return strings.ContainsRune(",!&^ \t\r\n", c) }),
-		Allocation)
+	return slices.Contains(words(list), Allocation)
 }
 
 // Nodes reads a list, each machine once, in the order in which they are named. With an inventory
@@ -56,34 +63,19 @@ func (f Finder) Nodes(list string) ([]Node, error) {
 	if f.Inventory != nil {
 		return f.Inventory.nodes(list)
 	}
-	r := reader{slurm: f.Slurm}
-	// A nil of *Groups would be a book that isn't nil.
-	if f.Groups != nil {
-		r.groups = f.Groups
-	}
-	all, err := r.read(list)
+	names, err := reader{slurm: f.Slurm}.read(list)
 	if err != nil {
 		return nil, err
 	}
 	var nodes []Node
-	for _, m := range all {
-		nodes = append(nodes, Node{Name: hostOf(m.name), SSH: m.name, From: m.from})
+	for _, name := range names {
+		nodes = append(nodes, Node{Name: hostOf(name), SSH: name})
 	}
 	return distinct(nodes)
 }
 
 // Expand reads a list without groups, as Slurm's are.
-func Expand(list string) ([]string, error) {
-	all, err := (&reader{}).read(list)
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, 0, len(all))
-	for _, m := range all {
-		names = append(names, m.name)
-	}
-	return names, nil
-}
+func Expand(list string) ([]string, error) { return reader{}.read(list) }
 
 // distinct refuses two ways to one name: links and rails are told by it.
 func distinct(nodes []Node) ([]Node, error) {
@@ -185,5 +177,3 @@ func shown(text string) string {
 }
 
 var errMany = errors.New("a list names at most " + strconv.Itoa(Most) + " nodes")
-
-var errOperators = fmt.Errorf("a list has at most %d of ! & ^: name a group of what is left", mostOperators)

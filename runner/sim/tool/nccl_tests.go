@@ -120,12 +120,10 @@ func (t *ncclTest) parse() (code int, ok bool) {
 }
 
 func (t *ncclTest) usage() {
-	t.c.Printf("USAGE: %s \n\t[-t,--nthreads <num threads>] \n\t[-b,--minbytes <min size in bytes>] \n\t", t.program)
-	if !t.old {
-		t.c.Printf("[-J,--output_file <file> write output to filepath, if accessible. Infer type from suffix (only json " +
-			"supported presently.)] \n\t")
-	}
-	t.c.Println("[-h,--help]")
+	t.c.Printf("%s", text("nccl_tests_help.txt", struct {
+		Program string
+		Old     bool
+	}{t.program, t.old}))
 }
 
 // ncclSize reads a number with a K, M or G behind it.

@@ -15,6 +15,11 @@ import (
 //go:embed nixlbench_help.txt
 var nixlbenchHelp string
 
+// nixlbenchBanner is a line for each flag that the banner shows: the flag, the form of its value, and a title.
+//
+//go:embed nixlbench_banner.txt
+var nixlbenchBanner string
+
 // A gflag is a flag as gflags describes it.
 type gflag struct {
 	// As the help has them; standard is without quotes.
@@ -333,38 +338,9 @@ func (b *nixlbench) banner() {
 	} else {
 		option("ETCD Endpoint ", s["etcd_endpoints"])
 	}
-	for _, o := range [][3]string{
-		{"Worker type", "worker_type", "=[nixl,nvshmem]"},
-		{"Backend", "backend", "=[UCX,GDS,GDS_MT,POSIX,Mooncake,HF3FS,OBJ,AZURE_BLOB]"},
-		{"Enable pt", "enable_pt", "=[0,1]"},
-		{"Progress threads", "progress_threads", "=N"},
-		{"Device list", "device_list", "=dev1,dev2,..."},
-		{"Enable VMM", "enable_vmm", "=[0,1]"},
-		{"Recreate xfer each iteration", "recreate_xfer", "=[0,1]"},
-		{"Re-register memory each iteration", "reregister_mem", "=[0,1]"},
-		{"Prepared xfer (prep+make)", "prepared_xfer", "=[0,1]"},
-		{"Pipeline depth", "pipeline_depth", "=N"},
-		{"Use hugepages", "use_hugepages", "=[0,1]"},
-		{"Initiator seg type", "initiator_seg_type", "=[DRAM,VRAM]"},
-		{"Target seg type", "target_seg_type", "=[DRAM,VRAM]"},
-		{"Scheme", "scheme", "=[pairwise,manytoone,onetomany,tp]"},
-		{"Mode", "mode", "=[SG,MG]"},
-		{"Op type", "op_type", "=[READ,WRITE]"},
-		{"Check consistency", "check_consistency", "=[0,1]"},
-		{"Total buffer size", "total_buffer_size", "=N"},
-		{"Num initiator dev", "num_initiator_dev", "=N"},
-		{"Num target dev", "num_target_dev", "=N"},
-		{"Start block size", "start_block_size", "=N"},
-		{"Max block size", "max_block_size", "=N"},
-		{"Start batch size", "start_batch_size", "=N"},
-		{"Max batch size", "max_batch_size", "=N"},
-		{"Num iter", "num_iter", "=N"},
-		{"Warmup iter", "warmup_iter", "=N"},
-		{"Large block iter factor", "large_blk_iter_ftr", "=N"},
-		{"Num threads", "num_threads", "=N"},
-		{"Use Device API", "use_device_api", "=[0,1]"},
-	} {
-		named(o[0], o[1], o[2])
+	for line := range strings.Lines(nixlbenchBanner) {
+		o := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+		named(o[2], o[0], o[1])
 	}
 	b.say("%s\n", strings.Repeat("-", 160))
 	var head strings.Builder

@@ -90,14 +90,7 @@ func runNvidiaSmi(_ context.Context, c *host.Call) int {
 			return gpuQuery(c, gpus, strings.Split(query, ","))
 		}
 	}
-	c.Printf(`%s
-+-----------------------------------------------------------------------------------------+
-| NVIDIA-SMI %-22s Driver Version: %-14s CUDA Version: 13.0     |
-+-----------------------------------------+------------------------+----------------------+
-| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
-| Fan  Temp   Perf          Pwr:Usage/Cap |           Memory-Usage | GPU-Util  Compute M. |
-|=========================================+========================+======================|
-`, c.Node.Rack.Clock.Wall().UTC().Format("Mon Jan _2 15:04:05 2006"), host.GPUDriver, host.GPUDriver)
+	c.Printf("%s", text("nvidia_smi_table.txt", struct{ At, Driver string }{gpuTime(c), host.GPUDriver}))
 	for _, g := range gpus {
 		memory := "Not Supported"
 		if total := g["memory.total"]; strings.HasSuffix(total, "MiB") {
@@ -144,18 +137,18 @@ func gpuQuery(c *host.Call, gpus []map[string]string, fields []string) int {
 	return 0
 }
 
+// gpuTime is the time as nvidia-smi prints it.
+func gpuTime(c *host.Call) string {
+	return c.Node.Rack.Clock.Wall().UTC().Format("Mon Jan _2 15:04:05 2006")
+}
+
 // gpuReport is the part of nvidia-smi -q that tells something here. What shares
 // the processor's memory has no frame buffer and no BAR1 to tell of.
 func gpuReport(c *host.Call, gpus []map[string]string) int {
-	c.Printf(`
-==============NVSMI LOG==============
-
-Timestamp                                              : %s
-Driver Version                                         : %s
-CUDA Version                                           : 13.0
-
-Attached GPUs                                          : %d
-`, c.Node.Rack.Clock.Wall().UTC().Format("Mon Jan _2 15:04:05 2006"), host.GPUDriver, len(gpus))
+	c.Printf("%s", text("nvidia_smi_head.txt", struct {
+		At, Driver string
+		GPUs       int
+	}{gpuTime(c), host.GPUDriver, len(gpus)}))
 	for _, g := range gpus {
 		// ATS is by what a GB10's GPU reads the processor's page tables: one memory, and no window (BAR1) into
 		// another.
@@ -165,26 +158,11 @@ Attached GPUs                                          : %d
 			architecture, addressing = "Ampere", "None"
 			memory, bar1 = [4]string{"16376 MiB", "406 MiB", "1 MiB", "15969 MiB"}, [3]string{"256 MiB", "5 MiB", "251 MiB"}
 		}
-		c.Printf(`GPU %s
-    Product Name                                       : %s
-    Product Brand                                      : NVIDIA
-    Product Architecture                               : %s
-    Persistence Mode                                   : Enabled
-    Addressing Mode                                    : %s
-    GPU UUID                                           : %s
-    FB Memory Usage
-        Total                                          : %s
-        Reserved                                       : %s
-        Used                                           : %s
-        Free                                           : %s
-    BAR1 Memory Usage
-        Total                                          : %s
-        Used                                           : %s
-        Free                                           : %s
-    Temperature
-        GPU Current Temp                               : %s C
-`, g["pci.bus_id"], g["name"], architecture, addressing, g["uuid"],
-			memory[0], memory[1], memory[2], memory[3], bar1[0], bar1[1], bar1[2], g["temperature.gpu"])
+		c.Printf("%s", text("nvidia_smi_query.txt", struct {
+			GPU, Name, Architecture, Addressing, UUID, Temperature string
+			Memory                                                 [4]string
+			BAR1                                                   [3]string
+		}{g["pci.bus_id"], g["name"], architecture, addressing, g["uuid"], g["temperature.gpu"], memory, bar1}))
 	}
 	return 0
 }

@@ -1,7 +1,10 @@
 package tool
 
 import (
+	"embed"
 	"strings"
+	"sync"
+	"text/template"
 
 	"github.com/railbench/railbench/runner/sim/host"
 )
@@ -31,4 +34,20 @@ func splitLines(text string) []string {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// texts are what programs print at length, as files: templates where values stand between.
+//
+//go:embed nccl_tests_help.txt nft_*.txt nvidia_smi_*.txt ucx_info_*.txt
+var texts embed.FS
+
+var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(texts, "*.txt")) })
+
+// text is one of these with its values.
+func text(name string, values any) string {
+	var b strings.Builder
+	if err := templates().ExecuteTemplate(&b, name, values); err != nil {
+		panic(err) // the file and its values are ours
+	}
+	return b.String()
 }

@@ -13,10 +13,7 @@ func runUcxInfo(_ context.Context, c *host.Call) int {
 	set, rest, ok := c.Flags("tun")
 	// main returns -1, which a shell sees as 255.
 	if !ok || len(rest) > 0 || len(set) == 0 {
-		c.Println("Usage: ucx_info [options]\nAt least one of the following options has to be set:\n" +
-			"  -v              Show version information\n" +
-			"  -d              Show devices and transports\n" +
-			"  -b              Show build configuration")
+		c.Printf("%s", text("ucx_info_help.txt", nil))
 		return 255
 	}
 	c.Locked(func() {
@@ -52,26 +49,9 @@ func ucxBuild(n *host.Node) string {
 // Bandwidth and latency are formulas, as ucx_info prints them: what all processes of a node share, by their
 // number (ppn), and what each has beside it.
 type ucxTransport struct {
-	name, device, kind, system string
-	bandwidth, latency         string
-	priority, paths            int
-}
-
-func (t ucxTransport) String() string {
-	return fmt.Sprintf(`#      Transport: %s
-#         Device: %s
-#           Type: %s
-#  System device: %s
-#
-#      capabilities:
-#            bandwidth: %s MB/sec
-#              latency: %s nsec
-#             overhead: 40 nsec
-#      device priority: %d
-#     device num paths: %d
-#       error handling: peer failure, ep_check
-#
-`, t.name, t.device, t.kind, t.system, t.bandwidth, t.latency, t.priority, t.paths)
+	Name, Device, Kind, System string
+	Bandwidth, Latency         string
+	Priority, Paths            int
 }
 
 // ucxDevices are all memory domains with their transports. A rail's lists host
@@ -85,20 +65,20 @@ func ucxDevices(n *host.Node) string {
 		}
 		b.WriteString("#\n")
 	}
-	transport := func(t ucxTransport) { b.WriteString(t.String()) }
+	transport := func(t ucxTransport) { b.WriteString(text("ucx_info_transport.txt", t)) }
 	const unknown = "<unknown>"
 	for _, shared := range []string{"posix", "sysv"} {
 		domain(shared, shared, "            allocate: unlimited", "          remote key: 24 bytes",
 			"          rkey_ptr is supported", "        memory types: host (access,alloc,cache)")
 		transport(ucxTransport{
-			name: shared, device: "memory", kind: "intra-node",
-			system: unknown, bandwidth: "0.00/ppn + 15360.00", latency: "80",
+			Name: shared, Device: "memory", Kind: "intra-node",
+			System: unknown, Bandwidth: "0.00/ppn + 15360.00", Latency: "80",
 		})
 	}
 	domain("self", "self", "            register: unlimited, cost: 0 nsec", "          remote key: 0 bytes",
 		"          rkey_ptr is supported", "        memory types: host (access,reg,cache)")
 	transport(ucxTransport{
-		name: "self", device: "memory0", kind: "loopback", system: unknown, bandwidth: "0.00/ppn + 19360.00", latency: "0",
+		Name: "self", Device: "memory0", Kind: "loopback", System: unknown, Bandwidth: "0.00/ppn + 19360.00", Latency: "0",
 	})
 	domain("tcp", "tcp", "            register: unlimited, cost: 0 nsec",
 		"          remote key: 0 bytes", "        memory types: host (access,reg,cache)")
@@ -110,8 +90,8 @@ func ucxDevices(n *host.Node) string {
 				rate, system, priority = "23588.47", fmt.Sprintf("%s (%d)", d.Name, d.Func.No), 1
 			}
 			transport(ucxTransport{
-				name: "tcp", device: d.Name, kind: "network", system: system,
-				bandwidth: rate + "/ppn + 0.00", latency: "5203", priority: priority, paths: 1,
+				Name: "tcp", Device: d.Name, Kind: "network", System: system,
+				Bandwidth: rate + "/ppn + 0.00", Latency: "5203", Priority: priority, Paths: 1,
 			})
 		}
 	}
@@ -125,8 +105,8 @@ func ucxDevices(n *host.Node) string {
 			"          memory invalidation is supported", "        memory types: host (access,reg,cache)")
 		for _, name := range []string{"dc_mlx5", "rc_verbs", "rc_mlx5", "ud_verbs", "ud_mlx5"} {
 			transport(ucxTransport{
-				name: name, device: f.Dev + ":1", kind: "network", system: fmt.Sprintf("%s (%d)", f.Dev, f.No),
-				bandwidth: "12931.17/ppn + 0.00", latency: "600 + 1.000 * N", priority: 60, paths: 1,
+				Name: name, Device: f.Dev + ":1", Kind: "network", System: fmt.Sprintf("%s (%d)", f.Dev, f.No),
+				Bandwidth: "12931.17/ppn + 0.00", Latency: "600 + 1.000 * N", Priority: 60, Paths: 1,
 			})
 		}
 	}
@@ -137,19 +117,19 @@ func ucxDevices(n *host.Node) string {
 		domain("cuda_cpy", "cuda_cpy", "            allocate: unlimited", "            register: unlimited, cost: 0 nsec",
 			"        memory types: host (reg), cuda (access,alloc,reg,detect), cuda-managed (access,alloc,reg,cache,detect)")
 		transport(ucxTransport{
-			name: "cuda_copy", device: "cuda", kind: "accelerator",
-			system: "GPU0 (4)", bandwidth: "10000.00/ppn + 0.00", latency: "8000",
+			Name: "cuda_copy", Device: "cuda", Kind: "accelerator",
+			System: "GPU0 (4)", Bandwidth: "10000.00/ppn + 0.00", Latency: "8000",
 		})
 		domain("cuda_ipc", "cuda_ipc", "            register: unlimited, cost: 0 nsec", "          remote key: 112 bytes",
 			"        memory invalidation is supported", "        memory types: cuda (access,reg,cache)")
 		transport(ucxTransport{
-			name: "cuda_ipc", device: "cuda", kind: "intra-node", system: "GPU0 (4)",
-			bandwidth: "200000.00/ppn + 0.00", latency: "7000", paths: 1,
+			Name: "cuda_ipc", Device: "cuda", Kind: "intra-node", System: "GPU0 (4)",
+			Bandwidth: "200000.00/ppn + 0.00", Latency: "7000", Paths: 1,
 		})
 	}
 	domain("cma", "cma", "            register: unlimited, cost: 9 nsec", "        memory types: host (access,reg,cache)")
 	transport(ucxTransport{
-		name: "cma", device: "memory", kind: "intra-node", system: unknown, bandwidth: "0.00/ppn + 11145.00", latency: "80",
+		Name: "cma", Device: "memory", Kind: "intra-node", System: unknown, Bandwidth: "0.00/ppn + 11145.00", Latency: "80",
 	})
 	return strings.TrimRight(b.String(), "\n")
 }

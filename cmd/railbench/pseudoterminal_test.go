@@ -1,6 +1,4 @@
-// Package screen runs a program in a pseudo-terminal and says when it has written what,
-// and what it has used for that. What is measured with it is cmd/bench's.
-package screen
+package main
 
 import (
 	"bytes"
@@ -15,19 +13,13 @@ import (
 	"github.com/creack/pty"
 )
 
-// The terminal's size.
-const (
-	rows    = 40
-	columns = 120
-)
+// terminalLimit is how long a text may take.
+const terminalLimit = time.Minute
 
-// waitLimit is how long a text may take.
-const waitLimit = time.Minute
-
-// A Screen is a program in a pseudo-terminal, and what it has written. Wait is for text,
+// A pseudoTerminal is a program in a pseudo-terminal, and what it has written. Wait is for text,
 // not for pictures: a frame that is only partly redrawn holds only what has changed.
-type Screen struct {
-	Began time.Time
+type pseudoTerminal struct {
+	began time.Time
 
 	cmd  *exec.Cmd
 	file *os.File
@@ -36,22 +28,21 @@ type Screen struct {
 	grown   *sync.Cond
 	written bytes.Buffer
 	seen    string // what the last wait was for
-	total   int64
 	ended   bool
 }
 
-// keptBytes bounds what is kept of what nobody has waited for.
+// keptBytes bounds what is kept of the output before the next wait.
 const keptBytes = 4 << 20
 
-// Start starts a program with home as all of its user's folders. env is added to this
-// process's environment.
-func Start(home string, env []string, bin string, args ...string) (*Screen, error) {
-	s := &Screen{cmd: exec.Command(bin, args...)}
+// openTerminal starts a program in a terminal of 120 by 40, with home as all of its user's folders. env is added to
+// this process's environment.
+func openTerminal(home string, env []string, bin string, args ...string) (*pseudoTerminal, error) {
+	s := &pseudoTerminal{cmd: exec.Command(bin, args...)}
 	s.grown = sync.NewCond(&s.mu)
 	s.cmd.Env = append(os.Environ(), "TERM=xterm-256color", "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_STATE_HOME="+home)
 	s.cmd.Env = append(s.cmd.Env, env...)
-	s.Began = time.Now()
-	file, err := pty.StartWithSize(s.cmd, &pty.Winsize{Rows: rows, Cols: columns})
+	s.began = time.Now()
+	file, err := pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 120})
 	if err != nil {
 		return nil, fmt.Errorf("start %s in a terminal: %w", bin, err)
 	}
@@ -66,7 +57,7 @@ const (
 	vt220            = "\x1b[?62;22c"
 )
 
-func (s *Screen) read() {
+func (s *pseudoTerminal) read() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := s.file.Read(buf)
@@ -75,7 +66,6 @@ func (s *Screen) read() {
 		}
 		s.mu.Lock()
 		s.written.Write(buf[:n])
-		s.total += int64(n)
 		if s.written.Len() > keptBytes {
 			s.written.Next(s.written.Len() - keptBytes/4)
 		}
@@ -89,7 +79,7 @@ func (s *Screen) read() {
 }
 
 // Kill ends the program.
-func (s *Screen) Kill() {
+func (s *pseudoTerminal) Kill() {
 	_ = s.cmd.Process.Kill() // it may have ended
 	_ = s.cmd.Wait()         // it was killed
 	s.file.Close()
@@ -97,9 +87,9 @@ func (s *Screen) Kill() {
 
 // Wait waits until what was written since the last wait holds one of some texts,
 // and forgets all of it but the last of them.
-func (s *Screen) Wait(texts ...string) (time.Time, error) {
+func (s *pseudoTerminal) Wait(texts ...string) (time.Time, error) {
 	late := false
-	timeout := time.AfterFunc(waitLimit, func() {
+	timeout := time.AfterFunc(terminalLimit, func() {
 		s.mu.Lock()
 		late = true
 		s.grown.Broadcast()
@@ -125,28 +115,21 @@ func (s *Screen) Wait(texts ...string) (time.Time, error) {
 }
 
 // Text is what was seen last and what was written since.
-func (s *Screen) Text() string {
+func (s *pseudoTerminal) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen + s.written.String()
 }
 
 // Send types keys.
-func (s *Screen) Send(keys string) error {
+func (s *pseudoTerminal) Send(keys string) error {
 	_, err := s.file.WriteString(keys)
 	return err
 }
 
-// Bytes is how much the program has written.
-func (s *Screen) Bytes() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.total
-}
-
 // Used is what the program itself has used: CPU time, and its peak of memory in MiB.
-func (s *Screen) Used() (cpu time.Duration, peakMB float64, err error) {
-	cpu, err = Ran(s.cmd.Process.Pid)
+func (s *pseudoTerminal) Used() (cpu time.Duration, peakMB float64, err error) {
+	cpu, err = ran(s.cmd.Process.Pid)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -166,10 +149,9 @@ func (s *Screen) Used() (cpu time.Duration, peakMB float64, err error) {
 	return cpu, peakMB, nil
 }
 
-// Ran is the CPU time that a process has used. It is read from /proc, which only Linux has:
-// per thread, because that is told in nanoseconds, and the process's sum in hundredths of a
-// second, which is all that an idle program takes.
-func Ran(pid int) (cpu time.Duration, err error) {
+// ran is the CPU time that a process has used. It is read from /proc, which only Linux has, and per thread: a
+// thread's time is in nanoseconds, a process's in hundredths of a second, which is all that an idle program takes.
+func ran(pid int) (cpu time.Duration, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	if err != nil || len(threads) == 0 {
 		return 0, fmt.Errorf("no schedstat of process %d: %w", pid, os.ErrNotExist)
@@ -179,14 +161,14 @@ func Ran(pid int) (cpu time.Duration, err error) {
 		if err != nil {
 			return 0, err
 		}
-		var ran time.Duration
-		if _, err := fmt.Sscan(string(stat), &ran); err != nil {
+		var used time.Duration
+		if _, err := fmt.Sscan(string(stat), &used); err != nil {
 			return 0, fmt.Errorf("%s reads differently: %q", thread, stat)
 		}
-		cpu += ran
+		cpu += used
 	}
 	return cpu, nil
 }
 
 // End waits for the program's own end.
-func (s *Screen) End() error { return s.cmd.Wait() }
+func (s *pseudoTerminal) End() error { return s.cmd.Wait() }
