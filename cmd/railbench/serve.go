@@ -28,7 +28,6 @@ const serveAt = "127.0.0.1:7117"
 
 type serveFlags struct {
 	listen, tokenFile, session string
-	ssh                        string
 	names                      []string
 	all                        bool
 	runbooks                   []string
@@ -38,7 +37,7 @@ func serveCommand(rig *rigFlags) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve [CELL…|PART…|--all]",
-		Short: "Show the gauges, the verdicts and the notebook in browsers, and the stage over SSH",
+		Short: "Show the gauges, the verdicts and the notebook in browsers",
 		Long: `Serves a page to look at: a gauge for each rail, two minutes behind it, the running
 cell, the verdicts and the notebook. Cells that are named run meanwhile; nobody
 who looks can run or change anything. It ends with Ctrl-C.
@@ -47,30 +46,22 @@ The page is for this machine's own browsers, unless --listen names another addre
 then who looks needs the token that is printed as a part of the page's address, or
 the one in --token-file. A browser elsewhere reaches loopback by ssh -L.
 
---ssh shows the stage, as railbench demo has it, in the terminal of anybody who comes
-by ssh and gives the token that is printed, as his password: to look at, with no
-shell, no command and nothing forwarded. The host key is railbench's own.
-
 Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration, or
 nothing can listen there; 3 a node can't be reached; 4 nothing failed but something
 was INCONCLUSIVE; 5 the session could not be written.`,
 		Example: `  railbench serve
   railbench serve --listen 192.168.1.20:7117
-  railbench serve --ssh :2222
   railbench serve --rig sim --all`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; another than loopback asks for a token")
 	f.addToken(cmd)
-	cmd.Flags().StringVar(&f.ssh, "ssh", "", "show the stage over SSH, too, at this address and port; :2222 is this "+
-		"machine's own")
 	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell of the tutorial's way")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{
 		"session": files("ipynb"), "listen": words(serveAt, "0.0.0.0:7117"),
-		"ssh": words(":2222", "0.0.0.0:2222"),
 	})
 	return cmd
 }
@@ -126,14 +117,6 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	}
 	defer stage.close()
 	gate.Fprintf(cmd.OutOrStdout(), "%s\n", where)
-	if f.ssh != "" {
-		told, end, err := stage.openGallery(f.ssh, s.Now)
-		if err != nil {
-			return usage(errors.Join(err, s.Close()))
-		}
-		defer end()
-		gate.Fprintf(cmd.OutOrStdout(), "%s\n", told)
-	}
 	headless := newHeadless(s, out, false)
 	told := headless.Tell
 	headless.Tell = func(e steps.Event) {
@@ -233,8 +216,7 @@ func (s *stage) close() {
 // A token is long enough that nobody guesses it over a network.
 const shortestToken = 16
 
-// token is what who looks must know; empty where only this machine can ask. It is one for browsers
-// and SSH.
+// token is what who looks must know; empty where only this machine can ask.
 func (s *stage) token(at net.Addr) (string, error) {
 	if s.tokenFile != "" {
 		b, err := disk.ReadOwn(s.tokenFile, 1<<10)
