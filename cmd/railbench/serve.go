@@ -55,24 +55,18 @@ was INCONCLUSIVE; 5 the session could not be written.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; another than loopback asks for a token")
-	f.addToken(cmd)
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place "+
+		"of a new one")
+	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, "+
+		"beside its addresses")
 	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell of the tutorial's way")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{
-		"session": files("ipynb"), "listen": words(serveAt, "0.0.0.0:7117"),
+		"session": files("ipynb"), "listen": words(serveAt, "0.0.0.0:7117"), "name": words(),
 	})
 	return cmd
-}
-
-// addToken adds the flags that say who may look, and by which name.
-func (f *serveFlags) addToken(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place "+
-		"of a new one")
-	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, "+
-		"beside its addresses")
-	completeFlags(cmd, map[string]completer{"name": words()})
 }
 
 func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
@@ -110,7 +104,6 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	if err := stage.prepare(); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	stage.page.Metrics(newScraper(b, stage.page.Told))
 	where, err := stage.open()
 	if err != nil {
 		return usage(errors.Join(err, s.Close()))
