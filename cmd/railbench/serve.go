@@ -13,10 +13,10 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/net/netutil"
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/runner/listen"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
@@ -174,7 +174,7 @@ func (s *stage) prepare() error {
 
 // open begins to serve, and gives the address for a browser.
 func (s *stage) open() (string, error) {
-	ln, err := listen.TCP(s.listen, web.MostConnections)
+	ln, err := listenTCP(s.listen, web.MostConnections)
 	if err != nil {
 		return "", fmt.Errorf("%w: --listen names another address", err)
 	}
@@ -193,6 +193,22 @@ func (s *stage) open() (string, error) {
 	s.work.Go(func() { s.page.Run(ctx) })
 	s.work.Go(func() { _ = server.Serve(ln) }) // it ends when it is closed
 	return pageAddress(ln.Addr(), token), nil
+}
+
+// listenTCP listens at an address, and holds at most that many connections open: further clients wait in the
+// kernel's queue, which is bounded, too.
+func listenTCP(address string, most int) (net.Listener, error) {
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", address, err)
+	}
+	return netutil.LimitListener(ln, most), nil
+}
+
+// onLoopback reports whether only this machine can reach an address that was listened at.
+func onLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
 
 // close ends the streams and the connections.
@@ -223,7 +239,7 @@ func (s *stage) token(at net.Addr) (string, error) {
 		}
 		return token, nil
 	}
-	if listen.Loopback(at) {
+	if onLoopback(at) {
 		return "", nil
 	}
 	if s.made == "" {
