@@ -28,7 +28,6 @@ var roundTheGate = map[string]string{
 	"doctor.go b.WriteString": "a text that the gate writes as a whole",
 	"doctor.go b.WriteByte":   "a text that the gate writes as a whole",
 	"docs.go io.WriteString":  "a page of railbench's own, with its styles on a terminal",
-	"man.go r.WriteString":    "a text that the gate writes as a whole",
 	"new.go f.Write":          "a runbook of railbench's own",
 	"main.go os.Stdout":       "handed to the gate",
 	"main.go os.Stderr":       "handed to the gate",
