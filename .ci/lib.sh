@@ -38,7 +38,7 @@ install() {
 tools=(openssh-server openssh-client iproute2 iputils-ping iperf3 perftest ibverbs-utils tmux
 	dash busybox-static sudo curl acl
 	python3 python3-nbformat chromium
-	bash-completion zsh fish mandoc libxml2-utils prometheus
+	bash-completion zsh fish mandoc libxml2-utils
 	slurm-wlm munge openmpi-bin clustershell ansible-core)
 # What builds and boots virtual machines, and tries a release for arm64.
 # shellcheck disable=SC2034

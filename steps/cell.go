@@ -118,13 +118,13 @@ var idForm = pattern.New(`^[a-z0-9][a-z0-9-]*$`)
 // IsID reports whether a word can be the id of a cell or a part: small letters, digits
 // and -, a hundred at most. Files are named after cells, and commands and lines name
 // them: whoever reads one from a file asks this first.
-func IsID(id string) bool { return len(id) <= maxID && idForm.MatchString(id) }
+func IsID(id string) bool { return len(id) <= maxID && idForm.Regexp().MatchString(id) }
 
 var commandForm = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
 // IsCommand reports whether a word can be the name of a command that a node is looked at for:
 // a shell takes it as it stands.
-func IsCommand(name string) bool { return len(name) <= maxID && commandForm.MatchString(name) }
+func IsCommand(name string) bool { return len(name) <= maxID && commandForm.Regexp().MatchString(name) }
 
 // Retells reports whether railbench makes it of what other cells came to: it measures nothing, unlike the pairs,
 // which railbench does itself, too.

@@ -55,10 +55,10 @@ func withArguments(command, script string, values map[string]string) string {
 	given, variable, taken := "", "", false
 	for line := range strings.Lines(script) {
 		line = strings.TrimRight(line, "\n")
-		if m := chosen.FindStringSubmatch(line); m != nil {
+		if m := chosen.Regexp().FindStringSubmatch(line); m != nil {
 			variable, taken = m[1], false
 		}
-		m := set.FindStringSubmatch(line)
+		m := set.Regexp().FindStringSubmatch(line)
 		if m == nil || m[1] != "" && (taken || m[1] != "*" && m[1] != values[variable]) {
 			continue
 		}
@@ -202,7 +202,8 @@ func valued(command string, values map[string]string) string {
 			word = strings.Trim(word, `"`)
 		}
 		words[i] = ""
-		for m := variable.FindStringSubmatchIndex(word); m != nil; m = variable.FindStringSubmatchIndex(word) {
+		next := variable.Regexp().FindStringSubmatchIndex
+		for m := next(word); m != nil; m = next(word) {
 			words[i] += word[:m[0]] + cmp.Or(values[word[m[2]:m[3]]], word[m[0]:m[1]])
 			word = word[m[1]:]
 		}

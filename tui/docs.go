@@ -278,7 +278,7 @@ var doctored = pattern.New("railbench doctor((?:\\s+[a-z][a-z0-9-]*)+)`")
 // checksNamed are the checks that a chapter's commands name, each once.
 func (m *Model) checksNamed(text string) []string {
 	var ids []string
-	for _, found := range doctored.FindAllStringSubmatch(text, -1) {
+	for _, found := range doctored.Regexp().FindAllStringSubmatch(text, -1) {
 		for id := range strings.FieldsSeq(found[1]) {
 			if c, ok := m.book.Tutorial.Cell(id); ok && c.Check.Any() && !slices.Contains(ids, id) {
 				ids = append(ids, id)

@@ -194,7 +194,7 @@ func command(c steps.Cell) string {
 	script := strings.ReplaceAll(c.Roles[len(c.Roles)-1].Text(), "\\\n", " ")
 	// What several cells share comes first: the server's part, and then the client's.
 	for line := range strings.Lines(script) {
-		if m := functionHead.FindStringSubmatch(line); m != nil {
+		if m := functionHead.Regexp().FindStringSubmatch(line); m != nil {
 			within = m[1]
 		} else if strings.HasPrefix(line, "}") {
 			within = ""
@@ -216,16 +216,16 @@ var (
 // argued is a command in a function of a script with what the function is called with first: nobody in
 // an audience knows what $2 is. What it isn't called with is nothing.
 func argued(command, function, script string) string {
-	if function == "" || !argument.MatchString(command) {
+	if function == "" || !argument.Regexp().MatchString(command) {
 		return command
 	}
 	for line := range strings.Lines(script) {
-		args := shellWord.FindAllString(strings.TrimSpace(line), -1)
+		args := shellWord.Regexp().FindAllString(strings.TrimSpace(line), -1)
 		if len(args) < 2 || args[0] != function {
 			continue
 		}
-		command = argument.ReplaceAllStringFunc(command, func(word string) string {
-			if n := int(argument.FindStringSubmatch(word)[1][0] - '0'); n < len(args) {
+		command = argument.Regexp().ReplaceAllStringFunc(command, func(word string) string {
+			if n := int(argument.Regexp().FindStringSubmatch(word)[1][0] - '0'); n < len(args) {
 				return args[n]
 			}
 			return ""

@@ -817,3 +817,30 @@ func (c camera) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	return c, tea.Batch(cmd, tea.Sequence(keys...))
 }
+
+// usageOf is a command's line with those above it.
+func usageOf(c *cobra.Command) string {
+	use := c.Use
+	for p := c.Parent(); p != nil; p = p.Parent() {
+		use = p.Name() + " " + use
+	}
+	return use
+}
+
+// flagName is how a flag is typed, with a word for its value.
+func flagName(f *pflag.Flag) string {
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	switch f.Value.Type() {
+	case "bool":
+	case "duration":
+		name += " TIME"
+	case "int", "float64", "uint64":
+		name += " NUMBER"
+	default:
+		name += " TEXT"
+	}
+	return name
+}

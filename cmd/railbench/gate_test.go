@@ -25,22 +25,19 @@ import (
 // roundTheGate are the calls that write and clean nothing, each with the reason why it is
 // right where it stands.
 var roundTheGate = map[string]string{
-	"doctor.go b.WriteString":   "a text that the gate writes as a whole",
-	"doctor.go b.WriteByte":     "a text that the gate writes as a whole",
-	"docs.go io.WriteString":    "a page of railbench's own, with its styles on a terminal",
-	"man.go r.WriteString":      "a text that the gate writes as a whole",
-	"new.go f.Write":            "a runbook of railbench's own",
-	"main.go os.Stdout":         "handed to the gate",
-	"main.go os.Stderr":         "handed to the gate",
-	"main.go w.To":              "asked whether it is a terminal",
-	"virtual.go w.To":           "a shell on a virtual machine has the terminal to itself",
-	"record.go file.Write":      "JSON, in which nothing of a terminal's is as it was, into a file for a player",
-	"record.go screen.Write":    "what the screen has cleaned, to the terminal that it is drawn on",
-	"audience.go w.WriteString": "lines that are drawn, into memory: what is in them was cleaned there",
-	"scrape.go metrics.Write":   "OpenMetrics, in whose labels the gate has cleaned all",
-	"gauge.go to.Write":         "a number, for a gauge",
-	"stream.go (…).Write":       "a number, for a gauge",
-	"workbench.go opts.Write":   "a function that writes scripts back into a runbook",
+	"doctor.go b.WriteString": "a text that the gate writes as a whole",
+	"doctor.go b.WriteByte":   "a text that the gate writes as a whole",
+	"docs.go io.WriteString":  "a page of railbench's own, with its styles on a terminal",
+	"new.go f.Write":          "a runbook of railbench's own",
+	"main.go os.Stdout":       "handed to the gate",
+	"main.go os.Stderr":       "handed to the gate",
+	"main.go w.To":            "asked whether it is a terminal",
+	"virtual.go w.To":         "a shell on a virtual machine has the terminal to itself",
+	"record.go file.Write":    "JSON, in which nothing of a terminal's is as it was, into a file for a player",
+	"record.go screen.Write":  "what the screen has cleaned, to the terminal that it is drawn on",
+	"gauge.go to.Write":       "a number, for a gauge",
+	"stream.go (…).Write":     "a number, for a gauge",
+	"workbench.go opts.Write": "a function that writes scripts back into a runbook",
 }
 
 // TestNothingGoesRoundTheGate looks at every call of this package that could write to a

@@ -192,7 +192,7 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	rig.tell = func(text string) { gate.Fprintln(root.ErrOrStderr(), text) }
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), demoCommand(&rig), notesCommand(),
-		serveCommand(&rig), watchCommand(&rig), pairsCommand(&rig))
+		serveCommand(&rig), pairsCommand(&rig))
 	root.AddCommand(streamCommand(), gaugeCommand(), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(),
 		docsCommand())
 	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),

@@ -166,7 +166,7 @@ func handedOver() handover.Program {
 	if file, err := filepath.EvalSymlinks(p.Own); err == nil { // those for other platforms lie beside the file itself
 		p.Own = file
 	}
-	if v := version(); released.MatchString(v) {
+	if v := version(); released.Regexp().MatchString(v) {
 		p.Version = v
 	}
 	return p

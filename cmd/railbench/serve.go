@@ -13,10 +13,10 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/net/netutil"
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/runner/listen"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/session"
@@ -28,7 +28,6 @@ const serveAt = "127.0.0.1:7117"
 
 type serveFlags struct {
 	listen, tokenFile, session string
-	ssh                        string
 	names                      []string
 	all                        bool
 	runbooks                   []string
@@ -38,7 +37,7 @@ func serveCommand(rig *rigFlags) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve [CELL…|PART…|--all]",
-		Short: "Show the gauges, the verdicts and the notebook in browsers, and the stage over SSH",
+		Short: "Show the gauges, the verdicts and the notebook in browsers",
 		Long: `Serves a page to look at: a gauge for each rail, two minutes behind it, the running
 cell, the verdicts and the notebook. Cells that are named run meanwhile; nobody
 who looks can run or change anything. It ends with Ctrl-C.
@@ -47,41 +46,27 @@ The page is for this machine's own browsers, unless --listen names another addre
 then who looks needs the token that is printed as a part of the page's address, or
 the one in --token-file. A browser elsewhere reaches loopback by ssh -L.
 
---ssh shows the stage, as railbench demo has it, in the terminal of anybody who comes
-by ssh and gives the token that is printed, as his password: to look at, with no
-shell, no command and nothing forwarded. The host key is railbench's own.
-
 Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration, or
 nothing can listen there; 3 a node can't be reached; 4 nothing failed but something
 was INCONCLUSIVE; 5 the session could not be written.`,
 		Example: `  railbench serve
   railbench serve --listen 192.168.1.20:7117
-  railbench serve --ssh :2222
   railbench serve --rig sim --all`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; another than loopback asks for a token")
-	f.addToken(cmd)
-	cmd.Flags().StringVar(&f.ssh, "ssh", "", "show the stage over SSH, too, at this address and port; :2222 is this "+
-		"machine's own")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place "+
+		"of a new one")
+	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, "+
+		"beside its addresses")
 	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell of the tutorial's way")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{
-		"session": files("ipynb"), "listen": words(serveAt, "0.0.0.0:7117"),
-		"ssh": words(":2222", "0.0.0.0:2222"),
+		"session": files("ipynb"), "listen": words(serveAt, "0.0.0.0:7117"), "name": words(),
 	})
 	return cmd
-}
-
-// addToken adds the flags that say who may look, and by which name.
-func (f *serveFlags) addToken(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place "+
-		"of a new one")
-	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, "+
-		"beside its addresses")
-	completeFlags(cmd, map[string]completer{"name": words()})
 }
 
 func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
@@ -119,21 +104,12 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	if err := stage.prepare(); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	stage.page.Metrics(newScraper(b, stage.page.Told))
 	where, err := stage.open()
 	if err != nil {
 		return usage(errors.Join(err, s.Close()))
 	}
 	defer stage.close()
 	gate.Fprintf(cmd.OutOrStdout(), "%s\n", where)
-	if f.ssh != "" {
-		told, end, err := stage.openGallery(f.ssh, s.Now)
-		if err != nil {
-			return usage(errors.Join(err, s.Close()))
-		}
-		defer end()
-		gate.Fprintf(cmd.OutOrStdout(), "%s\n", told)
-	}
 	headless := newHeadless(s, out, false)
 	told := headless.Tell
 	headless.Tell = func(e steps.Event) {
@@ -198,7 +174,7 @@ func (s *stage) prepare() error {
 
 // open begins to serve, and gives the address for a browser.
 func (s *stage) open() (string, error) {
-	ln, err := listen.TCP(s.listen, web.MostConnections)
+	ln, err := listenTCP(s.listen, web.MostConnections)
 	if err != nil {
 		return "", fmt.Errorf("%w: --listen names another address", err)
 	}
@@ -219,6 +195,22 @@ func (s *stage) open() (string, error) {
 	return pageAddress(ln.Addr(), token), nil
 }
 
+// listenTCP listens at an address, and holds at most that many connections open: further clients wait in the
+// kernel's queue, which is bounded, too.
+func listenTCP(address string, most int) (net.Listener, error) {
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", address, err)
+	}
+	return netutil.LimitListener(ln, most), nil
+}
+
+// onLoopback reports whether only this machine can reach an address that was listened at.
+func onLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
 // close ends the streams and the connections.
 func (s *stage) close() {
 	if s.server == nil {
@@ -233,8 +225,7 @@ func (s *stage) close() {
 // A token is long enough that nobody guesses it over a network.
 const shortestToken = 16
 
-// token is what who looks must know; empty where only this machine can ask. It is one for browsers
-// and SSH.
+// token is what who looks must know; empty where only this machine can ask.
 func (s *stage) token(at net.Addr) (string, error) {
 	if s.tokenFile != "" {
 		b, err := disk.ReadOwn(s.tokenFile, 1<<10)
@@ -248,7 +239,7 @@ func (s *stage) token(at net.Addr) (string, error) {
 		}
 		return token, nil
 	}
-	if listen.Loopback(at) {
+	if onLoopback(at) {
 		return "", nil
 	}
 	if s.made == "" {

@@ -109,7 +109,7 @@ func TestEveryVerbEnds(t *testing.T) {
 		"run": "its session is interrupted", "drill": "a screen", "undo": "its session is interrupted",
 		"init": "looks at nodes, with the context",
 		"sim":  "waits for the context", "demo": "a screen", "pairs": "TestPairsGoOn", "notes": "waits for the context",
-		"serve": "TestServersEnd", "watch": "TestServersEnd", "gauge": "TestServersEnd", "stream": "TestServersEnd",
+		"serve": "TestServersEnd", "gauge": "TestServersEnd", "stream": "TestServersEnd",
 		"rig":  "a script that gets the signal, too",
 		"docs": "a pager has the terminal, and hears of the signal itself",
 	}
@@ -142,7 +142,6 @@ func TestServersEnd(t *testing.T) {
 		says string // once it runs
 	}{
 		{[]string{"serve", "--rig", "sim", "--listen", "127.0.0.1:0"}, "http://"},
-		{[]string{"watch", "--rig", "sim", "--listen", "127.0.0.1:0"}, "http://"},
 		{[]string{"gauge", "--listen", "127.0.0.1:0"}, "takes rates"},
 		{[]string{"stream", "receive", "--listen", "127.0.0.1:0"}, "receives at"},
 	} {

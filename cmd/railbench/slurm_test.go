@@ -120,7 +120,7 @@ func TestRunOnSlurm(t *testing.T) {
 // endedBy ends a railbench that has nodes of Slurm's.
 func endedBy(t *testing.T, s syscall.Signal, partition string) {
 	t.Helper()
-	cmd := asProcess(t, "watch", "--listen", "127.0.0.1:0", "--slurm", partition+":3")
+	cmd := asProcess(t, "serve", "--listen", "127.0.0.1:0", "--slurm", partition+":3")
 	errs, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

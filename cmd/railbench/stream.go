@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/listen"
 	"github.com/railbench/railbench/runner/stream"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/gate"
@@ -399,7 +398,7 @@ func (s *sender) run(cmd *cobra.Command) error {
 	defer payload.Close() //nolint:errcheck // memory
 	move := func(ctx context.Context, conns []*net.TCPConn) error { return s.ones(ctx, conns, payload) }
 	if s.input != "" {
-		ln, err := listen.TCP(s.input, 1)
+		ln, err := listenTCP(s.input, 1)
 		if err != nil {
 			return usage(err)
 		}
@@ -542,7 +541,7 @@ type receiver struct {
 }
 
 func (r *receiver) listen(address string) error {
-	ln, err := listen.TCP(address, 256)
+	ln, err := listenTCP(address, 256)
 	if err != nil {
 		return err
 	}

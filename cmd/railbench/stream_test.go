@@ -62,6 +62,13 @@ func (s *started) address(t *testing.T) string {
 	return ""
 }
 
+// drain reads what nothing asks for: the writer would wait for a reader.
+func drain(lines *bufio.Scanner) {
+	for lines.Scan() {
+		continue
+	}
+}
+
 // end waits for its end.
 func (s *started) end() error {
 	go drain(s.errs)

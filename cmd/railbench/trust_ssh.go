@@ -75,7 +75,7 @@ func sshIncludes(line string) (paths []string, err error) {
 		return fmt.Errorf("include %s: it is found by ssh alone, and railbench can't show it: write its whole path",
 			gate.Line(what))
 	}
-	words := plainInclude.FindStringSubmatch(line + " ")
+	words := plainInclude.Regexp().FindStringSubmatch(line + " ")
 	switch {
 	case strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' }):
 		return nil, alone(line)

@@ -58,7 +58,6 @@ var rigVerbs = [][]string{
 	{"undo", "--yes"},
 	{"doctor"},
 	{"doctor", "--json"},
-	{"watch", "--listen", "127.0.0.1:0"},
 	{"serve", "--listen", "127.0.0.1:0"},
 }
 

@@ -36,7 +36,6 @@ func TestVirtualSystemd(t *testing.T) {
 		t.Run("wrong", v.sudoWrong)
 		t.Run("time stamp", v.sudoStamp)
 	})
-	t.Run("service", v.service)
 	t.Run("checklist", v.checklist)
 	t.Run("reboot", v.reboot)
 }

@@ -42,6 +42,12 @@ func TestNetplan(t *testing.T) {
 		{"      mtu", "     mtu", "Invalid YAML: did not find expected key:"},
 		{"  version", "\tversion", "Invalid YAML: found character that cannot start any token:"},
 		{"renderer: networkd", "renderer networkd", ":3:3: Invalid YAML: could not find expected ':':"},
+		{"[enp1s0f0np0, enp1s0f1np1]", "enp1s0f0np0", ":12:19: Error in network definition: expected sequence:"},
+		{
+			"addresses:\n      - 192.168.100.10/24", "addresses: [192.168.100.10]",
+			":13:19: Error in network definition: address '192.168.100.10' is missing",
+		},
+		{bondPlan, "network\n", ":1:1: Error in network definition: expected mapping (check indentation):"},
 		{"np1]", "np1", "Invalid YAML: did not find expected ',' or ']':"},
 	} {
 		plan := strings.Replace(bondPlan, c.from, c.to, 1)

@@ -227,7 +227,7 @@ func (m Managers) knows(link, by string) bool {
 func (m Managers) free(set []string) []string {
 	return slices.DeleteFunc(slices.Clone(set), func(name string) bool {
 		_, held := m.holder(name, networkManager)
-		return held || !m.knows(name, networkManager) || !plainName.MatchString(name)
+		return held || !m.knows(name, networkManager) || !plainName.Regexp().MatchString(name)
 	})
 }
 
@@ -242,7 +242,7 @@ func (m Managers) watched(set []string) []string {
 	for _, name := range set {
 		_, holds := m.holder(name, networkd)
 		// It lists every link that is there.
-		if holds || runs && m.Links[name] == nil && plainName.MatchString(name) {
+		if holds || runs && m.Links[name] == nil && plainName.Regexp().MatchString(name) {
 			all = append(all, name)
 		}
 	}

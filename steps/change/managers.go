@@ -191,7 +191,7 @@ func ReadManagers(text string) Managers {
 }
 
 func (m *Managers) add(link string, by steps.Manager) {
-	if by.Holds() && by.Trouble == "" && !plainName.MatchString(link) {
+	if by.Holds() && by.Trouble == "" && !plainName.Regexp().MatchString(link) {
 		by.Trouble = "its name holds a character that " + by.By + " takes for another sign"
 	}
 	m.Links[link] = append(m.Links[link], by)
@@ -309,7 +309,7 @@ func atLeast(version, least string) bool {
 		if i >= len(have) {
 			return false
 		}
-		a, err := strconv.Atoi(digits.FindString(have[i]))
+		a, err := strconv.Atoi(digits.Regexp().FindString(have[i]))
 		if b, _ := strconv.Atoi(w); err != nil || a != b {
 			return err == nil && a > b
 		}

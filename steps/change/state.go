@@ -474,7 +474,7 @@ func (s State) readMakes(text string) {
 		name, what := path.Base(path.Dir(file)), path.Base(file)
 		l, ok := s.Links[name]
 		switch {
-		case !ok || !setting.MatchString(value):
+		case !ok || !setting.Regexp().MatchString(value):
 			continue
 		case what == "addr_gen_mode":
 			l.Makes = value

@@ -44,7 +44,7 @@ var (
 func ParseValue(s string) (Value, error) {
 	v := Value{factor: 1}
 	name, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
-	if v.Name = name; !nameForm.MatchString(name) {
+	if v.Name = name; !nameForm.Regexp().MatchString(name) {
 		return v, fmt.Errorf("%q is no name of a value: letters, digits, - and _", name)
 	}
 	rest, err := v.source(strings.TrimSpace(rest))
@@ -54,7 +54,7 @@ func ParseValue(s string) (Value, error) {
 	rest, v.Text, _ = strings.Cut(rest, ": ")
 	into, warns := &v.must, false
 	for word := range strings.FieldsSeq(rest) {
-		switch m := rangeForm.FindStringSubmatch(word); {
+		switch m := rangeForm.Regexp().FindStringSubmatch(word); {
 		case m != nil && word != "..":
 			*into = ends{m[1], m[2]}
 		case word == "warn" && !warns:
@@ -93,10 +93,10 @@ func (v *Value) source(s string) (rest string, err error) {
 		return strings.TrimSpace(s[min(len(s), end+2):]), nil
 	}
 	path, rest, _ := strings.Cut(s, " ")
-	if !pathForm.MatchString(path) {
+	if !pathForm.Regexp().MatchString(path) {
 		return "", fmt.Errorf("%q is neither /a regular expression/ nor .a.path[0] into JSON", path)
 	}
-	v.path = stepForm.FindAllString(path, -1)
+	v.path = stepForm.Regexp().FindAllString(path, -1)
 	return rest, nil
 }
 
@@ -138,7 +138,7 @@ func (v Value) times(n float64) (float64, error) {
 
 // inJSON reads the first object or list that a line of the output begins with.
 func (v Value) inJSON(output string) (float64, error) {
-	at := jsonStart.FindStringIndex(output)
+	at := jsonStart.Regexp().FindStringIndex(output)
 	if at == nil {
 		return 0, errors.New("no JSON is in the output")
 	}

@@ -18,5 +18,5 @@ func Field(s string) string {
 	if _, err := strconv.ParseFloat(s, 64); err == nil {
 		return s
 	}
-	return formula.ReplaceAllString(s, "$1'$2")
+	return formula.Regexp().ReplaceAllString(s, "$1'$2")
 }

@@ -167,7 +167,7 @@ func (p Program) file(system, arch string) (string, error) {
 	}
 	// What the node says is it stands in a file's name here, and in a command that somebody copies.
 	for _, word := range []string{system, arch} {
-		if len(word) > longestPlatform || !platformForm.MatchString(word) {
+		if len(word) > longestPlatform || !platformForm.Regexp().MatchString(word) {
 			return "", fmt.Errorf("%.*q is no platform", longestPlatform, word)
 		}
 	}

@@ -176,7 +176,6 @@ type Alarm struct {
 	Kind  string // AdapterHeat …
 	Grade steps.Grade
 	Node  string
-	Of    string // the GPU or the slot, where a node may have several such alarms
 	Text  string // without the node's name
 	// Standing is set where it was so since the node came up, gets no worse and stops nothing.
 	Standing bool
@@ -184,9 +183,6 @@ type Alarm struct {
 
 // String is the alarm with the node's name.
 func (a Alarm) String() string { return a.Node + ": " + a.Text }
-
-// Same reports whether two alarms are of the same thing, however bad it is.
-func (a Alarm) Same(o Alarm) bool { return a.Kind == o.Kind && a.Node == o.Node && a.Of == o.Of }
 
 // The kinds of alarms. The first two are checks, too, which say more.
 const (
@@ -201,29 +197,29 @@ func (n Node) Alarms() (all []Alarm) {
 	if n.Stale != "" {
 		return nil
 	}
-	add := func(kind string, grade steps.Grade, of, text string) {
+	add := func(kind string, grade steps.Grade, text string) {
 		all = append(all, Alarm{
-			Kind: kind, Grade: grade, Node: n.Node, Of: of, Text: text, Standing: kind == SlotPower,
+			Kind: kind, Grade: grade, Node: n.Node, Text: text, Standing: kind == SlotPower,
 		})
 	}
 	limits := theory.HeatOf(n.Adapter)
 	if h, ok := n.Hottest(); ok && limits.Grade(h.Celsius) > steps.Pass {
-		add(AdapterHeat, limits.Grade(h.Celsius), "",
+		add(AdapterHeat, limits.Grade(h.Celsius),
 			fmt.Sprintf("the adapter is at %.0f °C; %s", h.Celsius, limits.Says(h.Celsius)))
 	}
 	for _, g := range n.GPUs {
 		if g.Slowed != "" {
-			add(GPUSlowed, steps.Warn, fmt.Sprint(g.Index), fmt.Sprintf("the GPU is slowed by %s%s", g.Slowed, at(g.Celsius)))
+			add(GPUSlowed, steps.Warn, fmt.Sprintf("the GPU is slowed by %s%s", g.Slowed, at(g.Celsius)))
 		}
 	}
 	for _, of := range halves(n.Links) {
 		if l := of[0]; l.Narrow() {
-			add(PCIeLink, steps.Warn, l.Half,
+			add(PCIeLink, steps.Warn,
 				fmt.Sprintf("%s: the PCIe link came up as %s, of %s", devs(of), l.Name(), l.Best()))
 		}
 	}
 	if len(n.Slots) > 0 {
-		add(SlotPower, steps.Warn, "",
+		add(SlotPower, steps.Warn,
 			fmt.Sprintf("the adapter says that its PCIe slot has too little power (%d W)", n.Slots[0].Watts))
 	}
 	slices.SortStableFunc(all, func(a, b Alarm) int { return cmp.Compare(b.Grade, a.Grade) })

@@ -21,7 +21,7 @@ var linkForm = pattern.New(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) 
 
 // ReadLink reads "0000:01:00.0 32.0 x4 of 32.0 x4, slot 32.0 x4".
 func ReadLink(dev, text string) (l Link, ok bool) {
-	m := linkForm.FindStringSubmatch(text)
+	m := linkForm.Regexp().FindStringSubmatch(text)
 	if m == nil {
 		return l, false
 	}

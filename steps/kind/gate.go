@@ -213,7 +213,8 @@ func uncounted(c steps.Cell, r steps.Result) string {
 	}
 	for _, role := range c.Roles {
 		for _, text := range role.Values {
-			if v, err := expect.ParseValue(text); err == nil && rates.MatchString(v.Unit) && anyRail.MatchString(role.Script) {
+			v, err := expect.ParseValue(text)
+			if err == nil && rates.Regexp().MatchString(v.Unit) && anyRail.Regexp().MatchString(role.Script) {
 				return "No counters were compared: that this rail carried it is the tool's word alone"
 			}
 		}
@@ -288,7 +289,7 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 // and no other's. It is empty where a script names none, or several.
 func oneRail(script string, asked map[string]string) string {
 	no := ""
-	for _, m := range railDevice.FindAllStringSubmatch(script, -1) {
+	for _, m := range railDevice.Regexp().FindAllStringSubmatch(script, -1) {
 		if no != "" && no != m[1] {
 			return ""
 		}

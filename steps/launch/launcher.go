@@ -113,7 +113,7 @@ func (l Launcher) check() error {
 	}
 	texts := map[string][]string{"host": {l.Host, l.Separator}, "arguments": append(slices.Clone(l.Arguments), l.Program)}
 	for name, value := range l.Environment {
-		if !nameForm.MatchString(name) {
+		if !nameForm.Regexp().MatchString(name) {
 			return fmt.Errorf("%q is no variable", name)
 		}
 		texts["arguments"] = append(texts["arguments"], value)
@@ -123,7 +123,7 @@ func (l Launcher) check() error {
 			if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || runner.Hidden(r) }) {
 				return fmt.Errorf("%q has a character that nobody sees", text)
 			}
-			for _, hole := range holes.FindAllString(text, -1) {
+			for _, hole := range holes.Regexp().FindAllString(text, -1) {
 				if !slices.Contains(known[field], hole) {
 					return fmt.Errorf("%s is unknown in %s: %s", hole, field, strings.Join(known[field], ", "))
 				}
@@ -140,13 +140,13 @@ func (l Launcher) Words(r Request) ([]string, error) {
 	if len(r.Hosts) == 0 || r.PerNode <= 0 {
 		return nil, fmt.Errorf("%d nodes with %d processes each are nothing to start", len(r.Hosts), r.PerNode)
 	}
-	if !markForm.MatchString(r.Mark) {
+	if !markForm.Regexp().MatchString(r.Mark) {
 		return nil, fmt.Errorf("%q is no run's name", r.Mark)
 	}
 	perNode := strconv.Itoa(r.PerNode)
 	var hosts []string
 	for _, host := range r.Hosts {
-		if !hostForm.MatchString(host) {
+		if !hostForm.Regexp().MatchString(host) {
 			return nil, fmt.Errorf("%q is no host that %s could be given: set LAUNCH_HOSTS", host, l.Program)
 		}
 		if slices.Contains(r.Hosts[:len(hosts)], host) {

@@ -215,12 +215,3 @@ func grown(before, after map[string]uint64) map[string]uint64 {
 	}
 	return errs
 }
-
-// Port are the counters of a device's port by name, as they were read; nil where there are
-// none.
-func (c Counters) Port(dev string, port int) map[string]uint64 {
-	return c.ports[dev+"/"+strconv.Itoa(port)]
-}
-
-// Netdev are those of an interface.
-func (c Counters) Netdev(name string) map[string]uint64 { return c.nets[name] }

@@ -29,7 +29,7 @@ func TroubleOf(name string) Trouble {
 		}
 	}
 	for _, c := range ethtoolForms {
-		if c.form.MatchString(name) {
+		if c.form.Regexp().MatchString(name) {
 			return c.trouble
 		}
 	}

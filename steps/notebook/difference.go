@@ -92,7 +92,7 @@ var noteInHTML = pattern.New(htmlBegin + `(\d+)` + htmlEnd)
 
 // linked are the numbers of a rendered text as links.
 func linked(text string) string {
-	return noteInHTML.ReplaceAllString(text, `<sup class="mark" id="mark-$1"><a href="#difference-$1">$1</a></sup>`)
+	return noteInHTML.Regexp().ReplaceAllString(text, `<sup class="mark" id="mark-$1"><a href="#difference-$1">$1</a></sup>`)
 }
 
 // html is the chapter, each with the way back.
@@ -135,8 +135,8 @@ func restored(source string, all []noteWire) string {
 	if len(all) == 0 {
 		return source
 	}
-	return strings.TrimSpace(noteSigns.ReplaceAllStringFunc(source, func(sign string) string {
-		no := noteSigns.FindStringSubmatch(sign)[1]
+	return strings.TrimSpace(noteSigns.Regexp().ReplaceAllStringFunc(source, func(sign string) string {
+		no := noteSigns.Regexp().FindStringSubmatch(sign)[1]
 		i := slices.IndexFunc(all, func(w noteWire) bool { return strconv.Itoa(w.No) == no })
 		if i < 0 {
 			return sign

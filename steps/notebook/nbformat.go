@@ -155,7 +155,7 @@ var validID = pattern.New(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func (n names) give(want string) string {
 	id := want
-	if !validID.MatchString(id) {
+	if !validID.Regexp().MatchString(id) {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(want)) // a hash takes everything
 		id = fmt.Sprintf("cell-%016x", h.Sum64())

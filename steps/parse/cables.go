@@ -61,10 +61,10 @@ func (c *Cable) read(text string) {
 	}
 	lines(text, func(line string) {
 		line = strings.TrimSpace(line)
-		if m := activeFEC.FindStringSubmatch(line); m != nil {
+		if m := activeFEC.Regexp().FindStringSubmatch(line); m != nil {
 			c.FEC = cut(m[1])
 		}
-		if m := moduleError.FindStringSubmatch(line); m != nil && c.Refused == "" && !c.Told {
+		if m := moduleError.Regexp().FindStringSubmatch(line); m != nil && c.Refused == "" && !c.Told {
 			c.Refused = cut(m[1])
 		}
 	})

@@ -37,7 +37,7 @@ func (all Tools) Detect(text string) (names []string, sure bool) {
 	for _, t := range all {
 		score := 0
 		for _, m := range t.Marks {
-			if m.pattern.MatchString(text) {
+			if m.pattern.Regexp().MatchString(text) {
 				score += m.weight
 			}
 		}
@@ -67,7 +67,7 @@ func Plain(text string) string {
 	text = fromUTF16(text)
 	text = strings.TrimPrefix(text, "\ufeff")
 	if strings.Contains(text, "\x1b") {
-		text = escapes.ReplaceAllString(text, "")
+		text = escapes.Regexp().ReplaceAllString(text, "")
 	}
 	if strings.Contains(text, "\r") {
 		text = strings.ReplaceAll(text, "\r\n", "\n")

@@ -182,12 +182,12 @@ func kernelLine(line string) (KernelEvent, bool) {
 	if !strings.ContainsAny(line, "[T") && !strings.Contains(line, " kernel: ") { // no stamp is without one of them
 		return KernelEvent{Text: strings.TrimSpace(line)}, false
 	}
-	if m := kernelSeconds.FindStringSubmatch(line); m != nil && !ucxStamp.MatchString(m[2]) {
+	if m := kernelSeconds.Regexp().FindStringSubmatch(line); m != nil && !ucxStamp.Regexp().MatchString(m[2]) {
 		seconds, ok := decimal.Number(m[1])
 		return KernelEvent{Time: m[1], Seconds: seconds, Text: strings.TrimSpace(m[2])}, ok
 	}
 	for _, form := range []*pattern.Pattern{kernelDate, kernelJournal, kernelISO} {
-		if m := form.FindStringSubmatch(line); m != nil {
+		if m := form.Regexp().FindStringSubmatch(line); m != nil {
 			return KernelEvent{Time: strings.TrimSpace(m[1]), Text: strings.TrimSpace(m[2])}, true
 		}
 	}
@@ -198,12 +198,12 @@ func kernelLine(line string) (KernelEvent, bool) {
 func (e *KernelEvent) classify() bool {
 	for _, k := range kernelKinds {
 		if !slices.ContainsFunc(k.words, func(w string) bool { return strings.Contains(e.Text, w) }) ||
-			!k.pattern.MatchString(e.Text) {
+			!k.pattern.Regexp().MatchString(e.Text) {
 			continue
 		}
 		e.Kind = k.kind
-		e.Device = pciAddress.FindString(e.Text)
-		if m := driverNetdev.FindStringSubmatch(e.Text); m != nil {
+		e.Device = pciAddress.Regexp().FindString(e.Text)
+		if m := driverNetdev.Regexp().FindStringSubmatch(e.Text); m != nil {
 			e.Netdev = cut(m[1])
 		}
 		e.details()
@@ -218,21 +218,21 @@ func (e *KernelEvent) classify() bool {
 // details are what the lines of one kind have.
 func (e *KernelEvent) details() {
 	first := func(pattern *pattern.Pattern) {
-		if m := pattern.FindStringSubmatch(e.Text); m != nil && e.Netdev == "" {
+		if m := pattern.Regexp().FindStringSubmatch(e.Text); m != nil && e.Netdev == "" {
 			e.Netdev = cut(m[1])
 		}
 	}
 	switch e.Kind {
 	case "bonding":
-		if m := bondLine.FindStringSubmatch(e.Text); m != nil {
+		if m := bondLine.Regexp().FindStringSubmatch(e.Text); m != nil {
 			e.Device, e.Netdev = cut(m[1]+m[2]), cut(m[3]+m[4])
 		}
 	case "insufficient-power":
-		if m := slotWatts.FindStringSubmatch(e.Text); m != nil {
+		if m := slotWatts.Regexp().FindStringSubmatch(e.Text); m != nil {
 			e.Watts, _ = decimal.Count(m[1])
 		}
 	case "gpu":
-		if m := gpuXID.FindStringSubmatch(e.Text); m != nil {
+		if m := gpuXID.Regexp().FindStringSubmatch(e.Text); m != nil {
 			e.Device = m[1]
 			e.XID, _ = decimal.Count(m[2])
 		}

@@ -35,7 +35,7 @@ var linkMode = pattern.New(`^(\d{1,9})base\w`)
 func fastest(modes []string) int {
 	most := 0
 	for _, mode := range modes {
-		if m := linkMode.FindStringSubmatch(mode); m != nil {
+		if m := linkMode.Regexp().FindStringSubmatch(mode); m != nil {
 			if v, ok := decimal.Count(m[1]); ok {
 				most = max(most, v)
 			}
@@ -68,7 +68,7 @@ type ethtoolReader struct {
 func (r *ethtoolReader) line(line string) {
 	line = strings.TrimSpace(line)
 	// Behind a colon where the line before lost its end: "Netdev status:Settings for eth3:".
-	if m := ethtoolStart.FindStringSubmatch(line); m != nil {
+	if m := ethtoolStart.Regexp().FindStringSubmatch(line); m != nil {
 		r.modes = nil
 		if len(r.links) < maxRows {
 			r.links = append(r.links, EthtoolLink{Netdev: cut(m[1]), Supported: []string{}, Advertised: []string{}})
@@ -94,7 +94,7 @@ func (r *ethtoolReader) line(line string) {
 		l.Advertised, r.modes = []string{}, &l.Advertised
 		r.add(value)
 	case "Speed":
-		if m := ethtoolSpeed.FindStringSubmatch(value); m != nil {
+		if m := ethtoolSpeed.Regexp().FindStringSubmatch(value); m != nil {
 			l.SpeedMbps, _ = decimal.Count(m[1])
 		}
 	case "Lanes":
@@ -117,7 +117,7 @@ func (r *ethtoolReader) add(line string) {
 		return
 	}
 	for mode := range strings.FieldsSeq(line) {
-		if linkMode.MatchString(mode) && len(*r.modes) < 256 {
+		if linkMode.Regexp().MatchString(mode) && len(*r.modes) < 256 {
 			*r.modes = append(*r.modes, cut(mode))
 		}
 	}
@@ -157,7 +157,7 @@ var (
 func EthtoolModule(text string) (CableModule, error) {
 	m := CableModule{Types: []string{}}
 	lines(text, func(line string) {
-		if f := moduleLine.FindStringSubmatch(line); f != nil {
+		if f := moduleLine.Regexp().FindStringSubmatch(line); f != nil {
 			m.take(f[1], cut(strings.TrimSpace(f[2])))
 		}
 	})
@@ -170,7 +170,7 @@ func EthtoolModule(text string) (CableModule, error) {
 // take keeps the field that is meant. Most have a code before the words, which are what a person reads.
 func (m *CableModule) take(name, value string) {
 	said := value // "QSFP28" of "0x11 (QSFP28)"
-	if f := inBrackets.FindStringSubmatch(value); f != nil && f[1] != "" {
+	if f := inBrackets.Regexp().FindStringSubmatch(value); f != nil && f[1] != "" {
 		said = f[1]
 	}
 	for known, to := range map[string]*string{
@@ -199,7 +199,7 @@ func (m *CableModule) take(name, value string) {
 
 // metres is 1 of "1m" and 500 of "0.5km"; 0 of anything else.
 func metres(text string) float64 {
-	f := moduleLength.FindStringSubmatch(text)
+	f := moduleLength.Regexp().FindStringSubmatch(text)
 	if f == nil {
 		return 0
 	}

@@ -34,7 +34,7 @@ var (
 func Ibstat(text string) ([]IBCA, error) {
 	cas := []IBCA{}
 	lines(text, func(line string) {
-		if m := ibCA.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		if m := ibCA.Regexp().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			if len(cas) < maxRows {
 				cas = append(cas, IBCA{Name: m[1], Ports: []IBPort{}})
 			}
@@ -52,7 +52,7 @@ func Ibstat(text string) ([]IBCA, error) {
 
 // take reads a line below an adapter's first; below "Port N:" it is that port's.
 func (c *IBCA) take(line string) {
-	if m := ibPort.FindStringSubmatch(line); m != nil {
+	if m := ibPort.Regexp().FindStringSubmatch(line); m != nil {
 		if n, ok := decimal.Count(m[1]); ok && len(c.Ports) < 256 {
 			c.Ports = append(c.Ports, IBPort{Port: n})
 		}

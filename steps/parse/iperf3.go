@@ -75,7 +75,7 @@ type Datagrams struct {
 // Threaded reports whether each stream had a thread of its own, as from 3.16 on. ok is false
 // where the version isn't told.
 func (v Iperf3) Threaded() (threaded, ok bool) {
-	m := iperfVersion.FindStringSubmatch(v.Version)
+	m := iperfVersion.Regexp().FindStringSubmatch(v.Version)
 	if m == nil {
 		return false, false
 	}
@@ -194,7 +194,7 @@ func readIperf3Report(text string) (all iperf3Report, err error) {
 	}
 	if all.Event == "" {
 		rest := text[dec.InputOffset():]
-		if m := iperfError.FindStringSubmatch(strings.TrimSpace(rest)); m != nil && all.Error == "" {
+		if m := iperfError.Regexp().FindStringSubmatch(strings.TrimSpace(rest)); m != nil && all.Error == "" {
 			all.Error = m[1]
 		} else if strings.Contains(rest, "{") {
 			return all, errors.New("there are two reports of two tests")
@@ -389,13 +389,13 @@ type iperf3Reader struct {
 
 func (r *iperf3Reader) line(line string) {
 	line = strings.ReplaceAll(line, "\t", " ")
-	if m := iperfError.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+	if m := iperfError.Regexp().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 		if r.v.Error == "" {
 			r.v.Error = cut(m[1])
 		}
 		return
 	}
-	if m := iperfConnected.FindStringSubmatch(line); m != nil {
+	if m := iperfConnected.Regexp().FindStringSubmatch(line); m != nil {
 		if r.v.Streams == 0 {
 			r.v.Local, r.v.Remote = cut(m[1]), cut(m[2])
 		}
@@ -403,19 +403,19 @@ func (r *iperf3Reader) line(line string) {
 		r.second = r.second || r.found
 		return
 	}
-	if m := iperfDatagrams.FindStringSubmatch(line); m != nil {
+	if m := iperfDatagrams.Regexp().FindStringSubmatch(line); m != nil {
 		r.datagrams(strings.TrimSuffix(line, m[0]), m)
 		return
 	}
 	// Before 3.7 the row of the whole names no side, and what follows it says so. Of several streams nothing tells
 	// which row is whose.
-	if r.last != nil && r.v.Streams == 1 && iperfSent.MatchString(strings.TrimSpace(line)) {
+	if r.last != nil && r.v.Streams == 1 && iperfSent.Regexp().MatchString(strings.TrimSpace(line)) {
 		columns := append(r.last[1:4:4], "sender")
 		r.datagrams(r.last[0], append([]string{""}, columns...))
 		r.v.UDP = datagramsOf(r.last)
 		return
 	}
-	if m := iperfRow.FindStringSubmatch(line); m != nil {
+	if m := iperfRow.Regexp().FindStringSubmatch(line); m != nil {
 		r.row(m)
 	}
 }
@@ -428,7 +428,7 @@ func (r *iperf3Reader) datagrams(figures string, m []string) {
 		r.last = append([]string{figures}, m[1:]...)
 		return
 	}
-	row := iperfRow.FindStringSubmatch(figures + " " + side)
+	row := iperfRow.Regexp().FindStringSubmatch(figures + " " + side)
 	if row == nil {
 		return
 	}

@@ -27,7 +27,7 @@ func Neighbors(text string) ([]Neighbor, error) {
 		if len(all) >= maxRows {
 			return
 		}
-		if m := networkdNeighbor.FindStringSubmatch(line); m != nil {
+		if m := networkdNeighbor.Regexp().FindStringSubmatch(line); m != nil {
 			n := Neighbor{Link: m[1], System: m[3], Port: m[5], Forwards: strings.ContainsAny(m[4], "br")}
 			if n.System == "n/a" || n.System == "-" {
 				n.System = m[2]

@@ -68,12 +68,12 @@ func Networkctl(text string) ([]NetworkdLink, error) {
 	all := []NetworkdLink{}
 	byIndex := map[string]int{}
 	lines(text, func(line string) {
-		if m := networkctlFile.FindStringSubmatch(line); m != nil {
+		if m := networkctlFile.Regexp().FindStringSubmatch(line); m != nil {
 			if i, ok := byIndex[m[1]]; ok {
 				all[i].File = m[2]
 			}
 		}
-		if !networkctlRow.MatchString(line) || len(all) >= maxRows {
+		if !networkctlRow.Regexp().MatchString(line) || len(all) >= maxRows {
 			return
 		}
 		w := strings.Fields(line)

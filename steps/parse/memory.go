@@ -67,7 +67,7 @@ func (r *freeReader) line(line string) {
 		r.names = words
 		return
 	}
-	if m := freeCall.FindStringSubmatch(line); m != nil && r.names == nil {
+	if m := freeCall.Regexp().FindStringSubmatch(line); m != nil && r.names == nil {
 		r.f.Unit = "KiB" // free's own, where no option asks for another
 		for option := range strings.FieldsSeq(m[1]) {
 			if u, ok := freeUnits[option]; ok {
@@ -76,7 +76,7 @@ func (r *freeReader) line(line string) {
 		}
 		return
 	}
-	m := freeName.FindStringSubmatch(strings.TrimSpace(line))
+	m := freeName.Regexp().FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil || r.names == nil || len(r.f.Rows) >= maxRows {
 		return
 	}
@@ -90,7 +90,7 @@ func (r *freeReader) line(line string) {
 func (r *freeReader) values(cells []string) (values map[string]float64, ok bool) {
 	values = map[string]float64{}
 	for i, cell := range cells {
-		c := freeFigure.FindStringSubmatch(cell)
+		c := freeFigure.Regexp().FindStringSubmatch(cell)
 		if c == nil || i >= len(r.names) {
 			return nil, false
 		}

@@ -197,8 +197,8 @@ type ncclReader struct {
 }
 
 func (r *ncclReader) line(line string) {
-	line = strings.TrimSpace(ncclTag.ReplaceAllString(line, ""))
-	if m := ncclWithin.FindStringSubmatch(line); m != nil {
+	line = strings.TrimSpace(ncclTag.Regexp().ReplaceAllString(line, ""))
+	if m := ncclWithin.Regexp().FindStringSubmatch(line); m != nil {
 		r.cells(strings.Fields(m[1]))
 		line = m[2]
 	}
@@ -207,7 +207,7 @@ func (r *ncclReader) line(line string) {
 		r.comment(line)
 		return
 	}
-	if ncclError.MatchString(line) {
+	if ncclError.Regexp().MatchString(line) {
 		r.t.complain(line)
 		return
 	}
@@ -262,20 +262,20 @@ func (r *ncclReader) broken() {
 // log reads a line of NCCL's own.
 func (r *ncclReader) log(line string) {
 	t := r.t
-	if m := ncclBanner.FindStringSubmatch(line); m != nil && t.NCCL == 0 {
+	if m := ncclBanner.Regexp().FindStringSubmatch(line); m != nil && t.NCCL == 0 {
 		for i, unit := range []int{10000, 100, 1} {
 			n, _ := decimal.Count(m[i+1])
 			t.NCCL += n * unit
 		}
 	}
-	m := ncclUsing.FindStringSubmatch(line)
+	m := ncclUsing.Regexp().FindStringSubmatch(line)
 	if m == nil || len(t.Nets) >= maxRows {
 		return
 	}
 	net := NCCLNet{Host: m[1], By: m[2]}
 	// What stands behind the devices is the interface over which the ranks found each other.
 	list, _, _ := strings.Cut(m[3], "; OOB")
-	for _, d := range ncclDevice.FindAllStringSubmatch(list, maxDevices) {
+	for _, d := range ncclDevice.Regexp().FindAllStringSubmatch(list, maxDevices) {
 		net.Devices = append(net.Devices, d[1])
 	}
 	known := slices.ContainsFunc(t.Nets, func(n NCCLNet) bool { return n.Host == net.Host && n.By == net.By })
@@ -302,21 +302,21 @@ func (r *ncclReader) comment(line string) {
 	if said, ok := strings.CutPrefix(line, "# error: "); ok { // what NCCL said last
 		t.complain("error: " + said)
 	}
-	if m := ncclVersion.FindStringSubmatch(line); m != nil {
+	if m := ncclVersion.Regexp().FindStringSubmatch(line); m != nil {
 		t.Version = cut(m[1])
 		t.NCCL, _ = decimal.Count(m[2])
 	}
-	if m := ncclProgram.FindStringSubmatch(line); m != nil {
+	if m := ncclProgram.Regexp().FindStringSubmatch(line); m != nil {
 		t.Program = cut(m[1])
 	}
-	if m := ncclRank.FindStringSubmatch(line); m != nil && len(t.Ranks) < maxRows {
+	if m := ncclRank.Regexp().FindStringSubmatch(line); m != nil && len(t.Ranks) < maxRows {
 		rank, _ := decimal.Count(m[1])
 		t.Ranks = append(t.Ranks, NCCLRank{rank, cut(m[2]), cut(m[3])})
 	}
-	if m := ncclBounds.FindStringSubmatch(line); m != nil {
+	if m := ncclBounds.Regexp().FindStringSubmatch(line); m != nil {
 		t.bounds(m[1], m[2] == "OK")
 	}
-	if m := ncclAverage.FindStringSubmatch(line); m != nil {
+	if m := ncclAverage.Regexp().FindStringSubmatch(line); m != nil {
 		if v, ok := decimal.Number(m[1]); ok {
 			if t.AverageBusGBps = &v; strings.HasSuffix(line, "FAILED") {
 				t.Errors = append(t.Errors, cut(strings.TrimLeft(line, "# ")))

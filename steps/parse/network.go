@@ -87,7 +87,7 @@ func (r *pingReader) line(line string) {
 		r.begin()
 		return
 	}
-	if m := pingStart.FindStringSubmatch(line); m != nil {
+	if m := pingStart.Regexp().FindStringSubmatch(line); m != nil {
 		if !r.open {
 			r.begin()
 		}
@@ -97,7 +97,7 @@ func (r *pingReader) line(line string) {
 		r.open = false
 		return
 	}
-	isError := pingError.MatchString(line)
+	isError := pingError.Regexp().MatchString(line)
 	if len(r.pings) == 0 {
 		if !isError {
 			return
@@ -109,34 +109,34 @@ func (r *pingReader) line(line string) {
 
 // take reads a line behind the start.
 func (p *Ping) take(line string, isError bool) {
-	if m := pingSummary.FindStringSubmatch(line); m != nil {
+	if m := pingSummary.Regexp().FindStringSubmatch(line); m != nil {
 		p.Sent, _ = decimal.Count(m[1])
 		p.Received, _ = decimal.Count(m[2])
 		if v, ok := decimal.Number(m[3]); ok {
 			p.LossPercent = v
 		}
-		if m := pingTwice.FindStringSubmatch(line); m != nil {
+		if m := pingTwice.Regexp().FindStringSubmatch(line); m != nil {
 			p.Duplicates, _ = decimal.Count(m[1])
 		}
 	}
-	if m := pingTimes.FindStringSubmatch(line); m != nil {
+	if m := pingTimes.Regexp().FindStringSubmatch(line); m != nil {
 		p.MinMS, _ = decimal.Number(m[1])
 		p.AvgMS, _ = decimal.Number(m[2])
 		p.MaxMS, _ = decimal.Number(m[3])
 	}
-	if m := pingTooLong.FindStringSubmatch(line); m != nil {
+	if m := pingTooLong.Regexp().FindStringSubmatch(line); m != nil {
 		p.TooLong = true
 		if v, ok := decimal.Count(m[1] + m[2]); ok {
 			p.PathMTU = v
 		}
 		isError = true
 	}
-	if m := pingTTL.FindStringSubmatch(line); m != nil {
+	if m := pingTTL.Regexp().FindStringSubmatch(line); m != nil {
 		if v, ok := decimal.Count(m[1]); ok && (p.TTL == 0 || v < p.TTL) {
 			p.TTL = v
 		}
 	}
-	if pingStrange.MatchString(line) && len(p.Strange) < maxErrors {
+	if pingStrange.Regexp().MatchString(line) && len(p.Strange) < maxErrors {
 		p.Strange = append(p.Strange, cut(line))
 	}
 	// Each packet may say the same.
@@ -283,7 +283,7 @@ type linkReader struct {
 }
 
 func (r *linkReader) line(line string) {
-	if m := linkStart.FindStringSubmatch(line); m != nil {
+	if m := linkStart.Regexp().FindStringSubmatch(line); m != nil {
 		if len(r.links) < maxRows {
 			r.links = append(r.links, newLink(m))
 		}
@@ -298,14 +298,14 @@ func (r *linkReader) line(line string) {
 		r.counters = nil
 		return
 	}
-	if m := linkCount.FindStringSubmatch(line); m != nil {
+	if m := linkCount.Regexp().FindStringSubmatch(line); m != nil {
 		r.side, r.counters = m[1], strings.Fields(m[2])
 		return
 	}
-	if m := linkMAC.FindStringSubmatch(line); m != nil && l.MAC == "" {
+	if m := linkMAC.Regexp().FindStringSubmatch(line); m != nil && l.MAC == "" {
 		l.MAC = m[1]
 	}
-	if m := linkAddr.FindStringSubmatch(line); m != nil && len(l.Addrs) < maxRows {
+	if m := linkAddr.Regexp().FindStringSubmatch(line); m != nil && len(l.Addrs) < maxRows {
 		l.Addrs = append(l.Addrs, m[1])
 		if strings.Contains(line, " secondary ") {
 			l.Secondary = append(l.Secondary, m[1])
@@ -319,7 +319,7 @@ func newLink(m []string) Link {
 	l.Index, _ = decimal.Count(m[1])
 	// A virtual interface is shown with the one that it stands on: veth0@if7.
 	l.Name, _, _ = strings.Cut(m[2], "@")
-	for _, w := range linkWord.FindAllStringSubmatch(m[4], 8) {
+	for _, w := range linkWord.Regexp().FindAllStringSubmatch(m[4], 8) {
 		switch w[1] {
 		case "mtu":
 			l.MTU, _ = decimal.Count(w[2])

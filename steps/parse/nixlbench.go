@@ -102,7 +102,7 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 		case b.complaint(line), b.info(line), b.who(line), b.device(line):
 			return
 		}
-		if m := nixlOption.FindStringSubmatch(line); m != nil {
+		if m := nixlOption.Regexp().FindStringSubmatch(line); m != nil {
 			if len(b.Config) < 256 {
 				b.Config[m[1]] = cut(strings.TrimSpace(m[2]))
 			}
@@ -132,17 +132,17 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 
 // who reads the lines that tell which end it is.
 func (b *NIXLBench) who(line string) bool {
-	if m := nixlRank.FindStringSubmatch(line); m != nil {
+	if m := nixlRank.Regexp().FindStringSubmatch(line); m != nil {
 		b.Rank, _ = decimal.Count(m[1])
 		b.Runtime = "ETCD"
 		return true
 	}
-	if m := nixlWorker.FindStringSubmatch(line); m != nil {
+	if m := nixlWorker.Regexp().FindStringSubmatch(line); m != nil {
 		b.Rank, _ = decimal.Count(m[1])
 		b.Role, b.Host = m[2], cut(m[3])
 		return true
 	}
-	if nixlASIO.MatchString(line) {
+	if nixlASIO.Regexp().MatchString(line) {
 		b.Runtime = "ASIO"
 		return true
 	}
@@ -151,7 +151,7 @@ func (b *NIXLBench) who(line string) bool {
 
 // device reads what is told of the device API: its mode, and the threads of the GPU's kernel.
 func (b *NIXLBench) device(line string) bool {
-	m := nixlDeviceAPI.FindStringSubmatch(line)
+	m := nixlDeviceAPI.Regexp().FindStringSubmatch(line)
 	if m == nil {
 		return false
 	}
@@ -163,13 +163,13 @@ func (b *NIXLBench) device(line string) bool {
 // complaint keeps a warning or an error, each once.
 func (b *NIXLBench) complaint(line string) bool {
 	to, said := &b.Errors, ""
-	if m := ucxWarn.FindStringSubmatch(line); m != nil {
+	if m := ucxWarn.Regexp().FindStringSubmatch(line); m != nil {
 		to, said = &b.Warnings, m[1]
-	} else if m := ucxError.FindStringSubmatch(line); m != nil {
+	} else if m := ucxError.Regexp().FindStringSubmatch(line); m != nil {
 		said = m[1]
-	} else if m := ucxFatal.FindStringSubmatch(line); m != nil {
+	} else if m := ucxFatal.Regexp().FindStringSubmatch(line); m != nil {
 		said = m[1] // UCX ends the process with these words, and no other program says why
-	} else if plain := absl.ReplaceAllString(line, ""); isNIXLError(plain) {
+	} else if plain := absl.Regexp().ReplaceAllString(line, ""); isNIXLError(plain) {
 		said = plain
 	} else {
 		return false
@@ -183,17 +183,17 @@ func (b *NIXLBench) complaint(line string) bool {
 
 // isNIXLError reports whether a line complains.
 func isNIXLError(line string) bool {
-	return nixlError.MatchString(line) ||
+	return nixlError.Regexp().MatchString(line) ||
 		slices.ContainsFunc(nixlSays, func(said string) bool { return strings.Contains(line, said) })
 }
 
 // nixlColumns are the names of a header. They have blanks in them, so that several blanks
 // part them where the columns are wide enough, and their form where not.
 func nixlColumns(header string) []string {
-	if blanks.MatchString(header) {
-		return blanks.Split(header, 64)
+	if blanks.Regexp().MatchString(header) {
+		return blanks.Regexp().Split(header, 64)
 	}
-	return nixlName.FindAllString(header, 64)
+	return nixlName.Regexp().FindAllString(header, 64)
 }
 
 // nixlRow reads a row by the names of the header: versions have other columns. A figure

@@ -64,7 +64,7 @@ func NvidiaSMIOutput(text string) (NvidiaSMI, error) {
 	lines(text, func(line string) {
 		plain := strings.TrimSpace(line)
 		switch {
-		case smiError.MatchString(plain):
+		case smiError.Regexp().MatchString(plain):
 			if len(v.Errors) < maxErrors {
 				v.Errors = append(v.Errors, cut(plain))
 			}
@@ -72,7 +72,7 @@ func NvidiaSMIOutput(text string) (NvidiaSMI, error) {
 		case len(v.Rows) >= maxRows:
 			return
 		}
-		if m := smiHead.FindStringSubmatch(plain); m != nil {
+		if m := smiHead.Regexp().FindStringSubmatch(plain); m != nil {
 			v.Driver, v.CUDA = m[1], m[2]
 			return
 		}
@@ -97,7 +97,7 @@ type smiReader struct {
 
 // list reads a line of -L.
 func (s *smiReader) list(v *NvidiaSMI, line string) bool {
-	m := smiListed.FindStringSubmatch(line)
+	m := smiListed.Regexp().FindStringSubmatch(line)
 	if m == nil {
 		return false
 	}
@@ -108,13 +108,13 @@ func (s *smiReader) list(v *NvidiaSMI, line string) bool {
 
 // table reads the box of figures, in which a GPU has two lines.
 func (s *smiReader) table(v *NvidiaSMI, line string) bool {
-	if m := smiFirst.FindStringSubmatch(line); m != nil {
+	if m := smiFirst.Regexp().FindStringSubmatch(line); m != nil {
 		index, _ := decimal.Count(m[1])
 		v.Rows = append(v.Rows, GPU{Index: &index, Name: cut(m[2]), BusID: m[3]})
 		s.open = true
 		return true
 	}
-	m := smiSecond.FindStringSubmatch(line)
+	m := smiSecond.Regexp().FindStringSubmatch(line)
 	if m == nil || !s.open {
 		return false
 	}
@@ -122,10 +122,10 @@ func (s *smiReader) table(v *NvidiaSMI, line string) bool {
 	g := &v.Rows[len(v.Rows)-1]
 	g.TemperatureC = smiNumber(m[1])
 	g.PowerW = smiNumber(strings.TrimSuffix(m[2], "W"))
-	if mem := smiMemory.FindStringSubmatch(m[3]); mem != nil {
+	if mem := smiMemory.Regexp().FindStringSubmatch(m[3]); mem != nil {
 		g.MemUsedMiB, g.MemTotalMiB = smiNumber(mem[1]), smiNumber(mem[2])
 	}
-	if u := smiPercent.FindStringSubmatch(m[4]); u != nil {
+	if u := smiPercent.Regexp().FindStringSubmatch(m[4]); u != nil {
 		g.UtilPercent = smiNumber(u[1])
 	}
 	return true
@@ -157,7 +157,7 @@ func smiColumns(line string) []string {
 	var names []string
 	known := false
 	for cell := range strings.SplitSeq(line, ",") {
-		m := smiColumn.FindStringSubmatch(strings.TrimSpace(cell))
+		m := smiColumn.Regexp().FindStringSubmatch(strings.TrimSpace(cell))
 		if m == nil || len(names) >= 256 {
 			return nil
 		}
@@ -207,12 +207,12 @@ func (g *GPU) set(name, value string, v *NvidiaSMI) {
 
 // query reads a line of -q.
 func (s *smiReader) query(v *NvidiaSMI, line string) {
-	if m := smiGPU.FindStringSubmatch(line); m != nil {
+	if m := smiGPU.Regexp().FindStringSubmatch(line); m != nil {
 		v.Rows = append(v.Rows, GPU{BusID: m[1]})
 		s.detail, s.section = true, ""
 		return
 	}
-	m := smiField.FindStringSubmatch(line)
+	m := smiField.Regexp().FindStringSubmatch(line)
 	if m == nil {
 		if s.detail && line != "" {
 			s.section = strings.TrimSpace(strings.TrimRight(line, "<- "))
@@ -273,7 +273,7 @@ func (g *GPU) detail(section, name, value string) {
 
 // smiNumber reads a figure with its unit; nil for N/A and the like.
 func smiNumber(s string) *float64 {
-	m := smiFigure.FindStringSubmatch(s)
+	m := smiFigure.Regexp().FindStringSubmatch(s)
 	if m == nil {
 		return nil
 	}

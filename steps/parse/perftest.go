@@ -219,9 +219,9 @@ func isError(line string) bool {
 	if strings.HasPrefix(line, "Conflicting CPU frequency") {
 		return false
 	}
-	return errorLine.MatchString(line) ||
+	return errorLine.Regexp().MatchString(line) ||
 		slices.ContainsFunc(errorWords, func(words string) bool { return strings.Contains(line, words) }) ||
-		strings.Contains(line, "IB device") && errorDevice.MatchString(line)
+		strings.Contains(line, "IB device") && errorDevice.Regexp().MatchString(line)
 }
 
 // toGbps is the factor from a header's unit to 10^9 bits a second.
@@ -264,18 +264,18 @@ func head(text string) Perftest {
 
 func (p *Perftest) headLine(line string) {
 	line = strings.TrimSpace(line)
-	if p.Test == "" && strings.Contains(line, "Test") && testTitle.MatchString(line) {
+	if p.Test == "" && strings.Contains(line, "Test") && testTitle.Regexp().MatchString(line) {
 		p.Test = line
 	}
 	if p.Device == "" && strings.Contains(line, "Device") {
-		if m := deviceField.FindStringSubmatch(line); m != nil {
+		if m := deviceField.Regexp().FindStringSubmatch(line); m != nil {
 			p.Device = m[1]
 		}
 	}
-	if m := mtuField.FindStringSubmatch(line); m != nil {
+	if m := mtuField.Regexp().FindStringSubmatch(line); m != nil {
 		p.MTU, _ = decimal.Count(m[1])
 	}
-	if m := gidField.FindStringSubmatch(line); m != nil {
+	if m := gidField.Regexp().FindStringSubmatch(line); m != nil {
 		p.GIDIndex, _ = decimal.Count(m[1])
 	}
 	p.kindLine(line)
@@ -285,7 +285,7 @@ func (p *Perftest) headLine(line string) {
 // kindLine reads what kind of a test it is, beside its name.
 func (p *Perftest) kindLine(line string) {
 	if p.DualPort = p.DualPort || strings.HasPrefix(line, "Dual-port") &&
-		portsField.MatchString(line); !strings.Contains(line, " type") &&
+		portsField.Regexp().MatchString(line); !strings.Contains(line, " type") &&
 		!strings.HasPrefix(line, "Number of qps") {
 		return
 	}
@@ -293,24 +293,24 @@ func (p *Perftest) kindLine(line string) {
 		form *pattern.Pattern
 		into *string
 	}{{connField, &p.Connection}, {wayField, &p.Transport}, {linkField, &p.Link}} {
-		if m := f.form.FindStringSubmatch(line); m != nil {
+		if m := f.form.Regexp().FindStringSubmatch(line); m != nil {
 			*f.into = m[1]
 		}
 	}
-	if m := queueField.FindStringSubmatch(line); m != nil {
+	if m := queueField.Regexp().FindStringSubmatch(line); m != nil {
 		p.QueuePairs, _ = decimal.Count(m[1])
 	}
 }
 
 // newerLine reads what 6.29 added.
 func (p *Perftest) newerLine(line string) {
-	if m := numaField.FindStringSubmatch(line); m != nil {
+	if m := numaField.Regexp().FindStringSubmatch(line); m != nil {
 		if node, ok := decimal.Count(m[1]); ok {
 			p.NUMANode = &node
 		}
 	}
 	// Both ends may be in one text: the worst that either says counts.
-	if m := validation.FindStringSubmatch(line); m != nil && (p.Validation == "" || p.Validation == "PASSED") {
+	if m := validation.Regexp().FindStringSubmatch(line); m != nil && (p.Validation == "" || p.Validation == "PASSED") {
 		p.Validation = m[1]
 	}
 	if v, ok := decimal.Number(line); ok && p.Bare == nil {
@@ -357,7 +357,7 @@ func table(text string,
 		switch {
 		case strings.Contains(line, "#bytes") && strings.Contains(line, "#iterations"):
 			names, units = nil, nil
-			for _, m := range headerName.FindAllStringSubmatch(line, 32) {
+			for _, m := range headerName.Regexp().FindAllStringSubmatch(line, 32) {
 				name, _, _ := strings.Cut(m[0], "[")
 				names = append(names, strings.Join(strings.Fields(name), " "))
 				units = append(units, m[1])
@@ -436,7 +436,7 @@ func keyValues(text string) map[string]string {
 	inside := false
 	lines(text, func(line string) {
 		inside = inside || strings.Contains(line, "test_info")
-		if m := keyValue.FindStringSubmatch(line); m != nil && inside && len(kv) < 256 {
+		if m := keyValue.Regexp().FindStringSubmatch(line); m != nil && inside && len(kv) < 256 {
 			kv[m[1]] = m[2] + m[3]
 		}
 	})

@@ -32,7 +32,7 @@ var rdmaLine = pattern.New(`^(?:link |\d{1,9}/\d{1,9}: )(\S+?)/(\d{1,9}):? (.*)$
 // rdmaText calls row for each port that a text tells of, with its words in pairs.
 func rdmaText(text string, row func(dev string, port int, words []string)) {
 	lines(text, func(line string) {
-		m := rdmaLine.FindStringSubmatch(line)
+		m := rdmaLine.Regexp().FindStringSubmatch(line)
 		if m == nil {
 			return
 		}

@@ -64,7 +64,7 @@ func Readings(text string) ([]Reading, error) {
 // take reads a counter or a queue pair. netdev is the interface that ethtool was asked
 // about; empty before the first one.
 func (r *Reading) take(line, netdev string) {
-	if m := queuePair.FindStringSubmatch(line); m != nil {
+	if m := queuePair.Regexp().FindStringSubmatch(line); m != nil {
 		if pid, ok := decimal.Count(m[2]); ok && len(r.Users) < maxRows {
 			r.Users = append(r.Users, QueuePairUser{m[1], pid, m[3]})
 		}

@@ -39,7 +39,7 @@ type StreamMoved struct {
 // StreamOutput reads it, among the lines that it says on stderr. One that leaves out a figure is
 // none, and of two nobody knows which is meant.
 func StreamOutput(text string) (Stream, error) {
-	at := streamBegins.FindAllStringSubmatchIndex(text, 2)
+	at := streamBegins.Regexp().FindAllStringSubmatchIndex(text, 2)
 	if len(at) != 1 {
 		return Stream{}, ErrNoResult
 	}

@@ -122,7 +122,7 @@ func complaints(text string) []string {
 	errs := []string{}
 	lines(text, func(line string) {
 		line = cut(strings.TrimSpace(line))
-		if len(errs) < maxErrors && complaint.MatchString(line) && !slices.Contains(errs, line) {
+		if len(errs) < maxErrors && complaint.Regexp().MatchString(line) && !slices.Contains(errs, line) {
 			errs = append(errs, line)
 		}
 	})

@@ -74,20 +74,20 @@ type ucxReader struct {
 
 func (r *ucxReader) line(line string) {
 	// What UCX itself complains of has no #, whatever else it looks like.
-	if m := ucxWarn.FindStringSubmatch(line); m != nil &&
+	if m := ucxWarn.Regexp().FindStringSubmatch(line); m != nil &&
 		len(r.u.Warnings) < maxErrors && !strings.HasPrefix(line, "#") {
 		r.u.Warnings = append(r.u.Warnings, cut(m[1]))
 		return
 	}
-	if m := ucxVersion.FindStringSubmatch(line); m != nil && r.u.Version == "" {
+	if m := ucxVersion.Regexp().FindStringSubmatch(line); m != nil && r.u.Version == "" {
 		r.u.Version = m[1]
 		return
 	}
-	if m := ucxRevision.FindStringSubmatch(line); m != nil {
+	if m := ucxRevision.Regexp().FindStringSubmatch(line); m != nil {
 		r.u.Revision = cmp.Or(r.u.Revision, m[1])
 		return
 	}
-	m := ucxField.FindStringSubmatch(line)
+	m := ucxField.Regexp().FindStringSubmatch(line)
 	if m == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (r *ucxReader) ofDomain(d *UCXDomain, name, value string) {
 		d.DMABuf = strings.Contains(value, "dmabuf")
 	case name == "memory types" && r.transport == "": // below a transport it would be the transport's
 		d.Memory = map[string][]string{}
-		for _, m := range ucxMemory.FindAllStringSubmatch(value, 16) {
+		for _, m := range ucxMemory.Regexp().FindAllStringSubmatch(value, 16) {
 			d.Memory[m[1]] = strings.Split(m[2], ",")
 			d.DMABuf = d.DMABuf || slices.Contains(d.Memory[m[1]], "dmabuf") && d.Component == "ib"
 		}

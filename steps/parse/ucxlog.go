@@ -25,14 +25,14 @@ var (
 
 // info keeps what a line at level info tells; it reports whether the line is one.
 func (u *UCXLog) info(line string) bool {
-	m := ucxInfo.FindStringSubmatch(line)
+	m := ucxInfo.Regexp().FindStringSubmatch(line)
 	if m == nil {
 		return false
 	}
 	to, said := &u.Lanes, ""
-	if v := ucxLoaded.FindStringSubmatch(m[1]); v != nil {
+	if v := ucxLoaded.Regexp().FindStringSubmatch(m[1]); v != nil {
 		to, said = &u.Libraries, v[2]+" "+v[1]
-	} else if v := ucxLane.FindStringSubmatch(m[1]); v != nil {
+	} else if v := ucxLane.Regexp().FindStringSubmatch(m[1]); v != nil {
 		said = strings.TrimRight(v[1], "; ")
 	}
 	// Each context and each worker of a process says the same.

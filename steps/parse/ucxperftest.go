@@ -56,17 +56,17 @@ func UCXPerftestOutput(text string) (UCXPerftest, error) {
 	head := false
 	lines(text, func(line string) {
 		line = strings.TrimSpace(line)
-		if m := ucxStage.FindStringSubmatch(line); m != nil {
+		if m := ucxStage.Regexp().FindStringSubmatch(line); m != nil {
 			head, t.Latency = true, m[1] == "latency"
 			return
 		}
-		if m := ucxParam.FindStringSubmatch(line); m != nil {
+		if m := ucxParam.Regexp().FindStringSubmatch(line); m != nil {
 			t.param(m[1], cut(m[2]))
 			return
 		}
-		m := ucxError.FindStringSubmatch(line)
+		m := ucxError.Regexp().FindStringSubmatch(line)
 		if m == nil {
-			m = ucxFatal.FindStringSubmatch(line)
+			m = ucxFatal.Regexp().FindStringSubmatch(line)
 		}
 		if m != nil {
 			if why := cut(m[1]); len(t.Errors) < maxErrors && !slices.Contains(t.Errors, why) {
@@ -78,7 +78,7 @@ func UCXPerftestOutput(text string) (UCXPerftest, error) {
 			return
 		}
 		// Without a head above it a line of numbers may be anybody's.
-		if m := ucxRow.FindStringSubmatch(line); m != nil && head && len(t.Rows) < maxRows {
+		if m := ucxRow.Regexp().FindStringSubmatch(line); m != nil && head && len(t.Rows) < maxRows {
 			if row, ok := ucxFigures(m[1] == "Final:", strings.Fields(m[2])); ok {
 				t.Rows = append(t.Rows, row)
 			}

@@ -28,7 +28,7 @@ func IbvDevices(text string) ([]VerbsDevice, error) {
 		switch {
 		case len(f) == 3 && f[0] == "device" && f[1] == "node" && f[2] == "GUID":
 			header = true
-		case header && len(f) == 2 && guid.MatchString(f[1]) && len(devices) < maxRows:
+		case header && len(f) == 2 && guid.Regexp().MatchString(f[1]) && len(devices) < maxRows:
 			devices = append(devices, VerbsDevice{Name: f[0], GUID: f[1]})
 		}
 	})
@@ -75,7 +75,7 @@ func IbvDevinfo(text string) ([]HCA, error) {
 			}
 			return
 		}
-		if len(hcas) == 0 && mtuLine.MatchString(line) {
+		if len(hcas) == 0 && mtuLine.Regexp().MatchString(line) {
 			hcas = append(hcas, HCA{Ports: []HCAPort{}}) // what grep left of it
 		}
 		if len(hcas) > 0 {
@@ -243,11 +243,11 @@ func gidRow(f []string) (GIDRow, bool) {
 	r := GIDRow{Dev: f[0], Port: port, Index: index}
 	for _, c := range f[3:] {
 		switch {
-		case gidValue.MatchString(c) && r.GID == "":
+		case gidValue.Regexp().MatchString(c) && r.GID == "":
 			r.GID = c
 		case c == "v1" || c == "v2":
 			r.Version = c
-		case ipv4.MatchString(c):
+		case ipv4.Regexp().MatchString(c):
 			r.IPv4 = c
 		default:
 			r.Netdev = c
@@ -272,7 +272,7 @@ var ibdevLine = pattern.New(`^(?:\S+ )?(\S+) port (\d{1,3}) ==> (\S+) \((Up|Down
 func Ibdev2netdev(text string) ([]NetdevOf, error) {
 	all := []NetdevOf{}
 	lines(text, func(line string) {
-		if m := ibdevLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil && len(all) < maxRows {
+		if m := ibdevLine.Regexp().FindStringSubmatch(strings.TrimSpace(line)); m != nil && len(all) < maxRows {
 			port, _ := decimal.Count(m[2])
 			all = append(all, NetdevOf{Dev: m[1], Port: port, Netdev: m[3], Up: m[4] == "Up"})
 		}

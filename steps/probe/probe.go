@@ -169,7 +169,7 @@ func readPlaces(lines []string) links {
 		}
 		dev := path.Base(w[1])
 		switch {
-		case w[0] == "pci" && len(w) == 3 && pciAddress.MatchString(path.Base(w[2])):
+		case w[0] == "pci" && len(w) == 3 && pciAddress.Regexp().MatchString(path.Base(w[2])):
 			p.pci[dev] = path.Base(w[2])
 		case w[0] == "net" && len(w) == 3:
 			p.net[dev] = append(p.net[dev], w[2])
@@ -392,7 +392,9 @@ var (
 // physPort is the connector's number: the driver says p0, and udev puts np0 at
 // the end of the name.
 func physPort(netdev, name string) int {
-	for _, m := range [][]string{portName.FindStringSubmatch(name), portSuffix.FindStringSubmatch(netdev)} {
+	for _, m := range [][]string{
+		portName.Regexp().FindStringSubmatch(name), portSuffix.Regexp().FindStringSubmatch(netdev),
+	} {
 		if m != nil {
 			n, _ := decimal.Count(m[1])
 			return n
@@ -543,7 +545,7 @@ var versionAfter = pattern.New(`^[A-Za-z][\w-]* v?(\d+\.\d[\w.+~-]*)`)
 func version(lines []string) string {
 	for _, p := range []*pattern.Pattern{versionWord, versionAfter} {
 		for _, l := range lines {
-			if m := p.FindStringSubmatch(l); m != nil {
+			if m := p.Regexp().FindStringSubmatch(l); m != nil {
 				return m[1]
 			}
 		}

@@ -510,7 +510,7 @@ func readiness(f fence, s setting) error {
 	kind, rest, _ := strings.Cut(s.value, ":")
 	switch kind {
 	case "port":
-		if !portForm.MatchString(rest) {
+		if !portForm.Regexp().MatchString(rest) {
 			return fmt.Errorf("ready=%s: a port is a number or a variable like $PORT", s.value)
 		}
 		f.role.Ready = steps.Ready{Port: rest}

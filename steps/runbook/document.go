@@ -328,8 +328,8 @@ func (r *reader) fence(f *ast.FencedCodeBlock) {
 	}
 	info := string(f.Info.Segment.Value(r.text))
 	at := f.Info.Segment.Start
-	if !cellFence.MatchString(info) {
-		if preambleFence.MatchString(info) {
+	if !cellFence.Regexp().MatchString(info) {
+		if preambleFence.Regexp().MatchString(info) {
 			r.preamble(f, info)
 		}
 		return

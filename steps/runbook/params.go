@@ -50,7 +50,7 @@ func (r *reader) comment(b *ast.HTMLBlock) {
 		return
 	}
 	start := r.lineStart(b.Lines().At(0).Start)
-	m := paramsComment.FindSubmatchIndex(r.text[start:])
+	m := paramsComment.Regexp().FindSubmatchIndex(r.text[start:])
 	if m == nil {
 		return
 	}
@@ -95,7 +95,7 @@ func (r *reader) param(s setting) error {
 	switch {
 	case s.bare:
 		return fmt.Errorf("the parameter %s has no value: %s=VALUE, or %s= for none", s.name, s.name, s.name)
-	case !paramForm.MatchString(s.name):
+	case !paramForm.Regexp().MatchString(s.name):
 		return fmt.Errorf("the parameter %q: capital letters, digits and _ only, a letter first", s.name)
 	case ofShell(s.name):
 		return fmt.Errorf("the parameter %s: the name is the shell's or the system's", s.name)

@@ -103,7 +103,7 @@ func Join(docs []Document) (steps.Tutorial, []Problem) {
 // Title is what the comment above a file's first heading calls the tutorial;
 // empty where there is none.
 func Title(src []byte) string {
-	if m := titleComment.FindSubmatch(newSource(src).text); m != nil {
+	if m := titleComment.Regexp().FindSubmatch(newSource(src).text); m != nil {
 		return string(m[1])
 	}
 	return ""

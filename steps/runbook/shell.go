@@ -149,7 +149,7 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 					d.warning(line, column, "%s is bash's: the sh of a node may not know it", n.Args[0].Lit()))
 			}
 		case *syntax.ParamExp:
-			if n.Param == nil || told[n.Param.Value] || !variableForm.MatchString(n.Param.Value) {
+			if n.Param == nil || told[n.Param.Value] || !variableForm.Regexp().MatchString(n.Param.Value) {
 				return true
 			}
 			why := v.unset(n.Param.Value, sets)
@@ -220,7 +220,7 @@ func assigned(file *syntax.File) (sets map[string]bool, others bool) {
 				sets[n.Param.Value] = true
 			}
 		case *syntax.BinaryArithm:
-			if w, ok := n.X.(*syntax.Word); ok && assigns.MatchString(n.Op.String()) {
+			if w, ok := n.X.(*syntax.Word); ok && assigns.Regexp().MatchString(n.Op.String()) {
 				sets[w.Lit()] = true
 			}
 		case *syntax.CallExpr:
@@ -245,7 +245,7 @@ func setBy(c *syntax.CallExpr) (names []string, any bool) {
 		return nil, true
 	case "read", "export", "readonly", "local", "getopts":
 		for _, a := range c.Args[1:] {
-			names = append(names, leadingName.FindString(literal(a)))
+			names = append(names, leadingName.Regexp().FindString(literal(a)))
 		}
 	}
 	return names, false
@@ -286,7 +286,7 @@ var railNumber = pattern.New(`^((?:PEER_)?RAIL)[1-9]\d*_`)
 // that the script gives one itself.
 func (v known) unset(name string, sets map[string]bool) string {
 	has := v.k.Variables(v.cell)
-	like := railNumber.ReplaceAllString(name, "${1}1_") // however many rails there are
+	like := railNumber.Regexp().ReplaceAllString(name, "${1}1_") // however many rails there are
 	if sets[name] || v.params[name] || ofShell(name) || slices.Contains(has, like) {
 		return ""
 	}

@@ -58,13 +58,13 @@ var (
 // partsOf takes a reason apart.
 func partsOf(t linkVerdict) (parts []part) {
 	rest := t.Reason
-	for _, text := range pieces.FindAllString(t.Reason, -1) {
+	for _, text := range pieces.Regexp().FindAllString(t.Reason, -1) {
 		rest = rest[len(text):]
 		p := part{text: text}
 		if value, err := strconv.ParseFloat(text, 64); slices.Contains(t.link[:], text) {
 			p.end = slices.Index(t.link[:], text) + 1
 			p.text = ""
-		} else if err == nil && number.MatchString(text) && measured.MatchString(rest) {
+		} else if err == nil && number.Regexp().MatchString(text) && measured.Regexp().MatchString(rest) {
 			p.most, p.low, p.up = text, value, value
 		}
 		parts = append(parts, p)

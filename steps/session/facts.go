@@ -61,7 +61,7 @@ func nodeFacts(told []linkVerdict, g steps.Grade) (text string, ok bool) {
 		if t.Grade != g {
 			continue
 		}
-		if anyOfTwo.MatchString(t.Reason) {
+		if anyOfTwo.Regexp().MatchString(t.Reason) {
 			return "", false
 		}
 		links, reasons = append(links, t), append(reasons, sentencesOf(t))

@@ -277,7 +277,8 @@ func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 			case !whole: // behind it: a narrow screen shows how it begins
 				return fmt.Sprintf("%s: %s So it is over each of %d links, each with its own nodes and figures.",
 					x.links[0], said, len(told)), 0
-			case len(told) > 1 && (ofTwo.MatchString(said) || said == x.reasons[0] && counts.MatchString(said)):
+			case len(told) > 1 && (ofTwo.Regexp().MatchString(said) ||
+				said == x.reasons[0] && counts.Regexp().MatchString(said)):
 				return fmt.Sprintf("%s So it is over each of %d links.", said, len(told)), 0
 			}
 			return said, 0

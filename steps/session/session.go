@@ -93,7 +93,7 @@ func (o Options) UndoCommand() string { return o.Command("undo") }
 func (o Options) Command(args ...string) string {
 	words := append([]string{"railbench"}, args...)
 	for _, w := range o.Reach {
-		if !plainWord.MatchString(w) {
+		if !plainWord.Regexp().MatchString(w) {
 			w = runner.Quote(w)
 		}
 		words = append(words, w)

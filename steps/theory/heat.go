@@ -19,7 +19,7 @@ var olderAdapter = pattern.New(`\bConnectX-5\b`)
 // HeatOf is for an adapter as steps.Node has it ("ConnectX-7, firmware 28.45.4028"). One whose manual is not
 // among the sources is held against the newest, whose temperatures are the lowest.
 func HeatOf(adapter string) Heat {
-	if olderAdapter.MatchString(adapter) {
+	if olderAdapter.Regexp().MatchString(adapter) {
 		return Heat{OlderAdapterWarm, OlderAdapterOff, OlderAdapterOff, "ConnectX-5"}
 	}
 	return Heat{AdapterWarm, AdapterCritical, AdapterOff, "ConnectX-7"}

@@ -26,7 +26,7 @@ var crash = pattern.New(`^(?:\S{1,80}: (?:line )?\d+: +)?(?:\d+ +)?` +
 // Crashed is what an output says of a program in it that was ended; empty where it says nothing.
 func Crashed(text string) string {
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); len(line) < 400 && crash.MatchString(line) {
+		if line = strings.TrimSpace(line); len(line) < 400 && crash.Regexp().MatchString(line) {
 			return line
 		}
 	}

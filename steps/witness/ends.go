@@ -68,14 +68,14 @@ func unable(rig steps.Rig, o steps.Output) (f kind.Finding, ok bool) {
 	for line := range strings.Lines(o.Text) {
 		line = strings.TrimSpace(line)
 		for _, s := range starts {
-			m := s.form.FindStringSubmatch(line)
+			m := s.form.Regexp().FindStringSubmatch(line)
 			if m == nil || len(line) >= 400 || strings.HasSuffix(line, "Permission denied") && o.Exit.Code != 126 {
 				continue
 			}
 			m = slices.DeleteFunc(m[1:], func(part string) bool { return part == "" })
 			return finding(steps.ProgramUnable, steps.Fail, "%s on %s "+s.means, path.Base(m[0]), rig.NameOf(o.End), m[1])
 		}
-		if m := full.FindStringSubmatch(line); m != nil && len(line) < 400 {
+		if m := full.Regexp().FindStringSubmatch(line); m != nil && len(line) < 400 {
 			return finding(steps.DiskFull, steps.Inconclusive, "%s could not write (%s): look at its room (disk-space)", whose(rig, o), m[1])
 		}
 	}

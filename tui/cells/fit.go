@@ -109,7 +109,7 @@ func shortened(l steps.OutputLine) steps.OutputLine {
 	if len(l.Spans) > 0 || len(l.Text) > 400 || ruled(l.Text) { // colours belong to places in a line
 		return l
 	}
-	l.Text = longWords.ReplaceAllStringFunc(l.Text, func(word string) string {
+	l.Text = longWords.Regexp().ReplaceAllStringFunc(l.Text, func(word string) string {
 		const head, tail = 8, 10
 		return word[:head] + "…" + word[len(word)-tail:] + strings.Repeat(" ", len(word)-head-tail-1)
 	})

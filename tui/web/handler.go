@@ -56,9 +56,6 @@ func (p *Page) Handler() http.Handler {
 	}
 	mux.Handle("/events", p.private(func(w http.ResponseWriter, r *http.Request) { p.serveEvents(w, r, viewers) }))
 	mux.Handle("/notebook", p.private(p.serveNotebook))
-	if p.metrics != nil {
-		mux.Handle("/metrics", p.private(p.metrics.ServeHTTP))
-	}
 	return p.guard(mux)
 }
 

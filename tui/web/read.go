@@ -136,7 +136,7 @@ func printed(c steps.Cell, s steps.CellState) []string {
 
 // prose is Markdown without what Markdown hides.
 func prose(s string) string {
-	return gate.Text(short(strings.TrimSpace(hidden.ReplaceAllString(s, "")), mostProse))
+	return gate.Text(short(strings.TrimSpace(hidden.Regexp().ReplaceAllString(s, "")), mostProse))
 }
 
 var hidden = pattern.New(`(?s)<!--.*?-->`)

@@ -4,8 +4,7 @@
 // A Page is told what the screen is told, and makes messages of it that any number of
 // viewers read; who joins late or comes back gets what the others have. Nothing here asks
 // a node, runs a cell or changes anything: the handler knows GET and HEAD. Who listens
-// where is cmd's, as are the files that a browser loads (assets/web); what a program reads
-// is steps/metrics'.
+// where is cmd's, as are the files that a browser loads (assets/web).
 package web
 
 import (
@@ -13,7 +12,6 @@ import (
 	"context"
 	"io/fs"
 	"math"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -38,10 +36,9 @@ type Options struct {
 
 // A Page is what viewers see of a session. It is safe for use by several goroutines.
 type Page struct {
-	o       Options
-	feed    *feed
-	metrics http.Handler // nil for none
-	token   string       // empty where nobody is asked for one
+	o     Options
+	feed  *feed
+	token string // empty where nobody is asked for one
 
 	mu    sync.Mutex
 	book  steps.Notebook
@@ -106,16 +103,6 @@ func (p *Page) Board(b meter.Board) {
 // Guard has the page ask for a token before it tells anything of the session, where that is
 // not empty. It is said before anybody asks.
 func (p *Page) Guard(token string) { p.token = token }
-
-// Metrics is what answers for /metrics. It is said before anybody asks.
-func (p *Page) Metrics(h http.Handler) { p.metrics = h }
-
-// Told is what the page was told last.
-func (p *Page) Told() (steps.Notebook, meter.Board) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.book, p.board
-}
 
 // Run makes messages of what the page is told, until ctx ends; then the viewers' streams
 // end, too. It may be called again.

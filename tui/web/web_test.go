@@ -327,7 +327,6 @@ func TestGuard(t *testing.T) {
 	open := newPage(Options{Names: []string{"Spark-02"}}).Handler()
 	guarded := newPage(Options{})
 	guarded.Guard(token)
-	guarded.Metrics(http.NotFoundHandler())
 	closed := guarded.Handler()
 	for _, c := range []struct {
 		what string
@@ -352,10 +351,8 @@ func TestGuard(t *testing.T) {
 		{"another site's page", open, "GET /notebook", "localhost", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
 		{"a link from another site", open, "GET /", "localhost", map[string]string{"Sec-Fetch-Site": "cross-site"}, 200},
 		{"a path of nothing", open, "GET /nothing", "localhost", nil, 404},
-		{"metrics that aren't there", open, "GET /metrics", "localhost", nil, 404},
 		{"no token", closed, "GET /notebook", "localhost", nil, 401},
 		{"no token for the stream", closed, "GET /events", "localhost", nil, 401},
-		{"no token for metrics", closed, "GET /metrics", "localhost", nil, 401},
 		{"a wrong token", closed, "GET /notebook?token=0123456789abcdeF", "localhost", nil, 401},
 		{"a token's beginning", closed, "GET /notebook?token=0123456789", "localhost", nil, 401},
 		{"an empty token", closed, "GET /notebook?token=", "localhost", map[string]string{"Authorization": "Bearer "}, 401},

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
@@ -120,112 +122,76 @@ type netplanError struct {
 	text, why    string
 }
 
-// A yamlLine is one line of a file: a key with or without a value, or an item of
-// a list, whose key is "-".
-// indent is in bytes: a tab is refused, so that they are blanks.
+// A yamlLine is a key with what belongs to it, or an item of a list, whose key is "-".
 type yamlLine struct {
-	no, indent int
-	key, value string
-	text       string
-	path       []string // the keys above it, and its own
-	parent     int      // the line of the key above; -1 where there is none
+	at, below  *yaml.Node // the key and its value; both are the item of a list
+	key, value string     // value is empty where a list or a map is below
+	file       []string   // its lines
+	path       []string   // the keys above it, and its own
 }
 
 func (l yamlLine) wrong(format string, args ...any) *netplanError {
-	return &netplanError{l.no, l.indent, l.text, "Error in network definition: " + fmt.Sprintf(format, args...)}
+	return l.wrongAt(l.at, format, args...)
 }
 
 // atValue is wrong at the value instead of at the key.
 func (l yamlLine) atValue(format string, args ...any) *netplanError {
-	e := l.wrong(format, args...)
-	e.column = max(l.indent, strings.LastIndex(l.text, l.value))
-	return e
+	return l.wrongAt(l.below, format, args...)
 }
 
-// yamlLines takes a file apart by its indents: maps and lists of plain values,
-// which is what a network's description is made of.
+func (l yamlLine) wrongAt(n *yaml.Node, format string, args ...any) *netplanError {
+	return &netplanError{
+		n.Line - 1, n.Column - 1, l.file[n.Line-1], "Error in network definition: " + fmt.Sprintf(format, args...),
+	}
+}
+
+// yamlLines takes a file apart, in its order.
 func yamlLines(text string) ([]yamlLine, *netplanError) {
-	var all []yamlLine
-	var open []yamlLine // the lines above, each deeper than the one before
-	for no, line := range strings.Split(text, "\n") {
-		content := strings.TrimSpace(line)
-		if content == "" || content[0] == '#' || content == "---" {
-			continue
+	var root yaml.Node
+	file := strings.Split(text, "\n")
+	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
+		no, why := 1, strings.TrimPrefix(err.Error(), "yaml: ")
+		if rest, ok := strings.CutPrefix(why, "line "); ok {
+			number, words, _ := strings.Cut(rest, ": ")
+			if n, err := strconv.Atoi(number); err == nil {
+				no, why = min(n, len(file)), words
+			}
 		}
-		// Nothing that a network's description holds has a blank and a # in it.
-		if i := strings.Index(content, " #"); i >= 0 {
-			content = strings.TrimSpace(content[:i])
-		}
-		l := yamlLine{no: no, indent: len(line) - len(strings.TrimLeft(line, " ")), text: line}
-		why := l.split(content)
-		if why == "" {
-			open = l.above(open)
-			why = l.put(open, all)
-		}
-		if why != "" {
-			return nil, &netplanError{no, l.indent, line, "Invalid YAML: " + why}
-		}
-		open = append(open, l)
-		all = append(all, l)
+		line := file[no-1]
+		return nil, &netplanError{no - 1, len(line) - len(strings.TrimLeft(line, " ")), line, "Invalid YAML: " + why}
 	}
-	return all, nil
+	top := yamlLine{file: file}
+	if len(root.Content) == 0 {
+		return nil, nil
+	}
+	if n := root.Content[0]; n.Kind != yaml.MappingNode {
+		return nil, top.wrongAt(n, "expected mapping (check indentation)")
+	}
+	return top.under(root.Content[0]), nil
 }
 
-// split finds the line's key and value; why says what is wrong with it.
-func (l *yamlLine) split(content string) (why string) {
-	if l.text[l.indent] == '\t' {
-		return "found character that cannot start any token"
-	}
-	item, isItem := strings.CutPrefix(content, "- ")
-	key, value, isKey := strings.Cut(content, ":")
-	switch {
-	case isItem:
-		l.key, l.value = "-", plainValue(item)
-	case isKey && (value == "" || value[0] == ' '):
-		l.key, l.value = plainValue(key), plainValue(value)
-	default:
-		return "could not find expected ':'"
-	}
-	// A list in brackets ends in its own line here.
-	if strings.HasPrefix(l.value, "[") != strings.HasSuffix(l.value, "]") {
-		return "did not find expected ',' or ']'"
-	}
-	return ""
-}
-
-// above are those of the open lines that this one is in. A list may stand as far left as its
-// key.
-func (l *yamlLine) above(open []yamlLine) []yamlLine {
-	for len(open) > 0 {
-		last := open[len(open)-1]
-		if last.indent < l.indent || last.indent == l.indent && l.key == "-" && last.key != "-" {
-			break
+// under are the lines of a node that belongs to a line.
+func (l yamlLine) under(n *yaml.Node) (all []yamlLine) {
+	add := func(key string, at, below *yaml.Node) {
+		next := yamlLine{at: at, below: below, key: key, file: l.file, path: append(slices.Clone(l.path), key)}
+		if below.Kind == yaml.ScalarNode {
+			next.value = below.Value
 		}
-		open = open[:len(open)-1]
+		all = append(append(all, next), next.under(below)...)
 	}
-	return open
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			add(n.Content[i].Value, n.Content[i], n.Content[i+1])
+		}
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			add("-", item, item)
+		}
+	default: // a value has nothing below
+	}
+	return all
 }
-
-// put says where the line is, in the open ones; why says what is wrong with that.
-func (l *yamlLine) put(open, all []yamlLine) (why string) {
-	if len(open) == 0 {
-		l.path, l.parent = []string{l.key}, -1
-		return ""
-	}
-	above := open[len(open)-1]
-	// A key that has its value already holds nothing more.
-	if above.value != "" && above.key != "-" {
-		return "mapping values are not allowed in this context"
-	}
-	// All keys of a map stand in one column.
-	if slices.ContainsFunc(all, func(x yamlLine) bool { return x.parent == above.no && x.indent != l.indent }) {
-		return "did not find expected key"
-	}
-	l.path, l.parent = append(slices.Clone(above.path), l.key), above.no
-	return ""
-}
-
-func plainValue(text string) string { return strings.Trim(strings.TrimSpace(text), `"'`) }
 
 // What netplan knows of the keys that a bond of two links needs, and the others
 // that stand beside them.
@@ -288,7 +254,7 @@ func (l yamlLine) check(defined []string) *netplanError {
 		}
 	case depth == 5 && l.path[3] == "parameters" && l.path[1] == "bonds":
 		known = netplanParameters
-	case depth == 5 && l.key == "-":
+	case depth == 5 && l.key == "-" && l.below.Kind == yaml.ScalarNode:
 		return l.checkItem(l.path[3], l.value, defined)
 	default:
 		return nil
@@ -327,23 +293,7 @@ func (l yamlLine) checkValue(defined []string) *netplanError {
 			return l.atValue("unknown bond mode '%s'", l.value)
 		}
 	case "addresses", "interfaces":
-		return l.checkList(defined)
-	}
-	return nil
-}
-
-// checkList looks at a list that stands in one line.
-func (l yamlLine) checkList(defined []string) *netplanError {
-	if !strings.HasPrefix(l.value, "[") {
 		return l.atValue("expected sequence")
-	}
-	for item := range strings.SplitSeq(strings.Trim(l.value, "[]"), ",") {
-		if item = plainValue(item); item == "" {
-			continue
-		}
-		if bad := l.checkItem(l.key, item, defined); bad != nil {
-			return bad
-		}
 	}
 	return nil
 }

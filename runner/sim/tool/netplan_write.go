@@ -49,12 +49,6 @@ func (d *plannedDevice) take(l yamlLine) {
 	case len(l.path) < 4 || l.value == "":
 	case l.key == "-":
 		d.lists[l.path[3]] = append(d.lists[l.path[3]], l.value)
-	case strings.HasPrefix(l.value, "["):
-		for item := range strings.SplitSeq(strings.Trim(l.value, "[]"), ",") {
-			if item = plainValue(item); item != "" {
-				d.lists[l.key] = append(d.lists[l.key], item)
-			}
-		}
 	default:
 		d.values[l.key] = l.value
 	}
@@ -138,14 +132,19 @@ func netplanSet(c *host.Call, root string, words []string) int {
 		if bad != nil {
 			return c.Fail(1, "%s/%s:%d:%d: %s", dir, name, bad.line+1, bad.column+1, bad.why)
 		}
-		raw := strings.Split(text, "\n")
-		// From the last on, so that the numbers of those above still hold.
-		for _, l := range slices.Backward(lines) {
+		gone := map[int]bool{} // lines, from 0
+		for _, l := range lines {
 			if len(l.path) > len(wanted) && slices.Equal(l.path[1:len(wanted)+1], wanted) {
-				raw = slices.Delete(raw, l.no, l.no+1)
+				gone[l.at.Line-1] = true
 			}
 		}
-		if kept := strings.Join(raw, "\n"); kept != text {
+		kept := ""
+		for no, line := range slices.Collect(strings.Lines(text)) {
+			if !gone[no] {
+				kept += line
+			}
+		}
+		if kept != text {
 			if err := writeFile(c, dir+"/"+name, kept); err != nil {
 				return c.Fail(1, "cannot write %s/%s: %s", dir, name, host.ErrorText(err))
 			}

@@ -143,7 +143,7 @@ var madeForGbps = pattern.New(`(?:^|[^\d])(\d{1,3})G(?:[ A-Z]|$)`)
 // fastestType is the fastest that a cable's types name, Gb/s; 0 where they name none.
 func fastestType(types []string) (most int) {
 	for _, t := range types {
-		for _, m := range madeForGbps.FindAllStringSubmatch(t, -1) {
+		for _, m := range madeForGbps.Regexp().FindAllStringSubmatch(t, -1) {
 			if v, ok := decimal.Count(m[1]); ok {
 				most = max(most, v)
 			}

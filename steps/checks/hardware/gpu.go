@@ -54,7 +54,7 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Ve
 				"moved. Install NVIDIA's driver (nvidia-driver-580-open, or what the maker of the node has)", node, kind.And(pci),
 				without)
 			continue
-		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.MatchString):
+		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.Regexp().MatchString):
 			rep.At(r.Rig, e, steps.GPUNotStarted, steps.Fail, "the GPU's driver on %s answers, and has no GPU%s: it could not "+
 				"start the one on the PCI bus (%s), and dmesg | grep NVRM says why", node, quoted(gpu.Errors), kind.And(pci))
 			continue

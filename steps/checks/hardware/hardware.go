@@ -222,7 +222,7 @@ func logText(l parse.KernelEvent) string {
 	if _, after, ok := strings.Cut(text, l.Device+": "); ok && l.Device != "" {
 		text = after
 	}
-	return strings.TrimRight(logPlace.ReplaceAllString(text, ""), ". ")
+	return strings.TrimRight(logPlace.Regexp().ReplaceAllString(text, ""), ". ")
 }
 
 // logPlace is where in the driver a line was written: poll_health:838:(pid 0): .

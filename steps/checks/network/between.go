@@ -37,12 +37,12 @@ var (
 func aside(node string, own, other steps.Rail, said string,
 	rep func(code steps.Code, g steps.Grade, format string, args ...any),
 ) {
-	if via := viaOf.FindStringSubmatch(said); via != nil && via[1] != other.Addr {
+	if via := viaOf.Regexp().FindStringSubmatch(said); via != nil && via[1] != other.Addr {
 		rep(steps.RouteViaRouter, steps.Warn, "%s goes to %s by the router %s, where a rail leads there by itself: take "+
 			"that route away with ip route del",
 			node, other.Addr, via[1])
 	}
-	if m := mtuOf.FindStringSubmatch(said); m != nil {
+	if m := mtuOf.Regexp().FindStringSubmatch(said); m != nil {
 		if mtu, ok := decimal.Count(m[1]); ok && mtu < own.Netdev.MTU {
 			rep(steps.RouteMTULow, steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was "+
 				"given an MTU, or something on the way asked for less. ip route flush cache forgets what was asked, and ip route "+
@@ -50,7 +50,7 @@ func aside(node string, own, other steps.Rail, said string,
 				other.Addr, own.Netdev.Name, own.Netdev.MTU)
 		}
 	}
-	if src := srcOf.FindStringSubmatch(said); src != nil && own.Addr != "" && own.Netdev.Master == "" &&
+	if src := srcOf.Regexp().FindStringSubmatch(said); src != nil && own.Addr != "" && own.Netdev.Master == "" &&
 		src[1] != own.Addr {
 		rep(steps.RouteSourceWrong, steps.Warn, "%s goes to %s as %s, and its rail has %s: the other end answers another "+
 			"address. A route that names a src, or a second address on %s", node, other.Addr, src[1], own.Addr, own.Netdev.Name)
@@ -65,7 +65,7 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 			own, other, node := rig.Rail(p, e), rig.Rail(p, e.Other()), rig.NameOf(e)
 			said := facts[e]["way "+own.Netdev.Name+"="+other.Addr]
 			rep.Show(fmt.Sprintf("%s goes to %s", node, other.Addr), kind.OrUnknown(said), "", nil)
-			none, dev := noRoute.FindStringSubmatch(said), routeOf.FindStringSubmatch(said)
+			none, dev := noRoute.Regexp().FindStringSubmatch(said), routeOf.Regexp().FindStringSubmatch(said)
 			switch {
 			case !own.Netdev.Up:
 				// What is down has no route, and what the way leads over then is nobody's doing.
@@ -137,9 +137,10 @@ var idle = pattern.New(`^ (?:refcnt \d+ )?limit \d{4,}(?: seed \d+)?$`)
 // htb limits by its classes: where it has none all packets go by it (htb_enqueue).
 func acts(name, settings, classes string) string {
 	switch {
-	case name == "netem" && idle.MatchString(strings.TrimRight(settings, " ")), name == "htb" && classes == "none":
+	case name == "netem" && idle.Regexp().MatchString(strings.TrimRight(settings, " ")),
+		name == "htb" && classes == "none":
 		return ""
-	case limiting[name] == "" && limited.MatchString(settings):
+	case limiting[name] == "" && limited.Regexp().MatchString(settings):
 		return "limits the rate"
 	}
 	return limiting[name]
@@ -175,7 +176,7 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				passes = "soft-RoCE and TCP both go through it"
 			}
 			for part := range strings.SplitSeq(queues, " | ") {
-				m := qdisc.FindStringSubmatch(part)
+				m := qdisc.Regexp().FindStringSubmatch(part)
 				if m == nil {
 					continue
 				}
@@ -187,7 +188,7 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 					"qdisc del dev %s root takes it away", name, node, m[1], strings.TrimSpace(m[2]), does, passes, name)
 			}
 			// A filter alone only sorts packets; what it does with them is its action.
-			if action := dropping.FindString(filters); action != "" {
+			if action := dropping.Regexp().FindString(filters); action != "" {
 				rep.Show(node+" filters of "+name, filters, "", nil)
 				rep.At(rig, e, steps.TrafficFiltered, steps.Fail, "a filter of tc on %s of %s drops, changes or redirects "+
 					"packets, or limits their rate (%s): %s. tc filter show dev %s, with ingress and egress behind it, lists it", name,
@@ -227,7 +228,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		for i, p := range rig.Pairs {
 			own, other, node := rig.Rail(p, e), rig.Rail(p, e.Other()), rig.NameOf(e)
 			said := facts[e]["pings "+own.Netdev.Name+"="+other.Addr]
-			m := pinged.FindStringSubmatch(said)
+			m := pinged.Regexp().FindStringSubmatch(said)
 			if m == nil {
 				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tried from %s: %s", i+1, own.Netdev.Name,
 					node, kind.OrUnknown(said))
@@ -237,15 +238,15 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			back, _ := decimal.Count(m[2])
 			rep.Show(fmt.Sprintf("%s over %s", node, own.Netdev.Name), back, fmt.Sprintf("answers to %d pings", out), nil)
 			sent += out
-			if t := fastest.FindStringSubmatch(said); t != nil {
+			if t := fastest.Regexp().FindStringSubmatch(said); t != nil {
 				least[i], _ = decimal.Number(t[1])
 			}
-			if t := twice.FindStringSubmatch(said); t != nil {
+			if t := twice.Regexp().FindStringSubmatch(said); t != nil {
 				rep.At(rig, e, steps.DuplicateAnswers, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two "+
 					"machines have that address (duplicate-ip), or something between the nodes repeats packets", i+1, own.Netdev.Name,
 					t[1], node)
 			}
-			if t := changed.FindStringSubmatch(said); t != nil {
+			if t := changed.Regexp().FindStringSubmatch(said); t != nil {
 				rep.At(rig, e, steps.AnswerChanged, steps.Fail, "over rail %d (%s) %s answers to %s came back changed: look at "+
 					"shaping and error-counters, and try another cable or port", i+1, own.Netdev.Name, t[1], node)
 			}

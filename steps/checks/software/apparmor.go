@@ -25,10 +25,10 @@ type auditLine struct {
 
 func readAudit(line string) auditLine {
 	l := auditLine{fields: map[string]string{}}
-	if m := auditStamp.FindStringSubmatch(line); m != nil {
+	if m := auditStamp.Regexp().FindStringSubmatch(line); m != nil {
 		l.number, _ = decimal.Counter(m[1]) // its pattern has digits alone
 	}
-	for _, m := range auditField.FindAllStringSubmatch(line, 20) {
+	for _, m := range auditField.Regexp().FindAllStringSubmatch(line, 20) {
 		l.fields[m[1]] = m[2]
 	}
 	return l

@@ -23,7 +23,7 @@ func containerParam() steps.Param {
 var containerForm = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
 func containerName(s string) error {
-	if s != "" && !containerForm.MatchString(s) {
+	if s != "" && !containerForm.Regexp().MatchString(s) {
 		return errors.New("it is the name or the id of a container: letters, digits, dots, dashes and underscores")
 	}
 	return nil

@@ -136,7 +136,7 @@ func chainsOf(lines []string) (chains map[string]*chain, order []string) {
 		table := name[:strings.LastIndexByte(name, ' ')+1]
 		var rules []string
 		for _, rule := range c.rules {
-			rule = inSet.ReplaceAllStringFunc(rule, func(at string) string {
+			rule = inSet.Regexp().ReplaceAllStringFunc(rule, func(at string) string {
 				if all, ok := r.sets[table+at[1:]]; ok {
 					return "{ " + all + " }"
 				}
@@ -159,20 +159,20 @@ func (r *reading) line(line string) {
 	if r.ofIptables(line) {
 		return
 	}
-	if m := nftTable.FindStringSubmatch(line); m != nil {
+	if m := nftTable.Regexp().FindStringSubmatch(line); m != nil {
 		r.table, r.in = m[1]+" ", nil
-	} else if m := nftSet.FindStringSubmatch(line); m != nil && r.in == nil {
+	} else if m := nftSet.Regexp().FindStringSubmatch(line); m != nil && r.in == nil {
 		r.set = r.table + m[1]
-	} else if m := nftChain.FindStringSubmatch(line); m != nil {
+	} else if m := nftChain.Regexp().FindStringSubmatch(line); m != nil {
 		r.in = r.open(r.table + m[1])
 	} else if line == "}" {
 		r.in = nil
 	} else if r.in == nil || line == "" || line[0] == '#' {
 		return
-	} else if m := nftHook.FindStringSubmatch(line); m != nil {
+	} else if m := nftHook.Regexp().FindStringSubmatch(line); m != nil {
 		r.in.hook, r.in.device, r.in.policy = m[1], m[2], m[3]
 	} else {
-		r.in.rules = append(r.in.rules, strings.TrimSpace(counted.ReplaceAllString(line, "")))
+		r.in.rules = append(r.in.rules, strings.TrimSpace(counted.Regexp().ReplaceAllString(line, "")))
 	}
 }
 
@@ -202,7 +202,7 @@ func (r *reading) ofIptables(line string) bool {
 		}
 		return true
 	}
-	m := iptables.FindStringSubmatch(line)
+	m := iptables.Regexp().FindStringSubmatch(line)
 	if m == nil {
 		return false
 	}
@@ -213,7 +213,7 @@ func (r *reading) ofIptables(line string) bool {
 
 // apart makes of a rule with a map of verdicts one for each of them.
 func apart(rule string) []string {
-	m := verdicts.FindStringSubmatch(rule)
+	m := verdicts.Regexp().FindStringSubmatch(rule)
 	if m == nil {
 		return []string{rule}
 	}
@@ -299,11 +299,11 @@ func (w *walk) chain(name string, c *chain, rails []string, sure bool) {
 	for _, rule := range c.rules {
 		rails = w.left(rails)
 		over, named := overRails(rule, w.where(), rails)
-		switch m := verdictOf.FindStringSubmatch(rule); {
-		case len(over) == 0 || harmless.MatchString(rule) || firewalld.MatchString(rule):
-		case jumpsTo.MatchString(rule):
+		switch m := verdictOf.Regexp().FindStringSubmatch(rule); {
+		case len(over) == 0 || harmless.Regexp().MatchString(rule) || firewalld.Regexp().MatchString(rule):
+		case jumpsTo.Regexp().MatchString(rule):
 			rails = w.jump(rule, rails, over, sure)
-		case m == nil || w.narrow(rule) || known.MatchString(rule):
+		case m == nil || w.narrow(rule) || known.Regexp().MatchString(rule):
 		case m[1] == "return":
 			// What comes in for this node is what a test sends.
 			if w.whole(rule) || strings.HasPrefix(rule, "fib daddr type local ") {
@@ -323,7 +323,7 @@ func (w *walk) chain(name string, c *chain, rails []string, sure bool) {
 
 // jump follows a rule to another chain, and gives the rails whose packets come back from there.
 func (w *walk) jump(rule string, rails, over []string, sure bool) []string {
-	m := jumpsTo.FindStringSubmatch(rule)
+	m := jumpsTo.Regexp().FindStringSubmatch(rule)
 	sure = sure && w.whole(rule)
 	next, key := w.chains[w.table+m[2]], fmt.Sprint(m[2], over, sure)
 	if next != nil && !w.narrow(rule) && !w.seen[key] {
@@ -348,7 +348,7 @@ func (w *walk) accept(rule string, over []string, sure bool) {
 
 // narrow reports whether a rule is about ports that no test has.
 func (w *walk) narrow(rule string) bool {
-	return dports.MatchString(rule) && !hasPort(rule, w.ports...)
+	return dports.Regexp().MatchString(rule) && !hasPort(rule, w.ports...)
 }
 
 // nobody in particular makes the rules.
@@ -382,14 +382,14 @@ func (w *walk) where() *pattern.Pattern {
 // whole reports whether a rule has no condition beside the interface that a packet comes in or goes out over,
 // that it may be a connection's first, and what is logged.
 func (w *walk) whole(rule string) bool {
-	rule = strings.TrimSpace(beside.ReplaceAllString(w.where().ReplaceAllString(rule, ""), ""))
+	rule = strings.TrimSpace(beside.Regexp().ReplaceAllString(w.where().Regexp().ReplaceAllString(rule, ""), ""))
 	first, _, _ := strings.Cut(rule, " ")
 	return slices.Contains([]string{"accept", "drop", "reject", "return", "jump", "goto"}, first)
 }
 
 // overRails are those of some rails that a rule is about, and whether it names one.
 func overRails(rule string, where *pattern.Pattern, rails []string) (over []string, named bool) {
-	m := where.FindStringSubmatch(rule)
+	m := where.Regexp().FindStringSubmatch(rule)
 	if m == nil {
 		return rails, false
 	}
@@ -416,7 +416,7 @@ func aboutRoCE(rule string) bool {
 
 // hasPort reports whether one of some ports is among those that a rule names.
 func hasPort(rule string, ports ...int) bool {
-	m := dports.FindStringSubmatch(rule)
+	m := dports.Regexp().FindStringSubmatch(rule)
 	if m == nil {
 		return false
 	}

@@ -838,7 +838,7 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the file was not shown on %s", r.Rig.NameOf(e))
 		default:
 			rep.Show(r.Rig.NameOf(e)+" netplan", "takes the file", "", nil)
-			if m := plannedMTU.FindStringSubmatch(o.Text); m != nil {
+			if m := plannedMTU.Regexp().FindStringSubmatch(o.Text); m != nil {
 				mtu[e] = m[1]
 			}
 			rep.Show(r.Rig.NameOf(e)+" MTU of the file", kind.OrUnknown(mtu[e]), "", nil)

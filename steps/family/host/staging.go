@@ -160,7 +160,7 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.
 	rep.Show(node+" DMA_BUF_SUPPORTED", attribute(s.GPU.DMABuf), "", nil)
 	if s.GPU.Error != "" {
 		code, hint := steps.CUDAFailed, ""
-		if noMemory.MatchString(s.GPU.Error) {
+		if noMemory.Regexp().MatchString(s.GPU.Error) {
 			code, hint = steps.GPUMemoryShort, " (no memory for the buffers: set STAGING_BYTES to less, or end what uses it)"
 		}
 		rep.Add(code, steps.Inconclusive, "the copies failed on %s: %s%s", node, s.GPU.Error, hint)

@@ -208,7 +208,7 @@ func (t *collective) Output() (ok bool) {
 		}
 	}
 	// It ends with status 0 and a table that is whole, of fewer sizes than were asked for.
-	if m := reducedSizes.FindStringSubmatch(t.out.Text); m != nil {
+	if m := reducedSizes.Regexp().FindStringSubmatch(t.out.Text); m != nil {
 		most, _ := decimal.Count(m[1])
 		t.rep.Add(steps.GPUMemoryShort, steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no "+
 			"memory for more: stop what else uses it, or set NCCL_BYTES to that", kind.BlockSize(most))

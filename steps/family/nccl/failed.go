@@ -37,11 +37,11 @@ func (t *collective) failed() bool {
 // the first that says so.
 func (t *collective) unconnected() (code steps.Code, why string) {
 	rig := t.result.Rig
-	for _, m := range unmodified.FindAllStringSubmatch(t.out.Text, maxRanks) {
+	for _, m := range unmodified.Regexp().FindAllStringSubmatch(t.out.Text, maxRanks) {
 		at, dev, rest := called(rig, m[1]), m[2], m[3]
 		text := fmt.Sprintf("NCCL on %s could not connect a queue pair of %s", at, dev)
 		rail, known := t.rail(m[1], dev)
-		if n := localIndex.FindStringSubmatch(rest); n != nil && known && rail.GIDIndex >= 0 {
+		if n := localIndex.Regexp().FindStringSubmatch(rest); n != nil && known && rail.GIDIndex >= 0 {
 			if index, ok := decimal.Count(n[1]); ok && index != rail.GIDIndex {
 				return steps.GIDIndexWrong, fmt.Sprintf("%s: it took GID index %d, and the RoCE v2 GID of its address is at %d; "+
 					"take NCCL_IB_GID_INDEX out of its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
@@ -52,7 +52,7 @@ func (t *collective) unconnected() (code steps.Code, why string) {
 		}
 		cause := ": a GID index that is none of RoCE v2 (NCCL_IB_GID_INDEX in its environment or /etc/nccl.conf: take it " +
 			"out), a rail without an address, or one that the other end is not on (crossed cables: rail-map)"
-		if n := remoteGID.FindStringSubmatch(rest); n != nil && known && rail.Addr != "" {
+		if n := remoteGID.Regexp().FindStringSubmatch(rest); n != nil && known && rail.Addr != "" {
 			addr, mapped := strings.CutPrefix(strings.ToLower(n[1]), "::ffff:")
 			switch {
 			case !mapped:
@@ -70,15 +70,15 @@ func (t *collective) unconnected() (code steps.Code, why string) {
 
 // silent says between which nodes packets got no answer.
 func (t *collective) silent() bool {
-	m := unanswered.FindStringSubmatch(t.out.Text)
+	m := unanswered.Regexp().FindStringSubmatch(t.out.Text)
 	if m == nil {
 		return false
 	}
 	rig, from, to := t.result.Rig, called(t.result.Rig, m[1]), ""
-	if n := adapter.FindStringSubmatch(m[2]); n != nil {
+	if n := adapter.Regexp().FindStringSubmatch(m[2]); n != nil {
 		from += " (" + n[1] + ")"
 	}
-	if n := remoteGID.FindStringSubmatch(m[2]); n != nil {
+	if n := remoteGID.Regexp().FindStringSubmatch(m[2]); n != nil {
 		addr := strings.TrimPrefix(strings.ToLower(n[1]), "::ffff:")
 		if all := having(rig, addr); len(all) > 1 {
 			t.rep.Add(steps.DuplicateIP, steps.Fail, "NCCL's packets from %s to %s got no answer: %s have that address "+

@@ -28,7 +28,7 @@ var rankLine = pattern.New(`^rank (\d{1,6}) of (\d{1,6}) on ([A-Za-z0-9][A-Za-z0
 // readRanks reads what the ranks of mpi-launch print. The order of their lines is nobody's.
 func readRanks(text string) (all []rank, err error) {
 	for line := range strings.Lines(text) {
-		m := rankLine.FindStringSubmatch(strings.TrimSpace(line))
+		m := rankLine.Regexp().FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}
@@ -140,7 +140,7 @@ var launchCauses = []kind.Cause{
 // launcher ran on, and the others are its pattern's groups.
 func explain(rig steps.Rig, o steps.Output, causes []kind.Cause, rep *kind.Report) bool {
 	for _, c := range causes {
-		m := c.Pattern.FindStringSubmatch(o.Text)
+		m := c.Pattern.Regexp().FindStringSubmatch(o.Text)
 		if m == nil {
 			continue
 		}

@@ -204,7 +204,7 @@ var follows = pattern.New(`REMOTE_DISCONNECT|Transfer failed|start.barrier|ASIO 
 
 // followed reports whether an end said something because railbench had ended it, or either at its limit.
 func followed(s steps.Stage, o steps.Output, text string) bool {
-	return (limited(s) || o.Exit.Why != runner.Ended) && follows.MatchString(text)
+	return (limited(s) || o.Exit.Why != runner.Ended) && follows.Regexp().MatchString(text)
 }
 
 // limited reports whether an end of a stage reached its limit.
@@ -497,7 +497,7 @@ func benchEnds(
 	for _, o := range witness.Speak(s) {
 		v, _ := o.Value.(parse.NIXLBench)
 		for _, text := range v.Errors {
-			if !endings.MatchString(text) && !followed(s, o, text) {
+			if !endings.Regexp().MatchString(text) && !followed(s, o, text) {
 				messages = append(messages, kind.Message{End: o.End, Text: text})
 			}
 		}
@@ -560,7 +560,7 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []kind.Cause, messages []k
 			c = unanswered(rig, s)
 		}
 		for _, m := range messages {
-			found := c.Pattern.FindStringSubmatch(m.Text)
+			found := c.Pattern.Regexp().FindStringSubmatch(m.Text)
 			if found == nil {
 				continue
 			}
@@ -731,7 +731,7 @@ var deviceGone = pattern.New(`network devices? (\S+) (?:is|are) not available`)
 
 func notThere(warnings []string) string {
 	for _, w := range warnings {
-		if m := deviceGone.FindStringSubmatch(w); m != nil {
+		if m := deviceGone.Regexp().FindStringSubmatch(w); m != nil {
 			return fmt.Sprintf(" (it only warns that %s is not available): is its port up, is the name right?",
 				strings.ReplaceAll(m[1], "'", ""))
 		}

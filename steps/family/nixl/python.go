@@ -308,7 +308,7 @@ var late = pattern.New(`not done after (\d{1,4} s)`)
 func atWork(r steps.Result, s steps.Stage, messages []kind.Message, rep *kind.Report, ports []wire.Port) bool {
 	work := wire.WorkOf(r.Rig, s.Bytes, ports...)
 	for _, said := range messages {
-		m := late.FindStringSubmatch(said.Text)
+		m := late.Regexp().FindStringSubmatch(said.Text)
 		switch {
 		case m == nil || !work.Any():
 			continue
@@ -919,7 +919,7 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 	if versions[0] != versions[1] && versions[0] != "" && versions[1] != "" {
 		rep.Add(steps.EtcdDiffers, steps.Fail, "the nodes see two etcd: %s and %s", versions[0], versions[1])
 	}
-	if corrupting.MatchString(versions[steps.Here]) {
+	if corrupting.Regexp().MatchString(versions[steps.Here]) {
 		rep.Add(steps.EtcdCorrupting, steps.Warn, "etcd %s can corrupt its data: take 3.5.3 or later", versions[steps.Here])
 	}
 	return rep.Verdict(fmt.Sprintf("both nodes reach etcd %s at %s", versions[steps.Here], facts[steps.Here]["endpoint"]),

@@ -120,7 +120,7 @@ func (t *ucxTest) Ends() bool {
 	for _, o := range witness.Speak(t.stage) {
 		v, _ := o.Value.(parse.UCXPerftest)
 		for _, text := range v.Errors {
-			if !limited(t.stage) || !ucxEnded.MatchString(text) {
+			if !limited(t.stage) || !ucxEnded.Regexp().MatchString(text) {
 				messages = append(messages, kind.Message{End: o.End, Text: text})
 			}
 		}

@@ -252,7 +252,7 @@ func messagesOf(e steps.End, texts []string) []kind.Message {
 func causeOf(messages []kind.Message) (c kind.Cause, said kind.Message, found bool) {
 	for _, c := range causes {
 		for _, msg := range messages {
-			if c.Pattern.MatchString(msg.Text) {
+			if c.Pattern.Regexp().MatchString(msg.Text) {
 				return c, msg, true
 			}
 		}
@@ -318,7 +318,7 @@ func hangHint(rig steps.Rig, s steps.Stage, ports []wire.Port, o steps.Output, a
 	}
 	for _, other := range all {
 		complains := slices.ContainsFunc(parse.PerftestErrors(other.Text), func(said string) bool {
-			return other.End == o.End || !follows.MatchString(said)
+			return other.End == o.End || !follows.Regexp().MatchString(said)
 		})
 		if !other.Ran || complains {
 			return ""
@@ -374,7 +374,7 @@ func judgeGPUWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, s := range r.Stages {
 			for _, o := range s.Outputs {
 				for _, cause := range causes {
-					if !cause.Pattern.MatchString(o.Text) {
+					if !cause.Pattern.Regexp().MatchString(o.Text) {
 						continue
 					}
 					text := kind.Sentences([]string{fmt.Sprintf(cause.Means, r.Rig.NameOf(o.End))})

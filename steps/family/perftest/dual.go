@@ -56,7 +56,7 @@ type headedOutput struct {
 
 // headed takes an output apart.
 func headed(text string) (all []headedOutput) {
-	at := heading.FindAllStringSubmatchIndex(text, -1)
+	at := heading.Regexp().FindAllStringSubmatchIndex(text, -1)
 	for i, m := range at {
 		end := len(text)
 		if i+1 < len(at) {

@@ -27,7 +27,7 @@ var refusals = map[string]string{
 // means is what a cause says, as far as that is known of the stage in which an end said it, over some rails.
 func means(rig steps.Rig, s steps.Stage, pairs []steps.Pair, c kind.Cause, msg kind.Message,
 ) (steps.Code, steps.Grade, string) {
-	status := refused.FindStringSubmatch(msg.Text)
+	status := refused.Regexp().FindStringSubmatch(msg.Text)
 	if c.Pattern != refused || status == nil {
 		return c.Code, c.Grade, fmt.Sprintf(c.Means, rig.NameOf(msg.End))
 	}
@@ -66,7 +66,7 @@ func left(s steps.Stage, e steps.End) string {
 	}
 	errors := parse.PerftestErrors(o.Text)
 	own := slices.IndexFunc(errors, func(text string) bool {
-		return !follows.MatchString(text) && !completion.MatchString(text)
+		return !follows.Regexp().MatchString(text) && !completion.Regexp().MatchString(text)
 	})
 	switch {
 	case own >= 0:

@@ -156,7 +156,7 @@ func (t *streamTest) Ends() bool {
 			continue
 		}
 		for _, c := range streamCauses {
-			if !o.Exit.OK() && c.Pattern.MatchString(o.Text) {
+			if !o.Exit.OK() && c.Pattern.Regexp().MatchString(o.Text) {
 				rep.Show("railbench stream on "+rig.NameOf(o.End), strings.TrimSpace(o.Complaint), "", nil)
 				rep.Add(c.Code, c.Grade, c.Means, rig.NameOf(o.End))
 				return false

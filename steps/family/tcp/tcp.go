@@ -211,7 +211,7 @@ func (t *tcpTest) Ends() bool {
 	slices.SortStableFunc(ends, func(a, b steps.Output) int {
 		rank := func(o steps.Output) int {
 			v, _ := o.Value.(parse.Iperf3)
-			return map[bool]int{false: 1}[terminated.MatchString(v.Error)]
+			return map[bool]int{false: 1}[terminated.Regexp().MatchString(v.Error)]
 		}
 		return rank(a) - rank(b)
 	})
@@ -412,7 +412,7 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report)
 	}
 	rep.Show("iperf3's error on "+rig.NameOf(o.End), v.Error, "", nil)
 	for _, c := range tcpCauses {
-		if !c.Pattern.MatchString(v.Error) {
+		if !c.Pattern.Regexp().MatchString(v.Error) {
 			continue
 		}
 		where := o.End
