@@ -80,8 +80,8 @@ type Version struct{ state, edit int }
 // Version is the version of a cell.
 func (n Notebook) Version(id string) Version { return Version{n.Cells[id].changes, n.edits} }
 
-// PlanVersion tells two states apart between which a plan may differ: as long as it is the same, the rig, the parameters
-// and the scripts are.
+// PlanVersion tells two states apart between which a plan may differ: as long as it is the same, the rig, the
+// parameters and the scripts are.
 func (n Notebook) PlanVersion() int { return n.plans }
 
 // Connection is the state of the connection to a node by its number.

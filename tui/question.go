@@ -126,7 +126,8 @@ func (m *Model) paste(text string) tea.Cmd {
 		m.editor.area, _ = m.editor.area.Update(tea.PasteMsg{Content: text})
 	case checklistLayer, symptomLayer:
 		m.pasteSymptom(text)
-	case notebookLayer, outputLayer, gaugesLayer, presentationLayer, docsLayer, helpLayer, quitLayer, drillLayer, smallLayer:
+	case notebookLayer, outputLayer, gaugesLayer, presentationLayer, docsLayer, helpLayer, quitLayer, drillLayer,
+		smallLayer:
 	}
 	return nil
 }

@@ -52,6 +52,7 @@ func blocks() map[string][]block {
 		docPath("parse"):      {{"tools", toolTable}},
 		docPath("limits"):     {{"limits", limitTable}},
 		docPath("simulated"):  {{"faults", faultTable}},
+		docPath("json"):       {{"codes", codeTable}},
 		docPath("keys"):       nil,
 	}
 	for _, t := range tui.KeyTables() {
@@ -59,6 +60,18 @@ func blocks() map[string][]block {
 		all[docPath("keys")] = append(all[docPath("keys")], block{t.Screen, rows})
 	}
 	return all
+}
+
+// codeTable are the codes of steps/code.go with their meanings, by the groups in which they stand there.
+func codeTable(t *testing.T) string {
+	var b strings.Builder
+	for _, g := range codeGroups(t) {
+		fmt.Fprintf(&b, "\n%s\n\n| code | meaning |\n|---|---|\n", g.title)
+		for _, c := range g.codes {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", c.value, strings.TrimSuffix(c.means, "."))
+		}
+	}
+	return b.String() + "\n"
 }
 
 func docPath(name string) string { return "../../assets/docs/" + name + ".md" }

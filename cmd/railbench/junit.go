@@ -111,7 +111,10 @@ func (s *junitSuite) add(rig rigObject, c steps.Cell, e steps.CellEnded) {
 	}
 	v := e.Verdict
 	test := junitCase{Name: gate.Line(c.ID), Class: gate.Line(class), Time: junitSeconds(e.Elapsed)}
-	why := &junitWhy{Type: strings.TrimSpace(v.Grade.String() + " " + string(v.Code)), Message: gate.Line(v.Reason), Text: junitEvidence(v)}
+	why := &junitWhy{
+		Type:    strings.TrimSpace(v.Grade.String() + " " + string(v.Code)),
+		Message: gate.Line(v.Reason), Text: junitEvidence(v),
+	}
 	switch v.Grade {
 	case steps.Fail:
 		test.Failure = why

@@ -34,10 +34,12 @@ func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 	}
 	for _, e := range steps.Ends {
 		if r.Rig.At(e).Err != "" && c.Surveys() {
-			return Inconclusive(steps.NodeAway, "Not looked at, because %s does not answer: see the check nodes.", r.Rig.NameOf(e)), true
+			return Inconclusive(steps.NodeAway,
+				"Not looked at, because %s does not answer: see the check nodes.", r.Rig.NameOf(e)), true
 		}
 		if r.Rig.At(e).Err != "" {
-			return Inconclusive(steps.NodeAway, "Nothing ran, because %s could not be looked at: %s", r.Rig.NameOf(e), r.Rig.At(e).Err), true
+			return Inconclusive(steps.NodeAway,
+				"Nothing ran, because %s could not be looked at: %s", r.Rig.NameOf(e), r.Rig.At(e).Err), true
 		}
 	}
 	if c.EachRail && len(r.Rig.Pairs) == 0 {
@@ -136,7 +138,8 @@ func Value[T any](r steps.Result, o steps.Output, rep *Report) (T, bool) {
 		if last := strings.TrimSpace(LastLine(o.Text)); last != "" {
 			said = " (its last line: " + last + ")"
 		}
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s does not parse: %s%s", r.Rig.NameOf(o.End), o.ParseErr, said)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive,
+			"the output on %s does not parse: %s%s", r.Rig.NameOf(o.End), o.ParseErr, said)
 		return v, false
 	case !ok:
 		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s was not read", r.Rig.NameOf(o.End))
@@ -191,7 +194,8 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 				// What an end says whose other one reached its limit follows from that.
 				rep.Show("the end on "+r.Rig.NameOf(o.End)+" afterwards", o.Exit.String()+complaint(o), "", nil)
 			} else if !o.Exit.OK() {
-				rep.Add(steps.ScriptFailed, steps.Fail, "the script on %s ended with %s%s", r.Rig.NameOf(o.End), o.Exit, complaint(o))
+				rep.Add(steps.ScriptFailed, steps.Fail,
+					"the script on %s ended with %s%s", r.Rig.NameOf(o.End), o.Exit, complaint(o))
 			} else {
 				read = append(read, asSaid(c, r, s, o, &rep)...)
 			}
@@ -339,7 +343,8 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 		if of.side(got) > 0 {
 			end, way = of.most, "most"
 		}
-		rep.Add(steps.NotExpected, g, "%s is %s %s, and the runbook asks for %sat %s %s%s%s", v.Name, value, where, asks, way, plainly(*end),
+		rep.Add(steps.NotExpected, g,
+			"%s is %s %s, and the runbook asks for %sat %s %s%s%s", v.Name, value, where, asks, way, plainly(*end),
 			unit, because)
 	}
 	held := must

@@ -119,7 +119,9 @@ func (d *Document) settle() []string {
 		d.Apply(steps.CellEnded{
 			Run: c.Run, Cell: id, At: c.Started, Bytes: c.Bytes, Log: c.Log,
 			Exit:    runner.Exit{Why: runner.Cancelled},
-			Verdict: steps.Verdict{Grade: steps.Inconclusive, Code: steps.Interrupted, Reason: unfinished, Evidence: []steps.Evidence{}},
+			Verdict: steps.Verdict{
+				Grade: steps.Inconclusive, Code: steps.Interrupted, Reason: unfinished, Evidence: []steps.Evidence{},
+			},
 		})
 	}
 	for _, id := range d.Book.Queue {

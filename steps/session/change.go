@@ -354,7 +354,8 @@ func (t *transaction) refused(ctx context.Context) (*steps.Verdict, error) {
 		case why == "":
 			return t.moved(planned, "its manager was waited for"), nil
 		case !busy || t.s.clock.Now().After(end):
-			return verdict(steps.ChangeRefused, steps.Inconclusive, "Refused, and nothing was changed: on %s %s.", name, why), nil
+			return verdict(steps.ChangeRefused, steps.Inconclusive,
+				"Refused, and nothing was changed: on %s %s.", name, why), nil
 		case why != told:
 			told = why
 			t.tell("on %s %s; asked again for %.0f s", name, why, busyTime.Seconds())

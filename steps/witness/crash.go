@@ -37,7 +37,8 @@ func Crashed(text string) string {
 func (l Line) whole() bool {
 	for _, o := range l.Stage.Outputs {
 		if said := Crashed(o.Text); said != "" {
-			l.Add(steps.ProgramCrashed, steps.Inconclusive, "%s ended with status 0, and a program in it did not end well: %s", whose(l.Rig, o), said)
+			l.Add(steps.ProgramCrashed, steps.Inconclusive,
+				"%s ended with status 0, and a program in it did not end well: %s", whose(l.Rig, o), said)
 			return false
 		}
 	}

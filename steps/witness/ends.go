@@ -76,7 +76,8 @@ func unable(rig steps.Rig, o steps.Output) (f kind.Finding, ok bool) {
 			return finding(steps.ProgramUnable, steps.Fail, "%s on %s "+s.means, path.Base(m[0]), rig.NameOf(o.End), m[1])
 		}
 		if m := full.Regexp().FindStringSubmatch(line); m != nil && len(line) < 400 {
-			return finding(steps.DiskFull, steps.Inconclusive, "%s could not write (%s): look at its room (disk-space)", whose(rig, o), m[1])
+			return finding(steps.DiskFull, steps.Inconclusive,
+				"%s could not write (%s): look at its room (disk-space)", whose(rig, o), m[1])
 		}
 	}
 	return f, false
@@ -87,7 +88,8 @@ func unable(rig steps.Rig, o steps.Output) (f kind.Finding, ok bool) {
 // print after that follows from it. ok is false where none of it happened.
 func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok bool) {
 	if s.Restarted != nil {
-		return finding(steps.NodeRestarted, steps.Inconclusive, "%s restarted in the middle: whatever else was seen follows from that",
+		return finding(steps.NodeRestarted, steps.Inconclusive,
+			"%s restarted in the middle: whatever else was seen follows from that",
 			kind.And(s.Restarted))
 	}
 	for _, o := range s.Outputs {
@@ -96,17 +98,21 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 		}
 		switch o.Exit.Code {
 		case killed:
-			return finding(steps.ProgramKilled, steps.Inconclusive, "%s was killed (exit %d): did its memory run out (dmesg)?", whose(rig, o), killed)
+			return finding(steps.ProgramKilled, steps.Inconclusive,
+				"%s was killed (exit %d): did its memory run out (dmesg)?", whose(rig, o), killed)
 		case segfault:
-			return finding(steps.ProgramCrashed, steps.Fail, "%s crashed (exit %d, a segmentation fault): look at its last lines and at dmesg",
+			return finding(steps.ProgramCrashed, steps.Fail,
+				"%s crashed (exit %d, a segmentation fault): look at its last lines and at dmesg",
 				whose(rig, o), segfault)
 		case illegal:
-			return finding(steps.ProgramForeign, steps.Fail, "%s met an instruction that its processor hasn't got (exit %d): it was built for "+
-				"another one, so build it on that node", whose(rig, o), illegal)
+			return finding(steps.ProgramForeign, steps.Fail,
+				"%s met an instruction that its processor hasn't got (exit %d): it was built for "+
+					"another one, so build it on that node", whose(rig, o), illegal)
 		case busError:
-			return finding(steps.MemoryNotGiven, steps.Inconclusive, "%s was ended by a bus error (exit %d): memory that it had mapped could not "+
-				"be given; is /dev/shm full (df), are there huge pages left, or does dmesg tell of a memory "+
-				"error?", whose(rig, o), busError)
+			return finding(steps.MemoryNotGiven, steps.Inconclusive,
+				"%s was ended by a bus error (exit %d): memory that it had mapped could not "+
+					"be given; is /dev/shm full (df), are there huge pages left, or does dmesg tell of a memory "+
+					"error?", whose(rig, o), busError)
 		}
 		if o.Exit.Code != 0 {
 			if f, ok := unable(rig, o); ok {
@@ -114,15 +120,17 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 			}
 		}
 		if signal := told[o.Exit.Code-128]; signal != "" {
-			return finding(steps.ProgramKilled, steps.Inconclusive, "%s was ended by a signal (exit %d, %s), and not by railbench: what the "+
-				"other end said follows from that", whose(rig, o), o.Exit.Code, signal)
+			return finding(steps.ProgramKilled, steps.Inconclusive,
+				"%s was ended by a signal (exit %d, %s), and not by railbench: what the "+
+					"other end said follows from that", whose(rig, o), o.Exit.Code, signal)
 		}
 	}
 	// A node that was lost in the middle: that the other end then reached its limit, or complained
 	// of the connection, is no hint at anything else.
 	for _, o := range s.Outputs {
 		if !o.Ran && o.Err != "" && o.Err != steps.NotStarted && anyRan(s) {
-			return finding(steps.NotRunToEnd, steps.Inconclusive, "%s did not run to its end: %s; what the other end said follows from that",
+			return finding(steps.NotRunToEnd, steps.Inconclusive,
+				"%s did not run to its end: %s; what the other end said follows from that",
 				whose(rig, o), o.Err)
 		}
 	}
@@ -131,8 +139,9 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 	}
 	for _, p := range ports {
 		if grown := wire.Flaps(s.Bytes, p); grown != "" {
-			return finding(steps.LinkFlapped, steps.Fail, "the link of %s on %s went down during the test (%s): what the ends said afterwards "+
-				"follows from that; check its cable at both ends", wire.Name(rig, p), rig.NameOf(p.Node), grown)
+			return finding(steps.LinkFlapped, steps.Fail,
+				"the link of %s on %s went down during the test (%s): what the ends said afterwards "+
+					"follows from that; check its cable at both ends", wire.Name(rig, p), rig.NameOf(p.Node), grown)
 		}
 	}
 	return outlasted(rig, s, ports)
@@ -150,8 +159,9 @@ func outlasted(rig steps.Rig, s steps.Stage, ports []wire.Port) (f kind.Finding,
 		return f, false
 	}
 	o := s.Outputs[late]
-	return finding(steps.TimedOut, steps.Inconclusive, "%s %s, at work: %s until then, so what was asked for takes longer; ask for "+
-		"less, or give it more time (railbench run --timeout)", whose(rig, o), o.Exit, work)
+	return finding(steps.TimedOut, steps.Inconclusive,
+		"%s %s, at work: %s until then, so what was asked for takes longer; ask for "+
+			"less, or give it more time (railbench run --timeout)", whose(rig, o), o.Exit, work)
 }
 
 // Reached is what the bytes say of a test that reached its limit, and that was not at work all the while, as a clause

@@ -71,8 +71,9 @@ func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, ar
 		add(steps.FigureImpossible, steps.Inconclusive, "%s is more than the %.1f that %s can carry: %s", got, b.Limit, f.Of,
 			cmp.Or(f.Doubt, "is the unit misread, or did the data take another way?"))
 	case theory.Unseen:
-		add(steps.FigureUnseen, steps.Warn, "%s is more than the %.1f that anybody measured through %s, though physics allow %.1f: is the unit "+
-			"misread?", got, b.Seen, b.From, b.Limit)
+		add(steps.FigureUnseen, steps.Warn,
+			"%s is more than the %.1f that anybody measured through %s, though physics allow %.1f: is the unit "+
+				"misread?", got, b.Seen, b.From, b.Limit)
 	case theory.Unjudged:
 		if b.Soft {
 			add("", steps.Pass, "There is no band to judge by: %s", b.None)
@@ -96,8 +97,9 @@ func RailsApart(medians []float64, rails []int, rep *kind.Report) {
 	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
 	if medians[worst] > theory.RailsApart.Value()*medians[best] {
 		rep.Hear(steps.ByFigure)
-		rep.Add(steps.RailsApart, steps.Warn, "rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+
-			"map, routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best],
+		rep.Add(steps.RailsApart, steps.Warn,
+			"rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+
+				"map, routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best],
 			kind.Microseconds(medians[best]))
 	}
 }

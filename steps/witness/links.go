@@ -26,13 +26,14 @@ func (l Line) links(rdma bool) {
 		slot, _ := theory.Ceiling(r)
 		if theory.Narrow(r) && (r.RateGbps <= 0 || float64(slot) < r.RateGbps) &&
 			!said("came up as "+theory.Slot(r.PCI.GTps, r.PCI.Width)) {
-			l.Add(steps.PCIeNarrow, steps.Warn, "the PCIe link of %s on %s came up as %s where it can do %s: no figure over it is what the "+
-				"adapter can "+
-				"do", r.Dev, l.Rig.NameOf(p.Node), theory.Slot(r.PCI.GTps, r.PCI.Width), theory.Slot(r.PCI.MaxGTps, r.PCI.MaxWidth))
+			l.Add(steps.PCIeNarrow, steps.Warn,
+				"the PCIe link of %s on %s came up as %s where it can do %s: no figure over it is what the adapter can do",
+				r.Dev, l.Rig.NameOf(p.Node), theory.Slot(r.PCI.GTps, r.PCI.Width), theory.Slot(r.PCI.MaxGTps, r.PCI.MaxWidth))
 		}
 		if r.State != "" && r.State != "ACTIVE" && rdma && !said(r.Dev+" on "+l.Rig.NameOf(p.Node)+" is ") {
-			l.Add(steps.PortDown, steps.Warn, "the port of %s on %s was %s when the nodes were looked at, and yet there is a figure: look "+
-				"at them again", r.Dev, l.Rig.NameOf(p.Node), r.State)
+			l.Add(steps.PortDown, steps.Warn,
+				"the port of %s on %s was %s when the nodes were looked at, and yet there is a figure: look "+
+					"at them again", r.Dev, l.Rig.NameOf(p.Node), r.State)
 		}
 	}
 	if l.beyond() {
@@ -54,14 +55,16 @@ func (l Line) ends(rdma bool, said func(words string) bool) {
 			l.unlike(here, peer, rdma, said(" Gb/s at "))
 			if other := faster(l.Rig.At(steps.Here), here); other.RateGbps > 0 && here.RateGbps == peer.RateGbps &&
 				!said("the link of "+here.Dev) {
-				l.Add(steps.LinkSlow, steps.Warn, "the link of %s came up at %g Gb/s where that of %s has %g: no figure over it is what the "+
-					"adapter can do (see link-speed)", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
+				l.Add(steps.LinkSlow, steps.Warn,
+					"the link of %s came up at %g Gb/s where that of %s has %g: no figure over it is what the "+
+						"adapter can do (see link-speed)", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
 			} else if slow := here.RateGbps; slow > 0 && slow == peer.RateGbps && slow < theory.Gen5Link.Value() &&
 				!here.InfiniBand() &&
 				here.PCI.MaxGTps >= gen5 && !said("the link of "+here.Dev) {
-				l.Add(steps.LinkSlow, steps.Warn, "the link of %s is %g Gb/s at both ends, and adapters of PCIe Gen5 have ports of %g and "+
-					"more but for a few: if it came up slower than it can (see link-speed), no figure over it is what the "+
-					"adapter can do", here.Dev, slow,
+				l.Add(steps.LinkSlow, steps.Warn,
+					"the link of %s is %g Gb/s at both ends, and adapters of PCIe Gen5 have ports of %g and "+
+						"more but for a few: if it came up slower than it can (see link-speed), no figure over it is what the "+
+						"adapter can do", here.Dev, slow,
 					theory.Gen5Link.Value())
 			}
 		}
@@ -91,7 +94,8 @@ func (l Line) apart(rdma bool) {
 		}},
 	} {
 		for _, o := range l.odd(look.of) {
-			l.Add(steps.EndsDiffer, steps.Warn, "the %s of %s is %g%s on %s and %g%s on %s: %s", look.what, kind.And(o.devs), o.value, look.unit,
+			l.Add(steps.EndsDiffer, steps.Warn,
+				"the %s of %s is %g%s on %s and %g%s on %s: %s", look.what, kind.And(o.devs), o.value, look.unit,
 				l.Rig.NameOf(o.node), o.usual, look.unit, kind.And(o.others), look.says)
 		}
 	}
@@ -167,12 +171,14 @@ func faster(n steps.Node, r steps.Rail) (most steps.Rail) {
 // unlike compares the two ends of a rail.
 func (l Line) unlike(here, peer steps.Rail, rdma, told bool) {
 	if here.RateGbps > 0 && peer.RateGbps > 0 && here.RateGbps != peer.RateGbps && !told {
-		l.Add(steps.LinkSlow, steps.Warn, "the link of %s is %g Gb/s at %s and %g Gb/s at %s: one end came up slower, or they were "+
-			"looked at while it "+
-			"changed", here.Dev, here.RateGbps, l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
+		l.Add(steps.LinkSlow, steps.Warn,
+			"the link of %s is %g Gb/s at %s and %g Gb/s at %s: one end came up slower, or they were "+
+				"looked at while it "+
+				"changed", here.Dev, here.RateGbps, l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
 	}
 	if rdma && here.MTU > 0 && peer.MTU > 0 && here.MTU != peer.MTU {
-		l.Add(steps.MTUDiffers, steps.Warn, "the %s of %s is %d at %s and %d at %s: the smaller counts for both (see mtu-equal)",
+		l.Add(steps.MTUDiffers, steps.Warn,
+			"the %s of %s is %d at %s and %d at %s: the smaller counts for both (see mtu-equal)",
 			here.MTUName(),
 			here.Dev, here.MTU, l.Rig.NameOf(steps.Here), peer.MTU, l.Rig.NameOf(steps.Peer))
 	}
@@ -189,7 +195,8 @@ func (l Line) bonded(told bool) {
 		}
 		name := r.Netdev.Master + " on " + l.Rig.NameOf(p.Node)
 		if rates[name] = append(rates[name], r.RateGbps); rates[name][0] != r.RateGbps && !told {
-			l.Add(steps.LinksUnequal, steps.Warn, "%s has links of %g and %g Gb/s: a stream that is hashed to the slower one is slower", name,
+			l.Add(steps.LinksUnequal, steps.Warn,
+				"%s has links of %g and %g Gb/s: a stream that is hashed to the slower one is slower", name,
 				rates[name][0],
 				r.RateGbps)
 		}

@@ -40,10 +40,12 @@ func (f Time) Judge(rep *kind.Report, add Adder) {
 	case f.MedianUS < f.Least.Value():
 		add(steps.FigureImpossible, steps.Inconclusive, "%s is less than a cable and two adapters can take", said)
 	case f.None != "":
-		add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what the rail can do: %s", said, f.None)
+		add(steps.NoLimitKnown, steps.Inconclusive,
+			"%s, and nothing says whether that is what the rail can do: %s", said, f.None)
 	case f.MedianUS > f.Warn.Value():
 		add(steps.LatencyHigh, steps.Fail, "%s typical %s", said, f.Far)
 	case f.MedianUS > f.Pass.Value():
-		add(steps.LatencyHigh, steps.Warn, "%s typical, where %s: power saving (cpufreq), or other traffic", said, f.Usual.Entry().Says())
+		add(steps.LatencyHigh, steps.Warn,
+			"%s typical, where %s: power saving (cpufreq), or other traffic", said, f.Usual.Entry().Says())
 	}
 }

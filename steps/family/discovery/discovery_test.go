@@ -123,7 +123,8 @@ func TestDevices(t *testing.T) {
 	three.Rails = three.Rails[:3]
 	kindtest.Want(t, "another number", judge(rig, good, verbs(three, "28.45.4028")), steps.Warn,
 		"spark-02 has 4 RDMA devices and spark-01 has 3")
-	kindtest.Because(t, "another firmware", judge(rig, good, verbs(rig.Nodes[1], "28.39.1002")), steps.Warn, steps.FirmwareDiffers)
+	kindtest.Because(t,
+		"another firmware", judge(rig, good, verbs(rig.Nodes[1], "28.39.1002")), steps.Warn, steps.FirmwareDiffers)
 	kindtest.Because(t, "garbage", judge(rig, good, "Segmentation fault\n"), steps.Inconclusive, steps.OutputIncomplete)
 }
 

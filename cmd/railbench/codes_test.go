@@ -1,0 +1,109 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/runner/sim"
+	"github.com/railbench/railbench/runner/testform"
+	"github.com/railbench/railbench/steps"
+)
+
+// A codeGroup is what stands below one heading of steps/code.go.
+type codeGroup struct {
+	title string
+	codes []knownCode
+}
+
+type knownCode struct{ name, value, means string }
+
+var constant = regexp.MustCompile(`^\t(\w+) Code = "(.*)"$`)
+
+// codeGroups are the constants of steps/code.go: a comment with an empty line behind it is a heading, any other the
+// meaning of the code below it.
+func codeGroups(t *testing.T) (all []codeGroup) {
+	t.Helper()
+	src, err := os.ReadFile("../../steps/code.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(src), "\nconst (\n")
+	text, _, ok := strings.Cut(text, "\n)\n")
+	if !ok {
+		t.Fatal("steps/code.go has no codes")
+	}
+	comment := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		if words, is := strings.CutPrefix(line, "\t// "); is {
+			comment = strings.TrimSpace(comment + " " + words)
+			continue
+		}
+		switch m := constant.FindStringSubmatch(line); {
+		case m != nil && len(all) > 0:
+			g := &all[len(all)-1]
+			g.codes = append(g.codes, knownCode{m[1], m[2], comment})
+		case line == "" && comment != "":
+			all = append(all, codeGroup{title: comment})
+		case line != "":
+			t.Errorf("a line that is no code: %q", line)
+		}
+		comment = ""
+	}
+	return all
+}
+
+// Each code is words joined by hyphens, stands once, and has a meaning.
+func TestCodes(t *testing.T) {
+	form, seen := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`), map[string]string{}
+	for _, g := range codeGroups(t) {
+		for _, c := range g.codes {
+			if !form.MatchString(c.value) || !strings.HasSuffix(c.means, ".") {
+				t.Errorf("%s: %q means %q", c.name, c.value, c.means)
+			}
+			if was := seen[c.value]; was != "" {
+				t.Errorf("%s and %s are both %q", was, c.name, c.value)
+			}
+			seen[c.value] = c.name
+		}
+	}
+	if len(seen) < 100 {
+		t.Errorf("%d codes", len(seen))
+	}
+}
+
+// Whatever a cell or a check comes to but a PASS has a code, whichever fault the rig has.
+func TestEveryVerdictHasACode(t *testing.T) {
+	t.Parallel()
+	known := map[steps.Code]bool{}
+	for _, g := range codeGroups(t) {
+		for _, c := range g.codes {
+			known[steps.Code(c.value)] = true
+		}
+	}
+	for i, f := range sim.Faults() {
+		t.Run(f.Name, func(t *testing.T) {
+			if sampled(i) {
+				t.Skip("RAILBENCH_FULL=1 runs every fault, and so does its name")
+			}
+			t.Parallel()
+			look := func(id string, g steps.Grade, code steps.Code, codes []steps.Code, reason string) {
+				if (g != steps.Pass) != known[code] || slices.ContainsFunc(codes, func(c steps.Code) bool { return !known[c] }) {
+					t.Errorf("%s: %s has the code %q of %q: %s", id, g, code, codes, reason)
+				}
+			}
+			r, _, _ := diagnose(t, "--fault", f.Name)
+			for _, c := range r.Checks {
+				look(c.ID, c.Verdict, c.Code, c.Codes, c.Reason)
+			}
+			if testform.Full() {
+				r, _, _ := headlessly(t, append(cellsThat(t, false), "--fault", f.Name)...)
+				for _, c := range r.Cells {
+					look(c.ID, c.Verdict, c.Code, c.Codes, c.Reason)
+				}
+			}
+		})
+	}
+}
