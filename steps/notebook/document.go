@@ -118,7 +118,7 @@ func (d *Document) settle() []string {
 		c := d.Book.Cells[id]
 		d.Apply(steps.CellEnded{
 			Run: c.Run, Cell: id, At: c.Started, Bytes: c.Bytes, Log: c.Log,
-			Exit:    runner.Exit{Why: runner.Cancelled},
+			Exit: runner.Exit{Why: runner.Cancelled},
 			Verdict: steps.Verdict{
 				Grade: steps.Inconclusive, Code: steps.Interrupted, Reason: unfinished, Evidence: []steps.Evidence{},
 			},

@@ -138,14 +138,14 @@ func netplanSet(c *host.Call, root string, words []string) int {
 				gone[l.at.Line-1] = true
 			}
 		}
-		kept := ""
+		var kept strings.Builder
 		for no, line := range slices.Collect(strings.Lines(text)) {
 			if !gone[no] {
-				kept += line
+				kept.WriteString(line)
 			}
 		}
-		if kept != text {
-			if err := writeFile(c, dir+"/"+name, kept); err != nil {
+		if kept.String() != text {
+			if err := writeFile(c, dir+"/"+name, kept.String()); err != nil {
 				return c.Fail(1, "cannot write %s/%s: %s", dir, name, host.ErrorText(err))
 			}
 		}
