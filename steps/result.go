@@ -57,7 +57,9 @@ type Stage struct {
 	// Restarted are the nodes whose machine started anew in the middle, and their counters with it.
 	Restarted []string
 	// Err is set where the stage could not be run to its end.
-	Err     string
+	Err string
+	// Stalled is set where that is because nothing was printed and nothing moved for too long.
+	Stalled bool
 	Elapsed time.Duration
 }
 

@@ -136,7 +136,7 @@ func hostile() []alteration {
 			return len(r.Stages[0].Bytes) > 0
 		}},
 		{"the stage was given up when all had been printed", notGood, func(_ good, r *steps.Result) bool {
-			r.Stages[0].Err = "nothing was printed for 3m20s: it was ended"
+			r.Stages[0].Err, r.Stages[0].Stalled = "nothing was printed for 3m20s: it was ended", true
 			return true
 		}},
 		{"the server crashed", notGood, server(func(o *steps.Output) { o.Exit.Code = 139 })},

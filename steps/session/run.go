@@ -267,7 +267,7 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 		r.before = before
 	}
 	if err := r.roles(ctx, rig, pair, &st); err != nil {
-		st.Err = err.Error()
+		st.Err, st.Stalled = err.Error(), errors.Is(err, errStalled)
 		if e, ok := errors.AsType[unready](err); ok {
 			r.tell("%s", e.what) // why stands in the lines above it
 		} else {

@@ -96,14 +96,14 @@ func (rt Route) Band(rig steps.Rig, block int, payload float64) theory.Band {
 
 // Cause looks for what ends the rails early, the surest sign first; otherwise is what is said where
 // none shows.
-func (rt Route) Cause(r steps.Result, s steps.Stage, got float64, otherwise string) string {
+func (rt Route) Cause(r steps.Result, s steps.Stage, got float64, otherwise string) (string, steps.Code) {
 	for i, p := range rt.Pairs {
 		m := kind.Measurement{No: rt.Nos[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
-		if said, _, known := LikelyCause(r, s, m, got/float64(len(rt.Pairs)), rt.mtu); known {
-			return said
+		if said, code, known := LikelyCause(r, s, m, got/float64(len(rt.Pairs)), rt.mtu); known {
+			return said, code
 		}
 	}
-	return otherwise
+	return otherwise, steps.BelowLimit
 }
 
 // Measured is a figure over the rails, without its value.

@@ -25,7 +25,8 @@ type Figure struct {
 	Pass, Warn, Over theory.Limit
 	Of               string        // who carries it: "the rail", "rails 1 and 3"
 	Doubt            string        // what is asked of more than can be; of the unit and the way where empty
-	Cause            func() string // what ended it early, where that can be seen
+	// Cause is what ended it early, where that can be seen, and its code; BelowLimit where nothing shows.
+	Cause func() (string, steps.Code)
 }
 
 func (f Figure) shares() (over, pass, warn theory.Limit) {
@@ -82,9 +83,11 @@ func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, ar
 		add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of,
 			cmp.Or(b.None, b.Unless))
 	case theory.Short:
-		add(steps.BelowLimit, steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
+		why, code := f.Cause()
+		add(code, steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), why)
 	case theory.Low:
-		add(steps.BelowLimit, steps.Warn, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), f.Cause())
+		why, code := f.Cause()
+		add(code, steps.Warn, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), why)
 	}
 }
 

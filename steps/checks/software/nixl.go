@@ -2,7 +2,6 @@ package software
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/family/nixl"
@@ -78,7 +77,7 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 	run, v := nixlRunOf(c, r, &rep)
 	if v != nil {
 		rows := len(run.init.Rows)
-		if rows > 0 && strings.Contains(r.Stages[0].Err, errStalled) && v.Grade == steps.Inconclusive {
+		if rows > 0 && r.Stages[0].Stalled && v.Grade == steps.Inconclusive {
 			v.Grade, v.Code, v.Codes = steps.Fail, steps.TestStalled, nil
 			v.Reason = fmt.Sprintf("With two threads nixlbench stood still after %d of its 4 rows, and was ended: its threads "+
 				"wait for each other, or a link went down. Use one thread, and look for a newer NIXL and for a UCX that was "+
@@ -97,6 +96,3 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict(fmt.Sprintf("with two threads nixlbench came to its end, with all of its %d rows",
 		len(run.init.Rows)))
 }
-
-// errStalled is how the session words that a run was silent for too long.
-const errStalled = "nothing was printed"

@@ -423,7 +423,7 @@ func (t *benchTest) Figure(wire.Accounted) {
 	t.rep.Measured(figure)
 	held := witness.Figure{
 		Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, peak.Bytes, t.flow.Payload), Of: t.route.String(),
-		Cause: func() string { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
+		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
 	}
 	if mode := t.init.Config["device_api_mode"]; mode != "" || t.init.Config["use_device_api"] == "1" {
 		mode = cmp.Or(mode, "it doesn't tell which mode")
@@ -518,7 +518,7 @@ func benchEnds(
 		code, hint := steps.NotRunToEnd, ""
 		// Of a link that goes down UCX says nothing: the run stands still until the session's limit on silence
 		// ends it.
-		if strings.Contains(s.Err, "nothing was printed") {
+		if s.Stalled {
 			b, _ := ends[steps.Here].Value.(parse.NIXLBench)
 			code = steps.TestStalled
 			hint = fmt.Sprintf(", after %d rows: UCX does not tell of a link that goes down in the middle, the transfer just "+
@@ -843,8 +843,9 @@ func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *step
 		}
 		return lead, e
 	case float64(got) < least:
-		rep.Add(steps.BelowLimit, steps.Fail, "%s from GPU memory, where even through host memory %s: %s",
-			kind.Gbps(float64(got)), theory.StagedGPU.Entry().Says(), f.Cause())
+		why, code := f.Cause()
+		rep.Add(code, steps.Fail, "%s from GPU memory, where even through host memory %s: %s",
+			kind.Gbps(float64(got)), theory.StagedGPU.Entry().Says(), why)
 	case float64(got) > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
 			"far less than the %.1f of the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(),

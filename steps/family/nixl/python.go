@@ -603,7 +603,7 @@ func (t *transferTest) Figure(wire.Accounted) {
 	t.lead, t.note = judgeRead(x, witness.Figure{
 		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
 		Pass: theory.ReadPassShare, Warn: theory.ReadWarnShare,
-		Cause: func() string { return t.route.Cause(t.result, t.stage, x.Gbps, besideUCX) },
+		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, x.Gbps, besideUCX) },
 	}, t.rep)
 }
 
@@ -667,8 +667,9 @@ func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) (lead, no
 		f.Judge(rep.Add)
 		return lead, ""
 	case x.Gbps < least:
-		rep.Add(steps.BelowLimit, steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(x.Gbps),
-			theory.StagedGPU.Entry().Says(), f.Cause())
+		why, code := f.Cause()
+		rep.Add(code, steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(x.Gbps),
+			theory.StagedGPU.Entry().Says(), why)
 	case x.Gbps > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
 			"far less than the %.1f of the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(),

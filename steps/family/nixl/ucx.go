@@ -281,7 +281,7 @@ func (t *ucxTest) Figure(wire.Accounted) {
 	payload := float64(row.Iterations) * float64(size)
 	f := witness.Figure{
 		Got: rate.Payload(row.OverallGbps), Band: t.route.Band(t.result.Rig, size, payload), Of: t.route.String(),
-		Cause: func() string { return t.route.Cause(t.result, t.stage, row.OverallGbps, besideVerbs) },
+		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, row.OverallGbps, besideVerbs) },
 	}
 	if least := theory.UCXMessages.Value(); float64(row.Iterations) < least {
 		f.Band.Unless = fmt.Sprintf("it is of %s, and below %.0f its end takes too much of the time",

@@ -631,21 +631,20 @@ func (t *bandwidthTest) Flows() []wire.Flow {
 // Figure is the average.
 func (t *bandwidthTest) Figure(wire.Accounted) {
 	row, mtu := t.row(), t.mtu()
-	short := steps.BelowLimit // or what ended it early
 	f := witness.Figure{
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
 		Band: theory.BandOf(t.result.Rig, theory.Test{
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
 		}, t.Pair),
-		Cause: func() string {
+		Cause: func() (string, steps.Code) {
 			said, code, known := wire.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu)
-			switch {
-			case known:
-				short = code
-			case code == steps.BelowLimit: // a sign that takes less stays in the text
+			if known {
+				return said, code
+			}
+			if code == steps.BelowLimit { // a sign that takes less stays in the text
 				t.unexplained = said
 			}
-			return said
+			return said, steps.BelowLimit
 		},
 	}
 	if t.memory != "DRAM" && !f.Band.Soft {
@@ -653,7 +652,7 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 	}
 	t.band = f.Band
 	t.rep.Show(t.Rail+" bandwidth", kind.Round(row.AverageGbps), "Gb/s", f.Expected())
-	f.Judge(below(&short, t.add))
+	f.Judge(t.add)
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
 		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: t.memory,
@@ -662,16 +661,6 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 		t.rep.Show(t.Rail+" processors", *t.read.NUMANode, "(the NUMA node that perftest chose)", nil)
 	}
 	t.rep.Show(t.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
-}
-
-// below gives a figure that is below its limit the code of what ended it early, which Figure.Cause puts into short.
-func below(short *steps.Code, add witness.Adder) witness.Adder {
-	return func(code steps.Code, g steps.Grade, format string, args ...any) {
-		if code == steps.BelowLimit {
-			code = *short
-		}
-		add(code, g, format, args...)
-	}
 }
 
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.

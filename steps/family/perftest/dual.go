@@ -380,14 +380,10 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
 	first, second := tests[a+" beside "+b], tests[b+" beside "+a]
 	least, mtu := shorter(first, second), theory.AgreedMTU(r.Rig, cp.first, first.MTU)
-	short := steps.BelowLimit // or what ended it early
 	f := witness.Figure{
 		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: theory.OverTogether, Of: "they",
 		Doubt: "did they run at the same time?",
-		Cause: func() (said string) {
-			said, short = cp.cause(r, alone, with)
-			return said
-		},
+		Cause: func() (string, steps.Code) { return cp.cause(r, alone, with) },
 	}
 	for i := range cp.numbers {
 		rep.Show(fmt.Sprintf("%s, rail %d alone", name, cp.numbers[i]), kind.Round(alone[i]), "Gb/s", nil)
@@ -407,9 +403,9 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 		rep.Add(steps.NotTogether, steps.Inconclusive, "%s together: %s", name, why)
 		rep.Hear(steps.ByFigure)
 	} else {
-		f.Judge(below(&short, func(code steps.Code, g steps.Grade, format string, args ...any) {
+		f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
 			rep.Add(code, g, "%s together: "+format, append([]any{name}, args...)...)
-		}))
+		})
 	}
 	text = fmt.Sprintf("%s together %s, alone %.1f and %.1f", name, kind.Gbps(sum), alone[0], alone[1])
 	if f.Band.None == "" {

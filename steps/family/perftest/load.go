@@ -179,21 +179,17 @@ func (l *loadRun) Output() bool {
 
 // Figure holds the sum against what the rails carry together.
 func (l *loadRun) Figure(wire.Accounted) {
-	short := steps.BelowLimit // or what ended it early
 	f := witness.Figure{
 		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(),
-		Cause: func() (said string) {
-			said, short = l.cause()
-			return said
-		},
+		Cause: l.cause,
 	}
 	l.rep.Show("RDMA over "+l.names(), kind.Round(float64(l.rdma)), "Gb/s", f.Expected())
 	if l.tcp > 0 {
 		l.rep.Show("TCP beside it", kind.Round(float64(l.tcp)), "Gb/s", nil)
 	}
-	f.Judge(below(&short, func(code steps.Code, g steps.Grade, format string, args ...any) {
+	f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
 		l.rep.Add(code, g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
-	}))
+	})
 	// A sum of two ways, or what TCP left, is no figure that another cell could stand beside.
 	if !l.bothWays && l.tcp == 0 {
 		l.rep.Measured(steps.Figure{
