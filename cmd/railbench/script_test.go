@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,6 +30,12 @@ func TestMain(m *testing.M) {
 		"railbench": main,
 		hung:        hangOn,
 	})
+}
+
+// ignored are the signals that these tests were started to ignore, as under nohup and in the background of a script.
+// Asked later, a test that listens to them would hide it.
+var ignored = map[os.Signal]bool{
+	syscall.SIGHUP: signal.Ignored(syscall.SIGHUP), syscall.SIGINT: signal.Ignored(syscall.SIGINT),
 }
 
 type apart struct{ m *testing.M }
