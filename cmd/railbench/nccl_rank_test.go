@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"os/exec"
@@ -50,7 +51,7 @@ func rankOf(ctx context.Context, t *testing.T, env ...string) (*exec.Cmd, string
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := "test-" + strings.ToLower(strings.ReplaceAll(filepath.Base(filepath.Dir(program))+t.Name(), "/", "-"))
+	run := "test-" + strings.ToLower(rand.Text()) // the same tests may run twice at a time on this machine
 	folder := "/tmp/railbench-" + run
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	c := exec.CommandContext(ctx, "sh", "-c", all["NCCL_RANK_SH"], "rank", program, "-b", "64K")
