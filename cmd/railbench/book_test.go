@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,9 +83,33 @@ type album struct{ strings.Builder }
 func (c *album) page(title string, lines []string) {
 	fmt.Fprintf(c, "%s %s\n", strings.Repeat("═", 3), title)
 	for _, line := range lines {
-		c.WriteString(strings.TrimRight(ansi.Strip(line), " ") + "\n")
+		c.WriteString(strings.TrimRight(uncounted(ansi.Strip(line)), " ") + "\n")
 	}
 	c.WriteString("\n")
+}
+
+// The counters that a new cell would change in every frame behind it: how often something ran, and how many of a part's
+// cells have.
+var (
+	runCount  = regexp.MustCompile(`\[\d{2,}\] `)
+	runOnce   = regexp.MustCompile(`\[\d\] `)
+	partCount = regexp.MustCompile(` (\d+)/(\d+) │`)
+)
+
+// uncounted is a line without these counters, as wide as before.
+func uncounted(line string) string {
+	line = runOnce.ReplaceAllString(line, "[n] ")
+	for at := runCount.FindStringIndex(line); at != nil; at = runCount.FindStringIndex(line) {
+		more := at[1] - at[0] - len("[n] ")
+		rest := line[at[1]:]
+		if gap := strings.Index(rest, "  "); gap >= 0 { // the room of the digits, where it moves nothing else
+			rest = rest[:gap] + strings.Repeat(" ", more) + rest[gap:]
+		}
+		line = line[:at[0]] + "[n] " + rest
+	}
+	return partCount.ReplaceAllStringFunc(line, func(count string) string {
+		return strings.Repeat(" ", len(count)-len("n/m │")) + "n/m │"
+	})
 }
 
 func (c *album) frame(p *player, title string) {
