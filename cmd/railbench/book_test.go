@@ -89,10 +89,12 @@ func (c *album) page(title string, lines []string) {
 }
 
 // The counters that a new cell would change in every frame behind it: how often something ran, and how many of a part's
-// cells have.
+// cells have, and the numbers of processes.
 var (
 	runCount  = regexp.MustCompile(`\[\d{2,}\] `)
 	runOnce   = regexp.MustCompile(`\[\d\] `)
+	blanks    = regexp.MustCompile(` {2,}`)
+	process   = regexp.MustCompile(`\[(spark-\d+):\d+ `)
 	partCount = regexp.MustCompile(` (\d+)/(\d+) │`)
 )
 
@@ -102,11 +104,14 @@ func uncounted(line string) string {
 	for at := runCount.FindStringIndex(line); at != nil; at = runCount.FindStringIndex(line) {
 		more := at[1] - at[0] - len("[n] ")
 		rest := line[at[1]:]
-		if gap := strings.Index(rest, "  "); gap >= 0 { // the room of the digits, where it moves nothing else
-			rest = rest[:gap] + strings.Repeat(" ", more) + rest[gap:]
+		gaps := blanks.FindAllStringIndex(rest, -1)
+		if len(gaps) > 0 { // the room of the digits goes to the widest gap, where it moves nothing else
+			widest := slices.MaxFunc(gaps, func(a, b []int) int { return (a[1] - a[0]) - (b[1] - b[0]) })
+			rest = rest[:widest[0]] + strings.Repeat(" ", more) + rest[widest[0]:]
 		}
 		line = line[:at[0]] + "[n] " + rest
 	}
+	line = process.ReplaceAllString(line, "[$1:PID ")
 	return partCount.ReplaceAllStringFunc(line, func(count string) string {
 		return strings.Repeat(" ", len(count)-len("n/m │")) + "n/m │"
 	})
