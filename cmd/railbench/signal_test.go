@@ -211,7 +211,7 @@ func TestTwoSignalsAreTwo(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		late := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
 		_ = cmd.Wait() // what it ended by is looked at
 		late.Stop()
 		if by := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); by != syscall.SIGINT && by != syscall.SIGTERM {

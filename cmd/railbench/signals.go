@@ -69,8 +69,8 @@ func settle() {
 	signal.Stop(c)
 }
 
-// onSignal calls first at the first of some signals. From then on each has its default effect, as has a second signal
-// that came together with the first. stop ends the listening, and returns once first is not called any more.
+// onSignal calls first at the first of some signals. A second one ends the program, also where it came with the first.
+// stop ends the listening, and returns once first is not called any more.
 func onSignal(first func(), signals ...os.Signal) (stop func()) {
 	heard, over, done := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
 	signal.Notify(heard, signals...)
@@ -82,11 +82,15 @@ func onSignal(first func(), signals ...os.Signal) (stop func()) {
 			return
 		}
 		first()
-		signal.Stop(heard)
 		select {
 		case again := <-heard:
-			_ = syscall.Kill(os.Getpid(), again.(syscall.Signal)) // a process may always signal itself
-		default:
+			endBy(again.(syscall.Signal), heard)
+		case <-over:
+			select {
+			case again := <-heard:
+				endBy(again.(syscall.Signal), heard)
+			default:
+			}
 		}
 	}()
 	return sync.OnceFunc(func() {
@@ -94,4 +98,14 @@ func onSignal(first func(), signals ...os.Signal) (stop func()) {
 		<-done
 		signal.Stop(heard)
 	})
+}
+
+// endBy has a signal do what it does without a handler. One that the program was started to ignore, as ctrl+c in the
+// background of a script, does nothing then, and SIGTERM takes its place.
+func endBy(s syscall.Signal, heard chan os.Signal) {
+	signal.Stop(heard)
+	if signal.Ignored(s) {
+		s = syscall.SIGTERM
+	}
+	_ = syscall.Kill(os.Getpid(), s) // a process may always signal itself
 }
