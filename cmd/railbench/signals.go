@@ -101,11 +101,9 @@ func onSignal(first func(), signals ...os.Signal) (stop func()) {
 }
 
 // endBy has a signal do what it does without a handler. One that the program was started to ignore, as ctrl+c in the
-// background of a script, does nothing then, and SIGTERM takes its place.
+// background of a script, does nothing then: the program ends as a shell would say it.
 func endBy(s syscall.Signal, heard chan os.Signal) {
 	signal.Stop(heard)
-	if signal.Ignored(s) {
-		s = syscall.SIGTERM
-	}
-	_ = syscall.Kill(os.Getpid(), s) // a process may always signal itself
+	_ = syscall.Kill(os.Getpid(), s) // a process may always signal itself, and does not come back from what ends it
+	os.Exit(128 + int(s))
 }
