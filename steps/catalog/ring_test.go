@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/steps/probe"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // What a new family needs, in one file: a collective around a ring of nodes, which is no
@@ -55,7 +55,7 @@ func judgeRing(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep kind.Report
 	t := ringTest{result: r, rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: r.Stages[0], Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: r.Stages[0], Rep: &rep, Add: rep.Add}
 	if _, ok := line.Hear(&t); !ok {
 		return rep.Verdict()
 	}

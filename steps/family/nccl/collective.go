@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // The collectives that the cells run.
@@ -86,7 +86,7 @@ func judgeCollective(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		rep.Hear("")
 	}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.active(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.active(), Rep: &rep, Add: rep.Add}
 	_, ok := line.Hear(&t)
 	if v, skipped := kind.Skips(&rep); skipped && !ok {
 		return v
@@ -245,7 +245,7 @@ func ncclRemark(text string) bool {
 // program is the collective that the cell runs.
 func (t *collective) program() string {
 	for _, name := range []string{allReduce, allGather} {
-		if witness.Calls(t.cell, t.out, name) {
+		if verify.Calls(t.cell, t.out, name) {
 			return name
 		}
 	}
@@ -255,7 +255,7 @@ func (t *collective) program() string {
 // number is what the script gave nccl-tests with an option; a size may have a K, M or G behind it.
 // As nccl-tests read them, these are of 2^10.
 func (t *collective) number(option string) (int, bool) {
-	text := witness.Options(t.cell, t.out, t.program())[option]
+	text := verify.Options(t.cell, t.out, t.program())[option]
 	shift := 0
 	if i := strings.IndexAny(text, "KMG"); i > 0 && i == len(text)-1 {
 		shift = map[byte]int{'K': 10, 'M': 20, 'G': 30}[text[i]]

@@ -16,8 +16,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // largeBlock: above it nixlbench divides its counts by large_blk_iter_ftr.
@@ -228,7 +228,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	rt.CheckPorts(r.Rig, &rep)
 	t := benchTest{cell: c, result: r, stage: s, route: rt, rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if v, skipped := kind.Skips(&rep); skipped && !ok {
 		return v
@@ -304,7 +304,7 @@ var counts = []string{"num_iter", "warmup_iter"}
 // otherwise.
 // UCX_NET_DEVICES and UCX_TLS are no options: what came of those is told by the counters.
 func (t *benchTest) notAsked() string {
-	options := witness.Options(t.cell, t.ends[steps.Here], "nixlbench")
+	options := verify.Options(t.cell, t.ends[steps.Here], "nixlbench")
 	for _, option := range slices.Sorted(maps.Keys(options)) {
 		name := strings.TrimLeft(option, "-")
 		// With the device API it prints what --num_threads gives under another name.
@@ -405,7 +405,7 @@ func (t *benchTest) judged(rows []parse.NIXLRow) parse.NIXLRow {
 		return peak
 	}
 	best := fastest(large)
-	f := witness.Figure{Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, best.Bytes, t.flow.Payload)}
+	f := verify.Figure{Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, best.Bytes, t.flow.Payload)}
 	if s := f.Standing(); s == theory.Impossible || s == theory.Unseen {
 		return peak
 	}
@@ -421,7 +421,7 @@ func (t *benchTest) Figure(wire.Accounted) {
 	figure.Value, figure.MessageBytes, figure.Last = kind.Round(peak.Gbps()), peak.Bytes, kind.Round(last.Gbps())
 	figure.Memory = segment(t.vram())
 	t.rep.Measured(figure)
-	held := witness.Figure{
+	held := verify.Figure{
 		Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, peak.Bytes, t.flow.Payload), Of: t.route.String(),
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
 	}
@@ -473,7 +473,7 @@ func segment(gpu bool) string {
 // false where the report says what happened instead.
 // ports are looked at for a link that went down meanwhile, which explains whatever the ends say.
 func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port) (ends [2]steps.Output, ok bool) {
-	if f, known := witness.First(r.Rig, s, ports...); known {
+	if f, known := verify.First(r.Rig, s, ports...); known {
 		for _, o := range s.Outputs {
 			ends[o.End] = o
 		}
@@ -494,7 +494,7 @@ func benchEnds(
 	for _, o := range s.Outputs {
 		ends[o.End] = o
 	}
-	for _, o := range witness.Speak(s) {
+	for _, o := range verify.Speak(s) {
 		v, _ := o.Value.(parse.NIXLBench)
 		for _, text := range v.Errors {
 			if !endings.Regexp().MatchString(text) && !followed(s, o, text) {
@@ -593,7 +593,7 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report,
 		case bad:
 			reached := ""
 			if n == 0 && o.Exit.Why == runner.TimedOut {
-				reached = witness.Reached(r.Rig, s, ports...)
+				reached = verify.Reached(r.Rig, s, ports...)
 			}
 			rep.Add(f.Code, f.Grade, "%s%s", f.Text, reached)
 			n++
@@ -767,7 +767,7 @@ func showFigures(peak, last parse.NIXLRow, e *steps.Expected, rep *kind.Report) 
 }
 
 // judgeNIXLFigure is for host memory: nearly all that the rails can do.
-func judgeNIXLFigure(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) string {
+func judgeNIXLFigure(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) string {
 	last := rows[len(rows)-1]
 	showFigures(peak, last, f.Expected(), rep)
 	lead := bestAndLast(peak, last)
@@ -811,7 +811,7 @@ func stagedBand() (least, most float64, e *steps.Expected) {
 }
 
 // judgeStaged is for GPU memory: the rows beside what staged says of the best.
-func judgeStaged(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) string {
+func judgeStaged(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) string {
 	last := rows[len(rows)-1]
 	why := ""
 	if last.PostUS > last.TxUS && last.TxUS > 0 {
@@ -827,7 +827,7 @@ func judgeStaged(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep
 // Where the memory travels through host memory, a few Gb/s are all that there is, and no fault;
 // where it reaches the rails' own rate, the adapter reads it by itself. why is what else shows
 // that a processor copies.
-func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *steps.Expected) {
+func staged(f verify.Figure, lead, why string, rep *kind.Report) (string, *steps.Expected) {
 	b, got := f.Band, f.Got
 	// Nothing in the output tells which way the memory went: the rate does.
 	direct := b.Expected > 0 && float64(got) >= theory.WarnShare.Value()*float64(b.Expected)

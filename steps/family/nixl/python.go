@@ -15,8 +15,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // Installed reports whether a fact about a tool names a path.
@@ -334,7 +334,7 @@ func pythonSaid(s steps.Stage) (results [2]parse.NIXLResult, messages []kind.Mes
 			results[o.End] = x
 		}
 	}
-	for _, o := range witness.Speak(s) {
+	for _, o := range verify.Speak(s) {
 		v, _ := o.Value.(parse.NIXLPython)
 		for _, x := range v.Results {
 			if x.Error != "" && !followed(s, o, x.Error) {
@@ -474,7 +474,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	rt.CheckPorts(r.Rig, &rep)
 	t := transferTest{readTest: readTest{cell: c, result: r, stage: s, route: rt, rep: &rep, add: rep.Add}}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if v, skipped := kind.Skips(&rep); skipped && !ok {
 		return v
@@ -494,7 +494,7 @@ type readTest struct {
 	stage  steps.Stage
 	route  wire.Route
 	rep    *kind.Report
-	add    witness.Adder
+	add    verify.Adder
 
 	ends [2]parse.NIXLResult
 	flow wire.Flow
@@ -521,7 +521,7 @@ func (t *readTest) ofThisRun(test string) bool {
 		x := t.ends[o.End]
 		options := map[string]string{}
 		for _, call := range pythonCalls {
-			maps.Copy(options, witness.Options(t.cell, o, call))
+			maps.Copy(options, verify.Options(t.cell, o, call))
 		}
 		device, bytes, reads := options["--device"], options["--bytes"], options["--iterations"]
 		switch {
@@ -584,7 +584,7 @@ func (t *transferTest) Output() bool {
 	}
 	// The program works its rate out of all digits of its clock and rounds afterwards.
 	bits := float64(x.Bytes) * float64(x.Iterations) * 8
-	if why := witness.Makes(x.Gbps, bits/8, x.Seconds, 0.01); why != "" && math.Abs(bits/x.Seconds/1e9-x.Gbps) > 0.0005 {
+	if why := verify.Makes(x.Gbps, bits/8, x.Seconds, 0.01); why != "" && math.Abs(bits/x.Seconds/1e9-x.Gbps) > 0.0005 {
 		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
 		return false
 	}
@@ -600,7 +600,7 @@ func (t *transferTest) Figure(wire.Accounted) {
 	t.rep.Measured(figure)
 	t.rep.Show("reads", x.Iterations, "reads of "+kind.BlockSize(x.Bytes), nil)
 	t.rep.Show("data", "as the target wrote it, every byte", "", nil)
-	t.lead, t.note = judgeRead(x, witness.Figure{
+	t.lead, t.note = judgeRead(x, verify.Figure{
 		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
 		Pass: theory.ReadPassShare, Warn: theory.ReadWarnShare,
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, x.Gbps, besideUCX) },
@@ -648,7 +648,7 @@ func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
 
 // judgeRead holds reads from Python against the rails: there is no pipeline, and each read
 // ends before the next begins.
-func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) (lead, note string) {
+func judgeRead(x parse.NIXLResult, f verify.Figure, rep *kind.Report) (lead, note string) {
 	b := f.Band
 	lead = fmt.Sprintf("%s over %s", kind.Gbps(x.Gbps), f.Of)
 	// As with nixlbench, the rate alone tells whether the adapter reached the GPU by itself.
@@ -751,8 +751,8 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	if v, skipped := kind.Skips(&rep); skipped {
 		return v
 	}
-	witness.EveryRail(c, r, &rep)
-	witness.RailsApart(all, rails, &rep)
+	verify.EveryRail(c, r, &rep)
+	verify.RailsApart(all, rails, &rep)
 	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", kind.PerRail(rails, figures),
 		kind.Microseconds(tail)) +
 		usualRead(medians)
@@ -786,7 +786,7 @@ func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m kind.Measur
 	rt.CheckPorts(r.Rig, rep)
 	add := func(code steps.Code, g steps.Grade, format string, args ...any) { rep.On(m, code, g, format, args...) }
 	t := latencyTest{readTest{cell: c, result: r, stage: s, route: rt, rep: rep, add: add}}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if ok && account.OK() {
 		*carried++
@@ -805,7 +805,7 @@ func (t *latencyTest) Output() bool {
 // Figure is the median.
 func (t *latencyTest) Figure(wire.Accounted) {
 	x, rep := t.initiator(), t.rep
-	f := witness.Time{
+	f := verify.Time{
 		MedianUS: x.P50US, Soft: theory.Soft(t.result.Rig, t.route.Pairs[0]), Of: "reads of 4 KiB from Python: ",
 		Usual: theory.ReadLatency, Least: theory.ReadLatencyLeast, Pass: theory.ReadLatencyPass, Warn: theory.ReadLatencyWarn,
 		Far: "is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?",
@@ -847,10 +847,10 @@ func timed(x parse.NIXLResult, rep *kind.Report) bool {
 		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports no latency, or no tail")
 		return false
 	}
-	if why := witness.Ascending(witness.Quantile{Name: "least", Value: x.MinUS},
-		witness.Quantile{Name: "median", Value: x.P50US},
-		witness.Quantile{Name: "95 %", Value: x.P95US}, witness.Quantile{Name: "99 %", Value: x.P99US},
-		witness.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
+	if why := verify.Ascending(verify.Quantile{Name: "least", Value: x.MinUS},
+		verify.Quantile{Name: "median", Value: x.P50US},
+		verify.Quantile{Name: "95 %", Value: x.P95US}, verify.Quantile{Name: "99 %", Value: x.P99US},
+		verify.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
 		rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
 		return false
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // ucxCauses are how ucx_perftest words a failure of its own. What UCX itself says below it is the
@@ -81,7 +81,7 @@ func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	rt.CheckPorts(r.Rig, &rep)
 	t := ucxTest{cell: c, result: r, stage: s, route: rt, rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if v, skipped := kind.Skips(&rep); skipped && !ok {
 		return v
@@ -117,7 +117,7 @@ func (t *ucxTest) Ends() bool {
 			t.client = o
 		}
 	}
-	for _, o := range witness.Speak(t.stage) {
+	for _, o := range verify.Speak(t.stage) {
 		v, _ := o.Value.(parse.UCXPerftest)
 		for _, text := range v.Errors {
 			if !limited(t.stage) || !ucxEnded.Regexp().MatchString(text) {
@@ -201,12 +201,12 @@ func (t *ucxTest) row() (row parse.UCXPerftestRow) {
 // notAsked says what both ends say otherwise than the client's script asked for.
 func (t *ucxTest) notAsked() string {
 	const tool = "ucx_perftest"
-	options := witness.Options(t.cell, t.client, tool)
+	options := verify.Options(t.cell, t.client, tool)
 	send, recv, two := strings.Cut(cmp.Or(options["-m"], "host"), ",")
 	if !two {
 		recv = send
 	}
-	warmup, ok := witness.Number(t.cell, t.client, tool, "-w")
+	warmup, ok := verify.Number(t.cell, t.client, tool, "-w")
 	if !ok {
 		warmup = math.MaxInt // its own is more than a tenth, which is the most
 	}
@@ -225,8 +225,8 @@ func (t *ucxTest) notAsked() string {
 		return "the server did not tell the size of a message"
 	}
 	return cmp.Or(
-		witness.Asked(t.cell, t.client, tool, "-s", t.head.SizeBytes, "bytes a message"),
-		witness.Asked(t.cell, t.client, tool, "-n", t.row().Iterations, "messages"),
+		verify.Asked(t.cell, t.client, tool, "-s", t.head.SizeBytes, "bytes a message"),
+		verify.Asked(t.cell, t.client, tool, "-n", t.row().Iterations, "messages"),
 	)
 }
 
@@ -279,7 +279,7 @@ func (t *ucxTest) Figure(wire.Accounted) {
 	figure.Value, figure.MessageBytes, figure.Memory = kind.Round(row.OverallGbps), size, segment(t.gpu())
 	t.rep.Measured(figure)
 	payload := float64(row.Iterations) * float64(size)
-	f := witness.Figure{
+	f := verify.Figure{
 		Got: rate.Payload(row.OverallGbps), Band: t.route.Band(t.result.Rig, size, payload), Of: t.route.String(),
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, row.OverallGbps, besideVerbs) },
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // A railTest is one stage of a test over one rail: the first two witnesses of the line, which
@@ -56,8 +56,8 @@ func (t *railTest) add(code steps.Code, g steps.Grade, format string, args ...an
 }
 
 // line is where the test is heard.
-func (t *railTest) line() witness.Line {
-	return witness.Line{
+func (t *railTest) line() verify.Line {
+	return verify.Line{
 		Cell: t.cell, Rig: t.result.Rig, Stage: t.stage, Ports: wire.EndsOf(t.Pair), Rep: t.rep, Add: t.add,
 	}
 }
@@ -104,7 +104,7 @@ func whyDown(rig steps.Rig, p steps.Pair) (text string, code steps.Code) {
 
 // said is what the ends complain of.
 func (t *railTest) said() (messages []kind.Message) {
-	for _, o := range witness.Speak(steps.Stage{Outputs: []steps.Output{t.Client, t.server}}) {
+	for _, o := range verify.Speak(steps.Stage{Outputs: []steps.Output{t.Client, t.server}}) {
 		messages = append(messages, messagesOf(o.End, parse.PerftestErrors(o.Text))...)
 	}
 	return messages
@@ -271,7 +271,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 		return
 	}
 	// The client first: a server that was left waiting has nothing to tell but that.
-	alone := witness.Speak(steps.Stage{Outputs: []steps.Output{m.Client, server}})
+	alone := verify.Speak(steps.Stage{Outputs: []steps.Output{m.Client, server}})
 	for _, o := range []steps.Output{m.Client, server} {
 		if o.Exit.Why == runner.Cancelled && len(alone) == 1 {
 			continue // it was ended because the other one had
@@ -313,7 +313,7 @@ func hangHint(rig steps.Rig, s steps.Stage, ports []wire.Port, o steps.Output, a
 		return "; packets were lost and sent again meanwhile (" + g + "), which leaves RDMA a small part of its rate: look " +
 			"at the cable and the port at both ends (see path-loss)"
 	}
-	if hint := witness.Reached(rig, s, ports...); hint != "" {
+	if hint := verify.Reached(rig, s, ports...); hint != "" {
 		return hint
 	}
 	for _, other := range all {
@@ -443,7 +443,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 		// As the tutorial does: perftest's column, which is of 2^20 bytes, times 8, by 1000.
 		tutorial = float64(rate.Payload(t.row().AverageGbps).MiB()) * 8 / 1000
 	}
-	witness.EveryRail(c, r, &rep)
+	verify.EveryRail(c, r, &rep)
 	ratesApart(r.Rig, measured, &rep)
 	lead := kind.PerRail(rails, figures)
 	if len(expected) > 0 {
@@ -631,7 +631,7 @@ func (t *bandwidthTest) Flows() []wire.Flow {
 // Figure is the average.
 func (t *bandwidthTest) Figure(wire.Accounted) {
 	row, mtu := t.row(), t.mtu()
-	f := witness.Figure{
+	f := verify.Figure{
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
 		Band: theory.BandOf(t.result.Rig, theory.Test{
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
@@ -685,7 +685,7 @@ func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) s
 	if rows > 1 {
 		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
 	}
-	return cmp.Or(all, witness.OfTest(v.Test, "Write", "BW"), witness.OfDevice(v.Device, dev),
+	return cmp.Or(all, verify.OfTest(v.Test, "Write", "BW"), verify.OfDevice(v.Device, dev),
 		otherGID(c, o, "ib_write_bw", v.Perftest), otherKind(c, o, "ib_write_bw", v.Perftest),
 		asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
 }
@@ -713,20 +713,20 @@ func otherGID(c steps.Cell, o steps.Output, tool string, v parse.Perftest) strin
 	if v.GIDIndex < 0 {
 		return ""
 	}
-	return witness.Asked(c, o, tool, "-x", v.GIDIndex, "as the index of its GID")
+	return verify.Asked(c, o, tool, "-x", v.GIDIndex, "as the index of its GID")
 }
 
 // otherKind says that a test went over other connections, or more of them, than its script asked for:
 // without an option that is one reliable connection, over RDMA.
 func otherKind(c steps.Cell, o steps.Output, tool string, v parse.Perftest) string {
 	switch {
-	case v.DualPort && !witness.Calls(c, o, tool, "-O", "--dualport"):
+	case v.DualPort && !verify.Calls(c, o, tool, "-O", "--dualport"):
 		return "it went over two ports at once, so its figure is a sum"
-	case strings.Contains(v.Test, "Imm") && !witness.Calls(c, o, tool, "--write_with_imm"):
+	case strings.Contains(v.Test, "Imm") && !verify.Calls(c, o, tool, "--write_with_imm"):
 		return fmt.Sprintf("it is the output of another test (%s)", v.Test)
-	case v.Connection != "" && v.Connection != "RC" && !witness.Calls(c, o, tool, "-c", "--connection"):
+	case v.Connection != "" && v.Connection != "RC" && !verify.Calls(c, o, tool, "-c", "--connection"):
 		return fmt.Sprintf("it went over connections of the type %s, and RC was asked for", v.Connection)
-	case v.QueuePairs > 1 && !witness.Calls(c, o, tool, "-q", "--qp"):
+	case v.QueuePairs > 1 && !verify.Calls(c, o, tool, "-q", "--qp"):
 		return fmt.Sprintf("it had %d queue pairs, and one was asked for", v.QueuePairs)
 	case v.Transport != "" && v.Transport != "IB":
 		return fmt.Sprintf("its transport is %s, and neither InfiniBand's nor RoCE's", v.Transport)
@@ -738,10 +738,10 @@ func otherKind(c steps.Cell, o steps.Output, tool string, v parse.Perftest) stri
 // several queue pairs perftest prints the messages of all of them, and -n is for each.
 func asked(c steps.Cell, o steps.Output, tool string, bytes, iterations int) string {
 	count := ""
-	if !witness.Calls(c, o, tool, "-q", "--qp") {
-		count = witness.Asked(c, o, tool, "-n", iterations, "messages")
+	if !verify.Calls(c, o, tool, "-q", "--qp") {
+		count = verify.Asked(c, o, tool, "-n", iterations, "messages")
 	}
-	return cmp.Or(witness.Asked(c, o, tool, "-s", bytes, "bytes a message"), count)
+	return cmp.Or(verify.Asked(c, o, tool, "-s", bytes, "bytes a message"), count)
 }
 
 // contradicts says where a row's message rate doesn't make its bandwidth: one of them was

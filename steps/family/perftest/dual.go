@@ -16,8 +16,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // A dualTest is one ib_write_bw of the cell dual-link: alone, or beside another.
@@ -154,7 +154,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 			[2]int{1, number(r.Rig, half)},
 		})
 	}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.ports(), Rep: &rep, Add: rep.Add}
 	if _, ok := line.Hear(&t); !ok {
 		return rep.Verdict()
 	}
@@ -380,7 +380,7 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
 	first, second := tests[a+" beside "+b], tests[b+" beside "+a]
 	least, mtu := shorter(first, second), theory.AgreedMTU(r.Rig, cp.first, first.MTU)
-	f := witness.Figure{
+	f := verify.Figure{
 		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: theory.OverTogether, Of: "they",
 		Doubt: "did they run at the same time?",
 		Cause: func() (string, steps.Code) { return cp.cause(r, alone, with) },

@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // judgeWriteLatency looks at the median and the tail. An average hides both
@@ -44,8 +44,8 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		figures, rails = append(figures, kind.Microseconds(row.TypicalUS)), append(rails, t.No)
 		medians, tail = append(medians, row.TypicalUS), max(tail, row.P99US)
 	}
-	witness.EveryRail(c, r, &rep)
-	witness.RailsApart(medians, rails, &rep)
+	verify.EveryRail(c, r, &rep)
+	verify.RailsApart(medians, rails, &rep)
 	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
 		kind.Microseconds(tail))
 	switch usual := theory.WriteLatency.Entry(); {
@@ -122,7 +122,7 @@ func (t *latencyTest) Flows() []wire.Flow {
 func (t *latencyTest) Figure(wire.Accounted) {
 	row := t.row()
 	t.soft = theory.Soft(t.result.Rig, t.Pair)
-	f := witness.Time{
+	f := verify.Time{
 		MedianUS: row.TypicalUS, Soft: t.soft, Usual: theory.WriteLatency, Least: theory.WriteLatencyLeast,
 		Pass: theory.WriteLatencyPass, Warn: theory.WriteLatencyWarn,
 		Far: "is far from RDMA's " + theory.WriteLatency.Entry().Figures() +
@@ -169,11 +169,11 @@ func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) stri
 	if row.AvgUS > 0 && (row.AvgUS < row.MinUS || row.MaxUS > 0 && row.AvgUS > row.MaxUS) {
 		mean = fmt.Sprintf("its average is %g us, and its times go from %g to %g", row.AvgUS, row.MinUS, row.MaxUS)
 	}
-	return cmp.Or(rows, mean, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
+	return cmp.Or(rows, mean, verify.OfTest(v.Test, "Write", "Latency"), verify.OfDevice(v.Device, m.Dev),
 		otherGID(c, m.Client, "ib_write_lat", v.Perftest), otherKind(c, m.Client, "ib_write_lat", v.Perftest),
 		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
-		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS},
-			witness.Quantile{Name: "median", Value: row.TypicalUS},
-			witness.Quantile{Name: "99 %", Value: row.P99US}, witness.Quantile{Name: "99.9 %", Value: row.P999US},
-			witness.Quantile{Name: "most", Value: row.MaxUS}))
+		verify.Ascending(verify.Quantile{Name: "least", Value: row.MinUS},
+			verify.Quantile{Name: "median", Value: row.TypicalUS},
+			verify.Quantile{Name: "99 %", Value: row.P99US}, verify.Quantile{Name: "99.9 %", Value: row.P999US},
+			verify.Quantile{Name: "most", Value: row.MaxUS}))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // A loadTest is one tool of a cell that keeps rails busy for a time: ib_write_bw -D on a rail,
@@ -108,7 +108,7 @@ func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep kind.Report
 	l := loadRun{cell: c, result: r, stage: r.Stages[0], rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: l.stage, Ports: l.ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: l.stage, Ports: l.ports(), Rep: &rep, Add: rep.Add}
 	line.Hear(&l)
 	return rep.Verdict(l.lead)
 }
@@ -179,7 +179,7 @@ func (l *loadRun) Output() bool {
 
 // Figure holds the sum against what the rails carry together.
 func (l *loadRun) Figure(wire.Accounted) {
-	f := witness.Figure{
+	f := verify.Figure{
 		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(),
 		Cause: l.cause,
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // blockHeader is what railbench stream puts in front of each block, bytes.
@@ -35,7 +35,7 @@ func judgeStream(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	over := kind.Plural(len(t.numbers), "rail ", "rails ") + kind.And(texts(t.numbers))
 	checkPathLinks(r.Rig, t.path, &rep)
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(t.path), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(t.path), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if !ok {
 		return rep.Verdict()
@@ -245,10 +245,10 @@ func (t *streamTest) whole() bool {
 func (t *streamTest) notOfThisRun() string {
 	const tool = "send"
 	want := 0
-	if n, ok := witness.Number(t.cell, *t.client, tool, "--streams"); ok {
+	if n, ok := verify.Number(t.cell, *t.client, tool, "--streams"); ok {
 		want = n
 	}
-	block, sized := witness.Number(t.cell, *t.client, tool, "--bytes")
+	block, sized := verify.Number(t.cell, *t.client, tool, "--bytes")
 	for _, s := range []parse.Stream{t.sent, t.got} {
 		if len(s.Ways) != len(t.addrs) {
 			return fmt.Sprintf("%d addresses are told, and %d were asked for", len(s.Ways), len(t.addrs))
@@ -268,7 +268,7 @@ func (t *streamTest) notOfThisRun() string {
 			}
 			// It tells rates with six digits and times to the microsecond: what is further apart is no
 			// rounding.
-			if why := witness.Makes(w.Gbps, w.Bytes, w.Seconds, 0.001); why != "" {
+			if why := verify.Makes(w.Gbps, w.Bytes, w.Seconds, 0.001); why != "" {
 				return why
 			}
 			sum.Bytes, sum.Blocks = sum.Bytes+w.Bytes, sum.Blocks+w.Blocks
@@ -276,7 +276,7 @@ func (t *streamTest) notOfThisRun() string {
 		if sum.Bytes != s.Bytes || sum.Blocks != s.Blocks {
 			return fmt.Sprintf("its rails have %.0f bytes together, and it says %.0f", sum.Bytes, s.Bytes)
 		}
-		if why := witness.Makes(s.Gbps, s.Bytes, s.Seconds, 0.001); why != "" {
+		if why := verify.Makes(s.Gbps, s.Bytes, s.Seconds, 0.001); why != "" {
 			return why
 		}
 		if asked, ok := decimal.Count(t.client.Asked["STREAM_SECONDS"]); ok && s.Seconds < 0.9*float64(asked) {

@@ -13,8 +13,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
 )
 
 // judgeTCP holds what iperf3 measured against the documents' figures and the
@@ -33,7 +33,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	rep.Show("TCP path", over, "", nil)
 	checkPathLinks(r.Rig, path, &rep)
 	t := tcpTest{cell: c, result: r, stage: r.Stages[0], path: path, rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(path), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(path), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if !ok {
 		// A bond at one end only is why nothing came of it; where there is a figure, it is a
@@ -268,7 +268,7 @@ func (t *tcpTest) Output() bool {
 
 // sendsHere reports whether the client sends; with -R the server does.
 func (t *tcpTest) sendsHere() bool {
-	return !witness.Calls(t.cell, t.client, "iperf3", "-R", "--reverse")
+	return !verify.Calls(t.cell, t.client, "iperf3", "-R", "--reverse")
 }
 
 // from is the end that sends.
@@ -302,11 +302,11 @@ func (t *tcpTest) Figure(account wire.Accounted) {
 // many streams, and with a rate that its bytes make.
 func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	const tool = "iperf3"
-	streams, asked := witness.Number(c, client, tool, "-P")
-	if !asked && !witness.Calls(c, client, tool, "-P", "--parallel") && witness.Calls(c, client, tool) {
+	streams, asked := verify.Number(c, client, tool, "-P")
+	if !asked && !verify.Calls(c, client, tool, "-P", "--parallel") && verify.Calls(c, client, tool) {
 		streams, asked = 1, true // iperf3's own default
 	}
-	seconds, timed := witness.Number(c, client, tool, "-t")
+	seconds, timed := verify.Number(c, client, tool, "-t")
 	each := 0.0
 	for _, gbps := range v.Each {
 		each += gbps
@@ -328,10 +328,10 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 		return why
 	}
 	if v.ReceivedSeconds > 0 {
-		return witness.Makes(v.ReceivedGbps, v.ReceivedBytes, v.ReceivedSeconds, 0.01)
+		return verify.Makes(v.ReceivedGbps, v.ReceivedBytes, v.ReceivedSeconds, 0.01)
 	}
 	// Its text has three digits of each figure, and the ends measure their seconds apart.
-	return witness.Makes(v.ReceivedGbps, v.ReceivedBytes, v.Seconds, 0.05)
+	return verify.Makes(v.ReceivedGbps, v.ReceivedBytes, v.Seconds, 0.05)
 }
 
 // otherAddresses says that a test went between other addresses than those of the path.
@@ -349,13 +349,13 @@ func otherAddresses(path steps.Path, client steps.End, v parse.Iperf3) string {
 // than it was told to.
 func otherWay(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	const tool = "iperf3"
-	back := witness.Calls(c, client, tool, "-R", "--reverse")
+	back := verify.Calls(c, client, tool, "-R", "--reverse")
 	switch {
-	case v.Bidir && !witness.Calls(c, client, tool, "--bidir"):
+	case v.Bidir && !verify.Calls(c, client, tool, "--bidir"):
 		return "both ends sent at once, so its sum is of both ways"
 	case v.Reverse && !back:
 		return "the server sent, and the client was to"
-	case v.LimitGbps > 0 && !witness.Calls(c, client, tool, "-b", "--bitrate", "--bandwidth"):
+	case v.LimitGbps > 0 && !verify.Calls(c, client, tool, "-b", "--bitrate", "--bandwidth"):
 		return fmt.Sprintf("it was told to send no more than %s", kind.Gbps(v.LimitGbps))
 	}
 	return ""
@@ -368,7 +368,7 @@ const iperfWrite = 128 << 10
 // contradicts what it was told.
 func otherOptions(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	calls := func(options ...string) bool {
-		return !witness.Calls(c, client, "iperf3") || witness.Calls(c, client, "iperf3", options...)
+		return !verify.Calls(c, client, "iperf3") || verify.Calls(c, client, "iperf3", options...)
 	}
 	told := v.Asked
 	switch {

@@ -1,9 +1,9 @@
-// Package witness is the line that every measured cell's run passes before its judge says how
+// Package verify is the line that every measured cell's run passes before its judge says how
 // good it is: how both ends ended, what they printed, what every port moved, the figure, and
 // the signs that a good figure hides. Line asks for them in that order; the other files have
 // what tests share at one of the stages. What is right for a tool is its family's, what the
 // ports had to carry wire's, and what hardware can do theory's.
-package witness
+package verify
 
 import (
 	"cmp"
@@ -23,8 +23,8 @@ type Figure struct {
 	// Pass and Warn are shares of what is expected, and Over of what physics allow: those
 	// of one test of RDMA where they are zero.
 	Pass, Warn, Over theory.Limit
-	Of               string        // who carries it: "the rail", "rails 1 and 3"
-	Doubt            string        // what is asked of more than can be; of the unit and the way where empty
+	Of               string // who carries it: "the rail", "rails 1 and 3"
+	Doubt            string // what is asked of more than can be; of the unit and the way where empty
 	// Cause is what ended it early, where that can be seen, and its code; BelowLimit where nothing shows.
 	Cause func() (string, steps.Code)
 }
