@@ -75,7 +75,7 @@ var house = []struct {
 	},
 	{from: "steps/rate", mustNot: module, reason: "units know nothing of what has them"},
 	{from: "steps/decimal", mustNot: module, reason: "digits know nothing of what they count"},
-	{from: "steps/verify", mustNot: module + "steps/probe", reason: "a witness gets the rig, and looks at no node"},
+	{from: "steps/verify", mustNot: module + "steps/probe", reason: "a stage gets the rig, and looks at no node"},
 	{
 		from: "steps/kind", mustNot: module + "steps/probe",
 		reason: "a family registers its commands, and the probe looks for them",

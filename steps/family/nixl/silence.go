@@ -20,7 +20,7 @@ var silent = kind.Cause{
 }
 
 // unanswered is what silence means in one stage. An adapter that waited in vain itself says that
-// the rail is broken, as a link does that went down (witness.First). Without them UCX alone has said
+// the rail is broken, as a link does that went down (verify.First). Without them UCX alone has said
 // so, whose time runs out over soft-RoCE where RDMA itself works.
 func unanswered(rig steps.Rig, s steps.Stage) kind.Cause {
 	c := silent
