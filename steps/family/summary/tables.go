@@ -540,7 +540,7 @@ func (r recap) charts() []steps.Chart {
 		all = append(all, steps.Chart{
 			Title: title, Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{rates},
 			Limits: append([]steps.Limit{{Name: "link, as the documents take it", Value: documentedLink}},
-				limits(link, ceiling, mtu)...),
+				linesOfLimits(link, ceiling, mtu)...),
 		})
 	}
 	medians := steps.Series{Name: "median"}
@@ -591,7 +591,7 @@ func (r recap) oneRail() (link, ceiling float64, mtu int) {
 }
 
 // limits are the lines across a chart of throughput.
-func limits(link, ceiling float64, mtu int) (all []steps.Limit) {
+func linesOfLimits(link, ceiling float64, mtu int) (all []steps.Limit) {
 	if ceiling > 0 {
 		all = append(all, steps.Limit{
 			Name:  fmt.Sprintf("seen through the PCIe link of one rail, MTU %d", mtu),
@@ -608,7 +608,7 @@ func limits(link, ceiling float64, mtu int) (all []steps.Limit) {
 func (r recap) blockChart(link, ceiling float64, mtu int) (c steps.Chart, ok bool) {
 	c = steps.Chart{
 		Title: "nixlbench: throughput by block size, payload", Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes",
-		Limits: limits(link, ceiling, mtu),
+		Limits: linesOfLimits(link, ceiling, mtu),
 	}
 	for _, x := range r.rates {
 		o, ran := r.outcome(x.cell)
