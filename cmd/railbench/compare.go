@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 func compareCommand() *cobra.Command {
@@ -64,7 +64,7 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 			if asJSON {
 				err = writeJSON(cmd.OutOrStdout(), c)
 			} else {
-				err = gate.WriteText(cmd.OutOrStdout(), c.Text())
+				err = sanitize.WriteText(cmd.OutOrStdout(), c.Text())
 			}
 			switch {
 			case err != nil:

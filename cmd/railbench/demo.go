@@ -17,8 +17,8 @@ import (
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
@@ -191,7 +191,7 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 					return usage(err)
 				}
 				for _, line := range at.Lines() {
-					gate.Fprintln(cmd.OutOrStdout(), line)
+					sanitize.Fprintln(cmd.OutOrStdout(), line)
 				}
 				return nil
 			}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // The forms that a session can be exported to; the extension of a file names one, too.
@@ -47,7 +47,7 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 			}
 			content, err := exported(d, form)
 			if err == nil && out == "" {
-				err = gate.WriteText(cmd.OutOrStdout(), string(content))
+				err = sanitize.WriteText(cmd.OutOrStdout(), string(content))
 			} else if err == nil {
 				err = disk.Replace(out, content, 0o644)
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -87,8 +87,8 @@ func trustsInventory(path string) (trusting, error) {
 	return trusting{
 		what: "the inventory", where: "on this machine",
 		show: func(out io.Writer) {
-			gate.Fprintf(out, "# --- run by Ansible on this machine, in your name (%s)\n%s\n", inv.path,
-				gate.Several(strings.TrimRight(inv.text, "\n")))
+			sanitize.Fprintf(out, "# --- run by Ansible on this machine, in your name (%s)\n%s\n", inv.path,
+				sanitize.Several(strings.TrimRight(inv.text, "\n")))
 		},
 		trust: func() error { return book.TrustProgram("inventory", inv.trusted()) },
 	}, nil

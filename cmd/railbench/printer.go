@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/ink"
 )
@@ -64,7 +64,7 @@ func (p printer) print(v steps.Verdict) error {
 	}
 	for _, l := range lines {
 		l = strings.TrimRight(p.indent+ansi.Strip(l), " ")
-		if _, err := gate.Fprintln(p.out, l); err != nil {
+		if _, err := sanitize.Fprintln(p.out, l); err != nil {
 			return err
 		}
 	}

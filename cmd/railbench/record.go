@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/frames"
 )
 
@@ -97,7 +97,7 @@ func (r *castWriter) line(v any) {
 	b, err := json.Marshal(v)
 	if err == nil {
 		file := r.to
-		_, err = file.Write(append(gate.EscapeJSON(b), '\n'))
+		_, err = file.Write(append(sanitize.EscapeJSON(b), '\n'))
 	}
 	if err != nil {
 		r.err = fmt.Errorf("record: %w", err)

@@ -18,7 +18,7 @@ import (
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui/web"
 )
@@ -109,7 +109,7 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		return usage(errors.Join(err, s.Close()))
 	}
 	defer stage.close()
-	gate.Fprintf(cmd.OutOrStdout(), "%s\n", where)
+	sanitize.Fprintf(cmd.OutOrStdout(), "%s\n", where)
 	headless := newHeadless(s, out, false)
 	told := headless.Tell
 	headless.Tell = func(e steps.Event) {

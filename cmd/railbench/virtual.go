@@ -15,7 +15,7 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // virtualCommand runs the script that boots two small virtual machines with
@@ -123,7 +123,7 @@ func rigScript(cmd *cobra.Command, args []string) error {
 
 // direct is a stream without the gate before it.
 func direct(out io.Writer) io.Writer {
-	if w, ok := out.(*gate.Writer); ok {
+	if w, ok := out.(*sanitize.Writer); ok {
 		return w.To()
 	}
 	return out

@@ -9,7 +9,7 @@ import (
 
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // aside is how many bytes of several nodes wait to be written one node after the other.
@@ -62,7 +62,7 @@ func (l *logFile) add(line steps.OutputLine, cut bool) {
 		l.left++
 		return
 	}
-	text := gate.Line(line.Text)
+	text := sanitize.Line(line.Text)
 	end := "\n"
 	if cut {
 		end = ""

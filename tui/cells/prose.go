@@ -13,7 +13,7 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/ink"
 )
 
@@ -43,7 +43,7 @@ func Prose(source string, k *ink.Ink, width int) []string {
 // costs 9 ms before main starts (its syntax highlighter parses every language and
 // style that it knows), which is a third of the time to the first frame.
 func (o Setting) Prose(source string, k *ink.Ink, width int) []string {
-	source = gate.Markdown(source)
+	source = sanitize.Markdown(source)
 	if o.Mark > 0 {
 		source = marked(source, o.Mark, o.InPlace)
 	}

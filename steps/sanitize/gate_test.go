@@ -1,4 +1,4 @@
-package gate_test
+package sanitize_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // nasty are texts that do something on a terminal, or look like another line.
@@ -21,20 +21,20 @@ var nasty = []string{
 
 func controls(s, keep string) bool {
 	return !utf8.ValidString(s) ||
-		strings.ContainsFunc(s, func(r rune) bool { return gate.Controls(r) && !strings.ContainsRune(keep, r) })
+		strings.ContainsFunc(s, func(r rune) bool { return sanitize.Controls(r) && !strings.ContainsRune(keep, r) })
 }
 
 func TestLineAndText(t *testing.T) {
 	for _, s := range nasty {
-		if got := gate.Line(s); controls(got, "") {
+		if got := sanitize.Line(s); controls(got, "") {
 			t.Errorf("Line(%q) = %q", s, got)
 		}
-		if got := gate.Text(s); controls(got, "\n\t") {
+		if got := sanitize.Text(s); controls(got, "\n\t") {
 			t.Errorf("Text(%q) = %q", s, got)
 		}
 	}
 	for _, s := range []string{"", "plain", "Größe ⇄ ▸ ✓ 한국어 👩‍👩‍👧‍👦", "می\u200cخواهم"} {
-		if got := gate.Line(s); got != s {
+		if got := sanitize.Line(s); got != s {
 			t.Errorf("Line(%q) = %q", s, got)
 		}
 	}
@@ -42,11 +42,11 @@ func TestLineAndText(t *testing.T) {
 		"a\nb\tc\x1b[0m": `a\nb c\x1b[0m`, "\u202e": `\u202e`,
 		"\U000e0041": `\U000e0041`, "\xff": `\xff`,
 	} {
-		if got := gate.Line(s); got != want {
+		if got := sanitize.Line(s); got != want {
 			t.Errorf("Line(%q) = %q, want %q", s, got, want)
 		}
 	}
-	if got := gate.Text("a\r\n\tb\n"); got != "a\n\tb\n" {
+	if got := sanitize.Text("a\r\n\tb\n"); got != "a\n\tb\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -69,31 +69,31 @@ func TestPrintf(t *testing.T) {
 			struct{ S string }{s},
 		} {
 			for _, verb := range []string{"%s", "%v", "%-20v|", "%+v"} {
-				if got := gate.Sprintf(verb, arg); controls(got, "") {
+				if got := sanitize.Sprintf(verb, arg); controls(got, "") {
 					t.Errorf("%s of %T %q is %q", verb, arg, s, got)
 				}
 			}
 		}
 		var b strings.Builder
-		_, _ = gate.Fprintln(&b, s, 3)
+		_, _ = sanitize.Fprintln(&b, s, 3)
 		if got, ok := strings.CutSuffix(b.String(), " 3\n"); !ok || controls(got, "") {
 			t.Errorf("Fprintln(%q) = %q", s, b.String())
 		}
 	}
-	if got := gate.Sprintf("%-*s|%5.1f|%d|%q|%t", 6, "ab", 1.25, 7, "x\n", true); got != `ab    |  1.2|7|"x\n"|true` {
+	if got := sanitize.Sprintf("%-*s|%5.1f|%d|%q|%t", 6, "ab", 1.25, 7, "x\n", true); got != `ab    |  1.2|7|"x\n"|true` {
 		t.Errorf("%q", got)
 	}
-	if got := gate.Sprintf("%s", gate.Several("a\nb\x1b")); got != "a\nb\\x1b" {
+	if got := sanitize.Sprintf("%s", sanitize.Several("a\nb\x1b")); got != "a\nb\\x1b" {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestErrors(t *testing.T) {
 	joined := fmt.Errorf("%w", errors.Join(errors.New("one\nPASS"), errors.New("two")))
-	if got := gate.Errors(joined); len(got) != 1 {
+	if got := sanitize.Errors(joined); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
-	got := gate.Errors(errors.Join(errors.New("one\nPASS"), errors.Join(errors.New("two"), errors.New("three"))))
+	got := sanitize.Errors(errors.Join(errors.New("one\nPASS"), errors.Join(errors.New("two"), errors.New("three"))))
 	if strings.Join(got, "|") != `one\nPASS|two|three` {
 		t.Errorf("%q", got)
 	}
@@ -102,7 +102,7 @@ func TestErrors(t *testing.T) {
 func TestJSON(t *testing.T) {
 	for _, s := range nasty {
 		var b bytes.Buffer
-		if err := gate.JSON(&b, map[string]string{"k": s}); err != nil {
+		if err := sanitize.JSON(&b, map[string]string{"k": s}); err != nil {
 			t.Fatal(err)
 		}
 		if controls(b.String(), "\n") {
@@ -121,7 +121,7 @@ func TestWriter(t *testing.T) {
 	for _, s := range append(nasty, "Größe ⇄ 👩‍👩‍👧‍👦 end\n") {
 		for cut := 1; cut < 5; cut++ {
 			var out bytes.Buffer
-			w := gate.NewWriter(&out)
+			w := sanitize.NewWriter(&out)
 			for rest := []byte(s + "."); len(rest) > 0; {
 				n := min(cut, len(rest))
 				if got, err := w.Write(rest[:n]); err != nil || got != n {
@@ -137,7 +137,7 @@ func TestWriter(t *testing.T) {
 			}
 		}
 	}
-	w := gate.NewWriter(full{})
+	w := sanitize.NewWriter(full{})
 	if _, err := w.Write([]byte("x")); err == nil || w.Err() == nil {
 		t.Error("a failed write is no failure")
 	}

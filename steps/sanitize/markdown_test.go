@@ -1,4 +1,4 @@
-package gate_test
+package sanitize_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/yuin/goldmark"
 
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // What takes long to set is set as it is written, whatever it is made of.
@@ -32,7 +32,7 @@ func TestMarkdown(t *testing.T) {
 		"a table": {strings.Repeat("|a", 500) + "|\n" + strings.Repeat("|-", 500) + "|\n" +
 			strings.Repeat("|a|b\n", 2000), false},
 	} {
-		got := gate.Markdown(c.text)
+		got := sanitize.Markdown(c.text)
 		if (got != c.text) != c.plain {
 			t.Errorf("%s: as it is written: %v", name, got != c.text)
 		}

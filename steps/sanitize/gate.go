@@ -1,4 +1,4 @@
-// Package gate is the one way out for text that came from elsewhere: a node, a server,
+// Package sanitize is the one way out for text that came from elsewhere: a node, a server,
 // somebody's file. Before such a text gets to a terminal, a log, a report or a comment,
 // everything in it that could control one, or be taken for another line, is made visible
 // here.
@@ -6,7 +6,7 @@
 // What was cleaned at the door may be dirty again: a JSON string holds an escape that
 // only its decoder makes a control character of. So this is the last moment, and the
 // gate trusts nobody. It knows neither colours nor columns; those are tui/ink's.
-package gate
+package sanitize
 
 import (
 	"bytes"
