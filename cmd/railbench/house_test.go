@@ -77,7 +77,7 @@ var house = []struct {
 	{from: "steps/decimal", mustNot: module, reason: "digits know nothing of what they count"},
 	{from: "steps/verify", mustNot: module + "steps/probe", reason: "a stage gets the rig, and looks at no node"},
 	{
-		from: "steps/kind", mustNot: module + "steps/probe",
+		from: "steps/registry", mustNot: module + "steps/probe",
 		reason: "a family registers its commands, and the probe looks for them",
 	},
 	{

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -57,9 +57,9 @@ func figure(what steps.Measure, v float64) string {
 		return fmt.Sprintf("%.2f us", v)
 	}
 	if what == steps.Latency {
-		return kind.Microseconds(v)
+		return registry.Microseconds(v)
 	}
-	return kind.Gbps(v)
+	return registry.Gbps(v)
 }
 
 // settle says of every cell what it is among the others.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 func near(t *testing.T, what string, got rate.Payload, want float64) {

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -73,7 +73,7 @@ func TestLinks(t *testing.T) {
 	} {
 		rig := kindtest.Spark()
 		c.do(&rig.Nodes[steps.Here].Rails[0], &rig.Nodes[steps.Peer].Rails[0])
-		var rep kind.Report
+		var rep registry.Report
 		Line{Rig: rig, Ports: ports, Rep: &rep, Add: rep.Add}.links(true)
 		switch {
 		case c.says == "" && len(rep.Findings) > 0:
@@ -88,7 +88,7 @@ func TestLinks(t *testing.T) {
 	// Other rails than the test's are no matter of it.
 	rig := kindtest.Spark()
 	rig.Nodes[steps.Peer].Rails[1].PCI.Width = 1
-	var rep kind.Report
+	var rep registry.Report
 	Line{Rig: rig, Ports: ports, Rep: &rep, Add: rep.Add}.links(true)
 	if len(rep.Findings) > 0 {
 		t.Errorf("another rail's slot: %v", rep.Findings)
@@ -138,7 +138,7 @@ func TestApart(t *testing.T) {
 	} {
 		rig, ports := four()
 		c.do(rig.Nodes)
-		var rep kind.Report
+		var rep registry.Report
 		Line{Rig: rig, Ports: ports, Rep: &rep, Add: rep.Add}.links(true)
 		if len(rep.Findings) != len(c.says) {
 			t.Errorf("%s: %v", name, rep.Findings)

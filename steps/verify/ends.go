@@ -8,8 +8,8 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -64,7 +64,7 @@ var full = pattern.New(`(?:write error|cannot create|can't create|failed to crea
 
 // unable is what kept a program of an end from starting or from writing, in its own words; ok is false where
 // none of them says so.
-func unable(rig steps.Rig, o steps.Output) (f kind.Finding, ok bool) {
+func unable(rig steps.Rig, o steps.Output) (f registry.Finding, ok bool) {
 	for line := range strings.Lines(o.Text) {
 		line = strings.TrimSpace(line)
 		for _, s := range starts {
@@ -86,11 +86,11 @@ func unable(rig steps.Rig, o steps.Output) (f kind.Finding, ok bool) {
 // First is what ended a run first, as far as that shows without a word of the tools: an
 // end that somebody killed, a link that went down, a limit that was too short for what was asked. What both ends
 // print after that follows from it. ok is false where none of it happened.
-func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok bool) {
+func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f registry.Finding, ok bool) {
 	if s.Restarted != nil {
 		return finding(steps.NodeRestarted, steps.Inconclusive,
 			"%s restarted in the middle: whatever else was seen follows from that",
-			kind.And(s.Restarted))
+			registry.And(s.Restarted))
 	}
 	for _, o := range s.Outputs {
 		if !o.Ran || o.Exit.Why != runner.Ended {
@@ -135,7 +135,7 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 		}
 	}
 	if s.Err == "" && !slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return !o.Exit.OK() }) {
-		return kind.Finding{}, false
+		return registry.Finding{}, false
 	}
 	for _, p := range ports {
 		if grown := wire.Flaps(s.Bytes, p); grown != "" {
@@ -149,7 +149,7 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f kind.Finding, ok
 
 // outlasted is for a test that reached its limit at work: its ports carried, over all of the time, about what one of
 // them can, so that it can't have hung for long. What its ends said as they were ended is no cause.
-func outlasted(rig steps.Rig, s steps.Stage, ports []wire.Port) (f kind.Finding, ok bool) {
+func outlasted(rig steps.Rig, s steps.Stage, ports []wire.Port) (f registry.Finding, ok bool) {
 	late := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.Ran && o.Exit.Why == runner.TimedOut })
 	if late < 0 || wire.Gaps(s.Bytes, ports...) != "" {
 		return f, false
@@ -180,8 +180,8 @@ func anyRan(s steps.Stage) bool {
 	return slices.ContainsFunc(s.Outputs, func(o steps.Output) bool { return o.Ran })
 }
 
-func finding(code steps.Code, g steps.Grade, format string, args ...any) (kind.Finding, bool) {
-	return kind.Finding{Code: code, Grade: g, Text: fmt.Sprintf(format, args...)}, true
+func finding(code steps.Code, g steps.Grade, format string, args ...any) (registry.Finding, bool) {
+	return registry.Finding{Code: code, Grade: g, Text: fmt.Sprintf(format, args...)}, true
 }
 
 func whose(rig steps.Rig, o steps.Output) string {

@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -52,11 +52,11 @@ func (f Figure) Expected() *steps.Expected {
 	}
 	// The bounds are shares that were chosen, of a figure that was measured or derived.
 	e := &steps.Expected{
-		Min:  new(kind.Round(pass.Value() * float64(b.Expected))),
+		Min:  new(registry.Round(pass.Value() * float64(b.Expected))),
 		From: fmt.Sprintf("passes from %g of %.1f (%s)", pass.Value(), b.Expected, b.Why()),
 	}
 	if most > 0 {
-		e.Max = new(kind.Round(over.Value() * float64(most)))
+		e.Max = new(registry.Round(over.Value() * float64(most)))
 		e.From += fmt.Sprintf(", to %g of the %.1f that %s", over.Value(), most, of)
 	}
 	return e
@@ -65,7 +65,7 @@ func (f Figure) Expected() *steps.Expected {
 // Judge adds what is to be said of it. add is how the judge adds a finding: to a rail, or
 // to all of the test.
 func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, args ...any)) {
-	got, b := kind.Gbps(float64(f.Got)), f.Band
+	got, b := registry.Gbps(float64(f.Got)), f.Band
 	switch f.Standing() {
 	case theory.Good:
 	case theory.Impossible:
@@ -93,7 +93,7 @@ func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, ar
 
 // RailsApart compares the latencies of rails with each other, us: those of one machine are alike, also where nobody
 // knows what each should take. rails are their numbers.
-func RailsApart(medians []float64, rails []int, rep *kind.Report) {
+func RailsApart(medians []float64, rails []int, rep *registry.Report) {
 	if len(medians) < 2 {
 		return
 	}
@@ -102,7 +102,7 @@ func RailsApart(medians []float64, rails []int, rep *kind.Report) {
 		rep.Hear(steps.ByFigure)
 		rep.Add(steps.RailsApart, steps.Warn,
 			"rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+
-				"map, routes, other traffic)", rails[worst], kind.Microseconds(medians[worst]), rails[best],
-			kind.Microseconds(medians[best]))
+				"map, routes, other traffic)", rails[worst], registry.Microseconds(medians[worst]), rails[best],
+			registry.Microseconds(medians[best]))
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -14,7 +14,7 @@ type Line struct {
 	Rig   steps.Rig
 	Stage steps.Stage
 	Ports []wire.Port // of the rails that it leads over, at both ends; none where nobody knows them
-	Rep   *kind.Report
+	Rep   *registry.Report
 	Add   Adder
 }
 
@@ -39,7 +39,7 @@ type Test interface {
 
 // EveryRail looks whether a cell that is for each rail has a stage for each, once: what was not
 // measured doesn't pass with the rest.
-func EveryRail(c steps.Cell, r steps.Result, rep *kind.Report) {
+func EveryRail(c steps.Cell, r steps.Result, rep *registry.Report) {
 	if !c.EachRail {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -15,7 +15,7 @@ import (
 // normal. What was said of a figure already is not said again.
 func (l Line) links(rdma bool) {
 	said := func(words string) bool {
-		return slices.ContainsFunc(l.Rep.Findings, func(f kind.Finding) bool { return strings.Contains(f.Text, words) })
+		return slices.ContainsFunc(l.Rep.Findings, func(f registry.Finding) bool { return strings.Contains(f.Text, words) })
 	}
 	for _, p := range l.Ports {
 		r, ok := rail(l.Rig, p)
@@ -95,8 +95,8 @@ func (l Line) apart(rdma bool) {
 	} {
 		for _, o := range l.odd(look.of) {
 			l.Add(steps.EndsDiffer, steps.Warn,
-				"the %s of %s is %g%s on %s and %g%s on %s: %s", look.what, kind.And(o.devs), o.value, look.unit,
-				l.Rig.NameOf(o.node), o.usual, look.unit, kind.And(o.others), look.says)
+				"the %s of %s is %g%s on %s and %g%s on %s: %s", look.what, registry.And(o.devs), o.value, look.unit,
+				l.Rig.NameOf(o.node), o.usual, look.unit, registry.And(o.others), look.says)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Asked compares what an output says that it did with what its script asked a tool for by
@@ -159,5 +159,5 @@ func Makes(gbps, bytes, seconds, room float64) string {
 	if math.Abs(made-gbps) <= room*made {
 		return ""
 	}
-	return fmt.Sprintf("%s in %.3g s are %s, and it says %s", kind.Size(bytes), seconds, kind.Gbps(made), kind.Gbps(gbps))
+	return fmt.Sprintf("%s in %.3g s are %s, and it says %s", registry.Size(bytes), seconds, registry.Gbps(made), registry.Gbps(gbps))
 }

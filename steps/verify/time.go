@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -32,8 +32,8 @@ func (f Time) Expected() *steps.Expected {
 }
 
 // Judge adds what is to be said of it. What holds for all rails alike goes into the report.
-func (f Time) Judge(rep *kind.Report, add Adder) {
-	said := kind.Microseconds(f.MedianUS)
+func (f Time) Judge(rep *registry.Report, add Adder) {
+	said := registry.Microseconds(f.MedianUS)
 	switch {
 	case f.Soft != "":
 		rep.Add("", steps.Pass, "There is no band to judge by: %s", f.Soft)

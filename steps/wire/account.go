@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -123,7 +123,7 @@ func (b *books) node(e steps.End) {
 	if !used {
 		if len(other.ports) > 0 {
 			b.find(Foreign, steps.Warn, e, other.ports, "%s moved %s meanwhile, and the test doesn't lead there",
-				kind.And(b.names(other.ports)), kind.Size(other.sum))
+				registry.And(b.names(other.ports)), registry.Size(other.sum))
 		}
 		return
 	}
@@ -139,7 +139,7 @@ func (b *books) node(e steps.End) {
 		forward = append(forward, l)
 	}
 	if len(other.ports) > 0 && !wrong {
-		b.find(Foreign, steps.Fail, e, other.ports, "%s moved bytes too, and the test %s", kind.And(b.names(other.ports)),
+		b.find(Foreign, steps.Fail, e, other.ports, "%s moved bytes too, and the test %s", registry.And(b.names(other.ports)),
 			b.only(e))
 	}
 	for _, l := range forward {
@@ -208,11 +208,11 @@ func (a Accounted) over(ports []Port) string {
 	}
 	switch {
 	case len(all) < len(ports) || len(all) == 0:
-		return kind.And(a.names(ports))
+		return registry.And(a.names(ports))
 	case len(all) == 1:
 		return "rail " + all[0]
 	}
-	return "rails " + kind.And(all)
+	return "rails " + registry.And(all)
 }
 
 // traffic is what a port of the test carries for it.
@@ -340,7 +340,7 @@ func (b *books) read(e steps.End) (known []*Load) {
 	}
 	if len(blind) > 0 {
 		b.find(Blind, steps.Inconclusive, e, blind, "%s: no port counters, and RDMA is not in an interface's bytes, "+
-			"so nothing shows which rail carried it", kind.And(b.names(blind)))
+			"so nothing shows which rail carried it", registry.And(b.names(blind)))
 	}
 	return known
 }
@@ -358,7 +358,7 @@ func (b *books) wrongPort(l *Load, others []Port) {
 		why = " (look at routes and at arp-flux)"
 	}
 	b.find(WrongPort, steps.Fail, l.Node, others, "nothing went over %s; %s carried the bytes: the wrong rail%s",
-		kind.And(b.names(l.Ports)), kind.And(b.names(others)), why)
+		registry.And(b.names(l.Ports)), registry.And(b.names(others)), why)
 }
 
 // carriedByNone reports whether all ports of a load stood still, and where else it went.
@@ -366,7 +366,7 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 	if len(b.still(*l)) < len(l.Ports) {
 		return false
 	}
-	names := kind.And(b.names(l.Ports))
+	names := registry.And(b.names(l.Ports))
 	as, instead := b.asTCP(l), b.instead(l)
 	switch was := b.takenOff(*l, l.Ports); {
 	case len(instead) > 0:
@@ -375,7 +375,7 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 		b.wrongPort(l, other.ports)
 	case len(as) > 0:
 		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "nothing went over %s by RDMA; the data went over %s as TCP", names,
-			kind.And(as))
+			registry.And(as))
 	case was != "":
 		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: "+
 			"nothing is left to see the test by", was, names)
@@ -384,7 +384,7 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 	default:
 		b.find(Lost, steps.Inconclusive, l.Node, l.Ports, "nothing went over %s: it moved only %s of the %s predicted, and "+
 			"no rail's interface moved it either: another interface, a counter that was reset, or shared memory?",
-			names, kind.Size(l.Sum()), kind.Size(l.Wire))
+			names, registry.Size(l.Sum()), registry.Size(l.Wire))
 	}
 	return true
 }
@@ -438,11 +438,11 @@ func (b *books) idle(l *Load) {
 	low, _ := l.bounds(b.interfaces(*l))
 	if was := b.takenOff(*l, still); was != "" && l.Sum() < low {
 		b.find(Less, steps.Inconclusive, l.Node, still, "%s, and as much was taken off what it moved meanwhile: what is "+
-			"left of %s doesn't say whether the test used it", was, kind.And(b.names(still)))
+			"left of %s doesn't say whether the test used it", was, registry.And(b.names(still)))
 		return
 	}
 	b.find(Idle, steps.Fail, l.Node, still, "nothing went over %s: UCX used %s alone, and that is no error to it%s",
-		kind.And(b.names(still)), kind.And(b.names(busy)), b.idleHint(l.warned))
+		registry.And(b.names(still)), registry.And(b.names(busy)), b.idleHint(l.warned))
 }
 
 // takenOff says how much other traffic was on some ports of a load before it began, where what was taken off for
@@ -495,11 +495,11 @@ func (b *books) sizes(e steps.End, forward []*Load) {
 	var above []*Load
 	for _, l := range forward {
 		low, high := l.bounds(b.interfaces(*l))
-		sum, names := l.Sum(), kind.And(b.names(l.Ports))
+		sum, names := l.Sum(), registry.And(b.names(l.Ports))
 		switch {
 		case sum > theory.BytesJumped.Value()*l.Wire+l.headers+l.back+b.resent(*l):
 			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s moved %s where %s were predicted: the counter jumped, or other "+
-				"traffic ran", names, kind.Size(sum), kind.Size(l.Wire))
+				"traffic ran", names, registry.Size(sum), registry.Size(l.Wire))
 		case sum > high:
 			above = append(above, l)
 		case sum < low:
@@ -507,8 +507,8 @@ func (b *books) sizes(e steps.End, forward []*Load) {
 			if was := busy(b.bytes, e); was != "" {
 				why = " (" + was + ", and what it would have been meanwhile is taken off)"
 			}
-			b.find(Less, steps.Inconclusive, e, l.Ports, "%s moved only %s of the %s predicted%s", names, kind.Size(sum),
-				kind.Size(l.Wire), why)
+			b.find(Less, steps.Inconclusive, e, l.Ports, "%s moved only %s of the %s predicted%s", names, registry.Size(sum),
+				registry.Size(l.Wire), why)
 		default:
 			b.uneven(l)
 		}
@@ -536,7 +536,7 @@ func (b *books) above(e steps.End, loads []*Load, of int) {
 	for _, l := range loads {
 		ports = append(ports, l.Ports...)
 		more := 100 * (l.Sum()/l.Wire - 1)
-		texts = append(texts, fmt.Sprintf("%s %.1f %%", kind.And(b.names(l.Ports)), more))
+		texts = append(texts, fmt.Sprintf("%s %.1f %%", registry.And(b.names(l.Ports)), more))
 		ways = append(ways, fmt.Sprintf("%.1f %% %s", more, verb(l.Out)))
 		alike = alike && slices.Equal(l.Ports, loads[0].Ports)
 		if g := grownErrors(b.bytes, b.across(l.Ports)...); g != "" {
@@ -549,9 +549,9 @@ func (b *books) above(e steps.End, loads []*Load, of int) {
 		return
 	}
 	if alike { // over the same ports both ways
-		texts = []string{kind.And(b.names(loads[0].Ports)) + " " + kind.And(ways)}
+		texts = []string{registry.And(b.names(loads[0].Ports)) + " " + registry.And(ways)}
 	}
-	b.find(More, steps.Warn, e, ports, "more bytes moved than predicted: %s (%s)", kind.And(texts), why)
+	b.find(More, steps.Warn, e, ports, "more bytes moved than predicted: %s (%s)", registry.And(texts), why)
 }
 
 // outOfOrder count the packets of RDMA that came behind one that was lost: an adapter drops them, and all of them are
@@ -575,7 +575,7 @@ func (b *books) again(l Load, errors string) string {
 	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+theory.BytesBeside.Value()*l.Payload &&
 		sum(b.bytes, isTimeout, ports...) == 0 {
 		return fmt.Sprintf("of which what was sent again (%s) is some %s: the rest is other traffic", errors,
-			kind.Size(counted))
+			registry.Size(counted))
 	}
 	return "packets were sent again: " + errors
 }
@@ -619,7 +619,7 @@ func (b *books) uneven(l *Load) {
 		return
 	}
 	b.find(Uneven, steps.Warn, l.Node, l.Ports, "the rails did not share evenly (%s): does a port report another "+
-		"speed?", kind.And(b.shares(*l)))
+		"speed?", registry.And(b.shares(*l)))
 }
 
 // shares is what each port of a load carried of it, where that is something.
@@ -655,7 +655,7 @@ func (b *books) reverse(e steps.End) {
 			why = was
 		}
 		b.find(Reverse, steps.Warn, e, l.Ports, "%s %s %s the other way, where %s come back at most: %s",
-			kind.And(b.names(l.Ports)), verb, kind.Size(sum), kind.Size(high), why)
+			registry.And(b.names(l.Ports)), verb, registry.Size(sum), registry.Size(high), why)
 	}
 }
 
@@ -696,7 +696,7 @@ func (b *books) beside(e steps.End) {
 		b.Evidence = append(b.Evidence, steps.Evidence{Name: fmt.Sprintf("%s bytes on %s of %s meanwhile", kinds[t], name,
 			b.rig.NameOf(e)), Value: int64(other.most()), Unit: "bytes"})
 		b.find(Beside, steps.Warn, e, []Port{p}, "%s moved %s on %s meanwhile: something else is running", kinds[t],
-			kind.Size(other.most()), name)
+			registry.Size(other.most()), name)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -210,7 +210,7 @@ func TestAccount(t *testing.T) {
 
 func check(t *testing.T, name string, a Accounted, want []What, g steps.Grade, words string) {
 	t.Helper()
-	var rep kind.Report
+	var rep registry.Report
 	a.Tell(&rep, rep.Add)
 	v := rep.Verdict("well")
 	if !slices.Equal(what(a), want) ||

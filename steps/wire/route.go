@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -83,7 +83,7 @@ func (rt Route) String() string {
 	if len(all) == 1 {
 		return "rail " + all[0]
 	}
-	return "rails " + kind.And(all)
+	return "rails " + registry.And(all)
 }
 
 // Band is what the rails can do together, with blocks of some bytes that make so much
@@ -98,7 +98,7 @@ func (rt Route) Band(rig steps.Rig, block int, payload float64) theory.Band {
 // none shows.
 func (rt Route) Cause(r steps.Result, s steps.Stage, got float64, otherwise string) (string, steps.Code) {
 	for i, p := range rt.Pairs {
-		m := kind.Measurement{No: rt.Nos[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
+		m := registry.Measurement{No: rt.Nos[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
 		if said, code, known := LikelyCause(r, s, m, got/float64(len(rt.Pairs)), rt.mtu); known {
 			return said, code
 		}
@@ -124,7 +124,7 @@ func (rt Route) Ports() (all []Port) {
 }
 
 // CheckPorts: a port that is down explains more than what UCX says.
-func (rt Route) CheckPorts(rig steps.Rig, rep *kind.Report) {
+func (rt Route) CheckPorts(rig steps.Rig, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		for _, p := range rt.Pairs {
 			if why, code := Down(rig, e, p); why != "" {

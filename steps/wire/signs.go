@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 )
 
 // LikelyCause looks for what ends a rail early, the surest sign first. A sign that is there and can't be
 // about what is missing, because it takes far less, is told behind what else shows. known is false where nothing shows
 // that takes as much: text says what to look at then, and code is BelowLimit, or that of a sign that takes less.
-func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu int) (text string,
+func LikelyCause(r steps.Result, s steps.Stage, m registry.Measurement, got float64, mtu int) (text string,
 	code steps.Code, known bool,
 ) {
 	if said := narrow(r.Rig, m.Pair, got); said != "" {
@@ -33,7 +33,7 @@ func LikelyCause(r steps.Result, s steps.Stage, m kind.Measurement, got float64,
 }
 
 // shown is what shows of a rail that neither its slot nor other traffic ends.
-func shown(r steps.Result, s steps.Stage, m kind.Measurement, got float64, mtu int) (text string, code steps.Code,
+func shown(r steps.Result, s steps.Stage, m registry.Measurement, got float64, mtu int) (text string, code steps.Code,
 	known bool,
 ) {
 	ends := EndsOf(m.Pair)
@@ -107,7 +107,7 @@ func (b *books) where(ports []Port, of func(string) bool) string {
 	if len(on) == len(ports) {
 		return ""
 	}
-	return " on " + kind.And(b.names(on))
+	return " on " + registry.And(b.names(on))
 }
 
 // held looks for what made a node's ports send less, or drop what came: all of it without a damaged
@@ -184,7 +184,7 @@ func (b *books) hot(e steps.End, ports []Port) {
 	}
 	if hot != nil {
 		b.sign(Hot, e, hot, "the adapter of %s%s reached %.0f degrees (%s): give it air (see adapter-temperature)",
-			kind.And(b.names(hot)), note, most, limits.Says(most))
+			registry.And(b.names(hot)), note, most, limits.Says(most))
 	}
 }
 
@@ -311,9 +311,9 @@ func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float6
 				less = append(less, rig.NameOf(steps.End(i)))
 			}
 		}
-		where := kind.And(worst)
+		where := registry.And(worst)
 		if less != nil {
-			where += ", and less on " + kind.And(less)
+			where += ", and less on " + registry.And(less)
 		}
 		return fmt.Sprintf(sign.says, where)
 	}
@@ -339,7 +339,7 @@ func trafficAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float
 	if names == nil || lacks >= theory.TrafficExplains.Value()*most {
 		return ""
 	}
-	return fmt.Sprintf("up to %.1f Gb/s of other traffic were on %s before it began", most, kind.And(names))
+	return fmt.Sprintf("up to %.1f Gb/s of other traffic were on %s before it began", most, registry.And(names))
 }
 
 // portsAt are those of some ports that are a node's.

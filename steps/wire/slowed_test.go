@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // Why what goes around nodes was slow is told by the surest sign, with the node that has most of it first, and not by

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // verb is what a node did with the bytes of one way.
@@ -22,7 +22,7 @@ func (a Accounted) OK() bool { return len(a.Findings) == 0 }
 
 // Tell puts what was found into a judge's report, once where it is the same at all nodes.
 // add is how the judge adds a finding: to a rail, or to all of the test.
-func (a Accounted) Tell(rep *kind.Report, add func(code steps.Code, g steps.Grade, format string, args ...any)) {
+func (a Accounted) Tell(rep *registry.Report, add func(code steps.Code, g steps.Grade, format string, args ...any)) {
 	rep.Evidence = append(rep.Evidence, a.Evidence...)
 	a.tell(a.Findings, add)
 }
@@ -58,7 +58,7 @@ func (a Accounted) tell(findings []Finding, add func(code steps.Code, g steps.Gr
 					names = append(names, a.rig.NameOf(steps.End(i)))
 				}
 			}
-			add(f.What.Code(), f.Grade, "on %s %s", kind.And(names), f.Text)
+			add(f.What.Code(), f.Grade, "on %s %s", registry.And(names), f.Text)
 		}
 	}
 }
@@ -91,21 +91,21 @@ func (a Accounted) Carried(e steps.End) string {
 			if l.Out != loads[0].Out || l.Traffic != loads[0].Traffic || len(l.Ports) != 1 {
 				return ""
 			}
-			each = append(each, fmt.Sprintf("%s %s", a.name(l.Ports[0]), kind.Size(l.Sum())))
+			each = append(each, fmt.Sprintf("%s %s", a.name(l.Ports[0]), registry.Size(l.Sum())))
 		}
-		return fmt.Sprintf("Carried %s: %s", measure, kind.And(each))
+		return fmt.Sprintf("Carried %s: %s", measure, registry.And(each))
 	}
 	shares := a.shares(l)
 	if len(shares) == 1 {
 		name, _, _ := strings.Cut(shares[0], " ")
 		if len(l.Ports) > 1 && l.Traffic == RDMA { // who was asked for both has a figure of one
 			return fmt.Sprintf("Of the %d rails that it was given, %s alone carried all of it, %s %s", len(l.Ports), name,
-				kind.Size(l.Sum()), measure)
+				registry.Size(l.Sum()), measure)
 		}
-		return fmt.Sprintf("%s carried all of it, %s %s", name, kind.Size(l.Sum()), measure)
+		return fmt.Sprintf("%s carried all of it, %s %s", name, registry.Size(l.Sum()), measure)
 	}
 	shares[0] = strings.Replace(shares[0], " ", " carried ", 1)
-	return fmt.Sprintf("%s of %s %s", kind.And(shares), kind.Size(l.Sum()), measure)
+	return fmt.Sprintf("%s of %s %s", registry.And(shares), registry.Size(l.Sum()), measure)
 }
 
 // Alone is the port that carried all of what a node had to move over several; ok is false where none did, or

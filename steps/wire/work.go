@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -54,7 +54,7 @@ func (w Work) Any() bool { return w.Bytes >= theory.BytesChatter.Value() }
 
 func (w Work) String() string {
 	if w.Gbps == 0 {
-		return "its ports carried " + kind.Size(w.Bytes)
+		return "its ports carried " + registry.Size(w.Bytes)
 	}
-	return fmt.Sprintf("its ports carried %s (%s on the wire, over all of it)", kind.Size(w.Bytes), kind.Gbps(w.Gbps))
+	return fmt.Sprintf("its ports carried %s (%s on the wire, over all of it)", registry.Size(w.Bytes), registry.Gbps(w.Gbps))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 )
 
@@ -18,7 +18,7 @@ const enoughMTU = 4192
 
 // judgeRoCEMTU: every rail that leads to the other node uses the largest RoCE MTU, or else
 // what a smaller one costs there.
-func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	if !checks.AllTell(rig, facts, "MTU", rep) {
 		return rep.Verdict()
@@ -54,7 +54,7 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			theory.LargestMTU.Value())
 	}
 	return rep.Verdict(fmt.Sprintf("%s a RoCE MTU of %.0f, which is the largest",
-		kind.Count(good, "rail has", "rails have"),
+		registry.Count(good, "rail has", "rails have"),
 		theory.LargestMTU.Value()))
 }
 
@@ -68,7 +68,7 @@ type pricedRail struct {
 // none and nothing says what it must be.
 // The smaller of both ends': a queue pair is set to that. What is said and is no number is no MTU
 // at all: to work one out from the interface's would hide that something is wrong with the tool.
-func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *kind.Report) int {
+func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *registry.Report) int {
 	agreed := 0
 	for _, e := range steps.Ends {
 		rail := rig.Rail(p, e)
@@ -95,7 +95,7 @@ func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *
 }
 
 // tellPrices adds a finding for every price, with the rails that pay it.
-func tellPrices(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
+func tellPrices(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 	var order []string
 	rails := map[string][]string{}
 	for _, r := range priced {
@@ -109,20 +109,20 @@ func tellPrices(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 		}
 		rails[says] = append(rails[says], fmt.Sprint(r.no))
 		rep.Show(fmt.Sprintf("price of RoCE MTU %d on rail %d", r.mtu, r.no),
-			kind.Round(float64(cmp.Or(p.Costs(), p.Headers))), "Gb/s",
+			registry.Round(float64(cmp.Or(p.Costs(), p.Headers))), "Gb/s",
 			nil)
 	}
 	for _, says := range order {
 		n := len(rails[says])
 		rep.Add(steps.MTUSmall, steps.Warn, "%s %s %s %s. Give the interfaces of both ends an MTU of %d or more, as the "+
 			"cell mtu does",
-			kind.Plural(n, "Rail", "Rails"), kind.And(rails[says]), kind.Plural(n, "has", "have"), says, enoughMTU)
+			registry.Plural(n, "Rail", "Rails"), registry.And(rails[says]), registry.Plural(n, "has", "have"), says, enoughMTU)
 	}
 }
 
 // tellCable adds what it costs where both halves of a port are used at once: the cable ends
 // that, and not the PCIe link.
-func tellCable(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
+func tellCable(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 	twin, ok := rig.AcrossHalves()
 	// The pair across the halves is rail 1 and its twin: dual-link measures those two.
 	if !ok || len(priced) == 0 || priced[0].pair != rig.Pairs[0] {
@@ -133,7 +133,7 @@ func tellCable(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 			continue
 		}
 		if p := theory.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
-			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), kind.Round(float64(p.Costs())),
+			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), registry.Round(float64(p.Costs())),
 				"Gb/s", nil)
 			rep.Add(steps.MTUSmall, steps.Warn, "over both halves of one cable at once it costs %.1f Gb/s of %.1f", p.Costs(),
 				p.Could.Expected)

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -64,7 +64,7 @@ func (t *collective) idleHalves() (idle []half) {
 func (t *collective) tellHalves() (code steps.Code, why string) {
 	for _, h := range t.idleHalves() {
 		rig := t.result.Rig
-		text := fmt.Sprintf("on %s one half alone carried it: nothing went over %s", rig.NameOf(h.node), kind.And(h.devs))
+		text := fmt.Sprintf("on %s one half alone carried it: nothing went over %s", rig.NameOf(h.node), registry.And(h.devs))
 		net, told := t.net(h.node, "IB")
 		code = steps.RailIdle
 		if lacks, why := lacking(rig, h.devs); why != "" {
@@ -74,7 +74,7 @@ func (t *collective) tellHalves() (code steps.Code, why string) {
 			code = steps.HalfLeftOut
 			text += fmt.Sprintf(", and NCCL used %s there: does NCCL_IB_HCA name one half of each port? Name both, or take it "+
 				"out",
-				kind.And(net.Devices))
+				registry.And(net.Devices))
 		}
 		t.rep.At(rig, h.node, code, steps.Fail, "%s", text)
 		why = "one half of a port alone carried it"
@@ -107,10 +107,10 @@ func lacking(rig steps.Rig, devs []string) (steps.Code, string) {
 		switch {
 		case away != nil:
 			return steps.RDMADeviceMissing, fmt.Sprintf("%s has no %s, and the others have it (adapter-present)", name,
-				kind.And(away))
+				registry.And(away))
 		case down != nil:
-			return steps.PortDown, fmt.Sprintf("%s on %s %s up (link-up)", kind.And(down), name,
-				kind.Plural(len(down), "is not", "are not"))
+			return steps.PortDown, fmt.Sprintf("%s on %s %s up (link-up)", registry.And(down), name,
+				registry.Plural(len(down), "is not", "are not"))
 		}
 	}
 	return "", ""
@@ -134,7 +134,7 @@ func (t *collective) tellSockets() (why string) {
 			counters = "and the RDMA counters stand still"
 		}
 		t.rep.Add(steps.NotRDMA, steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings",
-			kind.And(net.Devices),
+			registry.And(net.Devices),
 			t.result.Rig.NameOf(e), counters)
 		return "it went over TCP"
 	}
@@ -185,13 +185,13 @@ func (t *collective) Figure(wire.Accounted) {
 	if b.none == "" {
 		expected = &steps.Expected{Min: new(b.limit.Value()), From: b.limit.Entry().Source}
 		if most > 0 {
-			expected.Max = new(kind.Round(most))
+			expected.Max = new(registry.Round(most))
 			expected.From += "; the most is what " + reach.By("a node's")
 		}
 	}
-	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), kind.Round(got), "GB/s", expected)
+	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), registry.Round(got), "GB/s", expected)
 	t.rep.Show("algorithm bandwidth with "+t.size(last.Bytes),
-		kind.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
+		registry.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
 	from := "the table: rank 0's nccl-tests know no -J, or could not write there"
 	if t.run.Exact {
 		from = "-J, and the table comes to the same"
@@ -204,16 +204,16 @@ func (t *collective) Figure(wire.Accounted) {
 		}{{"sent", h.tx}, {"received", h.rx}} {
 			if h.known {
 				t.rep.Show(fmt.Sprintf("bytes %s by %s over the half %s", way.verb, t.result.Rig.NameOf(h.node),
-					kind.OrUnknown(h.name)),
+					registry.OrUnknown(h.name)),
 					int64(way.bytes), "bytes", nil)
 			}
 		}
 	}
 	t.rep.Measured(steps.Figure{
-		What: steps.Throughput, Value: kind.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes,
+		What: steps.Throughput, Value: registry.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes,
 		Memory: "VRAM",
 	})
-	ports := kind.Plural(t.connectors(), "a port", fmt.Sprintf("%d ports", t.connectors()))
+	ports := registry.Plural(t.connectors(), "a port", fmt.Sprintf("%d ports", t.connectors()))
 	t.lead = fmt.Sprintf("%.2f GB/s of bus bandwidth (%.0f Gb/s) with %s, on %d nodes over %s of each", got, 8*got,
 		t.size(last.Bytes),
 		len(t.result.Rig.Nodes), ports)
@@ -230,7 +230,7 @@ func (t *collective) Figure(wire.Accounted) {
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
 		t.rep.Add(steps.SizeTooSmall, steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set "+
 			"NCCL_BYTES to %s at least", got,
-			t.size(last.Bytes), b.limit.Entry().Says(), kind.BlockSize(int(theory.NCCLLeast.Value())))
+			t.size(last.Bytes), b.limit.Entry().Says(), registry.BlockSize(int(theory.NCCLLeast.Value())))
 	case got < b.limit.Value():
 		if why == "" {
 			code, why = t.cause(8 * got)
@@ -297,7 +297,7 @@ func (t *collective) size(bytes int) string {
 	if asked-bytes < 16*len(t.result.Rig.Nodes) {
 		bytes = asked
 	}
-	return kind.BlockSize(bytes)
+	return registry.BlockSize(bytes)
 }
 
 // cause looks for a node that is unlike the others: a collective is as fast as the slowest. got is in Gb/s.
@@ -369,7 +369,7 @@ func (t *collective) unjoined() string {
 				around = append(around, rig.NameOf(e))
 			}
 			return fmt.Sprintf("rank %d on %s sends to rank %d on %s, and no cable joins them: the launcher has to start the "+
-				"ranks along the cables, %s", rank, rig.NameOf(e), (rank+1)%n, rig.NameOf(to), kind.And(around))
+				"ranks along the cables, %s", rank, rig.NameOf(e), (rank+1)%n, rig.NameOf(to), registry.And(around))
 		}
 	}
 	return ""
@@ -398,7 +398,7 @@ func (t *collective) devices() (all []string) {
 // Signs: a node that lacks what others used. A collective may look well without it.
 func (t *collective) Signs() {
 	code, why := lacking(t.result.Rig, t.devices())
-	said := func(f kind.Finding) bool { return strings.Contains(f.Text, why) }
+	said := func(f registry.Finding) bool { return strings.Contains(f.Text, why) }
 	if why != "" && !slices.ContainsFunc(t.rep.Findings, said) {
 		t.rep.Add(code, steps.Warn, "%s, and other nodes used theirs: the figure is not what all ports can do", why)
 	}
@@ -445,7 +445,7 @@ func table(run parse.NCCLTest) steps.Table {
 			in = fmt.Sprintf("%.2f", r.InPlace.BusGBps)
 		}
 		t.Rows = append(t.Rows, []string{
-			kind.BlockSize(r.Bytes), fmt.Sprintf("%.2f", r.OutOfPlace.BusGBps), in, fmt.Sprintf("%.2f", r.OutOfPlace.AlgGBps),
+			registry.BlockSize(r.Bytes), fmt.Sprintf("%.2f", r.OutOfPlace.BusGBps), in, fmt.Sprintf("%.2f", r.OutOfPlace.AlgGBps),
 			fmt.Sprintf("%.1f", r.OutOfPlace.TimeUS),
 		})
 	}
@@ -468,7 +468,7 @@ func (t *collective) chart() steps.Chart {
 		alike = alike && math.Abs(both[0].BusGBps-both[1].BusGBps) <= 0.01*both[0].BusGBps
 		for i, f := range both {
 			series[i].Points = append(series[i].Points,
-				steps.Point{Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes), Y: kind.Round(f.BusGBps)})
+				steps.Point{Label: registry.BlockSize(r.Bytes), X: float64(r.Bytes), Y: registry.Round(f.BusGBps)})
 		}
 	}
 	if alike {
@@ -483,7 +483,7 @@ func (t *collective) chart() steps.Chart {
 		c.Limits = append(c.Limits, steps.Limit{Name: "at least", Value: b.limit.Value()})
 	}
 	if most := t.reach().Most(); most > 0 {
-		c.Limits = append(c.Limits, steps.Limit{Name: "at most", Value: kind.Round(float64(most) / 8)})
+		c.Limits = append(c.Limits, steps.Limit{Name: "at most", Value: registry.Round(float64(most) / 8)})
 	}
 	return c
 }

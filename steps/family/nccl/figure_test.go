@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -47,7 +47,7 @@ func TestBarAndReach(t *testing.T) {
 			}
 		}
 		row := parse.NCCLFigure{BusGBps: x.got, AlgGBps: x.got}
-		var rep kind.Report
+		var rep registry.Report
 		c := collective{
 			cell: kindtest.Cell(t, "nccl-allreduce"), result: steps.Result{Rig: rig}, rep: &rep,
 			run: parse.NCCLTest{Rows: []parse.NCCLRow{{Bytes: 4 << 30, OutOfPlace: &row, InPlace: &row}}},

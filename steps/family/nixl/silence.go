@@ -2,14 +2,14 @@ package nixl
 
 import (
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/wire"
 )
 
 // silent is how UCX words that nobody answered in its own time (UD, which it also meets by) or in
 // the adapter's (RC). What it means depends on what else was seen: unanswered says that.
-var silent = kind.Cause{
+var silent = registry.Cause{
 	Pattern: pattern.New(`unhandled timeout error|[Tt]ransport retry count|Endpoint timeout|Operation timed out`),
 	Code:    steps.RDMAUnanswered,
 	Grade:   steps.Inconclusive,
@@ -22,7 +22,7 @@ var silent = kind.Cause{
 // unanswered is what silence means in one stage. An adapter that waited in vain itself says that
 // the rail is broken, as a link does that went down (verify.First). Without them UCX alone has said
 // so, whose time runs out over soft-RoCE where RDMA itself works.
-func unanswered(rig steps.Rig, s steps.Stage) kind.Cause {
+func unanswered(rig steps.Rig, s steps.Stage) registry.Cause {
 	c := silent
 	if grown := wire.Unanswered(rig, s.Bytes); grown != "" {
 		c.Grade = steps.Fail

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
@@ -16,10 +16,10 @@ import (
 // judgeWriteLatency looks at the median and the tail. An average hides both
 // (assets/docs/facts.md#averages).
 func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	var figures []string
 	var rails []int
 	var medians []float64
@@ -41,13 +41,13 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		if account.OK() {
 			right++
 		}
-		figures, rails = append(figures, kind.Microseconds(row.TypicalUS)), append(rails, t.No)
+		figures, rails = append(figures, registry.Microseconds(row.TypicalUS)), append(rails, t.No)
 		medians, tail = append(medians, row.TypicalUS), max(tail, row.P99US)
 	}
 	verify.EveryRail(c, r, &rep)
 	verify.RailsApart(medians, rails, &rep)
-	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
-		kind.Microseconds(tail))
+	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", registry.PerRail(rails, figures),
+		registry.Microseconds(tail))
 	switch usual := theory.WriteLatency.Entry(); {
 	case !banded || len(medians) == 0:
 	case slices.Min(medians) < usual.Low:
@@ -146,8 +146,8 @@ func (t *latencyTest) Signs() {
 	}
 	if row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
 		t.add(steps.LatencyTail, steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s",
-			kind.Microseconds(row.P99US),
-			kind.Microseconds(row.TypicalUS), wire.Outliers(t.stage.Bytes, wire.EndsOf(t.Pair),
+			registry.Microseconds(row.P99US),
+			registry.Microseconds(row.TypicalUS), wire.Outliers(t.stage.Bytes, wire.EndsOf(t.Pair),
 				"power saving (cpufreq), interrupts on its core, or other traffic"))
 		return
 	}
@@ -155,12 +155,12 @@ func (t *latencyTest) Signs() {
 	if row.AvgUS > theory.WriteLatencyMean.Value()*row.TypicalUS {
 		t.add(steps.LatencyTail, steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few "+
 			"writes stood still for long (a time-out, a link that was trained again, a processor that slept)",
-			kind.Microseconds(row.AvgUS), kind.Microseconds(row.TypicalUS), kind.Microseconds(row.MaxUS))
+			registry.Microseconds(row.AvgUS), registry.Microseconds(row.TypicalUS), registry.Microseconds(row.MaxUS))
 	}
 }
 
 // latencyNotOfThisRun is notOfThisRun for a latency.
-func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) string {
+func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m registry.Measurement) string {
 	row, rows := v.Rows[0], ""
 	if len(v.Rows) > 1 {
 		rows = fmt.Sprintf("it has %d rows, where one test has one", len(v.Rows))

@@ -9,9 +9,9 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
@@ -76,7 +76,7 @@ type loadRun struct {
 	cell    steps.Cell
 	result  steps.Result
 	stage   steps.Stage
-	rep     *kind.Report
+	rep     *registry.Report
 	client  steps.Output
 	servers []steps.Output
 	tests   []loadTest
@@ -103,10 +103,10 @@ func (l *loadRun) ports() (all []wire.Port) {
 // judgeLoad holds a load that ran to its end against what its rails can carry, where somebody
 // measured that, and against what their counters saw.
 func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	l := loadRun{cell: c, result: r, stage: r.Stages[0], rep: &rep}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: l.stage, Ports: l.ports(), Rep: &rep, Add: rep.Add}
 	line.Hear(&l)
@@ -133,7 +133,7 @@ func (l *loadRun) Ends() bool {
 		}
 		return false
 	}
-	if f, bad := kind.Trouble(l.result.Rig, l.client); bad {
+	if f, bad := registry.Trouble(l.result.Rig, l.client); bad {
 		l.rep.Add(f.Code, f.Grade, "%s%s", f.Text, hangHint(l.result.Rig, l.stage, l.ports(), l.client, l.client,
 			l.servers[0]))
 		return false
@@ -144,7 +144,7 @@ func (l *loadRun) Ends() bool {
 		l.checkPorts()
 		return true
 	}
-	if kind.Exited(l.result, l.client, l.rep) || l.stage.Err != "" {
+	if registry.Exited(l.result, l.client, l.rep) || l.stage.Err != "" {
 		return false
 	}
 	for _, o := range l.servers {
@@ -165,7 +165,7 @@ func (l *loadRun) checkPorts() {
 // Output reads the tests: each ended well, is there once, and is of this run.
 func (l *loadRun) Output() bool {
 	var ok bool
-	if l.tests, ok = kind.Value[[]loadTest](l.result, l.client, l.rep); !ok || !l.ended() || !l.take() {
+	if l.tests, ok = registry.Value[[]loadTest](l.result, l.client, l.rep); !ok || !l.ended() || !l.take() {
 		return false
 	}
 	l.seconds, _ = decimal.Count(l.client.Asked["LOAD_SECONDS"])
@@ -183,9 +183,9 @@ func (l *loadRun) Figure(wire.Accounted) {
 		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(),
 		Cause: l.cause,
 	}
-	l.rep.Show("RDMA over "+l.names(), kind.Round(float64(l.rdma)), "Gb/s", f.Expected())
+	l.rep.Show("RDMA over "+l.names(), registry.Round(float64(l.rdma)), "Gb/s", f.Expected())
 	if l.tcp > 0 {
-		l.rep.Show("TCP beside it", kind.Round(float64(l.tcp)), "Gb/s", nil)
+		l.rep.Show("TCP beside it", registry.Round(float64(l.tcp)), "Gb/s", nil)
 	}
 	f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
 		l.rep.Add(code, g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
@@ -193,11 +193,11 @@ func (l *loadRun) Figure(wire.Accounted) {
 	// A sum of two ways, or what TCP left, is no figure that another cell could stand beside.
 	if !l.bothWays && l.tcp == 0 {
 		l.rep.Measured(steps.Figure{
-			What: steps.Throughput, Value: kind.Round(float64(l.rdma)), Unit: "Gb/s", Rails: l.numbers,
+			What: steps.Throughput, Value: registry.Round(float64(l.rdma)), Unit: "Gb/s", Rails: l.numbers,
 			MessageBytes: l.row.Bytes, MTU: l.mtu, Memory: "DRAM",
 		})
 	}
-	l.lead = fmt.Sprintf("%s over %s for %d s", kind.Gbps(float64(l.rdma)), l.names(), l.seconds)
+	l.lead = fmt.Sprintf("%s over %s for %d s", registry.Gbps(float64(l.rdma)), l.names(), l.seconds)
 	if f.Band.None == "" {
 		l.lead += ": " + f.Band.Says(l.names())
 	}
@@ -223,7 +223,7 @@ func (l *loadRun) ended() bool {
 		if t.Exit != 0 {
 			code = steps.ScriptFailed
 		}
-		l.rep.Add(code, steps.Inconclusive, "%s has no figure: %s", t.Name, kind.OrUnknown(t.Err))
+		l.rep.Add(code, steps.Inconclusive, "%s has no figure: %s", t.Name, registry.OrUnknown(t.Err))
 	}
 	return ok
 }
@@ -269,7 +269,7 @@ func (l *loadRun) take() (ok bool) {
 		l.rdma += rate.Payload(row.AverageGbps)
 		l.rails, l.numbers = append(l.rails, p), append(l.numbers, number(rig, p))
 		l.bothWays = l.bothWays || t.bothWays()
-		rep.Show(fmt.Sprintf("rail %d", number(rig, p)), kind.Round(row.AverageGbps), "Gb/s", nil)
+		rep.Show(fmt.Sprintf("rail %d", number(rig, p)), registry.Round(row.AverageGbps), "Gb/s", nil)
 	}
 	if l.rails == nil {
 		rep.Add(steps.NothingRan, steps.Inconclusive, "no rail was loaded")
@@ -310,7 +310,7 @@ func (l *loadRun) names() string {
 	for _, n := range l.numbers {
 		all = append(all, strconv.Itoa(n))
 	}
-	return "rails " + kind.And(all)
+	return "rails " + registry.And(all)
 }
 
 // beside says what the figure of RDMA is not alone.
@@ -319,7 +319,7 @@ func (l *loadRun) beside() string {
 	case l.bothWays:
 		return " in both directions together"
 	case l.tcp > 0:
-		return " with " + kind.Gbps(float64(l.tcp)) + " of TCP beside RDMA"
+		return " with " + registry.Gbps(float64(l.tcp)) + " of TCP beside RDMA"
 	}
 	return ""
 }
@@ -391,7 +391,7 @@ func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
 		mss = float64(path.Netdevs[from].MTU - theory.TCPHeaders)
 	}
 	f = wire.Stream(from, path.Rails[from], to, path.Rails[to], v.ReceivedBytes, mss)
-	f.Text = kind.Size(f.Payload) + " of payload that iperf3 counted"
+	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"
 	return f, true
 }
 
@@ -399,7 +399,7 @@ func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
 func (l *loadRun) cause() (text string, code steps.Code) {
 	r := l.result
 	for i, p := range l.rails {
-		m := kind.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
+		m := registry.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
 		got := float64(l.rdma) / float64(len(l.rails))
 		said, why, known := wire.LikelyCause(r, r.Stages[0], m, got, l.mtu)
 		if known {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
@@ -24,28 +24,28 @@ const blockHeader = 24
 // TCP reached elsewhere and what the links carry, against its blocks' numbers and checksums, and
 // against the bytes that each interface counted.
 func judgeStream(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	t := streamTest{cell: c, result: r, stage: r.Stages[0], rep: &rep}
 	t.client, t.server = streamRoles(t.stage)
 	if !t.findRails() {
 		return rep.Verdict()
 	}
-	over := kind.Plural(len(t.numbers), "rail ", "rails ") + kind.And(texts(t.numbers))
+	over := registry.Plural(len(t.numbers), "rail ", "rails ") + registry.And(texts(t.numbers))
 	checkPathLinks(r.Rig, t.path, &rep)
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(t.path), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if !ok {
 		return rep.Verdict()
 	}
-	lead := fmt.Sprintf("%s of TCP by railbench stream, with %s, over %s", kind.Gbps(t.got.Gbps), streams(t.streams), over)
+	lead := fmt.Sprintf("%s of TCP by railbench stream, with %s, over %s", registry.Gbps(t.got.Gbps), streams(t.streams), over)
 	if t.band.Expected > 0 {
 		lead += ": " + t.band.says()
 	}
 	blocks := fmt.Sprintf("%.0f blocks of %s, each with its number and checksum, arrived whole", t.got.Blocks,
-		kind.Size(t.got.Bytes/t.got.Blocks))
+		registry.Size(t.got.Bytes/t.got.Blocks))
 	return rep.Verdict(lead, blocks, account.Carried(t.client.End))
 }
 
@@ -55,7 +55,7 @@ type streamTest struct {
 	cell           steps.Cell
 	result         steps.Result
 	stage          steps.Stage
-	rep            *kind.Report
+	rep            *registry.Report
 	client, server *steps.Output // nil for one that did not run
 
 	path    steps.Path // of all its rails together
@@ -119,7 +119,7 @@ func (t *streamTest) findRails() bool {
 }
 
 // streamCauses are how railbench stream words a failure.
-var streamCauses = []kind.Cause{
+var streamCauses = []registry.Cause{
 	{
 		Pattern: pattern.New(`address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set STREAM_PORT",
@@ -173,14 +173,14 @@ func (t *streamTest) Ends() bool {
 		return false
 	}
 	for _, o := range []*steps.Output{t.client, t.server} {
-		if f, bad := kind.Trouble(rig, *o); bad {
+		if f, bad := registry.Trouble(rig, *o); bad {
 			rep.Add(f.Code, f.Grade, "%s", f.Text)
 			return false
 		}
 		v, _ := o.Value.(parse.Stream)
 		if !o.Exit.OK() && v.Lost+v.Corrupt+v.Cut == 0 {
 			rep.Add(steps.ScriptFailed, steps.Inconclusive, "the %s on %s ended with %s: %s", o.Role, rig.NameOf(o.End), o.Exit,
-				kind.OrUnknown(strings.TrimSpace(o.Complaint)))
+				registry.OrUnknown(strings.TrimSpace(o.Complaint)))
 			return false
 		}
 	}
@@ -190,8 +190,8 @@ func (t *streamTest) Ends() bool {
 // Output reads what both ends tell, and holds one against the other.
 func (t *streamTest) Output() bool {
 	var ok1, ok2 bool
-	t.sent, ok1 = kind.Value[parse.Stream](t.result, *t.client, t.rep)
-	t.got, ok2 = kind.Value[parse.Stream](t.result, *t.server, t.rep)
+	t.sent, ok1 = registry.Value[parse.Stream](t.result, *t.client, t.rep)
+	t.got, ok2 = registry.Value[parse.Stream](t.result, *t.server, t.rep)
 	if !ok1 || !ok2 || !t.whole() {
 		return false
 	}
@@ -205,7 +205,7 @@ func (t *streamTest) Output() bool {
 	}
 	for i, w := range t.got.Ways {
 		if len(t.got.Ways) > 1 {
-			t.rep.Show(fmt.Sprintf("rail %d", t.numbers[i]), kind.Round(w.Gbps), "Gb/s", nil)
+			t.rep.Show(fmt.Sprintf("rail %d", t.numbers[i]), registry.Round(w.Gbps), "Gb/s", nil)
 		}
 		t.streams += t.sent.Ways[i].Streams
 	}
@@ -235,7 +235,7 @@ func (t *streamTest) whole() bool {
 			code, why = steps.MTUDiffers, "an MTU mismatch looks like this, and they differ: "+mtus
 		}
 		t.rep.Add(code, steps.Fail, "%.0f %s within a block on %s, after %s in %.0f s: %s", cut,
-			kind.Plural(int(cut), "stream ended", "streams ended"), name, kind.Size(t.got.Bytes), t.got.Seconds, why)
+			registry.Plural(int(cut), "stream ended", "streams ended"), name, registry.Size(t.got.Bytes), t.got.Seconds, why)
 	}
 	return lost+corrupt+cut == 0
 }
@@ -298,7 +298,7 @@ func (t *streamTest) disagree() string {
 		}
 	}
 	if math.Abs(t.sent.Gbps-t.got.Gbps) > theory.EndsApart.Value()*t.got.Gbps {
-		return fmt.Sprintf("%s at the sender and %s at the receiver", kind.Gbps(t.sent.Gbps), kind.Gbps(t.got.Gbps))
+		return fmt.Sprintf("%s at the sender and %s at the receiver", registry.Gbps(t.sent.Gbps), registry.Gbps(t.got.Gbps))
 	}
 	return ""
 }
@@ -313,7 +313,7 @@ func (t *streamTest) Flows() (all []wire.Flow) {
 		f := wire.Stream(from, []int{p.Rails[from]}, to, []int{p.Rails[to]}, w.Bytes+blockHeader*w.Blocks,
 			float64(mtu-theory.TCPHeaders))
 		f.Pieces(w.Blocks)
-		f.Text = kind.Size(w.Bytes) + " of payload that railbench counted"
+		f.Text = registry.Size(w.Bytes) + " of payload that railbench counted"
 		all = append(all, f)
 	}
 	return all
@@ -324,8 +324,8 @@ func (t *streamTest) Figure(wire.Accounted) {
 	t.band = bandOf(t.result.Rig, t.path, t.streams, "")
 	if block := t.got.Bytes / t.got.Blocks; block < theory.StreamBlock.Value() {
 		t.band.Unless = fmt.Sprintf("each of its blocks of %s is a call of the kernel's, and below %s those may end it "+
-			"earlier", kind.BlockSize(int(block)),
-			kind.BlockSize(int(theory.StreamBlock.Value())))
+			"earlier", registry.BlockSize(int(block)),
+			registry.BlockSize(int(theory.StreamBlock.Value())))
 	}
 	test := parse.Iperf3{
 		Streams: t.streams, Seconds: t.got.Seconds, ReceivedBytes: t.got.Bytes, ReceivedGbps: t.got.Gbps,
@@ -338,7 +338,7 @@ func (t *streamTest) Figure(wire.Accounted) {
 func (t *streamTest) Signs() {
 	if n := t.sent.Stalls + t.got.Stalls; n > 0 {
 		t.rep.Add(steps.TestStalled, steps.Warn, "it stalled: for two seconds nothing moved (%s)",
-			kind.Plural(n, "once", fmt.Sprintf("%d times", n)))
+			registry.Plural(n, "once", fmt.Sprintf("%d times", n)))
 	}
 	n := len(t.pairs)
 	for i, w := range t.got.Ways {
@@ -349,7 +349,7 @@ func (t *streamTest) Signs() {
 		if w.Gbps < least {
 			t.rep.Add(steps.BelowLimit, steps.Warn, "rail %d carried only %s of it, where TCP over one rail reached %.3g at "+
 				"least: look at it alone",
-				t.numbers[i], kind.Gbps(w.Gbps), least)
+				t.numbers[i], registry.Gbps(w.Gbps), least)
 		}
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
@@ -20,10 +20,10 @@ import (
 // judgeTCP holds what iperf3 measured against the documents' figures and the
 // link, and against the bytes that each interface counted: which link carried it?
 func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	path, ok := r.Rig.Path()
 	if !ok {
 		rep.Add(steps.NoRail, steps.Inconclusive, "no address leads from node to node over the rails: see the rail map")
@@ -43,7 +43,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	checkPathEnds(r.Rig, path, steps.Warn, &rep)
 	test, b, single, links := t.read, t.band, t.single, account.Carried(t.from())
-	lead := fmt.Sprintf("%s of TCP with %s over %s", kind.Gbps(test.ReceivedGbps), streams(test.Streams), over)
+	lead := fmt.Sprintf("%s of TCP with %s over %s", registry.Gbps(test.ReceivedGbps), streams(test.Streams), over)
 	switch {
 	case b.Expected <= 0:
 	case test.Streams == 1 && test.ReceivedGbps > theory.TCPOneStream.High():
@@ -85,7 +85,7 @@ func singleThreads(rig steps.Rig, s steps.Stage, test parse.Iperf3) string {
 				rig.NameOf(o.End)))
 		}
 	}
-	return kind.And(old)
+	return registry.And(old)
 }
 
 // streams is a number of connections in words.
@@ -139,7 +139,7 @@ func railNumbers(rig steps.Rig, p steps.Path) (all []int) {
 var terminated = pattern.New(`(?:server|client) has terminated`)
 
 // tcpCauses are how iperf3 words a failure.
-var tcpCauses = []kind.Cause{
+var tcpCauses = []registry.Cause{
 	{
 		Pattern: terminated, Code: steps.ProgramKilled, Grade: steps.Inconclusive,
 		Means: "somebody ended an end of iperf3 (seen on %s), and what the other one said follows from that; run it again",
@@ -184,7 +184,7 @@ type tcpTest struct {
 	result steps.Result
 	stage  steps.Stage
 	path   steps.Path
-	rep    *kind.Report
+	rep    *registry.Report
 
 	client, server steps.Output
 	read           parse.Iperf3
@@ -221,12 +221,12 @@ func (t *tcpTest) Ends() bool {
 		}
 	}
 	for _, o := range []steps.Output{t.client, t.server} {
-		if f, bad := kind.Trouble(t.result.Rig, o); bad {
+		if f, bad := registry.Trouble(t.result.Rig, o); bad {
 			t.rep.Add(f.Code, f.Grade, "%s", f.Text)
 			return false
 		}
 		if !o.Exit.OK() {
-			t.rep.Add(steps.ScriptFailed, steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role),
+			t.rep.Add(steps.ScriptFailed, steps.Inconclusive, "the %s on %s ended with %s", registry.OrUnknown(o.Role),
 				t.result.Rig.NameOf(o.End), o.Exit)
 			return false
 		}
@@ -236,7 +236,7 @@ func (t *tcpTest) Ends() bool {
 
 // Output reads what the client reports, and the server where it does.
 func (t *tcpTest) Output() bool {
-	v, ok := kind.Value[parse.Iperf3](t.result, t.client, t.rep)
+	v, ok := registry.Value[parse.Iperf3](t.result, t.client, t.rep)
 	if !ok {
 		return false
 	}
@@ -260,7 +260,7 @@ func (t *tcpTest) Output() bool {
 		math.Abs(got-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps {
 		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and "+
 			"%s at the server",
-			kind.Gbps(v.ReceivedGbps), kind.Gbps(got))
+			registry.Gbps(v.ReceivedGbps), registry.Gbps(got))
 		return false
 	}
 	return true
@@ -315,9 +315,9 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	case v.Protocol != "" && v.Protocol != "TCP":
 		return "it is a test of " + v.Protocol
 	case v.SentBytes > 0 && v.ReceivedBytes > (1+theory.EndsApart.Value())*v.SentBytes:
-		return fmt.Sprintf("%s arrived, and %s were sent", kind.Size(v.ReceivedBytes), kind.Size(v.SentBytes))
+		return fmt.Sprintf("%s arrived, and %s were sent", registry.Size(v.ReceivedBytes), registry.Size(v.SentBytes))
 	case len(v.Each) == v.Streams && math.Abs(each-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps:
-		return fmt.Sprintf("its streams make %s together, and it says %s", kind.Gbps(each), kind.Gbps(v.ReceivedGbps))
+		return fmt.Sprintf("its streams make %s together, and it says %s", registry.Gbps(each), registry.Gbps(v.ReceivedGbps))
 	case asked && streams != v.Streams:
 		return fmt.Sprintf("it reports %d streams, and %d were asked for", v.Streams, streams)
 	// iperf3 may end a little early, and then the clock of one end has it so.
@@ -356,7 +356,7 @@ func otherWay(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	case v.Reverse && !back:
 		return "the server sent, and the client was to"
 	case v.LimitGbps > 0 && !verify.Calls(c, client, tool, "-b", "--bitrate", "--bandwidth"):
-		return fmt.Sprintf("it was told to send no more than %s", kind.Gbps(v.LimitGbps))
+		return fmt.Sprintf("it was told to send no more than %s", registry.Gbps(v.LimitGbps))
 	}
 	return ""
 }
@@ -383,8 +383,8 @@ func otherOptions(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 		return fmt.Sprintf("it was told to leave out its first %d s", told.Omit)
 	case told.WriteBytes > 0 && told.WriteBytes != iperfWrite && !calls("-l", "--length"):
 		return fmt.Sprintf("it wrote %s at once, and nobody asked for another size than %s",
-			kind.Size(float64(told.WriteBytes)),
-			kind.Size(iperfWrite))
+			registry.Size(float64(told.WriteBytes)),
+			registry.Size(iperfWrite))
 	case v.ReceivedSeconds > 0 && v.SentSeconds > 0 && v.SentSeconds < v.ReceivedSeconds/2:
 		return fmt.Sprintf("it sent for %.3g s, and took %.3g s to receive that", v.SentSeconds, v.ReceivedSeconds)
 	}
@@ -405,7 +405,7 @@ func tcpRoles(s steps.Stage) (client, server *steps.Output) {
 
 // ownError tells what iperf3 says went wrong: with -J it ends with status 0 where it
 // failed, so its own word comes first.
-func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report) bool {
+func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *registry.Report) bool {
 	v, ok := o.Value.(parse.Iperf3)
 	if !ok || v.Error == "" {
 		return false
@@ -427,7 +427,7 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report)
 }
 
 // checkPathEnds: a bond at one end only.
-func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Report) {
+func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		if p.Bonded[e] && !p.Bonded[e.Other()] {
 			rep.Add(steps.BondOneSided, grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link "+
@@ -439,7 +439,7 @@ func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Rep
 
 // checkPathLinks: a link that is down explains more than what iperf3 says.
 // By what the probe saw before the run.
-func checkPathLinks(rig steps.Rig, p steps.Path, rep *kind.Report) {
+func checkPathLinks(rig steps.Rig, p steps.Path, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
 			d := rig.At(e).Rails[i].Netdev
@@ -474,7 +474,7 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 			differ = differ || d.MTU != mtu
 		}
 	}
-	return kind.And(all), differ
+	return registry.And(all), differ
 }
 
 // A tcpBand is what TCP should reach over a path, payload. What one stream reaches is
@@ -586,11 +586,11 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 // judgeTCPFigure puts the figure on record and says how it stands. The order is that of what
 // explains more: more than the hardware allows is no measurement, next to nothing is lost
 // packets whatever the band, and only then is there a share of the band.
-func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b tcpBand, rep *kind.Report) {
+func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b tcpBand, rep *registry.Report) {
 	e := &steps.Expected{From: b.From}
 	over := rate.Payload(theory.OverShare.Value()) * b.Limit
 	if b.Expected > 0 {
-		e.Min, e.Max = new(kind.Round(float64(b.passes))), new(kind.Round(float64(over)))
+		e.Min, e.Max = new(registry.Round(float64(b.passes))), new(registry.Round(float64(over)))
 		e.From = fmt.Sprintf("passes from %g of %.1f (%s), to %g of the %.1f that the hardware can carry",
 			theory.TCPPassShare.Value(),
 			b.Expected, b.From, theory.OverShare.Value(), b.Limit)
@@ -600,7 +600,7 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	showTCP(r.Rig, p, test, e, rep)
 	mtus, differ := pathMTUs(r.Rig, p)
 	rep.Show("TCP path MTUs", mtus, "", nil)
-	got, said := rate.Payload(test.ReceivedGbps), kind.Gbps(test.ReceivedGbps)
+	got, said := rate.Payload(test.ReceivedGbps), registry.Gbps(test.ReceivedGbps)
 	zero := rate.Payload(theory.TCPNearZero.Value())
 	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is no sign
 	if differ && !nearZero {
@@ -673,7 +673,7 @@ func (t *tcpTest) Signs() {
 	}
 	cause := resent(test)
 	if cause == "" || slices.ContainsFunc(rep.Findings,
-		func(f kind.Finding) bool { return strings.Contains(f.Text, cause) }) {
+		func(f registry.Finding) bool { return strings.Contains(f.Text, cause) }) {
 		return
 	}
 	rep.Add(steps.PacketsResent, steps.Warn, "%s", cause)
@@ -697,17 +697,17 @@ func resent(test parse.Iperf3) string {
 }
 
 // showTCP puts a test on record, and its figure.
-func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, rep *kind.Report) {
+func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, rep *registry.Report) {
 	f := steps.Figure{
-		What: steps.Throughput, Value: kind.Round(test.ReceivedGbps), Unit: "Gb/s",
+		What: steps.Throughput, Value: registry.Round(test.ReceivedGbps), Unit: "Gb/s",
 		Streams: test.Streams, MTU: p.Netdevs[steps.Here].MTU, Memory: "DRAM", Rails: railNumbers(rig, p),
 	}
 	rep.Measured(f)
 	rep.Show("TCP rate", f.Value, "Gb/s", e)
 	rep.Show("TCP streams", test.Streams, "", nil)
 	if len(test.Each) > 1 {
-		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", kind.Gbps(slices.Min(test.Each)),
-			kind.Gbps(slices.Max(test.Each))), "", nil)
+		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", registry.Gbps(slices.Min(test.Each)),
+			registry.Gbps(slices.Max(test.Each))), "", nil)
 	}
 	if test.Retransmits >= 0 {
 		rep.Show("TCP retransmits", test.Retransmits, "segments", nil)
@@ -730,12 +730,12 @@ func lossSigns(test parse.Iperf3) string {
 		signs = append(signs, fmt.Sprintf("%d retransmits", test.Retransmits))
 	}
 	if test.CwndBytes > 0 && float64(test.CwndBytes) < theory.TCPSmallWindow.Value() {
-		signs = append(signs, fmt.Sprintf("a congestion window of %s at most", kind.Size(float64(test.CwndBytes))))
+		signs = append(signs, fmt.Sprintf("a congestion window of %s at most", registry.Size(float64(test.CwndBytes))))
 	}
 	if len(signs) == 0 {
 		return ""
 	}
-	return " (" + kind.And(signs) + ")"
+	return " (" + registry.And(signs) + ")"
 }
 
 // plainMTU is Ethernet's own, below which nobody measured TCP.
@@ -795,6 +795,6 @@ func (t *tcpTest) Flows() []wire.Flow {
 		mss = float64(t.path.Netdevs[from].MTU - theory.TCPHeaders)
 	}
 	f := wire.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)
-	f.Text = kind.Size(f.Payload) + " of payload that iperf3 counted"
+	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"
 	return []wire.Flow{f}
 }

@@ -1,11 +1,11 @@
-package kind
+package registry
 
 import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 func TestExitStatus(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package kind is what the cells' families have in common: what each of them
+// Package registry is what the cells' families have in common: what each of them
 // registers, and how a judge says what it found.
 //
 // A family is a folder of steps/family or steps/checks. Its Kind lists the parsers and
@@ -10,7 +10,7 @@
 // the counters make sense and the threshold is met. Whatever timed out, could not be
 // reached, did not parse or was not counted is INCONCLUSIVE, and says what happened. How
 // a tool's text is read is parse's, and how a node is looked at is probe's.
-package kind
+package registry
 
 import (
 	"fmt"
