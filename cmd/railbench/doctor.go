@@ -17,7 +17,7 @@ import (
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 type doctorFlags struct {
@@ -430,7 +430,7 @@ const issueWidth = 100
 // hang writes a text behind what stands before its first line. It may have come from
 // a node.
 func hang(b *strings.Builder, before, text string) {
-	for _, l := range ink.Wrap(ink.Clean(text), issueWidth, before, strings.Repeat(" ", len(before))) {
+	for _, l := range theme.Wrap(theme.Clean(text), issueWidth, before, strings.Repeat(" ", len(before))) {
 		b.WriteString(strings.TrimRight(l, " "))
 		b.WriteByte('\n')
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/sanitize"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // The exit statuses.
@@ -126,7 +126,7 @@ func columns(out io.Writer) int {
 // blanks. In a pipe or a file it stays one line.
 func say(out io.Writer, before, text string) error {
 	width := cmp.Or(columns(out), math.MaxInt)
-	for _, line := range ink.Wrap(text, width, before, strings.Repeat(" ", len(before))) {
+	for _, line := range theme.Wrap(text, width, before, strings.Repeat(" ", len(before))) {
 		if _, err := sanitize.Fprintln(out, line); err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // pairsFlags are those of railbench pairs.
@@ -299,7 +299,7 @@ func showPairs(out io.Writer, m *pairs.Matrix) error {
 func drawPairs(out io.Writer, m *pairs.Matrix, width, words int) error {
 	j := m.Judge()
 	say := func(first, rest, text string) (err error) {
-		for _, line := range ink.Wrap(text, words, first, rest) {
+		for _, line := range theme.Wrap(text, words, first, rest) {
 			_, err = sanitize.Fprintln(out, line)
 		}
 		return err

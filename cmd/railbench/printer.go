@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A printer writes tables and charts as plain text.
@@ -30,7 +30,7 @@ const plainWidth = 120
 func newPrinter(out io.Writer, simulated, charts bool) printer {
 	p := printer{
 		out: out, charts: charts,
-		drawer: cells.Drawer{Ink: ink.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated},
+		drawer: cells.Drawer{Ink: theme.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated},
 	}
 	if terminal(out) != nil {
 		p.charts = true

@@ -5,7 +5,7 @@
 //
 // What was cleaned at the door may be dirty again: a JSON string holds an escape that
 // only its decoder makes a control character of. So this is the last moment, and the
-// gate trusts nobody. It knows neither colours nor columns; those are tui/ink's.
+// gate trusts nobody. It knows neither colours nor columns; those are tui/theme's.
 package sanitize
 
 import (

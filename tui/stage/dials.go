@@ -13,7 +13,7 @@ import (
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A Way is what goes in one direction between the two nodes, in Gb/s on the wire.
@@ -259,7 +259,7 @@ func nodeDials(b meter.Board) (nodes []Dial, all Dial) {
 	var sent []Dial
 	least := math.MaxInt
 	for _, no := range order {
-		n := sum(ansi.Truncate(ink.Clean(names[no]), longestName, "…"), of[no])
+		n := sum(ansi.Truncate(theme.Clean(names[no]), longestName, "…"), of[no])
 		n.Link, n.Ceiling = meter.LinkOf(gauges[no]), 0 // halves share a PCIe link that only a link under test tells
 		for _, d := range of[no] {
 			if d.Down {

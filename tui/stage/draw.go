@@ -11,7 +11,7 @@ import (
 
 	"github.com/railbench/railbench/steps/chart"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // of are the dials of the view.
@@ -113,7 +113,7 @@ func beside(a, b []string, gap int) []string {
 		if i < len(b) {
 			r = b[i]
 		}
-		out[i] = ink.Pad(l, width+gap) + r
+		out[i] = theme.Pad(l, width+gap) + r
 	}
 	return out
 }
@@ -153,7 +153,7 @@ func (d drawing) panel(x Dial, width, height int) []string {
 	k := d.k
 	arrow, way := x.ways()
 	name := k.Strong.Render(x.Name)
-	if detail := ink.Clean(x.Detail); detail != "" && lipgloss.Width(x.Name+"  "+detail)+3 <= width {
+	if detail := theme.Clean(x.Detail); detail != "" && lipgloss.Width(x.Name+"  "+detail)+3 <= width {
 		name += "  " + k.Dim.Render(detail)
 	}
 	v, unit := x.value()
@@ -161,7 +161,7 @@ func (d drawing) panel(x Dial, width, height int) []string {
 	text, below := figure(v), ""
 	switch {
 	case x.Stale != "":
-		text, style, below = "--", k.Dim, "stale: "+ink.Clean(x.Stale)
+		text, style, below = "--", k.Dim, "stale: "+theme.Clean(x.Stale)
 	case x.Down:
 		text, style, below = "--", k.Dim, "down"
 	case way.total() < shown:
@@ -176,15 +176,15 @@ func (d drawing) panel(x Dial, width, height int) []string {
 			below = arrow + " Gb/s payload"
 		}
 	}
-	lines := []string{ink.Pad(" "+name, width)}
+	lines := []string{theme.Pad(" "+name, width)}
 	for _, l := range numeral(text, largest(width-2, height-2)) {
-		lines = append(lines, ink.Pad("  "+style.Render(l), width))
+		lines = append(lines, theme.Pad("  "+style.Render(l), width))
 	}
-	return append(lines, ink.Pad("  "+k.Dim.Render(ansi.Truncate(below, width-2, "…")), width))
+	return append(lines, theme.Pad("  "+k.Dim.Render(ansi.Truncate(below, width-2, "…")), width))
 }
 
 // ink is the colour of a dial's traffic.
-func (d drawing) ink(x Dial) ink.Style {
+func (d drawing) ink(x Dial) theme.Style {
 	_, w := x.ways()
 	switch {
 	case w.total() < shown:
@@ -223,7 +223,7 @@ func (d drawing) bars(room int) []string {
 	for i, x := range dials {
 		switch {
 		case d.Width >= 100:
-			details[i] = ink.Clean(x.Detail)
+			details[i] = theme.Clean(x.Detail)
 		case x.Lost > 0:
 			details[i] = fmt.Sprintf("%d down", x.Lost)
 		}
@@ -246,7 +246,7 @@ func (d drawing) bars(room int) []string {
 		if x.Stale != "" {
 			w = Way{}
 		}
-		line := " " + d.k.Strong.Render(ink.Pad(x.Name, name)) + " " + d.k.Dim.Render(ink.Pad(details[i], detail)) +
+		line := " " + d.k.Strong.Render(theme.Pad(x.Name, name)) + " " + d.k.Dim.Render(theme.Pad(details[i], detail)) +
 			d.k.Faint.Render("▕") + d.bar(x, w, top, width) + d.k.Faint.Render("▏")
 		switch {
 		case x.Down:
@@ -263,7 +263,7 @@ func (d drawing) bars(room int) []string {
 	if hidden := all - len(dials); hidden > 0 {
 		more = d.k.Dim.Render(ansi.Truncate(fmt.Sprintf(" +%d more", hidden), left, ""))
 	}
-	return append(lines, ink.Pad(more, left)+d.scale(dials[0], top, end, width))
+	return append(lines, theme.Pad(more, left)+d.scale(dials[0], top, end, width))
 }
 
 // scaleOf is where bars end, and its name: the fastest link, because a PCIe link that is faster
@@ -293,7 +293,7 @@ func (d drawing) bar(x Dial, w Way, top float64, width int) string {
 	}
 	cells := make([]struct {
 		glyph string
-		style ink.Style
+		style theme.Style
 	}, width)
 	rdmaStyle, ipStyle := d.k.RDMA, d.k.IP
 	if x.Mixed {
@@ -502,10 +502,10 @@ func fit(history []float64, columns int) []float64 {
 var eighths = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
 // curve is one row of the history, counted from below.
-func curve(total, rdma []float64, top float64, rows, row int, rdmaPen, ipPen ink.Style) string {
+func curve(total, rdma []float64, top float64, rows, row int, rdmaPen, ipPen theme.Style) string {
 	var b strings.Builder
 	run, pen := strings.Builder{}, 0
-	pens := []ink.Style{rdmaPen, ipPen}
+	pens := []theme.Style{rdmaPen, ipPen}
 	flush := func() {
 		b.WriteString(pens[pen].Render(run.String()))
 		run.Reset()

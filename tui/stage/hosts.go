@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A hostForm is how much is said of each node in the line of the processors.
@@ -52,9 +52,9 @@ func (d drawing) hosts() []string {
 			line = d.someHosts(parts)
 		}
 		if key := d.key(); lipgloss.Width(line)+lipgloss.Width(key)+4 <= d.Width {
-			line = ink.Sides(line, key+" ", d.Width)
+			line = theme.Sides(line, key+" ", d.Width)
 		} else if d.roomy {
-			return []string{line, ink.Sides("", key+" ", d.Width)}
+			return []string{line, theme.Sides("", key+" ", d.Width)}
 		}
 		return []string{line}
 	}
@@ -85,7 +85,7 @@ func (d drawing) host(h meter.Host, form hostForm) string {
 		bar = k.Warn.Render(strings.Repeat("█", n)) + strings.Repeat(" ", form.bar-n)
 		text = fmt.Sprintf(form.cores, h.Busy, h.Cores)
 	}
-	line := k.Dim.Render("CPU "+ink.Clean(h.Node)) + " "
+	line := k.Dim.Render("CPU "+theme.Clean(h.Node)) + " "
 	if form.bar > 0 {
 		line += k.Faint.Render("▕") + bar + k.Faint.Render("▏") + " "
 	}
@@ -107,7 +107,7 @@ func (d drawing) heat(no int, form hostForm) string {
 	for _, a := range n.Alarms() {
 		worst[a.Kind] = max(worst[a.Kind], a.Grade)
 	}
-	style := func(kind string) ink.Style {
+	style := func(kind string) theme.Style {
 		switch worst[kind] {
 		case steps.Fail:
 			return k.Fail

@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A View is what the numerals are of, beside the total.
@@ -85,7 +85,7 @@ const (
 )
 
 // Lines draws the screen: Height lines, each Width wide.
-func (s Screen) Lines(k *ink.Ink) []string {
+func (s Screen) Lines(k *theme.Ink) []string {
 	if s.Width < 1 || s.Height < 1 {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (s Screen) Lines(k *ink.Ink) []string {
 	// On a screen that is too low for all, what runs and the keys stay.
 	lines = lines[max(0, len(lines)-s.Height):]
 	for i, l := range lines {
-		lines[i] = ink.Pad(l, s.Width)
+		lines[i] = theme.Pad(l, s.Width)
 	}
 	return lines
 }
@@ -115,7 +115,7 @@ func (s Screen) Lines(k *ink.Ink) []string {
 // A drawing is a screen under way.
 type drawing struct {
 	Screen
-	k     *ink.Ink
+	k     *theme.Ink
 	roomy bool
 }
 
@@ -127,7 +127,7 @@ func (d drawing) headWith(key string) string {
 	k := d.k
 	left := " " + k.Focus.Render("railbench")
 	if d.Title != "" {
-		left += "  " + k.Strong.Render(ink.Clean(d.Title))
+		left += "  " + k.Strong.Render(theme.Clean(d.Title))
 	}
 	right := ""
 	if d.Recorded {
@@ -136,7 +136,7 @@ func (d drawing) headWith(key string) string {
 	if d.Simulated {
 		right += k.Badge.Render(" SIMULATED ") + " "
 	}
-	names := ink.Clean(d.Names[0] + " ⇄ " + d.Names[1])
+	names := theme.Clean(d.Names[0] + " ⇄ " + d.Names[1])
 	if n := len(d.Dials.Nodes); d.View == Nodes && n > 0 {
 		names = fmt.Sprintf("%d nodes", n)
 	}
@@ -149,7 +149,7 @@ func (d drawing) headWith(key string) string {
 	if key != "" && lipgloss.Width(left+key+right)+1 <= d.Width {
 		left += key
 	}
-	return ink.Sides(left, right, d.Width)
+	return theme.Sides(left, right, d.Width)
 }
 
 // keyed is the head of a screen: with the key of the bars, where its other lines had no room for that.
@@ -173,7 +173,7 @@ func (d drawing) alert() []string {
 	if d.Warned {
 		style, mark = d.k.Warn, "! "
 	}
-	return []string{" " + style.Render(ansi.Truncate(mark+ink.Clean(d.Alert), d.Width-2, "…"))}
+	return []string{" " + style.Render(ansi.Truncate(mark+theme.Clean(d.Alert), d.Width-2, "…"))}
 }
 
 // caption is what the show says to the audience.
@@ -185,7 +185,7 @@ func (d drawing) caption() []string {
 	if d.roomy {
 		most = 4
 	}
-	lines := ink.Wrap(ink.Clean(d.Caption), d.Width-4, "", "")
+	lines := theme.Wrap(theme.Clean(d.Caption), d.Width-4, "", "")
 	if len(lines) > most {
 		lines = lines[:most]
 		lines[most-1] = ansi.Truncate(lines[most-1], d.Width-5, "") + "…"
@@ -237,18 +237,18 @@ func (d drawing) cell() []string {
 	if c.Title == "" {
 		return []string{rule, " " + k.Dim.Render("nothing is running")}
 	}
-	left := " " + k.Strong.Render(ink.Clean(c.Title)) + "  " + k.Dim.Render(ink.Clean(c.Places))
+	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(theme.Clean(c.Places))
 	right := ""
 	if c.State != "" {
 		right = k.Accent.Render(c.State) + " "
 	}
-	lines := []string{rule, ink.Sides(left, right, d.Width)}
+	lines := []string{rule, theme.Sides(left, right, d.Width)}
 	if c.Command != "" {
 		most := 1
 		if d.roomy {
 			most = 3
 		}
-		folded := ink.Fold(ink.Clean(c.Command), d.Width-6)
+		folded := theme.Fold(theme.Clean(c.Command), d.Width-6)
 		if len(folded) > most {
 			folded = folded[:most]
 			folded[most-1] += " …"
@@ -269,7 +269,7 @@ func (d drawing) verdict() []string {
 	if c.Grade == steps.NotRun {
 		return nil
 	}
-	style := map[steps.Grade]ink.Style{
+	style := map[steps.Grade]theme.Style{
 		steps.Pass: k.Pass, steps.Warn: k.Warn, steps.Fail: k.Fail, steps.Inconclusive: k.Inconclusive,
 	}
 	mark, ok := style[c.Grade]
@@ -287,7 +287,7 @@ func (d drawing) verdict() []string {
 	case c.Grade == steps.Fail || c.Grade == steps.Inconclusive: // what to do stands at the end
 		most = 3
 	}
-	lines := ink.Wrap(ink.Clean(c.Verdict), d.Width-2, first, "   ")
+	lines := theme.Wrap(theme.Clean(c.Verdict), d.Width-2, first, "   ")
 	if len(lines) > most {
 		lines = lines[:most]
 		lines[most-1] = ansi.Truncate(lines[most-1], d.Width-3, "") + "…"

@@ -16,7 +16,7 @@ import (
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // spark is two nodes with n rails each: two cables, and two halves of the adapter.
@@ -142,7 +142,7 @@ func viewed(v View, rig steps.Rig, b meter.Board, width, height int) []string {
 			Title: "Both halves", Places: "server spark-01", Command: strings.Repeat("ib_write_bw -d mlx5_0 ", 9),
 			Grade: steps.Pass, Verdict: strings.Repeat("185.0 Gb/s over rails 1 and 3. ", 9),
 		},
-	}.Lines(ink.New(true, colorprofile.TrueColor))
+	}.Lines(theme.New(true, colorprofile.TrueColor))
 }
 
 // Rails that lead nowhere share their cables, too: what all carry is no more than these do.
@@ -257,7 +257,7 @@ func TestALowStage(t *testing.T) {
 				"(carrier_changes): what the ends said afterwards follows from that; check its cable at both ends.",
 		},
 	}
-	all := ansi.Strip(strings.Join(s.Lines(ink.New(true, colorprofile.TrueColor)), "\n"))
+	all := ansi.Strip(strings.Join(s.Lines(theme.New(true, colorprofile.TrueColor)), "\n"))
 	for _, want := range []string{"more ", "check its cable at both ends.", "now", "? help"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q:\n%s", want, all)
@@ -290,7 +290,7 @@ func TestManyAdapters(t *testing.T) {
 		if width > 100 {
 			s.Height = 60
 		}
-		all := ansi.Strip(strings.Join(s.Lines(ink.New(true, colorprofile.TrueColor)), "\n"))
+		all := ansi.Strip(strings.Join(s.Lines(theme.New(true, colorprofile.TrueColor)), "\n"))
 		for _, w := range want {
 			if !strings.Contains(all, w) {
 				t.Errorf("%d columns, no %q:\n%s", width, w, all)
@@ -375,7 +375,7 @@ func TestManyHosts(t *testing.T) {
 
 // A bar is RDMA, IP and the headers of both, on a scale that doesn't move.
 func TestBar(t *testing.T) {
-	d := drawing{k: ink.New(true, colorprofile.TrueColor)}
+	d := drawing{k: theme.New(true, colorprofile.TrueColor)}
 	dial := Dial{Ceiling: 100, Limit: 90}
 	for _, c := range []struct {
 		name string

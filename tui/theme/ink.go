@@ -1,7 +1,7 @@
-// Package ink is railbench's palette, and the little about lines of text that Lip
+// Package theme is railbench's palette, and the little about lines of text that Lip
 // Gloss and x/ansi leave open: what must not reach a terminal at all, lines that
 // are exactly as wide as asked for, and a hanging indent.
-package ink
+package theme
 
 import (
 	"charm.land/lipgloss/v2"
