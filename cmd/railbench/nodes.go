@@ -31,12 +31,12 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/family/nccl"
-	"github.com/railbench/railbench/steps/handover"
 	"github.com/railbench/railbench/steps/launch"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rendezvous"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/upload"
 )
 
 // rigFlags choose the rig; every command that needs one has them.
@@ -160,8 +160,8 @@ func (b *bench) serve(endpoint string) error {
 
 // handedOver is this program, as nodes without it are given it for a run. Where its file is gone, as
 // after an upgrade, a cell that needs it says so, and all else works.
-func handedOver() handover.Program {
-	p := handover.Program{OS: runtime.GOOS, Arch: runtime.GOARCH}
+func handedOver() upload.Program {
+	p := upload.Program{OS: runtime.GOOS, Arch: runtime.GOARCH}
 	p.Own, _ = os.Executable()
 	if file, err := filepath.EvalSymlinks(p.Own); err == nil { // those for other platforms lie beside the file itself
 		p.Own = file

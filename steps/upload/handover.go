@@ -1,7 +1,7 @@
-// Package handover gives both nodes of a run railbench's own program, in $RAILBENCH: theirs, where
+// Package upload gives both nodes of a run railbench's own program, in $RAILBENCH: theirs, where
 // it is the same, or else a copy in a folder that lasts as long as the run. It holds the service
 // that cells name with with=railbench. How a file gets to a node is the runner's.
-package handover
+package upload
 
 import (
 	"context"
