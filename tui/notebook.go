@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -103,8 +103,8 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	if m.part == 0 && m.opts.Simulated {
 		key.pretend = m.pretend()
 	}
-	if strings.Contains(part.Prose, theory.ThisRig) {
-		key.outlook = theory.Outlook(m.book.Rig)
+	if strings.Contains(part.Prose, limits.ThisRig) {
+		key.outlook = limits.Outlook(m.book.Rig)
 	}
 	if lines, ok := m.cache.intros[key]; ok {
 		return lines
@@ -130,7 +130,7 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	}
 	if strings.TrimSpace(part.Prose) != "" {
 		o := cells.Setting{Whole: key.whole, Key: cells.WideKey, Mark: m.markOf(id), InPlace: key.notes}
-		lines = append(lines, o.Prose(strings.Replace(part.Prose, theory.ThisRig, key.outlook, 1), m.ink, width)...)
+		lines = append(lines, o.Prose(strings.Replace(part.Prose, limits.ThisRig, key.outlook, 1), m.ink, width)...)
 		lines = append(lines, strings.Repeat(" ", width))
 	}
 	if m.cache.intros == nil {

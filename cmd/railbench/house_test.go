@@ -70,7 +70,7 @@ var house = []struct {
 	{from: "steps", mustNot: "golang.org/x/crypto", reason: "SSH is runner's"},
 	{from: "steps", mustNot: "net", reason: "sockets are runner's"},
 	{
-		from: "steps/theory", mustNot: module + "steps/probe",
+		from: "steps/limits", mustNot: module + "steps/probe",
 		reason: "what hardware can do doesn't depend on how it is looked at",
 	},
 	{from: "steps/rate", mustNot: module, reason: "units know nothing of what has them"},

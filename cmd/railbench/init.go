@@ -11,9 +11,9 @@ import (
 
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 func initCommand(rig *rigFlags) *cobra.Command {
@@ -224,7 +224,7 @@ func describe(out io.Writer, rig steps.Rig) {
 				}
 			}
 			sanitize.Fprintf(table, "  %s\t%s\t%s\t%s\t%s", pair, r.Dev, r.Netdev.Name, r.Addr, r.State)
-			if c, _ := theory.Ceiling(r); c > 0 {
+			if c, _ := limits.Ceiling(r); c > 0 {
 				sanitize.Fprintf(table, "\tPCIe x%d: %.0f Gb/s", r.PCI.Width, c)
 			}
 			sanitize.Fprintln(table)

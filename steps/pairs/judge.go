@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // Extremes are what the cells of a measure are held against.
@@ -38,17 +38,17 @@ func (m *Matrix) Extremes(what steps.Measure) (e Extremes) {
 // bad reports whether a figure is bad beside the best one.
 func bad(what steps.Measure, v, best float64) bool {
 	if what == steps.Latency {
-		return v > theory.PairLatency.Value()*best
+		return v > limits.PairLatency.Value()*best
 	}
-	return v < theory.PairBandwidth.Value()*best
+	return v < limits.PairBandwidth.Value()*best
 }
 
 // rule is the same in words.
 func rule(what steps.Measure, best float64) string {
 	if what == steps.Latency {
-		return fmt.Sprintf("above %g times the least (%s)", theory.PairLatency.Value(), figure(what, best))
+		return fmt.Sprintf("above %g times the least (%s)", limits.PairLatency.Value(), figure(what, best))
 	}
-	return fmt.Sprintf("below %.0f %% of the best (%s)", 100*theory.PairBandwidth.Value(), figure(what, best))
+	return fmt.Sprintf("below %.0f %% of the best (%s)", 100*limits.PairBandwidth.Value(), figure(what, best))
 }
 
 // figure is a figure with its unit.

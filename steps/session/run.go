@@ -16,9 +16,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/sanitize"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -471,7 +471,7 @@ func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) vital {
 		seen.went = wire.Flaps(account(rig, r.before, r.before, now), rt.Ports()...) != ""
 		if at := r.s.clock.Now(); at.Sub(looked) <= 2*linkLook {
 			moved := wire.WorkOf(rig, account(rig, last, last, now), rt.Ports()...)
-			seen.moves = moved.Gbps >= theory.BusyBefore.Value()
+			seen.moves = moved.Gbps >= limits.BusyBefore.Value()
 		}
 		last, looked = now, r.s.clock.Now()
 		return seen

@@ -8,9 +8,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -155,7 +155,7 @@ func outlasted(rig steps.Rig, s steps.Stage, ports []wire.Port) (f registry.Find
 		return f, false
 	}
 	work := wire.WorkOf(rig, s.Bytes, ports...)
-	if work.Share < theory.AtWork.Value() {
+	if work.Share < limits.AtWork.Value() {
 		return f, false
 	}
 	o := s.Outputs[late]

@@ -11,30 +11,30 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // A Figure is a bandwidth that is held against what the hardware can do.
 type Figure struct {
 	Got  rate.Payload
-	Band theory.Band
+	Band limits.Band
 	// Pass and Warn are shares of what is expected, and Over of what physics allow: those
 	// of one test of RDMA where they are zero.
-	Pass, Warn, Over theory.Limit
+	Pass, Warn, Over limits.Limit
 	Of               string // who carries it: "the rail", "rails 1 and 3"
 	Doubt            string // what is asked of more than can be; of the unit and the way where empty
 	// Cause is what ended it early, where that can be seen, and its code; BelowLimit where nothing shows.
 	Cause func() (string, steps.Code)
 }
 
-func (f Figure) shares() (over, pass, warn theory.Limit) {
-	return cmp.Or(f.Over, theory.OverShare), cmp.Or(f.Pass, theory.PassShare), cmp.Or(f.Warn, theory.WarnShare)
+func (f Figure) shares() (over, pass, warn limits.Limit) {
+	return cmp.Or(f.Over, limits.OverShare), cmp.Or(f.Pass, limits.PassShare), cmp.Or(f.Warn, limits.WarnShare)
 }
 
 // Standing is where it stands to its band.
-func (f Figure) Standing() theory.Standing {
+func (f Figure) Standing() limits.Standing {
 	over, pass, warn := f.shares()
 	return f.Band.Stand(f.Got, over, pass, warn)
 }
@@ -67,25 +67,25 @@ func (f Figure) Expected() *steps.Expected {
 func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, args ...any)) {
 	got, b := registry.Gbps(float64(f.Got)), f.Band
 	switch f.Standing() {
-	case theory.Good:
-	case theory.Impossible:
+	case limits.Good:
+	case limits.Impossible:
 		add(steps.FigureImpossible, steps.Inconclusive, "%s is more than the %.1f that %s can carry: %s", got, b.Limit, f.Of,
 			cmp.Or(f.Doubt, "is the unit misread, or did the data take another way?"))
-	case theory.Unseen:
+	case limits.Unseen:
 		add(steps.FigureUnseen, steps.Warn,
 			"%s is more than the %.1f that anybody measured through %s, though physics allow %.1f: is the unit "+
 				"misread?", got, b.Seen, b.From, b.Limit)
-	case theory.Unjudged:
+	case limits.Unjudged:
 		if b.Soft {
 			add("", steps.Pass, "There is no band to judge by: %s", b.None)
 			return
 		}
 		add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of,
 			cmp.Or(b.None, b.Unless))
-	case theory.Short:
+	case limits.Short:
 		why, code := f.Cause()
 		add(code, steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), why)
-	case theory.Low:
+	case limits.Low:
 		why, code := f.Cause()
 		add(code, steps.Warn, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), why)
 	}
@@ -98,7 +98,7 @@ func RailsApart(medians []float64, rails []int, rep *registry.Report) {
 		return
 	}
 	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
-	if medians[worst] > theory.RailsApart.Value()*medians[best] {
+	if medians[worst] > limits.RailsApart.Value()*medians[best] {
 		rep.Hear(steps.ByFigure)
 		rep.Add(steps.RailsApart, steps.Warn,
 			"rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -23,12 +23,12 @@ func (l Line) links(rdma bool) {
 			continue
 		}
 		// A slot that still carries more than the link ends nothing.
-		slot, _ := theory.Ceiling(r)
-		if theory.Narrow(r) && (r.RateGbps <= 0 || float64(slot) < r.RateGbps) &&
-			!said("came up as "+theory.Slot(r.PCI.GTps, r.PCI.Width)) {
+		slot, _ := limits.Ceiling(r)
+		if limits.Narrow(r) && (r.RateGbps <= 0 || float64(slot) < r.RateGbps) &&
+			!said("came up as "+limits.Slot(r.PCI.GTps, r.PCI.Width)) {
 			l.Add(steps.PCIeNarrow, steps.Warn,
 				"the PCIe link of %s on %s came up as %s where it can do %s: no figure over it is what the adapter can do",
-				r.Dev, l.Rig.NameOf(p.Node), theory.Slot(r.PCI.GTps, r.PCI.Width), theory.Slot(r.PCI.MaxGTps, r.PCI.MaxWidth))
+				r.Dev, l.Rig.NameOf(p.Node), limits.Slot(r.PCI.GTps, r.PCI.Width), limits.Slot(r.PCI.MaxGTps, r.PCI.MaxWidth))
 		}
 		if r.State != "" && r.State != "ACTIVE" && rdma && !said(r.Dev+" on "+l.Rig.NameOf(p.Node)+" is ") {
 			l.Add(steps.PortDown, steps.Warn,
@@ -58,14 +58,14 @@ func (l Line) ends(rdma bool, said func(words string) bool) {
 				l.Add(steps.LinkSlow, steps.Warn,
 					"the link of %s came up at %g Gb/s where that of %s has %g: no figure over it is what the "+
 						"adapter can do (see link-speed)", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
-			} else if slow := here.RateGbps; slow > 0 && slow == peer.RateGbps && slow < theory.Gen5Link.Value() &&
+			} else if slow := here.RateGbps; slow > 0 && slow == peer.RateGbps && slow < limits.Gen5Link.Value() &&
 				!here.InfiniBand() &&
 				here.PCI.MaxGTps >= gen5 && !said("the link of "+here.Dev) {
 				l.Add(steps.LinkSlow, steps.Warn,
 					"the link of %s is %g Gb/s at both ends, and adapters of PCIe Gen5 have ports of %g and "+
 						"more but for a few: if it came up slower than it can (see link-speed), no figure over it is what the "+
 						"adapter can do", here.Dev, slow,
-					theory.Gen5Link.Value())
+					limits.Gen5Link.Value())
 			}
 		}
 	}

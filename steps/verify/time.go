@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // A Time is a median that is held against what adapters take, us.
@@ -13,7 +13,7 @@ type Time struct {
 	MedianUS float64
 	// Usual is what was measured, Least what is no measurement any more, and Pass and Warn from
 	// where it warns and from where it fails.
-	Usual, Least, Pass, Warn theory.Limit
+	Usual, Least, Pass, Warn limits.Limit
 	Of                       string // what the band is of, before what was measured; empty for nothing
 	Soft                     string // why no hardware limits it; empty where some does
 	None                     string // why there is no band all the same; empty where there is one

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // What is a kind of thing that an account finds.
@@ -248,9 +248,9 @@ type others struct {
 // all together.
 func (b *books) foreign(e steps.End, used bool) (found others) {
 	var little others
-	most := max(theory.BytesBeside.Value()*b.payload, theory.BytesBackground.Low())
+	most := max(limits.BytesBeside.Value()*b.payload, limits.BytesBackground.Low())
 	if slices.ContainsFunc(b.Loads, func(l Load) bool { return b.interfaces(l) }) {
-		most = max(most, theory.BytesBackground.High())
+		most = max(most, limits.BytesBackground.High())
 	}
 	for _, c := range b.bytes {
 		p := Port{c.End, c.Rail}
@@ -402,7 +402,7 @@ func (b *books) instead(l *Load) []Port {
 // still are the ports of a load that moved nothing to speak of.
 func (b *books) still(l Load) (ports []Port) {
 	for i, p := range l.Ports {
-		if l.Moved[i]+l.idle <= theory.BytesBeside.Value()*l.Payload {
+		if l.Moved[i]+l.idle <= limits.BytesBeside.Value()*l.Payload {
 			ports = append(ports, p)
 		}
 	}
@@ -453,7 +453,7 @@ func (b *books) takenOff(l Load, ports []Port) string {
 		if l.Out {
 			taken = c.IdleTx
 		}
-		if p := (Port{c.End, c.Rail}); slices.Contains(ports, p) && float64(taken) > theory.BytesBeside.Value()*l.Payload {
+		if p := (Port{c.End, c.Rail}); slices.Contains(ports, p) && float64(taken) > limits.BytesBeside.Value()*l.Payload {
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s before it began", c.IdleGbps, b.name(p))
 		}
 	}
@@ -497,7 +497,7 @@ func (b *books) sizes(e steps.End, forward []*Load) {
 		low, high := l.bounds(b.interfaces(*l))
 		sum, names := l.Sum(), registry.And(b.names(l.Ports))
 		switch {
-		case sum > theory.BytesJumped.Value()*l.Wire+l.headers+l.back+b.resent(*l):
+		case sum > limits.BytesJumped.Value()*l.Wire+l.headers+l.back+b.resent(*l):
 			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s moved %s where %s were predicted: the counter jumped, or other "+
 				"traffic ran", names, registry.Size(sum), registry.Size(l.Wire))
 		case sum > high:
@@ -572,7 +572,7 @@ func Gaps(bytes []steps.RailBytes, ports ...Port) string {
 func (b *books) again(l Load, errors string) string {
 	counted, ports := b.resent(l), b.across(l.Ports)
 	// What is lost itself is sent again, too, and never counted there.
-	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+theory.BytesBeside.Value()*l.Payload &&
+	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+limits.BytesBeside.Value()*l.Payload &&
 		sum(b.bytes, isTimeout, ports...) == 0 {
 		return fmt.Sprintf("of which what was sent again (%s) is some %s: the rest is other traffic", errors,
 			registry.Size(counted))
@@ -611,11 +611,11 @@ func (b *books) across(ports []Port) (all []Port) {
 func (b *books) uneven(l *Load) {
 	smallest, moving := 1.0, 0
 	for _, n := range l.Moved {
-		if n > theory.BytesBeside.Value()*l.Payload {
+		if n > limits.BytesBeside.Value()*l.Payload {
 			smallest, moving = min(smallest, n/l.Sum()), moving+1
 		}
 	}
-	if l.sharing == Freely || l.mixed || moving < 2 || smallest >= theory.EvenShare.Value() {
+	if l.sharing == Freely || l.mixed || moving < 2 || smallest >= limits.EvenShare.Value() {
 		return
 	}
 	b.find(Uneven, steps.Warn, l.Node, l.Ports, "the rails did not share evenly (%s): does a port report another "+
@@ -625,7 +625,7 @@ func (b *books) uneven(l *Load) {
 // shares is what each port of a load carried of it, where that is something.
 func (a Accounted) shares(l Load) (all []string) {
 	for i, p := range l.Ports {
-		if l.Moved[i] > theory.BytesBeside.Value()*l.Payload {
+		if l.Moved[i] > limits.BytesBeside.Value()*l.Payload {
 			all = append(all, fmt.Sprintf("%s %.0f %%", a.name(p), 100*l.Moved[i]/l.Sum()))
 		}
 	}
@@ -641,7 +641,7 @@ func (b *books) reverse(e steps.End) {
 		}
 		_, high := l.bounds(b.interfaces(l))
 		sum := l.Sum()
-		if sum <= high || sum > theory.BytesJumped.Value()*max(l.against, high) && b.jumpedAt(l.Ports) {
+		if sum <= high || sum > limits.BytesJumped.Value()*max(l.against, high) && b.jumpedAt(l.Ports) {
 			continue
 		}
 		verb := verb(l.Out)
@@ -679,9 +679,9 @@ func (b *books) beside(e steps.End) {
 		ports := slices.ContainsFunc(b.bytes, func(c steps.RailBytes) bool {
 			return c.End == p.Node && c.Rail == p.Rail && strings.HasPrefix(c.Source, "port")
 		})
-		most := theory.BytesBeside.Value() * b.payload
+		most := limits.BytesBeside.Value() * b.payload
 		if t == RDMA {
-			most = max(most, theory.BytesChatter.Value())
+			most = max(most, limits.BytesChatter.Value())
 		}
 		if !ports || !own.known || !other.known || other.most() <= most || len(b.kinds()) > 1 {
 			continue

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/registry/kindtest"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // messages is how many of 64 KiB a flow of these tests has, each of which is 69,248 bytes
@@ -398,10 +398,10 @@ func TestAccountOfInfiniBand(t *testing.T) {
 		headers float64
 		right   bool
 	}{
-		{"Ethernet", theory.RoCEHeaders, true},
-		{"Ethernet", theory.InfiniBandHeaders, false},
-		{"InfiniBand", theory.InfiniBandHeaders, true},
-		{"InfiniBand", theory.InfiniBandHeaders + 40, true},
+		{"Ethernet", limits.RoCEHeaders, true},
+		{"Ethernet", limits.InfiniBandHeaders, false},
+		{"InfiniBand", limits.InfiniBandHeaders, true},
+		{"InfiniBand", limits.InfiniBandHeaders + 40, true},
 		{"InfiniBand", -40, false}, // bytes are missing
 	} {
 		rig := kindtest.Spark()
@@ -414,7 +414,7 @@ func TestAccountOfInfiniBand(t *testing.T) {
 		bytes := moves(rig, [2]Port{{steps.Here, p.Rails[steps.Here]}, {steps.Peer, p.Rails[steps.Peer]}})
 		for i := range bytes {
 			for _, n := range []*uint64{&bytes[i].Tx, &bytes[i].Rx} {
-				*n = uint64(float64(*n) * (1024 + c.headers) / (1024 + theory.RoCEHeaders))
+				*n = uint64(float64(*n) * (1024 + c.headers) / (1024 + limits.RoCEHeaders))
 			}
 		}
 		a := Account(rig, bytes, writes(steps.Here, p))

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
 )
 
 // portWord is the unit of port_xmit_data and port_rcv_data, bytes.
@@ -42,19 +42,19 @@ func (l Load) Sum() (sum float64) {
 
 // bounds are what is right for the sum. netdev says that an interface counted it.
 func (l Load) bounds(netdev bool) (low, high float64) {
-	slack := theory.BytesMore.Value()
+	slack := limits.BytesMore.Value()
 	if netdev {
-		slack = theory.BytesMoreIP.Value()
+		slack = limits.BytesMoreIP.Value()
 	}
-	high = max(slack, l.more)*l.Wire + l.headers + l.back + theory.BytesBeside.Value()*l.aside
+	high = max(slack, l.more)*l.Wire + l.headers + l.back + limits.BytesBeside.Value()*l.aside
 	if netdev {
-		high += (theory.BytesMoreIP.Value() - 1) * l.against
-		high = max(high, l.Wire+l.back+theory.BytesBackground.High())
+		high += (limits.BytesMoreIP.Value() - 1) * l.against
+		high = max(high, l.Wire+l.back+limits.BytesBackground.High())
 		if l.Wire == 0 {
-			high = max(high, theory.BytesChatter.Value())
+			high = max(high, limits.BytesChatter.Value())
 		}
 	}
-	low = theory.BytesLeast.Value()*l.least - l.idle
+	low = limits.BytesLeast.Value()*l.least - l.idle
 	if words := portWord * float64(len(l.Ports)); !netdev {
 		// Of a few bytes a word is more than the shares above.
 		high, low = max(high, l.Wire+l.headers+l.back+words), min(low, l.least-l.idle-words)
@@ -168,7 +168,7 @@ func counted(bytes []steps.RailBytes, p Port, t Traffic) count {
 	}
 	if t == TCP {
 		c = count{tx: float64(b.IPTx), rx: float64(b.IPRx), known: b.IPKnown, why: b.IPWhy, netdev: true}
-	} else if b.IdleGbps <= theory.BusyBefore.Value() {
+	} else if b.IdleGbps <= limits.BusyBefore.Value() {
 		c.idleTx, c.idleRx = float64(b.IdleTx), float64(b.IdleRx)
 	}
 	if !c.known && c.why == "" {

@@ -1,16 +1,16 @@
 package wire
 
-import "github.com/railbench/railbench/steps/theory"
+import "github.com/railbench/railbench/steps/limits"
 
 // What a packet carries beside its payload, in the bytes that a port counts: Ethernet
 // without preamble, gap and FCS. The sizes are those of the InfiniBand specification,
 // volume 1, chapter 9 and annexes A16 and A17 (RoCE), and of RFC 7323 for TCP.
 const (
-	packetHeaders = theory.RoCEHeaders // each packet's; the ICRC stands behind a payload that is padded to 4 bytes
+	packetHeaders = limits.RoCEHeaders // each packet's; the ICRC stands behind a payload that is padded to 4 bytes
 	reth          = 16                 // a WRITE's first packet, and a READ's request: where in memory
 	aeth          = 4                  // an acknowledgement's, and a READ's first and last response
 
-	segmentHeaders = theory.Ethernet + theory.TCPHeaders
+	segmentHeaders = limits.Ethernet + limits.TCPHeaders
 )
 
 // An operation is one of RDMA's.

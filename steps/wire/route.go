@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // A Route is the rails that a cell told UCX to use.
@@ -67,7 +67,7 @@ func names(c steps.Cell, variable string) bool {
 func (rt *Route) Add(rig steps.Rig, i int) {
 	p := rig.Pairs[i]
 	rt.Pairs, rt.Nos = append(rt.Pairs, p), append(rt.Nos, i+1)
-	mtu := theory.AgreedMTU(rig, p, 0)
+	mtu := limits.AgreedMTU(rig, p, 0)
 	if len(rt.Pairs) == 1 || mtu < rt.mtu { // one that is unknown makes all unknown
 		rt.mtu = mtu
 	}
@@ -88,9 +88,9 @@ func (rt Route) String() string {
 
 // Band is what the rails can do together, with blocks of some bytes that make so much
 // payload. UCX gives each rail the same share, so the slowest decides.
-func (rt Route) Band(rig steps.Rig, block int, payload float64) theory.Band {
-	return theory.BandOf(rig, theory.Test{
-		MTU: rt.mtu, Message: block, Least: theory.LeastBlock, Payload: payload, Evenly: true,
+func (rt Route) Band(rig steps.Rig, block int, payload float64) limits.Band {
+	return limits.BandOf(rig, limits.Test{
+		MTU: rt.mtu, Message: block, Least: limits.LeastBlock, Payload: payload, Evenly: true,
 	}, rt.Pairs...)
 }
 

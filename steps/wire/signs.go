@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // LikelyCause looks for what ends a rail early, the surest sign first. A sign that is there and can't be
@@ -21,8 +21,8 @@ func LikelyCause(r steps.Result, s steps.Stage, m registry.Measurement, got floa
 		return said, steps.PCIeNarrow, true
 	}
 	traffic, gbps := busyBefore(r.Rig, s.Bytes, m.Pair)
-	expected := float64(theory.BandOf(r.Rig, theory.Test{MTU: mtu}, m.Pair).Expected)
-	if traffic != "" && (expected == 0 || expected-got < theory.TrafficExplains.Value()*gbps) {
+	expected := float64(limits.BandOf(r.Rig, limits.Test{MTU: mtu}, m.Pair).Expected)
+	if traffic != "" && (expected == 0 || expected-got < limits.TrafficExplains.Value()*gbps) {
 		return traffic, steps.OtherTraffic, true
 	}
 	text, code, known = shown(r, s, m, got, mtu)
@@ -38,9 +38,9 @@ func shown(r steps.Result, s steps.Stage, m registry.Measurement, got float64, m
 ) {
 	ends := EndsOf(m.Pair)
 	errors := grownErrors(s.Bytes, ends...)
-	many := float64(sum(s.Bytes, isError, ends...)) >= theory.ManyErrors.Value()
+	many := float64(sum(s.Bytes, isError, ends...)) >= limits.ManyErrors.Value()
 	for _, e := range steps.Ends {
-		degraded := theory.DegradedAdapter
+		degraded := limits.DegradedAdapter
 		if rail := r.Rig.Rail(m.Pair, e); got >= degraded.Low() && got <= degraded.High() && rail.RateGbps >= 100 && !many {
 			return "link and PCIe look right, and some 13 Gb/s is how an adapter looks that came up degraded: " +
 				"shut the node down and take its power away for a minute", steps.AdapterDegraded, true
@@ -58,7 +58,7 @@ func shown(r steps.Result, s steps.Stage, m registry.Measurement, got float64, m
 		return "something on its way could not take more (" + g + ")", steps.Congestion, true
 	}
 	for _, c := range s.Bytes {
-		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= theory.HeatOf(r.Rig.At(c.End).Adapter).Warm.Value() {
+		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= limits.HeatOf(r.Rig.At(c.End).Adapter).Warm.Value() {
 			return fmt.Sprintf("nothing shows but the heat of its adapter on %s, %.0f degrees: give it air (see "+
 				"adapter-temperature)", r.Rig.NameOf(c.End), c.Degrees), steps.AdapterHot, true
 		}
@@ -150,8 +150,8 @@ func (b *books) damaged(ports []Port) string {
 			packets += l.Wire / float64(l.mtu+packetHeaders)
 		}
 	}
-	if len(soft) > 0 && float64(sum(b.bytes, isError, soft...)) > max(theory.SoftDropped.Value()*packets,
-		theory.SoftDropsLeast.Value()) {
+	if len(soft) > 0 && float64(sum(b.bytes, isError, soft...)) > max(limits.SoftDropped.Value()*packets,
+		limits.SoftDropsLeast.Value()) {
 		hard = append(hard, soft...)
 	}
 	return grown(b.bytes, isError, hard...)
@@ -160,7 +160,7 @@ func (b *books) damaged(ports []Port) string {
 // hot looks for adapters near the heat at which they switch themselves off: one that the test doesn't use is
 // often the same, or in the same case, and is told where none of the test's is hot.
 func (b *books) hot(e steps.End, ports []Port) {
-	limits := theory.HeatOf(b.rig.At(e).Adapter)
+	limits := limits.HeatOf(b.rig.At(e).Adapter)
 	var own, beside []steps.RailBytes
 	for _, c := range b.bytes {
 		p := Port{c.End, c.Rail}
@@ -208,7 +208,7 @@ func (b *books) busyBefore() {
 	for _, c := range b.bytes {
 		p := Port{c.End, c.Rail}
 		r, ok := p.rail(b.rig)
-		if !ok || c.IdleGbps <= theory.BusyBefore.Value() {
+		if !ok || c.IdleGbps <= limits.BusyBefore.Value() {
 			continue
 		}
 		if slices.ContainsFunc(b.used, func(q Port) bool {
@@ -229,11 +229,11 @@ const NoCause = "no cause shows here"
 func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 	for _, e := range steps.Ends {
 		rail := rig.Rail(p, e)
-		if ceiling, _ := theory.Ceiling(rail); theory.Narrow(rail) && got < 1.1*float64(ceiling) &&
-			got > theory.NarrowLeast.Value()*float64(ceiling) {
+		if ceiling, _ := limits.Ceiling(rail); limits.Narrow(rail) && got < 1.1*float64(ceiling) &&
+			got > limits.NarrowLeast.Value()*float64(ceiling) {
 			return fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, where it can do %s",
 				rail.Dev, rig.NameOf(e),
-				theory.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
+				limits.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 		}
 	}
 	return ""
@@ -244,14 +244,14 @@ func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) (said string, gbps float64) {
 	ends := EndsOf(pair)
 	for _, b := range bytes {
-		if b.IdleGbps > theory.BusyBefore.Value() && slices.Contains(ends, Port{b.End, b.Rail}) {
+		if b.IdleGbps > limits.BusyBefore.Value() && slices.Contains(ends, Port{b.End, b.Rail}) {
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on the rail at %s before it began", b.IdleGbps,
 				rig.NameOf(b.End)), b.IdleGbps
 		}
 	}
 	for _, b := range bytes {
 		other, ok := Port{b.End, b.Rail}.rail(rig)
-		if !ok || b.IdleGbps <= theory.BusyBefore.Value() {
+		if !ok || b.IdleGbps <= limits.BusyBefore.Value() {
 			continue
 		}
 		for _, p := range ends {
@@ -285,7 +285,7 @@ func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float6
 		least float64
 		says  string // of the nodes
 	}{
-		{isError, theory.ManyErrors.Value(), "packets were sent again on %s: look at the cable and the link's errors"},
+		{isError, limits.ManyErrors.Value(), "packets were sent again on %s: look at the cable and the link's errors"},
 		{isTimeout, 1, "packets got no answer in time on %s: look at the cable and the link's errors"},
 		{is(meter.Dropped), 1, "packets were dropped for want of room on %s"},
 		{
@@ -318,7 +318,7 @@ func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float6
 		return fmt.Sprintf(sign.says, where)
 	}
 	for _, c := range bytes {
-		warm := theory.HeatOf(rig.At(c.End).Adapter).Warm.Value()
+		warm := limits.HeatOf(rig.At(c.End).Adapter).Warm.Value()
 		if slices.Contains(ports, Port{c.End, c.Rail}) && c.Degrees >= warm {
 			return fmt.Sprintf("nothing shows but the heat of the adapter on %s, %.0f degrees: give it air (see "+
 				"adapter-temperature)", rig.NameOf(c.End), c.Degrees)
@@ -332,11 +332,11 @@ func trafficAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float
 	var names []string
 	most := 0.0
 	for _, c := range bytes {
-		if slices.Contains(ports, Port{c.End, c.Rail}) && c.IdleGbps > theory.BusyBefore.Value() {
+		if slices.Contains(ports, Port{c.End, c.Rail}) && c.IdleGbps > limits.BusyBefore.Value() {
 			names, most = append(names, fmt.Sprintf("%s on %s", c.Dev, rig.NameOf(c.End))), max(most, c.IdleGbps)
 		}
 	}
-	if names == nil || lacks >= theory.TrafficExplains.Value()*most {
+	if names == nil || lacks >= limits.TrafficExplains.Value()*most {
 		return ""
 	}
 	return fmt.Sprintf("up to %.1f Gb/s of other traffic were on %s before it began", most, registry.And(names))
@@ -355,7 +355,7 @@ func portsAt(ports []Port, e steps.End) (own []Port) {
 // busy says what was on a node's rails before the test began.
 func busy(bytes []steps.RailBytes, e steps.End) string {
 	for _, b := range bytes {
-		if b.End == e && b.IdleGbps > theory.BusyBefore.Value() {
+		if b.End == e && b.IdleGbps > limits.BusyBefore.Value() {
 			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s before it began", b.IdleGbps, b.Dev)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
 )
 
 // A Port is one rail of one node.
@@ -160,7 +160,7 @@ func overInfiniBand(rig steps.Rig, flows []Flow) []Flow {
 			r, ok := p.rail(rig)
 			return ok && r.InfiniBand()
 		}) {
-			flows[i].Least -= f.packets * (packetHeaders - theory.InfiniBandHeaders)
+			flows[i].Least -= f.packets * (packetHeaders - limits.InfiniBandHeaders)
 		}
 	}
 	return flows
@@ -172,7 +172,7 @@ const stagedHeader = 64
 // Staged makes the allowances for GPU memory: messages, which UCX may send over one rail
 // of several (the tutorial's went over one).
 func (f *Flow) Staged() {
-	f.Sharing, f.More = EvenlyOrOne, theory.BytesMoreStaged.Value()
+	f.Sharing, f.More = EvenlyOrOne, limits.BytesMoreStaged.Value()
 	f.headers = f.sent * stagedHeader
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // Work is what the ports of a test carried, whether or not it came to an end: on the node where that is less, because
@@ -34,7 +34,7 @@ func WorkOf(rig steps.Rig, bytes []steps.RailBytes, ports ...Port) (least Work) 
 			}
 			w.Bytes += float64(max(b.Tx, b.Rx))
 			seconds = max(seconds, b.Seconds)
-			can = max(can, float64(theory.WireCeiling(rig.Nodes[i].Rails[b.Rail])))
+			can = max(can, float64(limits.WireCeiling(rig.Nodes[i].Rails[b.Rail])))
 		}
 		if seconds > 0 {
 			w.Gbps = w.Bytes * 8 / 1e9 / seconds
@@ -50,7 +50,7 @@ func WorkOf(rig steps.Rig, bytes []steps.RailBytes, ports ...Port) (least Work) 
 }
 
 // Any reports whether it is more than ports carry by themselves.
-func (w Work) Any() bool { return w.Bytes >= theory.BytesChatter.Value() }
+func (w Work) Any() bool { return w.Bytes >= limits.BytesChatter.Value() }
 
 func (w Work) String() string {
 	if w.Gbps == 0 {

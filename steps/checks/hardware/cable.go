@@ -9,10 +9,10 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // judgeCable: both ends of each rail are of one cable, and it was made for what its ports
@@ -179,7 +179,7 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 		w.add(steps.CableSlow, fmt.Sprintf("%s, says that it was made for %d Gb/s, and the port can do %d: no test gets "+
 			"past that. Take a cable that was made for the port", what, most, port), where)
 	}
-	if limit := theory.CopperLength.Value(); c.Module.Copper() && !c.Module.Active() &&
+	if limit := limits.CopperLength.Value(); c.Module.Copper() && !c.Module.Active() &&
 		c.Module.LengthM > limit {
 		w.add(steps.CableTooLong, fmt.Sprintf("%s, is longer than the %g m that copper without electronics is made for at "+
 			"50 Gb/s a lane: errors and a slower link are what comes of it. Take a shorter one, or light", what, limit), where)

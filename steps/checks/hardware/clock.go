@@ -8,9 +8,9 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // judgeGPUClock: under a short load the GPU gets to a clock that such a GPU has, and nothing
@@ -77,7 +77,7 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (sai
 	}
 	// The clock of an idle GPU is low, as it should be: without its own word that it was busy no figure
 	// says anything.
-	if u := g.UtilPercent; u == nil || float64(*u) < theory.BusyGPU.Value() {
+	if u := g.UtilPercent; u == nil || float64(*u) < limits.BusyGPU.Value() {
 		return "the load didn't show as such in nvidia-smi", false
 	}
 	share := now / most
@@ -87,8 +87,8 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (sai
 		rep.Show(node+" "+g.Name+" power under load", *g.PowerW, "W", nil)
 	}
 	rep.Show(node+" "+g.Name+" clock under load", now, "MHz", &steps.Expected{
-		Min:  new(theory.BusyClock.Value() * most),
-		From: fmt.Sprintf("%s; it can do %.0f MHz", theory.BusyClock.Entry().Source, most),
+		Min:  new(limits.BusyClock.Value() * most),
+		From: fmt.Sprintf("%s; it can do %.0f MHz", limits.BusyClock.Entry().Source, most),
 	})
 	said = fmt.Sprintf("%.0f of %.0f MHz%s", now, most, watts)
 	held := heldBack(g)
@@ -97,15 +97,15 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (sai
 		reason = "nvidia-smi says " + registry.And(held)
 	}
 	switch {
-	case share < theory.LowClock.Value():
+	case share < limits.LowClock.Value():
 		rep.At(rig, e, steps.GPUClockStuck, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as "+
 			"GB10s were seen until their power was taken away. Shut the node down, pull the plug of its power supply for a "+
 			"minute, and plug in the one that came with it", node, g.Name, said, reason)
-	case share < theory.BusyClock.Value():
+	case share < limits.BusyClock.Value():
 		rep.At(rig, e, steps.GPUClockLow, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or "+
 			"more: a power limit, heat, or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said,
 			reason,
-			theory.BusyClock.Value()*most)
+			limits.BusyClock.Value()*most)
 	// The clock is as expected, and yet something is at its limit: under a longer load it falls.
 	case held != nil:
 		rep.At(rig, e, steps.GPUHeldBack, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said,

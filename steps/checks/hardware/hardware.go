@@ -11,10 +11,10 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/health"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // judgePCIeLink: every PCIe link is as fast and as wide as its adapter could be.
@@ -111,7 +111,7 @@ func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *registry.Re
 	// Both are worked out from a speed and a width: 1 % is for rounding.
 	if slot := l.Wired(); slot > 0 && slot <= 1.01*got {
 		code, why = steps.SlotNarrow, fmt.Sprintf("The slot has no more (%s): move the card to one that has",
-			theory.Slot(l.Slot, l.Wire))
+			limits.Slot(l.Slot, l.Wire))
 	}
 	rep.At(rig, e, code, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s, of which we expect %.0f Gb/s, where "+
 		"the adapter can do %s. %s", registry.And(devs(links)), rig.NameOf(e), l.Half, l.Name(), got, l.Best(), why)
@@ -357,7 +357,7 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 	warm := math.Inf(1)
 	for _, e := range steps.Ends {
 		node, hottest, where := r.Rig.NameOf(e), 0.0, ""
-		heat := theory.HeatOf(r.Rig.At(e).Adapter)
+		heat := limits.HeatOf(r.Rig.At(e).Adapter)
 		for _, pci := range registry.SortedNames(facts[e]) {
 			if pci == "adapters" {
 				continue

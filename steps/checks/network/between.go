@@ -8,9 +8,9 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // What stands between the ends of a rail: a route that leads elsewhere, a queue that delays or
@@ -258,10 +258,10 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			case back == 0:
 				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows "+
 					"what it loses: ping and routes look further", i+1, own.Netdev.Name, node)
-			case lost >= theory.PathLossFail.Value():
+			case lost >= limits.PathLossFail.Value():
 				rep.At(rig, e, steps.PacketsLost, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and "+
 					"error-counters, and try another cable or port", i+1, own.Netdev.Name, out-back, out, node, collapse(own))
-			case lost >= theory.PathLossWarn.Value():
+			case lost >= limits.PathLossWarn.Value():
 				rep.At(rig, e, steps.PacketsLost, steps.Warn, "rail %d (%s) lost %d of %d pings from %s, and a cable loses none: "+
 					"look at shaping and error-counters", i+1, own.Netdev.Name, out-back, out, node)
 			}
@@ -293,7 +293,7 @@ func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *registry.Rep
 	}
 	slices.Sort(rails)
 	for _, i := range rails {
-		if ms := least[i]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
+		if ms := least[i]; ms > limits.RailsApart.Value()*best && ms-best > limits.PathDelay.Value() {
 			rep.At(rig, e, steps.PathDelay, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the "+
 				"fastest rail: something on the way holds packets back (shaping, a switch, another way)", i+1, ms, rig.NameOf(e),
 				best)

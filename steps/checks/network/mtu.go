@@ -8,8 +8,8 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // enoughMTU is the least of an interface's that gives the largest RoCE MTU
@@ -35,11 +35,11 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		case mtu <= 0:
 			rep.Add(steps.Unreadable, steps.Inconclusive, "nothing tells the RoCE MTU of rail %d (%s)", i+1,
 				rig.Rail(p, steps.Here).Dev)
-		case float64(mtu) >= theory.LargestMTU.Value():
+		case float64(mtu) >= limits.LargestMTU.Value():
 			good++
 		// Packets of soft-RoCE cost a processor, and how much is anybody's guess.
-		case theory.Soft(rig, p) != "":
-			soft = theory.Soft(rig, p)
+		case limits.Soft(rig, p) != "":
+			soft = limits.Soft(rig, p)
 		default:
 			priced = append(priced, pricedRail{no: i + 1, pair: p, mtu: mtu})
 		}
@@ -51,11 +51,11 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no RoCE MTU to price")
 	case soft != "" && len(rep.Findings) == 0:
 		return checks.Unseen(*rep, steps.NoLimitKnown, "%s, so a RoCE MTU below %.0f has no price that anybody knows", soft,
-			theory.LargestMTU.Value())
+			limits.LargestMTU.Value())
 	}
 	return rep.Verdict(fmt.Sprintf("%s a RoCE MTU of %.0f, which is the largest",
 		registry.Count(good, "rail has", "rails have"),
-		theory.LargestMTU.Value()))
+		limits.LargestMTU.Value()))
 }
 
 // A pricedRail is one whose RoCE MTU costs something.
@@ -83,13 +83,13 @@ func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *
 			mtu, how = rail.MTU, "worked out from the interface's MTU"
 		}
 		rep.Show(fmt.Sprintf("%s %s RoCE MTU", rig.NameOf(e), rail.Dev), mtu, "bytes", &steps.Expected{
-			Min: new(theory.LargestMTU.Value()), From: fmt.Sprintf("%s; %s has an MTU of %s, and %d is enough", how,
+			Min: new(limits.LargestMTU.Value()), From: fmt.Sprintf("%s; %s has an MTU of %s, and %d is enough", how,
 				rail.Netdev.Name, facts[e][rail.Netdev.Name+" MTU"], enoughMTU),
 		})
 		if mtu <= 0 {
 			return 0
 		}
-		agreed = theory.Lesser(agreed, mtu)
+		agreed = limits.Lesser(agreed, mtu)
 	}
 	return agreed
 }
@@ -99,7 +99,7 @@ func tellPrices(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 	var order []string
 	rails := map[string][]string{}
 	for _, r := range priced {
-		p := theory.PriceOf(rig, r.mtu, r.pair)
+		p := limits.PriceOf(rig, r.mtu, r.pair)
 		says := fmt.Sprintf("a RoCE MTU of %d: %s a rail", r.mtu, p.Says())
 		if p.None != "" {
 			says = strings.TrimSuffix(says, " a rail")
@@ -132,7 +132,7 @@ func tellCable(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 		if r.pair != twin || r.mtu != priced[0].mtu {
 			continue
 		}
-		if p := theory.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
+		if p := limits.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
 			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), registry.Round(float64(p.Costs())),
 				"Gb/s", nil)
 			rep.Add(steps.MTUSmall, steps.Warn, "over both halves of one cable at once it costs %.1f Gb/s of %.1f", p.Costs(),

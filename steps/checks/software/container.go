@@ -8,9 +8,9 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 func containerParam() steps.Param {
@@ -201,9 +201,9 @@ func (c container) limits() {
 	}
 	// With the host's IPC it has the host's /dev/shm, whatever size it was started with.
 	shm, ok := decimal.Number(c.f["shared memory"])
-	if ok && c.f["IPC"] != "host" && shm < theory.ContainerShm.Value() {
+	if ok && c.f["IPC"] != "host" && shm < limits.ContainerShm.Value() {
 		c.add(steps.ContainerShmSmall, steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect "+
 			"%.0f MiB or more: start it with --ipc host, or with --shm-size", c.name, c.node, shm/(1<<20),
-			theory.ContainerShm.Value()/(1<<20))
+			limits.ContainerShm.Value()/(1<<20))
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // emptyValue is how the script writes a variable that is set to nothing.
@@ -60,8 +60,8 @@ func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 		}
 		force := inForce(settingsIn(facts[e], "NCCL_"))
 		var lacks []string
-		for _, name := range registry.SortedNames(theory.NCCLRingSettings()) {
-			if want := theory.NCCLRingSettings()[name]; force[name].value != want {
+		for _, name := range registry.SortedNames(limits.NCCLRingSettings()) {
+			if want := limits.NCCLRingSettings()[name]; force[name].value != want {
 				lacks = append(lacks, name+"="+want)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // insideFact is before what the script says of a container.
@@ -188,7 +188,7 @@ func ncclGIDs(taken []steps.Rail, set string, facts map[string]string) string {
 	}
 	for _, key := range registry.SortedNames(facts) {
 		name, ok := strings.CutPrefix(key, "nccl ")
-		if n, known := theory.NCCLNumber(facts[key]); ok && known && n < ncclFinds {
+		if n, known := limits.NCCLNumber(facts[key]); ok && known && n < ncclFinds {
 			return fmt.Sprintf("0, as %s is older than 2.21 and looks for none", ncclOf(name))
 		}
 	}

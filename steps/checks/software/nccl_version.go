@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // untold is how the script writes that a library's file is not called after its version.
@@ -70,8 +70,8 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 	}
 	if r.Rig.InRing() {
 		for _, version := range registry.SortedNames(alike) {
-			if n, ok := theory.NCCLNumber(version); ok && n < theory.NCCLRingRelease {
-				rep.Add(steps.NCCLTooOld, steps.Warn, "%s, and %s on both nodes is %s", theory.NCCLRingNeeds,
+			if n, ok := limits.NCCLNumber(version); ok && n < limits.NCCLRingRelease {
+				rep.Add(steps.NCCLTooOld, steps.Warn, "%s, and %s on both nodes is %s", limits.NCCLRingNeeds,
 					registry.And(alike[version]), version)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // judgeDiskSpace: what tests and programs write has room, on both nodes.
@@ -35,9 +35,9 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *registry.Re
 				continue
 			}
 			looked++
-			least, unit, of := theory.LeastDisk.Value(), "kB", "room"
+			least, unit, of := limits.LeastDisk.Value(), "kB", "room"
 			if inodes {
-				least, unit, of = theory.LeastInodes.Value(), "inodes", "inodes"
+				least, unit, of = limits.LeastInodes.Value(), "inodes", "inodes"
 			}
 			rep.Show(node+" "+dir, left, unit+" free", &steps.Expected{Min: new(least)})
 			if float64(left) < least {
@@ -77,8 +77,8 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 	}
 	apart := at[0] - at[1]
 	if at[0] > 0 && at[1] > 0 {
-		rep.Show("apart", math.Round(apart), "s", &steps.Expected{Max: new(theory.ClocksApart.Value())})
-		if math.Abs(apart) > theory.ClocksApart.Value() {
+		rep.Show("apart", math.Round(apart), "s", &steps.Expected{Max: new(limits.ClocksApart.Value())})
+		if math.Abs(apart) > limits.ClocksApart.Value() {
 			ahead, behind := steps.Here, steps.Peer
 			if apart < 0 {
 				ahead, behind = behind, ahead

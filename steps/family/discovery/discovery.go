@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // judgeInterfaces: the rails' interfaces are up and have a link.
@@ -292,7 +292,7 @@ func railTable(rig steps.Rig) steps.Table {
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
 		link, connector, rate := "none", "none", "not told" // as with soft-RoCE
 		if a.PCI.Addr != "" {
-			link = strings.TrimPrefix(theory.Slot(a.PCI.GTps, a.PCI.Width), "PCIe ")
+			link = strings.TrimPrefix(limits.Slot(a.PCI.GTps, a.PCI.Width), "PCIe ")
 		}
 		if a.PhysPort >= 0 {
 			connector = fmt.Sprint(a.PhysPort)
@@ -317,8 +317,8 @@ func Describe(r steps.Rail) string {
 		link = fmt.Sprintf("link %g Gb/s", r.RateGbps)
 	}
 	if r.PCI.Addr != "" {
-		slot = r.PCI.Addr + " " + theory.Slot(r.PCI.GTps, r.PCI.Width)
-		if ceiling, _ := theory.Ceiling(r); ceiling > 0 {
+		slot = r.PCI.Addr + " " + limits.Slot(r.PCI.GTps, r.PCI.Width)
+		if ceiling, _ := limits.Ceiling(r); ceiling > 0 {
 			slot += fmt.Sprintf(" (some %.1f Gb/s of payload)", ceiling)
 		}
 	}
@@ -494,7 +494,7 @@ func checkSlots(rig steps.Rig, rep *registry.Report) {
 		var order []string
 		by := map[string]steps.Rail{}
 		for _, rail := range rig.At(e).Rails {
-			if theory.Narrow(rail) {
+			if limits.Narrow(rail) {
 				h := rail.PCI.Half()
 				if halves[h] == nil {
 					order = append(order, h)
@@ -505,10 +505,10 @@ func checkSlots(rig steps.Rig, rep *registry.Report) {
 		}
 		for _, h := range order {
 			rail := by[h]
-			ceiling, _ := theory.Ceiling(rail)
+			ceiling, _ := limits.Ceiling(rail)
 			rep.Add(steps.PCIeNarrow, steps.Warn, "%s on %s: %s, and the device can do %s: some %.0f Gb/s through %s",
-				registry.And(halves[h]), rig.NameOf(e), theory.Slot(rail.PCI.GTps, rail.PCI.Width),
-				theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
+				registry.And(halves[h]), rig.NameOf(e), limits.Slot(rail.PCI.GTps, rail.PCI.Width),
+				limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
 		}
 	}
 }
@@ -545,7 +545,7 @@ func checkSharing(rig steps.Rig, rep *registry.Report) string {
 	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
 	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s of payload at "+
 		"%s %d, not twice one rail",
-		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling, a.MTUName(), a.MTU)
+		sharing[0]+1, sharing[1]+1, limits.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling, a.MTUName(), a.MTU)
 	if apart != "" {
 		return text + "; " + apart
 	}
@@ -578,7 +578,7 @@ func together(rig steps.Rig, a, b steps.Pair) (sum, ceiling float64) {
 	ceiling = math.Inf(1)
 	for _, e := range steps.Ends {
 		x, y := rig.Rail(a, e), rig.Rail(b, e)
-		if c, _ := theory.Ceiling(x); x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() && c > 0 {
+		if c, _ := limits.Ceiling(x); x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() && c > 0 {
 			ceiling = min(ceiling, float64(c))
 		}
 		if x.RateGbps > 0 && y.RateGbps > 0 {
@@ -651,7 +651,7 @@ func pingsApart(r steps.Result, rep *registry.Report) {
 		}
 	}
 	for _, s := range r.Stages {
-		if ms := least[s.Pair]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
+		if ms := least[s.Pair]; ms > limits.RailsApart.Value()*best && ms-best > limits.PathDelay.Value() {
 			m := registry.Measurement{No: s.Pair + 1, Dev: r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Netdev.Name}
 			rep.On(m, steps.PathDelay, steps.Warn, "the fastest answer took %.3g ms, and %.3g over the fastest rail: "+
 				"something on the way holds packets back (shaping, routes)", ms, best)
@@ -696,7 +696,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 		if p.Received > 0 {
 			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms",
 				&steps.Expected{
-					Max: new(theory.SlowPing.Value()), From: "we expect less; an idle direct link answers well below a millisecond",
+					Max: new(limits.SlowPing.Value()), From: "we expect less; an idle direct link answers well below a millisecond",
 				})
 		}
 	}
@@ -759,10 +759,10 @@ func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, no
 	case normal.LossPercent > 0:
 		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
 	case here.Soft() || peer.Soft(): // whose processors answer when they come to it
-	case normal.AvgMS > theory.SlowPing.Value():
+	case normal.AvgMS > limits.SlowPing.Value():
 		rep.On(m, steps.LatencyHigh, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic "+
 			"take another way?", normal.AvgMS)
-	case max(normal.MaxMS, full.MaxMS) > theory.SlowPing.Value():
+	case max(normal.MaxMS, full.MaxMS) > limits.SlowPing.Value():
 		rep.On(m, steps.LatencyTail, steps.Warn, "one answer took %.1f ms, and on the whole they took %.3g: power saving, "+
 			"or other traffic", max(normal.MaxMS, full.MaxMS), normal.AvgMS)
 	}

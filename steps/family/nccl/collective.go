@@ -10,10 +10,10 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -472,7 +472,7 @@ func (t *collective) Flows() (flows []wire.Flow) {
 			}
 		}
 		f.Least *= low
-		f.More = high * theory.NCCLMore.Value()
+		f.More = high * limits.NCCLMore.Value()
 		f.Text = fmt.Sprintf("%s of %s in sizes of %s to %s on %d nodes", registry.Size(t.moved()),
 			strings.TrimSuffix(t.program(), "_perf"),
 			registry.BlockSize(t.run.Rows[0].Bytes), registry.BlockSize(t.run.Rows[len(t.run.Rows)-1].Bytes), n)

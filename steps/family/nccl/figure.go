@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/wire"
 )
 
@@ -53,7 +53,7 @@ func (t *collective) idleHalves() (idle []half) {
 				sum += other.tx + other.rx
 			}
 		}
-		if h.known && h.name != "" && sum > 0 && h.tx+h.rx < theory.BytesBeside.Value()*sum {
+		if h.known && h.name != "" && sum > 0 && h.tx+h.rx < limits.BytesBeside.Value()*sum {
 			idle = append(idle, h)
 		}
 	}
@@ -121,7 +121,7 @@ func lacking(rig steps.Rig, devs []string) (steps.Code, string) {
 func (t *collective) tellSockets() (why string) {
 	silent := true
 	for _, h := range t.halves {
-		silent = silent && h.tx+h.rx < theory.BytesBeside.Value()*t.moved()
+		silent = silent && h.tx+h.rx < limits.BytesBeside.Value()*t.moved()
 	}
 	for i := range t.result.Rig.Nodes {
 		e := steps.End(i)
@@ -143,7 +143,7 @@ func (t *collective) tellSockets() (why string) {
 
 // A bar is what the bandwidth is held against; none says why there is none.
 type bar struct {
-	limit theory.Limit
+	limit limits.Limit
 	none  string
 }
 
@@ -161,11 +161,11 @@ func (t *collective) bar() bar {
 	}
 	switch {
 	case len(rig.Nodes) == 2 || rig.Switched():
-		return bar{limit: theory.NCCLSwitched}
+		return bar{limit: limits.NCCLSwitched}
 	case rig.InRing() && len(rig.Nodes) == 3:
-		return bar{limit: theory.NCCLRing}
+		return bar{limit: limits.NCCLRing}
 	case rig.InRing():
-		return bar{limit: theory.NCCLLongRing}
+		return bar{limit: limits.NCCLLongRing}
 	}
 	return bar{none: "nobody chose one for nodes that are cabled so"}
 }
@@ -223,28 +223,28 @@ func (t *collective) Figure(wire.Accounted) {
 			"what the nodes can do: %s", got, b.none)
 	// Two borders: above what physics allow the figure is no figure, and nothing is said of it; above what
 	// anybody has seen it may still be true, and is a WARN.
-	case reach.Limit > 0 && got > float64(reach.Limit)/8*theory.OverTogether.Value():
+	case reach.Limit > 0 && got > float64(reach.Limit)/8*limits.OverTogether.Value():
 		t.rep.Add(steps.FigureImpossible, steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the "+
 			"cables and PCIe links of %s of a node can carry: is the unit misread?", got, reach.Limit/8, ports)
 	// An all-gather's size falls short of what was asked for by less than 16 bytes a node.
-	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
+	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(limits.NCCLLeast.Value()):
 		t.rep.Add(steps.SizeTooSmall, steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set "+
 			"NCCL_BYTES to %s at least", got,
-			t.size(last.Bytes), b.limit.Entry().Says(), registry.BlockSize(int(theory.NCCLLeast.Value())))
+			t.size(last.Bytes), b.limit.Entry().Says(), registry.BlockSize(int(limits.NCCLLeast.Value())))
 	case got < b.limit.Value():
 		if why == "" {
 			code, why = t.cause(8 * got)
 		}
 		t.rep.Add(code, steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
-	case most > 0 && got > most*theory.OverTogether.Value():
+	case most > 0 && got > most*limits.OverTogether.Value():
 		t.rep.Add(steps.FigureUnseen, steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit "+
 			"misread?", got, most,
 			reach.By("a node's"))
-	case most > 0 && t.several() && got < most*theory.NCCLPorts.Value():
+	case most > 0 && t.several() && got < most*limits.NCCLPorts.Value():
 		code, why := t.cause(8 * got)
 		t.rep.Add(code, steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as "+
 			"the vendor does of one port: %s",
-			got, most, reach.By("a node's"), most*theory.NCCLPorts.Value(), why)
+			got, most, reach.By("a node's"), most*limits.NCCLPorts.Value(), why)
 	case most > 0 && t.several():
 		t.lead += fmt.Sprintf(", of the %.2f that %s; the vendor's bar, %g, is for one port", most, reach.By("a node's"),
 			b.limit.Value())
@@ -258,12 +258,12 @@ func (t *collective) Figure(wire.Accounted) {
 
 // several reports whether more than the one port is used that the vendor's bar for nodes on a switch is for.
 func (t *collective) several() bool {
-	return t.connectors() > 1 && t.bar().limit == theory.NCCLSwitched
+	return t.connectors() > 1 && t.bar().limit == limits.NCCLSwitched
 }
 
 // reach is what the ports that are used carry on the node that carries least, by the PCIe links that its devices
 // could have: one that came up narrower is a cause, and no excuse.
-func (t *collective) reach() (least theory.Reach) {
+func (t *collective) reach() (least limits.Reach) {
 	for i := range t.result.Rig.Nodes {
 		var rails []steps.Rail
 		mtu := 0
@@ -271,7 +271,7 @@ func (t *collective) reach() (least theory.Reach) {
 			rail := t.result.Rig.At(p.Node).Rails[p.Rail]
 			rails, mtu = append(rails, rail), max(mtu, rail.MTU)
 		}
-		r := theory.CarryAtBest(rails, theory.RoCE(mtu), false)
+		r := limits.CarryAtBest(rails, limits.RoCE(mtu), false)
 		if r.Most() > 0 && (least.Most() == 0 || r.Most() < least.Most()) {
 			least = r
 		}
@@ -335,7 +335,7 @@ func (t *collective) cause(got float64) (steps.Code, string) {
 		code = steps.NCCLTooOld
 		seen = append(seen, why)
 	}
-	degraded := theory.DegradedAdapter
+	degraded := limits.DegradedAdapter
 	if each := got / float64(len(t.used(steps.Here))); each >= degraded.Low() && each <= degraded.High() {
 		if seen == nil {
 			code = steps.AdapterDegraded
@@ -377,10 +377,10 @@ func (t *collective) unjoined() string {
 
 // ringNeeds says what nodes in a ring need, where these have an older NCCL; empty elsewhere.
 func (t *collective) ringNeeds() string {
-	if t.run.NCCL == 0 || t.run.NCCL >= theory.NCCLRingRelease || !t.result.Rig.InRing() {
+	if t.run.NCCL == 0 || t.run.NCCL >= limits.NCCLRingRelease || !t.result.Rig.InRing() {
 		return ""
 	}
-	return theory.NCCLRingNeeds + ", and these have " + theory.NCCLRelease(t.run.NCCL)
+	return limits.NCCLRingNeeds + ", and these have " + limits.NCCLRelease(t.run.NCCL)
 }
 
 // devices are those that were used on any node, each once.

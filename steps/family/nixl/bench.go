@@ -11,11 +11,11 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -400,13 +400,13 @@ func fastest(rows []parse.NIXLRow) parse.NIXLRow {
 func (t *benchTest) judged(rows []parse.NIXLRow) parse.NIXLRow {
 	peak := fastest(rows)
 	large := slices.DeleteFunc(slices.Clone(rows),
-		func(r parse.NIXLRow) bool { return float64(r.Bytes) < theory.LeastBlock.Value() })
-	if t.vram() || float64(peak.Bytes) >= theory.LeastBlock.Value() || len(large) == 0 {
+		func(r parse.NIXLRow) bool { return float64(r.Bytes) < limits.LeastBlock.Value() })
+	if t.vram() || float64(peak.Bytes) >= limits.LeastBlock.Value() || len(large) == 0 {
 		return peak
 	}
 	best := fastest(large)
 	f := verify.Figure{Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, best.Bytes, t.flow.Payload)}
-	if s := f.Standing(); s == theory.Impossible || s == theory.Unseen {
+	if s := f.Standing(); s == limits.Impossible || s == limits.Unseen {
 		return peak
 	}
 	return best
@@ -452,8 +452,8 @@ func (t *benchTest) Signs() {
 func slowest(rows []parse.NIXLRow, rep *registry.Report) {
 	for _, r := range rows {
 		usual := r.PostUS + r.TxUS
-		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= theory.LeastBlock.Value() && usual > 0 &&
-			tail > theory.BlockTail.Value()*usual {
+		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= limits.LeastBlock.Value() && usual > 0 &&
+			tail > limits.BlockTail.Value()*usual {
 			rep.Add(steps.LatencyTail, steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving "+
 				"(cpufreq), pauses, or other traffic", registry.BlockSize(r.Bytes), registry.Microseconds(tail), registry.Microseconds(usual))
 			return
@@ -782,12 +782,12 @@ func judgeNIXLFigure(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, 
 func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) {
 	least := peak
 	for _, r := range rows {
-		if float64(r.Bytes) >= theory.LeastBlock.Value() && r.GBps < least.GBps {
+		if float64(r.Bytes) >= limits.LeastBlock.Value() && r.GBps < least.GBps {
 			least = r
 		}
 	}
 	switch {
-	case least.GBps >= theory.WarnShare.Value()*peak.GBps:
+	case least.GBps >= limits.WarnShare.Value()*peak.GBps:
 	case least.Bytes > peak.Bytes:
 		rep.Add(steps.BlocksUneven, steps.Warn, "it falls from %s to %s with blocks of %s: other traffic, or caches that "+
 			"end there?", registry.Gbps(peak.Gbps()), registry.Gbps(least.Gbps()), registry.BlockSize(least.Bytes))
@@ -801,7 +801,7 @@ func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) {
 // stagedBand is what GPU memory reaches through host memory, as far as that was measured,
 // with the room that railbench allows around it, Gb/s.
 func stagedBand() (least, most float64, e *steps.Expected) {
-	g, room := theory.StagedGPU, theory.StagedRoom.Value()
+	g, room := limits.StagedGPU, limits.StagedRoom.Value()
 	least, most = g.Low()/room, g.High()*room
 	return least, most, &steps.Expected{
 		Min: new(registry.Round(least)), Max: new(registry.Round(most)),
@@ -830,29 +830,29 @@ func judgeStaged(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep 
 func staged(f verify.Figure, lead, why string, rep *registry.Report) (string, *steps.Expected) {
 	b, got := f.Band, f.Got
 	// Nothing in the output tells which way the memory went: the rate does.
-	direct := b.Expected > 0 && float64(got) >= theory.WarnShare.Value()*float64(b.Expected)
+	direct := b.Expected > 0 && float64(got) >= limits.WarnShare.Value()*float64(b.Expected)
 	least, most, e := stagedBand()
 	if direct {
 		e = f.Expected()
 	}
 	switch {
-	case direct || b.None != "" || f.Standing() == theory.Impossible:
+	case direct || b.None != "" || f.Standing() == limits.Impossible:
 		f.Judge(rep.Add)
-		if f.Standing() == theory.Good {
+		if f.Standing() == limits.Good {
 			lead += ": the adapter reaches the GPU's memory by itself (GPUDirect)"
 		}
 		return lead, e
 	case float64(got) < least:
 		why, code := f.Cause()
 		rep.Add(code, steps.Fail, "%s from GPU memory, where even through host memory %s: %s",
-			registry.Gbps(float64(got)), theory.StagedGPU.Entry().Says(), why)
+			registry.Gbps(float64(got)), limits.StagedGPU.Entry().Says(), why)
 	case float64(got) > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
-			"far less than the %.1f of the rails: see host-staging", registry.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(),
+			"far less than the %.1f of the rails: see host-staging", registry.Gbps(float64(got)), limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
 	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). %s", why,
-		theory.StagedGPU.Entry().Says(), hostMemory(b)), e
+		limits.StagedGPU.Entry().Says(), hostMemory(b)), e
 }
 
 // nixlTable is what the screen shows of the rows, what is read first on the left: a narrow screen
@@ -909,7 +909,7 @@ func carriers(rt wire.Route, account wire.Accounted) string {
 	return rt.String()
 }
 
-func nixlChart(title, rails string, init parse.NIXLBench, b theory.Band) steps.Chart {
+func nixlChart(title, rails string, init parse.NIXLBench, b limits.Band) steps.Chart {
 	series := steps.Series{Name: rails}
 	for _, r := range init.Rows {
 		series.Points = append(series.Points, steps.Point{

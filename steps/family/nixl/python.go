@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -312,7 +312,7 @@ func atWork(r steps.Result, s steps.Stage, messages []registry.Message, rep *reg
 		switch {
 		case m == nil || !work.Any():
 			continue
-		case work.Share >= theory.AtWork.Value():
+		case work.Share >= limits.AtWork.Value():
 			rep.Add(steps.TimedOut, steps.Inconclusive, "it was not done after %s, at work: %s until then, so what was asked "+
 				"for takes longer; set its NIXL_…BYTES and NIXL_…READS to less", m[1], work)
 		default:
@@ -602,7 +602,7 @@ func (t *transferTest) Figure(wire.Accounted) {
 	t.rep.Show("data", "as the target wrote it, every byte", "", nil)
 	t.lead, t.note = judgeRead(x, verify.Figure{
 		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
-		Pass: theory.ReadPassShare, Warn: theory.ReadWarnShare,
+		Pass: limits.ReadPassShare, Warn: limits.ReadWarnShare,
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, x.Gbps, besideUCX) },
 	}, t.rep)
 }
@@ -652,7 +652,7 @@ func judgeRead(x parse.NIXLResult, f verify.Figure, rep *registry.Report) (lead,
 	b := f.Band
 	lead = fmt.Sprintf("%s over %s", registry.Gbps(x.Gbps), f.Of)
 	// As with nixlbench, the rate alone tells whether the adapter reached the GPU by itself.
-	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < theory.ReadWarnShare.Value()*float64(b.Expected))
+	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < limits.ReadWarnShare.Value()*float64(b.Expected))
 	if !staged {
 		rep.Show("read throughput", registry.Round(x.Gbps), "Gb/s", f.Expected())
 		if f.Judge(rep.Add); b.None != "" {
@@ -669,18 +669,18 @@ func judgeRead(x parse.NIXLResult, f verify.Figure, rep *registry.Report) (lead,
 	case x.Gbps < least:
 		why, code := f.Cause()
 		rep.Add(code, steps.Fail, "%s from GPU memory, where even through host memory %s: %s", registry.Gbps(x.Gbps),
-			theory.StagedGPU.Entry().Says(), why)
+			limits.StagedGPU.Entry().Says(), why)
 	case x.Gbps > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
-			"far less than the %.1f of the rails: see host-staging", registry.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(),
+			"far less than the %.1f of the rails: see host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
-	return lead + fmt.Sprintf(", host-staged (%s)", theory.StagedGPU.Entry().Says()), hostMemory(b)
+	return lead + fmt.Sprintf(", host-staged (%s)", limits.StagedGPU.Entry().Says()), hostMemory(b)
 }
 
 // hostMemory is what to do where GPU memory is staged. Nobody measured it in that run, so it is a sentence
 // of its own.
-func hostMemory(b theory.Band) string {
+func hostMemory(b limits.Band) string {
 	return fmt.Sprintf("Host memory should reach %s there, and memory from cudaHostAlloc with it: that was not measured "+
 		"here",
 		registry.Gbps(float64(b.Expected)))
@@ -739,7 +739,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		rails, figures = append(rails, m.No), append(figures, registry.Microseconds(x.P50US))
 		tail, all = max(tail, x.P99US), append(all, x.P50US)
-		if x.Bytes <= latencyBytes && theory.Soft(r.Rig, rt.Pairs[0]) == "" {
+		if x.Bytes <= latencyBytes && limits.Soft(r.Rig, rt.Pairs[0]) == "" {
 			medians = append(medians, x.P50US)
 		}
 		row := []string{fmt.Sprintf("%d %s", m.No, dev)}
@@ -769,7 +769,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 
 // usualRead says what a read of that size takes elsewhere, and from when there is a warning.
 func usualRead(medians []float64) string {
-	usual := theory.ReadLatency.Entry()
+	usual := limits.ReadLatency.Entry()
 	switch {
 	case len(medians) == 0:
 		return ""
@@ -777,7 +777,7 @@ func usualRead(medians []float64) string {
 		return fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
 	}
 	return fmt.Sprintf(": as it should be (%s; a warning from %s)", usual.Says(),
-		registry.Microseconds(theory.ReadLatencyPass.Value()))
+		registry.Microseconds(limits.ReadLatencyPass.Value()))
 }
 
 func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m registry.Measurement, rt wire.Route, rep *registry.Report,
@@ -806,8 +806,8 @@ func (t *latencyTest) Output() bool {
 func (t *latencyTest) Figure(wire.Accounted) {
 	x, rep := t.initiator(), t.rep
 	f := verify.Time{
-		MedianUS: x.P50US, Soft: theory.Soft(t.result.Rig, t.route.Pairs[0]), Of: "reads of 4 KiB from Python: ",
-		Usual: theory.ReadLatency, Least: theory.ReadLatencyLeast, Pass: theory.ReadLatencyPass, Warn: theory.ReadLatencyWarn,
+		MedianUS: x.P50US, Soft: limits.Soft(t.result.Rig, t.route.Pairs[0]), Of: "reads of 4 KiB from Python: ",
+		Usual: limits.ReadLatency, Least: limits.ReadLatencyLeast, Pass: limits.ReadLatencyPass, Warn: limits.ReadLatencyWarn,
 		Far: "is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?",
 	}
 	if x.Bytes > latencyBytes {
@@ -831,11 +831,11 @@ func (t *latencyTest) Signs() {
 	x := t.initiator()
 	why := wire.Outliers(t.stage.Bytes, t.route.Ports(), "power saving (cpufreq), or something else on the node")
 	switch {
-	case theory.Soft(t.result.Rig, t.route.Pairs[0]) != "":
-	case x.P95US > theory.Outliers.Value()*x.P50US:
+	case limits.Soft(t.result.Rig, t.route.Pairs[0]) != "":
+	case x.P95US > limits.Outliers.Value()*x.P50US:
 		t.add(steps.LatencyTail, steps.Warn, "one read of twenty takes %s and more, and the median %s: %s",
 			registry.Microseconds(x.P95US), registry.Microseconds(x.P50US), why)
-	case x.P99US > theory.WriteLatencyTail.Value()*x.P50US:
+	case x.P99US > limits.WriteLatencyTail.Value()*x.P50US:
 		t.add(steps.LatencyTail, steps.Warn, "one read of a hundred takes %s and more, and the median %s: %s",
 			registry.Microseconds(x.P99US), registry.Microseconds(x.P50US), why)
 	}

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -283,7 +283,7 @@ func (t *ucxTest) Figure(wire.Accounted) {
 		Got: rate.Payload(row.OverallGbps), Band: t.route.Band(t.result.Rig, size, payload), Of: t.route.String(),
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, row.OverallGbps, besideVerbs) },
 	}
-	if least := theory.UCXMessages.Value(); float64(row.Iterations) < least {
+	if least := limits.UCXMessages.Value(); float64(row.Iterations) < least {
 		f.Band.Unless = fmt.Sprintf("it is of %s, and below %.0f its end takes too much of the time",
 			registry.Count(row.Iterations, "message", "messages"), least)
 	}
@@ -306,7 +306,7 @@ func (t *ucxTest) Figure(wire.Accounted) {
 	if link <= 0 {
 		return
 	}
-	line, report := theory.WireOf100G, theory.UCXOfReport
+	line, report := limits.WireOf100G, limits.UCXOfReport
 	t.rep.Show(fmt.Sprintf("share of the link's %.4g GB/s", line.Value()*link/100), registry.Round(100*row.OverallGbps/link),
 		"%",
 		&steps.Expected{From: fmt.Sprintf("no band: %s, %.0f %% of %s", report.Entry().Says(),
@@ -322,7 +322,7 @@ func (t *ucxTest) Signs() {
 	row := t.row()
 	for _, r := range t.read.Rows {
 		// The last stretch ends with waiting for the last message.
-		if !r.Final && r.AverageGbps < theory.WarnShare.Value()*row.OverallGbps && !t.gpu() {
+		if !r.Final && r.AverageGbps < limits.WarnShare.Value()*row.OverallGbps && !t.gpu() {
 			t.rep.Add(steps.RateUnsteady, steps.Warn, "for a while it was %s, and %s on the whole: other traffic, pauses, or "+
 				"a processor that slept", registry.Gbps(r.AverageGbps), registry.Gbps(row.OverallGbps))
 			return

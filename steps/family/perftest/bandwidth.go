@@ -9,11 +9,11 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -476,9 +476,9 @@ func ratesApart(rig steps.Rig, all []railRate, rep *registry.Report) {
 				best = other
 			}
 		}
-		least := theory.RatesApart
-		if theory.Soft(rig, m.Pair) != "" {
-			least = theory.RatesApartSoft
+		least := limits.RatesApart
+		if limits.Soft(rig, m.Pair) != "" {
+			least = limits.RatesApartSoft
 		}
 		if m.gbps >= least.Value()*best.gbps || explained(m.Measurement, rep) {
 			continue
@@ -489,7 +489,7 @@ func ratesApart(rig steps.Rig, all []railRate, rep *registry.Report) {
 		}
 		// An adapter's packets pass the kernel's queues by.
 		limit := "a rate limit of its adapter (mlnx_qos)"
-		if theory.Soft(rig, m.Pair) != "" {
+		if limits.Soft(rig, m.Pair) != "" {
 			limit = "a queue of the kernel (see shaping)"
 		}
 		beside := fmt.Sprintf("rail %d%s carries %s, so what limits it is on its own way: %s, a limit of a switch's port, "+
@@ -540,14 +540,14 @@ type bandwidthTest struct {
 	railTest
 	memory string
 	read   parse.Bandwidth
-	band   theory.Band
+	band   limits.Band
 
 	unexplained string // as railRate has it
 }
 
 func (t *bandwidthTest) row() parse.BandwidthRow { return t.read.Rows[0] }
 
-func (t *bandwidthTest) mtu() int { return theory.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU) }
+func (t *bandwidthTest) mtu() int { return limits.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU) }
 
 // Output reads what the client measured.
 func (t *bandwidthTest) Output() bool {
@@ -607,7 +607,7 @@ func (t *railTest) untold() bool {
 
 // twoReports says what the reports of a test's two ends don't agree on.
 func twoReports(client, server parse.BandwidthRow) string {
-	apart := math.Abs(client.AverageGbps-server.AverageGbps) > theory.EndsApart.Value()*client.AverageGbps
+	apart := math.Abs(client.AverageGbps-server.AverageGbps) > limits.EndsApart.Value()*client.AverageGbps
 	switch {
 	case client.Bytes != server.Bytes:
 		return fmt.Sprintf("messages of %d bytes at the client and of %d at the server", client.Bytes, server.Bytes)
@@ -633,7 +633,7 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 	row, mtu := t.row(), t.mtu()
 	f := verify.Figure{
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
-		Band: theory.BandOf(t.result.Rig, theory.Test{
+		Band: limits.BandOf(t.result.Rig, limits.Test{
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
 		}, t.Pair),
 		Cause: func() (string, steps.Code) {
@@ -648,7 +648,7 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 		},
 	}
 	if t.memory != "DRAM" && !f.Band.Soft {
-		f.Band = theory.Band{None: "nobody measured writes of " + t.memory + " that way", Limit: f.Band.Limit}
+		f.Band = limits.Band{None: "nobody measured writes of " + t.memory + " that way", Limit: f.Band.Limit}
 	}
 	t.band = f.Band
 	t.rep.Show(t.Rail+" bandwidth", registry.Round(row.AverageGbps), "Gb/s", f.Expected())
@@ -665,7 +665,7 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.
 func (t *bandwidthTest) Signs() {
-	if row := t.row(); !t.band.Soft && row.PeakGbps > theory.PeakApart.Value()*row.AverageGbps {
+	if row := t.row(); !t.band.Soft && row.PeakGbps > limits.PeakApart.Value()*row.AverageGbps {
 		t.add(steps.RateUnsteady, steps.Warn, "it reached %s for a moment and %s on average: something stopped it in "+
 			"between (other traffic, pauses, a processor that slept)", registry.Gbps(row.PeakGbps), registry.Gbps(row.AverageGbps))
 	}

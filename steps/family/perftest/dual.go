@@ -11,11 +11,11 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -253,7 +253,7 @@ func (t *couplesTest) Flows() (flows []wire.Flow) {
 	for _, name := range t.want() {
 		one := t.tests[name]
 		pair, _ := one.rail(t.result.Rig)
-		mtu := theory.AgreedMTU(t.result.Rig, pair, one.MTU)
+		mtu := limits.AgreedMTU(t.result.Rig, pair, one.MTU)
 		f := wire.Between(t.client.End, mtu, mtu, pair)
 		f.Writes(float64(one.Rows[0].Iterations), one.Rows[0].Bytes)
 		f.Text = "all tests of this rail together"
@@ -379,9 +379,9 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	sum := with[0] + with[1]
 	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
 	first, second := tests[a+" beside "+b], tests[b+" beside "+a]
-	least, mtu := shorter(first, second), theory.AgreedMTU(r.Rig, cp.first, first.MTU)
+	least, mtu := shorter(first, second), limits.AgreedMTU(r.Rig, cp.first, first.MTU)
 	f := verify.Figure{
-		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: theory.OverTogether, Of: "they",
+		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: limits.OverTogether, Of: "they",
 		Doubt: "did they run at the same time?",
 		Cause: func() (string, steps.Code) { return cp.cause(r, alone, with) },
 	}
@@ -425,10 +425,10 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) (text string, cod
 	guess, likely := "", steps.BelowLimit
 	for i, pair := range []steps.Pair{cp.first, cp.second} {
 		m := registry.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
-		mtu := theory.AgreedMTU(r.Rig, pair, 0)
+		mtu := limits.AgreedMTU(r.Rig, pair, 0)
 		of := func(got float64) (string, steps.Code, bool) { return wire.LikelyCause(r, r.Stages[0], m, got, mtu) }
-		b := theory.BandOf(r.Rig, theory.Test{MTU: mtu}, pair)
-		if b.Expected > 0 && alone[i] < theory.WarnShare.Value()*float64(b.Expected) {
+		b := limits.BandOf(r.Rig, limits.Test{MTU: mtu}, pair)
+		if b.Expected > 0 && alone[i] < limits.WarnShare.Value()*float64(b.Expected) {
 			if said, why, known := of(alone[i]); known {
 				return fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said), why
 			}
@@ -473,9 +473,9 @@ func together(first, second dualTest, name string, rep *registry.Report) string 
 	}
 	share := max(0, end-begin) / least
 	rep.Show(name+", surely at the same time", registry.Round(100*share), "% of the shorter one's time", &steps.Expected{
-		Min: new(100 * theory.Together.Value()), From: "when each began and ended, and how long its bytes took",
+		Min: new(100 * limits.Together.Value()), From: "when each began and ended, and how long its bytes took",
 	})
-	if share < theory.Together.Value() {
+	if share < limits.Together.Value() {
 		return fmt.Sprintf("they surely ran at the same time for %.0f %% of the shorter one's %.2f s only, so their sum "+
 			"is no rate; longer tests (ITERATIONS) show it", 100*share, least)
 	}
@@ -483,10 +483,10 @@ func together(first, second dualTest, name string, rep *registry.Report) string 
 }
 
 // band is what two rails can carry at once, each with a test of its own.
-func (cp couple) band(rig steps.Rig, first, second dualTest) theory.Band {
-	mtu := min(theory.AgreedMTU(rig, cp.first, first.MTU), theory.AgreedMTU(rig, cp.second, second.MTU))
+func (cp couple) band(rig steps.Rig, first, second dualTest) limits.Band {
+	mtu := min(limits.AgreedMTU(rig, cp.first, first.MTU), limits.AgreedMTU(rig, cp.second, second.MTU))
 	row := shorter(first, second)
-	return theory.BandOf(rig, theory.Test{
+	return limits.BandOf(rig, limits.Test{
 		MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
 	}, cp.first, cp.second)
 }

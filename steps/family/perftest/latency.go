@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -48,7 +48,7 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	verify.RailsApart(medians, rails, &rep)
 	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", registry.PerRail(rails, figures),
 		registry.Microseconds(tail))
-	switch usual := theory.WriteLatency.Entry(); {
+	switch usual := limits.WriteLatency.Entry(); {
 	case !banded || len(medians) == 0:
 	case slices.Min(medians) < usual.Low:
 		lead += fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
@@ -107,7 +107,7 @@ func (t *latencyTest) Output() bool {
 
 // Flows are two: the ends write in turns, so each sends every message.
 func (t *latencyTest) Flows() []wire.Flow {
-	mtu := theory.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU)
+	mtu := limits.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU)
 	var flows []wire.Flow
 	for _, from := range steps.Ends {
 		f := wire.Between(from, mtu, mtu, t.Pair)
@@ -121,16 +121,16 @@ func (t *latencyTest) Flows() []wire.Flow {
 // Figure is the median.
 func (t *latencyTest) Figure(wire.Accounted) {
 	row := t.row()
-	t.soft = theory.Soft(t.result.Rig, t.Pair)
+	t.soft = limits.Soft(t.result.Rig, t.Pair)
 	f := verify.Time{
-		MedianUS: row.TypicalUS, Soft: t.soft, Usual: theory.WriteLatency, Least: theory.WriteLatencyLeast,
-		Pass: theory.WriteLatencyPass, Warn: theory.WriteLatencyWarn,
-		Far: "is far from RDMA's " + theory.WriteLatency.Entry().Figures() +
+		MedianUS: row.TypicalUS, Soft: t.soft, Usual: limits.WriteLatency, Least: limits.WriteLatencyLeast,
+		Pass: limits.WriteLatencyPass, Warn: limits.WriteLatencyWarn,
+		Far: "is far from RDMA's " + limits.WriteLatency.Entry().Figures() +
 			": does a switch, another route or soft-RoCE stand between?",
 	}
 	t.rep.Measured(steps.Figure{
 		What: steps.Latency, Value: row.TypicalUS, P99: row.P99US, Unit: "us",
-		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: theory.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU), Memory: "DRAM",
+		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: limits.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU), Memory: "DRAM",
 	})
 	t.rep.Show(t.Rail+" latency, typical", row.TypicalUS, "us", f.Expected())
 	t.rep.Show(t.Rail+" latency, 99 %", row.P99US, "us", nil)
@@ -144,7 +144,7 @@ func (t *latencyTest) Signs() {
 	if t.soft != "" {
 		return
 	}
-	if row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
+	if row.P99US > limits.WriteLatencyTail.Value()*row.TypicalUS {
 		t.add(steps.LatencyTail, steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s",
 			registry.Microseconds(row.P99US),
 			registry.Microseconds(row.TypicalUS), wire.Outliers(t.stage.Bytes, wire.EndsOf(t.Pair),
@@ -152,7 +152,7 @@ func (t *latencyTest) Signs() {
 		return
 	}
 	// A few that stand still for long are less than one in a hundred, and show in the average alone.
-	if row.AvgUS > theory.WriteLatencyMean.Value()*row.TypicalUS {
+	if row.AvgUS > limits.WriteLatencyMean.Value()*row.TypicalUS {
 		t.add(steps.LatencyTail, steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few "+
 			"writes stood still for long (a time-out, a link that was trained again, a processor that slept)",
 			registry.Microseconds(row.AvgUS), registry.Microseconds(row.TypicalUS), registry.Microseconds(row.MaxUS))

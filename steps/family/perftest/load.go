@@ -9,10 +9,10 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -180,7 +180,7 @@ func (l *loadRun) Output() bool {
 // Figure holds the sum against what the rails carry together.
 func (l *loadRun) Figure(wire.Accounted) {
 	f := verify.Figure{
-		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(),
+		Got: l.rdma, Band: l.band(), Over: limits.OverTogether, Of: l.names(),
 		Cause: l.cause,
 	}
 	l.rep.Show("RDMA over "+l.names(), registry.Round(float64(l.rdma)), "Gb/s", f.Expected())
@@ -260,7 +260,7 @@ func (l *loadRun) take() (ok bool) {
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s", t.Name, row.AverageGbps)
 			return false
 		}
-		mtu := theory.AgreedMTU(rig, p, t.MTU)
+		mtu := limits.AgreedMTU(rig, p, t.MTU)
 		if l.rails == nil {
 			l.row, l.mtu = row, mtu
 		}
@@ -326,14 +326,14 @@ func (l *loadRun) beside() string {
 
 // band is what the rails can carry; none for what nobody measured.
 // The message and the payload are the least of all tests, as each has to be long enough for a band to hold.
-func (l *loadRun) band() theory.Band {
+func (l *loadRun) band() limits.Band {
 	switch {
 	case l.bothWays:
-		return theory.Band{None: "nobody measured a rail in both directions at once"}
+		return limits.Band{None: "nobody measured a rail in both directions at once"}
 	case l.tcp > 0:
-		return theory.Band{None: "nobody measured RDMA with TCP beside it on one rail"}
+		return limits.Band{None: "nobody measured RDMA with TCP beside it on one rail"}
 	}
-	return theory.BandOf(l.result.Rig, theory.Test{
+	return limits.BandOf(l.result.Rig, limits.Test{
 		MTU: l.mtu, Message: l.row.Bytes, Payload: float64(l.row.Bytes) * float64(l.row.Iterations),
 	}, l.rails...)
 }
@@ -361,7 +361,7 @@ func (l *loadRun) Flows() (all []wire.Flow) {
 			continue
 		}
 		p, _ := t.pair(rig)
-		mtu := theory.AgreedMTU(rig, p, t.MTU)
+		mtu := limits.AgreedMTU(rig, p, t.MTU)
 		for _, from := range l.senders() {
 			f := wire.Between(from, mtu, mtu, p)
 			f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
@@ -388,7 +388,7 @@ func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
 	from, to := l.client.End, l.client.End.Other()
 	mss := float64(v.MSSBytes)
 	if mss <= 0 {
-		mss = float64(path.Netdevs[from].MTU - theory.TCPHeaders)
+		mss = float64(path.Netdevs[from].MTU - limits.TCPHeaders)
 	}
 	f = wire.Stream(from, path.Rails[from], to, path.Rails[to], v.ReceivedBytes, mss)
 	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // notRun stands where a cell has no figure in this session.
@@ -193,7 +193,7 @@ func (r *recap) readRates() {
 func (x *reading) overPath(rig steps.Rig, f steps.Figure) {
 	if p, ok := rig.Path(); ok {
 		x.bonded = p.Bonded[0] || p.Bonded[1]
-		x.link, x.ceiling, x.by = reach(rig, p.Rails, theory.TCP(cmp.Or(f.MTU, p.Netdevs[steps.Here].MTU)), f.Streams == 1)
+		x.link, x.ceiling, x.by = reach(rig, p.Rails, limits.TCP(cmp.Or(f.MTU, p.Netdevs[steps.Here].MTU)), f.Streams == 1)
 	}
 	switch {
 	case x.bonded:
@@ -217,13 +217,13 @@ func (x *reading) reach(rig steps.Rig, f steps.Figure) {
 	mtu := f.MTU
 	for _, n := range f.Rails {
 		if mtu == 0 && rig.HasPair(n-1) {
-			mtu = theory.AgreedMTU(rig, rig.Pairs[n-1], 0)
+			mtu = limits.AgreedMTU(rig, rig.Pairs[n-1], 0)
 		}
 	}
-	x.link, x.ceiling, x.by = reach(rig, railsOf(rig, f), theory.RoCE(mtu), false)
+	x.link, x.ceiling, x.by = reach(rig, railsOf(rig, f), limits.RoCE(mtu), false)
 	for n, e := range steps.Ends {
 		for _, i := range railsOf(rig, f)[n] {
-			if i >= 0 && i < len(rig.At(e).Rails) && theory.Narrow(rig.At(e).Rails[i]) {
+			if i >= 0 && i < len(rig.At(e).Rails) && limits.Narrow(rig.At(e).Rails[i]) {
 				x.narrow = rig.At(e).Rails[i].Dev + " on " + rig.NameOf(e)
 			}
 		}
@@ -293,7 +293,7 @@ func railsOf(rig steps.Rig, f steps.Figure) (rails [2][]int) {
 // and what is one connection takes one of them. The lesser end counts, and 0 is unknown.
 // by says which of them ends it.
 func reach(rig steps.Rig, rails [2][]int, packets rate.Headers, single bool) (link, pcie float64, by string) {
-	var least theory.Reach
+	var least limits.Reach
 	for n, e := range steps.Ends {
 		var all []steps.Rail
 		for _, i := range rails[e] {
@@ -302,7 +302,7 @@ func reach(rig steps.Rig, rails [2][]int, packets rate.Headers, single bool) (li
 			}
 			all = append(all, rig.At(e).Rails[i])
 		}
-		r := theory.Carry(all, packets, single)
+		r := limits.Carry(all, packets, single)
 		if n == 0 || r.Most() < least.Most() {
 			least = r
 		}
@@ -386,7 +386,7 @@ func (r reading) most() float64 {
 	if r.ceiling == 0 {
 		return r.link
 	}
-	return theory.Lesser(r.link, r.ceiling)
+	return limits.Lesser(r.link, r.ceiling)
 }
 
 // best is the fastest figure that counts, of those that a filter takes.

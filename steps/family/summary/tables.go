@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // The columns of each table stand in the order of their importance: a narrow
@@ -582,8 +582,8 @@ func (r recap) oneRail() (link, ceiling float64, mtu int) {
 	for _, rig := range rigs {
 		if rig.HasPair(0) {
 			p := rig.Pairs[0]
-			mtu := theory.AgreedMTU(rig, p, 0)
-			link, ceiling, _ := reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}}, theory.RoCE(mtu), false)
+			mtu := limits.AgreedMTU(rig, p, 0)
+			link, ceiling, _ := reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}}, limits.RoCE(mtu), false)
 			return link, ceiling, mtu
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // A demo is a cell of the part on throughput, or one that stands beside it.
@@ -93,9 +93,9 @@ func (d demo) read(o steps.Outcome, ran bool) []reading {
 			x.name += ", " + over(f)
 		}
 		x.under(f)
-		packets := theory.RoCE(f.MTU)
+		packets := limits.RoCE(f.MTU)
 		if f.Streams > 0 {
-			packets = theory.TCP(f.MTU)
+			packets = limits.TCP(f.MTU)
 			x.with = fmt.Sprintf("%d %s, %s", f.Streams, registry.Plural(f.Streams, "stream", "streams"), x.with)
 		}
 		switch {
@@ -195,8 +195,8 @@ func (r recap) demoTable() steps.Table {
 	}
 	for _, d := range []struct {
 		name  string
-		limit theory.Limit
-	}{{"the report: UCX, GPU to GPU", theory.UCXOfReport}, {"the report: one wire", theory.WireOf100G}} {
+		limit limits.Limit
+	}{{"the report: UCX, GPU to GPU", limits.UCXOfReport}, {"the report: one wire", limits.WireOf100G}} {
 		gigabytes := d.limit.Value()
 		t.Rows = append(t.Rows, []string{
 			d.name, rateText(8 * gigabytes), rateText(gigabytes), d.limit.Entry().Basis.String(), d.limit.Entry().When, "", "",
@@ -222,10 +222,10 @@ func (r recap) demoChart() (c steps.Chart, ok bool) {
 		return c, false
 	}
 	measured.Points = append(measured.Points, steps.Point{
-		Label: "the report: UCX, GPU to GPU (2^26 bytes, its hardware)", Y: registry.Round(8 * theory.UCXOfReport.Value()),
+		Label: "the report: UCX, GPU to GPU (2^26 bytes, its hardware)", Y: registry.Round(8 * limits.UCXOfReport.Value()),
 	})
 	return steps.Chart{
 		Title: "Throughput demos, payload", Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{measured},
-		Limits: []steps.Limit{{Name: "one wire of the report, with headers", Value: 8 * theory.WireOf100G.Value()}},
+		Limits: []steps.Limit{{Name: "one wire of the report, with headers", Value: 8 * limits.WireOf100G.Value()}},
 	}, true
 }

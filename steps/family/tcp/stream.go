@@ -9,10 +9,10 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -297,7 +297,7 @@ func (t *streamTest) disagree() string {
 			return "the sender doesn't tell its streams"
 		}
 	}
-	if math.Abs(t.sent.Gbps-t.got.Gbps) > theory.EndsApart.Value()*t.got.Gbps {
+	if math.Abs(t.sent.Gbps-t.got.Gbps) > limits.EndsApart.Value()*t.got.Gbps {
 		return fmt.Sprintf("%s at the sender and %s at the receiver", registry.Gbps(t.sent.Gbps), registry.Gbps(t.got.Gbps))
 	}
 	return ""
@@ -311,7 +311,7 @@ func (t *streamTest) Flows() (all []wire.Flow) {
 		p := t.pairs[i]
 		mtu := min(t.result.Rig.Rail(p, from).Netdev.MTU, t.result.Rig.Rail(p, to).Netdev.MTU)
 		f := wire.Stream(from, []int{p.Rails[from]}, to, []int{p.Rails[to]}, w.Bytes+blockHeader*w.Blocks,
-			float64(mtu-theory.TCPHeaders))
+			float64(mtu-limits.TCPHeaders))
 		f.Pieces(w.Blocks)
 		f.Text = registry.Size(w.Bytes) + " of payload that railbench counted"
 		all = append(all, f)
@@ -322,10 +322,10 @@ func (t *streamTest) Flows() (all []wire.Flow) {
 // Figure is what arrived, of all rails together.
 func (t *streamTest) Figure(wire.Accounted) {
 	t.band = bandOf(t.result.Rig, t.path, t.streams, "")
-	if block := t.got.Bytes / t.got.Blocks; block < theory.StreamBlock.Value() {
+	if block := t.got.Bytes / t.got.Blocks; block < limits.StreamBlock.Value() {
 		t.band.Unless = fmt.Sprintf("each of its blocks of %s is a call of the kernel's, and below %s those may end it "+
 			"earlier", registry.BlockSize(int(block)),
-			registry.BlockSize(int(theory.StreamBlock.Value())))
+			registry.BlockSize(int(limits.StreamBlock.Value())))
 	}
 	test := parse.Iperf3{
 		Streams: t.streams, Seconds: t.got.Seconds, ReceivedBytes: t.got.Bytes, ReceivedGbps: t.got.Gbps,
@@ -345,7 +345,7 @@ func (t *streamTest) Signs() {
 		if n == 1 || t.band.Expected == 0 || t.band.Unless != "" {
 			continue
 		}
-		least := min(float64(t.band.fails), theory.TCPWarnShare.Value()*float64(t.band.Limit)/float64(n))
+		least := min(float64(t.band.fails), limits.TCPWarnShare.Value()*float64(t.band.Limit)/float64(n))
 		if w.Gbps < least {
 			t.rep.Add(steps.BelowLimit, steps.Warn, "rail %d carried only %s of it, where TCP over one rail reached %.3g at "+
 				"least: look at it alone",

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/steps/verify"
 	"github.com/railbench/railbench/steps/wire"
 )
@@ -46,7 +46,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	lead := fmt.Sprintf("%s of TCP with %s over %s", registry.Gbps(test.ReceivedGbps), streams(test.Streams), over)
 	switch {
 	case b.Expected <= 0:
-	case test.Streams == 1 && test.ReceivedGbps > theory.TCPOneStream.High():
+	case test.Streams == 1 && test.ReceivedGbps > limits.TCPOneStream.High():
 		lead += fmt.Sprintf(": more than railbench knows of (%s)", b.From)
 	case unseen(path, test):
 		lead += fmt.Sprintf(": more than railbench knows of (%s), and the links allow %.1f", b.From, b.Limit)
@@ -257,7 +257,7 @@ func (t *tcpTest) Output() bool {
 	}
 	at, _ := t.server.Value.(parse.Iperf3)
 	if got := at.ReceivedGbps; got > 0 && t.sendsHere() &&
-		math.Abs(got-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps {
+		math.Abs(got-v.ReceivedGbps) > limits.EndsApart.Value()*v.ReceivedGbps {
 		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and "+
 			"%s at the server",
 			registry.Gbps(v.ReceivedGbps), registry.Gbps(got))
@@ -314,9 +314,9 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	switch {
 	case v.Protocol != "" && v.Protocol != "TCP":
 		return "it is a test of " + v.Protocol
-	case v.SentBytes > 0 && v.ReceivedBytes > (1+theory.EndsApart.Value())*v.SentBytes:
+	case v.SentBytes > 0 && v.ReceivedBytes > (1+limits.EndsApart.Value())*v.SentBytes:
 		return fmt.Sprintf("%s arrived, and %s were sent", registry.Size(v.ReceivedBytes), registry.Size(v.SentBytes))
-	case len(v.Each) == v.Streams && math.Abs(each-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps:
+	case len(v.Each) == v.Streams && math.Abs(each-v.ReceivedGbps) > limits.EndsApart.Value()*v.ReceivedGbps:
 		return fmt.Sprintf("its streams make %s together, and it says %s", registry.Gbps(each), registry.Gbps(v.ReceivedGbps))
 	case asked && streams != v.Streams:
 		return fmt.Sprintf("it reports %d streams, and %d were asked for", v.Streams, streams)
@@ -481,7 +481,7 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 // anything between two figures, as processors end it: less than usual is no fault yet, and
 // only less than anybody saw is.
 type tcpBand struct {
-	theory.Band
+	limits.Band
 	passes, fails rate.Payload // from which it passes, and below which it fails
 	// least says that what is expected is no more than a floor: nobody measured so many streams there.
 	least bool
@@ -492,43 +492,43 @@ type tcpBand struct {
 // one thread together; empty where each has its own.
 func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 	var b tcpBand
-	none := func(why string, soft bool) tcpBand { return tcpBand{Band: theory.Band{None: why, Soft: soft}} }
+	none := func(why string, soft bool) tcpBand { return tcpBand{Band: limits.Band{None: why, Soft: soft}} }
 	for _, e := range steps.Ends {
 		mtu := p.Netdevs[e].MTU
-		if mtu <= theory.TCPHeaders {
+		if mtu <= limits.TCPHeaders {
 			return none("the MTU is unknown", false)
 		}
 		sum, why, soft := tcpLimit(rig, e, p.Rails[e], mtu, streams)
 		if why != "" {
 			return none(why, soft)
 		}
-		b.Limit = theory.Lesser(b.Limit, sum)
+		b.Limit = limits.Lesser(b.Limit, sum)
 	}
 	if b.Limit == 0 {
 		return none("no rail carries it", false)
 	}
-	usual, least := theory.TCPTutorialStream.Value(), theory.TCPOneStream.Low()
-	b.From = "one stream, which a processor core limits: " + theory.TCPOneStream.Entry().Says()
+	usual, least := limits.TCPTutorialStream.Value(), limits.TCPOneStream.Low()
+	b.From = "one stream, which a processor core limits: " + limits.TCPOneStream.Entry().Says()
 	switch {
 	case streams == 1:
 	case single != "":
 		b.From = "one thread for all streams, which a processor core limits as it does one: " +
-			theory.TCPOneStream.Entry().Says()
+			limits.TCPOneStream.Entry().Says()
 	case streams >= 4 && p.Bonded == [2]bool{true, true}:
-		usual, least = theory.TCPFourStreams.High(), theory.TCPFourStreams.Low()
-		b.From = "four streams over a bond: " + theory.TCPFourStreams.Entry().Says()
+		usual, least = limits.TCPFourStreams.High(), limits.TCPFourStreams.Low()
+		b.From = "four streams over a bond: " + limits.TCPFourStreams.Entry().Says()
 	default:
-		b.From = "several streams are no slower than one, and of one " + theory.TCPOneStream.Entry().Says()
+		b.From = "several streams are no slower than one, and of one " + limits.TCPOneStream.Entry().Says()
 		b.least = true
 	}
-	b.Expected, b.Basis = rate.Payload(usual), theory.Measured
-	b.fails = min(rate.Payload(least), rate.Payload(usual*theory.TCPWarnShare.Value()))
+	b.Expected, b.Basis = rate.Payload(usual), limits.Measured
+	b.fails = min(rate.Payload(least), rate.Payload(usual*limits.TCPWarnShare.Value()))
 	if b.Limit < b.Expected {
-		b.Expected, b.Basis, b.From = b.Limit, theory.Derived, fmt.Sprintf("%.1f is all that the link can carry", b.Limit)
-		b.fails = b.Limit * rate.Payload(theory.TCPWarnShare.Value())
+		b.Expected, b.Basis, b.From = b.Limit, limits.Derived, fmt.Sprintf("%.1f is all that the link can carry", b.Limit)
+		b.fails = b.Limit * rate.Payload(limits.TCPWarnShare.Value())
 		b.least = false
 	}
-	b.passes = b.Expected * rate.Payload(theory.TCPPassShare.Value())
+	b.passes = b.Expected * rate.Payload(limits.TCPPassShare.Value())
 	return b
 }
 
@@ -536,7 +536,7 @@ func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 func (b tcpBand) says() string {
 	if b.least {
 		return fmt.Sprintf("no slower than one stream (from %.1f: %s); nobody measured several outside a bond", b.passes,
-			theory.TCPTutorialStream.Entry().Says())
+			limits.TCPTutorialStream.Entry().Says())
 	}
 	return fmt.Sprintf("as expected (%s)", b.From)
 }
@@ -548,7 +548,7 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 	if streams == 1 {
 		together = func(a, b rate.Payload) rate.Payload { return max(a, b) } // one connection, one link
 	}
-	segments := theory.TCP(mtu)
+	segments := limits.TCP(mtu)
 	links, halves, order := map[string]rate.Payload{}, map[string]rate.Payload{}, []string(nil)
 	cables := map[string]rate.Payload{}
 	for _, i := range rails {
@@ -566,7 +566,7 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 			order = append(order, half)
 		}
 		links[half] = together(links[half], segments.Carries(rail.RateGbps))
-		halves[half] = theory.PCIeLimit(rail, segments)
+		halves[half] = limits.PCIeLimit(rail, segments)
 		cable := rail.Dev
 		if rail.PhysPort >= 0 {
 			cable = fmt.Sprint("port ", rail.PhysPort)
@@ -574,13 +574,13 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 		cables[cable] = segments.Carries(rail.RateGbps)
 	}
 	for _, half := range order {
-		limit = together(limit, theory.Lesser(links[half], halves[half]))
+		limit = together(limit, limits.Lesser(links[half], halves[half]))
 	}
 	var all rate.Payload
 	for _, cable := range cables {
 		all = together(all, cable)
 	}
-	return theory.Lesser(limit, all), "", false
+	return limits.Lesser(limit, all), "", false
 }
 
 // judgeTCPFigure puts the figure on record and says how it stands. The order is that of what
@@ -588,12 +588,12 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 // packets whatever the band, and only then is there a share of the band.
 func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b tcpBand, rep *registry.Report) {
 	e := &steps.Expected{From: b.From}
-	over := rate.Payload(theory.OverShare.Value()) * b.Limit
+	over := rate.Payload(limits.OverShare.Value()) * b.Limit
 	if b.Expected > 0 {
 		e.Min, e.Max = new(registry.Round(float64(b.passes))), new(registry.Round(float64(over)))
 		e.From = fmt.Sprintf("passes from %g of %.1f (%s), to %g of the %.1f that the hardware can carry",
-			theory.TCPPassShare.Value(),
-			b.Expected, b.From, theory.OverShare.Value(), b.Limit)
+			limits.TCPPassShare.Value(),
+			b.Expected, b.From, limits.OverShare.Value(), b.Limit)
 	} else {
 		e.From = "no band: " + b.None
 	}
@@ -601,7 +601,7 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	mtus, differ := pathMTUs(r.Rig, p)
 	rep.Show("TCP path MTUs", mtus, "", nil)
 	got, said := rate.Payload(test.ReceivedGbps), registry.Gbps(test.ReceivedGbps)
-	zero := rate.Payload(theory.TCPNearZero.Value())
+	zero := rate.Payload(limits.TCPNearZero.Value())
 	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is no sign
 	if differ && !nearZero {
 		rep.Add(steps.MTUDiffers, steps.Warn, "the MTUs differ: %s; set all alike", mtus)
@@ -636,14 +636,14 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 		code, why := tcpCause(r, s, p, test)
 		rep.Add(code, grade, "%s of %.1f (%s): %s", said, b.Expected, b.From, why)
 	case unseen(p, test):
-		rep.Show("the most that was measured of TCP over a bond", theory.TCPFourStreams.High(), "Gb/s", nil)
+		rep.Show("the most that was measured of TCP over a bond", limits.TCPFourStreams.High(), "Gb/s", nil)
 	}
 }
 
 // unseen reports whether several streams over a bond came to more than anybody measured.
 func unseen(p steps.Path, test parse.Iperf3) bool {
 	return test.Streams > 1 && p.Bonded == [2]bool{true, true} &&
-		test.ReceivedGbps > theory.TCPUnseen.Value()*theory.TCPFourStreams.High()
+		test.ReceivedGbps > limits.TCPUnseen.Value()*limits.TCPFourStreams.High()
 }
 
 // Signs are what a good sum hides: streams that stood still, and segments that were sent again.
@@ -652,9 +652,9 @@ func (t *tcpTest) Signs() {
 	still, slow := 0, 0
 	for _, gbps := range test.Each {
 		switch even := test.ReceivedGbps / float64(len(test.Each)); {
-		case gbps < theory.BytesBeside.Value()*even:
+		case gbps < limits.BytesBeside.Value()*even:
 			still++
-		case gbps < theory.TCPStarved.Value()*even:
+		case gbps < limits.TCPStarved.Value()*even:
 			slow++
 		}
 	}
@@ -689,7 +689,7 @@ func resent(test parse.Iperf3) string {
 	}
 	segments := test.ReceivedBytes / float64(test.MSSBytes)
 	share := float64(test.Retransmits) / segments
-	if share <= theory.TCPResent.Value() {
+	if share <= limits.TCPResent.Value() {
 		return ""
 	}
 	return fmt.Sprintf("%d of some %.0f segments were sent again (%.2g %%): packets are lost on the way, or a queue is "+
@@ -729,7 +729,7 @@ func lossSigns(test parse.Iperf3) string {
 	if test.Retransmits > 0 {
 		signs = append(signs, fmt.Sprintf("%d retransmits", test.Retransmits))
 	}
-	if test.CwndBytes > 0 && float64(test.CwndBytes) < theory.TCPSmallWindow.Value() {
+	if test.CwndBytes > 0 && float64(test.CwndBytes) < limits.TCPSmallWindow.Value() {
 		signs = append(signs, fmt.Sprintf("a congestion window of %s at most", registry.Size(float64(test.CwndBytes))))
 	}
 	if len(signs) == 0 {
@@ -746,18 +746,18 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
 			rail := r.Rig.At(e).Rails[i]
-			if theory.Narrow(rail) {
-				ceiling, _ := theory.Ceiling(rail)
+			if limits.Narrow(rail) {
+				ceiling, _ := limits.Ceiling(rail)
 				return steps.PCIeNarrow, fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, "+
 					"where it can do %s",
 					rail.Dev, r.Rig.NameOf(e),
-					theory.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
+					limits.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 			}
 		}
 	}
 	for _, b := range s.Bytes {
 		// A third node is no end of the path, and has no rails in it.
-		if int(b.End) < len(p.Rails) && b.IdleGbps > theory.BusyBefore.Value() && slices.Contains(p.Rails[b.End], b.Rail) {
+		if int(b.End) < len(p.Rails) && b.IdleGbps > limits.BusyBefore.Value() && slices.Contains(p.Rails[b.End], b.Rail) {
 			return steps.OtherTraffic, fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps,
 				b.Dev, r.Rig.NameOf(b.End))
 		}
@@ -775,7 +775,7 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 	if test.Streams > 1 {
 		links = float64(len(p.Rails[steps.Here]))
 	}
-	degraded := theory.DegradedAdapter
+	degraded := limits.DegradedAdapter
 	if got := test.ReceivedGbps; got >= degraded.Low() && got <= degraded.High()*links {
 		return steps.BelowLimit, "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the " +
 			"processors (power saving, interrupts on one core) and at retransmits (path-loss)" + lossSigns(test)
@@ -792,7 +792,7 @@ func (t *tcpTest) Flows() []wire.Flow {
 	from := t.from()
 	mss := float64(t.read.MSSBytes)
 	if mss <= 0 { // iperf3's text doesn't tell it: full segments then
-		mss = float64(t.path.Netdevs[from].MTU - theory.TCPHeaders)
+		mss = float64(t.path.Netdevs[from].MTU - limits.TCPHeaders)
 	}
 	f := wire.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)
 	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"

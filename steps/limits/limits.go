@@ -1,4 +1,4 @@
-package theory
+package limits
 
 // The limits of bandwidth, then of latency, of TCP and NIXL, of the account of bytes, and
 // of what a node is.
