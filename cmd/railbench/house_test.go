@@ -81,7 +81,7 @@ var house = []struct {
 		reason: "a family registers its commands, and the probe looks for them",
 	},
 	{
-		from: "steps/wire", mustNot: module + "steps/probe",
+		from: "steps/traffic", mustNot: module + "steps/probe",
 		reason: "an account is of what was counted, however that was read",
 	},
 	{from: "steps/family", mustNot: module + "steps/probe", reason: "a judge gets the rig, and looks at no node"},
@@ -206,7 +206,7 @@ func TestHouseNames(t *testing.T) {
 		t.Fatalf("these are not the names: %v", names)
 	}
 	for _, room := range []string{
-		"steps/session", "steps/runbook", "steps/meter", "steps/wire", "tui/cells",
+		"steps/session", "steps/runbook", "steps/meter", "steps/traffic", "tui/cells",
 		"tui/gauges",
 	} {
 		files, err := filepath.Glob(filepath.Join("../..", room, "*.go"))

@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/steps/registry/kindtest"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // What a new family needs, in one file: a collective around a ring of nodes, which is no
@@ -81,18 +81,18 @@ func (t *ringTest) Output() (ok bool) {
 	return ok
 }
 
-func (t *ringTest) Flows() (flows []wire.Flow) {
+func (t *ringTest) Flows() (flows []traffic.Flow) {
 	nodes := t.result.Rig.Nodes
 	for i := range nodes {
-		from, to := wire.Port{Node: steps.End(i)}, wire.Port{Node: steps.End((i + 1) % len(nodes))}
-		f := wire.Over([]wire.Port{from}, []wire.Port{to}, t.result.Rig.At(from.Node).Rails[0].MTU)
+		from, to := traffic.Port{Node: steps.End(i)}, traffic.Port{Node: steps.End((i + 1) % len(nodes))}
+		f := traffic.Over([]traffic.Port{from}, []traffic.Port{to}, t.result.Rig.At(from.Node).Rails[0].MTU)
 		f.Writes(float64(t.run.Messages), t.run.Bytes)
 		flows = append(flows, f)
 	}
 	return flows
 }
 
-func (t *ringTest) Figure(wire.Accounted) {
+func (t *ringTest) Figure(traffic.Accounted) {
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: t.run.Gbps, Unit: "Gb/s", Rails: []int{1}, MessageBytes: t.run.Bytes,
 	})

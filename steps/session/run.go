@@ -19,7 +19,7 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/sanitize"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // What a run waits for, beside the cell's own limit.
@@ -460,7 +460,7 @@ func (r *run) watch(ctx context.Context, look func(context.Context) vital) (cont
 
 // vitals looks at the links that the cell leads over. What they carried before the first look is no sign of life.
 func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) vital {
-	rt, ok := wire.RouteOf(r.cell, steps.Result{Rig: rig}, steps.Stage{Pair: pair})
+	rt, ok := traffic.RouteOf(r.cell, steps.Result{Rig: rig}, steps.Stage{Pair: pair})
 	var last []meter.Counters
 	var looked time.Time
 	return func(ctx context.Context) (seen vital) {
@@ -468,9 +468,9 @@ func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) vital {
 			return seen
 		}
 		now := r.counters(ctx, rig)
-		seen.went = wire.Flaps(account(rig, r.before, r.before, now), rt.Ports()...) != ""
+		seen.went = traffic.Flaps(account(rig, r.before, r.before, now), rt.Ports()...) != ""
 		if at := r.s.clock.Now(); at.Sub(looked) <= 2*linkLook {
-			moved := wire.WorkOf(rig, account(rig, last, last, now), rt.Ports()...)
+			moved := traffic.WorkOf(rig, account(rig, last, last, now), rt.Ports()...)
 			seen.moves = moved.Gbps >= limits.BusyBefore.Value()
 		}
 		last, looked = now, r.s.clock.Now()

@@ -6,7 +6,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/registry/kindtest"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A program that was ended is told by a shell, a library or an interpreter, in these words; other
@@ -48,7 +48,7 @@ func TestCrashed(t *testing.T) {
 
 // What came up with less than it could is told beside any figure, once.
 func TestLinks(t *testing.T) {
-	ports := []wire.Port{{Node: steps.Here}, {Node: steps.Peer}}
+	ports := []traffic.Port{{Node: steps.Here}, {Node: steps.Peer}}
 	for name, c := range map[string]struct {
 		do   func(here, peer *steps.Rail)
 		says string // empty for nothing
@@ -98,7 +98,7 @@ func TestLinks(t *testing.T) {
 // Of several nodes those are told that are unlike the others, each once with all of its rails, whichever two are
 // the link under test.
 func TestApart(t *testing.T) {
-	four := func() (rig steps.Rig, ports []wire.Port) {
+	four := func() (rig steps.Rig, ports []traffic.Port) {
 		rig = steps.NewRig("", false, 4)
 		for i := range rig.Nodes {
 			n := &rig.Nodes[i]
@@ -108,7 +108,7 @@ func TestApart(t *testing.T) {
 					Dev: "dev" + string(rune('0'+j)), State: "ACTIVE", RateGbps: 200, MTU: 4096, Addr: net + string(rune('1'+i)),
 					Prefix: 24,
 				})
-				ports = append(ports, wire.Port{Node: steps.End(i), Rail: j})
+				ports = append(ports, traffic.Port{Node: steps.End(i), Rail: j})
 			}
 		}
 		return rig, ports

@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // Exit statuses of a shell for what the kernel ended.
@@ -86,7 +86,7 @@ func unable(rig steps.Rig, o steps.Output) (f registry.Finding, ok bool) {
 // First is what ended a run first, as far as that shows without a word of the tools: an
 // end that somebody killed, a link that went down, a limit that was too short for what was asked. What both ends
 // print after that follows from it. ok is false where none of it happened.
-func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f registry.Finding, ok bool) {
+func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Finding, ok bool) {
 	if s.Restarted != nil {
 		return finding(steps.NodeRestarted, steps.Inconclusive,
 			"%s restarted in the middle: whatever else was seen follows from that",
@@ -138,10 +138,10 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f registry.Finding
 		return registry.Finding{}, false
 	}
 	for _, p := range ports {
-		if grown := wire.Flaps(s.Bytes, p); grown != "" {
+		if grown := traffic.Flaps(s.Bytes, p); grown != "" {
 			return finding(steps.LinkFlapped, steps.Fail,
 				"the link of %s on %s went down during the test (%s): what the ends said afterwards "+
-					"follows from that; check its cable at both ends", wire.Name(rig, p), rig.NameOf(p.Node), grown)
+					"follows from that; check its cable at both ends", traffic.Name(rig, p), rig.NameOf(p.Node), grown)
 		}
 	}
 	return outlasted(rig, s, ports)
@@ -149,12 +149,12 @@ func First(rig steps.Rig, s steps.Stage, ports ...wire.Port) (f registry.Finding
 
 // outlasted is for a test that reached its limit at work: its ports carried, over all of the time, about what one of
 // them can, so that it can't have hung for long. What its ends said as they were ended is no cause.
-func outlasted(rig steps.Rig, s steps.Stage, ports []wire.Port) (f registry.Finding, ok bool) {
+func outlasted(rig steps.Rig, s steps.Stage, ports []traffic.Port) (f registry.Finding, ok bool) {
 	late := slices.IndexFunc(s.Outputs, func(o steps.Output) bool { return o.Ran && o.Exit.Why == runner.TimedOut })
-	if late < 0 || wire.Gaps(s.Bytes, ports...) != "" {
+	if late < 0 || traffic.Gaps(s.Bytes, ports...) != "" {
 		return f, false
 	}
-	work := wire.WorkOf(rig, s.Bytes, ports...)
+	work := traffic.WorkOf(rig, s.Bytes, ports...)
 	if work.Share < limits.AtWork.Value() {
 		return f, false
 	}
@@ -166,8 +166,8 @@ func outlasted(rig steps.Rig, s steps.Stage, ports []wire.Port) (f registry.Find
 
 // Reached is what the bytes say of a test that reached its limit, and that was not at work all the while, as a clause
 // behind that; empty where its ports carried nothing to speak of.
-func Reached(rig steps.Rig, s steps.Stage, ports ...wire.Port) string {
-	work := wire.WorkOf(rig, s.Bytes, ports...)
+func Reached(rig steps.Rig, s steps.Stage, ports ...traffic.Port) string {
+	work := traffic.WorkOf(rig, s.Bytes, ports...)
 	if !work.Any() {
 		return ""
 	}

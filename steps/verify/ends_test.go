@@ -8,13 +8,13 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/registry/kindtest"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // The first cause in time explains the others, whatever both ends say afterwards.
 func TestFirst(t *testing.T) {
 	rig := kindtest.Spark()
-	port := wire.Port{Node: steps.Here}
+	port := traffic.Port{Node: steps.Here}
 	down := []steps.RailBytes{{End: steps.Here, Known: true, Errors: map[string]uint64{"link_downed": 1}}}
 	ran := func(code int, why runner.Why) steps.Output {
 		return steps.Output{Role: "client", End: steps.Here, Ran: true, Exit: runner.Exit{Code: code, Why: why}}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A Line is one stage of a measured cell, and where what is found goes.
@@ -13,7 +13,7 @@ type Line struct {
 	Cell  steps.Cell
 	Rig   steps.Rig
 	Stage steps.Stage
-	Ports []wire.Port // of the rails that it leads over, at both ends; none where nobody knows them
+	Ports []traffic.Port // of the rails that it leads over, at both ends; none where nobody knows them
 	Rep   *registry.Report
 	Add   Adder
 }
@@ -30,9 +30,9 @@ type Test interface {
 	// Output reports whether what they printed is whole, free of complaints, and of this run.
 	Output() bool
 	// Flows are what it had to move, from what was printed.
-	Flows() []wire.Flow
+	Flows() []traffic.Flow
 	// Figure holds what was measured against the theory.
-	Figure(wire.Accounted)
+	Figure(traffic.Accounted)
 	// Signs looks for what a good figure hides, in what was printed.
 	Signs()
 }
@@ -60,7 +60,7 @@ func EveryRail(c steps.Cell, r steps.Result, rep *registry.Report) {
 
 // Hear asks the witnesses in their order. ok is false where one of the first two leaves nothing
 // to be measured; the others are all heard.
-func (l Line) Hear(t Test) (account wire.Accounted, ok bool) {
+func (l Line) Hear(t Test) (account traffic.Accounted, ok bool) {
 	defer l.Rep.Hear("")
 	l.Rep.Hear(steps.ByEnds)
 	if f, known := First(l.Rig, l.Stage, l.Ports...); known {
@@ -75,13 +75,13 @@ func (l Line) Hear(t Test) (account wire.Accounted, ok bool) {
 		return account, false
 	}
 	l.Rep.Hear(steps.ByBytes)
-	account = wire.Account(l.Rig, l.Stage.Bytes, t.Flows()...)
+	account = traffic.Account(l.Rig, l.Stage.Bytes, t.Flows()...)
 	account.Tell(l.Rep, l.Add)
 	l.Rep.Hear(steps.ByFigure)
 	t.Figure(account)
 	l.Rep.Hear(steps.BySigns)
 	account.Signs(l.Add)
-	l.links(slices.ContainsFunc(account.Loads, func(load wire.Load) bool { return load.Traffic == wire.RDMA }))
+	l.links(slices.ContainsFunc(account.Loads, func(load traffic.Load) bool { return load.Traffic == traffic.RDMA }))
 	t.Signs()
 	return account, true
 }

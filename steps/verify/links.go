@@ -7,7 +7,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // links looks at the links, slots and MTUs of the ports that a test led over: what came up with less
@@ -47,8 +47,8 @@ func (l Line) links(rdma bool) {
 // ends compares the two ends of each rail of the link under test that the test led over. said asks what was said.
 func (l Line) ends(rdma bool, said func(words string) bool) {
 	for _, pair := range l.Rig.Pairs {
-		a, b := wire.Port{Node: steps.Here, Rail: pair.Rails[steps.Here]},
-			wire.Port{Node: steps.Peer, Rail: pair.Rails[steps.Peer]}
+		a, b := traffic.Port{Node: steps.Here, Rail: pair.Rails[steps.Here]},
+			traffic.Port{Node: steps.Peer, Rail: pair.Rails[steps.Peer]}
 		here, ok := rail(l.Rig, a)
 		peer, both := rail(l.Rig, b)
 		if ok && both && slices.Contains(l.Ports, a) && slices.Contains(l.Ports, b) {
@@ -73,7 +73,7 @@ func (l Line) ends(rdma bool, said func(words string) bool) {
 
 // beyond reports whether a test led over nodes beside the link under test, too.
 func (l Line) beyond() bool {
-	return slices.ContainsFunc(l.Ports, func(p wire.Port) bool { return p.Node > steps.Peer })
+	return slices.ContainsFunc(l.Ports, func(p traffic.Port) bool { return p.Node > steps.Peer })
 }
 
 // apart compares the ports of several nodes with those that they are in one subnet with, and says once which of a
@@ -117,7 +117,7 @@ func (l Line) odd(of func(steps.Rail) float64) (all []odd) {
 			continue
 		}
 		times, usual := map[float64]int{of(r): 1}, of(r)
-		var met []wire.Port
+		var met []traffic.Port
 		for _, q := range l.Ports {
 			if other, ok := rail(l.Rig, q); ok && q.Node != p.Node && of(other) > 0 && steps.Meet(r, other) {
 				met = append(met, q)
@@ -204,7 +204,7 @@ func (l Line) bonded(told bool) {
 }
 
 // rail is the rail of a port; ok is false where the rig has none.
-func rail(rig steps.Rig, p wire.Port) (r steps.Rail, ok bool) {
+func rail(rig steps.Rig, p traffic.Port) (r steps.Rail, ok bool) {
 	if int(p.Node) >= len(rig.Nodes) || p.Rail < 0 || p.Rail >= len(rig.Nodes[p.Node].Rails) {
 		return r, false
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/railbench/railbench/steps/family/nixl"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A nixlRun is what nixlbench's two ends told, of a run that both ended well.
 type nixlRun struct {
-	route  wire.Route
+	route  traffic.Route
 	init   parse.NIXLBench
 	warned string
 }
@@ -26,7 +26,7 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *registry.Report) (run nixlRun,
 	}
 	s := r.Stages[0]
 	var ok bool
-	if run.route, ok = wire.RouteOf(c, r, s); !ok {
+	if run.route, ok = traffic.RouteOf(c, r, s); !ok {
 		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return run, over(rep.Verdict())
 	}
@@ -61,7 +61,7 @@ func judgeNIXLRails(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	f := nixl.BenchFlow(run.route, run.init)
 	f.Warned = run.warned
-	account := wire.Account(r.Rig, r.Stages[0].Bytes, f)
+	account := traffic.Account(r.Rig, r.Stages[0].Bytes, f)
 	account.Tell(&rep, rep.Add)
 	carried := account.Carried(steps.Here)
 	last := run.init.Rows[len(run.init.Rows)-1]

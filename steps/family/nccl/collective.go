@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // The collectives that the cells run.
@@ -113,11 +113,11 @@ type collective struct {
 }
 
 // active are the ports of all nodes that could carry it: those with a link and an address.
-func (t *collective) active() (ports []wire.Port) {
+func (t *collective) active() (ports []traffic.Port) {
 	for i, n := range t.result.Rig.Nodes {
 		for j, rail := range n.Rails {
 			if rail.State == "ACTIVE" && rail.Addr != "" {
-				ports = append(ports, wire.Port{Node: steps.End(i), Rail: j})
+				ports = append(ports, traffic.Port{Node: steps.End(i), Rail: j})
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (t *collective) active() (ports []wire.Port) {
 }
 
 // used are a node's ports that NCCL said it uses; those that it could use, where it said nothing.
-func (t *collective) used(e steps.End) (ports []wire.Port) {
+func (t *collective) used(e steps.End) (ports []traffic.Port) {
 	net, told := t.net(e, "IB")
 	for _, p := range t.active() {
 		if p.Node == e && (!told || slices.Contains(net.Devices, t.result.Rig.At(e).Rails[p.Rail].Dev)) {
@@ -307,7 +307,7 @@ func (t *collective) strange() (steps.Code, string) {
 		net, _ := t.net(e, "IB")
 		rails := t.result.Rig.At(e).Rails
 		for _, dev := range net.Devices {
-			if slices.ContainsFunc(t.used(e), func(p wire.Port) bool { return rails[p.Rail].Dev == dev }) {
+			if slices.ContainsFunc(t.used(e), func(p traffic.Port) bool { return rails[p.Rail].Dev == dev }) {
 				continue
 			}
 			code, why := steps.NCCLDeviceUnknown, "no rail there is called that"
@@ -447,7 +447,7 @@ func (t *collective) moved() float64 {
 
 // Flows are what each node had to send to another, by a ring or by a tree: NCCL chooses for each
 // size, and doesn't say. Which node is the next one doesn't matter to what each port counts.
-func (t *collective) Flows() (flows []wire.Flow) {
+func (t *collective) Flows() (flows []traffic.Flow) {
 	rig, n := t.result.Rig, len(t.result.Rig.Nodes)
 	ring := t.moved() * t.perRank()
 	for i := range n {
@@ -459,8 +459,8 @@ func (t *collective) Flows() (flows []wire.Flow) {
 		for _, p := range slices.Concat(from, to) {
 			mtu = min(mtu, rig.At(p.Node).Rails[p.Rail].MTU) // one that is unknown makes all unknown
 		}
-		f := wire.Over(from, to, mtu)
-		f.Sharing = wire.Freely
+		f := traffic.Over(from, to, mtu)
+		f.Sharing = traffic.Freely
 		f.Writes(ring/chunk, chunk)
 		// By rank, as each has another place in the trees; which rank is on which node isn't asked, so the
 		// least and the most of any rank hold for all.

@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A half is one PCIe half of a node's adapter, and what its active ports carried.
@@ -171,7 +171,7 @@ func (t *collective) bar() bar {
 }
 
 // Figure holds the bus bandwidth of the largest size to the bar. The slower of both ways counts.
-func (t *collective) Figure(wire.Accounted) {
+func (t *collective) Figure(traffic.Accounted) {
 	t.halves = t.countHalves()
 	code, why := steps.NotRDMA, t.tellSockets()
 	if why == "" {
@@ -326,7 +326,7 @@ func (t *collective) cause(got float64) (steps.Code, string) {
 	if most := float64(t.reach().Most()); most > got {
 		lacks = most - got
 	}
-	if why := wire.SlowedAt(rig, t.stage.Bytes, t.active(), lacks); why != "" {
+	if why := traffic.SlowedAt(rig, t.stage.Bytes, t.active(), lacks); why != "" {
 		return steps.BelowLimit, why
 	}
 	var seen []string

@@ -16,8 +16,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // largeBlock: above it nixlbench divides its counts by large_blk_iter_ftr.
@@ -221,7 +221,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep registry.Report
 	s := r.Stages[0]
-	rt, ok := wire.RouteOf(c, r, s)
+	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
 		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
@@ -249,12 +249,12 @@ type benchTest struct {
 	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
-	route  wire.Route
+	route  traffic.Route
 	rep    *registry.Report
 
 	ends [2]steps.Output
 	init parse.NIXLBench // what the initiator printed
-	flow wire.Flow
+	flow traffic.Flow
 	lead string
 }
 
@@ -381,12 +381,12 @@ func (t *benchTest) vram() bool {
 }
 
 // Flows are one: what every row moved.
-func (t *benchTest) Flows() []wire.Flow {
+func (t *benchTest) Flows() []traffic.Flow {
 	t.flow = BenchFlow(t.route, t.init)
 	if t.flow.Warned = Unavailable(t.ends); t.vram() {
 		t.flow.Staged()
 	}
-	return []wire.Flow{t.flow}
+	return []traffic.Flow{t.flow}
 }
 
 // fastest is the best of some rows; there is one at least.
@@ -413,7 +413,7 @@ func (t *benchTest) judged(rows []parse.NIXLRow) parse.NIXLRow {
 }
 
 // Figure is the best row.
-func (t *benchTest) Figure(wire.Accounted) {
+func (t *benchTest) Figure(traffic.Accounted) {
 	rows := t.init.Rows
 	peak := t.judged(rows)
 	last := rows[len(rows)-1]
@@ -472,7 +472,7 @@ func segment(gpu bool) string {
 // BenchEnds gives the outputs of both ends, where both ran, ended well and were read; ok is
 // false where the report says what happened instead.
 // ports are looked at for a link that went down meanwhile, which explains whatever the ends say.
-func BenchEnds(r steps.Result, s steps.Stage, rep *registry.Report, ports ...wire.Port) (ends [2]steps.Output, ok bool) {
+func BenchEnds(r steps.Result, s steps.Stage, rep *registry.Report, ports ...traffic.Port) (ends [2]steps.Output, ok bool) {
 	if f, known := verify.First(r.Rig, s, ports...); known {
 		for _, o := range s.Outputs {
 			ends[o.End] = o
@@ -488,7 +488,7 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *registry.Report, ports ...wir
 
 // benchEnds is BenchEnds for ends of which none was killed, and no link went down.
 func benchEnds(
-	r steps.Result, s steps.Stage, rep *registry.Report, ports ...wire.Port,
+	r steps.Result, s steps.Stage, rep *registry.Report, ports ...traffic.Port,
 ) (ends [2]steps.Output, ok bool) {
 	var messages []registry.Message
 	for _, o := range s.Outputs {
@@ -579,7 +579,7 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []registry.Cause, messages
 // explainExits is for an end without a word. One that railbench ended because the other had
 // failed is no finding, and with trouble at one end the other's status follows from it. What the ports carried until a
 // limit is told with that.
-func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Report, ports ...wire.Port) {
+func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Report, ports ...traffic.Port) {
 	n := 0
 	failed := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool {
 		return o.Ran && o.Exit.Why == runner.Ended &&
@@ -689,16 +689,16 @@ func Complete(b parse.NIXLBench, rep *registry.Report) bool {
 
 // BenchFlow predicts what a whole run moves: each row its iterations and its
 // warm-up, a sixteenth of both for large blocks.
-func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
+func BenchFlow(rt traffic.Route, b parse.NIXLBench) traffic.Flow {
 	count, _ := setting(b, "num_iter")
 	warm, _ := setting(b, "warmup_iter") // 0 is allowed, and is no setting
 	factor := 16                         // a constant before 0.5.0
 	if v, ok := setting(b, "large_blk_iter_ftr"); ok {
 		factor = v
 	}
-	f, move := rt.Flow(steps.Here), (*wire.Flow).Writes
+	f, move := rt.Flow(steps.Here), (*traffic.Flow).Writes
 	if b.Config["op_type"] == "READ" {
-		f, move = rt.Flow(steps.Peer), (*wire.Flow).Reads
+		f, move = rt.Flow(steps.Peer), (*traffic.Flow).Reads
 	}
 	times := 0
 	for _, r := range b.Rows {
@@ -896,7 +896,7 @@ func measuredUS(v float64) string {
 }
 
 // carriers names the rails of a run: where UCX used one of several it is no curve of all of them.
-func carriers(rt wire.Route, account wire.Accounted) string {
+func carriers(rt traffic.Route, account traffic.Accounted) string {
 	p, alone := account.Alone(steps.Here)
 	if !alone {
 		return rt.String()

@@ -15,8 +15,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // Installed reports whether a fact about a tool names a path.
@@ -269,7 +269,7 @@ var pythonCauses = []registry.Cause{
 // pythonEnds gives what the two ends reported, where both ended well; ok is
 // false where the report says what happened instead.
 func pythonEnds(
-	r steps.Result, s steps.Stage, rep *registry.Report, ports ...wire.Port,
+	r steps.Result, s steps.Stage, rep *registry.Report, ports ...traffic.Port,
 ) (results [2]parse.NIXLResult, ok bool) {
 	results, messages := pythonSaid(s)
 	seen, well := endedWell(s)
@@ -305,8 +305,8 @@ var late = pattern.New(`not done after (\d{1,4} s)`)
 
 // atWork is for a program that came to its limit although something went over its ports: it was asked for more than it
 // has time for, or stopped in the middle.
-func atWork(r steps.Result, s steps.Stage, messages []registry.Message, rep *registry.Report, ports []wire.Port) bool {
-	work := wire.WorkOf(r.Rig, s.Bytes, ports...)
+func atWork(r steps.Result, s steps.Stage, messages []registry.Message, rep *registry.Report, ports []traffic.Port) bool {
+	work := traffic.WorkOf(r.Rig, s.Bytes, ports...)
 	for _, said := range messages {
 		m := late.Regexp().FindStringSubmatch(said.Text)
 		switch {
@@ -461,7 +461,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep registry.Report
 	s := r.Stages[0]
-	rt, ok := wire.RouteOf(c, r, s)
+	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
 		// Without NIXL there is more to do than to look at the rails, and that is told first.
 		if _, well := pythonEnds(r, s, &rep); !well {
@@ -492,12 +492,12 @@ type readTest struct {
 	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
-	route  wire.Route
+	route  traffic.Route
 	rep    *registry.Report
 	add    verify.Adder
 
 	ends [2]parse.NIXLResult
-	flow wire.Flow
+	flow traffic.Flow
 }
 
 func (t *readTest) initiator() parse.NIXLResult { return t.ends[steps.Here] }
@@ -550,7 +550,7 @@ func (t *readTest) ofThisRun(test string) bool {
 }
 
 // Flows are one: the reads, and the first that is not timed.
-func (t *readTest) Flows() []wire.Flow {
+func (t *readTest) Flows() []traffic.Flow {
 	x := t.initiator()
 	t.flow = ReadFlow(t.route, x)
 	if x.Device == "cuda" {
@@ -561,7 +561,7 @@ func (t *readTest) Flows() []wire.Flow {
 			t.flow.Warned = notThere(logged.Warnings)
 		}
 	}
-	return []wire.Flow{t.flow}
+	return []traffic.Flow{t.flow}
 }
 
 // A transferTest is the throughput of large reads.
@@ -592,7 +592,7 @@ func (t *transferTest) Output() bool {
 }
 
 // Figure is the rate of all reads but the first.
-func (t *transferTest) Figure(wire.Accounted) {
+func (t *transferTest) Figure(traffic.Accounted) {
 	x := t.initiator()
 	figure := t.route.Measured(steps.Throughput, "Gb/s")
 	figure.Value, figure.MessageBytes = registry.Round(x.Gbps), x.Bytes
@@ -639,7 +639,7 @@ func (t *readTest) withoutCUDA() {
 
 // ReadFlow predicts what reads move; the first one is not timed. The peer's memory is read, so
 // the bytes leave there, though it is this end that asks.
-func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
+func ReadFlow(rt traffic.Route, x parse.NIXLResult) traffic.Flow {
 	f := rt.Flow(steps.Peer)
 	f.Text = fmt.Sprintf("%s reads of %s, and one before", steps.Thousands(x.Iterations), registry.BlockSize(x.Bytes))
 	f.Reads(float64(x.Iterations+1), x.Bytes)
@@ -711,7 +711,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	var tail float64
 	carried := 0
 	for _, s := range r.Stages {
-		rt, ok := wire.RouteOf(c, r, s)
+		rt, ok := traffic.RouteOf(c, r, s)
 		if !ok {
 			rep.Add(steps.NoRail, steps.Inconclusive, "a stage belongs to no rail")
 			continue
@@ -780,7 +780,7 @@ func usualRead(medians []float64) string {
 		registry.Microseconds(limits.ReadLatencyPass.Value()))
 }
 
-func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m registry.Measurement, rt wire.Route, rep *registry.Report,
+func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m registry.Measurement, rt traffic.Route, rep *registry.Report,
 	carried *int,
 ) (parse.NIXLResult, bool) {
 	rt.CheckPorts(r.Rig, rep)
@@ -803,7 +803,7 @@ func (t *latencyTest) Output() bool {
 }
 
 // Figure is the median.
-func (t *latencyTest) Figure(wire.Accounted) {
+func (t *latencyTest) Figure(traffic.Accounted) {
 	x, rep := t.initiator(), t.rep
 	f := verify.Time{
 		MedianUS: x.P50US, Soft: limits.Soft(t.result.Rig, t.route.Pairs[0]), Of: "reads of 4 KiB from Python: ",
@@ -829,7 +829,7 @@ func (t *latencyTest) Figure(wire.Accounted) {
 func (t *latencyTest) Signs() {
 	t.loadedUCX()
 	x := t.initiator()
-	why := wire.Outliers(t.stage.Bytes, t.route.Ports(), "power saving (cpufreq), or something else on the node")
+	why := traffic.Outliers(t.stage.Bytes, t.route.Ports(), "power saving (cpufreq), or something else on the node")
 	switch {
 	case limits.Soft(t.result.Rig, t.route.Pairs[0]) != "":
 	case x.P95US > limits.Outliers.Value()*x.P50US:

@@ -4,7 +4,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // silent is how UCX words that nobody answered in its own time (UD, which it also meets by) or in
@@ -24,7 +24,7 @@ var silent = registry.Cause{
 // so, whose time runs out over soft-RoCE where RDMA itself works.
 func unanswered(rig steps.Rig, s steps.Stage) registry.Cause {
 	c := silent
-	if grown := wire.Unanswered(rig, s.Bytes); grown != "" {
+	if grown := traffic.Unanswered(rig, s.Bytes); grown != "" {
 		c.Grade = steps.Fail
 		c.Means = "UCX on %s got no answer over its rail, and an adapter waited in vain, too (" + grown +
 			"): a wrong GID or " +

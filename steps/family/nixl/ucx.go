@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // ucxCauses are how ucx_perftest words a failure of its own. What UCX itself says below it is the
@@ -74,7 +74,7 @@ func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep registry.Report
 	s := r.Stages[0]
-	rt, ok := wire.RouteOf(c, r, s)
+	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
 		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
@@ -98,7 +98,7 @@ type ucxTest struct {
 	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
-	route  wire.Route
+	route  traffic.Route
 	rep    *registry.Report
 
 	server, client steps.Output
@@ -258,7 +258,7 @@ func (t *ucxTest) gpu() bool {
 // Flows are one: what was measured, and the warm-up. Newer releases send one message more after
 // either, so that the server knows that it is over.
 // The two messages more are in the most that a port may carry, and not in the least.
-func (t *ucxTest) Flows() []wire.Flow {
+func (t *ucxTest) Flows() []traffic.Flow {
 	n := t.row().Iterations + t.warmup
 	f := t.route.Flow(t.client.End)
 	f.Writes(float64(n), t.head.SizeBytes)
@@ -269,11 +269,11 @@ func (t *ucxTest) Flows() []wire.Flow {
 	if t.gpu() {
 		f.Staged()
 	}
-	return []wire.Flow{f}
+	return []traffic.Flow{f}
 }
 
 // Figure is the overall rate.
-func (t *ucxTest) Figure(wire.Accounted) {
+func (t *ucxTest) Figure(traffic.Accounted) {
 	row, size := t.row(), t.head.SizeBytes
 	figure := t.route.Measured(steps.Throughput, "Gb/s")
 	figure.Value, figure.MessageBytes, figure.Memory = registry.Round(row.OverallGbps), size, segment(t.gpu())

@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // A railTest is one stage of a test over one rail: the first two witnesses of the line, which
@@ -58,7 +58,7 @@ func (t *railTest) add(code steps.Code, g steps.Grade, format string, args ...an
 // line is where the test is heard.
 func (t *railTest) line() verify.Line {
 	return verify.Line{
-		Cell: t.cell, Rig: t.result.Rig, Stage: t.stage, Ports: wire.EndsOf(t.Pair), Rep: t.rep, Add: t.add,
+		Cell: t.cell, Rig: t.result.Rig, Stage: t.stage, Ports: traffic.EndsOf(t.Pair), Rep: t.rep, Add: t.add,
 	}
 }
 
@@ -95,7 +95,7 @@ func (t *railTest) Ends() bool {
 // other's carrier.
 func whyDown(rig steps.Rig, p steps.Pair) (text string, code steps.Code) {
 	for _, e := range steps.Ends {
-		if said, code := wire.Down(rig, e, p); code == steps.InterfaceOff {
+		if said, code := traffic.Down(rig, e, p); code == steps.InterfaceOff {
 			return said, code
 		}
 	}
@@ -277,7 +277,7 @@ func explain(rig steps.Rig, s steps.Stage, m registry.Measurement, server steps.
 			continue // it was ended because the other one had
 		}
 		if f, bad := registry.Trouble(rig, o); bad {
-			rep.On(m, f.Code, f.Grade, "%s%s", f.Text, hangHint(rig, s, wire.EndsOf(m.Pair), o, m.Client, server))
+			rep.On(m, f.Code, f.Grade, "%s%s", f.Text, hangHint(rig, s, traffic.EndsOf(m.Pair), o, m.Client, server))
 			return
 		}
 	}
@@ -305,11 +305,11 @@ var follows = pattern.New(`^(ethernet_read_keys: )?Couldn't read remote address|
 
 // hangHint says what else makes an end reach its limit without a word, where nothing else
 // explains it: neither end complains of anything but that, and no connection was lost.
-func hangHint(rig steps.Rig, s steps.Stage, ports []wire.Port, o steps.Output, all ...steps.Output) string {
+func hangHint(rig steps.Rig, s steps.Stage, ports []traffic.Port, o steps.Output, all ...steps.Output) string {
 	if o.Exit.Why != runner.TimedOut {
 		return ""
 	}
-	if g := wire.Gaps(s.Bytes, ports...); g != "" {
+	if g := traffic.Gaps(s.Bytes, ports...); g != "" {
 		return "; packets were lost and sent again meanwhile (" + g + "), which leaves RDMA a small part of its rate: look " +
 			"at the cable and the port at both ends (see path-loss)"
 	}
@@ -621,15 +621,15 @@ func twoReports(client, server parse.BandwidthRow) string {
 }
 
 // Flows are one: a client writes, and its server's memory is written.
-func (t *bandwidthTest) Flows() []wire.Flow {
-	f := wire.Between(t.Client.End, t.mtu(), t.mtu(), t.Pair)
+func (t *bandwidthTest) Flows() []traffic.Flow {
+	f := traffic.Between(t.Client.End, t.mtu(), t.mtu(), t.Pair)
 	f.Writes(float64(t.row().Iterations), t.row().Bytes)
 	f.Text = fmt.Sprintf("%s messages of %d bytes", steps.Thousands(t.row().Iterations), t.row().Bytes)
-	return []wire.Flow{f}
+	return []traffic.Flow{f}
 }
 
 // Figure is the average.
-func (t *bandwidthTest) Figure(wire.Accounted) {
+func (t *bandwidthTest) Figure(traffic.Accounted) {
 	row, mtu := t.row(), t.mtu()
 	f := verify.Figure{
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
@@ -637,7 +637,7 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
 		}, t.Pair),
 		Cause: func() (string, steps.Code) {
-			said, code, known := wire.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu)
+			said, code, known := traffic.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu)
 			if known {
 				return said, code
 			}
@@ -769,7 +769,7 @@ type accounts struct {
 	sent, predicted float64 // bytes with headers, by the ports of the clients' end
 }
 
-func (a *accounts) add(account wire.Accounted, client steps.End) {
+func (a *accounts) add(account traffic.Accounted, client steps.End) {
 	if account.OK() {
 		a.right++
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // A dualTest is one ib_write_bw of the cell dual-link: alone, or beside another.
@@ -110,7 +110,7 @@ type couple struct {
 // planDual refuses to test over rails that are down: the servers would wait for
 // clients that never come.
 func planDual(rig steps.Rig, _ map[string]string) (p steps.Plan) {
-	rt := wire.Route{}
+	rt := traffic.Route{}
 	for i, pair := range rig.Pairs {
 		if half, ok := rig.AcrossHalves(); i < 2 || ok && pair == half { // those that the script tests
 			rt.Add(rig, i)
@@ -127,9 +127,9 @@ func planDual(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 }
 
 // ports are those of all rails that it tries.
-func (t *couplesTest) ports() (all []wire.Port) {
+func (t *couplesTest) ports() (all []traffic.Port) {
 	for _, cp := range t.couples {
-		all = append(all, append(wire.EndsOf(cp.first), wire.EndsOf(cp.second)...)...)
+		all = append(all, append(traffic.EndsOf(cp.first), traffic.EndsOf(cp.second)...)...)
 	}
 	return all
 }
@@ -249,12 +249,12 @@ func (t *couplesTest) Output() bool {
 
 // Flows are of the whole cell, because the counters are: every test that a rail had stands in
 // them, alone and beside another.
-func (t *couplesTest) Flows() (flows []wire.Flow) {
+func (t *couplesTest) Flows() (flows []traffic.Flow) {
 	for _, name := range t.want() {
 		one := t.tests[name]
 		pair, _ := one.rail(t.result.Rig)
 		mtu := limits.AgreedMTU(t.result.Rig, pair, one.MTU)
-		f := wire.Between(t.client.End, mtu, mtu, pair)
+		f := traffic.Between(t.client.End, mtu, mtu, pair)
 		f.Writes(float64(one.Rows[0].Iterations), one.Rows[0].Bytes)
 		f.Text = "all tests of this rail together"
 		flows = append(flows, f)
@@ -264,7 +264,7 @@ func (t *couplesTest) Flows() (flows []wire.Flow) {
 
 // Figure judges each couple, where it ran at the same time: a sum of two tests of which one
 // was over before the other began is no rate of anything.
-func (t *couplesTest) Figure(wire.Accounted) {
+func (t *couplesTest) Figure(traffic.Accounted) {
 	for _, cp := range t.couples {
 		text, row := t.judgeCouple(cp)
 		t.texts, t.rows = append(t.texts, text), append(t.rows, row)
@@ -426,7 +426,7 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) (text string, cod
 	for i, pair := range []steps.Pair{cp.first, cp.second} {
 		m := registry.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
 		mtu := limits.AgreedMTU(r.Rig, pair, 0)
-		of := func(got float64) (string, steps.Code, bool) { return wire.LikelyCause(r, r.Stages[0], m, got, mtu) }
+		of := func(got float64) (string, steps.Code, bool) { return traffic.LikelyCause(r, r.Stages[0], m, got, mtu) }
 		b := limits.BandOf(r.Rig, limits.Test{MTU: mtu}, pair)
 		if b.Expected > 0 && alone[i] < limits.WarnShare.Value()*float64(b.Expected) {
 			if said, why, known := of(alone[i]); known {

@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // judgeWriteLatency looks at the median and the tail. An average hides both
@@ -106,11 +106,11 @@ func (t *latencyTest) Output() bool {
 }
 
 // Flows are two: the ends write in turns, so each sends every message.
-func (t *latencyTest) Flows() []wire.Flow {
+func (t *latencyTest) Flows() []traffic.Flow {
 	mtu := limits.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU)
-	var flows []wire.Flow
+	var flows []traffic.Flow
 	for _, from := range steps.Ends {
-		f := wire.Between(from, mtu, mtu, t.Pair)
+		f := traffic.Between(from, mtu, mtu, t.Pair)
 		f.Writes(float64(t.row().Iterations), t.row().Bytes)
 		f.Text = fmt.Sprintf("%s messages of %d bytes each way", steps.Thousands(t.row().Iterations), t.row().Bytes)
 		flows = append(flows, f)
@@ -119,7 +119,7 @@ func (t *latencyTest) Flows() []wire.Flow {
 }
 
 // Figure is the median.
-func (t *latencyTest) Figure(wire.Accounted) {
+func (t *latencyTest) Figure(traffic.Accounted) {
 	row := t.row()
 	t.soft = limits.Soft(t.result.Rig, t.Pair)
 	f := verify.Time{
@@ -147,7 +147,7 @@ func (t *latencyTest) Signs() {
 	if row.P99US > limits.WriteLatencyTail.Value()*row.TypicalUS {
 		t.add(steps.LatencyTail, steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s",
 			registry.Microseconds(row.P99US),
-			registry.Microseconds(row.TypicalUS), wire.Outliers(t.stage.Bytes, wire.EndsOf(t.Pair),
+			registry.Microseconds(row.TypicalUS), traffic.Outliers(t.stage.Bytes, traffic.EndsOf(t.Pair),
 				"power saving (cpufreq), interrupts on its core, or other traffic"))
 		return
 	}

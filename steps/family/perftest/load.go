@@ -13,8 +13,8 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // A loadTest is one tool of a cell that keeps rails busy for a time: ib_write_bw -D on a rail,
@@ -93,9 +93,9 @@ type loadRun struct {
 }
 
 // ports are those of every rail: whichever goes down ends the load.
-func (l *loadRun) ports() (all []wire.Port) {
+func (l *loadRun) ports() (all []traffic.Port) {
 	for _, p := range l.result.Rig.Pairs {
-		all = append(all, wire.EndsOf(p)...)
+		all = append(all, traffic.EndsOf(p)...)
 	}
 	return all
 }
@@ -157,7 +157,7 @@ func (l *loadRun) Ends() bool {
 
 // checkPorts looks for a port that is down, which explains more than a server that never listens.
 func (l *loadRun) checkPorts() {
-	if rt, ok := wire.RouteOf(l.cell, l.result, l.stage); ok {
+	if rt, ok := traffic.RouteOf(l.cell, l.result, l.stage); ok {
 		rt.CheckPorts(l.result.Rig, l.rep)
 	}
 }
@@ -178,7 +178,7 @@ func (l *loadRun) Output() bool {
 }
 
 // Figure holds the sum against what the rails carry together.
-func (l *loadRun) Figure(wire.Accounted) {
+func (l *loadRun) Figure(traffic.Accounted) {
 	f := verify.Figure{
 		Got: l.rdma, Band: l.band(), Over: limits.OverTogether, Of: l.names(),
 		Cause: l.cause,
@@ -348,7 +348,7 @@ const (
 
 // Flows are what the ports have to carry: what was reported, and as much more as the margins
 // may hold.
-func (l *loadRun) Flows() (all []wire.Flow) {
+func (l *loadRun) Flows() (all []traffic.Flow) {
 	rig, more := l.result.Rig, 0.0
 	if l.seconds > 2*loadMargin {
 		more = loadSlack * float64(l.seconds) / float64(l.seconds-2*loadMargin)
@@ -363,7 +363,7 @@ func (l *loadRun) Flows() (all []wire.Flow) {
 		p, _ := t.pair(rig)
 		mtu := limits.AgreedMTU(rig, p, t.MTU)
 		for _, from := range l.senders() {
-			f := wire.Between(from, mtu, mtu, p)
+			f := traffic.Between(from, mtu, mtu, p)
 			f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
 			f.More = more
 			f.Text = fmt.Sprintf("what %s reports without its first and last second", t.Name)
@@ -380,7 +380,7 @@ func (l *loadRun) senders() []steps.End {
 	return []steps.End{l.client.End}
 }
 
-func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
+func (l *loadRun) stream(v parse.Iperf3) (f traffic.Flow, ok bool) {
 	path, ok := l.result.Rig.Path()
 	if !ok {
 		return f, false
@@ -390,7 +390,7 @@ func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
 	if mss <= 0 {
 		mss = float64(path.Netdevs[from].MTU - limits.TCPHeaders)
 	}
-	f = wire.Stream(from, path.Rails[from], to, path.Rails[to], v.ReceivedBytes, mss)
+	f = traffic.Stream(from, path.Rails[from], to, path.Rails[to], v.ReceivedBytes, mss)
 	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"
 	return f, true
 }
@@ -401,7 +401,7 @@ func (l *loadRun) cause() (text string, code steps.Code) {
 	for i, p := range l.rails {
 		m := registry.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
 		got := float64(l.rdma) / float64(len(l.rails))
-		said, why, known := wire.LikelyCause(r, r.Stages[0], m, got, l.mtu)
+		said, why, known := traffic.LikelyCause(r, r.Stages[0], m, got, l.mtu)
 		if known {
 			return said, why
 		}

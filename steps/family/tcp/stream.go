@@ -13,8 +13,8 @@ import (
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // blockHeader is what railbench stream puts in front of each block, bytes.
@@ -305,12 +305,12 @@ func (t *streamTest) disagree() string {
 
 // Flows are one a rail, counted by the interfaces.
 // What is counted beside the payload is railbench's own header of each block, and TCP's of each segment.
-func (t *streamTest) Flows() (all []wire.Flow) {
+func (t *streamTest) Flows() (all []traffic.Flow) {
 	from, to := t.client.End, t.client.End.Other()
 	for i, w := range t.got.Ways {
 		p := t.pairs[i]
 		mtu := min(t.result.Rig.Rail(p, from).Netdev.MTU, t.result.Rig.Rail(p, to).Netdev.MTU)
-		f := wire.Stream(from, []int{p.Rails[from]}, to, []int{p.Rails[to]}, w.Bytes+blockHeader*w.Blocks,
+		f := traffic.Stream(from, []int{p.Rails[from]}, to, []int{p.Rails[to]}, w.Bytes+blockHeader*w.Blocks,
 			float64(mtu-limits.TCPHeaders))
 		f.Pieces(w.Blocks)
 		f.Text = registry.Size(w.Bytes) + " of payload that railbench counted"
@@ -320,7 +320,7 @@ func (t *streamTest) Flows() (all []wire.Flow) {
 }
 
 // Figure is what arrived, of all rails together.
-func (t *streamTest) Figure(wire.Accounted) {
+func (t *streamTest) Figure(traffic.Accounted) {
 	t.band = bandOf(t.result.Rig, t.path, t.streams, "")
 	if block := t.got.Bytes / t.got.Blocks; block < limits.StreamBlock.Value() {
 		t.band.Unless = fmt.Sprintf("each of its blocks of %s is a call of the kernel's, and below %s those may end it "+

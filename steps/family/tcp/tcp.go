@@ -13,8 +13,8 @@ import (
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
-	"github.com/railbench/railbench/steps/wire"
 )
 
 // judgeTCP holds what iperf3 measured against the documents' figures and the
@@ -169,10 +169,10 @@ var tcpCauses = []registry.Cause{
 }
 
 // portsOf are those of a path, at both ends.
-func portsOf(p steps.Path) (ports []wire.Port) {
+func portsOf(p steps.Path) (ports []traffic.Port) {
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
-			ports = append(ports, wire.Port{Node: e, Rail: i})
+			ports = append(ports, traffic.Port{Node: e, Rail: i})
 		}
 	}
 	return ports
@@ -280,7 +280,7 @@ func (t *tcpTest) from() steps.End {
 }
 
 // Figure is what arrived.
-func (t *tcpTest) Figure(account wire.Accounted) {
+func (t *tcpTest) Figure(account traffic.Accounted) {
 	t.single = singleThreads(t.result.Rig, t.stage, t.read)
 	t.band = bandOf(t.result.Rig, t.path, t.read.Streams, t.single)
 	if t.single != "" {
@@ -788,13 +788,13 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 
 // Flows are one, counted by the interfaces: RDMA's port counters don't see TCP on an adapter
 // that has them.
-func (t *tcpTest) Flows() []wire.Flow {
+func (t *tcpTest) Flows() []traffic.Flow {
 	from := t.from()
 	mss := float64(t.read.MSSBytes)
 	if mss <= 0 { // iperf3's text doesn't tell it: full segments then
 		mss = float64(t.path.Netdevs[from].MTU - limits.TCPHeaders)
 	}
-	f := wire.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)
+	f := traffic.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)
 	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"
-	return []wire.Flow{f}
+	return []traffic.Flow{f}
 }

@@ -1,4 +1,4 @@
-package wire_test
+package traffic_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/registry/kindtest"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A node's ports are taken together, each the busier way, and held against what one of them can; the node counts that
@@ -14,14 +14,14 @@ import (
 func TestWorkOf(t *testing.T) {
 	t.Parallel()
 	rig := kindtest.Spark()
-	here := []wire.Port{{Node: steps.Here, Rail: 0}, {Node: steps.Here, Rail: 1}}
-	both := append(here[:2:2], wire.Port{Node: steps.Peer, Rail: 0})
+	here := []traffic.Port{{Node: steps.Here, Rail: 0}, {Node: steps.Here, Rail: 1}}
+	both := append(here[:2:2], traffic.Port{Node: steps.Peer, Rail: 0})
 	moved := func(e steps.End, rail int, tx, rx uint64) steps.RailBytes {
 		return steps.RailBytes{End: e, Rail: rail, Tx: tx, Rx: rx, Known: true, Seconds: 10}
 	}
 	for name, c := range map[string]struct {
 		bytes []steps.RailBytes
-		ports []wire.Port
+		ports []traffic.Port
 		want  float64 // Gb/s
 		any   bool
 	}{
@@ -36,7 +36,7 @@ func TestWorkOf(t *testing.T) {
 		"no time":      {[]steps.RailBytes{{End: steps.Here, Tx: 60e9, Known: true}}, here, 0, true},
 		"nothing":      {nil, both, 0, false},
 	} {
-		w := wire.WorkOf(rig, c.bytes, c.ports...)
+		w := traffic.WorkOf(rig, c.bytes, c.ports...)
 		if math.Abs(w.Gbps-c.want) > 1e-3 || w.Any() != c.any || (w.Share > 0) != (c.want > 0) {
 			t.Errorf("%s: %+v", name, w)
 		}
