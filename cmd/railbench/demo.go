@@ -22,7 +22,7 @@ import (
 	"github.com/railbench/railbench/steps/session"
 	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/tui/render"
 )
 
 func demoCommand(rig *rigFlags) *cobra.Command {
@@ -201,7 +201,7 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 			})
 			ctx, lend, stop := screenSignals(cmd.Context())
 			defer stop()
-			err = frames.Show(ctx, model, out, screenEnviron(os.Environ()), lend)
+			err = render.Show(ctx, model, out, screenEnviron(os.Environ()), lend)
 			if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 				return fmt.Errorf("run the screen: %w", err)
 			}

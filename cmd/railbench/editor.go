@@ -12,7 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/tui/render"
 )
 
 // An editor is the program with which a user writes, and the text that it is given.
@@ -48,7 +48,7 @@ func openEditor(text string) (run tea.ExecCommand, read func() string, err error
 }
 
 func (e *editor) SetStdin(r io.Reader)  { e.cmd.Stdin = r }
-func (e *editor) SetStdout(w io.Writer) { e.cmd.Stdout, e.back = frames.Lend(w) }
+func (e *editor) SetStdout(w io.Writer) { e.cmd.Stdout, e.back = render.Lend(w) }
 func (e *editor) SetStderr(w io.Writer) { e.cmd.Stderr = w }
 
 // Run runs it to its end. Where it fails the text is as it was.

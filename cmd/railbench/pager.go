@@ -12,7 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/tui/render"
 )
 
 // A pager is the program with which a user reads what is long, and a file for it.
@@ -70,7 +70,7 @@ func ownLog(path string) bool {
 }
 
 func (p *pager) SetStdin(r io.Reader)  { p.cmd.Stdin = r }
-func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout, p.back = frames.Lend(w) }
+func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout, p.back = render.Lend(w) }
 func (p *pager) SetStderr(w io.Writer) { p.cmd.Stderr = w }
 
 // shownFolder is what the folders begin with in which an editor or a pager is shown a text.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/steps/sanitize"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/tui/render"
 )
 
 // A castWriter writes what a terminal shows as an asciicast, which asciinema plays: a header, and a
@@ -163,7 +163,7 @@ func (r *castWriter) close() error {
 
 // taped is a terminal whose output is recorded.
 type taped struct {
-	frames.Terminal
+	render.Terminal
 	rec *castWriter
 }
 

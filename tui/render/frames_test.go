@@ -1,4 +1,4 @@
-package frames
+package render
 
 import (
 	"bytes"

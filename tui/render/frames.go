@@ -1,6 +1,6 @@
-// Package frames runs a screen in a terminal, and says when its frames are drawn: soon after
+// Package render runs a screen in a terminal, and says when its frames are drawn: soon after
 // something has happened, and never while nothing does. It knows nothing of what is drawn.
-package frames
+package render
 
 import (
 	"bytes"
