@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -105,7 +105,7 @@ type stageOpening struct {
 func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	name, text := "the built-in show", string(assets.Show)
 	if o.script != "" {
-		raw, err := disk.Read(o.script, mostMoment)
+		raw, err := safefile.Read(o.script, mostMoment)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				return err
 			}
-			return disk.Replace(path, raw, 0o600)
+			return safefile.Replace(path, raw, 0o600)
 		}
 	}
 	return nil
@@ -214,7 +214,7 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 const mostMoment = 1 << 20
 
 func readMoment(path string) (at script.Moment, err error) {
-	raw, err := disk.ReadOwn(path, mostMoment)
+	raw, err := safefile.ReadOwn(path, mostMoment)
 	if errors.Is(err, fs.ErrNotExist) {
 		return at, errors.New("no show has begun on this machine: railbench demo gives one")
 	}

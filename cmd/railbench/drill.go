@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -146,7 +146,7 @@ func readDrills() (all []drillScore, err error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := disk.Read(path, 1<<20)
+	src, err := safefile.Read(path, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -175,7 +175,7 @@ func (d drillScore) keep() error {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		err = disk.Replace(path, append(text, '\n'), 0o600)
+		err = safefile.Replace(path, append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("the drill is not kept: %w", err)

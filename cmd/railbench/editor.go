@@ -11,7 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/tui/render"
 )
 
@@ -56,7 +56,7 @@ func (e *editor) Run() error {
 	if e.back != nil {
 		defer e.back()
 	}
-	folder, err := disk.Hold(os.TempDir(), shownFolder)
+	folder, err := safefile.Hold(os.TempDir(), shownFolder)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (e *editor) Run() error {
 		return err
 	}
 	// Some editors write a new file in the old one's place: it is read by its name.
-	text, err := disk.Read(file, rigLimit)
+	text, err := safefile.Read(file, rigLimit)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -49,9 +49,9 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 			if err == nil && out == "" {
 				err = sanitize.WriteText(cmd.OutOrStdout(), string(content))
 			} else if err == nil {
-				err = disk.Replace(out, content, 0o644)
+				err = safefile.Replace(out, content, 0o644)
 			}
-			if _, refused := errors.AsType[*disk.Refused](err); refused {
+			if _, refused := errors.AsType[*safefile.Refused](err); refused {
 				return usage(fmt.Errorf("export %s: %w", args[0], err))
 			}
 			if err != nil {

@@ -13,8 +13,8 @@ import (
 	"sync"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/nodeset"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/trust"
@@ -46,7 +46,7 @@ func readInventory(file string) (inv inventoryFile, err error) {
 	if info.IsDir() {
 		return inv, fmt.Errorf("%s is a folder: give one of its files", file)
 	}
-	src, err := disk.Read(file, inventoryLimit)
+	src, err := safefile.Read(file, inventoryLimit)
 	if err != nil {
 		return inv, fmt.Errorf("read the inventory: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/cells"
@@ -160,7 +160,7 @@ func (s junitSuites) write(path string) error {
 	if err != nil {
 		return fmt.Errorf("write JUnit: %w", err)
 	}
-	if err := disk.Replace(path, slices.Concat([]byte(xml.Header), b, []byte("\n")), 0o644); err != nil {
+	if err := safefile.Replace(path, slices.Concat([]byte(xml.Header), b, []byte("\n")), 0o644); err != nil {
 		return fmt.Errorf("write JUnit to %s: %w", path, err)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/tui/render"
 )
 
@@ -62,7 +62,7 @@ func ownLog(path string) bool {
 	if err != nil || !strings.HasPrefix(filepath.Clean(path), filepath.Join(state, "logs")+string(filepath.Separator)) {
 		return false
 	}
-	f, err := disk.Open(path, os.O_RDONLY, 0)
+	f, err := safefile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
@@ -83,7 +83,7 @@ func (p *pager) Run() error {
 	}
 	file := p.log
 	if file == "" {
-		folder, err := disk.Hold(os.TempDir(), shownFolder)
+		folder, err := safefile.Hold(os.TempDir(), shownFolder)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
@@ -223,9 +223,9 @@ func (f pairsFlags) known() (*pairs.Matrix, error) {
 	if f.save == "" {
 		return nil, nil
 	}
-	file, err := disk.Open(f.save, os.O_RDONLY, 0)
+	file, err := safefile.Open(f.save, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, disk.Mine(f.save)
+		return nil, safefile.Mine(f.save)
 	}
 	if err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (f pairsFlags) keep(m *pairs.Matrix) error {
 	}
 	text, err := m.JSON(version())
 	if err == nil {
-		err = disk.Replace(f.save, text, 0o644)
+		err = safefile.Replace(f.save, text, 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the matrix in %s: %w", f.save, err)
@@ -275,14 +275,14 @@ func (f pairsFiles) save(m *pairs.Matrix) error {
 	if f.csv != "" {
 		text, err := m.CSV()
 		if err == nil {
-			err = disk.Replace(f.csv, text, 0o644)
+			err = safefile.Replace(f.csv, text, 0o644)
 		}
 		if err != nil {
 			return fmt.Errorf("write %s: %w", f.csv, err)
 		}
 	}
 	if f.html != "" {
-		if err := disk.Replace(f.html, m.HTML(), 0o644); err != nil {
+		if err := safefile.Replace(f.html, m.HTML(), 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", f.html, err)
 		}
 	}
@@ -330,7 +330,7 @@ func drawPairs(out io.Writer, m *pairs.Matrix, width, words int) error {
 
 // readPairs reads a saved matrix that somebody names.
 func readPairs(path string) (*pairs.Matrix, error) {
-	file, err := disk.Named(path)
+	file, err := safefile.Named(path)
 	if err != nil {
 		return nil, err
 	}

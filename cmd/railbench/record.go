@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/render"
 )
@@ -43,7 +43,7 @@ const (
 // newCast makes a recording of a terminal in a file. What is in that already stays until there is a screen to be
 // recorded: a wrong flag beside it costs nobody the recording of before.
 func newCast(path string, v2 bool, screen *os.File) (*castWriter, error) {
-	f, err := disk.Open(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -36,7 +36,7 @@ func sshConfiguration(path string) (all []sshFile, err error) {
 		if level > sshLevels || len(all) == sshFiles {
 			return fmt.Errorf("ssh configuration %s: it includes too much: %d files, %d levels", path, sshFiles, sshLevels)
 		}
-		src, err := disk.Read(path, rigLimit)
+		src, err := safefile.Read(path, rigLimit)
 		if err != nil {
 			return fmt.Errorf("read the ssh configuration: %w", err)
 		}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/sanitize"
 )
@@ -47,7 +47,7 @@ func createLog(dir string, r *run) (*logFile, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := disk.Truncated(filepath.Join(dir, fmt.Sprintf("%03d-%s.log", r.id, r.cell.ID)), 0o600)
+	f, err := safefile.Truncated(filepath.Join(dir, fmt.Sprintf("%03d-%s.log", r.id, r.cell.ID)), 0o600)
 	if err != nil {
 		return nil, err
 	}

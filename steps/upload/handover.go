@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
@@ -178,7 +178,7 @@ func (p Program) file(system, arch string) (string, error) {
 		return "", fmt.Errorf("there is no %s beside this one, which runs on %s/%s: put one there (%s)", file, p.OS, p.Arch,
 			fmt.Sprintf("GOOS=%s GOARCH=%s go build -o %s ./cmd/railbench", system, arch, name))
 	}
-	return file, disk.Program(file)
+	return file, safefile.Program(file)
 }
 
 func hash(file string) (sum string, size int64, err error) {

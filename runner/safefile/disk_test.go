@@ -1,4 +1,4 @@
-package disk_test
+package safefile_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/runner/testform"
 )
 
@@ -52,16 +52,16 @@ func TestTrapsAreRefused(t *testing.T) {
 		harmless bool // for the other name of a file with two
 		open     func(path string) error
 	}{
-		{"own, to read", true, func(p string) error { _, err := disk.Open(p, os.O_RDONLY, 0); return err }},
+		{"own, to read", true, func(p string) error { _, err := safefile.Open(p, os.O_RDONLY, 0); return err }},
 		{"own, to write", false, func(p string) error {
 			_,
-				err := disk.Open(p, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+				err := safefile.Open(p, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 			return err
 		}},
-		{"truncated", false, func(p string) error { _, err := disk.Truncated(p, 0o600); return err }},
-		{"read own", true, func(p string) error { _, err := disk.ReadOwn(p, 100); return err }},
-		{"replace", true, func(p string) error { return disk.Replace(p, []byte("x"), 0o600) }},
-		{"mine", true, disk.Mine},
+		{"truncated", false, func(p string) error { _, err := safefile.Truncated(p, 0o600); return err }},
+		{"read own", true, func(p string) error { _, err := safefile.ReadOwn(p, 100); return err }},
+		{"replace", true, func(p string) error { return safefile.Replace(p, []byte("x"), 0o600) }},
+		{"mine", true, safefile.Mine},
 	} {
 		dir, precious, paths := traps(t)
 		for trap, path := range paths {
@@ -93,7 +93,7 @@ func TestReadOfANamedFile(t *testing.T) {
 		"link": true, "two names": true, "dangling": false, "pipe": false,
 		"folder": false, "device": false,
 	} {
-		b, err := disk.Read(paths[trap], 100)
+		b, err := safefile.Read(paths[trap], 100)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", trap, err)
 		}
@@ -107,9 +107,9 @@ func TestSizeIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	write(t, path, "12345")
 	for limit, fits := range map[int64]bool{4: false, 5: true} {
-		for name, read := range map[string]func(string, int64) ([]byte, error){"named": disk.Read, "own": disk.ReadOwn} {
+		for name, read := range map[string]func(string, int64) ([]byte, error){"named": safefile.Read, "own": safefile.ReadOwn} {
 			_, err := read(path, limit)
-			if _, refused := errors.AsType[*disk.Refused](err); refused == fits {
+			if _, refused := errors.AsType[*safefile.Refused](err); refused == fits {
 				t.Errorf("%s, %d bytes: %v", name, limit, err)
 			}
 		}
@@ -123,23 +123,23 @@ func TestSomebodyElsesFile(t *testing.T) {
 	if err := os.Chown(path, 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := disk.Open(path, os.O_RDWR, 0); err == nil || !strings.Contains(err.Error(), "12345") {
+	if _, err := safefile.Open(path, os.O_RDWR, 0); err == nil || !strings.Contains(err.Error(), "12345") {
 		t.Errorf("it was opened to be written: %v", err)
 	}
-	if _, err := disk.Read(path, 100); err != nil {
+	if _, err := safefile.Read(path, 100); err != nil {
 		t.Errorf("it can't be read: %v", err)
 	}
 }
 
 func TestReplaceKeepsThePermissions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	if err := disk.Replace(path, []byte("a"), 0o640); err != nil {
+	if err := safefile.Replace(path, []byte("a"), 0o640); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(path, 0o604); err != nil {
 		t.Fatal(err)
 	}
-	if err := disk.Replace(path, []byte("b"), 0o640); err != nil {
+	if err := safefile.Replace(path, []byte("b"), 0o640); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
@@ -159,7 +159,7 @@ func TestTooLongIsToldInItsUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for limit, want := range map[int64]string{64 << 10: "longer than 64 KiB", 2 << 20: "longer than 2 MiB"} {
-		if _, err := disk.Read(file, limit); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := safefile.Read(file, limit); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d: %v, want %q", limit, err, want)
 		}
 	}

@@ -1,11 +1,11 @@
-// Package disk opens the files of this machine that railbench keeps, and those that it
+// Package safefile opens the files of this machine that railbench keeps, and those that it
 // is given to read: regular ones only, and none that somebody else has put in the way.
 //
 // A file that railbench writes itself (a session, its journal, a log, the undo journal)
 // is no link and belongs to whoever runs railbench, or to root. What is looked at is the
 // file that was opened, never a name before it: nobody can put another one there in
 // between. What is in the files is not known here.
-package disk
+package safefile
 
 import (
 	"errors"
