@@ -1,4 +1,4 @@
-package stage
+package presentation
 
 import (
 	"fmt"

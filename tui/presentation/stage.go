@@ -1,7 +1,7 @@
-// Package stage is the screen that an audience sees: numerals that can be read from the last
+// Package presentation is the screen that an audience sees: numerals that can be read from the last
 // row, bars with a fixed scale, two minutes of history, and the cell that moves them. Values come
 // in and lines go out; it samples nothing, runs nothing and knows no clock.
-package stage
+package presentation
 
 import (
 	"fmt"
