@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // Unlocked are the keys whose passphrases somebody has typed, by their files. All nodes of a
@@ -219,7 +219,7 @@ func (k *keyring) signers(ctx context.Context, p *patience, fromAgent agent.Exte
 // certificate is a key's certificate in a file; nil where the file has none, or another
 // key's.
 func certificate(file string, s ssh.Signer) ssh.Signer {
-	b, err := disk.Read(file, keyFileLimit)
+	b, err := safefile.Read(file, keyFileLimit)
 	if err != nil {
 		return nil
 	}
@@ -241,11 +241,11 @@ func certificate(file string, s ssh.Signer) ssh.Signer {
 // identity reads a key file. An encrypted one is offered by its public half, and its
 // passphrase asked for only once the host wants it.
 func (k *keyring) identity(ctx context.Context, p *patience, file string) ssh.Signer {
-	b, err := disk.Read(file, keyFileLimit)
+	b, err := safefile.Read(file, keyFileLimit)
 	if err != nil {
 		// Only the public half may be here, and the private one in the agent.
 		// The way of an agent that is forwarded, and of keys on a token.
-		if b, err = disk.Read(file+".pub", keyFileLimit); err != nil {
+		if b, err = safefile.Read(file+".pub", keyFileLimit); err != nil {
 			return nil
 		}
 		public, _, _, _, err := ssh.ParseAuthorizedKey(b)
@@ -265,7 +265,7 @@ func (k *keyring) identity(ctx context.Context, p *patience, file string) ssh.Si
 		public := locked.PublicKey
 		// A PEM key of the old kind says nothing of its public half without its passphrase.
 		if public == nil {
-			if pub, err := disk.Read(file+".pub", keyFileLimit); err == nil {
+			if pub, err := safefile.Read(file+".pub", keyFileLimit); err == nil {
 				public, _, _, _, _ = ssh.ParseAuthorizedKey(pub)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // hostKeys checks a host's key as ssh does with StrictHostKeyChecking=ask: a key
@@ -156,7 +156,7 @@ func readKnownHosts(paths []string) (db *knownhosts.HostKeyDB, named func(string
 // else that of a copy in which the bad lines are empty, so that all others keep their numbers.
 func withoutBadLines(path string) (string, error) {
 	// First, because the library would wait for whoever writes into a pipe.
-	text, err := disk.Read(path, keyFileLimit)
+	text, err := safefile.Read(path, keyFileLimit)
 	if err != nil {
 		return "", err
 	}
@@ -286,7 +286,7 @@ func (h hostKeys) remember(file, name string, key ssh.PublicKey) error {
 	}
 	line := host + " " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key))) + "\n"
 	// A file without an end of line would swallow the new entry.
-	old, err := disk.Read(file, keyFileLimit)
+	old, err := safefile.Read(file, keyFileLimit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the host key: %w", err)
 	}

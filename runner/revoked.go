@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // keyFileLimit bounds a file of keys, in bytes: the known hosts of a large site are a few MB.
@@ -26,7 +26,7 @@ func revokedIn(ctx context.Context, file string, key ssh.PublicKey) (bool, error
 	if cert, ok := key.(*ssh.Certificate); ok {
 		keys = []ssh.PublicKey{cert, cert.Key, cert.SignatureKey}
 	}
-	text, err := disk.Read(file, keyFileLimit)
+	text, err := safefile.Read(file, keyFileLimit)
 	if err != nil {
 		return false, fmt.Errorf("read RevokedHostKeys: %w", err)
 	}
@@ -55,7 +55,7 @@ func revokedByList(ctx context.Context, list string, key ssh.PublicKey) (bool, e
 	if err != nil {
 		return false, fmt.Errorf("read RevokedHostKeys: %s is a list of ssh-keygen's, which is not here: %w", list, err)
 	}
-	folder, err := disk.Hold(os.TempDir(), "railbench-hostkey-")
+	folder, err := safefile.Hold(os.TempDir(), "railbench-hostkey-")
 	if err != nil {
 		return false, fmt.Errorf("read RevokedHostKeys: %w", err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	sshconfig "github.com/kevinburke/ssh_config"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // A Target is a host as the user's ssh configuration describes it.
@@ -143,7 +143,7 @@ func askSSH(ctx context.Context, ssh, config, user, host, port string) (configur
 	args := []string{"-G"}
 	if config != "" {
 		// ssh would wait for whoever writes into a pipe, and hold a line of any length.
-		if _, err := disk.Read(config, configBytes); err != nil && config != os.DevNull {
+		if _, err := safefile.Read(config, configBytes); err != nil && config != os.DevNull {
 			return nil, fmt.Errorf("read the ssh configuration for %s: %w", host, err)
 		}
 		args = append(args, "-F", config)
@@ -175,7 +175,7 @@ func readConfig(config, host string) (configured, error) {
 	if config == "" {
 		return func(key string) []string { return sshconfig.GetAll(host, key) }, nil
 	}
-	src, err := disk.Read(config, configBytes)
+	src, err := safefile.Read(config, configBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read the ssh configuration: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // The question before a change: what it is about first, then its own commands, and what is
@@ -23,12 +23,12 @@ func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title st
 		what = fmt.Sprintf("%s: as root, on all %d nodes or on none.", q.Title, len(q.Places))
 	}
 	if q.Final {
-		title = ink.Clean(q.Title) + "?"
+		title = theme.Clean(q.Title) + "?"
 		what = "This is what runs. It changes no network, and can't be taken back."
 	}
 	b.say(what)
 	for _, w := range q.Warnings {
-		b.say(m.ink.Warn.Render(ink.Clean(w)))
+		b.say(m.ink.Warn.Render(theme.Clean(w)))
 	}
 	head := height / 2 // of many warnings the rest scrolls
 	var rest []string
@@ -42,7 +42,7 @@ func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title st
 	}
 	m.changeCommands(&body, q)
 	if n := handedOver(q); n > 0 && !m.plumbing {
-		body.add(ink.Wrap(b.k.Dim.Render(fmt.Sprintf("Before them %d lines take the interfaces out of their managers'"+
+		body.add(theme.Wrap(b.k.Dim.Render(fmt.Sprintf("Before them %d lines take the interfaces out of their managers'"+
 			" hands until the change is taken back: s shows them.", n)), b.width, "", "")...)
 	}
 	lines, more := m.window(body.lines, height-len(b.lines)-2)
@@ -74,10 +74,10 @@ func (m *Model) window(all []string, height int) (lines []string, more bool) {
 // changeSummary says what is touched and how it is now, and what the way back is.
 func (m *Model) changeSummary(b *box, q *steps.ChangeQuestion) {
 	for _, p := range q.Places {
-		b.add(b.k.Strong.Render(ink.Clean(p.Node)))
+		b.add(b.k.Strong.Render(theme.Clean(p.Node)))
 		width := 0
 		for _, name := range p.Set {
-			width = max(width, ansi.StringWidth(ink.Clean(name)))
+			width = max(width, ansi.StringWidth(theme.Clean(name)))
 		}
 		held := slices.Clone(p.Held)
 		for _, name := range p.Set {
@@ -88,18 +88,18 @@ func (m *Model) changeSummary(b *box, q *steps.ChangeQuestion) {
 				facts = append(facts, who)
 				held = slices.Delete(held, i, i+1)
 			}
-			b.add(ink.Wrap(b.k.Dim.Render(ink.Clean(strings.Join(facts, "  "))), b.width,
-				"  "+ink.Pad(ink.Clean(name), width)+"  ", strings.Repeat(" ", width+4))...)
+			b.add(theme.Wrap(b.k.Dim.Render(theme.Clean(strings.Join(facts, "  "))), b.width,
+				"  "+theme.Pad(theme.Clean(name), width)+"  ", strings.Repeat(" ", width+4))...)
 		}
 		for _, h := range held {
-			b.add(ink.Wrap(b.k.Dim.Render(ink.Clean(h)), b.width, "  ", "    ")...)
+			b.add(theme.Wrap(b.k.Dim.Render(theme.Clean(h)), b.width, "  ", "    ")...)
 		}
 		if p.Becomes != "" {
-			b.add(ink.Wrap(ink.Clean(p.Becomes), b.width, "  "+b.k.Strong.Render("then")+"  ", "        ")...)
+			b.add(theme.Wrap(theme.Clean(p.Becomes), b.width, "  "+b.k.Strong.Render("then")+"  ", "        ")...)
 		}
 	}
 	b.add("")
-	b.add(ink.Wrap("to the state that is listed above. What was made is looked at, and goes back by itself unless you "+
+	b.add(theme.Wrap("to the state that is listed above. What was made is looked at, and goes back by itself unless you "+
 		"keep it.",
 		b.width, b.k.Strong.Render("Way back:")+" ", "          ")...)
 }
@@ -159,7 +159,7 @@ func (m *Model) changeCommands(b *box, q *steps.ChangeQuestion) {
 	}
 	if m.plumbing {
 		for _, p := range places {
-			b.add(k.Strong.Render("On " + ink.Clean(p.Node)))
+			b.add(k.Strong.Render("On " + theme.Clean(p.Node)))
 			b.script(p.HandOver + p.Script)
 		}
 		return
@@ -173,7 +173,7 @@ func (m *Model) changeCommands(b *box, q *steps.ChangeQuestion) {
 		func(p steps.ChangePlace) bool { return !strings.HasSuffix(p.Script, own) })
 	if !same {
 		for _, p := range places {
-			b.add(k.Strong.Render("On " + ink.Clean(p.Node)))
+			b.add(k.Strong.Render("On " + theme.Clean(p.Node)))
 			b.script(p.Script)
 		}
 		return
@@ -205,7 +205,7 @@ func (b *box) script(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
 		sign := "  "
-		for _, part := range ink.Fold(ink.Clean(line), max(8, b.width-2)) {
+		for _, part := range theme.Fold(theme.Clean(line), max(8, b.width-2)) {
 			b.add(sign + part)
 			sign = b.k.Faint.Render("┊") + " "
 		}

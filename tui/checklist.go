@@ -10,7 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // The checklist stands in the notebook's place: a line for each check, and what it
@@ -437,44 +437,44 @@ func (m *Model) checkHead(width int) []string {
 	second, third := "", ""
 	switch {
 	case m.list.typing:
-		second = k.Accent.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
+		second = k.Accent.Render("symptom: ") + theme.Tail(m.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
 	case m.list.why != "":
-		second = fmt.Sprintf("what could explain %q (esc shows all)", ink.Clean(m.list.why))
+		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(m.list.why))
 		if m.list.whose == "" {
-			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", ink.Clean(m.list.why))
+			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", theme.Clean(m.list.why))
 		}
 		switch {
 		case !m.fixable() || m.busy():
 		case m.list.whose == "":
-			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", ink.Clean(m.list.why))
+			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", theme.Clean(m.list.why))
 		default:
-			second = fmt.Sprintf("f puts it right, and runs %q again (esc shows all)", ink.Clean(m.list.why))
+			second = fmt.Sprintf("f puts it right, and runs %q again (esc shows all)", theme.Clean(m.list.why))
 		}
 		second = k.Dim.Render(second)
 	case m.drilling():
 		// All of it: it is what one starts from.
-		second = strings.Join(ink.Wrap(k.Accent.Render("Reported: ")+ink.Clean(m.opts.Drill.Report), width-2, "", "  "), "\n")
+		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(m.opts.Drill.Report), width-2, "", "  "), "\n")
 		third = k.Dim.Render(m.drillHint())
 	case m.list.only != nil:
-		second = k.Dim.Render("symptom: ") + ink.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
+		second = k.Dim.Render("symptom: ") + theme.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
 	default:
 		second = k.Dim.Render("A checks everything; / finds checks by a symptom or a pasted error")
 	}
-	lines := []string{ink.Sides(ansi.Truncate(left, width, "…"), right, width)}
+	lines := []string{theme.Sides(ansi.Truncate(left, width, "…"), right, width)}
 	for _, l := range append(strings.Split(second, "\n"), third) {
-		lines = append(lines, ink.Pad(" "+ansi.Truncate(l, width-2, "…"), width))
+		lines = append(lines, theme.Pad(" "+ansi.Truncate(l, width-2, "…"), width))
 	}
 	return lines
 }
 
 // symptom is what is looked for, as one line.
-func (m *Model) symptom() string { return ink.Clean(strings.Join(strings.Fields(m.list.words), " ")) }
+func (m *Model) symptom() string { return theme.Clean(strings.Join(strings.Fields(m.list.words), " ")) }
 
 // checkLines are all lines of the list, and where those of each check begin and end.
 func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
 	all := m.checks()
 	if len(all) == 0 {
-		return []string{ink.Pad("   "+m.ink.Warn.Render("No check knows that. ")+"esc shows all of them.",
+		return []string{theme.Pad("   "+m.ink.Warn.Render("No check knows that. ")+"esc shows all of them.",
 			width)}, nil, nil
 	}
 	titles := 0
@@ -488,7 +488,7 @@ func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
 			if i > 0 {
 				lines = append(lines, strings.Repeat(" ", width))
 			}
-			lines = append(lines, ink.Pad(" "+m.ink.Strong.Render(ink.Clean(part)), width))
+			lines = append(lines, theme.Pad(" "+m.ink.Strong.Render(theme.Clean(part)), width))
 		}
 		starts = append(starts, len(lines))
 		lines = append(lines, m.drawCheck(c, i == m.list.item, titles).Lines(m.ink, width)...)

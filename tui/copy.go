@@ -9,7 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // What leaves the screen: to the clipboard, which is the terminal's, and to a pager.
@@ -59,7 +59,7 @@ func (m *Model) copyOutput() tea.Cmd {
 	}
 	verdict := ""
 	if v := state.Verdict; m.page == nil && v.Grade != steps.NotRun && !state.Running {
-		reason := ink.Clean(strings.Join(strings.Fields(v.Reason), " "))
+		reason := theme.Clean(strings.Join(strings.Fields(v.Reason), " "))
 		verdict = v.Grade.String()
 		if m.simulated() {
 			verdict += " SIMULATED"
@@ -105,7 +105,7 @@ func texts(c steps.Cell, out steps.Scroll) []string {
 	several := c.OnSeveral()
 	all := make([]string, 0, out.Len())
 	for _, l := range out.Lines(0, out.Len()) {
-		text := ink.Clean(l.Text) + "\n"
+		text := theme.Clean(l.Text) + "\n"
 		switch {
 		case l.Kind == steps.Note:
 			text = "# " + text
@@ -126,7 +126,7 @@ func byNode(c steps.Cell, out steps.Scroll) (all []string) {
 	var nodes []string
 	of := map[string][]string{}
 	for _, l := range out.Lines(0, out.Len()) {
-		text := ink.Clean(l.Text) + "\n"
+		text := theme.Clean(l.Text) + "\n"
 		if l.Kind == steps.Note {
 			text = "# " + text
 		}
@@ -137,7 +137,7 @@ func byNode(c steps.Cell, out steps.Scroll) (all []string) {
 	}
 	for _, node := range nodes {
 		if node != "" {
-			all = append(all, "# "+ink.Clean(node)+"\n")
+			all = append(all, "# "+theme.Clean(node)+"\n")
 		}
 		all = append(all, of[node]...)
 	}

@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A Curtain is the screen while the rig and the tutorial are made ready: it is there at
@@ -74,7 +74,7 @@ func (c *Curtain) View() tea.View {
 	if c.dirty {
 		c.frame, c.dirty = c.drawCurtain(), false
 		if c.opts.ASCII {
-			c.frame = ink.ASCII(c.frame)
+			c.frame = theme.ASCII(c.frame)
 		}
 	}
 	return c.view()
@@ -84,7 +84,7 @@ func (c *Curtain) drawCurtain() string {
 	if c.width <= 0 || c.height <= 0 {
 		return ""
 	}
-	lines := []string{ink.Pad(c.header(), c.width)}
+	lines := []string{theme.Pad(c.header(), c.width)}
 	if c.height > 2 {
 		lines = append(lines, "", "  "+c.ink.Dim.Render("opening …"))
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // The pages that railbench carries, such as its glossary, are read in place of the
@@ -300,17 +300,17 @@ func (m *Model) docPane(width, height int) []string {
 		d.top = max(0, min(d.top, len(body)-room))
 		top = d.top
 		body = m.docMarked(body)
-		left = k.Focus.Render(ink.Clean(d.all[d.item].Name))
+		left = k.Focus.Render(theme.Clean(d.all[d.item].Name))
 		right = k.Dim.Render(fmt.Sprintf("%d–%d of %d ", top+1, min(len(body), top+room), len(body)))
 	}
 	bar := m.scrollBar(top, len(body), room)
-	lines := []string{ink.Sides(" "+left, right, width), strings.Repeat(" ", width)}
+	lines := []string{theme.Sides(" "+left, right, width), strings.Repeat(" ", width)}
 	for i := range room {
 		text := ""
 		if at := top + i; at < len(body) {
 			text = body[at]
 		}
-		lines = append(lines, ink.Pad(text, width-1)+bar[i])
+		lines = append(lines, theme.Pad(text, width-1)+bar[i])
 	}
 	return lines[:min(len(lines), height)]
 }
@@ -343,7 +343,7 @@ func (m *Model) docList(width int) []string {
 		if i == m.docs.item {
 			mark, style = k.Accent.Render("▸ "), k.Focus
 		}
-		line := " " + mark + style.Render(ink.Pad(ink.Clean(d.Name), names)) + "  " + k.Dim.Render(ink.Clean(d.About))
+		line := " " + mark + style.Render(theme.Pad(theme.Clean(d.Name), names)) + "  " + k.Dim.Render(theme.Clean(d.About))
 		lines = append(lines, ansi.Truncate(line, width, "…"))
 	}
 	return lines

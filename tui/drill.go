@@ -9,7 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A Drill is a fault that the user does not know, to be found from what somebody reports.
@@ -86,7 +86,7 @@ func (m *Model) lastHint() string {
 // drillHint stands behind what was reported.
 func (m *Model) drillHint() string {
 	if said := m.lastHint(); said != "" {
-		return "Hint: " + ink.Clean(said)
+		return "Hint: " + theme.Clean(said)
 	}
 	return fmt.Sprintf("/ looks for it; a check costs %d points, h a hint for %d", checkPrice, hintPrice)
 }
@@ -128,13 +128,13 @@ func (m *Model) drillKey(msg tea.KeyPressMsg) tea.Cmd {
 func (m *Model) drillBox(width int) []string {
 	k := m.ink
 	c, _ := m.book.Tutorial.Cell(m.culprit)
-	say := func(text string) []string { return ink.Wrap(text, width, "", "") }
+	say := func(text string) []string { return theme.Wrap(text, width, "", "") }
 	lines := say(fmt.Sprintf("%s, after %s.",
-		k.Strong.Render(ink.Clean(m.opts.Drill.Title)), cells.Seconds(m.found)))
+		k.Strong.Render(theme.Clean(m.opts.Drill.Title)), cells.Seconds(m.found)))
 	lines = append(lines, say(fmt.Sprintf("%s of %d points: %s and %s.",
 		k.Focus.Render(fmt.Sprint(m.Score())), drillPoints, plural(m.checksRun, "check"), plural(m.hinted, "hint")))...)
 	lines = append(lines, say(k.Dim.Render("The simulated rig had the fault "+m.opts.Drill.Fault+"; the check \""+
-		ink.Clean(c.Title)+"\" found it."))...)
+		theme.Clean(c.Title)+"\" found it."))...)
 	keys := k.Focus.Render("any key") + " go on"
 	if c.Check.Cures(m.book.Cells[c.ID].Verdict) != "" {
 		keys = k.Focus.Render("f") + " put it right   " + keys

@@ -12,7 +12,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // Cells are edited, added and removed as in Jupyter's command mode. What is edited is
@@ -497,7 +497,7 @@ func (m *Model) restart() tea.Cmd {
 func (m *Model) editPane(width, height int) []string {
 	e := m.editor
 	c, _ := m.book.Tutorial.Cell(e.cell)
-	title := " " + m.ink.Focus.Render(ink.Clean(c.Title)) + m.ink.Dim.Render(" · edit")
+	title := " " + m.ink.Focus.Render(theme.Clean(c.Title)) + m.ink.Dim.Render(" · edit")
 	if e.role < len(c.Roles) {
 		one := c
 		one.Roles, one.EachRail = c.Roles[e.role:e.role+1], false
@@ -507,9 +507,9 @@ func (m *Model) editPane(width, height int) []string {
 	if e.text() != e.was {
 		right = m.ink.Accent.Render("changed ")
 	}
-	lines := []string{ink.Pad(ink.Sides(title, right, width), width), strings.Repeat(" ", width)}
+	lines := []string{theme.Pad(theme.Sides(title, right, width), width), strings.Repeat(" ", width)}
 	for line := range strings.SplitSeq(e.area.View(), "\n") {
-		lines = append(lines, ink.Pad(" "+line, width))
+		lines = append(lines, theme.Pad(" "+line, width))
 	}
 	return fill(lines, height, width)
 }

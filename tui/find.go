@@ -10,7 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A search through the whole notebook: what is written in it, and what its cells printed.
@@ -292,7 +292,7 @@ func (m *Model) lookedFor() string {
 		return ""
 	}
 	k := m.ink
-	text := " " + k.Accent.Render("/"+ink.Clean(f.needle.words))
+	text := " " + k.Accent.Render("/"+theme.Clean(f.needle.words))
 	if f.typing {
 		text = " " + k.Accent.Render("/") + f.line.view(k, k.Accent, m.width)
 	}

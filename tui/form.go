@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // The form sets the parameters of a cell, over the screen.
@@ -219,7 +219,7 @@ func (m *Model) changedParams(c steps.Cell) string {
 			all = append(all, fmt.Sprintf("%s=%s (default %s)", p.Name, p.Text(value), p.Text(p.Default)))
 		}
 	}
-	return ink.Clean(strings.Join(all, "  "))
+	return theme.Clean(strings.Join(all, "  "))
 }
 
 // formBox is the form as lines of a box.
@@ -227,7 +227,7 @@ func (m *Model) formBox(width, height int) (title string, lines []string) {
 	f, k := m.form, m.ink
 	title = "Parameters"
 	if f.cell.ID != "" {
-		title = "Parameters of " + ink.Clean(f.cell.ID)
+		title = "Parameters of " + theme.Clean(f.cell.ID)
 	}
 	lines = append(lines, m.formScope(width), "")
 	// The room of what is said about a field is always the same: else the fields would
@@ -251,7 +251,7 @@ func (m *Model) formBox(width, height int) (title string, lines []string) {
 	if room < len(f.fields) {
 		position = fmt.Sprintf("%d of %d", f.item+1, len(f.fields))
 	}
-	lines = append(lines, ink.Sides("", k.Dim.Render(position), width))
+	lines = append(lines, theme.Sides("", k.Dim.Render(position), width))
 	told := m.aboutField(&f.fields[f.item], width)
 	lines = append(lines, told[:min(len(told), about)]...)
 	for range about - len(told) {
@@ -296,29 +296,29 @@ func (m *Model) fieldLine(i, names, width int) string {
 		means = k.Fail.Render("✗")
 	case err != nil:
 	case f.Kind == steps.Size || value == "":
-		means = k.Dim.Render(ansi.Truncate(ink.Clean(f.Text(value)), room, "…"))
+		means = k.Dim.Render(ansi.Truncate(theme.Clean(f.Text(value)), room, "…"))
 	default:
-		means = k.Dim.Render(ansi.Truncate(ink.Clean(f.Unit), room, "…"))
+		means = k.Dim.Render(ansi.Truncate(theme.Clean(f.Unit), room, "…"))
 	}
-	left := mark + ink.Pad(style.Render(ink.Clean(f.Name)), names) + "  "
+	left := mark + theme.Pad(style.Render(theme.Clean(f.Name)), names) + "  "
 	columns := max(2, width-lipgloss.Width(left)-lipgloss.Width(means)-1)
 	text := ""
 	switch {
 	case selected:
 		text = f.line.view(k, k.Strong, columns)
 	case f.touched:
-		text = k.Strong.Render(ansi.Truncate(ink.Clean(f.line.text()), columns, "…"))
+		text = k.Strong.Render(ansi.Truncate(theme.Clean(f.line.text()), columns, "…"))
 	default:
-		text = ansi.Truncate(ink.Clean(f.line.text()), columns, "…")
+		text = ansi.Truncate(theme.Clean(f.line.text()), columns, "…")
 	}
-	return ink.Sides(left+text, means, width)
+	return theme.Sides(left+text, means, width)
 }
 
 // aboutField says what is wrong with a field's value, what it is, and what it can be.
 func (m *Model) aboutField(f *field, width int) (lines []string) {
 	k := m.ink
-	say := func(style ink.Style, text string) {
-		lines = append(lines, ink.Wrap(style.Render(ink.Clean(text)), width, "", "")...)
+	say := func(style theme.Style, text string) {
+		lines = append(lines, theme.Wrap(style.Render(theme.Clean(text)), width, "", "")...)
 	}
 	value, err := f.read()
 	switch {
@@ -334,7 +334,7 @@ func (m *Model) aboutField(f *field, width int) (lines []string) {
 	}
 	if first, rest := []rune(f.Does), ""; len(first) > 0 {
 		rest = string(first[1:])
-		say(ink.Style{}, strings.ToUpper(string(first[:1]))+rest+".")
+		say(theme.Style{}, strings.ToUpper(string(first[:1]))+rest+".")
 	}
 	say(k.Dim, fmt.Sprintf("By default %s. It is %s.", f.Text(f.Default), f.Allowed()))
 	if note := m.elsewhere(f); note != "" {

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // keymap is every binding, by the screen on which it works. Keys, footer, help and the
@@ -172,7 +172,7 @@ func (m *Model) helpLines(width int) []string {
 	for i, c := range m.chapters() {
 		title := m.ink.Focus.Render(c.title)
 		if i == 0 && differs > 0 {
-			title = ink.Pad(title, column+2+rest+2) + m.ink.Dim.Render("in Jupyter")
+			title = theme.Pad(title, column+2+rest+2) + m.ink.Dim.Render("in Jupyter")
 		}
 		blocks = append(blocks, title)
 		for _, b := range c.bindings {
@@ -190,12 +190,12 @@ func (m *Model) helpLines(width int) []string {
 	}
 	blocks = append(blocks, m.ink.Focus.Render("mouse"))
 	blocks = append(blocks,
-		ink.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does, or "+
+		theme.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does, or "+
 			"press M.",
 			width, "", "")...)
 	blocks = append(blocks, "", m.ink.Focus.Render("marks"))
 	blocks = append(blocks,
-		ink.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ○ another railbench asks "+
+		theme.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ○ another railbench asks "+
 			"this node   ◐ a part of which some cells passed, and others have not run", width, "", "")...)
 	return strings.Split(lipgloss.JoinVertical(lipgloss.Left, blocks...), "\n")
 }

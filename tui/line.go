@@ -9,7 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A line is one line of text that is typed: a bubbles/textinput with its cursor, its words and what a terminal pastes,
@@ -70,14 +70,14 @@ func firstLine(text string) string {
 }
 
 // view is the text with its cursor, and as much around it as fits into columns. style is the text's.
-func (l *line) view(k *ink.Ink, style ink.Style, columns int) string {
+func (l *line) view(k *theme.Ink, style theme.Style, columns int) string {
 	text := []rune(l.text())
 	at := min(l.in.Position(), len(text))
 	under, rest := " ", ""
 	if at < len(text) {
-		under, rest = ink.Clean(string(text[at])), ink.Clean(string(text[at+1:]))
+		under, rest = theme.Clean(string(text[at])), theme.Clean(string(text[at+1:]))
 	}
-	before := ink.Tail(ink.Clean(string(text[:at])), max(0, columns-lipgloss.Width(under)))
+	before := theme.Tail(theme.Clean(string(text[:at])), max(0, columns-lipgloss.Width(under)))
 	left := columns - lipgloss.Width(before) - lipgloss.Width(under)
 	return style.Render(before) + k.Cursor.Render(under) + style.Render(ansi.Truncate(rest, max(0, left), ""))
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // Session is what the screen asks for. Its methods are called from commands, one
@@ -181,7 +181,7 @@ type terminal struct {
 	width, height int
 	dark          bool
 	profile       colorprofile.Profile
-	ink           *ink.Ink
+	ink           *theme.Ink
 }
 
 // where is where the user is.

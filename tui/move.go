@@ -7,7 +7,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // Where the selection goes and what the window over the notebook shows.
@@ -320,7 +320,7 @@ func (m *Model) onPage() cells.Page {
 	return cells.Page{
 		Cell: c, State: m.pageState(), Names: m.ranOn(m.pageState()), Column: p.column,
 		Sheet: m.sheet(), Top: m.sheet().Row(p.top),
-		Marks: func(line int, text string) []ink.Mark { return p.marks(p.dropped+line, text) },
+		Marks: func(line int, text string) []theme.Mark { return p.marks(p.dropped+line, text) },
 	}
 }
 

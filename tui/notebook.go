@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // cache holds items that were drawn. A frame draws anew only what has changed,
@@ -79,7 +79,7 @@ func (m *Model) pretend() string {
 	text := inWords(len(names)) + " pretend nodes inside this program; nothing here was measured on hardware. "
 	if m.linkable() {
 		text += fmt.Sprintf("A cell runs over the link of two of them, now %s ⇄ %s: L chooses. Checks look at all. ",
-			ink.Clean(names[steps.Here]), ink.Clean(names[steps.Peer]))
+			theme.Clean(names[steps.Here]), theme.Clean(names[steps.Peer]))
 	}
 	return text
 }
@@ -103,17 +103,17 @@ func (m *Model) intro(part steps.Part, width int) []string {
 	if m.part == 0 && m.opts.Simulated {
 		key.pretend = m.pretend()
 	}
-	if strings.Contains(part.Prose, theory.ThisRig) {
-		key.outlook = theory.Outlook(m.book.Rig)
+	if strings.Contains(part.Prose, limits.ThisRig) {
+		key.outlook = limits.Outlook(m.book.Rig)
 	}
 	if lines, ok := m.cache.intros[key]; ok {
 		return lines
 	}
 	var lines []string
 	if key.pretend != "" {
-		text := m.ink.Warn.Render("SIMULATED RIG") + ": " + key.pretend + ink.Clean(m.opts.Hint)
+		text := m.ink.Warn.Render("SIMULATED RIG") + ": " + key.pretend + theme.Clean(m.opts.Hint)
 		bar := " " + m.ink.Warn.Render("▏") + " "
-		lines = append(lines, ink.Wrap(text, min(width-1, 100), bar, bar)...)
+		lines = append(lines, theme.Wrap(text, min(width-1, 100), bar, bar)...)
 		lines = append(lines, "")
 	}
 	if part.Title == "" && len(m.parts()) == 0 {
@@ -123,14 +123,14 @@ func (m *Model) intro(part steps.Part, width int) []string {
 		if key.selected {
 			bar, style = m.ink.Accent.Render("▌"), m.ink.Focus
 		}
-		lines = append(lines, bar+style.Render(fmt.Sprintf("%d  %s", m.part+1, ink.Clean(part.Title))), "")
+		lines = append(lines, bar+style.Render(fmt.Sprintf("%d  %s", m.part+1, theme.Clean(part.Title))), "")
 	}
 	for i, l := range lines {
-		lines[i] = ink.Pad(l, width)
+		lines[i] = theme.Pad(l, width)
 	}
 	if strings.TrimSpace(part.Prose) != "" {
 		o := cells.Setting{Whole: key.whole, Key: cells.WideKey, Mark: m.markOf(id), InPlace: key.notes}
-		lines = append(lines, o.Prose(strings.Replace(part.Prose, theory.ThisRig, key.outlook, 1), m.ink, width)...)
+		lines = append(lines, o.Prose(strings.Replace(part.Prose, limits.ThisRig, key.outlook, 1), m.ink, width)...)
 		lines = append(lines, strings.Repeat(" ", width))
 	}
 	if m.cache.intros == nil {

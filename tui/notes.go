@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps/show"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // Notes is the presenter's own screen: it follows a show that another railbench gives.
@@ -73,9 +73,9 @@ func (n *Notes) View() tea.View {
 	if n.opts.NoColor {
 		profile = colorprofile.ASCII
 	}
-	frame := strings.Join(n.lines(ink.New(n.opts.Background != Light, profile)), "\n")
+	frame := strings.Join(n.lines(theme.New(n.opts.Background != Light, profile)), "\n")
 	if n.opts.ASCII {
-		frame = ink.ASCII(frame)
+		frame = theme.ASCII(frame)
 	}
 	v := tea.NewView(frame)
 	v.AltScreen = true
@@ -83,12 +83,12 @@ func (n *Notes) View() tea.View {
 	return v
 }
 
-func (n *Notes) lines(k *ink.Ink) []string {
+func (n *Notes) lines(k *theme.Ink) []string {
 	if n.width < 1 || n.height < 1 {
 		return nil
 	}
 	if n.err != nil {
-		return n.fit(ink.Wrap(ink.Clean(n.err.Error()), n.width-2, " ", " "))
+		return n.fit(theme.Wrap(theme.Clean(n.err.Error()), n.width-2, " ", " "))
 	}
 	place, clock := "not begun", ""
 	if n.at.Scene > 0 {
@@ -101,27 +101,27 @@ func (n *Notes) lines(k *ink.Ink) []string {
 		place += " auto"
 	}
 	lines := []string{
-		ink.Sides(" "+k.Focus.Render(ink.Clean(n.at.Show)), k.Strong.Render(place+clock)+" ", n.width),
+		theme.Sides(" "+k.Focus.Render(theme.Clean(n.at.Show)), k.Strong.Render(place+clock)+" ", n.width),
 		k.Faint.Render(strings.Repeat("─", n.width)),
 	}
 	if n.at.Alarm != "" {
-		lines = append(lines, ink.Wrap(k.Fail.Render("ALARM "+ink.Clean(n.at.Alarm)), n.width-2, " ", "   ")...)
+		lines = append(lines, theme.Wrap(k.Fail.Render("ALARM "+theme.Clean(n.at.Alarm)), n.width-2, " ", "   ")...)
 	}
 	section := func(name, text string, style func(string) string) {
 		if text == "" {
 			return
 		}
 		lines = append(lines, "", " "+k.Dim.Render(name))
-		for _, l := range ink.Wrap(ink.Clean(text), n.width-3, "", "") {
+		for _, l := range theme.Wrap(theme.Clean(text), n.width-3, "", "") {
 			lines = append(lines, "  "+style(l))
 		}
 	}
 	if n.at.Title != "" {
-		lines = append(lines, "", " "+k.Strong.Render(ink.Clean(n.at.Title)))
+		lines = append(lines, "", " "+k.Strong.Render(theme.Clean(n.at.Title)))
 	}
 	section("notes", n.at.Notes, k.Strong.Render)
 	section("the audience reads", n.at.Caption, k.Dim.Render)
-	section(ink.Clean(n.at.Cell), n.at.Verdict, k.Accent.Render)
+	section(theme.Clean(n.at.Cell), n.at.Verdict, k.Accent.Render)
 	next := n.at.Next
 	if n.at.Over {
 		next = "the end"
@@ -134,7 +134,7 @@ func (n *Notes) lines(k *ink.Ink) []string {
 func (n *Notes) fit(lines []string) []string {
 	lines = fill(lines, n.height, n.width)
 	for i, l := range lines {
-		lines[i] = ink.Pad(l, n.width)
+		lines[i] = theme.Pad(l, n.width)
 	}
 	return lines
 }

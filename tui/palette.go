@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/sahilm/fuzzy"
 
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // The palette finds by its words what can be done, and where one can go: the actions
@@ -169,7 +169,7 @@ func (m *Model) paletteBox(width, height int) []string {
 	room := max(1, min(height-6, max(len(all), leastChoices)))
 	m.palette.item = max(0, min(m.palette.item, len(all)-1))
 	top := max(0, min(m.palette.item-room/2, len(all)-room))
-	lines := []string{k.Accent.Render("> ") + m.palette.line.view(k, ink.Style{}, max(2, width-3))}
+	lines := []string{k.Accent.Render("> ") + m.palette.line.view(k, theme.Style{}, max(2, width-3))}
 	lines = append(lines, "")
 	for i := range room {
 		at := top + i
@@ -187,8 +187,8 @@ func (m *Model) paletteBox(width, height int) []string {
 			style, mark = k.Focus, k.Accent.Render("▸ ")
 		}
 		key := k.Accent.Render(ansi.Truncate(c.key, max(4, width/3), "…"))
-		left := mark + k.Faint.Render(ink.Pad(c.kind, 8)) + style.Render(ink.Clean(c.name))
-		lines = append(lines, ink.Sides(ansi.Truncate(left, max(1, width-lipgloss.Width(key)-1), "…"), key, width))
+		left := mark + k.Faint.Render(theme.Pad(c.kind, 8)) + style.Render(theme.Clean(c.name))
+		lines = append(lines, theme.Sides(ansi.Truncate(left, max(1, width-lipgloss.Width(key)-1), "…"), key, width))
 	}
 	hint := k.Focus.Render("enter") + " go there   " + k.Focus.Render("↑↓") + " another   " + k.Focus.Render("esc") +
 		" close"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // target is what a click on a row of the list means; part -1 is nothing.
@@ -59,24 +59,24 @@ func (m *Model) partLine(i int, p steps.Part, width int) string {
 	head := k.Accent.Render(arrow) + markStyle.Render(mark) + " "
 	number := fmt.Sprintf("%d", i+1)
 	if width < 20 {
-		return ink.Pad(head+style.Render(number), width)
+		return theme.Pad(head+style.Render(number), width)
 	}
 	_, ran := m.book.Count(p)
 	progress := ""
 	if n := len(p.Cells); n > 0 && (ran > 0 || width >= 27) {
 		progress = fmt.Sprintf("%d/%d ", ran, n)
 	}
-	title := number + " " + ink.Clean(p.Title)
+	title := number + " " + theme.Clean(p.Title)
 	if width < 27 && 3+lipgloss.Width(title)+1+lipgloss.Width(progress) > width {
 		progress = "" // the mark tells most of it, and half a name little
 	}
 	title = ansi.Truncate(title, width-3-lipgloss.Width(progress)-1, "…")
-	return ink.Pad(ink.Sides(head+style.Render(title), k.Dim.Render(progress), width), width)
+	return theme.Pad(theme.Sides(head+style.Render(title), k.Dim.Render(progress), width), width)
 }
 
 // partMark is the worst grade so far, unless something of the part runs or waits. All is well only
 // where every cell of the way has run; those beside it don't count, unless the part has no others.
-func (m *Model) partMark(p steps.Part) (string, ink.Style) {
+func (m *Model) partMark(p steps.Part) (string, theme.Style) {
 	worst, waits, left := steps.NotRun, false, false
 	beside := !slices.ContainsFunc(p.Cells, func(c steps.Cell) bool { return !c.Aside && !c.Note() })
 	for _, c := range p.Cells {
@@ -114,5 +114,5 @@ func (m *Model) outlineLine(item int, c steps.Cell, width int) string {
 	if title == "" {
 		title = c.ID
 	}
-	return ink.Pad("    "+markStyle.Render(mark)+" "+style.Render(ansi.Truncate(ink.Clean(title), width-7, "…")), width)
+	return theme.Pad("    "+markStyle.Render(mark)+" "+style.Render(ansi.Truncate(theme.Clean(title), width-7, "…")), width)
 }

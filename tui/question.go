@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // queue puts a question behind those that are open.
@@ -170,18 +170,18 @@ func (m *Model) questionBox(width, height int) (title string, lines []string) {
 
 // A box is a question's lines, as they are put together.
 type box struct {
-	k     *ink.Ink
+	k     *theme.Ink
 	width int
 	lines []string
 }
 
 func (b *box) add(lines ...string) { b.lines = append(b.lines, lines...) }
 
-func (b *box) say(s string) { b.add(ink.Wrap(s, b.width, "", "")...) }
+func (b *box) say(s string) { b.add(theme.Wrap(s, b.width, "", "")...) }
 
 func (b *box) fact(name, value string) {
-	b.add(ink.Wrap(b.k.Strong.Render(ink.Clean(value)),
-		b.width, b.k.Dim.Render(ink.Pad(name, 13)), strings.Repeat(" ", 13))...)
+	b.add(theme.Wrap(b.k.Strong.Render(theme.Clean(value)),
+		b.width, b.k.Dim.Render(theme.Pad(name, 13)), strings.Repeat(" ", 13))...)
 }
 
 // keys are the answers, a key and what it does in turn.
@@ -223,7 +223,7 @@ func (b *box) secret(q *steps.SecretQuestion, typed int) (title string) {
 		b.say("Kept in memory only, and sent on a stream: never in a file, a log or an argument.")
 		b.keys("enter", "send", "esc", "decline")
 	}
-	return ink.Clean(q.What)
+	return theme.Clean(q.What)
 }
 
 // keep asks about a change that was made. The time that is shown ends before the nodes'
@@ -234,11 +234,11 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 	if len(q.Places) <= len(steps.Ends) {
 		var nodes []string
 		for _, p := range q.Places {
-			nodes = append(nodes, ink.Clean(p.Node))
+			nodes = append(nodes, theme.Clean(p.Node))
 		}
 		where = strings.Join(nodes, " and ")
 	}
-	b.say(q.Title + ": done on " + where + ". " + ink.Clean(q.Found.Grade.String()+": "+q.Found.Reason))
+	b.say(q.Title + ": done on " + where + ". " + theme.Clean(q.Found.Grade.String()+": "+q.Found.Reason))
 	left := max(0, int(q.Deadline.Sub(now).Seconds())-answerMargin)
 	b.add("", b.k.Warn.Render(fmt.Sprintf("%s go back by themselves in %d:%02d.", strings.ToUpper(all[:1])+all[1:],
 		left/60, left%60)))

@@ -14,7 +14,7 @@ import (
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/gauges"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // The smallest terminal in which the workbench can be used.
@@ -110,7 +110,7 @@ func (m *Model) View() tea.View {
 	if m.dirty {
 		m.frame, m.dirty = m.draw(), false
 		if m.opts.ASCII {
-			m.frame = ink.ASCII(m.frame)
+			m.frame = theme.ASCII(m.frame)
 		}
 	}
 	return m.view()
@@ -142,7 +142,7 @@ func (m *Model) draw() string {
 		return m.overlay(strings.Join(m.drawStage(), "\n"))
 	}
 	lines := make([]string, 0, m.height)
-	lines = append(lines, ink.Pad(m.header(), m.width))
+	lines = append(lines, theme.Pad(m.header(), m.width))
 	lines = append(lines, m.alertLines()...)
 	if l.rule {
 		lines = append(lines, m.ink.Faint.Render(strings.Repeat("─", m.width)))
@@ -155,7 +155,7 @@ func (m *Model) draw() string {
 			lines = append(lines, fill(m.pane(m.width, l.strip, false).Lines(m.ink, m.board), l.strip, m.width)...)
 		}
 	}
-	lines = append(lines, ink.Pad(m.foot(), m.width))
+	lines = append(lines, theme.Pad(m.foot(), m.width))
 	return m.overlay(strings.Join(lines[:min(len(lines), m.height)], "\n"))
 }
 
@@ -170,7 +170,7 @@ func fill(lines []string, height, width int) []string {
 
 func (m *Model) tooSmall() string {
 	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, m.width, m.height)
-	lines := ink.Wrap(text, m.width, "", "")
+	lines := theme.Wrap(text, m.width, "", "")
 	return strings.Join(lines[:min(len(lines), m.height)], "\n")
 }
 
@@ -184,12 +184,12 @@ func (m *Model) header() string {
 	k := m.ink
 	left := " " + k.Focus.Render("railbench")
 	if t := m.book.Tutorial.Title; t != "" && m.width >= 100 {
-		left += "  " + k.Dim.Render(ink.Clean(t)+" ›")
+		left += "  " + k.Dim.Render(theme.Clean(t)+" ›")
 	} else {
 		left += " "
 	}
 	if t := m.title(); t != "" {
-		left += " " + k.Strong.Render(ink.Clean(t))
+		left += " " + k.Strong.Render(theme.Clean(t))
 	}
 	right := ""
 	if m.simulated() {
@@ -199,15 +199,15 @@ func (m *Model) header() string {
 		}
 		right = k.Badge.Render(badge) + "  "
 	} else if name := m.rigName(); name != "" && m.width >= 100 {
-		right = k.Dim.Render(ink.Clean(name)) + "  "
+		right = k.Dim.Render(theme.Clean(name)) + "  "
 	}
 	names := m.names()
-	name := func(e steps.End) string { return ansi.Truncate(ink.Clean(names[e]), 20, "…") }
+	name := func(e steps.End) string { return ansi.Truncate(theme.Clean(names[e]), 20, "…") }
 	right += m.dot(steps.Here) + " " + name(steps.Here) +
 		k.Faint.Render(" ⇄ ") + name(steps.Peer) + " " + m.dot(steps.Peer) + " "
 	room := m.width - lipgloss.Width(left) - lipgloss.Width(right)
 	if more := len(m.book.Rig.Nodes) - len(steps.Ends); more > manyDots && 2*more > room {
-		return ink.Sides(left, right+m.dotCounts(), m.width)
+		return theme.Sides(left, right+m.dotCounts(), m.width)
 	}
 	for e := len(steps.Ends); e < len(m.book.Rig.Nodes); e++ {
 		// The nodes beside the link: their names where there is room, and always whether they answer.
@@ -218,7 +218,7 @@ func (m *Model) header() string {
 			right += m.dot(steps.End(e)) + " "
 		}
 	}
-	return ink.Sides(left, right, m.width)
+	return theme.Sides(left, right, m.width)
 }
 
 // manyDots is from how many on the dots of nodes beside the link are counted where they have no room.
@@ -389,13 +389,13 @@ func (m *Model) alertLines() []string {
 		if a.mild {
 			style, mark = m.ink.Warn, " ◌ "
 		}
-		wrapped := ink.Wrap(ink.Clean(a.text), m.width-1, mark, "   ")
+		wrapped := theme.Wrap(theme.Clean(a.text), m.width-1, mark, "   ")
 		if len(wrapped) > most {
 			wrapped = wrapped[:most]
 			wrapped[most-1] = ansi.Truncate(wrapped[most-1], m.width-2, "") + "…"
 		}
 		for _, line := range wrapped {
-			lines = append(lines, ink.Pad(style.Render(line), m.width))
+			lines = append(lines, theme.Pad(style.Render(line), m.width))
 		}
 	}
 	return lines
@@ -440,7 +440,7 @@ func (m *Model) pane(width, height int, cards bool) gauges.Pane {
 // fullGauges is the gauges alone, with a line about the running cell above them: an
 // audience wants to know what moves them.
 func (m *Model) fullGauges(l layout) []string {
-	lines := []string{ink.Pad(m.caption(), m.width)}
+	lines := []string{theme.Pad(m.caption(), m.width)}
 	lines = append(lines, m.pane(m.width, l.bodyHeight-1, true).Lines(m.ink, m.board)...)
 	return fill(lines, l.bodyHeight, m.width)
 }
@@ -457,18 +457,18 @@ func (m *Model) caption() string {
 		return " " + k.Dim.Render("nothing is running")
 	}
 	state := m.book.Cells[id]
-	left := " " + k.Strong.Render(ink.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, m.names()))
+	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, m.names()))
 	switch {
 	case state.Running:
 		left = " " + k.Accent.Render(m.spinner.View()) + left
-		return ink.Sides(left, k.Accent.Render("running "+cells.Seconds(m.opts.RigNow().Sub(state.Started)))+" ", m.width)
+		return theme.Sides(left, k.Accent.Render("running "+cells.Seconds(m.opts.RigNow().Sub(state.Started)))+" ", m.width)
 	case state.Verdict.Grade != steps.NotRun:
 		g := state.Verdict.Grade
 		verdict := cells.GradeStyle(k, g).Render(cells.Mark(g) + " " + g.String())
 		if m.simulated() {
 			verdict += k.Dim.Render(" SIMULATED")
 		}
-		return left + "  " + verdict + "  " + ink.Clean(state.Verdict.Reason)
+		return left + "  " + verdict + "  " + theme.Clean(state.Verdict.Reason)
 	}
 	return left
 }
@@ -537,7 +537,7 @@ func (m *Model) output(l layout) []string {
 	height := max(1, l.noteHeight-2)
 	m.page.top = m.sheet().Line(max(0, min(m.sheet().Row(m.page.top), m.pageEndRow())))
 	p := m.onPage()
-	title := " " + m.ink.Focus.Render(ink.Clean(p.Cell.Title)) + m.ink.Dim.Render(" · output")
+	title := " " + m.ink.Focus.Render(theme.Clean(p.Cell.Title)) + m.ink.Dim.Render(" · output")
 	if state.Running {
 		title += m.ink.Accent.Render("  " + m.spinner.View() + " " + cells.Seconds(m.opts.RigNow().Sub(state.Started)))
 		if m.page.follow {
@@ -549,7 +549,7 @@ func (m *Model) output(l layout) []string {
 			title += m.ink.Dim.Render(" SIMULATED")
 		}
 	}
-	lines := []string{ink.Pad(title, l.noteWidth) + " "}
+	lines := []string{theme.Pad(title, l.noteWidth) + " "}
 	bar := m.scrollBar(p.Top, m.sheet().Rows(state.Output.Len()), height)
 	for i, s := range p.Lines(m.ink, l.noteWidth-1, height) {
 		lines = append(lines, " "+s+bar[i])
@@ -558,9 +558,9 @@ func (m *Model) output(l layout) []string {
 	if state.Log != "" {
 		position += " · log: "
 		// The folder is always the same: a narrow screen shows the end of the path.
-		position += ink.Tail(ink.Clean(state.Log), l.noteWidth-1-lipgloss.Width(found+position))
+		position += theme.Tail(theme.Clean(state.Log), l.noteWidth-1-lipgloss.Width(found+position))
 	}
-	lines = append(lines, ink.Pad(" "+found+m.ink.Dim.Render(position), l.noteWidth+1))
+	lines = append(lines, theme.Pad(" "+found+m.ink.Dim.Render(position), l.noteWidth+1))
 	return fill(lines, l.noteHeight, l.noteWidth+1)
 }
 
@@ -574,7 +574,7 @@ func (m *Model) foot() string {
 		return said + m.footer(m.width-lipgloss.Width(said))
 	}
 	if m.notice != "" {
-		notice := " " + m.ink.Accent.Render(ink.Clean(m.notice)) + "  "
+		notice := " " + m.ink.Accent.Render(theme.Clean(m.notice)) + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
 	return m.footer(m.width)
@@ -591,7 +591,7 @@ func (m *Model) overlay(screen string) string {
 		text := m.drillBox(width)
 		return m.box(screen, "Found", strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
 	case quitLayer:
-		text := ink.Wrap(m.quitText(), width, "", "")
+		text := theme.Wrap(m.quitText(), width, "", "")
 		text = append(text, "", m.ink.Focus.Render("y")+" quit   "+m.ink.Focus.Render("n")+" stay")
 		return m.box(screen, "Quit?", strings.Join(text, "\n"), "", width)
 	case paletteLayer:
@@ -617,12 +617,12 @@ func (m *Model) overlay(screen string) string {
 func (m *Model) quitText() string {
 	c, ok := m.book.Tutorial.Cell(m.book.Running)
 	if !ok && m.book.Saved.Path != "" && m.book.Saved.Why == "" {
-		return "Nothing is running. The session is saved in " + ink.Clean(m.book.Saved.Path)
+		return "Nothing is running. The session is saved in " + theme.Clean(m.book.Saved.Path)
 	}
 	if !ok {
 		return "Nothing is running."
 	}
-	return fmt.Sprintf("%q is still running. Quitting ends it on its nodes.", ink.Clean(c.Title))
+	return fmt.Sprintf("%q is still running. Quitting ends it on its nodes.", theme.Clean(c.Title))
 }
 
 // box puts text of so many columns in a frame in the middle of the screen, with a title in the frame's
@@ -634,15 +634,15 @@ func (m *Model) box(screen, title, text, more string, columns int) string {
 	framed := frame.Width(columns + frame.GetHorizontalFrameSize()).Render(text)
 	width, height := lipgloss.Size(framed)
 	x, y := max(0, (m.width-width)/2), max(0, (m.height-height)/2)
-	screen = ink.Over(screen, framed, x, y)
-	screen = ink.Over(screen, k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1)
+	screen = theme.Over(screen, framed, x, y)
+	screen = theme.Over(screen, k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1)
 	// It may stand over every place that says so, and an answer is of what is asked.
 	mark := ""
 	if m.simulated() && (m.questioned() || !strings.Contains(ansi.Strip(screen), "SIMULATED")) {
 		mark = " SIMULATED"
 	}
 	title = ansi.Truncate(title, max(0, width-8-len(mark)), "…") + mark
-	return ink.Over(screen, k.Focus.Render(" "+ansi.Truncate(title, width-8, "…")+" "), x+2, y)
+	return theme.Over(screen, k.Focus.Render(" "+ansi.Truncate(title, width-8, "…")+" "), x+2, y)
 }
 
 // plural is for English words that take an s.

@@ -13,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A search through an opened output. Lines are numbered from the run's first one, so
@@ -358,16 +358,16 @@ func (m *Model) goTo(to spot) {
 	}
 }
 
-func columns(s string) int { return ansi.StringWidth(ink.Clean(s)) }
+func columns(s string) int { return ansi.StringWidth(theme.Clean(s)) }
 
 // marks are what was found in a line of the opened output, so far as it can be seen.
-func (p *page) marks(line int, text string) []ink.Mark {
+func (p *page) marks(line int, text string) []theme.Mark {
 	if p.search.needle.words == "" {
 		return nil
 	}
-	var marks []ink.Mark
+	var marks []theme.Mark
 	p.search.needle.in(text, func(from, to int) bool {
-		marks = append(marks, ink.Mark{From: from, To: to, Here: p.search.at == spot{line, len(marks) + 1}})
+		marks = append(marks, theme.Mark{From: from, To: to, Here: p.search.at == spot{line, len(marks) + 1}})
 		return true
 	})
 	return marks
@@ -380,7 +380,7 @@ func (m *Model) searched() string {
 		return ""
 	}
 	k := m.ink
-	text, gap := k.Accent.Render("/"+ink.Clean(s.needle.words)), "  "
+	text, gap := k.Accent.Render("/"+theme.Clean(s.needle.words)), "  "
 	if s.typing {
 		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, m.width), " "
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/show"
-	"github.com/railbench/railbench/tui/stage"
+	"github.com/railbench/railbench/tui/presentation"
 )
 
 // showing is where a show is. Its time is the nodes': a simulated rig's may go faster than ours.
@@ -158,7 +158,7 @@ func (m *Model) do(a show.Act) (cmd tea.Cmd, done bool) {
 	s := &m.play
 	switch a.Deed {
 	case show.View:
-		if v, ok := stage.ViewNamed(a.View); ok {
+		if v, ok := presentation.ViewNamed(a.View); ok {
 			m.stage.view = v
 		}
 	case show.Pause:
@@ -274,7 +274,7 @@ func (m *Model) tell() tea.Cmd {
 }
 
 // staged puts the show's own words onto the screen.
-func (m *Model) staged(s *stage.Screen) {
+func (m *Model) staged(s *presentation.Screen) {
 	scenes := m.opts.Show.Scenes
 	if len(scenes) == 0 {
 		return

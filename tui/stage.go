@@ -9,13 +9,13 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/stage"
+	"github.com/railbench/railbench/tui/presentation"
 )
 
 // onStage is the screen that an audience sees.
 type onStage struct {
 	open bool
-	view stage.View
+	view presentation.View
 	held bool // loads last until they are stopped
 
 	called called
@@ -61,8 +61,8 @@ func (m *Model) nextView() tea.Cmd {
 // stageViews are the views that nextView goes through, for the footer.
 func (m *Model) stageViews() string {
 	nodes := len(m.book.Rig.Nodes)
-	names := []string{stage.Halves.String()}
-	for v := stage.Halves.Next(nodes); v != stage.Halves; v = v.Next(nodes) {
+	names := []string{presentation.Halves.String()}
+	for v := presentation.Halves.Next(nodes); v != presentation.Halves; v = v.Next(nodes) {
 		names = append(names, v.String())
 	}
 	return strings.Join(names, "/")
@@ -126,8 +126,8 @@ func (m *Model) hold() tea.Cmd {
 // drawStage is the whole screen.
 func (m *Model) drawStage() []string {
 	names := m.names()
-	s := stage.Screen{
-		Width: m.width, Height: m.height, Dials: stage.NewDials(m.book.Rig, m.board), View: m.stage.view,
+	s := presentation.Screen{
+		Width: m.width, Height: m.height, Dials: presentation.NewDials(m.book.Rig, m.board), View: m.stage.view,
 		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: m.simulated(),
 		Recorded: m.opts.Recorded, Cell: m.stageCell(m.spinner.View() + " "), Foot: m.foot(),
 	}
@@ -139,7 +139,7 @@ func (m *Model) drawStage() []string {
 }
 
 // stageCell is that of the stage, with its command as it runs.
-func (m *Model) stageCell(spin string) stage.Cell {
+func (m *Model) stageCell(spin string) presentation.Cell {
 	out := stageCell(m.book, m.opts.RigNow(), spin)
 	if c, ok := m.book.Tutorial.Cell(onStageNow(m.book)); ok {
 		out.Command = m.command(c)
@@ -156,14 +156,14 @@ func onStageNow(book steps.Notebook) string {
 }
 
 // stageCell is the running cell, or the one that ended last. spin stands before its time.
-func stageCell(book steps.Notebook, now time.Time, spin string) stage.Cell {
+func stageCell(book steps.Notebook, now time.Time, spin string) presentation.Cell {
 	id := onStageNow(book)
 	c, ok := book.Tutorial.Cell(id)
 	if !ok {
-		return stage.Cell{}
+		return presentation.Cell{}
 	}
 	state := book.Cells[id]
-	out := stage.Cell{Title: c.Title, Places: cells.Places(c, namesIn(book.Rig)), Command: command(c)}
+	out := presentation.Cell{Title: c.Title, Places: cells.Places(c, namesIn(book.Rig)), Command: command(c)}
 	if state.Running {
 		out.State = spin + "running " + cells.Seconds(now.Sub(state.Started))
 		return out

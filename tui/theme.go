@@ -3,7 +3,7 @@ package tui
 import (
 	"github.com/charmbracelet/colorprofile"
 
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // restyle chooses the ink for the terminal. What was drawn with another is void.
@@ -12,7 +12,7 @@ func (m *Model) restyle() {
 	if m.opts.NoColor {
 		profile = colorprofile.ASCII
 	}
-	m.ink = ink.New(m.dark, profile).WithLinks(m.opts.Links)
+	m.ink = theme.New(m.dark, profile).WithLinks(m.opts.Links)
 	m.cache, m.docs.lines = cache{}, nil
 	m.dirty = true
 	m.fitHelp()

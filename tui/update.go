@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // Update routes a message. What a key does is in keys.go, move.go and run.go.
@@ -219,7 +219,7 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 		return fmt.Sprintf("stopped at %s, %s not run: w looks for why, R runs the rest", where,
 			plural(len(before.Queue), "cell"))
 	}
-	m.notice = said(ink.Clean(c.Title) + " (FAIL)")
+	m.notice = said(theme.Clean(c.Title) + " (FAIL)")
 	if lipgloss.Width(m.notice) > m.width-2 { // how to go on says more than the title, which is in the notebook
 		m.notice = said("a FAIL")
 	}

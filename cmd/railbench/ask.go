@@ -14,7 +14,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -66,41 +66,41 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 	defer a.turn()()
 	if q.Keep {
 		left := time.Until(q.Deadline)
-		gate.Fprintf(a.out, "%s: %s\nKeep it? %s go back by themselves in %s. (yes/no) ",
+		sanitize.Fprintf(a.out, "%s: %s\nKeep it? %s go back by themselves in %s. (yes/no) ",
 			q.Found.Grade, q.Found.Reason, capital(q.All()), left.Round(time.Second))
 		// A yes has to reach both nodes before their switches fire: one that comes later is none.
 		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-5*time.Second))
 		defer cancel()
 		yes, err := a.yes(timed)
 		if timed.Err() != nil && ctx.Err() == nil {
-			gate.Fprintf(a.out, "\nNo answer in time.\n")
+			sanitize.Fprintf(a.out, "\nNo answer in time.\n")
 			return false, nil
 		}
 		return yes, err
 	}
 	if q.Final {
-		gate.Fprintf(a.out, "%s:\n", q.Title)
+		sanitize.Fprintf(a.out, "%s:\n", q.Title)
 		for _, p := range q.Places {
-			gate.Fprintf(a.out, "# --- on %s\n%s", p.Node, gate.Several(p.Script))
+			sanitize.Fprintf(a.out, "# --- on %s\n%s", p.Node, sanitize.Several(p.Script))
 		}
-		gate.Fprint(a.out, "Run this? It can't be taken back. (yes/no) ")
+		sanitize.Fprint(a.out, "Run this? It can't be taken back. (yes/no) ")
 		return a.yes(ctx)
 	}
-	gate.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
+	sanitize.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
 	for _, p := range q.Places {
-		gate.Fprintf(a.out, "# --- on %s, interfaces %s\n", p.Node, strings.Join(p.Set, " "))
+		sanitize.Fprintf(a.out, "# --- on %s, interfaces %s\n", p.Node, strings.Join(p.Set, " "))
 		for _, held := range p.Held {
-			gate.Fprintf(a.out, "# %s\n", held)
+			sanitize.Fprintf(a.out, "# %s\n", held)
 		}
 		if p.Becomes != "" {
-			gate.Fprintf(a.out, "# then: %s\n", p.Becomes)
+			sanitize.Fprintf(a.out, "# then: %s\n", p.Becomes)
 		}
-		gate.Fprint(a.out, gate.Several(p.HandOver+p.Script))
+		sanitize.Fprint(a.out, sanitize.Several(p.HandOver+p.Script))
 	}
 	for _, w := range q.Warnings {
-		gate.Fprintln(a.out, w)
+		sanitize.Fprintln(a.out, w)
 	}
-	gate.Fprint(a.out, "Make this change? It goes back by itself unless you keep it afterwards. (yes/no) ")
+	sanitize.Fprint(a.out, "Make this change? It goes back by itself unless you keep it afterwards. (yes/no) ")
 	return a.yes(ctx)
 }
 
@@ -164,7 +164,7 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 // HostKey asks yes or no.
 func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (bool, error) {
 	defer a.turn()()
-	gate.Fprintf(a.out, "%s (%s) is not known yet.\n%s key fingerprint: %s\nTrust it, and keep it in %s? (yes/no) ",
+	sanitize.Fprintf(a.out, "%s (%s) is not known yet.\n%s key fingerprint: %s\nTrust it, and keep it in %s? (yes/no) ",
 		q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
 	return a.yes(ctx)
 }
@@ -173,9 +173,9 @@ func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (
 func (a *terminalAsker) Secret(ctx context.Context, q runner.SecretQuestion) (string, error) {
 	defer a.turn()()
 	if q.Again {
-		gate.Fprintln(a.out, "That was not it.")
+		sanitize.Fprintln(a.out, "That was not it.")
 	}
-	gate.Fprintf(a.out, "%s for %s: ", q.What, q.For)
+	sanitize.Fprintf(a.out, "%s for %s: ", q.What, q.For)
 	before, err := term.GetState(int(a.in.Fd()))
 	if err != nil {
 		return "", err
@@ -188,7 +188,7 @@ func (a *terminalAsker) Secret(ctx context.Context, q runner.SecretQuestion) (st
 	secret, err := a.answer(ctx)
 	// A read may go on, without an echo: whoever comes after has the terminal as it was.
 	_ = term.Restore(int(a.in.Fd()), before)
-	gate.Fprintln(a.out)
+	sanitize.Fprintln(a.out)
 	if secret = strings.TrimRight(secret, "\r\n"); err == nil && secret == "" {
 		err = errors.New("no answer")
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/runbook"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 func checkCommand() *cobra.Command {
@@ -111,7 +111,7 @@ func checked(docs []runbook.Document, problems []runbook.Problem) checkedObject 
 
 func printProblems(out io.Writer, docs []runbook.Document, problems []runbook.Problem) error {
 	for _, p := range problems {
-		if _, err := gate.Fprintln(out, p.Error()); err != nil {
+		if _, err := sanitize.Fprintln(out, p.Error()); err != nil {
 			return err
 		}
 	}
@@ -120,7 +120,7 @@ func printProblems(out io.Writer, docs []runbook.Document, problems []runbook.Pr
 	for _, f := range r.Files {
 		cells += f.Cells
 	}
-	_, err := gate.Fprintf(out, "%s in %s: %s, %s\n",
+	_, err := sanitize.Fprintf(out, "%s in %s: %s, %s\n",
 		count(cells, "cell"), count(len(docs), "file"), count(r.Errors, "error"), count(r.Warnings, "warning"))
 	return err
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 func compareCommand() *cobra.Command {
@@ -53,8 +53,8 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 				if sameFile(out, args[0]) || sameFile(out, args[1]) {
 					return usage(fmt.Errorf("-o %s is one of the sessions: give another file", out))
 				}
-				err := disk.Replace(out, c.HTML(), 0o644)
-				if _, refused := errors.AsType[*disk.Refused](err); refused {
+				err := safefile.Replace(out, c.HTML(), 0o644)
+				if _, refused := errors.AsType[*safefile.Refused](err); refused {
 					return usage(fmt.Errorf("write the page: %w", err))
 				}
 				if err != nil {
@@ -64,7 +64,7 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to co
 			if asJSON {
 				err = writeJSON(cmd.OutOrStdout(), c)
 			} else {
-				err = gate.WriteText(cmd.OutOrStdout(), c.Text())
+				err = sanitize.WriteText(cmd.OutOrStdout(), c.Text())
 			}
 			switch {
 			case err != nil:

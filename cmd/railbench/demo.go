@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/tui/render"
 )
 
 func demoCommand(rig *rigFlags) *cobra.Command {
@@ -105,7 +105,7 @@ type stageOpening struct {
 func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	name, text := "the built-in show", string(assets.Show)
 	if o.script != "" {
-		raw, err := disk.Read(o.script, mostMoment)
+		raw, err := safefile.Read(o.script, mostMoment)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				return err
 			}
-			return disk.Replace(path, raw, 0o600)
+			return safefile.Replace(path, raw, 0o600)
 		}
 	}
 	return nil
@@ -191,7 +191,7 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 					return usage(err)
 				}
 				for _, line := range at.Lines() {
-					gate.Fprintln(cmd.OutOrStdout(), line)
+					sanitize.Fprintln(cmd.OutOrStdout(), line)
 				}
 				return nil
 			}
@@ -201,7 +201,7 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 			})
 			ctx, lend, stop := screenSignals(cmd.Context())
 			defer stop()
-			err = frames.Show(ctx, model, out, screenEnviron(os.Environ()), lend)
+			err = render.Show(ctx, model, out, screenEnviron(os.Environ()), lend)
 			if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 				return fmt.Errorf("run the screen: %w", err)
 			}
@@ -214,7 +214,7 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 const mostMoment = 1 << 20
 
 func readMoment(path string) (at script.Moment, err error) {
-	raw, err := disk.ReadOwn(path, mostMoment)
+	raw, err := safefile.ReadOwn(path, mostMoment)
 	if errors.Is(err, fs.ErrNotExist) {
 		return at, errors.New("no show has begun on this machine: railbench demo gives one")
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 const docsIndex = "README"
@@ -97,7 +97,7 @@ func readPage(cmd *cobra.Command, text string) error {
 		return writePage(out, plainPage(text))
 	}
 	width := min(cmp.Or(columns(out), docWidth), docWidth)
-	lines := cells.Prose(text, ink.New(true, colorprofile.ASCII), width)
+	lines := cells.Prose(text, theme.New(true, colorprofile.ASCII), width)
 	styled := strings.Join(trimmed(lines), "\n") + "\n"
 	pager, err := pagerCommand()
 	if err != nil {
@@ -123,7 +123,7 @@ func writePage(out io.Writer, text string) error {
 
 // plainPage is a page as text without any style.
 func plainPage(text string) string {
-	return ansi.Strip(strings.Join(trimmed(cells.Prose(text, ink.New(true, colorprofile.NoTTY), docWidth)), "\n")) + "\n"
+	return ansi.Strip(strings.Join(trimmed(cells.Prose(text, theme.New(true, colorprofile.NoTTY), docWidth)), "\n")) + "\n"
 }
 
 func trimmed(lines []string) []string {

@@ -24,9 +24,9 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/tui"
 )
 
@@ -451,7 +451,7 @@ func TestDocsFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, l := range theory.Limits() {
+	for _, l := range limits.Limits() {
 		anchors[l.Entry().Fact] = true // theory's test looks whether the chapter is there
 	}
 	for a, cited := range anchors {
@@ -702,7 +702,7 @@ func cellTable(t *testing.T) string {
 func limitTable(*testing.T) string {
 	var b strings.Builder
 	b.WriteString("| of what | figure | basis | when | source |\n|---|---|---|---|---|\n")
-	for _, l := range theory.Limits() {
+	for _, l := range limits.Limits() {
 		e := l.Entry()
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s ([facts](facts.md#%s)) |\n", e.Of, e.Figures(), e.Basis, e.When, e.Source,
 			e.Fact)

@@ -14,10 +14,10 @@ import (
 
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 type doctorFlags struct {
@@ -248,10 +248,10 @@ func (d *doctor) fixOnce(ctx context.Context, checks []steps.Cell, tried map[str
 			}
 		}
 		tried[cell.ID] = true
-		gate.Fprintf(d.out, "▸ %s for %s: %s\n", cell.ID, c.ID, cell.Title)
+		sanitize.Fprintf(d.out, "▸ %s for %s: %s\n", cell.ID, c.ID, cell.Title)
 		d.run(ctx, []steps.Cell{cell})
 		v := d.Ended[cell.ID].Verdict
-		gate.Fprintf(d.out, "  %s  %s\n", v.Grade, v.Reason)
+		sanitize.Fprintf(d.out, "  %s  %s\n", v.Grade, v.Reason)
 		if v.Grade == steps.Skipped || v.Grade == steps.Inconclusive {
 			continue // it changed nothing
 		}
@@ -326,7 +326,7 @@ func (r doctorObject) print(to io.Writer, verbose bool, fixes func(check string)
 	if r.Rig.Simulated {
 		simulated = "  SIMULATED"
 	}
-	gate.Fprintf(&b, "rig %s%s, railbench %s\n", r.Rig.Name, simulated, r.Railbench)
+	sanitize.Fprintf(&b, "rig %s%s, railbench %s\n", r.Rig.Name, simulated, r.Railbench)
 	many := len(r.Rig.Nodes) > linesTold
 	for nodes := r.Rig.Nodes; len(nodes) > 0; {
 		end, names := nodes[0].End, []string{nodes[0].Name}
@@ -349,7 +349,7 @@ func (r doctorObject) print(to io.Writer, verbose bool, fixes func(check string)
 		if len(names) > 1 {
 			end = fmt.Sprintf("%d more", len(names))
 		}
-		gate.Fprintf(&b, "%-5s %s: %s\n", end, nodeset.Fold(names), about)
+		sanitize.Fprintf(&b, "%-5s %s: %s\n", end, nodeset.Fold(names), about)
 	}
 	for _, g := range []steps.Grade{steps.Fail, steps.Warn, steps.Pass} {
 		for _, c := range r.Checks {
@@ -363,8 +363,8 @@ func (r doctorObject) print(to io.Writer, verbose bool, fixes func(check string)
 	}
 	r.together(&b, steps.Inconclusive)
 	r.together(&b, steps.Skipped)
-	gate.Fprintf(&b, "\n%s\n", sums(r.Summary))
-	return gate.WriteText(to, b.String())
+	sanitize.Fprintf(&b, "\n%s\n", sums(r.Summary))
+	return sanitize.WriteText(to, b.String())
 }
 
 // passed names what passed, on one line.
@@ -407,7 +407,7 @@ func (c checkObject) print(b *strings.Builder, fixes string) {
 	if c.Node != "both" {
 		where = " on " + c.Node
 	}
-	gate.Fprintf(b, "\n%s  %s%s: %s\n", c.Verdict, c.ID, where, c.Title)
+	sanitize.Fprintf(b, "\n%s  %s%s: %s\n", c.Verdict, c.ID, where, c.Title)
 	hang(b, "      ", c.Reason)
 	for _, e := range c.Evidence {
 		text := e.Name + ": " + cells.Value(e.Value, e.Unit)
@@ -418,9 +418,9 @@ func (c checkObject) print(b *strings.Builder, fixes string) {
 	}
 	switch {
 	case c.Fixed:
-		gate.Fprintf(b, "      put right by %s\n", c.Fix)
+		sanitize.Fprintf(b, "      put right by %s\n", c.Fix)
 	case c.Fix != "":
-		gate.Fprintf(b, "      fix: %s   (it runs %s, which asks first)\n", fixes, c.Fix)
+		sanitize.Fprintf(b, "      fix: %s   (it runs %s, which asks first)\n", fixes, c.Fix)
 	}
 }
 
@@ -430,7 +430,7 @@ const issueWidth = 100
 // hang writes a text behind what stands before its first line. It may have come from
 // a node.
 func hang(b *strings.Builder, before, text string) {
-	for _, l := range ink.Wrap(ink.Clean(text), issueWidth, before, strings.Repeat(" ", len(before))) {
+	for _, l := range theme.Wrap(theme.Clean(text), issueWidth, before, strings.Repeat(" ", len(before))) {
 		b.WriteString(strings.TrimRight(l, " "))
 		b.WriteByte('\n')
 	}
@@ -453,12 +453,12 @@ func listChecks(out io.Writer, t steps.Tutorial, asJSON bool) error {
 				continue
 			}
 			if !headed {
-				gate.Fprintf(&b, "%s\n", p.Title)
+				sanitize.Fprintf(&b, "%s\n", p.Title)
 				headed = true
 			}
-			gate.Fprintf(&b, "  %-20s %s\n", c.ID, c.Title)
+			sanitize.Fprintf(&b, "  %-20s %s\n", c.ID, c.Title)
 			for _, s := range c.Check.Symptoms {
-				gate.Fprintf(&b, "  %-20s   %q\n", "", s)
+				sanitize.Fprintf(&b, "  %-20s   %q\n", "", s)
 			}
 			all = append(all, check{c.ID, c.Title, slices.Concat([]string{}, c.Check.Symptoms), c.Check.Fix})
 		}
@@ -466,5 +466,5 @@ func listChecks(out io.Writer, t steps.Tutorial, asJSON bool) error {
 	if asJSON {
 		return writeJSON(out, map[string]any{"railbench": version(), "checks": all})
 	}
-	return gate.WriteText(out, b.String())
+	return sanitize.WriteText(out, b.String())
 }

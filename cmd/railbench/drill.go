@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui"
 )
 
@@ -75,10 +75,10 @@ same one again.`,
 					took, model.Score(), counted(checks, "check"), counted(hints, "hint"))
 				done := drillScore{time.Now(), spec, f.seed, model.Score(), took, checks, hints}
 				if kept := done.keep(); kept != nil {
-					gate.Fprintln(cmd.ErrOrStderr(), kept)
+					sanitize.Fprintln(cmd.ErrOrStderr(), kept)
 				}
 			}
-			gate.Fprintf(cmd.OutOrStdout(), "The fault was %s: %s.\n%s\n%s The same again: railbench drill --seed %d%s\n",
+			sanitize.Fprintf(cmd.OutOrStdout(), "The fault was %s: %s.\n%s\n%s The same again: railbench drill --seed %d%s\n",
 				spec, fault.Title, fault.Doc, how, f.seed, again)
 			return err
 		},
@@ -146,7 +146,7 @@ func readDrills() (all []drillScore, err error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := disk.Read(path, 1<<20)
+	src, err := safefile.Read(path, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -175,7 +175,7 @@ func (d drillScore) keep() error {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		err = disk.Replace(path, append(text, '\n'), 0o600)
+		err = safefile.Replace(path, append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("the drill is not kept: %w", err)
@@ -190,13 +190,13 @@ func drillScores(out io.Writer) error {
 		return usage(err)
 	}
 	if len(all) == 0 {
-		gate.Fprintln(out, "No drill was done yet: railbench drill")
+		sanitize.Fprintln(out, "No drill was done yet: railbench drill")
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b drillScore) int { return b.Points - a.Points })
-	gate.Fprintf(out, "%6s  %-9s %6s %5s  %-16s  %s\n", "points", "took", "checks", "hints", "when", "fault (--seed)")
+	sanitize.Fprintf(out, "%6s  %-9s %6s %5s  %-16s  %s\n", "points", "took", "checks", "hints", "when", "fault (--seed)")
 	for _, d := range all {
-		gate.Fprintf(out, "%6d  %-9s %6d %5d  %-16s  %s (%d)\n", d.Points, d.Took, d.Checks, d.Hints,
+		sanitize.Fprintf(out, "%6d  %-9s %6d %5d  %-16s  %s (%d)\n", d.Points, d.Took, d.Checks, d.Hints,
 			d.At.Local().Format("2006-01-02 15:04"), d.Fault, d.Seed)
 	}
 	return nil

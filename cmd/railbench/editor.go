@@ -11,8 +11,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/runner/safefile"
+	"github.com/railbench/railbench/tui/render"
 )
 
 // An editor is the program with which a user writes, and the text that it is given.
@@ -48,7 +48,7 @@ func openEditor(text string) (run tea.ExecCommand, read func() string, err error
 }
 
 func (e *editor) SetStdin(r io.Reader)  { e.cmd.Stdin = r }
-func (e *editor) SetStdout(w io.Writer) { e.cmd.Stdout, e.back = frames.Lend(w) }
+func (e *editor) SetStdout(w io.Writer) { e.cmd.Stdout, e.back = render.Lend(w) }
 func (e *editor) SetStderr(w io.Writer) { e.cmd.Stderr = w }
 
 // Run runs it to its end. Where it fails the text is as it was.
@@ -56,7 +56,7 @@ func (e *editor) Run() error {
 	if e.back != nil {
 		defer e.back()
 	}
-	folder, err := disk.Hold(os.TempDir(), shownFolder)
+	folder, err := safefile.Hold(os.TempDir(), shownFolder)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (e *editor) Run() error {
 		return err
 	}
 	// Some editors write a new file in the old one's place: it is read by its name.
-	text, err := disk.Read(file, rigLimit)
+	text, err := safefile.Read(file, rigLimit)
 	if err != nil {
 		return err
 	}

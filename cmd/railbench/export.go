@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // The forms that a session can be exported to; the extension of a file names one, too.
@@ -47,11 +47,11 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 			}
 			content, err := exported(d, form)
 			if err == nil && out == "" {
-				err = gate.WriteText(cmd.OutOrStdout(), string(content))
+				err = sanitize.WriteText(cmd.OutOrStdout(), string(content))
 			} else if err == nil {
-				err = disk.Replace(out, content, 0o644)
+				err = safefile.Replace(out, content, 0o644)
 			}
-			if _, refused := errors.AsType[*disk.Refused](err); refused {
+			if _, refused := errors.AsType[*safefile.Refused](err); refused {
 				return usage(fmt.Errorf("export %s: %w", args[0], err))
 			}
 			if err != nil {

@@ -14,12 +14,13 @@ import (
 	"strings"
 	"testing"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // roundTheGate are the calls that write and clean nothing, each with the reason why it is
@@ -247,7 +248,7 @@ func TestForgedNode(t *testing.T) {
 		"init":   func(w io.Writer) { describe(w, rig) },
 		"doctor": func(w io.Writer) { _ = d.object(rig, checks).print(w, true, (&bench{}).fixes) },
 		"a change": func(w io.Writer) {
-			gate.Fprintf(w, "%s\n", describeChange(undo.Entry{
+			sanitize.Fprintf(w, "%s\n", describeChange(undo.Entry{
 				Cell:  text,
 				Nodes: []undo.Place{{Name: text, Set: []string{text}}},
 			}))

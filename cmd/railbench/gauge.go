@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/runner/stream"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/web"
 )
 
@@ -205,7 +205,7 @@ func (f gaugeFlags) run(cmd *cobra.Command) error {
 		return usage(fmt.Errorf("--listen: %w", err))
 	}
 	defer c.Close() //nolint:errcheck // a socket that was read
-	gate.Fprintf(cmd.ErrOrStderr(), "takes rates in %s at %s (UDP)\n", f.unit, c.LocalAddr())
+	sanitize.Fprintf(cmd.ErrOrStderr(), "takes rates in %s at %s (UDP)\n", f.unit, c.LocalAddr())
 	// A number alone doesn't say what of it is RDMA.
 	d := &dial{
 		gauge:    meter.Gauge{Node: "gauge", Dev: c.LocalAddr().String(), LinkGbps: f.full, Source: meter.NetdevBytes},
@@ -219,7 +219,7 @@ func (f gaugeFlags) run(cmd *cobra.Command) error {
 			return usage(err)
 		}
 		defer s.close()
-		gate.Fprintf(cmd.ErrOrStderr(), "%s\n", where)
+		sanitize.Fprintf(cmd.ErrOrStderr(), "%s\n", where)
 		page = s.page
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
@@ -229,7 +229,7 @@ func (f gaugeFlags) run(cmd *cobra.Command) error {
 		ended <- stream.ListenRates(ctx, c, order, func(_ net.Addr, rate float64, why string) { d.tell(rate*unit, why) })
 	}()
 	err = f.show(ctx, cmd, d, page, ended)
-	gate.Fprintf(cmd.ErrOrStderr(), "%s\n", d.sums())
+	sanitize.Fprintf(cmd.ErrOrStderr(), "%s\n", d.sums())
 	return err
 }
 
@@ -259,10 +259,10 @@ func (f gaugeFlags) show(ctx context.Context, cmd *cobra.Command, d *dial, page 
 			}
 			told, stale = now, g.Stale
 			if stale != "" {
-				gate.Fprintf(cmd.OutOrStdout(), "%s\n", stale)
+				sanitize.Fprintf(cmd.OutOrStdout(), "%s\n", stale)
 				continue
 			}
-			gate.Fprintf(cmd.OutOrStdout(), "%s\n", f.drawn(g))
+			sanitize.Fprintf(cmd.OutOrStdout(), "%s\n", f.drawn(g))
 		}
 	}
 }

@@ -70,18 +70,18 @@ var house = []struct {
 	{from: "steps", mustNot: "golang.org/x/crypto", reason: "SSH is runner's"},
 	{from: "steps", mustNot: "net", reason: "sockets are runner's"},
 	{
-		from: "steps/theory", mustNot: module + "steps/probe",
+		from: "steps/limits", mustNot: module + "steps/probe",
 		reason: "what hardware can do doesn't depend on how it is looked at",
 	},
 	{from: "steps/rate", mustNot: module, reason: "units know nothing of what has them"},
 	{from: "steps/decimal", mustNot: module, reason: "digits know nothing of what they count"},
-	{from: "steps/witness", mustNot: module + "steps/probe", reason: "a witness gets the rig, and looks at no node"},
+	{from: "steps/verify", mustNot: module + "steps/probe", reason: "a stage gets the rig, and looks at no node"},
 	{
-		from: "steps/kind", mustNot: module + "steps/probe",
+		from: "steps/registry", mustNot: module + "steps/probe",
 		reason: "a family registers its commands, and the probe looks for them",
 	},
 	{
-		from: "steps/wire", mustNot: module + "steps/probe",
+		from: "steps/traffic", mustNot: module + "steps/probe",
 		reason: "an account is of what was counted, however that was read",
 	},
 	{from: "steps/family", mustNot: module + "steps/probe", reason: "a judge gets the rig, and looks at no node"},
@@ -206,7 +206,7 @@ func TestHouseNames(t *testing.T) {
 		t.Fatalf("these are not the names: %v", names)
 	}
 	for _, room := range []string{
-		"steps/session", "steps/runbook", "steps/meter", "steps/wire", "tui/cells",
+		"steps/session", "steps/runbook", "steps/meter", "steps/traffic", "tui/cells",
 		"tui/gauges",
 	} {
 		files, err := filepath.Glob(filepath.Join("../..", room, "*.go"))

@@ -11,9 +11,9 @@ import (
 
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 func initCommand(rig *rigFlags) *cobra.Command {
@@ -67,7 +67,7 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 	if b.simRig != nil {
 		where = b.names()
 	}
-	gate.Fprintf(cmd.ErrOrStderr(), "looking at %s …\n", looksAt(where, b.names()))
+	sanitize.Fprintf(cmd.ErrOrStderr(), "looking at %s …\n", looksAt(where, b.names()))
 	found, cables, errs := session.Survey(cmd.Context(), b.options)
 	answered := 0
 	for _, err := range errs {
@@ -90,10 +90,10 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 		describeAll(out, found)
 	}
 	for _, line := range cables.Draw() {
-		gate.Fprintln(out, line)
+		sanitize.Fprintln(out, line)
 	}
 	if b.simRig != nil {
-		gate.Fprintln(out, "these nodes are SIMULATED: no rig file is written")
+		sanitize.Fprintln(out, "these nodes are SIMULATED: no rig file is written")
 		return silent
 	}
 	if err := writeRig(path, f.fileOf(b, found), force); err != nil {
@@ -108,9 +108,9 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 	if usual, err := rigPath(); err != nil || usual != path {
 		use = "railbench --rig " + path + " uses it"
 	}
-	gate.Fprintf(out, "wrote %s; %s\n", path, use)
+	sanitize.Fprintf(out, "wrote %s; %s\n", path, use)
 	if silent != nil {
-		gate.Fprintln(out, "who did not answer stands in it all the same")
+		sanitize.Fprintln(out, "who did not answer stands in it all the same")
 	}
 	return silent
 }
@@ -191,14 +191,14 @@ func describeAll(out io.Writer, rig steps.Rig) {
 		}
 		names[text] = append(names[text], n.Name)
 		if len(rig.Nodes) <= linesTold {
-			gate.Fprintf(out, "%-*s  %s\n", widest(rig), n.Name, text)
+			sanitize.Fprintf(out, "%-*s  %s\n", widest(rig), n.Name, text)
 		}
 	}
 	if len(rig.Nodes) <= linesTold {
 		return
 	}
 	for _, text := range texts {
-		gate.Fprintf(out, "%s: %s\n", nodeset.Fold(names[text]), text)
+		sanitize.Fprintf(out, "%s: %s\n", nodeset.Fold(names[text]), text)
 	}
 }
 
@@ -214,7 +214,7 @@ func widest(rig steps.Rig) (width int) {
 func describe(out io.Writer, rig steps.Rig) {
 	for _, e := range steps.Ends {
 		n := rig.At(e)
-		gate.Fprintf(out, "%s  %s  %s\n", n.Name, n.Where, n.Adapter)
+		sanitize.Fprintf(out, "%s  %s  %s\n", n.Name, n.Where, n.Adapter)
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) // a Spark's lines are 80 columns wide
 		for i, r := range n.Rails {
 			pair := "no pair"
@@ -223,15 +223,15 @@ func describe(out io.Writer, rig steps.Rig) {
 					pair = fmt.Sprintf("rail %d", j+1)
 				}
 			}
-			gate.Fprintf(table, "  %s\t%s\t%s\t%s\t%s", pair, r.Dev, r.Netdev.Name, r.Addr, r.State)
-			if c, _ := theory.Ceiling(r); c > 0 {
-				gate.Fprintf(table, "\tPCIe x%d: %.0f Gb/s", r.PCI.Width, c)
+			sanitize.Fprintf(table, "  %s\t%s\t%s\t%s\t%s", pair, r.Dev, r.Netdev.Name, r.Addr, r.State)
+			if c, _ := limits.Ceiling(r); c > 0 {
+				sanitize.Fprintf(table, "\tPCIe x%d: %.0f Gb/s", r.PCI.Width, c)
 			}
-			gate.Fprintln(table)
+			sanitize.Fprintln(table)
 		}
 		_ = table.Flush() // who can't write the plan is told where it asks
 	}
 	if len(rig.Pairs) == 0 {
-		gate.Fprintln(out, "no pair of rails has addresses in one subnet: the cells that need a rail will say so")
+		sanitize.Fprintln(out, "no pair of rails has addresses in one subnet: the cells that need a rail will say so")
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"sync"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/nodeset"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -46,7 +46,7 @@ func readInventory(file string) (inv inventoryFile, err error) {
 	if info.IsDir() {
 		return inv, fmt.Errorf("%s is a folder: give one of its files", file)
 	}
-	src, err := disk.Read(file, inventoryLimit)
+	src, err := safefile.Read(file, inventoryLimit)
 	if err != nil {
 		return inv, fmt.Errorf("read the inventory: %w", err)
 	}
@@ -87,8 +87,8 @@ func trustsInventory(path string) (trusting, error) {
 	return trusting{
 		what: "the inventory", where: "on this machine",
 		show: func(out io.Writer) {
-			gate.Fprintf(out, "# --- run by Ansible on this machine, in your name (%s)\n%s\n", inv.path,
-				gate.Several(strings.TrimRight(inv.text, "\n")))
+			sanitize.Fprintf(out, "# --- run by Ansible on this machine, in your name (%s)\n%s\n", inv.path,
+				sanitize.Several(strings.TrimRight(inv.text, "\n")))
 		},
 		trust: func() error { return book.TrustProgram("inventory", inv.trusted()) },
 	}, nil

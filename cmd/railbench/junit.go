@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/cells"
 )
 
@@ -63,7 +63,7 @@ const junitDoes = "write the verdicts to this file as JUnit, which CIs show; INC
 
 // junit is what cells came to, a suite for each part.
 func junit(rig rigObject, all []steps.Cell, ended map[string]steps.CellEnded) junitSuites {
-	whole := junitSuites{Name: gate.Line("railbench, rig " + rig.Name)}
+	whole := junitSuites{Name: sanitize.Line("railbench, rig " + rig.Name)}
 	if rig.Simulated {
 		whole.Name += " SIMULATED"
 	}
@@ -74,7 +74,7 @@ func junit(rig rigObject, all []steps.Cell, ended map[string]steps.CellEnded) ju
 		if !ok {
 			i = len(whole.Suites)
 			at[c.Part] = i
-			whole.Suites = append(whole.Suites, junitSuite{Name: gate.Line(c.Part), Properties: junitProperties(rig)})
+			whole.Suites = append(whole.Suites, junitSuite{Name: sanitize.Line(c.Part), Properties: junitProperties(rig)})
 		}
 		e := ended[c.ID]
 		took += e.Elapsed
@@ -97,7 +97,7 @@ func junitProperties(rig rigObject) []junitProperty {
 		all = append(all, junitProperty{"node " + n.End, strings.TrimSpace(n.Name + " " + n.OS + " " + n.Kernel)})
 	}
 	for i := range all {
-		all[i].Name, all[i].Value = gate.Line(all[i].Name), gate.Line(all[i].Value)
+		all[i].Name, all[i].Value = sanitize.Line(all[i].Name), sanitize.Line(all[i].Value)
 	}
 	return all
 }
@@ -110,10 +110,10 @@ func (s *junitSuite) add(rig rigObject, c steps.Cell, e steps.CellEnded) {
 		class = "SIMULATED." + c.Part // a CI shows a case without its suite
 	}
 	v := e.Verdict
-	test := junitCase{Name: gate.Line(c.ID), Class: gate.Line(class), Time: junitSeconds(e.Elapsed)}
+	test := junitCase{Name: sanitize.Line(c.ID), Class: sanitize.Line(class), Time: junitSeconds(e.Elapsed)}
 	why := &junitWhy{
 		Type:    strings.TrimSpace(v.Grade.String() + " " + string(v.Code)),
-		Message: gate.Line(v.Reason), Text: junitEvidence(v),
+		Message: sanitize.Line(v.Reason), Text: junitEvidence(v),
 	}
 	switch v.Grade {
 	case steps.Fail:
@@ -124,7 +124,7 @@ func (s *junitSuite) add(rig rigObject, c steps.Cell, e steps.CellEnded) {
 		test.Skipped = why
 		s.Skipped++
 	case steps.Pass, steps.Warn:
-		test.Out = &junitLines{gate.Line(v.Grade.String()+": "+v.Reason) + "\n" + junitEvidence(v)}
+		test.Out = &junitLines{sanitize.Line(v.Grade.String()+": "+v.Reason) + "\n" + junitEvidence(v)}
 	default: // what never ran can be told as little as what is INCONCLUSIVE
 		why.Type = strings.TrimSpace(steps.Inconclusive.String() + " " + string(v.Code))
 		test.Error = why
@@ -139,14 +139,14 @@ func (s *junitSuite) add(rig rigObject, c steps.Cell, e steps.CellEnded) {
 func junitEvidence(v steps.Verdict) string {
 	var b strings.Builder
 	if v.Node != "" {
-		gate.Fprintf(&b, "on %s\n", v.Node)
+		sanitize.Fprintf(&b, "on %s\n", v.Node)
 	}
 	for _, e := range v.Evidence {
 		expected := ""
 		if e.Expected != nil {
 			expected = ", " + cells.Band(*e.Expected, e.Unit)
 		}
-		gate.Fprintf(&b, "%s: %s%s\n", e.Name, cells.Value(e.Value, e.Unit), expected)
+		sanitize.Fprintf(&b, "%s: %s%s\n", e.Name, cells.Value(e.Value, e.Unit), expected)
 	}
 	return b.String()
 }
@@ -160,7 +160,7 @@ func (s junitSuites) write(path string) error {
 	if err != nil {
 		return fmt.Errorf("write JUnit: %w", err)
 	}
-	if err := disk.Replace(path, slices.Concat([]byte(xml.Header), b, []byte("\n")), 0o644); err != nil {
+	if err := safefile.Replace(path, slices.Concat([]byte(xml.Header), b, []byte("\n")), 0o644); err != nil {
 		return fmt.Errorf("write JUnit to %s: %w", path, err)
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -32,7 +32,7 @@ func (b *bench) keep(path string, out io.Writer) (*notebook.Store, error) {
 	b.takeParams(store.Book().Params, out)
 	b.options.Sample = true // the file has what the gauges showed
 	if len(store.Left) > 0 {
-		gate.Fprintf(out, "session %s was cut off; not done: %s\n", store.Path(), strings.Join(store.Left, " "))
+		sanitize.Fprintf(out, "session %s was cut off; not done: %s\n", store.Path(), strings.Join(store.Left, " "))
 	}
 	b.options.Saving.Store = store
 	return store, nil
@@ -63,11 +63,11 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 		}
 		value, err := session.CheckParam(b.options.Catalog, b.options.Tutorial, cell, name, value)
 		if err != nil {
-			gate.Fprintf(out, "the session's parameter %s is left out: %v\n", shown, err)
+			sanitize.Fprintf(out, "the session's parameter %s is left out: %v\n", shown, err)
 			return
 		}
 		if session.IsProgram(b.options.Catalog, b.options.Tutorial, name) && !b.options.Trust.TrustedProgram(name, value) {
-			gate.Fprintf(out, "the session's parameter %s is left out: %s would be run, and came from somebody else; if you "+
+			sanitize.Fprintf(out, "the session's parameter %s is left out: %s would be run, and came from somebody else; if you "+
 				"want it, say -p %s=%s\n", shown, value, shown, value)
 			return
 		}
@@ -83,7 +83,7 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 		}
 	}
 	if len(took) > 0 {
-		gate.Fprintf(out, "the session's parameters: %s\n", strings.Join(took, " "))
+		sanitize.Fprintf(out, "the session's parameters: %s\n", strings.Join(took, " "))
 	}
 	b.options.Params, b.options.CellParams = set.All, set.Cells
 }
@@ -94,7 +94,7 @@ func finish(s *session.Session, out io.Writer) (closed, unsaved error) {
 	closed = closeSession(s, out)
 	path, unsaved := s.Saved()
 	if path != "" && unsaved == nil {
-		gate.Fprintf(out, "session saved in %s\n", path)
+		sanitize.Fprintf(out, "session saved in %s\n", path)
 	}
 	return closed, unsaved
 }
@@ -104,7 +104,7 @@ func finish(s *session.Session, out io.Writer) (closed, unsaved error) {
 func closeSession(s *session.Session, out io.Writer) error {
 	const patience = time.Second
 	told := time.AfterFunc(patience, func() {
-		gate.Fprintf(out, "waiting for the nodes to end what runs there; ctrl+c leaves it to them: they do within %s\n",
+		sanitize.Fprintf(out, "waiting for the nodes to end what runs there; ctrl+c leaves it to them: they do within %s\n",
 			runner.LeashSilence)
 	})
 	defer told.Stop()

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/assets"
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/launch"
 )
 
@@ -56,8 +56,8 @@ func ownFile(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := disk.Keeps(filepath.Dir(whole)); err != nil {
+	if err := safefile.Keeps(filepath.Dir(whole)); err != nil {
 		return nil, err
 	}
-	return disk.ReadOwn(whole, limit)
+	return safefile.ReadOwn(whole, limit)
 }

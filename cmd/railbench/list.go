@@ -9,7 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -50,9 +50,9 @@ func listCommand() *cobra.Command {
 				return writeJSON(out, map[string]any{"railbench": version(), "tutorial": t.Title, "parts": parts})
 			}
 			for i, p := range parts {
-				gate.Fprintf(out, "%d  %-18s %s\n", i+1, p.ID, p.Title)
+				sanitize.Fprintf(out, "%d  %-18s %s\n", i+1, p.ID, p.Title)
 				for _, c := range p.Cells {
-					gate.Fprintf(out, "     %-18s %s\n", c.ID, c.Title)
+					sanitize.Fprintf(out, "     %-18s %s\n", c.ID, c.Title)
 				}
 			}
 			return nil
@@ -100,7 +100,7 @@ func listParams(out io.Writer, t steps.Tutorial, asJSON bool) error {
 		_ = say(out, indent, capital(p.Does)+".")
 		_ = say(out, indent, "It is "+p.Allowed()+".")
 	}
-	gate.Fprintln(out)
+	sanitize.Fprintln(out)
 	return say(out, "", "--param NAME=VALUE sets one for all cells, --param CELL.NAME=VALUE for one cell alone.")
 }
 

@@ -20,9 +20,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/steps/sanitize"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // The exit statuses.
@@ -66,7 +66,7 @@ func main() {
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := untilSignalled()
 	defer stop()
-	out, errs := gate.NewWriter(stdout), gate.NewWriter(stderr)
+	out, errs := sanitize.NewWriter(stdout), sanitize.NewWriter(stderr)
 	cmd := rootCommand()
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)
@@ -91,8 +91,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		code, err = exitInconclusive, fmt.Errorf("interrupted: %w", err)
 	}
 	if err != nil {
-		for _, line := range gate.Errors(err) {
-			gate.Fprintln(errs, "railbench:", line)
+		for _, line := range sanitize.Errors(err) {
+			sanitize.Fprintln(errs, "railbench:", line)
 		}
 	}
 	return code
@@ -100,7 +100,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // terminal is the terminal that a stream leads to; nil where it leads elsewhere.
 func terminal(out io.Writer) *os.File {
-	if w, ok := out.(*gate.Writer); ok {
+	if w, ok := out.(*sanitize.Writer); ok {
 		out = w.To()
 	}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -126,8 +126,8 @@ func columns(out io.Writer) int {
 // blanks. In a pipe or a file it stays one line.
 func say(out io.Writer, before, text string) error {
 	width := cmp.Or(columns(out), math.MaxInt)
-	for _, line := range ink.Wrap(text, width, before, strings.Repeat(" ", len(before))) {
-		if _, err := gate.Fprintln(out, line); err != nil {
+	for _, line := range theme.Wrap(text, width, before, strings.Repeat(" ", len(before))) {
+		if _, err := sanitize.Fprintln(out, line); err != nil {
 			return err
 		}
 	}
@@ -189,7 +189,7 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	root.SetFlagErrorFunc(noFlag)
 	root.SetVersionTemplate("railbench {{.Version}}\n")
 	rig.add(root.PersistentFlags())
-	rig.tell = func(text string) { gate.Fprintln(root.ErrOrStderr(), text) }
+	rig.tell = func(text string) { sanitize.Fprintln(root.ErrOrStderr(), text) }
 	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
 	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), demoCommand(&rig), notesCommand(),
 		serveCommand(&rig), pairsCommand(&rig))

@@ -11,7 +11,7 @@ import (
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 func manCommand() *cobra.Command {
@@ -26,7 +26,7 @@ folder, such as ~/.local/share/man/man1/railbench.1.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			page, err := manual(cmd.Root(), thisEdition())
 			if err == nil {
-				err = gate.WriteText(cmd.OutOrStdout(), page)
+				err = sanitize.WriteText(cmd.OutOrStdout(), page)
 			}
 			if err != nil {
 				return unwritten(fmt.Errorf("write the man page: %w", err))

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/runbook"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 func newCommand() *cobra.Command {
@@ -49,13 +49,13 @@ runs on the simulated rig. A file that is there already is left alone.`,
 				_ = t.trust() // it is asked for then
 			}
 			out := cmd.OutOrStdout()
-			gate.Fprintf(out, "wrote %s\n", path)
+			sanitize.Fprintf(out, "wrote %s\n", path)
 			if !plainWord.MatchString(path) {
 				path = "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 			}
-			gate.Fprintf(out, "  railbench %s                        opens it\n", path)
-			gate.Fprintf(out, "  railbench check %s                  says what is wrong with it\n", path)
-			gate.Fprintf(out, "  railbench run --runbook %s --all    runs it without a screen\n", path)
+			sanitize.Fprintf(out, "  railbench %s                        opens it\n", path)
+			sanitize.Fprintf(out, "  railbench check %s                  says what is wrong with it\n", path)
+			sanitize.Fprintf(out, "  railbench run --runbook %s --all    runs it without a screen\n", path)
 			return nil
 		},
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // nodesFlag is --nodes: how many nodes the simulated rig has, or a list of those of a real one.
@@ -232,20 +232,20 @@ func showNodes(cmd *cobra.Command, nodes []nodeset.Node, notes []string, asJSON 
 			return unwritten(fmt.Errorf("write the result: %w", err))
 		}
 	case len(nodes) == 0:
-		gate.Fprintln(out, "0 nodes: nobody is left of the list")
+		sanitize.Fprintln(out, "0 nodes: nobody is left of the list")
 	default:
-		gate.Fprintf(out, "%s: %s\n", counted(len(nodes), "node"), nodeset.Fold(names))
+		sanitize.Fprintf(out, "%s: %s\n", counted(len(nodes), "node"), nodeset.Fold(names))
 		for _, n := range all {
 			line := fmt.Sprintf("  %-*s  %-*s  %s", width, n.Name, reach, howReached(n), n.From)
-			gate.Fprintln(out, strings.TrimRight(line, " "))
+			sanitize.Fprintln(out, strings.TrimRight(line, " "))
 		}
 	}
 	// Whoever takes the list for a program has to know what of the inventory isn't in it, too.
 	for _, note := range notes {
-		gate.Fprintln(cmd.ErrOrStderr(), note)
+		sanitize.Fprintln(cmd.ErrOrStderr(), note)
 	}
 	if len(nodes) > steps.MostNodes {
-		gate.Fprintf(cmd.ErrOrStderr(), "a rig has at most %d of them\n", steps.MostNodes)
+		sanitize.Fprintf(cmd.ErrOrStderr(), "a rig has at most %d of them\n", steps.MostNodes)
 	}
 	return nil
 }

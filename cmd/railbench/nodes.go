@@ -23,20 +23,20 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/etcd"
 	"github.com/railbench/railbench/runner/nodeset"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/family/nccl"
-	"github.com/railbench/railbench/steps/handover"
 	"github.com/railbench/railbench/steps/launch"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rendezvous"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/upload"
 )
 
 // rigFlags choose the rig; every command that needs one has them.
@@ -99,8 +99,8 @@ type bench struct {
 	options session.Options
 	simRig  *sim.Rig // nil on a real rig
 	etcd    *rendezvous.Etcd
-	file    string       // the rig file, where there is one
-	temp    *disk.Folder // the simulated rig's journal; it is gone with the rig
+	file    string           // the rig file, where there is one
+	temp    *safefile.Folder // the simulated rig's journal; it is gone with the rig
 	// onState is where the nodes tell their connection's state, once a session is open.
 	onState    func(node int, state runner.State, why error)
 	allocation runner.Allocation // of Slurm's, whose nodes they are; job 0 for none
@@ -145,7 +145,7 @@ func (b *bench) serve(endpoint string) error {
 	b.etcd = e
 	// What a railbench that was killed has left; the folders of those that run are held.
 	for _, name := range []string{simFolder, shownFolder} {
-		disk.Sweep(os.TempDir(), name)
+		safefile.Sweep(os.TempDir(), name)
 	}
 	if state, err := stateDir(); err == nil {
 		e.Remember(filepath.Join(state, "etcd"))
@@ -160,8 +160,8 @@ func (b *bench) serve(endpoint string) error {
 
 // handedOver is this program, as nodes without it are given it for a run. Where its file is gone, as
 // after an upgrade, a cell that needs it says so, and all else works.
-func handedOver() handover.Program {
-	p := handover.Program{OS: runtime.GOOS, Arch: runtime.GOARCH}
+func handedOver() upload.Program {
+	p := upload.Program{OS: runtime.GOOS, Arch: runtime.GOARCH}
 	p.Own, _ = os.Executable()
 	if file, err := filepath.EvalSymlinks(p.Own); err == nil { // those for other platforms lie beside the file itself
 		p.Own = file
@@ -182,7 +182,7 @@ const simFolder = "railbench-sim-"
 // nothing is changed, and everything else works.
 func (b *bench) keepJournal() {
 	if b.simRig != nil {
-		if folder, err := disk.Hold(os.TempDir(), simFolder); err == nil {
+		if folder, err := safefile.Hold(os.TempDir(), simFolder); err == nil {
 			b.temp = folder
 			b.options.Journal = &undo.Journal{Dir: folder.Path}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // writable says what is wrong with the files that flags name, before anything runs: an hour later
@@ -31,7 +31,7 @@ func writable(flags *pflag.FlagSet, names ...string) error {
 		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 			return fmt.Errorf("--%s %s: there is no folder %s", name, path, filepath.Dir(path))
 		}
-		if err := disk.Mine(path); err != nil {
+		if err := safefile.Mine(path); err != nil {
 			return fmt.Errorf("--%s %w", name, err)
 		}
 	}
@@ -41,7 +41,7 @@ func writable(flags *pflag.FlagSet, names ...string) error {
 // notWritten is the status of a file that could not be written: that its name can be none is the command line's, and
 // that there is no room for it is not.
 func notWritten(err error) error {
-	_, refused := errors.AsType[*disk.Refused](err)
+	_, refused := errors.AsType[*safefile.Refused](err)
 	if refused || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return usage(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/runner/safefile"
+	"github.com/railbench/railbench/tui/render"
 )
 
 // A pager is the program with which a user reads what is long, and a file for it.
@@ -62,7 +62,7 @@ func ownLog(path string) bool {
 	if err != nil || !strings.HasPrefix(filepath.Clean(path), filepath.Join(state, "logs")+string(filepath.Separator)) {
 		return false
 	}
-	f, err := disk.Open(path, os.O_RDONLY, 0)
+	f, err := safefile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}
@@ -70,7 +70,7 @@ func ownLog(path string) bool {
 }
 
 func (p *pager) SetStdin(r io.Reader)  { p.cmd.Stdin = r }
-func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout, p.back = frames.Lend(w) }
+func (p *pager) SetStdout(w io.Writer) { p.cmd.Stdout, p.back = render.Lend(w) }
 func (p *pager) SetStderr(w io.Writer) { p.cmd.Stderr = w }
 
 // shownFolder is what the folders begin with in which an editor or a pager is shown a text.
@@ -83,7 +83,7 @@ func (p *pager) Run() error {
 	}
 	file := p.log
 	if file == "" {
-		folder, err := disk.Hold(os.TempDir(), shownFolder)
+		folder, err := safefile.Hold(os.TempDir(), shownFolder)
 		if err != nil {
 			return err
 		}

@@ -16,11 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/pairs"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // pairsFlags are those of railbench pairs.
@@ -139,15 +139,15 @@ func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 		return err
 	}
 	if logged != "" {
-		gate.Fprintf(errs, "%s\n", logged)
+		sanitize.Fprintf(errs, "%s\n", logged)
 	}
 	switch {
 	case errors.Is(err, context.Canceled) && f.save != "":
-		gate.Fprintf(errs, "interrupted: --save %s goes on with what is there\n", f.save)
+		sanitize.Fprintf(errs, "interrupted: --save %s goes on with what is there\n", f.save)
 	case errors.Is(err, context.Canceled):
-		gate.Fprintln(errs, "interrupted: what has no figure was not measured")
+		sanitize.Fprintln(errs, "interrupted: what has no figure was not measured")
 	case err != nil:
-		gate.Fprintf(errs, "%v\n", err)
+		sanitize.Fprintf(errs, "%v\n", err)
 	}
 	if err != nil || ctx.Err() != nil {
 		return status{code: exitInconclusive}
@@ -168,18 +168,18 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 		}
 		return nil, status{exitUnreachable, err}
 	}
-	gate.Fprintf(plan, "%s\n", cost)
-	gate.Fprintf(plan, "each pair: %s each way, and %s\n", p.Bandwidth.ID, p.Latency.ID)
+	sanitize.Fprintf(plan, "%s\n", cost)
+	sanitize.Fprintf(plan, "each pair: %s each way, and %s\n", p.Bandwidth.ID, p.Latency.ID)
 	for _, why := range wrong {
-		gate.Fprintf(plan, "%s\n", why)
+		sanitize.Fprintf(plan, "%s\n", why)
 	}
 	if cost.Rails == 0 {
-		gate.Fprintln(plan, "there is nothing to measure: no rail joins two nodes (railbench init shows what is joined)")
+		sanitize.Fprintln(plan, "there is nothing to measure: no rail joins two nodes (railbench init shows what is joined)")
 	}
 	many := pairs.TooMany(cost.Nodes, cost.Rails, cost.Partners)
 	switch {
 	case f.dryRun && many != "":
-		gate.Fprintf(plan, "it would not begin: %s\n", many)
+		sanitize.Fprintf(plan, "it would not begin: %s\n", many)
 		return nil, nil
 	case f.dryRun:
 		return nil, nil
@@ -192,7 +192,7 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 		}
 	}
 	p.Measured = func(m *pairs.Matrix, at pairs.Progress) error {
-		gate.Fprintf(errs, "%s\n", at)
+		sanitize.Fprintf(errs, "%s\n", at)
 		return f.keep(m)
 	}
 	m, err := s.Pairs(ctx, p)
@@ -210,7 +210,7 @@ func agreed(ctx context.Context, errs io.Writer, confirm session.Confirmer) erro
 		return usage(errors.New("it loads the network between all nodes: --yes says that it may"))
 	case *terminalAsker:
 		defer a.turn()()
-		gate.Fprint(errs, "It loads the network between all nodes. Measure? (yes/no) ")
+		sanitize.Fprint(errs, "It loads the network between all nodes. Measure? (yes/no) ")
 		if yes, err := a.yes(ctx); err != nil || !yes {
 			return status{exitInconclusive, errors.New("nothing was measured")}
 		}
@@ -223,9 +223,9 @@ func (f pairsFlags) known() (*pairs.Matrix, error) {
 	if f.save == "" {
 		return nil, nil
 	}
-	file, err := disk.Open(f.save, os.O_RDONLY, 0)
+	file, err := safefile.Open(f.save, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, disk.Mine(f.save)
+		return nil, safefile.Mine(f.save)
 	}
 	if err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (f pairsFlags) keep(m *pairs.Matrix) error {
 	}
 	text, err := m.JSON(version())
 	if err == nil {
-		err = disk.Replace(f.save, text, 0o644)
+		err = safefile.Replace(f.save, text, 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the matrix in %s: %w", f.save, err)
@@ -263,7 +263,7 @@ func (f pairsFlags) print(out io.Writer, m *pairs.Matrix) error {
 	}
 	text, err := m.JSON(version())
 	if err == nil {
-		err = gate.WriteText(out, string(text))
+		err = sanitize.WriteText(out, string(text))
 	}
 	if err != nil {
 		return unwritten(err)
@@ -275,14 +275,14 @@ func (f pairsFiles) save(m *pairs.Matrix) error {
 	if f.csv != "" {
 		text, err := m.CSV()
 		if err == nil {
-			err = disk.Replace(f.csv, text, 0o644)
+			err = safefile.Replace(f.csv, text, 0o644)
 		}
 		if err != nil {
 			return fmt.Errorf("write %s: %w", f.csv, err)
 		}
 	}
 	if f.html != "" {
-		if err := disk.Replace(f.html, m.HTML(), 0o644); err != nil {
+		if err := safefile.Replace(f.html, m.HTML(), 0o644); err != nil {
 			return fmt.Errorf("write %s: %w", f.html, err)
 		}
 	}
@@ -299,23 +299,23 @@ func showPairs(out io.Writer, m *pairs.Matrix) error {
 func drawPairs(out io.Writer, m *pairs.Matrix, width, words int) error {
 	j := m.Judge()
 	say := func(first, rest, text string) (err error) {
-		for _, line := range ink.Wrap(text, words, first, rest) {
-			_, err = gate.Fprintln(out, line)
+		for _, line := range theme.Wrap(text, words, first, rest) {
+			_, err = sanitize.Fprintln(out, line)
 		}
 		return err
 	}
 	for _, what := range pairs.Measures {
 		_ = say("", "", m.Title(what))
 		for _, line := range m.Map(what, width) {
-			gate.Fprintln(out, line.Text)
+			sanitize.Fprintln(out, line.Text)
 		}
 		_ = say("", "", m.Scale(what))
-		gate.Fprintln(out)
+		sanitize.Fprintln(out)
 	}
 	for _, line := range m.Key() {
 		_ = say("", "", line)
 	}
-	gate.Fprintln(out)
+	sanitize.Fprintln(out)
 	indent := strings.Repeat(" ", min(18, words/4))
 	for _, c := range j.Causes {
 		_ = say("", indent, fmt.Sprintf("%-17s %s", c.State, c.Text))
@@ -330,7 +330,7 @@ func drawPairs(out io.Writer, m *pairs.Matrix, width, words int) error {
 
 // readPairs reads a saved matrix that somebody names.
 func readPairs(path string) (*pairs.Matrix, error) {
-	file, err := disk.Named(path)
+	file, err := safefile.Named(path)
 	if err != nil {
 		return nil, err
 	}
@@ -391,7 +391,7 @@ Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't co
 				return usage(fmt.Errorf("%s doesn't compare with %s: %s", args[0], args[1], why))
 			}
 			for _, now := range both[0].Rewired(both[1]) {
-				gate.Fprintf(cmd.OutOrStdout(), "other hardware: %s\n", now)
+				sanitize.Fprintf(cmd.OutOrStdout(), "other hardware: %s\n", now)
 			}
 			return comparePairs(cmd.OutOrStdout(), both[0], both[1], percent/100)
 		},
@@ -417,15 +417,15 @@ func comparePairs(out io.Writer, a, b *pairs.Matrix, share float64) error {
 		if c.Worse {
 			word = "worse"
 		}
-		gate.Fprintf(out, "%-7s %s of %s: %s (%s), was %s (%s)\n", word, c.What, c.Words, pairs.Shown(c.What, c.B),
+		sanitize.Fprintf(out, "%-7s %s of %s: %s (%s), was %s (%s)\n", word, c.What, c.Words, pairs.Shown(c.What, c.B),
 			c.States[1],
 			pairs.Shown(c.What, c.A), c.States[0])
 	}
 	if len(all) > mostChanges {
-		gate.Fprintf(out, "and %d more: pairs show --csv has every figure\n", len(all)-mostChanges)
+		sanitize.Fprintf(out, "and %d more: pairs show --csv has every figure\n", len(all)-mostChanges)
 	}
 	was, is := a.Judge(), b.Judge()
-	if _, err := gate.Fprintf(out, "%d worse, %d better; %s, was %s\n", worse, len(all)-worse, is.Grade,
+	if _, err := sanitize.Fprintf(out, "%d worse, %d better; %s, was %s\n", worse, len(all)-worse, is.Grade,
 		was.Grade); err != nil {
 		return unwritten(err)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 func parseCommand() *cobra.Command {
@@ -47,7 +47,7 @@ result could not be written.`,
 func toolList() string {
 	var b strings.Builder
 	for _, t := range catalog.New().Tools {
-		gate.Fprintf(&b, "  %-13s %s\n", t.Name, t.Shows)
+		sanitize.Fprintf(&b, "  %-13s %s\n", t.Name, t.Shows)
 	}
 	return b.String()
 }
@@ -86,7 +86,7 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 			return written(writeJSON(out, parse.Unread(why.Error(), names)), status{exitInconclusive, why})
 		}
 		tool, _ = known.Named(names[0]) // Detect knows no other names
-		gate.Fprintf(stderr, "railbench: this reads like %s\n", tool.Name)
+		sanitize.Fprintf(stderr, "railbench: this reads like %s\n", tool.Name)
 	}
 	value, err := tool.Read(text)
 	if err != nil {
@@ -132,7 +132,7 @@ func savedText(cmd *cobra.Command, file string) (string, error) {
 		// It may be a pipe that nobody writes into yet.
 		in = &lateFile{name: file}
 	} else if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		gate.Fprintln(cmd.ErrOrStderr(),
+		sanitize.Fprintln(cmd.ErrOrStderr(),
 			"railbench: reading the output from the terminal: paste it, and end with ctrl+d on a line of its own")
 	}
 	text, err := readUntil(cmd.Context(), in, parse.MaxText+1)

@@ -10,10 +10,10 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	script "github.com/railbench/railbench/steps/show"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // A playback is a saved session that is played: what runs is what ran, and the gauges show what they
@@ -56,13 +56,13 @@ func (r *playback) blank() (b meter.Board) {
 		for _, rail := range n.Rails {
 			g := meter.Gauge{
 				Node: n.Name, No: n.No, Dev: rail.Dev, Netdev: rail.Netdev.Name, LinkGbps: rail.RateGbps,
-				CeilingGbps: float64(theory.WireCeiling(rail)), Cable: rail.PhysPort + 1,
+				CeilingGbps: float64(limits.WireCeiling(rail)), Cable: rail.PhysPort + 1,
 			}
 			if rail.MTU > 0 && !rail.InfiniBand() {
-				g.RoCE = theory.RoCE(rail.MTU)
+				g.RoCE = limits.RoCE(rail.MTU)
 			}
-			if rail.Netdev.MTU > theory.TCPHeaders {
-				g.TCP = theory.TCP(rail.Netdev.MTU)
+			if rail.Netdev.MTU > limits.TCPHeaders {
+				g.TCP = limits.TCP(rail.Netdev.MTU)
 			}
 			b.Gauges = append(b.Gauges, g)
 		}

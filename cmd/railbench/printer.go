@@ -9,9 +9,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A printer writes tables and charts as plain text.
@@ -30,7 +30,7 @@ const plainWidth = 120
 func newPrinter(out io.Writer, simulated, charts bool) printer {
 	p := printer{
 		out: out, charts: charts,
-		drawer: cells.Drawer{Ink: ink.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated},
+		drawer: cells.Drawer{Ink: theme.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated},
 	}
 	if terminal(out) != nil {
 		p.charts = true
@@ -64,7 +64,7 @@ func (p printer) print(v steps.Verdict) error {
 	}
 	for _, l := range lines {
 		l = strings.TrimRight(p.indent+ansi.Strip(l), " ")
-		if _, err := gate.Fprintln(p.out, l); err != nil {
+		if _, err := sanitize.Fprintln(p.out, l); err != nil {
 			return err
 		}
 	}

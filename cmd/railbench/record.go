@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/steps/gate"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/runner/safefile"
+	"github.com/railbench/railbench/steps/sanitize"
+	"github.com/railbench/railbench/tui/render"
 )
 
 // A castWriter writes what a terminal shows as an asciicast, which asciinema plays: a header, and a
@@ -43,7 +43,7 @@ const (
 // newCast makes a recording of a terminal in a file. What is in that already stays until there is a screen to be
 // recorded: a wrong flag beside it costs nobody the recording of before.
 func newCast(path string, v2 bool, screen *os.File) (*castWriter, error) {
-	f, err := disk.Open(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := safefile.Open(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("record: %w", err)
 	}
@@ -97,7 +97,7 @@ func (r *castWriter) line(v any) {
 	b, err := json.Marshal(v)
 	if err == nil {
 		file := r.to
-		_, err = file.Write(append(gate.EscapeJSON(b), '\n'))
+		_, err = file.Write(append(sanitize.EscapeJSON(b), '\n'))
 	}
 	if err != nil {
 		r.err = fmt.Errorf("record: %w", err)
@@ -163,7 +163,7 @@ func (r *castWriter) close() error {
 
 // taped is a terminal whose output is recorded.
 type taped struct {
-	frames.Terminal
+	render.Terminal
 	rec *castWriter
 }
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/railbench/railbench/runner/disk"
 	"github.com/railbench/railbench/runner/etcd"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -129,7 +129,7 @@ const rigLimit = 1 << 20
 
 // readRig reads a rig file. An error names the line and the key.
 func readRig(path string) (rigFile, error) {
-	src, err := disk.Read(path, rigLimit)
+	src, err := safefile.Read(path, rigLimit)
 	if err != nil {
 		return rigFile{}, fmt.Errorf("read the rig file: %w", err)
 	}
@@ -343,7 +343,7 @@ func writeRig(path string, f rigFile, force bool) error {
 	err = os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
 		body = append([]byte("# railbench's rig file: how the nodes are reached.\n"), body...)
-		err = disk.Replace(path, body, 0o600)
+		err = safefile.Replace(path, body, 0o600)
 	}
 	if err == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -151,7 +151,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 
 // tellWaits tells who has the nodes that a cell waits for.
 func (b *bench) tellWaits(out io.Writer) {
-	b.options.OnWait = func(why string) { gate.Fprintf(out, "  %s\n", why) }
+	b.options.OnWait = func(why string) { sanitize.Fprintf(out, "  %s\n", why) }
 }
 
 // contradiction is of flags that can't be given together, or at all.
@@ -210,7 +210,7 @@ func (f runFlags) plan(ctx context.Context, out io.Writer, b *bench, cells []ste
 func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Cell) {
 	for i, p := range session.Plan(o, rig, cells) {
 		if i > 0 {
-			gate.Fprintln(out)
+			sanitize.Fprintln(out)
 		}
 		what := []string{p.Cell.ID}
 		if p.Role.Name != "" {
@@ -220,7 +220,7 @@ func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Ce
 			what = append(what, fmt.Sprintf("rail %d", p.Pair+1))
 		}
 		if p.Note != "" {
-			gate.Fprintf(out, "# --- %s: nothing would run: %s\n", p.Cell.ID, p.Note)
+			sanitize.Fprintf(out, "# --- %s: nothing would run: %s\n", p.Cell.ID, p.Note)
 			continue
 		}
 		where := o.Where[p.Node]
@@ -232,8 +232,8 @@ func writePlan(out io.Writer, o session.Options, rig steps.Rig, cells []steps.Ce
 		if p.Script.Root {
 			asRoot = ", as root"
 		}
-		gate.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "),
-			o.Nodes[p.Node].Name(), where, asRoot, simulated, gate.Several(p.Script.Text()))
+		sanitize.Fprintf(out, "# --- %s, on %s (%s)%s%s\n%s", strings.Join(what, ", "),
+			o.Nodes[p.Node].Name(), where, asRoot, simulated, sanitize.Several(p.Script.Text()))
 	}
 }
 
@@ -276,26 +276,26 @@ func (h *headless) tell(e steps.Event) {
 	switch e := e.(type) {
 	case steps.CellStarted:
 		c, _ := h.Book.Tutorial.Cell(e.Cell)
-		gate.Fprintf(h.out, "▸ %s  %s\n", c.ID, c.Title)
+		sanitize.Fprintf(h.out, "▸ %s  %s\n", c.ID, c.Title)
 	case steps.CellPrinted:
 		h.lines(e)
 	case steps.NodeChanged:
 		// Each reconnection has its own; the same complaint twice says no more.
 		if e.State == runner.Disconnected && e.Why != h.said {
 			h.said = e.Why
-			gate.Fprintf(h.out, "  %s\n", e.Why)
+			sanitize.Fprintf(h.out, "  %s\n", e.Why)
 		}
 	case steps.Saved:
 		if e.Why != "" && e.Why != h.unsaved {
 			h.unsaved = e.Why
-			gate.Fprintf(h.out, "  %s\n", e.Why)
+			sanitize.Fprintf(h.out, "  %s\n", e.Why)
 		}
 	case steps.CellEnded:
-		gate.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
+		sanitize.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
 		h.figures(e)
 		if e.Unkept != "" && !h.unkept && !h.verbose {
 			h.unkept = true
-			gate.Fprintf(h.out, "  %s\n", e.Unkept)
+			sanitize.Fprintf(h.out, "  %s\n", e.Unkept)
 		}
 	}
 }
@@ -317,14 +317,14 @@ func (h *headless) lines(e steps.CellPrinted) {
 		return
 	}
 	if e.Dropped > 0 {
-		gate.Fprintf(h.out, "    … %d lines are only in the log\n", e.Dropped)
+		sanitize.Fprintf(h.out, "    … %d lines are only in the log\n", e.Dropped)
 	}
 	for _, l := range e.Lines {
 		from := l.From
 		if l.Kind == steps.Note {
 			from = "·"
 		}
-		gate.Fprintf(h.out, "    %s  %s\n", from, l.Text)
+		sanitize.Fprintf(h.out, "    %s  %s\n", from, l.Text)
 	}
 }
 
@@ -493,14 +493,14 @@ func total(rig steps.Rig, bytes []steps.RailBytes) []bytesObject {
 	return out
 }
 
-func writeJSON(out io.Writer, v any) error { return gate.JSON(out, v) }
+func writeJSON(out io.Writer, v any) error { return sanitize.JSON(out, v) }
 
 func (r runObject) table(out io.Writer) error {
 	simulated := ""
 	if r.Rig.Simulated {
 		simulated = "  SIMULATED"
 	}
-	if _, err := gate.Fprintf(out, "rig %s%s\n", r.Rig.Name, simulated); err != nil {
+	if _, err := sanitize.Fprintf(out, "rig %s%s\n", r.Rig.Name, simulated); err != nil {
 		return err
 	}
 	wide := 0
@@ -508,11 +508,11 @@ func (r runObject) table(out io.Writer) error {
 		wide = max(wide, len(c.ID))
 	}
 	for _, c := range r.Cells {
-		if _, err := gate.Fprintf(out, "%-12s  %-*s  %s\n", c.Verdict, wide, c.ID, c.Reason); err != nil {
+		if _, err := sanitize.Fprintf(out, "%-12s  %-*s  %s\n", c.Verdict, wide, c.ID, c.Reason); err != nil {
 			return err
 		}
 	}
-	_, err := gate.Fprintln(out, sums(r.Summary))
+	_, err := sanitize.Fprintln(out, sums(r.Summary))
 	return err
 }
 

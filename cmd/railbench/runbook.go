@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/runbook"
@@ -231,7 +231,7 @@ func readRunbooks(names []string) ([]runbook.Document, error) {
 	}
 	var docs []runbook.Document
 	for _, file := range files {
-		src, err := disk.Head(file, runbook.MaxBytes+1) // one more, so that it is seen to be too long
+		src, err := safefile.Head(file, runbook.MaxBytes+1) // one more, so that it is seen to be too long
 		if err != nil {
 			return nil, fmt.Errorf("read the runbook: %w", err)
 		}

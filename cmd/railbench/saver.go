@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // keepSessions is how many sessions stay in the folder for those that nobody named.
@@ -117,10 +117,10 @@ func (b *bench) offer(ctx context.Context, in io.Reader, out io.Writer, d *noteb
 	if ran != 1 {
 		cells = fmt.Sprintf("%d cells have", ran)
 	}
-	gate.Fprintf(out, "The session of %s was cut off: %s run%s.\n",
+	sanitize.Fprintf(out, "The session of %s was cut off: %s run%s.\n",
 		d.Created.Local().Format("2006-01-02 15:04"), cells, what)
 	b.remind(out)
-	gate.Fprint(out, "Resume it? (Y/n) ")
+	sanitize.Fprint(out, "Resume it? (Y/n) ")
 	answer, err := readLine(ctx, io.LimitReader(in, 100))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/railbench/railbench/assets"
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui/web"
 )
@@ -109,7 +109,7 @@ func (f serveFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		return usage(errors.Join(err, s.Close()))
 	}
 	defer stage.close()
-	gate.Fprintf(cmd.OutOrStdout(), "%s\n", where)
+	sanitize.Fprintf(cmd.OutOrStdout(), "%s\n", where)
 	headless := newHeadless(s, out, false)
 	told := headless.Tell
 	headless.Tell = func(e steps.Event) {
@@ -228,7 +228,7 @@ const shortestToken = 16
 // token is what who looks must know; empty where only this machine can ask.
 func (s *stage) token(at net.Addr) (string, error) {
 	if s.tokenFile != "" {
-		b, err := disk.ReadOwn(s.tokenFile, 1<<10)
+		b, err := safefile.ReadOwn(s.tokenFile, 1<<10)
 		if err != nil {
 			return "", fmt.Errorf("read the token: %w", err)
 		}

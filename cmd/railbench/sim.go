@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 
 	"github.com/railbench/railbench/runner/sim"
 )
@@ -49,10 +49,10 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 					return usage(fmt.Errorf("serve %s: %w", node, err))
 				}
 				defer ln.Close()
-				gate.Fprintf(cmd.OutOrStdout(), "%s (SIMULATED)  ssh -p %d nvidia@127.0.0.1\n", node, ln.Addr().(*net.TCPAddr).Port)
+				sanitize.Fprintf(cmd.OutOrStdout(), "%s (SIMULATED)  ssh -p %d nvidia@127.0.0.1\n", node, ln.Addr().(*net.TCPAddr).Port)
 				go func() { served <- rig.Serve(ctx, ln, node) }()
 			}
-			gate.Fprintln(cmd.OutOrStdout(), "ends with Ctrl-C")
+			sanitize.Fprintln(cmd.OutOrStdout(), "ends with Ctrl-C")
 			select {
 			case <-ctx.Done():
 				return nil
@@ -85,6 +85,6 @@ func listFaults(out io.Writer) error {
 		_ = say(out, fmt.Sprintf("%-22s ", f.Name), f.Title) // a writer that failed once fails from then on
 		_ = say(out, strings.Repeat(" ", 23), strings.ReplaceAll(f.Doc, "\n", " "))
 	}
-	gate.Fprintln(out)
+	sanitize.Fprintln(out)
 	return say(out, "", "NAME@NODE puts one on another node, as in pcie-x2@spark-02.")
 }

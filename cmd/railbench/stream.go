@@ -16,7 +16,7 @@ import (
 
 	"github.com/railbench/railbench/runner/stream"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // The ports of the published demo: the receiver's, and the gauge's.
@@ -206,7 +206,7 @@ func (c *counting) during(ctx context.Context, move func(context.Context) error)
 			}
 			if now.Sub(told) >= time.Second && !c.first.IsZero() {
 				told = now
-				gate.Fprintf(c.errOut, "%6.1f s  %7.2f Gb/s\n", now.Sub(c.first).Seconds(), rate)
+				sanitize.Fprintf(c.errOut, "%6.1f s  %7.2f Gb/s\n", now.Sub(c.first).Seconds(), rate)
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func (c *counting) look(now time.Time) float64 {
 			if len(c.ways) > 1 {
 				where = " over " + w.at
 			}
-			gate.Fprintf(c.errOut, "stalled: nothing has moved%s for %s\n", where, stallAfter)
+			sanitize.Fprintf(c.errOut, "stalled: nothing has moved%s for %s\n", where, stallAfter)
 			w.last = now // the next one is told after as long again
 		}
 	}
@@ -269,7 +269,7 @@ func (c *counting) tell(out io.Writer, r streamed, failed error) error {
 	if c.flags.json {
 		err = writeJSON(out, r)
 	} else {
-		_, err = gate.Fprintf(out, "%d bytes in %d blocks and %.2f s: %.2f Gb/s; %d lost, %d corrupt, %d cut off, %d "+
+		_, err = sanitize.Fprintf(out, "%d bytes in %d blocks and %.2f s: %.2f Gb/s; %d lost, %d corrupt, %d cut off, %d "+
 			"stalls\n",
 			r.Bytes, r.Blocks, r.Seconds, r.Gbps, r.Lost, r.Corrupt, r.Cut, r.Stalls)
 	}
@@ -403,7 +403,7 @@ func (s *sender) run(cmd *cobra.Command) error {
 			return usage(err)
 		}
 		defer ln.Close()
-		gate.Fprintf(cmd.ErrOrStderr(), "waits for input at %s\n", ln.Addr())
+		sanitize.Fprintf(cmd.ErrOrStderr(), "waits for input at %s\n", ln.Addr())
 		move = func(ctx context.Context, conns []*net.TCPConn) error { return s.forward(ctx, ln, conns[0]) }
 	}
 	began := time.Now()
@@ -516,7 +516,7 @@ func streamReceive() *cobra.Command {
 				return usage(err)
 			}
 			for _, w := range r.ways {
-				gate.Fprintf(cmd.ErrOrStderr(), "receives at %s\n", w.at)
+				sanitize.Fprintf(cmd.ErrOrStderr(), "receives at %s\n", w.at)
 			}
 			err = count.during(cmd.Context(), func(ctx context.Context) error { return r.serve(ctx, once) })
 			return count.tell(cmd.OutOrStdout(), count.received(), errors.Join(append(r.failed, err)...))
@@ -614,7 +614,7 @@ func streamEmulate() *cobra.Command {
 			})
 			seconds := time.Since(began).Seconds()
 			if reached := float64(tally.Bytes.Load()) * 8 / seconds / 1e9; err == nil && reached < 0.99*gbps && f.blocks == 0 {
-				gate.Fprintf(cmd.ErrOrStderr(), "the rate was not held: %.2f of %.2f Gb/s; the other end takes no more\n", reached,
+				sanitize.Fprintf(cmd.ErrOrStderr(), "the rate was not held: %.2f of %.2f Gb/s; the other end takes no more\n", reached,
 					gbps)
 			}
 			return count.tell(cmd.OutOrStdout(), count.sent(seconds), err)

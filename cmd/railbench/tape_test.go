@@ -20,10 +20,10 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
-	"github.com/railbench/railbench/steps/theory"
 	"github.com/railbench/railbench/tui"
 )
 
@@ -399,8 +399,8 @@ func boardOf(rig steps.Rig, busy bool) meter.Board {
 		for i, r := range n.Rails {
 			g := meter.Gauge{
 				Node: n.Name, No: no, Dev: r.Dev, Netdev: r.Netdev.Name, LinkGbps: r.RateGbps,
-				CeilingGbps: float64(theory.WireCeiling(r)),
-				RoCE:        theory.RoCE(r.MTU),
+				CeilingGbps: float64(limits.WireCeiling(r)),
+				RoCE:        limits.RoCE(r.MTU),
 			}
 			if busy && i == 0 {
 				f := meter.Flow{RDMA: 98.1, Peak: 98.3, Avg: 97.6}

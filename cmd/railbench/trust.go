@@ -12,9 +12,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/runbook"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/steps/trust"
 )
@@ -81,7 +81,7 @@ Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you decl
 // ask shows what would run and lets it, where the user says so.
 func (t trusting) ask(cmd *cobra.Command, path string, yes bool) error {
 	if t.what == "" {
-		gate.Fprintf(cmd.OutOrStdout(), "%s has nothing that needs trust.\n", path)
+		sanitize.Fprintf(cmd.OutOrStdout(), "%s has nothing that needs trust.\n", path)
 		return nil
 	}
 	t.show(cmd.OutOrStdout())
@@ -91,7 +91,7 @@ func (t trusting) ask(cmd *cobra.Command, path string, yes bool) error {
 		if !ok {
 			return usage(errors.New("nobody is there to ask: give --yes"))
 		}
-		gate.Fprintf(cmd.ErrOrStderr(), "Let %s run, %s and in your name? (yes/no) ", t.what, t.where)
+		sanitize.Fprintf(cmd.ErrOrStderr(), "Let %s run, %s and in your name? (yes/no) ", t.what, t.where)
 		if yes, err := a.yes(cmd.Context()); err != nil || !yes {
 			return status{exitInconclusive, errors.New("nothing was trusted")}
 		}
@@ -99,7 +99,7 @@ func (t trusting) ask(cmd *cobra.Command, path string, yes bool) error {
 	if err := t.trust(); err != nil {
 		return unwritten(err)
 	}
-	gate.Fprintf(cmd.OutOrStdout(), "%s may run now.\n", capital(t.what))
+	sanitize.Fprintf(cmd.OutOrStdout(), "%s may run now.\n", capital(t.what))
 	return nil
 }
 
@@ -164,17 +164,17 @@ func trustBeside(t steps.Tutorial, runbooks []string) (*trust.Book, error) {
 func showScripts(out io.Writer, cells []steps.Cell) {
 	for _, c := range cells {
 		if name, value, ok := trust.Parameter(c); ok {
-			gate.Fprintf(out, "# --- the parameter %s, where nobody sets it\n%s=%s\n", name, name, runner.Quote(value))
+			sanitize.Fprintf(out, "# --- the parameter %s, where nobody sets it\n%s=%s\n", name, name, runner.Quote(value))
 			continue
 		}
 		if c.Change.Any() {
-			gate.Fprintf(out, "# --- %s: changes the network, the interfaces in %s\n", c.ID, strings.Join(c.Change.Set, ", "))
+			sanitize.Fprintf(out, "# --- %s: changes the network, the interfaces in %s\n", c.ID, strings.Join(c.Change.Set, ", "))
 		}
 		if c.With != nil {
-			gate.Fprintf(out, "# --- %s: has railbench run for it %s\n", c.ID, strings.Join(c.With, ", "))
+			sanitize.Fprintf(out, "# --- %s: has railbench run for it %s\n", c.ID, strings.Join(c.With, ", "))
 		}
 		if c.Own != "" {
-			gate.Fprintf(out, "# --- %s: railbench's own %s\n", c.ID, c.Own)
+			sanitize.Fprintf(out, "# --- %s: railbench's own %s\n", c.ID, c.Own)
 		}
 		for _, r := range c.Roles {
 			what := []string{c.ID}
@@ -188,8 +188,8 @@ func showScripts(out io.Writer, cells []steps.Cell) {
 			if r.Interpreter != "" {
 				asRoot += ", in " + r.Interpreter
 			}
-			gate.Fprintf(out, "# --- %s, on %s%s\n%s\n", strings.Join(what, ", "),
-				r.On, asRoot, gate.Several(strings.TrimRight(r.Text(), "\n")))
+			sanitize.Fprintf(out, "# --- %s, on %s%s\n%s\n", strings.Join(what, ", "),
+				r.On, asRoot, sanitize.Several(strings.TrimRight(r.Text(), "\n")))
 		}
 	}
 }

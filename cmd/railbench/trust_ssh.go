@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -36,7 +36,7 @@ func sshConfiguration(path string) (all []sshFile, err error) {
 		if level > sshLevels || len(all) == sshFiles {
 			return fmt.Errorf("ssh configuration %s: it includes too much: %d files, %d levels", path, sshFiles, sshLevels)
 		}
-		src, err := disk.Read(path, rigLimit)
+		src, err := safefile.Read(path, rigLimit)
 		if err != nil {
 			return fmt.Errorf("read the ssh configuration: %w", err)
 		}
@@ -73,7 +73,7 @@ func sshIncludes(line string) (paths []string, err error) {
 	}
 	alone := func(what string) error {
 		return fmt.Errorf("include %s: it is found by ssh alone, and railbench can't show it: write its whole path",
-			gate.Line(what))
+			sanitize.Line(what))
 	}
 	words := plainInclude.Regexp().FindStringSubmatch(line + " ")
 	switch {
@@ -100,7 +100,7 @@ func sshIncludes(line string) (paths []string, err error) {
 		if rest, ok := strings.CutPrefix(one, "~/"); ok || !filepath.IsAbs(one) {
 			home, err := sshHome()
 			if err != nil {
-				return nil, fmt.Errorf("include %s: %w", gate.Line(one), err)
+				return nil, fmt.Errorf("include %s: %w", sanitize.Line(one), err)
 			}
 			if ok {
 				one = filepath.Join(home, rest)
@@ -110,7 +110,7 @@ func sshIncludes(line string) (paths []string, err error) {
 		}
 		found, err := filepath.Glob(one)
 		if err != nil {
-			return nil, fmt.Errorf("include %s: %w", gate.Line(one), err)
+			return nil, fmt.Errorf("include %s: %w", sanitize.Line(one), err)
 		}
 		found = slices.DeleteFunc(found, isFolder)
 		paths = append(paths, found...)
@@ -153,13 +153,13 @@ func showConfiguration(out io.Writer, files []sshFile) {
 	for _, f := range files {
 		for line := range strings.Lines(f.text) {
 			if sshRuns(line) {
-				gate.Fprintf(out, "# --- run by ssh on this machine, in your name (%s)\n%s\n", f.path,
-					gate.Line(strings.TrimSpace(line)))
+				sanitize.Fprintf(out, "# --- run by ssh on this machine, in your name (%s)\n%s\n", f.path,
+					sanitize.Line(strings.TrimSpace(line)))
 			}
 		}
 	}
 	for _, f := range files {
-		gate.Fprintf(out, "# --- ssh configuration %s\n%s\n", f.path, gate.Several(strings.TrimRight(f.text, "\n")))
+		sanitize.Fprintf(out, "# --- ssh configuration %s\n%s\n", f.path, sanitize.Several(strings.TrimRight(f.text, "\n")))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/railbench/railbench/runner/undo"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -81,10 +81,10 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 		return name, status{exitFail, unread}
 	}
 	if unread != nil {
-		gate.Fprintln(cmd.ErrOrStderr(), "railbench:", unread)
+		sanitize.Fprintln(cmd.ErrOrStderr(), "railbench:", unread)
 	}
 	if len(changes) == 0 {
-		gate.Fprintf(cmd.OutOrStdout(), "Nothing to undo on %s.\n", name)
+		sanitize.Fprintf(cmd.OutOrStdout(), "Nothing to undo on %s.\n", name)
 		return name, nil
 	}
 	describeChanges(cmd.OutOrStdout(), changes)
@@ -95,28 +95,28 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 		return name, usage(errors.New("nobody is there to ask: give --yes, or --list to see only what there is"))
 	}
 	if a, ok := confirm.(*terminalAsker); ok {
-		gate.Fprint(cmd.ErrOrStderr(), "Take them back, as root on every node that has one? (yes/no) ")
+		sanitize.Fprint(cmd.ErrOrStderr(), "Take them back, as root on every node that has one? (yes/no) ")
 		if yes, err := a.yes(ctx); err != nil || !yes {
 			return name, status{exitInconclusive, errors.New("nothing was changed")}
 		}
 	}
 	tell := func(format string, args ...any) {
-		gate.Fprintf(cmd.ErrOrStderr(), "  "+strings.TrimRight(format, "\n")+"\n", args...)
+		sanitize.Fprintf(cmd.ErrOrStderr(), "  "+strings.TrimRight(format, "\n")+"\n", args...)
 	}
 	if err := session.Undo(ctx, b.options, changes, tell); err != nil {
 		return name, status{exitFail, err}
 	}
 	if unread != nil {
-		gate.Fprintln(cmd.OutOrStdout(), "What could be read of the undo journal is back.")
+		sanitize.Fprintln(cmd.OutOrStdout(), "What could be read of the undo journal is back.")
 		return name, status{code: exitFail}
 	}
-	gate.Fprintln(cmd.OutOrStdout(), "Everything is back.")
+	sanitize.Fprintln(cmd.OutOrStdout(), "Everything is back.")
 	return name, nil
 }
 
 func describeChanges(out io.Writer, changes []undo.Entry) {
 	for _, c := range changes {
-		gate.Fprintln(out, describeChange(c))
+		sanitize.Fprintln(out, describeChange(c))
 	}
 }
 
@@ -180,7 +180,7 @@ func (f rigFlags) unreached(cmd *cobra.Command, looked []string) error {
 		if !slices.Contains(looked, e.Rig) {
 			err = status{exitFail, fmt.Errorf("%s on %s is not back: name that rig with --rig, --peer or --nodes", e.Cell,
 				e.Rig)}
-			gate.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
+			sanitize.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
 		}
 	}
 	if err != nil {
@@ -216,7 +216,7 @@ func told(err error) error {
 // remind names the changes that were kept on a real rig and are still there.
 func (b *bench) remind(out io.Writer) {
 	if changes := b.changes(); changes != "" {
-		gate.Fprintln(out, changes)
+		sanitize.Fprintln(out, changes)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/assets"
-	"github.com/railbench/railbench/runner/disk"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/runner/safefile"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // virtualCommand runs the script that boots two small virtual machines with
@@ -82,7 +82,7 @@ func virtualState() (string, error) {
 	}
 	dir, err := filepath.Abs(dir)
 	if err == nil {
-		err = disk.Keeps(dir) // its ssh configuration runs commands, and its script is run
+		err = safefile.Keeps(dir) // its ssh configuration runs commands, and its script is run
 	}
 	if err != nil {
 		return "", fmt.Errorf("$RIG_STATE: %w", err)
@@ -99,7 +99,7 @@ func rigScript(cmd *cobra.Command, args []string) error {
 	script := filepath.Join(state, "rig")
 	err = os.MkdirAll(state, 0o700)
 	if err == nil {
-		err = disk.Replace(script, assets.RigScript, 0o700)
+		err = safefile.Replace(script, assets.RigScript, 0o700)
 	}
 	if err != nil {
 		return notWritten(fmt.Errorf("put the rig's script in place: %w", err))
@@ -123,7 +123,7 @@ func rigScript(cmd *cobra.Command, args []string) error {
 
 // direct is a stream without the gate before it.
 func direct(out io.Writer) io.Writer {
-	if w, ok := out.(*gate.Writer); ok {
+	if w, ok := out.(*sanitize.Writer); ok {
 		return w.To()
 	}
 	return out
@@ -161,7 +161,7 @@ const mostVirtual = 8
 // virtualNodes is how many machines are up, as the script wrote it down.
 func virtualNodes(state string) (int, error) {
 	file := filepath.Join(state, "run", "nodes")
-	text, err := disk.Read(file, 16)
+	text, err := safefile.Read(file, 16)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 2, nil
 	}

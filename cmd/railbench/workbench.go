@@ -19,7 +19,7 @@ import (
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/tui/render"
 )
 
 // An opening is what the workbench is opened with.
@@ -274,14 +274,14 @@ func (d *desk) putAway(cmd *cobra.Command, shown error) error {
 func (o opening) show(cmd *cobra.Command, model tea.Model) error {
 	ctx, lend, stop := screenSignals(cmd.Context())
 	defer stop()
-	var screen frames.Terminal = terminal(cmd.OutOrStdout())
+	var screen render.Terminal = terminal(cmd.OutOrStdout())
 	if o.tape != nil {
 		if err := o.tape.screen(os.Getenv("TERM")); err != nil {
 			return unwritten(err)
 		}
 		screen = taped{screen, o.tape}
 	}
-	err := frames.Show(ctx, model, screen, screenEnviron(os.Environ()), lend)
+	err := render.Show(ctx, model, screen, screenEnviron(os.Environ()), lend)
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
 		return status{exitUsage, fmt.Errorf("run the screen: %w", err)}
 	}

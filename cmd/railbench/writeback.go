@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/runbook"
 )
@@ -35,7 +35,7 @@ func newWriteBack(names []string) (*writeBack, error) {
 	w := &writeBack{scripts: map[string][]string{}, sources: map[string][]byte{}}
 	for _, d := range docs {
 		w.files = append(w.files, d.Name)
-		if w.sources[d.Name], err = disk.Read(d.Name, runbook.MaxBytes); err != nil {
+		if w.sources[d.Name], err = safefile.Read(d.Name, runbook.MaxBytes); err != nil {
 			return nil, usage(err)
 		}
 		for _, c := range d.Part.Cells {
@@ -92,7 +92,7 @@ func (w *writeBack) write(parts []steps.Part) (string, error) {
 // file writes the cells of one file, and tells how many.
 // It is read anew, because somebody may have changed another cell meanwhile: that change stays.
 func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
-	src, err := disk.Read(name, runbook.MaxBytes)
+	src, err := safefile.Read(name, runbook.MaxBytes)
 	if err != nil {
 		return 0, err
 	}
@@ -126,7 +126,7 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 		return 0, fmt.Errorf("%s was not written, because it could not be opened any more: %w",
 			name, errors.New(after.Problems[0].Text))
 	}
-	if err := disk.Replace(name, out, 0o644); err != nil {
+	if err := safefile.Replace(name, out, 0o644); err != nil {
 		return 0, fmt.Errorf("%s could not be written, and is as it was: %w", name, err)
 	}
 	maps.Copy(w.scripts, wrote)
@@ -140,7 +140,7 @@ func (w *writeBack) changed() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, name := range w.files {
-		src, err := disk.Read(name, runbook.MaxBytes)
+		src, err := safefile.Read(name, runbook.MaxBytes)
 		if err == nil && !bytes.Equal(src, w.sources[name]) {
 			w.sources[name] = src // it is told once
 			return name

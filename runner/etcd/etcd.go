@@ -21,7 +21,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // A Server is an etcd of railbench's own. It listens on this machine's loopback
@@ -30,7 +30,7 @@ import (
 type Server struct {
 	*Client
 	program *exec.Cmd
-	folder  *disk.Folder // of its data
+	folder  *safefile.Folder // of its data
 	stdin   io.Closer
 	stderr  tail
 	close   func() error
@@ -86,7 +86,7 @@ func start(ctx context.Context, p program) (*Server, error) {
 		return nil, context.Cause(ctx)
 	}
 	// The program removes it, too, where this process is killed; where both are, the next Hold does.
-	folder, err := disk.Hold(os.TempDir(), folderName)
+	folder, err := safefile.Hold(os.TempDir(), folderName)
 	if err != nil {
 		return nil, err
 	}

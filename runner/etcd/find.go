@@ -13,7 +13,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // Program is the name of the server's program.
@@ -50,7 +50,7 @@ func (p place) find() (program, error) {
 	for _, path := range beside(p.self) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			// What stands beside railbench is run without a question: nobody else may have put it there.
-			if err := disk.Program(path); err != nil {
+			if err := safefile.Program(path); err != nil {
 				return program{}, err
 			}
 			return program{path: path, limit: startLimit}, nil
@@ -107,8 +107,8 @@ func source() string {
 	}
 	// cmd/railbench-etcd, from runner/etcd/find.go.
 	dir := filepath.Join(filepath.Dir(file), "..", "..", "cmd", Program)
-	mod, err := disk.Head(filepath.Join(dir, "go.mod"), 1<<10)
-	if err != nil || !strings.HasPrefix(string(mod), "module "+programModule+"\n") || disk.Keeps(dir) != nil {
+	mod, err := safefile.Head(filepath.Join(dir, "go.mod"), 1<<10)
+	if err != nil || !strings.HasPrefix(string(mod), "module "+programModule+"\n") || safefile.Keeps(dir) != nil {
 		return ""
 	}
 	return dir

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/runner/testform"
 )
 
@@ -115,7 +115,7 @@ func module(t *testing.T) string {
 		t.Skip("compiled with -trimpath: the checkout is not known")
 	}
 	dir := filepath.Join(filepath.Dir(file), "..", "..", "cmd", Program)
-	if err := disk.Keeps(dir); err != nil {
+	if err := safefile.Keeps(dir); err != nil {
 		t.Skipf("nothing in this checkout is run: %v", err)
 	}
 	return dir

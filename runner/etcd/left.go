@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // Claims remember on this machine which keys of an etcd that isn't railbench's own are of a run
@@ -38,7 +38,7 @@ func (c Claims) Take(run, endpoint, prefix string) (release func(), err error) {
 	}
 	path := filepath.Join(c.Dir, run+".json")
 	// A run's name is its own: a claim that is there is of another run, and not to be written over.
-	f, err := disk.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := safefile.Open(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("remember what a run leaves in etcd: %w", err)
 	}
@@ -90,7 +90,7 @@ func (c Claims) Clear(ctx context.Context) (all []Left) {
 
 // clear is Clear for one claim. ok is false where its process lives, or where it says nothing.
 func (c Claims) clear(ctx context.Context, path string) (l Left, ok bool) {
-	f, err := disk.Open(path, os.O_RDONLY, 0)
+	f, err := safefile.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return l, false
 	}

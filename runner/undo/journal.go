@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // A Journal is the folder in which the ways back of changes are kept on this
@@ -63,14 +63,14 @@ func (j Journal) Write(e Entry) (err error) {
 	if err := os.MkdirAll(j.Dir, 0o700); err != nil {
 		return err
 	}
-	if err := disk.Keeps(j.Dir); err != nil {
+	if err := safefile.Keeps(j.Dir); err != nil {
 		return err
 	}
 	b, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := disk.Replace(j.file(e.ID), append(b, '\n'), 0o600); err != nil {
+	if err := safefile.Replace(j.file(e.ID), append(b, '\n'), 0o600); err != nil {
 		return err
 	}
 	return syncDir(j.Dir)
@@ -95,7 +95,7 @@ func (j Journal) Entries() ([]Entry, error) {
 		return nil, fmt.Errorf("read the undo journal: %w", err)
 	}
 	// What is in them runs as root on the nodes.
-	if err := disk.Keeps(j.Dir); err != nil {
+	if err := safefile.Keeps(j.Dir); err != nil {
 		return nil, fmt.Errorf("read the undo journal: %w", err)
 	}
 	var all []Entry
@@ -105,7 +105,7 @@ func (j Journal) Entries() ([]Entry, error) {
 			continue
 		}
 		var e Entry
-		b, err := disk.ReadOwn(filepath.Join(j.Dir, f.Name()), entryLimit)
+		b, err := safefile.ReadOwn(filepath.Join(j.Dir, f.Name()), entryLimit)
 		if err == nil {
 			err = json.Unmarshal(b, &e)
 		}

@@ -5,16 +5,16 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // Where no cause shows the sentence ends in something to do: the cell and the checks that it names
 // are there.
 func TestWithoutACauseThereIsSomethingToDo(t *testing.T) {
 	tut := kindtest.Tutorial(t)
-	said, code, known := wire.LikelyCause(steps.Result{Rig: kindtest.Spark()}, steps.Stage{}, kind.Measurement{}, 60, 1024)
+	said, code, known := traffic.LikelyCause(steps.Result{Rig: kindtest.Spark()}, steps.Stage{}, registry.Measurement{}, 60, 1024)
 	if known || code != steps.BelowLimit {
 		t.Fatalf("a cause shows: %s", said)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // A good is a result with all as it should be, which its cell passes.

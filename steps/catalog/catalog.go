@@ -15,14 +15,14 @@ import (
 	"github.com/railbench/railbench/steps/family/perftest"
 	"github.com/railbench/railbench/steps/family/summary"
 	"github.com/railbench/railbench/steps/family/tcp"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // New lists every parser, judge and planner. The judge of a cell that names none is
 // "exit-status", which is registered under the empty name too.
 func New() steps.Catalog {
-	return kind.Merge(
-		kind.Base(),
+	return registry.Merge(
+		registry.Base(),
 		host.Kind(),
 		discovery.Kind(),
 		perftest.Kind(),

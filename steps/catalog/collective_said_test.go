@@ -6,8 +6,8 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // What nccl-tests, NCCL and the launchers say is read as they mean it: wrong values end a run with status 7 and are

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // collective is a run of nccl-tests on two Sparks over one cable, which both of its halves carry.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 	"github.com/railbench/railbench/steps/session"
 )
 

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/probe"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // What a new family needs, in one file: a collective around a ring of nodes, which is no
@@ -50,49 +50,49 @@ func readRings(text string) (all []ringRun, err error) {
 
 // judgeRing: every port of the ring sent and received what it had to.
 func judgeRing(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	t := ringTest{result: r, rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: r.Stages[0], Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: r.Stages[0], Rep: &rep, Add: rep.Add}
 	if _, ok := line.Hear(&t); !ok {
 		return rep.Verdict()
 	}
-	return rep.Verdict(fmt.Sprintf("%s around %d nodes", kind.Gbps(t.run.Gbps), len(r.Rig.Nodes)))
+	return rep.Verdict(fmt.Sprintf("%s around %d nodes", registry.Gbps(t.run.Gbps), len(r.Rig.Nodes)))
 }
 
 // A ringTest is what the line of witnesses asks of a ring: all the rest it asks by itself.
 type ringTest struct {
 	result  steps.Result
-	rep     *kind.Report
+	rep     *registry.Report
 	outputs map[steps.End]steps.Output
 	run     ringRun
 }
 
 func (t *ringTest) Ends() (ok bool) {
-	t.outputs, ok = kind.OnBoth(t.result, t.rep)
-	return ok && !kind.Exited(t.result, t.outputs[steps.Here], t.rep) &&
-		!kind.Exited(t.result, t.outputs[steps.Peer], t.rep)
+	t.outputs, ok = registry.OnBoth(t.result, t.rep)
+	return ok && !registry.Exited(t.result, t.outputs[steps.Here], t.rep) &&
+		!registry.Exited(t.result, t.outputs[steps.Peer], t.rep)
 }
 
 func (t *ringTest) Output() (ok bool) {
-	t.run, ok = kind.Value[ringRun](t.result, t.outputs[steps.Here], t.rep)
+	t.run, ok = registry.Value[ringRun](t.result, t.outputs[steps.Here], t.rep)
 	return ok
 }
 
-func (t *ringTest) Flows() (flows []wire.Flow) {
+func (t *ringTest) Flows() (flows []traffic.Flow) {
 	nodes := t.result.Rig.Nodes
 	for i := range nodes {
-		from, to := wire.Port{Node: steps.End(i)}, wire.Port{Node: steps.End((i + 1) % len(nodes))}
-		f := wire.Over([]wire.Port{from}, []wire.Port{to}, t.result.Rig.At(from.Node).Rails[0].MTU)
+		from, to := traffic.Port{Node: steps.End(i)}, traffic.Port{Node: steps.End((i + 1) % len(nodes))}
+		f := traffic.Over([]traffic.Port{from}, []traffic.Port{to}, t.result.Rig.At(from.Node).Rails[0].MTU)
 		f.Writes(float64(t.run.Messages), t.run.Bytes)
 		flows = append(flows, f)
 	}
 	return flows
 }
 
-func (t *ringTest) Figure(wire.Accounted) {
+func (t *ringTest) Figure(traffic.Accounted) {
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: t.run.Gbps, Unit: "Gb/s", Rails: []int{1}, MessageBytes: t.run.Bytes,
 	})
@@ -100,12 +100,12 @@ func (t *ringTest) Figure(wire.Accounted) {
 
 func (t *ringTest) Signs() {}
 
-func ringKind() kind.Kind {
-	return kind.Kind{
-		Parsers:  map[string]kind.Parser{"ring": kind.Reads(readRing)},
-		Judges:   map[string]kind.Judge{"ring": kind.Takes[ringRun](judgeRing)},
-		Params:   []steps.Param{kind.SizeParam("RING_BYTES", "65536", "size of one message around the ring", 1, 1<<30)},
-		Commands: kind.Versioned("ring-tools", "--version", "ring_perf"),
+func ringKind() registry.Kind {
+	return registry.Kind{
+		Parsers:  map[string]registry.Parser{"ring": registry.Reads(readRing)},
+		Judges:   map[string]registry.Judge{"ring": registry.Takes[ringRun](judgeRing)},
+		Params:   []steps.Param{registry.SizeParam("RING_BYTES", "65536", "size of one message around the ring", 1, 1<<30)},
+		Commands: registry.Versioned("ring-tools", "--version", "ring_perf"),
 		Tools: []parse.Tool{{
 			Name: "ring", Also: []string{"ring_perf"}, Shows: "lines \"ring MESSAGES x BYTES: RATE Gb/s\"",
 			Reads: parse.List("ring", readRings),
@@ -147,7 +147,7 @@ func ringOf(cell steps.Cell) steps.Result {
 
 // A family that nobody else knows of is checked, planned, probed for, read and judged.
 func TestANewFamily(t *testing.T) {
-	all := kind.Merge(kind.Base(), ringKind())
+	all := registry.Merge(registry.Base(), ringKind())
 	part, err := runbook.Parse("rings.md", []byte(ringBook))
 	if err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestANewFamily(t *testing.T) {
 
 // A family's tool is read and told from all others, without a cell.
 func TestANewFamilysTool(t *testing.T) {
-	all := append(slices.Clone(New().Tools), kind.Merge(ringKind()).Tools...)
+	all := append(slices.Clone(New().Tools), registry.Merge(ringKind()).Tools...)
 	saved := "warming up\nring 20000 x 65536: 90.5 Gb/s\nring 10 x 8: 0.1 Gb/s\n"
 	names, sure := all.Detect(saved)
 	tool, ok := all.Named("ring_perf")
@@ -271,10 +271,10 @@ func TestANewFamilysTool(t *testing.T) {
 
 // Two families that take one name are found when railbench is built, not on a node.
 func TestNamesAreTakenOnce(t *testing.T) {
-	for name, twice := range map[string]kind.Kind{
-		"a parser":    {Parsers: map[string]kind.Parser{"ring": kind.Reads(readRing)}},
-		"a parameter": {Params: []steps.Param{kind.PortParam("RING_BYTES", "1", "x")}},
-		"a command":   {Commands: kind.Others("x", "ring_perf")},
+	for name, twice := range map[string]registry.Kind{
+		"a parser":    {Parsers: map[string]registry.Parser{"ring": registry.Reads(readRing)}},
+		"a parameter": {Params: []steps.Param{registry.PortParam("RING_BYTES", "1", "x")}},
+		"a command":   {Commands: registry.Others("x", "ring_perf")},
 		"a tool":      {Tools: []parse.Tool{{Name: "another", Also: []string{"ring"}}}},
 	} {
 		func() {
@@ -283,7 +283,7 @@ func TestNamesAreTakenOnce(t *testing.T) {
 					t.Errorf("%s was taken twice", name)
 				}
 			}()
-			kind.Merge(ringKind(), twice)
+			registry.Merge(ringKind(), twice)
 		}()
 	}
 }

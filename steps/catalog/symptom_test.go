@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // phrasings are what people say, and the check that has to stand among the first three: the

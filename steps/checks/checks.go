@@ -9,16 +9,16 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // OnBoth makes a judge of one that gets what the check's script printed on both nodes,
 // read. It is asked only where both ran to their end and were read: one node's answer
 // alone would be taken for both.
-func OnBoth[T any](judge func(r steps.Result, read [2]T, rep *kind.Report) steps.Verdict) kind.Judge {
-	return kind.Takes[T](func(c steps.Cell, r steps.Result) steps.Verdict {
-		var rep kind.Report
+func OnBoth[T any](judge func(r steps.Result, read [2]T, rep *registry.Report) steps.Verdict) registry.Judge {
+	return registry.Takes[T](func(c steps.Cell, r steps.Result) steps.Verdict {
+		var rep registry.Report
 		read, v, done := ReadBoth[T](c, r, &rep)
 		if done {
 			return v
@@ -29,11 +29,11 @@ func OnBoth[T any](judge func(r steps.Result, read [2]T, rep *kind.Report) steps
 
 // ReadBoth is what a check's script printed on both nodes, for a judge that looks at more
 // than that. done is true where there is nothing to judge, and then v is the verdict.
-func ReadBoth[T any](c steps.Cell, r steps.Result, rep *kind.Report) (read [2]T, v steps.Verdict, done bool) {
-	if v, done := kind.Gate(c, r); done {
+func ReadBoth[T any](c steps.Cell, r steps.Result, rep *registry.Report) (read [2]T, v steps.Verdict, done bool) {
+	if v, done := registry.Gate(c, r); done {
 		return read, v, true
 	}
-	read, ok := kind.Both[T](r, rep)
+	read, ok := registry.Both[T](r, rep)
 	if !ok {
 		return read, rep.Verdict(), true
 	}
@@ -42,24 +42,24 @@ func ReadBoth[T any](c steps.Cell, r steps.Result, rep *kind.Report) (read [2]T,
 
 // Unseen is a verdict on what a check could not look at: nothing that it needs is
 // there, or it may not be read.
-func Unseen(rep kind.Report, code steps.Code, format string, args ...any) steps.Verdict {
+func Unseen(rep registry.Report, code steps.Code, format string, args ...any) steps.Verdict {
 	v := rep.Verdict()
 	if v.Grade == steps.Pass {
 		v.Grade, v.Code = steps.Skipped, code
-		v.Reason = kind.Sentences([]string{kind.Capital(fmt.Sprintf(format, args...))})
+		v.Reason = registry.Sentences([]string{registry.Capital(fmt.Sprintf(format, args...))})
 	}
 	return v
 }
 
 // AllTell reports whether a script told something of every rail's interface; what it
 // left out is INCONCLUSIVE and in the report.
-func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *kind.Report) bool {
+func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *registry.Report) bool {
 	ok := true
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {
 			if facts[e][rail.Netdev.Name+" "+what] == "" {
 				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev,
-					kind.OrUnknown(rail.Netdev.Name), rig.NameOf(e))
+					registry.OrUnknown(rail.Netdev.Name), rig.NameOf(e))
 				ok = false
 			}
 		}
@@ -106,7 +106,7 @@ func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 
 // Missing adds a finding where one node has rails and the other has none: what holds of
 // one end alone is not what a check says.
-func Missing(rig steps.Rig, rep *kind.Report) {
+func Missing(rig steps.Rig, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		if len(rig.At(e).Rails) == 0 && len(rig.At(e.Other()).Rails) > 0 {
 			rep.At(rig, e, steps.NoRail, steps.Inconclusive, "%s has no rail, so nothing was seen of that end", rig.NameOf(e))

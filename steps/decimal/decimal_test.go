@@ -93,14 +93,14 @@ var notOfTools = map[string]string{
 	"checks/software/nccl.go":   "a variable of the environment, as NCCL reads it",
 	"checks/software/ucx.go":    "a variable of the environment, as UCX reads it",
 	"family/bond/changes.go":    "a parameter, which its kind has checked",
-	"witness/output.go":         "a script, and a parameter's value",
+	"verify/output.go":         "a script, and a parameter's value",
 	"family/summary/summary.go": "a parameter, a list of sizes",
 }
 
 // Whatever reads a tool's text reads its numbers here.
 func TestOneReader(t *testing.T) {
 	seen := 0
-	for _, room := range []string{"parse", "probe", "meter", "family", "checks", "witness"} {
+	for _, room := range []string{"parse", "probe", "meter", "family", "checks", "verify"} {
 		err := filepath.WalkDir(filepath.Join("..", room), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -13,8 +13,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // A Node is what the last rounds of Script told of one.
@@ -202,7 +202,7 @@ func (n Node) Alarms() (all []Alarm) {
 			Kind: kind, Grade: grade, Node: n.Node, Text: text, Standing: kind == SlotPower,
 		})
 	}
-	limits := theory.HeatOf(n.Adapter)
+	limits := limits.HeatOf(n.Adapter)
 	if h, ok := n.Hottest(); ok && limits.Grade(h.Celsius) > steps.Pass {
 		add(AdapterHeat, limits.Grade(h.Celsius),
 			fmt.Sprintf("the adapter is at %.0f °C; %s", h.Celsius, limits.Says(h.Celsius)))

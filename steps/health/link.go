@@ -6,8 +6,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/pattern"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // A Link is an RDMA device's PCIe link.
@@ -49,13 +49,13 @@ func (l Link) Wired() float64 { return gbps(l.Slot, l.Wire) }
 func (l Link) Narrow() bool { return l.Carries() < 0.99*l.Could() }
 
 // Name is the link as it came up, "PCIe Gen5 x2", and Best what the device can have.
-func (l Link) Name() string { return theory.Slot(l.GTps, l.Width) }
+func (l Link) Name() string { return limits.Slot(l.GTps, l.Width) }
 
 // Best is the link that the device can have.
-func (l Link) Best() string { return theory.Slot(l.Most, l.Lanes) }
+func (l Link) Best() string { return limits.Slot(l.Most, l.Lanes) }
 
 func gbps(gtps float64, width int) float64 {
-	c, _ := theory.Ceiling(steps.Rail{PCI: steps.PCI{GTps: gtps, Width: width}})
+	c, _ := limits.Ceiling(steps.Rail{PCI: steps.PCI{GTps: gtps, Width: width}})
 	return float64(c)
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // A Comparison is what changed from one session to another.
@@ -333,16 +333,16 @@ func (c Comparison) Text() string {
 		if s.side.Simulated {
 			line += "  " + simulated
 		}
-		b.WriteString(gate.Line(line) + "\n")
+		b.WriteString(sanitize.Line(line) + "\n")
 	}
 	for _, n := range c.Notes {
-		b.WriteString(gate.Line(n) + "\n")
+		b.WriteString(sanitize.Line(n) + "\n")
 	}
 	b.WriteString(ofPayload + "\n\n")
 	t, _ := c.table()
 	b.WriteString(tableText(t))
 	for _, line := range c.remarks() {
-		b.WriteString(gate.Line(line) + "\n")
+		b.WriteString(sanitize.Line(line) + "\n")
 	}
 	b.WriteString(c.sum() + "\n")
 	return b.String()
@@ -507,7 +507,7 @@ func (c Comparison) HTML() []byte {
 		}
 	}
 	b.WriteString(pageEnd)
-	return []byte(gate.Text(b.String()))
+	return []byte(sanitize.Text(b.String()))
 }
 
 // charts set the rates and times of a cell side by side, a chart a unit.

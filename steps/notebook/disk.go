@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 )
 
 // sessionLimit and recordLimit are how long a session and its journal may be: what is
@@ -23,11 +23,11 @@ const (
 
 // openSession opens a session to read it.
 func openSession(path string) (*os.File, error) {
-	f, err := disk.Named(path)
+	f, err := safefile.Named(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := disk.Fits(f, path, sessionLimit); err != nil {
+	if err := safefile.Fits(f, path, sessionLimit); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func openSession(path string) (*os.File, error) {
 // filePerm is for a new session: who may read it, reads it.
 const filePerm = 0o644
 
-func replace(path string, content []byte) error { return disk.Replace(path, content, filePerm) }
+func replace(path string, content []byte) error { return safefile.Replace(path, content, filePerm) }
 
 // writeNew writes a file beside another one, under a name that nobody has: what,
 // after the other one's name.
@@ -78,7 +78,7 @@ var errReadOnly = errors.New("it is read-only")
 // writable says why a file must not be replaced. Root may write every file, so its
 // mode counts, too: who made it read-only meant it.
 func writable(path string) error {
-	if err := disk.Mine(path); err != nil {
+	if err := safefile.Mine(path); err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)
@@ -122,7 +122,7 @@ func (e *inUse) Error() string {
 
 // held reports whether a process has a journal locked.
 func held(path string) bool {
-	f, err := disk.Beside(path)
+	f, err := safefile.Beside(path)
 	if err != nil {
 		return false
 	}
@@ -138,7 +138,7 @@ const briefly = 3
 // however it ends.
 func lock(path string) (*os.File, []byte, error) {
 	for {
-		f, err := disk.Open(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		f, err := safefile.Open(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -150,7 +150,7 @@ func lock(path string) (*os.File, []byte, error) {
 			time.Sleep(10 * time.Millisecond)
 			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		}
-		content, readErr := disk.ReadAll(f, path, recordLimit)
+		content, readErr := safefile.ReadAll(f, path, recordLimit)
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			f.Close()
 			o, known := owner(content)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // Encode is the document as an .ipynb.
@@ -47,7 +47,7 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 	if err := enc.Encode(f); err != nil {
 		return nil, fmt.Errorf("write the session as JSON: %w", err)
 	}
-	return gate.EscapeJSON(b.Bytes()), nil
+	return sanitize.EscapeJSON(b.Bytes()), nil
 }
 
 // A writer puts a document's cells in their order, and a stranger behind the cell of ours that it stood behind.
@@ -257,7 +257,7 @@ func (d *Document) source(c steps.Cell) string {
 		}
 		// One script here needs no word about where.
 		if len(c.Roles) > 1 || l.On != steps.OnHere {
-			gate.Fprintf(&b, "# --- %s\n", d.places(c, l))
+			sanitize.Fprintf(&b, "# --- %s\n", d.places(c, l))
 		}
 		b.WriteString(strings.TrimRight(l.Script, "\n"))
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // What ran, for people and programs that have no Jupyter. A cell that never ran is
@@ -129,7 +129,7 @@ func (d *Document) Markdown() []byte {
 	if text := n.markdown(); text != "" {
 		b.WriteString("\n" + text)
 	}
-	return []byte(gate.Text(b.String()))
+	return []byte(sanitize.Text(b.String()))
 }
 
 // cellMarkdown fences what a tool printed: nothing of it is Markdown.
@@ -225,7 +225,7 @@ func (d *Document) CSV() ([]byte, error) {
 	// A spreadsheet runs what begins as a formula; the gate takes that away.
 	for _, row := range rows {
 		for i := range row {
-			row[i] = gate.Field(row[i])
+			row[i] = sanitize.Field(row[i])
 		}
 	}
 	if err := w.WriteAll(rows); err != nil {

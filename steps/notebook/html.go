@@ -15,7 +15,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // pageStyle is light or dark as the reader's system is, and black on white on paper.
@@ -88,7 +88,7 @@ func (d *Document) HTML() ([]byte, error) {
 		return nil, err
 	}
 	b.WriteString(pageEnd)
-	return []byte(gate.Text(b.String())), nil
+	return []byte(sanitize.Text(b.String())), nil
 }
 
 // pageHead begins a page, up to its heading. It may load nothing, and says so to the
@@ -155,7 +155,7 @@ func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 		return err
 	}
 	fmt.Fprintf(b, "<pre class=\"script\">%s</pre>\n<p class=\"dim\">%s</p>\n",
-		html.EscapeString(d.source(c)), html.EscapeString(ran(s, gate.Line)))
+		html.EscapeString(d.source(c)), html.EscapeString(ran(s, sanitize.Line)))
 	b.WriteString(outputHTML(c, s))
 	if s.Verdict.Grade != steps.NotRun {
 		b.WriteString(d.verdictHTML(s))
@@ -191,7 +191,7 @@ func prose(b *strings.Builder, markdown string) error {
 	md := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithRendererOptions(gmhtml.WithXHTML()),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(noPictures{}, 100))))
 	var out bytes.Buffer
-	if err := md.Convert([]byte(gate.Markdown(markdown)), &out); err != nil {
+	if err := md.Convert([]byte(sanitize.Markdown(markdown)), &out); err != nil {
 		return fmt.Errorf("prose as HTML: %w", err)
 	}
 	b.WriteString(linked(out.String()))

@@ -7,8 +7,8 @@ import (
 	"hash/fnv"
 	"strings"
 
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // The file format: nbformat 4.5, as its JSON schema has it
@@ -134,7 +134,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 // unescaped is JSON in which <, > and & stand as they are, and what controls is escaped.
 func unescaped(v any) ([]byte, error) {
 	b, err := marshal(v)
-	return gate.EscapeJSON(b), err
+	return sanitize.EscapeJSON(b), err
 }
 
 // marshal is unescaped for what becomes part of a text that is looked through as a whole.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // A printout is lines in a row that have one source.
@@ -90,7 +90,7 @@ func outputHTML(c steps.Cell, s steps.CellState) string {
 				b.WriteString("<div>\n")
 			}
 			if p.source != "" {
-				fmt.Fprintf(&b, "<p class=\"source\">%s</p>\n", html.EscapeString(gate.Line(p.source)))
+				fmt.Fprintf(&b, "<p class=\"source\">%s</p>\n", html.EscapeString(sanitize.Line(p.source)))
 			}
 			b.WriteString("<pre class=\"output\">")
 			// Above the first line of all, whoever's that is.
@@ -136,10 +136,10 @@ func outputText(c steps.Cell, s steps.CellState) string {
 			indent := ""
 			if p.source != "" {
 				indent = "  "
-				gate.Fprintf(&b, "%s\n", p.source)
+				sanitize.Fprintf(&b, "%s\n", p.source)
 			}
 			for _, l := range p.lines {
-				gate.Fprintf(&b, "%s%s%s\n", indent, linePrefix(l, false), plain(l.Text))
+				sanitize.Fprintf(&b, "%s%s%s\n", indent, linePrefix(l, false), plain(l.Text))
 			}
 		}
 	}

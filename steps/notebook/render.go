@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // headText is the Markdown above everything.
@@ -87,9 +87,9 @@ func (d *Document) verdictTitle(s steps.CellState) string {
 // verdictText goes through the gate: reasons and evidence quote what a node printed.
 func (d *Document) verdictText(s steps.CellState) string {
 	var b strings.Builder
-	gate.Fprintf(&b, "%s  %s\n", d.verdictTitle(s), s.Verdict.Reason)
+	sanitize.Fprintf(&b, "%s  %s\n", d.verdictTitle(s), s.Verdict.Reason)
 	for _, e := range s.Verdict.Evidence {
-		gate.Fprintf(&b, "  %s: %s%s\n", e.Name, valueText(e), bandText(e))
+		sanitize.Fprintf(&b, "  %s: %s%s\n", e.Name, valueText(e), bandText(e))
 	}
 	return b.String()
 }
@@ -236,15 +236,15 @@ func tableText(t steps.Table) string {
 
 // oneLines is a table in which every value is one line.
 func oneLines(t steps.Table) steps.Table {
-	t.Title, t.Note = gate.Line(t.Title), gate.Line(t.Note)
+	t.Title, t.Note = sanitize.Line(t.Title), sanitize.Line(t.Note)
 	t.Columns = slices.Clone(t.Columns)
 	for i := range t.Columns {
-		t.Columns[i].Name = gate.Line(t.Columns[i].Name)
+		t.Columns[i].Name = sanitize.Line(t.Columns[i].Name)
 	}
 	rows := make([][]string, len(t.Rows))
 	for i, r := range t.Rows {
 		for _, value := range r {
-			rows[i] = append(rows[i], gate.Line(value))
+			rows[i] = append(rows[i], sanitize.Line(value))
 		}
 	}
 	t.Rows = rows
@@ -300,7 +300,7 @@ func tableMarkdown(t steps.Table) string {
 func markdownText(s string) string {
 	var b strings.Builder
 	// In one line, or what follows a line's end could be a heading.
-	all := []rune(gate.Line(plain(strings.ReplaceAll(s, "\n", " "))))
+	all := []rune(sanitize.Line(plain(strings.ReplaceAll(s, "\n", " "))))
 	for i, r := range all {
 		// Inside a word an underscore is none: ib_write_bw stays legible.
 		within := r == '_' && i > 0 && i+1 < len(all) && wordy(all[i-1]) && wordy(all[i+1])

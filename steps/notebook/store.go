@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 )
@@ -234,12 +234,12 @@ func Peek(path string) (*Document, error) {
 }
 
 func readJournal(path string) ([]byte, error) {
-	f, err := disk.Beside(JournalPath(path))
+	f, err := safefile.Beside(JournalPath(path))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return disk.ReadAll(f, JournalPath(path), recordLimit)
+	return safefile.ReadAll(f, JournalPath(path), recordLimit)
 }
 
 // CutOff reads a session whose railbench ended without saving it. ok is false where

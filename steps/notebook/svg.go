@@ -9,7 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/chart"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // The charts as SVG and as text. What a scale goes up to is steps/chart's to say, for the
@@ -265,7 +265,7 @@ const textBar = 40
 func chartText(c steps.Chart) string {
 	c = finiteChart(c)
 	var b strings.Builder
-	gate.Fprintf(&b, "%s (%s)\n", c.Title, c.Unit)
+	sanitize.Fprintf(&b, "%s (%s)\n", c.Title, c.Unit)
 	s := chart.Bars(c)
 	if c.Shape == steps.Lines {
 		s = chart.Lines(c)
@@ -276,12 +276,12 @@ func chartText(c steps.Chart) string {
 			// Something, however little, is seen.
 			n = max(1, int(math.Round(s.Share(v)*textBar)))
 		}
-		gate.Fprintf(&b, "  %s%s %s %s\n", label, strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(label))),
+		sanitize.Fprintf(&b, "  %s%s %s %s\n", label, strings.Repeat(" ", max(0, wide-utf8.RuneCountInString(label))),
 			strings.Repeat("█", n)+strings.Repeat("·", textBar-n), figure(v))
 	}
 	if c.Shape == steps.Lines {
 		for _, series := range c.Series {
-			gate.Fprintf(&b, "%s\n", series.Name)
+			sanitize.Fprintf(&b, "%s\n", series.Name)
 			wide := 0
 			for _, p := range series.Points {
 				wide = max(wide, utf8.RuneCountInString(chart.Tick(p.X, c.XUnit, figure)))
@@ -300,7 +300,7 @@ func chartText(c steps.Chart) string {
 		}
 	}
 	for _, l := range chart.Limits(c) {
-		gate.Fprintf(&b, "  limit: %s %s %s\n", figure(l.Value), c.Unit, l.Name)
+		sanitize.Fprintf(&b, "  limit: %s %s %s\n", figure(l.Value), c.Unit, l.Name)
 	}
 	return b.String()
 }
@@ -364,7 +364,7 @@ func gaugesText(title string, s *Samples) string {
 	for _, r := range s.Rails {
 		most, wide = max(most, r.Tx.peak(), r.Rx.peak()), max(wide, utf8.RuneCountInString(r.Node+" "+r.Dev))
 	}
-	gate.Fprintf(&b, "%s (Gb/s on the wire, one sign each %s s)\n", title, number(float64(s.StepMS)/1000))
+	sanitize.Fprintf(&b, "%s (Gb/s on the wire, one sign each %s s)\n", title, number(float64(s.StepMS)/1000))
 	for _, r := range s.Rails {
 		for _, flow := range []struct {
 			name  string
@@ -382,7 +382,7 @@ func gaugesText(title string, s *Samples) string {
 				}
 			}
 			name := r.Node + " " + r.Dev
-			gate.Fprintf(&b, "  %s%s %s peak %s %s\n", name, strings.Repeat(" ", wide-utf8.RuneCountInString(name)), flow.name,
+			sanitize.Fprintf(&b, "  %s%s %s peak %s %s\n", name, strings.Repeat(" ", wide-utf8.RuneCountInString(name)), flow.name,
 				figure(flow.rates.peak()), strings.TrimRight("│"+line.String(), " "))
 		}
 	}

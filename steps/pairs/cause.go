@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A Cause is what a set of cells has in common, and no good cell shares.
@@ -803,7 +803,7 @@ func causeIn(reason string) string {
 		return ""
 	}
 	why := strings.TrimRight(first[i+len("): "):], ".?")
-	if strings.HasPrefix(why, wire.NoCause) {
+	if strings.HasPrefix(why, traffic.NoCause) {
 		return ""
 	}
 	return why

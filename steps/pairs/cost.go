@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // MostRails is how many rails a matrix can have.
@@ -27,7 +27,7 @@ func TooMany(nodes, rails, partners int) string {
 	}
 	return fmt.Sprintf("a matrix has at most %s figures, as of %d nodes with %s, and this one would have %s: measure "+
 		"each node with some of the others (--partners 8), or take some of the nodes, as those of a rack (--nodes @rack1)",
-		steps.Thousands(MostFigures), most, kind.Count(rails, "rail", "rails"), steps.Thousands(tests))
+		steps.Thousands(MostFigures), most, registry.Count(rails, "rail", "rails"), steps.Thousands(tests))
 }
 
 // MostAgain is how many ways of pairs are measured again at most: where more look bad, what is wrong is no
@@ -117,8 +117,8 @@ func (c Cost) String() string {
 	}
 	return fmt.Sprintf("%s of %d nodes%s, over %s: %s of %s, %d tests, about %s where nothing is slow, and %s sent "+
 		"in all",
-		kind.Count(c.Pairs, "pair", "pairs"), c.Nodes, partners, kind.Count(c.Rails, "rail", "rails"),
-		kind.Count(c.Rounds, "round", "rounds"), kind.Count(c.Beside, "pair", "pairs at once"),
+		registry.Count(c.Pairs, "pair", "pairs"), c.Nodes, partners, registry.Count(c.Rails, "rail", "rails"),
+		registry.Count(c.Rounds, "round", "rounds"), registry.Count(c.Beside, "pair", "pairs at once"),
 		c.Tests, Rounded(c.Time), sent(c.Bytes))
 }
 

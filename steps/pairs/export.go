@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // Table are the figures as rows of a table, with its header: nodes by name, rails from 1.
@@ -41,7 +41,7 @@ func (m *Matrix) CSV() ([]byte, error) {
 	w := csv.NewWriter(&b)
 	for _, row := range m.Table() {
 		for i, s := range row {
-			row[i] = gate.Field(s)
+			row[i] = sanitize.Field(s)
 		}
 		if err := w.Write(row); err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ var classes = [...]string{"unmeasured", "good", "warned", "crowd", "bad"}
 func (m *Matrix) HTML() []byte {
 	j := m.Judge()
 	var b strings.Builder
-	text := func(s string) string { return html.EscapeString(gate.Line(s)) }
+	text := func(s string) string { return html.EscapeString(sanitize.Line(s)) }
 	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Pairs of "+
 		"%s</title>\n<style>%s</style>\n<h1>Pairs of %s</h1>\n",
 		text(m.Rig), style, text(m.Rig))

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // A Square is a cell of a heat map: what is seen of it without colour, and what it is.
@@ -110,7 +110,7 @@ func MapWidth(width int) int { return max(1, width-labelWidth-1) }
 
 // Label is a row's: the node's number, from 1, and its name as far as there is room.
 func (m *Matrix) Label(node int) string {
-	return fmt.Sprintf("%4d %s", node+1, fit(gate.Line(m.Nodes[node].Name), labelWidth-5))
+	return fmt.Sprintf("%4d %s", node+1, fit(sanitize.Line(m.Nodes[node].Name), labelWidth-5))
 }
 
 // mostSquares is how many squares a side of a map has: the nodes of a rack or two, each with its own.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Extremes are what the cells of a measure are held against.
@@ -38,17 +38,17 @@ func (m *Matrix) Extremes(what steps.Measure) (e Extremes) {
 // bad reports whether a figure is bad beside the best one.
 func bad(what steps.Measure, v, best float64) bool {
 	if what == steps.Latency {
-		return v > theory.PairLatency.Value()*best
+		return v > limits.PairLatency.Value()*best
 	}
-	return v < theory.PairBandwidth.Value()*best
+	return v < limits.PairBandwidth.Value()*best
 }
 
 // rule is the same in words.
 func rule(what steps.Measure, best float64) string {
 	if what == steps.Latency {
-		return fmt.Sprintf("above %g times the least (%s)", theory.PairLatency.Value(), figure(what, best))
+		return fmt.Sprintf("above %g times the least (%s)", limits.PairLatency.Value(), figure(what, best))
 	}
-	return fmt.Sprintf("below %.0f %% of the best (%s)", 100*theory.PairBandwidth.Value(), figure(what, best))
+	return fmt.Sprintf("below %.0f %% of the best (%s)", 100*limits.PairBandwidth.Value(), figure(what, best))
 }
 
 // figure is a figure with its unit.
@@ -57,9 +57,9 @@ func figure(what steps.Measure, v float64) string {
 		return fmt.Sprintf("%.2f us", v)
 	}
 	if what == steps.Latency {
-		return kind.Microseconds(v)
+		return registry.Microseconds(v)
 	}
-	return kind.Gbps(v)
+	return registry.Gbps(v)
 }
 
 // settle says of every cell what it is among the others.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // Version is the form of a saved matrix. Another one is not read.
@@ -104,7 +104,7 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 		return true
 	})
 	var out bytes.Buffer
-	err := gate.JSON(&out, d)
+	err := sanitize.JSON(&out, d)
 	return out.Bytes(), err
 }
 

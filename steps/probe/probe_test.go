@@ -13,7 +13,7 @@ import (
 
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
 )
 
 // commands are those that the answers in testdata are of.
@@ -251,7 +251,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		for _, r := range n.Rails {
-			theory.Ceiling(r)
+			limits.Ceiling(r)
 		}
 	})
 }

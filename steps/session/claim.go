@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // Of two railbenches on one rig one runs, and the other is told who does and comes after it.
@@ -98,7 +98,7 @@ func (s *Session) claimNodes(ctx context.Context, nodes []int) (by string) {
 		case err != nil:
 		case c == nil:
 			s.release()
-			return s.o.Nodes[i].Name() + " is in use by " + gate.Line(who)
+			return s.o.Nodes[i].Name() + " is in use by " + sanitize.Line(who)
 		default:
 			s.claims[i] = c
 		}

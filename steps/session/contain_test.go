@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // What a family brings may break off: the cell is INCONCLUSIVE with the place, the stack
@@ -20,15 +20,15 @@ func TestADefectIsContained(t *testing.T) {
 		}
 		return len(text), nil
 	}
-	broken := kind.Merge(kind.Kind{
-		Parsers: map[string]kind.Parser{"lines": kind.Reads(parser)},
-		Judges: map[string]kind.Judge{
-			"index": kind.Bare(func(steps.Cell, steps.Result) steps.Verdict { panic(none[3]) }),
-			"typed": kind.Bare(func(_ steps.Cell, r steps.Result) steps.Verdict {
-				return kind.Inconclusive(steps.NothingRan, "%d", r.Stages[0].Outputs[0].Value.(int))
+	broken := registry.Merge(registry.Kind{
+		Parsers: map[string]registry.Parser{"lines": registry.Reads(parser)},
+		Judges: map[string]registry.Judge{
+			"index": registry.Bare(func(steps.Cell, steps.Result) steps.Verdict { panic(none[3]) }),
+			"typed": registry.Bare(func(_ steps.Cell, r steps.Result) steps.Verdict {
+				return registry.Inconclusive(steps.NothingRan, "%d", r.Stages[0].Outputs[0].Value.(int))
 			}),
-			"plan":   kind.Bare(passes),
-			"passes": kind.Bare(passes),
+			"plan":   registry.Bare(passes),
+			"passes": registry.Bare(passes),
 		},
 		Plans: map[string]steps.Planner{"plan": func(steps.Rig, map[string]string) steps.Plan { panic("two\nlines") }},
 		Live:  map[string]func(string) (steps.Table, bool){"lines": func(string) (steps.Table, bool) { panic("live") }},

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // What a test without a judge has to reach is four fifths of the rail's band, and 0.95 of it without a

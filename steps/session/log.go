@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // aside is how many bytes of several nodes wait to be written one node after the other.
@@ -47,7 +47,7 @@ func createLog(dir string, r *run) (*logFile, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := disk.Truncated(filepath.Join(dir, fmt.Sprintf("%03d-%s.log", r.id, r.cell.ID)), 0o600)
+	f, err := safefile.Truncated(filepath.Join(dir, fmt.Sprintf("%03d-%s.log", r.id, r.cell.ID)), 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (l *logFile) add(line steps.OutputLine, cut bool) {
 		l.left++
 		return
 	}
-	text := gate.Line(line.Text)
+	text := sanitize.Line(line.Text)
 	end := "\n"
 	if cut {
 		end = ""

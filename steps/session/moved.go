@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // shownShare is the share of the busiest rail's bytes from which another is named beside it.
@@ -26,7 +26,7 @@ func moved(r steps.Result) string {
 	for _, b := range all {
 		if n := sent(b); n > 0 && float64(n) >= shownShare*float64(most) && b.Seconds > 0 {
 			texts = append(texts, fmt.Sprintf("%s sent %s in %.1f s (%s on the wire, with its beginning)",
-				b.Dev+" of "+r.Rig.NameOf(b.End), kind.Size(float64(n)), b.Seconds, kind.Gbps(float64(n)*8/b.Seconds/1e9)))
+				b.Dev+" of "+r.Rig.NameOf(b.End), registry.Size(float64(n)), b.Seconds, registry.Gbps(float64(n)*8/b.Seconds/1e9)))
 		}
 	}
 	// A short run moves a little beside it that is nobody's figure.

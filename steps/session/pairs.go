@@ -14,8 +14,8 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/pairs"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // aliveLimit is how long a node has to say that it is there, where a test on it came to nothing.
@@ -530,7 +530,7 @@ func (p *pairing) keep(title string, held *heldLines) {
 	if p.log == nil {
 		return
 	}
-	p.log(steps.OutputLine{Kind: steps.Note, Text: gate.Line(title)}, false)
+	p.log(steps.OutputLine{Kind: steps.Note, Text: sanitize.Line(title)}, false)
 	for _, l := range held.lines {
 		p.log(l.OutputLine, l.cut)
 	}

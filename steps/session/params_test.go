@@ -8,7 +8,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // The table says the truth about itself: its defaults are allowed and stand as

@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // A Planned script is what would run where: a dry run prints it.
@@ -220,7 +220,7 @@ func (o Options) refuses(c steps.Cell, params map[string]string) string {
 	if o.Trust != nil {
 		for _, p := range o.values(c, params) {
 			if !o.Trust.TrustedProgram(p.Name, p.Default) {
-				return fmt.Sprintf(untrustedValue, gate.Line(p.Name), gate.Line(p.Default))
+				return fmt.Sprintf(untrustedValue, sanitize.Line(p.Name), sanitize.Line(p.Default))
 			}
 		}
 	}
@@ -255,7 +255,7 @@ func hidden(c steps.Cell) string {
 	for _, role := range c.Roles {
 		if role.Interpreter != "" && !slices.Contains(steps.Interpreters(), role.Interpreter) {
 			return fmt.Sprintf("%q runs no script here: %s can, beside the shell",
-				gate.Line(role.Interpreter), strings.Join(steps.Interpreters(), " and "))
+				sanitize.Line(role.Interpreter), strings.Join(steps.Interpreters(), " and "))
 		}
 		text := role.Text()
 		for at, r := range text {
@@ -276,7 +276,7 @@ func unseen(c string) string {
 	if r, n := utf8.DecodeRuneInString(c); n > 1 && !runner.Hidden(r) {
 		return fmt.Sprintf("%U", r)
 	}
-	return gate.Line(c)
+	return sanitize.Line(c)
 }
 
 // plannedBacks are the ways back that a cell would run in place of its script.

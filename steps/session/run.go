@@ -16,10 +16,10 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/sanitize"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // What a run waits for, beside the cell's own limit.
@@ -160,7 +160,7 @@ func (r *run) passes(ctx context.Context, rig steps.Rig) (all []steps.Stage) {
 		if ctx.Err() != nil {
 			break
 		}
-		r.print(steps.OutputLine{Kind: steps.Note, Rail: i + 1, Text: gate.Line(fmt.Sprintf("rail %d: %s %s ⇄ %s %s", i+1,
+		r.print(steps.OutputLine{Kind: steps.Note, Rail: i + 1, Text: sanitize.Line(fmt.Sprintf("rail %d: %s %s ⇄ %s %s", i+1,
 			rig.At(steps.Here).Name, rig.Rail(p, steps.Here).Dev, rig.At(steps.Peer).Name, rig.Rail(p, steps.Peer).Dev))},
 			false)
 		all = append(all, r.stage(ctx, rig, i))
@@ -460,7 +460,7 @@ func (r *run) watch(ctx context.Context, look func(context.Context) vital) (cont
 
 // vitals looks at the links that the cell leads over. What they carried before the first look is no sign of life.
 func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) vital {
-	rt, ok := wire.RouteOf(r.cell, steps.Result{Rig: rig}, steps.Stage{Pair: pair})
+	rt, ok := traffic.RouteOf(r.cell, steps.Result{Rig: rig}, steps.Stage{Pair: pair})
 	var last []meter.Counters
 	var looked time.Time
 	return func(ctx context.Context) (seen vital) {
@@ -468,10 +468,10 @@ func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) vital {
 			return seen
 		}
 		now := r.counters(ctx, rig)
-		seen.went = wire.Flaps(account(rig, r.before, r.before, now), rt.Ports()...) != ""
+		seen.went = traffic.Flaps(account(rig, r.before, r.before, now), rt.Ports()...) != ""
 		if at := r.s.clock.Now(); at.Sub(looked) <= 2*linkLook {
-			moved := wire.WorkOf(rig, account(rig, last, last, now), rt.Ports()...)
-			seen.moves = moved.Gbps >= theory.BusyBefore.Value()
+			moved := traffic.WorkOf(rig, account(rig, last, last, now), rt.Ports()...)
+			seen.moves = moved.Gbps >= limits.BusyBefore.Value()
 		}
 		last, looked = now, r.s.clock.Now()
 		return seen
@@ -722,7 +722,7 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 	if len(r.cell.Roles) > 1 && !r.cell.Probed() || !exit.OK() {
 		r.print(steps.OutputLine{
 			Kind: steps.Note, From: node, Role: role.Name,
-			Text: gate.Line(fmt.Sprintf("%s on %s: %s", or(role.Name, "script"), node, exit)),
+			Text: sanitize.Line(fmt.Sprintf("%s on %s: %s", or(role.Name, "script"), node, exit)),
 		}, false)
 	}
 	if !lesson {
@@ -894,7 +894,7 @@ func (r *run) countersAfter(ctx context.Context, rig steps.Rig) []meter.Counters
 func (r *run) tell(format string, args ...any) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
 		// It may be what a node said, decoded: the log takes it as it comes from here.
-		r.print(steps.OutputLine{Kind: steps.Note, Text: gate.Line(strings.TrimRight(line, "\n"))}, false)
+		r.print(steps.OutputLine{Kind: steps.Note, Text: sanitize.Line(strings.TrimRight(line, "\n"))}, false)
 	}
 }
 

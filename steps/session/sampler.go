@@ -10,9 +10,9 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/health"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/steps/theory"
 )
 
 // sampleFor is the limit of a sampler: it is started anew when it ends.
@@ -85,7 +85,7 @@ func (p *samplers) follow(rig steps.Rig) {
 			gauges = append(gauges, meter.Gauge{
 				Port: r.Port, Cable: r.PhysPort + 1,
 				Node: n.Name, No: n.No, Dev: r.Dev, Netdev: r.Netdev.Name,
-				LinkGbps: link, CeilingGbps: float64(theory.WireCeiling(r)), RoCE: packets(r), TCP: segments(r),
+				LinkGbps: link, CeilingGbps: float64(limits.WireCeiling(r)), RoCE: packets(r), TCP: segments(r),
 			})
 		}
 		blank := meter.Board{Gauges: gauges}
@@ -248,14 +248,14 @@ func packets(r steps.Rail) rate.Headers {
 	if r.MTU <= 0 || r.InfiniBand() { // whose packets have other headers
 		return rate.Headers{}
 	}
-	return theory.RoCE(r.MTU)
+	return limits.RoCE(r.MTU)
 }
 
 func segments(r steps.Rail) rate.Headers {
-	if r.Netdev.MTU <= theory.TCPHeaders {
+	if r.Netdev.MTU <= limits.TCPHeaders {
 		return rate.Headers{}
 	}
-	return theory.TCP(r.Netdev.MTU)
+	return limits.TCP(r.Netdev.MTU)
 }
 
 // overdue looks at the gauges when no sample has asked for it.

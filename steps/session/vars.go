@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
 )
 
 // A bandwidth test lasts about this long on a rail of known rate: long enough
@@ -47,11 +47,11 @@ func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[st
 		p := rig.Pairs[max(pair, 0)]
 		b := bandOf(rig, p, params)
 		if b.Limit > 0 {
-			most := theory.OverShare.Value() * float64(b.Limit)
+			most := limits.OverShare.Value() * float64(b.Limit)
 			v["MOST_GBPS"], v["MOST_BOTH_GBPS"] = decimals(most), decimals(2*most)
 		}
 		if expected := float64(b.Expected); expected > 0 && b.Unless == "" {
-			least, good := theory.WarnShare.Value()*expected, theory.PassShare.Value()*expected
+			least, good := limits.WarnShare.Value()*expected, limits.PassShare.Value()*expected
 			v["LEAST_GBPS"], v["LEAST_BOTH_GBPS"] = decimals(least), decimals(2*least)
 			v["GOOD_GBPS"], v["GOOD_BOTH_GBPS"] = decimals(good), decimals(2*good)
 		}
@@ -59,11 +59,11 @@ func vars(rig steps.Rig, e steps.End, pair int, params map[string]string) map[st
 			// Who has one has one for all, and nothing between it and what is good.
 			v["LEAST_BOTH_GBPS"], v["GOOD_GBPS"], v["GOOD_BOTH_GBPS"] = set, set, set
 		}
-		most := theory.BytesMore
+		most := limits.BytesMore
 		if rig.Rail(p, e).Soft() { // its interface counts in its place
-			most = theory.BytesMoreIP
+			most = limits.BytesMoreIP
 		}
-		v["LEAST_COUNTED"], v["MOST_COUNTED"] = decimals(100*theory.BytesLeast.Value()), decimals(100*most.Value())
+		v["LEAST_COUNTED"], v["MOST_COUNTED"] = decimals(100*limits.BytesLeast.Value()), decimals(100*most.Value())
 	}
 	if p, ok := rig.Path(); ok {
 		v["TCP_NETDEV"], v["TCP_IP"], v["PEER_TCP_IP"] = p.Netdevs[e].Name, p.Addrs[e], p.Addrs[e.Other()]
@@ -122,7 +122,7 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 		} else {
 			return unknownIterations
 		}
-		if c, _ := theory.Ceiling(r); c > 0 {
+		if c, _ := limits.Ceiling(r); c > 0 {
 			gbps = min(gbps, float64(c))
 		}
 	}
@@ -137,16 +137,16 @@ func iterations(rig steps.Rig, p steps.Pair, params map[string]string) int {
 
 // bandOf is what a test without a judge should reach over a rail, as a write should. Where nobody knows what else may
 // end it, it says so (Unless).
-func bandOf(rig steps.Rig, p steps.Pair, params map[string]string) theory.Band {
+func bandOf(rig steps.Rig, p steps.Pair, params map[string]string) limits.Band {
 	const messages = 1000 // the fewest that a test moves which isn't told how many
-	t := theory.Test{MTU: math.MaxInt}
+	t := limits.Test{MTU: math.MaxInt}
 	for _, e := range steps.Ends {
 		t.MTU = min(t.MTU, rig.Rail(p, e).MTU)
 	}
 	if size, err := strconv.Atoi(params["SIZE"]); err == nil {
 		t.Message, t.Payload = size, float64(size)*messages
 	}
-	return theory.BandOf(rig, t, p)
+	return limits.BandOf(rig, t, p)
 }
 
 func decimals(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // counting is a node whose counters are what it is told.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // A Show is scenes in their order.
@@ -127,7 +127,7 @@ func (p *parser) line(line string) error {
 	case strings.HasPrefix(line, "## "):
 		return p.begin(strings.TrimSpace(line[3:]))
 	case strings.HasPrefix(line, "# "):
-		p.show.Title = gate.Line(strings.TrimSpace(line[2:]))
+		p.show.Title = sanitize.Line(strings.TrimSpace(line[2:]))
 	case p.scene == nil: // an introduction for whoever reads the file
 	case strings.HasPrefix(line, ">"):
 		p.notes = append(p.notes, strings.TrimSpace(line[1:]))
@@ -150,7 +150,7 @@ func (p *parser) begin(heading string) error {
 	if len(p.show.Scenes) >= mostScenes {
 		return fmt.Errorf("more than %d scenes", mostScenes)
 	}
-	p.scene = &Scene{ID: id, Title: gate.Line(title)}
+	p.scene = &Scene{ID: id, Title: sanitize.Line(title)}
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (p *parser) end() {
 
 // prose is one paragraph of lines.
 func prose(lines []string) string {
-	return gate.Line(strings.Join(strings.Fields(strings.Join(lines, " ")), " "))
+	return sanitize.Line(strings.Join(strings.Fields(strings.Join(lines, " ")), " "))
 }
 
 func (p *parser) act(line string) error {
@@ -243,7 +243,7 @@ func (m Moment) Lines() []string {
 	if m.Scene == 0 {
 		lines := []string{m.Show, "not begun; first: " + m.Next}
 		if m.Alarm != "" {
-			lines = append(lines, "ALARM: "+gate.Line(m.Alarm))
+			lines = append(lines, "ALARM: "+sanitize.Line(m.Alarm))
 		}
 		return lines
 	}
@@ -257,7 +257,7 @@ func (m Moment) Lines() []string {
 		{"next", m.Next},
 	} {
 		if part.text != "" {
-			lines = append(lines, part.name+": "+gate.Line(part.text))
+			lines = append(lines, part.name+": "+sanitize.Line(part.text))
 		}
 	}
 	return lines

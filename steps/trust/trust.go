@@ -19,7 +19,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/railbench/railbench/runner/disk"
+	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 )
 
@@ -120,10 +120,10 @@ func (b *Book) has(hash string) bool {
 	if b.trusted[hash] {
 		return true
 	}
-	if b.dir == "" || disk.Keeps(b.dir) != nil {
+	if b.dir == "" || safefile.Keeps(b.dir) != nil {
 		return false
 	}
-	f, err := disk.Open(filepath.Join(b.dir, hash), os.O_RDONLY, 0)
+	f, err := safefile.Open(filepath.Join(b.dir, hash), os.O_RDONLY, 0)
 	if err != nil {
 		return false // what can't be read was not said
 	}
@@ -157,10 +157,10 @@ func (b *Book) write(hash, what string) error {
 	}
 	err := os.MkdirAll(b.dir, 0o700)
 	if err == nil {
-		err = disk.Keeps(b.dir)
+		err = safefile.Keeps(b.dir)
 	}
 	if err == nil {
-		err = disk.Replace(filepath.Join(b.dir, hash), []byte(what+" "+time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600)
+		err = safefile.Replace(filepath.Join(b.dir, hash), []byte(what+" "+time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep what was trusted: %w", err)

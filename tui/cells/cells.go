@@ -13,7 +13,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A Cell is everything that a cell's picture depends on: the cell, what it came to, and
@@ -64,7 +64,7 @@ type Drawing struct {
 }
 
 // Draw draws the cell, width columns wide.
-func (c Cell) Draw(k *ink.Ink, width int) Drawing {
+func (c Cell) Draw(k *theme.Ink, width int) Drawing {
 	b := body{k: k, width: width, bar: " "}
 	if c.Selected {
 		b.bar = k.Accent.Render("▌")
@@ -116,19 +116,19 @@ func (b *body) note(c Cell) Drawing {
 
 // body collects a cell's lines.
 type body struct {
-	k     *ink.Ink
+	k     *theme.Ink
 	width int
 	bar   string
 	lines []string
 }
 
-func (b *body) add(s string) { b.lines = append(b.lines, ink.Pad(b.bar+s, b.width)) }
+func (b *body) add(s string) { b.lines = append(b.lines, theme.Pad(b.bar+s, b.width)) }
 
 func (b *body) blank() { b.lines = append(b.lines, strings.Repeat(" ", b.width)) }
 
 // wrap adds text behind the bar.
 func (b *body) wrap(text, first, rest string) {
-	for _, l := range ink.Wrap(text, b.width-2, first, rest) {
+	for _, l := range theme.Wrap(text, b.width-2, first, rest) {
 		b.add(l)
 	}
 }
@@ -162,7 +162,7 @@ func (b *body) head(c Cell) {
 	if c.Selected || c.State.Running {
 		style = b.k.Focus
 	}
-	left := b.k.Dim.Render(count) + " " + style.Render(ink.Clean(title))
+	left := b.k.Dim.Render(count) + " " + style.Render(theme.Clean(title))
 	if c.Edited {
 		left += b.k.Dim.Render(" · edited")
 	}
@@ -174,19 +174,19 @@ func (b *body) head(c Cell) {
 	}
 	id, indent := "", strings.Repeat(" ", lipgloss.Width(count)+1)
 	if title != c.ID {
-		id = "  " + b.k.Faint.Render(ink.Clean(c.ID)) // what railbench run calls it
+		id = "  " + b.k.Faint.Render(theme.Clean(c.ID)) // what railbench run calls it
 	}
 	if fits(left, id, where, right) {
 		if right != "" {
 			where += "   " + right
 		}
-		b.add(ink.Sides(left+id, where, inner))
+		b.add(theme.Sides(left+id, where, inner))
 		return
 	}
 	if id != "" && fits(left, id, right) {
 		left, id = left+id, ""
 	}
-	b.add(ink.Sides(left, right, inner))
+	b.add(theme.Sides(left, right, inner))
 	below := indent + where
 	if id != "" && lipgloss.Width(indent+id+where) <= inner {
 		below = indent[2:] + id + "  " + where
@@ -267,7 +267,7 @@ func Places(c steps.Cell, names []string) string {
 	if c.EachRail {
 		parts = append(parts, "each rail")
 	}
-	return ink.Clean(strings.Join(parts, " · "))
+	return theme.Clean(strings.Join(parts, " · "))
 }
 
 // scripts shows each script once, whoever of the roles runs it.
@@ -281,7 +281,7 @@ func (b *body) scripts(c Cell) {
 			b.script(l.Text(), head)
 		}
 		if c.Values != "" {
-			b.wrap(b.k.Dim.Render(ink.Clean(c.Values)), "  "+b.k.Dim.Render("with "), "       ")
+			b.wrap(b.k.Dim.Render(theme.Clean(c.Values)), "  "+b.k.Dim.Render("with "), "       ")
 		}
 		return
 	}
@@ -318,7 +318,7 @@ func (b *body) roles(l steps.Lesson) {
 		what = strings.TrimPrefix(what+", in "+l.Interpreter, ", ")
 	}
 	if what != "" {
-		b.add("  " + b.k.Dim.Render(ink.Clean(what)))
+		b.add("  " + b.k.Dim.Render(theme.Clean(what)))
 	}
 }
 
@@ -335,7 +335,7 @@ func (b *body) script(script string, head int) {
 	mark, on := "  "+b.k.Accent.Render("┃")+" ", "  "+b.k.Faint.Render("┋")+" "
 	for _, l := range lines {
 		sign := mark
-		for _, part := range ink.Fold(ink.Clean(l), max(8, b.width-6)) {
+		for _, part := range theme.Fold(theme.Clean(l), max(8, b.width-6)) {
 			b.add(sign + b.k.Dim.Render(part))
 			sign = on // the line goes on: nobody types a new one here
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 func unstyled(lines []string) string {
@@ -34,7 +34,7 @@ func TestProse(t *testing.T) {
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := unstyled(Prose(c.in, ink.New(true, colorprofile.TrueColor), 50)); got != c.want {
+			if got := unstyled(Prose(c.in, theme.New(true, colorprofile.TrueColor), 50)); got != c.want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
 			}
 		})
@@ -57,7 +57,7 @@ func TestATableThatIsTooWide(t *testing.T) {
 			"       long long long"},
 		{30, " • name: x\n   what: long long long\n     long long long long long\n     long\n   where: here and there"},
 	} {
-		if got := unstyled(Prose(table, ink.New(true, colorprofile.ASCII), c.width)); got != c.want {
+		if got := unstyled(Prose(table, theme.New(true, colorprofile.ASCII), c.width)); got != c.want {
 			t.Errorf("at %d columns:\n%s\nwant:\n%s", c.width, got, c.want)
 		}
 	}
@@ -144,7 +144,7 @@ func TestLongOutputIsFolded(t *testing.T) {
 			out = out.Append([]steps.OutputLine{{Text: "row"}})
 		}
 		c := Cell{Cell: steps.Cell{Own: "summary"}, State: steps.CellState{Run: 1, Output: out}, View: View{Keep: 12}}
-		got := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
+		got := unstyled(c.Draw(theme.New(true, colorprofile.ASCII), 60).Lines)
 		if want == "" && strings.Contains(got, "more") || !strings.Contains(got, want) {
 			t.Errorf("%d lines:\n%s", n, got)
 		}
@@ -161,7 +161,7 @@ func TestCountersAreOfATest(t *testing.T) {
 		return unstyled(Cell{
 			Cell: steps.Cell{Own: "summary"}, State: state,
 			View: View{Evidence: true},
-		}.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
+		}.Draw(theme.New(true, colorprofile.ASCII), 60).Lines)
 	}
 	if got := draw(of(1), of(1), of(2)); strings.Count(got, "during rail 1's test:") != 1 ||
 		strings.Count(got, "during rail 2's test:") != 1 {
@@ -192,7 +192,7 @@ func TestLongScriptsAreFolded(t *testing.T) {
 		for i := range c.roles {
 			cell.Roles = append(cell.Roles, steps.Role{Script: script + strings.Repeat("\n", i)})
 		}
-		got := unstyled(cell.Draw(ink.New(true, colorprofile.ASCII), 60).Lines)
+		got := unstyled(cell.Draw(theme.New(true, colorprofile.ASCII), 60).Lines)
 		if n := strings.Count(got, "┃     x"); n != c.want ||
 			(strings.Contains(got, "S shows them") == (n == 11*c.roles)) {
 			t.Errorf("%+v: %d lines:\n%s", c, n, got)
@@ -211,7 +211,7 @@ func TestTitlesHaveTheirIDs(t *testing.T) {
 		Names: []string{"spark-02", "spark-01"}, State: steps.CellState{Run: 1, HasExit: true},
 	}
 	for width := 44; width < 130; width++ {
-		text := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), width).Lines[:3])
+		text := unstyled(c.Draw(theme.New(true, colorprofile.ASCII), width).Lines[:3])
 		for _, want := range []string{
 			"One rail, host memory", "nixl-single-dram", "initiator spark-02 · target spark-01",
 			"exit 0",
@@ -222,7 +222,7 @@ func TestTitlesHaveTheirIDs(t *testing.T) {
 		}
 	}
 	c.Title = ""
-	if text := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 80).Lines[:3]); strings.Count(text,
+	if text := unstyled(c.Draw(theme.New(true, colorprofile.ASCII), 80).Lines[:3]); strings.Count(text,
 		"nixl-single-dram") != 1 {
 		t.Error(text)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/chart"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // chartWidth is the widest that a chart gets: a longer bar says no more.
@@ -18,7 +18,7 @@ const chartWidth = 110
 // Chart draws a chart in lines of at most Width columns.
 func (d Drawer) Chart(c steps.Chart) []string {
 	d.Width = min(d.Width, chartWidth)
-	unit := ink.Clean(c.Unit)
+	unit := theme.Clean(c.Unit)
 	if c.Shape == steps.LogBars {
 		unit += ", logarithmic"
 	}
@@ -56,7 +56,7 @@ func (d Drawer) bars(c steps.Chart) []string {
 	all := chart.Points(c)
 	label, value := 0, 1
 	for _, p := range all {
-		label = max(label, lipgloss.Width(ink.Clean(p.Label)))
+		label = max(label, lipgloss.Width(theme.Clean(p.Label)))
 		value = max(value, lipgloss.Width(figure(p.Y)))
 	}
 	// Bars tell something from leastBar columns on, and labels that are cut nothing: where both
@@ -78,12 +78,12 @@ func (d Drawer) bars(c steps.Chart) []string {
 		if !chart.Usable(p.Y) {
 			strong = k.Dim
 		}
-		name := ink.Clean(p.Label)
+		name := theme.Clean(p.Label)
 		if above {
-			lines = append(lines, ink.Wrap(name, d.Width, "", "  ")...)
+			lines = append(lines, theme.Wrap(name, d.Width, "", "  ")...)
 			name = ""
 		}
-		lines = append(lines, ink.Pad(name, indent)+k.Faint.Render("▏")+d.bar(p.Y, s, marks)+" "+
+		lines = append(lines, theme.Pad(name, indent)+k.Faint.Render("▏")+d.bar(p.Y, s, marks)+" "+
 			strings.Repeat(" ", max(0, value-lipgloss.Width(text)))+strong.Render(text))
 	}
 	lines = append(lines, strings.Repeat(" ", indent+1)+d.axis(s, ticks(c, s)))
@@ -205,7 +205,7 @@ func (d Drawer) legend(c steps.Chart) []string {
 	var parts []string
 	for i, l := range chart.Limits(c) {
 		sign := string(limitSigns.across[i%len(limitSigns.across)])
-		parts = append(parts, d.Ink.Ceiling.Render(sign)+" "+d.Ink.Dim.Render(figure(l.Value)+" "+ink.Clean(l.Name)))
+		parts = append(parts, d.Ink.Ceiling.Render(sign)+" "+d.Ink.Dim.Render(figure(l.Value)+" "+theme.Clean(l.Name)))
 	}
 	return d.flow(parts)
 }
@@ -223,7 +223,7 @@ func (d Drawer) flow(parts []string) []string {
 		if line != "" {
 			lines = append(lines, line)
 		}
-		wrapped := ink.Wrap(p, d.Width, "", "  ")
+		wrapped := theme.Wrap(p, d.Width, "", "  ")
 		lines, line = append(lines, wrapped[:len(wrapped)-1]...), wrapped[len(wrapped)-1]
 	}
 	if line != "" {
@@ -308,12 +308,12 @@ func (d Drawer) lines(c steps.Chart) []string {
 	lines = append(lines, strings.Repeat(" ", label+2)+d.axis(scale{size: width}, xTicks(values, c.XUnit, x, width)))
 	var parts []string
 	for i, s := range c.Series {
-		parts = append(parts, seriesStyle(k, i).Render(string(seriesMarks[i%len(seriesMarks)]))+" "+ink.Clean(s.Name))
+		parts = append(parts, seriesStyle(k, i).Render(string(seriesMarks[i%len(seriesMarks)]))+" "+theme.Clean(s.Name))
 	}
 	lines = append(lines, d.flow(parts)...)
 	var parted []string
 	for i, l := range limits {
-		text := figure(l.Value) + " " + ink.Clean(l.Name)
+		text := figure(l.Value) + " " + theme.Clean(l.Name)
 		if l.Value > y.To {
 			text += ", above this scale"
 		}
@@ -340,8 +340,8 @@ func xTicks(values []float64, unit string, x scale, width int) []tick {
 	return all
 }
 
-func seriesStyle(k *ink.Ink, i int) ink.Style {
-	return []ink.Style{k.RDMA, k.IP, k.Mixed, k.Inconclusive, k.Code, k.Pass, k.Fail, k.Accent}[i%8]
+func seriesStyle(k *theme.Ink, i int) theme.Style {
+	return []theme.Style{k.RDMA, k.IP, k.Mixed, k.Inconclusive, k.Code, k.Pass, k.Fail, k.Accent}[i%8]
 }
 
 // A plot is a field of braille: two dots wide and four high in each column.
@@ -402,7 +402,7 @@ func (p *plot) series(n int, s steps.Series, x, y scale) {
 	}
 }
 
-func (p *plot) row(k *ink.Ink, row int) string {
+func (p *plot) row(k *theme.Ink, row int) string {
 	var b strings.Builder
 	for i := row * p.width; i < (row+1)*p.width; i++ {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A Check is an entry of the checklist: one line, and what it found below it where it
@@ -24,7 +24,7 @@ type Check struct {
 }
 
 // Lines draws it, each line width columns.
-func (c Check) Lines(k *ink.Ink, width int) []string {
+func (c Check) Lines(k *theme.Ink, width int) []string {
 	b := body{k: k, width: width, bar: " "}
 	if c.Selected {
 		b.bar = k.Accent.Render("▌")
@@ -55,10 +55,10 @@ func (c Check) Lines(k *ink.Ink, width int) []string {
 }
 
 // line is the mark, the title and, in the room that is left, what it found.
-func (c Check) line(k *ink.Ink, width int) string {
+func (c Check) line(k *theme.Ink, width int) string {
 	g := c.State.Verdict.Grade
 	mark, style := Mark(g), GradeStyle(k, g)
-	said := ink.Clean(c.State.Verdict.Reason)
+	said := theme.Clean(c.State.Verdict.Reason)
 	switch {
 	case c.State.Running:
 		mark, style, said = "●", k.Accent, "looking, "+c.Elapsed
@@ -76,7 +76,7 @@ func (c Check) line(k *ink.Ink, width int) string {
 	}
 	room := min(c.Titles, max(12, width/2))
 	left := " " + style.Render(mark) + " " +
-		ink.Pad(title.Render(ansi.Truncate(ink.Clean(c.Title), room, "…")), room) + "  "
+		theme.Pad(title.Render(ansi.Truncate(theme.Clean(c.Title), room, "…")), room) + "  "
 	rest := max(0, width-lipgloss.Width(left)-1)
 	return left + k.Dim.Render(ansi.Truncate(strings.Join(strings.Fields(said), " "), rest, "…"))
 }
@@ -88,13 +88,13 @@ func (c Check) fix(b *body) {
 	switch {
 	case c.Fix.ID == "":
 	case c.FixState.Running:
-		b.wrap(b.k.Accent.Render(c.Spinner+" "+ink.Clean(c.Fix.Title)+", "+Seconds(c.FixTime)), "  ", "    ")
+		b.wrap(b.k.Accent.Render(c.Spinner+" "+theme.Clean(c.Fix.Title)+", "+Seconds(c.FixTime)), "  ", "    ")
 	case wrong && !c.State.Running:
 		does := b.k.Dim.Render(" (" + c.Fix.ID + "; it shows what it does, and asks)")
-		b.wrap(b.k.Focus.Render("f")+" puts it right: "+ink.Clean(c.Fix.Title)+does, "  ", "    ")
+		b.wrap(b.k.Focus.Render("f")+" puts it right: "+theme.Clean(c.Fix.Title)+does, "  ", "    ")
 	}
 	if v := c.FixState.Verdict; v.Grade != steps.NotRun && !c.FixState.Running {
 		grade := GradeStyle(b.k, v.Grade).Render(Mark(v.Grade) + " " + c.Fix.ID)
-		b.wrap(grade+"  "+strings.Join(strings.Fields(ink.Clean(v.Reason)), " "), "  ", "    ")
+		b.wrap(grade+"  "+strings.Join(strings.Fields(theme.Clean(v.Reason)), " "), "  ", "    ")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // The runes around a mark's number, of a private area: no text has them.
@@ -24,7 +24,7 @@ func marked(source string, first int, inPlace bool) string {
 const marginWidth = 5
 
 // margin moves the marks of a line into the margin.
-func margin(line string, k *ink.Ink, width int) string {
+func margin(line string, k *theme.Ink, width int) string {
 	var numbers []string
 	for {
 		from := strings.Index(line, markBegin)
@@ -38,5 +38,5 @@ func margin(line string, k *ink.Ink, width int) string {
 	if numbers == nil {
 		return line
 	}
-	return ink.Pad(strings.TrimRight(line, " "), width) + " " + k.Accent.Render("◂"+strings.Join(numbers, ","))
+	return theme.Pad(strings.TrimRight(line, " "), width) + " " + k.Accent.Render("◂"+strings.Join(numbers, ","))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/pattern"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A tool writes for a terminal that is wide enough. In a narrow pane its blank columns are
@@ -85,7 +85,7 @@ func evened(lines []steps.OutputLine) []steps.OutputLine {
 	for i := range even {
 		var text strings.Builder
 		for n, f := range fields(lines[i]) {
-			text.WriteString(ink.Pad(f, widths[n]+closed))
+			text.WriteString(theme.Pad(f, widths[n]+closed))
 		}
 		even[i].Text = strings.TrimRight(text.String(), " ")
 	}
@@ -97,7 +97,7 @@ func fields(l steps.OutputLine) []string {
 	if len(l.Spans) > 0 || len(l.Text) > 400 || l.Kind == steps.Note {
 		return nil
 	}
-	return strings.Fields(ink.Clean(l.Text))
+	return strings.Fields(theme.Clean(l.Text))
 }
 
 // longest is the longest word that stays whole where lines would be cut: of a GID, a path or a hash
@@ -263,7 +263,7 @@ func filled(parts []strip, width int) (chunks [][]strip) {
 
 // blankColumns tells of the columns of a line which are blank, as far as far.
 func blankColumns(text string, far int) []bool {
-	text = ink.Clean(ink.Head(text, far))
+	text = theme.Clean(theme.Head(text, far))
 	blank := make([]bool, 0, min(len(text), far))
 	for text != "" && len(blank) <= far {
 		width := 1
@@ -408,7 +408,7 @@ func figures(l steps.OutputLine) (n int) {
 	if l.Kind == steps.Note {
 		return 0
 	}
-	for word := range strings.FieldsSeq(ink.Head(l.Text, 400)) {
+	for word := range strings.FieldsSeq(theme.Head(l.Text, 400)) {
 		if decimal.Looks(word) {
 			n++
 		}

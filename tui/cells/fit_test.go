@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 func printedLines(texts ...string) (lines []steps.OutputLine) {
@@ -24,7 +24,7 @@ func drawnIn(lines []steps.OutputLine, width, most int) string {
 	var rows []string
 	lines, fits := fit(lines, width-2, most)
 	for _, r := range fits {
-		rows = append(rows, strings.TrimRight(unstyled([]string{r.draw(ink.New(true, colorprofile.NoTTY), lines[r.line],
+		rows = append(rows, strings.TrimRight(unstyled([]string{r.draw(theme.New(true, colorprofile.NoTTY), lines[r.line],
 			width)}), " \n"))
 	}
 	return strings.Join(rows, "\n")
@@ -181,7 +181,7 @@ func TestOutputFitsAnyWidth(t *testing.T) {
 		"速度" + strings.Repeat(" ", 90) + "x",
 		"\x1b[31mno escape\x07", strings.Repeat("=", 40), "e\u0301 e\u0301", "\xff\xfe",
 	}
-	k := ink.New(true, colorprofile.TrueColor)
+	k := theme.New(true, colorprofile.TrueColor)
 	for width := range 100 {
 		for i := range texts {
 			for n := 1; i+n <= len(texts) && n < 4; n++ {
@@ -210,7 +210,7 @@ func TestTellingLines(t *testing.T) {
 	lines := printedLines("device", "state: UP", "lid 1", "mtu: 1024", "lid 2", "", "lid 3", "lid 4", "lid 5", "")
 	c.State = steps.CellState{Run: 1, HasExit: true, Output: steps.Scroll{}.Append(lines)}
 	draw := func() string {
-		return unstyled(c.Draw(ink.New(true, colorprofile.NoTTY), 60).Lines)
+		return unstyled(c.Draw(theme.New(true, colorprofile.NoTTY), 60).Lines)
 	}
 	if got := draw(); !strings.Contains(got, "7 more lines, O opens") ||
 		!strings.Contains(got, "│ state: UP\n   │ mtu: 1024") ||

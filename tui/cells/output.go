@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // lookBack is how many of the last lines are looked at for what each node printed.
@@ -52,7 +52,7 @@ func (b *body) printed(c Cell, lines []steps.OutputLine, t tags) {
 	for i := 0; i < len(lines); {
 		if l := lines[i]; l.Kind == steps.Note {
 			if len(l.Text) > b.width-6 {
-				b.wrap(b.k.Dim.Render(ink.Clean(l.Text)), "  "+b.k.Accent.Render("·")+" ", "    ")
+				b.wrap(b.k.Dim.Render(theme.Clean(l.Text)), "  "+b.k.Accent.Render("·")+" ", "    ")
 			} else {
 				b.add("  " + outputLine(b.k, l, tags{}, nil, 0, b.width-4)) // it names the node itself
 			}
@@ -172,7 +172,7 @@ func (b *body) columns(c Cell, s section) {
 		own.printed(c, lines, tags{})
 		height = max(height, len(own.lines))
 		drawn = append(drawn, own.lines)
-		heads = append(heads, ink.Pad(b.k.Dim.Render(source(lines)), width))
+		heads = append(heads, theme.Pad(b.k.Dim.Render(source(lines)), width))
 	}
 	const gap = "  "
 	b.add(gap + strings.Join(heads, gap))
@@ -183,7 +183,7 @@ func (b *body) columns(c Cell, s section) {
 			if i < len(lines) {
 				text = lines[i]
 			}
-			row[j] = ink.Pad(ansi.Truncate(text, width+len(gap), ""), width+len(gap))
+			row[j] = theme.Pad(ansi.Truncate(text, width+len(gap), ""), width+len(gap))
 		}
 		b.add(strings.Join(row, ""))
 	}
@@ -191,15 +191,15 @@ func (b *body) columns(c Cell, s section) {
 
 // source is who printed lines: the node, and its role where it has one.
 func source(lines []steps.OutputLine) string {
-	name := ink.Clean(lines[0].From)
-	if role := ink.Clean(lines[0].Role); role != "" {
+	name := theme.Clean(lines[0].From)
+	if role := theme.Clean(lines[0].Role); role != "" {
 		name += " · " + role
 	}
 	return name
 }
 
 // gutterOf is the sign before a line, and the line's own style.
-func gutterOf(k *ink.Ink, kind steps.LineKind) (string, ink.Style) {
+func gutterOf(k *theme.Ink, kind steps.LineKind) (string, theme.Style) {
 	switch kind {
 	case steps.FromStderr:
 		return k.Stderr.Render("╏"), k.Stderr
@@ -207,11 +207,11 @@ func gutterOf(k *ink.Ink, kind steps.LineKind) (string, ink.Style) {
 		return k.Accent.Render("·"), k.Dim
 	case steps.FromStdout:
 	}
-	return k.Faint.Render("│"), ink.Style{}
+	return k.Faint.Render("│"), theme.Style{}
 }
 
 // draw draws a row in at most width columns.
-func (r outputRow) draw(k *ink.Ink, l steps.OutputLine, width int) string {
+func (r outputRow) draw(k *theme.Ink, l steps.OutputLine, width int) string {
 	gutter, style := gutterOf(k, l.Kind)
 	if r.on {
 		gutter = k.Faint.Render("┊")
@@ -225,13 +225,13 @@ func (r outputRow) draw(k *ink.Ink, l steps.OutputLine, width int) string {
 		switch {
 		case room < 1:
 		case r.rule:
-			text += style.Render(ansi.Truncate(ink.Clean(ink.Head(l.Text, room)), room, ""))
+			text += style.Render(ansi.Truncate(theme.Clean(theme.Head(l.Text, room)), room, ""))
 		case size > room || last && r.open || !last && size+closed > room:
 			// It goes on to the line's end, and says where there is more.
-			text += k.Paint(ink.Print{Text: l.Text, Spans: l.Spans, Base: style}, s.from, room)
+			text += k.Paint(theme.Print{Text: l.Text, Spans: l.Spans, Base: style}, s.from, room)
 			room = 0
 		default:
-			part := k.Paint(ink.Print{Text: l.Text, Spans: l.Spans, Base: style}, s.from, size+1)
+			part := k.Paint(theme.Print{Text: l.Text, Spans: l.Spans, Base: style}, s.from, size+1)
 			text += ansi.Truncate(part, size, "")
 			room -= size
 		}
@@ -240,7 +240,7 @@ func (r outputRow) draw(k *ink.Ink, l steps.OutputLine, width int) string {
 }
 
 // outputLine draws one line of output in at most width columns, from column on.
-func outputLine(k *ink.Ink, l steps.OutputLine, t tags, marks []ink.Mark, column, width int) string {
+func outputLine(k *theme.Ink, l steps.OutputLine, t tags, marks []theme.Mark, column, width int) string {
 	gutter, style := gutterOf(k, l.Kind)
 	tag := t.of(l)
 	room := width - lipgloss.Width(tag) - 2
@@ -248,7 +248,7 @@ func outputLine(k *ink.Ink, l steps.OutputLine, t tags, marks []ink.Mark, column
 		return ""
 	}
 	return k.Dim.Render(tag) + gutter + " " +
-		k.Paint(ink.Print{Text: l.Text, Spans: l.Spans, Base: style, Marks: marks}, column, room)
+		k.Paint(theme.Print{Text: l.Text, Spans: l.Spans, Base: style, Marks: marks}, column, room)
 }
 
 // tags name the node in front of a line where a cell's output comes from several.
@@ -270,7 +270,7 @@ func newTags(c steps.Cell, names []string, width int) tags {
 	}
 	t := tags{names: map[string]string{}}
 	for i, n := range names {
-		t.names[n] = ansi.Truncate(ink.Clean(short[i]), 12, "…")
+		t.names[n] = ansi.Truncate(theme.Clean(short[i]), 12, "…")
 		t.width = max(t.width, lipgloss.Width(t.names[n]))
 	}
 	return t
@@ -283,5 +283,5 @@ func (t tags) of(l steps.OutputLine) string {
 	if t.width == 0 {
 		return ""
 	}
-	return ink.Pad(t.names[l.From], t.width) + " "
+	return theme.Pad(t.names[l.From], t.width) + " "
 }

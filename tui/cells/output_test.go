@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 var runs = regexp.MustCompile(`  +`)
@@ -42,7 +42,7 @@ func TestNodesAreNotMixed(t *testing.T) {
 		{120, "· rail 2\nspark-01 · server  spark-02 · client\n│ s2  │ c2\n│ s3  │ c3\n· the log ends here"},
 	} {
 		var got []string
-		for l := range strings.SplitSeq(unstyled(c.Draw(ink.New(true, colorprofile.ASCII), x.width).Lines), "\n") {
+		for l := range strings.SplitSeq(unstyled(c.Draw(theme.New(true, colorprofile.ASCII), x.width).Lines), "\n") {
 			got = append(got, strings.TrimSpace(runs.ReplaceAllString(l, "  ")))
 		}
 		text := strings.Join(got, "\n")
@@ -63,7 +63,7 @@ func TestNotesAreWhole(t *testing.T) {
 			{Kind: steps.Note, From: "spark-01", Text: "look on spark-01: exit 0"},
 		})},
 	}
-	got := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 50).Lines)
+	got := unstyled(c.Draw(theme.New(true, colorprofile.ASCII), 50).Lines)
 	if !strings.Contains(got, "\n   · look on spark-02: exit 0\n   · look on spark-01: exit 0") ||
 		!strings.Contains(strings.Join(strings.Fields(got), " "), "unless you keep it") {
 		t.Errorf("got:\n%s", got)
@@ -95,7 +95,7 @@ func TestOneScriptIsShownOnce(t *testing.T) {
 		}},
 		View: View{Keep: 10},
 	}
-	got := unstyled(c.Draw(ink.New(true, colorprofile.ASCII), 80).Lines)
+	got := unstyled(c.Draw(theme.New(true, colorprofile.ASCII), 80).Lines)
 	if strings.Count(got, "┃ nixlbench") != 1 || !strings.Contains(got, "target, initiator") {
 		t.Errorf("got:\n%s", got)
 	}
@@ -105,7 +105,7 @@ func TestOneScriptIsShownOnce(t *testing.T) {
 func TestDifferencesStandInTheMargin(t *testing.T) {
 	const source = "One rail.\n\n> **The tutorial says** two. **In\n> fact** it is one.\n\n> A quotation.\n\n| a |\n" +
 		"|---|\n| 1 |\n\n> **The report** has **In fact** more.\n"
-	k := ink.New(true, colorprofile.TrueColor)
+	k := theme.New(true, colorprofile.TrueColor)
 	closed := unstyled(Setting{Mark: 7}.Prose(source, k, 50))
 	if strings.Contains(closed, "In fact") || !strings.Contains(closed, "A quotation") ||
 		!strings.Contains(closed, " One rail.") {

@@ -7,7 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A Page is a cell's whole output with a window over it. Only the window is ever
@@ -20,7 +20,7 @@ type Page struct {
 	Top    int // first row shown
 	Column int // first column shown
 	// Marks are what a search has found in a line's text, or in the beginning of it.
-	Marks func(line int, text string) []ink.Mark
+	Marks func(line int, text string) []theme.Mark
 }
 
 // Room is how many columns of a line's text a window of width columns shows.
@@ -30,7 +30,7 @@ func (p Page) Room(width, line int) int {
 }
 
 // Lines draws the window, exactly height lines of width columns.
-func (p Page) Lines(k *ink.Ink, width, height int) []string {
+func (p Page) Lines(k *theme.Ink, width, height int) []string {
 	t := newTags(p.Cell, p.Names, width)
 	drawn := make([]string, 0, height)
 	for _, row := range p.window(height) {
@@ -41,13 +41,13 @@ func (p Page) Lines(k *ink.Ink, width, height int) []string {
 				text[i] = strings.Repeat(" ", column)
 				continue
 			}
-			var marks []ink.Mark
+			var marks []theme.Mark
 			if p.Marks != nil {
-				marks = p.Marks(l.no, ink.Head(l.Text, p.Column+column))
+				marks = p.Marks(l.no, theme.Head(l.Text, p.Column+column))
 			}
-			text[i] = ink.Pad(outputLine(k, l.OutputLine, t, marks, p.Column, column), column)
+			text[i] = theme.Pad(outputLine(k, l.OutputLine, t, marks, p.Column, column), column)
 		}
-		drawn = append(drawn, ink.Pad(strings.Join(text, strings.Repeat(" ", sheetGap)), width))
+		drawn = append(drawn, theme.Pad(strings.Join(text, strings.Repeat(" ", sheetGap)), width))
 	}
 	for len(drawn) < height {
 		drawn = append(drawn, strings.Repeat(" ", width))
@@ -118,7 +118,7 @@ func (p Page) Reach(width, height int) int {
 	reach := 0
 	for _, row := range p.window(height) {
 		for _, l := range row {
-			reach = max(reach, lipgloss.Width(ink.Clean(l.Text))+t.room()+2-columnOf(width, len(row)))
+			reach = max(reach, lipgloss.Width(theme.Clean(l.Text))+t.room()+2-columnOf(width, len(row)))
 		}
 	}
 	return reach

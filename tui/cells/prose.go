@@ -13,8 +13,8 @@ import (
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/railbench/railbench/steps/gate"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/steps/sanitize"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // proseWidth is the longest line that is still read with ease.
@@ -33,7 +33,7 @@ type Setting struct {
 }
 
 // Prose sets Markdown in lines of width columns, as it is written.
-func Prose(source string, k *ink.Ink, width int) []string {
+func Prose(source string, k *theme.Ink, width int) []string {
 	return Setting{Whole: true}.Prose(source, k, width)
 }
 
@@ -42,8 +42,8 @@ func Prose(source string, k *ink.Ink, width int) []string {
 // It is set here and not by a library such as glamour because linking glamour
 // costs 9 ms before main starts (its syntax highlighter parses every language and
 // style that it knows), which is a third of the time to the first frame.
-func (o Setting) Prose(source string, k *ink.Ink, width int) []string {
-	source = gate.Markdown(source)
+func (o Setting) Prose(source string, k *theme.Ink, width int) []string {
+	source = sanitize.Markdown(source)
 	if o.Mark > 0 {
 		source = marked(source, o.Mark, o.InPlace)
 	}
@@ -62,7 +62,7 @@ func (o Setting) Prose(source string, k *ink.Ink, width int) []string {
 		if notes {
 			l = margin(l, k, s.width)
 		}
-		s.lines[i] = ink.Pad(l, width)
+		s.lines[i] = theme.Pad(l, width)
 	}
 	return s.lines
 }
@@ -70,7 +70,7 @@ func (o Setting) Prose(source string, k *ink.Ink, width int) []string {
 // setter walks a document and collects lines.
 type setter struct {
 	src   []byte
-	k     *ink.Ink
+	k     *theme.Ink
 	width int // of words
 	room  int // of what is no line of words: a drawing, a table, a command
 	lines []string
@@ -95,10 +95,10 @@ func (s *setter) block(n ast.Node, first, rest string) {
 		s.wrap(mark+s.inline(n, s.k.Head), first, rest)
 		s.gap(rest)
 	case *ast.Paragraph:
-		s.wrap(s.inline(n, ink.Style{}), first, rest)
+		s.wrap(s.inline(n, theme.Style{}), first, rest)
 		s.gap(rest)
 	case *ast.TextBlock:
-		s.wrap(s.inline(n, ink.Style{}), first, rest)
+		s.wrap(s.inline(n, theme.Style{}), first, rest)
 	case *ast.List:
 		s.list(n, first, rest)
 	case *ast.Blockquote:
@@ -127,7 +127,7 @@ func (s *setter) block(n ast.Node, first, rest string) {
 }
 
 func (s *setter) wrap(text, first, rest string) {
-	s.lines = append(s.lines, ink.Wrap(text, s.width, first, rest)...)
+	s.lines = append(s.lines, theme.Wrap(text, s.width, first, rest)...)
 }
 
 func (s *setter) gap(rest string) { s.lines = append(s.lines, strings.TrimRight(rest, " ")) }
@@ -157,9 +157,9 @@ func (s *setter) code(n ast.Node, first, rest string) {
 	bar, on := s.k.Faint.Render("│")+" ", s.k.Faint.Render("┊")+" "
 	for i := range n.Lines().Len() {
 		line := n.Lines().At(i)
-		shown := ink.Clean(strings.TrimRight(string(line.Value(s.src)), "\n"))
+		shown := theme.Clean(strings.TrimRight(string(line.Value(s.src)), "\n"))
 		sign := bar
-		for _, part := range ink.Fold(shown, max(8, s.room-lipgloss.Width(rest)-2)) {
+		for _, part := range theme.Fold(shown, max(8, s.room-lipgloss.Width(rest)-2)) {
 			s.lines = append(s.lines, first+sign+s.k.Code.Render(part))
 			first, sign = rest, on
 		}
@@ -172,7 +172,7 @@ func (s *setter) code(n ast.Node, first, rest string) {
 func (s *setter) table(n *east.Table, first, rest string) {
 	var rows [][]string
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
-		style := ink.Style{}
+		style := theme.Style{}
 		if _, head := r.(*east.TableHeader); head {
 			style = s.k.Head
 		}
@@ -256,7 +256,7 @@ func setRow(row []string, widths []int, alignments []east.Alignment) []string {
 	var columns [][]string
 	height := 1
 	for j, cell := range row {
-		lines := ink.Wrap(cell, widths[j], "", "")
+		lines := theme.Wrap(cell, widths[j], "", "")
 		columns = append(columns, lines)
 		height = max(height, len(lines))
 	}
@@ -274,7 +274,7 @@ func setRow(row []string, widths []int, alignments []east.Alignment) []string {
 				alignments[j] == east.AlignRight {
 				text = gap + text
 			}
-			all[i] += ink.Pad(text, widths[j])
+			all[i] += theme.Pad(text, widths[j])
 		}
 	}
 	return all
@@ -295,7 +295,7 @@ func (s *setter) tall(head, row []string, rest string) {
 }
 
 // inline is the styled text under a block.
-func (s *setter) inline(parent ast.Node, style ink.Style) string {
+func (s *setter) inline(parent ast.Node, style theme.Style) string {
 	var b strings.Builder
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
@@ -314,7 +314,7 @@ func (s *setter) inline(parent ast.Node, style ink.Style) string {
 		case *ast.Link:
 			b.WriteString(s.link(n, style))
 		case *ast.AutoLink:
-			address := ink.Clean(string(n.URL(s.src)))
+			address := theme.Clean(string(n.URL(s.src)))
 			b.WriteString(s.k.Link(address, s.k.Accent.Render(address)))
 		case *ast.RawHTML:
 			for i := range n.Segments.Len() {
@@ -329,7 +329,7 @@ func (s *setter) inline(parent ast.Node, style ink.Style) string {
 }
 
 // text is a run of words and the break behind them.
-func (s *setter) text(n *ast.Text, style ink.Style) string {
+func (s *setter) text(n *ast.Text, style theme.Style) string {
 	words := n.Segment.Value(s.src)
 	if !n.IsRaw() && n.Parent().Kind() != ast.KindCodeSpan {
 		words = util.UnescapePunctuations(words)
@@ -354,9 +354,9 @@ func (s *setter) codeSpan(n *ast.CodeSpan) string {
 
 // link has its address behind it, where that is on the web and not its text: also where the
 // terminal has links, since what somebody else wrote may say one thing and lead to another.
-func (s *setter) link(n *ast.Link, style ink.Style) string {
+func (s *setter) link(n *ast.Link, style theme.Style) string {
 	text := s.inline(n, style)
-	dest := ink.Clean(string(n.Destination))
+	dest := theme.Clean(string(n.Destination))
 	if strings.HasPrefix(dest, "http") && ansi.Strip(text) != dest {
 		return s.k.Link(dest, text) + " " + s.k.Link(dest, s.k.Dim.Render("<"+dest+">"))
 	}
@@ -364,4 +364,4 @@ func (s *setter) link(n *ast.Link, style ink.Style) string {
 }
 
 // plain is text of a source line; a code span may go over several.
-func plain(b []byte) string { return ink.Clean(strings.ReplaceAll(string(b), "\n", " ")) }
+func plain(b []byte) string { return theme.Clean(strings.ReplaceAll(string(b), "\n", " ")) }

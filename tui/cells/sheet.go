@@ -6,7 +6,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A Sheet is how the lines of a whole output stand on a page: one below the other, those of
@@ -68,7 +68,7 @@ func (s *Sheet) block(c steps.Cell, rig steps.Rig, lines []steps.OutputLine, fro
 		}
 		nodes[at] = append(nodes[at], i)
 		if !ruled(lines[i].Text) {
-			widest = max(widest, lipgloss.Width(ink.Clean(lines[i].Text)))
+			widest = max(widest, lipgloss.Width(theme.Clean(lines[i].Text)))
 		}
 	}
 	place := c.Places(rig)

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // An opened output of two nodes has a column each where their lines have room, and else one
@@ -41,7 +41,7 @@ func TestNodesSideBySideOnAPage(t *testing.T) {
 	} {
 		p := Page{Cell: c, State: state, Names: names, Sheet: NewSheet(c, state, names, x.width)}
 		var got []string
-		for _, l := range p.Lines(ink.New(true, colorprofile.NoTTY), x.width, 10) {
+		for _, l := range p.Lines(theme.New(true, colorprofile.NoTTY), x.width, 10) {
 			if l = strings.TrimRight(runs.ReplaceAllString(unstyled([]string{l}), "  "), " \n"); l != "" {
 				got = append(got, strings.TrimPrefix(strings.TrimLeft(l, " "), "spark-02 · "))
 			}

@@ -10,13 +10,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A Drawer draws tables and charts for one place: the workbench, or a run without
 // a screen.
 type Drawer struct {
-	Ink       *ink.Ink
+	Ink       *theme.Ink
 	Width     int
 	Simulated bool
 	// Key shows the columns that a table had to leave out, and Whole says that it was
@@ -91,17 +91,17 @@ func (d Drawer) title(text, right string) []string {
 	if d.Simulated {
 		badge = "SIMULATED"
 	}
-	text = d.Ink.Strong.Render(strings.Join(strings.Fields(ink.Clean(text)), " "))
+	text = d.Ink.Strong.Render(strings.Join(strings.Fields(theme.Clean(text)), " "))
 	if badge != "" {
 		text += " " + d.Ink.Warn.Render(badge)
 	}
-	lines := ink.Wrap(text, max(1, d.Width), "", "")
+	lines := theme.Wrap(text, max(1, d.Width), "", "")
 	if right == "" {
 		return lines
 	}
-	right = d.Ink.Dim.Render(ink.Clean(right))
+	right = d.Ink.Dim.Render(theme.Clean(right))
 	if last := len(lines) - 1; lipgloss.Width(lines[last])+1+lipgloss.Width(right) <= d.Width {
-		lines[last] = ink.Sides(lines[last], right, d.Width)
+		lines[last] = theme.Sides(lines[last], right, d.Width)
 	} else {
 		lines = append(lines, right)
 	}
@@ -112,7 +112,7 @@ func (d Drawer) title(text, right string) []string {
 const noteWidth = 90
 
 func (d Drawer) note(text string) []string {
-	return ink.Wrap(d.Ink.Dim.Render(strings.Join(strings.Fields(ink.Clean(text)), " ")),
+	return theme.Wrap(d.Ink.Dim.Render(strings.Join(strings.Fields(theme.Clean(text)), " ")),
 		max(1, min(d.Width, noteWidth)), "", "")
 }
 
@@ -128,7 +128,7 @@ func (d Drawer) list(g grid) []string {
 			if j == 0 {
 				first, text = d.Ink.Accent.Render("•")+" ", d.Ink.Strong.Render(value)
 			}
-			lines = append(lines, ink.Wrap(text, max(3, d.Width), first, "  ")...)
+			lines = append(lines, theme.Wrap(text, max(3, d.Width), first, "  ")...)
 		}
 	}
 	return lines
@@ -137,7 +137,7 @@ func (d Drawer) list(g grid) []string {
 func (d Drawer) cut(lines []string) []string {
 	for i, l := range lines {
 		if lipgloss.Width(l) > d.Width {
-			lines[i] = ink.Pad(l, max(0, d.Width))
+			lines[i] = theme.Pad(l, max(0, d.Width))
 		}
 	}
 	return lines
@@ -154,13 +154,13 @@ type grid struct {
 func newGrid(t steps.Table) grid {
 	g := grid{widths: make([]int, len(t.Columns))}
 	for _, c := range t.Columns {
-		c.Name = ink.Clean(c.Name)
+		c.Name = theme.Clean(c.Name)
 		g.columns = append(g.columns, c)
 	}
 	for _, row := range t.Rows {
 		clean := make([]string, len(t.Columns))
 		for j := range min(len(row), len(clean)) {
-			clean[j] = strings.TrimSpace(ink.Clean(row[j]))
+			clean[j] = strings.TrimSpace(theme.Clean(row[j]))
 		}
 		g.rows = append(g.rows, clean)
 	}
@@ -366,22 +366,22 @@ func unglue(lines []string) []string {
 	return lines
 }
 
-func (g *grid) draw(k *ink.Ink) []string {
+func (g *grid) draw(k *theme.Ink) []string {
 	var lines []string
 	head := make([]string, len(g.columns))
 	for j, c := range g.columns {
 		head[j] = c.Name
 	}
-	lines = append(lines, g.row(head, func(int, string) ink.Style { return k.Dim })...)
+	lines = append(lines, g.row(head, func(int, string) theme.Style { return k.Dim })...)
 	lines = append(lines, k.Faint.Render(strings.Repeat("─", g.width())))
 	for _, row := range g.rows {
-		lines = append(lines, g.row(row, func(j int, s string) ink.Style { return g.style(k, j, s) })...)
+		lines = append(lines, g.row(row, func(j int, s string) theme.Style { return g.style(k, j, s) })...)
 	}
 	return lines
 }
 
 // style is the ink of a value: a verdict's own, what was not measured dim.
-func (g *grid) style(k *ink.Ink, j int, s string) ink.Style {
+func (g *grid) style(k *theme.Ink, j int, s string) theme.Style {
 	word, _, _ := strings.Cut(s, " ")
 	for grade := steps.Skipped; grade <= steps.Fail; grade++ {
 		if word == grade.String() || g.columns[j].Number && word == Mark(grade) {
@@ -394,11 +394,11 @@ func (g *grid) style(k *ink.Ink, j int, s string) ink.Style {
 	case g.columns[j].Number && j == 1:
 		return k.Strong
 	}
-	return ink.Style{}
+	return theme.Style{}
 }
 
 // row sets one row in as many lines as its longest value takes.
-func (g *grid) row(values []string, style func(j int, s string) ink.Style) []string {
+func (g *grid) row(values []string, style func(j int, s string) theme.Style) []string {
 	set := make([][]string, len(g.columns))
 	height := 1
 	for j := range g.columns {

@@ -11,7 +11,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // Mark is the sign of a grade: what is said in colour is said in ink, too.
@@ -33,7 +33,7 @@ func Mark(g steps.Grade) string {
 }
 
 // GradeStyle is the colour of a grade.
-func GradeStyle(k *ink.Ink, g steps.Grade) ink.Style {
+func GradeStyle(k *theme.Ink, g steps.Grade) theme.Style {
 	switch g {
 	case steps.Pass:
 		return k.Pass
@@ -60,16 +60,16 @@ func (b *body) verdict(c Cell) {
 		// A picture of this line must not pass for a measurement.
 		grade += " " + b.k.Dim.Render("SIMULATED")
 	}
-	text := grade + "  " + strings.Join(strings.Fields(ink.Clean(v.Reason)), " ")
+	text := grade + "  " + strings.Join(strings.Fields(theme.Clean(v.Reason)), " ")
 	if n := len(v.Evidence) + len(c.State.Bytes); n > 0 && !c.Evidence {
 		text += " " + b.k.Dim.Render("(e shows why)")
 	}
 	// A verdict is read as prose is, however wide the screen.
-	for _, l := range ink.Wrap(text, min(b.width-2, proseWidth), "  ", "    ") {
+	for _, l := range theme.Wrap(text, min(b.width-2, proseWidth), "  ", "    ") {
 		b.add(l)
 	}
 	if c.Stale != "" {
-		b.wrap(b.k.Warn.Render("stale: ")+ink.Clean(c.Stale), "  ", "    ")
+		b.wrap(b.k.Warn.Render("stale: ")+theme.Clean(c.Stale), "  ", "    ")
 	}
 }
 
@@ -95,19 +95,19 @@ func (b *body) evidence(c Cell) {
 		if r.Test > 0 && (i == 0 || c.State.Bytes[i-1].Test != r.Test) {
 			b.add("    " + b.k.Dim.Render(fmt.Sprintf("during rail %d's test:", r.Test)))
 		}
-		b.add("    " + b.k.Dim.Render(ink.Clean(railBytes(r, c.Names))))
+		b.add("    " + b.k.Dim.Render(theme.Clean(railBytes(r, c.Names))))
 	}
 	if len(v.Evidence)+len(c.State.Bytes) == 0 {
 		b.add("    " + b.k.Dim.Render("no evidence was recorded"))
 	}
 	if c.State.Log != "" {
-		b.wrap(b.k.Dim.Render("full output in "+ink.Clean(c.State.Log)), "    ", "      ")
+		b.wrap(b.k.Dim.Render("full output in "+theme.Clean(c.State.Log)), "    ", "      ")
 	}
 }
 
 // fact is one piece of evidence, on one line where it fits.
 func (b *body) fact(name int, e steps.Evidence) {
-	label := ink.Clean(e.Name)
+	label := theme.Clean(e.Name)
 	text := b.k.Strong.Render(Value(e.Value, e.Unit))
 	if e.Outside() {
 		text = b.k.Warn.Render(Value(e.Value, e.Unit))
@@ -115,7 +115,7 @@ func (b *body) fact(name int, e steps.Evidence) {
 	if e.Expected != nil {
 		text += ", " + b.k.Dim.Render(Band(*e.Expected, e.Unit))
 	}
-	first := "    " + b.k.Dim.Render(ink.Pad(label, name)) + "  "
+	first := "    " + b.k.Dim.Render(theme.Pad(label, name)) + "  "
 	if lipgloss.Width(label) > name {
 		b.wrap(b.k.Dim.Render(label), "    ", "    ")
 		first = strings.Repeat(" ", name+6)
@@ -140,10 +140,10 @@ func Value(v any, unit string) string {
 	case bool:
 		s = map[bool]string{true: "yes", false: "no"}[v]
 	default:
-		s = ink.Clean(fmt.Sprint(v))
+		s = theme.Clean(fmt.Sprint(v))
 	}
 	if unit != "" {
-		s += " " + ink.Clean(unit)
+		s += " " + theme.Clean(unit)
 	}
 	return s
 }
@@ -165,7 +165,7 @@ func Band(x steps.Expected, unit string) string {
 	s := "expected"
 	switch {
 	case x.Min == nil && x.Max == nil:
-		return ink.Clean(x.From)
+		return theme.Clean(x.From)
 	case x.Min != nil && x.Max != nil && *x.Min == *x.Max:
 		s += " " + Value(*x.Min, unit)
 	case x.Min != nil && x.Max != nil:
@@ -176,7 +176,7 @@ func Band(x steps.Expected, unit string) string {
 		s += " at most " + Value(*x.Max, unit)
 	}
 	if x.From != "" {
-		s += " · " + ink.Clean(x.From)
+		s += " · " + theme.Clean(x.From)
 	}
 	return s
 }

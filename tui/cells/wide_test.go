@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A letter may be wider than the narrowest column: it is set, and nothing of a text is lost or waited for.
@@ -31,7 +31,7 @@ func TestWideLettersInNarrowColumns(t *testing.T) {
 		}
 	}
 	for width := 1; width < 80; width++ {
-		d := Drawer{Ink: ink.New(true, colorprofile.NoTTY), Width: width}
+		d := Drawer{Ink: theme.New(true, colorprofile.NoTTY), Width: width}
 		drawn := d.Table(steps.Table{
 			Title:   "What each has",
 			Columns: []steps.Column{{Name: "what it is that one of them has"}, {Name: "✅"}, {Name: "漢"}},

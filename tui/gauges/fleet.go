@@ -11,7 +11,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A fleet is the gauges by node, for a rig of more nodes than rails have lines: a line a node, the
@@ -19,7 +19,7 @@ import (
 type fleet struct {
 	roster
 
-	k     *ink.Ink
+	k     *theme.Ink
 	sheet sheet
 }
 
@@ -45,7 +45,7 @@ type member struct {
 const fewNodes = 2
 
 // newFleet is the board by node. It is nil for a rig of few nodes.
-func newFleet(k *ink.Ink, gauges []meter.Gauge, width int) *fleet {
+func newFleet(k *theme.Ink, gauges []meter.Gauge, width int) *fleet {
 	r, many := newRoster(gauges)
 	if !many {
 		return nil
@@ -61,7 +61,7 @@ func newRoster(gauges []meter.Gauge) (f roster, many bool) {
 		if !known {
 			i = len(f.nodes)
 			at[g.No] = i
-			f.nodes = append(f.nodes, member{name: ink.Clean(g.Node), no: g.No})
+			f.nodes = append(f.nodes, member{name: theme.Clean(g.Node), no: g.No})
 		}
 		f.nodes[i].rails = append(f.nodes[i].rails, g)
 	}
@@ -88,7 +88,7 @@ func (m *member) sum() {
 	for _, g := range m.rails {
 		switch {
 		case g.Stale != "":
-			m.stale = ink.Clean(g.Stale)
+			m.stale = theme.Clean(g.Stale)
 			continue
 		case g.Down:
 			m.down++
@@ -188,10 +188,10 @@ func (f *fleet) lines(height int) []string {
 
 // line is one node: both directions together, and what each of its rails has of them.
 func (f *fleet) line(m member) string {
-	name := " " + f.k.Dim.Render(ink.Pad(m.name, f.sheet.node)) + " "
+	name := " " + f.k.Dim.Render(theme.Pad(m.name, f.sheet.node)) + " "
 	room := f.sheet.width - lipgloss.Width(name)
 	if gone := m.gone(); gone != "" {
-		return name + f.k.Dim.Render(ink.Pad(gone, room))
+		return name + f.k.Dim.Render(theme.Pad(gone, room))
 	}
 	half := (room - 2) / 2
 	return name + f.way("tx", m, m.tx, half) + "  " + f.way("rx", m, m.rx, room-2-half)
@@ -215,16 +215,16 @@ func (f *fleet) way(dir string, m member, sum meter.Flow, width int) string {
 				glyphs += f.glyph(flow, levelOf(flow, full(r), r.Down, r.Stale != ""))
 			}
 		}
-		glyphs = " " + ink.Pad(glyphs, f.rails)
+		glyphs = " " + theme.Pad(glyphs, f.rails)
 	}
 	if bar < 3 {
-		return ink.Pad(dir+" "+value(sum.Total()), width)
+		return theme.Pad(dir+" "+value(sum.Total()), width)
 	}
 	style := f.k.Strong
 	if sum.Total() < shown {
 		style = f.k.Dim
 	}
-	return ink.Pad(f.k.Dim.Render(dir)+" "+f.k.Faint.Render("▕")+f.sheet.bar(g, sum, bar)+f.k.Faint.Render("▏")+
+	return theme.Pad(f.k.Dim.Render(dir)+" "+f.k.Faint.Render("▕")+f.sheet.bar(g, sum, bar)+f.k.Faint.Render("▏")+
 		style.Render(value(sum.Total()))+glyphs, width)
 }
 
@@ -249,7 +249,7 @@ func (f *fleet) glyph(flow meter.Flow, level Level) string {
 // is lower than its neighbours, somebody waits. Where that would be more lines than most, neighbours share a column,
 // which shows the first of them among sorted: the slowest.
 func (f *fleet) strip(sorted []member, most int) []string {
-	label := func(s string) string { return " " + f.k.Dim.Render(ink.Pad(s, f.sheet.node)) + " " }
+	label := func(s string) string { return " " + f.k.Dim.Render(theme.Pad(s, f.sheet.node)) + " " }
 	room := max(1, f.sheet.width-f.sheet.node-6)
 	nodes := f.places()
 	rank := make(map[int]int, len(sorted))
@@ -315,7 +315,7 @@ func (f *fleet) total() string {
 	if a.unheard > 0 {
 		line += f.k.Warn.Render("  " + a.stale())
 	}
-	return ink.Pad(line, f.sheet.width)
+	return theme.Pad(line, f.sheet.width)
 }
 
 // apart is what all nodes come to, and how far those that move something are apart.

@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // fleetOf is a board of so many nodes with four rails each, on which gbps move what of each node.
@@ -29,7 +29,7 @@ func fleetOf(nodes int, gbps func(no int) float64) (b meter.Board) {
 }
 
 func fleetLines(b meter.Board, width, height int) []string {
-	lines := Pane{Width: width, Height: height}.Lines(ink.New(true, colorprofile.TrueColor), b)
+	lines := Pane{Width: width, Height: height}.Lines(theme.New(true, colorprofile.TrueColor), b)
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(ansi.Strip(l), " ")
 	}
@@ -159,14 +159,14 @@ func TestFleetOfAThousand(t *testing.T) {
 
 // Two nodes keep their rails, however many, and no size breaks a line.
 func TestFleetFitsAnyPane(t *testing.T) {
-	if newFleet(ink.New(true, colorprofile.TrueColor), fleetOf(2, func(int) float64 { return 1 }).Gauges, 80) != nil {
+	if newFleet(theme.New(true, colorprofile.TrueColor), fleetOf(2, func(int) float64 { return 1 }).Gauges, 80) != nil {
 		t.Error("two nodes are a fleet")
 	}
 	for _, nodes := range []int{3, 8, 64, 200} {
 		b := fleetOf(nodes, func(no int) float64 { return float64(no) })
 		for width := 1; width < 170; width += 23 {
 			for height := 1; height < 40; height += 3 {
-				lines := Pane{Width: width, Height: height}.Lines(ink.New(true, colorprofile.TrueColor), b)
+				lines := Pane{Width: width, Height: height}.Lines(theme.New(true, colorprofile.TrueColor), b)
 				if len(lines) > height {
 					t.Fatalf("%d nodes in %dx%d take %d lines", nodes, width, height, len(lines))
 				}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 func TestBar(t *testing.T) {
@@ -46,7 +46,7 @@ func TestBar(t *testing.T) {
 		{"no number", g, meter.Flow{RDMA: math.NaN()}, "          ╎         "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := ansi.Strip(newSheet(ink.New(true, colorprofile.TrueColor), nil, 20).bar(c.g, c.f, 20))
+			got := ansi.Strip(newSheet(theme.New(true, colorprofile.TrueColor), nil, 20).bar(c.g, c.f, 20))
 			if got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
@@ -88,7 +88,7 @@ func TestManyAdapters(t *testing.T) {
 		if width > 100 {
 			p.Height = 60
 		}
-		all := ansi.Strip(strings.Join(p.Lines(ink.New(true, colorprofile.TrueColor), b), "\n"))
+		all := ansi.Strip(strings.Join(p.Lines(theme.New(true, colorprofile.TrueColor), b), "\n"))
 		for i := range 8 {
 			if dev := fmt.Sprintf("mlx5_%d ", i); strings.Count(all, dev) != 2 {
 				t.Errorf("%d columns, not twice %s:\n%s", width, dev, all)
@@ -145,7 +145,7 @@ func TestAnyBoardFits(t *testing.T) {
 			b.Gauges = append(b.Gauges, g)
 		}
 		p := Pane{Width: 1 + r.IntN(200), Height: 1 + r.IntN(60), Simulated: r.IntN(2) == 0, Cards: r.IntN(2) == 0}
-		lines := p.Lines(ink.New(true, colorprofile.TrueColor), b)
+		lines := p.Lines(theme.New(true, colorprofile.TrueColor), b)
 		if len(lines) > p.Height {
 			t.Fatalf("%d lines in %d", len(lines), p.Height)
 		}
@@ -178,7 +178,7 @@ func TestNarrowCardsCutNothing(t *testing.T) {
 	g := meter.Gauge{Node: "spark-02", Dev: "roceP2p1s0f0", Netdev: "enP2p1s0f0np0", LinkGbps: 200, CeilingGbps: 111.37}
 	g.RoCE.Payload, g.RoCE.Counted = 1024, 58
 	for width := 68; width < 120; width++ {
-		lines := Pane{Width: width, Height: 40, Cards: true}.Lines(ink.New(true, colorprofile.ASCII),
+		lines := Pane{Width: width, Height: 40, Cards: true}.Lines(theme.New(true, colorprofile.ASCII),
 			meter.Board{Gauges: []meter.Gauge{g}})
 		text := ansi.Strip(strings.Join(lines, "\n"))
 		for _, w := range []string{"MTU 1024 · PCIe 111.4 wire, 105.4 payload", "╎ PCIe ceiling"} {

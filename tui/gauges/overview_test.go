@@ -9,12 +9,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // Who draws a board elsewhere is told the same order, the same levels and the same words as the pane shows.
 func TestLookIsThePane(t *testing.T) {
-	k := ink.New(true, colorprofile.TrueColor)
+	k := theme.New(true, colorprofile.TrueColor)
 	for _, nodes := range []int{3, 8, 40, 1024} {
 		b := fleetOf(nodes, func(i int) float64 {
 			if i == 2 {

@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/tui/ink"
+	"github.com/railbench/railbench/tui/theme"
 )
 
 // A sheet is the columns that gauges below each other share.
@@ -19,7 +19,7 @@ type sheet struct {
 	width     int
 	node, dev int // columns of the names
 
-	strong, dim, faint, warn, rdma, ip, mixed, ceiling, reached ink.Style
+	strong, dim, faint, warn, rdma, ip, mixed, ceiling, reached theme.Style
 }
 
 // Names longer than these are cut: the bars need the room.
@@ -28,15 +28,15 @@ const (
 	longestDev  = 13
 )
 
-func newSheet(k *ink.Ink, gauges []meter.Gauge, width int) sheet {
+func newSheet(k *theme.Ink, gauges []meter.Gauge, width int) sheet {
 	s := sheet{
 		width: width, strong: k.Strong, dim: k.Dim, faint: k.Faint,
 		warn: k.Warn, rdma: k.RDMA, ip: k.IP, mixed: k.Mixed,
 		ceiling: k.Ceiling, reached: k.RDMACeiling,
 	}
 	for _, g := range gauges {
-		s.node = max(s.node, lipgloss.Width(ink.Clean(g.Node)))
-		s.dev = max(s.dev, lipgloss.Width(ink.Clean(g.Dev)))
+		s.node = max(s.node, lipgloss.Width(theme.Clean(g.Node)))
+		s.dev = max(s.dev, lipgloss.Width(theme.Clean(g.Dev)))
 	}
 	s.node, s.dev = min(s.node, longestNode), min(s.dev, longestDev)
 	if width < 70 {
@@ -49,16 +49,16 @@ func newSheet(k *ink.Ink, gauges []meter.Gauge, width int) sheet {
 func (s sheet) names(g meter.Gauge, node, dev bool) string {
 	n, d := "", ""
 	if node {
-		n = ink.Clean(g.Node)
+		n = theme.Clean(g.Node)
 	}
 	if dev {
-		d = ink.Clean(g.Dev)
+		d = theme.Clean(g.Dev)
 	}
 	style := s.strong
 	if g.Down || g.Stale != "" {
 		style = s.dim
 	}
-	return " " + s.dim.Render(ink.Pad(n, s.node)) + " " + style.Render(ink.Pad(d, s.dev)) + " "
+	return " " + s.dim.Render(theme.Pad(n, s.node)) + " " + style.Render(theme.Pad(d, s.dev)) + " "
 }
 
 // single draws both directions on one line.
@@ -137,7 +137,7 @@ func (s sheet) title(g meter.Gauge) string {
 	if g.Down || g.Stale != "" {
 		style = s.dim
 	}
-	title := " " + style.Render(ink.Clean(g.Node+" "+g.Dev))
+	title := " " + style.Render(theme.Clean(g.Node+" "+g.Dev))
 	forms := facts(g)
 	if quiet(g) {
 		forms = []string{"down"}
@@ -145,7 +145,7 @@ func (s sheet) title(g meter.Gauge) string {
 	// A stub of its name says nothing, and its name says more than what comes last of the facts.
 	netdev := ""
 	if g.Netdev != "" {
-		netdev = "  " + ink.Clean(g.Netdev)
+		netdev = "  " + theme.Clean(g.Netdev)
 	}
 	right := forms[len(forms)-1]
 	for _, f := range append([][2]string{{netdev, forms[0]}, {netdev, forms[min(1, len(forms)-1)]}}, alone(forms)...) {
@@ -154,7 +154,7 @@ func (s sheet) title(g meter.Gauge) string {
 			break
 		}
 	}
-	return ink.Sides(title, s.dim.Render(right)+" ", s.width)
+	return theme.Sides(title, s.dim.Render(right)+" ", s.width)
 }
 
 // alone are the facts without the interface's name.
@@ -200,12 +200,12 @@ func (s sheet) quiet(gauges []meter.Gauge) []string {
 		node := gauges[i].Node
 		for ; i < len(gauges) && gauges[i].Node == node; i++ {
 			if quiet(gauges[i]) {
-				devs = append(devs, ink.Clean(gauges[i].Dev))
+				devs = append(devs, theme.Clean(gauges[i].Dev))
 			}
 		}
 		if len(devs) > 0 {
 			lines = append(lines,
-				" "+s.dim.Render(ink.Pad(ink.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
+				" "+s.dim.Render(theme.Pad(theme.Clean(node), s.node)+" down: "+strings.Join(devs, ", ")))
 		}
 	}
 	return lines
@@ -215,7 +215,7 @@ func (s sheet) quiet(gauges []meter.Gauge) []string {
 func state(g meter.Gauge) string {
 	switch {
 	case g.Stale != "":
-		return "stale: " + ink.Clean(g.Stale)
+		return "stale: " + theme.Clean(g.Stale)
 	case g.Source == meter.NoCounters:
 		return "no counters to read"
 	case g.Down:
@@ -300,7 +300,7 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 		bar -= spark + sparkW
 	}
 	if bar < 3 {
-		return ink.Pad(dir+" "+value(f.Total()), width)
+		return theme.Pad(dir+" "+value(f.Total()), width)
 	}
 	label, strong := s.dim, s.strong
 	if g.Stale != "" || g.Down || f.Total() < shown {
@@ -313,7 +313,7 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 		if f.Total() >= shown {
 			wire = " wire"
 		}
-		out += label.Render(ink.Pad(wire, wireW))
+		out += label.Render(theme.Pad(wire, wireW))
 	}
 	if peak {
 		out += label.Render(fmt.Sprintf("%*s", peakW, once("peak", f.Peak)))
@@ -330,7 +330,7 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 	if kind {
 		out += " " + s.kind(g, f, kindW-1)
 	}
-	return ink.Pad(out, width)
+	return theme.Pad(out, width)
 }
 
 // longestSpark is a quarter of a minute: what is beside a bar is what was just now.
@@ -349,7 +349,7 @@ func (s sheet) says(g meter.Gauge, f meter.Flow, width int) string {
 	case f.Total() >= shown && ok && carries(g, f):
 		text = value(float64(p)) + " payload"
 	}
-	return s.dim.Render(ink.Pad(text, width))
+	return s.dim.Render(theme.Pad(text, width))
 }
 
 // carries reports whether a direction has payload to tell: what comes back beside it, its
@@ -384,10 +384,10 @@ func (s sheet) kind(g meter.Gauge, f meter.Flow, width int) string {
 	default:
 		name = "RDMA+IP"
 	}
-	return s.ink(g, f).Render(ink.Pad(name, width))
+	return s.ink(g, f).Render(theme.Pad(name, width))
 }
 
-func (s sheet) ink(g meter.Gauge, f meter.Flow) ink.Style {
+func (s sheet) ink(g meter.Gauge, f meter.Flow) theme.Style {
 	switch {
 	case g.Stale != "" || g.Down:
 		return s.dim
@@ -448,7 +448,7 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 		last, part = max(whole+1, (end+4)/8), 0
 	}
 	// Runs of one glyph are painted at once.
-	put := func(style, ceiling ink.Style, glyph string, from, to int) {
+	put := func(style, ceiling theme.Style, glyph string, from, to int) {
 		if mark >= from && mark < to {
 			b.WriteString(style.Render(strings.Repeat(glyph, mark-from)) + ceiling.Render("╎"))
 			from = mark + 1
@@ -467,7 +467,7 @@ func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
 		put(ipStyle, s.ceiling, ipGlyph, at, last)
 		at = last
 	}
-	put(ink.Style{}, s.ceiling, " ", at, width)
+	put(theme.Style{}, s.ceiling, " ", at, width)
 	return b.String()
 }
 
@@ -529,7 +529,7 @@ func sum(values []float64) float64 {
 // total sums gauges up, those of a node or of all: " total  tx  195.7 wire 185.2 payload   rx  1.4 wire".
 func (s sheet) total(name string, gauges []meter.Gauge) string {
 	var line strings.Builder
-	line.WriteString(" " + s.strong.Render(ink.Clean(name)))
+	line.WriteString(" " + s.strong.Render(theme.Clean(name)))
 	for _, dir := range []string{"tx", "rx"} {
 		wire, payload, known := 0.0, 0.0, true
 		for _, g := range gauges {
@@ -552,5 +552,5 @@ func (s sheet) total(name string, gauges []meter.Gauge) string {
 			line.WriteString(s.strong.Render(value(payload)) + s.dim.Render(" payload"))
 		}
 	}
-	return ink.Pad(line.String(), s.width)
+	return theme.Pad(line.String(), s.width)
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // The notebook to read: prose, scripts, what they printed last and what it came to.
@@ -109,7 +109,7 @@ func partOf(book steps.Notebook, part steps.Part, whole bool) partView {
 			if len(lessons) > 1 || len(l.Names) > 1 {
 				text = "# " + strings.Join(l.Names, ", ") + "\n" + text
 			}
-			one.Scripts = append(one.Scripts, gate.Text(short(text, mostProse)))
+			one.Scripts = append(one.Scripts, sanitize.Text(short(text, mostProse)))
 		}
 		one.Output = printed(c, s)
 		for _, t := range s.Verdict.Tables {
@@ -136,7 +136,7 @@ func printed(c steps.Cell, s steps.CellState) []string {
 
 // prose is Markdown without what Markdown hides.
 func prose(s string) string {
-	return gate.Text(short(strings.TrimSpace(hidden.Regexp().ReplaceAllString(s, "")), mostProse))
+	return sanitize.Text(short(strings.TrimSpace(hidden.Regexp().ReplaceAllString(s, "")), mostProse))
 }
 
 var hidden = pattern.New(`(?s)<!--.*?-->`)

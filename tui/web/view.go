@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/gauges"
 )
@@ -129,7 +129,7 @@ const (
 
 // clean is a text of a node's or a file's as one line that ends somewhere. It is cut before it
 // is looked at: it may have megabytes.
-func clean(s string) string { return gate.Line(short(s, mostText)) }
+func clean(s string) string { return sanitize.Line(short(s, mostText)) }
 
 func short(s string, most int) string {
 	n := 0
@@ -325,10 +325,10 @@ func (p *Page) nowOf(book steps.Notebook) nowView {
 	v.Cell, v.Title = clean(c.ID), clean(c.Title)
 	v.For = max(0, int(p.o.Now().Sub(s.Started).Seconds()))
 	if len(c.Roles) > 0 {
-		v.Command = gate.Text(short(c.Roles[len(c.Roles)-1].Script, mostText))
+		v.Command = sanitize.Text(short(c.Roles[len(c.Roles)-1].Script, mostText))
 	}
 	for _, l := range s.Output.Lines(max(0, s.Output.Len()-mostTail), mostTail) {
-		v.Tail = append(v.Tail, gate.Line(short(l.Text, mostText/4)))
+		v.Tail = append(v.Tail, sanitize.Line(short(l.Text, mostText/4)))
 	}
 	return v
 }

@@ -19,10 +19,10 @@ import (
 	"unicode"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/gate"
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 var start = time.Unix(1000, 0)
@@ -569,7 +569,7 @@ func holdsNothingHidden(t *testing.T, text []byte) {
 		switch v := v.(type) {
 		case string:
 			if i := strings.IndexFunc(v, func(r rune) bool {
-				return gate.Controls(r) && r != '\n' && r != '\t' || unicode.IsControl(r) && r != '\n' && r != '\t'
+				return sanitize.Controls(r) && r != '\n' && r != '\t' || unicode.IsControl(r) && r != '\n' && r != '\t'
 			}); i >= 0 {
 				t.Errorf("it has %q", v[i:min(len(v), i+20)])
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // pcieErrorKinds are the kernel's, the worst first (Documentation/ABI/testing/
@@ -17,7 +17,7 @@ var pcieErrorKinds = []string{"fatal", "nonfatal", "correctable"}
 
 // judgePCIeErrors: no PCIe link of an adapter or a GPU has lost anything, and none piles up
 // errors while one looks.
-func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	looked := 0
 	var blind []string
 	for _, e := range steps.Ends {
@@ -27,7 +27,7 @@ func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			continue
 		}
 		seen := false
-		for _, name := range kind.SortedNames(f) {
+		for _, name := range registry.SortedNames(f) {
 			pci, ok := strings.CutSuffix(name, " is")
 			if !ok {
 				continue
@@ -49,7 +49,7 @@ func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	if blind != nil && len(rep.Findings) == 0 {
 		return checks.Unseen(*rep, steps.CannotRun, "the kernel of %s counts no PCIe errors of an adapter or a GPU (no "+
 			"aer_dev_fatal): there is none, its firmware keeps them for itself, or pci=noaer is on the kernel's command line",
-			kind.And(blind))
+			registry.And(blind))
 	}
 	return rep.Verdict(fmt.Sprintf("none of %d ends of PCIe links has lost anything since the boot, or puts errors "+
 		"right while one looks", looked))
@@ -74,7 +74,7 @@ type pcieErrors struct {
 // judge looks at all three kinds, and reports whether there was anything to look at.
 // What lost something is a finding whenever it was since the boot. Correctable errors are put right
 // and a link may have some, so only those count that come while one looks.
-func (l pcieErrors) judge(f map[string]string, rep *kind.Report) bool {
+func (l pcieErrors) judge(f map[string]string, rep *registry.Report) bool {
 	node, known := l.rig.NameOf(l.e), false
 	for _, of := range pcieErrorKinds {
 		was, before, ok1 := pcieCount(f[l.at+" "+of+" at first"])
@@ -95,10 +95,10 @@ func (l pcieErrors) judge(f map[string]string, rep *kind.Report) bool {
 			rep.At(l.rig, l.e, steps.PCIeFatalErrors, steps.Fail, "the PCIe link of %s on %s had %s since the boot%s: the link "+
 				"had to begin anew, and an adapter or the node may stand still then. Power the node off for a minute, cool it, "+
 				"seat a card again, update the firmware (fwupdmgr); dmesg | grep AER has each", l.what, node,
-				kind.Count(is, "fatal error", "fatal errors"), named)
+				registry.Count(is, "fatal error", "fatal errors"), named)
 		case of == "nonfatal" && is > 0:
 			rep.At(l.rig, l.e, steps.PCIeNonfatalErrors, steps.Warn, "the PCIe link of %s on %s had %s since the boot%s: each "+
-				"lost a transfer. dmesg | grep AER has them", l.what, node, kind.Count(is, "nonfatal error", "nonfatal errors"),
+				"lost a transfer. dmesg | grep AER has them", l.what, node, registry.Count(is, "nonfatal error", "nonfatal errors"),
 				named)
 		case of == "correctable" && is > was:
 			rep.At(l.rig, l.e, steps.PCIeCorrectableErrors, steps.Warn, "the PCIe link of %s on %s puts errors right all the "+

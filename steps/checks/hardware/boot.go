@@ -7,14 +7,14 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // judgeLastBoot: the boot before this one ended because somebody shut the node down.
 // Two witnesses, as each may be missing: the journal of earlier boots is kept in /var/log/journal
 // alone and read by some users alone, and last needs a wtmp, which not every system writes. One
 // that tells of a shutdown is enough.
-func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var clean, untold []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -41,9 +41,9 @@ func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	}
 	if untold != nil && len(rep.Findings) == 0 {
 		return checks.Unseen(*rep, steps.Unreadable, "how the boot before this one ended nobody tells on %s: the journal of "+
-			"earlier boots is for root and the group adm, and is kept in /var/log/journal", kind.And(untold))
+			"earlier boots is for root and the group adm, and is kept in /var/log/journal", registry.And(untold))
 	}
-	return rep.Verdict(fmt.Sprintf("the boot before this one ended with a shutdown on %s", kind.And(clean)))
+	return rep.Verdict(fmt.Sprintf("the boot before this one ended with a shutdown on %s", registry.And(clean)))
 }
 
 // recorded is what last has before the boot that runs: a shutdown, or another boot and no

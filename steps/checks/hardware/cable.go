@@ -9,15 +9,15 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // judgeCable: both ends of each rail are of one cable, and it was made for what its ports
 // can do.
-func judgeCable(r steps.Result, read [2][]parse.Cable, rep *kind.Report) steps.Verdict {
+func judgeCable(r steps.Result, read [2][]parse.Cable, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	var told []string
 	refused := map[string][]string{} // interfaces, by why they tell nothing
@@ -62,15 +62,15 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *kind.Report) steps.V
 }
 
 // cableVerdict says what was told, and why what wasn't.
-func cableVerdict(told []string, refused map[string][]string, rep *kind.Report) steps.Verdict {
+func cableVerdict(told []string, refused map[string][]string, rep *registry.Report) steps.Verdict {
 	var not []string
 	code := steps.Unreadable
-	for _, why := range kind.SortedNames(refused) {
+	for _, why := range registry.SortedNames(refused) {
 		advice := ""
 		if strings.Contains(why, "permitted") || strings.Contains(why, "password") {
 			code, advice = steps.NeedsRoot, ": only root may read it, with sudo ethtool -m"
 		}
-		names := kind.And(refused[why])
+		names := registry.And(refused[why])
 		if n := len(refused[why]); n > 2 {
 			names = fmt.Sprintf("%d interfaces", n)
 		}
@@ -79,11 +79,11 @@ func cableVerdict(told []string, refused map[string][]string, rep *kind.Report) 
 	if not != nil && len(rep.Findings) == 0 {
 		also := ""
 		if told != nil {
-			also = "; told were " + kind.And(told)
+			also = "; told were " + registry.And(told)
 		}
-		return checks.Unseen(*rep, code, "the cables of %s were not told%s", kind.And(not), also)
+		return checks.Unseen(*rep, code, "the cables of %s were not told%s", registry.And(not), also)
 	}
-	return rep.Verdict(kind.And(told))
+	return rep.Verdict(registry.And(told))
 }
 
 // describe is a cable in a few words.
@@ -111,7 +111,7 @@ func describe(c parse.Cable) string {
 }
 
 // sameCable holds what both ends of a rail tell against each other.
-func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *kind.Report) {
+func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *registry.Report) {
 	a, b := ends[0].Module, ends[1].Module
 	rail := fmt.Sprintf("rail %d (%s)", i+1, rig.Rail(p, steps.Here).Dev)
 	switch {
@@ -179,15 +179,15 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 		w.add(steps.CableSlow, fmt.Sprintf("%s, says that it was made for %d Gb/s, and the port can do %d: no test gets "+
 			"past that. Take a cable that was made for the port", what, most, port), where)
 	}
-	if limit := theory.CopperLength.Value(); c.Module.Copper() && !c.Module.Active() &&
+	if limit := limits.CopperLength.Value(); c.Module.Copper() && !c.Module.Active() &&
 		c.Module.LengthM > limit {
 		w.add(steps.CableTooLong, fmt.Sprintf("%s, is longer than the %g m that copper without electronics is made for at "+
 			"50 Gb/s a lane: errors and a slower link are what comes of it. Take a shorter one, or light", what, limit), where)
 	}
 }
 
-func (w *places) tell(rep *kind.Report) {
+func (w *places) tell(rep *registry.Report) {
 	for _, says := range w.order {
-		rep.Add(w.codes[says], steps.Warn, "the cable of %s, %s", kind.And(w.where[says]), says)
+		rep.Add(w.codes[says], steps.Warn, "the cable of %s, %s", registry.And(w.where[says]), says)
 	}
 }

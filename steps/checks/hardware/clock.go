@@ -8,14 +8,14 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // judgeGPUClock: under a short load the GPU gets to a clock that such a GPU has, and nothing
 // holds it back.
-func judgeGPUClock(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
+func judgeGPUClock(r steps.Result, read [2]parse.Hardware, rep *registry.Report) steps.Verdict {
 	var told, unseen []string
 	var code steps.Code // why the first of them was not seen
 	for _, e := range steps.Ends {
@@ -37,11 +37,11 @@ func judgeGPUClock(r steps.Result, read [2]parse.Hardware, rep *kind.Report) ste
 	if unseen != nil && len(rep.Findings) == 0 {
 		also := ""
 		if told != nil {
-			also = "; it was " + kind.And(told)
+			also = "; it was " + registry.And(told)
 		}
-		return checks.Unseen(*rep, code, "no clock under load was seen on %s%s", kind.And(unseen), also)
+		return checks.Unseen(*rep, code, "no clock under load was seen on %s%s", registry.And(unseen), also)
 	}
-	return rep.Verdict("under a second of load the clock is "+kind.And(told), "nothing holds it back")
+	return rep.Verdict("under a second of load the clock is "+registry.And(told), "nothing holds it back")
 }
 
 // unloaded says why a node's GPU was not looked at under load, with the code of that; empty where it was.
@@ -68,7 +68,7 @@ func digits(text string) bool { _, ok := decimal.Count(text); return ok }
 
 // clockOf looks at a GPU under load. sure is false where what it tells is of no load, or of no
 // clock, and said is why.
-func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said string, sure bool) {
+func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (said string, sure bool) {
 	node := rig.NameOf(e)
 	now, ok := decimal.Number(g.Fields["clocks.current.sm"])
 	most, known := decimal.Number(g.Fields["clocks.max.sm"])
@@ -77,7 +77,7 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said st
 	}
 	// The clock of an idle GPU is low, as it should be: without its own word that it was busy no figure
 	// says anything.
-	if u := g.UtilPercent; u == nil || float64(*u) < theory.BusyGPU.Value() {
+	if u := g.UtilPercent; u == nil || float64(*u) < limits.BusyGPU.Value() {
 		return "the load didn't show as such in nvidia-smi", false
 	}
 	share := now / most
@@ -87,25 +87,25 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said st
 		rep.Show(node+" "+g.Name+" power under load", *g.PowerW, "W", nil)
 	}
 	rep.Show(node+" "+g.Name+" clock under load", now, "MHz", &steps.Expected{
-		Min:  new(theory.BusyClock.Value() * most),
-		From: fmt.Sprintf("%s; it can do %.0f MHz", theory.BusyClock.Entry().Source, most),
+		Min:  new(limits.BusyClock.Value() * most),
+		From: fmt.Sprintf("%s; it can do %.0f MHz", limits.BusyClock.Entry().Source, most),
 	})
 	said = fmt.Sprintf("%.0f of %.0f MHz%s", now, most, watts)
 	held := heldBack(g)
 	reason := "nvidia-smi names no reason"
 	if held != nil {
-		reason = "nvidia-smi says " + kind.And(held)
+		reason = "nvidia-smi says " + registry.And(held)
 	}
 	switch {
-	case share < theory.LowClock.Value():
+	case share < limits.LowClock.Value():
 		rep.At(rig, e, steps.GPUClockStuck, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as "+
 			"GB10s were seen until their power was taken away. Shut the node down, pull the plug of its power supply for a "+
 			"minute, and plug in the one that came with it", node, g.Name, said, reason)
-	case share < theory.BusyClock.Value():
+	case share < limits.BusyClock.Value():
 		rep.At(rig, e, steps.GPUClockLow, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or "+
 			"more: a power limit, heat, or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said,
 			reason,
-			theory.BusyClock.Value()*most)
+			limits.BusyClock.Value()*most)
 	// The clock is as expected, and yet something is at its limit: under a longer load it falls.
 	case held != nil:
 		rep.At(rig, e, steps.GPUHeldBack, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said,
@@ -117,7 +117,7 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *kind.Report) (said st
 // heldBack are the reasons that nvidia-smi names for a lower clock.
 func heldBack(g parse.GPU) []string {
 	var held []string
-	for _, field := range kind.SortedNames(g.Fields) {
+	for _, field := range registry.SortedNames(g.Fields) {
 		if name, ok := strings.CutPrefix(field, "clocks_event_reasons."); ok && g.Fields[field] == "Active" {
 			held = append(held, name)
 		}
@@ -127,7 +127,7 @@ func heldBack(g parse.GPU) []string {
 
 // boardLimits tells what the board itself says of its power, where a module shows it: a Spark's
 // firmware may hold the GPU back below what its driver sees.
-func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) {
+func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Report) {
 	node := rig.NameOf(e)
 	for _, name := range []string{"prochot", "pl_level"} {
 		v := cmp.Or(f[name+" under load"], f[name+" before"])

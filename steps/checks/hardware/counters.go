@@ -8,8 +8,8 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/family/perftest"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // The checks of the counters: that they are there, that nothing moves while nothing
@@ -19,7 +19,7 @@ import (
 // verdict already; else the clock of each has moved, so that a rate may be divided by it.
 // The script prints every counter, waits, and prints them again; each reading has the node's own
 // clock.
-func readTwice(c steps.Cell, r steps.Result, rep *kind.Report) (was, is [2]parse.Reading, v steps.Verdict, done bool) {
+func readTwice(c steps.Cell, r steps.Result, rep *registry.Report) (was, is [2]parse.Reading, v steps.Verdict, done bool) {
 	read, v, done := checks.ReadBoth[[]parse.Reading](c, r, rep)
 	if done {
 		return was, is, v, true
@@ -59,7 +59,7 @@ var dataCounters = []string{"port_xmit_data", "port_rcv_data"}
 // judgePortCounters: the counters that bytes are read from are there, and don't go
 // backwards.
 func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
+	var rep registry.Report
 	was, is, v, done := readTwice(c, r, &rep)
 	if done {
 		return v
@@ -100,13 +100,13 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		if missing != nil {
 			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s on %s %s no port counters (port_xmit_data): what a rail carried "+
-				"there can't be told. Is mlx5_ib the kernel's own, and not from an older package?", kind.And(missing), node,
-				kind.Plural(len(missing), "has", "have"))
+				"there can't be told. Is mlx5_ib the kernel's own, and not from an older package?", registry.And(missing), node,
+				registry.Plural(len(missing), "has", "have"))
 		}
 		if silent != nil {
 			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "neither %s on %s nor its interface counts bytes: what it carries "+
 				"can't be told",
-				kind.And(silent), node)
+				registry.And(silent), node)
 		}
 	}
 	switch {
@@ -126,13 +126,13 @@ const idleGbps = 0.1
 
 // judgeIdleRails: nothing moves over the rails while nothing runs.
 func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
+	var rep registry.Report
 	was, is, v, done := readTwice(c, r, &rep)
 	if done {
 		return v
 	}
 	checks.Missing(r.Rig, &rep)
-	var blind []kind.Finding
+	var blind []registry.Finding
 	quiet, most := 0, 0.0
 	var busy []string
 	var ends []steps.End
@@ -142,14 +142,14 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 			rate, known := moves(rail, was[e], is[e], seconds)
 			if !known {
 				rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), "unknown", "", nil)
-				blind = append(blind, kind.Finding{
+				blind = append(blind, registry.Finding{
 					Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
 					Text: fmt.Sprintf("%s on %s may be idle or not: its counters are missing or went backwards, see port-counters",
 						rail.Dev, node),
 				})
 				continue
 			}
-			rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), kind.Round(rate), "Gb/s",
+			rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), registry.Round(rate), "Gb/s",
 				&steps.Expected{Max: new(idleGbps), From: "a rail on which nothing runs"})
 			if rate < idleGbps {
 				quiet++
@@ -158,17 +158,17 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 			who := ""
 			if users := holders(is[e], rail.Dev); users != nil {
-				who = fmt.Sprintf(" (%s %s it open)", kind.And(users), kind.Plural(len(users), "has", "have"))
+				who = fmt.Sprintf(" (%s %s it open)", registry.And(users), registry.Plural(len(users), "has", "have"))
 			}
-			busy = append(busy, fmt.Sprintf("%s over %s on %s%s", kind.Gbps(rate), rail.Dev, node, who))
+			busy = append(busy, fmt.Sprintf("%s over %s on %s%s", registry.Gbps(rate), rail.Dev, node, who))
 			ends = append(ends, e)
 		}
 	}
 	if busy != nil {
 		// One finding for all: what one end of a rail sends the other one receives, and it would be told twice.
-		note := kind.Finding{Code: steps.OtherTraffic, Grade: steps.Warn}
+		note := registry.Finding{Code: steps.OtherTraffic, Grade: steps.Warn}
 		note.Text = fmt.Sprintf("While nothing of railbench runs there are %s. Every test there, and behind the same PCIe "+
-			"link, is slower by that: end it, or wait", kind.And(busy))
+			"link, is slower by that: end it, or wait", registry.And(busy))
 		if len(slices.Compact(ends)) == 1 {
 			note.Node = r.Rig.NameOf(ends[0])
 		}
@@ -309,23 +309,23 @@ func (g growth) meanings() string {
 		}
 	}
 	for _, means := range order {
-		said = append(said, fmt.Sprintf("%s (%s)", kind.And(by[means]), means))
+		said = append(said, fmt.Sprintf("%s (%s)", registry.And(by[means]), means))
 	}
 	// One damaged cable moves half a dozen of them; the evidence has all.
 	if len(said) > 2 {
 		said = append(said[:2], fmt.Sprintf("%d more", len(said)-2))
 	}
-	return kind.And(said)
+	return registry.And(said)
 }
 
 // railErrors looks at one rail's counters of errors, from one reading to the next: those
 // that grew, how many are known there, and how many stood still above zero.
 func railErrors(rig steps.Rig, e steps.End, rail steps.Rail, was, is parse.Reading,
-	rep *kind.Report,
+	rep *registry.Report,
 ) (g growth, known, still int) {
 	g.devs = []string{rail.Dev}
 	node, seconds := rig.NameOf(e), is.Clock-was.Clock
-	for _, name := range kind.SortedNames(errorCounters) {
+	for _, name := range registry.SortedNames(errorCounters) {
 		n := twice(was.Devices[rail.Dev], is.Devices[rail.Dev], name)
 		if !n.ok { // a name of ethtool -S, which stands with the interface
 			n = twice(was.Netdevs[rail.Netdev.Name], is.Netdevs[rail.Netdev.Name], name)
@@ -355,13 +355,13 @@ func railErrors(rig steps.Rig, e steps.End, rail steps.Rail, was, is parse.Readi
 // judgeErrorCounters: no counter of errors grows by itself. What it has reached
 // since the boot is evidence only.
 func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
+	var rep registry.Report
 	was, is, v, done := readTwice(c, r, &rep)
 	if done {
 		return v
 	}
 	checks.Missing(r.Rig, &rep)
-	var blind []kind.Finding // rails without a counter
+	var blind []registry.Finding // rails without a counter
 	looked, still := 0, 0
 	for _, e := range steps.Ends {
 		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
@@ -370,7 +370,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			g, known, stood := railErrors(r.Rig, e, rail, was[e], is[e], &rep)
 			looked, still = looked+known, still+stood
 			if known == 0 {
-				blind = append(blind, kind.Finding{
+				blind = append(blind, registry.Finding{
 					Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
 					Text: fmt.Sprintf("%s on %s has no counter of errors that is known, so nothing shows whether they grow there",
 						rail.Dev, node),
@@ -394,7 +394,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 				code, grade, advice = steps.CableErrors, steps.Fail, "Swap the cable, or plug it in again at both ends"
 			}
 			rep.At(r.Rig, e, code, grade, "%s on %s: errors grow while nothing runs, by up to %d in %.1f s: %s. %s",
-				kind.And(g.devs), node, g.most, seconds, g.meanings(), advice)
+				registry.And(g.devs), node, g.most, seconds, g.meanings(), advice)
 		}
 	}
 	if looked == 0 {
@@ -407,7 +407,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	note := ""
 	if still > 0 {
 		note = fmt.Sprintf("%d of them %s not 0: what piled up since the boot is in the evidence, and proves nothing by "+
-			"itself", still, kind.Plural(still, "is", "are"))
+			"itself", still, registry.Plural(still, "is", "are"))
 	}
 	return rep.Verdict(fmt.Sprintf("none of %d counters of errors grows", looked), note)
 }
@@ -418,7 +418,7 @@ const busyStatus = 75
 // judgeRailSpeed is the write bandwidth of a short test. Where a rail was busy
 // nothing was started, and there is nothing to say of it.
 func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
 	var busy []string
@@ -437,7 +437,7 @@ func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
 			Code:  steps.OtherTraffic,
 			Grade: steps.Skipped,
 			Reason: fmt.Sprintf("Something moves data over the rails of %s already: a test would disturb it, and be slow "+
-				"itself. Run this check again when they are idle.", kind.And(busy)),
+				"itself. Run this check again when they are idle.", registry.And(busy)),
 			Evidence: []steps.Evidence{},
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // The checks of the GPU, and of what stands between its memory and the adapter.
@@ -22,7 +22,7 @@ func hasSMI(h parse.Hardware) bool { return h.Facts["nvidia-smi"] != "missing" }
 // cards are the GPUs that a node's PCI bus shows, with the driver of each.
 // The PCI bus is asked beside nvidia-smi, which shows nothing of a GPU that its driver has left.
 func cards(h parse.Hardware) (pci []string, undriven []string) {
-	for _, name := range kind.SortedNames(h.Facts) {
+	for _, name := range registry.SortedNames(h.Facts) {
 		if addr, ok := strings.CutPrefix(name, "gpu "); ok {
 			pci = append(pci, addr)
 			if h.Facts[name] == "none" {
@@ -34,7 +34,7 @@ func cards(h parse.Hardware) (pci []string, undriven []string) {
 }
 
 // judgeGPU: the GPU's driver answers, and heat does not slow the GPU.
-func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
+func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) steps.Verdict {
 	var told []string
 	none := 0
 	for _, e := range steps.Ends {
@@ -51,12 +51,12 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Ve
 				without = ", and nothing drives it"
 			}
 			rep.At(r.Rig, e, steps.GPUDriverMissing, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be "+
-				"moved. Install NVIDIA's driver (nvidia-driver-580-open, or what the maker of the node has)", node, kind.And(pci),
+				"moved. Install NVIDIA's driver (nvidia-driver-580-open, or what the maker of the node has)", node, registry.And(pci),
 				without)
 			continue
 		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.Regexp().MatchString):
 			rep.At(r.Rig, e, steps.GPUNotStarted, steps.Fail, "the GPU's driver on %s answers, and has no GPU%s: it could not "+
-				"start the one on the PCI bus (%s), and dmesg | grep NVRM says why", node, quoted(gpu.Errors), kind.And(pci))
+				"start the one on the PCI bus (%s), and dmesg | grep NVRM says why", node, quoted(gpu.Errors), registry.And(pci))
 			continue
 		case len(gpu.Rows) == 0:
 			rep.At(r.Rig, e, steps.GPUDriverFails, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the "+
@@ -79,18 +79,18 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Ve
 	case none == 1:
 		rep.Add(steps.GPUOneSided, steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be "+
 			"moved from %s",
-			kind.And(told))
+			registry.And(told))
 	case a != "" && b != "" && a != b:
 		rep.Add(steps.GPUDriversDiffer, steps.Warn, "the GPU's driver is %s on %s and %s on %s: let both have one", a,
 			r.Rig.NameOf(steps.Here),
 			b, r.Rig.NameOf(steps.Peer))
 	}
-	return rep.Verdict(fmt.Sprintf("the GPUs' driver %s answers: %s", a, kind.And(told)), "heat slows none of them")
+	return rep.Verdict(fmt.Sprintf("the GPUs' driver %s answers: %s", a, registry.And(told)), "heat slows none of them")
 }
 
 // gpuHeat tells each GPU of a node with its temperature, and finds those that are slowed
 // by it.
-func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *kind.Report) (told []string) {
+func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *registry.Report) (told []string) {
 	node := rig.NameOf(e)
 	for _, g := range gpu.Rows {
 		heat := "temperature unknown"
@@ -98,9 +98,9 @@ func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *kind.Report) 
 			heat = fmt.Sprintf("%.0f degrees", *g.TemperatureC)
 			rep.Show(node+" "+g.Name+" temperature", *g.TemperatureC, "C", nil)
 		}
-		rep.Show(node+" "+g.Name+" driver", kind.OrUnknown(gpu.Driver), "", nil)
+		rep.Show(node+" "+g.Name+" driver", registry.OrUnknown(gpu.Driver), "", nil)
 		told = append(told, fmt.Sprintf("%s on %s (%s)", g.Name, node, heat))
-		for _, field := range kind.SortedNames(g.Fields) {
+		for _, field := range registry.SortedNames(g.Fields) {
 			if strings.Contains(field, "thermal_slowdown") && g.Fields[field] == "Active" {
 				rep.At(rig, e, steps.GPUHot, steps.Warn, "%s on %s is slowed by its own heat (%s, %s). Give it air", g.Name, node,
 					heat, field)
@@ -126,13 +126,13 @@ func quoted(errs []string) string {
 // fault where the hardware has no other way.
 // nvidia-smi has no total of a memory that the GPU shares with the processor ("[N/A]"): that is how
 // such a GPU is told from one with its own.
-func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
+func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) steps.Verdict {
 	var staged, direct []string
 	none := 0
 	for _, e := range steps.Ends {
 		node, h := r.Rig.NameOf(e), read[e]
-		rep.Show(node+" nvidia_peermem", kind.OrUnknown(h.Facts["nvidia_peermem"]), "", nil)
-		rep.Show(node+" dma-buf in verbs", kind.OrUnknown(h.Facts["dma-buf in verbs"]), "", nil)
+		rep.Show(node+" nvidia_peermem", registry.OrUnknown(h.Facts["nvidia_peermem"]), "", nil)
+		rep.Show(node+" dma-buf in verbs", registry.OrUnknown(h.Facts["dma-buf in verbs"]), "", nil)
 		if len(h.GPU.Rows) == 0 {
 			none++
 			rep.Show(node+" GPU", "none that a driver shows", "", nil)
@@ -175,21 +175,21 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *kind.Report) step
 	var pass []string
 	if staged != nil {
 		pass = append(pass, fmt.Sprintf("GPU memory goes host-staged: %s %s the processor's memory, and GPUDirect does not "+
-			"exist there", kind.And(staged), kind.Plural(len(staged), "shares", "share")),
+			"exist there", registry.And(staged), registry.Plural(len(staged), "shares", "share")),
 			"That is normal: allocate what travels with cudaHostAlloc, which the adapter reaches by itself")
 	}
 	if direct != nil {
-		pass = append(pass, "the adapter may reach the memory of "+kind.And(direct)+" itself")
+		pass = append(pass, "the adapter may reach the memory of "+registry.And(direct)+" itself")
 	}
 	return rep.Verdict(pass...)
 }
 
 // judgeSecureBoot: the kernel has refused no module.
-func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
+func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *registry.Report) steps.Verdict {
 	var how, refused []string
 	for _, e := range steps.Ends {
 		node, h := r.Rig.NameOf(e), read[e]
-		state, lock := kind.OrUnknown(h.Facts["secure boot"]), locked(h.Facts["lockdown"])
+		state, lock := registry.OrUnknown(h.Facts["secure boot"]), locked(h.Facts["lockdown"])
 		because := ""
 		switch {
 		case state == "enabled":
@@ -201,8 +201,8 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) s
 		unsigned, said := unsignedModules(node, h, rep), refusal(h.Log)
 		suspects := ""
 		if unsigned != nil {
-			suspects = fmt.Sprintf(", and %s there %s signed by nobody", kind.And(unsigned),
-				kind.Plural(len(unsigned), "is", "are"))
+			suspects = fmt.Sprintf(", and %s there %s signed by nobody", registry.And(unsigned),
+				registry.Plural(len(unsigned), "is", "are"))
 		}
 		switch {
 		case said != "":
@@ -220,15 +220,15 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *kind.Report) s
 	}
 	if refused != nil {
 		return checks.Unseen(*rep, steps.NeedsRoot, "the kernel's log may not be read on %s, and secure boot is on there, "+
-			"or may be: whether a module was refused can't be told. As root, or in the group adm, it can", kind.And(refused))
+			"or may be: whether a module was refused can't be told. As root, or in the group adm, it can", registry.And(refused))
 	}
-	return rep.Verdict("no kernel has refused a module; secure boot is " + kind.And(how))
+	return rep.Verdict("no kernel has refused a module; secure boot is " + registry.And(how))
 }
 
 // unsignedModules are those of a node that nobody has signed.
-func unsignedModules(node string, h parse.Hardware, rep *kind.Report) []string {
+func unsignedModules(node string, h parse.Hardware, rep *registry.Report) []string {
 	var unsigned []string
-	for _, name := range kind.SortedNames(h.Facts) {
+	for _, name := range registry.SortedNames(h.Facts) {
 		module, ok := strings.CutPrefix(name, "module ")
 		if !ok {
 			continue
@@ -266,7 +266,7 @@ const bar1Share = 115.0 / 256
 
 // judgeBAR1 holds the BAR1 of a GPU that has one against the buffers that the
 // tutorial's cells register.
-func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
+func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *registry.Report) steps.Verdict {
 	var fits, without []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
@@ -290,7 +290,7 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.V
 			}
 			total := *g.BAR1TotalMiB
 			rep.Show(name+" BAR1", total, "MiB", &steps.Expected{
-				Min:  new(kind.Round(need / bar1Share)),
+				Min:  new(registry.Round(need / bar1Share)),
 				From: fmt.Sprintf("a buffer of %.0f MiB (NIXL_VRAM_BUFFER), and the COTS report could use 115 of 256 MiB", need),
 			})
 			if most := total * bar1Share; most < need {
@@ -308,10 +308,10 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.V
 		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver, so there is no BAR1 to look at")
 	case without != nil:
 		pass = append(pass, fmt.Sprintf("%s %s no BAR1 and %s none: processor and GPU share one memory",
-			kind.And(without), kind.Plural(len(without), "has", "have"), kind.Plural(len(without), "needs", "need")))
+			registry.And(without), registry.Plural(len(without), "has", "have"), registry.Plural(len(without), "needs", "need")))
 	}
 	if fits != nil {
-		pass = append(pass, "the BAR1 of "+kind.And(fits)+" is large enough for the tutorial's buffers")
+		pass = append(pass, "the BAR1 of "+registry.And(fits)+" is large enough for the tutorial's buffers")
 	}
 	return rep.Verdict(pass...)
 }

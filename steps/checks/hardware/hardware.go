@@ -11,21 +11,21 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/health"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // judgePCIeLink: every PCIe link is as fast and as wide as its adapter could be.
-func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	links, soft := 0, 0
 	var empty []steps.End // without a device
 	var kinds, shared []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		byHalf, before := map[string][]health.Link{}, links+soft
-		for _, dev := range kind.SortedNames(facts[e]) {
+		for _, dev := range registry.SortedNames(facts[e]) {
 			text := facts[e][dev]
 			switch l, ok := health.ReadLink(dev, text); {
 			case dev == "devices":
@@ -50,11 +50,11 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			empty = append(empty, e)
 		}
 		untoldLinks(r.Rig, e, facts[e], len(byHalf), rep)
-		for _, half := range kind.SortedNames(byHalf) {
+		for _, half := range registry.SortedNames(byHalf) {
 			together := byHalf[half]
 			judgeHalf(r.Rig, e, together, rep)
 			if e == steps.Here && len(together) > 1 {
-				shared = append(shared, fmt.Sprintf("%s share %s (some %.0f Gb/s together)", kind.And(devs(together)), half,
+				shared = append(shared, fmt.Sprintf("%s share %s (some %.0f Gb/s together)", registry.And(devs(together)), half,
 					together[0].Carries()))
 			}
 		}
@@ -75,11 +75,11 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		together = strings.Join(shared, ", ")
 	}
 	return rep.Verdict(fmt.Sprintf("all %d RDMA devices have the PCIe link that they can have: %s", links,
-		kind.And(kinds)), together)
+		registry.And(kinds)), together)
 }
 
 // untoldLinks are rails of which nobody told anything, where some were told of.
-func untoldLinks(rig steps.Rig, e steps.End, facts map[string]string, told int, rep *kind.Report) {
+func untoldLinks(rig steps.Rig, e steps.End, facts map[string]string, told int, rep *registry.Report) {
 	for _, rail := range rig.At(e).Rails {
 		if facts[rail.Dev] == "" && told > 0 && rail.PCI.Addr != "" {
 			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how fast the PCIe link of %s on %s is", rail.Dev,
@@ -100,7 +100,7 @@ func devs(links []health.Link) []string {
 // more, seating the card again helps nobody, so that is told apart.
 // The script tells one line a device, so all of one half say the same, and the first speaks for
 // them.
-func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *kind.Report) {
+func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *registry.Report) {
 	l := links[0]
 	if !l.Narrow() {
 		return
@@ -111,10 +111,10 @@ func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *kind.Report
 	// Both are worked out from a speed and a width: 1 % is for rounding.
 	if slot := l.Wired(); slot > 0 && slot <= 1.01*got {
 		code, why = steps.SlotNarrow, fmt.Sprintf("The slot has no more (%s): move the card to one that has",
-			theory.Slot(l.Slot, l.Wire))
+			limits.Slot(l.Slot, l.Wire))
 	}
 	rep.At(rig, e, code, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s, of which we expect %.0f Gb/s, where "+
-		"the adapter can do %s. %s", kind.And(devs(links)), rig.NameOf(e), l.Half, l.Name(), got, l.Best(), why)
+		"the adapter can do %s. %s", registry.And(devs(links)), rig.NameOf(e), l.Half, l.Name(), got, l.Best(), why)
 }
 
 // logRead reports whether the node let the kernel's log be read.
@@ -122,20 +122,20 @@ func logRead(h parse.Hardware) bool { return h.Facts["kernel log"] == "read" }
 
 // judgeAdapterPresent: the adapters' functions have their driver and their RDMA
 // devices, as many on one node as on the other.
-func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
+func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *registry.Report) steps.Verdict {
 	var devices [2][]string
 	adapters := 0
 	for _, e := range steps.Ends {
 		node, facts := r.Rig.NameOf(e), read[e].Facts
 		devs, functions, lost, bare := functionsOf(facts)
 		devices[e], adapters = devs, adapters+len(functions)
-		has := kind.Plural(len(lost)+len(bare), "has", "have")
+		has := registry.Plural(len(lost)+len(bare), "has", "have")
 		rep.Show(node+" RDMA devices", len(devices[e]), "devices: "+cmp.Or(strings.Join(devices[e], ", "), "none"), nil)
 		rep.Show(node+" functions", cmp.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
 		switch {
 		case lost != nil:
 			rep.At(r.Rig, e, steps.AdapterLost, steps.Fail, "%s of %s %s no driver%s. Let it cool and restart the node: "+
-				"nothing else brings the adapter back", kind.And(lost), node, has, lastWord(read[e].Log, lost))
+				"nothing else brings the adapter back", registry.And(lost), node, has, lastWord(read[e].Log, lost))
 			continue
 		case len(devices[e]) == 0 && functions == nil:
 			rep.At(r.Rig, e, steps.AdapterAbsent, steps.Fail, "%s has no RDMA device, and no ConnectX on its PCI bus. A DGX "+
@@ -143,7 +143,7 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *kind.Repor
 			continue
 		case bare != nil:
 			rep.At(r.Rig, e, steps.RDMADeviceMissing, steps.Warn, "%s of %s %s a driver and no RDMA device. The module mlx5_ib "+
-				"is missing (modprobe mlx5_ib), or two functions were made one by a bond (RoCE LAG)", kind.And(bare), node, has)
+				"is missing (modprobe mlx5_ib), or two functions were made one by a bond (RoCE LAG)", registry.And(bare), node, has)
 		}
 		if told := complaint(read[e].Log); told != "" {
 			rep.At(r.Rig, e, steps.AdapterFault, steps.Warn, "the adapter of %s works and has complained: %s. Look at its "+
@@ -173,20 +173,20 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *kind.Repor
 		note += "; the kernel's log could not be read on both nodes"
 	}
 	return rep.Verdict(fmt.Sprintf("%d RDMA %s on each node: %s", len(devices[0]),
-		kind.Plural(len(devices[0]), "device", "devices"), strings.Join(devices[0], ", ")), note)
+		registry.Plural(len(devices[0]), "device", "devices"), strings.Join(devices[0], ", ")), note)
 }
 
 // functionsOf are the RDMA devices of a node, the PCI functions of its ConnectX, and those of
 // them that have no driver, or one and no RDMA device.
 func functionsOf(facts map[string]string) (devices, functions, lost, bare []string) {
 	with := map[string]bool{} // PCI functions that have an RDMA device
-	for _, name := range kind.SortedNames(facts) {
+	for _, name := range registry.SortedNames(facts) {
 		if dev, ok := strings.CutPrefix(name, "device "); ok {
 			devices = append(devices, dev)
 			with[facts[name]] = true
 		}
 	}
-	for _, name := range kind.SortedNames(facts) {
+	for _, name := range registry.SortedNames(facts) {
 		pci, ok := strings.CutPrefix(name, "function ")
 		if !ok {
 			continue
@@ -245,7 +245,7 @@ func complaint(log []parse.KernelEvent) string {
 			}
 		}
 	}
-	for _, dev := range kind.SortedNames(last) {
+	for _, dev := range registry.SortedNames(last) {
 		// One is enough to look at the adapter. A line may name no device, and then stands alone.
 		return strings.TrimLeft(dev+": "+last[dev], ": ")
 	}
@@ -254,7 +254,7 @@ func complaint(log []parse.KernelEvent) string {
 
 // judgeAdapterPower says what adapters have complained of in the kernel's log: too
 // little power, and cables.
-func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *kind.Report) steps.Verdict {
+func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *registry.Report) steps.Verdict {
 	var refused []string
 	lines := 0
 	for _, e := range steps.Ends {
@@ -275,7 +275,7 @@ func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *kind.Report)
 	if refused != nil {
 		return checks.Unseen(*rep, steps.NeedsRoot, "the kernel's log may not be read on %s by %s: as root, or in the group "+
 			"adm",
-			kind.And(refused), cmp.Or(read[0].Facts["user"], "this user"))
+			registry.And(refused), cmp.Or(read[0].Facts["user"], "this user"))
 	}
 	return rep.Verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is "+
 		"out, in %d lines of the kernels' logs", lines))
@@ -293,7 +293,7 @@ func hasAdapter(rig steps.Rig) bool {
 }
 
 // judgeAdapterLog reads one node's log. What counts of a cable is the last word.
-func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *kind.Report) {
+func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *registry.Report) {
 	node := rig.NameOf(e)
 	short := map[string]int{} // watts, by PCI function
 	cable := map[string]parse.KernelEvent{}
@@ -308,15 +308,15 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 			cable[l.Device] = l
 		}
 	}
-	if names := kind.SortedNames(short); len(names) > 0 {
+	if names := registry.SortedNames(short); len(names) > 0 {
 		watts := short[names[0]]
-		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "insufficient, say " + kind.And(names)})
+		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "insufficient, say " + registry.And(names)})
 		rep.At(rig, e, steps.SlotPowerLow, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Many adapters "+
 			"say so and are fast; where a module stays dark, or a good link moves 13 Gb/s, power the node off for a minute",
-			kind.And(names), node, watts)
+			registry.And(names), node, watts)
 	}
 	var out, bad []string
-	for _, dev := range kind.SortedNames(cable) {
+	for _, dev := range registry.SortedNames(cable) {
 		l := cable[dev]
 		if !carriesRail(rig, e, dev) {
 			if l.Kind != "cable-plugged" {
@@ -333,11 +333,11 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *k
 	}
 	if out != nil {
 		rep.At(rig, e, steps.CableUnplugged, steps.Warn, "%s on %s: the adapter says that its cable is unplugged; push it "+
-			"in at both ends until it clicks", kind.And(out), node)
+			"in at both ends until it clicks", registry.And(out), node)
 	}
 	if bad != nil {
 		rep.At(rig, e, steps.CableUnusable, steps.Fail, "%s on %s: the adapter can't use the cable or its module. Take "+
-			"another one that its maker lists", kind.And(bad), node)
+			"another one that its maker lists", registry.And(bad), node)
 	}
 }
 
@@ -352,13 +352,13 @@ func carriesRail(rig steps.Rig, e steps.End, pci string) bool {
 }
 
 // judgeAdapterTemperature holds the adapters' own sensors against their limits.
-func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var silent, told []string
 	warm := math.Inf(1)
 	for _, e := range steps.Ends {
 		node, hottest, where := r.Rig.NameOf(e), 0.0, ""
-		heat := theory.HeatOf(r.Rig.At(e).Adapter)
-		for _, pci := range kind.SortedNames(facts[e]) {
+		heat := limits.HeatOf(r.Rig.At(e).Adapter)
+		for _, pci := range registry.SortedNames(facts[e]) {
 			if pci == "adapters" {
 				continue
 			}
@@ -393,7 +393,7 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *ki
 			"either node")
 	case silent != nil:
 		return checks.Unseen(*rep, steps.Unreadable, "%s tell no temperature: the driver shows no sensor (hwmon), and "+
-			"mget_temp of NVIDIA's mft is missing or needs root", kind.And(silent))
+			"mget_temp of NVIDIA's mft is missing or needs root", registry.And(silent))
 	}
-	return rep.Verdict(fmt.Sprintf("the adapters are cool enough: at most %s, below %.0f", kind.And(told), warm))
+	return rep.Verdict(fmt.Sprintf("the adapters are cool enough: at most %s, below %.0f", registry.And(told), warm))
 }

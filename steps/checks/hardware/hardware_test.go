@@ -9,9 +9,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // saying is the result of a check whose script printed these texts here and on the
@@ -775,4 +775,4 @@ func because(t *testing.T, name string, v steps.Verdict, g steps.Grade, code ste
 	kindtest.Want(t, name, v, g, names...)
 }
 
-func registered() steps.Catalog { return kind.Merge(kind.Base(), Kind()) }
+func registered() steps.Catalog { return registry.Merge(registry.Base(), Kind()) }

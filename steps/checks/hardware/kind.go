@@ -4,20 +4,20 @@ package hardware
 import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Parsers: map[string]kind.Parser{
-			"hardware": kind.Reads(parse.HardwareOutput),
-			"readings": kind.Reads(parse.Readings),
-			"ethtool":  kind.Reads(parse.EthtoolLinks),
-			"cables":   kind.Reads(parse.Cables),
+func Kind() registry.Kind {
+	return registry.Kind{
+		Parsers: map[string]registry.Parser{
+			"hardware": registry.Reads(parse.HardwareOutput),
+			"readings": registry.Reads(parse.Readings),
+			"ethtool":  registry.Reads(parse.EthtoolLinks),
+			"cables":   registry.Reads(parse.Cables),
 		},
-		Judges: map[string]kind.Judge{
+		Judges: map[string]registry.Judge{
 			"pcie-link":           checks.OnBoth(judgePCIeLink),
 			"link-speed":          checks.OnBoth(judgeLinkSpeed),
 			"cable":               checks.OnBoth(judgeCable),
@@ -31,12 +31,12 @@ func Kind() kind.Kind {
 			"gpu-path":            checks.OnBoth(judgeGPUPath),
 			"secure-boot":         checks.OnBoth(judgeSecureBoot),
 			"bar1":                checks.OnBoth(judgeBAR1),
-			"port-counters":       kind.Takes[[]parse.Reading](judgePortCounters),
-			"idle-rails":          kind.Takes[[]parse.Reading](judgeIdleRails),
-			"error-counters":      kind.Takes[[]parse.Reading](judgeErrorCounters),
-			"rail-speed":          kind.Takes[parse.Bandwidth](judgeRailSpeed),
+			"port-counters":       registry.Takes[[]parse.Reading](judgePortCounters),
+			"idle-rails":          registry.Takes[[]parse.Reading](judgeIdleRails),
+			"error-counters":      registry.Takes[[]parse.Reading](judgeErrorCounters),
+			"rail-speed":          registry.Takes[parse.Bandwidth](judgeRailSpeed),
 		},
-		Params: []steps.Param{kind.PortParam("SPEED_PORT", "18519",
+		Params: []steps.Param{registry.PortParam("SPEED_PORT", "18519",
 			"the same as PORT for the checklist's own test, rail-speed")},
 		Tools: []parse.Tool{parse.NvidiaSMITool(), parse.FreeTool(), parse.DmesgTool()},
 	}

@@ -6,15 +6,15 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // judgeLinkSpeed: every link is as fast as its port can be. A band that follows the rate
 // that a link came up with calls a slow link good.
 // A driver without link modes (virtio, veth, a virtual machine's) has nothing to compare with, and
 // is no finding.
-func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Report) steps.Verdict {
+func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *registry.Report) steps.Verdict {
 	looked := 0
 	var speeds, untold []string
 	for _, e := range steps.Ends {
@@ -27,7 +27,7 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 			switch {
 			case at < 0:
 				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "ethtool on %s tells nothing of %s (%s)", r.Rig.NameOf(e),
-					kind.OrUnknown(rail.Netdev.Name), rail.Dev)
+					registry.OrUnknown(rail.Netdev.Name), rail.Dev)
 				continue
 			case read[e][at].Link != "yes":
 				continue // link-up tells why
@@ -48,15 +48,15 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *kind.Repor
 		if untold != nil {
 			return checks.Unseen(*rep, steps.CannotRun, "the drivers of %s tell no link modes: they are virtual, and as fast "+
 				"as a processor",
-				kind.And(untold))
+				registry.And(untold))
 		}
 		return checks.Unseen(*rep, steps.CannotRun, "no rail that is used has a link: see link-up")
 	}
 	note := ""
 	if untold != nil {
-		note = "not seen on " + kind.And(untold) + ", whose drivers tell no link modes"
+		note = "not seen on " + registry.And(untold) + ", whose drivers tell no link modes"
 	}
-	return rep.Verdict(fmt.Sprintf("all %d links are as fast as their ports can be: %s", looked, kind.And(speeds)), note)
+	return rep.Verdict(fmt.Sprintf("all %d links are as fast as their ports can be: %s", looked, registry.And(speeds)), note)
 }
 
 // slowLinks are those of one node that came up slower than they could, by what is said of
@@ -69,7 +69,7 @@ type slowLinks struct {
 
 // look holds a link against the fastest mode of its port. What was set on the node is looked for first: to offer
 // less than that, or not to negotiate. The cable, its module and the other end are what is left.
-func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.EthtoolLink, rep *kind.Report) {
+func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.EthtoolLink, rep *registry.Report) {
 	most := l.MostMbps()
 	best := float64(most) / 1000
 	rep.Show(fmt.Sprintf("%s %s link", rig.NameOf(e), l.Netdev), float64(l.SpeedMbps)/1000, "Gb/s",
@@ -100,9 +100,9 @@ func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.Et
 }
 
 // tell adds a finding for each thing that is to be said.
-func (s *slowLinks) tell(rig steps.Rig, e steps.End, rep *kind.Report) {
+func (s *slowLinks) tell(rig steps.Rig, e steps.End, rep *registry.Report) {
 	for _, says := range s.order {
-		rep.At(rig, e, s.codes[says], steps.Warn, "%s on %s %s", kind.And(s.names[says]), rig.NameOf(e), says)
+		rep.At(rig, e, s.codes[says], steps.Warn, "%s on %s %s", registry.And(s.names[says]), rig.NameOf(e), says)
 	}
 }
 

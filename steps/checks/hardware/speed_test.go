@@ -6,9 +6,9 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // ethtool is what the tool prints of a rail's interface, made of a real output.
@@ -79,7 +79,7 @@ func TestLinkSpeed(t *testing.T) {
 		},
 	} {
 		r := kindtest.Both(rig, parse.EthtoolLinks, c.here, c.peer)
-		var rep kind.Report
+		var rep registry.Report
 		read, v, done := checks.ReadBoth[[]parse.EthtoolLink](steps.Cell{}, r, &rep)
 		if !done {
 			v = judgeLinkSpeed(r, read, &rep)
@@ -90,7 +90,7 @@ func TestLinkSpeed(t *testing.T) {
 	one := func(netdev string) string { return ethtool(t, "virtio", "enp1s0f0np0", netdev) }
 	both := one("enp1s0f0np0") + one("enp1s0f1np1")
 	r := kindtest.Both(soft, parse.EthtoolLinks, both, both)
-	var rep kind.Report
+	var rep registry.Report
 	read, _, _ := checks.ReadBoth[[]parse.EthtoolLink](steps.Cell{}, r, &rep)
 	kindtest.Because(t, "soft-RoCE", judgeLinkSpeed(r, read, &rep), steps.Skipped, steps.CannotRun)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Addresses that stand in each other's way: two of a node in one subnet, one on both
@@ -186,7 +186,7 @@ func (c conflict) mixes(facts map[string]string) string {
 }
 
 // judgeAddressConflict: no rail shares its subnet with another address of its node.
-func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	if !checks.AllTell(r.Rig, facts, "addresses", rep) {
 		return rep.Verdict()
 	}
@@ -195,7 +195,7 @@ func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *kind.
 	for _, e := range steps.Ends {
 		node, there := r.Rig.NameOf(e), r.Rig.NameOf(e.Other())
 		for _, rail := range r.Rig.At(e).Rails {
-			rep.Show(node+" "+rail.Netdev.Name, kind.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
+			rep.Show(node+" "+rail.Netdev.Name, registry.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
 			n += len(all[e][rail.Netdev.Name])
 		}
 		for _, x := range conflicts(r.Rig, e, all) {
@@ -220,7 +220,7 @@ func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *kind.
 		}
 	}
 	return rep.Verdict(fmt.Sprintf("each of the rails' %s is alone in its subnet on its node",
-		kind.Count(n, "address", "addresses")))
+		registry.Count(n, "address", "addresses")))
 }
 
 // planAddresses takes the addresses away that are out of place.
@@ -247,7 +247,7 @@ func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		removed += len(ips)
 		p.Vars[e] = map[string]string{
 			"DEL_IPS": strings.Join(ips, " "), "DEL_NETDEVS": strings.Join(devs, " "),
-			"WAYS": strings.Join(kind.Ways(rig, e), " "),
+			"WAYS": strings.Join(registry.Ways(rig, e), " "),
 		}
 	}
 	switch {
@@ -263,8 +263,8 @@ func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 
 // judgeFixAddresses: what was out of place is gone, and every rail answers.
 func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := kind.Changed(c, r, &rep)
+	var rep registry.Report
+	facts, v, done := registry.Changed(c, r, &rep)
 	if done {
 		return v
 	}
@@ -272,7 +272,7 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 	all := probed(after)
 	for _, e := range steps.Ends {
 		for _, rail := range after.At(e).Rails {
-			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, kind.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
+			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name, registry.OrNone(checks.Joined(all[e][rail.Netdev.Name])), "", nil)
 		}
 		for _, x := range conflicts(after, e, all) {
 			grade := steps.Warn
@@ -287,11 +287,11 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Add(steps.RailLost, steps.Fail, "%d rails lead from node to node now, and %d did before", len(after.Pairs),
 			len(r.Rig.Pairs))
 	}
-	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
+	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail could be tried")
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("every rail is alone in its subnet on its node, and all %d answer both ways",
-			len(after.Pairs)), kind.Kept)
+			len(after.Pairs)), registry.Kept)
 	}
 	return rep.Verdict()
 }
@@ -472,8 +472,8 @@ func planLinkUp(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 
 // judgeFixLinkUp: what was switched off is on, has a carrier, and answers.
 func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := kind.Changed(c, r, &rep)
+	var rep registry.Report
+	facts, v, done := registry.Changed(c, r, &rep)
 	if done {
 		return v
 	}
@@ -492,7 +492,7 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			now := r.Changed.After.At(e).Rails[at]
-			rep.Show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", kind.OrUnknown(now.State), kind.OrNone(now.Addr)),
+			rep.Show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", registry.OrUnknown(now.State), registry.OrNone(now.Addr)),
 				"", nil)
 			switch {
 			case !now.Netdev.Up:
@@ -508,11 +508,11 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 	if dark {
 		return rep.Verdict()
 	}
-	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
+	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.ChangeUntried, steps.Warn, "%s been switched on and found a carrier; there was no address to try",
-			kind.HaveOrHas(on))
+			registry.HaveOrHas(on))
 	} else if ok == asked {
-		return rep.Verdict(kind.HaveOrHas(on)+" been switched on, has a carrier and answers both ways", kind.Kept)
+		return rep.Verdict(registry.HaveOrHas(on)+" been switched on, has a carrier and answers both ways", registry.Kept)
 	}
 	return rep.Verdict()
 }

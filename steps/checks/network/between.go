@@ -8,9 +8,9 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/pattern"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // What stands between the ends of a rail: a route that leads elsewhere, a queue that delays or
@@ -59,12 +59,12 @@ func aside(node string, own, other steps.Rail, said string,
 
 // wayTo looks whether each node goes to each rail of the other over that rail. A ping that is
 // bound to its interface asks no routing table, and RDMA and TCP do.
-func wayTo(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+func wayTo(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for i, p := range rig.Pairs {
 		for _, e := range steps.Ends {
 			own, other, node := rig.Rail(p, e), rig.Rail(p, e.Other()), rig.NameOf(e)
 			said := facts[e]["way "+own.Netdev.Name+"="+other.Addr]
-			rep.Show(fmt.Sprintf("%s goes to %s", node, other.Addr), kind.OrUnknown(said), "", nil)
+			rep.Show(fmt.Sprintf("%s goes to %s", node, other.Addr), registry.OrUnknown(said), "", nil)
 			none, dev := noRoute.Regexp().FindStringSubmatch(said), routeOf.Regexp().FindStringSubmatch(said)
 			switch {
 			case !own.Netdev.Up:
@@ -149,7 +149,7 @@ func acts(name, settings, classes string) string {
 // judgeShaping: nothing on a rail's way out delays, loses or limits what is sent.
 // It FAILs for soft-RoCE and for an adapter alike: TCP over the rail suffers in both. What RDMA has
 // of it, the text says.
-func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeShaping(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig, looked := r.Rig, 0
 	var unseen []string
 	for _, e := range steps.Ends {
@@ -198,7 +198,7 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 	}
 	if unseen != nil {
 		return checks.Unseen(*rep, steps.CommandMissing, "%s no tc (iproute2), so nobody saw the queues there",
-			kind.HaveOrHas(unseen))
+			registry.HaveOrHas(unseen))
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.CannotRun, steps.Inconclusive, "no rail has an interface to look at")
@@ -221,7 +221,7 @@ var (
 
 // judgePathLoss: of hundreds of large packets, all rails and both ways at once, none is lost, and
 // the rails take alike.
-func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig, sent := r.Rig, 0
 	for _, e := range steps.Ends {
 		least := map[int]float64{} // ms, by rail
@@ -231,7 +231,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			m := pinged.Regexp().FindStringSubmatch(said)
 			if m == nil {
 				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tried from %s: %s", i+1, own.Netdev.Name,
-					node, kind.OrUnknown(said))
+					node, registry.OrUnknown(said))
 				continue
 			}
 			out, _ := decimal.Count(m[1])
@@ -258,10 +258,10 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			case back == 0:
 				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows "+
 					"what it loses: ping and routes look further", i+1, own.Netdev.Name, node)
-			case lost >= theory.PathLossFail.Value():
+			case lost >= limits.PathLossFail.Value():
 				rep.At(rig, e, steps.PacketsLost, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and "+
 					"error-counters, and try another cable or port", i+1, own.Netdev.Name, out-back, out, node, collapse(own))
-			case lost >= theory.PathLossWarn.Value():
+			case lost >= limits.PathLossWarn.Value():
 				rep.At(rig, e, steps.PacketsLost, steps.Warn, "rail %d (%s) lost %d of %d pings from %s, and a cable loses none: "+
 					"look at shaping and error-counters", i+1, own.Netdev.Name, out-back, out, node)
 			}
@@ -280,7 +280,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 // The fastest of hundreds is compared, as a busy processor makes any one of them late and none
 // early. A multiple alone would be nothing between pings of some hundredths of a ms, so the
 // difference has to be large, too.
-func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *kind.Report) {
+func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *registry.Report) {
 	best := 0.0
 	for _, ms := range least {
 		if best == 0 || ms < best {
@@ -293,7 +293,7 @@ func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *kind.Report)
 	}
 	slices.Sort(rails)
 	for _, i := range rails {
-		if ms := least[i]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
+		if ms := least[i]; ms > limits.RailsApart.Value()*best && ms-best > limits.PathDelay.Value() {
 			rep.At(rig, e, steps.PathDelay, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the "+
 				"fastest rail: something on the way holds packets back (shaping, a switch, another way)", i+1, ms, rig.NameOf(e),
 				best)

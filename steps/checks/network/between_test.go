@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // between judges the facts of two nodes that are right, but for what a test changes.
-func between(judge func(steps.Result, [2]map[string]string, *kind.Report) steps.Verdict,
+func between(judge func(steps.Result, [2]map[string]string, *registry.Report) steps.Verdict,
 	good func(dev, addr string) map[string]string,
 	change func(facts *[2]map[string]string),
 ) steps.Verdict {
@@ -23,7 +23,7 @@ func between(judge func(steps.Result, [2]map[string]string, *kind.Report) steps.
 		}
 	}
 	change(&facts)
-	var rep kind.Report
+	var rep registry.Report
 	return judge(steps.Result{Rig: rig}, facts, &rep)
 }
 

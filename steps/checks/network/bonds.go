@@ -10,13 +10,13 @@ import (
 	"github.com/railbench/railbench/steps/decimal"
 	tutorial "github.com/railbench/railbench/steps/family/bond"
 	"github.com/railbench/railbench/steps/family/discovery"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Bonds, and the RDMA ports that they change.
 
 // judgeRailBond: no rail's interface is in a bond, or in anything else.
-func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	var holds [2]map[string][]string // rails' interfaces, by what they are in
 	rails := 0
@@ -37,9 +37,9 @@ func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		}
 	}
 	for _, e := range steps.Ends {
-		for _, master := range kind.SortedNames(holds[e]) {
+		for _, master := range registry.SortedNames(holds[e]) {
 			node, there := rig.NameOf(e), rig.NameOf(e.Other())
-			held := kind.And(holds[e][master])
+			held := registry.And(holds[e][master])
 			switch {
 			// A bridge, a team or a VRF: railbench's teardown knows bonds only.
 			case facts[e][master+" is"] == "no bond":
@@ -73,7 +73,7 @@ func orNothing(s string) string {
 
 // judgeBondHealth: every bond that could hold rails holds two, in a mode that works
 // on direct cables, and sees its links.
-func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	var with [2][]string // bonds that hold rails
 	modules := ""        // where a bond could not be made
@@ -83,7 +83,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its bonds", node)
 			continue
 		}
-		rep.Show(node+" bonding module", kind.OrUnknown(f["bonding module"]), "", nil)
+		rep.Show(node+" bonding module", registry.OrUnknown(f["bonding module"]), "", nil)
 		if strings.Contains(f["bonding module"], "not found") {
 			modules = fmt.Sprintf("A bond could not be made on %s: it has no bonding module", node)
 		}
@@ -95,8 +95,8 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			if f[bond+" holds"] == "none" {
 				slaves = nil
 			}
-			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, holds %s", kind.OrUnknown(f[bond+" mode"]),
-				kind.OrUnknown(f[bond+" MII"]), orNothing(kind.And(slaves))), "", nil)
+			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, holds %s", registry.OrUnknown(f[bond+" mode"]),
+				registry.OrUnknown(f[bond+" MII"]), orNothing(registry.And(slaves))), "", nil)
 			if len(slaves) == 0 {
 				made := "somebody made it, or settings of the bonding module (/etc/modprobe.d)"
 				if mode := firstWord(f[bond+" mode"]); tutorial.MadeByItself(bond, mode) {
@@ -117,7 +117,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	for _, e := range steps.Ends {
 		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
 			rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s has no bond at its other end: what goes over its second "+
-				"link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither", kind.And(with[e]),
+				"link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither", registry.And(with[e]),
 				rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
@@ -135,7 +135,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 
 // checkBondFacts looks at one bond that holds rails, as its files in /sys/class/net/BOND/bonding
 // tell it.
-func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string, rep *kind.Report) {
+func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string, rep *registry.Report) {
 	node, mode := rig.NameOf(e), firstWord(f[bond+" mode"])
 	if len(slaves) == 1 {
 		rep.At(rig, e, steps.BondSingle, steps.Warn, "%s on %s holds %s only: a bond of one link is no faster and no safer "+
@@ -146,7 +146,7 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 		if mii := f[bond+" "+s+" MII"]; mii != "up" {
 			rep.At(rig, e, steps.BondLinkDown, steps.Fail, "%s, a link of %s on %s, is %s: check its cable, and that it is "+
 				"switched on", s, bond,
-				node, kind.OrUnknown(mii))
+				node, registry.OrUnknown(mii))
 		}
 	}
 	if mii := f[bond+" MII"]; mii != "up" {
@@ -155,7 +155,7 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 			code, grade = steps.Unreadable, steps.Inconclusive
 		}
 		rep.At(rig, e, code, grade, "%s on %s itself is %s: nothing goes over it unless it is up", bond, node,
-			kind.OrUnknown(mii))
+			registry.OrUnknown(mii))
 	}
 	if miimon := f[bond+" miimon"]; miimon == "" || miimon == unread {
 		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how often %s on %s looks at its links (miimon)",
@@ -183,11 +183,11 @@ const unread = "none"
 
 func firstWord(s string) string {
 	first, _, _ := strings.Cut(s, " ")
-	return kind.OrUnknown(first)
+	return registry.OrUnknown(first)
 }
 
 // judgeRoceLAG: no adapter has merged its ports into one RDMA device.
-func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	functions, told := 0, 0
 	for _, e := range steps.Ends {
 		node, f := r.Rig.NameOf(e), facts[e]
@@ -206,7 +206,7 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			}
 			functions++
 			device, slot := f[netdev+" RDMA device"], f[netdev+" slot"]
-			rep.Show(node+" "+netdev, fmt.Sprintf("%s, at %s", kind.OrUnknown(device), kind.OrUnknown(slot)), "", nil)
+			rep.Show(node+" "+netdev, fmt.Sprintf("%s, at %s", registry.OrUnknown(device), registry.OrUnknown(slot)), "", nil)
 			// The two ports of an adapter are two functions of one slot: 0000:01:00.0 and .1. The driver merges
 			// those.
 			half := steps.PCI{Addr: slot}.Half()
@@ -230,7 +230,7 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 				merged = append(merged, half)
 				rep.At(r.Rig, e, steps.RoCELAG, steps.Fail, "%s on %s has no RDMA device of its own, and %s beside it has %s: the "+
 					"adapter has merged its ports (RoCE LAG), or the driver has left one of them (dmesg). bond-teardown puts the "+
-					"first right", kind.And(lacks), node, netdev, device)
+					"first right", registry.And(lacks), node, netdev, device)
 			}
 		}
 	}
@@ -245,7 +245,7 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 
 // judgeRDMAPorts: the rails' ports are ACTIVE RoCE ports that programs see.
 // sysfs has the state as "4: ACTIVE", the number of the verbs' enum before the word.
-func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	active, blind := 0, false
 	for _, e := range steps.Ends {
@@ -263,8 +263,8 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		for i, rail := range rig.At(e).Rails {
 			port := fmt.Sprintf("%s port %d ", rail.Dev, rail.Port)
 			state, layer := f[port+"state"], f[port+"link_layer"]
-			rep.Show(node+" "+rail.Dev, fmt.Sprintf("%s, %s, %s", kind.OrUnknown(state),
-				kind.OrUnknown(f[port+"phys_state"]), discovery.Describe(rail)), "", nil)
+			rep.Show(node+" "+rail.Dev, fmt.Sprintf("%s, %s, %s", registry.OrUnknown(state),
+				registry.OrUnknown(f[port+"phys_state"]), discovery.Describe(rail)), "", nil)
 			_, word, _ := strings.Cut(state, ": ")
 			switch {
 			case state == "":
@@ -276,7 +276,7 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			default:
 				rep.At(rig, e, steps.PortDown, steps.Fail, "%s on %s is %s (%s): nothing over RDMA can use it, and a test ends "+
 					"with \"Port number %d state is Down\". link-up says whether it is switched off or has no signal", rail.Dev, node,
-					kind.OrUnknown(word), kind.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
+					registry.OrUnknown(word), registry.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
 			}
 			checkLayer(rig, e, i, layer, rep)
 		}
@@ -300,7 +300,7 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 
 // checkLayer finds a port that is of another kind than the other end of its rail, or of a kind that
 // nobody tells. Rails that are InfiniBand at both ends are right.
-func checkLayer(rig steps.Rig, e steps.End, i int, layer string, rep *kind.Report) {
+func checkLayer(rig steps.Rig, e steps.End, i int, layer string, rep *registry.Report) {
 	rail, node := rig.At(e).Rails[i], rig.NameOf(e)
 	alike := slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool {
 		return int(e) < len(p.Rails) && p.Rails[e] == i && rig.Rail(p, e).Layer == layer &&
@@ -318,7 +318,7 @@ func checkLayer(rig steps.Rig, e steps.End, i int, layer string, rep *kind.Repor
 }
 
 // checkSameDevices finds RDMA devices that one node has and the other lacks.
-func checkSameDevices(rig steps.Rig, rep *kind.Report) {
+func checkSameDevices(rig steps.Rig, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		other := rig.At(e.Other()).Rails
 		var lacks []string
@@ -331,7 +331,7 @@ func checkSameDevices(rig steps.Rig, rep *kind.Report) {
 		if lacks != nil {
 			rep.At(rig, e.Other(), steps.DevicesDiffer, steps.Warn, "%s has %s and %s has not, so there is no rail between "+
 				"them: the driver may have left the adapter (dmesg says so), a bond may have merged its ports, or the adapters "+
-				"differ", rig.NameOf(e), kind.And(lacks), rig.NameOf(e.Other()))
+				"differ", rig.NameOf(e), registry.And(lacks), rig.NameOf(e.Other()))
 		}
 	}
 }
@@ -347,11 +347,11 @@ func afterColon(s string) string {
 // nobody could tell.
 // A device file that can't be opened comes first: then ibv_devices lists every device all the same,
 // as it reads sysfs.
-func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) (blind bool) {
+func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Report) (blind bool) {
 	node, seen := rig.NameOf(e), f["devices that programs see"]
 	files := f["device files that may be opened"]
-	rep.Show(node+" device files that may be opened", kind.OrUnknown(files), "", nil)
-	rep.Show(node+" devices that programs see", kind.OrUnknown(seen), "", nil)
+	rep.Show(node+" device files that may be opened", registry.OrUnknown(files), "", nil)
+	rep.Show(node+" devices that programs see", registry.OrUnknown(seen), "", nil)
 	if files == "0" {
 		rep.At(rig, e, steps.UverbsClosed, steps.Fail, "on %s no program of this user can open an RDMA device: "+
 			"/dev/infiniband/uverbs* is missing or closed to it. modprobe ib_uverbs makes them, and udev's rules of rdma-core "+
@@ -371,7 +371,7 @@ func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Repor
 	if hidden != nil {
 		rep.At(rig, e, steps.VerbsProviderMissing, steps.Fail, "on %s the kernel has %s and programs don't see it: the "+
 			"library's part for this adapter is missing. It comes with ibverbs-providers, of the same release as libibverbs1",
-			node, kind.And(hidden))
+			node, registry.And(hidden))
 	}
 	return false
 }

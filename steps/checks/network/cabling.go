@@ -5,11 +5,11 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/cabling"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // tellCrossed names rails that are crossed, each two once, and gives the pairs that are told of.
-func tellCrossed(w cabling.Link, rep *kind.Report) (told []int) {
+func tellCrossed(w cabling.Link, rep *registry.Report) (told []int) {
 	for i, p := range w.Rig.Pairs {
 		j := w.Crossed(i)
 		if j < 0 || slices.Contains(told, i) {

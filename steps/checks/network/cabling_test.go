@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // cabled is what both nodes learn where the peer's ports are joined with these of this end, by rail.

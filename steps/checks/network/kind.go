@@ -11,15 +11,15 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/family/bond"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Judges: map[string]kind.Judge{
-			"nodes":            kind.Takes[map[string]string](judgeNodes),
+func Kind() registry.Kind {
+	return registry.Kind{
+		Judges: map[string]registry.Judge{
+			"nodes":            registry.Takes[map[string]string](judgeNodes),
 			"link-up":          checks.OnBoth(judgeLinkUp),
 			"rail-addresses":   checks.OnBoth(judgeRailAddresses),
 			"address-conflict": checks.OnBoth(judgeAddressConflict),
@@ -29,7 +29,7 @@ func Kind() kind.Kind {
 			"roce-mtu":         checks.OnBoth(judgeRoCEMTU),
 			"rail-bond":        checks.OnBoth(judgeRailBond),
 			"bond-health":      checks.OnBoth(judgeBondHealth),
-			"gid-index":        kind.Takes[[]parse.GIDRow](judgeGIDIndex),
+			"gid-index":        registry.Takes[[]parse.GIDRow](judgeGIDIndex),
 			"rdma-ports":       checks.OnBoth(judgeRDMAPorts),
 			"routes":           checks.OnBoth(judgeRoutes),
 			"shaping":          checks.OnBoth(judgeShaping),
@@ -39,9 +39,9 @@ func Kind() kind.Kind {
 			"link-local":       checks.OnBoth(judgeLinkLocal),
 			"boot-waits":       checks.OnBoth(judgeBootWaits),
 			"roce-lag":         checks.OnBoth(judgeRoceLAG),
-			"fix-link-up":      kind.Takes[map[string]string](judgeFixLinkUp),
-			"fix-rail-address": kind.Takes[map[string]string](bond.JudgeRailIPs),
-			"fix-addresses":    kind.Takes[map[string]string](judgeFixAddresses),
+			"fix-link-up":      registry.Takes[map[string]string](judgeFixLinkUp),
+			"fix-rail-address": registry.Takes[map[string]string](bond.JudgeRailIPs),
+			"fix-addresses":    registry.Takes[map[string]string](judgeFixAddresses),
 		},
 		Plans: map[string]steps.Planner{
 			"arp-flux":         planWays,
@@ -56,12 +56,12 @@ func Kind() kind.Kind {
 			"fix-addresses":    planAddresses,
 		},
 		Params:   []steps.Param{railAddressParam()},
-		Commands: kind.Others("iputils-arping", "arping"),
+		Commands: registry.Others("iputils-arping", "arping"),
 	}
 }
 
 func railAddressParam() steps.Param {
-	p := kind.WordsParam("RAIL_ADDRESS", "", "IPv4 address that fix-rail-address gives to the rail that lacks one",
+	p := registry.WordsParam("RAIL_ADDRESS", "", "IPv4 address that fix-rail-address gives to the rail that lacks one",
 		"an IPv4 address, with or without its prefix", railAddress)
 	p.Empty, p.Cells = "worked out from the other rails", []string{"fix-rail-address"}
 	return p

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // registered has the judges as a session asks them, by the names that fences give.
-func registered() steps.Catalog { return kind.Merge(kind.Base(), Kind()) }
+func registered() steps.Catalog { return registry.Merge(registry.Base(), Kind()) }
 
 // because compares a verdict's grade and code, and looks for names and numbers in its reason.
 func because(t *testing.T, name string, v steps.Verdict, g steps.Grade, code steps.Code, names ...string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // What sets the rails up: who has them in his hands, what he leaves out, and what a boot
@@ -50,7 +50,7 @@ func (h hold) by() (all []string) {
 
 // judgeRailManagers: each rail has one manager at most, which gives it nothing that a bond
 // has taken, and none leaves it out at the next boot.
-func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	if !checks.AllTell(rig, facts, "addresses", rep) {
 		return rep.Verdict()
@@ -63,7 +63,7 @@ func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 		for _, rail := range rig.At(e).Rails {
 			h := holdOf(f, rail.Netdev.Name)
 			by := h.by()
-			rep.Show(node+" "+rail.Netdev.Name+" managed by", kind.OrNone(kind.And(by)), "", nil)
+			rep.Show(node+" "+rail.Netdev.Name+" managed by", registry.OrNone(registry.And(by)), "", nil)
 			if len(by) == 0 {
 				free++
 				unstarted(rig, e, rail, f, rep)
@@ -79,17 +79,17 @@ func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 		return rep.Verdict("no daemon has a rail in its hands: nobody sets what was set by hand again")
 	case free > 0:
 		return rep.Verdict(fmt.Sprintf("%s in the hands of one manager each, and %d in nobody's",
-			kind.Count(held, "rail is", "rails are"), free))
+			registry.Count(held, "rail is", "rails are"), free))
 	}
 	return rep.Verdict(fmt.Sprintf("every rail is in the hands of one manager (%d on both nodes)", held))
 }
 
 // judgeDaemons: those that run answer and come again at the next boot, and no script of theirs
 // takes interfaces back.
-func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) {
+func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Report) {
 	node := rig.NameOf(e)
 	for _, daemon := range []string{"NetworkManager", "systemd-networkd"} {
-		rep.Show(node+" "+daemon, kind.OrUnknown(f["daemon "+daemon]), "", nil)
+		rep.Show(node+" "+daemon, registry.OrUnknown(f["daemon "+daemon]), "", nil)
 		if f["daemon "+daemon] == "active" && strings.HasPrefix(f["at a boot "+daemon], "masked") {
 			rep.At(rig, e, steps.ManagerMasked, steps.Warn, "%s on %s runs, and is masked: after the next boot nobody sets up "+
 				"what it has now; sudo systemctl unmask %s", daemon, node, daemon)
@@ -99,7 +99,7 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Rep
 	if said := f["answer NetworkManager"]; f["daemon NetworkManager"] == "active" && said != "running" {
 		rep.At(rig, e, steps.ManagerSilent, steps.Warn, "NetworkManager on %s runs, and does not answer (nmcli: %s): nobody "+
 			"knows what it does with the rails, and no change of one begins; sudo systemctl restart NetworkManager", node,
-			kind.OrUnknown(said))
+			registry.OrUnknown(said))
 	}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if file, ok := strings.CutPrefix(key, "script "); ok {
@@ -112,7 +112,7 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Rep
 }
 
 // judgeOthers names the managers of rails that railbench can't ask to let one go.
-func judgeOthers(rig steps.Rig, e steps.End, rep *kind.Report) {
+func judgeOthers(rig steps.Rig, e steps.End, rep *registry.Report) {
 	of, trouble := map[string][]string{}, map[string]string{}
 	for _, rail := range rig.At(e).Rails {
 		for _, m := range rail.Netdev.HeldBy() {
@@ -122,14 +122,14 @@ func judgeOthers(rig steps.Rig, e steps.End, rep *kind.Report) {
 		}
 	}
 	for _, by := range slices.Sorted(maps.Keys(of)) {
-		rep.Show(rig.NameOf(e)+" "+by, kind.And(of[by]), "", nil)
+		rep.Show(rig.NameOf(e)+" "+by, registry.And(of[by]), "", nil)
 		rep.At(rig, e, steps.ManagerTrouble, steps.Warn, "%s on %s has %s, or may have: no change of them begins, because %s",
-			by, rig.NameOf(e), kind.And(of[by]), trouble[by])
+			by, rig.NameOf(e), registry.And(of[by]), trouble[by])
 	}
 }
 
 // judgeProfiles: one profile at most starts by itself on a rail, and it has come to its end.
-func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]string, rep *kind.Report) {
+func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]string, rep *registry.Report) {
 	var start []string
 	for _, p := range profilesOf(f) {
 		if (p.netdev == netdev || p.netdev == "any") && p.starts {
@@ -141,7 +141,7 @@ func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[stri
 		rep.At(rig, e, steps.ProfilesCompete, steps.Warn, "%d profiles of NetworkManager start by themselves on %s of %s "+
 			"(%s): unless one has a priority (connection.autoconnect-priority) the one that was used last wins; nmcli "+
 			"connection modify NAME connection.autoconnect no, for all but one",
-			len(start), netdev, rig.NameOf(e), kind.And(start))
+			len(start), netdev, rig.NameOf(e), registry.And(start))
 	}
 	if strings.HasPrefix(h.nm, "connecting") {
 		rep.At(rig, e, steps.ProfileUnfinished, steps.Warn, "NetworkManager on %s still sets %s up (%s%s): where nobody "+
@@ -152,8 +152,8 @@ func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[stri
 }
 
 // judgeHold looks at a rail that a daemon has in its hands.
-func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]string, rep *kind.Report) {
-	node, by := rig.NameOf(e), kind.And(h.by())
+func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]string, rep *registry.Report) {
+	node, by := rig.NameOf(e), registry.And(h.by())
 	// A slave that NetworkManager has bonded itself has a profile with a master.
 	own := slices.ContainsFunc(profilesOf(f), func(p profile) bool { return p.name == h.profile && p.master != "" })
 	switch {
@@ -204,7 +204,7 @@ func profilesOf(f map[string]string) (all []profile) {
 // unstarted finds a profile for a rail that NetworkManager leaves alone. That railbench has
 // taken it out of its hands is no fault.
 // /run/railbench is there while changes of a cell may still go back, and gone after a boot.
-func unstarted(rig steps.Rig, e steps.End, rail steps.Rail, f map[string]string, rep *kind.Report) {
+func unstarted(rig steps.Rig, e steps.End, rail steps.Rail, f map[string]string, rep *registry.Report) {
 	name := rail.Netdev.Name
 	if !strings.HasPrefix(f[name+" NetworkManager"], "unmanaged") || f["changes of railbench"] == "yes" ||
 		has(f[name+" networkd"]) {
@@ -219,7 +219,7 @@ func unstarted(rig steps.Rig, e steps.End, rail steps.Rail, f map[string]string,
 }
 
 // judgeLinkLocal: every rail with a link has an address of its own, or none has.
-func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	if !checks.AllTell(rig, facts, "link-local", rep) {
 		return rep.Verdict()
@@ -277,7 +277,7 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *kind.Report
 const longWait = 30 * time.Second
 
 // judgeBootWaits: the services that wait for the network at a boot ended well, and soon.
-func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	waited, without := 0, 0
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -302,13 +302,13 @@ func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		return rep.Verdict("no service waited for the network at the last boot")
 	}
 	return rep.Verdict(fmt.Sprintf("%s for the network at the last boot, and not for long",
-		kind.Count(waited, "service waited", "services waited")))
+		registry.Count(waited, "service waited", "services waited")))
 }
 
 // judgeWait looks at one service that waits; it gives 1 where it ran at the last boot.
 // The units are oneshots with RemainAfterExit: their main process ran from one time stamp to the
 // other, microseconds since the boot, 0 where it did not.
-func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep *kind.Report) int {
+func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep *registry.Report) int {
 	node := rig.NameOf(e)
 	state := f[unit+" ActiveState"]
 	switch {
@@ -357,5 +357,5 @@ func darkRails(rig steps.Rig, e steps.End, f map[string]string) string {
 	if dark == nil {
 		return ""
 	}
-	return fmt.Sprintf(", and %s no carrier", kind.HaveOrHas(dark))
+	return fmt.Sprintf(", and %s no carrier", registry.HaveOrHas(dark))
 }

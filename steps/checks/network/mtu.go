@@ -8,8 +8,8 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // enoughMTU is the least of an interface's that gives the largest RoCE MTU
@@ -18,7 +18,7 @@ const enoughMTU = 4192
 
 // judgeRoCEMTU: every rail that leads to the other node uses the largest RoCE MTU, or else
 // what a smaller one costs there.
-func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	if !checks.AllTell(rig, facts, "MTU", rep) {
 		return rep.Verdict()
@@ -35,11 +35,11 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		case mtu <= 0:
 			rep.Add(steps.Unreadable, steps.Inconclusive, "nothing tells the RoCE MTU of rail %d (%s)", i+1,
 				rig.Rail(p, steps.Here).Dev)
-		case float64(mtu) >= theory.LargestMTU.Value():
+		case float64(mtu) >= limits.LargestMTU.Value():
 			good++
 		// Packets of soft-RoCE cost a processor, and how much is anybody's guess.
-		case theory.Soft(rig, p) != "":
-			soft = theory.Soft(rig, p)
+		case limits.Soft(rig, p) != "":
+			soft = limits.Soft(rig, p)
 		default:
 			priced = append(priced, pricedRail{no: i + 1, pair: p, mtu: mtu})
 		}
@@ -51,11 +51,11 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no RoCE MTU to price")
 	case soft != "" && len(rep.Findings) == 0:
 		return checks.Unseen(*rep, steps.NoLimitKnown, "%s, so a RoCE MTU below %.0f has no price that anybody knows", soft,
-			theory.LargestMTU.Value())
+			limits.LargestMTU.Value())
 	}
 	return rep.Verdict(fmt.Sprintf("%s a RoCE MTU of %.0f, which is the largest",
-		kind.Count(good, "rail has", "rails have"),
-		theory.LargestMTU.Value()))
+		registry.Count(good, "rail has", "rails have"),
+		limits.LargestMTU.Value()))
 }
 
 // A pricedRail is one whose RoCE MTU costs something.
@@ -68,7 +68,7 @@ type pricedRail struct {
 // none and nothing says what it must be.
 // The smaller of both ends': a queue pair is set to that. What is said and is no number is no MTU
 // at all: to work one out from the interface's would hide that something is wrong with the tool.
-func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *kind.Report) int {
+func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *registry.Report) int {
 	agreed := 0
 	for _, e := range steps.Ends {
 		rail := rig.Rail(p, e)
@@ -83,23 +83,23 @@ func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *
 			mtu, how = rail.MTU, "worked out from the interface's MTU"
 		}
 		rep.Show(fmt.Sprintf("%s %s RoCE MTU", rig.NameOf(e), rail.Dev), mtu, "bytes", &steps.Expected{
-			Min: new(theory.LargestMTU.Value()), From: fmt.Sprintf("%s; %s has an MTU of %s, and %d is enough", how,
+			Min: new(limits.LargestMTU.Value()), From: fmt.Sprintf("%s; %s has an MTU of %s, and %d is enough", how,
 				rail.Netdev.Name, facts[e][rail.Netdev.Name+" MTU"], enoughMTU),
 		})
 		if mtu <= 0 {
 			return 0
 		}
-		agreed = theory.Lesser(agreed, mtu)
+		agreed = limits.Lesser(agreed, mtu)
 	}
 	return agreed
 }
 
 // tellPrices adds a finding for every price, with the rails that pay it.
-func tellPrices(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
+func tellPrices(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 	var order []string
 	rails := map[string][]string{}
 	for _, r := range priced {
-		p := theory.PriceOf(rig, r.mtu, r.pair)
+		p := limits.PriceOf(rig, r.mtu, r.pair)
 		says := fmt.Sprintf("a RoCE MTU of %d: %s a rail", r.mtu, p.Says())
 		if p.None != "" {
 			says = strings.TrimSuffix(says, " a rail")
@@ -109,20 +109,20 @@ func tellPrices(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 		}
 		rails[says] = append(rails[says], fmt.Sprint(r.no))
 		rep.Show(fmt.Sprintf("price of RoCE MTU %d on rail %d", r.mtu, r.no),
-			kind.Round(float64(cmp.Or(p.Costs(), p.Headers))), "Gb/s",
+			registry.Round(float64(cmp.Or(p.Costs(), p.Headers))), "Gb/s",
 			nil)
 	}
 	for _, says := range order {
 		n := len(rails[says])
 		rep.Add(steps.MTUSmall, steps.Warn, "%s %s %s %s. Give the interfaces of both ends an MTU of %d or more, as the "+
 			"cell mtu does",
-			kind.Plural(n, "Rail", "Rails"), kind.And(rails[says]), kind.Plural(n, "has", "have"), says, enoughMTU)
+			registry.Plural(n, "Rail", "Rails"), registry.And(rails[says]), registry.Plural(n, "has", "have"), says, enoughMTU)
 	}
 }
 
 // tellCable adds what it costs where both halves of a port are used at once: the cable ends
 // that, and not the PCIe link.
-func tellCable(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
+func tellCable(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 	twin, ok := rig.AcrossHalves()
 	// The pair across the halves is rail 1 and its twin: dual-link measures those two.
 	if !ok || len(priced) == 0 || priced[0].pair != rig.Pairs[0] {
@@ -132,8 +132,8 @@ func tellCable(rig steps.Rig, priced []pricedRail, rep *kind.Report) {
 		if r.pair != twin || r.mtu != priced[0].mtu {
 			continue
 		}
-		if p := theory.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
-			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), kind.Round(float64(p.Costs())),
+		if p := limits.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
+			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), registry.Round(float64(p.Costs())),
 				"Gb/s", nil)
 			rep.Add(steps.MTUSmall, steps.Warn, "over both halves of one cable at once it costs %.1f Gb/s of %.1f", p.Costs(),
 				p.Could.Expected)

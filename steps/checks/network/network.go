@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // freshBootSeconds is how long after a boot a node is worth a second look.
@@ -16,7 +16,7 @@ const freshBootSeconds = 600
 
 // judgeNodes: both nodes answered, and neither has just booted.
 func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
+	var rep registry.Report
 	// Before the script is asked for: it did not run where a node is gone, and that is the finding.
 	for _, e := range steps.Ends {
 		if why := r.Rig.At(e).Err; why != "" {
@@ -50,7 +50,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 				"configuration are gone. Run the other checks, and set again what is missing", node, span(up))
 		}
 	}
-	return rep.Verdict("every node answers, and has been up a while: " + kind.And(ups))
+	return rep.Verdict("every node answers, and has been up a while: " + registry.And(ups))
 }
 
 // span is a time in one unit, the largest of which there are at least two: 90 s, and not 1 min.
@@ -73,7 +73,7 @@ type connector struct {
 }
 
 // judgeDark tells of interfaces without a carrier, once for a cable.
-func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, rep *kind.Report) {
+func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, rep *registry.Report) {
 	said := map[connector]bool{}
 	for _, p := range order {
 		there := connector{p.no, p.end.Other()}
@@ -83,11 +83,11 @@ func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, re
 		case said[there] && both:
 		case both:
 			rep.Add(steps.LinkDown, steps.Fail, "%s have no carrier on either node: the cable of port %d is out, or broken. "+
-				"Plug it in at both ends until it clicks, or try another one", kind.And(dark[p]), p.no)
+				"Plug it in at both ends until it clicks, or try another one", registry.And(dark[p]), p.no)
 			rep.ByHand()
 		default:
 			rep.At(rig, p.end, steps.LinkDown, steps.Fail, "%s no carrier on %s, and its other end is not switched off: check "+
-				"the cable at both ends", kind.HaveOrHas(dark[p]), rig.NameOf(p.end))
+				"the cable at both ends", registry.HaveOrHas(dark[p]), rig.NameOf(p.end))
 			rep.ByHand()
 		}
 		said[p] = true
@@ -95,7 +95,7 @@ func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, re
 }
 
 // judgeLinkUp: every rail that is meant to be used is switched on and has a signal.
-func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	up := 0
 	dark := map[connector][]string{}
@@ -124,7 +124,7 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 				continue
 			}
 			rep.Show(node+" "+name, fmt.Sprintf("%s, carrier changed %s times", link,
-				kind.OrUnknown(facts[e][name+" carrier changes"])), "", nil)
+				registry.OrUnknown(facts[e][name+" carrier changes"])), "", nil)
 			other := checks.Counterpart(rig, e, i)
 			switch {
 			case link == "up":
@@ -134,7 +134,7 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			case link == "off":
 				rep.At(rig, e, steps.InterfaceOff, steps.Fail, "%s on %s is switched off, so %s DOWN and what is sent there gets "+
 					"lost. It is switched on with ip link set %s up, which is what fix-link-up does", name, node,
-					kind.And(seen[name])+" "+kind.Plural(len(seen[name]), "is", "are"), name)
+					registry.And(seen[name])+" "+registry.Plural(len(seen[name]), "is", "are"), name)
 			case other >= 0 && facts[e.Other()][rig.At(e.Other()).Rails[other].Netdev.Name+" link"] == "off":
 				// The other end is off, and that is said there.
 			default:
@@ -157,7 +157,7 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 
 // judgeRailAddresses: every rail that has a link has an address, in a subnet that
 // its other end is in, and no other rail.
-func judgeRailAddresses(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeRailAddresses(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	if !checks.AllTell(rig, facts, "addresses", rep) {
 		return rep.Verdict()
@@ -169,7 +169,7 @@ func judgeRailAddresses(r steps.Result, facts [2]map[string]string, rep *kind.Re
 		for i, rail := range rig.At(e).Rails {
 			name := rail.Netdev.Name
 			own := checks.AddressesOf(facts[e], name)
-			rep.Show(node+" "+name, kind.OrNone(checks.Joined(own)), "", nil)
+			rep.Show(node+" "+name, registry.OrNone(checks.Joined(own)), "", nil)
 			if name == "" || !rail.Netdev.Up || !rail.Netdev.Carrier || rail.Netdev.Master != "" {
 				continue // its link is another check's, and a bond has its rails' addresses
 			}
@@ -198,7 +198,7 @@ func judgeRailAddresses(r steps.Result, facts [2]map[string]string, rep *kind.Re
 // checkRailAddress holds a rail's addresses against those of the rail that it leads to. That one
 // may be unpaired: a pair is found by its addresses, so a rail whose address is missing or wrong is
 // in none.
-func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]string, rep *kind.Report) {
+func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]string, rep *registry.Report) {
 	rail, node := rig.At(e).Rails[i], rig.NameOf(e)
 	own := checks.AddressesOf(facts[e], rail.Netdev.Name)
 	j := checks.Counterpart(rig, e, i)
@@ -226,7 +226,7 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	case len(own) == 0 || len(theirs) == 0 || e != steps.Here:
 	case twice != nil:
 		rep.Add(steps.DuplicateIP, steps.Fail, "both ends of %s have the address %s: each takes what is sent there for its "+
-			"own, so nothing can pass between them over it; one of the two is wrong", rail.Dev, kind.And(twice))
+			"own, so nothing can pass between them over it; one of the two is wrong", rail.Dev, registry.And(twice))
 	case !slices.ContainsFunc(own, func(p netip.Prefix) bool {
 		return slices.ContainsFunc(theirs, func(q netip.Prefix) bool { return p.Masked() == q.Masked() })
 	}):

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // looked is the result of a check that printed facts on both nodes.
@@ -454,7 +454,7 @@ func TestNetworkSymptoms(t *testing.T) {
 
 // A fix that finds nothing to do says so, and passes.
 func TestNetworkFixesWithNothingToDo(t *testing.T) {
-	registered := kind.Merge(kind.Base(), Kind())
+	registered := registry.Merge(registry.Base(), Kind())
 	plain := kindtest.Netdevs(kindtest.TutorialSpark())
 	nothing := steps.Result{Rig: plain, Changed: &steps.Changed{Nothing: "it is so already", After: plain}}
 	for _, name := range []string{"fix-link-up", "fix-rail-address", "fix-addresses"} {

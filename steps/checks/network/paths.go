@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/family/discovery"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // What is on the way from rail to rail: who answers, how large a packet may be,
@@ -29,20 +29,20 @@ func planWays(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 				own = append(own, rail.Netdev.Name+"="+rail.Addr)
 			}
 		}
-		p.Vars[e] = map[string]string{"WAYS": strings.Join(kind.Ways(rig, e), " "), "OWN_IPS": strings.Join(own, " ")}
+		p.Vars[e] = map[string]string{"WAYS": strings.Join(registry.Ways(rig, e), " "), "OWN_IPS": strings.Join(own, " ")}
 	}
 	return p
 }
 
 // judgeArpFlux: each node has learnt the right interface for the other's rails, and
 // nothing can teach it another.
-func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	if !checks.AllTell(rig, facts, "MAC", rep) || !checks.AllTell(rig, facts, "addresses", rep) {
 		return rep.Verdict()
 	}
 	learnt := 0
-	var silent []kind.Finding
+	var silent []registry.Finding
 	cables := cabling.Link{Rig: rig, Facts: facts}
 	// A node whose cables are crossed has learnt the interface that is there: that is told as what it is.
 	crossed := tellCrossed(cables, rep)
@@ -54,7 +54,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			if mac == "" {
 				rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), "nothing: no answer", "", nil)
 				if checks.Linked(rig, p) { // without a link it can't answer, and link-up says so
-					silent = append(silent, kind.Finding{
+					silent = append(silent, registry.Finding{
 						Code: steps.NoAnswer, Grade: steps.Inconclusive, Node: node,
 						Text: fmt.Sprintf("%s got no answer from %s, rail %d's on %s, so nothing shows which interface it would take",
 							node, other.Addr, i+1, there),
@@ -112,11 +112,11 @@ func ownerOf(facts map[string]string, mac string) string {
 		return "no interface there"
 	}
 	slices.Sort(names)
-	return kind.And(names) + " there"
+	return registry.And(names) + " there"
 }
 
 // judgeDuplicateIP: no address of a rail is anywhere else.
-func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	if !checks.AllTell(rig, facts, "addresses", rep) {
 		return rep.Verdict()
@@ -151,16 +151,16 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		for _, p := range at {
 			words = append(words, p.netdev+" of "+rig.NameOf(p.end))
 		}
-		rep.Show(a.String(), kind.And(words), "", nil)
+		rep.Show(a.String(), registry.And(words), "", nil)
 		switch {
 		case len(at) == 1:
 		// They were gathered end by end, so first and last tell whether both have it.
 		case at[0].end != at[len(at)-1].end:
 			rep.Add(steps.DuplicateIP, steps.Fail, "%s is on %s: each takes what is sent there for its own, and nothing "+
-				"passes. Take it away where it does not belong, with ip addr del, and give that rail its own", a, kind.And(words))
+				"passes. Take it away where it does not belong, with ip addr del, and give that rail its own", a, registry.And(words))
 		default:
 			rep.At(rig, at[0].end, steps.DuplicateIP, steps.Fail, "%s is on %s: packets go into the one whose route comes "+
-				"first, and get lost in it. Take it away from one of them, with ip addr del", a, kind.And(words))
+				"first, and get lost in it. Take it away from one of them, with ip addr del", a, registry.And(words))
 		}
 	}
 	asked := checkArping(rig, facts, rep)
@@ -174,18 +174,18 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 	var from []string
 	for _, e := range steps.Ends {
 		if why := facts[e]["arping"]; why != "yes" {
-			from = append(from, fmt.Sprintf("%s (%s)", rig.NameOf(e), kind.OrUnknown(why)))
+			from = append(from, fmt.Sprintf("%s (%s)", rig.NameOf(e), registry.OrUnknown(why)))
 		}
 	}
 	if from != nil {
-		silent = "The wire was not asked from " + kind.And(from)
+		silent = "The wire was not asked from " + registry.And(from)
 	}
 	return rep.Verdict(fmt.Sprintf("no address of a rail is there twice (%d on both nodes)", n), heard, silent)
 }
 
 // checkArping finds addresses that somebody else on the wire answers for; it says for
 // how many nobody does.
-func checkArping(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) (asked int) {
+func checkArping(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) (asked int) {
 	for _, e := range steps.Ends {
 		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
 			pair, ok := strings.CutPrefix(name, "arping ")
@@ -204,7 +204,7 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) (a
 			default:
 				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "whether somebody else on the wire of %s answers for %s was "+
 					"not seen: %s",
-					netdev, addr, kind.OrUnknown(answer))
+					netdev, addr, registry.OrUnknown(answer))
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func carries(rig steps.Rig, e steps.End, netdev string) bool {
 }
 
 // judgeMTUEqual: both ends of each rail have one MTU, and packets that fill it pass.
-func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	if !checks.AllTell(rig, facts, "MTU", rep) {
 		return rep.Verdict()
@@ -258,7 +258,7 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	if compared == 0 && len(rep.Findings) == 0 {
 		rep.Add(steps.NoRail, steps.Inconclusive, "no rail is used at both ends, so there are no MTUs to compare")
 	}
-	lead := fmt.Sprintf("both ends of %s have one MTU", kind.Count(compared, "rail", "rails"))
+	lead := fmt.Sprintf("both ends of %s have one MTU", registry.Count(compared, "rail", "rails"))
 	if tried > 0 {
 		return rep.Verdict(lead + ", and packets that fill it pass, both ways")
 	}
@@ -267,7 +267,7 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 
 // fullPackets looks at packets that fill the MTU, over each rail whose ends have one, and
 // says how many passed.
-func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bool, rep *kind.Report) (tried int) {
+func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bool, rep *registry.Report) (tried int) {
 	for i, p := range rig.Pairs {
 		// Without a link nothing passes, and link-up says so; where the ends differ it was told why full
 		// packets don't.
@@ -279,7 +279,7 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 			own, other := rig.Rail(p, e), rig.Rail(p, e.Other())
 			way := own.Netdev.Name + "=" + other.Addr
 			large, small := facts[e]["large ping "+way], facts[e]["small ping "+way]
-			rep.Show(rig.NameOf(e)+" full packet over "+way, kind.OrUnknown(large), "", nil)
+			rep.Show(rig.NameOf(e)+" full packet over "+way, registry.OrUnknown(large), "", nil)
 			switch {
 			case large == "" || small == "":
 				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tried from %s", i+1, own.Netdev.Name,
@@ -302,7 +302,7 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 
 // checkBondMTUs: a bond and what it holds have one MTU.
 // The kernel keeps them alike as long as the bond's is set; a slave's may still be set by itself.
-func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {
 			bond := rail.Netdev.Master
@@ -318,22 +318,22 @@ func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) 
 // judgeGIDIndex: every end of every rail has a RoCE v2 GID of its IPv4 address, or InfiniBand's own, and
 // what its number is.
 func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	outputs, ok := kind.OnBoth(r, &rep)
+	var rep registry.Report
+	outputs, ok := registry.OnBoth(r, &rep)
 	if !ok {
 		return rep.Verdict()
 	}
 	var tables [2][]parse.GIDRow
 	for _, e := range steps.Ends {
-		if kind.Exited(r, outputs[e], &rep) {
+		if registry.Exited(r, outputs[e], &rep) {
 			ok = false
 			continue
 		}
 		read := false
-		tables[e], read = kind.Value[[]parse.GIDRow](r, outputs[e], &rep)
+		tables[e], read = registry.Value[[]parse.GIDRow](r, outputs[e], &rep)
 		ok = ok && read
 	}
 	if !ok {
@@ -359,7 +359,7 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			rep.Show(fmt.Sprintf("%s %s: %s", r.Rig.NameOf(e), rail.Dev, discovery.Entry(rail)),
-				fmt.Sprintf("index %d, of %s", index[e], kind.OrUnknown(rail.Netdev.Name)), "", nil)
+				fmt.Sprintf("index %d, of %s", index[e], registry.OrUnknown(rail.Netdev.Name)), "", nil)
 		}
 		switch {
 		case index[0] < 0 || index[1] < 0:
@@ -381,13 +381,13 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // judgeRoutes: no default route and no SSH session goes over a rail, and what is for a rail does.
-func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	unseen := ""
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		for _, name := range []string{"default routes", "default routes of IPv6"} {
 			text := facts[e][name]
-			rep.Show(node+" "+name, kind.OrUnknown(text), "", nil)
+			rep.Show(node+" "+name, registry.OrUnknown(text), "", nil)
 			if text == "" {
 				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its %s", node, name)
 			}
@@ -408,7 +408,7 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			}
 		}
 		dev := r.Rig.At(e).SSHDev
-		rep.Show(node+" SSH session over", kind.OrUnknown(dev), "", nil)
+		rep.Show(node+" SSH session over", registry.OrUnknown(dev), "", nil)
 		if dev == "" {
 			unseen = "Over which interface SSH comes in was not seen everywhere"
 		}

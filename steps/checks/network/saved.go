@@ -9,7 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // kept are a node's addresses that have to be there after a reboot: those of its rails, and
@@ -77,7 +77,7 @@ func planKept(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 // reads.
 // An address in no file is SKIPPED, not WARN, where files were closed to this user: any of them may
 // have it.
-func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	saved, bonds, closed, without, mtus := 0, 0, "", 0, 0
 	for _, e := range steps.Ends {
@@ -87,7 +87,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 				"nobody sets up what they say; sudo netplan generate tells more", node, said)
 		}
 		by := f["configured by"]
-		rep.Show(node+" is configured by", kind.OrUnknown(by), "", nil)
+		rep.Show(node+" is configured by", registry.OrUnknown(by), "", nil)
 		switch by {
 		case "":
 			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell what configures its network", node)
@@ -98,7 +98,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		}
 		for _, k := range kept(rig.At(e)) {
 			where := f[k.String()+" is in"]
-			rep.Show(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name), kind.OrUnknown(where), "", nil)
+			rep.Show(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
 			switch {
 			case where == "":
 				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells where %s has %s from", k.dev.Name, k.addr)
@@ -117,7 +117,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 				// A profile is in force only with a link.
 			case f["only root may read"] != "nothing":
 				closed = fmt.Sprintf("%s of %s is in no configuration that this user may read on %s: only root reads %s",
-					k.addr, k.dev.Name, node, kind.OrUnknown(f["only root may read"]))
+					k.addr, k.dev.Name, node, registry.OrUnknown(f["only root may read"]))
 			default:
 				rep.At(rig, e, k.lost(), steps.Warn, "%s", k.gone(node, by))
 			}
@@ -137,7 +137,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			"is not known here."
 	case closed != "":
 		code = steps.NeedsRoot
-		skipped = kind.Sentences([]string{kind.Capital(closed)})
+		skipped = registry.Sentences([]string{registry.Capital(closed)})
 	case saved == 0:
 		code = steps.CannotRun
 		skipped = "No rail with a link has an address on a node that something configures."
@@ -147,9 +147,9 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 		of = "rails and their bonds"
 	}
 	lead := fmt.Sprintf("%s of %s come from a configuration, and are there again after a reboot",
-		kind.Count(saved, "address", "addresses"), of)
+		registry.Count(saved, "address", "addresses"), of)
 	if mtus > 0 {
-		lead += fmt.Sprintf("; so are the MTUs of %s", kind.Count(mtus, "interface", "interfaces"))
+		lead += fmt.Sprintf("; so are the MTUs of %s", registry.Count(mtus, "interface", "interfaces"))
 	}
 	v := rep.Verdict(lead)
 	if skipped != "" {
@@ -165,7 +165,7 @@ const bootMTU = 1500
 // gives them again after a boot. Where none does, or another one, the report says so.
 // The script prints "9000 in FILE", "none", or "unclear in FILE" where a file has an MTU and the
 // interface, and not plainly one for the other.
-func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report) (saved int) {
+func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Report) (saved int) {
 	node := rig.NameOf(e)
 	lost := map[int][]string{} // interfaces, by the MTU that they lose
 	for _, k := range kept(rig.At(e)) {
@@ -198,14 +198,14 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *kind.Report
 		rep.At(rig, e, steps.MTUNotSaved, steps.Warn, "the MTU of %d bytes of %s on %s is in no configuration of %s, and %d "+
 			"again after a reboot. nmcli connection modify PROFILE 802-3-ethernet.mtu %d, or mtu: %d in /etc/netplan, makes it "+
 			"last",
-			mtu, kind.And(lost[mtu]), node, none(f["configured by"]), bootMTU, mtu, mtu)
+			mtu, registry.And(lost[mtu]), node, none(f["configured by"]), bootMTU, mtu, mtu)
 	}
 	return saved
 }
 
 // unconfigured adds a finding about a node whose rails have addresses that nothing known
 // gives them, while the other node tells where its are from.
-func unconfigured(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+func unconfigured(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		if facts[e]["configured by"] == "nothing" && len(kept(rig.At(e))) > 0 {
 			rep.At(rig, e, steps.ManagerUnknown, steps.Inconclusive, "where %s has its rails' addresses from is not known: it "+

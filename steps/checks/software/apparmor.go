@@ -7,8 +7,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 var (
@@ -49,11 +49,11 @@ func loadedProfiles(f map[string]string) map[string]uint64 {
 
 // judgeAppArmor: the kernel's log has no denial of a test's tool. Where the profile was replaced or removed
 // since, as somebody does who ends it, nobody knows before the next run: that is a WARN.
-func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var off, unread []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
-		rep.Show(node+" AppArmor", kind.OrUnknown(f["AppArmor"]), "", nil)
+		rep.Show(node+" AppArmor", registry.OrUnknown(f["AppArmor"]), "", nil)
 		switch {
 		case !slices.Contains([]string{"Y", "N", "no"}, f["AppArmor"]):
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell whether AppArmor is on", node)
@@ -73,7 +73,7 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			if l.number > 0 && l.number < loaded[d["profile"]] {
 				text := fmt.Sprintf("AppArmor on %s refused %s something (profile %s) before that profile was loaded anew or "+
 					"taken away: run it again, a refusal is written down "+
-					"anew", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(d["profile"]))
+					"anew", node, registry.OrUnknown(d["comm"]), registry.OrUnknown(d["profile"]))
 				if !said[text] {
 					rep.At(r.Rig, e, steps.AppArmorChanged, steps.Warn, "%s", text)
 				}
@@ -82,8 +82,8 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 			}
 			what := strings.TrimSpace(d["operation"] + " " + d["name"])
 			text := fmt.Sprintf("AppArmor on %s refuses %s: %s (profile %s); sudo aa-complain %s lets it pass and "+
-				"writes it down", node, kind.OrUnknown(d["comm"]), kind.OrUnknown(what), kind.OrUnknown(d["profile"]),
-				kind.OrUnknown(d["profile"]))
+				"writes it down", node, registry.OrUnknown(d["comm"]), registry.OrUnknown(what), registry.OrUnknown(d["profile"]),
+				registry.OrUnknown(d["profile"]))
 			if !said[text] {
 				rep.At(r.Rig, e, steps.AppArmorRefuses, steps.Fail, "%s", text)
 			}
@@ -93,12 +93,12 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
 		return rep.Skipped(steps.Unreadable, "the kernel's log may not be read on %s, so nobody saw whether AppArmor "+
-			"refuses a tool something: the groups adm and systemd-journal may read it", kind.And(unread))
+			"refuses a tool something: the groups adm and systemd-journal may read it", registry.And(unread))
 	case len(off) == len(steps.Ends):
 		return rep.Verdict("AppArmor is off on both nodes")
 	case len(off) > 0:
 		return rep.Verdict(fmt.Sprintf("AppArmor refused no tool of the tests anything since the boot, and is off on %s",
-			kind.And(off)))
+			registry.And(off)))
 	}
 	return rep.Verdict("AppArmor refused no tool of the tests anything since the boot, on either node")
 }

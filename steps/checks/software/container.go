@@ -8,13 +8,13 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/pattern"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 func containerParam() steps.Param {
-	p := kind.WordsParam("CONTAINER", "", "container of both nodes that the checks of software look into (--container)",
+	p := registry.WordsParam("CONTAINER", "", "container of both nodes that the checks of software look into (--container)",
 		"a container's name or id, as docker or podman lists it", containerName)
 	p.Empty = "none: the nodes themselves are looked at"
 	return p
@@ -33,7 +33,7 @@ func containerName(s string) error {
 // that RDMA needs.
 // What its engine told (image, network, shared memory) stands beside what a shell in it saw ("inside ..."), as
 // options of docker and what came of them differ.
-func judgeContainer(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeContainer(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var good []string
 	named := false
 	for _, e := range steps.Ends {
@@ -54,13 +54,13 @@ func judgeContainer(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		}
 		c.show()
 		c.reach()
-		good = append(good, fmt.Sprintf("%s on %s (%s, %s)", name, node, kind.OrUnknown(f["image"]), f["engine"]))
+		good = append(good, fmt.Sprintf("%s on %s (%s, %s)", name, node, registry.OrUnknown(f["image"]), f["engine"]))
 	}
 	if !named {
 		return checks.Unseen(*rep, steps.CannotRun, "no container was named: railbench doctor --container NAME looks into "+
 			"one")
 	}
-	return rep.Verdict(kind.And(good) + " has the rails' devices, their network, locked memory and shared memory")
+	return rep.Verdict(registry.And(good) + " has the rails' devices, their network, locked memory and shared memory")
 }
 
 // A container is one on a node, with what its engine and its own shell told.
@@ -69,7 +69,7 @@ type container struct {
 	e          steps.End
 	name, node string
 	f          map[string]string
-	rep        *kind.Report
+	rep        *registry.Report
 }
 
 func (c container) add(code steps.Code, g steps.Grade, format string, args ...any) {
@@ -88,7 +88,7 @@ func (c container) found() bool {
 		}
 		why := "neither docker nor podman is there"
 		if shown != nil {
-			why = kind.And(shown)
+			why = registry.And(shown)
 		}
 		advice := ""
 		if strings.Contains(why, "permission denied") {
@@ -99,7 +99,7 @@ func (c container) found() bool {
 		return false
 	case c.f["state"] != "running":
 		c.add(steps.ContainerStopped, steps.Fail, "the container %s on %s is %s: start it first", c.name, c.node,
-			kind.OrUnknown(c.f["state"]))
+			registry.OrUnknown(c.f["state"]))
 		return false
 	case c.f["inside"] != "reached":
 		c.add(steps.Unreadable, steps.Inconclusive, "the container %s on %s could not be looked into: it has no sh, or %s "+
@@ -112,7 +112,7 @@ func (c container) found() bool {
 }
 
 func (c container) show() {
-	for _, name := range kind.SortedNames(c.f) {
+	for _, name := range registry.SortedNames(c.f) {
 		switch name {
 		case "container", "inside":
 		case "shared memory":
@@ -134,7 +134,7 @@ func (c container) reach() {
 	c.limits()
 	if out, _ := decimal.Count(c.f["outside GPUs"]); out > 0 && c.f["inside GPUs"] == "0" {
 		c.add(steps.ContainerNoGPU, steps.Warn, "the container %s on %s sees none of the node's %s: start it with --gpus "+
-			"all (podman: --device nvidia.com/gpu=all)", c.name, c.node, kind.Count(out, "GPU", "GPUs"))
+			"all (podman: --device nvidia.com/gpu=all)", c.name, c.node, registry.Count(out, "GPU", "GPUs"))
 	}
 	if c.f["inside library libibverbs"] == "" && c.f["inside ibv_devices"] == "missing" {
 		c.add(steps.ContainerNoVerbs, steps.Warn, "the container %s on %s has no libibverbs that its loader knows: install "+
@@ -159,7 +159,7 @@ func (c container) devices() {
 	case n < len(devs):
 		c.add(steps.ContainerNoDevices, steps.Warn, "the container %s on %s may open %d device files of RDMA, and the node "+
 			"has %s", c.name, c.node, n,
-			kind.Count(len(devs), "device", "devices"))
+			registry.Count(len(devs), "device", "devices"))
 	case c.f["inside rdma_cm"] == "no":
 		c.add(steps.ContainerNoDevices, steps.Warn, "the container %s on %s has no /dev/infiniband/rdma_cm, which UCX and "+
 			"NCCL's plugins may connect with: give it all of --device /dev/infiniband", c.name, c.node)
@@ -176,7 +176,7 @@ func (c container) network() {
 	if lacks != nil {
 		c.add(steps.ContainerOwnNetwork, steps.Fail, "the container %s on %s has a network of its own (%s) without %s: "+
 			"RoCE's addresses are those of interfaces, so no GID of the rails is usable in it. Start it with --network host",
-			c.name, c.node, kind.OrUnknown(c.f["network"]), kind.And(lacks))
+			c.name, c.node, registry.OrUnknown(c.f["network"]), registry.And(lacks))
 	}
 }
 
@@ -201,9 +201,9 @@ func (c container) limits() {
 	}
 	// With the host's IPC it has the host's /dev/shm, whatever size it was started with.
 	shm, ok := decimal.Number(c.f["shared memory"])
-	if ok && c.f["IPC"] != "host" && shm < theory.ContainerShm.Value() {
+	if ok && c.f["IPC"] != "host" && shm < limits.ContainerShm.Value() {
 		c.add(steps.ContainerShmSmall, steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect "+
 			"%.0f MiB or more: start it with --ipc host, or with --shm-size", c.name, c.node, shm/(1<<20),
-			theory.ContainerShm.Value()/(1<<20))
+			limits.ContainerShm.Value()/(1<<20))
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 const ownEtcd = "railbench brings its own where a cell needs one"
 
 // judgeEtcdService: what is installed of etcd answers. No cell needs it.
 // So nothing here is worse than a WARN: only a nixlbench that somebody starts by hand would miss it.
-func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var good, blind []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -40,7 +40,7 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		case f["listens"] == "":
 			rep.At(r.Rig, e, steps.EtcdNotRunning, steps.Warn, "the etcd on %s does not run (%s, and nobody listens on port "+
 				"2379): nixlbench by hand ends with \"connections to all backends failing\"; %s, so no cell needs it", node,
-				kind.And(there), ownEtcd)
+				registry.And(there), ownEtcd)
 		case answers && onLoopback(f["listens"]) && pointsTo(facts[e.Other()], r.Rig, e):
 			rep.At(r.Rig, e, steps.EtcdLoopback, steps.Warn, "the etcd on %s listens on loopback only, and %s is set to reach "+
 				"it there: nixlbench on %s can't; let it listen on a rail's address, or leave it to "+
@@ -59,12 +59,12 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		default:
 			rep.At(r.Rig, e, steps.EtcdSilent, steps.Warn, "something listens on port 2379 of %s and does not answer as etcd "+
 				"does without TLS (%s): nixlbench by hand can't use it; %s, so no cell needs it", node,
-				kind.OrUnknown(kind.And(there)), ownEtcd)
+				registry.OrUnknown(registry.And(there)), ownEtcd)
 		}
 	}
 	if blind != nil { // what is wrong on the other node is so all the same
 		return checks.Unseen(*rep, steps.CommandMissing, "%s no ss (iproute2), so nobody saw whether an etcd listens there",
-			kind.HaveOrHas(blind))
+			registry.HaveOrHas(blind))
 	}
 	if len(good) == 0 {
 		return rep.Verdict("no etcd runs on either node, none is started there at boot, and none is needed: " + ownEtcd)
@@ -73,7 +73,7 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 }
 
 // judgeMasked looks at a unit that nobody can start: that is well, unless somebody counts on it.
-func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *kind.Report) (good string) {
+func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *registry.Report) (good string) {
 	unit, node, by := facts[e]["masked"], rig.NameOf(e), ""
 	switch {
 	case unit == "":
@@ -177,11 +177,11 @@ func (l keyList) groupsOf() []string {
 }
 
 // judgeEtcdKeys: no run has left its ranks in an etcd of the nodes.
-func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var unseen, clean []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
-		rep.Show(node+" etcd", kind.OrUnknown(f["etcd"]), "", nil)
+		rep.Show(node+" etcd", registry.OrUnknown(f["etcd"]), "", nil)
 		if f["etcd"] == "none" {
 			continue
 		}
@@ -222,32 +222,32 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 		case leased:
 			rep.At(r.Rig, e, steps.EtcdInUse, steps.Warn, "the etcd on %s has %d keys of nixlbench (%s), and a rank among them "+
 				"is leased: a run is under way, or ended less than 30 s ago; look again when it is over", node, count,
-				kind.And(list.groupsOf()))
+				registry.And(list.groupsOf()))
 		default:
 			rep.At(r.Rig, e, steps.EtcdStaleKeys, steps.Warn, "the etcd on %s has %d keys of nixlbench that no run holds (%s): "+
 				"the next run in that group ends with \"Rank 2 is greater than or equal to global size 2\"; delete them, unless "+
-				"somebody measures with a nixlbench before 1.1.0", node, count, kind.And(list.groupsOf()))
+				"somebody measures with a nixlbench before 1.1.0", node, count, registry.And(list.groupsOf()))
 		}
 	}
 	switch {
 	case len(unseen) > 0 && len(rep.Findings) == 0:
 		return rep.Skipped(steps.Unreadable, "%s", strings.Join(unseen, "; "))
 	case len(unseen) > 0: // told beside what was found on another node
-		rep.Add("", steps.Pass, "%s", kind.Capital(strings.Join(unseen, "; ")))
+		rep.Add("", steps.Pass, "%s", registry.Capital(strings.Join(unseen, "; ")))
 		return rep.Verdict()
 	case len(clean) > 0:
-		return rep.Verdict(fmt.Sprintf("the etcd on %s has no keys of nixlbench", kind.And(clean)))
+		return rep.Verdict(fmt.Sprintf("the etcd on %s has no keys of nixlbench", registry.And(clean)))
 	}
 	return rep.Verdict("no etcd listens on port 2379 of either node, so none can have keys of nixlbench; railbench's " +
 		"own deletes those of each run")
 }
 
 // judgeDeleteKeys: no key is left.
-func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var said []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
-		rep.Show(node+" etcd", kind.OrUnknown(f["etcd"]), "", nil)
+		rep.Show(node+" etcd", registry.OrUnknown(f["etcd"]), "", nil)
 		if f["etcd"] == "none" {
 			continue
 		}

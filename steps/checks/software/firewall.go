@@ -7,7 +7,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // mostRules is how many lines of rules the check's script prints.
@@ -18,7 +18,7 @@ const mostRules = 2000
 const torchPort = 29500
 
 // judgeFirewall: no rule keeps the other node out.
-func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var unread, read, none []string
 	why := ""
 	for _, e := range steps.Ends {
@@ -28,7 +28,7 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 				rep.Show(node+" service "+s, "active", "", nil)
 			}
 		}
-		rep.Show(node+" packet filter", kind.OrUnknown(f["loaded"]), "", nil)
+		rep.Show(node+" packet filter", registry.OrUnknown(f["loaded"]), "", nil)
 		switch f["loaded"] {
 		case "":
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell whether a packet filter is loaded", node)
@@ -71,18 +71,18 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *kind.Report)
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
 		return rep.Skipped(steps.Unreadable, "a packet filter is loaded on %s, and its rules could not be read (%s), so "+
-			"nobody saw whether one keeps the other node out", kind.And(unread), why)
+			"nobody saw whether one keeps the other node out", registry.And(unread), why)
 	case len(read) == 0:
 		return rep.Verdict("no packet filter is loaded on either node, so no rule can keep the other one out")
 	case len(none) > 0:
 		return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out, and %s has no packet filter",
-			kind.And(read), kind.And(none)))
+			registry.And(read), registry.And(none)))
 	}
-	return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out", kind.And(read)))
+	return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out", registry.And(read)))
 }
 
 // judgeBlock is for a rule that keeps packets from the other node out, or in.
-func judgeBlock(rig steps.Rig, e steps.End, b block, rep *kind.Report) {
+func judgeBlock(rig steps.Rig, e steps.End, b block, rep *registry.Report) {
 	node := rig.NameOf(e)
 	rep.Show(node+" rule", b.text, "", nil)
 	switch {
@@ -93,19 +93,19 @@ func judgeBlock(rig steps.Rig, e steps.End, b block, rep *kind.Report) {
 			"rails (%s): the tools' ends can't meet over TCP; let out what goes over the rails", b.of, node, b.text)
 	case b.out:
 		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may keep it from the other node, because no rule lets "+
-			"out all that goes over %s (%s)", b.of, node, kind.And(b.rails), b.text)
+			"out all that goes over %s (%s)", b.of, node, registry.And(b.rails), b.text)
 	case b.names:
 		rep.At(rig, e, steps.FirewallBlocks, steps.Fail, "a rule of %s on %s keeps the other node out of its rails (%s): "+
 			"the tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", b.of, node, b.text)
 	default:
 		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may keep the other node out, because no rule lets in "+
-			"all that comes over %s (%s)", b.of, node, kind.And(b.rails), b.text)
+			"all that comes over %s (%s)", b.of, node, registry.And(b.rails), b.text)
 	}
 }
 
 // judgeRoCEDropped is for a rule that keeps RoCE's own packets out. An adapter's pass by the
 // kernel's filter.
-func judgeRoCEDropped(rig steps.Rig, e steps.End, b block, rep *kind.Report) {
+func judgeRoCEDropped(rig steps.Rig, e steps.End, b block, rep *registry.Report) {
 	node := rig.NameOf(e)
 	if strings.Contains(rig.At(e).Adapter, "soft-RoCE") {
 		rep.At(rig, e, steps.RoCEFiltered, steps.Fail, "a rule of %s on %s drops RoCE's packets, UDP 4791 (%s): a test over "+

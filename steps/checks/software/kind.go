@@ -4,20 +4,20 @@ package software
 import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Judges: map[string]kind.Judge{
+func Kind() registry.Kind {
+	return registry.Kind{
+		Judges: map[string]registry.Judge{
 			"tools-present": checks.OnBoth(judgeToolsPresent),
-			"versions":      kind.Takes[parse.NIXLSetup](judgeVersions),
-			"ucx-build":     kind.Takes[parse.NIXLSetup](judgeUCXBuild),
+			"versions":      registry.Takes[parse.NIXLSetup](judgeVersions),
+			"ucx-build":     registry.Takes[parse.NIXLSetup](judgeUCXBuild),
 			"ucx-settings":  checks.OnBoth(judgeUCXSettings),
-			"nixl-rails":    kind.Takes[parse.NIXLBench](judgeNIXLRails),
-			"nixl-threads":  kind.Takes[parse.NIXLBench](judgeNIXLThreads),
+			"nixl-rails":    registry.Takes[parse.NIXLBench](judgeNIXLRails),
+			"nixl-threads":  registry.Takes[parse.NIXLBench](judgeNIXLThreads),
 			"libraries":     checks.OnBoth(judgeLibraries),
 			"memlock":       checks.OnBoth(judgeMemlock),
 			"free-memory":   checks.OnBoth(judgeFreeMemory),

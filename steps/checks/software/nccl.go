@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // emptyValue is how the script writes a variable that is set to nothing.
@@ -18,7 +18,7 @@ const emptyValue = "(empty)"
 
 // judgeNCCLSettings: what is set of NCCL names what is there, all of it, and alike at both
 // ends.
-func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	n := 0
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
@@ -50,7 +50,7 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 
 // ncclRing adds what nodes in a ring need, and a program of this login would not get. A node without NCCL needs
 // nothing.
-func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	if !rig.InRing() {
 		return
 	}
@@ -60,14 +60,14 @@ func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 		}
 		force := inForce(settingsIn(facts[e], "NCCL_"))
 		var lacks []string
-		for _, name := range kind.SortedNames(theory.NCCLRingSettings()) {
-			if want := theory.NCCLRingSettings()[name]; force[name].value != want {
+		for _, name := range registry.SortedNames(limits.NCCLRingSettings()) {
+			if want := limits.NCCLRingSettings()[name]; force[name].value != want {
 				lacks = append(lacks, name+"="+want)
 			}
 		}
 		if lacks != nil {
 			rep.At(rig, e, steps.NCCLSettingMissing, steps.Warn, "%s lacks %s, which NCCL needs to use all cables of nodes in "+
-				"a ring: set it in /etc/nccl.conf on every node", rig.NameOf(e), kind.And(lacks))
+				"a ring: set it in /etc/nccl.conf on every node", rig.NameOf(e), registry.And(lacks))
 		}
 	}
 }
@@ -93,8 +93,8 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, steps.Grade, 
 		list := ncclListOf(s.value)
 		if gone := list.naming(names); len(names) > 0 && len(gone) > 0 && len(gone) == len(list.entries) {
 			return steps.NCCLInterfaceWrong, steps.Fail, fmt.Sprintf("there is no interface %s on this node, and NCCL does not "+
-				"start without one (Bootstrap : no socket interface found); name one of %s, or take it out", kind.And(gone),
-				kind.And(names))
+				"start without one (Bootstrap : no socket interface found); name one of %s, or take it out", registry.And(gone),
+				registry.And(names))
 		}
 	case "NCCL_IB_GID_INDEX":
 		switch {
@@ -121,10 +121,10 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Code, steps.Gr
 	case len(devs) == 0 || len(gone) == 0:
 	case len(gone) == len(list.entries):
 		return steps.NCCLDevicesWrong, steps.Fail, fmt.Sprintf("there is no %s on this node but %s, and without an adapter "+
-			"NCCL goes over sockets (NET/Socket); name the rails, or take it out", kind.And(gone), kind.And(devs))
+			"NCCL goes over sockets (NET/Socket); name the rails, or take it out", registry.And(gone), registry.And(devs))
 	default:
 		return steps.NCCLDevicesWrong, steps.Warn, fmt.Sprintf("there is no %s on this node but %s: NCCL takes of the list "+
-			"what is there, and says nothing; name the rails, or take it out", kind.And(gone), kind.And(devs))
+			"what is there, and says nothing; name the rails, or take it out", registry.And(gone), registry.And(devs))
 	}
 	var taken, left []string
 	for _, rail := range rails {
@@ -139,11 +139,11 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Code, steps.Gr
 	switch {
 	case len(rails) > 0 && len(taken) == 0:
 		return steps.NCCLRDMAOff, steps.Fail, fmt.Sprintf("that leaves none of %s, and without an adapter NCCL goes over "+
-			"sockets (NET/Socket); take it out", kind.And(devs))
+			"sockets (NET/Socket); take it out", registry.And(devs))
 	case left != nil:
 		return steps.HalfLeftOut, steps.Warn, fmt.Sprintf("NCCL uses %s alone, and not %s, the other PCIe half of the same "+
-			"%s: it gets what one half brings of each cable; name both, or take it out", kind.And(taken), kind.And(left),
-			kind.Plural(len(left), "port", "ports"))
+			"%s: it gets what one half brings of each cable; name both, or take it out", registry.And(taken), registry.And(left),
+			registry.Plural(len(left), "port", "ports"))
 	}
 	return "", steps.Pass, ""
 }
@@ -264,7 +264,7 @@ func ncclLocal(name string) bool {
 
 // ncclAlike adds what differs between the nodes: how many rails NCCL uses on each, and every
 // setting that is no node's own.
-func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	var force [2]map[string]variable
 	var taken [2]int
 	for _, e := range steps.Ends {
@@ -280,12 +280,12 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
 	named := force[0]["NCCL_IB_HCA"].value + force[1]["NCCL_IB_HCA"].value
 	if named != "" && taken[0] != taken[1] && taken[0] > 0 && taken[1] > 0 {
 		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other "+
-			"end: let NCCL_IB_HCA name the same on both, or take it out", kind.Count(taken[0], "rail", "rails"),
+			"end: let NCCL_IB_HCA name the same on both, or take it out", registry.Count(taken[0], "rail", "rails"),
 			rig.NameOf(steps.Here), taken[1], rig.NameOf(steps.Peer))
 	}
 	names := maps.Clone(force[0])
 	maps.Copy(names, force[1])
-	for _, name := range kind.SortedNames(names) {
+	for _, name := range registry.SortedNames(names) {
 		a, b := force[0][name].value, force[1][name].value
 		if strings.HasSuffix(name, "_DISABLE") { // 0 is what they are without being set
 			a, b = strings.TrimSuffix(a, "0"), strings.TrimSuffix(b, "0")

@@ -9,8 +9,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // insideFact is before what the script says of a container.
@@ -18,7 +18,7 @@ const insideFact = "inside "
 
 // judgeNCCLCheck is the two checks of NCCL in one, on the nodes themselves and in a container that is named, beside
 // what NCCL will take of each node by what is set there.
-func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	leads, skip := judgeNCCL(r, facts, rep)
 	var inside [2]map[string]string
 	name, reached := "", true
@@ -38,7 +38,7 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report
 		}
 	}
 	if name != "" && reached {
-		var in kind.Report
+		var in registry.Report
 		said, none := judgeNCCL(r, inside, &in)
 		for _, f := range in.Findings {
 			f.Text = "Inside " + name + ": " + f.Text
@@ -71,9 +71,9 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *kind.Report
 
 // judgeNCCL adds what both checks find, and what NCCL will take. leads are what holds where nothing is wrong; skip
 // is why nothing is judged where there is no NCCL, and empty where there is one.
-func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (leads []string, skip steps.Code) {
+func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report) (leads []string, skip steps.Code) {
 	// In a report of its own: where there is no NCCL both say so, and once is enough.
-	var versions kind.Report
+	var versions registry.Report
 	version := judgeNCCLVersion(r, facts, &versions)
 	settings := judgeNCCLSettings(r, facts, rep)
 	if settings.Grade == steps.Skipped {
@@ -95,8 +95,8 @@ func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (le
 		}
 		if c.blind != nil {
 			rep.At(r.Rig, e, steps.AddressMissing, steps.Warn, "NCCL takes %s on %s, and %s no GID of RoCE v2 and an IPv4 "+
-				"address: give every rail an address (rail-addresses), or leave it out with NCCL_IB_HCA", kind.And(c.blind), node,
-				kind.Plural(len(c.blind), "it has", "they have"))
+				"address: give every rail an address (rail-addresses), or leave it out with NCCL_IB_HCA", registry.And(c.blind), node,
+				registry.Plural(len(c.blind), "it has", "they have"))
 		}
 		if c.none != "" {
 			rep.At(r.Rig, e, c.why, steps.Fail, "NCCL finds no RDMA device on %s: %s", node, c.none)
@@ -133,7 +133,7 @@ func (c ncclChoice) said() string {
 	if c.devices == nil {
 		return c.takes()
 	}
-	return fmt.Sprintf("%s, GID index %s, %s", kind.And(c.devices), c.index, c.halves)
+	return fmt.Sprintf("%s, GID index %s, %s", registry.And(c.devices), c.index, c.halves)
 }
 
 // ncclChooses works out what NCCL takes: the devices with a port that is ACTIVE and that NCCL_IB_HCA doesn't leave out
@@ -170,7 +170,7 @@ func ncclChooses(rig steps.Rig, e steps.End, facts map[string]string) (c ncclCho
 	case len(rig.At(e).Rails) == 0:
 		c.why, c.none = steps.RDMADeviceMissing, "it has none"
 	case idle > 0:
-		c.why, c.none = steps.PortDown, fmt.Sprintf("no port of %s is ACTIVE", kind.Count(idle, "device", "devices"))
+		c.why, c.none = steps.PortDown, fmt.Sprintf("no port of %s is ACTIVE", registry.Count(idle, "device", "devices"))
 	default:
 		c.sockets = "NCCL_IB_HCA leaves out all"
 	}
@@ -186,9 +186,9 @@ func ncclGIDs(taken []steps.Rail, set string, facts map[string]string) string {
 	if n, ok := decimal.Count(set); ok {
 		return fmt.Sprintf("%d as it is set", n)
 	}
-	for _, key := range kind.SortedNames(facts) {
+	for _, key := range registry.SortedNames(facts) {
 		name, ok := strings.CutPrefix(key, "nccl ")
-		if n, known := theory.NCCLNumber(facts[key]); ok && known && n < ncclFinds {
+		if n, known := limits.NCCLNumber(facts[key]); ok && known && n < ncclFinds {
 			return fmt.Sprintf("0, as %s is older than 2.21 and looks for none", ncclOf(name))
 		}
 	}
@@ -230,11 +230,11 @@ func ncclHalves(taken []steps.Rail) string {
 	case len(halves) == 0:
 		return "PCIe halves unknown"
 	case one == 0:
-		return "both PCIe halves of " + kind.Plural(len(halves), "its port", "each port")
+		return "both PCIe halves of " + registry.Plural(len(halves), "its port", "each port")
 	case one < len(halves):
 		return fmt.Sprintf("one PCIe half alone of %d of %d ports", one, len(halves))
 	}
-	return "one PCIe half alone of " + kind.Plural(len(halves), "its port", "each port")
+	return "one PCIe half alone of " + registry.Plural(len(halves), "its port", "each port")
 }
 
 // ncclTable has a row a node.
@@ -245,7 +245,7 @@ func ncclTable(rig steps.Rig, facts [2]map[string]string) steps.Table {
 	for _, e := range steps.Ends {
 		c := ncclChooses(rig, e, facts[e])
 		var found, set []string
-		for _, key := range kind.SortedNames(facts[e]) {
+		for _, key := range registry.SortedNames(facts[e]) {
 			if name, ok := strings.CutPrefix(key, "nccl "); ok {
 				found = append(found, fmt.Sprintf("%s (%s)", facts[e][key], name))
 			}

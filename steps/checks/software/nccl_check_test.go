@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // What NCCL takes follows from the rails and from what is set: which devices, by which GID, both halves or one.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // untold is how the script writes that a library's file is not called after its version.
@@ -14,10 +14,10 @@ const untold = "(untold)"
 
 // judgeNCCLVersion: what one node has of NCCL, the other has, too, and the same. NCCL's own rule is
 // that all processes of a job have one version (it compares their peerInfo in its src/init.cc).
-func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	names := map[string]bool{}
 	for _, e := range steps.Ends {
-		for _, key := range kind.SortedNames(facts[e]) {
+		for _, key := range registry.SortedNames(facts[e]) {
 			if name, ok := strings.CutPrefix(key, "nccl "); ok {
 				names[name] = true
 				rep.Show(fmt.Sprintf("%s NCCL of %s", r.Rig.NameOf(e), name), facts[e][key], "", nil)
@@ -32,7 +32,7 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 	// The loader's and nccl-tests' are one file as a rule, and then one finding.
 	differs, alike := map[string][]string{}, map[string][]string{}
 	var unknown []string
-	for _, name := range kind.SortedNames(names) {
+	for _, name := range registry.SortedNames(names) {
 		a, b := facts[steps.Here]["nccl "+name], facts[steps.Peer]["nccl "+name]
 		switch {
 		case a == "" || b == "":
@@ -55,10 +55,10 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 			alike[a] = append(alike[a], ncclOf(name))
 		}
 	}
-	for _, pair := range kind.SortedNames(differs) {
+	for _, pair := range registry.SortedNames(differs) {
 		rep.Add(steps.NCCLDiffers, steps.Fail, "%s: %s, and a job of both ends with \"Mismatched NCCL version detected\"; "+
 			"install one version on all nodes",
-			kind.Capital(kind.And(differs[pair])), pair)
+			registry.Capital(registry.And(differs[pair])), pair)
 	}
 	if len(alike) == 0 && len(rep.Findings) == 0 {
 		if unknown == nil {
@@ -66,22 +66,22 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *kind.Repo
 		}
 		return rep.Skipped(steps.Unreadable, "the version of %s is not in its file's name on both nodes, so nothing was "+
 			"compared",
-			kind.And(unknown))
+			registry.And(unknown))
 	}
 	if r.Rig.InRing() {
-		for _, version := range kind.SortedNames(alike) {
-			if n, ok := theory.NCCLNumber(version); ok && n < theory.NCCLRingRelease {
-				rep.Add(steps.NCCLTooOld, steps.Warn, "%s, and %s on both nodes is %s", theory.NCCLRingNeeds,
-					kind.And(alike[version]), version)
+		for _, version := range registry.SortedNames(alike) {
+			if n, ok := limits.NCCLNumber(version); ok && n < limits.NCCLRingRelease {
+				rep.Add(steps.NCCLTooOld, steps.Warn, "%s, and %s on both nodes is %s", limits.NCCLRingNeeds,
+					registry.And(alike[version]), version)
 			}
 		}
 	}
 	var same []string
-	for _, version := range kind.SortedNames(alike) {
-		same = append(same, kind.And(alike[version])+" "+version)
+	for _, version := range registry.SortedNames(alike) {
+		same = append(same, registry.And(alike[version])+" "+version)
 	}
 	if unknown != nil {
-		same = append(same, "not compared: "+kind.And(unknown)+", whose file's name doesn't tell the version on both")
+		same = append(same, "not compared: "+registry.And(unknown)+", whose file's name doesn't tell the version on both")
 	}
 	return rep.Verdict("on both nodes the same: " + strings.Join(append(same, unasked...), "; "))
 }
@@ -97,7 +97,7 @@ func hasNCCL(facts map[string]string) bool {
 }
 
 // noNCCL is the verdict where nobody told of an NCCL on either node.
-func noNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func noNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	if unasked := unaskedNCCL(r, facts, rep); unasked != nil {
 		return rep.Skipped(steps.Unreadable, "no NCCL was found, and not all was asked: %s", strings.Join(unasked, "; "))
 	}
@@ -115,7 +115,7 @@ func teller(name string) string {
 }
 
 // unaskedNCCL says of each node what could not be asked there.
-func unaskedNCCL(r steps.Result, facts [2]map[string]string, rep *kind.Report) (all []string) {
+func unaskedNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report) (all []string) {
 	for _, e := range steps.Ends {
 		for _, who := range []string{"loader", "Python"} {
 			if why := facts[e]["not asked "+who]; why != "" {

@@ -5,28 +5,28 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/family/nixl"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A nixlRun is what nixlbench's two ends told, of a run that both ended well.
 type nixlRun struct {
-	route  wire.Route
+	route  traffic.Route
 	init   parse.NIXLBench
 	warned string
 }
 
 // nixlRunOf reads a run; ok is false where there was none to be judged, and then the
 // report, or the verdict, says why.
-func nixlRunOf(c steps.Cell, r steps.Result, rep *kind.Report) (run nixlRun, v *steps.Verdict) {
+func nixlRunOf(c steps.Cell, r steps.Result, rep *registry.Report) (run nixlRun, v *steps.Verdict) {
 	over := func(v steps.Verdict) *steps.Verdict { return &v }
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return run, over(v)
 	}
 	s := r.Stages[0]
 	var ok bool
-	if run.route, ok = wire.RouteOf(c, r, s); !ok {
+	if run.route, ok = traffic.RouteOf(c, r, s); !ok {
 		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return run, over(rep.Verdict())
 	}
@@ -36,7 +36,7 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *kind.Report) (run nixlRun, v *
 	target, _ := ends[steps.Peer].Value.(parse.NIXLBench)
 	switch {
 	case !all:
-		if v, skipped := kind.Skips(rep); skipped {
+		if v, skipped := registry.Skips(rep); skipped {
 			return run, over(v)
 		}
 		return run, over(rep.Verdict())
@@ -54,18 +54,18 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *kind.Report) (run nixlRun, v *
 
 // judgeNIXLRails: both rails carried their half. How fast is not asked.
 func judgeNIXLRails(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
+	var rep registry.Report
 	run, v := nixlRunOf(c, r, &rep)
 	if v != nil {
 		return *v
 	}
 	f := nixl.BenchFlow(run.route, run.init)
 	f.Warned = run.warned
-	account := wire.Account(r.Rig, r.Stages[0].Bytes, f)
+	account := traffic.Account(r.Rig, r.Stages[0].Bytes, f)
 	account.Tell(&rep, rep.Add)
 	carried := account.Carried(steps.Here)
 	last := run.init.Rows[len(run.init.Rows)-1]
-	rep.Show("throughput, not judged", kind.Round(last.Gbps()), "Gb/s", nil)
+	rep.Show("throughput, not judged", registry.Round(last.Gbps()), "Gb/s", nil)
 	return rep.Verdict("NIXL used both rails", carried)
 }
 
@@ -73,7 +73,7 @@ func judgeNIXLRails(c steps.Cell, r steps.Result) steps.Verdict {
 // One that printed rows and then no more hung in the middle, which is a FAIL; one without a row may never have
 // begun.
 func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
+	var rep registry.Report
 	run, v := nixlRunOf(c, r, &rep)
 	if v != nil {
 		rows := len(run.init.Rows)
@@ -88,10 +88,10 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 	threads := run.init.Config["num_threads"]
 	rep.Show("threads", threads, "", nil)
 	last := run.init.Rows[len(run.init.Rows)-1]
-	rep.Show("throughput, not judged", kind.Round(last.Gbps()), "Gb/s", nil)
+	rep.Show("throughput, not judged", registry.Round(last.Gbps()), "Gb/s", nil)
 	if threads != "2" {
 		rep.Add(steps.OutputForeign, steps.Inconclusive, "nixlbench says that it ran with %s threads, and 2 were asked for",
-			kind.OrUnknown(threads))
+			registry.OrUnknown(threads))
 	}
 	return rep.Verdict(fmt.Sprintf("with two threads nixlbench came to its end, with all of its %d rows",
 		len(run.init.Rows)))

@@ -8,19 +8,19 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // judgeDiskSpace: what tests and programs write has room, on both nodes.
-func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	looked := 0
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		if _, told := facts[e]["free /tmp"]; !told && len(facts[e]) > 0 { // every node has it
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how much room /tmp on %s has", node)
 		}
-		for _, name := range kind.SortedNames(facts[e]) {
+		for _, name := range registry.SortedNames(facts[e]) {
 			what, is := strings.CutPrefix(name, "free ")
 			if !is {
 				continue
@@ -35,9 +35,9 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *kind.Report
 				continue
 			}
 			looked++
-			least, unit, of := theory.LeastDisk.Value(), "kB", "room"
+			least, unit, of := limits.LeastDisk.Value(), "kB", "room"
 			if inodes {
-				least, unit, of = theory.LeastInodes.Value(), "inodes", "inodes"
+				least, unit, of = limits.LeastInodes.Value(), "inodes", "inodes"
 			}
 			rep.Show(node+" "+dir, left, unit+" free", &steps.Expected{Min: new(least)})
 			if float64(left) < least {
@@ -54,7 +54,7 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *kind.Report
 }
 
 // judgeClocks: both nodes have one time.
-func judgeClocks(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeClocks(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var at [2]float64
 	var unsynced []string
 	for _, e := range steps.Ends {
@@ -65,7 +65,7 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 			continue
 		}
 		at[e] = v
-		rep.Show(node+" time is kept", kind.OrUnknown(facts[e]["synchronized"]), "", nil)
+		rep.Show(node+" time is kept", registry.OrUnknown(facts[e]["synchronized"]), "", nil)
 		if facts[e]["synchronized"] == "no" {
 			unsynced = append(unsynced, node)
 		}
@@ -73,12 +73,12 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *kind.Report) s
 	slices.Sort(unsynced)
 	note := ""
 	if len(unsynced) > 0 {
-		note = "Nobody keeps the time of " + kind.And(unsynced) + " (timedatectl)"
+		note = "Nobody keeps the time of " + registry.And(unsynced) + " (timedatectl)"
 	}
 	apart := at[0] - at[1]
 	if at[0] > 0 && at[1] > 0 {
-		rep.Show("apart", math.Round(apart), "s", &steps.Expected{Max: new(theory.ClocksApart.Value())})
-		if math.Abs(apart) > theory.ClocksApart.Value() {
+		rep.Show("apart", math.Round(apart), "s", &steps.Expected{Max: new(limits.ClocksApart.Value())})
+		if math.Abs(apart) > limits.ClocksApart.Value() {
 			ahead, behind := steps.Here, steps.Peer
 			if apart < 0 {
 				ahead, behind = behind, ahead

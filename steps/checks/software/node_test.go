@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // told judges what two nodes tell, of which the peer's is good.
-func told(judge func(steps.Result, [2]map[string]string, *kind.Report) steps.Verdict, here,
+func told(judge func(steps.Result, [2]map[string]string, *registry.Report) steps.Verdict, here,
 	peer map[string]string,
 ) steps.Verdict {
-	var rep kind.Report
+	var rep registry.Report
 	return judge(steps.Result{Rig: kindtest.Spark()}, [2]map[string]string{here, peer}, &rep)
 }
 

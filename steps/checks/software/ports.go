@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // A testPort is a port that a test's server listens on.
@@ -51,7 +51,7 @@ var etcdPorts = []string{"2379", "2380"}
 
 // judgeTestPorts: the servers of the tests find their ports free.
 // Two tests may share a port, as they never run at once: it is told once.
-func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var ports, notes, blind []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -99,12 +99,12 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	}
 	if blind != nil { // a port that is taken on the other node is so all the same
 		return checks.Unseen(*rep, steps.CommandMissing, "%s no ss (iproute2), so nobody saw who listens there",
-			kind.HaveOrHas(blind))
+			registry.HaveOrHas(blind))
 	}
 	if len(ports) == 0 {
 		rep.Add(steps.ParameterUnusable, steps.Inconclusive, "the parameters hold no port that can be read")
 	}
-	return rep.Verdict(fmt.Sprintf("the ports that the tests' servers use are free: %s", kind.And(ports)),
+	return rep.Verdict(fmt.Sprintf("the ports that the tests' servers use are free: %s", registry.And(ports)),
 		strings.Join(notes, "; "))
 }
 
@@ -125,7 +125,7 @@ func holder(f map[string]string, port string) string {
 	if s, ok := decimal.Count(get("seconds")); ok {
 		age = ", for " + inWords(time.Duration(s)*time.Second)
 	}
-	return fmt.Sprintf("process %s of %s (%s%s)", get("pid"), user, kind.OrUnknown(get("command")), age)
+	return fmt.Sprintf("process %s of %s (%s%s)", get("pid"), user, registry.OrUnknown(get("command")), age)
 }
 
 // inWords is a duration as one says it.
@@ -142,7 +142,7 @@ func inWords(d time.Duration) string {
 }
 
 // judgeEndProcess: what a port was held by was ended.
-func judgeEndProcess(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeEndProcess(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var ended []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
@@ -165,5 +165,5 @@ func judgeEndProcess(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 	if len(ended) == 0 {
 		return rep.Verdict("nothing was ended: no process listens on the tests' ports")
 	}
-	return rep.Verdict("free again: " + kind.And(ended))
+	return rep.Verdict("free again: " + registry.And(ended))
 }

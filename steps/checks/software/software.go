@@ -11,8 +11,8 @@ import (
 	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/family/host"
 	"github.com/railbench/railbench/steps/family/nixl"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // onOneOnly tells what one node has and the other lacks.
@@ -28,7 +28,7 @@ func onOneOnly(facts [2]map[string]string, has func(map[string]string) bool) (la
 }
 
 // judgeNeeded: a node has the commands without which there is nothing to test.
-func judgeNeeded(rig steps.Rig, e steps.End, facts map[string]string, rep *kind.Report) {
+func judgeNeeded(rig steps.Rig, e steps.End, facts map[string]string, rep *registry.Report) {
 	node := rig.NameOf(e)
 	var missing []string
 	for _, tool := range host.Needed {
@@ -42,12 +42,12 @@ func judgeNeeded(rig steps.Rig, e steps.End, facts map[string]string, rep *kind.
 	host.Packages(rig, missing, func(pkg string, tools []string) {
 		rep.At(rig, e, steps.CommandMissing, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with "+
 			"status 127: install %s",
-			node, kind.And(tools), pkg)
+			node, registry.And(tools), pkg)
 	})
 }
 
 // judgeToolsPresent: what is missing, and what brings it.
-func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var without []string
 	names := map[string]bool{}
 	for _, e := range steps.Ends {
@@ -57,7 +57,7 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 		}
 		judgeNeeded(r.Rig, e, facts[e], rep)
 	}
-	kind.SortEvidence(rep.Evidence)
+	registry.SortEvidence(rep.Evidence)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		what := strings.TrimPrefix(strings.TrimPrefix(name, "tool "), "package ")
 		there := func(f map[string]string) bool { return f[name] != "" && f[name] != "missing" }
@@ -79,7 +79,7 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *kind.Rep
 	}
 	note := ""
 	if len(without) > 0 {
-		note = fmt.Sprintf("Neither has %s: the cells that call it are skipped", kind.And(without))
+		note = fmt.Sprintf("Neither has %s: the cells that call it are skipped", registry.And(without))
 	}
 	return rep.Verdict("both nodes have the commands that the tests need, and what one has the other has too", note)
 }
@@ -94,7 +94,7 @@ func firmwares(f map[string]string) string {
 		}
 	}
 	slices.Sort(all)
-	return kind.And(all)
+	return registry.And(all)
 }
 
 // leastNIXLBench is the first release that needs no etcd.
@@ -103,10 +103,10 @@ const leastNIXLBench = "1.1.0"
 // judgeVersions: what both nodes have is the same release. That one lacks something is
 // for tools-present to say.
 func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	setups, ok := bothSetups(r, &rep)
 	if !ok {
 		return rep.Verdict()
@@ -201,7 +201,7 @@ func nixlbenchOf(s parse.NIXLSetup) string {
 }
 
 // judgeLibraries: the loader finds everything that the tools are linked with.
-func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var looked, blind []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
@@ -224,7 +224,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 				if lacks != "found" {
 					rep.At(r.Rig, e, steps.LibraryMissing, steps.Fail, "%s on %s does not start, because the loader finds no %s: put "+
 						"the folder of that library into /etc/ld.so.conf.d and run ldconfig, or install it", tool, node,
-						kind.And(strings.Fields(lacks)))
+						registry.And(strings.Fields(lacks)))
 				}
 			}
 		}
@@ -232,7 +232,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 	// What was found on the other node stays: one that can't be looked into says nothing of it.
 	if blind != nil {
 		return checks.Unseen(*rep, steps.CommandMissing, "%s no ldd, so nobody saw which libraries are missing",
-			kind.HaveOrHas(blind))
+			registry.HaveOrHas(blind))
 	}
 	if len(looked) == 0 && len(rep.Findings) == 0 {
 		return rep.Skipped(steps.CannotRun, "neither node has any of the tools, so no libraries were looked at")
@@ -245,7 +245,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *kind.Report
 			}
 		}
 	}
-	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", kind.And(looked)),
+	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", registry.And(looked)),
 		noted("Not looked into, or not there: ", not))
 }
 
@@ -256,7 +256,7 @@ func buffer(s string) float64 {
 }
 
 // judgeMemlock: what a user may lock holds the buffers of the tests.
-func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var said []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -287,7 +287,7 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 			said = append(said, fmt.Sprintf("%.0f KiB on %s, enough for %s", kb, node, what))
 		}
 	}
-	return rep.Verdict("a user may lock memory " + kind.And(said))
+	return rep.Verdict("a user may lock memory " + registry.And(said))
 }
 
 // memoryMargin is what a node keeps for everything else beside a test's buffer.
@@ -295,7 +295,7 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *kind.Report) 
 const memoryMargin = 512 << 10 // KiB
 
 // judgeFreeMemory: the buffers of the tests fit.
-func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var said []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
@@ -331,15 +331,15 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 			said = append(said, fmt.Sprintf("%s on %s", mebibytes(available), node))
 		}
 	}
-	return rep.Verdict("memory is available for the tests: " + kind.And(said))
+	return rep.Verdict("memory is available for the tests: " + registry.And(said))
 }
 
 // unpinnable tells of free memory that belongs to no CMA area and yet is kept for what can be
 // moved: nothing in it can be pinned.
-func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, rep *kind.Report) {
+func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, rep *registry.Report) {
 	node, kernel := rig.NameOf(e), f["kernel"]
-	rep.Show(node+" kernel", kind.OrUnknown(kernel), "",
-		&steps.Expected{From: "kho=" + kind.OrUnknown(f["kho"]) + " on its command line"})
+	rep.Show(node+" kernel", registry.OrUnknown(kernel), "",
+		&steps.Expected{From: "kho=" + registry.OrUnknown(f["kho"]) + " on its command line"})
 	major, _, _ := strings.Cut(kernel, ".")
 	if n, ok := decimal.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
 		rep.At(rig, e, steps.MemoryUnpinnable, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as "+
@@ -349,7 +349,7 @@ func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, re
 	}
 	rep.At(rig, e, steps.MemoryMiscounted, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it "+
 		"has: its account of free memory is wrong, so do not rely on it before large tests; a reboot sets it "+
-		"right", node, kind.OrUnknown(kernel),
+		"right", node, registry.OrUnknown(kernel),
 		mebibytes(kib))
 }
 
@@ -360,10 +360,10 @@ const handoverKernel = 7
 func mebibytes(kib float64) string { return fmt.Sprintf("%.0f MiB", kib/1024) }
 
 // judgeSudoAccess: whether root needs a password.
-func judgeSudoAccess(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeSudoAccess(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	for _, e := range steps.Ends {
-		root, node, user := facts[e]["root"], r.Rig.NameOf(e), kind.OrUnknown(facts[e]["user"])
-		rep.Show(node+" root for "+user, kind.OrUnknown(root), "", nil)
+		root, node, user := facts[e]["root"], r.Rig.NameOf(e), registry.OrUnknown(facts[e]["user"])
+		rep.Show(node+" root for "+user, registry.OrUnknown(root), "", nil)
 		switch {
 		case root == "yes":
 		case strings.Contains(root, "password is required"):
@@ -371,7 +371,7 @@ func judgeSudoAccess(r steps.Result, facts [2]map[string]string, rep *kind.Repor
 				"a cell needs root, and where nobody is there to ask, those cells are skipped", node, user)
 		default:
 			rep.At(r.Rig, e, steps.NeedsRoot, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be "+
-				"run there; everything else can", user, node, kind.OrUnknown(root))
+				"run there; everything else can", user, node, registry.OrUnknown(root))
 		}
 	}
 	return rep.Verdict("both logins can become root without a password")

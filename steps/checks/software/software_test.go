@@ -7,9 +7,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // checked is the result of a check whose script printed these texts, here and at the
@@ -455,4 +455,4 @@ func TestSudoAccess(t *testing.T) {
 	})
 }
 
-func registered() steps.Catalog { return kind.Merge(kind.Base(), Kind()) }
+func registered() steps.Catalog { return registry.Merge(registry.Base(), Kind()) }

@@ -11,16 +11,16 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/family/nixl"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // judgeUCXBuild: one UCX on both nodes, which can use the rails.
 func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	setups, ok := bothSetups(r, &rep)
 	if !ok {
 		return rep.Verdict()
@@ -63,13 +63,13 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // bothSetups is what NIXL's check printed at both ends; ok is false where one was not read.
-func bothSetups(r steps.Result, rep *kind.Report) (setups [2]parse.NIXLSetup, ok bool) {
-	setups, _ = kind.Both[parse.NIXLSetup](r, rep)
+func bothSetups(r steps.Result, rep *registry.Report) (setups [2]parse.NIXLSetup, ok bool) {
+	setups, _ = registry.Both[parse.NIXLSetup](r, rep)
 	return setups, len(setups[steps.Here].Facts) > 0 && len(setups[steps.Peer].Facts) > 0
 }
 
 // compareUCX: both ends have one release, built alike.
-func compareUCX(rig steps.Rig, a, b parse.UCX, rep *kind.Report) {
+func compareUCX(rig steps.Rig, a, b parse.UCX, rep *registry.Report) {
 	switch only := differences(a.Configured, b.Configured); {
 	case a.Version == "" || b.Version == "":
 		rep.Add(steps.Unreadable, steps.Inconclusive, "the release of UCX can't be read on both nodes")
@@ -109,9 +109,9 @@ func differences(a, b string) []string {
 
 // ucxOnRails looks at one node's UCX: rc on each rail whose port is up, and the
 // library that the loader names. It says how many rails it looked at.
-func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report) (looked int) {
+func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *registry.Report) (looked int) {
 	node := rig.NameOf(e)
-	rep.Show(node+" UCX library", kind.OrUnknown(s.UCX.Library), "", nil)
+	rep.Show(node+" UCX library", registry.OrUnknown(s.UCX.Library), "", nil)
 	rep.Show(node+" UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
 	var without []string
 	for i, rail := range rig.At(e).Rails {
@@ -139,7 +139,7 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *kind.Report)
 }
 
 // tellVerbs says why UCX has no rc on some rails.
-func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *kind.Report) {
+func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *registry.Report) {
 	node := rig.NameOf(e)
 	verbs := slices.ContainsFunc(u.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
@@ -157,7 +157,7 @@ func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *k
 			"module libuct_ib.so", node)
 	case len(without) > 0:
 		rep.At(rig, e, steps.UCXNoRail, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look "+
-			"at the device (ibv_devinfo) and at UCX_NET_DEVICES", node, kind.And(without))
+			"at the device (ibv_devinfo) and at UCX_NET_DEVICES", node, registry.And(without))
 	}
 }
 
@@ -205,7 +205,7 @@ func settingsIn(f map[string]string, prefix string) []variable {
 }
 
 // judgeUCXSettings: no setting keeps UCX from the rails.
-func judgeUCXSettings(r steps.Result, facts [2]map[string]string, rep *kind.Report) steps.Verdict {
+func judgeUCXSettings(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	n := 0
 	for _, e := range steps.Ends {
 		for _, s := range settingsIn(facts[e], "UCX_") {
@@ -305,12 +305,12 @@ func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) (steps.Code,
 			len(rig.Pairs)-named, len(rig.Pairs), unset)
 	case len(gone) > 0:
 		return steps.UCXDevicesWrong, fmt.Sprintf("there is no %s on this node, and UCX only warns of that%s",
-			kind.And(gone), unset)
+			registry.And(gone), unset)
 	// UCX compares whole names, DEVICE:PORT. That one without a port stands for all of them is new
 	// (openucx/ucx pull request 11142, of 2026).
 	case bare != nil:
 		return steps.UCXDevicesWrong, fmt.Sprintf("it names %s without its port, and a UCX of before 2026 finds no such "+
-			"device and only warns: write %s:1", kind.And(bare), bare[0])
+			"device and only warns: write %s:1", registry.And(bare), bare[0])
 	case named == 0 && len(rig.Pairs) > 0:
 		return steps.UCXRDMAOff, "no rail is in it, so nothing of NIXL's goes by RDMA" + unset
 	case named < len(rig.Pairs):

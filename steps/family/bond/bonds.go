@@ -7,8 +7,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // A held bond is one that holds rails, as its node tells it.
@@ -19,8 +19,8 @@ type held struct {
 
 // railBonds reads the bonds of both nodes and keeps those that hold rails, or
 // nothing yet. ok is false where a node's could not be read.
-func railBonds(r steps.Result, rep *kind.Report) (bonds [2][]held, ok bool) {
-	all, ok := kind.Both[[]parse.NamedBond](r, rep)
+func railBonds(r steps.Result, rep *registry.Report) (bonds [2][]held, ok bool) {
+	all, ok := registry.Both[[]parse.NamedBond](r, rep)
 	for _, e := range steps.Ends {
 		for _, b := range all[e] {
 			h := held{NamedBond: b}
@@ -49,7 +49,7 @@ func slaveNames(b parse.Bond) string {
 	if len(names) == 0 {
 		return "nothing"
 	}
-	return kind.And(names)
+	return registry.And(names)
 }
 
 // holding are the bonds of an end that hold a rail.
@@ -72,7 +72,7 @@ func mode(b parse.Bond) string {
 			return m[1]
 		}
 	}
-	return kind.OrUnknown(b.Mode)
+	return registry.OrUnknown(b.Mode)
 }
 
 // policy is "layer3+4" without the driver's number.
@@ -84,10 +84,10 @@ func policy(b parse.Bond) string {
 // judgeBondCheck: is there a bond, is it on both nodes, and what does that mean
 // for RDMA. Bond state and rail state exclude each other (assets/docs/facts.md#bonds-and-rdma).
 func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	bonds, ok := railBonds(r, &rep)
 	if !ok {
 		return rep.Verdict()
@@ -127,9 +127,9 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 			without = steps.Peer
 		}
 		rep.Add(steps.BondOneSided, steps.Fail, "%s, and %s has no bond: both nodes need it, or neither; RDMA per rail "+
-			"fails or hangs meanwhile", kind.And(names), r.Rig.NameOf(without))
+			"fails or hangs meanwhile", registry.And(names), r.Rig.NameOf(without))
 	}
-	return rep.Verdict(kind.And(names)+": one address for TCP over both links",
+	return rep.Verdict(registry.And(names)+": one address for TCP over both links",
 		theirs+" while it stands, although the ports stay ACTIVE")
 }
 
@@ -143,7 +143,7 @@ func MadeByItself(name, mode string) bool {
 
 // checkKept finds slaves that kept an address. Its route stays too, and answers
 // go into nothing: the tutorial's steps leave it like that.
-func checkKept(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
+func checkKept(rig steps.Rig, e steps.End, h held, rep *registry.Report) {
 	for _, i := range h.rails {
 		d := rig.At(e).Rails[i].Netdev
 		for _, a := range d.Addrs {
@@ -163,10 +163,10 @@ func checkKept(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 // judgeBondStatus: how each bond works, whether its links are up, and what it did
 // to the GIDs and RDMA devices.
 func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	bonds, ok := railBonds(r, &rep)
 	if !ok {
 		return rep.Verdict()
@@ -207,7 +207,7 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 // checkOwnGIDs finds GIDs that still belong to another interface than the rail's.
 // A port's GIDs move back to its own interface some moments after a bond is gone, or never where the driver
 // has missed it.
-func checkOwnGIDs(rig steps.Rig, rep *kind.Report) {
+func checkOwnGIDs(rig steps.Rig, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {
 			own := 0
@@ -219,14 +219,14 @@ func checkOwnGIDs(rig steps.Rig, rep *kind.Report) {
 						rail.Dev, rig.NameOf(e), g.Netdev)
 				}
 			}
-			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", kind.OrUnknown(rail.State), own,
-				len(rail.GIDs), kind.OrUnknown(rail.Netdev.Name)), "", nil)
+			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", registry.OrUnknown(rail.State), own,
+				len(rail.GIDs), registry.OrUnknown(rail.Netdev.Name)), "", nil)
 		}
 	}
 }
 
 // checkBond looks at one bond.
-func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
+func checkBond(rig steps.Rig, e steps.End, h held, rep *registry.Report) {
 	node := rig.NameOf(e)
 	show := func(what string, v any, unit string) { rep.Show(node+" "+h.Name+" "+what, v, unit, nil) }
 	m := mode(h.Bond)
@@ -235,7 +235,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 	if h.HashPolicy != "" {
 		show("hash policy", policy(h.Bond), "")
 	}
-	show("MII", fmt.Sprintf("%s, looked at every %d ms", kind.OrUnknown(h.MIIStatus), h.MIIPollMS), "")
+	show("MII", fmt.Sprintf("%s, looked at every %d ms", registry.OrUnknown(h.MIIStatus), h.MIIPollMS), "")
 	if h.ActiveSlave != "" {
 		show("active slave", h.ActiveSlave, "")
 	}
@@ -245,7 +245,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 			dev = d
 		}
 	}
-	show("MTU and addresses", fmt.Sprintf("%d, %s", dev.MTU, kind.OrNone(strings.Join(dev.Addrs, " "))), "")
+	show("MTU and addresses", fmt.Sprintf("%d, %s", dev.MTU, registry.OrNone(strings.Join(dev.Addrs, " "))), "")
 	if !slices.ContainsFunc(dev.Addrs, func(a string) bool { return strings.Contains(a, ".") }) {
 		rep.Add(steps.AddressMissing, steps.Fail, "%s on %s has no IPv4 address", h.Name, node)
 	}
@@ -259,7 +259,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 	for _, i := range h.rails {
 		rail := rig.At(e).Rails[i]
 		text := gidsUnder(h, rail)
-		show(rail.Dev, kind.OrUnknown(rail.State)+", "+text, "")
+		show(rail.Dev, registry.OrUnknown(rail.State)+", "+text, "")
 		if rail.Netdev.MTU != dev.MTU && dev.MTU > 0 {
 			rep.Add(steps.BondMTUDiffers, steps.Warn, "%s on %s has MTU %d and %s has %d", rail.Netdev.Name, node,
 				rail.Netdev.MTU, h.Name, dev.MTU)
@@ -269,17 +269,17 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *kind.Report) {
 }
 
 // checkSlaves looks at the links of a bond.
-func checkSlaves(node string, h held, rep *kind.Report) {
+func checkSlaves(node string, h held, rep *registry.Report) {
 	for _, s := range h.Slaves {
 		speed := "speed unknown"
 		if s.SpeedMbps > 0 {
 			speed = fmt.Sprintf("%g Gb/s", float64(s.SpeedMbps)/1000)
 		}
 		rep.Show(node+" "+h.Name+" slave "+s.Name,
-			fmt.Sprintf("MII %s, %s, %d link failures", kind.OrUnknown(s.MIIStatus), speed, s.Failures), "", nil)
+			fmt.Sprintf("MII %s, %s, %d link failures", registry.OrUnknown(s.MIIStatus), speed, s.Failures), "", nil)
 		if s.MIIStatus != "up" {
 			rep.Add(steps.BondLinkDown, steps.Fail, "%s, a link of %s on %s, is %s: check its cable", s.Name, h.Name, node,
-				kind.OrUnknown(s.MIIStatus))
+				registry.OrUnknown(s.MIIStatus))
 		}
 	}
 	if len(h.Slaves) == 1 {
@@ -293,7 +293,7 @@ func checkSlaves(node string, h held, rep *kind.Report) {
 }
 
 // checkMode says what a bond's way to spread packets means on a direct cable.
-func checkMode(node string, h held, rep *kind.Report) {
+func checkMode(node string, h held, rep *registry.Report) {
 	m := mode(h.Bond)
 	switch p := policy(h.Bond); {
 	case m == "balance-rr":
@@ -304,7 +304,7 @@ func checkMode(node string, h held, rep *kind.Report) {
 			"or a bond of the same mode; balance-xor does without", h.Name, node)
 	case m == "balance-xor" && p != "layer3+4":
 		rep.Add(steps.BondOneLinkUsed, steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one "+
-			"link; layer3+4 tells connections apart", h.Name, node, kind.OrUnknown(p))
+			"link; layer3+4 tells connections apart", h.Name, node, registry.OrUnknown(p))
 	}
 }
 
@@ -317,7 +317,7 @@ func gidsUnder(h held, rail steps.Rail) string {
 		}
 	}
 	if len(indexes) > 0 {
-		return fmt.Sprintf("GIDs of %s at index %s", h.Name, kind.And(indexes))
+		return fmt.Sprintf("GIDs of %s at index %s", h.Name, registry.And(indexes))
 	}
 	return "its GIDs are its own"
 }

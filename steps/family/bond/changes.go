@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // bondModes are the ones that two nodes on direct cables can use.
@@ -44,7 +44,7 @@ func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		}
 		p.Vars[e] = map[string]string{
 			"MTU_NETDEVS": strings.Join(devs, " "),
-			"MTU_PINGS":   strings.Join(kind.Ways(rig, e), " "),
+			"MTU_PINGS":   strings.Join(registry.Ways(rig, e), " "),
 		}
 		p.Becomes[e] = fmt.Sprintf("MTU %d on each", mtu)
 	}
@@ -115,7 +115,7 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		// One that holds nothing is what loading the module made: the script removes it.
 		for _, d := range rig.At(e).Netdevs {
 			if d.Name == name && len(d.Addrs) > 0 {
-				held = append(held, fmt.Sprintf("%s exists on %s already, and has %s", name, rig.NameOf(e), kind.And(d.Addrs)))
+				held = append(held, fmt.Sprintf("%s exists on %s already, and has %s", name, rig.NameOf(e), registry.And(d.Addrs)))
 			}
 			if d.Master == name {
 				held = append(held, fmt.Sprintf("%s on %s is in %s already", d.Name, rig.NameOf(e), name))
@@ -187,7 +187,7 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 				p.Becomes[e] += " until the next boot"
 			}
 			if first != "" && len(addrs) > 0 {
-				p.Becomes[e] += fmt.Sprintf(", and %s has %s", first, kind.And(addrs))
+				p.Becomes[e] += fmt.Sprintf(", and %s has %s", first, registry.And(addrs))
 			}
 		}
 	}
@@ -406,12 +406,12 @@ func host(rig steps.Rig, e steps.End, net netip.Prefix) netip.Addr {
 
 // judgeMTU: the MTU is there on both nodes, and whole packets get through.
 func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
+	var rep registry.Report
 	if r.Skip == "" && r.Changed != nil && r.Changed.Nothing != "" {
 		roce := judgeFollows(r, r.Rig, &rep)
 		return rep.Verdict("there was nothing to do: "+r.Changed.Nothing, roce, "Nothing was changed")
 	}
-	facts, v, done := kind.Changed(c, r, &rep)
+	facts, v, done := registry.Changed(c, r, &rep)
 	if done {
 		return v
 	}
@@ -427,22 +427,22 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Show(r.Rig.NameOf(e)+" "+d.Name+" MTU", d.MTU, "bytes", nil)
 			if strconv.Itoa(d.MTU) != want {
 				rep.Add(steps.NotAsAsked, steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, r.Rig.NameOf(e), d.MTU,
-					kind.OrUnknown(want))
+					registry.OrUnknown(want))
 			}
 		}
 	}
 	roce := judgeFollows(r, after, &rep)
-	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
+	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
 		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail could be tried")
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("an MTU of %s on %d interfaces, and packets of that size get through unfragmented "+
-			"on every rail, both ways", want, n), roce, kind.Kept)
+			"on every rail, both ways", want, n), roce, registry.Kept)
 	}
 	return rep.Verdict()
 }
 
 // judgeFollows: the RoCE MTU of every device has followed its interface's, and is told with how many have it.
-func judgeFollows(r steps.Result, rig steps.Rig, rep *kind.Report) (says string) {
+func judgeFollows(r steps.Result, rig steps.Rig, rep *registry.Report) (says string) {
 	having := map[int]int{}
 	for _, e := range steps.Ends {
 		var untold, others []string
@@ -462,12 +462,12 @@ func judgeFollows(r steps.Result, rig steps.Rig, rep *kind.Report) (says string)
 		}
 		if untold != nil {
 			rep.Add(steps.Unreadable, steps.Warn, "nothing on %s tells the RoCE MTU of %s (ibv_devinfo)", r.Rig.NameOf(e),
-				kind.And(untold))
+				registry.And(untold))
 		}
 		if others != nil {
 			rep.Add(steps.RoCEMTUBehind, steps.Warn, "the RoCE MTU on %s is %s: RDMA goes on with that; look at active_mtu and "+
 				"max_mtu in ibv_devinfo",
-				r.Rig.NameOf(e), kind.And(others))
+				r.Rig.NameOf(e), registry.And(others))
 		}
 	}
 	var all []string
@@ -477,7 +477,7 @@ func judgeFollows(r steps.Result, rig steps.Rig, rep *kind.Report) (says string)
 	if all == nil {
 		return ""
 	}
-	return "The RoCE MTU is " + kind.And(all)
+	return "The RoCE MTU is " + registry.And(all)
 }
 
 // theirs is what a bond does to the RDMA of its rails, as far as it is known
@@ -487,35 +487,35 @@ const theirs = "Their addresses and GIDs are the bond's: RDMA over it may work (
 
 // judgeBondSetup: the bond is what was asked for on both nodes, and answers.
 func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := kind.Changed(c, r, &rep)
+	var rep registry.Report
+	facts, v, done := registry.Changed(c, r, &rep)
 	if done {
 		return v
 	}
 	for _, e := range steps.Ends {
 		node, f := r.Rig.NameOf(e), facts[e]
 		for _, name := range []string{"mode", "hash policy", "slaves", "MII", "address", "MTU"} {
-			rep.Show(node+" "+name, kind.OrUnknown(f[name]), "", nil)
+			rep.Show(node+" "+name, registry.OrUnknown(f[name]), "", nil)
 		}
 		// Loading the module can make a bond of the same name, in another mode.
 		if f["mode"] != f["wanted mode"] || f["mode"] == "" {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s is in mode %s, not %s", node, kind.OrUnknown(f["mode"]),
-				kind.OrUnknown(f["wanted mode"]))
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s is in mode %s, not %s", node, registry.OrUnknown(f["mode"]),
+				registry.OrUnknown(f["wanted mode"]))
 		}
 		if f["mode"] == "balance-xor" && f["hash policy"] != f["wanted hash policy"] {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s hashes by %s, not %s", node, kind.OrUnknown(f["hash policy"]),
-				kind.OrUnknown(f["wanted hash policy"]))
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s hashes by %s, not %s", node, registry.OrUnknown(f["hash policy"]),
+				registry.OrUnknown(f["wanted hash policy"]))
 		}
-		if !kind.SameWords(f["slaves"], f["wanted slaves"]) {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s holds %s, not %s", node, kind.OrUnknown(f["slaves"]),
-				kind.OrUnknown(f["wanted slaves"]))
+		if !registry.SameWords(f["slaves"], f["wanted slaves"]) {
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s holds %s, not %s", node, registry.OrUnknown(f["slaves"]),
+				registry.OrUnknown(f["wanted slaves"]))
 		}
 		if f["MTU"] != f["wanted MTU"] {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s has an MTU of %s, not %s", node, kind.OrUnknown(f["MTU"]),
-				kind.OrUnknown(f["wanted MTU"]))
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s has an MTU of %s, not %s", node, registry.OrUnknown(f["MTU"]),
+				registry.OrUnknown(f["wanted MTU"]))
 		}
 		if f["MII"] != "up" {
-			rep.Add(steps.BondDown, steps.Fail, "the bond on %s has no link: MII is %s", node, kind.OrUnknown(f["MII"]))
+			rep.Add(steps.BondDown, steps.Fail, "the bond on %s has no link: MII is %s", node, registry.OrUnknown(f["MII"]))
 		}
 		for i, rail := range r.Changed.After.At(e).Rails {
 			if m := rail.Netdev.Master; m != "" {
@@ -526,14 +526,14 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 	if facts[steps.Here]["MTU"] != facts[steps.Peer]["MTU"] {
 		rep.Add(steps.MTUDiffers, steps.Warn, "the bond has an MTU of %s: packets of the larger one get lost; "+
 			"bond-teardown, and mtu makes them one",
-			each(r.Rig, func(e steps.End) string { return kind.OrUnknown(facts[e]["MTU"]) }))
+			each(r.Rig, func(e steps.End) string { return registry.OrUnknown(facts[e]["MTU"]) }))
 	}
-	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
+	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.ChangeUntried, steps.Inconclusive, "the bond was not tried")
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("%s over %s on both nodes, and it answers both ways", facts[0]["mode"],
-			kind.And(strings.Fields(facts[0]["slaves"]))),
-			theirs+" until bond-teardown", kind.Kept)
+			registry.And(strings.Fields(facts[0]["slaves"]))),
+			theirs+" until bond-teardown", registry.Kept)
 	}
 	return rep.Verdict()
 }
@@ -542,18 +542,18 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 // Undone tells which way it went: back to what was captured before bond-setup, which is exact, or by the
 // script, which knows no state before.
 func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := kind.Changed(c, r, &rep)
+	var rep registry.Report
+	facts, v, done := registry.Changed(c, r, &rep)
 	if done {
 		return v
 	}
 	after := r.Changed.After
 	var bare []string
 	for _, e := range steps.Ends {
-		rep.Show(r.Rig.NameOf(e)+" bonds", kind.OrUnknown(facts[e]["bonds"]), "", nil)
+		rep.Show(r.Rig.NameOf(e)+" bonds", registry.OrUnknown(facts[e]["bonds"]), "", nil)
 		for _, rail := range after.At(e).Rails {
 			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name,
-				fmt.Sprintf("%s, MTU %d, %s, GID index %d", kind.OrNone(rail.Addr), rail.Netdev.MTU, kind.OrUnknown(rail.State),
+				fmt.Sprintf("%s, MTU %d, %s, GID index %d", registry.OrNone(rail.Addr), rail.Netdev.MTU, registry.OrUnknown(rail.State),
 					rail.GIDIndex), "", nil)
 			switch {
 			case rail.Netdev.Master != "":
@@ -582,10 +582,10 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 	if len(bare) > 0 {
 		rep.Add(steps.AddressMissing, steps.Warn, "%s no address: railbench did not make this bond and doesn't know what "+
 			"was there before; rail-ips gives one",
-			kind.HaveOrHas(bare))
+			registry.HaveOrHas(bare))
 	}
 	if !held {
-		return rep.Verdict("the bonds that held nothing are gone; a bond can be made again under their names", kind.Kept)
+		return rep.Verdict("the bonds that held nothing are gone; a bond can be made again under their names", registry.Kept)
 	}
 	return rep.Verdict("the bond is gone, and its address is its first rail's")
 }
@@ -593,8 +593,8 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 // JudgeRailIPs: every rail has an address, leads to the other node, and is alone
 // in its subnet.
 func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := kind.Changed(c, r, &rep)
+	var rep registry.Report
+	facts, v, done := registry.Changed(c, r, &rep)
 	if done {
 		return v
 	}
@@ -615,11 +615,11 @@ func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
 	case now < before:
 		rep.Add(steps.RailLost, steps.Fail, "there are %d pairs of rails, and %d were there before", now, before)
 	}
-	if ok, asked := kind.Pings(r.Rig, facts, &rep); asked == 0 {
+	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 {
 		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail was tried")
 	} else if ok == asked {
 		return rep.Verdict(fmt.Sprintf("%d rails lead from node to node now, %d before, each in a subnet of its own, and "+
-			"every new one answers", len(after.Pairs), len(r.Rig.Pairs)), kind.Kept)
+			"every new one answers", len(after.Pairs), len(r.Rig.Pairs)), registry.Kept)
 	}
 	return rep.Verdict()
 }
@@ -642,17 +642,17 @@ func planCleanup(rig steps.Rig, _ map[string]string) steps.Plan {
 
 // judgeCleanup: what was changed is back, and nothing of it is left on the nodes.
 func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
-	var rep kind.Report
-	facts, v, done := kind.Changed(c, r, &rep)
+	var rep registry.Report
+	facts, v, done := registry.Changed(c, r, &rep)
 	if done {
 		return v
 	}
 	for _, e := range steps.Ends {
-		rep.Show(r.Rig.NameOf(e)+" bonds", kind.OrUnknown(facts[e]["bonds"]), "", nil)
-		rep.Show(r.Rig.NameOf(e)+" changes left", kind.OrUnknown(facts[e]["changes left"]), "", nil)
+		rep.Show(r.Rig.NameOf(e)+" bonds", registry.OrUnknown(facts[e]["bonds"]), "", nil)
+		rep.Show(r.Rig.NameOf(e)+" changes left", registry.OrUnknown(facts[e]["changes left"]), "", nil)
 		if left := facts[e]["changes left"]; left != "none" {
 			rep.Add(steps.RollbackLeft, steps.Warn, "%s keeps the way back of another change: %s; was it made from another "+
-				"machine? railbench undo there takes it back", r.Rig.NameOf(e), kind.OrUnknown(left))
+				"machine? railbench undo there takes it back", r.Rig.NameOf(e), registry.OrUnknown(left))
 		}
 	}
 	return rep.Verdict("everything that railbench changed is back: addresses, MTUs, MACs, bonds and routes are as they " +
@@ -744,7 +744,7 @@ func inOtherHands(n steps.Node) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return " (" + kind.And(all) + " has them)"
+	return " (" + registry.And(all) + " has them)"
 }
 
 // planNetplanTry lets the managers make what netplan would tell them. There have to be some: that
@@ -794,13 +794,13 @@ func bothRenderers(n steps.Node, slaves string) string {
 // could be asked to, nothing is known of the file.
 func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
 	if r.Skip == "" && r.Changed != nil && r.Changed.Nothing != "" {
-		var rep kind.Report
+		var rep registry.Report
 		return rep.Skipped(steps.CannotRun, "it was not tried: %s", r.Changed.Nothing)
 	}
 	v := judgeBondSetup(c, r)
 	if v.Grade == steps.Pass && r.Changed.Tried {
-		v.Reason = kind.Sentences([]string{
-			kind.Capital(fmt.Sprintf("%s made the bond from netplan's files, with the MTU of %s that the rails have now, "+
+		v.Reason = registry.Sentences([]string{
+			registry.Capital(fmt.Sprintf("%s made the bond from netplan's files, with the MTU of %s that the rails have now, "+
 				"and it answered both ways", each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }),
 				railsMTU(r.Rig, steps.Here))),
 			"Both nodes are as they were: the cell netplan shows what to type where it shall last",
@@ -821,11 +821,11 @@ func each(rig steps.Rig, of func(steps.End) string) string {
 // judgeNetplan: netplan itself takes the file on both nodes, and it says the same MTU on both.
 // It is asked in a folder of its own (netplan generate --root-dir), which changes nothing of the node.
 func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	outputs, ok := kind.OnBoth(r, &rep)
+	var rep registry.Report
+	outputs, ok := registry.OnBoth(r, &rep)
 	var mtu [2]string
 	for _, e := range steps.Ends {
 		o, ran := outputs[e]
@@ -833,7 +833,7 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 		case !ran:
 		case !o.Exit.OK():
 			rep.Add(steps.NetplanRefuses, steps.Fail, "netplan on %s does not take the file: %s", r.Rig.NameOf(e),
-				kind.LastLine(o.Text))
+				registry.LastLine(o.Text))
 		case !strings.Contains(o.Text, "bonds:"):
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the file was not shown on %s", r.Rig.NameOf(e))
 		default:
@@ -841,7 +841,7 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 			if m := plannedMTU.Regexp().FindStringSubmatch(o.Text); m != nil {
 				mtu[e] = m[1]
 			}
-			rep.Show(r.Rig.NameOf(e)+" MTU of the file", kind.OrUnknown(mtu[e]), "", nil)
+			rep.Show(r.Rig.NameOf(e)+" MTU of the file", registry.OrUnknown(mtu[e]), "", nil)
 		}
 	}
 	if !ok {
@@ -850,9 +850,9 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 	if mtu[steps.Here] != mtu[steps.Peer] {
 		rep.Add(steps.MTUDiffers, steps.Warn, "the files would keep two MTUs, %s: packets of the larger one get lost; mtu "+
 			"makes them one first",
-			each(r.Rig, func(e steps.End) string { return kind.OrUnknown(mtu[e]) }))
+			each(r.Rig, func(e steps.End) string { return registry.OrUnknown(mtu[e]) }))
 	}
-	return rep.Verdict("netplan takes the file on both nodes, with the MTU of "+kind.OrUnknown(mtu[steps.Here])+
+	return rep.Verdict("netplan takes the file on both nodes, with the MTU of "+registry.OrUnknown(mtu[steps.Here])+
 		" that the rails have now; nothing was applied", "A bond made with ip alone is gone after a reboot")
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 func TestPlans(t *testing.T) {
@@ -468,4 +468,4 @@ func TestNetplanTryJudge(t *testing.T) {
 	kindtest.Want(t, "no answer", judgeNetplanTry(steps.Cell{}, made), steps.Fail, "no answer over bond0")
 }
 
-func registered() steps.Catalog { return kind.Merge(kind.Base(), Kind()) }
+func registered() steps.Catalog { return registry.Merge(registry.Base(), Kind()) }

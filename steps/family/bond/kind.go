@@ -7,27 +7,27 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Parsers: map[string]kind.Parser{
-			"bonding": kind.Reads(parse.Bonding),
-			"bonds":   kind.Reads(parse.Bonds),
+func Kind() registry.Kind {
+	return registry.Kind{
+		Parsers: map[string]registry.Parser{
+			"bonding": registry.Reads(parse.Bonding),
+			"bonds":   registry.Reads(parse.Bonds),
 		},
-		Judges: map[string]kind.Judge{
-			"bond-check":    kind.Takes[[]parse.NamedBond](judgeBondCheck),
-			"bond-status":   kind.Takes[[]parse.NamedBond](judgeBondStatus),
-			"mtu":           kind.Takes[map[string]string](judgeMTU),
-			"bond-setup":    kind.Takes[map[string]string](judgeBondSetup),
-			"bond-teardown": kind.Takes[map[string]string](judgeTeardown),
-			"rail-ips":      kind.Takes[map[string]string](JudgeRailIPs),
-			"netplan":       kind.Bare(judgeNetplan),
-			"netplan-try":   kind.Takes[map[string]string](judgeNetplanTry),
-			"cleanup":       kind.Takes[map[string]string](judgeCleanup),
+		Judges: map[string]registry.Judge{
+			"bond-check":    registry.Takes[[]parse.NamedBond](judgeBondCheck),
+			"bond-status":   registry.Takes[[]parse.NamedBond](judgeBondStatus),
+			"mtu":           registry.Takes[map[string]string](judgeMTU),
+			"bond-setup":    registry.Takes[map[string]string](judgeBondSetup),
+			"bond-teardown": registry.Takes[map[string]string](judgeTeardown),
+			"rail-ips":      registry.Takes[map[string]string](JudgeRailIPs),
+			"netplan":       registry.Bare(judgeNetplan),
+			"netplan-try":   registry.Takes[map[string]string](judgeNetplanTry),
+			"cleanup":       registry.Takes[map[string]string](judgeCleanup),
 		},
 		Figures: map[string][]steps.Measure{"bond-check": {steps.BondMode}, "bond-status": {steps.BondMode}},
 		Plans: map[string]steps.Planner{
@@ -40,27 +40,27 @@ func Kind() kind.Kind {
 			"cleanup":       planCleanup,
 		},
 		Params:   params(),
-		Commands: kind.Commands("netplan.io", "netplan"),
+		Commands: registry.Commands("netplan.io", "netplan"),
 		Tools:    []parse.Tool{parse.BondingTool()},
 	}
 }
 
 func params() []steps.Param {
-	mode := kind.ChoiceParam("BOND_MODE", "balance-xor", "how a bond spreads packets over its rails", "balance-xor",
+	mode := registry.ChoiceParam("BOND_MODE", "balance-xor", "how a bond spreads packets over its rails", "balance-xor",
 		"active-backup", "balance-rr")
 	mode.Refused = map[string]string{
 		"802.3ad": "it needs another end that speaks LACP, a switch or a bond of the same mode, and spreads no better than " +
 			"balance-xor: railbench does not make it; take balance-xor",
 	}
-	bond := kind.WordsParam("BOND", "bond0", "name of the bond that bond-setup makes",
+	bond := registry.WordsParam("BOND", "bond0", "name of the bond that bond-setup makes",
 		"an interface's name: at most 15 characters, no blank, / or :", interfaceName)
 	bond.Worked = []string{"bond-teardown"}
 	return []steps.Param{
-		kind.NumberParam("JUMBO_MTU", "9000", "bytes", "the MTU that mtu sets on the rails", 1280, 9216),
+		registry.NumberParam("JUMBO_MTU", "9000", "bytes", "the MTU that mtu sets on the rails", 1280, 9216),
 		bond, mode,
-		kind.ChoiceParam("BOND_HASH", "layer3+4", "what balance-xor chooses a packet's rail by", "layer2", "layer2+3",
+		registry.ChoiceParam("BOND_HASH", "layer3+4", "what balance-xor chooses a packet's rail by", "layer2", "layer2+3",
 			"layer3+4", "encap2+3", "encap3+4"),
-		kind.NumberParam("BOND_MIIMON", "100", "ms", "how often a bond looks at its links", 1, 1000),
+		registry.NumberParam("BOND_MIIMON", "100", "ms", "how often a bond looks at its links", 1, 1000),
 	}
 }
 

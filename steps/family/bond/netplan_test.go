@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // managed is a rig whose first node's rails are NetworkManager's and whose second's networkd's.
@@ -89,7 +89,7 @@ func TestNetplanTry(t *testing.T) {
 func TestKeptAddressNamesItsManager(t *testing.T) {
 	rig := managed()
 	rig.Nodes[0].Rails[0].Netdev.Master = "bond0"
-	var rep kind.Report
+	var rep registry.Report
 	checkKept(rig, steps.Here, held{rails: []int{0}}, &rep)
 	if len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].Text,
 		"NetworkManager, profile p, which has it in its hands, gives it") {

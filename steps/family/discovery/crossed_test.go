@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // Ports of two numbers are crossed cables between two nodes and on a switch, where others are in the same subnet; in a
@@ -31,7 +31,7 @@ func TestCrossedPorts(t *testing.T) {
 		}
 		a, b := rig.Rail(rig.Pairs[0], steps.Here), rig.Rail(rig.Pairs[0], steps.Peer)
 		a.PhysPort, b.PhysPort = 0, 1
-		var rep kind.Report
+		var rep registry.Report
 		checkAlike(rig, 1, a, b, &rep)
 		if got := strings.Contains(rep.Verdict("fine").Reason, "are the cables crossed?"); got != c.crossed {
 			t.Errorf("%s: told as crossed: %v: %s", name, got, rep.Verdict("fine").Reason)

@@ -9,28 +9,28 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // judgeInterfaces: the rails' interfaces are up and have a link.
 func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	up := 0
-	outputs, ok := kind.OnBoth(r, &rep)
+	outputs, ok := registry.OnBoth(r, &rep)
 	if !ok { // what one end shows alone may only follow from the other's absence
 		return rep.Verdict()
 	}
 	for _, e := range steps.Ends {
 		o, ok := outputs[e]
-		if !ok || kind.Exited(r, o, &rep) {
+		if !ok || registry.Exited(r, o, &rep) {
 			continue
 		}
-		links, ok := kind.Value[[]parse.Link](r, o, &rep)
+		links, ok := registry.Value[[]parse.Link](r, o, &rep)
 		if !ok {
 			continue
 		}
@@ -60,9 +60,9 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 // judgeLink reports whether a rail's interface is up and has a link. What nothing uses may be
 // off: a DGX Spark has four functions, and the tutorial addresses two. A slave of a bond works,
 // and the cells for single rails won't.
-func judgeLink(node string, l parse.Link, master string, used bool, rep *kind.Report) bool {
+func judgeLink(node string, l parse.Link, master string, used bool, rep *registry.Report) bool {
 	rep.Show(node+" "+l.Name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU,
-		kind.OrNone(strings.Join(l.Addrs, " "))), "", nil)
+		registry.OrNone(strings.Join(l.Addrs, " "))), "", nil)
 	grade, off, unlinked, use := steps.Fail, steps.InterfaceOff, steps.LinkDown, ""
 	if !used {
 		grade, off, unlinked, use = steps.Pass, "", "", " (no address, so nothing uses it)"
@@ -83,18 +83,18 @@ func judgeLink(node string, l parse.Link, master string, used bool, rep *kind.Re
 
 // showManagers says in whose hands a rail's interface is. Two daemons that both configure it
 // take turns: whoever looks last sets what the other has removed.
-func showManagers(node string, d steps.Netdev, rep *kind.Report) {
+func showManagers(node string, d steps.Netdev, rep *registry.Report) {
 	held := d.HeldBy()
 	var names, words []string
 	for _, m := range held {
 		names, words = append(names, m.By), append(words, m.String())
 	}
 	if len(d.Managers) > 0 {
-		rep.Show(node+" "+d.Name+" managed by", kind.OrNone(strings.Join(words, "; ")), "", nil)
+		rep.Show(node+" "+d.Name+" managed by", registry.OrNone(strings.Join(words, "; ")), "", nil)
 	}
 	if len(held) > 1 {
 		rep.Add(steps.SeveralManagers, steps.Warn, "%s on %s is in the hands of %s at once: leave it to one of them", d.Name,
-			node, kind.And(names))
+			node, registry.And(names))
 	}
 	for _, m := range held {
 		if m.Trouble != "" {
@@ -116,14 +116,14 @@ func linkState(l parse.Link) string {
 
 // judgeDevices: the RDMA devices are there, the same on both nodes, and active.
 func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	var names [2][]string
 	var firmware [2][]string
 	read, active := 0, false
-	outputs, ok := kind.OnBoth(r, &rep)
+	outputs, ok := registry.OnBoth(r, &rep)
 	if !ok {
 		return rep.Verdict()
 	}
@@ -141,10 +141,10 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 			read++
 			continue
 		}
-		if kind.Exited(r, o, &rep) {
+		if registry.Exited(r, o, &rep) {
 			continue
 		}
-		if d, ok = kind.Value[parse.Devices](r, o, &rep); !ok {
+		if d, ok = registry.Value[parse.Devices](r, o, &rep); !ok {
 			continue
 		}
 		read++
@@ -166,14 +166,14 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 
 // judgeHCAs gives the devices of a node and their firmware, each release once and in the order
 // of ibv_devinfo, in which compareDevices holds the nodes against each other.
-func judgeHCAs(rig steps.Rig, e steps.End, hcas []parse.HCA, rep *kind.Report) (names, firmware []string) {
+func judgeHCAs(rig steps.Rig, e steps.End, hcas []parse.HCA, rep *registry.Report) (names, firmware []string) {
 	for _, h := range hcas {
 		names = append(names, h.ID)
 		if h.Firmware != "" && !slices.Contains(firmware, h.Firmware) {
 			firmware = append(firmware, h.Firmware)
 		}
 		for _, p := range h.Ports {
-			text := fmt.Sprintf("%s, active_mtu %d, firmware %s", p.State, p.ActiveMTU, kind.OrUnknown(h.Firmware))
+			text := fmt.Sprintf("%s, active_mtu %d, firmware %s", p.State, p.ActiveMTU, registry.OrUnknown(h.Firmware))
 			if rep.Show(rig.NameOf(e)+" "+h.ID, text, "", nil); p.State != "ACTIVE" {
 				judgeDown(rig, e, h.ID, p.Port, p.State, rep)
 			}
@@ -183,7 +183,7 @@ func judgeHCAs(rig steps.Rig, e steps.End, hcas []parse.HCA, rep *kind.Report) (
 }
 
 // judgeDown tells of a port that is not ACTIVE. One that nothing uses is none of ours.
-func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, rep *kind.Report) {
+func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, rep *registry.Report) {
 	node, rails := rig.NameOf(e), rig.At(e).Rails
 	i := slices.IndexFunc(rails, func(x steps.Rail) bool { return x.Dev == dev && x.Port == port })
 	if i >= 0 && !rig.InUse(e, i) {
@@ -195,31 +195,31 @@ func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, r
 		netdev = rails[i].Netdev.Name
 	}
 	rep.Add(steps.PortDown, steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", dev, node,
-		kind.OrUnknown(state), netdev)
+		registry.OrUnknown(state), netdev)
 }
 
 // compareDevices: the two ends have the same.
-func compareDevices(rig steps.Rig, names, firmware [2][]string, rep *kind.Report) {
+func compareDevices(rig steps.Rig, names, firmware [2][]string, rep *registry.Report) {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	if a, b := len(names[0]), len(names[1]); a != b {
 		rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d RDMA devices and %s has %d", here, a, peer, b)
 	}
 	if !slices.Equal(firmware[0], firmware[1]) && len(firmware[0]) > 0 && len(firmware[1]) > 0 {
 		rep.Add(steps.FirmwareDiffers, steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s",
-			kind.And(firmware[0]), here, kind.And(firmware[1]), peer)
+			registry.And(firmware[0]), here, registry.And(firmware[1]), peer)
 	}
 }
 
 // judgeRailMap says what each rail is before anything is measured on it. It
 // judges the rig as it was probed; the script shows the same to the reader.
 func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	outputs, ok := kind.OnBoth(r, &rep)
+	var rep registry.Report
+	outputs, ok := registry.OnBoth(r, &rep)
 	for _, o := range outputs {
-		ok = ok && !kind.Exited(r, o, &rep)
+		ok = ok && !registry.Exited(r, o, &rep)
 	}
 	if !ok {
 		return rep.Verdict()
@@ -239,7 +239,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	// A rail that the rig file names has to be there: a map of the others would look complete.
 	for _, m := range rig.Missing {
-		rep.Add(steps.RailMissing, steps.Fail, "%s", kind.Capital(m))
+		rep.Add(steps.RailMissing, steps.Fail, "%s", registry.Capital(m))
 	}
 	// A node that is missing would make a finding of each of its rails.
 	if len(rep.Findings) > 0 {
@@ -247,7 +247,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for i, p := range rig.Pairs {
 		if !rig.HasPair(i) {
-			return kind.Inconclusive(steps.RailMissing, "The rig's pair %d names a rail that isn't there.", i+1)
+			return registry.Inconclusive(steps.RailMissing, "The rig's pair %d names a rail that isn't there.", i+1)
 		}
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
 		rep.Show(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("%s %s - %s %s in %s", rig.NameOf(steps.Here), a.Dev,
@@ -292,7 +292,7 @@ func railTable(rig steps.Rig) steps.Table {
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
 		link, connector, rate := "none", "none", "not told" // as with soft-RoCE
 		if a.PCI.Addr != "" {
-			link = strings.TrimPrefix(theory.Slot(a.PCI.GTps, a.PCI.Width), "PCIe ")
+			link = strings.TrimPrefix(limits.Slot(a.PCI.GTps, a.PCI.Width), "PCIe ")
 		}
 		if a.PhysPort >= 0 {
 			connector = fmt.Sprint(a.PhysPort)
@@ -317,8 +317,8 @@ func Describe(r steps.Rail) string {
 		link = fmt.Sprintf("link %g Gb/s", r.RateGbps)
 	}
 	if r.PCI.Addr != "" {
-		slot = r.PCI.Addr + " " + theory.Slot(r.PCI.GTps, r.PCI.Width)
-		if ceiling, _ := theory.Ceiling(r); ceiling > 0 {
+		slot = r.PCI.Addr + " " + limits.Slot(r.PCI.GTps, r.PCI.Width)
+		if ceiling, _ := limits.Ceiling(r); ceiling > 0 {
 			slot += fmt.Sprintf(" (some %.1f Gb/s of payload)", ceiling)
 		}
 	}
@@ -330,7 +330,7 @@ func Describe(r steps.Rail) string {
 	if r.MTUDerived {
 		mtu += " (derived)"
 	}
-	return strings.Join([]string{kind.OrUnknown(r.Netdev.Name), port, slot, link, kind.OrUnknown(r.State), mtu, addr},
+	return strings.Join([]string{registry.OrUnknown(r.Netdev.Name), port, slot, link, registry.OrUnknown(r.State), mtu, addr},
 		", ")
 }
 
@@ -343,7 +343,7 @@ func railsInWords(rig steps.Rig) string {
 
 // checkBonds: a bond takes the addresses, and with them the GIDs, away from the
 // rails that it holds.
-func checkBonds(rig steps.Rig, rep *kind.Report) {
+func checkBonds(rig steps.Rig, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		held := map[string][]string{}
 		var bonds []string
@@ -357,14 +357,14 @@ func checkBonds(rig steps.Rig, rep *kind.Report) {
 		}
 		for _, b := range bonds {
 			rep.Add(steps.RailInBond, steps.Fail, "%s on %s holds %s: the GIDs are the bond's now, and a test per rail fails "+
-				"or hangs until it is removed", b, rig.NameOf(e), kind.And(held[b]))
+				"or hangs until it is removed", b, rig.NameOf(e), registry.And(held[b]))
 		}
 	}
 }
 
 // checkAddresses: no address twice, and one subnet per rail. Of IPv4 alone: a RoCE v2 GID that
 // the cells use is made of one, and link-local IPv6 is in one subnet everywhere.
-func checkAddresses(rig steps.Rig, rep *kind.Report) {
+func checkAddresses(rig steps.Rig, rep *registry.Report) {
 	type owner struct{ node, netdev string }
 	owners := map[string][]owner{}
 	var order []string
@@ -397,7 +397,7 @@ func checkAddresses(rig steps.Rig, rep *kind.Report) {
 		for _, net := range seen {
 			if names := subnets[net]; len(names) > 1 {
 				rep.Add(steps.SubnetShared, steps.Warn, "%s on %s are in one subnet, %s: answers and traffic may take the wrong "+
-					"one of them; give each rail a subnet of its own", kind.And(names), rig.NameOf(e), net)
+					"one of them; give each rail a subnet of its own", registry.And(names), rig.NameOf(e), net)
 			}
 		}
 	}
@@ -414,7 +414,7 @@ func checkAddresses(rig steps.Rig, rep *kind.Report) {
 }
 
 // checkNoPair says why no rail leads to the other node.
-func checkNoPair(rig steps.Rig, rep *kind.Report) {
+func checkNoPair(rig steps.Rig, rep *registry.Report) {
 	var without []string
 	for _, e := range steps.Ends {
 		if !slices.ContainsFunc(rig.At(e).Rails, func(x steps.Rail) bool { return x.Addr != "" }) {
@@ -423,21 +423,21 @@ func checkNoPair(rig steps.Rig, rep *kind.Report) {
 	}
 	if len(without) > 0 {
 		rep.Add(steps.AddressMissing, steps.Fail, "no rail leads from node to node: no rail of %s has an IPv4 address",
-			kind.And(without))
+			registry.And(without))
 	} else {
 		rep.Add(steps.SubnetsDiffer, steps.Fail, "no rail leads from node to node: the nodes' rails are in different subnets")
 	}
 }
 
 // checkPairs: both ends of a rail are alike and alive.
-func checkPairs(rig steps.Rig, rep *kind.Report) {
+func checkPairs(rig steps.Rig, rep *registry.Report) {
 	paired := [2]map[int]bool{{}, {}}
 	for i, p := range rig.Pairs {
 		for _, e := range steps.Ends {
 			paired[e][p.Rails[e]] = true
 			if rail := rig.Rail(p, e); rail.State != "ACTIVE" {
 				rep.Add(steps.PortDown, steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1,
-					kind.OrUnknown(rail.State), rig.NameOf(e), rail.Dev, kind.OrUnknown(rail.Netdev.Name))
+					registry.OrUnknown(rail.State), rig.NameOf(e), rail.Dev, registry.OrUnknown(rail.Netdev.Name))
 			}
 		}
 		checkAlike(rig, i+1, rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer), rep)
@@ -469,7 +469,7 @@ func checkPairs(rig steps.Rig, rep *kind.Report) {
 
 // checkAlike compares the two ends of a rail. The interfaces' MTU comes first, because the RoCE
 // MTU follows from it: the largest of 256 to 4096 that fits.
-func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
+func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *registry.Report) {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	if a.Netdev.MTU != b.Netdev.MTU {
 		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one "+
@@ -488,13 +488,13 @@ func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *kind.Report) {
 
 // checkSlots: a PCIe link that came up narrower or slower than it could. Said once for all
 // functions behind it.
-func checkSlots(rig steps.Rig, rep *kind.Report) {
+func checkSlots(rig steps.Rig, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		halves := map[string][]string{}
 		var order []string
 		by := map[string]steps.Rail{}
 		for _, rail := range rig.At(e).Rails {
-			if theory.Narrow(rail) {
+			if limits.Narrow(rail) {
 				h := rail.PCI.Half()
 				if halves[h] == nil {
 					order = append(order, h)
@@ -505,10 +505,10 @@ func checkSlots(rig steps.Rig, rep *kind.Report) {
 		}
 		for _, h := range order {
 			rail := by[h]
-			ceiling, _ := theory.Ceiling(rail)
+			ceiling, _ := limits.Ceiling(rail)
 			rep.Add(steps.PCIeNarrow, steps.Warn, "%s on %s: %s, and the device can do %s: some %.0f Gb/s through %s",
-				kind.And(halves[h]), rig.NameOf(e), theory.Slot(rail.PCI.GTps, rail.PCI.Width),
-				theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
+				registry.And(halves[h]), rig.NameOf(e), limits.Slot(rail.PCI.GTps, rail.PCI.Width),
+				limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
 		}
 	}
 }
@@ -518,7 +518,7 @@ func checkSlots(rig steps.Rig, rep *kind.Report) {
 // at hand already.
 // Where two pairs are behind different links already that is a piece of advice; else it is a WARN, as another
 // rail has to get an address first.
-func checkSharing(rig steps.Rig, rep *kind.Report) string {
+func checkSharing(rig steps.Rig, rep *registry.Report) string {
 	var sharing [2]int
 	found := false
 	apart := ""
@@ -545,7 +545,7 @@ func checkSharing(rig steps.Rig, rep *kind.Report) string {
 	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
 	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s of payload at "+
 		"%s %d, not twice one rail",
-		sharing[0]+1, sharing[1]+1, theory.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling, a.MTUName(), a.MTU)
+		sharing[0]+1, sharing[1]+1, limits.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling, a.MTUName(), a.MTU)
 	if apart != "" {
 		return text + "; " + apart
 	}
@@ -578,7 +578,7 @@ func together(rig steps.Rig, a, b steps.Pair) (sum, ceiling float64) {
 	ceiling = math.Inf(1)
 	for _, e := range steps.Ends {
 		x, y := rig.Rail(a, e), rig.Rail(b, e)
-		if c, _ := theory.Ceiling(x); x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() && c > 0 {
+		if c, _ := limits.Ceiling(x); x.PCI.Half() != "" && x.PCI.Half() == y.PCI.Half() && c > 0 {
 			ceiling = min(ceiling, float64(c))
 		}
 		if x.RateGbps > 0 && y.RateGbps > 0 {
@@ -615,10 +615,10 @@ func betterPair(rig steps.Rig) string {
 
 // judgePing: each rail answers, also to a packet of its full MTU.
 func judgePing(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	for _, s := range r.Stages {
 		judgePingStage(r, s, &rep)
 	}
@@ -635,7 +635,7 @@ func judgePing(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // pingsApart compares the fastest answers of the rails: an average has whatever woke late.
-func pingsApart(r steps.Result, rep *kind.Report) {
+func pingsApart(r steps.Result, rep *registry.Report) {
 	least, best := map[int]float64{}, 0.0
 	for _, s := range r.Stages {
 		if len(s.Outputs) == 0 || !r.Rig.HasPair(s.Pair) || r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Soft() {
@@ -651,8 +651,8 @@ func pingsApart(r steps.Result, rep *kind.Report) {
 		}
 	}
 	for _, s := range r.Stages {
-		if ms := least[s.Pair]; ms > theory.RailsApart.Value()*best && ms-best > theory.PathDelay.Value() {
-			m := kind.Measurement{No: s.Pair + 1, Dev: r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Netdev.Name}
+		if ms := least[s.Pair]; ms > limits.RailsApart.Value()*best && ms-best > limits.PathDelay.Value() {
+			m := registry.Measurement{No: s.Pair + 1, Dev: r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Netdev.Name}
 			rep.On(m, steps.PathDelay, steps.Warn, "the fastest answer took %.3g ms, and %.3g over the fastest rail: "+
 				"something on the way holds packets back (shaping, routes)", ms, best)
 		}
@@ -660,14 +660,14 @@ func pingsApart(r steps.Result, rep *kind.Report) {
 }
 
 // judgePingStage judges one rail by its two runs of ping: small packets, and such as fill the MTU.
-func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
+func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 	if !r.Rig.HasPair(s.Pair) {
 		rep.Add(steps.NoRail, steps.Inconclusive, "a stage belongs to no rail")
 		return
 	}
 	pair := r.Rig.Pairs[s.Pair]
 	here, peer := r.Rig.Rail(pair, steps.Here), r.Rig.Rail(pair, steps.Peer)
-	m := kind.Measurement{No: s.Pair + 1, Dev: here.Netdev.Name}
+	m := registry.Measurement{No: s.Pair + 1, Dev: here.Netdev.Name}
 	if s.Err != "" {
 		rep.On(m, steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
 	}
@@ -676,11 +676,11 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 		return
 	}
 	o := s.Outputs[len(s.Outputs)-1]
-	if f, bad := kind.Trouble(r.Rig, o); bad {
+	if f, bad := registry.Trouble(r.Rig, o); bad {
 		rep.On(m, f.Code, f.Grade, "%s", f.Text)
 		return
 	}
-	pings, ok := kind.Value[[]parse.Ping](r, o, rep)
+	pings, ok := registry.Value[[]parse.Ping](r, o, rep)
 	if !ok {
 		return
 	}
@@ -696,7 +696,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *kind.Report) {
 		if p.Received > 0 {
 			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms",
 				&steps.Expected{
-					Max: new(theory.SlowPing.Value()), From: "we expect less; an idle direct link answers well below a millisecond",
+					Max: new(limits.SlowPing.Value()), From: "we expect less; an idle direct link answers well below a millisecond",
 				})
 		}
 	}
@@ -727,7 +727,7 @@ func contradicts(p parse.Ping, peer steps.Rail) string {
 }
 
 // strange tells of answers that came otherwise than from the other end of a cable, unchanged.
-func strange(m kind.Measurement, p parse.Ping, rep *kind.Report) {
+func strange(m registry.Measurement, p parse.Ping, rep *registry.Report) {
 	if len(p.Strange) > 0 {
 		rep.On(m, steps.AnswerChanged, steps.Warn, "an answer was changed on the way, or came another way than over the "+
 			"cable: %s", p.Strange[0])
@@ -741,7 +741,7 @@ func strange(m kind.Measurement, p parse.Ping, rep *kind.Report) {
 
 // judgePings looks at small packets, and at those that fill the MTU.
 // Small ones first: where they get lost, a large one that does so too says nothing about the MTU.
-func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal, full parse.Ping, rep *kind.Report) {
+func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, normal, full parse.Ping, rep *registry.Report) {
 	if normal.Received > 0 {
 		rep.Measured(steps.Figure{
 			What: steps.RoundTrip, Value: 1000 * normal.AvgMS, Unit: "us", Rails: []int{m.No},
@@ -759,10 +759,10 @@ func judgePings(rig steps.Rig, m kind.Measurement, here, peer steps.Rail, normal
 	case normal.LossPercent > 0:
 		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
 	case here.Soft() || peer.Soft(): // whose processors answer when they come to it
-	case normal.AvgMS > theory.SlowPing.Value():
+	case normal.AvgMS > limits.SlowPing.Value():
 		rep.On(m, steps.LatencyHigh, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic "+
 			"take another way?", normal.AvgMS)
-	case max(normal.MaxMS, full.MaxMS) > theory.SlowPing.Value():
+	case max(normal.MaxMS, full.MaxMS) > limits.SlowPing.Value():
 		rep.On(m, steps.LatencyTail, steps.Warn, "one answer took %.1f ms, and on the whole they took %.3g: power saving, "+
 			"or other traffic", max(normal.MaxMS, full.MaxMS), normal.AvgMS)
 	}

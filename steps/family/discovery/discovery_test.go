@@ -8,9 +8,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // ipText is what ip link show says about a rig's rails.
@@ -301,7 +301,7 @@ func TestRailOfInfiniBand(t *testing.T) {
 	if got := Describe(rail); !strings.Contains(got, "MTU 2044, InfiniBand MTU 4096") || strings.Contains(got, "RoCE") {
 		t.Error(got)
 	}
-	var rep kind.Report
+	var rep registry.Report
 	other := rail
 	other.MTU = 2048
 	checkAlike(kindtest.Spark(), 8, rail, other, &rep)

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // tutorialIndex is the GID index that the tutorial writes into its commands. In fact
@@ -18,11 +18,11 @@ const tutorialIndex = 3
 // judgeGIDs: every end of every rail has a RoCE v2 entry for its IPv4 address; of InfiniBand, its
 // own.
 func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	tables, ok := kind.Both[[]parse.GIDRow](r, &rep)
+	var rep registry.Report
+	tables, ok := registry.Both[[]parse.GIDRow](r, &rep)
 	if !ok {
 		return rep.Verdict()
 	}
@@ -37,7 +37,7 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.RailMissing, steps.Inconclusive, "the rig's pair %d names a rail that isn't there", i+1)
 			continue
 		}
-		m := kind.Measurement{No: i + 1, Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
+		m := registry.Measurement{No: i + 1, Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
 		index, wrong := resolveEnds(r.Rig, m, tables, &rep)
 		tutorial = append(tutorial, wrong...)
 		switch {
@@ -67,7 +67,7 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 
 // resolveEnds finds the index at both ends of a rail, -1 where there is none; and where the
 // tutorial's would have been wrong.
-func resolveEnds(rig steps.Rig, m kind.Measurement, tables [2][]parse.GIDRow, rep *kind.Report) (index [2]int,
+func resolveEnds(rig steps.Rig, m registry.Measurement, tables [2][]parse.GIDRow, rep *registry.Report) (index [2]int,
 	wrong []string,
 ) {
 	for _, e := range steps.Ends {
@@ -102,7 +102,7 @@ func times(n int) string {
 // checkForeignGIDs finds GIDs of an address that belong to the bond which holds
 // the rail's interface.
 // The kernel gives a port the addresses of whatever its interface is a part of.
-func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *kind.Report) {
+func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *registry.Report) {
 	for _, g := range table {
 		for _, rail := range rig.At(e).Rails {
 			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
@@ -197,9 +197,9 @@ func atIndex(table []parse.GIDRow, rail steps.Rail, index int) string {
 		case g.Version == "v2" && g.IPv4 == rail.Addr && rail.Addr != "":
 			return "is the right one"
 		case g.IPv4 != "":
-			return fmt.Sprintf("is %s of %s", kind.OrUnknown(version), g.IPv4)
+			return fmt.Sprintf("is %s of %s", registry.OrUnknown(version), g.IPv4)
 		default:
-			return fmt.Sprintf("is %s of %s", kind.OrUnknown(version), g.GID)
+			return fmt.Sprintf("is %s of %s", registry.OrUnknown(version), g.GID)
 		}
 	}
 	return "is empty, and ib_write_bw ends with \"Failed to modify QP to RTR\""

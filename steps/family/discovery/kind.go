@@ -6,42 +6,42 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Parsers: map[string]kind.Parser{
-			"ip-links":      kind.Reads(parse.Links),
-			"verbs-devices": kind.Reads(parse.VerbsDevices),
-			"ibv-devices":   kind.Reads(parse.IbvDevices),
-			"ibv-devinfo":   kind.Reads(parse.IbvDevinfo),
-			"ibdev2netdev":  kind.Reads(parse.Ibdev2netdev),
-			"gid-table":     kind.Reads(parse.ShowGids),
-			"ping":          kind.Reads(parse.Pings),
+func Kind() registry.Kind {
+	return registry.Kind{
+		Parsers: map[string]registry.Parser{
+			"ip-links":      registry.Reads(parse.Links),
+			"verbs-devices": registry.Reads(parse.VerbsDevices),
+			"ibv-devices":   registry.Reads(parse.IbvDevices),
+			"ibv-devinfo":   registry.Reads(parse.IbvDevinfo),
+			"ibdev2netdev":  registry.Reads(parse.Ibdev2netdev),
+			"gid-table":     registry.Reads(parse.ShowGids),
+			"ping":          registry.Reads(parse.Pings),
 		},
-		Judges: map[string]kind.Judge{
-			"interfaces": kind.Takes[[]parse.Link](judgeInterfaces),
-			"devices":    kind.Takes[parse.Devices](judgeDevices),
-			"rail-map":   kind.Bare(judgeRailMap),
-			"ping":       kind.Takes[[]parse.Ping](judgePing),
-			"gids":       kind.Takes[[]parse.GIDRow](judgeGIDs),
+		Judges: map[string]registry.Judge{
+			"interfaces": registry.Takes[[]parse.Link](judgeInterfaces),
+			"devices":    registry.Takes[parse.Devices](judgeDevices),
+			"rail-map":   registry.Bare(judgeRailMap),
+			"ping":       registry.Takes[[]parse.Ping](judgePing),
+			"gids":       registry.Takes[[]parse.GIDRow](judgeGIDs),
 		},
 		Figures: map[string][]steps.Measure{"ping": {steps.RoundTrip}},
 		Params: []steps.Param{
-			kind.NumberParam("PINGS", "3", "packets", "how many packets ping sends over each rail, of each size", 1, 100),
+			registry.NumberParam("PINGS", "3", "packets", "how many packets ping sends over each rail, of each size", 1, 100),
 		},
 		Tools: []parse.Tool{
 			parse.IbvDevicesTool(), parse.IbvDevinfoTool(), parse.ShowGidsTool(), parse.Ibdev2netdevTool(),
 			parse.IPTool(), parse.PingTool(), parse.RDMATool(), parse.IbstatTool(), parse.EthtoolTool(),
 		},
 		Commands: slices.Concat(
-			kind.Commands("iputils-ping", "ping"),
-			kind.Commands("ibverbs-utils", "ibv_devices", "ibv_devinfo"), kind.Others("ibverbs-utils", "ibv_rc_pingpong"),
-			kind.Commands("infiniband-diags", "ibstat"), kind.Others("infiniband-diags", "ibstatus", "perfquery"),
-			kind.Commands("MLNX_OFED or DOCA-OFED (no Debian package has it)", "show_gids", "ibdev2netdev"),
+			registry.Commands("iputils-ping", "ping"),
+			registry.Commands("ibverbs-utils", "ibv_devices", "ibv_devinfo"), registry.Others("ibverbs-utils", "ibv_rc_pingpong"),
+			registry.Commands("infiniband-diags", "ibstat"), registry.Others("infiniband-diags", "ibstatus", "perfquery"),
+			registry.Commands("MLNX_OFED or DOCA-OFED (no Debian package has it)", "show_gids", "ibdev2netdev"),
 		),
 	}
 }

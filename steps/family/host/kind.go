@@ -6,36 +6,36 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Parsers: map[string]kind.Parser{
-			"host-staging": kind.Reads(parse.StagingOutput),
+func Kind() registry.Kind {
+	return registry.Kind{
+		Parsers: map[string]registry.Parser{
+			"host-staging": registry.Reads(parse.StagingOutput),
 		},
-		Judges: map[string]kind.Judge{
-			"hosts":        kind.Takes[map[string]string](judgeHosts),
-			"tools":        kind.Takes[map[string]string](judgeTools),
-			"privileges":   kind.Bare(judgePrivileges),
-			"host-staging": kind.Takes[parse.Staging](judgeHostStaging),
+		Judges: map[string]registry.Judge{
+			"hosts":        registry.Takes[map[string]string](judgeHosts),
+			"tools":        registry.Takes[map[string]string](judgeTools),
+			"privileges":   registry.Bare(judgePrivileges),
+			"host-staging": registry.Takes[parse.Staging](judgeHostStaging),
 		},
 		Params: []steps.Param{
-			kind.SizeParam("STAGING_BYTES", "536870912", "size of the copies between host and GPU", 1<<20, 64<<30),
+			registry.SizeParam("STAGING_BYTES", "536870912", "size of the copies between host and GPU", 1<<20, 64<<30),
 		},
 		// Of Debian and Ubuntu, here and in the other families
 		// (assets/docs/facts.md#packages).
 		Commands: slices.Concat(
-			kind.Commands("iproute2", "ip", "rdma", "ss"), kind.Others("iproute2", "tc", "bridge"),
-			kind.Commands("ethtool", "ethtool"),
-			kind.Commands("pciutils", "lspci"),
-			kind.Commands("the NVIDIA driver (nvidia-utils)", "nvidia-smi"),
-			kind.Commands("python3", "python3"),
-			kind.Commands("coreutils", "stdbuf"), kind.Others("coreutils", "cat", "ls"),
-			kind.Others("kmod", "modprobe", "lsmod"),
-			kind.Others("sudo", "sudo"),
+			registry.Commands("iproute2", "ip", "rdma", "ss"), registry.Others("iproute2", "tc", "bridge"),
+			registry.Commands("ethtool", "ethtool"),
+			registry.Commands("pciutils", "lspci"),
+			registry.Commands("the NVIDIA driver (nvidia-utils)", "nvidia-smi"),
+			registry.Commands("python3", "python3"),
+			registry.Commands("coreutils", "stdbuf"), registry.Others("coreutils", "cat", "ls"),
+			registry.Others("kmod", "modprobe", "lsmod"),
+			registry.Others("sudo", "sudo"),
 		),
 	}
 }

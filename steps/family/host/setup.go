@@ -8,16 +8,16 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // judgeHosts: both nodes answer, they are two, and they run the same system.
 func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	facts := kind.BothFacts(r, &rep)
+	var rep registry.Report
+	facts := registry.BothFacts(r, &rep)
 	here, peer := facts[steps.Here], facts[steps.Peer]
 	for _, e := range steps.Ends {
 		f := facts[e]
@@ -41,24 +41,24 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.Unreadable, steps.Inconclusive, "neither node tells its %s", name) // what nobody told is no agreement
 		case here[name] != peer[name]:
 			rep.Add(steps.VersionsDiffer, steps.Warn, "the nodes differ in their %s: %s on %s, %s on %s", name,
-				kind.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), kind.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
+				registry.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), registry.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
 		}
 	}
 	// An older session's script doesn't tell it.
 	if a, b := here["architecture"], peer["architecture"]; a != b && a+b != "" {
 		rep.Add(steps.ProcessorsDiffer, steps.Warn, "the nodes differ in their processors: %s on %s, %s on %s",
-			kind.OrUnknown(a), r.Rig.NameOf(steps.Here),
-			kind.OrUnknown(b), r.Rig.NameOf(steps.Peer))
+			registry.OrUnknown(a), r.Rig.NameOf(steps.Here),
+			registry.OrUnknown(b), r.Rig.NameOf(steps.Peer))
 	}
 	return rep.Verdict(fmt.Sprintf("%s and %s are two machines with the same system: %s, kernel %s",
-		here["host"], peer["host"], kind.OrUnknown(here["system"]), kind.OrUnknown(here["kernel"])))
+		here["host"], peer["host"], registry.OrUnknown(here["system"]), registry.OrUnknown(here["kernel"])))
 }
 
 // checkTwo: what answers under two names is two machines. A boot id (the kernel's
 // random/boot_id) is one machine's until it restarts; a name is nobody's. Without the ids two
 // machines of one name can't be told from one, and nothing measured between them means
 // anything.
-func checkTwo(rig steps.Rig, here, peer map[string]string, rep *kind.Report) {
+func checkTwo(rig steps.Rig, here, peer map[string]string, rep *registry.Report) {
 	switch {
 	case here["boot"] != "" && here["boot"] == peer["boot"]:
 		rep.Add(steps.SameMachine, steps.Fail, "%s and %s are one and the same machine (one boot id): the rig file names "+
@@ -89,11 +89,11 @@ var (
 
 // judgeTools: what is missing, what brings it, and which versions differ.
 func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	facts := kind.BothFacts(r, &rep)
+	var rep registry.Report
+	facts := registry.BothFacts(r, &rep)
 	var optional []string
 	without := map[string][]string{} // command that is called -> nodes
 	for _, e := range steps.Ends {
@@ -120,17 +120,17 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		Packages(r.Rig, needed, func(pkg string, tools []string) {
-			rep.Add(steps.CommandMissing, steps.Fail, "%s has no %s: install %s", r.Rig.NameOf(e), kind.And(tools), pkg)
+			rep.Add(steps.CommandMissing, steps.Fail, "%s has no %s: install %s", r.Rig.NameOf(e), registry.And(tools), pkg)
 		})
 	}
-	kind.SortEvidence(rep.Evidence)
+	registry.SortEvidence(rep.Evidence)
 	compareVersions(r.Rig, facts, &rep)
 	pass, skips, note := "every command that the parts need is there on both nodes", "", ""
 	if len(without) > 0 {
 		pass = "the commands that every part needs are there on both nodes"
 		var all []string
 		for _, tool := range slices.Sorted(maps.Keys(without)) {
-			where := kind.And(without[tool])
+			where := registry.And(without[tool])
 			if len(without[tool]) == 2 {
 				where = "both nodes"
 			}
@@ -147,7 +147,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 
 // missing are the commands that a node lacks, in order; it puts all of them on record. The facts
 // are a map: the evidence is sorted afterwards.
-func missing(node string, facts map[string]string, rep *kind.Report) (tools []string) {
+func missing(node string, facts map[string]string, rep *registry.Report) (tools []string) {
 	for name, where := range facts {
 		tool, ok := strings.CutPrefix(name, "tool ")
 		if !ok {
@@ -174,11 +174,11 @@ func Packages(rig steps.Rig, commands []string, each func(pkg string, commands [
 
 // compareVersions: what talks to the other end is the same there. A version that one node
 // doesn't tell is no difference: the tool may be missing, which is told elsewhere.
-func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *kind.Report) {
+func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, what := range []string{"perftest", "iperf3", "UCX"} {
 		a, b := facts[steps.Here]["version "+what], facts[steps.Peer]["version "+what]
 		if a != "" || b != "" {
-			rep.Show(what+" version", kind.OrUnknown(a)+" / "+kind.OrUnknown(b), "", nil)
+			rep.Show(what+" version", registry.OrUnknown(a)+" / "+registry.OrUnknown(b), "", nil)
 		}
 		if a == "" || b == "" || a == b {
 			continue
@@ -195,10 +195,10 @@ func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *kind.Report
 // judgePrivileges: whether the session may change the nodes' network later. That
 // it may not is no failure of the rig.
 func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	var able []string
 	for _, s := range r.Stages {
 		for _, o := range s.Outputs {
@@ -212,20 +212,20 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	catches(r.Rig, &rep)
 	v := rep.Verdict(fmt.Sprintf("root works on %s, which is what the parts that change the network need",
-		kind.And(able)))
-	switch skipped := slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool { return f.Grade == steps.Skipped }); {
+		registry.And(able)))
+	switch skipped := slices.ContainsFunc(rep.Findings, func(f registry.Finding) bool { return f.Grade == steps.Skipped }); {
 	case v.Grade == steps.Pass && skipped:
 		// PASS ranks above SKIPPED, and half of the nodes isn't enough.
 		v.Grade, v.Code = steps.Skipped, rep.Findings[0].Code
-		v.Reason = kind.Sentences([]string{kind.Capital(rep.Findings[0].Text)})
+		v.Reason = registry.Sentences([]string{registry.Capital(rep.Findings[0].Text)})
 	case v.Grade == steps.Pass && len(able) < len(steps.Ends):
-		v = kind.Inconclusive(steps.NodeAway, "Only %d of %d nodes answered.", len(able), len(steps.Ends))
+		v = registry.Inconclusive(steps.NodeAway, "Only %d of %d nodes answered.", len(able), len(steps.Ends))
 	}
 	return v
 }
 
 // catches says at which node nothing ends a process that hides from its leash.
-func catches(rig steps.Rig, rep *kind.Report) {
+func catches(rig steps.Rig, rep *registry.Report) {
 	for _, n := range rig.Nodes {
 		switch n.Catches {
 		case "group":
@@ -243,9 +243,9 @@ func catches(rig steps.Rig, rep *kind.Report) {
 
 // isRoot reports whether a script ran as root. The error of one that never started is the
 // runner's: sudo that asks for a password there, or refuses, is no defect of the rig.
-func isRoot(rig steps.Rig, o steps.Output, rep *kind.Report) bool {
+func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 	node := rig.NameOf(o.End)
-	id := strings.TrimSpace(kind.LastLine(o.Text))
+	id := strings.TrimSpace(registry.LastLine(o.Text))
 	refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
 	switch {
 	case !o.Ran && refused:
@@ -253,16 +253,16 @@ func isRoot(rig steps.Rig, o steps.Output, rep *kind.Report) bool {
 			"others can",
 			node, o.Err)
 	case !o.Ran:
-		rep.Add(steps.NotRunHere, steps.Inconclusive, "%s could not be asked: %s", node, kind.OrUnknown(o.Err))
+		rep.Add(steps.NotRunHere, steps.Inconclusive, "%s could not be asked: %s", node, registry.OrUnknown(o.Err))
 	case o.Exit.OK() && id == "0":
 		rep.Show(node+" user id", 0, "", nil)
 		return true
 	case o.Exit.OK():
 		rep.Add(steps.NeedsRoot, steps.Skipped, "on %s the script ran as user %s and not as root: the parts that change the "+
 			"network can't run; all others can",
-			node, kind.OrUnknown(id))
+			node, registry.OrUnknown(id))
 	default:
-		if f, bad := kind.Trouble(rig, o); bad {
+		if f, bad := registry.Trouble(rig, o); bad {
 			rep.Add(f.Code, f.Grade, "%s", f.Text)
 			return false
 		}

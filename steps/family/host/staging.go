@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // noMemory is how the driver refuses memory: CUDA_ERROR_OUT_OF_MEMORY is 2 (cuda.h).
@@ -83,11 +83,11 @@ func said(attribute *int) int {
 // judgeHostStaging says how GPU memory travels on each node. Through host memory
 // is no fault where the hardware has no other way.
 func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	outputs, _ := kind.OnBoth(r, &rep)
+	var rep registry.Report
+	outputs, _ := registry.OnBoth(r, &rep)
 	table := steps.Table{Title: "host memory in use", Columns: []steps.Column{{Name: "step"}}}
 	var columns [2][]parse.StagingSample
 	w := ways{unified: true}
@@ -96,7 +96,7 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 		if !ran {
 			continue
 		}
-		if s, ok := kind.Value[parse.Staging](r, o, &rep); ok && w.judge(r, o, s, &rep) {
+		if s, ok := registry.Value[parse.Staging](r, o, &rep); ok && w.judge(r, o, s, &rep) {
 			columns[e] = s.GPU.Samples
 		}
 	}
@@ -109,7 +109,7 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		return steps.Verdict{
 			Grade: steps.Skipped, Code: steps.CannotRun, Evidence: rep.Evidence,
-			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory travels here. " + kind.Capital(loaded) +
+			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory travels here. " + registry.Capital(loaded) +
 				"; what UCX registers is in the evidence.",
 		}
 	}
@@ -129,7 +129,7 @@ type ways struct {
 }
 
 // judge looks at one node; it reports whether there is a GPU, and copies to draw.
-func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.Report) bool {
+func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *registry.Report) bool {
 	node := r.Rig.NameOf(o.End)
 	for _, name := range []string{"driver", "nvidia_peermem loaded", "nvidia_peermem module"} {
 		if s.Facts[name] != "" {
@@ -148,7 +148,7 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.
 	}
 	if s.GPU.GPU == "" {
 		w.without = append(w.without, node)
-		if kind.Exited(r, o, rep) && s.GPU.Error != "" {
+		if registry.Exited(r, o, rep) && s.GPU.Error != "" {
 			rep.Show("message on "+node, s.GPU.Error, "", nil)
 		}
 		return false
@@ -164,14 +164,14 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *kind.
 			code, hint = steps.GPUMemoryShort, " (no memory for the buffers: set STAGING_BYTES to less, or end what uses it)"
 		}
 		rep.Add(code, steps.Inconclusive, "the copies failed on %s: %s%s", node, s.GPU.Error, hint)
-	} else if !kind.Exited(r, o, rep) {
+	} else if !registry.Exited(r, o, rep) {
 		w.way(node, s, rep)
 	}
 	return true
 }
 
 // way says how GPU memory travels on a node.
-func (w *ways) way(node string, s parse.Staging, rep *kind.Report) {
+func (w *ways) way(node string, s parse.Staging, rep *registry.Report) {
 	switch path, code, why := stagingPath(s); path {
 	case hostStaged:
 		w.staged = append(w.staged, node)
@@ -190,27 +190,27 @@ func (w *ways) way(node string, s parse.Staging, rep *kind.Report) {
 
 // lead says it of both: one sentence for a PASS, and a note where the measured rise of memory
 // would mislead.
-func (w *ways) lead(rep *kind.Report) (lead, note string) {
+func (w *ways) lead(rep *registry.Report) (lead, note string) {
 	if len(w.gpus) > 0 && len(w.without) > 0 {
 		rep.Add(steps.GPUOneSided, steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to "+
 			"node",
-			kind.And(w.without))
+			registry.And(w.without))
 	}
 	switch {
 	case len(w.staged) > 0 && len(w.direct) > 0:
 		rep.Add(steps.GPUPathsDiffer, steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s",
-			kind.And(w.direct), kind.And(w.staged))
+			registry.And(w.direct), registry.And(w.staged))
 	case len(w.staged) > 0:
 		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of "+
 			"%s, "+
 			"and UCX registers no GPU memory with the rails. That is the hardware and no fault; what an adapter is to reach "+
-			"by itself allocate with cudaHostAlloc", kind.And(w.staged), w.gpus[0])
+			"by itself allocate with cudaHostAlloc", registry.And(w.staged), w.gpus[0])
 		if w.unified {
 			note = "GPU and processor share one memory, so a GPU buffer alone raises what free shows: that proves nothing"
 		}
 	case len(w.direct) > 0:
 		lead = fmt.Sprintf("GPU memory travels by GPUDirect on %s: the adapter reads and writes the memory of %s by itself",
-			kind.And(w.direct), w.gpus[0])
+			registry.And(w.direct), w.gpus[0])
 	}
 	return lead, note
 }
@@ -222,7 +222,7 @@ func attribute(a *int) any {
 	return *a
 }
 
-func showDomains(node string, u parse.UCX, rep *kind.Report) {
+func showDomains(node string, u parse.UCX, rep *registry.Report) {
 	for _, d := range u.Domains {
 		if d.Component != "ib" {
 			continue

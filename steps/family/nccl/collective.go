@@ -10,12 +10,12 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // The collectives that the cells run.
@@ -26,7 +26,7 @@ const (
 
 // surerCauses are how NCCL and nccl-tests word a failure that others follow from.
 // The first group is the host that says so, as nccl-tests and NCCL begin their lines: HOST: or HOST:PID:TID.
-var surerCauses = []kind.Cause{
+var surerCauses = []registry.Cause{
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*(?:no CUDA-capable device|driver version is insufficient)`),
 		Code:    steps.CannotRun, Grade: steps.Skipped,
@@ -57,7 +57,7 @@ var surerCauses = []kind.Cause{
 }
 
 // ncclCauses are how others are worded, the surest first.
-var ncclCauses = slices.Concat(launchCauses, []kind.Cause{
+var ncclCauses = slices.Concat(launchCauses, []registry.Cause{
 	{
 		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ \[\d+\] [^\n]*NCCL WARN ([^\n]{1,160})`), Code: steps.NCCLFailed,
 		Grade: steps.Fail,
@@ -73,10 +73,10 @@ var ncclCauses = slices.Concat(launchCauses, []kind.Cause{
 // judgeCollective holds a run of nccl-tests on all nodes against the bytes that each half of each
 // node's adapter had to carry, and against what such nodes reach.
 func judgeCollective(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	t := collective{cell: c, result: r, stage: r.Stages[0], rep: &rep}
 	// The launcher ends as a process of it did on any node: only its words say which.
 	if s := r.Stages[0]; s.Restarted == nil && len(s.Outputs) == 1 && s.Outputs[0].Ran && !s.Outputs[0].Exit.OK() {
@@ -86,9 +86,9 @@ func judgeCollective(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		rep.Hear("")
 	}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.active(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.active(), Rep: &rep, Add: rep.Add}
 	_, ok := line.Hear(&t)
-	if v, skipped := kind.Skips(&rep); skipped && !ok {
+	if v, skipped := registry.Skips(&rep); skipped && !ok {
 		return v
 	}
 	v := rep.Verdict(t.lead, t.carried())
@@ -103,7 +103,7 @@ type collective struct {
 	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
-	rep    *kind.Report
+	rep    *registry.Report
 
 	out  steps.Output
 	run  parse.NCCLTest
@@ -113,11 +113,11 @@ type collective struct {
 }
 
 // active are the ports of all nodes that could carry it: those with a link and an address.
-func (t *collective) active() (ports []wire.Port) {
+func (t *collective) active() (ports []traffic.Port) {
 	for i, n := range t.result.Rig.Nodes {
 		for j, rail := range n.Rails {
 			if rail.State == "ACTIVE" && rail.Addr != "" {
-				ports = append(ports, wire.Port{Node: steps.End(i), Rail: j})
+				ports = append(ports, traffic.Port{Node: steps.End(i), Rail: j})
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (t *collective) active() (ports []wire.Port) {
 }
 
 // used are a node's ports that NCCL said it uses; those that it could use, where it said nothing.
-func (t *collective) used(e steps.End) (ports []wire.Port) {
+func (t *collective) used(e steps.End) (ports []traffic.Port) {
 	net, told := t.net(e, "IB")
 	for _, p := range t.active() {
 		if p.Node == e && (!told || slices.Contains(net.Devices, t.result.Rig.At(e).Rails[p.Rail].Dev)) {
@@ -163,7 +163,7 @@ func (t *collective) Ends() bool {
 	for _, text := range v.Errors {
 		t.rep.Show("message", text, "", nil)
 	}
-	if _, bad := kind.Trouble(t.result.Rig, t.out); !bad && t.out.ParseErr == "" && wrongValues(v) != "" {
+	if _, bad := registry.Trouble(t.result.Rig, t.out); !bad && t.out.ParseErr == "" && wrongValues(v) != "" {
 		return t.stage.Err == "" // it ends with a status because of them
 	}
 	// 127 is a command that isn't there, on whichever node: nothing of NCCL ran.
@@ -174,9 +174,9 @@ func (t *collective) Ends() bool {
 		}
 		return false
 	}
-	if f, bad := kind.Trouble(t.result.Rig, t.out); bad {
+	if f, bad := registry.Trouble(t.result.Rig, t.out); bad {
 		if n := len(v.Rows); n > 0 {
-			f.Text += fmt.Sprintf(" after %s", kind.Count(n, "row", "rows"))
+			f.Text += fmt.Sprintf(" after %s", registry.Count(n, "row", "rows"))
 			if t.out.Exit.Why == runner.TimedOut {
 				// NCCL waits for ever for a node that does something else, and says nothing.
 				f.Text += ": a collective that stops in the middle waits for a node that chose otherwise (are NCCL's settings " +
@@ -186,12 +186,12 @@ func (t *collective) Ends() bool {
 		t.rep.Add(f.Code, f.Grade, "%s", f.Text)
 		return false
 	}
-	return !kind.Exited(t.result, t.out, t.rep) && t.stage.Err == ""
+	return !registry.Exited(t.result, t.out, t.rep) && t.stage.Err == ""
 }
 
 // Output: all sizes that were asked for, all values right, a process on each node.
 func (t *collective) Output() (ok bool) {
-	if t.run, ok = kind.Value[parse.NCCLTest](t.result, t.out, t.rep); !ok {
+	if t.run, ok = registry.Value[parse.NCCLTest](t.result, t.out, t.rep); !ok {
 		return false
 	}
 	wrong, well := wrongValues(t.run), true
@@ -211,7 +211,7 @@ func (t *collective) Output() (ok bool) {
 	if m := reducedSizes.Regexp().FindStringSubmatch(t.out.Text); m != nil {
 		most, _ := decimal.Count(m[1])
 		t.rep.Add(steps.GPUMemoryShort, steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no "+
-			"memory for more: stop what else uses it, or set NCCL_BYTES to that", kind.BlockSize(most))
+			"memory for more: stop what else uses it, or set NCCL_BYTES to that", registry.BlockSize(most))
 		return false
 	}
 	if code, why := t.strange(); why != "" {
@@ -245,7 +245,7 @@ func ncclRemark(text string) bool {
 // program is the collective that the cell runs.
 func (t *collective) program() string {
 	for _, name := range []string{allReduce, allGather} {
-		if witness.Calls(t.cell, t.out, name) {
+		if verify.Calls(t.cell, t.out, name) {
 			return name
 		}
 	}
@@ -255,7 +255,7 @@ func (t *collective) program() string {
 // number is what the script gave nccl-tests with an option; a size may have a K, M or G behind it.
 // As nccl-tests read them, these are of 2^10.
 func (t *collective) number(option string) (int, bool) {
-	text := witness.Options(t.cell, t.out, t.program())[option]
+	text := verify.Options(t.cell, t.out, t.program())[option]
 	shift := 0
 	if i := strings.IndexAny(text, "KMG"); i > 0 && i == len(text)-1 {
 		shift = map[byte]int{'K': 10, 'M': 20, 'G': 30}[text[i]]
@@ -307,7 +307,7 @@ func (t *collective) strange() (steps.Code, string) {
 		net, _ := t.net(e, "IB")
 		rails := t.result.Rig.At(e).Rails
 		for _, dev := range net.Devices {
-			if slices.ContainsFunc(t.used(e), func(p wire.Port) bool { return rails[p.Rail].Dev == dev }) {
+			if slices.ContainsFunc(t.used(e), func(p traffic.Port) bool { return rails[p.Rail].Dev == dev }) {
 				continue
 			}
 			code, why := steps.NCCLDeviceUnknown, "no rail there is called that"
@@ -332,7 +332,7 @@ func (t *collective) unmeasured() string {
 			case f.Wrong == nil:
 				return "its values were not looked at (#wrong is N/A)"
 			case f.TimeUS <= 0 || f.BusGBps < 0 || f.AlgGBps < 0:
-				return fmt.Sprintf("it reports %g us for %s", f.TimeUS, kind.BlockSize(row.Bytes))
+				return fmt.Sprintf("it reports %g us for %s", f.TimeUS, registry.BlockSize(row.Bytes))
 			}
 		}
 	}
@@ -360,9 +360,9 @@ func (t *collective) notAsked() string {
 		// An all-gather's size is a multiple of all parts of 16 bytes.
 		if room := 16 * len(t.result.Rig.Nodes); n >= len(t.run.Rows) || t.run.Rows[n].Bytes > size ||
 			t.run.Rows[n].Bytes <= size-room {
-			return fmt.Sprintf("%s is missing among its sizes, which were to be %s to %s", kind.BlockSize(size),
-				kind.BlockSize(from),
-				kind.BlockSize(to))
+			return fmt.Sprintf("%s is missing among its sizes, which were to be %s to %s", registry.BlockSize(size),
+				registry.BlockSize(from),
+				registry.BlockSize(to))
 		}
 		n++
 	}
@@ -395,8 +395,8 @@ func (t *collective) contradicts() string {
 			// Each link carries up to twice a size, and what rounding leaves open is as much more.
 			if math.Abs(made-f.AlgGBps) > room || math.Abs(made*t.perRank()-f.BusGBps) > room*2 {
 				return fmt.Sprintf("%s in %s are %.2f GB/s, %.2f on each link, and it says %.2f and %.2f",
-					kind.BlockSize(row.Bytes),
-					kind.Microseconds(f.TimeUS), made, made*t.perRank(), f.AlgGBps, f.BusGBps)
+					registry.BlockSize(row.Bytes),
+					registry.Microseconds(f.TimeUS), made, made*t.perRank(), f.AlgGBps, f.BusGBps)
 			}
 			sum += f.BusGBps
 		}
@@ -421,9 +421,9 @@ func wrongValues(run parse.NCCLTest) string {
 	}
 	switch {
 	case most > 0:
-		return fmt.Sprintf("%s of %s came out wrong", kind.Count(most, "value", "values"), kind.BlockSize(of))
+		return fmt.Sprintf("%s of %s came out wrong", registry.Count(most, "value", "values"), registry.BlockSize(of))
 	case run.OutOfBounds != nil && *run.OutOfBounds > 0: // how often, not how many
-		return kind.Count(*run.OutOfBounds, "measurement has", "measurements have") + " wrong values"
+		return registry.Count(*run.OutOfBounds, "measurement has", "measurements have") + " wrong values"
 	}
 	return ""
 }
@@ -447,7 +447,7 @@ func (t *collective) moved() float64 {
 
 // Flows are what each node had to send to another, by a ring or by a tree: NCCL chooses for each
 // size, and doesn't say. Which node is the next one doesn't matter to what each port counts.
-func (t *collective) Flows() (flows []wire.Flow) {
+func (t *collective) Flows() (flows []traffic.Flow) {
 	rig, n := t.result.Rig, len(t.result.Rig.Nodes)
 	ring := t.moved() * t.perRank()
 	for i := range n {
@@ -459,8 +459,8 @@ func (t *collective) Flows() (flows []wire.Flow) {
 		for _, p := range slices.Concat(from, to) {
 			mtu = min(mtu, rig.At(p.Node).Rails[p.Rail].MTU) // one that is unknown makes all unknown
 		}
-		f := wire.Over(from, to, mtu)
-		f.Sharing = wire.Freely
+		f := traffic.Over(from, to, mtu)
+		f.Sharing = traffic.Freely
 		f.Writes(ring/chunk, chunk)
 		// By rank, as each has another place in the trees; which rank is on which node isn't asked, so the
 		// least and the most of any rank hold for all.
@@ -472,10 +472,10 @@ func (t *collective) Flows() (flows []wire.Flow) {
 			}
 		}
 		f.Least *= low
-		f.More = high * theory.NCCLMore.Value()
-		f.Text = fmt.Sprintf("%s of %s in sizes of %s to %s on %d nodes", kind.Size(t.moved()),
+		f.More = high * limits.NCCLMore.Value()
+		f.Text = fmt.Sprintf("%s of %s in sizes of %s to %s on %d nodes", registry.Size(t.moved()),
 			strings.TrimSuffix(t.program(), "_perf"),
-			kind.BlockSize(t.run.Rows[0].Bytes), kind.BlockSize(t.run.Rows[len(t.run.Rows)-1].Bytes), n)
+			registry.BlockSize(t.run.Rows[0].Bytes), registry.BlockSize(t.run.Rows[len(t.run.Rows)-1].Bytes), n)
 		flows = append(flows, f)
 	}
 	return flows

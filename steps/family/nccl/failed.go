@@ -7,8 +7,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 var (
@@ -83,7 +83,7 @@ func (t *collective) silent() bool {
 		if all := having(rig, addr); len(all) > 1 {
 			t.rep.Add(steps.DuplicateIP, steps.Fail, "NCCL's packets from %s to %s got no answer: %s have that address "+
 				"(duplicate-ip)", from, addr,
-				kind.And(all))
+				registry.And(all))
 			return true
 		}
 		to = " to " + called(rig, addr)

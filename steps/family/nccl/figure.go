@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A half is one PCIe half of a node's adapter, and what its active ports carried.
@@ -53,7 +53,7 @@ func (t *collective) idleHalves() (idle []half) {
 				sum += other.tx + other.rx
 			}
 		}
-		if h.known && h.name != "" && sum > 0 && h.tx+h.rx < theory.BytesBeside.Value()*sum {
+		if h.known && h.name != "" && sum > 0 && h.tx+h.rx < limits.BytesBeside.Value()*sum {
 			idle = append(idle, h)
 		}
 	}
@@ -64,7 +64,7 @@ func (t *collective) idleHalves() (idle []half) {
 func (t *collective) tellHalves() (code steps.Code, why string) {
 	for _, h := range t.idleHalves() {
 		rig := t.result.Rig
-		text := fmt.Sprintf("on %s one half alone carried it: nothing went over %s", rig.NameOf(h.node), kind.And(h.devs))
+		text := fmt.Sprintf("on %s one half alone carried it: nothing went over %s", rig.NameOf(h.node), registry.And(h.devs))
 		net, told := t.net(h.node, "IB")
 		code = steps.RailIdle
 		if lacks, why := lacking(rig, h.devs); why != "" {
@@ -74,7 +74,7 @@ func (t *collective) tellHalves() (code steps.Code, why string) {
 			code = steps.HalfLeftOut
 			text += fmt.Sprintf(", and NCCL used %s there: does NCCL_IB_HCA name one half of each port? Name both, or take it "+
 				"out",
-				kind.And(net.Devices))
+				registry.And(net.Devices))
 		}
 		t.rep.At(rig, h.node, code, steps.Fail, "%s", text)
 		why = "one half of a port alone carried it"
@@ -107,10 +107,10 @@ func lacking(rig steps.Rig, devs []string) (steps.Code, string) {
 		switch {
 		case away != nil:
 			return steps.RDMADeviceMissing, fmt.Sprintf("%s has no %s, and the others have it (adapter-present)", name,
-				kind.And(away))
+				registry.And(away))
 		case down != nil:
-			return steps.PortDown, fmt.Sprintf("%s on %s %s up (link-up)", kind.And(down), name,
-				kind.Plural(len(down), "is not", "are not"))
+			return steps.PortDown, fmt.Sprintf("%s on %s %s up (link-up)", registry.And(down), name,
+				registry.Plural(len(down), "is not", "are not"))
 		}
 	}
 	return "", ""
@@ -121,7 +121,7 @@ func lacking(rig steps.Rig, devs []string) (steps.Code, string) {
 func (t *collective) tellSockets() (why string) {
 	silent := true
 	for _, h := range t.halves {
-		silent = silent && h.tx+h.rx < theory.BytesBeside.Value()*t.moved()
+		silent = silent && h.tx+h.rx < limits.BytesBeside.Value()*t.moved()
 	}
 	for i := range t.result.Rig.Nodes {
 		e := steps.End(i)
@@ -134,7 +134,7 @@ func (t *collective) tellSockets() (why string) {
 			counters = "and the RDMA counters stand still"
 		}
 		t.rep.Add(steps.NotRDMA, steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings",
-			kind.And(net.Devices),
+			registry.And(net.Devices),
 			t.result.Rig.NameOf(e), counters)
 		return "it went over TCP"
 	}
@@ -143,7 +143,7 @@ func (t *collective) tellSockets() (why string) {
 
 // A bar is what the bandwidth is held against; none says why there is none.
 type bar struct {
-	limit theory.Limit
+	limit limits.Limit
 	none  string
 }
 
@@ -161,17 +161,17 @@ func (t *collective) bar() bar {
 	}
 	switch {
 	case len(rig.Nodes) == 2 || rig.Switched():
-		return bar{limit: theory.NCCLSwitched}
+		return bar{limit: limits.NCCLSwitched}
 	case rig.InRing() && len(rig.Nodes) == 3:
-		return bar{limit: theory.NCCLRing}
+		return bar{limit: limits.NCCLRing}
 	case rig.InRing():
-		return bar{limit: theory.NCCLLongRing}
+		return bar{limit: limits.NCCLLongRing}
 	}
 	return bar{none: "nobody chose one for nodes that are cabled so"}
 }
 
 // Figure holds the bus bandwidth of the largest size to the bar. The slower of both ways counts.
-func (t *collective) Figure(wire.Accounted) {
+func (t *collective) Figure(traffic.Accounted) {
 	t.halves = t.countHalves()
 	code, why := steps.NotRDMA, t.tellSockets()
 	if why == "" {
@@ -185,13 +185,13 @@ func (t *collective) Figure(wire.Accounted) {
 	if b.none == "" {
 		expected = &steps.Expected{Min: new(b.limit.Value()), From: b.limit.Entry().Source}
 		if most > 0 {
-			expected.Max = new(kind.Round(most))
+			expected.Max = new(registry.Round(most))
 			expected.From += "; the most is what " + reach.By("a node's")
 		}
 	}
-	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), kind.Round(got), "GB/s", expected)
+	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), registry.Round(got), "GB/s", expected)
 	t.rep.Show("algorithm bandwidth with "+t.size(last.Bytes),
-		kind.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
+		registry.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
 	from := "the table: rank 0's nccl-tests know no -J, or could not write there"
 	if t.run.Exact {
 		from = "-J, and the table comes to the same"
@@ -204,16 +204,16 @@ func (t *collective) Figure(wire.Accounted) {
 		}{{"sent", h.tx}, {"received", h.rx}} {
 			if h.known {
 				t.rep.Show(fmt.Sprintf("bytes %s by %s over the half %s", way.verb, t.result.Rig.NameOf(h.node),
-					kind.OrUnknown(h.name)),
+					registry.OrUnknown(h.name)),
 					int64(way.bytes), "bytes", nil)
 			}
 		}
 	}
 	t.rep.Measured(steps.Figure{
-		What: steps.Throughput, Value: kind.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes,
+		What: steps.Throughput, Value: registry.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes,
 		Memory: "VRAM",
 	})
-	ports := kind.Plural(t.connectors(), "a port", fmt.Sprintf("%d ports", t.connectors()))
+	ports := registry.Plural(t.connectors(), "a port", fmt.Sprintf("%d ports", t.connectors()))
 	t.lead = fmt.Sprintf("%.2f GB/s of bus bandwidth (%.0f Gb/s) with %s, on %d nodes over %s of each", got, 8*got,
 		t.size(last.Bytes),
 		len(t.result.Rig.Nodes), ports)
@@ -223,28 +223,28 @@ func (t *collective) Figure(wire.Accounted) {
 			"what the nodes can do: %s", got, b.none)
 	// Two borders: above what physics allow the figure is no figure, and nothing is said of it; above what
 	// anybody has seen it may still be true, and is a WARN.
-	case reach.Limit > 0 && got > float64(reach.Limit)/8*theory.OverTogether.Value():
+	case reach.Limit > 0 && got > float64(reach.Limit)/8*limits.OverTogether.Value():
 		t.rep.Add(steps.FigureImpossible, steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the "+
 			"cables and PCIe links of %s of a node can carry: is the unit misread?", got, reach.Limit/8, ports)
 	// An all-gather's size falls short of what was asked for by less than 16 bytes a node.
-	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(theory.NCCLLeast.Value()):
+	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(limits.NCCLLeast.Value()):
 		t.rep.Add(steps.SizeTooSmall, steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set "+
 			"NCCL_BYTES to %s at least", got,
-			t.size(last.Bytes), b.limit.Entry().Says(), kind.BlockSize(int(theory.NCCLLeast.Value())))
+			t.size(last.Bytes), b.limit.Entry().Says(), registry.BlockSize(int(limits.NCCLLeast.Value())))
 	case got < b.limit.Value():
 		if why == "" {
 			code, why = t.cause(8 * got)
 		}
 		t.rep.Add(code, steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
-	case most > 0 && got > most*theory.OverTogether.Value():
+	case most > 0 && got > most*limits.OverTogether.Value():
 		t.rep.Add(steps.FigureUnseen, steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit "+
 			"misread?", got, most,
 			reach.By("a node's"))
-	case most > 0 && t.several() && got < most*theory.NCCLPorts.Value():
+	case most > 0 && t.several() && got < most*limits.NCCLPorts.Value():
 		code, why := t.cause(8 * got)
 		t.rep.Add(code, steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as "+
 			"the vendor does of one port: %s",
-			got, most, reach.By("a node's"), most*theory.NCCLPorts.Value(), why)
+			got, most, reach.By("a node's"), most*limits.NCCLPorts.Value(), why)
 	case most > 0 && t.several():
 		t.lead += fmt.Sprintf(", of the %.2f that %s; the vendor's bar, %g, is for one port", most, reach.By("a node's"),
 			b.limit.Value())
@@ -258,12 +258,12 @@ func (t *collective) Figure(wire.Accounted) {
 
 // several reports whether more than the one port is used that the vendor's bar for nodes on a switch is for.
 func (t *collective) several() bool {
-	return t.connectors() > 1 && t.bar().limit == theory.NCCLSwitched
+	return t.connectors() > 1 && t.bar().limit == limits.NCCLSwitched
 }
 
 // reach is what the ports that are used carry on the node that carries least, by the PCIe links that its devices
 // could have: one that came up narrower is a cause, and no excuse.
-func (t *collective) reach() (least theory.Reach) {
+func (t *collective) reach() (least limits.Reach) {
 	for i := range t.result.Rig.Nodes {
 		var rails []steps.Rail
 		mtu := 0
@@ -271,7 +271,7 @@ func (t *collective) reach() (least theory.Reach) {
 			rail := t.result.Rig.At(p.Node).Rails[p.Rail]
 			rails, mtu = append(rails, rail), max(mtu, rail.MTU)
 		}
-		r := theory.CarryAtBest(rails, theory.RoCE(mtu), false)
+		r := limits.CarryAtBest(rails, limits.RoCE(mtu), false)
 		if r.Most() > 0 && (least.Most() == 0 || r.Most() < least.Most()) {
 			least = r
 		}
@@ -297,7 +297,7 @@ func (t *collective) size(bytes int) string {
 	if asked-bytes < 16*len(t.result.Rig.Nodes) {
 		bytes = asked
 	}
-	return kind.BlockSize(bytes)
+	return registry.BlockSize(bytes)
 }
 
 // cause looks for a node that is unlike the others: a collective is as fast as the slowest. got is in Gb/s.
@@ -326,7 +326,7 @@ func (t *collective) cause(got float64) (steps.Code, string) {
 	if most := float64(t.reach().Most()); most > got {
 		lacks = most - got
 	}
-	if why := wire.SlowedAt(rig, t.stage.Bytes, t.active(), lacks); why != "" {
+	if why := traffic.SlowedAt(rig, t.stage.Bytes, t.active(), lacks); why != "" {
 		return steps.BelowLimit, why
 	}
 	var seen []string
@@ -335,7 +335,7 @@ func (t *collective) cause(got float64) (steps.Code, string) {
 		code = steps.NCCLTooOld
 		seen = append(seen, why)
 	}
-	degraded := theory.DegradedAdapter
+	degraded := limits.DegradedAdapter
 	if each := got / float64(len(t.used(steps.Here))); each >= degraded.Low() && each <= degraded.High() {
 		if seen == nil {
 			code = steps.AdapterDegraded
@@ -369,7 +369,7 @@ func (t *collective) unjoined() string {
 				around = append(around, rig.NameOf(e))
 			}
 			return fmt.Sprintf("rank %d on %s sends to rank %d on %s, and no cable joins them: the launcher has to start the "+
-				"ranks along the cables, %s", rank, rig.NameOf(e), (rank+1)%n, rig.NameOf(to), kind.And(around))
+				"ranks along the cables, %s", rank, rig.NameOf(e), (rank+1)%n, rig.NameOf(to), registry.And(around))
 		}
 	}
 	return ""
@@ -377,10 +377,10 @@ func (t *collective) unjoined() string {
 
 // ringNeeds says what nodes in a ring need, where these have an older NCCL; empty elsewhere.
 func (t *collective) ringNeeds() string {
-	if t.run.NCCL == 0 || t.run.NCCL >= theory.NCCLRingRelease || !t.result.Rig.InRing() {
+	if t.run.NCCL == 0 || t.run.NCCL >= limits.NCCLRingRelease || !t.result.Rig.InRing() {
 		return ""
 	}
-	return theory.NCCLRingNeeds + ", and these have " + theory.NCCLRelease(t.run.NCCL)
+	return limits.NCCLRingNeeds + ", and these have " + limits.NCCLRelease(t.run.NCCL)
 }
 
 // devices are those that were used on any node, each once.
@@ -398,7 +398,7 @@ func (t *collective) devices() (all []string) {
 // Signs: a node that lacks what others used. A collective may look well without it.
 func (t *collective) Signs() {
 	code, why := lacking(t.result.Rig, t.devices())
-	said := func(f kind.Finding) bool { return strings.Contains(f.Text, why) }
+	said := func(f registry.Finding) bool { return strings.Contains(f.Text, why) }
 	if why != "" && !slices.ContainsFunc(t.rep.Findings, said) {
 		t.rep.Add(code, steps.Warn, "%s, and other nodes used theirs: the figure is not what all ports can do", why)
 	}
@@ -445,7 +445,7 @@ func table(run parse.NCCLTest) steps.Table {
 			in = fmt.Sprintf("%.2f", r.InPlace.BusGBps)
 		}
 		t.Rows = append(t.Rows, []string{
-			kind.BlockSize(r.Bytes), fmt.Sprintf("%.2f", r.OutOfPlace.BusGBps), in, fmt.Sprintf("%.2f", r.OutOfPlace.AlgGBps),
+			registry.BlockSize(r.Bytes), fmt.Sprintf("%.2f", r.OutOfPlace.BusGBps), in, fmt.Sprintf("%.2f", r.OutOfPlace.AlgGBps),
 			fmt.Sprintf("%.1f", r.OutOfPlace.TimeUS),
 		})
 	}
@@ -468,7 +468,7 @@ func (t *collective) chart() steps.Chart {
 		alike = alike && math.Abs(both[0].BusGBps-both[1].BusGBps) <= 0.01*both[0].BusGBps
 		for i, f := range both {
 			series[i].Points = append(series[i].Points,
-				steps.Point{Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes), Y: kind.Round(f.BusGBps)})
+				steps.Point{Label: registry.BlockSize(r.Bytes), X: float64(r.Bytes), Y: registry.Round(f.BusGBps)})
 		}
 	}
 	if alike {
@@ -483,7 +483,7 @@ func (t *collective) chart() steps.Chart {
 		c.Limits = append(c.Limits, steps.Limit{Name: "at least", Value: b.limit.Value()})
 	}
 	if most := t.reach().Most(); most > 0 {
-		c.Limits = append(c.Limits, steps.Limit{Name: "at most", Value: kind.Round(float64(most) / 8)})
+		c.Limits = append(c.Limits, steps.Limit{Name: "at most", Value: registry.Round(float64(most) / 8)})
 	}
 	return c
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // The vendor's bar is for one port: over two, a collective is held to what two PCIe halves carry, too, and what
@@ -47,12 +47,12 @@ func TestBarAndReach(t *testing.T) {
 			}
 		}
 		row := parse.NCCLFigure{BusGBps: x.got, AlgGBps: x.got}
-		var rep kind.Report
+		var rep registry.Report
 		c := collective{
 			cell: kindtest.Cell(t, "nccl-allreduce"), result: steps.Result{Rig: rig}, rep: &rep,
 			run: parse.NCCLTest{Rows: []parse.NCCLRow{{Bytes: 4 << 30, OutOfPlace: &row, InPlace: &row}}},
 		}
-		c.Figure(wire.Accounted{})
+		c.Figure(traffic.Accounted{})
 		v := rep.Verdict(c.lead)
 		if v.Grade != x.want || !strings.Contains(v.Reason, x.words) {
 			t.Errorf("%s: %s: %s", name, v.Grade, v.Reason)

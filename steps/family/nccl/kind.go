@@ -9,26 +9,26 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Parsers: map[string]kind.Parser{
-			"ranks": kind.Reads(readRanks), "nccl-tests": kind.Reads(parse.NCCLTests),
+func Kind() registry.Kind {
+	return registry.Kind{
+		Parsers: map[string]registry.Parser{
+			"ranks": registry.Reads(readRanks), "nccl-tests": registry.Reads(parse.NCCLTests),
 		},
-		Judges: map[string]kind.Judge{
-			"mpi-launch": kind.Takes[[]rank](judgeLaunch),
-			"collective": kind.Takes[parse.NCCLTest](judgeCollective),
+		Judges: map[string]registry.Judge{
+			"mpi-launch": registry.Takes[[]rank](judgeLaunch),
+			"collective": registry.Takes[parse.NCCLTest](judgeCollective),
 		},
 		Live:    map[string]func(string) (steps.Table, bool){"nccl-tests": live},
 		Figures: map[string][]steps.Measure{"collective": {steps.Throughput}},
 		Params:  params(),
 		Commands: slices.Concat(
-			kind.Commands("nccl-tests (they are built from NVIDIA's repository)", "all_reduce_perf", "all_gather_perf"),
-			kind.Others("openmpi-bin", "mpirun"), kind.Others("slurm-client", "srun"),
+			registry.Commands("nccl-tests (they are built from NVIDIA's repository)", "all_reduce_perf", "all_gather_perf"),
+			registry.Others("openmpi-bin", "mpirun"), registry.Others("slurm-client", "srun"),
 		),
 	}
 }
@@ -40,18 +40,18 @@ func Buffers() map[string]int64 { return map[string]int64{"NCCL_BYTES": 8} }
 
 func params() []steps.Param {
 	const gi = 1 << 30
-	hca := kind.WordsParam("NCCL_IB_HCA", "", "the RDMA devices that NCCL shall use in the collectives",
+	hca := registry.WordsParam("NCCL_IB_HCA", "", "the RDMA devices that NCCL shall use in the collectives",
 		"NCCL's names of devices", noBlank)
 	hca.Empty = "left to NCCL"
 	return []steps.Param{
-		kind.SizeParam("NCCL_BYTES", "4294967296", "the largest size of a collective; less where a node has little memory "+
+		registry.SizeParam("NCCL_BYTES", "4294967296", "the largest size of a collective; less where a node has little memory "+
 			"left", 1<<20, 64*gi),
-		kind.NumberParam("NCCL_ITERATIONS", "20", "times", "how often a collective of each size is measured", 1, 100_000),
+		registry.NumberParam("NCCL_ITERATIONS", "20", "times", "how often a collective of each size is measured", 1, 100_000),
 		hca,
-		kind.WordsParam("LAUNCHER", "openmpi", "what starts a program on every node: a file of launchers, openmpi or srun",
+		registry.WordsParam("LAUNCHER", "openmpi", "what starts a program on every node: a file of launchers, openmpi or srun",
 			"a launcher's name", isLauncher),
 		func() steps.Param {
-			p := kind.WordsParam("LAUNCH_HOSTS", "", "what the launcher calls the nodes, in the rig file's order",
+			p := registry.WordsParam("LAUNCH_HOSTS", "", "what the launcher calls the nodes, in the rig file's order",
 				"names or addresses, with commas between", noBlank)
 			p.Empty = "as railbench reaches them"
 			return p

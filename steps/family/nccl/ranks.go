@@ -9,9 +9,9 @@ import (
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // A rank is one process that a launcher has started, as it tells of itself.
@@ -73,7 +73,7 @@ const (
 // lostCauses are how launchers word that a process or a node was lost: all others then complain of lost connections,
 // and the launcher itself ends with that process's status.
 // Signal 11 stands first: the pattern of all signals matches its line, too.
-var lostCauses = []kind.Cause{
+var lostCauses = []registry.Cause{
 	{
 		Pattern: pattern.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal 11\b`),
 		Code:    steps.ProgramCrashed, Grade: steps.Fail, Means: crashed,
@@ -100,7 +100,7 @@ var lostCauses = []kind.Cause{
 }
 
 // launchCauses are how launchers word that they could not start.
-var launchCauses = []kind.Cause{
+var launchCauses = []registry.Cause{
 	{
 		Pattern: pattern.New(`Could not resolve hostname ([A-Za-z0-9._-]+)`), Code: steps.NameUnresolved, Grade: steps.Fail,
 		Means: "%[1]s does not know %[2]s: put the name into its /etc/hosts, or give addresses (LAUNCH_HOSTS)",
@@ -138,7 +138,7 @@ var launchCauses = []kind.Cause{
 
 // explain finds what a launcher's words mean. A cause's first argument is the node that the
 // launcher ran on, and the others are its pattern's groups.
-func explain(rig steps.Rig, o steps.Output, causes []kind.Cause, rep *kind.Report) bool {
+func explain(rig steps.Rig, o steps.Output, causes []registry.Cause, rep *registry.Report) bool {
 	for _, c := range causes {
 		m := c.Pattern.Regexp().FindStringSubmatch(o.Text)
 		if m == nil {
@@ -172,10 +172,10 @@ func called(rig steps.Rig, host string) string {
 // judgeLaunch: the processes that were started are exactly one on each node.
 // A lost node is looked for before the launcher's own status, which only follows from it.
 func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	s := r.Stages[0]
 	if s.Err != "" {
 		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
@@ -191,17 +191,17 @@ func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
 	if !o.Exit.OK() && explain(r.Rig, o, lostCauses, &rep) {
 		return rep.Verdict()
 	}
-	if f, bad := kind.Trouble(r.Rig, o); bad {
+	if f, bad := registry.Trouble(r.Rig, o); bad {
 		rep.Add(f.Code, f.Grade, "%s", f.Text)
 		return rep.Verdict()
 	}
 	if !o.Exit.OK() && explain(r.Rig, o, launchCauses, &rep) {
 		return rep.Verdict()
 	}
-	if kind.Exited(r, o, &rep) || s.Err != "" {
+	if registry.Exited(r, o, &rep) || s.Err != "" {
 		return rep.Verdict()
 	}
-	ranks, ok := kind.Value[[]rank](r, o, &rep)
+	ranks, ok := registry.Value[[]rank](r, o, &rep)
 	if !ok {
 		return rep.Verdict()
 	}
@@ -210,7 +210,7 @@ func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // everyNode compares the ranks with the nodes that were asked for: each has one.
-func everyNode(rig steps.Rig, ranks []rank, rep *kind.Report) {
+func everyNode(rig steps.Rig, ranks []rank, rep *registry.Report) {
 	n := len(rig.Nodes)
 	seen := map[string][]int{}
 	var numbers []int
@@ -264,7 +264,7 @@ func names(rig steps.Rig) string {
 		all = append(all, rig.NameOf(steps.End(i)))
 	}
 	if len(all) <= few {
-		return kind.And(all)
+		return registry.And(all)
 	}
 	return nodeset.Fold(slices.Sorted(slices.Values(all)))
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // largeBlock: above it nixlbench divides its counts by large_blk_iter_ftr.
@@ -27,7 +27,7 @@ const largeBlock = 1 << 20
 // nixlCauses are how nixlbench, NIXL and UCX word a failure. One failure has many
 // lines at both ends, and the first pattern that matches counts: causes come
 // before what follows from them.
-var nixlCauses = []kind.Cause{
+var nixlCauses = []registry.Cause{
 	{
 		Pattern: pattern.New(`unknown command line flag`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?",
@@ -216,21 +216,21 @@ func limited(s steps.Stage) bool {
 // against the bytes that every rail moved. Only a run that both ends ended well
 // counts: the initiator prints a row before the target has looked at the data.
 func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	s := r.Stages[0]
-	rt, ok := wire.RouteOf(c, r, s)
+	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
 		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
 	t := benchTest{cell: c, result: r, stage: s, route: rt, rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
-	if v, skipped := kind.Skips(&rep); skipped && !ok {
+	if v, skipped := registry.Skips(&rep); skipped && !ok {
 		return v
 	}
 	v := rep.Verdict(t.lead, account.Carried(steps.Here))
@@ -249,12 +249,12 @@ type benchTest struct {
 	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
-	route  wire.Route
-	rep    *kind.Report
+	route  traffic.Route
+	rep    *registry.Report
 
 	ends [2]steps.Output
 	init parse.NIXLBench // what the initiator printed
-	flow wire.Flow
+	flow traffic.Flow
 	lead string
 }
 
@@ -304,7 +304,7 @@ var counts = []string{"num_iter", "warmup_iter"}
 // otherwise.
 // UCX_NET_DEVICES and UCX_TLS are no options: what came of those is told by the counters.
 func (t *benchTest) notAsked() string {
-	options := witness.Options(t.cell, t.ends[steps.Here], "nixlbench")
+	options := verify.Options(t.cell, t.ends[steps.Here], "nixlbench")
 	for _, option := range slices.Sorted(maps.Keys(options)) {
 		name := strings.TrimLeft(option, "-")
 		// With the device API it prints what --num_threads gives under another name.
@@ -351,8 +351,8 @@ func contradicts(b parse.NIXLBench) string {
 		one := float64(r.Bytes) / r.GBps / 1e3
 		apart := func(us float64) bool { return math.Abs(us-r.LatencyUS) > 0.02*us+1 }
 		if apart(one) && apart(one*threads) {
-			return fmt.Sprintf("blocks of %s in %s each are %s, and it says %s", kind.BlockSize(r.Bytes),
-				kind.Microseconds(r.LatencyUS), kind.Gbps(float64(r.Bytes)*threads*8/r.LatencyUS/1e3), kind.Gbps(r.Gbps()))
+			return fmt.Sprintf("blocks of %s in %s each are %s, and it says %s", registry.BlockSize(r.Bytes),
+				registry.Microseconds(r.LatencyUS), registry.Gbps(float64(r.Bytes)*threads*8/r.LatencyUS/1e3), registry.Gbps(r.Gbps()))
 		}
 	}
 	return unlikeTail(b.Rows)
@@ -369,7 +369,7 @@ func unlikeTail(rows []parse.NIXLRow) string {
 			if of.p99-1 > 100*(of.mean+0.1) {
 				return fmt.Sprintf("blocks of %s are %s in %s on average, and one of a hundred in %s, which alone would make a "+
 					"longer average",
-					kind.BlockSize(r.Bytes), of.what, kind.Microseconds(of.mean), kind.Microseconds(of.p99))
+					registry.BlockSize(r.Bytes), of.what, registry.Microseconds(of.mean), registry.Microseconds(of.p99))
 			}
 		}
 	}
@@ -381,12 +381,12 @@ func (t *benchTest) vram() bool {
 }
 
 // Flows are one: what every row moved.
-func (t *benchTest) Flows() []wire.Flow {
+func (t *benchTest) Flows() []traffic.Flow {
 	t.flow = BenchFlow(t.route, t.init)
 	if t.flow.Warned = Unavailable(t.ends); t.vram() {
 		t.flow.Staged()
 	}
-	return []wire.Flow{t.flow}
+	return []traffic.Flow{t.flow}
 }
 
 // fastest is the best of some rows; there is one at least.
@@ -400,28 +400,28 @@ func fastest(rows []parse.NIXLRow) parse.NIXLRow {
 func (t *benchTest) judged(rows []parse.NIXLRow) parse.NIXLRow {
 	peak := fastest(rows)
 	large := slices.DeleteFunc(slices.Clone(rows),
-		func(r parse.NIXLRow) bool { return float64(r.Bytes) < theory.LeastBlock.Value() })
-	if t.vram() || float64(peak.Bytes) >= theory.LeastBlock.Value() || len(large) == 0 {
+		func(r parse.NIXLRow) bool { return float64(r.Bytes) < limits.LeastBlock.Value() })
+	if t.vram() || float64(peak.Bytes) >= limits.LeastBlock.Value() || len(large) == 0 {
 		return peak
 	}
 	best := fastest(large)
-	f := witness.Figure{Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, best.Bytes, t.flow.Payload)}
-	if s := f.Standing(); s == theory.Impossible || s == theory.Unseen {
+	f := verify.Figure{Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, best.Bytes, t.flow.Payload)}
+	if s := f.Standing(); s == limits.Impossible || s == limits.Unseen {
 		return peak
 	}
 	return best
 }
 
 // Figure is the best row.
-func (t *benchTest) Figure(wire.Accounted) {
+func (t *benchTest) Figure(traffic.Accounted) {
 	rows := t.init.Rows
 	peak := t.judged(rows)
 	last := rows[len(rows)-1]
 	figure := t.route.Measured(steps.Throughput, "Gb/s")
-	figure.Value, figure.MessageBytes, figure.Last = kind.Round(peak.Gbps()), peak.Bytes, kind.Round(last.Gbps())
+	figure.Value, figure.MessageBytes, figure.Last = registry.Round(peak.Gbps()), peak.Bytes, registry.Round(last.Gbps())
 	figure.Memory = segment(t.vram())
 	t.rep.Measured(figure)
-	held := witness.Figure{
+	held := verify.Figure{
 		Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, peak.Bytes, t.flow.Payload), Of: t.route.String(),
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
 	}
@@ -449,13 +449,13 @@ func (t *benchTest) Signs() {
 }
 
 // slowest looks for large blocks of which one in a hundred takes much longer than the others do.
-func slowest(rows []parse.NIXLRow, rep *kind.Report) {
+func slowest(rows []parse.NIXLRow, rep *registry.Report) {
 	for _, r := range rows {
 		usual := r.PostUS + r.TxUS
-		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= theory.LeastBlock.Value() && usual > 0 &&
-			tail > theory.BlockTail.Value()*usual {
+		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= limits.LeastBlock.Value() && usual > 0 &&
+			tail > limits.BlockTail.Value()*usual {
 			rep.Add(steps.LatencyTail, steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving "+
-				"(cpufreq), pauses, or other traffic", kind.BlockSize(r.Bytes), kind.Microseconds(tail), kind.Microseconds(usual))
+				"(cpufreq), pauses, or other traffic", registry.BlockSize(r.Bytes), registry.Microseconds(tail), registry.Microseconds(usual))
 			return
 		}
 	}
@@ -472,12 +472,12 @@ func segment(gpu bool) string {
 // BenchEnds gives the outputs of both ends, where both ran, ended well and were read; ok is
 // false where the report says what happened instead.
 // ports are looked at for a link that went down meanwhile, which explains whatever the ends say.
-func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port) (ends [2]steps.Output, ok bool) {
-	if f, known := witness.First(r.Rig, s, ports...); known {
+func BenchEnds(r steps.Result, s steps.Stage, rep *registry.Report, ports ...traffic.Port) (ends [2]steps.Output, ok bool) {
+	if f, known := verify.First(r.Rig, s, ports...); known {
 		for _, o := range s.Outputs {
 			ends[o.End] = o
 		}
-		rep.Add(f.Code, f.Grade, "%s", kind.Capital(f.Text))
+		rep.Add(f.Code, f.Grade, "%s", registry.Capital(f.Text))
 		return ends, false
 	}
 	if ends, ok = benchEnds(r, s, rep, ports...); !ok {
@@ -488,17 +488,17 @@ func BenchEnds(r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Po
 
 // benchEnds is BenchEnds for ends of which none was killed, and no link went down.
 func benchEnds(
-	r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port,
+	r steps.Result, s steps.Stage, rep *registry.Report, ports ...traffic.Port,
 ) (ends [2]steps.Output, ok bool) {
-	var messages []kind.Message
+	var messages []registry.Message
 	for _, o := range s.Outputs {
 		ends[o.End] = o
 	}
-	for _, o := range witness.Speak(s) {
+	for _, o := range verify.Speak(s) {
 		v, _ := o.Value.(parse.NIXLBench)
 		for _, text := range v.Errors {
 			if !endings.Regexp().MatchString(text) && !followed(s, o, text) {
-				messages = append(messages, kind.Message{End: o.End, Text: text})
+				messages = append(messages, registry.Message{End: o.End, Text: text})
 			}
 		}
 	}
@@ -535,7 +535,7 @@ func benchEnds(
 
 // allRead reports whether the output of each end was read. The target prints no figure, and
 // yet has to be read: of a WRITE only it sees the data that arrived.
-func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
+func allRead(rig steps.Rig, s steps.Stage, rep *registry.Report) bool {
 	for _, o := range s.Outputs {
 		if o.ParseErr != "" {
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s does not parse: %s", rig.NameOf(o.End),
@@ -553,7 +553,7 @@ func allRead(rig steps.Rig, s steps.Stage, rep *kind.Report) bool {
 // explainNIXL finds the cause among all messages, of whichever end: causes in the outer loop,
 // because the end that fails first is often not the one that says why. It reports whether one
 // was found, and adds no more than one.
-func explainNIXL(rig steps.Rig, s steps.Stage, causes []kind.Cause, messages []kind.Message, rep *kind.Report) bool {
+func explainNIXL(rig steps.Rig, s steps.Stage, causes []registry.Cause, messages []registry.Message, rep *registry.Report) bool {
 	for _, c := range causes {
 		// Its place among the causes is fixed, and its meaning depends on the stage.
 		if c.Pattern == silent.Pattern {
@@ -569,7 +569,7 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []kind.Cause, messages []k
 				args = append(args, part)
 			}
 			args = args[:min(len(args), strings.Count(c.Means, "%s"))]
-			rep.Note(kind.Finding{Code: c.Code, Grade: c.Grade, Text: kind.Capital(fmt.Sprintf(c.Means, args...))})
+			rep.Note(registry.Finding{Code: c.Code, Grade: c.Grade, Text: registry.Capital(fmt.Sprintf(c.Means, args...))})
 			return true
 		}
 	}
@@ -579,21 +579,21 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []kind.Cause, messages []k
 // explainExits is for an end without a word. One that railbench ended because the other had
 // failed is no finding, and with trouble at one end the other's status follows from it. What the ports carried until a
 // limit is told with that.
-func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report, ports ...wire.Port) {
+func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Report, ports ...traffic.Port) {
 	n := 0
 	failed := slices.ContainsFunc(s.Outputs, func(o steps.Output) bool {
 		return o.Ran && o.Exit.Why == runner.Ended &&
 			!o.Exit.OK()
 	})
 	for _, o := range s.Outputs {
-		f, bad := kind.Trouble(r.Rig, o)
+		f, bad := registry.Trouble(r.Rig, o)
 		switch {
 		case failed && o.Exit.Why == runner.Cancelled:
 			// It was ended because the other one had.
 		case bad:
 			reached := ""
 			if n == 0 && o.Exit.Why == runner.TimedOut {
-				reached = witness.Reached(r.Rig, s, ports...)
+				reached = verify.Reached(r.Rig, s, ports...)
 			}
 			rep.Add(f.Code, f.Grade, "%s%s", f.Text, reached)
 			n++
@@ -603,15 +603,15 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *kind.Report,
 		return // what the other end then did follows from it
 	}
 	for _, o := range s.Outputs {
-		switch said := kind.LastLine(o.Text); {
+		switch said := registry.LastLine(o.Text); {
 		case o.Exit.OK(), failed && o.Exit.Why == runner.Cancelled:
 		case said == "":
-			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s and no word about why", kind.OrUnknown(o.Role),
+			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s and no word about why", registry.OrUnknown(o.Role),
 				r.Rig.NameOf(o.End), o.Exit)
 			n++
 		default:
 			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s, and its last line is: %s",
-				kind.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit, said)
+				registry.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit, said)
 			n++
 		}
 	}
@@ -641,7 +641,7 @@ func orNone(b parse.NIXLBench, name string) int {
 // Complete reports whether every block size has its row, of each batch size: nixlbench doubles
 // both. A run that ended in the middle has a good-looking table, and its bytes would be
 // predicted from those rows alone.
-func Complete(b parse.NIXLBench, rep *kind.Report) bool {
+func Complete(b parse.NIXLBench, rep *registry.Report) bool {
 	start, ok1 := setting(b, "start_block_size")
 	most, ok2 := setting(b, "max_block_size")
 	_, ok3 := setting(b, "num_iter")
@@ -672,13 +672,13 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 	for i := range b.Rows[min(1, len(b.Rows)):] {
 		if before, row := b.Rows[i], b.Rows[i+1]; row.Bytes < before.Bytes {
 			rep.Add(steps.OutputForeign, steps.Inconclusive, "the table's rows are not of one run: a row of %s stands behind "+
-				"one of %s", kind.BlockSize(row.Bytes), kind.BlockSize(before.Bytes))
+				"one of %s", registry.BlockSize(row.Bytes), registry.BlockSize(before.Bytes))
 			return false
 		}
 	}
 	rep.Show("rows", have, "", &steps.Expected{
 		Min: new(float64(want)), Max: new(float64(want)),
-		From: fmt.Sprintf("block sizes from %s to %s", kind.BlockSize(start), kind.BlockSize(most)),
+		From: fmt.Sprintf("block sizes from %s to %s", registry.BlockSize(start), registry.BlockSize(most)),
 	})
 	if have == 0 || have < want {
 		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the table has %d of its %d rows", have, want)
@@ -689,16 +689,16 @@ func Complete(b parse.NIXLBench, rep *kind.Report) bool {
 
 // BenchFlow predicts what a whole run moves: each row its iterations and its
 // warm-up, a sixteenth of both for large blocks.
-func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
+func BenchFlow(rt traffic.Route, b parse.NIXLBench) traffic.Flow {
 	count, _ := setting(b, "num_iter")
 	warm, _ := setting(b, "warmup_iter") // 0 is allowed, and is no setting
 	factor := 16                         // a constant before 0.5.0
 	if v, ok := setting(b, "large_blk_iter_ftr"); ok {
 		factor = v
 	}
-	f, move := rt.Flow(steps.Here), (*wire.Flow).Writes
+	f, move := rt.Flow(steps.Here), (*traffic.Flow).Writes
 	if b.Config["op_type"] == "READ" {
-		f, move = rt.Flow(steps.Peer), (*wire.Flow).Reads
+		f, move = rt.Flow(steps.Peer), (*traffic.Flow).Reads
 	}
 	times := 0
 	for _, r := range b.Rows {
@@ -710,7 +710,7 @@ func BenchFlow(rt wire.Route, b parse.NIXLBench) wire.Flow {
 		move(&f, float64(n), r.Bytes)
 		times += n
 	}
-	f.Text = fmt.Sprintf("%d blocks, warm-up included, %s", times, kind.Size(f.Payload))
+	f.Text = fmt.Sprintf("%d blocks, warm-up included, %s", times, registry.Size(f.Payload))
 	return f
 }
 
@@ -743,22 +743,22 @@ func notThere(warnings []string) string {
 func bestAndLast(peak, last parse.NIXLRow) string {
 	switch {
 	case peak.Bytes == last.Bytes:
-		return fmt.Sprintf("%s with blocks of %s, the largest and the best", kind.Gbps(peak.Gbps()),
-			kind.BlockSize(last.Bytes))
-	case kind.Gbps(peak.Gbps()) == kind.Gbps(last.Gbps()):
-		return fmt.Sprintf("%s with blocks of %s and with the largest (%s)", kind.Gbps(peak.Gbps()),
-			kind.BlockSize(peak.Bytes), kind.BlockSize(last.Bytes))
+		return fmt.Sprintf("%s with blocks of %s, the largest and the best", registry.Gbps(peak.Gbps()),
+			registry.BlockSize(last.Bytes))
+	case registry.Gbps(peak.Gbps()) == registry.Gbps(last.Gbps()):
+		return fmt.Sprintf("%s with blocks of %s and with the largest (%s)", registry.Gbps(peak.Gbps()),
+			registry.BlockSize(peak.Bytes), registry.BlockSize(last.Bytes))
 	}
-	return fmt.Sprintf("%s at best, with blocks of %s, and %s with the largest (%s)", kind.Gbps(peak.Gbps()),
-		kind.BlockSize(peak.Bytes), kind.Gbps(last.Gbps()), kind.BlockSize(last.Bytes))
+	return fmt.Sprintf("%s at best, with blocks of %s, and %s with the largest (%s)", registry.Gbps(peak.Gbps()),
+		registry.BlockSize(peak.Bytes), registry.Gbps(last.Gbps()), registry.BlockSize(last.Bytes))
 }
 
 // showFigures puts the peak and the largest block on record; the tutorial quotes the one here
 // and the other there.
-func showFigures(peak, last parse.NIXLRow, e *steps.Expected, rep *kind.Report) {
-	rep.Show("peak throughput", kind.Round(peak.Gbps()), "Gb/s", e)
+func showFigures(peak, last parse.NIXLRow, e *steps.Expected, rep *registry.Report) {
+	rep.Show("peak throughput", registry.Round(peak.Gbps()), "Gb/s", e)
 	rep.Show("peak at block size", peak.Bytes, "bytes", nil)
-	rep.Show("throughput of the largest block", kind.Round(last.Gbps()), "Gb/s", nil)
+	rep.Show("throughput of the largest block", registry.Round(last.Gbps()), "Gb/s", nil)
 	rep.Show("latency of the largest block", last.LatencyUS, "us", nil)
 	if last.PostUS > 0 || last.TxUS > 0 {
 		rep.Show("post of the largest block", last.PostUS, "us", nil)
@@ -767,7 +767,7 @@ func showFigures(peak, last parse.NIXLRow, e *steps.Expected, rep *kind.Report) 
 }
 
 // judgeNIXLFigure is for host memory: nearly all that the rails can do.
-func judgeNIXLFigure(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) string {
+func judgeNIXLFigure(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) string {
 	last := rows[len(rows)-1]
 	showFigures(peak, last, f.Expected(), rep)
 	lead := bestAndLast(peak, last)
@@ -779,39 +779,39 @@ func judgeNIXLFigure(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow,
 }
 
 // uneven looks for large blocks that are much slower than the best: a good row hides them.
-func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) {
+func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) {
 	least := peak
 	for _, r := range rows {
-		if float64(r.Bytes) >= theory.LeastBlock.Value() && r.GBps < least.GBps {
+		if float64(r.Bytes) >= limits.LeastBlock.Value() && r.GBps < least.GBps {
 			least = r
 		}
 	}
 	switch {
-	case least.GBps >= theory.WarnShare.Value()*peak.GBps:
+	case least.GBps >= limits.WarnShare.Value()*peak.GBps:
 	case least.Bytes > peak.Bytes:
 		rep.Add(steps.BlocksUneven, steps.Warn, "it falls from %s to %s with blocks of %s: other traffic, or caches that "+
-			"end there?", kind.Gbps(peak.Gbps()), kind.Gbps(least.Gbps()), kind.BlockSize(least.Bytes))
+			"end there?", registry.Gbps(peak.Gbps()), registry.Gbps(least.Gbps()), registry.BlockSize(least.Bytes))
 	default:
 		rep.Add(steps.BlocksUneven, steps.Warn, "blocks of %s reached only %s, where those of %s had %s: other traffic "+
-			"while it ran? Run it again", kind.BlockSize(least.Bytes), kind.Gbps(least.Gbps()), kind.BlockSize(peak.Bytes),
-			kind.Gbps(peak.Gbps()))
+			"while it ran? Run it again", registry.BlockSize(least.Bytes), registry.Gbps(least.Gbps()), registry.BlockSize(peak.Bytes),
+			registry.Gbps(peak.Gbps()))
 	}
 }
 
 // stagedBand is what GPU memory reaches through host memory, as far as that was measured,
 // with the room that railbench allows around it, Gb/s.
 func stagedBand() (least, most float64, e *steps.Expected) {
-	g, room := theory.StagedGPU, theory.StagedRoom.Value()
+	g, room := limits.StagedGPU, limits.StagedRoom.Value()
 	least, most = g.Low()/room, g.High()*room
 	return least, most, &steps.Expected{
-		Min: new(kind.Round(least)), Max: new(kind.Round(most)),
+		Min: new(registry.Round(least)), Max: new(registry.Round(most)),
 		From: "GPU memory through host memory: " + g.Entry().Says() + ", and railbench takes twice as much and half for " +
 			"it, too",
 	}
 }
 
 // judgeStaged is for GPU memory: the rows beside what staged says of the best.
-func judgeStaged(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *kind.Report) string {
+func judgeStaged(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) string {
 	last := rows[len(rows)-1]
 	why := ""
 	if last.PostUS > last.TxUS && last.TxUS > 0 {
@@ -827,32 +827,32 @@ func judgeStaged(f witness.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep
 // Where the memory travels through host memory, a few Gb/s are all that there is, and no fault;
 // where it reaches the rails' own rate, the adapter reads it by itself. why is what else shows
 // that a processor copies.
-func staged(f witness.Figure, lead, why string, rep *kind.Report) (string, *steps.Expected) {
+func staged(f verify.Figure, lead, why string, rep *registry.Report) (string, *steps.Expected) {
 	b, got := f.Band, f.Got
 	// Nothing in the output tells which way the memory went: the rate does.
-	direct := b.Expected > 0 && float64(got) >= theory.WarnShare.Value()*float64(b.Expected)
+	direct := b.Expected > 0 && float64(got) >= limits.WarnShare.Value()*float64(b.Expected)
 	least, most, e := stagedBand()
 	if direct {
 		e = f.Expected()
 	}
 	switch {
-	case direct || b.None != "" || f.Standing() == theory.Impossible:
+	case direct || b.None != "" || f.Standing() == limits.Impossible:
 		f.Judge(rep.Add)
-		if f.Standing() == theory.Good {
+		if f.Standing() == limits.Good {
 			lead += ": the adapter reaches the GPU's memory by itself (GPUDirect)"
 		}
 		return lead, e
 	case float64(got) < least:
 		why, code := f.Cause()
 		rep.Add(code, steps.Fail, "%s from GPU memory, where even through host memory %s: %s",
-			kind.Gbps(float64(got)), theory.StagedGPU.Entry().Says(), why)
+			registry.Gbps(float64(got)), limits.StagedGPU.Entry().Says(), why)
 	case float64(got) > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
-			"far less than the %.1f of the rails: see host-staging", kind.Gbps(float64(got)), theory.StagedGPU.Entry().Figures(),
+			"far less than the %.1f of the rails: see host-staging", registry.Gbps(float64(got)), limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
 	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). %s", why,
-		theory.StagedGPU.Entry().Says(), hostMemory(b)), e
+		limits.StagedGPU.Entry().Says(), hostMemory(b)), e
 }
 
 // nixlTable is what the screen shows of the rows, what is read first on the left: a narrow screen
@@ -872,7 +872,7 @@ func nixlTable(rows []parse.NIXLRow) steps.Table {
 	}
 	batches := slices.ContainsFunc(rows, func(r parse.NIXLRow) bool { return r.Batch > 1 })
 	for _, r := range rows {
-		block := kind.BlockSize(r.Bytes)
+		block := registry.BlockSize(r.Bytes)
 		if batches {
 			block += fmt.Sprintf(" x %d", r.Batch)
 		}
@@ -896,7 +896,7 @@ func measuredUS(v float64) string {
 }
 
 // carriers names the rails of a run: where UCX used one of several it is no curve of all of them.
-func carriers(rt wire.Route, account wire.Accounted) string {
+func carriers(rt traffic.Route, account traffic.Accounted) string {
 	p, alone := account.Alone(steps.Here)
 	if !alone {
 		return rt.String()
@@ -909,17 +909,17 @@ func carriers(rt wire.Route, account wire.Accounted) string {
 	return rt.String()
 }
 
-func nixlChart(title, rails string, init parse.NIXLBench, b theory.Band) steps.Chart {
+func nixlChart(title, rails string, init parse.NIXLBench, b limits.Band) steps.Chart {
 	series := steps.Series{Name: rails}
 	for _, r := range init.Rows {
 		series.Points = append(series.Points, steps.Point{
-			Label: kind.BlockSize(r.Bytes), X: float64(r.Bytes),
-			Y: kind.Round(r.Gbps()),
+			Label: registry.BlockSize(r.Bytes), X: float64(r.Bytes),
+			Y: registry.Round(r.Gbps()),
 		})
 	}
 	c := steps.Chart{Title: title, Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes", Series: []steps.Series{series}}
 	if b.Expected > 0 {
-		c.Limits = []steps.Limit{{Name: b.From, Value: kind.Round(float64(b.Expected))}}
+		c.Limits = []steps.Limit{{Name: b.From, Value: registry.Round(float64(b.Expected))}}
 	}
 	return c
 }

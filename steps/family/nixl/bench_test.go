@@ -6,9 +6,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // The tutorial's own figures: what it measured is what the hardware can do.
@@ -452,7 +452,7 @@ func TestCompleteEndsWithAnyConfiguration(t *testing.T) {
 		{"start_block_size": "65536", "max_block_size": "4096", "num_iter": "1"},
 		{"start_block_size": "3", "max_block_size": "9223372036854775807", "num_iter": "1"},
 	} {
-		var rep kind.Report
+		var rep registry.Report
 		if Complete(parse.NIXLBench{Config: c}, &rep) {
 			t.Errorf("%v: a table without a row is complete", c)
 		}

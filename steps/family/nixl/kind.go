@@ -7,29 +7,29 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Parsers: map[string]kind.Parser{
-			"nixl-check":  kind.Reads(parse.NIXLSetupOutput),
-			"nixl-python": kind.Reads(parse.NIXLPythonOutput),
-			"nixlbench":   kind.Reads(parse.NIXLBenchOutput),
-			"ucx":         kind.Reads(parse.UCXInfo),
+func Kind() registry.Kind {
+	return registry.Kind{
+		Parsers: map[string]registry.Parser{
+			"nixl-check":  registry.Reads(parse.NIXLSetupOutput),
+			"nixl-python": registry.Reads(parse.NIXLPythonOutput),
+			"nixlbench":   registry.Reads(parse.NIXLBenchOutput),
+			"ucx":         registry.Reads(parse.UCXInfo),
 
-			"ucx-perftest": kind.Reads(readUCXPerftest),
+			"ucx-perftest": registry.Reads(readUCXPerftest),
 		},
-		Judges: map[string]kind.Judge{
-			"nixl-check":    kind.Takes[parse.NIXLSetup](judgeNIXLCheck),
-			"nixl-register": kind.Takes[parse.NIXLPython](judgeNIXLRegister),
-			"nixl-transfer": kind.Takes[parse.NIXLPython](judgeNIXLTransfer),
-			"nixl-latency":  kind.Takes[parse.NIXLPython](judgeNIXLLatency),
-			"etcd":          kind.Takes[map[string]string](judgeEtcd),
-			"nixlbench":     kind.Takes[parse.NIXLBench](judgeNIXLBench),
-			"ucx-perftest":  kind.Takes[parse.UCXPerftest](judgeUCXPerftest),
+		Judges: map[string]registry.Judge{
+			"nixl-check":    registry.Takes[parse.NIXLSetup](judgeNIXLCheck),
+			"nixl-register": registry.Takes[parse.NIXLPython](judgeNIXLRegister),
+			"nixl-transfer": registry.Takes[parse.NIXLPython](judgeNIXLTransfer),
+			"nixl-latency":  registry.Takes[parse.NIXLPython](judgeNIXLLatency),
+			"etcd":          registry.Takes[map[string]string](judgeEtcd),
+			"nixlbench":     registry.Takes[parse.NIXLBench](judgeNIXLBench),
+			"ucx-perftest":  registry.Takes[parse.UCXPerftest](judgeUCXPerftest),
 		},
 		Figures: map[string][]steps.Measure{
 			"nixl-transfer": {steps.Throughput}, "nixl-latency": {steps.Latency}, "nixlbench": {steps.Throughput},
@@ -39,9 +39,9 @@ func Kind() kind.Kind {
 		Params: params(),
 		Tools:  []parse.Tool{parse.UCXTool(), parse.NIXLBenchTool(), parse.UCXPerftestTool()},
 		Commands: slices.Concat(
-			kind.Versioned("ucx-utils", "-v", "ucx_info"), kind.Others("ucx-utils", "ucx_perftest"),
-			kind.Commands("nixlbench (it is built from the NIXL repository)", "nixlbench"),
-			kind.Commands("etcd-client", "etcdctl"), kind.Others("etcd-server", "etcd"),
+			registry.Versioned("ucx-utils", "-v", "ucx_info"), registry.Others("ucx-utils", "ucx_perftest"),
+			registry.Commands("nixlbench (it is built from the NIXL repository)", "nixlbench"),
+			registry.Commands("etcd-client", "etcdctl"), registry.Others("etcd-server", "etcd"),
 		),
 	}
 }

@@ -4,14 +4,14 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // otherUCX looks whether the processes at both ends had one release of UCX: ucx_info tells of the one that is
 // installed, and a wheel, or a library path, may have brought another.
-func otherUCX(r steps.Result, rep *kind.Report, add witness.Adder, told [2]parse.UCXLog) {
+func otherUCX(r steps.Result, rep *registry.Report, add verify.Adder, told [2]parse.UCXLog) {
 	var releases [2]string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)

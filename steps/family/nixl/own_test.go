@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // The UCX that a process had loaded counts for GPU memory, whatever its suffix is, and not the one that

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 func params() []steps.Param {
@@ -15,52 +15,52 @@ func params() []steps.Param {
 	)
 	// nixlbench doubles its blocks: one that is no power of two would never be its largest.
 	block := func(name, value, does string) steps.Param {
-		p := kind.SizeParam(name, value, does, 1, gi)
+		p := registry.SizeParam(name, value, does, 1, gi)
 		p.PowerOfTwo = true
 		return p
 	}
 	reads := func(name, value, does string) steps.Param {
-		return kind.NumberParam(name, value, "reads", does, 1, 10_000_000)
+		return registry.NumberParam(name, value, "reads", does, 1, 10_000_000)
 	}
-	python := kind.WordsParam("NIXL_PYTHON", "python3", "the Python that has NIXL: a command or a path", "", nil)
+	python := registry.WordsParam("NIXL_PYTHON", "python3", "the Python that has NIXL: a command or a path", "", nil)
 	python.Program = true
 	return []steps.Param{
 		python,
 		// rc with what it needs to set up a connection, and the copies from and to a GPU
 		// (assets/docs/facts.md#ucx-transports).
-		kind.WordsParam("NIXL_TLS", "rc,cuda_copy,tcp,sm,self", "UCX_TLS, the transports that UCX may take",
+		registry.WordsParam("NIXL_TLS", "rc,cuda_copy,tcp,sm,self", "UCX_TLS, the transports that UCX may take",
 			"UCX's names of transports, with commas between and no blank", noBlank),
-		kind.PortParam("NIXL_PORT", "5555", "port of NIXL's listener on the peer"),
-		kind.ChoiceParam("UCX_LOG_LEVEL", "warn", "how much UCX tells; nixlbench's UCX tells info at warn, too", "fatal",
+		registry.PortParam("NIXL_PORT", "5555", "port of NIXL's listener on the peer"),
+		registry.ChoiceParam("UCX_LOG_LEVEL", "warn", "how much UCX tells; nixlbench's UCX tells info at warn, too", "fatal",
 			"error", "warn", "diag", "info", "debug",
 			"trace"),
-		kind.SizeParam("NIXL_REGISTER_BYTES", "4194304", "size of the buffer that nixl-register registers", 1, 64*gi),
-		kind.SizeParam("NIXL_BYTES", "67108864", "size of one read of nixl-transfer and nixl-transfer-gpu", 1, 64*gi),
+		registry.SizeParam("NIXL_REGISTER_BYTES", "4194304", "size of the buffer that nixl-register registers", 1, 64*gi),
+		registry.SizeParam("NIXL_BYTES", "67108864", "size of one read of nixl-transfer and nixl-transfer-gpu", 1, 64*gi),
 		reads("NIXL_READS", "256", "how many reads nixl-transfer does"),
-		kind.SizeParam("NIXL_DUAL_BYTES", "1073741824", "size of one read of nixl-transfer-dual", 1, 64*gi),
+		registry.SizeParam("NIXL_DUAL_BYTES", "1073741824", "size of one read of nixl-transfer-dual", 1, 64*gi),
 		reads("NIXL_DUAL_READS", "16", "how many reads nixl-transfer-dual does"),
 		reads("NIXL_GPU_READS", "16", "how many reads nixl-transfer-gpu does"),
-		kind.SizeParam("NIXL_LAT_BYTES", "4096", "size of one read of nixl-latency", 1, gi),
+		registry.SizeParam("NIXL_LAT_BYTES", "4096", "size of one read of nixl-latency", 1, gi),
 		reads("NIXL_LAT_READS", "1000", "how many reads nixl-latency does"),
 
 		// nixlbench doubles the block from the first to the last.
-		kind.ChoiceParam("NIXL_RUNTIME", "auto", "how nixlbench's two ends find each other", "auto", "ASIO", "ETCD"),
-		kind.SizeParam("NIXL_DRAM_BUFFER", "4294967296", "buffer of nixlbench in the host's memory", 64*ki, 1024*gi),
-		kind.SizeParam("NIXL_VRAM_BUFFER", "2147483648", "buffer of nixlbench in the GPU's memory", 64*ki, 1024*gi),
+		registry.ChoiceParam("NIXL_RUNTIME", "auto", "how nixlbench's two ends find each other", "auto", "ASIO", "ETCD"),
+		registry.SizeParam("NIXL_DRAM_BUFFER", "4294967296", "buffer of nixlbench in the host's memory", 64*ki, 1024*gi),
+		registry.SizeParam("NIXL_VRAM_BUFFER", "2147483648", "buffer of nixlbench in the GPU's memory", 64*ki, 1024*gi),
 		block("NIXL_START", "65536", "the smallest block that nixlbench sends"),
 		block("NIXL_DRAM_MAX", "67108864", "the largest block that it sends from the host's memory"),
 		block("NIXL_VRAM_MAX", "33554432", "the largest block that it sends from the GPU's memory"),
-		kind.NumberParam("NIXL_ITERATIONS", "1000", "blocks", "how many blocks of each size nixlbench measures", 1,
+		registry.NumberParam("NIXL_ITERATIONS", "1000", "blocks", "how many blocks of each size nixlbench measures", 1,
 			10_000_000),
-		kind.NumberParam("NIXL_WARMUP", "100", "blocks", "how many it sends before it measures", 0, 10_000_000),
-		kind.NumberParam("NIXL_THREADS", "4", "threads", "threads of nixl-mt that send", 1, 128),
-		kind.NumberParam("NIXL_PROGRESS", "2", "threads", "threads of nixl-mt that drive UCX", 1, 128),
-		kind.SizeParam("UCXPERF_BYTES", "67108864", "size of one message of ucx_perftest", 1, 4*gi),
-		kind.NumberParam("UCXPERF_MESSAGES", "500", "messages", "how many messages ucx_perftest sends from host memory", 1,
+		registry.NumberParam("NIXL_WARMUP", "100", "blocks", "how many it sends before it measures", 0, 10_000_000),
+		registry.NumberParam("NIXL_THREADS", "4", "threads", "threads of nixl-mt that send", 1, 128),
+		registry.NumberParam("NIXL_PROGRESS", "2", "threads", "threads of nixl-mt that drive UCX", 1, 128),
+		registry.SizeParam("UCXPERF_BYTES", "67108864", "size of one message of ucx_perftest", 1, 4*gi),
+		registry.NumberParam("UCXPERF_MESSAGES", "500", "messages", "how many messages ucx_perftest sends from host memory", 1,
 			10_000_000),
-		kind.NumberParam("UCXPERF_GPU_MESSAGES", "50", "messages", "how many it sends from GPU memory", 1, 10_000_000),
-		kind.PortParam("UCXPERF_PORT", "13337", "TCP port over which ucx_perftest's two ends meet"),
-		kind.PortParam("ASIO_PORT", "12345", "the first port that is tried where nixlbench's ends meet over sockets"),
+		registry.NumberParam("UCXPERF_GPU_MESSAGES", "50", "messages", "how many it sends from GPU memory", 1, 10_000_000),
+		registry.PortParam("UCXPERF_PORT", "13337", "TCP port over which ucx_perftest's two ends meet"),
+		registry.PortParam("ASIO_PORT", "12345", "the first port that is tried where nixlbench's ends meet over sockets"),
 	}
 }
 

@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // Installed reports whether a fact about a tool names a path.
@@ -29,21 +29,21 @@ func Installed(facts map[string]string, tool string) bool {
 // whether UCX can use the rails and the GPU. Without any NIXL on either node it is SKIPPED: a
 // rig is no worse for it.
 func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	outputs, _ := kind.OnBoth(r, &rep)
+	var rep registry.Report
+	outputs, _ := registry.OnBoth(r, &rep)
 	var setups [2]parse.NIXLSetup
 	var release, python, ucx [2]string
 	var read [2]bool
 	broken := false // a nixlbench that doesn't start tells no release, and is there all the same
 	for _, e := range steps.Ends {
 		o, ok := outputs[e]
-		if !ok || kind.Exited(r, o, &rep) {
+		if !ok || registry.Exited(r, o, &rep) {
 			continue
 		}
-		if setups[e], read[e] = kind.Value[parse.NIXLSetup](r, o, &rep); !read[e] {
+		if setups[e], read[e] = registry.Value[parse.NIXLSetup](r, o, &rep); !read[e] {
 			continue
 		}
 		s := setups[e]
@@ -53,7 +53,7 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		python[e] = pythonRelease(node, s, &rep)
 		ucx[e] = s.UCX.Version
 		rep.Show(node+" nixlbench", OrMissing(s.Facts["tool nixlbench"]), "", nil)
-		rep.Show(node+" UCX library", kind.OrUnknown(s.UCX.Library), "", nil)
+		rep.Show(node+" UCX library", registry.OrUnknown(s.UCX.Library), "", nil)
 	}
 	if !read[steps.Here] || !read[steps.Peer] {
 		return rep.Verdict()
@@ -98,7 +98,7 @@ func noNIXL(here parse.NIXLSetup) string {
 }
 
 // pythonRelease is that of a node's NIXL for Python; empty where it has none.
-func pythonRelease(node string, s parse.NIXLSetup, rep *kind.Report) string {
+func pythonRelease(node string, s parse.NIXLSetup, rep *registry.Report) string {
 	switch {
 	case s.Python == nil:
 		return ""
@@ -107,12 +107,12 @@ func pythonRelease(node string, s parse.NIXLSetup, rep *kind.Report) string {
 		return ""
 	}
 	rep.Show(node+" NIXL for Python", s.Python.Path, "", nil)
-	return kind.OrUnknown(s.Python.NIXL)
+	return registry.OrUnknown(s.Python.NIXL)
 }
 
 // benchRelease is that of a node's nixlbench, and what is wrong with it; empty where the
 // node has none. The release is told by the options that it knows.
-func benchRelease(node string, s parse.NIXLSetup, rep *kind.Report) string {
+func benchRelease(node string, s parse.NIXLSetup, rep *registry.Report) string {
 	if !Installed(s.Facts, "nixlbench") {
 		return ""
 	}
@@ -151,7 +151,7 @@ func OrMissing(s string) string { return cmp.Or(s, "missing") }
 
 // same warns where a version differs, or only one node has it.
 func same(
-	r steps.Result, rep *kind.Report, differs steps.Code, what string, versions [2]string, harm, remedy string,
+	r steps.Result, rep *registry.Report, differs steps.Code, what string, versions [2]string, harm, remedy string,
 ) {
 	here, peer := versions[steps.Here], versions[steps.Peer]
 	if here == "" && peer == "" {
@@ -174,7 +174,7 @@ func same(
 }
 
 // judgeUCX: rc on every rail of the node, and the copies where it has a GPU.
-func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) {
+func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *registry.Report) {
 	node := r.Rig.NameOf(e)
 	if s.UCX.Version == "" && len(s.UCX.Domains) == 0 {
 		rep.Add(steps.CommandMissing, steps.Warn, "%s has no ucx_info, so nobody saw what its UCX can do", node)
@@ -195,7 +195,7 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) 
 		rep.Add(steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs at all ('ib' is not available): it was built without "+
 			"them, its module libuct_ib.so is missing (ucx-build), or all links were down", node)
 	case len(without) > 0:
-		rep.Add(steps.UCXNoRail, steps.Fail, "UCX on %s has no rc on %s: is its port up?", node, kind.And(without))
+		rep.Add(steps.UCXNoRail, steps.Fail, "UCX on %s has no rc on %s: is its port up?", node, registry.And(without))
 	}
 	if Installed(s.Facts, "nvidia-smi") && !slices.Contains(s.UCX.Transports(""), "cuda_copy") {
 		rep.Add(steps.UCXNoCUDA, steps.Warn, "UCX on %s has no cuda_copy, so GPU memory cannot travel: build it --with-cuda",
@@ -205,7 +205,7 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *kind.Report) 
 
 // pythonCauses are what the Python programs say when they fail; as in nixlCauses, causes stand
 // before what follows from them, and the last one takes any message.
-var pythonCauses = []kind.Cause{
+var pythonCauses = []registry.Cause{
 	{
 		Pattern: pattern.New(`No module named '?nixl`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "Python on %s has no NIXL: pip install nixl[cu13] there, or set NIXL_PYTHON to an interpreter that has it",
@@ -269,7 +269,7 @@ var pythonCauses = []kind.Cause{
 // pythonEnds gives what the two ends reported, where both ended well; ok is
 // false where the report says what happened instead.
 func pythonEnds(
-	r steps.Result, s steps.Stage, rep *kind.Report, ports ...wire.Port,
+	r steps.Result, s steps.Stage, rep *registry.Report, ports ...traffic.Port,
 ) (results [2]parse.NIXLResult, ok bool) {
 	results, messages := pythonSaid(s)
 	seen, well := endedWell(s)
@@ -305,14 +305,14 @@ var late = pattern.New(`not done after (\d{1,4} s)`)
 
 // atWork is for a program that came to its limit although something went over its ports: it was asked for more than it
 // has time for, or stopped in the middle.
-func atWork(r steps.Result, s steps.Stage, messages []kind.Message, rep *kind.Report, ports []wire.Port) bool {
-	work := wire.WorkOf(r.Rig, s.Bytes, ports...)
+func atWork(r steps.Result, s steps.Stage, messages []registry.Message, rep *registry.Report, ports []traffic.Port) bool {
+	work := traffic.WorkOf(r.Rig, s.Bytes, ports...)
 	for _, said := range messages {
 		m := late.Regexp().FindStringSubmatch(said.Text)
 		switch {
 		case m == nil || !work.Any():
 			continue
-		case work.Share >= theory.AtWork.Value():
+		case work.Share >= limits.AtWork.Value():
 			rep.Add(steps.TimedOut, steps.Inconclusive, "it was not done after %s, at work: %s until then, so what was asked "+
 				"for takes longer; set its NIXL_…BYTES and NIXL_…READS to less", m[1], work)
 		default:
@@ -327,24 +327,24 @@ func atWork(r steps.Result, s steps.Stage, messages []kind.Message, rep *kind.Re
 
 // pythonSaid is what the two ends reported, and what went wrong in their words. Of several
 // reports of one end the last counts: a program prints one when it is done.
-func pythonSaid(s steps.Stage) (results [2]parse.NIXLResult, messages []kind.Message) {
+func pythonSaid(s steps.Stage) (results [2]parse.NIXLResult, messages []registry.Message) {
 	for _, o := range s.Outputs {
 		v, _ := o.Value.(parse.NIXLPython)
 		for _, x := range v.Results {
 			results[o.End] = x
 		}
 	}
-	for _, o := range witness.Speak(s) {
+	for _, o := range verify.Speak(s) {
 		v, _ := o.Value.(parse.NIXLPython)
 		for _, x := range v.Results {
 			if x.Error != "" && !followed(s, o, x.Error) {
-				messages = append(messages, kind.Message{End: o.End, Text: x.Error})
+				messages = append(messages, registry.Message{End: o.End, Text: x.Error})
 			}
 		}
 		logged, _ := parse.NIXLBenchOutput(o.Text) // UCX and NIXL log alike everywhere
 		for _, text := range logged.Errors {
 			if !followed(s, o, text) {
-				messages = append(messages, kind.Message{End: o.End, Text: text})
+				messages = append(messages, registry.Message{End: o.End, Text: text})
 			}
 		}
 	}
@@ -363,12 +363,12 @@ func endedWell(s steps.Stage) (seen [2]bool, well bool) {
 
 // judgeNIXLRegister: each program registered its buffer, at both nodes.
 func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	var messages []kind.Message
-	outputs, _ := kind.OnBoth(r, &rep)
+	var rep registry.Report
+	var messages []registry.Message
+	outputs, _ := registry.OnBoth(r, &rep)
 	var gpus, without []string // nodes
 	for _, e := range steps.Ends {
 		o, ran := outputs[e]
@@ -376,7 +376,7 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 			continue
 		}
 		node := r.Rig.NameOf(e)
-		v, ok := kind.Value[parse.NIXLPython](r, o, &rep)
+		v, ok := registry.Value[parse.NIXLPython](r, o, &rep)
 		if !ok {
 			continue
 		}
@@ -392,13 +392,13 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s doesn't tell whether NIXL registers host memory there", node)
 		}
 		if !failed {
-			kind.Exited(r, o, &rep)
+			registry.Exited(r, o, &rep)
 		}
 	}
 	if len(messages) > 0 {
 		explainNIXL(r.Rig, steps.Stage{}, pythonCauses, messages, &rep) // registering asks nobody
 	}
-	if v, skipped := kind.Skips(&rep); skipped {
+	if v, skipped := registry.Skips(&rep); skipped {
 		return v
 	}
 	lead, reach, note := "NIXL registers host memory on both nodes", "", ""
@@ -407,13 +407,13 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 	case len(steps.Ends):
 		lead = "NIXL registers GPU and host memory on both nodes"
 	default:
-		lead += ", and the GPU's on " + kind.And(gpus)
+		lead += ", and the GPU's on " + registry.And(gpus)
 	}
 	if gpus != nil {
 		reach = "Whether an adapter can reach the GPU's, that does not say: host-staging does"
 	}
 	if len(without) > 0 {
-		note = fmt.Sprintf("GPU memory was not tried on %s (nvidia-smi says whether there is any)", kind.And(without))
+		note = fmt.Sprintf("GPU memory was not tried on %s (nvidia-smi says whether there is any)", registry.And(without))
 	}
 	return rep.Verdict(lead, reach, note)
 }
@@ -421,8 +421,8 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 // registrations are the memories that a node registered, and what it says of those that it
 // did not.
 // It is asked for each kind of memory by itself, and a GPU's may fail where the host's does not.
-func registrations(node string, e steps.End, v parse.NIXLPython, rep *kind.Report) (good []string,
-	said []kind.Message, failed bool,
+func registrations(node string, e steps.End, v parse.NIXLPython, rep *registry.Report) (good []string,
+	said []registry.Message, failed bool,
 ) {
 	for _, x := range v.Results {
 		memory := memoryName(x.Device)
@@ -441,7 +441,7 @@ func registrations(node string, e steps.End, v parse.NIXLPython, rep *kind.Repor
 				"UCX cuda_copy (nixl-check)? Memory from cudaHostAlloc needs none of it", node)
 			continue
 		}
-		said = append(said, kind.Message{End: e, Text: x.Error})
+		said = append(said, registry.Message{End: e, Text: x.Error})
 	}
 	return good, said, failed
 }
@@ -456,16 +456,16 @@ func memoryName(device string) string {
 // judgeNIXLTransfer: the data is right, the rails were the right ones, and it was
 // as fast as they are.
 func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	s := r.Stages[0]
-	rt, ok := wire.RouteOf(c, r, s)
+	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
 		// Without NIXL there is more to do than to look at the rails, and that is told first.
 		if _, well := pythonEnds(r, s, &rep); !well {
-			if v, skipped := kind.Skips(&rep); skipped {
+			if v, skipped := registry.Skips(&rep); skipped {
 				return v
 			}
 		}
@@ -474,9 +474,9 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	rt.CheckPorts(r.Rig, &rep)
 	t := transferTest{readTest: readTest{cell: c, result: r, stage: s, route: rt, rep: &rep, add: rep.Add}}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
-	if v, skipped := kind.Skips(&rep); skipped && !ok {
+	if v, skipped := registry.Skips(&rep); skipped && !ok {
 		return v
 	}
 	carried := account.Carried(steps.Here)
@@ -492,12 +492,12 @@ type readTest struct {
 	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
-	route  wire.Route
-	rep    *kind.Report
-	add    witness.Adder
+	route  traffic.Route
+	rep    *registry.Report
+	add    verify.Adder
 
 	ends [2]parse.NIXLResult
-	flow wire.Flow
+	flow traffic.Flow
 }
 
 func (t *readTest) initiator() parse.NIXLResult { return t.ends[steps.Here] }
@@ -521,7 +521,7 @@ func (t *readTest) ofThisRun(test string) bool {
 		x := t.ends[o.End]
 		options := map[string]string{}
 		for _, call := range pythonCalls {
-			maps.Copy(options, witness.Options(t.cell, o, call))
+			maps.Copy(options, verify.Options(t.cell, o, call))
 		}
 		device, bytes, reads := options["--device"], options["--bytes"], options["--iterations"]
 		switch {
@@ -550,7 +550,7 @@ func (t *readTest) ofThisRun(test string) bool {
 }
 
 // Flows are one: the reads, and the first that is not timed.
-func (t *readTest) Flows() []wire.Flow {
+func (t *readTest) Flows() []traffic.Flow {
 	x := t.initiator()
 	t.flow = ReadFlow(t.route, x)
 	if x.Device == "cuda" {
@@ -561,7 +561,7 @@ func (t *readTest) Flows() []wire.Flow {
 			t.flow.Warned = notThere(logged.Warnings)
 		}
 	}
-	return []wire.Flow{t.flow}
+	return []traffic.Flow{t.flow}
 }
 
 // A transferTest is the throughput of large reads.
@@ -584,7 +584,7 @@ func (t *transferTest) Output() bool {
 	}
 	// The program works its rate out of all digits of its clock and rounds afterwards.
 	bits := float64(x.Bytes) * float64(x.Iterations) * 8
-	if why := witness.Makes(x.Gbps, bits/8, x.Seconds, 0.01); why != "" && math.Abs(bits/x.Seconds/1e9-x.Gbps) > 0.0005 {
+	if why := verify.Makes(x.Gbps, bits/8, x.Seconds, 0.01); why != "" && math.Abs(bits/x.Seconds/1e9-x.Gbps) > 0.0005 {
 		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
 		return false
 	}
@@ -592,17 +592,17 @@ func (t *transferTest) Output() bool {
 }
 
 // Figure is the rate of all reads but the first.
-func (t *transferTest) Figure(wire.Accounted) {
+func (t *transferTest) Figure(traffic.Accounted) {
 	x := t.initiator()
 	figure := t.route.Measured(steps.Throughput, "Gb/s")
-	figure.Value, figure.MessageBytes = kind.Round(x.Gbps), x.Bytes
+	figure.Value, figure.MessageBytes = registry.Round(x.Gbps), x.Bytes
 	figure.Memory = segment(x.Device == "cuda")
 	t.rep.Measured(figure)
-	t.rep.Show("reads", x.Iterations, "reads of "+kind.BlockSize(x.Bytes), nil)
+	t.rep.Show("reads", x.Iterations, "reads of "+registry.BlockSize(x.Bytes), nil)
 	t.rep.Show("data", "as the target wrote it, every byte", "", nil)
-	t.lead, t.note = judgeRead(x, witness.Figure{
+	t.lead, t.note = judgeRead(x, verify.Figure{
 		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
-		Pass: theory.ReadPassShare, Warn: theory.ReadWarnShare,
+		Pass: limits.ReadPassShare, Warn: limits.ReadWarnShare,
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, x.Gbps, besideUCX) },
 	}, t.rep)
 }
@@ -639,51 +639,51 @@ func (t *readTest) withoutCUDA() {
 
 // ReadFlow predicts what reads move; the first one is not timed. The peer's memory is read, so
 // the bytes leave there, though it is this end that asks.
-func ReadFlow(rt wire.Route, x parse.NIXLResult) wire.Flow {
+func ReadFlow(rt traffic.Route, x parse.NIXLResult) traffic.Flow {
 	f := rt.Flow(steps.Peer)
-	f.Text = fmt.Sprintf("%s reads of %s, and one before", steps.Thousands(x.Iterations), kind.BlockSize(x.Bytes))
+	f.Text = fmt.Sprintf("%s reads of %s, and one before", steps.Thousands(x.Iterations), registry.BlockSize(x.Bytes))
 	f.Reads(float64(x.Iterations+1), x.Bytes)
 	return f
 }
 
 // judgeRead holds reads from Python against the rails: there is no pipeline, and each read
 // ends before the next begins.
-func judgeRead(x parse.NIXLResult, f witness.Figure, rep *kind.Report) (lead, note string) {
+func judgeRead(x parse.NIXLResult, f verify.Figure, rep *registry.Report) (lead, note string) {
 	b := f.Band
-	lead = fmt.Sprintf("%s over %s", kind.Gbps(x.Gbps), f.Of)
+	lead = fmt.Sprintf("%s over %s", registry.Gbps(x.Gbps), f.Of)
 	// As with nixlbench, the rate alone tells whether the adapter reached the GPU by itself.
-	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < theory.ReadWarnShare.Value()*float64(b.Expected))
+	staged := x.Device == "cuda" && (b.Expected == 0 || x.Gbps < limits.ReadWarnShare.Value()*float64(b.Expected))
 	if !staged {
-		rep.Show("read throughput", kind.Round(x.Gbps), "Gb/s", f.Expected())
+		rep.Show("read throughput", registry.Round(x.Gbps), "Gb/s", f.Expected())
 		if f.Judge(rep.Add); b.None != "" {
 			return lead, ""
 		}
 		return lead + fmt.Sprintf(", of %.1f (%s)", b.Expected, b.Why()), ""
 	}
 	least, most, e := stagedBand()
-	rep.Show("read throughput", kind.Round(x.Gbps), "Gb/s", e)
+	rep.Show("read throughput", registry.Round(x.Gbps), "Gb/s", e)
 	switch {
 	case b.None != "":
 		f.Judge(rep.Add)
 		return lead, ""
 	case x.Gbps < least:
 		why, code := f.Cause()
-		rep.Add(code, steps.Fail, "%s from GPU memory, where even through host memory %s: %s", kind.Gbps(x.Gbps),
-			theory.StagedGPU.Entry().Says(), why)
+		rep.Add(code, steps.Fail, "%s from GPU memory, where even through host memory %s: %s", registry.Gbps(x.Gbps),
+			limits.StagedGPU.Entry().Says(), why)
 	case x.Gbps > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
-			"far less than the %.1f of the rails: see host-staging", kind.Gbps(x.Gbps), theory.StagedGPU.Entry().Figures(),
+			"far less than the %.1f of the rails: see host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
-	return lead + fmt.Sprintf(", host-staged (%s)", theory.StagedGPU.Entry().Says()), hostMemory(b)
+	return lead + fmt.Sprintf(", host-staged (%s)", limits.StagedGPU.Entry().Says()), hostMemory(b)
 }
 
 // hostMemory is what to do where GPU memory is staged. Nobody measured it in that run, so it is a sentence
 // of its own.
-func hostMemory(b theory.Band) string {
+func hostMemory(b limits.Band) string {
 	return fmt.Sprintf("Host memory should reach %s there, and memory from cudaHostAlloc with it: that was not measured "+
 		"here",
-		kind.Gbps(float64(b.Expected)))
+		registry.Gbps(float64(b.Expected)))
 }
 
 // latencyBytes is the largest read whose time is a latency: those of the tutorial had 4 KiB,
@@ -692,10 +692,10 @@ const latencyBytes = 4096
 
 // judgeNIXLLatency looks at the median and the tail of each rail.
 func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	table := steps.Table{Title: "one read, us", Columns: []steps.Column{
 		{Name: "rail"},
 		{Name: "average", Number: true},
@@ -711,15 +711,15 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	var tail float64
 	carried := 0
 	for _, s := range r.Stages {
-		rt, ok := wire.RouteOf(c, r, s)
+		rt, ok := traffic.RouteOf(c, r, s)
 		if !ok {
 			rep.Add(steps.NoRail, steps.Inconclusive, "a stage belongs to no rail")
 			continue
 		}
 		dev := r.Rig.Rail(rt.Pairs[0], steps.Here).Dev
-		m := kind.Measurement{No: rt.Nos[0], Dev: dev, Pair: rt.Pairs[0]}
+		m := registry.Measurement{No: rt.Nos[0], Dev: dev, Pair: rt.Pairs[0]}
 		// Each rail's report is its own: what is found there is put under the rail's name.
-		var one kind.Report
+		var one registry.Report
 		x, ok := judgeReadLatency(c, r, s, m, rt, &one, &carried)
 		for _, f := range one.Findings {
 			if f.Rail == 0 && !strings.Contains(f.Text, dev) {
@@ -737,9 +737,9 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		if !ok {
 			continue
 		}
-		rails, figures = append(rails, m.No), append(figures, kind.Microseconds(x.P50US))
+		rails, figures = append(rails, m.No), append(figures, registry.Microseconds(x.P50US))
 		tail, all = max(tail, x.P99US), append(all, x.P50US)
-		if x.Bytes <= latencyBytes && theory.Soft(r.Rig, rt.Pairs[0]) == "" {
+		if x.Bytes <= latencyBytes && limits.Soft(r.Rig, rt.Pairs[0]) == "" {
 			medians = append(medians, x.P50US)
 		}
 		row := []string{fmt.Sprintf("%d %s", m.No, dev)}
@@ -748,13 +748,13 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		table.Rows = append(table.Rows, row)
 	}
-	if v, skipped := kind.Skips(&rep); skipped {
+	if v, skipped := registry.Skips(&rep); skipped {
 		return v
 	}
-	witness.EveryRail(c, r, &rep)
-	witness.RailsApart(all, rails, &rep)
-	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", kind.PerRail(rails, figures),
-		kind.Microseconds(tail)) +
+	verify.EveryRail(c, r, &rep)
+	verify.RailsApart(all, rails, &rep)
+	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", registry.PerRail(rails, figures),
+		registry.Microseconds(tail)) +
 		usualRead(medians)
 	account := ""
 	if carried > 0 {
@@ -769,7 +769,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 
 // usualRead says what a read of that size takes elsewhere, and from when there is a warning.
 func usualRead(medians []float64) string {
-	usual := theory.ReadLatency.Entry()
+	usual := limits.ReadLatency.Entry()
 	switch {
 	case len(medians) == 0:
 		return ""
@@ -777,16 +777,16 @@ func usualRead(medians []float64) string {
 		return fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
 	}
 	return fmt.Sprintf(": as it should be (%s; a warning from %s)", usual.Says(),
-		kind.Microseconds(theory.ReadLatencyPass.Value()))
+		registry.Microseconds(limits.ReadLatencyPass.Value()))
 }
 
-func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m kind.Measurement, rt wire.Route, rep *kind.Report,
+func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m registry.Measurement, rt traffic.Route, rep *registry.Report,
 	carried *int,
 ) (parse.NIXLResult, bool) {
 	rt.CheckPorts(r.Rig, rep)
 	add := func(code steps.Code, g steps.Grade, format string, args ...any) { rep.On(m, code, g, format, args...) }
 	t := latencyTest{readTest{cell: c, result: r, stage: s, route: rt, rep: rep, add: add}}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if ok && account.OK() {
 		*carried++
@@ -803,16 +803,16 @@ func (t *latencyTest) Output() bool {
 }
 
 // Figure is the median.
-func (t *latencyTest) Figure(wire.Accounted) {
+func (t *latencyTest) Figure(traffic.Accounted) {
 	x, rep := t.initiator(), t.rep
-	f := witness.Time{
-		MedianUS: x.P50US, Soft: theory.Soft(t.result.Rig, t.route.Pairs[0]), Of: "reads of 4 KiB from Python: ",
-		Usual: theory.ReadLatency, Least: theory.ReadLatencyLeast, Pass: theory.ReadLatencyPass, Warn: theory.ReadLatencyWarn,
+	f := verify.Time{
+		MedianUS: x.P50US, Soft: limits.Soft(t.result.Rig, t.route.Pairs[0]), Of: "reads of 4 KiB from Python: ",
+		Usual: limits.ReadLatency, Least: limits.ReadLatencyLeast, Pass: limits.ReadLatencyPass, Warn: limits.ReadLatencyWarn,
 		Far: "is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?",
 	}
 	if x.Bytes > latencyBytes {
 		f.None = fmt.Sprintf("a read of %s takes as long as its bytes do, and nobody measured that one",
-			kind.BlockSize(x.Bytes))
+			registry.BlockSize(x.Bytes))
 	}
 	figure := t.route.Measured(steps.Latency, "us")
 	figure.Value, figure.P95, figure.P99, figure.MessageBytes, figure.Memory = x.P50US, x.P95US, x.P99US, x.Bytes, "DRAM"
@@ -829,28 +829,28 @@ func (t *latencyTest) Figure(wire.Accounted) {
 func (t *latencyTest) Signs() {
 	t.loadedUCX()
 	x := t.initiator()
-	why := wire.Outliers(t.stage.Bytes, t.route.Ports(), "power saving (cpufreq), or something else on the node")
+	why := traffic.Outliers(t.stage.Bytes, t.route.Ports(), "power saving (cpufreq), or something else on the node")
 	switch {
-	case theory.Soft(t.result.Rig, t.route.Pairs[0]) != "":
-	case x.P95US > theory.Outliers.Value()*x.P50US:
+	case limits.Soft(t.result.Rig, t.route.Pairs[0]) != "":
+	case x.P95US > limits.Outliers.Value()*x.P50US:
 		t.add(steps.LatencyTail, steps.Warn, "one read of twenty takes %s and more, and the median %s: %s",
-			kind.Microseconds(x.P95US), kind.Microseconds(x.P50US), why)
-	case x.P99US > theory.WriteLatencyTail.Value()*x.P50US:
+			registry.Microseconds(x.P95US), registry.Microseconds(x.P50US), why)
+	case x.P99US > limits.WriteLatencyTail.Value()*x.P50US:
 		t.add(steps.LatencyTail, steps.Warn, "one read of a hundred takes %s and more, and the median %s: %s",
-			kind.Microseconds(x.P99US), kind.Microseconds(x.P50US), why)
+			registry.Microseconds(x.P99US), registry.Microseconds(x.P50US), why)
 	}
 }
 
 // timed reports whether an initiator's report has times, and in an order that times have.
-func timed(x parse.NIXLResult, rep *kind.Report) bool {
+func timed(x parse.NIXLResult, rep *registry.Report) bool {
 	if x.P50US <= 0 || x.P95US <= 0 || x.P99US <= 0 || x.Iterations <= 0 || x.Bytes <= 0 {
 		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports no latency, or no tail")
 		return false
 	}
-	if why := witness.Ascending(witness.Quantile{Name: "least", Value: x.MinUS},
-		witness.Quantile{Name: "median", Value: x.P50US},
-		witness.Quantile{Name: "95 %", Value: x.P95US}, witness.Quantile{Name: "99 %", Value: x.P99US},
-		witness.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
+	if why := verify.Ascending(verify.Quantile{Name: "least", Value: x.MinUS},
+		verify.Quantile{Name: "median", Value: x.P50US},
+		verify.Quantile{Name: "95 %", Value: x.P95US}, verify.Quantile{Name: "99 %", Value: x.P99US},
+		verify.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
 		rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
 		return false
 	}
@@ -859,7 +859,7 @@ func timed(x parse.NIXLResult, rep *kind.Report) bool {
 
 // leftKeys is how many keys of nixlbench a node sees; empty where it did not look. protobuf's
 // JSON has 64-bit numbers as strings, and leaves out one that is 0.
-func leftKeys(node, answer string, rep *kind.Report) string {
+func leftKeys(node, answer string, rep *registry.Report) string {
 	var keys struct {
 		Count string `json:"count"`
 		Error string `json:"error"`
@@ -880,11 +880,11 @@ var corrupting = pattern.New(`^3\.5\.[0-2]$`)
 // judgeEtcd: both nodes reach it, it is one, and it is not a release that loses
 // data.
 func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
-	facts := kind.BothFacts(r, &rep)
+	var rep registry.Report
+	facts := registry.BothFacts(r, &rep)
 	var versions [2]string
 	keys := ""
 	for _, e := range steps.Ends {
@@ -901,7 +901,7 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 				said = fmt.Sprintf(" (it answers %.60q)", text)
 			}
 			rep.Add(steps.EtcdUnreachable, steps.Fail, "etcd at %s does not answer %s%s: a firewall, or an address that only "+
-				"this machine has?", kind.OrUnknown(facts[e]["endpoint"]), node, said)
+				"this machine has?", registry.OrUnknown(facts[e]["endpoint"]), node, said)
 			continue
 		}
 		versions[e] = answer.Server

@@ -2,14 +2,14 @@ package nixl
 
 import (
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pattern"
-	"github.com/railbench/railbench/steps/wire"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
 )
 
 // silent is how UCX words that nobody answered in its own time (UD, which it also meets by) or in
 // the adapter's (RC). What it means depends on what else was seen: unanswered says that.
-var silent = kind.Cause{
+var silent = registry.Cause{
 	Pattern: pattern.New(`unhandled timeout error|[Tt]ransport retry count|Endpoint timeout|Operation timed out`),
 	Code:    steps.RDMAUnanswered,
 	Grade:   steps.Inconclusive,
@@ -20,11 +20,11 @@ var silent = kind.Cause{
 }
 
 // unanswered is what silence means in one stage. An adapter that waited in vain itself says that
-// the rail is broken, as a link does that went down (witness.First). Without them UCX alone has said
+// the rail is broken, as a link does that went down (verify.First). Without them UCX alone has said
 // so, whose time runs out over soft-RoCE where RDMA itself works.
-func unanswered(rig steps.Rig, s steps.Stage) kind.Cause {
+func unanswered(rig steps.Rig, s steps.Stage) registry.Cause {
 	c := silent
-	if grown := wire.Unanswered(rig, s.Bytes); grown != "" {
+	if grown := traffic.Unanswered(rig, s.Bytes); grown != "" {
 		c.Grade = steps.Fail
 		c.Means = "UCX on %s got no answer over its rail, and an adapter waited in vain, too (" + grown +
 			"): a wrong GID or " +

@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // ucxCauses are how ucx_perftest words a failure of its own. What UCX itself says below it is the
 // same as below nixlbench.
-var ucxCauses = slices.Concat([]kind.Cause{
+var ucxCauses = slices.Concat([]registry.Cause{
 	{
 		Pattern: pattern.New(`bind\(\) failed|Address already in use`),
 		Code:    steps.PortTaken, Grade: steps.Inconclusive,
@@ -37,7 +37,7 @@ var ucxCauses = slices.Concat([]kind.Cause{
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map and arp-flux), and have both nodes the same UCX (nixl-check)?",
 	},
-}, nixlCauses, []kind.Cause{
+}, nixlCauses, []registry.Cause{
 	{
 		Pattern: pattern.New(`connect\(\) failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
 		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
@@ -69,21 +69,21 @@ func readUCXPerftest(text string) (parse.UCXPerftest, error) {
 // judgeUCXPerftest holds what UCX does by itself, without NIXL above it, against what the rail can
 // do, and against the bytes that every rail moved.
 func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	s := r.Stages[0]
-	rt, ok := wire.RouteOf(c, r, s)
+	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
 		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
 	t := ucxTest{cell: c, result: r, stage: s, route: rt, rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: s, Ports: rt.Ports(), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
-	if v, skipped := kind.Skips(&rep); skipped && !ok {
+	if v, skipped := registry.Skips(&rep); skipped && !ok {
 		return v
 	}
 	return rep.Verdict(t.lead, account.Carried(t.client.End))
@@ -98,8 +98,8 @@ type ucxTest struct {
 	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
-	route  wire.Route
-	rep    *kind.Report
+	route  traffic.Route
+	rep    *registry.Report
 
 	server, client steps.Output
 	head, read     parse.UCXPerftest // what the server and the client printed
@@ -109,7 +109,7 @@ type ucxTest struct {
 
 // Ends: both have to have ended by themselves and well, and neither may complain.
 func (t *ucxTest) Ends() bool {
-	var messages []kind.Message
+	var messages []registry.Message
 	for _, o := range t.stage.Outputs {
 		if o.Role == "server" {
 			t.server = o
@@ -117,11 +117,11 @@ func (t *ucxTest) Ends() bool {
 			t.client = o
 		}
 	}
-	for _, o := range witness.Speak(t.stage) {
+	for _, o := range verify.Speak(t.stage) {
 		v, _ := o.Value.(parse.UCXPerftest)
 		for _, text := range v.Errors {
 			if !limited(t.stage) || !ucxEnded.Regexp().MatchString(text) {
-				messages = append(messages, kind.Message{End: o.End, Text: text})
+				messages = append(messages, registry.Message{End: o.End, Text: text})
 			}
 		}
 	}
@@ -201,12 +201,12 @@ func (t *ucxTest) row() (row parse.UCXPerftestRow) {
 // notAsked says what both ends say otherwise than the client's script asked for.
 func (t *ucxTest) notAsked() string {
 	const tool = "ucx_perftest"
-	options := witness.Options(t.cell, t.client, tool)
+	options := verify.Options(t.cell, t.client, tool)
 	send, recv, two := strings.Cut(cmp.Or(options["-m"], "host"), ",")
 	if !two {
 		recv = send
 	}
-	warmup, ok := witness.Number(t.cell, t.client, tool, "-w")
+	warmup, ok := verify.Number(t.cell, t.client, tool, "-w")
 	if !ok {
 		warmup = math.MaxInt // its own is more than a tenth, which is the most
 	}
@@ -214,19 +214,19 @@ func (t *ucxTest) notAsked() string {
 	t.warmup = min(warmup, (t.row().Iterations+9)/10)
 	switch {
 	case !strings.HasPrefix(t.head.Test, "put bandwidth") || t.head.API != "protocol layer":
-		return fmt.Sprintf("the server was asked for another test (%s, %s)", kind.OrUnknown(t.head.Test),
-			kind.OrUnknown(t.head.API))
+		return fmt.Sprintf("the server was asked for another test (%s, %s)", registry.OrUnknown(t.head.Test),
+			registry.OrUnknown(t.head.API))
 	case t.read.Latency:
 		return "it is the output of a latency test"
 	case t.head.SendMemory != send || t.head.RecvMemory != recv:
-		return fmt.Sprintf("it went from %s to %s memory, and %s to %s was asked for", kind.OrUnknown(t.head.SendMemory),
-			kind.OrUnknown(t.head.RecvMemory), send, recv)
+		return fmt.Sprintf("it went from %s to %s memory, and %s to %s was asked for", registry.OrUnknown(t.head.SendMemory),
+			registry.OrUnknown(t.head.RecvMemory), send, recv)
 	case t.head.SizeBytes <= 0:
 		return "the server did not tell the size of a message"
 	}
 	return cmp.Or(
-		witness.Asked(t.cell, t.client, tool, "-s", t.head.SizeBytes, "bytes a message"),
-		witness.Asked(t.cell, t.client, tool, "-n", t.row().Iterations, "messages"),
+		verify.Asked(t.cell, t.client, tool, "-s", t.head.SizeBytes, "bytes a message"),
+		verify.Asked(t.cell, t.client, tool, "-n", t.row().Iterations, "messages"),
 	)
 }
 
@@ -238,13 +238,13 @@ func (t *ucxTest) contradicts() string {
 	// Two decimals of MiB a second, three of a microsecond, and whole messages a second.
 	room := 0.005*8.0*(1<<20)/1e9 + made*0.0005/row.OverallUS + 0.001*made
 	if math.Abs(made-row.OverallGbps) > room {
-		return fmt.Sprintf("messages of %s in %s each are %s, and it says %s", kind.Size(float64(t.head.SizeBytes)),
-			kind.Microseconds(row.OverallUS), kind.Gbps(made), kind.Gbps(row.OverallGbps))
+		return fmt.Sprintf("messages of %s in %s each are %s, and it says %s", registry.Size(float64(t.head.SizeBytes)),
+			registry.Microseconds(row.OverallUS), registry.Gbps(made), registry.Gbps(row.OverallGbps))
 	}
 	perSecond := 1e6 / row.OverallUS
 	room = 0.51 + 0.001*perSecond + perSecond*0.0005/row.OverallUS
 	if row.OverallRate > 0 && math.Abs(perSecond-row.OverallRate) > room {
-		return fmt.Sprintf("%s a message are %.0f messages a second, and it says %.0f", kind.Microseconds(row.OverallUS),
+		return fmt.Sprintf("%s a message are %.0f messages a second, and it says %.0f", registry.Microseconds(row.OverallUS),
 			perSecond,
 			row.OverallRate)
 	}
@@ -258,7 +258,7 @@ func (t *ucxTest) gpu() bool {
 // Flows are one: what was measured, and the warm-up. Newer releases send one message more after
 // either, so that the server knows that it is over.
 // The two messages more are in the most that a port may carry, and not in the least.
-func (t *ucxTest) Flows() []wire.Flow {
+func (t *ucxTest) Flows() []traffic.Flow {
 	n := t.row().Iterations + t.warmup
 	f := t.route.Flow(t.client.End)
 	f.Writes(float64(n), t.head.SizeBytes)
@@ -269,26 +269,26 @@ func (t *ucxTest) Flows() []wire.Flow {
 	if t.gpu() {
 		f.Staged()
 	}
-	return []wire.Flow{f}
+	return []traffic.Flow{f}
 }
 
 // Figure is the overall rate.
-func (t *ucxTest) Figure(wire.Accounted) {
+func (t *ucxTest) Figure(traffic.Accounted) {
 	row, size := t.row(), t.head.SizeBytes
 	figure := t.route.Measured(steps.Throughput, "Gb/s")
-	figure.Value, figure.MessageBytes, figure.Memory = kind.Round(row.OverallGbps), size, segment(t.gpu())
+	figure.Value, figure.MessageBytes, figure.Memory = registry.Round(row.OverallGbps), size, segment(t.gpu())
 	t.rep.Measured(figure)
 	payload := float64(row.Iterations) * float64(size)
-	f := witness.Figure{
+	f := verify.Figure{
 		Got: rate.Payload(row.OverallGbps), Band: t.route.Band(t.result.Rig, size, payload), Of: t.route.String(),
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, row.OverallGbps, besideVerbs) },
 	}
-	if least := theory.UCXMessages.Value(); float64(row.Iterations) < least {
+	if least := limits.UCXMessages.Value(); float64(row.Iterations) < least {
 		f.Band.Unless = fmt.Sprintf("it is of %s, and below %.0f its end takes too much of the time",
-			kind.Count(row.Iterations, "message", "messages"), least)
+			registry.Count(row.Iterations, "message", "messages"), least)
 	}
-	lead := fmt.Sprintf("%s (%.2f GB/s) with messages of %s", kind.Gbps(row.OverallGbps), row.OverallGbps/8,
-		kind.BlockSize(size))
+	lead := fmt.Sprintf("%s (%.2f GB/s) with messages of %s", registry.Gbps(row.OverallGbps), row.OverallGbps/8,
+		registry.BlockSize(size))
 	e := f.Expected()
 	switch {
 	case t.gpu():
@@ -300,14 +300,14 @@ func (t *ucxTest) Figure(wire.Accounted) {
 		t.lead = lead
 		f.Judge(t.rep.Add)
 	}
-	t.rep.Show("throughput", kind.Round(row.OverallGbps), "Gb/s", e)
+	t.rep.Show("throughput", registry.Round(row.OverallGbps), "Gb/s", e)
 	t.rep.Show("median of a message's time", row.TypicalUS, "us", nil)
 	link := t.result.Rig.Rail(t.route.Pairs[0], t.client.End).RateGbps
 	if link <= 0 {
 		return
 	}
-	line, report := theory.WireOf100G, theory.UCXOfReport
-	t.rep.Show(fmt.Sprintf("share of the link's %.4g GB/s", line.Value()*link/100), kind.Round(100*row.OverallGbps/link),
+	line, report := limits.WireOf100G, limits.UCXOfReport
+	t.rep.Show(fmt.Sprintf("share of the link's %.4g GB/s", line.Value()*link/100), registry.Round(100*row.OverallGbps/link),
 		"%",
 		&steps.Expected{From: fmt.Sprintf("no band: %s, %.0f %% of %s", report.Entry().Says(),
 			100*report.Value()/line.Value(),
@@ -322,9 +322,9 @@ func (t *ucxTest) Signs() {
 	row := t.row()
 	for _, r := range t.read.Rows {
 		// The last stretch ends with waiting for the last message.
-		if !r.Final && r.AverageGbps < theory.WarnShare.Value()*row.OverallGbps && !t.gpu() {
+		if !r.Final && r.AverageGbps < limits.WarnShare.Value()*row.OverallGbps && !t.gpu() {
 			t.rep.Add(steps.RateUnsteady, steps.Warn, "for a while it was %s, and %s on the whole: other traffic, pauses, or "+
-				"a processor that slept", kind.Gbps(r.AverageGbps), kind.Gbps(row.OverallGbps))
+				"a processor that slept", registry.Gbps(r.AverageGbps), registry.Gbps(row.OverallGbps))
 			return
 		}
 	}

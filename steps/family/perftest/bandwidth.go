@@ -9,28 +9,28 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // A railTest is one stage of a test over one rail: the first two witnesses of the line, which
 // bandwidth and latency have in common.
 type railTest struct {
-	kind.Measurement
+	registry.Measurement
 	cell   steps.Cell
 	result steps.Result
 	stage  steps.Stage
 	server steps.Output
-	rep    *kind.Report
+	rep    *registry.Report
 }
 
 // railTestOf is a stage's test. ok is false where it belongs to no rail.
-func railTestOf(c steps.Cell, r steps.Result, s steps.Stage, rep *kind.Report) (t railTest, ok bool) {
+func railTestOf(c steps.Cell, r steps.Result, s steps.Stage, rep *registry.Report) (t railTest, ok bool) {
 	t = railTest{cell: c, result: r, stage: s, rep: rep}
 	if !r.Rig.HasPair(s.Pair) {
 		rep.Add(steps.NoRail, steps.Inconclusive, "a stage belongs to no rail")
@@ -56,9 +56,9 @@ func (t *railTest) add(code steps.Code, g steps.Grade, format string, args ...an
 }
 
 // line is where the test is heard.
-func (t *railTest) line() witness.Line {
-	return witness.Line{
-		Cell: t.cell, Rig: t.result.Rig, Stage: t.stage, Ports: wire.EndsOf(t.Pair), Rep: t.rep, Add: t.add,
+func (t *railTest) line() verify.Line {
+	return verify.Line{
+		Cell: t.cell, Rig: t.result.Rig, Stage: t.stage, Ports: traffic.EndsOf(t.Pair), Rep: t.rep, Add: t.add,
 	}
 }
 
@@ -95,7 +95,7 @@ func (t *railTest) Ends() bool {
 // other's carrier.
 func whyDown(rig steps.Rig, p steps.Pair) (text string, code steps.Code) {
 	for _, e := range steps.Ends {
-		if said, code := wire.Down(rig, e, p); code == steps.InterfaceOff {
+		if said, code := traffic.Down(rig, e, p); code == steps.InterfaceOff {
 			return said, code
 		}
 	}
@@ -103,8 +103,8 @@ func whyDown(rig steps.Rig, p steps.Pair) (text string, code steps.Code) {
 }
 
 // said is what the ends complain of.
-func (t *railTest) said() (messages []kind.Message) {
-	for _, o := range witness.Speak(steps.Stage{Outputs: []steps.Output{t.Client, t.server}}) {
+func (t *railTest) said() (messages []registry.Message) {
+	for _, o := range verify.Speak(steps.Stage{Outputs: []steps.Output{t.Client, t.server}}) {
 		messages = append(messages, messagesOf(o.End, parse.PerftestErrors(o.Text))...)
 	}
 	return messages
@@ -132,7 +132,7 @@ func roles(s steps.Stage) (server, client *steps.Output) {
 // causes are how perftest words a failure. The first that matches counts, so what is nearest
 // to the cause stands above what follows from it: a port that is down above queue pairs that
 // can't be modified, and a connection that was refused last, as every early end makes one.
-var causes = []kind.Cause{
+var causes = []registry.Cause{
 	{
 		Pattern: pattern.New(`Couldn't listen to port`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set PORT",
@@ -223,7 +223,7 @@ var causes = []kind.Cause{
 
 // complains reports whether an end that ended with status 0 said that something went wrong:
 // its figure is none then.
-func complains(rig steps.Rig, s steps.Stage, m kind.Measurement, messages []kind.Message, rep *kind.Report) bool {
+func complains(rig steps.Rig, s steps.Stage, m registry.Measurement, messages []registry.Message, rep *registry.Report) bool {
 	c, msg, found := causeOf(messages)
 	switch {
 	case found:
@@ -240,16 +240,16 @@ func complains(rig steps.Rig, s steps.Stage, m kind.Measurement, messages []kind
 }
 
 // messagesOf are what one end complains of.
-func messagesOf(e steps.End, texts []string) []kind.Message {
-	var all []kind.Message
+func messagesOf(e steps.End, texts []string) []registry.Message {
+	var all []registry.Message
 	for _, text := range texts {
-		all = append(all, kind.Message{End: e, Text: text})
+		all = append(all, registry.Message{End: e, Text: text})
 	}
 	return all
 }
 
 // causeOf finds the first cause that any message names.
-func causeOf(messages []kind.Message) (c kind.Cause, said kind.Message, found bool) {
+func causeOf(messages []registry.Message) (c registry.Cause, said registry.Message, found bool) {
 	for _, c := range causes {
 		for _, msg := range messages {
 			if c.Pattern.Regexp().MatchString(msg.Text) {
@@ -257,12 +257,12 @@ func causeOf(messages []kind.Message) (c kind.Cause, said kind.Message, found bo
 			}
 		}
 	}
-	return kind.Cause{}, kind.Message{}, false
+	return registry.Cause{}, registry.Message{}, false
 }
 
 // explain says why a test has no result.
-func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Output, messages []kind.Message,
-	rep *kind.Report,
+func explain(rig steps.Rig, s steps.Stage, m registry.Measurement, server steps.Output, messages []registry.Message,
+	rep *registry.Report,
 ) {
 	if c, msg, found := causeOf(messages); found {
 		code, grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
@@ -271,13 +271,13 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 		return
 	}
 	// The client first: a server that was left waiting has nothing to tell but that.
-	alone := witness.Speak(steps.Stage{Outputs: []steps.Output{m.Client, server}})
+	alone := verify.Speak(steps.Stage{Outputs: []steps.Output{m.Client, server}})
 	for _, o := range []steps.Output{m.Client, server} {
 		if o.Exit.Why == runner.Cancelled && len(alone) == 1 {
 			continue // it was ended because the other one had
 		}
-		if f, bad := kind.Trouble(rig, o); bad {
-			rep.On(m, f.Code, f.Grade, "%s%s", f.Text, hangHint(rig, s, wire.EndsOf(m.Pair), o, m.Client, server))
+		if f, bad := registry.Trouble(rig, o); bad {
+			rep.On(m, f.Code, f.Grade, "%s%s", f.Text, hangHint(rig, s, traffic.EndsOf(m.Pair), o, m.Client, server))
 			return
 		}
 	}
@@ -293,7 +293,7 @@ func explain(rig steps.Rig, s steps.Stage, m kind.Measurement, server steps.Outp
 		if o.Role == "server" {
 			grade = steps.Inconclusive // the client has its number, and nobody vouches for it
 		}
-		rep.On(m, steps.ScriptFailed, grade, "the %s on %s ended with %s%s", kind.OrUnknown(o.Role), rig.NameOf(o.End),
+		rep.On(m, steps.ScriptFailed, grade, "the %s on %s ended with %s%s", registry.OrUnknown(o.Role), rig.NameOf(o.End),
 			o.Exit, said)
 		return
 	}
@@ -305,15 +305,15 @@ var follows = pattern.New(`^(ethernet_read_keys: )?Couldn't read remote address|
 
 // hangHint says what else makes an end reach its limit without a word, where nothing else
 // explains it: neither end complains of anything but that, and no connection was lost.
-func hangHint(rig steps.Rig, s steps.Stage, ports []wire.Port, o steps.Output, all ...steps.Output) string {
+func hangHint(rig steps.Rig, s steps.Stage, ports []traffic.Port, o steps.Output, all ...steps.Output) string {
 	if o.Exit.Why != runner.TimedOut {
 		return ""
 	}
-	if g := wire.Gaps(s.Bytes, ports...); g != "" {
+	if g := traffic.Gaps(s.Bytes, ports...); g != "" {
 		return "; packets were lost and sent again meanwhile (" + g + "), which leaves RDMA a small part of its rate: look " +
 			"at the cable and the port at both ends (see path-loss)"
 	}
-	if hint := witness.Reached(rig, s, ports...); hint != "" {
+	if hint := verify.Reached(rig, s, ports...); hint != "" {
 		return hint
 	}
 	for _, other := range all {
@@ -336,7 +336,7 @@ func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 
 // gpuSkips are what the scripts that take GPU memory say where they can't, and why that is no
 // fault of the rig.
-var gpuSkips = []kind.Cause{
+var gpuSkips = []registry.Cause{
 	{
 		Pattern: pattern.New(`(?m)^perftest: built without CUDA`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "perftest on %s is built without CUDA, as distributions build it: one that was configured with " +
@@ -350,7 +350,7 @@ var gpuSkips = []kind.Cause{
 }
 
 // gpuCauses are how perftest says that it got no GPU memory, or could not register it.
-var gpuCauses = []kind.Cause{
+var gpuCauses = []registry.Cause{
 	{
 		Pattern: pattern.New(`Couldn't allocate MR|create mr`),
 		Code:    steps.MemoryUnregistered, Grade: steps.Inconclusive,
@@ -367,17 +367,17 @@ var gpuCauses = []kind.Cause{
 // judgeGPUWriteBandwidth is judgeWriteBandwidth with GPU memory at one end or at both: nobody
 // measured that where railbench knows of it.
 func judgeGPUWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	for _, causes := range [][]kind.Cause{gpuSkips, gpuCauses} {
+	for _, causes := range [][]registry.Cause{gpuSkips, gpuCauses} {
 		for _, s := range r.Stages {
 			for _, o := range s.Outputs {
 				for _, cause := range causes {
 					if !cause.Pattern.Regexp().MatchString(o.Text) {
 						continue
 					}
-					text := kind.Sentences([]string{fmt.Sprintf(cause.Means, r.Rig.NameOf(o.End))})
+					text := registry.Sentences([]string{fmt.Sprintf(cause.Means, r.Rig.NameOf(o.End))})
 					return steps.Verdict{Code: cause.Code, Grade: cause.Grade, Reason: text, Evidence: []steps.Evidence{}}
 				}
 			}
@@ -410,10 +410,10 @@ type writes struct {
 
 // writeBandwidth judges each rail by itself, and then holds rails that are alike against each other.
 func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	var figures, expected []string // one figure per rail
 	var rails []int
 	var tutorial float64 // what the tutorial would call the last rail's figure, Gb/s
@@ -435,7 +435,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 		}
 		all.add(account, t.Client.End)
 		measured = append(measured, railRate{t.Measurement, t.row().AverageGbps, t.row().Bytes, t.unexplained})
-		figures, rails = append(figures, kind.Gbps(t.row().AverageGbps)), append(rails, t.No)
+		figures, rails = append(figures, registry.Gbps(t.row().AverageGbps)), append(rails, t.No)
 		// Rails of one rig mostly have one band: it is said once.
 		if text := t.band.Says(each); t.band.None == "" && !slices.Contains(expected, text) {
 			expected = append(expected, text)
@@ -443,11 +443,11 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 		// As the tutorial does: perftest's column, which is of 2^20 bytes, times 8, by 1000.
 		tutorial = float64(rate.Payload(t.row().AverageGbps).MiB()) * 8 / 1000
 	}
-	witness.EveryRail(c, r, &rep)
+	verify.EveryRail(c, r, &rep)
 	ratesApart(r.Rig, measured, &rep)
-	lead := kind.PerRail(rails, figures)
+	lead := registry.PerRail(rails, figures)
 	if len(expected) > 0 {
-		lead += ": " + kind.And(expected)
+		lead += ": " + registry.And(expected)
 	}
 	note := ""
 	if w.taught && tutorial >= 10 { // below that nobody would look for the tutorial's figure
@@ -458,7 +458,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 
 // A railRate is what a rail came to.
 type railRate struct {
-	kind.Measurement
+	registry.Measurement
 	gbps  float64
 	bytes int // of a message
 	// unexplained is what is said of it for want of a cause; empty where a cause shows, and where none was asked for.
@@ -468,7 +468,7 @@ type railRate struct {
 // ratesApart compares rails with each other: those with the same link, PCIe link and MTU are alike,
 // also where nobody knows what each should carry. One that stays far behind is limited on its own
 // way, by what neither link nor slot shows: a queue of the kernel, a switch's port.
-func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
+func ratesApart(rig steps.Rig, all []railRate, rep *registry.Report) {
 	for _, m := range all {
 		best := m
 		for _, other := range all {
@@ -476,9 +476,9 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 				best = other
 			}
 		}
-		least := theory.RatesApart
-		if theory.Soft(rig, m.Pair) != "" {
-			least = theory.RatesApartSoft
+		least := limits.RatesApart
+		if limits.Soft(rig, m.Pair) != "" {
+			least = limits.RatesApartSoft
 		}
 		if m.gbps >= least.Value()*best.gbps || explained(m.Measurement, rep) {
 			continue
@@ -489,24 +489,24 @@ func ratesApart(rig steps.Rig, all []railRate, rep *kind.Report) {
 		}
 		// An adapter's packets pass the kernel's queues by.
 		limit := "a rate limit of its adapter (mlnx_qos)"
-		if theory.Soft(rig, m.Pair) != "" {
+		if limits.Soft(rig, m.Pair) != "" {
 			limit = "a queue of the kernel (see shaping)"
 		}
 		beside := fmt.Sprintf("rail %d%s carries %s, so what limits it is on its own way: %s, a limit of a switch's port, "+
 			"its cable",
-			best.No, half, kind.Gbps(best.gbps), limit)
+			best.No, half, registry.Gbps(best.gbps), limit)
 		if m.No == 1 { // the only one that the cell measures
 			beside += "; whether only one way is slow, the cell ib-reverse tells"
 		}
 		if !instead(m, beside, rep) {
 			rep.Hear(steps.ByFigure)
-			rep.On(m.Measurement, steps.RailsApart, steps.Warn, "carries %s where %s", kind.Gbps(m.gbps), beside)
+			rep.On(m.Measurement, steps.RailsApart, steps.Warn, "carries %s where %s", registry.Gbps(m.gbps), beside)
 		}
 	}
 }
 
 // instead puts what was found of a rail in place of that no cause shows.
-func instead(m railRate, why string, rep *kind.Report) bool {
+func instead(m railRate, why string, rep *registry.Report) bool {
 	for i, f := range rep.Findings {
 		if head, ok := strings.CutSuffix(f.Text, m.unexplained); ok && m.unexplained != "" && f.Rail == m.No {
 			rep.Findings[i].Code, rep.Findings[i].Text = steps.RailsApart, head+why
@@ -517,8 +517,8 @@ func instead(m railRate, why string, rep *kind.Report) bool {
 }
 
 // explained reports whether something was found that explains a rail's rate.
-func explained(m kind.Measurement, rep *kind.Report) bool {
-	return slices.ContainsFunc(rep.Findings, func(f kind.Finding) bool {
+func explained(m registry.Measurement, rep *registry.Report) bool {
+	return slices.ContainsFunc(rep.Findings, func(f registry.Finding) bool {
 		return f.Rail == m.No && f.Grade > steps.Pass && f.Code != steps.BelowLimit
 	})
 }
@@ -540,14 +540,14 @@ type bandwidthTest struct {
 	railTest
 	memory string
 	read   parse.Bandwidth
-	band   theory.Band
+	band   limits.Band
 
 	unexplained string // as railRate has it
 }
 
 func (t *bandwidthTest) row() parse.BandwidthRow { return t.read.Rows[0] }
 
-func (t *bandwidthTest) mtu() int { return theory.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU) }
+func (t *bandwidthTest) mtu() int { return limits.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU) }
 
 // Output reads what the client measured.
 func (t *bandwidthTest) Output() bool {
@@ -607,37 +607,37 @@ func (t *railTest) untold() bool {
 
 // twoReports says what the reports of a test's two ends don't agree on.
 func twoReports(client, server parse.BandwidthRow) string {
-	apart := math.Abs(client.AverageGbps-server.AverageGbps) > theory.EndsApart.Value()*client.AverageGbps
+	apart := math.Abs(client.AverageGbps-server.AverageGbps) > limits.EndsApart.Value()*client.AverageGbps
 	switch {
 	case client.Bytes != server.Bytes:
 		return fmt.Sprintf("messages of %d bytes at the client and of %d at the server", client.Bytes, server.Bytes)
 	case client.Iterations != server.Iterations:
 		return fmt.Sprintf("%d messages at the client and %d at the server", client.Iterations, server.Iterations)
 	case apart && server.AverageGbps > 0:
-		return fmt.Sprintf("%s at the client and %s at the server", kind.Gbps(client.AverageGbps),
-			kind.Gbps(server.AverageGbps))
+		return fmt.Sprintf("%s at the client and %s at the server", registry.Gbps(client.AverageGbps),
+			registry.Gbps(server.AverageGbps))
 	}
 	return ""
 }
 
 // Flows are one: a client writes, and its server's memory is written.
-func (t *bandwidthTest) Flows() []wire.Flow {
-	f := wire.Between(t.Client.End, t.mtu(), t.mtu(), t.Pair)
+func (t *bandwidthTest) Flows() []traffic.Flow {
+	f := traffic.Between(t.Client.End, t.mtu(), t.mtu(), t.Pair)
 	f.Writes(float64(t.row().Iterations), t.row().Bytes)
 	f.Text = fmt.Sprintf("%s messages of %d bytes", steps.Thousands(t.row().Iterations), t.row().Bytes)
-	return []wire.Flow{f}
+	return []traffic.Flow{f}
 }
 
 // Figure is the average.
-func (t *bandwidthTest) Figure(wire.Accounted) {
+func (t *bandwidthTest) Figure(traffic.Accounted) {
 	row, mtu := t.row(), t.mtu()
-	f := witness.Figure{
+	f := verify.Figure{
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
-		Band: theory.BandOf(t.result.Rig, theory.Test{
+		Band: limits.BandOf(t.result.Rig, limits.Test{
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
 		}, t.Pair),
 		Cause: func() (string, steps.Code) {
-			said, code, known := wire.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu)
+			said, code, known := traffic.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu)
 			if known {
 				return said, code
 			}
@@ -648,13 +648,13 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 		},
 	}
 	if t.memory != "DRAM" && !f.Band.Soft {
-		f.Band = theory.Band{None: "nobody measured writes of " + t.memory + " that way", Limit: f.Band.Limit}
+		f.Band = limits.Band{None: "nobody measured writes of " + t.memory + " that way", Limit: f.Band.Limit}
 	}
 	t.band = f.Band
-	t.rep.Show(t.Rail+" bandwidth", kind.Round(row.AverageGbps), "Gb/s", f.Expected())
+	t.rep.Show(t.Rail+" bandwidth", registry.Round(row.AverageGbps), "Gb/s", f.Expected())
 	f.Judge(t.add)
 	t.rep.Measured(steps.Figure{
-		What: steps.Throughput, Value: kind.Round(row.AverageGbps), Unit: "Gb/s",
+		What: steps.Throughput, Value: registry.Round(row.AverageGbps), Unit: "Gb/s",
 		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: t.memory,
 	})
 	if t.read.NUMANode != nil {
@@ -665,9 +665,9 @@ func (t *bandwidthTest) Figure(wire.Accounted) {
 
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.
 func (t *bandwidthTest) Signs() {
-	if row := t.row(); !t.band.Soft && row.PeakGbps > theory.PeakApart.Value()*row.AverageGbps {
+	if row := t.row(); !t.band.Soft && row.PeakGbps > limits.PeakApart.Value()*row.AverageGbps {
 		t.add(steps.RateUnsteady, steps.Warn, "it reached %s for a moment and %s on average: something stopped it in "+
-			"between (other traffic, pauses, a processor that slept)", kind.Gbps(row.PeakGbps), kind.Gbps(row.AverageGbps))
+			"between (other traffic, pauses, a processor that slept)", registry.Gbps(row.PeakGbps), registry.Gbps(row.AverageGbps))
 	}
 }
 
@@ -685,7 +685,7 @@ func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) s
 	if rows > 1 {
 		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
 	}
-	return cmp.Or(all, witness.OfTest(v.Test, "Write", "BW"), witness.OfDevice(v.Device, dev),
+	return cmp.Or(all, verify.OfTest(v.Test, "Write", "BW"), verify.OfDevice(v.Device, dev),
 		otherGID(c, o, "ib_write_bw", v.Perftest), otherKind(c, o, "ib_write_bw", v.Perftest),
 		asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
 }
@@ -713,20 +713,20 @@ func otherGID(c steps.Cell, o steps.Output, tool string, v parse.Perftest) strin
 	if v.GIDIndex < 0 {
 		return ""
 	}
-	return witness.Asked(c, o, tool, "-x", v.GIDIndex, "as the index of its GID")
+	return verify.Asked(c, o, tool, "-x", v.GIDIndex, "as the index of its GID")
 }
 
 // otherKind says that a test went over other connections, or more of them, than its script asked for:
 // without an option that is one reliable connection, over RDMA.
 func otherKind(c steps.Cell, o steps.Output, tool string, v parse.Perftest) string {
 	switch {
-	case v.DualPort && !witness.Calls(c, o, tool, "-O", "--dualport"):
+	case v.DualPort && !verify.Calls(c, o, tool, "-O", "--dualport"):
 		return "it went over two ports at once, so its figure is a sum"
-	case strings.Contains(v.Test, "Imm") && !witness.Calls(c, o, tool, "--write_with_imm"):
+	case strings.Contains(v.Test, "Imm") && !verify.Calls(c, o, tool, "--write_with_imm"):
 		return fmt.Sprintf("it is the output of another test (%s)", v.Test)
-	case v.Connection != "" && v.Connection != "RC" && !witness.Calls(c, o, tool, "-c", "--connection"):
+	case v.Connection != "" && v.Connection != "RC" && !verify.Calls(c, o, tool, "-c", "--connection"):
 		return fmt.Sprintf("it went over connections of the type %s, and RC was asked for", v.Connection)
-	case v.QueuePairs > 1 && !witness.Calls(c, o, tool, "-q", "--qp"):
+	case v.QueuePairs > 1 && !verify.Calls(c, o, tool, "-q", "--qp"):
 		return fmt.Sprintf("it had %d queue pairs, and one was asked for", v.QueuePairs)
 	case v.Transport != "" && v.Transport != "IB":
 		return fmt.Sprintf("its transport is %s, and neither InfiniBand's nor RoCE's", v.Transport)
@@ -738,10 +738,10 @@ func otherKind(c steps.Cell, o steps.Output, tool string, v parse.Perftest) stri
 // several queue pairs perftest prints the messages of all of them, and -n is for each.
 func asked(c steps.Cell, o steps.Output, tool string, bytes, iterations int) string {
 	count := ""
-	if !witness.Calls(c, o, tool, "-q", "--qp") {
-		count = witness.Asked(c, o, tool, "-n", iterations, "messages")
+	if !verify.Calls(c, o, tool, "-q", "--qp") {
+		count = verify.Asked(c, o, tool, "-n", iterations, "messages")
 	}
-	return cmp.Or(witness.Asked(c, o, tool, "-s", bytes, "bytes a message"), count)
+	return cmp.Or(verify.Asked(c, o, tool, "-s", bytes, "bytes a message"), count)
 }
 
 // contradicts says where a row's message rate doesn't make its bandwidth: one of them was
@@ -752,15 +752,15 @@ func contradicts(row parse.BandwidthRow) string {
 	// hardly a digit (large messages), it shows nothing.
 	digits := 0.006 + 1e-6*float64(row.Bytes)*8/1e3
 	if row.PeakGbps > 0 && row.PeakGbps < row.AverageGbps-0.01 {
-		return fmt.Sprintf("its peak is %s and its average %s, which is more", kind.Gbps(row.PeakGbps),
-			kind.Gbps(row.AverageGbps))
+		return fmt.Sprintf("its peak is %s and its average %s, which is more", registry.Gbps(row.PeakGbps),
+			registry.Gbps(row.AverageGbps))
 	}
 	if made <= 0 || row.AverageGbps <= 0 || row.MessageRateMpps < 1e-4 || math.Abs(made-row.AverageGbps) < digits+
 		0.003*made {
 		return ""
 	}
 	return fmt.Sprintf("%g million messages a second of %d bytes are %s, and it says %s", row.MessageRateMpps, row.Bytes,
-		kind.Gbps(made), kind.Gbps(row.AverageGbps))
+		registry.Gbps(made), registry.Gbps(row.AverageGbps))
 }
 
 // accounts are those of the rails that were right, and the bytes of all of them.
@@ -769,7 +769,7 @@ type accounts struct {
 	sent, predicted float64 // bytes with headers, by the ports of the clients' end
 }
 
-func (a *accounts) add(account wire.Accounted, client steps.End) {
+func (a *accounts) add(account traffic.Accounted, client steps.End) {
 	if account.OK() {
 		a.right++
 	}
@@ -783,9 +783,9 @@ func (a *accounts) String() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("The rail carried 100 %% of it: %s on the wire, %s predicted", kind.Size(a.sent),
-			kind.Size(a.predicted))
+		return fmt.Sprintf("The rail carried 100 %% of it: %s on the wire, %s predicted", registry.Size(a.sent),
+			registry.Size(a.predicted))
 	}
 	return fmt.Sprintf("Each rail carried its own test alone: %s on the wire in all, %s predicted",
-		kind.Size(a.sent), kind.Size(a.predicted))
+		registry.Size(a.sent), registry.Size(a.predicted))
 }

@@ -11,13 +11,13 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // A dualTest is one ib_write_bw of the cell dual-link: alone, or beside another.
@@ -110,13 +110,13 @@ type couple struct {
 // planDual refuses to test over rails that are down: the servers would wait for
 // clients that never come.
 func planDual(rig steps.Rig, _ map[string]string) (p steps.Plan) {
-	rt := wire.Route{}
+	rt := traffic.Route{}
 	for i, pair := range rig.Pairs {
 		if half, ok := rig.AcrossHalves(); i < 2 || ok && pair == half { // those that the script tests
 			rt.Add(rig, i)
 		}
 	}
-	var rep kind.Report
+	var rep registry.Report
 	rt.CheckPorts(rig, &rep)
 	var said []string
 	for _, f := range rep.Findings {
@@ -127,9 +127,9 @@ func planDual(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 }
 
 // ports are those of all rails that it tries.
-func (t *couplesTest) ports() (all []wire.Port) {
+func (t *couplesTest) ports() (all []traffic.Port) {
 	for _, cp := range t.couples {
-		all = append(all, append(wire.EndsOf(cp.first), wire.EndsOf(cp.second)...)...)
+		all = append(all, append(traffic.EndsOf(cp.first), traffic.EndsOf(cp.second)...)...)
 	}
 	return all
 }
@@ -137,10 +137,10 @@ func (t *couplesTest) ports() (all []wire.Port) {
 // judgeDual holds two rails together against each of them alone: what they add
 // up to depends on whether they share a PCIe link, which the rail map knows.
 func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	if !r.Rig.HasPair(0) || !r.Rig.HasPair(1) {
 		rep.Add(steps.NoRail, steps.Inconclusive, "there are not two rails that lead from node to node")
 		return rep.Verdict()
@@ -154,7 +154,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 			[2]int{1, number(r.Rig, half)},
 		})
 	}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: t.ports(), Rep: &rep, Add: rep.Add}
 	if _, ok := line.Hear(&t); !ok {
 		return rep.Verdict()
 	}
@@ -178,7 +178,7 @@ type couplesTest struct {
 	cell    steps.Cell
 	result  steps.Result
 	stage   steps.Stage
-	rep     *kind.Report
+	rep     *registry.Report
 	couples []couple
 	server  steps.Output
 	client  steps.Output
@@ -211,11 +211,11 @@ func (t *couplesTest) Ends() bool {
 		return false
 	}
 	t.server, t.client = *server, *client
-	if f, bad := kind.Trouble(t.result.Rig, t.client); bad {
+	if f, bad := registry.Trouble(t.result.Rig, t.client); bad {
 		rep.Add(f.Code, f.Grade, "%s%s", f.Text, hangHint(t.result.Rig, t.stage, t.ports(), t.client, t.client, t.server))
 		return false
 	}
-	if kind.Exited(t.result, t.client, rep) || t.stage.Err != "" {
+	if registry.Exited(t.result, t.client, rep) || t.stage.Err != "" {
 		return false
 	}
 	// A test that failed explains the server's end, and is told by Output.
@@ -229,7 +229,7 @@ func (t *couplesTest) Ends() bool {
 // Output reads the tests: each of those that are wanted, once, of its rail, size and count.
 func (t *couplesTest) Output() bool {
 	rep := t.rep
-	all, read := kind.Value[[]dualTest](t.result, t.client, rep)
+	all, read := registry.Value[[]dualTest](t.result, t.client, rep)
 	if !read {
 		return false
 	}
@@ -249,12 +249,12 @@ func (t *couplesTest) Output() bool {
 
 // Flows are of the whole cell, because the counters are: every test that a rail had stands in
 // them, alone and beside another.
-func (t *couplesTest) Flows() (flows []wire.Flow) {
+func (t *couplesTest) Flows() (flows []traffic.Flow) {
 	for _, name := range t.want() {
 		one := t.tests[name]
 		pair, _ := one.rail(t.result.Rig)
-		mtu := theory.AgreedMTU(t.result.Rig, pair, one.MTU)
-		f := wire.Between(t.client.End, mtu, mtu, pair)
+		mtu := limits.AgreedMTU(t.result.Rig, pair, one.MTU)
+		f := traffic.Between(t.client.End, mtu, mtu, pair)
 		f.Writes(float64(one.Rows[0].Iterations), one.Rows[0].Bytes)
 		f.Text = "all tests of this rail together"
 		flows = append(flows, f)
@@ -264,7 +264,7 @@ func (t *couplesTest) Flows() (flows []wire.Flow) {
 
 // Figure judges each couple, where it ran at the same time: a sum of two tests of which one
 // was over before the other began is no rate of anything.
-func (t *couplesTest) Figure(wire.Accounted) {
+func (t *couplesTest) Figure(traffic.Accounted) {
 	for _, cp := range t.couples {
 		text, row := t.judgeCouple(cp)
 		t.texts, t.rows = append(t.texts, text), append(t.rows, row)
@@ -283,16 +283,16 @@ func number(rig steps.Rig, p steps.Pair) int {
 	return 0
 }
 
-func serverWell(r steps.Result, server steps.Output, rep *kind.Report) bool {
-	if f, bad := kind.Trouble(r.Rig, server); bad {
+func serverWell(r steps.Result, server steps.Output, rep *registry.Report) bool {
+	if f, bad := registry.Trouble(r.Rig, server); bad {
 		rep.Add(f.Code, f.Grade, "%s", f.Text)
 		return false
 	}
-	return !kind.Exited(r, server, rep)
+	return !registry.Exited(r, server, rep)
 }
 
 // serverQuiet reports whether the servers had nothing to complain of.
-func serverQuiet(r steps.Result, server steps.Output, rep *kind.Report) bool {
+func serverQuiet(r steps.Result, server steps.Output, rep *registry.Report) bool {
 	c, msg, found := causeOf(messagesOf(server.End, parse.PerftestErrors(server.Text)))
 	if found {
 		code, grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
@@ -303,7 +303,7 @@ func serverQuiet(r steps.Result, server steps.Output, rep *kind.Report) bool {
 
 // byName sorts tests by their names; ok is false where one is there twice, or that nobody
 // wanted. What such a one moved is in the counters of some rail, so no account would be right.
-func byName(all []dualTest, want []string, rep *kind.Report) (tests map[string]dualTest, ok bool) {
+func byName(all []dualTest, want []string, rep *registry.Report) (tests map[string]dualTest, ok bool) {
 	tests, ok = map[string]dualTest{}, true
 	for _, t := range all {
 		_, twice := tests[t.Name]
@@ -319,7 +319,7 @@ func byName(all []dualTest, want []string, rep *kind.Report) (tests map[string]d
 // allMeasured reports whether each of the tests that are wanted has a figure. What can't be
 // read is told once for all tests of one reason, as it mostly is the same for all of them.
 // A test that failed is a FAIL of the rail, and one whose output can't be read is nobody's fault yet.
-func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *kind.Report) bool {
+func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *registry.Report) bool {
 	ok := true
 	unread := map[string][]string{} // tests by what is wrong with their output
 	for _, name := range want {
@@ -332,9 +332,9 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 			if c, _, found := causeOf(messagesOf(steps.Here, []string{t.Err})); found {
 				code = c.Code
 			}
-			rep.Add(code, steps.Fail, "the test %q ended with exit %d: %s", name, t.Exit, kind.OrUnknown(t.Err))
+			rep.Add(code, steps.Fail, "the test %q ended with exit %d: %s", name, t.Exit, registry.OrUnknown(t.Err))
 		case len(t.Rows) == 0:
-			unread[kind.OrUnknown(t.Err)] = append(unread[kind.OrUnknown(t.Err)], strconv.Quote(name))
+			unread[registry.OrUnknown(t.Err)] = append(unread[registry.OrUnknown(t.Err)], strconv.Quote(name))
 		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q reports %g Gb/s", name, t.Rows[0].AverageGbps)
 		case len(t.Errors) == 0:
@@ -352,7 +352,7 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 	}
 	for _, why := range slices.Sorted(maps.Keys(unread)) {
 		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "no result that can be read came from the test %s: %s",
-			kind.And(unread[why]), why)
+			registry.And(unread[why]), why)
 	}
 	return ok
 }
@@ -379,19 +379,19 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	sum := with[0] + with[1]
 	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
 	first, second := tests[a+" beside "+b], tests[b+" beside "+a]
-	least, mtu := shorter(first, second), theory.AgreedMTU(r.Rig, cp.first, first.MTU)
-	f := witness.Figure{
-		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: theory.OverTogether, Of: "they",
+	least, mtu := shorter(first, second), limits.AgreedMTU(r.Rig, cp.first, first.MTU)
+	f := verify.Figure{
+		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: limits.OverTogether, Of: "they",
 		Doubt: "did they run at the same time?",
 		Cause: func() (string, steps.Code) { return cp.cause(r, alone, with) },
 	}
 	for i := range cp.numbers {
-		rep.Show(fmt.Sprintf("%s, rail %d alone", name, cp.numbers[i]), kind.Round(alone[i]), "Gb/s", nil)
-		rep.Show(fmt.Sprintf("%s, rail %d together", name, cp.numbers[i]), kind.Round(with[i]), "Gb/s", nil)
+		rep.Show(fmt.Sprintf("%s, rail %d alone", name, cp.numbers[i]), registry.Round(alone[i]), "Gb/s", nil)
+		rep.Show(fmt.Sprintf("%s, rail %d together", name, cp.numbers[i]), registry.Round(with[i]), "Gb/s", nil)
 	}
-	rep.Show(name+" together", kind.Round(sum), "Gb/s", f.Expected())
+	rep.Show(name+" together", registry.Round(sum), "Gb/s", f.Expected())
 	rep.Measured(steps.Figure{
-		What: steps.Throughput, Value: kind.Round(sum), Unit: "Gb/s", Rails: cp.numbers[:],
+		What: steps.Throughput, Value: registry.Round(sum), Unit: "Gb/s", Rails: cp.numbers[:],
 		MessageBytes: least.Bytes, MTU: mtu, Memory: "DRAM",
 	})
 	row = []string{
@@ -407,7 +407,7 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 			rep.Add(code, g, "%s together: "+format, append([]any{name}, args...)...)
 		})
 	}
-	text = fmt.Sprintf("%s together %s, alone %.1f and %.1f", name, kind.Gbps(sum), alone[0], alone[1])
+	text = fmt.Sprintf("%s together %s, alone %.1f and %.1f", name, registry.Gbps(sum), alone[0], alone[1])
 	if f.Band.None == "" {
 		row[4] = fmt.Sprintf("%.1f", f.Band.Expected)
 		if !r.Rig.SharesHalf(cp.first, cp.second) {
@@ -424,16 +424,16 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 func (cp couple) cause(r steps.Result, alone, with [2]float64) (text string, code steps.Code) {
 	guess, likely := "", steps.BelowLimit
 	for i, pair := range []steps.Pair{cp.first, cp.second} {
-		m := kind.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
-		mtu := theory.AgreedMTU(r.Rig, pair, 0)
-		of := func(got float64) (string, steps.Code, bool) { return wire.LikelyCause(r, r.Stages[0], m, got, mtu) }
-		b := theory.BandOf(r.Rig, theory.Test{MTU: mtu}, pair)
-		if b.Expected > 0 && alone[i] < theory.WarnShare.Value()*float64(b.Expected) {
+		m := registry.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
+		mtu := limits.AgreedMTU(r.Rig, pair, 0)
+		of := func(got float64) (string, steps.Code, bool) { return traffic.LikelyCause(r, r.Stages[0], m, got, mtu) }
+		b := limits.BandOf(r.Rig, limits.Test{MTU: mtu}, pair)
+		if b.Expected > 0 && alone[i] < limits.WarnShare.Value()*float64(b.Expected) {
 			if said, why, known := of(alone[i]); known {
 				return fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said), why
 			}
 			return fmt.Sprintf("rail %d (%s) carries only %s alone, of %.1f: see the write bandwidth of each rail", m.No,
-				m.Dev, kind.Gbps(alone[i]), b.Expected), steps.BelowLimit
+				m.Dev, registry.Gbps(alone[i]), b.Expected), steps.BelowLimit
 		}
 		if said, why, known := of(with[i]); guess == "" && known {
 			guess, likely = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said), why
@@ -455,7 +455,7 @@ func shorter(a, b dualTest) parse.BandwidthRow {
 // are. A test moved its data for its bytes by its rate, somewhere between the moments at which
 // its program began and ended, so it surely did from the last moment at which it can have
 // begun to the first at which it can have ended.
-func together(first, second dualTest, name string, rep *kind.Report) string {
+func together(first, second dualTest, name string, rep *registry.Report) string {
 	const tick = 0.01 // of the clock, seconds
 	begin, end, least := 0.0, math.Inf(1), math.Inf(1)
 	for _, t := range []dualTest{first, second} {
@@ -467,15 +467,15 @@ func together(first, second dualTest, name string, rep *kind.Report) string {
 		case took > t.To-t.From+2*tick:
 			return fmt.Sprintf("the test %q was over in %.2f s, and its %s at %s take %.2f: its figure is none", t.Name,
 				t.To-t.From,
-				kind.Size(float64(row.Bytes)*float64(row.Iterations)), kind.Gbps(row.AverageGbps), took)
+				registry.Size(float64(row.Bytes)*float64(row.Iterations)), registry.Gbps(row.AverageGbps), took)
 		}
 		begin, end, least = max(begin, t.To-took), min(end, t.From+took), min(least, took)
 	}
 	share := max(0, end-begin) / least
-	rep.Show(name+", surely at the same time", kind.Round(100*share), "% of the shorter one's time", &steps.Expected{
-		Min: new(100 * theory.Together.Value()), From: "when each began and ended, and how long its bytes took",
+	rep.Show(name+", surely at the same time", registry.Round(100*share), "% of the shorter one's time", &steps.Expected{
+		Min: new(100 * limits.Together.Value()), From: "when each began and ended, and how long its bytes took",
 	})
-	if share < theory.Together.Value() {
+	if share < limits.Together.Value() {
 		return fmt.Sprintf("they surely ran at the same time for %.0f %% of the shorter one's %.2f s only, so their sum "+
 			"is no rate; longer tests (ITERATIONS) show it", 100*share, least)
 	}
@@ -483,10 +483,10 @@ func together(first, second dualTest, name string, rep *kind.Report) string {
 }
 
 // band is what two rails can carry at once, each with a test of its own.
-func (cp couple) band(rig steps.Rig, first, second dualTest) theory.Band {
-	mtu := min(theory.AgreedMTU(rig, cp.first, first.MTU), theory.AgreedMTU(rig, cp.second, second.MTU))
+func (cp couple) band(rig steps.Rig, first, second dualTest) limits.Band {
+	mtu := min(limits.AgreedMTU(rig, cp.first, first.MTU), limits.AgreedMTU(rig, cp.second, second.MTU))
 	row := shorter(first, second)
-	return theory.BandOf(rig, theory.Test{
+	return limits.BandOf(rig, limits.Test{
 		MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
 	}, cp.first, cp.second)
 }

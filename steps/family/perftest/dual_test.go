@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 var dualCell = steps.Cell{ID: "dual-link", Counters: true, Judge: "dual-link"}

@@ -7,26 +7,26 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/pairs"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Parsers: map[string]kind.Parser{
-			"perftest-bandwidth": kind.Reads(parse.PerftestBandwidth),
-			"perftest-latency":   kind.Reads(parse.PerftestLatency),
-			"dual-link":          kind.Reads(parseDual),
-			"load":               kind.Reads(parseLoad),
+func Kind() registry.Kind {
+	return registry.Kind{
+		Parsers: map[string]registry.Parser{
+			"perftest-bandwidth": registry.Reads(parse.PerftestBandwidth),
+			"perftest-latency":   registry.Reads(parse.PerftestLatency),
+			"dual-link":          registry.Reads(parseDual),
+			"load":               registry.Reads(parseLoad),
 		},
-		Judges: map[string]kind.Judge{
-			"write-bandwidth":     kind.Takes[parse.Bandwidth](judgeWriteBandwidth),
-			"gpu-write-bandwidth": kind.Takes[parse.Bandwidth](judgeGPUWriteBandwidth),
-			"write-latency":       kind.Takes[parse.Latency](judgeWriteLatency),
-			"dual-link":           kind.Takes[[]dualTest](judgeDual),
-			"load":                kind.Takes[[]loadTest](judgeLoad),
+		Judges: map[string]registry.Judge{
+			"write-bandwidth":     registry.Takes[parse.Bandwidth](judgeWriteBandwidth),
+			"gpu-write-bandwidth": registry.Takes[parse.Bandwidth](judgeGPUWriteBandwidth),
+			"write-latency":       registry.Takes[parse.Latency](judgeWriteLatency),
+			"dual-link":           registry.Takes[[]dualTest](judgeDual),
+			"load":                registry.Takes[[]loadTest](judgeLoad),
 		},
 		Figures: map[string][]steps.Measure{
 			"write-bandwidth": {steps.Throughput}, "write-latency": {steps.Latency}, "dual-link": {steps.Throughput},
@@ -38,8 +38,8 @@ func Kind() kind.Kind {
 		Params: params(),
 		Tools:  []parse.Tool{parse.PerftestTool()},
 		Commands: slices.Concat(
-			kind.Versioned("perftest", "--version", "ib_write_bw", "ib_write_lat"),
-			kind.Others("perftest", "ib_read_bw", "ib_read_lat", "ib_send_bw", "ib_send_lat"),
+			registry.Versioned("perftest", "--version", "ib_write_bw", "ib_write_lat"),
+			registry.Others("perftest", "ib_read_bw", "ib_read_lat", "ib_send_bw", "ib_send_lat"),
 		),
 	}
 }
@@ -47,29 +47,29 @@ func Kind() kind.Kind {
 func params() []steps.Param {
 	// perftest takes no fewer and no more (MIN_ITER and MAX_ITER of its
 	// perftest_parameters.h). SIZE is bounded by what an RDMA message can have.
-	iterations := kind.NumberParam("ITERATIONS", "", "messages", "how many messages a bandwidth test sends", 5,
+	iterations := registry.NumberParam("ITERATIONS", "", "messages", "how many messages a bandwidth test sends", 5,
 		100_000_000)
 	iterations.Empty = "chosen for each rail"
-	least := kind.NumberParam("LEAST_GBPS", "", "Gb/s", "what the read, send, bidirectional and reverse tests have to "+
+	least := registry.NumberParam("LEAST_GBPS", "", "Gb/s", "what the read, send, bidirectional and reverse tests have to "+
 		"reach", 1,
 		1600)
 	least.Empty = "four fifths of what a write over the rail should reach, with a warning below 95 %; twice of it both " +
 		"ways"
-	partners := kind.NumberParam(pairs.Partners, "", "nodes",
+	partners := registry.NumberParam(pairs.Partners, "", "nodes",
 		"with how many others the matrix of pairs measures each node", 1,
 		steps.MostNodes)
 	partners.Empty, partners.Cells = "all others", []string{"pair-matrix"}
 	return []steps.Param{
-		kind.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),
+		registry.SizeParam("SIZE", "65536", "size of one message of a bandwidth test", 1, 2<<30),
 		iterations,
-		kind.NumberParam("WRITES", "20000", "writes", "how many writes of 2 MiB the part on throughput makes", 5,
+		registry.NumberParam("WRITES", "20000", "writes", "how many writes of 2 MiB the part on throughput makes", 5,
 			100_000_000),
-		kind.NumberParam("LAT_ITERATIONS", "1000", "messages", "how many messages a latency test sends", 5, 100_000_000),
-		kind.NumberParam("LOAD_SECONDS", "30", "s", "how long a cell of the stage keeps its rails busy", 5, 86_400),
-		kind.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy", 16,
+		registry.NumberParam("LAT_ITERATIONS", "1000", "messages", "how many messages a latency test sends", 5, 100_000_000),
+		registry.NumberParam("LOAD_SECONDS", "30", "s", "how long a cell of the stage keeps its rails busy", 5, 86_400),
+		registry.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy", 16,
 			1<<30),
 		least,
 		partners,
-		kind.PortParam("PORT", "18515", "TCP port over which perftest's two ends meet"),
+		registry.PortParam("PORT", "18515", "TCP port over which perftest's two ends meet"),
 	}
 }

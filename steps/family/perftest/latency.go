@@ -6,20 +6,20 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // judgeWriteLatency looks at the median and the tail. An average hides both
 // (assets/docs/facts.md#averages).
 func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	var figures []string
 	var rails []int
 	var medians []float64
@@ -41,14 +41,14 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		if account.OK() {
 			right++
 		}
-		figures, rails = append(figures, kind.Microseconds(row.TypicalUS)), append(rails, t.No)
+		figures, rails = append(figures, registry.Microseconds(row.TypicalUS)), append(rails, t.No)
 		medians, tail = append(medians, row.TypicalUS), max(tail, row.P99US)
 	}
-	witness.EveryRail(c, r, &rep)
-	witness.RailsApart(medians, rails, &rep)
-	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", kind.PerRail(rails, figures),
-		kind.Microseconds(tail))
-	switch usual := theory.WriteLatency.Entry(); {
+	verify.EveryRail(c, r, &rep)
+	verify.RailsApart(medians, rails, &rep)
+	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", registry.PerRail(rails, figures),
+		registry.Microseconds(tail))
+	switch usual := limits.WriteLatency.Entry(); {
 	case !banded || len(medians) == 0:
 	case slices.Min(medians) < usual.Low:
 		lead += fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
@@ -106,11 +106,11 @@ func (t *latencyTest) Output() bool {
 }
 
 // Flows are two: the ends write in turns, so each sends every message.
-func (t *latencyTest) Flows() []wire.Flow {
-	mtu := theory.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU)
-	var flows []wire.Flow
+func (t *latencyTest) Flows() []traffic.Flow {
+	mtu := limits.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU)
+	var flows []traffic.Flow
 	for _, from := range steps.Ends {
-		f := wire.Between(from, mtu, mtu, t.Pair)
+		f := traffic.Between(from, mtu, mtu, t.Pair)
 		f.Writes(float64(t.row().Iterations), t.row().Bytes)
 		f.Text = fmt.Sprintf("%s messages of %d bytes each way", steps.Thousands(t.row().Iterations), t.row().Bytes)
 		flows = append(flows, f)
@@ -119,18 +119,18 @@ func (t *latencyTest) Flows() []wire.Flow {
 }
 
 // Figure is the median.
-func (t *latencyTest) Figure(wire.Accounted) {
+func (t *latencyTest) Figure(traffic.Accounted) {
 	row := t.row()
-	t.soft = theory.Soft(t.result.Rig, t.Pair)
-	f := witness.Time{
-		MedianUS: row.TypicalUS, Soft: t.soft, Usual: theory.WriteLatency, Least: theory.WriteLatencyLeast,
-		Pass: theory.WriteLatencyPass, Warn: theory.WriteLatencyWarn,
-		Far: "is far from RDMA's " + theory.WriteLatency.Entry().Figures() +
+	t.soft = limits.Soft(t.result.Rig, t.Pair)
+	f := verify.Time{
+		MedianUS: row.TypicalUS, Soft: t.soft, Usual: limits.WriteLatency, Least: limits.WriteLatencyLeast,
+		Pass: limits.WriteLatencyPass, Warn: limits.WriteLatencyWarn,
+		Far: "is far from RDMA's " + limits.WriteLatency.Entry().Figures() +
 			": does a switch, another route or soft-RoCE stand between?",
 	}
 	t.rep.Measured(steps.Figure{
 		What: steps.Latency, Value: row.TypicalUS, P99: row.P99US, Unit: "us",
-		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: theory.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU), Memory: "DRAM",
+		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: limits.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU), Memory: "DRAM",
 	})
 	t.rep.Show(t.Rail+" latency, typical", row.TypicalUS, "us", f.Expected())
 	t.rep.Show(t.Rail+" latency, 99 %", row.P99US, "us", nil)
@@ -144,23 +144,23 @@ func (t *latencyTest) Signs() {
 	if t.soft != "" {
 		return
 	}
-	if row.P99US > theory.WriteLatencyTail.Value()*row.TypicalUS {
+	if row.P99US > limits.WriteLatencyTail.Value()*row.TypicalUS {
 		t.add(steps.LatencyTail, steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s",
-			kind.Microseconds(row.P99US),
-			kind.Microseconds(row.TypicalUS), wire.Outliers(t.stage.Bytes, wire.EndsOf(t.Pair),
+			registry.Microseconds(row.P99US),
+			registry.Microseconds(row.TypicalUS), traffic.Outliers(t.stage.Bytes, traffic.EndsOf(t.Pair),
 				"power saving (cpufreq), interrupts on its core, or other traffic"))
 		return
 	}
 	// A few that stand still for long are less than one in a hundred, and show in the average alone.
-	if row.AvgUS > theory.WriteLatencyMean.Value()*row.TypicalUS {
+	if row.AvgUS > limits.WriteLatencyMean.Value()*row.TypicalUS {
 		t.add(steps.LatencyTail, steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few "+
 			"writes stood still for long (a time-out, a link that was trained again, a processor that slept)",
-			kind.Microseconds(row.AvgUS), kind.Microseconds(row.TypicalUS), kind.Microseconds(row.MaxUS))
+			registry.Microseconds(row.AvgUS), registry.Microseconds(row.TypicalUS), registry.Microseconds(row.MaxUS))
 	}
 }
 
 // latencyNotOfThisRun is notOfThisRun for a latency.
-func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) string {
+func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m registry.Measurement) string {
 	row, rows := v.Rows[0], ""
 	if len(v.Rows) > 1 {
 		rows = fmt.Sprintf("it has %d rows, where one test has one", len(v.Rows))
@@ -169,11 +169,11 @@ func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m kind.Measurement) stri
 	if row.AvgUS > 0 && (row.AvgUS < row.MinUS || row.MaxUS > 0 && row.AvgUS > row.MaxUS) {
 		mean = fmt.Sprintf("its average is %g us, and its times go from %g to %g", row.AvgUS, row.MinUS, row.MaxUS)
 	}
-	return cmp.Or(rows, mean, witness.OfTest(v.Test, "Write", "Latency"), witness.OfDevice(v.Device, m.Dev),
+	return cmp.Or(rows, mean, verify.OfTest(v.Test, "Write", "Latency"), verify.OfDevice(v.Device, m.Dev),
 		otherGID(c, m.Client, "ib_write_lat", v.Perftest), otherKind(c, m.Client, "ib_write_lat", v.Perftest),
 		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
-		witness.Ascending(witness.Quantile{Name: "least", Value: row.MinUS},
-			witness.Quantile{Name: "median", Value: row.TypicalUS},
-			witness.Quantile{Name: "99 %", Value: row.P99US}, witness.Quantile{Name: "99.9 %", Value: row.P999US},
-			witness.Quantile{Name: "most", Value: row.MaxUS}))
+		verify.Ascending(verify.Quantile{Name: "least", Value: row.MinUS},
+			verify.Quantile{Name: "median", Value: row.TypicalUS},
+			verify.Quantile{Name: "99 %", Value: row.P99US}, verify.Quantile{Name: "99.9 %", Value: row.P999US},
+			verify.Quantile{Name: "most", Value: row.MaxUS}))
 }

@@ -9,12 +9,12 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // A loadTest is one tool of a cell that keeps rails busy for a time: ib_write_bw -D on a rail,
@@ -76,7 +76,7 @@ type loadRun struct {
 	cell    steps.Cell
 	result  steps.Result
 	stage   steps.Stage
-	rep     *kind.Report
+	rep     *registry.Report
 	client  steps.Output
 	servers []steps.Output
 	tests   []loadTest
@@ -93,9 +93,9 @@ type loadRun struct {
 }
 
 // ports are those of every rail: whichever goes down ends the load.
-func (l *loadRun) ports() (all []wire.Port) {
+func (l *loadRun) ports() (all []traffic.Port) {
 	for _, p := range l.result.Rig.Pairs {
-		all = append(all, wire.EndsOf(p)...)
+		all = append(all, traffic.EndsOf(p)...)
 	}
 	return all
 }
@@ -103,12 +103,12 @@ func (l *loadRun) ports() (all []wire.Port) {
 // judgeLoad holds a load that ran to its end against what its rails can carry, where somebody
 // measured that, and against what their counters saw.
 func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	l := loadRun{cell: c, result: r, stage: r.Stages[0], rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: l.stage, Ports: l.ports(), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: l.stage, Ports: l.ports(), Rep: &rep, Add: rep.Add}
 	line.Hear(&l)
 	return rep.Verdict(l.lead)
 }
@@ -133,7 +133,7 @@ func (l *loadRun) Ends() bool {
 		}
 		return false
 	}
-	if f, bad := kind.Trouble(l.result.Rig, l.client); bad {
+	if f, bad := registry.Trouble(l.result.Rig, l.client); bad {
 		l.rep.Add(f.Code, f.Grade, "%s%s", f.Text, hangHint(l.result.Rig, l.stage, l.ports(), l.client, l.client,
 			l.servers[0]))
 		return false
@@ -144,7 +144,7 @@ func (l *loadRun) Ends() bool {
 		l.checkPorts()
 		return true
 	}
-	if kind.Exited(l.result, l.client, l.rep) || l.stage.Err != "" {
+	if registry.Exited(l.result, l.client, l.rep) || l.stage.Err != "" {
 		return false
 	}
 	for _, o := range l.servers {
@@ -157,7 +157,7 @@ func (l *loadRun) Ends() bool {
 
 // checkPorts looks for a port that is down, which explains more than a server that never listens.
 func (l *loadRun) checkPorts() {
-	if rt, ok := wire.RouteOf(l.cell, l.result, l.stage); ok {
+	if rt, ok := traffic.RouteOf(l.cell, l.result, l.stage); ok {
 		rt.CheckPorts(l.result.Rig, l.rep)
 	}
 }
@@ -165,7 +165,7 @@ func (l *loadRun) checkPorts() {
 // Output reads the tests: each ended well, is there once, and is of this run.
 func (l *loadRun) Output() bool {
 	var ok bool
-	if l.tests, ok = kind.Value[[]loadTest](l.result, l.client, l.rep); !ok || !l.ended() || !l.take() {
+	if l.tests, ok = registry.Value[[]loadTest](l.result, l.client, l.rep); !ok || !l.ended() || !l.take() {
 		return false
 	}
 	l.seconds, _ = decimal.Count(l.client.Asked["LOAD_SECONDS"])
@@ -178,14 +178,14 @@ func (l *loadRun) Output() bool {
 }
 
 // Figure holds the sum against what the rails carry together.
-func (l *loadRun) Figure(wire.Accounted) {
-	f := witness.Figure{
-		Got: l.rdma, Band: l.band(), Over: theory.OverTogether, Of: l.names(),
+func (l *loadRun) Figure(traffic.Accounted) {
+	f := verify.Figure{
+		Got: l.rdma, Band: l.band(), Over: limits.OverTogether, Of: l.names(),
 		Cause: l.cause,
 	}
-	l.rep.Show("RDMA over "+l.names(), kind.Round(float64(l.rdma)), "Gb/s", f.Expected())
+	l.rep.Show("RDMA over "+l.names(), registry.Round(float64(l.rdma)), "Gb/s", f.Expected())
 	if l.tcp > 0 {
-		l.rep.Show("TCP beside it", kind.Round(float64(l.tcp)), "Gb/s", nil)
+		l.rep.Show("TCP beside it", registry.Round(float64(l.tcp)), "Gb/s", nil)
 	}
 	f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
 		l.rep.Add(code, g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
@@ -193,11 +193,11 @@ func (l *loadRun) Figure(wire.Accounted) {
 	// A sum of two ways, or what TCP left, is no figure that another cell could stand beside.
 	if !l.bothWays && l.tcp == 0 {
 		l.rep.Measured(steps.Figure{
-			What: steps.Throughput, Value: kind.Round(float64(l.rdma)), Unit: "Gb/s", Rails: l.numbers,
+			What: steps.Throughput, Value: registry.Round(float64(l.rdma)), Unit: "Gb/s", Rails: l.numbers,
 			MessageBytes: l.row.Bytes, MTU: l.mtu, Memory: "DRAM",
 		})
 	}
-	l.lead = fmt.Sprintf("%s over %s for %d s", kind.Gbps(float64(l.rdma)), l.names(), l.seconds)
+	l.lead = fmt.Sprintf("%s over %s for %d s", registry.Gbps(float64(l.rdma)), l.names(), l.seconds)
 	if f.Band.None == "" {
 		l.lead += ": " + f.Band.Says(l.names())
 	}
@@ -223,7 +223,7 @@ func (l *loadRun) ended() bool {
 		if t.Exit != 0 {
 			code = steps.ScriptFailed
 		}
-		l.rep.Add(code, steps.Inconclusive, "%s has no figure: %s", t.Name, kind.OrUnknown(t.Err))
+		l.rep.Add(code, steps.Inconclusive, "%s has no figure: %s", t.Name, registry.OrUnknown(t.Err))
 	}
 	return ok
 }
@@ -260,7 +260,7 @@ func (l *loadRun) take() (ok bool) {
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s", t.Name, row.AverageGbps)
 			return false
 		}
-		mtu := theory.AgreedMTU(rig, p, t.MTU)
+		mtu := limits.AgreedMTU(rig, p, t.MTU)
 		if l.rails == nil {
 			l.row, l.mtu = row, mtu
 		}
@@ -269,7 +269,7 @@ func (l *loadRun) take() (ok bool) {
 		l.rdma += rate.Payload(row.AverageGbps)
 		l.rails, l.numbers = append(l.rails, p), append(l.numbers, number(rig, p))
 		l.bothWays = l.bothWays || t.bothWays()
-		rep.Show(fmt.Sprintf("rail %d", number(rig, p)), kind.Round(row.AverageGbps), "Gb/s", nil)
+		rep.Show(fmt.Sprintf("rail %d", number(rig, p)), registry.Round(row.AverageGbps), "Gb/s", nil)
 	}
 	if l.rails == nil {
 		rep.Add(steps.NothingRan, steps.Inconclusive, "no rail was loaded")
@@ -310,7 +310,7 @@ func (l *loadRun) names() string {
 	for _, n := range l.numbers {
 		all = append(all, strconv.Itoa(n))
 	}
-	return "rails " + kind.And(all)
+	return "rails " + registry.And(all)
 }
 
 // beside says what the figure of RDMA is not alone.
@@ -319,21 +319,21 @@ func (l *loadRun) beside() string {
 	case l.bothWays:
 		return " in both directions together"
 	case l.tcp > 0:
-		return " with " + kind.Gbps(float64(l.tcp)) + " of TCP beside RDMA"
+		return " with " + registry.Gbps(float64(l.tcp)) + " of TCP beside RDMA"
 	}
 	return ""
 }
 
 // band is what the rails can carry; none for what nobody measured.
 // The message and the payload are the least of all tests, as each has to be long enough for a band to hold.
-func (l *loadRun) band() theory.Band {
+func (l *loadRun) band() limits.Band {
 	switch {
 	case l.bothWays:
-		return theory.Band{None: "nobody measured a rail in both directions at once"}
+		return limits.Band{None: "nobody measured a rail in both directions at once"}
 	case l.tcp > 0:
-		return theory.Band{None: "nobody measured RDMA with TCP beside it on one rail"}
+		return limits.Band{None: "nobody measured RDMA with TCP beside it on one rail"}
 	}
-	return theory.BandOf(l.result.Rig, theory.Test{
+	return limits.BandOf(l.result.Rig, limits.Test{
 		MTU: l.mtu, Message: l.row.Bytes, Payload: float64(l.row.Bytes) * float64(l.row.Iterations),
 	}, l.rails...)
 }
@@ -348,7 +348,7 @@ const (
 
 // Flows are what the ports have to carry: what was reported, and as much more as the margins
 // may hold.
-func (l *loadRun) Flows() (all []wire.Flow) {
+func (l *loadRun) Flows() (all []traffic.Flow) {
 	rig, more := l.result.Rig, 0.0
 	if l.seconds > 2*loadMargin {
 		more = loadSlack * float64(l.seconds) / float64(l.seconds-2*loadMargin)
@@ -361,9 +361,9 @@ func (l *loadRun) Flows() (all []wire.Flow) {
 			continue
 		}
 		p, _ := t.pair(rig)
-		mtu := theory.AgreedMTU(rig, p, t.MTU)
+		mtu := limits.AgreedMTU(rig, p, t.MTU)
 		for _, from := range l.senders() {
-			f := wire.Between(from, mtu, mtu, p)
+			f := traffic.Between(from, mtu, mtu, p)
 			f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
 			f.More = more
 			f.Text = fmt.Sprintf("what %s reports without its first and last second", t.Name)
@@ -380,7 +380,7 @@ func (l *loadRun) senders() []steps.End {
 	return []steps.End{l.client.End}
 }
 
-func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
+func (l *loadRun) stream(v parse.Iperf3) (f traffic.Flow, ok bool) {
 	path, ok := l.result.Rig.Path()
 	if !ok {
 		return f, false
@@ -388,10 +388,10 @@ func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
 	from, to := l.client.End, l.client.End.Other()
 	mss := float64(v.MSSBytes)
 	if mss <= 0 {
-		mss = float64(path.Netdevs[from].MTU - theory.TCPHeaders)
+		mss = float64(path.Netdevs[from].MTU - limits.TCPHeaders)
 	}
-	f = wire.Stream(from, path.Rails[from], to, path.Rails[to], v.ReceivedBytes, mss)
-	f.Text = kind.Size(f.Payload) + " of payload that iperf3 counted"
+	f = traffic.Stream(from, path.Rails[from], to, path.Rails[to], v.ReceivedBytes, mss)
+	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"
 	return f, true
 }
 
@@ -399,9 +399,9 @@ func (l *loadRun) stream(v parse.Iperf3) (f wire.Flow, ok bool) {
 func (l *loadRun) cause() (text string, code steps.Code) {
 	r := l.result
 	for i, p := range l.rails {
-		m := kind.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
+		m := registry.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
 		got := float64(l.rdma) / float64(len(l.rails))
-		said, why, known := wire.LikelyCause(r, r.Stages[0], m, got, l.mtu)
+		said, why, known := traffic.LikelyCause(r, r.Stages[0], m, got, l.mtu)
 		if known {
 			return said, why
 		}

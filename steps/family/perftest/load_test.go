@@ -7,7 +7,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // loadCell is the cell that keeps both halves busy, as it is in the file.

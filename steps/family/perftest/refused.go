@@ -6,9 +6,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // refused is a work completion that says that an adapter may not do what it was asked to. The numbers are those of
@@ -25,7 +25,7 @@ var refusals = map[string]string{
 }
 
 // means is what a cause says, as far as that is known of the stage in which an end said it, over some rails.
-func means(rig steps.Rig, s steps.Stage, pairs []steps.Pair, c kind.Cause, msg kind.Message,
+func means(rig steps.Rig, s steps.Stage, pairs []steps.Pair, c registry.Cause, msg registry.Message,
 ) (steps.Code, steps.Grade, string) {
 	status := refused.Regexp().FindStringSubmatch(msg.Text)
 	if c.Pattern != refused || status == nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // A completion that was refused is told as what its status says, with how the other end ended where that may have been

@@ -1,7 +1,7 @@
 package summary
 
 import (
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
 )
 
 // What the documents measured or claim, as data. A summary shows it beside what
@@ -28,11 +28,11 @@ type documented struct {
 // documentedGbps are throughputs by cell, in 10^9 bits a second.
 var documentedGbps = map[string]documented{
 	"tcp-single": {
-		value: theory.TCPTutorialStream.Value(), from: []string{"002", "003"},
+		value: limits.TCPTutorialStream.Value(), from: []string{"002", "003"},
 		fact: "a core limits it, not the link; 34 without a bond",
 	},
 	"tcp-parallel": {
-		value: theory.TCPFourStreams.High(), from: []string{"002", "003"},
+		value: limits.TCPFourStreams.High(), from: []string{"002", "003"},
 		fact: "no link was counted: one may have carried it all",
 	},
 	"ib-write-bw": {

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // notRun stands where a cell has no figure in this session.
@@ -85,11 +85,11 @@ type tail struct {
 // figure has the verdict of its own cell beside it.
 func summarize(h steps.History) steps.Verdict {
 	if len(h.Outcomes) == 0 {
-		return kind.Inconclusive(steps.NothingRan, "Nothing ran in this session yet: run some cells first, for example "+
+		return registry.Inconclusive(steps.NothingRan, "Nothing ran in this session yet: run some cells first, for example "+
 			"ib-write-bw and tcp-single.")
 	}
 	r := recap{History: h}
-	var rep kind.Report
+	var rep registry.Report
 	r.readRates()
 	r.readLatencies()
 	r.kvSizes = kvSizes(h.Params["KV_CACHE_GB"], &rep)
@@ -193,7 +193,7 @@ func (r *recap) readRates() {
 func (x *reading) overPath(rig steps.Rig, f steps.Figure) {
 	if p, ok := rig.Path(); ok {
 		x.bonded = p.Bonded[0] || p.Bonded[1]
-		x.link, x.ceiling, x.by = reach(rig, p.Rails, theory.TCP(cmp.Or(f.MTU, p.Netdevs[steps.Here].MTU)), f.Streams == 1)
+		x.link, x.ceiling, x.by = reach(rig, p.Rails, limits.TCP(cmp.Or(f.MTU, p.Netdevs[steps.Here].MTU)), f.Streams == 1)
 	}
 	switch {
 	case x.bonded:
@@ -217,13 +217,13 @@ func (x *reading) reach(rig steps.Rig, f steps.Figure) {
 	mtu := f.MTU
 	for _, n := range f.Rails {
 		if mtu == 0 && rig.HasPair(n-1) {
-			mtu = theory.AgreedMTU(rig, rig.Pairs[n-1], 0)
+			mtu = limits.AgreedMTU(rig, rig.Pairs[n-1], 0)
 		}
 	}
-	x.link, x.ceiling, x.by = reach(rig, railsOf(rig, f), theory.RoCE(mtu), false)
+	x.link, x.ceiling, x.by = reach(rig, railsOf(rig, f), limits.RoCE(mtu), false)
 	for n, e := range steps.Ends {
 		for _, i := range railsOf(rig, f)[n] {
-			if i >= 0 && i < len(rig.At(e).Rails) && theory.Narrow(rig.At(e).Rails[i]) {
+			if i >= 0 && i < len(rig.At(e).Rails) && limits.Narrow(rig.At(e).Rails[i]) {
 				x.narrow = rig.At(e).Rails[i].Dev + " on " + rig.NameOf(e)
 			}
 		}
@@ -240,7 +240,7 @@ func under(f steps.Figure) string {
 		all = append(all, fmt.Sprintf("MTU %d", f.MTU))
 	}
 	if f.MessageBytes > 0 {
-		all = append(all, kind.BlockSize(f.MessageBytes))
+		all = append(all, registry.BlockSize(f.MessageBytes))
 	}
 	if f.Memory == "VRAM" {
 		all = append(all, "GPU memory")
@@ -272,7 +272,7 @@ func over(f steps.Figure) string {
 	for _, n := range f.Rails {
 		all = append(all, fmt.Sprint(n))
 	}
-	return kind.Plural(len(all), "rail ", "rails ") + kind.And(all)
+	return registry.Plural(len(all), "rail ", "rails ") + registry.And(all)
 }
 
 // railsOf are the rails that a figure is of, by end.
@@ -293,7 +293,7 @@ func railsOf(rig steps.Rig, f steps.Figure) (rails [2][]int) {
 // and what is one connection takes one of them. The lesser end counts, and 0 is unknown.
 // by says which of them ends it.
 func reach(rig steps.Rig, rails [2][]int, packets rate.Headers, single bool) (link, pcie float64, by string) {
-	var least theory.Reach
+	var least limits.Reach
 	for n, e := range steps.Ends {
 		var all []steps.Rail
 		for _, i := range rails[e] {
@@ -302,7 +302,7 @@ func reach(rig steps.Rig, rails [2][]int, packets rate.Headers, single bool) (li
 			}
 			all = append(all, rig.At(e).Rails[i])
 		}
-		r := theory.Carry(all, packets, single)
+		r := limits.Carry(all, packets, single)
 		if n == 0 || r.Most() < least.Most() {
 			least = r
 		}
@@ -343,7 +343,7 @@ func (r *recap) readLatencies() {
 
 // count puts how many cells came to which verdict on record, and says it in a sentence without
 // its full stop.
-func (r recap) count(rep *kind.Report) string {
+func (r recap) count(rep *registry.Report) string {
 	cells := map[steps.Grade][]string{}
 	for _, o := range r.Outcomes {
 		cells[o.Verdict.Grade] = append(cells[o.Verdict.Grade], o.Cell.ID)
@@ -363,20 +363,20 @@ func (r recap) count(rep *kind.Report) string {
 }
 
 // show puts the figures that count on record.
-func (r recap) show(rep *kind.Report) {
+func (r recap) show(rep *registry.Report) {
 	for _, x := range r.rates {
 		if !x.good() {
 			continue
 		}
 		var e *steps.Expected
 		if most := x.most(); most > 0 {
-			e = &steps.Expected{Max: new(kind.Round(most)), From: "the link and the PCIe link behind it; " + x.source()}
+			e = &steps.Expected{Max: new(registry.Round(most)), From: "the link and the PCIe link behind it; " + x.source()}
 		}
-		rep.Show(x.name, kind.Round(x.value), "Gb/s", e)
+		rep.Show(x.name, registry.Round(x.value), "Gb/s", e)
 	}
 	for _, x := range r.median {
 		if x.good() {
-			rep.Show(x.name, kind.Round(x.value), "us", nil)
+			rep.Show(x.name, registry.Round(x.value), "us", nil)
 		}
 	}
 }
@@ -386,7 +386,7 @@ func (r reading) most() float64 {
 	if r.ceiling == 0 {
 		return r.link
 	}
-	return theory.Lesser(r.link, r.ceiling)
+	return limits.Lesser(r.link, r.ceiling)
 }
 
 // best is the fastest figure that counts, of those that a filter takes.
@@ -405,7 +405,7 @@ func (r recap) fastest() string {
 	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("Of TCP, RDMA writes, NIXL and UCX the fastest is %s: %s", x.name, kind.Gbps(x.value))
+	text := fmt.Sprintf("Of TCP, RDMA writes, NIXL and UCX the fastest is %s: %s", x.name, registry.Gbps(x.value))
 	if most := x.most(); most > 0 {
 		text += fmt.Sprintf(" of the %.1f that %s", most, x.by)
 	}
@@ -440,7 +440,7 @@ func (r recap) worst() string {
 		first, _, _ := strings.Cut(reason, ". ")
 		return fmt.Sprintf("The worst is %s with %s: %s", ids[0], grade, first)
 	}
-	return fmt.Sprintf("The worst are %s with %s", kind.And(ids), grade)
+	return fmt.Sprintf("The worst are %s with %s", registry.And(ids), grade)
 }
 
 // The most sizes of a KV cache, and the largest: a table has only so many columns.
@@ -451,7 +451,7 @@ const (
 
 // kvSizes reads a list like "1,4,8,40", GB. What is no size is told and left out; an empty list
 // is the tutorial's three.
-func kvSizes(list string, rep *kind.Report) (sizes []float64) {
+func kvSizes(list string, rep *registry.Report) (sizes []float64) {
 	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
 		gb, err := strconv.ParseFloat(word, 64)
 		switch {

@@ -10,12 +10,12 @@ import (
 	"github.com/railbench/railbench/steps/family/nixl"
 	"github.com/railbench/railbench/steps/family/perftest"
 	"github.com/railbench/railbench/steps/family/tcp"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // families are those whose figures the summary reads.
-var families = kind.Merge(kind.Base(), perftest.Kind(), tcp.Kind(), nixl.Kind())
+var families = registry.Merge(registry.Base(), perftest.Kind(), tcp.Kind(), nixl.Kind())
 
 func dualParser(text string) (any, error) { return families.Parsers["dual-link"](text, "") }
 
@@ -454,7 +454,7 @@ func TestKVSizes(t *testing.T) {
 		{"4,-1,x,NaN,Inf,1e9", []float64{4}, true},
 		{"1,2,3,4,5,6,7,8,9", []float64{1, 2, 3, 4, 5, 6, 7, 8}, true},
 	} {
-		var rep kind.Report
+		var rep registry.Report
 		if got := kvSizes(c.list, &rep); !slices.Equal(got, c.want) || (len(rep.Findings) > 0) != c.warn {
 			t.Errorf("%q: %v, %v", c.list, got, rep.Findings)
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // The columns of each table stand in the order of their importance: a narrow
@@ -239,7 +239,7 @@ func (r recap) matrixTable() (t steps.Table, ok bool) {
 			ok = true
 			f, _ := figureOf(o, steps.Throughput)
 			if f.MessageBytes > 0 {
-				row[2] = kind.BlockSize(f.MessageBytes)
+				row[2] = registry.BlockSize(f.MessageBytes)
 			}
 			if f.Last > 0 {
 				row[3] = x.text(rateText(f.Last))
@@ -341,10 +341,10 @@ func (r recap) bulk() (use, because string) {
 	if !hasRDMA || !hasOne && !hasMore {
 		return "NIXL", "general advice: it takes figures of both RDMA and TCP"
 	}
-	because = fmt.Sprintf("measured: %s with %s", kind.Gbps(rdma.value), rdma.name)
+	because = fmt.Sprintf("measured: %s with %s", registry.Gbps(rdma.value), rdma.name)
 	for _, x := range []reading{one, more} {
 		if x.has {
-			because += fmt.Sprintf("; %s with %s", kind.Gbps(x.value), x.name)
+			because += fmt.Sprintf("; %s with %s", registry.Gbps(x.value), x.name)
 		}
 	}
 	switch {
@@ -371,8 +371,8 @@ func (r recap) gpu() (use, because string) {
 	if vram.value >= 0.9*host.value {
 		use = "GPU memory as it is"
 	}
-	return use, fmt.Sprintf("measured: %s from GPU memory (%s), %s from the host's (%s)", kind.Gbps(vram.value), vram.name,
-		kind.Gbps(host.value), host.name)
+	return use, fmt.Sprintf("measured: %s from GPU memory (%s), %s from the host's (%s)", registry.Gbps(vram.value), vram.name,
+		registry.Gbps(host.value), host.name)
 }
 
 // worthwhile is the gain from which a second rail is worth its trouble.
@@ -412,8 +412,8 @@ func (r recap) second() (use, because string) {
 		if gain < worthwhile {
 			use = "one rail"
 		}
-		return use, fmt.Sprintf("measured: %s with %s; %s with one: %+.0f %%", kind.Gbps(two.value), two.name,
-			kind.Gbps(one.value), 100*(gain-1))
+		return use, fmt.Sprintf("measured: %s with %s; %s with one: %+.0f %%", registry.Gbps(two.value), two.name,
+			registry.Gbps(one.value), 100*(gain-1))
 	}
 	return "the adapter's two PCIe halves", "general advice: two ports of one half share its PCIe link"
 }
@@ -427,7 +427,7 @@ func (r recap) storage() (use, because string) {
 		return "several connections, over a bond of mode 2", "general advice: mode 0 delivers the packets of a connection " +
 			"in disorder"
 	}
-	because = fmt.Sprintf("measured: %s with %s; %s with %s", kind.Gbps(more.value), more.name, kind.Gbps(one.value),
+	because = fmt.Sprintf("measured: %s with %s; %s with %s", registry.Gbps(more.value), more.name, registry.Gbps(one.value),
 		one.name)
 	if more.value < worthwhile*one.value {
 		return "one connection is enough", because
@@ -457,7 +457,7 @@ func (r recap) small() (use, because string) {
 		}
 	}
 	if best > 0 {
-		because += fmt.Sprintf("; a write takes %s one way", kind.Microseconds(best))
+		because += fmt.Sprintf("; a write takes %s one way", registry.Microseconds(best))
 	}
 	return "RDMA", because
 }
@@ -504,7 +504,7 @@ func (r recap) bonded() string {
 	for _, x := range r.rates {
 		if isTCP(x) && x.bonded && x.has {
 			parts = append(parts, strings.TrimSuffix(strings.TrimPrefix(x.name, "TCP, "),
-				", bond")+" "+x.text(kind.Gbps(x.value)))
+				", bond")+" "+x.text(registry.Gbps(x.value)))
 		}
 	}
 	if parts == nil {
@@ -528,7 +528,7 @@ func (r recap) charts() []steps.Chart {
 			if with := under(f); with != "" {
 				label += " (" + with + ")"
 			}
-			rates.Points = append(rates.Points, steps.Point{Label: label, Y: kind.Round(x.value)})
+			rates.Points = append(rates.Points, steps.Point{Label: label, Y: registry.Round(x.value)})
 		}
 	}
 	link, ceiling, mtu := r.oneRail()
@@ -540,13 +540,13 @@ func (r recap) charts() []steps.Chart {
 		all = append(all, steps.Chart{
 			Title: title, Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{rates},
 			Limits: append([]steps.Limit{{Name: "link, as the documents take it", Value: documentedLink}},
-				limits(link, ceiling, mtu)...),
+				linesOfLimits(link, ceiling, mtu)...),
 		})
 	}
 	medians := steps.Series{Name: "median"}
 	for _, x := range r.median {
 		if x.good() {
-			medians.Points = append(medians.Points, steps.Point{Label: x.name, Y: kind.Round(x.value)})
+			medians.Points = append(medians.Points, steps.Point{Label: x.name, Y: registry.Round(x.value)})
 		}
 	}
 	if len(medians.Points) > 0 {
@@ -582,8 +582,8 @@ func (r recap) oneRail() (link, ceiling float64, mtu int) {
 	for _, rig := range rigs {
 		if rig.HasPair(0) {
 			p := rig.Pairs[0]
-			mtu := theory.AgreedMTU(rig, p, 0)
-			link, ceiling, _ := reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}}, theory.RoCE(mtu), false)
+			mtu := limits.AgreedMTU(rig, p, 0)
+			link, ceiling, _ := reach(rig, [2][]int{{p.Rails[0]}, {p.Rails[1]}}, limits.RoCE(mtu), false)
 			return link, ceiling, mtu
 		}
 	}
@@ -591,15 +591,15 @@ func (r recap) oneRail() (link, ceiling float64, mtu int) {
 }
 
 // limits are the lines across a chart of throughput.
-func limits(link, ceiling float64, mtu int) (all []steps.Limit) {
+func linesOfLimits(link, ceiling float64, mtu int) (all []steps.Limit) {
 	if ceiling > 0 {
 		all = append(all, steps.Limit{
 			Name:  fmt.Sprintf("seen through the PCIe link of one rail, MTU %d", mtu),
-			Value: kind.Round(ceiling),
+			Value: registry.Round(ceiling),
 		})
 	}
 	if link > 0 {
-		all = append(all, steps.Limit{Name: fmt.Sprintf("link of one rail, payload, MTU %d", mtu), Value: kind.Round(link)})
+		all = append(all, steps.Limit{Name: fmt.Sprintf("link of one rail, payload, MTU %d", mtu), Value: registry.Round(link)})
 	}
 	return all
 }
@@ -608,7 +608,7 @@ func limits(link, ceiling float64, mtu int) (all []steps.Limit) {
 func (r recap) blockChart(link, ceiling float64, mtu int) (c steps.Chart, ok bool) {
 	c = steps.Chart{
 		Title: "nixlbench: throughput by block size, payload", Shape: steps.Lines, Unit: "Gb/s", XUnit: "bytes",
-		Limits: limits(link, ceiling, mtu),
+		Limits: linesOfLimits(link, ceiling, mtu),
 	}
 	for _, x := range r.rates {
 		o, ran := r.outcome(x.cell)

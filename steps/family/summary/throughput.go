@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // A demo is a cell of the part on throughput, or one that stands beside it.
@@ -36,7 +36,7 @@ func demos() []demo {
 // COTS report's figures. It judges nothing.
 func throughput(h steps.History) steps.Verdict {
 	r := recap{History: h}
-	var rep kind.Report
+	var rep registry.Report
 	ran, skipped := 0, 0
 	for _, d := range demos() {
 		o, ok := r.outcome(d.cell)
@@ -59,13 +59,13 @@ func throughput(h steps.History) steps.Verdict {
 	}
 	for _, x := range r.rates {
 		if x.good() {
-			rep.Show(x.name, kind.Round(x.value), "Gb/s", nil)
+			rep.Show(x.name, registry.Round(x.value), "Gb/s", nil)
 		}
 	}
 	own := len(demos()) - count(demos(), func(d demo) bool { return d.beside })
 	lead := fmt.Sprintf("%d of %d cells of this part ran", ran, own)
 	if skipped > 0 {
-		lead += fmt.Sprintf(", %d %s skipped", skipped, kind.Plural(skipped, "was", "were"))
+		lead += fmt.Sprintf(", %d %s skipped", skipped, registry.Plural(skipped, "was", "were"))
 	}
 	v := rep.Verdict(lead, r.fastest(), r.secondHalf(), r.notGood())
 	v.Tables = []steps.Table{r.demoTable()}
@@ -93,10 +93,10 @@ func (d demo) read(o steps.Outcome, ran bool) []reading {
 			x.name += ", " + over(f)
 		}
 		x.under(f)
-		packets := theory.RoCE(f.MTU)
+		packets := limits.RoCE(f.MTU)
 		if f.Streams > 0 {
-			packets = theory.TCP(f.MTU)
-			x.with = fmt.Sprintf("%d %s, %s", f.Streams, kind.Plural(f.Streams, "stream", "streams"), x.with)
+			packets = limits.TCP(f.MTU)
+			x.with = fmt.Sprintf("%d %s, %s", f.Streams, registry.Plural(f.Streams, "stream", "streams"), x.with)
 		}
 		switch {
 		case d.beside && f.Streams > 0:
@@ -144,7 +144,7 @@ func (r recap) notGood() string {
 	if all == nil {
 		return ""
 	}
-	return fmt.Sprintf("What %s gave counts for nothing: look at %s", kind.And(all), kind.Plural(len(all), "it", "them"))
+	return fmt.Sprintf("What %s gave counts for nothing: look at %s", registry.And(all), registry.Plural(len(all), "it", "them"))
 }
 
 // beside is a figure against another one that was measured under equal conditions, over the same
@@ -195,8 +195,8 @@ func (r recap) demoTable() steps.Table {
 	}
 	for _, d := range []struct {
 		name  string
-		limit theory.Limit
-	}{{"the report: UCX, GPU to GPU", theory.UCXOfReport}, {"the report: one wire", theory.WireOf100G}} {
+		limit limits.Limit
+	}{{"the report: UCX, GPU to GPU", limits.UCXOfReport}, {"the report: one wire", limits.WireOf100G}} {
 		gigabytes := d.limit.Value()
 		t.Rows = append(t.Rows, []string{
 			d.name, rateText(8 * gigabytes), rateText(gigabytes), d.limit.Entry().Basis.String(), d.limit.Entry().When, "", "",
@@ -215,17 +215,17 @@ func (r recap) demoChart() (c steps.Chart, ok bool) {
 			if x.with != "" {
 				label += " (" + x.with + ")"
 			}
-			measured.Points = append(measured.Points, steps.Point{Label: label, Y: kind.Round(x.value)})
+			measured.Points = append(measured.Points, steps.Point{Label: label, Y: registry.Round(x.value)})
 		}
 	}
 	if len(measured.Points) == 0 {
 		return c, false
 	}
 	measured.Points = append(measured.Points, steps.Point{
-		Label: "the report: UCX, GPU to GPU (2^26 bytes, its hardware)", Y: kind.Round(8 * theory.UCXOfReport.Value()),
+		Label: "the report: UCX, GPU to GPU (2^26 bytes, its hardware)", Y: registry.Round(8 * limits.UCXOfReport.Value()),
 	})
 	return steps.Chart{
 		Title: "Throughput demos, payload", Shape: steps.Bars, Unit: "Gb/s", Series: []steps.Series{measured},
-		Limits: []steps.Limit{{Name: "one wire of the report, with headers", Value: 8 * theory.WireOf100G.Value()}},
+		Limits: []steps.Limit{{Name: "one wire of the report, with headers", Value: 8 * limits.WireOf100G.Value()}},
 	}, true
 }

@@ -8,35 +8,35 @@ import (
 	"net/netip"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // Kind is what the family registers.
-func Kind() kind.Kind {
-	return kind.Kind{
-		Parsers: map[string]kind.Parser{
-			"iperf3": kind.Reads(parse.Iperf3Output),
-			"stream": kind.Reads(parse.StreamOutput),
+func Kind() registry.Kind {
+	return registry.Kind{
+		Parsers: map[string]registry.Parser{
+			"iperf3": registry.Reads(parse.Iperf3Output),
+			"stream": registry.Reads(parse.StreamOutput),
 		},
-		Judges: map[string]kind.Judge{
-			"tcp":    kind.Takes[parse.Iperf3](judgeTCP),
-			"stream": kind.Takes[parse.Stream](judgeStream),
+		Judges: map[string]registry.Judge{
+			"tcp":    registry.Takes[parse.Iperf3](judgeTCP),
+			"stream": registry.Takes[parse.Stream](judgeStream),
 		},
 		Figures: map[string][]steps.Measure{"tcp": {steps.Throughput}, "stream": {steps.Throughput}},
 		// Longer than TCP_SECONDS may be, the cells' limit would end them.
 		Params: []steps.Param{
-			kind.NumberParam("TCP_SECONDS", "10", "s", "how long a TCP test runs", 1, 90),
-			kind.NumberParam("TCP_STREAMS", "4", "streams", "how many connections the parallel TCP test has", 1, 128),
-			kind.PortParam("TCP_PORT", "5201", "port of iperf3"),
-			kind.NumberParam("STREAM_SECONDS", "10", "s", "how long railbench stream sends", 1, 90),
+			registry.NumberParam("TCP_SECONDS", "10", "s", "how long a TCP test runs", 1, 90),
+			registry.NumberParam("TCP_STREAMS", "4", "streams", "how many connections the parallel TCP test has", 1, 128),
+			registry.PortParam("TCP_PORT", "5201", "port of iperf3"),
+			registry.NumberParam("STREAM_SECONDS", "10", "s", "how long railbench stream sends", 1, 90),
 			// A stream that is over finishes the block that is under way.
-			kind.SizeParam("STREAM_BLOCK", "67108864", "size of a block of railbench stream", 1, 1<<30),
-			kind.PortParam("STREAM_PORT", "12377", "port of railbench stream"),
-			kind.WordsParam("STREAM_GAUGE", "127.0.0.1:45004", "the gauge that railbench stream tells its rate, over UDP",
+			registry.SizeParam("STREAM_BLOCK", "67108864", "size of a block of railbench stream", 1, 1<<30),
+			registry.PortParam("STREAM_PORT", "12377", "port of railbench stream"),
+			registry.WordsParam("STREAM_GAUGE", "127.0.0.1:45004", "the gauge that railbench stream tells its rate, over UDP",
 				"an address and a port", gaugeAddress),
 		},
-		Commands: kind.Versioned("iperf3", "--version", "iperf3"),
+		Commands: registry.Versioned("iperf3", "--version", "iperf3"),
 		Tools:    []parse.Tool{parse.Iperf3Tool()},
 	}
 }

@@ -9,12 +9,12 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // blockHeader is what railbench stream puts in front of each block, bytes.
@@ -24,28 +24,28 @@ const blockHeader = 24
 // TCP reached elsewhere and what the links carry, against its blocks' numbers and checksums, and
 // against the bytes that each interface counted.
 func judgeStream(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	t := streamTest{cell: c, result: r, stage: r.Stages[0], rep: &rep}
 	t.client, t.server = streamRoles(t.stage)
 	if !t.findRails() {
 		return rep.Verdict()
 	}
-	over := kind.Plural(len(t.numbers), "rail ", "rails ") + kind.And(texts(t.numbers))
+	over := registry.Plural(len(t.numbers), "rail ", "rails ") + registry.And(texts(t.numbers))
 	checkPathLinks(r.Rig, t.path, &rep)
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(t.path), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(t.path), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if !ok {
 		return rep.Verdict()
 	}
-	lead := fmt.Sprintf("%s of TCP by railbench stream, with %s, over %s", kind.Gbps(t.got.Gbps), streams(t.streams), over)
+	lead := fmt.Sprintf("%s of TCP by railbench stream, with %s, over %s", registry.Gbps(t.got.Gbps), streams(t.streams), over)
 	if t.band.Expected > 0 {
 		lead += ": " + t.band.says()
 	}
 	blocks := fmt.Sprintf("%.0f blocks of %s, each with its number and checksum, arrived whole", t.got.Blocks,
-		kind.Size(t.got.Bytes/t.got.Blocks))
+		registry.Size(t.got.Bytes/t.got.Blocks))
 	return rep.Verdict(lead, blocks, account.Carried(t.client.End))
 }
 
@@ -55,7 +55,7 @@ type streamTest struct {
 	cell           steps.Cell
 	result         steps.Result
 	stage          steps.Stage
-	rep            *kind.Report
+	rep            *registry.Report
 	client, server *steps.Output // nil for one that did not run
 
 	path    steps.Path // of all its rails together
@@ -119,7 +119,7 @@ func (t *streamTest) findRails() bool {
 }
 
 // streamCauses are how railbench stream words a failure.
-var streamCauses = []kind.Cause{
+var streamCauses = []registry.Cause{
 	{
 		Pattern: pattern.New(`address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set STREAM_PORT",
@@ -173,14 +173,14 @@ func (t *streamTest) Ends() bool {
 		return false
 	}
 	for _, o := range []*steps.Output{t.client, t.server} {
-		if f, bad := kind.Trouble(rig, *o); bad {
+		if f, bad := registry.Trouble(rig, *o); bad {
 			rep.Add(f.Code, f.Grade, "%s", f.Text)
 			return false
 		}
 		v, _ := o.Value.(parse.Stream)
 		if !o.Exit.OK() && v.Lost+v.Corrupt+v.Cut == 0 {
 			rep.Add(steps.ScriptFailed, steps.Inconclusive, "the %s on %s ended with %s: %s", o.Role, rig.NameOf(o.End), o.Exit,
-				kind.OrUnknown(strings.TrimSpace(o.Complaint)))
+				registry.OrUnknown(strings.TrimSpace(o.Complaint)))
 			return false
 		}
 	}
@@ -190,8 +190,8 @@ func (t *streamTest) Ends() bool {
 // Output reads what both ends tell, and holds one against the other.
 func (t *streamTest) Output() bool {
 	var ok1, ok2 bool
-	t.sent, ok1 = kind.Value[parse.Stream](t.result, *t.client, t.rep)
-	t.got, ok2 = kind.Value[parse.Stream](t.result, *t.server, t.rep)
+	t.sent, ok1 = registry.Value[parse.Stream](t.result, *t.client, t.rep)
+	t.got, ok2 = registry.Value[parse.Stream](t.result, *t.server, t.rep)
 	if !ok1 || !ok2 || !t.whole() {
 		return false
 	}
@@ -205,7 +205,7 @@ func (t *streamTest) Output() bool {
 	}
 	for i, w := range t.got.Ways {
 		if len(t.got.Ways) > 1 {
-			t.rep.Show(fmt.Sprintf("rail %d", t.numbers[i]), kind.Round(w.Gbps), "Gb/s", nil)
+			t.rep.Show(fmt.Sprintf("rail %d", t.numbers[i]), registry.Round(w.Gbps), "Gb/s", nil)
 		}
 		t.streams += t.sent.Ways[i].Streams
 	}
@@ -235,7 +235,7 @@ func (t *streamTest) whole() bool {
 			code, why = steps.MTUDiffers, "an MTU mismatch looks like this, and they differ: "+mtus
 		}
 		t.rep.Add(code, steps.Fail, "%.0f %s within a block on %s, after %s in %.0f s: %s", cut,
-			kind.Plural(int(cut), "stream ended", "streams ended"), name, kind.Size(t.got.Bytes), t.got.Seconds, why)
+			registry.Plural(int(cut), "stream ended", "streams ended"), name, registry.Size(t.got.Bytes), t.got.Seconds, why)
 	}
 	return lost+corrupt+cut == 0
 }
@@ -245,10 +245,10 @@ func (t *streamTest) whole() bool {
 func (t *streamTest) notOfThisRun() string {
 	const tool = "send"
 	want := 0
-	if n, ok := witness.Number(t.cell, *t.client, tool, "--streams"); ok {
+	if n, ok := verify.Number(t.cell, *t.client, tool, "--streams"); ok {
 		want = n
 	}
-	block, sized := witness.Number(t.cell, *t.client, tool, "--bytes")
+	block, sized := verify.Number(t.cell, *t.client, tool, "--bytes")
 	for _, s := range []parse.Stream{t.sent, t.got} {
 		if len(s.Ways) != len(t.addrs) {
 			return fmt.Sprintf("%d addresses are told, and %d were asked for", len(s.Ways), len(t.addrs))
@@ -268,7 +268,7 @@ func (t *streamTest) notOfThisRun() string {
 			}
 			// It tells rates with six digits and times to the microsecond: what is further apart is no
 			// rounding.
-			if why := witness.Makes(w.Gbps, w.Bytes, w.Seconds, 0.001); why != "" {
+			if why := verify.Makes(w.Gbps, w.Bytes, w.Seconds, 0.001); why != "" {
 				return why
 			}
 			sum.Bytes, sum.Blocks = sum.Bytes+w.Bytes, sum.Blocks+w.Blocks
@@ -276,7 +276,7 @@ func (t *streamTest) notOfThisRun() string {
 		if sum.Bytes != s.Bytes || sum.Blocks != s.Blocks {
 			return fmt.Sprintf("its rails have %.0f bytes together, and it says %.0f", sum.Bytes, s.Bytes)
 		}
-		if why := witness.Makes(s.Gbps, s.Bytes, s.Seconds, 0.001); why != "" {
+		if why := verify.Makes(s.Gbps, s.Bytes, s.Seconds, 0.001); why != "" {
 			return why
 		}
 		if asked, ok := decimal.Count(t.client.Asked["STREAM_SECONDS"]); ok && s.Seconds < 0.9*float64(asked) {
@@ -297,35 +297,35 @@ func (t *streamTest) disagree() string {
 			return "the sender doesn't tell its streams"
 		}
 	}
-	if math.Abs(t.sent.Gbps-t.got.Gbps) > theory.EndsApart.Value()*t.got.Gbps {
-		return fmt.Sprintf("%s at the sender and %s at the receiver", kind.Gbps(t.sent.Gbps), kind.Gbps(t.got.Gbps))
+	if math.Abs(t.sent.Gbps-t.got.Gbps) > limits.EndsApart.Value()*t.got.Gbps {
+		return fmt.Sprintf("%s at the sender and %s at the receiver", registry.Gbps(t.sent.Gbps), registry.Gbps(t.got.Gbps))
 	}
 	return ""
 }
 
 // Flows are one a rail, counted by the interfaces.
 // What is counted beside the payload is railbench's own header of each block, and TCP's of each segment.
-func (t *streamTest) Flows() (all []wire.Flow) {
+func (t *streamTest) Flows() (all []traffic.Flow) {
 	from, to := t.client.End, t.client.End.Other()
 	for i, w := range t.got.Ways {
 		p := t.pairs[i]
 		mtu := min(t.result.Rig.Rail(p, from).Netdev.MTU, t.result.Rig.Rail(p, to).Netdev.MTU)
-		f := wire.Stream(from, []int{p.Rails[from]}, to, []int{p.Rails[to]}, w.Bytes+blockHeader*w.Blocks,
-			float64(mtu-theory.TCPHeaders))
+		f := traffic.Stream(from, []int{p.Rails[from]}, to, []int{p.Rails[to]}, w.Bytes+blockHeader*w.Blocks,
+			float64(mtu-limits.TCPHeaders))
 		f.Pieces(w.Blocks)
-		f.Text = kind.Size(w.Bytes) + " of payload that railbench counted"
+		f.Text = registry.Size(w.Bytes) + " of payload that railbench counted"
 		all = append(all, f)
 	}
 	return all
 }
 
 // Figure is what arrived, of all rails together.
-func (t *streamTest) Figure(wire.Accounted) {
+func (t *streamTest) Figure(traffic.Accounted) {
 	t.band = bandOf(t.result.Rig, t.path, t.streams, "")
-	if block := t.got.Bytes / t.got.Blocks; block < theory.StreamBlock.Value() {
+	if block := t.got.Bytes / t.got.Blocks; block < limits.StreamBlock.Value() {
 		t.band.Unless = fmt.Sprintf("each of its blocks of %s is a call of the kernel's, and below %s those may end it "+
-			"earlier", kind.BlockSize(int(block)),
-			kind.BlockSize(int(theory.StreamBlock.Value())))
+			"earlier", registry.BlockSize(int(block)),
+			registry.BlockSize(int(limits.StreamBlock.Value())))
 	}
 	test := parse.Iperf3{
 		Streams: t.streams, Seconds: t.got.Seconds, ReceivedBytes: t.got.Bytes, ReceivedGbps: t.got.Gbps,
@@ -338,18 +338,18 @@ func (t *streamTest) Figure(wire.Accounted) {
 func (t *streamTest) Signs() {
 	if n := t.sent.Stalls + t.got.Stalls; n > 0 {
 		t.rep.Add(steps.TestStalled, steps.Warn, "it stalled: for two seconds nothing moved (%s)",
-			kind.Plural(n, "once", fmt.Sprintf("%d times", n)))
+			registry.Plural(n, "once", fmt.Sprintf("%d times", n)))
 	}
 	n := len(t.pairs)
 	for i, w := range t.got.Ways {
 		if n == 1 || t.band.Expected == 0 || t.band.Unless != "" {
 			continue
 		}
-		least := min(float64(t.band.fails), theory.TCPWarnShare.Value()*float64(t.band.Limit)/float64(n))
+		least := min(float64(t.band.fails), limits.TCPWarnShare.Value()*float64(t.band.Limit)/float64(n))
 		if w.Gbps < least {
 			t.rep.Add(steps.BelowLimit, steps.Warn, "rail %d carried only %s of it, where TCP over one rail reached %.3g at "+
 				"least: look at it alone",
-				t.numbers[i], kind.Gbps(w.Gbps), least)
+				t.numbers[i], registry.Gbps(w.Gbps), least)
 		}
 	}
 }

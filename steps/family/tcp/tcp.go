@@ -8,22 +8,22 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
-	"github.com/railbench/railbench/steps/theory"
-	"github.com/railbench/railbench/steps/wire"
-	"github.com/railbench/railbench/steps/witness"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // judgeTCP holds what iperf3 measured against the documents' figures and the
 // link, and against the bytes that each interface counted: which link carried it?
 func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
-	if v, done := kind.Gate(c, r); done {
+	if v, done := registry.Gate(c, r); done {
 		return v
 	}
-	var rep kind.Report
+	var rep registry.Report
 	path, ok := r.Rig.Path()
 	if !ok {
 		rep.Add(steps.NoRail, steps.Inconclusive, "no address leads from node to node over the rails: see the rail map")
@@ -33,7 +33,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	rep.Show("TCP path", over, "", nil)
 	checkPathLinks(r.Rig, path, &rep)
 	t := tcpTest{cell: c, result: r, stage: r.Stages[0], path: path, rep: &rep}
-	line := witness.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(path), Rep: &rep, Add: rep.Add}
+	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(path), Rep: &rep, Add: rep.Add}
 	account, ok := line.Hear(&t)
 	if !ok {
 		// A bond at one end only is why nothing came of it; where there is a figure, it is a
@@ -43,10 +43,10 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	checkPathEnds(r.Rig, path, steps.Warn, &rep)
 	test, b, single, links := t.read, t.band, t.single, account.Carried(t.from())
-	lead := fmt.Sprintf("%s of TCP with %s over %s", kind.Gbps(test.ReceivedGbps), streams(test.Streams), over)
+	lead := fmt.Sprintf("%s of TCP with %s over %s", registry.Gbps(test.ReceivedGbps), streams(test.Streams), over)
 	switch {
 	case b.Expected <= 0:
-	case test.Streams == 1 && test.ReceivedGbps > theory.TCPOneStream.High():
+	case test.Streams == 1 && test.ReceivedGbps > limits.TCPOneStream.High():
 		lead += fmt.Sprintf(": more than railbench knows of (%s)", b.From)
 	case unseen(path, test):
 		lead += fmt.Sprintf(": more than railbench knows of (%s), and the links allow %.1f", b.From, b.Limit)
@@ -85,7 +85,7 @@ func singleThreads(rig steps.Rig, s steps.Stage, test parse.Iperf3) string {
 				rig.NameOf(o.End)))
 		}
 	}
-	return kind.And(old)
+	return registry.And(old)
 }
 
 // streams is a number of connections in words.
@@ -139,7 +139,7 @@ func railNumbers(rig steps.Rig, p steps.Path) (all []int) {
 var terminated = pattern.New(`(?:server|client) has terminated`)
 
 // tcpCauses are how iperf3 words a failure.
-var tcpCauses = []kind.Cause{
+var tcpCauses = []registry.Cause{
 	{
 		Pattern: terminated, Code: steps.ProgramKilled, Grade: steps.Inconclusive,
 		Means: "somebody ended an end of iperf3 (seen on %s), and what the other one said follows from that; run it again",
@@ -169,10 +169,10 @@ var tcpCauses = []kind.Cause{
 }
 
 // portsOf are those of a path, at both ends.
-func portsOf(p steps.Path) (ports []wire.Port) {
+func portsOf(p steps.Path) (ports []traffic.Port) {
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
-			ports = append(ports, wire.Port{Node: e, Rail: i})
+			ports = append(ports, traffic.Port{Node: e, Rail: i})
 		}
 	}
 	return ports
@@ -184,7 +184,7 @@ type tcpTest struct {
 	result steps.Result
 	stage  steps.Stage
 	path   steps.Path
-	rep    *kind.Report
+	rep    *registry.Report
 
 	client, server steps.Output
 	read           parse.Iperf3
@@ -221,12 +221,12 @@ func (t *tcpTest) Ends() bool {
 		}
 	}
 	for _, o := range []steps.Output{t.client, t.server} {
-		if f, bad := kind.Trouble(t.result.Rig, o); bad {
+		if f, bad := registry.Trouble(t.result.Rig, o); bad {
 			t.rep.Add(f.Code, f.Grade, "%s", f.Text)
 			return false
 		}
 		if !o.Exit.OK() {
-			t.rep.Add(steps.ScriptFailed, steps.Inconclusive, "the %s on %s ended with %s", kind.OrUnknown(o.Role),
+			t.rep.Add(steps.ScriptFailed, steps.Inconclusive, "the %s on %s ended with %s", registry.OrUnknown(o.Role),
 				t.result.Rig.NameOf(o.End), o.Exit)
 			return false
 		}
@@ -236,7 +236,7 @@ func (t *tcpTest) Ends() bool {
 
 // Output reads what the client reports, and the server where it does.
 func (t *tcpTest) Output() bool {
-	v, ok := kind.Value[parse.Iperf3](t.result, t.client, t.rep)
+	v, ok := registry.Value[parse.Iperf3](t.result, t.client, t.rep)
 	if !ok {
 		return false
 	}
@@ -257,10 +257,10 @@ func (t *tcpTest) Output() bool {
 	}
 	at, _ := t.server.Value.(parse.Iperf3)
 	if got := at.ReceivedGbps; got > 0 && t.sendsHere() &&
-		math.Abs(got-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps {
+		math.Abs(got-v.ReceivedGbps) > limits.EndsApart.Value()*v.ReceivedGbps {
 		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and "+
 			"%s at the server",
-			kind.Gbps(v.ReceivedGbps), kind.Gbps(got))
+			registry.Gbps(v.ReceivedGbps), registry.Gbps(got))
 		return false
 	}
 	return true
@@ -268,7 +268,7 @@ func (t *tcpTest) Output() bool {
 
 // sendsHere reports whether the client sends; with -R the server does.
 func (t *tcpTest) sendsHere() bool {
-	return !witness.Calls(t.cell, t.client, "iperf3", "-R", "--reverse")
+	return !verify.Calls(t.cell, t.client, "iperf3", "-R", "--reverse")
 }
 
 // from is the end that sends.
@@ -280,7 +280,7 @@ func (t *tcpTest) from() steps.End {
 }
 
 // Figure is what arrived.
-func (t *tcpTest) Figure(account wire.Accounted) {
+func (t *tcpTest) Figure(account traffic.Accounted) {
 	t.single = singleThreads(t.result.Rig, t.stage, t.read)
 	t.band = bandOf(t.result.Rig, t.path, t.read.Streams, t.single)
 	if t.single != "" {
@@ -302,11 +302,11 @@ func (t *tcpTest) Figure(account wire.Accounted) {
 // many streams, and with a rate that its bytes make.
 func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	const tool = "iperf3"
-	streams, asked := witness.Number(c, client, tool, "-P")
-	if !asked && !witness.Calls(c, client, tool, "-P", "--parallel") && witness.Calls(c, client, tool) {
+	streams, asked := verify.Number(c, client, tool, "-P")
+	if !asked && !verify.Calls(c, client, tool, "-P", "--parallel") && verify.Calls(c, client, tool) {
 		streams, asked = 1, true // iperf3's own default
 	}
-	seconds, timed := witness.Number(c, client, tool, "-t")
+	seconds, timed := verify.Number(c, client, tool, "-t")
 	each := 0.0
 	for _, gbps := range v.Each {
 		each += gbps
@@ -314,10 +314,10 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	switch {
 	case v.Protocol != "" && v.Protocol != "TCP":
 		return "it is a test of " + v.Protocol
-	case v.SentBytes > 0 && v.ReceivedBytes > (1+theory.EndsApart.Value())*v.SentBytes:
-		return fmt.Sprintf("%s arrived, and %s were sent", kind.Size(v.ReceivedBytes), kind.Size(v.SentBytes))
-	case len(v.Each) == v.Streams && math.Abs(each-v.ReceivedGbps) > theory.EndsApart.Value()*v.ReceivedGbps:
-		return fmt.Sprintf("its streams make %s together, and it says %s", kind.Gbps(each), kind.Gbps(v.ReceivedGbps))
+	case v.SentBytes > 0 && v.ReceivedBytes > (1+limits.EndsApart.Value())*v.SentBytes:
+		return fmt.Sprintf("%s arrived, and %s were sent", registry.Size(v.ReceivedBytes), registry.Size(v.SentBytes))
+	case len(v.Each) == v.Streams && math.Abs(each-v.ReceivedGbps) > limits.EndsApart.Value()*v.ReceivedGbps:
+		return fmt.Sprintf("its streams make %s together, and it says %s", registry.Gbps(each), registry.Gbps(v.ReceivedGbps))
 	case asked && streams != v.Streams:
 		return fmt.Sprintf("it reports %d streams, and %d were asked for", v.Streams, streams)
 	// iperf3 may end a little early, and then the clock of one end has it so.
@@ -328,10 +328,10 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 		return why
 	}
 	if v.ReceivedSeconds > 0 {
-		return witness.Makes(v.ReceivedGbps, v.ReceivedBytes, v.ReceivedSeconds, 0.01)
+		return verify.Makes(v.ReceivedGbps, v.ReceivedBytes, v.ReceivedSeconds, 0.01)
 	}
 	// Its text has three digits of each figure, and the ends measure their seconds apart.
-	return witness.Makes(v.ReceivedGbps, v.ReceivedBytes, v.Seconds, 0.05)
+	return verify.Makes(v.ReceivedGbps, v.ReceivedBytes, v.Seconds, 0.05)
 }
 
 // otherAddresses says that a test went between other addresses than those of the path.
@@ -349,14 +349,14 @@ func otherAddresses(path steps.Path, client steps.End, v parse.Iperf3) string {
 // than it was told to.
 func otherWay(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	const tool = "iperf3"
-	back := witness.Calls(c, client, tool, "-R", "--reverse")
+	back := verify.Calls(c, client, tool, "-R", "--reverse")
 	switch {
-	case v.Bidir && !witness.Calls(c, client, tool, "--bidir"):
+	case v.Bidir && !verify.Calls(c, client, tool, "--bidir"):
 		return "both ends sent at once, so its sum is of both ways"
 	case v.Reverse && !back:
 		return "the server sent, and the client was to"
-	case v.LimitGbps > 0 && !witness.Calls(c, client, tool, "-b", "--bitrate", "--bandwidth"):
-		return fmt.Sprintf("it was told to send no more than %s", kind.Gbps(v.LimitGbps))
+	case v.LimitGbps > 0 && !verify.Calls(c, client, tool, "-b", "--bitrate", "--bandwidth"):
+		return fmt.Sprintf("it was told to send no more than %s", registry.Gbps(v.LimitGbps))
 	}
 	return ""
 }
@@ -368,7 +368,7 @@ const iperfWrite = 128 << 10
 // contradicts what it was told.
 func otherOptions(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	calls := func(options ...string) bool {
-		return !witness.Calls(c, client, "iperf3") || witness.Calls(c, client, "iperf3", options...)
+		return !verify.Calls(c, client, "iperf3") || verify.Calls(c, client, "iperf3", options...)
 	}
 	told := v.Asked
 	switch {
@@ -383,8 +383,8 @@ func otherOptions(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 		return fmt.Sprintf("it was told to leave out its first %d s", told.Omit)
 	case told.WriteBytes > 0 && told.WriteBytes != iperfWrite && !calls("-l", "--length"):
 		return fmt.Sprintf("it wrote %s at once, and nobody asked for another size than %s",
-			kind.Size(float64(told.WriteBytes)),
-			kind.Size(iperfWrite))
+			registry.Size(float64(told.WriteBytes)),
+			registry.Size(iperfWrite))
 	case v.ReceivedSeconds > 0 && v.SentSeconds > 0 && v.SentSeconds < v.ReceivedSeconds/2:
 		return fmt.Sprintf("it sent for %.3g s, and took %.3g s to receive that", v.SentSeconds, v.ReceivedSeconds)
 	}
@@ -405,7 +405,7 @@ func tcpRoles(s steps.Stage) (client, server *steps.Output) {
 
 // ownError tells what iperf3 says went wrong: with -J it ends with status 0 where it
 // failed, so its own word comes first.
-func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report) bool {
+func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *registry.Report) bool {
 	v, ok := o.Value.(parse.Iperf3)
 	if !ok || v.Error == "" {
 		return false
@@ -427,7 +427,7 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *kind.Report)
 }
 
 // checkPathEnds: a bond at one end only.
-func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Report) {
+func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		if p.Bonded[e] && !p.Bonded[e.Other()] {
 			rep.Add(steps.BondOneSided, grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link "+
@@ -439,7 +439,7 @@ func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *kind.Rep
 
 // checkPathLinks: a link that is down explains more than what iperf3 says.
 // By what the probe saw before the run.
-func checkPathLinks(rig steps.Rig, p steps.Path, rep *kind.Report) {
+func checkPathLinks(rig steps.Rig, p steps.Path, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
 			d := rig.At(e).Rails[i].Netdev
@@ -474,14 +474,14 @@ func pathMTUs(rig steps.Rig, p steps.Path) (text string, differ bool) {
 			differ = differ || d.MTU != mtu
 		}
 	}
-	return kind.And(all), differ
+	return registry.And(all), differ
 }
 
 // A tcpBand is what TCP should reach over a path, payload. What one stream reaches is
 // anything between two figures, as processors end it: less than usual is no fault yet, and
 // only less than anybody saw is.
 type tcpBand struct {
-	theory.Band
+	limits.Band
 	passes, fails rate.Payload // from which it passes, and below which it fails
 	// least says that what is expected is no more than a floor: nobody measured so many streams there.
 	least bool
@@ -492,43 +492,43 @@ type tcpBand struct {
 // one thread together; empty where each has its own.
 func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 	var b tcpBand
-	none := func(why string, soft bool) tcpBand { return tcpBand{Band: theory.Band{None: why, Soft: soft}} }
+	none := func(why string, soft bool) tcpBand { return tcpBand{Band: limits.Band{None: why, Soft: soft}} }
 	for _, e := range steps.Ends {
 		mtu := p.Netdevs[e].MTU
-		if mtu <= theory.TCPHeaders {
+		if mtu <= limits.TCPHeaders {
 			return none("the MTU is unknown", false)
 		}
 		sum, why, soft := tcpLimit(rig, e, p.Rails[e], mtu, streams)
 		if why != "" {
 			return none(why, soft)
 		}
-		b.Limit = theory.Lesser(b.Limit, sum)
+		b.Limit = limits.Lesser(b.Limit, sum)
 	}
 	if b.Limit == 0 {
 		return none("no rail carries it", false)
 	}
-	usual, least := theory.TCPTutorialStream.Value(), theory.TCPOneStream.Low()
-	b.From = "one stream, which a processor core limits: " + theory.TCPOneStream.Entry().Says()
+	usual, least := limits.TCPTutorialStream.Value(), limits.TCPOneStream.Low()
+	b.From = "one stream, which a processor core limits: " + limits.TCPOneStream.Entry().Says()
 	switch {
 	case streams == 1:
 	case single != "":
 		b.From = "one thread for all streams, which a processor core limits as it does one: " +
-			theory.TCPOneStream.Entry().Says()
+			limits.TCPOneStream.Entry().Says()
 	case streams >= 4 && p.Bonded == [2]bool{true, true}:
-		usual, least = theory.TCPFourStreams.High(), theory.TCPFourStreams.Low()
-		b.From = "four streams over a bond: " + theory.TCPFourStreams.Entry().Says()
+		usual, least = limits.TCPFourStreams.High(), limits.TCPFourStreams.Low()
+		b.From = "four streams over a bond: " + limits.TCPFourStreams.Entry().Says()
 	default:
-		b.From = "several streams are no slower than one, and of one " + theory.TCPOneStream.Entry().Says()
+		b.From = "several streams are no slower than one, and of one " + limits.TCPOneStream.Entry().Says()
 		b.least = true
 	}
-	b.Expected, b.Basis = rate.Payload(usual), theory.Measured
-	b.fails = min(rate.Payload(least), rate.Payload(usual*theory.TCPWarnShare.Value()))
+	b.Expected, b.Basis = rate.Payload(usual), limits.Measured
+	b.fails = min(rate.Payload(least), rate.Payload(usual*limits.TCPWarnShare.Value()))
 	if b.Limit < b.Expected {
-		b.Expected, b.Basis, b.From = b.Limit, theory.Derived, fmt.Sprintf("%.1f is all that the link can carry", b.Limit)
-		b.fails = b.Limit * rate.Payload(theory.TCPWarnShare.Value())
+		b.Expected, b.Basis, b.From = b.Limit, limits.Derived, fmt.Sprintf("%.1f is all that the link can carry", b.Limit)
+		b.fails = b.Limit * rate.Payload(limits.TCPWarnShare.Value())
 		b.least = false
 	}
-	b.passes = b.Expected * rate.Payload(theory.TCPPassShare.Value())
+	b.passes = b.Expected * rate.Payload(limits.TCPPassShare.Value())
 	return b
 }
 
@@ -536,7 +536,7 @@ func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 func (b tcpBand) says() string {
 	if b.least {
 		return fmt.Sprintf("no slower than one stream (from %.1f: %s); nobody measured several outside a bond", b.passes,
-			theory.TCPTutorialStream.Entry().Says())
+			limits.TCPTutorialStream.Entry().Says())
 	}
 	return fmt.Sprintf("as expected (%s)", b.From)
 }
@@ -548,7 +548,7 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 	if streams == 1 {
 		together = func(a, b rate.Payload) rate.Payload { return max(a, b) } // one connection, one link
 	}
-	segments := theory.TCP(mtu)
+	segments := limits.TCP(mtu)
 	links, halves, order := map[string]rate.Payload{}, map[string]rate.Payload{}, []string(nil)
 	cables := map[string]rate.Payload{}
 	for _, i := range rails {
@@ -566,7 +566,7 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 			order = append(order, half)
 		}
 		links[half] = together(links[half], segments.Carries(rail.RateGbps))
-		halves[half] = theory.PCIeLimit(rail, segments)
+		halves[half] = limits.PCIeLimit(rail, segments)
 		cable := rail.Dev
 		if rail.PhysPort >= 0 {
 			cable = fmt.Sprint("port ", rail.PhysPort)
@@ -574,34 +574,34 @@ func tcpLimit(rig steps.Rig, e steps.End, rails []int, mtu, streams int) (limit 
 		cables[cable] = segments.Carries(rail.RateGbps)
 	}
 	for _, half := range order {
-		limit = together(limit, theory.Lesser(links[half], halves[half]))
+		limit = together(limit, limits.Lesser(links[half], halves[half]))
 	}
 	var all rate.Payload
 	for _, cable := range cables {
 		all = together(all, cable)
 	}
-	return theory.Lesser(limit, all), "", false
+	return limits.Lesser(limit, all), "", false
 }
 
 // judgeTCPFigure puts the figure on record and says how it stands. The order is that of what
 // explains more: more than the hardware allows is no measurement, next to nothing is lost
 // packets whatever the band, and only then is there a share of the band.
-func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b tcpBand, rep *kind.Report) {
+func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3, b tcpBand, rep *registry.Report) {
 	e := &steps.Expected{From: b.From}
-	over := rate.Payload(theory.OverShare.Value()) * b.Limit
+	over := rate.Payload(limits.OverShare.Value()) * b.Limit
 	if b.Expected > 0 {
-		e.Min, e.Max = new(kind.Round(float64(b.passes))), new(kind.Round(float64(over)))
+		e.Min, e.Max = new(registry.Round(float64(b.passes))), new(registry.Round(float64(over)))
 		e.From = fmt.Sprintf("passes from %g of %.1f (%s), to %g of the %.1f that the hardware can carry",
-			theory.TCPPassShare.Value(),
-			b.Expected, b.From, theory.OverShare.Value(), b.Limit)
+			limits.TCPPassShare.Value(),
+			b.Expected, b.From, limits.OverShare.Value(), b.Limit)
 	} else {
 		e.From = "no band: " + b.None
 	}
 	showTCP(r.Rig, p, test, e, rep)
 	mtus, differ := pathMTUs(r.Rig, p)
 	rep.Show("TCP path MTUs", mtus, "", nil)
-	got, said := rate.Payload(test.ReceivedGbps), kind.Gbps(test.ReceivedGbps)
-	zero := rate.Payload(theory.TCPNearZero.Value())
+	got, said := rate.Payload(test.ReceivedGbps), registry.Gbps(test.ReceivedGbps)
+	zero := rate.Payload(limits.TCPNearZero.Value())
 	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is no sign
 	if differ && !nearZero {
 		rep.Add(steps.MTUDiffers, steps.Warn, "the MTUs differ: %s; set all alike", mtus)
@@ -636,14 +636,14 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 		code, why := tcpCause(r, s, p, test)
 		rep.Add(code, grade, "%s of %.1f (%s): %s", said, b.Expected, b.From, why)
 	case unseen(p, test):
-		rep.Show("the most that was measured of TCP over a bond", theory.TCPFourStreams.High(), "Gb/s", nil)
+		rep.Show("the most that was measured of TCP over a bond", limits.TCPFourStreams.High(), "Gb/s", nil)
 	}
 }
 
 // unseen reports whether several streams over a bond came to more than anybody measured.
 func unseen(p steps.Path, test parse.Iperf3) bool {
 	return test.Streams > 1 && p.Bonded == [2]bool{true, true} &&
-		test.ReceivedGbps > theory.TCPUnseen.Value()*theory.TCPFourStreams.High()
+		test.ReceivedGbps > limits.TCPUnseen.Value()*limits.TCPFourStreams.High()
 }
 
 // Signs are what a good sum hides: streams that stood still, and segments that were sent again.
@@ -652,9 +652,9 @@ func (t *tcpTest) Signs() {
 	still, slow := 0, 0
 	for _, gbps := range test.Each {
 		switch even := test.ReceivedGbps / float64(len(test.Each)); {
-		case gbps < theory.BytesBeside.Value()*even:
+		case gbps < limits.BytesBeside.Value()*even:
 			still++
-		case gbps < theory.TCPStarved.Value()*even:
+		case gbps < limits.TCPStarved.Value()*even:
 			slow++
 		}
 	}
@@ -673,7 +673,7 @@ func (t *tcpTest) Signs() {
 	}
 	cause := resent(test)
 	if cause == "" || slices.ContainsFunc(rep.Findings,
-		func(f kind.Finding) bool { return strings.Contains(f.Text, cause) }) {
+		func(f registry.Finding) bool { return strings.Contains(f.Text, cause) }) {
 		return
 	}
 	rep.Add(steps.PacketsResent, steps.Warn, "%s", cause)
@@ -689,7 +689,7 @@ func resent(test parse.Iperf3) string {
 	}
 	segments := test.ReceivedBytes / float64(test.MSSBytes)
 	share := float64(test.Retransmits) / segments
-	if share <= theory.TCPResent.Value() {
+	if share <= limits.TCPResent.Value() {
 		return ""
 	}
 	return fmt.Sprintf("%d of some %.0f segments were sent again (%.2g %%): packets are lost on the way, or a queue is "+
@@ -697,17 +697,17 @@ func resent(test parse.Iperf3) string {
 }
 
 // showTCP puts a test on record, and its figure.
-func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, rep *kind.Report) {
+func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, rep *registry.Report) {
 	f := steps.Figure{
-		What: steps.Throughput, Value: kind.Round(test.ReceivedGbps), Unit: "Gb/s",
+		What: steps.Throughput, Value: registry.Round(test.ReceivedGbps), Unit: "Gb/s",
 		Streams: test.Streams, MTU: p.Netdevs[steps.Here].MTU, Memory: "DRAM", Rails: railNumbers(rig, p),
 	}
 	rep.Measured(f)
 	rep.Show("TCP rate", f.Value, "Gb/s", e)
 	rep.Show("TCP streams", test.Streams, "", nil)
 	if len(test.Each) > 1 {
-		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", kind.Gbps(slices.Min(test.Each)),
-			kind.Gbps(slices.Max(test.Each))), "", nil)
+		rep.Show("TCP slowest and fastest stream", fmt.Sprintf("%s and %s", registry.Gbps(slices.Min(test.Each)),
+			registry.Gbps(slices.Max(test.Each))), "", nil)
 	}
 	if test.Retransmits >= 0 {
 		rep.Show("TCP retransmits", test.Retransmits, "segments", nil)
@@ -729,13 +729,13 @@ func lossSigns(test parse.Iperf3) string {
 	if test.Retransmits > 0 {
 		signs = append(signs, fmt.Sprintf("%d retransmits", test.Retransmits))
 	}
-	if test.CwndBytes > 0 && float64(test.CwndBytes) < theory.TCPSmallWindow.Value() {
-		signs = append(signs, fmt.Sprintf("a congestion window of %s at most", kind.Size(float64(test.CwndBytes))))
+	if test.CwndBytes > 0 && float64(test.CwndBytes) < limits.TCPSmallWindow.Value() {
+		signs = append(signs, fmt.Sprintf("a congestion window of %s at most", registry.Size(float64(test.CwndBytes))))
 	}
 	if len(signs) == 0 {
 		return ""
 	}
-	return " (" + kind.And(signs) + ")"
+	return " (" + registry.And(signs) + ")"
 }
 
 // plainMTU is Ethernet's own, below which nobody measured TCP.
@@ -746,18 +746,18 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
 			rail := r.Rig.At(e).Rails[i]
-			if theory.Narrow(rail) {
-				ceiling, _ := theory.Ceiling(rail)
+			if limits.Narrow(rail) {
+				ceiling, _ := limits.Ceiling(rail)
 				return steps.PCIeNarrow, fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, "+
 					"where it can do %s",
 					rail.Dev, r.Rig.NameOf(e),
-					theory.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, theory.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
+					limits.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 			}
 		}
 	}
 	for _, b := range s.Bytes {
 		// A third node is no end of the path, and has no rails in it.
-		if int(b.End) < len(p.Rails) && b.IdleGbps > theory.BusyBefore.Value() && slices.Contains(p.Rails[b.End], b.Rail) {
+		if int(b.End) < len(p.Rails) && b.IdleGbps > limits.BusyBefore.Value() && slices.Contains(p.Rails[b.End], b.Rail) {
 			return steps.OtherTraffic, fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps,
 				b.Dev, r.Rig.NameOf(b.End))
 		}
@@ -775,7 +775,7 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 	if test.Streams > 1 {
 		links = float64(len(p.Rails[steps.Here]))
 	}
-	degraded := theory.DegradedAdapter
+	degraded := limits.DegradedAdapter
 	if got := test.ReceivedGbps; got >= degraded.Low() && got <= degraded.High()*links {
 		return steps.BelowLimit, "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the " +
 			"processors (power saving, interrupts on one core) and at retransmits (path-loss)" + lossSigns(test)
@@ -788,13 +788,13 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 
 // Flows are one, counted by the interfaces: RDMA's port counters don't see TCP on an adapter
 // that has them.
-func (t *tcpTest) Flows() []wire.Flow {
+func (t *tcpTest) Flows() []traffic.Flow {
 	from := t.from()
 	mss := float64(t.read.MSSBytes)
 	if mss <= 0 { // iperf3's text doesn't tell it: full segments then
-		mss = float64(t.path.Netdevs[from].MTU - theory.TCPHeaders)
+		mss = float64(t.path.Netdevs[from].MTU - limits.TCPHeaders)
 	}
-	f := wire.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)
-	f.Text = kind.Size(f.Payload) + " of payload that iperf3 counted"
-	return []wire.Flow{f}
+	f := traffic.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)
+	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"
+	return []traffic.Flow{f}
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/kind/kindtest"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/theory"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 var tcpCell = steps.Cell{ID: "tcp-single", Counters: true, Judge: "tcp", Needs: []string{"iperf3"}}
@@ -340,7 +340,7 @@ func TestSeveralStreams(t *testing.T) {
 		p.Rails[e] = []int{rig.Pairs[0].Rails[e], half.Rails[e]}
 	}
 	b := bandOf(rig, p, 8, "")
-	if cable := theory.TCP(p.Netdevs[steps.Here].MTU).Carries(200); b.Limit > cable {
+	if cable := limits.TCP(p.Netdevs[steps.Here].MTU).Carries(200); b.Limit > cable {
 		t.Errorf("%.1f Gb/s are to go over a cable that carries %.1f", b.Limit, cable)
 	}
 	if says := b.says(); !strings.HasPrefix(says, "no slower than one stream (from 27.0: 33.7 Gb/s was measured") {

@@ -1,0 +1,7 @@
+package safefile
+
+import "syscall"
+
+func setList(path string, list []byte) error {
+	return syscall.Setxattr(path, "system.posix_acl_access", list, 0)
+}

@@ -1,0 +1,138 @@
+package limits
+
+import (
+	"fmt"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/rate"
+)
+
+// A slot is a PCIe link: GT/s a lane and lanes.
+type slot struct {
+	gtps  float64
+	width int
+}
+
+// now is the link that a device has, and best the one that it could have: a link that came
+// up narrower is a cause, not an excuse.
+func now(r steps.Rail) slot { return slot{r.PCI.GTps, r.PCI.Width} }
+
+func best(r steps.Rail) slot {
+	if r.PCI.MaxGTps > 0 && r.PCI.MaxWidth > 0 {
+		return slot{r.PCI.MaxGTps, r.PCI.MaxWidth}
+	}
+	return now(r)
+}
+
+func (s slot) known() bool { return s.gtps > 0 && s.width > 0 }
+
+// raw is what is left after the encoding, Gb/s.
+func (s slot) raw() float64 { return s.gtps * float64(s.width) * encoding(s.gtps) }
+
+// limit is derived: the bits after encoding, without what the largest packets have beside
+// their payload. RoCE's own headers stay in the adapter.
+func (s slot) limit() rate.Payload {
+	if !s.known() {
+		return 0
+	}
+	const largest = 4096 // bytes, of a PCIe packet's payload
+	return rate.Payload(s.raw() * largest / (largest + PCIeTLP.Value()))
+}
+
+// spark reports whether this is a link as those that were measured are: Gen5 x4, 32 GT/s a lane.
+// GT/s come from the kernel's current_link_speed ("32.0 GT/s PCIe"), so they compare as numbers.
+func (s slot) spark() bool { return s == slot{32, 4} }
+
+// carries is what was seen to go through a slot, by some rails at a RoCE MTU, or else what
+// railbench expects. ok is false where there is nothing to go by.
+func (s slot) carries(mtu, rails int) (l Limit, expected, most rate.Payload, ok bool) {
+	switch {
+	case !s.known():
+		return 0, 0, 0, false
+	case !s.spark():
+		p := rate.Payload(s.raw() * PCIeShare.Value())
+		return PCIeShare, p, 0, true
+	case mtu == 4096:
+		l = HalfAt4096
+	case mtu != 1024:
+		return 0, 0, 0, false
+	case rails > 1:
+		l = HalfSharedAt1024
+	default:
+		l = HalfAt1024
+	}
+	most = rate.Payload(l.High())
+	if mtu == 1024 { // two rails brought more through the same link than one
+		most = rate.Payload(HalfSharedAt1024.High())
+	}
+	return l, rate.Payload(l.Low()), most, true
+}
+
+// Ceiling is the payload that the PCIe link behind a rail lets through, as far as anybody
+// saw, and where the number comes from. It is 0 and empty where the link isn't known, as
+// on soft-RoCE.
+func Ceiling(r steps.Rail) (p rate.Payload, from string) { return now(r).ceiling(r.MTU) }
+
+func (s slot) ceiling(mtu int) (rate.Payload, string) {
+	if !s.known() {
+		return 0, ""
+	}
+	if l, _, most, ok := s.carries(mtu, 2); ok && most > 0 {
+		return most, fmt.Sprintf("%s: %.1f Gb/s after encoding, and %.1f of payload were measured %s", s, s.raw(), most,
+			l.Entry().When)
+	}
+	share := PCIeShare.Value()
+	return rate.Payload(s.raw() * share), fmt.Sprintf("%s: %.1f Gb/s after encoding, of which we expect %.1f %% to be "+
+		"payload, as on DGX Spark", s, s.raw(), 100*share)
+}
+
+// WireCeiling is Ceiling as the rail's port counts it, with the headers of its RoCE MTU; 0
+// where either isn't known.
+func WireCeiling(r steps.Rail) rate.Wire {
+	p, _ := Ceiling(r)
+	return p.Counted(RoCE(r.MTU))
+}
+
+// PCIeLimit is what the PCIe link that a rail's device could have carries of packets that
+// cross it with their headers, as those of TCP do (derived); 0 where the link isn't known.
+func PCIeLimit(r steps.Rail, h rate.Headers) rate.Payload {
+	if h.Payload <= 0 {
+		return 0
+	}
+	return best(r).limit() * rate.Payload(h.Payload) / rate.Payload(h.Payload+h.Counted)
+}
+
+// Narrow reports whether a rail's PCIe link is less than its device could have.
+func Narrow(r steps.Rail) bool {
+	// A share, because rates of two generations are floats that were read from text.
+	return now(r).known() && best(r).known() && now(r).raw() < 0.99*best(r).raw()
+}
+
+// encoding is the share of a PCIe generation's bits that are data.
+func encoding(gtps float64) float64 {
+	switch {
+	case gtps < 8: // Gen1 and Gen2: 8b/10b
+		return 8.0 / 10
+	case gtps < 64: // Gen3 to Gen5: 128b/130b
+		return 128.0 / 130
+	default: // Gen6 on: 242 of 256 bytes of a flit
+		return 242.0 / 256
+	}
+}
+
+// String names a PCIe link: "PCIe Gen5 x4".
+func (s slot) String() string {
+	if !s.known() {
+		return "PCIe unknown"
+	}
+	gen := 1
+	for g, top := range []float64{2.5, 5, 8, 16, 32, 64} {
+		if s.gtps >= top {
+			gen = g + 1
+		}
+	}
+	return fmt.Sprintf("PCIe Gen%d x%d", gen, s.width)
+}
+
+// Slot names a PCIe link: "PCIe Gen5 x4".
+func Slot(gtps float64, width int) string { return slot{gtps, width}.String() }

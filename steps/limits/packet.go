@@ -1,0 +1,44 @@
+package limits
+
+import (
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/rate"
+)
+
+// What a packet carries beside its payload, bytes. Port counters see a frame without its
+// preamble, gap and FCS, which are on the cable, too.
+const (
+	Ethernet      = 14
+	CableEthernet = Ethernet + 24 // 8 of preamble, 12 of gap, 4 of FCS
+
+	// RoCEHeaders are those of every packet of RoCE v2: Ethernet, 20 of IPv4, 8 of UDP, 12
+	// of BTH and 4 of ICRC (assets/docs/facts.md#headers-of-roce). Some have more: see wire.
+	RoCEHeaders  = Ethernet + 20 + 8 + 12 + 4
+	CableHeaders = RoCEHeaders - Ethernet + CableEthernet
+	// InfiniBandHeaders are the fewest of a packet of InfiniBand: 8 of LRH, 12 of BTH and 4 of ICRC.
+	// A GRH, which takes 40, is in those that have a GID; a port's counter leaves the VCRC out.
+	InfiniBandHeaders = 8 + 12 + 4
+
+	// TCPHeaders are those that a segment's MTU holds: 20 of IPv4, 20 of TCP and 12 of its
+	// time stamps.
+	TCPHeaders = 52
+)
+
+// RoCE are the packets of RDMA at a RoCE MTU.
+func RoCE(mtu int) rate.Headers {
+	return rate.Headers{Payload: mtu, Counted: RoCEHeaders, Cable: CableHeaders}
+}
+
+// TCP are full segments at an interface's MTU.
+func TCP(mtu int) rate.Headers {
+	return rate.Headers{Payload: mtu - TCPHeaders, Counted: TCPHeaders + Ethernet, Cable: TCPHeaders + CableEthernet}
+}
+
+// AgreedMTU is the RoCE MTU of a test: what perftest says, or the smaller one of
+// the two ends.
+func AgreedMTU(rig steps.Rig, p steps.Pair, reported int) int {
+	if reported > 0 {
+		return reported
+	}
+	return min(rig.Rail(p, steps.Here).MTU, rig.Rail(p, steps.Peer).MTU)
+}

@@ -1,0 +1,709 @@
+package traffic
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
+)
+
+// What is a kind of thing that an account finds.
+type What uint8
+
+// What an account finds. The zero value is nothing.
+const (
+	Nothing   What = iota
+	Uncounted      // no bytes at all, or nothing to compare them with
+	Unknown        // the counter of a port of the test is missing or went backwards
+	Blind          // RDMA is not in what was counted
+	Flapped        // a link went down meanwhile
+	WrongPort      // other ports carried it
+	OtherWay       // it went as TCP
+	Lost           // nothing carried it
+	Foreign        // ports that the test doesn't use moved bytes
+	Idle           // one of the ports that share a flow carried nothing
+	Unread         // the counter of a port that the test doesn't use is missing
+	Jumped         // a counter did
+	More           // bytes than predicted
+	Less           // bytes than predicted
+	Uneven         // shares of equal ports
+	Reverse        // bytes the other way
+	Beside         // traffic of another kind on a port of the test
+	Damaged        // error counters grew, whatever the bytes say
+	Slowed         // marks of congestion, or pauses
+	Dropped        // packets that were well found no room
+	Paused         // a port paused the other end
+	Busy           // somebody else's traffic was there before
+	Hot            // an adapter was
+)
+
+// A Finding is one thing about a node's ports.
+type Finding struct {
+	What  What
+	Grade steps.Grade
+	Node  steps.End
+	Ports []Port
+	Text  string // a clause that the node's name is put in front of
+}
+
+// Accounted is what came of an account.
+type Accounted struct {
+	Findings []Finding
+	Evidence []steps.Evidence
+	Loads    []Load
+	rig      steps.Rig
+	signs    []Finding // what a good account hides
+}
+
+// Account compares what the flows of a test had to make every port move, both ways, with
+// what the counters of every port of every node say. Where nothing is found the account is
+// right: the ports of the test moved what was predicted, and no other moved anything.
+func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
+	b := books{Accounted: Accounted{rig: rig}, bytes: bytes, flows: flows}
+	whole := len(flows) > 0 && len(bytes) > 0
+	for _, f := range flows {
+		b.payload += f.Payload
+		whole = whole && f.Wire > 0
+		for _, p := range f.ports() {
+			if _, ok := p.rail(rig); !ok {
+				whole = false
+			}
+			if !slices.Contains(b.used, p) {
+				b.used = append(b.used, p)
+			}
+		}
+	}
+	if !whole {
+		b.Findings = []Finding{{
+			What: Uncounted, Grade: steps.Inconclusive,
+			Text: "the bytes were not counted, so nothing shows which rail carried them",
+		}}
+		return b.Accounted
+	}
+	slices.SortFunc(b.used, Port.compare)
+	b.Loads = loads(overInfiniBand(rig, flows))
+	slices.SortStableFunc(b.Loads, func(x, y Load) int { return x.Ports[0].compare(y.Ports[0]) })
+	for i := range rig.Nodes {
+		b.node(steps.End(i))
+	}
+	b.look()
+	return b.Accounted
+}
+
+// books are what an account works on.
+type books struct {
+	Accounted
+	bytes   []steps.RailBytes
+	flows   []Flow
+	used    []Port // by the test
+	payload float64
+}
+
+// find adds a finding. Its text is a clause that goes on after the node's name: "on NODE …".
+func (b *books) find(w What, g steps.Grade, e steps.End, ports []Port, format string, args ...any) {
+	b.Findings = append(b.Findings, Finding{w, g, e, ports, fmt.Sprintf(format, args...)})
+}
+
+// sign is find for what the bytes don't show.
+func (b *books) sign(w What, e steps.End, ports []Port, format string, args ...any) {
+	b.signs = append(b.signs, Finding{w, steps.Warn, e, ports, fmt.Sprintf(format, args...)})
+}
+
+// node is the account of one node. The order is that of what explains more, and what is
+// explained once is not told again: a flap before anything, the wrong port before a port that
+// is missing bytes, sizes only where every byte is where it should be.
+func (b *books) node(e steps.End) {
+	used := slices.ContainsFunc(b.used, func(p Port) bool { return p.Node == e })
+	b.flapped(e)
+	other := b.foreign(e, used)
+	if !used {
+		if len(other.ports) > 0 {
+			b.find(Foreign, steps.Warn, e, other.ports, "%s moved %s meanwhile, and the test doesn't lead there",
+				registry.And(b.names(other.ports)), registry.Size(other.sum))
+		}
+		return
+	}
+	before := len(b.Findings)
+	wrong := false
+	var forward []*Load
+	for _, l := range b.read(e) {
+		b.show(*l)
+		if b.carriedByNone(l, other) {
+			wrong = true
+			continue
+		}
+		forward = append(forward, l)
+	}
+	if len(other.ports) > 0 && !wrong {
+		b.find(Foreign, steps.Fail, e, other.ports, "%s moved bytes too, and the test %s", registry.And(b.names(other.ports)),
+			b.only(e))
+	}
+	for _, l := range forward {
+		b.idle(l)
+	}
+	if len(b.Findings) == before {
+		b.unread(e)
+	}
+	// Bytes that went elsewhere are missing where they should be, and that is said once.
+	elsewhere := func(f Finding) bool {
+		return f.What == WrongPort || f.What == Foreign || f.What == Idle || f.What == Unread
+	}
+	if !slices.ContainsFunc(b.Findings[before:], elsewhere) {
+		b.sizes(e, forward)
+	}
+	b.reverse(e)
+	b.beside(e)
+}
+
+// name is what a port is called where a kind of traffic is counted.
+func (a Accounted) name(p Port) string {
+	r, ok := p.rail(a.rig)
+	if !ok {
+		return fmt.Sprintf("rail %d", p.Rail)
+	}
+	for _, l := range a.Loads {
+		if l.Traffic == TCP && slices.ContainsFunc(l.Ports, func(q Port) bool { return q.Node == p.Node }) {
+			return cmp.Or(r.Netdev.Name, r.Dev)
+		}
+	}
+	return r.Dev
+}
+
+func (a Accounted) names(ports []Port) []string {
+	var all []string
+	for _, p := range ports {
+		all = append(all, a.name(p))
+	}
+	return all
+}
+
+// label names a port by its rail's number, as cells do.
+func (a Accounted) label(p Port) string {
+	r, _ := p.rail(a.rig)
+	if n := a.number(p); n > 0 {
+		return fmt.Sprintf("rail %d (%s)", n, r.Dev)
+	}
+	return r.Dev
+}
+
+// number is that of the pair that a port belongs to, counted from 1; 0 where it is of none.
+func (a Accounted) number(p Port) int {
+	if int(p.Node) >= len(steps.Ends) {
+		return 0
+	}
+	return 1 + slices.IndexFunc(a.rig.Pairs, func(q steps.Pair) bool { return q.Rails[p.Node] == p.Rail })
+}
+
+// over names ports by their numbers: "rail 1", "rails 1 and 3".
+func (a Accounted) over(ports []Port) string {
+	var all []string
+	for _, p := range ports {
+		if n := a.number(p); n > 0 {
+			all = append(all, fmt.Sprint(n))
+		}
+	}
+	switch {
+	case len(all) < len(ports) || len(all) == 0:
+		return registry.And(a.names(ports))
+	case len(all) == 1:
+		return "rail " + all[0]
+	}
+	return "rails " + registry.And(all)
+}
+
+// traffic is what a port of the test carries for it.
+func (b *books) traffic(p Port) Traffic {
+	for _, l := range b.Loads {
+		if slices.Contains(l.Ports, p) {
+			return l.Traffic
+		}
+	}
+	return RDMA
+}
+
+// flapped looks for links of the test that went down: its tool may have ended well all
+// the same, where the link came back in time.
+func (b *books) flapped(e steps.End) {
+	for _, p := range b.used {
+		if p.Node != e {
+			continue
+		}
+		if g := Flaps(b.bytes, p); g != "" {
+			b.find(Flapped, steps.Fail, e, []Port{p}, "the link of %s went down during the test (%s)", b.name(p), g)
+		}
+	}
+}
+
+// others are ports that no flow leads over, and what they moved.
+type others struct {
+	ports []Port
+	sum   float64 // bytes
+}
+
+// foreign are the ports that moved what nobody sent: each alone more than its share, or
+// all together.
+func (b *books) foreign(e steps.End, used bool) (found others) {
+	var little others
+	most := max(limits.BytesBeside.Value()*b.payload, limits.BytesBackground.Low())
+	if slices.ContainsFunc(b.Loads, func(l Load) bool { return b.interfaces(l) }) {
+		most = max(most, limits.BytesBackground.High())
+	}
+	for _, c := range b.bytes {
+		p := Port{c.End, c.Rail}
+		if _, ok := p.rail(b.rig); !ok || p.Node != e || slices.Contains(b.used, p) {
+			continue
+		}
+		moved := 0.0
+		for _, t := range b.kinds() {
+			if c := counted(b.bytes, p, t); c.known {
+				moved = max(moved, c.most())
+			}
+		}
+		switch {
+		case moved > most:
+			found.ports, found.sum = append(found.ports, p), found.sum+moved
+		case moved > 0:
+			little.ports, little.sum = append(little.ports, p), little.sum+moved
+		}
+	}
+	if little.sum > most {
+		found.ports, found.sum = append(found.ports, little.ports...), found.sum+little.sum
+	}
+	if used {
+		b.showForeign(e, found.ports, most)
+	}
+	return found
+}
+
+// kinds are those of the test's flows, in the order of the flows.
+func (b *books) kinds() (all []Traffic) {
+	for _, f := range b.flows {
+		if !slices.Contains(all, f.Traffic) {
+			all = append(all, f.Traffic)
+		}
+	}
+	return all
+}
+
+// only says what a test leads over, and what else may have moved.
+func (b *books) only(e steps.End) string {
+	why := "a bond, or something else running?"
+	if b.kinds()[0] == TCP {
+		why = "a second route, or something else running?"
+	}
+	if was := busy(b.bytes, e); was != "" {
+		why = was
+	}
+	if b.kinds()[0] == TCP {
+		return "doesn't lead over it: " + why
+	}
+	return "uses " + b.over(b.of(e)) + ": " + why
+}
+
+func (b *books) of(e steps.End) []Port { return portsAt(b.used, e) }
+
+// read fills in what the ports of a node's loads moved. It gives those that a flow leads
+// over and that are known to have moved it or not.
+func (b *books) read(e steps.End) (known []*Load) {
+	var unknown, blind []Port
+	for i := range b.Loads {
+		l := &b.Loads[i]
+		if l.Node != e {
+			continue
+		}
+		moved, whole := make([]float64, len(l.Ports)), true
+		for i, p := range l.Ports {
+			c := counted(b.bytes, p, l.Traffic)
+			rail, _ := p.rail(b.rig)
+			hidden := l.Traffic == RDMA && c.netdev && !rail.Soft()
+			moved[i], whole = c.way(l.Out), whole && c.known && !hidden
+			l.idle += c.idle(l.Out)
+			switch {
+			case !c.known && !slices.Contains(unknown, p):
+				unknown = append(unknown, p)
+				b.find(Unknown, steps.Inconclusive, e, []Port{p},
+					"the bytes of %s are unknown (%s), so nothing shows which rail carried them", b.name(p), c.why)
+			case hidden && !slices.Contains(blind, p):
+				blind = append(blind, p)
+			}
+		}
+		if !whole {
+			continue
+		}
+		if l.Moved = moved; l.Wire > 0 {
+			known = append(known, l)
+		}
+	}
+	if len(blind) > 0 {
+		b.find(Blind, steps.Inconclusive, e, blind, "%s: no port counters, and RDMA is not in an interface's bytes, "+
+			"so nothing shows which rail carried it", registry.And(b.names(blind)))
+	}
+	return known
+}
+
+// interfaces reports whether a load was counted by interfaces.
+func (b *books) interfaces(l Load) bool {
+	return slices.ContainsFunc(l.Ports, func(p Port) bool { return counted(b.bytes, p, l.Traffic).netdev })
+}
+
+// wrongPort is a load that others carried. Which interface TCP takes is the routes' doing, and a device of RDMA is
+// named.
+func (b *books) wrongPort(l *Load, others []Port) {
+	why := ""
+	if l.Traffic == TCP {
+		why = " (look at routes and at arp-flux)"
+	}
+	b.find(WrongPort, steps.Fail, l.Node, others, "nothing went over %s; %s carried the bytes: the wrong rail%s",
+		registry.And(b.names(l.Ports)), registry.And(b.names(others)), why)
+}
+
+// carriedByNone reports whether all ports of a load stood still, and where else it went.
+func (b *books) carriedByNone(l *Load, other others) bool {
+	if len(b.still(*l)) < len(l.Ports) {
+		return false
+	}
+	names := registry.And(b.names(l.Ports))
+	as, instead := b.asTCP(l), b.instead(l)
+	switch was := b.takenOff(*l, l.Ports); {
+	case len(instead) > 0:
+		b.wrongPort(l, instead)
+	case other.sum >= l.Wire/2:
+		b.wrongPort(l, other.ports)
+	case len(as) > 0:
+		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "nothing went over %s by RDMA; the data went over %s as TCP", names,
+			registry.And(as))
+	case was != "":
+		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: "+
+			"nothing is left to see the test by", was, names)
+	case l.Traffic == TCP:
+		b.find(Lost, steps.Fail, l.Node, l.Ports, "nothing went over %s: the traffic takes another way", names)
+	default:
+		b.find(Lost, steps.Inconclusive, l.Node, l.Ports, "nothing went over %s: it moved only %s of the %s predicted, and "+
+			"no rail's interface moved it either: another interface, a counter that was reset, or shared memory?",
+			names, registry.Size(l.Sum()), registry.Size(l.Wire))
+	}
+	return true
+}
+
+// instead are ports of the test that carried what a load should have, beside their own.
+func (b *books) instead(l *Load) []Port {
+	for _, other := range b.Loads {
+		if other.Node == l.Node && other.Out == l.Out && other.Wire > 0 && other.Sum()-other.Wire >= l.Wire/2 {
+			return other.Ports
+		}
+	}
+	return nil
+}
+
+// still are the ports of a load that moved nothing to speak of.
+func (b *books) still(l Load) (ports []Port) {
+	for i, p := range l.Ports {
+		if l.Moved[i]+l.idle <= limits.BytesBeside.Value()*l.Payload {
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}
+
+// asTCP names the interfaces of a node that moved what RDMA had to.
+func (b *books) asTCP(l *Load) (names []string) {
+	if l.Traffic == TCP {
+		return nil
+	}
+	for _, c := range b.bytes {
+		rail, ok := Port{c.End, c.Rail}.rail(b.rig)
+		if ok && c.End == l.Node && c.IPKnown && float64(max(c.IPTx, c.IPRx)) > l.Payload/2 {
+			names = append(names, rail.Netdev.Name)
+		}
+	}
+	return names
+}
+
+// idle looks for ports that carried nothing where each had to carry a part.
+func (b *books) idle(l *Load) {
+	still := b.still(*l)
+	if len(still) == 0 || l.sharing != Evenly || l.mixed {
+		return
+	}
+	var busy []Port
+	for _, p := range l.Ports {
+		if !slices.Contains(still, p) {
+			busy = append(busy, p)
+		}
+	}
+	low, _ := l.bounds(b.interfaces(*l))
+	if was := b.takenOff(*l, still); was != "" && l.Sum() < low {
+		b.find(Less, steps.Inconclusive, l.Node, still, "%s, and as much was taken off what it moved meanwhile: what is "+
+			"left of %s doesn't say whether the test used it", was, registry.And(b.names(still)))
+		return
+	}
+	b.find(Idle, steps.Fail, l.Node, still, "nothing went over %s: UCX used %s alone, and that is no error to it%s",
+		registry.And(b.names(still)), registry.And(b.names(busy)), b.idleHint(l.warned))
+}
+
+// takenOff says how much other traffic was on some ports of a load before it began, where what was taken off for
+// it could hide the test's own: a sender makes room when another one starts.
+func (b *books) takenOff(l Load, ports []Port) string {
+	for _, c := range b.bytes {
+		taken := c.IdleRx
+		if l.Out {
+			taken = c.IdleTx
+		}
+		if p := (Port{c.End, c.Rail}); slices.Contains(ports, p) && float64(taken) > limits.BytesBeside.Value()*l.Payload {
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s before it began", c.IdleGbps, b.name(p))
+		}
+	}
+	return ""
+}
+
+// idleHint says where to look when a rail carried nothing.
+func (b *books) idleHint(warned []string) string {
+	if len(warned) > 0 {
+		return warned[0]
+	}
+	for _, p := range b.used {
+		if r, _ := p.rail(b.rig); r.State != "ACTIVE" {
+			return "; is its port up, at both ends?"
+		}
+	}
+	return "; its port is up, so look at its addresses and GIDs at both ends (rail map, GID check)"
+}
+
+// unread looks for ports beside the test whose counters are missing: they might have
+// carried anything.
+func (b *books) unread(e steps.End) {
+	for i, rail := range b.rig.At(e).Rails {
+		p := Port{e, i}
+		if rail.State != "ACTIVE" || slices.Contains(b.used, p) {
+			continue
+		}
+		for _, t := range b.kinds() {
+			if !counted(b.bytes, p, t).known {
+				b.find(Unread, steps.Inconclusive, e, []Port{p}, "the bytes of %s meanwhile are unknown", b.name(p))
+				return
+			}
+		}
+	}
+}
+
+// sizes compares what the ports of the test moved with the prediction.
+func (b *books) sizes(e steps.End, forward []*Load) {
+	var above []*Load
+	for _, l := range forward {
+		low, high := l.bounds(b.interfaces(*l))
+		sum, names := l.Sum(), registry.And(b.names(l.Ports))
+		switch {
+		case sum > limits.BytesJumped.Value()*l.Wire+l.headers+l.back+b.resent(*l):
+			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s moved %s where %s were predicted: the counter jumped, or other "+
+				"traffic ran", names, registry.Size(sum), registry.Size(l.Wire))
+		case sum > high:
+			above = append(above, l)
+		case sum < low:
+			why := " (a counter that began again at zero?)"
+			if was := busy(b.bytes, e); was != "" {
+				why = " (" + was + ", and what it would have been meanwhile is taken off)"
+			}
+			b.find(Less, steps.Inconclusive, e, l.Ports, "%s moved only %s of the %s predicted%s", names, registry.Size(sum),
+				registry.Size(l.Wire), why)
+		default:
+			b.uneven(l)
+		}
+	}
+	b.above(e, above, len(forward))
+}
+
+// above tells of all loads of a node that moved more than predicted at once. of is how many
+// loads there are: with one there is no need to name it. Error counters of either end explain
+// it first, because what a receiver asks to be sent again the sender counts.
+func (b *books) above(e steps.End, loads []*Load, of int) {
+	if len(loads) == 0 {
+		return
+	}
+	var ports []Port
+	var texts, ways []string
+	alike := true
+	why := "no error counter grew, so perhaps other traffic"
+	if loads[0].Traffic == TCP {
+		why = "other traffic, or much was sent again"
+	}
+	if was := busy(b.bytes, e); was != "" {
+		why = was
+	}
+	for _, l := range loads {
+		ports = append(ports, l.Ports...)
+		more := 100 * (l.Sum()/l.Wire - 1)
+		texts = append(texts, fmt.Sprintf("%s %.1f %%", registry.And(b.names(l.Ports)), more))
+		ways = append(ways, fmt.Sprintf("%.1f %% %s", more, verb(l.Out)))
+		alike = alike && slices.Equal(l.Ports, loads[0].Ports)
+		if g := grownErrors(b.bytes, b.across(l.Ports)...); g != "" {
+			why = b.again(*l, g)
+		}
+	}
+	if of == 1 {
+		b.find(More, steps.Warn, e, ports, "%.1f %% more bytes than predicted (%s)", 100*(loads[0].Sum()/loads[0].Wire-1),
+			why)
+		return
+	}
+	if alike { // over the same ports both ways
+		texts = []string{registry.And(b.names(loads[0].Ports)) + " " + registry.And(ways)}
+	}
+	b.find(More, steps.Warn, e, ports, "more bytes moved than predicted: %s (%s)", registry.And(texts), why)
+}
+
+// outOfOrder count the packets of RDMA that came behind one that was lost: an adapter drops them, and all of them are
+// sent again (mlx5, rxe, bnxt_re).
+var outOfOrder = []string{"out_of_sequence", "out_of_seq_request", "oos_drop_count", "res_oos_drop_count"}
+
+// Gaps lists the counters of some ports that say that packets were lost, and others behind them arrived: there is a way
+// from end to end, and it loses some of what goes over it.
+func Gaps(bytes []steps.RailBytes, ports ...Port) string {
+	return grown(bytes, func(name string) bool {
+		return slices.Contains(outOfOrder, name) || name == "packet_seq_err" || name == "rcvd_seq_err" ||
+			name == "seq_err_naks_rcvd"
+	}, ports...)
+}
+
+// again says whether what errors tell of explains what a load moved beside its own. How much an adapter sends again
+// after a time-out nobody counts; what came behind a lost packet is counted by who drops it.
+func (b *books) again(l Load, errors string) string {
+	counted, ports := b.resent(l), b.across(l.Ports)
+	// What is lost itself is sent again, too, and never counted there.
+	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+limits.BytesBeside.Value()*l.Payload &&
+		sum(b.bytes, isTimeout, ports...) == 0 {
+		return fmt.Sprintf("of which what was sent again (%s) is some %s: the rest is other traffic", errors,
+			registry.Size(counted))
+	}
+	return "packets were sent again: " + errors
+}
+
+// isTimeout reports whether a counter is of what an adapter waited for in vain before it sent again: one of them takes
+// as long as many packets.
+func isTimeout(name string) bool {
+	return strings.Contains(name, "timeout") || strings.Contains(name, "retr") || strings.Contains(name, "Retrans") ||
+		name == "roce_slow_restart"
+}
+
+// resent are the bytes that were sent again for a load, as far as its receivers counted them.
+func (b *books) resent(l Load) float64 {
+	if l.Traffic == TCP || l.mtu <= 0 {
+		return 0
+	}
+	packets := sum(b.bytes, func(name string) bool { return slices.Contains(outOfOrder, name) }, b.across(l.Ports)...)
+	return float64(packets) * float64(l.mtu+packetHeaders)
+}
+
+// across are the ports at both ends of the flows that lead over some.
+func (b *books) across(ports []Port) (all []Port) {
+	for _, f := range b.flows {
+		if slices.ContainsFunc(f.ports(), func(p Port) bool { return slices.Contains(ports, p) }) {
+			all = append(all, f.ports()...)
+		}
+	}
+	return all
+}
+
+// uneven looks at the shares of ports that carried a part each. Of a load that is mixed nobody
+// knows what each port had to carry.
+func (b *books) uneven(l *Load) {
+	smallest, moving := 1.0, 0
+	for _, n := range l.Moved {
+		if n > limits.BytesBeside.Value()*l.Payload {
+			smallest, moving = min(smallest, n/l.Sum()), moving+1
+		}
+	}
+	if l.sharing == Freely || l.mixed || moving < 2 || smallest >= limits.EvenShare.Value() {
+		return
+	}
+	b.find(Uneven, steps.Warn, l.Node, l.Ports, "the rails did not share evenly (%s): does a port report another "+
+		"speed?", registry.And(b.shares(*l)))
+}
+
+// shares is what each port of a load carried of it, where that is something.
+func (a Accounted) shares(l Load) (all []string) {
+	for i, p := range l.Ports {
+		if l.Moved[i] > limits.BytesBeside.Value()*l.Payload {
+			all = append(all, fmt.Sprintf("%s %.0f %%", a.name(p), 100*l.Moved[i]/l.Sum()))
+		}
+	}
+	return all
+}
+
+// reverse looks at the way against the flows, where there is nothing but what comes back
+// for them.
+func (b *books) reverse(e steps.End) {
+	for _, l := range b.Loads {
+		if l.Node != e || l.Wire > 0 || len(l.Moved) == 0 {
+			continue
+		}
+		_, high := l.bounds(b.interfaces(l))
+		sum := l.Sum()
+		if sum <= high || sum > limits.BytesJumped.Value()*max(l.against, high) && b.jumpedAt(l.Ports) {
+			continue
+		}
+		verb := verb(l.Out)
+		b.Evidence = append(b.Evidence, steps.Evidence{
+			Name: fmt.Sprintf("%s bytes %s by %s the other way", b.over(l.Ports), verb,
+				b.rig.NameOf(e)), Value: int64(sum), Unit: "bytes",
+			Expected: &steps.Expected{Max: new(float64(int64(high))), From: "acknowledgements, and requests"},
+		})
+		why := "is something else running?"
+		if was := busy(b.bytes, e); was != "" {
+			why = was
+		}
+		b.find(Reverse, steps.Warn, e, l.Ports, "%s %s %s the other way, where %s come back at most: %s",
+			registry.And(b.names(l.Ports)), verb, registry.Size(sum), registry.Size(high), why)
+	}
+}
+
+// jumpedAt reports whether a counter of some ports is known to have jumped: what it says of the
+// other way is not worth a second finding.
+func (b *books) jumpedAt(ports []Port) bool {
+	return slices.ContainsFunc(b.Findings, func(f Finding) bool {
+		return f.What == Jumped && slices.ContainsFunc(f.Ports, func(p Port) bool { return slices.Contains(ports, p) })
+	})
+}
+
+// beside looks for traffic of another kind on the ports of the test, which its own
+// counters don't see.
+func (b *books) beside(e steps.End) {
+	for _, p := range b.of(e) {
+		kinds := map[Traffic]string{RDMA: "TCP", TCP: "RDMA"}
+		t := b.traffic(p)
+		rail, _ := p.rail(b.rig)
+		own, other := counted(b.bytes, p, t), counted(b.bytes, p, 1-t)
+		// Where one interface counts both there is no telling them apart.
+		ports := slices.ContainsFunc(b.bytes, func(c steps.RailBytes) bool {
+			return c.End == p.Node && c.Rail == p.Rail && strings.HasPrefix(c.Source, "port")
+		})
+		most := limits.BytesBeside.Value() * b.payload
+		if t == RDMA {
+			most = max(most, limits.BytesChatter.Value())
+		}
+		if !ports || !own.known || !other.known || other.most() <= most || len(b.kinds()) > 1 {
+			continue
+		}
+		name := rail.Dev
+		if t == RDMA {
+			name = cmp.Or(rail.Netdev.Name, rail.Dev)
+			if b.lostAt(p) {
+				continue // it is why nothing went by RDMA, and told there
+			}
+		}
+		b.Evidence = append(b.Evidence, steps.Evidence{Name: fmt.Sprintf("%s bytes on %s of %s meanwhile", kinds[t], name,
+			b.rig.NameOf(e)), Value: int64(other.most()), Unit: "bytes"})
+		b.find(Beside, steps.Warn, e, []Port{p}, "%s moved %s on %s meanwhile: something else is running", kinds[t],
+			registry.Size(other.most()), name)
+	}
+}
+
+// lostAt reports whether the port's flow was found to have gone as TCP.
+func (b *books) lostAt(p Port) bool {
+	return slices.ContainsFunc(b.Findings, func(f Finding) bool {
+		return f.What == OtherWay &&
+			slices.Contains(f.Ports, p)
+	})
+}

@@ -1,0 +1,460 @@
+package traffic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/registry"
+)
+
+// LikelyCause looks for what ends a rail early, the surest sign first. A sign that is there and can't be
+// about what is missing, because it takes far less, is told behind what else shows. known is false where nothing shows
+// that takes as much: text says what to look at then, and code is BelowLimit, or that of a sign that takes less.
+func LikelyCause(r steps.Result, s steps.Stage, m registry.Measurement, got float64, mtu int) (text string,
+	code steps.Code, known bool,
+) {
+	if said := narrow(r.Rig, m.Pair, got); said != "" {
+		return said, steps.PCIeNarrow, true
+	}
+	traffic, gbps := busyBefore(r.Rig, s.Bytes, m.Pair)
+	expected := float64(limits.BandOf(r.Rig, limits.Test{MTU: mtu}, m.Pair).Expected)
+	if traffic != "" && (expected == 0 || expected-got < limits.TrafficExplains.Value()*gbps) {
+		return traffic, steps.OtherTraffic, true
+	}
+	text, code, known = shown(r, s, m, got, mtu)
+	if traffic != "" {
+		text += "; besides, " + traffic
+	}
+	return text, code, known
+}
+
+// shown is what shows of a rail that neither its slot nor other traffic ends.
+func shown(r steps.Result, s steps.Stage, m registry.Measurement, got float64, mtu int) (text string, code steps.Code,
+	known bool,
+) {
+	ends := EndsOf(m.Pair)
+	errors := grownErrors(s.Bytes, ends...)
+	many := float64(sum(s.Bytes, isError, ends...)) >= limits.ManyErrors.Value()
+	for _, e := range steps.Ends {
+		degraded := limits.DegradedAdapter
+		if rail := r.Rig.Rail(m.Pair, e); got >= degraded.Low() && got <= degraded.High() && rail.RateGbps >= 100 && !many {
+			return "link and PCIe look right, and some 13 Gb/s is how an adapter looks that came up degraded: " +
+				"shut the node down and take its power away for a minute", steps.AdapterDegraded, true
+		}
+	}
+	if mtu < 1024 {
+		return fmt.Sprintf("a RoCE MTU of %d wastes the link on headers", mtu), steps.MTUSmall, true
+	}
+	// A few that were lost take next to nothing.
+	if errors != "" && (many || sum(s.Bytes, isTimeout, ends...) > 0) {
+		return "packets were sent again (" + errors + "): look at the cable and the link's errors", steps.ErrorsGrew, true
+	}
+	held := is(meter.Marked, meter.Paused, meter.Pauses, meter.Dropped)
+	if g := grown(s.Bytes, held, ends...); g != "" {
+		return "something on its way could not take more (" + g + ")", steps.Congestion, true
+	}
+	for _, c := range s.Bytes {
+		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= limits.HeatOf(r.Rig.At(c.End).Adapter).Warm.Value() {
+			return fmt.Sprintf("nothing shows but the heat of its adapter on %s, %.0f degrees: give it air (see "+
+				"adapter-temperature)", r.Rig.NameOf(c.End), c.Degrees), steps.AdapterHot, true
+		}
+	}
+	if errors != "" {
+		return NoCause + " but few packets that were sent again (" + errors +
+			"), which take far less: look at the cable and the link's " +
+			"errors, and compare the other direction (the cell ib-reverse)", steps.ErrorsGrew, false
+	}
+	return NoCause + "; compare the other direction (the cell ib-reverse), look for PCIe errors (the check pcie-errors) " +
+		"and other traffic behind the same PCIe link (idle-rails)", steps.BelowLimit, false
+}
+
+// Signs tells what an account found beside the bytes.
+func (a Accounted) Signs(add func(code steps.Code, g steps.Grade, format string, args ...any)) {
+	a.tell(a.signs, add)
+}
+
+// look finds the signs: of what a good rate hides, until it doesn't.
+func (b *books) look() {
+	said := slices.ContainsFunc(b.Findings, func(f Finding) bool { return f.What == More || f.What == Flapped })
+	for i := range b.rig.Nodes {
+		e := steps.End(i)
+		ports := b.of(e)
+		if g := b.damaged(ports); g != "" && !said {
+			b.sign(Damaged, e, ports, "error counters grew meanwhile%s (%s): packets were lost or damaged, and sent again; "+
+				"look at the cable and the port at both ends", b.where(ports, isError), g)
+		}
+		b.held(e, ports)
+		if len(ports) > 0 {
+			b.hot(e, ports)
+			b.flappedBeside(e)
+		}
+	}
+	b.busyBefore()
+}
+
+// where names those of a node's ports on which counters of a kind grew; empty where all of them did.
+func (b *books) where(ports []Port, of func(string) bool) string {
+	var on []Port
+	for _, p := range ports {
+		if grown(b.bytes, of, p) != "" {
+			on = append(on, p)
+		}
+	}
+	if len(on) == len(ports) {
+		return ""
+	}
+	return " on " + registry.And(b.names(on))
+}
+
+// held looks for what made a node's ports send less, or drop what came: all of it without a damaged
+// packet, and with a rate that may look well.
+func (b *books) held(e steps.End, ports []Port) {
+	for _, sign := range []struct {
+		what What
+		of   func(string) bool
+		says string
+	}{
+		{Dropped, is(meter.Dropped), "%s grew meanwhile%s: packets were dropped for want of room, and had to be sent " +
+			"again; more comes in than the PCIe link or the processor takes, or pauses are off (ethtool -a)"},
+		{Slowed, is(meter.Marked), "%s grew meanwhile%s: the other end, or a switch on the way, asked for less (congestion " +
+			"marks, pauses), so the rate is what that let through; look for other traffic, and at the receiver's PCIe link"},
+		{Slowed, is(meter.Paused), "%s grew meanwhile%s: the other end of its cable, or a switch, paused it, and asked for " +
+			"less, so the rate is what that let through; look at the receiver's PCIe link, and for other traffic there"},
+		{Paused, is(meter.Pauses), "%s grew meanwhile%s: it paused the other end, because it could not take what came as " +
+			"fast; look at its PCIe link, at the adapter's heat, and for other traffic there"},
+	} {
+		if g := grown(b.bytes, sign.of, ports...); g != "" {
+			b.sign(sign.what, e, ports, sign.says, g, b.where(ports, sign.of))
+		}
+	}
+}
+
+// damaged are the error counters of some ports that grew. soft-RoCE counts packets that its own
+// queues dropped, as that is how it slows down: only more than a share of what was sent counts.
+func (b *books) damaged(ports []Port) string {
+	var hard, soft []Port
+	for _, p := range ports {
+		if r, ok := p.rail(b.rig); ok && r.Soft() {
+			soft = append(soft, p)
+		} else if ok {
+			hard = append(hard, p)
+		}
+	}
+	packets := 0.0
+	for _, l := range b.Loads {
+		if l.mtu > 0 && l.has(soft) {
+			packets += l.Wire / float64(l.mtu+packetHeaders)
+		}
+	}
+	if len(soft) > 0 && float64(sum(b.bytes, isError, soft...)) > max(limits.SoftDropped.Value()*packets,
+		limits.SoftDropsLeast.Value()) {
+		hard = append(hard, soft...)
+	}
+	return grown(b.bytes, isError, hard...)
+}
+
+// hot looks for adapters near the heat at which they switch themselves off: one that the test doesn't use is
+// often the same, or in the same case, and is told where none of the test's is hot.
+func (b *books) hot(e steps.End, ports []Port) {
+	limits := limits.HeatOf(b.rig.At(e).Adapter)
+	var own, beside []steps.RailBytes
+	for _, c := range b.bytes {
+		p := Port{c.End, c.Rail}
+		_, known := p.rail(b.rig)
+		switch {
+		case p.Node != e || c.Degrees < limits.Warm.Value():
+		case slices.Contains(ports, p):
+			own = append(own, c)
+		case known:
+			beside = append(beside, c)
+		}
+	}
+	note := ""
+	if own == nil && beside != nil {
+		own, note = beside[:1], ", which the test doesn't use,"
+	}
+	var hot []Port
+	most := 0.0
+	for _, c := range own {
+		hot, most = append(hot, Port{c.End, c.Rail}), max(most, c.Degrees)
+	}
+	if hot != nil {
+		b.sign(Hot, e, hot, "the adapter of %s%s reached %.0f degrees (%s): give it air (see adapter-temperature)",
+			registry.And(b.names(hot)), note, most, limits.Says(most))
+	}
+}
+
+// flappedBeside looks for links beside the test's that went down: they share its adapter, and often its cable.
+func (b *books) flappedBeside(e steps.End) {
+	for i := range b.rig.At(e).Rails {
+		p := Port{e, i}
+		if g := Flaps(b.bytes, p); g != "" && !slices.Contains(b.used, p) {
+			b.sign(Flapped, e, []Port{p}, "the link of %s, which the test doesn't use, went down meanwhile (%s): look at "+
+				"its cable at both ends", b.name(p), g)
+		}
+	}
+}
+
+// busyBefore looks for traffic of somebody else on the test's ports, or behind the same PCIe
+// link, before it began: what was measured beside that is no figure of the rig's.
+func (b *books) busyBefore() {
+	if len(b.Findings) > 0 {
+		return // it is named there where it explains something
+	}
+	for _, c := range b.bytes {
+		p := Port{c.End, c.Rail}
+		r, ok := p.rail(b.rig)
+		if !ok || c.IdleGbps <= limits.BusyBefore.Value() {
+			continue
+		}
+		if slices.ContainsFunc(b.used, func(q Port) bool {
+			own, ok := q.rail(b.rig)
+			return ok && q.Node == p.Node && (q == p || own.PCI.Half() != "" && own.PCI.Half() == r.PCI.Half())
+		}) {
+			b.sign(Busy, p.Node, []Port{p}, "%.1f Gb/s of other traffic were on %s before it began, so this is not what the "+
+				"rails do alone", c.IdleGbps, b.name(p))
+		}
+	}
+}
+
+// NoCause begins what LikelyCause says where nothing shows.
+const NoCause = "no cause shows here"
+
+// narrow looks for a PCIe link that came up with less than its device can do, and ends
+// about where the rail did, or two of them that share it.
+func narrow(rig steps.Rig, p steps.Pair, got float64) string {
+	for _, e := range steps.Ends {
+		rail := rig.Rail(p, e)
+		if ceiling, _ := limits.Ceiling(rail); limits.Narrow(rail) && got < 1.1*float64(ceiling) &&
+			got > limits.NarrowLeast.Value()*float64(ceiling) {
+			return fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, where it can do %s",
+				rail.Dev, rig.NameOf(e),
+				limits.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
+		}
+	}
+	return ""
+}
+
+// busyBefore looks for traffic that was there before the test, and how much it was in Gb/s: on its rails, behind
+// the same PCIe links, and in the same cable, which two halves share.
+func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) (said string, gbps float64) {
+	ends := EndsOf(pair)
+	for _, b := range bytes {
+		if b.IdleGbps > limits.BusyBefore.Value() && slices.Contains(ends, Port{b.End, b.Rail}) {
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on the rail at %s before it began", b.IdleGbps,
+				rig.NameOf(b.End)), b.IdleGbps
+		}
+	}
+	for _, b := range bytes {
+		other, ok := Port{b.End, b.Rail}.rail(rig)
+		if !ok || b.IdleGbps <= limits.BusyBefore.Value() {
+			continue
+		}
+		for _, p := range ends {
+			own, _ := p.rail(rig)
+			where := ""
+			switch {
+			case p.Node != b.End:
+			case own.PCI.Half() != "" && other.PCI.Half() == own.PCI.Half():
+				where = "behind the same PCIe link"
+			case own.PhysPort >= 0 && other.PhysPort == own.PhysPort:
+				where = "in the same cable"
+			}
+			if where != "" {
+				return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began, %s",
+					b.IdleGbps, other.Dev, rig.NameOf(b.End), where), b.IdleGbps
+			}
+		}
+	}
+	return "", 0
+}
+
+// SlowedAt looks for the nodes whose ports say why what goes around all of them was slow, the surest sign first: each
+// is as fast as the slowest. It gives a clause; empty where no counter tells of anything that takes as much. lacks is
+// what the test lacks, Gb/s.
+func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float64) string {
+	if said := trafficAt(rig, bytes, ports, lacks); said != "" {
+		return said
+	}
+	for _, sign := range []struct {
+		of    func(string) bool
+		least float64
+		says  string // of the nodes
+	}{
+		{isError, limits.ManyErrors.Value(), "packets were sent again on %s: look at the cable and the link's errors"},
+		{isTimeout, 1, "packets got no answer in time on %s: look at the cable and the link's errors"},
+		{is(meter.Dropped), 1, "packets were dropped for want of room on %s"},
+		{
+			is(meter.Pauses), 1,
+			"what came was paused on %s, where not more could be taken: look at the PCIe link there, and the heat",
+		},
+		{is(meter.Marked, meter.Paused), 1, "the other ends, or a switch, asked for less on %s"},
+	} {
+		counts := make([]uint64, len(rig.Nodes))
+		for i := range counts {
+			counts[i] = sum(bytes, sign.of, portsAt(ports, steps.End(i))...)
+		}
+		most := slices.Max(counts)
+		if most == 0 || float64(most) < sign.least {
+			continue
+		}
+		var worst, less []string
+		for i, n := range counts {
+			switch {
+			case n == most:
+				worst = append(worst, rig.NameOf(steps.End(i)))
+			case n > 0:
+				less = append(less, rig.NameOf(steps.End(i)))
+			}
+		}
+		where := registry.And(worst)
+		if less != nil {
+			where += ", and less on " + registry.And(less)
+		}
+		return fmt.Sprintf(sign.says, where)
+	}
+	for _, c := range bytes {
+		warm := limits.HeatOf(rig.At(c.End).Adapter).Warm.Value()
+		if slices.Contains(ports, Port{c.End, c.Rail}) && c.Degrees >= warm {
+			return fmt.Sprintf("nothing shows but the heat of the adapter on %s, %.0f degrees: give it air (see "+
+				"adapter-temperature)", rig.NameOf(c.End), c.Degrees)
+		}
+	}
+	return ""
+}
+
+// trafficAt names the ports that somebody else used before a test, where that is about what it lacks.
+func trafficAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float64) string {
+	var names []string
+	most := 0.0
+	for _, c := range bytes {
+		if slices.Contains(ports, Port{c.End, c.Rail}) && c.IdleGbps > limits.BusyBefore.Value() {
+			names, most = append(names, fmt.Sprintf("%s on %s", c.Dev, rig.NameOf(c.End))), max(most, c.IdleGbps)
+		}
+	}
+	if names == nil || lacks >= limits.TrafficExplains.Value()*most {
+		return ""
+	}
+	return fmt.Sprintf("up to %.1f Gb/s of other traffic were on %s before it began", most, registry.And(names))
+}
+
+// portsAt are those of some ports that are a node's.
+func portsAt(ports []Port, e steps.End) (own []Port) {
+	for _, p := range ports {
+		if p.Node == e {
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// busy says what was on a node's rails before the test began.
+func busy(bytes []steps.RailBytes, e steps.End) string {
+	for _, b := range bytes {
+		if b.End == e && b.IdleGbps > limits.BusyBefore.Value() {
+			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s before it began", b.IdleGbps, b.Dev)
+		}
+	}
+	return ""
+}
+
+// grownErrors lists the error counters of some ports that grew.
+func grownErrors(bytes []steps.RailBytes, ports ...Port) string {
+	return grown(bytes, isError, ports...)
+}
+
+// Outliers says what some messages may have waited for that took much longer than the others: what was lost on a
+// rail, where its counters tell of that, and what else may be the case where they don't.
+func Outliers(bytes []steps.RailBytes, ports []Port, otherwise string) string {
+	if g := grownErrors(bytes, ports...); g != "" {
+		return "packets were lost (" + g + "), and each is waited for"
+	}
+	return otherwise
+}
+
+// Unanswered lists the counters that say that an adapter sent to somebody who did not answer: of
+// hardware only, as soft-RoCE counts those of its own queues, too.
+func Unanswered(rig steps.Rig, bytes []steps.RailBytes) string {
+	var ports []Port
+	for _, b := range bytes {
+		p := Port{b.End, b.Rail}
+		if r, ok := p.rail(rig); ok && !r.Soft() {
+			ports = append(ports, p)
+		}
+	}
+	// It grows with each packet that nobody acknowledged in time (mlx5).
+	return grown(bytes, func(name string) bool { return name == "local_ack_timeout_err" }, ports...)
+}
+
+// isError reports whether a counter tells of packets that were lost or damaged. One that isn't known any more,
+// as of a session that was saved by another release, counts as such.
+func isError(name string) bool {
+	t := meter.TroubleOf(name)
+	return t == meter.Lost || t == meter.None
+}
+
+// is reports whether a counter tells of one of some troubles.
+func is(troubles ...meter.Trouble) func(name string) bool {
+	return func(name string) bool { return slices.Contains(troubles, meter.TroubleOf(name)) }
+}
+
+// grown lists the counters of a kind that grew on some ports.
+func grown(bytes []steps.RailBytes, of func(name string) bool, ports ...Port) string {
+	by := map[string]uint64{}
+	for _, b := range bytes {
+		if slices.Contains(ports, Port{b.End, b.Rail}) {
+			for name, n := range b.Errors {
+				if of(name) {
+					by[name] += n
+				}
+			}
+		}
+	}
+	var names []string
+	for name, n := range by {
+		unit := ""
+		if strings.Contains(name, "_duration") || strings.HasSuffix(name, "_1us_count") {
+			unit = " us" // what drivers count the time of pauses in
+		}
+		if n > 0 {
+			names = append(names, fmt.Sprintf("%s +%d%s", name, n, unit))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// sum adds up the counters of a kind of some ports.
+func sum(bytes []steps.RailBytes, of func(name string) bool, ports ...Port) (n uint64) {
+	for _, b := range bytes {
+		if slices.Contains(ports, Port{b.End, b.Rail}) {
+			for name, v := range b.Errors {
+				if of(name) {
+					n += v
+				}
+			}
+		}
+	}
+	return n
+}
+
+// Flaps lists the counters that grew on some ports where a link goes down, or is trained again.
+func Flaps(bytes []steps.RailBytes, ports ...Port) string {
+	var names []string
+	for _, b := range bytes {
+		if !slices.Contains(ports, Port{b.End, b.Rail}) {
+			continue
+		}
+		for name, n := range b.Errors {
+			if n > 0 && meter.TroubleOf(name) == meter.Flapped && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

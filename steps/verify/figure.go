@@ -1,0 +1,108 @@
+// Package verify is the line that every measured cell's run passes before its judge says how
+// good it is: how both ends ended, what they printed, what every port moved, the figure, and
+// the signs that a good figure hides. Line asks for them in that order; the other files have
+// what tests share at one of the stages. What is right for a tool is its family's, what the
+// ports had to carry wire's, and what hardware can do theory's.
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/registry"
+)
+
+// A Figure is a bandwidth that is held against what the hardware can do.
+type Figure struct {
+	Got  rate.Payload
+	Band limits.Band
+	// Pass and Warn are shares of what is expected, and Over of what physics allow: those
+	// of one test of RDMA where they are zero.
+	Pass, Warn, Over limits.Limit
+	Of               string // who carries it: "the rail", "rails 1 and 3"
+	Doubt            string // what is asked of more than can be; of the unit and the way where empty
+	// Cause is what ended it early, where that can be seen, and its code; BelowLimit where nothing shows.
+	Cause func() (string, steps.Code)
+}
+
+func (f Figure) shares() (over, pass, warn limits.Limit) {
+	return cmp.Or(f.Over, limits.OverShare), cmp.Or(f.Pass, limits.PassShare), cmp.Or(f.Warn, limits.WarnShare)
+}
+
+// Standing is where it stands to its band.
+func (f Figure) Standing() limits.Standing {
+	over, pass, warn := f.shares()
+	return f.Band.Stand(f.Got, over, pass, warn)
+}
+
+// Expected is the band as evidence has it, Gb/s.
+func (f Figure) Expected() *steps.Expected {
+	b := f.Band
+	if b.None != "" {
+		return &steps.Expected{From: "no band: " + b.None}
+	}
+	over, pass, _ := f.shares()
+	most, of := b.Limit, "physics allow"
+	if b.Seen > 0 && (most == 0 || b.Seen < most) {
+		most, of = b.Seen, "anybody saw"
+	}
+	// The bounds are shares that were chosen, of a figure that was measured or derived.
+	e := &steps.Expected{
+		Min:  new(registry.Round(pass.Value() * float64(b.Expected))),
+		From: fmt.Sprintf("passes from %g of %.1f (%s)", pass.Value(), b.Expected, b.Why()),
+	}
+	if most > 0 {
+		e.Max = new(registry.Round(over.Value() * float64(most)))
+		e.From += fmt.Sprintf(", to %g of the %.1f that %s", over.Value(), most, of)
+	}
+	return e
+}
+
+// Judge adds what is to be said of it. add is how the judge adds a finding: to a rail, or
+// to all of the test.
+func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, args ...any)) {
+	got, b := registry.Gbps(float64(f.Got)), f.Band
+	switch f.Standing() {
+	case limits.Good:
+	case limits.Impossible:
+		add(steps.FigureImpossible, steps.Inconclusive, "%s is more than the %.1f that %s can carry: %s", got, b.Limit, f.Of,
+			cmp.Or(f.Doubt, "is the unit misread, or did the data take another way?"))
+	case limits.Unseen:
+		add(steps.FigureUnseen, steps.Warn,
+			"%s is more than the %.1f that anybody measured through %s, though physics allow %.1f: is the unit "+
+				"misread?", got, b.Seen, b.From, b.Limit)
+	case limits.Unjudged:
+		if b.Soft {
+			add("", steps.Pass, "There is no band to judge by: %s", b.None)
+			return
+		}
+		add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of,
+			cmp.Or(b.None, b.Unless))
+	case limits.Short:
+		why, code := f.Cause()
+		add(code, steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), why)
+	case limits.Low:
+		why, code := f.Cause()
+		add(code, steps.Warn, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), why)
+	}
+}
+
+// RailsApart compares the latencies of rails with each other, us: those of one machine are alike, also where nobody
+// knows what each should take. rails are their numbers.
+func RailsApart(medians []float64, rails []int, rep *registry.Report) {
+	if len(medians) < 2 {
+		return
+	}
+	best, worst := slices.Index(medians, slices.Min(medians)), slices.Index(medians, slices.Max(medians))
+	if medians[worst] > limits.RailsApart.Value()*medians[best] {
+		rep.Hear(steps.ByFigure)
+		rep.Add(steps.RailsApart, steps.Warn,
+			"rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+
+				"map, routes, other traffic)", rails[worst], registry.Microseconds(medians[worst]), rails[best],
+			registry.Microseconds(medians[best]))
+	}
+}

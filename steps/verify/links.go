@@ -1,0 +1,212 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/traffic"
+)
+
+// links looks at the links, slots and MTUs of the ports that a test led over: what came up with less
+// than it could, or otherwise at its two ends, is a finding of its own beside any figure, and never the new
+// normal. What was said of a figure already is not said again.
+func (l Line) links(rdma bool) {
+	said := func(words string) bool {
+		return slices.ContainsFunc(l.Rep.Findings, func(f registry.Finding) bool { return strings.Contains(f.Text, words) })
+	}
+	for _, p := range l.Ports {
+		r, ok := rail(l.Rig, p)
+		if !ok {
+			continue
+		}
+		// A slot that still carries more than the link ends nothing.
+		slot, _ := limits.Ceiling(r)
+		if limits.Narrow(r) && (r.RateGbps <= 0 || float64(slot) < r.RateGbps) &&
+			!said("came up as "+limits.Slot(r.PCI.GTps, r.PCI.Width)) {
+			l.Add(steps.PCIeNarrow, steps.Warn,
+				"the PCIe link of %s on %s came up as %s where it can do %s: no figure over it is what the adapter can do",
+				r.Dev, l.Rig.NameOf(p.Node), limits.Slot(r.PCI.GTps, r.PCI.Width), limits.Slot(r.PCI.MaxGTps, r.PCI.MaxWidth))
+		}
+		if r.State != "" && r.State != "ACTIVE" && rdma && !said(r.Dev+" on "+l.Rig.NameOf(p.Node)+" is ") {
+			l.Add(steps.PortDown, steps.Warn,
+				"the port of %s on %s was %s when the nodes were looked at, and yet there is a figure: look "+
+					"at them again", r.Dev, l.Rig.NameOf(p.Node), r.State)
+		}
+	}
+	if l.beyond() {
+		l.apart(rdma)
+	} else {
+		l.ends(rdma, said)
+	}
+	l.bonded(said(" Gb/s at "))
+}
+
+// ends compares the two ends of each rail of the link under test that the test led over. said asks what was said.
+func (l Line) ends(rdma bool, said func(words string) bool) {
+	for _, pair := range l.Rig.Pairs {
+		a, b := traffic.Port{Node: steps.Here, Rail: pair.Rails[steps.Here]},
+			traffic.Port{Node: steps.Peer, Rail: pair.Rails[steps.Peer]}
+		here, ok := rail(l.Rig, a)
+		peer, both := rail(l.Rig, b)
+		if ok && both && slices.Contains(l.Ports, a) && slices.Contains(l.Ports, b) {
+			l.unlike(here, peer, rdma, said(" Gb/s at "))
+			if other := faster(l.Rig.At(steps.Here), here); other.RateGbps > 0 && here.RateGbps == peer.RateGbps &&
+				!said("the link of "+here.Dev) {
+				l.Add(steps.LinkSlow, steps.Warn,
+					"the link of %s came up at %g Gb/s where that of %s has %g: no figure over it is what the "+
+						"adapter can do (see link-speed)", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
+			} else if slow := here.RateGbps; slow > 0 && slow == peer.RateGbps && slow < limits.Gen5Link.Value() &&
+				!here.InfiniBand() &&
+				here.PCI.MaxGTps >= gen5 && !said("the link of "+here.Dev) {
+				l.Add(steps.LinkSlow, steps.Warn,
+					"the link of %s is %g Gb/s at both ends, and adapters of PCIe Gen5 have ports of %g and "+
+						"more but for a few: if it came up slower than it can (see link-speed), no figure over it is what the "+
+						"adapter can do", here.Dev, slow,
+					limits.Gen5Link.Value())
+			}
+		}
+	}
+}
+
+// beyond reports whether a test led over nodes beside the link under test, too.
+func (l Line) beyond() bool {
+	return slices.ContainsFunc(l.Ports, func(p traffic.Port) bool { return p.Node > steps.Peer })
+}
+
+// apart compares the ports of several nodes with those that they are in one subnet with, and says once which of a
+// node's are unlike the others.
+func (l Line) apart(rdma bool) {
+	for _, look := range []struct {
+		what, unit, says string
+		of               func(steps.Rail) float64
+	}{
+		{"link", " Gb/s", "what goes over it is no faster (see link-speed)", func(r steps.Rail) float64 {
+			return r.RateGbps
+		}},
+		{"RoCE MTU", "", "the smaller counts where they meet (see mtu-equal)", func(r steps.Rail) float64 {
+			if !rdma || r.InfiniBand() {
+				return 0
+			}
+			return float64(r.MTU)
+		}},
+	} {
+		for _, o := range l.odd(look.of) {
+			l.Add(steps.EndsDiffer, steps.Warn,
+				"the %s of %s is %g%s on %s and %g%s on %s: %s", look.what, registry.And(o.devs), o.value, look.unit,
+				l.Rig.NameOf(o.node), o.usual, look.unit, registry.And(o.others), look.says)
+		}
+	}
+}
+
+// An odd are ports of a node with another value than most of those that they meet.
+type odd struct {
+	node         steps.End
+	devs, others []string // the ports' devices, and the nodes with the usual value
+	value, usual float64
+}
+
+// odd finds the ports that differ in a value, 0 for one that is unknown. What most have is usual, and of two that are
+// as frequent the larger.
+func (l Line) odd(of func(steps.Rail) float64) (all []odd) {
+	for _, p := range l.Ports {
+		r, ok := rail(l.Rig, p)
+		if !ok || of(r) == 0 {
+			continue
+		}
+		times, usual := map[float64]int{of(r): 1}, of(r)
+		var met []traffic.Port
+		for _, q := range l.Ports {
+			if other, ok := rail(l.Rig, q); ok && q.Node != p.Node && of(other) > 0 && steps.Meet(r, other) {
+				met = append(met, q)
+				times[of(other)]++
+			}
+		}
+		for value, n := range times {
+			if n > times[usual] || n == times[usual] && value > usual {
+				usual = value
+			}
+		}
+		if of(r) == usual {
+			continue
+		}
+		o := odd{node: p.Node, devs: []string{r.Dev}, value: of(r), usual: usual}
+		for _, q := range met {
+			other, _ := rail(l.Rig, q)
+			if name := l.Rig.NameOf(q.Node); of(other) == usual && !slices.Contains(o.others, name) {
+				o.others = append(o.others, name)
+			}
+		}
+		at := slices.IndexFunc(all, func(x odd) bool {
+			return x.node == o.node && x.value == o.value && x.usual == o.usual && slices.Equal(x.others, o.others)
+		})
+		if at >= 0 {
+			all[at].devs = append(all[at].devs, r.Dev)
+			continue
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// gen5 is what a lane of PCIe Gen5 does, GT/s.
+const gen5 = 32
+
+// faster is the fastest of a node's ports that are like a rail's, where it is faster; the zero Rail else.
+// What a port could do is not on record where the nodes are looked at, and its like says so.
+func faster(n steps.Node, r steps.Rail) (most steps.Rail) {
+	for _, other := range n.Rails {
+		like := other.Layer == r.Layer && other.PCI.MaxGTps == r.PCI.MaxGTps && other.PCI.MaxWidth == r.PCI.MaxWidth &&
+			r.PCI.MaxWidth > 0
+		if like && other.State == "ACTIVE" && r.State == "ACTIVE" && r.RateGbps > 0 &&
+			other.RateGbps > max(r.RateGbps, most.RateGbps) {
+			most = other
+		}
+	}
+	return most
+}
+
+// unlike compares the two ends of a rail.
+func (l Line) unlike(here, peer steps.Rail, rdma, told bool) {
+	if here.RateGbps > 0 && peer.RateGbps > 0 && here.RateGbps != peer.RateGbps && !told {
+		l.Add(steps.LinkSlow, steps.Warn,
+			"the link of %s is %g Gb/s at %s and %g Gb/s at %s: one end came up slower, or they were "+
+				"looked at while it "+
+				"changed", here.Dev, here.RateGbps, l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
+	}
+	if rdma && here.MTU > 0 && peer.MTU > 0 && here.MTU != peer.MTU {
+		l.Add(steps.MTUDiffers, steps.Warn,
+			"the %s of %s is %d at %s and %d at %s: the smaller counts for both (see mtu-equal)",
+			here.MTUName(),
+			here.Dev, here.MTU, l.Rig.NameOf(steps.Here), peer.MTU, l.Rig.NameOf(steps.Peer))
+	}
+}
+
+// bonded compares the links of one end's bond with each other: the slowest of them ends what is hashed
+// to it, whatever the sum is.
+func (l Line) bonded(told bool) {
+	rates := map[string][]float64{} // by node and bond
+	for _, p := range l.Ports {
+		r, ok := rail(l.Rig, p)
+		if !ok || r.Netdev.Master == "" || r.RateGbps <= 0 {
+			continue
+		}
+		name := r.Netdev.Master + " on " + l.Rig.NameOf(p.Node)
+		if rates[name] = append(rates[name], r.RateGbps); rates[name][0] != r.RateGbps && !told {
+			l.Add(steps.LinksUnequal, steps.Warn,
+				"%s has links of %g and %g Gb/s: a stream that is hashed to the slower one is slower", name,
+				rates[name][0],
+				r.RateGbps)
+		}
+	}
+}
+
+// rail is the rail of a port; ok is false where the rig has none.
+func rail(rig steps.Rig, p traffic.Port) (r steps.Rail, ok bool) {
+	if int(p.Node) >= len(rig.Nodes) || p.Rail < 0 || p.Rail >= len(rig.Nodes[p.Node].Rails) {
+		return r, false
+	}
+	return rig.Nodes[p.Node].Rails[p.Rail], true
+}
