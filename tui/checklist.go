@@ -453,7 +453,8 @@ func (m *Model) checkHead(width int) []string {
 		second = k.Dim.Render(second)
 	case m.drilling():
 		// All of it: it is what one starts from.
-		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(m.opts.Drill.Report), width-2, "", "  "), "\n")
+		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(m.opts.Drill.Report), width-2, "", "  "),
+			"\n")
 		third = k.Dim.Render(m.drillHint())
 	case m.list.only != nil:
 		second = k.Dim.Render("symptom: ") + theme.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")

@@ -114,5 +114,6 @@ func (m *Model) outlineLine(item int, c steps.Cell, width int) string {
 	if title == "" {
 		title = c.ID
 	}
-	return theme.Pad("    "+markStyle.Render(mark)+" "+style.Render(ansi.Truncate(theme.Clean(title), width-7, "…")), width)
+	return theme.Pad("    "+markStyle.Render(mark)+" "+style.Render(ansi.Truncate(theme.Clean(title), width-7, "…")),
+		width)
 }

@@ -67,14 +67,14 @@ func TestNothingGoesRoundTheGate(t *testing.T) {
 				if id, ok := n.X.(*ast.Ident); ok {
 					on = id.Name
 				}
-				if on == "gate" && strings.HasPrefix(method, "Fprint") {
+				if on == "sanitize" && strings.HasPrefix(method, "Fprint") {
 					gated++
 				}
 				prints := on == "fmt" && (strings.HasPrefix(method, "Fprint") || strings.HasPrefix(method, "Print")) ||
 					on == "io" && (method == "WriteString" || strings.HasPrefix(method, "Copy")) ||
 					on == "os" && (method == "Stdout" || method == "Stderr") || on == "json" && method == "NewEncoder" ||
 					on == "log" ||
-					on != "gate" && on != "disk" &&
+					on != "sanitize" && on != "safefile" &&
 						slices.Contains([]string{"Write", "WriteString", "WriteByte", "WriteRune", "WriteTo", "To"}, method)
 				if prints {
 					what = on + "." + method
@@ -84,7 +84,8 @@ func TestNothingGoesRoundTheGate(t *testing.T) {
 				if ok && (on.Sel.Name == "Fprintln" || on.Sel.Name == "Fprint") {
 					for _, arg := range n.Args {
 						if text, ok := arg.(*ast.BasicLit); ok && strings.Contains(text.Value, `\n`) {
-							t.Errorf("%s: an argument of gate.%s is one line: its \\n is shown as such", set.Position(n.Pos()), on.Sel.Name)
+							t.Errorf("%s: an argument of sanitize.%s is one line: its \\n is shown as such", set.Position(n.Pos()),
+								on.Sel.Name)
 						}
 					}
 				}
@@ -94,7 +95,7 @@ func TestNothingGoesRoundTheGate(t *testing.T) {
 			}
 			used[name+" "+what] = true
 			if what != "" && roundTheGate[name+" "+what] == "" {
-				t.Errorf("%s: %s goes round the gate: gate.Fprintf cleans what it prints", set.Position(n.Pos()), what)
+				t.Errorf("%s: %s goes round the gate: sanitize.Fprintf cleans what it prints", set.Position(n.Pos()), what)
 			}
 			return true
 		})

@@ -67,8 +67,8 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 			return
 		}
 		if session.IsProgram(b.options.Catalog, b.options.Tutorial, name) && !b.options.Trust.TrustedProgram(name, value) {
-			sanitize.Fprintf(out, "the session's parameter %s is left out: %s would be run, and came from somebody else; if you "+
-				"want it, say -p %s=%s\n", shown, value, shown, value)
+			sanitize.Fprintf(out, "the session's parameter %s is left out: %s would be run, and came from somebody else; if "+
+				"you want it, say -p %s=%s\n", shown, value, shown, value)
 			return
 		}
 		set = set.With(cell, name, value)

@@ -49,7 +49,8 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 					return usage(fmt.Errorf("serve %s: %w", node, err))
 				}
 				defer ln.Close()
-				sanitize.Fprintf(cmd.OutOrStdout(), "%s (SIMULATED)  ssh -p %d nvidia@127.0.0.1\n", node, ln.Addr().(*net.TCPAddr).Port)
+				sanitize.Fprintf(cmd.OutOrStdout(), "%s (SIMULATED)  ssh -p %d nvidia@127.0.0.1\n", node,
+					ln.Addr().(*net.TCPAddr).Port)
 				go func() { served <- rig.Serve(ctx, ln, node) }()
 			}
 			sanitize.Fprintln(cmd.OutOrStdout(), "ends with Ctrl-C")

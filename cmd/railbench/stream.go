@@ -614,8 +614,8 @@ func streamEmulate() *cobra.Command {
 			})
 			seconds := time.Since(began).Seconds()
 			if reached := float64(tally.Bytes.Load()) * 8 / seconds / 1e9; err == nil && reached < 0.99*gbps && f.blocks == 0 {
-				sanitize.Fprintf(cmd.ErrOrStderr(), "the rate was not held: %.2f of %.2f Gb/s; the other end takes no more\n", reached,
-					gbps)
+				sanitize.Fprintf(cmd.ErrOrStderr(), "the rate was not held: %.2f of %.2f Gb/s; the other end takes no more\n",
+					reached, gbps)
 			}
 			return count.tell(cmd.OutOrStdout(), count.sent(seconds), err)
 		},

@@ -168,7 +168,8 @@ func showScripts(out io.Writer, cells []steps.Cell) {
 			continue
 		}
 		if c.Change.Any() {
-			sanitize.Fprintf(out, "# --- %s: changes the network, the interfaces in %s\n", c.ID, strings.Join(c.Change.Set, ", "))
+			sanitize.Fprintf(out, "# --- %s: changes the network, the interfaces in %s\n", c.ID,
+				strings.Join(c.Change.Set, ", "))
 		}
 		if c.With != nil {
 			sanitize.Fprintf(out, "# --- %s: has railbench run for it %s\n", c.ID, strings.Join(c.With, ", "))

@@ -14,7 +14,8 @@ import (
 // are there.
 func TestWithoutACauseThereIsSomethingToDo(t *testing.T) {
 	tut := kindtest.Tutorial(t)
-	said, code, known := traffic.LikelyCause(steps.Result{Rig: kindtest.Spark()}, steps.Stage{}, registry.Measurement{}, 60, 1024)
+	said, code, known := traffic.LikelyCause(steps.Result{Rig: kindtest.Spark()}, steps.Stage{}, registry.Measurement{},
+		60, 1024)
 	if known || code != steps.BelowLimit {
 		t.Fatalf("a cause shows: %s", said)
 	}

@@ -93,7 +93,7 @@ var notOfTools = map[string]string{
 	"checks/software/nccl.go":   "a variable of the environment, as NCCL reads it",
 	"checks/software/ucx.go":    "a variable of the environment, as UCX reads it",
 	"family/bond/changes.go":    "a parameter, which its kind has checked",
-	"verify/output.go":         "a script, and a parameter's value",
+	"verify/output.go":          "a script, and a parameter's value",
 	"family/summary/summary.go": "a parameter, a list of sizes",
 }
 

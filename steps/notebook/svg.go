@@ -382,8 +382,8 @@ func gaugesText(title string, s *Samples) string {
 				}
 			}
 			name := r.Node + " " + r.Dev
-			sanitize.Fprintf(&b, "  %s%s %s peak %s %s\n", name, strings.Repeat(" ", wide-utf8.RuneCountInString(name)), flow.name,
-				figure(flow.rates.peak()), strings.TrimRight("│"+line.String(), " "))
+			sanitize.Fprintf(&b, "  %s%s %s peak %s %s\n", name, strings.Repeat(" ", wide-utf8.RuneCountInString(name)),
+				flow.name, figure(flow.rates.peak()), strings.TrimRight("│"+line.String(), " "))
 		}
 	}
 	return b.String()

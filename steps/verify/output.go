@@ -159,5 +159,6 @@ func Makes(gbps, bytes, seconds, room float64) string {
 	if math.Abs(made-gbps) <= room*made {
 		return ""
 	}
-	return fmt.Sprintf("%s in %.3g s are %s, and it says %s", registry.Size(bytes), seconds, registry.Gbps(made), registry.Gbps(gbps))
+	return fmt.Sprintf("%s in %.3g s are %s, and it says %s", registry.Size(bytes), seconds, registry.Gbps(made),
+		registry.Gbps(gbps))
 }

@@ -19,7 +19,9 @@ import (
 // verdict already; else the clock of each has moved, so that a rate may be divided by it.
 // The script prints every counter, waits, and prints them again; each reading has the node's own
 // clock.
-func readTwice(c steps.Cell, r steps.Result, rep *registry.Report) (was, is [2]parse.Reading, v steps.Verdict, done bool) {
+func readTwice(c steps.Cell, r steps.Result, rep *registry.Report) (was, is [2]parse.Reading, v steps.Verdict,
+	done bool,
+) {
 	read, v, done := checks.ReadBoth[[]parse.Reading](c, r, rep)
 	if done {
 		return was, is, v, true

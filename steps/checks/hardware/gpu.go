@@ -51,7 +51,8 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 				without = ", and nothing drives it"
 			}
 			rep.At(r.Rig, e, steps.GPUDriverMissing, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be "+
-				"moved. Install NVIDIA's driver (nvidia-driver-580-open, or what the maker of the node has)", node, registry.And(pci),
+				"moved. Install NVIDIA's driver (nvidia-driver-580-open, or what the maker of the node has)", node,
+				registry.And(pci),
 				without)
 			continue
 		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.Regexp().MatchString):

@@ -56,7 +56,8 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *registry.R
 	if untold != nil {
 		note = "not seen on " + registry.And(untold) + ", whose drivers tell no link modes"
 	}
-	return rep.Verdict(fmt.Sprintf("all %d links are as fast as their ports can be: %s", looked, registry.And(speeds)), note)
+	return rep.Verdict(fmt.Sprintf("all %d links are as fast as their ports can be: %s", looked, registry.And(speeds)),
+		note)
 }
 
 // slowLinks are those of one node that came up slower than they could, by what is said of

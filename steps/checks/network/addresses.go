@@ -492,8 +492,8 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 				continue
 			}
 			now := r.Changed.After.At(e).Rails[at]
-			rep.Show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", registry.OrUnknown(now.State), registry.OrNone(now.Addr)),
-				"", nil)
+			rep.Show(r.Rig.NameOf(e)+" "+now.Dev, fmt.Sprintf("%s, %s", registry.OrUnknown(now.State),
+				registry.OrNone(now.Addr)), "", nil)
 			switch {
 			case !now.Netdev.Up:
 				rep.At(r.Rig, e, steps.InterfaceOff, steps.Fail, "%s is off still", where)

@@ -117,7 +117,8 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 	for _, e := range steps.Ends {
 		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
 			rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s has no bond at its other end: what goes over its second "+
-				"link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither", registry.And(with[e]),
+				"link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither",
+				registry.And(with[e]),
 				rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
@@ -135,7 +136,9 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 
 // checkBondFacts looks at one bond that holds rails, as its files in /sys/class/net/BOND/bonding
 // tell it.
-func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string, rep *registry.Report) {
+func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f map[string]string,
+	rep *registry.Report,
+) {
 	node, mode := rig.NameOf(e), firstWord(f[bond+" mode"])
 	if len(slaves) == 1 {
 		rep.At(rig, e, steps.BondSingle, steps.Warn, "%s on %s holds %s only: a bond of one link is no faster and no safer "+

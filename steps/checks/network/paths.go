@@ -157,7 +157,8 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 		// They were gathered end by end, so first and last tell whether both have it.
 		case at[0].end != at[len(at)-1].end:
 			rep.Add(steps.DuplicateIP, steps.Fail, "%s is on %s: each takes what is sent there for its own, and nothing "+
-				"passes. Take it away where it does not belong, with ip addr del, and give that rail its own", a, registry.And(words))
+				"passes. Take it away where it does not belong, with ip addr del, and give that rail its own", a,
+				registry.And(words))
 		default:
 			rep.At(rig, at[0].end, steps.DuplicateIP, steps.Fail, "%s is on %s: packets go into the one whose route comes "+
 				"first, and get lost in it. Take it away from one of them, with ip addr del", a, registry.And(words))

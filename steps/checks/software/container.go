@@ -14,7 +14,8 @@ import (
 )
 
 func containerParam() steps.Param {
-	p := registry.WordsParam("CONTAINER", "", "container of both nodes that the checks of software look into (--container)",
+	p := registry.WordsParam("CONTAINER", "",
+		"container of both nodes that the checks of software look into (--container)",
 		"a container's name or id, as docker or podman lists it", containerName)
 	p.Empty = "none: the nodes themselves are looked at"
 	return p

@@ -95,7 +95,8 @@ func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report)
 		}
 		if c.blind != nil {
 			rep.At(r.Rig, e, steps.AddressMissing, steps.Warn, "NCCL takes %s on %s, and %s no GID of RoCE v2 and an IPv4 "+
-				"address: give every rail an address (rail-addresses), or leave it out with NCCL_IB_HCA", registry.And(c.blind), node,
+				"address: give every rail an address (rail-addresses), or leave it out with NCCL_IB_HCA", registry.And(c.blind),
+				node,
 				registry.Plural(len(c.blind), "it has", "they have"))
 		}
 		if c.none != "" {

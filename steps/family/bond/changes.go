@@ -503,8 +503,8 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 				registry.OrUnknown(f["wanted mode"]))
 		}
 		if f["mode"] == "balance-xor" && f["hash policy"] != f["wanted hash policy"] {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s hashes by %s, not %s", node, registry.OrUnknown(f["hash policy"]),
-				registry.OrUnknown(f["wanted hash policy"]))
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s hashes by %s, not %s", node,
+				registry.OrUnknown(f["hash policy"]), registry.OrUnknown(f["wanted hash policy"]))
 		}
 		if !registry.SameWords(f["slaves"], f["wanted slaves"]) {
 			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s holds %s, not %s", node, registry.OrUnknown(f["slaves"]),
@@ -553,8 +553,8 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(r.Rig.NameOf(e)+" bonds", registry.OrUnknown(facts[e]["bonds"]), "", nil)
 		for _, rail := range after.At(e).Rails {
 			rep.Show(r.Rig.NameOf(e)+" "+rail.Netdev.Name,
-				fmt.Sprintf("%s, MTU %d, %s, GID index %d", registry.OrNone(rail.Addr), rail.Netdev.MTU, registry.OrUnknown(rail.State),
-					rail.GIDIndex), "", nil)
+				fmt.Sprintf("%s, MTU %d, %s, GID index %d", registry.OrNone(rail.Addr), rail.Netdev.MTU,
+					registry.OrUnknown(rail.State), rail.GIDIndex), "", nil)
 			switch {
 			case rail.Netdev.Master != "":
 				rep.Add(steps.BondLeft, steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, r.Rig.NameOf(e),

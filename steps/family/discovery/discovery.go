@@ -330,8 +330,10 @@ func Describe(r steps.Rail) string {
 	if r.MTUDerived {
 		mtu += " (derived)"
 	}
-	return strings.Join([]string{registry.OrUnknown(r.Netdev.Name), port, slot, link, registry.OrUnknown(r.State), mtu, addr},
-		", ")
+	return strings.Join([]string{
+		registry.OrUnknown(r.Netdev.Name), port, slot, link, registry.OrUnknown(r.State), mtu,
+		addr,
+	}, ", ")
 }
 
 func railsInWords(rig steps.Rig) string {
@@ -741,7 +743,9 @@ func strange(m registry.Measurement, p parse.Ping, rep *registry.Report) {
 
 // judgePings looks at small packets, and at those that fill the MTU.
 // Small ones first: where they get lost, a large one that does so too says nothing about the MTU.
-func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, normal, full parse.Ping, rep *registry.Report) {
+func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, normal, full parse.Ping,
+	rep *registry.Report,
+) {
 	if normal.Received > 0 {
 		rep.Measured(steps.Figure{
 			What: steps.RoundTrip, Value: 1000 * normal.AvgMS, Unit: "us", Rails: []int{m.No},

@@ -39,7 +39,8 @@ func Kind() registry.Kind {
 		},
 		Commands: slices.Concat(
 			registry.Commands("iputils-ping", "ping"),
-			registry.Commands("ibverbs-utils", "ibv_devices", "ibv_devinfo"), registry.Others("ibverbs-utils", "ibv_rc_pingpong"),
+			registry.Commands("ibverbs-utils", "ibv_devices", "ibv_devinfo"),
+			registry.Others("ibverbs-utils", "ibv_rc_pingpong"),
 			registry.Commands("infiniband-diags", "ibstat"), registry.Others("infiniband-diags", "ibstatus", "perfquery"),
 			registry.Commands("MLNX_OFED or DOCA-OFED (no Debian package has it)", "show_gids", "ibdev2netdev"),
 		),

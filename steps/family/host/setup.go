@@ -213,7 +213,8 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 	catches(r.Rig, &rep)
 	v := rep.Verdict(fmt.Sprintf("root works on %s, which is what the parts that change the network need",
 		registry.And(able)))
-	switch skipped := slices.ContainsFunc(rep.Findings, func(f registry.Finding) bool { return f.Grade == steps.Skipped }); {
+	switch skipped := slices.ContainsFunc(rep.Findings,
+		func(f registry.Finding) bool { return f.Grade == steps.Skipped }); {
 	case v.Grade == steps.Pass && skipped:
 		// PASS ranks above SKIPPED, and half of the nodes isn't enough.
 		v.Grade, v.Code = steps.Skipped, rep.Findings[0].Code

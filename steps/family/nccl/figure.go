@@ -445,7 +445,8 @@ func table(run parse.NCCLTest) steps.Table {
 			in = fmt.Sprintf("%.2f", r.InPlace.BusGBps)
 		}
 		t.Rows = append(t.Rows, []string{
-			registry.BlockSize(r.Bytes), fmt.Sprintf("%.2f", r.OutOfPlace.BusGBps), in, fmt.Sprintf("%.2f", r.OutOfPlace.AlgGBps),
+			registry.BlockSize(r.Bytes), fmt.Sprintf("%.2f", r.OutOfPlace.BusGBps), in,
+			fmt.Sprintf("%.2f", r.OutOfPlace.AlgGBps),
 			fmt.Sprintf("%.1f", r.OutOfPlace.TimeUS),
 		})
 	}

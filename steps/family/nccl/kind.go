@@ -44,12 +44,12 @@ func params() []steps.Param {
 		"NCCL's names of devices", noBlank)
 	hca.Empty = "left to NCCL"
 	return []steps.Param{
-		registry.SizeParam("NCCL_BYTES", "4294967296", "the largest size of a collective; less where a node has little memory "+
-			"left", 1<<20, 64*gi),
+		registry.SizeParam("NCCL_BYTES", "4294967296", "the largest size of a collective; less where a node has little "+
+			"memory left", 1<<20, 64*gi),
 		registry.NumberParam("NCCL_ITERATIONS", "20", "times", "how often a collective of each size is measured", 1, 100_000),
 		hca,
-		registry.WordsParam("LAUNCHER", "openmpi", "what starts a program on every node: a file of launchers, openmpi or srun",
-			"a launcher's name", isLauncher),
+		registry.WordsParam("LAUNCHER", "openmpi",
+			"what starts a program on every node: a file of launchers, openmpi or srun", "a launcher's name", isLauncher),
 		func() steps.Param {
 			p := registry.WordsParam("LAUNCH_HOSTS", "", "what the launcher calls the nodes, in the rig file's order",
 				"names or addresses, with commas between", noBlank)

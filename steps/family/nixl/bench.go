@@ -352,7 +352,8 @@ func contradicts(b parse.NIXLBench) string {
 		apart := func(us float64) bool { return math.Abs(us-r.LatencyUS) > 0.02*us+1 }
 		if apart(one) && apart(one*threads) {
 			return fmt.Sprintf("blocks of %s in %s each are %s, and it says %s", registry.BlockSize(r.Bytes),
-				registry.Microseconds(r.LatencyUS), registry.Gbps(float64(r.Bytes)*threads*8/r.LatencyUS/1e3), registry.Gbps(r.Gbps()))
+				registry.Microseconds(r.LatencyUS), registry.Gbps(float64(r.Bytes)*threads*8/r.LatencyUS/1e3),
+				registry.Gbps(r.Gbps()))
 		}
 	}
 	return unlikeTail(b.Rows)
@@ -455,7 +456,8 @@ func slowest(rows []parse.NIXLRow, rep *registry.Report) {
 		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= limits.LeastBlock.Value() && usual > 0 &&
 			tail > limits.BlockTail.Value()*usual {
 			rep.Add(steps.LatencyTail, steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving "+
-				"(cpufreq), pauses, or other traffic", registry.BlockSize(r.Bytes), registry.Microseconds(tail), registry.Microseconds(usual))
+				"(cpufreq), pauses, or other traffic", registry.BlockSize(r.Bytes), registry.Microseconds(tail),
+				registry.Microseconds(usual))
 			return
 		}
 	}
@@ -472,7 +474,9 @@ func segment(gpu bool) string {
 // BenchEnds gives the outputs of both ends, where both ran, ended well and were read; ok is
 // false where the report says what happened instead.
 // ports are looked at for a link that went down meanwhile, which explains whatever the ends say.
-func BenchEnds(r steps.Result, s steps.Stage, rep *registry.Report, ports ...traffic.Port) (ends [2]steps.Output, ok bool) {
+func BenchEnds(r steps.Result, s steps.Stage, rep *registry.Report, ports ...traffic.Port) (ends [2]steps.Output,
+	ok bool,
+) {
 	if f, known := verify.First(r.Rig, s, ports...); known {
 		for _, o := range s.Outputs {
 			ends[o.End] = o
@@ -553,7 +557,9 @@ func allRead(rig steps.Rig, s steps.Stage, rep *registry.Report) bool {
 // explainNIXL finds the cause among all messages, of whichever end: causes in the outer loop,
 // because the end that fails first is often not the one that says why. It reports whether one
 // was found, and adds no more than one.
-func explainNIXL(rig steps.Rig, s steps.Stage, causes []registry.Cause, messages []registry.Message, rep *registry.Report) bool {
+func explainNIXL(rig steps.Rig, s steps.Stage, causes []registry.Cause, messages []registry.Message,
+	rep *registry.Report,
+) bool {
 	for _, c := range causes {
 		// Its place among the causes is fixed, and its meaning depends on the stage.
 		if c.Pattern == silent.Pattern {
@@ -606,8 +612,8 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Rep
 		switch said := registry.LastLine(o.Text); {
 		case o.Exit.OK(), failed && o.Exit.Why == runner.Cancelled:
 		case said == "":
-			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s and no word about why", registry.OrUnknown(o.Role),
-				r.Rig.NameOf(o.End), o.Exit)
+			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s and no word about why",
+				registry.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
 			n++
 		default:
 			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s, and its last line is: %s",
@@ -793,7 +799,8 @@ func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) {
 			"end there?", registry.Gbps(peak.Gbps()), registry.Gbps(least.Gbps()), registry.BlockSize(least.Bytes))
 	default:
 		rep.Add(steps.BlocksUneven, steps.Warn, "blocks of %s reached only %s, where those of %s had %s: other traffic "+
-			"while it ran? Run it again", registry.BlockSize(least.Bytes), registry.Gbps(least.Gbps()), registry.BlockSize(peak.Bytes),
+			"while it ran? Run it again", registry.BlockSize(least.Bytes), registry.Gbps(least.Gbps()),
+			registry.BlockSize(peak.Bytes),
 			registry.Gbps(peak.Gbps()))
 	}
 }
@@ -848,7 +855,8 @@ func staged(f verify.Figure, lead, why string, rep *registry.Report) (string, *s
 			registry.Gbps(float64(got)), limits.StagedGPU.Entry().Says(), why)
 	case float64(got) > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
-			"far less than the %.1f of the rails: see host-staging", registry.Gbps(float64(got)), limits.StagedGPU.Entry().Figures(),
+			"far less than the %.1f of the rails: see host-staging", registry.Gbps(float64(got)),
+			limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
 	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). %s", why,

@@ -305,7 +305,9 @@ var late = pattern.New(`not done after (\d{1,4} s)`)
 
 // atWork is for a program that came to its limit although something went over its ports: it was asked for more than it
 // has time for, or stopped in the middle.
-func atWork(r steps.Result, s steps.Stage, messages []registry.Message, rep *registry.Report, ports []traffic.Port) bool {
+func atWork(r steps.Result, s steps.Stage, messages []registry.Message, rep *registry.Report,
+	ports []traffic.Port,
+) bool {
 	work := traffic.WorkOf(r.Rig, s.Bytes, ports...)
 	for _, said := range messages {
 		m := late.Regexp().FindStringSubmatch(said.Text)
@@ -780,8 +782,8 @@ func usualRead(medians []float64) string {
 		registry.Microseconds(limits.ReadLatencyPass.Value()))
 }
 
-func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m registry.Measurement, rt traffic.Route, rep *registry.Report,
-	carried *int,
+func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m registry.Measurement, rt traffic.Route,
+	rep *registry.Report, carried *int,
 ) (parse.NIXLResult, bool) {
 	rt.CheckPorts(r.Rig, rep)
 	add := func(code steps.Code, g steps.Grade, format string, args ...any) { rep.On(m, code, g, format, args...) }

@@ -307,8 +307,8 @@ func (t *ucxTest) Figure(traffic.Accounted) {
 		return
 	}
 	line, report := limits.WireOf100G, limits.UCXOfReport
-	t.rep.Show(fmt.Sprintf("share of the link's %.4g GB/s", line.Value()*link/100), registry.Round(100*row.OverallGbps/link),
-		"%",
+	t.rep.Show(fmt.Sprintf("share of the link's %.4g GB/s", line.Value()*link/100),
+		registry.Round(100*row.OverallGbps/link), "%",
 		&steps.Expected{From: fmt.Sprintf("no band: %s, %.0f %% of %s", report.Entry().Says(),
 			100*report.Value()/line.Value(),
 			line.Entry().Figures())})

@@ -223,7 +223,9 @@ var causes = []registry.Cause{
 
 // complains reports whether an end that ended with status 0 said that something went wrong:
 // its figure is none then.
-func complains(rig steps.Rig, s steps.Stage, m registry.Measurement, messages []registry.Message, rep *registry.Report) bool {
+func complains(rig steps.Rig, s steps.Stage, m registry.Measurement, messages []registry.Message,
+	rep *registry.Report,
+) bool {
 	c, msg, found := causeOf(messages)
 	switch {
 	case found:
@@ -667,7 +669,8 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 func (t *bandwidthTest) Signs() {
 	if row := t.row(); !t.band.Soft && row.PeakGbps > limits.PeakApart.Value()*row.AverageGbps {
 		t.add(steps.RateUnsteady, steps.Warn, "it reached %s for a moment and %s on average: something stopped it in "+
-			"between (other traffic, pauses, a processor that slept)", registry.Gbps(row.PeakGbps), registry.Gbps(row.AverageGbps))
+			"between (other traffic, pauses, a processor that slept)", registry.Gbps(row.PeakGbps),
+			registry.Gbps(row.AverageGbps))
 	}
 }
 

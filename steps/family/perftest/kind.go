@@ -50,8 +50,8 @@ func params() []steps.Param {
 	iterations := registry.NumberParam("ITERATIONS", "", "messages", "how many messages a bandwidth test sends", 5,
 		100_000_000)
 	iterations.Empty = "chosen for each rail"
-	least := registry.NumberParam("LEAST_GBPS", "", "Gb/s", "what the read, send, bidirectional and reverse tests have to "+
-		"reach", 1,
+	least := registry.NumberParam("LEAST_GBPS", "", "Gb/s", "what the read, send, bidirectional and reverse tests have "+
+		"to reach", 1,
 		1600)
 	least.Empty = "four fifths of what a write over the rail should reach, with a warning below 95 %; twice of it both " +
 		"ways"
@@ -66,8 +66,8 @@ func params() []steps.Param {
 			100_000_000),
 		registry.NumberParam("LAT_ITERATIONS", "1000", "messages", "how many messages a latency test sends", 5, 100_000_000),
 		registry.NumberParam("LOAD_SECONDS", "30", "s", "how long a cell of the stage keeps its rails busy", 5, 86_400),
-		registry.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy", 16,
-			1<<30),
+		registry.NumberParam("LOAD_BLOCKS", "80000", "blocks", "how many blocks nixlbench is asked for to keep a rail busy",
+			16, 1<<30),
 		least,
 		partners,
 		registry.PortParam("PORT", "18515", "TCP port over which perftest's two ends meet"),

@@ -371,8 +371,8 @@ func (r recap) gpu() (use, because string) {
 	if vram.value >= 0.9*host.value {
 		use = "GPU memory as it is"
 	}
-	return use, fmt.Sprintf("measured: %s from GPU memory (%s), %s from the host's (%s)", registry.Gbps(vram.value), vram.name,
-		registry.Gbps(host.value), host.name)
+	return use, fmt.Sprintf("measured: %s from GPU memory (%s), %s from the host's (%s)", registry.Gbps(vram.value),
+		vram.name, registry.Gbps(host.value), host.name)
 }
 
 // worthwhile is the gain from which a second rail is worth its trouble.
@@ -427,8 +427,8 @@ func (r recap) storage() (use, because string) {
 		return "several connections, over a bond of mode 2", "general advice: mode 0 delivers the packets of a connection " +
 			"in disorder"
 	}
-	because = fmt.Sprintf("measured: %s with %s; %s with %s", registry.Gbps(more.value), more.name, registry.Gbps(one.value),
-		one.name)
+	because = fmt.Sprintf("measured: %s with %s; %s with %s", registry.Gbps(more.value), more.name,
+		registry.Gbps(one.value), one.name)
 	if more.value < worthwhile*one.value {
 		return "one connection is enough", because
 	}
@@ -599,7 +599,10 @@ func linesOfLimits(link, ceiling float64, mtu int) (all []steps.Limit) {
 		})
 	}
 	if link > 0 {
-		all = append(all, steps.Limit{Name: fmt.Sprintf("link of one rail, payload, MTU %d", mtu), Value: registry.Round(link)})
+		all = append(all, steps.Limit{
+			Name:  fmt.Sprintf("link of one rail, payload, MTU %d", mtu),
+			Value: registry.Round(link),
+		})
 	}
 	return all
 }

@@ -144,7 +144,8 @@ func (r recap) notGood() string {
 	if all == nil {
 		return ""
 	}
-	return fmt.Sprintf("What %s gave counts for nothing: look at %s", registry.And(all), registry.Plural(len(all), "it", "them"))
+	return fmt.Sprintf("What %s gave counts for nothing: look at %s", registry.And(all),
+		registry.Plural(len(all), "it", "them"))
 }
 
 // beside is a figure against another one that was measured under equal conditions, over the same

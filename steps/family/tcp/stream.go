@@ -40,7 +40,8 @@ func judgeStream(c steps.Cell, r steps.Result) steps.Verdict {
 	if !ok {
 		return rep.Verdict()
 	}
-	lead := fmt.Sprintf("%s of TCP by railbench stream, with %s, over %s", registry.Gbps(t.got.Gbps), streams(t.streams), over)
+	lead := fmt.Sprintf("%s of TCP by railbench stream, with %s, over %s", registry.Gbps(t.got.Gbps), streams(t.streams),
+		over)
 	if t.band.Expected > 0 {
 		lead += ": " + t.band.says()
 	}

@@ -107,7 +107,10 @@ func TestSizeIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	write(t, path, "12345")
 	for limit, fits := range map[int64]bool{4: false, 5: true} {
-		for name, read := range map[string]func(string, int64) ([]byte, error){"named": safefile.Read, "own": safefile.ReadOwn} {
+		for name, read := range map[string]func(string, int64) ([]byte, error){
+			"named": safefile.Read,
+			"own":   safefile.ReadOwn,
+		} {
 			_, err := read(path, limit)
 			if _, refused := errors.AsType[*safefile.Refused](err); refused == fits {
 				t.Errorf("%s, %d bytes: %v", name, limit, err)
