@@ -70,8 +70,8 @@ func TestEngines(t *testing.T) {
 	}
 	t.Run("ClusterShell", func(t *testing.T) {
 		testform.Tool(t, "nodeset")
-		write("groups.conf", "[Main]\ndefault: local\nautodir: "+dir+"/groups.d\n", 0o644)
-		write("groups.d/g.yaml", "local:\n  rack1: spark-[01-04]\n", 0o644)
+		write("groups.conf", "[Main]\ndefault: racks\nautodir: "+dir+"/groups.d\n", 0o644)
+		write("groups.d/g.yaml", "racks:\n  rack1: spark-[01-04]\n", 0o644)
 		t.Setenv("CLUSTERSHELL_CFGDIR", dir)
 		got, err := AskClusterShell(t.Context(), "@rack1!spark-02,me@x")
 		if err != nil || strings.Join(strings.Fields(got), " ") != "me@x spark-01 spark-03 spark-04" {

@@ -12,7 +12,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
-	"github.com/railbench/railbench/tui/frames"
+	"github.com/railbench/railbench/tui/render"
 )
 
 func main() {
@@ -33,7 +33,7 @@ func main() {
 	s := session.New(o)
 	s.Open()
 	model := tui.New(s, tui.Options{Tutorial: o.Tutorial, RigName: "flood", Background: tui.Dark})
-	err := frames.Show(context.Background(), model, os.Stdout, os.Environ(), nil)
+	err := render.Show(context.Background(), model, os.Stdout, os.Environ(), nil)
 	s.Close()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
