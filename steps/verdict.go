@@ -14,8 +14,12 @@ type Verdict struct {
 	Code Code `json:"code,omitempty"`
 	// Codes are the causes of everything that was found, the worst first, where there are several.
 	Codes    []Code     `json:"codes,omitempty"`
-	Reason   string     `json:"reason"` // one or two plain sentences
+	Reason   string     `json:"reason"` // one or two plain sentences, of 25 words where they can be
 	Evidence []Evidence `json:"evidence"`
+	// Findings are all that was found, the worst first, where the reason has no room for some of it.
+	Findings []Found `json:"findings,omitempty"`
+	// Advice is what works and could be better; it changes no grade.
+	Advice []Found `json:"advice,omitempty"`
 	// Decided is the witness whose word the grade is; empty where none spoke against it, and
 	// where nothing was measured.
 	Decided Witness `json:"decided,omitempty"`
@@ -28,6 +32,15 @@ type Verdict struct {
 	// Figures are what was measured, for other cells to read. Sessions of before it was
 	// there have none.
 	Figures []Figure `json:"figures,omitempty"`
+}
+
+// Found is one thing that was found. Of advice the grade is PASS.
+type Found struct {
+	Grade Grade  `json:"verdict"`
+	Code  Code   `json:"code"`
+	Text  string `json:"text"` // a sentence
+	// Node is the node that it is about; empty where that is both or none.
+	Node string `json:"node,omitempty"`
 }
 
 // A Witness is what a measured cell asks of its run, in this order. What an earlier one says
@@ -88,6 +101,24 @@ type Evidence struct {
 	Value    any       `json:"value"`          // a number, string or bool
 	Unit     string    `json:"unit,omitempty"` // "Gb/s", "bytes", "us"
 	Expected *Expected `json:"expected,omitempty"`
+	// Decisive says that the verdict follows from it.
+	Decisive bool `json:"decisive,omitempty"`
+}
+
+// NoteName is the name of evidence that says in words what a reason has no room for.
+const NoteName = "note"
+
+// Deciding is the evidence that a verdict follows from, first what is outside of its limits.
+func (v Verdict) Deciding() []Evidence {
+	var all []Evidence
+	for _, outside := range []bool{true, false} {
+		for _, e := range v.Evidence {
+			if e.Outside() == outside && (outside || e.Decisive) {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
 }
 
 // Outside reports whether the value is a number that is outside of what was expected.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -279,13 +280,17 @@ type doctorObject struct {
 }
 
 type checkObject struct {
-	ID       string           `json:"id"`
-	Title    string           `json:"title"`
-	Node     string           `json:"node"` // the one that it is about, or both
-	Verdict  steps.Grade      `json:"verdict"`
-	Code     steps.Code       `json:"code,omitempty"`
-	Codes    []steps.Code     `json:"codes,omitempty"`
-	Reason   string           `json:"reason"`
+	ID       string        `json:"id"`
+	Title    string        `json:"title"`
+	Node     string        `json:"node"` // the one that it is about, or both
+	Verdict  steps.Grade   `json:"verdict"`
+	Code     steps.Code    `json:"code,omitempty"`
+	Codes    []steps.Code  `json:"codes,omitempty"`
+	Reason   string        `json:"reason"`
+	Findings []steps.Found `json:"findings,omitempty"`
+	Advice   []steps.Found `json:"advice,omitempty"`
+	// The check that found the cause of this finding; empty where there is none.
+	CausedBy string           `json:"causedBy,omitempty"`
 	Evidence []steps.Evidence `json:"evidence"`
 	Fix      string           `json:"fix"` // the cell that puts it right; empty where there is none
 	Fixed    bool             `json:"fixed,omitempty"`
@@ -300,7 +305,7 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 		v := d.Ended[c.ID].Verdict
 		check := checkObject{
 			ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade, Code: v.Code, Codes: v.Codes,
-			Reason: v.Reason, Evidence: v.Evidence, Fixed: d.fixed[c.ID],
+			Reason: v.Reason, Findings: v.Findings, Advice: v.Advice, Evidence: v.Evidence, Fixed: d.fixed[c.ID],
 			ElapsedMS: d.Ended[c.ID].Elapsed.Milliseconds(),
 		}
 		if check.Node == "" {
@@ -315,7 +320,35 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 		r.Checks = append(r.Checks, check)
 		r.Summary[v.Grade.String()]++
 	}
+	for i, c := range r.Checks {
+		r.Checks[i].CausedBy = causeOf(c, r.Checks)
+	}
 	return r
+}
+
+// causeOf is the check that found the cause of what another found: one with a code that the other's follows, or an
+// earlier one with the same code.
+func causeOf(of checkObject, all []checkObject) string {
+	if of.Code == "" || of.Verdict == steps.Skipped {
+		return ""
+	}
+	same := ""
+	for _, c := range all {
+		switch {
+		case c.Verdict <= steps.Pass || c.ID == of.ID && same == "":
+			if c.ID == of.ID {
+				same = of.ID // what comes after it is not its cause
+			}
+		case of.Code.Follows(c.Code) && !c.Code.Follows(of.Code):
+			return c.ID
+		case same == "" && c.Code == of.Code:
+			same = c.ID
+		}
+	}
+	if same == of.ID {
+		return ""
+	}
+	return same
 }
 
 // print writes what reads well in an issue: what is wrong first, with its evidence,
@@ -351,20 +384,59 @@ func (r doctorObject) print(to io.Writer, verbose bool, fixes func(check string)
 		}
 		sanitize.Fprintf(&b, "%-5s %s: %s\n", end, nodeset.Fold(names), about)
 	}
-	for _, g := range []steps.Grade{steps.Fail, steps.Warn, steps.Pass} {
-		for _, c := range r.Checks {
-			if c.Verdict == g && (g != steps.Pass || verbose || c.Fixed) {
-				c.print(&b, fixes(c.ID))
-			}
+	for _, c := range r.sorted() {
+		if c.Verdict == steps.Fail || c.Verdict == steps.Warn || c.Fixed || verbose && c.Verdict == steps.Pass {
+			c.print(&b, fixes(c.ID), verbose)
 		}
 	}
+	r.together(&b, steps.Inconclusive)
+	r.advise(&b)
 	if !verbose {
 		r.passed(&b)
 	}
-	r.together(&b, steps.Inconclusive)
 	r.together(&b, steps.Skipped)
 	sanitize.Fprintf(&b, "\n%s\n", sums(r.Summary))
 	return sanitize.WriteText(to, b.String())
+}
+
+// sorted are the checks by what their findings cost: faults, then warnings, and of each first what stops
+// traffic and last what costs nothing until the next boot.
+func (r doctorObject) sorted() []checkObject {
+	var all []checkObject
+	for _, g := range []steps.Grade{steps.Fail, steps.Warn, steps.Inconclusive, steps.Skipped, steps.Pass} {
+		for _, c := range r.Checks {
+			if c.Verdict == g {
+				all = append(all, c)
+			}
+		}
+	}
+	consequence := func(c checkObject) int {
+		if c.CausedBy != "" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(a, b checkObject) int {
+		if a.Verdict != b.Verdict {
+			return 0 // they are in order
+		}
+		return cmp.Or(cmp.Compare(consequence(a), consequence(b)), cmp.Compare(a.Code.Cost(), b.Code.Cost()))
+	})
+	return all
+}
+
+// advise prints what works and could be better, each once.
+func (r doctorObject) advise(b *strings.Builder) {
+	begun := false
+	for _, c := range r.Checks {
+		for _, a := range c.Advice {
+			if !begun {
+				b.WriteByte('\n')
+				begun = true
+			}
+			hang(b, "ADVICE  ", c.ID+": "+a.Text)
+		}
+	}
 }
 
 // passed names what passed, on one line.
@@ -389,10 +461,14 @@ func (r doctorObject) together(b *strings.Builder, g steps.Grade) {
 		if c.Verdict != g {
 			continue
 		}
-		if ids[c.Reason] == nil {
-			reasons = append(reasons, c.Reason)
+		reason := c.Reason
+		if c.CausedBy != "" {
+			reason += " Caused by: " + c.CausedBy + "."
 		}
-		ids[c.Reason] = append(ids[c.Reason], c.ID)
+		if ids[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		ids[reason] = append(ids[reason], c.ID)
 	}
 	for i, reason := range reasons {
 		if i == 0 {
@@ -402,25 +478,54 @@ func (r doctorObject) together(b *strings.Builder, g steps.Grade) {
 	}
 }
 
-func (c checkObject) print(b *strings.Builder, fixes string) {
+// deciding is how much evidence a finding shows where not all is asked for.
+const deciding = 2
+
+// print writes a check in at most six lines, or with all of its evidence.
+func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 	where := ""
 	if c.Node != "both" {
 		where = " on " + c.Node
 	}
-	sanitize.Fprintf(b, "\n%s  %s%s: %s\n", c.Verdict, c.ID, where, c.Title)
-	hang(b, "      ", c.Reason)
-	for _, e := range c.Evidence {
+	b.WriteByte('\n')
+	before := fmt.Sprintf("%s  %s%s: ", c.Verdict, c.ID, where)
+	for _, l := range theme.Wrap(theme.Clean(before+c.Reason), issueWidth, "", "      ") {
+		b.WriteString(strings.TrimRight(l, " "))
+		b.WriteByte('\n')
+	}
+	if verbose {
+		for _, f := range c.Findings {
+			hang(b, "      - ", fmt.Sprintf("%s %s: %s", f.Grade, f.Code, f.Text))
+		}
+	}
+	shown := c.Evidence
+	switch {
+	case verbose:
+	case c.CausedBy != "":
+		shown = nil
+	default:
+		shown = (steps.Verdict{Evidence: c.Evidence}).Deciding()
+		shown = shown[:min(len(shown), deciding)]
+	}
+	for _, e := range shown {
 		text := e.Name + ": " + cells.Value(e.Value, e.Unit)
 		if e.Expected != nil {
-			text += ", " + cells.Band(*e.Expected, e.Unit)
+			band := cells.Band(*e.Expected, e.Unit)
+			if !verbose { // where a limit is from is for whoever asks
+				band, _, _ = strings.Cut(band, " · ")
+			}
+			text += ", " + band
 		}
 		hang(b, "      - ", text)
 	}
+	if c.CausedBy != "" {
+		sanitize.Fprintf(b, "      caused by: %s\n", c.CausedBy)
+	}
 	switch {
 	case c.Fixed:
-		sanitize.Fprintf(b, "      put right by %s\n", c.Fix)
+		sanitize.Fprintf(b, "      fixed by %s\n", c.Fix)
 	case c.Fix != "":
-		sanitize.Fprintf(b, "      fix: %s   (it runs %s, which asks first)\n", fixes, c.Fix)
+		sanitize.Fprintf(b, "      fix: %s   (asks first)\n", fixes)
 	}
 }
 

@@ -50,6 +50,8 @@ type Finding struct {
 	Witness steps.Witness
 	// ByHand says that the check's fix does nothing for it.
 	ByHand bool
+	// like is the text without its node: findings of several nodes with the same are one sentence.
+	like string
 }
 
 // A Report gathers findings and evidence into a verdict.
@@ -57,6 +59,7 @@ type Report struct {
 	Findings []Finding
 	Evidence []steps.Evidence
 	Figures  []steps.Figure
+	advice   []Finding
 	hears    steps.Witness
 }
 
@@ -76,13 +79,44 @@ func (r *Report) Add(code steps.Code, g steps.Grade, format string, args ...any)
 	r.Note(Finding{Code: code, Grade: g, Text: text})
 }
 
-// At adds a finding that is about one node, which the text names.
+// At adds a finding that is about one node, which the text names. Where several nodes have the same and
+// the text says it as "on NODE", they become one sentence.
 func (r *Report) At(rig steps.Rig, e steps.End, code steps.Code, g steps.Grade, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !strings.HasPrefix(format, "%") {
 		text = Capital(text)
 	}
-	r.Note(Finding{Code: code, Grade: g, Text: text, Node: rig.NameOf(e)})
+	f := Finding{Code: code, Grade: g, Text: text, Node: rig.NameOf(e)}
+	places := slices.Clone(args)
+	for i, a := range places {
+		if a == f.Node {
+			places[i] = placeOfNode
+		}
+	}
+	f.like = fmt.Sprintf(format, places...)
+	if strings.Count(f.like, placeOfNode) != 1 || !strings.Contains(strings.ToLower(f.like), "on "+placeOfNode) {
+		f.like = "" // "spark-01 has" is another verb of several
+	} else if !strings.HasPrefix(format, "%") {
+		f.like = Capital(f.like)
+	}
+	r.Note(f)
+}
+
+// placeOfNode stands for the node in a text.
+const placeOfNode = "\x00"
+
+// Advise adds what works and could be better.
+func (r *Report) Advise(code steps.Code, format string, args ...any) {
+	r.advice = append(r.advice, Finding{Code: code, Grade: steps.Pass, Text: Capital(fmt.Sprintf(format, args...))})
+}
+
+// Explain adds what is behind the finding that was added last and what 25 words have no room for: how it
+// comes about, where a limit is from, what was ruled out. It stands in the evidence.
+func (r *Report) Explain(format string, args ...any) {
+	e := steps.Evidence{Name: steps.NoteName, Value: fmt.Sprintf(format, args...)}
+	if !slices.ContainsFunc(r.Evidence, func(x steps.Evidence) bool { return x.Name == e.Name && x.Value == e.Value }) {
+		r.Evidence = append(r.Evidence, e)
+	}
 }
 
 // ByHand says of the finding that was added last that the check's fix does nothing for it.
@@ -91,6 +125,16 @@ func (r *Report) ByHand() { r.Findings[len(r.Findings)-1].ByHand = true }
 // On adds a finding about the rail of a measurement.
 func (r *Report) On(m Measurement, code steps.Code, g steps.Grade, format string, args ...any) {
 	r.Note(Finding{Code: code, Grade: g, Text: fmt.Sprintf(format, args...), Rail: m.No, Dev: m.Dev})
+}
+
+// Decide marks the evidence with these names as what the finding that was added last follows from: it stands first,
+// and doctor shows it without being asked.
+func (r *Report) Decide(names ...string) {
+	for i, e := range r.Evidence {
+		if slices.Contains(names, e.Name) {
+			r.Evidence[i].Decisive = true
+		}
+	}
 }
 
 // Note adds a finding as it is, once: what both ends say alike is one thing.
@@ -110,6 +154,45 @@ func (r *Report) Show(name string, value any, unit string, expected *steps.Expec
 // sorted puts the worst findings first and says once what is true of several
 // rails.
 func (r *Report) sorted() []Finding {
+	merged := r.onNodes()
+	slices.SortStableFunc(merged, func(a, b Finding) int { return int(b.Grade) - int(a.Grade) })
+	return merged
+}
+
+// onNodes says once what is true of several nodes.
+func (r *Report) onNodes() []Finding {
+	var merged []Finding
+	seen := map[Finding]bool{}
+	all := r.ofRails()
+	for _, f := range all {
+		if f.like == "" {
+			merged = append(merged, f)
+			continue
+		}
+		key := f
+		key.Text, key.Node = "", ""
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		var nodes []string
+		for _, g := range all {
+			same := g
+			same.Text, same.Node = "", ""
+			if same == key {
+				nodes = append(nodes, g.Node)
+			}
+		}
+		if len(nodes) > 1 {
+			f.Node, f.Text = "", strings.Replace(f.like, placeOfNode, And(nodes), 1)
+		}
+		merged = append(merged, f)
+	}
+	return merged
+}
+
+// ofRails says once what is true of several rails.
+func (r *Report) ofRails() []Finding {
 	var merged []Finding
 	for _, f := range r.Findings {
 		var rails []string
@@ -133,12 +216,12 @@ func (r *Report) sorted() []Finding {
 			merged = append(merged, f)
 		}
 	}
-	slices.SortStableFunc(merged, func(a, b Finding) int { return int(b.Grade) - int(a.Grade) })
 	return merged
 }
 
-// maxSentences keeps a reason readable; the rest is in the evidence.
-const maxSentences = 3
+// maxWords is how many words a reason has where its first sentence has not more; the rest is in
+// Verdict.Findings.
+const maxWords = 25
 
 // Verdict puts the worst findings first. pass is what is said where nothing was
 // found amiss.
@@ -150,7 +233,8 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 	var texts []string
 	var codes []steps.Code
 	byHand := true
-	for i, f := range r.sorted() {
+	found := r.sorted()
+	for i, f := range found {
 		if f.Grade > steps.Pass {
 			codes = append(codes, f.Code)
 		}
@@ -180,33 +264,52 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 	}
 	v.ByHand = byHand && v.Grade > steps.Pass
 	v.Code, v.Codes = steps.Causes(codes)
-	v.Reason = Sentences(texts)
+	reason, left := sentences(texts)
+	v.Reason = reason
+	switch {
+	case len(left) == 0:
+	case v.Grade == steps.Pass:
+		for _, text := range left {
+			v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: text})
+		}
+	default:
+		v.Reason += fmt.Sprintf(" And %d more.", len(left))
+		for _, f := range found {
+			v.Findings = append(v.Findings, steps.Found{Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node})
+		}
+	}
+	for _, f := range r.advice {
+		v.Advice = append(v.Advice, steps.Found{Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text})})
+	}
 	return v
 }
 
-// Sentences joins the first texts to sentences.
+// Sentences joins texts to sentences, as many as have 25 words, and the first in any case.
 func Sentences(texts []string) string {
-	var b strings.Builder
-	n := 0
+	said, _ := sentences(texts)
+	return said
+}
+
+// sentences also gives what there was no room for, each a sentence.
+func sentences(texts []string) (said string, left []string) {
+	var all []string
+	words := 0
 	for _, t := range texts {
 		if t = strings.TrimSpace(t); t == "" {
 			continue
 		}
-		if n++; n > maxSentences {
+		if !strings.HasSuffix(t, ".") && !strings.HasSuffix(t, "?") && !strings.HasPrefix(t, "(") {
+			t += "."
+		}
+		n := len(strings.Fields(t))
+		if len(left) > 0 || words > 0 && words+n > maxWords {
+			left = append(left, t)
 			continue
 		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(t)
-		if !strings.HasSuffix(t, ".") && !strings.HasSuffix(t, "?") && !strings.HasPrefix(t, "(") {
-			b.WriteByte('.')
-		}
+		words += n
+		all = append(all, t)
 	}
-	if more := n - maxSentences; more > 0 {
-		fmt.Fprintf(&b, " And %d more: see the evidence.", more)
-	}
-	return b.String()
+	return strings.Join(all, " "), left
 }
 
 // Skipped is a verdict that nothing could be said, on the evidence of a report.

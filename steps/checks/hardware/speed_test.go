@@ -60,7 +60,7 @@ func TestLinkSpeed(t *testing.T) {
 		},
 		"both ends": {
 			with(auto), with(auto), steps.Warn, steps.LinkSlow,
-			[]string{"spark-02 came up", "spark-01 came up"},
+			[]string{"on spark-02 and spark-01 came up"},
 		},
 		"a driver without": {
 			with(plain), full, steps.Pass, "",

@@ -3,7 +3,6 @@ package network
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
@@ -53,6 +52,10 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		return checks.Unseen(*rep, steps.NoLimitKnown, "%s, so a RoCE MTU below %.0f has no price that anybody knows", soft,
 			limits.LargestMTU.Value())
 	}
+	if len(priced) > 0 && good == 0 {
+		return rep.Verdict(fmt.Sprintf("both ends of every rail agree on the RoCE MTU, which is below %.0f",
+			limits.LargestMTU.Value()))
+	}
 	return rep.Verdict(fmt.Sprintf("%s a RoCE MTU of %.0f, which is the largest",
 		registry.Count(good, "rail has", "rails have"),
 		limits.LargestMTU.Value()))
@@ -94,33 +97,31 @@ func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *
 	return agreed
 }
 
-// tellPrices adds a finding for every price, with the rails that pay it.
+// tellPrices advises a larger MTU, with what the smaller one costs.
 func tellPrices(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 	var order []string
 	rails := map[string][]string{}
 	for _, r := range priced {
 		p := limits.PriceOf(rig, r.mtu, r.pair)
-		says := fmt.Sprintf("a RoCE MTU of %d: %s a rail", r.mtu, p.Says())
-		if p.None != "" {
-			says = strings.TrimSuffix(says, " a rail")
+		rep.Show(fmt.Sprintf("price of RoCE MTU %d on rail %d", r.mtu, r.no),
+			registry.Round(float64(cmp.Or(p.Costs(), p.Headers))), "Gb/s", nil)
+		says := fmt.Sprintf("RoCE MTU %d, %.0f is possible", r.mtu, limits.LargestMTU.Value())
+		if p.None == "" {
+			says += fmt.Sprintf(" and gains up to %.1f Gb/s", p.Costs())
 		}
 		if rails[says] == nil {
 			order = append(order, says)
 		}
 		rails[says] = append(rails[says], fmt.Sprint(r.no))
-		rep.Show(fmt.Sprintf("price of RoCE MTU %d on rail %d", r.mtu, r.no),
-			registry.Round(float64(cmp.Or(p.Costs(), p.Headers))), "Gb/s",
-			nil)
+		rep.Explain("rail %d, RoCE MTU %d: %s", r.no, r.mtu, p.Says())
 	}
 	for _, says := range order {
-		n := len(rails[says])
-		rep.Add(steps.MTUSmall, steps.Warn, "%s %s %s %s. Give the interfaces of both ends an MTU of %d or more, as the "+
-			"cell mtu does",
-			registry.Plural(n, "Rail", "Rails"), registry.And(rails[says]), registry.Plural(n, "has", "have"), says, enoughMTU)
+		rep.Advise(steps.MTUSmall, "%s %s: %s. Raise the interfaces' MTU to %d or more at both ends: railbench run mtu",
+			registry.Plural(len(rails[says]), "Rail", "Rails"), registry.And(rails[says]), says, enoughMTU)
 	}
 }
 
-// tellCable adds what it costs where both halves of a port are used at once: the cable ends
+// tellCable shows what it costs where both halves of a port are used at once: the cable ends
 // that, and not the PCIe link.
 func tellCable(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 	twin, ok := rig.AcrossHalves()
@@ -135,8 +136,7 @@ func tellCable(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 		if p := limits.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
 			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), registry.Round(float64(p.Costs())),
 				"Gb/s", nil)
-			rep.Add(steps.MTUSmall, steps.Warn, "over both halves of one cable at once it costs %.1f Gb/s of %.1f", p.Costs(),
-				p.Could.Expected)
+			rep.Explain("Both halves of one cable at once: RoCE MTU %d costs %.1f Gb/s of %.1f", r.mtu, p.Costs(), p.Could.Expected)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func TestVersions(t *testing.T) {
 			amended(t, setup, "asio_address: yes", "asio_address: no", "pipeline_depth: yes", "pipeline_depth: no"),
 			amended(t, setup, "asio_address: yes", "asio_address: no", "pipeline_depth: yes", "pipeline_depth: no"),
 			steps.Warn, steps.NIXLBenchOld,
-			[]string{"on spark-02 nixlbench is 0.5.0"},
+			[]string{"on spark-02 and spark-01 nixlbench is 0.5.0"},
 		},
 		// That one has none is another check's.
 		"missing": {

@@ -800,10 +800,11 @@ func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
 	v := judgeBondSetup(c, r)
 	if v.Grade == steps.Pass && r.Changed.Tried {
 		v.Reason = registry.Sentences([]string{
-			registry.Capital(fmt.Sprintf("%s made the bond from netplan's files, with the MTU of %s that the rails have now, "+
-				"and it answered both ways", each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }),
-				railsMTU(r.Rig, steps.Here))),
-			"Both nodes are as they were: the cell netplan shows what to type where it shall last",
+			registry.Capital(fmt.Sprintf("%s made the bond from netplan's files with MTU %s, and it answered both ways",
+				each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }), railsMTU(r.Rig, steps.Here))),
+		})
+		v.Evidence = append(v.Evidence, steps.Evidence{
+			Name: steps.NoteName, Value: "Both nodes are as they were. The cell netplan shows what to type to keep the bond.",
 		})
 	}
 	return v

@@ -460,7 +460,7 @@ func TestNetplanTryJudge(t *testing.T) {
 	made := kindtest.Made(managed(), kindtest.BondedAt(steps.Here, steps.Peer), look, look)
 	made.Changed.Tried = true
 	kindtest.Want(t, "two managers", judgeNetplanTry(steps.Cell{}, made), steps.Pass,
-		"NetworkManager on spark-02 and networkd on spark-01 made the bond", "the MTU of 1500 that the rails have now",
+		"NetworkManager on spark-02 and networkd on spark-01 made the bond", "with MTU 1500",
 		"Both nodes are as they were")
 	silent := strings.Replace(look, ": ok", ": no answer", 1)
 	made = kindtest.Made(managed(), kindtest.BondedAt(steps.Here, steps.Peer), look, silent)

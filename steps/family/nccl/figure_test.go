@@ -54,7 +54,7 @@ func TestBarAndReach(t *testing.T) {
 		}
 		c.Figure(traffic.Accounted{})
 		v := rep.Verdict(c.lead)
-		if v.Grade != x.want || !strings.Contains(v.Reason, x.words) {
+		if v.Grade != x.want || !strings.Contains(kindtest.Said(v), x.words) {
 			t.Errorf("%s: %s: %s", name, v.Grade, v.Reason)
 		}
 	}

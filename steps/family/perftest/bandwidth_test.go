@@ -722,7 +722,7 @@ func TestRatesApart(t *testing.T) {
 		v := judgeWriteBandwidth(kindtest.BwCell, r)
 		kindtest.Because(t, name, v, c.want, c.code)
 		kindtest.Want(t, name, v, c.want, c.words...)
-		if said := strings.Contains(v.Reason, "on its own way"); said != slices.ContainsFunc(c.words,
+		if said := strings.Contains(kindtest.Said(v), "on its own way"); said != slices.ContainsFunc(c.words,
 			func(w string) bool { return strings.Contains(w, "carries") }) {
 			t.Errorf("%s: %s", name, v.Reason)
 		}

@@ -153,17 +153,32 @@ func Counter(s *steps.Stage, e steps.End, rail int) *steps.RailBytes {
 	panic("no such counter")
 }
 
-// Want compares a verdict's grade and looks for words in its reason.
+// Said is all that a verdict says in words: its reason, what the reason has no room for, and advice.
+func Said(v steps.Verdict) string {
+	words := []string{v.Reason}
+	for _, f := range slices.Concat(v.Findings, v.Advice) {
+		words = append(words, f.Text)
+	}
+	for _, e := range v.Evidence {
+		if text, ok := e.Value.(string); ok && e.Name == steps.NoteName {
+			words = append(words, text)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Want compares a verdict's grade and looks for words in what it says.
 func Want(t *testing.T, name string, v steps.Verdict, g steps.Grade, words ...string) {
 	t.Helper()
 	if v.Grade != g {
 		t.Errorf("%s: %s, want %s: %s", name, v.Grade, g, v.Reason)
 		return
 	}
+	said := Said(v)
 	for _, w := range words {
 		// A sentence begins with a capital.
-		if !strings.Contains(strings.ToLower(v.Reason), strings.ToLower(w)) {
-			t.Errorf("%s: %q does not say %q", name, v.Reason, w)
+		if !strings.Contains(strings.ToLower(said), strings.ToLower(w)) {
+			t.Errorf("%s: %q does not say %q", name, said, w)
 		}
 	}
 	if v.Reason == "" || v.Evidence == nil {
@@ -180,6 +195,15 @@ func Because(t *testing.T, name string, v steps.Verdict, g steps.Grade, code ste
 	}
 	if v.Reason == "" || v.Evidence == nil {
 		t.Errorf("%s: a verdict without reason or evidence: %+v", name, v)
+	}
+}
+
+// Advises looks for advice with a code, on a PASS, and for words in what the verdict says.
+func Advises(t *testing.T, name string, v steps.Verdict, code steps.Code, words ...string) {
+	t.Helper()
+	Want(t, name, v, steps.Pass, words...)
+	if !slices.ContainsFunc(v.Advice, func(f steps.Found) bool { return f.Code == code }) {
+		t.Errorf("%s: no advice with the code %s: %v", name, code, v.Advice)
 	}
 }
 
