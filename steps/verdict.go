@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // A Verdict says what a result means, and why.
@@ -41,6 +43,20 @@ type Found struct {
 	Text  string `json:"text"` // a sentence
 	// Node is the node that it is about; empty where that is both or none.
 	Node string `json:"node,omitempty"`
+}
+
+// Said is all that a verdict says in words: its reason, what the reason has no room for, advice and notes.
+func (v Verdict) Said() string {
+	words := []string{v.Reason}
+	for _, f := range slices.Concat(v.Findings, v.Advice) {
+		words = append(words, f.Text)
+	}
+	for _, e := range v.Evidence {
+		if text, ok := e.Value.(string); ok && e.Name == NoteName {
+			words = append(words, text)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // A Witness is what a measured cell asks of its run, in this order. What an earlier one says
@@ -116,6 +132,21 @@ func (v Verdict) Deciding() []Evidence {
 			if e.Outside() == outside && (outside || e.Decisive) {
 				all = append(all, e)
 			}
+		}
+	}
+	return all
+}
+
+// Facts is the evidence in the order of reading: what else was found, what decided, and the rest.
+func (v Verdict) Facts() []Evidence {
+	var all []Evidence
+	for _, f := range v.Findings {
+		all = append(all, Evidence{Name: f.Grade.String(), Value: f.Text})
+	}
+	all = append(all, v.Deciding()...)
+	for _, e := range v.Evidence {
+		if !e.Outside() && !e.Decisive {
+			all = append(all, e)
 		}
 	}
 	return all

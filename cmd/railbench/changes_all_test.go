@@ -15,7 +15,7 @@ import (
 func TestChangesWhileANodeIsAway(t *testing.T) {
 	t.Parallel()
 	f, _ := ranOn(t, rigFlags{rig: "sim", nodeCount: 4, faults: []string{"peer-dead@spark-03"}}, "mtu", "cleanup")
-	if v := f.Ended["mtu"].Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "spark-03") {
+	if v := f.Ended["mtu"].Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Said(), "spark-03") {
 		t.Errorf("mtu: %s: %s", v.Grade, v.Reason)
 	}
 	if v := f.Ended["cleanup"].Verdict; v.Grade != steps.Pass && v.Grade != steps.Skipped {
@@ -89,7 +89,7 @@ func TestChangesOfAllNodes(t *testing.T) {
 				t.Errorf("%s: %s", v.Grade, v.Reason)
 			}
 			for _, want := range c.reason {
-				if !strings.Contains(v.Reason, want) {
+				if !strings.Contains(v.Said(), want) {
 					t.Errorf("it does not say %q: %s", want, v.Reason)
 				}
 			}

@@ -110,7 +110,7 @@ func TestEveryChangeRefusesUnknownManagers(t *testing.T) {
 					grade, words = steps.Skipped, []string{"neither NetworkManager nor networkd knows a rail of spark-01 (" + c.want +
 						" has them)"}
 				}
-				if v.Grade != grade || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(v.Reason, w) }) {
+				if v.Grade != grade || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(v.Said(), w) }) {
 					t.Errorf("%s: %s", v.Grade, v.Reason)
 				}
 				for _, n := range nodes {
@@ -253,7 +253,7 @@ func TestRootIsLostInTheMiddle(t *testing.T) {
 					"sudo asks for a password", "Both nodes are as they were before", "spark-01",
 					"kept the way back in /run/railbench",
 				} {
-					if v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, want) {
+					if v.Grade != steps.Inconclusive || !strings.Contains(v.Said(), want) {
 						t.Errorf("%s without %q: %s", v.Grade, want, v.Reason)
 					}
 				}

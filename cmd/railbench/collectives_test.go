@@ -24,8 +24,8 @@ func TestCollectivesOfThreeNodes(t *testing.T) {
 			}
 		}
 		v := f.Ended["nccl-allreduce"].Verdict
-		if !strings.Contains(v.Reason, "with 4096 MiB, on 3 nodes over 2 ports of each") ||
-			!strings.Contains(v.Reason, "The halves of each node carried alike") {
+		if !strings.Contains(v.Said(), "with 4096 MiB, on 3 nodes over 2 ports of each") ||
+			!strings.Contains(v.Said(), "The halves of each node carried alike") {
 			t.Error(v.Reason)
 		}
 		halves := 0
@@ -104,7 +104,7 @@ func TestCollectivesFindFaults(t *testing.T) {
 			t.Errorf("%s: %s: %s", fault, v.Grade, v.Reason)
 		}
 		for _, w := range c.words {
-			if !strings.Contains(v.Reason, w) {
+			if !strings.Contains(v.Said(), w) {
 				t.Errorf("%s: %q is missing in %q", fault, w, v.Reason)
 			}
 		}
@@ -166,7 +166,7 @@ func TestACollectiveNamesTheSlowNode(t *testing.T) {
 				t.Errorf("%s: %s", v.Grade, v.Reason)
 			}
 			for _, w := range c.words {
-				if !strings.Contains(v.Reason, w) {
+				if !strings.Contains(v.Said(), w) {
 					t.Errorf("%q is missing in %q", w, v.Reason)
 				}
 			}
@@ -183,7 +183,7 @@ func TestARingNeedsItsNCCL(t *testing.T) {
 	for cell, want := range map[string]steps.Grade{"nccl-version": steps.Warn, "nccl-allreduce": steps.Fail} {
 		v := f.Ended[cell].Verdict
 		if v.Grade != want || !strings.Contains(strings.ToLower(v.Reason), "nodes in a ring need nccl 2.30.7 or later") ||
-			!strings.Contains(v.Reason, "2.27.7") {
+			!strings.Contains(v.Said(), "2.27.7") {
 			t.Errorf("%s: %s: %s", cell, v.Grade, v.Reason)
 		}
 	}

@@ -493,18 +493,14 @@ func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 		b.WriteString(strings.TrimRight(l, " "))
 		b.WriteByte('\n')
 	}
-	if verbose {
-		for _, f := range c.Findings {
-			hang(b, "      - ", fmt.Sprintf("%s %s: %s", f.Grade, f.Code, f.Text))
-		}
-	}
-	shown := c.Evidence
+	v := steps.Verdict{Findings: c.Findings, Evidence: c.Evidence}
+	shown := v.Facts()
 	switch {
 	case verbose:
 	case c.CausedBy != "":
 		shown = nil
 	default:
-		shown = (steps.Verdict{Evidence: c.Evidence}).Deciding()
+		shown = v.Deciding()
 		shown = shown[:min(len(shown), deciding)]
 	}
 	for _, e := range shown {

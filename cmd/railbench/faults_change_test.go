@@ -171,11 +171,11 @@ func TestADefectLeavesTheNodesAsTheyWere(t *testing.T) {
 	for word, spoil := range map[string]func(*bench){"judging": judging, "planning": planning} {
 		verdicts := leaves(t, nil, []string{"mtu", "hosts"}, spoil)
 		v := verdicts["mtu"]
-		if v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, word) ||
-			!strings.Contains(v.Reason, "faults_change_test.go:") {
+		if v.Grade != steps.Inconclusive || !strings.Contains(v.Said(), word) ||
+			!strings.Contains(v.Said(), "faults_change_test.go:") {
 			t.Errorf("%s: %s %s", word, v.Grade, v.Reason)
 		}
-		if got := strings.Contains(v.Reason, "Both nodes are as they were before."); got != (word == "judging") {
+		if got := strings.Contains(v.Said(), "Both nodes are as they were before."); got != (word == "judging") {
 			t.Errorf("%s: whether it went back: %s", word, v.Reason)
 		}
 		if verdicts["hosts"].Grade != steps.Pass {
@@ -266,7 +266,7 @@ func TestAManagerThatFightsIsNamed(t *testing.T) {
 		"On spark-01 NetworkManager has enp1s0f0np0 again, which was taken out of its hands (connected)",
 		"has set 192.168.200.10/24 on it although it is in bond0", "Both nodes are as they were before",
 	} {
-		if v.Grade != steps.Fail || !strings.Contains(v.Reason, want) {
+		if v.Grade != steps.Fail || !strings.Contains(v.Said(), want) {
 			t.Errorf("%s without %q: %s", v.Grade, want, v.Reason)
 		}
 	}

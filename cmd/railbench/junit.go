@@ -141,7 +141,7 @@ func junitEvidence(v steps.Verdict) string {
 	if v.Node != "" {
 		sanitize.Fprintf(&b, "on %s\n", v.Node)
 	}
-	for _, e := range v.Evidence {
+	for _, e := range v.Facts() {
 		expected := ""
 		if e.Expected != nil {
 			expected = ", " + cells.Band(*e.Expected, e.Unit)

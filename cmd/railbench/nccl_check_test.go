@@ -117,7 +117,7 @@ func TestNCCLCheckLooksWhereNCCLDoes(t *testing.T) {
 			t.Errorf("%v: %s: %s", c.flags, v.Grade, v.Reason)
 		}
 		for _, w := range c.words {
-			if !strings.Contains(v.Reason, w) {
+			if !strings.Contains(v.Said(), w) {
 				t.Errorf("%v: %q is missing in %q", c.flags, w, v.Reason)
 			}
 		}

@@ -85,7 +85,7 @@ func TestCollectivesInARing(t *testing.T) {
 				t.Errorf("%s: %s", v.Grade, v.Reason)
 			}
 			for _, w := range c.words {
-				if !strings.Contains(v.Reason, w) {
+				if !strings.Contains(v.Said(), w) {
 					t.Errorf("%q is missing in %q", w, v.Reason)
 				}
 			}

@@ -381,6 +381,8 @@ type cellObject struct {
 	Code      steps.Code       `json:"code,omitempty"`
 	Codes     []steps.Code     `json:"codes,omitempty"`
 	Decided   steps.Witness    `json:"decided,omitempty"`
+	Findings  []steps.Found    `json:"findings,omitempty"`
+	Advice    []steps.Found    `json:"advice,omitempty"`
 	Evidence  []steps.Evidence `json:"evidence"`
 	Figures   []steps.Figure   `json:"figures"`
 	Exit      *int             `json:"exit"` // null where nothing ran
@@ -428,7 +430,7 @@ func newObject(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 		cell := cellObject{
 			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
 			Code: e.Verdict.Code, Codes: e.Verdict.Codes,
-			Decided:  e.Verdict.Decided,
+			Decided: e.Verdict.Decided, Findings: e.Verdict.Findings, Advice: e.Verdict.Advice,
 			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures,
 			ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesObject{}, Log: e.Log,
 			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),

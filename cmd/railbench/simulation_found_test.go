@@ -24,7 +24,7 @@ func TestAnInterruptedMeasurementEnds(t *testing.T) {
 		d.session.Interrupt()
 		s.pass(time.Minute)
 		v := d.bookCell("ib-write-bw").Verdict
-		if v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "Interrupted") {
+		if v.Grade != steps.Inconclusive || !strings.Contains(v.Said(), "Interrupted") {
 			t.Errorf("%s: %q", v.Grade, v.Reason)
 		}
 		s.leave()
@@ -68,7 +68,7 @@ func TestACellLooksAfterItWasAskedFor(t *testing.T) {
 		s.inject("link-down")
 		d.session.Run("rail-map")
 		s.pass(time.Second / 10)
-		if v := d.bookCell("rail-map").Verdict; v.Grade == steps.Pass || !strings.Contains(v.Reason, "Rail 2 is DOWN") {
+		if v := d.bookCell("rail-map").Verdict; v.Grade == steps.Pass || !strings.Contains(v.Said(), "Rail 2 is DOWN") {
 			t.Errorf("%s: %q", v.Grade, v.Reason)
 		}
 		s.leave()

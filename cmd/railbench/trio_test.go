@@ -160,7 +160,7 @@ func TestThirdNodeIsAway(t *testing.T) {
 			t.Errorf("%s: %s: %s", id, v.Grade, v.Reason)
 		}
 	}
-	if v := f.Ended["nodes"].Verdict; v.Grade != steps.Fail || !strings.Contains(v.Reason, "spark-01") {
+	if v := f.Ended["nodes"].Verdict; v.Grade != steps.Fail || !strings.Contains(v.Said(), "spark-01") {
 		t.Errorf("nodes: %s: %s", v.Grade, v.Reason)
 	}
 }

@@ -105,7 +105,7 @@ func TestSomebodyElsesSession(t *testing.T) {
 	path := evil(t)
 	_, s := openedWith(t, path)
 	for _, id := range []string{"hosts", "scratch-1"} {
-		if v, printed := ranAs(t, s, id); v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "railbench trust") ||
+		if v, printed := ranAs(t, s, id); v.Grade != steps.Inconclusive || !strings.Contains(v.Said(), "railbench trust") ||
 			strings.Contains(printed, "trace") {
 			t.Errorf("%s: %s: %s\n%s", id, v.Grade, v.Reason, printed)
 		}
@@ -143,7 +143,7 @@ func TestSomebodyElsesSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, printed := ranAs(t, s, "scratch-1"); v.Grade != steps.Inconclusive ||
-		!strings.Contains(v.Reason, "nobody sees") || strings.Contains(printed, "trace") {
+		!strings.Contains(v.Said(), "nobody sees") || strings.Contains(printed, "trace") {
 		t.Errorf("hidden: %s: %s\n%s", v.Grade, v.Reason, printed)
 	}
 }

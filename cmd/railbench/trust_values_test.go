@@ -127,7 +127,7 @@ func TestValuesOnTheScreen(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if v, printed := ranAs(t, s, "one"); !strings.Contains(v.Reason, "its parameter TOOL is \"true\"") ||
+	if v, printed := ranAs(t, s, "one"); !strings.Contains(v.Said(), "its parameter TOOL is \"true\"") ||
 		strings.Contains(printed, "trace") {
 		t.Errorf("%s: %s: %s", v.Grade, v.Reason, printed)
 	}
@@ -143,7 +143,7 @@ func TestValuesOnTheScreen(t *testing.T) {
 	if err := s.Trust("one"); err != nil {
 		t.Fatal(err)
 	}
-	if v, _ := ranAs(t, s, "one"); strings.Contains(v.Reason, "parameter") {
+	if v, _ := ranAs(t, s, "one"); strings.Contains(v.Said(), "parameter") {
 		t.Errorf("trusted: %s", v.Reason)
 	}
 }

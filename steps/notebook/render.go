@@ -88,7 +88,7 @@ func (d *Document) verdictTitle(s steps.CellState) string {
 func (d *Document) verdictText(s steps.CellState) string {
 	var b strings.Builder
 	sanitize.Fprintf(&b, "%s  %s\n", d.verdictTitle(s), s.Verdict.Reason)
-	for _, e := range s.Verdict.Evidence {
+	for _, e := range s.Verdict.Facts() {
 		sanitize.Fprintf(&b, "  %s: %s%s\n", e.Name, valueText(e), bandText(e))
 	}
 	return b.String()
@@ -126,7 +126,7 @@ func (d *Document) verdictHTML(s steps.CellState) string {
 // evidenceTable is what a verdict rests on.
 func evidenceTable(v steps.Verdict) (steps.Table, bool) {
 	t := steps.Table{Columns: []steps.Column{{Name: "what"}, {Name: "value", Number: true}, {Name: "expected"}}}
-	for _, e := range v.Evidence {
+	for _, e := range v.Facts() {
 		t.Rows = append(t.Rows, []string{e.Name, valueText(e), strings.TrimPrefix(bandText(e), "; expected ")})
 	}
 	return t, len(t.Rows) > 0

@@ -275,13 +275,17 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 	default:
 		v.Reason += fmt.Sprintf(" And %d more.", len(left))
 		for _, f := range found {
-			v.Findings = append(v.Findings, steps.Found{Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node})
+			v.Findings = append(v.Findings, f.found())
 		}
 	}
 	for _, f := range r.advice {
-		v.Advice = append(v.Advice, steps.Found{Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text})})
+		v.Advice = append(v.Advice, f.found())
 	}
 	return v
+}
+
+func (f Finding) found() steps.Found {
+	return steps.Found{Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node}
 }
 
 // Sentences joins texts to sentences, as many as have 25 words, and the first in any case.

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/railbench/railbench/steps"
@@ -47,5 +48,83 @@ func TestReport(t *testing.T) {
 		if v := r.Verdict("all is well"); v.Reason != c.want || v.Grade != c.grade || v.ByHand != c.byHand {
 			t.Errorf("%s: %s, by hand %v: %q", name, v.Grade, v.ByHand, v.Reason)
 		}
+	}
+}
+
+var rig = steps.Rig{Nodes: []steps.Node{{Name: "spark-02"}, {Name: "spark-01"}}}
+
+// A reason has 25 words where its first sentence has not more; nothing that was found is lost.
+func TestReasonIsShort(t *testing.T) {
+	var r Report
+	long := "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+	r.Add(steps.LinkDown, steps.Fail, "the link is down: %s", long)
+	r.Add(steps.MTUDiffers, steps.Fail, "the MTU differs: %s", long)
+	r.Explain("Packets are dropped.")
+	v := r.Verdict()
+	if want := "The link is down: " + long + ". And 1 more."; v.Reason != want {
+		t.Errorf("the reason is %q", v.Reason)
+	}
+	if len(v.Findings) != 2 || v.Findings[0].Code != steps.LinkDown || v.Findings[1].Code != steps.MTUDiffers {
+		t.Errorf("the findings are %v", v.Findings)
+	}
+	if want := []steps.Code{steps.LinkDown, steps.MTUDiffers}; !slices.Equal(v.Codes, want) {
+		t.Errorf("the codes are %v", v.Codes)
+	}
+	if e := v.Evidence; len(e) != 1 || e[0].Name != steps.NoteName || e[0].Value != "Packets are dropped." {
+		t.Errorf("the evidence is %v", e)
+	}
+	if v := (&Report{}).Verdict(long, long); v.Reason != Capital(long)+"." || len(v.Evidence) != 1 {
+		t.Errorf("PASS says %q on %v", v.Reason, v.Evidence)
+	}
+}
+
+// What several nodes have alike is one sentence, unless its verb would be another.
+func TestNodesAreMerged(t *testing.T) {
+	for name, c := range map[string]struct {
+		format, want string
+		node         string
+	}{
+		"a place": {"eth0 on %s is switched off", "eth0 on spark-02 and spark-01 is switched off.", ""},
+		"a verb":  {"%s has no address", "spark-02 has no address. spark-01 has no address.", ""},
+	} {
+		var r Report
+		for _, e := range steps.Ends {
+			r.At(rig, e, steps.InterfaceOff, steps.Fail, c.format, rig.NameOf(e))
+		}
+		if v := r.Verdict(); v.Reason != c.want || v.Node != c.node {
+			t.Errorf("%s: %q, about %q", name, v.Reason, v.Node)
+		}
+	}
+	var r Report
+	r.At(rig, steps.Here, steps.InterfaceOff, steps.Fail, "eth0 on %s is off", rig.NameOf(steps.Here))
+	r.At(rig, steps.Peer, steps.InterfaceOff, steps.Warn, "eth0 on %s is off", rig.NameOf(steps.Peer))
+	if v := r.Verdict(); v.Reason != "eth0 on spark-02 is off. eth0 on spark-01 is off." || v.Node != "spark-02" {
+		t.Errorf("two grades became one: %q, about %q", v.Reason, v.Node)
+	}
+}
+
+// Advice changes no grade, and what decided stands first.
+func TestAdviceAndDeciding(t *testing.T) {
+	var r Report
+	least := 10.0
+	r.Show("spare", 1, "", nil)
+	r.Show("MTU", 1500, "bytes", nil)
+	r.Show("rate", 5.0, "Gb/s", &steps.Expected{Min: &least})
+	r.Advise(steps.MTUSmall, "a larger MTU is faster")
+	r.Decide("MTU")
+	v := r.Verdict("all is well")
+	if v.Grade != steps.Pass || v.Code != "" || len(v.Advice) != 1 || v.Advice[0].Code != steps.MTUSmall ||
+		v.Advice[0].Text != "A larger MTU is faster." {
+		t.Errorf("%s %s: %v", v.Grade, v.Code, v.Advice)
+	}
+	var names []string
+	for _, e := range v.Facts() {
+		names = append(names, e.Name)
+	}
+	if want := []string{"rate", "MTU", "spare"}; !slices.Equal(names, want) {
+		t.Errorf("the facts are in the order %v", names)
+	}
+	if d := v.Deciding(); len(d) != 2 {
+		t.Errorf("%v decided", d)
 	}
 }

@@ -74,7 +74,7 @@ func TestTwoOnOneRig(t *testing.T) {
 	}
 	third.Interrupt()
 	if v := third.until("served").Verdict; v.Grade != steps.Inconclusive ||
-		!strings.Contains(v.Reason, "is in use by alice") {
+		!strings.Contains(v.Said(), "is in use by alice") {
 		t.Errorf("given up: %s: %s", v.Grade, v.Reason)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("first\n"), 0o600); err != nil {

@@ -183,6 +183,11 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 			}
 			worst[evidenceKey(e)] = grade.Worst(t.Grade)
 		}
+		for _, f := range t.Advice {
+			if !slices.Contains(v.Advice, f) {
+				v.Advice = append(v.Advice, f)
+			}
+		}
 	}
 	var codes []steps.Code
 	for g := v.Grade; g > steps.Pass; g-- {

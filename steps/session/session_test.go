@@ -690,7 +690,7 @@ func TestInterpreters(t *testing.T) {
 		})
 	}
 	b.Run("x")
-	if v := b.until("x").Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "bash and python3") {
+	if v := b.until("x").Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Said(), "bash and python3") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -729,7 +729,7 @@ func TestValues(t *testing.T) {
 		"evil":  {steps.Pass, "status 0"},
 	} {
 		b.Run(id)
-		if v := b.until(id).Verdict; v.Grade != want.grade || !strings.Contains(v.Reason, want.words) {
+		if v := b.until(id).Verdict; v.Grade != want.grade || !strings.Contains(v.Said(), want.words) {
 			t.Errorf("%s: %s %s, want %s %s", id, v.Grade, v.Reason, want.grade, want.words)
 		}
 	}

@@ -100,7 +100,7 @@ func TestInterruptedSurvey(t *testing.T) {
 	if text, _ := os.ReadFile(started); len(text) > sideBySide {
 		t.Errorf("%d were started", len(text))
 	}
-	if v := b.book.Cells["a"].Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Reason, "Interrupted") {
+	if v := b.book.Cells["a"].Verdict; v.Grade != steps.Inconclusive || !strings.Contains(v.Said(), "Interrupted") {
 		t.Errorf("a: %s: %s", v.Grade, v.Reason)
 	}
 }
@@ -118,8 +118,8 @@ func TestChecksJudgeANodeThatIsGone(t *testing.T) {
 	b.Open()
 	t.Cleanup(func() { b.Close() })
 	b.Run("c")
-	if v := b.until("c").Verdict; v.Grade != steps.Fail || !strings.Contains(v.Reason, "seen: ") ||
-		!strings.Contains(v.Reason, "nobody home") {
+	if v := b.until("c").Verdict; v.Grade != steps.Fail || !strings.Contains(v.Said(), "seen: ") ||
+		!strings.Contains(v.Said(), "nobody home") {
 		t.Errorf("%s: %s", v.Grade, v.Reason)
 	}
 	if b.Unreachable() == nil {

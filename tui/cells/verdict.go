@@ -61,12 +61,15 @@ func (b *body) verdict(c Cell) {
 		grade += " " + b.k.Dim.Render("SIMULATED")
 	}
 	text := grade + "  " + strings.Join(strings.Fields(theme.Clean(v.Reason)), " ")
-	if n := len(v.Evidence) + len(c.State.Bytes); n > 0 && !c.Evidence {
+	if n := len(v.Evidence) + len(v.Findings) + len(c.State.Bytes); n > 0 && !c.Evidence {
 		text += " " + b.k.Dim.Render("(e shows why)")
 	}
 	// A verdict is read as prose is, however wide the screen.
 	for _, l := range theme.Wrap(text, min(b.width-2, proseWidth), "  ", "    ") {
 		b.add(l)
+	}
+	for _, f := range v.Advice {
+		b.wrap(b.k.Dim.Render("advice: "+theme.Clean(f.Text)), "    ", "    ")
 	}
 	if c.Stale != "" {
 		b.wrap(b.k.Warn.Render("stale: ")+theme.Clean(c.Stale), "  ", "    ")
@@ -83,13 +86,8 @@ func (b *body) evidence(c Cell) {
 		name = max(name, lipgloss.Width(e.Name))
 	}
 	name = min(name, max(12, b.width*2/5))
-	// What decided stands first: what is outside of what was expected.
-	for _, outside := range []bool{true, false} {
-		for _, e := range v.Evidence {
-			if e.Outside() == outside {
-				b.fact(name, e)
-			}
-		}
+	for _, e := range v.Facts() {
+		b.fact(name, e)
 	}
 	for i, r := range c.State.Bytes {
 		if r.Test > 0 && (i == 0 || c.State.Bytes[i-1].Test != r.Test) {

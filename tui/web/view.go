@@ -296,7 +296,7 @@ func cellOf(book steps.Notebook, id string) cellView {
 	if !s.Running {
 		v.Took = s.Elapsed.Round(100 * time.Millisecond).String()
 	}
-	for i, e := range s.Verdict.Evidence {
+	for i, e := range s.Verdict.Facts() {
 		if i == mostEvidence {
 			v.Evidence = append(v.Evidence, "…")
 			break

@@ -113,7 +113,7 @@ func tellPrices(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 			order = append(order, says)
 		}
 		rails[says] = append(rails[says], fmt.Sprint(r.no))
-		rep.Explain("rail %d, RoCE MTU %d: %s", r.no, r.mtu, p.Says())
+		rep.Explain("Rail %d, RoCE MTU %d: %s", r.no, r.mtu, p.Says())
 	}
 	for _, says := range order {
 		rep.Advise(steps.MTUSmall, "%s %s: %s. Raise the interfaces' MTU to %d or more at both ends: railbench run mtu",
@@ -136,7 +136,8 @@ func tellCable(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 		if p := limits.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
 			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), registry.Round(float64(p.Costs())),
 				"Gb/s", nil)
-			rep.Explain("Both halves of one cable at once: RoCE MTU %d costs %.1f Gb/s of %.1f", r.mtu, p.Costs(), p.Could.Expected)
+			rep.Explain("Both halves of one cable at once: RoCE MTU %d costs %.1f Gb/s of %.1f", r.mtu, p.Costs(),
+				p.Could.Expected)
 		}
 	}
 }

@@ -153,19 +153,8 @@ func Counter(s *steps.Stage, e steps.End, rail int) *steps.RailBytes {
 	panic("no such counter")
 }
 
-// Said is all that a verdict says in words: its reason, what the reason has no room for, and advice.
-func Said(v steps.Verdict) string {
-	words := []string{v.Reason}
-	for _, f := range slices.Concat(v.Findings, v.Advice) {
-		words = append(words, f.Text)
-	}
-	for _, e := range v.Evidence {
-		if text, ok := e.Value.(string); ok && e.Name == steps.NoteName {
-			words = append(words, text)
-		}
-	}
-	return strings.Join(words, " ")
-}
+// Said is all that a verdict says in words.
+func Said(v steps.Verdict) string { return v.Said() }
 
 // Want compares a verdict's grade and looks for words in what it says.
 func Want(t *testing.T, name string, v steps.Verdict, g steps.Grade, words ...string) {
