@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A Cause is what a set of cells has in common, and no good cell shares.
@@ -751,9 +750,9 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 				reason = m.words(p) + ": " + m.without(p, reason)
 			}
 		}
-		if why := causeIn(c.Reason); why != "" {
+		if c.Explained {
 			owns++
-			own = or(own, "; "+m.words(p)+": "+why)
+			own = or(own, "; "+m.words(p)+": "+strings.TrimRight(m.without(p, c.Reason), ".?"))
 		}
 	}
 	if 2*owns <= len(covered) { // what a few say is theirs, and not what all have in common
@@ -793,21 +792,6 @@ func (m *Matrix) crowded(figures string, failed bool, reason string) string {
 
 // fewestBeside is of how many nodes two pairs can be measured at once.
 const fewestBeside = 4
-
-// causeIn is what a test's own judge took for the cause of its rate, behind what it held the rate against;
-// empty where it saw none.
-func causeIn(reason string) string {
-	first, _, _ := strings.Cut(reason, ". ")
-	i := strings.LastIndex(first, "): ")
-	if i < 0 {
-		return ""
-	}
-	why := strings.TrimRight(first[i+len("): "):], ".?")
-	if strings.HasPrefix(why, traffic.NoCause) {
-		return ""
-	}
-	return why
-}
 
 // others are the good figures beside what is bad.
 func (m *Matrix) others(what steps.Measure) string {

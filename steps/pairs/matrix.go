@@ -27,6 +27,8 @@ type Cell struct {
 	First float32
 	// Failed says that its own judge failed it at first, and not when it was measured again.
 	Failed bool
+	// Explained says that its own judge named a cause for what is wrong, beyond a figure that is too low.
+	Explained bool
 	// Grade is what its own judge said: by its ends, its output, the bytes of its ports and the hardware.
 	// NotRun is: nobody measured it.
 	Grade steps.Grade

@@ -271,6 +271,12 @@ func TestJudgeNamesTheCause(t *testing.T) {
 				slow(c)
 			}
 		}, steps.Fail, "Everything to and from spark-07 over every rail", 1},
+		{"a node whose tests name a cause", 8, 1, func(p pairs.Place, c *pairs.Cell) {
+			if bandwidth(p) && (p.From == 6 || p.To == 6) {
+				c.Value, c.Grade = 60, steps.Fail
+				c.Reason, c.Explained = "Rail 1 (rocep1s0f0): 60.0 Gb/s. The PCIe link came up as x2.", true
+			}
+		}, steps.Fail, "spark-01 to spark-07 over rail 1: 60.0 Gb/s. The PCIe link came up as x2", 1},
 		{"a node of five", 5, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && (p.From == 0 || p.To == 0) {
 				slow(c)

@@ -66,6 +66,8 @@ type entry struct {
 	State   string        `json:"state"`
 	Beside  int           `json:"beside,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
+	// Explained says that the test named a cause, beyond a figure that is too low.
+	Explained bool `json:"explained,omitempty"`
 }
 
 var stateNames = [...]string{"not measured", "good", "warned", "bad beside others", "bad"}
@@ -94,7 +96,7 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 		e := entry{
 			Measure: p.What, From: p.From, To: p.To, Rail: p.Rail, Unit: Unit(p.What), First: rounded(c.First),
 			Failed: c.Failed, Verdict: c.Grade,
-			State: c.State.String(), Beside: int(c.Beside), Reason: c.Reason,
+			State: c.State.String(), Beside: int(c.Beside), Reason: c.Reason, Explained: c.Explained,
 		}
 		if c.Value > 0 {
 			v := rounded(c.Value)
@@ -381,7 +383,7 @@ func (r *savedReader) figure() error {
 	}
 	*c = Cell{
 		Value: value, First: first, Failed: e.Failed, Grade: e.Verdict, Beside: uint16(min(max(e.Beside, 0), mostNodes)),
-		Reason: reason,
+		Reason: reason, Explained: e.Explained,
 	}
 	return nil
 }

@@ -575,7 +575,7 @@ func (p *pairing) record(what steps.Measure, at pairs.Pair, rail, beside int, v 
 	was := *c
 	*c = pairs.Cell{Grade: v.Grade, Beside: uint16(beside)}
 	if v.Grade != steps.Pass {
-		c.Reason = v.Reason
+		c.Reason, c.Explained = v.Reason, v.Code != steps.BelowLimit && v.Code != ""
 	}
 	for _, f := range v.Measured(what) {
 		c.Value = float32(f.Value)
