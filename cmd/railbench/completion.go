@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -58,7 +59,15 @@ func writeCompletion(root *cobra.Command, shell string, out io.Writer) error {
 	case "fish":
 		return root.GenFishCompletion(out, true)
 	default:
-		return root.GenBashCompletionV2(out, true)
+		var script bytes.Buffer
+		if err := root.GenBashCompletionV2(&script, true); err != nil {
+			return err
+		}
+		// Without the package bash-completion each Tab printed "command not found".
+		const words = "_get_comp_words_by_ref"
+		_, err := out.Write(bytes.ReplaceAll(script.Bytes(), []byte("    "+words),
+			[]byte("    declare -F "+words+" >/dev/null || return 1\n    "+words)))
+		return err
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -130,6 +131,10 @@ const rigLimit = 1 << 20
 // readRig reads a rig file. An error names the line and the key.
 func readRig(path string) (rigFile, error) {
 	src, err := safefile.Read(path, rigLimit)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == path {
+		return rigFile{}, fmt.Errorf("--rig %s: there is no such file here, and the built-in rigs are sim and %s%s", path,
+			ringRig, steps.DidYouMean(path, []string{"sim", ringRig}))
+	}
 	if err != nil {
 		return rigFile{}, fmt.Errorf("read the rig file: %w", err)
 	}

@@ -38,7 +38,10 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		if _, _, err := flags.tutorial(); err != nil {
 			return nil, err // what is wrong with a runbook is to be told first
 		}
-		return nil, usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
+		return nil, usage(needsTerminal(cmd))
+	}
+	if os.Getenv("TERM") == "dumb" {
+		return nil, usage(fmt.Errorf("%w (TERM is dumb)", needsTerminal(cmd)))
 	}
 	var model *tui.Model
 	err := o.taped(cmd, func(o opening) (err error) {
@@ -46,6 +49,14 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		return err
 	})
 	return model, err
+}
+
+func needsTerminal(cmd *cobra.Command) error {
+	what := "the workbench"
+	if cmd.HasParent() {
+		what = cmd.CommandPath()
+	}
+	return fmt.Errorf("%s needs a terminal; railbench run … and railbench doctor work without one", what)
 }
 
 // taped does something while what the screen shows is recorded, where somebody wants that.

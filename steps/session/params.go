@@ -53,7 +53,8 @@ func CheckParam(c steps.Catalog, t steps.Tutorial, cell, name, value string) (st
 		}
 		return p.Parse(value)
 	}
-	return "", fmt.Errorf("there is no parameter %q%s", name, steps.DidYouMean(name, names))
+	return "", fmt.Errorf("there is no parameter %q%s (railbench list --params shows all)", name,
+		steps.DidYouMean(name, names))
 }
 
 // IsProgram reports whether a parameter's value is run.

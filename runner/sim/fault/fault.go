@@ -130,19 +130,22 @@ func Named(name string) (Fault, error) {
 		}
 		names = append(names, f.Name)
 	}
-	hint := ""
-	if n := nearest(name, names); n != "" {
-		hint = "did you mean " + n + "? "
+	begun := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, name) })
+	if n := nearest(name, names); len(begun) == 0 && n != "" {
+		begun = []string{n}
 	}
-	return Fault{}, fmt.Errorf("no fault %q: %s`railbench sim --fault list` shows all of them", name, hint)
+	hint := ""
+	if name != "" && len(begun) > 0 {
+		hint = "did you mean " + strings.Join(begun, " or ") + "? "
+	}
+	return Fault{}, fmt.Errorf("no fault %q: %sRun railbench sim --fault list to see all of them", name, hint)
 }
 
 // nearest is the name with the fewest changes of a letter; empty where none is near.
 func nearest(name string, names []string) string {
 	best, least := "", max(2, len(name)/3)+1
 	for _, candidate := range names {
-		// A name that was only begun is nearer than one with as many letters changed.
-		if d := distance(name, candidate); d < least || strings.HasPrefix(candidate, name) && d <= least {
+		if d := distance(name, candidate); d < least {
 			best, least = candidate, d
 		}
 	}
