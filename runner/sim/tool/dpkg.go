@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -10,9 +9,9 @@ import (
 )
 
 // versions are the packages that dpkg knows on a node, and their versions.
-func versions(c *host.Call) map[string]string {
-	all := libraries()
-	for _, p := range packages() {
+func versions(c *host.Call, installed []pkg) map[string]string {
+	all := map[string]string{}
+	for _, p := range installed {
 		all[p.name] = p.version
 	}
 	// A fault's word goes before the table's; an empty version takes the package away.
@@ -45,9 +44,9 @@ func dpkgQuestion(args []string) (format string, names []string) {
 
 // runDpkgQuery is -W: of packages that are named, or of all by name. One that isn't there makes the status 1,
 // and the others are shown.
-func runDpkgQuery(_ context.Context, c *host.Call) int {
+func runDpkgQuery(c *host.Call, installed []pkg) int {
 	format, names := dpkgQuestion(c.Args[1:])
-	all := versions(c)
+	all := versions(c, installed)
 	if len(names) == 0 {
 		for name := range all {
 			names = append(names, name)

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"net/netip"
@@ -11,45 +10,6 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
-
-// A jsonObject keeps its fields in order, as iproute2 prints them.
-// encoding/json would sort a map's; order matters to nobody but people, who compare by eye.
-type jsonObject []jsonField
-
-// A jsonField is a name and what encoding/json makes of a value.
-type jsonField struct {
-	name  string
-	value any
-}
-
-func (o jsonObject) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
-	for i, f := range o {
-		v, err := json.Marshal(f.value)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(fmt.Appendf(b, "%q:", f.name), v...)
-	}
-	return append(b, '}'), nil
-}
-
-func jsonArray(items []jsonObject, pretty bool) string {
-	if items == nil {
-		items = []jsonObject{}
-	}
-	b, err := json.Marshal(items)
-	if pretty {
-		b, err = json.MarshalIndent(items, "", "    ")
-	}
-	if err != nil {
-		return "[]"
-	}
-	return string(b)
-}
 
 // ipCall is one run of ip.
 // Its statuses are iproute2's: 255 for a command line that it can't read (exit(-1)), 1 for what it finds wrong

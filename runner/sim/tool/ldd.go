@@ -8,6 +8,9 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// ucxLibrary is UCX's, where the nodes have it.
+const ucxLibrary = "/usr/local/ucx/lib/libucp.so.0"
+
 // linked are what a program is linked with, beside the C library.
 var linked = map[string][]string{
 	"ucx_info": {

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"math"
 	"net/netip"
@@ -13,6 +14,9 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
+
+//go:embed nccl_tests_help.txt
+var ncclTexts embed.FS
 
 const (
 	// ncclStep is what one step between two nodes takes beside its bytes, seconds.
@@ -120,7 +124,7 @@ func (t *ncclTest) parse() (code int, ok bool) {
 }
 
 func (t *ncclTest) usage() {
-	t.c.Printf("%s", text("nccl_tests_help.txt", struct {
+	t.c.Printf("%s", printTemplate(ncclTexts, "nccl_tests_help.txt", struct {
 		Program string
 		Old     bool
 	}{t.program, t.old}))

@@ -10,9 +10,6 @@ import (
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
-// TwoManagers nodes have systemd-networkd configure rail 2, beside NetworkManager.
-const TwoManagers host.Flaw = "networkd configures rail 2, too"
-
 // runNetworkctl is networkd's tool, as far as scripts ask it: its version, its list, and to
 // read its files again. The nodes have no networkd that runs unless it is at fault.
 func runNetworkctl(_ context.Context, c *host.Call) (code int) {

@@ -2,12 +2,16 @@ package tool
 
 import (
 	"context"
+	"embed"
 	"slices"
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 )
+
+//go:embed nft_*.txt
+var nftTexts embed.FS
 
 const (
 	// Firewalled nodes reject TCP on the rails.
@@ -39,17 +43,17 @@ func runNft(_ context.Context, c *host.Call) int {
 	c.Locked(func() {
 		n := c.Node
 		if n.Flawed(UfwRoCE) {
-			c.Printf("%s", text("nft_ufw.txt", nil))
+			c.Printf("%s", printTemplate(nftTexts, "nft_ufw.txt", nil))
 		}
 		if n.Flawed(NftRoCE) {
-			c.Printf("%s", text("nft_drop.txt", nil))
+			c.Printf("%s", printTemplate(nftTexts, "nft_drop.txt", nil))
 		}
 		if n.Flawed(Firewalled) {
 			var names []string
 			for _, f := range n.Functions {
 				names = append(names, `"`+f.Netdev.Name+`"`)
 			}
-			c.Printf("%s", text("nft_reject.txt", strings.Join(names, ", ")))
+			c.Printf("%s", printTemplate(nftTexts, "nft_reject.txt", strings.Join(names, ", ")))
 		}
 	})
 	return 0

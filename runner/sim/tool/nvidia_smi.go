@@ -2,11 +2,15 @@ package tool
 
 import (
 	"context"
+	"embed"
 	"maps"
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
 )
+
+//go:embed nvidia_smi_*.txt
+var nvidiaTexts embed.FS
 
 // The memory of a node, which processor and GPU share, and the programs that show
 // it and the GPU.
@@ -90,7 +94,7 @@ func runNvidiaSmi(_ context.Context, c *host.Call) int {
 			return gpuQuery(c, gpus, strings.Split(query, ","))
 		}
 	}
-	c.Printf("%s", text("nvidia_smi_table.txt", struct{ At, Driver string }{gpuTime(c), host.GPUDriver}))
+	c.Printf("%s", printTemplate(nvidiaTexts, "nvidia_smi_table.txt", struct{ At, Driver string }{gpuTime(c), host.GPUDriver}))
 	for _, g := range gpus {
 		memory := "Not Supported"
 		if total := g["memory.total"]; strings.HasSuffix(total, "MiB") {
@@ -145,7 +149,7 @@ func gpuTime(c *host.Call) string {
 // gpuReport is the part of nvidia-smi -q that tells something here. What shares
 // the processor's memory has no frame buffer and no BAR1 to tell of.
 func gpuReport(c *host.Call, gpus []map[string]string) int {
-	c.Printf("%s", text("nvidia_smi_head.txt", struct {
+	c.Printf("%s", printTemplate(nvidiaTexts, "nvidia_smi_head.txt", struct {
 		At, Driver string
 		GPUs       int
 	}{gpuTime(c), host.GPUDriver, len(gpus)}))
@@ -158,7 +162,7 @@ func gpuReport(c *host.Call, gpus []map[string]string) int {
 			architecture, addressing = "Ampere", "None"
 			memory, bar1 = [4]string{"16376 MiB", "406 MiB", "1 MiB", "15969 MiB"}, [3]string{"256 MiB", "5 MiB", "251 MiB"}
 		}
-		c.Printf("%s", text("nvidia_smi_query.txt", struct {
+		c.Printf("%s", printTemplate(nvidiaTexts, "nvidia_smi_query.txt", struct {
 			GPU, Name, Architecture, Addressing, UUID, Temperature string
 			Memory                                                 [4]string
 			BAR1                                                   [3]string

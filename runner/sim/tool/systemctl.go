@@ -12,6 +12,9 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+// TwoManagers nodes have systemd-networkd configure rail 2, beside NetworkManager.
+const TwoManagers host.Flaw = "networkd configures rail 2, too"
+
 // A systemctl is a command line of systemctl.
 type systemctl struct {
 	verb             string

@@ -1,9 +1,8 @@
 package tool
 
 import (
-	"embed"
+	"io/fs"
 	"strings"
-	"sync"
 	"text/template"
 
 	"github.com/railbench/railbench/runner/sim/host"
@@ -36,17 +35,11 @@ func splitLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// texts are what programs print at length, as files: templates where values stand between.
-//
-//go:embed nccl_tests_help.txt nft_*.txt nvidia_smi_*.txt ucx_info_*.txt
-var texts embed.FS
-
-var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(texts, "*.txt")) })
-
-// text is one of these with its values.
-func text(name string, values any) string {
+// printTemplate is a text that a program prints at length: a file of its folder, a template where values stand
+// between.
+func printTemplate(files fs.FS, name string, values any) string {
 	var b strings.Builder
-	if err := templates().ExecuteTemplate(&b, name, values); err != nil {
+	if err := template.Must(template.ParseFS(files, name)).Execute(&b, values); err != nil {
 		panic(err) // the file and its values are ours
 	}
 	return b.String()

@@ -20,8 +20,6 @@ const (
 	// header of a message of UCX.
 	stagedFragment = 8192
 	stagedMessage  = 8256
-	// socketRate is what UCX reaches over one TCP connection.
-	socketRate = 0.9 * net.TCPFlowRate
 	// Fitted to nixlbench's blocks of 64 KiB: 6.8 GB/s over a rail that does 11.56, and 6.6 over two that do 13.17.
 	// What one block costs besides its way: posting it and seeing its completion.
 	// In seconds.
@@ -30,7 +28,6 @@ const (
 	// A connection set up by a UCX whose release differs is no connection.
 	ucxVersion = "1.21.0"
 	ucxOlder   = "1.16.0"
-	ucxLibrary = "/usr/local/ucx/lib/libucp.so.0"
 )
 
 // What may be wrong with a node's UCX.
@@ -194,9 +191,6 @@ func (u *ucxContext) logged(pid int) (lines []string, ok bool) {
 	}
 	return lines, u.usable()
 }
-
-// A lane is a pair of functions that carries data between two processes.
-type lane struct{ near, far *net.Function }
 
 // A link is what UCX made of two contexts: up to as many lanes as both may use.
 type link struct {

@@ -2,18 +2,22 @@ package tool
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
+//go:embed ucx_info_*.txt
+var ucxTexts embed.FS
+
 // runUcxInfo is ucx_info: -v, -b and -d.
 func runUcxInfo(_ context.Context, c *host.Call) int {
 	set, rest, ok := c.Flags("tun")
 	// main returns -1, which a shell sees as 255.
 	if !ok || len(rest) > 0 || len(set) == 0 {
-		c.Printf("%s", text("ucx_info_help.txt", nil))
+		c.Printf("%s", printTemplate(ucxTexts, "ucx_info_help.txt", nil))
 		return 255
 	}
 	c.Locked(func() {
@@ -65,7 +69,7 @@ func ucxDevices(n *host.Node) string {
 		}
 		b.WriteString("#\n")
 	}
-	transport := func(t ucxTransport) { b.WriteString(text("ucx_info_transport.txt", t)) }
+	transport := func(t ucxTransport) { b.WriteString(printTemplate(ucxTexts, "ucx_info_transport.txt", t)) }
 	const unknown = "<unknown>"
 	for _, shared := range []string{"posix", "sysv"} {
 		domain(shared, shared, "            allocate: unlimited", "          remote key: 24 bytes",
