@@ -4,9 +4,9 @@ package tool
 func ncclPackages() []pkg {
 	return []pkg{
 		{
-			"nccl-tests", "", "/usr/local/nccl-tests/build",
-			programs{"all_reduce_perf": runNCCLTest, "all_gather_perf": runNCCLTest},
+			name: "nccl-tests", dir: "/usr/local/nccl-tests/build",
+			programs: programs{"all_reduce_perf": runNCCLTest, "all_gather_perf": runNCCLTest},
 		},
-		{"openmpi-bin", "4.1.6-7ubuntu2", "/usr/bin", programs{"mpirun": runMpirun, "mpiexec": runMpirun}},
+		{name: "openmpi-bin", version: "4.1.6-7ubuntu2", dir: "/usr/bin", programs: programs{"mpirun": runMpirun, "mpiexec": runMpirun}},
 	}
 }

@@ -3,15 +3,15 @@ package tool
 // networkPackages are what configures and measures the network.
 func networkPackages() []pkg {
 	return []pkg{
-		{"iputils-ping", "3:20240117-1ubuntu0.1", "/usr/bin", programs{"ping": runPing}},
-		{"curl", "", "/usr/bin", programs{"curl": runCurl}},
-		{"systemd", "255.4-1ubuntu8.10", "/usr/bin", programs{"networkctl": runNetworkctl}},
-		{"network-manager", "", "/usr/bin", programs{"nmcli": runNmcli}},
-		{"netplan.io", "1.1.2-2~ubuntu24.04.2", "/usr/sbin", programs{"netplan": runNetplan}},
-		{"nftables", "", "/usr/sbin", programs{"nft": runNft}},
-		{"iproute2", "6.1.0-1ubuntu6.2", "/usr/sbin", programs{"ip": runIP, "ss": runSs, "tc": runTc}},
-		{"ethtool", "1:6.7-1build1", "/usr/sbin", programs{"ethtool": runEthtool}},
-		{"iperf3", "3.16-1build2", "/usr/bin", programs{"iperf3": runIperf3}},
-		{"railbench", "", "/usr/local/bin", programs{"railbench": runRailbench}},
+		{name: "iputils-ping", version: "3:20240117-1ubuntu0.1", dir: "/usr/bin", programs: programs{"ping": runPing}},
+		{name: "curl", dir: "/usr/bin", programs: programs{"curl": runCurl}},
+		{name: "systemd", version: "255.4-1ubuntu8.10", dir: "/usr/bin", programs: programs{"networkctl": runNetworkctl}},
+		{name: "network-manager", dir: "/usr/bin", programs: programs{"nmcli": runNmcli}},
+		{name: "netplan.io", version: "1.1.2-2~ubuntu24.04.2", dir: "/usr/sbin", programs: programs{"netplan": runNetplan}},
+		{name: "nftables", dir: "/usr/sbin", programs: programs{"nft": runNft}},
+		{name: "iproute2", version: "6.1.0-1ubuntu6.2", dir: "/usr/sbin", programs: programs{"ip": runIP, "ss": runSs, "tc": runTc}},
+		{name: "ethtool", version: "1:6.7-1build1", dir: "/usr/sbin", programs: programs{"ethtool": runEthtool}},
+		{name: "iperf3", version: "3.16-1build2", dir: "/usr/bin", programs: programs{"iperf3": runIperf3}},
+		{name: "railbench", dir: "/usr/local/bin", programs: programs{"railbench": runRailbench}},
 	}
 }
