@@ -6,6 +6,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 // softwareFaults are the faults of settings, limits and what else runs on a node.
@@ -77,7 +78,7 @@ func softwareFaults() []Fault {
 			Name: "disk-full", Title: "/tmp is full",
 			Report: "the output of a test ends in the middle of a line: No space left on device",
 			Doc:    "{node}'s /tmp is a file system of its own, and full: what a test writes there is cut off.",
-			Do:     flawedBy(tool.FullDisk),
+			Do:     flawedBy(linux.FullDisk),
 		},
 		{
 			Name: "clock-off", Title: "The clock is a day ahead",
@@ -101,7 +102,7 @@ func softwareFaults() []Fault {
 			Report: "nixlbench: error while loading shared libraries",
 			Doc: "nixlbench on {node} ends with status 127: \"error while loading shared libraries: " +
 				"libetcd-cpp-api.so\".",
-			Do: flawedBy(tool.NoLibrary),
+			Do: flawedBy(linux.NoLibrary),
 		},
 		{
 			Name: "memlock", Title: "Little memory may be locked",

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 // curl is one request: -s -S -f -o -w -X -H -d -m and --connect-timeout, to a port
@@ -132,7 +133,7 @@ func (p *curl) set(letter byte, value string) bool {
 			p.header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
 	case 'm':
-		limit, ok := seconds(value)
+		limit, ok := linux.Seconds(value)
 		p.limit = limit
 		return ok
 	default:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 // A routeFilter is what "ip route show" is to list.
@@ -482,7 +483,7 @@ func (ip *ipCall) routeGet(args []string) int {
 		return ip.Fail(2, "RTNETLINK answers: Network is unreachable")
 	}
 	// ip tells for whom the kernel was asked: a rule may be a user's.
-	_, uid := user(ip.Call)
+	_, uid := linux.User(ip.Call)
 	o := jsonObject{{"dst", a.String()}}
 	line := a.String()
 	switch {

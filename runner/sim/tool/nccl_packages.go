@@ -1,12 +1,14 @@
 package tool
 
+import "github.com/railbench/railbench/runner/sim/tool/linux"
+
 // ncclPackages are NCCL's tests, and what starts them.
-func ncclPackages() []pkg {
-	return []pkg{
+func ncclPackages() []linux.Package {
+	return []linux.Package{
 		{
-			name: "nccl-tests", dir: "/usr/local/nccl-tests/build",
-			programs: programs{"all_reduce_perf": runNCCLTest, "all_gather_perf": runNCCLTest},
+			Name: "nccl-tests", Dir: "/usr/local/nccl-tests/build",
+			Programs: linux.Programs{"all_reduce_perf": runNCCLTest, "all_gather_perf": runNCCLTest},
 		},
-		{name: "openmpi-bin", version: "4.1.6-7ubuntu2", dir: "/usr/bin", programs: programs{"mpirun": runMpirun, "mpiexec": runMpirun}},
+		{Name: "openmpi-bin", Version: "4.1.6-7ubuntu2", Dir: "/usr/bin", Programs: linux.Programs{"mpirun": runMpirun, "mpiexec": runMpirun}},
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 //go:embed nccl_tests_help.txt
@@ -124,7 +125,7 @@ func (t *ncclTest) parse() (code int, ok bool) {
 }
 
 func (t *ncclTest) usage() {
-	t.c.Printf("%s", printTemplate(ncclTexts, "nccl_tests_help.txt", struct {
+	t.c.Printf("%s", linux.PrintTemplate(ncclTexts, "nccl_tests_help.txt", struct {
 		Program string
 		Old     bool
 	}{t.program, t.old}))

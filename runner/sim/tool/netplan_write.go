@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 // What netplan makes of its files: the profiles that NetworkManager reads. The nodes' networkd has
@@ -104,7 +105,7 @@ func netplanWrite(c *host.Call, root string) int {
 			}
 		}
 		name := dir + "/netplan-" + d.name + ".nmconnection"
-		if err := writeFile(c, name, d.keyfile(master)); err != nil {
+		if err := linux.WriteFile(c, name, d.keyfile(master)); err != nil {
 			return c.Fail(1, "cannot create file %s: %s", name, host.ErrorText(err))
 		}
 		// NetworkManager reads no profile that others could read.
@@ -145,7 +146,7 @@ func netplanSet(c *host.Call, root string, words []string) int {
 			}
 		}
 		if kept.String() != text {
-			if err := writeFile(c, dir+"/"+name, kept.String()); err != nil {
+			if err := linux.WriteFile(c, dir+"/"+name, kept.String()); err != nil {
 				return c.Fail(1, "cannot write %s/%s: %s", dir, name, host.ErrorText(err))
 			}
 		}

@@ -1,17 +1,19 @@
 package tool
 
+import "github.com/railbench/railbench/runner/sim/tool/linux"
+
 // networkPackages are what configures and measures the network.
-func networkPackages() []pkg {
-	return []pkg{
-		{name: "iputils-ping", version: "3:20240117-1ubuntu0.1", dir: "/usr/bin", programs: programs{"ping": runPing}},
-		{name: "curl", dir: "/usr/bin", programs: programs{"curl": runCurl}},
-		{name: "systemd", version: "255.4-1ubuntu8.10", dir: "/usr/bin", programs: programs{"networkctl": runNetworkctl}},
-		{name: "network-manager", dir: "/usr/bin", programs: programs{"nmcli": runNmcli}},
-		{name: "netplan.io", version: "1.1.2-2~ubuntu24.04.2", dir: "/usr/sbin", programs: programs{"netplan": runNetplan}},
-		{name: "nftables", dir: "/usr/sbin", programs: programs{"nft": runNft}},
-		{name: "iproute2", version: "6.1.0-1ubuntu6.2", dir: "/usr/sbin", programs: programs{"ip": runIP, "ss": runSs, "tc": runTc}},
-		{name: "ethtool", version: "1:6.7-1build1", dir: "/usr/sbin", programs: programs{"ethtool": runEthtool}},
-		{name: "iperf3", version: "3.16-1build2", dir: "/usr/bin", programs: programs{"iperf3": runIperf3}},
-		{name: "railbench", dir: "/usr/local/bin", programs: programs{"railbench": runRailbench}},
+func networkPackages() []linux.Package {
+	return []linux.Package{
+		{Name: "iputils-ping", Version: "3:20240117-1ubuntu0.1", Dir: "/usr/bin", Programs: linux.Programs{"ping": runPing}},
+		{Name: "curl", Dir: "/usr/bin", Programs: linux.Programs{"curl": runCurl}},
+		{Name: "systemd", Version: "255.4-1ubuntu8.10", Dir: "/usr/bin", Programs: linux.Programs{"networkctl": runNetworkctl}},
+		{Name: "network-manager", Dir: "/usr/bin", Programs: linux.Programs{"nmcli": runNmcli}},
+		{Name: "netplan.io", Version: "1.1.2-2~ubuntu24.04.2", Dir: "/usr/sbin", Programs: linux.Programs{"netplan": runNetplan}},
+		{Name: "nftables", Dir: "/usr/sbin", Programs: linux.Programs{"nft": runNft}},
+		{Name: "iproute2", Version: "6.1.0-1ubuntu6.2", Dir: "/usr/sbin", Programs: linux.Programs{"ip": runIP, "ss": runSs, "tc": runTc}},
+		{Name: "ethtool", Version: "1:6.7-1build1", Dir: "/usr/sbin", Programs: linux.Programs{"ethtool": runEthtool}},
+		{Name: "iperf3", Version: "3.16-1build2", Dir: "/usr/bin", Programs: linux.Programs{"iperf3": runIperf3}},
+		{Name: "railbench", Dir: "/usr/local/bin", Programs: linux.Programs{"railbench": runRailbench}},
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 // runNetworkctl is networkd's tool, as far as scripts ask it: its version, its list, and to
@@ -36,7 +37,7 @@ func runNetworkctl(_ context.Context, c *host.Call) (code int) {
 
 // networkdList is a table in which "unmanaged" says that networkd has nothing to do with an interface.
 func networkdList(c *host.Call, names []string) {
-	if !c.Node.Flawed(TwoManagers) {
+	if !c.Node.Flawed(linux.TwoManagers) {
 		fmt.Fprintln(c.Err, "WARNING: systemd-networkd is not running, output will be incomplete.")
 	}
 	for i, d := range c.Node.Netdevs {
@@ -48,7 +49,7 @@ func networkdList(c *host.Call, names []string) {
 		if d.Kind != "" {
 			kind = d.Kind
 		}
-		if c.Node.Flawed(TwoManagers) {
+		if c.Node.Flawed(linux.TwoManagers) {
 			oper = "routable"
 			if networkdHas(c.Node, d) {
 				setup = "configured"
@@ -61,7 +62,7 @@ func networkdList(c *host.Call, names []string) {
 // networkdHas reports whether networkd configures an interface: rail 2, unless a file that
 // comes before its own tells it to leave that alone.
 func networkdHas(n *host.Node, d *net.Netdev) bool {
-	if !n.Flawed(TwoManagers) || len(n.Functions) < 2 || n.Functions[1].Netdev != d {
+	if !n.Flawed(linux.TwoManagers) || len(n.Functions) < 2 || n.Functions[1].Netdev != d {
 		return false
 	}
 	_, err := n.ReadFile("/run/systemd/network/00-railbench-"+d.Name+".network", true)
@@ -74,7 +75,7 @@ func networkdReads(c *host.Call) int {
 	switch {
 	case !c.Root:
 		return c.Fail(1, "Failed to reload network settings: Access denied")
-	case !c.Node.Flawed(TwoManagers):
+	case !c.Node.Flawed(linux.TwoManagers):
 		return c.Fail(1, "Failed to reload network settings: Unit systemd-networkd.service not found.")
 	}
 	d := c.Node.Functions[1].Netdev

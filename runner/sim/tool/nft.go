@@ -8,6 +8,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 //go:embed nft_*.txt
@@ -43,17 +44,17 @@ func runNft(_ context.Context, c *host.Call) int {
 	c.Locked(func() {
 		n := c.Node
 		if n.Flawed(UfwRoCE) {
-			c.Printf("%s", printTemplate(nftTexts, "nft_ufw.txt", nil))
+			c.Printf("%s", linux.PrintTemplate(nftTexts, "nft_ufw.txt", nil))
 		}
 		if n.Flawed(NftRoCE) {
-			c.Printf("%s", printTemplate(nftTexts, "nft_drop.txt", nil))
+			c.Printf("%s", linux.PrintTemplate(nftTexts, "nft_drop.txt", nil))
 		}
 		if n.Flawed(Firewalled) {
 			var names []string
 			for _, f := range n.Functions {
 				names = append(names, `"`+f.Netdev.Name+`"`)
 			}
-			c.Printf("%s", printTemplate(nftTexts, "nft_reject.txt", strings.Join(names, ", ")))
+			c.Printf("%s", linux.PrintTemplate(nftTexts, "nft_reject.txt", strings.Join(names, ", ")))
 		}
 	})
 	return 0

@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/clock"
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 const (
@@ -104,11 +105,11 @@ func runNixlbench(ctx context.Context, c *host.Call) int {
 	lacks := false
 	c.Locked(func() {
 		b.old = c.Node.Flawed(OldNIXL)
-		lacks = c.Node.Flawed(NoLibrary)
+		lacks = c.Node.Flawed(linux.NoLibrary)
 	})
 	if lacks {
 		return c.Fail(127, "nixlbench: error while loading shared libraries: %s: "+
-			"cannot open shared object file: No such file or directory", missingLibrary)
+			"cannot open shared object file: No such file or directory", linux.MissingLibrary)
 	}
 	if code, ok := b.parse(); !ok {
 		return code

@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 // An echoing is one run of ping.
@@ -116,7 +117,7 @@ func (p *echoing) timing() (code int) {
 		{'w', "0", &p.deadline, "bad wait time"},
 	} {
 		text, ok := p.set.Last(t.letter, t.otherwise), false
-		if *t.into, ok = seconds(text); !ok {
+		if *t.into, ok = linux.Seconds(text); !ok {
 			return p.c.Fail(2, "ping: %s: %s", t.bad, text)
 		}
 	}

@@ -1,28 +1,30 @@
 package tool
 
+import "github.com/railbench/railbench/runner/sim/tool/linux"
+
 // rdmaPackages are those of RDMA's devices.
-func rdmaPackages() []pkg {
-	return []pkg{
-		{name: "iproute2", version: "6.1.0-1ubuntu6.2", dir: "/usr/bin", programs: programs{"rdma": runRdma}},
-		{name: "ibverbs-utils", version: "50.0-2ubuntu0.2", dir: "/usr/bin", programs: programs{
+func rdmaPackages() []linux.Package {
+	return []linux.Package{
+		{Name: "iproute2", Version: "6.1.0-1ubuntu6.2", Dir: "/usr/bin", Programs: linux.Programs{"rdma": runRdma}},
+		{Name: "ibverbs-utils", Version: "50.0-2ubuntu0.2", Dir: "/usr/bin", Programs: linux.Programs{
 			"ibv_devices": runIbvDevices, "ibv_devinfo": runIbvDevinfo,
 		}},
-		{name: "infiniband-diags", version: "50.0-2ubuntu0.2", dir: "/usr/sbin", programs: programs{
+		{Name: "infiniband-diags", Version: "50.0-2ubuntu0.2", Dir: "/usr/sbin", Programs: linux.Programs{
 			"ibstat": runIbstat, "ibstatus": runIbstatus,
 		}},
-		{name: "mlnx-tools", version: "24.10-0", dir: "/usr/sbin", programs: programs{
+		{Name: "mlnx-tools", Version: "24.10-0", Dir: "/usr/sbin", Programs: linux.Programs{
 			"show_gids": runShowGids, "ibdev2netdev": runIbdev2netdev,
 		}},
 		// Debian 12's, whose columns say MB: the fault tool-differs puts a newer one beside it.
-		{name: "perftest", version: "4.5+0.17-1", dir: "/usr/bin", programs: programs{
+		{Name: "perftest", Version: "4.5+0.17-1", Dir: "/usr/bin", Programs: linux.Programs{
 			"ib_write_bw": runPerftest, "ib_write_lat": runPerftest, "ib_read_bw": runPerftest,
 			"ib_send_bw": runPerftest, "ib_read_lat": runPerftest, "ib_send_lat": runPerftest,
 		}},
-		{name: "mft", dir: "/usr/bin", programs: programs{"mget_temp": runMgetTemp}},
+		{Name: "mft", Dir: "/usr/bin", Programs: linux.Programs{"mget_temp": runMgetTemp}},
 		// Those without a program are there to be asked for.
-		{name: "rdma-core", version: "50.0-2ubuntu0.2"},
-		{name: "ibverbs-providers", version: "50.0-2ubuntu0.2"},
-		{name: "libibverbs1", version: "50.0-2ubuntu0.2"},
-		{name: "rdmacm-utils", version: "50.0-2ubuntu0.2"},
+		{Name: "rdma-core", Version: "50.0-2ubuntu0.2"},
+		{Name: "ibverbs-providers", Version: "50.0-2ubuntu0.2"},
+		{Name: "libibverbs1", Version: "50.0-2ubuntu0.2"},
+		{Name: "rdmacm-utils", Version: "50.0-2ubuntu0.2"},
 	}
 }

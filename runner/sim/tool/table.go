@@ -7,15 +7,16 @@ import (
 	"slices"
 
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 // All is every program that the nodes have, by name.
 func All() map[string]host.Tool {
 	all := map[string]host.Tool{}
 	others := slices.Concat(networkPackages(), rdmaPackages(), nixlPackages(), ncclPackages())
-	for _, p := range linuxPackages(others) {
-		for name, run := range p.programs {
-			all[name] = host.Tool{Dir: p.dir, Run: run}
+	for _, p := range linux.Packages(others) {
+		for name, run := range p.Programs {
+			all[name] = host.Tool{Dir: p.Dir, Run: run}
 		}
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 const (
@@ -179,7 +180,7 @@ func unreachable(n *host.Node, pid int) string {
 func (u *ucxContext) logged(pid int) (lines []string, ok bool) {
 	if u.tells {
 		lines = append(lines, ucxLog(u.node, pid, "ucp_context.c:2339", "INFO",
-			fmt.Sprintf("Version %s (loaded from %s)", ucxRelease(u.node), ucxLibrary)))
+			fmt.Sprintf("Version %s (loaded from %s)", ucxRelease(u.node), linux.UCXLibrary)))
 	}
 	for _, w := range u.warnings {
 		lines = append(lines, ucxLog(u.node, pid, "ucp_context.c:1508", "WARN", w))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
 )
 
 //go:embed ucx_info_*.txt
@@ -17,7 +18,7 @@ func runUcxInfo(_ context.Context, c *host.Call) int {
 	set, rest, ok := c.Flags("tun")
 	// main returns -1, which a shell sees as 255.
 	if !ok || len(rest) > 0 || len(set) == 0 {
-		c.Printf("%s", printTemplate(ucxTexts, "ucx_info_help.txt", nil))
+		c.Printf("%s", linux.PrintTemplate(ucxTexts, "ucx_info_help.txt", nil))
 		return 255
 	}
 	c.Locked(func() {
@@ -69,7 +70,7 @@ func ucxDevices(n *host.Node) string {
 		}
 		b.WriteString("#\n")
 	}
-	transport := func(t ucxTransport) { b.WriteString(printTemplate(ucxTexts, "ucx_info_transport.txt", t)) }
+	transport := func(t ucxTransport) { b.WriteString(linux.PrintTemplate(ucxTexts, "ucx_info_transport.txt", t)) }
 	const unknown = "<unknown>"
 	for _, shared := range []string{"posix", "sysv"} {
 		domain(shared, shared, "            allocate: unlimited", "          remote key: 24 bytes",
