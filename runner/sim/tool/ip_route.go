@@ -165,17 +165,17 @@ func (ip *ipCall) routeLine(r net.Route, f routeFilter) string {
 	}
 	var b strings.Builder
 	for _, field := range ip.routeObject(r, f) {
-		switch field.name {
+		switch field.name() {
 		case "type", "dst":
-			fmt.Fprintf(&b, "%v ", field.value)
+			fmt.Fprintf(&b, "%v ", field[1])
 		case "flags":
-			for _, flag := range field.value.([]string) {
+			for _, flag := range field[1].([]string) {
 				b.WriteString(flag + " ")
 			}
 		case "pref": // the last one, of IPv6 alone
-			fmt.Fprintf(&b, "pref %v", field.value)
+			fmt.Fprintf(&b, "pref %v", field[1])
 		default:
-			fmt.Fprintf(&b, "%s %v ", words[field.name], field.value)
+			fmt.Fprintf(&b, "%s %v ", words[field.name()], field[1])
 		}
 	}
 	return b.String()

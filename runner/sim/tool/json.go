@@ -10,22 +10,21 @@ import (
 type jsonObject []jsonField
 
 // A jsonField is a name and what encoding/json makes of a value.
-type jsonField struct {
-	name  string
-	value any
-}
+type jsonField [2]any
+
+func (f jsonField) name() string { return f[0].(string) }
 
 func (o jsonObject) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, f := range o {
-		v, err := json.Marshal(f.value)
+		v, err := json.Marshal(f[1])
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(fmt.Appendf(b, "%q:", f.name), v...)
+		b = append(fmt.Appendf(b, "%q:", f.name()), v...)
 	}
 	return append(b, '}'), nil
 }

@@ -145,13 +145,13 @@ func (p *program) parse(args []string) string {
 func (p *program) report(o jsonObject) {
 	var fields []string
 	for _, f := range o {
-		b, err := json.Marshal(f.value)
+		b, err := json.Marshal(f[1])
 		if err != nil {
 			p.c.Fail(1, "python3: %v", err)
 			return
 		}
 		// json.dumps has a blank behind the colon and the comma.
-		fields = append(fields, fmt.Sprintf("%q: %s", f.name, b))
+		fields = append(fields, fmt.Sprintf("%q: %s", f.name(), b))
 	}
 	p.c.Println("{" + strings.Join(fields, ", ") + "}")
 	p.c.Out.Flush()
