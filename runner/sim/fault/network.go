@@ -7,8 +7,8 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
-	"github.com/railbench/railbench/runner/sim/tool"
 	"github.com/railbench/railbench/runner/sim/tool/linux"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 // networkFaults are faults of addresses, MTUs, bonds and boots that come from how a node
@@ -140,7 +140,7 @@ func networkFaults() []Fault {
 			Report: "nmcli says that NetworkManager is not running, and systemctl says that it is",
 			Doc: "NetworkManager runs on {node} and hangs: nmcli says that it is not running. It can't be asked to let a " +
 				"rail go, and so no change begins.",
-			Do: flawedBy(tool.MuteManager),
+			Do: flawedBy(network.MuteManager),
 		},
 		{
 			Name: "dhcp-client", Title: "Somebody's DHCP client has rail 2",

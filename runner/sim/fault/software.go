@@ -7,6 +7,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/tool"
 	"github.com/railbench/railbench/runner/sim/tool/linux"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 // softwareFaults are the faults of settings, limits and what else runs on a node.
@@ -151,7 +152,7 @@ func softwareFaults() []Fault {
 			Doc: "nftables on {node} rejects TCP connections that come in over the rails, all but SSH's: \"No " +
 				"route to host\", although ping answers. RDMA itself is not filtered, and every tool meets its " +
 				"peer over TCP.",
-			Do: filtered(tool.Firewalled),
+			Do: filtered(network.Firewalled),
 		},
 		{
 			Name: "ufw-roce", Title: "ufw drops RoCE's packets",
@@ -159,7 +160,7 @@ func softwareFaults() []Fault {
 			Doc: "On {node} \"ufw deny 4791/udp\" was typed: packets of RoCE v2 that the kernel sees are dropped. An " +
 				"adapter's pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
 			Do: func(s Spot) func() {
-				closed := filtered(tool.UfwRoCE)(s)
+				closed := filtered(network.UfwRoCE)(s)
 				// ufw's service has nothing that runs: it loads the rules, and is active as one that exited.
 				u := &host.Unit{
 					Name: "ufw.service", Active: "active", Sub: "exited", Result: "success", Stop: func() {},
@@ -177,7 +178,7 @@ func softwareFaults() []Fault {
 			Report: "between the virtual machines RDMA hangs, although their ends meet: soft-RoCE, UDP 4791",
 			Doc: "On {node} /etc/nftables.conf has a set of ports that nobody may reach, and UDP 4791 is one of them. An " +
 				"adapter's packets pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
-			Do: filtered(tool.NftRoCE),
+			Do: filtered(network.NftRoCE),
 		},
 	}
 }

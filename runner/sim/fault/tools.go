@@ -3,6 +3,7 @@ package fault
 import (
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 // toolFaults are the faults of the programs that measure, and of who may run them.
@@ -28,8 +29,8 @@ func toolFaults() []Fault {
 				"a test\". The client that it waits for is long gone.",
 			Do: func(s Spot) func() {
 				// It answers, unlike a forgotten perftest: that is what tells one from the other.
-				s.Node.Forget(tool.IperfPort, tool.BusyIperf(), "iperf3", "-s")
-				return func() { s.Node.Unforget(tool.IperfPort) }
+				s.Node.Forget(network.IperfPort, network.BusyIperf(), "iperf3", "-s")
+				return func() { s.Node.Unforget(network.IperfPort) }
 			},
 		},
 		{
@@ -38,8 +39,8 @@ func toolFaults() []Fault {
 			Doc: "A forgotten railbench stream receive on {node} listens on TCP port 12377. A new one there fails with " +
 				"\"address already in use\".",
 			Do: func(s Spot) func() {
-				s.Node.Forget(tool.StreamPort, nil, "railbench", "stream", "receive")
-				return func() { s.Node.Unforget(tool.StreamPort) }
+				s.Node.Forget(network.StreamPort, nil, "railbench", "stream", "receive")
+				return func() { s.Node.Unforget(network.StreamPort) }
 			},
 		},
 		{

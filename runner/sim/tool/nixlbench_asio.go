@@ -8,6 +8,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/clock"
 	"github.com/railbench/railbench/runner/sim/host"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 // asioWait is how long a process waits for the other one, each time.
@@ -81,7 +82,7 @@ func (a *asioRuntime) connect(addr netip.Addr) {
 	}
 	far := a.b.c.Node.Rack.Of(way.Peer)
 	link, ok := far.Served(a.port).(*asioLink)
-	if !ok || rejects(far, way.Peer, a.port) || link.addr != addr && !link.addr.IsUnspecified() {
+	if !ok || network.Rejects(far, way.Peer, a.port) || link.addr != addr && !link.addr.IsUnspecified() {
 		a.refused = true
 		return
 	}

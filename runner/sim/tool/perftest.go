@@ -14,6 +14,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/clock"
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 // PerftestPort is where perftest's two ends meet.
@@ -563,7 +564,7 @@ func (p *perftest) meet() (rv *rendezvous, refused string) {
 		case way.Peer == nil:
 			refused = "unreachable"
 			return
-		case rejects(c.Node.Rack.Of(way.Peer), way.Peer, p.port):
+		case network.Rejects(c.Node.Rack.Of(way.Peer), way.Peer, p.port):
 			refused = "rejected"
 			return
 		}

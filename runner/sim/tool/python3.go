@@ -17,6 +17,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/clock"
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 const (
@@ -142,7 +143,7 @@ func (p *program) parse(args []string) string {
 }
 
 // report prints the result, which is one line of JSON, with blanks where Python's json has them.
-func (p *program) report(o jsonObject) {
+func (p *program) report(o network.JSONObject) {
 	var fields []string
 	for _, f := range o {
 		b, err := json.Marshal(f[1])
@@ -151,21 +152,21 @@ func (p *program) report(o jsonObject) {
 			return
 		}
 		// json.dumps has a blank behind the colon and the comma.
-		fields = append(fields, fmt.Sprintf("%q: %s", f.name(), b))
+		fields = append(fields, fmt.Sprintf("%q: %s", f.Name(), b))
 	}
 	p.c.Println("{" + strings.Join(fields, ", ") + "}")
 	p.c.Out.Flush()
 }
 
 // failed says why on stderr, and in the result.
-func (p *program) failed(o jsonObject, why string) int {
+func (p *program) failed(o network.JSONObject, why string) int {
 	p.c.Fail(1, "%s: %s", p.name, why)
-	p.report(append(o, jsonObject{{"error", why}}...))
+	p.report(append(o, network.JSONObject{{"error", why}}...))
 	return 1
 }
 
 func (p *program) version(context.Context) int {
-	p.report(jsonObject{
+	p.report(network.JSONObject{
 		{"test", p.name},
 		{"nixl", nixlVersion},
 		{"python", pythonVersion},
@@ -233,8 +234,8 @@ func (p *program) agent() string {
 
 // register is the program nixl-register: it registers one buffer with NIXL and says how long that took.
 func (p *program) register(ctx context.Context) int {
-	o := jsonObject{{"test", p.name}, {"device", p.device}, {"bytes", p.size}}
-	not := append(slices.Clip(o), jsonObject{{"registered", false}}...)
+	o := network.JSONObject{{"test", p.name}, {"device", p.device}, {"bytes", p.size}}
+	not := append(slices.Clip(o), network.JSONObject{{"registered", false}}...)
 	for _, step := range []func() string{p.buffer, p.agent} {
 		if why := step(); why != "" {
 			return p.failed(not, why)
@@ -252,7 +253,7 @@ func (p *program) register(ctx context.Context) int {
 	if !p.c.Node.Rack.Clock.Sleep(ctx, initTime+time.Duration(seconds*1e9)) {
 		return p.failed(not, errLimit.Error())
 	}
-	p.report(append(o, jsonObject{
+	p.report(append(o, network.JSONObject{
 		{"registered", true},
 		{"descBytes", descriptorBytes},
 		{"seconds", round(seconds, 6)},
@@ -272,24 +273,24 @@ func (p *program) meet(ctx context.Context) int {
 	if p.role == "target" {
 		return p.serve(ctx)
 	}
-	o := jsonObject{{"test", p.name}, {"role", p.role}, {"op", "READ"}}
+	o := network.JSONObject{{"test", p.name}, {"role", p.role}, {"op", "READ"}}
 	if p.name == "nixl-transfer" {
-		o = append(o, jsonObject{{"device", p.device}}...)
+		o = append(o, network.JSONObject{{"device", p.device}}...)
 	}
-	o = append(o, jsonObject{{"bytes", p.size}, {"iterations", p.iterations}}...)
+	o = append(o, network.JSONObject{{"bytes", p.size}, {"iterations", p.iterations}}...)
 	figures, why := p.read(ctx)
 	if why != "" {
-		return p.failed(append(o, jsonObject{{"verified", false}}...), why)
+		return p.failed(append(o, network.JSONObject{{"verified", false}}...), why)
 	}
-	p.report(append(append(o, figures...), jsonObject{{"verified", true}}...))
+	p.report(append(append(o, figures...), network.JSONObject{{"verified", true}}...))
 	return 0
 }
 
 // serve offers a buffer until an initiator is done with it.
 func (p *program) serve(ctx context.Context) int {
 	n := p.c.Node
-	o := jsonObject{{"test", p.name}, {"role", p.role}}
-	not := append(slices.Clip(o), jsonObject{{"served", false}}...)
+	o := network.JSONObject{{"test", p.name}, {"role", p.role}}
+	not := append(slices.Clip(o), network.JSONObject{{"served", false}}...)
 	// It is looked at and not held, as require_free of agent.py does.
 	// Before the buffer is made: a port that is taken is told at once.
 	busy := false
@@ -317,12 +318,12 @@ func (p *program) serve(ctx context.Context) int {
 	if !clock.Wait(ctx, n.Rack.Clock, p.served) {
 		return p.failed(not, errLimit.Error())
 	}
-	p.report(append(o, jsonObject{{"served", true}}...))
+	p.report(append(o, network.JSONObject{{"served", true}}...))
 	return 0
 }
 
 // read is the initiator: it finds the target, reads its buffer and compares it.
-func (p *program) read(ctx context.Context) (figures jsonObject, why string) {
+func (p *program) read(ctx context.Context) (figures network.JSONObject, why string) {
 	r := p.c.Node.Rack
 	for _, step := range []func() string{p.buffer, p.agent} {
 		if why := step(); why != "" {
@@ -412,7 +413,7 @@ func (p *program) find() *program {
 			return
 		}
 		way, ok := p.c.Node.Route(addr)
-		if !ok || way.Peer == nil || rejects(p.c.Node.Rack.Of(way.Peer), way.Peer, p.port) {
+		if !ok || way.Peer == nil || network.Rejects(p.c.Node.Rack.Of(way.Peer), way.Peer, p.port) {
 			return
 		}
 		if target, ok := p.c.Node.Rack.Of(way.Peer).Served(p.port).(*program); ok {
@@ -425,12 +426,12 @@ func (p *program) find() *program {
 	return found
 }
 
-func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (jsonObject, error) {
+func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (network.JSONObject, error) {
 	seconds, err := carry(ctx, p.c.Node.Rack, k)
 	if err != nil {
 		return nil, err
 	}
-	return jsonObject{
+	return network.JSONObject{
 		{"seconds", round(seconds, 6)},
 		{"gbps", round(k.block*k.count*8/seconds/1e9, 6)},
 	}, nil
@@ -438,7 +439,7 @@ func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (js
 
 // measureLatency times reads one by one. With two rails a few take very long: the
 // mean is three times the median then.
-func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand) (jsonObject, error) {
+func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand) (network.JSONObject, error) {
 	// Microseconds; the shares and the lateness of those that take long.
 	// Fitted to the multi-rail tutorial: of one rail the median is 16.2 us, the 95th percentile 20.8 and the mean
 	// 17.4; of two 11.1, 166.6 and 58.6.
@@ -472,7 +473,7 @@ func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand
 	at := func(part float64) float64 {
 		return round(times[min(len(times)-1, int(part*float64(len(times))))]+slower, 2)
 	}
-	return jsonObject{
+	return network.JSONObject{
 		{"avgUS", round(mean+slower, 2)},
 		{"minUS", round(times[0]+slower, 2)},
 		{"p50US", at(0.50)},
@@ -517,9 +518,9 @@ func (p *program) staging(ctx context.Context) int {
 		fits = 2*int64(p.size)+20*mb <= p.c.Node.Available()
 	})
 	// Not nil: JSON has an empty list, where nil would be null.
-	samples := []jsonObject{}
+	samples := []network.JSONObject{}
 	result := func(name any, unified bool, direct, dmaBuf, failure any) {
-		p.report(jsonObject{
+		p.report(network.JSONObject{
 			{"test", p.name},
 			{"gpu", name},
 			{"unified", unified},
@@ -563,7 +564,7 @@ func (p *program) staging(ctx context.Context) int {
 		}
 		p.c.Printf("%s: %d MiB of host memory in use\n", step.name, used)
 		p.c.Out.Flush()
-		samples = append(samples, jsonObject{{"step", step.name}, {"usedMB", used}, {"seconds", round(step.seconds, 4)}})
+		samples = append(samples, network.JSONObject{{"step", step.name}, {"usedMB", used}, {"seconds", round(step.seconds, 4)}})
 	}
 	result(host.GPUName, true, 0, 0, nil)
 	return 0

@@ -7,6 +7,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 // The programs that show RDMA devices: of ibverbs-utils, infiniband-diags,
@@ -25,7 +26,7 @@ func runRdma(_ context.Context, c *host.Call) int {
 	object, only := rdmaQuestion(rest)
 	code := 0
 	c.Locked(func() {
-		var items []jsonObject
+		var items []network.JSONObject
 		var lines []string
 		for _, f := range c.Node.Present() {
 			if only != "" && only != f.Dev {
@@ -50,7 +51,7 @@ func runRdma(_ context.Context, c *host.Call) int {
 		case len(lines) == 0 && only != "":
 			code = c.Fail(1, "Wrong device name\nFailed to find device \"%s\"", only)
 		case set.Has("j"):
-			c.Println(jsonArray(items, set.Has("p")))
+			c.Println(network.JSONArray(items, set.Has("p")))
 		default:
 			for _, l := range lines {
 				c.Println(l)
@@ -74,7 +75,7 @@ func rdmaQuestion(words []string) (object, only string) {
 }
 
 // rdmaLink is a port, in JSON and as a line.
-func rdmaLink(f *net.Function, details bool) (jsonObject, string) {
+func rdmaLink(f *net.Function, details bool) (network.JSONObject, string) {
 	state, physical := "ACTIVE", "LINK_UP"
 	switch {
 	// Switched off the port is disabled; without a carrier it goes on looking for one.
@@ -87,7 +88,7 @@ func rdmaLink(f *net.Function, details bool) (jsonObject, string) {
 	if details {
 		line += fmt.Sprintf("netdev_index %d ", f.Netdev.Index)
 	}
-	return jsonObject{
+	return network.JSONObject{
 		{"ifindex", f.No},
 		{"ifname", f.Dev},
 		{"port", 1},
@@ -99,10 +100,10 @@ func rdmaLink(f *net.Function, details bool) (jsonObject, string) {
 }
 
 // rdmaDev is a device, in the same way.
-func rdmaDev(f *net.Function) (jsonObject, string) {
+func rdmaDev(f *net.Function) (network.JSONObject, string) {
 	line := fmt.Sprintf("%d: %s: node_type ca fw 28.45.4028 node_guid %s sys_image_guid %s ",
 		f.No, f.Dev, f.GUID(), f.SystemGUID().GUID())
-	return jsonObject{
+	return network.JSONObject{
 		{"ifindex", f.No},
 		{"ifname", f.Dev},
 		{"node_type", "ca"},

@@ -10,6 +10,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/clock"
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 // ucxPerftest is one end of a test of UCX by itself. The client chooses what is measured and
@@ -320,7 +321,7 @@ func (p *ucxPerftest) meet() (m *ucxMeeting, refused string) {
 			refused = "Network is unreachable"
 		case way.Peer == nil:
 			refused = "No route to host"
-		case rejects(c.Node.Rack.Of(way.Peer), way.Peer, p.port):
+		case network.Rejects(c.Node.Rack.Of(way.Peer), way.Peer, p.port):
 			refused = "Connection refused"
 		}
 		if refused != "" {

@@ -1,4 +1,4 @@
-package tool
+package network
 
 import (
 	"context"
@@ -23,10 +23,10 @@ const (
 	NftRoCE host.Flaw = "nftables drops UDP 4791"
 )
 
-// rejects reports whether a node's firewall refuses a TCP connection to a port that
+// Rejects reports whether a node's firewall refuses a TCP connection to a port that
 // comes in over an interface.
 // SSH is let through, as whoever closes the rails to TCP does not lock himself out; RDMA is no TCP, and passes.
-func rejects(n *host.Node, in *net.Netdev, port int) bool {
+func Rejects(n *host.Node, in *net.Netdev, port int) bool {
 	return n.Flawed(Firewalled) && in != nil && in.Kind != "loopback" && port != 22 && (in.Func != nil || in.Bond != nil)
 }
 

@@ -1,4 +1,4 @@
-package tool
+package network
 
 import (
 	"net/netip"
@@ -38,7 +38,7 @@ func reachTCP(n *host.Node, name, bind string, port int) (r tcpReach) {
 		r.why = "Network is unreachable"
 	case r.way.Peer == nil:
 		r.why, r.late = "No route to host", true
-	case rejects(n.Rack.Of(r.way.Peer), r.way.Peer, port):
+	case Rejects(n.Rack.Of(r.way.Peer), r.way.Peer, port):
 		r.why = "No route to host"
 	// The management network has no function on which anything could flow.
 	case r.way.Local || r.way.Out.Kind == "ether" && r.way.Out.Func == nil:

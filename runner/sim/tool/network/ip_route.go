@@ -1,4 +1,4 @@
-package tool
+package network
 
 import (
 	"fmt"
@@ -109,7 +109,7 @@ func (ip *ipCall) route(verb string, args []string) int {
 	if f.table == "all" && !ip.v4 && !ip.v6 {
 		list = append(list, ip.Node.Listed(true)...)
 	}
-	var items []jsonObject
+	var items []JSONObject
 	for _, r := range list {
 		switch {
 		case !f.takes(r):
@@ -120,18 +120,18 @@ func (ip *ipCall) route(verb string, args []string) int {
 		}
 	}
 	if ip.json {
-		ip.Println(jsonArray(items, ip.pretty))
+		ip.Println(JSONArray(items, ip.pretty))
 	}
 	return 0
 }
 
 // routeObject is a route's words in the order in which ip has them. What
 // the filter says already is left out.
-func (ip *ipCall) routeObject(r net.Route, f routeFilter) jsonObject {
-	var o jsonObject
+func (ip *ipCall) routeObject(r net.Route, f routeFilter) JSONObject {
+	var o JSONObject
 	add := func(name string, value any, is bool) {
 		if is {
-			o = append(o, jsonField{name, value})
+			o = append(o, JSONField{name, value})
 		}
 	}
 	v6 := r.Dst.Addr().Is6()
@@ -165,7 +165,7 @@ func (ip *ipCall) routeLine(r net.Route, f routeFilter) string {
 	}
 	var b strings.Builder
 	for _, field := range ip.routeObject(r, f) {
-		switch field.name() {
+		switch field.Name() {
 		case "type", "dst":
 			fmt.Fprintf(&b, "%v ", field[1])
 		case "flags":
@@ -175,7 +175,7 @@ func (ip *ipCall) routeLine(r net.Route, f routeFilter) string {
 		case "pref": // the last one, of IPv6 alone
 			fmt.Fprintf(&b, "pref %v", field[1])
 		default:
-			fmt.Fprintf(&b, "%s %v ", words[field.name()], field[1])
+			fmt.Fprintf(&b, "%s %v ", words[field.Name()], field[1])
 		}
 	}
 	return b.String()
@@ -404,7 +404,7 @@ func (ip *ipCall) neigh(verb string, args []string) int {
 
 // listNeighbours shows those of an interface in a state, where they are given.
 func (ip *ipCall) listNeighbours(dev, state string) int {
-	var items []jsonObject
+	var items []JSONObject
 	for _, n := range ip.Node.Neighbours() {
 		is := "PERMANENT"
 		// What was learnt is as good as asked for a moment ago: entries don't grow stale here.
@@ -414,7 +414,7 @@ func (ip *ipCall) listNeighbours(dev, state string) int {
 		switch {
 		case dev != "" && dev != n.Dev, state != "" && state != "all" && !strings.EqualFold(state, is):
 		case ip.json:
-			items = append(items, jsonObject{
+			items = append(items, JSONObject{
 				{"dst", n.Addr.String()}, {"dev", n.Dev}, {"lladdr", n.MAC}, {"state", []string{is}},
 			})
 			if o := items[len(items)-1]; dev != "" {
@@ -429,7 +429,7 @@ func (ip *ipCall) listNeighbours(dev, state string) int {
 		}
 	}
 	if ip.json {
-		ip.Println(jsonArray(items, ip.pretty))
+		ip.Println(JSONArray(items, ip.pretty))
 	}
 	return 0
 }
@@ -484,22 +484,22 @@ func (ip *ipCall) routeGet(args []string) int {
 	}
 	// ip tells for whom the kernel was asked: a rule may be a user's.
 	_, uid := linux.User(ip.Call)
-	o := jsonObject{{"dst", a.String()}}
+	o := JSONObject{{"dst", a.String()}}
 	line := a.String()
 	switch {
 	// Both forms begin with the type, where it isn't unicast.
 	case way.Local:
 		line = "local " + line
-		o = append(jsonObject{{"type", "local"}}, o...)
+		o = append(JSONObject{{"type", "local"}}, o...)
 	case way.Via.IsValid():
 		line += " via " + way.Via.String()
-		o = append(o, jsonField{"gateway", way.Via.String()})
+		o = append(o, JSONField{"gateway", way.Via.String()})
 	}
 	line += fmt.Sprintf(" dev %s src %s uid %d \n    cache ", way.Out.Name, way.Source, uid)
-	o = append(o, jsonField{"dev", way.Out.Name}, jsonField{"prefsrc", way.Source.String()},
-		jsonField{"flags", []string{}}, jsonField{"uid", uid}, jsonField{"cache", []string{}})
+	o = append(o, JSONField{"dev", way.Out.Name}, JSONField{"prefsrc", way.Source.String()},
+		JSONField{"flags", []string{}}, JSONField{"uid", uid}, JSONField{"cache", []string{}})
 	if ip.json {
-		ip.Println(jsonArray([]jsonObject{o}, ip.pretty))
+		ip.Println(JSONArray([]JSONObject{o}, ip.pretty))
 	} else {
 		ip.Println(line)
 	}

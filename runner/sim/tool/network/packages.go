@@ -1,9 +1,11 @@
-package tool
+// Package network is the simulated nodes' programs that configure, show and measure the network: iproute2, netplan,
+// NetworkManager's and networkd's tools, nft, ping, iperf3, curl, and railbench's own streams. RDMA's are not here.
+package network
 
 import "github.com/railbench/railbench/runner/sim/tool/linux"
 
-// networkPackages are what configures and measures the network.
-func networkPackages() []linux.Package {
+// Packages are what configures and measures the network.
+func Packages() []linux.Package {
 	return []linux.Package{
 		{Name: "iputils-ping", Version: "3:20240117-1ubuntu0.1", Dir: "/usr/bin", Programs: linux.Programs{"ping": runPing}},
 		{Name: "curl", Dir: "/usr/bin", Programs: linux.Programs{"curl": runCurl}},

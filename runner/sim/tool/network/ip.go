@@ -1,4 +1,4 @@
-package tool
+package network
 
 import (
 	"context"
@@ -262,7 +262,7 @@ func (ip *ipCall) address(verb string, args []string) int {
 		ip.saveAddresses(devs)
 		return 0
 	}
-	var items []jsonObject
+	var items []JSONObject
 	for _, d := range devs {
 		addrs := ip.shown(d)
 		switch {
@@ -285,7 +285,7 @@ func (ip *ipCall) address(verb string, args []string) int {
 		}
 	}
 	if ip.json {
-		ip.Println(jsonArray(items, ip.pretty))
+		ip.Println(JSONArray(items, ip.pretty))
 	}
 	return 0
 }
@@ -358,24 +358,24 @@ func (ip *ipCall) addressFlags(a net.Address) (f []string) {
 	return f
 }
 
-func (ip *ipCall) addressObject(a net.Address) jsonObject {
+func (ip *ipCall) addressObject(a net.Address) JSONObject {
 	family := "inet"
 	if a.Addr().Is6() {
 		family = "inet6"
 	}
-	o := jsonObject{{"family", family}, {"local", a.Addr().String()}, {"prefixlen", a.Bits()}}
+	o := JSONObject{{"family", family}, {"local", a.Addr().String()}, {"prefixlen", a.Bits()}}
 	if a.Broadcast.IsValid() {
-		o = append(o, jsonField{"broadcast", a.Broadcast.String()})
+		o = append(o, JSONField{"broadcast", a.Broadcast.String()})
 	}
-	o = append(o, jsonField{"scope", a.Scope})
+	o = append(o, JSONField{"scope", a.Scope})
 	for _, f := range ip.addressFlags(a) {
-		o = append(o, jsonField{f, true})
+		o = append(o, JSONField{f, true})
 	}
 	if a.Label != "" {
-		o = append(o, jsonField{"label", a.Label})
+		o = append(o, JSONField{"label", a.Label})
 	}
 	valid, preferred := ip.lifetimes(a)
-	return append(o, jsonField{"valid_life_time", valid}, jsonField{"preferred_life_time", preferred})
+	return append(o, JSONField{"valid_life_time", valid}, JSONField{"preferred_life_time", preferred})
 }
 
 // linkType is ARPHRD's word and the address that all on the link listen to.
@@ -441,72 +441,72 @@ func (ip *ipCall) head(d *net.Netdev, mode bool) {
 
 // briefObject is a netdev in JSON with -br.
 // It has neither index nor MTU.
-func (ip *ipCall) briefObject(d *net.Netdev, addrs bool) jsonObject {
-	o := jsonObject{{"ifname", d.Name}, {"operstate", stateName(d)}}
+func (ip *ipCall) briefObject(d *net.Netdev, addrs bool) JSONObject {
+	o := JSONObject{{"ifname", d.Name}, {"operstate", stateName(d)}}
 	if !addrs {
-		return append(o, jsonField{"address", d.MACText()}, jsonField{"flags", flagNames(d)})
+		return append(o, JSONField{"address", d.MACText()}, JSONField{"flags", flagNames(d)})
 	}
-	list := []jsonObject{}
+	list := []JSONObject{}
 	for _, a := range ip.shown(d) {
-		list = append(list, jsonObject{{"local", a.Addr().String()}, {"prefixlen", a.Bits()}})
+		list = append(list, JSONObject{{"local", a.Addr().String()}, {"prefixlen", a.Bits()}})
 	}
-	return append(o, jsonField{"addr_info", list})
+	return append(o, JSONField{"addr_info", list})
 }
 
 // object is a netdev in JSON.
-func (ip *ipCall) object(d *net.Netdev, addrs bool) jsonObject {
+func (ip *ipCall) object(d *net.Netdev, addrs bool) JSONObject {
 	if ip.brief {
 		return ip.briefObject(d, addrs)
 	}
 	kind, brd := linkType(d)
-	o := jsonObject{
+	o := JSONObject{
 		{"ifindex", d.Index}, {"ifname", d.Name}, {"flags", flagNames(d)}, {"mtu", d.MTU}, {"qdisc", qdisc(d)},
 	}
 	if d.Master != nil {
-		o = append(o, jsonField{"master", d.Master.Name})
+		o = append(o, JSONField{"master", d.Master.Name})
 	}
-	o = append(o, jsonField{"operstate", stateName(d)})
+	o = append(o, JSONField{"operstate", stateName(d)})
 	if !addrs {
-		o = append(o, jsonField{"linkmode", "DEFAULT"})
+		o = append(o, JSONField{"linkmode", "DEFAULT"})
 	}
-	o = append(o, jsonField{"group", "default"}, jsonField{"txqlen", 1000})
+	o = append(o, JSONField{"group", "default"}, JSONField{"txqlen", 1000})
 	if ip.ofLink() {
-		o = append(o, jsonField{"link_type", kind}, jsonField{"address", d.MACText()}, jsonField{"broadcast", brd})
+		o = append(o, JSONField{"link_type", kind}, JSONField{"address", d.MACText()}, JSONField{"broadcast", brd})
 		if p := d.Permanent(); p != "" {
-			o = append(o, jsonField{"permaddr", p})
+			o = append(o, JSONField{"permaddr", p})
 		}
 	}
 	if ip.details {
 		o = append(o, ip.detailFields(d, addrs)...)
 	}
 	if ip.stats {
-		count := func(bytes, packets uint64) jsonObject {
-			return jsonObject{{"bytes", bytes}, {"packets", packets}, {"errors", 0}, {"dropped", 0}}
+		count := func(bytes, packets uint64) JSONObject {
+			return JSONObject{{"bytes", bytes}, {"packets", packets}, {"errors", 0}, {"dropped", 0}}
 		}
-		o = append(o, jsonField{"stats64", jsonObject{{"rx", count(d.Received())}, {"tx", count(d.Sent())}}})
+		o = append(o, JSONField{"stats64", JSONObject{{"rx", count(d.Received())}, {"tx", count(d.Sent())}}})
 	}
 	if !addrs {
 		return o
 	}
-	list := []jsonObject{}
+	list := []JSONObject{}
 	for _, a := range ip.shown(d) {
 		list = append(list, ip.addressObject(a))
 	}
-	return append(o, jsonField{"addr_info", list})
+	return append(o, JSONField{"addr_info", list})
 }
 
 // detailFields are those of -d, under JSON's names: three of a bond's are others than in the text
 // (num_peer_notif, ad_lacp_active, ad_lacp_rate).
-func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
+func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) JSONObject {
 	// iproute2 6.1's fields; later ones have more.
-	o := jsonObject{{"promiscuity", 0}, {"allmulti", 0}, {"min_mtu", d.MinMTU()}, {"max_mtu", d.MaxMTU()}}
+	o := JSONObject{{"promiscuity", 0}, {"allmulti", 0}, {"min_mtu", d.MinMTU()}, {"max_mtu", d.MaxMTU()}}
 	switch {
 	case d.Bond != nil:
-		data := jsonObject{{"mode", d.Bond.Mode}}
+		data := JSONObject{{"mode", d.Bond.Mode}}
 		if a := d.ShownActive(); a != "" {
-			data = append(data, jsonField{"active_slave", a})
+			data = append(data, JSONField{"active_slave", a})
 		}
-		data = append(data, jsonObject{
+		data = append(data, JSONObject{
 			{"miimon", d.Bond.Miimon},
 			{"updelay", 0},
 			{"downdelay", 0},
@@ -531,9 +531,9 @@ func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
 			{"ad_select", "stable"},
 			{"tlb_dynamic_lb", 1},
 		}...)
-		o = append(o, jsonField{"linkinfo", jsonObject{{"info_kind", "bond"}, {"info_data", data}}})
+		o = append(o, JSONField{"linkinfo", JSONObject{{"info_kind", "bond"}, {"info_data", data}}})
 	case d.Master != nil:
-		o = append(o, jsonField{"linkinfo", jsonObject{{"info_slave_kind", "bond"}, {"info_slave_data", jsonObject{
+		o = append(o, JSONField{"linkinfo", JSONObject{{"info_slave_kind", "bond"}, {"info_slave_data", JSONObject{
 			{"state", strings.ToUpper(d.Role())},
 			{"mii_status", strings.ToUpper(net.UpDown(d.Running()))},
 			{"link_failure_count", d.Slave.Failures},
@@ -543,10 +543,10 @@ func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
 		}}}})
 	}
 	if !addrs {
-		o = append(o, jsonField{"inet6_addr_gen_mode", "eui64"})
+		o = append(o, JSONField{"inet6_addr_gen_mode", "eui64"})
 	}
 	tx, rx := queues(d)
-	o = append(o, jsonObject{
+	o = append(o, JSONObject{
 		{"num_tx_queues", tx},
 		{"num_rx_queues", rx},
 		{"gso_max_size", 65536},
@@ -556,8 +556,8 @@ func (ip *ipCall) detailFields(d *net.Netdev, addrs bool) jsonObject {
 		{"gro_max_size", 65536},
 	}...)
 	if d.Func != nil {
-		o = append(o, jsonField{"phys_port_name", fmt.Sprintf("p%d", d.Func.QSFP)},
-			jsonField{"parentbus", "pci"}, jsonField{"parentdev", d.Func.PCI})
+		o = append(o, JSONField{"phys_port_name", fmt.Sprintf("p%d", d.Func.QSFP)},
+			JSONField{"parentbus", "pci"}, JSONField{"parentdev", d.Func.PCI})
 	}
 	return o
 }
@@ -576,7 +576,7 @@ func (ip *ipCall) link(verb string, args []string) int {
 	if code != 0 {
 		return code
 	}
-	var items []jsonObject
+	var items []JSONObject
 	for _, d := range devs {
 		switch {
 		case ip.json:
@@ -588,7 +588,7 @@ func (ip *ipCall) link(verb string, args []string) int {
 		}
 	}
 	if ip.json {
-		ip.Println(jsonArray(items, ip.pretty))
+		ip.Println(JSONArray(items, ip.pretty))
 	}
 	return 0
 }

@@ -1,4 +1,4 @@
-package tool
+package network
 
 import (
 	"context"
@@ -225,16 +225,16 @@ func (p *iperf) failed(why string) int {
 		}
 		return p.c.Fail(1, "%s", text)
 	}
-	p.print(jsonObject{
-		{"start", jsonObject{{"connected", []any{}}, {"version", "iperf 3.16"}, {"system_info", p.system()}}},
+	p.print(JSONObject{
+		{"start", JSONObject{{"connected", []any{}}, {"version", "iperf 3.16"}, {"system_info", p.system()}}},
 		{"intervals", []any{}},
-		{"end", jsonObject{}},
+		{"end", JSONObject{}},
 		{"error", why},
 	})
 	return 0
 }
 
-func (p *iperf) print(o jsonObject) {
+func (p *iperf) print(o JSONObject) {
 	b, err := json.MarshalIndent(o, "", "\t")
 	if err != nil {
 		p.c.Fail(1, "iperf3: %v", err)
@@ -604,14 +604,14 @@ func threeDigits(v, base float64) string {
 // object is the whole test in JSON.
 // What a receiver doesn't know, as retransmits and windows, it leaves out. The processors' load and the round
 // trip are always the same: no verdict rests on them.
-func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
+func (p *iperf) object(t *iperfTest, sends bool) JSONObject {
 	// Each end names itself first.
 	local, remote := t.client, t.server
 	if p.server {
 		local, remote = remote, local
 	}
-	account := func(from, to, bytes float64, rest ...jsonField) jsonObject {
-		o := jsonObject{
+	account := func(from, to, bytes float64, rest ...JSONField) JSONObject {
+		o := JSONObject{
 			{"start", from},
 			{"end", to},
 			{"seconds", to - from},
@@ -620,13 +620,13 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 		}
 		return append(o, rest...)
 	}
-	var connected, intervals, ends []jsonObject
+	var connected, intervals, ends []JSONObject
 	for i := range t.streams {
 		mine, theirs := t.ports[i+1], t.port
 		if p.server {
 			mine, theirs = theirs, mine
 		}
-		connected = append(connected, jsonObject{
+		connected = append(connected, JSONObject{
 			// Fields in iperf3's order: people read it, too.
 			{"socket", t.socket(i, p.server)},
 			{"local_host", local.String()},
@@ -635,11 +635,11 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 			{"remote_port", theirs},
 		})
 	}
-	retransmits := func(n int) []jsonField {
+	retransmits := func(n int) []JSONField {
 		if !sends {
-			return []jsonField{{"omitted", false}, {"sender", sends}}
+			return []JSONField{{"omitted", false}, {"sender", sends}}
 		}
-		return []jsonField{{"retransmits", n}, {"omitted", false}, {"sender", sends}}
+		return []JSONField{{"retransmits", n}, {"omitted", false}, {"sender", sends}}
 	}
 	// A second is iperf3's interval; other ones nobody asks for here.
 	every := 1
@@ -647,7 +647,7 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 		every = t.seconds // one interval, which is the whole test
 	}
 	for second := every; second <= t.seconds; second += every {
-		var streams []jsonObject
+		var streams []JSONObject
 		total, all := 0.0, 0
 		from, to := float64(second-every), float64(second)
 		for i, s := range t.streams {
@@ -655,13 +655,13 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 			n := s.retrans*second/t.seconds - s.retrans*(second-every)/t.seconds
 			total, all = total+bytes, all+n
 			o := account(from, to, bytes, retransmits(n)...)
-			o = append(jsonObject{{"socket", t.socket(i, p.server)}}, o...)
+			o = append(JSONObject{{"socket", t.socket(i, p.server)}}, o...)
 			if sends {
-				o = append(o, jsonField{"snd_cwnd", math.Round(t.cwnd)}, jsonField{"rtt", 61}, jsonField{"pmtu", t.mss + 52})
+				o = append(o, JSONField{"snd_cwnd", math.Round(t.cwnd)}, JSONField{"rtt", 61}, JSONField{"pmtu", t.mss + 52})
 			}
 			streams = append(streams, o)
 		}
-		intervals = append(intervals, jsonObject{
+		intervals = append(intervals, JSONObject{
 			{"streams", streams}, {"sum", account(from, to, total, retransmits(all)...)},
 		})
 	}
@@ -669,29 +669,29 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 	whole := float64(t.seconds)
 	for i, s := range t.streams {
 		total, all = total+s.sent(), all+s.retrans
-		id := jsonField{"socket", t.socket(i, p.server)}
-		sender := append(jsonObject{id}, account(0, whole, s.sent())...)
+		id := JSONField{"socket", t.socket(i, p.server)}
+		sender := append(JSONObject{id}, account(0, whole, s.sent())...)
 		if sends {
-			sender = append(sender, jsonField{"retransmits", s.retrans}, jsonField{"max_snd_cwnd", math.Round(t.cwnd)})
+			sender = append(sender, JSONField{"retransmits", s.retrans}, JSONField{"max_snd_cwnd", math.Round(t.cwnd)})
 		}
-		sender = append(sender, jsonField{"sender", sends})
-		receiver := append(append(jsonObject{id}, account(0, whole, s.sent())...), jsonField{"sender", sends})
-		ends = append(ends, jsonObject{{"sender", sender}, {"receiver", receiver}})
+		sender = append(sender, JSONField{"sender", sends})
+		receiver := append(append(JSONObject{id}, account(0, whole, s.sent())...), JSONField{"sender", sends})
+		ends = append(ends, JSONObject{{"sender", sender}, {"receiver", receiver}})
 	}
 	sent := account(0, whole, total)
 	if sends {
-		sent = append(sent, jsonField{"retransmits", all})
+		sent = append(sent, JSONField{"retransmits", all})
 	}
 	wall := p.c.Node.Rack.Clock.Wall().UTC()
-	return jsonObject{
-		{"start", jsonObject{
+	return JSONObject{
+		{"start", JSONObject{
 			{"connected", connected},
 			{"version", "iperf 3.16"},
 			{"system_info", p.system()},
-			{"timestamp", jsonObject{{"time", wall.Format(time.RFC1123)}, {"timesecs", wall.Unix()}}},
-			{"connecting_to", jsonObject{{"host", p.host}, {"port", t.port}}},
+			{"timestamp", JSONObject{{"time", wall.Format(time.RFC1123)}, {"timesecs", wall.Unix()}}},
+			{"connecting_to", JSONObject{{"host", p.host}, {"port", t.port}}},
 			{"tcp_mss_default", t.mss},
-			{"test_start", jsonObject{
+			{"test_start", JSONObject{
 				{"protocol", "TCP"},
 				{"num_streams", len(t.streams)},
 				{"blksize", iperfBlock},
@@ -704,11 +704,11 @@ func (p *iperf) object(t *iperfTest, sends bool) jsonObject {
 			}},
 		}},
 		{"intervals", intervals},
-		{"end", jsonObject{
+		{"end", JSONObject{
 			{"streams", ends},
-			{"sum_sent", append(sent, jsonField{"sender", sends})},
-			{"sum_received", account(0, whole, total, jsonField{"sender", sends})},
-			{"cpu_utilization_percent", jsonObject{{"host_total", 98.9}, {"remote_total", 71.3}}},
+			{"sum_sent", append(sent, JSONField{"sender", sends})},
+			{"sum_received", account(0, whole, total, JSONField{"sender", sends})},
+			{"cpu_utilization_percent", JSONObject{{"host_total", 98.9}, {"remote_total", 71.3}}},
 			{"sender_tcp_congestion", "cubic"},
 			{"receiver_tcp_congestion", "cubic"},
 		}},

@@ -1,4 +1,4 @@
-package tool
+package network
 
 import (
 	"context"
@@ -406,7 +406,7 @@ func dialed(bind, to, why string) string {
 // report prints what an end saw, and gives its status.
 func (s *streamEnd) report(ways []*streamWay, received bool) int {
 	c := s.c
-	var objects []jsonObject
+	var objects []JSONObject
 	sum, blocks, cuts, began, ended := 0.0, 0, 0, math.Inf(1), 0.0
 	for _, w := range ways {
 		bytes, whole := w.moved()
@@ -414,19 +414,19 @@ func (s *streamEnd) report(ways []*streamWay, received bool) int {
 		if !received {
 			cut = 0 // who sends doesn't know
 		}
-		o := jsonObject{{"at", w.at}}
+		o := JSONObject{{"at", w.at}}
 		o = append(o, streamMoved(bytes, whole, cut, w.ended-w.began)...)
-		o = append(o, jsonField{"stalls", 0})
+		o = append(o, JSONField{"stalls", 0})
 		if !received {
-			o = append(o, jsonField{"streams", s.streams})
+			o = append(o, JSONField{"streams", s.streams})
 		}
 		objects = append(objects, o)
 		sum, blocks, cuts = sum+bytes, blocks+whole, cuts+cut
 		began, ended = min(began, w.began), max(ended, w.ended)
 	}
 	if s.json {
-		o := append(jsonObject{{"railbench", "simulated"}}, streamMoved(sum, blocks, cuts, ended-began)...)
-		o = append(o, jsonField{"stalls", 0}, jsonField{"ways", objects})
+		o := append(JSONObject{{"railbench", "simulated"}}, streamMoved(sum, blocks, cuts, ended-began)...)
+		o = append(o, JSONField{"stalls", 0}, JSONField{"ways", objects})
 		b, err := json.MarshalIndent(o, "", "  ")
 		if err != nil {
 			return c.Fail(1, "railbench: %v", err)
@@ -444,8 +444,8 @@ func (s *streamEnd) report(ways []*streamWay, received bool) int {
 	return 0
 }
 
-func streamMoved(bytes float64, blocks, cut int, seconds float64) jsonObject {
-	return jsonObject{
+func streamMoved(bytes float64, blocks, cut int, seconds float64) JSONObject {
+	return JSONObject{
 		{"bytes", uint64(bytes)},
 		{"blocks", blocks},
 		{"lost", 0},

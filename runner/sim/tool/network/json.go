@@ -1,20 +1,20 @@
-package tool
+package network
 
 import (
 	"encoding/json"
 	"fmt"
 )
 
-// A jsonObject keeps its fields in order, as iproute2 prints them.
+// A JSONObject keeps its fields in order, as iproute2 prints them.
 // encoding/json would sort a map's; order matters to nobody but people, who compare by eye.
-type jsonObject []jsonField
+type JSONObject []JSONField
 
-// A jsonField is a name and what encoding/json makes of a value.
-type jsonField [2]any
+// A JSONField is a name and what encoding/json makes of a value.
+type JSONField [2]any
 
-func (f jsonField) name() string { return f[0].(string) }
+func (f JSONField) Name() string { return f[0].(string) }
 
-func (o jsonObject) MarshalJSON() ([]byte, error) {
+func (o JSONObject) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, f := range o {
 		v, err := json.Marshal(f[1])
@@ -24,14 +24,14 @@ func (o jsonObject) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(fmt.Appendf(b, "%q:", f.name()), v...)
+		b = append(fmt.Appendf(b, "%q:", f.Name()), v...)
 	}
 	return append(b, '}'), nil
 }
 
-func jsonArray(items []jsonObject, pretty bool) string {
+func JSONArray(items []JSONObject, pretty bool) string {
 	if items == nil {
-		items = []jsonObject{}
+		items = []JSONObject{}
 	}
 	b, err := json.Marshal(items)
 	if pretty {
