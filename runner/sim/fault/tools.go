@@ -2,8 +2,8 @@ package fault
 
 import (
 	"github.com/railbench/railbench/runner/sim/host"
-	"github.com/railbench/railbench/runner/sim/tool"
 	"github.com/railbench/railbench/runner/sim/tool/network"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 // toolFaults are the faults of the programs that measure, and of who may run them.
@@ -18,8 +18,8 @@ func toolFaults() []Fault {
 			Do: func(s Spot) func() {
 				// It serves nobody: a client is refused as if nothing listened, and a new server
 				// can't have the port.
-				s.Node.Forget(tool.PerftestPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
-				return func() { s.Node.Unforget(tool.PerftestPort) }
+				s.Node.Forget(rdma.PerftestPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
+				return func() { s.Node.Unforget(rdma.PerftestPort) }
 			},
 		},
 		{
@@ -65,7 +65,7 @@ func toolFaults() []Fault {
 			Report: "railbench says that there is no result in what ib_write_bw printed",
 			Doc: "The result rows of ib_write_bw from {node} and to it break off in the middle, as when a " +
 				"connection breaks. There is no result in it.",
-			Do: flawedBy(tool.Garbles),
+			Do: flawedBy(rdma.Garbles),
 		},
 		{
 			Name: "sudo-password", Title: "sudo asks for a password", Where: OnAll,

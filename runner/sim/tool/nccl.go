@@ -8,6 +8,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 // ncclRelease is the version of the NCCL that a node's loader finds: its file is called after it.
@@ -187,11 +188,11 @@ func ncclNumber(release string) string {
 }
 
 // ncclLanes are the ways from a rank to another: a pair of devices each.
-func ncclLanes(from, to *ncclRank) (lanes []lane) {
+func ncclLanes(from, to *ncclRank) (lanes []rdma.Lane) {
 	left := slices.Clone(to.ports)
 	for _, f := range from.ports {
 		if i := slices.IndexFunc(left, f.Reaches); i >= 0 {
-			lanes, left = append(lanes, lane{f, left[i]}), slices.Delete(left, i, i+1)
+			lanes, left = append(lanes, rdma.Lane{Near: f, Far: left[i]}), slices.Delete(left, i, i+1)
 		}
 	}
 	return lanes

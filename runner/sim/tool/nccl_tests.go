@@ -14,6 +14,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 	"github.com/railbench/railbench/runner/sim/tool/linux"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 //go:embed nccl_tests_help.txt
@@ -419,14 +420,14 @@ func (t *ncclTest) doubled() []string {
 	}
 	for i, r := range t.ranks {
 		for _, l := range ncclLanes(r, t.ranks[(i+1)%len(t.ranks)]) {
-			from, to := l.near.Netdev.IPv4().Addr(), l.far.Netdev.IPv4().Addr()
+			from, to := l.Near.Netdev.IPv4().Addr(), l.Far.Netdev.IPv4().Addr()
 			if at[from] < 2 && at[to] < 2 {
 				continue
 			}
 			return []string{
 				r.log("WARN", "NET/IB: Got completion from peer %s<%d> with status=IBV_WC_RETRY_EXC_ERR(12) "+
 					"opcode=IBV_WC_RDMA_WRITE(1) reqSize=0 vendor_err=129 req_type=Send localGid ::ffff:%s "+
-					"remoteGids::ffff:%s hca %s", to, 40000+r.node.Index, from, to, l.near.Dev),
+					"remoteGids::ffff:%s hca %s", to, 40000+r.node.Index, from, to, l.Near.Dev),
 				r.node.Name + ": Test NCCL failure common.cu:303 'remote process exited or there was a network error / '",
 			}
 		}
@@ -443,7 +444,7 @@ func (t *ncclTest) flows(each float64) (all []*net.Flow) {
 		for _, l := range lanes {
 			part := each / float64(len(lanes))
 			all = append(all, &net.Flow{
-				From: l.near, To: l.far, MTU: min(l.near.ActiveMTU(), l.far.ActiveMTU()), Op: net.Write,
+				From: l.Near, To: l.Far, MTU: min(l.Near.ActiveMTU(), l.Far.ActiveMTU()), Op: net.Write,
 				Message: min(ncclChunk, math.Ceil(part)), Payload: part, Demand: math.Inf(1), Share: t.share,
 			})
 		}
@@ -463,7 +464,7 @@ func (t *ncclTest) sockets(each float64) (all []*net.Flow) {
 		}
 		all = append(all, &net.Flow{
 			From: from.Func, To: to.Func, MTU: min(from.MTU, to.MTU) - 52, TCP: true,
-			Message: ncclChunk, Payload: each, Demand: socketRate, Share: t.share,
+			Message: ncclChunk, Payload: each, Demand: rdma.SocketRate, Share: t.share,
 		})
 	}
 	return all

@@ -11,6 +11,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 	"github.com/railbench/railbench/runner/sim/tool/linux"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 const (
@@ -195,7 +196,7 @@ func (u *ucxContext) logged(pid int) (lines []string, ok bool) {
 
 // A link is what UCX made of two contexts: up to as many lanes as both may use.
 type link struct {
-	lanes []lane
+	lanes []rdma.Lane
 	tcp   bool
 }
 
@@ -207,7 +208,7 @@ func (u *ucxContext) connect(far *ucxContext) link {
 	for _, f := range u.rails {
 		// Each rail is in one lane: more would bring nothing.
 		if i := slices.IndexFunc(left, f.Reaches); i >= 0 {
-			l.lanes = append(l.lanes, lane{f, left[i]})
+			l.lanes = append(l.lanes, rdma.Lane{Near: f, Far: left[i]})
 			left = slices.Delete(left, i, i+1)
 		}
 	}
@@ -218,7 +219,7 @@ func (u *ucxContext) connect(far *ucxContext) link {
 				// By subnets: UCX takes the pair of interfaces that can reach each other. The management network has
 				// no function, and nothing flows over it.
 				if d.Func != nil && e.Func != nil && slices.Equal(d.Wires(), e.Wires()) && d.IPv4().Masked() == e.IPv4().Masked() {
-					l.lanes = append(l.lanes, lane{d.Func, e.Func})
+					l.lanes = append(l.lanes, rdma.Lane{Near: d.Func, Far: e.Func})
 				}
 			}
 		}
@@ -241,9 +242,9 @@ func (u *ucxContext) chosen(pid int, l link) (lines []string) {
 	var lanes []string
 	for _, lane := range l.lanes {
 		if l.tcp {
-			lanes = append(lanes, "tcp/"+lane.near.Netdev.Name)
+			lanes = append(lanes, "tcp/"+lane.Near.Netdev.Name)
 		} else {
-			lanes = append(lanes, "rc_mlx5/"+lane.near.Dev+":1")
+			lanes = append(lanes, "rc_mlx5/"+lane.Near.Dev+":1")
 		}
 	}
 	return []string{ucxLog(u.node, pid, "ucp_worker.c:1855", "INFO",
@@ -274,7 +275,7 @@ func (k carriage) flows() []*net.Flow {
 	}
 	var fs []*net.Flow
 	for i, l := range lanes {
-		src, dst := l.near, l.far
+		src, dst := l.Near, l.Far
 		if k.back {
 			src, dst = dst, src
 		}
@@ -293,7 +294,7 @@ func (k carriage) flows() []*net.Flow {
 		switch {
 		case k.link.tcp:
 			// Without TCP's and IP's headers and the time stamps.
-			fl.MTU, fl.Demand = min(src.Netdev.MTU, dst.Netdev.MTU)-52, socketRate
+			fl.MTU, fl.Demand = min(src.Netdev.MTU, dst.Netdev.MTU)-52, rdma.SocketRate
 		case k.staged:
 			fl.Op = net.Send
 			fragments := math.Ceil(k.block / stagedFragment)

@@ -11,6 +11,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
 	"github.com/railbench/railbench/runner/sim/tool/network"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 // ucxPerftest is one end of a test of UCX by itself. The client chooses what is measured and
@@ -297,11 +298,11 @@ func (p *ucxPerftest) connect(ctx context.Context) int {
 		p.fail("libperf.c:1080", "ucp_ep_create() failed: Destination is unreachable")
 		return p.fail("perftest_run.c:334", "Failed to run test: Destination is unreachable")
 	}
-	if !c.Node.Rack.Clock.Sleep(ctx, setupTime) {
+	if !c.Node.Rack.Clock.Sleep(ctx, rdma.SetupTime) {
 		return host.Terminated
 	}
 	if err := p.measure(clock.Until(ctx, m.gone), l); err != nil {
-		return p.fail("rc_iface.c:412", "Transport retry count exceeded on "+l.lanes[0].near.Dev+
+		return p.fail("rc_iface.c:412", "Transport retry count exceeded on "+l.lanes[0].Near.Dev+
 			":1/RoCE (synd 0x15 vend 0x81)")
 	}
 	m.code = 0

@@ -1,9 +1,11 @@
-package tool
+// Package rdma is the simulated nodes' programs of RDMA's devices: perftest, and those that show adapters, ports and
+// GIDs. It has what a pair of ports is to UCX and NCCL, which are not here.
+package rdma
 
 import "github.com/railbench/railbench/runner/sim/tool/linux"
 
-// rdmaPackages are those of RDMA's devices.
-func rdmaPackages() []linux.Package {
+// Packages are those of RDMA's devices.
+func Packages() []linux.Package {
 	return []linux.Package{
 		{Name: "iproute2", Version: "6.1.0-1ubuntu6.2", Dir: "/usr/bin", Programs: linux.Programs{"rdma": runRdma}},
 		{Name: "ibverbs-utils", Version: "50.0-2ubuntu0.2", Dir: "/usr/bin", Programs: linux.Programs{

@@ -1,4 +1,4 @@
-package tool
+package rdma
 
 import (
 	"context"
@@ -23,8 +23,8 @@ const PerftestPort = 18515
 // resultLine is RESULT_LINE of perftest_parameters.h.
 const resultLine = "---------------------------------------------------------------------------------------"
 
-// setupTime is what two ends take to make their queue pairs and to meet, in node time.
-const setupTime = 100 * time.Millisecond
+// SetupTime is what two ends take to make their queue pairs and to meet, in node time.
+const SetupTime = 100 * time.Millisecond
 
 // Garbles is the flaw of a node whose ib_write_bw cuts its result.
 const Garbles host.Flaw = "perftest's rows break off"
@@ -474,7 +474,7 @@ func (p *perftest) connect(ctx context.Context) int {
 	}
 	p.addresses(rv.server)
 	p.flush()
-	if !c.Node.Rack.Clock.Sleep(ctx, setupTime) {
+	if !c.Node.Rack.Clock.Sleep(ctx, SetupTime) {
 		return 143
 	}
 	if rv.outcome != works {
