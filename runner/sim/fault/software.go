@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/host"
-	"github.com/railbench/railbench/runner/sim/tool"
 	"github.com/railbench/railbench/runner/sim/tool/linux"
 	"github.com/railbench/railbench/runner/sim/tool/network"
+	"github.com/railbench/railbench/runner/sim/tool/nixl"
 )
 
 // softwareFaults are the faults of settings, limits and what else runs on a node.
@@ -118,21 +118,21 @@ func softwareFaults() []Fault {
 			Report: "my own nixlbench says connections to all backends failing; railbench's cells work",
 			Doc: "{node} has an etcd of its own, which is enabled and doesn't run: nixlbench without railbench " +
 				"ends with \"connections to all backends failing\".",
-			Do: func(s Spot) func() { return tool.HaveEtcd(s.Node, false) },
+			Do: func(s Spot) func() { return nixl.HaveEtcd(s.Node, false) },
 		},
 		{
 			Name: "etcd-masked", Title: "etcd is masked",
 			Report: "etcd does not start, systemctl says that it can not, and nobody remembers why",
 			Doc: "{node}'s own etcd is enabled and masked, so nothing starts it (\"Unit etcd.service is masked\"), and " +
 				"/etc/environment names it: nixlbench without railbench ends with \"connections to all backends failing\".",
-			Do: func(s Spot) func() { return tool.MaskEtcd(s.Node) },
+			Do: func(s Spot) func() { return nixl.MaskEtcd(s.Node) },
 		},
 		{
 			Name: "stale-etcd", Title: "etcd keeps dead ranks",
 			Report: "since I killed one nixlbench, the next says Rank 2 is greater than or equal to global size 2",
 			Doc: "{node}'s own etcd still has the keys of a nixlbench that was killed: the next run in it ends " +
 				"with \"Rank 2 is greater than or equal to global size 2\".",
-			Do: func(s Spot) func() { return tool.HaveEtcd(s.Node, true) },
+			Do: func(s Spot) func() { return nixl.HaveEtcd(s.Node, true) },
 		},
 		{
 			Name: "apparmor-denied", Title: "AppArmor refuses perftest its device",

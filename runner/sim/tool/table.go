@@ -9,13 +9,14 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/tool/linux"
 	"github.com/railbench/railbench/runner/sim/tool/network"
+	"github.com/railbench/railbench/runner/sim/tool/nixl"
 	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 // All is every program that the nodes have, by name.
 func All() map[string]host.Tool {
 	all := map[string]host.Tool{}
-	others := slices.Concat(network.Packages(), rdma.Packages(), nixlPackages(), ncclPackages())
+	others := slices.Concat(network.Packages(), rdma.Packages(), nixl.Packages(), ncclPackages())
 	for _, p := range linux.Packages(others) {
 		for name, run := range p.Programs {
 			all[name] = host.Tool{Dir: p.Dir, Run: run}
