@@ -8,6 +8,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/tool/linux"
+	"github.com/railbench/railbench/runner/sim/tool/nccl"
 	"github.com/railbench/railbench/runner/sim/tool/network"
 	"github.com/railbench/railbench/runner/sim/tool/nixl"
 	"github.com/railbench/railbench/runner/sim/tool/rdma"
@@ -16,7 +17,7 @@ import (
 // All is every program that the nodes have, by name.
 func All() map[string]host.Tool {
 	all := map[string]host.Tool{}
-	others := slices.Concat(network.Packages(), rdma.Packages(), nixl.Packages(), ncclPackages())
+	others := slices.Concat(network.Packages(), rdma.Packages(), nixl.Packages(), nccl.Packages())
 	for _, p := range linux.Packages(others) {
 		for name, run := range p.Programs {
 			all[name] = host.Tool{Dir: p.Dir, Run: run}

@@ -1,9 +1,10 @@
-package tool
+// Package nccl is the simulated nodes' nccl-tests, NCCL itself, and mpirun, which starts its ranks.
+package nccl
 
 import "github.com/railbench/railbench/runner/sim/tool/linux"
 
-// ncclPackages are NCCL's tests, and what starts them.
-func ncclPackages() []linux.Package {
+// Packages are NCCL's tests, and what starts them.
+func Packages() []linux.Package {
 	return []linux.Package{
 		{
 			Name: "nccl-tests", Dir: "/usr/local/nccl-tests/build",
