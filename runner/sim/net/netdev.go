@@ -194,7 +194,7 @@ func (d *Netdev) Slaves() []*Netdev {
 	return s
 }
 
-// Lane is the slave that a bond sends a flow over; nil where there is none.
+// lane is the slave that a bond sends a flow over; nil where there is none.
 func (d *Netdev) lane(hash int) *Netdev {
 	var live []*Netdev
 	for _, s := range d.Slaves() {

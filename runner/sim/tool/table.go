@@ -1,6 +1,6 @@
-// Package tool is the programs of the simulated nodes, a file each, and what they need of
-// each other, such as UCX: they print what the real ones print. They are found by the table
-// alone, and no fault is named here: what a program minds is a host.Flaw of its own.
+// Package tool is all programs of the simulated nodes: they print what the real ones print. The programs are in the
+// packages below, a file each, and are found by the packages' lists alone. No fault is named there: what a program
+// minds is a host.Flaw of its own.
 package tool
 
 import (

@@ -36,6 +36,7 @@ var linked = map[string][]string{
 // NoLibrary keeps nixlbench from starting: a library of it is gone.
 const NoLibrary host.Flaw = "nixlbench lacks a library"
 
+// MissingLibrary is the one that such a node lacks.
 const MissingLibrary = "libetcd-cpp-api.so"
 
 // runLdd prints what a program's libraries are, of those of the table; a file that is no program makes the

@@ -12,8 +12,10 @@ type JSONObject []JSONField
 // A JSONField is a name and what encoding/json makes of a value.
 type JSONField [2]any
 
+// Name is the field's.
 func (f JSONField) Name() string { return f[0].(string) }
 
+// MarshalJSON writes the fields in their order.
 func (o JSONObject) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, f := range o {
@@ -29,6 +31,7 @@ func (o JSONObject) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// JSONArray is objects as iproute2 prints them: on a line, or in the pretty form.
 func JSONArray(items []JSONObject, pretty bool) string {
 	if items == nil {
 		items = []JSONObject{}
