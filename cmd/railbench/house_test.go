@@ -59,13 +59,34 @@ var house = []struct {
 		from: "runner/sim/tool/linux", mustNot: module + "runner/sim/tool",
 		reason: "every node has these, whatever else it has",
 	},
-	{from: "runner/sim/tool/network", mustNot: module + "runner/sim/tool/rdma", reason: "a network is without RDMA, too"},
-	{from: "runner/sim/tool/network", mustNot: module + "runner/sim/tool/nixl", reason: "a network is without RDMA, too"},
-	{from: "runner/sim/tool/network", mustNot: module + "runner/sim/tool/nccl", reason: "a network is without RDMA, too"},
-	{from: "runner/sim/tool/rdma", mustNot: module + "runner/sim/tool/nixl", reason: "verbs know nothing of what runs on them"},
-	{from: "runner/sim/tool/rdma", mustNot: module + "runner/sim/tool/nccl", reason: "verbs know nothing of what runs on them"},
-	{from: "runner/sim/tool/nixl", mustNot: module + "runner/sim/tool/nccl", reason: "two libraries that share only ports"},
-	{from: "runner/sim/tool/nccl", mustNot: module + "runner/sim/tool/nixl", reason: "two libraries that share only ports"},
+	{
+		from: "runner/sim/tool/network", mustNot: module + "runner/sim/tool/rdma",
+		reason: "a network is without RDMA, too",
+	},
+	{
+		from: "runner/sim/tool/network", mustNot: module + "runner/sim/tool/nixl",
+		reason: "a network is without RDMA, too",
+	},
+	{
+		from: "runner/sim/tool/network", mustNot: module + "runner/sim/tool/nccl",
+		reason: "a network is without RDMA, too",
+	},
+	{
+		from: "runner/sim/tool/rdma", mustNot: module + "runner/sim/tool/nixl",
+		reason: "verbs know nothing of what runs on them",
+	},
+	{
+		from: "runner/sim/tool/rdma", mustNot: module + "runner/sim/tool/nccl",
+		reason: "verbs know nothing of what runs on them",
+	},
+	{
+		from: "runner/sim/tool/nixl", mustNot: module + "runner/sim/tool/nccl",
+		reason: "two libraries that share only ports",
+	},
+	{
+		from: "runner/sim/tool/nccl", mustNot: module + "runner/sim/tool/nixl",
+		reason: "two libraries that share only ports",
+	},
 	{from: "cmd", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},
 	{from: "runner", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},
 	{from: "steps", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},

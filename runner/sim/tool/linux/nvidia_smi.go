@@ -94,7 +94,10 @@ func runNvidiaSmi(_ context.Context, c *host.Call) int {
 			return gpuQuery(c, gpus, strings.Split(query, ","))
 		}
 	}
-	c.Printf("%s", PrintTemplate(nvidiaTexts, "nvidia_smi_table.txt", struct{ At, Driver string }{gpuTime(c), host.GPUDriver}))
+	c.Printf("%s", PrintTemplate(nvidiaTexts, "nvidia_smi_table.txt", struct{ At, Driver string }{
+		gpuTime(c),
+		host.GPUDriver,
+	}))
 	for _, g := range gpus {
 		memory := "Not Supported"
 		if total := g["memory.total"]; strings.HasSuffix(total, "MiB") {

@@ -10,6 +10,9 @@ func Packages() []linux.Package {
 			Name: "nccl-tests", Dir: "/usr/local/nccl-tests/build",
 			Programs: linux.Programs{"all_reduce_perf": runNCCLTest, "all_gather_perf": runNCCLTest},
 		},
-		{Name: "openmpi-bin", Version: "4.1.6-7ubuntu2", Dir: "/usr/bin", Programs: linux.Programs{"mpirun": runMpirun, "mpiexec": runMpirun}},
+		{Name: "openmpi-bin", Version: "4.1.6-7ubuntu2", Dir: "/usr/bin", Programs: linux.Programs{
+			"mpirun":  runMpirun,
+			"mpiexec": runMpirun,
+		}},
 	}
 }
