@@ -20,8 +20,7 @@ func Packages() []linux.Package {
 		},
 		{Name: "nftables", Dir: "/usr/sbin", Programs: linux.Programs{"nft": runNft}},
 		{Name: "iproute2", Version: "6.1.0-1ubuntu6.2", Dir: "/usr/sbin", Programs: linux.Programs{
-			"ip": runIP, "ss": runSs,
-			"tc": runTc,
+			"ip": runIP, "ss": runSs, "tc": runTc,
 		}},
 		{Name: "ethtool", Version: "1:6.7-1build1", Dir: "/usr/sbin", Programs: linux.Programs{"ethtool": runEthtool}},
 		{Name: "iperf3", Version: "3.16-1build2", Dir: "/usr/bin", Programs: linux.Programs{"iperf3": runIperf3}},

@@ -564,8 +564,9 @@ func (p *program) staging(ctx context.Context) int {
 		}
 		p.c.Printf("%s: %d MiB of host memory in use\n", step.name, used)
 		p.c.Out.Flush()
-		samples = append(samples, network.JSONObject{{"step", step.name}, {"usedMB", used}, {"seconds", round(step.seconds,
-			4)}})
+		samples = append(samples, network.JSONObject{
+			{"step", step.name}, {"usedMB", used}, {"seconds", round(step.seconds, 4)},
+		})
 	}
 	result(host.GPUName, true, 0, 0, nil)
 	return 0
