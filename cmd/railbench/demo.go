@@ -81,14 +81,14 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 	r := newPlayback(ctx, doc)
 	defer r.work.Wait()
 	defer stop()
-	return o.taped(cmd, func(o opening) error {
+	return o.recorded(cmd, func(o opening) error {
 		opts := tui.Options{
 			Tutorial: doc.Book.Tutorial, Simulated: doc.Book.Rig.Simulated, RigName: doc.Book.Rig.Name, Stage: true,
 			Recorded: true, Show: shown, Auto: true, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
 			Docs: pages,
 		}
-		if o.tape != nil {
-			opts.Mark = o.tape.mark
+		if o.recording != nil {
+			opts.Mark = o.recording.Mark
 		}
 		return o.show(cmd, tui.New(r, opts))
 	})

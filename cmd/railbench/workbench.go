@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/asciicast"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
@@ -24,12 +25,12 @@ import (
 
 // An opening is what the workbench is opened with.
 type opening struct {
-	drill   tui.Drill
-	session string // the file that it is saved in; empty for one in the folder of sessions
-	stage   stageOpening
-	record  recordFlags
-	tape    *castWriter // of what the screen shows; nil where nothing is recorded
-	begins  bool        // no session that was cut off is offered: somebody has looked for one
+	drill     tui.Drill
+	session   string // the file that it is saved in; empty for one in the folder of sessions
+	stage     stageOpening
+	record    recordFlags
+	recording *asciicast.Recording // of what the screen shows; nil where nothing is recorded
+	begins    bool                 // no session that was cut off is offered: somebody has looked for one
 }
 
 // workbench opens the screen. The model is nil where it could not be opened.
@@ -41,15 +42,15 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		return nil, usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
 	}
 	var model *tui.Model
-	err := o.taped(cmd, func(o opening) (err error) {
+	err := o.recorded(cmd, func(o opening) (err error) {
 		model, err = o.inTerminal(cmd, flags)
 		return err
 	})
 	return model, err
 }
 
-// taped does something while what the screen shows is recorded, where somebody wants that.
-func (o opening) taped(cmd *cobra.Command, do func(opening) error) error {
+// recorded does something while what the screen shows is recorded, where somebody wants that.
+func (o opening) recorded(cmd *cobra.Command, do func(opening) error) error {
 	switch {
 	case o.record.path == "" && o.record.v2:
 		return usage(errors.New("--record-older says how, and --record FILE what is recorded: give it, too"))
@@ -57,11 +58,11 @@ func (o opening) taped(cmd *cobra.Command, do func(opening) error) error {
 		return do(o)
 	}
 	var err error
-	if o.tape, err = newCast(o.record.path, o.record.v2, terminal(cmd.OutOrStdout())); err != nil {
+	if o.recording, err = o.record.start(terminal(cmd.OutOrStdout())); err != nil {
 		return unwritten(err)
 	}
 	err = do(o)
-	if failed := o.tape.close(); failed != nil && err == nil {
+	if failed := o.recording.Close(); failed != nil && err == nil {
 		return unwritten(failed)
 	}
 	return err
@@ -193,8 +194,8 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 		book := kept.Book()
 		opts.Book = &book
 	}
-	if o.tape != nil {
-		opts.Mark = o.tape.mark
+	if o.recording != nil {
+		opts.Mark = o.recording.Mark
 	}
 	if err := o.stage.put(&opts, b); err != nil {
 		return nil, usage(err)
@@ -275,11 +276,11 @@ func (o opening) show(cmd *cobra.Command, model tea.Model) error {
 	ctx, lend, stop := screenSignals(cmd.Context())
 	defer stop()
 	var screen render.Terminal = terminal(cmd.OutOrStdout())
-	if o.tape != nil {
-		if err := o.tape.screen(os.Getenv("TERM")); err != nil {
+	if o.recording != nil {
+		if err := o.recording.Screen(os.Getenv("TERM")); err != nil {
 			return unwritten(err)
 		}
-		screen = taped{screen, o.tape}
+		screen = recordedTerminal{screen, o.recording}
 	}
 	err := render.Show(ctx, model, screen, screenEnviron(os.Environ()), lend)
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
