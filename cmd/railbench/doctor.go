@@ -410,11 +410,7 @@ func (c checkObject) print(b *strings.Builder, fixes string) {
 	sanitize.Fprintf(b, "\n%s  %s%s: %s\n", c.Verdict, c.ID, where, c.Title)
 	hang(b, "      ", c.Reason)
 	for _, e := range c.Evidence {
-		text := e.Name + ": " + cells.Value(e.Value, e.Unit)
-		if e.Expected != nil {
-			text += ", " + cells.Band(*e.Expected, e.Unit)
-		}
-		hang(b, "      - ", text)
+		hang(b, "      - ", cells.Evidence(e))
 	}
 	switch {
 	case c.Fixed:

@@ -142,11 +142,7 @@ func junitEvidence(v steps.Verdict) string {
 		sanitize.Fprintf(&b, "on %s\n", v.Node)
 	}
 	for _, e := range v.Evidence {
-		expected := ""
-		if e.Expected != nil {
-			expected = ", " + cells.Band(*e.Expected, e.Unit)
-		}
-		sanitize.Fprintf(&b, "%s: %s%s\n", e.Name, cells.Value(e.Value, e.Unit), expected)
+		sanitize.Fprintf(&b, "%s\n", cells.Evidence(e))
 	}
 	return b.String()
 }
