@@ -16,8 +16,8 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/asciicast"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/replay"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/render"
@@ -300,7 +300,7 @@ func view(ctx context.Context, path string, why error) (*desk, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	return &desk{model: tui.New(newViewer(), tui.Options{
+	return &desk{model: tui.New(replay.NewViewer(), tui.Options{
 		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial),
 		Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: followed(why), Follow: follow(ctx, path),
@@ -308,33 +308,6 @@ func view(ctx context.Context, path string, why error) (*desk, error) {
 		Sessions: savedSessions, Compare: compareSaved,
 	})}, nil
 }
-
-// A viewer is a session in which nothing happens.
-type viewer struct {
-	boards    chan meter.Board
-	questions chan steps.Question
-}
-
-func newViewer() viewer {
-	v := viewer{make(chan meter.Board), make(chan steps.Question)}
-	close(v.boards)
-	close(v.questions)
-	return v
-}
-
-func (viewer) Run(...string)      {}
-func (viewer) Interrupt()         {}
-func (viewer) Clear(string)       {}
-func (viewer) Trust(string) error { return nil }
-func (viewer) ResetPeaks()        {}
-
-func (viewer) Edit(string, []steps.Cell)             {}
-func (viewer) SetParam(string, string, string) error { return errors.New("it is shown only") }
-func (viewer) SetLink(steps.Link) error              { return errors.New("it is shown only") }
-
-func (viewer) Next(context.Context) ([]steps.Event, bool) { return nil, false }
-func (v viewer) Boards() <-chan meter.Board               { return v.boards }
-func (v viewer) Questions() <-chan steps.Question         { return v.questions }
 
 // sessionFile says where the session is saved: in the file that was named, in one that
 // was cut off and is resumed, or, once a cell has run, in a new one. Drills aren't.

@@ -1,4 +1,4 @@
-package main
+package replay
 
 import (
 	"context"
@@ -7,15 +7,13 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
 // A session that is played shows its cells as they ended, and its gauges as they were kept.
-func TestPlayback(t *testing.T) {
+func TestReplay(t *testing.T) {
 	t.Parallel()
-	tut, _, err := tutorial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tut := kindtest.Tutorial(t)
 	rig := steps.NewRig("lab", true, 2)
 	for e := range rig.Nodes {
 		rig.Nodes[e].No, rig.Nodes[e].Name = e, []string{"a", "b"}[e]
@@ -31,13 +29,13 @@ func TestPlayback(t *testing.T) {
 		book = book.Apply(e)
 	}
 	doc := &notebook.Document{Book: book}
-	s := playlist(doc)
+	s := Show(doc)
 	if len(s.Scenes) != 2 || s.Scenes[0].ID != "hosts" || s.Scenes[1].ID != "load-rail" {
 		t.Fatalf("%+v", s.Scenes)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	r := newPlayback(ctx, doc)
-	defer r.work.Wait()
+	r := New(ctx, doc)
+	defer r.Wait()
 	defer stop()
 	played := steps.NewNotebook(tut)
 	until := func(id string) {

@@ -1,4 +1,5 @@
-package main
+// Package replay plays a saved session: what runs is what ran, and the gauges show what they showed. It touches no node.
+package replay
 
 import (
 	"context"
@@ -13,13 +14,12 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
-	script "github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/steps/show"
 )
 
-// A playback is a saved session that is played: what runs is what ran, and the gauges show what they
-// showed. It touches no node.
-type playback struct {
-	viewer
+// A Session is a saved session that is played.
+type Session struct {
+	Viewer
 	doc    *notebook.Document
 	events chan []steps.Event
 	boards chan meter.Board
@@ -35,9 +35,10 @@ type playback struct {
 // withoutGauges is how long a cell is shown running of which no gauge was kept, at most.
 const withoutGauges = 2 * time.Second
 
-func newPlayback(ctx context.Context, doc *notebook.Document) *playback {
-	r := &playback{
-		viewer: newViewer(), doc: doc, events: make(chan []steps.Event, 64), boards: make(chan meter.Board, 1), life: ctx,
+// New plays a document until ctx ends.
+func New(ctx context.Context, doc *notebook.Document) *Session {
+	r := &Session{
+		Viewer: NewViewer(), doc: doc, events: make(chan []steps.Event, 64), boards: make(chan meter.Board, 1), life: ctx,
 		queue: make(chan struct{}, 1),
 	}
 	first := []steps.Event{steps.RigProbed{Rig: doc.Book.Rig}}
@@ -51,7 +52,7 @@ func newPlayback(ctx context.Context, doc *notebook.Document) *playback {
 }
 
 // blank is the board before anything moves.
-func (r *playback) blank() (b meter.Board) {
+func (r *Session) blank() (b meter.Board) {
 	for _, n := range r.doc.Book.Rig.Nodes {
 		for _, rail := range n.Rails {
 			g := meter.Gauge{
@@ -71,7 +72,7 @@ func (r *playback) blank() (b meter.Board) {
 }
 
 // publish sends the board; the newest replaces one that was not fetched.
-func (r *playback) publish() {
+func (r *Session) publish() {
 	b := meter.Board{Gauges: slices.Clone(r.board.Gauges)}
 	select {
 	case <-r.boards:
@@ -84,7 +85,7 @@ func (r *playback) publish() {
 }
 
 // Next waits for what is played next.
-func (r *playback) Next(ctx context.Context) ([]steps.Event, bool) {
+func (r *Session) Next(ctx context.Context) ([]steps.Event, bool) {
 	select {
 	case e := <-r.events:
 		return e, true
@@ -94,13 +95,14 @@ func (r *playback) Next(ctx context.Context) ([]steps.Event, bool) {
 	return nil, false
 }
 
-func (r *playback) Boards() <-chan meter.Board { return r.boards }
+// Boards are what the gauges show.
+func (r *Session) Boards() <-chan meter.Board { return r.boards }
 
 // SetParam is what a show asks for: what was recorded is as it was.
-func (r *playback) SetParam(string, string, string) error { return nil }
+func (r *Session) SetParam(string, string, string) error { return nil }
 
 // Run plays cells one after the other.
-func (r *playback) Run(ids ...string) {
+func (r *Session) Run(ids ...string) {
 	ctx, cancel := context.WithCancel(r.life)
 	r.mu.Lock()
 	r.stop = cancel
@@ -122,7 +124,7 @@ func (r *playback) Run(ids ...string) {
 }
 
 // Interrupt ends what is played.
-func (r *playback) Interrupt() {
+func (r *Session) Interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stop != nil {
@@ -130,7 +132,10 @@ func (r *playback) Interrupt() {
 	}
 }
 
-func (r *playback) tell(e steps.Event) {
+// Wait waits until what is played has ended.
+func (r *Session) Wait() { r.work.Wait() }
+
+func (r *Session) send(e steps.Event) {
 	select {
 	case r.events <- []steps.Event{e}:
 	case <-r.life.Done():
@@ -138,23 +143,24 @@ func (r *playback) tell(e steps.Event) {
 }
 
 // play shows one cell run, as it did.
-func (r *playback) play(ctx context.Context, id string, state steps.CellState) {
+func (r *Session) play(ctx context.Context, id string, state steps.CellState) {
 	// Runs go on counting: the screen knows a run by its number.
 	run := state.Run + steps.RunID(time.Now().UnixMilli())
-	r.tell(steps.CellStarted{Run: run, Cell: id, At: time.Now(), Scripts: state.Scripts})
-	r.tell(steps.CellPrinted{Run: run, Cell: id, Lines: state.Output.Lines(0, state.Output.Len())})
+	r.send(steps.CellStarted{Run: run, Cell: id, At: time.Now(), Scripts: state.Scripts})
+	r.send(steps.CellPrinted{Run: run, Cell: id, Lines: state.Output.Lines(0, state.Output.Len())})
 	if s := r.doc.Samples(id); s != nil && len(s.Rails) > 0 {
 		r.move(ctx, s, state.Bytes)
 	} else {
-		lapse(ctx, min(state.Elapsed, withoutGauges))
+		pause(ctx, min(state.Elapsed, withoutGauges))
 	}
-	r.tell(steps.CellEnded{
+	r.send(steps.CellEnded{
 		Run: run, Cell: id, At: time.Now(), Elapsed: state.Elapsed, Exit: state.Exit, HasExit: state.HasExit,
 		Verdict: state.Verdict, Bytes: state.Bytes, Log: state.Log,
 	})
 }
 
-func lapse(ctx context.Context, d time.Duration) {
+// pause is over early when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
@@ -162,7 +168,7 @@ func lapse(ctx context.Context, d time.Duration) {
 }
 
 // move moves the gauges through what was kept of them.
-func (r *playback) move(ctx context.Context, s *notebook.Samples, bytes []steps.RailBytes) {
+func (r *Session) move(ctx context.Context, s *notebook.Samples, bytes []steps.RailBytes) {
 	slots := 0
 	for _, rail := range s.Rails {
 		slots = max(slots, len(rail.Tx), len(rail.Rx))
@@ -181,7 +187,7 @@ func (r *playback) move(ctx context.Context, s *notebook.Samples, bytes []steps.
 			put(&g.Rx, rx, share, step)
 		}
 		r.publish()
-		if lapse(ctx, step); ctx.Err() != nil {
+		if pause(ctx, step); ctx.Err() != nil {
 			break
 		}
 	}
@@ -201,7 +207,7 @@ func value(rates notebook.Rates, slot int) float64 {
 }
 
 // rdmaShare is how much of what a rail moved in a run RDMA was: samples hold both together.
-func (r *playback) rdmaShare(g *meter.Gauge, bytes []steps.RailBytes) float64 {
+func (r *Session) rdmaShare(g *meter.Gauge, bytes []steps.RailBytes) float64 {
 	for _, b := range bytes {
 		n := r.doc.Book.Rig.At(b.End)
 		rdma, ip := float64(b.Tx+b.Rx), float64(b.IPTx+b.IPRx)
@@ -226,8 +232,8 @@ func put(f *meter.Flow, gbps, share float64, step time.Duration) {
 	}
 }
 
-// playlist is a show of a session: a scene for each cell that ran, in the order in which they did.
-func playlist(doc *notebook.Document) (s script.Show) {
+// Show is a script of a session: a scene for each cell that ran, in the order in which they did.
+func Show(doc *notebook.Document) (s show.Show) {
 	s.Title = doc.Book.Tutorial.Title
 	var ids []string
 	for id, c := range doc.Book.Cells {
@@ -243,8 +249,8 @@ func playlist(doc *notebook.Document) (s script.Show) {
 		if !at.IsZero() {
 			caption = fmt.Sprintf("Recorded on %s.", at.Format("2 January 2006 at 15:04"))
 		}
-		s.Scenes = append(s.Scenes, script.Scene{ID: id, Title: c.Title, Caption: caption, Acts: []script.Act{
-			{Deed: script.Run, Cell: id}, {Deed: script.Wait}, {Deed: script.Pause, For: 4 * time.Second},
+		s.Scenes = append(s.Scenes, show.Scene{ID: id, Title: c.Title, Caption: caption, Acts: []show.Act{
+			{Deed: show.Run, Cell: id}, {Deed: show.Wait}, {Deed: show.Pause, For: 4 * time.Second},
 		}})
 	}
 	return s
