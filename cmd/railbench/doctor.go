@@ -134,7 +134,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 		err = result.print(cmd.OutOrStdout(), f.verbose, b.fixes)
 	}
 	if f.junit != "" {
-		err = errors.Join(err, junit(result.Rig, checks, d.Ended).write(f.junit))
+		err = errors.Join(err, results(found, checks, d.Ended).WriteJUnit(f.junit))
 	}
 	return ending{written: err, unreachable: unreachable, closed: closed}.status(result.Summary)
 }

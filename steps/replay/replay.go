@@ -1,4 +1,5 @@
-// Package replay plays a saved session: what runs is what ran, and the gauges show what they showed. It touches no node.
+// Package replay plays a saved session: what runs is what ran, and the gauges show what they showed. It touches no
+// node.
 package replay
 
 import (

@@ -1,4 +1,4 @@
-package main
+package notebook
 
 import (
 	"encoding/xml"
@@ -11,7 +11,6 @@ import (
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/sanitize"
-	"github.com/railbench/railbench/tui/cells"
 )
 
 // The form of JUnit, as Jenkins, GitLab and GitHub's actions read it: testdata/junit.xsd.
@@ -59,26 +58,44 @@ type (
 	}
 )
 
-const junitDoes = "write the verdicts to this file as JUnit, which CIs show; INCONCLUSIVE is an error there"
+// Results are what cells came to on a rig.
+type Results struct {
+	Program  string // its version
+	Rig      steps.Rig
+	Cells    []steps.Cell
+	Ended    map[string]steps.CellEnded
+	Evidence func(steps.Evidence) string // a line of it
+}
 
-// junit is what cells came to, a suite for each part.
-func junit(rig rigObject, all []steps.Cell, ended map[string]steps.CellEnded) junitSuites {
-	whole := junitSuites{Name: sanitize.Line("railbench, rig " + rig.Name)}
-	if rig.Simulated {
+// WriteJUnit replaces a file, which may be a CI's from the run before, with the results as JUnit: a suite for each part.
+func (r Results) WriteJUnit(path string) error {
+	b, err := xml.MarshalIndent(r.junit(), "", "  ")
+	if err != nil {
+		return fmt.Errorf("write JUnit: %w", err)
+	}
+	if err := safefile.Replace(path, slices.Concat([]byte(xml.Header), b, []byte("\n")), 0o644); err != nil {
+		return fmt.Errorf("write JUnit to %s: %w", path, err)
+	}
+	return nil
+}
+
+func (r Results) junit() junitSuites {
+	whole := junitSuites{Name: sanitize.Line("railbench, rig " + r.Rig.Name)}
+	if r.Rig.Simulated {
 		whole.Name += " SIMULATED"
 	}
 	var took time.Duration
 	at := map[string]int{}
-	for _, c := range all {
+	for _, c := range r.Cells {
 		i, ok := at[c.Part]
 		if !ok {
 			i = len(whole.Suites)
 			at[c.Part] = i
-			whole.Suites = append(whole.Suites, junitSuite{Name: sanitize.Line(c.Part), Properties: junitProperties(rig)})
+			whole.Suites = append(whole.Suites, junitSuite{Name: sanitize.Line(c.Part), Properties: r.junitProperties()})
 		}
-		e := ended[c.ID]
+		e := r.Ended[c.ID]
 		took += e.Elapsed
-		whole.Suites[i].add(rig, c, e)
+		whole.Suites[i].add(r.junitCase(c, e), e)
 	}
 	for i := range whole.Suites {
 		s := &whole.Suites[i]
@@ -91,10 +108,12 @@ func junit(rig rigObject, all []steps.Cell, ended map[string]steps.CellEnded) ju
 	return whole
 }
 
-func junitProperties(rig rigObject) []junitProperty {
-	all := []junitProperty{{"railbench", version()}, {"rig", rig.Name}, {"simulated", strconv.FormatBool(rig.Simulated)}}
-	for _, n := range rig.Nodes {
-		all = append(all, junitProperty{"node " + n.End, strings.TrimSpace(n.Name + " " + n.OS + " " + n.Kernel)})
+func (r Results) junitProperties() []junitProperty {
+	all := []junitProperty{
+		{"railbench", r.Program}, {"rig", r.Rig.Name}, {"simulated", strconv.FormatBool(r.Rig.Simulated)},
+	}
+	for i, n := range r.Rig.Nodes {
+		all = append(all, junitProperty{"node " + steps.End(i).String(), strings.TrimSpace(n.Name + " " + n.OS + " " + n.Kernel)})
 	}
 	for i := range all {
 		all[i].Name, all[i].Value = sanitize.Line(all[i].Name), sanitize.Line(all[i].Value)
@@ -102,32 +121,41 @@ func junitProperties(rig rigObject) []junitProperty {
 	return all
 }
 
-// add adds what one cell came to. Of the four outcomes of JUnit three say that something
+// junitCase is what one cell came to. Of the four outcomes of JUnit three say that something
 // is not as it should be: what passes with a warning has its reason among what it printed.
-func (s *junitSuite) add(rig rigObject, c steps.Cell, e steps.CellEnded) {
+func (r Results) junitCase(c steps.Cell, e steps.CellEnded) junitCase {
 	class := "railbench." + c.Part
-	if rig.Simulated {
+	if r.Rig.Simulated {
 		class = "SIMULATED." + c.Part // a CI shows a case without its suite
 	}
 	v := e.Verdict
 	test := junitCase{Name: sanitize.Line(c.ID), Class: sanitize.Line(class), Time: junitSeconds(e.Elapsed)}
 	why := &junitWhy{
 		Type:    strings.TrimSpace(v.Grade.String() + " " + string(v.Code)),
-		Message: sanitize.Line(v.Reason), Text: junitEvidence(v),
+		Message: sanitize.Line(v.Reason), Text: r.junitEvidence(v),
 	}
 	switch v.Grade {
 	case steps.Fail:
 		test.Failure = why
-		s.Failures++
 	case steps.Skipped:
 		why.Text = ""
 		test.Skipped = why
-		s.Skipped++
 	case steps.Pass, steps.Warn:
-		test.Out = &junitLines{sanitize.Line(v.Grade.String()+": "+v.Reason) + "\n" + junitEvidence(v)}
+		test.Out = &junitLines{sanitize.Line(v.Grade.String()+": "+v.Reason) + "\n" + r.junitEvidence(v)}
 	default: // what never ran can be told as little as what is INCONCLUSIVE
 		why.Type = strings.TrimSpace(steps.Inconclusive.String() + " " + string(v.Code))
 		test.Error = why
+	}
+	return test
+}
+
+func (s *junitSuite) add(test junitCase, e steps.CellEnded) {
+	switch {
+	case test.Failure != nil:
+		s.Failures++
+	case test.Skipped != nil:
+		s.Skipped++
+	case test.Error != nil:
 		s.Errors++
 	}
 	s.Tests++
@@ -136,28 +164,16 @@ func (s *junitSuite) add(rig rigObject, c steps.Cell, e steps.CellEnded) {
 }
 
 // junitEvidence is a verdict's, a line each.
-func junitEvidence(v steps.Verdict) string {
+func (r Results) junitEvidence(v steps.Verdict) string {
 	var b strings.Builder
 	if v.Node != "" {
 		sanitize.Fprintf(&b, "on %s\n", v.Node)
 	}
 	for _, e := range v.Evidence {
-		sanitize.Fprintf(&b, "%s\n", cells.Evidence(e))
+		sanitize.Fprintf(&b, "%s\n", r.Evidence(e))
 	}
 	return b.String()
 }
 
 // junitSeconds has no thousands' separator and no exponent: some readers take neither.
 func junitSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
-
-// write replaces a file with the suites, which may be a CI's from the run before.
-func (s junitSuites) write(path string) error {
-	b, err := xml.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write JUnit: %w", err)
-	}
-	if err := safefile.Replace(path, slices.Concat([]byte(xml.Header), b, []byte("\n")), 0o644); err != nil {
-		return fmt.Errorf("write JUnit to %s: %w", path, err)
-	}
-	return nil
-}
