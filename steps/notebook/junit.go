@@ -67,7 +67,8 @@ type Results struct {
 	Evidence func(steps.Evidence) string // a line of it
 }
 
-// WriteJUnit replaces a file, which may be a CI's from the run before, with the results as JUnit: a suite for each part.
+// WriteJUnit replaces a file, which may be a CI's from the run before, with the results as JUnit: a suite for each
+// part.
 func (r Results) WriteJUnit(path string) error {
 	b, err := xml.MarshalIndent(r.junit(), "", "  ")
 	if err != nil {
@@ -113,7 +114,9 @@ func (r Results) junitProperties() []junitProperty {
 		{"railbench", r.Program}, {"rig", r.Rig.Name}, {"simulated", strconv.FormatBool(r.Rig.Simulated)},
 	}
 	for i, n := range r.Rig.Nodes {
-		all = append(all, junitProperty{"node " + steps.End(i).String(), strings.TrimSpace(n.Name + " " + n.OS + " " + n.Kernel)})
+		all = append(all, junitProperty{
+			"node " + steps.End(i).String(), strings.TrimSpace(n.Name + " " + n.OS + " " + n.Kernel),
+		})
 	}
 	for i := range all {
 		all[i].Name, all[i].Value = sanitize.Line(all[i].Name), sanitize.Line(all[i].Value)
