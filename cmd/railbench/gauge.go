@@ -114,11 +114,11 @@ func gaugeSend() *cobra.Command {
 				}
 				rates = append(rates, rate)
 			}
-			to, err := net.Dial("udp", args[0])
+			to, err := stream.DialGauge(args[0], order)
 			if err != nil {
 				return usage(err)
 			}
-			defer to.Close()
+			defer to.Close() //nolint:errcheck // a packet is sent or not
 			for i, rate := range rates {
 				if i > 0 {
 					select {
@@ -127,7 +127,7 @@ func gaugeSend() *cobra.Command {
 						return nil
 					}
 				}
-				if _, err := to.Write(stream.EncodeRate(order, rate)); err != nil {
+				if err := to.Report(rate); err != nil {
 					return status{exitUnreachable, fmt.Errorf("tell %s: %w", args[0], err)}
 				}
 			}
