@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Value is a number of an output, with the range in which it has to be.
@@ -32,10 +32,10 @@ type Value struct {
 type ends struct{ least, most string }
 
 var (
-	nameForm  = pattern.New(`^[A-Za-z][\w-]*$`)
-	rangeForm = pattern.New(`^(-?[\d.]+|\$[A-Za-z_]\w*)?\.\.(-?[\d.]*\d|\$[A-Za-z_]\w*)?$`)
-	pathForm  = pattern.New(`^(\.[A-Za-z_][\w-]*|\[\d+\])+$`)
-	stepForm  = pattern.New(`[A-Za-z_][\w-]*|\d+`)
+	nameForm  = lazyregexp.New(`^[A-Za-z][\w-]*$`)
+	rangeForm = lazyregexp.New(`^(-?[\d.]+|\$[A-Za-z_]\w*)?\.\.(-?[\d.]*\d|\$[A-Za-z_]\w*)?$`)
+	pathForm  = lazyregexp.New(`^(\.[A-Za-z_][\w-]*|\[\d+\])+$`)
+	stepForm  = lazyregexp.New(`[A-Za-z_][\w-]*|\d+`)
 )
 
 // ParseValue reads NAME SOURCE [*FACTOR] [UNIT] [LEAST..MOST] [warn LEAST..MOST] [: TEXT]. A source
@@ -172,7 +172,7 @@ func (v Value) inJSON(output string) (float64, error) {
 	return 0, fmt.Errorf("%s in the output's JSON is no number", strings.Join(v.path, "."))
 }
 
-var jsonStart = pattern.New(`(?m)^\s*[{\[]`)
+var jsonStart = lazyregexp.New(`(?m)^\s*[{\[]`)
 
 // Range is where the value has to be; nil where there is no such end. asked are the variables
 // that the script was given.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
-	"github.com/railbench/railbench/steps/pattern"
 )
 
 // A Link is an RDMA device's PCIe link.
@@ -17,7 +17,7 @@ type Link struct {
 	Width, Lanes, Wire int     // lanes, in the same order; 0 where the slot doesn't tell
 }
 
-var linkForm = pattern.New(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
+var linkForm = lazyregexp.New(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
 
 // ReadLink reads "0000:01:00.0 32.0 x4 of 32.0 x4, slot 32.0 x4".
 func ReadLink(dev, text string) (l Link, ok bool) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // EthtoolLink is what ethtool says of an interface.
@@ -30,7 +30,7 @@ func (l EthtoolLink) MostMbps() int { return fastest(l.Supported) }
 // AskedMbps is the fastest of the modes that it advertises; 0 where none is reported.
 func (l EthtoolLink) AskedMbps() int { return fastest(l.Advertised) }
 
-var linkMode = pattern.New(`^(\d{1,9})base\w`)
+var linkMode = lazyregexp.New(`^(\d{1,9})base\w`)
 
 func fastest(modes []string) int {
 	most := 0
@@ -45,8 +45,8 @@ func fastest(modes []string) int {
 }
 
 var (
-	ethtoolStart = pattern.New(`(?:^|:)Settings for ([^\s:]+):$`)
-	ethtoolSpeed = pattern.New(`^(\d{1,9})Mb/s$`)
+	ethtoolStart = lazyregexp.New(`(?:^|:)Settings for ([^\s:]+):$`)
+	ethtoolSpeed = lazyregexp.New(`^(\d{1,9})Mb/s$`)
 )
 
 // EthtoolLinks reads ethtool INTERFACE, run once or several times in a row.
@@ -147,9 +147,9 @@ func (m CableModule) Copper() bool { return strings.Contains(strings.ToLower(m.T
 func (m CableModule) Active() bool { return strings.Contains(m.Technology, "active equalizers") }
 
 var (
-	moduleLine   = pattern.New(`^\s*([A-Z][^:]*?)\s+: ?(.*)$`)
-	inBrackets   = pattern.New(`^0x[0-9a-f]{2}(?: \((.*)\))?$`)
-	moduleLength = pattern.New(`^(\d[\d.]*)(k?m)$`)
+	moduleLine   = lazyregexp.New(`^\s*([A-Z][^:]*?)\s+: ?(.*)$`)
+	inBrackets   = lazyregexp.New(`^0x[0-9a-f]{2}(?: \((.*)\))?$`)
+	moduleLength = lazyregexp.New(`^(\d[\d.]*)(k?m)$`)
 )
 
 // EthtoolModule reads ethtool -m INTERFACE. The error is ErrNoResult where the text has no

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // An IBCA is a block of ibstat.
@@ -26,8 +26,8 @@ type IBPort struct {
 }
 
 var (
-	ibCA   = pattern.New(`^CA '([^']+)'$`)
-	ibPort = pattern.New(`^\s+Port (\d{1,3}):$`)
+	ibCA   = lazyregexp.New(`^CA '([^']+)'$`)
+	ibPort = lazyregexp.New(`^\s+Port (\d{1,3}):$`)
 )
 
 // Ibstat reads ibstat of infiniband-diags.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // An Iperf3 is one test of iperf3, as one of its ends tells it. Rates are 10^9
@@ -84,7 +84,7 @@ func (v Iperf3) Threaded() (threaded, ok bool) {
 	return major > 3 || major == 3 && minor >= 16, ok1 && ok2
 }
 
-var iperfVersion = pattern.New(`^iperf (\d{1,3})\.(\d{1,3})`)
+var iperfVersion = lazyregexp.New(`^iperf (\d{1,3})\.(\d{1,3})`)
 
 // Iperf3Output reads what iperf3 prints, with -J, as --json-stream or as text, at either end.
 func Iperf3Output(text string) (Iperf3, error) {
@@ -350,13 +350,13 @@ func least(f float64) float64 { return max(0, f) }
 func whole(f float64) int { return int(min(max(0, f), 1<<40)) }
 
 var (
-	iperfError     = pattern.New(`(?m)^iperf3: (?:error - |interrupt - )(.+)$`)
-	iperfConnected = pattern.New(`^\[ *\d{1,6}\] local (\S+) port \d+ connected to (\S+) port \d+`)
+	iperfError     = lazyregexp.New(`(?m)^iperf3: (?:error - |interrupt - )(.+)$`)
+	iperfConnected = lazyregexp.New(`^\[ *\d{1,6}\] local (\S+) port \d+ connected to (\S+) port \d+`)
 	// [SUM]   0.00-10.01  sec   610 MBytes   511 Mbits/sec    0   1.19 MBytes   sender
-	iperfRow = pattern.New(`^\[ *(SUM|\d{1,6})\] +[\d.]+-([\d.]+) +sec +([\d.]+) ([KMGT]?)Bytes +([\d.]+) ([KMGT]?)bits/sec(?: +(\d{1,9}))?(?: +([\d.]+) ([KMGT]?)Bytes)? *(?:\(omitted\))? *(sender|receiver)? *$`)
+	iperfRow = lazyregexp.New(`^\[ *(SUM|\d{1,6})\] +[\d.]+-([\d.]+) +sec +([\d.]+) ([KMGT]?)Bytes +([\d.]+) ([KMGT]?)bits/sec(?: +(\d{1,9}))?(?: +([\d.]+) ([KMGT]?)Bytes)? *(?:\(omitted\))? *(sender|receiver)? *$`)
 	// [  5]   0.00-1.00   sec  2.41 MBytes  20.1 Mbits/sec  0.357 ms  0/77 (0%)  receiver
-	iperfDatagrams = pattern.New(` +([\d.]+) ms +(-?\d{1,12})/(\d{1,12}) \([^)]{1,20}%\) *(sender|receiver)? *$`)
-	iperfSent      = pattern.New(`^\[ *\d{1,6}\] Sent \d{1,12} datagrams *$`) // before 3.7
+	iperfDatagrams = lazyregexp.New(` +([\d.]+) ms +(-?\d{1,12})/(\d{1,12}) \([^)]{1,20}%\) *(sender|receiver)? *$`)
+	iperfSent      = lazyregexp.New(`^\[ *\d{1,6}\] Sent \d{1,12} datagrams *$`) // before 3.7
 )
 
 // iperf3Text reads the form for people. The tutorial's own pattern, "sender …

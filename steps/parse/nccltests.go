@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // An NCCLTest is a run of one of nccl-tests' programs. Bandwidths are 10^9 bytes a second:
@@ -72,19 +72,19 @@ type NCCLFigure struct {
 }
 
 var (
-	ncclTag     = pattern.New(`^\[\d{1,6},\d{1,6}\]<std(?:out|err)>: ?`) // mpirun --tag-output
-	ncclVersion = pattern.New(`^# nccl-tests version (\S+) .*nccl-library=(\d{1,9})`)
-	ncclProgram = pattern.New(`^# Collective test (?:starting|concluded): (\S+)`)
-	ncclRank    = pattern.New(`^#\s+Rank\s+(\d{1,6}) .* on\s+(\S+) device\s+\d+ \[[^\]]*\] (.+)$`)
-	ncclBounds  = pattern.New(`^# Out of bounds values\s*: (\d{1,9}) (OK|FAILED)`)
-	ncclAverage = pattern.New(`^# Avg bus bandwidth\s*: (\S+)`)
-	ncclUsing   = pattern.New(`(?:^|\s)([A-Za-z0-9][A-Za-z0-9._-]{0,99}):\d+:\d+ \[\d+\] NCCL INFO NET/(IB|Socket) ?: Using (.*)$`)
-	ncclDevice  = pattern.New(`\[\d{1,3}\]([A-Za-z0-9][A-Za-z0-9._-]{0,63}):`)
-	ncclBanner  = pattern.New(`^NCCL version (\d{1,2})\.(\d{1,3})\.(\d{1,3})`)
-	ncclError   = pattern.New(`Test NCCL failure|NCCL WARN |Test CUDA failure|Bootstrap : no socket interface|: Test failure |misc/.* error`)
+	ncclTag     = lazyregexp.New(`^\[\d{1,6},\d{1,6}\]<std(?:out|err)>: ?`) // mpirun --tag-output
+	ncclVersion = lazyregexp.New(`^# nccl-tests version (\S+) .*nccl-library=(\d{1,9})`)
+	ncclProgram = lazyregexp.New(`^# Collective test (?:starting|concluded): (\S+)`)
+	ncclRank    = lazyregexp.New(`^#\s+Rank\s+(\d{1,6}) .* on\s+(\S+) device\s+\d+ \[[^\]]*\] (.+)$`)
+	ncclBounds  = lazyregexp.New(`^# Out of bounds values\s*: (\d{1,9}) (OK|FAILED)`)
+	ncclAverage = lazyregexp.New(`^# Avg bus bandwidth\s*: (\S+)`)
+	ncclUsing   = lazyregexp.New(`(?:^|\s)([A-Za-z0-9][A-Za-z0-9._-]{0,99}):\d+:\d+ \[\d+\] NCCL INFO NET/(IB|Socket) ?: Using (.*)$`)
+	ncclDevice  = lazyregexp.New(`\[\d{1,3}\]([A-Za-z0-9][A-Za-z0-9._-]{0,63}):`)
+	ncclBanner  = lazyregexp.New(`^NCCL version (\d{1,2})\.(\d{1,3})\.(\d{1,3})`)
+	ncclError   = lazyregexp.New(`Test NCCL failure|NCCL WARN |Test CUDA failure|Bootstrap : no socket interface|: Test failure |misc/.* error`)
 	// A row is printed in three pieces, and what NCCL logs meanwhile stands between them, as it connects what a
 	// size needs once that is its turn.
-	ncclWithin = pattern.New(`^([0-9].*?)(?:\[[0-9-]+ [0-9:.]+\] )?([A-Za-z][A-Za-z0-9._-]*:\d+:\d+ \[\d+\] .*NCCL .*)$`)
+	ncclWithin = lazyregexp.New(`^([0-9].*?)(?:\[[0-9-]+ [0-9:.]+\] )?([A-Za-z][A-Za-z0-9._-]*:\d+:\d+ \[\d+\] .*NCCL .*)$`)
 )
 
 // NCCLReport is before each piece of the file of -J where that stands below the table. It begins as all does

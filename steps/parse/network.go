@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Ping is one run of ping. Times are milliseconds, 0 where nothing came back.
@@ -39,15 +39,15 @@ type Ping struct {
 // ping is iputils', busybox's and inetutils': "56(84) bytes of data" and "56 data bytes", "received" with and
 // without "packets", and the times without mdev.
 var (
-	pingStart   = pattern.New(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
-	pingSummary = pattern.New(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
-	pingTwice   = pattern.New(`\+(\d{1,9}) duplicates`)
-	pingTimes   = pattern.New(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
-	pingTooLong = pattern.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|` +
+	pingStart   = lazyregexp.New(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
+	pingSummary = lazyregexp.New(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
+	pingTwice   = lazyregexp.New(`\+(\d{1,9}) duplicates`)
+	pingTimes   = lazyregexp.New(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
+	pingTooLong = lazyregexp.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|` +
 		`frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
-	pingStrange = pattern.New(`^wrong data byte|^\d{1,9} packets transmitted, .*\+\d{1,9} corrupted|DIFFERENT ADDRESS!|(?i)\bredirect (?:host|network)|\(BAD CHECKSUM!\)|truncated\)$`)
-	pingTTL     = pattern.New(`\bttl=(\d{1,3})\b`)
-	pingError   = pattern.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
+	pingStrange = lazyregexp.New(`^wrong data byte|^\d{1,9} packets transmitted, .*\+\d{1,9} corrupted|DIFFERENT ADDRESS!|(?i)\bredirect (?:host|network)|\(BAD CHECKSUM!\)|truncated\)$`)
+	pingTTL     = lazyregexp.New(`\bttl=(\d{1,3})\b`)
+	pingError   = lazyregexp.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
 )
 
 // Pings reads the output of ping, run once or several times in a row. A line
@@ -258,11 +258,11 @@ func unmarshalPieces(text string, into any) error {
 }
 
 var (
-	linkStart = pattern.New(`^(\d{1,9}): ([^\s:]+): <([^>]*)>(.*)$`)
-	linkWord  = pattern.New(`\b(mtu|state|master) (\S+)`)
-	linkMAC   = pattern.New(`^\s+link/\S+ ([0-9a-f]{2}(?::[0-9a-f]{2})+)`)
-	linkAddr  = pattern.New(`^\s+inet6? (\S+)`)
-	linkCount = pattern.New(`^\s+([RT]X):\s+(bytes .*)$`)
+	linkStart = lazyregexp.New(`^(\d{1,9}): ([^\s:]+): <([^>]*)>(.*)$`)
+	linkWord  = lazyregexp.New(`\b(mtu|state|master) (\S+)`)
+	linkMAC   = lazyregexp.New(`^\s+link/\S+ ([0-9a-f]{2}(?::[0-9a-f]{2})+)`)
+	linkAddr  = lazyregexp.New(`^\s+inet6? (\S+)`)
+	linkCount = lazyregexp.New(`^\s+([RT]X):\s+(bytes .*)$`)
 )
 
 // IPText reads ip link or ip addr as a person sees it.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // Perftest is what every report of the perftest tools begins with.
@@ -200,7 +200,7 @@ func PerftestErrors(text string) []string {
 }
 
 var (
-	errorLine = pattern.New(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|` +
+	errorLine = lazyregexp.New(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|` +
 		`Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|` +
 		`Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|` +
 		`VALIDATION: (?:FAILED|WARNING|ERROR)|Data validation(?:: | failed| error)|` +
@@ -210,7 +210,7 @@ var (
 		"unrecognized option", "invalid option",
 		"mismatch: local=", "No space left", "Memory allocation failed",
 	}
-	errorDevice = pattern.New(`IB device \S+ not found`)
+	errorDevice = lazyregexp.New(`IB device \S+ not found`)
 )
 
 // isError reports whether perftest complains in a line. It has no mark of its own for
@@ -239,17 +239,17 @@ func toGbps(unit string) (float64, error) {
 func round(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 var (
-	deviceField = pattern.New(`(?:^|\s)Device\s*:\s*(\S+)`)
-	mtuField    = pattern.New(`^Mtu\s*:\s*(\d{1,6})\[B\]`)
-	gidField    = pattern.New(`^GID index\s*:\s*(\d{1,6})`)
-	numaField   = pattern.New(`^NUMA node\s*:\s*(\d{1,6})$`)
-	connField   = pattern.New(`(?:^|\s)Connection type\s*:\s*(\w{1,8})`)
-	wayField    = pattern.New(`(?:^|\s)Transport type\s*:\s*(\w{1,12})`)
-	linkField   = pattern.New(`(?:^|\s)Link type\s*:\s*(\w{1,12})`)
-	portsField  = pattern.New(`^Dual-port\s*:\s*ON\b`)
-	queueField  = pattern.New(`^Number of qps\s*:\s*(\d{1,6})`)
-	validation  = pattern.New(`^VALIDATION: (PASSED|FAILED|WARNING|ERROR)\b`)
-	testTitle   = pattern.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
+	deviceField = lazyregexp.New(`(?:^|\s)Device\s*:\s*(\S+)`)
+	mtuField    = lazyregexp.New(`^Mtu\s*:\s*(\d{1,6})\[B\]`)
+	gidField    = lazyregexp.New(`^GID index\s*:\s*(\d{1,6})`)
+	numaField   = lazyregexp.New(`^NUMA node\s*:\s*(\d{1,6})$`)
+	connField   = lazyregexp.New(`(?:^|\s)Connection type\s*:\s*(\w{1,8})`)
+	wayField    = lazyregexp.New(`(?:^|\s)Transport type\s*:\s*(\w{1,12})`)
+	linkField   = lazyregexp.New(`(?:^|\s)Link type\s*:\s*(\w{1,12})`)
+	portsField  = lazyregexp.New(`^Dual-port\s*:\s*ON\b`)
+	queueField  = lazyregexp.New(`^Number of qps\s*:\s*(\d{1,6})`)
+	validation  = lazyregexp.New(`^VALIDATION: (PASSED|FAILED|WARNING|ERROR)\b`)
+	testTitle   = lazyregexp.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
 )
 
 // head reads what stands above the table: the test, the device, and what limits it.
@@ -290,7 +290,7 @@ func (p *Perftest) kindLine(line string) {
 		return
 	}
 	for _, f := range []struct {
-		form *pattern.Pattern
+		form *lazyregexp.Pattern
 		into *string
 	}{{connField, &p.Connection}, {wayField, &p.Transport}, {linkField, &p.Link}} {
 		if m := f.form.Regexp().FindStringSubmatch(line); m != nil {
@@ -341,7 +341,7 @@ func (p *Perftest) headOfReport(kv map[string]string) {
 }
 
 // headerName matches one column's name: the names of two words are known.
-var headerName = pattern.New(`(?:(?:BW|MsgRate|tps|99%|99\.9%)[ \t]+)?[^\s\[]+(?:\[([^\]\s]*)\])?`)
+var headerName = lazyregexp.New(`(?:(?:BW|MsgRate|tps|99%|99\.9%)[ \t]+)?[^\s\[]+(?:\[([^\]\s]*)\])?`)
 
 // table calls row for each line of numbers under a header with #bytes in it. cell finds a
 // column by its name without the unit.
@@ -424,7 +424,7 @@ func sizes(cell func(string) (float64, string, bool)) (bytes, iterations int, ok
 // keyValue matches a line of the JSON report. Before 24.01.0 its keys and
 // strings had no quotes and its last values a comma (perftest#216), so no JSON
 // reader takes it; one line is one pair in every version.
-var keyValue = pattern.New(`^\s*"?([A-Za-z_][\w.]*)"?\s*:\s*(?:"([^"]*)"|([^,{"]+?))\s*,?\s*$`)
+var keyValue = lazyregexp.New(`^\s*"?([A-Za-z_][\w.]*)"?\s*:\s*(?:"([^"]*)"|([^,{"]+?))\s*,?\s*$`)
 
 // keyValues reads the lines between test_info and the end. It is nil where the
 // text holds no JSON report.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // An RDMALink is a port of an RDMA device, as rdma link shows it.
@@ -27,7 +27,7 @@ type RDMACounters struct {
 }
 
 // link rocep1s0f0/1 …, and before iproute2 5.0 1/1: mlx5_0/1: …
-var rdmaLine = pattern.New(`^(?:link |\d{1,9}/\d{1,9}: )(\S+?)/(\d{1,9}):? (.*)$`)
+var rdmaLine = lazyregexp.New(`^(?:link |\d{1,9}/\d{1,9}: )(\S+?)/(\d{1,9}):? (.*)$`)
 
 // rdmaText calls row for each port that a text tells of, with its words in pairs.
 func rdmaText(text string, row func(dev string, port int, words []string)) {

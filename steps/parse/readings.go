@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Reading is every counter that a script read at one moment.
@@ -26,7 +26,7 @@ type QueuePairUser struct {
 }
 
 // link rocep1s0f0/1 lqpn 139 … type RC state RTS … pid 2212 comm ib_write_bw
-var queuePair = pattern.New(`^link (\S+)/\d+ .*\bpid (\d{1,9}) comm (\S+)`)
+var queuePair = lazyregexp.New(`^link (\S+)/\d+ .*\bpid (\d{1,9}) comm (\S+)`)
 
 // Readings reads what the checks of counters print. Each reading begins with a line
 // "clock SECONDS"; the counters are sysfs files as grep -H prints them, and what

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A UCXPerftest is one run of ucx_perftest, as its client tells it; a server's head has the
@@ -43,10 +43,10 @@ type UCXPerftestRow struct {
 }
 
 var (
-	ucxStage = pattern.New(`^\|\s+\|(?:\s+\|)?\s*(latency|overhead) \(usec\)\s*\|\s*bandwidth \(MB/s\)\s*\|`)
-	ucxParam = pattern.New(`^\| (API|Test|Send memory|Recv memory|Message size):\s+(.*?)\s*\|$`)
-	ucxFatal = pattern.New(`^\[[^\]]{1,200}\] +\S{1,80}:\d+ +Fatal: (.+)$`)
-	ucxRow   = pattern.New(`^(Final:|\[thread \d{1,4}\])?\s*(\d{1,15}(?:\s+\d{1,15}(?:\.\d{1,6})?){7})$`)
+	ucxStage = lazyregexp.New(`^\|\s+\|(?:\s+\|)?\s*(latency|overhead) \(usec\)\s*\|\s*bandwidth \(MB/s\)\s*\|`)
+	ucxParam = lazyregexp.New(`^\| (API|Test|Send memory|Recv memory|Message size):\s+(.*?)\s*\|$`)
+	ucxFatal = lazyregexp.New(`^\[[^\]]{1,200}\] +\S{1,80}:\d+ +Fatal: (.+)$`)
+	ucxRow   = lazyregexp.New(`^(Final:|\[thread \d{1,4}\])?\s*(\d{1,15}(?:\s+\d{1,15}(?:\.\d{1,6})?){7})$`)
 )
 
 // UCXPerftestOutput reads what ucx_perftest prints at its client. The error is ErrNoResult where

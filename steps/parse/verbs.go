@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A VerbsDevice is a line of ibv_devices.
@@ -16,7 +16,7 @@ type VerbsDevice struct {
 	GUID string `json:"guid"` // 16 hex digits
 }
 
-var guid = pattern.New(`^[0-9a-f]{16}$`)
+var guid = lazyregexp.New(`^[0-9a-f]{16}$`)
 
 // IbvDevices reads ibv_devices. No device is an empty list; a text without the
 // tool's header is ErrNoResult.
@@ -96,7 +96,7 @@ func IbvDevinfo(text string) ([]HCA, error) {
 	return hcas, nil
 }
 
-var mtuLine = pattern.New(`^\s+(?:max|active)_mtu:\s+\d+ \(\d\)`)
+var mtuLine = lazyregexp.New(`^\s+(?:max|active)_mtu:\s+\d+ \(\d\)`)
 
 // take reads a line below an adapter's first. Where a port has begun its fields are the
 // port's; no name is both's.
@@ -203,7 +203,7 @@ type GIDRow struct {
 	Netdev  string `json:"netdev"`
 }
 
-var gidValue = pattern.New(`^[0-9a-f]{4}(:[0-9a-f]{4}){7}$`)
+var gidValue = lazyregexp.New(`^[0-9a-f]{4}(:[0-9a-f]{4}){7}$`)
 
 // ShowGids reads the table of show_gids, and the same table as the cells print
 // it from sysfs. The column IPv4 is empty in most rows, so cells are told apart
@@ -256,7 +256,7 @@ func gidRow(f []string) (GIDRow, bool) {
 	return r, r.GID != ""
 }
 
-var ipv4 = pattern.New(`^\d{1,3}(\.\d{1,3}){3}$`)
+var ipv4 = lazyregexp.New(`^\d{1,3}(\.\d{1,3}){3}$`)
 
 // A NetdevOf is a line of ibdev2netdev.
 type NetdevOf struct {
@@ -266,7 +266,7 @@ type NetdevOf struct {
 	Up     bool   `json:"up"`
 }
 
-var ibdevLine = pattern.New(`^(?:\S+ )?(\S+) port (\d{1,3}) ==> (\S+) \((Up|Down)\)`)
+var ibdevLine = lazyregexp.New(`^(?:\S+ )?(\S+) port (\d{1,3}) ==> (\S+) \((Up|Down)\)`)
 
 // Ibdev2netdev reads ibdev2netdev.
 func Ibdev2netdev(text string) ([]NetdevOf, error) {

@@ -17,8 +17,8 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 )
 
 // ErrIncomplete is for an answer of the script that has no end: it was cut off.
@@ -153,7 +153,7 @@ type links struct {
 }
 
 // A domain may have more than four digits (VMD's have five).
-var pciAddress = pattern.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+var pciAddress = lazyregexp.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // readPlaces reads where the links of sysfs lead, a line each.
 func readPlaces(lines []string) links {
@@ -385,8 +385,8 @@ func netdevOf(dev string, port int, f files, p links, gids []steps.GID) string {
 }
 
 var (
-	portName   = pattern.New(`^p(\d{1,3})$`)
-	portSuffix = pattern.New(`np(\d{1,3})$`)
+	portName   = lazyregexp.New(`^p(\d{1,3})$`)
+	portSuffix = lazyregexp.New(`np(\d{1,3})$`)
 )
 
 // physPort is the connector's number: the driver says p0, and udev puts np0 at
@@ -535,15 +535,15 @@ func tools(s map[string][]string, commands []steps.Command) map[string]steps.Too
 
 // versionWord reads "Version: 6.06", "# Library version: 1.16.0", and the older
 // "# UCX version=1.10.0 revision …".
-var versionWord = pattern.New(`(?i)version[ :=]+v?(\d[\w.+~-]*)`)
+var versionWord = lazyregexp.New(`(?i)version[ :=]+v?(\d[\w.+~-]*)`)
 
 // versionAfter reads "iperf 3.12 (cJSON 1.7.15)": the tool's name and nothing between.
-var versionAfter = pattern.New(`^[A-Za-z][\w-]* v?(\d+\.\d[\w.+~-]*)`)
+var versionAfter = lazyregexp.New(`^[A-Za-z][\w-]* v?(\d+\.\d[\w.+~-]*)`)
 
 // version is what a tool said of itself; empty where that holds none. The word goes first
 // over all lines: a library's warnings before the answer have numbers in them, too.
 func version(lines []string) string {
-	for _, p := range []*pattern.Pattern{versionWord, versionAfter} {
+	for _, p := range []*lazyregexp.Pattern{versionWord, versionAfter} {
 		for _, l := range lines {
 			if m := p.Regexp().FindStringSubmatch(l); m != nil {
 				return m[1]

@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
 )
 
@@ -113,7 +113,7 @@ func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *registry.Repo
 
 // driverSees is how nvidia-smi words that the driver answers and has no device. A restart for a new driver is no cure
 // for that.
-var driverSees = pattern.New(`^No devices were found`)
+var driverSees = lazyregexp.New(`^No devices were found`)
 
 // quoted is a tool's first complaint, in parentheses.
 func quoted(errs []string) string {

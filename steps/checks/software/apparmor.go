@@ -7,14 +7,14 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/registry"
 )
 
 var (
-	auditField = pattern.New(`\b(profile|name|comm|operation|info)="([^"]*)"`)
+	auditField = lazyregexp.New(`\b(profile|name|comm|operation|info)="([^"]*)"`)
 	// The number after the time grows with every line of a boot, whatever the clock does.
-	auditStamp = pattern.New(`^[0-9]+\.[0-9]+:([0-9]+)\): `)
+	auditStamp = lazyregexp.New(`^[0-9]+\.[0-9]+:([0-9]+)\): `)
 )
 
 // auditLine is what a line of the kernel's audit tells, and its number in this boot; 0 where it has none.

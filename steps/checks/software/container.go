@@ -8,8 +8,8 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
 )
 
@@ -21,7 +21,7 @@ func containerParam() steps.Param {
 	return p
 }
 
-var containerForm = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+var containerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
 func containerName(s string) error {
 	if s != "" && !containerForm.Regexp().MatchString(s) {

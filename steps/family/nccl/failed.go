@@ -7,19 +7,19 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/registry"
 )
 
 var (
 	// As NCCL's src/misc/ibvwrap.cc has it since 2.25; before, the line ends behind the device, or says less.
-	unmodified = pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*NCCL WARN [^\n]*ibv_modify_qp failed[^\n]*` +
+	unmodified = lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*NCCL WARN [^\n]*ibv_modify_qp failed[^\n]*` +
 		` dev ([A-Za-z0-9._-]+)([^\n]*)`)
-	localIndex = pattern.New(`local GID index (\d{1,3})`)
-	remoteGID  = pattern.New(`(?i)remote ?GIDs? ?([0-9a-f:.]+)`)
+	localIndex = lazyregexp.New(`local GID index (\d{1,3})`)
+	remoteGID  = lazyregexp.New(`(?i)remote ?GIDs? ?([0-9a-f:.]+)`)
 	// src/transport/net_ib: the status is a name with its number, or before 2.27 the number alone.
-	unanswered = pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Got completion[^\n]*status=(?:IBV_WC_RETRY_EXC_ERR|12\b)([^\n]*)`)
-	adapter    = pattern.New(` hca ([A-Za-z0-9._-]+)`)
+	unanswered = lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Got completion[^\n]*status=(?:IBV_WC_RETRY_EXC_ERR|12\b)([^\n]*)`)
+	adapter    = lazyregexp.New(` hca ([A-Za-z0-9._-]+)`)
 )
 
 // failed says why a run failed, by what NCCL, nccl-tests or the launcher said.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/traffic"
@@ -76,7 +76,7 @@ func headed(text string) (all []headedOutput) {
 	return all
 }
 
-var heading = pattern.New(`(?m)^== (.*): exit (\d+)(?:, ([\d.]+) to ([\d.]+) s)?[ \t\r]*\n`)
+var heading = lazyregexp.New(`(?m)^== (.*): exit (\d+)(?:, ([\d.]+) to ([\d.]+) s)?[ \t\r]*\n`)
 
 // parseDual reads the outputs of several tests, each under a line "== NAME: exit N, T1 to T2 s". A test
 // whose output has no row is kept with the reason: that one failed is a finding, and which.

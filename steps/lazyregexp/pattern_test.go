@@ -1,4 +1,4 @@
-package pattern
+package lazyregexp
 
 import (
 	"go/ast"
