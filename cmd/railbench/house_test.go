@@ -106,7 +106,7 @@ var house = []struct {
 		reason: "what hardware can do doesn't depend on how it is looked at",
 	},
 	{from: "steps/rate", mustNot: module, reason: "units know nothing of what has them"},
-	{from: "steps/decimal", mustNot: module, reason: "digits know nothing of what they count"},
+	{from: "steps/strictnum", mustNot: module, reason: "digits know nothing of what they count"},
 	{from: "steps/verify", mustNot: module + "steps/probe", reason: "a stage gets the rig, and looks at no node"},
 	{
 		from: "steps/registry", mustNot: module + "steps/probe",

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A KernelEvent is a line of the kernel's log that is about a rail, a bond, a GPU
@@ -183,7 +183,7 @@ func kernelLine(line string) (KernelEvent, bool) {
 		return KernelEvent{Text: strings.TrimSpace(line)}, false
 	}
 	if m := kernelSeconds.Regexp().FindStringSubmatch(line); m != nil && !ucxStamp.Regexp().MatchString(m[2]) {
-		seconds, ok := decimal.Number(m[1])
+		seconds, ok := strictnum.Number(m[1])
 		return KernelEvent{Time: m[1], Seconds: seconds, Text: strings.TrimSpace(m[2])}, ok
 	}
 	for _, form := range []*lazyregexp.Pattern{kernelDate, kernelJournal, kernelISO} {
@@ -229,12 +229,12 @@ func (e *KernelEvent) details() {
 		}
 	case "insufficient-power":
 		if m := slotWatts.Regexp().FindStringSubmatch(e.Text); m != nil {
-			e.Watts, _ = decimal.Count(m[1])
+			e.Watts, _ = strictnum.Count(m[1])
 		}
 	case "gpu":
 		if m := gpuXID.Regexp().FindStringSubmatch(e.Text); m != nil {
 			e.Device = m[1]
-			e.XID, _ = decimal.Count(m[2])
+			e.XID, _ = strictnum.Count(m[2])
 		}
 	case "tx-timeout":
 		first(watchdogLine)

@@ -3,8 +3,8 @@ package parse
 import (
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // EthtoolLink is what ethtool says of an interface.
@@ -36,7 +36,7 @@ func fastest(modes []string) int {
 	most := 0
 	for _, mode := range modes {
 		if m := linkMode.Regexp().FindStringSubmatch(mode); m != nil {
-			if v, ok := decimal.Count(m[1]); ok {
+			if v, ok := strictnum.Count(m[1]); ok {
 				most = max(most, v)
 			}
 		}
@@ -95,10 +95,10 @@ func (r *ethtoolReader) line(line string) {
 		r.add(value)
 	case "Speed":
 		if m := ethtoolSpeed.Regexp().FindStringSubmatch(value); m != nil {
-			l.SpeedMbps, _ = decimal.Count(m[1])
+			l.SpeedMbps, _ = strictnum.Count(m[1])
 		}
 	case "Lanes":
-		l.Lanes, _ = decimal.Count(value)
+		l.Lanes, _ = strictnum.Count(value)
 	case "Duplex":
 		l.Duplex = cut(value)
 	case "Auto-negotiation":
@@ -203,7 +203,7 @@ func metres(text string) float64 {
 	if f == nil {
 		return 0
 	}
-	v, _ := decimal.Number(f[1])
+	v, _ := strictnum.Number(f[1])
 	if f[2] == "km" {
 		v *= 1000
 	}

@@ -7,8 +7,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // An Iperf3 is one test of iperf3, as one of its ends tells it. Rates are 10^9
@@ -79,8 +79,8 @@ func (v Iperf3) Threaded() (threaded, ok bool) {
 	if m == nil {
 		return false, false
 	}
-	major, ok1 := decimal.Count(m[1])
-	minor, ok2 := decimal.Count(m[2])
+	major, ok1 := strictnum.Count(m[1])
+	minor, ok2 := strictnum.Count(m[2])
 	return major > 3 || major == 3 && minor >= 16, ok1 && ok2
 }
 
@@ -440,19 +440,19 @@ func (r *iperf3Reader) datagrams(figures string, m []string) {
 
 // datagramsOf are those of a row's columns; nil where they are no numbers.
 func datagramsOf(m []string) *Datagrams {
-	jitter, ok := decimal.Number(m[1])
-	sent, also := decimal.Count(m[3])
+	jitter, ok := strictnum.Number(m[1])
+	sent, also := strictnum.Count(m[3])
 	if !ok || !also {
 		return nil
 	}
-	lost, _ := decimal.Count(m[2]) // below 0 where some came late: none is lost
+	lost, _ := strictnum.Count(m[2]) // below 0 where some came late: none is lost
 	return &Datagrams{Sent: sent, Lost: lost, JitterMS: jitter}
 }
 
 // row takes a line of figures. Those of an interval name no side; of them only the
 // congestion window is kept, which the last rows don't have.
 func (r *iperf3Reader) row(m []string) {
-	seconds, _ := decimal.Number(m[2])
+	seconds, _ := strictnum.Number(m[2])
 	// Bytes in powers of 1024, bits in powers of 1000.
 	bytes, ok := scaled(m[3], m[4], 1024)
 	bits, also := scaled(m[5], m[6], 1000)
@@ -479,7 +479,7 @@ func (r *iperf3Reader) end(side string, all bool, bytes, rate float64, retransmi
 		r.v.ReceivedBytes, r.v.ReceivedGbps = bytes, rate
 	} else {
 		r.v.SentBytes, r.v.SentGbps = bytes, rate
-		if n, ok := decimal.Count(retransmits); ok {
+		if n, ok := strictnum.Count(retransmits); ok {
 			r.v.Retransmits = n
 		}
 	}
@@ -490,7 +490,7 @@ func (r *iperf3Reader) end(side string, all bool, bytes, rate float64, retransmi
 
 // scaled reads "610" with "M" to a base.
 func scaled(figure, unit string, base float64) (float64, bool) {
-	v, ok := decimal.Number(figure)
+	v, ok := strictnum.Number(figure)
 	if unit != "" {
 		v *= math.Pow(base, float64(strings.Index("KMGTP", unit)+1))
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // NIXLBench is what one process of nixlbench printed. Only the initiator prints a
@@ -133,12 +133,12 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 // who reads the lines that tell which end it is.
 func (b *NIXLBench) who(line string) bool {
 	if m := nixlRank.Regexp().FindStringSubmatch(line); m != nil {
-		b.Rank, _ = decimal.Count(m[1])
+		b.Rank, _ = strictnum.Count(m[1])
 		b.Runtime = "ETCD"
 		return true
 	}
 	if m := nixlWorker.Regexp().FindStringSubmatch(line); m != nil {
-		b.Rank, _ = decimal.Count(m[1])
+		b.Rank, _ = strictnum.Count(m[1])
 		b.Role, b.Host = m[2], cut(m[3])
 		return true
 	}
@@ -205,7 +205,7 @@ func nixlRow(names, fields []string) (NIXLRow, error) {
 	}
 	values := map[string]float64{}
 	for i, f := range fields {
-		v, ok := decimal.Number(f)
+		v, ok := strictnum.Number(f)
 		if !ok {
 			return NIXLRow{}, fmt.Errorf("%w: %s is %q", ErrNoResult, cut(names[i]), cut(f))
 		}

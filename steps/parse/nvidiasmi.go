@@ -4,8 +4,8 @@ import (
 	"encoding/csv"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // NvidiaSMI is what nvidia-smi tells, in any of its forms.
@@ -101,7 +101,7 @@ func (s *smiReader) list(v *NvidiaSMI, line string) bool {
 	if m == nil {
 		return false
 	}
-	index, _ := decimal.Count(m[1])
+	index, _ := strictnum.Count(m[1])
 	v.Rows = append(v.Rows, GPU{Index: &index, Name: cut(m[2]), UUID: m[3]})
 	return true
 }
@@ -109,7 +109,7 @@ func (s *smiReader) list(v *NvidiaSMI, line string) bool {
 // table reads the box of figures, in which a GPU has two lines.
 func (s *smiReader) table(v *NvidiaSMI, line string) bool {
 	if m := smiFirst.Regexp().FindStringSubmatch(line); m != nil {
-		index, _ := decimal.Count(m[1])
+		index, _ := strictnum.Count(m[1])
 		v.Rows = append(v.Rows, GPU{Index: &index, Name: cut(m[2]), BusID: m[3]})
 		s.open = true
 		return true
@@ -186,7 +186,7 @@ func (g *GPU) set(name, value string, v *NvidiaSMI) {
 	case isFigure:
 		*to = smiNumber(value)
 	case name == "index":
-		if n, ok := decimal.Count(value); ok {
+		if n, ok := strictnum.Count(value); ok {
 			g.Index = &n
 		}
 	case name == "name" || name == "gpu_name":
@@ -277,7 +277,7 @@ func smiNumber(s string) *float64 {
 	if m == nil {
 		return nil
 	}
-	v, ok := decimal.Number(m[1])
+	v, ok := strictnum.Number(m[1])
 	if !ok {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // Perftest is what every report of the perftest tools begins with.
@@ -273,10 +273,10 @@ func (p *Perftest) headLine(line string) {
 		}
 	}
 	if m := mtuField.Regexp().FindStringSubmatch(line); m != nil {
-		p.MTU, _ = decimal.Count(m[1])
+		p.MTU, _ = strictnum.Count(m[1])
 	}
 	if m := gidField.Regexp().FindStringSubmatch(line); m != nil {
-		p.GIDIndex, _ = decimal.Count(m[1])
+		p.GIDIndex, _ = strictnum.Count(m[1])
 	}
 	p.kindLine(line)
 	p.newerLine(line)
@@ -298,14 +298,14 @@ func (p *Perftest) kindLine(line string) {
 		}
 	}
 	if m := queueField.Regexp().FindStringSubmatch(line); m != nil {
-		p.QueuePairs, _ = decimal.Count(m[1])
+		p.QueuePairs, _ = strictnum.Count(m[1])
 	}
 }
 
 // newerLine reads what 6.29 added.
 func (p *Perftest) newerLine(line string) {
 	if m := numaField.Regexp().FindStringSubmatch(line); m != nil {
-		if node, ok := decimal.Count(m[1]); ok {
+		if node, ok := strictnum.Count(m[1]); ok {
 			p.NUMANode = &node
 		}
 	}
@@ -313,7 +313,7 @@ func (p *Perftest) newerLine(line string) {
 	if m := validation.Regexp().FindStringSubmatch(line); m != nil && (p.Validation == "" || p.Validation == "PASSED") {
 		p.Validation = m[1]
 	}
-	if v, ok := decimal.Number(line); ok && p.Bare == nil {
+	if v, ok := strictnum.Number(line); ok && p.Bare == nil {
 		p.Bare = &v
 	}
 }
@@ -326,15 +326,15 @@ func (p *Perftest) headOfReport(kv map[string]string) {
 	if d := kv["Device"]; d != "" {
 		p.Device = d
 	}
-	if v, ok := decimal.Count(kv["Mtu"]); ok {
+	if v, ok := strictnum.Count(kv["Mtu"]); ok {
 		p.MTU = v
 	}
-	if v, ok := decimal.Count(kv["GID_index"]); ok {
+	if v, ok := strictnum.Count(kv["GID_index"]); ok {
 		p.GIDIndex = v
 	}
 	// With --output the report has one of these, and nothing else of a result.
 	for _, name := range []string{"bw_avg", "msgRate_avg", "avg_lat"} {
-		if v, ok := decimal.Number(kv[name]); ok {
+		if v, ok := strictnum.Number(kv[name]); ok {
 			p.Bare = &v
 		}
 	}
@@ -385,7 +385,7 @@ func table(text string,
 		}
 		values := make([]float64, len(fields))
 		for i, f := range fields {
-			v, ok := decimal.Number(f)
+			v, ok := strictnum.Number(f)
 			if !ok {
 				problem = fmt.Errorf("%w: %s is %q", ErrNoResult, names[i], cut(f))
 				return
@@ -446,10 +446,10 @@ func keyValues(text string) map[string]string {
 // jsonBandwidth is a row of --out_json. Without size, iterations, average and rate of messages it is none: a
 // test that was ended leaves a file without them.
 func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
-	average, ok := decimal.Number(kv["BW_average"])
-	size, okSize := decimal.Count(kv["MsgSize"])
-	n, okN := decimal.Count(kv["n_iterations"])
-	rate, okRate := decimal.Number(kv["MsgRate"])
+	average, ok := strictnum.Number(kv["BW_average"])
+	size, okSize := strictnum.Count(kv["MsgSize"])
+	n, okN := strictnum.Count(kv["n_iterations"])
+	rate, okRate := strictnum.Number(kv["MsgRate"])
 	if !ok || !okSize || !okN || !okRate {
 		return BandwidthRow{}, false
 	}
@@ -473,9 +473,9 @@ func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
 // jsonLatency needs the average, the size and the number of iterations: without them it is
 // the report of a test that was ended.
 func jsonLatency(kv map[string]string) (LatencyRow, bool) {
-	avg, ok := decimal.Number(kv["t_avg"])
-	size, okSize := decimal.Count(kv["MsgSize"])
-	n, okN := decimal.Count(kv["n_iterations"])
+	avg, ok := strictnum.Number(kv["t_avg"])
+	size, okSize := strictnum.Count(kv["MsgSize"])
+	n, okN := strictnum.Count(kv["n_iterations"])
 	if !ok || !okSize || !okN {
 		return LatencyRow{}, false
 	}
@@ -498,7 +498,7 @@ func numberOf(kv map[string]string, name string) (v float64, ok bool) {
 	if !there {
 		return 0, true
 	}
-	return decimal.Number(text)
+	return strictnum.Number(text)
 }
 
 // IsNoResult reports whether err means a text without a result.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A VerbsDevice is a line of ibv_devices.
@@ -102,7 +102,7 @@ var mtuLine = lazyregexp.New(`^\s+(?:max|active)_mtu:\s+\d+ \(\d\)`)
 // port's; no name is both's.
 func (h *HCA) take(line string) {
 	if v, ok := field(line, "port"); ok {
-		if n, ok := decimal.Count(v); ok && len(h.Ports) < 256 {
+		if n, ok := strictnum.Count(v); ok && len(h.Ports) < 256 {
 			h.Ports = append(h.Ports, HCAPort{Port: n})
 		}
 		return
@@ -167,7 +167,7 @@ func (p *HCAPort) take(line string) bool {
 func firstNumber(s string) int {
 	s, _, _ = strings.Cut(s, "(")
 	s, _, _ = strings.Cut(s, " ")
-	n, _ := decimal.Count(s)
+	n, _ := strictnum.Count(s)
 	return n
 }
 
@@ -235,8 +235,8 @@ func gidRow(f []string) (GIDRow, bool) {
 	if len(f) < 5 {
 		return GIDRow{}, false
 	}
-	port, okPort := decimal.Count(f[1])
-	index, okIndex := decimal.Count(f[2])
+	port, okPort := strictnum.Count(f[1])
+	index, okIndex := strictnum.Count(f[2])
 	if !okPort || !okIndex {
 		return GIDRow{}, false
 	}
@@ -273,7 +273,7 @@ func Ibdev2netdev(text string) ([]NetdevOf, error) {
 	all := []NetdevOf{}
 	lines(text, func(line string) {
 		if m := ibdevLine.Regexp().FindStringSubmatch(strings.TrimSpace(line)); m != nil && len(all) < maxRows {
-			port, _ := decimal.Count(m[2])
+			port, _ := strictnum.Count(m[2])
 			all = append(all, NetdevOf{Dev: m[1], Port: port, Netdev: m[3], Up: m[4] == "Up"})
 		}
 	})

@@ -16,9 +16,9 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // ErrIncomplete is for an answer of the script that has no end: it was cut off.
@@ -118,7 +118,7 @@ func readFiles(lines []string) files {
 
 // int is -1 for what is no number: 0 is one in sysfs.
 func (f files) int(name string) int {
-	v, ok := decimal.Count(f[name])
+	v, ok := strictnum.Count(f[name])
 	if !ok {
 		return -1
 	}
@@ -229,7 +229,7 @@ func rails(f files, p links, all []steps.Netdev, hcas []parse.HCA) []steps.Rail 
 	for _, dev := range f.below("infiniband") {
 		// A device may have two ports, and each is a rail of its own.
 		for _, port := range f.below("infiniband/" + dev + "/ports") {
-			no, ok := decimal.Count(port)
+			no, ok := strictnum.Count(port)
 			if !ok {
 				continue
 			}
@@ -396,7 +396,7 @@ func physPort(netdev, name string) int {
 		portName.Regexp().FindStringSubmatch(name), portSuffix.Regexp().FindStringSubmatch(netdev),
 	} {
 		if m != nil {
-			n, _ := decimal.Count(m[1])
+			n, _ := strictnum.Count(m[1])
 			return n
 		}
 	}
@@ -430,7 +430,7 @@ func firstIPv4(addrs []string, gids []steps.GID) (string, int) {
 func gids(f files, port string) []steps.GID {
 	var all []steps.GID
 	for _, index := range f.below(port + "/gids") {
-		i, ok := decimal.Count(index)
+		i, ok := strictnum.Count(index)
 		if !ok {
 			continue
 		}
@@ -460,7 +460,7 @@ func afterColon(s string) string {
 // leading is the number at the start of "32.0 GT/s PCIe"; 0 where there is none.
 func leading(s string) float64 {
 	s, _, _ = strings.Cut(s, " ")
-	v, ok := decimal.Number(s)
+	v, ok := strictnum.Number(s)
 	if !ok || v >= 1e6 {
 		return 0
 	}

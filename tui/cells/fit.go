@@ -10,8 +10,8 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -409,7 +409,7 @@ func figures(l steps.OutputLine) (n int) {
 		return 0
 	}
 	for word := range strings.FieldsSeq(theme.Head(l.Text, 400)) {
-		if decimal.Looks(word) {
+		if strictnum.Looks(word) {
 			n++
 		}
 	}

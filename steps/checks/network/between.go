@@ -7,10 +7,10 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // What stands between the ends of a rail: a route that leads elsewhere, a queue that delays or
@@ -43,7 +43,7 @@ func aside(node string, own, other steps.Rail, said string,
 			node, other.Addr, via[1])
 	}
 	if m := mtuOf.Regexp().FindStringSubmatch(said); m != nil {
-		if mtu, ok := decimal.Count(m[1]); ok && mtu < own.Netdev.MTU {
+		if mtu, ok := strictnum.Count(m[1]); ok && mtu < own.Netdev.MTU {
 			rep(steps.RouteMTULow, steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was "+
 				"given an MTU, or something on the way asked for less. ip route flush cache forgets what was asked, and ip route "+
 				"shows what was given", node, mtu,
@@ -234,12 +234,12 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 					node, registry.OrUnknown(said))
 				continue
 			}
-			out, _ := decimal.Count(m[1])
-			back, _ := decimal.Count(m[2])
+			out, _ := strictnum.Count(m[1])
+			back, _ := strictnum.Count(m[2])
 			rep.Show(fmt.Sprintf("%s over %s", node, own.Netdev.Name), back, fmt.Sprintf("answers to %d pings", out), nil)
 			sent += out
 			if t := fastest.Regexp().FindStringSubmatch(said); t != nil {
-				least[i], _ = decimal.Number(t[1])
+				least[i], _ = strictnum.Number(t[1])
 			}
 			if t := twice.Regexp().FindStringSubmatch(said); t != nil {
 				rep.At(rig, e, steps.DuplicateAnswers, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two "+

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 var (
@@ -26,7 +26,7 @@ type auditLine struct {
 func readAudit(line string) auditLine {
 	l := auditLine{fields: map[string]string{}}
 	if m := auditStamp.Regexp().FindStringSubmatch(line); m != nil {
-		l.number, _ = decimal.Counter(m[1]) // its pattern has digits alone
+		l.number, _ = strictnum.Counter(m[1]) // its pattern has digits alone
 	}
 	for _, m := range auditField.Regexp().FindAllStringSubmatch(line, 20) {
 		l.fields[m[1]] = m[2]

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // The packet filter's rules, as nft list ruleset and iptables -S print them, and what they do
@@ -422,8 +422,8 @@ func hasPort(rule string, ports ...int) bool {
 	}
 	for part := range strings.SplitSeq(strings.Trim(m[1], "{} "), ",") {
 		low, high, ranged := strings.Cut(strings.TrimSpace(part), "-")
-		a, ok1 := decimal.Count(low)
-		b, ok2 := decimal.Count(high)
+		a, ok1 := strictnum.Count(low)
+		b, ok2 := strictnum.Count(high)
 		if !ranged {
 			b, ok2 = a, ok1
 		}

@@ -9,11 +9,11 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
 )
@@ -209,7 +209,7 @@ func (t *collective) Output() (ok bool) {
 	}
 	// It ends with status 0 and a table that is whole, of fewer sizes than were asked for.
 	if m := reducedSizes.Regexp().FindStringSubmatch(t.out.Text); m != nil {
-		most, _ := decimal.Count(m[1])
+		most, _ := strictnum.Count(m[1])
 		t.rep.Add(steps.GPUMemoryShort, steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no "+
 			"memory for more: stop what else uses it, or set NCCL_BYTES to that", registry.BlockSize(most))
 		return false
@@ -261,7 +261,7 @@ func (t *collective) number(option string) (int, bool) {
 		shift = map[byte]int{'K': 10, 'M': 20, 'G': 30}[text[i]]
 		text = text[:i]
 	}
-	n, ok := decimal.Count(text)
+	n, ok := strictnum.Count(text)
 	return n << shift, ok
 }
 

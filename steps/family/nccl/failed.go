@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 var (
@@ -42,7 +42,7 @@ func (t *collective) unconnected() (code steps.Code, why string) {
 		text := fmt.Sprintf("NCCL on %s could not connect a queue pair of %s", at, dev)
 		rail, known := t.rail(m[1], dev)
 		if n := localIndex.Regexp().FindStringSubmatch(rest); n != nil && known && rail.GIDIndex >= 0 {
-			if index, ok := decimal.Count(n[1]); ok && index != rail.GIDIndex {
+			if index, ok := strictnum.Count(n[1]); ok && index != rail.GIDIndex {
 				return steps.GIDIndexWrong, fmt.Sprintf("%s: it took GID index %d, and the RoCE v2 GID of its address is at %d; "+
 					"take NCCL_IB_GID_INDEX out of its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
 			}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A rank is one process that a launcher has started, as it tells of itself.
@@ -32,8 +32,8 @@ func readRanks(text string) (all []rank, err error) {
 		if m == nil {
 			continue
 		}
-		no, a := decimal.Count(m[1])
-		of, b := decimal.Count(m[2])
+		no, a := strictnum.Count(m[1])
+		of, b := strictnum.Count(m[2])
 		if a && b && len(all) < maxRanks {
 			all = append(all, rank{no, of, m[3]})
 		}

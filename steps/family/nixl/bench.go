@@ -10,12 +10,12 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
 )
@@ -631,7 +631,7 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Rep
 // setting reads a number of the configuration that the initiator printed. What isn't above 0
 // is no setting: it would divide or multiply a prediction.
 func setting(b parse.NIXLBench, name string) (int, bool) {
-	v, ok := decimal.Count(b.Config[name])
+	v, ok := strictnum.Count(b.Config[name])
 	return v, ok && v > 0
 }
 

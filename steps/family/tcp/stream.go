@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
 )
@@ -280,7 +280,7 @@ func (t *streamTest) notOfThisRun() string {
 		if why := verify.Makes(s.Gbps, s.Bytes, s.Seconds, 0.001); why != "" {
 			return why
 		}
-		if asked, ok := decimal.Count(t.client.Asked["STREAM_SECONDS"]); ok && s.Seconds < 0.9*float64(asked) {
+		if asked, ok := strictnum.Count(t.client.Asked["STREAM_SECONDS"]); ok && s.Seconds < 0.9*float64(asked) {
 			return fmt.Sprintf("it lasted %.3g s, and STREAM_SECONDS asked for %d", s.Seconds, asked)
 		}
 	}

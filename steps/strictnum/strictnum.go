@@ -1,9 +1,9 @@
-// Package decimal reads the numbers that tools and files of the kernel print: decimal
+// Package strictnum reads the numbers that tools and files of the kernel print: decimal
 // digits, and nothing else. What a number is of is its reader's.
 //
 // Go's own readers take more than any tool writes: 0x1p10, 1_000, +5, inf, nan. One of
 // these in a tool's text is no figure but a sign that it is damaged, or somebody else's.
-package decimal
+package strictnum
 
 import (
 	"errors"

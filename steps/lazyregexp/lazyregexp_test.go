@@ -55,7 +55,7 @@ func isNew(f ast.Expr) bool {
 		return false
 	}
 	of, ok := s.X.(*ast.Ident)
-	return ok && of.Name == "pattern" && s.Sel.Name == "New"
+	return ok && of.Name == "lazyregexp" && s.Sel.Name == "New"
 }
 
 // text is a string's literal, or several that are joined.

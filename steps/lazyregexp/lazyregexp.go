@@ -1,4 +1,4 @@
-// Package pattern is regular expressions that are compiled when they are first used:
+// Package lazyregexp is regular expressions that are compiled when they are first used:
 // steps has some two hundred, and a start of railbench uses three. Nothing else lives
 // here.
 package lazyregexp

@@ -1,4 +1,4 @@
-package decimal
+package strictnum
 
 import (
 	"go/ast"
@@ -114,7 +114,7 @@ func TestOneReader(t *testing.T) {
 			ast.Inspect(file, func(n ast.Node) bool {
 				if s, ok := n.(*ast.SelectorExpr); ok {
 					if x, ok := s.X.(*ast.Ident); ok && lenient[x.Name+"."+s.Sel.Name] && notOfTools[filepath.ToSlash(name)] == "" {
-						t.Errorf("%s reads a number with %s.%s: a tool's are decimal.Number's, Count's or Counter's", name, x.Name,
+						t.Errorf("%s reads a number with %s.%s: a tool's are strictnum.Number's, Count's or Counter's", name, x.Name,
 							s.Sel.Name)
 					}
 				}
