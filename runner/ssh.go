@@ -548,21 +548,21 @@ func handshake(ctx context.Context, conn net.Conn, address string, p *loginTimer
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		} else if p.spent.Load() {
-			err = &speechless{p.limit}
+			err = &noBannerError{p.limit}
 		}
 		return nil, err
 	}
 	return ssh.NewClient(c, channels, requests), nil
 }
 
-// speechless is a host that takes a connection and says nothing until the time is over.
-type speechless struct{ limit time.Duration }
+// noBannerError is a host that takes a connection and says nothing until the time is over.
+type noBannerError struct{ limit time.Duration }
 
-func (m *speechless) Error() string {
+func (m *noBannerError) Error() string {
 	return fmt.Sprintf("it took the connection, and said no word for %s before anybody was logged in", m.limit)
 }
 
-func (*speechless) Unwrap() error { return context.DeadlineExceeded }
+func (*noBannerError) Unwrap() error { return context.DeadlineExceeded }
 
 // proxy runs a ProxyCommand, with %h, %p and %r as ssh expands them.
 func proxy(t Target) (net.Conn, error) {
