@@ -120,7 +120,7 @@ func queueOf(words []string) (q net.Queue, why string) {
 		ok := false
 		switch {
 		case kind == "netem" && name == "delay":
-			q.Delay, ok = lapse(value)
+			q.Delay, ok = parseTcTime(value)
 		case kind == "netem" && (name == "loss" || name == "corrupt"):
 			var share float64
 			share, ok = percent(value)
@@ -154,8 +154,8 @@ func percent(text string) (share float64, ok bool) {
 	return v / 100, is && err == nil && v >= 0 && v <= 100
 }
 
-// lapse reads a time of tc's: "20ms", and microseconds where there is no unit.
-func lapse(text string) (time.Duration, bool) {
+// parseTcTime reads a time of tc's: "20ms", and microseconds where there is no unit.
+func parseTcTime(text string) (time.Duration, bool) {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		text += "us"
 	}
