@@ -137,7 +137,7 @@ type Flow struct {
 	halved   bool    // half of it is over (where counter-reset strikes)
 	over     bool
 	err      error
-	credited credit
+	credited flowCounts
 	no       int           // of all that were ever added
 	changed  chan struct{} // closed when its rate changes or it ends; nil where nobody waits for it
 }
@@ -150,9 +150,9 @@ type Mark struct {
 	met  bool
 }
 
-// credit is what a flow has added to counters so far.
+// flowCounts is what a flow has added to counters so far.
 // naks are what the receiver asks again by, one for each packet that was lost; behind it come those that it drops.
-type credit struct {
+type flowCounts struct {
 	octets, packets, arrivedOctets, arrived, ackOctets, acks, naks, dropped, messages uint64
 }
 
@@ -230,7 +230,7 @@ func (f *Fabric) count() {
 	}
 	f.countedAt = f.at
 	for _, fl := range f.Flows {
-		fl.credit()
+		fl.addToCounters()
 	}
 }
 
@@ -341,7 +341,7 @@ func (fl *Flow) endAt(at float64) {
 // finish is called once for each flow, by events or by Stop. What is still to be counted is counted
 // before over is set.
 func (fl *Flow) finish(at float64, err error) {
-	fl.credit()
+	fl.addToCounters()
 	fl.over, fl.End, fl.err = true, at, err
 	fl.tell()
 }
@@ -354,10 +354,10 @@ func (fl *Flow) tell() {
 	}
 }
 
-// credit adds to the counters what was sent since the last time. It works on
+// flowCounts adds to the counters what was sent since the last time. It works on
 // totals, so that a flow that ends has added exactly its packets and no
 // rounding piles up on the way.
-func (fl *Flow) credit() {
+func (fl *Flow) addToCounters() {
 	messages := fl.Sent / fl.Message
 	// Each message begins a packet of its own: ten messages of 1,500 bytes at an MTU of 1,024 are
 	// twenty packets.
@@ -372,13 +372,13 @@ func (fl *Flow) credit() {
 	// A float holds these integers exactly; what is added keeps 2.9999999 of a
 	// finished flow from becoming 2.
 	whole := func(v float64) uint64 { return uint64(v + 1e-3) }
-	now := credit{
+	now := flowCounts{
 		whole(once * fl.extra), whole(packets + again), whole(once * (fl.extra - fl.lost)), whole(packets + again - naks),
 		uint64(acks) * uint64(ackOctets), uint64(acks), whole(naks), whole(again - naks), whole(messages),
 	}
 	was := fl.credited
 	fl.credited = now
-	delta := credit{
+	delta := flowCounts{
 		now.octets - was.octets, now.packets - was.packets,
 		now.arrivedOctets - was.arrivedOctets, now.arrived - was.arrived,
 		now.ackOctets - was.ackOctets, now.acks - was.acks,
