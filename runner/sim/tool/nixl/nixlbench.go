@@ -347,7 +347,7 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 			r.Clock.Park(ctx, clock.Never, nil)
 			return b.interrupted(abort, "free(): double free detected in tcache 2")
 		}
-		k := b.carriage(size, rnd)
+		k := b.transfer(size, rnd)
 		var seconds float64
 		// The warm-up moves bytes, too, and none of them is in the row: a counter sees both.
 		for _, iterations := range []int{size.warmup, size.iterations} {
@@ -372,9 +372,9 @@ func (b *nixlbench) initiate(ctx context.Context) int {
 	return 0
 }
 
-// carriage is what a row moves.
-func (b *nixlbench) carriage(size nixlbenchSize, rnd *rand.Rand) carriage {
-	k := carriage{
+// transfer is what a row moves.
+func (b *nixlbench) transfer(size nixlbenchSize, rnd *rand.Rand) transfer {
+	k := transfer{
 		link: b.link, back: b.set["op_type"] == "READ", block: float64(size.block), most: 1,
 		post: float64(max(1, b.set.number("num_threads"))), share: 1 - net.NoiseSpan*rnd.Float64(),
 	}
@@ -385,7 +385,7 @@ func (b *nixlbench) carriage(size nixlbenchSize, rnd *rand.Rand) carriage {
 }
 
 // row is a line of the table.
-func (b *nixlbench) row(size nixlbenchSize, seconds float64, k carriage, rnd *rand.Rand) string {
+func (b *nixlbench) row(size nixlbenchSize, seconds float64, k transfer, rnd *rand.Rand) string {
 	threads := float64(max(1, b.set.number("num_threads")))
 	// With several threads each has its own, so one takes as many times as long.
 	each := seconds * 1e6 / float64(size.iterations*size.batch) // microseconds

@@ -345,7 +345,7 @@ func (p *program) read(ctx context.Context) (figures network.JSONObject, why str
 		return nil, why
 	}
 	moving := clock.Until(ctx, target.gone)
-	k := carriage{
+	k := transfer{
 		// One read at a time: the program waits for each before it asks for the next.
 		link: l, back: true, block: float64(p.size), count: 1, post: 1, most: readShare,
 		share: 1 - net.NoiseSpan*rnd.Float64(),
@@ -426,7 +426,7 @@ func (p *program) find() *program {
 	return found
 }
 
-func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (network.JSONObject, error) {
+func (p *program) measureRate(ctx context.Context, k transfer, _ *rand.Rand) (network.JSONObject, error) {
 	seconds, err := carry(ctx, p.c.Node.Rack, k)
 	if err != nil {
 		return nil, err
@@ -439,7 +439,7 @@ func (p *program) measureRate(ctx context.Context, k carriage, _ *rand.Rand) (ne
 
 // measureLatency times reads one by one. With two rails a few take very long: the
 // mean is three times the median then.
-func (p *program) measureLatency(ctx context.Context, k carriage, rnd *rand.Rand) (network.JSONObject, error) {
+func (p *program) measureLatency(ctx context.Context, k transfer, rnd *rand.Rand) (network.JSONObject, error) {
 	// Microseconds; the shares and the lateness of those that take long.
 	// Fitted to the multi-rail tutorial: of one rail the median is 16.2 us, the 95th percentile 20.8 and the mean
 	// 17.4; of two 11.1, 166.6 and 58.6.

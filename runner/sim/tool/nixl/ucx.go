@@ -251,8 +251,8 @@ func (u *ucxContext) chosen(pid int, l link) (lines []string) {
 		"0xb3c4d5e6f0 inter-node cfg#1 rma("+strings.Join(lanes, " ")+")")}
 }
 
-// A carriage is a number of blocks of one size that go over a link.
-type carriage struct {
+// A transfer is a number of blocks of one size that go over a link.
+type transfer struct {
 	// With one lane at least.
 	link link
 	back bool // a READ: the data comes from the far end
@@ -267,7 +267,7 @@ type carriage struct {
 }
 
 // flows are the lanes' parts: half and half, whatever their rates are.
-func (k carriage) flows() []*net.Flow {
+func (k transfer) flows() []*net.Flow {
 	lanes := k.link.lanes
 	if k.staged || k.block/float64(len(lanes)) < splitLeast {
 		// What is too small to be split goes over the first rail.
@@ -308,7 +308,7 @@ func (k carriage) flows() []*net.Flow {
 
 // pace bounds the flows by what a process can ask for: each block costs some time
 // besides its way, and a block has arrived when its slower half has.
-func (k carriage) pace(fs []*net.Flow) {
+func (k transfer) pace(fs []*net.Flow) {
 	// By the shares that Add has given them.
 	slowest := math.Inf(1)
 	for _, fl := range fs {
@@ -334,7 +334,7 @@ func (k carriage) pace(fs []*net.Flow) {
 }
 
 // carry moves the blocks and returns the seconds that it took.
-func carry(ctx context.Context, r *host.Rack, k carriage) (float64, error) {
+func carry(ctx context.Context, r *host.Rack, k transfer) (float64, error) {
 	fs := k.flows()
 	r.Lock()
 	r.Fabric.Add(fs...)

@@ -353,7 +353,7 @@ func (p *ucxPerftest) measure(ctx context.Context, l link) error {
 	c.Locked(func() { share = 1 - net.NoiseSpan*c.Node.Random("ucx_perftest").Float64() })
 	send := func(n int) (seconds float64, err error) {
 		// The window of 32 messages that its head tells of.
-		k := carriage{link: l, block: float64(p.size), count: float64(n), most: 1, post: 32, share: share}
+		k := transfer{link: l, block: float64(p.size), count: float64(n), most: 1, post: 32, share: share}
 		if p.send == "cuda" || p.recv == "cuda" {
 			k.staged, k.limit = true, stagedRate(len(l.lanes), k.block)
 		}
