@@ -238,7 +238,7 @@ const bar = 50
 
 // show draws until ctx ends: a line each second, as long as something comes.
 func (f gaugeFlags) show(ctx context.Context, cmd *cobra.Command, d *dial, page *web.Page, ended <-chan error) error {
-	tick := time.NewTicker(needle)
+	tick := time.NewTicker(pageEvery)
 	defer tick.Stop()
 	told, stale := time.Time{}, ""
 	for {
@@ -274,5 +274,5 @@ func (f gaugeFlags) drawn(g meter.Gauge) string {
 		strings.Repeat("░", bar-full), f.full, g.Tx.Peak)
 }
 
-// needle is how often a page is told where the needle stands.
-const needle = 100 * time.Millisecond
+// pageEvery is how often a page is told where the needle stands.
+const pageEvery = 100 * time.Millisecond
