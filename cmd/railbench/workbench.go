@@ -70,7 +70,7 @@ func (o opening) recorded(cmd *cobra.Command, do func(opening) error) error {
 
 // inTerminal shows sessions, one after the other, until somebody leaves.
 func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, error) {
-	var d *desk
+	var d *app
 	var err error
 	if o.silent(flags) {
 		d, err = behindCurtain(cmd, flags, o)
@@ -91,14 +91,14 @@ func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, err
 }
 
 // behindCurtain shows the screen at once, and sets it up meanwhile. The desk is put away.
-func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
+func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	c, err := flags.choose(cmd.Context())
 	if err != nil {
 		return nil, err
 	}
 	o.begins = true
 	// Whoever leaves before it is there waits for it, to put it away.
-	load := sync.OnceValues(func() (*desk, error) { return setUp(cmd, flags, o) })
+	load := sync.OnceValues(func() (*app, error) { return setUp(cmd, flags, o) })
 	shown := o.show(cmd, tui.NewCurtain(tui.Options{
 		Simulated: c.simulated, RigName: c.file.Name, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
 		Links: hasLinks(os.Getenv),
@@ -132,8 +132,8 @@ func (o opening) silent(flags rigFlags) bool {
 	return err == nil && len(left) == 0
 }
 
-// A desk is the workbench's session and screen, set up.
-type desk struct {
+// A app is the workbench's session and screen, set up.
+type app struct {
 	model   *tui.Model
 	bench   *bench           // nil where a session is only shown
 	session *session.Session // the same
@@ -141,7 +141,7 @@ type desk struct {
 }
 
 // setUp makes the session and its screen. What it opened is closed by putAway.
-func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
+func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	asker := session.NewAsker()
 	b, err := flags.open(cmd.Context(), asker)
 	if err != nil {
@@ -209,7 +209,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 		opts.Check = b.opens
 	}
 	ready = true
-	return &desk{tui.New(s, opts), b, s, along}, nil
+	return &app{tui.New(s, opts), b, s, along}, nil
 }
 
 // screen is what the screen of a session is told of the bench.
@@ -251,7 +251,7 @@ func plannedValues(options *session.Options) func(steps.Notebook, steps.Cell) []
 
 // putAway ends the session and saves it for the last time. shown is what the screen
 // ended with.
-func (d *desk) putAway(cmd *cobra.Command, shown error) error {
+func (d *app) putAway(cmd *cobra.Command, shown error) error {
 	if d.bench == nil {
 		return shown
 	}
@@ -295,12 +295,12 @@ func followed(why error) string {
 }
 
 // view is a session that another railbench has open. It touches nothing, and goes along.
-func view(ctx context.Context, path string, why error) (*desk, error) {
+func view(ctx context.Context, path string, why error) (*app, error) {
 	d, err := notebook.Read(path)
 	if err != nil {
 		return nil, usage(err)
 	}
-	return &desk{model: tui.New(replay.NewViewer(), tui.Options{
+	return &app{model: tui.New(replay.NewViewer(), tui.Options{
 		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial),
 		Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: followed(why), Follow: follow(ctx, path),
