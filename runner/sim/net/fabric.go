@@ -490,8 +490,8 @@ type shared struct {
 	back bool
 }
 
-// A claim is how much of a place one bit of a flow's payload takes.
-type claim struct {
+// A usage is how much of a place one bit of a flow's payload takes.
+type usage struct {
 	of shared
 	// Of the unit that limit is in: bits a second, or packets a second where the place is a
 	// function.
@@ -501,7 +501,7 @@ type claim struct {
 
 // claims are the places that the flow goes through. A place that two flows name in the same words
 // is one.
-func (fl *Flow) claims() []claim {
+func (fl *Flow) usages() []usage {
 	mtu := float64(fl.MTU)
 	// PCIe carries payload, of TCP with its headers: those are the host's.
 	pcie := (mtu + halfPacket) / mtu * fl.extra
@@ -510,17 +510,17 @@ func (fl *Flow) claims() []claim {
 	}
 	framed := (mtu + fl.header() + frameHidden) / mtu * fl.extra
 	src, dst := fl.From, fl.To
-	cs := []claim{
+	cs := []usage{
 		{shared{"half", src.Stack, src.Half, false}, pcie, src.halfRate()},
 		{shared{"half", dst.Stack, dst.Half, true}, pcie, dst.halfRate()},
 	}
 	if src.Stack.Fabric.switched() {
 		// A cable each to the switch, which itself has room for all.
 		cs = append(cs,
-			claim{shared{"cable", src.Stack, src.Wire(), false}, framed, src.Netdev.Cable().Rate},
-			claim{shared{"cable", dst.Stack, dst.Wire(), true}, framed, dst.Netdev.Cable().Rate})
+			usage{shared{"cable", src.Stack, src.Wire(), false}, framed, src.Netdev.Cable().Rate},
+			usage{shared{"cable", dst.Stack, dst.Wire(), true}, framed, dst.Netdev.Cable().Rate})
 	} else {
-		cs = append(cs, claim{
+		cs = append(cs, usage{
 			shared{"cable", nil, src.Wire(), src.Stack.Index > dst.Stack.Index},
 			framed,
 			src.Netdev.Cable().Rate,
@@ -531,12 +531,12 @@ func (fl *Flow) claims() []claim {
 		back bool
 	}{{src, false}, {dst, true}} {
 		if fl.TCP {
-			cs = append(cs, claim{shared{"tcp", end.fn.Stack, 0, end.back}, HostCost(fl.MTU), tcpNodeRate})
+			cs = append(cs, usage{shared{"tcp", end.fn.Stack, 0, end.back}, HostCost(fl.MTU), tcpNodeRate})
 		} else {
-			cs = append(cs, claim{shared{"function", end.fn.Stack, end.fn.No, end.back}, fl.extra / (8 * mtu), functionPackets})
+			cs = append(cs, usage{shared{"function", end.fn.Stack, end.fn.No, end.back}, fl.extra / (8 * mtu), functionPackets})
 		}
 		if limit := end.fn.Cap(); limit > 0 {
-			cs = append(cs, claim{shared{"cap", end.fn.Stack, end.fn.No, end.back}, 1, limit})
+			cs = append(cs, usage{shared{"cap", end.fn.Stack, end.fn.No, end.back}, 1, limit})
 		}
 	}
 	return cs
@@ -560,7 +560,7 @@ func (f *Function) misdirects(g *Function) bool {
 // A sharer is a flow while the shares are worked out.
 type sharer struct {
 	fl     *Flow
-	claims []claim
+	usages []usage
 	fixed  bool // it doesn't rise any more
 }
 
@@ -610,7 +610,7 @@ func (f *Fabric) allocate(flows []*Flow, nodes []*Stack) {
 	all := make([]*sharer, 0, len(flows))
 	left := map[shared]float64{}
 	for _, fl := range flows {
-		s := &sharer{fl: fl, claims: fl.claims()}
+		s := &sharer{fl: fl, usages: fl.usages()}
 		fl.Alloc = 0
 		switch s.fixed = !fl.From.Live() || !fl.To.Live() || fl.misled(); {
 		case !s.fixed:
@@ -619,7 +619,7 @@ func (f *Fabric) allocate(flows []*Flow, nodes []*Stack) {
 			fl.stalled = f.at
 			fl.tell()
 		}
-		for _, c := range s.claims {
+		for _, c := range s.usages {
 			left[c.of] = c.limit
 		}
 		all = append(all, s)
@@ -668,7 +668,7 @@ func apart(all []*sharer) (groups [][]*sharer) {
 	for i, s := range all {
 		of[i] = len(into)
 		into = append(into, len(into))
-		for _, c := range s.claims {
+		for _, c := range s.usages {
 			if other, ok := at[c.of]; ok {
 				a, b := root(other), root(of[i])
 				into[max(a, b)] = min(a, b)
@@ -701,7 +701,7 @@ func rise(all []*sharer, left map[shared]float64) bool {
 			continue
 		}
 		step = min(step, s.fl.Demand-s.fl.Alloc)
-		for _, c := range s.claims {
+		for _, c := range s.usages {
 			load[c.of] += c.per
 		}
 	}
@@ -724,7 +724,7 @@ func rise(all []*sharer, left map[shared]float64) bool {
 		// With some room for rounding: a flow that stays a billionth below its demand would rise
 		// for ever.
 		s.fixed = s.fl.Alloc >= s.fl.Demand*(1-1e-12)
-		for _, c := range s.claims {
+		for _, c := range s.usages {
 			s.fixed = s.fixed || left[c.of] <= c.limit*1e-12
 		}
 	}
