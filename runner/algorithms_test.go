@@ -295,7 +295,7 @@ func TestNobodyIsAsked(t *testing.T) {
 		"batch": {Target{Batch: true}, 1}, "a password": {Target{Ways: []string{"password", "publickey"}}, 2},
 	} {
 		k := &keyring{node: "node", target: c.target, ask: NoAsker{}, unlocked: &Unlocked{}}
-		methods, done := k.methods(t.Context(), newPatience(time.Hour, func() {}))
+		methods, done := k.methods(t.Context(), newLoginTimer(time.Hour, func() {}))
 		done()
 		if len(methods) != c.want {
 			t.Errorf("%s: %d ways", name, len(methods))

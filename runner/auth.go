@@ -41,13 +41,13 @@ type keyring struct {
 
 // methods are the ways to log in, in the order in which they are tried. done ends the
 // connection to the agent, when the host has decided.
-func (k *keyring) methods(ctx context.Context, p *patience) (methods []ssh.AuthMethod, done func()) {
+func (k *keyring) methods(ctx context.Context, p *loginTimer) (methods []ssh.AuthMethod, done func()) {
 	done = func() {}
 	var fromAgent agent.ExtendedAgent
 	if k.target.Agent != "" {
 		// An agent that isn't there is none: ssh says nothing either.
 		if conn, err := net.Dial("unix", k.target.Agent); err == nil {
-			bounded := &agentConn{Conn: conn, patience: p}
+			bounded := &agentConn{Conn: conn, timer: p}
 			fromAgent = boundedAgent{agent.NewClient(bounded), bounded}
 			stop := context.AfterFunc(ctx, func() { conn.Close() })
 			done = func() {
@@ -135,8 +135,8 @@ const (
 // not blamed for what the agent takes.
 type agentConn struct {
 	net.Conn
-	patience *patience
-	listed   atomic.Bool // the first answer is the list; two logins may ask one agent
+	timer  *loginTimer
+	listed atomic.Bool // the first answer is the list; two logins may ask one agent
 }
 
 type boundedAgent struct {
@@ -150,7 +150,7 @@ func (a boundedAgent) Signers() ([]ssh.Signer, error) {
 }
 
 func (c *agentConn) Read(b []byte) (int, error) {
-	defer c.patience.hold()()
+	defer c.timer.hold()()
 	limit := agentSigns
 	if !c.listed.Load() {
 		limit = agentLists
@@ -171,7 +171,7 @@ func changes(question string) bool {
 
 // signers collects what can sign. A file that is missing or no key is passed
 // over, as ssh does.
-func (k *keyring) signers(ctx context.Context, p *patience, fromAgent agent.ExtendedAgent) []ssh.Signer {
+func (k *keyring) signers(ctx context.Context, p *loginTimer, fromAgent agent.ExtendedAgent) []ssh.Signer {
 	algorithms := k.target.Algorithms.orDefaults()
 	var agentSigners, files []ssh.Signer
 	if fromAgent != nil {
@@ -240,7 +240,7 @@ func certificate(file string, s ssh.Signer) ssh.Signer {
 
 // identity reads a key file. An encrypted one is offered by its public half, and its
 // passphrase asked for only once the host wants it.
-func (k *keyring) identity(ctx context.Context, p *patience, file string) ssh.Signer {
+func (k *keyring) identity(ctx context.Context, p *loginTimer, file string) ssh.Signer {
 	b, err := safefile.Read(file, keyFileLimit)
 	if err != nil {
 		// Only the public half may be here, and the private one in the agent.
@@ -279,7 +279,7 @@ func (k *keyring) identity(ctx context.Context, p *patience, file string) ssh.Si
 }
 
 // decrypt asks for a passphrase, once for every host that the key is offered to.
-func (k *keyring) decrypt(ctx context.Context, p *patience, file string, b []byte) (ssh.Signer, error) {
+func (k *keyring) decrypt(ctx context.Context, p *loginTimer, file string, b []byte) (ssh.Signer, error) {
 	defer p.hold()() // whoever waits for another's question waits for a person, too
 	u := k.unlocked
 	u.mu.Lock()

@@ -373,7 +373,7 @@ func (n *SSH) dial(ctx context.Context) (*ssh.Client, error) {
 			return nil, err
 		}
 		conn = n.hear(conn)
-		p := newPatience(connectTimeout, func() { conn.Close() })
+		p := newLoginTimer(connectTimeout, func() { conn.Close() })
 		return handshake(ctx, conn, n.o.Target.address(), p,
 			&ssh.ClientConfig{User: n.o.Target.User, HostKeyCallback: n.o.HostKey})
 	}
@@ -475,7 +475,7 @@ func (n *SSH) login(ctx context.Context, t Target, keys *keyring, via *ssh.Clien
 		conn.Close()
 		return nil, err
 	}
-	p := newPatience(t.Timeout, func() { conn.Close() })
+	p := newLoginTimer(t.Timeout, func() { conn.Close() })
 	methods, done := keys.methods(ctx, p)
 	defer done()
 	allowed := t.Algorithms.orDefaults()
@@ -485,9 +485,9 @@ func (n *SSH) login(ctx context.Context, t Target, keys *keyring, via *ssh.Clien
 	})
 }
 
-// A patience is how long a host may say nothing before it is given up. It stands still while a
+// A loginTimer is how long a host may say nothing before it is given up. It stands still while a
 // person is asked.
-type patience struct {
+type loginTimer struct {
 	limit time.Duration
 	over  *time.Timer
 	spent atomic.Bool
@@ -496,8 +496,8 @@ type patience struct {
 	holds int
 }
 
-func newPatience(limit time.Duration, giveUp func()) *patience {
-	p := &patience{limit: limit}
+func newLoginTimer(limit time.Duration, giveUp func()) *loginTimer {
+	p := &loginTimer{limit: limit}
 	p.over = time.AfterFunc(limit, func() {
 		p.spent.Store(true)
 		giveUp()
@@ -506,7 +506,7 @@ func newPatience(limit time.Duration, giveUp func()) *patience {
 }
 
 // hold stops it until goOn is called, from which on the host has all of it again.
-func (p *patience) hold() (goOn func()) {
+func (p *loginTimer) hold() (goOn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.holds++
@@ -521,7 +521,7 @@ func (p *patience) hold() (goOn func()) {
 }
 
 // end is for a host that need not be waited for any more.
-func (p *patience) end() {
+func (p *loginTimer) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.holds++ // whoever goes on now starts nothing
@@ -530,7 +530,7 @@ func (p *patience) end() {
 
 // handshake ends with a connection on which somebody is logged in, with ctx, or when the host
 // lets patience run out.
-func handshake(ctx context.Context, conn net.Conn, address string, p *patience,
+func handshake(ctx context.Context, conn net.Conn, address string, p *loginTimer,
 	config *ssh.ClientConfig,
 ) (*ssh.Client, error) {
 	defer p.end() // the connection's own watch follows
@@ -548,21 +548,21 @@ func handshake(ctx context.Context, conn net.Conn, address string, p *patience,
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		} else if p.spent.Load() {
-			err = &speechless{p.limit}
+			err = &noBannerError{p.limit}
 		}
 		return nil, err
 	}
 	return ssh.NewClient(c, channels, requests), nil
 }
 
-// speechless is a host that takes a connection and says nothing until the time is over.
-type speechless struct{ limit time.Duration }
+// noBannerError is a host that takes a connection and says nothing until the time is over.
+type noBannerError struct{ limit time.Duration }
 
-func (m *speechless) Error() string {
+func (m *noBannerError) Error() string {
 	return fmt.Sprintf("it took the connection, and said no word for %s before anybody was logged in", m.limit)
 }
 
-func (*speechless) Unwrap() error { return context.DeadlineExceeded }
+func (*noBannerError) Unwrap() error { return context.DeadlineExceeded }
 
 // proxy runs a ProxyCommand, with %h, %p and %r as ssh expands them.
 func proxy(t Target) (net.Conn, error) {

@@ -454,7 +454,7 @@ func explain(err error, t Target, node string) error {
 		e.Err = said{"connection refused", err}
 		e.Hint = "The host answers and nothing listens on port " + strconv.Itoa(t.Port) +
 			": is sshd running there (systemctl status ssh), and is the port right?"
-	case errors.As(err, new(*speechless)):
+	case errors.As(err, new(*noBannerError)):
 		e.Kind = Unreachable
 		e.Hint = "The network leads there: does the node hang (its memory, a disk), or does it still boot? Its own screen " +
 			"tells; or what listens there is no sshd"

@@ -191,7 +191,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{&net.DNSError{Name: "spark-02", Err: "no such host"}, Unresolved, "the name spark-02 does not resolve"},
 		{refused, Refused, "port 2222"},
-		{&speechless{10 * time.Second}, Unreachable, "does the node hang"},
+		{&noBannerError{10 * time.Second}, Unreachable, "does the node hang"},
 		{context.DeadlineExceeded, Unreachable, "ip route get 192.168.100.11"},
 		{os.NewSyscallError("connect", syscall.EHOSTUNREACH), Unreachable, "ip route get"},
 		{os.NewSyscallError("connect", syscall.ENETUNREACH), Unreachable, "ip route get"},

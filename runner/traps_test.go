@@ -39,7 +39,7 @@ func TestKeyFilesAreTraps(t *testing.T) {
 			node: "node", target: Target{Identities: []string{trap}, Certificates: []string{trap}}, ask: NoAsker{},
 			unlocked: &Unlocked{},
 		}
-		if signers := k.signers(t.Context(), newPatience(time.Hour, func() {}), nil); len(signers) != 0 {
+		if signers := k.signers(t.Context(), newLoginTimer(time.Hour, func() {}), nil); len(signers) != 0 {
 			t.Errorf("%s is no key: %v", filepath.Base(trap), signers)
 		}
 		if _, _, err := readKnownHosts([]string{trap}); err == nil {

@@ -40,13 +40,13 @@ func newAskers(in io.Reader, out io.Writer, yes bool) (runner.Asker, session.Con
 	f, ok := in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		if yes {
-			return runner.NoAsker{}, always{}
+			return runner.NoAsker{}, autoConfirm{}
 		}
 		return runner.NoAsker{}, nil
 	}
 	a := newTerminalAsker(f, out)
 	if yes {
-		return a, always{}
+		return a, autoConfirm{}
 	}
 	return a, a
 }
@@ -55,10 +55,10 @@ func newTerminalAsker(in *os.File, out io.Writer) *terminalAsker {
 	return &terminalAsker{in: in, out: out, got: make(chan answer, 8)}
 }
 
-// always is --yes.
-type always struct{}
+// autoConfirm is --yes.
+type autoConfirm struct{}
 
-func (always) Change(context.Context, steps.ChangeQuestion) (bool, error) { return true, nil }
+func (autoConfirm) Change(context.Context, steps.ChangeQuestion) (bool, error) { return true, nil }
 
 // Change shows what would run, or what was found, and asks yes or no. A change
 // that is made goes back by itself when nobody answers in time.

@@ -74,7 +74,7 @@ func TestChangesOfAllNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.close()
-			b.options.Confirm = always{}
+			b.options.Confirm = autoConfirm{}
 			if c.judge != nil {
 				b.options.Catalog.Judges["mtu"] = c.judge(b.options.Catalog.Judges["mtu"])
 			}

@@ -127,7 +127,7 @@ func TestEveryChangeRefusesUnknownManagers(t *testing.T) {
 		}
 		t.Run("known/"+cell, func(t *testing.T) {
 			t.Parallel()
-			if v, nodes := onManaged(t, cell, fault, always{}, ""); v.Grade != steps.Pass && v.Grade != steps.Warn ||
+			if v, nodes := onManaged(t, cell, fault, autoConfirm{}, ""); v.Grade != steps.Pass && v.Grade != steps.Warn ||
 				nodes[0].roots == nil {
 				t.Errorf("it has nothing to do where its managers are known: %s: %s", v.Grade, v.Reason)
 			}
@@ -190,7 +190,7 @@ func TestAManagerThatIsBusyIsAskedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// Looked at by the session, by the change, and again until it says what is the case.
-			v, nodes := onManaged(t, "bond-setup", "", always{}, busy, busy, busy, busy, "")
+			v, nodes := onManaged(t, "bond-setup", "", autoConfirm{}, busy, busy, busy, busy, "")
 			if v.Grade != steps.Pass || nodes[0].asked < 5 {
 				t.Errorf("asked %d times: %s: %s", nodes[0].asked, v.Grade, v.Reason)
 			}
@@ -237,7 +237,7 @@ func TestRootIsLostInTheMiddle(t *testing.T) {
 				}
 				t.Cleanup(func() { b.close() })
 				before := networks(t, b)
-				b.options.Confirm = always{}
+				b.options.Confirm = autoConfirm{}
 				whole := slices.Clone(b.options.Nodes)
 				for e, n := range whole {
 					if both || e == int(steps.Peer) {

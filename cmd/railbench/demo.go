@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/replay"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	script "github.com/railbench/railbench/steps/show"
@@ -70,7 +71,7 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 	if err != nil {
 		return usage(err)
 	}
-	shown := playlist(doc)
+	shown := replay.Show(doc)
 	if len(shown.Scenes) == 0 {
 		return usage(fmt.Errorf("%s: no cell has run in it that could be played", path))
 	}
@@ -78,17 +79,17 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 		return usage(errors.New("a session is played in a terminal; railbench export makes a page of it"))
 	}
 	ctx, stop := context.WithCancel(cmd.Context())
-	r := newPlayback(ctx, doc)
-	defer r.work.Wait()
+	r := replay.New(ctx, doc)
+	defer r.Wait()
 	defer stop()
-	return o.taped(cmd, func(o opening) error {
+	return o.recorded(cmd, func(o opening) error {
 		opts := tui.Options{
 			Tutorial: doc.Book.Tutorial, Simulated: doc.Book.Rig.Simulated, RigName: doc.Book.Rig.Name, Stage: true,
 			Recorded: true, Show: shown, Auto: true, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
 			Docs: pages,
 		}
-		if o.tape != nil {
-			opts.Mark = o.tape.mark
+		if o.recording != nil {
+			opts.Mark = o.recording.Mark
 		}
 		return o.show(cmd, tui.New(r, opts))
 	})

@@ -135,7 +135,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 		err = result.print(cmd.OutOrStdout(), f.verbose, b.fixes)
 	}
 	if f.junit != "" {
-		err = errors.Join(err, junit(result.Rig, checks, d.Ended).write(f.junit))
+		err = errors.Join(err, results(found, checks, d.Ended).WriteJUnit(f.junit))
 	}
 	return ending{written: err, unreachable: unreachable, closed: closed}.status(result.Summary)
 }
@@ -504,15 +504,10 @@ func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 		shown = shown[:min(len(shown), deciding)]
 	}
 	for _, e := range shown {
-		text := e.Name + ": " + cells.Value(e.Value, e.Unit)
-		if e.Expected != nil {
-			band := cells.Band(*e.Expected, e.Unit)
-			if !verbose { // where a limit is from is for whoever asks
-				band, _, _ = strings.Cut(band, " · ")
-			}
-			text += ", " + band
+		if x := e.Expected; !verbose && x != nil && (x.Min != nil || x.Max != nil) {
+			e.Expected = &steps.Expected{Min: x.Min, Max: x.Max} // where a limit is from is for whoever asks
 		}
-		hang(b, "      - ", text)
+		hang(b, "      - ", cells.Evidence(e))
 	}
 	if c.CausedBy != "" {
 		sanitize.Fprintf(b, "      caused by: %s\n", c.CausedBy)

@@ -193,7 +193,7 @@ func leaves(t *testing.T, faults, cells []string, spoil ...func(*bench)) map[str
 		t.Fatal(err)
 	}
 	defer b.close()
-	b.options.Confirm = always{}
+	b.options.Confirm = autoConfirm{}
 	for _, s := range spoil {
 		s(b)
 	}

@@ -43,7 +43,7 @@ func TestNetworkFixes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.close()
-			b.options.Confirm = always{}
+			b.options.Confirm = autoConfirm{}
 			if cell, ok := b.options.Tutorial.Cell(c.check); !ok || cell.Check.Fix != c.fix {
 				t.Errorf("%s names the fix %q", c.check, cell.Check.Fix)
 			}
@@ -91,7 +91,7 @@ func TestUndoKeepsTheOrderOfAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close()
-	b.options.Confirm = always{}
+	b.options.Confirm = autoConfirm{}
 	exit, err := b.options.Nodes[steps.Peer].Run(t.Context(), runner.Script{
 		Name: "two addresses", Root: true,
 		Body: "ip addr flush dev enP2p1s0f0np0\nip addr add 192.168.100.15/24 dev enP2p1s0f0np0\n" +

@@ -39,7 +39,7 @@ func TestSoftwareFixes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.close()
-			b.options.Confirm = always{}
+			b.options.Confirm = autoConfirm{}
 			cell, _ := b.options.Tutorial.Cell(c.check)
 			s := session.New(b.options)
 			b.onState = s.State

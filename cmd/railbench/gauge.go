@@ -114,11 +114,11 @@ func gaugeSend() *cobra.Command {
 				}
 				rates = append(rates, rate)
 			}
-			to, err := net.Dial("udp", args[0])
+			to, err := stream.DialGauge(args[0], order)
 			if err != nil {
 				return usage(err)
 			}
-			defer to.Close()
+			defer to.Close() //nolint:errcheck // a packet is sent or not
 			for i, rate := range rates {
 				if i > 0 {
 					select {
@@ -127,7 +127,7 @@ func gaugeSend() *cobra.Command {
 						return nil
 					}
 				}
-				if _, err := to.Write(stream.EncodeRate(order, rate)); err != nil {
+				if err := to.Report(rate); err != nil {
 					return status{exitUnreachable, fmt.Errorf("tell %s: %w", args[0], err)}
 				}
 			}
@@ -238,7 +238,7 @@ const bar = 50
 
 // show draws until ctx ends: a line each second, as long as something comes.
 func (f gaugeFlags) show(ctx context.Context, cmd *cobra.Command, d *dial, page *web.Page, ended <-chan error) error {
-	tick := time.NewTicker(needle)
+	tick := time.NewTicker(pageEvery)
 	defer tick.Stop()
 	told, stale := time.Time{}, ""
 	for {
@@ -274,5 +274,5 @@ func (f gaugeFlags) drawn(g meter.Gauge) string {
 		strings.Repeat("░", bar-full), f.full, g.Tx.Peak)
 }
 
-// needle is how often a page is told where the needle stands.
-const needle = 100 * time.Millisecond
+// pageEvery is how often a page is told where the needle stands.
+const pageEvery = 100 * time.Millisecond

@@ -55,6 +55,38 @@ var house = []struct {
 		from: "runner/sim/tool", mustNot: module + "runner/sim/fault",
 		reason: "a program minds what is wrong, by whatever that was done",
 	},
+	{
+		from: "runner/sim/tool/linux", mustNot: module + "runner/sim/tool",
+		reason: "every node has these, whatever else it has",
+	},
+	{
+		from: "runner/sim/tool/network", mustNot: module + "runner/sim/tool/rdma",
+		reason: "a network is without RDMA, too",
+	},
+	{
+		from: "runner/sim/tool/network", mustNot: module + "runner/sim/tool/nixl",
+		reason: "a network is without RDMA, too",
+	},
+	{
+		from: "runner/sim/tool/network", mustNot: module + "runner/sim/tool/nccl",
+		reason: "a network is without RDMA, too",
+	},
+	{
+		from: "runner/sim/tool/rdma", mustNot: module + "runner/sim/tool/nixl",
+		reason: "verbs know nothing of what runs on them",
+	},
+	{
+		from: "runner/sim/tool/rdma", mustNot: module + "runner/sim/tool/nccl",
+		reason: "verbs know nothing of what runs on them",
+	},
+	{
+		from: "runner/sim/tool/nixl", mustNot: module + "runner/sim/tool/nccl",
+		reason: "two libraries that share only ports",
+	},
+	{
+		from: "runner/sim/tool/nccl", mustNot: module + "runner/sim/tool/nixl",
+		reason: "two libraries that share only ports",
+	},
 	{from: "cmd", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},
 	{from: "runner", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},
 	{from: "steps", mustNot: "go.etcd.io", reason: "etcd's libraries are another module's"},
@@ -74,7 +106,7 @@ var house = []struct {
 		reason: "what hardware can do doesn't depend on how it is looked at",
 	},
 	{from: "steps/rate", mustNot: module, reason: "units know nothing of what has them"},
-	{from: "steps/decimal", mustNot: module, reason: "digits know nothing of what they count"},
+	{from: "steps/strictnum", mustNot: module, reason: "digits know nothing of what they count"},
 	{from: "steps/verify", mustNot: module + "steps/probe", reason: "a stage gets the rig, and looks at no node"},
 	{
 		from: "steps/registry", mustNot: module + "steps/probe",

@@ -52,7 +52,7 @@ func TestNoSecretIsSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.close()
-	b.options.Confirm = always{}
+	b.options.Confirm = autoConfirm{}
 	dir := t.TempDir()
 	b.options.Logs = filepath.Join(dir, "logs")
 	path := filepath.Join(dir, "s.ipynb")

@@ -13,8 +13,10 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/tui/cells"
 )
 
 type runFlags struct {
@@ -144,7 +146,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		}
 	}
 	if f.junit != "" {
-		err = errors.Join(err, junit(result.Rig, cells, headless.Ended).write(f.junit))
+		err = errors.Join(err, results(found, cells, headless.Ended).WriteJUnit(f.junit))
 	}
 	return ending{written: err, unsaved: unsaved, unreachable: unreachable, closed: closed}.status(result.Summary)
 }
@@ -326,6 +328,12 @@ func (h *headless) lines(e steps.CellPrinted) {
 		}
 		sanitize.Fprintf(h.out, "    %s  %s\n", from, l.Text)
 	}
+}
+
+const junitDoes = "write the verdicts to this file as JUnit, which CIs show; INCONCLUSIVE is an error there"
+
+func results(rig steps.Rig, all []steps.Cell, ended map[string]steps.CellEnded) notebook.Results {
+	return notebook.Results{Program: version(), Rig: rig, Cells: all, Ended: ended, Evidence: cells.Evidence}
 }
 
 // runObject is what run --json prints; scripts rely on its keys.

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,48 +126,24 @@ func digits(v float64, n int) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// A way is what goes over one address, while it is counted.
-type way struct {
-	at      string
-	streams int // 0 where nobody knows
-	tally   *stream.Tally
-	open    *atomic.Int64 // streams that there are now; nil where there is one, to the end
-
-	last   time.Time // when there was something new
-	moved  uint64
-	stalls int
-}
-
-// A counting watches the tallies of all ways while they grow.
+// A counting counts what is moved, and reports it meanwhile.
 type counting struct {
+	stream.Counter
 	flags  streamFlags
-	ways   []*way
 	errOut io.Writer
-	gauge  net.Conn // nil for none
-
-	first time.Time // when there was something new
-	past  []mark
+	gauge  *stream.Gauge // nil for none
 }
 
-type mark struct {
-	at    time.Time
-	bytes uint64
-}
+const countEvery = 250 * time.Millisecond
 
-const (
-	countEvery = 250 * time.Millisecond
-	rollOver   = 5 * time.Second // what the average is of
-	stallAfter = 2 * time.Second
-)
-
-func (f streamFlags) count(ways []*way, errOut io.Writer) (*counting, error) {
+func (f streamFlags) count(ways []*stream.Way, errOut io.Writer) (*counting, error) {
 	if f.span < 0 {
 		return nil, fmt.Errorf("--for %s is negative", f.span)
 	}
-	c := &counting{flags: f, ways: ways, errOut: errOut}
+	c := &counting{Counter: stream.Counter{Ways: ways}, flags: f, errOut: errOut}
 	if f.gauge != "" {
 		var err error
-		if c.gauge, err = net.Dial("udp", f.gauge); err != nil {
+		if c.gauge, err = stream.DialGauge(f.gauge, binary.LittleEndian); err != nil {
 			return nil, fmt.Errorf("--gauge %s: %w", f.gauge, err)
 		}
 	}
@@ -195,68 +168,45 @@ func (c *counting) during(ctx context.Context, move func(context.Context) error)
 		case err := <-done:
 			c.look(time.Now())
 			if c.gauge != nil {
-				_, _ = c.gauge.Write(stream.EncodeRate(binary.LittleEndian, 0)) // nobody has to listen
-				c.gauge.Close()
+				_ = c.gauge.Report(0) // nobody has to listen
+				_ = c.gauge.Close()
 			}
 			return err
 		case now := <-tick.C:
 			rate := c.look(now)
 			if c.gauge != nil {
-				_, _ = c.gauge.Write(stream.EncodeRate(binary.LittleEndian, rate/8)) // nobody has to listen
+				_ = c.gauge.Report(rate / 8) // nobody has to listen
 			}
-			if now.Sub(told) >= time.Second && !c.first.IsZero() {
+			if now.Sub(told) >= time.Second && !c.First.IsZero() {
 				told = now
-				sanitize.Fprintf(c.errOut, "%6.1f s  %7.2f Gb/s\n", now.Sub(c.first).Seconds(), rate)
+				sanitize.Fprintf(c.errOut, "%6.1f s  %7.2f Gb/s\n", now.Sub(c.First).Seconds(), rate)
 			}
 		}
 	}
 }
 
-// look sees how far the tallies are, and gives the rolling average in Gb/s.
+// look gives the rolling average in Gb/s, and prints which way has stalled.
 func (c *counting) look(now time.Time) float64 {
-	total := uint64(0)
-	for _, w := range c.ways {
-		bytes := w.tally.Bytes.Load()
-		total += bytes
-		switch {
-		case bytes > w.moved:
-			if c.first.IsZero() {
-				c.first = now
-			}
-			w.moved, w.last = bytes, now
-		case w.open != nil && w.open.Load() == 0:
-			w.last = time.Time{} // nobody sends, or all was sent, which is no stall
-		case !w.last.IsZero() && now.Sub(w.last) >= stallAfter:
-			w.stalls++
-			where := ""
-			if len(c.ways) > 1 {
-				where = " over " + w.at
-			}
-			sanitize.Fprintf(c.errOut, "stalled: nothing has moved%s for %s\n", where, stallAfter)
-			w.last = now // the next one is told after as long again
+	rate, stalled := c.Look(now)
+	for _, w := range stalled {
+		where := ""
+		if len(c.Ways) > 1 {
+			where = " over " + w.At
 		}
+		sanitize.Fprintf(c.errOut, "stalled: nothing has moved%s for %s\n", where, stream.StallAfter)
 	}
-	c.past = append(c.past, mark{now, total})
-	// One mark that is as old as the average stays.
-	for len(c.past) > 2 && now.Sub(c.past[1].at) >= rollOver {
-		c.past = c.past[1:]
-	}
-	from := c.past[0]
-	if seconds := now.Sub(from.at).Seconds(); seconds > 0 {
-		return float64(total-from.bytes) * 8 / seconds / 1e9
-	}
-	return 0
+	return rate
 }
 
 // result is what came of it. seconds are those of all together, and of each way as spans tells them.
 func (c *counting) result(seconds float64, spans func(*stream.Tally) float64) streamed {
 	r := streamed{Railbench: version()}
-	for _, w := range c.ways {
-		r.add(w.tally)
-		r.Stalls += w.stalls
-		one := wayMoved{At: w.at, Stalls: w.stalls, Streams: w.streams}
-		one.add(w.tally)
-		one.took(spans(w.tally))
+	for _, w := range c.Ways {
+		r.add(w.Tally)
+		r.Stalls += w.Stalls
+		one := wayMoved{At: w.At, Stalls: w.Stalls, Streams: w.Streams}
+		one.add(w.Tally)
+		one.took(spans(w.Tally))
 		r.Ways = append(r.Ways, one)
 	}
 	r.took(seconds)
@@ -291,9 +241,9 @@ func (c *counting) sent(seconds float64) streamed {
 
 // received is what a receiver's ways came to, each from its first byte to its last.
 func (c *counting) received() streamed {
-	tallies := make([]*stream.Tally, 0, len(c.ways))
-	for _, w := range c.ways {
-		tallies = append(tallies, w.tally)
+	tallies := make([]*stream.Tally, 0, len(c.Ways))
+	for _, w := range c.Ways {
+		tallies = append(tallies, w.Tally)
 	}
 	return c.result(stream.Span(tallies...).Seconds(), func(t *stream.Tally) float64 { return stream.Span(t).Seconds() })
 }
@@ -367,129 +317,36 @@ type sender struct {
 	streams  int
 	zeroCopy bool
 	input    string
-	ways     []*way // of each receiver
 }
 
 func (s *sender) run(cmd *cobra.Command) error {
-	for _, to := range s.to {
-		w := &way{at: to, streams: s.streams, tally: &stream.Tally{}}
-		if s.input == "" {
-			w.open = new(atomic.Int64)
-		}
-		s.ways = append(s.ways, w)
-	}
-	count, err := s.flags.count(s.ways, cmd.ErrOrStderr())
+	count, err := s.flags.count(nil, cmd.ErrOrStderr())
 	if err != nil {
 		return usage(err)
 	}
-	conns, err := s.dial(cmd.Context())
-	defer func() {
-		for _, c := range conns {
-			c.Close() //nolint:errcheck // who reads it knows whether it is whole
-		}
-	}()
+	to, err := stream.NewSender(cmd.Context(), s.to, s.from, s.streams)
 	if err != nil {
 		return status{exitUnreachable, err}
 	}
+	defer to.Close()
+	count.Ways = to.Ways
 	payload, err := stream.NewPayload(s.size, s.zeroCopy) // before the time counts
 	if err != nil {
 		return usage(err)
 	}
 	defer payload.Close() //nolint:errcheck // memory
-	move := func(ctx context.Context, conns []*net.TCPConn) error { return s.ones(ctx, conns, payload) }
+	move := func(ctx context.Context) error { return to.Ones(ctx, payload, s.flags.blocks) }
 	if s.input != "" {
-		ln, err := listenTCP(s.input, 1)
+		at, err := to.TakeInput(s.input)
 		if err != nil {
 			return usage(err)
 		}
-		defer ln.Close()
-		sanitize.Fprintf(cmd.ErrOrStderr(), "waits for input at %s\n", ln.Addr())
-		move = func(ctx context.Context, conns []*net.TCPConn) error { return s.forward(ctx, ln, conns[0]) }
+		sanitize.Fprintf(cmd.ErrOrStderr(), "waits for input at %s\n", at)
+		move = to.Forward
 	}
 	began := time.Now()
-	err = count.during(cmd.Context(), func(ctx context.Context) error {
-		defer stream.Drain(conns...)
-		return move(ctx, conns)
-	})
+	err = count.during(cmd.Context(), move)
 	return count.tell(cmd.OutOrStdout(), count.sent(time.Since(began).Seconds()), err)
-}
-
-// dial connects all streams, those to one receiver after those to the one before; those that are
-// there are given with the error, too.
-func (s *sender) dial(ctx context.Context) (conns []*net.TCPConn, err error) {
-	for i, to := range s.to {
-		from := ""
-		if len(s.from) > 0 {
-			from = s.from[i]
-		}
-		for range s.streams {
-			c, err := stream.Dial(ctx, from, to)
-			if err != nil {
-				return conns, fmt.Errorf("%w: is railbench stream receive running there?", err)
-			}
-			conns = append(conns, c)
-		}
-	}
-	return conns, nil
-}
-
-// ones sends synthetic blocks over all streams at once. Where one fails the others end, too:
-// what they would reach is another figure.
-func (s *sender) ones(ctx context.Context, conns []*net.TCPConn, p *stream.Payload) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var work sync.WaitGroup
-	errs := make([]error, len(conns))
-	for i, c := range conns {
-		w := s.ways[i/s.streams]
-		w.open.Add(1)
-		work.Go(func() {
-			defer w.open.Add(-1)
-			if errs[i] = stream.Send(ctx, c, p, s.flags.blocks, w.tally); errs[i] != nil {
-				cancel(errs[i])
-			}
-		})
-	}
-	work.Wait()
-	return errors.Join(errs...)
-}
-
-// queued is how many blocks of input wait for the way at most: then the generator waits.
-const queued = 8
-
-// forward sends what a generator gives.
-func (s *sender) forward(ctx context.Context, ln net.Listener, to *net.TCPConn) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	queue := make(chan []byte, queued)
-	in := &stream.Server{To: func(b []byte) error {
-		select {
-		case queue <- b:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}}
-	var failed error
-	in.Gone = func(_ net.Addr, err error) { failed = err }
-	received := make(chan error, 1)
-	go func() {
-		err := in.Serve(ctx, ln, true)
-		close(queue)
-		received <- err
-	}()
-	tally := s.ways[0].tally
-	err := stream.Forward(ctx, to, queue, tally)
-	cancel()
-	err = errors.Join(err, <-received)
-	if failed != nil && !errors.Is(failed, context.Canceled) {
-		err = errors.Join(err, fmt.Errorf("the input: %w", failed))
-	}
-	// Blocks are numbered anew on the way: the receiver can't see what was lost before.
-	tally.Lost.Add(in.Tally.Lost.Load())
-	tally.Corrupt.Add(in.Tally.Corrupt.Load())
-	tally.Cut.Add(in.Tally.Cut.Load())
-	return err
 }
 
 func streamReceive() *cobra.Command {
@@ -504,22 +361,22 @@ func streamReceive() *cobra.Command {
 			if len(at) == 0 { // a script whose variable is empty would be told that nothing was lost
 				return usage(errors.New("--listen is empty: give an address and port, or leave it out"))
 			}
-			r := receiver{}
-			defer r.close()
+			r := stream.Receiver{}
+			defer r.Close()
 			for _, address := range at {
-				if err := r.listen(address); err != nil {
+				if err := r.Listen(address); err != nil {
 					return usage(err)
 				}
 			}
-			count, err := f.count(r.ways, cmd.ErrOrStderr())
+			count, err := f.count(r.Ways, cmd.ErrOrStderr())
 			if err != nil {
 				return usage(err)
 			}
-			for _, w := range r.ways {
-				sanitize.Fprintf(cmd.ErrOrStderr(), "receives at %s\n", w.at)
+			for _, w := range r.Ways {
+				sanitize.Fprintf(cmd.ErrOrStderr(), "receives at %s\n", w.At)
 			}
-			err = count.during(cmd.Context(), func(ctx context.Context) error { return r.serve(ctx, once) })
-			return count.tell(cmd.OutOrStdout(), count.received(), errors.Join(append(r.failed, err)...))
+			err = count.during(cmd.Context(), func(ctx context.Context) error { return r.Serve(ctx, once) })
+			return count.tell(cmd.OutOrStdout(), count.received(), err)
 		},
 	}
 	f.add(cmd)
@@ -528,53 +385,6 @@ func streamReceive() *cobra.Command {
 	cmd.Flags().BoolVar(&once, "once", false, "end when the streams that came have ended")
 	completeFlags(cmd, map[string]completer{"listen": words(streamPort)})
 	return cmd
-}
-
-// A receiver is railbench stream receive: a server for each address.
-type receiver struct {
-	listeners []net.Listener
-	servers   []*stream.Server
-	ways      []*way
-
-	mu     sync.Mutex
-	failed []error // of streams that came and did not end well
-}
-
-func (r *receiver) listen(address string) error {
-	ln, err := listenTCP(address, 256)
-	if err != nil {
-		return err
-	}
-	s := &stream.Server{}
-	w := &way{at: ln.Addr().String(), tally: &s.Tally, open: new(atomic.Int64)}
-	s.Come = func(net.Addr) { w.open.Add(1) }
-	s.Gone = func(from net.Addr, err error) {
-		w.open.Add(-1)
-		if err != nil {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.failed = append(r.failed, fmt.Errorf("from %s: %w", from, err))
-		}
-	}
-	r.listeners, r.servers, r.ways = append(r.listeners, ln), append(r.servers, s), append(r.ways, w)
-	return nil
-}
-
-func (r *receiver) close() {
-	for _, ln := range r.listeners {
-		ln.Close() // it may be closed already
-	}
-}
-
-// serve takes streams at all listeners until each of them has ended.
-func (r *receiver) serve(ctx context.Context, once bool) error {
-	errs := make([]error, len(r.servers))
-	var work sync.WaitGroup
-	for i, s := range r.servers {
-		work.Go(func() { errs[i] = s.Serve(ctx, r.listeners[i], once) })
-	}
-	work.Wait()
-	return errors.Join(errs...)
 }
 
 func streamEmulate() *cobra.Command {
@@ -599,7 +409,7 @@ func streamEmulate() *cobra.Command {
 				return usage(err)
 			}
 			var tally stream.Tally
-			count, err := f.count([]*way{{at: args[0], streams: 1, tally: &tally}}, cmd.ErrOrStderr())
+			count, err := f.count([]*stream.Way{{At: args[0], Streams: 1, Tally: &tally}}, cmd.ErrOrStderr())
 			if err != nil {
 				return usage(err)
 			}

@@ -223,49 +223,6 @@ func TestGauge(t *testing.T) {
 	}
 }
 
-// A stream that is there and silent stalls. Where none is there any more nobody sends, and that is no stall.
-func TestNobodySendsIsNoStall(t *testing.T) {
-	r := receiver{}
-	defer r.close()
-	if err := r.listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go func() { _ = r.serve(ctx, false) }()
-	w := r.ways[0]
-	has := func(want int64) {
-		t.Helper()
-		for range 500 {
-			if w.open.Load() == want {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		t.Fatalf("it has %d streams, not %d", w.open.Load(), want)
-	}
-	var said bytes.Buffer
-	c, now := &counting{ways: r.ways, errOut: &said}, time.Now()
-	after := func(seconds int) int {
-		c.look(now.Add(time.Duration(seconds) * time.Second))
-		return w.stalls
-	}
-	from, err := net.Dial("tcp", w.at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	has(1)
-	w.tally.Bytes.Add(5)
-	if n := after(0) + after(3); n != 1 {
-		t.Errorf("a silent stream: %d stalls", n)
-	}
-	from.Close()
-	has(0)
-	if n := after(6); n != 1 || after(20) != 1 {
-		t.Errorf("no stream: %d stalls more: %s", after(40)-1, said.String())
-	}
-}
-
 // A receiver that has all of its blocks, and waits for those of the others, is no stall.
 func TestWhatWasSentIsNoStall(t *testing.T) {
 	t.Parallel()

@@ -214,7 +214,7 @@ type player struct {
 	*tui.Model
 	t    *testing.T
 	msgs chan tea.Msg
-	told *replay
+	told *tapeSession
 	now  time.Time // on the rig
 	wall time.Time // who looks has it; where zero the rig's
 }
@@ -222,7 +222,7 @@ type player struct {
 // play opens a screen of a size on a tape.
 func play(t *testing.T, tp *tape, width, height int, adjust func(*tui.Options)) *player {
 	t.Helper()
-	p := &player{t: t, msgs: make(chan tea.Msg, 1024), told: newReplay(), now: rigBegins()}
+	p := &player{t: t, msgs: make(chan tea.Msg, 1024), told: newTapeSession(), now: rigBegins()}
 	opts := tui.Options{
 		Tutorial: tp.options.Tutorial, Params: session.Params(tp.options.Catalog, tp.options.Tutorial),
 		Simulated: true, RigName: tp.options.Rig, Background: tui.Dark, Docs: pages,
@@ -323,8 +323,8 @@ func (p *player) quit() {
 	time.Sleep(time.Minute) // ticks that are under way
 }
 
-// A replay is the session of a player.
-type replay struct {
+// A tapeSession is the session of a player.
+type tapeSession struct {
 	mu        sync.Mutex
 	ran       []string
 	events    chan []steps.Event
@@ -332,20 +332,20 @@ type replay struct {
 	questions chan steps.Question
 }
 
-func newReplay() *replay {
-	return &replay{
+func newTapeSession() *tapeSession {
+	return &tapeSession{
 		events: make(chan []steps.Event, 64), boards: make(chan meter.Board, 1), questions: make(chan steps.Question, 1),
 	}
 }
 
-func (r *replay) Run(ids ...string) {
+func (r *tapeSession) Run(ids ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ran = append(r.ran, ids...)
 }
 
 // wanted are the cells that were asked for since.
-func (r *replay) wanted() []string {
+func (r *tapeSession) wanted() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ran := r.ran
@@ -353,20 +353,20 @@ func (r *replay) wanted() []string {
 	return ran
 }
 
-func (r *replay) Next(context.Context) ([]steps.Event, bool) {
+func (r *tapeSession) Next(context.Context) ([]steps.Event, bool) {
 	e, ok := <-r.events
 	return e, ok
 }
 
-func (r *replay) Interrupt()                            {}
-func (r *replay) Clear(string)                          {}
-func (r *replay) Edit(string, []steps.Cell)             {}
-func (r *replay) SetParam(string, string, string) error { return nil }
-func (r *replay) SetLink(steps.Link) error              { return nil }
-func (r *replay) Trust(string) error                    { return nil }
-func (r *replay) ResetPeaks()                           {}
-func (r *replay) Boards() <-chan meter.Board            { return r.boards }
-func (r *replay) Questions() <-chan steps.Question      { return r.questions }
+func (r *tapeSession) Interrupt()                            {}
+func (r *tapeSession) Clear(string)                          {}
+func (r *tapeSession) Edit(string, []steps.Cell)             {}
+func (r *tapeSession) SetParam(string, string, string) error { return nil }
+func (r *tapeSession) SetLink(steps.Link) error              { return nil }
+func (r *tapeSession) Trust(string) error                    { return nil }
+func (r *tapeSession) ResetPeaks()                           {}
+func (r *tapeSession) Boards() <-chan meter.Board            { return r.boards }
+func (r *tapeSession) Questions() <-chan steps.Question      { return r.questions }
 
 // keyOf is a key by its name: "enter", "ctrl+p", "x".
 func keyOf(name string) tea.KeyPressMsg {

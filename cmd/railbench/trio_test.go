@@ -34,7 +34,7 @@ func ranOn(t *testing.T, flags rigFlags, ids ...string) (*session.Follower, *ben
 		t.Fatal(err)
 	}
 	t.Cleanup(b.close)
-	b.options.Confirm = always{}
+	b.options.Confirm = autoConfirm{}
 	s := session.New(b.options)
 	b.onState = s.State
 	f := session.Follow(s, nil)

@@ -14,9 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/asciicast"
 	"github.com/railbench/railbench/steps/catalog"
-	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/replay"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/render"
@@ -24,12 +25,12 @@ import (
 
 // An opening is what the workbench is opened with.
 type opening struct {
-	drill   tui.Drill
-	session string // the file that it is saved in; empty for one in the folder of sessions
-	stage   stageOpening
-	record  recordFlags
-	tape    *castWriter // of what the screen shows; nil where nothing is recorded
-	begins  bool        // no session that was cut off is offered: somebody has looked for one
+	drill     tui.Drill
+	session   string // the file that it is saved in; empty for one in the folder of sessions
+	stage     stageOpening
+	record    recordFlags
+	recording *asciicast.Recording // of what the screen shows; nil where nothing is recorded
+	begins    bool                 // no session that was cut off is offered: somebody has looked for one
 }
 
 // workbench opens the screen. The model is nil where it could not be opened.
@@ -44,7 +45,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		return nil, usage(fmt.Errorf("%w (TERM is dumb)", needsTerminal(cmd)))
 	}
 	var model *tui.Model
-	err := o.taped(cmd, func(o opening) (err error) {
+	err := o.recorded(cmd, func(o opening) (err error) {
 		model, err = o.inTerminal(cmd, flags)
 		return err
 	})
@@ -59,8 +60,8 @@ func needsTerminal(cmd *cobra.Command) error {
 	return fmt.Errorf("%s needs a terminal; railbench run … and railbench doctor work without one", what)
 }
 
-// taped does something while what the screen shows is recorded, where somebody wants that.
-func (o opening) taped(cmd *cobra.Command, do func(opening) error) error {
+// recorded does something while what the screen shows is recorded, where somebody wants that.
+func (o opening) recorded(cmd *cobra.Command, do func(opening) error) error {
 	switch {
 	case o.record.path == "" && o.record.v2:
 		return usage(errors.New("--record-older says how, and --record FILE what is recorded: give it, too"))
@@ -68,11 +69,11 @@ func (o opening) taped(cmd *cobra.Command, do func(opening) error) error {
 		return do(o)
 	}
 	var err error
-	if o.tape, err = newCast(o.record.path, o.record.v2, terminal(cmd.OutOrStdout())); err != nil {
+	if o.recording, err = o.record.start(terminal(cmd.OutOrStdout())); err != nil {
 		return unwritten(err)
 	}
 	err = do(o)
-	if failed := o.tape.close(); failed != nil && err == nil {
+	if failed := o.recording.Close(); failed != nil && err == nil {
 		return unwritten(failed)
 	}
 	return err
@@ -80,7 +81,7 @@ func (o opening) taped(cmd *cobra.Command, do func(opening) error) error {
 
 // inTerminal shows sessions, one after the other, until somebody leaves.
 func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, error) {
-	var d *desk
+	var d *app
 	var err error
 	if o.silent(flags) {
 		d, err = behindCurtain(cmd, flags, o)
@@ -101,14 +102,14 @@ func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, err
 }
 
 // behindCurtain shows the screen at once, and sets it up meanwhile. The desk is put away.
-func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
+func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	c, err := flags.choose(cmd.Context())
 	if err != nil {
 		return nil, err
 	}
 	o.begins = true
 	// Whoever leaves before it is there waits for it, to put it away.
-	load := sync.OnceValues(func() (*desk, error) { return setUp(cmd, flags, o) })
+	load := sync.OnceValues(func() (*app, error) { return setUp(cmd, flags, o) })
 	shown := o.show(cmd, tui.NewCurtain(tui.Options{
 		Simulated: c.simulated, RigName: c.file.Name, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
 		Links: hasLinks(os.Getenv),
@@ -142,8 +143,8 @@ func (o opening) silent(flags rigFlags) bool {
 	return err == nil && len(left) == 0
 }
 
-// A desk is the workbench's session and screen, set up.
-type desk struct {
+// A app is the workbench's session and screen, set up.
+type app struct {
 	model   *tui.Model
 	bench   *bench           // nil where a session is only shown
 	session *session.Session // the same
@@ -151,7 +152,7 @@ type desk struct {
 }
 
 // setUp makes the session and its screen. What it opened is closed by putAway.
-func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
+func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	asker := session.NewAsker()
 	b, err := flags.open(cmd.Context(), asker)
 	if err != nil {
@@ -204,8 +205,8 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 		book := kept.Book()
 		opts.Book = &book
 	}
-	if o.tape != nil {
-		opts.Mark = o.tape.mark
+	if o.recording != nil {
+		opts.Mark = o.recording.Mark
 	}
 	if err := o.stage.put(&opts, b); err != nil {
 		return nil, usage(err)
@@ -219,7 +220,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 		opts.Check = b.opens
 	}
 	ready = true
-	return &desk{tui.New(s, opts), b, s, along}, nil
+	return &app{tui.New(s, opts), b, s, along}, nil
 }
 
 // screen is what the screen of a session is told of the bench.
@@ -261,7 +262,7 @@ func plannedValues(options *session.Options) func(steps.Notebook, steps.Cell) []
 
 // putAway ends the session and saves it for the last time. shown is what the screen
 // ended with.
-func (d *desk) putAway(cmd *cobra.Command, shown error) error {
+func (d *app) putAway(cmd *cobra.Command, shown error) error {
 	if d.bench == nil {
 		return shown
 	}
@@ -286,11 +287,11 @@ func (o opening) show(cmd *cobra.Command, model tea.Model) error {
 	ctx, lend, stop := screenSignals(cmd.Context())
 	defer stop()
 	var screen render.Terminal = terminal(cmd.OutOrStdout())
-	if o.tape != nil {
-		if err := o.tape.screen(os.Getenv("TERM")); err != nil {
+	if o.recording != nil {
+		if err := o.recording.Screen(os.Getenv("TERM")); err != nil {
 			return unwritten(err)
 		}
-		screen = taped{screen, o.tape}
+		screen = recordedTerminal{screen, o.recording}
 	}
 	err := render.Show(ctx, model, screen, screenEnviron(os.Environ()), lend)
 	if err != nil && !errors.Is(err, tea.ErrProgramKilled) && !errors.Is(err, tea.ErrInterrupted) {
@@ -305,12 +306,12 @@ func followed(why error) string {
 }
 
 // view is a session that another railbench has open. It touches nothing, and goes along.
-func view(ctx context.Context, path string, why error) (*desk, error) {
+func view(ctx context.Context, path string, why error) (*app, error) {
 	d, err := notebook.Read(path)
 	if err != nil {
 		return nil, usage(err)
 	}
-	return &desk{model: tui.New(newViewer(), tui.Options{
+	return &app{model: tui.New(replay.NewViewer(), tui.Options{
 		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial),
 		Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
 		Book: &d.Book, ReadOnly: followed(why), Follow: follow(ctx, path),
@@ -318,33 +319,6 @@ func view(ctx context.Context, path string, why error) (*desk, error) {
 		Sessions: savedSessions, Compare: compareSaved,
 	})}, nil
 }
-
-// A viewer is a session in which nothing happens.
-type viewer struct {
-	boards    chan meter.Board
-	questions chan steps.Question
-}
-
-func newViewer() viewer {
-	v := viewer{make(chan meter.Board), make(chan steps.Question)}
-	close(v.boards)
-	close(v.questions)
-	return v
-}
-
-func (viewer) Run(...string)      {}
-func (viewer) Interrupt()         {}
-func (viewer) Clear(string)       {}
-func (viewer) Trust(string) error { return nil }
-func (viewer) ResetPeaks()        {}
-
-func (viewer) Edit(string, []steps.Cell)             {}
-func (viewer) SetParam(string, string, string) error { return errors.New("it is shown only") }
-func (viewer) SetLink(steps.Link) error              { return errors.New("it is shown only") }
-
-func (viewer) Next(context.Context) ([]steps.Event, bool) { return nil, false }
-func (v viewer) Boards() <-chan meter.Board               { return v.boards }
-func (v viewer) Questions() <-chan steps.Question         { return v.questions }
 
 // sessionFile says where the session is saved: in the file that was named, in one that
 // was cut off and is resumed, or, once a cell has run, in a new one. Drills aren't.

@@ -28,15 +28,15 @@ type program struct {
 	limit time.Duration // for its start
 }
 
-// A place is where this program comes from.
-type place struct {
+// A origin is where this program comes from.
+type origin struct {
 	self   string // its file, through all links; empty where nothing tells
 	source string // the folder of the server's module in the checkout that it was built in; empty where there is none
 }
 
 // find looks for the server's program.
 func find() (program, error) {
-	p := place{source: source()}
+	p := origin{source: source()}
 	if self, err := os.Executable(); err == nil {
 		p.self, _ = filepath.EvalSymlinks(self)
 	}
@@ -46,7 +46,7 @@ func find() (program, error) {
 // find looks for the server's program: beside this one, where packages put what a
 // program starts itself, and in $PATH. Where this program was made by "go run", or lies in
 // its checkout, the go command makes the server, too.
-func (p place) find() (program, error) {
+func (p origin) find() (program, error) {
 	for _, path := range beside(p.self) {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			// What stands beside railbench is run without a question: nobody else may have put it there.
@@ -92,7 +92,7 @@ func byGoRun(self string) bool {
 }
 
 // inCheckout reports whether this program lies in the checkout that it was built in.
-func (p place) inCheckout() bool {
+func (p origin) inCheckout() bool {
 	root, err := filepath.EvalSymlinks(filepath.Join(p.source, "..", ".."))
 	return err == nil && strings.HasPrefix(p.self, root+string(filepath.Separator))
 }

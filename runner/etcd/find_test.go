@@ -50,34 +50,34 @@ func TestFind(t *testing.T) {
 	byGo := program{path: filepath.Join(goTool, "go"), args: []string{"run", "-C", module, "."}, limit: buildLimit}
 	const byRun = "/tmp/go-build1/b001/exe/railbench"
 	for name, c := range map[string]struct {
-		place
+		origin
 		path string
 		want program
 		err  string
 	}{
 		"go install": {
-			place: place{self: at("gobin", "railbench"), source: module}, path: with(inPath, goTool),
+			origin: origin{self: at("gobin", "railbench"), source: module}, path: with(inPath, goTool),
 			want: program{path: at("gobin", Program), limit: startLimit},
 		},
 		"a package": {
-			place: place{self: at("usr", "bin", "railbench")}, path: inPath,
+			origin: origin{self: at("usr", "bin", "railbench")}, path: inPath,
 			want: program{path: at("usr", "libexec", "railbench", Program), limit: startLimit},
 		},
 		"in $PATH": {
-			place: place{self: at("alone", "railbench"), source: module}, path: with(goTool, inPath),
+			origin: origin{self: at("alone", "railbench"), source: module}, path: with(goTool, inPath),
 			want: program{path: filepath.Join(inPath, Program), limit: startLimit},
 		},
-		"go run":             {place: place{self: byRun, source: module}, path: goTool, want: byGo},
-		"in the checkout":    {place: place{self: at("checkout", "railbench"), source: module}, path: goTool, want: byGo},
-		"another checkout":   {place: place{self: at("checkouts", "r"), source: module}, path: goTool, err: "go install"},
-		"nothing tells":      {place: place{source: module}, path: goTool, err: "go install"},
-		"installed alone":    {place: place{self: at("alone", "railbench"), source: module}, path: goTool, err: "go install"},
-		"without go":         {place: place{self: at("checkout", "railbench"), source: module}, path: top, err: "go install"},
-		"without a checkout": {place: place{self: byRun}, path: goTool, err: "packages"},
+		"go run":             {origin: origin{self: byRun, source: module}, path: goTool, want: byGo},
+		"in the checkout":    {origin: origin{self: at("checkout", "railbench"), source: module}, path: goTool, want: byGo},
+		"another checkout":   {origin: origin{self: at("checkouts", "r"), source: module}, path: goTool, err: "go install"},
+		"nothing tells":      {origin: origin{source: module}, path: goTool, err: "go install"},
+		"installed alone":    {origin: origin{self: at("alone", "railbench"), source: module}, path: goTool, err: "go install"},
+		"without go":         {origin: origin{self: at("checkout", "railbench"), source: module}, path: top, err: "go install"},
+		"without a checkout": {origin: origin{self: byRun}, path: goTool, err: "packages"},
 		"a blank in its path": {
-			place: place{self: at("alone", "railbench"), source: "/my work/cmd/x"}, path: top, err: "-C '/my work/cmd/x' .",
+			origin: origin{self: at("alone", "railbench"), source: "/my work/cmd/x"}, path: top, err: "-C '/my work/cmd/x' .",
 		},
-		"others may write": {place: place{self: at("writable", "railbench")}, path: inPath, err: "chmod go-w"},
+		"others may write": {origin: origin{self: at("writable", "railbench")}, path: inPath, err: "chmod go-w"},
 	} {
 		t.Setenv("PATH", c.path)
 		got, err := c.find()
@@ -152,7 +152,7 @@ func TestFoundAndStarts(t *testing.T) {
 	command("CGO_ENABLED=0", "build", "-C", module, "-trimpath", "-ldflags=-s -w", "-o",
 		filepath.Join(usr, "libexec", "railbench", Program), ".")
 	t.Setenv("PATH", filepath.Dir(goTool))
-	for name, p := range map[string]place{
+	for name, p := range map[string]origin{
 		"go install":      {self: filepath.Join(bin, "railbench"), source: module},
 		"a package":       {self: filepath.Join(usr, "bin", "railbench")},
 		"in the checkout": {self: filepath.Join(filepath.Dir(module), "railbench"), source: module},

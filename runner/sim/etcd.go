@@ -8,14 +8,14 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim/host"
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/nixl"
 )
 
 // Etcd starts a simulated etcd, which is empty and on none of the nodes, as the one is that railbench
 // lends to them, and gives what connects to it. It takes no port of this machine, and is gone with the
 // rig.
 func (r *Rig) Etcd() runner.Dialer {
-	e := tool.NewEtcd()
+	e := nixl.NewEtcd()
 	return func(context.Context) (net.Conn, error) {
 		address := host.Address("etcd")
 		client, server := host.Join(host.Address("workbench"), address)

@@ -3,7 +3,7 @@ package sim
 import (
 	"strings"
 
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 // softwareChecks are those of softwareDefects.
@@ -112,7 +112,7 @@ func softwareChecks(says func(node, command string, code int,
 			says("spark-02", "iperf3 -c 192.168.100.10 -t 1", 1, "No route to host"),
 			func(b *bench) bool {
 				_, server := b.start("spark-01", "timeout 5 ib_write_bw -n 1000")
-				b.listening(0, tool.PerftestPort)
+				b.listening(0, rdma.PerftestPort)
 				c := b.try("spark-02", "ib_write_bw -n 1000 192.168.100.10")
 				return c.code == 1 && strings.Contains(c.err, "Couldn't connect to 192.168.100.10:18515") && server().code == 124
 			},

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 // An account is what the tests look at in iperf3's JSON.
@@ -28,7 +28,7 @@ type account struct {
 func (b *bench) iperf(addr, options string) (a account, server reply) {
 	b.t.Helper()
 	_, wait := b.start("spark-01", "iperf3 -s -1 -B "+addr)
-	b.listening(0, tool.IperfPort)
+	b.listening(0, network.IperfPort)
 	got := b.try("spark-02", "iperf3 -J -c "+addr+" "+options)
 	text := strings.NewReplacer("bits_per_second", "bits", "sum_sent", "sent", "sum_received", "received").Replace(got.out)
 	if err := json.Unmarshal([]byte(text), &a); err != nil || got.code != 0 {
@@ -167,7 +167,7 @@ func TestIperf3Failures(t *testing.T) {
 		t.Errorf("-J: %+v", got)
 	}
 	_, server := b.start("spark-01", "iperf3 -s -1")
-	b.listening(0, tool.IperfPort)
+	b.listening(0, network.IperfPort)
 	if got := b.try("spark-01", "iperf3 -s -1"); got.code != 1 || !strings.Contains(got.err, "Address already in use") {
 		t.Errorf("two servers: %+v", got)
 	}
@@ -188,7 +188,7 @@ func TestIperf3Text(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	_, wait := b.start("spark-01", "iperf3 -s -1 -B 192.168.100.10")
-	b.listening(0, tool.IperfPort)
+	b.listening(0, network.IperfPort)
 	client := b.must("spark-02", "iperf3 -c 192.168.100.10 -t 10 -P 4")
 	server := wait()
 	shape := func(text string) map[string]bool {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/runner"
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -63,7 +63,7 @@ func TestLeashEndsEverything(t *testing.T) {
 	b := newBench(t, Options{Speed: 1})
 	in, _, wait := b.leashed(leashCommand(),
 		leashFrame("ib_write_bw & (while :; do sleep 50; done) & ib_write_bw -p 18516 | cat\n"))
-	b.listening(0, tool.PerftestPort)
+	b.listening(0, rdma.PerftestPort)
 	b.listening(0, 18516)
 	in.Close()
 	if got := wait(); !strings.HasSuffix(got.out, "\x1er1 exit 143\n") {

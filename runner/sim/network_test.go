@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 // look is everything that a network's state shows in.
@@ -452,7 +452,7 @@ ip link set bond0 up`, 10+i))
 		t.Errorf("%s", got)
 	}
 	_, server := b.start("spark-01", "timeout 20 ib_write_bw -x 3")
-	b.listening(0, tool.PerftestPort)
+	b.listening(0, rdma.PerftestPort)
 	if c := b.try("spark-02", "timeout 20 ib_write_bw -x 3 192.168.100.10"); c.code != 1 ||
 		!strings.Contains(c.err, "to RTR") {
 		t.Errorf("%+v", c)

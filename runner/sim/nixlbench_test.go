@@ -263,7 +263,7 @@ func TestNixlbenchFlags(t *testing.T) {
 		}
 	}
 	help := b.try("spark-02", "nixlbench --help")
-	want, err := os.ReadFile("tool/nixlbench_help.txt")
+	want, err := os.ReadFile("tool/nixl/nixlbench_help.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

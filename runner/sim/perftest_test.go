@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 // fields is the result row of a test.
@@ -42,14 +42,14 @@ func (b *bench) together(names ...string) float64 {
 	for i, name := range names {
 		r := rails[name]
 		_, wait := b.start("spark-01",
-			fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits", r.dev, r.gid, tool.PerftestPort+i))
+			fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits", r.dev, r.gid, rdma.PerftestPort+i))
 		servers = append(servers, wait)
-		b.listening(0, tool.PerftestPort+i)
+		b.listening(0, rdma.PerftestPort+i)
 	}
 	for i, name := range names {
 		r := rails[name]
 		_, wait := b.start("spark-02",
-			fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits %s", r.dev, r.gid, tool.PerftestPort+i, r.ip))
+			fmt.Sprintf("ib_write_bw -d %s -x %d -p %d -D 40 --report_gbits %s", r.dev, r.gid, rdma.PerftestPort+i, r.ip))
 		clients = append(clients, wait)
 	}
 	sum := 0.0
@@ -121,7 +121,7 @@ func (b *bench) counter(node, dev, name string) uint64 {
 func (b *bench) test(server, client string) (s, c reply) {
 	b.t.Helper()
 	_, wait := b.start("spark-01", server)
-	b.listening(0, tool.PerftestPort)
+	b.listening(0, rdma.PerftestPort)
 	c = b.try("spark-02", client)
 	return wait(), c
 }
@@ -182,7 +182,7 @@ func TestCountersMoveDuringATest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	_, wait := b.start("spark-01", "ib_write_bw -D 20")
-	b.listening(0, tool.PerftestPort)
+	b.listening(0, rdma.PerftestPort)
 	_, client := b.start("spark-02", "ib_write_bw -D 20 192.168.100.10")
 	b.until("a flow", func() bool { return len(b.rack.Fabric.Flows) == 1 })
 	// Each reading stands between two looks at the clock: on a busy machine they are apart.
@@ -263,7 +263,7 @@ func TestServerIsSeenAndBusy(t *testing.T) {
 		t.Errorf("listening before a server: %q", got)
 	}
 	kill, _ := b.start("spark-01", "ib_write_bw")
-	b.listening(0, tool.PerftestPort)
+	b.listening(0, rdma.PerftestPort)
 	if got := b.must("spark-01", "grep -c ':4853 00000000:0000 0A' /proc/net/tcp; ss -Htln | grep -c 18515; "+
 		"pgrep -x ib_write_bw | wc -l"); got != "1\n1\n1\n" {
 		t.Errorf("while a server waits: %q", got)
@@ -273,7 +273,7 @@ func TestServerIsSeenAndBusy(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	kill()
-	b.until("the end of the server", func() bool { return b.rack.Nodes[0].Listeners[tool.PerftestPort] == nil })
+	b.until("the end of the server", func() bool { return b.rack.Nodes[0].Listeners[rdma.PerftestPort] == nil })
 }
 
 func TestPerftestFailures(t *testing.T) {
@@ -310,7 +310,7 @@ func TestPerftestFailures(t *testing.T) {
 	}
 	// Crossed rails hang without a word.
 	_, wait := b.start("spark-01", "timeout 20 ib_write_bw -d rocep1s0f1 -x 3")
-	b.listening(0, tool.PerftestPort)
+	b.listening(0, rdma.PerftestPort)
 	got := b.try("spark-02", "timeout 5 ib_write_bw -d rocep1s0f0 -x 3 192.168.100.10")
 	if got.code != 124 || got.out != "" || got.err != "" {
 		t.Errorf("crossed: %+v", got)

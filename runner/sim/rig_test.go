@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/railbench/railbench/runner/sim/host"
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 // A bench is a rig on which a test runs commands. Where no speed is given the test is an
@@ -323,7 +323,7 @@ func TestConnectionEndsScripts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Speed: 1})
 	b.start("spark-01", "ib_write_bw & while :; do sleep 100; done")
-	b.listening(0, tool.PerftestPort)
+	b.listening(0, rdma.PerftestPort)
 	b.clients["spark-01"].Close()
 	delete(b.clients, "spark-01")
 	b.until("the end of the server",

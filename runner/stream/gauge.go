@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Gauge's packets are UDP and have eight bytes: the present rate, a double. Neither its unit
+// Packets of a gauge are UDP and have eight bytes: the present rate, a double. Neither its unit
 // nor its byte order is in it.
 
 // EncodeRate is a packet.
@@ -38,6 +38,30 @@ func DecodeRate(order binary.ByteOrder, packet []byte) (rate float64, why string
 	}
 	return rate, ""
 }
+
+// A Gauge is one that rates are reported to.
+type Gauge struct {
+	to    net.Conn
+	order binary.ByteOrder
+}
+
+// DialGauge is the gauge at an address, which need not be there.
+func DialGauge(address string, order binary.ByteOrder) (*Gauge, error) {
+	to, err := net.Dial("udp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &Gauge{to, order}, nil
+}
+
+// Report sends a rate.
+func (g *Gauge) Report(rate float64) error {
+	_, err := g.to.Write(EncodeRate(g.order, rate))
+	return err
+}
+
+// Close ends it.
+func (g *Gauge) Close() error { return g.to.Close() }
 
 // ListenRates takes packets until ctx ends, and tells each rate, or why there is none.
 func ListenRates(ctx context.Context, c net.PacketConn, order binary.ByteOrder,

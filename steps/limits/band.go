@@ -121,8 +121,8 @@ func (t Test) outside() string {
 	return ""
 }
 
-// A lid is what one thing lets through.
-type lid struct {
+// A ceiling is what one thing lets through.
+type ceiling struct {
 	expected, limit, seen rate.Payload
 	alike                 rate.Payload // as in Band
 	basis                 Basis
@@ -134,7 +134,7 @@ type lid struct {
 }
 
 // narrow takes what a lid lets through for the band, where that is less.
-func (b *Band) narrow(c lid) {
+func (b *Band) narrow(c ceiling) {
 	b.Limit = Lesser(b.Limit, c.limit)
 	if c.expected > 0 && (b.Expected == 0 || c.expected < b.Expected) {
 		b.Expected, b.Basis, b.From, b.Times, b.Seen, b.Alike = c.expected, c.basis, c.from, c.times, c.seen, c.alike
@@ -151,13 +151,13 @@ func Lesser[T cmp.Ordered](a, b T) T {
 }
 
 // ports are what the connectors of some rails carry: rails on one share its cable.
-func (t Test) ports(rails []steps.Rail) lid {
+func (t Test) ports(rails []steps.Rail) ceiling {
 	return t.together(rails, func(r steps.Rail) string {
 		if r.PhysPort < 0 {
 			return r.Dev
 		}
 		return fmt.Sprint(r.PhysPort)
-	}, func(of []steps.Rail) lid {
+	}, func(of []steps.Rail) ceiling {
 		gbps := of[0].RateGbps
 		for _, r := range of {
 			gbps = min(gbps, r.RateGbps)
@@ -167,26 +167,26 @@ func (t Test) ports(rails []steps.Rail) lid {
 		if len(of) > 1 {
 			from = fmt.Sprintf("one cable of %g Gb/s for both at %s %d", gbps, of[0].MTUName(), t.MTU)
 		}
-		return lid{expected: p, limit: p, basis: Derived, from: from}
+		return ceiling{expected: p, limit: p, basis: Derived, from: from}
 	})
 }
 
 // halves are what the PCIe links behind some rails carry: two rails share the one that
 // they have in common. none says why nobody knows; the lid's least is what the MTU below
 // brought then.
-func (t Test) halves(rails []steps.Rail) (all lid, none string) {
+func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 	all = t.together(rails, func(r steps.Rail) string {
 		return cmp.Or(r.PCI.Half(), r.Dev)
-	}, func(of []steps.Rail) lid {
+	}, func(of []steps.Rail) ceiling {
 		s := best(of[0]) // functions behind one link tell the same of it
 		l, expected, seen, ok := s.carries(t.MTU, len(of))
-		c := lid{expected: expected, seen: seen, limit: s.limit(), basis: l.Entry().Basis}
+		c := ceiling{expected: expected, seen: seen, limit: s.limit(), basis: l.Entry().Basis}
 		if most := rate.Payload(l.High()); seen > most {
 			c.alike = most
 		}
 		switch {
 		case !s.known():
-			return lid{}
+			return ceiling{}
 		case !ok:
 			none = fmt.Sprintf("nobody measured one %s at %s %d", s, of[0].MTUName(), t.MTU)
 			c.expected, c.least = 0, rate.Payload(HalfSharedAt1024.Low())
@@ -204,7 +204,7 @@ func (t Test) halves(rails []steps.Rail) (all lid, none string) {
 }
 
 // together adds up what groups of rails carry that share something.
-func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string, carries func([]steps.Rail) lid) (sum lid) {
+func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string, carries func([]steps.Rail) ceiling) (sum ceiling) {
 	groups, order := map[string][]steps.Rail{}, []string(nil)
 	for _, r := range rails {
 		k := shared(r)
@@ -213,7 +213,7 @@ func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string, carri
 		}
 		groups[k] = append(groups[k], r)
 	}
-	var each []lid
+	var each []ceiling
 	for _, k := range order {
 		c := carries(groups[k])
 		if t.Evenly { // as if every rail had the share that this group's have
@@ -222,11 +222,11 @@ func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string, carri
 		}
 		each = append(each, c)
 	}
-	if slices.ContainsFunc(each, func(c lid) bool { return c.expected == 0 && c.least == 0 }) {
-		return lid{} // what one of them carries isn't known, so neither is the sum
+	if slices.ContainsFunc(each, func(c ceiling) bool { return c.expected == 0 && c.least == 0 }) {
+		return ceiling{} // what one of them carries isn't known, so neither is the sum
 	}
 	if t.Evenly {
-		sum = slices.MinFunc(each, func(a, b lid) int { return cmp.Compare(a.expected, b.expected) })
+		sum = slices.MinFunc(each, func(a, b ceiling) int { return cmp.Compare(a.expected, b.expected) })
 	} else {
 		sum = each[0]
 		for _, c := range each[1:] {

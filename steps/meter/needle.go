@@ -16,9 +16,9 @@ const window = 0.3 // seconds
 // A rate is told from two samples that were read so quickly that it is uncertain by no more than
 // this share; a node whose shell is kept waiting has to wait for better ones, for so long.
 const (
-	uncertain = 0.01
-	patience  = 2.0  // seconds, as long as a sample counts as fresh
-	unseen    = 0.05 // of a point of the history, which is drawn in eighths of a row
+	uncertain    = 0.01
+	freshSeconds = 2.0  // seconds, as long as a sample counts as fresh
+	unseen       = 0.05 // of a point of the history, which is drawn in eighths of a row
 )
 
 // A sample that comes later than this after the one before is stale.
@@ -43,11 +43,11 @@ type Node struct {
 	gauges []Gauge
 	layout Layout
 	// Two at least are kept, however long ago: a sampler that rests sends one each half second.
-	past   []stamped // within patience, oldest first
-	needle []needle
-	moved  float64 // the node's clock when the needles were moved last
-	load   load
-	host   Host
+	past       []stamped // within patience, oldest first
+	estimators []estimator
+	moved      float64 // the node's clock when the needles were moved last
+	load       load
+	host       Host
 }
 
 type stamped struct {
@@ -56,7 +56,7 @@ type stamped struct {
 }
 
 // needle is what a gauge remembers between samples.
-type needle struct {
+type estimator struct {
 	tx, rx  memory
 	odd     string // what was wrong with the counters
 	oddTill time.Time
@@ -75,7 +75,7 @@ type memory struct {
 func NewNode(places []Place, gauges []Gauge, speed float64) *Node {
 	n := &Node{
 		places: places, speed: max(speed, 0.001),
-		gauges: slices.Clone(gauges), needle: make([]needle, len(places)),
+		gauges: slices.Clone(gauges), estimators: make([]estimator, len(places)),
 	}
 	for i := range n.gauges {
 		n.gauges[i].Stale = "waiting for the first sample"
@@ -136,7 +136,7 @@ func (n *Node) Add(line string, now time.Time) error {
 		n.moved = latest.Clock
 	}
 	n.past = append(n.past, latest)
-	for len(n.past) > 2 && latest.Clock-n.past[1].Clock >= patience*n.speed {
+	for len(n.past) > 2 && latest.Clock-n.past[1].Clock >= freshSeconds*n.speed {
 		n.past = n.past[1:]
 	}
 	return nil
@@ -156,7 +156,7 @@ func (n *Node) begin(latest stamped) (from stamped, ok bool) {
 	}
 	from = n.past[0]
 	young := latest.Clock-from.Clock < window*n.speed // no window has passed since the first one
-	return from, young && sharp(from, latest) || latest.Clock-n.moved >= patience*n.speed
+	return from, young && sharp(from, latest) || latest.Clock-n.moved >= freshSeconds*n.speed
 }
 
 // sharp reports whether two samples give a rate that is as certain as it has to be.
@@ -168,7 +168,7 @@ func longest(a, b stamped) float64 { return b.Clock - a.Clock + (a.Took+b.Took)/
 // rail moves the needles of one rail to the rate since from, where ok, and takes what moved since
 // last.
 func (n *Node) rail(i int, last, latest, from stamped, ok bool) {
-	g, nd := &n.gauges[i], &n.needle[i]
+	g, nd := &n.gauges[i], &n.estimators[i]
 	r := latest.Rails[i]
 	g.Since, g.Down, g.Stale = latest.at, !r.Active, ""
 	switch {
@@ -289,7 +289,7 @@ func (n *Node) Reset() {
 		for _, f := range []*Flow{&n.gauges[i].Tx, &n.gauges[i].Rx} {
 			f.Peak, f.Avg, f.History, f.RDMAHistory, f.Run = 0, 0, nil, nil, Run{}
 		}
-		n.needle[i].tx, n.needle[i].rx = memory{}, memory{}
+		n.estimators[i].tx, n.estimators[i].rx = memory{}, memory{}
 	}
 }
 

@@ -125,7 +125,7 @@ func (s *Store) begin(t steps.Tutorial, journal []byte) error {
 	if err := s.save(); err != nil {
 		return err
 	}
-	return s.claim()
+	return s.writeOwner()
 }
 
 // fits refuses to mix rigs: what one of them measured would stand under the other's
@@ -392,7 +392,7 @@ func (s *Store) restart() error {
 }
 
 // claim writes into the journal whose it is.
-func (s *Store) claim() error {
+func (s *Store) writeOwner() error {
 	host, _ := os.Hostname() // without a name the process id is still told
 	line, err := json.Marshal(Owner{s.o.Railbench, format, os.Getpid(), host, s.o.Now()})
 	if err != nil {

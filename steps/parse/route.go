@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Route is a line of ip route.
@@ -26,8 +26,8 @@ var routeTypes = []string{
 	"unreachable", "blackhole", "prohibit", "anycast", "throw",
 }
 
-// A via is a next hop of another family than the route's own (RTA_VIA), as of IPv4 through a neighbour's fe80.
-type via struct {
+// A nextHop is a next hop of another family than the route's own (RTA_VIA), as of IPv4 through a neighbour's fe80.
+type nextHop struct {
 	Host string `json:"host"`
 }
 
@@ -35,18 +35,18 @@ type via struct {
 // it has no gateway and no interface of its own.
 func Routes(text string) ([]Route, error) {
 	var raw []struct {
-		Dst     string `json:"dst"`
-		Gateway string `json:"gateway"`
-		Via     via    `json:"via"`
-		Dev     string `json:"dev"`
-		Src     string `json:"prefsrc"`
-		Metric  int    `json:"metric"`
-		Proto   string `json:"protocol"`
-		Scope   string `json:"scope"`
+		Dst     string  `json:"dst"`
+		Gateway string  `json:"gateway"`
+		Via     nextHop `json:"via"`
+		Dev     string  `json:"dev"`
+		Src     string  `json:"prefsrc"`
+		Metric  int     `json:"metric"`
+		Proto   string  `json:"protocol"`
+		Scope   string  `json:"scope"`
 		Hops    []struct {
-			Gateway string `json:"gateway"`
-			Via     via    `json:"via"`
-			Dev     string `json:"dev"`
+			Gateway string  `json:"gateway"`
+			Via     nextHop `json:"via"`
+			Dev     string  `json:"dev"`
 		} `json:"nexthops"`
 	}
 	routes := []Route{}
@@ -119,7 +119,7 @@ func route(words []string) (Route, bool) {
 			*to = cut(words[i+1])
 			i++
 		case words[i] == "metric":
-			r.Metric, _ = decimal.Count(words[i+1])
+			r.Metric, _ = strictnum.Count(words[i+1])
 			i++
 		}
 	}

@@ -36,7 +36,7 @@ const backTime = 5 * time.Minute
 type transaction struct {
 	*run
 	sides  []*side
-	places []*place // those of the link under test first
+	places []*changedNode // those of the link under test first
 	entry  undo.Entry
 	over   time.Time // when the switches go back
 }
@@ -49,8 +49,8 @@ type side struct {
 	result steps.Result
 }
 
-// A place is a node of a change, and the sides that it is at an end of.
-type place struct {
+// A changedNode is a node of a change, and the sides that it is at an end of.
+type changedNode struct {
 	no     int // its number
 	at     []sideEnd
 	before change.State
@@ -64,12 +64,12 @@ type sideEnd struct {
 }
 
 // node is what was found on a place's node.
-func (p *place) node() steps.Node { return p.at[0].rig.At(p.at[0].end) }
+func (p *changedNode) node() steps.Node { return p.at[0].rig.At(p.at[0].end) }
 
-func (p *place) name() string { return p.node().Name }
+func (p *changedNode) name() string { return p.node().Name }
 
 // tag tells a place's switch from the others of its change.
-func (p *place) tag(i int) string {
+func (p *changedNode) tag(i int) string {
 	if i < len(steps.Ends) {
 		return steps.End(i).String()
 	}
@@ -77,7 +77,7 @@ func (p *place) tag(i int) string {
 }
 
 // each are the texts of a place at its sides, those that are the same once.
-func (p *place) each(text func(sideEnd) string) (all []string) {
+func (p *changedNode) each(text func(sideEnd) string) (all []string) {
 	for _, at := range p.at {
 		all = append(all, text(at))
 	}
@@ -158,8 +158,8 @@ func (t *transaction) findPlaces() {
 	old := t.places
 	t.places = nil
 	for _, no := range t.link.Reorder(len(t.s.o.Nodes)) {
-		p := &place{no: no}
-		if i := slices.IndexFunc(old, func(p *place) bool { return p.no == no }); i >= 0 {
+		p := &changedNode{no: no}
+		if i := slices.IndexFunc(old, func(p *changedNode) bool { return p.no == no }); i >= 0 {
 			p.before = old[i].before
 		}
 		for _, s := range t.sides {
@@ -401,13 +401,13 @@ func (t *transaction) moved(planned map[int]change.State, while string) *steps.V
 
 // text is what runs at a place: what takes its interfaces out of their managers' hands, and
 // the cell's script.
-func (t *transaction) text(p *place) string {
+func (t *transaction) text(p *changedNode) string {
 	return change.Begin(p.before, p.set) + t.handOver(p) + t.own(p)
 }
 
 // handOver is what takes a place's interfaces out of their managers' hands; a change that the
 // managers make leaves them there.
-func (t *transaction) handOver(p *place) string {
+func (t *transaction) handOver(p *changedNode) string {
 	if t.cell.Change.Tries {
 		return ""
 	}
@@ -415,14 +415,14 @@ func (t *transaction) handOver(p *place) string {
 }
 
 // own is the cell's script at a place, with its values: once for each of its sides that has others.
-func (t *transaction) own(p *place) string {
+func (t *transaction) own(p *changedNode) string {
 	return inTurn(p.each(func(at sideEnd) string {
 		return at.script(at.rig, -1, t.cell.Roles[0], at.end, t.limit()).Text()
 	}))
 }
 
 // back is what puts a place back. What managers made they forget first: they would make it again.
-func (t *transaction) back(p *place) string {
+func (t *transaction) back(p *changedNode) string {
 	back := change.Back(p.before, p.set)
 	if forgets, ok := t.cell.Forgets(); ok {
 		all := p.each(func(at sideEnd) string { return at.script(at.rig, -1, forgets, at.end, t.limit()).Text() })
@@ -432,7 +432,7 @@ func (t *transaction) back(p *place) string {
 }
 
 // hands says in whose hands the interfaces of a place are before the change.
-func (t *transaction) hands(p *place) (all []string) {
+func (t *transaction) hands(p *changedNode) (all []string) {
 	for _, name := range p.set {
 		for _, m := range p.before.Managers.Of(name) {
 			if m.Holds() {
@@ -444,7 +444,7 @@ func (t *transaction) hands(p *place) (all []string) {
 }
 
 // rail names an interface by the rail that it carries, where it does.
-func (p *place) rail(netdev string) string {
+func (p *changedNode) rail(netdev string) string {
 	at := p.at[0]
 	for i, pair := range at.rig.Pairs {
 		if at.rig.Rail(pair, at.end).Netdev.Name == netdev {
@@ -505,7 +505,7 @@ func (r *run) confirm(ctx context.Context, rig steps.Rig) (*steps.Verdict, error
 // root says whether a script can run as root on all places: before anything is
 // armed on one of them.
 func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
-	err := t.all(ctx, func(ctx context.Context, p *place) error {
+	err := t.all(ctx, func(ctx context.Context, p *changedNode) error {
 		_, err := runner.Text(ctx, t.s.o.Nodes[p.no], runner.Script{
 			Name: "become root", Body: "id -u\n", Limit: readyLimit, Root: true,
 		})
@@ -617,7 +617,7 @@ var errUnarmed = errors.New("the way back could not be made ready")
 
 // attempt makes the change and looks at it. A verdict or an error means: go back.
 func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
-	arm := func(ctx context.Context, p *place) error { return p.guard.Arm(ctx, t.back(p), t.span()) }
+	arm := func(ctx context.Context, p *changedNode) error { return p.guard.Arm(ctx, t.back(p), t.span()) }
 	if err := t.all(ctx, arm); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnarmed, err)
 	}
@@ -652,7 +652,7 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 func (t *transaction) wait(ctx context.Context) (made []steps.Output, err error) {
 	made = make([]steps.Output, len(t.s.o.Nodes))
 	began := t.s.clock.Now()
-	err = t.all(ctx, func(ctx context.Context, p *place) error {
+	err = t.all(ctx, func(ctx context.Context, p *changedNode) error {
 		r, err := p.guard.Wait(ctx)
 		made[p.no] = steps.Output{
 			Role: t.cell.Roles[0].Name, Ran: err == nil, Text: r.Output,
@@ -803,7 +803,7 @@ func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
 	if v != nil || err != nil {
 		return v, err
 	}
-	if err := t.all(ctx, func(ctx context.Context, p *place) error { return p.guard.Confirm(ctx) }); err != nil {
+	if err := t.all(ctx, func(ctx context.Context, p *changedNode) error { return p.guard.Confirm(ctx) }); err != nil {
 		return nil, err
 	}
 	t.entry.Kept = true
@@ -867,9 +867,9 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 }
 
 // of is the place that a journal's is now; nil where it is none of this change.
-func (t *transaction) of(p undo.Place) *place {
+func (t *transaction) of(p undo.Place) *changedNode {
 	no, ok := nodeOf(t.s.o, nil, p)
-	i := slices.IndexFunc(t.places, func(p *place) bool { return p.no == no })
+	i := slices.IndexFunc(t.places, func(p *changedNode) bool { return p.no == no })
 	if !ok || i < 0 {
 		return nil
 	}
@@ -877,7 +877,7 @@ func (t *transaction) of(p undo.Place) *place {
 }
 
 // all does something at all places at once.
-func (t *transaction) all(ctx context.Context, do func(context.Context, *place) error) error {
+func (t *transaction) all(ctx context.Context, do func(context.Context, *changedNode) error) error {
 	errs := make([]error, len(t.places))
 	t.s.clock.Join(ctx, func(ctx context.Context) {
 		atOnce(ctx, t.s.clock, len(t.places), func(ctx context.Context, i int) { errs[i] = do(ctx, t.places[i]) })

@@ -416,16 +416,16 @@ func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []step
 	return failed
 }
 
-// A vital is what a look at the links of a test found: that one went down since the test began, or that they carry
+// A linkActivity is what a look at the links of a test found: that one went down since the test began, or that they carry
 // something, since the look before.
-type vital struct{ went, moves bool }
+type linkActivity struct{ went, moves bool }
 
 // watch ends the roles where nothing was printed for the cell's stall limit and nothing moves, or where a link of the
 // test went down: UCX doesn't tell of that, and the counters know at once. They are asked where
 // nothing was printed for a while, so that nobody looks while all goes well. It gives the
 // context to run them in, and what stops the watch, to be called when they have ended; whether
 // it was the watch that ended them is in the context's cause.
-func (r *run) watch(ctx context.Context, look func(context.Context) vital) (context.Context, func()) {
+func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if r.cell.Stall == 0 {
 		return ctx, func() { cancel(nil) }
@@ -459,11 +459,11 @@ func (r *run) watch(ctx context.Context, look func(context.Context) vital) (cont
 }
 
 // vitals looks at the links that the cell leads over. What they carried before the first look is no sign of life.
-func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) vital {
+func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) linkActivity {
 	rt, ok := traffic.RouteOf(r.cell, steps.Result{Rig: rig}, steps.Stage{Pair: pair})
 	var last []meter.Counters
 	var looked time.Time
-	return func(ctx context.Context) (seen vital) {
+	return func(ctx context.Context) (seen linkActivity) {
 		if r.before == nil || !ok {
 			return seen
 		}

@@ -63,7 +63,7 @@ type Accounted struct {
 // what the counters of every port of every node say. Where nothing is found the account is
 // right: the ports of the test moved what was predicted, and no other moved anything.
 func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
-	b := books{Accounted: Accounted{rig: rig}, bytes: bytes, flows: flows}
+	b := accounting{Accounted: Accounted{rig: rig}, bytes: bytes, flows: flows}
 	whole := len(flows) > 0 && len(bytes) > 0
 	for _, f := range flows {
 		b.payload += f.Payload
@@ -94,8 +94,8 @@ func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
 	return b.Accounted
 }
 
-// books are what an account works on.
-type books struct {
+// accounting are what an account works on.
+type accounting struct {
 	Accounted
 	bytes   []steps.RailBytes
 	flows   []Flow
@@ -104,19 +104,19 @@ type books struct {
 }
 
 // find adds a finding. Its text is a clause that goes on after the node's name: "on NODE …".
-func (b *books) find(w What, g steps.Grade, e steps.End, ports []Port, format string, args ...any) {
+func (b *accounting) find(w What, g steps.Grade, e steps.End, ports []Port, format string, args ...any) {
 	b.Findings = append(b.Findings, Finding{w, g, e, ports, fmt.Sprintf(format, args...)})
 }
 
 // sign is find for what the bytes don't show.
-func (b *books) sign(w What, e steps.End, ports []Port, format string, args ...any) {
+func (b *accounting) sign(w What, e steps.End, ports []Port, format string, args ...any) {
 	b.signs = append(b.signs, Finding{w, steps.Warn, e, ports, fmt.Sprintf(format, args...)})
 }
 
 // node is the account of one node. The order is that of what explains more, and what is
 // explained once is not told again: a flap before anything, the wrong port before a port that
 // is missing bytes, sizes only where every byte is where it should be.
-func (b *books) node(e steps.End) {
+func (b *accounting) node(e steps.End) {
 	used := slices.ContainsFunc(b.used, func(p Port) bool { return p.Node == e })
 	b.flapped(e)
 	other := b.foreign(e, used)
@@ -216,7 +216,7 @@ func (a Accounted) over(ports []Port) string {
 }
 
 // traffic is what a port of the test carries for it.
-func (b *books) traffic(p Port) Traffic {
+func (b *accounting) traffic(p Port) Traffic {
 	for _, l := range b.Loads {
 		if slices.Contains(l.Ports, p) {
 			return l.Traffic
@@ -227,7 +227,7 @@ func (b *books) traffic(p Port) Traffic {
 
 // flapped looks for links of the test that went down: its tool may have ended well all
 // the same, where the link came back in time.
-func (b *books) flapped(e steps.End) {
+func (b *accounting) flapped(e steps.End) {
 	for _, p := range b.used {
 		if p.Node != e {
 			continue
@@ -246,7 +246,7 @@ type others struct {
 
 // foreign are the ports that moved what nobody sent: each alone more than its share, or
 // all together.
-func (b *books) foreign(e steps.End, used bool) (found others) {
+func (b *accounting) foreign(e steps.End, used bool) (found others) {
 	var little others
 	most := max(limits.BytesBeside.Value()*b.payload, limits.BytesBackground.Low())
 	if slices.ContainsFunc(b.Loads, func(l Load) bool { return b.interfaces(l) }) {
@@ -280,7 +280,7 @@ func (b *books) foreign(e steps.End, used bool) (found others) {
 }
 
 // kinds are those of the test's flows, in the order of the flows.
-func (b *books) kinds() (all []Traffic) {
+func (b *accounting) kinds() (all []Traffic) {
 	for _, f := range b.flows {
 		if !slices.Contains(all, f.Traffic) {
 			all = append(all, f.Traffic)
@@ -290,7 +290,7 @@ func (b *books) kinds() (all []Traffic) {
 }
 
 // only says what a test leads over, and what else may have moved.
-func (b *books) only(e steps.End) string {
+func (b *accounting) only(e steps.End) string {
 	why := "a bond, or something else running?"
 	if b.kinds()[0] == TCP {
 		why = "a second route, or something else running?"
@@ -304,11 +304,11 @@ func (b *books) only(e steps.End) string {
 	return "uses " + b.over(b.of(e)) + ": " + why
 }
 
-func (b *books) of(e steps.End) []Port { return portsAt(b.used, e) }
+func (b *accounting) of(e steps.End) []Port { return portsAt(b.used, e) }
 
 // read fills in what the ports of a node's loads moved. It gives those that a flow leads
 // over and that are known to have moved it or not.
-func (b *books) read(e steps.End) (known []*Load) {
+func (b *accounting) read(e steps.End) (known []*Load) {
 	var unknown, blind []Port
 	for i := range b.Loads {
 		l := &b.Loads[i]
@@ -346,13 +346,13 @@ func (b *books) read(e steps.End) (known []*Load) {
 }
 
 // interfaces reports whether a load was counted by interfaces.
-func (b *books) interfaces(l Load) bool {
+func (b *accounting) interfaces(l Load) bool {
 	return slices.ContainsFunc(l.Ports, func(p Port) bool { return counted(b.bytes, p, l.Traffic).netdev })
 }
 
 // wrongPort is a load that others carried. Which interface TCP takes is the routes' doing, and a device of RDMA is
 // named.
-func (b *books) wrongPort(l *Load, others []Port) {
+func (b *accounting) wrongPort(l *Load, others []Port) {
 	why := ""
 	if l.Traffic == TCP {
 		why = " (look at routes and at arp-flux)"
@@ -362,7 +362,7 @@ func (b *books) wrongPort(l *Load, others []Port) {
 }
 
 // carriedByNone reports whether all ports of a load stood still, and where else it went.
-func (b *books) carriedByNone(l *Load, other others) bool {
+func (b *accounting) carriedByNone(l *Load, other others) bool {
 	if len(b.still(*l)) < len(l.Ports) {
 		return false
 	}
@@ -390,7 +390,7 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 }
 
 // instead are ports of the test that carried what a load should have, beside their own.
-func (b *books) instead(l *Load) []Port {
+func (b *accounting) instead(l *Load) []Port {
 	for _, other := range b.Loads {
 		if other.Node == l.Node && other.Out == l.Out && other.Wire > 0 && other.Sum()-other.Wire >= l.Wire/2 {
 			return other.Ports
@@ -400,7 +400,7 @@ func (b *books) instead(l *Load) []Port {
 }
 
 // still are the ports of a load that moved nothing to speak of.
-func (b *books) still(l Load) (ports []Port) {
+func (b *accounting) still(l Load) (ports []Port) {
 	for i, p := range l.Ports {
 		if l.Moved[i]+l.idle <= limits.BytesBeside.Value()*l.Payload {
 			ports = append(ports, p)
@@ -410,7 +410,7 @@ func (b *books) still(l Load) (ports []Port) {
 }
 
 // asTCP names the interfaces of a node that moved what RDMA had to.
-func (b *books) asTCP(l *Load) (names []string) {
+func (b *accounting) asTCP(l *Load) (names []string) {
 	if l.Traffic == TCP {
 		return nil
 	}
@@ -424,7 +424,7 @@ func (b *books) asTCP(l *Load) (names []string) {
 }
 
 // idle looks for ports that carried nothing where each had to carry a part.
-func (b *books) idle(l *Load) {
+func (b *accounting) idle(l *Load) {
 	still := b.still(*l)
 	if len(still) == 0 || l.sharing != Evenly || l.mixed {
 		return
@@ -447,7 +447,7 @@ func (b *books) idle(l *Load) {
 
 // takenOff says how much other traffic was on some ports of a load before it began, where what was taken off for
 // it could hide the test's own: a sender makes room when another one starts.
-func (b *books) takenOff(l Load, ports []Port) string {
+func (b *accounting) takenOff(l Load, ports []Port) string {
 	for _, c := range b.bytes {
 		taken := c.IdleRx
 		if l.Out {
@@ -461,7 +461,7 @@ func (b *books) takenOff(l Load, ports []Port) string {
 }
 
 // idleHint says where to look when a rail carried nothing.
-func (b *books) idleHint(warned []string) string {
+func (b *accounting) idleHint(warned []string) string {
 	if len(warned) > 0 {
 		return warned[0]
 	}
@@ -475,7 +475,7 @@ func (b *books) idleHint(warned []string) string {
 
 // unread looks for ports beside the test whose counters are missing: they might have
 // carried anything.
-func (b *books) unread(e steps.End) {
+func (b *accounting) unread(e steps.End) {
 	for i, rail := range b.rig.At(e).Rails {
 		p := Port{e, i}
 		if rail.State != "ACTIVE" || slices.Contains(b.used, p) {
@@ -491,7 +491,7 @@ func (b *books) unread(e steps.End) {
 }
 
 // sizes compares what the ports of the test moved with the prediction.
-func (b *books) sizes(e steps.End, forward []*Load) {
+func (b *accounting) sizes(e steps.End, forward []*Load) {
 	var above []*Load
 	for _, l := range forward {
 		low, high := l.bounds(b.interfaces(*l))
@@ -519,7 +519,7 @@ func (b *books) sizes(e steps.End, forward []*Load) {
 // above tells of all loads of a node that moved more than predicted at once. of is how many
 // loads there are: with one there is no need to name it. Error counters of either end explain
 // it first, because what a receiver asks to be sent again the sender counts.
-func (b *books) above(e steps.End, loads []*Load, of int) {
+func (b *accounting) above(e steps.End, loads []*Load, of int) {
 	if len(loads) == 0 {
 		return
 	}
@@ -569,7 +569,7 @@ func Gaps(bytes []steps.RailBytes, ports ...Port) string {
 
 // again says whether what errors tell of explains what a load moved beside its own. How much an adapter sends again
 // after a time-out nobody counts; what came behind a lost packet is counted by who drops it.
-func (b *books) again(l Load, errors string) string {
+func (b *accounting) again(l Load, errors string) string {
 	counted, ports := b.resent(l), b.across(l.Ports)
 	// What is lost itself is sent again, too, and never counted there.
 	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+limits.BytesBeside.Value()*l.Payload &&
@@ -588,7 +588,7 @@ func isTimeout(name string) bool {
 }
 
 // resent are the bytes that were sent again for a load, as far as its receivers counted them.
-func (b *books) resent(l Load) float64 {
+func (b *accounting) resent(l Load) float64 {
 	if l.Traffic == TCP || l.mtu <= 0 {
 		return 0
 	}
@@ -597,7 +597,7 @@ func (b *books) resent(l Load) float64 {
 }
 
 // across are the ports at both ends of the flows that lead over some.
-func (b *books) across(ports []Port) (all []Port) {
+func (b *accounting) across(ports []Port) (all []Port) {
 	for _, f := range b.flows {
 		if slices.ContainsFunc(f.ports(), func(p Port) bool { return slices.Contains(ports, p) }) {
 			all = append(all, f.ports()...)
@@ -608,7 +608,7 @@ func (b *books) across(ports []Port) (all []Port) {
 
 // uneven looks at the shares of ports that carried a part each. Of a load that is mixed nobody
 // knows what each port had to carry.
-func (b *books) uneven(l *Load) {
+func (b *accounting) uneven(l *Load) {
 	smallest, moving := 1.0, 0
 	for _, n := range l.Moved {
 		if n > limits.BytesBeside.Value()*l.Payload {
@@ -634,7 +634,7 @@ func (a Accounted) shares(l Load) (all []string) {
 
 // reverse looks at the way against the flows, where there is nothing but what comes back
 // for them.
-func (b *books) reverse(e steps.End) {
+func (b *accounting) reverse(e steps.End) {
 	for _, l := range b.Loads {
 		if l.Node != e || l.Wire > 0 || len(l.Moved) == 0 {
 			continue
@@ -661,7 +661,7 @@ func (b *books) reverse(e steps.End) {
 
 // jumpedAt reports whether a counter of some ports is known to have jumped: what it says of the
 // other way is not worth a second finding.
-func (b *books) jumpedAt(ports []Port) bool {
+func (b *accounting) jumpedAt(ports []Port) bool {
 	return slices.ContainsFunc(b.Findings, func(f Finding) bool {
 		return f.What == Jumped && slices.ContainsFunc(f.Ports, func(p Port) bool { return slices.Contains(ports, p) })
 	})
@@ -669,7 +669,7 @@ func (b *books) jumpedAt(ports []Port) bool {
 
 // beside looks for traffic of another kind on the ports of the test, which its own
 // counters don't see.
-func (b *books) beside(e steps.End) {
+func (b *accounting) beside(e steps.End) {
 	for _, p := range b.of(e) {
 		kinds := map[Traffic]string{RDMA: "TCP", TCP: "RDMA"}
 		t := b.traffic(p)
@@ -701,7 +701,7 @@ func (b *books) beside(e steps.End) {
 }
 
 // lostAt reports whether the port's flow was found to have gone as TCP.
-func (b *books) lostAt(p Port) bool {
+func (b *accounting) lostAt(p Port) bool {
 	return slices.ContainsFunc(b.Findings, func(f Finding) bool {
 		return f.What == OtherWay &&
 			slices.Contains(f.Ports, p)

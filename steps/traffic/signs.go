@@ -78,7 +78,7 @@ func (a Accounted) Signs(add func(code steps.Code, g steps.Grade, format string,
 }
 
 // look finds the signs: of what a good rate hides, until it doesn't.
-func (b *books) look() {
+func (b *accounting) look() {
 	said := slices.ContainsFunc(b.Findings, func(f Finding) bool { return f.What == More || f.What == Flapped })
 	for i := range b.rig.Nodes {
 		e := steps.End(i)
@@ -97,7 +97,7 @@ func (b *books) look() {
 }
 
 // where names those of a node's ports on which counters of a kind grew; empty where all of them did.
-func (b *books) where(ports []Port, of func(string) bool) string {
+func (b *accounting) where(ports []Port, of func(string) bool) string {
 	var on []Port
 	for _, p := range ports {
 		if grown(b.bytes, of, p) != "" {
@@ -112,7 +112,7 @@ func (b *books) where(ports []Port, of func(string) bool) string {
 
 // held looks for what made a node's ports send less, or drop what came: all of it without a damaged
 // packet, and with a rate that may look well.
-func (b *books) held(e steps.End, ports []Port) {
+func (b *accounting) held(e steps.End, ports []Port) {
 	for _, sign := range []struct {
 		what What
 		of   func(string) bool
@@ -135,7 +135,7 @@ func (b *books) held(e steps.End, ports []Port) {
 
 // damaged are the error counters of some ports that grew. soft-RoCE counts packets that its own
 // queues dropped, as that is how it slows down: only more than a share of what was sent counts.
-func (b *books) damaged(ports []Port) string {
+func (b *accounting) damaged(ports []Port) string {
 	var hard, soft []Port
 	for _, p := range ports {
 		if r, ok := p.rail(b.rig); ok && r.Soft() {
@@ -159,7 +159,7 @@ func (b *books) damaged(ports []Port) string {
 
 // hot looks for adapters near the heat at which they switch themselves off: one that the test doesn't use is
 // often the same, or in the same case, and is told where none of the test's is hot.
-func (b *books) hot(e steps.End, ports []Port) {
+func (b *accounting) hot(e steps.End, ports []Port) {
 	limits := limits.HeatOf(b.rig.At(e).Adapter)
 	var own, beside []steps.RailBytes
 	for _, c := range b.bytes {
@@ -189,7 +189,7 @@ func (b *books) hot(e steps.End, ports []Port) {
 }
 
 // flappedBeside looks for links beside the test's that went down: they share its adapter, and often its cable.
-func (b *books) flappedBeside(e steps.End) {
+func (b *accounting) flappedBeside(e steps.End) {
 	for i := range b.rig.At(e).Rails {
 		p := Port{e, i}
 		if g := Flaps(b.bytes, p); g != "" && !slices.Contains(b.used, p) {
@@ -201,7 +201,7 @@ func (b *books) flappedBeside(e steps.End) {
 
 // busyBefore looks for traffic of somebody else on the test's ports, or behind the same PCIe
 // link, before it began: what was measured beside that is no figure of the rig's.
-func (b *books) busyBefore() {
+func (b *accounting) busyBefore() {
 	if len(b.Findings) > 0 {
 		return // it is named there where it explains something
 	}

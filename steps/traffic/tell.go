@@ -121,7 +121,7 @@ func (a Accounted) Alone(e steps.End) (p Port, ok bool) {
 }
 
 // show puts a load on record: each of its ports, and what they make together.
-func (b *books) show(l Load) {
+func (b *accounting) show(l Load) {
 	verb, node := verb(l.Out), b.rig.NameOf(l.Node)
 	low, high := l.bounds(b.interfaces(l))
 	source := "port_xmit_data"
@@ -159,7 +159,7 @@ func (b *books) show(l Load) {
 	}
 }
 
-func (b *books) showForeign(e steps.End, ports []Port, most float64) {
+func (b *accounting) showForeign(e steps.End, ports []Port, most float64) {
 	prefix := ""
 	if own := b.of(e); len(own) == 1 && b.traffic(own[0]) == RDMA {
 		prefix = b.label(own[0]) + " "

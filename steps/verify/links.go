@@ -93,7 +93,7 @@ func (l Line) apart(rdma bool) {
 			return float64(r.MTU)
 		}},
 	} {
-		for _, o := range l.odd(look.of) {
+		for _, o := range l.outliers(look.of) {
 			l.Add(steps.EndsDiffer, steps.Warn,
 				"the %s of %s is %g%s on %s and %g%s on %s: %s", look.what, registry.And(o.devs), o.value, look.unit,
 				l.Rig.NameOf(o.node), o.usual, look.unit, registry.And(o.others), look.says)
@@ -101,16 +101,16 @@ func (l Line) apart(rdma bool) {
 	}
 }
 
-// An odd are ports of a node with another value than most of those that they meet.
-type odd struct {
+// An outlier are ports of a node with another value than most of those that they meet.
+type outlier struct {
 	node         steps.End
 	devs, others []string // the ports' devices, and the nodes with the usual value
 	value, usual float64
 }
 
-// odd finds the ports that differ in a value, 0 for one that is unknown. What most have is usual, and of two that are
+// outlier finds the ports that differ in a value, 0 for one that is unknown. What most have is usual, and of two that are
 // as frequent the larger.
-func (l Line) odd(of func(steps.Rail) float64) (all []odd) {
+func (l Line) outliers(of func(steps.Rail) float64) (all []outlier) {
 	for _, p := range l.Ports {
 		r, ok := rail(l.Rig, p)
 		if !ok || of(r) == 0 {
@@ -132,14 +132,14 @@ func (l Line) odd(of func(steps.Rail) float64) (all []odd) {
 		if of(r) == usual {
 			continue
 		}
-		o := odd{node: p.Node, devs: []string{r.Dev}, value: of(r), usual: usual}
+		o := outlier{node: p.Node, devs: []string{r.Dev}, value: of(r), usual: usual}
 		for _, q := range met {
 			other, _ := rail(l.Rig, q)
 			if name := l.Rig.NameOf(q.Node); of(other) == usual && !slices.Contains(o.others, name) {
 				o.others = append(o.others, name)
 			}
 		}
-		at := slices.IndexFunc(all, func(x odd) bool {
+		at := slices.IndexFunc(all, func(x outlier) bool {
 			return x.node == o.node && x.value == o.value && x.usual == o.usual && slices.Equal(x.others, o.others)
 		})
 		if at >= 0 {

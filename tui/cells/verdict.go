@@ -121,6 +121,15 @@ func (b *body) fact(name int, e steps.Evidence) {
 	b.wrap(text, first, strings.Repeat(" ", name+6))
 }
 
+// Evidence is a piece of evidence as a line: its name, its value, and what that was compared with.
+func Evidence(e steps.Evidence) string {
+	text := e.Name + ": " + Value(e.Value, e.Unit)
+	if e.Expected != nil {
+		text += ", " + Band(*e.Expected, e.Unit)
+	}
+	return text
+}
+
 // Value writes a piece of evidence with its unit.
 func Value(v any, unit string) string {
 	s := ""

@@ -33,6 +33,14 @@ func TestBand(t *testing.T) {
 	}
 }
 
+func TestEvidence(t *testing.T) {
+	low := 90.0
+	e := steps.Evidence{Name: "bandwidth", Value: 92.5, Unit: "Gb/s", Expected: &steps.Expected{Min: &low, From: "a test"}}
+	if got := Evidence(e); got != "bandwidth: 92.5 Gb/s, expected at least 90 Gb/s · a test" {
+		t.Errorf("%q", got)
+	}
+}
+
 // Decimal units, as rates have them: 1 kB is 1000 bytes.
 func TestBytes(t *testing.T) {
 	for n, want := range map[uint64]string{

@@ -301,11 +301,7 @@ func cellOf(book steps.Notebook, id string) cellView {
 			v.Evidence = append(v.Evidence, "…")
 			break
 		}
-		text := e.Name + ": " + cells.Value(e.Value, e.Unit)
-		if e.Expected != nil {
-			text += ", " + cells.Band(*e.Expected, e.Unit)
-		}
-		v.Evidence = append(v.Evidence, clean(text))
+		v.Evidence = append(v.Evidence, clean(cells.Evidence(e)))
 	}
 	return v
 }

@@ -19,7 +19,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/nixl"
 	"github.com/railbench/railbench/runner/testform"
 )
 
@@ -40,7 +40,7 @@ func serve() (url string, end func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	e := tool.NewEtcd()
+	e := nixl.NewEtcd()
 	var all sync.WaitGroup
 	all.Go(func() {
 		var conns []net.Conn

@@ -7,7 +7,8 @@ import (
 
 	"github.com/railbench/railbench/runner/sim/host"
 	"github.com/railbench/railbench/runner/sim/net"
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
+	"github.com/railbench/railbench/runner/sim/tool/network"
 )
 
 // networkFaults are faults of addresses, MTUs, bonds and boots that come from how a node
@@ -96,7 +97,7 @@ func networkFaults() []Fault {
 			Doc: "On {node} systemd-networkd has enp1s0f1np1 in its hands, beside NetworkManager: each sets what the " +
 				"other has removed, and nobody knows which address stays.",
 			Do: func(s Spot) func() {
-				undo := flawedBy(tool.TwoManagers)(s)
+				undo := flawedBy(linux.TwoManagers)(s)
 				// The name that netplan gives such a file: by it a reader knows who wrote it.
 				file := s.Node.Set(map[string]*host.Inode{
 					"/run/systemd/network/10-netplan-" + s.rail2().Netdev.Name +
@@ -139,7 +140,7 @@ func networkFaults() []Fault {
 			Report: "nmcli says that NetworkManager is not running, and systemctl says that it is",
 			Doc: "NetworkManager runs on {node} and hangs: nmcli says that it is not running. It can't be asked to let a " +
 				"rail go, and so no change begins.",
-			Do: flawedBy(tool.MuteManager),
+			Do: flawedBy(network.MuteManager),
 		},
 		{
 			Name: "dhcp-client", Title: "Somebody's DHCP client has rail 2",
@@ -193,7 +194,7 @@ func networkFaults() []Fault {
 			Report: "the machine takes a minute longer to boot: A start job is running for Wait for Network",
 			Doc: "On {node} NetworkManager-wait-online gave up after a minute at the last boot: what starts after " +
 				"the network started that much later.",
-			Do: flawedBy(tool.SlowBoot),
+			Do: flawedBy(linux.SlowBoot),
 		},
 		{
 			Name: "link-local-missing", Title: "Rail 2 has no address of its link",

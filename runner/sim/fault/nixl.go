@@ -3,7 +3,7 @@ package fault
 import (
 	"slices"
 
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/nixl"
 )
 
 // nixlFaults are the faults of what NIXL needs: UCX, the GPU, memory.
@@ -14,7 +14,7 @@ func nixlFaults() []Fault {
 			Report: "the initiator says NIXL_ERR_NOT_FOUND, the target says nothing",
 			Doc: "{node} has UCX 1.16.0 and {peer} has 1.21.0. NIXL finds no way to the other end: an initiator " +
 				"fails with NIXL_ERR_NOT_FOUND.",
-			Do: flawedBy(tool.OldUCX),
+			Do: flawedBy(nixl.OldUCX),
 		},
 		{
 			Name: "ucx-no-verbs", Title: "UCX without verbs",
@@ -22,28 +22,28 @@ func nixlFaults() []Fault {
 			Doc: "{node}'s UCX was built without verbs: ucx_info lists no rc there. Where UCX may choose its " +
 				"devices it falls back to TCP, with status 0 and no byte on the RDMA ports; where only RDMA " +
 				"devices are named it finds none.",
-			Do: flawedBy(tool.NoVerbs),
+			Do: flawedBy(nixl.NoVerbs),
 		},
 		{
 			Name: "nixl-hang", Title: "Several threads hang", Where: OnAll,
 			Report: "nixlbench with several threads prints two rows and hangs",
 			Doc: "nixlbench from {node} and to it with more than one thread prints two rows and then nothing more, " +
 				"for ever.",
-			Do: flawedBy(tool.Stuck),
+			Do: flawedBy(nixl.Stuck),
 		},
 		{
 			Name: "nixl-one-rail", Title: "UCX uses one rail of two", Where: OnAll,
 			Report: "two rails give the same throughput with NIXL as one",
 			Doc: "Whatever is asked for, UCX on {node} sends all data over the first rail. Everything ends with " +
 				"status 0; only the counters and the figure tell.",
-			Do: flawedBy(tool.FirstRailOnly),
+			Do: flawedBy(nixl.FirstRailOnly),
 		},
 		{
 			Name: "nixl-old", Title: "An old nixlbench", Where: OnAll,
 			Report: "my command line says unknown command line flag asio_address on one node",
 			Doc: "On {node} nixlbench is that of NIXL 1.0: it has no --asio_address, so it needs an etcd, and its " +
 				"latency with several threads is too small.",
-			Do: flawedBy(tool.OldNIXL),
+			Do: flawedBy(nixl.OldNIXL),
 		},
 		{
 			Name: "nixl-missing", Title: "nixlbench is not installed",

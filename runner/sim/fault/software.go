@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/runner/sim/host"
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/linux"
+	"github.com/railbench/railbench/runner/sim/tool/network"
+	"github.com/railbench/railbench/runner/sim/tool/nixl"
 )
 
 // softwareFaults are the faults of settings, limits and what else runs on a node.
@@ -77,7 +79,7 @@ func softwareFaults() []Fault {
 			Name: "disk-full", Title: "/tmp is full",
 			Report: "the output of a test ends in the middle of a line: No space left on device",
 			Doc:    "{node}'s /tmp is a file system of its own, and full: what a test writes there is cut off.",
-			Do:     flawedBy(tool.FullDisk),
+			Do:     flawedBy(linux.FullDisk),
 		},
 		{
 			Name: "clock-off", Title: "The clock is a day ahead",
@@ -101,7 +103,7 @@ func softwareFaults() []Fault {
 			Report: "nixlbench: error while loading shared libraries",
 			Doc: "nixlbench on {node} ends with status 127: \"error while loading shared libraries: " +
 				"libetcd-cpp-api.so\".",
-			Do: flawedBy(tool.NoLibrary),
+			Do: flawedBy(linux.NoLibrary),
 		},
 		{
 			Name: "memlock", Title: "Little memory may be locked",
@@ -116,21 +118,21 @@ func softwareFaults() []Fault {
 			Report: "my own nixlbench says connections to all backends failing; railbench's cells work",
 			Doc: "{node} has an etcd of its own, which is enabled and doesn't run: nixlbench without railbench " +
 				"ends with \"connections to all backends failing\".",
-			Do: func(s Spot) func() { return tool.HaveEtcd(s.Node, false) },
+			Do: func(s Spot) func() { return nixl.HaveEtcd(s.Node, false) },
 		},
 		{
 			Name: "etcd-masked", Title: "etcd is masked",
 			Report: "etcd does not start, systemctl says that it can not, and nobody remembers why",
 			Doc: "{node}'s own etcd is enabled and masked, so nothing starts it (\"Unit etcd.service is masked\"), and " +
 				"/etc/environment names it: nixlbench without railbench ends with \"connections to all backends failing\".",
-			Do: func(s Spot) func() { return tool.MaskEtcd(s.Node) },
+			Do: func(s Spot) func() { return nixl.MaskEtcd(s.Node) },
 		},
 		{
 			Name: "stale-etcd", Title: "etcd keeps dead ranks",
 			Report: "since I killed one nixlbench, the next says Rank 2 is greater than or equal to global size 2",
 			Doc: "{node}'s own etcd still has the keys of a nixlbench that was killed: the next run in it ends " +
 				"with \"Rank 2 is greater than or equal to global size 2\".",
-			Do: func(s Spot) func() { return tool.HaveEtcd(s.Node, true) },
+			Do: func(s Spot) func() { return nixl.HaveEtcd(s.Node, true) },
 		},
 		{
 			Name: "apparmor-denied", Title: "AppArmor refuses perftest its device",
@@ -150,7 +152,7 @@ func softwareFaults() []Fault {
 			Doc: "nftables on {node} rejects TCP connections that come in over the rails, all but SSH's: \"No " +
 				"route to host\", although ping answers. RDMA itself is not filtered, and every tool meets its " +
 				"peer over TCP.",
-			Do: filtered(tool.Firewalled),
+			Do: filtered(network.Firewalled),
 		},
 		{
 			Name: "ufw-roce", Title: "ufw drops RoCE's packets",
@@ -158,7 +160,7 @@ func softwareFaults() []Fault {
 			Doc: "On {node} \"ufw deny 4791/udp\" was typed: packets of RoCE v2 that the kernel sees are dropped. An " +
 				"adapter's pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
 			Do: func(s Spot) func() {
-				closed := filtered(tool.UfwRoCE)(s)
+				closed := filtered(network.UfwRoCE)(s)
 				// ufw's service has nothing that runs: it loads the rules, and is active as one that exited.
 				u := &host.Unit{
 					Name: "ufw.service", Active: "active", Sub: "exited", Result: "success", Stop: func() {},
@@ -176,7 +178,7 @@ func softwareFaults() []Fault {
 			Report: "between the virtual machines RDMA hangs, although their ends meet: soft-RoCE, UDP 4791",
 			Doc: "On {node} /etc/nftables.conf has a set of ports that nobody may reach, and UDP 4791 is one of them. An " +
 				"adapter's packets pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
-			Do: filtered(tool.NftRoCE),
+			Do: filtered(network.NftRoCE),
 		},
 	}
 }

@@ -2,7 +2,8 @@ package fault
 
 import (
 	"github.com/railbench/railbench/runner/sim/host"
-	"github.com/railbench/railbench/runner/sim/tool"
+	"github.com/railbench/railbench/runner/sim/tool/network"
+	"github.com/railbench/railbench/runner/sim/tool/rdma"
 )
 
 // toolFaults are the faults of the programs that measure, and of who may run them.
@@ -17,8 +18,8 @@ func toolFaults() []Fault {
 			Do: func(s Spot) func() {
 				// It serves nobody: a client is refused as if nothing listened, and a new server
 				// can't have the port.
-				s.Node.Forget(tool.PerftestPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
-				return func() { s.Node.Unforget(tool.PerftestPort) }
+				s.Node.Forget(rdma.PerftestPort, nil, "ib_write_bw", "-d", s.rail1().OwnName, "-x", "3")
+				return func() { s.Node.Unforget(rdma.PerftestPort) }
 			},
 		},
 		{
@@ -28,8 +29,8 @@ func toolFaults() []Fault {
 				"a test\". The client that it waits for is long gone.",
 			Do: func(s Spot) func() {
 				// It answers, unlike a forgotten perftest: that is what tells one from the other.
-				s.Node.Forget(tool.IperfPort, tool.BusyIperf(), "iperf3", "-s")
-				return func() { s.Node.Unforget(tool.IperfPort) }
+				s.Node.Forget(network.IperfPort, network.BusyIperf(), "iperf3", "-s")
+				return func() { s.Node.Unforget(network.IperfPort) }
 			},
 		},
 		{
@@ -38,8 +39,8 @@ func toolFaults() []Fault {
 			Doc: "A forgotten railbench stream receive on {node} listens on TCP port 12377. A new one there fails with " +
 				"\"address already in use\".",
 			Do: func(s Spot) func() {
-				s.Node.Forget(tool.StreamPort, nil, "railbench", "stream", "receive")
-				return func() { s.Node.Unforget(tool.StreamPort) }
+				s.Node.Forget(network.StreamPort, nil, "railbench", "stream", "receive")
+				return func() { s.Node.Unforget(network.StreamPort) }
 			},
 		},
 		{
@@ -64,7 +65,7 @@ func toolFaults() []Fault {
 			Report: "railbench says that there is no result in what ib_write_bw printed",
 			Doc: "The result rows of ib_write_bw from {node} and to it break off in the middle, as when a " +
 				"connection breaks. There is no result in it.",
-			Do: flawedBy(tool.Garbles),
+			Do: flawedBy(rdma.Garbles),
 		},
 		{
 			Name: "sudo-password", Title: "sudo asks for a password", Where: OnAll,

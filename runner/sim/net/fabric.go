@@ -137,7 +137,7 @@ type Flow struct {
 	halved   bool    // half of it is over (where counter-reset strikes)
 	over     bool
 	err      error
-	credited credit
+	credited flowCounts
 	no       int           // of all that were ever added
 	changed  chan struct{} // closed when its rate changes or it ends; nil where nobody waits for it
 }
@@ -150,9 +150,9 @@ type Mark struct {
 	met  bool
 }
 
-// credit is what a flow has added to counters so far.
+// flowCounts is what a flow has added to counters so far.
 // naks are what the receiver asks again by, one for each packet that was lost; behind it come those that it drops.
-type credit struct {
+type flowCounts struct {
 	octets, packets, arrivedOctets, arrived, ackOctets, acks, naks, dropped, messages uint64
 }
 
@@ -230,7 +230,7 @@ func (f *Fabric) count() {
 	}
 	f.countedAt = f.at
 	for _, fl := range f.Flows {
-		fl.credit()
+		fl.addToCounters()
 	}
 }
 
@@ -341,7 +341,7 @@ func (fl *Flow) endAt(at float64) {
 // finish is called once for each flow, by events or by Stop. What is still to be counted is counted
 // before over is set.
 func (fl *Flow) finish(at float64, err error) {
-	fl.credit()
+	fl.addToCounters()
 	fl.over, fl.End, fl.err = true, at, err
 	fl.tell()
 }
@@ -354,10 +354,10 @@ func (fl *Flow) tell() {
 	}
 }
 
-// credit adds to the counters what was sent since the last time. It works on
+// flowCounts adds to the counters what was sent since the last time. It works on
 // totals, so that a flow that ends has added exactly its packets and no
 // rounding piles up on the way.
-func (fl *Flow) credit() {
+func (fl *Flow) addToCounters() {
 	messages := fl.Sent / fl.Message
 	// Each message begins a packet of its own: ten messages of 1,500 bytes at an MTU of 1,024 are
 	// twenty packets.
@@ -372,13 +372,13 @@ func (fl *Flow) credit() {
 	// A float holds these integers exactly; what is added keeps 2.9999999 of a
 	// finished flow from becoming 2.
 	whole := func(v float64) uint64 { return uint64(v + 1e-3) }
-	now := credit{
+	now := flowCounts{
 		whole(once * fl.extra), whole(packets + again), whole(once * (fl.extra - fl.lost)), whole(packets + again - naks),
 		uint64(acks) * uint64(ackOctets), uint64(acks), whole(naks), whole(again - naks), whole(messages),
 	}
 	was := fl.credited
 	fl.credited = now
-	delta := credit{
+	delta := flowCounts{
 		now.octets - was.octets, now.packets - was.packets,
 		now.arrivedOctets - was.arrivedOctets, now.arrived - was.arrived,
 		now.ackOctets - was.ackOctets, now.acks - was.acks,
@@ -490,8 +490,8 @@ type shared struct {
 	back bool
 }
 
-// A claim is how much of a place one bit of a flow's payload takes.
-type claim struct {
+// A usage is how much of a place one bit of a flow's payload takes.
+type usage struct {
 	of shared
 	// Of the unit that limit is in: bits a second, or packets a second where the place is a
 	// function.
@@ -501,7 +501,7 @@ type claim struct {
 
 // claims are the places that the flow goes through. A place that two flows name in the same words
 // is one.
-func (fl *Flow) claims() []claim {
+func (fl *Flow) usages() []usage {
 	mtu := float64(fl.MTU)
 	// PCIe carries payload, of TCP with its headers: those are the host's.
 	pcie := (mtu + halfPacket) / mtu * fl.extra
@@ -510,17 +510,17 @@ func (fl *Flow) claims() []claim {
 	}
 	framed := (mtu + fl.header() + frameHidden) / mtu * fl.extra
 	src, dst := fl.From, fl.To
-	cs := []claim{
+	cs := []usage{
 		{shared{"half", src.Stack, src.Half, false}, pcie, src.halfRate()},
 		{shared{"half", dst.Stack, dst.Half, true}, pcie, dst.halfRate()},
 	}
 	if src.Stack.Fabric.switched() {
 		// A cable each to the switch, which itself has room for all.
 		cs = append(cs,
-			claim{shared{"cable", src.Stack, src.Wire(), false}, framed, src.Netdev.Cable().Rate},
-			claim{shared{"cable", dst.Stack, dst.Wire(), true}, framed, dst.Netdev.Cable().Rate})
+			usage{shared{"cable", src.Stack, src.Wire(), false}, framed, src.Netdev.Cable().Rate},
+			usage{shared{"cable", dst.Stack, dst.Wire(), true}, framed, dst.Netdev.Cable().Rate})
 	} else {
-		cs = append(cs, claim{
+		cs = append(cs, usage{
 			shared{"cable", nil, src.Wire(), src.Stack.Index > dst.Stack.Index},
 			framed,
 			src.Netdev.Cable().Rate,
@@ -531,12 +531,12 @@ func (fl *Flow) claims() []claim {
 		back bool
 	}{{src, false}, {dst, true}} {
 		if fl.TCP {
-			cs = append(cs, claim{shared{"tcp", end.fn.Stack, 0, end.back}, HostCost(fl.MTU), tcpNodeRate})
+			cs = append(cs, usage{shared{"tcp", end.fn.Stack, 0, end.back}, HostCost(fl.MTU), tcpNodeRate})
 		} else {
-			cs = append(cs, claim{shared{"function", end.fn.Stack, end.fn.No, end.back}, fl.extra / (8 * mtu), functionPackets})
+			cs = append(cs, usage{shared{"function", end.fn.Stack, end.fn.No, end.back}, fl.extra / (8 * mtu), functionPackets})
 		}
 		if limit := end.fn.Cap(); limit > 0 {
-			cs = append(cs, claim{shared{"cap", end.fn.Stack, end.fn.No, end.back}, 1, limit})
+			cs = append(cs, usage{shared{"cap", end.fn.Stack, end.fn.No, end.back}, 1, limit})
 		}
 	}
 	return cs
@@ -560,7 +560,7 @@ func (f *Function) misdirects(g *Function) bool {
 // A sharer is a flow while the shares are worked out.
 type sharer struct {
 	fl     *Flow
-	claims []claim
+	usages []usage
 	fixed  bool // it doesn't rise any more
 }
 
@@ -610,7 +610,7 @@ func (f *Fabric) allocate(flows []*Flow, nodes []*Stack) {
 	all := make([]*sharer, 0, len(flows))
 	left := map[shared]float64{}
 	for _, fl := range flows {
-		s := &sharer{fl: fl, claims: fl.claims()}
+		s := &sharer{fl: fl, usages: fl.usages()}
 		fl.Alloc = 0
 		switch s.fixed = !fl.From.Live() || !fl.To.Live() || fl.misled(); {
 		case !s.fixed:
@@ -619,7 +619,7 @@ func (f *Fabric) allocate(flows []*Flow, nodes []*Stack) {
 			fl.stalled = f.at
 			fl.tell()
 		}
-		for _, c := range s.claims {
+		for _, c := range s.usages {
 			left[c.of] = c.limit
 		}
 		all = append(all, s)
@@ -668,7 +668,7 @@ func apart(all []*sharer) (groups [][]*sharer) {
 	for i, s := range all {
 		of[i] = len(into)
 		into = append(into, len(into))
-		for _, c := range s.claims {
+		for _, c := range s.usages {
 			if other, ok := at[c.of]; ok {
 				a, b := root(other), root(of[i])
 				into[max(a, b)] = min(a, b)
@@ -701,7 +701,7 @@ func rise(all []*sharer, left map[shared]float64) bool {
 			continue
 		}
 		step = min(step, s.fl.Demand-s.fl.Alloc)
-		for _, c := range s.claims {
+		for _, c := range s.usages {
 			load[c.of] += c.per
 		}
 	}
@@ -724,7 +724,7 @@ func rise(all []*sharer, left map[shared]float64) bool {
 		// With some room for rounding: a flow that stays a billionth below its demand would rise
 		// for ever.
 		s.fixed = s.fl.Alloc >= s.fl.Demand*(1-1e-12)
-		for _, c := range s.claims {
+		for _, c := range s.usages {
 			s.fixed = s.fixed || left[c.of] <= c.limit*1e-12
 		}
 	}

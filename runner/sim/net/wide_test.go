@@ -99,7 +99,7 @@ func TestFlowsApart(t *testing.T) {
 	f.Add(between(f, 0, 1), between(f, 2, 1), between(f, 5, 6), between(f, 7, 8), between(f, 8, 9), between(f, 3, 2))
 	var all []*sharer
 	for _, fl := range f.Flows {
-		all = append(all, &sharer{fl: fl, claims: fl.claims()})
+		all = append(all, &sharer{fl: fl, usages: fl.usages()})
 	}
 	var sizes []int
 	for _, group := range apart(all) {

@@ -3,6 +3,8 @@ package tool
 import (
 	"strings"
 	"testing"
+
+	"github.com/railbench/railbench/runner/sim/tool/nccl"
 )
 
 // nccl-tests write their figures to a file with -J, with the process's environment before them; a release before
@@ -24,7 +26,7 @@ func TestNCCLTestsReport(t *testing.T) {
 	}
 	r.Lock()
 	for _, n := range r.Nodes {
-		n.Flaws[OldNCCLTests] = true
+		n.Flaws[nccl.OldNCCLTests] = true
 	}
 	r.Unlock()
 	out, code = on(t, r.Nodes[0], false, "all_reduce_perf -h; "+run+"-J /tmp/g.json; cat /tmp/g.json")

@@ -9,8 +9,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 const ownEtcd = "railbench brings its own where a cell needs one"
@@ -196,7 +196,7 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			unseen = append(unseen, fmt.Sprintf("the keys of an etcd on %s can't be read (%s)", node, why))
 			continue
 		}
-		count, ok := decimal.Count(cmp.Or(list.Count, "0")) // a zero is left out
+		count, ok := strictnum.Count(cmp.Or(list.Count, "0")) // a zero is left out
 		if !ok {
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the etcd on %s answers with %q for the number of its keys, "+
 				"which is none",
@@ -262,7 +262,7 @@ func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *registry.R
 				"shows that the keys are gone", node)
 			continue
 		}
-		gone, _ := decimal.Count(done.Deleted)
+		gone, _ := strictnum.Count(done.Deleted)
 		rep.Show(node+" keys deleted", gone, "", nil)
 		if left.Count != "" && left.Count != "0" {
 			rep.At(r.Rig, e, steps.EtcdInUse, steps.Fail, "the etcd on %s still has %s keys of nixlbench: somebody writes "+

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // judgeDiskSpace: what tests and programs write has room, on both nodes.
@@ -26,7 +26,7 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *registry.Re
 				continue
 			}
 			dir, inodes := strings.CutPrefix(what, "inodes ")
-			left, ok := decimal.Count(facts[e][name])
+			left, ok := strictnum.Count(facts[e][name])
 			switch {
 			case !ok && inodes: // a file system that counts none, as btrfs
 				continue
@@ -59,7 +59,7 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 	var unsynced []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		v, ok := decimal.Number(facts[e]["seconds"])
+		v, ok := strictnum.Number(facts[e]["seconds"])
 		if !ok {
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its time", node)
 			continue

@@ -1,0 +1,152 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/railbench/railbench/runner/safefile"
+)
+
+// An SSHFile is a file of an ssh configuration. ssh runs what it says on this machine
+// (Match exec, ProxyCommand), also to find out no more than a host's address.
+type SSHFile struct{ Path, Text string }
+
+// How much an ssh configuration may include: ssh follows 16 levels.
+const (
+	sshLevels = 16
+	sshFiles  = 100
+	sshLength = 1 << 20 // of one file
+)
+
+// SSHConfiguration reads an ssh configuration and what it includes, in ssh's order. What
+// can't be found as ssh would find it is an error: it could say anything.
+func SSHConfiguration(path string) (all []SSHFile, err error) {
+	var read func(path string, level int) error
+	read = func(path string, level int) error {
+		if level > sshLevels || len(all) == sshFiles {
+			return fmt.Errorf("ssh configuration %s: it includes too much: %d files, %d levels", path, sshFiles, sshLevels)
+		}
+		src, err := safefile.Read(path, sshLength)
+		if err != nil {
+			return fmt.Errorf("read the ssh configuration: %w", err)
+		}
+		all = append(all, SSHFile{path, string(src)})
+		for line := range strings.Lines(string(src)) {
+			included, err := sshIncludes(line)
+			if err != nil {
+				return fmt.Errorf("ssh configuration %s: %w", path, err)
+			}
+			for _, p := range included {
+				if err := read(p, level+1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return all, read(path, 0)
+}
+
+// plainInclude is an Include whose words are read here as ssh reads them: each is in quotes as a whole, or
+// has none.
+var plainInclude = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^[=" \t]*include"?(?:[ \t]*=[ \t]*|[ \t]+)((?:"[^"]*"[ \t]+|[^"\s]+[ \t]+)*)$`)
+})
+
+// sshIncludes are the files that a line of an ssh configuration includes. A folder is none,
+// and neither is what isn't there, as ssh has it. ssh takes quotes out of the middle of a word, and
+// ends a line at a NUL byte: of what only looks as if it were no Include nothing is guessed.
+func sshIncludes(line string) (paths []string, err error) {
+	line = strings.TrimRight(line, " \t\r\n\f") // a \v is the word's
+	bare := strings.TrimLeft(strings.ToLower(strings.ReplaceAll(line, `"`, "")), " \t=\r\f\v")
+	after, ok := strings.CutPrefix(bare, "include")
+	if !ok && !strings.ContainsRune(line, 0) {
+		return nil, nil
+	}
+	alone := func(what string) error {
+		return fmt.Errorf("include %s: it is found by ssh alone, and railbench can't show it: write its whole path", what)
+	}
+	words := plainInclude().FindStringSubmatch(line + " ")
+	switch {
+	case strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' }):
+		return nil, alone(line)
+	case strings.Trim(after, " \t=") == "":
+		return nil, nil // ssh refuses it
+	case words == nil && !strings.ContainsAny(after[:1], " \t=") && !strings.Contains(line, `"`):
+		return nil, nil // another word, which begins as this one
+	case words == nil:
+		return nil, alone(line)
+	}
+	for rest := strings.TrimSpace(words[1]); rest != ""; rest = strings.TrimLeft(rest, " \t") {
+		var one string
+		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+			one, rest, _ = strings.Cut(quoted, `"`)
+		} else if one, rest = cutBlank(rest); strings.HasPrefix(one, "#") {
+			break // a comment
+		}
+		// What [ means is not the same here and there.
+		if strings.ContainsAny(one, "$%'\\[") || strings.HasPrefix(one, "~") && !strings.HasPrefix(one, "~/") {
+			return nil, alone(one)
+		}
+		if rest, ok := strings.CutPrefix(one, "~/"); ok || !filepath.IsAbs(one) {
+			home, err := sshHome()
+			if err != nil {
+				return nil, fmt.Errorf("include %s: %w", one, err)
+			}
+			if ok {
+				one = filepath.Join(home, rest)
+			} else {
+				one = filepath.Join(home, ".ssh", one)
+			}
+		}
+		found, err := filepath.Glob(one)
+		if err != nil {
+			return nil, fmt.Errorf("include %s: %w", one, err)
+		}
+		found = slices.DeleteFunc(found, func(name string) bool {
+			info, err := os.Stat(name)
+			return err == nil && info.IsDir()
+		})
+		paths = append(paths, found...)
+	}
+	return paths, nil
+}
+
+// cutBlank cuts a text at its first blank.
+func cutBlank(s string) (before, after string) {
+	if i := strings.IndexAny(s, " \t"); i >= 0 {
+		return s[:i], s[i:]
+	}
+	return s, ""
+}
+
+// sshHome is this user's folder as ssh has it, which doesn't look at $HOME.
+func sshHome() (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err == nil && filepath.Clean(u.HomeDir) != filepath.Clean(home) {
+		return "", fmt.Errorf("ssh takes %s for your folder, and $HOME is %s: write its whole path", u.HomeDir, home)
+	}
+	return home, nil // who is in no file of this machine has only $HOME
+}
+
+// SSHRuns reports whether a line looks as if ssh ran something for it: what is shown first.
+// All of the file is trusted or nothing of it, so that a line that isn't found here runs no
+// sooner than one that is.
+func SSHRuns(line string) bool {
+	line = strings.ToLower(strings.TrimSpace(line))
+	if strings.HasPrefix(line, "#") {
+		return false
+	}
+	return strings.Contains(line, "command") || strings.Contains(line, "exec") || strings.Contains(line, "provider")
+}
