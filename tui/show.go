@@ -132,7 +132,7 @@ func (m *Model) acts() tea.Cmd {
 		return nil
 	}
 	var cmds []tea.Cmd
-	acts := m.opts.Show.Scenes[s.scene].Steps
+	acts := m.opts.Show.Scenes[s.scene].Acts
 	for s.act < len(acts) {
 		cmd, done := m.do(acts[s.act])
 		cmds = append(cmds, cmd)
@@ -154,9 +154,9 @@ func (m *Model) acts() tea.Cmd {
 }
 
 // do does one act; done is false as long as it has to be waited for.
-func (m *Model) do(a show.Step) (cmd tea.Cmd, done bool) {
+func (m *Model) do(a show.Act) (cmd tea.Cmd, done bool) {
 	s := &m.play
-	switch a.Action {
+	switch a.Deed {
 	case show.View:
 		if v, ok := presentation.ViewNamed(a.View); ok {
 			m.stage.view = v
@@ -182,7 +182,7 @@ func (m *Model) do(a show.Step) (cmd tea.Cmd, done bool) {
 }
 
 // showRun runs a cell in place of what runs.
-func (m *Model) showRun(a show.Step) tea.Cmd {
+func (m *Model) showRun(a show.Act) tea.Cmd {
 	m.play.ran, m.play.before, m.play.asked = a.Cell, m.book.Cells[a.Cell].Run, m.opts.RigNow()
 	busy := m.busy()
 	return m.try(func(s Session) error {
@@ -238,7 +238,7 @@ func (m *Model) moment() show.Moment {
 	if s.scene >= 0 && s.scene < len(scenes) {
 		scene := scenes[s.scene]
 		at.Title, at.Caption, at.Notes = scene.Title, scene.Caption, scene.Notes
-		at.Over = s.scene == len(scenes)-1 && s.act >= len(scene.Steps)
+		at.Over = s.scene == len(scenes)-1 && s.act >= len(scene.Acts)
 	}
 	if s.scene+1 < len(scenes) {
 		at.Next = scenes[s.scene+1].Title

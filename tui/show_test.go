@@ -194,7 +194,7 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 func TestACableIsPluggedInBeforeItIsPulled(t *testing.T) {
 	s, _, pulls := staged(t)
 	scenes := s.Model.opts.Show.Scenes
-	scenes[1].Steps = []show.Step{{Action: show.Pull}, {Action: show.Pause, For: time.Minute}}
+	scenes[1].Acts = []show.Act{{Deed: show.Pull}, {Deed: show.Pause, For: time.Minute}}
 	s.key("space")
 	s.pass(6)
 	s.key("space")

@@ -250,8 +250,8 @@ func Show(doc *notebook.Document) (s show.Show) {
 		if !at.IsZero() {
 			caption = fmt.Sprintf("Recorded on %s.", at.Format("2 January 2006 at 15:04"))
 		}
-		s.Scenes = append(s.Scenes, show.Scene{ID: id, Title: c.Title, Caption: caption, Steps: []show.Step{
-			{Action: show.Run, Cell: id}, {Action: show.Wait}, {Action: show.Pause, For: 4 * time.Second},
+		s.Scenes = append(s.Scenes, show.Scene{ID: id, Title: c.Title, Caption: caption, Acts: []show.Act{
+			{Deed: show.Run, Cell: id}, {Deed: show.Wait}, {Deed: show.Pause, For: 4 * time.Second},
 		}})
 	}
 	return s

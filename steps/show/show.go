@@ -23,29 +23,29 @@ type Scene struct {
 	ID, Title string
 	Caption   string // for the audience
 	Notes     string // for the presenter
-	Steps     []Step
+	Acts      []Act
 }
 
-// A Action is what an act does.
-type Action uint8
+// A Deed is what an act does.
+type Deed uint8
 
 // The deeds.
 const (
-	Run   Action = iota // a cell, in place of what runs
-	Wait                // until it has ended
-	Pause               // for a time
-	View                // what the numerals are of
-	Pull                // a cable, where that can be done: on a simulated rig
-	Plug                // it again
+	Run   Deed = iota // a cell, in place of what runs
+	Wait              // until it has ended
+	Pause             // for a time
+	View              // what the numerals are of
+	Pull              // a cable, where that can be done: on a simulated rig
+	Plug              // it again
 )
 
-func (d Action) String() string {
+func (d Deed) String() string {
 	return [...]string{"run", "wait", "pause", "view", "pull", "plug"}[d]
 }
 
-// An Step is one line of a scene.
-type Step struct {
-	Action Action
+// An Act is one line of a scene.
+type Act struct {
+	Deed   Deed
 	Cell   string
 	Params []Param
 	View   string
@@ -118,7 +118,7 @@ func (p *parser) line(line string) error {
 	case p.fenced && word == "```":
 		p.fenced = false
 	case p.fenced:
-		return p.step(word)
+		return p.act(word)
 	case strings.HasPrefix(word, "```"):
 		if word != "```show" || p.scene == nil {
 			return fmt.Errorf("%q: a fence in a scene is ```show", word)
@@ -169,18 +169,18 @@ func prose(lines []string) string {
 	return sanitize.Line(strings.Join(strings.Fields(strings.Join(lines, " ")), " "))
 }
 
-func (p *parser) step(line string) error {
+func (p *parser) act(line string) error {
 	words := strings.Fields(line)
 	if len(words) == 0 {
 		return nil
 	}
-	deeds := []Action{Run, Wait, Pause, View, Pull, Plug}
-	i := slices.IndexFunc(deeds, func(d Action) bool { return d.String() == words[0] })
+	deeds := []Deed{Run, Wait, Pause, View, Pull, Plug}
+	i := slices.IndexFunc(deeds, func(d Deed) bool { return d.String() == words[0] })
 	if i < 0 {
 		return fmt.Errorf("%q is no act: give one of run, wait, pause, view, pull, plug", words[0])
 	}
-	a, rest := Step{Action: deeds[i]}, words[1:]
-	switch a.Action {
+	a, rest := Act{Deed: deeds[i]}, words[1:]
+	switch a.Deed {
 	case Run:
 		if len(rest) == 0 {
 			return fmt.Errorf("run names a cell")
@@ -209,10 +209,10 @@ func (p *parser) step(line string) error {
 		a.View = rest[0]
 	case Wait, Pull, Plug:
 		if len(rest) != 0 {
-			return fmt.Errorf("%s stands alone", a.Action)
+			return fmt.Errorf("%s stands alone", a.Deed)
 		}
 	}
-	p.scene.Steps = append(p.scene.Steps, a)
+	p.scene.Acts = append(p.scene.Acts, a)
 	return nil
 }
 
@@ -220,8 +220,8 @@ func (p *parser) step(line string) error {
 // parameter of a cell.
 func (s Show) Check(t steps.Tutorial, check func(cell, name, value string) error) error {
 	for _, scene := range s.Scenes {
-		for _, a := range scene.Steps {
-			if a.Action != Run {
+		for _, a := range scene.Acts {
+			if a.Deed != Run {
 				continue
 			}
 			if _, ok := t.Cell(a.Cell); !ok {

@@ -20,13 +20,13 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Show{Title: "A show", Scenes: []Scene{
-		{ID: "one", Title: "One", Caption: "What is said.", Notes: "Told the presenter.", Steps: []Step{
-			{Action: View, View: "rails"},
-			{Action: Run, Cell: "load-rail", Params: []Param{{"LOAD_SECONDS", "5"}, {"SIZE", "64K"}}},
-			{Action: Wait},
-			{Action: Pause, For: 90 * time.Second},
-			{Action: Pull},
-			{Action: Plug},
+		{ID: "one", Title: "One", Caption: "What is said.", Notes: "Told the presenter.", Acts: []Act{
+			{Deed: View, View: "rails"},
+			{Deed: Run, Cell: "load-rail", Params: []Param{{"LOAD_SECONDS", "5"}, {"SIZE", "64K"}}},
+			{Deed: Wait},
+			{Deed: Pause, For: 90 * time.Second},
+			{Deed: Pull},
+			{Deed: Plug},
 		}},
 		{ID: "two", Title: "Two"},
 	}}
@@ -75,10 +75,10 @@ func TestTheBuiltInShowIsSafe(t *testing.T) {
 		t.Error(err)
 	}
 	for _, scene := range s.Scenes {
-		if scene.Caption == "" || scene.Notes == "" || len(scene.Steps) == 0 {
+		if scene.Caption == "" || scene.Notes == "" || len(scene.Acts) == 0 {
 			t.Errorf("the scene %s lacks a caption, notes or acts", scene.ID)
 		}
-		for _, a := range scene.Steps {
+		for _, a := range scene.Acts {
 			c, _ := tut.Cell(a.Cell)
 			if c.Change.Any() || c.Asks {
 				t.Errorf("%s changes something", a.Cell)
