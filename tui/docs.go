@@ -48,43 +48,43 @@ type docChapter struct {
 const docsWidth = 100
 
 // docsKeys work while the pages are on the screen.
-func docsKeys() []chapter {
-	reading := func(m *Model) bool { return m.docs.page }
-	listed := func(m *Model) bool { return !m.docs.page }
+func (m *Model) docsKeys() []chapter {
+	reading := func() bool { return m.docs.page }
+	listed := func() bool { return !m.docs.page }
 	return []chapter{
 		{"pages", []binding{
 			on("enter, space, pgdn, ctrl+f",
 				"open the selected page; in a page, a screen down",
 				"enter", "space", "pgdown", "ctrl+f").
-				to((*Model).readOn).brief(1, "enter", "open").only(listed),
+				to(m.readOn).brief(1, "enter", "open").only(listed),
 			on("↓, j", "next page of the list; in a page, a line down", "down", "j").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(1) }).brief(3, "↑↓", "move"),
+				to(func() tea.Cmd { return m.turnDocs(1) }).brief(3, "↑↓", "move"),
 			on("↑, k", "previous page of the list; in a page, a line up", "up", "k").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(-1) }),
+				to(func() tea.Cmd { return m.turnDocs(-1) }),
 			on("pgup, ctrl+b", "a screen up", "pgup", "ctrl+b").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(1 - m.docsRoom()) }).
+				to(func() tea.Cmd { return m.turnDocs(1 - m.docsRoom()) }).
 				brief(4, "space", "screen down").only(reading),
 			on("ctrl+d", "half a screen down", "ctrl+d").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(m.docsRoom() / 2) }),
+				to(func() tea.Cmd { return m.turnDocs(m.docsRoom() / 2) }),
 			on("ctrl+u", "half a screen up", "ctrl+u").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(-m.docsRoom() / 2) }),
-			on("home", "the beginning", "home").to(func(m *Model) tea.Cmd { return m.turnDocs(-m.docsEnd()) }),
-			on("end, G", "the end", "end", "G").to(func(m *Model) tea.Cmd { return m.turnDocs(m.docsEnd()) }),
+				to(func() tea.Cmd { return m.turnDocs(-m.docsRoom() / 2) }),
+			on("home", "the beginning", "home").to(func() tea.Cmd { return m.turnDocs(-m.docsEnd()) }),
+			on("end, G", "the end", "end", "G").to(func() tea.Cmd { return m.turnDocs(m.docsEnd()) }),
 			on("tab, →, l, ]", "the page after this one", "tab", "right", "l", "]").
-				to(func(m *Model) tea.Cmd { return m.otherDoc(1) }).brief(5, "tab", "next page").only(reading),
+				to(func() tea.Cmd { return m.otherDoc(1) }).brief(5, "tab", "next page").only(reading),
 			on("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "[").
-				to(func(m *Model) tea.Cmd { return m.otherDoc(-1) }),
+				to(func() tea.Cmd { return m.otherDoc(-1) }),
 			on("n", "the next chapter of a page", "n").
-				to(func(m *Model) tea.Cmd { return m.nextChapter(1) }).only(reading),
+				to(func() tea.Cmd { return m.nextChapter(1) }).only(reading),
 			on("N", "the chapter before it", "N").
-				to(func(m *Model) tea.Cmd { return m.nextChapter(-1) }).only(reading),
+				to(func() tea.Cmd { return m.nextChapter(-1) }).only(reading),
 			on("w", "runs the checks that the chapter names, as troubleshooting does", "w").
-				to((*Model).proveChapter).brief(1, "w", "run its checks").
-				only(func(m *Model) bool { return m.docs.page && len(m.chapter().checks) > 0 }),
+				to(m.proveChapter).brief(1, "w", "run its checks").
+				only(func() bool { return m.docs.page && len(m.chapter().checks) > 0 }),
 			on("esc", "back to the list, and from there to where you were", "esc").
-				to((*Model).leaveDocs).brief(2, "esc", "back"),
+				to(m.leaveDocs).brief(2, "esc", "back"),
 		}},
-		everywhere(),
+		m.everywhere(),
 	}
 }
 

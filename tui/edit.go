@@ -515,7 +515,7 @@ func (m *Model) editPane(width, height int) []string {
 }
 
 // editorKeys are told in the footer; editorKey has them.
-func editorKeys() []chapter {
+func (m *Model) editorKeys() []chapter {
 	return []chapter{{"edit", []binding{
 		on("esc, ctrl+s, ctrl+c", "keep what was typed, and close the editor; z in the notebook takes it back", "esc").
 			brief(1, "esc", "keep (z takes back)"),

@@ -38,13 +38,13 @@ type match struct {
 }
 
 // findKeys work while the words are typed; every other key is a letter of them.
-func findKeys() []chapter {
+func (m *Model) findKeys() []chapter {
 	return []chapter{{"search", []binding{
-		on("enter", "go on with n and N", "enter").to((*Model).keepFind).brief(1, "enter", "done"),
-		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to((*Model).dropFind).brief(2, "esc", "leave"),
-		on("backspace", "take a letter back", "backspace").to((*Model).eraseFind),
+		on("enter", "go on with n and N", "enter").to(m.keepFind).brief(1, "enter", "done"),
+		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to(m.dropFind).brief(2, "esc", "leave"),
+		on("backspace", "take a letter back", "backspace").to(m.eraseFind),
 		on("ctrl+u", "take all of it back", "ctrl+u").
-			to((*Model).emptyFind).brief(3, "ctrl+u", "empty"),
+			to(m.emptyFind).brief(3, "ctrl+u", "empty"),
 	}}}
 }
 
@@ -59,7 +59,7 @@ func (m *Model) typeFind() tea.Cmd {
 func (m *Model) findKey(msg tea.KeyPressMsg) tea.Cmd {
 	for _, b := range m.keys.find[0].bindings {
 		if slices.Contains(b.Keys(), msg.String()) {
-			return b.act(m)
+			return b.act()
 		}
 	}
 	if m.lookup.line.key(msg) {

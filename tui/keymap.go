@@ -17,11 +17,11 @@ type keymap struct {
 	notebook, checklist, edit, output, search, find, gauges, stage, docs []chapter
 }
 
-func newKeymap() keymap {
+func (m *Model) newKeymap() keymap {
 	return keymap{
-		notebook: notebookKeys(), checklist: checklistKeys(), edit: editorKeys(),
-		output: outputKeys(), search: searchKeys(), find: findKeys(), gauges: gaugeKeys(), stage: stageKeys(),
-		docs: docsKeys(),
+		notebook: m.notebookKeys(), checklist: m.checklistKeys(), edit: m.editorKeys(),
+		output: m.outputKeys(), search: m.searchKeys(), find: m.findKeys(), gauges: m.gaugeKeys(), stage: m.stageKeys(),
+		docs: m.docsKeys(),
 	}
 }
 
@@ -34,8 +34,9 @@ type KeyTable struct {
 // KeyTables lists the keys of each screen. Those that work on all of them stand with
 // the notebook's, which is the first.
 func KeyTables() []KeyTable {
-	m := newKeymap()
-	var all []KeyTable
+	all := New(nil, Options{})
+	m := all.keys
+	var tables []KeyTable
 	for _, screen := range []struct {
 		name     string
 		chapters []chapter
@@ -51,16 +52,16 @@ func KeyTables() []KeyTable {
 	} {
 		t := KeyTable{Screen: screen.name}
 		for _, c := range screen.chapters {
-			if c.title == everywhere().title && len(all) > 0 {
+			if c.title == all.everywhere().title && len(tables) > 0 {
 				continue
 			}
 			for _, b := range c.bindings {
 				t.Rows = append(t.Rows, [3]string{b.Help().Key, b.Help().Desc, b.jupyter})
 			}
 		}
-		all = append(all, t)
+		tables = append(tables, t)
 	}
-	return all
+	return tables
 }
 
 // chapters are the bindings of the screen that is shown.
@@ -94,9 +95,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			switch {
 			case !key.Matches(msg, b.Binding):
 			case b.digit != nil:
-				return b.digit(m, int(msg.String()[0]-'1'))
+				return b.digit(int(msg.String()[0] - '1'))
 			default:
-				return b.act(m)
+				return b.act()
 			}
 		}
 	}
@@ -111,11 +112,11 @@ func (m *Model) footer(width int) string {
 	var bs []binding
 	for _, c := range m.chapters() {
 		for _, b := range c.bindings {
-			if b.foot.Key == "" || b.acts && m.opts.ReadOnly != "" || b.when != nil && !b.when(m) {
+			if b.foot.Key == "" || b.acts && m.opts.ReadOnly != "" || b.when != nil && !b.when() {
 				continue
 			}
 			if b.does != nil {
-				b.foot.Desc = b.does(m)
+				b.foot.Desc = b.does()
 			}
 			bs = append(bs, b)
 		}

@@ -152,7 +152,7 @@ func TestKeyTableIsTheKeymap(t *testing.T) {
 	if all := KeyTables(); !slices.ContainsFunc(all, search) {
 		t.Errorf("the notebook's search is in none of %d tables", len(all))
 	}
-	m := newKeymap()
+	m := s.keys
 	for _, chapters := range [][]chapter{m.notebook, m.checklist, m.output, m.gauges, m.docs} {
 		bound := map[string]string{}
 		for _, c := range chapters {

@@ -74,7 +74,7 @@ func (m *Model) linkChoices() (all []choice) {
 			if l == m.book.Rig.Link() {
 				name += "  (now)"
 			}
-			all = append(all, choice{"link", name, "", func(m *Model) tea.Cmd { return m.setLink(l) }})
+			all = append(all, choice{"link", name, "", func() tea.Cmd { return m.setLink(l) }})
 		}
 	}
 	return all

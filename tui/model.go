@@ -315,7 +315,6 @@ func New(s Session, opts Options) *Model {
 	}
 	m := &Model{
 		opts:     opts,
-		keys:     newKeymap(),
 		book:     steps.NewNotebook(opts.Tutorial),
 		terminal: terminal{profile: colorprofile.TrueColor, dark: opts.Background != Light},
 		where:    where{cursors: make([]cursor, max(1, len(opts.Tutorial.Parts)))},
@@ -345,6 +344,7 @@ func New(s Session, opts Options) *Model {
 		m.gauges = gaugeHidden // what the rails carry is in no file
 	}
 	m.play.scene, m.play.tick = -1, tea.Tick
+	m.keys = m.newKeymap()
 	m.restyle()
 	return m
 }

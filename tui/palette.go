@@ -36,7 +36,7 @@ func (p palette) title() string {
 type choice struct {
 	kind, name string
 	key        string // that does the same; empty where there is none
-	act        func(*Model) tea.Cmd
+	act        func() tea.Cmd
 }
 
 func (m *Model) openPalette() tea.Cmd {
@@ -53,18 +53,18 @@ func (m *Model) choices() []choice {
 	var all []choice
 	for _, c := range m.chapters() {
 		for _, b := range c.bindings {
-			if b.act != nil && (b.when == nil || b.when(m)) {
+			if b.act != nil && (b.when == nil || b.when()) {
 				all = append(all, choice{"do", b.Help().Desc, b.Help().Key, b.act})
 			}
 		}
 	}
 	for i, p := range m.parts() {
-		all = append(all, choice{"part", p.Title, "", func(m *Model) tea.Cmd {
+		all = append(all, choice{"part", p.Title, "", func() tea.Cmd {
 			m.leaveList()
 			return m.goToPart(i)
 		}})
 		for _, c := range p.Cells {
-			all = append(all, choice{"cell", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
+			all = append(all, choice{"cell", c.Title + "  " + c.ID, "", func() tea.Cmd {
 				m.leaveList()
 				m.show(c.ID)
 				return nil
@@ -74,10 +74,10 @@ func (m *Model) choices() []choice {
 	all = append(all, m.linkChoices()...)
 	all = append(all, m.sessionChoices()...)
 	for i, d := range m.docs.all {
-		all = append(all, choice{"page", d.Name + "  " + d.About, "", func(m *Model) tea.Cmd { return m.openDoc(i) }})
+		all = append(all, choice{"page", d.Name + "  " + d.About, "", func() tea.Cmd { return m.openDoc(i) }})
 	}
 	for _, c := range m.book.Tutorial.Checks() {
-		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
+		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func() tea.Cmd {
 			m.docs.open = false
 			m.openChecklist()
 			m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
@@ -143,7 +143,7 @@ func (m *Model) paletteKey(msg tea.KeyPressMsg) tea.Cmd {
 	case "enter":
 		p.open = false
 		if all := m.chosen(); p.item < len(all) {
-			return all[p.item].act(m)
+			return all[p.item].act()
 		}
 	case "up", "ctrl+p", "ctrl+k":
 		p.item = max(0, p.item-1)

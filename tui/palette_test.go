@@ -39,7 +39,7 @@ func TestPaletteHasEverything(t *testing.T) {
 	for _, c := range s.choices() {
 		have[c.name] = true
 	}
-	for _, c := range notebookKeys() {
+	for _, c := range s.notebookKeys() {
 		for _, b := range c.bindings {
 			if b.digit == nil && b.when == nil && !have[b.Help().Desc] {
 				t.Errorf("%q is not in the palette", b.Help().Desc)

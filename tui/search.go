@@ -213,7 +213,7 @@ func (m *Model) searchKey(msg tea.KeyPressMsg) tea.Cmd {
 	for _, c := range m.keys.search {
 		for _, b := range c.bindings {
 			if slices.Contains(b.Keys(), msg.String()) {
-				return b.act(m)
+				return b.act()
 			}
 		}
 	}

@@ -55,10 +55,10 @@ func (m *Model) sessionChoices() (all []choice) {
 		}
 		name := s.Name + "  " + s.About
 		if m.opts.Check != nil {
-			all = append(all, choice{"session", "open " + name, "", func(m *Model) tea.Cmd { return m.openSession(s.Path) }})
+			all = append(all, choice{"session", "open " + name, "", func() tea.Cmd { return m.openSession(s.Path) }})
 		}
 		if m.opts.Compare != nil {
-			all = append(all, choice{"session", "compare with " + name, "", func(m *Model) tea.Cmd { return m.compare(s) }})
+			all = append(all, choice{"session", "compare with " + name, "", func() tea.Cmd { return m.compare(s) }})
 		}
 	}
 	return all

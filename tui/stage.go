@@ -77,7 +77,7 @@ func (m *Model) startLoad(n int) tea.Cmd {
 func (m *Model) loadChoices() (all []choice) {
 	for i, l := range loads() {
 		if c, ok := m.book.Tutorial.Cell(l.cell); ok {
-			all = append(all, choice{"load", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
+			all = append(all, choice{"load", c.Title + "  " + c.ID, "", func() tea.Cmd {
 				m.leaveList()
 				return tea.Batch(m.openStage(), m.startLoad(i))
 			}})
