@@ -18,15 +18,13 @@ import (
 
 // checklist is where the user is in it.
 type checklist struct {
-	open   bool
-	item   int // index into the checks that are shown
-	top    int // first line of the list
-	typing bool
-	words  string   // the symptom that is looked for; empty for none
-	only   []string // ids of the checks that could explain the words; empty for all
-	why    string   // the title of the cell whose verdict is to be explained; empty where none is
-	whose  string   // its id
-	cure   string   // the cell that runs again after a fix, and is shown then
+	item  int      // index into the checks that are shown
+	top   int      // first line of the list
+	words string   // the symptom that is looked for; empty for none
+	only  []string // ids of the checks that could explain the words; empty for all
+	why   string   // the title of the cell whose verdict is to be explained; empty where none is
+	whose string   // its id
+	cure  string   // the cell that runs again after a fix, and is shown then
 	// surveying says that many checks run, and that nobody has moved since: then the
 	// first finding is selected at the end.
 	surveying bool
@@ -61,12 +59,14 @@ func (m *Model) openChecklist() tea.Cmd {
 		m.notice = "this tutorial has no checklist"
 		return nil
 	}
-	m.list.open, m.page, m.follow = true, nil, false
+	m.layers.push(checklistLevel)
+	m.layers.drop(outputLevel)
+	m.follow = false
 	return nil
 }
 
 func (m *Model) closeChecklist() tea.Cmd {
-	m.list.open, m.list.typing, m.page = false, false, nil
+	m.layers.drop(checklistLevel, outputLevel)
 	m.enter()
 	return nil
 }
@@ -303,7 +303,8 @@ func (m *Model) checkScript() tea.Cmd {
 }
 
 func (m *Model) typeSymptom() tea.Cmd {
-	m.list.typing, m.list.surveying = true, false
+	m.layers.push(symptomLevel)
+	m.list.surveying = false
 	return nil
 }
 
@@ -311,12 +312,12 @@ func (m *Model) typeSymptom() tea.Cmd {
 func (m *Model) symptomKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch name := msg.String(); {
 	case name == "esc":
-		m.list.typing = false
+		m.layers.drop(symptomLevel)
 		m.causes("")
 	case name == "ctrl+c":
-		m.list.typing = false
+		m.layers.drop(symptomLevel)
 	case name == "enter":
-		m.list.typing = false
+		m.layers.drop(symptomLevel)
 		if m.list.words != "" && len(m.list.only) > 0 {
 			return m.survey()
 		}
@@ -353,7 +354,7 @@ func (m *Model) causes(words string) {
 
 // pasteSymptom looks for what explains a pasted text.
 func (m *Model) pasteSymptom(text string) {
-	m.list.typing = true
+	m.layers.push(symptomLevel)
 	m.causes(m.list.words + text)
 	m.dirty = true
 }
@@ -388,7 +389,7 @@ func (m *Model) checkPane(width, height int) []string {
 
 // clickCheck selects the check whose line was clicked.
 func (m *Model) clickCheck(row int, l layout) tea.Cmd {
-	if m.page != nil {
+	if m.layers.has(outputLevel) {
 		return nil
 	}
 	line := row - len(m.checkHead(l.noteWidth+1)) + m.list.top
@@ -436,7 +437,7 @@ func (m *Model) checkHead(width int) []string {
 	left := " " + k.Focus.Render("Checklist") + "  " + strings.Join(parts, "  ")
 	second, third := "", ""
 	switch {
-	case m.list.typing:
+	case m.layers.has(symptomLevel):
 		second = k.Accent.Render("symptom: ") + theme.Tail(m.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
 	case m.list.why != "":
 		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(m.list.why))

@@ -266,8 +266,8 @@ func TestFromAFailToTheCure(t *testing.T) {
 	s.ends(5, "mtu-equal", steps.Verdict{Grade: steps.Pass})
 	s.ends(6, "ib-write-bw", steps.Verdict{Grade: steps.Pass, Reason: "92.5 Gb/s."})
 	s.sees("after the fix: PASS", "92.5 Gb/s.", "[6]")
-	if c, _ := s.selected(); c.ID != "ib-write-bw" || s.list.open {
-		t.Errorf("%s is selected, and the checklist is open: %t", c.ID, s.list.open)
+	if c, _ := s.selected(); c.ID != "ib-write-bw" || s.layers.has(checklistLevel) {
+		t.Errorf("%s is selected, and the checklist is open: %t", c.ID, s.layers.has(checklistLevel))
 	}
 }
 

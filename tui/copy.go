@@ -35,9 +35,9 @@ type (
 // check, or the selected cell.
 func (m *Model) current() (steps.Cell, bool) {
 	switch {
-	case m.page != nil:
+	case m.layers.has(outputLevel):
 		return m.book.Tutorial.Cell(m.page.cell)
-	case m.list.open:
+	case m.layers.has(checklistLevel):
 		return m.check()
 	default:
 		return m.selected()
@@ -58,7 +58,7 @@ func (m *Model) copyOutput() tea.Cmd {
 		return nil
 	}
 	verdict := ""
-	if v := state.Verdict; m.page == nil && v.Grade != steps.NotRun && !state.Running {
+	if v := state.Verdict; !m.layers.has(outputLevel) && v.Grade != steps.NotRun && !state.Running {
 		reason := theme.Clean(strings.Join(strings.Fields(v.Reason), " "))
 		verdict = v.Grade.String()
 		if m.simulated() {

@@ -56,8 +56,8 @@ func TestCurtainRises(t *testing.T) {
 	if behind == nil || m != tea.Model(behind) || cmd == nil {
 		t.Fatalf("it gives way to %T", m)
 	}
-	if behind.width != 120 || behind.height != 40 || !behind.help {
-		t.Errorf("%dx%d, help %t", behind.width, behind.height, behind.help)
+	if behind.width != 120 || behind.height != 40 || !behind.layers.has(helpLevel) {
+		t.Errorf("%dx%d, help %t", behind.width, behind.height, behind.layers.has(helpLevel))
 	}
 }
 

@@ -24,7 +24,6 @@ type Doc struct {
 
 // docs is what is read of them.
 type docs struct {
-	open bool
 	all  []Doc // asked for when they are opened for the first time
 	item int   // the selected one
 	page bool  // it is shown, and not the list
@@ -91,8 +90,8 @@ func (m *Model) docsKeys() []chapter {
 // toggleDocs opens the pages where they were left, and closes them.
 func (m *Model) toggleDocs() tea.Cmd {
 	d := &m.docs
-	if d.open {
-		d.open = false
+	if m.layers.has(docsLevel) {
+		m.layers.drop(docsLevel)
 		return nil
 	}
 	m.loadDocs()
@@ -100,7 +99,7 @@ func (m *Model) toggleDocs() tea.Cmd {
 		m.notice = "there are no pages here"
 		return nil
 	}
-	d.open = true
+	m.layers.push(docsLevel)
 	return nil
 }
 
@@ -123,7 +122,7 @@ func (m *Model) loadDocs() {
 
 // openDoc shows a page by its place in the list.
 func (m *Model) openDoc(i int) tea.Cmd {
-	m.docs.open = true
+	m.layers.push(docsLevel)
 	m.chooseDoc(i)
 	m.docs.page = true
 	return nil
@@ -203,7 +202,7 @@ func (m *Model) proveChapter() tea.Cmd {
 		return nil
 	}
 	cmd := m.openChecklist()
-	m.docs.open = false
+	m.layers.drop(docsLevel)
 	m.list.only, m.list.words, m.list.item, m.list.top = c.checks, "", 0, 0
 	m.list.why, m.list.whose = c.title, ""
 	return tea.Batch(cmd, m.survey())
@@ -219,7 +218,7 @@ func (m *Model) otherDoc(way int) tea.Cmd {
 
 func (m *Model) leaveDocs() tea.Cmd {
 	if !m.docs.page {
-		m.docs.open = false
+		m.layers.drop(docsLevel)
 	}
 	m.docs.page = false
 	return nil

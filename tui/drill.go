@@ -109,16 +109,19 @@ func (m *Model) drilled(e steps.CellEnded) {
 		m.drillPays(id)
 	}
 	m.found = max(time.Second, m.opts.Now().Sub(m.began))
-	m.drillDone, m.culprit = true, c.ID
+	m.layers.push(drillLevel)
+	m.culprit = c.ID
 }
 
 // drillKey goes on after the end of a drill; f puts right what was found.
 func (m *Model) drillKey(msg tea.KeyPressMsg) tea.Cmd {
-	m.drillDone = false
+	m.layers.drop(drillLevel)
 	if msg.String() != "f" {
 		return nil
 	}
-	m.list.open, m.list.typing, m.list.surveying, m.page = true, false, false, nil
+	m.layers.push(checklistLevel)
+	m.layers.drop(symptomLevel, outputLevel)
+	m.list.surveying = false
 	m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
 	m.chooseCheck(m.culprit)
 	return m.fix()

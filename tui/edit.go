@@ -80,7 +80,9 @@ func (m *Model) editRole(c steps.Cell, role int) {
 	if c.Part == "" {
 		m.editor.part = m.open().ID
 	}
-	m.page, m.follow = nil, false
+	m.layers.drop(outputLevel)
+	m.layers.push(editorLevel)
+	m.follow = false
 	m.fitEditor()
 	m.dressEditor()
 	m.editor.area.Focus() // its command makes the cursor blink, which an idle screen pays for
@@ -93,7 +95,7 @@ const maxScript = 64 << 10
 const maxLines = 9999
 
 func (m *Model) fitEditor() {
-	if m.editor == nil {
+	if !m.layers.has(editorLevel) {
 		return
 	}
 	l := m.layout()
@@ -103,7 +105,7 @@ func (m *Model) fitEditor() {
 
 // dressEditor gives the text area the screen's colours, and none where it has none.
 func (m *Model) dressEditor() {
-	if m.editor == nil {
+	if !m.layers.has(editorLevel) {
 		return
 	}
 	style := textarea.StyleState{
@@ -194,7 +196,7 @@ func (m *Model) handOver(msg editorMsg) tea.Cmd {
 	case msg.err != nil:
 		m.notice = msg.err.Error()
 		return nil
-	case len(m.questions) > 0 || m.editor == nil:
+	case len(m.questions) > 0 || !m.layers.has(editorLevel):
 		m.notice = "the editor was not opened: something else came meanwhile"
 		return nil
 	}
@@ -207,7 +209,7 @@ func (m *Model) takeOver(msg editedMsg) tea.Cmd {
 	switch {
 	case msg.err != nil:
 		m.notice = "the editor: " + msg.err.Error() + "; the text is as it was"
-	case m.editor == nil:
+	case !m.layers.has(editorLevel):
 	case tooLong(msg.read()):
 		m.notice = "the editor: the text has become too long to be a cell's; it is as it was"
 	default:
@@ -238,7 +240,7 @@ func (m *Model) nextScript() tea.Cmd {
 // keepEdit puts what was typed into the cell, and closes the editor.
 func (m *Model) keepEdit() tea.Cmd {
 	e := m.editor
-	m.editor = nil
+	m.layers.drop(editorLevel)
 	text := e.text()
 	if text == e.was {
 		return nil

@@ -73,8 +73,8 @@ func TestEditKeepsWhatIsNotShown(t *testing.T) {
 			}
 		}
 		s := newScreen(t, tutorial, 100, 40)
-		if s.press("3", "end", "E"); (s.Model.editor == nil) != (name == "long") {
-			t.Fatalf("%s: is it open? %t", name, s.Model.editor != nil)
+		if s.press("3", "end", "E"); (!s.layers.has(editorLevel)) != (name == "long") {
+			t.Fatalf("%s: is it open? %t", name, s.layers.has(editorLevel))
 		}
 		if name == "long" {
 			s.sees("too long to be edited here")
@@ -286,7 +286,7 @@ func TestQuestionsWaitForTheWriter(t *testing.T) {
 			Change: &steps.ChangeQuestion{Title: "Make a bond"},
 			Answer: func(string, bool) { answered = true },
 		}))
-		if !s.writing() {
+		if !s.layers.typing() {
 			t.Errorf("%s: nobody is writing", name)
 		}
 		s.seesNot("Change the network?")
@@ -362,7 +362,7 @@ func TestEditRunAndGoOn(t *testing.T) {
 	s.types("true; ")
 	s.press("shift+enter")
 	s.asked("edit devices: interfaces devices rail-map", "run interfaces")
-	if c, _ := s.selected(); c.ID != "devices" || s.editor != nil {
+	if c, _ := s.selected(); c.ID != "devices" || s.layers.has(editorLevel) {
 		t.Errorf("%s is selected", c.ID)
 	}
 }

@@ -18,7 +18,6 @@ import (
 
 // lookup is what is looked for, and where it is.
 type lookup struct {
-	typing bool
 	line   line // the words as they are typed
 	needle needle
 	hits   []match
@@ -51,7 +50,8 @@ func (m *Model) findKeys() []chapter {
 // typeFind begins to type what is looked for.
 func (m *Model) typeFind() tea.Cmd {
 	m.follow, m.watch = false, ""
-	m.lookup = lookup{typing: true, line: newLine(maxNeedle), part: m.part, begun: *m.cursor()}
+	m.layers.push(wordsLevel)
+	m.lookup = lookup{line: newLine(maxNeedle), part: m.part, begun: *m.cursor()}
 	return nil
 }
 
@@ -245,7 +245,7 @@ func (m *Model) emptyFind() tea.Cmd {
 
 // keepFind ends the typing.
 func (m *Model) keepFind() tea.Cmd {
-	m.lookup.typing = false
+	m.layers.drop(wordsLevel)
 	if m.lookup.needle.words != "" && len(m.lookup.hits) == 0 {
 		m.notice = "nothing found"
 	}
@@ -256,6 +256,7 @@ func (m *Model) keepFind() tea.Cmd {
 func (m *Model) dropFind() tea.Cmd {
 	m.part = m.lookup.part
 	*m.cursor() = m.lookup.begun
+	m.layers.drop(wordsLevel)
 	m.lookup = lookup{}
 	return nil
 }
@@ -272,7 +273,7 @@ func (m *Model) finding() bool { return m.lookup.needle.words != "" }
 // openFound opens the selected cell's output, and where something is looked for, at that.
 func (m *Model) openFound() tea.Cmd {
 	cmd := m.openOutput()
-	if m.page != nil && m.finding() {
+	if m.layers.has(outputLevel) && m.finding() {
 		m.page.follow = false
 		m.page.search.sought(m.lookup.needle.words)
 		m.page.search.scan(m.pageState().Output)
@@ -288,12 +289,12 @@ func (m *Model) openFound() tea.Cmd {
 // lookedFor tells what is looked for and in how many places it is; empty where nothing is.
 func (m *Model) lookedFor() string {
 	f := &m.lookup
-	if !f.typing && !m.finding() {
+	if !m.layers.has(wordsLevel) && !m.finding() {
 		return ""
 	}
 	k := m.ink
 	text := " " + k.Accent.Render("/"+theme.Clean(f.needle.words))
-	if f.typing {
+	if m.layers.has(wordsLevel) {
 		text = " " + k.Accent.Render("/") + f.line.view(k, k.Accent, m.width)
 	}
 	switch {

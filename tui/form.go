@@ -86,6 +86,7 @@ func (m *Model) openFormOf(c steps.Cell) tea.Cmd {
 		return nil
 	}
 	m.form = f
+	m.layers.push(formLevel)
 	m.fillForm()
 	return nil
 }
@@ -120,7 +121,7 @@ func (m *Model) formKey(msg tea.KeyPressMsg) tea.Cmd {
 	f := m.form
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		m.form = nil
+		m.layers.drop(formLevel)
 	case "enter":
 		return m.applyForm()
 	case "down", "tab":
@@ -179,7 +180,7 @@ func (m *Model) applyForm() tea.Cmd {
 			said = append(said, x.Name+" is "+x.Text(value))
 		}
 	}
-	m.form = nil
+	m.layers.drop(formLevel)
 	if len(changes) == 0 {
 		m.notice = "no parameter was changed"
 		return nil

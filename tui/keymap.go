@@ -66,24 +66,24 @@ func KeyTables() []KeyTable {
 
 // chapters are the bindings of the screen that is shown.
 func (m *Model) chapters() []chapter {
-	switch m.screenLayer() {
-	case editorLayer:
+	switch m.layers.screen() {
+	case editorLevel:
 		return m.keys.edit
-	case docsLayer:
+	case docsLevel:
 		return m.keys.docs
-	case presentationLayer:
+	case presentationLevel:
 		return m.keys.stage
-	case gaugesLayer:
+	case gaugesLevel:
 		return m.keys.gauges
-	case searchLayer:
+	case searchLevel:
 		return m.keys.search
-	case outputLayer:
+	case outputLevel:
 		return m.keys.output
-	case checklistLayer, symptomLayer:
+	case checklistLevel, symptomLevel:
 		return m.keys.checklist
-	case wordsLayer:
+	case wordsLevel:
 		return m.keys.find
-	case notebookLayer, formLayer, paletteLayer, helpLayer, quitLayer, drillLayer, questionLayer, smallLayer:
+	case notebookLevel, formLevel, paletteLevel, helpLevel, quitLevel, drillLevel, questionLevel, smallLevel:
 	}
 	return m.keys.notebook
 }
@@ -106,7 +106,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 
 // footer is the line of keys, as many as fit.
 func (m *Model) footer(width int) string {
-	if m.topLayer().boxed() { // it has the keys, and says which
+	if m.layers.top().boxed() { // it has the keys, and says which
 		return ""
 	}
 	var bs []binding

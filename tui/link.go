@@ -42,7 +42,8 @@ func (m *Model) chooseLink() tea.Cmd {
 		m.notice = "a rig of two nodes has one link"
 		return nil
 	}
-	m.palette = palette{open: true, links: true, line: newLine(maxPalette)}
+	m.layers.push(paletteLevel)
+	m.palette = palette{links: true, line: newLine(maxPalette)}
 	return nil
 }
 

@@ -129,7 +129,7 @@ func TestTheLinkIsAskedFor(t *testing.T) {
 	}
 	declined := trio(t)
 	declined.press("j", "enter", "esc")
-	if calls := declined.fake.took(); calls != nil || declined.palette.open {
+	if calls := declined.fake.took(); calls != nil || declined.layers.has(paletteLevel) {
 		t.Errorf("%q", calls)
 	}
 }
@@ -161,7 +161,7 @@ func TestTwoNodesHaveOneLink(t *testing.T) {
 		40)
 	s.tell(connected()...)
 	s.press("L")
-	if s.palette.open || s.linkable() || s.linkChoices() != nil {
+	if s.layers.has(paletteLevel) || s.linkable() || s.linkChoices() != nil {
 		t.Error("there is a link to choose on a rig of two nodes")
 	}
 	s.press("j", "enter")

@@ -145,22 +145,14 @@ type Options struct {
 	SyncOutput bool
 }
 
-// gaugeMode is how much of the screen the gauges have.
-type gaugeMode uint8
-
-const (
-	gaugeStrip gaugeMode = iota
-	gaugeFull
-	gaugeHidden
-)
-
 // Model is the state of the screen. Its parts are orthogonal: a question may stand over
 // the help, over an opened output, while a cell runs.
 type Model struct {
-	opts  Options
-	keys  keymap
-	book  steps.Notebook
-	board meter.Board
+	opts   Options
+	keys   keymap
+	layers stack
+	book   steps.Notebook
+	board  meter.Board
 
 	terminal
 	where
@@ -186,14 +178,14 @@ type terminal struct {
 
 // where is where the user is.
 type where struct {
-	part    int
-	cursors []cursor // by part
-	follow  bool     // the selection goes along with the running cell
-	watch   string   // the cell whose end is watched although the next one is selected
-	page    *page    // an opened output, nil while there is none
-	list    checklist
-	docs    docs // the pages that are read
-	gauges  gaugeMode
+	part     int
+	cursors  []cursor // by part
+	follow   bool     // the selection goes along with the running cell
+	watch    string   // the cell whose end is watched although the next one is selected
+	page     *page    // an opened output, nil while there is none
+	list     checklist
+	docs     docs // the pages that are read
+	noGauges bool // they are hidden
 }
 
 // shown is what the user wants to see of cells, by their ids.
@@ -213,9 +205,7 @@ type dialogs struct {
 	palette  palette
 	editor   *editor // nil while nothing is edited
 	form     *form   // the parameters, nil while they are not edited
-	help     bool
 	helpPage viewport.Model
-	quitting bool
 
 	questions []steps.Question
 	scrolled  int    // lines of the first question that are above its box
@@ -240,7 +230,6 @@ type doing struct {
 type drill struct {
 	began     time.Time
 	found     time.Duration
-	drillDone bool
 	paid      int    // points
 	checksRun int    // how many checks were run
 	hinted    int    // hints that were taken
@@ -338,10 +327,14 @@ func New(s Session, opts Options) *Model {
 	if opts.Audience != nil {
 		opts.Audience.Book(m.book)
 	}
-	m.list.open = opts.Drill.Fault != ""
-	m.stage.open = opts.Stage
+	if opts.Drill.Fault != "" {
+		m.layers.push(checklistLevel)
+	}
+	if opts.Stage {
+		m.layers.push(presentationLevel)
+	}
 	if opts.ReadOnly != "" {
-		m.gauges = gaugeHidden // what the rails carry is in no file
+		m.noGauges = true // what the rails carry is in no file
 	}
 	m.play.scene, m.play.tick = -1, tea.Tick
 	m.keys = m.newKeymap()

@@ -162,7 +162,7 @@ func (m *Model) goToPart(i int) tea.Cmd {
 		return nil
 	}
 	m.part, m.follow, m.watch = i, false, ""
-	m.page = nil
+	m.layers.drop(outputLevel)
 	m.enter()
 	return nil
 }
@@ -189,8 +189,8 @@ func (m *Model) show(id string) {
 	if !ok {
 		return
 	}
-	if m.page != nil && m.page.cell != id {
-		m.page = nil
+	if m.layers.has(outputLevel) && m.page.cell != id {
+		m.layers.drop(outputLevel)
 	}
 	m.part, m.watch = part, ""
 	p := m.cursor()
@@ -259,6 +259,7 @@ func (m *Model) openOutputOf(c steps.Cell) tea.Cmd {
 		m.notice = "it has printed nothing"
 		return nil
 	}
+	m.layers.push(outputLevel)
 	m.page = &page{cell: c.ID, run: state.Run, dropped: state.Output.Dropped(), follow: state.Running}
 	if m.page.follow {
 		m.pageLast()
@@ -267,7 +268,7 @@ func (m *Model) openOutputOf(c steps.Cell) tea.Cmd {
 }
 
 func (m *Model) closeOutput() tea.Cmd {
-	m.page = nil
+	m.layers.drop(outputLevel)
 	return nil
 }
 
@@ -337,7 +338,7 @@ func (m *Model) pageLast() tea.Cmd {
 // keepPage keeps an opened output at the end, or at the lines that are being read
 // while older ones are dropped.
 func (m *Model) keepPage() {
-	if m.page == nil {
+	if !m.layers.has(outputLevel) {
 		return
 	}
 	state := m.pageState()
@@ -357,7 +358,7 @@ func (m *Model) keepPage() {
 	m.page.top = m.sheet().Line(min(m.sheet().Row(m.page.top), m.pageEndRow()))
 	m.page.search.scan(state.Output)
 	if state.Run == 0 {
-		m.page = nil
+		m.layers.drop(outputLevel)
 	}
 }
 
@@ -401,18 +402,26 @@ func (m *Model) trust() tea.Cmd {
 }
 
 func (m *Model) cycleGauges() tea.Cmd {
-	m.gauges = (m.gauges + 1) % (gaugeHidden + 1)
+	switch {
+	case m.layers.has(gaugesLevel):
+		m.layers.drop(gaugesLevel)
+		m.noGauges = true
+	case m.noGauges:
+		m.noGauges = false
+	default:
+		m.layers.push(gaugesLevel)
+	}
 	return nil
 }
 
 // closeGauges leaves the strip: esc goes back one step and hides nothing.
 func (m *Model) closeGauges() tea.Cmd {
-	m.gauges = gaugeStrip
+	m.layers.drop(gaugesLevel)
 	return nil
 }
 
 func (m *Model) openHelp() tea.Cmd {
-	m.help = true
+	m.layers.push(helpLevel)
 	m.fitHelp()
 	m.helpPage.GotoTop()
 	return nil
@@ -435,7 +444,7 @@ const helpWidth = 110
 
 // fitHelp sets the help for the screen's size.
 func (m *Model) fitHelp() {
-	if !m.help {
+	if !m.layers.has(helpLevel) {
 		return
 	}
 	width := max(1, min(helpWidth, m.width-8))
@@ -450,9 +459,9 @@ func (m *Model) fitHelp() {
 func (m *Model) helpKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "?", "q", "enter", "ctrl+c":
-		m.help = false
+		m.layers.drop(helpLevel)
 	case "/", ":", "ctrl+p", "ctrl+k":
-		m.help = false
+		m.layers.drop(helpLevel)
 		return m.openPalette()
 	case "home":
 		m.helpPage.GotoTop()
@@ -495,19 +504,19 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		return nil
 	}
 	m.dirty = true
-	switch m.topLayer() {
-	case helpLayer:
+	switch m.layers.top() {
+	case helpLevel:
 		m.helpPage.SetYOffset(m.helpPage.YOffset() + lines)
-	case docsLayer:
+	case docsLevel:
 		return m.turnDocs(lines)
-	case outputLayer, searchLayer:
+	case outputLevel, searchLevel:
 		return m.turn(lines)
-	case checklistLayer, symptomLayer:
+	case checklistLevel, symptomLevel:
 		return m.nextCheck(lines / wheelStep)
-	case notebookLayer, wordsLayer:
+	case notebookLevel, wordsLevel:
 		return m.scroll(lines)
-	case gaugesLayer, presentationLayer, editorLayer, formLayer, paletteLayer, quitLayer, drillLayer, questionLayer,
-		smallLayer:
+	case gaugesLevel, presentationLevel, editorLevel, formLevel, paletteLevel, quitLevel, drillLevel, questionLevel,
+		smallLevel:
 	}
 	return nil
 }
@@ -517,26 +526,26 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	if e.Button != tea.MouseLeft {
 		return nil
 	}
-	l, top := m.layout(), m.topLayer()
+	l, top := m.layout(), m.layers.top()
 	row := e.Y - l.bodyTop
 	if row < 0 || row >= l.noteHeight {
 		return nil
 	}
 	switch top {
-	case checklistLayer, symptomLayer:
+	case checklistLevel, symptomLevel:
 		m.dirty, m.notice = true, ""
 		return m.clickCheck(row, l)
-	case notebookLayer, wordsLayer, outputLayer, searchLayer:
+	case notebookLevel, wordsLevel, outputLevel, searchLevel:
 		m.dirty, m.notice = true, ""
 		switch {
-		case m.list.open: // an output of the checklist's has no list of parts beside it
+		case m.layers.has(checklistLevel): // an output of the checklist's has no list of parts beside it
 		case e.X < l.partsWidth:
 			m.clickPart(row, l)
-		case m.page == nil && e.X >= l.noteLeft && e.X < l.noteLeft+l.noteWidth:
+		case !m.layers.has(outputLevel) && e.X >= l.noteLeft && e.X < l.noteLeft+l.noteWidth:
 			m.clickCell(row)
 		}
-	case gaugesLayer, presentationLayer, docsLayer, editorLayer, formLayer, paletteLayer, helpLayer, quitLayer,
-		drillLayer, questionLayer, smallLayer:
+	case gaugesLevel, presentationLevel, docsLevel, editorLevel, formLevel, paletteLevel, helpLevel, quitLevel,
+		drillLevel, questionLevel, smallLevel:
 	}
 	return nil
 }

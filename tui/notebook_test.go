@@ -161,7 +161,7 @@ func TestTheSelectionIsAlwaysSeen(t *testing.T) {
 		if i%11 == 0 {
 			s.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown, X: 40, Y: 5})
 		}
-		if s.gauges == gaugeFull {
+		if s.layers.has(gaugesLevel) {
 			continue
 		}
 		s.view()

@@ -17,7 +17,6 @@ import (
 
 // palette is what is typed at it.
 type palette struct {
-	open  bool
 	line  line
 	item  int
 	links bool     // only links are to choose from
@@ -40,7 +39,8 @@ type choice struct {
 }
 
 func (m *Model) openPalette() tea.Cmd {
-	m.palette = palette{open: true, line: newLine(maxPalette)}
+	m.layers.push(paletteLevel)
+	m.palette = palette{line: newLine(maxPalette)}
 	m.loadDocs()
 	return m.listSessions()
 }
@@ -78,7 +78,7 @@ func (m *Model) choices() []choice {
 	}
 	for _, c := range m.book.Tutorial.Checks() {
 		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func() tea.Cmd {
-			m.docs.open = false
+			m.layers.drop(docsLevel)
 			m.openChecklist()
 			m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
 			m.chooseCheck(c.ID)
@@ -90,10 +90,8 @@ func (m *Model) choices() []choice {
 
 // leaveList goes back to the notebook, whose selection is about to change.
 func (m *Model) leaveList() {
-	m.list.open, m.list.typing, m.page, m.follow, m.docs.open = false, false, nil, false, false
-	if m.gauges == gaugeFull {
-		m.gauges = gaugeStrip
-	}
+	m.layers.drop(checklistLevel, outputLevel, docsLevel, gaugesLevel)
+	m.follow = false
 }
 
 // chosen are those that have all words that are typed, those that begin with them
@@ -139,9 +137,9 @@ func (m *Model) paletteKey(msg tea.KeyPressMsg) tea.Cmd {
 	p := &m.palette
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		p.open = false
+		m.layers.drop(paletteLevel)
 	case "enter":
-		p.open = false
+		m.layers.drop(paletteLevel)
 		if all := m.chosen(); p.item < len(all) {
 			return all[p.item].act()
 		}

@@ -16,7 +16,7 @@ func TestPalette(t *testing.T) {
 	s.asked("run ib-write-lat")
 	// By an id, from another screen, and to a check.
 	s.press("C", "ctrl+k", "m", "e", "m", "l", "o", "c", "k", "enter")
-	if c, _ := s.check(); c.ID != "memlock" || !s.list.open {
+	if c, _ := s.check(); c.ID != "memlock" || !s.layers.has(checklistLevel) {
 		t.Errorf("%s is selected", c.ID)
 	}
 	// An action of this screen.

@@ -17,19 +17,10 @@ import (
 // queue puts a question behind those that are open.
 func (m *Model) queue(q steps.Question) tea.Cmd {
 	m.questions = append(m.questions, q)
+	m.layers.push(questionLevel)
 	m.dirty = true
 	return nil
 }
-
-// writing reports whether the user is typing: what is typed is no answer to a question that
-// comes meanwhile.
-func (m *Model) writing() bool {
-	return m.editor != nil || m.form != nil || m.palette.open ||
-		m.list.typing && m.page == nil || m.lookup.typing || m.page != nil && m.page.search.typing
-}
-
-// questioned reports whether a question stands over the screen.
-func (m *Model) questioned() bool { return len(m.questions) > 0 && !m.writing() }
 
 // questionKey answers the first question, or types at it.
 func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
@@ -102,32 +93,32 @@ func (m *Model) typed(text string) {
 func (m *Model) paste(text string) tea.Cmd {
 	m.dirty = true
 	line := strings.Join(strings.Fields(text), " ")
-	switch m.topLayer() {
-	case questionLayer:
+	switch m.layers.top() {
+	case questionLevel:
 		if m.questions[0].Secret != nil {
 			// A copied password often has the line's end with it.
 			m.typed(strings.TrimRight(text, "\r\n"))
 		}
-	case paletteLayer:
+	case paletteLevel:
 		if m.palette.line.paste(line) {
 			m.palette.item = 0
 		}
-	case formLayer:
+	case formLevel:
 		m.form.fields[m.form.item].paste(line)
-	case searchLayer:
+	case searchLevel:
 		if m.page.search.line.paste(firstLine(text)) {
 			m.seek(m.page.search.line.text())
 		}
-	case wordsLayer:
+	case wordsLevel:
 		if m.lookup.line.paste(firstLine(text)) {
 			return m.lookFor(m.lookup.line.text())
 		}
-	case editorLayer:
+	case editorLevel:
 		m.editor.area, _ = m.editor.area.Update(tea.PasteMsg{Content: text})
-	case checklistLayer, symptomLayer:
+	case checklistLevel, symptomLevel:
 		m.pasteSymptom(text)
-	case notebookLayer, outputLayer, gaugesLayer, presentationLayer, docsLayer, helpLayer, quitLayer, drillLayer,
-		smallLayer:
+	case notebookLevel, outputLevel, gaugesLevel, presentationLevel, docsLevel, helpLevel, quitLevel, drillLevel,
+		smallLevel:
 	}
 	return nil
 }
@@ -135,9 +126,17 @@ func (m *Model) paste(text string) tea.Cmd {
 // answer takes the first question away and answers it.
 func (m *Model) answer(text string, ok bool) tea.Cmd {
 	q := m.questions[0]
-	m.questions, m.scrolled, m.plumbing = m.questions[1:], 0, false
+	m.scrolled, m.plumbing = 0, false
+	m.keepQuestions(m.questions[1:])
 	m.forget()
 	return answer(q, text, ok)
+}
+
+// keepQuestions has those that are still to be answered.
+func (m *Model) keepQuestions(left []steps.Question) {
+	if m.questions = left; len(left) == 0 {
+		m.layers.drop(questionLevel)
+	}
 }
 
 func (m *Model) forget() {
@@ -253,14 +252,14 @@ const answerMargin = 5
 // withdraw takes away the questions of a cell that has ended: nobody waits for
 // their answers any more.
 func (m *Model) withdraw(cell string) {
-	m.questions = slices.DeleteFunc(m.questions,
-		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell })
+	m.keepQuestions(slices.DeleteFunc(m.questions,
+		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell }))
 }
 
 // lapse takes away a question whose time is over: the person's, who has as long whatever the
 // speed of a simulated rig.
 func (m *Model) lapse() {
-	m.questions = slices.DeleteFunc(m.questions, func(q steps.Question) bool {
+	m.keepQuestions(slices.DeleteFunc(m.questions, func(q steps.Question) bool {
 		return q.Change != nil && q.Change.Keep && m.opts.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
-	})
+	}))
 }

@@ -63,9 +63,9 @@ func (m *Model) layout() layout {
 	l.bodyHeight = max(1, m.height-l.bodyTop-1)
 	l.partsWidth = m.partsWidth()
 	switch {
-	case m.gauges == gaugeHidden:
-	case m.docs.open: // whoever reads wants the room
-	case m.list.open && m.height < checklistGauges: // the checks need the room, and most move nothing
+	case m.noGauges && !m.layers.has(gaugesLevel):
+	case m.layers.has(docsLevel): // whoever reads wants the room
+	case m.layers.has(checklistLevel) && m.height < checklistGauges: // the checks need the room, and most move nothing
 	case m.width-l.partsWidth-besideGauges-3 >= sideLeast && m.height >= sideHeight:
 		l.side = min(84, m.width-l.partsWidth-besideGauges-3)
 	default:
@@ -91,7 +91,7 @@ func (m *Model) layout() layout {
 // partsWidth is how much of the screen the list of parts has; 0 where it isn't shown.
 func (m *Model) partsWidth() int {
 	switch {
-	case m.list.open || m.docs.open || m.noParts:
+	case m.layers.has(checklistLevel) || m.layers.has(docsLevel) || m.noParts:
 		return 0
 	case m.width < 72:
 		return 8
@@ -137,8 +137,8 @@ func (m *Model) draw() string {
 	if l.small {
 		return m.tooSmall()
 	}
-	screen := m.screenLayer()
-	if screen == presentationLayer {
+	screen := m.layers.screen()
+	if screen == presentationLevel {
 		return m.overlay(strings.Join(m.drawStage(), "\n"))
 	}
 	lines := make([]string, 0, m.height)
@@ -147,7 +147,7 @@ func (m *Model) draw() string {
 	if l.rule {
 		lines = append(lines, m.ink.Faint.Render(strings.Repeat("─", m.width)))
 	}
-	if screen == gaugesLayer {
+	if screen == gaugesLevel {
 		lines = append(lines, m.fullGauges(l)...)
 	} else {
 		lines = append(lines, m.body(l)...)
@@ -250,9 +250,9 @@ func (m *Model) title() string {
 		return fmt.Sprintf("Drill: %d points, in %s", m.Score(), cells.Seconds(m.found))
 	case m.opts.Drill.Fault != "":
 		return fmt.Sprintf("Drill: %d points left", m.Score())
-	case m.docs.open:
+	case m.layers.has(docsLevel):
 		return "Pages"
-	case m.list.open:
+	case m.layers.has(checklistLevel):
 		return "Checklist"
 	}
 	return m.open().Title
@@ -475,16 +475,16 @@ func (m *Model) caption() string {
 
 // note is the window over the notebook with its scroll bar, or an opened output.
 func (m *Model) note(l layout) []string {
-	if m.editor != nil {
+	if m.layers.has(editorLevel) {
 		return m.editPane(l.noteWidth+1, l.noteHeight)
 	}
-	if m.docs.open {
+	if m.layers.has(docsLevel) {
 		return m.docPane(l.noteWidth+1, l.noteHeight)
 	}
-	if m.page != nil {
+	if m.layers.has(outputLevel) {
 		return m.output(l)
 	}
-	if m.list.open {
+	if m.layers.has(checklistLevel) {
 		return m.checkPane(l.noteWidth+1, l.noteHeight)
 	}
 	d := m.doc()
@@ -566,11 +566,11 @@ func (m *Model) output(l layout) []string {
 
 // foot is the line of keys, behind what there is to say for the moment.
 func (m *Model) foot() string {
-	if n := len(m.questions); n > 0 && m.writing() {
+	if n := len(m.questions); n > 0 && m.layers.typing() {
 		notice := " " + m.ink.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
-	if said := m.lookedFor(); said != "" && m.page == nil && !m.list.open && !m.docs.open && m.notice == "" {
+	if said := m.lookedFor(); said != "" && !m.layers.has(outputLevel) && !m.layers.has(checklistLevel) && !m.layers.has(docsLevel) && m.notice == "" {
 		return said + m.footer(m.width-lipgloss.Width(said))
 	}
 	if m.notice != "" {
@@ -583,32 +583,32 @@ func (m *Model) foot() string {
 // overlay draws what stands over the screen: the help, the way out, a question.
 func (m *Model) overlay(screen string) string {
 	width := min(76, m.width-8)
-	switch m.topLayer() {
-	case questionLayer:
+	switch m.layers.top() {
+	case questionLevel:
 		title, text := m.questionBox(width, m.height-2)
 		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case drillLayer:
+	case drillLevel:
 		text := m.drillBox(width)
 		return m.box(screen, "Found", strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case quitLayer:
+	case quitLevel:
 		text := theme.Wrap(m.quitText(), width, "", "")
 		text = append(text, "", m.ink.Focus.Render("y")+" quit   "+m.ink.Focus.Render("n")+" stay")
 		return m.box(screen, "Quit?", strings.Join(text, "\n"), "", width)
-	case paletteLayer:
+	case paletteLevel:
 		text := m.paletteBox(width, m.height-2)
 		return m.box(screen, m.palette.title(),
 			strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case formLayer:
+	case formLevel:
 		title, text := m.formBox(width, m.height-2)
 		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case helpLayer:
+	case helpLevel:
 		more := " esc leave "
 		if !m.helpPage.AtTop() || !m.helpPage.AtBottom() {
 			more = " ↑↓ scroll  esc leave "
 		}
 		return m.box(screen, "help", m.helpPage.View(), more, m.helpPage.Width())
-	case notebookLayer, wordsLayer, checklistLayer, symptomLayer, outputLayer, searchLayer, gaugesLayer,
-		presentationLayer, docsLayer, editorLayer, smallLayer:
+	case notebookLevel, wordsLevel, checklistLevel, symptomLevel, outputLevel, searchLevel, gaugesLevel,
+		presentationLevel, docsLevel, editorLevel, smallLevel:
 	}
 	return screen
 }
@@ -638,7 +638,7 @@ func (m *Model) box(screen, title, text, more string, columns int) string {
 	screen = theme.Over(screen, k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1)
 	// It may stand over every place that says so, and an answer is of what is asked.
 	mark := ""
-	if m.simulated() && (m.questioned() || !strings.Contains(ansi.Strip(screen), "SIMULATED")) {
+	if m.simulated() && ((m.layers.top() == questionLevel) || !strings.Contains(ansi.Strip(screen), "SIMULATED")) {
 		mark = " SIMULATED"
 	}
 	title = ansi.Truncate(title, max(0, width-8-len(mark)), "…") + mark

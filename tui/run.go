@@ -208,14 +208,14 @@ func (m *Model) control() tea.Cmd {
 	if m.opts.ReadOnly != "" {
 		return tea.Quit // nothing ends with it
 	}
-	m.quitting = true
+	m.layers.push(quitLevel)
 	return nil
 }
 
 // quit asks while anything runs: it would be ended on its nodes.
 func (m *Model) quit() tea.Cmd {
 	if m.busy() && m.opts.ReadOnly == "" {
-		m.quitting = true
+		m.layers.push(quitLevel)
 		return nil
 	}
 	return tea.Quit
@@ -226,7 +226,7 @@ func (m *Model) quittingKey(msg tea.KeyPressMsg) tea.Cmd {
 	case "y", "Y", "enter", "ctrl+c", "q":
 		return tea.Quit
 	case "n", "N", "esc":
-		m.quitting = false
+		m.layers.drop(quitLevel)
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ import (
 // that what was found stays found while old lines are dropped; and each is looked at
 // once, when it comes or when the words change.
 type search struct {
-	typing bool
 	line   line // the words as they are typed
 	needle needle
 	hits   []hit // lines that have it, in order
@@ -197,12 +196,13 @@ const maxNeedle = 200
 // typeWords begins to type what is looked for.
 func (m *Model) typeWords() tea.Cmd {
 	s := &m.page.search
-	if s.typing {
+	if m.layers.has(searchLevel) {
 		return nil
 	}
 	// Keys that are typed must not become commands because the next cell has begun.
 	m.follow = false
-	s.typing, s.line, s.old = true, newLine(maxNeedle), s.needle.words
+	m.layers.push(searchLevel)
+	s.line, s.old = newLine(maxNeedle), s.needle.words
 	s.from = view{m.page.dropped + m.page.top, m.page.column, m.page.follow}
 	s.sought("")
 	return nil
@@ -262,7 +262,7 @@ func (m *Model) emptySearch() tea.Cmd {
 // keepSearch ends the typing. Without a word it goes on with the last ones.
 func (m *Model) keepSearch() tea.Cmd {
 	s := &m.page.search
-	s.typing = false
+	m.layers.drop(searchLevel)
 	if s.needle.words != "" {
 		if s.total == 0 {
 			m.notice = "nothing found"
@@ -281,6 +281,7 @@ func (m *Model) dropSearch() tea.Cmd {
 	p := m.page
 	p.view(p.search.from)
 	p.search = search{}
+	m.layers.drop(searchLevel)
 	m.keepPage()
 	return nil
 }
@@ -295,7 +296,9 @@ func (m *Model) leaveOutput() tea.Cmd {
 }
 
 // searching reports whether n does something.
-func (m *Model) searching() bool { return m.page != nil && m.page.search.needle.words != "" }
+func (m *Model) searching() bool {
+	return m.layers.has(outputLevel) && m.page.search.needle.words != ""
+}
 
 // nextFound goes to the next place, or to the one before.
 func (m *Model) nextFound(way int) tea.Cmd {
@@ -376,12 +379,12 @@ func (p *page) marks(line int, text string) []theme.Mark {
 // searched tells what is looked for and how often it is there; empty where nothing is.
 func (m *Model) searched() string {
 	s := &m.page.search
-	if !s.typing && s.needle.words == "" {
+	if !m.layers.has(searchLevel) && s.needle.words == "" {
 		return ""
 	}
 	k := m.ink
 	text, gap := k.Accent.Render("/"+theme.Clean(s.needle.words)), "  "
-	if s.typing {
+	if m.layers.has(searchLevel) {
 		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, m.width), " "
 	}
 	text += gap

@@ -101,7 +101,7 @@ func TestLeavingASearch(t *testing.T) {
 	s.types("row 900")
 	s.sees("row 900", "1 of 1")
 	s.press("esc")
-	if s.page == nil || s.page.top != before {
+	if !s.layers.has(outputLevel) || s.page.top != before {
 		t.Errorf("it doesn't show what was seen before: %+v", s.page)
 	}
 	// What was found stays in place of it when one is done.
@@ -325,13 +325,13 @@ func TestSearchSweep(t *testing.T) {
 			switch k := keys[r.IntN(len(keys))]; {
 			case r.IntN(4) == 0:
 				s.prints(texts[r.IntN(len(texts))], texts[r.IntN(len(texts))])
-			case s.page == nil:
+			case !s.layers.has(outputLevel):
 				s.press("O")
 			default:
 				s.press(k)
 			}
 			fits(t, s, [2]int{s.width, s.height})
-			if s.page == nil {
+			if !s.layers.has(outputLevel) {
 				continue
 			}
 			total := 0
@@ -342,7 +342,7 @@ func TestSearchSweep(t *testing.T) {
 			if f.total != total || f.at != nowhere && (f.number() < 1 || f.number() > total) {
 				t.Fatalf("%d found, %d counted, at %v", f.total, total, f.at)
 			}
-			if f.at == nowhere && f.total > 0 && !f.typing && strings.Contains(ansi.Strip(s.view()), " of 0 ") {
+			if f.at == nowhere && f.total > 0 && !s.layers.has(searchLevel) && strings.Contains(ansi.Strip(s.view()), " of 0 ") {
 				t.Fatal("it counts to nothing")
 			}
 		}

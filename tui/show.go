@@ -93,7 +93,7 @@ func (m *Model) toScene(n int) tea.Cmd {
 		s.began, s.beganAt = m.opts.RigNow(), m.opts.Now()
 	}
 	s.scene, s.act, s.until, s.ran = n, 0, time.Time{}, ""
-	m.stage.open = true
+	m.layers.push(presentationLevel)
 	cmds := []tea.Cmd{}
 	// Whoever jumps out of the scene that pulled it would leave the others without it.
 	if s.pulled {
@@ -118,7 +118,7 @@ func (m *Model) showTick() tea.Cmd {
 // onShowTick goes on where something is over that the show has waited for.
 func (m *Model) onShowTick() tea.Cmd {
 	m.dirty = true
-	if !m.stage.open {
+	if !m.layers.has(presentationLevel) {
 		m.play.ticking = false // it goes on where it was when the stage is opened again
 		return nil
 	}

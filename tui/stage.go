@@ -14,7 +14,6 @@ import (
 
 // onStage is the screen that an audience sees.
 type onStage struct {
-	open bool
 	view presentation.View
 	held bool // loads last until they are stopped
 
@@ -43,12 +42,12 @@ func loads() []load {
 const forDay = "86400"
 
 func (m *Model) openStage() tea.Cmd {
-	m.stage.open = true
+	m.layers.push(presentationLevel)
 	return m.showTicks()
 }
 
 func (m *Model) closeStage() tea.Cmd {
-	m.stage.open = false
+	m.layers.drop(presentationLevel)
 	return nil
 }
 

@@ -82,6 +82,9 @@ func (m *Model) resize(width, height int) tea.Cmd {
 		m.enter()
 	}
 	m.width, m.height, m.dirty = width, height, true
+	if m.layers.drop(smallLevel); width > 0 && m.layout().small {
+		m.layers.push(smallLevel)
+	}
 	m.fitHelp()
 	m.fitEditor()
 	return nil
@@ -115,30 +118,30 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if m.before != msg.String() {
 		m.before = ""
 	}
-	switch m.topLayer() {
-	case questionLayer:
+	switch m.layers.top() {
+	case questionLevel:
 		return m.questionKey(msg)
-	case smallLayer:
+	case smallLevel:
 		return m.smallKey(msg)
-	case drillLayer:
+	case drillLevel:
 		return m.drillKey(msg)
-	case quitLayer:
+	case quitLevel:
 		return m.quittingKey(msg)
-	case helpLayer:
+	case helpLevel:
 		return m.helpKey(msg)
-	case paletteLayer:
+	case paletteLevel:
 		return m.paletteKey(msg)
-	case formLayer:
+	case formLevel:
 		return m.formKey(msg)
-	case editorLayer:
+	case editorLevel:
 		return m.editorKey(msg)
-	case searchLayer:
+	case searchLevel:
 		return m.searchKey(msg)
-	case symptomLayer:
+	case symptomLevel:
 		return m.symptomKey(msg)
-	case wordsLayer:
+	case wordsLevel:
 		return m.findKey(msg)
-	case notebookLayer, checklistLayer, outputLayer, gaugesLayer, presentationLayer, docsLayer:
+	case notebookLevel, checklistLevel, outputLevel, gaugesLevel, presentationLevel, docsLevel:
 	}
 	return m.press(msg)
 }
@@ -146,7 +149,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 // smallKey is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
 func (m *Model) smallKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch name := msg.String(); {
-	case m.quitting:
+	case m.layers.has(quitLevel):
 		return m.quittingKey(msg)
 	case name == "ctrl+c":
 		return m.control()
@@ -211,7 +214,7 @@ func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 
 // tellOfStop says where a queue stopped, why, and how to go on: a FAIL empties it.
 func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
-	if e.Verdict.Grade != steps.Fail || len(before.Queue) == 0 || m.list.open {
+	if e.Verdict.Grade != steps.Fail || len(before.Queue) == 0 || m.layers.has(checklistLevel) {
 		return
 	}
 	c, _ := m.book.Tutorial.Cell(e.Cell)
@@ -242,7 +245,7 @@ func (m *Model) setBoard(b meter.Board) tea.Cmd {
 	if now != before { // an alarm is seen wherever one is, and by the presenter's notes
 		return tea.Batch(m.tell(), m.drawSoon())
 	}
-	if m.gauges == gaugeHidden && !m.stage.open {
+	if m.noGauges && !m.layers.has(presentationLevel) {
 		return nil
 	}
 	return m.drawSoon()
