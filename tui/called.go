@@ -109,14 +109,11 @@ func (m *Model) plannedValues(c steps.Cell) []steps.PlannedValues {
 	if m.opts.Values == nil || c.Change.Any() || m.book.Rig.Probed.IsZero() {
 		return nil
 	}
-	if p, ok := m.cache.plans[c.ID]; ok && p.version == m.book.PlanVersion() {
+	if p, ok := m.plans[c.ID]; ok && p.version == m.book.PlanVersion() {
 		return p.values
 	}
-	if m.cache.plans == nil {
-		m.cache.plans = map[string]planned{}
-	}
 	p := planned{m.book.PlanVersion(), m.opts.Values(m.book, c)}
-	m.cache.plans[c.ID] = p
+	m.plans[c.ID] = p
 	return p.values
 }
 

@@ -375,7 +375,7 @@ func (m *Model) checkPane(width, height int) []string {
 		}
 	}
 	m.list.top = max(0, min(m.list.top, len(list)-room))
-	bar := m.scrollBar(m.list.top, len(list), room)
+	bar := scrollBar(m.ink, m.list.top, len(list), room)
 	lines := head
 	for i := range room {
 		line := strings.Repeat(" ", width-1)

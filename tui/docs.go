@@ -302,7 +302,7 @@ func (m *Model) docPane(width, height int) []string {
 		left = k.Focus.Render(theme.Clean(d.all[d.item].Name))
 		right = k.Dim.Render(fmt.Sprintf("%d–%d of %d ", top+1, min(len(body), top+room), len(body)))
 	}
-	bar := m.scrollBar(top, len(body), room)
+	bar := scrollBar(m.ink, top, len(body), room)
 	lines := []string{theme.Sides(" "+left, right, width), strings.Repeat(" ", width)}
 	for i := range room {
 		text := ""

@@ -112,7 +112,7 @@ func (m *Model) notebookKeys() []chapter {
 			on("w", "why: run the checks that could explain what is wrong with the selected cell", "w").
 				to(m.explain).runs().brief(1, "w", "why?").only(m.explainable),
 			on("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L").
-				to(m.chooseLink).runs().brief(6, "L", "link").only(m.linkable).unlike("L numbers the lines"),
+				to(m.openLinks).runs().brief(6, "L", "link").only(m.linkable).unlike("L numbers the lines"),
 			on("C", "the checklist: what is wrong with this rig?", "C").
 				to(m.openChecklist).brief(6, "C", "checklist"),
 		}},

@@ -37,14 +37,20 @@ func (m *Model) nodeName(no int) string {
 // linkable reports whether there is more than one link to choose.
 func (m *Model) linkable() bool { return len(m.book.Rig.Nodes) > len(steps.Ends) }
 
-func (m *Model) chooseLink() tea.Cmd {
-	if !m.linkable() {
+// openLinks is the key that asks for the link under test.
+func (m *Model) openLinks() tea.Cmd {
+	if m.linkable() {
+		m.chooseLinkFor(nil)
+	} else {
 		m.notice = "a rig of two nodes has one link"
-		return nil
 	}
-	m.layers.push(paletteLevel)
-	m.palette = palette{links: true, line: newLine(maxPalette)}
 	return nil
+}
+
+// chooseLinkFor asks for the link under test, and runs cells then.
+func (m *Model) chooseLinkFor(then []string) {
+	m.layers.push(paletteLevel)
+	m.palette = palette{links: true, line: newLine(maxPalette), then: then}
 }
 
 // mostLinks is how many links are offered: those of 64 nodes. Of more nodes the palette's words find them.

@@ -10,16 +10,13 @@ import (
 	"context"
 	"time"
 
-	"charm.land/bubbles/v2/spinner"
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/theme"
 )
 
 // Session is what the screen asks for. Its methods are called from commands, one
@@ -148,13 +145,9 @@ type Options struct {
 // Model is the state of the screen. Its parts are orthogonal: a question may stand over
 // the help, over an opened output, while a cell runs.
 type Model struct {
-	opts   Options
-	keys   keymap
-	layers stack
-	book   steps.Notebook
-	board  meter.Board
+	*shared
+	keys keymap
 
-	terminal
 	where
 	shown
 	dialogs
@@ -162,42 +155,29 @@ type Model struct {
 	play  showing
 	doing
 	drill
-	talk
 	drawing
 	files
 	lookup lookup // what is looked for in the notebook
 }
 
-// terminal is what is known of it.
-type terminal struct {
-	width, height int
-	dark          bool
-	profile       colorprofile.Profile
-	ink           *theme.Ink
-}
-
 // where is where the user is.
 type where struct {
-	part     int
-	cursors  []cursor // by part
-	follow   bool     // the selection goes along with the running cell
-	watch    string   // the cell whose end is watched although the next one is selected
-	page     *page    // an opened output, nil while there is none
-	list     checklist
-	docs     docs // the pages that are read
-	noGauges bool // they are hidden
+	part    int
+	cursors []cursor // by part
+	follow  bool     // the selection goes along with the running cell
+	watch   string   // the cell whose end is watched although the next one is selected
+	page    *page    // an opened output, nil while there is none
+	list    checklist
+	docs    docs // the pages that are read
 }
 
 // shown is what the user wants to see of cells, by their ids.
 type shown struct {
-	evidence map[string]bool
-	scripts  map[string]bool
-	folded   map[string]bool // the output is not shown
-	whole    map[string]bool // tables show all of their columns; also by a part's introduction
-	notes    map[string]bool // what is different in fact stands in its place; the same
-	noParts  bool            // the list of parts is folded away
-	noMouse  bool            // the mouse is the terminal's
-	reads    string          // the cell whose script is read before it is trusted
+	folded  map[string]bool // the output is not shown
+	whole   map[string]bool // tables show all of their columns; also by a part's introduction
+	notes   map[string]bool // what is different in fact stands in its place; the same
+	noMouse bool            // the mouse is the terminal's
+	reads   string          // the cell whose script is read before it is trusted
 }
 
 // dialogs are what stands over the notebook, and takes the keys while it does.
@@ -215,14 +195,9 @@ type dialogs struct {
 
 // doing is what the user has just done, as far as the next key or event depends on it.
 type doing struct {
-	undone      []steps.PartChanged // what z brings back, the last one last
-	clip        *steps.Cell         // what v pastes; nil for nothing
-	before      string              // the key before, where two of them mean something
-	interrupted steps.RunID         // the run that ctrl+c or i was for
-	notice      string              // stands in the footer until the next key
-	runNotice   string              // the notice that ends with the run that it is about; empty where none is shown
-	lost        map[int]bool        // a connection that was there was lost, by the node's number
-	linked      bool                // the link under test was chosen; see link.go
+	undone []steps.PartChanged // what z brings back, the last one last
+	clip   *steps.Cell         // what v pastes; nil for nothing
+	lost   map[int]bool        // a connection that was there was lost, by the node's number
 }
 
 // drill is when a drill began, how long it took once it is over, and whether that is
@@ -238,25 +213,15 @@ type drill struct {
 
 // files is what is known of those that are saved, and what is opened next.
 type files struct {
-	sessions    []SessionFile
-	changedFile string // a runbook's that has changed on disk
-	next        Next
-}
-
-// talk is what the session is asked: one call at a time, never from Update.
-type talk struct {
-	session Session
-	asks    []func(Session) error
-	asking  bool
+	sessions []SessionFile
+	next     Next
 }
 
 // drawing is when to draw, and what was drawn.
 type drawing struct {
-	spinner spinner.Model // the clock that runs while a cell does
-	beating bool          // its tick is under way
-	drawn   time.Time     // when events were drawn last
-	pacing  bool          // events came too soon after that, and are drawn with the next frame
-	dirty   bool
+	beating bool      // its tick is under way
+	drawn   time.Time // when events were drawn last
+	pacing  bool      // events came too soon after that, and are drawn with the next frame
 	frame   string
 	cache   cache
 	marks   map[string]int // the number of the first difference, by cell and introduction; see markOf
@@ -296,30 +261,16 @@ type sheetKey struct {
 
 // New makes the screen of a session.
 func New(s Session, opts Options) *Model {
-	if opts.Now == nil {
-		opts.Now = time.Now
-	}
-	if opts.RigNow == nil {
-		opts.RigNow = opts.Now
-	}
 	m := &Model{
-		opts:     opts,
-		book:     steps.NewNotebook(opts.Tutorial),
-		terminal: terminal{profile: colorprofile.TrueColor, dark: opts.Background != Light},
-		where:    where{cursors: make([]cursor, max(1, len(opts.Tutorial.Parts)))},
-		shown: shown{
-			evidence: map[string]bool{}, scripts: map[string]bool{}, folded: map[string]bool{},
-			whole: map[string]bool{}, notes: map[string]bool{},
-		},
+		shared:  newShared(s, opts),
+		where:   where{cursors: make([]cursor, max(1, len(opts.Tutorial.Parts)))},
+		shown:   shown{folded: map[string]bool{}, whole: map[string]bool{}, notes: map[string]bool{}},
 		dialogs: dialogs{helpPage: newHelpPage()},
-		doing:   doing{notice: opts.Notice, lost: map[int]bool{}, linked: opts.Linked},
-		drill:   drill{began: opts.Now()},
-		talk:    talk{session: s},
-		drawing: drawing{
-			dirty:   true,
-			spinner: spinner.New(spinner.WithSpinner(spinner.Spinner{Frames: spinner.MiniDot.Frames, FPS: beatPace})),
-		},
+		doing:   doing{lost: map[int]bool{}},
 	}
+	opts = m.opts
+	m.drill.began = opts.Now()
+	m.chooseLink = m.chooseLinkFor
 	if opts.Book != nil {
 		m.book = *opts.Book
 		m.book.Connections, m.book.Saved = nil, steps.Saved{}

@@ -16,7 +16,6 @@ import (
 type cache struct {
 	intros map[introKey][]string
 	cells  map[string]drawnCell
-	plans  map[string]planned // by cell
 }
 
 type introKey struct {

@@ -490,7 +490,7 @@ func (m *Model) note(l layout) []string {
 	d := m.doc()
 	m.settle(d, l.noteHeight)
 	top := m.top(d)
-	bar := m.scrollBar(top, d.total, l.noteHeight)
+	bar := scrollBar(m.ink, top, d.total, l.noteHeight)
 	lines := make([]string, 0, l.noteHeight)
 	if item := d.at(top); item > 0 && top > d.starts[item] && top < d.starts[item]+d.ends[item]-1 {
 		// The cell goes on above the window: its title stays, with the time.
@@ -513,7 +513,7 @@ func (m *Model) note(l layout) []string {
 }
 
 // scrollBar is a column of height glyphs; blank where everything is seen.
-func (m *Model) scrollBar(top, total, height int) []string {
+func scrollBar(k *theme.Ink, top, total, height int) []string {
 	bar := make([]string, height)
 	from, to := 0, 0
 	if total > height {
@@ -521,7 +521,7 @@ func (m *Model) scrollBar(top, total, height int) []string {
 		from = (height - size) * top / (total - height)
 		to = from + size
 	}
-	thumb := m.ink.Dim.Render("▐")
+	thumb := k.Dim.Render("▐")
 	for i := range bar {
 		bar[i] = " "
 		if i >= from && i < to {
@@ -550,7 +550,7 @@ func (m *Model) output(l layout) []string {
 		}
 	}
 	lines := []string{theme.Pad(title, l.noteWidth) + " "}
-	bar := m.scrollBar(p.Top, m.sheet().Rows(state.Output.Len()), height)
+	bar := scrollBar(m.ink, p.Top, m.sheet().Rows(state.Output.Len()), height)
 	for i, s := range p.Lines(m.ink, l.noteWidth-1, height) {
 		lines = append(lines, " "+s+bar[i])
 	}
@@ -570,7 +570,7 @@ func (m *Model) foot() string {
 		notice := " " + m.ink.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
-	if said := m.lookedFor(); said != "" && !m.layers.has(outputLevel) && !m.layers.has(checklistLevel) && !m.layers.has(docsLevel) && m.notice == "" {
+	if said := m.lookedFor(); said != "" && !m.layers.has(outputLevel, checklistLevel, docsLevel) && m.notice == "" {
 		return said + m.footer(m.width-lipgloss.Width(said))
 	}
 	if m.notice != "" {

@@ -40,8 +40,8 @@ func (m *Model) start(ids ...string) tea.Cmd {
 		return nil
 	}
 	if m.linkable() && !m.linked && m.needsLink(fresh) {
-		m.chooseLink()
-		m.palette.then, m.notice = fresh, "choose the link under test: here ⇄ peer"
+		m.chooseLink(fresh)
+		m.notice = "choose the link under test: here ⇄ peer"
 		return nil
 	}
 	if m.book.Running != "" {

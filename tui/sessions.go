@@ -153,7 +153,7 @@ func (m *Model) followed(book followedMsg) tea.Cmd {
 		m.cursors = append(m.cursors, cursor{})
 	}
 	m.part = max(0, min(m.part, len(m.parts())-1))
-	m.cache = cache{} // versions are counted anew each time that a file is read
+	m.cache, m.plans = cache{}, map[string]planned{} // versions are counted anew each time that a file is read
 	m.keepPage()
 	cmds := []tea.Cmd{m.drawSoon()}
 	if m.book.Running != "" && !m.beating {
