@@ -104,16 +104,16 @@ type planned struct {
 }
 
 // plannedValues are those of running a cell now; empty where they are not known.
-func (m *Model) plannedValues(c steps.Cell) []steps.PlannedValues {
+func (sh *shared) plannedValues(c steps.Cell) []steps.PlannedValues {
 	// What a change would undo is read from a file: a frame does not wait for that.
-	if m.opts.Values == nil || c.Change.Any() || m.book.Rig.Probed.IsZero() {
+	if sh.opts.Values == nil || c.Change.Any() || sh.book.Rig.Probed.IsZero() {
 		return nil
 	}
-	if p, ok := m.plans[c.ID]; ok && p.version == m.book.PlanVersion() {
+	if p, ok := sh.plans[c.ID]; ok && p.version == sh.book.PlanVersion() {
 		return p.values
 	}
-	p := planned{m.book.PlanVersion(), m.opts.Values(m.book, c)}
-	m.plans[c.ID] = p
+	p := planned{sh.book.PlanVersion(), sh.opts.Values(sh.book, c)}
+	sh.plans[c.ID] = p
 	return p.values
 }
 
@@ -161,8 +161,8 @@ func values(plan []steps.PlannedValues, role string, rail int) map[string]string
 
 // valuesOf tells what a cell's variables are on this rig; empty where nobody knows yet, or where it has
 // none. A change's are in the question that comes before it.
-func (m *Model) valuesOf(c steps.Cell) string {
-	all := givens(m.plannedValues(c))
+func (sh *shared) valuesOf(c steps.Cell) string {
+	all := givens(sh.plannedValues(c))
 	told := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		told = append(told, name+" = "+toldValues(all[name]))

@@ -66,8 +66,8 @@ func pace(after time.Duration) tea.Cmd {
 
 // ask calls the session. Commands run side by side, and what a user asked for must
 // arrive in order, so there is one at a time.
-func (m *Model) ask(f func(Session)) tea.Cmd {
-	return m.try(func(s Session) error {
+func (sh *shared) ask(f func(Session)) tea.Cmd {
+	return sh.try(func(s Session) error {
 		f(s)
 		return nil
 	})
@@ -79,33 +79,33 @@ const onlyFollows = "end the other railbench to run here"
 
 // try is ask for a call that can be refused: the error becomes a notice.
 // A session that only follows has nobody to take it.
-func (m *Model) try(f func(Session) error) tea.Cmd {
-	if m.opts.ReadOnly != "" {
-		m.notice = onlyFollows
+func (sh *shared) try(f func(Session) error) tea.Cmd {
+	if sh.opts.ReadOnly != "" {
+		sh.notice = onlyFollows
 		return nil
 	}
-	m.asks = append(m.asks, f)
-	return m.nextAsk()
+	sh.asks = append(sh.asks, f)
+	return sh.nextAsk()
 }
 
-func (m *Model) nextAsk() tea.Cmd {
-	if m.asking || len(m.asks) == 0 {
+func (sh *shared) nextAsk() tea.Cmd {
+	if sh.asking || len(sh.asks) == 0 {
 		return nil
 	}
-	f, s := m.asks[0], m.session
-	m.asks, m.asking = m.asks[1:], true
+	f, s := sh.asks[0], sh.session
+	sh.asks, sh.asking = sh.asks[1:], true
 	return func() tea.Msg {
 		return askedMsg{f(s)}
 	}
 }
 
 // asked is the end of a call to the session.
-func (m *Model) asked(err error) tea.Cmd {
-	m.asking = false
+func (sh *shared) asked(err error) tea.Cmd {
+	sh.asking = false
 	if err != nil {
-		m.notice, m.dirty = strings.ReplaceAll(err.Error(), "\n", "; "), true
+		sh.notice, sh.dirty = strings.ReplaceAll(err.Error(), "\n", "; "), true
 	}
-	return m.nextAsk()
+	return sh.nextAsk()
 }
 
 // tellSaved writes edited scripts to a runbook's files. Of the built-in tutorial it says

@@ -15,7 +15,7 @@ import (
 // runs.
 
 // number is the number of the node at an end. Before a rig is known ends are numbers.
-func (m *Model) number(e steps.End) int { return numberIn(m.book.Rig, e) }
+func (sh *shared) number(e steps.End) int { return numberIn(sh.book.Rig, e) }
 
 func numberIn(rig steps.Rig, e steps.End) int {
 	if len(rig.Nodes) == 0 {
@@ -25,9 +25,9 @@ func numberIn(rig steps.Rig, e steps.End) int {
 }
 
 // nodeName is the name of the node with a number.
-func (m *Model) nodeName(no int) string {
-	for i, name := range m.names() {
-		if m.number(steps.End(i)) == no {
+func (sh *shared) nodeName(no int) string {
+	for i, name := range sh.names() {
+		if sh.number(steps.End(i)) == no {
 			return name
 		}
 	}
@@ -35,7 +35,7 @@ func (m *Model) nodeName(no int) string {
 }
 
 // linkable reports whether there is more than one link to choose.
-func (m *Model) linkable() bool { return len(m.book.Rig.Nodes) > len(steps.Ends) }
+func (sh *shared) linkable() bool { return len(sh.book.Rig.Nodes) > len(steps.Ends) }
 
 // openLinks is the key that asks for the link under test.
 func (m *Model) openLinks() tea.Cmd {
@@ -140,9 +140,9 @@ func (m *Model) setLink(l steps.Link) tea.Cmd {
 }
 
 // needsLink reports whether one of some cells runs over a link.
-func (m *Model) needsLink(ids []string) bool {
+func (sh *shared) needsLink(ids []string) bool {
 	for _, id := range ids {
-		if c, ok := m.book.Tutorial.Cell(id); ok && c.OverLink() {
+		if c, ok := sh.book.Tutorial.Cell(id); ok && c.OverLink() {
 			return true
 		}
 	}

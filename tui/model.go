@@ -164,7 +164,6 @@ type Model struct {
 type where struct {
 	part    int
 	cursors []cursor // by part
-	follow  bool     // the selection goes along with the running cell
 	watch   string   // the cell whose end is watched although the next one is selected
 	page    *page    // an opened output, nil while there is none
 	list    checklist
@@ -173,11 +172,10 @@ type where struct {
 
 // shown is what the user wants to see of cells, by their ids.
 type shown struct {
-	folded  map[string]bool // the output is not shown
-	whole   map[string]bool // tables show all of their columns; also by a part's introduction
-	notes   map[string]bool // what is different in fact stands in its place; the same
-	noMouse bool            // the mouse is the terminal's
-	reads   string          // the cell whose script is read before it is trusted
+	folded map[string]bool // the output is not shown
+	whole  map[string]bool // tables show all of their columns; also by a part's introduction
+	notes  map[string]bool // what is different in fact stands in its place; the same
+	reads  string          // the cell whose script is read before it is trusted
 }
 
 // dialogs are what stands over the notebook, and takes the keys while it does.
@@ -310,7 +308,7 @@ func (m *Model) Init() tea.Cmd {
 }
 
 // names are the nodes as the rig calls them, by End.
-func (m *Model) names() []string { return namesIn(m.book.Rig) }
+func (sh *shared) names() []string { return namesIn(sh.book.Rig) }
 
 // namesIn are the names of a rig's nodes: a result is told with those of the rig that it
 // was measured on, whatever link is under test now.
@@ -326,14 +324,14 @@ func namesIn(rig steps.Rig) []string {
 }
 
 // ranOn are the names for what a cell came to.
-func (m *Model) ranOn(state steps.CellState) []string {
+func (sh *shared) ranOn(state steps.CellState) []string {
 	if !state.Running && !state.Rig.Probed.IsZero() {
 		return namesIn(state.Rig)
 	}
-	return m.names()
+	return sh.names()
 }
 
-func (m *Model) parts() []steps.Part { return m.book.Tutorial.Parts }
+func (sh *shared) parts() []steps.Part { return sh.book.Tutorial.Parts }
 
 // open is the part that is shown; the zero Part where there is none.
 func (m *Model) open() steps.Part {

@@ -401,22 +401,22 @@ func (m *Model) trust() tea.Cmd {
 	return m.try(func(s Session) error { return s.Trust(c.ID) })
 }
 
-func (m *Model) cycleGauges() tea.Cmd {
+func (sh *shared) cycleGauges() tea.Cmd {
 	switch {
-	case m.layers.has(gaugesLevel):
-		m.layers.drop(gaugesLevel)
-		m.noGauges = true
-	case m.noGauges:
-		m.noGauges = false
+	case sh.layers.has(gaugesLevel):
+		sh.layers.drop(gaugesLevel)
+		sh.noGauges = true
+	case sh.noGauges:
+		sh.noGauges = false
 	default:
-		m.layers.push(gaugesLevel)
+		sh.layers.push(gaugesLevel)
 	}
 	return nil
 }
 
 // closeGauges leaves the strip: esc goes back one step and hides nothing.
-func (m *Model) closeGauges() tea.Cmd {
-	m.layers.drop(gaugesLevel)
+func (sh *shared) closeGauges() tea.Cmd {
+	sh.layers.drop(gaugesLevel)
 	return nil
 }
 

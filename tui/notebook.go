@@ -160,16 +160,16 @@ func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
 }
 
 // viewOf is how a cell or a check is looked at.
-func (m *Model) viewOf(c steps.Cell, selected bool, l layout) cells.View {
+func (sh *shared) viewOf(c steps.Cell, selected bool, l layout) cells.View {
 	view := cells.View{
-		Selected: selected, Queued: slices.Index(m.book.Queue, c.ID) + 1,
-		Evidence: m.evidence[c.ID], Script: m.scripts[c.ID], Keep: l.keep, Simulated: m.simulated(),
+		Selected: selected, Queued: slices.Index(sh.book.Queue, c.ID) + 1,
+		Evidence: sh.evidence[c.ID], Script: sh.scripts[c.ID], Keep: l.keep, Simulated: sh.simulated(),
 	}
 	if view.Script {
-		view.Values = m.valuesOf(c)
+		view.Values = sh.valuesOf(c)
 	}
-	if state := m.book.Cells[c.ID]; state.Running {
-		view.Spinner, view.Elapsed = m.spinner.View(), cells.Seconds(m.opts.RigNow().Sub(state.Started))
+	if state := sh.book.Cells[c.ID]; state.Running {
+		view.Spinner, view.Elapsed = sh.spinner.View(), cells.Seconds(sh.opts.RigNow().Sub(state.Started))
 	}
 	return view
 }

@@ -53,32 +53,32 @@ const checklistGauges = 44
 
 // layout shares the screen out. The narrower it is, the less of it have gauges and the
 // names of parts; the checklist and the pages take all of the latter.
-func (m *Model) layout() layout {
-	l := layout{small: m.width < leastWidth || m.height < leastHeight}
-	l.rule = m.height >= 28
-	l.bodyTop = 1 + len(m.alertLines())
+func (sh *shared) layout() layout {
+	l := layout{small: sh.width < leastWidth || sh.height < leastHeight}
+	l.rule = sh.height >= 28
+	l.bodyTop = 1 + len(sh.alertLines())
 	if l.rule {
 		l.bodyTop++
 	}
-	l.bodyHeight = max(1, m.height-l.bodyTop-1)
-	l.partsWidth = m.partsWidth()
+	l.bodyHeight = max(1, sh.height-l.bodyTop-1)
+	l.partsWidth = sh.partsWidth()
 	switch {
-	case m.noGauges && !m.layers.has(gaugesLevel):
-	case m.layers.has(docsLevel): // whoever reads wants the room
-	case m.layers.has(checklistLevel) && m.height < checklistGauges: // the checks need the room, and most move nothing
-	case m.width-l.partsWidth-besideGauges-3 >= sideLeast && m.height >= sideHeight:
-		l.side = min(84, m.width-l.partsWidth-besideGauges-3)
+	case sh.noGauges && !sh.layers.has(gaugesLevel):
+	case sh.layers.has(docsLevel): // whoever reads wants the room
+	case sh.layers.has(checklistLevel) && sh.height < checklistGauges: // the checks need the room, and most move nothing
+	case sh.width-l.partsWidth-besideGauges-3 >= sideLeast && sh.height >= sideHeight:
+		l.side = min(84, sh.width-l.partsWidth-besideGauges-3)
 	default:
-		most := m.height * 2 / 5
-		if m.height < sideHeight {
-			most = m.height / 4 // a cell's verdict needs the room
+		most := sh.height * 2 / 5
+		if sh.height < sideHeight {
+			most = sh.height / 4 // a cell's verdict needs the room
 		}
-		l.strip = min(gauges.Height(m.board, max(3, most)), max(0, l.bodyHeight-5))
+		l.strip = min(gauges.Height(sh.board, max(3, most)), max(0, l.bodyHeight-5))
 	}
 	if l.partsWidth > 0 {
 		l.noteLeft = l.partsWidth + 1
 	}
-	l.noteWidth = m.width - l.noteLeft - 1 // the last column is the scroll bar's
+	l.noteWidth = sh.width - l.noteLeft - 1 // the last column is the scroll bar's
 	if l.side > 0 {
 		l.noteWidth -= l.side + 1
 	}
@@ -89,15 +89,15 @@ func (m *Model) layout() layout {
 }
 
 // partsWidth is how much of the screen the list of parts has; 0 where it isn't shown.
-func (m *Model) partsWidth() int {
+func (sh *shared) partsWidth() int {
 	switch {
-	case m.layers.has(checklistLevel) || m.layers.has(docsLevel) || m.noParts:
+	case sh.layers.has(checklistLevel) || sh.layers.has(docsLevel) || sh.noParts:
 		return 0
-	case m.width < 72:
+	case sh.width < 72:
 		return 8
-	case m.width < 100:
+	case sh.width < 100:
 		return 22
-	case m.width < 140:
+	case sh.width < 140:
 		return 27
 	default:
 		return 32
@@ -176,7 +176,7 @@ func (m *Model) tooSmall() string {
 
 // simulated is true as soon as anybody says so. What is simulated is never shown as
 // measured.
-func (m *Model) simulated() bool { return m.opts.Simulated || m.book.Rig.Simulated }
+func (sh *shared) simulated() bool { return sh.opts.Simulated || sh.book.Rig.Simulated }
 
 // header has on the right what must not be missed: the mark of the simulated rig, and
 // whether the nodes answer.
@@ -258,11 +258,11 @@ func (m *Model) title() string {
 	return m.open().Title
 }
 
-func (m *Model) rigName() string {
-	if m.book.Rig.Name != "" {
-		return m.book.Rig.Name
+func (sh *shared) rigName() string {
+	if sh.book.Rig.Name != "" {
+		return sh.book.Rig.Name
 	}
-	return m.opts.RigName
+	return sh.opts.RigName
 }
 
 // dot is the state of a node's connection.
@@ -290,14 +290,14 @@ type alert struct {
 // alerts say what is wrong with the nodes, one each, and what else has to be known; of the hardware
 // the worst that can't wait.
 // What another railbench has open is not this one's to warn of: the line says who has it.
-func (m *Model) alerts() (all []alert) {
-	if m.opts.ReadOnly != "" {
-		return []alert{{text: m.opts.ReadOnly, mild: true}}
+func (sh *shared) alerts() (all []alert) {
+	if sh.opts.ReadOnly != "" {
+		return []alert{{text: sh.opts.ReadOnly, mild: true}}
 	}
-	all = hardwareAlerts(m.board, trouble(m.book))
-	if m.changedFile != "" {
+	all = hardwareAlerts(sh.board, trouble(sh.book))
+	if sh.changedFile != "" {
 		all = append(all, alert{
-			text: m.changedFile + " has changed on disk: r opens it anew, and keeps all results", mild: true,
+			text: sh.changedFile + " has changed on disk: r opens it anew, and keeps all results", mild: true,
 		})
 	}
 	return all
@@ -366,9 +366,9 @@ const alertsHeight = 6
 
 // alertLines share alertsHeight among the alerts: one that is long must not hide another. Of a rig of
 // many nodes the worst are told, and how many there are besides.
-func (m *Model) alertLines() []string {
+func (sh *shared) alertLines() []string {
 	var lines []string
-	alerts := m.alerts()
+	alerts := sh.alerts()
 	if len(alerts) > alertsHeight {
 		slices.SortStableFunc(alerts, func(a, b alert) int {
 			switch {
@@ -385,17 +385,17 @@ func (m *Model) alertLines() []string {
 	}
 	for _, a := range alerts {
 		most := alertsHeight / len(alerts)
-		style, mark := m.ink.Fail, " ✗ "
+		style, mark := sh.ink.Fail, " ✗ "
 		if a.mild {
-			style, mark = m.ink.Warn, " ◌ "
+			style, mark = sh.ink.Warn, " ◌ "
 		}
-		wrapped := theme.Wrap(theme.Clean(a.text), m.width-1, mark, "   ")
+		wrapped := theme.Wrap(theme.Clean(a.text), sh.width-1, mark, "   ")
 		if len(wrapped) > most {
 			wrapped = wrapped[:most]
-			wrapped[most-1] = ansi.Truncate(wrapped[most-1], m.width-2, "") + "…"
+			wrapped[most-1] = ansi.Truncate(wrapped[most-1], sh.width-2, "") + "…"
 		}
 		for _, line := range wrapped {
-			lines = append(lines, theme.Pad(style.Render(line), m.width))
+			lines = append(lines, theme.Pad(style.Render(line), sh.width))
 		}
 	}
 	return lines
@@ -428,12 +428,12 @@ func (m *Model) body(l layout) []string {
 	return rows
 }
 
-func (m *Model) pane(width, height int, cards bool) gauges.Pane {
+func (sh *shared) pane(width, height int, cards bool) gauges.Pane {
 	// Who has rails will have gauges: of many nodes the first board takes a moment.
-	has := slices.ContainsFunc(m.book.Rig.Nodes, func(n steps.Node) bool { return len(n.Rails) > 0 })
+	has := slices.ContainsFunc(sh.book.Rig.Nodes, func(n steps.Node) bool { return len(n.Rails) > 0 })
 	return gauges.Pane{
-		Width: width, Height: height, Simulated: m.simulated(),
-		Names: m.names(), Looked: !has && !m.book.Rig.Probed.IsZero(), Cards: cards,
+		Width: width, Height: height, Simulated: sh.simulated(),
+		Names: sh.names(), Looked: !has && !sh.book.Rig.Probed.IsZero(), Cards: cards,
 	}
 }
 

@@ -24,9 +24,9 @@ func (m *Model) run() tea.Cmd {
 }
 
 // start queues cells that aren't in the queue yet.
-func (m *Model) start(ids ...string) tea.Cmd {
+func (sh *shared) start(ids ...string) tea.Cmd {
 	waits := map[string]bool{}
-	for _, id := range m.book.Queue {
+	for _, id := range sh.book.Queue {
 		waits[id] = true
 	}
 	var fresh []string
@@ -36,18 +36,18 @@ func (m *Model) start(ids ...string) tea.Cmd {
 		}
 	}
 	if len(fresh) == 0 {
-		m.notice = "it waits for its turn already"
+		sh.notice = "it waits for its turn already"
 		return nil
 	}
-	if m.linkable() && !m.linked && m.needsLink(fresh) {
-		m.chooseLink(fresh)
-		m.notice = "choose the link under test: here ⇄ peer"
+	if sh.linkable() && !sh.linked && sh.needsLink(fresh) {
+		sh.chooseLink(fresh)
+		sh.notice = "choose the link under test: here ⇄ peer"
 		return nil
 	}
-	if m.book.Running != "" {
-		m.notice = "queued behind the running cell"
+	if sh.book.Running != "" {
+		sh.notice = "queued behind the running cell"
 	}
-	return m.ask(func(s Session) { s.Run(fresh...) })
+	return sh.ask(func(s Session) { s.Run(fresh...) })
 }
 
 // runAndNext runs the selected cell and selects the next one, while the window stays with
@@ -157,28 +157,28 @@ const interrupting = "interrupting …"
 const isRunning = "it is running; i i interrupts it"
 
 // noteRun gives a notice that ends with the run.
-func (m *Model) noteRun(text string) { m.notice, m.runNotice = text, text }
+func (sh *shared) noteRun(text string) { sh.notice, sh.runNotice = text, text }
 
 // interruptTwice interrupts at the second i in a row, as in Jupyter: one alone is typed
 // sooner than a cell that ran for minutes is run again.
-func (m *Model) interruptTwice() tea.Cmd {
-	if m.busy() && m.before != "i" {
-		m.notice, m.before = "i again interrupts, and so does ctrl+c", "i"
+func (sh *shared) interruptTwice() tea.Cmd {
+	if sh.busy() && sh.before != "i" {
+		sh.notice, sh.before = "i again interrupts, and so does ctrl+c", "i"
 		return nil
 	}
-	m.before = ""
-	return m.interrupt()
+	sh.before = ""
+	return sh.interrupt()
 }
 
 // interrupt notes the run: a second ctrl+c for it asks whether to quit.
-func (m *Model) interrupt() tea.Cmd {
-	if !m.busy() {
-		m.notice = "nothing is running"
+func (sh *shared) interrupt() tea.Cmd {
+	if !sh.busy() {
+		sh.notice = "nothing is running"
 		return nil
 	}
-	m.interrupted = m.book.Cells[m.book.Running].Run
-	m.noteRun(interrupting)
-	return m.ask(Session.Interrupt)
+	sh.interrupted = sh.book.Cells[sh.book.Running].Run
+	sh.noteRun(interrupting)
+	return sh.ask(Session.Interrupt)
 }
 
 func (m *Model) clear() tea.Cmd {
@@ -193,9 +193,9 @@ func (m *Model) clear() tea.Cmd {
 	return m.ask(func(s Session) { s.Clear(c.ID) })
 }
 
-func (m *Model) resetPeaks() tea.Cmd {
-	m.notice = "peaks and averages start anew"
-	return m.ask(Session.ResetPeaks)
+func (sh *shared) resetPeaks() tea.Cmd {
+	sh.notice = "peaks and averages start anew"
+	return sh.ask(Session.ResetPeaks)
 }
 
 // control is ctrl+c: the first time for the cell, then for railbench.

@@ -61,6 +61,8 @@ type looks struct {
 	scripts     map[string]bool
 	noParts     bool   // the list of parts is folded away
 	noGauges    bool   // they are hidden
+	noMouse     bool   // the mouse is the terminal's
+	follow      bool   // the selection goes along with the running cell
 	changedFile string // a runbook's that has changed on disk
 }
 

@@ -285,4 +285,4 @@ func (m *Model) onBeat(msg spinner.TickMsg) tea.Cmd {
 	return next
 }
 
-func (m *Model) busy() bool { return m.book.Running != "" || len(m.book.Queue) > 0 }
+func (sh *shared) busy() bool { return sh.book.Running != "" || len(sh.book.Queue) > 0 }
