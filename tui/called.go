@@ -19,8 +19,8 @@ type called struct {
 }
 
 // command is what a cell's run calls, with the values in place of their names as far as anybody knows them.
-func (m *Model) command(c steps.Cell) string {
-	state, was := m.book.Cells[c.ID], m.stage.called
+func (pr *presenter) command(c steps.Cell) string {
+	state, was := pr.book.Cells[c.ID], pr.called
 	if was.cell != c.ID || was.run != state.Run {
 		was = called{}
 	}
@@ -29,13 +29,13 @@ func (m *Model) command(c steps.Cell) string {
 		return was.text
 	}
 	text := command(c)
-	if plan := m.plannedValues(c); text != "" && plan != nil {
+	if plan := pr.plannedValues(c); text != "" && plan != nil {
 		role := c.Roles[len(c.Roles)-1]
 		known := values(plan, role.Name, rail)
 		delete(known, "RUN") // a dry run's own
 		text = valued(withArguments(text, role.Text(), known), known)
 	}
-	m.stage.called = called{c.ID, state.Run, rail, text}
+	pr.called = called{c.ID, state.Run, rail, text}
 	return text
 }
 

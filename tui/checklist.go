@@ -18,6 +18,13 @@ import (
 
 // checklist is where the user is in it.
 type checklist struct {
+	*shared
+	notebook *notebook
+	output   *output
+	form     *form
+	drill    *drill
+	keys     []chapter
+
 	item  int      // index into the checks that are shown
 	top   int      // first line of the list
 	words string   // the symptom that is looked for; empty for none
@@ -31,14 +38,14 @@ type checklist struct {
 }
 
 // checks are those that are shown, in the order of their parts.
-func (m *Model) checks() []steps.Cell {
-	all := m.book.Tutorial.Checks()
-	if m.list.only == nil {
+func (cl *checklist) checks() []steps.Cell {
+	all := cl.book.Tutorial.Checks()
+	if cl.only == nil {
 		return all
 	}
 	var some []steps.Cell
-	for _, id := range m.list.only {
-		if c, ok := m.book.Tutorial.Cell(id); ok {
+	for _, id := range cl.only {
+		if c, ok := cl.book.Tutorial.Cell(id); ok {
 			some = append(some, c)
 		}
 	}
@@ -46,79 +53,79 @@ func (m *Model) checks() []steps.Cell {
 }
 
 // check is the one that is selected.
-func (m *Model) check() (steps.Cell, bool) {
-	all := m.checks()
-	if m.list.item < len(all) {
-		return all[m.list.item], true
+func (cl *checklist) check() (steps.Cell, bool) {
+	all := cl.checks()
+	if cl.item < len(all) {
+		return all[cl.item], true
 	}
 	return steps.Cell{}, false
 }
 
-func (m *Model) openChecklist() tea.Cmd {
-	if len(m.book.Tutorial.Checks()) == 0 {
-		m.notice = "this tutorial has no checklist"
+func (cl *checklist) openChecklist() tea.Cmd {
+	if len(cl.book.Tutorial.Checks()) == 0 {
+		cl.notice = "this tutorial has no checklist"
 		return nil
 	}
-	m.layers.push(checklistLevel)
-	m.layers.drop(outputLevel)
-	m.follow = false
+	cl.layers.push(checklistLevel)
+	cl.layers.drop(outputLevel)
+	cl.follow = false
 	return nil
 }
 
-func (m *Model) closeChecklist() tea.Cmd {
-	m.layers.drop(checklistLevel, outputLevel)
-	m.enter()
+func (cl *checklist) closeChecklist() tea.Cmd {
+	cl.layers.drop(checklistLevel, outputLevel)
+	cl.notebook.enter()
 	return nil
 }
 
 // leaveChecklist is esc: first out of what was looked for, then out of the list.
-func (m *Model) leaveChecklist() tea.Cmd {
-	if m.list.only == nil {
-		return m.closeChecklist()
+func (cl *checklist) leaveChecklist() tea.Cmd {
+	if cl.only == nil {
+		return cl.closeChecklist()
 	}
-	selected, _ := m.check()
-	m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
-	m.chooseCheck(selected.ID)
+	selected, _ := cl.check()
+	cl.words, cl.only, cl.why, cl.whose = "", nil, "", ""
+	cl.chooseCheck(selected.ID)
 	return nil
 }
 
-func (m *Model) chooseCheck(id string) {
-	m.list.item = max(0, slices.IndexFunc(m.checks(), func(c steps.Cell) bool { return c.ID == id }))
+func (cl *checklist) chooseCheck(id string) {
+	cl.item = max(0, slices.IndexFunc(cl.checks(), func(c steps.Cell) bool { return c.ID == id }))
 }
 
 // explain opens the checks that could explain the selected cell's verdict, and runs
 // them.
-func (m *Model) explain() tea.Cmd {
-	c, ok := m.selected()
-	state := m.book.Cells[c.ID]
+func (cl *checklist) explain() tea.Cmd {
+	c, ok := cl.notebook.selected()
+	state := cl.book.Cells[c.ID]
 	if !ok || !amiss(state.Verdict.Grade) {
-		m.notice = "it looks for what could explain a FAIL; C opens the checklist"
+		cl.notice = "it looks for what could explain a FAIL; C opens the checklist"
 		return nil
 	}
-	found := m.book.Tutorial.Explaining(c.ID, state.Verdict.Reason+"\n"+said(state.Output))
+	found := cl.book.Tutorial.Explaining(c.ID, state.Verdict.Reason+"\n"+said(state.Output))
 	if len(found) == 0 {
-		m.notice = "no check is about this; C opens the checklist, and A checks everything"
+		cl.notice = "no check is about this; C opens the checklist, and A checks everything"
 		return nil
 	}
-	cmd := m.openChecklist()
-	m.list.only, m.list.words, m.list.item, m.list.top = nil, "", 0, 0
-	m.list.why, m.list.whose = c.Title, c.ID
+	cmd := cl.openChecklist()
+	cl.only, cl.words, cl.item, cl.top = nil, "", 0, 0
+	cl.why, cl.whose = c.Title, c.ID
 	for _, f := range found {
-		m.list.only = append(m.list.only, f.ID)
+		cl.only = append(cl.only, f.ID)
 	}
-	return tea.Batch(cmd, m.survey())
+	return tea.Batch(cmd, cl.survey())
 }
 
 // explainable reports whether w does something.
-func (m *Model) explainable() bool {
-	c, ok := m.selected()
-	return ok && amiss(m.book.Cells[c.ID].Verdict.Grade)
+func (cl *checklist) explainable() bool {
+	c, ok := cl.notebook.selected()
+	return ok && amiss(cl.book.Cells[c.ID].Verdict.Grade)
 }
 
 // fixable reports whether f does something.
-func (m *Model) fixable() bool {
-	c, ok := m.check()
-	v := m.book.Cells[c.ID].Verdict
+func (cl *checklist) fixable() bool {
+	c, ok := cl.check()
+	v := cl.book.Cells[c.ID].Verdict
 	return ok && c.Check.Cures(v) != "" && amiss(v.Grade)
 }
 
@@ -142,71 +149,71 @@ func said(out steps.Scroll) string {
 
 // survey runs all checks that are shown: those that only look before those that
 // measure.
-func (m *Model) survey() tea.Cmd {
+func (cl *checklist) survey() tea.Cmd {
 	var quick, measure []string
-	for _, c := range m.checks() {
+	for _, c := range cl.checks() {
 		if c.Check.Measures {
 			measure = append(measure, c.ID)
 		} else {
 			quick = append(quick, c.ID)
 		}
 	}
-	m.list.surveying = true
-	return m.start(append(quick, measure...)...)
+	cl.surveying = true
+	return cl.start(append(quick, measure...)...)
 }
 
 // runCheck runs one, and ends the survey: whoever chooses a check is not to be moved
 // elsewhere at the end.
-func (m *Model) runCheck() tea.Cmd {
-	c, ok := m.check()
+func (cl *checklist) runCheck() tea.Cmd {
+	c, ok := cl.check()
 	switch {
 	case !ok:
 		return nil
-	case m.book.Cells[c.ID].Running:
-		m.noteRun(isRunning)
+	case cl.book.Cells[c.ID].Running:
+		cl.noteRun(isRunning)
 		return nil
 	}
-	m.list.surveying = false
-	return m.start(c.ID)
+	cl.surveying = false
+	return cl.start(c.ID)
 }
 
 // fix runs what puts the selected check's finding right, and then the check.
-func (m *Model) fix() tea.Cmd {
-	c, ok := m.check()
+func (cl *checklist) fix() tea.Cmd {
+	c, ok := cl.check()
 	if !ok {
 		return nil
 	}
-	f, has := m.book.Tutorial.Cell(c.Check.Cures(m.book.Cells[c.ID].Verdict))
-	switch grade := m.book.Cells[c.ID].Verdict.Grade; {
+	f, has := cl.book.Tutorial.Cell(c.Check.Cures(cl.book.Cells[c.ID].Verdict))
+	switch grade := cl.book.Cells[c.ID].Verdict.Grade; {
 	case grade == steps.NotRun:
-		m.notice = "enter runs the check first"
+		cl.notice = "enter runs the check first"
 	case !amiss(grade):
-		m.notice = "there is nothing to put right"
+		cl.notice = "there is nothing to put right"
 	case !has:
-		m.notice = "no command puts this right: its reason says what to do"
+		cl.notice = "no command puts this right: its reason says what to do"
 	default:
-		m.list.surveying = false
+		cl.surveying = false
 		ids := []string{f.ID, c.ID}
-		if m.list.whose != "" {
-			m.list.cure = m.list.whose
-			ids = append(ids, m.list.cure)
+		if cl.whose != "" {
+			cl.cure = cl.whose
+			ids = append(ids, cl.cure)
 		}
-		return m.start(ids...)
+		return cl.start(ids...)
 	}
 	return nil
 }
 
 // cured goes back to the cell that a fix was for, once it has run again.
-func (m *Model) cured(e steps.CellEnded) {
-	if m.list.cure == "" || e.Cell != m.list.cure {
+func (cl *checklist) cured(e steps.CellEnded) {
+	if cl.cure == "" || e.Cell != cl.cure {
 		return
 	}
-	m.list.cure = ""
-	m.leaveList()
-	m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
-	m.show(e.Cell)
-	m.follow = true // its verdict is what one wants to see
-	m.notice = "after the fix: " + e.Verdict.Grade.String()
+	cl.cure = ""
+	cl.leaveList()
+	cl.words, cl.only, cl.why, cl.whose = "", nil, "", ""
+	cl.notebook.show(e.Cell)
+	cl.follow = true // its verdict is what one wants to see
+	cl.notice = "after the fix: " + e.Verdict.Grade.String()
 }
 
 // step is how far a check that is longer than the screen moves with one key.
@@ -214,65 +221,65 @@ const step = 3
 
 // nextCheck selects another check, or moves in one that is longer than the screen.
 // By more than one it is a jump, and goes past a long one.
-func (m *Model) nextCheck(by int) tea.Cmd {
-	m.list.surveying = false
+func (cl *checklist) nextCheck(by int) tea.Cmd {
+	cl.surveying = false
 	if by == 1 || by == -1 {
-		l := m.layout()
-		_, starts, ends := m.checkLines(l.noteWidth)
-		room := m.checkRoom(l)
-		if i := m.list.item; i < len(starts) && ends[i]-starts[i] > room {
-			to := max(starts[i], min(m.list.top+by*step, ends[i]-room))
-			if to != m.list.top {
-				m.list.top = to
+		l := cl.layout()
+		_, starts, ends := cl.checkLines(l.noteWidth)
+		room := cl.checkRoom(l)
+		if i := cl.item; i < len(starts) && ends[i]-starts[i] > room {
+			to := max(starts[i], min(cl.top+by*step, ends[i]-room))
+			if to != cl.top {
+				cl.top = to
 				return nil
 			}
 		}
 	}
-	m.list.item = max(0, min(m.list.item+by, len(m.checks())-1))
+	cl.item = max(0, min(cl.item+by, len(cl.checks())-1))
 	return nil
 }
 
 // nextFinding selects the next check that found something, from the top again after
 // the last.
-func (m *Model) nextFinding() tea.Cmd {
-	m.list.surveying = false
-	all := m.checks()
+func (cl *checklist) nextFinding() tea.Cmd {
+	cl.surveying = false
+	all := cl.checks()
 	for i := range all {
-		at := (m.list.item + 1 + i) % len(all)
-		if amiss(m.book.Cells[all[at].ID].Verdict.Grade) {
-			m.list.item = at
+		at := (cl.item + 1 + i) % len(all)
+		if amiss(cl.book.Cells[all[at].ID].Verdict.Grade) {
+			cl.item = at
 			return nil
 		}
 	}
-	m.notice = "no check that ran has found anything"
+	cl.notice = "no check that ran has found anything"
 	return nil
 }
 
 // surveyed selects the worst finding when the last check has ended.
-func (m *Model) surveyed() {
-	if !m.list.surveying || m.busy() {
+func (cl *checklist) surveyed() {
+	if !cl.surveying || cl.busy() {
 		return
 	}
-	m.list.surveying = false
-	if m.list.only != nil {
+	cl.surveying = false
+	if cl.only != nil {
 		// The best explanation stands first.
-		slices.SortStableFunc(m.list.only, func(a, b string) int { return m.tellsMore(b) - m.tellsMore(a) })
-		m.list.item, m.list.top = 0, 0
+		slices.SortStableFunc(cl.only, func(a, b string) int { return cl.tellsMore(b) - cl.tellsMore(a) })
+		cl.item, cl.top = 0, 0
 		return
 	}
 	worst := steps.Pass
-	for i, c := range m.checks() {
-		if g := m.book.Cells[c.ID].Verdict.Grade; g > worst {
-			worst, m.list.item = g, i
+	for i, c := range cl.checks() {
+		if g := cl.book.Cells[c.ID].Verdict.Grade; g > worst {
+			worst, cl.item = g, i
 		}
 	}
 }
 
 // tellsMore orders checks by how much they explain: what is wrong for certain, what may be,
 // and what nobody knows; with a fix before those without.
-func (m *Model) tellsMore(id string) int {
-	c, _ := m.book.Tutorial.Cell(id)
-	v := m.book.Cells[id].Verdict
+func (cl *checklist) tellsMore(id string) int {
+	c, _ := cl.book.Tutorial.Cell(id)
+	v := cl.book.Cells[id].Verdict
 	n := map[steps.Grade]int{steps.Fail: 6, steps.Warn: 4, steps.Inconclusive: 2}[v.Grade]
 	if n > 0 && c.Check.Cures(v) != "" {
 		n++
@@ -280,58 +287,58 @@ func (m *Model) tellsMore(id string) int {
 	return n
 }
 
-func (m *Model) checkOutput() tea.Cmd {
-	c, ok := m.check()
+func (cl *checklist) checkOutput() tea.Cmd {
+	c, ok := cl.check()
 	if !ok {
 		return nil
 	}
-	return m.openOutputOf(c)
+	return cl.output.openOutputOf(c)
 }
 
-func (m *Model) checkEvidence() tea.Cmd {
-	if c, ok := m.check(); ok {
-		m.evidence[c.ID] = !m.evidence[c.ID]
+func (cl *checklist) checkEvidence() tea.Cmd {
+	if c, ok := cl.check(); ok {
+		cl.evidence[c.ID] = !cl.evidence[c.ID]
 	}
 	return nil
 }
 
-func (m *Model) checkScript() tea.Cmd {
-	if c, ok := m.check(); ok {
-		m.scripts[c.ID] = !m.scripts[c.ID]
+func (cl *checklist) checkScript() tea.Cmd {
+	if c, ok := cl.check(); ok {
+		cl.scripts[c.ID] = !cl.scripts[c.ID]
 	}
 	return nil
 }
 
-func (m *Model) typeSymptom() tea.Cmd {
-	m.layers.push(symptomLevel)
-	m.list.surveying = false
+func (cl *checklist) typeSymptom() tea.Cmd {
+	cl.layers.push(symptomLevel)
+	cl.surveying = false
 	return nil
 }
 
-// symptomKey is a key while a symptom is typed.
-func (m *Model) symptomKey(msg tea.KeyPressMsg) tea.Cmd {
+// Key is a key while a symptom is typed.
+func (cl *symptomLine) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch name := msg.String(); {
 	case name == "esc":
-		m.layers.drop(symptomLevel)
-		m.causes("")
+		cl.layers.drop(symptomLevel)
+		cl.causes("")
 	case name == "ctrl+c":
-		m.layers.drop(symptomLevel)
+		cl.layers.drop(symptomLevel)
 	case name == "enter":
-		m.layers.drop(symptomLevel)
-		if m.list.words != "" && len(m.list.only) > 0 {
-			return m.survey()
+		cl.layers.drop(symptomLevel)
+		if cl.words != "" && len(cl.only) > 0 {
+			return cl.survey()
 		}
-		if len(m.list.only) == 0 {
-			m.causes("")
+		if len(cl.only) == 0 {
+			cl.causes("")
 		}
 	case name == "backspace":
-		if r := []rune(m.list.words); len(r) > 0 {
-			m.causes(string(r[:len(r)-1]))
+		if r := []rune(cl.words); len(r) > 0 {
+			cl.causes(string(r[:len(r)-1]))
 		}
 	case name == "ctrl+u":
-		m.causes("")
+		cl.causes("")
 	case msg.Text != "":
-		m.causes(m.list.words + msg.Text)
+		cl.causes(cl.words + msg.Text)
 	}
 	return nil
 }
@@ -340,79 +347,77 @@ func (m *Model) symptomKey(msg tea.KeyPressMsg) tea.Cmd {
 const maxWords = 64 << 10
 
 // causes shows the checks that could explain a text.
-func (m *Model) causes(words string) {
-	m.list.words = words[:min(len(words), maxWords)]
-	m.list.only, m.list.why, m.list.whose, m.list.item, m.list.top = nil, "", "", 0, 0
+func (cl *checklist) causes(words string) {
+	cl.words = words[:min(len(words), maxWords)]
+	cl.only, cl.why, cl.whose, cl.item, cl.top = nil, "", "", 0, 0
 	if strings.TrimSpace(words) == "" {
 		return
 	}
-	m.list.only = []string{}
-	for _, c := range m.book.Tutorial.Symptom(m.list.words) {
-		m.list.only = append(m.list.only, c.ID)
+	cl.only = []string{}
+	for _, c := range cl.book.Tutorial.Symptom(cl.words) {
+		cl.only = append(cl.only, c.ID)
 	}
 }
 
-// pasteSymptom looks for what explains a pasted text.
-func (m *Model) pasteSymptom(text string) {
-	m.layers.push(symptomLevel)
-	m.causes(m.list.words + text)
-	m.dirty = true
+// Paste looks for what explains a pasted text.
+func (cl *checklist) Paste(text string) tea.Cmd {
+	cl.layers.push(symptomLevel)
+	cl.causes(cl.words + text)
+	return nil
 }
 
-// checkPane is the checklist, exactly height lines of width columns.
-func (m *Model) checkPane(width, height int) []string {
-	head := m.checkHead(width)
+// Draw is the checklist, exactly height lines of width columns.
+func (cl *checklist) Draw(width, height int) picture {
+	head := cl.checkHead(width)
 	room := max(1, height-len(head))
-	list, starts, ends := m.checkLines(width - 1)
+	list, starts, ends := cl.checkLines(width - 1)
 	if n := len(starts); n > 0 {
-		m.list.item = min(m.list.item, n-1)
-		from, to := starts[m.list.item], ends[m.list.item]
+		cl.item = min(cl.item, n-1)
+		from, to := starts[cl.item], ends[cl.item]
 		if to-from > room {
-			m.list.top = max(from, min(m.list.top, to-room))
+			cl.top = max(from, min(cl.top, to-room))
 		} else {
-			m.list.top = min(m.list.top, max(from-1, 0)) // with the part's title above the first
-			m.list.top = max(m.list.top, to-room)
+			cl.top = min(cl.top, max(from-1, 0)) // with the part's title above the first
+			cl.top = max(cl.top, to-room)
 		}
 	}
-	m.list.top = max(0, min(m.list.top, len(list)-room))
-	bar := scrollBar(m.ink, m.list.top, len(list), room)
+	cl.top = max(0, min(cl.top, len(list)-room))
+	bar := scrollBar(cl.ink, cl.top, len(list), room)
 	lines := head
 	for i := range room {
 		line := strings.Repeat(" ", width-1)
-		if at := m.list.top + i; at < len(list) {
+		if at := cl.top + i; at < len(list) {
 			line = list[at]
 		}
 		lines = append(lines, line+bar[i])
 	}
-	return lines[:min(len(lines), height)]
+	return picture{lines: lines[:min(len(lines), height)]}
 }
 
 // clickCheck selects the check whose line was clicked.
-func (m *Model) clickCheck(row int, l layout) tea.Cmd {
-	if m.layers.has(outputLevel) {
-		return nil
-	}
-	line := row - len(m.checkHead(l.noteWidth+1)) + m.list.top
-	_, starts, ends := m.checkLines(l.noteWidth)
+func (cl *checklist) clickCheck(row int, l layout) {
+	line := row - len(cl.checkHead(l.noteWidth+1)) + cl.top
+	_, starts, ends := cl.checkLines(l.noteWidth)
 	for i := range starts {
 		if line >= starts[i] && line < ends[i] {
-			m.list.item, m.list.surveying = i, false
+			cl.item, cl.surveying = i, false
 		}
 	}
-	return nil
 }
 
 // checkRoom is how many lines of the list are seen.
-func (m *Model) checkRoom(l layout) int { return max(1, l.noteHeight-len(m.checkHead(l.noteWidth+1))) }
+func (cl *checklist) checkRoom(l layout) int {
+	return max(1, l.noteHeight-len(cl.checkHead(l.noteWidth+1)))
+}
 
 // checkHead counts, and says what is looked for.
-func (m *Model) checkHead(width int) []string {
-	k := m.ink
+func (cl *checklist) checkHead(width int) []string {
+	k := cl.ink
 	counts := map[steps.Grade]int{}
 	running := 0
-	all := m.checks()
+	all := cl.checks()
 	for _, c := range all {
-		state := m.book.Cells[c.ID]
+		state := cl.book.Cells[c.ID]
 		counts[state.Verdict.Grade]++
 		if state.Running {
 			running++
@@ -429,36 +434,36 @@ func (m *Model) checkHead(width int) []string {
 	}
 	right := ""
 	if running > 0 {
-		right = k.Accent.Render(fmt.Sprintf("%s %d running ", m.spinner.View(), running))
+		right = k.Accent.Render(fmt.Sprintf("%s %d running ", cl.spinner.View(), running))
 	}
-	if m.simulated() {
+	if cl.simulated() {
 		right += k.Dim.Render("SIMULATED ")
 	}
 	left := " " + k.Focus.Render("Checklist") + "  " + strings.Join(parts, "  ")
 	second, third := "", ""
 	switch {
-	case m.layers.has(symptomLevel):
-		second = k.Accent.Render("symptom: ") + theme.Tail(m.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
-	case m.list.why != "":
-		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(m.list.why))
-		if m.list.whose == "" {
-			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", theme.Clean(m.list.why))
+	case cl.layers.has(symptomLevel):
+		second = k.Accent.Render("symptom: ") + theme.Tail(cl.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
+	case cl.why != "":
+		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(cl.why))
+		if cl.whose == "" {
+			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", theme.Clean(cl.why))
 		}
 		switch {
-		case !m.fixable() || m.busy():
-		case m.list.whose == "":
-			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", theme.Clean(m.list.why))
+		case !cl.fixable() || cl.busy():
+		case cl.whose == "":
+			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", theme.Clean(cl.why))
 		default:
-			second = fmt.Sprintf("f puts it right, and runs %q again (esc shows all)", theme.Clean(m.list.why))
+			second = fmt.Sprintf("f puts it right, and runs %q again (esc shows all)", theme.Clean(cl.why))
 		}
 		second = k.Dim.Render(second)
-	case m.drilling():
+	case cl.drill.drilling():
 		// All of it: it is what one starts from.
-		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(m.opts.Drill.Report), width-2, "", "  "),
+		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(cl.opts.Drill.Report), width-2, "", "  "),
 			"\n")
-		third = k.Dim.Render(m.drillHint())
-	case m.list.only != nil:
-		second = k.Dim.Render("symptom: ") + theme.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
+		third = k.Dim.Render(cl.drill.drillHint())
+	case cl.only != nil:
+		second = k.Dim.Render("symptom: ") + theme.Tail(cl.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
 	default:
 		second = k.Dim.Render("A checks everything; / finds checks by a symptom or a pasted error")
 	}
@@ -470,13 +475,15 @@ func (m *Model) checkHead(width int) []string {
 }
 
 // symptom is what is looked for, as one line.
-func (m *Model) symptom() string { return theme.Clean(strings.Join(strings.Fields(m.list.words), " ")) }
+func (cl *checklist) symptom() string {
+	return theme.Clean(strings.Join(strings.Fields(cl.words), " "))
+}
 
 // checkLines are all lines of the list, and where those of each check begin and end.
-func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
-	all := m.checks()
+func (cl *checklist) checkLines(width int) (lines []string, starts, ends []int) {
+	all := cl.checks()
 	if len(all) == 0 {
-		return []string{theme.Pad("   "+m.ink.Warn.Render("No check knows that. ")+"esc shows all of them.",
+		return []string{theme.Pad("   "+cl.ink.Warn.Render("No check knows that. ")+"esc shows all of them.",
 			width)}, nil, nil
 	}
 	titles := 0
@@ -485,15 +492,15 @@ func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
 	}
 	part := ""
 	for i, c := range all {
-		if title := m.checkPart(c); m.list.only == nil && title != part {
+		if title := cl.checkPart(c); cl.only == nil && title != part {
 			part = title
 			if i > 0 {
 				lines = append(lines, strings.Repeat(" ", width))
 			}
-			lines = append(lines, theme.Pad(" "+m.ink.Strong.Render(theme.Clean(part)), width))
+			lines = append(lines, theme.Pad(" "+cl.ink.Strong.Render(theme.Clean(part)), width))
 		}
 		starts = append(starts, len(lines))
-		lines = append(lines, m.drawCheck(c, i == m.list.item, titles).Lines(m.ink, width)...)
+		lines = append(lines, cl.drawCheck(c, i == cl.item, titles).Lines(cl.ink, width)...)
 		ends = append(ends, len(lines))
 	}
 	return lines, starts, ends
@@ -503,11 +510,11 @@ func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
 const measured = "Measured, one after the other"
 
 // checkPart is what a check's part is called. Those that measure stand together.
-func (m *Model) checkPart(c steps.Cell) string {
+func (cl *checklist) checkPart(c steps.Cell) string {
 	if c.Check.Measures {
 		return measured
 	}
-	for _, p := range m.book.Tutorial.Checklist {
+	for _, p := range cl.book.Tutorial.Checklist {
 		if p.ID == c.Part {
 			return p.Title
 		}
@@ -516,18 +523,18 @@ func (m *Model) checkPart(c steps.Cell) string {
 }
 
 // drawCheck shows a check with its fix, and how that went, as one thing.
-func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
-	state := m.book.Cells[c.ID]
+func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
+	state := cl.book.Cells[c.ID]
 	d := cells.Check{
-		Cell:   cells.Cell{Cell: c, State: state, Names: m.ranOn(state), View: m.viewOf(c, selected, m.layout())},
+		Cell:   cells.Cell{Cell: c, State: state, Names: cl.ranOn(state), View: cl.viewOf(c, selected, cl.layout())},
 		Titles: titles,
 	}
-	d.Evidence = m.evidence[c.ID] != tells(state.Verdict)
-	if f, ok := m.book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
-		fix := m.book.Cells[f.ID]
+	d.Evidence = cl.evidence[c.ID] != tells(state.Verdict)
+	if f, ok := cl.book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
+		fix := cl.book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix
 		if fix.Running {
-			d.FixTime = m.opts.RigNow().Sub(fix.Started)
+			d.FixTime = cl.opts.RigNow().Sub(fix.Started)
 		}
 	}
 	return d
@@ -539,3 +546,22 @@ const shortEvidence = 8
 
 // tells reports whether a verdict's evidence is shown unless the user hides it.
 func tells(v steps.Verdict) bool { return amiss(v.Grade) && len(v.Evidence) <= shortEvidence }
+
+// Key acts by the table of keys.
+func (cl *checklist) Key(msg tea.KeyPressMsg) tea.Cmd { return press(cl.keys, msg) }
+
+// Click selects the check that was clicked.
+func (cl *checklist) Click(_, row int) tea.Cmd {
+	cl.dirty, cl.notice = true, ""
+	cl.clickCheck(row, cl.layout())
+	return nil
+}
+
+// Wheel goes to the next check, or to the one before.
+func (cl *checklist) Wheel(lines int) tea.Cmd { return cl.nextCheck(lines / wheelStep) }
+
+// Bindings are those of the table.
+func (cl *checklist) Bindings() []chapter { return cl.keys }
+
+// symptomLine is the checklist while a symptom is typed for it.
+type symptomLine struct{ *checklist }

@@ -8,17 +8,17 @@ import (
 
 // markOf is the number of the first difference in a cell or an introduction: those of the
 // tutorial as it was opened, whatever was edited since.
-func (m *Model) markOf(id string) int {
-	if m.marks == nil {
-		_, m.marks = m.opts.Tutorial.Differences()
+func (nb *notebook) markOf(id string) int {
+	if nb.marks == nil {
+		_, nb.marks = nb.opts.Tutorial.Differences()
 	}
-	return m.marks[id]
+	return nb.marks[id]
 }
 
 // toggleHere turns something on or off for the selected cell or the introduction.
-func (m *Model) toggleHere(shown map[string]bool) tea.Cmd {
-	id := steps.IntroID(m.open().ID)
-	if c, ok := m.selected(); ok {
+func (nb *notebook) toggleHere(shown map[string]bool) tea.Cmd {
+	id := steps.IntroID(nb.open().ID)
+	if c, ok := nb.selected(); ok {
 		id = c.ID
 	}
 	shown[id] = !shown[id]

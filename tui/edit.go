@@ -18,8 +18,17 @@ import (
 // Cells are edited, added and removed as in Jupyter's command mode. What is edited is
 // the session's: no file of a tutorial changes.
 
-// editor is a cell's script, or a note's text, that is being edited.
+// editor is the layer in which a cell's script, or a note's text, is edited.
 type editor struct {
+	*shared
+	inert
+	notebook *notebook
+	keys     []chapter
+	edited
+}
+
+// edited is what is being edited.
+type edited struct {
 	area textarea.Model
 	part string
 	cell string
@@ -30,20 +39,20 @@ type editor struct {
 }
 
 // edit opens the selected cell's script in the notebook's place.
-func (m *Model) edit() tea.Cmd {
-	c, ok := m.selected()
+func (nb *notebook) edit() tea.Cmd {
+	c, ok := nb.selected()
 	switch {
 	case !ok:
-		m.notice = "select a cell first: its script is what can be edited"
+		nb.notice = "select a cell first: its script is what can be edited"
 		return nil
 	case c.Own != "":
-		m.notice = "railbench does this itself: there is no script"
+		nb.notice = "railbench does this itself: there is no script"
 		return nil
-	case m.opts.ReadOnly != "":
-		m.notice = onlyFollows
+	case nb.opts.ReadOnly != "":
+		nb.notice = onlyFollows
 		return nil
 	}
-	m.editRole(c, 0)
+	nb.editor.editRole(c, 0)
 	return nil
 }
 
@@ -54,13 +63,13 @@ func tooLong(text string) bool {
 }
 
 // editRole opens the editor on a script, or on a note's text.
-func (m *Model) editRole(c steps.Cell, role int) {
+func (ed *editor) editRole(c steps.Cell, role int) {
 	text := c.Prose
 	if len(c.Roles) > 0 {
 		text = c.Roles[role].Script
 	}
 	if tooLong(text) {
-		m.notice = "it is too long to be edited here: edit the file that it is from"
+		ed.notice = "it is too long to be edited here: edit the file that it is from"
 		return
 	}
 	area := textarea.New()
@@ -73,19 +82,19 @@ func (m *Model) editRole(c steps.Cell, role int) {
 	area.SetVirtualCursor(true)
 	area.SetValue(strings.TrimSuffix(text, "\n"))
 	area.MoveToBegin()
-	m.editor = &editor{
+	ed.edited = edited{
 		area: area, part: c.Part, cell: c.ID, role: role, was: text, open: area.Value(),
 		tabs: strings.Contains(text, "\n\t") || strings.HasPrefix(text, "\t"),
 	}
 	if c.Part == "" {
-		m.editor.part = m.open().ID
+		ed.part = ed.notebook.open().ID
 	}
-	m.layers.drop(outputLevel)
-	m.layers.push(editorLevel)
-	m.follow = false
-	m.fitEditor()
-	m.dressEditor()
-	m.editor.area.Focus() // its command makes the cursor blink, which an idle screen pays for
+	ed.layers.drop(outputLevel)
+	ed.layers.push(editorLevel)
+	ed.follow = false
+	ed.fitEditor()
+	ed.dressEditor()
+	ed.area.Focus() // its command makes the cursor blink, which an idle screen pays for
 }
 
 // maxScript bounds what a paste can bring into a script.
@@ -94,26 +103,26 @@ const maxScript = 64 << 10
 // maxLines is how many lines the text area takes.
 const maxLines = 9999
 
-func (m *Model) fitEditor() {
-	if !m.layers.has(editorLevel) {
+func (ed *editor) fitEditor() {
+	if !ed.layers.has(editorLevel) {
 		return
 	}
-	l := m.layout()
-	m.editor.area.SetWidth(max(8, l.noteWidth-1))
-	m.editor.area.SetHeight(max(1, l.noteHeight-2))
+	l := ed.layout()
+	ed.area.SetWidth(max(8, l.noteWidth-1))
+	ed.area.SetHeight(max(1, l.noteHeight-2))
 }
 
 // dressEditor gives the text area the screen's colours, and none where it has none.
-func (m *Model) dressEditor() {
-	if !m.layers.has(editorLevel) {
+func (ed *editor) dressEditor() {
+	if !ed.layers.has(editorLevel) {
 		return
 	}
 	style := textarea.StyleState{
-		LineNumber: m.ink.Dim.Style, CursorLineNumber: m.ink.Accent.Style, EndOfBuffer: m.ink.Faint.Style,
+		LineNumber: ed.ink.Dim.Style, CursorLineNumber: ed.ink.Accent.Style, EndOfBuffer: ed.ink.Faint.Style,
 	}
-	m.editor.area.SetStyles(textarea.Styles{
+	ed.area.SetStyles(textarea.Styles{
 		Focused: style, Blurred: style,
-		Cursor: textarea.CursorStyle{Color: m.ink.Accent.GetForeground()},
+		Cursor: textarea.CursorStyle{Color: ed.ink.Accent.GetForeground()},
 	})
 }
 
@@ -141,24 +150,24 @@ func (e *editor) text() string {
 // tabColumns is how many blanks the text area makes of a tab.
 const tabColumns = 4
 
-// editorKey is a key while a script is edited.
-func (m *Model) editorKey(msg tea.KeyPressMsg) tea.Cmd {
+// Key is a key while a script is edited.
+func (ed *editor) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+s", "ctrl+c":
-		return m.keepEdit()
+		return ed.keepEdit()
 	case "ctrl+enter", "alt+enter", "ctrl+r":
-		return tea.Batch(m.keepEdit(), m.run())
+		return tea.Batch(ed.keepEdit(), ed.notebook.run())
 	case "shift+enter":
-		return tea.Batch(m.keepEdit(), m.runAndNext())
+		return tea.Batch(ed.keepEdit(), ed.notebook.runAndNext())
 	case "ctrl+t":
-		return m.nextScript()
+		return ed.nextScript()
 	case "ctrl+o":
-		return m.otherEditor()
+		return ed.otherEditor()
 	case "tab":
-		m.editor.area.InsertString(strings.Repeat(" ", tabColumns))
+		ed.area.InsertString(strings.Repeat(" ", tabColumns))
 		return nil
 	}
-	m.editor.area, _ = m.editor.area.Update(msg)
+	ed.area, _ = ed.area.Update(msg)
 	return nil
 }
 
@@ -177,10 +186,10 @@ type (
 )
 
 // otherEditor hands what was typed to the user's own editor.
-func (m *Model) otherEditor() tea.Cmd {
-	open, text := m.opts.Editor, m.editor.text()
+func (ed *editor) otherEditor() tea.Cmd {
+	open, text := ed.opts.Editor, ed.text()
 	if open == nil {
-		m.notice = "there is no other editor here"
+		ed.notice = "there is no other editor here"
 		return nil
 	}
 	return func() tea.Msg {
@@ -190,71 +199,69 @@ func (m *Model) otherEditor() tea.Cmd {
 }
 
 // handOver gives the terminal to the user's editor.
-func (m *Model) handOver(msg editorMsg) tea.Cmd {
-	m.dirty = true
+func (ed *editor) handOver(msg editorMsg) tea.Cmd {
+	ed.dirty = true
 	switch {
 	case msg.err != nil:
-		m.notice = msg.err.Error()
+		ed.notice = msg.err.Error()
 		return nil
-	case len(m.questions) > 0 || !m.layers.has(editorLevel):
-		m.notice = "the editor was not opened: something else came meanwhile"
+	case ed.layers.has(questionLevel) || !ed.layers.has(editorLevel):
+		ed.notice = "the editor was not opened: something else came meanwhile"
 		return nil
 	}
 	return tea.Exec(msg.run, func(err error) tea.Msg { return editedMsg{msg.read, err} })
 }
 
 // takeOver shows what the user's editor has made of the text; esc keeps it.
-func (m *Model) takeOver(msg editedMsg) tea.Cmd {
-	m.dirty = true
+func (ed *editor) takeOver(msg editedMsg) tea.Cmd {
+	ed.dirty = true
 	switch {
 	case msg.err != nil:
-		m.notice = "the editor: " + msg.err.Error() + "; the text is as it was"
-	case !m.layers.has(editorLevel):
+		ed.notice = "the editor: " + msg.err.Error() + "; the text is as it was"
+	case !ed.layers.has(editorLevel):
 	case tooLong(msg.read()):
-		m.notice = "the editor: the text has become too long to be a cell's; it is as it was"
+		ed.notice = "the editor: the text has become too long to be a cell's; it is as it was"
 	default:
-		m.editor.area.SetValue(strings.TrimSuffix(msg.read(), "\n"))
-		m.editor.area.MoveToBegin()
+		ed.area.SetValue(strings.TrimSuffix(msg.read(), "\n"))
+		ed.area.MoveToBegin()
 	}
 	return nil
 }
 
 // nextScript goes to the cell's next script, and keeps this one.
-func (m *Model) nextScript() tea.Cmd {
-	e := m.editor
-	cmd := m.keepEdit()
-	c, ok := m.book.Tutorial.Cell(e.cell)
+func (ed *editor) nextScript() tea.Cmd {
+	cmd := ed.keepEdit()
+	c, ok := ed.book.Tutorial.Cell(ed.cell)
 	if !ok || len(c.Roles) < 2 {
-		m.notice = "it has one script"
+		ed.notice = "it has one script"
 		return cmd
 	}
 	// What was kept comes back as an event; the other script is as it was.
-	next := (e.role + 1) % len(c.Roles)
+	next := (ed.role + 1) % len(c.Roles)
 	for c.Roles[next].Shared { // it is the script that was just kept
 		next = (next + 1) % len(c.Roles)
 	}
-	m.editRole(c, next)
+	ed.editRole(c, next)
 	return cmd
 }
 
 // keepEdit puts what was typed into the cell, and closes the editor.
-func (m *Model) keepEdit() tea.Cmd {
-	e := m.editor
-	m.layers.drop(editorLevel)
-	text := e.text()
-	if text == e.was {
+func (ed *editor) keepEdit() tea.Cmd {
+	ed.layers.drop(editorLevel)
+	text := ed.text()
+	if text == ed.was {
 		return nil
 	}
-	return m.change(e.part, func(all []steps.Cell) []steps.Cell {
+	return ed.notebook.change(ed.part, func(all []steps.Cell) []steps.Cell {
 		for i := range all {
-			if all[i].ID != e.cell {
+			if all[i].ID != ed.cell {
 				continue
 			}
 			if len(all[i].Roles) == 0 {
 				all[i].Prose = text
 				continue
 			}
-			all[i] = all[i].WithScript(e.role, text)
+			all[i] = all[i].WithScript(ed.role, text)
 			all[i].Edited = true
 		}
 		return all
@@ -263,17 +270,17 @@ func (m *Model) keepEdit() tea.Cmd {
 
 // change makes new cells of a part's, and remembers the old ones for z.
 // A part is kept whole: cells share their slices with it, and none of those is written to.
-func (m *Model) change(part string, edit func([]steps.Cell) []steps.Cell) tea.Cmd {
-	for _, p := range m.parts() {
+func (nb *notebook) change(part string, edit func([]steps.Cell) []steps.Cell) tea.Cmd {
+	for _, p := range nb.parts() {
 		if p.ID != part {
 			continue
 		}
 		cells := edit(slices.Clone(p.Cells))
-		m.undone = append(m.undone, steps.PartChanged{Part: part, Cells: p.Cells})
-		if over := len(m.undone) - maxUndo; over > 0 {
-			m.undone = m.undone[over:]
+		nb.undone = append(nb.undone, steps.PartChanged{Part: part, Cells: p.Cells})
+		if over := len(nb.undone) - maxUndo; over > 0 {
+			nb.undone = nb.undone[over:]
 		}
-		return m.put(steps.PartChanged{Part: part, Cells: cells})
+		return nb.put(steps.PartChanged{Part: part, Cells: cells})
 	}
 	return nil
 }
@@ -283,67 +290,67 @@ const maxUndo = 100
 
 // put tells the session, which tells everybody. This screen shows it at once: the next
 // key may be about it.
-func (m *Model) put(e steps.PartChanged) tea.Cmd {
-	if m.opts.ReadOnly == "" {
-		m.book = m.book.Apply(e)
+func (nb *notebook) put(e steps.PartChanged) tea.Cmd {
+	if nb.opts.ReadOnly == "" {
+		nb.book = nb.book.Apply(e)
 	}
-	return m.ask(func(s Session) { s.Edit(e.Part, e.Cells) })
+	return nb.ask(func(s Session) { s.Edit(e.Part, e.Cells) })
 }
 
 // undoEdit takes back the last change of cells.
-func (m *Model) undoEdit() tea.Cmd {
-	if len(m.undone) == 0 {
-		m.notice = "no cell was edited, added or removed"
+func (nb *notebook) undoEdit() tea.Cmd {
+	if len(nb.undone) == 0 {
+		nb.notice = "no cell was edited, added or removed"
 		return nil
 	}
-	last := m.undone[len(m.undone)-1]
-	m.undone = m.undone[:len(m.undone)-1]
-	for i, p := range m.parts() {
+	last := nb.undone[len(nb.undone)-1]
+	nb.undone = nb.undone[:len(nb.undone)-1]
+	for i, p := range nb.parts() {
 		if p.ID == last.Part {
-			m.part = i
+			nb.part = i
 		}
 	}
-	m.notice = "the last change of the cells is taken back"
-	had := m.open().Cells
-	cmd := m.put(last)
-	for _, c := range m.open().Cells {
+	nb.notice = "the last change of the cells is taken back"
+	had := nb.open().Cells
+	cmd := nb.put(last)
+	for _, c := range nb.open().Cells {
 		if !slices.ContainsFunc(had, func(x steps.Cell) bool { return x.ID == c.ID }) {
-			m.show(c.ID)
+			nb.show(c.ID)
 		}
 	}
 	return cmd
 }
 
-func (m *Model) insertAbove() tea.Cmd { return m.insert(0) }
-func (m *Model) insertBelow() tea.Cmd { return m.insert(1) }
+func (nb *notebook) insertAbove() tea.Cmd { return nb.insert(0) }
+func (nb *notebook) insertBelow() tea.Cmd { return nb.insert(1) }
 
 // insert adds a scratch cell before the selected one, or so many after it.
-func (m *Model) insert(after int) tea.Cmd {
-	part := m.open()
+func (nb *notebook) insert(after int) tea.Cmd {
+	part := nb.open()
 	if part.ID == "" {
 		return nil
 	}
-	at := max(0, min(m.cursor().item-1+after, len(part.Cells)))
+	at := max(0, min(nb.cursor().item-1+after, len(part.Cells)))
 	c := steps.Cell{
-		ID: m.scratchID(), Part: part.ID, Title: "Scratch", Scratch: true, Judge: "exit-status",
+		ID: nb.scratchID(), Part: part.ID, Title: "Scratch", Scratch: true, Judge: "exit-status",
 		Roles: []steps.Role{{On: steps.OnHere, Script: ""}},
 	}
-	cmd := m.change(part.ID, func(all []steps.Cell) []steps.Cell { return slices.Insert(all, at, c) })
-	if m.opts.ReadOnly != "" {
+	cmd := nb.change(part.ID, func(all []steps.Cell) []steps.Cell { return slices.Insert(all, at, c) })
+	if nb.opts.ReadOnly != "" {
 		return cmd
 	}
-	m.show(c.ID)
-	m.editRole(c, 0)
+	nb.show(c.ID)
+	nb.editor.editRole(c, 0)
 	return cmd
 }
 
 // scratchID is one that no cell has, nor has had: its output may still be there.
-func (m *Model) scratchID() string {
+func (nb *notebook) scratchID() string {
 	for i := 1; ; i++ {
 		id := fmt.Sprintf("scratch-%d", i)
-		_, taken := m.book.Tutorial.Cell(id)
-		_, ran := m.book.Cells[id]
-		if !taken && !ran && !slices.ContainsFunc(m.undone, func(e steps.PartChanged) bool {
+		_, taken := nb.book.Tutorial.Cell(id)
+		_, ran := nb.book.Cells[id]
+		if !taken && !ran && !slices.ContainsFunc(nb.undone, func(e steps.PartChanged) bool {
 			return slices.ContainsFunc(e.Cells, func(c steps.Cell) bool { return c.ID == id })
 		}) {
 			return id
@@ -352,88 +359,88 @@ func (m *Model) scratchID() string {
 }
 
 // remove takes the selected cell away at the second d.
-func (m *Model) remove() tea.Cmd {
-	c, ok := m.selected()
+func (nb *notebook) remove() tea.Cmd {
+	c, ok := nb.selected()
 	switch {
 	case !ok:
 		return nil
-	case m.book.Cells[c.ID].Running || slices.Contains(m.book.Queue, c.ID):
-		m.notice = "it runs, or waits: i i interrupts"
+	case nb.book.Cells[c.ID].Running || slices.Contains(nb.book.Queue, c.ID):
+		nb.notice = "it runs, or waits: i i interrupts"
 		return nil
-	case m.before != "d":
-		m.notice = "d again removes the cell; z brings it back"
-		m.before = "d"
+	case nb.before != "d":
+		nb.notice = "d again removes the cell; z brings it back"
+		nb.before = "d"
 		return nil
 	}
-	m.notice, m.before = "removed; z brings it back", ""
-	return m.takeAway(c)
+	nb.notice, nb.before = "removed; z brings it back", ""
+	return nb.takeAway(c)
 }
 
 // takeAway takes a cell out of the open part.
-func (m *Model) takeAway(c steps.Cell) tea.Cmd {
-	cmd := m.change(m.open().ID, func(all []steps.Cell) []steps.Cell {
+func (nb *notebook) takeAway(c steps.Cell) tea.Cmd {
+	cmd := nb.change(nb.open().ID, func(all []steps.Cell) []steps.Cell {
 		return slices.DeleteFunc(all, func(x steps.Cell) bool { return x.ID == c.ID })
 	})
-	m.cursor().item = max(0, min(m.cursor().item, len(m.open().Cells)))
+	nb.cursor().item = max(0, min(nb.cursor().item, len(nb.open().Cells)))
 	return cmd
 }
 
 // copyCell keeps the selected cell for v.
-func (m *Model) copyCell() tea.Cmd {
-	c, ok := m.selected()
+func (nb *notebook) copyCell() tea.Cmd {
+	c, ok := nb.selected()
 	if !ok {
-		m.notice = "select a cell to copy it"
+		nb.notice = "select a cell to copy it"
 		return nil
 	}
-	m.clip, m.notice = &c, "v pastes "+c.Title+" below, V above"
+	nb.clip, nb.notice = &c, "v pastes "+c.Title+" below, V above"
 	return nil
 }
 
 // cut takes the selected cell away, for v.
-func (m *Model) cut() tea.Cmd {
-	c, ok := m.selected()
+func (nb *notebook) cut() tea.Cmd {
+	c, ok := nb.selected()
 	switch {
 	case !ok:
-		m.notice = "select a cell to cut it"
+		nb.notice = "select a cell to cut it"
 		return nil
-	case m.book.Cells[c.ID].Running || slices.Contains(m.book.Queue, c.ID):
-		m.notice = "it runs, or waits: i i interrupts"
+	case nb.book.Cells[c.ID].Running || slices.Contains(nb.book.Queue, c.ID):
+		nb.notice = "it runs, or waits: i i interrupts"
 		return nil
-	case m.opts.ReadOnly != "":
-		m.notice = onlyFollows
+	case nb.opts.ReadOnly != "":
+		nb.notice = onlyFollows
 		return nil
 	}
-	m.clip, m.notice = &c, "cut; v pastes it, z brings it back"
-	return m.takeAway(c)
+	nb.clip, nb.notice = &c, "cut; v pastes it, z brings it back"
+	return nb.takeAway(c)
 }
 
-func (m *Model) pasteAbove() tea.Cmd { return m.pasteCell(0) }
-func (m *Model) pasteBelow() tea.Cmd { return m.pasteCell(1) }
+func (nb *notebook) pasteAbove() tea.Cmd { return nb.pasteCell(0) }
+func (nb *notebook) pasteBelow() tea.Cmd { return nb.pasteCell(1) }
 
 // pasteCell puts the kept cell before the selected one, or so many after it. One that was
 // cut comes back as it was, with its output; a copy is a scratch cell.
-func (m *Model) pasteCell(after int) tea.Cmd {
-	if m.clip == nil {
-		m.notice = "x cuts a cell, c copies it: then v pastes it"
+func (nb *notebook) pasteCell(after int) tea.Cmd {
+	if nb.clip == nil {
+		nb.notice = "x cuts a cell, c copies it: then v pastes it"
 		return nil
 	}
-	part, c := m.open(), *m.clip
+	part, c := nb.open(), *nb.clip
 	if part.ID == "" {
 		return nil
 	}
 	c.Part = part.ID
-	if _, taken := m.book.Tutorial.Cell(c.ID); taken {
-		c.ID, c.Scratch = m.scratchID(), true
+	if _, taken := nb.book.Tutorial.Cell(c.ID); taken {
+		c.ID, c.Scratch = nb.scratchID(), true
 	}
-	at := max(0, min(m.cursor().item-1+after, len(part.Cells)))
-	cmd := m.change(part.ID, func(all []steps.Cell) []steps.Cell { return slices.Insert(all, at, c) })
-	m.show(c.ID)
+	at := max(0, min(nb.cursor().item-1+after, len(part.Cells)))
+	cmd := nb.change(part.ID, func(all []steps.Cell) []steps.Cell { return slices.Insert(all, at, c) })
+	nb.show(c.ID)
 	return cmd
 }
 
 // toggleNote makes a scratch cell a note, and a note a script.
-func (m *Model) toggleNote() tea.Cmd {
-	return m.scratch(func(c *steps.Cell) {
+func (nb *notebook) toggleNote() tea.Cmd {
+	return nb.scratch(func(c *steps.Cell) {
 		if c.Note() {
 			c.Roles, c.Prose, c.Judge = []steps.Role{{On: steps.OnHere, Script: c.Prose}}, "", "exit-status"
 		} else {
@@ -443,8 +450,8 @@ func (m *Model) toggleNote() tea.Cmd {
 }
 
 // cyclePlace moves a scratch cell to the other node, and then to both.
-func (m *Model) cyclePlace() tea.Cmd {
-	return m.scratch(func(c *steps.Cell) {
+func (nb *notebook) cyclePlace() tea.Cmd {
+	return nb.scratch(func(c *steps.Cell) {
 		if len(c.Roles) > 0 {
 			c.Roles = slices.Clone(c.Roles)
 			c.Roles[0].On = (c.Roles[0].On + 1) % (steps.OnBoth + 1)
@@ -454,13 +461,13 @@ func (m *Model) cyclePlace() tea.Cmd {
 
 // scratch changes the selected cell where it is the user's own: the tutorial's say where
 // they run.
-func (m *Model) scratch(edit func(*steps.Cell)) tea.Cmd {
-	c, ok := m.selected()
+func (nb *notebook) scratch(edit func(*steps.Cell)) tea.Cmd {
+	c, ok := nb.selected()
 	if !ok || !c.Scratch {
-		m.notice = "only a scratch cell can do that: a and b add one"
+		nb.notice = "only a scratch cell can do that: a and b add one"
 		return nil
 	}
-	return m.change(m.open().ID, func(all []steps.Cell) []steps.Cell {
+	return nb.change(nb.open().ID, func(all []steps.Cell) []steps.Cell {
 		for i := range all {
 			if all[i].ID == c.ID {
 				edit(&all[i])
@@ -472,51 +479,50 @@ func (m *Model) scratch(edit func(*steps.Cell)) tea.Cmd {
 
 // restart is the second 0: all that ran is forgotten, and the nodes are looked at anew
 // by the next cell.
-func (m *Model) restart() tea.Cmd {
-	if m.before != "0" {
-		cmd := m.resetPeaks()
-		m.notice, m.before = "peaks and averages start anew; 0 again clears all outputs and verdicts", "0"
+func (nb *notebook) restart() tea.Cmd {
+	if nb.before != "0" {
+		cmd := nb.resetPeaks()
+		nb.notice, nb.before = "peaks and averages start anew; 0 again clears all outputs and verdicts", "0"
 		return cmd
 	}
-	if m.busy() {
-		m.notice = "something runs: i i interrupts it"
+	if nb.busy() {
+		nb.notice = "something runs: i i interrupts it"
 		return nil
 	}
-	m.notice = "all outputs and verdicts are cleared"
+	nb.notice = "all outputs and verdicts are cleared"
 	var ids []string
-	for id := range m.book.Cells {
+	for id := range nb.book.Cells {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	return m.ask(func(s Session) {
+	return nb.ask(func(s Session) {
 		for _, id := range ids {
 			s.Clear(id)
 		}
 	})
 }
 
-// editPane is the editor, exactly as large as the notebook.
-func (m *Model) editPane(width, height int) []string {
-	e := m.editor
-	c, _ := m.book.Tutorial.Cell(e.cell)
-	title := " " + m.ink.Focus.Render(theme.Clean(c.Title)) + m.ink.Dim.Render(" · edit")
-	if e.role < len(c.Roles) {
+// Draw is the editor, exactly as large as the notebook.
+func (ed *editor) Draw(width, height int) picture {
+	c, _ := ed.book.Tutorial.Cell(ed.cell)
+	title := " " + ed.ink.Focus.Render(theme.Clean(c.Title)) + ed.ink.Dim.Render(" · edit")
+	if ed.role < len(c.Roles) {
 		one := c
-		one.Roles, one.EachRail = c.Roles[e.role:e.role+1], false
-		title += m.ink.Dim.Render(" " + cells.Places(one, m.names()))
+		one.Roles, one.EachRail = c.Roles[ed.role:ed.role+1], false
+		title += ed.ink.Dim.Render(" " + cells.Places(one, ed.names()))
 	}
 	right := ""
-	if e.text() != e.was {
-		right = m.ink.Accent.Render("changed ")
+	if ed.text() != ed.was {
+		right = ed.ink.Accent.Render("changed ")
 	}
 	lines := []string{theme.Pad(theme.Sides(title, right, width), width), strings.Repeat(" ", width)}
-	for line := range strings.SplitSeq(e.area.View(), "\n") {
+	for line := range strings.SplitSeq(ed.area.View(), "\n") {
 		lines = append(lines, theme.Pad(" "+line, width))
 	}
-	return fill(lines, height, width)
+	return picture{lines: fill(lines, height, width)}
 }
 
-// editorKeys are told in the footer; editorKey has them.
+// editorKeys are told in the footer; the editor's Key has them.
 func (m *Model) editorKeys() []chapter {
 	return []chapter{{"edit", []binding{
 		on("esc, ctrl+s, ctrl+c", "keep what was typed, and close the editor; z in the notebook takes it back", "esc").
@@ -528,3 +534,12 @@ func (m *Model) editorKeys() []chapter {
 		on("ctrl+t", "the cell's next script", "ctrl+t").brief(4, "ctrl+t", "next script"),
 	}}}
 }
+
+// Paste puts a text in at the cursor.
+func (ed *editor) Paste(text string) tea.Cmd {
+	ed.area, _ = ed.area.Update(tea.PasteMsg{Content: text})
+	return nil
+}
+
+// Bindings are those of the table.
+func (ed *editor) Bindings() []chapter { return ed.keys }

@@ -11,18 +11,11 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// keymap is every binding, by the screen on which it works. Keys, footer, help and the
-// page about keys all come from it.
-type keymap struct {
-	notebook, checklist, edit, output, search, find, gauges, stage, docs []chapter
-}
-
-func (m *Model) newKeymap() keymap {
-	return keymap{
-		notebook: m.notebookKeys(), checklist: m.checklistKeys(), edit: m.editorKeys(),
-		output: m.outputKeys(), search: m.searchKeys(), find: m.findKeys(), gauges: m.gaugeKeys(), stage: m.stageKeys(),
-		docs: m.docsKeys(),
-	}
+// bind gives each layer the table of its keys. Keys, footer, help and the page about keys all come from these.
+func (m *Model) bind() {
+	m.notebook.keys, m.finder.keys, m.list.keys = m.notebookKeys(), m.findKeys(), m.checklistKeys()
+	m.output.keys, m.output.searchKeys, m.editor.keys = m.outputKeys(), m.searchKeys(), m.editorKeys()
+	m.wide.keys, m.presenter.keys, m.docs.keys = m.gaugeKeys(), m.presenterKeys(), m.docsKeys()
 }
 
 // A KeyTable is the keys of one screen and what they do.
@@ -34,25 +27,24 @@ type KeyTable struct {
 // KeyTables lists the keys of each screen. Those that work on all of them stand with
 // the notebook's, which is the first.
 func KeyTables() []KeyTable {
-	all := New(nil, Options{})
-	m := all.keys
+	m := New(nil, Options{})
 	var tables []KeyTable
 	for _, screen := range []struct {
 		name     string
 		chapters []chapter
 	}{
-		{"notebook", m.notebook},
-		{"search", m.find},
-		{"checklist", m.checklist},
-		{"output", slices.Concat(m.output, m.search)},
-		{"editor", m.edit},
-		{"gauges", m.gauges},
-		{"stage", m.stage},
-		{"pages", m.docs},
+		{"notebook", m.notebook.keys},
+		{"search", m.finder.keys},
+		{"checklist", m.list.keys},
+		{"output", slices.Concat(m.output.keys, m.output.searchKeys)},
+		{"editor", m.editor.keys},
+		{"gauges", m.wide.keys},
+		{"stage", m.presenter.keys},
+		{"pages", m.docs.keys},
 	} {
 		t := KeyTable{Screen: screen.name}
 		for _, c := range screen.chapters {
-			if c.title == all.everywhere().title && len(tables) > 0 {
+			if c.title == m.everywhere().title && len(tables) > 0 {
 				continue
 			}
 			for _, b := range c.bindings {
@@ -65,32 +57,11 @@ func KeyTables() []KeyTable {
 }
 
 // chapters are the bindings of the screen that is shown.
-func (m *Model) chapters() []chapter {
-	switch m.layers.screen() {
-	case editorLevel:
-		return m.keys.edit
-	case docsLevel:
-		return m.keys.docs
-	case presentationLevel:
-		return m.keys.stage
-	case gaugesLevel:
-		return m.keys.gauges
-	case searchLevel:
-		return m.keys.search
-	case outputLevel:
-		return m.keys.output
-	case checklistLevel, symptomLevel:
-		return m.keys.checklist
-	case wordsLevel:
-		return m.keys.find
-	case notebookLevel, formLevel, paletteLevel, helpLevel, quitLevel, drillLevel, questionLevel, smallLevel:
-	}
-	return m.keys.notebook
-}
+func (m *Model) chapters() []chapter { return m.all[m.layers.screen()].Bindings() }
 
 // press finds the binding of a key and acts.
-func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	for _, c := range m.chapters() {
+func press(chapters []chapter, msg tea.KeyPressMsg) tea.Cmd {
+	for _, c := range chapters {
 		for _, b := range c.bindings {
 			switch {
 			case !key.Matches(msg, b.Binding):
@@ -150,9 +121,9 @@ func (m *Model) footer(width int) string {
 const besideJupyter = 90
 
 // helpLines is the text of the help, from the same bindings.
-func (m *Model) helpLines(width int) []string {
+func (hp *help) helpLines(width int) []string {
 	column, differs := 0, 0
-	for _, c := range m.chapters() {
+	for _, c := range hp.chapters() {
 		for _, b := range c.bindings {
 			column = max(column, lipgloss.Width(b.Help().Key))
 			differs = max(differs, lipgloss.Width(b.jupyter))
@@ -166,20 +137,20 @@ func (m *Model) helpLines(width int) []string {
 	if differs > 0 {
 		rest -= differs + 2
 	}
-	keys := m.ink.Strong.Width(column).MarginRight(2)
+	keys := hp.ink.Strong.Width(column).MarginRight(2)
 	text := lipgloss.NewStyle().Width(rest)
-	other := m.ink.Dim.Width(differs).MarginLeft(2)
+	other := hp.ink.Dim.Width(differs).MarginLeft(2)
 	var blocks []string
-	for i, c := range m.chapters() {
-		title := m.ink.Focus.Render(c.title)
+	for i, c := range hp.chapters() {
+		title := hp.ink.Focus.Render(c.title)
 		if i == 0 && differs > 0 {
-			title = theme.Pad(title, column+2+rest+2) + m.ink.Dim.Render("in Jupyter")
+			title = theme.Pad(title, column+2+rest+2) + hp.ink.Dim.Render("in Jupyter")
 		}
 		blocks = append(blocks, title)
 		for _, b := range c.bindings {
 			does := b.Help().Desc
 			if differs == 0 && b.jupyter != "" {
-				does += m.ink.Dim.Render(" (Jupyter: " + b.jupyter + ")")
+				does += hp.ink.Dim.Render(" (Jupyter: " + b.jupyter + ")")
 			}
 			row := []string{keys.Render(b.Help().Key), text.Render(does)}
 			if differs > 0 && b.jupyter != "" {
@@ -189,12 +160,12 @@ func (m *Model) helpLines(width int) []string {
 		}
 		blocks = append(blocks, "")
 	}
-	blocks = append(blocks, m.ink.Focus.Render("mouse"))
+	blocks = append(blocks, hp.ink.Focus.Render("mouse"))
 	blocks = append(blocks,
 		theme.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does, or "+
 			"press M.",
 			width, "", "")...)
-	blocks = append(blocks, "", m.ink.Focus.Render("marks"))
+	blocks = append(blocks, "", hp.ink.Focus.Render("marks"))
 	blocks = append(blocks,
 		theme.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ○ another railbench asks "+
 			"this node   ◐ a part of which some cells passed, and others have not run", width, "", "")...)

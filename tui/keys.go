@@ -87,99 +87,99 @@ func (m *Model) notebookKeys() []chapter {
 	return []chapter{
 		{"run", []binding{
 			on("enter, ctrl+enter", "run the selected cell", "enter", "ctrl+enter").
-				to(m.run).runs().brief(1, "enter", "run").unlike("enter edits the cell: here E does"),
+				to(m.notebook.run).runs().brief(1, "enter", "run").unlike("enter edits the cell: here E does"),
 			on("shift+enter, alt+enter, space",
 				"run the selected cell and select the next one, and after the last one's verdict the next part"+
 					" (many terminals can't send shift+enter; the other two always work)",
 				"shift+enter", "alt+enter", "space").
-				to(m.runAndNext).runs().says(3, "space", m.spaceDoes).unlike("space scrolls: here pgdn does"),
+				to(m.notebook.runAndNext).runs().says(3, "space", m.notebook.spaceDoes).unlike("space scrolls: here pgdn does"),
 			on("A", "run all cells of all parts, but for those beside the tutorial's way",
-				"A").to(m.runAll).runs().brief(6, "A", "all"),
-			on("P", "run the cells of this part", "P").to(m.runPart),
-			on("F", "run from the selected cell to the end", "F").to(m.runFromHere).runs().brief(8, "F", "from here"),
+				"A").to(m.notebook.runAll).runs().brief(6, "A", "all"),
+			on("P", "run the cells of this part", "P").to(m.notebook.runPart),
+			on("F", "run from the selected cell to the end", "F").to(m.notebook.runFromHere).runs().brief(8, "F", "from here"),
 			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").
-				to(m.runRest),
+				to(m.notebook.runRest),
 			on("r", "open the runbook anew that has changed on disk", "r").
-				to(m.reopen).runs().brief(1, "r", "open anew").only(func() bool { return m.changedFile != "" }).
+				to(m.saved.reopen).runs().brief(1, "r", "open anew").only(func() bool { return m.changedFile != "" }).
 				unlike("r makes it raw text"),
 			on("i i", "interrupt the running cell and empty the queue", "i").
 				to(m.interruptTwice).runs().brief(0, "i i", "interrupt").only(m.busy),
-			on("delete, ctrl+l", "clear the selected cell's output", "delete", "ctrl+l").to(m.clear),
+			on("delete, ctrl+l", "clear the selected cell's output", "delete", "ctrl+l").to(m.notebook.clear),
 			on("p",
 				"the parameters that the selected cell reads, for it or for all cells; on an introduction all of them",
 				"p").
-				to(m.openForm).runs().brief(11, "p", "parameters").unlike("p opens the palette: here : does"),
+				to(m.notebook.openForm).runs().brief(11, "p", "parameters").unlike("p opens the palette: here : does"),
 			on("w", "why: run the checks that could explain what is wrong with the selected cell", "w").
-				to(m.explain).runs().brief(1, "w", "why?").only(m.explainable),
+				to(m.list.explain).runs().brief(1, "w", "why?").only(m.list.explainable),
 			on("L", "the link under test: which two nodes are here and the peer (a rig of more than two)", "L").
-				to(m.openLinks).runs().brief(6, "L", "link").only(m.linkable).unlike("L numbers the lines"),
+				to(m.links.openLinks).runs().brief(6, "L", "link").only(m.linkable).unlike("L numbers the lines"),
 			on("C", "the checklist: what is wrong with this rig?", "C").
-				to(m.openChecklist).brief(6, "C", "checklist"),
+				to(m.list.openChecklist).brief(6, "C", "checklist"),
 		}},
 		{"move", []binding{
-			on("↓, j", "next cell", "down", "j").to(m.down).brief(5, "↑↓", "move"),
-			on("↑, k", "previous cell", "up", "k").to(m.up),
+			on("↓, j", "next cell", "down", "j").to(m.notebook.down).brief(5, "↑↓", "move"),
+			on("↑, k", "previous cell", "up", "k").to(m.notebook.up),
 			on("tab, →, l, ]", "next part", "tab", "right", "l", "]").
-				to(m.nextPart).brief(4, "tab", "part").unlike("l numbers the lines"),
+				to(m.notebook.nextPart).brief(4, "tab", "part").unlike("l numbers the lines"),
 			on("shift+tab, ←, h, [", "previous part", "shift+tab", "left", "h", "[").
-				to(m.previousPart).unlike("h is the help: here ? is"),
+				to(m.notebook.previousPart).unlike("h is the help: here ? is"),
 			on("1 … 9", "go to that part; tab leads to those after the ninth", "1", "2", "3", "4", "5", "6", "7", "8", "9").
-				toNumber(m.goToPart).unlike("1 … 6 make it a heading"),
-			on("pgdn, ctrl+f", "scroll a page down", "pgdown", "ctrl+f").to(m.pageDown),
-			on("pgup, ctrl+b", "scroll a page up", "pgup", "ctrl+b").to(m.pageUp),
-			on("ctrl+d", "scroll half a page down", "ctrl+d").to(m.halfDown),
-			on("ctrl+u", "scroll half a page up", "ctrl+u").to(m.halfUp),
-			on("home", "the part's beginning", "home").to(m.home),
-			on("end, G", "the part's last cell", "end", "G").to(m.end),
+				toNumber(m.notebook.goToPart).unlike("1 … 6 make it a heading"),
+			on("pgdn, ctrl+f", "scroll a page down", "pgdown", "ctrl+f").to(m.notebook.pageDown),
+			on("pgup, ctrl+b", "scroll a page up", "pgup", "ctrl+b").to(m.notebook.pageUp),
+			on("ctrl+d", "scroll half a page down", "ctrl+d").to(m.notebook.halfDown),
+			on("ctrl+u", "scroll half a page up", "ctrl+u").to(m.notebook.halfUp),
+			on("home", "the part's beginning", "home").to(m.notebook.home),
+			on("end, G", "the part's last cell", "end", "G").to(m.notebook.end),
 		}},
 		{"look", []binding{
-			on("o", "fold the selected cell's output away, or show it", "o").to(m.toggleOutput),
+			on("o", "fold the selected cell's output away, or show it", "o").to(m.notebook.toggleOutput),
 			on("/", "look for something in the whole notebook and in all outputs: capitals count where there is one", "/").
-				to(m.typeFind).brief(12, "/", "search"),
+				to(m.finder.typeFind).brief(12, "/", "search"),
 			on("n", "the next place where it was found", "n").
-				to(func() tea.Cmd { return m.nextPlace(1) }).brief(2, "n", "next").only(m.finding),
-			on("N", "the one before", "N").to(func() tea.Cmd { return m.nextPlace(-1) }),
-			on("esc", "leave the search", "esc").to(m.leaveFind),
+				to(func() tea.Cmd { return m.finder.nextPlace(1) }).brief(2, "n", "next").only(m.finder.finding),
+			on("N", "the one before", "N").to(func() tea.Cmd { return m.finder.nextPlace(-1) }),
+			on("esc", "leave the search", "esc").to(m.finder.leaveFind),
 			on("O", "open the selected cell's whole output; again, or esc, closes it", "O").
-				to(m.openFound).brief(9, "O", "output"),
+				to(m.finder.openFound).brief(9, "O", "output"),
 			on("y", "copy the selected cell's last output and its verdict, if the terminal allows it", "y").
-				to(m.copyOutput).unlike("y makes it code: here m does"),
-			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copyScript),
-			on("|", "open its log in $PAGER", "|").to(m.openPager),
+				to(m.copies.copyOutput).unlike("y makes it code: here m does"),
+			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copies.copyScript),
+			on("|", "open its log in $PAGER", "|").to(m.copies.openPager),
 			on("e", "show or hide what the verdict rests on", "e").
-				to(m.toggleEvidence).brief(10, "e", "evidence"),
-			on("S", "show all of a script and its values, or fold it", "S").to(m.toggleScript),
+				to(m.notebook.toggleEvidence).brief(10, "e", "evidence"),
+			on("S", "show all of a script and its values, or fold it", "S").to(m.notebook.toggleScript),
 			on(cells.WideKey, "tables with all of their columns, as lists where they are too wide", cells.WideKey).
-				to(func() tea.Cmd { return m.toggleHere(m.whole) }),
+				to(func() tea.Cmd { return m.notebook.toggleHere(m.notebook.whole) }),
 			on("*", "what the numbers in the margin stand for: what the source documents say otherwise;"+
 				" the page differences has all of them", "*").
-				to(func() tea.Cmd { return m.toggleHere(m.notes) }),
-			on("H", "fold the list of parts away, or show it", "H").to(m.toggleParts),
+				to(func() tea.Cmd { return m.notebook.toggleHere(m.notebook.notes) }),
+			on("H", "fold the list of parts away, or show it", "H").to(m.notebook.toggleParts),
 			on("M", "leave the mouse to the terminal, which can select text then; again takes it back", "M").
-				to(m.toggleMouse).unlike("M merges cells"),
+				to(m.notebook.toggleMouse).unlike("M merges cells"),
 			on("T T",
 				"show the whole script of a cell that came in somebody else's session, and trust it: it runs then",
 				"T").
-				to(m.trust),
+				to(m.notebook.trust),
 			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges).brief(7, "g", "gauges"),
 			on("ctrl+g", "the stage: numerals and bars for an audience", "ctrl+g").
-				to(m.openStage).brief(12, "ctrl+g", "stage"),
+				to(m.presenter.openStage).brief(12, "ctrl+g", "stage"),
 			on("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0").
-				to(m.restart).unlike("0 0 restarts the kernel"),
+				to(m.notebook.restart).unlike("0 0 restarts the kernel"),
 		}},
 		{"edit", []binding{
-			on("E", "edit the selected cell's script (enter runs it)", "E").to(m.edit),
-			on("a", "add a scratch cell above", "a").to(m.insertAbove),
-			on("b", "add a scratch cell below", "b").to(m.insertBelow),
-			on("d d", "remove the selected cell", "d").to(m.remove),
-			on("x", "cut the selected cell", "x").to(m.cut),
-			on("c", "copy the selected cell", "c").to(m.copyCell),
-			on("v", "paste the cell that was cut or copied below", "v").to(m.pasteBelow),
-			on("V", "paste it above", "V").to(m.pasteAbove),
+			on("E", "edit the selected cell's script (enter runs it)", "E").to(m.notebook.edit),
+			on("a", "add a scratch cell above", "a").to(m.notebook.insertAbove),
+			on("b", "add a scratch cell below", "b").to(m.notebook.insertBelow),
+			on("d d", "remove the selected cell", "d").to(m.notebook.remove),
+			on("x", "cut the selected cell", "x").to(m.notebook.cut),
+			on("c", "copy the selected cell", "c").to(m.notebook.copyCell),
+			on("v", "paste the cell that was cut or copied below", "v").to(m.notebook.pasteBelow),
+			on("V", "paste it above", "V").to(m.notebook.pasteAbove),
 			on("s", "save: as ctrl+s", "s").to(m.tellSaved),
-			on("z", "take back the last change of cells", "z").to(m.undoEdit),
-			on("t", "where a scratch cell runs: here, on the peer, on both", "t").to(m.cyclePlace),
-			on("m", "make a scratch cell a note (Markdown), and a note a script", "m").to(m.toggleNote),
+			on("z", "take back the last change of cells", "z").to(m.notebook.undoEdit),
+			on("t", "where a scratch cell runs: here, on the peer, on both", "t").to(m.notebook.cyclePlace),
+			on("m", "make a scratch cell a note (Markdown), and a note a script", "m").to(m.notebook.toggleNote),
 		}},
 		m.everywhere(),
 	}
@@ -189,39 +189,39 @@ func (m *Model) notebookKeys() []chapter {
 func (m *Model) checklistKeys() []chapter {
 	return []chapter{
 		{"checklist", []binding{
-			on("A", "check everything, or all that is shown", "A").to(m.survey).runs().brief(1, "A", "check all"),
+			on("A", "check everything, or all that is shown", "A").to(m.list.survey).runs().brief(1, "A", "check all"),
 			on("enter, space", "run the selected check", "enter", "space").
-				to(m.runCheck).runs().brief(3, "enter", "check"),
+				to(m.list.runCheck).runs().brief(3, "enter", "check"),
 			on("f", "put right what it found, and check again: shown and asked first", "f").
-				to(m.fix).runs().brief(2, "f", "fix").only(m.fixable),
-			on("p", "the parameters that the selected check or its fix reads", "p").to(m.openCheckForm),
+				to(m.list.fix).runs().brief(2, "f", "fix").only(m.list.fixable),
+			on("p", "the parameters that the selected check or its fix reads", "p").to(m.list.openCheckForm),
 			on("h", "in a drill: a hint, which costs points", "h").
-				to(m.hint).runs().brief(1, "h", "hint").only(m.drilling),
-			on("n", "the next check that found something", "n").to(m.nextFinding).brief(5, "n", "next finding"),
+				to(m.drill.hint).runs().brief(1, "h", "hint").only(m.drill.drilling),
+			on("n", "the next check that found something", "n").to(m.list.nextFinding).brief(5, "n", "next finding"),
 			on("/", "find checks by a symptom: type it, or paste an error's text", "/").
-				to(m.typeSymptom).brief(4, "/", "symptom"),
-			on("↓, j", "next check", "down", "j").to(func() tea.Cmd { return m.nextCheck(1) }),
-			on("↑, k", "previous check", "up", "k").to(func() tea.Cmd { return m.nextCheck(-1) }),
+				to(m.list.typeSymptom).brief(4, "/", "symptom"),
+			on("↓, j", "next check", "down", "j").to(func() tea.Cmd { return m.list.nextCheck(1) }),
+			on("↑, k", "previous check", "up", "k").to(func() tea.Cmd { return m.list.nextCheck(-1) }),
 			on("pgdn, ctrl+f", "ten checks on", "pgdown", "ctrl+f").
-				to(func() tea.Cmd { return m.nextCheck(10) }),
+				to(func() tea.Cmd { return m.list.nextCheck(10) }),
 			on("pgup, ctrl+b", "ten checks back", "pgup", "ctrl+b").
-				to(func() tea.Cmd { return m.nextCheck(-10) }),
-			on("home", "the first check", "home").to(func() tea.Cmd { return m.nextCheck(-len(m.checks())) }),
+				to(func() tea.Cmd { return m.list.nextCheck(-10) }),
+			on("home", "the first check", "home").to(func() tea.Cmd { return m.list.nextCheck(-len(m.list.checks())) }),
 			on("end, G", "the last check", "end", "G").
-				to(func() tea.Cmd { return m.nextCheck(len(m.checks())) }),
+				to(func() tea.Cmd { return m.list.nextCheck(len(m.list.checks())) }),
 			on("O, o", "open what the check's script printed", "O", "o").
-				to(m.checkOutput).brief(8, "O", "output"),
+				to(m.list.checkOutput).brief(8, "O", "output"),
 			on("y", "copy what the check's script printed and its verdict, if the terminal allows it", "y").
-				to(m.copyOutput),
-			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copyScript),
-			on("|", "open its log in $PAGER", "|").to(m.openPager),
-			on("e", "show or hide the evidence", "e").to(m.checkEvidence).brief(9, "e", "evidence"),
-			on("S, s", "show or hide the script", "S", "s").to(m.checkScript),
+				to(m.copies.copyOutput),
+			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copies.copyScript),
+			on("|", "open its log in $PAGER", "|").to(m.copies.openPager),
+			on("e", "show or hide the evidence", "e").to(m.list.checkEvidence).brief(9, "e", "evidence"),
+			on("S, s", "show or hide the script", "S", "s").to(m.list.checkScript),
 			on("i i", "interrupt what runs and empty the queue", "i").
 				to(m.interruptTwice).runs().brief(0, "i i", "interrupt").only(m.busy),
 			on("esc", "all checks, where only some are shown, and else back to the notebook", "esc").
-				to(m.leaveChecklist).brief(6, "esc", "back"),
-			on("C", "back to the notebook", "C").to(m.closeChecklist),
+				to(m.list.leaveChecklist).brief(6, "esc", "back"),
+			on("C", "back to the notebook", "C").to(m.list.closeChecklist),
 			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges),
 			on("0", "reset the gauges' peaks and averages", "0").to(m.resetPeaks),
 		}},
@@ -233,31 +233,31 @@ func (m *Model) checklistKeys() []chapter {
 func (m *Model) outputKeys() []chapter {
 	return []chapter{
 		{"output", []binding{
-			on("O, o", "close the output", "O", "o").to(m.closeOutput).brief(1, "O", "close"),
-			on("esc", "leave the search, or close the output", "esc").to(m.leaveOutput),
+			on("O, o", "close the output", "O", "o").to(m.output.closeOutput).brief(1, "O", "close"),
+			on("esc", "leave the search, or close the output", "esc").to(m.output.leaveOutput),
 			on("/", "look for something: capitals count where there is one", "/").
-				to(m.typeWords).brief(5, "/", "search"),
+				to(m.output.typeWords).brief(5, "/", "search"),
 			on("n", "the next place where it was found", "n").
-				to(func() tea.Cmd { return m.nextFound(1) }).brief(2, "n", "next").only(m.searching),
-			on("N", "the one before", "N").to(func() tea.Cmd { return m.nextFound(-1) }),
+				to(func() tea.Cmd { return m.output.nextFound(1) }).brief(2, "n", "next").only(m.output.searching),
+			on("N", "the one before", "N").to(func() tea.Cmd { return m.output.nextFound(-1) }),
 			on("y", "copy the whole output that is kept, if the terminal allows it", "y").
-				to(m.copyOutput).brief(10, "y", "copy"),
-			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copyScript),
-			on("|", "open its log in $PAGER", "|").to(m.openPager).brief(9, "|", "pager"),
+				to(m.copies.copyOutput).brief(10, "y", "copy"),
+			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copies.copyScript),
+			on("|", "open its log in $PAGER", "|").to(m.copies.openPager).brief(9, "|", "pager"),
 			on("↓, j", "a line down", "down", "j").
-				to(func() tea.Cmd { return m.turn(1) }).brief(3, "↑↓", "scroll"),
-			on("↑, k", "a line up", "up", "k").to(func() tea.Cmd { return m.turn(-1) }),
+				to(func() tea.Cmd { return m.output.turn(1) }).brief(3, "↑↓", "scroll"),
+			on("↑, k", "a line up", "up", "k").to(func() tea.Cmd { return m.output.turn(-1) }),
 			on("pgdn, ctrl+f, space", "a page down", "pgdown", "ctrl+f", "space").
-				to(func() tea.Cmd { return m.turn(m.pageHeight()) }),
+				to(func() tea.Cmd { return m.output.turn(m.output.pageHeight()) }),
 			on("pgup, ctrl+b", "a page up", "pgup", "ctrl+b").
-				to(func() tea.Cmd { return m.turn(-m.pageHeight()) }),
-			on("ctrl+d", "half a page down", "ctrl+d").to(func() tea.Cmd { return m.turn(m.pageHeight() / 2) }),
-			on("ctrl+u", "half a page up", "ctrl+u").to(func() tea.Cmd { return m.turn(-m.pageHeight() / 2) }),
-			on("home", "the first line that is kept", "home").to(m.pageFirst).brief(5, "home", "first"),
-			on("end, G", "the end, and stay there", "end", "G").to(m.pageLast).brief(4, "end", "last"),
+				to(func() tea.Cmd { return m.output.turn(-m.output.pageHeight()) }),
+			on("ctrl+d", "half a page down", "ctrl+d").to(func() tea.Cmd { return m.output.turn(m.output.pageHeight() / 2) }),
+			on("ctrl+u", "half a page up", "ctrl+u").to(func() tea.Cmd { return m.output.turn(-m.output.pageHeight() / 2) }),
+			on("home", "the first line that is kept", "home").to(m.output.pageFirst).brief(5, "home", "first"),
+			on("end, G", "the end, and stay there", "end", "G").to(m.output.pageLast).brief(4, "end", "last"),
 			on("→, l", "the rest of long lines", "right", "l").
-				to(func() tea.Cmd { return m.slide(1) }).brief(6, "←→", "long lines"),
-			on("←, h", "back to the lines' beginning", "left", "h").to(func() tea.Cmd { return m.slide(-1) }),
+				to(func() tea.Cmd { return m.output.slide(1) }).brief(6, "←→", "long lines"),
+			on("←, h", "back to the lines' beginning", "left", "h").to(func() tea.Cmd { return m.output.slide(-1) }),
 			on("i i", "interrupt the running cell and empty the queue", "i").
 				to(m.interruptTwice).runs().brief(0, "i i", "interrupt").only(m.busy),
 			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges).brief(7, "g", "gauges"),
@@ -270,10 +270,10 @@ func (m *Model) outputKeys() []chapter {
 // searchKeys work while a search is typed; every other key is a letter of it.
 func (m *Model) searchKeys() []chapter {
 	return []chapter{{"search", []binding{
-		on("enter", "go on with n and N", "enter").to(m.keepSearch).brief(1, "enter", "done"),
-		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to(m.dropSearch).brief(2, "esc", "leave"),
-		on("backspace", "take a letter back", "backspace").to(m.eraseSearch),
-		on("ctrl+u", "take all of it back", "ctrl+u").to(m.emptySearch).brief(3, "ctrl+u", "empty"),
+		on("enter", "go on with n and N", "enter").to(m.output.keepSearch).brief(1, "enter", "done"),
+		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to(m.output.dropSearch).brief(2, "esc", "leave"),
+		on("backspace", "take a letter back", "backspace").to(m.output.eraseSearch),
+		on("ctrl+u", "take all of it back", "ctrl+u").to(m.output.emptySearch).brief(3, "ctrl+u", "empty"),
 	}}}
 }
 
@@ -284,7 +284,7 @@ func (m *Model) gaugeKeys() []chapter {
 			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges).brief(2, "g", "hide"),
 			on("esc", "back to the notebook", "esc").to(m.closeGauges).brief(1, "esc", "notebook"),
 			on("0", "reset the gauges' peaks and averages", "0").to(m.resetPeaks).runs().brief(3, "0", "reset peaks"),
-			on("enter", "run the selected cell", "enter").to(m.run).runs().brief(4, "enter", "run"),
+			on("enter", "run the selected cell", "enter").to(m.notebook.run).runs().brief(4, "enter", "run"),
 			on("i i", "interrupt the running cell and empty the queue", "i").
 				to(m.interruptTwice).runs().brief(0, "i i", "interrupt").only(m.busy),
 		}},
@@ -292,8 +292,8 @@ func (m *Model) gaugeKeys() []chapter {
 	}
 }
 
-// stageKeys work on the screen for an audience.
-func (m *Model) stageKeys() []chapter {
+// presenterKeys work on the screen for an audience.
+func (m *Model) presenterKeys() []chapter {
 	var starts []string
 	for _, l := range loads() {
 		starts = append(starts, l.key+": "+l.brief)
@@ -301,21 +301,21 @@ func (m *Model) stageKeys() []chapter {
 	return []chapter{
 		{"stage", []binding{
 			on("space, n, →", "the show: the next scene", "space", "n", "right", "pgdown").
-				to(m.showNext).runs().brief(1, "space", "next").only(m.scripted),
-			on("b, ←", "the scene before", "b", "left", "pgup").to(m.showBack),
+				to(m.presenter.showNext).runs().brief(1, "space", "next").only(m.presenter.scripted),
+			on("b, ←", "the scene before", "b", "left", "pgup").to(m.presenter.showBack),
 			on("a", "the show goes on by itself, or waits for you again", "a").
-				to(m.showAuto).runs().brief(6, "a", "autoplay").only(m.scripted),
-			on("j", "jump to a scene: its digit follows", "j").to(m.showJump),
+				to(m.presenter.showAuto).runs().brief(6, "a", "autoplay").only(m.presenter.scripted),
+			on("j", "jump to a scene: its digit follows", "j").to(m.presenter.showJump),
 			on("1 … 9", "keep rails busy, in place of what runs ("+strings.Join(starts, ", ")+"); after j, a scene",
-				"1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber(m.digit).runs().brief(3, "1-8", "load"),
-			on("u", "pull a cable of the simulated rig, or plug it in", "u").to(m.pullOrPlug),
+				"1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber(m.presenter.digit).runs().brief(3, "1-8", "load"),
+			on("u", "pull a cable of the simulated rig, or plug it in", "u").to(m.presenter.pullOrPlug),
 			on("x, i", "stop what runs", "x", "i").to(m.interrupt).runs().brief(0, "x", "stop").only(m.busy),
-			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").to(m.hold),
+			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").to(m.presenter.hold),
 			on("tab, v", "numerals of halves, of cables, of rails; of nodes where there are more than two", "tab", "v").
-				to(m.nextView).says(4, "tab", m.stageViews),
-			on("enter", "run the selected cell", "enter").to(m.run),
+				to(m.presenter.nextView).says(4, "tab", m.presenter.stageViews),
+			on("enter", "run the selected cell", "enter").to(m.notebook.run),
 			on("0", "reset the gauges' peaks, averages and history", "0").to(m.resetPeaks).runs().brief(9, "0", "reset"),
-			on("ctrl+g, esc", "back to the notebook", "ctrl+g", "esc").to(m.closeStage).brief(5, "esc", "notebook"),
+			on("ctrl+g, esc", "back to the notebook", "ctrl+g", "esc").to(m.presenter.closeStage).brief(5, "esc", "notebook"),
 		}},
 		m.everywhere(),
 	}
@@ -332,10 +332,10 @@ func (m *Model) everywhere() chapter {
 			"ctrl+s").
 			to(m.tellSaved),
 		on("B", "show the gauges, verdicts and notebook in browsers on this machine; again: no more", "B").to(m.serve),
-		on("D", "read: troubleshooting, glossary, keys and more; D closes them", "D").to(m.toggleDocs),
-		on("?", "this help", "?").to(m.openHelp).brief(2, "?", "help"),
+		on("D", "read: troubleshooting, glossary, keys and more; D closes them", "D").to(m.docs.toggleDocs),
+		on("?", "this help", "?").to(m.help.openHelp).brief(2, "?", "help"),
 		on("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c").
-			to(m.control),
-		on("q", "quit; asks first while a cell runs", "q").to(m.quit).brief(11, "q", "quit"),
+			to(m.leaving.control),
+		on("q", "quit; asks first while a cell runs", "q").to(m.leaving.quit).brief(11, "q", "quit"),
 	}}
 }

@@ -1,5 +1,42 @@
 package tui
 
+import tea "charm.land/bubbletea/v2"
+
+// A layer is one thing of the screen that a key, a paste, a click or the wheel can be meant for.
+type layer interface {
+	// Key is a key that was pressed while the layer is on top.
+	Key(msg tea.KeyPressMsg) tea.Cmd
+	// Paste is a text that the terminal pastes.
+	Paste(text string) tea.Cmd
+	// Click is one of the left button, in a column and in a row of the body.
+	Click(x, row int) tea.Cmd
+	// Wheel is so many lines down, or up where it is less than 0.
+	Wheel(lines int) tea.Cmd
+	// Bindings are the keys that help, footer and palette name; nil for a box, which names its own.
+	Bindings() []chapter
+	// Draw draws it in so much room.
+	Draw(width, height int) picture
+}
+
+// A picture is what a layer looks like: of a box the text in it, and else lines that fill its room.
+type picture struct {
+	lines   []string
+	title   string // in a box's upper edge
+	more    string // in its lower one
+	columns int    // of the text in a box
+}
+
+// boxWidth is the widest that a box's text gets, but for help.
+const boxWidth = 76
+
+// inert is what most boxes do with a paste, a click and the wheel: nothing.
+type inert struct{}
+
+func (inert) Paste(string) tea.Cmd   { return nil }
+func (inert) Click(int, int) tea.Cmd { return nil }
+func (inert) Wheel(int) tea.Cmd      { return nil }
+func (inert) Bindings() []chapter    { return nil }
+
 // A level is where a layer stands in the stack, from the notebook up. Several layers may be open; only the top one is
 // asked. The order is written here, and nowhere else.
 type level uint8

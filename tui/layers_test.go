@@ -76,9 +76,9 @@ func opened(t *testing.T) map[level]func() *screen {
 func (s *screen) behind() string {
 	page := ""
 	if s.layers.has(outputLevel) {
-		page = fmt.Sprint(s.page.top, s.page.search.needle.words)
+		page = fmt.Sprint(s.output.page.top, s.output.page.search.needle.words)
 	}
-	return fmt.Sprint(s.part, *s.cursor(), s.list.words, s.list.item, s.lookup.needle.words, page)
+	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words, s.list.item, s.finder.lookup.needle.words, page)
 }
 
 // Whatever is on top has the keys, the paste, the click and the wheel, and nothing behind it changes.
@@ -155,8 +155,8 @@ func TestLinesHaveACursor(t *testing.T) {
 		text func(*screen) string
 	}{
 		"palette": {paletteLevel, func(s *screen) string { return s.palette.line.text() }},
-		"words":   {wordsLevel, func(s *screen) string { return s.lookup.needle.words }},
-		"search":  {searchLevel, func(s *screen) string { return s.page.search.needle.words }},
+		"words":   {wordsLevel, func(s *screen) string { return s.finder.lookup.needle.words }},
+		"search":  {searchLevel, func(s *screen) string { return s.output.page.search.needle.words }},
 		"form":    {formLevel, func(s *screen) string { return s.form.fields[s.form.item].line.text() }},
 	} {
 		s := opened(t)[c.open]()

@@ -37,20 +37,26 @@ func (sh *shared) nodeName(no int) string {
 // linkable reports whether there is more than one link to choose.
 func (sh *shared) linkable() bool { return len(sh.book.Rig.Nodes) > len(steps.Ends) }
 
+// links is the choice of the link under test.
+type links struct {
+	*shared
+	palette *palette
+}
+
 // openLinks is the key that asks for the link under test.
-func (m *Model) openLinks() tea.Cmd {
-	if m.linkable() {
-		m.chooseLinkFor(nil)
+func (ln *links) openLinks() tea.Cmd {
+	if ln.linkable() {
+		ln.palette.chooseLinkFor(nil)
 	} else {
-		m.notice = "a rig of two nodes has one link"
+		ln.notice = "a rig of two nodes has one link"
 	}
 	return nil
 }
 
 // chooseLinkFor asks for the link under test, and runs cells then.
-func (m *Model) chooseLinkFor(then []string) {
-	m.layers.push(paletteLevel)
-	m.palette = palette{links: true, line: newLine(maxPalette), then: then}
+func (pal *palette) chooseLinkFor(then []string) {
+	pal.open()
+	pal.links, pal.then = true, then
 }
 
 // mostLinks is how many links are offered: those of 64 nodes. Of more nodes the palette's words find them.
@@ -58,30 +64,30 @@ const mostLinks = 64 * 63 / 2
 
 // linkChoices are the palette's lines of all links, each both ways: here is where the
 // clients run.
-func (m *Model) linkChoices() (all []choice) {
-	if !m.linkable() {
+func (ln *links) linkChoices() (all []choice) {
+	if !ln.linkable() {
 		return nil
 	}
-	names := make([]string, len(m.book.Rig.Nodes)) // by number
-	for i, name := range m.names() {
-		if no := m.number(steps.End(i)); no >= 0 && no < len(names) { // a saved one may be any
+	names := make([]string, len(ln.book.Rig.Nodes)) // by number
+	for i, name := range ln.names() {
+		if no := ln.number(steps.End(i)); no >= 0 && no < len(names) { // a saved one may be any
 			names[no] = name
 		}
 	}
-	links, next := m.book.Rig.Cabled()
+	links, next := ln.book.Rig.Cabled()
 	if len(links) > mostLinks {
-		words := strings.Fields(strings.ToLower(m.palette.line.text()))
-		if links = linksOf(names, words); len(words) == 0 && m.palette.links {
+		words := strings.Fields(strings.ToLower(ln.palette.line.text()))
+		if links = linksOf(names, words); len(words) == 0 && ln.palette.links {
 			links = next
 		}
 	}
 	for _, two := range links {
 		for _, l := range []steps.Link{two, {Here: two.Peer, Peer: two.Here}} {
 			name := fmt.Sprintf("%s ⇄ %s", names[l.Here], names[l.Peer])
-			if l == m.book.Rig.Link() {
+			if l == ln.book.Rig.Link() {
 				name += "  (now)"
 			}
-			all = append(all, choice{"link", name, "", func() tea.Cmd { return m.setLink(l) }})
+			all = append(all, choice{"link", name, "", func() tea.Cmd { return ln.setLink(l) }})
 		}
 	}
 	return all
@@ -126,11 +132,11 @@ func linksOf(names, words []string) (links []steps.Link) {
 	return links
 }
 
-func (m *Model) setLink(l steps.Link) tea.Cmd {
-	m.linked = true
-	wanted := m.palette.then
-	m.notice = fmt.Sprintf("the link under test: %s ⇄ %s", m.nodeName(l.Here), m.nodeName(l.Peer))
-	return m.try(func(s Session) error {
+func (ln *links) setLink(l steps.Link) tea.Cmd {
+	ln.linked = true
+	wanted := ln.palette.then
+	ln.notice = fmt.Sprintf("the link under test: %s ⇄ %s", ln.nodeName(l.Here), ln.nodeName(l.Peer))
+	return ln.try(func(s Session) error {
 		err := s.SetLink(l)
 		if err == nil && len(wanted) > 0 {
 			s.Run(wanted...)

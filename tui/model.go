@@ -10,7 +10,6 @@ import (
 	"context"
 	"time"
 
-	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
@@ -142,87 +141,36 @@ type Options struct {
 	SyncOutput bool
 }
 
-// Model is the state of the screen. Its parts are orthogonal: a question may stand over
-// the help, over an opened output, while a cell runs.
+// Model is the state of the screen. It has the layers, gives a message to the one that it is for, and draws what they
+// draw into one frame; what they have in common is in shared.
 type Model struct {
 	*shared
-	keys keymap
+	all [levels]layer // by their level
 
-	where
-	shown
-	dialogs
-	stage onStage
-	play  showing
-	doing
-	drill
-	drawing
-	files
-	lookup lookup // what is looked for in the notebook
-}
+	notebook  *notebook
+	finder    *finder
+	list      *checklist
+	output    *output
+	docs      *docs
+	editor    *editor
+	form      *form
+	palette   *palette
+	help      *help
+	leaving   *leaving
+	drill     *drill
+	questions *questions
+	presenter *presenter
+	wide      *wide
 
-// where is where the user is.
-type where struct {
-	part    int
-	cursors []cursor // by part
-	watch   string   // the cell whose end is watched although the next one is selected
-	page    *page    // an opened output, nil while there is none
-	list    checklist
-	docs    docs // the pages that are read
-}
+	links  *links
+	saved  *sessions
+	copies *copies
 
-// shown is what the user wants to see of cells, by their ids.
-type shown struct {
-	folded map[string]bool // the output is not shown
-	whole  map[string]bool // tables show all of their columns; also by a part's introduction
-	notes  map[string]bool // what is different in fact stands in its place; the same
-	reads  string          // the cell whose script is read before it is trusted
-}
-
-// dialogs are what stands over the notebook, and takes the keys while it does.
-type dialogs struct {
-	palette  palette
-	editor   *editor // nil while nothing is edited
-	form     *form   // the parameters, nil while they are not edited
-	helpPage viewport.Model
-
-	questions []steps.Question
-	scrolled  int    // lines of the first question that are above its box
-	plumbing  bool   // what runs before a change's own commands is shown
-	secret    []rune // what is typed; gone with the answer
-}
-
-// doing is what the user has just done, as far as the next key or event depends on it.
-type doing struct {
-	undone []steps.PartChanged // what z brings back, the last one last
-	clip   *steps.Cell         // what v pastes; nil for nothing
-	lost   map[int]bool        // a connection that was there was lost, by the node's number
-}
-
-// drill is when a drill began, how long it took once it is over, and whether that is
-// being told.
-type drill struct {
-	began     time.Time
-	found     time.Duration
-	paid      int    // points
-	checksRun int    // how many checks were run
-	hinted    int    // hints that were taken
-	culprit   string // the check that found it
-}
-
-// files is what is known of those that are saved, and what is opened next.
-type files struct {
-	sessions []SessionFile
-	next     Next
-}
-
-// drawing is when to draw, and what was drawn.
-type drawing struct {
-	beating bool      // its tick is under way
-	drawn   time.Time // when events were drawn last
-	pacing  bool      // events came too soon after that, and are drawn with the next frame
+	lost    map[int]bool // a connection that was there was lost, by the node's number
+	beating bool         // the spinner's tick is under way
+	drawn   time.Time    // when events were drawn last
+	pacing  bool         // events came too soon after that, and are drawn with the next frame
 	frame   string
-	cache   cache
-	marks   map[string]int // the number of the first difference, by cell and introduction; see markOf
 }
 
 // cursor is where the user is in one part.
@@ -259,16 +207,40 @@ type sheetKey struct {
 
 // New makes the screen of a session.
 func New(s Session, opts Options) *Model {
-	m := &Model{
-		shared:  newShared(s, opts),
-		where:   where{cursors: make([]cursor, max(1, len(opts.Tutorial.Parts)))},
-		shown:   shown{folded: map[string]bool{}, whole: map[string]bool{}, notes: map[string]bool{}},
-		dialogs: dialogs{helpPage: newHelpPage()},
-		doing:   doing{lost: map[int]bool{}},
+	sh := newShared(s, opts)
+	opts = sh.opts
+	m := &Model{shared: sh, lost: map[int]bool{}}
+	m.output = &output{shared: sh}
+	m.form = &form{shared: sh}
+	m.notebook = &notebook{
+		shared: sh, output: m.output, form: m.form, cursors: make([]cursor, max(1, len(opts.Tutorial.Parts))),
+		folded: map[string]bool{}, whole: map[string]bool{}, notes: map[string]bool{},
 	}
-	opts = m.opts
-	m.drill.began = opts.Now()
-	m.chooseLink = m.chooseLinkFor
+	m.finder = &finder{shared: sh, notebook: m.notebook, output: m.output}
+	m.editor = &editor{shared: sh, notebook: m.notebook}
+	m.notebook.finder, m.notebook.editor, m.output.clickPart = m.finder, m.editor, m.notebook.clickPart
+	m.list = &checklist{shared: sh, notebook: m.notebook, output: m.output, form: m.form}
+	m.drill = &drill{shared: sh, list: m.list, began: opts.Now()}
+	m.list.drill = m.drill
+	m.docs = &docs{shared: sh, list: m.list}
+	m.palette = &palette{shared: sh, choices: m.choices}
+	m.chooseLink = m.palette.chooseLinkFor
+	m.links = &links{shared: sh, palette: m.palette}
+	m.saved = &sessions{shared: sh, docs: m.docs}
+	m.copies = &copies{shared: sh, current: m.current}
+	m.help = &help{shared: sh, page: newHelpPage(), chapters: m.chapters, openPalette: m.openPalette}
+	m.leaving = &leaving{shared: sh}
+	m.questions = &questions{shared: sh}
+	m.presenter = &presenter{shared: sh, foot: m.foot, play: showing{scene: -1, tick: tea.Tick}}
+	m.wide = &wide{shared: sh, notebook: m.notebook}
+	m.bind()
+	m.all = [levels]layer{
+		notebookLevel: m.notebook, wordsLevel: m.finder, checklistLevel: m.list, symptomLevel: &symptomLine{m.list},
+		outputLevel: m.output, searchLevel: &searchLine{m.output}, gaugesLevel: m.wide,
+		presentationLevel: m.presenter, docsLevel: m.docs, editorLevel: m.editor, formLevel: m.form,
+		paletteLevel: m.palette, helpLevel: m.help, quitLevel: m.leaving, drillLevel: m.drill,
+		smallLevel: &small{shared: sh, leaving: m.leaving}, questionLevel: m.questions,
+	}
 	if opts.Book != nil {
 		m.book = *opts.Book
 		m.book.Connections, m.book.Saved = nil, steps.Saved{}
@@ -285,8 +257,6 @@ func New(s Session, opts Options) *Model {
 	if opts.ReadOnly != "" {
 		m.noGauges = true // what the rails carry is in no file
 	}
-	m.play.scene, m.play.tick = -1, tea.Tick
-	m.keys = m.newKeymap()
 	m.restyle()
 	return m
 }
@@ -299,7 +269,7 @@ func (m *Model) Init() tea.Cmd {
 	}
 	cmds = append(cmds, waitFollow(m.opts.Follow), waitChanged(m.opts.Changed))
 	if m.opts.Auto {
-		cmds = append(cmds, m.showAuto())
+		cmds = append(cmds, m.presenter.showAuto())
 	}
 	if m.opts.SyncOutput {
 		cmds = append(cmds, askSyncOutput())
@@ -334,27 +304,27 @@ func (sh *shared) ranOn(state steps.CellState) []string {
 func (sh *shared) parts() []steps.Part { return sh.book.Tutorial.Parts }
 
 // open is the part that is shown; the zero Part where there is none.
-func (m *Model) open() steps.Part {
-	if m.part < len(m.parts()) {
-		return m.parts()[m.part]
+func (nb *notebook) open() steps.Part {
+	if nb.part < len(nb.parts()) {
+		return nb.parts()[nb.part]
 	}
 	return steps.Part{}
 }
 
-func (m *Model) cursor() *cursor { return &m.cursors[m.part] }
+func (nb *notebook) cursor() *cursor { return &nb.cursors[nb.part] }
 
 // selected is the cell under the selection, if it is one.
-func (m *Model) selected() (steps.Cell, bool) {
-	cells := m.open().Cells
-	if i := m.cursor().item; i >= 1 && i <= len(cells) {
+func (nb *notebook) selected() (steps.Cell, bool) {
+	cells := nb.open().Cells
+	if i := nb.cursor().item; i >= 1 && i <= len(cells) {
 		return cells[i-1], true
 	}
 	return steps.Cell{}, false
 }
 
 // find gives the part and the item of a cell.
-func (m *Model) find(id string) (part, item int, ok bool) {
-	for i, p := range m.parts() {
+func (nb *notebook) find(id string) (part, item int, ok bool) {
+	for i, p := range nb.parts() {
 		for j, c := range p.Cells {
 			if c.ID == id {
 				return i, j + 1, true

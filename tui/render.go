@@ -135,11 +135,11 @@ func (m *Model) draw() string {
 	}
 	l := m.layout()
 	if l.small {
-		return m.tooSmall()
+		return strings.Join(m.all[smallLevel].Draw(m.width, m.height).lines, "\n")
 	}
 	screen := m.layers.screen()
 	if screen == presentationLevel {
-		return m.overlay(strings.Join(m.drawStage(), "\n"))
+		return m.overlay(strings.Join(m.presenter.Draw(m.width, m.height).lines, "\n"))
 	}
 	lines := make([]string, 0, m.height)
 	lines = append(lines, theme.Pad(m.header(), m.width))
@@ -148,7 +148,7 @@ func (m *Model) draw() string {
 		lines = append(lines, m.ink.Faint.Render(strings.Repeat("─", m.width)))
 	}
 	if screen == gaugesLevel {
-		lines = append(lines, m.fullGauges(l)...)
+		lines = append(lines, m.wide.Draw(m.width, l.bodyHeight).lines...)
 	} else {
 		lines = append(lines, m.body(l)...)
 		if l.strip > 0 {
@@ -168,10 +168,10 @@ func fill(lines []string, height, width int) []string {
 	return lines
 }
 
-func (m *Model) tooSmall() string {
-	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, m.width, m.height)
-	lines := theme.Wrap(text, m.width, "", "")
-	return strings.Join(lines[:min(len(lines), m.height)], "\n")
+func (sm *small) Draw(width, height int) picture {
+	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, width, height)
+	lines := theme.Wrap(text, width, "", "")
+	return picture{lines: lines[:min(len(lines), height)]}
 }
 
 // simulated is true as soon as anybody says so. What is simulated is never shown as
@@ -246,16 +246,16 @@ func (m *Model) dotCounts() string {
 // time.
 func (m *Model) title() string {
 	switch {
-	case m.opts.Drill.Fault != "" && m.found > 0:
-		return fmt.Sprintf("Drill: %d points, in %s", m.Score(), cells.Seconds(m.found))
+	case m.opts.Drill.Fault != "" && m.drill.found > 0:
+		return fmt.Sprintf("Drill: %d points, in %s", m.drill.score(), cells.Seconds(m.drill.found))
 	case m.opts.Drill.Fault != "":
-		return fmt.Sprintf("Drill: %d points left", m.Score())
+		return fmt.Sprintf("Drill: %d points left", m.drill.score())
 	case m.layers.has(docsLevel):
 		return "Pages"
 	case m.layers.has(checklistLevel):
 		return "Checklist"
 	}
-	return m.open().Title
+	return m.notebook.open().Title
 }
 
 func (sh *shared) rigName() string {
@@ -405,9 +405,9 @@ func (sh *shared) alertLines() []string {
 func (m *Model) body(l layout) []string {
 	var list []string
 	if l.partsWidth > 0 {
-		list, _ = m.partList(l)
+		list, _ = m.notebook.partList(l)
 	}
-	note := m.note(l)
+	note := m.all[m.layers.screen()].Draw(l.noteWidth+1, l.noteHeight).lines
 	var side []string
 	if l.side > 0 {
 		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.ink, m.board), l.noteHeight, l.side)
@@ -437,35 +437,49 @@ func (sh *shared) pane(width, height int, cards bool) gauges.Pane {
 	}
 }
 
-// fullGauges is the gauges alone, with a line about the running cell above them: an
-// audience wants to know what moves them.
-func (m *Model) fullGauges(l layout) []string {
-	lines := []string{theme.Pad(m.caption(), m.width)}
-	lines = append(lines, m.pane(m.width, l.bodyHeight-1, true).Lines(m.ink, m.board)...)
-	return fill(lines, l.bodyHeight, m.width)
+// wide is the gauges on the whole screen.
+type wide struct {
+	*shared
+	inert
+	notebook *notebook
+	keys     []chapter
 }
 
+// Draw is the gauges alone, with a line about the running cell above them: an
+// audience wants to know what moves them.
+func (wg *wide) Draw(width, height int) picture {
+	lines := []string{theme.Pad(wg.caption(), width)}
+	lines = append(lines, wg.pane(width, height-1, true).Lines(wg.ink, wg.board)...)
+	return picture{lines: fill(lines, height, width)}
+}
+
+// Key acts by the table of keys.
+func (wg *wide) Key(msg tea.KeyPressMsg) tea.Cmd { return press(wg.keys, msg) }
+
+// Bindings are those of the table.
+func (wg *wide) Bindings() []chapter { return wg.keys }
+
 // caption tells the running cell, or the selected one and its verdict.
-func (m *Model) caption() string {
-	k := m.ink
-	id := m.book.Running
-	if c, ok := m.selected(); ok && id == "" {
+func (wg *wide) caption() string {
+	k := wg.ink
+	id := wg.book.Running
+	if c, ok := wg.notebook.selected(); ok && id == "" {
 		id = c.ID
 	}
-	c, ok := m.book.Tutorial.Cell(id)
+	c, ok := wg.book.Tutorial.Cell(id)
 	if !ok {
 		return " " + k.Dim.Render("nothing is running")
 	}
-	state := m.book.Cells[id]
-	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, m.names()))
+	state := wg.book.Cells[id]
+	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, wg.names()))
 	switch {
 	case state.Running:
-		left = " " + k.Accent.Render(m.spinner.View()) + left
-		return theme.Sides(left, k.Accent.Render("running "+cells.Seconds(m.opts.RigNow().Sub(state.Started)))+" ", m.width)
+		left = " " + k.Accent.Render(wg.spinner.View()) + left
+		return theme.Sides(left, k.Accent.Render("running "+cells.Seconds(wg.opts.RigNow().Sub(state.Started)))+" ", wg.width)
 	case state.Verdict.Grade != steps.NotRun:
 		g := state.Verdict.Grade
 		verdict := cells.GradeStyle(k, g).Render(cells.Mark(g) + " " + g.String())
-		if m.simulated() {
+		if wg.simulated() {
 			verdict += k.Dim.Render(" SIMULATED")
 		}
 		return left + "  " + verdict + "  " + theme.Clean(state.Verdict.Reason)
@@ -473,24 +487,12 @@ func (m *Model) caption() string {
 	return left
 }
 
-// note is the window over the notebook with its scroll bar, or an opened output.
-func (m *Model) note(l layout) []string {
-	if m.layers.has(editorLevel) {
-		return m.editPane(l.noteWidth+1, l.noteHeight)
-	}
-	if m.layers.has(docsLevel) {
-		return m.docPane(l.noteWidth+1, l.noteHeight)
-	}
-	if m.layers.has(outputLevel) {
-		return m.output(l)
-	}
-	if m.layers.has(checklistLevel) {
-		return m.checkPane(l.noteWidth+1, l.noteHeight)
-	}
-	d := m.doc()
-	m.settle(d, l.noteHeight)
-	top := m.top(d)
-	bar := scrollBar(m.ink, top, d.total, l.noteHeight)
+// note is the window over the notebook with its scroll bar.
+func (nb *notebook) note(l layout) []string {
+	d := nb.doc()
+	nb.settle(d, l.noteHeight)
+	top := nb.top(d)
+	bar := scrollBar(nb.ink, top, d.total, l.noteHeight)
 	lines := make([]string, 0, l.noteHeight)
 	if item := d.at(top); item > 0 && top > d.starts[item] && top < d.starts[item]+d.ends[item]-1 {
 		// The cell goes on above the window: its title stays, with the time.
@@ -499,13 +501,13 @@ func (m *Model) note(l layout) []string {
 	}
 	for item := d.at(top); item < len(d.items) && len(lines) < l.noteHeight; item++ {
 		for i := max(0, top-d.starts[item]); i < len(d.items[item]) && len(lines) < l.noteHeight; i++ {
-			lines = append(lines, m.marked(d.items[item][i])+bar[len(lines)])
+			lines = append(lines, nb.finder.marked(d.items[item][i])+bar[len(lines)])
 		}
 	}
 	for len(lines) < l.noteHeight {
 		lines = append(lines, strings.Repeat(" ", l.noteWidth)+bar[len(lines)])
 	}
-	if item := m.cursor().item; d.starts[item] >= m.top(d)+l.noteHeight {
+	if item := nb.cursor().item; d.starts[item] >= nb.top(d)+l.noteHeight {
 		// Another cell's end is watched: what enter would run is seen all the same.
 		lines[l.noteHeight-1] = d.items[item][0] + bar[l.noteHeight-1]
 	}
@@ -532,45 +534,45 @@ func scrollBar(k *theme.Ink, top, total, height int) []string {
 }
 
 // output is an opened output with its title and where in it one is.
-func (m *Model) output(l layout) []string {
-	state := m.pageState()
+func (out *output) draw(l layout) []string {
+	state := out.pageState()
 	height := max(1, l.noteHeight-2)
-	m.page.top = m.sheet().Line(max(0, min(m.sheet().Row(m.page.top), m.pageEndRow())))
-	p := m.onPage()
-	title := " " + m.ink.Focus.Render(theme.Clean(p.Cell.Title)) + m.ink.Dim.Render(" · output")
+	out.page.top = out.sheet().Line(max(0, min(out.sheet().Row(out.page.top), out.pageEndRow())))
+	p := out.onPage()
+	title := " " + out.ink.Focus.Render(theme.Clean(p.Cell.Title)) + out.ink.Dim.Render(" · output")
 	if state.Running {
-		title += m.ink.Accent.Render("  " + m.spinner.View() + " " + cells.Seconds(m.opts.RigNow().Sub(state.Started)))
-		if m.page.follow {
-			title += m.ink.Dim.Render(" follows")
+		title += out.ink.Accent.Render("  " + out.spinner.View() + " " + cells.Seconds(out.opts.RigNow().Sub(state.Started)))
+		if out.page.follow {
+			title += out.ink.Dim.Render(" follows")
 		}
 	} else if g := state.Verdict.Grade; g != steps.NotRun {
-		title += "  " + cells.GradeStyle(m.ink, g).Render(cells.Mark(g)+" "+g.String())
-		if m.simulated() {
-			title += m.ink.Dim.Render(" SIMULATED")
+		title += "  " + cells.GradeStyle(out.ink, g).Render(cells.Mark(g)+" "+g.String())
+		if out.simulated() {
+			title += out.ink.Dim.Render(" SIMULATED")
 		}
 	}
 	lines := []string{theme.Pad(title, l.noteWidth) + " "}
-	bar := scrollBar(m.ink, p.Top, m.sheet().Rows(state.Output.Len()), height)
-	for i, s := range p.Lines(m.ink, l.noteWidth-1, height) {
+	bar := scrollBar(out.ink, p.Top, out.sheet().Rows(state.Output.Len()), height)
+	for i, s := range p.Lines(out.ink, l.noteWidth-1, height) {
 		lines = append(lines, " "+s+bar[i])
 	}
-	position, found := p.Position(height), m.searched()
+	position, found := p.Position(height), out.searched()
 	if state.Log != "" {
 		position += " · log: "
 		// The folder is always the same: a narrow screen shows the end of the path.
 		position += theme.Tail(theme.Clean(state.Log), l.noteWidth-1-lipgloss.Width(found+position))
 	}
-	lines = append(lines, theme.Pad(" "+found+m.ink.Dim.Render(position), l.noteWidth+1))
+	lines = append(lines, theme.Pad(" "+found+out.ink.Dim.Render(position), l.noteWidth+1))
 	return fill(lines, l.noteHeight, l.noteWidth+1)
 }
 
 // foot is the line of keys, behind what there is to say for the moment.
 func (m *Model) foot() string {
-	if n := len(m.questions); n > 0 && m.layers.typing() {
+	if n := len(m.questions.all); n > 0 && m.layers.typing() {
 		notice := " " + m.ink.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
-	if said := m.lookedFor(); said != "" && !m.layers.has(outputLevel, checklistLevel, docsLevel) && m.notice == "" {
+	if said := m.finder.lookedFor(); said != "" && !m.layers.has(outputLevel, checklistLevel, docsLevel) && m.notice == "" {
 		return said + m.footer(m.width-lipgloss.Width(said))
 	}
 	if m.notice != "" {
@@ -582,42 +584,19 @@ func (m *Model) foot() string {
 
 // overlay draws what stands over the screen: the help, the way out, a question.
 func (m *Model) overlay(screen string) string {
-	width := min(76, m.width-8)
-	switch m.layers.top() {
-	case questionLevel:
-		title, text := m.questionBox(width, m.height-2)
-		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case drillLevel:
-		text := m.drillBox(width)
-		return m.box(screen, "Found", strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case quitLevel:
-		text := theme.Wrap(m.quitText(), width, "", "")
-		text = append(text, "", m.ink.Focus.Render("y")+" quit   "+m.ink.Focus.Render("n")+" stay")
-		return m.box(screen, "Quit?", strings.Join(text, "\n"), "", width)
-	case paletteLevel:
-		text := m.paletteBox(width, m.height-2)
-		return m.box(screen, m.palette.title(),
-			strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case formLevel:
-		title, text := m.formBox(width, m.height-2)
-		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case helpLevel:
-		more := " esc leave "
-		if !m.helpPage.AtTop() || !m.helpPage.AtBottom() {
-			more = " ↑↓ scroll  esc leave "
-		}
-		return m.box(screen, "help", m.helpPage.View(), more, m.helpPage.Width())
-	case notebookLevel, wordsLevel, checklistLevel, symptomLevel, outputLevel, searchLevel, gaugesLevel,
-		presentationLevel, docsLevel, editorLevel, smallLevel:
+	top := m.layers.top()
+	if !top.boxed() {
+		return screen
 	}
-	return screen
+	p := m.all[top].Draw(m.width-8, m.height-2)
+	return m.box(screen, p.title, strings.Join(p.lines[:min(len(p.lines), m.height-2)], "\n"), p.more, p.columns)
 }
 
 // quitText tells what would be lost: a running cell, but not the session.
-func (m *Model) quitText() string {
-	c, ok := m.book.Tutorial.Cell(m.book.Running)
-	if !ok && m.book.Saved.Path != "" && m.book.Saved.Why == "" {
-		return "Nothing is running. The session is saved in " + theme.Clean(m.book.Saved.Path)
+func (lv *leaving) quitText() string {
+	c, ok := lv.book.Tutorial.Cell(lv.book.Running)
+	if !ok && lv.book.Saved.Path != "" && lv.book.Saved.Why == "" {
+		return "Nothing is running. The session is saved in " + theme.Clean(lv.book.Saved.Path)
 	}
 	if !ok {
 		return "Nothing is running."

@@ -194,153 +194,153 @@ func (s *search) number() int {
 const maxNeedle = 200
 
 // typeWords begins to type what is looked for.
-func (m *Model) typeWords() tea.Cmd {
-	s := &m.page.search
-	if m.layers.has(searchLevel) {
+func (out *output) typeWords() tea.Cmd {
+	s := &out.page.search
+	if out.layers.has(searchLevel) {
 		return nil
 	}
 	// Keys that are typed must not become commands because the next cell has begun.
-	m.follow = false
-	m.layers.push(searchLevel)
+	out.follow = false
+	out.layers.push(searchLevel)
 	s.line, s.old = newLine(maxNeedle), s.needle.words
-	s.from = view{m.page.dropped + m.page.top, m.page.column, m.page.follow}
+	s.from = view{out.page.dropped + out.page.top, out.page.column, out.page.follow}
 	s.sought("")
 	return nil
 }
 
-// searchKey is a key while the words are typed.
-func (m *Model) searchKey(msg tea.KeyPressMsg) tea.Cmd {
-	for _, c := range m.keys.search {
+// Key is a key while the words are typed.
+func (out *searchLine) Key(msg tea.KeyPressMsg) tea.Cmd {
+	for _, c := range out.searchKeys {
 		for _, b := range c.bindings {
 			if slices.Contains(b.Keys(), msg.String()) {
 				return b.act()
 			}
 		}
 	}
-	if m.page.search.line.key(msg) {
-		m.seek(m.page.search.line.text())
+	if out.page.search.line.key(msg) {
+		out.seek(out.page.search.line.text())
 	}
 	return nil
 }
 
 // seek changes the words and shows the first place from where the search began.
-func (m *Model) seek(words string) {
-	p := m.page
+func (out *output) seek(words string) {
+	p := out.page
 	s := &p.search
 	if words == s.needle.words {
 		return
 	}
 	s.sought(words)
-	s.scan(m.pageState().Output)
+	s.scan(out.pageState().Output)
 	p.view(s.from)
 	if to, _ := s.next(spot{p.dropped + p.top, 0}, 1); to != nowhere {
-		m.goTo(to)
+		out.goTo(to)
 	}
-	m.dirty = true
+	out.dirty = true
 }
 
 func (p *page) view(v view) {
 	p.top, p.column, p.follow = max(0, v.line-p.dropped), v.column, v.follow
 }
 
-func (m *Model) eraseSearch() tea.Cmd {
-	l := &m.page.search.line
+func (out *output) eraseSearch() tea.Cmd {
+	l := &out.page.search.line
 	if l.text() == "" {
-		return m.dropSearch()
+		return out.dropSearch()
 	}
 	l.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
-	m.seek(l.text())
+	out.seek(l.text())
 	return nil
 }
 
-func (m *Model) emptySearch() tea.Cmd {
-	m.page.search.line.set("")
-	m.seek("")
+func (out *output) emptySearch() tea.Cmd {
+	out.page.search.line.set("")
+	out.seek("")
 	return nil
 }
 
 // keepSearch ends the typing. Without a word it goes on with the last ones.
-func (m *Model) keepSearch() tea.Cmd {
-	s := &m.page.search
-	m.layers.drop(searchLevel)
+func (out *output) keepSearch() tea.Cmd {
+	s := &out.page.search
+	out.layers.drop(searchLevel)
 	if s.needle.words != "" {
 		if s.total == 0 {
-			m.notice = "nothing found"
+			out.notice = "nothing found"
 		}
 		return nil
 	}
 	if s.old == "" {
 		return nil
 	}
-	m.seek(s.old)
-	return m.nextFound(1)
+	out.seek(s.old)
+	return out.nextFound(1)
 }
 
 // dropSearch leaves the search and shows what was seen before it.
-func (m *Model) dropSearch() tea.Cmd {
-	p := m.page
+func (out *output) dropSearch() tea.Cmd {
+	p := out.page
 	p.view(p.search.from)
 	p.search = search{}
-	m.layers.drop(searchLevel)
-	m.keepPage()
+	out.layers.drop(searchLevel)
+	out.keepPage()
 	return nil
 }
 
 // leaveOutput is esc: first out of a search, then out of the output.
-func (m *Model) leaveOutput() tea.Cmd {
-	if m.page.search.needle.words == "" {
-		return m.closeOutput()
+func (out *output) leaveOutput() tea.Cmd {
+	if out.page.search.needle.words == "" {
+		return out.closeOutput()
 	}
-	m.page.search = search{}
+	out.page.search = search{}
 	return nil
 }
 
 // searching reports whether n does something.
-func (m *Model) searching() bool {
-	return m.layers.has(outputLevel) && m.page.search.needle.words != ""
+func (out *output) searching() bool {
+	return out.layers.has(outputLevel) && out.page.search.needle.words != ""
 }
 
 // nextFound goes to the next place, or to the one before.
-func (m *Model) nextFound(way int) tea.Cmd {
-	p := m.page
+func (out *output) nextFound(way int) tea.Cmd {
+	p := out.page
 	s := &p.search
 	switch {
 	case s.needle.words == "":
-		m.notice = "/ looks for something"
+		out.notice = "/ looks for something"
 		return nil
 	case s.total == 0:
-		m.notice = "nothing found"
+		out.notice = "nothing found"
 		return nil
 	}
 	from := s.at
-	sheet, top := m.sheet(), m.sheet().Row(p.top)
-	if row := sheet.Row(from.line - p.dropped); from == nowhere || row < top || row >= top+m.pageHeight() {
+	sheet, top := out.sheet(), out.sheet().Row(p.top)
+	if row := sheet.Row(from.line - p.dropped); from == nowhere || row < top || row >= top+out.pageHeight() {
 		// One has moved on since: what is seen counts.
 		from = spot{p.dropped + p.top, 0}
 		if way < 0 {
-			from = spot{p.dropped + sheet.Line(top+m.pageHeight()-1) + 1, 1}
+			from = spot{p.dropped + sheet.Line(top+out.pageHeight()-1) + 1, 1}
 		}
 	}
 	to, wrapped := s.next(from, way)
 	if wrapped {
-		m.notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
+		out.notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
 	}
-	m.goTo(to)
+	out.goTo(to)
 	return nil
 }
 
 // goTo shows a spot: its line, and the part of a long line in which it is.
-func (m *Model) goTo(to spot) {
-	p := m.page
+func (out *output) goTo(to spot) {
+	p := out.page
 	p.search.at = to
 	line := to.line - p.dropped
-	sheet := m.sheet()
+	sheet := out.sheet()
 	top, row := sheet.Row(p.top), sheet.Row(line)
-	if h := m.pageHeight(); row < top || row >= top+h {
-		p.top = sheet.Line(max(0, min(row-h/3, m.pageEndRow())))
+	if h := out.pageHeight(); row < top || row >= top+h {
+		p.top = sheet.Line(max(0, min(row-h/3, out.pageEndRow())))
 	}
 	p.follow = false
-	lines := m.pageState().Output.Lines(line, 1)
+	lines := out.pageState().Output.Lines(line, 1)
 	if len(lines) == 0 {
 		return
 	}
@@ -351,7 +351,7 @@ func (m *Model) goTo(to spot) {
 		return nth < to.nth
 	})
 	from, end = columns(lines[0].Text[:from]), columns(lines[0].Text[:end])
-	room := m.onPage().Room(m.layout().noteWidth-1, line)
+	room := out.onPage().Room(out.layout().noteWidth-1, line)
 	if from >= p.column && end < p.column+room {
 		return
 	}
@@ -377,15 +377,15 @@ func (p *page) marks(line int, text string) []theme.Mark {
 }
 
 // searched tells what is looked for and how often it is there; empty where nothing is.
-func (m *Model) searched() string {
-	s := &m.page.search
-	if !m.layers.has(searchLevel) && s.needle.words == "" {
+func (out *output) searched() string {
+	s := &out.page.search
+	if !out.layers.has(searchLevel) && s.needle.words == "" {
 		return ""
 	}
-	k := m.ink
+	k := out.ink
 	text, gap := k.Accent.Render("/"+theme.Clean(s.needle.words)), "  "
-	if m.layers.has(searchLevel) {
-		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, m.width), " "
+	if out.layers.has(searchLevel) {
+		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, out.width), " "
 	}
 	text += gap
 	switch {
@@ -399,3 +399,17 @@ func (m *Model) searched() string {
 	}
 	return text + "  "
 }
+
+// searchLine is an opened output while what is looked for in it is typed.
+type searchLine struct{ *output }
+
+// Paste adds to the words.
+func (out *searchLine) Paste(text string) tea.Cmd {
+	if out.page.search.line.paste(firstLine(text)) {
+		out.seek(out.page.search.line.text())
+	}
+	return nil
+}
+
+// Bindings are those of the table.
+func (out *searchLine) Bindings() []chapter { return out.searchKeys }

@@ -39,153 +39,153 @@ const startsWithin = 10 * time.Second
 type showTickMsg struct{}
 
 // showNext begins the next scene, or the show.
-func (m *Model) showNext() tea.Cmd { return m.toScene(m.play.scene + 1) }
+func (pr *presenter) showNext() tea.Cmd { return pr.toScene(pr.play.scene + 1) }
 
-func (m *Model) showBack() tea.Cmd { return m.toScene(max(0, m.play.scene-1)) }
+func (pr *presenter) showBack() tea.Cmd { return pr.toScene(max(0, pr.play.scene-1)) }
 
 // showAuto has the show go on by itself, or wait for the presenter again.
-func (m *Model) showAuto() tea.Cmd {
-	m.play.auto = !m.play.auto
-	if !m.play.auto {
-		m.notice = "the show waits for you: space goes on"
-		return m.tell()
+func (pr *presenter) showAuto() tea.Cmd {
+	pr.play.auto = !pr.play.auto
+	if !pr.play.auto {
+		pr.notice = "the show waits for you: space goes on"
+		return pr.tell()
 	}
-	m.notice = "the show goes on by itself"
-	if m.play.scene < 0 {
-		return m.showNext()
+	pr.notice = "the show goes on by itself"
+	if pr.play.scene < 0 {
+		return pr.showNext()
 	}
-	return m.tell()
+	return pr.tell()
 }
 
 // showJump has the next digit choose a scene.
-func (m *Model) showJump() tea.Cmd {
-	if !m.scripted() {
-		m.notice = "there is no show to jump in"
+func (pr *presenter) showJump() tea.Cmd {
+	if !pr.scripted() {
+		pr.notice = "there is no show to jump in"
 		return nil
 	}
-	m.play.jumping = true
-	m.notice = fmt.Sprintf("to which scene? 1 to %d", min(9, len(m.opts.Show.Scenes)))
+	pr.play.jumping = true
+	pr.notice = fmt.Sprintf("to which scene? 1 to %d", min(9, len(pr.opts.Show.Scenes)))
 	return nil
 }
 
 // digit starts a load, or jumps to a scene.
-func (m *Model) digit(n int) tea.Cmd {
-	if m.play.jumping {
-		m.play.jumping = false
-		return m.toScene(n)
+func (pr *presenter) digit(n int) tea.Cmd {
+	if pr.play.jumping {
+		pr.play.jumping = false
+		return pr.toScene(n)
 	}
 	if n >= len(loads()) {
 		return nil
 	}
-	return m.startLoad(n)
+	return pr.startLoad(n)
 }
 
 // toScene begins a scene.
-func (m *Model) toScene(n int) tea.Cmd {
-	s := &m.play
-	if n < 0 || n >= len(m.opts.Show.Scenes) {
-		if s.auto = false; s.scene >= 0 && n >= len(m.opts.Show.Scenes) {
-			m.notice = "the show is over; j and a digit goes back to a scene"
+func (pr *presenter) toScene(n int) tea.Cmd {
+	s := &pr.play
+	if n < 0 || n >= len(pr.opts.Show.Scenes) {
+		if s.auto = false; s.scene >= 0 && n >= len(pr.opts.Show.Scenes) {
+			pr.notice = "the show is over; j and a digit goes back to a scene"
 		}
-		return m.tell()
+		return pr.tell()
 	}
 	if s.scene < 0 || s.began.IsZero() {
-		s.began, s.beganAt = m.opts.RigNow(), m.opts.Now()
+		s.began, s.beganAt = pr.opts.RigNow(), pr.opts.Now()
 	}
 	s.scene, s.act, s.until, s.ran = n, 0, time.Time{}, ""
-	m.layers.push(presentationLevel)
+	pr.layers.push(presentationLevel)
 	cmds := []tea.Cmd{}
 	// Whoever jumps out of the scene that pulled it would leave the others without it.
 	if s.pulled {
-		cmds = append(cmds, m.cable(false))
+		cmds = append(cmds, pr.cable(false))
 	}
-	return tea.Batch(append(cmds, m.acts(), m.showTicks())...)
+	return tea.Batch(append(cmds, pr.acts(), pr.showTicks())...)
 }
 
 // showTicks has a show that has begun go on with its clock.
-func (m *Model) showTicks() tea.Cmd {
-	if m.play.ticking || m.play.scene < 0 {
+func (pr *presenter) showTicks() tea.Cmd {
+	if pr.play.ticking || pr.play.scene < 0 {
 		return nil
 	}
-	m.play.ticking = true
-	return m.showTick()
+	pr.play.ticking = true
+	return pr.showTick()
 }
 
-func (m *Model) showTick() tea.Cmd {
-	return m.play.tick(showPace, func(time.Time) tea.Msg { return showTickMsg{} })
+func (pr *presenter) showTick() tea.Cmd {
+	return pr.play.tick(showPace, func(time.Time) tea.Msg { return showTickMsg{} })
 }
 
 // onShowTick goes on where something is over that the show has waited for.
-func (m *Model) onShowTick() tea.Cmd {
-	m.dirty = true
-	if !m.layers.has(presentationLevel) {
-		m.play.ticking = false // it goes on where it was when the stage is opened again
+func (pr *presenter) onShowTick() tea.Cmd {
+	pr.dirty = true
+	if !pr.layers.has(presentationLevel) {
+		pr.play.ticking = false // it goes on where it was when the stage is opened again
 		return nil
 	}
-	return tea.Batch(m.acts(), m.showTick())
+	return tea.Batch(pr.acts(), pr.showTick())
 }
 
 // acts does what can be done now, and begins the next scene where the show goes on by itself.
-func (m *Model) acts() tea.Cmd {
-	s := &m.play
+func (pr *presenter) acts() tea.Cmd {
+	s := &pr.play
 	if s.scene < 0 {
 		return nil
 	}
 	var cmds []tea.Cmd
-	acts := m.opts.Show.Scenes[s.scene].Acts
+	acts := pr.opts.Show.Scenes[s.scene].Acts
 	for s.act < len(acts) {
-		cmd, done := m.do(acts[s.act])
+		cmd, done := pr.do(acts[s.act])
 		cmds = append(cmds, cmd)
 		if !done {
-			return tea.Batch(append(cmds, m.tell())...)
+			return tea.Batch(append(cmds, pr.tell())...)
 		}
 		s.act++
 	}
-	cmds = append(cmds, m.tell())
+	cmds = append(cmds, pr.tell())
 	if s.auto {
-		if s.scene+1 < len(m.opts.Show.Scenes) {
-			cmds = append(cmds, m.toScene(s.scene+1))
+		if s.scene+1 < len(pr.opts.Show.Scenes) {
+			cmds = append(cmds, pr.toScene(s.scene+1))
 		} else {
 			s.auto = false
-			cmds = append(cmds, m.tell())
+			cmds = append(cmds, pr.tell())
 		}
 	}
 	return tea.Batch(cmds...)
 }
 
 // do does one act; done is false as long as it has to be waited for.
-func (m *Model) do(a show.Act) (cmd tea.Cmd, done bool) {
-	s := &m.play
+func (pr *presenter) do(a show.Act) (cmd tea.Cmd, done bool) {
+	s := &pr.play
 	switch a.Deed {
 	case show.View:
 		if v, ok := presentation.ViewNamed(a.View); ok {
-			m.stage.view = v
+			pr.view = v
 		}
 	case show.Pause:
 		if s.until.IsZero() {
-			s.until = m.opts.RigNow().Add(a.For)
+			s.until = pr.opts.RigNow().Add(a.For)
 		}
-		if m.opts.RigNow().Before(s.until) {
+		if pr.opts.RigNow().Before(s.until) {
 			return nil, false
 		}
 		s.until = time.Time{}
 	case show.Run:
-		return m.showRun(a), true
+		return pr.showRun(a), true
 	case show.Wait:
-		return nil, m.showRan()
+		return nil, pr.showRan()
 	case show.Pull:
-		return m.cable(true), true
+		return pr.cable(true), true
 	case show.Plug:
-		return m.cable(false), true
+		return pr.cable(false), true
 	}
 	return nil, true
 }
 
 // showRun runs a cell in place of what runs.
-func (m *Model) showRun(a show.Act) tea.Cmd {
-	m.play.ran, m.play.before, m.play.asked = a.Cell, m.book.Cells[a.Cell].Run, m.opts.RigNow()
-	busy := m.busy()
-	return m.try(func(s Session) error {
+func (pr *presenter) showRun(a show.Act) tea.Cmd {
+	pr.play.ran, pr.play.before, pr.play.asked = a.Cell, pr.book.Cells[a.Cell].Run, pr.opts.RigNow()
+	busy := pr.busy()
+	return pr.try(func(s Session) error {
 		if busy {
 			s.Interrupt()
 		}
@@ -200,40 +200,40 @@ func (m *Model) showRun(a show.Act) tea.Cmd {
 }
 
 // showRan reports whether the cell that was run last has ended, or will never begin.
-func (m *Model) showRan() bool {
-	s := &m.play
+func (pr *presenter) showRan() bool {
+	s := &pr.play
 	if s.ran == "" {
 		return true
 	}
-	c := m.book.Cells[s.ran]
+	c := pr.book.Cells[s.ran]
 	if c.Run <= s.before {
-		return !m.busy() && !m.asking && m.opts.RigNow().Sub(s.asked) > startsWithin
+		return !pr.busy() && !pr.asking && pr.opts.RigNow().Sub(s.asked) > startsWithin
 	}
 	return !c.Running
 }
 
 // cable pulls the cable of the simulated rig, or plugs it in. On hardware that is the presenter's.
-func (m *Model) cable(pull bool) tea.Cmd {
-	if m.opts.Pull == nil {
-		m.notice = map[bool]string{true: "pull the cable of port 0 now", false: "plug the cable in again"}[pull]
+func (pr *presenter) cable(pull bool) tea.Cmd {
+	if pr.opts.Pull == nil {
+		pr.notice = map[bool]string{true: "pull the cable of port 0 now", false: "plug the cable in again"}[pull]
 		return nil
 	}
-	m.play.pulled = pull
-	m.notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]
-	change := m.opts.Pull
+	pr.play.pulled = pull
+	pr.notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]
+	change := pr.opts.Pull
 	// In the order of what was asked for: a scene that begins anew plugs the cable in and pulls it.
-	return m.try(func(Session) error { return change(pull) })
+	return pr.try(func(Session) error { return change(pull) })
 }
 
-func (m *Model) pullOrPlug() tea.Cmd { return m.cable(!m.play.pulled) }
+func (pr *presenter) pullOrPlug() tea.Cmd { return pr.cable(!pr.play.pulled) }
 
 // moment is where the show is.
-func (m *Model) moment() show.Moment {
-	s := m.play
-	scenes := m.opts.Show.Scenes
+func (pr *presenter) moment() show.Moment {
+	s := pr.play
+	scenes := pr.opts.Show.Scenes
 	at := show.Moment{
-		Show: m.opts.Show.Title, Scene: s.scene + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
-		Rig: m.rigName(),
+		Show: pr.opts.Show.Title, Scene: s.scene + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
+		Rig: pr.rigName(),
 	}
 	if s.scene >= 0 && s.scene < len(scenes) {
 		scene := scenes[s.scene]
@@ -243,10 +243,10 @@ func (m *Model) moment() show.Moment {
 	if s.scene+1 < len(scenes) {
 		at.Next = scenes[s.scene+1].Title
 	}
-	if a, ok := health.Urgent(m.board.Health); ok {
+	if a, ok := health.Urgent(pr.board.Health); ok {
 		at.Alarm = a.String()
 	}
-	c := m.stageCell("")
+	c := pr.stageCell("")
 	at.Cell = c.Title
 	if c.Grade != steps.NotRun {
 		at.Verdict = c.Grade.String() + ": " + c.Verdict
@@ -255,16 +255,16 @@ func (m *Model) moment() show.Moment {
 }
 
 // tell tells whoever follows the show in another terminal, where there is something new.
-func (m *Model) tell() tea.Cmd {
-	at := m.moment()
+func (pr *presenter) tell() tea.Cmd {
+	at := pr.moment()
 	// The number is no news by itself.
-	at.No = m.play.told.No
-	if m.opts.Tell == nil || at == m.play.told {
+	at.No = pr.play.told.No
+	if pr.opts.Tell == nil || at == pr.play.told {
 		return nil
 	}
 	at.No++
-	m.play.told = at
-	tell := m.opts.Tell
+	pr.play.told = at
+	tell := pr.opts.Tell
 	return func() tea.Msg {
 		if err := tell(at); err != nil {
 			return wroteMsg("railbench notes can't follow: " + err.Error())
@@ -274,22 +274,22 @@ func (m *Model) tell() tea.Cmd {
 }
 
 // staged puts the show's own words onto the screen.
-func (m *Model) staged(s *presentation.Screen) {
-	scenes := m.opts.Show.Scenes
+func (pr *presenter) staged(s *presentation.Screen) {
+	scenes := pr.opts.Show.Scenes
 	if len(scenes) == 0 {
 		return
 	}
-	if m.play.scene < 0 {
-		s.Title = m.opts.Show.Title
+	if pr.play.scene < 0 {
+		s.Title = pr.opts.Show.Title
 		s.Caption = "space begins the show, a has it go on by itself"
 		return
 	}
-	scene := scenes[m.play.scene]
+	scene := scenes[pr.play.scene]
 	s.Title, s.Caption = scene.Title, scene.Caption
-	s.Place = fmt.Sprintf("%d/%d", m.play.scene+1, len(scenes))
-	gone := max(0, m.opts.RigNow().Sub(m.play.began)).Truncate(time.Second)
+	s.Place = fmt.Sprintf("%d/%d", pr.play.scene+1, len(scenes))
+	gone := max(0, pr.opts.RigNow().Sub(pr.play.began)).Truncate(time.Second)
 	s.Clock = fmt.Sprintf("%d:%02d", int(gone.Minutes()), int(gone.Seconds())%60)
 }
 
 // scripted reports whether there is a show.
-func (m *Model) scripted() bool { return len(m.opts.Show.Scenes) > 0 }
+func (pr *presenter) scripted() bool { return len(pr.opts.Show.Scenes) > 0 }

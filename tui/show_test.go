@@ -45,7 +45,7 @@ func staged(t *testing.T) (s *screen, told *[]show.Moment, pulls *[]bool) {
 	told, pulls = &[]show.Moment{}, &[]bool{}
 	s = newScreen(t, loadable(), 120, 40)
 	s.Model.opts.Show = script
-	s.Model.play.tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // pass has the clock
+	s.Model.presenter.play.tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // pass has the clock
 	s.Model.opts.Tell = func(m show.Moment) error { *told = append(*told, m); return nil }
 	s.Model.opts.Pull = func(out bool) error { *pulls = append(*pulls, out); return nil }
 	s.send(eventsMsg(connected()))
@@ -86,7 +86,7 @@ func (s *screen) pass(seconds int) {
 				Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Good."},
 			}})
 		}
-		if s.Model.play.ticking {
+		if s.Model.presenter.play.ticking {
 			_, cmd := s.Update(showTickMsg{})
 			s.happen(cmd)
 		}
@@ -109,12 +109,12 @@ func TestAShowGoesOnByItself(t *testing.T) {
 		t.Fatalf("%q runs", s.book.Running)
 	}
 	for range 60 {
-		if s.pass(1); s.Model.play.told.Over {
+		if s.pass(1); s.Model.presenter.play.told.Over {
 			break
 		}
 	}
-	if took := s.now.Sub(began); !s.Model.play.told.Over || took > 20*time.Second {
-		t.Errorf("after %s it is %+v", took, s.Model.play.told)
+	if took := s.now.Sub(began); !s.Model.presenter.play.told.Over || took > 20*time.Second {
+		t.Errorf("after %s it is %+v", took, s.Model.presenter.play.told)
 	}
 	s.sees("2/2", "Pulled.")
 	if len(*pulls) != 2 || !(*pulls)[0] || (*pulls)[1] {
@@ -182,7 +182,7 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 	s.pass(1)
 	s.key("esc")
 	s.pass(6)
-	if s.Model.play.ticking {
+	if s.Model.presenter.play.ticking {
 		t.Error("it goes on where nobody sees it")
 	}
 	s.key("ctrl+g")

@@ -12,8 +12,14 @@ import (
 	"github.com/railbench/railbench/tui/presentation"
 )
 
-// onStage is the screen that an audience sees.
-type onStage struct {
+// presenter is the screen that an audience sees.
+type presenter struct {
+	*shared
+	inert
+	foot func() string // the last line
+	keys []chapter
+	play showing
+
 	view presentation.View
 	held bool // loads last until they are stopped
 
@@ -41,25 +47,25 @@ func loads() []load {
 // ends it then, and its end does.
 const forDay = "86400"
 
-func (m *Model) openStage() tea.Cmd {
-	m.layers.push(presentationLevel)
-	return m.showTicks()
+func (pr *presenter) openStage() tea.Cmd {
+	pr.layers.push(presentationLevel)
+	return pr.showTicks()
 }
 
-func (m *Model) closeStage() tea.Cmd {
-	m.layers.drop(presentationLevel)
+func (pr *presenter) closeStage() tea.Cmd {
+	pr.layers.drop(presentationLevel)
 	return nil
 }
 
-func (m *Model) nextView() tea.Cmd {
-	m.stage.view = m.stage.view.Next(len(m.book.Rig.Nodes))
-	m.notice = "numerals of the " + m.stage.view.String()
+func (pr *presenter) nextView() tea.Cmd {
+	pr.view = pr.view.Next(len(pr.book.Rig.Nodes))
+	pr.notice = "numerals of the " + pr.view.String()
 	return nil
 }
 
 // stageViews are the views that nextView goes through, for the footer.
-func (m *Model) stageViews() string {
-	nodes := len(m.book.Rig.Nodes)
+func (pr *presenter) stageViews() string {
+	nodes := len(pr.book.Rig.Nodes)
 	names := []string{presentation.Halves.String()}
 	for v := presentation.Halves.Next(nodes); v != presentation.Halves; v = v.Next(nodes) {
 		names = append(names, v.String())
@@ -68,17 +74,17 @@ func (m *Model) stageViews() string {
 }
 
 // startLoad starts a load in place of what runs.
-func (m *Model) startLoad(n int) tea.Cmd {
-	return m.inPlace(loads()[n].cell)
+func (pr *presenter) startLoad(n int) tea.Cmd {
+	return pr.inPlace(loads()[n].cell)
 }
 
 // loadChoices are the loads, for the palette: they stand in no part of the notebook.
-func (m *Model) loadChoices() (all []choice) {
+func (pr *presenter) loadChoices() (all []choice) {
 	for i, l := range loads() {
-		if c, ok := m.book.Tutorial.Cell(l.cell); ok {
+		if c, ok := pr.book.Tutorial.Cell(l.cell); ok {
 			all = append(all, choice{"load", c.Title + "  " + c.ID, "", func() tea.Cmd {
-				m.leaveList()
-				return tea.Batch(m.openStage(), m.startLoad(i))
+				pr.leaveList()
+				return tea.Batch(pr.openStage(), pr.startLoad(i))
 			}})
 		}
 	}
@@ -87,17 +93,17 @@ func (m *Model) loadChoices() (all []choice) {
 
 // inPlace runs a cell; what runs or waits is interrupted first.
 // In one call of the session, so that no other comes between the two.
-func (m *Model) inPlace(id string) tea.Cmd {
-	if _, ok := m.book.Tutorial.Cell(id); !ok {
-		m.notice = "this runbook has no cell " + id
+func (pr *presenter) inPlace(id string) tea.Cmd {
+	if _, ok := pr.book.Tutorial.Cell(id); !ok {
+		pr.notice = "this runbook has no cell " + id
 		return nil
 	}
-	if m.book.Cells[id].Running && len(m.book.Queue) == 0 {
-		m.noteRun(isRunning)
+	if pr.book.Cells[id].Running && len(pr.book.Queue) == 0 {
+		pr.noteRun(isRunning)
 		return nil
 	}
-	busy := m.busy()
-	return m.ask(func(s Session) {
+	busy := pr.busy()
+	return pr.ask(func(s Session) {
 		if busy {
 			s.Interrupt()
 		}
@@ -107,41 +113,41 @@ func (m *Model) inPlace(id string) tea.Cmd {
 
 // hold has loads go on until they are stopped, or for their own time again. It is for the next
 // one that starts.
-func (m *Model) hold() tea.Cmd {
-	m.stage.held = !m.stage.held
+func (pr *presenter) hold() tea.Cmd {
+	pr.held = !pr.held
 	value := ""
-	m.notice = "loads last as long as LOAD_SECONDS says, from the next one on"
-	for _, p := range m.opts.Params {
+	pr.notice = "loads last as long as LOAD_SECONDS says, from the next one on"
+	for _, p := range pr.opts.Params {
 		if p.Name == "LOAD_SECONDS" {
 			value = p.Default
 		}
 	}
-	if m.stage.held {
-		value, m.notice = forDay, "loads last until they are stopped (x), from the next one on"
+	if pr.held {
+		value, pr.notice = forDay, "loads last until they are stopped (x), from the next one on"
 	}
-	return m.try(func(s Session) error { return s.SetParam("", "LOAD_SECONDS", value) })
+	return pr.try(func(s Session) error { return s.SetParam("", "LOAD_SECONDS", value) })
 }
 
-// drawStage is the whole screen.
-func (m *Model) drawStage() []string {
-	names := m.names()
+// Draw is the whole screen.
+func (pr *presenter) Draw(width, height int) picture {
+	names := pr.names()
 	s := presentation.Screen{
-		Width: m.width, Height: m.height, Dials: presentation.NewDials(m.book.Rig, m.board), View: m.stage.view,
-		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: m.simulated(),
-		Recorded: m.opts.Recorded, Cell: m.stageCell(m.spinner.View() + " "), Foot: m.foot(),
+		Width: width, Height: height, Dials: presentation.NewDials(pr.book.Rig, pr.board), View: pr.view,
+		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: pr.simulated(),
+		Recorded: pr.opts.Recorded, Cell: pr.stageCell(pr.spinner.View() + " "), Foot: pr.foot(),
 	}
-	m.staged(&s)
-	if alerts := m.alerts(); len(alerts) > 0 {
+	pr.staged(&s)
+	if alerts := pr.alerts(); len(alerts) > 0 {
 		s.Alert, s.Warned = alerts[0].text, alerts[0].mild
 	}
-	return s.Lines(m.ink)
+	return picture{lines: s.Lines(pr.ink)}
 }
 
 // stageCell is that of the stage, with its command as it runs.
-func (m *Model) stageCell(spin string) presentation.Cell {
-	out := stageCell(m.book, m.opts.RigNow(), spin)
-	if c, ok := m.book.Tutorial.Cell(onStageNow(m.book)); ok {
-		out.Command = m.command(c)
+func (pr *presenter) stageCell(spin string) presentation.Cell {
+	out := stageCell(pr.book, pr.opts.RigNow(), spin)
+	if c, ok := pr.book.Tutorial.Cell(onStageNow(pr.book)); ok {
+		out.Command = pr.command(c)
 	}
 	return out
 }
@@ -239,21 +245,21 @@ func argued(command, function, script string) string {
 }
 
 // mark tells a recording of the cells that have begun.
-func (m *Model) mark(events []steps.Event) tea.Cmd {
-	if m.opts.Mark == nil {
+func (pr *presenter) mark(events []steps.Event) tea.Cmd {
+	if pr.opts.Mark == nil {
 		return nil
 	}
 	var titles []string
 	for _, e := range events {
 		if s, ok := e.(steps.CellStarted); ok {
-			c, _ := m.book.Tutorial.Cell(s.Cell)
+			c, _ := pr.book.Tutorial.Cell(s.Cell)
 			titles = append(titles, c.Title)
 		}
 	}
 	if titles == nil {
 		return nil
 	}
-	mark := m.opts.Mark
+	mark := pr.opts.Mark
 	return func() tea.Msg {
 		for _, title := range titles {
 			mark(title)
@@ -261,3 +267,9 @@ func (m *Model) mark(events []steps.Event) tea.Cmd {
 		return nil
 	}
 }
+
+// Key acts by the table of keys.
+func (pr *presenter) Key(msg tea.KeyPressMsg) tea.Cmd { return press(pr.keys, msg) }
+
+// Bindings are those of the table.
+func (pr *presenter) Bindings() []chapter { return pr.keys }

@@ -13,8 +13,8 @@ func (m *Model) restyle() {
 		profile = colorprofile.ASCII
 	}
 	m.ink = theme.New(m.dark, profile).WithLinks(m.opts.Links)
-	m.cache, m.docs.lines = cache{}, nil
+	m.notebook.cache, m.docs.lines = cache{}, nil
 	m.dirty = true
-	m.fitHelp()
-	m.dressEditor()
+	m.help.fitHelp()
+	m.editor.dressEditor()
 }

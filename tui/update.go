@@ -26,7 +26,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:
-		return m, m.paste(msg.Content)
+		m.dirty = true
+		return m, m.all[m.layers.top()].Paste(msg.Content)
 	case tea.MouseClickMsg:
 		return m, m.click(msg.Mouse())
 	case tea.MouseWheelMsg:
@@ -36,38 +37,38 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case boardMsg:
 		return m, tea.Batch(m.setBoard(meter.Board(msg)), waitBoard(m.session.Boards()))
 	case questionMsg:
-		return m, tea.Batch(m.queue(steps.Question(msg)), waitQuestion(m.session.Questions()))
+		return m, tea.Batch(m.questions.queue(steps.Question(msg)), waitQuestion(m.session.Questions()))
 	case askedMsg:
 		return m, m.asked(msg.err)
 	case scriptMsg:
-		return m, m.copied(msg)
+		return m, m.copies.copied(msg)
 	case pagerMsg:
-		return m, m.paging(msg)
+		return m, m.copies.paging(msg)
 	case pagedMsg:
-		return m, m.paged(msg)
+		return m, m.copies.paged(msg)
 	case spinner.TickMsg:
 		return m, m.onBeat(msg)
 	case wroteMsg:
 		m.notice, m.dirty = string(msg), true
 		return m, nil
 	case editorMsg:
-		return m, m.handOver(msg)
+		return m, m.editor.handOver(msg)
 	case editedMsg:
-		return m, m.takeOver(msg)
+		return m, m.editor.takeOver(msg)
 	case followedMsg:
 		return m, tea.Batch(m.followed(msg), waitFollow(m.opts.Follow))
 	case sessionsMsg:
-		m.sessions, m.dirty = msg, true
+		m.saved.all, m.dirty = msg, true
 		return m, nil
 	case checkedMsg:
-		return m, m.checked(msg)
+		return m, m.saved.checked(msg)
 	case comparedMsg:
-		return m, m.compared(msg)
+		return m, m.saved.compared(msg)
 	case changedMsg:
 		m.changedFile, m.dirty = string(msg), true
 		return m, waitChanged(m.opts.Changed)
 	case showTickMsg:
-		return m, m.onShowTick()
+		return m, m.presenter.onShowTick()
 	case paceMsg:
 		return m, m.onPace()
 	}
@@ -79,14 +80,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *Model) resize(width, height int) tea.Cmd {
 	if m.width == 0 && width > 0 {
 		m.width, m.height = width, height
-		m.enter()
+		m.notebook.enter()
 	}
 	m.width, m.height, m.dirty = width, height, true
 	if m.layers.drop(smallLevel); width > 0 && m.layout().small {
 		m.layers.push(smallLevel)
 	}
-	m.fitHelp()
-	m.fitEditor()
+	m.help.fitHelp()
+	m.editor.fitEditor()
 	return nil
 }
 
@@ -112,49 +113,31 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	m.dirty, m.notice = true, ""
 	// The digit of a jump follows at once, or a load is meant by one that comes later.
 	if n := msg.String(); len(n) != 1 || n < "1" || n > "9" {
-		m.play.jumping = false
+		m.presenter.play.jumping = false
 	}
 	// Twice means twice in a row.
 	if m.before != msg.String() {
 		m.before = ""
 	}
-	switch m.layers.top() {
-	case questionLevel:
-		return m.questionKey(msg)
-	case smallLevel:
-		return m.smallKey(msg)
-	case drillLevel:
-		return m.drillKey(msg)
-	case quitLevel:
-		return m.quittingKey(msg)
-	case helpLevel:
-		return m.helpKey(msg)
-	case paletteLevel:
-		return m.paletteKey(msg)
-	case formLevel:
-		return m.formKey(msg)
-	case editorLevel:
-		return m.editorKey(msg)
-	case searchLevel:
-		return m.searchKey(msg)
-	case symptomLevel:
-		return m.symptomKey(msg)
-	case wordsLevel:
-		return m.findKey(msg)
-	case notebookLevel, checklistLevel, outputLevel, gaugesLevel, presentationLevel, docsLevel:
-	}
-	return m.press(msg)
+	return m.all[m.layers.top()].Key(msg)
 }
 
-// smallKey is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
-func (m *Model) smallKey(msg tea.KeyPressMsg) tea.Cmd {
+// small is the screen of a terminal that is too small to show anything.
+type small struct {
+	*shared
+	inert
+	leaving *leaving
+}
+
+// Key is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
+func (sm *small) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch name := msg.String(); {
-	case m.layers.has(quitLevel):
-		return m.quittingKey(msg)
+	case sm.layers.has(quitLevel):
+		return sm.leaving.Key(msg)
 	case name == "ctrl+c":
-		return m.control()
+		return sm.leaving.control()
 	case name == "q":
-		return m.quit()
+		return sm.leaving.quit()
 	}
 	return nil
 }
@@ -167,22 +150,22 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		m.book = m.book.Apply(e)
 		m.tellOf(e, before)
 		if ended, ok := e.(steps.CellEnded); ok {
-			m.drilled(ended)
-			m.surveyed()
-			m.cured(ended)
+			m.drill.drilled(ended)
+			m.list.surveyed()
+			m.list.cured(ended)
 		}
 		if s, ok := e.(steps.CellStarted); ok {
-			m.drillPays(s.Cell)
-			if m.follow && m.watch != s.Cell {
-				m.show(s.Cell)
+			m.drill.drillPays(s.Cell)
+			if m.follow && m.notebook.watch != s.Cell {
+				m.notebook.show(s.Cell)
 			}
 		}
 	}
-	m.keepPage()
+	m.output.keepPage()
 	if m.opts.Audience != nil {
 		m.opts.Audience.Book(m.book)
 	}
-	cmds := []tea.Cmd{m.drawSoon(), m.mark(events)}
+	cmds := []tea.Cmd{m.drawSoon(), m.presenter.mark(events)}
 	if m.book.Running != "" && !m.beating {
 		m.beating = true
 		cmds = append(cmds, m.spinner.Tick)
@@ -195,7 +178,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	switch e := e.(type) {
 	case steps.CellEnded:
-		m.withdraw(e.Cell)
+		m.questions.withdraw(e.Cell)
 		m.tellOfStop(e, before)
 		if m.notice == m.runNotice {
 			m.notice = ""
@@ -233,7 +216,7 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 
 // setBoard draws at the gauges' pace only where they are seen.
 func (m *Model) setBoard(b meter.Board) tea.Cmd {
-	if m.drilling() {
+	if m.drill.drilling() {
 		b.Health = nil // an alarm would say what the fault is, and where
 	}
 	before, _ := health.Urgent(m.board.Health)
@@ -243,7 +226,7 @@ func (m *Model) setBoard(b meter.Board) tea.Cmd {
 		m.opts.Audience.Board(b)
 	}
 	if now != before { // an alarm is seen wherever one is, and by the presenter's notes
-		return tea.Batch(m.tell(), m.drawSoon())
+		return tea.Batch(m.presenter.tell(), m.drawSoon())
 	}
 	if m.noGauges && !m.layers.has(presentationLevel) {
 		return nil
@@ -275,7 +258,7 @@ func (m *Model) onPace() tea.Cmd {
 // that an idle screen costs nothing.
 func (m *Model) onBeat(msg spinner.TickMsg) tea.Cmd {
 	m.dirty = true
-	m.lapse()
+	m.questions.lapse()
 	if m.book.Running == "" {
 		m.beating = false
 		return nil
