@@ -565,3 +565,16 @@ func (cl *checklist) Bindings() []chapter { return cl.keys }
 
 // symptomLine is the checklist while a symptom is typed for it.
 type symptomLine struct{ *checklist }
+
+// openCheckForm opens the form of the selected check, or of what puts right what it
+// finds where the check itself reads nothing.
+func (cl *checklist) openCheckForm() tea.Cmd {
+	c, ok := cl.check()
+	if !ok {
+		return nil
+	}
+	if f, has := cl.book.Tutorial.Cell(c.Check.Fix); has && !cl.form.readsAny(c) && cl.form.readsAny(f) {
+		c = f
+	}
+	return cl.form.openFormOf(c)
+}

@@ -64,50 +64,6 @@ func pace(after time.Duration) tea.Cmd {
 	return tea.Tick(after, func(time.Time) tea.Msg { return paceMsg{} })
 }
 
-// ask calls the session. Commands run side by side, and what a user asked for must
-// arrive in order, so there is one at a time.
-func (sh *shared) ask(f func(Session)) tea.Cmd {
-	return sh.try(func(s Session) error {
-		f(s)
-		return nil
-	})
-}
-
-// onlyFollows is said of a key that would change something in a session that another railbench has open: the
-// line above the screen says which.
-const onlyFollows = "end the other railbench to run here"
-
-// try is ask for a call that can be refused: the error becomes a notice.
-// A session that only follows has nobody to take it.
-func (sh *shared) try(f func(Session) error) tea.Cmd {
-	if sh.opts.ReadOnly != "" {
-		sh.notice = onlyFollows
-		return nil
-	}
-	sh.asks = append(sh.asks, f)
-	return sh.nextAsk()
-}
-
-func (sh *shared) nextAsk() tea.Cmd {
-	if sh.asking || len(sh.asks) == 0 {
-		return nil
-	}
-	f, s := sh.asks[0], sh.session
-	sh.asks, sh.asking = sh.asks[1:], true
-	return func() tea.Msg {
-		return askedMsg{f(s)}
-	}
-}
-
-// asked is the end of a call to the session.
-func (sh *shared) asked(err error) tea.Cmd {
-	sh.asking = false
-	if err != nil {
-		sh.notice, sh.dirty = strings.ReplaceAll(err.Error(), "\n", "; "), true
-	}
-	return sh.nextAsk()
-}
-
 // tellSaved writes edited scripts to a runbook's files. Of the built-in tutorial it says
 // where the session is saved: who has pressed ctrl+s wants to know that it is.
 func (m *Model) tellSaved() tea.Cmd {

@@ -51,47 +51,6 @@ type docChapter struct {
 // docsWidth is the widest that a page is set.
 const docsWidth = 100
 
-// docsKeys work while the pages are on the screen.
-func (m *Model) docsKeys() []chapter {
-	reading := func() bool { return m.docs.page }
-	listed := func() bool { return !m.docs.page }
-	return []chapter{
-		{"pages", []binding{
-			on("enter, space, pgdn, ctrl+f",
-				"open the selected page; in a page, a screen down",
-				"enter", "space", "pgdown", "ctrl+f").
-				to(m.docs.readOn).brief(1, "enter", "open").only(listed),
-			on("↓, j", "next page of the list; in a page, a line down", "down", "j").
-				to(func() tea.Cmd { return m.docs.turnDocs(1) }).brief(3, "↑↓", "move"),
-			on("↑, k", "previous page of the list; in a page, a line up", "up", "k").
-				to(func() tea.Cmd { return m.docs.turnDocs(-1) }),
-			on("pgup, ctrl+b", "a screen up", "pgup", "ctrl+b").
-				to(func() tea.Cmd { return m.docs.turnDocs(1 - m.docs.docsRoom()) }).
-				brief(4, "space", "screen down").only(reading),
-			on("ctrl+d", "half a screen down", "ctrl+d").
-				to(func() tea.Cmd { return m.docs.turnDocs(m.docs.docsRoom() / 2) }),
-			on("ctrl+u", "half a screen up", "ctrl+u").
-				to(func() tea.Cmd { return m.docs.turnDocs(-m.docs.docsRoom() / 2) }),
-			on("home", "the beginning", "home").to(func() tea.Cmd { return m.docs.turnDocs(-m.docs.docsEnd()) }),
-			on("end, G", "the end", "end", "G").to(func() tea.Cmd { return m.docs.turnDocs(m.docs.docsEnd()) }),
-			on("tab, →, l, ]", "the page after this one", "tab", "right", "l", "]").
-				to(func() tea.Cmd { return m.docs.otherDoc(1) }).brief(5, "tab", "next page").only(reading),
-			on("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "[").
-				to(func() tea.Cmd { return m.docs.otherDoc(-1) }),
-			on("n", "the next chapter of a page", "n").
-				to(func() tea.Cmd { return m.docs.nextChapter(1) }).only(reading),
-			on("N", "the chapter before it", "N").
-				to(func() tea.Cmd { return m.docs.nextChapter(-1) }).only(reading),
-			on("w", "runs the checks that the chapter names, as troubleshooting does", "w").
-				to(m.docs.proveChapter).brief(1, "w", "run its checks").
-				only(func() bool { return m.docs.page && len(m.docs.chapter().checks) > 0 }),
-			on("esc", "back to the list, and from there to where you were", "esc").
-				to(m.docs.leaveDocs).brief(2, "esc", "back"),
-		}},
-		m.everywhere(),
-	}
-}
-
 // toggleDocs opens the pages where they were left, and closes them.
 func (pg *docs) toggleDocs() tea.Cmd {
 	if pg.layers.has(docsLevel) {

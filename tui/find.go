@@ -45,17 +45,6 @@ type match struct {
 	line int
 }
 
-// findKeys work while the words are typed; every other key is a letter of them.
-func (m *Model) findKeys() []chapter {
-	return []chapter{{"search", []binding{
-		on("enter", "go on with n and N", "enter").to(m.finder.keepFind).brief(1, "enter", "done"),
-		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to(m.finder.dropFind).brief(2, "esc", "leave"),
-		on("backspace", "take a letter back", "backspace").to(m.finder.eraseFind),
-		on("ctrl+u", "take all of it back", "ctrl+u").
-			to(m.finder.emptyFind).brief(3, "ctrl+u", "empty"),
-	}}}
-}
-
 // typeFind begins to type what is looked for.
 func (fi *finder) typeFind() tea.Cmd {
 	fi.follow, fi.notebook.watch = false, ""

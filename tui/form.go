@@ -54,25 +54,6 @@ func (f *field) paste(text string) {
 // read is the value as the scripts would get it.
 func (f *field) read() (string, error) { return f.Parse(f.line.text()) }
 
-// openForm opens the form of the selected cell, or on an introduction of all.
-func (nb *notebook) openForm() tea.Cmd {
-	c, _ := nb.selected()
-	return nb.form.openFormOf(c)
-}
-
-// openCheckForm opens the form of the selected check, or of what puts right what it
-// finds where the check itself reads nothing.
-func (cl *checklist) openCheckForm() tea.Cmd {
-	c, ok := cl.check()
-	if !ok {
-		return nil
-	}
-	if f, has := cl.book.Tutorial.Cell(c.Check.Fix); has && !cl.form.readsAny(c) && cl.form.readsAny(f) {
-		c = f
-	}
-	return cl.form.openFormOf(c)
-}
-
 func (fm *form) readsAny(c steps.Cell) bool { return slices.ContainsFunc(fm.opts.Params, c.Reads) }
 
 // openFormOf asks for what a cell reads; of a cell without an id, a part's introduction,
@@ -205,27 +186,6 @@ func (fm *form) applyForm() tea.Cmd {
 		}
 		return errors.Join(errs...)
 	})
-}
-
-// changedParams are the parameters of a cell that are not as they are by default, in
-// one line.
-func (nb *notebook) changedParams(c steps.Cell) string {
-	if !nb.book.Params.Any() && nb.reads != c.ID {
-		return ""
-	}
-	var all []string
-	for _, p := range nb.opts.Params {
-		value, set := nb.book.Params.Get(c.ID, p.Name)
-		switch {
-		case !c.Reads(p):
-		case nb.reads == c.ID && p.Program && (!set || value == p.Default):
-			// Who reads a script before he trusts it reads what it calls, too.
-			all = append(all, p.Name+"="+p.Text(p.Default))
-		case set && value != p.Default:
-			all = append(all, fmt.Sprintf("%s=%s (default %s)", p.Name, p.Text(value), p.Text(p.Default)))
-		}
-	}
-	return theme.Clean(strings.Join(all, "  "))
 }
 
 // Draw is the form as a box.

@@ -169,17 +169,17 @@ func (m *Model) notebookKeys() []chapter {
 		}},
 		{"edit", []binding{
 			on("E", "edit the selected cell's script (enter runs it)", "E").to(m.notebook.edit),
-			on("a", "add a scratch cell above", "a").to(m.notebook.insertAbove),
-			on("b", "add a scratch cell below", "b").to(m.notebook.insertBelow),
-			on("d d", "remove the selected cell", "d").to(m.notebook.remove),
-			on("x", "cut the selected cell", "x").to(m.notebook.cut),
-			on("c", "copy the selected cell", "c").to(m.notebook.copyCell),
-			on("v", "paste the cell that was cut or copied below", "v").to(m.notebook.pasteBelow),
-			on("V", "paste it above", "V").to(m.notebook.pasteAbove),
+			on("a", "add a scratch cell above", "a").to(m.edits.insertAbove),
+			on("b", "add a scratch cell below", "b").to(m.edits.insertBelow),
+			on("d d", "remove the selected cell", "d").to(m.edits.remove),
+			on("x", "cut the selected cell", "x").to(m.edits.cut),
+			on("c", "copy the selected cell", "c").to(m.edits.copyCell),
+			on("v", "paste the cell that was cut or copied below", "v").to(m.edits.pasteBelow),
+			on("V", "paste it above", "V").to(m.edits.pasteAbove),
 			on("s", "save: as ctrl+s", "s").to(m.tellSaved),
-			on("z", "take back the last change of cells", "z").to(m.notebook.undoEdit),
-			on("t", "where a scratch cell runs: here, on the peer, on both", "t").to(m.notebook.cyclePlace),
-			on("m", "make a scratch cell a note (Markdown), and a note a script", "m").to(m.notebook.toggleNote),
+			on("z", "take back the last change of cells", "z").to(m.edits.undoEdit),
+			on("t", "where a scratch cell runs: here, on the peer, on both", "t").to(m.edits.cyclePlace),
+			on("m", "make a scratch cell a note (Markdown), and a note a script", "m").to(m.edits.toggleNote),
 		}},
 		m.everywhere(),
 	}
@@ -338,4 +338,69 @@ func (m *Model) everywhere() chapter {
 			to(m.leaving.control),
 		on("q", "quit; asks first while a cell runs", "q").to(m.leaving.quit).brief(11, "q", "quit"),
 	}}
+}
+
+// docsKeys work while the pages are on the screen.
+func (m *Model) docsKeys() []chapter {
+	reading := func() bool { return m.docs.page }
+	listed := func() bool { return !m.docs.page }
+	return []chapter{
+		{"pages", []binding{
+			on("enter, space, pgdn, ctrl+f",
+				"open the selected page; in a page, a screen down",
+				"enter", "space", "pgdown", "ctrl+f").
+				to(m.docs.readOn).brief(1, "enter", "open").only(listed),
+			on("↓, j", "next page of the list; in a page, a line down", "down", "j").
+				to(func() tea.Cmd { return m.docs.turnDocs(1) }).brief(3, "↑↓", "move"),
+			on("↑, k", "previous page of the list; in a page, a line up", "up", "k").
+				to(func() tea.Cmd { return m.docs.turnDocs(-1) }),
+			on("pgup, ctrl+b", "a screen up", "pgup", "ctrl+b").
+				to(func() tea.Cmd { return m.docs.turnDocs(1 - m.docs.docsRoom()) }).
+				brief(4, "space", "screen down").only(reading),
+			on("ctrl+d", "half a screen down", "ctrl+d").
+				to(func() tea.Cmd { return m.docs.turnDocs(m.docs.docsRoom() / 2) }),
+			on("ctrl+u", "half a screen up", "ctrl+u").
+				to(func() tea.Cmd { return m.docs.turnDocs(-m.docs.docsRoom() / 2) }),
+			on("home", "the beginning", "home").to(func() tea.Cmd { return m.docs.turnDocs(-m.docs.docsEnd()) }),
+			on("end, G", "the end", "end", "G").to(func() tea.Cmd { return m.docs.turnDocs(m.docs.docsEnd()) }),
+			on("tab, →, l, ]", "the page after this one", "tab", "right", "l", "]").
+				to(func() tea.Cmd { return m.docs.otherDoc(1) }).brief(5, "tab", "next page").only(reading),
+			on("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "[").
+				to(func() tea.Cmd { return m.docs.otherDoc(-1) }),
+			on("n", "the next chapter of a page", "n").
+				to(func() tea.Cmd { return m.docs.nextChapter(1) }).only(reading),
+			on("N", "the chapter before it", "N").
+				to(func() tea.Cmd { return m.docs.nextChapter(-1) }).only(reading),
+			on("w", "runs the checks that the chapter names, as troubleshooting does", "w").
+				to(m.docs.proveChapter).brief(1, "w", "run its checks").
+				only(func() bool { return m.docs.page && len(m.docs.chapter().checks) > 0 }),
+			on("esc", "back to the list, and from there to where you were", "esc").
+				to(m.docs.leaveDocs).brief(2, "esc", "back"),
+		}},
+		m.everywhere(),
+	}
+}
+
+// editorKeys are told in the footer; the editor's Key has them.
+func (m *Model) editorKeys() []chapter {
+	return []chapter{{"edit", []binding{
+		on("esc, ctrl+s, ctrl+c", "keep what was typed, and close the editor; z in the notebook takes it back", "esc").
+			brief(1, "esc", "keep (z takes back)"),
+		on("ctrl+enter, ctrl+r", "keep it and run the cell (many terminals can't send ctrl+enter)", "ctrl+r").
+			brief(2, "ctrl+r", "keep and run"),
+		on("shift+enter", "keep it, run the cell and select the next one", "shift+enter"),
+		on("ctrl+o", "edit it in $VISUAL or $EDITOR", "ctrl+o").brief(5, "ctrl+o", "$EDITOR"),
+		on("ctrl+t", "the cell's next script", "ctrl+t").brief(4, "ctrl+t", "next script"),
+	}}}
+}
+
+// findKeys work while the words are typed; every other key is a letter of them.
+func (m *Model) findKeys() []chapter {
+	return []chapter{{"search", []binding{
+		on("enter", "go on with n and N", "enter").to(m.finder.keepFind).brief(1, "enter", "done"),
+		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to(m.finder.dropFind).brief(2, "esc", "leave"),
+		on("backspace", "take a letter back", "backspace").to(m.finder.eraseFind),
+		on("ctrl+u", "take all of it back", "ctrl+u").
+			to(m.finder.emptyFind).brief(3, "ctrl+u", "empty"),
+	}}}
 }

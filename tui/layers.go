@@ -29,7 +29,7 @@ type picture struct {
 // boxWidth is the widest that a box's text gets, but for help.
 const boxWidth = 76
 
-// inert is what most boxes do with a paste, a click and the wheel: nothing.
+// inert is what most layers do with a paste, a click and the wheel: nothing.
 type inert struct{}
 
 func (inert) Paste(string) tea.Cmd   { return nil }

@@ -91,7 +91,11 @@ func TestLayers(t *testing.T) {
 		notebookLevel: true, wordsLevel: true, checklistLevel: true, symptomLevel: true, outputLevel: true,
 		searchLevel: true,
 	}
-	for top, open := range opened(t) {
+	all := opened(t)
+	if len(all) != int(levels) {
+		t.Errorf("%d of %d layers are opened", len(all), levels)
+	}
+	for top, open := range all {
 		t.Run(fmt.Sprint(top), func(t *testing.T) {
 			if s := open(); s.layers.top() != top {
 				t.Fatalf("layer %d is on top, want %d:\n%s", s.layers.top(), top, s.plain())

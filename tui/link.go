@@ -14,29 +14,6 @@ import (
 // peer to every cell. It is chosen from the palette, and asked for before the first cell
 // runs.
 
-// number is the number of the node at an end. Before a rig is known ends are numbers.
-func (sh *shared) number(e steps.End) int { return numberIn(sh.book.Rig, e) }
-
-func numberIn(rig steps.Rig, e steps.End) int {
-	if len(rig.Nodes) == 0 {
-		return int(e)
-	}
-	return rig.At(e).No
-}
-
-// nodeName is the name of the node with a number.
-func (sh *shared) nodeName(no int) string {
-	for i, name := range sh.names() {
-		if sh.number(steps.End(i)) == no {
-			return name
-		}
-	}
-	return steps.End(no).String()
-}
-
-// linkable reports whether there is more than one link to choose.
-func (sh *shared) linkable() bool { return len(sh.book.Rig.Nodes) > len(steps.Ends) }
-
 // links is the choice of the link under test.
 type links struct {
 	*shared
@@ -143,14 +120,4 @@ func (ln *links) setLink(l steps.Link) tea.Cmd {
 		}
 		return err
 	})
-}
-
-// needsLink reports whether one of some cells runs over a link.
-func (sh *shared) needsLink(ids []string) bool {
-	for _, id := range ids {
-		if c, ok := sh.book.Tutorial.Cell(id); ok && c.OverLink() {
-			return true
-		}
-	}
-	return false
 }

@@ -8,14 +8,17 @@ package tui
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/show"
-	"github.com/railbench/railbench/tui/cells"
 )
 
 // Session is what the screen asks for. Its methods are called from commands, one
@@ -153,6 +156,7 @@ type Model struct {
 	output    *output
 	docs      *docs
 	editor    *editor
+	edits     *cellEdits
 	form      *form
 	palette   *palette
 	help      *help
@@ -173,38 +177,6 @@ type Model struct {
 	frame   string
 }
 
-// cursor is where the user is in one part.
-type cursor struct {
-	item  int // 0 is the part's introduction, n its nth cell
-	top   anchor
-	loose bool // scrolled away from the item: nothing moves by itself
-	seen  bool
-}
-
-// anchor is the first line that is shown: a line of an item, so that what is
-// shown stays where it is while an item before it grows.
-type anchor struct{ item, line int }
-
-// page is an opened output.
-type page struct {
-	cell    string
-	top     int // the first line of the first row that is seen
-	column  int
-	follow  bool        // stays at the end
-	run     steps.RunID // whose output top is a line of
-	dropped int         // lines that were gone when top was set
-	search  search
-
-	sheet    cells.Sheet // how its lines stand, as it was for sheetKey
-	sheetKey sheetKey
-}
-
-// sheetKey is what a sheet depends on.
-type sheetKey struct {
-	run                  steps.RunID
-	dropped, kept, width int
-}
-
 // New makes the screen of a session.
 func New(s Session, opts Options) *Model {
 	sh := newShared(s, opts)
@@ -218,6 +190,8 @@ func New(s Session, opts Options) *Model {
 	}
 	m.finder = &finder{shared: sh, notebook: m.notebook, output: m.output}
 	m.editor = &editor{shared: sh, notebook: m.notebook}
+	m.edits = &cellEdits{shared: sh, notebook: m.notebook, editor: m.editor}
+	m.editor.edits = m.edits
 	m.notebook.finder, m.notebook.editor, m.output.clickPart = m.finder, m.editor, m.notebook.clickPart
 	m.list = &checklist{shared: sh, notebook: m.notebook, output: m.output, form: m.form}
 	m.drill = &drill{shared: sh, list: m.list, began: opts.Now()}
@@ -277,59 +251,104 @@ func (m *Model) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// names are the nodes as the rig calls them, by End.
-func (sh *shared) names() []string { return namesIn(sh.book.Rig) }
-
-// namesIn are the names of a rig's nodes: a result is told with those of the rig that it
-// was measured on, whatever link is under test now.
-func namesIn(rig steps.Rig) []string {
-	names := make([]string, max(len(rig.Nodes), len(steps.Ends)))
-	for i := range names {
-		e := steps.End(i)
-		if names[i] = rig.At(e).Name; names[i] == "" {
-			names[i] = e.String()
+// footer is the line of keys, as many as fit.
+func (m *Model) footer(width int) string {
+	if m.layers.top().boxed() { // it has the keys, and says which
+		return ""
+	}
+	var bs []binding
+	for _, c := range m.chapters() {
+		for _, b := range c.bindings {
+			if b.foot.Key == "" || b.acts && m.opts.ReadOnly != "" || b.when != nil && !b.when() {
+				continue
+			}
+			if b.does != nil {
+				b.foot.Desc = b.does()
+			}
+			bs = append(bs, b)
 		}
 	}
-	return names
-}
-
-// ranOn are the names for what a cell came to.
-func (sh *shared) ranOn(state steps.CellState) []string {
-	if !state.Running && !state.Rig.Probed.IsZero() {
-		return namesIn(state.Rig)
+	// The order on the screen is the keymap's; what is left out goes by rank.
+	byRank := slices.Clone(bs)
+	slices.SortStableFunc(byRank, func(a, b binding) int { return a.rank - b.rank })
+	const gap = "  "
+	fits, room := map[key.Help]bool{}, width-1+len(gap)
+	for _, b := range byRank {
+		if w := lipgloss.Width(b.foot.Key+" "+b.foot.Desc) + len(gap); w <= room {
+			fits[b.foot] = true
+			room -= w
+		}
 	}
-	return sh.names()
-}
-
-func (sh *shared) parts() []steps.Part { return sh.book.Tutorial.Parts }
-
-// open is the part that is shown; the zero Part where there is none.
-func (nb *notebook) open() steps.Part {
-	if nb.part < len(nb.parts()) {
-		return nb.parts()[nb.part]
+	var shown []string
+	for _, b := range bs {
+		if fits[b.foot] {
+			name := m.ink.Strong
+			if b.rank == 0 {
+				name = m.ink.Focus
+			}
+			shown = append(shown, name.Render(b.foot.Key)+" "+m.ink.Dim.Render(b.foot.Desc))
+		}
 	}
-	return steps.Part{}
+	return " " + strings.Join(shown, gap)
 }
 
-func (nb *notebook) cursor() *cursor { return &nb.cursors[nb.part] }
+func (m *Model) openPalette() tea.Cmd {
+	m.palette.open()
+	m.docs.loadDocs()
+	return m.saved.listSessions()
+}
 
-// selected is the cell under the selection, if it is one.
-func (nb *notebook) selected() (steps.Cell, bool) {
-	cells := nb.open().Cells
-	if i := nb.cursor().item; i >= 1 && i <= len(cells) {
-		return cells[i-1], true
+// choices are all that there are on this screen.
+func (m *Model) choices() []choice {
+	if m.palette.links {
+		return m.links.linkChoices()
 	}
-	return steps.Cell{}, false
-}
-
-// find gives the part and the item of a cell.
-func (nb *notebook) find(id string) (part, item int, ok bool) {
-	for i, p := range nb.parts() {
-		for j, c := range p.Cells {
-			if c.ID == id {
-				return i, j + 1, true
+	var all []choice
+	for _, c := range m.chapters() {
+		for _, b := range c.bindings {
+			if b.act != nil && (b.when == nil || b.when()) {
+				all = append(all, choice{"do", b.Help().Desc, b.Help().Key, b.act})
 			}
 		}
 	}
-	return 0, 0, false
+	for i, p := range m.parts() {
+		all = append(all, choice{"part", p.Title, "", func() tea.Cmd {
+			m.leaveList()
+			return m.notebook.goToPart(i)
+		}})
+		for _, c := range p.Cells {
+			all = append(all, choice{"cell", c.Title + "  " + c.ID, "", func() tea.Cmd {
+				m.leaveList()
+				m.notebook.show(c.ID)
+				return nil
+			}})
+		}
+	}
+	all = append(all, m.links.linkChoices()...)
+	all = append(all, m.saved.sessionChoices()...)
+	for i, d := range m.docs.all {
+		all = append(all, choice{"page", d.Name + "  " + d.About, "", func() tea.Cmd { return m.docs.openDoc(i) }})
+	}
+	for _, c := range m.book.Tutorial.Checks() {
+		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func() tea.Cmd {
+			m.layers.drop(docsLevel)
+			m.list.openChecklist()
+			m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
+			m.list.chooseCheck(c.ID)
+			return nil
+		}})
+	}
+	return append(all, m.presenter.loadChoices()...)
+}
+
+// current is the cell that keys are about: that of an opened output, the selected check, or the selected cell.
+func (m *Model) current() (steps.Cell, bool) {
+	switch {
+	case m.layers.has(outputLevel):
+		return m.book.Tutorial.Cell(m.output.page.cell)
+	case m.layers.has(checklistLevel):
+		return m.list.check()
+	default:
+		return m.notebook.selected()
+	}
 }

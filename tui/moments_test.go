@@ -73,6 +73,7 @@ func TestASymptomIsTakenBack(t *testing.T) {
 	}
 	s.press("x", "ctrl+c")
 	if s.layers.has(symptomLevel) || s.layers.has(quitLevel) {
-		t.Errorf("ctrl+c leaves the words and nothing else: typing %t, quitting %t", s.layers.has(symptomLevel), s.layers.has(quitLevel))
+		t.Errorf("ctrl+c leaves the words and nothing else: typing %t, quitting %t",
+			s.layers.has(symptomLevel), s.layers.has(quitLevel))
 	}
 }

@@ -23,6 +23,7 @@ type cache struct {
 // notebook is the open part of the tutorial with its cells, and where the user is in it.
 type notebook struct {
 	*shared
+	inert
 	finder *finder
 	output *output
 	editor *editor
@@ -37,9 +38,6 @@ type notebook struct {
 	whole  map[string]bool // tables show all of their columns; by cell and introduction
 	notes  map[string]bool // what is different in fact stands in its place; the same
 	reads  string          // the cell whose script is read before it is trusted
-
-	undone []steps.PartChanged // what z brings back, the last one last
-	clip   *steps.Cell         // what v pastes; nil for nothing
 
 	cache cache
 	marks map[string]int // the number of the first difference, by cell and introduction; see markOf
@@ -186,26 +184,8 @@ func (nb *notebook) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	return drawing
 }
 
-// viewOf is how a cell or a check is looked at.
-func (sh *shared) viewOf(c steps.Cell, selected bool, l layout) cells.View {
-	view := cells.View{
-		Selected: selected, Queued: slices.Index(sh.book.Queue, c.ID) + 1,
-		Evidence: sh.evidence[c.ID], Script: sh.scripts[c.ID], Keep: l.keep, Simulated: sh.simulated(),
-	}
-	if view.Script {
-		view.Values = sh.valuesOf(c)
-	}
-	if state := sh.book.Cells[c.ID]; state.Running {
-		view.Spinner, view.Elapsed = sh.spinner.View(), cells.Seconds(sh.opts.RigNow().Sub(state.Started))
-	}
-	return view
-}
-
 // Key acts by the table of keys.
 func (nb *notebook) Key(msg tea.KeyPressMsg) tea.Cmd { return press(nb.keys, msg) }
-
-// Paste does nothing: nothing is typed here.
-func (nb *notebook) Paste(string) tea.Cmd { return nil }
 
 // Click selects a part or a cell.
 func (nb *notebook) Click(x, row int) tea.Cmd {
@@ -227,3 +207,192 @@ func (nb *notebook) Bindings() []chapter { return nb.keys }
 
 // Draw is the window over the open part.
 func (nb *notebook) Draw(int, int) picture { return picture{lines: nb.note(nb.layout())} }
+
+// markOf is the number of the first difference in a cell or an introduction: those of the
+// tutorial as it was opened, whatever was edited since.
+func (nb *notebook) markOf(id string) int {
+	if nb.marks == nil {
+		_, nb.marks = nb.opts.Tutorial.Differences()
+	}
+	return nb.marks[id]
+}
+
+// toggleHere turns something on or off for the selected cell or the introduction.
+func (nb *notebook) toggleHere(shown map[string]bool) tea.Cmd {
+	id := steps.IntroID(nb.open().ID)
+	if c, ok := nb.selected(); ok {
+		id = c.ID
+	}
+	shown[id] = !shown[id]
+	return nil
+}
+
+// edit opens the selected cell's script in the notebook's place.
+func (nb *notebook) edit() tea.Cmd {
+	c, ok := nb.selected()
+	switch {
+	case !ok:
+		nb.notice = "select a cell first: its script is what can be edited"
+		return nil
+	case c.Own != "":
+		nb.notice = "railbench does this itself: there is no script"
+		return nil
+	case nb.opts.ReadOnly != "":
+		nb.notice = onlyFollows
+		return nil
+	}
+	nb.editor.editRole(c, 0)
+	return nil
+}
+
+// restart is the second 0: all that ran is forgotten, and the nodes are looked at anew
+// by the next cell.
+func (nb *notebook) restart() tea.Cmd {
+	if nb.before != "0" {
+		cmd := nb.resetPeaks()
+		nb.notice, nb.before = "peaks and averages start anew; 0 again clears all outputs and verdicts", "0"
+		return cmd
+	}
+	if nb.busy() {
+		nb.notice = "something runs: i i interrupts it"
+		return nil
+	}
+	nb.notice = "all outputs and verdicts are cleared"
+	var ids []string
+	for id := range nb.book.Cells {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return nb.ask(func(s Session) {
+		for _, id := range ids {
+			s.Clear(id)
+		}
+	})
+}
+
+// openForm opens the form of the selected cell, or on an introduction of all.
+func (nb *notebook) openForm() tea.Cmd {
+	c, _ := nb.selected()
+	return nb.form.openFormOf(c)
+}
+
+// changedParams are the parameters of a cell that are not as they are by default, in
+// one line.
+func (nb *notebook) changedParams(c steps.Cell) string {
+	if !nb.book.Params.Any() && nb.reads != c.ID {
+		return ""
+	}
+	var all []string
+	for _, p := range nb.opts.Params {
+		value, set := nb.book.Params.Get(c.ID, p.Name)
+		switch {
+		case !c.Reads(p):
+		case nb.reads == c.ID && p.Program && (!set || value == p.Default):
+			// Who reads a script before he trusts it reads what it calls, too.
+			all = append(all, p.Name+"="+p.Text(p.Default))
+		case set && value != p.Default:
+			all = append(all, fmt.Sprintf("%s=%s (default %s)", p.Name, p.Text(value), p.Text(p.Default)))
+		}
+	}
+	return theme.Clean(strings.Join(all, "  "))
+}
+
+// cursor is where the user is in one part.
+type cursor struct {
+	item  int // 0 is the part's introduction, n its nth cell
+	top   anchor
+	loose bool // scrolled away from the item: nothing moves by itself
+	seen  bool
+}
+
+// anchor is the first line that is shown: a line of an item, so that what is
+// shown stays where it is while an item before it grows.
+type anchor struct{ item, line int }
+
+// open is the part that is shown; the zero Part where there is none.
+func (nb *notebook) open() steps.Part {
+	if nb.part < len(nb.parts()) {
+		return nb.parts()[nb.part]
+	}
+	return steps.Part{}
+}
+
+func (nb *notebook) cursor() *cursor { return &nb.cursors[nb.part] }
+
+// selected is the cell under the selection, if it is one.
+func (nb *notebook) selected() (steps.Cell, bool) {
+	cells := nb.open().Cells
+	if i := nb.cursor().item; i >= 1 && i <= len(cells) {
+		return cells[i-1], true
+	}
+	return steps.Cell{}, false
+}
+
+// find gives the part and the item of a cell.
+func (nb *notebook) find(id string) (part, item int, ok bool) {
+	for i, p := range nb.parts() {
+		for j, c := range p.Cells {
+			if c.ID == id {
+				return i, j + 1, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// A doc is the open part as lines: its introduction and its cells, one item each.
+type doc struct {
+	items  [][]string
+	starts []int
+	// verdicts are the lines of the verdicts, ends those after all that belongs to them.
+	verdicts, ends []int
+	total          int
+}
+
+func (d doc) end(item int) int { return d.starts[item] + len(d.items[item]) }
+
+// at gives the item of a line.
+func (d doc) at(line int) int {
+	item := 0
+	for i, s := range d.starts {
+		if s <= line {
+			item = i
+		}
+	}
+	return item
+}
+
+// result is where a window begins that shows an item's verdict, or what it prints, and as
+// much before it as there is room for. Its title is pinned above, over the line before the
+// verdict.
+func (d doc) result(item, height int) int {
+	start := d.starts[item]
+	return max(start, min(start+d.ends[item]-height, start+d.verdicts[item]-1))
+}
+
+// note is the window over the notebook with its scroll bar.
+func (nb *notebook) note(l layout) []string {
+	d := nb.doc()
+	nb.settle(d, l.noteHeight)
+	top := nb.top(d)
+	bar := scrollBar(nb.ink, top, d.total, l.noteHeight)
+	lines := make([]string, 0, l.noteHeight)
+	if item := d.at(top); item > 0 && top > d.starts[item] && top < d.starts[item]+d.ends[item]-1 {
+		// The cell goes on above the window: its title stays, with the time.
+		lines = append(lines, d.items[item][0]+bar[0])
+		top++
+	}
+	for item := d.at(top); item < len(d.items) && len(lines) < l.noteHeight; item++ {
+		for i := max(0, top-d.starts[item]); i < len(d.items[item]) && len(lines) < l.noteHeight; i++ {
+			lines = append(lines, nb.finder.marked(d.items[item][i])+bar[len(lines)])
+		}
+	}
+	for len(lines) < l.noteHeight {
+		lines = append(lines, strings.Repeat(" ", l.noteWidth)+bar[len(lines)])
+	}
+	if item := nb.cursor().item; d.starts[item] >= nb.top(d)+l.noteHeight {
+		// Another cell's end is watched: what enter would run is seen all the same.
+		lines[l.noteHeight-1] = d.items[item][0] + bar[l.noteHeight-1]
+	}
+	return lines
+}

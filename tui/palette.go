@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/sahilm/fuzzy"
 
-	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -41,61 +40,6 @@ type choice struct {
 	kind, name string
 	key        string // that does the same; empty where there is none
 	act        func() tea.Cmd
-}
-
-func (m *Model) openPalette() tea.Cmd {
-	m.palette.open()
-	m.docs.loadDocs()
-	return m.saved.listSessions()
-}
-
-// choices are all that there are on this screen.
-func (m *Model) choices() []choice {
-	if m.palette.links {
-		return m.links.linkChoices()
-	}
-	var all []choice
-	for _, c := range m.chapters() {
-		for _, b := range c.bindings {
-			if b.act != nil && (b.when == nil || b.when()) {
-				all = append(all, choice{"do", b.Help().Desc, b.Help().Key, b.act})
-			}
-		}
-	}
-	for i, p := range m.parts() {
-		all = append(all, choice{"part", p.Title, "", func() tea.Cmd {
-			m.leaveList()
-			return m.notebook.goToPart(i)
-		}})
-		for _, c := range p.Cells {
-			all = append(all, choice{"cell", c.Title + "  " + c.ID, "", func() tea.Cmd {
-				m.leaveList()
-				m.notebook.show(c.ID)
-				return nil
-			}})
-		}
-	}
-	all = append(all, m.links.linkChoices()...)
-	all = append(all, m.saved.sessionChoices()...)
-	for i, d := range m.docs.all {
-		all = append(all, choice{"page", d.Name + "  " + d.About, "", func() tea.Cmd { return m.docs.openDoc(i) }})
-	}
-	for _, c := range m.book.Tutorial.Checks() {
-		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func() tea.Cmd {
-			m.layers.drop(docsLevel)
-			m.list.openChecklist()
-			m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
-			m.list.chooseCheck(c.ID)
-			return nil
-		}})
-	}
-	return append(all, m.presenter.loadChoices()...)
-}
-
-// leaveList goes back to the notebook, whose selection is about to change.
-func (sh *shared) leaveList() {
-	sh.layers.drop(checklistLevel, outputLevel, docsLevel, gaugesLevel)
-	sh.follow = false
 }
 
 // chosen are those that have all words that are typed, those that begin with them
@@ -213,16 +157,4 @@ func (pal *palette) Paste(text string) tea.Cmd {
 		pal.item = 0
 	}
 	return nil
-}
-
-// current is the cell that keys are about: that of an opened output, the selected check, or the selected cell.
-func (m *Model) current() (steps.Cell, bool) {
-	switch {
-	case m.layers.has(outputLevel):
-		return m.book.Tutorial.Cell(m.output.page.cell)
-	case m.layers.has(checklistLevel):
-		return m.list.check()
-	default:
-		return m.notebook.selected()
-	}
 }

@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/tui/theme"
 )
 
 // run starts the selected cell, and follows it; on a text it goes on to the next cell.
@@ -22,33 +21,6 @@ func (nb *notebook) run() tea.Cmd {
 	nb.follow, nb.watch = true, ""
 	nb.cursor().loose = false
 	return nb.start(c.ID)
-}
-
-// start queues cells that aren't in the queue yet.
-func (sh *shared) start(ids ...string) tea.Cmd {
-	waits := map[string]bool{}
-	for _, id := range sh.book.Queue {
-		waits[id] = true
-	}
-	var fresh []string
-	for _, id := range ids {
-		if !waits[id] {
-			fresh = append(fresh, id)
-		}
-	}
-	if len(fresh) == 0 {
-		sh.notice = "it waits for its turn already"
-		return nil
-	}
-	if sh.linkable() && !sh.linked && sh.needsLink(fresh) {
-		sh.chooseLink(fresh)
-		sh.notice = "choose the link under test: here ⇄ peer"
-		return nil
-	}
-	if sh.book.Running != "" {
-		sh.notice = "queued behind the running cell"
-	}
-	return sh.ask(func(s Session) { s.Run(fresh...) })
 }
 
 // runAndNext runs the selected cell and selects the next one, while the window stays with
@@ -151,37 +123,6 @@ func (nb *notebook) runCells(cells []steps.Cell) tea.Cmd {
 	return nb.start(ids...)
 }
 
-// interrupting begins the notice that stands until the cell has ended.
-const interrupting = "interrupting …"
-
-// isRunning answers a key that would start what runs already.
-const isRunning = "it is running; i i interrupts it"
-
-// noteRun gives a notice that ends with the run.
-func (sh *shared) noteRun(text string) { sh.notice, sh.runNotice = text, text }
-
-// interruptTwice interrupts at the second i in a row, as in Jupyter: one alone is typed
-// sooner than a cell that ran for minutes is run again.
-func (sh *shared) interruptTwice() tea.Cmd {
-	if sh.busy() && sh.before != "i" {
-		sh.notice, sh.before = "i again interrupts, and so does ctrl+c", "i"
-		return nil
-	}
-	sh.before = ""
-	return sh.interrupt()
-}
-
-// interrupt notes the run: a second ctrl+c for it asks whether to quit.
-func (sh *shared) interrupt() tea.Cmd {
-	if !sh.busy() {
-		sh.notice = "nothing is running"
-		return nil
-	}
-	sh.interrupted = sh.book.Cells[sh.book.Running].Run
-	sh.noteRun(interrupting)
-	return sh.ask(Session.Interrupt)
-}
-
 func (nb *notebook) clear() tea.Cmd {
 	c, ok := nb.selected()
 	if !ok {
@@ -192,57 +133,4 @@ func (nb *notebook) clear() tea.Cmd {
 		return nil
 	}
 	return nb.ask(func(s Session) { s.Clear(c.ID) })
-}
-
-func (sh *shared) resetPeaks() tea.Cmd {
-	sh.notice = "peaks and averages start anew"
-	return sh.ask(Session.ResetPeaks)
-}
-
-// leaving asks whether to quit.
-type leaving struct {
-	*shared
-	inert
-}
-
-// control is ctrl+c: the first time for the cell, then for railbench.
-func (lv *leaving) control() tea.Cmd {
-	if lv.opts.ReadOnly == "" && lv.book.Running != "" && lv.book.Cells[lv.book.Running].Run != lv.interrupted {
-		cmd := lv.interrupt()
-		lv.noteRun(interrupting + " (ctrl+c again asks whether to quit)")
-		return cmd
-	}
-	if lv.opts.ReadOnly != "" {
-		return tea.Quit // nothing ends with it
-	}
-	lv.layers.push(quitLevel)
-	return nil
-}
-
-// quit asks while anything runs: it would be ended on its nodes.
-func (lv *leaving) quit() tea.Cmd {
-	if lv.busy() && lv.opts.ReadOnly == "" {
-		lv.layers.push(quitLevel)
-		return nil
-	}
-	return tea.Quit
-}
-
-// Key answers whether to quit.
-func (lv *leaving) Key(msg tea.KeyPressMsg) tea.Cmd {
-	switch msg.String() {
-	case "y", "Y", "enter", "ctrl+c", "q":
-		return tea.Quit
-	case "n", "N", "esc":
-		lv.layers.drop(quitLevel)
-	}
-	return nil
-}
-
-// Draw is the question whether to quit.
-func (lv *leaving) Draw(width, _ int) picture {
-	width = min(boxWidth, width)
-	lines := theme.Wrap(lv.quitText(), width, "", "")
-	lines = append(lines, "", lv.ink.Focus.Render("y")+" quit   "+lv.ink.Focus.Render("n")+" stay")
-	return picture{lines: lines, title: "Quit?", columns: width}
 }

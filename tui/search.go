@@ -2,7 +2,6 @@ package tui
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -193,21 +192,6 @@ func (s *search) number() int {
 // maxNeedle bounds what a paste can bring, in characters.
 const maxNeedle = 200
 
-// typeWords begins to type what is looked for.
-func (out *output) typeWords() tea.Cmd {
-	s := &out.page.search
-	if out.layers.has(searchLevel) {
-		return nil
-	}
-	// Keys that are typed must not become commands because the next cell has begun.
-	out.follow = false
-	out.layers.push(searchLevel)
-	s.line, s.old = newLine(maxNeedle), s.needle.words
-	s.from = view{out.page.dropped + out.page.top, out.page.column, out.page.follow}
-	s.sought("")
-	return nil
-}
-
 // Key is a key while the words are typed.
 func (out *searchLine) Key(msg tea.KeyPressMsg) tea.Cmd {
 	for _, c := range out.searchKeys {
@@ -223,182 +207,7 @@ func (out *searchLine) Key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// seek changes the words and shows the first place from where the search began.
-func (out *output) seek(words string) {
-	p := out.page
-	s := &p.search
-	if words == s.needle.words {
-		return
-	}
-	s.sought(words)
-	s.scan(out.pageState().Output)
-	p.view(s.from)
-	if to, _ := s.next(spot{p.dropped + p.top, 0}, 1); to != nowhere {
-		out.goTo(to)
-	}
-	out.dirty = true
-}
-
-func (p *page) view(v view) {
-	p.top, p.column, p.follow = max(0, v.line-p.dropped), v.column, v.follow
-}
-
-func (out *output) eraseSearch() tea.Cmd {
-	l := &out.page.search.line
-	if l.text() == "" {
-		return out.dropSearch()
-	}
-	l.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
-	out.seek(l.text())
-	return nil
-}
-
-func (out *output) emptySearch() tea.Cmd {
-	out.page.search.line.set("")
-	out.seek("")
-	return nil
-}
-
-// keepSearch ends the typing. Without a word it goes on with the last ones.
-func (out *output) keepSearch() tea.Cmd {
-	s := &out.page.search
-	out.layers.drop(searchLevel)
-	if s.needle.words != "" {
-		if s.total == 0 {
-			out.notice = "nothing found"
-		}
-		return nil
-	}
-	if s.old == "" {
-		return nil
-	}
-	out.seek(s.old)
-	return out.nextFound(1)
-}
-
-// dropSearch leaves the search and shows what was seen before it.
-func (out *output) dropSearch() tea.Cmd {
-	p := out.page
-	p.view(p.search.from)
-	p.search = search{}
-	out.layers.drop(searchLevel)
-	out.keepPage()
-	return nil
-}
-
-// leaveOutput is esc: first out of a search, then out of the output.
-func (out *output) leaveOutput() tea.Cmd {
-	if out.page.search.needle.words == "" {
-		return out.closeOutput()
-	}
-	out.page.search = search{}
-	return nil
-}
-
-// searching reports whether n does something.
-func (out *output) searching() bool {
-	return out.layers.has(outputLevel) && out.page.search.needle.words != ""
-}
-
-// nextFound goes to the next place, or to the one before.
-func (out *output) nextFound(way int) tea.Cmd {
-	p := out.page
-	s := &p.search
-	switch {
-	case s.needle.words == "":
-		out.notice = "/ looks for something"
-		return nil
-	case s.total == 0:
-		out.notice = "nothing found"
-		return nil
-	}
-	from := s.at
-	sheet, top := out.sheet(), out.sheet().Row(p.top)
-	if row := sheet.Row(from.line - p.dropped); from == nowhere || row < top || row >= top+out.pageHeight() {
-		// One has moved on since: what is seen counts.
-		from = spot{p.dropped + p.top, 0}
-		if way < 0 {
-			from = spot{p.dropped + sheet.Line(top+out.pageHeight()-1) + 1, 1}
-		}
-	}
-	to, wrapped := s.next(from, way)
-	if wrapped {
-		out.notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
-	}
-	out.goTo(to)
-	return nil
-}
-
-// goTo shows a spot: its line, and the part of a long line in which it is.
-func (out *output) goTo(to spot) {
-	p := out.page
-	p.search.at = to
-	line := to.line - p.dropped
-	sheet := out.sheet()
-	top, row := sheet.Row(p.top), sheet.Row(line)
-	if h := out.pageHeight(); row < top || row >= top+h {
-		p.top = sheet.Line(max(0, min(row-h/3, out.pageEndRow())))
-	}
-	p.follow = false
-	lines := out.pageState().Output.Lines(line, 1)
-	if len(lines) == 0 {
-		return
-	}
-	from, end, nth := 0, 0, 0
-	p.search.needle.in(lines[0].Text, func(a, b int) bool {
-		from, end = a, b
-		nth++
-		return nth < to.nth
-	})
-	from, end = columns(lines[0].Text[:from]), columns(lines[0].Text[:end])
-	room := out.onPage().Room(out.layout().noteWidth-1, line)
-	if from >= p.column && end < p.column+room {
-		return
-	}
-	p.column = 0
-	if end >= room {
-		p.column = max(0, from-room/3)
-	}
-}
-
 func columns(s string) int { return ansi.StringWidth(theme.Clean(s)) }
-
-// marks are what was found in a line of the opened output, so far as it can be seen.
-func (p *page) marks(line int, text string) []theme.Mark {
-	if p.search.needle.words == "" {
-		return nil
-	}
-	var marks []theme.Mark
-	p.search.needle.in(text, func(from, to int) bool {
-		marks = append(marks, theme.Mark{From: from, To: to, Here: p.search.at == spot{line, len(marks) + 1}})
-		return true
-	})
-	return marks
-}
-
-// searched tells what is looked for and how often it is there; empty where nothing is.
-func (out *output) searched() string {
-	s := &out.page.search
-	if !out.layers.has(searchLevel) && s.needle.words == "" {
-		return ""
-	}
-	k := out.ink
-	text, gap := k.Accent.Render("/"+theme.Clean(s.needle.words)), "  "
-	if out.layers.has(searchLevel) {
-		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, out.width), " "
-	}
-	text += gap
-	switch {
-	case s.needle.words == "":
-	case s.total == 0:
-		text += k.Warn.Render("nothing found")
-	case s.at == nowhere:
-		text += k.Strong.Render(fmt.Sprintf("%s found", steps.Thousands(s.total)))
-	default:
-		text += k.Strong.Render(fmt.Sprintf("%s of %s", steps.Thousands(s.number()), steps.Thousands(s.total)))
-	}
-	return text + "  "
-}
 
 // searchLine is an opened output while what is looked for in it is typed.
 type searchLine struct{ *output }

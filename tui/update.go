@@ -122,26 +122,6 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return m.all[m.layers.top()].Key(msg)
 }
 
-// small is the screen of a terminal that is too small to show anything.
-type small struct {
-	*shared
-	inert
-	leaving *leaving
-}
-
-// Key is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
-func (sm *small) Key(msg tea.KeyPressMsg) tea.Cmd {
-	switch name := msg.String(); {
-	case sm.layers.has(quitLevel):
-		return sm.leaving.Key(msg)
-	case name == "ctrl+c":
-		return sm.leaving.control()
-	case name == "q":
-		return sm.leaving.quit()
-	}
-	return nil
-}
-
 // fold applies a batch of events.
 // Who looks along is told after the whole batch: a page needs no state between two events that came together.
 func (m *Model) fold(events []steps.Event) tea.Cmd {
@@ -268,4 +248,33 @@ func (m *Model) onBeat(msg spinner.TickMsg) tea.Cmd {
 	return next
 }
 
-func (sh *shared) busy() bool { return sh.book.Running != "" || len(sh.book.Queue) > 0 }
+// wheelStep is how many lines a notch of the wheel scrolls.
+const wheelStep = 3
+
+// wheel scrolls what is on top. Over a question it does nothing: one who scrolls answers
+// nothing.
+func (m *Model) wheel(e tea.Mouse) tea.Cmd {
+	lines := wheelStep
+	switch e.Button {
+	case tea.MouseWheelUp:
+		lines = -wheelStep
+	case tea.MouseWheelDown:
+	default:
+		return nil
+	}
+	m.dirty = true
+	return m.all[m.layers.top()].Wheel(lines)
+}
+
+// click selects; it never runs anything, because a click comes by accident.
+func (m *Model) click(e tea.Mouse) tea.Cmd {
+	if e.Button != tea.MouseLeft {
+		return nil
+	}
+	l := m.layout()
+	row := e.Y - l.bodyTop
+	if row < 0 || row >= l.noteHeight {
+		return nil
+	}
+	return m.all[m.layers.top()].Click(e.X, row)
+}
