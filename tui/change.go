@@ -82,17 +82,15 @@ func (qs *questions) changeSummary(b *box, q *steps.ChangeQuestion) {
 		held := slices.Clone(p.Held)
 		for _, name := range p.Set {
 			facts := qs.netdevNow(p.Node, name)
-			if i := slices.IndexFunc(held, func(h string) bool { return strings.Contains(h, name) }); i >= 0 {
-				_, who, _ := strings.Cut(held[i], ": ")
-				who, _, _ = strings.Cut(who, ",")
-				facts = append(facts, who)
+			if i := slices.IndexFunc(held, func(h steps.HeldNetdev) bool { return h.Netdev == name }); i >= 0 {
+				facts = append(facts, held[i].Manager.By)
 				held = slices.Delete(held, i, i+1)
 			}
 			b.add(theme.Wrap(b.k.Dim.Render(theme.Clean(strings.Join(facts, "  "))), b.width,
 				"  "+theme.Pad(theme.Clean(name), width)+"  ", strings.Repeat(" ", width+4))...)
 		}
 		for _, h := range held {
-			b.add(theme.Wrap(b.k.Dim.Render(theme.Clean(h)), b.width, "  ", "    ")...)
+			b.add(theme.Wrap(b.k.Dim.Render(theme.Clean(h.String())), b.width, "  ", "    ")...)
 		}
 		if p.Becomes != "" {
 			b.add(theme.Wrap(theme.Clean(p.Becomes), b.width, "  "+b.k.Strong.Render("then")+"  ", "        ")...)

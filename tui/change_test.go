@@ -26,7 +26,9 @@ func TestTheQuestionBeforeAChange(t *testing.T) {
 	for node, name := range map[string]string{"spark-02": "enp1s0f0np0", "spark-01": "enp9s0"} {
 		q.Places = append(q.Places, steps.ChangePlace{
 			Node: node, Set: []string{name}, Script: "A='1'\nMTU_NETDEVS='" + name + "'\n" + own,
-			HandOver: "take it\nfrom them\n", Held: []string{"rail 1 (" + name + "): NetworkManager, profile x"},
+			HandOver: "take it\nfrom them\n", Held: []steps.HeldNetdev{{
+				Netdev: name, Rail: 1, Manager: steps.Manager{By: "NetworkManager", State: "connected", Profile: "x"},
+			}},
 		})
 	}
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 40}} {
