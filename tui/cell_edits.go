@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// cellEdits add, remove and change the open part's cells, as in Jupyter's command mode. What is edited is the session's:
-// no file of a tutorial changes.
+// cellEdits add, remove and change the open part's cells, as in Jupyter's command mode. What is edited is the
+// session's: no file of a tutorial changes.
 type cellEdits struct {
 	*shared
 	notebook *notebook

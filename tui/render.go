@@ -224,7 +224,8 @@ func (m *Model) foot() string {
 		notice := " " + m.ink.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
-	if said := m.finder.lookedFor(); said != "" && !m.layers.has(outputLevel, checklistLevel, docsLevel) && m.notice == "" {
+	covered := m.layers.has(outputLevel, checklistLevel, docsLevel)
+	if said := m.finder.lookedFor(); said != "" && !covered && m.notice == "" {
 		return said + m.footer(m.width-lipgloss.Width(said))
 	}
 	if m.notice != "" {

@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/presentation"
 )
@@ -146,8 +145,8 @@ func (pr *presenter) Draw(width, height int) picture {
 // stageCell is that of the stage, with its command as it runs.
 func (pr *presenter) stageCell(spin string) presentation.Cell {
 	out := stageCell(pr.book, pr.opts.RigNow(), spin)
-	if c, ok := pr.book.Tutorial.Cell(onStageNow(pr.book)); ok {
-		out.Command = pr.command(c)
+	if onStageNow(pr.book) == pr.called.cell {
+		out.Command = pr.called.text
 	}
 	return out
 }
@@ -168,7 +167,7 @@ func stageCell(book steps.Notebook, now time.Time, spin string) presentation.Cel
 		return presentation.Cell{}
 	}
 	state := book.Cells[id]
-	out := presentation.Cell{Title: c.Title, Places: cells.Places(c, namesIn(book.Rig)), Command: command(c)}
+	out := presentation.Cell{Title: c.Title, Places: cells.Places(c, namesIn(book.Rig))}
 	if state.Running {
 		out.State = spin + "running " + cells.Seconds(now.Sub(state.Started))
 		return out
@@ -186,62 +185,6 @@ func latest(book steps.Notebook) string {
 		}
 	}
 	return last
-}
-
-// command is the line of a cell's script that moves data: the call of the tool that it needs, by
-// its last role, which is the client.
-func command(c steps.Cell) string {
-	if len(c.Roles) == 0 || len(c.Needs) == 0 {
-		return ""
-	}
-	tool := c.Needs[0]
-	called, within, function := "", "", ""
-	script := strings.ReplaceAll(c.Roles[len(c.Roles)-1].Text(), "\\\n", " ")
-	// What several cells share comes first: the server's part, and then the client's.
-	for line := range strings.Lines(script) {
-		if m := functionHead.Regexp().FindStringSubmatch(line); m != nil {
-			within = m[1]
-		} else if strings.HasPrefix(line, "}") {
-			within = ""
-		}
-		if at := strings.Index(line, tool+" "); at >= 0 && !strings.HasPrefix(strings.TrimSpace(line), "#") {
-			text, _, _ := strings.Cut(line[at:], " >")
-			called, function = strings.Join(strings.Fields(text), " "), within
-		}
-	}
-	return argued(called, function, script)
-}
-
-var (
-	functionHead = pattern.New(`^([a-z][a-z0-9_]*)\(\) *\{`)
-	argument     = pattern.New(`"?\$\{?([1-9])\}?"?`)
-	shellWord    = pattern.New(`"[^"]*"|[^\s"]+`)
-)
-
-// argued is a command in a function of a script with what the function is called with first: nobody in
-// an audience knows what $2 is. What it isn't called with is nothing.
-func argued(command, function, script string) string {
-	if function == "" || !argument.Regexp().MatchString(command) {
-		return command
-	}
-	for line := range strings.Lines(script) {
-		args := shellWord.Regexp().FindAllString(strings.TrimSpace(line), -1)
-		if len(args) < 2 || args[0] != function {
-			continue
-		}
-		command = argument.Regexp().ReplaceAllStringFunc(command, func(word string) string {
-			if n := int(argument.Regexp().FindStringSubmatch(word)[1][0] - '0'); n < len(args) {
-				return args[n]
-			}
-			return ""
-		})
-		break
-	}
-	// A port is counted up from the one that was given.
-	if strings.Contains(script, "\nport=$PORT\n") {
-		command = strings.ReplaceAll(command, "$port", "$PORT")
-	}
-	return strings.Join(strings.Fields(command), " ")
 }
 
 // mark tells a recording of the cells that have begun.

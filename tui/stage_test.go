@@ -33,7 +33,7 @@ func TestStage(t *testing.T) {
 	s.press("1")
 	s.asked("run load-rail")
 	s.send(eventsMsg{steps.CellQueued{Cell: "load-rail"}, steps.CellStarted{Run: 1, Cell: "load-rail", At: s.now}})
-	s.sees("One rail", "$ ib_write_bw -d \"$RAIL1_DEV\" -D 30", "running")
+	s.sees("One rail", "$ ib_write_bw -d $RAIL1_DEV -D 30", "running")
 	s.press("1")
 	s.asked()
 	s.sees(isRunning)

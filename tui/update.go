@@ -14,8 +14,18 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// Update routes a message. What a key does is in keys.go, move.go and run.go.
+// Update routes a message, and plans what the next frame shows.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := m.update(msg)
+	m.planShown()
+	if m.layers.has(presentationLevel) {
+		m.presenter.planCall()
+	}
+	return m, cmd
+}
+
+// update routes a message. What a key does is in keys.go, and in its layer's file.
+func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		return m, m.resize(msg.Width, msg.Height)
