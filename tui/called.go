@@ -22,12 +22,12 @@ type called struct {
 // changed. Whoever draws reads what is there.
 func (sh *shared) plan(c steps.Cell) []steps.PlannedValues {
 	// What a change would undo is read from a file: the screen does not wait for that.
-	if sh.opts.Values == nil || c.Change.Any() || sh.book.Rig.Probed.IsZero() {
+	if sh.opts.Plan.Values == nil || c.Change.Any() || sh.book.Rig.Probed.IsZero() {
 		return nil
 	}
 	p, ok := sh.plans[c.ID]
 	if version := sh.book.PlanVersion(); !ok || p.version != version {
-		p = planned{version, sh.opts.Values(sh.book, c)}
+		p = planned{version, sh.opts.Plan.Values(sh.book, c)}
 		sh.plans[c.ID] = p
 	}
 	return p.values

@@ -114,7 +114,7 @@ func TestAQuestionThatNobodySees(t *testing.T) {
 // ahead, and takes none of his.
 func TestAQuestionEndsOnThePersonsClock(t *testing.T) {
 	s := start(t, 80, 24)
-	s.opts.RigNow = func() time.Time { return s.now.Add(5 * time.Hour) }
+	s.opts.Clock.Rig = func() time.Time { return s.now.Add(5 * time.Hour) }
 	q := steps.ChangeQuestion{Cell: "nodes", Title: "Jumbo frames", Keep: true, Deadline: s.now.Add(65 * time.Second)}
 	answered := false
 	s.tell(steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})

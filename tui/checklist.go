@@ -534,7 +534,7 @@ func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Ch
 		fix := cl.book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix
 		if fix.Running {
-			d.FixTime = cl.opts.RigNow().Sub(fix.Started)
+			d.FixTime = cl.opts.Clock.Rig().Sub(fix.Started)
 		}
 	}
 	return d

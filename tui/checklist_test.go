@@ -182,7 +182,10 @@ func newDrill(t *testing.T) *screen {
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.Model = New(s.fake,
 		Options{
-			Tutorial: withChecklist(), Simulated: true, Background: Dark, Now: func() time.Time { return s.now },
+			Tutorial: withChecklist(),
+			Rig:      Rig{Simulated: true},
+			Terminal: Terminal{Background: Dark},
+			Clock:    Clock{Now: func() time.Time { return s.now }},
 			Drill: Drill{
 				Fault: "fault-of-memlock", Title: "Little memory can be locked", Report: "Cannot allocate memory",
 				Hints: []string{"it is software", "it is on spark-01"},

@@ -68,8 +68,8 @@ func pace(after time.Duration) tea.Cmd {
 // where the session is saved: who has pressed ctrl+s wants to know that it is.
 func (m *Model) tellSaved() tea.Cmd {
 	switch {
-	case m.opts.Write != nil && m.opts.ReadOnly == "":
-		write, parts := m.opts.Write, m.parts()
+	case m.opts.Runbook.Write != nil && m.opts.ReadOnly == "":
+		write, parts := m.opts.Runbook.Write, m.parts()
 		return func() tea.Msg {
 			said, err := write(parts)
 			if err != nil {
@@ -89,11 +89,11 @@ func (m *Model) tellSaved() tea.Cmd {
 
 // serve begins to show the session in browsers, or ends that.
 func (m *Model) serve() tea.Cmd {
-	if m.opts.Serve == nil {
+	if m.opts.Viewers.Serve == nil {
 		m.notice = "this session is shown here alone: railbench serve shows one in browsers"
 		return nil
 	}
-	serve := m.opts.Serve
+	serve := m.opts.Viewers.Serve
 	return func() tea.Msg {
 		said, err := serve()
 		if err != nil {

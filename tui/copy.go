@@ -145,7 +145,7 @@ func (cp *copies) copyScript() tea.Cmd {
 		cp.notice = "select a cell to copy its script"
 		return nil
 	}
-	planned, book := cp.opts.Planned, cp.book
+	planned, book := cp.opts.Plan.Text, cp.book
 	if planned == nil || book.Rig.Probed.IsZero() {
 		return cp.copied(scriptMsg{"the script of " + c.Title + ", without values", written(c)})
 	}
@@ -194,7 +194,7 @@ func (cp *copies) copied(s scriptMsg) tea.Cmd {
 func (cp *copies) openPager() tea.Cmd {
 	c, ok := cp.current()
 	state := cp.book.Cells[c.ID]
-	open := cp.opts.Pager
+	open := cp.opts.Programs.Pager
 	switch {
 	case !ok:
 		cp.notice = "select a cell to page through what it printed"

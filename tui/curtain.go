@@ -73,7 +73,7 @@ func (c *Curtain) raise(m *Model) (tea.Model, tea.Cmd) {
 func (c *Curtain) View() tea.View {
 	if c.dirty {
 		c.frame, c.dirty = c.drawCurtain(), false
-		if c.opts.ASCII {
+		if c.opts.Terminal.ASCII {
 			c.frame = theme.ASCII(c.frame)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // The curtain is a frame at once, of any size, marked where the rig is simulated.
 func TestCurtainFrames(t *testing.T) {
 	for _, simulated := range []bool{true, false} {
-		c := NewCurtain(Options{Simulated: simulated, RigName: "lab", NoColor: true}, nil)
+		c := NewCurtain(Options{Rig: Rig{Simulated: simulated, Name: "lab"}, Terminal: Terminal{NoColor: true}}, nil)
 		for width := 1; width < 130; width += 7 {
 			for height := 1; height < 5; height++ {
 				if _, cmd := c.Update(tea.WindowSizeMsg{Width: width, Height: height}); cmd != nil {
@@ -42,7 +42,7 @@ func TestCurtainRises(t *testing.T) {
 	f := newFake()
 	var behind *Model
 	c := NewCurtain(Options{}, func() (*Model, error) {
-		behind = New(f, Options{Tutorial: sampleTutorial(), Background: Dark})
+		behind = New(f, Options{Tutorial: sampleTutorial(), Terminal: Terminal{Background: Dark}})
 		return behind, nil
 	})
 	var m tea.Model = c

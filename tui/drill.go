@@ -63,7 +63,7 @@ func (dr *drill) drillPays(id string) {
 func (dr *drill) score() int {
 	took := dr.found
 	if took == 0 {
-		took = dr.opts.Now().Sub(dr.began)
+		took = dr.opts.Clock.Now().Sub(dr.began)
 	}
 	return max(0, drillPoints-dr.paid-int(took/time.Minute)*minutePrice)
 }
@@ -119,7 +119,7 @@ func (dr *drill) drilled(e steps.CellEnded) {
 	for _, id := range dr.book.Queue { // whoever asked for everything pays for it, wherever it is found
 		dr.drillPays(id)
 	}
-	dr.found = max(time.Second, dr.opts.Now().Sub(dr.began))
+	dr.found = max(time.Second, dr.opts.Clock.Now().Sub(dr.began))
 	dr.layers.push(drillLevel)
 	dr.culprit = c.ID
 }

@@ -252,7 +252,7 @@ func TestEditorTakesAnything(t *testing.T) {
 func TestOwnEditor(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	given := ""
-	s.opts.Editor = func(text string) (tea.ExecCommand, func() string, error) {
+	s.opts.Programs.Editor = func(text string) (tea.ExecCommand, func() string, error) {
 		given = text
 		return nil, func() string { return "date\n" }, nil
 	}
@@ -313,7 +313,7 @@ func TestWriteToTheRunbook(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	var got []steps.Part
 	var fails error
-	s.opts.Write = func(parts []steps.Part) (string, error) {
+	s.opts.Runbook.Write = func(parts []steps.Part) (string, error) {
 		got = parts
 		return "written to mine.md (1 cell)", fails
 	}

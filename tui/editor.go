@@ -165,7 +165,7 @@ type (
 
 // otherEditor hands what was typed to the user's own editor.
 func (ed *editor) otherEditor() tea.Cmd {
-	open, text := ed.opts.Editor, ed.text()
+	open, text := ed.opts.Programs.Editor, ed.text()
 	if open == nil {
 		ed.notice = "there is no other editor here"
 		return nil

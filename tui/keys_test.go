@@ -190,7 +190,7 @@ func TestFooterFitsAndNamesBoundKeys(t *testing.T) {
 func TestNoColourHasNoColour(t *testing.T) {
 	for name, build := range states() {
 		s := build(t, 120, 40)
-		s.opts.NoColor = true
+		s.opts.Terminal.NoColor = true
 		s.restyle()
 		if bad := colourCodes(s.view()); len(bad) > 0 {
 			t.Errorf("%s: %q", name, bad)
@@ -225,7 +225,7 @@ func colourCodes(s string) []string {
 
 func TestBackgroundAndProfile(t *testing.T) {
 	s := start(t, 100, 30)
-	s.opts.Background = Ask
+	s.opts.Terminal.Background = Ask
 	dark := s.view()
 	s.send(tea.BackgroundColorMsg{Color: ansi.BrightWhite})
 	light := s.view()
@@ -237,7 +237,7 @@ func TestBackgroundAndProfile(t *testing.T) {
 		t.Error("24-bit colours on a terminal of 16")
 	}
 	s.setProfile(colorprofile.TrueColor)
-	s.opts.Background = Light
+	s.opts.Terminal.Background = Light
 	s.send(tea.BackgroundColorMsg{Color: ansi.Black})
 	if s.dark {
 		t.Error("what the user chose gives way to what the terminal says")

@@ -74,7 +74,7 @@ func TestTheFirstScreenCountsTheNodes(t *testing.T) {
 		}
 	}
 	s := trio(t)
-	s.opts.Simulated = true
+	s.opts.Rig.Simulated = true
 	sees(s, "three pretend nodes")
 	sees(s, "now spark-01 ⇄ spark-02: L chooses")
 	rig := steps.NewRig("four", false, 4)
@@ -85,7 +85,7 @@ func TestTheFirstScreenCountsTheNodes(t *testing.T) {
 	sees(s, "four pretend nodes")
 	sees(s, "now spark-03 ⇄ spark-01: L chooses")
 	two := newScreen(t, sampleTutorial(), 120, 40)
-	two.opts.Simulated = true
+	two.opts.Rig.Simulated = true
 	sees(two, "two pretend nodes")
 	two.seesNot("L chooses")
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/steps/show"
 )
 
 // Session is what the screen asks for. Its methods are called from commands, one
@@ -50,98 +49,6 @@ type Session interface {
 	Boards() <-chan meter.Board
 	// Questions are for the user. Closed with the session.
 	Questions() <-chan steps.Question
-}
-
-// An Audience looks along.
-type Audience interface {
-	Book(steps.Notebook)
-	Board(meter.Board)
-}
-
-// Background says what the screen's colours are chosen for.
-type Background uint8
-
-// The backgrounds. Ask has the terminal tell; dark is assumed until it does.
-const (
-	Ask Background = iota
-	Dark
-	Light
-)
-
-// Options are what cmd knows and the session doesn't.
-type Options struct {
-	Tutorial   steps.Tutorial
-	Params     []steps.Param // that the scripts read, in the order of the form
-	Linked     bool          // the link under test was chosen before the screen was there
-	Simulated  bool          // whatever is measured is marked SIMULATED
-	RigName    string        // shown while no node has been probed
-	Hint       string        // how to use one's own rig; on the first screen while simulated
-	NoColor    bool          // bold, faint and reverse only
-	Background Background
-	Now        func() time.Time // time.Now where nil
-	// RigNow is the nodes' time, of which runs are; Now where nil. A simulated rig's may go
-	// faster than the wall's. A question's deadline is of Now: a person has as long at any speed.
-	RigNow func() time.Time
-	ASCII  bool  // the terminal has no Unicode
-	Links  bool  // it has links (OSC 8)
-	Drill  Drill // the zero value for none
-	// Stage opens the screen for an audience at once.
-	Stage bool
-	// Show is the script of the show on the stage; no scenes for none.
-	Show show.Show
-	// Auto begins it, and has it go on by itself.
-	Auto bool
-	// Pull pulls a cable of the simulated rig, or plugs it in; nil where that takes hands. Called
-	// from a command.
-	Pull func(out bool) error
-	// Tell tells whoever follows the show elsewhere; nil for nobody. Called from a command.
-	Tell func(show.Moment) error
-	// Mark is told of each cell that begins, by its title; nil for nobody. Called from a command.
-	Mark func(title string)
-	// Recorded says that what is shown was measured before, and is only played.
-	Recorded bool
-	// Write puts edited scripts back into the files that they are from, and says what it
-	// did. Nil where they are from none.
-	Write func(parts []steps.Part) (string, error)
-	// Editor finds the user's own editor for a text; read gives the text once it has
-	// run. Nil for none.
-	Editor   func(text string) (run tea.ExecCommand, read func() string, err error)
-	Book     *steps.Notebook // a session that goes on; nil for a new one
-	ReadOnly string          // why nothing can be run here, in a line that stays; empty where it can
-	// Follow waits until the session has changed that another railbench has open, and gives
-	// it; nil once nobody can tell. Nil where there is none to follow. Called from a command.
-	Follow func() *steps.Notebook
-	// Sessions are those that are saved, the newest first. Called from a command.
-	Sessions func() []SessionFile
-	// Check says why a session can't be opened here. Called from a command.
-	Check func(path string) error
-	// Compare tells in Markdown what is better and worse in the session that is open than in
-	// another one. Called from a command.
-	Compare func(open, path string) (string, error)
-	// Changed waits until a runbook's file has changed on disk, and names it; empty once
-	// nobody can tell. Nil where there is none. Called from a command.
-	Changed func() string
-	Notice  string // stands in the footer until the first key
-	// Planned is what running a cell would execute in the state of a notebook, as a dry
-	// run prints it; empty where nothing would run. Called from a command.
-	Planned func(steps.Notebook, steps.Cell) string
-	// Values are those of what Planned prints, for the screen to show; nil where none are known. It reads no file for a
-	// cell that changes nothing, so that a frame may ask it.
-	Values func(steps.Notebook, steps.Cell) []steps.PlannedValues
-	// Pager is the user's pager, ready to show a log's file or, where that is empty or
-	// gone, a text. The error says which program is missing. Called from a command.
-	Pager func(log string, text func() string) (tea.ExecCommand, error)
-	// Docs are the pages to read, in the order of their list; asked for when somebody
-	// wants to read. Nil for none.
-	Docs func() []Doc
-	// Audience is told what the screen is told; nil for nobody. Its methods wait for nobody.
-	Audience Audience
-	// Serve begins to show the session in browsers, or ends that, and says where it is
-	// shown. Called from a command; nil where it can't be.
-	Serve func() (string, error)
-	// SyncOutput asks the terminal itself whether it can show a frame at once.
-	// Bubble Tea 2.0.9 doesn't where SSH_TTY is set, and frames would tear there.
-	SyncOutput bool
 }
 
 // Model is the state of the screen. It has the layers, gives a message to the one that it is for, and draws what they
@@ -194,7 +101,7 @@ func New(s Session, opts Options) *Model {
 	m.editor.edits = m.edits
 	m.notebook.finder, m.notebook.editor, m.output.clickPart = m.finder, m.editor, m.notebook.clickPart
 	m.list = &checklist{shared: sh, notebook: m.notebook, output: m.output, form: m.form}
-	m.drill = &drill{shared: sh, list: m.list, began: opts.Now()}
+	m.drill = &drill{shared: sh, list: m.list, began: opts.Clock.Now()}
 	m.list.drill = m.drill
 	m.docs = &docs{shared: sh, list: m.list}
 	m.palette = &palette{shared: sh, choices: m.choices}
@@ -219,13 +126,13 @@ func New(s Session, opts Options) *Model {
 		m.book = *opts.Book
 		m.book.Connections, m.book.Saved = nil, steps.Saved{}
 	}
-	if opts.Audience != nil {
-		opts.Audience.Book(m.book)
+	if opts.Viewers.Audience != nil {
+		opts.Viewers.Audience.Book(m.book)
 	}
 	if opts.Drill.Fault != "" {
 		m.layers.push(checklistLevel)
 	}
-	if opts.Stage {
+	if opts.Presentation.Open {
 		m.layers.push(presentationLevel)
 	}
 	if opts.ReadOnly != "" {
@@ -238,14 +145,14 @@ func New(s Session, opts Options) *Model {
 // Init starts the waits for events, boards and questions.
 func (m *Model) Init() tea.Cmd {
 	cmds := []tea.Cmd{waitEvents(m.session), waitBoard(m.session.Boards()), waitQuestion(m.session.Questions())}
-	if m.opts.Background == Ask && !m.opts.NoColor {
+	if m.opts.Terminal.Background == Ask && !m.opts.Terminal.NoColor {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
-	cmds = append(cmds, waitFollow(m.opts.Follow), waitChanged(m.opts.Changed))
-	if m.opts.Auto {
+	cmds = append(cmds, waitFollow(m.opts.Saved.Follow), waitChanged(m.opts.Runbook.Changed))
+	if m.opts.Presentation.Auto {
 		cmds = append(cmds, m.presenter.showAuto())
 	}
-	if m.opts.SyncOutput {
+	if m.opts.Terminal.SyncOutput {
 		cmds = append(cmds, askSyncOutput())
 	}
 	return tea.Batch(cmds...)

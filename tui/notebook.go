@@ -124,7 +124,7 @@ func (nb *notebook) intro(part steps.Part, width int) []string {
 	key := introKey{
 		part: nb.part, width: width, selected: nb.cursor().item == 0, whole: nb.whole[id], notes: nb.notes[id],
 	}
-	if nb.part == 0 && nb.opts.Simulated {
+	if nb.part == 0 && nb.opts.Rig.Simulated {
 		key.pretend = nb.pretend()
 	}
 	if strings.Contains(part.Prose, limits.ThisRig) {
@@ -135,7 +135,7 @@ func (nb *notebook) intro(part steps.Part, width int) []string {
 	}
 	var lines []string
 	if key.pretend != "" {
-		text := nb.ink.Warn.Render("SIMULATED RIG") + ": " + key.pretend + theme.Clean(nb.opts.Hint)
+		text := nb.ink.Warn.Render("SIMULATED RIG") + ": " + key.pretend + theme.Clean(nb.opts.Rig.Hint)
 		bar := " " + nb.ink.Warn.Render("▏") + " "
 		lines = append(lines, theme.Wrap(text, min(width-1, 100), bar, bar)...)
 		lines = append(lines, "")

@@ -192,7 +192,7 @@ func TestColoursOfTools(t *testing.T) {
 		s.sees("\uFFFD[32mnot cleaned")
 		s.press("O")
 	}
-	s.opts.NoColor = true
+	s.opts.Terminal.NoColor = true
 	s.restyle()
 	if strings.Contains(s.view(), red) {
 		t.Error("colours although the user wants none")

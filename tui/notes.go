@@ -70,11 +70,11 @@ func (n *Notes) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // View is where the show is, the notes first.
 func (n *Notes) View() tea.View {
 	profile := n.profile
-	if n.opts.NoColor {
+	if n.opts.Terminal.NoColor {
 		profile = colorprofile.ASCII
 	}
-	frame := strings.Join(n.lines(theme.New(n.opts.Background != Light, profile)), "\n")
-	if n.opts.ASCII {
+	frame := strings.Join(n.lines(theme.New(n.opts.Terminal.Background != Light, profile)), "\n")
+	if n.opts.Terminal.ASCII {
 		frame = theme.ASCII(frame)
 	}
 	v := tea.NewView(frame)
@@ -93,7 +93,7 @@ func (n *Notes) lines(k *theme.Ink) []string {
 	place, clock := "not begun", ""
 	if n.at.Scene > 0 {
 		place = fmt.Sprintf("%d/%d", n.at.Scene, n.at.Of)
-		if gone := n.opts.Now().Sub(n.at.Began).Truncate(time.Second); !n.at.Began.IsZero() && gone >= 0 {
+		if gone := n.opts.Clock.Now().Sub(n.at.Began).Truncate(time.Second); !n.at.Began.IsZero() && gone >= 0 {
 			clock = fmt.Sprintf("  %d:%02d", int(gone.Minutes()), int(gone.Seconds())%60)
 		}
 	}

@@ -180,7 +180,7 @@ func (out *output) draw(l layout) []string {
 	p := out.onPage()
 	title := " " + out.ink.Focus.Render(theme.Clean(p.Cell.Title)) + out.ink.Dim.Render(" · output")
 	if state.Running {
-		title += out.ink.Accent.Render("  " + out.spinner.View() + " " + cells.Seconds(out.opts.RigNow().Sub(state.Started)))
+		title += out.ink.Accent.Render("  " + out.spinner.View() + " " + out.since(state.Started))
 		if out.page.follow {
 			title += out.ink.Dim.Render(" follows")
 		}

@@ -141,7 +141,7 @@ func (qs *questions) Draw(width, height int) picture {
 	case q.Secret != nil:
 		title = b.secret(q.Secret, len(qs.secret))
 	case q.Change != nil && q.Change.Keep:
-		title = b.keep(q.Change, qs.opts.Now())
+		title = b.keep(q.Change, qs.opts.Clock.Now())
 	case q.Change != nil:
 		title = qs.changeBox(b, q.Change, height)
 	default:
@@ -247,6 +247,6 @@ func (qs *questions) withdraw(cell string) {
 // speed of a simulated rig.
 func (qs *questions) lapse() {
 	qs.keepQuestions(slices.DeleteFunc(qs.all, func(q steps.Question) bool {
-		return q.Change != nil && q.Change.Keep && qs.opts.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
+		return q.Change != nil && q.Change.Keep && qs.opts.Clock.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
 	}))
 }

@@ -19,7 +19,7 @@ import (
 func (m *Model) View() tea.View {
 	if m.dirty {
 		m.frame, m.dirty = m.draw(), false
-		if m.opts.ASCII {
+		if m.opts.Terminal.ASCII {
 			m.frame = theme.ASCII(m.frame)
 		}
 	}

@@ -48,7 +48,7 @@ type (
 
 // listSessions looks which there are, each time that the palette is opened.
 func (ss *sessions) listSessions() tea.Cmd {
-	list := ss.opts.Sessions
+	list := ss.opts.Saved.List
 	if list == nil {
 		return nil
 	}
@@ -62,10 +62,10 @@ func (ss *sessions) sessionChoices() (all []choice) {
 			continue
 		}
 		name := s.Name + "  " + s.About
-		if ss.opts.Check != nil {
+		if ss.opts.Saved.Check != nil {
 			all = append(all, choice{"session", "open " + name, "", func() tea.Cmd { return ss.openSession(s.Path) }})
 		}
-		if ss.opts.Compare != nil {
+		if ss.opts.Saved.Compare != nil {
 			all = append(all, choice{"session", "compare with " + name, "", func() tea.Cmd { return ss.compare(s) }})
 		}
 	}
@@ -79,7 +79,7 @@ func (ss *sessions) openSession(path string) tea.Cmd {
 		ss.notice = "something runs: i i interrupts it"
 		return nil
 	}
-	check := ss.opts.Check
+	check := ss.opts.Saved.Check
 	return func() tea.Msg { return checkedMsg{path, check(path)} }
 }
 
@@ -117,7 +117,7 @@ func (ss *sessions) compare(s SessionFile) tea.Cmd {
 		ss.notice = "nothing of this session is saved yet that could be compared"
 		return nil
 	}
-	open, compare := ss.book.Saved.Path, ss.opts.Compare
+	open, compare := ss.book.Saved.Path, ss.opts.Saved.Compare
 	return func() tea.Msg {
 		text, err := compare(open, s.Path)
 		return comparedMsg{s.Name, text, err}

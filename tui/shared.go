@@ -70,20 +70,20 @@ type looks struct {
 }
 
 func newShared(s Session, opts Options) *shared {
-	if opts.Now == nil {
-		opts.Now = time.Now
+	if opts.Clock.Now == nil {
+		opts.Clock.Now = time.Now
 	}
-	if opts.RigNow == nil {
-		opts.RigNow = opts.Now
+	if opts.Clock.Rig == nil {
+		opts.Clock.Rig = opts.Clock.Now
 	}
 	return &shared{
 		opts: opts,
 		book: steps.NewNotebook(opts.Tutorial),
 		terminal: terminal{
-			profile: colorprofile.TrueColor, dark: opts.Background != Light, dirty: true,
+			profile: colorprofile.TrueColor, dark: opts.Terminal.Background != Light, dirty: true,
 			spinner: spinner.New(spinner.WithSpinner(spinner.Spinner{Frames: spinner.MiniDot.Frames, FPS: beatPace})),
 		},
-		talk:    talk{session: s, linked: opts.Linked},
+		talk:    talk{session: s, linked: opts.Rig.Linked},
 		notices: notices{notice: opts.Notice},
 		looks:   looks{evidence: map[string]bool{}, scripts: map[string]bool{}},
 		plans:   map[string]planned{},
@@ -203,7 +203,7 @@ func (sh *shared) viewOf(c steps.Cell, selected bool, l layout) cells.View {
 		view.Values = sh.valuesOf(c)
 	}
 	if state := sh.book.Cells[c.ID]; state.Running {
-		view.Spinner, view.Elapsed = sh.spinner.View(), cells.Seconds(sh.opts.RigNow().Sub(state.Started))
+		view.Spinner, view.Elapsed = sh.spinner.View(), sh.since(state.Started)
 	}
 	return view
 }
@@ -216,13 +216,13 @@ func (sh *shared) leaveList() {
 
 // simulated is true as soon as anybody says so. What is simulated is never shown as
 // measured.
-func (sh *shared) simulated() bool { return sh.opts.Simulated || sh.book.Rig.Simulated }
+func (sh *shared) simulated() bool { return sh.opts.Rig.Simulated || sh.book.Rig.Simulated }
 
 func (sh *shared) rigName() string {
 	if sh.book.Rig.Name != "" {
 		return sh.book.Rig.Name
 	}
-	return sh.opts.RigName
+	return sh.opts.Rig.Name
 }
 
 // start queues cells that aren't in the queue yet.
@@ -287,5 +287,8 @@ func (sh *shared) resetPeaks() tea.Cmd {
 	sh.notice = "peaks and averages start anew"
 	return sh.ask(Session.ResetPeaks)
 }
+
+// since is how long ago something began, by the nodes' time.
+func (sh *shared) since(began time.Time) string { return cells.Seconds(sh.opts.Clock.Rig().Sub(began)) }
 
 func (sh *shared) busy() bool { return sh.book.Running != "" || len(sh.book.Queue) > 0 }

@@ -64,7 +64,7 @@ func (pr *presenter) showJump() tea.Cmd {
 		return nil
 	}
 	pr.play.jumping = true
-	pr.notice = fmt.Sprintf("to which scene? 1 to %d", min(9, len(pr.opts.Show.Scenes)))
+	pr.notice = fmt.Sprintf("to which scene? 1 to %d", min(9, len(pr.opts.Presentation.Script.Scenes)))
 	return nil
 }
 
@@ -83,14 +83,14 @@ func (pr *presenter) digit(n int) tea.Cmd {
 // toScene begins a scene.
 func (pr *presenter) toScene(n int) tea.Cmd {
 	s := &pr.play
-	if n < 0 || n >= len(pr.opts.Show.Scenes) {
-		if s.auto = false; s.scene >= 0 && n >= len(pr.opts.Show.Scenes) {
+	if n < 0 || n >= len(pr.opts.Presentation.Script.Scenes) {
+		if s.auto = false; s.scene >= 0 && n >= len(pr.opts.Presentation.Script.Scenes) {
 			pr.notice = "the show is over; j and a digit goes back to a scene"
 		}
 		return pr.tell()
 	}
 	if s.scene < 0 || s.began.IsZero() {
-		s.began, s.beganAt = pr.opts.RigNow(), pr.opts.Now()
+		s.began, s.beganAt = pr.opts.Clock.Rig(), pr.opts.Clock.Now()
 	}
 	s.scene, s.act, s.until, s.ran = n, 0, time.Time{}, ""
 	pr.layers.push(presentationLevel)
@@ -132,7 +132,7 @@ func (pr *presenter) acts() tea.Cmd {
 		return nil
 	}
 	var cmds []tea.Cmd
-	acts := pr.opts.Show.Scenes[s.scene].Acts
+	acts := pr.opts.Presentation.Script.Scenes[s.scene].Acts
 	for s.act < len(acts) {
 		cmd, done := pr.do(acts[s.act])
 		cmds = append(cmds, cmd)
@@ -143,7 +143,7 @@ func (pr *presenter) acts() tea.Cmd {
 	}
 	cmds = append(cmds, pr.tell())
 	if s.auto {
-		if s.scene+1 < len(pr.opts.Show.Scenes) {
+		if s.scene+1 < len(pr.opts.Presentation.Script.Scenes) {
 			cmds = append(cmds, pr.toScene(s.scene+1))
 		} else {
 			s.auto = false
@@ -163,9 +163,9 @@ func (pr *presenter) do(a show.Act) (cmd tea.Cmd, done bool) {
 		}
 	case show.Pause:
 		if s.until.IsZero() {
-			s.until = pr.opts.RigNow().Add(a.For)
+			s.until = pr.opts.Clock.Rig().Add(a.For)
 		}
-		if pr.opts.RigNow().Before(s.until) {
+		if pr.opts.Clock.Rig().Before(s.until) {
 			return nil, false
 		}
 		s.until = time.Time{}
@@ -183,7 +183,7 @@ func (pr *presenter) do(a show.Act) (cmd tea.Cmd, done bool) {
 
 // showRun runs a cell in place of what runs.
 func (pr *presenter) showRun(a show.Act) tea.Cmd {
-	pr.play.ran, pr.play.before, pr.play.asked = a.Cell, pr.book.Cells[a.Cell].Run, pr.opts.RigNow()
+	pr.play.ran, pr.play.before, pr.play.asked = a.Cell, pr.book.Cells[a.Cell].Run, pr.opts.Clock.Rig()
 	busy := pr.busy()
 	return pr.try(func(s Session) error {
 		if busy {
@@ -207,20 +207,20 @@ func (pr *presenter) showRan() bool {
 	}
 	c := pr.book.Cells[s.ran]
 	if c.Run <= s.before {
-		return !pr.busy() && !pr.asking && pr.opts.RigNow().Sub(s.asked) > startsWithin
+		return !pr.busy() && !pr.asking && pr.opts.Clock.Rig().Sub(s.asked) > startsWithin
 	}
 	return !c.Running
 }
 
 // cable pulls the cable of the simulated rig, or plugs it in. On hardware that is the presenter's.
 func (pr *presenter) cable(pull bool) tea.Cmd {
-	if pr.opts.Pull == nil {
+	if pr.opts.Presentation.Pull == nil {
 		pr.notice = map[bool]string{true: "pull the cable of port 0 now", false: "plug the cable in again"}[pull]
 		return nil
 	}
 	pr.play.pulled = pull
 	pr.notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]
-	change := pr.opts.Pull
+	change := pr.opts.Presentation.Pull
 	// In the order of what was asked for: a scene that begins anew plugs the cable in and pulls it.
 	return pr.try(func(Session) error { return change(pull) })
 }
@@ -230,9 +230,9 @@ func (pr *presenter) pullOrPlug() tea.Cmd { return pr.cable(!pr.play.pulled) }
 // moment is where the show is.
 func (pr *presenter) moment() show.Moment {
 	s := pr.play
-	scenes := pr.opts.Show.Scenes
+	scenes := pr.opts.Presentation.Script.Scenes
 	at := show.Moment{
-		Show: pr.opts.Show.Title, Scene: s.scene + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
+		Show: pr.opts.Presentation.Script.Title, Scene: s.scene + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
 		Rig: pr.rigName(),
 	}
 	if s.scene >= 0 && s.scene < len(scenes) {
@@ -259,12 +259,12 @@ func (pr *presenter) tell() tea.Cmd {
 	at := pr.moment()
 	// The number is no news by itself.
 	at.No = pr.play.told.No
-	if pr.opts.Tell == nil || at == pr.play.told {
+	if pr.opts.Presentation.Tell == nil || at == pr.play.told {
 		return nil
 	}
 	at.No++
 	pr.play.told = at
-	tell := pr.opts.Tell
+	tell := pr.opts.Presentation.Tell
 	return func() tea.Msg {
 		if err := tell(at); err != nil {
 			return wroteMsg("railbench notes can't follow: " + err.Error())
@@ -275,21 +275,21 @@ func (pr *presenter) tell() tea.Cmd {
 
 // staged puts the show's own words onto the screen.
 func (pr *presenter) staged(s *presentation.Screen) {
-	scenes := pr.opts.Show.Scenes
+	scenes := pr.opts.Presentation.Script.Scenes
 	if len(scenes) == 0 {
 		return
 	}
 	if pr.play.scene < 0 {
-		s.Title = pr.opts.Show.Title
+		s.Title = pr.opts.Presentation.Script.Title
 		s.Caption = "space begins the show, a has it go on by itself"
 		return
 	}
 	scene := scenes[pr.play.scene]
 	s.Title, s.Caption = scene.Title, scene.Caption
 	s.Place = fmt.Sprintf("%d/%d", pr.play.scene+1, len(scenes))
-	gone := max(0, pr.opts.RigNow().Sub(pr.play.began)).Truncate(time.Second)
+	gone := max(0, pr.opts.Clock.Rig().Sub(pr.play.began)).Truncate(time.Second)
 	s.Clock = fmt.Sprintf("%d:%02d", int(gone.Minutes()), int(gone.Seconds())%60)
 }
 
 // scripted reports whether there is a show.
-func (pr *presenter) scripted() bool { return len(pr.opts.Show.Scenes) > 0 }
+func (pr *presenter) scripted() bool { return len(pr.opts.Presentation.Script.Scenes) > 0 }

@@ -44,10 +44,10 @@ func staged(t *testing.T) (s *screen, told *[]show.Moment, pulls *[]bool) {
 	}
 	told, pulls = &[]show.Moment{}, &[]bool{}
 	s = newScreen(t, loadable(), 120, 40)
-	s.Model.opts.Show = script
+	s.Model.opts.Presentation.Script = script
 	s.Model.presenter.play.tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // pass has the clock
-	s.Model.opts.Tell = func(m show.Moment) error { *told = append(*told, m); return nil }
-	s.Model.opts.Pull = func(out bool) error { *pulls = append(*pulls, out); return nil }
+	s.Model.opts.Presentation.Tell = func(m show.Moment) error { *told = append(*told, m); return nil }
+	s.Model.opts.Presentation.Pull = func(out bool) error { *pulls = append(*pulls, out); return nil }
 	s.send(eventsMsg(connected()))
 	s.press("ctrl+g")
 	return s, told, pulls
@@ -169,7 +169,7 @@ func TestAJumpIsForgotten(t *testing.T) {
 	if s.book.Running != "load-half" {
 		t.Errorf("%q runs, and not the load", s.book.Running)
 	}
-	s.Model.opts.Show = show.Show{}
+	s.Model.opts.Presentation.Script = show.Show{}
 	if s.key("j"); strings.Contains(s.Model.notice, "1 to 0") {
 		t.Errorf("without a show: %q", s.Model.notice)
 	}
@@ -193,7 +193,7 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 // Commands run side by side: a scene that begins anew plugs the cable in first, and pulls it then.
 func TestACableIsPluggedInBeforeItIsPulled(t *testing.T) {
 	s, _, pulls := staged(t)
-	scenes := s.Model.opts.Show.Scenes
+	scenes := s.Model.opts.Presentation.Script.Scenes
 	scenes[1].Acts = []show.Act{{Deed: show.Pull}, {Deed: show.Pause, For: time.Minute}}
 	s.key("space")
 	s.pass(6)
@@ -236,7 +236,7 @@ func TestNotes(t *testing.T) {
 		Cell: "One rail", Verdict: "PASS: Good.", Began: time.Unix(1000, 0),
 	}, error(nil)
 	n := NewNotes(func() (show.Moment, error) { return at, fails },
-		Options{Now: func() time.Time { return time.Unix(1065, 0) }})
+		Options{Clock: Clock{Now: func() time.Time { return time.Unix(1065, 0) }}})
 	n.Update(tea.WindowSizeMsg{Width: 60, Height: 24})
 	look := func() string {
 		n.Update(n.look()())

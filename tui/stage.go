@@ -133,7 +133,7 @@ func (pr *presenter) Draw(width, height int) picture {
 	s := presentation.Screen{
 		Width: width, Height: height, Dials: presentation.NewDials(pr.book.Rig, pr.board), View: pr.view,
 		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: pr.simulated(),
-		Recorded: pr.opts.Recorded, Cell: pr.stageCell(pr.spinner.View() + " "), Foot: pr.foot(),
+		Recorded: pr.opts.Rig.Recorded, Cell: pr.stageCell(pr.spinner.View() + " "), Foot: pr.foot(),
 	}
 	pr.staged(&s)
 	if alerts := pr.alerts(); len(alerts) > 0 {
@@ -144,7 +144,7 @@ func (pr *presenter) Draw(width, height int) picture {
 
 // stageCell is that of the stage, with its command as it runs.
 func (pr *presenter) stageCell(spin string) presentation.Cell {
-	out := stageCell(pr.book, pr.opts.RigNow(), spin)
+	out := stageCell(pr.book, pr.opts.Clock.Rig(), spin)
 	if onStageNow(pr.book) == pr.called.cell {
 		out.Command = pr.called.text
 	}
@@ -189,7 +189,7 @@ func latest(book steps.Notebook) string {
 
 // mark tells a recording of the cells that have begun.
 func (pr *presenter) mark(events []steps.Event) tea.Cmd {
-	if pr.opts.Mark == nil {
+	if pr.opts.Presentation.Mark == nil {
 		return nil
 	}
 	var titles []string
@@ -202,7 +202,7 @@ func (pr *presenter) mark(events []steps.Event) tea.Cmd {
 	if titles == nil {
 		return nil
 	}
-	mark := pr.opts.Mark
+	mark := pr.opts.Presentation.Mark
 	return func() tea.Msg {
 		for _, title := range titles {
 			mark(title)

@@ -9,10 +9,10 @@ import (
 // restyle chooses the ink for the terminal. What was drawn with another is void.
 func (m *Model) restyle() {
 	profile := m.profile
-	if m.opts.NoColor {
+	if m.opts.Terminal.NoColor {
 		profile = colorprofile.ASCII
 	}
-	m.ink = theme.New(m.dark, profile).WithLinks(m.opts.Links)
+	m.ink = theme.New(m.dark, profile).WithLinks(m.opts.Terminal.Links)
 	m.notebook.cache, m.docs.lines = cache{}, nil
 	m.dirty = true
 	m.help.fitHelp()

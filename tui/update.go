@@ -66,7 +66,7 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case editedMsg:
 		return m, m.editor.takeOver(msg)
 	case followedMsg:
-		return m, tea.Batch(m.followed(msg), waitFollow(m.opts.Follow))
+		return m, tea.Batch(m.followed(msg), waitFollow(m.opts.Saved.Follow))
 	case sessionsMsg:
 		m.saved.all, m.dirty = msg, true
 		return m, nil
@@ -76,7 +76,7 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.saved.compared(msg)
 	case changedMsg:
 		m.changedFile, m.dirty = string(msg), true
-		return m, waitChanged(m.opts.Changed)
+		return m, waitChanged(m.opts.Runbook.Changed)
 	case showTickMsg:
 		return m, m.presenter.onShowTick()
 	case paceMsg:
@@ -103,7 +103,7 @@ func (m *Model) resize(width, height int) tea.Cmd {
 
 // background is the terminal's answer, which a flag of the user's overrules.
 func (m *Model) background(dark bool) tea.Cmd {
-	if m.opts.Background == Ask && dark != m.dark {
+	if m.opts.Terminal.Background == Ask && dark != m.dark {
 		m.dark = dark
 		m.restyle()
 	}
@@ -152,8 +152,8 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		}
 	}
 	m.output.keepPage()
-	if m.opts.Audience != nil {
-		m.opts.Audience.Book(m.book)
+	if m.opts.Viewers.Audience != nil {
+		m.opts.Viewers.Audience.Book(m.book)
 	}
 	cmds := []tea.Cmd{m.drawSoon(), m.presenter.mark(events)}
 	if m.book.Running != "" && !m.beating {
@@ -212,8 +212,8 @@ func (m *Model) setBoard(b meter.Board) tea.Cmd {
 	before, _ := health.Urgent(m.board.Health)
 	now, _ := health.Urgent(b.Health)
 	m.board = b
-	if m.opts.Audience != nil {
-		m.opts.Audience.Board(b)
+	if m.opts.Viewers.Audience != nil {
+		m.opts.Viewers.Audience.Board(b)
 	}
 	if now != before { // an alarm is seen wherever one is, and by the presenter's notes
 		return tea.Batch(m.presenter.tell(), m.drawSoon())
@@ -230,7 +230,7 @@ func (m *Model) drawSoon() tea.Cmd {
 	if m.pacing {
 		return nil
 	}
-	if early := framePace - m.opts.Now().Sub(m.drawn); early > 0 {
+	if early := framePace - m.opts.Clock.Now().Sub(m.drawn); early > 0 {
 		m.pacing = true
 		return pace(early)
 	}
@@ -240,7 +240,7 @@ func (m *Model) drawSoon() tea.Cmd {
 // onPace draws what came since the last frame, in one: many events a second are few
 // frames.
 func (m *Model) onPace() tea.Cmd {
-	m.pacing, m.drawn, m.dirty = false, m.opts.Now(), true
+	m.pacing, m.drawn, m.dirty = false, m.opts.Clock.Now(), true
 	return nil
 }
 

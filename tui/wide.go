@@ -77,7 +77,7 @@ func (wg *wide) caption() string {
 	switch {
 	case state.Running:
 		left = " " + k.Accent.Render(wg.spinner.View()) + left
-		return theme.Sides(left, k.Accent.Render("running "+cells.Seconds(wg.opts.RigNow().Sub(state.Started)))+" ", wg.width)
+		return theme.Sides(left, k.Accent.Render("running "+wg.since(state.Started))+" ", wg.width)
 	case state.Verdict.Grade != steps.NotRun:
 		g := state.Verdict.Grade
 		verdict := cells.GradeStyle(k, g).Render(cells.Mark(g) + " " + g.String())

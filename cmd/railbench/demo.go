@@ -83,12 +83,14 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 	defer stop()
 	return o.taped(cmd, func(o opening) error {
 		opts := tui.Options{
-			Tutorial: doc.Book.Tutorial, Simulated: doc.Book.Rig.Simulated, RigName: doc.Book.Rig.Name, Stage: true,
-			Recorded: true, Show: shown, Auto: true, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
-			Docs: pages,
+			Tutorial:     doc.Book.Tutorial,
+			Rig:          tui.Rig{Simulated: doc.Book.Rig.Simulated, Name: doc.Book.Rig.Name, Recorded: true},
+			Presentation: tui.Presentation{Open: true, Script: shown, Auto: true},
+			Terminal:     tui.Terminal{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv)},
+			Docs:         pages,
 		}
 		if o.tape != nil {
-			opts.Mark = o.tape.mark
+			opts.Presentation.Mark = o.tape.mark
 		}
 		return o.show(cmd, tui.New(r, opts))
 	})
@@ -121,7 +123,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	})
 	switch {
 	case err == nil:
-		opts.Show, opts.Auto = shown, o.auto
+		opts.Presentation.Script, opts.Presentation.Auto = shown, o.auto
 	case o.open:
 		return fmt.Errorf("%s: %w", name, err)
 	default: // a runbook of somebody's own hasn't the built-in show's cells
@@ -130,7 +132,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	if rig := b.simRig; rig != nil {
 		const cable = "cable-unplugged"
 		// On a real rig a hand does it.
-		opts.Pull = func(out bool) error {
+		opts.Presentation.Pull = func(out bool) error {
 			if out {
 				return rig.Inject(cable)
 			}
@@ -141,7 +143,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 		var mu sync.Mutex
 		last := 0
 		// The screen tells from several goroutines: a moment that comes late replaces no newer one.
-		opts.Tell = func(at script.Moment) error {
+		opts.Presentation.Tell = func(at script.Moment) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if at.No < last {
@@ -196,8 +198,8 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 				return nil
 			}
 			model := tui.NewNotes(read, tui.Options{
-				NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
-				Now: time.Now,
+				Terminal: tui.Terminal{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv)},
+				Clock:    tui.Clock{Now: time.Now},
 			})
 			ctx, lend, stop := screenSignals(cmd.Context())
 			defer stop()
