@@ -27,8 +27,8 @@ type checklist struct {
 
 	item  int      // index into the checks that are shown
 	top   int      // first line of the list
-	words string   // the symptom that is looked for; empty for none
-	only  []string // ids of the checks that could explain the words; empty for all
+	words line     // the symptom that is looked for
+	only  []string // ids of the checks that could explain it; empty for all
 	why   string   // the title of the cell whose verdict is to be explained; empty where none is
 	whose string   // its id
 	cure  string   // the cell that runs again after a fix, and is shown then
@@ -84,7 +84,7 @@ func (cl *checklist) leaveChecklist() tea.Cmd {
 		return cl.closeChecklist()
 	}
 	selected, _ := cl.check()
-	cl.words, cl.only, cl.why, cl.whose = "", nil, "", ""
+	cl.showAll()
 	cl.chooseCheck(selected.ID)
 	return nil
 }
@@ -108,11 +108,11 @@ func (cl *checklist) explain() tea.Cmd {
 		return nil
 	}
 	cmd := cl.openChecklist()
-	cl.only, cl.words, cl.item, cl.top = nil, "", 0, 0
-	cl.why, cl.whose = c.Title, c.ID
-	for _, f := range found {
-		cl.only = append(cl.only, f.ID)
+	ids := make([]string, len(found))
+	for i, f := range found {
+		ids[i] = f.ID
 	}
+	cl.showOnly(ids, c.Title, c.ID)
 	return tea.Batch(cmd, cl.survey())
 }
 
@@ -210,7 +210,7 @@ func (cl *checklist) cured(e steps.CellEnded) {
 	}
 	cl.cure = ""
 	cl.leaveList()
-	cl.words, cl.only, cl.why, cl.whose = "", nil, "", ""
+	cl.showAll()
 	cl.notebook.show(e.Cell)
 	cl.follow = true // its verdict is what one wants to see
 	cl.notice = "after the fix: " + e.Verdict.Grade.String()
@@ -312,57 +312,78 @@ func (cl *checklist) checkScript() tea.Cmd {
 func (cl *checklist) typeSymptom() tea.Cmd {
 	cl.layers.push(symptomLevel)
 	cl.surveying = false
+	if !cl.words.begun {
+		cl.words = newLine(maxSymptom)
+	}
 	return nil
 }
 
 // Key is a key while a symptom is typed.
 func (cl *symptomLine) Key(msg tea.KeyPressMsg) tea.Cmd {
-	switch name := msg.String(); {
-	case name == "esc":
+	switch msg.String() {
+	case "esc":
 		cl.layers.drop(symptomLevel)
-		cl.causes("")
-	case name == "ctrl+c":
+		cl.words.set("")
+		cl.causes()
+	case "ctrl+c":
 		cl.layers.drop(symptomLevel)
-	case name == "enter":
+	case "enter":
 		cl.layers.drop(symptomLevel)
-		if cl.words != "" && len(cl.only) > 0 {
+		if cl.words.text() != "" && len(cl.only) > 0 {
 			return cl.survey()
 		}
 		if len(cl.only) == 0 {
-			cl.causes("")
+			cl.words.set("")
+			cl.causes()
 		}
-	case name == "backspace":
-		if r := []rune(cl.words); len(r) > 0 {
-			cl.causes(string(r[:len(r)-1]))
+	default:
+		if cl.words.key(msg) {
+			cl.causes()
 		}
-	case name == "ctrl+u":
-		cl.causes("")
-	case msg.Text != "":
-		cl.causes(cl.words + msg.Text)
 	}
 	return nil
 }
 
-// maxWords bounds what a paste can bring.
-const maxWords = 64 << 10
+// maxSymptom bounds what a paste can bring, in characters.
+const maxSymptom = 64 << 10
 
-// causes shows the checks that could explain a text.
-func (cl *checklist) causes(words string) {
-	cl.words = words[:min(len(words), maxWords)]
+// causes shows the checks that could explain the words.
+func (cl *checklist) causes() {
 	cl.only, cl.why, cl.whose, cl.item, cl.top = nil, "", "", 0, 0
+	words := cl.words.text()
 	if strings.TrimSpace(words) == "" {
 		return
 	}
 	cl.only = []string{}
-	for _, c := range cl.book.Tutorial.Symptom(cl.words) {
+	for _, c := range cl.book.Tutorial.Symptom(words) {
 		cl.only = append(cl.only, c.ID)
 	}
 }
 
-// Paste looks for what explains a pasted text.
+// showAll shows all checks again.
+func (cl *checklist) showAll() {
+	cl.words.set("")
+	cl.only, cl.why, cl.whose = nil, "", ""
+}
+
+// showOnly shows some checks, and says why: what they could explain, and of which cell, if it is one.
+func (cl *checklist) showOnly(ids []string, why, whose string) {
+	cl.words.set("")
+	cl.only, cl.why, cl.whose, cl.item, cl.top = ids, why, whose, 0, 0
+}
+
+// Paste looks for what explains a pasted text. Each of its lines is a clause.
 func (cl *checklist) Paste(text string) tea.Cmd {
-	cl.layers.push(symptomLevel)
-	cl.causes(cl.words + text)
+	cl.typeSymptom()
+	var lines []string
+	for l := range strings.Lines(text) {
+		if l = strings.TrimSpace(l); l != "" {
+			lines = append(lines, l)
+		}
+	}
+	if cl.words.paste(strings.Join(lines, "; ")) {
+		cl.causes()
+	}
 	return nil
 }
 
@@ -443,7 +464,7 @@ func (cl *checklist) checkHead(width int) []string {
 	second, third := "", ""
 	switch {
 	case cl.layers.has(symptomLevel):
-		second = k.Accent.Render("symptom: ") + theme.Tail(cl.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
+		second = k.Accent.Render("symptom: ") + cl.words.view(k, theme.Style{}, max(2, width-13))
 	case cl.why != "":
 		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(cl.why))
 		if cl.whose == "" {
@@ -476,7 +497,7 @@ func (cl *checklist) checkHead(width int) []string {
 
 // symptom is what is looked for, as one line.
 func (cl *checklist) symptom() string {
-	return theme.Clean(strings.Join(strings.Fields(cl.words), " "))
+	return theme.Clean(strings.Join(strings.Fields(cl.words.text()), " "))
 }
 
 // checkLines are all lines of the list, and where those of each check begin and end.

@@ -139,9 +139,9 @@ func TestSymptoms(t *testing.T) {
 	s.press("enter")
 	s.sees("Locked memory")
 	s.asked()
-	s.send(tea.PasteMsg{Content: strings.Repeat("y", 3*maxWords)})
-	if len(s.list.words) > maxWords {
-		t.Errorf("%d bytes are kept of a paste", len(s.list.words))
+	s.send(tea.PasteMsg{Content: strings.Repeat("y", 3*maxSymptom)})
+	if len(s.list.words.text()) > maxSymptom {
+		t.Errorf("%d bytes are kept of a paste", len(s.list.words.text()))
 	}
 }
 

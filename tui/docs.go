@@ -164,8 +164,7 @@ func (pg *docs) proveChapter() tea.Cmd {
 	}
 	cmd := pg.list.openChecklist()
 	pg.layers.drop(docsLevel)
-	pg.list.only, pg.list.words, pg.list.item, pg.list.top = c.checks, "", 0, 0
-	pg.list.why, pg.list.whose = c.title, ""
+	pg.list.showOnly(c.checks, c.title, "")
 	return tea.Batch(cmd, pg.list.survey())
 }
 

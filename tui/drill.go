@@ -133,7 +133,7 @@ func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
 	dr.layers.push(checklistLevel)
 	dr.layers.drop(symptomLevel, outputLevel)
 	dr.list.surveying = false
-	dr.list.words, dr.list.only, dr.list.why, dr.list.whose = "", nil, "", ""
+	dr.list.showAll()
 	dr.list.chooseCheck(dr.culprit)
 	return dr.list.fix()
 }

@@ -78,7 +78,7 @@ func (s *screen) behind() string {
 	if s.layers.has(outputLevel) {
 		page = fmt.Sprint(s.output.page.top, s.output.page.search.needle.words)
 	}
-	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words, s.list.item, s.finder.lookup.needle.words, page)
+	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words.text(), s.list.item, s.finder.lookup.needle.words, page)
 }
 
 // Whatever is on top has the keys, the paste, the click and the wheel, and nothing behind it changes.
@@ -143,8 +143,8 @@ func TestPasteIntoThePalette(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
 	s.press("C", "ctrl+p")
 	s.send(tea.PasteMsg{Content: "run \n everything"})
-	if s.palette.line.text() != "run everything" || s.list.words != "" {
-		t.Errorf("the palette has %q, the checklist %q", s.palette.line.text(), s.list.words)
+	if s.palette.line.text() != "run everything" || s.list.words.text() != "" {
+		t.Errorf("the palette has %q, the checklist %q", s.palette.line.text(), s.list.words.text())
 	}
 	s.send(tea.PasteMsg{Content: strings.Repeat("ä", 1000)})
 	if n := len([]rune(s.palette.line.text())); n > maxPalette {
@@ -159,6 +159,7 @@ func TestLinesHaveACursor(t *testing.T) {
 		text func(*screen) string
 	}{
 		"palette": {paletteLevel, func(s *screen) string { return s.palette.line.text() }},
+		"symptom": {symptomLevel, func(s *screen) string { return s.list.words.text() }},
 		"words":   {wordsLevel, func(s *screen) string { return s.finder.lookup.needle.words }},
 		"search":  {searchLevel, func(s *screen) string { return s.output.page.search.needle.words }},
 		"form":    {formLevel, func(s *screen) string { return s.form.fields[s.form.item].line.text() }},

@@ -50,8 +50,11 @@ func (l *line) update(msg tea.Msg) bool {
 	return l.in.Value() != before
 }
 
-// set replaces the text; the cursor is behind it.
+// set replaces the text; the cursor is behind it. A line that was not begun stays empty.
 func (l *line) set(text string) {
+	if !l.begun {
+		return
+	}
 	l.in.SetValue(text)
 	l.in.CursorEnd()
 }

@@ -240,7 +240,7 @@ func (m *Model) choices() []choice {
 		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func() tea.Cmd {
 			m.layers.drop(docsLevel)
 			m.list.openChecklist()
-			m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
+			m.list.showAll()
 			m.list.chooseCheck(c.ID)
 			return nil
 		}})

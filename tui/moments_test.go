@@ -68,8 +68,8 @@ func TestKeysInWrongMoments(t *testing.T) {
 func TestASymptomIsTakenBack(t *testing.T) {
 	s := newScreen(t, withChecklist(), 110, 36)
 	s.press("C", "/", "m", "t", "u", "backspace", "backspace", "backspace", "backspace")
-	if s.list.words != "" || !s.layers.has(symptomLevel) {
-		t.Errorf("after more backspaces than letters: %q, typing %t", s.list.words, s.layers.has(symptomLevel))
+	if s.list.words.text() != "" || !s.layers.has(symptomLevel) {
+		t.Errorf("after more backspaces than letters: %q, typing %t", s.list.words.text(), s.layers.has(symptomLevel))
 	}
 	s.press("x", "ctrl+c")
 	if s.layers.has(symptomLevel) || s.layers.has(quitLevel) {
