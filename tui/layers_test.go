@@ -78,7 +78,8 @@ func (s *screen) behind() string {
 	if s.layers.has(outputLevel) {
 		page = fmt.Sprint(s.output.page.top, s.output.page.search.needle.words)
 	}
-	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words.text(), s.list.item, s.finder.lookup.needle.words, page)
+	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words.text(), s.list.item,
+		s.finder.lookup.needle.words, page)
 }
 
 // Whatever is on top has the keys, the paste, the click and the wheel, and nothing behind it changes.

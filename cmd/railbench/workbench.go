@@ -72,7 +72,7 @@ func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, err
 	var d *desk
 	var err error
 	if o.silent(flags) {
-		d, err = behindCurtain(cmd, flags, o)
+		d, err = whileLoading(cmd, flags, o)
 	} else if d, err = setUp(cmd, flags, o); err == nil {
 		err = d.putAway(cmd, o.show(cmd, d.model))
 	}
@@ -89,8 +89,8 @@ func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, err
 	return d.model, err
 }
 
-// behindCurtain shows the screen at once, and sets it up meanwhile. The desk is put away.
-func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
+// whileLoading shows the screen at once, and sets it up meanwhile. The desk is put away.
+func whileLoading(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	c, err := flags.choose(cmd.Context())
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error)
 	o.begins = true
 	// Whoever leaves before it is there waits for it, to put it away.
 	load := sync.OnceValues(func() (*desk, error) { return setUp(cmd, flags, o) })
-	shown := o.show(cmd, tui.NewCurtain(tui.Options{
+	shown := o.show(cmd, tui.NewLoadingScreen(tui.Options{
 		Rig:      tui.Rig{Simulated: c.simulated, Name: c.file.Name},
 		Terminal: thisTerminal(),
 	}, func() (*tui.Model, error) {
