@@ -28,7 +28,7 @@ type finder struct {
 // lookup is what is looked for, and where it is.
 type lookup struct {
 	line   line // the words as they are typed
-	needle needle
+	words  searchWords
 	hits   []match
 	at     int // the one that is shown
 	part   int // where the search began
@@ -49,7 +49,7 @@ type match struct {
 func (fi *finder) typeFind() tea.Cmd {
 	fi.follow, fi.notebook.watch = false, ""
 	fi.layers.push(wordsLevel)
-	fi.lookup = lookup{line: newLine(maxNeedle), part: fi.notebook.part, begun: *fi.notebook.cursor()}
+	fi.lookup = lookup{line: newLine(maxSearchWords), part: fi.notebook.part, begun: *fi.notebook.cursor()}
 	return nil
 }
 
@@ -69,10 +69,10 @@ func (fi *finder) Key(msg tea.KeyPressMsg) tea.Cmd {
 // lookFor changes the words, and shows the first place from where the search began.
 func (fi *finder) lookFor(words string) tea.Cmd {
 	f := &fi.lookup
-	if words == f.needle.words {
+	if words == f.words.text {
 		return nil
 	}
-	f.needle = newNeedle(words)
+	f.words = newSearchWords(words)
 	fi.notebook.part = f.part
 	*fi.notebook.cursor() = f.begun
 	if f.hits, f.at = fi.matches(), 0; len(f.hits) == 0 {
@@ -88,8 +88,8 @@ func (fi *finder) lookFor(words string) tea.Cmd {
 // matches are all that have the words, in the notebook's order: of an output its first line that has them;
 // once it is opened, n goes through the others.
 func (fi *finder) matches() (all []match) {
-	n := &fi.lookup.needle
-	if n.words == "" {
+	n := &fi.lookup.words
+	if n.text == "" {
 		return nil
 	}
 	for i, p := range fi.parts() {
@@ -150,7 +150,7 @@ func (fi *finder) showPlace() {
 		fi.lookup.where = "in its output; O opens it there"
 	}
 	for i, l := range d.items[at.item] {
-		if fi.lookup.needle.count(ansi.Strip(l)) == 0 {
+		if fi.lookup.words.count(ansi.Strip(l)) == 0 {
 			continue
 		}
 		fi.notebook.settle(d, h)
@@ -168,7 +168,7 @@ func (fi *finder) showPlace() {
 
 // foldedIn says which key shows what a search has found in a cell and the screen doesn't show.
 func (fi *finder) foldedIn(c steps.Cell) string {
-	n, v := &fi.lookup.needle, fi.book.Cells[c.ID].Verdict
+	n, v := &fi.lookup.words, fi.book.Cells[c.ID].Verdict
 	evidence, scripts := v, c
 	evidence.Tables, evidence.Charts = nil, nil
 	scripts.Prose, scripts.Tail = "", ""
@@ -196,7 +196,7 @@ func (fi *finder) foldedIn(c steps.Cell) string {
 // nextPlace goes to the next place that has the words, or to the one before.
 func (fi *finder) nextPlace(way int) tea.Cmd {
 	f := &fi.lookup
-	if f.needle.words == "" {
+	if f.words.text == "" {
 		fi.notice = "/ looks for something"
 		return nil
 	}
@@ -244,7 +244,7 @@ func (fi *finder) emptyFind() tea.Cmd {
 // keepFind ends the typing.
 func (fi *finder) keepFind() tea.Cmd {
 	fi.layers.drop(wordsLevel)
-	if fi.lookup.needle.words != "" && len(fi.lookup.hits) == 0 {
+	if fi.lookup.words.text != "" && len(fi.lookup.hits) == 0 {
 		fi.notice = "nothing found"
 	}
 	return nil
@@ -266,14 +266,14 @@ func (fi *finder) leaveFind() tea.Cmd {
 }
 
 // finding reports whether something is looked for in the notebook.
-func (fi *finder) finding() bool { return fi.lookup.needle.words != "" }
+func (fi *finder) finding() bool { return fi.lookup.words.text != "" }
 
 // openFound opens the selected cell's output, and where something is looked for, at that.
 func (fi *finder) openFound() tea.Cmd {
 	cmd := fi.notebook.openOutput()
 	if fi.layers.has(outputLevel) && fi.finding() {
 		fi.output.page.follow = false
-		fi.output.page.search.sought(fi.lookup.needle.words)
+		fi.output.page.search.sought(fi.lookup.words.text)
 		fi.output.page.search.scan(fi.output.pageState().Output)
 		if fi.output.page.search.total == 0 {
 			fi.output.page.search = search{}
@@ -291,12 +291,12 @@ func (fi *finder) lookedFor() string {
 		return ""
 	}
 	k := fi.ink
-	text := " " + k.Accent.Render("/"+theme.Clean(f.needle.words))
+	text := " " + k.Accent.Render("/"+theme.Clean(f.words.text))
 	if fi.layers.has(wordsLevel) {
 		text = " " + k.Accent.Render("/") + f.line.view(k, k.Accent, fi.width)
 	}
 	switch {
-	case f.needle.words == "":
+	case f.words.text == "":
 	case len(f.hits) == 0:
 		text += "  " + k.Warn.Render("nothing found")
 	default:
@@ -316,7 +316,7 @@ func (fi *finder) marked(line string) string {
 	text := ansi.Strip(line)
 	var b strings.Builder
 	end := 0
-	fi.lookup.needle.in(text, func(from, to int) bool {
+	fi.lookup.words.in(text, func(from, to int) bool {
 		a, z := ansi.StringWidth(text[:from]), ansi.StringWidth(text[:to])
 		b.WriteString(ansi.Cut(line, end, a) + fi.ink.Found.Render(text[from:to]))
 		end = z

@@ -76,10 +76,10 @@ func opened(t *testing.T) map[level]func() *screen {
 func (s *screen) behind() string {
 	page := ""
 	if s.layers.has(outputLevel) {
-		page = fmt.Sprint(s.output.page.top, s.output.page.search.needle.words)
+		page = fmt.Sprint(s.output.page.top, s.output.page.search.words.text)
 	}
 	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words.text(), s.list.item,
-		s.finder.lookup.needle.words, page)
+		s.finder.lookup.words.text, page)
 }
 
 // Whatever is on top has the keys, the paste, the click and the wheel, and nothing behind it changes.
@@ -161,8 +161,8 @@ func TestLinesHaveACursor(t *testing.T) {
 	}{
 		"palette": {paletteLevel, func(s *screen) string { return s.palette.line.text() }},
 		"symptom": {symptomLevel, func(s *screen) string { return s.list.words.text() }},
-		"words":   {wordsLevel, func(s *screen) string { return s.finder.lookup.needle.words }},
-		"search":  {searchLevel, func(s *screen) string { return s.output.page.search.needle.words }},
+		"words":   {wordsLevel, func(s *screen) string { return s.finder.lookup.words.text }},
+		"search":  {searchLevel, func(s *screen) string { return s.output.page.search.words.text }},
 		"form":    {formLevel, func(s *screen) string { return s.form.fields[s.form.item].line.text() }},
 	} {
 		s := opened(t)[c.open]()

@@ -214,7 +214,7 @@ func (out *output) typeWords() tea.Cmd {
 	// Keys that are typed must not become commands because the next cell has begun.
 	out.follow = false
 	out.layers.push(searchLevel)
-	s.line, s.old = newLine(maxNeedle), s.needle.words
+	s.line, s.old = newLine(maxSearchWords), s.words.text
 	s.from = view{out.page.dropped + out.page.top, out.page.column, out.page.follow}
 	s.sought("")
 	return nil
@@ -224,7 +224,7 @@ func (out *output) typeWords() tea.Cmd {
 func (out *output) seek(words string) {
 	p := out.page
 	s := &p.search
-	if words == s.needle.words {
+	if words == s.words.text {
 		return
 	}
 	s.sought(words)
@@ -260,7 +260,7 @@ func (out *output) emptySearch() tea.Cmd {
 func (out *output) keepSearch() tea.Cmd {
 	s := &out.page.search
 	out.layers.drop(searchLevel)
-	if s.needle.words != "" {
+	if s.words.text != "" {
 		if s.total == 0 {
 			out.notice = "nothing found"
 		}
@@ -285,7 +285,7 @@ func (out *output) dropSearch() tea.Cmd {
 
 // leaveOutput is esc: first out of a search, then out of the output.
 func (out *output) leaveOutput() tea.Cmd {
-	if out.page.search.needle.words == "" {
+	if out.page.search.words.text == "" {
 		return out.closeOutput()
 	}
 	out.page.search = search{}
@@ -294,7 +294,7 @@ func (out *output) leaveOutput() tea.Cmd {
 
 // searching reports whether n does something.
 func (out *output) searching() bool {
-	return out.layers.has(outputLevel) && out.page.search.needle.words != ""
+	return out.layers.has(outputLevel) && out.page.search.words.text != ""
 }
 
 // nextFound goes to the next place, or to the one before.
@@ -302,7 +302,7 @@ func (out *output) nextFound(way int) tea.Cmd {
 	p := out.page
 	s := &p.search
 	switch {
-	case s.needle.words == "":
+	case s.words.text == "":
 		out.notice = "/ looks for something"
 		return nil
 	case s.total == 0:
@@ -342,7 +342,7 @@ func (out *output) goTo(to spot) {
 		return
 	}
 	from, end, nth := 0, 0, 0
-	p.search.needle.in(lines[0].Text, func(a, b int) bool {
+	p.search.words.in(lines[0].Text, func(a, b int) bool {
 		from, end = a, b
 		nth++
 		return nth < to.nth
@@ -360,11 +360,11 @@ func (out *output) goTo(to spot) {
 
 // marks are what was found in a line of the opened output, so far as it can be seen.
 func (p *page) marks(line int, text string) []theme.Mark {
-	if p.search.needle.words == "" {
+	if p.search.words.text == "" {
 		return nil
 	}
 	var marks []theme.Mark
-	p.search.needle.in(text, func(from, to int) bool {
+	p.search.words.in(text, func(from, to int) bool {
 		marks = append(marks, theme.Mark{From: from, To: to, Here: p.search.at == spot{line, len(marks) + 1}})
 		return true
 	})
@@ -374,17 +374,17 @@ func (p *page) marks(line int, text string) []theme.Mark {
 // searched tells what is looked for and how often it is there; empty where nothing is.
 func (out *output) searched() string {
 	s := &out.page.search
-	if !out.layers.has(searchLevel) && s.needle.words == "" {
+	if !out.layers.has(searchLevel) && s.words.text == "" {
 		return ""
 	}
 	k := out.ink
-	text, gap := k.Accent.Render("/"+theme.Clean(s.needle.words)), "  "
+	text, gap := k.Accent.Render("/"+theme.Clean(s.words.text)), "  "
 	if out.layers.has(searchLevel) {
 		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, out.width), " "
 	}
 	text += gap
 	switch {
-	case s.needle.words == "":
+	case s.words.text == "":
 	case s.total == 0:
 		text += k.Warn.Render("nothing found")
 	case s.at == nowhere:

@@ -19,14 +19,14 @@ import (
 // that what was found stays found while old lines are dropped; and each is looked at
 // once, when it comes or when the words change.
 type search struct {
-	line   line // the words as they are typed
-	needle needle
-	hits   []hit // lines that have it, in order
-	total  int   // how often it was found in them
-	read   int   // the first line that was not looked at yet
-	at     spot  // where the search stands
-	from   view  // what was seen before it began
-	old    string
+	line  line // the words as they are typed
+	words searchWords
+	hits  []hit // lines that have it, in order
+	total int   // how often it was found in them
+	read  int   // the first line that was not looked at yet
+	at    spot  // where the search stands
+	from  view  // what was seen before it began
+	old   string
 }
 
 // A hit is a line in which the words are, so often.
@@ -43,9 +43,9 @@ type view struct {
 	follow       bool
 }
 
-// A needle is what is looked for: without minding case unless it has a capital.
-type needle struct {
-	words string
+// searchWords are what is looked for: without minding case unless it has a capital.
+type searchWords struct {
+	text  string
 	exact bool
 	// fold finds what is not plain ASCII: of that a letter's two cases may have
 	// different lengths.
@@ -53,10 +53,10 @@ type needle struct {
 	low  []byte // a line in lower case
 }
 
-// newNeedle looks for capitals where there is one. Only words beyond ASCII need the slow
+// newSearchWords looks for capitals where there is one. Only words beyond ASCII need the slow
 // way to fold them.
-func newNeedle(words string) needle {
-	n := needle{words: words, exact: strings.ContainsFunc(words, unicode.IsUpper)}
+func newSearchWords(words string) searchWords {
+	n := searchWords{text: words, exact: strings.ContainsFunc(words, unicode.IsUpper)}
 	if !n.exact && strings.ContainsFunc(words, notASCII) {
 		n.fold = regexp.MustCompile("(?i)" + regexp.QuoteMeta(words))
 	}
@@ -67,8 +67,8 @@ func notASCII(r rune) bool { return r >= utf8.RuneSelf }
 
 // in gives the places of the words in a text, in order and not overlapping, until
 // visit has had enough.
-func (n *needle) in(text string, visit func(from, to int) bool) {
-	if n.words == "" {
+func (n *searchWords) in(text string, visit func(from, to int) bool) {
+	if n.text == "" {
 		return
 	}
 	if n.fold != nil {
@@ -83,7 +83,7 @@ func (n *needle) in(text string, visit func(from, to int) bool) {
 			at += place[1]
 		}
 	}
-	index := func(at int) int { return strings.Index(text[at:], n.words) }
+	index := func(at int) int { return strings.Index(text[at:], n.text) }
 	if !n.exact {
 		n.low = append(n.low[:0], text...)
 		for i, c := range n.low {
@@ -92,19 +92,19 @@ func (n *needle) in(text string, visit func(from, to int) bool) {
 				n.low[i] = c + 'a' - 'A'
 			}
 		}
-		words := []byte(n.words)
+		words := []byte(n.text)
 		index = func(at int) int { return bytes.Index(n.low[at:], words) }
 	}
 	for at := 0; ; {
 		i := index(at)
-		if i < 0 || !visit(at+i, at+i+len(n.words)) {
+		if i < 0 || !visit(at+i, at+i+len(n.text)) {
 			return
 		}
-		at += i + len(n.words)
+		at += i + len(n.text)
 	}
 }
 
-func (n *needle) count(text string) int {
+func (n *searchWords) count(text string) int {
 	times := 0
 	n.in(text, func(int, int) bool {
 		times++
@@ -115,7 +115,7 @@ func (n *needle) count(text string) int {
 
 // sought starts looking for other words.
 func (s *search) sought(words string) {
-	s.needle, s.at = newNeedle(words), nowhere
+	s.words, s.at = newSearchWords(words), nowhere
 	s.again()
 }
 
@@ -124,7 +124,7 @@ func (s *search) again() { s.hits, s.total, s.read = nil, 0, 0 }
 
 // scan takes in lines that it has not seen, and leaves out those that are gone.
 func (s *search) scan(out steps.Scroll) {
-	if s.needle.words == "" {
+	if s.words.text == "" {
 		return
 	}
 	first := out.Dropped()
@@ -136,7 +136,7 @@ func (s *search) scan(out steps.Scroll) {
 	s.hits = s.hits[gone:]
 	s.read = max(s.read, first)
 	for _, l := range out.Lines(s.read-first, out.Len()) {
-		if times := s.needle.count(l.Text); times > 0 {
+		if times := s.words.count(l.Text); times > 0 {
 			s.hits = append(s.hits, hit{s.read, times})
 			s.total += times
 		}
@@ -189,8 +189,8 @@ func (s *search) number() int {
 	return n + s.at.nth
 }
 
-// maxNeedle bounds what a paste can bring, in characters.
-const maxNeedle = 200
+// maxSearchWords bounds what a paste can bring, in characters.
+const maxSearchWords = 200
 
 // Key is a key while the words are typed.
 func (out *searchLine) Key(msg tea.KeyPressMsg) tea.Cmd {

@@ -127,7 +127,7 @@ func TestPastingWhatIsLookedFor(t *testing.T) {
 	s.sees("/not found  1 of 3")
 	s.press("ctrl+u")
 	s.send(tea.PasteMsg{Content: strings.Repeat("漢", 9999)})
-	if n := len([]rune(s.output.page.search.needle.words)); n > maxNeedle {
+	if n := len([]rune(s.output.page.search.words.text)); n > maxSearchWords {
 		t.Errorf("%d characters are looked for", n)
 	}
 }
@@ -287,7 +287,7 @@ func TestNeedle(t *testing.T) {
 		{"", "abc", nil},
 		{"i", "İI", []int{2}},
 	} {
-		n := newNeedle(c.words)
+		n := newSearchWords(c.words)
 		var got []int
 		n.in(c.text, func(from, to int) bool {
 			if !strings.EqualFold(c.text[from:to], c.words) {
