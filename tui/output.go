@@ -21,12 +21,12 @@ type page struct {
 	dropped int         // lines that were gone when top was set
 	search  search
 
-	sheet    cells.Sheet // how its lines stand, as it was for sheetKey
-	sheetKey sheetKey
+	rows    cells.Rows // how its lines stand, as it was for rowsKey
+	rowsKey rowsKey
 }
 
-// sheetKey is what a sheet depends on.
-type sheetKey struct {
+// rowsKey is what a rows depends on.
+type rowsKey struct {
 	run                  steps.RunID
 	dropped, kept, width int
 }
@@ -67,30 +67,30 @@ func (out *output) pageState() steps.CellState { return out.book.Cells[out.page.
 func (out *output) pageHeight() int { return max(1, out.layout().noteHeight-2) }
 
 // pageEnd is the first line that is seen at the end of an opened output.
-func (out *output) pageEnd() int { return out.sheet().Line(out.pageEndRow()) }
+func (out *output) pageEnd() int { return out.rows().Line(out.pageEndRow()) }
 
 func (out *output) pageEndRow() int {
-	return max(0, out.sheet().Rows(out.pageState().Output.Len())-out.pageHeight())
+	return max(0, out.rows().Count(out.pageState().Output.Len())-out.pageHeight())
 }
 
-// sheet is how the lines of the opened output stand there, set anew when it has grown or the
+// rows is how the lines of the opened output stand there, set anew when it has grown or the
 // screen has another width.
-func (out *output) sheet() cells.Sheet {
+func (out *output) rows() cells.Rows {
 	state := out.pageState()
-	key := sheetKey{state.Run, state.Output.Dropped(), state.Output.Len(), out.layout().noteWidth}
-	if p := out.page; p.sheetKey != key {
+	key := rowsKey{state.Run, state.Output.Dropped(), state.Output.Len(), out.layout().noteWidth}
+	if p := out.page; p.rowsKey != key {
 		c, _ := out.book.Tutorial.Cell(p.cell)
-		p.sheetKey, p.sheet = key, cells.NewSheet(c, state, out.ranOn(state), key.width-1)
+		p.rowsKey, p.rows = key, cells.NewRows(c, state, out.ranOn(state), key.width-1)
 	}
-	return out.page.sheet
+	return out.page.rows
 }
 
 // turn scrolls. Whoever arrives at the end of a running cell's output follows it from
 // there.
 func (out *output) turn(lines int) tea.Cmd {
-	sheet, end := out.sheet(), out.pageEndRow()
-	row := max(0, min(sheet.Row(out.page.top)+lines, end))
-	out.page.top = sheet.Line(row)
+	rows, end := out.rows(), out.pageEndRow()
+	row := max(0, min(rows.Row(out.page.top)+lines, end))
+	out.page.top = rows.Line(row)
 	out.page.follow = row == end && out.pageState().Running
 	return nil
 }
@@ -109,13 +109,13 @@ func (out *output) onPage() cells.Page {
 	p := out.page
 	return cells.Page{
 		Cell: c, State: out.pageState(), Names: out.ranOn(out.pageState()), Column: p.column,
-		Sheet: out.sheet(), Top: out.sheet().Row(p.top),
+		Rows: out.rows(), Top: out.rows().Row(p.top),
 		Marks: func(line int, text string) []theme.Mark { return p.marks(p.dropped+line, text) },
 	}
 }
 
 func (out *output) pageFirst() tea.Cmd {
-	out.page.top, out.page.follow = out.sheet().Line(0), false
+	out.page.top, out.page.follow = out.rows().Line(0), false
 	return nil
 }
 
@@ -144,7 +144,7 @@ func (out *output) keepPage() {
 	if out.page.follow {
 		out.page.top = out.pageEnd()
 	}
-	out.page.top = out.sheet().Line(min(out.sheet().Row(out.page.top), out.pageEndRow()))
+	out.page.top = out.rows().Line(min(out.rows().Row(out.page.top), out.pageEndRow()))
 	out.page.search.scan(state.Output)
 	if state.Run == 0 {
 		out.layers.drop(outputLevel)
@@ -176,7 +176,7 @@ func (out *output) Draw(int, int) picture { return picture{lines: out.draw(out.l
 func (out *output) draw(l layout) []string {
 	state := out.pageState()
 	height := max(1, l.noteHeight-2)
-	out.page.top = out.sheet().Line(max(0, min(out.sheet().Row(out.page.top), out.pageEndRow())))
+	out.page.top = out.rows().Line(max(0, min(out.rows().Row(out.page.top), out.pageEndRow())))
 	p := out.onPage()
 	title := " " + out.ink.Focus.Render(theme.Clean(p.Cell.Title)) + out.ink.Dim.Render(" · output")
 	if state.Running {
@@ -191,7 +191,7 @@ func (out *output) draw(l layout) []string {
 		}
 	}
 	lines := []string{theme.Pad(title, l.noteWidth) + " "}
-	bar := scrollBar(out.ink, p.Top, out.sheet().Rows(state.Output.Len()), height)
+	bar := scrollBar(out.ink, p.Top, out.rows().Count(state.Output.Len()), height)
 	for i, s := range p.Lines(out.ink, l.noteWidth-1, height) {
 		lines = append(lines, " "+s+bar[i])
 	}
@@ -310,12 +310,12 @@ func (out *output) nextFound(way int) tea.Cmd {
 		return nil
 	}
 	from := s.at
-	sheet, top := out.sheet(), out.sheet().Row(p.top)
-	if row := sheet.Row(from.line - p.dropped); from == nowhere || row < top || row >= top+out.pageHeight() {
+	rows, top := out.rows(), out.rows().Row(p.top)
+	if row := rows.Row(from.line - p.dropped); from == nowhere || row < top || row >= top+out.pageHeight() {
 		// One has moved on since: what is seen counts.
 		from = spot{p.dropped + p.top, 0}
 		if way < 0 {
-			from = spot{p.dropped + sheet.Line(top+out.pageHeight()-1) + 1, 1}
+			from = spot{p.dropped + rows.Line(top+out.pageHeight()-1) + 1, 1}
 		}
 	}
 	to, wrapped := s.next(from, way)
@@ -331,10 +331,10 @@ func (out *output) goTo(to spot) {
 	p := out.page
 	p.search.at = to
 	line := to.line - p.dropped
-	sheet := out.sheet()
-	top, row := sheet.Row(p.top), sheet.Row(line)
+	rows := out.rows()
+	top, row := rows.Row(p.top), rows.Row(line)
 	if h := out.pageHeight(); row < top || row >= top+h {
-		p.top = sheet.Line(max(0, min(row-h/3, out.pageEndRow())))
+		p.top = rows.Line(max(0, min(row-h/3, out.pageEndRow())))
 	}
 	p.follow = false
 	lines := out.pageState().Output.Lines(line, 1)

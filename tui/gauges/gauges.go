@@ -124,7 +124,7 @@ func (p Pane) sums(k *theme.Ink, b meter.Board, height int) []string {
 	if !p.Cards || len(b.Gauges) < 2 || height < 2*len(b.Gauges)+4 {
 		return nil
 	}
-	s := newSheet(k, b.Gauges, p.Width)
+	s := newTable(k, b.Gauges, p.Width)
 	var lines []string
 	of := map[int][]meter.Gauge{}
 	for _, g := range b.Gauges {
@@ -197,7 +197,7 @@ func (p Pane) column(k *theme.Ink, gauges []meter.Gauge, width, height int) []st
 	if active := moving(gauges); d == tall && active > 0 {
 		rows += min(highest-1, (height-active*5-(len(gauges)-active)*2)/active)
 	}
-	s := newSheet(k, gauges, width)
+	s := newTable(k, gauges, width)
 	var lines []string
 	for i, g := range gauges {
 		if d == merged && quiet(g) {
