@@ -118,9 +118,9 @@ func (sh *shared) alertLines() []string {
 	}
 	for _, a := range alerts {
 		most := alertsHeight / len(alerts)
-		style, mark := sh.ink.Fail, " ✗ "
+		style, mark := sh.styles.Fail, " ✗ "
 		if a.mild {
-			style, mark = sh.ink.Warn, " ◌ "
+			style, mark = sh.styles.Warn, " ◌ "
 		}
 		wrapped := theme.Wrap(theme.Clean(a.text), sh.width-1, mark, "   ")
 		if len(wrapped) > most {

@@ -28,7 +28,7 @@ func (qs *questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (tit
 	}
 	b.say(what)
 	for _, w := range q.Warnings {
-		b.say(qs.ink.Warn.Render(theme.Clean(w)))
+		b.say(qs.styles.Warn.Render(theme.Clean(w)))
 	}
 	head := height / 2 // of many warnings the rest scrolls
 	var rest []string
@@ -68,7 +68,7 @@ func (qs *questions) window(all []string, height int) (lines []string, more bool
 	}
 	end := min(len(all), qs.scrolled+height-1)
 	shown := slices.Clone(all[qs.scrolled:end])
-	return append(shown, qs.ink.Dim.Render(fmt.Sprintf("lines %d to %d of %d", qs.scrolled+1, end, len(all)))), true
+	return append(shown, qs.styles.Dim.Render(fmt.Sprintf("lines %d to %d of %d", qs.scrolled+1, end, len(all)))), true
 }
 
 // changeSummary says what is touched and how it is now, and what the way back is.

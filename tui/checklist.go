@@ -403,7 +403,7 @@ func (cl *checklist) Draw(width, height int) picture {
 		}
 	}
 	cl.top = max(0, min(cl.top, len(list)-room))
-	bar := scrollBar(cl.ink, cl.top, len(list), room)
+	bar := scrollBar(cl.styles, cl.top, len(list), room)
 	lines := head
 	for i := range room {
 		line := strings.Repeat(" ", width-1)
@@ -433,7 +433,7 @@ func (cl *checklist) checkRoom(l layout) int {
 
 // checkHead counts, and says what is looked for.
 func (cl *checklist) checkHead(width int) []string {
-	k := cl.ink
+	k := cl.styles
 	counts := map[steps.Grade]int{}
 	running := 0
 	all := cl.checks()
@@ -504,7 +504,7 @@ func (cl *checklist) symptom() string {
 func (cl *checklist) checkLines(width int) (lines []string, starts, ends []int) {
 	all := cl.checks()
 	if len(all) == 0 {
-		return []string{theme.Pad("   "+cl.ink.Warn.Render("No check knows that. ")+"esc shows all of them.",
+		return []string{theme.Pad("   "+cl.styles.Warn.Render("No check knows that. ")+"esc shows all of them.",
 			width)}, nil, nil
 	}
 	titles := 0
@@ -518,10 +518,10 @@ func (cl *checklist) checkLines(width int) (lines []string, starts, ends []int) 
 			if i > 0 {
 				lines = append(lines, strings.Repeat(" ", width))
 			}
-			lines = append(lines, theme.Pad(" "+cl.ink.Strong.Render(theme.Clean(part)), width))
+			lines = append(lines, theme.Pad(" "+cl.styles.Strong.Render(theme.Clean(part)), width))
 		}
 		starts = append(starts, len(lines))
-		lines = append(lines, cl.drawCheck(c, i == cl.item, titles).Lines(cl.ink, width)...)
+		lines = append(lines, cl.drawCheck(c, i == cl.item, titles).Lines(cl.styles, width)...)
 		ends = append(ends, len(lines))
 	}
 	return lines, starts, ends

@@ -208,7 +208,7 @@ func (pg *docs) docLines(width int) []string {
 			title, _, _ = strings.Cut(title, "\n")
 			pg.chapters = append(pg.chapters, docChapter{title, len(pg.lines), pg.checksNamed(text)})
 		}
-		pg.lines = append(pg.lines, cells.Prose(text, pg.ink, min(width, docsWidth))...)
+		pg.lines = append(pg.lines, cells.Prose(text, pg.styles, min(width, docsWidth))...)
 		pg.lines = append(pg.lines, "")
 	}
 	return pg.lines
@@ -248,7 +248,7 @@ func (pg *docs) checksNamed(text string) []string {
 
 // Draw is the list or a page, exactly height lines of width columns.
 func (pg *docs) Draw(width, height int) picture {
-	k := pg.ink
+	k := pg.styles
 	room := max(1, height-docsHead)
 	left, right := k.Focus.Render("railbench's pages"), ""
 	body := pg.docList(width - 1)
@@ -261,7 +261,7 @@ func (pg *docs) Draw(width, height int) picture {
 		left = k.Focus.Render(theme.Clean(pg.all[pg.item].Name))
 		right = k.Dim.Render(fmt.Sprintf("%d–%d of %d ", top+1, min(len(body), top+room), len(body)))
 	}
-	bar := scrollBar(pg.ink, top, len(body), room)
+	bar := scrollBar(pg.styles, top, len(body), room)
 	lines := []string{theme.Sides(" "+left, right, width), strings.Repeat(" ", width)}
 	for i := range room {
 		text := ""
@@ -282,15 +282,15 @@ func (pg *docs) docMarked(lines []string) []string {
 	}
 	lines = slices.Clone(lines)
 	heading := strings.TrimRight(ansi.Strip(lines[c.line]), " ")
-	lines[c.line] = pg.ink.Accent.Render("▸") + strings.TrimPrefix(strings.TrimRight(lines[c.line], " "), " ") +
-		pg.ink.Dim.Render(ansi.Truncate("   w: "+strings.Join(c.checks, " "), max(0, pg.width-2-ansi.StringWidth(heading)),
+	lines[c.line] = pg.styles.Accent.Render("▸") + strings.TrimPrefix(strings.TrimRight(lines[c.line], " "), " ") +
+		pg.styles.Dim.Render(ansi.Truncate("   w: "+strings.Join(c.checks, " "), max(0, pg.width-2-ansi.StringWidth(heading)),
 			"…"))
 	return lines
 }
 
 // docList is a line for each page.
 func (pg *docs) docList(width int) []string {
-	k := pg.ink
+	k := pg.styles
 	names := 0
 	for _, d := range pg.all {
 		names = max(names, len(d.Name))

@@ -141,7 +141,7 @@ func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
 // Draw is what is said at the end of a drill.
 func (dr *drill) Draw(width, _ int) picture {
 	width = min(boxWidth, width)
-	k := dr.ink
+	k := dr.styles
 	c, _ := dr.book.Tutorial.Cell(dr.culprit)
 	say := func(text string) []string { return theme.Wrap(text, width, "", "") }
 	lines := say(fmt.Sprintf("%s, after %s.",

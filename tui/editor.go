@@ -96,11 +96,11 @@ func (ed *editor) dressEditor() {
 		return
 	}
 	style := textarea.StyleState{
-		LineNumber: ed.ink.Dim.Style, CursorLineNumber: ed.ink.Accent.Style, EndOfBuffer: ed.ink.Faint.Style,
+		LineNumber: ed.styles.Dim.Style, CursorLineNumber: ed.styles.Accent.Style, EndOfBuffer: ed.styles.Faint.Style,
 	}
 	ed.area.SetStyles(textarea.Styles{
 		Focused: style, Blurred: style,
-		Cursor: textarea.CursorStyle{Color: ed.ink.Accent.GetForeground()},
+		Cursor: textarea.CursorStyle{Color: ed.styles.Accent.GetForeground()},
 	})
 }
 
@@ -249,15 +249,15 @@ func (ed *editor) keepEdit() tea.Cmd {
 // Draw is the editor, exactly as large as the notebook.
 func (ed *editor) Draw(width, height int) picture {
 	c, _ := ed.book.Tutorial.Cell(ed.cell)
-	title := " " + ed.ink.Focus.Render(theme.Clean(c.Title)) + ed.ink.Dim.Render(" · edit")
+	title := " " + ed.styles.Focus.Render(theme.Clean(c.Title)) + ed.styles.Dim.Render(" · edit")
 	if ed.role < len(c.Roles) {
 		one := c
 		one.Roles, one.EachRail = c.Roles[ed.role:ed.role+1], false
-		title += ed.ink.Dim.Render(" " + cells.Places(one, ed.names()))
+		title += ed.styles.Dim.Render(" " + cells.Places(one, ed.names()))
 	}
 	right := ""
 	if ed.text() != ed.was {
-		right = ed.ink.Accent.Render("changed ")
+		right = ed.styles.Accent.Render("changed ")
 	}
 	lines := []string{theme.Pad(theme.Sides(title, right, width), width), strings.Repeat(" ", width)}
 	for line := range strings.SplitSeq(ed.area.View(), "\n") {

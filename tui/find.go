@@ -290,7 +290,7 @@ func (fi *finder) lookedFor() string {
 	if !fi.layers.has(wordsLevel) && !fi.finding() {
 		return ""
 	}
-	k := fi.ink
+	k := fi.styles
 	text := " " + k.Accent.Render("/"+theme.Clean(f.words.text))
 	if fi.layers.has(wordsLevel) {
 		text = " " + k.Accent.Render("/") + f.line.view(k, k.Accent, fi.width)
@@ -318,7 +318,7 @@ func (fi *finder) marked(line string) string {
 	end := 0
 	fi.lookup.words.in(text, func(from, to int) bool {
 		a, z := ansi.StringWidth(text[:from]), ansi.StringWidth(text[:to])
-		b.WriteString(ansi.Cut(line, end, a) + fi.ink.Found.Render(text[from:to]))
+		b.WriteString(ansi.Cut(line, end, a) + fi.styles.Found.Render(text[from:to]))
 		end = z
 		return true
 	})

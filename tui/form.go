@@ -191,7 +191,7 @@ func (fm *form) applyForm() tea.Cmd {
 // Draw is the form as a box.
 func (fm *form) Draw(width, height int) picture {
 	width = min(boxWidth, width)
-	k := fm.ink
+	k := fm.styles
 	title := "Parameters"
 	if fm.cell.ID != "" {
 		title = "Parameters of " + theme.Clean(fm.cell.ID)
@@ -235,7 +235,7 @@ func (fm *form) Draw(width, height int) picture {
 
 // formScope is the line that says for which cells.
 func (fm *form) formScope(width int) string {
-	k := fm.ink
+	k := fm.styles
 	if fm.cell.ID == "" {
 		return ansi.Truncate(k.Dim.Render("for all cells; one that has its own keeps it"), width, "…")
 	}
@@ -251,7 +251,7 @@ func (fm *form) formScope(width int) string {
 
 // fieldLine is a field's name, its value and what that means.
 func (fm *form) fieldLine(i, names, width int) string {
-	k, f := fm.ink, &fm.fields[i]
+	k, f := fm.styles, &fm.fields[i]
 	selected := i == fm.item
 	mark, style := "  ", k.Dim
 	if selected {
@@ -284,7 +284,7 @@ func (fm *form) fieldLine(i, names, width int) string {
 
 // aboutField says what is wrong with a field's value, what it is, and what it can be.
 func (fm *form) aboutField(f *field, width int) (lines []string) {
-	k := fm.ink
+	k := fm.styles
 	say := func(style theme.Style, text string) {
 		lines = append(lines, theme.Wrap(style.Render(theme.Clean(text)), width, "", "")...)
 	}

@@ -32,20 +32,20 @@ func (hp *help) helpLines(width int) []string {
 	if differs > 0 {
 		rest -= differs + 2
 	}
-	keys := hp.ink.Strong.Width(column).MarginRight(2)
+	keys := hp.styles.Strong.Width(column).MarginRight(2)
 	text := lipgloss.NewStyle().Width(rest)
-	other := hp.ink.Dim.Width(differs).MarginLeft(2)
+	other := hp.styles.Dim.Width(differs).MarginLeft(2)
 	var blocks []string
 	for i, c := range hp.chapters() {
-		title := hp.ink.Focus.Render(c.title)
+		title := hp.styles.Focus.Render(c.title)
 		if i == 0 && differs > 0 {
-			title = theme.Pad(title, column+2+rest+2) + hp.ink.Dim.Render("in Jupyter")
+			title = theme.Pad(title, column+2+rest+2) + hp.styles.Dim.Render("in Jupyter")
 		}
 		blocks = append(blocks, title)
 		for _, b := range c.bindings {
 			does := b.Help().Desc
 			if differs == 0 && b.jupyter != "" {
-				does += hp.ink.Dim.Render(" (Jupyter: " + b.jupyter + ")")
+				does += hp.styles.Dim.Render(" (Jupyter: " + b.jupyter + ")")
 			}
 			row := []string{keys.Render(b.Help().Key), text.Render(does)}
 			if differs > 0 && b.jupyter != "" {
@@ -55,12 +55,12 @@ func (hp *help) helpLines(width int) []string {
 		}
 		blocks = append(blocks, "")
 	}
-	blocks = append(blocks, hp.ink.Focus.Render("mouse"))
+	blocks = append(blocks, hp.styles.Focus.Render("mouse"))
 	blocks = append(blocks,
 		theme.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does, or "+
 			"press M.",
 			width, "", "")...)
-	blocks = append(blocks, "", hp.ink.Focus.Render("marks"))
+	blocks = append(blocks, "", hp.styles.Focus.Render("marks"))
 	blocks = append(blocks,
 		theme.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ○ another railbench asks "+
 			"this node   ◐ a part of which some cells passed, and others have not run", width, "", "")...)

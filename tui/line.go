@@ -73,7 +73,7 @@ func firstLine(text string) string {
 }
 
 // view is the text with its cursor, and as much around it as fits into columns. style is the text's.
-func (l *line) view(k *theme.Ink, style theme.Style, columns int) string {
+func (l *line) view(k *theme.Styles, style theme.Style, columns int) string {
 	text := []rune(l.text())
 	at := min(l.in.Position(), len(text))
 	under, rest := " ", ""

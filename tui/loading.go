@@ -86,7 +86,7 @@ func (c *LoadingScreen) drawLoading() string {
 	}
 	lines := []string{theme.Pad(c.header(), c.width)}
 	if c.height > 2 {
-		lines = append(lines, "", "  "+c.ink.Dim.Render("opening …"))
+		lines = append(lines, "", "  "+c.styles.Dim.Render("opening …"))
 	}
 	for i, line := range lines {
 		lines[i] = ansi.Truncate(line, c.width, "")

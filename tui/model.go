@@ -2,7 +2,7 @@
 //
 // The model holds what the user looks at; what happened is the notebook's, which
 // folds the session's events. Update routes messages and starts commands, and only
-// commands talk to the session. Colours are ink's, the two panes are
+// commands talk to the session. Colours are theme's, the two panes are
 // cells' and gauges'. Nothing here runs a script, reads a file or opens a socket.
 package tui
 
@@ -189,11 +189,11 @@ func (m *Model) footer(width int) string {
 	var shown []string
 	for _, b := range bs {
 		if fits[b.foot] {
-			name := m.ink.Strong
+			name := m.styles.Strong
 			if b.rank == 0 {
-				name = m.ink.Focus
+				name = m.styles.Focus
 			}
-			shown = append(shown, name.Render(b.foot.Key)+" "+m.ink.Dim.Render(b.foot.Desc))
+			shown = append(shown, name.Render(b.foot.Key)+" "+m.styles.Dim.Render(b.foot.Desc))
 		}
 	}
 	return " " + strings.Join(shown, gap)

@@ -135,17 +135,17 @@ func (nb *notebook) intro(part steps.Part, width int) []string {
 	}
 	var lines []string
 	if key.pretend != "" {
-		text := nb.ink.Warn.Render("SIMULATED RIG") + ": " + key.pretend + theme.Clean(nb.opts.Rig.Hint)
-		bar := " " + nb.ink.Warn.Render("▏") + " "
+		text := nb.styles.Warn.Render("SIMULATED RIG") + ": " + key.pretend + theme.Clean(nb.opts.Rig.Hint)
+		bar := " " + nb.styles.Warn.Render("▏") + " "
 		lines = append(lines, theme.Wrap(text, min(width-1, 100), bar, bar)...)
 		lines = append(lines, "")
 	}
 	if part.Title == "" && len(nb.parts()) == 0 {
-		lines = append(lines, " "+nb.ink.Dim.Render("This tutorial has no parts."))
+		lines = append(lines, " "+nb.styles.Dim.Render("This tutorial has no parts."))
 	} else {
-		bar, style := " ", nb.ink.Strong
+		bar, style := " ", nb.styles.Strong
 		if key.selected {
-			bar, style = nb.ink.Accent.Render("▌"), nb.ink.Focus
+			bar, style = nb.styles.Accent.Render("▌"), nb.styles.Focus
 		}
 		lines = append(lines, bar+style.Render(fmt.Sprintf("%d  %s", nb.part+1, theme.Clean(part.Title))), "")
 	}
@@ -154,7 +154,7 @@ func (nb *notebook) intro(part steps.Part, width int) []string {
 	}
 	if strings.TrimSpace(part.Prose) != "" {
 		o := cells.Setting{Whole: key.whole, Key: cells.WideKey, Mark: nb.markOf(id), InPlace: key.notes}
-		lines = append(lines, o.Prose(strings.Replace(part.Prose, limits.ThisRig, key.outlook, 1), nb.ink, width)...)
+		lines = append(lines, o.Prose(strings.Replace(part.Prose, limits.ThisRig, key.outlook, 1), nb.styles, width)...)
 		lines = append(lines, strings.Repeat(" ", width))
 	}
 	if nb.cache.intros == nil {
@@ -176,7 +176,7 @@ func (nb *notebook) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	if old, ok := nb.cache.cells[c.ID]; ok && old.key == key {
 		return old.Drawing
 	}
-	drawing := cells.Cell{Cell: c, State: state, Names: names, View: view}.Draw(nb.ink, l.noteWidth)
+	drawing := cells.Cell{Cell: c, State: state, Names: names, View: view}.Draw(nb.styles, l.noteWidth)
 	if nb.cache.cells == nil {
 		nb.cache.cells = map[string]drawnCell{}
 	}
@@ -375,7 +375,7 @@ func (nb *notebook) note(l layout) []string {
 	d := nb.doc()
 	nb.settle(d, l.noteHeight)
 	top := nb.top(d)
-	bar := scrollBar(nb.ink, top, d.total, l.noteHeight)
+	bar := scrollBar(nb.styles, top, d.total, l.noteHeight)
 	lines := make([]string, 0, l.noteHeight)
 	if item := d.at(top); item > 0 && top > d.starts[item] && top < d.starts[item]+d.ends[item]-1 {
 		// The cell goes on above the window: its title stays, with the time.

@@ -83,7 +83,7 @@ func (n *Notes) View() tea.View {
 	return v
 }
 
-func (n *Notes) lines(k *theme.Ink) []string {
+func (n *Notes) lines(k *theme.Styles) []string {
 	if n.width < 1 || n.height < 1 {
 		return nil
 	}

@@ -178,21 +178,21 @@ func (out *output) draw(l layout) []string {
 	height := max(1, l.noteHeight-2)
 	out.page.top = out.rows().Line(max(0, min(out.rows().Row(out.page.top), out.pageEndRow())))
 	p := out.onPage()
-	title := " " + out.ink.Focus.Render(theme.Clean(p.Cell.Title)) + out.ink.Dim.Render(" · output")
+	title := " " + out.styles.Focus.Render(theme.Clean(p.Cell.Title)) + out.styles.Dim.Render(" · output")
 	if state.Running {
-		title += out.ink.Accent.Render("  " + out.spinner.View() + " " + out.since(state.Started))
+		title += out.styles.Accent.Render("  " + out.spinner.View() + " " + out.since(state.Started))
 		if out.page.follow {
-			title += out.ink.Dim.Render(" follows")
+			title += out.styles.Dim.Render(" follows")
 		}
 	} else if g := state.Verdict.Grade; g != steps.NotRun {
-		title += "  " + cells.GradeStyle(out.ink, g).Render(cells.Mark(g)+" "+g.String())
+		title += "  " + cells.GradeStyle(out.styles, g).Render(cells.Mark(g)+" "+g.String())
 		if out.simulated() {
-			title += out.ink.Dim.Render(" SIMULATED")
+			title += out.styles.Dim.Render(" SIMULATED")
 		}
 	}
 	lines := []string{theme.Pad(title, l.noteWidth) + " "}
-	bar := scrollBar(out.ink, p.Top, out.rows().Count(state.Output.Len()), height)
-	for i, s := range p.Lines(out.ink, l.noteWidth-1, height) {
+	bar := scrollBar(out.styles, p.Top, out.rows().Count(state.Output.Len()), height)
+	for i, s := range p.Lines(out.styles, l.noteWidth-1, height) {
 		lines = append(lines, " "+s+bar[i])
 	}
 	position, found := p.Position(height), out.searched()
@@ -201,7 +201,7 @@ func (out *output) draw(l layout) []string {
 		// The folder is always the same: a narrow screen shows the end of the path.
 		position += theme.Tail(theme.Clean(state.Log), l.noteWidth-1-lipgloss.Width(found+position))
 	}
-	lines = append(lines, theme.Pad(" "+found+out.ink.Dim.Render(position), l.noteWidth+1))
+	lines = append(lines, theme.Pad(" "+found+out.styles.Dim.Render(position), l.noteWidth+1))
 	return fill(lines, l.noteHeight, l.noteWidth+1)
 }
 
@@ -377,7 +377,7 @@ func (out *output) searched() string {
 	if !out.layers.has(searchLevel) && s.words.text == "" {
 		return ""
 	}
-	k := out.ink
+	k := out.styles
 	text, gap := k.Accent.Render("/"+theme.Clean(s.words.text)), "  "
 	if out.layers.has(searchLevel) {
 		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, out.width), " "

@@ -109,7 +109,7 @@ const maxPalette = 200
 // Draw is the palette as a box.
 func (pal *palette) Draw(width, height int) picture {
 	width = min(boxWidth, width)
-	k := pal.ink
+	k := pal.styles
 	all := pal.chosen()
 	// As high as what was found, and not so low that it jumps with each letter.
 	room := max(1, min(height-6, max(len(all), leastChoices)))

@@ -50,7 +50,7 @@ func (nb *notebook) partList(l layout) ([]string, []target) {
 
 // partLine has a part's number alone in a list below 20 columns, and always counts from 27 on: see partsWidth.
 func (nb *notebook) partLine(i int, p steps.Part, width int) string {
-	k := nb.ink
+	k := nb.styles
 	mark, markStyle := nb.partMark(p)
 	style, arrow := k.Dim, " "
 	if i == nb.part {
@@ -81,7 +81,7 @@ func (nb *notebook) partMark(p steps.Part) (string, theme.Style) {
 	beside := !slices.ContainsFunc(p.Cells, func(c steps.Cell) bool { return !c.Aside && !c.Note() })
 	for _, c := range p.Cells {
 		if nb.book.Cells[c.ID].Running {
-			return "●", nb.ink.Accent
+			return "●", nb.styles.Accent
 		}
 		waits = waits || slices.Contains(nb.book.Queue, c.ID)
 		grade := nb.book.Cells[c.ID].Verdict.Grade
@@ -89,15 +89,15 @@ func (nb *notebook) partMark(p steps.Part) (string, theme.Style) {
 	}
 	switch {
 	case waits:
-		return "◌", nb.ink.Accent
+		return "◌", nb.styles.Accent
 	case worst == steps.Pass && left:
-		return "◐", cells.GradeStyle(nb.ink, worst)
+		return "◐", cells.GradeStyle(nb.styles, worst)
 	}
-	return cells.Mark(worst), cells.GradeStyle(nb.ink, worst)
+	return cells.Mark(worst), cells.GradeStyle(nb.styles, worst)
 }
 
 func (nb *notebook) outlineLine(item int, c steps.Cell, width int) string {
-	k := nb.ink
+	k := nb.styles
 	mark, markStyle := cells.Mark(nb.book.Cells[c.ID].Verdict.Grade), cells.GradeStyle(k,
 		nb.book.Cells[c.ID].Verdict.Grade)
 	switch {

@@ -134,7 +134,7 @@ func (qs *questions) Draw(width, height int) picture {
 	width = min(boxWidth, width)
 	title := ""
 	q := qs.all[0]
-	b := &box{k: qs.ink, width: width}
+	b := &box{k: qs.styles, width: width}
 	switch {
 	case q.HostKey != nil:
 		title = b.hostKey(q.HostKey)
@@ -149,14 +149,14 @@ func (qs *questions) Draw(width, height int) picture {
 		b.keys("y", "yes", "n", "no", "esc", "decline")
 	}
 	if n := len(qs.all) - 1; n > 0 {
-		b.add(qs.ink.Dim.Render("then " + plural(n, "more question")))
+		b.add(qs.styles.Dim.Render("then " + plural(n, "more question")))
 	}
 	return picture{lines: b.lines, title: title, columns: width}
 }
 
 // A box is a question's lines, as they are put together.
 type box struct {
-	k     *theme.Ink
+	k     *theme.Styles
 	width int
 	lines []string
 }

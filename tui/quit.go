@@ -70,7 +70,7 @@ func (lv *leaving) Key(msg tea.KeyPressMsg) tea.Cmd {
 func (lv *leaving) Draw(width, _ int) picture {
 	width = min(boxWidth, width)
 	lines := theme.Wrap(lv.quitText(), width, "", "")
-	lines = append(lines, "", lv.ink.Focus.Render("y")+" quit   "+lv.ink.Focus.Render("n")+" stay")
+	lines = append(lines, "", lv.styles.Focus.Render("y")+" quit   "+lv.styles.Focus.Render("n")+" stay")
 	return picture{lines: lines, title: "Quit?", columns: width}
 }
 

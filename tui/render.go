@@ -55,14 +55,14 @@ func (m *Model) draw() string {
 	lines = append(lines, theme.Pad(m.header(), m.width))
 	lines = append(lines, m.alertLines()...)
 	if l.rule {
-		lines = append(lines, m.ink.Faint.Render(strings.Repeat("─", m.width)))
+		lines = append(lines, m.styles.Faint.Render(strings.Repeat("─", m.width)))
 	}
 	if screen == gaugesLevel {
 		lines = append(lines, m.wide.Draw(m.width, l.bodyHeight).lines...)
 	} else {
 		lines = append(lines, m.body(l)...)
 		if l.strip > 0 {
-			lines = append(lines, fill(m.pane(m.width, l.strip, false).Lines(m.ink, m.board), l.strip, m.width)...)
+			lines = append(lines, fill(m.pane(m.width, l.strip, false).Lines(m.styles, m.board), l.strip, m.width)...)
 		}
 	}
 	lines = append(lines, theme.Pad(m.foot(), m.width))
@@ -81,7 +81,7 @@ func fill(lines []string, height, width int) []string {
 // header has on the right what must not be missed: the mark of the simulated rig, and
 // whether the nodes answer.
 func (m *Model) header() string {
-	k := m.ink
+	k := m.styles
 	left := " " + k.Focus.Render("railbench")
 	if t := m.book.Tutorial.Title; t != "" && m.width >= 100 {
 		left += "  " + k.Dim.Render(theme.Clean(t)+" ›")
@@ -137,7 +137,7 @@ func (m *Model) dotCounts() string {
 	slices.SortStableFunc(dots, func(a, b string) int { return count[a] - count[b] }) // few that are apart come first
 	var text strings.Builder
 	for _, dot := range dots {
-		text.WriteString(dot + m.ink.Dim.Render(" "+steps.Thousands(count[dot])) + " ")
+		text.WriteString(dot + m.styles.Dim.Render(" "+steps.Thousands(count[dot])) + " ")
 	}
 	return text.String()
 }
@@ -162,13 +162,13 @@ func (m *Model) title() string {
 func (m *Model) dot(e steps.End) string {
 	switch link := m.book.Connection(m.number(e)); {
 	case m.opts.ReadOnly != "":
-		return m.ink.Dim.Render("○") // another railbench has the connections
+		return m.styles.Dim.Render("○") // another railbench has the connections
 	case link.Connected():
-		return m.ink.Pass.Render("●")
+		return m.styles.Pass.Render("●")
 	case link.Lost():
-		return m.ink.Fail.Render("✗")
+		return m.styles.Fail.Render("✗")
 	default:
-		return m.ink.Warn.Render("◌")
+		return m.styles.Warn.Render("◌")
 	}
 }
 
@@ -181,11 +181,11 @@ func (m *Model) body(l layout) []string {
 	note := m.all[m.layers.screen()].Draw(l.noteWidth+1, l.noteHeight).lines
 	var side []string
 	if l.side > 0 {
-		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.ink, m.board), l.noteHeight, l.side)
+		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.styles, m.board), l.noteHeight, l.side)
 	}
 	// Each line is as wide as its pane already. lipgloss.JoinHorizontal would measure
 	// them all again, which takes as long as a third of a frame.
-	line := m.ink.Faint.Render("│")
+	line := m.styles.Faint.Render("│")
 	rows := make([]string, l.noteHeight)
 	for i := range rows {
 		rows[i] = note[i]
@@ -200,7 +200,7 @@ func (m *Model) body(l layout) []string {
 }
 
 // scrollBar is a column of height glyphs; blank where everything is seen.
-func scrollBar(k *theme.Ink, top, total, height int) []string {
+func scrollBar(k *theme.Styles, top, total, height int) []string {
 	bar := make([]string, height)
 	from, to := 0, 0
 	if total > height {
@@ -221,7 +221,7 @@ func scrollBar(k *theme.Ink, top, total, height int) []string {
 // foot is the line of keys, behind what there is to say for the moment.
 func (m *Model) foot() string {
 	if n := len(m.questions.all); n > 0 && m.layers.typing() {
-		notice := " " + m.ink.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
+		notice := " " + m.styles.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
 	covered := m.layers.has(outputLevel, checklistLevel, docsLevel)
@@ -229,7 +229,7 @@ func (m *Model) foot() string {
 		return said + m.footer(m.width-lipgloss.Width(said))
 	}
 	if m.notice != "" {
-		notice := " " + m.ink.Accent.Render(theme.Clean(m.notice)) + "  "
+		notice := " " + m.styles.Accent.Render(theme.Clean(m.notice)) + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
 	return m.footer(m.width)
@@ -248,7 +248,7 @@ func (m *Model) overlay(screen string) string {
 // box puts text of so many columns in a frame in the middle of the screen, with a title in the frame's
 // upper edge and a word in its lower one.
 func (m *Model) box(screen, title, text, more string, columns int) string {
-	k := m.ink
+	k := m.styles
 	frame := lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).BorderForeground(k.Accent.GetForeground()).Padding(0,
 		1)
 	framed := frame.Width(columns + frame.GetHorizontalFrameSize()).Render(text)

@@ -178,15 +178,15 @@ func TestWhatWasFoundIsHighlighted(t *testing.T) {
 	s.types("needle")
 	v := s.view()
 	for text, times := range map[string]int{
-		s.ink.FoundHere.Render("needle"): 1,
-		s.ink.Found.Render("needle"):     1, s.ink.Found.Render("NEEDLE"): 1,
+		s.styles.FoundHere.Render("needle"): 1,
+		s.styles.Found.Render("needle"):     1, s.styles.Found.Render("NEEDLE"): 1,
 	} {
 		if n := strings.Count(v, text); n != times {
 			t.Errorf("%q is there %d times", text, n)
 		}
 	}
 	s.press("esc")
-	if strings.Contains(s.view(), s.ink.Found.Render("needle")) {
+	if strings.Contains(s.view(), s.styles.Found.Render("needle")) {
 		t.Error("it is highlighted after the search was left")
 	}
 }
@@ -198,7 +198,7 @@ func TestSearchShowsWhatIsFarToTheRight(t *testing.T) {
 	s.press("/")
 	s.types("needle")
 	s.sees("needle", "1 of 2", "from column")
-	if !strings.Contains(s.view(), s.ink.FoundHere.Render("needle")) {
+	if !strings.Contains(s.view(), s.styles.FoundHere.Render("needle")) {
 		t.Error("it isn't in view")
 	}
 	s.press("enter", "n")

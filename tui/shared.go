@@ -35,7 +35,7 @@ type terminal struct {
 	width, height int
 	dark          bool
 	profile       colorprofile.Profile
-	ink           *theme.Ink
+	styles        *theme.Styles
 	spinner       spinner.Model // the clock that runs while a cell does
 	dirty         bool          // the frame is another one now
 }

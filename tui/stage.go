@@ -139,7 +139,7 @@ func (pr *presenter) Draw(width, height int) picture {
 	if alerts := pr.alerts(); len(alerts) > 0 {
 		s.Alert, s.Warned = alerts[0].text, alerts[0].mild
 	}
-	return picture{lines: s.Lines(pr.ink)}
+	return picture{lines: s.Lines(pr.styles)}
 }
 
 // stageCell is that of the stage, with its command as it runs.

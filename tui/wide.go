@@ -51,7 +51,7 @@ type wide struct {
 // audience wants to know what moves them.
 func (wg *wide) Draw(width, height int) picture {
 	lines := []string{theme.Pad(wg.caption(), width)}
-	lines = append(lines, wg.pane(width, height-1, true).Lines(wg.ink, wg.board)...)
+	lines = append(lines, wg.pane(width, height-1, true).Lines(wg.styles, wg.board)...)
 	return picture{lines: fill(lines, height, width)}
 }
 
@@ -63,7 +63,7 @@ func (wg *wide) Bindings() []chapter { return wg.keys }
 
 // caption tells the running cell, or the selected one and its verdict.
 func (wg *wide) caption() string {
-	k := wg.ink
+	k := wg.styles
 	id := wg.book.Running
 	if c, ok := wg.notebook.selected(); ok && id == "" {
 		id = c.ID

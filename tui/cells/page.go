@@ -30,7 +30,7 @@ func (p Page) Room(width, line int) int {
 }
 
 // Lines draws the window, exactly height lines of width columns.
-func (p Page) Lines(k *theme.Ink, width, height int) []string {
+func (p Page) Lines(k *theme.Styles, width, height int) []string {
 	t := newTags(p.Cell, p.Names, width)
 	drawn := make([]string, 0, height)
 	for _, row := range p.window(height) {

@@ -19,7 +19,7 @@ import (
 type fleet struct {
 	roster
 
-	k     *theme.Ink
+	k     *theme.Styles
 	table table
 }
 
@@ -45,7 +45,7 @@ type member struct {
 const fewNodes = 2
 
 // newFleet is the board by node. It is nil for a rig of few nodes.
-func newFleet(k *theme.Ink, gauges []meter.Gauge, width int) *fleet {
+func newFleet(k *theme.Styles, gauges []meter.Gauge, width int) *fleet {
 	r, many := newRoster(gauges)
 	if !many {
 		return nil

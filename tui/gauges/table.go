@@ -28,7 +28,7 @@ const (
 	longestDev  = 13
 )
 
-func newTable(k *theme.Ink, gauges []meter.Gauge, width int) table {
+func newTable(k *theme.Styles, gauges []meter.Gauge, width int) table {
 	s := table{
 		width: width, strong: k.Strong, dim: k.Dim, faint: k.Faint,
 		warn: k.Warn, rdma: k.RDMA, ip: k.IP, mixed: k.Mixed,
@@ -187,7 +187,7 @@ func (s table) history(g meter.Gauge, rows int) []string {
 		case 0:
 			left = s.dim.Render(fmt.Sprintf("%5.0f", top)) + s.faint.Render("┤")
 		}
-		lines = append(lines, left+s.ink(g, busy).Render(trace)+right)
+		lines = append(lines, left+s.style(g, busy).Render(trace)+right)
 	}
 	return append(lines, "")
 }
@@ -325,7 +325,7 @@ func (s table) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 		out += s.says(g, f, saysW-wireW)
 	}
 	if spark > 0 {
-		out += "  " + s.ink(g, f).Render(Spark(f.History, spark, full(g)))
+		out += "  " + s.style(g, f).Render(Spark(f.History, spark, full(g)))
 	}
 	if kind {
 		out += " " + s.kind(g, f, kindW-1)
@@ -384,10 +384,10 @@ func (s table) kind(g meter.Gauge, f meter.Flow, width int) string {
 	default:
 		name = "RDMA+IP"
 	}
-	return s.ink(g, f).Render(theme.Pad(name, width))
+	return s.style(g, f).Render(theme.Pad(name, width))
 }
 
-func (s table) ink(g meter.Gauge, f meter.Flow) theme.Style {
+func (s table) style(g meter.Gauge, f meter.Flow) theme.Style {
 	switch {
 	case g.Stale != "" || g.Down:
 		return s.dim
