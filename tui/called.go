@@ -45,7 +45,7 @@ func (sh *shared) planShown() {
 // planCall works out what the cell that is shown calls, with the values in place of their names as far as anybody knows
 // them.
 func (pr *presenter) planCall() {
-	id := onStageNow(pr.book)
+	id := shownCell(pr.book)
 	state, was := pr.book.Cells[id], pr.called
 	now := called{cell: id, run: state.Run, rail: state.Rail}
 	if was.text = ""; was == now {

@@ -163,7 +163,7 @@ func (m *Model) notebookKeys() []chapter {
 				to(m.notebook.trust),
 			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges).brief(7, "g", "gauges"),
 			on("ctrl+g", "the stage: numerals and bars for an audience", "ctrl+g").
-				to(m.presenter.openStage).brief(12, "ctrl+g", "stage"),
+				to(m.presenter.open).brief(12, "ctrl+g", "stage"),
 			on("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0").
 				to(m.notebook.restart).unlike("0 0 restarts the kernel"),
 		}},
@@ -301,21 +301,21 @@ func (m *Model) presenterKeys() []chapter {
 	return []chapter{
 		{"stage", []binding{
 			on("space, n, →", "the show: the next scene", "space", "n", "right", "pgdown").
-				to(m.presenter.showNext).runs().brief(1, "space", "next").only(m.presenter.scripted),
-			on("b, ←", "the scene before", "b", "left", "pgup").to(m.presenter.showBack),
+				to(m.presenter.nextSlide).runs().brief(1, "space", "next").only(m.presenter.scripted),
+			on("b, ←", "the scene before", "b", "left", "pgup").to(m.presenter.previousSlide),
 			on("a", "the show goes on by itself, or waits for you again", "a").
-				to(m.presenter.showAuto).runs().brief(6, "a", "autoplay").only(m.presenter.scripted),
-			on("j", "jump to a scene: its digit follows", "j").to(m.presenter.showJump),
+				to(m.presenter.autoplay).runs().brief(6, "a", "autoplay").only(m.presenter.scripted),
+			on("j", "jump to a scene: its digit follows", "j").to(m.presenter.jump),
 			on("1 … 9", "keep rails busy, in place of what runs ("+strings.Join(starts, ", ")+"); after j, a scene",
 				"1", "2", "3", "4", "5", "6", "7", "8", "9").toNumber(m.presenter.digit).runs().brief(3, "1-8", "load"),
 			on("u", "pull a cable of the simulated rig, or plug it in", "u").to(m.presenter.pullOrPlug),
 			on("x, i", "stop what runs", "x", "i").to(m.interrupt).runs().brief(0, "x", "stop").only(m.busy),
 			on("h", "loads go on until they are stopped, or for LOAD_SECONDS again", "h").to(m.presenter.hold),
 			on("tab, v", "numerals of halves, of cables, of rails; of nodes where there are more than two", "tab", "v").
-				to(m.presenter.nextView).says(4, "tab", m.presenter.stageViews),
+				to(m.presenter.nextView).says(4, "tab", m.presenter.views),
 			on("enter", "run the selected cell", "enter").to(m.notebook.run),
 			on("0", "reset the gauges' peaks, averages and history", "0").to(m.resetPeaks).runs().brief(9, "0", "reset"),
-			on("ctrl+g, esc", "back to the notebook", "ctrl+g", "esc").to(m.presenter.closeStage).brief(5, "esc", "notebook"),
+			on("ctrl+g, esc", "back to the notebook", "ctrl+g", "esc").to(m.presenter.close).brief(5, "esc", "notebook"),
 		}},
 		m.everywhere(),
 	}

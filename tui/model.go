@@ -112,7 +112,7 @@ func New(s Session, opts Options) *Model {
 	m.help = &help{shared: sh, page: newHelpPage(), chapters: m.chapters, openPalette: m.openPalette}
 	m.leaving = &leaving{shared: sh}
 	m.questions = &questions{shared: sh}
-	m.presenter = &presenter{shared: sh, foot: m.foot, play: showing{scene: -1, tick: tea.Tick}}
+	m.presenter = &presenter{shared: sh, foot: m.foot, progress: progress{slide: -1, tick: tea.Tick}}
 	m.wide = &wide{shared: sh, notebook: m.notebook}
 	m.bind()
 	m.all = [levels]layer{
@@ -150,7 +150,7 @@ func (m *Model) Init() tea.Cmd {
 	}
 	cmds = append(cmds, waitFollow(m.opts.Saved.Follow), waitChanged(m.opts.Runbook.Changed))
 	if m.opts.Presentation.Auto {
-		cmds = append(cmds, m.presenter.showAuto())
+		cmds = append(cmds, m.presenter.autoplay())
 	}
 	if m.opts.Terminal.SyncOutput {
 		cmds = append(cmds, askSyncOutput())

@@ -7,7 +7,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/steps/script"
 )
 
 // Options are what cmd knows and the session doesn't. A function that is nil is one that there is none of; all but
@@ -73,13 +73,13 @@ type Clock struct {
 
 // Presentation is the screen for an audience.
 type Presentation struct {
-	Open   bool      // it is opened at once
-	Script show.Show // no scenes for none
-	Auto   bool      // the script begins, and goes on by itself
+	Open   bool          // it is opened at once
+	Script script.Script // no slides for none
+	Auto   bool          // the script begins, and goes on by itself
 	// Pull pulls a cable of the simulated rig, or plugs it in; nil where that takes hands.
 	Pull func(out bool) error
-	// Tell tells whoever follows the show elsewhere.
-	Tell func(show.Moment) error
+	// Tell tells whoever follows the presentation elsewhere.
+	Tell func(script.Moment) error
 	// Mark is told of each cell that begins, by its title.
 	Mark func(title string)
 }

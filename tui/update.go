@@ -77,8 +77,8 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case changedMsg:
 		m.changedFile, m.dirty = string(msg), true
 		return m, waitChanged(m.opts.Runbook.Changed)
-	case showTickMsg:
-		return m, m.presenter.onShowTick()
+	case slideTickMsg:
+		return m, m.presenter.onTick()
 	case paceMsg:
 		return m, m.onPace()
 	}
@@ -123,7 +123,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	m.dirty, m.notice = true, ""
 	// The digit of a jump follows at once, or a load is meant by one that comes later.
 	if n := msg.String(); len(n) != 1 || n < "1" || n > "9" {
-		m.presenter.play.jumping = false
+		m.presenter.progress.jumping = false
 	}
 	// Twice means twice in a row.
 	if m.before != msg.String() {
@@ -216,7 +216,7 @@ func (m *Model) setBoard(b meter.Board) tea.Cmd {
 		m.opts.Viewers.Audience.Board(b)
 	}
 	if now != before { // an alarm is seen wherever one is, and by the presenter's notes
-		return tea.Batch(m.presenter.tell(), m.drawSoon())
+		return tea.Batch(m.presenter.report(), m.drawSoon())
 	}
 	if m.noGauges && !m.layers.has(presentationLevel) {
 		return nil

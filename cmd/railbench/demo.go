@@ -19,8 +19,8 @@ import (
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/sanitize"
+	"github.com/railbench/railbench/steps/script"
 	"github.com/railbench/railbench/steps/session"
-	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/render"
 )
@@ -64,14 +64,14 @@ when the rig fails. It touches no node then.`,
 	return cmd
 }
 
-// playSession shows a saved session on the stage, as it ran.
+// playSession shows a saved session as a presentation, as it ran.
 func playSession(cmd *cobra.Command, path string, o opening) error {
 	doc, err := notebook.Read(path)
 	if err != nil {
 		return usage(err)
 	}
 	shown := playlist(doc)
-	if len(shown.Scenes) == 0 {
+	if len(shown.Slides) == 0 {
 		return usage(fmt.Errorf("%s: no cell has run in it that could be played", path))
 	}
 	if terminal(cmd.OutOrStdout()) == nil {
@@ -96,14 +96,14 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 	})
 }
 
-// A stageOpening is what the stage is opened with.
+// A stageOpening is what the presentation is opened with.
 type stageOpening struct {
 	open   bool
-	script string // of the show; the built-in one where it is empty
+	script string // of the presentation; the built-in one where it is empty
 	auto   bool
 }
 
-// put gives a screen its show, and what the show can do with this rig.
+// put gives a screen its script, and what the presentation can do with this rig.
 func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	name, text := "the built-in show", string(assets.Show)
 	if o.script != "" {
@@ -163,7 +163,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	return nil
 }
 
-// showPath is where a show says where it is. There is one: a user gives one show at a time.
+// showPath is where a presentation says where it is. There is one: a user gives one at a time.
 func showPath() (string, error) {
 	state, err := stateDir()
 	if err != nil {
@@ -212,7 +212,7 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 	}
 }
 
-// mostMoment bounds what is read of a show: its script, or its captions, notes and a verdict.
+// mostMoment bounds what is read of a presentation: its script, or its captions, notes and a verdict.
 const mostMoment = 1 << 20
 
 func readMoment(path string) (at script.Moment, err error) {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/script"
 	"github.com/railbench/railbench/steps/session"
-	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
 )
 
@@ -40,7 +40,7 @@ func TestAScriptOfOnesOwn(t *testing.T) {
 		}
 		opts := tui.Options{Tutorial: tut}
 		err = stageOpening{open: true, script: path}.put(&opts, &bench{})
-		if want == "" && (err != nil || len(opts.Presentation.Script.Scenes) != 1) ||
+		if want == "" && (err != nil || len(opts.Presentation.Script.Slides) != 1) ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, not %q", text, err, want)
 		}
@@ -58,7 +58,7 @@ func TestNotesWithoutATerminal(t *testing.T) {
 		t.Errorf("status %d: %s", code, &errs)
 	}
 	raw, err := json.Marshal(script.Moment{
-		Show: "A show", Scene: 1, Of: 2, Title: "One", Notes: "Say \x1b[31mthis.",
+		Script: "A show", Slide: 1, Of: 2, Title: "One", Notes: "Say \x1b[31mthis.",
 		Next: "Two",
 	})
 	if err != nil {

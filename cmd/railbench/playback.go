@@ -13,7 +13,7 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
-	script "github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/steps/script"
 )
 
 // A playback is a saved session that is played: what runs is what ran, and the gauges show what they
@@ -96,7 +96,7 @@ func (r *playback) Next(ctx context.Context) ([]steps.Event, bool) {
 
 func (r *playback) Boards() <-chan meter.Board { return r.boards }
 
-// SetParam is what a show asks for: what was recorded is as it was.
+// SetParam is what a presentation asks for: what was recorded is as it was.
 func (r *playback) SetParam(string, string, string) error { return nil }
 
 // Run plays cells one after the other.
@@ -226,8 +226,8 @@ func put(f *meter.Flow, gbps, share float64, step time.Duration) {
 	}
 }
 
-// playlist is a show of a session: a scene for each cell that ran, in the order in which they did.
-func playlist(doc *notebook.Document) (s script.Show) {
+// playlist is a presentation of a session: a slide for each cell that ran, in the order in which they did.
+func playlist(doc *notebook.Document) (s script.Script) {
 	s.Title = doc.Book.Tutorial.Title
 	var ids []string
 	for id, c := range doc.Book.Cells {
@@ -243,8 +243,8 @@ func playlist(doc *notebook.Document) (s script.Show) {
 		if !at.IsZero() {
 			caption = fmt.Sprintf("Recorded on %s.", at.Format("2 January 2006 at 15:04"))
 		}
-		s.Scenes = append(s.Scenes, script.Scene{ID: id, Title: c.Title, Caption: caption, Acts: []script.Act{
-			{Deed: script.Run, Cell: id}, {Deed: script.Wait}, {Deed: script.Pause, For: 4 * time.Second},
+		s.Slides = append(s.Slides, script.Slide{ID: id, Title: c.Title, Caption: caption, Actions: []script.Action{
+			{Kind: script.Run, Cell: id}, {Kind: script.Wait}, {Kind: script.Pause, For: 4 * time.Second},
 		}})
 	}
 	return s

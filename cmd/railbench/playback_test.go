@@ -32,8 +32,8 @@ func TestPlayback(t *testing.T) {
 	}
 	doc := &notebook.Document{Book: book}
 	s := playlist(doc)
-	if len(s.Scenes) != 2 || s.Scenes[0].ID != "hosts" || s.Scenes[1].ID != "load-rail" {
-		t.Fatalf("%+v", s.Scenes)
+	if len(s.Slides) != 2 || s.Slides[0].ID != "hosts" || s.Slides[1].ID != "load-rail" {
+		t.Fatalf("%+v", s.Slides)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	r := newPlayback(ctx, doc)

@@ -15,9 +15,9 @@ import (
 type presenter struct {
 	*shared
 	inert
-	foot func() string // the last line
-	keys []chapter
-	play showing
+	foot     func() string // the last line
+	keys     []chapter
+	progress progress
 
 	view presentation.View
 	held bool // loads last until they are stopped
@@ -25,7 +25,7 @@ type presenter struct {
 	called called
 }
 
-// A load is a cell that keeps rails busy, and its key on the stage.
+// A load is a cell that keeps rails busy, and its key in a presentation.
 type load struct{ key, cell, brief string }
 
 // loads are those of the part load, in the order of their keys.
@@ -46,12 +46,12 @@ func loads() []load {
 // ends it then, and its end does.
 const forDay = "86400"
 
-func (pr *presenter) openStage() tea.Cmd {
+func (pr *presenter) open() tea.Cmd {
 	pr.layers.push(presentationLevel)
-	return pr.showTicks()
+	return pr.ticks()
 }
 
-func (pr *presenter) closeStage() tea.Cmd {
+func (pr *presenter) close() tea.Cmd {
 	pr.layers.drop(presentationLevel)
 	return nil
 }
@@ -62,8 +62,8 @@ func (pr *presenter) nextView() tea.Cmd {
 	return nil
 }
 
-// stageViews are the views that nextView goes through, for the footer.
-func (pr *presenter) stageViews() string {
+// views are the views that nextView goes through, for the footer.
+func (pr *presenter) views() string {
 	nodes := len(pr.book.Rig.Nodes)
 	names := []string{presentation.Halves.String()}
 	for v := presentation.Halves.Next(nodes); v != presentation.Halves; v = v.Next(nodes) {
@@ -83,7 +83,7 @@ func (pr *presenter) loadChoices() (all []choice) {
 		if c, ok := pr.book.Tutorial.Cell(l.cell); ok {
 			all = append(all, choice{"load", c.Title + "  " + c.ID, "", func() tea.Cmd {
 				pr.leaveList()
-				return tea.Batch(pr.openStage(), pr.startLoad(i))
+				return tea.Batch(pr.open(), pr.startLoad(i))
 			}})
 		}
 	}
@@ -133,35 +133,35 @@ func (pr *presenter) Draw(width, height int) picture {
 	s := presentation.Screen{
 		Width: width, Height: height, Dials: presentation.NewDials(pr.book.Rig, pr.board), View: pr.view,
 		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: pr.simulated(),
-		Recorded: pr.opts.Rig.Recorded, Cell: pr.stageCell(pr.spinner.View() + " "), Foot: pr.foot(),
+		Recorded: pr.opts.Rig.Recorded, Cell: pr.shown(pr.spinner.View() + " "), Foot: pr.foot(),
 	}
-	pr.staged(&s)
+	pr.caption(&s)
 	if alerts := pr.alerts(); len(alerts) > 0 {
 		s.Alert, s.Warned = alerts[0].text, alerts[0].mild
 	}
 	return picture{lines: s.Lines(pr.styles)}
 }
 
-// stageCell is that of the stage, with its command as it runs.
-func (pr *presenter) stageCell(spin string) presentation.Cell {
-	out := stageCell(pr.book, pr.opts.Clock.Rig(), spin)
-	if onStageNow(pr.book) == pr.called.cell {
+// shown is the cell that runs or ran last, with its command.
+func (pr *presenter) shown(spin string) presentation.Cell {
+	out := cellOf(pr.book, pr.opts.Clock.Rig(), spin)
+	if shownCell(pr.book) == pr.called.cell {
 		out.Command = pr.called.text
 	}
 	return out
 }
 
-// onStageNow is the running cell, or the one that ended last.
-func onStageNow(book steps.Notebook) string {
+// shownCell is the running cell, or the one that ended last.
+func shownCell(book steps.Notebook) string {
 	if book.Running != "" {
 		return book.Running
 	}
 	return latest(book)
 }
 
-// stageCell is the running cell, or the one that ended last. spin stands before its time.
-func stageCell(book steps.Notebook, now time.Time, spin string) presentation.Cell {
-	id := onStageNow(book)
+// cellOf is the running cell, or the one that ended last. spin stands before its time.
+func cellOf(book steps.Notebook, now time.Time, spin string) presentation.Cell {
+	id := shownCell(book)
 	c, ok := book.Tutorial.Cell(id)
 	if !ok {
 		return presentation.Cell{}
