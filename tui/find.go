@@ -143,7 +143,7 @@ func wording(c steps.Cell, v steps.Verdict) string {
 func (fi *finder) showPlace() {
 	at := fi.lookup.hits[fi.lookup.at]
 	fi.notebook.goToPart(at.part)
-	d, h := fi.notebook.doc(), fi.layout().noteHeight
+	d, h := fi.notebook.lines(), fi.layout().noteHeight
 	fi.notebook.choose(at.item, d, h)
 	fi.lookup.where = ""
 	if at.line >= 0 {

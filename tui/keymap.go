@@ -11,7 +11,7 @@ import (
 func (m *Model) bind() {
 	m.notebook.keys, m.finder.keys, m.list.keys = m.notebookKeys(), m.findKeys(), m.checklistKeys()
 	m.output.keys, m.output.searchKeys, m.editor.keys = m.outputKeys(), m.searchKeys(), m.editorKeys()
-	m.wide.keys, m.presenter.keys, m.docs.keys = m.gaugeKeys(), m.presenterKeys(), m.docsKeys()
+	m.gauges.keys, m.presenter.keys, m.docs.keys = m.gaugeKeys(), m.presenterKeys(), m.docsKeys()
 }
 
 // A KeyTable is the keys of one screen and what they do.
@@ -34,7 +34,7 @@ func KeyTables() []KeyTable {
 		{"checklist", m.list.keys},
 		{"output", slices.Concat(m.output.keys, m.output.searchKeys)},
 		{"editor", m.editor.keys},
-		{"gauges", m.wide.keys},
+		{"gauges", m.gauges.keys},
 		{"stage", m.presenter.keys},
 		{"pages", m.docs.keys},
 	} {

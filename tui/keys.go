@@ -335,8 +335,8 @@ func (m *Model) everywhere() chapter {
 		on("D", "read: troubleshooting, glossary, keys and more; D closes them", "D").to(m.docs.toggleDocs),
 		on("?", "this help", "?").to(m.help.openHelp).brief(2, "?", "help"),
 		on("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c").
-			to(m.leaving.control),
-		on("q", "quit; asks first while a cell runs", "q").to(m.leaving.quit).brief(11, "q", "quit"),
+			to(m.quit.control),
+		on("q", "quit; asks first while a cell runs", "q").to(m.quit.quit).brief(11, "q", "quit"),
 	}}
 }
 

@@ -152,7 +152,7 @@ func TestKeyTableIsTheKeymap(t *testing.T) {
 	if all := KeyTables(); !slices.ContainsFunc(all, search) {
 		t.Errorf("the notebook's search is in none of %d tables", len(all))
 	}
-	for _, l := range []layer{s.notebook, s.list, s.output, s.wide, s.docs} {
+	for _, l := range []layer{s.notebook, s.list, s.output, s.gauges, s.docs} {
 		bound := map[string]string{}
 		for _, c := range l.Bindings() {
 			for _, b := range c.bindings {

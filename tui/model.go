@@ -67,11 +67,11 @@ type Model struct {
 	form      *form
 	palette   *palette
 	help      *help
-	leaving   *leaving
+	quit      *quitBox
 	drill     *drill
 	questions *questions
 	presenter *presenter
-	wide      *wide
+	gauges    *gaugesScreen
 
 	links  *links
 	saved  *sessions
@@ -110,17 +110,17 @@ func New(s Session, opts Options) *Model {
 	m.saved = &sessions{shared: sh, docs: m.docs}
 	m.copies = &copies{shared: sh, current: m.current}
 	m.help = &help{shared: sh, page: newHelpPage(), chapters: m.chapters, openPalette: m.openPalette}
-	m.leaving = &leaving{shared: sh}
+	m.quit = &quitBox{shared: sh}
 	m.questions = &questions{shared: sh}
 	m.presenter = &presenter{shared: sh, foot: m.foot, progress: progress{slide: -1, tick: tea.Tick}}
-	m.wide = &wide{shared: sh, notebook: m.notebook}
+	m.gauges = &gaugesScreen{shared: sh, notebook: m.notebook}
 	m.bind()
 	m.all = [levels]layer{
 		notebookLevel: m.notebook, wordsLevel: m.finder, checklistLevel: m.list, symptomLevel: &symptomLine{m.list},
-		outputLevel: m.output, searchLevel: &searchLine{m.output}, gaugesLevel: m.wide,
+		outputLevel: m.output, searchLevel: &searchLine{m.output}, gaugesLevel: m.gauges,
 		presentationLevel: m.presenter, docsLevel: m.docs, editorLevel: m.editor, formLevel: m.form,
-		paletteLevel: m.palette, helpLevel: m.help, quitLevel: m.leaving, drillLevel: m.drill,
-		smallLevel: &small{shared: sh, leaving: m.leaving}, questionLevel: m.questions,
+		paletteLevel: m.palette, helpLevel: m.help, quitLevel: m.quit, drillLevel: m.drill,
+		smallLevel: &tooSmall{shared: sh, quit: m.quit}, questionLevel: m.questions,
 	}
 	if opts.Book != nil {
 		m.book = *opts.Book

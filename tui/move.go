@@ -7,7 +7,7 @@ import (
 // Where the selection goes and what the window over the notebook shows.
 
 // top is the first line of the window.
-func (nb *notebook) top(d doc) int {
+func (nb *notebook) top(d partLines) int {
 	a := nb.cursor().top
 	if a.item >= len(d.items) {
 		return 0
@@ -17,14 +17,14 @@ func (nb *notebook) top(d doc) int {
 
 // setTop keeps the place as an item and a line of it: items above may grow while one
 // reads.
-func (nb *notebook) setTop(d doc, line, height int) {
+func (nb *notebook) setTop(d partLines, line, height int) {
 	line = max(0, min(line, d.total-height))
 	item := d.at(line)
 	nb.cursor().top = anchor{item, line - d.starts[item]}
 }
 
 // settle makes the selection visible unless the user scrolled away from it.
-func (nb *notebook) settle(d doc, height int) {
+func (nb *notebook) settle(d partLines, height int) {
 	p := nb.cursor()
 	p.item = max(0, min(p.item, len(d.items)-1))
 	top := nb.top(d)
@@ -49,7 +49,7 @@ func (nb *notebook) settle(d doc, height int) {
 }
 
 // watched is the item of the cell that was run when the next one was selected.
-func (nb *notebook) watched(d doc) (item int, ok bool) {
+func (nb *notebook) watched(d partLines) (item int, ok bool) {
 	if nb.watch == "" {
 		return 0, false
 	}
@@ -70,7 +70,7 @@ func (nb *notebook) enter() {
 		return
 	}
 	p.seen = true
-	d, h := nb.doc(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.layout().noteHeight
 	if len(d.items) > 1 && d.end(1) <= h {
 		p.item = 1
 	}
@@ -78,7 +78,7 @@ func (nb *notebook) enter() {
 
 // choose selects an item, and shows it from its title on where it is longer than the
 // screen.
-func (nb *notebook) choose(item int, d doc, h int) {
+func (nb *notebook) choose(item int, d partLines, h int) {
 	p := nb.cursor()
 	p.item, p.loose, nb.follow, nb.watch = item, false, false, ""
 	if len(d.items[item]) > h {
@@ -88,7 +88,7 @@ func (nb *notebook) choose(item int, d doc, h int) {
 
 // down goes to the next cell, however long this one is.
 func (nb *notebook) down() tea.Cmd {
-	d, h := nb.doc(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.layout().noteHeight
 	p := nb.cursor()
 	switch {
 	case p.item+1 < len(d.items):
@@ -103,14 +103,14 @@ func (nb *notebook) down() tea.Cmd {
 
 func (nb *notebook) up() tea.Cmd {
 	if p := nb.cursor(); p.item > 0 {
-		nb.choose(p.item-1, nb.doc(), nb.layout().noteHeight)
+		nb.choose(p.item-1, nb.lines(), nb.layout().noteHeight)
 	}
 	return nil
 }
 
 // advance goes to the next cell, over the end of a part, too.
 func (nb *notebook) advance() tea.Cmd {
-	d, h := nb.doc(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.layout().noteHeight
 	p := nb.cursor()
 	if p.item+1 < len(d.items) {
 		nb.choose(p.item+1, d, h)
@@ -164,7 +164,7 @@ func (nb *notebook) show(id string) {
 // scroll moves the window. The selection goes along when it would be out of sight:
 // enter must not run what isn't seen.
 func (nb *notebook) scroll(lines int) tea.Cmd {
-	d, h := nb.doc(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.layout().noteHeight
 	p := nb.cursor()
 	nb.settle(d, h)
 	before := nb.top(d)
@@ -193,14 +193,14 @@ func (nb *notebook) halfDown() tea.Cmd { return nb.scroll(max(1, nb.layout().not
 func (nb *notebook) halfUp() tea.Cmd   { return nb.scroll(-max(1, nb.layout().noteHeight/2)) }
 
 func (nb *notebook) home() tea.Cmd {
-	d, h := nb.doc(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.layout().noteHeight
 	nb.choose(0, d, h)
 	nb.setTop(d, 0, h)
 	return nil
 }
 
 func (nb *notebook) end() tea.Cmd {
-	d, h := nb.doc(), nb.layout().noteHeight
+	d, h := nb.lines(), nb.layout().noteHeight
 	nb.choose(len(d.items)-1, d, h)
 	nb.setTop(d, d.total, h)
 	return nil
@@ -279,13 +279,13 @@ func (nb *notebook) clickPart(row int, l layout) {
 	t := targets[row]
 	nb.goToPart(t.part)
 	if t.item > 0 {
-		nb.choose(t.item, nb.doc(), l.noteHeight)
+		nb.choose(t.item, nb.lines(), l.noteHeight)
 	}
 }
 
 // clickCell selects the cell that a row of the notebook belongs to.
 func (nb *notebook) clickCell(row int) {
-	d := nb.doc()
+	d := nb.lines()
 	if line := nb.top(d) + row; line < d.total {
 		p := nb.cursor()
 		p.item, p.loose, nb.follow, nb.watch = d.at(line), true, false, ""

@@ -66,11 +66,11 @@ type drawnCell struct {
 	cells.Drawing
 }
 
-// doc sets the open part in lines as wide as the notebook's pane.
-func (nb *notebook) doc() doc {
+// lines sets the open part in lines as wide as the notebook's pane.
+func (nb *notebook) lines() partLines {
 	l := nb.layout()
 	part := nb.open()
-	d := doc{}
+	d := partLines{}
 	intro := nb.intro(part, l.noteWidth)
 	d.add(cells.Drawing{Lines: intro, Verdict: len(intro), End: len(intro)})
 	for i, c := range part.Cells {
@@ -85,10 +85,10 @@ func (m *Model) Spread() []string {
 	if m.width <= 0 || len(m.parts()) == 0 {
 		return nil
 	}
-	return slices.Concat(m.notebook.doc().items...)
+	return slices.Concat(m.notebook.lines().items...)
 }
 
-func (d *doc) add(x cells.Drawing) {
+func (d *partLines) add(x cells.Drawing) {
 	d.items = append(d.items, x.Lines)
 	d.verdicts = append(d.verdicts, x.Verdict)
 	d.ends = append(d.ends, x.End)
@@ -206,7 +206,7 @@ func (nb *notebook) Wheel(lines int) tea.Cmd { return nb.scroll(lines) }
 func (nb *notebook) Bindings() []chapter { return nb.keys }
 
 // Draw is the window over the open part.
-func (nb *notebook) Draw(int, int) picture { return picture{lines: nb.note(nb.layout())} }
+func (nb *notebook) Draw(int, int) picture { return picture{lines: nb.pane(nb.layout())} }
 
 // markOf is the number of the first difference in a cell or an introduction: those of the
 // tutorial as it was opened, whatever was edited since.
@@ -340,8 +340,8 @@ func (nb *notebook) find(id string) (part, item int, ok bool) {
 	return 0, 0, false
 }
 
-// A doc is the open part as lines: its introduction and its cells, one item each.
-type doc struct {
+// partLines are the open part as lines: its introduction and its cells, one item each.
+type partLines struct {
 	items  [][]string
 	starts []int
 	// verdicts are the lines of the verdicts, ends those after all that belongs to them.
@@ -349,10 +349,10 @@ type doc struct {
 	total          int
 }
 
-func (d doc) end(item int) int { return d.starts[item] + len(d.items[item]) }
+func (d partLines) end(item int) int { return d.starts[item] + len(d.items[item]) }
 
 // at gives the item of a line.
-func (d doc) at(line int) int {
+func (d partLines) at(line int) int {
 	item := 0
 	for i, s := range d.starts {
 		if s <= line {
@@ -365,14 +365,14 @@ func (d doc) at(line int) int {
 // result is where a window begins that shows an item's verdict, or what it prints, and as
 // much before it as there is room for. Its title is pinned above, over the line before the
 // verdict.
-func (d doc) result(item, height int) int {
+func (d partLines) result(item, height int) int {
 	start := d.starts[item]
 	return max(start, min(start+d.ends[item]-height, start+d.verdicts[item]-1))
 }
 
-// note is the window over the notebook with its scroll bar.
-func (nb *notebook) note(l layout) []string {
-	d := nb.doc()
+// pane is the window over the notebook with its scroll bar.
+func (nb *notebook) pane(l layout) []string {
+	d := nb.lines()
 	nb.settle(d, l.noteHeight)
 	top := nb.top(d)
 	bar := scrollBar(nb.styles, top, d.total, l.noteHeight)

@@ -136,7 +136,7 @@ func TestEverythingCanBeRead(t *testing.T) {
 			look()
 			s.press(keys...)
 		}
-		d := s.notebook.doc()
+		d := s.notebook.lines()
 		for _, it := range d.items {
 			for _, l := range it {
 				text := strings.TrimRight(strings.TrimLeft(ansi.Strip(l), "▌ "), " ")
@@ -165,7 +165,7 @@ func TestTheSelectionIsAlwaysSeen(t *testing.T) {
 			continue
 		}
 		s.view()
-		d, h := s.notebook.doc(), s.Model.layout().noteHeight
+		d, h := s.notebook.lines(), s.Model.layout().noteHeight
 		top, p := s.notebook.top(d), s.notebook.cursor()
 		if d.starts[p.item] >= top+h || d.end(p.item) <= top {
 			t.Fatalf("after key %d (%s) item %d (%d–%d) is outside of %d–%d",

@@ -8,17 +8,17 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-func (sm *small) Draw(width, height int) picture {
+func (ts *tooSmall) Draw(width, height int) picture {
 	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, width, height)
 	lines := theme.Wrap(text, width, "", "")
 	return picture{lines: lines[:min(len(lines), height)]}
 }
 
-// quitText tells what would be lost: a running cell, but not the session.
-func (lv *leaving) quitText() string {
-	c, ok := lv.book.Tutorial.Cell(lv.book.Running)
-	if !ok && lv.book.Saved.Path != "" && lv.book.Saved.Why == "" {
-		return "Nothing is running. The session is saved in " + theme.Clean(lv.book.Saved.Path)
+// quitText says what would be lost: a running cell, but not the session.
+func (qb *quitBox) quitText() string {
+	c, ok := qb.book.Tutorial.Cell(qb.book.Running)
+	if !ok && qb.book.Saved.Path != "" && qb.book.Saved.Why == "" {
+		return "Nothing is running. The session is saved in " + theme.Clean(qb.book.Saved.Path)
 	}
 	if !ok {
 		return "Nothing is running."
@@ -26,70 +26,70 @@ func (lv *leaving) quitText() string {
 	return fmt.Sprintf("%q is still running. Quitting ends it on its nodes.", theme.Clean(c.Title))
 }
 
-// leaving asks whether to quit.
-type leaving struct {
+// quitBox asks whether to quit.
+type quitBox struct {
 	*shared
 	inert
 }
 
 // control is ctrl+c: the first time for the cell, then for railbench.
-func (lv *leaving) control() tea.Cmd {
-	if lv.opts.ReadOnly == "" && lv.book.Running != "" && lv.book.Cells[lv.book.Running].Run != lv.interrupted {
-		cmd := lv.interrupt()
-		lv.noteRun(interrupting + " (ctrl+c again asks whether to quit)")
+func (qb *quitBox) control() tea.Cmd {
+	if qb.opts.ReadOnly == "" && qb.book.Running != "" && qb.book.Cells[qb.book.Running].Run != qb.interrupted {
+		cmd := qb.interrupt()
+		qb.noteRun(interrupting + " (ctrl+c again asks whether to quit)")
 		return cmd
 	}
-	if lv.opts.ReadOnly != "" {
+	if qb.opts.ReadOnly != "" {
 		return tea.Quit // nothing ends with it
 	}
-	lv.layers.push(quitLevel)
+	qb.layers.push(quitLevel)
 	return nil
 }
 
 // quit asks while anything runs: it would be ended on its nodes.
-func (lv *leaving) quit() tea.Cmd {
-	if lv.busy() && lv.opts.ReadOnly == "" {
-		lv.layers.push(quitLevel)
+func (qb *quitBox) quit() tea.Cmd {
+	if qb.busy() && qb.opts.ReadOnly == "" {
+		qb.layers.push(quitLevel)
 		return nil
 	}
 	return tea.Quit
 }
 
 // Key answers whether to quit.
-func (lv *leaving) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "y", "Y", "enter", "ctrl+c", "q":
 		return tea.Quit
 	case "n", "N", "esc":
-		lv.layers.drop(quitLevel)
+		qb.layers.drop(quitLevel)
 	}
 	return nil
 }
 
 // Draw is the question whether to quit.
-func (lv *leaving) Draw(width, _ int) picture {
+func (qb *quitBox) Draw(width, _ int) picture {
 	width = min(boxWidth, width)
-	lines := theme.Wrap(lv.quitText(), width, "", "")
-	lines = append(lines, "", lv.styles.Focus.Render("y")+" quit   "+lv.styles.Focus.Render("n")+" stay")
+	lines := theme.Wrap(qb.quitText(), width, "", "")
+	lines = append(lines, "", qb.styles.Focus.Render("y")+" quit   "+qb.styles.Focus.Render("n")+" stay")
 	return picture{lines: lines, title: "Quit?", columns: width}
 }
 
-// small is the screen of a terminal that is too small to show anything.
-type small struct {
+// tooSmall is the screen of a terminal that is too small to show anything.
+type tooSmall struct {
 	*shared
 	inert
-	leaving *leaving
+	quit *quitBox
 }
 
 // Key is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
-func (sm *small) Key(msg tea.KeyPressMsg) tea.Cmd {
+func (ts *tooSmall) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch name := msg.String(); {
-	case sm.layers.has(quitLevel):
-		return sm.leaving.Key(msg)
+	case ts.layers.has(quitLevel):
+		return ts.quit.Key(msg)
 	case name == "ctrl+c":
-		return sm.leaving.control()
+		return ts.quit.control()
 	case name == "q":
-		return sm.leaving.quit()
+		return ts.quit.quit()
 	}
 	return nil
 }

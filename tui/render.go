@@ -58,7 +58,7 @@ func (m *Model) draw() string {
 		lines = append(lines, m.styles.Faint.Render(strings.Repeat("─", m.width)))
 	}
 	if screen == gaugesLevel {
-		lines = append(lines, m.wide.Draw(m.width, l.bodyHeight).lines...)
+		lines = append(lines, m.gauges.Draw(m.width, l.bodyHeight).lines...)
 	} else {
 		lines = append(lines, m.body(l)...)
 		if l.strip > 0 {

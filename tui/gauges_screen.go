@@ -39,8 +39,8 @@ func (sh *shared) pane(width, height int, cards bool) gauges.Pane {
 	}
 }
 
-// wide is the gauges on the whole screen.
-type wide struct {
+// gaugesScreen is the gauges on the whole screen.
+type gaugesScreen struct {
 	*shared
 	inert
 	notebook *notebook
@@ -49,39 +49,39 @@ type wide struct {
 
 // Draw is the gauges alone, with a line about the running cell above them: an
 // audience wants to know what moves them.
-func (wg *wide) Draw(width, height int) picture {
-	lines := []string{theme.Pad(wg.caption(), width)}
-	lines = append(lines, wg.pane(width, height-1, true).Lines(wg.styles, wg.board)...)
+func (gs *gaugesScreen) Draw(width, height int) picture {
+	lines := []string{theme.Pad(gs.caption(), width)}
+	lines = append(lines, gs.pane(width, height-1, true).Lines(gs.styles, gs.board)...)
 	return picture{lines: fill(lines, height, width)}
 }
 
 // Key acts by the table of keys.
-func (wg *wide) Key(msg tea.KeyPressMsg) tea.Cmd { return press(wg.keys, msg) }
+func (gs *gaugesScreen) Key(msg tea.KeyPressMsg) tea.Cmd { return press(gs.keys, msg) }
 
 // Bindings are those of the table.
-func (wg *wide) Bindings() []chapter { return wg.keys }
+func (gs *gaugesScreen) Bindings() []chapter { return gs.keys }
 
 // caption tells the running cell, or the selected one and its verdict.
-func (wg *wide) caption() string {
-	k := wg.styles
-	id := wg.book.Running
-	if c, ok := wg.notebook.selected(); ok && id == "" {
+func (gs *gaugesScreen) caption() string {
+	k := gs.styles
+	id := gs.book.Running
+	if c, ok := gs.notebook.selected(); ok && id == "" {
 		id = c.ID
 	}
-	c, ok := wg.book.Tutorial.Cell(id)
+	c, ok := gs.book.Tutorial.Cell(id)
 	if !ok {
 		return " " + k.Dim.Render("nothing is running")
 	}
-	state := wg.book.Cells[id]
-	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, wg.names()))
+	state := gs.book.Cells[id]
+	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, gs.names()))
 	switch {
 	case state.Running:
-		left = " " + k.Accent.Render(wg.spinner.View()) + left
-		return theme.Sides(left, k.Accent.Render("running "+wg.since(state.Started))+" ", wg.width)
+		left = " " + k.Accent.Render(gs.spinner.View()) + left
+		return theme.Sides(left, k.Accent.Render("running "+gs.since(state.Started))+" ", gs.width)
 	case state.Verdict.Grade != steps.NotRun:
 		g := state.Verdict.Grade
 		verdict := cells.GradeStyle(k, g).Render(cells.Mark(g) + " " + g.String())
-		if wg.simulated() {
+		if gs.simulated() {
 			verdict += k.Dim.Render(" SIMULATED")
 		}
 		return left + "  " + verdict + "  " + theme.Clean(state.Verdict.Reason)
