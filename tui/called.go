@@ -139,7 +139,7 @@ func values(plan []steps.PlannedValues, role string, rail int) map[string]string
 	return all
 }
 
-// valuesOf tells what a cell's variables are on this rig; empty where nobody knows yet, or where it has
+// valuesOf says what a cell's variables are on this rig; empty where nobody knows yet, or where it has
 // none. A change's are in the question that comes before it.
 func (sh *shared) valuesOf(c steps.Cell) string {
 	all := givens(sh.plans[c.ID].values)

@@ -120,12 +120,12 @@ func (ce *cellEdits) remove() tea.Cmd {
 	case ce.book.Cells[c.ID].Running || slices.Contains(ce.book.Queue, c.ID):
 		ce.notice = "it runs, or waits: i i interrupts"
 		return nil
-	case ce.before != "d":
+	case ce.keyBefore != "d":
 		ce.notice = "d again removes the cell; z brings it back"
-		ce.before = "d"
+		ce.keyBefore = "d"
 		return nil
 	}
-	ce.notice, ce.before = "removed; z brings it back", ""
+	ce.notice, ce.keyBefore = "removed; z brings it back", ""
 	return ce.takeAway(c)
 }
 

@@ -41,7 +41,7 @@ func (qs *questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (tit
 		body.add("")
 	}
 	qs.changeCommands(&body, q)
-	if n := handedOver(q); n > 0 && !qs.plumbing {
+	if n := handedOver(q); n > 0 && !qs.wholeScript {
 		body.add(theme.Wrap(b.k.Dim.Render(fmt.Sprintf("Before them %d lines take the interfaces out of their managers'"+
 			" hands until the change is taken back: s shows them.", n)), b.width, "", "")...)
 	}
@@ -52,7 +52,7 @@ func (qs *questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (tit
 		pairs = append(pairs, "↑↓", "scroll")
 	}
 	if handedOver(q) > 0 {
-		pairs = append(pairs, "s", map[bool]string{true: "less", false: "all of the script"}[qs.plumbing])
+		pairs = append(pairs, "s", map[bool]string{true: "less", false: "all of the script"}[qs.wholeScript])
 	}
 	b.keys(pairs...)
 	return title
@@ -155,7 +155,7 @@ func (qs *questions) changeCommands(b *box, q *steps.ChangeQuestion) {
 	if len(places) == 0 {
 		return
 	}
-	if qs.plumbing {
+	if qs.wholeScript {
 		for _, p := range places {
 			b.add(k.Strong.Render("On " + theme.Clean(p.Node)))
 			b.script(p.HandOver + p.Script)

@@ -25,16 +25,16 @@ type checklist struct {
 	drill    *drill
 	keys     []chapter
 
-	item  int      // index into the checks that are shown
-	top   int      // first line of the list
-	words line     // the symptom that is looked for
-	only  []string // ids of the checks that could explain it; empty for all
-	why   string   // the title of the cell whose verdict is to be explained; empty where none is
-	whose string   // its id
-	cure  string   // the cell that runs again after a fix, and is shown then
-	// surveying says that many checks run, and that nobody has moved since: then the
+	item     int      // index into the checks that are shown
+	top      int      // first line of the list
+	words    line     // the symptom that is looked for
+	only     []string // ids of the checks that could explain it; empty for all
+	why      string   // the title of the cell whose verdict is to be explained; empty where none is
+	explains string   // its id
+	fixed    string   // the cell that runs again after a fix, and is shown then
+	// checkingAll says that many checks run, and that nobody has moved since: then the
 	// first finding is selected at the end.
-	surveying bool
+	checkingAll bool
 }
 
 // checks are those that are shown, in the order of their parts.
@@ -98,7 +98,7 @@ func (cl *checklist) chooseCheck(id string) {
 func (cl *checklist) explain() tea.Cmd {
 	c, ok := cl.notebook.selected()
 	state := cl.book.Cells[c.ID]
-	if !ok || !amiss(state.Verdict.Grade) {
+	if !ok || !hasProblem(state.Verdict.Grade) {
 		cl.notice = "it looks for what could explain a FAIL; C opens the checklist"
 		return nil
 	}
@@ -113,24 +113,24 @@ func (cl *checklist) explain() tea.Cmd {
 		ids[i] = f.ID
 	}
 	cl.showOnly(ids, c.Title, c.ID)
-	return tea.Batch(cmd, cl.survey())
+	return tea.Batch(cmd, cl.checkAll())
 }
 
 // explainable reports whether w does something.
 func (cl *checklist) explainable() bool {
 	c, ok := cl.notebook.selected()
-	return ok && amiss(cl.book.Cells[c.ID].Verdict.Grade)
+	return ok && hasProblem(cl.book.Cells[c.ID].Verdict.Grade)
 }
 
 // fixable reports whether f does something.
 func (cl *checklist) fixable() bool {
 	c, ok := cl.check()
 	v := cl.book.Cells[c.ID].Verdict
-	return ok && c.Check.Cures(v) != "" && amiss(v.Grade)
+	return ok && c.Check.Cures(v) != "" && hasProblem(v.Grade)
 }
 
-// amiss reports whether a verdict has something to explain.
-func amiss(g steps.Grade) bool {
+// hasProblem reports whether a verdict has something to explain.
+func hasProblem(g steps.Grade) bool {
 	return g == steps.Fail || g == steps.Warn || g == steps.Inconclusive
 }
 
@@ -147,9 +147,9 @@ func said(out steps.Scroll) string {
 	return b.String()
 }
 
-// survey runs all checks that are shown: those that only look before those that
+// checkAll runs all checks that are shown: those that only look before those that
 // measure.
-func (cl *checklist) survey() tea.Cmd {
+func (cl *checklist) checkAll() tea.Cmd {
 	var quick, measure []string
 	for _, c := range cl.checks() {
 		if c.Check.Measures {
@@ -158,11 +158,11 @@ func (cl *checklist) survey() tea.Cmd {
 			quick = append(quick, c.ID)
 		}
 	}
-	cl.surveying = true
+	cl.checkingAll = true
 	return cl.start(append(quick, measure...)...)
 }
 
-// runCheck runs one, and ends the survey: whoever chooses a check is not to be moved
+// runCheck runs one, and ends checkAll: whoever chooses a check is not to be moved
 // elsewhere at the end.
 func (cl *checklist) runCheck() tea.Cmd {
 	c, ok := cl.check()
@@ -173,7 +173,7 @@ func (cl *checklist) runCheck() tea.Cmd {
 		cl.noteRun(isRunning)
 		return nil
 	}
-	cl.surveying = false
+	cl.checkingAll = false
 	return cl.start(c.ID)
 }
 
@@ -187,28 +187,28 @@ func (cl *checklist) fix() tea.Cmd {
 	switch grade := cl.book.Cells[c.ID].Verdict.Grade; {
 	case grade == steps.NotRun:
 		cl.notice = "enter runs the check first"
-	case !amiss(grade):
+	case !hasProblem(grade):
 		cl.notice = "there is nothing to put right"
 	case !has:
 		cl.notice = "no command puts this right: its reason says what to do"
 	default:
-		cl.surveying = false
+		cl.checkingAll = false
 		ids := []string{f.ID, c.ID}
-		if cl.whose != "" {
-			cl.cure = cl.whose
-			ids = append(ids, cl.cure)
+		if cl.explains != "" {
+			cl.fixed = cl.explains
+			ids = append(ids, cl.fixed)
 		}
 		return cl.start(ids...)
 	}
 	return nil
 }
 
-// cured goes back to the cell that a fix was for, once it has run again.
-func (cl *checklist) cured(e steps.CellEnded) {
-	if cl.cure == "" || e.Cell != cl.cure {
+// fixRan goes back to the cell that a fix was for, once it has run again.
+func (cl *checklist) fixRan(e steps.CellEnded) {
+	if cl.fixed == "" || e.Cell != cl.fixed {
 		return
 	}
-	cl.cure = ""
+	cl.fixed = ""
 	cl.leaveList()
 	cl.showAll()
 	cl.notebook.show(e.Cell)
@@ -222,7 +222,7 @@ const step = 3
 // nextCheck selects another check, or moves in one that is longer than the screen.
 // By more than one it is a jump, and goes past a long one.
 func (cl *checklist) nextCheck(by int) tea.Cmd {
-	cl.surveying = false
+	cl.checkingAll = false
 	if by == 1 || by == -1 {
 		l := cl.layout()
 		_, starts, ends := cl.checkLines(l.noteWidth)
@@ -242,11 +242,11 @@ func (cl *checklist) nextCheck(by int) tea.Cmd {
 // nextFinding selects the next check that found something, from the top again after
 // the last.
 func (cl *checklist) nextFinding() tea.Cmd {
-	cl.surveying = false
+	cl.checkingAll = false
 	all := cl.checks()
 	for i := range all {
 		at := (cl.item + 1 + i) % len(all)
-		if amiss(cl.book.Cells[all[at].ID].Verdict.Grade) {
+		if hasProblem(cl.book.Cells[all[at].ID].Verdict.Grade) {
 			cl.item = at
 			return nil
 		}
@@ -255,12 +255,12 @@ func (cl *checklist) nextFinding() tea.Cmd {
 	return nil
 }
 
-// surveyed selects the worst finding when the last check has ended.
-func (cl *checklist) surveyed() {
-	if !cl.surveying || cl.busy() {
+// checkedAll selects the worst finding when the last check has ended.
+func (cl *checklist) checkedAll() {
+	if !cl.checkingAll || cl.busy() {
 		return
 	}
-	cl.surveying = false
+	cl.checkingAll = false
 	if cl.only != nil {
 		// The best explanation stands first.
 		slices.SortStableFunc(cl.only, func(a, b string) int { return cl.tellsMore(b) - cl.tellsMore(a) })
@@ -311,7 +311,7 @@ func (cl *checklist) checkScript() tea.Cmd {
 
 func (cl *checklist) typeSymptom() tea.Cmd {
 	cl.layers.push(symptomLevel)
-	cl.surveying = false
+	cl.checkingAll = false
 	if !cl.words.begun {
 		cl.words = newLine(maxSymptom)
 	}
@@ -330,7 +330,7 @@ func (cl *symptomLine) Key(msg tea.KeyPressMsg) tea.Cmd {
 	case "enter":
 		cl.layers.drop(symptomLevel)
 		if cl.words.text() != "" && len(cl.only) > 0 {
-			return cl.survey()
+			return cl.checkAll()
 		}
 		if len(cl.only) == 0 {
 			cl.words.set("")
@@ -349,7 +349,7 @@ const maxSymptom = 64 << 10
 
 // causes shows the checks that could explain the words.
 func (cl *checklist) causes() {
-	cl.only, cl.why, cl.whose, cl.item, cl.top = nil, "", "", 0, 0
+	cl.only, cl.why, cl.explains, cl.item, cl.top = nil, "", "", 0, 0
 	words := cl.words.text()
 	if strings.TrimSpace(words) == "" {
 		return
@@ -363,13 +363,13 @@ func (cl *checklist) causes() {
 // showAll shows all checks again.
 func (cl *checklist) showAll() {
 	cl.words.set("")
-	cl.only, cl.why, cl.whose = nil, "", ""
+	cl.only, cl.why, cl.explains = nil, "", ""
 }
 
 // showOnly shows some checks, and says why: what they could explain, and of which cell, if it is one.
 func (cl *checklist) showOnly(ids []string, why, whose string) {
 	cl.words.set("")
-	cl.only, cl.why, cl.whose, cl.item, cl.top = ids, why, whose, 0, 0
+	cl.only, cl.why, cl.explains, cl.item, cl.top = ids, why, whose, 0, 0
 }
 
 // Paste looks for what explains a pasted text. Each of its lines is a clause.
@@ -421,7 +421,7 @@ func (cl *checklist) clickCheck(row int, l layout) {
 	_, starts, ends := cl.checkLines(l.noteWidth)
 	for i := range starts {
 		if line >= starts[i] && line < ends[i] {
-			cl.item, cl.surveying = i, false
+			cl.item, cl.checkingAll = i, false
 		}
 	}
 }
@@ -467,12 +467,12 @@ func (cl *checklist) checkHead(width int) []string {
 		second = k.Accent.Render("symptom: ") + cl.words.view(k, theme.Style{}, max(2, width-13))
 	case cl.why != "":
 		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(cl.why))
-		if cl.whose == "" {
+		if cl.explains == "" {
 			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", theme.Clean(cl.why))
 		}
 		switch {
 		case !cl.fixable() || cl.busy():
-		case cl.whose == "":
+		case cl.explains == "":
 			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", theme.Clean(cl.why))
 		default:
 			second = fmt.Sprintf("f puts it right, and runs %q again (esc shows all)", theme.Clean(cl.why))
@@ -550,7 +550,7 @@ func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Ch
 		Cell:   cells.Cell{Cell: c, State: state, Names: cl.ranOn(state), View: cl.viewOf(c, selected, cl.layout())},
 		Titles: titles,
 	}
-	d.Evidence = cl.evidence[c.ID] != tells(state.Verdict)
+	d.Evidence = cl.evidence[c.ID] != showsEvidence(state.Verdict)
 	if f, ok := cl.book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
 		fix := cl.book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix
@@ -565,8 +565,10 @@ func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Ch
 // off the screen.
 const shortEvidence = 8
 
-// tells reports whether a verdict's evidence is shown unless the user hides it.
-func tells(v steps.Verdict) bool { return amiss(v.Grade) && len(v.Evidence) <= shortEvidence }
+// showsEvidence reports whether a verdict's evidence is shown unless the user hides it.
+func showsEvidence(v steps.Verdict) bool {
+	return hasProblem(v.Grade) && len(v.Evidence) <= shortEvidence
+}
 
 // Key acts by the table of keys.
 func (cl *checklist) Key(msg tea.KeyPressMsg) tea.Cmd { return press(cl.keys, msg) }

@@ -26,8 +26,8 @@ type (
 // Keys are drawn at once.
 const framePace = time.Second / 30
 
-// beatPace moves the spinner and the running cell's time.
-const beatPace = 100 * time.Millisecond
+// spinnerPace moves the spinner and the running cell's time.
+const spinnerPace = 100 * time.Millisecond
 
 // waitEvents ends when the session closes: it has no other context to end by.
 func waitEvents(s Session) tea.Cmd {

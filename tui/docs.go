@@ -165,7 +165,7 @@ func (pg *docs) proveChapter() tea.Cmd {
 	cmd := pg.list.openChecklist()
 	pg.layers.drop(docsLevel)
 	pg.list.showOnly(c.checks, c.title, "")
-	return tea.Batch(cmd, pg.list.survey())
+	return tea.Batch(cmd, pg.list.checkAll())
 }
 
 // otherDoc shows the page after this one, or before it.

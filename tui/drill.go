@@ -37,25 +37,25 @@ type drill struct {
 
 	began     time.Time
 	found     time.Duration
-	paid      int    // points
+	spent     int    // points
 	checksRun int    // how many checks were run
 	hinted    int    // hints that were taken
-	culprit   string // the check that found it
+	foundBy   string // the check that found it
 }
 
 // drilling reports whether a drill goes on.
 func (dr *drill) drilling() bool { return dr.opts.Drill.Fault != "" && dr.found == 0 }
 
-// drillPays takes the price of a cell that has begun to run, or that was asked for at the end.
-func (dr *drill) drillPays(id string) {
+// pay takes the price of a cell that has begun to run, or that was asked for at the end.
+func (dr *drill) pay(id string) {
 	c, ok := dr.book.Tutorial.Cell(id)
 	switch {
 	case !ok || !dr.drilling():
 	case c.Check.Any():
-		dr.paid += checkPrice
+		dr.spent += checkPrice
 		dr.checksRun++
 	default:
-		dr.paid += cellPrice
+		dr.spent += cellPrice
 	}
 }
 
@@ -65,7 +65,7 @@ func (dr *drill) score() int {
 	if took == 0 {
 		took = dr.opts.Clock.Now().Sub(dr.began)
 	}
-	return max(0, drillPoints-dr.paid-int(took/time.Minute)*minutePrice)
+	return max(0, drillPoints-dr.spent-int(took/time.Minute)*minutePrice)
 }
 
 // DrillUsed is how many checks ran in a drill and how many hints were taken.
@@ -80,7 +80,7 @@ func (dr *drill) hint() tea.Cmd {
 		dr.notice = "there is no other hint: " + dr.lastHint()
 	default:
 		dr.hinted++
-		dr.paid += hintPrice
+		dr.spent += hintPrice
 		dr.notice = "hint: " + dr.lastHint()
 	}
 	return nil
@@ -102,9 +102,9 @@ func (dr *drill) drillHint() string {
 	return fmt.Sprintf("/ looks for it; a check costs %d points, h a hint for %d", checkPrice, hintPrice)
 }
 
-// drilled tells how long a drill took, when a check has found its fault.
+// drilled notes how long a drill took, when a check has found its fault.
 func (dr *drill) drilled(e steps.CellEnded) {
-	if !dr.drilling() || !amiss(e.Verdict.Grade) {
+	if !dr.drilling() || !hasProblem(e.Verdict.Grade) {
 		return
 	}
 	c, ok := dr.book.Tutorial.Cell(e.Cell)
@@ -117,11 +117,11 @@ func (dr *drill) drilled(e steps.CellEnded) {
 		return
 	}
 	for _, id := range dr.book.Queue { // whoever asked for everything pays for it, wherever it is found
-		dr.drillPays(id)
+		dr.pay(id)
 	}
 	dr.found = max(time.Second, dr.opts.Clock.Now().Sub(dr.began))
 	dr.layers.push(drillLevel)
-	dr.culprit = c.ID
+	dr.foundBy = c.ID
 }
 
 // Key goes on after the end of a drill; f puts right what was found.
@@ -132,9 +132,9 @@ func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	dr.layers.push(checklistLevel)
 	dr.layers.drop(symptomLevel, outputLevel)
-	dr.list.surveying = false
+	dr.list.checkingAll = false
 	dr.list.showAll()
-	dr.list.chooseCheck(dr.culprit)
+	dr.list.chooseCheck(dr.foundBy)
 	return dr.list.fix()
 }
 
@@ -142,7 +142,7 @@ func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
 func (dr *drill) Draw(width, _ int) picture {
 	width = min(boxWidth, width)
 	k := dr.styles
-	c, _ := dr.book.Tutorial.Cell(dr.culprit)
+	c, _ := dr.book.Tutorial.Cell(dr.foundBy)
 	say := func(text string) []string { return theme.Wrap(text, width, "", "") }
 	lines := say(fmt.Sprintf("%s, after %s.",
 		k.Strong.Render(theme.Clean(dr.opts.Drill.Title)), cells.Seconds(dr.found)))

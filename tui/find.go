@@ -284,7 +284,7 @@ func (fi *finder) openFound() tea.Cmd {
 	return cmd
 }
 
-// lookedFor tells what is looked for and in how many places it is; empty where nothing is.
+// lookedFor says what is looked for and in how many places it is; empty where nothing is.
 func (fi *finder) lookedFor() string {
 	f := &fi.lookup
 	if !fi.layers.has(wordsLevel) && !fi.finding() {

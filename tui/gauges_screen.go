@@ -61,7 +61,7 @@ func (gs *gaugesScreen) Key(msg tea.KeyPressMsg) tea.Cmd { return press(gs.keys,
 // Bindings are those of the table.
 func (gs *gaugesScreen) Bindings() []chapter { return gs.keys }
 
-// caption tells the running cell, or the selected one and its verdict.
+// caption names the running cell, or the selected one and its verdict.
 func (gs *gaugesScreen) caption() string {
 	k := gs.styles
 	id := gs.book.Running

@@ -189,7 +189,7 @@ func (m *Model) notebookKeys() []chapter {
 func (m *Model) checklistKeys() []chapter {
 	return []chapter{
 		{"checklist", []binding{
-			on("A", "check everything, or all that is shown", "A").to(m.list.survey).runs().brief(1, "A", "check all"),
+			on("A", "check everything, or all that is shown", "A").to(m.list.checkAll).runs().brief(1, "A", "check all"),
 			on("enter, space", "run the selected check", "enter", "space").
 				to(m.list.runCheck).runs().brief(3, "enter", "check"),
 			on("f", "put right what it found, and check again: shown and asked first", "f").

@@ -78,7 +78,7 @@ type Model struct {
 	copies *copies
 
 	lost    map[int]bool // a connection that was there was lost, by the node's number
-	beating bool         // the spinner's tick is under way
+	ticking bool         // the spinner's tick is under way
 	drawn   time.Time    // when events were drawn last
 	pacing  bool         // events came too soon after that, and are drawn with the next frame
 	frame   string

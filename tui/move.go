@@ -244,10 +244,10 @@ func (nb *notebook) trust() tea.Cmd {
 		nb.notice = "there is no script here"
 		return nil
 	}
-	if nb.before != "T" || nb.reads != c.ID {
+	if nb.keyBefore != "T" || nb.reads != c.ID {
 		nb.scripts[c.ID] = true
 		nb.notice = "this is all of " + c.ID + ": read it; T again lets it run, in your name"
-		nb.before, nb.reads = "T", c.ID
+		nb.keyBefore, nb.reads = "T", c.ID
 		return nil
 	}
 	nb.notice = c.ID + " is trusted, as long as nobody changes it"

@@ -248,9 +248,9 @@ func (nb *notebook) edit() tea.Cmd {
 // restart is the second 0: all that ran is forgotten, and the nodes are looked at anew
 // by the next cell.
 func (nb *notebook) restart() tea.Cmd {
-	if nb.before != "0" {
+	if nb.keyBefore != "0" {
 		cmd := nb.resetPeaks()
-		nb.notice, nb.before = "peaks and averages start anew; 0 again clears all outputs and verdicts", "0"
+		nb.notice, nb.keyBefore = "peaks and averages start anew; 0 again clears all outputs and verdicts", "0"
 		return cmd
 	}
 	if nb.busy() {

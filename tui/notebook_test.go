@@ -319,7 +319,7 @@ func TestPace(t *testing.T) {
 	}
 	s.tell(passed(1, "gids"))
 	s.send(s.spinner.Tick())
-	if s.beating {
+	if s.ticking {
 		t.Error("the clock runs while no cell does: an idle screen costs time")
 	}
 }

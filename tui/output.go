@@ -371,7 +371,7 @@ func (p *page) marks(line int, text string) []theme.Mark {
 	return marks
 }
 
-// searched tells what is looked for and how often it is there; empty where nothing is.
+// searched says what is looked for and how often it is there; empty where nothing is.
 func (out *output) searched() string {
 	s := &out.page.search
 	if !out.layers.has(searchLevel) && s.words.text == "" {

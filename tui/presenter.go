@@ -42,9 +42,9 @@ func loads() []load {
 	}
 }
 
-// forDay is how long a load lasts that is to go on until it is stopped: railbench's own limit
+// oneDay is how long a load lasts that is to go on until it is stopped: railbench's own limit
 // ends it then, and its end does.
-const forDay = "86400"
+const oneDay = "86400"
 
 func (pr *presenter) open() tea.Cmd {
 	pr.layers.push(presentationLevel)
@@ -122,7 +122,7 @@ func (pr *presenter) hold() tea.Cmd {
 		}
 	}
 	if pr.held {
-		value, pr.notice = forDay, "loads last until they are stopped (x), from the next one on"
+		value, pr.notice = oneDay, "loads last until they are stopped (x), from the next one on"
 	}
 	return pr.try(func(s Session) error { return s.SetParam("", "LOAD_SECONDS", value) })
 }

@@ -18,10 +18,10 @@ import (
 type questions struct {
 	*shared
 	inert
-	all      []steps.Question
-	scrolled int    // lines of the first question that are above its box
-	plumbing bool   // what runs before a change's own commands is shown
-	secret   []rune // what is typed; gone with the answer
+	all         []steps.Question
+	scrolled    int    // lines of the first question that are above its box
+	wholeScript bool   // what runs before a change's own commands is shown
+	secret      []rune // what is typed; gone with the answer
 }
 
 // queue puts a question behind those that are open.
@@ -57,7 +57,7 @@ func (qs *questions) Key(msg tea.KeyPressMsg) tea.Cmd {
 		case "n", "N":
 			return qs.answer("no", true)
 		case "s", "S":
-			qs.plumbing = !qs.plumbing
+			qs.wholeScript = !qs.wholeScript
 		case "home":
 			qs.scrolled = 0
 		case "end", "G":
@@ -74,7 +74,7 @@ func (qs *questions) Key(msg tea.KeyPressMsg) tea.Cmd {
 			qs.secret = qs.secret[:n-1]
 		}
 	case name == "ctrl+u":
-		qs.forget()
+		qs.wipe()
 	case msg.Text != "":
 		qs.typed(msg.Text)
 	}
@@ -111,20 +111,20 @@ func (qs *questions) Paste(text string) tea.Cmd {
 // answer takes the first question away and answers it.
 func (qs *questions) answer(text string, ok bool) tea.Cmd {
 	q := qs.all[0]
-	qs.scrolled, qs.plumbing = 0, false
-	qs.keepQuestions(qs.all[1:])
-	qs.forget()
+	qs.scrolled, qs.wholeScript = 0, false
+	qs.keep(qs.all[1:])
+	qs.wipe()
 	return answer(q, text, ok)
 }
 
-// keepQuestions has those that are still to be answered.
-func (qs *questions) keepQuestions(left []steps.Question) {
+// keep has those that are still to be answered.
+func (qs *questions) keep(left []steps.Question) {
 	if qs.all = left; len(left) == 0 {
 		qs.layers.drop(questionLevel)
 	}
 }
 
-func (qs *questions) forget() {
+func (qs *questions) wipe() {
 	clear(qs.secret[:cap(qs.secret)])
 	qs.secret = qs.secret[:0]
 }
@@ -236,17 +236,17 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 // the nodes, in seconds: it is over by then.
 const answerMargin = 5
 
-// withdraw takes away the questions of a cell that has ended: nobody waits for
+// dropOf takes away the questions of a cell that has ended: nobody waits for
 // their answers any more.
-func (qs *questions) withdraw(cell string) {
-	qs.keepQuestions(slices.DeleteFunc(qs.all,
+func (qs *questions) dropOf(cell string) {
+	qs.keep(slices.DeleteFunc(qs.all,
 		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell }))
 }
 
-// lapse takes away a question whose time is over: the person's, who has as long whatever the
+// dropExpired takes away a question whose time is over: the person's, who has as long whatever the
 // speed of a simulated rig.
-func (qs *questions) lapse() {
-	qs.keepQuestions(slices.DeleteFunc(qs.all, func(q steps.Question) bool {
+func (qs *questions) dropExpired() {
+	qs.keep(slices.DeleteFunc(qs.all, func(q steps.Question) bool {
 		return q.Change != nil && q.Change.Keep && qs.opts.Clock.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
 	}))
 }

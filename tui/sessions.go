@@ -164,8 +164,8 @@ func (m *Model) followed(book followedMsg) tea.Cmd {
 	m.notebook.cache, m.plans = cache{}, map[string]planned{} // versions are counted anew each time that a file is read
 	m.output.keepPage()
 	cmds := []tea.Cmd{m.drawSoon()}
-	if m.book.Running != "" && !m.beating {
-		m.beating = true
+	if m.book.Running != "" && !m.ticking {
+		m.ticking = true
 		cmds = append(cmds, m.spinner.Tick)
 	}
 	return tea.Batch(cmds...)

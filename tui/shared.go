@@ -24,9 +24,9 @@ type shared struct {
 	layers stack
 
 	terminal
-	talk
+	sessionCalls
 	notices
-	looks
+	viewSettings
 	plans map[string]planned // by cell
 }
 
@@ -40,8 +40,8 @@ type terminal struct {
 	dirty         bool          // the frame is another one now
 }
 
-// talk is what the session is asked: one call at a time, never from Update.
-type talk struct {
+// sessionCalls are what the session is asked: one call at a time, never from Update.
+type sessionCalls struct {
 	session     Session
 	asks        []func(Session) error
 	asking      bool
@@ -55,11 +55,11 @@ type talk struct {
 type notices struct {
 	notice    string // stands in the footer until the next key
 	runNotice string // the notice that ends with the run that it is about; empty where none is shown
-	before    string
+	keyBefore string
 }
 
-// looks are what the user wants to see of cells and checks, by their ids, and of the screen around them.
-type looks struct {
+// viewSettings are what the user wants to see of cells and checks, by their ids, and of the screen around them.
+type viewSettings struct {
 	evidence    map[string]bool
 	scripts     map[string]bool
 	noParts     bool   // the list of parts is folded away
@@ -81,12 +81,12 @@ func newShared(s Session, opts Options) *shared {
 		book: steps.NewNotebook(opts.Tutorial),
 		terminal: terminal{
 			profile: colorprofile.TrueColor, dark: opts.Terminal.Background != Light, dirty: true,
-			spinner: spinner.New(spinner.WithSpinner(spinner.Spinner{Frames: spinner.MiniDot.Frames, FPS: beatPace})),
+			spinner: spinner.New(spinner.WithSpinner(spinner.Spinner{Frames: spinner.MiniDot.Frames, FPS: spinnerPace})),
 		},
-		talk:    talk{session: s, linked: opts.Rig.Linked},
-		notices: notices{notice: opts.Notice},
-		looks:   looks{evidence: map[string]bool{}, scripts: map[string]bool{}},
-		plans:   map[string]planned{},
+		sessionCalls: sessionCalls{session: s, linked: opts.Rig.Linked},
+		notices:      notices{notice: opts.Notice},
+		viewSettings: viewSettings{evidence: map[string]bool{}, scripts: map[string]bool{}},
+		plans:        map[string]planned{},
 	}
 }
 
@@ -264,11 +264,11 @@ func (sh *shared) noteRun(text string) { sh.notice, sh.runNotice = text, text }
 // interruptTwice interrupts at the second i in a row, as in Jupyter: one alone is typed
 // sooner than a cell that ran for minutes is run again.
 func (sh *shared) interruptTwice() tea.Cmd {
-	if sh.busy() && sh.before != "i" {
-		sh.notice, sh.before = "i again interrupts, and so does ctrl+c", "i"
+	if sh.busy() && sh.keyBefore != "i" {
+		sh.notice, sh.keyBefore = "i again interrupts, and so does ctrl+c", "i"
 		return nil
 	}
-	sh.before = ""
+	sh.keyBefore = ""
 	return sh.interrupt()
 }
 

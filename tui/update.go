@@ -57,7 +57,7 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case pagedMsg:
 		return m, m.copies.paged(msg)
 	case spinner.TickMsg:
-		return m, m.onBeat(msg)
+		return m, m.onTick(msg)
 	case wroteMsg:
 		m.notice, m.dirty = string(msg), true
 		return m, nil
@@ -126,8 +126,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.presenter.progress.jumping = false
 	}
 	// Twice means twice in a row.
-	if m.before != msg.String() {
-		m.before = ""
+	if m.keyBefore != msg.String() {
+		m.keyBefore = ""
 	}
 	return m.all[m.layers.top()].Key(msg)
 }
@@ -141,11 +141,11 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		m.tellOf(e, before)
 		if ended, ok := e.(steps.CellEnded); ok {
 			m.drill.drilled(ended)
-			m.list.surveyed()
-			m.list.cured(ended)
+			m.list.checkedAll()
+			m.list.fixRan(ended)
 		}
 		if s, ok := e.(steps.CellStarted); ok {
-			m.drill.drillPays(s.Cell)
+			m.drill.pay(s.Cell)
 			if m.follow && m.notebook.watch != s.Cell {
 				m.notebook.show(s.Cell)
 			}
@@ -156,8 +156,8 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		m.opts.Viewers.Audience.Book(m.book)
 	}
 	cmds := []tea.Cmd{m.drawSoon(), m.presenter.mark(events)}
-	if m.book.Running != "" && !m.beating {
-		m.beating = true
+	if m.book.Running != "" && !m.ticking {
+		m.ticking = true
 		cmds = append(cmds, m.spinner.Tick)
 	}
 	return tea.Batch(cmds...)
@@ -168,7 +168,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	switch e := e.(type) {
 	case steps.CellEnded:
-		m.questions.withdraw(e.Cell)
+		m.questions.dropOf(e.Cell)
 		m.tellOfStop(e, before)
 		if m.notice == m.runNotice {
 			m.notice = ""
@@ -244,13 +244,13 @@ func (m *Model) onPace() tea.Cmd {
 	return nil
 }
 
-// onBeat moves the clock of a running cell. When nothing runs the clock stands, so
+// onTick moves the clock of a running cell. When nothing runs the clock stands, so
 // that an idle screen costs nothing.
-func (m *Model) onBeat(msg spinner.TickMsg) tea.Cmd {
+func (m *Model) onTick(msg spinner.TickMsg) tea.Cmd {
 	m.dirty = true
-	m.questions.lapse()
+	m.questions.dropExpired()
 	if m.book.Running == "" {
-		m.beating = false
+		m.ticking = false
 		return nil
 	}
 	var next tea.Cmd
