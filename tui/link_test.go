@@ -54,7 +54,7 @@ func TestAllNodesAreInTheHeader(t *testing.T) {
 	s.tell(steps.NodeChanged{Node: 2, State: 2, Why: "gone", Cause: "gone"})
 	for width := 40; width < 160; width++ {
 		s.width = width
-		if head := ansi.Strip(s.header()); ansi.StringWidth(head) > width {
+		if head := ansi.Strip(s.header(s.title())); ansi.StringWidth(head) > width {
 			t.Errorf("the header is %d columns of %d: %q", ansi.StringWidth(head), width, head)
 		}
 	}

@@ -12,9 +12,10 @@ import (
 // A LoadingScreen is shown while the rig and the tutorial are made ready: it is there at
 // once, and goes when they are.
 type LoadingScreen struct {
-	*Model // a screen without a session, for its header
-	load   func() (*Model, error)
-	typed  []tea.Msg // what came meanwhile, for the screen behind
+	*shared // for the header; there is no session yet
+	load    func() (*Model, error)
+	typed   []tea.Msg // what came meanwhile, for the screen behind
+	view    tea.View  // as it was drawn last
 }
 
 // loadedMsg is the screen that was loaded, nil where there will be none.
@@ -23,7 +24,9 @@ type loadedMsg struct{ model *Model }
 // NewLoadingScreen makes what is shown before the screen that load makes, in a command. Where
 // that fails the program ends: load's caller tells why.
 func NewLoadingScreen(opts Options, load func() (*Model, error)) *LoadingScreen {
-	return &LoadingScreen{Model: New(nil, opts), load: load}
+	c := &LoadingScreen{shared: newShared(nil, opts), load: load}
+	c.chooseStyles()
+	return c
 }
 
 // Init starts the loading.
@@ -52,7 +55,8 @@ func (c *LoadingScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		c.width, c.height, c.dirty = msg.Width, msg.Height, true
 	case tea.ColorProfileMsg:
-		c.setProfile(msg.Profile)
+		c.profile = msg.Profile
+		c.chooseStyles()
 	}
 	c.typed = append(c.typed, msg)
 	return c, nil
@@ -72,19 +76,16 @@ func (c *LoadingScreen) replace(m *Model) (tea.Model, tea.Cmd) {
 // View is the screen's header, and what is under way.
 func (c *LoadingScreen) View() tea.View {
 	if c.dirty {
-		c.frame, c.dirty = c.drawLoading(), false
-		if c.opts.Terminal.ASCII {
-			c.frame = theme.ASCII(c.frame)
-		}
+		c.view, c.dirty = c.asView(c.drawLoading()), false
 	}
-	return c.view()
+	return c.view
 }
 
 func (c *LoadingScreen) drawLoading() string {
 	if c.width <= 0 || c.height <= 0 {
 		return ""
 	}
-	lines := []string{theme.Pad(c.header(), c.width)}
+	lines := []string{theme.Pad(c.header(""), c.width)}
 	if c.height > 2 {
 		lines = append(lines, "", "  "+c.styles.Dim.Render("opening …"))
 	}

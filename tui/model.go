@@ -1,9 +1,10 @@
 // Package tui is the workbench's screen: a Bubble Tea program over a session.
 //
-// The model holds what the user looks at; what happened is the notebook's, which
-// folds the session's events. Update routes messages and starts commands, and only
-// commands talk to the session. Colours are theme's, the two panes are
-// cells' and gauges'. Nothing here runs a script, reads a file or opens a socket.
+// A screen is layers, each a type in a file of its own: the notebook, the checklist, an opened output, boxes over
+// them. The model gives a message to the layer on top, and puts what they draw into a frame. What all of them see,
+// such as the notebook as the session's events have made it, is in shared. Only commands call the session. Styles
+// are theme's, the panes are cells', gauges' and presentation's. Nothing here runs a script, reads a file or opens a
+// socket.
 package tui
 
 import (
@@ -81,7 +82,7 @@ type Model struct {
 	ticking bool         // the spinner's tick is under way
 	drawn   time.Time    // when events were drawn last
 	pacing  bool         // events came too soon after that, and are drawn with the next frame
-	frame   string
+	view    tea.View     // as it was drawn last
 }
 
 // New makes the screen of a session.

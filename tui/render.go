@@ -2,14 +2,12 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -18,23 +16,9 @@ import (
 // after every message.
 func (m *Model) View() tea.View {
 	if m.dirty {
-		m.frame, m.dirty = m.draw(), false
-		if m.opts.Terminal.ASCII {
-			m.frame = theme.ASCII(m.frame)
-		}
+		m.view, m.dirty = m.asView(m.draw()), false
 	}
-	return m.view()
-}
-
-// view is the frame with what every frame asks of the terminal.
-func (m *Model) view() tea.View {
-	v := tea.NewView(m.frame)
-	v.AltScreen = true
-	if !m.noMouse {
-		v.MouseMode = tea.MouseModeCellMotion
-	}
-	v.WindowTitle = "railbench"
-	return v
+	return m.view
 }
 
 // draw is a whole frame, each line as wide as the terminal: what was there before is
@@ -52,7 +36,7 @@ func (m *Model) draw() string {
 		return m.overlay(strings.Join(m.presenter.Draw(m.width, m.height).lines, "\n"))
 	}
 	lines := make([]string, 0, m.height)
-	lines = append(lines, theme.Pad(m.header(), m.width))
+	lines = append(lines, theme.Pad(m.header(m.title()), m.width))
 	lines = append(lines, m.alertLines()...)
 	if l.rule {
 		lines = append(lines, m.styles.Faint.Render(strings.Repeat("─", m.width)))
@@ -78,70 +62,6 @@ func fill(lines []string, height, width int) []string {
 	return lines
 }
 
-// header has on the right what must not be missed: the mark of the simulated rig, and
-// whether the nodes answer.
-func (m *Model) header() string {
-	k := m.styles
-	left := " " + k.Focus.Render("railbench")
-	if t := m.book.Tutorial.Title; t != "" && m.width >= 100 {
-		left += "  " + k.Dim.Render(theme.Clean(t)+" ›")
-	} else {
-		left += " "
-	}
-	if t := m.title(); t != "" {
-		left += " " + k.Strong.Render(theme.Clean(t))
-	}
-	right := ""
-	if m.simulated() {
-		badge := " SIMULATED RIG "
-		if m.width < 80 {
-			badge = " SIMULATED "
-		}
-		right = k.Badge.Render(badge) + "  "
-	} else if name := m.rigName(); name != "" && m.width >= 100 {
-		right = k.Dim.Render(theme.Clean(name)) + "  "
-	}
-	names := m.names()
-	name := func(e steps.End) string { return ansi.Truncate(theme.Clean(names[e]), 20, "…") }
-	right += m.dot(steps.Here) + " " + name(steps.Here) +
-		k.Faint.Render(" ⇄ ") + name(steps.Peer) + " " + m.dot(steps.Peer) + " "
-	room := m.width - lipgloss.Width(left) - lipgloss.Width(right)
-	if more := len(m.book.Rig.Nodes) - len(steps.Ends); more > manyDots && 2*more > room {
-		return theme.Sides(left, right+m.dotCounts(), m.width)
-	}
-	for e := len(steps.Ends); e < len(m.book.Rig.Nodes); e++ {
-		// The nodes beside the link: their names where there is room, and always whether they answer.
-		if beside := k.Dim.Render(name(steps.End(e))) + " " + m.dot(steps.End(e)) +
-			" "; lipgloss.Width(left)+lipgloss.Width(right)+lipgloss.Width(beside) < m.width {
-			right += beside
-		} else {
-			right += m.dot(steps.End(e)) + " "
-		}
-	}
-	return theme.Sides(left, right, m.width)
-}
-
-// manyDots is from how many on the dots of nodes beside the link are counted where they have no room.
-const manyDots = 8
-
-// dotCounts are the dots of the nodes beside the link, each with how many have it.
-func (m *Model) dotCounts() string {
-	var dots []string
-	count := map[string]int{}
-	for e := len(steps.Ends); e < len(m.book.Rig.Nodes); e++ {
-		dot := m.dot(steps.End(e))
-		if count[dot]++; count[dot] == 1 {
-			dots = append(dots, dot)
-		}
-	}
-	slices.SortStableFunc(dots, func(a, b string) int { return count[a] - count[b] }) // few that are apart come first
-	var text strings.Builder
-	for _, dot := range dots {
-		text.WriteString(dot + m.styles.Dim.Render(" "+steps.Thousands(count[dot])) + " ")
-	}
-	return text.String()
-}
-
 // title is what the screen shows: the open part, the checklist, or a drill and its
 // time.
 func (m *Model) title() string {
@@ -156,20 +76,6 @@ func (m *Model) title() string {
 		return "Checklist"
 	}
 	return m.notebook.open().Title
-}
-
-// dot is the state of a node's connection.
-func (m *Model) dot(e steps.End) string {
-	switch link := m.book.Connection(m.number(e)); {
-	case m.opts.ReadOnly != "":
-		return m.styles.Dim.Render("○") // another railbench has the connections
-	case link.Connected():
-		return m.styles.Pass.Render("●")
-	case link.Lost():
-		return m.styles.Fail.Render("✗")
-	default:
-		return m.styles.Warn.Render("◌")
-	}
 }
 
 // body is the list of parts, the notebook, and on a wide screen the gauges.
