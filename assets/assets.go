@@ -22,7 +22,7 @@ var Checklist embed.FS
 //go:embed stage
 var Stage embed.FS
 
-// Show is show/show.md, the script of the built-in show; steps/show reads it.
+// Show is show/show.md, the script of the built-in show; steps/script reads it.
 //
 //go:embed show/show.md
 var Show []byte

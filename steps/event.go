@@ -189,9 +189,23 @@ type ChangePlace struct {
 	// hands. Empty where nobody has them.
 	HandOver string
 	Set      []string
-	// Held says which of them a manager has in its hands: "rail 1 (enp1s0f0np0):
-	// NetworkManager, profile netplan-enp1s0f0np0". The change takes them out of these.
-	Held []string
+	// Held are those that a manager configures. The change takes them from it.
+	Held []HeldNetdev
 	// Becomes is what becomes of them: "MTU 9000 on each"; empty where the script alone tells.
 	Becomes string
+}
+
+// A HeldNetdev is an interface that a manager configures.
+type HeldNetdev struct {
+	Netdev  string
+	Rail    int // that it carries, from 1; 0 for none
+	Manager Manager
+}
+
+// String is "rail 1 (enp1s0f0np0): NetworkManager, profile netplan-enp1s0f0np0".
+func (h HeldNetdev) String() string {
+	if h.Rail == 0 {
+		return fmt.Sprintf("%s: %s", h.Netdev, h.Manager)
+	}
+	return fmt.Sprintf("rail %d (%s): %s", h.Rail, h.Netdev, h.Manager)
 }

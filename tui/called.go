@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/calls"
 )
 
-// called is the command of a cell's run on the stage, worked out once a run and rail.
+// called is the command line of a cell's run, worked out once a run and rail.
 type called struct {
 	cell string
 	run  steps.RunID
@@ -18,54 +18,49 @@ type called struct {
 	text string
 }
 
-// command is what a cell's run calls, with the values in place of their names as far as anybody knows them.
-func (m *Model) command(c steps.Cell) string {
-	state, was := m.book.Cells[c.ID], m.stage.called
-	if was.cell != c.ID || was.run != state.Run {
-		was = called{}
+// plan keeps what running a cell would execute, and works it out again only when the rig, a parameter or a script has
+// changed. Whoever draws reads what is there.
+func (sh *shared) plan(c steps.Cell) []steps.PlannedValues {
+	// What a change would undo is read from a file: the screen does not wait for that.
+	if sh.opts.Plan.Values == nil || c.Change.Any() || sh.book.Rig.Probed.IsZero() {
+		return nil
 	}
-	rail := state.Rail
-	if was.cell == c.ID && was.rail == rail {
-		return was.text
+	p, ok := sh.plans[c.ID]
+	if version := sh.book.PlanVersion(); !ok || p.version != version {
+		p = planned{version, sh.opts.Plan.Values(sh.book, c)}
+		sh.plans[c.ID] = p
 	}
-	text := command(c)
-	if plan := m.plannedValues(c); text != "" && plan != nil {
-		role := c.Roles[len(c.Roles)-1]
-		known := values(plan, role.Name, rail)
-		delete(known, "RUN") // a dry run's own
-		text = valued(withArguments(text, role.Text(), known), known)
-	}
-	m.stage.called = called{c.ID, state.Run, rail, text}
-	return text
+	return p.values
 }
 
-var (
-	chosen = lazyregexp.New(`^case \$([A-Z][A-Z0-9_]*) in$`)
-	set    = lazyregexp.New(`^\s*(?:([^\s)]+)\)\s*)?set -- (.*?)(?:\s*;;)?$`)
-)
-
-// arguments stands in a command for those that its script has set.
-const arguments = `"$@"`
-
-// withArguments is a command with what its script sets as arguments, of a case the one that a value takes.
-func withArguments(command, script string, values map[string]string) string {
-	if !strings.Contains(command, arguments) {
-		return command
-	}
-	given, variable, taken := "", "", false
-	for line := range strings.Lines(script) {
-		line = strings.TrimRight(line, "\n")
-		if m := chosen.Regexp().FindStringSubmatch(line); m != nil {
-			variable, taken = m[1], false
+// planShown plans the cells whose values are shown.
+func (sh *shared) planShown() {
+	for id, shown := range sh.scripts {
+		if c, ok := sh.book.Tutorial.Cell(id); shown && ok {
+			sh.plan(c)
 		}
-		m := set.Regexp().FindStringSubmatch(line)
-		if m == nil || m[1] != "" && (taken || m[1] != "*" && m[1] != values[variable]) {
-			continue
-		}
-		taken = m[1] != ""
-		given = strings.ReplaceAll(m[2], arguments, given)
 	}
-	return strings.ReplaceAll(command, arguments, cmp.Or(given, "…"))
+}
+
+// planCall works out what the cell that is shown calls, with the values in place of their names as far as anybody knows
+// them.
+func (pr *presenter) planCall() {
+	id := shownCell(pr.book)
+	state, was := pr.book.Cells[id], pr.called
+	now := called{cell: id, run: state.Run, rail: state.Rail}
+	if was.text = ""; was == now {
+		return
+	}
+	c, ok := pr.book.Tutorial.Cell(id)
+	plan := pr.plan(c)
+	// A script that neither runs nor would run may be somebody else's, whom nobody trusts.
+	if ok && len(c.Roles) > 0 && len(c.Needs) > 0 && (state.Running || plan != nil) {
+		role := c.Roles[len(c.Roles)-1] // the client
+		known := values(plan, role.Name, state.Rail)
+		delete(known, "RUN") // a dry run's own
+		now.text = calls.Of(role.Text(), c.Needs[0], known)
+	}
+	pr.called = now
 }
 
 // A given is what a plan gives a variable in one role's script: rail by rail and node by node.
@@ -96,28 +91,10 @@ func givens(plan []steps.PlannedValues) map[string][]given {
 	return all
 }
 
-// A planned is what was planned last for a cell: it is planned again only when the rig, a parameter or a script has
-// changed, and not with each frame.
+// A planned is what was planned last for a cell.
 type planned struct {
 	version int
 	values  []steps.PlannedValues
-}
-
-// plannedValues are those of running a cell now; empty where they are not known.
-func (m *Model) plannedValues(c steps.Cell) []steps.PlannedValues {
-	// What a change would undo is read from a file: a frame does not wait for that.
-	if m.opts.Values == nil || c.Change.Any() || m.book.Rig.Probed.IsZero() {
-		return nil
-	}
-	if p, ok := m.cache.plans[c.ID]; ok && p.version == m.book.PlanVersion() {
-		return p.values
-	}
-	if m.cache.plans == nil {
-		m.cache.plans = map[string]planned{}
-	}
-	p := planned{m.book.PlanVersion(), m.opts.Values(m.book, c)}
-	m.cache.plans[c.ID] = p
-	return p.values
 }
 
 // single is the one value of a variable; ok is false where there are several.
@@ -162,10 +139,10 @@ func values(plan []steps.PlannedValues, role string, rail int) map[string]string
 	return all
 }
 
-// valuesOf tells what a cell's variables are on this rig; empty where nobody knows yet, or where it has
+// valuesOf says what a cell's variables are on this rig; empty where nobody knows yet, or where it has
 // none. A change's are in the question that comes before it.
-func (m *Model) valuesOf(c steps.Cell) string {
-	all := givens(m.plannedValues(c))
+func (sh *shared) valuesOf(c steps.Cell) string {
+	all := givens(sh.plans[c.ID].values)
 	told := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		told = append(told, name+" = "+toldValues(all[name]))
@@ -189,25 +166,4 @@ func toldValues(of []given) string {
 		lists[i] = g.role + " " + lists[i]
 	}
 	return strings.Join(lists, " / ")
-}
-
-var variable = lazyregexp.New(`\$\{?([A-Z][A-Z0-9_]*)\}?`)
-
-// valued is a command with values in place of variables, and without the quotes around those that have none.
-// It is for an audience to read, and no shell's.
-func valued(command string, values map[string]string) string {
-	words := strings.Fields(command)
-	for i, word := range words {
-		if strings.HasPrefix(word, `"$`) && strings.HasSuffix(word, `"`) {
-			word = strings.Trim(word, `"`)
-		}
-		words[i] = ""
-		next := variable.Regexp().FindStringSubmatchIndex
-		for m := next(word); m != nil; m = next(word) {
-			words[i] += word[:m[0]] + cmp.Or(values[word[m[2]:m[3]]], word[m[0]:m[1]])
-			word = word[m[1]:]
-		}
-		words[i] += word
-	}
-	return strings.Join(words, " ")
 }

@@ -16,7 +16,7 @@ import (
 
 // changeBox asks about a change that was not made yet, and shows what would run. The answers
 // are always seen: all above them but the first sentence scrolls.
-func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {
+func (qs *questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {
 	title = "Change the network?"
 	what := q.Title + ": as root, on both nodes or on neither."
 	if len(q.Places) > len(steps.Ends) {
@@ -28,7 +28,7 @@ func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title st
 	}
 	b.say(what)
 	for _, w := range q.Warnings {
-		b.say(m.ink.Warn.Render(theme.Clean(w)))
+		b.say(qs.styles.Warn.Render(theme.Clean(w)))
 	}
 	head := height / 2 // of many warnings the rest scrolls
 	var rest []string
@@ -37,42 +37,42 @@ func (m *Model) changeBox(b *box, q *steps.ChangeQuestion, height int) (title st
 	}
 	body := box{k: b.k, width: b.width, lines: append(slices.Clip(rest), "")}
 	if !q.Final {
-		m.changeSummary(&body, q)
+		qs.changeSummary(&body, q)
 		body.add("")
 	}
-	m.changeCommands(&body, q)
-	if n := handedOver(q); n > 0 && !m.plumbing {
+	qs.changeCommands(&body, q)
+	if n := handedOver(q); n > 0 && !qs.wholeScript {
 		body.add(theme.Wrap(b.k.Dim.Render(fmt.Sprintf("Before them %d lines take the interfaces out of their managers'"+
 			" hands until the change is taken back: s shows them.", n)), b.width, "", "")...)
 	}
-	lines, more := m.window(body.lines, height-len(b.lines)-2)
+	lines, more := qs.window(body.lines, height-len(b.lines)-2)
 	b.add(lines...)
 	pairs := []string{"y", "make it", "n, esc", "change nothing"}
 	if more {
 		pairs = append(pairs, "↑↓", "scroll")
 	}
 	if handedOver(q) > 0 {
-		pairs = append(pairs, "s", map[bool]string{true: "less", false: "all of the script"}[m.plumbing])
+		pairs = append(pairs, "s", map[bool]string{true: "less", false: "all of the script"}[qs.wholeScript])
 	}
 	b.keys(pairs...)
 	return title
 }
 
 // window is the part of some lines that is scrolled to, and whether there is more.
-func (m *Model) window(all []string, height int) (lines []string, more bool) {
+func (qs *questions) window(all []string, height int) (lines []string, more bool) {
 	height = max(1, height)
-	m.scrolled = max(0, min(m.scrolled, len(all)-height+1))
+	qs.scrolled = max(0, min(qs.scrolled, len(all)-height+1))
 	if len(all) <= height {
-		m.scrolled = 0
+		qs.scrolled = 0
 		return all, false
 	}
-	end := min(len(all), m.scrolled+height-1)
-	shown := slices.Clone(all[m.scrolled:end])
-	return append(shown, m.ink.Dim.Render(fmt.Sprintf("lines %d to %d of %d", m.scrolled+1, end, len(all)))), true
+	end := min(len(all), qs.scrolled+height-1)
+	shown := slices.Clone(all[qs.scrolled:end])
+	return append(shown, qs.styles.Dim.Render(fmt.Sprintf("lines %d to %d of %d", qs.scrolled+1, end, len(all)))), true
 }
 
 // changeSummary says what is touched and how it is now, and what the way back is.
-func (m *Model) changeSummary(b *box, q *steps.ChangeQuestion) {
+func (qs *questions) changeSummary(b *box, q *steps.ChangeQuestion) {
 	for _, p := range q.Places {
 		b.add(b.k.Strong.Render(theme.Clean(p.Node)))
 		width := 0
@@ -81,18 +81,16 @@ func (m *Model) changeSummary(b *box, q *steps.ChangeQuestion) {
 		}
 		held := slices.Clone(p.Held)
 		for _, name := range p.Set {
-			facts := m.netdevNow(p.Node, name)
-			if i := slices.IndexFunc(held, func(h string) bool { return strings.Contains(h, name) }); i >= 0 {
-				_, who, _ := strings.Cut(held[i], ": ")
-				who, _, _ = strings.Cut(who, ",")
-				facts = append(facts, who)
+			facts := qs.netdevNow(p.Node, name)
+			if i := slices.IndexFunc(held, func(h steps.HeldNetdev) bool { return h.Netdev == name }); i >= 0 {
+				facts = append(facts, held[i].Manager.By)
 				held = slices.Delete(held, i, i+1)
 			}
 			b.add(theme.Wrap(b.k.Dim.Render(theme.Clean(strings.Join(facts, "  "))), b.width,
 				"  "+theme.Pad(theme.Clean(name), width)+"  ", strings.Repeat(" ", width+4))...)
 		}
 		for _, h := range held {
-			b.add(theme.Wrap(b.k.Dim.Render(theme.Clean(h)), b.width, "  ", "    ")...)
+			b.add(theme.Wrap(b.k.Dim.Render(theme.Clean(h.String())), b.width, "  ", "    ")...)
 		}
 		if p.Becomes != "" {
 			b.add(theme.Wrap(theme.Clean(p.Becomes), b.width, "  "+b.k.Strong.Render("then")+"  ", "        ")...)
@@ -106,8 +104,8 @@ func (m *Model) changeSummary(b *box, q *steps.ChangeQuestion) {
 
 // netdevNow is which rail an interface carries, and how it was when the node was last
 // looked at.
-func (m *Model) netdevNow(node, name string) (facts []string) {
-	rig := m.book.Rig
+func (qs *questions) netdevNow(node, name string) (facts []string) {
+	rig := qs.book.Rig
 	for e, n := range rig.Nodes {
 		if n.Name != node {
 			continue
@@ -151,20 +149,20 @@ func handedOver(q *steps.ChangeQuestion) int {
 // changeCommands are what runs: once where all nodes run the same but for its values.
 // A node's script is assignments and then the cell's own: those that all nodes have stand above it once, and
 // the others with their node behind them.
-func (m *Model) changeCommands(b *box, q *steps.ChangeQuestion) {
+func (qs *questions) changeCommands(b *box, q *steps.ChangeQuestion) {
 	k := b.k
 	places := slices.DeleteFunc(slices.Clone(q.Places), func(p steps.ChangePlace) bool { return p.Script == "" })
 	if len(places) == 0 {
 		return
 	}
-	if m.plumbing {
+	if qs.wholeScript {
 		for _, p := range places {
 			b.add(k.Strong.Render("On " + theme.Clean(p.Node)))
 			b.script(p.HandOver + p.Script)
 		}
 		return
 	}
-	c, _ := m.book.Tutorial.Cell(q.Cell)
+	c, _ := qs.book.Tutorial.Cell(q.Cell)
 	own := ""
 	if len(c.Roles) > 0 {
 		own = c.Roles[0].Script

@@ -26,7 +26,9 @@ func TestTheQuestionBeforeAChange(t *testing.T) {
 	for node, name := range map[string]string{"spark-02": "enp1s0f0np0", "spark-01": "enp9s0"} {
 		q.Places = append(q.Places, steps.ChangePlace{
 			Node: node, Set: []string{name}, Script: "A='1'\nMTU_NETDEVS='" + name + "'\n" + own,
-			HandOver: "take it\nfrom them\n", Held: []string{"rail 1 (" + name + "): NetworkManager, profile x"},
+			HandOver: "take it\nfrom them\n", Held: []steps.HeldNetdev{{
+				Netdev: name, Rail: 1, Manager: steps.Manager{By: "NetworkManager", State: "connected", Profile: "x"},
+			}},
 		})
 	}
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 40}} {
@@ -112,7 +114,7 @@ func TestAQuestionThatNobodySees(t *testing.T) {
 // ahead, and takes none of his.
 func TestAQuestionEndsOnThePersonsClock(t *testing.T) {
 	s := start(t, 80, 24)
-	s.opts.RigNow = func() time.Time { return s.now.Add(5 * time.Hour) }
+	s.opts.Clock.Rig = func() time.Time { return s.now.Add(5 * time.Hour) }
 	q := steps.ChangeQuestion{Cell: "nodes", Title: "Jumbo frames", Keep: true, Deadline: s.now.Add(65 * time.Second)}
 	answered := false
 	s.tell(steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})

@@ -18,29 +18,34 @@ import (
 
 // checklist is where the user is in it.
 type checklist struct {
-	open   bool
-	item   int // index into the checks that are shown
-	top    int // first line of the list
-	typing bool
-	words  string   // the symptom that is looked for; empty for none
-	only   []string // ids of the checks that could explain the words; empty for all
-	why    string   // the title of the cell whose verdict is to be explained; empty where none is
-	whose  string   // its id
-	cure   string   // the cell that runs again after a fix, and is shown then
-	// surveying says that many checks run, and that nobody has moved since: then the
+	*shared
+	notebook *notebook
+	output   *output
+	form     *form
+	drill    *drill
+	keys     []chapter
+
+	item     int      // index into the checks that are shown
+	top      int      // first line of the list
+	words    line     // the symptom that is looked for
+	only     []string // ids of the checks that could explain it; empty for all
+	why      string   // the title of the cell whose verdict is to be explained; empty where none is
+	explains string   // its id
+	fixed    string   // the cell that runs again after a fix, and is shown then
+	// checkingAll says that many checks run, and that nobody has moved since: then the
 	// first finding is selected at the end.
-	surveying bool
+	checkingAll bool
 }
 
 // checks are those that are shown, in the order of their parts.
-func (m *Model) checks() []steps.Cell {
-	all := m.book.Tutorial.Checks()
-	if m.list.only == nil {
+func (cl *checklist) checks() []steps.Cell {
+	all := cl.book.Tutorial.Checks()
+	if cl.only == nil {
 		return all
 	}
 	var some []steps.Cell
-	for _, id := range m.list.only {
-		if c, ok := m.book.Tutorial.Cell(id); ok {
+	for _, id := range cl.only {
+		if c, ok := cl.book.Tutorial.Cell(id); ok {
 			some = append(some, c)
 		}
 	}
@@ -48,82 +53,84 @@ func (m *Model) checks() []steps.Cell {
 }
 
 // check is the one that is selected.
-func (m *Model) check() (steps.Cell, bool) {
-	all := m.checks()
-	if m.list.item < len(all) {
-		return all[m.list.item], true
+func (cl *checklist) check() (steps.Cell, bool) {
+	all := cl.checks()
+	if cl.item < len(all) {
+		return all[cl.item], true
 	}
 	return steps.Cell{}, false
 }
 
-func (m *Model) openChecklist() tea.Cmd {
-	if len(m.book.Tutorial.Checks()) == 0 {
-		m.notice = "this tutorial has no checklist"
+func (cl *checklist) openChecklist() tea.Cmd {
+	if len(cl.book.Tutorial.Checks()) == 0 {
+		cl.notice = "this tutorial has no checklist"
 		return nil
 	}
-	m.list.open, m.page, m.follow = true, nil, false
+	cl.layers.push(checklistLevel)
+	cl.layers.drop(outputLevel)
+	cl.follow = false
 	return nil
 }
 
-func (m *Model) closeChecklist() tea.Cmd {
-	m.list.open, m.list.typing, m.page = false, false, nil
-	m.enter()
+func (cl *checklist) closeChecklist() tea.Cmd {
+	cl.layers.drop(checklistLevel, outputLevel)
+	cl.notebook.enter()
 	return nil
 }
 
 // leaveChecklist is esc: first out of what was looked for, then out of the list.
-func (m *Model) leaveChecklist() tea.Cmd {
-	if m.list.only == nil {
-		return m.closeChecklist()
+func (cl *checklist) leaveChecklist() tea.Cmd {
+	if cl.only == nil {
+		return cl.closeChecklist()
 	}
-	selected, _ := m.check()
-	m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
-	m.chooseCheck(selected.ID)
+	selected, _ := cl.check()
+	cl.showAll()
+	cl.chooseCheck(selected.ID)
 	return nil
 }
 
-func (m *Model) chooseCheck(id string) {
-	m.list.item = max(0, slices.IndexFunc(m.checks(), func(c steps.Cell) bool { return c.ID == id }))
+func (cl *checklist) chooseCheck(id string) {
+	cl.item = max(0, slices.IndexFunc(cl.checks(), func(c steps.Cell) bool { return c.ID == id }))
 }
 
 // explain opens the checks that could explain the selected cell's verdict, and runs
 // them.
-func (m *Model) explain() tea.Cmd {
-	c, ok := m.selected()
-	state := m.book.Cells[c.ID]
-	if !ok || !amiss(state.Verdict.Grade) {
-		m.notice = "it looks for what could explain a FAIL; C opens the checklist"
+func (cl *checklist) explain() tea.Cmd {
+	c, ok := cl.notebook.selected()
+	state := cl.book.Cells[c.ID]
+	if !ok || !hasProblem(state.Verdict.Grade) {
+		cl.notice = "it looks for what could explain a FAIL; C opens the checklist"
 		return nil
 	}
-	found := m.book.Tutorial.Explaining(c.ID, state.Verdict.Reason+"\n"+said(state.Output))
+	found := cl.book.Tutorial.Explaining(c.ID, state.Verdict.Reason+"\n"+said(state.Output))
 	if len(found) == 0 {
-		m.notice = "no check is about this; C opens the checklist, and A checks everything"
+		cl.notice = "no check is about this; C opens the checklist, and A checks everything"
 		return nil
 	}
-	cmd := m.openChecklist()
-	m.list.only, m.list.words, m.list.item, m.list.top = nil, "", 0, 0
-	m.list.why, m.list.whose = c.Title, c.ID
-	for _, f := range found {
-		m.list.only = append(m.list.only, f.ID)
+	cmd := cl.openChecklist()
+	ids := make([]string, len(found))
+	for i, f := range found {
+		ids[i] = f.ID
 	}
-	return tea.Batch(cmd, m.survey())
+	cl.showOnly(ids, c.Title, c.ID)
+	return tea.Batch(cmd, cl.checkAll())
 }
 
 // explainable reports whether w does something.
-func (m *Model) explainable() bool {
-	c, ok := m.selected()
-	return ok && amiss(m.book.Cells[c.ID].Verdict.Grade)
+func (cl *checklist) explainable() bool {
+	c, ok := cl.notebook.selected()
+	return ok && hasProblem(cl.book.Cells[c.ID].Verdict.Grade)
 }
 
 // fixable reports whether f does something.
-func (m *Model) fixable() bool {
-	c, ok := m.check()
-	v := m.book.Cells[c.ID].Verdict
-	return ok && c.Check.Cures(v) != "" && amiss(v.Grade)
+func (cl *checklist) fixable() bool {
+	c, ok := cl.check()
+	v := cl.book.Cells[c.ID].Verdict
+	return ok && c.Check.Cures(v) != "" && hasProblem(v.Grade)
 }
 
-// amiss reports whether a verdict has something to explain.
-func amiss(g steps.Grade) bool {
+// hasProblem reports whether a verdict has something to explain.
+func hasProblem(g steps.Grade) bool {
 	return g == steps.Fail || g == steps.Warn || g == steps.Inconclusive
 }
 
@@ -140,73 +147,73 @@ func said(out steps.Scroll) string {
 	return b.String()
 }
 
-// survey runs all checks that are shown: those that only look before those that
+// checkAll runs all checks that are shown: those that only look before those that
 // measure.
-func (m *Model) survey() tea.Cmd {
+func (cl *checklist) checkAll() tea.Cmd {
 	var quick, measure []string
-	for _, c := range m.checks() {
+	for _, c := range cl.checks() {
 		if c.Check.Measures {
 			measure = append(measure, c.ID)
 		} else {
 			quick = append(quick, c.ID)
 		}
 	}
-	m.list.surveying = true
-	return m.start(append(quick, measure...)...)
+	cl.checkingAll = true
+	return cl.start(append(quick, measure...)...)
 }
 
-// runCheck runs one, and ends the survey: whoever chooses a check is not to be moved
+// runCheck runs one, and ends checkAll: whoever chooses a check is not to be moved
 // elsewhere at the end.
-func (m *Model) runCheck() tea.Cmd {
-	c, ok := m.check()
+func (cl *checklist) runCheck() tea.Cmd {
+	c, ok := cl.check()
 	switch {
 	case !ok:
 		return nil
-	case m.book.Cells[c.ID].Running:
-		m.noteRun(isRunning)
+	case cl.book.Cells[c.ID].Running:
+		cl.noteRun(isRunning)
 		return nil
 	}
-	m.list.surveying = false
-	return m.start(c.ID)
+	cl.checkingAll = false
+	return cl.start(c.ID)
 }
 
 // fix runs what puts the selected check's finding right, and then the check.
-func (m *Model) fix() tea.Cmd {
-	c, ok := m.check()
+func (cl *checklist) fix() tea.Cmd {
+	c, ok := cl.check()
 	if !ok {
 		return nil
 	}
-	f, has := m.book.Tutorial.Cell(c.Check.Cures(m.book.Cells[c.ID].Verdict))
-	switch grade := m.book.Cells[c.ID].Verdict.Grade; {
+	f, has := cl.book.Tutorial.Cell(c.Check.Cures(cl.book.Cells[c.ID].Verdict))
+	switch grade := cl.book.Cells[c.ID].Verdict.Grade; {
 	case grade == steps.NotRun:
-		m.notice = "enter runs the check first"
-	case !amiss(grade):
-		m.notice = "there is nothing to put right"
+		cl.notice = "enter runs the check first"
+	case !hasProblem(grade):
+		cl.notice = "there is nothing to put right"
 	case !has:
-		m.notice = "no command puts this right: its reason says what to do"
+		cl.notice = "no command puts this right: its reason says what to do"
 	default:
-		m.list.surveying = false
+		cl.checkingAll = false
 		ids := []string{f.ID, c.ID}
-		if m.list.whose != "" {
-			m.list.cure = m.list.whose
-			ids = append(ids, m.list.cure)
+		if cl.explains != "" {
+			cl.fixed = cl.explains
+			ids = append(ids, cl.fixed)
 		}
-		return m.start(ids...)
+		return cl.start(ids...)
 	}
 	return nil
 }
 
-// cured goes back to the cell that a fix was for, once it has run again.
-func (m *Model) cured(e steps.CellEnded) {
-	if m.list.cure == "" || e.Cell != m.list.cure {
+// fixRan goes back to the cell that a fix was for, once it has run again.
+func (cl *checklist) fixRan(e steps.CellEnded) {
+	if cl.fixed == "" || e.Cell != cl.fixed {
 		return
 	}
-	m.list.cure = ""
-	m.leaveList()
-	m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
-	m.show(e.Cell)
-	m.follow = true // its verdict is what one wants to see
-	m.notice = "after the fix: " + e.Verdict.Grade.String()
+	cl.fixed = ""
+	cl.leaveList()
+	cl.showAll()
+	cl.notebook.show(e.Cell)
+	cl.follow = true // its verdict is what one wants to see
+	cl.notice = "after the fix: " + e.Verdict.Grade.String()
 }
 
 // step is how far a check that is longer than the screen moves with one key.
@@ -214,65 +221,65 @@ const step = 3
 
 // nextCheck selects another check, or moves in one that is longer than the screen.
 // By more than one it is a jump, and goes past a long one.
-func (m *Model) nextCheck(by int) tea.Cmd {
-	m.list.surveying = false
+func (cl *checklist) nextCheck(by int) tea.Cmd {
+	cl.checkingAll = false
 	if by == 1 || by == -1 {
-		l := m.layout()
-		_, starts, ends := m.checkLines(l.noteWidth)
-		room := m.checkRoom(l)
-		if i := m.list.item; i < len(starts) && ends[i]-starts[i] > room {
-			to := max(starts[i], min(m.list.top+by*step, ends[i]-room))
-			if to != m.list.top {
-				m.list.top = to
+		l := cl.layout()
+		_, starts, ends := cl.checkLines(l.noteWidth)
+		room := cl.checkRoom(l)
+		if i := cl.item; i < len(starts) && ends[i]-starts[i] > room {
+			to := max(starts[i], min(cl.top+by*step, ends[i]-room))
+			if to != cl.top {
+				cl.top = to
 				return nil
 			}
 		}
 	}
-	m.list.item = max(0, min(m.list.item+by, len(m.checks())-1))
+	cl.item = max(0, min(cl.item+by, len(cl.checks())-1))
 	return nil
 }
 
 // nextFinding selects the next check that found something, from the top again after
 // the last.
-func (m *Model) nextFinding() tea.Cmd {
-	m.list.surveying = false
-	all := m.checks()
+func (cl *checklist) nextFinding() tea.Cmd {
+	cl.checkingAll = false
+	all := cl.checks()
 	for i := range all {
-		at := (m.list.item + 1 + i) % len(all)
-		if amiss(m.book.Cells[all[at].ID].Verdict.Grade) {
-			m.list.item = at
+		at := (cl.item + 1 + i) % len(all)
+		if hasProblem(cl.book.Cells[all[at].ID].Verdict.Grade) {
+			cl.item = at
 			return nil
 		}
 	}
-	m.notice = "no check that ran has found anything"
+	cl.notice = "no check that ran has found anything"
 	return nil
 }
 
-// surveyed selects the worst finding when the last check has ended.
-func (m *Model) surveyed() {
-	if !m.list.surveying || m.busy() {
+// checkedAll selects the worst finding when the last check has ended.
+func (cl *checklist) checkedAll() {
+	if !cl.checkingAll || cl.busy() {
 		return
 	}
-	m.list.surveying = false
-	if m.list.only != nil {
+	cl.checkingAll = false
+	if cl.only != nil {
 		// The best explanation stands first.
-		slices.SortStableFunc(m.list.only, func(a, b string) int { return m.tellsMore(b) - m.tellsMore(a) })
-		m.list.item, m.list.top = 0, 0
+		slices.SortStableFunc(cl.only, func(a, b string) int { return cl.tellsMore(b) - cl.tellsMore(a) })
+		cl.item, cl.top = 0, 0
 		return
 	}
 	worst := steps.Pass
-	for i, c := range m.checks() {
-		if g := m.book.Cells[c.ID].Verdict.Grade; g > worst {
-			worst, m.list.item = g, i
+	for i, c := range cl.checks() {
+		if g := cl.book.Cells[c.ID].Verdict.Grade; g > worst {
+			worst, cl.item = g, i
 		}
 	}
 }
 
 // tellsMore orders checks by how much they explain: what is wrong for certain, what may be,
 // and what nobody knows; with a fix before those without.
-func (m *Model) tellsMore(id string) int {
-	c, _ := m.book.Tutorial.Cell(id)
-	v := m.book.Cells[id].Verdict
+func (cl *checklist) tellsMore(id string) int {
+	c, _ := cl.book.Tutorial.Cell(id)
+	v := cl.book.Cells[id].Verdict
 	n := map[steps.Grade]int{steps.Fail: 6, steps.Warn: 4, steps.Inconclusive: 2}[v.Grade]
 	if n > 0 && c.Check.Cures(v) != "" {
 		n++
@@ -280,138 +287,158 @@ func (m *Model) tellsMore(id string) int {
 	return n
 }
 
-func (m *Model) checkOutput() tea.Cmd {
-	c, ok := m.check()
+func (cl *checklist) checkOutput() tea.Cmd {
+	c, ok := cl.check()
 	if !ok {
 		return nil
 	}
-	return m.openOutputOf(c)
+	return cl.output.openOutputOf(c)
 }
 
-func (m *Model) checkEvidence() tea.Cmd {
-	if c, ok := m.check(); ok {
-		m.evidence[c.ID] = !m.evidence[c.ID]
+func (cl *checklist) checkEvidence() tea.Cmd {
+	if c, ok := cl.check(); ok {
+		cl.evidence[c.ID] = !cl.evidence[c.ID]
 	}
 	return nil
 }
 
-func (m *Model) checkScript() tea.Cmd {
-	if c, ok := m.check(); ok {
-		m.scripts[c.ID] = !m.scripts[c.ID]
+func (cl *checklist) checkScript() tea.Cmd {
+	if c, ok := cl.check(); ok {
+		cl.scripts[c.ID] = !cl.scripts[c.ID]
 	}
 	return nil
 }
 
-func (m *Model) typeSymptom() tea.Cmd {
-	m.list.typing, m.list.surveying = true, false
-	return nil
-}
-
-// symptomKey is a key while a symptom is typed.
-func (m *Model) symptomKey(msg tea.KeyPressMsg) tea.Cmd {
-	switch name := msg.String(); {
-	case name == "esc":
-		m.list.typing = false
-		m.causes("")
-	case name == "ctrl+c":
-		m.list.typing = false
-	case name == "enter":
-		m.list.typing = false
-		if m.list.words != "" && len(m.list.only) > 0 {
-			return m.survey()
-		}
-		if len(m.list.only) == 0 {
-			m.causes("")
-		}
-	case name == "backspace":
-		if r := []rune(m.list.words); len(r) > 0 {
-			m.causes(string(r[:len(r)-1]))
-		}
-	case name == "ctrl+u":
-		m.causes("")
-	case msg.Text != "":
-		m.causes(m.list.words + msg.Text)
+func (cl *checklist) typeSymptom() tea.Cmd {
+	cl.layers.push(symptomLevel)
+	cl.checkingAll = false
+	if !cl.words.begun {
+		cl.words = newLine(maxSymptom)
 	}
 	return nil
 }
 
-// maxWords bounds what a paste can bring.
-const maxWords = 64 << 10
+// Key is a key while a symptom is typed.
+func (cl *symptomLine) Key(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "esc":
+		cl.layers.drop(symptomLevel)
+		cl.words.set("")
+		cl.causes()
+	case "ctrl+c":
+		cl.layers.drop(symptomLevel)
+	case "enter":
+		cl.layers.drop(symptomLevel)
+		if cl.words.text() != "" && len(cl.only) > 0 {
+			return cl.checkAll()
+		}
+		if len(cl.only) == 0 {
+			cl.words.set("")
+			cl.causes()
+		}
+	default:
+		if cl.words.key(msg) {
+			cl.causes()
+		}
+	}
+	return nil
+}
 
-// causes shows the checks that could explain a text.
-func (m *Model) causes(words string) {
-	m.list.words = words[:min(len(words), maxWords)]
-	m.list.only, m.list.why, m.list.whose, m.list.item, m.list.top = nil, "", "", 0, 0
+// maxSymptom bounds what a paste can bring, in characters.
+const maxSymptom = 64 << 10
+
+// causes shows the checks that could explain the words.
+func (cl *checklist) causes() {
+	cl.only, cl.why, cl.explains, cl.item, cl.top = nil, "", "", 0, 0
+	words := cl.words.text()
 	if strings.TrimSpace(words) == "" {
 		return
 	}
-	m.list.only = []string{}
-	for _, c := range m.book.Tutorial.Symptom(m.list.words) {
-		m.list.only = append(m.list.only, c.ID)
+	cl.only = []string{}
+	for _, c := range cl.book.Tutorial.Symptom(words) {
+		cl.only = append(cl.only, c.ID)
 	}
 }
 
-// pasteSymptom looks for what explains a pasted text.
-func (m *Model) pasteSymptom(text string) {
-	m.list.typing = true
-	m.causes(m.list.words + text)
-	m.dirty = true
+// showAll shows all checks again.
+func (cl *checklist) showAll() {
+	cl.words.set("")
+	cl.only, cl.why, cl.explains = nil, "", ""
 }
 
-// checkPane is the checklist, exactly height lines of width columns.
-func (m *Model) checkPane(width, height int) []string {
-	head := m.checkHead(width)
-	room := max(1, height-len(head))
-	list, starts, ends := m.checkLines(width - 1)
-	if n := len(starts); n > 0 {
-		m.list.item = min(m.list.item, n-1)
-		from, to := starts[m.list.item], ends[m.list.item]
-		if to-from > room {
-			m.list.top = max(from, min(m.list.top, to-room))
-		} else {
-			m.list.top = min(m.list.top, max(from-1, 0)) // with the part's title above the first
-			m.list.top = max(m.list.top, to-room)
+// showOnly shows some checks, and says why: what they could explain, and of which cell, if it is one.
+func (cl *checklist) showOnly(ids []string, why, whose string) {
+	cl.words.set("")
+	cl.only, cl.why, cl.explains, cl.item, cl.top = ids, why, whose, 0, 0
+}
+
+// Paste looks for what explains a pasted text. Each of its lines is a clause.
+func (cl *checklist) Paste(text string) tea.Cmd {
+	cl.typeSymptom()
+	var lines []string
+	for l := range strings.Lines(text) {
+		if l = strings.TrimSpace(l); l != "" {
+			lines = append(lines, l)
 		}
 	}
-	m.list.top = max(0, min(m.list.top, len(list)-room))
-	bar := m.scrollBar(m.list.top, len(list), room)
+	if cl.words.paste(strings.Join(lines, "; ")) {
+		cl.causes()
+	}
+	return nil
+}
+
+// Draw is the checklist, exactly height lines of width columns.
+func (cl *checklist) Draw(width, height int) picture {
+	head := cl.checkHead(width)
+	room := max(1, height-len(head))
+	list, starts, ends := cl.checkLines(width - 1)
+	if n := len(starts); n > 0 {
+		cl.item = min(cl.item, n-1)
+		from, to := starts[cl.item], ends[cl.item]
+		if to-from > room {
+			cl.top = max(from, min(cl.top, to-room))
+		} else {
+			cl.top = min(cl.top, max(from-1, 0)) // with the part's title above the first
+			cl.top = max(cl.top, to-room)
+		}
+	}
+	cl.top = max(0, min(cl.top, len(list)-room))
+	bar := scrollBar(cl.styles, cl.top, len(list), room)
 	lines := head
 	for i := range room {
 		line := strings.Repeat(" ", width-1)
-		if at := m.list.top + i; at < len(list) {
+		if at := cl.top + i; at < len(list) {
 			line = list[at]
 		}
 		lines = append(lines, line+bar[i])
 	}
-	return lines[:min(len(lines), height)]
+	return picture{lines: lines[:min(len(lines), height)]}
 }
 
 // clickCheck selects the check whose line was clicked.
-func (m *Model) clickCheck(row int, l layout) tea.Cmd {
-	if m.page != nil {
-		return nil
-	}
-	line := row - len(m.checkHead(l.noteWidth+1)) + m.list.top
-	_, starts, ends := m.checkLines(l.noteWidth)
+func (cl *checklist) clickCheck(row int, l layout) {
+	line := row - len(cl.checkHead(l.noteWidth+1)) + cl.top
+	_, starts, ends := cl.checkLines(l.noteWidth)
 	for i := range starts {
 		if line >= starts[i] && line < ends[i] {
-			m.list.item, m.list.surveying = i, false
+			cl.item, cl.checkingAll = i, false
 		}
 	}
-	return nil
 }
 
 // checkRoom is how many lines of the list are seen.
-func (m *Model) checkRoom(l layout) int { return max(1, l.noteHeight-len(m.checkHead(l.noteWidth+1))) }
+func (cl *checklist) checkRoom(l layout) int {
+	return max(1, l.noteHeight-len(cl.checkHead(l.noteWidth+1)))
+}
 
 // checkHead counts, and says what is looked for.
-func (m *Model) checkHead(width int) []string {
-	k := m.ink
+func (cl *checklist) checkHead(width int) []string {
+	k := cl.styles
 	counts := map[steps.Grade]int{}
 	running := 0
-	all := m.checks()
+	all := cl.checks()
 	for _, c := range all {
-		state := m.book.Cells[c.ID]
+		state := cl.book.Cells[c.ID]
 		counts[state.Verdict.Grade]++
 		if state.Running {
 			running++
@@ -428,36 +455,36 @@ func (m *Model) checkHead(width int) []string {
 	}
 	right := ""
 	if running > 0 {
-		right = k.Accent.Render(fmt.Sprintf("%s %d running ", m.spinner.View(), running))
+		right = k.Accent.Render(fmt.Sprintf("%s %d running ", cl.spinner.View(), running))
 	}
-	if m.simulated() {
+	if cl.simulated() {
 		right += k.Dim.Render("SIMULATED ")
 	}
 	left := " " + k.Focus.Render("Checklist") + "  " + strings.Join(parts, "  ")
 	second, third := "", ""
 	switch {
-	case m.list.typing:
-		second = k.Accent.Render("symptom: ") + theme.Tail(m.symptom(), max(1, width-14)) + k.Cursor.Render(" ")
-	case m.list.why != "":
-		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(m.list.why))
-		if m.list.whose == "" {
-			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", theme.Clean(m.list.why))
+	case cl.layers.has(symptomLevel):
+		second = k.Accent.Render("symptom: ") + cl.words.view(k, theme.Style{}, max(2, width-13))
+	case cl.why != "":
+		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(cl.why))
+		if cl.explains == "" {
+			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", theme.Clean(cl.why))
 		}
 		switch {
-		case !m.fixable() || m.busy():
-		case m.list.whose == "":
-			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", theme.Clean(m.list.why))
+		case !cl.fixable() || cl.busy():
+		case cl.explains == "":
+			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", theme.Clean(cl.why))
 		default:
-			second = fmt.Sprintf("f puts it right, and runs %q again (esc shows all)", theme.Clean(m.list.why))
+			second = fmt.Sprintf("f puts it right, and runs %q again (esc shows all)", theme.Clean(cl.why))
 		}
 		second = k.Dim.Render(second)
-	case m.drilling():
+	case cl.drill.drilling():
 		// All of it: it is what one starts from.
-		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(m.opts.Drill.Report), width-2, "", "  "),
+		second = strings.Join(theme.Wrap(k.Accent.Render("Reported: ")+theme.Clean(cl.opts.Drill.Report), width-2, "", "  "),
 			"\n")
-		third = k.Dim.Render(m.drillHint())
-	case m.list.only != nil:
-		second = k.Dim.Render("symptom: ") + theme.Tail(m.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
+		third = k.Dim.Render(cl.drill.drillHint())
+	case cl.only != nil:
+		second = k.Dim.Render("symptom: ") + theme.Tail(cl.symptom(), max(1, width-30)) + k.Dim.Render(" (esc shows all)")
 	default:
 		second = k.Dim.Render("A checks everything; / finds checks by a symptom or a pasted error")
 	}
@@ -469,13 +496,15 @@ func (m *Model) checkHead(width int) []string {
 }
 
 // symptom is what is looked for, as one line.
-func (m *Model) symptom() string { return theme.Clean(strings.Join(strings.Fields(m.list.words), " ")) }
+func (cl *checklist) symptom() string {
+	return theme.Clean(strings.Join(strings.Fields(cl.words.text()), " "))
+}
 
 // checkLines are all lines of the list, and where those of each check begin and end.
-func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
-	all := m.checks()
+func (cl *checklist) checkLines(width int) (lines []string, starts, ends []int) {
+	all := cl.checks()
 	if len(all) == 0 {
-		return []string{theme.Pad("   "+m.ink.Warn.Render("No check knows that. ")+"esc shows all of them.",
+		return []string{theme.Pad("   "+cl.styles.Warn.Render("No check knows that. ")+"esc shows all of them.",
 			width)}, nil, nil
 	}
 	titles := 0
@@ -484,15 +513,15 @@ func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
 	}
 	part := ""
 	for i, c := range all {
-		if title := m.checkPart(c); m.list.only == nil && title != part {
+		if title := cl.checkPart(c); cl.only == nil && title != part {
 			part = title
 			if i > 0 {
 				lines = append(lines, strings.Repeat(" ", width))
 			}
-			lines = append(lines, theme.Pad(" "+m.ink.Strong.Render(theme.Clean(part)), width))
+			lines = append(lines, theme.Pad(" "+cl.styles.Strong.Render(theme.Clean(part)), width))
 		}
 		starts = append(starts, len(lines))
-		lines = append(lines, m.drawCheck(c, i == m.list.item, titles).Lines(m.ink, width)...)
+		lines = append(lines, cl.drawCheck(c, i == cl.item, titles).Lines(cl.styles, width)...)
 		ends = append(ends, len(lines))
 	}
 	return lines, starts, ends
@@ -502,11 +531,11 @@ func (m *Model) checkLines(width int) (lines []string, starts, ends []int) {
 const measured = "Measured, one after the other"
 
 // checkPart is what a check's part is called. Those that measure stand together.
-func (m *Model) checkPart(c steps.Cell) string {
+func (cl *checklist) checkPart(c steps.Cell) string {
 	if c.Check.Measures {
 		return measured
 	}
-	for _, p := range m.book.Tutorial.Checklist {
+	for _, p := range cl.book.Tutorial.Checklist {
 		if p.ID == c.Part {
 			return p.Title
 		}
@@ -515,18 +544,18 @@ func (m *Model) checkPart(c steps.Cell) string {
 }
 
 // drawCheck shows a check with its fix, and how that went, as one thing.
-func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
-	state := m.book.Cells[c.ID]
+func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
+	state := cl.book.Cells[c.ID]
 	d := cells.Check{
-		Cell:   cells.Cell{Cell: c, State: state, Names: m.ranOn(state), View: m.viewOf(c, selected, m.layout())},
+		Cell:   cells.Cell{Cell: c, State: state, Names: cl.ranOn(state), View: cl.viewOf(c, selected, cl.layout())},
 		Titles: titles,
 	}
-	d.Evidence = m.evidence[c.ID] != tells(state.Verdict)
-	if f, ok := m.book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
-		fix := m.book.Cells[f.ID]
+	d.Evidence = cl.evidence[c.ID] != showsEvidence(state.Verdict)
+	if f, ok := cl.book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
+		fix := cl.book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix
 		if fix.Running {
-			d.FixTime = m.opts.RigNow().Sub(fix.Started)
+			d.FixTime = cl.opts.Clock.Rig().Sub(fix.Started)
 		}
 	}
 	return d
@@ -536,5 +565,39 @@ func (m *Model) drawCheck(c steps.Cell, selected bool, titles int) cells.Check {
 // off the screen.
 const shortEvidence = 8
 
-// tells reports whether a verdict's evidence is shown unless the user hides it.
-func tells(v steps.Verdict) bool { return amiss(v.Grade) && len(v.Evidence) <= shortEvidence }
+// showsEvidence reports whether a verdict's evidence is shown unless the user hides it.
+func showsEvidence(v steps.Verdict) bool {
+	return hasProblem(v.Grade) && len(v.Evidence) <= shortEvidence
+}
+
+// Key acts by the table of keys.
+func (cl *checklist) Key(msg tea.KeyPressMsg) tea.Cmd { return press(cl.keys, msg) }
+
+// Click selects the check that was clicked.
+func (cl *checklist) Click(_, row int) tea.Cmd {
+	cl.dirty, cl.notice = true, ""
+	cl.clickCheck(row, cl.layout())
+	return nil
+}
+
+// Wheel goes to the next check, or to the one before.
+func (cl *checklist) Wheel(lines int) tea.Cmd { return cl.nextCheck(lines / wheelStep) }
+
+// Bindings are those of the table.
+func (cl *checklist) Bindings() []chapter { return cl.keys }
+
+// symptomLine is the checklist while a symptom is typed for it.
+type symptomLine struct{ *checklist }
+
+// openCheckForm opens the form of the selected check, or of what puts right what it
+// finds where the check itself reads nothing.
+func (cl *checklist) openCheckForm() tea.Cmd {
+	c, ok := cl.check()
+	if !ok {
+		return nil
+	}
+	if f, has := cl.book.Tutorial.Cell(c.Check.Fix); has && !cl.form.readsAny(c) && cl.form.readsAny(f) {
+		c = f
+	}
+	return cl.form.openFormOf(c)
+}

@@ -77,7 +77,7 @@ func TestChecklist(t *testing.T) {
 		Verdict: steps.Verdict{Grade: steps.Fail, Reason: "Only 8 MiB can be locked on spark-01."},
 	})
 	s.tell(steps.CellEnded{Run: 2, Cell: "gid-index", Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}})
-	if c, _ := s.check(); c.ID != "memlock" {
+	if c, _ := s.list.check(); c.ID != "memlock" {
 		t.Errorf("%s is selected after the survey, want the worst finding", c.ID)
 	}
 	s.sees("1 FAIL", "2 PASS", "1 not run", "Only 8 MiB can be locked on spark-01.", "Why Locked memory matters.")
@@ -94,11 +94,11 @@ func TestSurveyLeavesTheUserAlone(t *testing.T) {
 	s.press("C", "A", "j")
 	s.tell(queued("memlock")...)
 	s.ends(1, "memlock", steps.Verdict{Grade: steps.Fail, Reason: "no"})
-	if c, _ := s.check(); c.ID != "gid-index" {
+	if c, _ := s.list.check(); c.ID != "gid-index" {
 		t.Errorf("%s is selected", c.ID)
 	}
 	s.press("n")
-	if c, _ := s.check(); c.ID != "memlock" {
+	if c, _ := s.list.check(); c.ID != "memlock" {
 		t.Errorf("n selected %s", c.ID)
 	}
 }
@@ -139,9 +139,9 @@ func TestSymptoms(t *testing.T) {
 	s.press("enter")
 	s.sees("Locked memory")
 	s.asked()
-	s.send(tea.PasteMsg{Content: strings.Repeat("y", 3*maxWords)})
-	if len(s.list.words) > maxWords {
-		t.Errorf("%d bytes are kept of a paste", len(s.list.words))
+	s.send(tea.PasteMsg{Content: strings.Repeat("y", 3*maxSymptom)})
+	if len(s.list.words.text()) > maxSymptom {
+		t.Errorf("%d bytes are kept of a paste", len(s.list.words.text()))
 	}
 }
 
@@ -149,7 +149,7 @@ func TestWhy(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.press("w")
 	s.sees("it looks for what could explain a FAIL")
-	s.show("ib-write-bw")
+	s.notebook.show("ib-write-bw")
 	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
 		steps.CellPrinted{
 			Run: 1, Cell: "ib-write-bw",
@@ -165,7 +165,7 @@ func TestWhy(t *testing.T) {
 	warned := state
 	warned.Verdict.Grade = steps.Warn
 	s.book.Cells["ib-write-bw"] = warned
-	if !s.explainable() {
+	if !s.list.explainable() {
 		t.Error("w works on a WARN, and the footer does not offer it")
 	}
 	s.book.Cells["ib-write-bw"] = state
@@ -182,7 +182,10 @@ func newDrill(t *testing.T) *screen {
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.Model = New(s.fake,
 		Options{
-			Tutorial: withChecklist(), Simulated: true, Background: Dark, Now: func() time.Time { return s.now },
+			Tutorial: withChecklist(),
+			Rig:      Rig{Simulated: true},
+			Terminal: Terminal{Background: Dark},
+			Clock:    Clock{Now: func() time.Time { return s.now }},
 			Drill: Drill{
 				Fault: "fault-of-memlock", Title: "Little memory can be locked", Report: "Cannot allocate memory",
 				Hints: []string{"it is software", "it is on spark-01"},
@@ -255,7 +258,7 @@ func TestFromAFailToTheCure(t *testing.T) {
 	s.tell(queued("mtu-equal")...)
 	s.ends(2, "gid-index", steps.Verdict{Grade: steps.Pass, Reason: "Fine."})
 	s.ends(3, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "They differ."})
-	if c, _ := s.check(); c.ID != "mtu-equal" || s.checks()[0].ID != "mtu-equal" {
+	if c, _ := s.list.check(); c.ID != "mtu-equal" || s.list.checks()[0].ID != "mtu-equal" {
 		t.Errorf("%s is selected", c.ID)
 	}
 	s.sees("f puts it right, and runs \"Bandwidth of one rail\" again", "They differ.")
@@ -266,8 +269,8 @@ func TestFromAFailToTheCure(t *testing.T) {
 	s.ends(5, "mtu-equal", steps.Verdict{Grade: steps.Pass})
 	s.ends(6, "ib-write-bw", steps.Verdict{Grade: steps.Pass, Reason: "92.5 Gb/s."})
 	s.sees("after the fix: PASS", "92.5 Gb/s.", "[6]")
-	if c, _ := s.selected(); c.ID != "ib-write-bw" || s.list.open {
-		t.Errorf("%s is selected, and the checklist is open: %t", c.ID, s.list.open)
+	if c, _ := s.notebook.selected(); c.ID != "ib-write-bw" || s.layers.has(checklistLevel) {
+		t.Errorf("%s is selected, and the checklist is open: %t", c.ID, s.layers.has(checklistLevel))
 	}
 }
 

@@ -26,8 +26,8 @@ type (
 // Keys are drawn at once.
 const framePace = time.Second / 30
 
-// beatPace moves the spinner and the running cell's time.
-const beatPace = 100 * time.Millisecond
+// spinnerPace moves the spinner and the running cell's time.
+const spinnerPace = 100 * time.Millisecond
 
 // waitEvents ends when the session closes: it has no other context to end by.
 func waitEvents(s Session) tea.Cmd {
@@ -64,56 +64,12 @@ func pace(after time.Duration) tea.Cmd {
 	return tea.Tick(after, func(time.Time) tea.Msg { return paceMsg{} })
 }
 
-// ask calls the session. Commands run side by side, and what a user asked for must
-// arrive in order, so there is one at a time.
-func (m *Model) ask(f func(Session)) tea.Cmd {
-	return m.try(func(s Session) error {
-		f(s)
-		return nil
-	})
-}
-
-// onlyFollows is said of a key that would change something in a session that another railbench has open: the
-// line above the screen says which.
-const onlyFollows = "end the other railbench to run here"
-
-// try is ask for a call that can be refused: the error becomes a notice.
-// A session that only follows has nobody to take it.
-func (m *Model) try(f func(Session) error) tea.Cmd {
-	if m.opts.ReadOnly != "" {
-		m.notice = onlyFollows
-		return nil
-	}
-	m.asks = append(m.asks, f)
-	return m.nextAsk()
-}
-
-func (m *Model) nextAsk() tea.Cmd {
-	if m.asking || len(m.asks) == 0 {
-		return nil
-	}
-	f, s := m.asks[0], m.session
-	m.asks, m.asking = m.asks[1:], true
-	return func() tea.Msg {
-		return askedMsg{f(s)}
-	}
-}
-
-// asked is the end of a call to the session.
-func (m *Model) asked(err error) tea.Cmd {
-	m.asking = false
-	if err != nil {
-		m.notice, m.dirty = strings.ReplaceAll(err.Error(), "\n", "; "), true
-	}
-	return m.nextAsk()
-}
-
 // tellSaved writes edited scripts to a runbook's files. Of the built-in tutorial it says
 // where the session is saved: who has pressed ctrl+s wants to know that it is.
 func (m *Model) tellSaved() tea.Cmd {
 	switch {
-	case m.opts.Write != nil && m.opts.ReadOnly == "":
-		write, parts := m.opts.Write, m.parts()
+	case m.opts.Runbook.Write != nil && m.opts.ReadOnly == "":
+		write, parts := m.opts.Runbook.Write, m.parts()
 		return func() tea.Msg {
 			said, err := write(parts)
 			if err != nil {
@@ -133,11 +89,11 @@ func (m *Model) tellSaved() tea.Cmd {
 
 // serve begins to show the session in browsers, or ends that.
 func (m *Model) serve() tea.Cmd {
-	if m.opts.Serve == nil {
+	if m.opts.Viewers.Serve == nil {
 		m.notice = "this session is shown here alone: railbench serve shows one in browsers"
 		return nil
 	}
-	serve := m.opts.Serve
+	serve := m.opts.Viewers.Serve
 	return func() tea.Msg {
 		said, err := serve()
 		if err != nil {

@@ -31,47 +31,40 @@ type (
 	pagedMsg struct{ err error }
 )
 
-// current is the cell that keys are about: that of an opened output, the selected
-// check, or the selected cell.
-func (m *Model) current() (steps.Cell, bool) {
-	switch {
-	case m.page != nil:
-		return m.book.Tutorial.Cell(m.page.cell)
-	case m.list.open:
-		return m.check()
-	default:
-		return m.selected()
-	}
+// copies are what leaves the screen: to the clipboard and to the pager.
+type copies struct {
+	*shared
+	current func() (steps.Cell, bool) // the cell that keys are about
 }
 
 // copyOutput copies what the cell printed and, unless only its output is shown, its
 // verdict.
-func (m *Model) copyOutput() tea.Cmd {
-	c, ok := m.current()
-	state := m.book.Cells[c.ID]
+func (cp *copies) copyOutput() tea.Cmd {
+	c, ok := cp.current()
+	state := cp.book.Cells[c.ID]
 	switch {
 	case !ok:
-		m.notice = "select a cell to copy what it printed"
+		cp.notice = "select a cell to copy what it printed"
 		return nil
 	case state.Run == 0:
-		m.notice = "it has not run yet"
+		cp.notice = "it has not run yet"
 		return nil
 	}
 	verdict := ""
-	if v := state.Verdict; m.page == nil && v.Grade != steps.NotRun && !state.Running {
+	if v := state.Verdict; !cp.layers.has(outputLevel) && v.Grade != steps.NotRun && !state.Running {
 		reason := theme.Clean(strings.Join(strings.Fields(v.Reason), " "))
 		verdict = v.Grade.String()
-		if m.simulated() {
+		if cp.simulated() {
 			verdict += " SIMULATED"
 		}
 		verdict += "  " + strings.ToValidUTF8(reason[:min(len(reason), maxCopy/2)], "") + "\n"
 	}
 	if state.Output.Len() == 0 && verdict == "" {
-		m.notice = "it has printed nothing"
+		cp.notice = "it has printed nothing"
 		return nil
 	}
 	head := ""
-	if m.simulated() {
+	if cp.simulated() {
 		head = simulatedHead
 	}
 	texts := texts(c, state.Output)
@@ -93,7 +86,7 @@ func (m *Model) copyOutput() tea.Cmd {
 	case verdict != "":
 		what += " and the verdict"
 	}
-	m.notice = fmt.Sprintf("copied %s, %s%s", what, cells.Bytes(uint64(size)), allowed)
+	cp.notice = fmt.Sprintf("copied %s, %s%s", what, cells.Bytes(uint64(size)), allowed)
 	return tea.SetClipboard(head + strings.Join(texts[first:], "") + verdict)
 }
 
@@ -146,15 +139,15 @@ func byNode(c steps.Cell, out steps.Scroll) (all []string) {
 
 // copyScript copies what running the cell would execute, with its values where they
 // are known.
-func (m *Model) copyScript() tea.Cmd {
-	c, ok := m.current()
+func (cp *copies) copyScript() tea.Cmd {
+	c, ok := cp.current()
 	if !ok {
-		m.notice = "select a cell to copy its script"
+		cp.notice = "select a cell to copy its script"
 		return nil
 	}
-	planned, book := m.opts.Planned, m.book
+	planned, book := cp.opts.Plan.Text, cp.book
 	if planned == nil || book.Rig.Probed.IsZero() {
-		return m.copied(scriptMsg{"the script of " + c.Title + ", without values", written(c)})
+		return cp.copied(scriptMsg{"the script of " + c.Title + ", without values", written(c)})
 	}
 	return func() tea.Msg {
 		// What would be undone is read from a file.
@@ -180,40 +173,40 @@ func written(c steps.Cell) string {
 
 // copied hands a script to the terminal, which may refuse without a word: the notice says
 // so.
-func (m *Model) copied(s scriptMsg) tea.Cmd {
-	m.dirty = true
+func (cp *copies) copied(s scriptMsg) tea.Cmd {
+	cp.dirty = true
 	switch {
 	case s.text == "":
-		m.notice = "it has no script"
+		cp.notice = "it has no script"
 		return nil
 	case len(s.text) > maxCopy:
 		// Half a script is worse than none.
-		m.notice = fmt.Sprintf("its script is too long to be copied: %s; railbench run --dry-run prints it",
+		cp.notice = fmt.Sprintf("its script is too long to be copied: %s; railbench run --dry-run prints it",
 			cells.Bytes(uint64(len(s.text))))
 		return nil
 	}
-	m.notice = fmt.Sprintf("copied %s, %s%s", s.title, cells.Bytes(uint64(len(s.text))), allowed)
+	cp.notice = fmt.Sprintf("copied %s, %s%s", s.title, cells.Bytes(uint64(len(s.text))), allowed)
 	return tea.SetClipboard(s.text)
 }
 
 // openPager shows the cell's log, or the kept lines where there is none, in the
 // user's pager.
-func (m *Model) openPager() tea.Cmd {
-	c, ok := m.current()
-	state := m.book.Cells[c.ID]
-	open := m.opts.Pager
+func (cp *copies) openPager() tea.Cmd {
+	c, ok := cp.current()
+	state := cp.book.Cells[c.ID]
+	open := cp.opts.Programs.Pager
 	switch {
 	case !ok:
-		m.notice = "select a cell to page through what it printed"
+		cp.notice = "select a cell to page through what it printed"
 		return nil
 	case state.Output.Len() == 0:
-		m.notice = "it has printed nothing"
+		cp.notice = "it has printed nothing"
 		return nil
 	case open == nil:
-		m.notice = "there is no pager here"
+		cp.notice = "there is no pager here"
 		return nil
 	}
-	simulated := m.simulated()
+	simulated := cp.simulated()
 	return func() tea.Msg {
 		cmd, err := open(state.Log, func() string {
 			text := strings.Join(texts(c, state.Output), "")
@@ -230,24 +223,24 @@ func (m *Model) openPager() tea.Cmd {
 }
 
 // paging gives the terminal to the pager, and takes it back.
-func (m *Model) paging(msg pagerMsg) tea.Cmd {
-	m.dirty = true
+func (cp *copies) paging(msg pagerMsg) tea.Cmd {
+	cp.dirty = true
 	switch {
 	case msg.err != nil:
-		m.notice = msg.err.Error()
+		cp.notice = msg.err.Error()
 		return nil
-	case len(m.questions) > 0:
+	case cp.layers.has(questionLevel):
 		// It came meanwhile, and may have a deadline.
-		m.notice = "answer this first; | opens the pager then"
+		cp.notice = "answer this first; | opens the pager then"
 		return nil
 	}
 	return tea.Exec(msg.cmd, func(err error) tea.Msg { return pagedMsg{err} })
 }
 
-func (m *Model) paged(msg pagedMsg) tea.Cmd {
-	m.dirty = true
+func (cp *copies) paged(msg pagedMsg) tea.Cmd {
+	cp.dirty = true
 	if msg.err != nil {
-		m.notice = "the pager: " + msg.err.Error()
+		cp.notice = "the pager: " + msg.err.Error()
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestCopyOutput(t *testing.T) {
 // What is measured on hardware is not called simulated.
 func TestCopyOfARealRig(t *testing.T) {
 	s := start(t, 120, 40)
-	s.opts.Simulated = false
+	s.opts.Rig.Simulated = false
 	rig := sampleRig()
 	rig.Simulated = false
 	s.tell(steps.RigProbed{Rig: rig}, steps.CellStarted{Run: 1, Cell: "gids", At: s.now}, passed(1, "gids"))
@@ -93,7 +93,7 @@ func TestCopyScript(t *testing.T) {
 	rig.Probed = s.now
 	s.tell(steps.RigProbed{Rig: rig})
 	answer := "PORT='1'\nshow_gids\n"
-	s.opts.Planned = func(b steps.Notebook, c steps.Cell) string {
+	s.opts.Plan.Text = func(b steps.Notebook, c steps.Cell) string {
 		if c.ID != "gids" || b.Rig.Name != rig.Name {
 			t.Errorf("asked for %s on %s", c.ID, b.Rig.Name)
 		}
@@ -123,7 +123,7 @@ func TestScriptHasItsValues(t *testing.T) {
 	rig.Probed = s.now
 	gid := "3"
 	planned := 0
-	s.opts.Values = func(steps.Notebook, steps.Cell) []steps.PlannedValues {
+	s.opts.Plan.Values = func(steps.Notebook, steps.Cell) []steps.PlannedValues {
 		planned++
 		return []steps.PlannedValues{
 			{Rail: 1, Values: map[string]string{"DEV": "mlx5_0", "GID": gid, "PY": "two\nlines", "NONE": ""}},
@@ -163,7 +163,7 @@ func TestPager(t *testing.T) {
 	var log, text string
 	missing := errors.New("neither less nor more is on this machine")
 	fail := missing
-	s.opts.Pager = func(l string, read func() string) (tea.ExecCommand, error) {
+	s.opts.Programs.Pager = func(l string, read func() string) (tea.ExecCommand, error) {
 		log, text = l, read()
 		return fakePager{}, fail
 	}
@@ -207,7 +207,7 @@ func TestCopyFromTheChecklist(t *testing.T) {
 	s.press("C")
 	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "The MTUs differ."})
 	for range 3 {
-		if c, _ := s.check(); c.ID == "mtu-equal" {
+		if c, _ := s.list.check(); c.ID == "mtu-equal" {
 			break
 		}
 		s.press("j")

@@ -24,7 +24,11 @@ type Doc struct {
 
 // docs is what is read of them.
 type docs struct {
-	open bool
+	*shared
+	inert
+	list *checklist
+	keys []chapter
+
 	all  []Doc // asked for when they are opened for the first time
 	item int   // the selected one
 	page bool  // it is shown, and not the list
@@ -34,7 +38,7 @@ type docs struct {
 	lines    []string
 	chapters []docChapter
 	width    int
-	chapter  int // the one that w is about
+	current  int // the chapter that w is about
 }
 
 // A docChapter is a chapter of a page.
@@ -47,60 +51,18 @@ type docChapter struct {
 // docsWidth is the widest that a page is set.
 const docsWidth = 100
 
-// docsKeys work while the pages are on the screen.
-func docsKeys() []chapter {
-	reading := func(m *Model) bool { return m.docs.page }
-	listed := func(m *Model) bool { return !m.docs.page }
-	return []chapter{
-		{"pages", []binding{
-			on("enter, space, pgdn, ctrl+f",
-				"open the selected page; in a page, a screen down",
-				"enter", "space", "pgdown", "ctrl+f").
-				to((*Model).readOn).brief(1, "enter", "open").only(listed),
-			on("↓, j", "next page of the list; in a page, a line down", "down", "j").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(1) }).brief(3, "↑↓", "move"),
-			on("↑, k", "previous page of the list; in a page, a line up", "up", "k").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(-1) }),
-			on("pgup, ctrl+b", "a screen up", "pgup", "ctrl+b").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(1 - m.docsRoom()) }).
-				brief(4, "space", "screen down").only(reading),
-			on("ctrl+d", "half a screen down", "ctrl+d").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(m.docsRoom() / 2) }),
-			on("ctrl+u", "half a screen up", "ctrl+u").
-				to(func(m *Model) tea.Cmd { return m.turnDocs(-m.docsRoom() / 2) }),
-			on("home", "the beginning", "home").to(func(m *Model) tea.Cmd { return m.turnDocs(-m.docsEnd()) }),
-			on("end, G", "the end", "end", "G").to(func(m *Model) tea.Cmd { return m.turnDocs(m.docsEnd()) }),
-			on("tab, →, l, ]", "the page after this one", "tab", "right", "l", "]").
-				to(func(m *Model) tea.Cmd { return m.otherDoc(1) }).brief(5, "tab", "next page").only(reading),
-			on("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "[").
-				to(func(m *Model) tea.Cmd { return m.otherDoc(-1) }),
-			on("n", "the next chapter of a page", "n").
-				to(func(m *Model) tea.Cmd { return m.nextChapter(1) }).only(reading),
-			on("N", "the chapter before it", "N").
-				to(func(m *Model) tea.Cmd { return m.nextChapter(-1) }).only(reading),
-			on("w", "runs the checks that the chapter names, as troubleshooting does", "w").
-				to((*Model).proveChapter).brief(1, "w", "run its checks").
-				only(func(m *Model) bool { return m.docs.page && len(m.chapter().checks) > 0 }),
-			on("esc", "back to the list, and from there to where you were", "esc").
-				to((*Model).leaveDocs).brief(2, "esc", "back"),
-		}},
-		everywhere(),
-	}
-}
-
 // toggleDocs opens the pages where they were left, and closes them.
-func (m *Model) toggleDocs() tea.Cmd {
-	d := &m.docs
-	if d.open {
-		d.open = false
+func (pg *docs) toggleDocs() tea.Cmd {
+	if pg.layers.has(docsLevel) {
+		pg.layers.drop(docsLevel)
 		return nil
 	}
-	m.loadDocs()
-	if len(d.all) == 0 {
-		m.notice = "there are no pages here"
+	pg.loadDocs()
+	if len(pg.all) == 0 {
+		pg.notice = "there are no pages here"
 		return nil
 	}
-	d.open = true
+	pg.layers.push(docsLevel)
 	return nil
 }
 
@@ -109,151 +71,147 @@ const differencesPage = "differences"
 
 // loadDocs asks for the pages. That of the differences is of the tutorial that is open, whose
 // numbers stand in the margin.
-func (m *Model) loadDocs() {
-	if m.docs.all != nil || m.opts.Docs == nil {
+func (pg *docs) loadDocs() {
+	if pg.all != nil || pg.opts.Docs == nil {
 		return
 	}
-	m.docs.all = slices.Clone(m.opts.Docs())
-	for i := range m.docs.all {
-		if own := m.opts.Tutorial.DifferencesPage(); own != "" && m.docs.all[i].Name == differencesPage {
-			m.docs.all[i].Text = own
+	pg.all = slices.Clone(pg.opts.Docs())
+	for i := range pg.all {
+		if own := pg.opts.Tutorial.DifferencesPage(); own != "" && pg.all[i].Name == differencesPage {
+			pg.all[i].Text = own
 		}
 	}
 }
 
 // openDoc shows a page by its place in the list.
-func (m *Model) openDoc(i int) tea.Cmd {
-	m.docs.open = true
-	m.chooseDoc(i)
-	m.docs.page = true
+func (pg *docs) openDoc(i int) tea.Cmd {
+	pg.layers.push(docsLevel)
+	pg.chooseDoc(i)
+	pg.page = true
 	return nil
 }
 
-func (m *Model) chooseDoc(i int) {
-	m.docs.item = max(0, min(i, len(m.docs.all)-1))
-	m.docs.top, m.docs.lines, m.docs.chapter = 0, nil, 0
+func (pg *docs) chooseDoc(i int) {
+	pg.item = max(0, min(i, len(pg.all)-1))
+	pg.top, pg.lines, pg.current = 0, nil, 0
 }
 
 // readOn opens the page, or goes on in it.
-func (m *Model) readOn() tea.Cmd {
-	if m.docs.page {
-		return m.turnDocs(m.docsRoom() - 1)
+func (pg *docs) readOn() tea.Cmd {
+	if pg.page {
+		return pg.turnDocs(pg.docsRoom() - 1)
 	}
-	return m.openDoc(m.docs.item)
+	return pg.openDoc(pg.item)
 }
 
 // turnDocs scrolls in the page, or selects another one of the list.
-func (m *Model) turnDocs(lines int) tea.Cmd {
-	if !m.docs.page {
-		m.chooseDoc(m.docs.item + lines)
+func (pg *docs) turnDocs(lines int) tea.Cmd {
+	if !pg.page {
+		pg.chooseDoc(pg.item + lines)
 		return nil
 	}
-	m.docs.top = max(0, min(m.docs.top+lines, m.docsEnd()))
-	m.chapterInSight()
+	pg.top = max(0, min(pg.top+lines, pg.docsEnd()))
+	pg.chapterInSight()
 	return nil
 }
 
 // chapterInSight chooses the first chapter whose heading is seen; where none is, the one whose
 // text is.
-func (m *Model) chapterInSight() {
-	m.docLines(m.layout().noteWidth)
-	d := &m.docs
-	for i, c := range d.chapters {
-		if c.line > d.top && (i == 0 || c.line >= d.top+m.docsRoom()) {
+func (pg *docs) chapterInSight() {
+	pg.docLines(pg.layout().noteWidth)
+	for i, c := range pg.chapters {
+		if c.line > pg.top && (i == 0 || c.line >= pg.top+pg.docsRoom()) {
 			break
 		}
-		d.chapter = i
-		if c.line >= d.top {
+		pg.current = i
+		if c.line >= pg.top {
 			break
 		}
 	}
 }
 
 // chapter is the one that w is about; the zero one where a page has none.
-func (m *Model) chapter() docChapter {
-	if d := &m.docs; d.page && d.chapter < len(d.chapters) {
-		return d.chapters[d.chapter]
+func (pg *docs) chapter() docChapter {
+	if d := pg; d.page && d.current < len(d.chapters) {
+		return d.chapters[d.current]
 	}
 	return docChapter{}
 }
 
 // nextChapter goes to another chapter, and shows its heading.
-func (m *Model) nextChapter(way int) tea.Cmd {
-	d := &m.docs
-	if !d.page {
-		m.notice = "enter opens the page first"
+func (pg *docs) nextChapter(way int) tea.Cmd {
+	if !pg.page {
+		pg.notice = "enter opens the page first"
 		return nil
 	}
-	m.docLines(m.layout().noteWidth)
-	to := d.chapter + way
-	if to < 0 || to >= len(d.chapters) {
-		m.notice = map[bool]string{true: "this is the last chapter", false: "this is the first chapter"}[way > 0]
+	pg.docLines(pg.layout().noteWidth)
+	to := pg.current + way
+	if to < 0 || to >= len(pg.chapters) {
+		pg.notice = map[bool]string{true: "this is the last chapter", false: "this is the first chapter"}[way > 0]
 		return nil
 	}
-	d.chapter = to
-	d.top = max(0, min(d.chapters[to].line, m.docsEnd()))
+	pg.current = to
+	pg.top = max(0, min(pg.chapters[to].line, pg.docsEnd()))
 	return nil
 }
 
 // proveChapter runs the checks that the chapter names, in the checklist.
-func (m *Model) proveChapter() tea.Cmd {
-	c := m.chapter()
+func (pg *docs) proveChapter() tea.Cmd {
+	c := pg.chapter()
 	if len(c.checks) == 0 {
-		m.notice = "no check is named here: n goes on to the next chapter"
+		pg.notice = "no check is named here: n goes on to the next chapter"
 		return nil
 	}
-	cmd := m.openChecklist()
-	m.docs.open = false
-	m.list.only, m.list.words, m.list.item, m.list.top = c.checks, "", 0, 0
-	m.list.why, m.list.whose = c.title, ""
-	return tea.Batch(cmd, m.survey())
+	cmd := pg.list.openChecklist()
+	pg.layers.drop(docsLevel)
+	pg.list.showOnly(c.checks, c.title, "")
+	return tea.Batch(cmd, pg.list.checkAll())
 }
 
 // otherDoc shows the page after this one, or before it.
-func (m *Model) otherDoc(way int) tea.Cmd {
-	page := m.docs.page
-	m.chooseDoc(m.docs.item + way)
-	m.docs.page = page
+func (pg *docs) otherDoc(way int) tea.Cmd {
+	page := pg.page
+	pg.chooseDoc(pg.item + way)
+	pg.page = page
 	return nil
 }
 
-func (m *Model) leaveDocs() tea.Cmd {
-	if !m.docs.page {
-		m.docs.open = false
+func (pg *docs) leaveDocs() tea.Cmd {
+	if !pg.page {
+		pg.layers.drop(docsLevel)
 	}
-	m.docs.page = false
+	pg.page = false
 	return nil
 }
 
 // docsHead is how many lines stand above the list or the page.
 const docsHead = 2
 
-func (m *Model) docsRoom() int { return max(1, m.layout().noteHeight-docsHead) }
+func (pg *docs) docsRoom() int { return max(1, pg.layout().noteHeight-docsHead) }
 
 // docsEnd is how far one can go: lines of a page, or pages of the list.
-func (m *Model) docsEnd() int {
-	if !m.docs.page {
-		return len(m.docs.all)
+func (pg *docs) docsEnd() int {
+	if !pg.page {
+		return len(pg.all)
 	}
-	return max(0, len(m.docLines(m.layout().noteWidth))-m.docsRoom())
+	return max(0, len(pg.docLines(pg.layout().noteWidth))-pg.docsRoom())
 }
 
 // docLines is the page, set once for each width.
-func (m *Model) docLines(width int) []string {
-	d := &m.docs
-	if d.lines != nil && d.width == width {
-		return d.lines
+func (pg *docs) docLines(width int) []string {
+	if pg.lines != nil && pg.width == width {
+		return pg.lines
 	}
-	d.lines, d.chapters, d.width = nil, nil, width
-	for _, text := range chaptersOf(d.all[d.item].Text) {
+	pg.lines, pg.chapters, pg.width = nil, nil, width
+	for _, text := range chaptersOf(pg.all[pg.item].Text) {
 		if title, ok := strings.CutPrefix(text, "## "); ok {
 			title, _, _ = strings.Cut(title, "\n")
-			d.chapters = append(d.chapters, docChapter{title, len(d.lines), m.checksNamed(text)})
+			pg.chapters = append(pg.chapters, docChapter{title, len(pg.lines), pg.checksNamed(text)})
 		}
-		d.lines = append(d.lines, cells.Prose(text, m.ink, min(width, docsWidth))...)
-		d.lines = append(d.lines, "")
+		pg.lines = append(pg.lines, cells.Prose(text, pg.styles, min(width, docsWidth))...)
+		pg.lines = append(pg.lines, "")
 	}
-	return d.lines
+	return pg.lines
 }
 
 // chaptersOf cuts a page before each heading of a chapter.
@@ -276,11 +234,11 @@ func chaptersOf(text string) []string {
 var doctored = lazyregexp.New("railbench doctor((?:\\s+[a-z][a-z0-9-]*)+)`")
 
 // checksNamed are the checks that a chapter's commands name, each once.
-func (m *Model) checksNamed(text string) []string {
+func (pg *docs) checksNamed(text string) []string {
 	var ids []string
 	for _, found := range doctored.Regexp().FindAllStringSubmatch(text, -1) {
 		for id := range strings.FieldsSeq(found[1]) {
-			if c, ok := m.book.Tutorial.Cell(id); ok && c.Check.Any() && !slices.Contains(ids, id) {
+			if c, ok := pg.book.Tutorial.Cell(id); ok && c.Check.Any() && !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
@@ -288,22 +246,22 @@ func (m *Model) checksNamed(text string) []string {
 	return ids
 }
 
-// docPane is the list or a page, exactly height lines of width columns.
-func (m *Model) docPane(width, height int) []string {
-	k, d := m.ink, &m.docs
+// Draw is the list or a page, exactly height lines of width columns.
+func (pg *docs) Draw(width, height int) picture {
+	k := pg.styles
 	room := max(1, height-docsHead)
 	left, right := k.Focus.Render("railbench's pages"), ""
-	body := m.docList(width - 1)
-	top := max(0, min(d.item-room/2, len(body)-room))
-	if d.page {
-		body = m.docLines(width - 1)
-		d.top = max(0, min(d.top, len(body)-room))
-		top = d.top
-		body = m.docMarked(body)
-		left = k.Focus.Render(theme.Clean(d.all[d.item].Name))
+	body := pg.docList(width - 1)
+	top := max(0, min(pg.item-room/2, len(body)-room))
+	if pg.page {
+		body = pg.docLines(width - 1)
+		pg.top = max(0, min(pg.top, len(body)-room))
+		top = pg.top
+		body = pg.docMarked(body)
+		left = k.Focus.Render(theme.Clean(pg.all[pg.item].Name))
 		right = k.Dim.Render(fmt.Sprintf("%d–%d of %d ", top+1, min(len(body), top+room), len(body)))
 	}
-	bar := m.scrollBar(top, len(body), room)
+	bar := scrollBar(pg.styles, top, len(body), room)
 	lines := []string{theme.Sides(" "+left, right, width), strings.Repeat(" ", width)}
 	for i := range room {
 		text := ""
@@ -312,35 +270,35 @@ func (m *Model) docPane(width, height int) []string {
 		}
 		lines = append(lines, theme.Pad(text, width-1)+bar[i])
 	}
-	return lines[:min(len(lines), height)]
+	return picture{lines: lines[:min(len(lines), height)]}
 }
 
 // docMarked has a sign before the heading of the chapter that w is about, and its checks
 // behind it.
-func (m *Model) docMarked(lines []string) []string {
-	c := m.chapter()
+func (pg *docs) docMarked(lines []string) []string {
+	c := pg.chapter()
 	if len(c.checks) == 0 {
 		return lines
 	}
 	lines = slices.Clone(lines)
 	heading := strings.TrimRight(ansi.Strip(lines[c.line]), " ")
-	lines[c.line] = m.ink.Accent.Render("▸") + strings.TrimPrefix(strings.TrimRight(lines[c.line], " "), " ") +
-		m.ink.Dim.Render(ansi.Truncate("   w: "+strings.Join(c.checks, " "), max(0, m.docs.width-2-ansi.StringWidth(heading)),
+	lines[c.line] = pg.styles.Accent.Render("▸") + strings.TrimPrefix(strings.TrimRight(lines[c.line], " "), " ") +
+		pg.styles.Dim.Render(ansi.Truncate("   w: "+strings.Join(c.checks, " "), max(0, pg.width-2-ansi.StringWidth(heading)),
 			"…"))
 	return lines
 }
 
 // docList is a line for each page.
-func (m *Model) docList(width int) []string {
-	k := m.ink
+func (pg *docs) docList(width int) []string {
+	k := pg.styles
 	names := 0
-	for _, d := range m.docs.all {
+	for _, d := range pg.all {
 		names = max(names, len(d.Name))
 	}
 	var lines []string
-	for i, d := range m.docs.all {
+	for i, d := range pg.all {
 		mark, style := "  ", k.Strong
-		if i == m.docs.item {
+		if i == pg.item {
 			mark, style = k.Accent.Render("▸ "), k.Focus
 		}
 		line := " " + mark + style.Render(theme.Pad(theme.Clean(d.Name), names)) + "  " + k.Dim.Render(theme.Clean(d.About))
@@ -348,3 +306,12 @@ func (m *Model) docList(width int) []string {
 	}
 	return lines
 }
+
+// Key acts by the table of keys.
+func (pg *docs) Key(msg tea.KeyPressMsg) tea.Cmd { return press(pg.keys, msg) }
+
+// Wheel scrolls.
+func (pg *docs) Wheel(lines int) tea.Cmd { return pg.turnDocs(lines) }
+
+// Bindings are those of the table.
+func (pg *docs) Bindings() []chapter { return pg.keys }

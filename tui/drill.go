@@ -29,115 +29,136 @@ const (
 	minutePrice = 2
 )
 
+// drill is when a drill began, how long it took once it is over, and what it cost.
+type drill struct {
+	*shared
+	inert
+	list *checklist
+
+	began     time.Time
+	found     time.Duration
+	spent     int    // points
+	checksRun int    // how many checks were run
+	hinted    int    // hints that were taken
+	foundBy   string // the check that found it
+}
+
 // drilling reports whether a drill goes on.
-func (m *Model) drilling() bool { return m.opts.Drill.Fault != "" && m.found == 0 }
+func (dr *drill) drilling() bool { return dr.opts.Drill.Fault != "" && dr.found == 0 }
 
-// drillPays takes the price of a cell that has begun to run, or that was asked for at the end.
-func (m *Model) drillPays(id string) {
-	c, ok := m.book.Tutorial.Cell(id)
+// pay takes the price of a cell that has begun to run, or that was asked for at the end.
+func (dr *drill) pay(id string) {
+	c, ok := dr.book.Tutorial.Cell(id)
 	switch {
-	case !ok || !m.drilling():
+	case !ok || !dr.drilling():
 	case c.Check.Any():
-		m.paid += checkPrice
-		m.checksRun++
+		dr.spent += checkPrice
+		dr.checksRun++
 	default:
-		m.paid += cellPrice
+		dr.spent += cellPrice
 	}
 }
 
-// Score is what is left of the points.
-func (m *Model) Score() int {
-	took := m.found
+// score is what is left of the points.
+func (dr *drill) score() int {
+	took := dr.found
 	if took == 0 {
-		took = m.opts.Now().Sub(m.began)
+		took = dr.opts.Clock.Now().Sub(dr.began)
 	}
-	return max(0, drillPoints-m.paid-int(took/time.Minute)*minutePrice)
+	return max(0, drillPoints-dr.spent-int(took/time.Minute)*minutePrice)
 }
-
-// Drilled is how long it took to find a drill's fault; 0 where it was not found.
-func (m *Model) Drilled() time.Duration { return m.found.Round(time.Second) }
 
 // DrillUsed is how many checks ran in a drill and how many hints were taken.
-func (m *Model) DrillUsed() (checks, hints int) { return m.checksRun, m.hinted }
+func (m *Model) DrillUsed() (checks, hints int) { return m.drill.checksRun, m.drill.hinted }
 
 // hint tells a little more, at a price.
-func (m *Model) hint() tea.Cmd {
+func (dr *drill) hint() tea.Cmd {
 	switch {
-	case !m.drilling():
-		m.notice = "hints are for drills: railbench drill"
-	case m.hinted == len(m.opts.Drill.Hints):
-		m.notice = "there is no other hint: " + m.lastHint()
+	case !dr.drilling():
+		dr.notice = "hints are for drills: railbench drill"
+	case dr.hinted == len(dr.opts.Drill.Hints):
+		dr.notice = "there is no other hint: " + dr.lastHint()
 	default:
-		m.hinted++
-		m.paid += hintPrice
-		m.notice = "hint: " + m.lastHint()
+		dr.hinted++
+		dr.spent += hintPrice
+		dr.notice = "hint: " + dr.lastHint()
 	}
 	return nil
 }
 
 // lastHint is the one that was taken last; empty for none.
-func (m *Model) lastHint() string {
-	if m.hinted == 0 {
+func (dr *drill) lastHint() string {
+	if dr.hinted == 0 {
 		return ""
 	}
-	return m.opts.Drill.Hints[m.hinted-1]
+	return dr.opts.Drill.Hints[dr.hinted-1]
 }
 
 // drillHint stands behind what was reported.
-func (m *Model) drillHint() string {
-	if said := m.lastHint(); said != "" {
+func (dr *drill) drillHint() string {
+	if said := dr.lastHint(); said != "" {
 		return "Hint: " + theme.Clean(said)
 	}
 	return fmt.Sprintf("/ looks for it; a check costs %d points, h a hint for %d", checkPrice, hintPrice)
 }
 
-// drilled tells how long a drill took, when a check has found its fault.
-func (m *Model) drilled(e steps.CellEnded) {
-	if !m.drilling() || !amiss(e.Verdict.Grade) {
+// drilled notes how long a drill took, when a check has found its fault.
+func (dr *drill) drilled(e steps.CellEnded) {
+	if !dr.drilling() || !hasProblem(e.Verdict.Grade) {
 		return
 	}
-	c, ok := m.book.Tutorial.Cell(e.Cell)
-	if !ok || !slices.Contains(c.Check.Finds, m.opts.Drill.Fault) {
+	c, ok := dr.book.Tutorial.Cell(e.Cell)
+	if !ok || !slices.Contains(c.Check.Finds, dr.opts.Drill.Fault) {
 		return
 	}
 	// Some faults make a measurement INCONCLUSIVE, and that is how it finds them: but not one that was interrupted, nor a
 	// check that only looks.
-	if e.Verdict.Grade == steps.Inconclusive && (!c.Check.Measures || m.interrupted == e.Run) {
+	if e.Verdict.Grade == steps.Inconclusive && (!c.Check.Measures || dr.interrupted == e.Run) {
 		return
 	}
-	for _, id := range m.book.Queue { // whoever asked for everything pays for it, wherever it is found
-		m.drillPays(id)
+	for _, id := range dr.book.Queue { // whoever asked for everything pays for it, wherever it is found
+		dr.pay(id)
 	}
-	m.found = max(time.Second, m.opts.Now().Sub(m.began))
-	m.drillDone, m.culprit = true, c.ID
+	dr.found = max(time.Second, dr.opts.Clock.Now().Sub(dr.began))
+	dr.layers.push(drillLevel)
+	dr.foundBy = c.ID
 }
 
-// drillKey goes on after the end of a drill; f puts right what was found.
-func (m *Model) drillKey(msg tea.KeyPressMsg) tea.Cmd {
-	m.drillDone = false
+// Key goes on after the end of a drill; f puts right what was found.
+func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
+	dr.layers.drop(drillLevel)
 	if msg.String() != "f" {
 		return nil
 	}
-	m.list.open, m.list.typing, m.list.surveying, m.page = true, false, false, nil
-	m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
-	m.chooseCheck(m.culprit)
-	return m.fix()
+	dr.layers.push(checklistLevel)
+	dr.layers.drop(symptomLevel, outputLevel)
+	dr.list.checkingAll = false
+	dr.list.showAll()
+	dr.list.chooseCheck(dr.foundBy)
+	return dr.list.fix()
 }
 
-// drillBox is what is said at the end of a drill.
-func (m *Model) drillBox(width int) []string {
-	k := m.ink
-	c, _ := m.book.Tutorial.Cell(m.culprit)
+// Draw is what is said at the end of a drill.
+func (dr *drill) Draw(width, _ int) picture {
+	width = min(boxWidth, width)
+	k := dr.styles
+	c, _ := dr.book.Tutorial.Cell(dr.foundBy)
 	say := func(text string) []string { return theme.Wrap(text, width, "", "") }
 	lines := say(fmt.Sprintf("%s, after %s.",
-		k.Strong.Render(theme.Clean(m.opts.Drill.Title)), cells.Seconds(m.found)))
+		k.Strong.Render(theme.Clean(dr.opts.Drill.Title)), cells.Seconds(dr.found)))
 	lines = append(lines, say(fmt.Sprintf("%s of %d points: %s and %s.",
-		k.Focus.Render(fmt.Sprint(m.Score())), drillPoints, plural(m.checksRun, "check"), plural(m.hinted, "hint")))...)
-	lines = append(lines, say(k.Dim.Render("The simulated rig had the fault "+m.opts.Drill.Fault+"; the check \""+
+		k.Focus.Render(fmt.Sprint(dr.score())), drillPoints, plural(dr.checksRun, "check"), plural(dr.hinted, "hint")))...)
+	lines = append(lines, say(k.Dim.Render("The simulated rig had the fault "+dr.opts.Drill.Fault+"; the check \""+
 		theme.Clean(c.Title)+"\" found it."))...)
 	keys := k.Focus.Render("any key") + " go on"
-	if c.Check.Cures(m.book.Cells[c.ID].Verdict) != "" {
+	if c.Check.Cures(dr.book.Cells[c.ID].Verdict) != "" {
 		keys = k.Focus.Render("f") + " put it right   " + keys
 	}
-	return append(lines, "", keys)
+	return picture{lines: append(lines, "", keys), title: "Found", columns: width}
 }
+
+// Score is what is left of a drill's points.
+func (m *Model) Score() int { return m.drill.score() }
+
+// Drilled is how long it took to find a drill's fault; 0 where it was not found.
+func (m *Model) Drilled() time.Duration { return m.drill.found.Round(time.Second) }

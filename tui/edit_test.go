@@ -73,8 +73,8 @@ func TestEditKeepsWhatIsNotShown(t *testing.T) {
 			}
 		}
 		s := newScreen(t, tutorial, 100, 40)
-		if s.press("3", "end", "E"); (s.Model.editor == nil) != (name == "long") {
-			t.Fatalf("%s: is it open? %t", name, s.Model.editor != nil)
+		if s.press("3", "end", "E"); (!s.layers.has(editorLevel)) != (name == "long") {
+			t.Fatalf("%s: is it open? %t", name, s.layers.has(editorLevel))
 		}
 		if name == "long" {
 			s.sees("too long to be edited here")
@@ -106,7 +106,7 @@ func TestEditTheOtherScript(t *testing.T) {
 	tt := sampleTutorial()
 	tt.Parts[3].Cells[0].Roles[1].Script = "if true; then\n\tib_write_bw \\\n\t\t-F\nfi\n"
 	s := newScreen(t, tt, 100, 40)
-	s.show("ib-write-bw")
+	s.notebook.show("ib-write-bw")
 	s.press("E")
 	s.sees("server")
 	s.press("ctrl+t")
@@ -129,7 +129,7 @@ func TestScratchCells(t *testing.T) {
 	s.types("uptime")
 	s.press("ctrl+r")
 	s.asked("edit gids: gids scratch-1", "edit gids: gids scratch-1", "run scratch-1")
-	s.show("scratch-1")
+	s.notebook.show("scratch-1")
 	if got := s.script("scratch-1"); got != "uptime\n" {
 		t.Errorf("the script is %q", got)
 	}
@@ -150,14 +150,14 @@ func TestScratchCells(t *testing.T) {
 	s.fake.took()
 	s.press("enter") // a note has nothing to run
 	s.asked()
-	s.show("scratch-1")
+	s.notebook.show("scratch-1")
 	s.press("m")
 	if s.script("scratch-1") != "uptime\n" {
 		t.Error("the note is no script again")
 	}
 	s.press("a", "esc")
 	ids := func() (all []string) {
-		for _, c := range s.open().Cells {
+		for _, c := range s.notebook.open().Cells {
 			all = append(all, c.ID)
 		}
 		return all
@@ -169,7 +169,7 @@ func TestScratchCells(t *testing.T) {
 	if len(ids()) != 3 {
 		t.Error("d, something else and d removed a cell")
 	}
-	s.show("scratch-2")
+	s.notebook.show("scratch-2")
 	s.press("e", "d", "d", "d")
 	if got := ids(); !slices.Equal(got, []string{"gids", "scratch-1"}) {
 		t.Errorf("after d d: %q", got)
@@ -178,7 +178,7 @@ func TestScratchCells(t *testing.T) {
 	if got := ids(); !slices.Equal(got, []string{"gids", "scratch-2", "scratch-1"}) {
 		t.Errorf("after z: %q", got)
 	}
-	s.show("gids")
+	s.notebook.show("gids")
 	s.press("m")
 	s.sees("only a scratch cell")
 }
@@ -221,7 +221,7 @@ func TestRestart(t *testing.T) {
 func TestTrust(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	s.press("3")
-	c, ok := s.Model.selected()
+	c, ok := s.Model.notebook.selected()
 	if !ok {
 		t.Fatal("no cell is selected")
 	}
@@ -252,7 +252,7 @@ func TestEditorTakesAnything(t *testing.T) {
 func TestOwnEditor(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	given := ""
-	s.opts.Editor = func(text string) (tea.ExecCommand, func() string, error) {
+	s.opts.Programs.Editor = func(text string) (tea.ExecCommand, func() string, error) {
 		given = text
 		return nil, func() string { return "date\n" }, nil
 	}
@@ -286,7 +286,7 @@ func TestQuestionsWaitForTheWriter(t *testing.T) {
 			Change: &steps.ChangeQuestion{Title: "Make a bond"},
 			Answer: func(string, bool) { answered = true },
 		}))
-		if !s.writing() {
+		if !s.layers.typing() {
 			t.Errorf("%s: nobody is writing", name)
 		}
 		s.seesNot("Change the network?")
@@ -313,7 +313,7 @@ func TestWriteToTheRunbook(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)
 	var got []steps.Part
 	var fails error
-	s.opts.Write = func(parts []steps.Part) (string, error) {
+	s.opts.Runbook.Write = func(parts []steps.Part) (string, error) {
 		got = parts
 		return "written to mine.md (1 cell)", fails
 	}
@@ -341,16 +341,16 @@ func TestCutCopyAndPaste(t *testing.T) {
 	s.asked("edit devices: interfaces rail-map")
 	s.press("end", "v")
 	s.asked("edit devices: interfaces rail-map devices")
-	if c, _ := s.selected(); c.ID != "devices" || c.Scratch {
+	if c, _ := s.notebook.selected(); c.ID != "devices" || c.Scratch {
 		t.Errorf("%+v is selected", c)
 	}
 	s.press("c", "V")
 	s.asked("edit devices: interfaces rail-map scratch-1 devices")
-	if c, _ := s.selected(); c.ID != "scratch-1" || !c.Scratch || c.Roles[0].Script != s.script("devices") {
+	if c, _ := s.notebook.selected(); c.ID != "scratch-1" || !c.Scratch || c.Roles[0].Script != s.script("devices") {
 		t.Errorf("the copy is %+v", c)
 	}
 	s.press("home", "j", "d", "d", "end", "z")
-	if c, _ := s.selected(); c.ID != "interfaces" {
+	if c, _ := s.notebook.selected(); c.ID != "interfaces" {
 		t.Errorf("after z %s is selected", c.ID)
 	}
 }
@@ -362,7 +362,7 @@ func TestEditRunAndGoOn(t *testing.T) {
 	s.types("true; ")
 	s.press("shift+enter")
 	s.asked("edit devices: interfaces devices rail-map", "run interfaces")
-	if c, _ := s.selected(); c.ID != "devices" || s.editor != nil {
+	if c, _ := s.notebook.selected(); c.ID != "devices" || s.layers.has(editorLevel) {
 		t.Errorf("%s is selected", c.ID)
 	}
 }

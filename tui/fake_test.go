@@ -110,9 +110,11 @@ func newScreen(t testing.TB, tutorial steps.Tutorial, width, height int) *screen
 	t.Helper()
 	s := &screen{t: t, fake: newFake(), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	s.Model = New(s.fake, Options{
-		Tutorial: tutorial, Params: sampleParams(), Simulated: true, RigName: "sim",
-		Hint: "Your own rig: railbench --peer USER@HOST.", Background: Dark,
-		Now: func() time.Time { return s.now },
+		Tutorial: tutorial,
+		Params:   sampleParams(),
+		Rig:      Rig{Simulated: true, Name: "sim", Hint: "Your own rig: railbench --peer USER@HOST."},
+		Terminal: Terminal{Background: Dark},
+		Clock:    Clock{Now: func() time.Time { return s.now }},
 	})
 	s.send(tea.WindowSizeMsg{Width: width, Height: height})
 	return s

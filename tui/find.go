@@ -16,11 +16,19 @@ import (
 // A search through the whole notebook: what is written in it, and what its cells printed.
 // One through an opened output is in search.go.
 
+// finder is what is looked for in the notebook, while it is typed and after that.
+type finder struct {
+	*shared
+	notebook *notebook
+	output   *output
+	keys     []chapter
+	lookup   lookup
+}
+
 // lookup is what is looked for, and where it is.
 type lookup struct {
-	typing bool
 	line   line // the words as they are typed
-	needle needle
+	words  searchWords
 	hits   []match
 	at     int // the one that is shown
 	part   int // where the search began
@@ -37,69 +45,59 @@ type match struct {
 	line int
 }
 
-// findKeys work while the words are typed; every other key is a letter of them.
-func findKeys() []chapter {
-	return []chapter{{"search", []binding{
-		on("enter", "go on with n and N", "enter").to((*Model).keepFind).brief(1, "enter", "done"),
-		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").to((*Model).dropFind).brief(2, "esc", "leave"),
-		on("backspace", "take a letter back", "backspace").to((*Model).eraseFind),
-		on("ctrl+u", "take all of it back", "ctrl+u").
-			to((*Model).emptyFind).brief(3, "ctrl+u", "empty"),
-	}}}
-}
-
 // typeFind begins to type what is looked for.
-func (m *Model) typeFind() tea.Cmd {
-	m.follow, m.watch = false, ""
-	m.lookup = lookup{typing: true, line: newLine(maxNeedle), part: m.part, begun: *m.cursor()}
+func (fi *finder) typeFind() tea.Cmd {
+	fi.follow, fi.notebook.watch = false, ""
+	fi.layers.push(wordsLevel)
+	fi.lookup = lookup{line: newLine(maxSearchWords), part: fi.notebook.part, begun: *fi.notebook.cursor()}
 	return nil
 }
 
-// findKey is a key while the words are typed.
-func (m *Model) findKey(msg tea.KeyPressMsg) tea.Cmd {
-	for _, b := range m.keys.find[0].bindings {
+// Key is a key while the words are typed.
+func (fi *finder) Key(msg tea.KeyPressMsg) tea.Cmd {
+	for _, b := range fi.keys[0].bindings {
 		if slices.Contains(b.Keys(), msg.String()) {
-			return b.act(m)
+			return b.act()
 		}
 	}
-	if m.lookup.line.key(msg) {
-		return m.lookFor(m.lookup.line.text())
+	if fi.lookup.line.key(msg) {
+		return fi.lookFor(fi.lookup.line.text())
 	}
 	return nil
 }
 
 // lookFor changes the words, and shows the first place from where the search began.
-func (m *Model) lookFor(words string) tea.Cmd {
-	f := &m.lookup
-	if words == f.needle.words {
+func (fi *finder) lookFor(words string) tea.Cmd {
+	f := &fi.lookup
+	if words == f.words.text {
 		return nil
 	}
-	f.needle = newNeedle(words)
-	m.part = f.part
-	*m.cursor() = f.begun
-	if f.hits, f.at = m.matches(), 0; len(f.hits) == 0 {
+	f.words = newSearchWords(words)
+	fi.notebook.part = f.part
+	*fi.notebook.cursor() = f.begun
+	if f.hits, f.at = fi.matches(), 0; len(f.hits) == 0 {
 		return nil
 	}
 	f.at = max(0, slices.IndexFunc(f.hits, func(p match) bool {
 		return p.part > f.part || p.part == f.part && p.item >= f.begun.item
 	}))
-	m.showPlace()
+	fi.showPlace()
 	return nil
 }
 
 // matches are all that have the words, in the notebook's order: of an output its first line that has them;
 // once it is opened, n goes through the others.
-func (m *Model) matches() (all []match) {
-	n := &m.lookup.needle
-	if n.words == "" {
+func (fi *finder) matches() (all []match) {
+	n := &fi.lookup.words
+	if n.text == "" {
 		return nil
 	}
-	for i, p := range m.parts() {
+	for i, p := range fi.parts() {
 		if n.count(p.Title+"\n"+p.Prose) > 0 {
 			all = append(all, match{i, 0, -1})
 		}
 		for j, c := range p.Cells {
-			state := m.book.Cells[c.ID]
+			state := fi.book.Cells[c.ID]
 			if n.count(wording(c, state.Verdict)) > 0 {
 				all = append(all, match{i, j + 1, -1})
 			}
@@ -142,35 +140,35 @@ func wording(c steps.Cell, v steps.Verdict) string {
 }
 
 // showPlace selects the place where the search stands, and shows the line that has the words.
-func (m *Model) showPlace() {
-	at := m.lookup.hits[m.lookup.at]
-	m.goToPart(at.part)
-	d, h := m.doc(), m.layout().noteHeight
-	m.choose(at.item, d, h)
-	m.lookup.where = ""
+func (fi *finder) showPlace() {
+	at := fi.lookup.hits[fi.lookup.at]
+	fi.notebook.goToPart(at.part)
+	d, h := fi.notebook.lines(), fi.layout().noteHeight
+	fi.notebook.choose(at.item, d, h)
+	fi.lookup.where = ""
 	if at.line >= 0 {
-		m.lookup.where = "in its output; O opens it there"
+		fi.lookup.where = "in its output; O opens it there"
 	}
 	for i, l := range d.items[at.item] {
-		if m.lookup.needle.count(ansi.Strip(l)) == 0 {
+		if fi.lookup.words.count(ansi.Strip(l)) == 0 {
 			continue
 		}
-		m.settle(d, h)
-		if line := d.starts[at.item] + i; line < m.top(d) || line >= m.top(d)+h {
-			m.setTop(d, line-h/3, h)
-			m.cursor().loose = true
+		fi.notebook.settle(d, h)
+		if line := d.starts[at.item] + i; line < fi.notebook.top(d) || line >= fi.notebook.top(d)+h {
+			fi.notebook.setTop(d, line-h/3, h)
+			fi.notebook.cursor().loose = true
 		}
 		return
 	}
 	if at.line < 0 {
-		c := m.parts()[at.part].Cells[max(0, at.item-1)]
-		m.lookup.where = m.foldedIn(c)
+		c := fi.parts()[at.part].Cells[max(0, at.item-1)]
+		fi.lookup.where = fi.foldedIn(c)
 	}
 }
 
 // foldedIn says which key shows what a search has found in a cell and the screen doesn't show.
-func (m *Model) foldedIn(c steps.Cell) string {
-	n, v := &m.lookup.needle, m.book.Cells[c.ID].Verdict
+func (fi *finder) foldedIn(c steps.Cell) string {
+	n, v := &fi.lookup.words, fi.book.Cells[c.ID].Verdict
 	evidence, scripts := v, c
 	evidence.Tables, evidence.Charts = nil, nil
 	scripts.Prose, scripts.Tail = "", ""
@@ -196,22 +194,22 @@ func (m *Model) foldedIn(c steps.Cell) string {
 }
 
 // nextPlace goes to the next place that has the words, or to the one before.
-func (m *Model) nextPlace(way int) tea.Cmd {
-	f := &m.lookup
-	if f.needle.words == "" {
-		m.notice = "/ looks for something"
+func (fi *finder) nextPlace(way int) tea.Cmd {
+	f := &fi.lookup
+	if f.words.text == "" {
+		fi.notice = "/ looks for something"
 		return nil
 	}
-	f.hits = m.matches() // cells may have run since
+	f.hits = fi.matches() // cells may have run since
 	if len(f.hits) == 0 {
-		m.notice = "nothing found"
+		fi.notice = "nothing found"
 		return nil
 	}
 	to := f.at + way
-	if f.at >= len(f.hits) || f.hits[f.at].part != m.part || f.hits[f.at].item != m.cursor().item {
+	if f.at >= len(f.hits) || f.hits[f.at].part != fi.notebook.part || f.hits[f.at].item != fi.notebook.cursor().item {
 		// One has moved on since: what is selected counts.
 		to = slices.IndexFunc(f.hits, func(p match) bool {
-			return p.part > m.part || p.part == m.part && p.item > m.cursor().item
+			return p.part > fi.notebook.part || p.part == fi.notebook.part && p.item > fi.notebook.cursor().item
 		})
 		if to < 0 {
 			to = len(f.hits)
@@ -222,7 +220,7 @@ func (m *Model) nextPlace(way int) tea.Cmd {
 	}
 	wrapped := to < 0 || to >= len(f.hits)
 	f.at = (to + len(f.hits)) % len(f.hits)
-	m.showPlace()
+	fi.showPlace()
 	// Beside the count and not in its place: it tells why that has jumped.
 	if f.around = ""; wrapped {
 		f.around = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
@@ -230,74 +228,75 @@ func (m *Model) nextPlace(way int) tea.Cmd {
 	return nil
 }
 
-func (m *Model) eraseFind() tea.Cmd {
-	if m.lookup.line.text() == "" {
-		return m.dropFind()
+func (fi *finder) eraseFind() tea.Cmd {
+	if fi.lookup.line.text() == "" {
+		return fi.dropFind()
 	}
-	m.lookup.line.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
-	return m.lookFor(m.lookup.line.text())
+	fi.lookup.line.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	return fi.lookFor(fi.lookup.line.text())
 }
 
-func (m *Model) emptyFind() tea.Cmd {
-	m.lookup.line.set("")
-	return m.lookFor("")
+func (fi *finder) emptyFind() tea.Cmd {
+	fi.lookup.line.set("")
+	return fi.lookFor("")
 }
 
 // keepFind ends the typing.
-func (m *Model) keepFind() tea.Cmd {
-	m.lookup.typing = false
-	if m.lookup.needle.words != "" && len(m.lookup.hits) == 0 {
-		m.notice = "nothing found"
+func (fi *finder) keepFind() tea.Cmd {
+	fi.layers.drop(wordsLevel)
+	if fi.lookup.words.text != "" && len(fi.lookup.hits) == 0 {
+		fi.notice = "nothing found"
 	}
 	return nil
 }
 
 // dropFind leaves the search and goes back to where it began.
-func (m *Model) dropFind() tea.Cmd {
-	m.part = m.lookup.part
-	*m.cursor() = m.lookup.begun
-	m.lookup = lookup{}
+func (fi *finder) dropFind() tea.Cmd {
+	fi.notebook.part = fi.lookup.part
+	*fi.notebook.cursor() = fi.lookup.begun
+	fi.layers.drop(wordsLevel)
+	fi.lookup = lookup{}
 	return nil
 }
 
 // leaveFind takes the marks away.
-func (m *Model) leaveFind() tea.Cmd {
-	m.lookup = lookup{}
+func (fi *finder) leaveFind() tea.Cmd {
+	fi.lookup = lookup{}
 	return nil
 }
 
 // finding reports whether something is looked for in the notebook.
-func (m *Model) finding() bool { return m.lookup.needle.words != "" }
+func (fi *finder) finding() bool { return fi.lookup.words.text != "" }
 
 // openFound opens the selected cell's output, and where something is looked for, at that.
-func (m *Model) openFound() tea.Cmd {
-	cmd := m.openOutput()
-	if m.page != nil && m.finding() {
-		m.page.follow = false
-		m.page.search.sought(m.lookup.needle.words)
-		m.page.search.scan(m.pageState().Output)
-		if m.page.search.total == 0 {
-			m.page.search = search{}
+func (fi *finder) openFound() tea.Cmd {
+	cmd := fi.notebook.openOutput()
+	if fi.layers.has(outputLevel) && fi.finding() {
+		fi.output.page.follow = false
+		fi.output.page.search.sought(fi.lookup.words.text)
+		fi.output.page.search.scan(fi.output.pageState().Output)
+		if fi.output.page.search.total == 0 {
+			fi.output.page.search = search{}
 			return cmd
 		}
-		m.nextFound(1)
+		fi.output.nextFound(1)
 	}
 	return cmd
 }
 
-// lookedFor tells what is looked for and in how many places it is; empty where nothing is.
-func (m *Model) lookedFor() string {
-	f := &m.lookup
-	if !f.typing && !m.finding() {
+// lookedFor says what is looked for and in how many places it is; empty where nothing is.
+func (fi *finder) lookedFor() string {
+	f := &fi.lookup
+	if !fi.layers.has(wordsLevel) && !fi.finding() {
 		return ""
 	}
-	k := m.ink
-	text := " " + k.Accent.Render("/"+theme.Clean(f.needle.words))
-	if f.typing {
-		text = " " + k.Accent.Render("/") + f.line.view(k, k.Accent, m.width)
+	k := fi.styles
+	text := " " + k.Accent.Render("/"+theme.Clean(f.words.text))
+	if fi.layers.has(wordsLevel) {
+		text = " " + k.Accent.Render("/") + f.line.view(k, k.Accent, fi.width)
 	}
 	switch {
-	case f.needle.words == "":
+	case f.words.text == "":
 	case len(f.hits) == 0:
 		text += "  " + k.Warn.Render("nothing found")
 	default:
@@ -310,16 +309,16 @@ func (m *Model) lookedFor() string {
 }
 
 // marked shows the words in a drawn line.
-func (m *Model) marked(line string) string {
-	if !m.finding() {
+func (fi *finder) marked(line string) string {
+	if !fi.finding() {
 		return line
 	}
 	text := ansi.Strip(line)
 	var b strings.Builder
 	end := 0
-	m.lookup.needle.in(text, func(from, to int) bool {
+	fi.lookup.words.in(text, func(from, to int) bool {
 		a, z := ansi.StringWidth(text[:from]), ansi.StringWidth(text[:to])
-		b.WriteString(ansi.Cut(line, end, a) + m.ink.Found.Render(text[from:to]))
+		b.WriteString(ansi.Cut(line, end, a) + fi.styles.Found.Render(text[from:to]))
 		end = z
 		return true
 	})
@@ -328,3 +327,23 @@ func (m *Model) marked(line string) string {
 	}
 	return b.String() + ansi.Cut(line, end, ansi.StringWidth(text))
 }
+
+// Paste adds to the words.
+func (fi *finder) Paste(text string) tea.Cmd {
+	if fi.lookup.line.paste(firstLine(text)) {
+		return fi.lookFor(fi.lookup.line.text())
+	}
+	return nil
+}
+
+// Click selects what was clicked.
+func (fi *finder) Click(x, row int) tea.Cmd { return fi.notebook.Click(x, row) }
+
+// Wheel scrolls the notebook.
+func (fi *finder) Wheel(lines int) tea.Cmd { return fi.notebook.Wheel(lines) }
+
+// Bindings are those of the table.
+func (fi *finder) Bindings() []chapter { return fi.keys }
+
+// Draw is the notebook, where what was found is marked.
+func (fi *finder) Draw(width, height int) picture { return fi.notebook.Draw(width, height) }

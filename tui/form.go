@@ -17,8 +17,15 @@ import (
 
 // The form sets the parameters of a cell, over the screen.
 
-// form is what is typed at it; the notebook has what is set.
+// form is the layer of it.
 type form struct {
+	*shared
+	inert
+	entered
+}
+
+// entered is what is typed at the form; the notebook has what is set.
+type entered struct {
 	cell   steps.Cell // the zero value on an introduction
 	all    bool       // what is typed is for all cells
 	fields []field
@@ -47,46 +54,28 @@ func (f *field) paste(text string) {
 // read is the value as the scripts would get it.
 func (f *field) read() (string, error) { return f.Parse(f.line.text()) }
 
-// openForm opens the form of the selected cell, or on an introduction of all.
-func (m *Model) openForm() tea.Cmd {
-	c, _ := m.selected()
-	return m.openFormOf(c)
-}
-
-// openCheckForm opens the form of the selected check, or of what puts right what it
-// finds where the check itself reads nothing.
-func (m *Model) openCheckForm() tea.Cmd {
-	c, ok := m.check()
-	if !ok {
-		return nil
-	}
-	if f, has := m.book.Tutorial.Cell(c.Check.Fix); has && !m.readsAny(c) && m.readsAny(f) {
-		c = f
-	}
-	return m.openFormOf(c)
-}
-
-func (m *Model) readsAny(c steps.Cell) bool { return slices.ContainsFunc(m.opts.Params, c.Reads) }
+func (fm *form) readsAny(c steps.Cell) bool { return slices.ContainsFunc(fm.opts.Params, c.Reads) }
 
 // openFormOf asks for what a cell reads; of a cell without an id, a part's introduction,
 // for all there is.
-func (m *Model) openFormOf(c steps.Cell) tea.Cmd {
-	if m.opts.ReadOnly != "" {
-		m.notice = onlyFollows
+func (fm *form) openFormOf(c steps.Cell) tea.Cmd {
+	if fm.opts.ReadOnly != "" {
+		fm.notice = onlyFollows
 		return nil
 	}
-	f := &form{cell: c, all: c.ID == ""}
-	for _, p := range m.opts.Params {
+	f := entered{cell: c, all: c.ID == ""}
+	for _, p := range fm.opts.Params {
 		if f.all || c.Reads(p) {
 			f.fields = append(f.fields, field{Param: p, line: newLine(maxField)})
 		}
 	}
 	if len(f.fields) == 0 {
-		m.notice = "no parameter changes this cell; p on a part's introduction shows all"
+		fm.notice = "no parameter changes this cell; p on a part's introduction shows all"
 		return nil
 	}
-	m.form = f
-	m.fillForm()
+	fm.entered = f
+	fm.layers.push(formLevel)
+	fm.fillForm()
 	return nil
 }
 
@@ -99,45 +88,44 @@ func (f *form) scope() string {
 }
 
 // holds is the value that a parameter has for a cell, or for all where it is empty.
-func (m *Model) holds(cell string, p steps.Param) string {
-	if v, ok := m.book.Params.Get(cell, p.Name); ok {
+func (fm *form) holds(cell string, p steps.Param) string {
+	if v, ok := fm.book.Params.Get(cell, p.Name); ok {
 		return v
 	}
 	return p.Default
 }
 
 // fillForm shows what holds in the fields that nobody has touched.
-func (m *Model) fillForm() {
-	for i := range m.form.fields {
-		if f := &m.form.fields[i]; !f.touched {
-			f.set(m.holds(m.form.scope(), f.Param))
+func (fm *form) fillForm() {
+	for i := range fm.fields {
+		if f := &fm.fields[i]; !f.touched {
+			f.set(fm.holds(fm.scope(), f.Param))
 		}
 	}
 }
 
-// formKey is a key while the form is open.
-func (m *Model) formKey(msg tea.KeyPressMsg) tea.Cmd {
-	f := m.form
+// Key is a key while the form is open.
+func (fm *form) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		m.form = nil
+		fm.layers.drop(formLevel)
 	case "enter":
-		return m.applyForm()
+		return fm.applyForm()
 	case "down", "tab":
-		m.nextField(1)
+		fm.nextField(1)
 	case "up", "shift+tab":
-		m.nextField(-1)
+		fm.nextField(-1)
 	case "pgdown":
-		m.nextField(formPage)
+		fm.nextField(formPage)
 	case "pgup":
-		m.nextField(-formPage)
+		fm.nextField(-formPage)
 	case "ctrl+g":
-		if f.cell.ID != "" {
-			f.all = !f.all
-			m.fillForm()
+		if fm.cell.ID != "" {
+			fm.all = !fm.all
+			fm.fillForm()
 		}
 	default:
-		f.fields[f.item].key(msg)
+		fm.fields[fm.item].key(msg)
 	}
 	return nil
 }
@@ -155,44 +143,43 @@ func (f *field) key(msg tea.KeyPressMsg) {
 // formPage is how many fields a page is.
 const formPage = 5
 
-func (m *Model) nextField(by int) {
-	m.form.item = max(0, min(m.form.item+by, len(m.form.fields)-1))
+func (fm *form) nextField(by int) {
+	fm.item = max(0, min(fm.item+by, len(fm.fields)-1))
 }
 
 // applyForm sets what was changed, or goes to the first value that can't be.
 // All at once or none: what is wrong keeps the form open.
-func (m *Model) applyForm() tea.Cmd {
-	f := m.form
+func (fm *form) applyForm() tea.Cmd {
 	type change struct{ name, value string }
 	var changes []change
 	var said []string
-	for i := range f.fields {
-		x := &f.fields[i]
+	for i := range fm.fields {
+		x := &fm.fields[i]
 		value, err := x.read()
 		switch {
 		case !x.touched:
 		case err != nil:
-			f.item = i
+			fm.item = i
 			return nil
-		case value != m.holds(f.scope(), x.Param):
+		case value != fm.holds(fm.scope(), x.Param):
 			changes = append(changes, change{x.Name, value})
 			said = append(said, x.Name+" is "+x.Text(value))
 		}
 	}
-	m.form = nil
+	fm.layers.drop(formLevel)
 	if len(changes) == 0 {
-		m.notice = "no parameter was changed"
+		fm.notice = "no parameter was changed"
 		return nil
 	}
-	cell := f.scope()
-	m.notice = strings.Join(said, ", ")
+	cell := fm.scope()
+	fm.notice = strings.Join(said, ", ")
 	if cell != "" {
-		m.notice += " for " + cell
+		fm.notice += " for " + cell
 	}
-	if m.book.Running != "" {
-		m.notice += ", from the next run on"
+	if fm.book.Running != "" {
+		fm.notice += ", from the next run on"
 	}
-	return m.try(func(s Session) error {
+	return fm.try(func(s Session) error {
 		var errs []error
 		for _, c := range changes {
 			errs = append(errs, s.SetParam(cell, c.name, c.value))
@@ -201,35 +188,15 @@ func (m *Model) applyForm() tea.Cmd {
 	})
 }
 
-// changedParams are the parameters of a cell that are not as they are by default, in
-// one line.
-func (m *Model) changedParams(c steps.Cell) string {
-	if !m.book.Params.Any() && m.reads != c.ID {
-		return ""
+// Draw is the form as a box.
+func (fm *form) Draw(width, height int) picture {
+	width = min(boxWidth, width)
+	k := fm.styles
+	title := "Parameters"
+	if fm.cell.ID != "" {
+		title = "Parameters of " + theme.Clean(fm.cell.ID)
 	}
-	var all []string
-	for _, p := range m.opts.Params {
-		value, set := m.book.Params.Get(c.ID, p.Name)
-		switch {
-		case !c.Reads(p):
-		case m.reads == c.ID && p.Program && (!set || value == p.Default):
-			// Who reads a script before he trusts it reads what it calls, too.
-			all = append(all, p.Name+"="+p.Text(p.Default))
-		case set && value != p.Default:
-			all = append(all, fmt.Sprintf("%s=%s (default %s)", p.Name, p.Text(value), p.Text(p.Default)))
-		}
-	}
-	return theme.Clean(strings.Join(all, "  "))
-}
-
-// formBox is the form as lines of a box.
-func (m *Model) formBox(width, height int) (title string, lines []string) {
-	f, k := m.form, m.ink
-	title = "Parameters"
-	if f.cell.ID != "" {
-		title = "Parameters of " + theme.Clean(f.cell.ID)
-	}
-	lines = append(lines, m.formScope(width), "")
+	lines := []string{fm.formScope(width), ""}
 	// The room of what is said about a field is always the same: else the fields would
 	// jump when the cursor moves.
 	const wide = 66
@@ -237,22 +204,22 @@ func (m *Model) formBox(width, height int) (title string, lines []string) {
 	if width >= wide {
 		about = 6
 	}
-	room := max(1, min(len(f.fields), height-about-5))
-	f.top = max(0, min(f.top, f.item, len(f.fields)-room))
-	f.top = max(f.top, f.item-room+1)
+	room := max(1, min(len(fm.fields), height-about-5))
+	fm.top = max(0, min(fm.top, fm.item, len(fm.fields)-room))
+	fm.top = max(fm.top, fm.item-room+1)
 	names := 0
-	for _, x := range f.fields {
+	for _, x := range fm.fields {
 		names = max(names, lipgloss.Width(x.Name))
 	}
-	for i := f.top; i < f.top+room; i++ {
-		lines = append(lines, m.fieldLine(i, min(names, width/2), width))
+	for i := fm.top; i < fm.top+room; i++ {
+		lines = append(lines, fm.fieldLine(i, min(names, width/2), width))
 	}
 	position := ""
-	if room < len(f.fields) {
-		position = fmt.Sprintf("%d of %d", f.item+1, len(f.fields))
+	if room < len(fm.fields) {
+		position = fmt.Sprintf("%d of %d", fm.item+1, len(fm.fields))
 	}
 	lines = append(lines, theme.Sides("", k.Dim.Render(position), width))
-	told := m.aboutField(&f.fields[f.item], width)
+	told := fm.aboutField(&fm.fields[fm.item], width)
 	lines = append(lines, told[:min(len(told), about)]...)
 	for range about - len(told) {
 		lines = append(lines, "")
@@ -262,13 +229,14 @@ func (m *Model) formBox(width, height int) (title string, lines []string) {
 	for i := 0; i < len(keys); i += 2 {
 		all = append(all, k.Focus.Render(keys[i])+" "+keys[i+1])
 	}
-	return title, append(lines, "", ansi.Truncate(strings.Join(all, "   "), width, "…"))
+	lines = append(lines, "", ansi.Truncate(strings.Join(all, "   "), width, "…"))
+	return picture{lines: lines, title: title, columns: width}
 }
 
 // formScope is the line that says for which cells.
-func (m *Model) formScope(width int) string {
-	f, k := m.form, m.ink
-	if f.cell.ID == "" {
+func (fm *form) formScope(width int) string {
+	k := fm.styles
+	if fm.cell.ID == "" {
 		return ansi.Truncate(k.Dim.Render("for all cells; one that has its own keeps it"), width, "…")
 	}
 	one := func(text string, on bool) string {
@@ -277,14 +245,14 @@ func (m *Model) formScope(width int) string {
 		}
 		return k.Dim.Render("○ " + text)
 	}
-	return ansi.Truncate("for  "+one("this cell", !f.all)+"   "+one("all cells", f.all)+"   "+k.Focus.Render("ctrl+g"),
+	return ansi.Truncate("for  "+one("this cell", !fm.all)+"   "+one("all cells", fm.all)+"   "+k.Focus.Render("ctrl+g"),
 		width, "…")
 }
 
 // fieldLine is a field's name, its value and what that means.
-func (m *Model) fieldLine(i, names, width int) string {
-	k, f := m.ink, &m.form.fields[i]
-	selected := i == m.form.item
+func (fm *form) fieldLine(i, names, width int) string {
+	k, f := fm.styles, &fm.fields[i]
+	selected := i == fm.item
 	mark, style := "  ", k.Dim
 	if selected {
 		mark, style = k.Accent.Render("▸ "), k.Focus
@@ -315,8 +283,8 @@ func (m *Model) fieldLine(i, names, width int) string {
 }
 
 // aboutField says what is wrong with a field's value, what it is, and what it can be.
-func (m *Model) aboutField(f *field, width int) (lines []string) {
-	k := m.ink
+func (fm *form) aboutField(f *field, width int) (lines []string) {
+	k := fm.styles
 	say := func(style theme.Style, text string) {
 		lines = append(lines, theme.Wrap(style.Render(theme.Clean(text)), width, "", "")...)
 	}
@@ -337,18 +305,18 @@ func (m *Model) aboutField(f *field, width int) (lines []string) {
 		say(theme.Style{}, strings.ToUpper(string(first[:1]))+rest+".")
 	}
 	say(k.Dim, fmt.Sprintf("By default %s. It is %s.", f.Text(f.Default), f.Allowed()))
-	if note := m.elsewhere(f); note != "" {
+	if note := fm.elsewhere(f); note != "" {
 		say(k.Dim, note)
 	}
 	return lines
 }
 
 // elsewhere says where a parameter has another value than the one that is edited.
-func (m *Model) elsewhere(f *field) string {
-	set := m.book.Params
-	switch cell := m.form.cell.ID; {
-	case cell != "" && !m.form.all:
-		if v := m.holds("", f.Param); v != f.Default {
+func (fm *form) elsewhere(f *field) string {
+	set := fm.book.Params
+	switch cell := fm.cell.ID; {
+	case cell != "" && !fm.all:
+		if v := fm.holds("", f.Param); v != f.Default {
 			return "For all cells: " + f.Text(v) + "."
 		}
 	case cell != "":
@@ -367,4 +335,10 @@ func (m *Model) elsewhere(f *field) string {
 		}
 	}
 	return ""
+}
+
+// Paste adds to the selected field, as one line.
+func (fm *form) Paste(text string) tea.Cmd {
+	fm.fields[fm.item].paste(strings.Join(strings.Fields(text), " "))
+	return nil
 }

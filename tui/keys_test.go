@@ -152,10 +152,9 @@ func TestKeyTableIsTheKeymap(t *testing.T) {
 	if all := KeyTables(); !slices.ContainsFunc(all, search) {
 		t.Errorf("the notebook's search is in none of %d tables", len(all))
 	}
-	m := newKeymap()
-	for _, chapters := range [][]chapter{m.notebook, m.checklist, m.output, m.gauges, m.docs} {
+	for _, l := range []layer{s.notebook, s.list, s.output, s.gauges, s.docs} {
 		bound := map[string]string{}
-		for _, c := range chapters {
+		for _, c := range l.Bindings() {
 			for _, b := range c.bindings {
 				if b.act == nil && b.digit == nil {
 					t.Errorf("%q is in help and does nothing", b.Help().Key)
@@ -191,7 +190,7 @@ func TestFooterFitsAndNamesBoundKeys(t *testing.T) {
 func TestNoColourHasNoColour(t *testing.T) {
 	for name, build := range states() {
 		s := build(t, 120, 40)
-		s.opts.NoColor = true
+		s.opts.Terminal.NoColor = true
 		s.restyle()
 		if bad := colourCodes(s.view()); len(bad) > 0 {
 			t.Errorf("%s: %q", name, bad)
@@ -226,7 +225,7 @@ func colourCodes(s string) []string {
 
 func TestBackgroundAndProfile(t *testing.T) {
 	s := start(t, 100, 30)
-	s.opts.Background = Ask
+	s.opts.Terminal.Background = Ask
 	dark := s.view()
 	s.send(tea.BackgroundColorMsg{Color: ansi.BrightWhite})
 	light := s.view()
@@ -238,7 +237,7 @@ func TestBackgroundAndProfile(t *testing.T) {
 		t.Error("24-bit colours on a terminal of 16")
 	}
 	s.setProfile(colorprofile.TrueColor)
-	s.opts.Background = Light
+	s.opts.Terminal.Background = Light
 	s.send(tea.BackgroundColorMsg{Color: ansi.Black})
 	if s.dark {
 		t.Error("what the user chose gives way to what the terminal says")
@@ -289,7 +288,7 @@ func TestQuestionsAreAnsweredOnce(t *testing.T) {
 	if want := []string{"yes", "hunter2 !?", "declined", "no", "declined"}; !slices.Equal(answers, want) {
 		t.Errorf("the answers are %q, not %q", answers, want)
 	}
-	if left := string(s.secret[:cap(s.secret)]); strings.Trim(left, "\x00") != "" {
+	if left := string(s.questions.secret[:cap(s.questions.secret)]); strings.Trim(left, "\x00") != "" {
 		t.Errorf("the model still holds %q", left)
 	}
 	s.seesNot("Is this the right host?")
@@ -302,10 +301,10 @@ func TestRunWhatIsLeft(t *testing.T) {
 		id := []string{"interfaces", "devices", "rail-map", "gids", "ib-write-bw"}[i]
 		s.ends(steps.RunID(i+1), id, steps.Verdict{Grade: g, Reason: "so"})
 	}
-	s.show("interfaces")
+	s.notebook.show("interfaces")
 	s.press("R")
 	s.asked("run rail-map ib-write-bw ib-write-lat")
-	s.show("gids")
+	s.notebook.show("gids")
 	s.press("E")
 	s.types("date; ")
 	s.press("esc")

@@ -11,7 +11,7 @@ import (
 )
 
 // opened are screens with each layer on top.
-func opened(t *testing.T) map[layer]func() *screen {
+func opened(t *testing.T) map[level]func() *screen {
 	t.Helper()
 	with := func(keys ...string) func() *screen {
 		return func() *screen {
@@ -33,38 +33,38 @@ func opened(t *testing.T) map[layer]func() *screen {
 		}
 	}
 	quits := with("3")
-	return map[layer]func() *screen{
-		notebookLayer:     with("3"),
-		wordsLayer:        with("3", "/"),
-		checklistLayer:    with("C"),
-		symptomLayer:      with("C", "/"),
-		outputLayer:       output(),
-		searchLayer:       output("/"),
-		gaugesLayer:       with("3", "g"),
-		presentationLayer: with("3", "ctrl+g"),
-		docsLayer:         with("3", "D"),
-		editorLayer:       with("3", "E"),
-		formLayer:         with("4", "home", "down", "p"),
-		paletteLayer:      with("C", "ctrl+p"),
-		helpLayer:         with("3", "?"),
-		quitLayer: func() *screen {
+	return map[level]func() *screen{
+		notebookLevel:     with("3"),
+		wordsLevel:        with("3", "/"),
+		checklistLevel:    with("C"),
+		symptomLevel:      with("C", "/"),
+		outputLevel:       output(),
+		searchLevel:       output("/"),
+		gaugesLevel:       with("3", "g"),
+		presentationLevel: with("3", "ctrl+g"),
+		docsLevel:         with("3", "D"),
+		editorLevel:       with("3", "E"),
+		formLevel:         with("4", "home", "down", "p"),
+		paletteLevel:      with("C", "ctrl+p"),
+		helpLevel:         with("3", "?"),
+		quitLevel: func() *screen {
 			s := quits()
 			s.press("ctrl+c")
 			return s
 		},
-		drillLayer: func() *screen {
+		drillLevel: func() *screen {
 			s := quits()
-			s.drillDone = true
+			s.layers.push(drillLevel)
 			return s
 		},
-		questionLayer: func() *screen {
+		questionLevel: func() *screen {
 			s := quits()
 			s.send(questionMsg(steps.Question{
 				Change: &steps.ChangeQuestion{Title: "Make a bond"}, Answer: func(string, bool) {},
 			}))
 			return s
 		},
-		smallLayer: func() *screen {
+		smallLevel: func() *screen {
 			s := quits()
 			s.send(tea.WindowSizeMsg{Width: 10, Height: 3})
 			return s
@@ -75,26 +75,31 @@ func opened(t *testing.T) map[layer]func() *screen {
 // behind is what of the layers below may not change while another one is on top.
 func (s *screen) behind() string {
 	page := ""
-	if s.page != nil {
-		page = fmt.Sprint(s.page.top, s.page.search.needle.words)
+	if s.layers.has(outputLevel) {
+		page = fmt.Sprint(s.output.page.top, s.output.page.search.words.text)
 	}
-	return fmt.Sprint(s.part, *s.cursor(), s.list.words, s.list.item, s.lookup.needle.words, page)
+	return fmt.Sprint(s.notebook.part, *s.notebook.cursor(), s.list.words.text(), s.list.item,
+		s.finder.lookup.words.text, page)
 }
 
 // Whatever is on top has the keys, the paste, the click and the wheel, and nothing behind it changes.
 func TestLayers(t *testing.T) {
 	// What a paste is for, and what the wheel and a click move.
-	pastes := map[layer]bool{
-		wordsLayer: true, checklistLayer: true, symptomLayer: true, searchLayer: true,
+	pastes := map[level]bool{
+		wordsLevel: true, checklistLevel: true, symptomLevel: true, searchLevel: true,
 	}
-	moves := map[layer]bool{
-		notebookLayer: true, wordsLayer: true, checklistLayer: true, symptomLayer: true, outputLayer: true,
-		searchLayer: true,
+	moves := map[level]bool{
+		notebookLevel: true, wordsLevel: true, checklistLevel: true, symptomLevel: true, outputLevel: true,
+		searchLevel: true,
 	}
-	for top, open := range opened(t) {
+	all := opened(t)
+	if len(all) != int(levels) {
+		t.Errorf("%d of %d layers are opened", len(all), levels)
+	}
+	for top, open := range all {
 		t.Run(fmt.Sprint(top), func(t *testing.T) {
-			if s := open(); s.topLayer() != top {
-				t.Fatalf("layer %d is on top, want %d:\n%s", s.topLayer(), top, s.plain())
+			if s := open(); s.layers.top() != top {
+				t.Fatalf("layer %d is on top, want %d:\n%s", s.layers.top(), top, s.plain())
 			}
 			for what, msg := range map[string]tea.Msg{
 				"paste": tea.PasteMsg{Content: "retry_exc_err"},
@@ -119,15 +124,15 @@ func TestLayers(t *testing.T) {
 			s.press("A", "x", "j", "delete", "enter", "3", "P")
 			s.asked()
 			s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
-			if top != smallLayer && s.topLayer() != top || s.behind() != before {
-				t.Errorf("keys in a small terminal act: layer %d:\n%s\n%s", s.topLayer(), before, s.behind())
+			if top != smallLevel && s.layers.top() != top || s.behind() != before {
+				t.Errorf("keys in a small terminal act: layer %d:\n%s\n%s", s.layers.top(), before, s.behind())
 			}
 			// A question that opens meanwhile is on top, unless something is being typed.
 			s = open()
 			s.send(questionMsg(steps.Question{
 				Change: &steps.ChangeQuestion{Title: "Make a bond"}, Answer: func(string, bool) {},
 			}))
-			if now := s.topLayer(); now != questionLayer && !s.writing() {
+			if now := s.layers.top(); now != questionLevel && !s.layers.typing() {
 				t.Errorf("a question opens, and layer %d is on top", now)
 			}
 		})
@@ -139,8 +144,8 @@ func TestPasteIntoThePalette(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
 	s.press("C", "ctrl+p")
 	s.send(tea.PasteMsg{Content: "run \n everything"})
-	if s.palette.line.text() != "run everything" || s.list.words != "" {
-		t.Errorf("the palette has %q, the checklist %q", s.palette.line.text(), s.list.words)
+	if s.palette.line.text() != "run everything" || s.list.words.text() != "" {
+		t.Errorf("the palette has %q, the checklist %q", s.palette.line.text(), s.list.words.text())
 	}
 	s.send(tea.PasteMsg{Content: strings.Repeat("ä", 1000)})
 	if n := len([]rune(s.palette.line.text())); n > maxPalette {
@@ -151,13 +156,14 @@ func TestPasteIntoThePalette(t *testing.T) {
 // Every line that is typed has a cursor: left, a word back, and letters in the middle.
 func TestLinesHaveACursor(t *testing.T) {
 	for name, c := range map[string]struct {
-		open layer
+		open level
 		text func(*screen) string
 	}{
-		"palette": {paletteLayer, func(s *screen) string { return s.palette.line.text() }},
-		"words":   {wordsLayer, func(s *screen) string { return s.lookup.needle.words }},
-		"search":  {searchLayer, func(s *screen) string { return s.page.search.needle.words }},
-		"form":    {formLayer, func(s *screen) string { return s.form.fields[s.form.item].line.text() }},
+		"palette": {paletteLevel, func(s *screen) string { return s.palette.line.text() }},
+		"symptom": {symptomLevel, func(s *screen) string { return s.list.words.text() }},
+		"words":   {wordsLevel, func(s *screen) string { return s.finder.lookup.words.text }},
+		"search":  {searchLevel, func(s *screen) string { return s.output.page.search.words.text }},
+		"form":    {formLevel, func(s *screen) string { return s.form.fields[s.form.item].line.text() }},
 	} {
 		s := opened(t)[c.open]()
 		s.press("ctrl+u", "a", "c", "left", "b", "end", "space", "x", "y", "ctrl+w")

@@ -50,8 +50,11 @@ func (l *line) update(msg tea.Msg) bool {
 	return l.in.Value() != before
 }
 
-// set replaces the text; the cursor is behind it.
+// set replaces the text; the cursor is behind it. A line that was not begun stays empty.
 func (l *line) set(text string) {
+	if !l.begun {
+		return
+	}
 	l.in.SetValue(text)
 	l.in.CursorEnd()
 }
@@ -70,7 +73,7 @@ func firstLine(text string) string {
 }
 
 // view is the text with its cursor, and as much around it as fits into columns. style is the text's.
-func (l *line) view(k *theme.Ink, style theme.Style, columns int) string {
+func (l *line) view(k *theme.Styles, style theme.Style, columns int) string {
 	text := []rune(l.text())
 	at := min(l.in.Position(), len(text))
 	under, rest := " ", ""

@@ -14,36 +14,26 @@ import (
 // peer to every cell. It is chosen from the palette, and asked for before the first cell
 // runs.
 
-// number is the number of the node at an end. Before a rig is known ends are numbers.
-func (m *Model) number(e steps.End) int { return numberIn(m.book.Rig, e) }
-
-func numberIn(rig steps.Rig, e steps.End) int {
-	if len(rig.Nodes) == 0 {
-		return int(e)
-	}
-	return rig.At(e).No
+// links is the choice of the link under test.
+type links struct {
+	*shared
+	palette *palette
 }
 
-// nodeName is the name of the node with a number.
-func (m *Model) nodeName(no int) string {
-	for i, name := range m.names() {
-		if m.number(steps.End(i)) == no {
-			return name
-		}
+// openLinks is the key that asks for the link under test.
+func (ln *links) openLinks() tea.Cmd {
+	if ln.linkable() {
+		ln.palette.chooseLinkFor(nil)
+	} else {
+		ln.notice = "a rig of two nodes has one link"
 	}
-	return steps.End(no).String()
-}
-
-// linkable reports whether there is more than one link to choose.
-func (m *Model) linkable() bool { return len(m.book.Rig.Nodes) > len(steps.Ends) }
-
-func (m *Model) chooseLink() tea.Cmd {
-	if !m.linkable() {
-		m.notice = "a rig of two nodes has one link"
-		return nil
-	}
-	m.palette = palette{open: true, links: true, line: newLine(maxPalette)}
 	return nil
+}
+
+// chooseLinkFor asks for the link under test, and runs cells then.
+func (pal *palette) chooseLinkFor(then []string) {
+	pal.open()
+	pal.links, pal.then = true, then
 }
 
 // mostLinks is how many links are offered: those of 64 nodes. Of more nodes the palette's words find them.
@@ -51,30 +41,30 @@ const mostLinks = 64 * 63 / 2
 
 // linkChoices are the palette's lines of all links, each both ways: here is where the
 // clients run.
-func (m *Model) linkChoices() (all []choice) {
-	if !m.linkable() {
+func (ln *links) linkChoices() (all []choice) {
+	if !ln.linkable() {
 		return nil
 	}
-	names := make([]string, len(m.book.Rig.Nodes)) // by number
-	for i, name := range m.names() {
-		if no := m.number(steps.End(i)); no >= 0 && no < len(names) { // a saved one may be any
+	names := make([]string, len(ln.book.Rig.Nodes)) // by number
+	for i, name := range ln.names() {
+		if no := ln.number(steps.End(i)); no >= 0 && no < len(names) { // a saved one may be any
 			names[no] = name
 		}
 	}
-	links, next := m.book.Rig.Cabled()
+	links, next := ln.book.Rig.Cabled()
 	if len(links) > mostLinks {
-		words := strings.Fields(strings.ToLower(m.palette.line.text()))
-		if links = linksOf(names, words); len(words) == 0 && m.palette.links {
+		words := strings.Fields(strings.ToLower(ln.palette.line.text()))
+		if links = linksOf(names, words); len(words) == 0 && ln.palette.links {
 			links = next
 		}
 	}
 	for _, two := range links {
 		for _, l := range []steps.Link{two, {Here: two.Peer, Peer: two.Here}} {
 			name := fmt.Sprintf("%s ⇄ %s", names[l.Here], names[l.Peer])
-			if l == m.book.Rig.Link() {
+			if l == ln.book.Rig.Link() {
 				name += "  (now)"
 			}
-			all = append(all, choice{"link", name, "", func(m *Model) tea.Cmd { return m.setLink(l) }})
+			all = append(all, choice{"link", name, "", func() tea.Cmd { return ln.setLink(l) }})
 		}
 	}
 	return all
@@ -119,25 +109,15 @@ func linksOf(names, words []string) (links []steps.Link) {
 	return links
 }
 
-func (m *Model) setLink(l steps.Link) tea.Cmd {
-	m.linked = true
-	wanted := m.palette.then
-	m.notice = fmt.Sprintf("the link under test: %s ⇄ %s", m.nodeName(l.Here), m.nodeName(l.Peer))
-	return m.try(func(s Session) error {
+func (ln *links) setLink(l steps.Link) tea.Cmd {
+	ln.linked = true
+	wanted := ln.palette.then
+	ln.notice = fmt.Sprintf("the link under test: %s ⇄ %s", ln.nodeName(l.Here), ln.nodeName(l.Peer))
+	return ln.try(func(s Session) error {
 		err := s.SetLink(l)
 		if err == nil && len(wanted) > 0 {
 			s.Run(wanted...)
 		}
 		return err
 	})
-}
-
-// needsLink reports whether one of some cells runs over a link.
-func (m *Model) needsLink(ids []string) bool {
-	for _, id := range ids {
-		if c, ok := m.book.Tutorial.Cell(id); ok && c.OverLink() {
-			return true
-		}
-	}
-	return false
 }

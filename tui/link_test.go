@@ -54,7 +54,7 @@ func TestAllNodesAreInTheHeader(t *testing.T) {
 	s.tell(steps.NodeChanged{Node: 2, State: 2, Why: "gone", Cause: "gone"})
 	for width := 40; width < 160; width++ {
 		s.width = width
-		if head := ansi.Strip(s.header()); ansi.StringWidth(head) > width {
+		if head := ansi.Strip(s.header(s.title())); ansi.StringWidth(head) > width {
 			t.Errorf("the header is %d columns of %d: %q", ansi.StringWidth(head), width, head)
 		}
 	}
@@ -74,7 +74,7 @@ func TestTheFirstScreenCountsTheNodes(t *testing.T) {
 		}
 	}
 	s := trio(t)
-	s.opts.Simulated = true
+	s.opts.Rig.Simulated = true
 	sees(s, "three pretend nodes")
 	sees(s, "now spark-01 ⇄ spark-02: L chooses")
 	rig := steps.NewRig("four", false, 4)
@@ -85,7 +85,7 @@ func TestTheFirstScreenCountsTheNodes(t *testing.T) {
 	sees(s, "four pretend nodes")
 	sees(s, "now spark-03 ⇄ spark-01: L chooses")
 	two := newScreen(t, sampleTutorial(), 120, 40)
-	two.opts.Simulated = true
+	two.opts.Rig.Simulated = true
 	sees(two, "two pretend nodes")
 	two.seesNot("L chooses")
 }
@@ -129,7 +129,7 @@ func TestTheLinkIsAskedFor(t *testing.T) {
 	}
 	declined := trio(t)
 	declined.press("j", "enter", "esc")
-	if calls := declined.fake.took(); calls != nil || declined.palette.open {
+	if calls := declined.fake.took(); calls != nil || declined.layers.has(paletteLevel) {
 		t.Errorf("%q", calls)
 	}
 }
@@ -161,7 +161,7 @@ func TestTwoNodesHaveOneLink(t *testing.T) {
 		40)
 	s.tell(connected()...)
 	s.press("L")
-	if s.palette.open || s.linkable() || s.linkChoices() != nil {
+	if s.layers.has(paletteLevel) || s.linkable() || s.links.linkChoices() != nil {
 		t.Error("there is a link to choose on a rig of two nodes")
 	}
 	s.press("j", "enter")
@@ -222,14 +222,14 @@ func TestAThousandNodes(t *testing.T) {
 		t.Errorf("nothing says which is gone:\n%s", ansi.Strip(s.view()))
 	}
 	s.press("L")
-	if n := len(s.linkChoices()); n != 2*steps.MostNodes {
+	if n := len(s.links.linkChoices()); n != 2*steps.MostNodes {
 		t.Errorf("%d links are offered before a word is typed", n)
 	}
 	for _, key := range "0900 0007" {
 		s.press(string(key))
 	}
 	var found []string
-	for _, c := range s.chosen() {
+	for _, c := range s.palette.chosen() {
 		found = append(found, c.name)
 	}
 	if want := []string{"n0007 ⇄ n0900", "n0900 ⇄ n0007"}; !slices.Equal(found, want) {
@@ -238,7 +238,7 @@ func TestAThousandNodes(t *testing.T) {
 	for range "0007" {
 		s.press("backspace")
 	}
-	if n := len(s.chosen()); n != 2*(steps.MostNodes-1) {
+	if n := len(s.palette.chosen()); n != 2*(steps.MostNodes-1) {
 		t.Errorf("of one node there are %d links", n)
 	}
 	s.press("esc")

@@ -72,9 +72,9 @@ func TestLook(t *testing.T) {
 		}
 	}()
 	m := New(f, Options{
-		Tutorial: sampleTutorial(), Simulated: true,
-		Hint: "Your own rig: railbench --peer USER@HOST, or railbench init.", SyncOutput: true,
-		NoColor: os.Getenv("NO_COLOR") != "",
+		Tutorial: sampleTutorial(),
+		Rig:      Rig{Simulated: true, Hint: "Your own rig: railbench --peer USER@HOST, or railbench init."},
+		Terminal: Terminal{SyncOutput: true, NoColor: os.Getenv("NO_COLOR") != ""},
 	})
 	if _, err := tea.NewProgram(m).Run(); err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestReferencesAreLinks(t *testing.T) {
 	tutorial.Parts[0].Prose = "See [the sources](https://example.org/a-b) and <https://example.org/c>.\n"
 	for _, known := range []bool{true, false} {
 		s := newScreen(t, tutorial, 100, 30)
-		s.opts.Links = known
+		s.opts.Terminal.Links = known
 		s.restyle()
 		s.press("1", "home")
 		s.sees("the sources <https://example.org/a-b> and https://example.org/c.")

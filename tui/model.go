@@ -1,25 +1,24 @@
 // Package tui is the workbench's screen: a Bubble Tea program over a session.
 //
-// The model holds what the user looks at; what happened is the notebook's, which
-// folds the session's events. Update routes messages and starts commands, and only
-// commands talk to the session. Colours are ink's, the two panes are
-// cells' and gauges'. Nothing here runs a script, reads a file or opens a socket.
+// A screen is layers, each a type in a file of its own: the notebook, the checklist, an opened output, boxes over
+// them. The model gives a message to the layer on top, and puts what they draw into a frame. What all of them see,
+// such as the notebook as the session's events have made it, is in shared. Only commands call the session. Styles
+// are theme's, the panes are cells', gauges' and presentation's. Nothing here runs a script, reads a file or opens a
+// socket.
 package tui
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/spinner"
-	"charm.land/bubbles/v2/viewport"
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
+	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/steps/show"
-	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/theme"
 )
 
 // Session is what the screen asks for. Its methods are called from commands, one
@@ -53,298 +52,93 @@ type Session interface {
 	Questions() <-chan steps.Question
 }
 
-// An Audience looks along.
-type Audience interface {
-	Book(steps.Notebook)
-	Board(meter.Board)
-}
-
-// Background says what the screen's colours are chosen for.
-type Background uint8
-
-// The backgrounds. Ask has the terminal tell; dark is assumed until it does.
-const (
-	Ask Background = iota
-	Dark
-	Light
-)
-
-// Options are what cmd knows and the session doesn't.
-type Options struct {
-	Tutorial   steps.Tutorial
-	Params     []steps.Param // that the scripts read, in the order of the form
-	Linked     bool          // the link under test was chosen before the screen was there
-	Simulated  bool          // whatever is measured is marked SIMULATED
-	RigName    string        // shown while no node has been probed
-	Hint       string        // how to use one's own rig; on the first screen while simulated
-	NoColor    bool          // bold, faint and reverse only
-	Background Background
-	Now        func() time.Time // time.Now where nil
-	// RigNow is the nodes' time, of which runs are; Now where nil. A simulated rig's may go
-	// faster than the wall's. A question's deadline is of Now: a person has as long at any speed.
-	RigNow func() time.Time
-	ASCII  bool  // the terminal has no Unicode
-	Links  bool  // it has links (OSC 8)
-	Drill  Drill // the zero value for none
-	// Stage opens the screen for an audience at once.
-	Stage bool
-	// Show is the script of the show on the stage; no scenes for none.
-	Show show.Show
-	// Auto begins it, and has it go on by itself.
-	Auto bool
-	// Pull pulls a cable of the simulated rig, or plugs it in; nil where that takes hands. Called
-	// from a command.
-	Pull func(out bool) error
-	// Tell tells whoever follows the show elsewhere; nil for nobody. Called from a command.
-	Tell func(show.Moment) error
-	// Mark is told of each cell that begins, by its title; nil for nobody. Called from a command.
-	Mark func(title string)
-	// Recorded says that what is shown was measured before, and is only played.
-	Recorded bool
-	// Write puts edited scripts back into the files that they are from, and says what it
-	// did. Nil where they are from none.
-	Write func(parts []steps.Part) (string, error)
-	// Editor finds the user's own editor for a text; read gives the text once it has
-	// run. Nil for none.
-	Editor   func(text string) (run tea.ExecCommand, read func() string, err error)
-	Book     *steps.Notebook // a session that goes on; nil for a new one
-	ReadOnly string          // why nothing can be run here, in a line that stays; empty where it can
-	// Follow waits until the session has changed that another railbench has open, and gives
-	// it; nil once nobody can tell. Nil where there is none to follow. Called from a command.
-	Follow func() *steps.Notebook
-	// Sessions are those that are saved, the newest first. Called from a command.
-	Sessions func() []SessionFile
-	// Check says why a session can't be opened here. Called from a command.
-	Check func(path string) error
-	// Compare tells in Markdown what is better and worse in the session that is open than in
-	// another one. Called from a command.
-	Compare func(open, path string) (string, error)
-	// Changed waits until a runbook's file has changed on disk, and names it; empty once
-	// nobody can tell. Nil where there is none. Called from a command.
-	Changed func() string
-	Notice  string // stands in the footer until the first key
-	// Planned is what running a cell would execute in the state of a notebook, as a dry
-	// run prints it; empty where nothing would run. Called from a command.
-	Planned func(steps.Notebook, steps.Cell) string
-	// Values are those of what Planned prints, for the screen to show; nil where none are known. It reads no file for a
-	// cell that changes nothing, so that a frame may ask it.
-	Values func(steps.Notebook, steps.Cell) []steps.PlannedValues
-	// Pager is the user's pager, ready to show a log's file or, where that is empty or
-	// gone, a text. The error says which program is missing. Called from a command.
-	Pager func(log string, text func() string) (tea.ExecCommand, error)
-	// Docs are the pages to read, in the order of their list; asked for when somebody
-	// wants to read. Nil for none.
-	Docs func() []Doc
-	// Audience is told what the screen is told; nil for nobody. Its methods wait for nobody.
-	Audience Audience
-	// Serve begins to show the session in browsers, or ends that, and says where it is
-	// shown. Called from a command; nil where it can't be.
-	Serve func() (string, error)
-	// SyncOutput asks the terminal itself whether it can show a frame at once.
-	// Bubble Tea 2.0.9 doesn't where SSH_TTY is set, and frames would tear there.
-	SyncOutput bool
-}
-
-// gaugeMode is how much of the screen the gauges have.
-type gaugeMode uint8
-
-const (
-	gaugeStrip gaugeMode = iota
-	gaugeFull
-	gaugeHidden
-)
-
-// Model is the state of the screen. Its parts are orthogonal: a question may stand over
-// the help, over an opened output, while a cell runs.
+// Model is the state of the screen. It has the layers, gives a message to the one that it is for, and draws what they
+// draw into one frame; what they have in common is in shared.
 type Model struct {
-	opts  Options
-	keys  keymap
-	book  steps.Notebook
-	board meter.Board
+	*shared
+	all [levels]layer // by their level
 
-	terminal
-	where
-	shown
-	dialogs
-	stage onStage
-	play  showing
-	doing
-	drill
-	talk
-	drawing
-	files
-	lookup lookup // what is looked for in the notebook
-}
+	notebook  *notebook
+	finder    *finder
+	list      *checklist
+	output    *output
+	docs      *docs
+	editor    *editor
+	edits     *cellEdits
+	form      *form
+	palette   *palette
+	help      *help
+	quit      *quitBox
+	drill     *drill
+	questions *questions
+	presenter *presenter
+	gauges    *gaugesScreen
 
-// terminal is what is known of it.
-type terminal struct {
-	width, height int
-	dark          bool
-	profile       colorprofile.Profile
-	ink           *theme.Ink
-}
+	links  *links
+	saved  *sessions
+	copies *copies
 
-// where is where the user is.
-type where struct {
-	part    int
-	cursors []cursor // by part
-	follow  bool     // the selection goes along with the running cell
-	watch   string   // the cell whose end is watched although the next one is selected
-	page    *page    // an opened output, nil while there is none
-	list    checklist
-	docs    docs // the pages that are read
-	gauges  gaugeMode
-}
-
-// shown is what the user wants to see of cells, by their ids.
-type shown struct {
-	evidence map[string]bool
-	scripts  map[string]bool
-	folded   map[string]bool // the output is not shown
-	whole    map[string]bool // tables show all of their columns; also by a part's introduction
-	notes    map[string]bool // what is different in fact stands in its place; the same
-	noParts  bool            // the list of parts is folded away
-	noMouse  bool            // the mouse is the terminal's
-	reads    string          // the cell whose script is read before it is trusted
-}
-
-// dialogs are what stands over the notebook, and takes the keys while it does.
-type dialogs struct {
-	palette  palette
-	editor   *editor // nil while nothing is edited
-	form     *form   // the parameters, nil while they are not edited
-	help     bool
-	helpPage viewport.Model
-	quitting bool
-
-	questions []steps.Question
-	scrolled  int    // lines of the first question that are above its box
-	plumbing  bool   // what runs before a change's own commands is shown
-	secret    []rune // what is typed; gone with the answer
-}
-
-// doing is what the user has just done, as far as the next key or event depends on it.
-type doing struct {
-	undone      []steps.PartChanged // what z brings back, the last one last
-	clip        *steps.Cell         // what v pastes; nil for nothing
-	before      string              // the key before, where two of them mean something
-	interrupted steps.RunID         // the run that ctrl+c or i was for
-	notice      string              // stands in the footer until the next key
-	runNotice   string              // the notice that ends with the run that it is about; empty where none is shown
-	lost        map[int]bool        // a connection that was there was lost, by the node's number
-	linked      bool                // the link under test was chosen; see link.go
-}
-
-// drill is when a drill began, how long it took once it is over, and whether that is
-// being told.
-type drill struct {
-	began     time.Time
-	found     time.Duration
-	drillDone bool
-	paid      int    // points
-	checksRun int    // how many checks were run
-	hinted    int    // hints that were taken
-	culprit   string // the check that found it
-}
-
-// files is what is known of those that are saved, and what is opened next.
-type files struct {
-	sessions    []SessionFile
-	changedFile string // a runbook's that has changed on disk
-	next        Next
-}
-
-// talk is what the session is asked: one call at a time, never from Update.
-type talk struct {
-	session Session
-	asks    []func(Session) error
-	asking  bool
-}
-
-// drawing is when to draw, and what was drawn.
-type drawing struct {
-	spinner spinner.Model // the clock that runs while a cell does
-	beating bool          // its tick is under way
-	drawn   time.Time     // when events were drawn last
-	pacing  bool          // events came too soon after that, and are drawn with the next frame
-	dirty   bool
-	frame   string
-	cache   cache
-	marks   map[string]int // the number of the first difference, by cell and introduction; see markOf
-}
-
-// cursor is where the user is in one part.
-type cursor struct {
-	item  int // 0 is the part's introduction, n its nth cell
-	top   anchor
-	loose bool // scrolled away from the item: nothing moves by itself
-	seen  bool
-}
-
-// anchor is the first line that is shown: a line of an item, so that what is
-// shown stays where it is while an item before it grows.
-type anchor struct{ item, line int }
-
-// page is an opened output.
-type page struct {
-	cell    string
-	top     int // the first line of the first row that is seen
-	column  int
-	follow  bool        // stays at the end
-	run     steps.RunID // whose output top is a line of
-	dropped int         // lines that were gone when top was set
-	search  search
-
-	sheet    cells.Sheet // how its lines stand, as it was for sheetKey
-	sheetKey sheetKey
-}
-
-// sheetKey is what a sheet depends on.
-type sheetKey struct {
-	run                  steps.RunID
-	dropped, kept, width int
+	lost    map[int]bool // a connection that was there was lost, by the node's number
+	ticking bool         // the spinner's tick is under way
+	drawn   time.Time    // when events were drawn last
+	pacing  bool         // events came too soon after that, and are drawn with the next frame
+	view    tea.View     // as it was drawn last
 }
 
 // New makes the screen of a session.
 func New(s Session, opts Options) *Model {
-	if opts.Now == nil {
-		opts.Now = time.Now
+	sh := newShared(s, opts)
+	opts = sh.opts
+	m := &Model{shared: sh, lost: map[int]bool{}}
+	m.output = &output{shared: sh}
+	m.form = &form{shared: sh}
+	m.notebook = &notebook{
+		shared: sh, output: m.output, form: m.form, cursors: make([]cursor, max(1, len(opts.Tutorial.Parts))),
+		folded: map[string]bool{}, whole: map[string]bool{}, notes: map[string]bool{},
 	}
-	if opts.RigNow == nil {
-		opts.RigNow = opts.Now
-	}
-	m := &Model{
-		opts:     opts,
-		keys:     newKeymap(),
-		book:     steps.NewNotebook(opts.Tutorial),
-		terminal: terminal{profile: colorprofile.TrueColor, dark: opts.Background != Light},
-		where:    where{cursors: make([]cursor, max(1, len(opts.Tutorial.Parts)))},
-		shown: shown{
-			evidence: map[string]bool{}, scripts: map[string]bool{}, folded: map[string]bool{},
-			whole: map[string]bool{}, notes: map[string]bool{},
-		},
-		dialogs: dialogs{helpPage: newHelpPage()},
-		doing:   doing{notice: opts.Notice, lost: map[int]bool{}, linked: opts.Linked},
-		drill:   drill{began: opts.Now()},
-		talk:    talk{session: s},
-		drawing: drawing{
-			dirty:   true,
-			spinner: spinner.New(spinner.WithSpinner(spinner.Spinner{Frames: spinner.MiniDot.Frames, FPS: beatPace})),
-		},
+	m.finder = &finder{shared: sh, notebook: m.notebook, output: m.output}
+	m.editor = &editor{shared: sh, notebook: m.notebook}
+	m.edits = &cellEdits{shared: sh, notebook: m.notebook, editor: m.editor}
+	m.editor.edits = m.edits
+	m.notebook.finder, m.notebook.editor, m.output.clickPart = m.finder, m.editor, m.notebook.clickPart
+	m.list = &checklist{shared: sh, notebook: m.notebook, output: m.output, form: m.form}
+	m.drill = &drill{shared: sh, list: m.list, began: opts.Clock.Now()}
+	m.list.drill = m.drill
+	m.docs = &docs{shared: sh, list: m.list}
+	m.palette = &palette{shared: sh, choices: m.choices}
+	m.chooseLink = m.palette.chooseLinkFor
+	m.links = &links{shared: sh, palette: m.palette}
+	m.saved = &sessions{shared: sh, docs: m.docs}
+	m.copies = &copies{shared: sh, current: m.current}
+	m.help = &help{shared: sh, page: newHelpPage(), chapters: m.chapters, openPalette: m.openPalette}
+	m.quit = &quitBox{shared: sh}
+	m.questions = &questions{shared: sh}
+	m.presenter = &presenter{shared: sh, foot: m.foot, progress: progress{slide: -1, tick: tea.Tick}}
+	m.gauges = &gaugesScreen{shared: sh, notebook: m.notebook}
+	m.bind()
+	m.all = [levels]layer{
+		notebookLevel: m.notebook, wordsLevel: m.finder, checklistLevel: m.list, symptomLevel: &symptomLine{m.list},
+		outputLevel: m.output, searchLevel: &searchLine{m.output}, gaugesLevel: m.gauges,
+		presentationLevel: m.presenter, docsLevel: m.docs, editorLevel: m.editor, formLevel: m.form,
+		paletteLevel: m.palette, helpLevel: m.help, quitLevel: m.quit, drillLevel: m.drill,
+		smallLevel: &tooSmall{shared: sh, quit: m.quit}, questionLevel: m.questions,
 	}
 	if opts.Book != nil {
 		m.book = *opts.Book
 		m.book.Connections, m.book.Saved = nil, steps.Saved{}
 	}
-	if opts.Audience != nil {
-		opts.Audience.Book(m.book)
+	if opts.Viewers.Audience != nil {
+		opts.Viewers.Audience.Book(m.book)
 	}
-	m.list.open = opts.Drill.Fault != ""
-	m.stage.open = opts.Stage
+	if opts.Drill.Fault != "" {
+		m.layers.push(checklistLevel)
+	}
+	if opts.Presentation.Open {
+		m.layers.push(presentationLevel)
+	}
 	if opts.ReadOnly != "" {
-		m.gauges = gaugeHidden // what the rails carry is in no file
+		m.noGauges = true // what the rails carry is in no file
 	}
-	m.play.scene, m.play.tick = -1, tea.Tick
 	m.restyle()
 	return m
 }
@@ -352,72 +146,117 @@ func New(s Session, opts Options) *Model {
 // Init starts the waits for events, boards and questions.
 func (m *Model) Init() tea.Cmd {
 	cmds := []tea.Cmd{waitEvents(m.session), waitBoard(m.session.Boards()), waitQuestion(m.session.Questions())}
-	if m.opts.Background == Ask && !m.opts.NoColor {
+	if m.opts.Terminal.Background == Ask && !m.opts.Terminal.NoColor {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
-	cmds = append(cmds, waitFollow(m.opts.Follow), waitChanged(m.opts.Changed))
-	if m.opts.Auto {
-		cmds = append(cmds, m.showAuto())
+	cmds = append(cmds, waitFollow(m.opts.Saved.Follow), waitChanged(m.opts.Runbook.Changed))
+	if m.opts.Presentation.Auto {
+		cmds = append(cmds, m.presenter.autoplay())
 	}
-	if m.opts.SyncOutput {
+	if m.opts.Terminal.SyncOutput {
 		cmds = append(cmds, askSyncOutput())
 	}
 	return tea.Batch(cmds...)
 }
 
-// names are the nodes as the rig calls them, by End.
-func (m *Model) names() []string { return namesIn(m.book.Rig) }
-
-// namesIn are the names of a rig's nodes: a result is told with those of the rig that it
-// was measured on, whatever link is under test now.
-func namesIn(rig steps.Rig) []string {
-	names := make([]string, max(len(rig.Nodes), len(steps.Ends)))
-	for i := range names {
-		e := steps.End(i)
-		if names[i] = rig.At(e).Name; names[i] == "" {
-			names[i] = e.String()
+// footer is the line of keys, as many as fit.
+func (m *Model) footer(width int) string {
+	if m.layers.top().boxed() { // it has the keys, and says which
+		return ""
+	}
+	var bs []binding
+	for _, c := range m.chapters() {
+		for _, b := range c.bindings {
+			if b.foot.Key == "" || b.acts && m.opts.ReadOnly != "" || b.when != nil && !b.when() {
+				continue
+			}
+			if b.does != nil {
+				b.foot.Desc = b.does()
+			}
+			bs = append(bs, b)
 		}
 	}
-	return names
-}
-
-// ranOn are the names for what a cell came to.
-func (m *Model) ranOn(state steps.CellState) []string {
-	if !state.Running && !state.Rig.Probed.IsZero() {
-		return namesIn(state.Rig)
+	// The order on the screen is the keymap's; what is left out goes by rank.
+	byRank := slices.Clone(bs)
+	slices.SortStableFunc(byRank, func(a, b binding) int { return a.rank - b.rank })
+	const gap = "  "
+	fits, room := map[key.Help]bool{}, width-1+len(gap)
+	for _, b := range byRank {
+		if w := lipgloss.Width(b.foot.Key+" "+b.foot.Desc) + len(gap); w <= room {
+			fits[b.foot] = true
+			room -= w
+		}
 	}
-	return m.names()
-}
-
-func (m *Model) parts() []steps.Part { return m.book.Tutorial.Parts }
-
-// open is the part that is shown; the zero Part where there is none.
-func (m *Model) open() steps.Part {
-	if m.part < len(m.parts()) {
-		return m.parts()[m.part]
+	var shown []string
+	for _, b := range bs {
+		if fits[b.foot] {
+			name := m.styles.Strong
+			if b.rank == 0 {
+				name = m.styles.Focus
+			}
+			shown = append(shown, name.Render(b.foot.Key)+" "+m.styles.Dim.Render(b.foot.Desc))
+		}
 	}
-	return steps.Part{}
+	return " " + strings.Join(shown, gap)
 }
 
-func (m *Model) cursor() *cursor { return &m.cursors[m.part] }
+func (m *Model) openPalette() tea.Cmd {
+	m.palette.open()
+	m.docs.loadDocs()
+	return m.saved.listSessions()
+}
 
-// selected is the cell under the selection, if it is one.
-func (m *Model) selected() (steps.Cell, bool) {
-	cells := m.open().Cells
-	if i := m.cursor().item; i >= 1 && i <= len(cells) {
-		return cells[i-1], true
+// choices are all that there are on this screen.
+func (m *Model) choices() []choice {
+	if m.palette.links {
+		return m.links.linkChoices()
 	}
-	return steps.Cell{}, false
-}
-
-// find gives the part and the item of a cell.
-func (m *Model) find(id string) (part, item int, ok bool) {
-	for i, p := range m.parts() {
-		for j, c := range p.Cells {
-			if c.ID == id {
-				return i, j + 1, true
+	var all []choice
+	for _, c := range m.chapters() {
+		for _, b := range c.bindings {
+			if b.act != nil && (b.when == nil || b.when()) {
+				all = append(all, choice{"do", b.Help().Desc, b.Help().Key, b.act})
 			}
 		}
 	}
-	return 0, 0, false
+	for i, p := range m.parts() {
+		all = append(all, choice{"part", p.Title, "", func() tea.Cmd {
+			m.leaveList()
+			return m.notebook.goToPart(i)
+		}})
+		for _, c := range p.Cells {
+			all = append(all, choice{"cell", c.Title + "  " + c.ID, "", func() tea.Cmd {
+				m.leaveList()
+				m.notebook.show(c.ID)
+				return nil
+			}})
+		}
+	}
+	all = append(all, m.links.linkChoices()...)
+	all = append(all, m.saved.sessionChoices()...)
+	for i, d := range m.docs.all {
+		all = append(all, choice{"page", d.Name + "  " + d.About, "", func() tea.Cmd { return m.docs.openDoc(i) }})
+	}
+	for _, c := range m.book.Tutorial.Checks() {
+		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func() tea.Cmd {
+			m.layers.drop(docsLevel)
+			m.list.openChecklist()
+			m.list.showAll()
+			m.list.chooseCheck(c.ID)
+			return nil
+		}})
+	}
+	return append(all, m.presenter.loadChoices()...)
+}
+
+// current is the cell that keys are about: that of an opened output, the selected check, or the selected cell.
+func (m *Model) current() (steps.Cell, bool) {
+	switch {
+	case m.layers.has(outputLevel):
+		return m.book.Tutorial.Cell(m.output.page.cell)
+	case m.layers.has(checklistLevel):
+		return m.list.check()
+	default:
+		return m.notebook.selected()
+	}
 }

@@ -68,11 +68,12 @@ func TestKeysInWrongMoments(t *testing.T) {
 func TestASymptomIsTakenBack(t *testing.T) {
 	s := newScreen(t, withChecklist(), 110, 36)
 	s.press("C", "/", "m", "t", "u", "backspace", "backspace", "backspace", "backspace")
-	if s.list.words != "" || !s.list.typing {
-		t.Errorf("after more backspaces than letters: %q, typing %t", s.list.words, s.list.typing)
+	if s.list.words.text() != "" || !s.layers.has(symptomLevel) {
+		t.Errorf("after more backspaces than letters: %q, typing %t", s.list.words.text(), s.layers.has(symptomLevel))
 	}
 	s.press("x", "ctrl+c")
-	if s.list.typing || s.quitting {
-		t.Errorf("ctrl+c leaves the words and nothing else: typing %t, quitting %t", s.list.typing, s.quitting)
+	if s.layers.has(symptomLevel) || s.layers.has(quitLevel) {
+		t.Errorf("ctrl+c leaves the words and nothing else: typing %t, quitting %t",
+			s.layers.has(symptomLevel), s.layers.has(quitLevel))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/tui/cells"
@@ -16,7 +18,29 @@ import (
 type cache struct {
 	intros map[introKey][]string
 	cells  map[string]drawnCell
-	plans  map[string]planned // by cell
+}
+
+// notebook is the open part of the tutorial with its cells, and where the user is in it.
+type notebook struct {
+	*shared
+	inert
+	finder *finder
+	output *output
+	editor *editor
+	form   *form
+	keys   []chapter
+
+	part    int
+	cursors []cursor // by part
+	watch   string   // the cell whose end is watched although the next one is selected
+
+	folded map[string]bool // the output is not shown, by cell
+	whole  map[string]bool // tables show all of their columns; by cell and introduction
+	notes  map[string]bool // what is different in fact stands in its place; the same
+	reads  string          // the cell whose script is read before it is trusted
+
+	cache cache
+	marks map[string]int // the number of the first difference, by cell and introduction; see markOf
 }
 
 type introKey struct {
@@ -42,15 +66,15 @@ type drawnCell struct {
 	cells.Drawing
 }
 
-// doc sets the open part in lines as wide as the notebook's pane.
-func (m *Model) doc() doc {
-	l := m.layout()
-	part := m.open()
-	d := doc{}
-	intro := m.intro(part, l.noteWidth)
+// lines sets the open part in lines as wide as the notebook's pane.
+func (nb *notebook) lines() partLines {
+	l := nb.layout()
+	part := nb.open()
+	d := partLines{}
+	intro := nb.intro(part, l.noteWidth)
 	d.add(cells.Drawing{Lines: intro, Verdict: len(intro), End: len(intro)})
 	for i, c := range part.Cells {
-		d.add(m.cell(c, i+1, l))
+		d.add(nb.cell(c, i+1, l))
 	}
 	return d
 }
@@ -61,10 +85,10 @@ func (m *Model) Spread() []string {
 	if m.width <= 0 || len(m.parts()) == 0 {
 		return nil
 	}
-	return slices.Concat(m.doc().items...)
+	return slices.Concat(m.notebook.lines().items...)
 }
 
-func (d *doc) add(x cells.Drawing) {
+func (d *partLines) add(x cells.Drawing) {
 	d.items = append(d.items, x.Lines)
 	d.verdicts = append(d.verdicts, x.Verdict)
 	d.ends = append(d.ends, x.End)
@@ -74,10 +98,10 @@ func (d *doc) add(x cells.Drawing) {
 
 // pretend says of how many nodes the simulated rig is, and where there are more than the
 // two that a tutorial speaks of, which it means.
-func (m *Model) pretend() string {
-	names := m.names()
+func (nb *notebook) pretend() string {
+	names := nb.names()
 	text := inWords(len(names)) + " pretend nodes inside this program; nothing here was measured on hardware. "
-	if m.linkable() {
+	if nb.linkable() {
 		text += fmt.Sprintf("A cell runs over the link of two of them, now %s ⇄ %s: L chooses. Checks look at all. ",
 			theme.Clean(names[steps.Here]), theme.Clean(names[steps.Peer]))
 	}
@@ -95,82 +119,280 @@ func inWords(n int) string {
 
 // intro is the part's title and prose, and on the first screen of a simulated rig
 // what the user has before them.
-func (m *Model) intro(part steps.Part, width int) []string {
+func (nb *notebook) intro(part steps.Part, width int) []string {
 	id := steps.IntroID(part.ID)
 	key := introKey{
-		part: m.part, width: width, selected: m.cursor().item == 0, whole: m.whole[id], notes: m.notes[id],
+		part: nb.part, width: width, selected: nb.cursor().item == 0, whole: nb.whole[id], notes: nb.notes[id],
 	}
-	if m.part == 0 && m.opts.Simulated {
-		key.pretend = m.pretend()
+	if nb.part == 0 && nb.opts.Rig.Simulated {
+		key.pretend = nb.pretend()
 	}
 	if strings.Contains(part.Prose, limits.ThisRig) {
-		key.outlook = limits.Outlook(m.book.Rig)
+		key.outlook = limits.Outlook(nb.book.Rig)
 	}
-	if lines, ok := m.cache.intros[key]; ok {
+	if lines, ok := nb.cache.intros[key]; ok {
 		return lines
 	}
 	var lines []string
 	if key.pretend != "" {
-		text := m.ink.Warn.Render("SIMULATED RIG") + ": " + key.pretend + theme.Clean(m.opts.Hint)
-		bar := " " + m.ink.Warn.Render("▏") + " "
+		text := nb.styles.Warn.Render("SIMULATED RIG") + ": " + key.pretend + theme.Clean(nb.opts.Rig.Hint)
+		bar := " " + nb.styles.Warn.Render("▏") + " "
 		lines = append(lines, theme.Wrap(text, min(width-1, 100), bar, bar)...)
 		lines = append(lines, "")
 	}
-	if part.Title == "" && len(m.parts()) == 0 {
-		lines = append(lines, " "+m.ink.Dim.Render("This tutorial has no parts."))
+	if part.Title == "" && len(nb.parts()) == 0 {
+		lines = append(lines, " "+nb.styles.Dim.Render("This tutorial has no parts."))
 	} else {
-		bar, style := " ", m.ink.Strong
+		bar, style := " ", nb.styles.Strong
 		if key.selected {
-			bar, style = m.ink.Accent.Render("▌"), m.ink.Focus
+			bar, style = nb.styles.Accent.Render("▌"), nb.styles.Focus
 		}
-		lines = append(lines, bar+style.Render(fmt.Sprintf("%d  %s", m.part+1, theme.Clean(part.Title))), "")
+		lines = append(lines, bar+style.Render(fmt.Sprintf("%d  %s", nb.part+1, theme.Clean(part.Title))), "")
 	}
 	for i, l := range lines {
 		lines[i] = theme.Pad(l, width)
 	}
 	if strings.TrimSpace(part.Prose) != "" {
-		o := cells.Setting{Whole: key.whole, Key: cells.WideKey, Mark: m.markOf(id), InPlace: key.notes}
-		lines = append(lines, o.Prose(strings.Replace(part.Prose, limits.ThisRig, key.outlook, 1), m.ink, width)...)
+		o := cells.Setting{Whole: key.whole, Key: cells.WideKey, Mark: nb.markOf(id), InPlace: key.notes}
+		lines = append(lines, o.Prose(strings.Replace(part.Prose, limits.ThisRig, key.outlook, 1), nb.styles, width)...)
 		lines = append(lines, strings.Repeat(" ", width))
 	}
-	if m.cache.intros == nil {
-		m.cache.intros = map[introKey][]string{}
+	if nb.cache.intros == nil {
+		nb.cache.intros = map[introKey][]string{}
 	}
-	m.cache.intros[key] = lines
+	nb.cache.intros[key] = lines
 	return lines
 }
 
 // cell draws a cell, or gives what was drawn of it. All that a drawing depends on is in the key: of the cell's
 // state the version, which changes with it.
-func (m *Model) cell(c steps.Cell, item int, l layout) cells.Drawing {
-	state := m.book.Cells[c.ID]
-	view := m.viewOf(c, m.cursor().item == item, l)
-	view.Whole, view.Notes, view.Mark = m.whole[c.ID], m.notes[c.ID], m.markOf(c.ID)
-	view.Params, view.Stale, view.Folded = m.changedParams(c), m.book.Stale(c.ID), m.folded[c.ID]
-	names := m.ranOn(state)
-	key := cellKey{m.book.Version(c.ID), view, strings.Join(names, "\n"), l.noteWidth}
-	if old, ok := m.cache.cells[c.ID]; ok && old.key == key {
+func (nb *notebook) cell(c steps.Cell, item int, l layout) cells.Drawing {
+	state := nb.book.Cells[c.ID]
+	view := nb.viewOf(c, nb.cursor().item == item, l)
+	view.Whole, view.Notes, view.Mark = nb.whole[c.ID], nb.notes[c.ID], nb.markOf(c.ID)
+	view.Params, view.Stale, view.Folded = nb.changedParams(c), nb.book.Stale(c.ID), nb.folded[c.ID]
+	names := nb.ranOn(state)
+	key := cellKey{nb.book.Version(c.ID), view, strings.Join(names, "\n"), l.noteWidth}
+	if old, ok := nb.cache.cells[c.ID]; ok && old.key == key {
 		return old.Drawing
 	}
-	drawing := cells.Cell{Cell: c, State: state, Names: names, View: view}.Draw(m.ink, l.noteWidth)
-	if m.cache.cells == nil {
-		m.cache.cells = map[string]drawnCell{}
+	drawing := cells.Cell{Cell: c, State: state, Names: names, View: view}.Draw(nb.styles, l.noteWidth)
+	if nb.cache.cells == nil {
+		nb.cache.cells = map[string]drawnCell{}
 	}
-	m.cache.cells[c.ID] = drawnCell{key, drawing}
+	nb.cache.cells[c.ID] = drawnCell{key, drawing}
 	return drawing
 }
 
-// viewOf is how a cell or a check is looked at.
-func (m *Model) viewOf(c steps.Cell, selected bool, l layout) cells.View {
-	view := cells.View{
-		Selected: selected, Queued: slices.Index(m.book.Queue, c.ID) + 1,
-		Evidence: m.evidence[c.ID], Script: m.scripts[c.ID], Keep: l.keep, Simulated: m.simulated(),
+// Key acts by the table of keys.
+func (nb *notebook) Key(msg tea.KeyPressMsg) tea.Cmd { return press(nb.keys, msg) }
+
+// Click selects a part or a cell.
+func (nb *notebook) Click(x, row int) tea.Cmd {
+	nb.dirty, nb.notice = true, ""
+	switch l := nb.layout(); {
+	case x < l.partsWidth:
+		nb.clickPart(row, l)
+	case x >= l.noteLeft && x < l.noteLeft+l.noteWidth:
+		nb.clickCell(row)
 	}
-	if view.Script {
-		view.Values = m.valuesOf(c)
+	return nil
+}
+
+// Wheel scrolls.
+func (nb *notebook) Wheel(lines int) tea.Cmd { return nb.scroll(lines) }
+
+// Bindings are those of the table.
+func (nb *notebook) Bindings() []chapter { return nb.keys }
+
+// Draw is the window over the open part.
+func (nb *notebook) Draw(int, int) picture { return picture{lines: nb.pane(nb.layout())} }
+
+// markOf is the number of the first difference in a cell or an introduction: those of the
+// tutorial as it was opened, whatever was edited since.
+func (nb *notebook) markOf(id string) int {
+	if nb.marks == nil {
+		_, nb.marks = nb.opts.Tutorial.Differences()
 	}
-	if state := m.book.Cells[c.ID]; state.Running {
-		view.Spinner, view.Elapsed = m.spinner.View(), cells.Seconds(m.opts.RigNow().Sub(state.Started))
+	return nb.marks[id]
+}
+
+// toggleHere turns something on or off for the selected cell or the introduction.
+func (nb *notebook) toggleHere(shown map[string]bool) tea.Cmd {
+	id := steps.IntroID(nb.open().ID)
+	if c, ok := nb.selected(); ok {
+		id = c.ID
 	}
-	return view
+	shown[id] = !shown[id]
+	return nil
+}
+
+// edit opens the selected cell's script in the notebook's place.
+func (nb *notebook) edit() tea.Cmd {
+	c, ok := nb.selected()
+	switch {
+	case !ok:
+		nb.notice = "select a cell first: its script is what can be edited"
+		return nil
+	case c.Own != "":
+		nb.notice = "railbench does this itself: there is no script"
+		return nil
+	case nb.opts.ReadOnly != "":
+		nb.notice = onlyFollows
+		return nil
+	}
+	nb.editor.editRole(c, 0)
+	return nil
+}
+
+// restart is the second 0: all that ran is forgotten, and the nodes are looked at anew
+// by the next cell.
+func (nb *notebook) restart() tea.Cmd {
+	if nb.keyBefore != "0" {
+		cmd := nb.resetPeaks()
+		nb.notice, nb.keyBefore = "peaks and averages start anew; 0 again clears all outputs and verdicts", "0"
+		return cmd
+	}
+	if nb.busy() {
+		nb.notice = "something runs: i i interrupts it"
+		return nil
+	}
+	nb.notice = "all outputs and verdicts are cleared"
+	var ids []string
+	for id := range nb.book.Cells {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return nb.ask(func(s Session) {
+		for _, id := range ids {
+			s.Clear(id)
+		}
+	})
+}
+
+// openForm opens the form of the selected cell, or on an introduction of all.
+func (nb *notebook) openForm() tea.Cmd {
+	c, _ := nb.selected()
+	return nb.form.openFormOf(c)
+}
+
+// changedParams are the parameters of a cell that are not as they are by default, in
+// one line.
+func (nb *notebook) changedParams(c steps.Cell) string {
+	if !nb.book.Params.Any() && nb.reads != c.ID {
+		return ""
+	}
+	var all []string
+	for _, p := range nb.opts.Params {
+		value, set := nb.book.Params.Get(c.ID, p.Name)
+		switch {
+		case !c.Reads(p):
+		case nb.reads == c.ID && p.Program && (!set || value == p.Default):
+			// Who reads a script before he trusts it reads what it calls, too.
+			all = append(all, p.Name+"="+p.Text(p.Default))
+		case set && value != p.Default:
+			all = append(all, fmt.Sprintf("%s=%s (default %s)", p.Name, p.Text(value), p.Text(p.Default)))
+		}
+	}
+	return theme.Clean(strings.Join(all, "  "))
+}
+
+// cursor is where the user is in one part.
+type cursor struct {
+	item  int // 0 is the part's introduction, n its nth cell
+	top   anchor
+	loose bool // scrolled away from the item: nothing moves by itself
+	seen  bool
+}
+
+// anchor is the first line that is shown: a line of an item, so that what is
+// shown stays where it is while an item before it grows.
+type anchor struct{ item, line int }
+
+// open is the part that is shown; the zero Part where there is none.
+func (nb *notebook) open() steps.Part {
+	if nb.part < len(nb.parts()) {
+		return nb.parts()[nb.part]
+	}
+	return steps.Part{}
+}
+
+func (nb *notebook) cursor() *cursor { return &nb.cursors[nb.part] }
+
+// selected is the cell under the selection, if it is one.
+func (nb *notebook) selected() (steps.Cell, bool) {
+	cells := nb.open().Cells
+	if i := nb.cursor().item; i >= 1 && i <= len(cells) {
+		return cells[i-1], true
+	}
+	return steps.Cell{}, false
+}
+
+// find gives the part and the item of a cell.
+func (nb *notebook) find(id string) (part, item int, ok bool) {
+	for i, p := range nb.parts() {
+		for j, c := range p.Cells {
+			if c.ID == id {
+				return i, j + 1, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// partLines are the open part as lines: its introduction and its cells, one item each.
+type partLines struct {
+	items  [][]string
+	starts []int
+	// verdicts are the lines of the verdicts, ends those after all that belongs to them.
+	verdicts, ends []int
+	total          int
+}
+
+func (d partLines) end(item int) int { return d.starts[item] + len(d.items[item]) }
+
+// at gives the item of a line.
+func (d partLines) at(line int) int {
+	item := 0
+	for i, s := range d.starts {
+		if s <= line {
+			item = i
+		}
+	}
+	return item
+}
+
+// result is where a window begins that shows an item's verdict, or what it prints, and as
+// much before it as there is room for. Its title is pinned above, over the line before the
+// verdict.
+func (d partLines) result(item, height int) int {
+	start := d.starts[item]
+	return max(start, min(start+d.ends[item]-height, start+d.verdicts[item]-1))
+}
+
+// pane is the window over the notebook with its scroll bar.
+func (nb *notebook) pane(l layout) []string {
+	d := nb.lines()
+	nb.settle(d, l.noteHeight)
+	top := nb.top(d)
+	bar := scrollBar(nb.styles, top, d.total, l.noteHeight)
+	lines := make([]string, 0, l.noteHeight)
+	if item := d.at(top); item > 0 && top > d.starts[item] && top < d.starts[item]+d.ends[item]-1 {
+		// The cell goes on above the window: its title stays, with the time.
+		lines = append(lines, d.items[item][0]+bar[0])
+		top++
+	}
+	for item := d.at(top); item < len(d.items) && len(lines) < l.noteHeight; item++ {
+		for i := max(0, top-d.starts[item]); i < len(d.items[item]) && len(lines) < l.noteHeight; i++ {
+			lines = append(lines, nb.finder.marked(d.items[item][i])+bar[len(lines)])
+		}
+	}
+	for len(lines) < l.noteHeight {
+		lines = append(lines, strings.Repeat(" ", l.noteWidth)+bar[len(lines)])
+	}
+	if item := nb.cursor().item; d.starts[item] >= nb.top(d)+l.noteHeight {
+		// Another cell's end is watched: what enter would run is seen all the same.
+		lines[l.noteHeight-1] = d.items[item][0] + bar[l.noteHeight-1]
+	}
+	return lines
 }

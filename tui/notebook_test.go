@@ -114,8 +114,8 @@ func TestMovingAwayStopsFollowing(t *testing.T) {
 	s.tell(steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})
 	s.press("tab") // to have a look at the next part
 	s.tell(passed(1, "nodes"), steps.CellStarted{Run: 2, Cell: "tools", At: s.now})
-	if s.open().ID != "devices" {
-		t.Errorf("the screen went to %s by itself", s.open().ID)
+	if s.notebook.open().ID != "devices" {
+		t.Errorf("the screen went to %s by itself", s.notebook.open().ID)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestEverythingCanBeRead(t *testing.T) {
 			look()
 			s.press(keys...)
 		}
-		d := s.doc()
+		d := s.notebook.lines()
 		for _, it := range d.items {
 			for _, l := range it {
 				text := strings.TrimRight(strings.TrimLeft(ansi.Strip(l), "▌ "), " ")
@@ -161,12 +161,12 @@ func TestTheSelectionIsAlwaysSeen(t *testing.T) {
 		if i%11 == 0 {
 			s.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown, X: 40, Y: 5})
 		}
-		if s.gauges == gaugeFull {
+		if s.layers.has(gaugesLevel) {
 			continue
 		}
 		s.view()
-		d, h := s.doc(), s.Model.layout().noteHeight
-		top, p := s.top(d), s.cursor()
+		d, h := s.notebook.lines(), s.Model.layout().noteHeight
+		top, p := s.notebook.top(d), s.notebook.cursor()
 		if d.starts[p.item] >= top+h || d.end(p.item) <= top {
 			t.Fatalf("after key %d (%s) item %d (%d–%d) is outside of %d–%d",
 				i, k, p.item, d.starts[p.item], d.end(p.item), top, top+h)
@@ -192,7 +192,7 @@ func TestColoursOfTools(t *testing.T) {
 		s.sees("\uFFFD[32mnot cleaned")
 		s.press("O")
 	}
-	s.opts.NoColor = true
+	s.opts.Terminal.NoColor = true
 	s.restyle()
 	if strings.Contains(s.view(), red) {
 		t.Error("colours although the user wants none")
@@ -217,17 +217,17 @@ func TestOpenOutput(t *testing.T) {
 	for range 25 {
 		s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(900, "flood")})
 	}
-	if s.pageState().Output.Dropped() == 0 {
+	if s.output.pageState().Output.Dropped() == 0 {
 		t.Fatal("nothing was dropped: the test tests nothing")
 	}
-	if s.page.top != 0 {
-		t.Errorf("the window is at line %d of what is kept, not at the first: its lines are gone", s.page.top)
+	if s.output.page.top != 0 {
+		t.Errorf("the window is at line %d of what is kept, not at the first: its lines are gone", s.output.page.top)
 	}
 	s.press("end")
 	s.press("pgup")
-	at := s.pageState().Output.Lines(s.page.top, 1)[0].Text
+	at := s.output.pageState().Output.Lines(s.output.page.top, 1)[0].Text
 	s.tell(steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(900, "flood")})
-	if now := s.pageState().Output.Lines(s.page.top, 1)[0].Text; now != at {
+	if now := s.output.pageState().Output.Lines(s.output.page.top, 1)[0].Text; now != at {
 		t.Errorf("the window moved from %q to %q", at, now)
 	}
 	s.press("end")
@@ -267,7 +267,7 @@ func TestMouse(t *testing.T) {
 	s.asked("run rail-map")
 	s.press("1")
 	s.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown, X: 60, Y: 8})
-	if s.cursor().top == (anchor{}) {
+	if s.notebook.cursor().top == (anchor{}) {
 		t.Error("the wheel doesn't scroll")
 	}
 	// Nowhere does a click do harm.
@@ -319,7 +319,7 @@ func TestPace(t *testing.T) {
 	}
 	s.tell(passed(1, "gids"))
 	s.send(s.spinner.Tick())
-	if s.beating {
+	if s.ticking {
 		t.Error("the clock runs while no cell does: an idle screen costs time")
 	}
 }
@@ -406,7 +406,7 @@ func TestTheVerdictIsSeenAfterSpace(t *testing.T) {
 		s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
 			steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: lines(100, "row")}, passed(1, "ib-write-bw"))
 		s.sees("PASS SIMULATED", "Latency of one rail")
-		if c, _ := s.selected(); c.ID != "ib-write-lat" {
+		if c, _ := s.notebook.selected(); c.ID != "ib-write-lat" {
 			t.Errorf("%s is selected", c.ID)
 		}
 		// The last one of a part stays, with its verdict, until it is asked for again.
@@ -422,8 +422,8 @@ func TestTheVerdictIsSeenAfterSpace(t *testing.T) {
 	s.sees("space next part")
 	s.press("space")
 	s.asked()
-	if s.part != 3 {
-		t.Errorf("part %d is open", s.part+1)
+	if s.notebook.part != 3 {
+		t.Errorf("part %d is open", s.notebook.part+1)
 	}
 }
 
@@ -433,13 +433,13 @@ func TestCellByCell(t *testing.T) {
 	s.press("1", "home")
 	for _, want := range []string{"nodes", "tools", "tools"} {
 		s.press("j")
-		if c, _ := s.selected(); c.ID != want {
+		if c, _ := s.notebook.selected(); c.ID != want {
 			t.Errorf("%s is selected, not %s", c.ID, want)
 		}
 	}
 	s.press("k", "k", "k")
-	if s.cursor().item != 0 {
-		t.Errorf("item %d is selected", s.cursor().item)
+	if s.notebook.cursor().item != 0 {
+		t.Errorf("item %d is selected", s.notebook.cursor().item)
 	}
 }
 

@@ -8,30 +8,30 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/steps/script"
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// Notes is the presenter's own screen: it follows a show that another railbench gives.
+// Notes is the presenter's own screen: it follows a presentation that another railbench gives.
 type Notes struct {
 	opts          Options
-	read          func() (show.Moment, error)
-	at            show.Moment
+	read          func() (script.Moment, error)
+	at            script.Moment
 	err           error
 	width, height int
 	profile       colorprofile.Profile
 }
 
-// notesPace is how often the presenter's screen looks where the show is.
+// notesPace is how often the presenter's screen looks where the presentation is.
 const notesPace = 300 * time.Millisecond
 
 type momentMsg struct {
-	at  show.Moment
+	at  script.Moment
 	err error
 }
 
-// NewNotes makes it; read gives where the show is, and is called from a command.
-func NewNotes(read func() (show.Moment, error), opts Options) *Notes {
+// NewNotes makes it; read gives where the presentation is, and is called from a command.
+func NewNotes(read func() (script.Moment, error), opts Options) *Notes {
 	return &Notes{opts: opts, read: read, profile: colorprofile.TrueColor}
 }
 
@@ -46,7 +46,7 @@ func (n *Notes) look() tea.Cmd {
 	}
 }
 
-// Update follows the show.
+// Update follows the presentation.
 func (n *Notes) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -60,21 +60,21 @@ func (n *Notes) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case momentMsg:
 		n.at, n.err = msg.at, msg.err
-		return n, tea.Tick(notesPace, func(time.Time) tea.Msg { return showTickMsg{} })
-	case showTickMsg:
+		return n, tea.Tick(notesPace, func(time.Time) tea.Msg { return slideTickMsg{} })
+	case slideTickMsg:
 		return n, n.look()
 	}
 	return n, nil
 }
 
-// View is where the show is, the notes first.
+// View is where the presentation is, the notes first.
 func (n *Notes) View() tea.View {
 	profile := n.profile
-	if n.opts.NoColor {
+	if n.opts.Terminal.NoColor {
 		profile = colorprofile.ASCII
 	}
-	frame := strings.Join(n.lines(theme.New(n.opts.Background != Light, profile)), "\n")
-	if n.opts.ASCII {
+	frame := strings.Join(n.lines(theme.New(n.opts.Terminal.Background != Light, profile)), "\n")
+	if n.opts.Terminal.ASCII {
 		frame = theme.ASCII(frame)
 	}
 	v := tea.NewView(frame)
@@ -83,7 +83,7 @@ func (n *Notes) View() tea.View {
 	return v
 }
 
-func (n *Notes) lines(k *theme.Ink) []string {
+func (n *Notes) lines(k *theme.Styles) []string {
 	if n.width < 1 || n.height < 1 {
 		return nil
 	}
@@ -91,9 +91,9 @@ func (n *Notes) lines(k *theme.Ink) []string {
 		return n.fit(theme.Wrap(theme.Clean(n.err.Error()), n.width-2, " ", " "))
 	}
 	place, clock := "not begun", ""
-	if n.at.Scene > 0 {
-		place = fmt.Sprintf("%d/%d", n.at.Scene, n.at.Of)
-		if gone := n.opts.Now().Sub(n.at.Began).Truncate(time.Second); !n.at.Began.IsZero() && gone >= 0 {
+	if n.at.Slide > 0 {
+		place = fmt.Sprintf("%d/%d", n.at.Slide, n.at.Of)
+		if gone := n.opts.Clock.Now().Sub(n.at.Began).Truncate(time.Second); !n.at.Began.IsZero() && gone >= 0 {
 			clock = fmt.Sprintf("  %d:%02d", int(gone.Minutes()), int(gone.Seconds())%60)
 		}
 	}
@@ -101,7 +101,7 @@ func (n *Notes) lines(k *theme.Ink) []string {
 		place += " auto"
 	}
 	lines := []string{
-		theme.Sides(" "+k.Focus.Render(theme.Clean(n.at.Show)), k.Strong.Render(place+clock)+" ", n.width),
+		theme.Sides(" "+k.Focus.Render(theme.Clean(n.at.Script)), k.Strong.Render(place+clock)+" ", n.width),
 		k.Faint.Render(strings.Repeat("─", n.width)),
 	}
 	if n.at.Alarm != "" {

@@ -17,7 +17,10 @@ import (
 
 // palette is what is typed at it.
 type palette struct {
-	open  bool
+	*shared
+	inert
+	choices func() []choice // all that there are on this screen
+
 	line  line
 	item  int
 	links bool     // only links are to choose from
@@ -25,8 +28,8 @@ type palette struct {
 }
 
 // title says what is chosen.
-func (p palette) title() string {
-	if p.links {
+func (pal *palette) title() string {
+	if pal.links {
 		return "which link? here ⇄ peer"
 	}
 	return "what to do, where to go"
@@ -36,72 +39,15 @@ func (p palette) title() string {
 type choice struct {
 	kind, name string
 	key        string // that does the same; empty where there is none
-	act        func(*Model) tea.Cmd
-}
-
-func (m *Model) openPalette() tea.Cmd {
-	m.palette = palette{open: true, line: newLine(maxPalette)}
-	m.loadDocs()
-	return m.listSessions()
-}
-
-// choices are all that there are on this screen.
-func (m *Model) choices() []choice {
-	if m.palette.links {
-		return m.linkChoices()
-	}
-	var all []choice
-	for _, c := range m.chapters() {
-		for _, b := range c.bindings {
-			if b.act != nil && (b.when == nil || b.when(m)) {
-				all = append(all, choice{"do", b.Help().Desc, b.Help().Key, b.act})
-			}
-		}
-	}
-	for i, p := range m.parts() {
-		all = append(all, choice{"part", p.Title, "", func(m *Model) tea.Cmd {
-			m.leaveList()
-			return m.goToPart(i)
-		}})
-		for _, c := range p.Cells {
-			all = append(all, choice{"cell", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
-				m.leaveList()
-				m.show(c.ID)
-				return nil
-			}})
-		}
-	}
-	all = append(all, m.linkChoices()...)
-	all = append(all, m.sessionChoices()...)
-	for i, d := range m.docs.all {
-		all = append(all, choice{"page", d.Name + "  " + d.About, "", func(m *Model) tea.Cmd { return m.openDoc(i) }})
-	}
-	for _, c := range m.book.Tutorial.Checks() {
-		all = append(all, choice{"check", c.Title + "  " + c.ID, "", func(m *Model) tea.Cmd {
-			m.docs.open = false
-			m.openChecklist()
-			m.list.words, m.list.only, m.list.why, m.list.whose = "", nil, "", ""
-			m.chooseCheck(c.ID)
-			return nil
-		}})
-	}
-	return append(all, m.loadChoices()...)
-}
-
-// leaveList goes back to the notebook, whose selection is about to change.
-func (m *Model) leaveList() {
-	m.list.open, m.list.typing, m.page, m.follow, m.docs.open = false, false, nil, false, false
-	if m.gauges == gaugeFull {
-		m.gauges = gaugeStrip
-	}
+	act        func() tea.Cmd
 }
 
 // chosen are those that have all words that are typed, those that begin with them
 // first. Where none has them, they are those that have the letters in this order, the best first.
-func (m *Model) chosen() []choice {
-	words := strings.Fields(strings.ToLower(m.palette.line.text()))
+func (pal *palette) chosen() []choice {
+	words := strings.Fields(strings.ToLower(pal.line.text()))
 	var found []choice
-	all := m.choices()
+	all := pal.choices()
 	for _, c := range all {
 		text := strings.ToLower(c.kind + " " + c.name)
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
@@ -134,25 +80,24 @@ type choices []choice
 func (c choices) String(i int) string { return c[i].name }
 func (c choices) Len() int            { return len(c) }
 
-// paletteKey moves through what was found, chooses, or is a letter of the words.
-func (m *Model) paletteKey(msg tea.KeyPressMsg) tea.Cmd {
-	p := &m.palette
+// Key moves through what was found, chooses, or is a letter of the words.
+func (pal *palette) Key(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc", "ctrl+c":
-		p.open = false
+		pal.layers.drop(paletteLevel)
 	case "enter":
-		p.open = false
-		if all := m.chosen(); p.item < len(all) {
-			return all[p.item].act(m)
+		pal.layers.drop(paletteLevel)
+		if all := pal.chosen(); pal.item < len(all) {
+			return all[pal.item].act()
 		}
 	case "up", "ctrl+p", "ctrl+k":
-		p.item = max(0, p.item-1)
+		pal.item = max(0, pal.item-1)
 	case "down", "ctrl+n", "ctrl+j":
-		p.item = min(p.item+1, max(0, len(m.chosen())-1))
+		pal.item = min(pal.item+1, max(0, len(pal.chosen())-1))
 	default:
 		// Whatever is found then is another list: its first line is the selected one.
-		if p.line.key(msg) {
-			p.item = 0
+		if pal.line.key(msg) {
+			pal.item = 0
 		}
 	}
 	return nil
@@ -161,15 +106,16 @@ func (m *Model) paletteKey(msg tea.KeyPressMsg) tea.Cmd {
 // maxPalette bounds what is typed: no name is longer.
 const maxPalette = 200
 
-// paletteBox is the palette as lines of a box.
-func (m *Model) paletteBox(width, height int) []string {
-	k := m.ink
-	all := m.chosen()
+// Draw is the palette as a box.
+func (pal *palette) Draw(width, height int) picture {
+	width = min(boxWidth, width)
+	k := pal.styles
+	all := pal.chosen()
 	// As high as what was found, and not so low that it jumps with each letter.
 	room := max(1, min(height-6, max(len(all), leastChoices)))
-	m.palette.item = max(0, min(m.palette.item, len(all)-1))
-	top := max(0, min(m.palette.item-room/2, len(all)-room))
-	lines := []string{k.Accent.Render("> ") + m.palette.line.view(k, theme.Style{}, max(2, width-3))}
+	pal.item = max(0, min(pal.item, len(all)-1))
+	top := max(0, min(pal.item-room/2, len(all)-room))
+	lines := []string{k.Accent.Render("> ") + pal.line.view(k, theme.Style{}, max(2, width-3))}
 	lines = append(lines, "")
 	for i := range room {
 		at := top + i
@@ -183,7 +129,7 @@ func (m *Model) paletteBox(width, height int) []string {
 		}
 		c := all[at]
 		style, mark := k.Dim, "  "
-		if at == m.palette.item {
+		if at == pal.item {
 			style, mark = k.Focus, k.Accent.Render("▸ ")
 		}
 		key := k.Accent.Render(ansi.Truncate(c.key, max(4, width/3), "…"))
@@ -192,8 +138,23 @@ func (m *Model) paletteBox(width, height int) []string {
 	}
 	hint := k.Focus.Render("enter") + " go there   " + k.Focus.Render("↑↓") + " another   " + k.Focus.Render("esc") +
 		" close"
-	return append(lines, "", ansi.Truncate(hint, width, "…"))
+	lines = append(lines, "", ansi.Truncate(hint, width, "…"))
+	return picture{lines: lines, title: pal.title(), columns: width}
 }
 
 // leastChoices is how many rows the palette has at least.
 const leastChoices = 8
+
+// open begins with no words.
+func (pal *palette) open() {
+	pal.layers.push(paletteLevel)
+	pal.line, pal.item, pal.links, pal.then = newLine(maxPalette), 0, false, nil
+}
+
+// Paste adds to the words, as one line.
+func (pal *palette) Paste(text string) tea.Cmd {
+	if pal.line.paste(strings.Join(strings.Fields(text), " ")) {
+		pal.item = 0
+	}
+	return nil
+}

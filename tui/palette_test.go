@@ -16,7 +16,7 @@ func TestPalette(t *testing.T) {
 	s.asked("run ib-write-lat")
 	// By an id, from another screen, and to a check.
 	s.press("C", "ctrl+k", "m", "e", "m", "l", "o", "c", "k", "enter")
-	if c, _ := s.check(); c.ID != "memlock" || !s.list.open {
+	if c, _ := s.list.check(); c.ID != "memlock" || !s.layers.has(checklistLevel) {
 		t.Errorf("%s is selected", c.ID)
 	}
 	// An action of this screen.
@@ -39,7 +39,7 @@ func TestPaletteHasEverything(t *testing.T) {
 	for _, c := range s.choices() {
 		have[c.name] = true
 	}
-	for _, c := range notebookKeys() {
+	for _, c := range s.notebookKeys() {
 		for _, b := range c.bindings {
 			if b.digit == nil && b.when == nil && !have[b.Help().Desc] {
 				t.Errorf("%q is not in the palette", b.Help().Desc)
@@ -58,12 +58,12 @@ func TestPaletteIsFuzzy(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 40)
 	s.press("ctrl+p")
 	s.types("ibwlat")
-	if all := s.chosen(); len(all) == 0 || !strings.HasSuffix(all[0].name, "ib-write-lat") {
+	if all := s.palette.chosen(); len(all) == 0 || !strings.HasSuffix(all[0].name, "ib-write-lat") {
 		t.Errorf("found %v", all)
 	}
 	s.press("ctrl+u")
 	s.types("qqqqzz")
-	if all := s.chosen(); len(all) != 0 {
+	if all := s.palette.chosen(); len(all) != 0 {
 		t.Errorf("found %d for letters that no name has", len(all))
 	}
 }

@@ -18,22 +18,22 @@ type target struct{ part, item int }
 
 // partList is the parts with their progress, and the open part's cells below it
 // where there is room. Its lines are exactly as many as the notebook's.
-func (m *Model) partList(l layout) ([]string, []target) {
+func (nb *notebook) partList(l layout) ([]string, []target) {
 	var lines []string
 	var targets []target
-	outline := l.partsWidth >= 20 && len(m.parts())+len(m.open().Cells) <= l.noteHeight
+	outline := l.partsWidth >= 20 && len(nb.parts())+len(nb.open().Cells) <= l.noteHeight
 	current := 0
-	for i, p := range m.parts() {
-		if i == m.part {
+	for i, p := range nb.parts() {
+		if i == nb.part {
 			current = len(lines)
 		}
-		lines = append(lines, m.partLine(i, p, l.partsWidth))
+		lines = append(lines, nb.partLine(i, p, l.partsWidth))
 		targets = append(targets, target{part: i})
-		if i != m.part || !outline {
+		if i != nb.part || !outline {
 			continue
 		}
 		for j, c := range p.Cells {
-			lines = append(lines, m.outlineLine(j+1, c, l.partsWidth))
+			lines = append(lines, nb.outlineLine(j+1, c, l.partsWidth))
 			targets = append(targets, target{part: i, item: j + 1})
 		}
 	}
@@ -49,11 +49,11 @@ func (m *Model) partList(l layout) ([]string, []target) {
 }
 
 // partLine has a part's number alone in a list below 20 columns, and always counts from 27 on: see partsWidth.
-func (m *Model) partLine(i int, p steps.Part, width int) string {
-	k := m.ink
-	mark, markStyle := m.partMark(p)
+func (nb *notebook) partLine(i int, p steps.Part, width int) string {
+	k := nb.styles
+	mark, markStyle := nb.partMark(p)
 	style, arrow := k.Dim, " "
-	if i == m.part {
+	if i == nb.part {
 		style, arrow = k.Focus, "▸"
 	}
 	head := k.Accent.Render(arrow) + markStyle.Render(mark) + " "
@@ -61,7 +61,7 @@ func (m *Model) partLine(i int, p steps.Part, width int) string {
 	if width < 20 {
 		return theme.Pad(head+style.Render(number), width)
 	}
-	_, ran := m.book.Count(p)
+	_, ran := nb.book.Count(p)
 	progress := ""
 	if n := len(p.Cells); n > 0 && (ran > 0 || width >= 27) {
 		progress = fmt.Sprintf("%d/%d ", ran, n)
@@ -76,38 +76,38 @@ func (m *Model) partLine(i int, p steps.Part, width int) string {
 
 // partMark is the worst grade so far, unless something of the part runs or waits. All is well only
 // where every cell of the way has run; those beside it don't count, unless the part has no others.
-func (m *Model) partMark(p steps.Part) (string, theme.Style) {
+func (nb *notebook) partMark(p steps.Part) (string, theme.Style) {
 	worst, waits, left := steps.NotRun, false, false
 	beside := !slices.ContainsFunc(p.Cells, func(c steps.Cell) bool { return !c.Aside && !c.Note() })
 	for _, c := range p.Cells {
-		if m.book.Cells[c.ID].Running {
-			return "●", m.ink.Accent
+		if nb.book.Cells[c.ID].Running {
+			return "●", nb.styles.Accent
 		}
-		waits = waits || slices.Contains(m.book.Queue, c.ID)
-		grade := m.book.Cells[c.ID].Verdict.Grade
+		waits = waits || slices.Contains(nb.book.Queue, c.ID)
+		grade := nb.book.Cells[c.ID].Verdict.Grade
 		worst, left = worst.Worst(grade), left || grade == steps.NotRun && !c.Note() && (beside || !c.Aside)
 	}
 	switch {
 	case waits:
-		return "◌", m.ink.Accent
+		return "◌", nb.styles.Accent
 	case worst == steps.Pass && left:
-		return "◐", cells.GradeStyle(m.ink, worst)
+		return "◐", cells.GradeStyle(nb.styles, worst)
 	}
-	return cells.Mark(worst), cells.GradeStyle(m.ink, worst)
+	return cells.Mark(worst), cells.GradeStyle(nb.styles, worst)
 }
 
-func (m *Model) outlineLine(item int, c steps.Cell, width int) string {
-	k := m.ink
-	mark, markStyle := cells.Mark(m.book.Cells[c.ID].Verdict.Grade), cells.GradeStyle(k,
-		m.book.Cells[c.ID].Verdict.Grade)
+func (nb *notebook) outlineLine(item int, c steps.Cell, width int) string {
+	k := nb.styles
+	mark, markStyle := cells.Mark(nb.book.Cells[c.ID].Verdict.Grade), cells.GradeStyle(k,
+		nb.book.Cells[c.ID].Verdict.Grade)
 	switch {
-	case m.book.Cells[c.ID].Running:
+	case nb.book.Cells[c.ID].Running:
 		mark, markStyle = "●", k.Accent
-	case slices.Contains(m.book.Queue, c.ID):
+	case slices.Contains(nb.book.Queue, c.ID):
 		mark, markStyle = "◌", k.Accent
 	}
 	style := k.Dim
-	if m.cursor().item == item {
+	if nb.cursor().item == item {
 		style = k.Accent
 	}
 	title := c.Title

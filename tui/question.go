@@ -14,68 +14,69 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
+// questions are those that wait for an answer; the first one is asked.
+type questions struct {
+	*shared
+	inert
+	all         []steps.Question
+	scrolled    int    // lines of the first question that are above its box
+	wholeScript bool   // what runs before a change's own commands is shown
+	secret      []rune // what is typed; gone with the answer
+}
+
 // queue puts a question behind those that are open.
-func (m *Model) queue(q steps.Question) tea.Cmd {
-	m.questions = append(m.questions, q)
-	m.dirty = true
+func (qs *questions) queue(q steps.Question) tea.Cmd {
+	qs.all = append(qs.all, q)
+	qs.layers.push(questionLevel)
+	qs.dirty = true
 	return nil
 }
 
-// writing reports whether the user is typing: what is typed is no answer to a question that
-// comes meanwhile.
-func (m *Model) writing() bool {
-	return m.editor != nil || m.form != nil || m.palette.open ||
-		m.list.typing && m.page == nil || m.lookup.typing || m.page != nil && m.page.search.typing
-}
-
-// questioned reports whether a question stands over the screen.
-func (m *Model) questioned() bool { return len(m.questions) > 0 && !m.writing() }
-
-// questionKey answers the first question, or types at it.
-func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
-	q := m.questions[0]
+// Key answers the first question, or types at it.
+func (qs *questions) Key(msg tea.KeyPressMsg) tea.Cmd {
+	q := qs.all[0]
 	name := msg.String()
 	if name == "esc" || name == "ctrl+c" {
-		return m.answer("", false)
+		return qs.answer("", false)
 	}
-	if m.layout().small {
+	if qs.layout().small {
 		return nil // it cannot be seen: what is typed is not meant for it
 	}
 	if q.Secret == nil {
 		switch name {
 		case "up", "k":
-			m.scrolled--
+			qs.scrolled--
 		case "down", "j":
-			m.scrolled++
+			qs.scrolled++
 		case "pgup":
-			m.scrolled -= m.height / 2
+			qs.scrolled -= qs.height / 2
 		case "pgdown", "space":
-			m.scrolled += m.height / 2
+			qs.scrolled += qs.height / 2
 		case "y", "Y":
-			return m.answer("yes", true)
+			return qs.answer("yes", true)
 		case "n", "N":
-			return m.answer("no", true)
+			return qs.answer("no", true)
 		case "s", "S":
-			m.plumbing = !m.plumbing
+			qs.wholeScript = !qs.wholeScript
 		case "home":
-			m.scrolled = 0
+			qs.scrolled = 0
 		case "end", "G":
-			m.scrolled = math.MaxInt32 // as far as there is text: see window
+			qs.scrolled = math.MaxInt32 // as far as there is text: see window
 		}
 		return nil
 	}
 	switch {
 	case name == "enter":
-		return m.answer(string(m.secret), true)
+		return qs.answer(string(qs.secret), true)
 	case name == "backspace":
-		if n := len(m.secret); n > 0 {
-			m.secret[n-1] = 0
-			m.secret = m.secret[:n-1]
+		if n := len(qs.secret); n > 0 {
+			qs.secret[n-1] = 0
+			qs.secret = qs.secret[:n-1]
 		}
 	case name == "ctrl+u":
-		m.forget()
+		qs.wipe()
 	case msg.Text != "":
-		m.typed(msg.Text)
+		qs.typed(msg.Text)
 	}
 	return nil
 }
@@ -87,90 +88,75 @@ func (m *Model) questionKey(msg tea.KeyPressMsg) tea.Cmd {
 // maxSecret bounds what a paste can bring.
 const maxSecret = 4096
 
-func (m *Model) typed(text string) {
-	if m.secret == nil {
-		m.secret = make([]rune, 0, maxSecret) // growing would leave a copy behind
+func (qs *questions) typed(text string) {
+	if qs.secret == nil {
+		qs.secret = make([]rune, 0, maxSecret) // growing would leave a copy behind
 	}
 	for _, r := range text {
-		if len(m.secret) < maxSecret {
-			m.secret = append(m.secret, r)
+		if len(qs.secret) < maxSecret {
+			qs.secret = append(qs.secret, r)
 		}
 	}
 }
 
-// paste is for what is typed; elsewhere it does nothing.
-func (m *Model) paste(text string) tea.Cmd {
-	m.dirty = true
-	line := strings.Join(strings.Fields(text), " ")
-	switch m.topLayer() {
-	case questionLayer:
-		if m.questions[0].Secret != nil {
-			// A copied password often has the line's end with it.
-			m.typed(strings.TrimRight(text, "\r\n"))
-		}
-	case paletteLayer:
-		if m.palette.line.paste(line) {
-			m.palette.item = 0
-		}
-	case formLayer:
-		m.form.fields[m.form.item].paste(line)
-	case searchLayer:
-		if m.page.search.line.paste(firstLine(text)) {
-			m.seek(m.page.search.line.text())
-		}
-	case wordsLayer:
-		if m.lookup.line.paste(firstLine(text)) {
-			return m.lookFor(m.lookup.line.text())
-		}
-	case editorLayer:
-		m.editor.area, _ = m.editor.area.Update(tea.PasteMsg{Content: text})
-	case checklistLayer, symptomLayer:
-		m.pasteSymptom(text)
-	case notebookLayer, outputLayer, gaugesLayer, presentationLayer, docsLayer, helpLayer, quitLayer, drillLayer,
-		smallLayer:
+// Paste is for a secret; it answers nothing.
+func (qs *questions) Paste(text string) tea.Cmd {
+	if qs.all[0].Secret != nil {
+		// A copied password often has the line's end with it.
+		qs.typed(strings.TrimRight(text, "\r\n"))
 	}
 	return nil
 }
 
 // answer takes the first question away and answers it.
-func (m *Model) answer(text string, ok bool) tea.Cmd {
-	q := m.questions[0]
-	m.questions, m.scrolled, m.plumbing = m.questions[1:], 0, false
-	m.forget()
+func (qs *questions) answer(text string, ok bool) tea.Cmd {
+	q := qs.all[0]
+	qs.scrolled, qs.wholeScript = 0, false
+	qs.keep(qs.all[1:])
+	qs.wipe()
 	return answer(q, text, ok)
 }
 
-func (m *Model) forget() {
-	clear(m.secret[:cap(m.secret)])
-	m.secret = m.secret[:0]
+// keep has those that are still to be answered.
+func (qs *questions) keep(left []steps.Question) {
+	if qs.all = left; len(left) == 0 {
+		qs.layers.drop(questionLevel)
+	}
 }
 
-// questionBox is the first question as a box.
-func (m *Model) questionBox(width, height int) (title string, lines []string) {
-	q := m.questions[0]
-	b := &box{k: m.ink, width: width}
+func (qs *questions) wipe() {
+	clear(qs.secret[:cap(qs.secret)])
+	qs.secret = qs.secret[:0]
+}
+
+// Draw is the first question as a box.
+func (qs *questions) Draw(width, height int) picture {
+	width = min(boxWidth, width)
+	title := ""
+	q := qs.all[0]
+	b := &box{k: qs.styles, width: width}
 	switch {
 	case q.HostKey != nil:
 		title = b.hostKey(q.HostKey)
 	case q.Secret != nil:
-		title = b.secret(q.Secret, len(m.secret))
+		title = b.secret(q.Secret, len(qs.secret))
 	case q.Change != nil && q.Change.Keep:
-		title = b.keep(q.Change, m.opts.Now())
+		title = b.keep(q.Change, qs.opts.Clock.Now())
 	case q.Change != nil:
-		title = m.changeBox(b, q.Change, height)
+		title = qs.changeBox(b, q.Change, height)
 	default:
 		title = "A question"
 		b.keys("y", "yes", "n", "no", "esc", "decline")
 	}
-	if n := len(m.questions) - 1; n > 0 {
-		b.add(m.ink.Dim.Render("then " + plural(n, "more question")))
+	if n := len(qs.all) - 1; n > 0 {
+		b.add(qs.styles.Dim.Render("then " + plural(n, "more question")))
 	}
-	return title, b.lines
+	return picture{lines: b.lines, title: title, columns: width}
 }
 
 // A box is a question's lines, as they are put together.
 type box struct {
-	k     *theme.Ink
+	k     *theme.Styles
 	width int
 	lines []string
 }
@@ -250,17 +236,17 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 // the nodes, in seconds: it is over by then.
 const answerMargin = 5
 
-// withdraw takes away the questions of a cell that has ended: nobody waits for
+// dropOf takes away the questions of a cell that has ended: nobody waits for
 // their answers any more.
-func (m *Model) withdraw(cell string) {
-	m.questions = slices.DeleteFunc(m.questions,
-		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell })
+func (qs *questions) dropOf(cell string) {
+	qs.keep(slices.DeleteFunc(qs.all,
+		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell }))
 }
 
-// lapse takes away a question whose time is over: the person's, who has as long whatever the
+// dropExpired takes away a question whose time is over: the person's, who has as long whatever the
 // speed of a simulated rig.
-func (m *Model) lapse() {
-	m.questions = slices.DeleteFunc(m.questions, func(q steps.Question) bool {
-		return q.Change != nil && q.Change.Keep && m.opts.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
-	})
+func (qs *questions) dropExpired() {
+	qs.keep(slices.DeleteFunc(qs.all, func(q steps.Question) bool {
+		return q.Change != nil && q.Change.Keep && qs.opts.Clock.Now().After(q.Change.Deadline.Add(-answerMargin*time.Second))
+	}))
 }

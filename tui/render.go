@@ -2,129 +2,23 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/health"
-	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/tui/cells"
-	"github.com/railbench/railbench/tui/gauges"
 	"github.com/railbench/railbench/tui/theme"
 )
-
-// The smallest terminal in which the workbench can be used.
-const (
-	leastWidth  = 60
-	leastHeight = 20
-)
-
-// A layout says where everything is. It depends on the size, the gauges and what
-// there is to warn of, and on nothing else.
-type layout struct {
-	small      bool // too small to be used
-	bodyTop    int  // first row under the header
-	bodyHeight int
-	partsWidth int // without the line beside it
-	noteLeft   int
-	noteWidth  int
-	noteHeight int
-	strip      int // rows of gauges below
-	side       int // columns of gauges on the right
-	keep       int // lines of output under a cell
-	rule       bool
-}
-
-// Where the notebook keeps so many columns and there are so many lines, the gauges stand on
-// the right, each with its history, and the notebook has the whole height. In a narrower one
-// prose would be set in shorter lines than on a smaller screen, and tables lose columns.
-const (
-	besideGauges = 128
-	sideLeast    = 60
-	sideHeight   = 30
-)
-
-// checklistGauges is the height from which the checklist leaves room for the gauges.
-const checklistGauges = 44
-
-// layout shares the screen out. The narrower it is, the less of it have gauges and the
-// names of parts; the checklist and the pages take all of the latter.
-func (m *Model) layout() layout {
-	l := layout{small: m.width < leastWidth || m.height < leastHeight}
-	l.rule = m.height >= 28
-	l.bodyTop = 1 + len(m.alertLines())
-	if l.rule {
-		l.bodyTop++
-	}
-	l.bodyHeight = max(1, m.height-l.bodyTop-1)
-	l.partsWidth = m.partsWidth()
-	switch {
-	case m.gauges == gaugeHidden:
-	case m.docs.open: // whoever reads wants the room
-	case m.list.open && m.height < checklistGauges: // the checks need the room, and most move nothing
-	case m.width-l.partsWidth-besideGauges-3 >= sideLeast && m.height >= sideHeight:
-		l.side = min(84, m.width-l.partsWidth-besideGauges-3)
-	default:
-		most := m.height * 2 / 5
-		if m.height < sideHeight {
-			most = m.height / 4 // a cell's verdict needs the room
-		}
-		l.strip = min(gauges.Height(m.board, max(3, most)), max(0, l.bodyHeight-5))
-	}
-	if l.partsWidth > 0 {
-		l.noteLeft = l.partsWidth + 1
-	}
-	l.noteWidth = m.width - l.noteLeft - 1 // the last column is the scroll bar's
-	if l.side > 0 {
-		l.noteWidth -= l.side + 1
-	}
-	l.noteWidth = max(1, l.noteWidth)
-	l.noteHeight = max(1, l.bodyHeight-l.strip)
-	l.keep = max(5, min(20, l.noteHeight*2/5))
-	return l
-}
-
-// partsWidth is how much of the screen the list of parts has; 0 where it isn't shown.
-func (m *Model) partsWidth() int {
-	switch {
-	case m.list.open || m.docs.open || m.noParts:
-		return 0
-	case m.width < 72:
-		return 8
-	case m.width < 100:
-		return 22
-	case m.width < 140:
-		return 27
-	default:
-		return 32
-	}
-}
 
 // View gives the frame. It is drawn only when something changed: Bubble Tea asks
 // after every message.
 func (m *Model) View() tea.View {
 	if m.dirty {
-		m.frame, m.dirty = m.draw(), false
-		if m.opts.ASCII {
-			m.frame = theme.ASCII(m.frame)
-		}
+		m.view, m.dirty = m.asView(m.draw()), false
 	}
-	return m.view()
-}
-
-// view is the frame with what every frame asks of the terminal.
-func (m *Model) view() tea.View {
-	v := tea.NewView(m.frame)
-	v.AltScreen = true
-	if !m.noMouse {
-		v.MouseMode = tea.MouseModeCellMotion
-	}
-	v.WindowTitle = "railbench"
-	return v
+	return m.view
 }
 
 // draw is a whole frame, each line as wide as the terminal: what was there before is
@@ -135,24 +29,24 @@ func (m *Model) draw() string {
 	}
 	l := m.layout()
 	if l.small {
-		return m.tooSmall()
+		return strings.Join(m.all[smallLevel].Draw(m.width, m.height).lines, "\n")
 	}
-	screen := m.screenLayer()
-	if screen == presentationLayer {
-		return m.overlay(strings.Join(m.drawStage(), "\n"))
+	screen := m.layers.screen()
+	if screen == presentationLevel {
+		return m.overlay(strings.Join(m.presenter.Draw(m.width, m.height).lines, "\n"))
 	}
 	lines := make([]string, 0, m.height)
-	lines = append(lines, theme.Pad(m.header(), m.width))
+	lines = append(lines, theme.Pad(m.header(m.title()), m.width))
 	lines = append(lines, m.alertLines()...)
 	if l.rule {
-		lines = append(lines, m.ink.Faint.Render(strings.Repeat("─", m.width)))
+		lines = append(lines, m.styles.Faint.Render(strings.Repeat("─", m.width)))
 	}
-	if screen == gaugesLayer {
-		lines = append(lines, m.fullGauges(l)...)
+	if screen == gaugesLevel {
+		lines = append(lines, m.gauges.Draw(m.width, l.bodyHeight).lines...)
 	} else {
 		lines = append(lines, m.body(l)...)
 		if l.strip > 0 {
-			lines = append(lines, fill(m.pane(m.width, l.strip, false).Lines(m.ink, m.board), l.strip, m.width)...)
+			lines = append(lines, fill(m.pane(m.width, l.strip, false).Lines(m.styles, m.board), l.strip, m.width)...)
 		}
 	}
 	lines = append(lines, theme.Pad(m.foot(), m.width))
@@ -168,253 +62,36 @@ func fill(lines []string, height, width int) []string {
 	return lines
 }
 
-func (m *Model) tooSmall() string {
-	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, m.width, m.height)
-	lines := theme.Wrap(text, m.width, "", "")
-	return strings.Join(lines[:min(len(lines), m.height)], "\n")
-}
-
-// simulated is true as soon as anybody says so. What is simulated is never shown as
-// measured.
-func (m *Model) simulated() bool { return m.opts.Simulated || m.book.Rig.Simulated }
-
-// header has on the right what must not be missed: the mark of the simulated rig, and
-// whether the nodes answer.
-func (m *Model) header() string {
-	k := m.ink
-	left := " " + k.Focus.Render("railbench")
-	if t := m.book.Tutorial.Title; t != "" && m.width >= 100 {
-		left += "  " + k.Dim.Render(theme.Clean(t)+" ›")
-	} else {
-		left += " "
-	}
-	if t := m.title(); t != "" {
-		left += " " + k.Strong.Render(theme.Clean(t))
-	}
-	right := ""
-	if m.simulated() {
-		badge := " SIMULATED RIG "
-		if m.width < 80 {
-			badge = " SIMULATED "
-		}
-		right = k.Badge.Render(badge) + "  "
-	} else if name := m.rigName(); name != "" && m.width >= 100 {
-		right = k.Dim.Render(theme.Clean(name)) + "  "
-	}
-	names := m.names()
-	name := func(e steps.End) string { return ansi.Truncate(theme.Clean(names[e]), 20, "…") }
-	right += m.dot(steps.Here) + " " + name(steps.Here) +
-		k.Faint.Render(" ⇄ ") + name(steps.Peer) + " " + m.dot(steps.Peer) + " "
-	room := m.width - lipgloss.Width(left) - lipgloss.Width(right)
-	if more := len(m.book.Rig.Nodes) - len(steps.Ends); more > manyDots && 2*more > room {
-		return theme.Sides(left, right+m.dotCounts(), m.width)
-	}
-	for e := len(steps.Ends); e < len(m.book.Rig.Nodes); e++ {
-		// The nodes beside the link: their names where there is room, and always whether they answer.
-		if beside := k.Dim.Render(name(steps.End(e))) + " " + m.dot(steps.End(e)) +
-			" "; lipgloss.Width(left)+lipgloss.Width(right)+lipgloss.Width(beside) < m.width {
-			right += beside
-		} else {
-			right += m.dot(steps.End(e)) + " "
-		}
-	}
-	return theme.Sides(left, right, m.width)
-}
-
-// manyDots is from how many on the dots of nodes beside the link are counted where they have no room.
-const manyDots = 8
-
-// dotCounts are the dots of the nodes beside the link, each with how many have it.
-func (m *Model) dotCounts() string {
-	var dots []string
-	count := map[string]int{}
-	for e := len(steps.Ends); e < len(m.book.Rig.Nodes); e++ {
-		dot := m.dot(steps.End(e))
-		if count[dot]++; count[dot] == 1 {
-			dots = append(dots, dot)
-		}
-	}
-	slices.SortStableFunc(dots, func(a, b string) int { return count[a] - count[b] }) // few that are apart come first
-	var text strings.Builder
-	for _, dot := range dots {
-		text.WriteString(dot + m.ink.Dim.Render(" "+steps.Thousands(count[dot])) + " ")
-	}
-	return text.String()
-}
-
 // title is what the screen shows: the open part, the checklist, or a drill and its
 // time.
 func (m *Model) title() string {
 	switch {
-	case m.opts.Drill.Fault != "" && m.found > 0:
-		return fmt.Sprintf("Drill: %d points, in %s", m.Score(), cells.Seconds(m.found))
+	case m.opts.Drill.Fault != "" && m.drill.found > 0:
+		return fmt.Sprintf("Drill: %d points, in %s", m.drill.score(), cells.Seconds(m.drill.found))
 	case m.opts.Drill.Fault != "":
-		return fmt.Sprintf("Drill: %d points left", m.Score())
-	case m.docs.open:
+		return fmt.Sprintf("Drill: %d points left", m.drill.score())
+	case m.layers.has(docsLevel):
 		return "Pages"
-	case m.list.open:
+	case m.layers.has(checklistLevel):
 		return "Checklist"
 	}
-	return m.open().Title
-}
-
-func (m *Model) rigName() string {
-	if m.book.Rig.Name != "" {
-		return m.book.Rig.Name
-	}
-	return m.opts.RigName
-}
-
-// dot is the state of a node's connection.
-func (m *Model) dot(e steps.End) string {
-	switch link := m.book.Connection(m.number(e)); {
-	case m.opts.ReadOnly != "":
-		return m.ink.Dim.Render("○") // another railbench has the connections
-	case link.Connected():
-		return m.ink.Pass.Render("●")
-	case link.Lost():
-		return m.ink.Fail.Render("✗")
-	default:
-		return m.ink.Warn.Render("◌")
-	}
-}
-
-// An alert is a line above the screen that stays.
-type alert struct {
-	text string
-	mild bool // it stops nothing, by now
-	// It says only that a node is being connected to: of many nodes they are counted.
-	quiet bool
-}
-
-// alerts say what is wrong with the nodes, one each, and what else has to be known; of the hardware
-// the worst that can't wait.
-// What another railbench has open is not this one's to warn of: the line says who has it.
-func (m *Model) alerts() (all []alert) {
-	if m.opts.ReadOnly != "" {
-		return []alert{{text: m.opts.ReadOnly, mild: true}}
-	}
-	all = hardwareAlerts(m.board, trouble(m.book))
-	if m.changedFile != "" {
-		all = append(all, alert{
-			text: m.changedFile + " has changed on disk: r opens it anew, and keeps all results", mild: true,
-		})
-	}
-	return all
-}
-
-// hardwareAlerts are what is wrong with the nodes, with the alarm of the hardware that can't wait
-// among them.
-func hardwareAlerts(b meter.Board, trouble []alert) (all []alert) {
-	urgent, hot := health.Urgent(b.Health)
-	if hot && urgent.Grade == steps.Fail {
-		all = append(all, alert{text: urgent.String()})
-	}
-	all = append(all, trouble...)
-	if hot && urgent.Grade != steps.Fail {
-		all = append(all, alert{text: urgent.String(), mild: true})
-	}
-	return all
-}
-
-// trouble is what is wrong with the nodes.
-func trouble(book steps.Notebook) []alert {
-	var lines []alert
-	names := namesIn(book.Rig)
-	connecting := 0
-	for i := range names {
-		e := steps.End(i)
-		link := book.Connection(numberIn(book.Rig, e))
-		switch {
-		case !link.Connected():
-			s := link.State.String()
-			quiet := link.Connecting() && link.Cause == ""
-			if link.Connecting() {
-				s += " …"
-			}
-			if quiet {
-				connecting++
-			}
-			if link.Cause != "" {
-				s += ": " + link.Cause
-			}
-			lines = append(lines, alert{names[e] + " " + s, link.Connecting(), quiet})
-		case book.Rig.At(e).Err != "":
-			lines = append(lines, alert{text: names[e] + " could not be looked at: " + book.Rig.At(e).Err})
-		}
-	}
-	if why := book.Saved.Why; why != "" {
-		lines = append(lines, alert{text: "not saved: " + why})
-	}
-	switch {
-	case connecting > alertsHeight && connecting < len(names):
-		lines = slices.DeleteFunc(lines, func(a alert) bool { return a.quiet })
-		return append(lines, alert{
-			text: fmt.Sprintf("connecting to %s more nodes …", steps.Thousands(connecting)), mild: true,
-		})
-	case connecting < len(lines) || connecting < len(names):
-	case connecting == len(steps.Ends):
-		return []alert{{text: "connecting to both nodes …", mild: true}}
-	default:
-		return []alert{{text: fmt.Sprintf("connecting to all %d nodes …", connecting), mild: true}}
-	}
-	return lines
-}
-
-// alertsHeight is how many lines the alerts may have: what to do stands at their ends.
-const alertsHeight = 6
-
-// alertLines share alertsHeight among the alerts: one that is long must not hide another. Of a rig of
-// many nodes the worst are told, and how many there are besides.
-func (m *Model) alertLines() []string {
-	var lines []string
-	alerts := m.alerts()
-	if len(alerts) > alertsHeight {
-		slices.SortStableFunc(alerts, func(a, b alert) int {
-			switch {
-			case a.mild == b.mild:
-				return 0
-			case b.mild:
-				return -1
-			}
-			return 1
-		})
-		rest := alerts[alertsHeight-1:]
-		all := fmt.Sprintf("%d more, the first of them: %s", len(rest), rest[0].text)
-		alerts = append(alerts[:alertsHeight-1:alertsHeight-1], alert{text: all, mild: rest[0].mild})
-	}
-	for _, a := range alerts {
-		most := alertsHeight / len(alerts)
-		style, mark := m.ink.Fail, " ✗ "
-		if a.mild {
-			style, mark = m.ink.Warn, " ◌ "
-		}
-		wrapped := theme.Wrap(theme.Clean(a.text), m.width-1, mark, "   ")
-		if len(wrapped) > most {
-			wrapped = wrapped[:most]
-			wrapped[most-1] = ansi.Truncate(wrapped[most-1], m.width-2, "") + "…"
-		}
-		for _, line := range wrapped {
-			lines = append(lines, theme.Pad(style.Render(line), m.width))
-		}
-	}
-	return lines
+	return m.notebook.open().Title
 }
 
 // body is the list of parts, the notebook, and on a wide screen the gauges.
 func (m *Model) body(l layout) []string {
 	var list []string
 	if l.partsWidth > 0 {
-		list, _ = m.partList(l)
+		list, _ = m.notebook.partList(l)
 	}
-	note := m.note(l)
+	note := m.all[m.layers.screen()].Draw(l.noteWidth+1, l.noteHeight).lines
 	var side []string
 	if l.side > 0 {
-		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.ink, m.board), l.noteHeight, l.side)
+		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.styles, m.board), l.noteHeight, l.side)
 	}
 	// Each line is as wide as its pane already. lipgloss.JoinHorizontal would measure
 	// them all again, which takes as long as a third of a frame.
-	line := m.ink.Faint.Render("│")
+	line := m.styles.Faint.Render("│")
 	rows := make([]string, l.noteHeight)
 	for i := range rows {
 		rows[i] = note[i]
@@ -428,92 +105,8 @@ func (m *Model) body(l layout) []string {
 	return rows
 }
 
-func (m *Model) pane(width, height int, cards bool) gauges.Pane {
-	// Who has rails will have gauges: of many nodes the first board takes a moment.
-	has := slices.ContainsFunc(m.book.Rig.Nodes, func(n steps.Node) bool { return len(n.Rails) > 0 })
-	return gauges.Pane{
-		Width: width, Height: height, Simulated: m.simulated(),
-		Names: m.names(), Looked: !has && !m.book.Rig.Probed.IsZero(), Cards: cards,
-	}
-}
-
-// fullGauges is the gauges alone, with a line about the running cell above them: an
-// audience wants to know what moves them.
-func (m *Model) fullGauges(l layout) []string {
-	lines := []string{theme.Pad(m.caption(), m.width)}
-	lines = append(lines, m.pane(m.width, l.bodyHeight-1, true).Lines(m.ink, m.board)...)
-	return fill(lines, l.bodyHeight, m.width)
-}
-
-// caption tells the running cell, or the selected one and its verdict.
-func (m *Model) caption() string {
-	k := m.ink
-	id := m.book.Running
-	if c, ok := m.selected(); ok && id == "" {
-		id = c.ID
-	}
-	c, ok := m.book.Tutorial.Cell(id)
-	if !ok {
-		return " " + k.Dim.Render("nothing is running")
-	}
-	state := m.book.Cells[id]
-	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, m.names()))
-	switch {
-	case state.Running:
-		left = " " + k.Accent.Render(m.spinner.View()) + left
-		return theme.Sides(left, k.Accent.Render("running "+cells.Seconds(m.opts.RigNow().Sub(state.Started)))+" ", m.width)
-	case state.Verdict.Grade != steps.NotRun:
-		g := state.Verdict.Grade
-		verdict := cells.GradeStyle(k, g).Render(cells.Mark(g) + " " + g.String())
-		if m.simulated() {
-			verdict += k.Dim.Render(" SIMULATED")
-		}
-		return left + "  " + verdict + "  " + theme.Clean(state.Verdict.Reason)
-	}
-	return left
-}
-
-// note is the window over the notebook with its scroll bar, or an opened output.
-func (m *Model) note(l layout) []string {
-	if m.editor != nil {
-		return m.editPane(l.noteWidth+1, l.noteHeight)
-	}
-	if m.docs.open {
-		return m.docPane(l.noteWidth+1, l.noteHeight)
-	}
-	if m.page != nil {
-		return m.output(l)
-	}
-	if m.list.open {
-		return m.checkPane(l.noteWidth+1, l.noteHeight)
-	}
-	d := m.doc()
-	m.settle(d, l.noteHeight)
-	top := m.top(d)
-	bar := m.scrollBar(top, d.total, l.noteHeight)
-	lines := make([]string, 0, l.noteHeight)
-	if item := d.at(top); item > 0 && top > d.starts[item] && top < d.starts[item]+d.ends[item]-1 {
-		// The cell goes on above the window: its title stays, with the time.
-		lines = append(lines, d.items[item][0]+bar[0])
-		top++
-	}
-	for item := d.at(top); item < len(d.items) && len(lines) < l.noteHeight; item++ {
-		for i := max(0, top-d.starts[item]); i < len(d.items[item]) && len(lines) < l.noteHeight; i++ {
-			lines = append(lines, m.marked(d.items[item][i])+bar[len(lines)])
-		}
-	}
-	for len(lines) < l.noteHeight {
-		lines = append(lines, strings.Repeat(" ", l.noteWidth)+bar[len(lines)])
-	}
-	if item := m.cursor().item; d.starts[item] >= m.top(d)+l.noteHeight {
-		// Another cell's end is watched: what enter would run is seen all the same.
-		lines[l.noteHeight-1] = d.items[item][0] + bar[l.noteHeight-1]
-	}
-	return lines
-}
-
 // scrollBar is a column of height glyphs; blank where everything is seen.
-func (m *Model) scrollBar(top, total, height int) []string {
+func scrollBar(k *theme.Styles, top, total, height int) []string {
 	bar := make([]string, height)
 	from, to := 0, 0
 	if total > height {
@@ -521,7 +114,7 @@ func (m *Model) scrollBar(top, total, height int) []string {
 		from = (height - size) * top / (total - height)
 		to = from + size
 	}
-	thumb := m.ink.Dim.Render("▐")
+	thumb := k.Dim.Render("▐")
 	for i := range bar {
 		bar[i] = " "
 		if i >= from && i < to {
@@ -531,50 +124,18 @@ func (m *Model) scrollBar(top, total, height int) []string {
 	return bar
 }
 
-// output is an opened output with its title and where in it one is.
-func (m *Model) output(l layout) []string {
-	state := m.pageState()
-	height := max(1, l.noteHeight-2)
-	m.page.top = m.sheet().Line(max(0, min(m.sheet().Row(m.page.top), m.pageEndRow())))
-	p := m.onPage()
-	title := " " + m.ink.Focus.Render(theme.Clean(p.Cell.Title)) + m.ink.Dim.Render(" · output")
-	if state.Running {
-		title += m.ink.Accent.Render("  " + m.spinner.View() + " " + cells.Seconds(m.opts.RigNow().Sub(state.Started)))
-		if m.page.follow {
-			title += m.ink.Dim.Render(" follows")
-		}
-	} else if g := state.Verdict.Grade; g != steps.NotRun {
-		title += "  " + cells.GradeStyle(m.ink, g).Render(cells.Mark(g)+" "+g.String())
-		if m.simulated() {
-			title += m.ink.Dim.Render(" SIMULATED")
-		}
-	}
-	lines := []string{theme.Pad(title, l.noteWidth) + " "}
-	bar := m.scrollBar(p.Top, m.sheet().Rows(state.Output.Len()), height)
-	for i, s := range p.Lines(m.ink, l.noteWidth-1, height) {
-		lines = append(lines, " "+s+bar[i])
-	}
-	position, found := p.Position(height), m.searched()
-	if state.Log != "" {
-		position += " · log: "
-		// The folder is always the same: a narrow screen shows the end of the path.
-		position += theme.Tail(theme.Clean(state.Log), l.noteWidth-1-lipgloss.Width(found+position))
-	}
-	lines = append(lines, theme.Pad(" "+found+m.ink.Dim.Render(position), l.noteWidth+1))
-	return fill(lines, l.noteHeight, l.noteWidth+1)
-}
-
 // foot is the line of keys, behind what there is to say for the moment.
 func (m *Model) foot() string {
-	if n := len(m.questions); n > 0 && m.writing() {
-		notice := " " + m.ink.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
+	if n := len(m.questions.all); n > 0 && m.layers.typing() {
+		notice := " " + m.styles.Warn.Render(plural(n, "question")+" waits: leave this to answer") + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
-	if said := m.lookedFor(); said != "" && m.page == nil && !m.list.open && !m.docs.open && m.notice == "" {
+	covered := m.layers.has(outputLevel, checklistLevel, docsLevel)
+	if said := m.finder.lookedFor(); said != "" && !covered && m.notice == "" {
 		return said + m.footer(m.width-lipgloss.Width(said))
 	}
 	if m.notice != "" {
-		notice := " " + m.ink.Accent.Render(theme.Clean(m.notice)) + "  "
+		notice := " " + m.styles.Accent.Render(theme.Clean(m.notice)) + "  "
 		return notice + m.footer(m.width-lipgloss.Width(notice))
 	}
 	return m.footer(m.width)
@@ -582,53 +143,18 @@ func (m *Model) foot() string {
 
 // overlay draws what stands over the screen: the help, the way out, a question.
 func (m *Model) overlay(screen string) string {
-	width := min(76, m.width-8)
-	switch m.topLayer() {
-	case questionLayer:
-		title, text := m.questionBox(width, m.height-2)
-		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case drillLayer:
-		text := m.drillBox(width)
-		return m.box(screen, "Found", strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case quitLayer:
-		text := theme.Wrap(m.quitText(), width, "", "")
-		text = append(text, "", m.ink.Focus.Render("y")+" quit   "+m.ink.Focus.Render("n")+" stay")
-		return m.box(screen, "Quit?", strings.Join(text, "\n"), "", width)
-	case paletteLayer:
-		text := m.paletteBox(width, m.height-2)
-		return m.box(screen, m.palette.title(),
-			strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case formLayer:
-		title, text := m.formBox(width, m.height-2)
-		return m.box(screen, title, strings.Join(text[:min(len(text), m.height-2)], "\n"), "", width)
-	case helpLayer:
-		more := " esc leave "
-		if !m.helpPage.AtTop() || !m.helpPage.AtBottom() {
-			more = " ↑↓ scroll  esc leave "
-		}
-		return m.box(screen, "help", m.helpPage.View(), more, m.helpPage.Width())
-	case notebookLayer, wordsLayer, checklistLayer, symptomLayer, outputLayer, searchLayer, gaugesLayer,
-		presentationLayer, docsLayer, editorLayer, smallLayer:
+	top := m.layers.top()
+	if !top.boxed() {
+		return screen
 	}
-	return screen
-}
-
-// quitText tells what would be lost: a running cell, but not the session.
-func (m *Model) quitText() string {
-	c, ok := m.book.Tutorial.Cell(m.book.Running)
-	if !ok && m.book.Saved.Path != "" && m.book.Saved.Why == "" {
-		return "Nothing is running. The session is saved in " + theme.Clean(m.book.Saved.Path)
-	}
-	if !ok {
-		return "Nothing is running."
-	}
-	return fmt.Sprintf("%q is still running. Quitting ends it on its nodes.", theme.Clean(c.Title))
+	p := m.all[top].Draw(m.width-8, m.height-2)
+	return m.box(screen, p.title, strings.Join(p.lines[:min(len(p.lines), m.height-2)], "\n"), p.more, p.columns)
 }
 
 // box puts text of so many columns in a frame in the middle of the screen, with a title in the frame's
 // upper edge and a word in its lower one.
 func (m *Model) box(screen, title, text, more string, columns int) string {
-	k := m.ink
+	k := m.styles
 	frame := lipgloss.NewStyle().Border(lipgloss.RoundedBorder()).BorderForeground(k.Accent.GetForeground()).Padding(0,
 		1)
 	framed := frame.Width(columns + frame.GetHorizontalFrameSize()).Render(text)
@@ -638,7 +164,8 @@ func (m *Model) box(screen, title, text, more string, columns int) string {
 	screen = theme.Over(screen, k.Accent.Render(more), x+width-2-lipgloss.Width(more), y+height-1)
 	// It may stand over every place that says so, and an answer is of what is asked.
 	mark := ""
-	if m.simulated() && (m.questioned() || !strings.Contains(ansi.Strip(screen), "SIMULATED")) {
+	asks := m.layers.top() == questionLevel
+	if m.simulated() && (asks || !strings.Contains(ansi.Strip(screen), "SIMULATED")) {
 		mark = " SIMULATED"
 	}
 	title = ansi.Truncate(title, max(0, width-8-len(mark)), "…") + mark

@@ -9,83 +9,56 @@ import (
 )
 
 // run starts the selected cell, and follows it; on a text it goes on to the next cell.
-func (m *Model) run() tea.Cmd {
-	c, ok := m.selected()
+func (nb *notebook) run() tea.Cmd {
+	c, ok := nb.selected()
 	if !ok || c.Note() {
-		return m.advance()
+		return nb.advance()
 	}
-	if m.book.Cells[c.ID].Running {
-		m.noteRun(isRunning)
+	if nb.book.Cells[c.ID].Running {
+		nb.noteRun(isRunning)
 		return nil
 	}
-	m.follow, m.watch = true, ""
-	m.cursor().loose = false
-	return m.start(c.ID)
-}
-
-// start queues cells that aren't in the queue yet.
-func (m *Model) start(ids ...string) tea.Cmd {
-	waits := map[string]bool{}
-	for _, id := range m.book.Queue {
-		waits[id] = true
-	}
-	var fresh []string
-	for _, id := range ids {
-		if !waits[id] {
-			fresh = append(fresh, id)
-		}
-	}
-	if len(fresh) == 0 {
-		m.notice = "it waits for its turn already"
-		return nil
-	}
-	if m.linkable() && !m.linked && m.needsLink(fresh) {
-		m.chooseLink()
-		m.palette.then, m.notice = fresh, "choose the link under test: here ⇄ peer"
-		return nil
-	}
-	if m.book.Running != "" {
-		m.notice = "queued behind the running cell"
-	}
-	return m.ask(func(s Session) { s.Run(fresh...) })
+	nb.follow, nb.watch = true, ""
+	nb.cursor().loose = false
+	return nb.start(c.ID)
 }
 
 // runAndNext runs the selected cell and selects the next one, while the window stays with
 // what runs until its verdict is there. The last cell of a part stays selected: only what is
 // asked for again goes on to the next part, whose screen would hide the verdict.
-func (m *Model) runAndNext() tea.Cmd {
-	c, ok := m.selected()
+func (nb *notebook) runAndNext() tea.Cmd {
+	c, ok := nb.selected()
 	if !ok || c.Note() {
-		return m.advance()
+		return nb.advance()
 	}
-	if m.opts.ReadOnly != "" {
-		return m.advance()
+	if nb.opts.ReadOnly != "" {
+		return nb.advance()
 	}
-	last := m.cursor().item == len(m.open().Cells)
-	if m.atEnd(c.ID) {
-		return m.nextPart()
+	last := nb.cursor().item == len(nb.open().Cells)
+	if nb.atEnd(c.ID) {
+		return nb.nextPart()
 	}
 	cmd := tea.Cmd(nil)
-	if m.book.Running != c.ID {
-		cmd = m.start(c.ID)
+	if nb.book.Running != c.ID {
+		cmd = nb.start(c.ID)
 	}
 	if last {
-		m.follow, m.cursor().loose = true, false
+		nb.follow, nb.cursor().loose = true, false
 	} else {
-		m.advance()
+		nb.advance()
 	}
-	m.watch = c.ID
+	nb.watch = c.ID
 	return cmd
 }
 
 // spaceDoes is what the footer calls it.
-func (m *Model) spaceDoes() string {
-	switch c, ok := m.selected(); {
-	case m.opts.ReadOnly != "" || !ok || c.Note():
+func (nb *notebook) spaceDoes() string {
+	switch c, ok := nb.selected(); {
+	case nb.opts.ReadOnly != "" || !ok || c.Note():
 		return "go on"
-	case m.atEnd(c.ID) && m.part+1 == len(m.parts()):
+	case nb.atEnd(c.ID) && nb.part+1 == len(nb.parts()):
 		return "the end"
-	case m.atEnd(c.ID):
+	case nb.atEnd(c.ID):
 		return "next part"
 	default:
 		return "run+next"
@@ -93,23 +66,23 @@ func (m *Model) spaceDoes() string {
 }
 
 // atEnd reports whether a part's last cell was run by runAndNext, and waits to be left.
-func (m *Model) atEnd(cell string) bool {
-	return m.watch == cell && m.cursor().item == len(m.open().Cells)
+func (nb *notebook) atEnd(cell string) bool {
+	return nb.watch == cell && nb.cursor().item == len(nb.open().Cells)
 }
 
-func (m *Model) runAll() tea.Cmd { return m.runCells(m.book.Tutorial.Main()) }
+func (nb *notebook) runAll() tea.Cmd { return nb.runCells(nb.book.Tutorial.Main()) }
 
-func (m *Model) runPart() tea.Cmd { return m.runCells(m.open().Cells) }
+func (nb *notebook) runPart() tea.Cmd { return nb.runCells(nb.open().Cells) }
 
-func (m *Model) runFromHere() tea.Cmd { return m.runCells(m.fromHere()) }
+func (nb *notebook) runFromHere() tea.Cmd { return nb.runCells(nb.fromHere()) }
 
 // fromHere is the selected cell and all after it that don't stand aside.
-func (m *Model) fromHere() (cells []steps.Cell) {
-	here, _ := m.selected()
-	for i := m.part; i < len(m.parts()); i++ {
-		p := m.parts()[i].Cells
-		if i == m.part {
-			p = p[min(len(p), max(0, m.cursor().item-1)):]
+func (nb *notebook) fromHere() (cells []steps.Cell) {
+	here, _ := nb.selected()
+	for i := nb.part; i < len(nb.parts()); i++ {
+		p := nb.parts()[i].Cells
+		if i == nb.part {
+			p = p[min(len(p), max(0, nb.cursor().item-1)):]
 		}
 		cells = append(cells, p...)
 	}
@@ -118,12 +91,12 @@ func (m *Model) fromHere() (cells []steps.Cell) {
 
 // runRest runs what is left from the selected cell on: what never ran, went wrong, or
 // is stale.
-func (m *Model) runRest() tea.Cmd {
+func (nb *notebook) runRest() tea.Cmd {
 	var left []steps.Cell
-	for _, c := range m.fromHere() {
-		switch m.book.Cells[c.ID].Verdict.Grade {
+	for _, c := range nb.fromHere() {
+		switch nb.book.Cells[c.ID].Verdict.Grade {
 		case steps.Pass, steps.Warn, steps.Skipped:
-			if m.book.Stale(c.ID) == "" {
+			if nb.book.Stale(c.ID) == "" {
 				continue
 			}
 		case steps.NotRun, steps.Fail, steps.Inconclusive:
@@ -131,102 +104,33 @@ func (m *Model) runRest() tea.Cmd {
 		left = append(left, c)
 	}
 	if len(left) == 0 {
-		m.notice = "nothing is left to run from here on"
+		nb.notice = "nothing is left to run from here on"
 		return nil
 	}
-	return m.runCells(left)
+	return nb.runCells(left)
 }
 
-func (m *Model) runCells(cells []steps.Cell) tea.Cmd {
+func (nb *notebook) runCells(cells []steps.Cell) tea.Cmd {
 	var ids []string
 	for _, c := range cells {
 		ids = append(ids, c.ID)
 	}
 	if len(ids) == 0 {
-		m.notice = "there is no cell to run"
+		nb.notice = "there is no cell to run"
 		return nil
 	}
-	m.follow, m.watch = true, ""
-	return m.start(ids...)
+	nb.follow, nb.watch = true, ""
+	return nb.start(ids...)
 }
 
-// interrupting begins the notice that stands until the cell has ended.
-const interrupting = "interrupting …"
-
-// isRunning answers a key that would start what runs already.
-const isRunning = "it is running; i i interrupts it"
-
-// noteRun gives a notice that ends with the run.
-func (m *Model) noteRun(text string) { m.notice, m.runNotice = text, text }
-
-// interruptTwice interrupts at the second i in a row, as in Jupyter: one alone is typed
-// sooner than a cell that ran for minutes is run again.
-func (m *Model) interruptTwice() tea.Cmd {
-	if m.busy() && m.before != "i" {
-		m.notice, m.before = "i again interrupts, and so does ctrl+c", "i"
-		return nil
-	}
-	m.before = ""
-	return m.interrupt()
-}
-
-// interrupt notes the run: a second ctrl+c for it asks whether to quit.
-func (m *Model) interrupt() tea.Cmd {
-	if !m.busy() {
-		m.notice = "nothing is running"
-		return nil
-	}
-	m.interrupted = m.book.Cells[m.book.Running].Run
-	m.noteRun(interrupting)
-	return m.ask(Session.Interrupt)
-}
-
-func (m *Model) clear() tea.Cmd {
-	c, ok := m.selected()
+func (nb *notebook) clear() tea.Cmd {
+	c, ok := nb.selected()
 	if !ok {
 		return nil
 	}
-	if m.book.Cells[c.ID].Running {
-		m.noteRun(isRunning)
+	if nb.book.Cells[c.ID].Running {
+		nb.noteRun(isRunning)
 		return nil
 	}
-	return m.ask(func(s Session) { s.Clear(c.ID) })
-}
-
-func (m *Model) resetPeaks() tea.Cmd {
-	m.notice = "peaks and averages start anew"
-	return m.ask(Session.ResetPeaks)
-}
-
-// control is ctrl+c: the first time for the cell, then for railbench.
-func (m *Model) control() tea.Cmd {
-	if m.opts.ReadOnly == "" && m.book.Running != "" && m.book.Cells[m.book.Running].Run != m.interrupted {
-		cmd := m.interrupt()
-		m.noteRun(interrupting + " (ctrl+c again asks whether to quit)")
-		return cmd
-	}
-	if m.opts.ReadOnly != "" {
-		return tea.Quit // nothing ends with it
-	}
-	m.quitting = true
-	return nil
-}
-
-// quit asks while anything runs: it would be ended on its nodes.
-func (m *Model) quit() tea.Cmd {
-	if m.busy() && m.opts.ReadOnly == "" {
-		m.quitting = true
-		return nil
-	}
-	return tea.Quit
-}
-
-func (m *Model) quittingKey(msg tea.KeyPressMsg) tea.Cmd {
-	switch msg.String() {
-	case "y", "Y", "enter", "ctrl+c", "q":
-		return tea.Quit
-	case "n", "N", "esc":
-		m.quitting = false
-	}
-	return nil
+	return nb.ask(func(s Session) { s.Clear(c.ID) })
 }

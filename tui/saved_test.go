@@ -24,8 +24,11 @@ func TestSavedSession(t *testing.T) {
 	for _, readOnly := range []string{"", "read-only: railbench with the process id 7 has it open"} {
 		s := newScreen(t, sampleTutorial(), 100, 30)
 		s.Model = New(s.fake, Options{
-			Tutorial: sampleTutorial(), Background: Dark,
-			Book: &book, ReadOnly: readOnly, Notice: "welcome back",
+			Tutorial: sampleTutorial(),
+			Terminal: Terminal{Background: Dark},
+			Book:     &book,
+			ReadOnly: readOnly,
+			Notice:   "welcome back",
 		})
 		s.send(tea.WindowSizeMsg{Width: 100, Height: 30})
 		s.sees("welcome back")

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,15 +19,14 @@ import (
 // that what was found stays found while old lines are dropped; and each is looked at
 // once, when it comes or when the words change.
 type search struct {
-	typing bool
-	line   line // the words as they are typed
-	needle needle
-	hits   []hit // lines that have it, in order
-	total  int   // how often it was found in them
-	read   int   // the first line that was not looked at yet
-	at     spot  // where the search stands
-	from   view  // what was seen before it began
-	old    string
+	line  line // the words as they are typed
+	words searchWords
+	hits  []hit // lines that have it, in order
+	total int   // how often it was found in them
+	read  int   // the first line that was not looked at yet
+	at    spot  // where the search stands
+	from  view  // what was seen before it began
+	old   string
 }
 
 // A hit is a line in which the words are, so often.
@@ -45,9 +43,9 @@ type view struct {
 	follow       bool
 }
 
-// A needle is what is looked for: without minding case unless it has a capital.
-type needle struct {
-	words string
+// searchWords are what is looked for: without minding case unless it has a capital.
+type searchWords struct {
+	text  string
 	exact bool
 	// fold finds what is not plain ASCII: of that a letter's two cases may have
 	// different lengths.
@@ -55,10 +53,10 @@ type needle struct {
 	low  []byte // a line in lower case
 }
 
-// newNeedle looks for capitals where there is one. Only words beyond ASCII need the slow
+// newSearchWords looks for capitals where there is one. Only words beyond ASCII need the slow
 // way to fold them.
-func newNeedle(words string) needle {
-	n := needle{words: words, exact: strings.ContainsFunc(words, unicode.IsUpper)}
+func newSearchWords(words string) searchWords {
+	n := searchWords{text: words, exact: strings.ContainsFunc(words, unicode.IsUpper)}
 	if !n.exact && strings.ContainsFunc(words, notASCII) {
 		n.fold = regexp.MustCompile("(?i)" + regexp.QuoteMeta(words))
 	}
@@ -69,8 +67,8 @@ func notASCII(r rune) bool { return r >= utf8.RuneSelf }
 
 // in gives the places of the words in a text, in order and not overlapping, until
 // visit has had enough.
-func (n *needle) in(text string, visit func(from, to int) bool) {
-	if n.words == "" {
+func (n *searchWords) in(text string, visit func(from, to int) bool) {
+	if n.text == "" {
 		return
 	}
 	if n.fold != nil {
@@ -85,7 +83,7 @@ func (n *needle) in(text string, visit func(from, to int) bool) {
 			at += place[1]
 		}
 	}
-	index := func(at int) int { return strings.Index(text[at:], n.words) }
+	index := func(at int) int { return strings.Index(text[at:], n.text) }
 	if !n.exact {
 		n.low = append(n.low[:0], text...)
 		for i, c := range n.low {
@@ -94,19 +92,19 @@ func (n *needle) in(text string, visit func(from, to int) bool) {
 				n.low[i] = c + 'a' - 'A'
 			}
 		}
-		words := []byte(n.words)
+		words := []byte(n.text)
 		index = func(at int) int { return bytes.Index(n.low[at:], words) }
 	}
 	for at := 0; ; {
 		i := index(at)
-		if i < 0 || !visit(at+i, at+i+len(n.words)) {
+		if i < 0 || !visit(at+i, at+i+len(n.text)) {
 			return
 		}
-		at += i + len(n.words)
+		at += i + len(n.text)
 	}
 }
 
-func (n *needle) count(text string) int {
+func (n *searchWords) count(text string) int {
 	times := 0
 	n.in(text, func(int, int) bool {
 		times++
@@ -117,7 +115,7 @@ func (n *needle) count(text string) int {
 
 // sought starts looking for other words.
 func (s *search) sought(words string) {
-	s.needle, s.at = newNeedle(words), nowhere
+	s.words, s.at = newSearchWords(words), nowhere
 	s.again()
 }
 
@@ -126,7 +124,7 @@ func (s *search) again() { s.hits, s.total, s.read = nil, 0, 0 }
 
 // scan takes in lines that it has not seen, and leaves out those that are gone.
 func (s *search) scan(out steps.Scroll) {
-	if s.needle.words == "" {
+	if s.words.text == "" {
 		return
 	}
 	first := out.Dropped()
@@ -138,7 +136,7 @@ func (s *search) scan(out steps.Scroll) {
 	s.hits = s.hits[gone:]
 	s.read = max(s.read, first)
 	for _, l := range out.Lines(s.read-first, out.Len()) {
-		if times := s.needle.count(l.Text); times > 0 {
+		if times := s.words.count(l.Text); times > 0 {
 			s.hits = append(s.hits, hit{s.read, times})
 			s.total += times
 		}
@@ -191,208 +189,36 @@ func (s *search) number() int {
 	return n + s.at.nth
 }
 
-// maxNeedle bounds what a paste can bring, in characters.
-const maxNeedle = 200
+// maxSearchWords bounds what a paste can bring, in characters.
+const maxSearchWords = 200
 
-// typeWords begins to type what is looked for.
-func (m *Model) typeWords() tea.Cmd {
-	s := &m.page.search
-	if s.typing {
-		return nil
-	}
-	// Keys that are typed must not become commands because the next cell has begun.
-	m.follow = false
-	s.typing, s.line, s.old = true, newLine(maxNeedle), s.needle.words
-	s.from = view{m.page.dropped + m.page.top, m.page.column, m.page.follow}
-	s.sought("")
-	return nil
-}
-
-// searchKey is a key while the words are typed.
-func (m *Model) searchKey(msg tea.KeyPressMsg) tea.Cmd {
-	for _, c := range m.keys.search {
+// Key is a key while the words are typed.
+func (out *searchLine) Key(msg tea.KeyPressMsg) tea.Cmd {
+	for _, c := range out.searchKeys {
 		for _, b := range c.bindings {
 			if slices.Contains(b.Keys(), msg.String()) {
-				return b.act(m)
+				return b.act()
 			}
 		}
 	}
-	if m.page.search.line.key(msg) {
-		m.seek(m.page.search.line.text())
+	if out.page.search.line.key(msg) {
+		out.seek(out.page.search.line.text())
 	}
 	return nil
-}
-
-// seek changes the words and shows the first place from where the search began.
-func (m *Model) seek(words string) {
-	p := m.page
-	s := &p.search
-	if words == s.needle.words {
-		return
-	}
-	s.sought(words)
-	s.scan(m.pageState().Output)
-	p.view(s.from)
-	if to, _ := s.next(spot{p.dropped + p.top, 0}, 1); to != nowhere {
-		m.goTo(to)
-	}
-	m.dirty = true
-}
-
-func (p *page) view(v view) {
-	p.top, p.column, p.follow = max(0, v.line-p.dropped), v.column, v.follow
-}
-
-func (m *Model) eraseSearch() tea.Cmd {
-	l := &m.page.search.line
-	if l.text() == "" {
-		return m.dropSearch()
-	}
-	l.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
-	m.seek(l.text())
-	return nil
-}
-
-func (m *Model) emptySearch() tea.Cmd {
-	m.page.search.line.set("")
-	m.seek("")
-	return nil
-}
-
-// keepSearch ends the typing. Without a word it goes on with the last ones.
-func (m *Model) keepSearch() tea.Cmd {
-	s := &m.page.search
-	s.typing = false
-	if s.needle.words != "" {
-		if s.total == 0 {
-			m.notice = "nothing found"
-		}
-		return nil
-	}
-	if s.old == "" {
-		return nil
-	}
-	m.seek(s.old)
-	return m.nextFound(1)
-}
-
-// dropSearch leaves the search and shows what was seen before it.
-func (m *Model) dropSearch() tea.Cmd {
-	p := m.page
-	p.view(p.search.from)
-	p.search = search{}
-	m.keepPage()
-	return nil
-}
-
-// leaveOutput is esc: first out of a search, then out of the output.
-func (m *Model) leaveOutput() tea.Cmd {
-	if m.page.search.needle.words == "" {
-		return m.closeOutput()
-	}
-	m.page.search = search{}
-	return nil
-}
-
-// searching reports whether n does something.
-func (m *Model) searching() bool { return m.page != nil && m.page.search.needle.words != "" }
-
-// nextFound goes to the next place, or to the one before.
-func (m *Model) nextFound(way int) tea.Cmd {
-	p := m.page
-	s := &p.search
-	switch {
-	case s.needle.words == "":
-		m.notice = "/ looks for something"
-		return nil
-	case s.total == 0:
-		m.notice = "nothing found"
-		return nil
-	}
-	from := s.at
-	sheet, top := m.sheet(), m.sheet().Row(p.top)
-	if row := sheet.Row(from.line - p.dropped); from == nowhere || row < top || row >= top+m.pageHeight() {
-		// One has moved on since: what is seen counts.
-		from = spot{p.dropped + p.top, 0}
-		if way < 0 {
-			from = spot{p.dropped + sheet.Line(top+m.pageHeight()-1) + 1, 1}
-		}
-	}
-	to, wrapped := s.next(from, way)
-	if wrapped {
-		m.notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
-	}
-	m.goTo(to)
-	return nil
-}
-
-// goTo shows a spot: its line, and the part of a long line in which it is.
-func (m *Model) goTo(to spot) {
-	p := m.page
-	p.search.at = to
-	line := to.line - p.dropped
-	sheet := m.sheet()
-	top, row := sheet.Row(p.top), sheet.Row(line)
-	if h := m.pageHeight(); row < top || row >= top+h {
-		p.top = sheet.Line(max(0, min(row-h/3, m.pageEndRow())))
-	}
-	p.follow = false
-	lines := m.pageState().Output.Lines(line, 1)
-	if len(lines) == 0 {
-		return
-	}
-	from, end, nth := 0, 0, 0
-	p.search.needle.in(lines[0].Text, func(a, b int) bool {
-		from, end = a, b
-		nth++
-		return nth < to.nth
-	})
-	from, end = columns(lines[0].Text[:from]), columns(lines[0].Text[:end])
-	room := m.onPage().Room(m.layout().noteWidth-1, line)
-	if from >= p.column && end < p.column+room {
-		return
-	}
-	p.column = 0
-	if end >= room {
-		p.column = max(0, from-room/3)
-	}
 }
 
 func columns(s string) int { return ansi.StringWidth(theme.Clean(s)) }
 
-// marks are what was found in a line of the opened output, so far as it can be seen.
-func (p *page) marks(line int, text string) []theme.Mark {
-	if p.search.needle.words == "" {
-		return nil
+// searchLine is an opened output while what is looked for in it is typed.
+type searchLine struct{ *output }
+
+// Paste adds to the words.
+func (out *searchLine) Paste(text string) tea.Cmd {
+	if out.page.search.line.paste(firstLine(text)) {
+		out.seek(out.page.search.line.text())
 	}
-	var marks []theme.Mark
-	p.search.needle.in(text, func(from, to int) bool {
-		marks = append(marks, theme.Mark{From: from, To: to, Here: p.search.at == spot{line, len(marks) + 1}})
-		return true
-	})
-	return marks
+	return nil
 }
 
-// searched tells what is looked for and how often it is there; empty where nothing is.
-func (m *Model) searched() string {
-	s := &m.page.search
-	if !s.typing && s.needle.words == "" {
-		return ""
-	}
-	k := m.ink
-	text, gap := k.Accent.Render("/"+theme.Clean(s.needle.words)), "  "
-	if s.typing {
-		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, m.width), " "
-	}
-	text += gap
-	switch {
-	case s.needle.words == "":
-	case s.total == 0:
-		text += k.Warn.Render("nothing found")
-	case s.at == nowhere:
-		text += k.Strong.Render(fmt.Sprintf("%s found", steps.Thousands(s.total)))
-	default:
-		text += k.Strong.Render(fmt.Sprintf("%s of %s", steps.Thousands(s.number()), steps.Thousands(s.total)))
-	}
-	return text + "  "
-}
+// Bindings are those of the table.
+func (out *searchLine) Bindings() []chapter { return out.searchKeys }

@@ -97,12 +97,12 @@ func TestSearch(t *testing.T) {
 func TestLeavingASearch(t *testing.T) {
 	s := printed(t, 100, 30, rows(1000, "x")...)
 	s.press("pgdown", "pgdown", "/")
-	before := s.page.top
+	before := s.output.page.top
 	s.types("row 900")
 	s.sees("row 900", "1 of 1")
 	s.press("esc")
-	if s.page == nil || s.page.top != before {
-		t.Errorf("it doesn't show what was seen before: %+v", s.page)
+	if !s.layers.has(outputLevel) || s.output.page.top != before {
+		t.Errorf("it doesn't show what was seen before: %+v", s.output.page)
 	}
 	// What was found stays in place of it when one is done.
 	s.press("/")
@@ -127,7 +127,7 @@ func TestPastingWhatIsLookedFor(t *testing.T) {
 	s.sees("/not found  1 of 3")
 	s.press("ctrl+u")
 	s.send(tea.PasteMsg{Content: strings.Repeat("漢", 9999)})
-	if n := len([]rune(s.page.search.needle.words)); n > maxNeedle {
+	if n := len([]rune(s.output.page.search.words.text)); n > maxSearchWords {
 		t.Errorf("%d characters are looked for", n)
 	}
 }
@@ -153,7 +153,7 @@ func TestSearchFromTheNotebook(t *testing.T) {
 	s.types("nodes")
 	s.sees("/nodes", "1 of 2", "two-node")
 	s.press("enter", "n")
-	if c, _ := s.selected(); c.ID != "gids" {
+	if c, _ := s.notebook.selected(); c.ID != "gids" {
 		t.Errorf("%s is selected, and not the cell that printed it", c.ID)
 	}
 	s.sees("in its output; O opens it there")
@@ -164,8 +164,8 @@ func TestSearchFromTheNotebook(t *testing.T) {
 	s.press("/")
 	s.types("show_gids")
 	s.press("esc")
-	if s.open().ID != "setup" || s.finding() {
-		t.Errorf("the search was left, and the screen is at %s", s.open().ID)
+	if s.notebook.open().ID != "setup" || s.finder.finding() {
+		t.Errorf("the search was left, and the screen is at %s", s.notebook.open().ID)
 	}
 	s.press("n")
 	s.sees("/ looks for something")
@@ -178,15 +178,15 @@ func TestWhatWasFoundIsHighlighted(t *testing.T) {
 	s.types("needle")
 	v := s.view()
 	for text, times := range map[string]int{
-		s.ink.FoundHere.Render("needle"): 1,
-		s.ink.Found.Render("needle"):     1, s.ink.Found.Render("NEEDLE"): 1,
+		s.styles.FoundHere.Render("needle"): 1,
+		s.styles.Found.Render("needle"):     1, s.styles.Found.Render("NEEDLE"): 1,
 	} {
 		if n := strings.Count(v, text); n != times {
 			t.Errorf("%q is there %d times", text, n)
 		}
 	}
 	s.press("esc")
-	if strings.Contains(s.view(), s.ink.Found.Render("needle")) {
+	if strings.Contains(s.view(), s.styles.Found.Render("needle")) {
 		t.Error("it is highlighted after the search was left")
 	}
 }
@@ -198,7 +198,7 @@ func TestSearchShowsWhatIsFarToTheRight(t *testing.T) {
 	s.press("/")
 	s.types("needle")
 	s.sees("needle", "1 of 2", "from column")
-	if !strings.Contains(s.view(), s.ink.FoundHere.Render("needle")) {
+	if !strings.Contains(s.view(), s.styles.FoundHere.Render("needle")) {
 		t.Error("it isn't in view")
 	}
 	s.press("enter", "n")
@@ -218,15 +218,15 @@ func TestSearchInAFlood(t *testing.T) {
 	for range 20 {
 		s.prints(rows(700, "x")...)
 	}
-	out := s.pageState().Output
+	out := s.output.pageState().Output
 	want := 0
 	for _, l := range out.Lines(0, out.Len()) {
 		if strings.HasSuffix(l.Text, " x") {
 			want++
 		}
 	}
-	if out.Dropped() == 0 || s.page.search.total != want {
-		t.Errorf("%d found, there are %d; %d lines were dropped", s.page.search.total, want, out.Dropped())
+	if out.Dropped() == 0 || s.output.page.search.total != want {
+		t.Errorf("%d found, there are %d; %d lines were dropped", s.output.page.search.total, want, out.Dropped())
 	}
 	s.press("n")
 	s.sees(fmt.Sprintf("1 of %d,%03d", want/1000, want%1000))
@@ -260,7 +260,7 @@ func TestSearchFindsWhatIsFolded(t *testing.T) {
 			s.press(string(r))
 		}
 		s.press("enter")
-		if c, _ := s.selected(); c.ID != "gids" {
+		if c, _ := s.notebook.selected(); c.ID != "gids" {
 			t.Errorf("%q leads to %q", words, c.ID)
 		}
 		if says != "" {
@@ -287,7 +287,7 @@ func TestNeedle(t *testing.T) {
 		{"", "abc", nil},
 		{"i", "İI", []int{2}},
 	} {
-		n := newNeedle(c.words)
+		n := newSearchWords(c.words)
 		var got []int
 		n.in(c.text, func(from, to int) bool {
 			if !strings.EqualFold(c.text[from:to], c.words) {
@@ -325,24 +325,24 @@ func TestSearchSweep(t *testing.T) {
 			switch k := keys[r.IntN(len(keys))]; {
 			case r.IntN(4) == 0:
 				s.prints(texts[r.IntN(len(texts))], texts[r.IntN(len(texts))])
-			case s.page == nil:
+			case !s.layers.has(outputLevel):
 				s.press("O")
 			default:
 				s.press(k)
 			}
 			fits(t, s, [2]int{s.width, s.height})
-			if s.page == nil {
+			if !s.layers.has(outputLevel) {
 				continue
 			}
 			total := 0
-			for _, h := range s.page.search.hits {
+			for _, h := range s.output.page.search.hits {
 				total += h.times
 			}
-			f := &s.page.search
+			f := &s.output.page.search
 			if f.total != total || f.at != nowhere && (f.number() < 1 || f.number() > total) {
 				t.Fatalf("%d found, %d counted, at %v", f.total, total, f.at)
 			}
-			if f.at == nowhere && f.total > 0 && !f.typing && strings.Contains(ansi.Strip(s.view()), " of 0 ") {
+			if f.at == nowhere && f.total > 0 && !s.layers.has(searchLevel) && strings.Contains(ansi.Strip(s.view()), " of 0 ") {
 				t.Fatal("it counts to nothing")
 			}
 		}
@@ -360,9 +360,9 @@ func BenchmarkSearch(b *testing.B) {
 			}
 			s.press("/")
 			for b.Loop() {
-				s.seek(words[0])
+				s.output.seek(words[0])
 				s.view()
-				s.seek(words[1])
+				s.output.seek(words[1])
 				s.view()
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/2/1e3, "ms/key")

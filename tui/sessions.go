@@ -15,6 +15,14 @@ type SessionFile struct {
 	About      string // when it was saved
 }
 
+// sessions are what is known of those that are saved, and what is opened next.
+type sessions struct {
+	*shared
+	docs *docs
+	all  []SessionFile
+	next Next
+}
+
 // Next is what the user wants to be opened in place of the session, once it is put away.
 type Next struct {
 	Session string // its file; empty for the same one again
@@ -22,7 +30,7 @@ type Next struct {
 }
 
 // Next tells it; the zero value where the user is done.
-func (m *Model) Next() Next { return m.next }
+func (m *Model) Next() Next { return m.saved.next }
 
 type (
 	sessionsMsg []SessionFile
@@ -39,8 +47,8 @@ type (
 )
 
 // listSessions looks which there are, each time that the palette is opened.
-func (m *Model) listSessions() tea.Cmd {
-	list := m.opts.Sessions
+func (ss *sessions) listSessions() tea.Cmd {
+	list := ss.opts.Saved.List
 	if list == nil {
 		return nil
 	}
@@ -48,17 +56,17 @@ func (m *Model) listSessions() tea.Cmd {
 }
 
 // sessionChoices are the palette's lines of them.
-func (m *Model) sessionChoices() (all []choice) {
-	for _, s := range m.sessions {
-		if s.Path == m.book.Saved.Path {
+func (ss *sessions) sessionChoices() (all []choice) {
+	for _, s := range ss.all {
+		if s.Path == ss.book.Saved.Path {
 			continue
 		}
 		name := s.Name + "  " + s.About
-		if m.opts.Check != nil {
-			all = append(all, choice{"session", "open " + name, "", func(m *Model) tea.Cmd { return m.openSession(s.Path) }})
+		if ss.opts.Saved.Check != nil {
+			all = append(all, choice{"session", "open " + name, "", func() tea.Cmd { return ss.openSession(s.Path) }})
 		}
-		if m.opts.Compare != nil {
-			all = append(all, choice{"session", "compare with " + name, "", func(m *Model) tea.Cmd { return m.compare(s) }})
+		if ss.opts.Saved.Compare != nil {
+			all = append(all, choice{"session", "compare with " + name, "", func() tea.Cmd { return ss.compare(s) }})
 		}
 	}
 	return all
@@ -66,50 +74,50 @@ func (m *Model) sessionChoices() (all []choice) {
 
 // openSession opens another session once it is known that it can be opened: this one is put
 // away before that.
-func (m *Model) openSession(path string) tea.Cmd {
-	if m.busy() && m.opts.ReadOnly == "" {
-		m.notice = "something runs: i i interrupts it"
+func (ss *sessions) openSession(path string) tea.Cmd {
+	if ss.busy() && ss.opts.ReadOnly == "" {
+		ss.notice = "something runs: i i interrupts it"
 		return nil
 	}
-	check := m.opts.Check
+	check := ss.opts.Saved.Check
 	return func() tea.Msg { return checkedMsg{path, check(path)} }
 }
 
-func (m *Model) checked(msg checkedMsg) tea.Cmd {
-	m.dirty = true
+func (ss *sessions) checked(msg checkedMsg) tea.Cmd {
+	ss.dirty = true
 	switch {
 	case msg.err != nil:
-		m.notice = msg.err.Error()
+		ss.notice = msg.err.Error()
 		return nil
-	case m.busy() && m.opts.ReadOnly == "":
-		m.notice = "something runs by now: i i interrupts it"
+	case ss.busy() && ss.opts.ReadOnly == "":
+		ss.notice = "something runs by now: i i interrupts it"
 		return nil
 	}
-	m.next = Next{Session: msg.path}
+	ss.next = Next{Session: msg.path}
 	return tea.Quit
 }
 
 // reopen opens the session again, with the runbook as it is on disk now.
-func (m *Model) reopen() tea.Cmd {
+func (ss *sessions) reopen() tea.Cmd {
 	switch {
-	case m.changedFile == "":
-		m.notice = "no runbook has changed on disk; R runs what is left"
+	case ss.changedFile == "":
+		ss.notice = "no runbook has changed on disk; R runs what is left"
 		return nil
-	case m.busy():
-		m.notice = "something runs: i i interrupts it"
+	case ss.busy():
+		ss.notice = "something runs: i i interrupts it"
 		return nil
 	}
-	m.next = Next{Session: m.book.Saved.Path, Again: true}
+	ss.next = Next{Session: ss.book.Saved.Path, Again: true}
 	return tea.Quit
 }
 
 // compare shows what is better and worse here than in another session.
-func (m *Model) compare(s SessionFile) tea.Cmd {
-	if m.book.Saved.Path == "" {
-		m.notice = "nothing of this session is saved yet that could be compared"
+func (ss *sessions) compare(s SessionFile) tea.Cmd {
+	if ss.book.Saved.Path == "" {
+		ss.notice = "nothing of this session is saved yet that could be compared"
 		return nil
 	}
-	open, compare := m.book.Saved.Path, m.opts.Compare
+	open, compare := ss.book.Saved.Path, ss.opts.Saved.Compare
 	return func() tea.Msg {
 		text, err := compare(open, s.Path)
 		return comparedMsg{s.Name, text, err}
@@ -117,17 +125,17 @@ func (m *Model) compare(s SessionFile) tea.Cmd {
 }
 
 // compared shows a comparison among the pages.
-func (m *Model) compared(msg comparedMsg) tea.Cmd {
-	m.dirty = true
+func (ss *sessions) compared(msg comparedMsg) tea.Cmd {
+	ss.dirty = true
 	if msg.err != nil {
-		m.notice = msg.err.Error()
+		ss.notice = msg.err.Error()
 		return nil
 	}
-	m.loadDocs()
-	m.docs.all = append(m.docs.all, Doc{
+	ss.docs.loadDocs()
+	ss.docs.all = append(ss.docs.all, Doc{
 		Name: "comparison", About: "this session and " + msg.name, Text: msg.text,
 	})
-	return m.openDoc(len(m.docs.all) - 1)
+	return ss.docs.openDoc(len(ss.docs.all) - 1)
 }
 
 // waitFollow waits for what another railbench does with the session.
@@ -149,15 +157,15 @@ func (m *Model) followed(book followedMsg) tea.Cmd {
 	m.book = *book
 	m.book.Saved = saved
 	// The runbook that it is of may have been opened anew there, with parts that it had not.
-	for len(m.cursors) < len(m.parts()) {
-		m.cursors = append(m.cursors, cursor{})
+	for len(m.notebook.cursors) < len(m.parts()) {
+		m.notebook.cursors = append(m.notebook.cursors, cursor{})
 	}
-	m.part = max(0, min(m.part, len(m.parts())-1))
-	m.cache = cache{} // versions are counted anew each time that a file is read
-	m.keepPage()
+	m.notebook.part = max(0, min(m.notebook.part, len(m.parts())-1))
+	m.notebook.cache, m.plans = cache{}, map[string]planned{} // versions are counted anew each time that a file is read
+	m.output.keepPage()
 	cmds := []tea.Cmd{m.drawSoon()}
-	if m.book.Running != "" && !m.beating {
-		m.beating = true
+	if m.book.Running != "" && !m.ticking {
+		m.ticking = true
 		cmds = append(cmds, m.spinner.Tick)
 	}
 	return tea.Batch(cmds...)

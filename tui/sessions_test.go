@@ -12,12 +12,12 @@ import (
 // The palette finds saved sessions, opens one once it is known that it can be, and compares.
 func TestSessionsInThePalette(t *testing.T) {
 	s := start(t, 120, 40)
-	s.opts.Sessions = func() []SessionFile {
+	s.opts.Saved.List = func() []SessionFile {
 		return []SessionFile{{"/a/monday.ipynb", "monday", "saved then"}, {"/a/this.ipynb", "this", "saved now"}}
 	}
 	refuses := errors.New("it is of another rig")
-	s.opts.Check = func(string) error { return refuses }
-	s.opts.Compare = func(open, path string) (string, error) { return "one of " + open + " and " + path, nil }
+	s.opts.Saved.Check = func(string) error { return refuses }
+	s.opts.Saved.Compare = func(open, path string) (string, error) { return "one of " + open + " and " + path, nil }
 	s.tell(steps.Saved{Path: "/a/this.ipynb"})
 	s.send(s.press(":")())
 	s.types("monday")
@@ -42,8 +42,12 @@ func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
 	s := &screen{t: t, fake: newFake()}
 	book := steps.NewNotebook(sampleTutorial())
 	s.Model = New(s.fake, Options{
-		Tutorial: sampleTutorial(), Simulated: true, Background: Dark, Book: &book,
-		ReadOnly: "read-only, and live: somebody has it open", Follow: func() *steps.Notebook { return nil },
+		Tutorial: sampleTutorial(),
+		Rig:      Rig{Simulated: true},
+		Terminal: Terminal{Background: Dark},
+		Book:     &book,
+		ReadOnly: "read-only, and live: somebody has it open",
+		Saved:    Saved{Follow: func() *steps.Notebook { return nil }},
 	})
 	s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
 	s.press("3")
@@ -94,8 +98,12 @@ func TestAFollowedSessionHasOtherParts(t *testing.T) {
 	some.Parts = whole.Parts[:1]
 	book := steps.NewNotebook(some)
 	s.Model = New(s.fake, Options{
-		Tutorial: some, Simulated: true, Background: Dark, Book: &book, ReadOnly: "read-only",
-		Follow: func() *steps.Notebook { return nil },
+		Tutorial: some,
+		Rig:      Rig{Simulated: true},
+		Terminal: Terminal{Background: Dark},
+		Book:     &book,
+		ReadOnly: "read-only",
+		Saved:    Saved{Follow: func() *steps.Notebook { return nil }},
 	})
 	s.send(tea.WindowSizeMsg{Width: 100, Height: 40})
 	more := steps.NewNotebook(whole)

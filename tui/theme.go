@@ -6,15 +6,20 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// restyle chooses the ink for the terminal. What was drawn with another is void.
-func (m *Model) restyle() {
-	profile := m.profile
-	if m.opts.NoColor {
+// chooseStyles has the terminal's colours. What was drawn with others is void.
+func (sh *shared) chooseStyles() {
+	profile := sh.profile
+	if sh.opts.Terminal.NoColor {
 		profile = colorprofile.ASCII
 	}
-	m.ink = theme.New(m.dark, profile).WithLinks(m.opts.Links)
-	m.cache, m.docs.lines = cache{}, nil
-	m.dirty = true
-	m.fitHelp()
-	m.dressEditor()
+	sh.styles = theme.New(sh.dark, profile).WithLinks(sh.opts.Terminal.Links)
+	sh.dirty = true
+}
+
+// restyle draws all anew with the styles of the terminal as it is now known.
+func (m *Model) restyle() {
+	m.chooseStyles()
+	m.notebook.cache, m.docs.lines = cache{}, nil
+	m.help.fitHelp()
+	m.editor.dressEditor()
 }

@@ -14,8 +14,18 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// Update routes a message. What a key does is in keys.go, move.go and run.go.
+// Update routes a message, and plans what the next frame shows.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := m.update(msg)
+	m.planShown()
+	if m.layers.has(presentationLevel) {
+		m.presenter.planCall()
+	}
+	return m, cmd
+}
+
+// update routes a message. What a key does is in keys.go, and in its layer's file.
+func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		return m, m.resize(msg.Width, msg.Height)
@@ -26,7 +36,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:
-		return m, m.paste(msg.Content)
+		m.dirty = true
+		return m, m.all[m.layers.top()].Paste(msg.Content)
 	case tea.MouseClickMsg:
 		return m, m.click(msg.Mouse())
 	case tea.MouseWheelMsg:
@@ -36,38 +47,38 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case boardMsg:
 		return m, tea.Batch(m.setBoard(meter.Board(msg)), waitBoard(m.session.Boards()))
 	case questionMsg:
-		return m, tea.Batch(m.queue(steps.Question(msg)), waitQuestion(m.session.Questions()))
+		return m, tea.Batch(m.questions.queue(steps.Question(msg)), waitQuestion(m.session.Questions()))
 	case askedMsg:
 		return m, m.asked(msg.err)
 	case scriptMsg:
-		return m, m.copied(msg)
+		return m, m.copies.copied(msg)
 	case pagerMsg:
-		return m, m.paging(msg)
+		return m, m.copies.paging(msg)
 	case pagedMsg:
-		return m, m.paged(msg)
+		return m, m.copies.paged(msg)
 	case spinner.TickMsg:
-		return m, m.onBeat(msg)
+		return m, m.onTick(msg)
 	case wroteMsg:
 		m.notice, m.dirty = string(msg), true
 		return m, nil
 	case editorMsg:
-		return m, m.handOver(msg)
+		return m, m.editor.handOver(msg)
 	case editedMsg:
-		return m, m.takeOver(msg)
+		return m, m.editor.takeOver(msg)
 	case followedMsg:
-		return m, tea.Batch(m.followed(msg), waitFollow(m.opts.Follow))
+		return m, tea.Batch(m.followed(msg), waitFollow(m.opts.Saved.Follow))
 	case sessionsMsg:
-		m.sessions, m.dirty = msg, true
+		m.saved.all, m.dirty = msg, true
 		return m, nil
 	case checkedMsg:
-		return m, m.checked(msg)
+		return m, m.saved.checked(msg)
 	case comparedMsg:
-		return m, m.compared(msg)
+		return m, m.saved.compared(msg)
 	case changedMsg:
 		m.changedFile, m.dirty = string(msg), true
-		return m, waitChanged(m.opts.Changed)
-	case showTickMsg:
-		return m, m.onShowTick()
+		return m, waitChanged(m.opts.Runbook.Changed)
+	case slideTickMsg:
+		return m, m.presenter.onTick()
 	case paceMsg:
 		return m, m.onPace()
 	}
@@ -79,17 +90,20 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *Model) resize(width, height int) tea.Cmd {
 	if m.width == 0 && width > 0 {
 		m.width, m.height = width, height
-		m.enter()
+		m.notebook.enter()
 	}
 	m.width, m.height, m.dirty = width, height, true
-	m.fitHelp()
-	m.fitEditor()
+	if m.layers.drop(smallLevel); width > 0 && m.layout().small {
+		m.layers.push(smallLevel)
+	}
+	m.help.fitHelp()
+	m.editor.fitEditor()
 	return nil
 }
 
 // background is the terminal's answer, which a flag of the user's overrules.
 func (m *Model) background(dark bool) tea.Cmd {
-	if m.opts.Background == Ask && dark != m.dark {
+	if m.opts.Terminal.Background == Ask && dark != m.dark {
 		m.dark = dark
 		m.restyle()
 	}
@@ -109,51 +123,13 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	m.dirty, m.notice = true, ""
 	// The digit of a jump follows at once, or a load is meant by one that comes later.
 	if n := msg.String(); len(n) != 1 || n < "1" || n > "9" {
-		m.play.jumping = false
+		m.presenter.progress.jumping = false
 	}
 	// Twice means twice in a row.
-	if m.before != msg.String() {
-		m.before = ""
+	if m.keyBefore != msg.String() {
+		m.keyBefore = ""
 	}
-	switch m.topLayer() {
-	case questionLayer:
-		return m.questionKey(msg)
-	case smallLayer:
-		return m.smallKey(msg)
-	case drillLayer:
-		return m.drillKey(msg)
-	case quitLayer:
-		return m.quittingKey(msg)
-	case helpLayer:
-		return m.helpKey(msg)
-	case paletteLayer:
-		return m.paletteKey(msg)
-	case formLayer:
-		return m.formKey(msg)
-	case editorLayer:
-		return m.editorKey(msg)
-	case searchLayer:
-		return m.searchKey(msg)
-	case symptomLayer:
-		return m.symptomKey(msg)
-	case wordsLayer:
-		return m.findKey(msg)
-	case notebookLayer, checklistLayer, outputLayer, gaugesLayer, presentationLayer, docsLayer:
-	}
-	return m.press(msg)
-}
-
-// smallKey is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
-func (m *Model) smallKey(msg tea.KeyPressMsg) tea.Cmd {
-	switch name := msg.String(); {
-	case m.quitting:
-		return m.quittingKey(msg)
-	case name == "ctrl+c":
-		return m.control()
-	case name == "q":
-		return m.quit()
-	}
-	return nil
+	return m.all[m.layers.top()].Key(msg)
 }
 
 // fold applies a batch of events.
@@ -164,24 +140,24 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		m.book = m.book.Apply(e)
 		m.tellOf(e, before)
 		if ended, ok := e.(steps.CellEnded); ok {
-			m.drilled(ended)
-			m.surveyed()
-			m.cured(ended)
+			m.drill.drilled(ended)
+			m.list.checkedAll()
+			m.list.fixRan(ended)
 		}
 		if s, ok := e.(steps.CellStarted); ok {
-			m.drillPays(s.Cell)
-			if m.follow && m.watch != s.Cell {
-				m.show(s.Cell)
+			m.drill.pay(s.Cell)
+			if m.follow && m.notebook.watch != s.Cell {
+				m.notebook.show(s.Cell)
 			}
 		}
 	}
-	m.keepPage()
-	if m.opts.Audience != nil {
-		m.opts.Audience.Book(m.book)
+	m.output.keepPage()
+	if m.opts.Viewers.Audience != nil {
+		m.opts.Viewers.Audience.Book(m.book)
 	}
-	cmds := []tea.Cmd{m.drawSoon(), m.mark(events)}
-	if m.book.Running != "" && !m.beating {
-		m.beating = true
+	cmds := []tea.Cmd{m.drawSoon(), m.presenter.mark(events)}
+	if m.book.Running != "" && !m.ticking {
+		m.ticking = true
 		cmds = append(cmds, m.spinner.Tick)
 	}
 	return tea.Batch(cmds...)
@@ -192,7 +168,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	switch e := e.(type) {
 	case steps.CellEnded:
-		m.withdraw(e.Cell)
+		m.questions.dropOf(e.Cell)
 		m.tellOfStop(e, before)
 		if m.notice == m.runNotice {
 			m.notice = ""
@@ -211,7 +187,7 @@ func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 
 // tellOfStop says where a queue stopped, why, and how to go on: a FAIL empties it.
 func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
-	if e.Verdict.Grade != steps.Fail || len(before.Queue) == 0 || m.list.open {
+	if e.Verdict.Grade != steps.Fail || len(before.Queue) == 0 || m.layers.has(checklistLevel) {
 		return
 	}
 	c, _ := m.book.Tutorial.Cell(e.Cell)
@@ -230,19 +206,19 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 
 // setBoard draws at the gauges' pace only where they are seen.
 func (m *Model) setBoard(b meter.Board) tea.Cmd {
-	if m.drilling() {
+	if m.drill.drilling() {
 		b.Health = nil // an alarm would say what the fault is, and where
 	}
 	before, _ := health.Urgent(m.board.Health)
 	now, _ := health.Urgent(b.Health)
 	m.board = b
-	if m.opts.Audience != nil {
-		m.opts.Audience.Board(b)
+	if m.opts.Viewers.Audience != nil {
+		m.opts.Viewers.Audience.Board(b)
 	}
 	if now != before { // an alarm is seen wherever one is, and by the presenter's notes
-		return tea.Batch(m.tell(), m.drawSoon())
+		return tea.Batch(m.presenter.report(), m.drawSoon())
 	}
-	if m.gauges == gaugeHidden && !m.stage.open {
+	if m.noGauges && !m.layers.has(presentationLevel) {
 		return nil
 	}
 	return m.drawSoon()
@@ -254,7 +230,7 @@ func (m *Model) drawSoon() tea.Cmd {
 	if m.pacing {
 		return nil
 	}
-	if early := framePace - m.opts.Now().Sub(m.drawn); early > 0 {
+	if early := framePace - m.opts.Clock.Now().Sub(m.drawn); early > 0 {
 		m.pacing = true
 		return pace(early)
 	}
@@ -264,17 +240,17 @@ func (m *Model) drawSoon() tea.Cmd {
 // onPace draws what came since the last frame, in one: many events a second are few
 // frames.
 func (m *Model) onPace() tea.Cmd {
-	m.pacing, m.drawn, m.dirty = false, m.opts.Now(), true
+	m.pacing, m.drawn, m.dirty = false, m.opts.Clock.Now(), true
 	return nil
 }
 
-// onBeat moves the clock of a running cell. When nothing runs the clock stands, so
+// onTick moves the clock of a running cell. When nothing runs the clock stands, so
 // that an idle screen costs nothing.
-func (m *Model) onBeat(msg spinner.TickMsg) tea.Cmd {
+func (m *Model) onTick(msg spinner.TickMsg) tea.Cmd {
 	m.dirty = true
-	m.lapse()
+	m.questions.dropExpired()
 	if m.book.Running == "" {
-		m.beating = false
+		m.ticking = false
 		return nil
 	}
 	var next tea.Cmd
@@ -282,4 +258,33 @@ func (m *Model) onBeat(msg spinner.TickMsg) tea.Cmd {
 	return next
 }
 
-func (m *Model) busy() bool { return m.book.Running != "" || len(m.book.Queue) > 0 }
+// wheelStep is how many lines a notch of the wheel scrolls.
+const wheelStep = 3
+
+// wheel scrolls what is on top. Over a question it does nothing: one who scrolls answers
+// nothing.
+func (m *Model) wheel(e tea.Mouse) tea.Cmd {
+	lines := wheelStep
+	switch e.Button {
+	case tea.MouseWheelUp:
+		lines = -wheelStep
+	case tea.MouseWheelDown:
+	default:
+		return nil
+	}
+	m.dirty = true
+	return m.all[m.layers.top()].Wheel(lines)
+}
+
+// click selects; it never runs anything, because a click comes by accident.
+func (m *Model) click(e tea.Mouse) tea.Cmd {
+	if e.Button != tea.MouseLeft {
+		return nil
+	}
+	l := m.layout()
+	row := e.Y - l.bodyTop
+	if row < 0 || row >= l.noteHeight {
+		return nil
+	}
+	return m.all[m.layers.top()].Click(e.X, row)
+}

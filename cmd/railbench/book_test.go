@@ -354,14 +354,14 @@ func typedKeys(text string) (keys []string) {
 // those of now.
 func withSessions(before, now *tape) func(*tui.Options) {
 	return func(o *tui.Options) {
-		o.Sessions = func() []tui.SessionFile {
+		o.Saved.List = func() []tui.SessionFile {
 			return []tui.SessionFile{
 				{Path: "/sessions/lab-2026-02-28.ipynb", Name: "lab-2026-02-28", About: "saved 28 Feb 2026 17:02"},
 				{Path: "/sessions/sim-2026-02-27.ipynb", Name: "sim-2026-02-27", About: "saved 27 Feb 2026 09:40"},
 			}
 		}
-		o.Check = func(string) error { return nil }
-		o.Compare = func(open, other string) (string, error) {
+		o.Saved.Check = func(string) error { return nil }
+		o.Saved.Compare = func(open, other string) (string, error) {
 			return comparison(before.document("ib-write-bw"), now.document("ib-write-bw"), other, open)
 		}
 	}
@@ -379,7 +379,7 @@ func drilled(o *tui.Options) {
 func changedOnDisk() func(*tui.Options) {
 	return func(o *tui.Options) {
 		told := false
-		o.Changed = func() string {
+		o.Runbook.Changed = func() string {
 			if told {
 				return ""
 			}

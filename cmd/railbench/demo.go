@@ -20,8 +20,8 @@ import (
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/replay"
 	"github.com/railbench/railbench/steps/sanitize"
+	"github.com/railbench/railbench/steps/script"
 	"github.com/railbench/railbench/steps/session"
-	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/render"
 )
@@ -65,14 +65,14 @@ when the rig fails. It touches no node then.`,
 	return cmd
 }
 
-// playSession shows a saved session on the stage, as it ran.
+// playSession shows a saved session as a presentation, as it ran.
 func playSession(cmd *cobra.Command, path string, o opening) error {
 	doc, err := notebook.Read(path)
 	if err != nil {
 		return usage(err)
 	}
-	shown := replay.Show(doc)
-	if len(shown.Scenes) == 0 {
+	shown := replay.Script(doc)
+	if len(shown.Slides) == 0 {
 		return usage(fmt.Errorf("%s: no cell has run in it that could be played", path))
 	}
 	if terminal(cmd.OutOrStdout()) == nil {
@@ -84,25 +84,27 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 	defer stop()
 	return o.recorded(cmd, func(o opening) error {
 		opts := tui.Options{
-			Tutorial: doc.Book.Tutorial, Simulated: doc.Book.Rig.Simulated, RigName: doc.Book.Rig.Name, Stage: true,
-			Recorded: true, Show: shown, Auto: true, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
-			Docs: pages,
+			Tutorial:     doc.Book.Tutorial,
+			Rig:          tui.Rig{Simulated: doc.Book.Rig.Simulated, Name: doc.Book.Rig.Name, Recorded: true},
+			Presentation: tui.Presentation{Open: true, Script: shown, Auto: true},
+			Terminal:     tui.Terminal{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv)},
+			Docs:         pages,
 		}
 		if o.recording != nil {
-			opts.Mark = o.recording.Mark
+			opts.Presentation.Mark = o.recording.Mark
 		}
 		return o.show(cmd, tui.New(r, opts))
 	})
 }
 
-// A stageOpening is what the stage is opened with.
+// A stageOpening is what the presentation is opened with.
 type stageOpening struct {
 	open   bool
-	script string // of the show; the built-in one where it is empty
+	script string // of the presentation; the built-in one where it is empty
 	auto   bool
 }
 
-// put gives a screen its show, and what the show can do with this rig.
+// put gives a screen its script, and what the presentation can do with this rig.
 func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	name, text := "the built-in show", string(assets.Show)
 	if o.script != "" {
@@ -122,7 +124,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	})
 	switch {
 	case err == nil:
-		opts.Show, opts.Auto = shown, o.auto
+		opts.Presentation.Script, opts.Presentation.Auto = shown, o.auto
 	case o.open:
 		return fmt.Errorf("%s: %w", name, err)
 	default: // a runbook of somebody's own hasn't the built-in show's cells
@@ -131,7 +133,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	if rig := b.simRig; rig != nil {
 		const cable = "cable-unplugged"
 		// On a real rig a hand does it.
-		opts.Pull = func(out bool) error {
+		opts.Presentation.Pull = func(out bool) error {
 			if out {
 				return rig.Inject(cable)
 			}
@@ -142,7 +144,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 		var mu sync.Mutex
 		last := 0
 		// The screen tells from several goroutines: a moment that comes late replaces no newer one.
-		opts.Tell = func(at script.Moment) error {
+		opts.Presentation.Tell = func(at script.Moment) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if at.No < last {
@@ -162,7 +164,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 	return nil
 }
 
-// showPath is where a show says where it is. There is one: a user gives one show at a time.
+// showPath is where a presentation says where it is. There is one: a user gives one at a time.
 func showPath() (string, error) {
 	state, err := stateDir()
 	if err != nil {
@@ -197,8 +199,8 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 				return nil
 			}
 			model := tui.NewNotes(read, tui.Options{
-				NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
-				Now: time.Now,
+				Terminal: tui.Terminal{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv)},
+				Clock:    tui.Clock{Now: time.Now},
 			})
 			ctx, lend, stop := screenSignals(cmd.Context())
 			defer stop()
@@ -211,7 +213,7 @@ looks, and q ends it. Where it isn't in a terminal it prints where the show is, 
 	}
 }
 
-// mostMoment bounds what is read of a show: its script, or its captions, notes and a verdict.
+// mostMoment bounds what is read of a presentation: its script, or its captions, notes and a verdict.
 const mostMoment = 1 << 20
 
 func readMoment(path string) (at script.Moment, err error) {

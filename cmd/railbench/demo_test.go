@@ -15,8 +15,8 @@ import (
 
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/script"
 	"github.com/railbench/railbench/steps/session"
-	script "github.com/railbench/railbench/steps/show"
 	"github.com/railbench/railbench/tui"
 )
 
@@ -40,7 +40,7 @@ func TestAScriptOfOnesOwn(t *testing.T) {
 		}
 		opts := tui.Options{Tutorial: tut}
 		err = stageOpening{open: true, script: path}.put(&opts, &bench{})
-		if want == "" && (err != nil || len(opts.Show.Scenes) != 1) ||
+		if want == "" && (err != nil || len(opts.Presentation.Script.Slides) != 1) ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, not %q", text, err, want)
 		}
@@ -58,7 +58,7 @@ func TestNotesWithoutATerminal(t *testing.T) {
 		t.Errorf("status %d: %s", code, &errs)
 	}
 	raw, err := json.Marshal(script.Moment{
-		Show: "A show", Scene: 1, Of: 2, Title: "One", Notes: "Say \x1b[31mthis.",
+		Script: "A show", Slide: 1, Of: 2, Title: "One", Notes: "Say \x1b[31mthis.",
 		Next: "Two",
 	})
 	if err != nil {
@@ -100,8 +100,11 @@ func TestTheBuiltInShow(t *testing.T) {
 	s.Open()
 	defer func() { _ = s.Close() }()
 	opts := tui.Options{
-		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial), Simulated: true,
-		Stage: true, RigNow: s.Now, Now: time.Now,
+		Tutorial:     b.options.Tutorial,
+		Params:       session.Params(b.options.Catalog, b.options.Tutorial),
+		Rig:          tui.Rig{Simulated: true},
+		Presentation: tui.Presentation{Open: true},
+		Clock:        tui.Clock{Rig: s.Now, Now: time.Now},
 	}
 	if err := (stageOpening{open: true, auto: true}).put(&opts, b); err != nil {
 		t.Fatal(err)
@@ -110,7 +113,7 @@ func TestTheBuiltInShow(t *testing.T) {
 	verdicts, last := map[string]string{}, map[string]int{}
 	over := make(chan struct{})
 	end := sync.OnceFunc(func() { close(over) })
-	opts.Tell = func(m script.Moment) error {
+	opts.Presentation.Tell = func(m script.Moment) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if m.Verdict != "" && m.No > last[m.Title] {

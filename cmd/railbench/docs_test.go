@@ -781,8 +781,9 @@ func shoot(t *testing.T, flags rigFlags, width, height int, waits ...wait) strin
 	var taken string
 	c := camera{taken: &taken, waits: waits}
 	c.Model = tui.New(s, tui.Options{
-		Tutorial: b.options.Tutorial, Simulated: true, RigName: "sim", Hint: hint(b),
-		NoColor: true, Background: tui.Dark,
+		Tutorial: b.options.Tutorial,
+		Rig:      tui.Rig{Simulated: true, Name: "sim", Hint: hint(b)},
+		Terminal: tui.Terminal{NoColor: true, Background: tui.Dark},
 	})
 	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard),
 		tea.WithWindowSize(width, height), tea.WithoutSignals()).Run()

@@ -38,7 +38,6 @@ var roundTheGate = map[string]string{
 	"record.go screen.Write":  "what the screen has cleaned, to the terminal that it is drawn on",
 	"gauge.go to.Write":       "a number, for a gauge",
 	"stream.go (…).Write":     "a number, for a gauge",
-	"workbench.go opts.Write": "a function that writes scripts back into a runbook",
 }
 
 // TestNothingGoesRoundTheGate looks at every call of this package that could write to a

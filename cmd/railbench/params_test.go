@@ -47,7 +47,9 @@ func TestParametersReachARun(t *testing.T) {
 	}}
 	c.Model = tui.New(s, tui.Options{
 		Tutorial: b.options.Tutorial,
-		Params:   session.Params(b.options.Catalog, b.options.Tutorial), Simulated: true, NoColor: true, Background: tui.Dark,
+		Params:   session.Params(b.options.Catalog, b.options.Tutorial),
+		Rig:      tui.Rig{Simulated: true},
+		Terminal: tui.Terminal{NoColor: true, Background: tui.Dark},
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -37,7 +37,7 @@ func drawPictures(t *testing.T, whole *tape) map[string]string {
 	files := map[string]string{}
 	for shade, background := range map[string]tui.Background{"dark": tui.Dark, "light": tui.Light} {
 		synctest.Test(t, func(t *testing.T) {
-			p := play(t, whole, pictureColumns, pictureLines, func(o *tui.Options) { o.Background = background })
+			p := play(t, whole, pictureColumns, pictureLines, func(o *tui.Options) { o.Terminal.Background = background })
 			defer p.quit()
 			workbenchPicture(whole, p)
 			files["workbench-"+shade+".svg"] = svg(p.View().Content, background == tui.Dark)

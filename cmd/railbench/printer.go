@@ -30,7 +30,7 @@ const plainWidth = 120
 func newPrinter(out io.Writer, simulated, charts bool) printer {
 	p := printer{
 		out: out, charts: charts,
-		drawer: cells.Drawer{Ink: theme.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated},
+		drawer: cells.Drawer{Styles: theme.New(true, colorprofile.NoTTY), Width: plainWidth, Simulated: simulated},
 	}
 	if terminal(out) != nil {
 		p.charts = true

@@ -43,8 +43,9 @@ func TestOwnRunbookOnTheScreen(t *testing.T) {
 		{"Every node answers", nil},
 	}}
 	c.Model = tui.New(s, tui.Options{
-		Tutorial: b.options.Tutorial, Simulated: true, RigName: "sim", NoColor: true,
-		Background: tui.Dark,
+		Tutorial: b.options.Tutorial,
+		Rig:      tui.Rig{Simulated: true, Name: "sim"},
+		Terminal: tui.Terminal{NoColor: true, Background: tui.Dark},
 	})
 	_, err = tea.NewProgram(c, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(io.Discard),
 		tea.WithWindowSize(120, 36), tea.WithoutSignals()).Run()

@@ -324,7 +324,7 @@ func (s *simulated) open(path string) {
 	d.session.Open()
 	d.told = &simulatedSession{d.session, make(chan []steps.Event, 1), make(chan meter.Board, 1)}
 	opts := b.screen(d.session)
-	opts.Background, opts.NoColor, opts.ASCII = tui.Dark, false, false
+	opts.Terminal.Background, opts.Terminal.NoColor, opts.Terminal.ASCII = tui.Dark, false, false
 	if d.store != nil {
 		book := d.store.Book()
 		opts.Book = &book

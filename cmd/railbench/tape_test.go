@@ -224,13 +224,15 @@ func play(t *testing.T, tp *tape, width, height int, adjust func(*tui.Options)) 
 	t.Helper()
 	p := &player{t: t, msgs: make(chan tea.Msg, 1024), told: newTapeSession(), now: rigBegins()}
 	opts := tui.Options{
-		Tutorial: tp.options.Tutorial, Params: session.Params(tp.options.Catalog, tp.options.Tutorial),
-		Simulated: true, RigName: tp.options.Rig, Background: tui.Dark, Docs: pages,
-		Hint:   "On one of your two nodes: railbench --peer USER@OTHER-NODE.",
-		RigNow: func() time.Time { return p.now },
-		Now:    func() time.Time { return cmp.Or(p.wall, p.now) },
-
-		Planned: planned(&tp.options), Values: plannedValues(&tp.options),
+		Tutorial: tp.options.Tutorial,
+		Params:   session.Params(tp.options.Catalog, tp.options.Tutorial),
+		Rig: tui.Rig{
+			Simulated: true, Name: tp.options.Rig, Hint: "On one of your two nodes: railbench --peer USER@OTHER-NODE.",
+		},
+		Terminal: tui.Terminal{Background: tui.Dark},
+		Docs:     pages,
+		Clock:    tui.Clock{Rig: func() time.Time { return p.now }, Now: func() time.Time { return cmp.Or(p.wall, p.now) }},
+		Plan:     tui.Plan{Text: planned(&tp.options), Values: plannedValues(&tp.options)},
 	}
 	if adjust != nil {
 		adjust(&opts)

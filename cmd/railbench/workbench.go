@@ -84,7 +84,7 @@ func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, err
 	var d *app
 	var err error
 	if o.silent(flags) {
-		d, err = behindCurtain(cmd, flags, o)
+		d, err = whileLoading(cmd, flags, o)
 	} else if d, err = setUp(cmd, flags, o); err == nil {
 		err = d.putAway(cmd, o.show(cmd, d.model))
 	}
@@ -101,8 +101,8 @@ func (o opening) inTerminal(cmd *cobra.Command, flags rigFlags) (*tui.Model, err
 	return d.model, err
 }
 
-// behindCurtain shows the screen at once, and sets it up meanwhile. The desk is put away.
-func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
+// whileLoading shows the screen at once, and sets it up meanwhile. The app is put away.
+func whileLoading(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	c, err := flags.choose(cmd.Context())
 	if err != nil {
 		return nil, err
@@ -110,9 +110,9 @@ func behindCurtain(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) 
 	o.begins = true
 	// Whoever leaves before it is there waits for it, to put it away.
 	load := sync.OnceValues(func() (*app, error) { return setUp(cmd, flags, o) })
-	shown := o.show(cmd, tui.NewCurtain(tui.Options{
-		Simulated: c.simulated, RigName: c.file.Name, NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv),
-		Links: hasLinks(os.Getenv),
+	shown := o.show(cmd, tui.NewLoadingScreen(tui.Options{
+		Rig:      tui.Rig{Simulated: c.simulated, Name: c.file.Name},
+		Terminal: thisTerminal(),
 	}, func() (*tui.Model, error) {
 		d, err := load()
 		if err != nil {
@@ -198,40 +198,48 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 		return nil, err
 	}
 	opts := b.screen(s)
-	opts.Audience, opts.Serve = along.page, along.toggle
-	opts.Linked, opts.Editor, opts.Pager = flags.link != "", openEditor, openPager
-	opts.Drill, opts.Stage, opts.Notice = o.drill, o.stage.open, notice
+	opts.Viewers = tui.Viewers{Audience: along.page, Serve: along.toggle}
+	opts.Programs = tui.Programs{Editor: openEditor, Pager: openPager}
+	opts.Rig.Linked = flags.link != ""
+	opts.Drill, opts.Presentation.Open, opts.Notice = o.drill, o.stage.open, notice
 	if kept != nil {
 		book := kept.Book()
 		opts.Book = &book
 	}
 	if o.recording != nil {
-		opts.Mark = o.recording.Mark
+		opts.Presentation.Mark = o.recording.Mark
 	}
 	if err := o.stage.put(&opts, b); err != nil {
 		return nil, usage(err)
 	}
 	if back != nil {
-		opts.Write = back.write
-		opts.Changed = watchFiles(cmd.Context(), back)
+		opts.Runbook = tui.Runbook{Write: back.write, Changed: watchFiles(cmd.Context(), back)}
 	}
-	opts.Sessions, opts.Compare = savedSessions, compareSaved
+	opts.Saved = tui.Saved{List: savedSessions, Compare: compareSaved}
 	if o.drill.Fault == "" {
-		opts.Check = b.opens
+		opts.Saved.Check = b.opens
 	}
 	ready = true
 	return &app{tui.New(s, opts), b, s, along}, nil
 }
 
+// thisTerminal is what the terminal can show that railbench runs in.
+func thisTerminal() tui.Terminal {
+	return tui.Terminal{
+		NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
+	}
+}
+
 // screen is what the screen of a session is told of the bench.
 func (b *bench) screen(s *session.Session) tui.Options {
 	return tui.Options{
-		Tutorial: b.options.Tutorial, Params: session.Params(b.options.Catalog, b.options.Tutorial),
-		Simulated: b.options.Simulated, RigName: b.options.Rig, RigNow: s.Now,
-		Hint: hint(b), NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
-		Docs:    pages,
-		Planned: planned(&b.options),
-		Values:  plannedValues(&b.options),
+		Tutorial: b.options.Tutorial,
+		Params:   session.Params(b.options.Catalog, b.options.Tutorial),
+		Rig:      tui.Rig{Simulated: b.options.Simulated, Name: b.options.Rig, Hint: hint(b)},
+		Clock:    tui.Clock{Rig: s.Now},
+		Terminal: thisTerminal(),
+		Docs:     pages,
+		Plan:     tui.Plan{Text: planned(&b.options), Values: plannedValues(&b.options)},
 	}
 }
 
@@ -312,11 +320,15 @@ func view(ctx context.Context, path string, why error) (*app, error) {
 		return nil, usage(err)
 	}
 	return &app{model: tui.New(replay.NewViewer(), tui.Options{
-		Tutorial: d.Book.Tutorial, Params: session.Params(catalog.New(), d.Book.Tutorial),
-		Simulated: d.Book.Rig.Simulated, RigName: d.Book.Rig.Name, NoColor: os.Getenv("NO_COLOR") != "",
-		Book: &d.Book, ReadOnly: followed(why), Follow: follow(ctx, path),
-		Pager: openPager, Docs: pages, ASCII: lettersOnly(os.Getenv), Links: hasLinks(os.Getenv),
-		Sessions: savedSessions, Compare: compareSaved,
+		Tutorial: d.Book.Tutorial,
+		Params:   session.Params(catalog.New(), d.Book.Tutorial),
+		Rig:      tui.Rig{Simulated: d.Book.Rig.Simulated, Name: d.Book.Rig.Name},
+		Terminal: thisTerminal(),
+		Book:     &d.Book,
+		ReadOnly: followed(why),
+		Saved:    tui.Saved{Follow: follow(ctx, path), List: savedSessions, Compare: compareSaved},
+		Programs: tui.Programs{Pager: openPager},
+		Docs:     pages,
 	})}, nil
 }
 

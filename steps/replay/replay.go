@@ -15,7 +15,7 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/notebook"
-	"github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/steps/script"
 )
 
 // A Session is a saved session that is played.
@@ -99,7 +99,7 @@ func (r *Session) Next(ctx context.Context) ([]steps.Event, bool) {
 // Boards are what the gauges show.
 func (r *Session) Boards() <-chan meter.Board { return r.boards }
 
-// SetParam is what a show asks for: what was recorded is as it was.
+// SetParam is what a presentation asks for: what was recorded is as it was.
 func (r *Session) SetParam(string, string, string) error { return nil }
 
 // Run plays cells one after the other.
@@ -233,8 +233,8 @@ func put(f *meter.Flow, gbps, share float64, step time.Duration) {
 	}
 }
 
-// Show is a script of a session: a scene for each cell that ran, in the order in which they did.
-func Show(doc *notebook.Document) (s show.Show) {
+// Script is a presentation of a session: a slide for each cell that ran, in the order in which they did.
+func Script(doc *notebook.Document) (s script.Script) {
 	s.Title = doc.Book.Tutorial.Title
 	var ids []string
 	for id, c := range doc.Book.Cells {
@@ -250,8 +250,8 @@ func Show(doc *notebook.Document) (s show.Show) {
 		if !at.IsZero() {
 			caption = fmt.Sprintf("Recorded on %s.", at.Format("2 January 2006 at 15:04"))
 		}
-		s.Scenes = append(s.Scenes, show.Scene{ID: id, Title: c.Title, Caption: caption, Acts: []show.Act{
-			{Deed: show.Run, Cell: id}, {Deed: show.Wait}, {Deed: show.Pause, For: 4 * time.Second},
+		s.Slides = append(s.Slides, script.Slide{ID: id, Title: c.Title, Caption: caption, Actions: []script.Action{
+			{Kind: script.Run, Cell: id}, {Kind: script.Wait}, {Kind: script.Pause, For: 4 * time.Second},
 		}})
 	}
 	return s

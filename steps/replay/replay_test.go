@@ -29,9 +29,9 @@ func TestReplay(t *testing.T) {
 		book = book.Apply(e)
 	}
 	doc := &notebook.Document{Book: book}
-	s := Show(doc)
-	if len(s.Scenes) != 2 || s.Scenes[0].ID != "hosts" || s.Scenes[1].ID != "load-rail" {
-		t.Fatalf("%+v", s.Scenes)
+	s := Script(doc)
+	if len(s.Slides) != 2 || s.Slides[0].ID != "hosts" || s.Slides[1].ID != "load-rail" {
+		t.Fatalf("%+v", s.Slides)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	r := New(ctx, doc)

@@ -432,26 +432,26 @@ func (t *transaction) back(p *changedNode) string {
 }
 
 // hands says in whose hands the interfaces of a place are before the change.
-func (t *transaction) hands(p *changedNode) (all []string) {
+func (t *transaction) hands(p *changedNode) (all []steps.HeldNetdev) {
 	for _, name := range p.set {
 		for _, m := range p.before.Managers.Of(name) {
 			if m.Holds() {
-				all = append(all, fmt.Sprintf("%s: %s", p.rail(name), m))
+				all = append(all, steps.HeldNetdev{Netdev: name, Rail: p.rail(name), Manager: m})
 			}
 		}
 	}
 	return all
 }
 
-// rail names an interface by the rail that it carries, where it does.
-func (p *changedNode) rail(netdev string) string {
+// rail is the rail that an interface carries, from 1; 0 for none.
+func (p *changedNode) rail(netdev string) int {
 	at := p.at[0]
 	for i, pair := range at.rig.Pairs {
 		if at.rig.Rail(pair, at.end).Netdev.Name == netdev {
-			return fmt.Sprintf("rail %d (%s)", i+1, netdev)
+			return i + 1
 		}
 	}
-	return netdev
+	return 0
 }
 
 // put puts a question to the user. A verdict says that the answer was no.

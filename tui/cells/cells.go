@@ -64,7 +64,7 @@ type Drawing struct {
 }
 
 // Draw draws the cell, width columns wide.
-func (c Cell) Draw(k *theme.Ink, width int) Drawing {
+func (c Cell) Draw(k *theme.Styles, width int) Drawing {
 	b := body{k: k, width: width, bar: " "}
 	if c.Selected {
 		b.bar = k.Accent.Render("▌")
@@ -116,7 +116,7 @@ func (b *body) note(c Cell) Drawing {
 
 // body collects a cell's lines.
 type body struct {
-	k     *theme.Ink
+	k     *theme.Styles
 	width int
 	bar   string
 	lines []string

@@ -52,7 +52,7 @@ const leastBar = 16
 
 // bars draws a bar a point, with its value at the end of the line.
 func (d Drawer) bars(c steps.Chart) []string {
-	k := d.Ink
+	k := d.Styles
 	all := chart.Points(c)
 	label, value := 0, 1
 	for _, p := range all {
@@ -115,7 +115,7 @@ const decade = '┊'
 var eighths = []rune(" ▏▎▍▌▋▊▉")
 
 func (d Drawer) bar(v float64, s scale, marks map[int]rune) string {
-	k := d.Ink
+	k := d.Styles
 	length := 0.0
 	if chart.Usable(v) {
 		// What is more than nothing is seen.
@@ -197,7 +197,7 @@ func (d Drawer) axis(s scale, all []tick) string {
 			copy(line[at:], text)
 		}
 	}
-	return d.Ink.Dim.Render(strings.TrimRight(string(line), " "))
+	return d.Styles.Dim.Render(strings.TrimRight(string(line), " "))
 }
 
 // legend says what the limits are.
@@ -205,7 +205,7 @@ func (d Drawer) legend(c steps.Chart) []string {
 	var parts []string
 	for i, l := range chart.Limits(c) {
 		sign := string(limitSigns.across[i%len(limitSigns.across)])
-		parts = append(parts, d.Ink.Ceiling.Render(sign)+" "+d.Ink.Dim.Render(figure(l.Value)+" "+theme.Clean(l.Name)))
+		parts = append(parts, d.Styles.Ceiling.Render(sign)+" "+d.Styles.Dim.Render(figure(l.Value)+" "+theme.Clean(l.Name)))
 	}
 	return d.flow(parts)
 }
@@ -267,7 +267,7 @@ var seriesMarks = []rune("●▲■◆○△□◇")
 // lines draws each series over a logarithmic X: dots of braille, and a mark of its
 // own at every value.
 func (d Drawer) lines(c steps.Chart) []string {
-	k := d.Ink
+	k := d.Styles
 	y := scale{Scale: chart.Lines(c)}
 	over, values := chart.X(c)
 	if values == nil {
@@ -340,7 +340,7 @@ func xTicks(values []float64, unit string, x scale, width int) []tick {
 	return all
 }
 
-func seriesStyle(k *theme.Ink, i int) theme.Style {
+func seriesStyle(k *theme.Styles, i int) theme.Style {
 	return []theme.Style{k.RDMA, k.IP, k.Mixed, k.Inconclusive, k.Code, k.Pass, k.Fail, k.Accent}[i%8]
 }
 
@@ -402,7 +402,7 @@ func (p *plot) series(n int, s steps.Series, x, y scale) {
 	}
 }
 
-func (p *plot) row(k *theme.Ink, row int) string {
+func (p *plot) row(k *theme.Styles, row int) string {
 	var b strings.Builder
 	for i := row * p.width; i < (row+1)*p.width; i++ {
 		switch {

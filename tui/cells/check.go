@@ -24,7 +24,7 @@ type Check struct {
 }
 
 // Lines draws it, each line width columns.
-func (c Check) Lines(k *theme.Ink, width int) []string {
+func (c Check) Lines(k *theme.Styles, width int) []string {
 	b := body{k: k, width: width, bar: " "}
 	if c.Selected {
 		b.bar = k.Accent.Render("▌")
@@ -55,7 +55,7 @@ func (c Check) Lines(k *theme.Ink, width int) []string {
 }
 
 // line is the mark, the title and, in the room that is left, what it found.
-func (c Check) line(k *theme.Ink, width int) string {
+func (c Check) line(k *theme.Styles, width int) string {
 	g := c.State.Verdict.Grade
 	mark, style := Mark(g), GradeStyle(k, g)
 	said := theme.Clean(c.State.Verdict.Reason)

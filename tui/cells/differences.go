@@ -24,7 +24,7 @@ func marked(source string, first int, inPlace bool) string {
 const marginWidth = 5
 
 // margin moves the marks of a line into the margin.
-func margin(line string, k *theme.Ink, width int) string {
+func margin(line string, k *theme.Styles, width int) string {
 	var numbers []string
 	for {
 		from := strings.Index(line, markBegin)

@@ -104,7 +104,7 @@ func TestPictures(t *testing.T) {
 		width int
 	}{{"54", 54}, {"100", 100}} {
 		t.Run(c.name, func(t *testing.T) {
-			d := Drawer{Ink: theme.New(true, colorprofile.TrueColor), Width: c.width, Simulated: true}
+			d := Drawer{Styles: theme.New(true, colorprofile.TrueColor), Width: c.width, Simulated: true}
 			var all []string
 			for _, lines := range d.Figures([]steps.Table{rates(), words()},
 				[]steps.Chart{bars(), latencies(), blocks()}) {
@@ -198,7 +198,7 @@ func TestFiguresFitEveryWidth(t *testing.T) {
 	}
 	k := theme.New(true, colorprofile.TrueColor)
 	for width := 0; width <= 200; width += 1 + width/50 {
-		d := Drawer{Ink: k, Width: width, Simulated: width%2 == 0}
+		d := Drawer{Styles: k, Width: width, Simulated: width%2 == 0}
 		for _, lines := range d.Figures(tables, charts) {
 			for _, l := range lines {
 				if w := ansi.StringWidth(l); w > width {
@@ -214,7 +214,7 @@ func TestFiguresFitEveryWidth(t *testing.T) {
 
 // Columns give way from the right, and a table of words becomes a list.
 func TestNarrowTables(t *testing.T) {
-	d := Drawer{Ink: theme.New(true, colorprofile.ASCII), Width: 46}
+	d := Drawer{Styles: theme.New(true, colorprofile.ASCII), Width: 46}
 	if got := unstyled(d.Table(rates())); !strings.Contains(got, "Not shown: tutorial Gb/s, PCIe Gb/s.") ||
 		!strings.Contains(got, "FAIL") {
 		t.Errorf("got:\n%s", got)
@@ -262,7 +262,7 @@ func TestLabelsOfBarsAreWhole(t *testing.T) {
 		c.Series[0].Points[i].Label = name
 	}
 	for width := 24; width <= 130; width++ {
-		lines := Drawer{Ink: theme.New(true, colorprofile.ASCII), Width: width}.Chart(c)
+		lines := Drawer{Styles: theme.New(true, colorprofile.ASCII), Width: width}.Chart(c)
 		got := strings.Join(strings.Fields(unstyled(lines)), " ")
 		for _, name := range names {
 			if !strings.Contains(got, name) {

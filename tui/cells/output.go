@@ -199,7 +199,7 @@ func source(lines []steps.OutputLine) string {
 }
 
 // gutterOf is the sign before a line, and the line's own style.
-func gutterOf(k *theme.Ink, kind steps.LineKind) (string, theme.Style) {
+func gutterOf(k *theme.Styles, kind steps.LineKind) (string, theme.Style) {
 	switch kind {
 	case steps.FromStderr:
 		return k.Stderr.Render("╏"), k.Stderr
@@ -211,7 +211,7 @@ func gutterOf(k *theme.Ink, kind steps.LineKind) (string, theme.Style) {
 }
 
 // draw draws a row in at most width columns.
-func (r outputRow) draw(k *theme.Ink, l steps.OutputLine, width int) string {
+func (r outputRow) draw(k *theme.Styles, l steps.OutputLine, width int) string {
 	gutter, style := gutterOf(k, l.Kind)
 	if r.on {
 		gutter = k.Faint.Render("┊")
@@ -240,7 +240,7 @@ func (r outputRow) draw(k *theme.Ink, l steps.OutputLine, width int) string {
 }
 
 // outputLine draws one line of output in at most width columns, from column on.
-func outputLine(k *theme.Ink, l steps.OutputLine, t tags, marks []theme.Mark, column, width int) string {
+func outputLine(k *theme.Styles, l steps.OutputLine, t tags, marks []theme.Mark, column, width int) string {
 	gutter, style := gutterOf(k, l.Kind)
 	tag := t.of(l)
 	room := width - lipgloss.Width(tag) - 2

@@ -16,7 +16,7 @@ type Page struct {
 	Cell   steps.Cell
 	State  steps.CellState
 	Names  []string
-	Sheet  Sheet
+	Rows   Rows
 	Top    int // first row shown
 	Column int // first column shown
 	// Marks are what a search has found in a line's text, or in the beginning of it.
@@ -26,11 +26,11 @@ type Page struct {
 // Room is how many columns of a line's text a window of width columns shows.
 func (p Page) Room(width, line int) int {
 	t := newTags(p.Cell, p.Names, width)
-	return max(1, columnOf(width, len(p.Sheet.row(p.Sheet.Row(line))))-t.room()-2)
+	return max(1, columnOf(width, len(p.Rows.row(p.Rows.Row(line))))-t.room()-2)
 }
 
 // Lines draws the window, exactly height lines of width columns.
-func (p Page) Lines(k *theme.Ink, width, height int) []string {
+func (p Page) Lines(k *theme.Styles, width, height int) []string {
 	t := newTags(p.Cell, p.Names, width)
 	drawn := make([]string, 0, height)
 	for _, row := range p.window(height) {
@@ -47,7 +47,7 @@ func (p Page) Lines(k *theme.Ink, width, height int) []string {
 			}
 			text[i] = theme.Pad(outputLine(k, l.OutputLine, t, marks, p.Column, column), column)
 		}
-		drawn = append(drawn, theme.Pad(strings.Join(text, strings.Repeat(" ", sheetGap)), width))
+		drawn = append(drawn, theme.Pad(strings.Join(text, strings.Repeat(" ", nodeGap)), width))
 	}
 	for len(drawn) < height {
 		drawn = append(drawn, strings.Repeat(" ", width))
@@ -64,15 +64,15 @@ type pageLine struct {
 // window are the lines of the rows that are seen.
 func (p Page) window(height int) (rows [][]pageLine) {
 	out := p.State.Output
-	if p.Sheet.rows == nil { // they are taken at once
+	if p.Rows.rows == nil { // they are taken at once
 		for i, l := range out.Lines(p.Top, height) {
 			rows = append(rows, []pageLine{{p.Top + i, l}})
 		}
 		return rows
 	}
-	for row := p.Top; row < min(p.Top+height, p.Sheet.Rows(out.Len())); row++ {
+	for row := p.Top; row < min(p.Top+height, p.Rows.Count(out.Len())); row++ {
 		var all []pageLine
-		for _, no := range p.Sheet.row(row) {
+		for _, no := range p.Rows.row(row) {
 			l := pageLine{no: none}
 			if no != none {
 				if got := out.Lines(no, 1); len(got) > 0 {
@@ -92,7 +92,7 @@ func (p Page) Position(height int) string {
 	if out.Len() == 0 {
 		return "no output"
 	}
-	rows := p.Sheet.Rows(out.Len())
+	rows := p.Rows.Count(out.Len())
 	first := out.Dropped() + p.Top
 	s := fmt.Sprintf("%s–%s of %s",
 		steps.Thousands(first+1), steps.Thousands(out.Dropped()+min(rows, p.Top+height)), steps.Thousands(out.Dropped()+rows))

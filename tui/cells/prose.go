@@ -33,7 +33,7 @@ type Setting struct {
 }
 
 // Prose sets Markdown in lines of width columns, as it is written.
-func Prose(source string, k *theme.Ink, width int) []string {
+func Prose(source string, k *theme.Styles, width int) []string {
 	return Setting{Whole: true}.Prose(source, k, width)
 }
 
@@ -42,7 +42,7 @@ func Prose(source string, k *theme.Ink, width int) []string {
 // It is set here and not by a library such as glamour because linking glamour
 // costs 9 ms before main starts (its syntax highlighter parses every language and
 // style that it knows), which is a third of the time to the first frame.
-func (o Setting) Prose(source string, k *theme.Ink, width int) []string {
+func (o Setting) Prose(source string, k *theme.Styles, width int) []string {
 	source = sanitize.Markdown(source)
 	if o.Mark > 0 {
 		source = marked(source, o.Mark, o.InPlace)
@@ -70,7 +70,7 @@ func (o Setting) Prose(source string, k *theme.Ink, width int) []string {
 // setter walks a document and collects lines.
 type setter struct {
 	src   []byte
-	k     *theme.Ink
+	k     *theme.Styles
 	width int // of words
 	room  int // of what is no line of words: a drawing, a table, a command
 	lines []string

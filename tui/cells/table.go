@@ -16,7 +16,7 @@ import (
 // A Drawer draws tables and charts for one place: the workbench, or a run without
 // a screen.
 type Drawer struct {
-	Ink       *theme.Ink
+	Styles    *theme.Styles
 	Width     int
 	Simulated bool
 	// Key shows the columns that a table had to leave out, and Whole says that it was
@@ -69,7 +69,7 @@ func (d Drawer) Table(t steps.Table) []string {
 	if list {
 		lines = append(lines, d.list(g)...)
 	} else {
-		lines = append(lines, g.draw(d.Ink)...)
+		lines = append(lines, g.draw(d.Styles)...)
 	}
 	if len(left) > 0 {
 		more := "."
@@ -91,15 +91,15 @@ func (d Drawer) title(text, right string) []string {
 	if d.Simulated {
 		badge = "SIMULATED"
 	}
-	text = d.Ink.Strong.Render(strings.Join(strings.Fields(theme.Clean(text)), " "))
+	text = d.Styles.Strong.Render(strings.Join(strings.Fields(theme.Clean(text)), " "))
 	if badge != "" {
-		text += " " + d.Ink.Warn.Render(badge)
+		text += " " + d.Styles.Warn.Render(badge)
 	}
 	lines := theme.Wrap(text, max(1, d.Width), "", "")
 	if right == "" {
 		return lines
 	}
-	right = d.Ink.Dim.Render(theme.Clean(right))
+	right = d.Styles.Dim.Render(theme.Clean(right))
 	if last := len(lines) - 1; lipgloss.Width(lines[last])+1+lipgloss.Width(right) <= d.Width {
 		lines[last] = theme.Sides(lines[last], right, d.Width)
 	} else {
@@ -112,7 +112,7 @@ func (d Drawer) title(text, right string) []string {
 const noteWidth = 90
 
 func (d Drawer) note(text string) []string {
-	return theme.Wrap(d.Ink.Dim.Render(strings.Join(strings.Fields(theme.Clean(text)), " ")),
+	return theme.Wrap(d.Styles.Dim.Render(strings.Join(strings.Fields(theme.Clean(text)), " ")),
 		max(1, min(d.Width, noteWidth)), "", "")
 }
 
@@ -124,9 +124,9 @@ func (d Drawer) list(g grid) []string {
 			if value == "" {
 				continue
 			}
-			first, text := "  ", d.Ink.Dim.Render(g.columns[j].Name+": ")+value
+			first, text := "  ", d.Styles.Dim.Render(g.columns[j].Name+": ")+value
 			if j == 0 {
-				first, text = d.Ink.Accent.Render("•")+" ", d.Ink.Strong.Render(value)
+				first, text = d.Styles.Accent.Render("•")+" ", d.Styles.Strong.Render(value)
 			}
 			lines = append(lines, theme.Wrap(text, max(3, d.Width), first, "  ")...)
 		}
@@ -366,7 +366,7 @@ func unglue(lines []string) []string {
 	return lines
 }
 
-func (g *grid) draw(k *theme.Ink) []string {
+func (g *grid) draw(k *theme.Styles) []string {
 	var lines []string
 	head := make([]string, len(g.columns))
 	for j, c := range g.columns {
@@ -380,8 +380,8 @@ func (g *grid) draw(k *theme.Ink) []string {
 	return lines
 }
 
-// style is the ink of a value: a verdict's own, what was not measured dim.
-func (g *grid) style(k *theme.Ink, j int, s string) theme.Style {
+// style is that of a value: a verdict's own, what was not measured dim.
+func (g *grid) style(k *theme.Styles, j int, s string) theme.Style {
 	word, _, _ := strings.Cut(s, " ")
 	for grade := steps.Skipped; grade <= steps.Fail; grade++ {
 		if word == grade.String() || g.columns[j].Number && word == Mark(grade) {

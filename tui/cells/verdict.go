@@ -14,7 +14,7 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// Mark is the sign of a grade: what is said in colour is said in ink, too.
+// Mark is the sign of a grade: what is said in colour is said by a sign, too.
 func Mark(g steps.Grade) string {
 	switch g {
 	case steps.Pass:
@@ -33,7 +33,7 @@ func Mark(g steps.Grade) string {
 }
 
 // GradeStyle is the colour of a grade.
-func GradeStyle(k *theme.Ink, g steps.Grade) theme.Style {
+func GradeStyle(k *theme.Styles, g steps.Grade) theme.Style {
 	switch g {
 	case steps.Pass:
 		return k.Pass
@@ -222,7 +222,7 @@ func Bytes(n uint64) string {
 // figures are the tables and charts of a verdict; of a run that goes on, or that
 // broke off, what it had measured.
 func (b *body) figures(c Cell) {
-	d := Drawer{Ink: b.k, Width: b.width - 4, Simulated: c.Simulated, Key: WideKey, Whole: c.Whole}
+	d := Drawer{Styles: b.k, Width: b.width - 4, Simulated: c.Simulated, Key: WideKey, Whole: c.Whole}
 	tables, charts := c.State.Verdict.Tables, c.State.Verdict.Charts
 	if c.State.Running {
 		tables, charts = nil, nil

@@ -31,7 +31,7 @@ func TestWideLettersInNarrowColumns(t *testing.T) {
 		}
 	}
 	for width := 1; width < 80; width++ {
-		d := Drawer{Ink: theme.New(true, colorprofile.NoTTY), Width: width}
+		d := Drawer{Styles: theme.New(true, colorprofile.NoTTY), Width: width}
 		drawn := d.Table(steps.Table{
 			Title:   "What each has",
 			Columns: []steps.Column{{Name: "what it is that one of them has"}, {Name: "✅"}, {Name: "漢"}},

@@ -19,8 +19,8 @@ import (
 type fleet struct {
 	roster
 
-	k     *theme.Ink
-	sheet sheet
+	k     *theme.Styles
+	table table
 }
 
 // A roster is a board by node: which is slow, and what all come to. Whoever draws it decides none of that.
@@ -45,12 +45,12 @@ type member struct {
 const fewNodes = 2
 
 // newFleet is the board by node. It is nil for a rig of few nodes.
-func newFleet(k *theme.Ink, gauges []meter.Gauge, width int) *fleet {
+func newFleet(k *theme.Styles, gauges []meter.Gauge, width int) *fleet {
 	r, many := newRoster(gauges)
 	if !many {
 		return nil
 	}
-	return &fleet{r, k, newSheet(k, gauges, width)}
+	return &fleet{r, k, newTable(k, gauges, width)}
 }
 
 // newRoster sums a board up by node; many is false for a rig of few, which are shown rail by rail.
@@ -188,8 +188,8 @@ func (f *fleet) lines(height int) []string {
 
 // line is one node: both directions together, and what each of its rails has of them.
 func (f *fleet) line(m member) string {
-	name := " " + f.k.Dim.Render(theme.Pad(m.name, f.sheet.node)) + " "
-	room := f.sheet.width - lipgloss.Width(name)
+	name := " " + f.k.Dim.Render(theme.Pad(m.name, f.table.node)) + " "
+	room := f.table.width - lipgloss.Width(name)
 	if gone := m.gone(); gone != "" {
 		return name + f.k.Dim.Render(theme.Pad(gone, room))
 	}
@@ -201,7 +201,7 @@ func (f *fleet) line(m member) string {
 func (f *fleet) way(dir string, m member, sum meter.Flow, width int) string {
 	g := meter.Gauge{LinkGbps: f.top, Source: m.rails[0].Source}
 	glyphs, rails := "", 0
-	// The direction, the bar's ends and the figure, as in a sheet's line.
+	// The direction, the bar's ends and the figure, as in a table's line.
 	bar := width - 3 - 2 - 6
 	if rails = f.rails + 1; bar-rails >= 6 {
 		bar -= rails
@@ -224,7 +224,7 @@ func (f *fleet) way(dir string, m member, sum meter.Flow, width int) string {
 	if sum.Total() < shown {
 		style = f.k.Dim
 	}
-	return theme.Pad(f.k.Dim.Render(dir)+" "+f.k.Faint.Render("▕")+f.sheet.bar(g, sum, bar)+f.k.Faint.Render("▏")+
+	return theme.Pad(f.k.Dim.Render(dir)+" "+f.k.Faint.Render("▕")+f.table.bar(g, sum, bar)+f.k.Faint.Render("▏")+
 		style.Render(value(sum.Total()))+glyphs, width)
 }
 
@@ -249,8 +249,8 @@ func (f *fleet) glyph(flow meter.Flow, level Level) string {
 // is lower than its neighbours, somebody waits. Where that would be more lines than most, neighbours share a column,
 // which shows the first of them among sorted: the slowest.
 func (f *fleet) strip(sorted []member, most int) []string {
-	label := func(s string) string { return " " + f.k.Dim.Render(theme.Pad(s, f.sheet.node)) + " " }
-	room := max(1, f.sheet.width-f.sheet.node-6)
+	label := func(s string) string { return " " + f.k.Dim.Render(theme.Pad(s, f.table.node)) + " " }
+	room := max(1, f.table.width-f.table.node-6)
 	nodes := f.places()
 	rank := make(map[int]int, len(sorted))
 	for i, m := range sorted {
@@ -315,7 +315,7 @@ func (f *fleet) total() string {
 	if a.unheard > 0 {
 		line += f.k.Warn.Render("  " + a.stale())
 	}
-	return theme.Pad(line, f.sheet.width)
+	return theme.Pad(line, f.table.width)
 }
 
 // apart is what all nodes come to, and how far those that move something are apart.

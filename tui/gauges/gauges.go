@@ -42,7 +42,7 @@ const (
 
 // Lines draws the board in the pane: Height lines at most, each Width wide. The
 // first line is the pane's title.
-func (p Pane) Lines(k *theme.Ink, b meter.Board) []string {
+func (p Pane) Lines(k *theme.Styles, b meter.Board) []string {
 	if p.Height < 1 || p.Width < 1 {
 		return nil
 	}
@@ -70,7 +70,7 @@ const mostListed = 8
 // keyHeight is the height from which a pane of cards has a line for its glyphs.
 const keyHeight = 20
 
-func (p Pane) body(k *theme.Ink, b meter.Board, height int) []string {
+func (p Pane) body(k *theme.Styles, b meter.Board, height int) []string {
 	if len(b.Gauges) == 0 {
 		many := len(p.Names) > mostListed
 		text := "no counters yet from " + listed(p.Names, "and")
@@ -97,7 +97,7 @@ func (p Pane) body(k *theme.Ink, b meter.Board, height int) []string {
 }
 
 // fleet is the board by node, where its rails are more than there are lines.
-func (p Pane) fleet(k *theme.Ink, b meter.Board) *fleet {
+func (p Pane) fleet(k *theme.Styles, b meter.Board) *fleet {
 	if merges(b) < p.Height {
 		return nil
 	}
@@ -120,11 +120,11 @@ func merges(b meter.Board) int {
 
 // sums are the totals of the nodes, and of all, where a pane has room for them and there is more
 // than one rail to sum up.
-func (p Pane) sums(k *theme.Ink, b meter.Board, height int) []string {
+func (p Pane) sums(k *theme.Styles, b meter.Board, height int) []string {
 	if !p.Cards || len(b.Gauges) < 2 || height < 2*len(b.Gauges)+4 {
 		return nil
 	}
-	s := newSheet(k, b.Gauges, p.Width)
+	s := newTable(k, b.Gauges, p.Width)
 	var lines []string
 	of := map[int][]meter.Gauge{}
 	for _, g := range b.Gauges {
@@ -157,7 +157,7 @@ const twoColumns = 130
 
 // columns puts the nodes beside each other, as they are wired. ok is false where there
 // is not room for all that have rails, or only one has.
-func (p Pane) columns(k *theme.Ink, b meter.Board, height int) ([]string, bool) {
+func (p Pane) columns(k *theme.Styles, b meter.Board, height int) ([]string, bool) {
 	of := map[int][]meter.Gauge{}
 	for _, g := range b.Gauges {
 		of[g.No] = append(of[g.No], g)
@@ -191,13 +191,13 @@ func at(lines []string, i int) string {
 }
 
 // column draws gauges below each other, as densely as the height asks for.
-func (p Pane) column(k *theme.Ink, gauges []meter.Gauge, width, height int) []string {
+func (p Pane) column(k *theme.Styles, gauges []meter.Gauge, width, height int) []string {
 	d := p.density(gauges, height)
 	rows := 1
 	if active := moving(gauges); d == tall && active > 0 {
 		rows += min(highest-1, (height-active*5-(len(gauges)-active)*2)/active)
 	}
-	s := newSheet(k, gauges, width)
+	s := newTable(k, gauges, width)
 	var lines []string
 	for i, g := range gauges {
 		if d == merged && quiet(g) {
@@ -222,7 +222,7 @@ func (p Pane) column(k *theme.Ink, gauges []meter.Gauge, width, height int) []st
 }
 
 // cut leaves as many lines as there is room for, and says that there are more.
-func (p Pane) cut(k *theme.Ink, lines []string, height int) []string {
+func (p Pane) cut(k *theme.Styles, lines []string, height int) []string {
 	if len(lines) <= height || height <= 0 {
 		return lines
 	}
@@ -297,11 +297,11 @@ func Height(b meter.Board, most int) int {
 }
 
 // title names the unit, the scale and the marks.
-func (p Pane) title(k *theme.Ink, b meter.Board) string {
+func (p Pane) title(k *theme.Styles, b meter.Board) string {
 	return p.titled(k, "rails", scale(b), p.key(k, b))
 }
 
-func (p Pane) titled(k *theme.Ink, what, scale, key string) string {
+func (p Pane) titled(k *theme.Styles, what, scale, key string) string {
 	left := k.Faint.Render("── ") + k.Strong.Render(what)
 	if p.Simulated {
 		left += " " + k.Badge.Render(" SIMULATED ")
@@ -319,7 +319,7 @@ func (p Pane) titled(k *theme.Ink, what, scale, key string) string {
 }
 
 // key explains the glyphs that are on the board.
-func (p Pane) key(k *theme.Ink, b meter.Board) string {
+func (p Pane) key(k *theme.Styles, b meter.Board) string {
 	var ports, netdevs, ceilings bool
 	for _, g := range b.Gauges {
 		ports = ports || g.Source == meter.PortCounters

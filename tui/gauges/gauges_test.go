@@ -46,7 +46,7 @@ func TestBar(t *testing.T) {
 		{"no number", g, meter.Flow{RDMA: math.NaN()}, "          ╎         "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := ansi.Strip(newSheet(theme.New(true, colorprofile.TrueColor), nil, 20).bar(c.g, c.f, 20))
+			got := ansi.Strip(newTable(theme.New(true, colorprofile.TrueColor), nil, 20).bar(c.g, c.f, 20))
 			if got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}

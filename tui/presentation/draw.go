@@ -157,7 +157,7 @@ func (d drawing) panel(x Dial, width, height int) []string {
 		name += "  " + k.Dim.Render(detail)
 	}
 	v, unit := x.value()
-	style := d.ink(x)
+	style := d.style(x)
 	text, below := figure(v), ""
 	switch {
 	case x.Stale != "":
@@ -183,8 +183,8 @@ func (d drawing) panel(x Dial, width, height int) []string {
 	return append(lines, theme.Pad("  "+k.Dim.Render(ansi.Truncate(below, width-2, "…")), width))
 }
 
-// ink is the colour of a dial's traffic.
-func (d drawing) ink(x Dial) theme.Style {
+// style is the colour of a dial's traffic.
+func (d drawing) style(x Dial) theme.Style {
 	_, w := x.ways()
 	switch {
 	case w.total() < shown:
@@ -317,7 +317,7 @@ func (d drawing) bar(x Dial, w Way, top float64, width int) string {
 		case i < second:
 			c.glyph, c.style = "▒", ipStyle
 		case i < end:
-			c.glyph, c.style = "░", d.ink(x)
+			c.glyph, c.style = "░", d.style(x)
 		default:
 			c.glyph = " "
 		}
@@ -439,9 +439,9 @@ func (d drawing) history(rows int) []string {
 	}
 	total, rdma := fit(all.History, width), fit(all.RDMAHistory, width)
 	lines := make([]string, rows)
-	rdmaPen, ipPen := d.k.RDMA, d.k.IP
+	rdmaStyle, ipStyle := d.k.RDMA, d.k.IP
 	if all.Mixed {
-		ipPen = d.k.Mixed
+		ipStyle = d.k.Mixed
 	}
 	for i := range lines {
 		label := ""
@@ -454,7 +454,7 @@ func (d drawing) history(rows int) []string {
 			}
 		}
 		lines[i] = d.k.Dim.Render(fmt.Sprintf("%5s ", label)) + d.k.Faint.Render("┤") +
-			curve(total, rdma, top, rows, rows-1-i, rdmaPen, ipPen)
+			curve(total, rdma, top, rows, rows-1-i, rdmaStyle, ipStyle)
 	}
 	seconds := meter.HistoryLen * int(meter.HistoryStep.Milliseconds()) / 1000
 	axis := []rune(strings.Repeat("─", width))
@@ -502,12 +502,12 @@ func fit(history []float64, columns int) []float64 {
 var eighths = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 
 // curve is one row of the history, counted from below.
-func curve(total, rdma []float64, top float64, rows, row int, rdmaPen, ipPen theme.Style) string {
+func curve(total, rdma []float64, top float64, rows, row int, rdmaStyle, ipStyle theme.Style) string {
 	var b strings.Builder
-	run, pen := strings.Builder{}, 0
-	pens := []theme.Style{rdmaPen, ipPen}
+	run, style := strings.Builder{}, 0
+	styles := []theme.Style{rdmaStyle, ipStyle}
 	flush := func() {
-		b.WriteString(pens[pen].Render(run.String()))
+		b.WriteString(styles[style].Render(run.String()))
 		run.Reset()
 	}
 	step := func(v float64) int {
@@ -523,9 +523,9 @@ func curve(total, rdma []float64, top float64, rows, row int, rdmaPen, ipPen the
 		if i < len(rdma) && step(rdma[i])-row*8 < n && step(rdma[i]) <= row*8 {
 			of = 1 // above what RDMA reaches
 		}
-		if of != pen {
+		if of != style {
 			flush()
-			pen = of
+			style = of
 		}
 		run.WriteString(eighths[n])
 	}

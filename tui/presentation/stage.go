@@ -85,7 +85,7 @@ const (
 )
 
 // Lines draws the screen: Height lines, each Width wide.
-func (s Screen) Lines(k *theme.Ink) []string {
+func (s Screen) Lines(k *theme.Styles) []string {
 	if s.Width < 1 || s.Height < 1 {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (s Screen) Lines(k *theme.Ink) []string {
 // A drawing is a screen under way.
 type drawing struct {
 	Screen
-	k     *theme.Ink
+	k     *theme.Styles
 	roomy bool
 }
 

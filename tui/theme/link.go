@@ -6,7 +6,7 @@ import "strings"
 const longestAddress = 2083
 
 // WithLinks has Link make links, where the terminal knows them.
-func (k *Ink) WithLinks(known bool) *Ink {
+func (k *Styles) WithLinks(known bool) *Styles {
 	k.links = known && !k.Plain()
 	return k
 }
@@ -14,7 +14,7 @@ func (k *Ink) WithLinks(known bool) *Ink {
 // Link has text lead to an address of the web, as terminals have it (OSC 8). Where the terminal
 // has no links, or the address is none, it is text as it was: what a link hides is seen nowhere,
 // so whoever sets it writes the address beside it.
-func (k *Ink) Link(address, text string) string {
+func (k *Styles) Link(address, text string) string {
 	if !k.links || !onTheWeb(address) {
 		return text
 	}

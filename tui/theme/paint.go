@@ -30,7 +30,7 @@ type Mark struct {
 // begins at a column. It moves nothing on a terminal but its cursor to the right, and
 // leaves no colour behind. What goes on to the right of the window is marked; of a
 // wide letter at its left edge a blank is left, so that what follows keeps its column.
-func (k *Ink) Paint(p Print, column, width int) string {
+func (k *Styles) Paint(p Print, column, width int) string {
 	if width < 1 {
 		return ""
 	}
@@ -97,8 +97,8 @@ func firstLetter(s string, x int) letter {
 	return letter{text: cluster, columns: columns, bytes: len(cluster)}
 }
 
-// pen is how a letter is drawn.
-type pen struct {
+// letterStyle is how a letter is drawn.
+type letterStyle struct {
 	style steps.Style
 	mark  mark // has a style of its own
 }
@@ -112,9 +112,9 @@ const (
 )
 
 // letters sets letters, as few escape sequences as their looks need.
-func (k *Ink) letters(p Print, letters []letter) string {
+func (k *Styles) letters(p Print, letters []letter) string {
 	var out, run strings.Builder
-	var now pen
+	var now letterStyle
 	var style steps.Style
 	spans, marks := p.Spans, p.Marks
 	flush := func() {
@@ -127,12 +127,12 @@ func (k *Ink) letters(p Print, letters []letter) string {
 		for len(spans) > 0 && int(spans[0].At) <= l.at {
 			style, spans = spans[0].Style, spans[1:]
 		}
-		next := pen{style: style}
+		next := letterStyle{style: style}
 		for len(marks) > 0 && marks[0].To <= l.at {
 			marks = marks[1:]
 		}
 		if len(marks) > 0 && marks[0].From < l.at+l.bytes {
-			next = pen{mark: found}
+			next = letterStyle{mark: found}
 			if marks[0].Here {
 				next.mark = foundHere
 			}
@@ -149,7 +149,7 @@ func (k *Ink) letters(p Print, letters []letter) string {
 
 // render is a piece of text that looks alike throughout. What was searched for is marked
 // over any colour of the tool's.
-func (k *Ink) render(base Style, l pen, text string) string {
+func (k *Styles) render(base Style, l letterStyle, text string) string {
 	switch {
 	case l.mark == foundHere:
 		return k.FoundHere.Render(text)
@@ -196,7 +196,7 @@ func attributes(a steps.Attr) (s ansi.Style) {
 }
 
 // color is a tool's colour as this terminal has it; nil is the terminal's own.
-func (k *Ink) color(c steps.Color) color.Color {
+func (k *Styles) color(c steps.Color) color.Color {
 	if k.profile <= colorprofile.ASCII {
 		return nil
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// A Sheet is how the lines of a whole output stand on a page: one below the other, those of
-// each node together, or side by side where all of them have room for it. Its rows are what is
-// scrolled. The zero Sheet has a row for each line.
-type Sheet struct {
+// Rows are how the lines of a whole output stand on a page: one below the other, those of
+// each node together, or side by side where all of them have room for it. They are what is
+// scrolled. The zero value has a row for each line.
+type Rows struct {
 	rows [][]int // the lines of each row, by columns, and none where a node has no more
 	at   []int   // the row of each line
 }
@@ -20,13 +20,13 @@ type Sheet struct {
 // none is a place in a row without a line.
 const none = -1
 
-// NewSheet sets the output of a cell in width columns.
-func NewSheet(c steps.Cell, state steps.CellState, names []string, width int) Sheet {
+// NewRows sets the output of a cell in width columns.
+func NewRows(c steps.Cell, state steps.CellState, names []string, width int) Rows {
 	if !c.OnSeveral() {
-		return Sheet{}
+		return Rows{}
 	}
 	lines := state.Output.Lines(0, state.Output.Len())
-	s := Sheet{at: make([]int, len(lines))}
+	s := Rows{at: make([]int, len(lines))}
 	for i := 0; i < len(lines); {
 		if lines[i].From == "" {
 			s.add([]int{i})
@@ -44,7 +44,7 @@ func NewSheet(c steps.Cell, state steps.CellState, names []string, width int) Sh
 	return s
 }
 
-func (s *Sheet) add(row []int) {
+func (s *Rows) add(row []int) {
 	for _, line := range row {
 		if line != none {
 			s.at[line] = len(s.rows)
@@ -55,7 +55,7 @@ func (s *Sheet) add(row []int) {
 
 // block adds what nodes printed beside each other, from a line to before another. room is what
 // each of so many columns has for a line's text.
-func (s *Sheet) block(c steps.Cell, rig steps.Rig, lines []steps.OutputLine, from, to int, room func(columns int) int) {
+func (s *Rows) block(c steps.Cell, rig steps.Rig, lines []steps.OutputLine, from, to int, room func(columns int) int) {
 	var nodes [][]int
 	places := map[[2]string]int{}
 	widest := 0
@@ -97,14 +97,14 @@ func (s *Sheet) block(c steps.Cell, rig steps.Rig, lines []steps.OutputLine, fro
 	}
 }
 
-// sheetGap stands between two nodes' columns.
-const sheetGap = 2
+// nodeGap stands between two nodes' columns.
+const nodeGap = 2
 
 // columnOf is how wide each of n columns is, with its tags.
-func columnOf(width, n int) int { return (width - sheetGap*(n-1)) / max(1, n) }
+func columnOf(width, n int) int { return (width - nodeGap*(n-1)) / max(1, n) }
 
 // Rows is how many rows an output of so many lines has.
-func (s Sheet) Rows(lines int) int {
+func (s Rows) Count(lines int) int {
 	if s.rows == nil {
 		return lines
 	}
@@ -112,7 +112,7 @@ func (s Sheet) Rows(lines int) int {
 }
 
 // Row is the row in which a line is.
-func (s Sheet) Row(line int) int {
+func (s Rows) Row(line int) int {
 	switch {
 	case s.rows == nil:
 		return line
@@ -123,7 +123,7 @@ func (s Sheet) Row(line int) int {
 }
 
 // Line is a line of a row: its first.
-func (s Sheet) Line(row int) int {
+func (s Rows) Line(row int) int {
 	if s.rows == nil {
 		return row
 	}
@@ -139,7 +139,7 @@ func (s Sheet) Line(row int) int {
 }
 
 // row are the lines of a row.
-func (s Sheet) row(row int) []int {
+func (s Rows) row(row int) []int {
 	if s.rows == nil {
 		return []int{row}
 	}

@@ -9,25 +9,28 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// A Curtain is the screen while the rig and the tutorial are made ready: it is there at
+// A LoadingScreen is shown while the rig and the tutorial are made ready: it is there at
 // once, and goes when they are.
-type Curtain struct {
-	*Model // a screen without a session, for its header
-	load   func() (*Model, error)
-	typed  []tea.Msg // what came meanwhile, for the screen behind
+type LoadingScreen struct {
+	*shared // for the header; there is no session yet
+	load    func() (*Model, error)
+	typed   []tea.Msg // what came meanwhile, for the screen behind
+	view    tea.View  // as it was drawn last
 }
 
-// loadedMsg is the screen behind the curtain, nil where there will be none.
+// loadedMsg is the screen that was loaded, nil where there will be none.
 type loadedMsg struct{ model *Model }
 
-// NewCurtain makes the curtain before the screen that load makes, in a command. Where
+// NewLoadingScreen makes what is shown before the screen that load makes, in a command. Where
 // that fails the program ends: load's caller tells why.
-func NewCurtain(opts Options, load func() (*Model, error)) *Curtain {
-	return &Curtain{Model: New(nil, opts), load: load}
+func NewLoadingScreen(opts Options, load func() (*Model, error)) *LoadingScreen {
+	c := &LoadingScreen{shared: newShared(nil, opts), load: load}
+	c.chooseStyles()
+	return c
 }
 
 // Init starts the loading.
-func (c *Curtain) Init() tea.Cmd {
+func (c *LoadingScreen) Init() tea.Cmd {
 	return func() tea.Msg {
 		m, err := c.load()
 		if err != nil {
@@ -38,13 +41,13 @@ func (c *Curtain) Init() tea.Cmd {
 }
 
 // Update waits for the screen, and gives it what came before it.
-func (c *Curtain) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (c *LoadingScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case loadedMsg:
 		if msg.model == nil {
 			return c, tea.Quit
 		}
-		return c.raise(msg.model)
+		return c.replace(msg.model)
 	case tea.KeyPressMsg:
 		if s := msg.String(); s == "ctrl+c" || s == "q" {
 			return c, tea.Quit
@@ -52,15 +55,16 @@ func (c *Curtain) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		c.width, c.height, c.dirty = msg.Width, msg.Height, true
 	case tea.ColorProfileMsg:
-		c.setProfile(msg.Profile)
+		c.profile = msg.Profile
+		c.chooseStyles()
 	}
 	c.typed = append(c.typed, msg)
 	return c, nil
 }
 
-// raise gives the screen its turn.
+// replace gives the screen its turn.
 // What came meanwhile includes the terminal's size and colours, which it tells once.
-func (c *Curtain) raise(m *Model) (tea.Model, tea.Cmd) {
+func (c *LoadingScreen) replace(m *Model) (tea.Model, tea.Cmd) {
 	cmds := []tea.Cmd{m.Init()}
 	for _, msg := range c.typed {
 		_, cmd := m.Update(msg)
@@ -70,23 +74,20 @@ func (c *Curtain) raise(m *Model) (tea.Model, tea.Cmd) {
 }
 
 // View is the screen's header, and what is under way.
-func (c *Curtain) View() tea.View {
+func (c *LoadingScreen) View() tea.View {
 	if c.dirty {
-		c.frame, c.dirty = c.drawCurtain(), false
-		if c.opts.ASCII {
-			c.frame = theme.ASCII(c.frame)
-		}
+		c.view, c.dirty = c.asView(c.drawLoading()), false
 	}
-	return c.view()
+	return c.view
 }
 
-func (c *Curtain) drawCurtain() string {
+func (c *LoadingScreen) drawLoading() string {
 	if c.width <= 0 || c.height <= 0 {
 		return ""
 	}
-	lines := []string{theme.Pad(c.header(), c.width)}
+	lines := []string{theme.Pad(c.header(""), c.width)}
 	if c.height > 2 {
-		lines = append(lines, "", "  "+c.ink.Dim.Render("opening …"))
+		lines = append(lines, "", "  "+c.styles.Dim.Render("opening …"))
 	}
 	for i, line := range lines {
 		lines[i] = ansi.Truncate(line, c.width, "")

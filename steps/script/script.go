@@ -1,6 +1,6 @@
-// Package show is the script of a show: scenes with a caption for the audience, notes for the
+// Package script is the script of a presentation: slides with a caption for the audience, notes for the
 // presenter, and what happens in them. It is read here; who runs it is the screen.
-package show
+package script
 
 import (
 	"fmt"
@@ -12,26 +12,26 @@ import (
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
-// A Show is scenes in their order.
-type Show struct {
+// A Script is slides in their order.
+type Script struct {
 	Title  string
-	Scenes []Scene
+	Slides []Slide
 }
 
-// A Scene is what is said at one time, and done.
-type Scene struct {
+// A Slide is what is said at one time, and done.
+type Slide struct {
 	ID, Title string
 	Caption   string // for the audience
 	Notes     string // for the presenter
-	Acts      []Act
+	Actions   []Action
 }
 
-// A Deed is what an act does.
-type Deed uint8
+// A Kind is what an action does.
+type Kind uint8
 
-// The deeds.
+// The kinds.
 const (
-	Run   Deed = iota // a cell, in place of what runs
+	Run   Kind = iota // a cell, in place of what runs
 	Wait              // until it has ended
 	Pause             // for a time
 	View              // what the numerals are of
@@ -39,27 +39,27 @@ const (
 	Plug              // it again
 )
 
-func (d Deed) String() string {
+func (d Kind) String() string {
 	return [...]string{"run", "wait", "pause", "view", "pull", "plug"}[d]
 }
 
-// An Act is one line of a scene.
-type Act struct {
-	Deed   Deed
+// An Action is one line of a slide.
+type Action struct {
+	Kind   Kind
 	Cell   string
 	Params []Param
 	View   string
 	For    time.Duration
 }
 
-// A Param is what a cell is told for the show.
+// A Param is what a cell is told for the presentation.
 type Param struct{ Name, Value string }
 
-// A Moment is where a show is: what somebody in another terminal sees of it.
+// A Moment is where a presentation is: what somebody in another terminal sees of it.
 type Moment struct {
 	No      int       `json:"no"` // counts on: commands that tell it run side by side
-	Show    string    `json:"show"`
-	Scene   int       `json:"scene"` // from 1; 0 before it has begun
+	Script  string    `json:"show"`
+	Slide   int       `json:"scene"` // from 1; 0 before it has begun
 	Of      int       `json:"of"`
 	Title   string    `json:"title"`
 	Caption string    `json:"caption"`
@@ -77,13 +77,13 @@ type Moment struct {
 // most bounds a script, which may be a file of somebody else.
 const (
 	mostBytes  = 1 << 20
-	mostScenes = 99
+	mostSlides = 99
 )
 
-// Parse reads a script: a title ("# TITLE"), and scenes ("## TITLE {#id}") of prose, of notes
+// Parse reads a script: a title ("# TITLE"), and slides ("## TITLE {#id}") of prose, of notes
 // (lines that begin with ">") and of acts (the lines of a fence ```show). name is the file's, for
 // errors.
-func Parse(name, text string) (s Show, err error) {
+func Parse(name, text string) (s Script, err error) {
 	if len(text) > mostBytes {
 		return s, fmt.Errorf("%s: a script of %d bytes: at most %d", name, len(text), mostBytes)
 	}
@@ -99,15 +99,15 @@ func Parse(name, text string) (s Show, err error) {
 		return s, fmt.Errorf("%s: the last fence has no end", name)
 	}
 	p.end()
-	if len(p.show.Scenes) == 0 {
+	if len(p.script.Slides) == 0 {
 		return s, fmt.Errorf("%s has no scene: a line \"## TITLE {#id}\" begins one", name)
 	}
-	return p.show, nil
+	return p.script, nil
 }
 
 type parser struct {
-	show           Show
-	scene          *Scene
+	script         Script
+	slide          *Slide
 	caption, notes []string
 	fenced         bool
 }
@@ -118,17 +118,17 @@ func (p *parser) line(line string) error {
 	case p.fenced && word == "```":
 		p.fenced = false
 	case p.fenced:
-		return p.act(word)
+		return p.action(word)
 	case strings.HasPrefix(word, "```"):
-		if word != "```show" || p.scene == nil {
+		if word != "```show" || p.slide == nil {
 			return fmt.Errorf("%q: a fence in a scene is ```show", word)
 		}
 		p.fenced = true
 	case strings.HasPrefix(line, "## "):
 		return p.begin(strings.TrimSpace(line[3:]))
 	case strings.HasPrefix(line, "# "):
-		p.show.Title = sanitize.Line(strings.TrimSpace(line[2:]))
-	case p.scene == nil: // an introduction for whoever reads the file
+		p.script.Title = sanitize.Line(strings.TrimSpace(line[2:]))
+	case p.slide == nil: // an introduction for whoever reads the file
 	case strings.HasPrefix(line, ">"):
 		p.notes = append(p.notes, strings.TrimSpace(line[1:]))
 	default:
@@ -144,24 +144,24 @@ func (p *parser) begin(heading string) error {
 	if !ok || !closed || !steps.IsID(id) {
 		return fmt.Errorf("%q: a scene is \"## TITLE {#id}\", its id small letters, digits and -", heading)
 	}
-	if slices.ContainsFunc(p.show.Scenes, func(s Scene) bool { return s.ID == id }) {
+	if slices.ContainsFunc(p.script.Slides, func(s Slide) bool { return s.ID == id }) {
 		return fmt.Errorf("the scene %s is there twice", id)
 	}
-	if len(p.show.Scenes) >= mostScenes {
-		return fmt.Errorf("more than %d scenes", mostScenes)
+	if len(p.script.Slides) >= mostSlides {
+		return fmt.Errorf("more than %d scenes", mostSlides)
 	}
-	p.scene = &Scene{ID: id, Title: sanitize.Line(title)}
+	p.slide = &Slide{ID: id, Title: sanitize.Line(title)}
 	return nil
 }
 
-// end puts the scene that was read into the show.
+// end puts the slide that was read into the presentation.
 func (p *parser) end() {
-	if p.scene == nil {
+	if p.slide == nil {
 		return
 	}
-	p.scene.Caption, p.scene.Notes = prose(p.caption), prose(p.notes)
-	p.show.Scenes = append(p.show.Scenes, *p.scene)
-	p.scene, p.caption, p.notes = nil, nil, nil
+	p.slide.Caption, p.slide.Notes = prose(p.caption), prose(p.notes)
+	p.script.Slides = append(p.script.Slides, *p.slide)
+	p.slide, p.caption, p.notes = nil, nil, nil
 }
 
 // prose is one paragraph of lines.
@@ -169,18 +169,18 @@ func prose(lines []string) string {
 	return sanitize.Line(strings.Join(strings.Fields(strings.Join(lines, " ")), " "))
 }
 
-func (p *parser) act(line string) error {
+func (p *parser) action(line string) error {
 	words := strings.Fields(line)
 	if len(words) == 0 {
 		return nil
 	}
-	deeds := []Deed{Run, Wait, Pause, View, Pull, Plug}
-	i := slices.IndexFunc(deeds, func(d Deed) bool { return d.String() == words[0] })
+	deeds := []Kind{Run, Wait, Pause, View, Pull, Plug}
+	i := slices.IndexFunc(deeds, func(d Kind) bool { return d.String() == words[0] })
 	if i < 0 {
 		return fmt.Errorf("%q is no act: give one of run, wait, pause, view, pull, plug", words[0])
 	}
-	a, rest := Act{Deed: deeds[i]}, words[1:]
-	switch a.Deed {
+	a, rest := Action{Kind: deeds[i]}, words[1:]
+	switch a.Kind {
 	case Run:
 		if len(rest) == 0 {
 			return fmt.Errorf("run names a cell")
@@ -209,19 +209,19 @@ func (p *parser) act(line string) error {
 		a.View = rest[0]
 	case Wait, Pull, Plug:
 		if len(rest) != 0 {
-			return fmt.Errorf("%s stands alone", a.Deed)
+			return fmt.Errorf("%s stands alone", a.Kind)
 		}
 	}
-	p.scene.Acts = append(p.scene.Acts, a)
+	p.slide.Actions = append(p.slide.Actions, a)
 	return nil
 }
 
-// Check says what a show asks for that a tutorial doesn't have. check says what is wrong with a
+// Check says what a presentation asks for that a tutorial doesn't have. check says what is wrong with a
 // parameter of a cell.
-func (s Show) Check(t steps.Tutorial, check func(cell, name, value string) error) error {
-	for _, scene := range s.Scenes {
-		for _, a := range scene.Acts {
-			if a.Deed != Run {
+func (s Script) Check(t steps.Tutorial, check func(cell, name, value string) error) error {
+	for _, scene := range s.Slides {
+		for _, a := range scene.Actions {
+			if a.Kind != Run {
 				continue
 			}
 			if _, ok := t.Cell(a.Cell); !ok {
@@ -240,14 +240,14 @@ func (s Show) Check(t steps.Tutorial, check func(cell, name, value string) error
 
 // Lines are a moment as plain text.
 func (m Moment) Lines() []string {
-	if m.Scene == 0 {
-		lines := []string{m.Show, "not begun; first: " + m.Next}
+	if m.Slide == 0 {
+		lines := []string{m.Script, "not begun; first: " + m.Next}
 		if m.Alarm != "" {
 			lines = append(lines, "ALARM: "+sanitize.Line(m.Alarm))
 		}
 		return lines
 	}
-	lines := []string{fmt.Sprintf("%s, %d of %d: %s", m.Show, m.Scene, m.Of, m.Title)}
+	lines := []string{fmt.Sprintf("%s, %d of %d: %s", m.Script, m.Slide, m.Of, m.Title)}
 	for _, part := range []struct{ name, text string }{
 		{"ALARM", m.Alarm},
 		{"said", m.Caption},

@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/show"
+	"github.com/railbench/railbench/steps/script"
 )
 
 const twoScenes = `# A show
@@ -35,19 +35,19 @@ pause 1s
 ` + "```" + `
 `
 
-// staged is a screen with a show, whose loads take five seconds.
-func staged(t *testing.T) (s *screen, told *[]show.Moment, pulls *[]bool) {
+// staged is a screen with a presentation, whose loads take five seconds.
+func staged(t *testing.T) (s *screen, told *[]script.Moment, pulls *[]bool) {
 	t.Helper()
-	script, err := show.Parse("show.md", twoScenes)
+	parsed, err := script.Parse("show.md", twoScenes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, pulls = &[]show.Moment{}, &[]bool{}
+	told, pulls = &[]script.Moment{}, &[]bool{}
 	s = newScreen(t, loadable(), 120, 40)
-	s.Model.opts.Show = script
-	s.Model.play.tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // pass has the clock
-	s.Model.opts.Tell = func(m show.Moment) error { *told = append(*told, m); return nil }
-	s.Model.opts.Pull = func(out bool) error { *pulls = append(*pulls, out); return nil }
+	s.Model.opts.Presentation.Script = parsed
+	s.Model.presenter.progress.tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // pass has the clock
+	s.Model.opts.Presentation.Tell = func(m script.Moment) error { *told = append(*told, m); return nil }
+	s.Model.opts.Presentation.Pull = func(out bool) error { *pulls = append(*pulls, out); return nil }
 	s.send(eventsMsg(connected()))
 	s.press("ctrl+g")
 	return s, told, pulls
@@ -76,7 +76,7 @@ func (s *screen) happen(cmd tea.Cmd) {
 	}
 }
 
-// pass lets seconds go by in steps of the show's clock. Loads end after five.
+// pass lets seconds go by in steps of the presentation's clock. Loads end after five.
 func (s *screen) pass(seconds int) {
 	for range seconds * 5 {
 		s.now = s.now.Add(200 * time.Millisecond)
@@ -86,8 +86,8 @@ func (s *screen) pass(seconds int) {
 				Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Good."},
 			}})
 		}
-		if s.Model.play.ticking {
-			_, cmd := s.Update(showTickMsg{})
+		if s.Model.presenter.progress.ticking {
+			_, cmd := s.Update(slideTickMsg{})
 			s.happen(cmd)
 		}
 		for _, call := range s.fake.took() {
@@ -109,12 +109,12 @@ func TestAShowGoesOnByItself(t *testing.T) {
 		t.Fatalf("%q runs", s.book.Running)
 	}
 	for range 60 {
-		if s.pass(1); s.Model.play.told.Over {
+		if s.pass(1); s.Model.presenter.progress.reported.Over {
 			break
 		}
 	}
-	if took := s.now.Sub(began); !s.Model.play.told.Over || took > 20*time.Second {
-		t.Errorf("after %s it is %+v", took, s.Model.play.told)
+	if took := s.now.Sub(began); !s.Model.presenter.progress.reported.Over || took > 20*time.Second {
+		t.Errorf("after %s it is %+v", took, s.Model.presenter.progress.reported)
 	}
 	s.sees("2/2", "Pulled.")
 	if len(*pulls) != 2 || !(*pulls)[0] || (*pulls)[1] {
@@ -122,7 +122,7 @@ func TestAShowGoesOnByItself(t *testing.T) {
 	}
 	first := (*told)[0]
 	for _, m := range *told {
-		if m.Scene == 1 && m.Verdict != "" {
+		if m.Slide == 1 && m.Verdict != "" {
 			first = m
 		}
 	}
@@ -132,7 +132,7 @@ func TestAShowGoesOnByItself(t *testing.T) {
 	}
 }
 
-// With keys: a scene at a time, back, a jump; a cable is never left out when the show goes elsewhere.
+// With keys: a slide at a time, back, a jump; a cable is never left out when the presentation goes elsewhere.
 func TestAShowByKeys(t *testing.T) {
 	s, _, pulls := staged(t)
 	s.key("space")
@@ -169,20 +169,20 @@ func TestAJumpIsForgotten(t *testing.T) {
 	if s.book.Running != "load-half" {
 		t.Errorf("%q runs, and not the load", s.book.Running)
 	}
-	s.Model.opts.Show = show.Show{}
+	s.Model.opts.Presentation.Script = script.Script{}
 	if s.key("j"); strings.Contains(s.Model.notice, "1 to 0") {
 		t.Errorf("without a show: %q", s.Model.notice)
 	}
 }
 
-// A show goes on when the stage is opened again, also one that goes on by itself.
+// A script goes on when the presentation is opened again, also one that goes on by itself.
 func TestAShowGoesOnOnTheStage(t *testing.T) {
 	s, _, _ := staged(t)
 	s.key("a")
 	s.pass(1)
 	s.key("esc")
 	s.pass(6)
-	if s.Model.play.ticking {
+	if s.Model.presenter.progress.ticking {
 		t.Error("it goes on where nobody sees it")
 	}
 	s.key("ctrl+g")
@@ -190,11 +190,11 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 	s.sees("2/2")
 }
 
-// Commands run side by side: a scene that begins anew plugs the cable in first, and pulls it then.
+// Commands run side by side: a slide that begins anew plugs the cable in first, and pulls it then.
 func TestACableIsPluggedInBeforeItIsPulled(t *testing.T) {
 	s, _, pulls := staged(t)
-	scenes := s.Model.opts.Show.Scenes
-	scenes[1].Acts = []show.Act{{Deed: show.Pull}, {Deed: show.Pause, For: time.Minute}}
+	scenes := s.Model.opts.Presentation.Script.Slides
+	scenes[1].Actions = []script.Action{{Kind: script.Pull}, {Kind: script.Pause, For: time.Minute}}
 	s.key("space")
 	s.pass(6)
 	s.key("space")
@@ -231,12 +231,12 @@ func TestACableIsPluggedInBeforeItIsPulled(t *testing.T) {
 
 // The presenter's own screen shows the notes, and what is wrong where it can't.
 func TestNotes(t *testing.T) {
-	at, fails := show.Moment{
-		Show: "A show", Scene: 1, Of: 2, Title: "One rail", Caption: "The caption.", Notes: "The notes.", Next: "A cable",
+	at, fails := script.Moment{
+		Script: "A show", Slide: 1, Of: 2, Title: "One rail", Caption: "The caption.", Notes: "The notes.", Next: "A cable",
 		Cell: "One rail", Verdict: "PASS: Good.", Began: time.Unix(1000, 0),
 	}, error(nil)
-	n := NewNotes(func() (show.Moment, error) { return at, fails },
-		Options{Now: func() time.Time { return time.Unix(1065, 0) }})
+	n := NewNotes(func() (script.Moment, error) { return at, fails },
+		Options{Clock: Clock{Now: func() time.Time { return time.Unix(1065, 0) }}})
 	n.Update(tea.WindowSizeMsg{Width: 60, Height: 24})
 	look := func() string {
 		n.Update(n.look()())

@@ -9,10 +9,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The curtain is a frame at once, of any size, marked where the rig is simulated.
-func TestCurtainFrames(t *testing.T) {
+// The loading screen is a frame at once, of any size, marked where the rig is simulated.
+func TestLoadingFrames(t *testing.T) {
 	for _, simulated := range []bool{true, false} {
-		c := NewCurtain(Options{Simulated: simulated, RigName: "lab", NoColor: true}, nil)
+		c := NewLoadingScreen(Options{Rig: Rig{Simulated: simulated, Name: "lab"}, Terminal: Terminal{NoColor: true}}, nil)
 		for width := 1; width < 130; width += 7 {
 			for height := 1; height < 5; height++ {
 				if _, cmd := c.Update(tea.WindowSizeMsg{Width: width, Height: height}); cmd != nil {
@@ -38,11 +38,11 @@ func TestCurtainFrames(t *testing.T) {
 }
 
 // What was typed before the screen is there is the screen's, in its order.
-func TestCurtainRises(t *testing.T) {
+func TestLoadingIsReplaced(t *testing.T) {
 	f := newFake()
 	var behind *Model
-	c := NewCurtain(Options{}, func() (*Model, error) {
-		behind = New(f, Options{Tutorial: sampleTutorial(), Background: Dark})
+	c := NewLoadingScreen(Options{}, func() (*Model, error) {
+		behind = New(f, Options{Tutorial: sampleTutorial(), Terminal: Terminal{Background: Dark}})
 		return behind, nil
 	})
 	var m tea.Model = c
@@ -56,18 +56,18 @@ func TestCurtainRises(t *testing.T) {
 	if behind == nil || m != tea.Model(behind) || cmd == nil {
 		t.Fatalf("it gives way to %T", m)
 	}
-	if behind.width != 120 || behind.height != 40 || !behind.help {
-		t.Errorf("%dx%d, help %t", behind.width, behind.height, behind.help)
+	if behind.width != 120 || behind.height != 40 || !behind.layers.has(helpLevel) {
+		t.Errorf("%dx%d, help %t", behind.width, behind.height, behind.layers.has(helpLevel))
 	}
 }
 
-func TestCurtainEnds(t *testing.T) {
+func TestLoadingEnds(t *testing.T) {
 	for name, msgs := range map[string][]tea.Msg{
 		"it can't be loaded": {loadedMsg{}},
 		"q":                  {tea.KeyPressMsg{Code: 'q', Text: "q"}},
 		"ctrl+c":             {tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}},
 	} {
-		c := NewCurtain(Options{}, func() (*Model, error) { return nil, errors.New("no rig") })
+		c := NewLoadingScreen(Options{}, func() (*Model, error) { return nil, errors.New("no rig") })
 		var cmd tea.Cmd
 		for _, msg := range msgs {
 			_, cmd = c.Update(msg)

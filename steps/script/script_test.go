@@ -1,4 +1,4 @@
-package show
+package script
 
 import (
 	"errors"
@@ -19,14 +19,14 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Show{Title: "A show", Scenes: []Scene{
-		{ID: "one", Title: "One", Caption: "What is said.", Notes: "Told the presenter.", Acts: []Act{
-			{Deed: View, View: "rails"},
-			{Deed: Run, Cell: "load-rail", Params: []Param{{"LOAD_SECONDS", "5"}, {"SIZE", "64K"}}},
-			{Deed: Wait},
-			{Deed: Pause, For: 90 * time.Second},
-			{Deed: Pull},
-			{Deed: Plug},
+	want := Script{Title: "A show", Slides: []Slide{
+		{ID: "one", Title: "One", Caption: "What is said.", Notes: "Told the presenter.", Actions: []Action{
+			{Kind: View, View: "rails"},
+			{Kind: Run, Cell: "load-rail", Params: []Param{{"LOAD_SECONDS", "5"}, {"SIZE", "64K"}}},
+			{Kind: Wait},
+			{Kind: Pause, For: 90 * time.Second},
+			{Kind: Pull},
+			{Kind: Plug},
 		}},
 		{ID: "two", Title: "Two"},
 	}}
@@ -60,7 +60,7 @@ func TestWhatIsWrongWithAScript(t *testing.T) {
 	}
 }
 
-// The built-in show names cells that are there, none of which needs root or changes anything.
+// The built-in script names cells that are there, none of which needs root or changes anything.
 func TestTheBuiltInShowIsSafe(t *testing.T) {
 	text, err := os.ReadFile("../../assets/show/show.md")
 	if err != nil {
@@ -74,11 +74,11 @@ func TestTheBuiltInShowIsSafe(t *testing.T) {
 	if err := s.Check(tut, func(string, string, string) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	for _, scene := range s.Scenes {
-		if scene.Caption == "" || scene.Notes == "" || len(scene.Acts) == 0 {
+	for _, scene := range s.Slides {
+		if scene.Caption == "" || scene.Notes == "" || len(scene.Actions) == 0 {
 			t.Errorf("the scene %s lacks a caption, notes or acts", scene.ID)
 		}
-		for _, a := range scene.Acts {
+		for _, a := range scene.Actions {
 			c, _ := tut.Cell(a.Cell)
 			if c.Change.Any() || c.Asks {
 				t.Errorf("%s changes something", a.Cell)

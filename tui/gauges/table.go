@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// A sheet is the columns that gauges below each other share.
-type sheet struct {
+// A table is the columns that gauges below each other share.
+type table struct {
 	width     int
 	node, dev int // columns of the names
 
@@ -28,8 +28,8 @@ const (
 	longestDev  = 13
 )
 
-func newSheet(k *theme.Ink, gauges []meter.Gauge, width int) sheet {
-	s := sheet{
+func newTable(k *theme.Styles, gauges []meter.Gauge, width int) table {
+	s := table{
 		width: width, strong: k.Strong, dim: k.Dim, faint: k.Faint,
 		warn: k.Warn, rdma: k.RDMA, ip: k.IP, mixed: k.Mixed,
 		ceiling: k.Ceiling, reached: k.RDMACeiling,
@@ -46,7 +46,7 @@ func newSheet(k *theme.Ink, gauges []meter.Gauge, width int) sheet {
 }
 
 // names are the columns in front of a bar. A node is named once.
-func (s sheet) names(g meter.Gauge, node, dev bool) string {
+func (s table) names(g meter.Gauge, node, dev bool) string {
 	n, d := "", ""
 	if node {
 		n = theme.Clean(g.Node)
@@ -62,7 +62,7 @@ func (s sheet) names(g meter.Gauge, node, dev bool) string {
 }
 
 // single draws both directions on one line.
-func (s sheet) single(g meter.Gauge, node bool) string {
+func (s table) single(g meter.Gauge, node bool) string {
 	names := s.names(g, node, true)
 	room := s.width - lipgloss.Width(names)
 	if text := state(g); text != "" {
@@ -93,7 +93,7 @@ func busier(a, b meter.Flow) bool {
 }
 
 // double draws the directions below each other.
-func (s sheet) double(g meter.Gauge, node bool) []string {
+func (s table) double(g meter.Gauge, node bool) []string {
 	names, below := s.names(g, node, true), s.names(g, false, false)
 	room := s.width - lipgloss.Width(names)
 	if text := state(g); text != "" {
@@ -104,7 +104,7 @@ func (s sheet) double(g meter.Gauge, node bool) []string {
 
 // card draws a title, both directions and, in so many rows, the history of the
 // busier one.
-func (s sheet) card(g meter.Gauge, rows int) []string {
+func (s table) card(g meter.Gauge, rows int) []string {
 	history := rows > 0
 	lines := []string{s.title(g)}
 	if quiet(g) {
@@ -132,7 +132,7 @@ func (s sheet) card(g meter.Gauge, rows int) []string {
 }
 
 // title is a card's first line: the rail, and its scale.
-func (s sheet) title(g meter.Gauge) string {
+func (s table) title(g meter.Gauge) string {
 	style := s.strong
 	if g.Down || g.Stale != "" {
 		style = s.dim
@@ -166,7 +166,7 @@ func alone(forms []string) (all [][2]string) {
 }
 
 // history draws the busier direction over time, in so many rows and an empty one.
-func (s sheet) history(g meter.Gauge, rows int) []string {
+func (s table) history(g meter.Gauge, rows int) []string {
 	busy, dir := g.Tx, "tx"
 	if sum(g.Rx.History) > sum(g.Tx.History) {
 		busy, dir = g.Rx, "rx"
@@ -187,13 +187,13 @@ func (s sheet) history(g meter.Gauge, rows int) []string {
 		case 0:
 			left = s.dim.Render(fmt.Sprintf("%5.0f", top)) + s.faint.Render("┤")
 		}
-		lines = append(lines, left+s.ink(g, busy).Render(trace)+right)
+		lines = append(lines, left+s.style(g, busy).Render(trace)+right)
 	}
 	return append(lines, "")
 }
 
 // quiet names the rails that are down, a line a node.
-func (s sheet) quiet(gauges []meter.Gauge) []string {
+func (s table) quiet(gauges []meter.Gauge) []string {
 	var lines []string
 	for i := 0; i < len(gauges); {
 		var devs []string
@@ -264,14 +264,14 @@ func full(g meter.Gauge) float64 {
 	return max(g.Tx.Peak, g.Rx.Peak, g.Tx.Total(), g.Rx.Total())
 }
 
-func (s sheet) flow(g meter.Gauge, dir string, f meter.Flow, width int) string {
+func (s table) flow(g meter.Gauge, dir string, f meter.Flow, width int) string {
 	return s.wide(g, dir, f, width, false)
 }
 
 // wide draws one direction in exactly width columns: a bar and, as far as there is
 // room, the peak, what kind of traffic it is, the mean and the history, unless that
 // has a line of its own.
-func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history bool) string {
+func (s table) wide(g meter.Gauge, dir string, f meter.Flow, width int, history bool) string {
 	const (
 		fixed  = 3 + 2 + 6 // "tx ", the bar's ends, the value
 		wireW  = 5
@@ -325,7 +325,7 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 		out += s.says(g, f, saysW-wireW)
 	}
 	if spark > 0 {
-		out += "  " + s.ink(g, f).Render(Spark(f.History, spark, full(g)))
+		out += "  " + s.style(g, f).Render(Spark(f.History, spark, full(g)))
 	}
 	if kind {
 		out += " " + s.kind(g, f, kindW-1)
@@ -337,7 +337,7 @@ func (s sheet) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 const longestSpark = 30
 
 // says tells the payload in what is on the wire; of what is over, how fast it was.
-func (s sheet) says(g meter.Gauge, f meter.Flow, width int) string {
+func (s table) says(g meter.Gauge, f meter.Flow, width int) string {
 	text := ""
 	switch p, ok := g.Payload(f.RDMA, f.IP); {
 	case f.Total() < shown && f.Run.Bytes > 0:
@@ -371,7 +371,7 @@ func once(name string, v float64) string {
 const shown = 0.05
 
 // kind names the traffic, beside the colour and the glyph that tell it already.
-func (s sheet) kind(g meter.Gauge, f meter.Flow, width int) string {
+func (s table) kind(g meter.Gauge, f meter.Flow, width int) string {
 	name := ""
 	switch {
 	case f.Total() < shown:
@@ -384,10 +384,10 @@ func (s sheet) kind(g meter.Gauge, f meter.Flow, width int) string {
 	default:
 		name = "RDMA+IP"
 	}
-	return s.ink(g, f).Render(theme.Pad(name, width))
+	return s.style(g, f).Render(theme.Pad(name, width))
 }
 
-func (s sheet) ink(g meter.Gauge, f meter.Flow) theme.Style {
+func (s table) style(g meter.Gauge, f meter.Flow) theme.Style {
 	switch {
 	case g.Stale != "" || g.Down:
 		return s.dim
@@ -417,7 +417,7 @@ func value(v float64) string {
 }
 
 // bar draws f in width columns: RDMA first, then IP, with the ceiling's mark.
-func (s sheet) bar(g meter.Gauge, f meter.Flow, width int) string {
+func (s table) bar(g meter.Gauge, f meter.Flow, width int) string {
 	top := full(g)
 	mark := -1
 	if g.CeilingGbps > 0 && g.CeilingGbps < top {
@@ -527,7 +527,7 @@ func sum(values []float64) float64 {
 }
 
 // total sums gauges up, those of a node or of all: " total  tx  195.7 wire 185.2 payload   rx  1.4 wire".
-func (s sheet) total(name string, gauges []meter.Gauge) string {
+func (s table) total(name string, gauges []meter.Gauge) string {
 	var line strings.Builder
 	line.WriteString(" " + s.strong.Render(theme.Clean(name)))
 	for _, dir := range []string{"tx", "rx"} {

@@ -33,7 +33,7 @@ func TestStage(t *testing.T) {
 	s.press("1")
 	s.asked("run load-rail")
 	s.send(eventsMsg{steps.CellQueued{Cell: "load-rail"}, steps.CellStarted{Run: 1, Cell: "load-rail", At: s.now}})
-	s.sees("One rail", "$ ib_write_bw -d \"$RAIL1_DEV\" -D 30", "running")
+	s.sees("One rail", "$ ib_write_bw -d $RAIL1_DEV -D 30", "running")
 	s.press("1")
 	s.asked()
 	s.sees(isRunning)
@@ -79,7 +79,7 @@ func TestStageViews(t *testing.T) {
 	}
 }
 
-// Whatever is on the stage, every size of terminal has a frame as large as it is.
+// Whatever it shows, every size of terminal has a frame as large as it is.
 func TestStageSizes(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {40, 10}, {60, 20}, {80, 24}, {120, 40}, {200, 60}, {300, 20}} {
 		s := newScreen(t, loadable(), size[0], size[1])

@@ -39,7 +39,7 @@ func TestNodesSideBySideOnAPage(t *testing.T) {
 		{170, "· rail 1\nspark-01 │ s1  spark-02 │ c1\n  spark-02 │ c2\n· rail 2\nspark-01 │ s2 is " +
 			strings.TrimSpace(strings.Repeat("long ", 12)) + "  spark-02 │ c3"},
 	} {
-		p := Page{Cell: c, State: state, Names: names, Sheet: NewSheet(c, state, names, x.width)}
+		p := Page{Cell: c, State: state, Names: names, Rows: NewRows(c, state, names, x.width)}
 		var got []string
 		for _, l := range p.Lines(theme.New(true, colorprofile.NoTTY), x.width, 10) {
 			if l = strings.TrimRight(runs.ReplaceAllString(unstyled([]string{l}), "  "), " \n"); l != "" {
@@ -50,16 +50,16 @@ func TestNodesSideBySideOnAPage(t *testing.T) {
 		if text := strings.Join(got, "\n"); text != want {
 			t.Errorf("at %d columns:\n%s\nwant:\n%s", x.width, text, want)
 		}
-		for row := range p.Sheet.Rows(state.Output.Len()) {
-			if at := p.Sheet.Row(p.Sheet.Line(row)); at != row {
+		for row := range p.Rows.Count(state.Output.Len()) {
+			if at := p.Rows.Row(p.Rows.Line(row)); at != row {
 				t.Errorf("at %d columns: row %d leads to row %d", x.width, row, at)
 			}
 		}
 	}
 }
 
-// A sheet of any output has each of its lines once.
-func TestSheetsLoseNoLine(t *testing.T) {
+// The rows of any output have each of its lines once.
+func TestRowsLoseNoLine(t *testing.T) {
 	c := steps.Cell{Roles: []steps.Role{{On: steps.OnBoth, Script: "a"}}}
 	var lines []steps.OutputLine
 	for i := range 200 {
@@ -76,9 +76,9 @@ func TestSheetsLoseNoLine(t *testing.T) {
 	}
 	state := steps.CellState{Output: steps.Scroll{}.Append(lines)}
 	for _, width := range []int{0, 20, 80, 120, 200} {
-		s := NewSheet(c, state, []string{"here", "peer"}, width)
+		s := NewRows(c, state, []string{"here", "peer"}, width)
 		seen := map[int]int{}
-		for row := range s.Rows(len(lines)) {
+		for row := range s.Count(len(lines)) {
 			for _, line := range s.row(row) {
 				if line != none {
 					seen[line]++

@@ -8,10 +8,10 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Ink is every style that railbench draws with. There is one accent; colours
+// Styles is every style that railbench draws with. There is one accent; colours
 // beyond it mean a grade or a kind of traffic, and each has a mark or a word
 // beside it, so that nothing is said by colour alone.
-type Ink struct {
+type Styles struct {
 	Strong Style // titles and values
 	Dim    Style // what is read second: scripts, labels
 	Faint  Style // rules and empty bars, never words
@@ -39,14 +39,14 @@ type Ink struct {
 }
 
 // Plain reports whether the text is for no terminal at all, but for a file or a pipe.
-func (k *Ink) Plain() bool { return k.profile == colorprofile.NoTTY }
+func (k *Styles) Plain() bool { return k.profile == colorprofile.NoTTY }
 
 // New chooses the styles for a terminal's background and its colours. The renderer
 // approximates them where it has 256. Of 16 the terminal's owner chose the shades,
 // so greys are its faint text, and green and yellow, which are hard to read on a
 // light background, are a background themselves there. Without colours, as NO_COLOR
 // asks, bold, faint and reverse do the work.
-func New(dark bool, profile colorprofile.Profile) *Ink {
+func New(dark bool, profile colorprofile.Profile) *Styles {
 	lightDark, complete := lipgloss.LightDark(dark), lipgloss.Complete(profile)
 	few, none := profile <= colorprofile.ANSI, profile <= colorprofile.ASCII
 	// Each colour is given for a light background, then for a dark one; of the 16
@@ -58,7 +58,7 @@ func New(dark bool, profile colorprofile.Profile) *Ink {
 	}
 	on := func(text, back Style) Style { return text.Background(back.GetForeground()) }
 
-	k := &Ink{
+	k := &Styles{
 		profile: profile,
 
 		Strong: pick("", "", "#141820", "#e6eaf0").Bold(true),

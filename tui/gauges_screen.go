@@ -1,0 +1,90 @@
+package tui
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/gauges"
+	"github.com/railbench/railbench/tui/theme"
+)
+
+func (sh *shared) cycleGauges() tea.Cmd {
+	switch {
+	case sh.layers.has(gaugesLevel):
+		sh.layers.drop(gaugesLevel)
+		sh.noGauges = true
+	case sh.noGauges:
+		sh.noGauges = false
+	default:
+		sh.layers.push(gaugesLevel)
+	}
+	return nil
+}
+
+// closeGauges leaves the strip: esc goes back one step and hides nothing.
+func (sh *shared) closeGauges() tea.Cmd {
+	sh.layers.drop(gaugesLevel)
+	return nil
+}
+
+func (sh *shared) pane(width, height int, cards bool) gauges.Pane {
+	// Who has rails will have gauges: of many nodes the first board takes a moment.
+	has := slices.ContainsFunc(sh.book.Rig.Nodes, func(n steps.Node) bool { return len(n.Rails) > 0 })
+	return gauges.Pane{
+		Width: width, Height: height, Simulated: sh.simulated(),
+		Names: sh.names(), Looked: !has && !sh.book.Rig.Probed.IsZero(), Cards: cards,
+	}
+}
+
+// gaugesScreen is the gauges on the whole screen.
+type gaugesScreen struct {
+	*shared
+	inert
+	notebook *notebook
+	keys     []chapter
+}
+
+// Draw is the gauges alone, with a line about the running cell above them: an
+// audience wants to know what moves them.
+func (gs *gaugesScreen) Draw(width, height int) picture {
+	lines := []string{theme.Pad(gs.caption(), width)}
+	lines = append(lines, gs.pane(width, height-1, true).Lines(gs.styles, gs.board)...)
+	return picture{lines: fill(lines, height, width)}
+}
+
+// Key acts by the table of keys.
+func (gs *gaugesScreen) Key(msg tea.KeyPressMsg) tea.Cmd { return press(gs.keys, msg) }
+
+// Bindings are those of the table.
+func (gs *gaugesScreen) Bindings() []chapter { return gs.keys }
+
+// caption names the running cell, or the selected one and its verdict.
+func (gs *gaugesScreen) caption() string {
+	k := gs.styles
+	id := gs.book.Running
+	if c, ok := gs.notebook.selected(); ok && id == "" {
+		id = c.ID
+	}
+	c, ok := gs.book.Tutorial.Cell(id)
+	if !ok {
+		return " " + k.Dim.Render("nothing is running")
+	}
+	state := gs.book.Cells[id]
+	left := " " + k.Strong.Render(theme.Clean(c.Title)) + "  " + k.Dim.Render(cells.Places(c, gs.names()))
+	switch {
+	case state.Running:
+		left = " " + k.Accent.Render(gs.spinner.View()) + left
+		return theme.Sides(left, k.Accent.Render("running "+gs.since(state.Started))+" ", gs.width)
+	case state.Verdict.Grade != steps.NotRun:
+		g := state.Verdict.Grade
+		verdict := cells.GradeStyle(k, g).Render(cells.Mark(g) + " " + g.String())
+		if gs.simulated() {
+			verdict += k.Dim.Render(" SIMULATED")
+		}
+		return left + "  " + verdict + "  " + theme.Clean(state.Verdict.Reason)
+	}
+	return left
+}

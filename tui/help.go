@@ -1,0 +1,145 @@
+package tui
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/viewport"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/railbench/railbench/tui/theme"
+)
+
+// besideJupyter is the least width of a help that has a column for Jupyter's keys: in a
+// narrower one they stand behind what the key does here.
+const besideJupyter = 90
+
+// helpLines is the text of the help, from the same bindings.
+func (hp *help) helpLines(width int) []string {
+	column, differs := 0, 0
+	for _, c := range hp.chapters() {
+		for _, b := range c.bindings {
+			column = max(column, lipgloss.Width(b.Help().Key))
+			differs = max(differs, lipgloss.Width(b.jupyter))
+		}
+	}
+	column = min(column, width/3)
+	if differs = min(differs, width/4); width < besideJupyter {
+		differs = 0
+	}
+	rest := width - column - 2
+	if differs > 0 {
+		rest -= differs + 2
+	}
+	keys := hp.styles.Strong.Width(column).MarginRight(2)
+	text := lipgloss.NewStyle().Width(rest)
+	other := hp.styles.Dim.Width(differs).MarginLeft(2)
+	var blocks []string
+	for i, c := range hp.chapters() {
+		title := hp.styles.Focus.Render(c.title)
+		if i == 0 && differs > 0 {
+			title = theme.Pad(title, column+2+rest+2) + hp.styles.Dim.Render("in Jupyter")
+		}
+		blocks = append(blocks, title)
+		for _, b := range c.bindings {
+			does := b.Help().Desc
+			if differs == 0 && b.jupyter != "" {
+				does += hp.styles.Dim.Render(" (Jupyter: " + b.jupyter + ")")
+			}
+			row := []string{keys.Render(b.Help().Key), text.Render(does)}
+			if differs > 0 && b.jupyter != "" {
+				row = append(row, other.Render(b.jupyter))
+			}
+			blocks = append(blocks, lipgloss.JoinHorizontal(lipgloss.Top, row...))
+		}
+		blocks = append(blocks, "")
+	}
+	blocks = append(blocks, hp.styles.Focus.Render("mouse"))
+	blocks = append(blocks,
+		theme.Wrap("Click selects a part or a cell, the wheel scrolls. Hold shift to select text, as the terminal does, or "+
+			"press M.",
+			width, "", "")...)
+	blocks = append(blocks, "", hp.styles.Focus.Render("marks"))
+	blocks = append(blocks,
+		theme.Wrap("✓ PASS   ! WARN   ✗ FAIL   ? INCONCLUSIVE   – SKIPPED   ● running   ◌ waits   ○ another railbench asks "+
+			"this node   ◐ a part of which some cells passed, and others have not run", width, "", "")...)
+	return strings.Split(lipgloss.JoinVertical(lipgloss.Left, blocks...), "\n")
+}
+
+func (hp *help) openHelp() tea.Cmd {
+	hp.layers.push(helpLevel)
+	hp.fitHelp()
+	hp.page.GotoTop()
+	return nil
+}
+
+// help is the keys of the screen that it was opened on.
+type help struct {
+	*shared
+	inert
+	page        viewport.Model
+	chapters    func() []chapter
+	openPalette func() tea.Cmd
+}
+
+// newHelpPage is the window over the help.
+func newHelpPage() viewport.Model {
+	page := viewport.New()
+	page.KeyMap = viewport.KeyMap{
+		Down: key.NewBinding(key.WithKeys("down", "j")), Up: key.NewBinding(key.WithKeys("up", "k")),
+		PageDown:     key.NewBinding(key.WithKeys("pgdown", "space", "ctrl+f")),
+		PageUp:       key.NewBinding(key.WithKeys("pgup", "ctrl+b")),
+		HalfPageDown: key.NewBinding(key.WithKeys("ctrl+d")), HalfPageUp: key.NewBinding(key.WithKeys("ctrl+u")),
+	}
+	return page
+}
+
+// helpWidth is the widest that the help's text gets.
+const helpWidth = 110
+
+// fitHelp sets the help for the screen's size.
+func (hp *help) fitHelp() {
+	if !hp.layers.has(helpLevel) {
+		return
+	}
+	width := max(1, min(helpWidth, hp.width-8))
+	lines := hp.helpLines(width)
+	hp.page.SetWidth(width)
+	hp.page.SetHeight(max(1, min(len(lines), hp.height-2)))
+	hp.page.SetContentLines(lines)
+	hp.page.SetYOffset(hp.page.YOffset())
+}
+
+// Key scrolls the help, or closes it. / looks for a key by what it does.
+func (hp *help) Key(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "esc", "?", "q", "enter", "ctrl+c":
+		hp.layers.drop(helpLevel)
+	case "/", ":", "ctrl+p", "ctrl+k":
+		hp.layers.drop(helpLevel)
+		return hp.openPalette()
+	case "home":
+		hp.page.GotoTop()
+	case "end", "G":
+		hp.page.GotoBottom()
+	default:
+		hp.page, _ = hp.page.Update(msg)
+	}
+	return nil
+}
+
+// Wheel scrolls.
+func (hp *help) Wheel(lines int) tea.Cmd {
+	hp.page.SetYOffset(hp.page.YOffset() + lines)
+	return nil
+}
+
+// Draw is the part of the help that is scrolled to.
+func (hp *help) Draw(int, int) picture {
+	more := " esc leave "
+	if !hp.page.AtTop() || !hp.page.AtBottom() {
+		more = " ↑↓ scroll  esc leave "
+	}
+	return picture{lines: strings.Split(hp.page.View(), "\n"), title: "help", more: more, columns: hp.page.Width()}
+}

@@ -1,0 +1,137 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/script"
+)
+
+// Options are what cmd knows and the session doesn't. A function that is nil is one that there is none of; all but
+// Docs, those of Clock and Plan.Values are called from commands.
+type Options struct {
+	Tutorial steps.Tutorial
+	Params   []steps.Param   // that the scripts read, in the order of the form
+	Book     *steps.Notebook // a session that goes on; nil for a new one
+	ReadOnly string          // why nothing can be run here, in a line that stays; empty where it can
+	Notice   string          // stands in the footer until the first key
+	Drill    Drill           // the zero value for none
+	// Docs are the pages to read, in the order of their list; asked for when somebody wants to read.
+	Docs func() []Doc
+
+	Rig          Rig
+	Terminal     Terminal
+	Clock        Clock
+	Presentation Presentation
+	Runbook      Runbook
+	Saved        Saved
+	Plan         Plan
+	Programs     Programs
+	Viewers      Viewers
+}
+
+// Rig is what is known of the nodes before they are looked at.
+type Rig struct {
+	Name      string // shown while no node has been probed
+	Hint      string // how to use one's own rig; on the first screen while simulated
+	Simulated bool   // whatever is measured is marked SIMULATED
+	Recorded  bool   // what is shown was measured before, and is only played
+	Linked    bool   // the link under test was chosen before the screen was there
+}
+
+// Terminal is what the terminal can show, and what the user wants of it.
+type Terminal struct {
+	NoColor    bool // bold, faint and reverse only
+	Background Background
+	ASCII      bool // it has no Unicode
+	Links      bool // it has links (OSC 8)
+	// SyncOutput asks the terminal itself whether it can show a frame at once.
+	// Bubble Tea 2.0.9 doesn't where SSH_TTY is set, and frames would tear there.
+	SyncOutput bool
+}
+
+// Background says what the screen's colours are chosen for.
+type Background uint8
+
+// The backgrounds. Ask has the terminal tell; dark is assumed until it does.
+const (
+	Ask Background = iota
+	Dark
+	Light
+)
+
+// Clock is the time.
+type Clock struct {
+	Now func() time.Time // time.Now where nil
+	// Rig is the nodes' time, of which runs are; Now where nil. A simulated rig's may go faster than the wall's. A
+	// question's deadline is of Now: a person has as long at any speed.
+	Rig func() time.Time
+}
+
+// Presentation is the screen for an audience.
+type Presentation struct {
+	Open   bool          // it is opened at once
+	Script script.Script // no slides for none
+	Auto   bool          // the script begins, and goes on by itself
+	// Pull pulls a cable of the simulated rig, or plugs it in; nil where that takes hands.
+	Pull func(out bool) error
+	// Tell tells whoever follows the presentation elsewhere.
+	Tell func(script.Moment) error
+	// Mark is told of each cell that begins, by its title.
+	Mark func(title string)
+}
+
+// Runbook is the file that the tutorial is from; nothing of it where that is railbench's own.
+type Runbook struct {
+	// Write puts edited scripts back into the files that they are from, and says what it did.
+	Write func(parts []steps.Part) (string, error)
+	// Changed waits until a file has changed on disk, and names it; empty once nobody can tell.
+	Changed func() string
+}
+
+// Saved are sessions in files.
+type Saved struct {
+	// List is those that are saved, the newest first.
+	List func() []SessionFile
+	// Check says why a session can't be opened here.
+	Check func(path string) error
+	// Compare tells in Markdown what is better and worse in the session that is open than in another one.
+	Compare func(open, path string) (string, error)
+	// Follow waits until the session has changed that another railbench has open, and gives it; nil once nobody can tell.
+	Follow func() *steps.Notebook
+}
+
+// Plan is what running a cell would execute in the state of a notebook.
+type Plan struct {
+	// Text is the scripts as a dry run prints them; empty where nothing would run.
+	Text func(steps.Notebook, steps.Cell) string
+	// Values are those of Text, for the screen to show; nil where none are known. It reads no file for a cell that
+	// changes nothing: Update asks it.
+	Values func(steps.Notebook, steps.Cell) []steps.PlannedValues
+}
+
+// Programs are the user's own, which have the terminal while they run.
+type Programs struct {
+	// Editor finds the editor for a text; read gives the text once it has run.
+	Editor func(text string) (run tea.ExecCommand, read func() string, err error)
+	// Pager is the pager, ready to show a log's file or, where that is empty or gone, a text. The error says which
+	// program is missing.
+	Pager func(log string, text func() string) (tea.ExecCommand, error)
+}
+
+// Viewers are those who look along elsewhere.
+type Viewers struct {
+	// Audience is told what the screen is told. Its methods wait for nobody.
+	Audience Audience
+	// Serve begins to show the session in browsers, or ends that, and says where it is shown.
+	Serve func() (string, error)
+}
+
+// An Audience looks along.
+type Audience interface {
+	Book(steps.Notebook)
+	Board(meter.Board)
+}

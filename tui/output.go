@@ -1,0 +1,396 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/theme"
+)
+
+// page is an opened output.
+type page struct {
+	cell    string
+	top     int // the first line of the first row that is seen
+	column  int
+	follow  bool        // stays at the end
+	run     steps.RunID // whose output top is a line of
+	dropped int         // lines that were gone when top was set
+	search  search
+
+	rows    cells.Rows // how its lines stand, as it was for rowsKey
+	rowsKey rowsKey
+}
+
+// rowsKey is what a rows depends on.
+type rowsKey struct {
+	run                  steps.RunID
+	dropped, kept, width int
+}
+
+// output is the layer of an opened output.
+type output struct {
+	*shared
+	inert
+	page             *page
+	keys, searchKeys []chapter
+	clickPart        func(row int, l layout) // of the list that stands beside it
+}
+
+// openOutputOf follows an output that still grows; one that is whole is read from its
+// beginning.
+func (out *output) openOutputOf(c steps.Cell) tea.Cmd {
+	state := out.book.Cells[c.ID]
+	if state.Output.Len() == 0 {
+		out.notice = "it has printed nothing"
+		return nil
+	}
+	out.layers.push(outputLevel)
+	out.page = &page{cell: c.ID, run: state.Run, dropped: state.Output.Dropped(), follow: state.Running}
+	if out.page.follow {
+		out.pageLast()
+	}
+	return nil
+}
+
+func (out *output) closeOutput() tea.Cmd {
+	out.layers.drop(outputLevel)
+	return nil
+}
+
+func (out *output) pageState() steps.CellState { return out.book.Cells[out.page.cell] }
+
+// pageHeight is how many lines of an opened output are seen.
+func (out *output) pageHeight() int { return max(1, out.layout().noteHeight-2) }
+
+// pageEnd is the first line that is seen at the end of an opened output.
+func (out *output) pageEnd() int { return out.rows().Line(out.pageEndRow()) }
+
+func (out *output) pageEndRow() int {
+	return max(0, out.rows().Count(out.pageState().Output.Len())-out.pageHeight())
+}
+
+// rows is how the lines of the opened output stand there, set anew when it has grown or the
+// screen has another width.
+func (out *output) rows() cells.Rows {
+	state := out.pageState()
+	key := rowsKey{state.Run, state.Output.Dropped(), state.Output.Len(), out.layout().noteWidth}
+	if p := out.page; p.rowsKey != key {
+		c, _ := out.book.Tutorial.Cell(p.cell)
+		p.rowsKey, p.rows = key, cells.NewRows(c, state, out.ranOn(state), key.width-1)
+	}
+	return out.page.rows
+}
+
+// turn scrolls. Whoever arrives at the end of a running cell's output follows it from
+// there.
+func (out *output) turn(lines int) tea.Cmd {
+	rows, end := out.rows(), out.pageEndRow()
+	row := max(0, min(rows.Row(out.page.top)+lines, end))
+	out.page.top = rows.Line(row)
+	out.page.follow = row == end && out.pageState().Running
+	return nil
+}
+
+// slide moves sideways by half a screen, as far as the lines that are seen reach.
+func (out *output) slide(way int) tea.Cmd {
+	l := out.layout()
+	to := out.page.column + way*max(8, l.noteWidth/2)
+	out.page.column = max(0, min(to, out.onPage().Reach(l.noteWidth-1, out.pageHeight())))
+	return nil
+}
+
+// onPage is the opened output as cells draws it.
+func (out *output) onPage() cells.Page {
+	c, _ := out.book.Tutorial.Cell(out.page.cell)
+	p := out.page
+	return cells.Page{
+		Cell: c, State: out.pageState(), Names: out.ranOn(out.pageState()), Column: p.column,
+		Rows: out.rows(), Top: out.rows().Row(p.top),
+		Marks: func(line int, text string) []theme.Mark { return p.marks(p.dropped+line, text) },
+	}
+}
+
+func (out *output) pageFirst() tea.Cmd {
+	out.page.top, out.page.follow = out.rows().Line(0), false
+	return nil
+}
+
+func (out *output) pageLast() tea.Cmd {
+	out.page.top, out.page.follow = out.pageEnd(), true
+	return nil
+}
+
+// keepPage keeps an opened output at the end, or at the lines that are being read
+// while older ones are dropped.
+func (out *output) keepPage() {
+	if !out.layers.has(outputLevel) {
+		return
+	}
+	state := out.pageState()
+	switch {
+	case state.Run != out.page.run:
+		// A new run: what was read is gone.
+		out.page.run, out.page.top, out.page.column, out.page.follow = state.Run, 0, 0, true
+		out.page.search.again()
+		out.page.search.at, out.page.search.from = nowhere, view{follow: true}
+	case !out.page.follow:
+		out.page.top = max(0, out.page.top-(state.Output.Dropped()-out.page.dropped))
+	}
+	out.page.dropped = state.Output.Dropped()
+	if out.page.follow {
+		out.page.top = out.pageEnd()
+	}
+	out.page.top = out.rows().Line(min(out.rows().Row(out.page.top), out.pageEndRow()))
+	out.page.search.scan(state.Output)
+	if state.Run == 0 {
+		out.layers.drop(outputLevel)
+	}
+}
+
+// Key acts by the table of keys.
+func (out *output) Key(msg tea.KeyPressMsg) tea.Cmd { return press(out.keys, msg) }
+
+// Click goes to another part. An output of the checklist's has no list of parts beside it.
+func (out *output) Click(x, row int) tea.Cmd {
+	out.dirty, out.notice = true, ""
+	if l := out.layout(); x < l.partsWidth {
+		out.clickPart(row, l)
+	}
+	return nil
+}
+
+// Wheel scrolls.
+func (out *output) Wheel(lines int) tea.Cmd { return out.turn(lines) }
+
+// Bindings are those of the table.
+func (out *output) Bindings() []chapter { return out.keys }
+
+// Draw is the output with its title and where in it one is.
+func (out *output) Draw(int, int) picture { return picture{lines: out.draw(out.layout())} }
+
+// draw is an opened output with its title and where in it one is.
+func (out *output) draw(l layout) []string {
+	state := out.pageState()
+	height := max(1, l.noteHeight-2)
+	out.page.top = out.rows().Line(max(0, min(out.rows().Row(out.page.top), out.pageEndRow())))
+	p := out.onPage()
+	title := " " + out.styles.Focus.Render(theme.Clean(p.Cell.Title)) + out.styles.Dim.Render(" · output")
+	if state.Running {
+		title += out.styles.Accent.Render("  " + out.spinner.View() + " " + out.since(state.Started))
+		if out.page.follow {
+			title += out.styles.Dim.Render(" follows")
+		}
+	} else if g := state.Verdict.Grade; g != steps.NotRun {
+		title += "  " + cells.GradeStyle(out.styles, g).Render(cells.Mark(g)+" "+g.String())
+		if out.simulated() {
+			title += out.styles.Dim.Render(" SIMULATED")
+		}
+	}
+	lines := []string{theme.Pad(title, l.noteWidth) + " "}
+	bar := scrollBar(out.styles, p.Top, out.rows().Count(state.Output.Len()), height)
+	for i, s := range p.Lines(out.styles, l.noteWidth-1, height) {
+		lines = append(lines, " "+s+bar[i])
+	}
+	position, found := p.Position(height), out.searched()
+	if state.Log != "" {
+		position += " · log: "
+		// The folder is always the same: a narrow screen shows the end of the path.
+		position += theme.Tail(theme.Clean(state.Log), l.noteWidth-1-lipgloss.Width(found+position))
+	}
+	lines = append(lines, theme.Pad(" "+found+out.styles.Dim.Render(position), l.noteWidth+1))
+	return fill(lines, l.noteHeight, l.noteWidth+1)
+}
+
+// typeWords begins to type what is looked for.
+func (out *output) typeWords() tea.Cmd {
+	s := &out.page.search
+	if out.layers.has(searchLevel) {
+		return nil
+	}
+	// Keys that are typed must not become commands because the next cell has begun.
+	out.follow = false
+	out.layers.push(searchLevel)
+	s.line, s.old = newLine(maxSearchWords), s.words.text
+	s.from = view{out.page.dropped + out.page.top, out.page.column, out.page.follow}
+	s.sought("")
+	return nil
+}
+
+// seek changes the words and shows the first place from where the search began.
+func (out *output) seek(words string) {
+	p := out.page
+	s := &p.search
+	if words == s.words.text {
+		return
+	}
+	s.sought(words)
+	s.scan(out.pageState().Output)
+	p.view(s.from)
+	if to, _ := s.next(spot{p.dropped + p.top, 0}, 1); to != nowhere {
+		out.goTo(to)
+	}
+	out.dirty = true
+}
+
+func (p *page) view(v view) {
+	p.top, p.column, p.follow = max(0, v.line-p.dropped), v.column, v.follow
+}
+
+func (out *output) eraseSearch() tea.Cmd {
+	l := &out.page.search.line
+	if l.text() == "" {
+		return out.dropSearch()
+	}
+	l.key(tea.KeyPressMsg{Code: tea.KeyBackspace})
+	out.seek(l.text())
+	return nil
+}
+
+func (out *output) emptySearch() tea.Cmd {
+	out.page.search.line.set("")
+	out.seek("")
+	return nil
+}
+
+// keepSearch ends the typing. Without a word it goes on with the last ones.
+func (out *output) keepSearch() tea.Cmd {
+	s := &out.page.search
+	out.layers.drop(searchLevel)
+	if s.words.text != "" {
+		if s.total == 0 {
+			out.notice = "nothing found"
+		}
+		return nil
+	}
+	if s.old == "" {
+		return nil
+	}
+	out.seek(s.old)
+	return out.nextFound(1)
+}
+
+// dropSearch leaves the search and shows what was seen before it.
+func (out *output) dropSearch() tea.Cmd {
+	p := out.page
+	p.view(p.search.from)
+	p.search = search{}
+	out.layers.drop(searchLevel)
+	out.keepPage()
+	return nil
+}
+
+// leaveOutput is esc: first out of a search, then out of the output.
+func (out *output) leaveOutput() tea.Cmd {
+	if out.page.search.words.text == "" {
+		return out.closeOutput()
+	}
+	out.page.search = search{}
+	return nil
+}
+
+// searching reports whether n does something.
+func (out *output) searching() bool {
+	return out.layers.has(outputLevel) && out.page.search.words.text != ""
+}
+
+// nextFound goes to the next place, or to the one before.
+func (out *output) nextFound(way int) tea.Cmd {
+	p := out.page
+	s := &p.search
+	switch {
+	case s.words.text == "":
+		out.notice = "/ looks for something"
+		return nil
+	case s.total == 0:
+		out.notice = "nothing found"
+		return nil
+	}
+	from := s.at
+	rows, top := out.rows(), out.rows().Row(p.top)
+	if row := rows.Row(from.line - p.dropped); from == nowhere || row < top || row >= top+out.pageHeight() {
+		// One has moved on since: what is seen counts.
+		from = spot{p.dropped + p.top, 0}
+		if way < 0 {
+			from = spot{p.dropped + rows.Line(top+out.pageHeight()-1) + 1, 1}
+		}
+	}
+	to, wrapped := s.next(from, way)
+	if wrapped {
+		out.notice = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
+	}
+	out.goTo(to)
+	return nil
+}
+
+// goTo shows a spot: its line, and the part of a long line in which it is.
+func (out *output) goTo(to spot) {
+	p := out.page
+	p.search.at = to
+	line := to.line - p.dropped
+	rows := out.rows()
+	top, row := rows.Row(p.top), rows.Row(line)
+	if h := out.pageHeight(); row < top || row >= top+h {
+		p.top = rows.Line(max(0, min(row-h/3, out.pageEndRow())))
+	}
+	p.follow = false
+	lines := out.pageState().Output.Lines(line, 1)
+	if len(lines) == 0 {
+		return
+	}
+	from, end, nth := 0, 0, 0
+	p.search.words.in(lines[0].Text, func(a, b int) bool {
+		from, end = a, b
+		nth++
+		return nth < to.nth
+	})
+	from, end = columns(lines[0].Text[:from]), columns(lines[0].Text[:end])
+	room := out.onPage().Room(out.layout().noteWidth-1, line)
+	if from >= p.column && end < p.column+room {
+		return
+	}
+	p.column = 0
+	if end >= room {
+		p.column = max(0, from-room/3)
+	}
+}
+
+// marks are what was found in a line of the opened output, so far as it can be seen.
+func (p *page) marks(line int, text string) []theme.Mark {
+	if p.search.words.text == "" {
+		return nil
+	}
+	var marks []theme.Mark
+	p.search.words.in(text, func(from, to int) bool {
+		marks = append(marks, theme.Mark{From: from, To: to, Here: p.search.at == spot{line, len(marks) + 1}})
+		return true
+	})
+	return marks
+}
+
+// searched says what is looked for and how often it is there; empty where nothing is.
+func (out *output) searched() string {
+	s := &out.page.search
+	if !out.layers.has(searchLevel) && s.words.text == "" {
+		return ""
+	}
+	k := out.styles
+	text, gap := k.Accent.Render("/"+theme.Clean(s.words.text)), "  "
+	if out.layers.has(searchLevel) {
+		text, gap = k.Accent.Render("/")+s.line.view(k, k.Accent, out.width), " "
+	}
+	text += gap
+	switch {
+	case s.words.text == "":
+	case s.total == 0:
+		text += k.Warn.Render("nothing found")
+	case s.at == nowhere:
+		text += k.Strong.Render(fmt.Sprintf("%s found", steps.Thousands(s.total)))
+	default:
+		text += k.Strong.Render(fmt.Sprintf("%s of %s", steps.Thousands(s.number()), steps.Thousands(s.total)))
+	}
+	return text + "  "
+}

@@ -1,0 +1,218 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/tui/cells"
+	"github.com/railbench/railbench/tui/presentation"
+)
+
+// presenter is the screen that an audience sees.
+type presenter struct {
+	*shared
+	inert
+	foot     func() string // the last line
+	keys     []chapter
+	progress progress
+
+	view presentation.View
+	held bool // loads last until they are stopped
+
+	called called
+}
+
+// A load is a cell that keeps rails busy, and its key in a presentation.
+type load struct{ key, cell, brief string }
+
+// loads are those of the part load, in the order of their keys.
+func loads() []load {
+	return []load{
+		{"1", "load-rail", "one rail"},
+		{"2", "load-half", "one half"},
+		{"3", "load-halves", "both halves"},
+		{"4", "load-both-ways", "both directions"},
+		{"5", "load-tcp", "TCP"},
+		{"6", "load-beside", "TCP beside RDMA"},
+		{"7", "load-nixl", "NIXL"},
+		{"8", "load-all", "all rails"},
+	}
+}
+
+// oneDay is how long a load lasts that is to go on until it is stopped: railbench's own limit
+// ends it then, and its end does.
+const oneDay = "86400"
+
+func (pr *presenter) open() tea.Cmd {
+	pr.layers.push(presentationLevel)
+	return pr.ticks()
+}
+
+func (pr *presenter) close() tea.Cmd {
+	pr.layers.drop(presentationLevel)
+	return nil
+}
+
+func (pr *presenter) nextView() tea.Cmd {
+	pr.view = pr.view.Next(len(pr.book.Rig.Nodes))
+	pr.notice = "numerals of the " + pr.view.String()
+	return nil
+}
+
+// views are the views that nextView goes through, for the footer.
+func (pr *presenter) views() string {
+	nodes := len(pr.book.Rig.Nodes)
+	names := []string{presentation.Halves.String()}
+	for v := presentation.Halves.Next(nodes); v != presentation.Halves; v = v.Next(nodes) {
+		names = append(names, v.String())
+	}
+	return strings.Join(names, "/")
+}
+
+// startLoad starts a load in place of what runs.
+func (pr *presenter) startLoad(n int) tea.Cmd {
+	return pr.inPlace(loads()[n].cell)
+}
+
+// loadChoices are the loads, for the palette: they stand in no part of the notebook.
+func (pr *presenter) loadChoices() (all []choice) {
+	for i, l := range loads() {
+		if c, ok := pr.book.Tutorial.Cell(l.cell); ok {
+			all = append(all, choice{"load", c.Title + "  " + c.ID, "", func() tea.Cmd {
+				pr.leaveList()
+				return tea.Batch(pr.open(), pr.startLoad(i))
+			}})
+		}
+	}
+	return all
+}
+
+// inPlace runs a cell; what runs or waits is interrupted first.
+// In one call of the session, so that no other comes between the two.
+func (pr *presenter) inPlace(id string) tea.Cmd {
+	if _, ok := pr.book.Tutorial.Cell(id); !ok {
+		pr.notice = "this runbook has no cell " + id
+		return nil
+	}
+	if pr.book.Cells[id].Running && len(pr.book.Queue) == 0 {
+		pr.noteRun(isRunning)
+		return nil
+	}
+	busy := pr.busy()
+	return pr.ask(func(s Session) {
+		if busy {
+			s.Interrupt()
+		}
+		s.Run(id)
+	})
+}
+
+// hold has loads go on until they are stopped, or for their own time again. It is for the next
+// one that starts.
+func (pr *presenter) hold() tea.Cmd {
+	pr.held = !pr.held
+	value := ""
+	pr.notice = "loads last as long as LOAD_SECONDS says, from the next one on"
+	for _, p := range pr.opts.Params {
+		if p.Name == "LOAD_SECONDS" {
+			value = p.Default
+		}
+	}
+	if pr.held {
+		value, pr.notice = oneDay, "loads last until they are stopped (x), from the next one on"
+	}
+	return pr.try(func(s Session) error { return s.SetParam("", "LOAD_SECONDS", value) })
+}
+
+// Draw is the whole screen.
+func (pr *presenter) Draw(width, height int) picture {
+	names := pr.names()
+	s := presentation.Screen{
+		Width: width, Height: height, Dials: presentation.NewDials(pr.book.Rig, pr.board), View: pr.view,
+		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: pr.simulated(),
+		Recorded: pr.opts.Rig.Recorded, Cell: pr.shown(pr.spinner.View() + " "), Foot: pr.foot(),
+	}
+	pr.caption(&s)
+	if alerts := pr.alerts(); len(alerts) > 0 {
+		s.Alert, s.Warned = alerts[0].text, alerts[0].mild
+	}
+	return picture{lines: s.Lines(pr.styles)}
+}
+
+// shown is the cell that runs or ran last, with its command.
+func (pr *presenter) shown(spin string) presentation.Cell {
+	out := cellOf(pr.book, pr.opts.Clock.Rig(), spin)
+	if shownCell(pr.book) == pr.called.cell {
+		out.Command = pr.called.text
+	}
+	return out
+}
+
+// shownCell is the running cell, or the one that ended last.
+func shownCell(book steps.Notebook) string {
+	if book.Running != "" {
+		return book.Running
+	}
+	return latest(book)
+}
+
+// cellOf is the running cell, or the one that ended last. spin stands before its time.
+func cellOf(book steps.Notebook, now time.Time, spin string) presentation.Cell {
+	id := shownCell(book)
+	c, ok := book.Tutorial.Cell(id)
+	if !ok {
+		return presentation.Cell{}
+	}
+	state := book.Cells[id]
+	out := presentation.Cell{Title: c.Title, Places: cells.Places(c, namesIn(book.Rig))}
+	if state.Running {
+		out.State = spin + "running " + cells.Seconds(now.Sub(state.Started))
+		return out
+	}
+	out.Grade, out.Verdict = state.Verdict.Grade, state.Verdict.Reason
+	return out
+}
+
+// latest is the cell that began last.
+func latest(book steps.Notebook) string {
+	last := ""
+	for id, c := range book.Cells {
+		if c.Run > 0 && (last == "" || c.Run > book.Cells[last].Run) {
+			last = id
+		}
+	}
+	return last
+}
+
+// mark tells a recording of the cells that have begun.
+func (pr *presenter) mark(events []steps.Event) tea.Cmd {
+	if pr.opts.Presentation.Mark == nil {
+		return nil
+	}
+	var titles []string
+	for _, e := range events {
+		if s, ok := e.(steps.CellStarted); ok {
+			c, _ := pr.book.Tutorial.Cell(s.Cell)
+			titles = append(titles, c.Title)
+		}
+	}
+	if titles == nil {
+		return nil
+	}
+	mark := pr.opts.Presentation.Mark
+	return func() tea.Msg {
+		for _, title := range titles {
+			mark(title)
+		}
+		return nil
+	}
+}
+
+// Key acts by the table of keys.
+func (pr *presenter) Key(msg tea.KeyPressMsg) tea.Cmd { return press(pr.keys, msg) }
+
+// Bindings are those of the table.
+func (pr *presenter) Bindings() []chapter { return pr.keys }

@@ -1,0 +1,95 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/tui/theme"
+)
+
+func (ts *tooSmall) Draw(width, height int) picture {
+	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, width, height)
+	lines := theme.Wrap(text, width, "", "")
+	return picture{lines: lines[:min(len(lines), height)]}
+}
+
+// quitText says what would be lost: a running cell, but not the session.
+func (qb *quitBox) quitText() string {
+	c, ok := qb.book.Tutorial.Cell(qb.book.Running)
+	if !ok && qb.book.Saved.Path != "" && qb.book.Saved.Why == "" {
+		return "Nothing is running. The session is saved in " + theme.Clean(qb.book.Saved.Path)
+	}
+	if !ok {
+		return "Nothing is running."
+	}
+	return fmt.Sprintf("%q is still running. Quitting ends it on its nodes.", theme.Clean(c.Title))
+}
+
+// quitBox asks whether to quit.
+type quitBox struct {
+	*shared
+	inert
+}
+
+// control is ctrl+c: the first time for the cell, then for railbench.
+func (qb *quitBox) control() tea.Cmd {
+	if qb.opts.ReadOnly == "" && qb.book.Running != "" && qb.book.Cells[qb.book.Running].Run != qb.interrupted {
+		cmd := qb.interrupt()
+		qb.noteRun(interrupting + " (ctrl+c again asks whether to quit)")
+		return cmd
+	}
+	if qb.opts.ReadOnly != "" {
+		return tea.Quit // nothing ends with it
+	}
+	qb.layers.push(quitLevel)
+	return nil
+}
+
+// quit asks while anything runs: it would be ended on its nodes.
+func (qb *quitBox) quit() tea.Cmd {
+	if qb.busy() && qb.opts.ReadOnly == "" {
+		qb.layers.push(quitLevel)
+		return nil
+	}
+	return tea.Quit
+}
+
+// Key answers whether to quit.
+func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "y", "Y", "enter", "ctrl+c", "q":
+		return tea.Quit
+	case "n", "N", "esc":
+		qb.layers.drop(quitLevel)
+	}
+	return nil
+}
+
+// Draw is the question whether to quit.
+func (qb *quitBox) Draw(width, _ int) picture {
+	width = min(boxWidth, width)
+	lines := theme.Wrap(qb.quitText(), width, "", "")
+	lines = append(lines, "", qb.styles.Focus.Render("y")+" quit   "+qb.styles.Focus.Render("n")+" stay")
+	return picture{lines: lines, title: "Quit?", columns: width}
+}
+
+// tooSmall is the screen of a terminal that is too small to show anything.
+type tooSmall struct {
+	*shared
+	inert
+	quit *quitBox
+}
+
+// Key is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
+func (ts *tooSmall) Key(msg tea.KeyPressMsg) tea.Cmd {
+	switch name := msg.String(); {
+	case ts.layers.has(quitLevel):
+		return ts.quit.Key(msg)
+	case name == "ctrl+c":
+		return ts.quit.control()
+	case name == "q":
+		return ts.quit.quit()
+	}
+	return nil
+}

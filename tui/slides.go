@@ -1,0 +1,295 @@
+package tui
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/health"
+	"github.com/railbench/railbench/steps/script"
+	"github.com/railbench/railbench/tui/presentation"
+)
+
+// progress is where a presentation is. Its time is the nodes': a simulated rig's may go faster than ours.
+type progress struct {
+	slide    int  // from 0; -1 before it has begun
+	action   int  // the next one of the slide
+	auto     bool // goes on by itself
+	jumping  bool // the next digit is a slide
+	began    time.Time
+	beganAt  time.Time   // by our own clock, which another terminal has, too
+	until    time.Time   // a pause's end
+	ran      string      // the cell that wait waits for
+	before   steps.RunID // its run before it was asked for
+	asked    time.Time
+	pulled   bool
+	ticking  bool
+	tick     func(time.Duration, func(time.Time) tea.Msg) tea.Cmd // tea.Tick, but in tests
+	reported script.Moment
+}
+
+// tickPace is how often a presentation looks whether it goes on, and moves its clock.
+const tickPace = 200 * time.Millisecond
+
+// startsWithin is how long a cell that was asked for may take to begin: what is refused never does.
+const startsWithin = 10 * time.Second
+
+type slideTickMsg struct{}
+
+// nextSlide begins the next slide, or the presentation.
+func (pr *presenter) nextSlide() tea.Cmd { return pr.toSlide(pr.progress.slide + 1) }
+
+func (pr *presenter) previousSlide() tea.Cmd { return pr.toSlide(max(0, pr.progress.slide-1)) }
+
+// autoplay has the presentation go on by itself, or wait for the presenter again.
+func (pr *presenter) autoplay() tea.Cmd {
+	pr.progress.auto = !pr.progress.auto
+	if !pr.progress.auto {
+		pr.notice = "the show waits for you: space goes on"
+		return pr.report()
+	}
+	pr.notice = "the show goes on by itself"
+	if pr.progress.slide < 0 {
+		return pr.nextSlide()
+	}
+	return pr.report()
+}
+
+// jump has the next digit choose a slide.
+func (pr *presenter) jump() tea.Cmd {
+	if !pr.scripted() {
+		pr.notice = "there is no show to jump in"
+		return nil
+	}
+	pr.progress.jumping = true
+	pr.notice = fmt.Sprintf("to which scene? 1 to %d", min(9, len(pr.opts.Presentation.Script.Slides)))
+	return nil
+}
+
+// digit starts a load, or jumps to a slide.
+func (pr *presenter) digit(n int) tea.Cmd {
+	if pr.progress.jumping {
+		pr.progress.jumping = false
+		return pr.toSlide(n)
+	}
+	if n >= len(loads()) {
+		return nil
+	}
+	return pr.startLoad(n)
+}
+
+// toSlide begins a slide.
+func (pr *presenter) toSlide(n int) tea.Cmd {
+	s := &pr.progress
+	if n < 0 || n >= len(pr.opts.Presentation.Script.Slides) {
+		if s.auto = false; s.slide >= 0 && n >= len(pr.opts.Presentation.Script.Slides) {
+			pr.notice = "the show is over; j and a digit goes back to a scene"
+		}
+		return pr.report()
+	}
+	if s.slide < 0 || s.began.IsZero() {
+		s.began, s.beganAt = pr.opts.Clock.Rig(), pr.opts.Clock.Now()
+	}
+	s.slide, s.action, s.until, s.ran = n, 0, time.Time{}, ""
+	pr.layers.push(presentationLevel)
+	cmds := []tea.Cmd{}
+	// Whoever jumps out of the slide that pulled it would leave the others without it.
+	if s.pulled {
+		cmds = append(cmds, pr.cable(false))
+	}
+	return tea.Batch(append(cmds, pr.act(), pr.ticks())...)
+}
+
+// ticks has a presentation that has begun go on with its clock.
+func (pr *presenter) ticks() tea.Cmd {
+	if pr.progress.ticking || pr.progress.slide < 0 {
+		return nil
+	}
+	pr.progress.ticking = true
+	return pr.tick()
+}
+
+func (pr *presenter) tick() tea.Cmd {
+	return pr.progress.tick(tickPace, func(time.Time) tea.Msg { return slideTickMsg{} })
+}
+
+// onTick goes on where something is over that the presentation has waited for.
+func (pr *presenter) onTick() tea.Cmd {
+	pr.dirty = true
+	if !pr.layers.has(presentationLevel) {
+		pr.progress.ticking = false // it goes on where it was when the presentation is opened again
+		return nil
+	}
+	return tea.Batch(pr.act(), pr.tick())
+}
+
+// act does what can be done now, and begins the next slide where the presentation goes on by itself.
+func (pr *presenter) act() tea.Cmd {
+	s := &pr.progress
+	if s.slide < 0 {
+		return nil
+	}
+	var cmds []tea.Cmd
+	acts := pr.opts.Presentation.Script.Slides[s.slide].Actions
+	for s.action < len(acts) {
+		cmd, done := pr.do(acts[s.action])
+		cmds = append(cmds, cmd)
+		if !done {
+			return tea.Batch(append(cmds, pr.report())...)
+		}
+		s.action++
+	}
+	cmds = append(cmds, pr.report())
+	if s.auto {
+		if s.slide+1 < len(pr.opts.Presentation.Script.Slides) {
+			cmds = append(cmds, pr.toSlide(s.slide+1))
+		} else {
+			s.auto = false
+			cmds = append(cmds, pr.report())
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// do does one action; done is false as long as it has to be waited for.
+func (pr *presenter) do(a script.Action) (cmd tea.Cmd, done bool) {
+	s := &pr.progress
+	switch a.Kind {
+	case script.View:
+		if v, ok := presentation.ViewNamed(a.View); ok {
+			pr.view = v
+		}
+	case script.Pause:
+		if s.until.IsZero() {
+			s.until = pr.opts.Clock.Rig().Add(a.For)
+		}
+		if pr.opts.Clock.Rig().Before(s.until) {
+			return nil, false
+		}
+		s.until = time.Time{}
+	case script.Run:
+		return pr.runCell(a), true
+	case script.Wait:
+		return nil, pr.ranCell()
+	case script.Pull:
+		return pr.cable(true), true
+	case script.Plug:
+		return pr.cable(false), true
+	}
+	return nil, true
+}
+
+// runCell runs a cell in place of what runs.
+func (pr *presenter) runCell(a script.Action) tea.Cmd {
+	pr.progress.ran, pr.progress.before, pr.progress.asked = a.Cell, pr.book.Cells[a.Cell].Run, pr.opts.Clock.Rig()
+	busy := pr.busy()
+	return pr.try(func(s Session) error {
+		if busy {
+			s.Interrupt()
+		}
+		for _, p := range a.Params {
+			if err := s.SetParam(a.Cell, p.Name, p.Value); err != nil {
+				return err
+			}
+		}
+		s.Run(a.Cell)
+		return nil
+	})
+}
+
+// ranCell reports whether the cell that was run last has ended, or will never begin.
+func (pr *presenter) ranCell() bool {
+	s := &pr.progress
+	if s.ran == "" {
+		return true
+	}
+	c := pr.book.Cells[s.ran]
+	if c.Run <= s.before {
+		return !pr.busy() && !pr.asking && pr.opts.Clock.Rig().Sub(s.asked) > startsWithin
+	}
+	return !c.Running
+}
+
+// cable pulls the cable of the simulated rig, or plugs it in. On hardware that is the presenter's.
+func (pr *presenter) cable(pull bool) tea.Cmd {
+	if pr.opts.Presentation.Pull == nil {
+		pr.notice = map[bool]string{true: "pull the cable of port 0 now", false: "plug the cable in again"}[pull]
+		return nil
+	}
+	pr.progress.pulled = pull
+	pr.notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]
+	change := pr.opts.Presentation.Pull
+	// In the order of what was asked for: a slide that begins anew plugs the cable in and pulls it.
+	return pr.try(func(Session) error { return change(pull) })
+}
+
+func (pr *presenter) pullOrPlug() tea.Cmd { return pr.cable(!pr.progress.pulled) }
+
+// moment is where the presentation is.
+func (pr *presenter) moment() script.Moment {
+	s := pr.progress
+	scenes := pr.opts.Presentation.Script.Slides
+	at := script.Moment{
+		Script: pr.opts.Presentation.Script.Title, Slide: s.slide + 1, Of: len(scenes), Auto: s.auto, Began: s.beganAt,
+		Rig: pr.rigName(),
+	}
+	if s.slide >= 0 && s.slide < len(scenes) {
+		scene := scenes[s.slide]
+		at.Title, at.Caption, at.Notes = scene.Title, scene.Caption, scene.Notes
+		at.Over = s.slide == len(scenes)-1 && s.action >= len(scene.Actions)
+	}
+	if s.slide+1 < len(scenes) {
+		at.Next = scenes[s.slide+1].Title
+	}
+	if a, ok := health.Urgent(pr.board.Health); ok {
+		at.Alarm = a.String()
+	}
+	c := pr.shown("")
+	at.Cell = c.Title
+	if c.Grade != steps.NotRun {
+		at.Verdict = c.Grade.String() + ": " + c.Verdict
+	}
+	return at
+}
+
+// report tells whoever follows the presentation in another terminal, where there is something new.
+func (pr *presenter) report() tea.Cmd {
+	at := pr.moment()
+	// The number is no news by itself.
+	at.No = pr.progress.reported.No
+	if pr.opts.Presentation.Tell == nil || at == pr.progress.reported {
+		return nil
+	}
+	at.No++
+	pr.progress.reported = at
+	tell := pr.opts.Presentation.Tell
+	return func() tea.Msg {
+		if err := tell(at); err != nil {
+			return wroteMsg("railbench notes can't follow: " + err.Error())
+		}
+		return nil
+	}
+}
+
+// caption puts the script's own words onto the screen.
+func (pr *presenter) caption(s *presentation.Screen) {
+	scenes := pr.opts.Presentation.Script.Slides
+	if len(scenes) == 0 {
+		return
+	}
+	if pr.progress.slide < 0 {
+		s.Title = pr.opts.Presentation.Script.Title
+		s.Caption = "space begins the show, a has it go on by itself"
+		return
+	}
+	scene := scenes[pr.progress.slide]
+	s.Title, s.Caption = scene.Title, scene.Caption
+	s.Place = fmt.Sprintf("%d/%d", pr.progress.slide+1, len(scenes))
+	gone := max(0, pr.opts.Clock.Rig().Sub(pr.progress.began)).Truncate(time.Second)
+	s.Clock = fmt.Sprintf("%d:%02d", int(gone.Minutes()), int(gone.Seconds())%60)
+}
+
+// scripted reports whether there is a presentation.
+func (pr *presenter) scripted() bool { return len(pr.opts.Presentation.Script.Slides) > 0 }
