@@ -153,14 +153,15 @@ func Counter(s *steps.Stage, e steps.End, rail int) *steps.RailBytes {
 	panic("no such counter")
 }
 
-// Said is all that a verdict says in words: its reason, what the reason has no room for, and advice.
+// Said is all that a verdict says in words: its reason, what the reason has no room for, advice, notes, and the evidence
+// that decides.
 func Said(v steps.Verdict) string {
 	words := []string{v.Reason}
 	for _, f := range slices.Concat(v.Findings, v.Advice) {
 		words = append(words, f.Text)
 	}
 	for _, e := range v.Evidence {
-		if text, ok := e.Value.(string); ok && e.Name == steps.NoteName {
+		if text, ok := e.Value.(string); ok && (e.Name == steps.NoteName || e.Decisive) {
 			words = append(words, text)
 		}
 	}
