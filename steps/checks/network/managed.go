@@ -319,7 +319,7 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 	state := f[unit+" ActiveState"]
 	switch {
 	case f[unit+" LoadState"] == "" || state == "":
-		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "systemd on %s does not report the state of %s", node, unit)
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the state of %s on %s from systemd", unit, node)
 		return 0
 	case f[unit+" LoadState"] == "masked" || f[unit+" LoadState"] == "not-found":
 		rep.Show(node+" "+unit, f[unit+" LoadState"], "", nil)
