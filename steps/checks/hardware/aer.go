@@ -92,11 +92,10 @@ func (l pcieErrors) judge(f map[string]string, rep *registry.Report) bool {
 		rep.Show(counter, is, "since the boot", nil)
 		switch {
 		case of == "fatal" && is > 0:
-			rep.At(l.rig, l.e, steps.PCIeFatalErrors, steps.Fail, "%s on %s: %s since the boot%s. Power the node off for a "+
-				"minute, check cooling, and reseat the card", l.what, node, registry.Count(is, "fatal PCIe error", "fatal PCIe "+
-				"errors"), named)
-			rep.Explain("After a fatal error the link starts again, and the adapter or the node may hang. Details: dmesg | " +
-				"grep AER. Firmware updates: fwupdmgr")
+			rep.At(l.rig, l.e, steps.PCIeFatalErrors, steps.Fail, "%s on %s: %s since the boot%s. Power-cycle the node, check "+
+				"cooling, and reseat the card", l.what, node, registry.Count(is, "fatal PCIe error", "fatal PCIe errors"), named)
+			rep.Explain("After a fatal error the link starts again, and the adapter or the node may hang. Leave the node off " +
+				"for a minute. Details: dmesg | grep AER. Firmware updates: fwupdmgr")
 			rep.Decide(counter)
 		case of == "nonfatal" && is > 0:
 			rep.At(l.rig, l.e, steps.PCIeNonfatalErrors, steps.Warn, "%s on %s: %s since the boot%s, each with a lost "+

@@ -159,17 +159,36 @@ func fastestType(types []string) (most int) {
 	return most
 }
 
+// An end is an interface that a cable is in.
+type end struct{ netdev, node string }
+
+// ends names them: "a on x and y" where an interface has one name on several nodes.
+func ends(all []end) string {
+	var names []string
+	nodes := map[string][]string{}
+	for _, e := range all {
+		if nodes[e.netdev] == nil {
+			names = append(names, e.netdev)
+		}
+		nodes[e.netdev] = append(nodes[e.netdev], e.node)
+	}
+	for i, name := range names {
+		names[i] = name + " on " + registry.And(nodes[name])
+	}
+	return registry.And(names)
+}
+
 // places are where a cable is that something is to be said of: one cable has two ends.
 type places struct {
 	order []string
-	where map[string][]string
+	where map[string][]end
 	shown map[string][]string // names of evidence
 	codes map[string]steps.Code
 }
 
-func (w *places) add(code steps.Code, says, where, shown string) {
+func (w *places) add(code steps.Code, says string, where end, shown string) {
 	if w.where == nil {
-		w.where, w.shown, w.codes = map[string][]string{}, map[string][]string{}, map[string]steps.Code{}
+		w.where, w.shown, w.codes = map[string][]end{}, map[string][]string{}, map[string]steps.Code{}
 	}
 	if w.where[says] == nil {
 		w.order, w.codes[says] = append(w.order, says), code
@@ -179,14 +198,14 @@ func (w *places) add(code steps.Code, says, where, shown string) {
 
 // look holds what a cable was made for against the port that it is in.
 func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable) {
-	where := fmt.Sprintf("%s on %s", rail.Netdev.Name, rig.NameOf(e))
+	where := end{rail.Netdev.Name, rig.NameOf(e)}
 	shown := fmt.Sprintf("%s %s cable", rig.NameOf(e), rail.Netdev.Name)
 	port := c.PortMbps / 1000
 	// A link that is faster than all types that its cable names shows that the list is not complete:
 	// then it is no finding.
 	if most := fastestType(c.Module.Types); most > 0 && most < port && rail.RateGbps <= float64(most) {
-		w.add(steps.CableSlow, fmt.Sprintf("is rated for %d Gb/s, but the port can do %d. Use a cable that is rated for "+
-			"the port", most, port), where, shown)
+		w.add(steps.CableSlow, fmt.Sprintf("is rated for %d Gb/s, but the port can do %d. Replace it", most, port), where,
+			shown)
 	}
 	if limit := limits.CopperLength.Value(); c.Module.Copper() && !c.Module.Active() &&
 		c.Module.LengthM > limit {
@@ -197,7 +216,7 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 
 func (w *places) tell(rep *registry.Report) {
 	for _, says := range w.order {
-		rep.Add(w.codes[says], steps.Warn, "the cable of %s %s", registry.And(w.where[says]), says)
+		rep.Add(w.codes[says], steps.Warn, "the cable of %s %s", ends(w.where[says]), says)
 		rep.Decide(w.shown[says]...)
 	}
 }

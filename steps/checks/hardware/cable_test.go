@@ -65,7 +65,7 @@ func TestCable(t *testing.T) {
 		},
 		{
 			"made for 100G, at 100", slow, rated, rated, steps.Warn, steps.CableSlow, "",
-			[]string{"enp1s0f0np0 on spark-02, enp1s0f0np0 on spark-01, enp1s0f1np1 on spark-02", "100 Gb/s", "200"},
+			[]string{"enp1s0f0np0 on spark-02 and spark-01 and enp1s0f1np1 on spark-02 and spark-01", "100 Gb/s", "200"},
 		},
 		{"an old memory on a link of 200", steps.Rig{}, rated, rated, steps.Pass, "", "", nil},
 		{"too long", steps.Rig{}, long, long, steps.Warn, steps.CableTooLong, "", []string{"3 m"}},

@@ -102,9 +102,8 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		if missing != nil {
 			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s on %s %s no port counters, so their traffic is unknown. Use "+
-				"mlx5_ib of the kernel, not of an older package", registry.And(missing), node, registry.Plural(len(missing), "has",
-				"have"))
-			rep.Explain("The missing counters: %s", strings.Join(dataCounters, ", "))
+				"the mlx5_ib of the kernel", registry.And(missing), node, registry.Plural(len(missing), "has", "have"))
+			rep.Explain("An mlx5_ib of an older package may lack them: %s", strings.Join(dataCounters, ", "))
 		}
 		if silent != nil {
 			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "neither %s on %s nor its interface counts bytes, so its traffic "+
@@ -168,7 +167,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	if busy != nil {
 		// One finding for all: what one end of a rail sends the other one receives, and it would be told twice.
 		note := registry.Finding{Code: steps.OtherTraffic, Grade: steps.Warn}
-		note.Text = fmt.Sprintf("Other traffic while railbench is idle: %s. Tests there read low: stop it, or wait",
+		note.Text = fmt.Sprintf("Other traffic while railbench is idle: %s. Tests read low. Stop it, or wait",
 			registry.And(busy))
 		if len(slices.Compact(ends)) == 1 {
 			note.Node = r.Rig.NameOf(ends[0])
@@ -398,7 +397,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, g := range sick {
 			code, grade, advice := steps.ErrorsWhileIdle, steps.Warn, "Check the other end, and look for other traffic"
 			if g.cable() {
-				code, grade, advice = steps.CableErrors, steps.Fail, "Replug the cable at both ends, or swap it"
+				code, grade, advice = steps.CableErrors, steps.Fail, "Replug or swap the cable"
 			}
 			rep.At(r.Rig, e, code, grade, "%s on %s: up to %d errors in %.1f s while idle (%s). %s", registry.And(g.devs), node,
 				g.most, seconds, g.worst(), advice)

@@ -703,7 +703,7 @@ func TestErrorCounters(t *testing.T) {
 		{
 			name: "cable", here: readings("rocep1s0f0 symbol_error 0\nroceP2p1s0f0 symbol_error 0\n", twins), peer: good,
 			grade: steps.Fail, code: steps.CableErrors, node: "spark-02",
-			words: []string{"rocep1s0f0 and roceP2p1s0f0 on spark-02", "up to 9", "Replug the cable"},
+			words: []string{"rocep1s0f0 and roceP2p1s0f0 on spark-02", "up to 9", "Replug or swap the cable"},
 		},
 		{
 			name: "ethtool", here: good, peer: readings("enp1s0f0np0 rx_crc_errors_phy 5\n",

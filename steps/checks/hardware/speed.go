@@ -79,7 +79,7 @@ func (s *slowLinks) look(rig steps.Rig, e steps.End, l parse.EthtoolLink, rep *r
 		return
 	}
 	code := steps.LinkSlow
-	why := "Check the cable, its module and the other port"
+	why := "Check cable, module and other port"
 	note := "The cable, its module or the port at the other end allows no more: the check cable shows what the cable is"
 	if asked := l.AskedMbps(); asked > 0 && asked < most {
 		code = steps.SpeedNotOffered

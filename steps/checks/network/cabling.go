@@ -21,7 +21,7 @@ func tellCrossed(w cabling.Link, rep *registry.Report) (told []int) {
 		here, there := w.Rig.Rail(p, steps.Here), w.Rig.Rail(q, steps.Peer)
 		// Where the ports have the same number the cable is as it should be.
 		code := steps.CablesCrossed
-		says := fmt.Sprintf("are crossed: %s on %s is cabled to %s on %s. RDMA over both hangs. Swap the two plugs at one end",
+		says := fmt.Sprintf("are crossed: %s on %s is cabled to %s on %s. RDMA hangs. Swap the plugs at one end",
 			here.Netdev.Name, w.Rig.NameOf(steps.Here), there.Netdev.Name, w.Rig.NameOf(steps.Peer))
 		note := "Or swap the two rails' addresses on one node: both ends of a cable have to be in one subnet"
 		if here.PhysPort == there.PhysPort && here.PhysPort >= 0 {

@@ -100,7 +100,7 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *registry
 	if said := f["answer NetworkManager"]; f["daemon NetworkManager"] == "active" && said != "running" {
 		rep.At(rig, e, steps.ManagerSilent, steps.Warn, "NetworkManager on %s runs but does not respond (nmcli: %s), so "+
 			"railbench will not change the rails. Run: sudo systemctl restart NetworkManager", node,
-			strings.TrimRight(registry.OrUnknown(said), "."))
+			strings.TrimPrefix(strings.TrimRight(registry.OrUnknown(said), "."), "Error: "))
 		rep.Explain("It is unknown which rails NetworkManager manages as long as it does not respond")
 	}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
@@ -167,14 +167,14 @@ func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]s
 			"the other. Leave it to one of them", netdev, node, by)
 		rep.Explain("Ways to do it: renderer in netplan, unmanaged-devices of NetworkManager, Unmanaged=yes of networkd")
 	case h.master != "" && h.addresses != "" && !own:
-		rep.At(rig, e, steps.BondPortAddress, steps.Fail, "%s on %s is in %s, but %s gave it %s: its route takes the "+
-			"bond's packets. Create the bond again: bond-teardown, bond-setup", netdev, node, h.master, by, h.addresses)
-		rep.Explain("bond-setup makes the links of a bond unmanaged first")
+		rep.At(rig, e, steps.BondPortAddress, steps.Fail, "%s on %s is in %s, but %s gave it %s, and its route takes the "+
+			"bond's packets. Create the bond again", netdev, node, h.master, by, h.addresses)
+		rep.Explain("Run: railbench run bond-teardown bond-setup. bond-setup makes the links of a bond unmanaged first")
 	case h.master != "" && has(h.nm) && !own:
-		rep.At(rig, e, steps.BondPortManaged, steps.Warn, "%s on %s is in %s, but NetworkManager manages it (%s%s) and may "+
-			"give it an address. Run: nmcli device set %s managed no", netdev, node, h.master, h.nm, orProfile(h.profile),
-			netdev)
-		rep.Explain("It does so as soon as the link comes up again. nmcli device set lasts until the next boot")
+		rep.At(rig, e, steps.BondPortManaged, steps.Warn, "%s on %s is in %s, but NetworkManager manages it (%s) and may "+
+			"give it an address. Run: nmcli device set %s managed no", netdev, node, h.master, h.nm, netdev)
+		rep.Explain("It does so as soon as the link comes up again%s. nmcli device set lasts until the next boot",
+			orProfile(h.profile))
 	}
 }
 

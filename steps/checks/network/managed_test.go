@@ -54,7 +54,7 @@ func TestRailManagers(t *testing.T) {
 		steps.Peer, "answer NetworkManager: running",
 		"answer NetworkManager: Error: NetworkManager is not running.",
 	}), steps.Warn, steps.ManagerSilent,
-		"(nmcli: Error: NetworkManager is not running)", "restart")
+		"(nmcli: NetworkManager is not running)", "restart")
 	because(t, "no nmcli", judge(edit{steps.Peer, "answer NetworkManager: running\n", ""}), steps.Warn,
 		steps.ManagerSilent, "(nmcli: unknown)")
 	because(t, "masked", judge(edit{

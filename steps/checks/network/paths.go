@@ -80,7 +80,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			// Two addresses of one interface are answered for by the same one.
 			if how := x.mixes(facts[e]); x.netdevs[0] != x.netdevs[1] && how != "" {
 				rep.At(rig, e, steps.SubnetShared, steps.Warn, "%s and %s on %s share a subnet and %s: %s may learn the wrong "+
-					"MAC. Use separate subnets", x.netdevs[0], x.netdevs[1], rig.NameOf(e), how, rig.NameOf(e.Other()))
+					"MAC. Use two subnets", x.netdevs[0], x.netdevs[1], rig.NameOf(e), how, rig.NameOf(e.Other()))
 			}
 		}
 	}
@@ -157,8 +157,8 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 		case len(at) == 1:
 		// They were gathered end by end, so first and last tell whether both have it.
 		case at[0].end != at[len(at)-1].end:
-			rep.Add(steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s: nothing passes between them. Remove it where "+
-				"it does not belong: ip addr del", a, registry.And(words))
+			rep.Add(steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s, so nothing passes between them. Remove it "+
+				"from one: ip addr del", a, registry.And(words))
 		default:
 			rep.At(rig, at[0].end, steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s: packets take the wrong "+
 				"interface and get lost. Remove one: ip addr del", a, registry.And(words))
@@ -290,8 +290,8 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 				tried++
 			// A small packet that fails too says nothing about the MTU.
 			case small != "ok" && linked:
-				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) on %s gets no answer to large or small packets, "+
-					"so its path MTU is unknown: see ping and link-up", i+1, own.Netdev.Name, rig.NameOf(e))
+				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) on %s gets no answer to any ping, so its path "+
+					"MTU is unknown: see ping", i+1, own.Netdev.Name, rig.NameOf(e))
 			case small == "ok":
 				rep.At(rig, e, steps.PathMTUSmall, steps.Fail, "rail %d (%s): packets of the full MTU (%s) from %s get lost; "+
 					"small ones arrive. Check the MTU of the switch", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"],

@@ -145,14 +145,14 @@ func TestMTUEqual(t *testing.T) {
 	because(t, "silent", judge(kindtest.Spark(),
 		edit{steps.Peer, "large " + way + "ok", "large " + way + "no answer"},
 		edit{steps.Peer, "small " + way + "ok", "small " + way + "no answer"}), steps.Inconclusive, steps.NoAnswer,
-		"rail 1 (enp1s0f0np0) on spark-01 gets no answer to large or small packets")
+		"rail 1 (enp1s0f0np0) on spark-01 gets no answer to any ping")
 	silent := edited(mtuLines(kindtest.Spark()))
 	for e := range silent {
 		silent[e] = strings.ReplaceAll(silent[e], ": ok", ": no answer")
 	}
 	because(t, "all silent",
 		registered().Judges["mtu-equal"](steps.Cell{}, looked(kindtest.Spark(), silent[0], silent[1])), steps.Inconclusive,
-		steps.NoAnswer, "no answer to large or small packets")
+		steps.NoAnswer, "no answer to any ping")
 	dark := kindtest.Spark()
 	dark.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false
 	kindtest.Want(t, "without a link",

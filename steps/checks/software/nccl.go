@@ -120,10 +120,10 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Code, steps.Gr
 	case len(devs) == 0 || len(gone) == 0:
 	case len(gone) == len(list.entries):
 		return steps.NCCLDevicesWrong, steps.Fail, fmt.Sprintf("there is no %s, so NCCL uses sockets (NET/Socket). Remove "+
-			"it, or name devices that exist", registry.And(gone))
+			"it, or name existing devices", registry.And(gone))
 	default:
 		return steps.NCCLDevicesWrong, steps.Warn, fmt.Sprintf("there is no %s, and NCCL ignores it without a message. "+
-			"Remove it, or name devices that exist", registry.And(gone))
+			"Remove it, or name existing devices", registry.And(gone))
 	}
 	var taken, left []string
 	for _, rail := range rails {
@@ -141,8 +141,8 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Code, steps.Gr
 			registry.And(devs))
 	case left != nil:
 		return steps.HalfLeftOut, steps.Warn, fmt.Sprintf("it omits %s, the other PCIe half of the same %s. Add %s, or "+
-			"remove the setting", registry.And(left), registry.Plural(len(left), "port", "ports"), registry.Plural(len(left),
-			"it", "them"))
+			"remove it", registry.And(left), registry.Plural(len(left), "port", "ports"), registry.Plural(len(left), "it",
+			"them"))
 	}
 	return "", steps.Pass, ""
 }

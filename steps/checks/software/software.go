@@ -70,8 +70,8 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *registry
 			if pkg := r.Rig.PackageOf(what); pkg != "" {
 				how = "It comes with " + pkg
 			}
-			rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "%s is missing on %s but not on %s, so tests between "+
-				"both cannot run. %s", what, r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), how)
+			rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "%s is missing on %s but not on %s, so some tests cannot "+
+				"run. %s", what, r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), how)
 		case !there(facts[steps.Here]):
 			without = append(without, what)
 		}
