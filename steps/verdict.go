@@ -45,14 +45,15 @@ type Found struct {
 	Node string `json:"node,omitempty"`
 }
 
-// Said is all that a verdict says in words: its reason, what the reason has no room for, advice and notes.
+// Said is all that a verdict says in words: its reason, what the reason has no room for, advice, notes and the
+// evidence that decides.
 func (v Verdict) Said() string {
 	words := []string{v.Reason}
 	for _, f := range slices.Concat(v.Findings, v.Advice) {
 		words = append(words, f.Text)
 	}
 	for _, e := range v.Evidence {
-		if text, ok := e.Value.(string); ok && e.Name == NoteName {
+		if text, ok := e.Value.(string); ok && (e.Name == NoteName || e.Decisive) {
 			words = append(words, text)
 		}
 	}

@@ -40,7 +40,7 @@ func TestOwnRunbookOnTheScreen(t *testing.T) {
 	c := camera{taken: &taken, waits: []wait{
 		{"My runbook", []tea.KeyPressMsg{{Code: tea.KeyDown}, {Code: tea.KeyEnter}}},
 		{"Every script ended with status 0", key('C')},
-		{"Every node answers", nil},
+		{"Node availability", nil},
 	}}
 	c.Model = tui.New(s, tui.Options{
 		Tutorial: b.options.Tutorial,

@@ -24,7 +24,7 @@ func TestParametersRefuse(t *testing.T) {
 		{"BOND_MODE", "balance", "balance-xor"},
 		{"RAIL_ADDRESS", "192.168.101.11", ""},
 		{"RAIL_ADDRESS", "192.168.101.11/24", ""},
-		{"RAIL_ADDRESS", "192.168.101.11/33", "no IPv4 address with its prefix"},
+		{"RAIL_ADDRESS", "192.168.101.11/33", "not an IPv4 address with its prefix"},
 		{"RAIL_ADDRESS", "fe80::1", "IPv4"},
 		{"RAIL_ADDRESS", "fe80::1/64", "IPv4"},
 		{"RAIL_ADDRESS", "spark-01", "IPv4"},

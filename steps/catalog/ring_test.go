@@ -215,7 +215,7 @@ func TestANewFamily(t *testing.T) {
 		},
 		"no output": {
 			func(r *steps.Result) { r.Stages[0].Outputs[0].Value = nil }, steps.Inconclusive,
-			steps.ByOutput, "was not read",
+			steps.ByOutput, "could not read the output",
 		},
 		"one node": {
 			func(r *steps.Result) { r.Stages[0].Outputs = r.Stages[0].Outputs[:1] },

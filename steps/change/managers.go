@@ -281,7 +281,7 @@ func (m *Managers) client(words []string) {
 	}
 	by := steps.Manager{
 		By: words[0], State: "running",
-		Trouble: "a DHCP client renews its address, and sets it again: end it first (dhclient -r gives a lease back)",
+		Trouble: "a DHCP client renews its address. Stop it first: dhclient -r",
 	}
 	for _, link := range words[1:] {
 		m.add(link, by)
@@ -296,8 +296,8 @@ func (m *Managers) ifupdown(s parse.Ifupdown) {
 	by := steps.Manager{By: "ifupdown", State: "unmanaged", Profile: "/etc/network/interfaces"}
 	if s.Method == "dhcp" {
 		by.State = "dhcp"
-		by.Trouble = "a DHCP client renews its address, and sets it again: sudo ifdown " + s.Name +
-			", or give it a static one"
+		by.Trouble = "a DHCP client renews its address. Stop it first: sudo ifdown " + s.Name +
+			", or make its address static"
 	}
 	m.add(s.Name, by)
 }

@@ -58,7 +58,7 @@ func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *regist
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {
 			if facts[e][rail.Netdev.Name+" "+what] == "" {
-				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the %s of %s (%s) on %s", what, rail.Dev,
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the %s of %s (%s) on %s", what, rail.Dev,
 					registry.OrUnknown(rail.Netdev.Name), rig.NameOf(e))
 				ok = false
 			}
@@ -109,7 +109,7 @@ func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 func Missing(rig steps.Rig, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		if len(rig.At(e).Rails) == 0 && len(rig.At(e.Other()).Rails) > 0 {
-			rep.At(rig, e, steps.NoRail, steps.Inconclusive, "%s has no rail, so nothing was seen of that end", rig.NameOf(e))
+			rep.At(rig, e, steps.NoRail, steps.Inconclusive, "no rail on %s, so that end was not checked", rig.NameOf(e))
 		}
 	}
 }

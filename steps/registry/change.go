@@ -30,7 +30,7 @@ func lookedAt(r steps.Result, rep *Report) (facts [2]map[string]string, ok bool)
 			}
 		}
 		if i < 0 {
-			rep.Add(steps.NotRunHere, steps.Inconclusive, "nothing looked at the change on %s", r.Rig.NameOf(e))
+			rep.Add(steps.NotRunHere, steps.Inconclusive, "the change was not checked on %s", r.Rig.NameOf(e))
 			ok = false
 			continue
 		}
@@ -101,11 +101,11 @@ func Pings(rig steps.Rig, facts [2]map[string]string, rep *Report) (ok, asked in
 	return ok, asked
 }
 
-// Kept tells how a change that stays is taken back.
-const Kept = "Once it is kept, cleanup or railbench undo takes it back"
+// Kept says how a confirmed change is reverted.
+const Kept = "After it is confirmed, cleanup or railbench undo reverts it"
 
 // SameWords reports whether two texts have the same words, in any order. Two empty ones don't:
-// what nobody told is no agreement.
+// two unknown values are no agreement.
 func SameWords(a, b string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(strings.Fields(a))),
 		slices.Sorted(slices.Values(strings.Fields(b)))) && a != ""

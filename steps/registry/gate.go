@@ -35,15 +35,15 @@ func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 	for _, e := range steps.Ends {
 		if r.Rig.At(e).Err != "" && c.Surveys() {
 			return Inconclusive(steps.NodeAway,
-				"Not looked at, because %s does not answer: see the check nodes.", r.Rig.NameOf(e)), true
+				"Not checked: %s is unreachable (see the check nodes).", r.Rig.NameOf(e)), true
 		}
 		if r.Rig.At(e).Err != "" {
 			return Inconclusive(steps.NodeAway,
-				"Nothing ran, because %s could not be looked at: %s", r.Rig.NameOf(e), r.Rig.At(e).Err), true
+				"Nothing ran, because %s is unreachable: %s", r.Rig.NameOf(e), r.Rig.At(e).Err), true
 		}
 	}
 	if c.EachRail && len(r.Rig.Pairs) == 0 {
-		return Inconclusive(steps.NoRail, "Nothing ran, because no rail leads from node to node: see the rail map."), true
+		return Inconclusive(steps.NoRail, "Nothing ran, because no rail connects the nodes: see the rail map."), true
 	}
 	return Inconclusive(steps.NothingRan, "Nothing ran."), true
 }
@@ -69,7 +69,7 @@ func skipReason(c steps.Cell, r steps.Result) string {
 
 // Trouble says in words why an output can't be judged, and how bad that is; ok
 // is false where it can. All of it is INCONCLUSIVE: a run that was cut short says nothing
-// of the rig, and a FAIL would send somebody to look for what isn't broken. A non-zero
+// of the rig, and a FAIL would point at what isn't broken. A non-zero
 // status is no trouble: what it means the judge knows.
 func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 	where := "the script on " + rig.NameOf(o.End)
@@ -80,7 +80,7 @@ func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 	case !o.Ran && o.Err != "":
 		return Finding{
 			Code: steps.NotRunToEnd, Grade: steps.Inconclusive,
-			Text: fmt.Sprintf("%s did not run to its end: %s", where, o.Err),
+			Text: fmt.Sprintf("%s did not finish: %s", where, o.Err),
 		}, true
 	case !o.Ran:
 		return Finding{Code: steps.NotRunHere, Grade: steps.Inconclusive, Text: where + " did not run"}, true
@@ -95,7 +95,7 @@ func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 		}, true
 	case o.Exit.Code == 127:
 		return Finding{
-			Code: steps.CommandMissing, Grade: steps.Inconclusive, Text: where + " did not find a command (exit 127)",
+			Code: steps.CommandMissing, Grade: steps.Inconclusive, Text: where + " needs a command that is missing (exit 127)",
 		}, true
 	}
 	return Finding{}, false
@@ -139,10 +139,10 @@ func Value[T any](r steps.Result, o steps.Output, rep *Report) (T, bool) {
 			said = " (its last line: " + last + ")"
 		}
 		rep.Add(steps.OutputIncomplete, steps.Inconclusive,
-			"the output on %s does not parse: %s%s", r.Rig.NameOf(o.End), o.ParseErr, said)
+			"could not read the output on %s: %s%s", r.Rig.NameOf(o.End), o.ParseErr, said)
 		return v, false
 	case !ok:
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s was not read", r.Rig.NameOf(o.End))
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "could not read the output on %s", r.Rig.NameOf(o.End))
 	}
 	return v, ok
 }
@@ -207,7 +207,7 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	if len(read) > 0 {
 		return rep.Verdict(strings.Join(slices.Compact(read), "; "), uncounted(c, r))
 	}
-	return rep.Verdict("every script ended with status 0; nothing else was judged")
+	return rep.Verdict("every script ended with status 0; nothing else was checked")
 }
 
 // uncounted says of a rate over a rail that no counter stands beside it: it may have gone over another one.
@@ -219,7 +219,7 @@ func uncounted(c steps.Cell, r steps.Result) string {
 		for _, text := range role.Values {
 			v, err := expect.ParseValue(text)
 			if err == nil && rates.Regexp().MatchString(v.Unit) && anyRail.Regexp().MatchString(role.Script) {
-				return "No counters were compared: that this rail carried it is the tool's word alone"
+				return "No counters were compared, so whether this rail carried the traffic is unverified"
 			}
 		}
 	}
@@ -259,10 +259,10 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 		where += oneRail(role.Script, o.Asked)
 	}
 	if o.Cut && len(role.Values)+len(role.Expects) > 0 {
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s: it printed more than is read", where)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s: the output is too long to be read", where)
 		return nil
 	}
-	const whole = "the words of its output"
+	const whole = "its text"
 	var read []string
 	for _, text := range role.Expects {
 		t, err := expect.ParseText(text)
@@ -284,9 +284,9 @@ func asSaid(c steps.Cell, r steps.Result, s steps.Stage, o steps.Output, rep *Re
 	case read == nil:
 		return nil
 	case len(read) == 1 && read[0] == whole:
-		return []string{"the output " + where + " is as the runbook asks"}
+		return []string{"the output " + where + " has the expected text"}
 	}
-	return []string{where + ", as the runbook asks: " + strings.Join(read, ", ")}
+	return []string{where + ", as expected: " + strings.Join(read, ", ")}
 }
 
 // oneRail names the rail of a script that takes one of them by its number: its figure is that rail's
@@ -323,7 +323,7 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 		should.least, should.most, err = v.Warns(o.Asked)
 	}
 	if err != nil {
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s can't be read %s: %v", cmp.Or(v.Name, "a value"), where, err)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "could not read %s %s: %v", cmp.Or(v.Name, "a value"), where, err)
 		return "", false
 	}
 	unit := strings.TrimSuffix(" "+v.Unit, " ")
@@ -338,21 +338,20 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 	if v.Text != "" {
 		because = ": " + v.Text
 	}
-	out := func(g steps.Grade, asks string, of span) {
+	out := func(g steps.Grade, of span) {
 		end, way := of.least, "least"
 		if of.side(got) > 0 {
 			end, way = of.most, "most"
 		}
 		rep.Add(steps.NotExpected, g,
-			"%s is %s %s, and the runbook asks for %sat %s %s%s%s", v.Name, value, where, asks, way, plainly(*end),
-			unit, because)
+			"%s is %s %s, expected at %s %s%s%s", v.Name, value, where, way, plainly(*end), unit, because)
 	}
 	held := must
 	switch {
 	case must.side(got) != 0:
-		out(steps.Fail, "", must)
+		out(steps.Fail, must)
 	case should.side(got) != 0:
-		out(steps.Warn, "a warning unless it is ", should)
+		out(steps.Warn, should)
 	case should != span{}:
 		held = should
 	}
@@ -403,7 +402,7 @@ func digits(x float64) float64 {
 func plainly(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
 // Skips makes a SKIPPED of a cause that is one: PASS ranks above it, so that the report's
-// own verdict would be PASS. Where something FAILs, that is what has to be told.
+// own verdict would be PASS. Where something FAILs, that is what is reported.
 func Skips(rep *Report) (steps.Verdict, bool) {
 	i := slices.IndexFunc(rep.Findings, func(f Finding) bool { return f.Grade == steps.Skipped })
 	if i < 0 || slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Grade == steps.Fail }) {

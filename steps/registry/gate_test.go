@@ -31,17 +31,17 @@ func TestRunbooksValues(t *testing.T) {
 	}{
 		{
 			"average /([\\d.]+)/ Gb/s 50..", "92.43", steps.Pass,
-			"on spark-02, as the runbook asks: average 92.43 Gb/s (at least 50)",
+			"on spark-02, as expected: average 92.43 Gb/s (at least 50)",
 		},
 		{"counted /([\\d.]+)/ % 98..108", "100.0", steps.Pass, "counted 100 % (98 to 108)"},
 		{
 			"loss /([\\d.]+)/ % ..5", "5.0000001", steps.Fail,
-			"loss is 5.0000001 % on spark-02, and the runbook asks for at most 5 %",
+			"loss is 5.0000001 % on spark-02, expected at most 5 %",
 		},
 		{"pause /([\\d.e-]+)/ s ..1: too long", "1.25e-06", steps.Pass, "pause 0.00000125 s (at most 1)"},
 		{
 			"rate /([\\d.]+)/ Gb/s 50..: slow", "49.99999999", steps.Fail,
-			"rate is 49.99999999 Gb/s on spark-02, and the runbook asks for at least 50 Gb/s: slow",
+			"rate is 49.99999999 Gb/s on spark-02, expected at least 50 Gb/s: slow",
 		},
 		{"size /([\\d.]+)/", "123456789.5", steps.Pass, "size 123457000 (any number)"},
 		{"bytes /(\\d+)/ B 1..", "69264000", steps.Pass, "bytes 69264000 B"},
@@ -49,11 +49,11 @@ func TestRunbooksValues(t *testing.T) {
 		{"rate /([\\d.]+)/ Gb/s 74.. warn 87.9..: slow", "92.43", steps.Pass, "rate 92.43 Gb/s (at least 87.9)"},
 		{
 			"rate /([\\d.]+)/ Gb/s 74.. warn 87.9..: slow", "75", steps.Warn,
-			"rate is 75 Gb/s on spark-02, and the runbook asks for a warning unless it is at least 87.9 Gb/s: slow",
+			"rate is 75 Gb/s on spark-02, expected at least 87.9 Gb/s: slow",
 		},
-		{"rate /([\\d.]+)/ Gb/s 74.. warn 87.9..: slow", "73.9", steps.Fail, "the runbook asks for at least 74 Gb/s: slow"},
+		{"rate /([\\d.]+)/ Gb/s 74.. warn 87.9..: slow", "73.9", steps.Fail, "expected at least 74 Gb/s: slow"},
 		{"rate /([\\d.]+)/ Gb/s 74.. warn $GOOD..", "92.43", steps.Inconclusive, "$GOOD is empty"},
-		{"heat /([\\d.]+)/ warn 10..20", "21", steps.Warn, "a warning unless it is at most 20"},
+		{"heat /([\\d.]+)/ warn 10..20", "21", steps.Warn, "expected at most 20"},
 	} {
 		r := steps.Result{
 			Rig:    kindtest.Spark(),
@@ -67,7 +67,7 @@ func TestRunbooksValues(t *testing.T) {
 // A figure of one rail says of which: four rails have a figure each.
 func TestRunbooksValueNamesItsRail(t *testing.T) {
 	for script, says := range map[string]string{
-		`ib_read_bw -d "$RAIL1_DEV" -x "$RAIL1_GID"`:     "on spark-02, rail 1 (rocep1s0f0), as the runbook asks: average 92.43",
+		`ib_read_bw -d "$RAIL1_DEV" -x "$RAIL1_GID"`:     "on spark-02, rail 1 (rocep1s0f0), as expected: average 92.43",
 		`tool -d "${RAIL1_DEV}"`:                         "on spark-02, rail 1 (rocep1s0f0), as",
 		`tool -d "$RAIL1_DEV" -d "$RAIL2_DEV"`:           "on spark-02, as",
 		`tool -d "$PEER_RAIL1_DEV"`:                      "on spark-02, as",

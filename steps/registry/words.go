@@ -16,7 +16,7 @@ import (
 // Gbps is a rate of payload, 10^9 bits a second, with its unit.
 func Gbps(v float64) string {
 	switch {
-	case v > 0 && v < 0.0005: // a few messages of a byte: nobody reads 3.1e-05
+	case v > 0 && v < 0.0005: // a few messages of a byte: 3.1e-05 is hard to read
 		return fmt.Sprintf("%.3g kb/s", v*1e6)
 	case v < 10:
 		return fmt.Sprintf("%.3g Gb/s", v)
@@ -120,7 +120,7 @@ func BlockSize(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// OrUnknown is for what a node did not tell.
+// OrUnknown is for what a node did not report.
 func OrUnknown(s string) string { return cmp.Or(s, "unknown") }
 
 func SortEvidence(all []steps.Evidence) {

@@ -718,8 +718,8 @@ func TestValues(t *testing.T) {
 		grade steps.Grade
 		words string
 	}{
-		"good": {steps.Pass, "as the runbook asks: the words of its output, rate 12 Gb/s (10 to 20)"},
-		"low":  {steps.Fail, "rate is 9 Gb/s on spark-02, and the runbook asks for at least 10 Gb/s: the link is slow"},
+		"good": {steps.Pass, "as expected: its text, rate 12 Gb/s (10 to 20)"},
+		"low":  {steps.Fail, "rate is 9 Gb/s on spark-02, expected at least 10 Gb/s: the link is slow"},
 		"none": {steps.Inconclusive, "nothing in the output is like"},
 		// A range that nobody gave holds nothing back, and passes nothing.
 		"unset": {steps.Inconclusive, "$LEAST"},

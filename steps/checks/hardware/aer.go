@@ -15,15 +15,15 @@ import (
 // sysfs-bus-pci-devices-aer_stats).
 var pcieErrorKinds = []string{"fatal", "nonfatal", "correctable"}
 
-// judgePCIeErrors: no PCIe link of an adapter or a GPU has lost anything, and none piles up
-// errors while one looks.
+// judgePCIeErrors: no PCIe link of an adapter or a GPU has lost anything, and none has new
+// correctable errors.
 func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	looked := 0
 	var blind []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
 		if f["looked"] == "" {
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell whether its PCIe links were looked at", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the PCIe error counters on %s", node)
 			continue
 		}
 		seen := false
@@ -47,12 +47,11 @@ func judgePCIeErrors(r steps.Result, facts [2]map[string]string, rep *registry.R
 		}
 	}
 	if blind != nil && len(rep.Findings) == 0 {
-		return checks.Unseen(*rep, steps.CannotRun, "the kernel of %s counts no PCIe errors of an adapter or a GPU (no "+
-			"aer_dev_fatal): there is none, its firmware keeps them for itself, or pci=noaer is on the kernel's command line",
-			registry.And(blind))
+		return checks.Unseen(*rep, steps.CannotRun, "the kernel of %s counts no PCIe errors (no aer_dev_fatal): no adapter "+
+			"or GPU, errors handled by firmware, or pci=noaer", registry.And(blind))
 	}
-	return rep.Verdict(fmt.Sprintf("none of %d ends of PCIe links has lost anything since the boot, or puts errors "+
-		"right while one looks", looked))
+	return rep.Verdict(fmt.Sprintf("no fatal or nonfatal PCIe errors since the boot at %d link ends, and no new "+
+		"correctable ones", looked))
 }
 
 // called is an interface in brackets; empty where there is none.
@@ -72,8 +71,8 @@ type pcieErrors struct {
 }
 
 // judge looks at all three kinds, and reports whether there was anything to look at.
-// What lost something is a finding whenever it was since the boot. Correctable errors are put right
-// and a link may have some, so only those count that come while one looks.
+// What lost something is a finding whenever it was since the boot. A link may have some correctable errors, so
+// only those count that are new.
 func (l pcieErrors) judge(f map[string]string, rep *registry.Report) bool {
 	node, known := l.rig.NameOf(l.e), false
 	for _, of := range pcieErrorKinds {
@@ -83,27 +82,30 @@ func (l pcieErrors) judge(f map[string]string, rep *registry.Report) bool {
 		if !ok1 || !ok2 {
 			// A function without these files says nothing; one that has them and is no number does.
 			if f[l.at+" "+of+" at first"] != "" {
-				rep.At(l.rig, l.e, steps.Unreadable, steps.Inconclusive, "the %s errors of %s on %s are no number", of, l.what,
+				rep.At(l.rig, l.e, steps.Unreadable, steps.Inconclusive, "could not read the %s errors of %s on %s", of, l.what,
 					node)
 			}
 			continue
 		}
 		known = true
-		rep.Show(fmt.Sprintf("%s %s %s errors", node, l.what, of), is, "since the boot", nil)
+		counter := fmt.Sprintf("%s %s %s errors", node, l.what, of)
+		rep.Show(counter, is, "since the boot", nil)
 		switch {
 		case of == "fatal" && is > 0:
-			rep.At(l.rig, l.e, steps.PCIeFatalErrors, steps.Fail, "the PCIe link of %s on %s had %s since the boot%s: the link "+
-				"had to begin anew, and an adapter or the node may stand still then. Power the node off for a minute, cool it, "+
-				"seat a card again, update the firmware (fwupdmgr); dmesg | grep AER has each", l.what, node,
-				registry.Count(is, "fatal error", "fatal errors"), named)
+			rep.At(l.rig, l.e, steps.PCIeFatalErrors, steps.Fail, "%s on %s: %s since the boot%s. Power-cycle the node, check "+
+				"cooling, and reseat the card", l.what, node, registry.Count(is, "fatal PCIe error", "fatal PCIe errors"), named)
+			rep.Explain("After a fatal error the link starts again, and the adapter or the node may hang. Leave the node off " +
+				"for a minute. Details: dmesg | grep AER. Firmware updates: fwupdmgr")
+			rep.Decide(counter)
 		case of == "nonfatal" && is > 0:
-			rep.At(l.rig, l.e, steps.PCIeNonfatalErrors, steps.Warn, "the PCIe link of %s on %s had %s since the boot%s: each "+
-				"lost a transfer. dmesg | grep AER has them", l.what, node, registry.Count(is, "nonfatal error", "nonfatal errors"),
-				named)
+			rep.At(l.rig, l.e, steps.PCIeNonfatalErrors, steps.Warn, "%s on %s: %s since the boot%s, each with a lost "+
+				"transfer. Details: dmesg | grep AER", l.what, node, registry.Count(is, "nonfatal PCIe error", "nonfatal PCIe "+
+				"errors"), named)
+			rep.Decide(counter)
 		case of == "correctable" && is > was:
-			rep.At(l.rig, l.e, steps.PCIeCorrectableErrors, steps.Warn, "the PCIe link of %s on %s puts errors right all the "+
-				"time, %d in half a second%s: it is unsteady. Seat the card again, or cool it", l.what, node, is-was,
-				inBrackets(grown(before, after)))
+			rep.At(l.rig, l.e, steps.PCIeCorrectableErrors, steps.Warn, "%s on %s: %d correctable PCIe errors in 0.5 s%s, so "+
+				"the link is unstable. Reseat the card, and check cooling", l.what, node, is-was, inBrackets(grown(before, after)))
+			rep.Decide(counter)
 		}
 	}
 	return known

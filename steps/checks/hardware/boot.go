@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// judgeLastBoot: the boot before this one ended because somebody shut the node down.
+// judgeLastBoot: the boot before this one ended with a shutdown.
 // Two witnesses, as each may be missing: the journal of earlier boots is kept in /var/log/journal
 // alone and read by some users alone, and last needs a wtmp, which not every system writes. One
 // that tells of a shutdown is enough.
@@ -19,37 +19,37 @@ func judgeLastBoot(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
 		journal, wtmp := f["shutdown in the journal"], recorded(f)
-		rep.Show(node+" journal of the boot before", cmp.Or(f["last words"], f["journal"], "unknown"), "", nil)
+		rep.Show(node+" journal of the previous boot", cmp.Or(f["last words"], f["journal"], "unknown"), "", nil)
 		rep.Show(node+" last", cmp.Or(wtmp, f["last"], "unknown"), "", nil)
 		switch {
 		case f["journal"] == "":
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell whether there is a journal", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the journal on %s", node)
 		// A user who may read only his own lines of the journal sees no shutdown there.
 		case journal == "yes" || wtmp == "shutdown":
 			clean = append(clean, node)
 		case journal == "no" && wtmp != "" || wtmp == "crash":
-			rep.At(r.Rig, e, steps.UncleanShutdown, steps.Warn, "the boot of %s before this one ended without a shutdown: its "+
-				"power went, or it froze%s. Under load that is heat, the power supply or memory that ran out; nvidia-smi -lgc "+
-				"0,2100 takes heat off to find out, and journalctl -b -1 has what came before", node, words(f["last words"]))
+			rep.At(r.Rig, e, steps.UncleanShutdown, steps.Warn, "%s was not shut down before its last boot: it lost power or "+
+				"froze. Check heat, power supply and memory use", node)
+			rep.Explain("journalctl -b -1 shows what came before. To test for heat, limit the GPU: nvidia-smi -lgc 0,2100")
+			rep.Decide(node+" journal of the previous boot", node+" last")
 		case journal == "no":
-			untold = append(untold, node+", whose journal breaks off and where last knows of no boot")
+			untold = append(untold, node+" (its journal ends abruptly, last has no record)")
 		case f["journal"] == "read":
-			untold = append(untold, node+", which knows of no boot before")
+			untold = append(untold, node+" (no earlier boot is recorded)")
 		default:
 			untold = append(untold, node+" (its journal: "+f["journal"]+")")
 		}
 	}
 	if untold != nil && len(rep.Findings) == 0 {
-		return checks.Unseen(*rep, steps.Unreadable, "how the boot before this one ended nobody tells on %s: the journal of "+
-			"earlier boots is for root and the group adm, and is kept in /var/log/journal", registry.And(untold))
+		return checks.Unseen(*rep, steps.Unreadable, "how the previous boot ended is unknown on %s. Root and the group adm "+
+			"may read earlier journals (/var/log/journal)", registry.And(untold))
 	}
-	return rep.Verdict(fmt.Sprintf("the boot before this one ended with a shutdown on %s", registry.And(clean)))
+	return rep.Verdict(fmt.Sprintf("the previous boot ended with a shutdown on %s", registry.And(clean)))
 }
 
 // recorded is what last has before the boot that runs: a shutdown, or another boot and no
 // shutdown, which is a crash; empty where it goes back no further.
-// last has the newest first: "reboot" is written at each boot, and "shutdown" when somebody ends
-// one.
+// last has the newest first: "reboot" is written at each boot, and "shutdown" at each shutdown.
 func recorded(f map[string]string) string {
 	before, is := f["record 2"], f["record 1"]
 	switch {
@@ -61,12 +61,4 @@ func recorded(f map[string]string) string {
 		return "crash"
 	}
 	return ""
-}
-
-// words are a journal's last ones, in brackets.
-func words(line string) string {
-	if line == "" {
-		return ""
-	}
-	return " (its last words: " + line + ")"
 }

@@ -30,14 +30,14 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *registry.Report) ste
 			rail := rig.Rail(p, e)
 			at := slices.IndexFunc(read[e], func(c parse.Cable) bool { return c.Netdev == rail.Netdev.Name })
 			if at < 0 {
-				refused["there is no device behind it"] = append(refused["there is no device behind it"], rail.Netdev.Name)
+				refused["no device"] = append(refused["no device"], rail.Netdev.Name)
 				known = false
 				continue
 			}
 			ends[e] = read[e][at]
 			rep.Show(fmt.Sprintf("%s %s cable", rig.NameOf(e), rail.Netdev.Name), describe(ends[e]), "", nil)
 			if !ends[e].Told {
-				why := cmp.Or(ends[e].Refused, "it says nothing")
+				why := cmp.Or(ends[e].Refused, "it reports nothing")
 				refused[why] = append(refused[why], rail.Netdev.Name+" on "+rig.NameOf(e))
 				known = false
 			}
@@ -55,7 +55,7 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *registry.Report) ste
 		told = append(told, "rail "+fmt.Sprint(i+1)+": "+describe(ends[steps.Here]))
 	}
 	if len(rig.Pairs) == 0 {
-		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no cable to look at")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so there is no cable to check")
 	}
 	wrong.tell(rep)
 	return cableVerdict(told, refused, rep)
@@ -79,9 +79,9 @@ func cableVerdict(told []string, refused map[string][]string, rep *registry.Repo
 	if not != nil && len(rep.Findings) == 0 {
 		also := ""
 		if told != nil {
-			also = "; told were " + registry.And(told)
+			also = ". Read: " + registry.And(told)
 		}
-		return checks.Unseen(*rep, code, "the cables of %s were not told%s", registry.And(not), also)
+		return checks.Unseen(*rep, code, "could not read the cables of %s%s", registry.And(not), also)
 	}
 	return rep.Verdict(registry.And(told))
 }
@@ -89,7 +89,7 @@ func cableVerdict(told []string, refused map[string][]string, rep *registry.Repo
 // describe is a cable in a few words.
 func describe(c parse.Cable) string {
 	if !c.Told {
-		return "not told: " + cmp.Or(c.Refused, "it says nothing")
+		return "not read: " + cmp.Or(c.Refused, "it reports nothing")
 	}
 	m := c.Module
 	words := []string{"optical"}
@@ -114,25 +114,32 @@ func describe(c parse.Cable) string {
 func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *registry.Report) {
 	a, b := ends[0].Module, ends[1].Module
 	rail := fmt.Sprintf("rail %d (%s)", i+1, rig.Rail(p, steps.Here).Dev)
+	copper, optical := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
+	if b.Copper() {
+		copper, optical = optical, copper
+	}
+	var shown []string
+	for _, e := range steps.Ends {
+		shown = append(shown, fmt.Sprintf("%s %s cable", rig.NameOf(e), rig.Rail(p, e).Netdev.Name))
+	}
 	switch {
 	case a.Copper() != b.Copper():
-		rep.Add(steps.CableEndsDiffer, steps.Warn, "%s has a copper cable at one end and light at the other (%s on %s, %s "+
-			"on %s), and those are no two ends of one cable: are cables crossed, or is there a switch?", rail, describe(ends[0]),
-			rig.NameOf(steps.Here),
-			describe(ends[1]), rig.NameOf(steps.Peer))
+		rep.Add(steps.CableEndsDiffer, steps.Warn, "%s: copper on %s but optical on %s, so not one cable. Check for "+
+			"crossed cables or a switch", rail, copper, optical)
+		rep.Decide(shown...)
 	// Ends of a copper or an active cable are made together; modules are bought one by one.
 	case a.LengthM > 0 && b.LengthM > 0 && (a.PartNumber != b.PartNumber || a.LengthM != b.LengthM):
-		rep.Add(steps.CableEndsDiffer, steps.Warn, "%s has %s on %s and %s on %s, and those are no two ends of one cable: "+
-			"are cables crossed, or is there a switch?", rail, describe(ends[0]), rig.NameOf(steps.Here), describe(ends[1]),
-			rig.NameOf(steps.Peer))
+		rep.Add(steps.CableEndsDiffer, steps.Warn, "%s: part number or length differ between %s and %s, so not one cable. "+
+			"Check for crossed cables or a switch", rail, rig.NameOf(steps.Here), rig.NameOf(steps.Peer))
+		rep.Decide(shown...)
 	}
 	// A port that is down uses none, whatever it is set to.
 	up := rig.Rail(p, steps.Here).Netdev.Up && rig.Rail(p, steps.Peer).Netdev.Up
 	if x, y := ends[0].FEC, ends[1].FEC; up && x != "" && y != "" && x != y {
-		rep.Add(steps.FECDiffers, steps.Warn, "%s has the error correction %s on %s and %s on %s, and both ends need the "+
-			"same: ethtool --set-fec %s encoding auto at both, then plug the cable in again", rail, x, rig.NameOf(steps.Here), y,
-			rig.NameOf(steps.Peer),
-			rig.Rail(p, steps.Here).Netdev.Name)
+		rep.Add(steps.FECDiffers, steps.Warn, "%s uses FEC %s on %s but %s on %s. Run on both: ethtool --set-fec %s "+
+			"encoding auto. Then replug the cable", rail, x, rig.NameOf(steps.Here), y, rig.NameOf(steps.Peer), rig.Rail(p,
+			steps.Here).Netdev.Name)
+		rep.Decide(shown...)
 	}
 }
 
@@ -152,42 +159,64 @@ func fastestType(types []string) (most int) {
 	return most
 }
 
+// An end is an interface that a cable is in.
+type end struct{ netdev, node string }
+
+// ends names them: "a on x and y" where an interface has one name on several nodes.
+func ends(all []end) string {
+	var names []string
+	nodes := map[string][]string{}
+	for _, e := range all {
+		if nodes[e.netdev] == nil {
+			names = append(names, e.netdev)
+		}
+		nodes[e.netdev] = append(nodes[e.netdev], e.node)
+	}
+	for i, name := range names {
+		names[i] = name + " on " + registry.And(nodes[name])
+	}
+	return registry.And(names)
+}
+
 // places are where a cable is that something is to be said of: one cable has two ends.
 type places struct {
 	order []string
-	where map[string][]string
+	where map[string][]end
+	shown map[string][]string // names of evidence
 	codes map[string]steps.Code
 }
 
-func (w *places) add(code steps.Code, says, where string) {
+func (w *places) add(code steps.Code, says string, where end, shown string) {
 	if w.where == nil {
-		w.where, w.codes = map[string][]string{}, map[string]steps.Code{}
+		w.where, w.shown, w.codes = map[string][]end{}, map[string][]string{}, map[string]steps.Code{}
 	}
 	if w.where[says] == nil {
 		w.order, w.codes[says] = append(w.order, says), code
 	}
-	w.where[says] = append(w.where[says], where)
+	w.where[says], w.shown[says] = append(w.where[says], where), append(w.shown[says], shown)
 }
 
 // look holds what a cable was made for against the port that it is in.
 func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable) {
-	what, where := describe(c), fmt.Sprintf("%s on %s", rail.Netdev.Name, rig.NameOf(e))
+	where := end{rail.Netdev.Name, rig.NameOf(e)}
+	shown := fmt.Sprintf("%s %s cable", rig.NameOf(e), rail.Netdev.Name)
 	port := c.PortMbps / 1000
 	// A link that is faster than all types that its cable names shows that the list is not complete:
 	// then it is no finding.
 	if most := fastestType(c.Module.Types); most > 0 && most < port && rail.RateGbps <= float64(most) {
-		w.add(steps.CableSlow, fmt.Sprintf("%s, says that it was made for %d Gb/s, and the port can do %d: no test gets "+
-			"past that. Take a cable that was made for the port", what, most, port), where)
+		w.add(steps.CableSlow, fmt.Sprintf("is rated for %d Gb/s, but the port can do %d. Replace it", most, port), where,
+			shown)
 	}
 	if limit := limits.CopperLength.Value(); c.Module.Copper() && !c.Module.Active() &&
 		c.Module.LengthM > limit {
-		w.add(steps.CableTooLong, fmt.Sprintf("%s, is longer than the %g m that copper without electronics is made for at "+
-			"50 Gb/s a lane: errors and a slower link are what comes of it. Take a shorter one, or light", what, limit), where)
+		w.add(steps.CableTooLong, fmt.Sprintf("is %g m long; passive copper reaches %g m at 50 Gb/s per lane. Use a "+
+			"shorter DAC, or an optical cable", c.Module.LengthM, limit), where, shown)
 	}
 }
 
 func (w *places) tell(rep *registry.Report) {
 	for _, says := range w.order {
-		rep.Add(w.codes[says], steps.Warn, "the cable of %s, %s", registry.And(w.where[says]), says)
+		rep.Add(w.codes[says], steps.Warn, "the cable of %s %s", ends(w.where[says]), says)
+		rep.Decide(w.shown[says]...)
 	}
 }

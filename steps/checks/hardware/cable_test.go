@@ -65,7 +65,7 @@ func TestCable(t *testing.T) {
 		},
 		{
 			"made for 100G, at 100", slow, rated, rated, steps.Warn, steps.CableSlow, "",
-			[]string{"enp1s0f0np0 on spark-02, enp1s0f0np0 on spark-01, enp1s0f1np1 on spark-02", "100 Gb/s", "200"},
+			[]string{"enp1s0f0np0 on spark-02 and spark-01 and enp1s0f1np1 on spark-02 and spark-01", "100 Gb/s", "200"},
 		},
 		{"an old memory on a link of 200", steps.Rig{}, rated, rated, steps.Pass, "", "", nil},
 		{"too long", steps.Rig{}, long, long, steps.Warn, steps.CableTooLong, "", []string{"3 m"}},
@@ -74,13 +74,13 @@ func TestCable(t *testing.T) {
 			"copper and light",
 			steps.Rig{},
 			same, light, steps.Warn, steps.CableEndsDiffer, "",
-			[]string{"rail 1 (rocep1s0f0) has a copper cable at one end and light at the other", "crossed"},
+			[]string{"rail 1 (rocep1s0f0): copper on spark-02 but optical on spark-01", "crossed"},
 		},
 		{
 			"other parts",
 			steps.Rig{},
 			same, other, steps.Warn, steps.CableEndsDiffer, "",
-			[]string{"MCP1600-E001", "MCP1650-V001", "no two ends of one cable"},
+			[]string{"MCP1600-E001", "MCP1650-V001", "part number or length differ"},
 		},
 		{
 			"error correction at one end",
@@ -103,7 +103,7 @@ func TestCable(t *testing.T) {
 	})
 	r := saying(kindtest.Spark(), "cables", same, strings.Replace(same, "interface enp1s0f0np0", "interface eth7", 1))
 	because(t, "one is missing", registered().Judges["cable"](steps.Cell{}, r), steps.Skipped, steps.Unreadable,
-		"The cables of enp1s0f0np0 (there is no device behind it) were not told; told were rail 2: copper")
+		"could not read the cables of enp1s0f0np0 (no device). Read: rail 2: copper")
 	bare := kindtest.Spark()
 	bare.Pairs = nil
 	kindtest.Because(t, "no pair", registered().Judges["cable"](steps.Cell{}, saying(bare, "cables", same, same)),

@@ -37,11 +37,11 @@ func judgeGPUClock(r steps.Result, read [2]parse.Hardware, rep *registry.Report)
 	if unseen != nil && len(rep.Findings) == 0 {
 		also := ""
 		if told != nil {
-			also = "; it was " + registry.And(told)
+			also = ". Read: " + registry.And(told)
 		}
-		return checks.Unseen(*rep, code, "no clock under load was seen on %s%s", registry.And(unseen), also)
+		return checks.Unseen(*rep, code, "could not read the GPU clock under load on %s%s", registry.And(unseen), also)
 	}
-	return rep.Verdict("under a second of load the clock is "+registry.And(told), "nothing holds it back")
+	return rep.Verdict("after a second of load the GPU clock is "+registry.And(told), "nothing limits it")
 }
 
 // unloaded says why a node's GPU was not looked at under load, with the code of that; empty where it was.
@@ -51,15 +51,15 @@ func unloaded(h parse.Hardware) (steps.Code, string) {
 	case !hasSMI(h):
 		return steps.CommandMissing, "there is no nvidia-smi"
 	case load == "" && busy == "":
-		return steps.Unreadable, "its script didn't tell"
+		return steps.Unreadable, "the script reported nothing"
 	case load == "" && !digits(busy):
-		return steps.Unreadable, "nvidia-smi doesn't tell whether somebody uses it"
+		return steps.Unreadable, "nvidia-smi does not report whether the GPU is in use"
 	case load == "":
-		return steps.GPUBusy, fmt.Sprintf("its GPU was busy before, %s %% of it: end that, or look again later", busy)
+		return steps.GPUBusy, fmt.Sprintf("the GPU was already %s %% busy: stop that, or try later", busy)
 	case strings.HasPrefix(load, "none"):
-		return steps.GPULoadFailed, "no load could be put on it: " + strings.Trim(strings.TrimPrefix(load, "none"), " ()")
+		return steps.GPULoadFailed, "the load did not start: " + strings.Trim(strings.TrimPrefix(load, "none"), " ()")
 	case len(h.GPU.Rows) == 0:
-		return steps.GPUDriverFails, "nvidia-smi told nothing under load" + quoted(h.GPU.Errors)
+		return steps.GPUDriverFails, "nvidia-smi reported nothing under load" + quoted(h.GPU.Errors)
 	}
 	return "", ""
 }
@@ -73,12 +73,12 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (sai
 	now, ok := strictnum.Number(g.Fields["clocks.current.sm"])
 	most, known := strictnum.Number(g.Fields["clocks.max.sm"])
 	if !ok || !known || most <= 0 {
-		return "nvidia-smi tells no clock", false
+		return "nvidia-smi reports no clock", false
 	}
 	// The clock of an idle GPU is low, as it should be: without its own word that it was busy no figure
 	// says anything.
 	if u := g.UtilPercent; u == nil || float64(*u) < limits.BusyGPU.Value() {
-		return "the load didn't show as such in nvidia-smi", false
+		return "nvidia-smi did not see the load", false
 	}
 	share := now / most
 	watts := ""
@@ -98,18 +98,18 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (sai
 	}
 	switch {
 	case share < limits.LowClock.Value():
-		rep.At(rig, e, steps.GPUClockStuck, steps.Fail, "the GPU of %s (%s) stays at %s under load (%s): it is stuck, as "+
-			"GB10s were seen until their power was taken away. Shut the node down, pull the plug of its power supply for a "+
-			"minute, and plug in the one that came with it", node, g.Name, said, reason)
+		rep.At(rig, e, steps.GPUClockStuck, steps.Fail, "the GPU on %s stays at %s under load. Shut the node down, and "+
+			"unplug its power for a minute", node, said)
+		rep.Explain("%s. GB10s were seen stuck like this until they were unplugged. Use the power supply that came with "+
+			"the node", registry.Capital(reason))
 	case share < limits.BusyClock.Value():
-		rep.At(rig, e, steps.GPUClockLow, steps.Warn, "the GPU of %s (%s) has %s under load (%s), and we expect %.0f MHz or "+
-			"more: a power limit, heat, or a cap that somebody has set (nvidia-smi -rgc takes it away)", node, g.Name, said,
-			reason,
-			limits.BusyClock.Value()*most)
+		rep.At(rig, e, steps.GPUClockLow, steps.Warn, "the GPU on %s reaches %s under load, expected at least %.0f. Check "+
+			"power limit, heat and clock cap (nvidia-smi -rgc)", node, said, limits.BusyClock.Value()*most)
+		rep.Explain("%s. nvidia-smi -rgc removes a clock cap that was set", registry.Capital(reason))
 	// The clock is as expected, and yet something is at its limit: under a longer load it falls.
 	case held != nil:
-		rep.At(rig, e, steps.GPUHeldBack, steps.Warn, "the GPU of %s (%s) has %s under load, and %s", node, g.Name, said,
-			reason)
+		rep.At(rig, e, steps.GPUHeldBack, steps.Warn, "the GPU on %s reaches %s under load, but is at a limit: %s", node,
+			said, reason)
 	}
 	return said, true
 }
@@ -136,7 +136,8 @@ func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *registry.
 		}
 	}
 	if n, ok := strictnum.Count(cmp.Or(f["prochot under load"], f["prochot before"])); ok && n > 0 {
-		rep.At(rig, e, steps.BoardThrottled, steps.Warn, "the board of %s says PROCHOT (prochot %d): it slows its "+
-			"processors for heat or for its power supply", node, n)
+		rep.At(rig, e, steps.BoardThrottled, steps.Warn, "the board on %s reports PROCHOT (prochot %d): it throttles the "+
+			"processors. Check heat and power supply", node, n)
+		rep.Decide(node + " prochot")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// The checks of the counters: that they are there, that nothing moves while nothing
-// runs, that no error grows by itself; and the short test of each rail.
+// The checks of the counters: that they are there, that nothing moves and no error grows on idle rails; and the
+// short test of each rail.
 
 // readTwice is the first and the last reading of both nodes. done is true where there is a
 // verdict already; else the clock of each has moved, so that a rate may be divided by it.
@@ -88,8 +88,8 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 				case !n.ok: // told once for the node, below
 					good = false
 				case n.is < n.was:
-					rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s of %s on %s went backwards, from %d to %d: what a rail "+
-						"carried can't be told. Was the driver loaded anew?", name, rail.Dev, node, n.was, n.is)
+					rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s of %s on %s went backwards, from %d to %d, so its traffic is "+
+						"unknown. Was the driver reloaded? Run again", name, rail.Dev, node, n.was, n.is)
 				default:
 					rep.Show(fmt.Sprintf("%s %s %s", node, rail.Dev, name), n.is, "words of 32 bits", nil)
 				}
@@ -101,14 +101,13 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if missing != nil {
-			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s on %s %s no port counters (port_xmit_data): what a rail carried "+
-				"there can't be told. Is mlx5_ib the kernel's own, and not from an older package?", registry.And(missing), node,
-				registry.Plural(len(missing), "has", "have"))
+			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s on %s %s no port counters, so their traffic is unknown. Use "+
+				"the mlx5_ib of the kernel", registry.And(missing), node, registry.Plural(len(missing), "has", "have"))
+			rep.Explain("An mlx5_ib of an older package may lack them: %s", strings.Join(dataCounters, ", "))
 		}
 		if silent != nil {
-			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "neither %s on %s nor its interface counts bytes: what it carries "+
-				"can't be told",
-				registry.And(silent), node)
+			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "neither %s on %s nor its interface counts bytes, so its traffic "+
+				"is unknown", registry.And(silent), node)
 		}
 	}
 	switch {
@@ -116,11 +115,11 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		return checks.Unseen(rep, steps.CannotRun, "neither node has a rail, so there is nothing to count")
 	case standing > 0:
 		rep.Show("counted by the interface", standing, "rails of soft-RoCE", nil)
-		return rep.Verdict(fmt.Sprintf("soft-RoCE has no port counters; the bytes of its interfaces stand in for them, on "+
-			"%d rails", standing))
+		return rep.Verdict(fmt.Sprintf("soft-RoCE has no port counters; the bytes of its interfaces are used instead (%d "+
+			"rails)", standing))
 	}
-	return rep.Verdict(fmt.Sprintf("all %d rails count what they carry (port_xmit_data, port_rcv_data), and no counter "+
-		"went backwards", counting))
+	return rep.Verdict(fmt.Sprintf("all %d rails have port counters (port_xmit_data, port_rcv_data), and none went "+
+		"backwards", counting))
 }
 
 // idleGbps is what an idle rail may move: ARP, IPv6's neighbours, a check's pings.
@@ -146,44 +145,43 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), "unknown", "", nil)
 				blind = append(blind, registry.Finding{
 					Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
-					Text: fmt.Sprintf("%s on %s may be idle or not: its counters are missing or went backwards, see port-counters",
-						rail.Dev, node),
+					Text: fmt.Sprintf("%s on %s may be busy: its counters are missing or went backwards. See port-counters", rail.Dev,
+						node),
 				})
 				continue
 			}
 			rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), registry.Round(rate), "Gb/s",
-				&steps.Expected{Max: new(idleGbps), From: "a rail on which nothing runs"})
+				&steps.Expected{Max: new(idleGbps), From: "an idle rail"})
 			if rate < idleGbps {
 				quiet++
 				most = max(most, rate)
 				continue
 			}
-			who := ""
 			if users := holders(is[e], rail.Dev); users != nil {
-				who = fmt.Sprintf(" (%s %s it open)", registry.And(users), registry.Plural(len(users), "has", "have"))
+				rep.Explain("%s on %s is open in %s", rail.Dev, node, registry.And(users))
 			}
-			busy = append(busy, fmt.Sprintf("%s over %s on %s%s", registry.Gbps(rate), rail.Dev, node, who))
+			busy = append(busy, fmt.Sprintf("%s over %s on %s", registry.Gbps(rate), rail.Dev, node))
 			ends = append(ends, e)
 		}
 	}
 	if busy != nil {
 		// One finding for all: what one end of a rail sends the other one receives, and it would be told twice.
 		note := registry.Finding{Code: steps.OtherTraffic, Grade: steps.Warn}
-		note.Text = fmt.Sprintf("While nothing of railbench runs there are %s. Every test there, and behind the same PCIe "+
-			"link, is slower by that: end it, or wait", registry.And(busy))
+		note.Text = fmt.Sprintf("Other traffic while railbench is idle: %s. Tests read low. Stop it, or wait",
+			registry.And(busy))
 		if len(slices.Compact(ends)) == 1 {
 			note.Node = r.Rig.NameOf(ends[0])
 		}
 		rep.Note(note)
 	}
 	if quiet == 0 && busy == nil {
-		return checks.Unseen(rep, steps.CounterBad, "no rail counts what it carries, so nobody can tell whether it is idle")
+		return checks.Unseen(rep, steps.CounterBad, "no rail has usable counters, so whether the rails are idle is unknown")
 	}
 	for _, f := range blind {
 		rep.Note(f)
 	}
-	return rep.Verdict(fmt.Sprintf("nothing runs over the rails: at most %.3g Gb/s at one of their %d ends, in half a "+
-		"second", most, quiet))
+	return rep.Verdict(fmt.Sprintf("the rails are idle: at most %.3g Gb/s at any of %d ends in half a second", most,
+		quiet))
 }
 
 // moves is what a rail moves in both directions, in Gb/s: RDMA where the port counts
@@ -237,42 +235,41 @@ type errorCounter struct {
 // counters), of ethtool -S, and of rxe (rxe_hw_counters.c). What piles up in ordinary
 // use, as congestion notifications do, is not among them.
 var errorCounters = map[string]errorCounter{
-	"symbol_error":          {true, "symbols that the error correction could not put right"},
-	"rx_symbol_err_phy":     {true, "symbols that the error correction could not put right"},
-	"rx_pcs_symbol_err_phy": {true, "symbols that the error correction could not put right"},
+	"symbol_error":          {true, "symbols that the error correction could not correct"},
+	"rx_symbol_err_phy":     {true, "symbols that the error correction could not correct"},
+	"rx_pcs_symbol_err_phy": {true, "symbols that the error correction could not correct"},
 	"rx_crc_errors_phy":     {true, "frames that arrived damaged"},
 	"rx_crc_errors":         {true, "frames that arrived damaged"},
 	"port_rcv_errors":       {true, "packets that arrived damaged"},
 	"link_error_recovery":   {true, "the link had to be trained again"},
 	"link_downed":           {true, "the link went down"},
 	"link_down_events_phy":  {true, "the link went down"},
-	"rx_icrc_encapsulated":  {false, "RoCE packets with a wrong checksum: something on the way changes them"},
-	"rx_discards_phy": {false, "packets that the port had no room for: more comes in than PCIe takes, or pause " +
-		"frames are off"},
-	"tx_discards_phy":    {false, "packets that could not be sent in time: the other end holds them up"},
-	"port_xmit_discards": {false, "packets that could not be sent: the link was down, or held up"},
-	"tx_errors_phy":      {true, "frames that the port could not send"},
-	"out_of_sequence": {false, "packets that came before their turn, because one was lost: the cable, or " +
-		"congestion"},
+	"rx_icrc_encapsulated":  {false, "RoCE packets with a wrong checksum: something on the path changes them"},
+	"rx_discards_phy": {false, "packets that the port had to drop: PCIe is slower than the link, or pause frames are " +
+		"off"},
+	"tx_discards_phy":       {false, "packets that could not be sent in time: the other end blocks them"},
+	"port_xmit_discards":    {false, "packets that could not be sent: the link was down, or blocked"},
+	"tx_errors_phy":         {true, "frames that the port could not send"},
+	"out_of_sequence":       {false, "packets out of order, because one was lost: the cable, or congestion"},
 	"packet_seq_err":        {false, "requests of the other end to send again: packets are lost on the way there"},
-	"implied_nak_seq_err":   {false, "answers that skipped a packet: packets are lost on the way"},
+	"implied_nak_seq_err":   {false, "answers that skipped a packet: packets are lost on the path"},
 	"local_ack_timeout_err": {false, "acknowledgements that never came: the other end is gone, or packets are lost"},
-	"rnr_nak_retry_err":     {false, "a receiver without a buffer: the program at the other end is late"},
-	"out_of_buffer":         {false, "packets that no receive buffer waited for: the program here is late"},
-	"rx_out_of_buffer":      {false, "packets that no receive buffer waited for: the processor here is late"},
+	"rnr_nak_retry_err":     {false, "a receiver without a buffer: the program at the other end is too slow"},
+	"out_of_buffer":         {false, "packets without a receive buffer: the program on this node is too slow"},
+	"rx_out_of_buffer":      {false, "packets without a receive buffer: the processor of this node is too slow"},
 	"req_cqe_error":         {false, "requests that ended in an error"},
 	"resp_cqe_error":        {false, "answers that ended in an error"},
 	"roce_adp_retrans":      {false, "packets that were sent again after a time-out"},
 	"completer_retry_err":   {false, "requests that were sent again"},
-	"out_of_seq_request":    {false, "packets that came before their turn, because one was lost"},
+	"out_of_seq_request":    {false, "packets out of order, because one was lost"},
 	"rcvd_seq_err":          {false, "requests of the other end to send again"},
 	"retry_exceeded_err":    {false, "requests that were given up: the other end is gone"},
 	"send_err":              {false, "packets that could not be sent"},
 	// bnxt_re, irdma, ionic.
 	"to_retransmits":     {false, "packets that were sent again after a time-out"},
 	"seq_err_naks_rcvd":  {false, "requests of the other end to send again: packets are lost on the way there"},
-	"oos_drop_count":     {false, "packets that came before their turn, because one was lost"},
-	"res_oos_drop_count": {false, "packets that came before their turn, because one was lost"},
+	"oos_drop_count":     {false, "packets out of order, because one was lost"},
+	"res_oos_drop_count": {false, "packets out of order, because one was lost"},
 	"max_retry_exceeded": {false, "requests that were given up: the other end is gone"},
 	"RetransSegs":        {false, "packets that were sent again"},
 	"tcpRetransSegs":     {false, "packets that were sent again"},
@@ -291,6 +288,15 @@ type growth struct {
 // cable reports whether nothing but the cable, a module or a port makes one of them grow.
 func (g growth) cable() bool {
 	return slices.ContainsFunc(g.names, func(name string) bool { return errorCounters[name].cable })
+}
+
+// worst names the first counter that the cable makes grow, or else the first, and how many others there are.
+func (g growth) worst() string {
+	name := g.names[max(0, slices.IndexFunc(g.names, func(name string) bool { return errorCounters[name].cable }))]
+	if more := len(g.names) - 1; more > 0 {
+		return fmt.Sprintf("%s and %d more", name, more)
+	}
+	return name
 }
 
 // meanings are the counters with what they mean, each meaning once. What the cable
@@ -339,11 +345,11 @@ func railErrors(rig steps.Rig, e steps.End, rail steps.Rail, was, is parse.Readi
 		what := fmt.Sprintf("%s %s %s", node, rail.Dev, name)
 		switch {
 		case n.is < n.was:
-			rep.At(rig, e, steps.CounterBad, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so nothing "+
-				"shows whether it grows", name, rail.Dev, node, n.was, n.is)
+			rep.At(rig, e, steps.CounterBad, steps.Inconclusive, "%s of %s on %s went backwards, from %d to %d, so its growth "+
+				"is unknown", name, rail.Dev, node, n.was, n.is)
 		case n.is > n.was:
 			rep.Show(fmt.Sprintf("%s in %.1f s", what, seconds), n.is-n.was, "more",
-				&steps.Expected{Max: new(0.0), From: fmt.Sprintf("a rail on which nothing runs (%d in all)", n.is)})
+				&steps.Expected{Max: new(0.0), From: fmt.Sprintf("an idle rail (%d in total)", n.is)})
 			g.names = append(g.names, name)
 			g.most = max(g.most, n.is-n.was)
 		case n.is > 0:
@@ -354,7 +360,7 @@ func railErrors(rig steps.Rig, e steps.End, rail steps.Rail, was, is parse.Readi
 	return g, known, still
 }
 
-// judgeErrorCounters: no counter of errors grows by itself. What it has reached
+// judgeErrorCounters: no counter of errors grows on an idle rail. What it has reached
 // since the boot is evidence only.
 func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep registry.Report
@@ -374,8 +380,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			if known == 0 {
 				blind = append(blind, registry.Finding{
 					Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
-					Text: fmt.Sprintf("%s on %s has no counter of errors that is known, so nothing shows whether they grow there",
-						rail.Dev, node),
+					Text: fmt.Sprintf("%s on %s has no known error counter, so its errors are unknown", rail.Dev, node),
 				})
 			}
 			if g.names == nil {
@@ -390,28 +395,28 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			sick = append(sick, g)
 		}
 		for _, g := range sick {
-			code, grade, advice := steps.ErrorsWhileIdle, steps.Warn, "Tests on it send packets again: look at the other end, "+
-				"and for other traffic"
+			code, grade, advice := steps.ErrorsWhileIdle, steps.Warn, "Check the other end, and look for other traffic"
 			if g.cable() {
-				code, grade, advice = steps.CableErrors, steps.Fail, "Swap the cable, or plug it in again at both ends"
+				code, grade, advice = steps.CableErrors, steps.Fail, "Replug or swap the cable"
 			}
-			rep.At(r.Rig, e, code, grade, "%s on %s: errors grow while nothing runs, by up to %d in %.1f s: %s. %s",
-				registry.And(g.devs), node, g.most, seconds, g.meanings(), advice)
+			rep.At(r.Rig, e, code, grade, "%s on %s: up to %d errors in %.1f s while idle (%s). %s", registry.And(g.devs), node,
+				g.most, seconds, g.worst(), advice)
+			rep.Explain("%s: %s", node, g.meanings())
 		}
 	}
 	if looked == 0 {
-		return checks.Unseen(rep, steps.CounterBad, "no rail has a counter of errors that is known")
+		return checks.Unseen(rep, steps.CounterBad, "no rail has a known error counter")
 	}
 	for _, f := range blind {
 		rep.Note(f)
 	}
-	rep.Show("counters of errors that were looked at twice", looked, "", nil)
+	rep.Show("error counters that were read twice", looked, "", nil)
 	note := ""
 	if still > 0 {
-		note = fmt.Sprintf("%d of them %s not 0: what piled up since the boot is in the evidence, and proves nothing by "+
-			"itself", still, registry.Plural(still, "is", "are"))
+		note = fmt.Sprintf("%d of them %s not 0 since the boot, which alone proves nothing; the evidence lists them", still,
+			registry.Plural(still, "is", "are"))
 	}
-	return rep.Verdict(fmt.Sprintf("none of %d counters of errors grows", looked), note)
+	return rep.Verdict(fmt.Sprintf("none of %d error counters grows", looked), note)
 }
 
 // busyStatus is how the scripts of rail-speed end where a rail is busy: EX_TEMPFAIL.
@@ -438,8 +443,8 @@ func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
 		return steps.Verdict{
 			Code:  steps.OtherTraffic,
 			Grade: steps.Skipped,
-			Reason: fmt.Sprintf("Something moves data over the rails of %s already: a test would disturb it, and be slow "+
-				"itself. Run this check again when they are idle.", registry.And(busy)),
+			Reason: fmt.Sprintf("Other traffic uses the rails of %s, so no test was started. Run this check again when they "+
+				"are idle.", registry.And(busy)),
 			Evidence: []steps.Evidence{},
 		}
 	}

@@ -48,45 +48,47 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 		case !hasSMI(read[e]):
 			without := ""
 			if undriven != nil {
-				without = ", and nothing drives it"
+				without = " and no driver"
 			}
-			rep.At(r.Rig, e, steps.GPUDriverMissing, steps.Warn, "%s has a GPU (%s) and no nvidia-smi%s: its memory can't be "+
-				"moved. Install NVIDIA's driver (nvidia-driver-580-open, or what the maker of the node has)", node,
-				registry.And(pci),
-				without)
+			rep.At(r.Rig, e, steps.GPUDriverMissing, steps.Warn, "the GPU on %s (%s) has no nvidia-smi%s, so its memory "+
+				"cannot be used. Install NVIDIA's driver, for example nvidia-driver-580-open", node, registry.And(pci), without)
+			rep.Explain("Or the driver that the maker of the node provides")
+			rep.Decide(node + " GPUs on the PCI bus")
 			continue
 		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.Regexp().MatchString):
-			rep.At(r.Rig, e, steps.GPUNotStarted, steps.Fail, "the GPU's driver on %s answers, and has no GPU%s: it could not "+
-				"start the one on the PCI bus (%s), and dmesg | grep NVRM says why", node, quoted(gpu.Errors), registry.And(pci))
+			rep.At(r.Rig, e, steps.GPUNotStarted, steps.Fail, "the GPU driver on %s could not start the GPU on the PCI bus "+
+				"(%s). See: dmesg | grep NVRM", node, registry.And(pci))
+			rep.Explain("nvidia-smi answers%s", quoted(gpu.Errors))
+			rep.Decide(node + " GPUs on the PCI bus")
 			continue
 		case len(gpu.Rows) == 0:
-			rep.At(r.Rig, e, steps.GPUDriverFails, steps.Fail, "nvidia-smi on %s can't talk to the GPU's driver%s. Restart the "+
-				"node: after an update the old driver is loaded until then", node, quoted(gpu.Errors))
+			rep.At(r.Rig, e, steps.GPUDriverFails, steps.Fail, "nvidia-smi on %s cannot reach the GPU driver%s. Restart the "+
+				"node", node, quoted(gpu.Errors))
+			rep.Explain("After an update the old driver stays loaded until the node restarts")
 			continue
 		}
 		if missing := len(pci) - len(gpu.Rows); missing > 0 {
-			rep.At(r.Rig, e, steps.GPULost, steps.Warn, "%s has %d GPUs on its PCI bus, and nvidia-smi shows %d of them: what "+
-				"the others are like nobody tells. dmesg says why their driver left them", node, len(pci), len(gpu.Rows))
+			rep.At(r.Rig, e, steps.GPULost, steps.Warn, "nvidia-smi on %s shows %d of %d GPUs on the PCI bus: the driver "+
+				"dropped the others. See: dmesg", node, len(gpu.Rows), len(pci))
+			rep.Decide(node + " GPUs on the PCI bus")
 		}
 		told = append(told, gpuHeat(r.Rig, e, gpu, rep)...)
 	}
 	a, b := read[0].GPU.Driver, read[1].GPU.Driver
 	switch {
 	case none == len(steps.Ends):
-		return checks.Unseen(*rep, steps.CannotRun, "neither node has an NVIDIA GPU: there is no GPU memory to move")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has an NVIDIA GPU, so there is no GPU memory to move")
 	case none == 1 && told == nil:
-		rep.Add(steps.GPUOneSided, steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can't be "+
-			"moved between the two")
+		rep.Add(steps.GPUOneSided, steps.Warn, "only one node has an NVIDIA GPU, so GPU memory cannot be moved between the "+
+			"nodes")
 	case none == 1:
-		rep.Add(steps.GPUOneSided, steps.Warn, "one node has an NVIDIA GPU and the other has none: GPU memory can only be "+
-			"moved from %s",
+		rep.Add(steps.GPUOneSided, steps.Warn, "only one node has an NVIDIA GPU: GPU memory can be moved only from %s",
 			registry.And(told))
 	case a != "" && b != "" && a != b:
-		rep.Add(steps.GPUDriversDiffer, steps.Warn, "the GPU's driver is %s on %s and %s on %s: let both have one", a,
-			r.Rig.NameOf(steps.Here),
-			b, r.Rig.NameOf(steps.Peer))
+		rep.Add(steps.GPUDriversDiffer, steps.Warn, "the GPU driver is %s on %s but %s on %s. Install one version on both", a,
+			r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer))
 	}
-	return rep.Verdict(fmt.Sprintf("the GPUs' driver %s answers: %s", a, registry.And(told)), "heat slows none of them")
+	return rep.Verdict(fmt.Sprintf("the GPU driver %s answers: %s", a, registry.And(told)), "no GPU is slowed by heat")
 }
 
 // gpuHeat tells each GPU of a node with its temperature, and finds those that are slowed
@@ -103,16 +105,17 @@ func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *registry.Repo
 		told = append(told, fmt.Sprintf("%s on %s (%s)", g.Name, node, heat))
 		for _, field := range registry.SortedNames(g.Fields) {
 			if strings.Contains(field, "thermal_slowdown") && g.Fields[field] == "Active" {
-				rep.At(rig, e, steps.GPUHot, steps.Warn, "%s on %s is slowed by its own heat (%s, %s). Give it air", g.Name, node,
-					heat, field)
+				rep.At(rig, e, steps.GPUHot, steps.Warn, "%s on %s is slowed by heat (%s). Improve its cooling", g.Name, node, heat)
+				rep.Explain("%s on %s: nvidia-smi reports %s", g.Name, node, field)
+				rep.Decide(node + " " + g.Name + " temperature")
 			}
 		}
 	}
 	return told
 }
 
-// driverSees is how nvidia-smi words that the driver answers and has no device. A restart for a new driver is no cure
-// for that.
+// driverSees is how nvidia-smi words that the driver answers and has no device. A restart does not fix
+// that.
 var driverSees = lazyregexp.New(`^No devices were found`)
 
 // quoted is a tool's first complaint, in parentheses.
@@ -154,33 +157,35 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) 
 			case open:
 				direct = append(direct, name+" (dma-buf of the open kernel module)")
 			default:
-				rep.At(r.Rig, e, steps.GPUDirectOff, steps.Warn, "%s has %.0f MiB of its own, and neither nvidia_peermem nor "+
-					"dma-buf lets the adapter reach them: they go host-staged, at a fraction of the rail. Load the module (modprobe "+
-					"nvidia-peermem; if the kernel refuses it see the check of secure boot), or use NVIDIA's open kernel module", name,
-					*g.MemTotalMiB)
+				rep.At(r.Rig, e, steps.GPUDirectOff, steps.Warn, "the adapter cannot reach the memory of %s (no nvidia_peermem, "+
+					"no dma-buf), so transfers are slow. Run: modprobe nvidia-peermem", name)
+				rep.Explain("Its %.0f MiB go through host memory, at a fraction of the rail's rate. If the kernel refuses the "+
+					"module see secure-boot, or use NVIDIA's open kernel module", *g.MemTotalMiB)
+				rep.Decide(node+" nvidia_peermem", node+" dma-buf in verbs")
 				rep.Show(node+" "+g.Name, *g.MemTotalMiB, "MiB of its own", nil)
 			}
 		}
 	}
 	switch none {
 	case len(steps.Ends):
-		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver: there is no GPU memory to move")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver, so there is no GPU memory to "+
+			"move")
 	case 1:
 		for _, e := range steps.Ends {
 			if len(read[e].GPU.Rows) == 0 {
-				rep.At(r.Rig, e, steps.GPUOneSided, steps.Warn, "%s has no GPU with a driver and %s has one: GPU memory can't be "+
-					"moved between the two. See the check of the GPU's driver", r.Rig.NameOf(e), r.Rig.NameOf(e.Other()))
+				rep.At(r.Rig, e, steps.GPUOneSided, steps.Warn, "%s has no GPU with a driver, but %s has one: GPU memory cannot "+
+					"be moved between them. See gpu", r.Rig.NameOf(e), r.Rig.NameOf(e.Other()))
 			}
 		}
 	}
 	var pass []string
 	if staged != nil {
-		pass = append(pass, fmt.Sprintf("GPU memory goes host-staged: %s %s the processor's memory, and GPUDirect does not "+
-			"exist there", registry.And(staged), registry.Plural(len(staged), "shares", "share")),
-			"That is normal: allocate what travels with cudaHostAlloc, which the adapter reaches by itself")
+		pass = append(pass, fmt.Sprintf("GPU memory goes host-staged: %s %s memory with the processor, where GPUDirect "+
+			"does not exist", registry.And(staged), registry.Plural(len(staged), "shares", "share")),
+			"That is normal: allocate buffers with cudaHostAlloc, which the adapter can reach directly")
 	}
 	if direct != nil {
-		pass = append(pass, "the adapter may reach the memory of "+registry.And(direct)+" itself")
+		pass = append(pass, "the adapter can reach the memory of "+registry.And(direct)+" directly")
 	}
 	return rep.Verdict(pass...)
 }
@@ -194,7 +199,7 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *registry.Repor
 		because := ""
 		switch {
 		case state == "enabled":
-			because = "secure boot is on"
+			because = "Secure Boot is on"
 		case lock != "none":
 			because = "it is locked down (" + lock + ")"
 		}
@@ -202,31 +207,35 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *registry.Repor
 		unsigned, said := unsignedModules(node, h, rep), refusal(h.Log)
 		suspects := ""
 		if unsigned != nil {
-			suspects = fmt.Sprintf(", and %s there %s signed by nobody", registry.And(unsigned),
-				registry.Plural(len(unsigned), "is", "are"))
+			suspects = fmt.Sprintf(", and %s %s unsigned", registry.And(unsigned), registry.Plural(len(unsigned), "is", "are"))
 		}
 		switch {
 		case said != "":
-			rep.At(r.Rig, e, steps.ModuleRefused, steps.Warn, "the kernel of %s has refused a module (%s)%s. With secure boot "+
-				"it takes none but of those whom it trusts: sign it and enrol the key (mokutil --import), or take the "+
-				"distribution's package", node, said, suspects)
+			rep.At(r.Rig, e, steps.ModuleRefused, steps.Warn, "the kernel on %s refused a module%s. Sign it and enrol the "+
+				"key: mokutil --import", node, suspects)
+			rep.Explain("Secure Boot loads only modules that are signed with an enrolled key. The distribution's package is " +
+				"signed")
+			rep.Show(node+" kernel log", said, "", nil)
+			rep.Decide(node+" kernel log", node+" secure boot")
 		case because != "" && unsigned != nil:
-			rep.At(r.Rig, e, steps.ModuleUnsigned, steps.Warn, "the kernel of %s will refuse a module: %s%s. Sign it and enrol "+
-				"the key (mokutil --import), or take the distribution's package", node, because, suspects)
-		// What isn't told may be on: without mokutil nobody knows.
+			rep.At(r.Rig, e, steps.ModuleUnsigned, steps.Warn, "the kernel on %s will refuse a module: %s%s. Sign it and "+
+				"enrol the key: mokutil --import", node, because, suspects)
+			rep.Explain("Or install the distribution's package, which is signed")
+			rep.Decide(node + " secure boot")
+		// What is unknown may be on: without mokutil it cannot be read.
 		case (because != "" || state == "unknown") && !logRead(h):
 			refused = append(refused, node)
 		}
 		how = append(how, fmt.Sprintf("%s on %s", state, node))
 	}
 	if refused != nil {
-		return checks.Unseen(*rep, steps.NeedsRoot, "the kernel's log may not be read on %s, and secure boot is on there, "+
-			"or may be: whether a module was refused can't be told. As root, or in the group adm, it can", registry.And(refused))
+		return checks.Unseen(*rep, steps.NeedsRoot, "could not read the kernel log on %s (root or the group adm may), so "+
+			"whether a module was refused is unknown", registry.And(refused))
 	}
-	return rep.Verdict("no kernel has refused a module; secure boot is " + registry.And(how))
+	return rep.Verdict("no kernel refused a module; Secure Boot is " + registry.And(how))
 }
 
-// unsignedModules are those of a node that nobody has signed.
+// unsignedModules are those of a node that have no signature.
 func unsignedModules(node string, h parse.Hardware, rep *registry.Report) []string {
 	var unsigned []string
 	for _, name := range registry.SortedNames(h.Facts) {
@@ -273,14 +282,14 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *registry.Report) ste
 		node := r.Rig.NameOf(e)
 		bytes, ok := strictnum.Number(read[e].Facts["registration"])
 		if !ok || bytes == 0 {
-			rep.At(r.Rig, e, steps.SettingInvalid, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is no number of bytes",
-				read[e].Facts["registration"])
+			rep.At(r.Rig, e, steps.SettingInvalid, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is not a number of "+
+				"bytes", read[e].Facts["registration"])
 			continue
 		}
 		need := bytes / (1 << 20)
 		if other := read[e.Other()].GPU.Rows; hasSMI(read[e]) && len(read[e].GPU.Rows) == 0 && len(other) > 0 {
-			rep.At(r.Rig, e, steps.GPUDriverFails, steps.Inconclusive, "nvidia-smi on %s tells of no GPU%s, so nothing shows "+
-				"its BAR1: see the check of the GPU's driver", node, quoted(read[e].GPU.Errors))
+			rep.At(r.Rig, e, steps.GPUDriverFails, steps.Inconclusive, "nvidia-smi on %s reports no GPU%s, so its BAR1 is "+
+				"unknown: see gpu", node, quoted(read[e].GPU.Errors))
 		}
 		for _, g := range read[e].GPU.Rows {
 			name := fmt.Sprintf("%s on %s", g.Name, node)
@@ -295,9 +304,8 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *registry.Report) ste
 				From: fmt.Sprintf("a buffer of %.0f MiB (NIXL_VRAM_BUFFER), and the COTS report could use 115 of 256 MiB", need),
 			})
 			if most := total * bar1Share; most < need {
-				rep.At(r.Rig, e, steps.BAR1Small, steps.Warn, "%s has a BAR1 of %.0f MiB: buffers above some %.0f MiB can't be "+
-					"registered, and the tutorial's have %.0f. Switch on resizable BAR in the firmware, or set NIXL_VRAM_BUFFER lower",
-					name, total, most, need)
+				rep.At(r.Rig, e, steps.BAR1Small, steps.Warn, "%s has %.0f MiB of BAR1, enough for %.0f MiB buffers; tests use "+
+					"%.0f. Enable Resizable BAR, or lower NIXL_VRAM_BUFFER", name, total, most, need)
 				continue
 			}
 			fits = append(fits, fmt.Sprintf("%s (%.0f MiB)", name, total))
@@ -306,13 +314,13 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *registry.Report) ste
 	var pass []string
 	switch {
 	case len(read[0].GPU.Rows)+len(read[1].GPU.Rows) == 0:
-		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver, so there is no BAR1 to look at")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver, so there is no BAR1 to check")
 	case without != nil:
 		pass = append(pass, fmt.Sprintf("%s %s no BAR1 and %s none: processor and GPU share one memory",
 			registry.And(without), registry.Plural(len(without), "has", "have"), registry.Plural(len(without), "needs", "need")))
 	}
 	if fits != nil {
-		pass = append(pass, "the BAR1 of "+registry.And(fits)+" is large enough for the tutorial's buffers")
+		pass = append(pass, "the BAR1 of "+registry.And(fits)+" is large enough for the tests")
 	}
 	return rep.Verdict(pass...)
 }

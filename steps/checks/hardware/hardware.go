@@ -33,8 +33,8 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			case text == "no PCIe link":
 				soft++
 			case !ok:
-				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s on %s does not tell how fast its PCIe link is: %s", dev,
-					node, text)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the PCIe link of %s on %s: %s", dev, node,
+					text)
 			default:
 				links++
 				byHalf[l.Half] = append(byHalf[l.Half], l)
@@ -54,35 +54,34 @@ func judgePCIeLink(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			together := byHalf[half]
 			judgeHalf(r.Rig, e, together, rep)
 			if e == steps.Here && len(together) > 1 {
-				shared = append(shared, fmt.Sprintf("%s share %s (some %.0f Gb/s together)", registry.And(devs(together)), half,
+				shared = append(shared, fmt.Sprintf("%s share %s (about %.0f Gb/s together)", registry.And(devs(together)), half,
 					together[0].Carries()))
 			}
 		}
 	}
 	if len(empty) == 1 {
-		rep.At(r.Rig, empty[0], steps.RDMADeviceMissing, steps.Inconclusive, "%s has no RDMA device, so there is no PCIe "+
-			"link to look at",
-			r.Rig.NameOf(empty[0]))
+		rep.At(r.Rig, empty[0], steps.RDMADeviceMissing, steps.Inconclusive, "no RDMA device on %s, so no PCIe link was "+
+			"checked there", r.Rig.NameOf(empty[0]))
 	}
 	switch {
 	case links == 0 && len(rep.Findings) == 0 && soft > 0:
-		return rep.Verdict("no RDMA device here has a PCIe link: they are soft-RoCE, which a processor does")
+		return rep.Verdict("no RDMA device has a PCIe link: all are soft-RoCE")
 	case links == 0 && len(rep.Findings) == 0:
-		return checks.Unseen(*rep, steps.CannotRun, "neither node has an RDMA device, so there is no PCIe link to look at")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has an RDMA device, so no PCIe link was checked")
 	}
 	together := "no two rails share a PCIe link"
 	if shared != nil {
 		together = strings.Join(shared, ", ")
 	}
-	return rep.Verdict(fmt.Sprintf("all %d RDMA devices have the PCIe link that they can have: %s", links,
-		registry.And(kinds)), together)
+	return rep.Verdict(fmt.Sprintf("all %d RDMA devices have their full PCIe link: %s", links, registry.And(kinds)),
+		together)
 }
 
-// untoldLinks are rails of which nobody told anything, where some were told of.
+// untoldLinks are rails of which nothing was printed, where others were.
 func untoldLinks(rig steps.Rig, e steps.End, facts map[string]string, told int, rep *registry.Report) {
 	for _, rail := range rig.At(e).Rails {
 		if facts[rail.Dev] == "" && told > 0 && rail.PCI.Addr != "" {
-			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how fast the PCIe link of %s on %s is", rail.Dev,
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the PCIe link of %s on %s", rail.Dev,
 				rig.NameOf(e))
 		}
 	}
@@ -97,8 +96,8 @@ func devs(links []health.Link) []string {
 }
 
 // judgeHalf looks at a PCIe link, which several devices may share. Where the slot itself has no
-// more, seating the card again helps nobody, so that is told apart.
-// The script tells one line a device, so all of one half say the same, and the first speaks for
+// more, reseating the card does not help, so that is a cause of its own.
+// The script prints one line a device, so all of one half say the same, and the first speaks for
 // them.
 func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *registry.Report) {
 	l := links[0]
@@ -107,14 +106,13 @@ func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *registry.Re
 	}
 	got := l.Carries()
 	code := steps.PCIeNarrow
-	why := "Both ends of it can do more: power the node off for a minute, and seat it again where it is a card"
+	why := "Power the node off for a minute, then reseat the card"
 	// Both are worked out from a speed and a width: 1 % is for rounding.
 	if slot := l.Wired(); slot > 0 && slot <= 1.01*got {
-		code, why = steps.SlotNarrow, fmt.Sprintf("The slot has no more (%s): move the card to one that has",
-			limits.Slot(l.Slot, l.Wire))
+		code, why = steps.SlotNarrow, fmt.Sprintf("The slot has only %s: use another slot", limits.Slot(l.Slot, l.Wire))
 	}
-	rep.At(rig, e, code, steps.Warn, "%s on %s: the PCIe link (%s) came up as %s, of which we expect %.0f Gb/s, where "+
-		"the adapter can do %s. %s", registry.And(devs(links)), rig.NameOf(e), l.Half, l.Name(), got, l.Best(), why)
+	rep.At(rig, e, code, steps.Warn, "%s on %s: %s (%.0f Gb/s) instead of %s. %s", registry.And(devs(links)),
+		rig.NameOf(e), l.Name(), got, strings.TrimPrefix(l.Best(), "PCIe "), why)
 }
 
 // logRead reports whether the node let the kernel's log be read.
@@ -134,25 +132,33 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *registry.R
 		rep.Show(node+" functions", cmp.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
 		switch {
 		case lost != nil:
-			rep.At(r.Rig, e, steps.AdapterLost, steps.Fail, "%s of %s %s no driver%s. Let it cool and restart the node: "+
-				"nothing else brings the adapter back", registry.And(lost), node, has, lastWord(read[e].Log, lost))
+			rep.At(r.Rig, e, steps.AdapterLost, steps.Fail, "%s on %s %s no driver: the adapter failed. Let the node cool, "+
+				"then restart it", registry.And(lost), node, has)
+			rep.Explain("Nothing but a restart brings the adapter back")
+			if said := lastWord(read[e].Log, lost); said != "" {
+				rep.Show(node+" kernel log", said, "", nil)
+			}
+			rep.Decide(node+" functions", node+" kernel log")
 			continue
 		case len(devices[e]) == 0 && functions == nil:
-			rep.At(r.Rig, e, steps.AdapterAbsent, steps.Fail, "%s has no RDMA device, and no ConnectX on its PCI bus. A DGX "+
-				"Spark switches the adapter off while no cable is plugged in; elsewhere a restart may bring it back", node)
+			rep.At(r.Rig, e, steps.AdapterAbsent, steps.Fail, "no RDMA device and no ConnectX on %s. Plug in a cable: a DGX "+
+				"Spark switches the adapter off without one", node)
+			rep.Explain("On other nodes a restart may bring the adapter back")
+			rep.Decide(node+" RDMA devices", node+" functions")
 			continue
 		case bare != nil:
-			rep.At(r.Rig, e, steps.RDMADeviceMissing, steps.Warn, "%s of %s %s a driver and no RDMA device. The module mlx5_ib "+
-				"is missing (modprobe mlx5_ib), or two functions were made one by a bond (RoCE LAG)", registry.And(bare), node, has)
+			rep.At(r.Rig, e, steps.RDMADeviceMissing, steps.Warn, "%s on %s %s a driver but no RDMA device. Run: modprobe "+
+				"mlx5_ib, or remove a bond (RoCE LAG)", registry.And(bare), node, has)
+			rep.Decide(node+" RDMA devices", node+" functions")
 		}
 		if told := complaint(read[e].Log); told != "" {
-			rep.At(r.Rig, e, steps.AdapterFault, steps.Warn, "the adapter of %s works and has complained: %s. Look at its "+
-				"temperature, and at what was going on then", node, told)
+			rep.At(r.Rig, e, steps.AdapterFault, steps.Warn, "the adapter on %s works, but logged: %s. Check "+
+				"adapter-temperature", node, told)
+			rep.Explain("Find out what load ran at that time (dmesg -T)")
 		}
 	}
 	if a, b := len(devices[0]), len(devices[1]); a != b {
-		rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d RDMA devices and %s has %d: what one node lacks the other can't "+
-			"use",
+		rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d RDMA devices and %s has %d; a rail needs one at each end",
 			r.Rig.NameOf(steps.Here), a, r.Rig.NameOf(steps.Peer), b)
 	}
 	note := "every function of a ConnectX has its driver"
@@ -165,12 +171,12 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *registry.R
 	switch {
 	case adapters > 0:
 	case soft(read[0].Facts) && soft(read[1].Facts):
-		note = "no ConnectX is among them: they are soft-RoCE, and no adapter can be lost"
+		note = "no ConnectX is among them: all are soft-RoCE"
 	default:
-		note = "no ConnectX is among them, so whether one of their functions lost its driver was not looked at"
+		note = "no ConnectX is among them, so their drivers were not checked"
 	}
 	if !logRead(read[0]) || !logRead(read[1]) {
-		note += "; the kernel's log could not be read on both nodes"
+		note += "; the kernel log could not be read on both nodes"
 	}
 	return rep.Verdict(fmt.Sprintf("%d RDMA %s on each node: %s", len(devices[0]),
 		registry.Plural(len(devices[0]), "device", "devices"), strings.Join(devices[0], ", ")), note)
@@ -202,15 +208,15 @@ func functionsOf(facts map[string]string) (devices, functions, lost, bare []stri
 	return devices, functions, lost, bare
 }
 
-// lastWord is what the kernel's log has last said about functions before they went, in brackets;
-// empty where it said nothing that would explain it.
+// lastWord is what the kernel's log has last said about functions before they went; empty where it said
+// nothing that would explain it.
 func lastWord(log []parse.KernelEvent, functions []string) string {
 	for _, l := range slices.Backward(log) {
 		if slices.Contains(functions, l.Device) && slices.Contains([]string{
 			"firmware-error", "high-temperature",
 			"device-removed",
 		}, l.Kind) {
-			return " (the kernel's log: " + logText(l) + ")"
+			return logText(l)
 		}
 	}
 	return ""
@@ -267,18 +273,17 @@ func judgeAdapterPower(r steps.Result, read [2]parse.Hardware, rep *registry.Rep
 		lines += len(read[e].Log)
 		judgeAdapterLog(r.Rig, e, read[e].Log, rep)
 	}
-	// Before what may not be read: where no adapter is, nobody has to become root.
+	// Before what may not be read: without an adapter it is not needed.
 	if lines == 0 && !hasAdapter(r.Rig) {
-		return checks.Unseen(*rep, steps.CannotRun, "no RDMA device here is an adapter's, so none can complain: they are "+
-			"soft-RoCE")
+		return checks.Unseen(*rep, steps.CannotRun, "no RDMA device is an adapter's (all are soft-RoCE), so there is "+
+			"nothing to report")
 	}
 	if refused != nil {
-		return checks.Unseen(*rep, steps.NeedsRoot, "the kernel's log may not be read on %s by %s: as root, or in the group "+
-			"adm",
+		return checks.Unseen(*rep, steps.NeedsRoot, "could not read the kernel log on %s as %s: root or the group adm may",
 			registry.And(refused), cmp.Or(read[0].Facts["user"], "this user"))
 	}
-	return rep.Verdict(fmt.Sprintf("the adapters complain of nothing: no word of too little power and no cable that is "+
-		"out, in %d lines of the kernels' logs", lines))
+	return rep.Verdict(fmt.Sprintf("the adapters report no lack of power and no cable problem (%d lines of the kernel "+
+		"logs)", lines))
 }
 
 // hasAdapter reports whether an RDMA device of either node is an adapter's: one that is no PCI
@@ -311,9 +316,11 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 	if names := registry.SortedNames(short); len(names) > 0 {
 		watts := short[names[0]]
 		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "insufficient, say " + registry.And(names)})
-		rep.At(rig, e, steps.SlotPowerLow, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Many adapters "+
-			"say so and are fast; where a module stays dark, or a good link moves 13 Gb/s, power the node off for a minute",
-			registry.And(names), node, watts)
+		rep.At(rig, e, steps.SlotPowerLow, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Harmless if "+
+			"links are fast; else power-cycle the node", registry.And(names), node, watts)
+		rep.Explain("Many adapters report this and are fast. If a module stays dark, or a good link moves only 13 Gb/s, " +
+			"power the node off for a minute")
+		rep.Decide(node + " slot power")
 	}
 	var out, bad []string
 	for _, dev := range registry.SortedNames(cable) {
@@ -332,12 +339,12 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 		}
 	}
 	if out != nil {
-		rep.At(rig, e, steps.CableUnplugged, steps.Warn, "%s on %s: the adapter says that its cable is unplugged; push it "+
-			"in at both ends until it clicks", registry.And(out), node)
+		rep.At(rig, e, steps.CableUnplugged, steps.Warn, "%s on %s: the adapter reports an unplugged cable. Plug it in at "+
+			"both ends until it clicks", registry.And(out), node)
 	}
 	if bad != nil {
-		rep.At(rig, e, steps.CableUnusable, steps.Fail, "%s on %s: the adapter can't use the cable or its module. Take "+
-			"another one that its maker lists", registry.And(bad), node)
+		rep.At(rig, e, steps.CableUnusable, steps.Fail, "%s on %s: the adapter cannot use its cable or module. Use one "+
+			"that the adapter's maker lists", registry.And(bad), node)
 	}
 }
 
@@ -370,7 +377,7 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 			rep.Show(fmt.Sprintf("%s %s by %s", node, pci, from), degrees, "C",
 				&steps.Expected{
 					Max: new(heat.Warm.Value()),
-					From: fmt.Sprintf("the maker's manual: warning %.0f, critical %.0f, switched off at %.0f",
+					From: fmt.Sprintf("the maker's manual: warning %.0f, critical %.0f, off at %.0f",
 						heat.Warm.Value(), heat.Critical.Value(), heat.Off.Value()),
 				})
 			if degrees > hottest {
@@ -383,17 +390,16 @@ func judgeAdapterTemperature(r steps.Result, facts [2]map[string]string, rep *re
 		told = append(told, fmt.Sprintf("%.0f degrees on %s", hottest, node))
 		warm = min(warm, heat.Warm.Value())
 		if grade := heat.Grade(hottest); grade > steps.Pass {
-			rep.At(r.Rig, e, steps.AdapterHot, grade, "%s on %s is at %.0f degrees: %s. Give it air", where, node, hottest,
-				heat.Says(hottest))
+			rep.At(r.Rig, e, steps.AdapterHot, grade, "%s on %s is at %.0f degrees: %s. Improve its cooling", where, node,
+				hottest, heat.Says(hottest))
 		}
 	}
 	switch {
 	case len(told) == 0 && silent == nil:
-		return checks.Unseen(*rep, steps.CannotRun, "there is no adapter with a sensor: no ConnectX is on the PCI bus of "+
-			"either node")
+		return checks.Unseen(*rep, steps.CannotRun, "no adapter has a temperature sensor: neither node has a ConnectX")
 	case silent != nil:
-		return checks.Unseen(*rep, steps.Unreadable, "%s tell no temperature: the driver shows no sensor (hwmon), and "+
-			"mget_temp of NVIDIA's mft is missing or needs root", registry.And(silent))
+		return checks.Unseen(*rep, steps.Unreadable, "could not read the temperature of %s: no hwmon sensor, and mget_temp "+
+			"(NVIDIA mft) is missing or needs root", registry.And(silent))
 	}
 	return rep.Verdict(fmt.Sprintf("the adapters are cool enough: at most %s, below %.0f", registry.And(told), warm))
 }

@@ -19,7 +19,7 @@ func TestPCIeErrors(t *testing.T) {
 		"0000:01:00.0, the port above correctable later: 0\nlooked: twice\n"
 	swap := func(old, by string) string { return kindtest.Swap(t, good, old, by) }
 	judged(t, "pcie-errors", "facts", []checkCase{
-		{"none that grow", steps.Rig{}, good, good, steps.Pass, "", "", []string{"none of 4 ends"}},
+		{"none that grow", steps.Rig{}, good, good, steps.Pass, "", "", []string{"at 4 link ends"}},
 		{
 			"fatal",
 			steps.Rig{},
@@ -39,7 +39,7 @@ func TestPCIeErrors(t *testing.T) {
 			good, swap("correctable later: 7 BadTLP=3 RxErr=4", "correctable later: 19 BadTLP=3 RxErr=16"),
 			steps.Warn, steps.PCIeCorrectableErrors,
 			"spark-01",
-			[]string{"12 in", "RxErr"},
+			[]string{"12 correctable PCIe errors in", "RxErr"},
 		},
 		{
 			"no counters",
@@ -58,13 +58,13 @@ func TestPCIeErrors(t *testing.T) {
 			steps.Rig{},
 			good, swap("01:00.0 fatal later: 0", "01:00.0 fatal later: unknown"), steps.Inconclusive, steps.Unreadable,
 			"spark-01",
-			[]string{"no number"},
+			[]string{"could not read the fatal errors"},
 		},
 		{
 			"cut off",
 			steps.Rig{},
 			good, strings.Replace(good, "looked: twice\n", "", 1), steps.Inconclusive, steps.Unreadable, "spark-01",
-			[]string{"doesn't tell whether"},
+			[]string{"could not read the PCIe error counters"},
 		},
 	})
 }
@@ -87,14 +87,14 @@ func TestLastBoot(t *testing.T) {
 			"off",
 			steps.Rig{},
 			clean, crash, steps.Warn, steps.UncleanShutdown, "spark-01",
-			[]string{"ended without a shutdown", "its last words: 2026-11-21 spark systemd-journald[1]: something"},
+			[]string{"was not shut down", "2026-11-21 spark systemd-journald[1]: something"},
 		},
 		{
 			"wtmp alone",
 			steps.Rig{},
 			clean, "journal: refused or empty\nrecord 1: reboot x\nrecord 2: reboot x\n", steps.Warn, steps.UncleanShutdown,
 			"spark-01",
-			[]string{"without a shutdown"},
+			[]string{"was not shut down"},
 		},
 		{"own lines of the journal alone", steps.Rig{}, clean, swap("journal: yes", "journal: no"), steps.Pass, "", "", nil},
 		{
@@ -108,13 +108,13 @@ func TestLastBoot(t *testing.T) {
 			steps.Rig{},
 			clean, "journal: read\nshutdown in the journal: no\nlast: missing\n",
 			steps.Skipped, steps.Unreadable, "",
-			[]string{"breaks off and where last knows of no boot"},
+			[]string{"ends abruptly"},
 		},
 		{
 			"first boot",
 			steps.Rig{},
 			clean, "journal: read\nboots known: 1\nrecord 1: reboot x\n", steps.Skipped, steps.Unreadable, "",
-			[]string{"spark-01, which knows of no boot before"},
+			[]string{"spark-01 (no earlier boot is recorded)"},
 		},
 		{
 			"not readable",
@@ -126,7 +126,7 @@ func TestLastBoot(t *testing.T) {
 			"cut off",
 			steps.Rig{},
 			clean, "record 1: reboot x\n", steps.Inconclusive, steps.Unreadable, "spark-01",
-			[]string{"doesn't tell"},
+			[]string{"could not read the journal"},
 		},
 	})
 }
@@ -142,7 +142,7 @@ func TestGPUClock(t *testing.T) {
 			"well",
 			steps.Rig{},
 			good, good, steps.Pass, "", "",
-			[]string{"2411 of 3003 MHz at 68 W on spark-02", "nothing holds it back"},
+			[]string{"2411 of 3003 MHz at 68 W on spark-02", "nothing limits it"},
 		},
 		{
 			"stuck",
@@ -155,7 +155,7 @@ func TestGPUClock(t *testing.T) {
 			steps.Rig{},
 			good, swap("2411, 3003, 68.20, 61, 96, Not", "1500, 3003, 68.20, 61, 96,"), steps.Warn, steps.GPUClockLow,
 			"spark-01",
-			[]string{"1500 of 3003 MHz", "sw_power_cap", "1802 MHz"},
+			[]string{"1500 of 3003 MHz", "sw_power_cap", "at least 1802"},
 		},
 		{
 			"good, with a reason",
@@ -179,7 +179,7 @@ func TestGPUClock(t *testing.T) {
 			"not told",
 			steps.Rig{},
 			good, "busy before: [N/A]\n", steps.Skipped, steps.Unreadable, "",
-			[]string{"doesn't tell whether somebody uses it"},
+			[]string{"does not report whether the GPU is in use"},
 		},
 		{
 			"no load",
@@ -192,13 +192,13 @@ func TestGPUClock(t *testing.T) {
 			"a load that nvidia-smi doesn't see",
 			steps.Rig{},
 			good, swap(" 96,", " 0,"), steps.Skipped, steps.Unreadable, "",
-			[]string{"didn't show"},
+			[]string{"did not see the load"},
 		},
 		{
 			"no clock",
 			steps.Rig{},
 			good, swap("2411", "[N/A]"), steps.Skipped, steps.Unreadable, "",
-			[]string{"tells no clock"},
+			[]string{"reports no clock"},
 		},
 		{
 			"no nvidia-smi",

@@ -26,8 +26,8 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *registry.R
 			at := slices.IndexFunc(read[e], func(l parse.EthtoolLink) bool { return l.Netdev == rail.Netdev.Name })
 			switch {
 			case at < 0:
-				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "ethtool on %s tells nothing of %s (%s)", r.Rig.NameOf(e),
-					registry.OrUnknown(rail.Netdev.Name), rail.Dev)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "ethtool on %s reports nothing about %s (%s)",
+					r.Rig.NameOf(e), registry.OrUnknown(rail.Netdev.Name), rail.Dev)
 				continue
 			case read[e][at].Link != "yes":
 				continue // link-up tells why
@@ -40,23 +40,22 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *registry.R
 			if s := gigabits(l.SpeedMbps); !slices.Contains(speeds, s) {
 				speeds = append(speeds, s)
 			}
-			slow.look(r.Rig, e, rail, l, rep)
+			slow.look(r.Rig, e, l, rep)
 		}
 		slow.tell(r.Rig, e, rep)
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
 		if untold != nil {
-			return checks.Unseen(*rep, steps.CannotRun, "the drivers of %s tell no link modes: they are virtual, and as fast "+
-				"as a processor",
-				registry.And(untold))
+			return checks.Unseen(*rep, steps.CannotRun, "the drivers of %s report no link modes: they are virtual, as fast as "+
+				"a processor", registry.And(untold))
 		}
-		return checks.Unseen(*rep, steps.CannotRun, "no rail that is used has a link: see link-up")
+		return checks.Unseen(*rep, steps.CannotRun, "no used rail has a link: see link-up")
 	}
 	note := ""
 	if untold != nil {
-		note = "not seen on " + registry.And(untold) + ", whose drivers tell no link modes"
+		note = "not checked: " + registry.And(untold) + ", whose drivers report no link modes"
 	}
-	return rep.Verdict(fmt.Sprintf("all %d links are as fast as their ports can be: %s", looked, registry.And(speeds)),
+	return rep.Verdict(fmt.Sprintf("all %d links run at the full speed of their ports: %s", looked, registry.And(speeds)),
 		note)
 }
 
@@ -66,11 +65,12 @@ type slowLinks struct {
 	order []string
 	names map[string][]string
 	codes map[string]steps.Code
+	notes map[string]string
 }
 
 // look holds a link against the fastest mode of its port. What was set on the node is looked for first: to offer
 // less than that, or not to negotiate. The cable, its module and the other end are what is left.
-func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.EthtoolLink, rep *registry.Report) {
+func (s *slowLinks) look(rig steps.Rig, e steps.End, l parse.EthtoolLink, rep *registry.Report) {
 	most := l.MostMbps()
 	best := float64(most) / 1000
 	rep.Show(fmt.Sprintf("%s %s link", rig.NameOf(e), l.Netdev), float64(l.SpeedMbps)/1000, "Gb/s",
@@ -79,31 +79,32 @@ func (s *slowLinks) look(rig steps.Rig, e steps.End, rail steps.Rail, l parse.Et
 		return
 	}
 	code := steps.LinkSlow
-	why := "the cable, its module or the port at the other end gives no more, and the check cable tells which one it is"
+	why := "Check cable, module and other port"
+	note := "The cable, its module or the port at the other end allows no more: the check cable shows what the cable is"
 	if asked := l.AskedMbps(); asked > 0 && asked < most {
 		code = steps.SpeedNotOffered
-		why = fmt.Sprintf("it was told to offer no more than %s: let it offer all (ethtool -s %s autoneg on advertise), and "+
-			"look who set that at boot", gigabits(asked), l.Netdev)
+		note = "A setting on the node limits what it offers: find out what sets that at boot"
+		why = fmt.Sprintf("It offers only %s. Run: ethtool -s %s autoneg on", gigabits(asked), l.Netdev)
 	} else if l.Auto == "off" && asked == 0 {
 		code = steps.AutonegOff
-		why = fmt.Sprintf("its speed is set by hand (autonegotiation is off): ethtool -s %s autoneg on, or the cable gives "+
-			"no more (ethtool -m)", l.Netdev)
+		note = "Autonegotiation is off: the speed was set by hand. If that is not it, the cable allows no more (ethtool -m)"
+		why = fmt.Sprintf("Its speed is fixed. Run: ethtool -s %s autoneg on", l.Netdev)
 	}
-	says := fmt.Sprintf("came up with %s where the port can do %s, and no test gets past that: %s", gigabits(l.SpeedMbps),
-		gigabits(most), why)
+	says := fmt.Sprintf("came up at %s, but the port can do %s. %s", gigabits(l.SpeedMbps), gigabits(most), why)
 	if s.names == nil {
-		s.names, s.codes = map[string][]string{}, map[string]steps.Code{}
+		s.names, s.codes, s.notes = map[string][]string{}, map[string]steps.Code{}, map[string]string{}
 	}
 	if s.names[says] == nil {
-		s.order, s.codes[says] = append(s.order, says), code
+		s.order, s.codes[says], s.notes[says] = append(s.order, says), code, note
 	}
-	s.names[says] = append(s.names[says], fmt.Sprintf("%s (%s)", l.Netdev, rail.Dev))
+	s.names[says] = append(s.names[says], l.Netdev)
 }
 
 // tell adds a finding for each thing that is to be said.
 func (s *slowLinks) tell(rig steps.Rig, e steps.End, rep *registry.Report) {
 	for _, says := range s.order {
 		rep.At(rig, e, s.codes[says], steps.Warn, "%s on %s %s", registry.And(s.names[says]), rig.NameOf(e), says)
+		rep.Explain("%s", s.notes[says])
 	}
 }
 

@@ -174,12 +174,12 @@ func (c conflict) shielded(facts map[string]string) bool { return c.mixes(facts)
 func (c conflict) mixes(facts map[string]string) string {
 	for _, netdev := range c.netdevs {
 		if ignore, _ := strictnum.Count(facts[netdev+" arp_ignore"]); !slices.Contains([]int{1, 2, 8}, ignore) {
-			return fmt.Sprintf("each answers for the other's address (arp_ignore is %d)", ignore)
+			return fmt.Sprintf("answer for each other (arp_ignore %d)", ignore)
 		}
 	}
 	for _, netdev := range c.netdevs {
 		if announce, _ := strictnum.Count(facts[netdev+" arp_announce"]); announce < 2 {
-			return fmt.Sprintf("each may ask under the other's address (arp_announce is %d)", announce)
+			return fmt.Sprintf("send requests with each other's address (arp_announce %d)", announce)
 		}
 	}
 	return ""
@@ -199,28 +199,31 @@ func judgeAddressConflict(r steps.Result, facts [2]map[string]string, rep *regis
 			n += len(all[e][rail.Netdev.Name])
 		}
 		for _, x := range conflicts(r.Rig, e, all) {
+			rep.Decide(node+" "+x.netdevs[0], node+" "+x.netdevs[1])
 			switch {
 			case x.netdevs[0] == x.netdevs[1]:
-				rep.At(r.Rig, e, steps.SecondAddress, steps.Warn, "%s on %s has two addresses in one subnet, %s and %s: it has "+
-					"two GIDs then, and a tool may name the wrong one. fix-addresses removes the second", x.netdevs[0], node,
-					x.addrs[0], x.addrs[1])
+				rep.At(r.Rig, e, steps.SecondAddress, steps.Warn, "%s on %s has two addresses in one subnet, %s and %s. Tools "+
+					"may use the wrong GID. Run: ip addr del %s dev %s", x.netdevs[0], node, x.addrs[0], x.addrs[1], x.addrs[1],
+					x.netdevs[0])
 			case x.shielded(facts[e]):
-				rep.At(r.Rig, e, steps.SubnetShared, steps.Warn, "%s and %s on %s are in one subnet, %s: arp_ignore and "+
-					"arp_announce keep them apart, but without routes by source address packets still leave through either",
-					x.netdevs[0], x.netdevs[1], node, x.addrs[0].Masked())
+				rep.At(r.Rig, e, steps.SubnetShared, steps.Warn, "%s and %s on %s share the subnet %s: packets may leave through "+
+					"either. Give each its own subnet, or add routes by source address", x.netdevs[0], x.netdevs[1], node,
+					x.addrs[0].Masked())
+				rep.Explain("On %s, arp_ignore and arp_announce keep the ARP answers of %s and %s apart; routes by source "+
+					"address do the same for what is sent", node, x.netdevs[0], x.netdevs[1])
 			case x.stray:
-				rep.At(r.Rig, e, steps.AddressStray, steps.Fail, "%s on %s has %s, in the subnet of %s (%s): two ways lead to %s, "+
-					"and traffic takes the wrong one or gets lost. fix-addresses removes it", x.netdevs[1], node, x.addrs[1],
-					x.netdevs[0], x.addrs[0], there)
+				rep.At(r.Rig, e, steps.AddressStray, steps.Fail, "%s on %s has %s, in the subnet of %s (%s): traffic to %s may "+
+					"take the wrong interface. Remove that address", x.netdevs[1], node, x.addrs[1], x.netdevs[0], x.addrs[0], there)
+				rep.Explain("By hand, on %s: ip addr del %s dev %s", node, x.addrs[1], x.netdevs[1])
 			default:
-				rep.At(r.Rig, e, steps.SubnetShared, steps.Fail, "%s (%s) and %s (%s) on %s are in one subnet: two ways lead to "+
-					"%s, and traffic takes the wrong one or gets lost. Give each a subnet of its own", x.netdevs[0], x.addrs[0],
-					x.netdevs[1], x.addrs[1], node, there)
+				rep.At(r.Rig, e, steps.SubnetShared, steps.Fail, "%s (%s) and %s (%s) on %s share a subnet: traffic to %s may "+
+					"take the wrong interface. Give each its own subnet", x.netdevs[0], x.addrs[0], x.netdevs[1], x.addrs[1], node,
+					there)
 			}
 		}
 	}
-	return rep.Verdict(fmt.Sprintf("each of the rails' %s is alone in its subnet on its node",
-		registry.Count(n, "address", "addresses")))
+	return rep.Verdict(fmt.Sprintf("no rail shares its subnet with another interface of its node (%s)", registry.Count(n,
+		"address", "addresses")))
 }
 
 // planAddresses takes the addresses away that are out of place.
@@ -233,8 +236,8 @@ func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		var ips, devs []string
 		for _, c := range conflicts(rig, e, all) {
 			if !c.stray {
-				unsure = fmt.Sprintf("%s (%s) and %s (%s) on %s are in one subnet, and which of them should not be is yours to "+
-					"say: ip addr del ADDRESS dev INTERFACE", c.netdevs[0], c.addrs[0], c.netdevs[1], c.addrs[1], rig.NameOf(e))
+				unsure = fmt.Sprintf("%s (%s) and %s (%s) on %s share a subnet, and railbench cannot decide which one is wrong. "+
+					"Remove one: ip addr del ADDRESS dev INTERFACE", c.netdevs[0], c.addrs[0], c.netdevs[1], c.addrs[1], rig.NameOf(e))
 				continue
 			}
 			if ip := c.netdevs[1] + "=" + c.addrs[1].String(); !slices.Contains(ips, ip) {
@@ -255,8 +258,8 @@ func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	case unsure != "":
 		p.Refuse = unsure
 	default:
-		p.Nothing = "no rail shares its subnet with another address of its node; a neighbour entry that is wrong goes with " +
-			"ip neigh flush dev INTERFACE"
+		p.Nothing = "no rail shares its subnet with another address of its node. To clear a wrong neighbour entry: ip neigh " +
+			"flush dev INTERFACE"
 	}
 	return p
 }
@@ -279,19 +282,19 @@ func judgeFixAddresses(c steps.Cell, r steps.Result) steps.Verdict {
 			if x.stray {
 				grade = steps.Fail
 			}
-			rep.At(r.Rig, e, x.code(), grade, "%s (%s) and %s (%s) on %s are in one subnet still", x.netdevs[0], x.addrs[0],
+			rep.At(r.Rig, e, x.code(), grade, "%s (%s) and %s (%s) on %s still share a subnet", x.netdevs[0], x.addrs[0],
 				x.netdevs[1], x.addrs[1], r.Rig.NameOf(e))
 		}
 	}
 	if len(after.Pairs) < len(r.Rig.Pairs) {
-		rep.Add(steps.RailLost, steps.Fail, "%d rails lead from node to node now, and %d did before", len(after.Pairs),
-			len(r.Rig.Pairs))
+		rep.Add(steps.RailLost, steps.Fail, "%d rails connect the nodes now; before the change there were %d",
+			len(after.Pairs), len(r.Rig.Pairs))
 	}
 	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 {
-		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail could be tried")
+		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail could be tested after the change")
 	} else if ok == asked {
-		return rep.Verdict(fmt.Sprintf("every rail is alone in its subnet on its node, and all %d answer both ways",
-			len(after.Pairs)), registry.Kept)
+		return rep.Verdict(fmt.Sprintf("every rail has its own subnet on its node, and all %d rails answer in both "+
+			"directions", len(after.Pairs)), registry.Kept)
 	}
 	return rep.Verdict()
 }
@@ -345,10 +348,10 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	}
 	switch {
 	case lacking == 0:
-		p.Nothing = "no rail that has a link lacks an address which its other end has, or has its other end's; rail-ips is " +
-			"for rails without an address at either end"
+		p.Nothing = "no rail with a link lacks an address that its other end has. For rails without addresses: railbench run " +
+			"rail-ips"
 	case given != "" && lacking > 1:
-		p.Refuse = fmt.Sprintf("RAIL_ADDRESS is one address, and %d ends of rails need one", lacking)
+		p.Refuse = fmt.Sprintf("RAIL_ADDRESS is one address, but %d ends of rails need one", lacking)
 	case refuse != "":
 		p.Refuse = refuse
 	}
@@ -374,9 +377,9 @@ func twinOf(rig steps.Rig, e steps.End, i int) (twin steps.Rail, subnet netip.Pr
 // hostIn is the address that a node should have in a subnet: the host number that
 // all its other rails have.
 func hostIn(rig steps.Rig, e steps.End, but int, subnet netip.Prefix) (netip.Addr, string) {
-	const say = ". Say which one with -p RAIL_ADDRESS=ADDRESS"
+	const say = ". Choose one: -p RAIL_ADDRESS=ADDRESS"
 	if subnet.Bits() < 16 || subnet.Bits() > 30 {
-		return netip.Addr{}, fmt.Sprintf("a host number can only be taken over in subnets from /16 to /30%s", say)
+		return netip.Addr{}, fmt.Sprintf("a host number can only be derived in subnets from /16 to /30%s", say)
 	}
 	var number uint32
 	found := ""
@@ -388,12 +391,12 @@ func hostIn(rig steps.Rig, e steps.End, but int, subnet netip.Prefix) (netip.Add
 		own := a.As4()
 		low := binary.BigEndian.Uint32(own[:]) & (1<<(32-subnet.Bits()) - 1)
 		if found != "" && low != number {
-			return netip.Addr{}, fmt.Sprintf("its other rails end in different numbers, %s and %s%s", found, a, say)
+			return netip.Addr{}, fmt.Sprintf("its other rails have different host numbers, %s and %s%s", found, a, say)
 		}
 		number, found = low, a.String()
 	}
 	if found == "" {
-		return netip.Addr{}, "it has no other rail whose host number could be taken over" + say
+		return netip.Addr{}, "it has no other rail to take the host number from" + say
 	}
 	b := subnet.Masked().Addr().As4()
 	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])|number)
@@ -406,11 +409,11 @@ func givenIn(given string, subnet netip.Prefix) (netip.Addr, string) {
 	a, err := netip.ParseAddr(text)
 	switch {
 	case err != nil || !a.Is4():
-		return a, fmt.Sprintf("RAIL_ADDRESS is %q, which is no IPv4 address", given)
+		return a, fmt.Sprintf("RAIL_ADDRESS is %q, which is not an IPv4 address", given)
 	case prefixed && bits != strconv.Itoa(subnet.Bits()):
-		return a, fmt.Sprintf("RAIL_ADDRESS is %s, and its other end has a /%d", given, subnet.Bits())
+		return a, fmt.Sprintf("RAIL_ADDRESS is %s, but the other end has a /%d", given, subnet.Bits())
 	case !subnet.Contains(a):
-		return a, fmt.Sprintf("RAIL_ADDRESS is %s, which is not in it", given)
+		return a, fmt.Sprintf("RAIL_ADDRESS is %s, which is not in that subnet", given)
 	}
 	return a, ""
 }
@@ -423,13 +426,13 @@ func taken(rig steps.Rig, all [2]addresses, addr netip.Addr, subnet netip.Prefix
 		last[i/8] |= 0x80 >> (i % 8)
 	}
 	if addr == subnet.Masked().Addr() || addr == netip.AddrFrom4(last) {
-		return fmt.Sprintf("%s is the subnet's own or its broadcast address. Say another with -p RAIL_ADDRESS=ADDRESS", addr)
+		return fmt.Sprintf("%s is the network or broadcast address. Choose another: -p RAIL_ADDRESS=ADDRESS", addr)
 	}
 	for _, e := range steps.Ends {
 		for _, d := range rig.At(e).Netdevs {
 			for _, a := range all[e][d.Name] {
 				if a.Addr() == addr {
-					return fmt.Sprintf("%s is in use, on %s of %s. Say another with -p RAIL_ADDRESS=ADDRESS", addr, d.Name,
+					return fmt.Sprintf("%s is already used by %s on %s. Choose another: -p RAIL_ADDRESS=ADDRESS", addr, d.Name,
 						rig.NameOf(e))
 				}
 			}
@@ -465,7 +468,7 @@ func planLinkUp(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		p.Vars[e] = map[string]string{"LINK_NETDEVS": strings.Join(devs[e], " "), "WAYS": strings.Join(pings[e], " ")}
 	}
 	if off == 0 {
-		p.Nothing = "every interface of a rail that is used is switched on already; where one has no carrier, it is the cable"
+		p.Nothing = "every interface of a used rail is already switched on. If one has no carrier, check its cable"
 	}
 	return p
 }
@@ -488,7 +491,7 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 			at := slices.IndexFunc(r.Changed.After.At(e).Rails,
 				func(x steps.Rail) bool { return x.Dev == rail.Dev && x.Port == rail.Port })
 			if at < 0 {
-				rep.At(r.Rig, e, steps.RailLost, steps.Fail, "%s is gone", where)
+				rep.At(r.Rig, e, steps.RailLost, steps.Fail, "%s disappeared", where)
 				continue
 			}
 			now := r.Changed.After.At(e).Rails[at]
@@ -496,10 +499,10 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 				registry.OrNone(now.Addr)), "", nil)
 			switch {
 			case !now.Netdev.Up:
-				rep.At(r.Rig, e, steps.InterfaceOff, steps.Fail, "%s is off still", where)
+				rep.At(r.Rig, e, steps.InterfaceOff, steps.Fail, "%s is still switched off", where)
 			case !now.Netdev.Carrier:
 				dark = true
-				rep.At(r.Rig, e, steps.LinkDown, steps.Warn, "%s is switched on and has no carrier: now look at its cable", where)
+				rep.At(r.Rig, e, steps.LinkDown, steps.Warn, "%s is switched on but has no carrier: check its cable", where)
 			default:
 				on = append(on, where)
 			}
@@ -509,10 +512,11 @@ func judgeFixLinkUp(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 {
-		rep.Add(steps.ChangeUntried, steps.Warn, "%s been switched on and found a carrier; there was no address to try",
-			registry.HaveOrHas(on))
+		rep.Add(steps.ChangeUntried, steps.Warn, "%s been switched on and found a carrier. No address was available to "+
+			"test the link", registry.HaveOrHas(on))
 	} else if ok == asked {
-		return rep.Verdict(registry.HaveOrHas(on)+" been switched on, has a carrier and answers both ways", registry.Kept)
+		return rep.Verdict(fmt.Sprintf("switched on: %s. The link is up and answers in both directions", registry.And(on)),
+			registry.Kept)
 	}
 	return rep.Verdict()
 }

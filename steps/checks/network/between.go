@@ -38,22 +38,19 @@ func aside(node string, own, other steps.Rail, said string,
 	rep func(code steps.Code, g steps.Grade, format string, args ...any),
 ) {
 	if via := viaOf.Regexp().FindStringSubmatch(said); via != nil && via[1] != other.Addr {
-		rep(steps.RouteViaRouter, steps.Warn, "%s goes to %s by the router %s, where a rail leads there by itself: take "+
-			"that route away with ip route del",
-			node, other.Addr, via[1])
+		rep(steps.RouteViaRouter, steps.Warn, "%s reaches %s through the router %s, although a rail leads there directly. "+
+			"Delete that route: ip route del", node, other.Addr, via[1])
 	}
 	if m := mtuOf.Regexp().FindStringSubmatch(said); m != nil {
 		if mtu, ok := strictnum.Count(m[1]); ok && mtu < own.Netdev.MTU {
-			rep(steps.RouteMTULow, steps.Warn, "%s sends no more than %d bytes at once to %s, where %s takes %d: its route was "+
-				"given an MTU, or something on the way asked for less. ip route flush cache forgets what was asked, and ip route "+
-				"shows what was given", node, mtu,
-				other.Addr, own.Netdev.Name, own.Netdev.MTU)
+			rep(steps.RouteMTULow, steps.Warn, "%s sends at most %d bytes at once to %s, but %s has MTU %d. Remove the MTU "+
+				"from the route, or run: ip route flush cache", node, mtu, other.Addr, own.Netdev.Name, own.Netdev.MTU)
 		}
 	}
 	if src := srcOf.Regexp().FindStringSubmatch(said); src != nil && own.Addr != "" && own.Netdev.Master == "" &&
 		src[1] != own.Addr {
-		rep(steps.RouteSourceWrong, steps.Warn, "%s goes to %s as %s, and its rail has %s: the other end answers another "+
-			"address. A route that names a src, or a second address on %s", node, other.Addr, src[1], own.Addr, own.Netdev.Name)
+		rep(steps.RouteSourceWrong, steps.Warn, "%s reaches %s with the source address %s instead of its rail's %s. Check "+
+			"routes with src and second addresses on %s", node, other.Addr, src[1], own.Addr, own.Netdev.Name)
 	}
 }
 
@@ -64,39 +61,44 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 		for _, e := range steps.Ends {
 			own, other, node := rig.Rail(p, e), rig.Rail(p, e.Other()), rig.NameOf(e)
 			said := facts[e]["way "+own.Netdev.Name+"="+other.Addr]
-			rep.Show(fmt.Sprintf("%s goes to %s", node, other.Addr), registry.OrUnknown(said), "", nil)
+			way, before := fmt.Sprintf("%s route to %s", node, other.Addr), len(rep.Findings)
+			rep.Show(way, registry.OrUnknown(said), "", nil)
 			none, dev := noRoute.Regexp().FindStringSubmatch(said), routeOf.Regexp().FindStringSubmatch(said)
 			switch {
 			case !own.Netdev.Up:
 				// What is down has no route, and what the way leads over then is nobody's doing.
-				rep.At(rig, e, steps.InterfaceOff, steps.Inconclusive, "%s on %s is switched off, so there is no way over it: see "+
-					"link-up",
+				rep.At(rig, e, steps.InterfaceOff, steps.Inconclusive, "%s on %s is switched off, so its route was not checked",
 					own.Netdev.Name, node)
 			// ENETUNREACH is that there is none (fib_lookup), or a rule's word; a route's own are other errors.
 			case none != nil && none[1] == "Network is unreachable":
-				rep.At(rig, e, steps.NoRoute, steps.Fail, "%s has no route to %s, rail %d of %s: that of the network of %s is "+
-					"gone, or a rule hides it (ip route, ip rule). ip addr del and ip addr add of its address make the route again",
-					node, other.Addr, i+1, rig.NameOf(e.Other()), own.Netdev.Name)
+				rep.At(rig, e, steps.NoRoute, steps.Fail, "%s has no route to %s (rail %d of %s): the route of %s is missing, or "+
+					"a rule hides it. Check: ip route, ip rule", node, other.Addr, i+1, rig.NameOf(e.Other()), own.Netdev.Name)
+				rep.Explain("Deleting the address of %s and adding it again (ip addr del, ip addr add) creates its route again",
+					own.Netdev.Name)
 			case none != nil:
-				rep.At(rig, e, steps.RouteBlocked, steps.Fail, "%s sends nothing to %s, rail %d of %s (%s): a route of its own "+
-					"swallows or refuses it, which ip route show table all lists (blackhole, unreachable, prohibit). Take that one "+
-					"away with ip route del",
-					node, other.Addr, i+1, rig.NameOf(e.Other()), none[1]+none[2])
+				rep.At(rig, e, steps.RouteBlocked, steps.Fail, "%s cannot send to %s (rail %d of %s): a route blocks it (%s). "+
+					"Find it: ip route show table all. Delete it: ip route del", node, other.Addr, i+1, rig.NameOf(e.Other()),
+					none[1]+none[2])
+				rep.Explain("Routes of the kinds blackhole, unreachable and prohibit drop packets")
 			case dev == nil:
-				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell which way it takes to %s", node, other.Addr)
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the route to %s on %s", other.Addr, node)
 			// The kernel takes every address of its own over lo, whichever interface it belongs to.
 			case dev[1] == "lo":
-				rep.At(rig, e, steps.DuplicateIP, steps.Fail, "%s takes %s, rail %d of %s, for an address of its own: see "+
+				rep.At(rig, e, steps.DuplicateIP, steps.Fail, "%s treats %s (rail %d of %s) as its own address: see "+
 					"duplicate-ip", node, other.Addr, i+1, rig.NameOf(e.Other()))
 			// A bonded rail's packets leave over the bond.
 			case dev[1] != own.Netdev.Name && dev[1] != own.Netdev.Master:
-				rep.At(rig, e, steps.WrongRoute, steps.Fail, "%s goes to %s, rail %d of %s, over %s and not over %s: a host "+
-					"route, or a second network that is nearer. ip route get %s shows it, and ip route del takes it away", node,
-					other.Addr, i+1, rig.NameOf(e.Other()), dev[1], own.Netdev.Name, other.Addr)
+				rep.At(rig, e, steps.WrongRoute, steps.Fail, "%s reaches %s (rail %d of %s) over %s instead of %s. Delete the "+
+					"wrong route: ip route del. Show it: ip route get %s", node, other.Addr, i+1, rig.NameOf(e.Other()), dev[1],
+					own.Netdev.Name, other.Addr)
+				rep.Explain("A host route, or the route of a smaller network, takes precedence over the rail's")
 			default:
 				aside(node, own, other, said, func(code steps.Code, g steps.Grade, format string, args ...any) {
 					rep.At(rig, e, code, g, format, args...)
 				})
+			}
+			if len(rep.Findings) > before {
+				rep.Decide(way)
 			}
 		}
 	}
@@ -105,10 +107,10 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 // collapse is what losing a packet of a hundred does to RDMA, where it meets it.
 func collapse(rail steps.Rail) string {
 	if rail.Soft() {
-		return "Soft-RoCE sends all behind a lost packet again, and collapses"
+		return "Soft-RoCE repeats everything after a lost packet (go-back-N retransmission)"
 	}
-	return "Where a cable, a port or a switch loses them RDMA collapses: it sends all behind a lost packet again; by " +
-		"what a queue of the kernel's loses (shaping) it passes, and TCP alone suffers"
+	return "Loss on a cable, a port or a switch makes RDMA collapse (go-back-N retransmission). Loss in a queue of the " +
+		"kernel (check: shaping) affects TCP only"
 }
 
 // limiting are the queueing disciplines that do something to packets beside sharing out the link:
@@ -116,8 +118,8 @@ func collapse(rail steps.Rail) string {
 var limiting = map[string]string{
 	"netem": "delays, loses or changes packets on purpose", "tbf": "limits the rate", "htb": "limits rates",
 	"hfsc": "limits rates", "cbq": "limits rates", "plug": "holds packets back",
-	"taprio": "lets packets out at times alone",
-	"etf":    "lets packets out at times alone", "cbs": "limits the rate", "blackhole": "drops all packets",
+	"taprio": "sends packets at set times only",
+	"etf":    "sends packets at set times only", "cbs": "limits the rate", "blackhole": "drops all packets",
 	"red":  "drops packets early",
 	"gred": "drops packets early", "sfb": "drops packets early", "choke": "drops packets early",
 }
@@ -165,15 +167,15 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 				continue
 			}
 			if queues == "" { // an interface without a queue has noqueue
-				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the queues of %s on %s", name, node)
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the queues of %s on %s", name, node)
 				continue
 			}
 			looked++
 			filters := facts[e][name+" filters"]
 			rep.Show(node+" queues of "+name, queues, "", nil)
-			passes := "RDMA over an adapter passes by it, and TCP doesn't"
+			passes := "TCP suffers, RDMA bypasses it"
 			if rail.Soft() {
-				passes = "soft-RoCE and TCP both go through it"
+				passes = "soft-RoCE and TCP suffer"
 			}
 			for part := range strings.SplitSeq(queues, " | ") {
 				m := qdisc.Regexp().FindStringSubmatch(part)
@@ -184,26 +186,30 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 				if does == "" {
 					continue
 				}
-				rep.At(rig, e, steps.TrafficShaped, steps.Fail, "%s on %s has the queueing discipline %s (%s), which %s: %s. tc "+
-					"qdisc del dev %s root takes it away", name, node, m[1], strings.TrimSpace(m[2]), does, passes, name)
+				rep.At(rig, e, steps.TrafficShaped, steps.Fail, "%s on %s has a %s queue, which %s: %s. Run: tc qdisc del dev %s "+
+					"root", name, node, m[1], does, passes, name)
+				rep.Explain("%s on %s, settings of %s: %s", name, node, m[1], strings.TrimSpace(m[2]))
+				rep.Decide(node + " queues of " + name)
 			}
 			// A filter alone only sorts packets; what it does with them is its action.
 			if action := dropping.Regexp().FindString(filters); action != "" {
 				rep.Show(node+" filters of "+name, filters, "", nil)
-				rep.At(rig, e, steps.TrafficFiltered, steps.Fail, "a filter of tc on %s of %s drops, changes or redirects "+
-					"packets, or limits their rate (%s): %s. tc filter show dev %s, with ingress and egress behind it, lists it", name,
-					node, action, passes, name)
+				rep.At(rig, e, steps.TrafficFiltered, steps.Fail, "a tc filter of %s on %s drops, changes, redirects or limits "+
+					"packets (%s): %s. List it: tc filter show dev %s ingress", name, node, action, passes, name)
+				rep.Explain("With egress instead of ingress, tc filter show lists the filters of outgoing packets")
+				rep.Decide(node + " filters of " + name)
 			}
 		}
 	}
 	if unseen != nil {
-		return checks.Unseen(*rep, steps.CommandMissing, "%s no tc (iproute2), so nobody saw the queues there",
+		return checks.Unseen(*rep, steps.CommandMissing, "%s no tc, so queues were not checked. Install iproute2",
 			registry.HaveOrHas(unseen))
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.CannotRun, steps.Inconclusive, "no rail has an interface to look at")
+		rep.Add(steps.CannotRun, steps.Inconclusive, "no rail has an interface, so no queue was checked")
 	}
-	return rep.Verdict(fmt.Sprintf("no queue of a rail delays, loses or limits what is sent (%d on both nodes)", looked))
+	return rep.Verdict(fmt.Sprintf("no queue of a rail delays, drops or limits packets (%d interfaces on both nodes)",
+		looked))
 }
 
 // dropping is what a filter's action is where packets don't get through it, or not all.
@@ -230,7 +236,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			said := facts[e]["pings "+own.Netdev.Name+"="+other.Addr]
 			m := pinged.Regexp().FindStringSubmatch(said)
 			if m == nil {
-				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tried from %s: %s", i+1, own.Netdev.Name,
+				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tested from %s: %s", i+1, own.Netdev.Name,
 					node, registry.OrUnknown(said))
 				continue
 			}
@@ -242,13 +248,13 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 				least[i], _ = strictnum.Number(t[1])
 			}
 			if t := twice.Regexp().FindStringSubmatch(said); t != nil {
-				rep.At(rig, e, steps.DuplicateAnswers, steps.Warn, "over rail %d (%s) %s answers to %s came more than once: two "+
-					"machines have that address (duplicate-ip), or something between the nodes repeats packets", i+1, own.Netdev.Name,
-					t[1], node)
+				rep.At(rig, e, steps.DuplicateAnswers, steps.Warn, "%s answers over rail %d (%s) reached %s more than once. Two "+
+					"hosts may have that address: see duplicate-ip", t[1], i+1, own.Netdev.Name, node)
+				rep.Explain("Or something between the nodes repeats packets")
 			}
 			if t := changed.Regexp().FindStringSubmatch(said); t != nil {
-				rep.At(rig, e, steps.AnswerChanged, steps.Fail, "over rail %d (%s) %s answers to %s came back changed: look at "+
-					"shaping and error-counters, and try another cable or port", i+1, own.Netdev.Name, t[1], node)
+				rep.At(rig, e, steps.AnswerChanged, steps.Fail, "%s answers to %s over rail %d (%s) were corrupted. Check "+
+					"shaping and error-counters, then try another cable or port", t[1], node, i+1, own.Netdev.Name)
 			}
 			// The divisor is 1 where ping sent none, which then counts as nothing lost and nothing back.
 			lost := float64(out-back) / float64(max(1, out))
@@ -256,23 +262,26 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			case back == 0 && !checks.Linked(rig, p):
 				// link-up says why nobody answers.
 			case back == 0:
-				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "nothing came back over rail %d (%s) to %s, so nothing shows "+
-					"what it loses: ping and routes look further", i+1, own.Netdev.Name, node)
+				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) on %s got no answer, so its loss is unknown: "+
+					"see ping and routes", i+1, own.Netdev.Name, node)
 			case lost >= limits.PathLossFail.Value():
-				rep.At(rig, e, steps.PacketsLost, steps.Fail, "rail %d (%s) lost %d of %d pings from %s. %s. Look at shaping and "+
-					"error-counters, and try another cable or port", i+1, own.Netdev.Name, out-back, out, node, collapse(own))
+				rep.At(rig, e, steps.PacketsLost, steps.Fail, "rail %d (%s) lost %d of %d pings from %s: RDMA collapses. Check "+
+					"shaping and error-counters, then try another cable or port", i+1, own.Netdev.Name, out-back, out, node)
+				rep.Explain("%s", collapse(own))
+				rep.Decide(fmt.Sprintf("%s over %s", node, own.Netdev.Name))
 			case lost >= limits.PathLossWarn.Value():
-				rep.At(rig, e, steps.PacketsLost, steps.Warn, "rail %d (%s) lost %d of %d pings from %s, and a cable loses none: "+
-					"look at shaping and error-counters", i+1, own.Netdev.Name, out-back, out, node)
+				rep.At(rig, e, steps.PacketsLost, steps.Warn, "rail %d (%s) lost %d of %d pings from %s; a healthy cable loses "+
+					"none. Check shaping and error-counters", i+1, own.Netdev.Name, out-back, out, node)
+				rep.Decide(fmt.Sprintf("%s over %s", node, own.Netdev.Name))
 			}
 		}
 		slower(rig, e, least, rep)
 	}
 	if sent == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no path to try")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so there is no path to test")
 	}
-	return rep.Verdict(fmt.Sprintf("of %d pings over all rails at once, both ways, none that counts was lost, and the "+
-		"rails take alike", sent))
+	return rep.Verdict(fmt.Sprintf("no relevant loss in %d pings over all rails in both directions; all rails are "+
+		"equally fast", sent))
 }
 
 // slower looks for rails whose fastest ping is much slower than the best one's: something on
@@ -294,9 +303,8 @@ func slower(rig steps.Rig, e steps.End, least map[int]float64, rep *registry.Rep
 	slices.Sort(rails)
 	for _, i := range rails {
 		if ms := least[i]; ms > limits.RailsApart.Value()*best && ms-best > limits.PathDelay.Value() {
-			rep.At(rig, e, steps.PathDelay, steps.Warn, "the fastest ping over rail %d took %.3g ms from %s, and %.3g over the "+
-				"fastest rail: something on the way holds packets back (shaping, a switch, another way)", i+1, ms, rig.NameOf(e),
-				best)
+			rep.At(rig, e, steps.PathDelay, steps.Warn, "rail %d answers %s in %.3g ms at best, the fastest rail in %.3g ms: "+
+				"something on the path delays packets. Check shaping and switches", i+1, rig.NameOf(e), ms, best)
 		}
 	}
 }

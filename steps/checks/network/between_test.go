@@ -42,16 +42,16 @@ func TestWays(t *testing.T) {
 	}{
 		"as it should be": {
 			"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache", steps.Pass, "",
-			[]string{"each of the other's 4 rails"},
+			[]string{"the other's 4 rails"},
 		},
 		"a blackhole": {
 			"RTNETLINK answers: Invalid argument", steps.Fail, steps.RouteBlocked,
-			[]string{"spark-02 sends nothing to 192.168.100.10", "blackhole"},
+			[]string{"spark-02 cannot send to 192.168.100.10", "blackhole"},
 		},
 		"unreachable": {"RTNETLINK answers: No route to host", steps.Fail, steps.RouteBlocked, []string{"No route to host"}},
 		"a host route": {
 			"192.168.100.10 dev enp1s0f1np1 src 192.168.200.11 uid 0 cache", steps.Fail, steps.WrongRoute,
-			[]string{"over enp1s0f1np1 and not over enp1s0f0np0"},
+			[]string{"over enp1s0f1np1 instead of enp1s0f0np0"},
 		},
 		"a gateway": {
 			"192.168.100.10 via 10.0.0.1 dev eth0 src 10.0.0.2 uid 0 cache", steps.Fail, steps.WrongRoute,
@@ -67,31 +67,31 @@ func TestWays(t *testing.T) {
 		},
 		"an MTU of its own": {
 			"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache mtu 1280", steps.Warn, steps.RouteMTULow,
-			[]string{"no more than 1280 bytes", "takes 1500"},
+			[]string{"at most 1280 bytes", "has MTU 1500"},
 		},
 		"a locked MTU": {
 			"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache mtu lock 576", steps.Warn, steps.RouteMTULow,
-			[]string{"no more than 576 bytes"},
+			[]string{"at most 576 bytes"},
 		},
 		"the link's MTU": {"192.168.100.10 dev enp1s0f0np0 src 192.168.100.11 uid 0 cache mtu 1500", steps.Pass, "", nil},
 		"a blackhole of old": {
 			"blackhole 192.168.100.10 dev lo uid 0 cache", steps.Fail, steps.RouteBlocked,
-			[]string{"sends nothing", "swallows"},
+			[]string{"cannot send to", "a route blocks it"},
 		},
 		"no route": {
 			"RTNETLINK answers: Network is unreachable", steps.Fail, steps.NoRoute,
 			[]string{"spark-02", "192.168.100.10", "enp1s0f0np0"},
 		},
 		"an unreachable one": {
-			"RTNETLINK answers: No route to host", steps.Fail, steps.RouteBlocked, []string{"sends nothing", "swallows"},
+			"RTNETLINK answers: No route to host", steps.Fail, steps.RouteBlocked, []string{"cannot send to", "a route blocks it"},
 		},
 		"no source told": {"192.168.100.10 dev enp1s0f0np0 uid 0 cache", steps.Pass, "", nil},
 		"its own": {
 			"local 192.168.100.10 dev lo src 192.168.100.10 uid 0 cache <local>", steps.Fail, steps.DuplicateIP,
 			nil,
 		},
-		"no word": {"", steps.Inconclusive, steps.Unreadable, []string{"doesn't tell which way"}},
-		"old ip":  {"Object \"get\" is unknown", steps.Inconclusive, steps.Unreadable, []string{"doesn't tell which way"}},
+		"no word": {"", steps.Inconclusive, steps.Unreadable, []string{"Could not read the route to"}},
+		"old ip":  {"Object \"get\" is unknown", steps.Inconclusive, steps.Unreadable, []string{"Could not read the route to"}},
 	} {
 		v := between(judgeRoutes, good, func(facts *[2]map[string]string) { facts[steps.Here][way] = c.said })
 		because(t, name, v, c.grade, c.code, c.names...)
@@ -166,7 +166,7 @@ func TestShaping(t *testing.T) {
 		"to an ifb": {
 			"qdisc ingress ffff: parent ffff:fff1",
 			"filter u32 action order 1: mirred (Egress Redirect to device ifb0) stolen", steps.Fail, steps.TrafficFiltered,
-			[]string{"redirects packets"},
+			[]string{"redirects"},
 		},
 		"a mirror": {
 			"qdisc ingress ffff: parent ffff:fff1",
@@ -176,12 +176,12 @@ func TestShaping(t *testing.T) {
 			"qdisc ingress ffff: parent ffff:fff1 ----------------",
 			"filter protocol ip pref 1 u32 chain 0 fh 800::800 match 000012b7/0000ffff at 20 action order 1: gact action " +
 				"drop random type none", steps.Fail, steps.TrafficFiltered,
-			[]string{"a filter of tc", "drop"},
+			[]string{"a tc filter", "drop"},
 		},
 		"a policer": {
 			"qdisc ingress ffff: parent ffff:fff1",
 			"filter u32 police 0x1 rate 1Mbit burst 10Kb mtu 2Kb action drop", steps.Fail, steps.TrafficFiltered,
-			[]string{"limits their rate"},
+			[]string{"limits packets"},
 		},
 		"one that sorts": {
 			"qdisc prio 1: root refcnt 2 bands 3", "filter protocol ip pref 1 u32 flowid 1:1", steps.Pass, "",
@@ -189,11 +189,11 @@ func TestShaping(t *testing.T) {
 		},
 		"no queue at all": {
 			"", "", steps.Inconclusive, steps.Unreadable,
-			[]string{"nothing tells the queues of enp1s0f0np0"},
+			[]string{"the queues of enp1s0f0np0 on spark-02"},
 		},
 		"nobody looked": {
 			"\x00", "", steps.Inconclusive, steps.Unreadable,
-			[]string{"nothing tells the queues of enp1s0f0np0"},
+			[]string{"the queues of enp1s0f0np0 on spark-02"},
 		},
 	} {
 		v := between(judgeShaping, good, func(facts *[2]map[string]string) {
@@ -235,7 +235,7 @@ func TestPathLoss(t *testing.T) {
 		code  steps.Code
 		names []string
 	}{
-		"as it should be": {fine, steps.Pass, "", []string{"of 4000 pings"}},
+		"as it should be": {fine, steps.Pass, "", []string{"4000 pings"}},
 		"one": {"500 packets transmitted, 499 received, 0.2% packet loss rtt min/avg/max/mdev = " +
 			"0.080/0.110/0.300/0.020 ms", steps.Warn, steps.PacketsLost, []string{"lost 1 of 500"}},
 		"five percent": {
@@ -250,7 +250,7 @@ func TestPathLoss(t *testing.T) {
 		"duplicates": {
 			"500 packets transmitted, 500 received, +500 duplicates, " +
 				"0% packet loss rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Warn, steps.DuplicateAnswers,
-			[]string{"rail 2 (enp1s0f1np1) 500"},
+			[]string{"500 answers over rail 2 (enp1s0f1np1)"},
 		},
 		"changed": {
 			"500 packets transmitted, 500 received, +7 corrupted, " +
@@ -270,9 +270,9 @@ func TestPathLoss(t *testing.T) {
 			"ping: cannot flood; minimal interval allowed for user is 200ms", steps.Inconclusive, steps.NotTried,
 			[]string{"minimal interval"},
 		},
-		"nobody tried": {"", steps.Inconclusive, steps.NotTried, []string{"was not tried from spark-02"}},
+		"nobody tried": {"", steps.Inconclusive, steps.NotTried, []string{"was not tested from spark-02"}},
 		"busybox": {"500 packets transmitted, 500 packets received, 0% packet loss round-trip min/avg/max = " +
-			"0.080/0.110/0.300 ms", steps.Inconclusive, steps.NotTried, []string{"was not tried"}},
+			"0.080/0.110/0.300 ms", steps.Inconclusive, steps.NotTried, []string{"was not tested"}},
 	} {
 		v := between(judgePathLoss, good, func(facts *[2]map[string]string) { facts[steps.Here][way] = c.said })
 		because(t, name, v, c.grade, c.code, c.names...)

@@ -23,8 +23,7 @@ func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	for _, e := range steps.Ends {
 		holds[e] = map[string][]string{}
 		if facts[e]["interfaces in another"] == "" {
-			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell which interfaces are in another",
-				rig.NameOf(e))
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the bonds and bridges on %s", rig.NameOf(e))
 			continue
 		}
 		for _, rail := range rig.At(e).Rails {
@@ -40,28 +39,30 @@ func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		for _, master := range registry.SortedNames(holds[e]) {
 			node, there := rig.NameOf(e), rig.NameOf(e.Other())
 			held := registry.And(holds[e][master])
+			rep.Decide(node + " " + holds[e][master][0] + " is in")
 			switch {
 			// A bridge, a team or a VRF: railbench's teardown knows bonds only.
 			case facts[e][master+" is"] == "no bond":
-				rep.At(rig, e, steps.RailInBridge, steps.Fail, "%s on %s is in %s, which is no bond: its addresses and GIDs are "+
-					"that one's, and tests per rail fail. ip link set %s nomaster takes it out", held, node, master,
-					holds[e][master][0])
+				rep.At(rig, e, steps.RailInBridge, steps.Fail, "%s on %s is in %s, which is not a bond: tests per rail fail. "+
+					"Run: ip link set %s nomaster", held, node, master, holds[e][master][0])
+				rep.Explain("Addresses and GIDs of %s belong to %s", held, master)
 			// With a bond at both ends TCP works as meant, and that is a WARN.
 			case len(holds[e.Other()]) == 0:
-				rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s holds %s, and %s has no bond: a test per rail fails or "+
-					"hangs, and what TCP sends over its second link gets lost. bond-teardown removes it", master, node, held, there)
+				rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s contains %s, but %s has no bond: tests per rail fail, "+
+					"and TCP loses packets. Remove the bond", master, node, held, there)
+				rep.Explain("What TCP sends over the second link of %s gets lost. By hand: railbench run bond-teardown", master)
 			default:
-				rep.At(rig, e, steps.RailInBond, steps.Warn, "%s on %s holds %s: TCP may use both links, and RDMA per rail fails "+
-					"or hangs, because the GIDs are the bond's. bond-teardown removes it", master, node, held)
+				rep.At(rig, e, steps.RailInBond, steps.Warn, "%s on %s contains %s: TCP can use both links, but RDMA tests per "+
+					"rail fail. Remove the bond", master, node, held)
+				rep.Explain("The GIDs belong to %s, not to the rails. By hand: railbench run bond-teardown", master)
 			}
 		}
 	}
 	checks.Missing(rig, rep)
 	if rails == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.NoRail, steps.Inconclusive, "there is no rail on either node")
+		rep.Add(steps.NoRail, steps.Inconclusive, "neither node has a rail")
 	}
-	return rep.Verdict(fmt.Sprintf("no rail's interface is in a bond or a bridge (%d on both nodes), so each has its "+
-		"own address and GIDs", rails))
+	return rep.Verdict(fmt.Sprintf("no rail is in a bond or a bridge (%d on both nodes)", rails))
 }
 
 func orNothing(s string) string {
@@ -80,12 +81,12 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
 		if f["bonds"] == "" {
-			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its bonds", node)
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the bonds on %s", node)
 			continue
 		}
 		rep.Show(node+" bonding module", registry.OrUnknown(f["bonding module"]), "", nil)
 		if strings.Contains(f["bonding module"], "not found") {
-			modules = fmt.Sprintf("A bond could not be made on %s: it has no bonding module", node)
+			modules = fmt.Sprintf("%s has no bonding module, so it cannot have a bond", node)
 		}
 		for bond := range strings.FieldsSeq(f["bonds"]) {
 			if bond == "none" {
@@ -95,16 +96,18 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 			if f[bond+" holds"] == "none" {
 				slaves = nil
 			}
-			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, holds %s", registry.OrUnknown(f[bond+" mode"]),
+			rep.Show(node+" "+bond, fmt.Sprintf("%s, MII %s, contains %s", registry.OrUnknown(f[bond+" mode"]),
 				registry.OrUnknown(f[bond+" MII"]), orNothing(registry.And(slaves))), "", nil)
 			if len(slaves) == 0 {
-				made := "somebody made it, or settings of the bonding module (/etc/modprobe.d)"
+				made := "created by hand, or by the bonding module's settings in /etc/modprobe.d"
 				if mode := firstWord(f[bond+" mode"]); tutorial.MadeByItself(bond, mode) {
-					made = "loading the bonding module made it"
+					made = "loading the bonding module created it"
 				}
 				// Whoever's it is: its name is in the way of the one that would hold rails.
-				rep.At(rig, e, steps.BondEmpty, steps.Warn, "%s on %s is empty: %s, in %s, and a bond of that name can't be made "+
-					"any more (\"File exists\"). bond-teardown removes it", bond, node, made, firstWord(f[bond+" mode"]))
+				rep.At(rig, e, steps.BondEmpty, steps.Warn, "%s on %s is empty: %s (%s). It blocks a new bond of that name "+
+					"(\"File exists\"). Remove it", bond, node, made, firstWord(f[bond+" mode"]))
+				rep.Explain("By hand: railbench run bond-teardown")
+				rep.Decide(node + " " + bond)
 				continue
 			}
 			if !slices.ContainsFunc(slaves, func(s string) bool { return carries(rig, e, s) }) {
@@ -116,22 +119,22 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 	}
 	for _, e := range steps.Ends {
 		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
-			rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s has no bond at its other end: what goes over its second "+
-				"link arrives at an interface of %s that doesn't know the address. Bond both nodes or neither",
-				registry.And(with[e]),
-				rig.NameOf(e), rig.NameOf(e.Other()))
+			rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s has no bond at its other end (%s): packets over the "+
+				"second link are lost. Bond both nodes or neither", registry.And(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
+			rep.Decide(rig.NameOf(e) + " " + with[e][0])
 		}
 	}
 	if len(with[0]) > 0 && len(with[1]) > 0 {
 		a, b := facts[0][with[0][0]+" mode"], facts[1][with[1][0]+" mode"]
 		if a != b {
-			rep.Add(steps.BondsDiffer, steps.Warn, "the two ends bond in different modes: %s on %s and %s on %s", firstWord(a),
-				rig.NameOf(steps.Here), firstWord(b), rig.NameOf(steps.Peer))
+			rep.Add(steps.BondsDiffer, steps.Warn, "the bond modes differ: %s on %s, %s on %s. Use one mode on both nodes",
+				firstWord(a), rig.NameOf(steps.Here), firstWord(b), rig.NameOf(steps.Peer))
+			rep.Decide(rig.NameOf(steps.Here)+" "+with[0][0], rig.NameOf(steps.Peer)+" "+with[1][0])
 		}
-		return rep.Verdict(fmt.Sprintf("%s on both nodes is whole: %s, its links are up and watched", with[0][0],
+		return rep.Verdict(fmt.Sprintf("%s on both nodes is healthy: mode %s, links up and monitored", with[0][0],
 			firstWord(a)))
 	}
-	return rep.Verdict("no bond holds a rail, and none is left over empty", modules)
+	return rep.Verdict("no bond contains a rail, and no empty bond is left over", modules)
 }
 
 // checkBondFacts looks at one bond that holds rails, as its files in /sys/class/net/BOND/bonding
@@ -141,15 +144,13 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 ) {
 	node, mode := rig.NameOf(e), firstWord(f[bond+" mode"])
 	if len(slaves) == 1 {
-		rep.At(rig, e, steps.BondSingle, steps.Warn, "%s on %s holds %s only: a bond of one link is no faster and no safer "+
-			"than the link",
-			bond, node, slaves[0])
+		rep.At(rig, e, steps.BondSingle, steps.Warn, "%s on %s contains only %s: a bond of one link is neither faster nor "+
+			"safer. Add the second link, or remove the bond", bond, node, slaves[0])
 	}
 	for _, s := range slaves {
 		if mii := f[bond+" "+s+" MII"]; mii != "up" {
-			rep.At(rig, e, steps.BondLinkDown, steps.Fail, "%s, a link of %s on %s, is %s: check its cable, and that it is "+
-				"switched on", s, bond,
-				node, registry.OrUnknown(mii))
+			rep.At(rig, e, steps.BondLinkDown, steps.Fail, "%s, a link of %s on %s, is %s. Check its cable, and that it is "+
+				"switched on", s, bond, node, registry.OrUnknown(mii))
 		}
 	}
 	if mii := f[bond+" MII"]; mii != "up" {
@@ -157,27 +158,29 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 		if mii == "" || mii == unread {
 			code, grade = steps.Unreadable, steps.Inconclusive
 		}
-		rep.At(rig, e, code, grade, "%s on %s itself is %s: nothing goes over it unless it is up", bond, node,
+		rep.At(rig, e, code, grade, "the link state of %s on %s is %s; a bond carries traffic only when it is up", bond, node,
 			registry.OrUnknown(mii))
 	}
 	if miimon := f[bond+" miimon"]; miimon == "" || miimon == unread {
-		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how often %s on %s looks at its links (miimon)",
-			bond, node)
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read how %s on %s monitors its links (miimon)", bond,
+			node)
 	}
 	switch mode {
 	case "unknown", unread:
-		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the mode of %s on %s", bond, node)
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the mode of %s on %s", bond, node)
 	case "balance-rr":
-		rep.At(rig, e, steps.BondReorders, steps.Warn, "%s on %s is balance-rr: it deals one connection's packets out to "+
-			"both links, and they arrive in disorder. Make it anew with bond-setup, and read the mode back", bond, node)
+		rep.At(rig, e, steps.BondReorders, steps.Warn, "%s on %s uses balance-rr, which reorders the packets of a "+
+			"connection. Create it again: railbench run bond-setup", bond, node)
+		rep.Explain("balance-rr sends the packets of one connection over both links in turn. Read the mode back after " +
+			"bond-setup")
 	case "802.3ad":
-		rep.At(rig, e, steps.BondNeedsLACP, steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP: a "+
-			"switch, or a bond of the same mode. balance-xor does without", bond, node)
+		rep.At(rig, e, steps.BondNeedsLACP, steps.Warn, "%s on %s uses 802.3ad, which needs LACP at the other end (a "+
+			"switch or a bond). Without LACP, use balance-xor", bond, node)
 	}
 	// The driver looks by one of two: at the carrier (miimon), or for answers to ARP (bond_main.c, bond_check_params).
 	if arp, _ := strictnum.Count(f[bond+" ARP interval"]); f[bond+" miimon"] == "0" && arp == 0 && mode != "802.3ad" {
-		rep.At(rig, e, steps.BondUnwatched, steps.Warn, "%s on %s never looks at its links (miimon is 0): one that is dead "+
-			"would get packets still", bond, node)
+		rep.At(rig, e, steps.BondUnwatched, steps.Warn, "%s on %s does not monitor its links (miimon 0): a dead link still "+
+			"gets packets. Run: ip link set %s type bond miimon 100", bond, node, bond)
 	}
 }
 
@@ -196,8 +199,8 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		node, f := r.Rig.NameOf(e), facts[e]
 		names := f["interfaces of such adapters"]
 		if names == "" {
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell which interfaces are an mlx5 adapter's",
-				node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read which interfaces on %s use the mlx5 "+
+				"driver", node)
 			continue
 		}
 		told++
@@ -215,33 +218,33 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			half := steps.PCI{Addr: slot}.Half()
 			switch {
 			case device == "":
-				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the RDMA device of %s on %s", netdev, node)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the RDMA device of %s on %s", netdev, node)
 			// By itself no finding: a function without a device is one that has been merged, or all lack their
 			// driver. The loop below sees which.
 			case device == "none":
 				slots[half] = append(slots[half], netdev)
 			case strings.Contains(device, "bond"):
 				merged = append(merged, half)
-				rep.At(r.Rig, e, steps.RoCELAG, steps.Fail, "%s on %s is one RDMA device for both ports of its adapter (RoCE "+
-					"LAG), because a bond holds them: the rails' own devices are gone, and tests per rail find none. bond-teardown "+
-					"brings them back", device, node)
+				rep.At(r.Rig, e, steps.RoCELAG, steps.Fail, "%s on %s is one RDMA device for both adapter ports (RoCE LAG): a "+
+					"bond merged them. Tests per rail fail. Remove the bond", device, node)
+				rep.Explain("The rails' own RDMA devices are gone until the bond is. By hand: railbench run bond-teardown")
+				rep.Decide(node + " " + netdev)
 			}
 		}
 		for netdev := range strings.FieldsSeq(names) {
 			device, half := f[netdev+" RDMA device"], steps.PCI{Addr: f[netdev+" slot"]}.Half()
 			if lacks := slots[half]; device != "none" && lacks != nil && half != "" && !slices.Contains(merged, half) {
 				merged = append(merged, half)
-				rep.At(r.Rig, e, steps.RoCELAG, steps.Fail, "%s on %s has no RDMA device of its own, and %s beside it has %s: the "+
-					"adapter has merged its ports (RoCE LAG), or the driver has left one of them (dmesg). bond-teardown puts the "+
-					"first right", registry.And(lacks), node, netdev, device)
+				rep.At(r.Rig, e, steps.RoCELAG, steps.Fail, "%s on %s has no RDMA device, but %s has %s: RoCE LAG merged the "+
+					"ports, or the driver failed (dmesg). Remove any bond", registry.And(lacks), node, netdev, device)
+				rep.Decide(node+" "+lacks[0], node+" "+netdev)
 			}
 		}
 	}
-	v := rep.Verdict(fmt.Sprintf("each interface of the adapters has an RDMA device of its own (%d on both nodes), or "+
-		"none has", functions))
+	v := rep.Verdict(fmt.Sprintf("no adapter has merged its ports into one RDMA device (%d on both nodes)", functions))
 	if functions == 0 && told == len(steps.Ends) && len(rep.Findings) == 0 {
 		v.Grade, v.Code = steps.Skipped, steps.CannotRun
-		v.Reason = "Neither node has an adapter with the mlx5 driver, and only that merges ports."
+		v.Reason = "Neither node has an mlx5 adapter, and only mlx5 merges ports."
 	}
 	return v
 }
@@ -256,11 +259,12 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		devices := f["RDMA devices"]
 		switch devices {
 		case "":
-			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its RDMA devices", node)
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the RDMA devices on %s", node)
 			continue
 		case "none":
-			rep.At(rig, e, steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device: its driver is not loaded (lsmod | grep "+
-				"-e mlx5_ib -e rdma_rxe), or the adapter is gone. Without one everything takes TCP, or fails", node)
+			rep.At(rig, e, steps.RDMADeviceMissing, steps.Fail, "no RDMA device on %s: its driver is not loaded, or the "+
+				"adapter is gone. Run: lsmod | grep -e mlx5_ib -e rdma_rxe", node)
+			rep.Explain("Without an RDMA device everything uses TCP, or fails")
 			continue
 		}
 		for i, rail := range rig.At(e).Rails {
@@ -271,15 +275,16 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			_, word, _ := strings.Cut(state, ": ")
 			switch {
 			case state == "":
-				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the state of %s on %s", rail.Dev, node)
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the state of %s on %s", rail.Dev, node)
 			case word == "ACTIVE":
 				active++
 			case !checks.Wanted(rig, e, i):
-				rep.Add("", steps.Pass, "%s on %s is %s; neither end has an address, so nothing uses it", rail.Dev, node, word)
+				rep.Add("", steps.Pass, "%s on %s is %s, but unused: neither end has an address", rail.Dev, node, word)
 			default:
-				rep.At(rig, e, steps.PortDown, steps.Fail, "%s on %s is %s (%s): nothing over RDMA can use it, and a test ends "+
-					"with \"Port number %d state is Down\". link-up says whether it is switched off or has no signal", rail.Dev, node,
-					registry.OrUnknown(word), registry.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
+				rep.At(rig, e, steps.PortDown, steps.Fail, "%s on %s is %s (%s): RDMA over it fails with \"Port number %d state "+
+					"is Down\". See link-up", rail.Dev, node, registry.OrUnknown(word),
+					registry.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
+				rep.Decide(node + " " + rail.Dev)
 			}
 			checkLayer(rig, e, i, layer, rep)
 		}
@@ -288,17 +293,17 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 	checkSameDevices(rig, rep)
 	// Also where nothing is wanted, as on nodes that lost their addresses.
 	if active == 0 && rep.Verdict().Grade == steps.Pass {
-		rep.Add(steps.PortDown, steps.Fail, "no RDMA port is ACTIVE on either node")
+		rep.Add(steps.PortDown, steps.Fail, "no RDMA port is ACTIVE on either node: see link-up")
 	}
 	note := "programs see every device"
 	if blind {
-		note = "Whether programs see the devices was not tried everywhere: ibv_devices is missing"
+		note = "ibv_devices is missing, so it is unknown whether programs see every device"
 	}
 	by := "RoCE"
 	if discovery.Addressing(rig) != "RoCE v2" {
 		by = "RDMA"
 	}
-	return rep.Verdict(fmt.Sprintf("every %s port that is used is ACTIVE (%d on both nodes)", by, active), note)
+	return rep.Verdict(fmt.Sprintf("every used %s port is ACTIVE (%d on both nodes)", by, active), note)
 }
 
 // checkLayer finds a port that is of another kind than the other end of its rail, or of a kind that
@@ -311,12 +316,12 @@ func checkLayer(rig steps.Rig, e steps.End, i int, layer string, rep *registry.R
 	})
 	switch {
 	case layer == "":
-		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells whether %s on %s is a port of Ethernet", rail.Dev,
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read whether %s on %s is an Ethernet port", rail.Dev,
 			node)
 	case layer != "Ethernet" && !alike && checks.Wanted(rig, e, i):
-		rep.At(rig, e, steps.LinkLayersDiffer, steps.Warn, "%s on %s is an %s port, and the other end of its rail is none: "+
-			"it needs a subnet manager, and has no IPv4 GIDs. mlxconfig sets LINK_TYPE_P%d to ETH", rail.Dev, node, layer, max(1,
-			rail.Port))
+		rep.At(rig, e, steps.LinkLayersDiffer, steps.Warn, "%s on %s is an %s port, but the other end of its rail is not. "+
+			"Set LINK_TYPE_P%d to ETH with mlxconfig", rail.Dev, node, layer, max(1, rail.Port))
+		rep.Explain("An InfiniBand port needs a subnet manager and has no IPv4 GIDs")
 	}
 }
 
@@ -332,9 +337,8 @@ func checkSameDevices(rig steps.Rig, rep *registry.Report) {
 			}
 		}
 		if lacks != nil {
-			rep.At(rig, e.Other(), steps.DevicesDiffer, steps.Warn, "%s has %s and %s has not, so there is no rail between "+
-				"them: the driver may have left the adapter (dmesg says so), a bond may have merged its ports, or the adapters "+
-				"differ", rig.NameOf(e), registry.And(lacks), rig.NameOf(e.Other()))
+			rep.At(rig, e.Other(), steps.DevicesDiffer, steps.Warn, "%s lacks %s, which %s has: the driver failed (see "+
+				"dmesg), a bond merged ports, or the adapters differ", rig.NameOf(e.Other()), registry.And(lacks), rig.NameOf(e))
 		}
 	}
 }
@@ -356,9 +360,10 @@ func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.R
 	rep.Show(node+" device files that may be opened", registry.OrUnknown(files), "", nil)
 	rep.Show(node+" devices that programs see", registry.OrUnknown(seen), "", nil)
 	if files == "0" {
-		rep.At(rig, e, steps.UverbsClosed, steps.Fail, "on %s no program of this user can open an RDMA device: "+
-			"/dev/infiniband/uverbs* is missing or closed to it. modprobe ib_uverbs makes them, and udev's rules of rdma-core "+
-			"open them", node)
+		rep.At(rig, e, steps.UverbsClosed, steps.Fail, "no program of this user can open an RDMA device on %s "+
+			"(/dev/infiniband/uverbs*). Run: modprobe ib_uverbs", node)
+		rep.Explain("The files are missing, or closed to this user: the udev rules of rdma-core open them")
+		rep.Decide(node + " device files that may be opened")
 		return false
 	}
 	if strings.Contains(seen, "not installed") || seen == "" || files == "" {
@@ -372,9 +377,10 @@ func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.R
 		}
 	}
 	if hidden != nil {
-		rep.At(rig, e, steps.VerbsProviderMissing, steps.Fail, "on %s the kernel has %s and programs don't see it: the "+
-			"library's part for this adapter is missing. It comes with ibverbs-providers, of the same release as libibverbs1",
-			node, registry.And(hidden))
+		rep.At(rig, e, steps.VerbsProviderMissing, steps.Fail, "programs on %s do not see %s, which the kernel has: the "+
+			"verbs provider is missing. Install ibverbs-providers", node, registry.And(hidden))
+		rep.Explain("ibverbs-providers has to be of the same release as libibverbs1")
+		rep.Decide(node + " devices that programs see")
 	}
 	return false
 }

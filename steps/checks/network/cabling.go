@@ -1,6 +1,7 @@
 package network
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/railbench/railbench/steps"
@@ -19,18 +20,18 @@ func tellCrossed(w cabling.Link, rep *registry.Report) (told []int) {
 		q := w.Rig.Pairs[j]
 		here, there := w.Rig.Rail(p, steps.Here), w.Rig.Rail(q, steps.Peer)
 		// Where the ports have the same number the cable is as it should be.
-		code, what := steps.CablesCrossed, "their cables are crossed"
-		cure := "exchange the two plugs at one end, or the two rails' addresses on one node"
+		code := steps.CablesCrossed
+		says := fmt.Sprintf("are crossed: %s on %s is cabled to %s on %s. RDMA hangs. Swap the plugs at one end",
+			here.Netdev.Name, w.Rig.NameOf(steps.Here), there.Netdev.Name, w.Rig.NameOf(steps.Peer))
+		note := "Or swap the two rails' addresses on one node: both ends of a cable have to be in one subnet"
 		if here.PhysPort == there.PhysPort && here.PhysPort >= 0 {
-			code, what = steps.AddressesExchanged, "their cables are straight, and their addresses are exchanged on one node"
-			cure = "exchange the two rails' addresses on one node, in what sets them at boot, too"
+			code = steps.AddressesExchanged
+			says = fmt.Sprintf("have exchanged addresses: %s on %s has one of rail %d. RDMA over both hangs. Swap the addresses on "+
+				"one node", there.Netdev.Name, w.Rig.NameOf(steps.Peer), j+1)
+			note = "The cables are straight (same ports at both ends). Swap the addresses in the configuration for the boot, too"
 		}
-		rep.Add(code, steps.Fail, "rails %d and %d are crossed: %s (%s) on %s is cabled to %s (%s) on %s, which has an "+
-			"address of rail %d, and the other way round; %s. RDMA hangs on both, and a ping passes: %s, so that both ends of "+
-			"a cable are in one subnet",
-			i+1, j+1, here.Netdev.Name, here.Dev, w.Rig.NameOf(steps.Here), there.Netdev.Name, there.Dev,
-			w.Rig.NameOf(steps.Peer),
-			j+1, what, cure)
+		rep.Add(code, steps.Fail, "rails %d and %d %s", i+1, j+1, says)
+		rep.Explain("A ping over crossed rails passes. %s", note)
 		rep.ByHand()
 	}
 	return told

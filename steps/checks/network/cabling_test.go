@@ -60,8 +60,8 @@ func TestCabling(t *testing.T) {
 			steps.Fail, steps.CablesCrossed,
 			[]string{
 				"rails 1 and 2 are crossed",
-				"enp1s0f0np0 (rocep1s0f0) on spark-02 is cabled to enp1s0f1np1 (rocep1s0f1) on spark-01", "cables are crossed",
-				"two plugs", "ails 3 and 4",
+				"enp1s0f0np0 on spark-02 is cabled to enp1s0f1np1 on spark-01", "swap the plugs",
+				"swap the plugs", "ails 3 and 4",
 			},
 			"1|enp1s0f0np0, port 0|═╳═|enp1s0f1np1, port 1",
 		},
@@ -69,12 +69,12 @@ func TestCabling(t *testing.T) {
 			kindtest.Spark(),
 			map[int]int{0: 3, 1: 2, 2: 1, 3: 0},
 			steps.Fail, steps.CablesCrossed,
-			[]string{"cables are crossed", "two plugs"},
+			[]string{"swap the plugs", "swap the plugs"},
 			"1|enp1s0f0np0, port 0|═╳═|enP2p1s0f1np1, port 1",
 		},
 		"exchanged addresses": {
 			exchanged, straight, steps.Fail, steps.AddressesExchanged,
-			[]string{"rails 1 and 2", "enp1s0f0np0 (rocep1s0f0) on spark-01"},
+			[]string{"rails 1 and 2", "enp1s0f0np0 on spark-01 has one of rail 2"},
 			"1|enp1s0f0np0, port 0|═╳═|enp1s0f0np0, port 0",
 		},
 		"one half, that is flux": {

@@ -1,5 +1,5 @@
-// Package network is the checks of links, addresses, routes, bonds and GIDs, and the cells that put
-// right what they find.
+// Package network is the checks of links, addresses, routes, bonds and GIDs, and the cells that fix
+// what they find.
 package network
 
 import (
@@ -70,12 +70,12 @@ func railAddressParam() steps.Param {
 func railAddress(s string) error {
 	if text, bits, prefixed := strings.Cut(s, "/"); prefixed {
 		if p, err := netip.ParsePrefix(s); err != nil || !p.Addr().Is4() {
-			return fmt.Errorf("%s/%s is no IPv4 address with its prefix", text, bits)
+			return fmt.Errorf("%s/%s is not an IPv4 address with its prefix", text, bits)
 		}
 		return nil
 	}
 	if a, err := netip.ParseAddr(s); err != nil || !a.Is4() {
-		return errors.New("it is an IPv4 address, with or without its prefix: 192.168.101.11 or 192.168.101.11/24")
+		return errors.New("give an IPv4 address, with or without its prefix: 192.168.101.11 or 192.168.101.11/24")
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// What sets the rails up: who has them in his hands, what he leaves out, and what a boot
+// What sets the rails up: which daemon manages them, what it leaves out, and what a boot
 // waits for.
 
 // A hold is how a rail's interface stands with the two daemons.
@@ -37,7 +37,7 @@ func holdOf(f map[string]string, netdev string) hold {
 
 func has(state string) bool { return state != "" && state != "unmanaged" }
 
-// by are the daemons that have it in their hands.
+// by are the daemons that manage it.
 func (h hold) by() (all []string) {
 	if has(h.nm) {
 		all = append(all, "NetworkManager")
@@ -76,12 +76,12 @@ func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *registry
 	}
 	switch {
 	case held == 0 && len(rep.Findings) == 0:
-		return rep.Verdict("no daemon has a rail in its hands: nobody sets what was set by hand again")
+		return rep.Verdict("no daemon manages a rail, so nothing overwrites settings made by hand")
 	case free > 0:
-		return rep.Verdict(fmt.Sprintf("%s in the hands of one manager each, and %d in nobody's",
-			registry.Count(held, "rail is", "rails are"), free))
+		return rep.Verdict(fmt.Sprintf("%s managed by one daemon each, and %d by none", registry.Count(held, "rail is",
+			"rails are"), free))
 	}
-	return rep.Verdict(fmt.Sprintf("every rail is in the hands of one manager (%d on both nodes)", held))
+	return rep.Verdict(fmt.Sprintf("every rail is managed by one daemon (%d on both nodes)", held))
 }
 
 // judgeDaemons: those that run answer and come again at the next boot, and no script of theirs
@@ -91,22 +91,26 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *registry
 	for _, daemon := range []string{"NetworkManager", "systemd-networkd"} {
 		rep.Show(node+" "+daemon, registry.OrUnknown(f["daemon "+daemon]), "", nil)
 		if f["daemon "+daemon] == "active" && strings.HasPrefix(f["at a boot "+daemon], "masked") {
-			rep.At(rig, e, steps.ManagerMasked, steps.Warn, "%s on %s runs, and is masked: after the next boot nobody sets up "+
-				"what it has now; sudo systemctl unmask %s", daemon, node, daemon)
+			rep.At(rig, e, steps.ManagerMasked, steps.Warn, "%s on %s runs but is masked: after the next boot nothing sets up "+
+				"its interfaces. Run: sudo systemctl unmask %s", daemon, node, daemon)
+			rep.Decide(node + " " + daemon)
 		}
 	}
 	// A daemon that runs and hangs shows in no state of systemd's: it has to be asked something.
 	if said := f["answer NetworkManager"]; f["daemon NetworkManager"] == "active" && said != "running" {
-		rep.At(rig, e, steps.ManagerSilent, steps.Warn, "NetworkManager on %s runs, and does not answer (nmcli: %s): nobody "+
-			"knows what it does with the rails, and no change of one begins; sudo systemctl restart NetworkManager", node,
-			registry.OrUnknown(said))
+		rep.At(rig, e, steps.ManagerSilent, steps.Warn, "NetworkManager on %s runs but does not respond (nmcli: %s), so "+
+			"railbench will not change the rails. Run: sudo systemctl restart NetworkManager", node,
+			strings.TrimPrefix(strings.TrimRight(registry.OrUnknown(said), "."), "Error: "))
+		rep.Explain("It is unknown which rails NetworkManager manages as long as it does not respond")
 	}
 	for _, key := range slices.Sorted(maps.Keys(f)) {
 		if file, ok := strings.CutPrefix(key, "script "); ok {
 			rep.Show(node+" "+file, f[key], "", nil)
-			rep.At(rig, e, steps.DispatcherScript, steps.Warn, "a script on %s acts whenever an interface comes up (%s: %s): "+
-				"what a change takes out of a manager's hands it may give back at once, and then the change goes back; move it "+
-				"away, or have it leave the rails alone", node, file, f[key])
+			rep.At(rig, e, steps.DispatcherScript, steps.Warn, "a script on %s runs whenever an interface comes up (%s) and "+
+				"may undo changes by railbench. Remove it, or exclude the rails from it", node, file)
+			rep.Explain("%s: %s. Where it makes a daemon manage an interface again that railbench has released, the change is "+
+				"rolled back", file, f[key])
+			rep.Decide(node + " " + file)
 		}
 	}
 }
@@ -123,8 +127,9 @@ func judgeOthers(rig steps.Rig, e steps.End, rep *registry.Report) {
 	}
 	for _, by := range slices.Sorted(maps.Keys(of)) {
 		rep.Show(rig.NameOf(e)+" "+by, registry.And(of[by]), "", nil)
-		rep.At(rig, e, steps.ManagerTrouble, steps.Warn, "%s on %s has %s, or may have: no change of them begins, because %s",
-			by, rig.NameOf(e), registry.And(of[by]), trouble[by])
+		rep.At(rig, e, steps.ManagerTrouble, steps.Warn, "%s on %s may manage %s, so railbench will not change the "+
+			"interface: %s", by, rig.NameOf(e), registry.And(of[by]), trouble[by])
+		rep.Decide(rig.NameOf(e) + " " + by)
 	}
 }
 
@@ -138,39 +143,38 @@ func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[stri
 	}
 	// Where no connection.autoconnect-priority differs, its time stamps decide (nm-settings, timestamp).
 	if len(start) > 1 {
-		rep.At(rig, e, steps.ProfilesCompete, steps.Warn, "%d profiles of NetworkManager start by themselves on %s of %s "+
-			"(%s): unless one has a priority (connection.autoconnect-priority) the one that was used last wins; nmcli "+
-			"connection modify NAME connection.autoconnect no, for all but one",
-			len(start), netdev, rig.NameOf(e), registry.And(start))
+		rep.At(rig, e, steps.ProfilesCompete, steps.Warn, "%d NetworkManager profiles start automatically on %s on %s "+
+			"(%s). Keep one: nmcli connection modify NAME connection.autoconnect no", len(start), netdev, rig.NameOf(e),
+			registry.And(start))
+		rep.Explain("Unless one has a higher connection.autoconnect-priority, the profile that was used last wins")
 	}
 	if strings.HasPrefix(h.nm, "connecting") {
-		rep.At(rig, e, steps.ProfileUnfinished, steps.Warn, "NetworkManager on %s still sets %s up (%s%s): where nobody "+
-			"gives a lease it starts over again and again, and what was set by hand goes each time; give the profile the "+
-			"address, or no autoconnect",
-			rig.NameOf(e), netdev, h.nm, orProfile(h.profile))
+		rep.At(rig, e, steps.ProfileUnfinished, steps.Warn, "NetworkManager on %s is still setting up %s (%s%s). Give the "+
+			"profile a static address, or disable autoconnect", rig.NameOf(e), netdev, h.nm, orProfile(h.profile))
+		rep.Explain("Without an answer by DHCP it starts over again and again, and each time removes addresses that were " +
+			"set by hand")
 	}
 }
 
-// judgeHold looks at a rail that a daemon has in its hands.
+// judgeHold looks at a rail that a daemon manages.
 func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]string, rep *registry.Report) {
 	node, by := rig.NameOf(e), registry.And(h.by())
 	// A slave that NetworkManager has bonded itself has a profile with a master.
 	own := slices.ContainsFunc(profilesOf(f), func(p profile) bool { return p.name == h.profile && p.master != "" })
 	switch {
 	case len(h.by()) > 1:
-		rep.At(rig, e, steps.SeveralManagers, steps.Warn, "%s on %s is in the hands of %s at once: each sets what the other "+
-			"has removed. Leave it to one of them: renderer in netplan, unmanaged-devices of NetworkManager, or Unmanaged=yes "+
-			"of networkd",
-			netdev, node, by)
+		rep.At(rig, e, steps.SeveralManagers, steps.Warn, "%s on %s is managed by %s at the same time, and each overwrites "+
+			"the other. Leave it to one of them", netdev, node, by)
+		rep.Explain("Ways to do it: renderer in netplan, unmanaged-devices of NetworkManager, Unmanaged=yes of networkd")
 	case h.master != "" && h.addresses != "" && !own:
-		rep.At(rig, e, steps.BondPortAddress, steps.Fail, "%s on %s is in %s, and %s has given it %s: its route takes the "+
-			"bond's packets, and they get lost. bond-teardown, and then bond-setup, takes it out of its hands first",
-			netdev, node, h.master, by, h.addresses)
+		rep.At(rig, e, steps.BondPortAddress, steps.Fail, "%s on %s is in %s, but %s gave it %s, and its route takes the "+
+			"bond's packets. Create the bond again", netdev, node, h.master, by, h.addresses)
+		rep.Explain("Run: railbench run bond-teardown bond-setup. bond-setup makes the links of a bond unmanaged first")
 	case h.master != "" && has(h.nm) && !own:
-		rep.At(rig, e, steps.BondPortManaged, steps.Warn, "%s on %s is in %s, and NetworkManager has it in its hands "+
-			"(%s%s): it gives it an address as soon as the link comes up again; nmcli device set %s managed no keeps it off "+
-			"until the next boot",
-			netdev, node, h.master, h.nm, orProfile(h.profile), netdev)
+		rep.At(rig, e, steps.BondPortManaged, steps.Warn, "%s on %s is in %s, but NetworkManager manages it (%s) and may "+
+			"give it an address. Run: nmcli device set %s managed no", netdev, node, h.master, h.nm, netdev)
+		rep.Explain("It does so as soon as the link comes up again%s. nmcli device set lasts until the next boot",
+			orProfile(h.profile))
 	}
 }
 
@@ -201,8 +205,8 @@ func profilesOf(f map[string]string) (all []profile) {
 	}
 }
 
-// unstarted finds a profile for a rail that NetworkManager leaves alone. That railbench has
-// taken it out of its hands is no fault.
+// unstarted finds a profile for a rail that NetworkManager ignores. A rail that railbench made
+// unmanaged is not a fault.
 // /run/railbench is there while changes of a cell may still go back, and gone after a boot.
 func unstarted(rig steps.Rig, e steps.End, rail steps.Rail, f map[string]string, rep *registry.Report) {
 	name := rail.Netdev.Name
@@ -212,8 +216,10 @@ func unstarted(rig steps.Rig, e steps.End, rail steps.Rail, f map[string]string,
 	}
 	for _, p := range profilesOf(f) {
 		if p.netdev == name && p.starts {
-			rep.At(rig, e, steps.RailUnmanaged, steps.Warn, "NetworkManager leaves %s on %s alone (unmanaged-devices, or nmcli "+
-				"device set), so its profile %s never starts, and after a boot it has no address", name, rig.NameOf(e), p.name)
+			rep.At(rig, e, steps.RailUnmanaged, steps.Warn, "NetworkManager ignores %s on %s, so profile %s never starts and "+
+				"a boot leaves no address. Run: nmcli device set %s managed yes", name, rig.NameOf(e), p.name, name)
+			rep.Explain("If unmanaged-devices in its configuration names %s, remove that, too", name)
+			rep.Decide(rig.NameOf(e) + " " + name + " managed by")
 		}
 	}
 }
@@ -247,32 +253,32 @@ func judgeLinkLocal(r steps.Result, facts [2]map[string]string, rep *registry.Re
 	}
 	switch {
 	case with+len(without) == 0:
-		return rep.Skipped(steps.CannotRun, "no rail has a link, and without one an interface has no address of its own")
+		return rep.Skipped(steps.CannotRun, "no rail has a link, and without a link an interface has no link-local address")
 	// At both ends alike, so no index leads to another entry at one of them.
 	case with == 0:
-		return rep.Verdict("no rail has an address of its link, at either end: their first GIDs are made of the adapters' " +
-			"numbers alone, and the tables of both ends are alike")
+		return rep.Verdict("no rail has a link-local address at either end, so the GID tables of both ends agree")
 	}
 	for _, p := range without {
 		f := facts[p.e]
-		why := "nobody made it again"
+		why := "it was not created again"
 		switch {
 		case f[p.netdev+" IPv6 off"] == "1":
-			why = "IPv6 is switched off there (disable_ipv6)"
+			why = "IPv6 is off (disable_ipv6)"
 		// addr_gen_mode 1 is "none" (IN6_ADDR_GEN_MODE_NONE).
 		case f[p.netdev+" makes addresses"] == "1":
-			why = "the kernel was told to make none (link-local: [] in netplan, or a profile's ipv6.method)"
+			why = "link-local: [] in netplan, or ipv6.method, disables it"
 		}
 		// The GIDs of index 0 and 1 are made of the adapter's number and stay (assets/docs/facts.md#gid-index).
-		rep.At(rig, p.e, steps.LinkLocalMissing, steps.Warn, "%s on %s has no fe80:: address, and other rails have: %s. "+
-			"RoCE v2 over a link-local GID gets no answer from there, and an address that was not made of the adapter's number "+
-			"(stable-privacy) had GIDs of its own, without which the indices behind them are others; netplan's link-local: "+
-			"[ipv6], or ipv6.method link-local of its profile, gives it back", p.netdev, rig.NameOf(p.e), why)
+		rep.At(rig, p.e, steps.LinkLocalMissing, steps.Warn, "%s on %s has no fe80:: address, unlike other rails: %s. Set "+
+			"link-local: [ipv6] in netplan", p.netdev, rig.NameOf(p.e), why)
+		rep.Explain("With NetworkManager: ipv6.method link-local. RoCE v2 over a link-local GID gets no answer from there. " +
+			"A stable-privacy address had GIDs of its own, and without them the later indices change")
+		rep.Decide(rig.NameOf(p.e) + " " + p.netdev + " link-local")
 	}
 	return rep.Verdict(fmt.Sprintf("every rail with a link has an fe80:: address (%d on both nodes)", with))
 }
 
-// longWait is what a boot may wait for the network before somebody asks why
+// longWait is what a boot may wait for the network without a finding
 // (assets/docs/facts.md#wait-online).
 const longWait = 30 * time.Second
 
@@ -288,7 +294,7 @@ func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			rep.Show(node+" systemd", "none", "", nil)
 			continue
 		default:
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell whether systemd runs there", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read whether systemd runs on %s", node)
 			continue
 		}
 		for _, unit := range []string{"NetworkManager-wait-online", "systemd-networkd-wait-online"} {
@@ -296,13 +302,13 @@ func judgeBootWaits(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		}
 	}
 	if without == len(steps.Ends) {
-		return rep.Skipped(steps.CannotRun, "neither node has systemd, so nothing there waits for the network at a boot")
+		return rep.Skipped(steps.CannotRun, "neither node has systemd, so no service waits for the network at boot")
 	}
 	if waited == 0 {
 		return rep.Verdict("no service waited for the network at the last boot")
 	}
-	return rep.Verdict(fmt.Sprintf("%s for the network at the last boot, and not for long",
-		registry.Count(waited, "service waited", "services waited")))
+	return rep.Verdict(fmt.Sprintf("%s for the network at the last boot, but not for long", registry.Count(waited,
+		"service waited", "services waited")))
 }
 
 // judgeWait looks at one service that waits; it gives 1 where it ran at the last boot.
@@ -313,7 +319,7 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 	state := f[unit+" ActiveState"]
 	switch {
 	case f[unit+" LoadState"] == "" || state == "":
-		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "systemd on %s does not tell of %s", node, unit)
+		rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the state of %s on %s from systemd", unit, node)
 		return 0
 	case f[unit+" LoadState"] == "masked" || f[unit+" LoadState"] == "not-found":
 		rep.Show(node+" "+unit, f[unit+" LoadState"], "", nil)
@@ -330,16 +336,18 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 	took := time.Duration(ended-began) * time.Microsecond
 	switch {
 	case state == "activating" || !over || ended < began:
-		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s waits still%s: what starts after the network has not", unit,
-			node, dark)
+		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s is still waiting%s, so services that need the network have "+
+			"not started", unit, node, dark)
 	case f[unit+" Result"] != "success":
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
-		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s gave up after %.0f s at the last boot%s: optional: true in "+
-			"netplan takes a rail off what a boot waits for", unit, node, took.Seconds(), dark)
+		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s gave up after %.0f s at the last boot%s. Set optional: true "+
+			"for the rails in netplan", unit, node, took.Seconds(), dark)
+		rep.Decide(node + " " + unit)
 	case took > longWait:
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
-		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s held the last boot up for %.0f s%s", unit, node, took.Seconds(),
-			dark)
+		rep.At(rig, e, steps.BootWaits, steps.Warn, "%s on %s delayed the last boot by %.0f s%s. Set optional: true for "+
+			"the rails in netplan", unit, node, took.Seconds(), dark)
+		rep.Decide(node + " " + unit + " waited")
 	default:
 		rep.Show(node+" "+unit+" waited", took.Seconds(), "s", nil)
 	}
@@ -357,5 +365,5 @@ func darkRails(rig steps.Rig, e steps.End, f map[string]string) string {
 	if dark == nil {
 		return ""
 	}
-	return fmt.Sprintf(", and %s no carrier", registry.HaveOrHas(dark))
+	return fmt.Sprintf(" (%s no carrier)", registry.HaveOrHas(dark))
 }

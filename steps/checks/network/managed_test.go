@@ -32,10 +32,10 @@ func TestRailManagers(t *testing.T) {
 	bonded := edit{steps.Peer, rail2 + " is in: none", rail2 + " is in: bond0"}
 	bare := edit{steps.Peer, rail2 + " addresses: " + rail2 + " UP 192.168.9.9/24", rail2 + " addresses: none"}
 	slave := edit{steps.Peer, "master= netplan-" + rail2, "master=bond0 netplan-" + rail2}
-	kindtest.Want(t, "one each", judge(), steps.Pass, "every rail is in the hands of one manager (8 on both nodes)")
+	kindtest.Want(t, "one each", judge(), steps.Pass, "managed by one daemon (8 on both nodes)")
 	both := judge(edit{steps.Peer, own, own + "\n" + rail2 + " networkd: configured"})
 	because(t, "two", both, steps.Warn, steps.SeveralManagers,
-		rail2+" on spark-01 is in the hands of NetworkManager and networkd at once")
+		rail2+" on spark-01 is managed by NetworkManager and networkd")
 	because(t, "the fight", judge(bonded), steps.Fail, steps.BondPortAddress, rail2+" on spark-01 is in bond0",
 		"192.168.9.9/24")
 	because(t, "before the fight", judge(bonded, bare), steps.Warn, steps.BondPortManaged, "profile netplan-"+rail2)
@@ -43,9 +43,9 @@ func TestRailManagers(t *testing.T) {
 	because(t, "a bond of railbench's", judge(bonded, bare, free), steps.Warn, steps.RailUnmanaged, "never starts")
 	kindtest.Want(t, "a bond of railbench's, kept",
 		judge(bonded, bare, free, edit{steps.Peer, "railbench: no", "railbench: yes"}),
-		steps.Pass, "7 rails are in the hands of one manager each, and 1 in nobody's")
+		steps.Pass, "7 rails are managed by one daemon each, and 1 by none")
 	because(t, "left alone", judge(free), steps.Warn, steps.RailUnmanaged,
-		"NetworkManager leaves "+rail2+" on spark-01 alone", "no address")
+		"NetworkManager ignores "+rail2+" on spark-01", "no address")
 	kindtest.Want(t, "left to networkd", judge(free, edit{
 		steps.Peer, rail2 + " NetworkManager: unmanaged:",
 		rail2 + " NetworkManager: unmanaged:\n" + rail2 + " networkd: configured",
@@ -54,9 +54,9 @@ func TestRailManagers(t *testing.T) {
 		steps.Peer, "answer NetworkManager: running",
 		"answer NetworkManager: Error: NetworkManager is not running.",
 	}), steps.Warn, steps.ManagerSilent,
-		"NetworkManager on spark-01 runs, and does not answer (nmcli: Error: NetworkManager is not running.)", "restart")
+		"(nmcli: NetworkManager is not running)", "restart")
 	because(t, "no nmcli", judge(edit{steps.Peer, "answer NetworkManager: running\n", ""}), steps.Warn,
-		steps.ManagerSilent, "does not answer (nmcli: unknown)")
+		steps.ManagerSilent, "(nmcli: unknown)")
 	because(t, "masked", judge(edit{
 		steps.Here, "at a boot NetworkManager: enabled",
 		"at a boot NetworkManager: masked",
@@ -73,7 +73,7 @@ func TestRailManagers(t *testing.T) {
 	because(t, "two profiles", judge(edit{
 		steps.Peer, "profile 1: ", "profile 2: " + rail2 + " starts=yes master= Wired connection 2\nprofile 3: " + rail2 +
 			" starts=no master= x\nprofile 1: ",
-	}), steps.Warn, steps.ProfilesCompete, "2 profiles of NetworkManager start by themselves on "+rail2+" of spark-01",
+	}), steps.Warn, steps.ProfilesCompete, "2 NetworkManager profiles start automatically on "+rail2+" on spark-01",
 		"netplan-"+rail2, "Wired connection 2")
 	for netdev, grade := range map[string]steps.Grade{"any": steps.Warn, "some": steps.Pass} {
 		kindtest.Want(t, "a second profile, for "+netdev, judge(edit{
@@ -101,7 +101,7 @@ func TestLinkLocal(t *testing.T) {
 	gone := edit{steps.Peer, rail2 + " link-local: fe80::1/64", rail2 + " link-local: none"}
 	kindtest.Want(t, "all", judge(kindtest.Spark()), steps.Pass, "8 on both nodes")
 	because(t, "one is gone", judge(kindtest.Spark(), gone), steps.Warn, steps.LinkLocalMissing,
-		rail2+" on spark-01 has no fe80:: address", "nobody made it again")
+		rail2+" on spark-01 has no fe80:: address", "not created again")
 	because(t, "none is made",
 		judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " makes addresses: 0", rail2 + " makes addresses: 1"}),
 		steps.Warn, steps.LinkLocalMissing, "link-local: [] in netplan")
@@ -109,7 +109,7 @@ func TestLinkLocal(t *testing.T) {
 		judge(kindtest.Spark(), gone, edit{steps.Peer, rail2 + " IPv6 off: 0", rail2 + " IPv6 off: 1"}), steps.Warn,
 		steps.LinkLocalMissing, "disable_ipv6")
 	everywhere := []edit{{0, "fe80::1/64", "none"}, {1, "fe80::1/64", "none"}}
-	kindtest.Want(t, "nowhere", judge(kindtest.Spark(), everywhere...), steps.Pass, "no rail has an address of its link")
+	kindtest.Want(t, "nowhere", judge(kindtest.Spark(), everywhere...), steps.Pass, "no rail has a link-local address")
 	dark := kindtest.Spark()
 	dark.Nodes[steps.Peer].Rails[1].Netdev.Carrier = false
 	kindtest.Want(t, "no carrier", judge(dark, gone), steps.Pass, "7 on both nodes")
@@ -137,10 +137,10 @@ func TestBootWaits(t *testing.T) {
 	because(t, "for two", judge(failed+"enp1s0f0np0 carrier: 0\n"+rail2+" carrier: 0\n"), steps.Warn, steps.BootWaits,
 		"enp1s0f0np0 and "+rail2+" have no carrier")
 	because(t, "long", judge("systemd: runs\n"+unit(nm, "loaded", "active", "success", "9000000", "52000000")+
-		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, steps.BootWaits, "held the last boot up for 43 s")
+		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, steps.BootWaits, "the last boot by 43 s")
 	because(t, "still", judge("systemd: runs\n"+unit(nm, "loaded", "activating", "success", "9000000", "0")+
-		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, steps.BootWaits, "waits still")
-	because(t, "one says nothing", judge("systemd: runs\n"), steps.Inconclusive, steps.Unreadable, "does not tell of "+nm)
+		unit(nd, "masked", "inactive", "success", "0", "0")), steps.Warn, steps.BootWaits, "still waiting")
+	because(t, "one says nothing", judge("systemd: runs\n"), steps.Inconclusive, steps.Unreadable, "the state of "+nm)
 	kindtest.Because(t, "no systemd",
 		registered().Judges["boot-waits"](steps.Cell{}, looked(kindtest.Spark(), "systemd: none\n", "systemd: none\n")),
 		steps.Skipped, steps.CannotRun)

@@ -28,15 +28,14 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		mtu := agreedActive(rig, facts, p, rep)
 		switch {
 		case rig.Rail(p, steps.Here).InfiniBand():
-			rep.Add(steps.CannotRun, steps.Inconclusive, "rail %d (%s) is InfiniBand: its MTU is the subnet manager's, and no "+
-				"interface's", i+1,
-				rig.Rail(p, steps.Here).Dev)
+			rep.Add(steps.CannotRun, steps.Inconclusive, "rail %d (%s) is InfiniBand: the subnet manager sets its MTU, not an "+
+				"interface", i+1, rig.Rail(p, steps.Here).Dev)
 		case mtu <= 0:
-			rep.Add(steps.Unreadable, steps.Inconclusive, "nothing tells the RoCE MTU of rail %d (%s)", i+1,
-				rig.Rail(p, steps.Here).Dev)
+			rep.Add(steps.Unreadable, steps.Inconclusive, "could not read the RoCE MTU of rail %d (%s)", i+1, rig.Rail(p,
+				steps.Here).Dev)
 		case float64(mtu) >= limits.LargestMTU.Value():
 			good++
-		// Packets of soft-RoCE cost a processor, and how much is anybody's guess.
+		// Packets of soft-RoCE cost processor time, and how much is unknown.
 		case limits.Soft(rig, p) != "":
 			soft = limits.Soft(rig, p)
 		default:
@@ -47,17 +46,16 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 	tellCable(rig, priced, rep)
 	switch {
 	case len(rig.Pairs) == 0:
-		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no RoCE MTU to price")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so there is no RoCE MTU to check")
 	case soft != "" && len(rep.Findings) == 0:
-		return checks.Unseen(*rep, steps.NoLimitKnown, "%s, so a RoCE MTU below %.0f has no price that anybody knows", soft,
+		return checks.Unseen(*rep, steps.NoLimitKnown, "%s, so the cost of a RoCE MTU below %.0f is unknown", soft,
 			limits.LargestMTU.Value())
 	}
 	if len(priced) > 0 && good == 0 {
-		return rep.Verdict(fmt.Sprintf("both ends of every rail agree on the RoCE MTU, which is below %.0f",
+		return rep.Verdict(fmt.Sprintf("both ends of every rail agree on their RoCE MTU, which is below %.0f",
 			limits.LargestMTU.Value()))
 	}
-	return rep.Verdict(fmt.Sprintf("%s a RoCE MTU of %.0f, which is the largest",
-		registry.Count(good, "rail has", "rails have"),
+	return rep.Verdict(fmt.Sprintf("%s the largest RoCE MTU, %.0f", registry.Count(good, "rail has", "rails have"),
 		limits.LargestMTU.Value()))
 }
 
@@ -79,7 +77,7 @@ func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *
 		mtu, told := strictnum.Count(said)
 		how := "ibv_devinfo"
 		if !told && said != "" && said != "invalid" {
-			rep.Show(fmt.Sprintf("%s %s RoCE MTU", rig.NameOf(e), rail.Dev), said+", which is no number", "", nil)
+			rep.Show(fmt.Sprintf("%s %s RoCE MTU", rig.NameOf(e), rail.Dev), said+", which is not a number", "", nil)
 			return 0
 		}
 		if !told || mtu <= 0 {

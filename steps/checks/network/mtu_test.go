@@ -20,9 +20,9 @@ func TestRoCEMTU(t *testing.T) {
 		return registered().Judges["roce-mtu"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	full := kindtest.Spark()
-	kindtest.Want(t, "the largest", judge(full, lines(full, 4192, 4096)), steps.Pass, "4 rails have a RoCE MTU of 4096")
+	kindtest.Want(t, "the largest", judge(full, lines(full, 4192, 4096)), steps.Pass, "4 rails have the largest RoCE MTU, 4096")
 	kindtest.Advises(t, "1500 at both ends", judge(full, lines(full, 1500, 1024)), steps.MTUSmall,
-		"Rails 1, 2, 3 and 4: RoCE MTU 1024", "92.5 Gb/s where 4096 brings 111.7", "costs up to 19.2 Gb/s",
+		"Rails 1, 2, 3 and 4: RoCE MTU 1024", "92.5 Gb/s where 4096 brings 111.7", "gains up to 19.2 Gb/s",
 		"4192 or more", "both halves of one cable at once: RoCE MTU 1024 costs 11.1 Gb/s of 196.1")
 	kindtest.Advises(t, "at one end of one rail",
 		judge(full, lines(full, 9000, 4096),
@@ -39,27 +39,27 @@ func TestRoCEMTU(t *testing.T) {
 	}
 	// 100 x (4096/4178 - 1024/1106), by hand.
 	kindtest.Advises(t, "a link of 100G", judge(slow, lines(slow, 1500, 1024)), steps.MTUSmall,
-		"costs up to 5.5 Gb/s")
+		"gains up to 5.5 Gb/s")
 	soft := kindtest.Virtual()
 	kindtest.Because(t, "soft-RoCE", judge(soft, lines(soft, 1500, 1024)), steps.Skipped, steps.NoLimitKnown)
 
 	because(t, "unreadable",
 		judge(full, lines(full, 9000, 4096),
 			edit{steps.Here, "rocep1s0f0 port 1 active_mtu: 4096", "rocep1s0f0 port 1 active_mtu: 0x1000"}), steps.Inconclusive,
-		steps.Unreadable, "nothing tells the RoCE MTU of rail 1")
+		steps.Unreadable, "the RoCE MTU of rail 1")
 	untold := edit{steps.Here, "rocep1s0f0 port 1 active_mtu: 4096\n", ""}
 	kindtest.Advises(t, "worked out", judge(full, lines(full, 9000, 4096), untold), steps.MTUSmall,
 		"Rail 1: RoCE MTU 1024")
 	blind := kindtest.Spark()
 	blind.Nodes[steps.Here].Rails[0].MTU = 0
 	because(t, "nothing tells it", judge(blind, lines(blind, 9000, 4096), untold), steps.Inconclusive, steps.Unreadable,
-		"nothing tells the RoCE MTU of rail 1 (rocep1s0f0)")
+		"the RoCE MTU of rail 1 (rocep1s0f0)")
 	ib := kindtest.Spark()
 	for _, n := range ib.Nodes {
 		n.Rails[1].Layer = "InfiniBand"
 	}
 	because(t, "InfiniBand", judge(ib, lines(ib, 2044, 2048)), steps.Inconclusive, steps.CannotRun,
-		"Rail 2 (rocep1s0f1) is InfiniBand", "the subnet manager's")
+		"Rail 2 (rocep1s0f1) is InfiniBand", "the subnet manager sets its MTU")
 	kindtest.Because(t, "no pair", judge(bare(), lines(bare(), 9000, 4096)), steps.Inconclusive, steps.NoRail)
 	v := judge(full, lines(full, 1500, 1024))
 	for _, x := range v.Evidence {

@@ -21,8 +21,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		if why := r.Rig.At(e).Err; why != "" {
 			rep.Show(r.Rig.NameOf(e)+" answers", false, "", nil)
-			rep.At(r.Rig, e, steps.NodeAway, steps.Fail, "%s can't be looked at, and without it nothing else can: %s",
-				r.Rig.NameOf(e), why)
+			rep.At(r.Rig, e, steps.NodeAway, steps.Fail, "%s is unreachable: %s", r.Rig.NameOf(e), why)
 		}
 	}
 	if len(rep.Findings) > 0 {
@@ -37,20 +36,20 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 		node := r.Rig.NameOf(e)
 		up, ok := strictnum.Count(facts[e]["seconds up"])
 		if !ok {
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not say how long it has been up", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the uptime of %s", node)
 			continue
 		}
 		rep.Show(node+" up", up, "s", &steps.Expected{
 			Min:  new(float64(freshBootSeconds)),
-			From: "what was set by hand since the boot is there still",
+			From: "addresses set by hand are gone after a boot",
 		})
-		ups = append(ups, fmt.Sprintf("%s for %s", node, span(up)))
+		ups = append(ups, fmt.Sprintf("%s %s", node, span(up)))
 		if up < freshBootSeconds {
-			rep.At(r.Rig, e, steps.JustBooted, steps.Warn, "%s booted %s ago: addresses and bonds that were not in its "+
-				"configuration are gone. Run the other checks, and set again what is missing", node, span(up))
+			rep.At(r.Rig, e, steps.JustBooted, steps.Warn, "%s booted %s ago: addresses and bonds that no configuration sets "+
+				"are gone. Run the other checks, and set them again", node, span(up))
 		}
 	}
-	return rep.Verdict("every node answers, and has been up a while: " + registry.And(ups))
+	return rep.Verdict("every node answers; uptime: " + registry.And(ups))
 }
 
 // span is a time in one unit, the largest of which there are at least two: 90 s, and not 1 min.
@@ -82,12 +81,16 @@ func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, re
 		switch both := p.no >= 0 && dark[there] != nil; {
 		case said[there] && both:
 		case both:
-			rep.Add(steps.LinkDown, steps.Fail, "%s have no carrier on either node: the cable of port %d is out, or broken. "+
-				"Plug it in at both ends until it clicks, or try another one", registry.And(dark[p]), p.no)
+			rep.Add(steps.LinkDown, steps.Fail, "%s no carrier on either node. Plug in the cable of port %d at both ends "+
+				"until it clicks, or replace it", registry.HaveOrHas(dark[p]), p.no)
+			for _, e := range steps.Ends {
+				rep.Decide(rig.NameOf(e) + " " + dark[p][0])
+			}
 			rep.ByHand()
 		default:
-			rep.At(rig, p.end, steps.LinkDown, steps.Fail, "%s no carrier on %s, and its other end is not switched off: check "+
+			rep.At(rig, p.end, steps.LinkDown, steps.Fail, "%s no carrier on %s, although the other end is switched on. Check "+
 				"the cable at both ends", registry.HaveOrHas(dark[p]), rig.NameOf(p.end))
+			rep.Decide(rig.NameOf(p.end) + " " + dark[p][0])
 			rep.ByHand()
 		}
 		said[p] = true
@@ -103,7 +106,7 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 	for _, e := range steps.Ends {
 		node := rig.NameOf(e)
 		if len(rig.At(e).Rails) == 0 {
-			rep.At(rig, e, steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
+			rep.At(rig, e, steps.RDMADeviceMissing, steps.Fail, "no RDMA device on %s, so no interface belongs to a rail", node)
 		}
 		seen := map[string][]string{} // devices by interface: soft-RoCE may be on an adapter's
 		for _, rail := range rig.At(e).Rails {
@@ -120,7 +123,7 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 				if name == "" {
 					code = steps.InterfaceMissing
 				}
-				rep.At(rig, e, code, steps.Inconclusive, "%s on %s has no interface that can be looked at", rail.Dev, node)
+				rep.At(rig, e, code, steps.Inconclusive, "%s on %s has no interface that can be read", rail.Dev, node)
 				continue
 			}
 			rep.Show(node+" "+name, fmt.Sprintf("%s, carrier changed %s times", link,
@@ -130,11 +133,11 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 			case link == "up":
 				up++
 			case !checks.Wanted(rig, e, i): // a port that nobody has cabled is no fault
-				rep.Add("", steps.Pass, "%s on %s: %s; neither end has an address, so nothing uses it", name, node, link)
+				rep.Add("", steps.Pass, "%s on %s: %s, but unused: neither end has an address", name, node, link)
 			case link == "off":
-				rep.At(rig, e, steps.InterfaceOff, steps.Fail, "%s on %s is switched off, so %s DOWN and what is sent there gets "+
-					"lost. It is switched on with ip link set %s up, which is what fix-link-up does", name, node,
-					registry.And(seen[name])+" "+registry.Plural(len(seen[name]), "is", "are"), name)
+				rep.At(rig, e, steps.InterfaceOff, steps.Fail, "%s on %s is switched off, so %s DOWN. Run: ip link set %s up", name,
+					node, registry.And(seen[name])+" "+registry.Plural(len(seen[name]), "is", "are"), name)
+				rep.Decide(node + " " + name)
 			case other >= 0 && facts[e.Other()][rig.At(e.Other()).Rails[other].Netdev.Name+" link"] == "off":
 				// The other end is off, and that is said there.
 			default:
@@ -149,10 +152,11 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 	judgeDark(rig, dark, order, rep)
 	// Also where nothing is wanted: of a node that lost its addresses with a boot nothing is.
 	if up == 0 && rep.Verdict().Grade == steps.Pass {
-		rep.Add(steps.NoLinkUp, steps.Fail, "no rail's interface is up")
+		rep.Add(steps.NoLinkUp, steps.Fail, "no interface of any rail is up. Check the cables, and run: ip link set "+
+			"INTERFACE up")
 	}
-	return rep.Verdict(fmt.Sprintf("every interface of a rail that is used is switched on and has a carrier (%d on both "+
-		"nodes)", up))
+	return rep.Verdict(fmt.Sprintf("every interface of a used rail is switched on and has a carrier (%d on both nodes)",
+		up))
 }
 
 // judgeRailAddresses: every rail that has a link has an address, in a subnet that
@@ -182,17 +186,16 @@ func judgeRailAddresses(r steps.Result, facts [2]map[string]string, rep *registr
 	subnets := map[string]int{}
 	for i, p := range rig.Pairs {
 		if j, shared := subnets[p.Subnet]; shared {
-			rep.Add(steps.SubnetShared, steps.Warn, "rails %d and %d are both in %s: each end answers for either address, and "+
-				"traffic takes the wrong rail; give each a subnet of its own", j+1, i+1, p.Subnet)
+			rep.Add(steps.SubnetShared, steps.Warn, "rails %d and %d share the subnet %s, so traffic may take the wrong rail. "+
+				"Give each rail a subnet of its own", j+1, i+1, p.Subnet)
 		}
 		subnets[p.Subnet] = i
 	}
 	if addressed == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.CannotRun, steps.Inconclusive, "no rail has a link and is outside a bond, so there is no address to "+
-			"look at")
+		rep.Add(steps.CannotRun, steps.Inconclusive, "no rail outside a bond has a link, so no address was checked")
 	}
-	return rep.Verdict(fmt.Sprintf("every rail that has a link has an address (%d on both nodes), in one subnet with "+
-		"its other end and with no other rail", addressed))
+	return rep.Verdict(fmt.Sprintf("every rail with a link has an address (%d on both nodes), and every rail has its "+
+		"own subnet", addressed))
 }
 
 // checkRailAddress holds a rail's addresses against those of the rail that it leads to. That one
@@ -204,9 +207,8 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	j := checks.Counterpart(rig, e, i)
 	if j < 0 {
 		if len(own) == 0 {
-			rep.At(rig, e, steps.RailUnpaired, steps.Warn, "%s on %s has a link and no address, and %s has no rail that it "+
-				"would lead to",
-				rail.Netdev.Name, node, rig.NameOf(e.Other()))
+			rep.At(rig, e, steps.RailUnpaired, steps.Warn, "%s on %s has a link but no address, and %s has no rail that it "+
+				"leads to", rail.Netdev.Name, node, rig.NameOf(e.Other()))
 		}
 		return
 	}
@@ -216,23 +218,24 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	switch {
 	case twin.Netdev.Master != "":
 	case len(own) == 0 && len(theirs) > 0:
-		rep.At(rig, e, steps.AddressMissing, steps.Fail, "%s on %s has no address, while %s on %s has %s: this rail leads "+
-			"nowhere, and tests leave it out. fix-rail-address gives it one in that subnet", rail.Netdev.Name, node,
-			twin.Netdev.Name, there, theirs[0])
+		rep.At(rig, e, steps.AddressMissing, steps.Fail, "%s on %s has no address, but %s on %s has %s. Tests skip this "+
+			"rail. Give it an address in that subnet", rail.Netdev.Name, node, twin.Netdev.Name, there, theirs[0])
+		rep.Decide(node + " " + rail.Netdev.Name)
 	case len(own) == 0 && e == steps.Here:
-		rep.Add(steps.RailUnaddressed, steps.Warn, "%s has a link on both nodes and an address on neither, so no test uses "+
-			"it: rail-ips gives both ends one", rail.Netdev.Name)
+		rep.Add(steps.RailUnaddressed, steps.Warn, "%s has a link but no address on either node, so no test uses it. Run: "+
+			"railbench run rail-ips", rail.Netdev.Name)
 	// What follows is of both ends alike, and told once, from here.
 	case len(own) == 0 || len(theirs) == 0 || e != steps.Here:
 	case twice != nil:
-		rep.Add(steps.DuplicateIP, steps.Fail, "both ends of %s have the address %s: each takes what is sent there for its "+
-			"own, so nothing can pass between them over it; one of the two is wrong", rail.Dev, registry.And(twice))
+		rep.Add(steps.DuplicateIP, steps.Fail, "both ends of %s have the address %s, so no packet for it leaves its node. "+
+			"Change one of the two", rail.Dev, registry.And(twice))
+		rep.Decide(node + " " + rail.Netdev.Name)
 	case !slices.ContainsFunc(own, func(p netip.Prefix) bool {
 		return slices.ContainsFunc(theirs, func(q netip.Prefix) bool { return p.Masked() == q.Masked() })
 	}):
-		rep.Add(steps.SubnetsDiffer, steps.Fail, "the ends of %s are in different subnets: %s on %s and %s on %s. Neither "+
-			"finds the other; give both an address in one subnet", rail.Dev, checks.Joined(own), node, checks.Joined(theirs),
-			there)
+		rep.Add(steps.SubnetsDiffer, steps.Fail, "the ends of %s are in different subnets: %s on %s, %s on %s. Give both "+
+			"an address in one subnet", rail.Dev, checks.Joined(own), node, checks.Joined(theirs), there)
+		rep.Decide(node + " " + rail.Netdev.Name)
 	}
 }
 

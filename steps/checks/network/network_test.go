@@ -127,14 +127,14 @@ func TestLinkUp(t *testing.T) {
 	}
 	v := judge(full, out...)
 	because(t, "a pulled cable", v, steps.Fail, steps.LinkDown,
-		"enp1s0f0np0 and enP2p1s0f0np0 have no carrier on either node", "the cable of port 0 is out")
+		"enp1s0f0np0 and enP2p1s0f0np0 have no carrier on either node", "the cable of port 0")
 	if strings.Contains(kindtest.Said(v), "more") {
 		t.Errorf("one cable is one sentence: %s", v.Reason)
 	}
 	because(t, "dark at one end", judge(full, out[0], out[1]), steps.Fail, steps.LinkDown, "have no carrier on spark-02",
-		"its other end is not switched off")
+		"the other end is switched on")
 	kindtest.Want(t, "an unused one off",
-		judge(half, edit{steps.Peer, "enP2p1s0f0np0 link: up", "enP2p1s0f0np0 link: off"}), steps.Pass, "nothing uses it")
+		judge(half, edit{steps.Peer, "enP2p1s0f0np0 link: up", "enP2p1s0f0np0 link: off"}), steps.Pass, "unused")
 	unwanted := bare()
 	kindtest.Want(t, "no addresses, and up", judge(unwanted), steps.Pass, "8 on both nodes")
 	var off []edit
@@ -262,22 +262,22 @@ func TestAddressConflict(t *testing.T) {
 	}
 	kindtest.Want(t, "plain", judge("plain"), steps.Pass, "8 addresses")
 	because(t, "the twin", judge("the twin"), steps.Fail, steps.AddressStray,
-		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)", "fix-addresses")
+		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)", "Remove that address")
 	because(t, "only that", judge("only that"), steps.Fail, steps.AddressStray,
-		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24", "fix-addresses")
+		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24", "Remove that address")
 	because(t, "left over", judge("left over"), steps.Fail, steps.AddressStray,
 		"enp1s0f1np1 on spark-02 has 192.168.100.13/24", "enp1s0f1np1 on spark-01 has 192.168.100.12/24")
-	because(t, "tutorial", judge("tutorial"), steps.Fail, steps.SubnetShared, "are in one subnet",
-		"Give each a subnet of its own")
+	because(t, "tutorial", judge("tutorial"), steps.Fail, steps.SubnetShared, "share a subnet",
+		"Give each its own subnet")
 	because(t, "second", judge("second"), steps.Warn, steps.SecondAddress, "enp1s0f0np0 on spark-01")
 	because(t, "the office", judge("the office"), steps.Fail, steps.SubnetShared, "eth0 (192.168.0.7/16) on spark-01",
-		"are in one subnet")
+		"share a subnet")
 	var apart []string
 	for _, d := range []string{"enp1s0f0np0", "enP2p1s0f0np0"} {
 		apart = append(apart, d+" arp_ignore: 1", d+" arp_announce: 2")
 	}
 	because(t, "kept apart", judge("the twin", apart...), steps.Warn, steps.SubnetShared,
-		"arp_ignore and arp_announce keep them apart")
+		"arp_ignore and arp_announce keep")
 	texts := addressLines(kindtest.Spark())
 	holes(t, "address-conflict", registered().Judges["address-conflict"], kindtest.Spark(), texts)
 }
@@ -293,7 +293,7 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 		{"the twin", "", "", "", "enP2p1s0f0np0=192.168.100.15/24"},
 		{"only that", "", "", "", "enP2p1s0f0np0=192.168.100.15/24"},
 		{"left over", "", "", "enp1s0f1np1=192.168.100.13/24", "enp1s0f1np1=192.168.100.12/24"},
-		{"tutorial", "which of them should not be is yours to say", "", "", ""},
+		{"tutorial", "cannot decide which one is wrong", "", "", ""},
 		{"second", "", "", "", "enp1s0f0np0=192.168.100.20/24"},
 		{"the office", "eth0 (192.168.0.7/16) on spark-01", "", "", ""},
 	} {
@@ -333,7 +333,7 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 		refuse, none string
 		peer         string
 	}{
-		{"all there", kindtest.Netdevs(kindtest.Spark()), "", "", "no rail that has a link lacks an address", ""},
+		{"all there", kindtest.Netdevs(kindtest.Spark()), "", "", "no rail with a link lacks an address", ""},
 		{"one end", kindtest.Netdevs(oneAddress()), "", "", "", "enp1s0f1np1=192.168.200.10/24"},
 		{
 			"both have the other's", kindtest.Netdevs(only(kindtest.Spark(), steps.Peer, 1, "192.168.200.11/24")), "", "", "",
@@ -345,18 +345,18 @@ func TestPlansOfNetworkFixes(t *testing.T) {
 			"given with its prefix", kindtest.Netdevs(oneAddress()), "192.168.200.42/24", "", "",
 			"enp1s0f1np1=192.168.200.42/24",
 		},
-		{"given with another", kindtest.Netdevs(oneAddress()), "192.168.200.42/16", "its other end has a /24", "", ""},
-		{"given elsewhere", kindtest.Netdevs(oneAddress()), "10.0.0.1", "which is not in it", "", ""},
-		{"given nonsense", kindtest.Netdevs(oneAddress()), "second", "no IPv4 address", "", ""},
+		{"given with another", kindtest.Netdevs(oneAddress()), "192.168.200.42/16", "the other end has a /24", "", ""},
+		{"given elsewhere", kindtest.Netdevs(oneAddress()), "10.0.0.1", "which is not in that subnet", "", ""},
+		{"given nonsense", kindtest.Netdevs(oneAddress()), "second", "not an IPv4 address", "", ""},
 		{
-			"given the other end's", kindtest.Netdevs(oneAddress()), "192.168.200.11", "is in use, on enp1s0f1np1 of spark-02",
+			"given the other end's", kindtest.Netdevs(oneAddress()), "192.168.200.11", "already used by enp1s0f1np1 on spark-02",
 			"", "",
 		},
 		{"given the last", kindtest.Netdevs(oneAddress()), "192.168.200.255", "broadcast", "", ""},
-		{"two host numbers", lonely, "", "its other rails end in different numbers", "", ""},
+		{"two host numbers", lonely, "", "different host numbers", "", ""},
 		{"a subnet of two bytes", racks(16), "", "", "", "enp1s0f1np1=10.200.4.18/16"},
 		{"a large subnet", racks(15), "", "from /16 to /30", "", ""},
-		{"in use", used, "", "192.168.200.10 is in use, on veth0 of spark-02", "", ""},
+		{"in use", used, "", "192.168.200.10 is already used by veth0 on spark-02", "", ""},
 	} {
 		p := planRailAddress(c.rig, map[string]string{"RAIL_ADDRESS": c.address})
 		if (p.Refuse == "") != (c.refuse == "") || !strings.Contains(p.Refuse, c.refuse) ||
@@ -394,20 +394,20 @@ func TestNetworkFixJudges(t *testing.T) {
 	fixed := func(after string, peer string) steps.Verdict {
 		return judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], rigs[after], ping, peer))
 	}
-	kindtest.Want(t, "removed", fixed("plain", ping), steps.Pass, "alone in its subnet", "railbench undo")
+	kindtest.Want(t, "removed", fixed("plain", ping), steps.Pass, "has its own subnet", "railbench undo")
 	because(t, "there still", fixed("the twin", ping), steps.Fail, steps.AddressStray,
 		"enP2p1s0f0np0 (192.168.100.15/24) on spark-01")
 	because(t, "silent", fixed("plain", strings.Replace(ping, "ok", "no answer", 1)), steps.Fail, steps.NoAnswer,
 		"no answer over enp1s0f0np0")
-	because(t, "not tried", fixed("plain", "x: y\n"), steps.Inconclusive, steps.ChangeUntried, "no rail could be tried")
+	because(t, "not tried", fixed("plain", "x: y\n"), steps.Inconclusive, steps.ChangeUntried, "no rail could be tested")
 	fewer := kindtest.Netdevs(oneAddress())
 	because(t, "a rail lost", judgeFixAddresses(steps.Cell{}, kindtest.Made(rigs["the twin"], fewer, ping, ping)),
-		steps.Fail, steps.RailLost, "3 rails", "4 did")
+		steps.Fail, steps.RailLost, "3 rails", "there were 4")
 
 	off, on := kindtest.Netdevs(kindtest.Spark()), kindtest.Netdevs(kindtest.Spark())
 	off.Nodes[steps.Peer].Rails[1].Netdev.Up = false
 	kindtest.Want(t, "on", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, ping, ping)), steps.Pass,
-		"enp1s0f1np1 on spark-01 has been switched on")
+		"switched on: enp1s0f1np1 on spark-01")
 	because(t, "off still", judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, off, ping, ping)), steps.Fail,
 		steps.InterfaceOff, "enp1s0f1np1 on spark-01")
 	dark := kindtest.Netdevs(kindtest.Spark())
@@ -418,7 +418,7 @@ func TestNetworkFixJudges(t *testing.T) {
 		steps.Fail, steps.NoAnswer, "no answer over x=y")
 	because(t, "on and without an address",
 		judgeFixLinkUp(steps.Cell{}, kindtest.Made(off, on, "switched on: nothing on this node\n",
-			"switched on: enp1s0f1np1\n")), steps.Warn, steps.ChangeUntried, "no address to try")
+			"switched on: enp1s0f1np1\n")), steps.Warn, steps.ChangeUntried, "No address was available")
 }
 
 // What people type or paste leads to the checks of the network (assets/docs/facts.md#symptoms-of-the-tutorials).

@@ -56,8 +56,8 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 				if checks.Linked(rig, p) { // without a link it can't answer, and link-up says so
 					silent = append(silent, registry.Finding{
 						Code: steps.NoAnswer, Grade: steps.Inconclusive, Node: node,
-						Text: fmt.Sprintf("%s got no answer from %s, rail %d's on %s, so nothing shows which interface it would take",
-							node, other.Addr, i+1, there),
+						Text: fmt.Sprintf("%s got no answer from %s (rail %d of %s), so its neighbour entry is unknown", node, other.Addr,
+							i+1, there),
 					})
 				}
 				continue
@@ -66,9 +66,10 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), mac, "", nil)
 			if want := facts[e.Other()][other.Netdev.Name+" MAC"]; !strings.EqualFold(mac, want) &&
 				!slices.Contains(crossed, i) {
-				rep.At(rig, e, steps.NeighbourWrong, steps.Fail, "%s takes %s for the interface of %s, which is rail %d's on %s: "+
-					"that is %s, and RDMA to this rail hangs. On %s, ip neigh flush dev %s lets it ask again", node, mac, other.Addr,
-					i+1, there, ownerOf(facts[e.Other()], mac), node, own.Netdev.Name)
+				rep.At(rig, e, steps.NeighbourWrong, steps.Fail, "%s has a wrong neighbour entry for %s (rail %d of %s): the MAC "+
+					"of %s. RDMA hangs. Run: ip neigh flush dev %s", node, other.Addr, i+1, there, ownerOf(facts[e.Other()], mac),
+					own.Netdev.Name)
+				rep.Decide(fmt.Sprintf("%s learnt for %s", node, other.Addr))
 				rep.ByHand()
 			}
 		}
@@ -78,22 +79,22 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		for _, x := range conflicts(rig, e, all) {
 			// Two addresses of one interface are answered for by the same one.
 			if how := x.mixes(facts[e]); x.netdevs[0] != x.netdevs[1] && how != "" {
-				rep.At(rig, e, steps.SubnetShared, steps.Warn, "%s and %s on %s are in one subnet, and %s: %s may learn either. "+
-					"Give each a subnet of its own", x.netdevs[0], x.netdevs[1], rig.NameOf(e), how, rig.NameOf(e.Other()))
+				rep.At(rig, e, steps.SubnetShared, steps.Warn, "%s and %s on %s share a subnet and %s: %s may learn the wrong "+
+					"MAC. Use two subnets", x.netdevs[0], x.netdevs[1], rig.NameOf(e), how, rig.NameOf(e.Other()))
 			}
 		}
 	}
 	// One sentence for all where none answered; else each silent rail is told, after what was
 	// found on those that did.
 	if learnt == 0 {
-		rep.Add(steps.NoAnswer, steps.Inconclusive, "no rail answered, so there is nothing that a node has learnt")
+		rep.Add(steps.NoAnswer, steps.Inconclusive, "no rail answered, so no neighbour entry was checked")
 		silent = nil
 	}
 	for _, f := range silent {
 		rep.Note(f)
 	}
-	v := rep.Verdict(fmt.Sprintf("each node has the right interface for the other's rails (%d entries), and no two of "+
-		"its own are in one subnet", learnt))
+	v := rep.Verdict(fmt.Sprintf("all %d neighbour entries name the right interface, and no two interfaces of a node "+
+		"share a subnet", learnt))
 	if len(rig.Pairs) > 0 {
 		v.Tables = append(v.Tables, cables.Picture())
 	}
@@ -109,10 +110,10 @@ func ownerOf(facts map[string]string, mac string) string {
 		}
 	}
 	if names == nil {
-		return "no interface there"
+		return "an unknown interface"
 	}
 	slices.Sort(names)
-	return registry.And(names) + " there"
+	return registry.And(names)
 }
 
 // judgeDuplicateIP: no address of a rail is anywhere else.
@@ -149,19 +150,18 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 		n++
 		var words []string
 		for _, p := range at {
-			words = append(words, p.netdev+" of "+rig.NameOf(p.end))
+			words = append(words, p.netdev+" on "+rig.NameOf(p.end))
 		}
 		rep.Show(a.String(), registry.And(words), "", nil)
 		switch {
 		case len(at) == 1:
 		// They were gathered end by end, so first and last tell whether both have it.
 		case at[0].end != at[len(at)-1].end:
-			rep.Add(steps.DuplicateIP, steps.Fail, "%s is on %s: each takes what is sent there for its own, and nothing "+
-				"passes. Take it away where it does not belong, with ip addr del, and give that rail its own", a,
-				registry.And(words))
+			rep.Add(steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s, so nothing passes between them. Remove it "+
+				"from one: ip addr del", a, registry.And(words))
 		default:
-			rep.At(rig, at[0].end, steps.DuplicateIP, steps.Fail, "%s is on %s: packets go into the one whose route comes "+
-				"first, and get lost in it. Take it away from one of them, with ip addr del", a, registry.And(words))
+			rep.At(rig, at[0].end, steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s: packets take the wrong "+
+				"interface and get lost. Remove one: ip addr del", a, registry.And(words))
 		}
 	}
 	asked := checkArping(rig, facts, rep)
@@ -170,7 +170,7 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 	}
 	var heard, silent string
 	if asked > 0 {
-		heard = fmt.Sprintf("Nobody else on the wire answers for %d of them", asked)
+		heard = fmt.Sprintf("No other host on the network answers for %d of them (arping)", asked)
 	}
 	var from []string
 	for _, e := range steps.Ends {
@@ -179,13 +179,13 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 		}
 	}
 	if from != nil {
-		silent = "The wire was not asked from " + registry.And(from)
+		silent = "Other hosts were not asked (arping) from " + registry.And(from)
 	}
-	return rep.Verdict(fmt.Sprintf("no address of a rail is there twice (%d on both nodes)", n), heard, silent)
+	return rep.Verdict(fmt.Sprintf("no address of a rail is assigned twice (%d on both nodes)", n), heard, silent)
 }
 
-// checkArping finds addresses that somebody else on the wire answers for; it says for
-// how many nobody does.
+// checkArping finds addresses that another host on the network answers for; it counts those
+// that only the node itself has.
 func checkArping(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) (asked int) {
 	for _, e := range steps.Ends {
 		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
@@ -200,12 +200,11 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *registry.Report
 			case "nobody else":
 				asked++
 			case "somebody else":
-				rep.At(rig, e, steps.AddressTaken, steps.Fail, "somebody else on the wire of %s answers for %s, which is %s's: "+
-					"one of the two has to give it up", netdev, addr, rig.NameOf(e))
+				rep.At(rig, e, steps.AddressTaken, steps.Fail, "another host on the network of %s answers for %s, the address of "+
+					"%s. Change one of the two", netdev, addr, rig.NameOf(e))
 			default:
-				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "whether somebody else on the wire of %s answers for %s was "+
-					"not seen: %s",
-					netdev, addr, registry.OrUnknown(answer))
+				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "whether another host has %s was not tested over %s on %s: "+
+					"%s", addr, netdev, rig.NameOf(e), registry.OrUnknown(answer))
 			}
 		}
 	}
@@ -245,25 +244,27 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		switch {
 		case mtu[0] != mtu[1]:
 			differ[here.Netdev.Name] = true
-			rep.Add(steps.MTUDiffers, steps.Fail, "%s has an MTU of %s on %s, and of %s on %s: what is larger than the smaller "+
-				"one is dropped without a word, and TCP comes to near zero. Set both alike, which is what the cell mtu does",
-				here.Netdev.Name, mtu[0], rig.NameOf(steps.Here), mtu[1], rig.NameOf(steps.Peer))
+			rep.Add(steps.MTUDiffers, steps.Fail, "%s has MTU %s on %s but %s on %s. Large packets are dropped. Set both "+
+				"alike: railbench run mtu", here.Netdev.Name, mtu[0], rig.NameOf(steps.Here), mtu[1], rig.NameOf(steps.Peer))
+			rep.Explain("The rate of TCP falls close to zero, without an error message")
+			for _, e := range steps.Ends {
+				rep.Decide(rig.NameOf(e) + " " + ends[e].Netdev.Name + " MTU")
+			}
 		case here.MTU != peer.MTU && here.MTU > 0 && peer.MTU > 0 && here.State == "ACTIVE" && peer.State == "ACTIVE":
-			rep.Add(steps.RoCEMTUBehind, steps.Warn, "%s has a RoCE MTU of %d on %s and of %d on %s, with one MTU of the "+
-				"interfaces: RDMA takes the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU,
-				rig.NameOf(steps.Peer))
+			rep.Add(steps.RoCEMTUBehind, steps.Warn, "%s has RoCE MTU %d on %s but %d on %s, although the interfaces' MTUs "+
+				"agree. RDMA uses the smaller one", here.Dev, here.MTU, rig.NameOf(steps.Here), peer.MTU, rig.NameOf(steps.Peer))
 		}
 	}
 	tried := fullPackets(rig, facts, differ, rep)
 	checkBondMTUs(rig, facts, rep)
 	if compared == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.NoRail, steps.Inconclusive, "no rail is used at both ends, so there are no MTUs to compare")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail is used at both ends, so no MTU was compared")
 	}
-	lead := fmt.Sprintf("both ends of %s have one MTU", registry.Count(compared, "rail", "rails"))
+	lead := fmt.Sprintf("both ends of %s have the same MTU", registry.Count(compared, "rail", "rails"))
 	if tried > 0 {
-		return rep.Verdict(lead + ", and packets that fill it pass, both ways")
+		return rep.Verdict(lead + ", and full-size packets pass in both directions")
 	}
-	return rep.Verdict(lead, "No rail was there to be tried, so that such packets pass was not seen")
+	return rep.Verdict(lead, "No rail could be tested, so whether full-size packets pass is unknown")
 }
 
 // fullPackets looks at packets that fill the MTU, over each rail whose ends have one, and
@@ -283,18 +284,21 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 			rep.Show(rig.NameOf(e)+" full packet over "+way, registry.OrUnknown(large), "", nil)
 			switch {
 			case large == "" || small == "":
-				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tried from %s", i+1, own.Netdev.Name,
+				rep.At(rig, e, steps.NotTried, steps.Inconclusive, "rail %d (%s) was not tested from %s", i+1, own.Netdev.Name,
 					rig.NameOf(e))
 			case large == "ok":
 				tried++
 			// A small packet that fails too says nothing about the MTU.
 			case small != "ok" && linked:
-				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) lets neither a full nor a small packet through "+
-					"from %s, so nothing shows what it takes: ping and link-up look further", i+1, own.Netdev.Name, rig.NameOf(e))
+				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) on %s gets no answer to any ping, so its path "+
+					"MTU is unknown: see ping", i+1, own.Netdev.Name, rig.NameOf(e))
 			case small == "ok":
-				rep.At(rig, e, steps.PathMTUSmall, steps.Fail, "rail %d (%s): both ends have an MTU of %s, and from %s packets of "+
-					"that size get lost while small ones arrive. Something on the way takes less: a switch, or an adapter that was "+
-					"changed while it ran", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"], rig.NameOf(e))
+				rep.At(rig, e, steps.PathMTUSmall, steps.Fail, "rail %d (%s): packets of the full MTU (%s) from %s get lost; "+
+					"small ones arrive. Check the MTU of the switch", i+1, own.Netdev.Name, facts[e][own.Netdev.Name+" MTU"],
+					rig.NameOf(e))
+				rep.Explain("Both ends have that MTU, so something between them takes less: a switch, or an adapter whose MTU " +
+					"was changed while it ran")
+				rep.Decide(rig.NameOf(e) + " full packet over " + way)
 			}
 		}
 	}
@@ -309,8 +313,8 @@ func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *registry.Repo
 			bond := rail.Netdev.Master
 			own, its := facts[e][rail.Netdev.Name+" MTU"], facts[e][bond+" MTU"]
 			if bond != "" && its != "" && own != its {
-				rep.At(rig, e, steps.BondMTUDiffers, steps.Fail, "%s has an MTU of %s and its bond %s has %s, on %s: set the "+
-					"bond's, which its links follow", rail.Netdev.Name, own, bond, its, rig.NameOf(e))
+				rep.At(rig, e, steps.BondMTUDiffers, steps.Fail, "%s has MTU %s but its bond %s has %s, on %s. Set the MTU of "+
+					"the bond; its links follow", rail.Netdev.Name, own, bond, its, rig.NameOf(e))
 			}
 		}
 	}
@@ -341,8 +345,8 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if len(r.Rig.Pairs) == 0 {
-		rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node, so there is no GID to look for: "+
-			"rail-addresses and link-up say why")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so there is no GID to check: see "+
+			"rail-addresses and link-up")
 		return rep.Verdict()
 	}
 	var found []string
@@ -355,8 +359,9 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 				if rail.InfiniBand() {
 					code = steps.SubnetManagerMissing
 				}
-				rep.At(r.Rig, e, code, steps.Fail, "rail %d (%s) has no GID to use on %s: %s. Switch its interface off and on "+
-					"again, or reload the driver, if no bond has it", i+1, rail.Dev, r.Rig.NameOf(e), why)
+				rep.At(r.Rig, e, code, steps.Fail, "rail %d (%s) has no usable GID on %s: %s. Switch its interface off and on, "+
+					"or reload the driver", i+1, rail.Dev, r.Rig.NameOf(e), strings.TrimRight(why, "?. "))
+				rep.Explain("A rail in a bond has no GIDs of its own: remove the bond first")
 				continue
 			}
 			rep.Show(fmt.Sprintf("%s %s: %s", r.Rig.NameOf(e), rail.Dev, discovery.Entry(rail)),
@@ -365,20 +370,23 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case index[0] < 0 || index[1] < 0:
 		case index[0] != index[1]:
-			rep.Add(steps.GIDIndexDiffers, steps.Warn, "rail %d (%s) has its GID at index %d on %s and at %d on %s. railbench "+
-				"looks up each end; by hand pass -x %d on %s and -x %d on %s, and no one number for both", i+1, r.Rig.Rail(p,
-				steps.Here).Dev,
-				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer),
-				index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
+			rep.Add(steps.GIDIndexDiffers, steps.Warn, "rail %d (%s) has its GID at index %d on %s but %d on %s. In manual "+
+				"tests pass each node its own index (-x)", i+1, r.Rig.Rail(p, steps.Here).Dev, index[0], r.Rig.NameOf(steps.Here),
+				index[1], r.Rig.NameOf(steps.Peer))
+			rep.Explain("railbench looks up the index at each end")
+			for _, e := range steps.Ends {
+				rail := r.Rig.Rail(p, e)
+				rep.Decide(fmt.Sprintf("%s %s: %s", r.Rig.NameOf(e), rail.Dev, discovery.Entry(rail)))
+			}
 		default:
-			found = append(found, fmt.Sprintf("rail %d %d", i+1, index[0]))
+			found = append(found, fmt.Sprintf("%d on rail %d", index[0], i+1))
 		}
 	}
-	has := "each rail has the RoCE v2 GID of its IPv4 address at both ends"
+	has := "every rail has the RoCE v2 GID of its IPv4 address at both ends"
 	if by := discovery.Addressing(r.Rig); by != "RoCE v2" {
-		has = "each rail has its GID (" + by + ") at both ends"
+		has = "every rail has its GID (" + by + ") at both ends"
 	}
-	return rep.Verdict(has + ", under one index: " + strings.Join(found, ", "))
+	return rep.Verdict(has + ", with the same index: " + strings.Join(found, ", "))
 }
 
 // judgeRoutes: no default route and no SSH session goes over a rail, and what is for a rail does.
@@ -390,7 +398,7 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 			text := facts[e][name]
 			rep.Show(node+" "+name, registry.OrUnknown(text), "", nil)
 			if text == "" {
-				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its %s", node, name)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the %s on %s", name, node)
 			}
 			routes := defaultRoutes(text)
 			for _, route := range routes {
@@ -398,35 +406,36 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 				case !carries(r.Rig, e, route.dev):
 				// Of routes with the least metric any may be taken; one with more waits for all of them to go.
 				case route.metric == routes[0].metric:
-					rep.At(r.Rig, e, steps.DefaultRouteOverRail, steps.Warn, "the default route of %s goes over %s, a rail: all that "+
-						"leaves the node goes to %s, and railbench changes no interface that carries it. Unless %s is meant to pass it "+
-						"on, ip route del default dev %s takes it away", node, route.dev, r.Rig.NameOf(e.Other()),
-						r.Rig.NameOf(e.Other()), route.dev)
+					rep.At(r.Rig, e, steps.DefaultRouteOverRail, steps.Warn, "the default route of %s goes over %s (a rail), so all "+
+						"its traffic goes to %s. Run: ip route del default dev %s", node, route.dev, r.Rig.NameOf(e.Other()), route.dev)
+					rep.Explain("railbench changes no interface that carries the default route. Where %s is meant to forward the "+
+						"traffic, keep it", r.Rig.NameOf(e.Other()))
 				default:
-					rep.At(r.Rig, e, steps.DefaultRouteOverRail, steps.Warn, "%s has a second default route over %s, a rail: it is "+
-						"taken when the first one goes. ip route del default dev %s takes it away", node, route.dev, route.dev)
+					rep.At(r.Rig, e, steps.DefaultRouteOverRail, steps.Warn, "%s has a second default route over %s (a rail), used "+
+						"when the first one fails. Run: ip route del default dev %s", node, route.dev, route.dev)
 				}
 			}
 		}
 		dev := r.Rig.At(e).SSHDev
 		rep.Show(node+" SSH session over", registry.OrUnknown(dev), "", nil)
 		if dev == "" {
-			unseen = "Over which interface SSH comes in was not seen everywhere"
+			unseen = "The interface of the SSH session is unknown on some nodes"
 		}
 		if carries(r.Rig, e, dev) {
-			rep.At(r.Rig, e, steps.SSHOverRail, steps.Warn, "the SSH session to %s goes over %s, a rail: it breaks while that "+
-				"rail is changed, and slows what is measured there. Name another address of the node in the rig file", node, dev)
+			rep.At(r.Rig, e, steps.SSHOverRail, steps.Warn, "the SSH session to %s uses the rail %s: it breaks when that rail "+
+				"changes, and slows tests. Use another address in the rig file", node, dev)
+			rep.Decide(node + " SSH session over")
 		}
 	}
 	wayTo(r.Rig, facts, rep)
-	direct := fmt.Sprintf("each node goes to each of the other's %d rails over that rail", len(r.Rig.Pairs))
+	direct := fmt.Sprintf("each node reaches the other's %d rails directly", len(r.Rig.Pairs))
 	if len(r.Rig.Pairs) == 0 {
 		direct = ""
 	}
 	if unseen != "" {
-		return rep.Verdict("no default route goes over a rail, on either node", direct, unseen)
+		return rep.Verdict("no default route uses a rail on either node", direct, unseen)
 	}
-	return rep.Verdict("no default route and no SSH session goes over a rail, on either node", direct)
+	return rep.Verdict("no default route and no SSH session uses a rail on either node", direct)
 }
 
 type defaultRoute struct {

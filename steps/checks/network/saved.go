@@ -46,11 +46,11 @@ func (k keptAddr) String() string { return k.dev.Name + "=" + k.addr }
 // gone says what a reboot takes with an address, and what makes it last.
 func (k keptAddr) gone(node, by string) string {
 	if k.dev.BondMode != "" {
-		return fmt.Sprintf("%s with %s on %s is in no configuration of %s, and gone after a reboot: the rails have "+
-			"their own addresses again. The cell netplan shows the file that makes it last", k.dev.Name, k.addr, node, none(by))
+		return fmt.Sprintf("%s (%s) on %s is not saved in %s: a reboot removes it. Save it with the file that railbench "+
+			"run netplan prints", k.dev.Name, k.addr, node, none(by))
 	}
-	return fmt.Sprintf("%s of %s on %s is in no configuration of %s, and gone after a reboot. nmcli "+
-		"connection modify, or a file in /etc/netplan, makes it last", k.addr, k.dev.Name, node, none(by))
+	return fmt.Sprintf("%s of %s on %s is not saved in %s: a reboot removes it. Save it: nmcli connection modify, or "+
+		"/etc/netplan", k.addr, k.dev.Name, node, none(by))
 }
 
 // lost is the code of what gone says.
@@ -83,14 +83,14 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 	for _, e := range steps.Ends {
 		node, f := rig.NameOf(e), facts[e]
 		if said := f["netplan refuses"]; said != "" {
-			rep.At(rig, e, steps.NetplanRefuses, steps.Warn, "netplan on %s does not take its own files (%s): at the next boot "+
-				"nobody sets up what they say; sudo netplan generate tells more", node, said)
+			rep.At(rig, e, steps.NetplanRefuses, steps.Warn, "netplan on %s rejects its own files (%s), so the next boot "+
+				"ignores them. Run: sudo netplan generate", node, strings.TrimRight(said, ":. "))
 		}
 		by := f["configured by"]
 		rep.Show(node+" is configured by", registry.OrUnknown(by), "", nil)
 		switch by {
 		case "":
-			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell what configures its network", node)
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read what configures the network on %s", node)
 			continue
 		case "nothing":
 			without++
@@ -101,25 +101,27 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 			rep.Show(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
 			switch {
 			case where == "":
-				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells where %s has %s from", k.dev.Name, k.addr)
+				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read which configuration sets %s of %s on %s",
+					k.addr, k.dev.Name, node)
 			case where != "nothing":
 				saved++
 				bonds += min(1, len(k.dev.BondMode))
 			case f["does not answer"] != "":
-				rep.At(rig, e, steps.ManagerSilent, steps.Inconclusive, "%s of %s on %s is in no file, and %s runs there and does "+
-					"not answer: nothing shows whether it has a profile with it", k.addr, k.dev.Name, node, f["does not answer"])
+				rep.At(rig, e, steps.ManagerSilent, steps.Inconclusive, "%s of %s on %s is in no file, and %s does not respond, "+
+					"so its profiles are unknown", k.addr, k.dev.Name, node, f["does not answer"])
 			case f[k.String()+" only now"] != "":
-				rep.At(rig, e, steps.NoAutoconnect, steps.Warn, "%s of %s on %s comes from %s, which no boot starts: it is in "+
-					"memory alone, or has no autoconnect. nmcli connection modify NAME connection.autoconnect yes makes it last",
-					k.addr, k.dev.Name, node,
-					f[k.String()+" only now"])
+				rep.At(rig, e, steps.NoAutoconnect, steps.Warn, "%s of %s on %s comes from %s, which does not start at boot. "+
+					"Run: nmcli connection modify NAME connection.autoconnect yes", k.addr, k.dev.Name, node, f[k.String()+" only "+
+					"now"])
+				rep.Explain("That profile is in memory only, or has no autoconnect")
 			case !k.dev.Up || !k.dev.Carrier:
 				// A profile is in force only with a link.
 			case f["only root may read"] != "nothing":
-				closed = fmt.Sprintf("%s of %s is in no configuration that this user may read on %s: only root reads %s",
-					k.addr, k.dev.Name, node, registry.OrUnknown(f["only root may read"]))
+				closed = fmt.Sprintf("%s of %s on %s is in no configuration that this user may read; only root reads %s", k.addr,
+					k.dev.Name, node, registry.OrUnknown(f["only root may read"]))
 			default:
 				rep.At(rig, e, k.lost(), steps.Warn, "%s", k.gone(node, by))
+				rep.Decide(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name))
 			}
 		}
 		mtus += savedMTUs(rig, e, f, rep)
@@ -133,23 +135,23 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 	case len(rep.Findings) > 0:
 	case without == len(steps.Ends):
 		code = steps.ManagerUnknown
-		skipped = "Neither node has NetworkManager, systemd-networkd, netplan or ifupdown: where its addresses come from " +
-			"is not known here."
+		skipped = "Neither node has NetworkManager, systemd-networkd, netplan or ifupdown, so what sets their addresses is " +
+			"unknown."
 	case closed != "":
 		code = steps.NeedsRoot
 		skipped = registry.Sentences([]string{registry.Capital(closed)})
 	case saved == 0:
 		code = steps.CannotRun
-		skipped = "No rail with a link has an address on a node that something configures."
+		skipped = "No rail with a link has an address that a configuration could set."
 	}
 	of := "rails"
 	if bonds > 0 {
 		of = "rails and their bonds"
 	}
-	lead := fmt.Sprintf("%s of %s come from a configuration, and are there again after a reboot",
-		registry.Count(saved, "address", "addresses"), of)
+	lead := fmt.Sprintf("%s of %s are saved in a configuration and survive a reboot", registry.Count(saved, "address",
+		"addresses"), of)
 	if mtus > 0 {
-		lead += fmt.Sprintf("; so are the MTUs of %s", registry.Count(mtus, "interface", "interfaces"))
+		lead += fmt.Sprintf("; so do the MTUs of %s", registry.Count(mtus, "interface", "interfaces"))
 	}
 	v := rep.Verdict(lead)
 	if skipped != "" {
@@ -173,7 +175,7 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Re
 		now, known := strictnum.Count(f[name+" MTU"])
 		text := f[name+" saved MTU"]
 		if !known || text == "" {
-			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells the MTU of %s on %s, now or after a boot", name,
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the MTU of %s on %s, now or after a boot", name,
 				node)
 			continue
 		}
@@ -184,21 +186,23 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Re
 		// What NetworkManager configures gets its MTU from the profile, and from no file.
 		closed := f["only root may read"] != "nothing" && !strings.HasPrefix(f[k.String()+" is in"], "the profile ")
 		switch {
-		case value == "unclear" || text == "none" && closed: // nobody can tell, which the evidence says
+		case value == "unclear" || text == "none" && closed: // unknown, which the evidence says
 		case given && bytes == now:
 			saved++
 		case given:
-			rep.At(rig, e, steps.BootMTUDiffers, steps.Warn, "%s on %s has an MTU of %d bytes now and gets %d at a boot (%s): "+
-				"set both alike, at both ends", name, node, now, bytes, where)
+			rep.At(rig, e, steps.BootMTUDiffers, steps.Warn, "%s on %s has MTU %d now, but %d after a boot (%s). Set one MTU "+
+				"in both places, at both ends", name, node, now, bytes, where)
+			rep.Decide(fmt.Sprintf("%s %s MTU after a boot", node, name))
 		case now != bootMTU:
 			lost[now] = append(lost[now], name)
 		}
 	}
 	for _, mtu := range slices.Sorted(maps.Keys(lost)) {
-		rep.At(rig, e, steps.MTUNotSaved, steps.Warn, "the MTU of %d bytes of %s on %s is in no configuration of %s, and %d "+
-			"again after a reboot. nmcli connection modify PROFILE 802-3-ethernet.mtu %d, or mtu: %d in /etc/netplan, makes it "+
-			"last",
-			mtu, registry.And(lost[mtu]), node, none(f["configured by"]), bootMTU, mtu, mtu)
+		rep.At(rig, e, steps.MTUNotSaved, steps.Warn, "a reboot resets MTU %d of %s on %s to %d. Save it: mtu: %d in "+
+			"/etc/netplan", mtu, registry.And(lost[mtu]), node, bootMTU, mtu)
+		rep.Explain("The MTU is in no configuration of %s. With NetworkManager: nmcli connection modify PROFILE "+
+			"802-3-ethernet.mtu %d", none(f["configured by"]), mtu)
+		rep.Decide(fmt.Sprintf("%s %s MTU after a boot", node, lost[mtu][0]))
 	}
 	return saved
 }
@@ -208,8 +212,8 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Re
 func unconfigured(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		if facts[e]["configured by"] == "nothing" && len(kept(rig.At(e))) > 0 {
-			rep.At(rig, e, steps.ManagerUnknown, steps.Inconclusive, "where %s has its rails' addresses from is not known: it "+
-				"has no NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
+			rep.At(rig, e, steps.ManagerUnknown, steps.Inconclusive, "it is unknown what sets the addresses on %s: there is "+
+				"no NetworkManager, systemd-networkd, netplan or ifupdown", rig.NameOf(e))
 		}
 	}
 }

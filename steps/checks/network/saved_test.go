@@ -42,19 +42,19 @@ func TestRebootSafe(t *testing.T) {
 	because(t, "nobody configures", judge(kindtest.Spark(), nobody(0), nobody(1)), steps.Skipped, steps.ManagerUnknown,
 		"Neither node has NetworkManager")
 	because(t, "one node is configured", judge(kindtest.Spark(), nobody(0)), steps.Inconclusive, steps.ManagerUnknown,
-		"where spark-02 has its rails' addresses from is not known")
+		"it is unknown what sets the addresses on spark-02")
 	nine := edit{steps.Peer, "enp1s0f1np1 MTU: 1500", "enp1s0f1np1 MTU: 9000"}
 	saved := func(text string) edit {
 		return edit{steps.Peer, "enp1s0f1np1 saved MTU: none", "enp1s0f1np1 saved MTU: " + text}
 	}
 	because(t, "an MTU that nobody saved", judge(kindtest.Spark(), nine), steps.Warn, steps.MTUNotSaved,
-		"the MTU of 9000 bytes of enp1s0f1np1 on spark-01 is in no configuration of NetworkManager or netplan",
-		"1500 again after a reboot", "802-3-ethernet.mtu 9000")
+		"MTU 9000 of enp1s0f1np1 on spark-01",
+		"in no configuration of NetworkManager or netplan", "802-3-ethernet.mtu 9000")
 	kindtest.Want(t, "an MTU that is saved", judge(kindtest.Spark(), nine, saved("9000 in /etc/netplan/40-cx7.yaml")),
 		steps.Pass,
-		"so are the MTUs of 1 interface")
+		"so do the MTUs of 1 interface")
 	because(t, "another is saved", judge(kindtest.Spark(), saved("9000 in the profile x of NetworkManager")), steps.Warn,
-		steps.BootMTUDiffers, "1500 bytes", "9000")
+		steps.BootMTUDiffers, "MTU 1500 now", "9000")
 	kindtest.Want(t, "an MTU in a file that is hard to read",
 		judge(kindtest.Spark(), nine, saved("unclear in /etc/netplan/40-cx7.yaml")),
 		steps.Pass, "8 addresses")
@@ -65,9 +65,9 @@ func TestRebootSafe(t *testing.T) {
 		}),
 		steps.Pass, "8 addresses")
 	because(t, "an MTU that a profile lacks", judge(kindtest.Spark(), nine, closed), steps.Warn, steps.MTUNotSaved,
-		"the MTU of 9000 bytes")
+		"resets MTU 9000")
 	because(t, "no MTU", judge(kindtest.Spark(), edit{steps.Peer, "enp1s0f1np1 MTU: 1500\n", ""}), steps.Inconclusive,
-		steps.Unreadable, "nothing tells the MTU of enp1s0f1np1 on spark-01")
+		steps.Unreadable, "the MTU of enp1s0f1np1 on spark-01")
 	kindtest.Because(t, "no addresses", judge(bare()), steps.Skipped, steps.CannotRun)
 
 	bonded := kindtest.BondedAt(steps.Here, steps.Peer)
@@ -85,9 +85,9 @@ func TestRebootSafe(t *testing.T) {
 	kindtest.Want(t, "a bond that lasts", judge(bonded, onBond("/etc/netplan/60-roce-bond.yaml"), there), steps.Pass,
 		"6 addresses of rails and their bonds")
 	because(t, "a bond that goes", judge(bonded, onBond("nothing"), there), steps.Warn, steps.BondNotSaved, "bond0",
-		"192.168.100.11 on spark-02")
+		"(192.168.100.11) on spark-02")
 	because(t, "a bond of which nothing is told", judge(bonded, there), steps.Inconclusive, steps.Unreadable,
-		"nothing tells where bond0 has")
+		"which configuration sets 192.168.100.11 of bond0")
 	holes(t, "reboot-safe", registered().Judges["reboot-safe"], kindtest.Spark(), lines(kindtest.Spark()))
 }
 

@@ -17,7 +17,7 @@ var (
 	auditStamp = lazyregexp.New(`^[0-9]+\.[0-9]+:([0-9]+)\): `)
 )
 
-// auditLine is what a line of the kernel's audit tells, and its number in this boot; 0 where it has none.
+// auditLine is what a line of the kernel's audit says, and its number in this boot; 0 where it has none.
 type auditLine struct {
 	number uint64
 	fields map[string]string
@@ -34,7 +34,7 @@ func readAudit(line string) auditLine {
 	return l
 }
 
-// loadedProfiles tells when each profile was last replaced or removed in this boot. One that the kernel
+// loadedProfiles is when each profile was last replaced or removed in this boot. One that the kernel
 // skipped because it was the same is as it was.
 func loadedProfiles(f map[string]string) map[string]uint64 {
 	loaded := map[string]uint64{}
@@ -48,7 +48,7 @@ func loadedProfiles(f map[string]string) map[string]uint64 {
 }
 
 // judgeAppArmor: the kernel's log has no denial of a test's tool. Where the profile was replaced or removed
-// since, as somebody does who ends it, nobody knows before the next run: that is a WARN.
+// since, the effect is unknown before the next run: that is a WARN.
 func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var off, unread []string
 	for _, e := range steps.Ends {
@@ -56,13 +56,13 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		rep.Show(node+" AppArmor", registry.OrUnknown(f["AppArmor"]), "", nil)
 		switch {
 		case !slices.Contains([]string{"Y", "N", "no"}, f["AppArmor"]):
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell whether AppArmor is on", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the state of AppArmor on %s", node)
 		case f["AppArmor"] != "Y":
 			off = append(off, node)
 		case f["kernel log"] == "refused":
 			unread = append(unread, node)
 		case f["kernel log"] != "read":
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the kernel's log was not read on %s", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the kernel log on %s", node)
 		}
 		said, loaded := map[string]bool{}, loadedProfiles(f)
 		for n := 1; f[fmt.Sprintf("denied %d", n)] != ""; n++ {
@@ -71,9 +71,8 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			l := readAudit(line)
 			d := l.fields
 			if l.number > 0 && l.number < loaded[d["profile"]] {
-				text := fmt.Sprintf("AppArmor on %s refused %s something (profile %s) before that profile was loaded anew or "+
-					"taken away: run it again, a refusal is written down "+
-					"anew", node, registry.OrUnknown(d["comm"]), registry.OrUnknown(d["profile"]))
+				text := fmt.Sprintf("AppArmor on %s refused %s something (profile %s), but the profile has changed since. Run "+
+					"the test again", node, registry.OrUnknown(d["comm"]), registry.OrUnknown(d["profile"]))
 				if !said[text] {
 					rep.At(r.Rig, e, steps.AppArmorChanged, steps.Warn, "%s", text)
 				}
@@ -81,24 +80,25 @@ func judgeAppArmor(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 				continue
 			}
 			what := strings.TrimSpace(d["operation"] + " " + d["name"])
-			text := fmt.Sprintf("AppArmor on %s refuses %s: %s (profile %s); sudo aa-complain %s lets it pass and "+
-				"writes it down", node, registry.OrUnknown(d["comm"]), registry.OrUnknown(what), registry.OrUnknown(d["profile"]),
+			text := fmt.Sprintf("AppArmor on %s refuses %s: %s (profile %s). Run: sudo aa-complain %s", node,
+				registry.OrUnknown(d["comm"]), registry.OrUnknown(what), registry.OrUnknown(d["profile"]),
 				registry.OrUnknown(d["profile"]))
 			if !said[text] {
 				rep.At(r.Rig, e, steps.AppArmorRefuses, steps.Fail, "%s", text)
+				rep.Explain("aa-complain lets the tool work and logs what the profile would refuse")
+				rep.Decide(fmt.Sprintf("%s denied, %d", node, n))
 			}
 			said[text] = true
 		}
 	}
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
-		return rep.Skipped(steps.Unreadable, "the kernel's log may not be read on %s, so nobody saw whether AppArmor "+
-			"refuses a tool something: the groups adm and systemd-journal may read it", registry.And(unread))
+		return rep.Skipped(steps.Unreadable, "could not read the kernel log on %s (groups adm and systemd-journal may), so "+
+			"refusals by AppArmor are unknown", registry.And(unread))
 	case len(off) == len(steps.Ends):
 		return rep.Verdict("AppArmor is off on both nodes")
 	case len(off) > 0:
-		return rep.Verdict(fmt.Sprintf("AppArmor refused no tool of the tests anything since the boot, and is off on %s",
-			registry.And(off)))
+		return rep.Verdict(fmt.Sprintf("AppArmor refused no test tool since the boot, and is off on %s", registry.And(off)))
 	}
-	return rep.Verdict("AppArmor refused no tool of the tests anything since the boot, on either node")
+	return rep.Verdict("AppArmor refused no test tool since the boot on either node")
 }

@@ -28,7 +28,7 @@ func TestAppArmor(t *testing.T) {
 	const later, sooner = `loaded 1: 1732263600.000:92): apparmor="STATUS" `,
 		`loaded 1: 1732263600.000:90): apparmor="STATUS" `
 	kindtest.Want(t, "cured since", judge(read, read+denied+later+loaded), steps.Warn,
-		"AppArmor on spark-01 refused ib_write_bw something", "run it again")
+		"AppArmor on spark-01 refused ib_write_bw something", "Run the test again")
 	kindtest.Want(t, "refused since", judge(read, read+denied+sooner+loaded), steps.Fail,
 		"AppArmor on spark-01 refuses ib_write_bw")
 	kindtest.Want(t, "loaded as it was", judge(read, read+denied+later+same), steps.Fail,
@@ -37,12 +37,12 @@ func TestAppArmor(t *testing.T) {
 		judge(read, read+denied+later+strings.ReplaceAll(loaded, "/usr/bin/ib_write_bw", "/usr/bin/man")),
 		steps.Fail, "AppArmor on spark-01 refuses ib_write_bw")
 	kindtest.Want(t, "unread", judge(read, "AppArmor: Y\nkernel log: refused\n"), steps.Skipped,
-		"may not be read on spark-01")
+		"could not read the kernel log on spark-01")
 	kindtest.Want(t, "a denial, and unread", judge("AppArmor: Y\nkernel log: refused\n", read+denied), steps.Fail,
 		"spark-01")
 	kindtest.Want(t, "off", judge("AppArmor: no\n", "AppArmor: N\n"), steps.Pass, "AppArmor is off on both nodes")
 	kindtest.Want(t, "off at one end", judge("AppArmor: no\n", read), steps.Pass, "is off on spark-02")
-	kindtest.Want(t, "neither on nor off", judge(read, "AppArmor: ?\n"), steps.Inconclusive, "spark-01 does not tell")
-	kindtest.Want(t, "cut", judge(read, "AppArmor: Y\n"), steps.Inconclusive, "the kernel's log was not read on spark-01")
+	kindtest.Want(t, "neither on nor off", judge(read, "AppArmor: ?\n"), steps.Inconclusive, "could not read the state of AppArmor on spark-01")
+	kindtest.Want(t, "cut", judge(read, "AppArmor: Y\n"), steps.Inconclusive, "could not read the kernel log on spark-01")
 	kindtest.Because(t, "nonsense", judge(read, "x: y\n"), steps.Inconclusive, steps.Unreadable)
 }

@@ -15,9 +15,9 @@ import (
 
 func containerParam() steps.Param {
 	p := registry.WordsParam("CONTAINER", "",
-		"container of both nodes that the checks of software look into (--container)",
+		"container on both nodes that the software checks look into (--container)",
 		"a container's name or id, as docker or podman lists it", containerName)
-	p.Empty = "none: the nodes themselves are looked at"
+	p.Empty = "none: the nodes themselves are checked"
 	return p
 }
 
@@ -25,15 +25,15 @@ var containerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
 func containerName(s string) error {
 	if s != "" && !containerForm.Regexp().MatchString(s) {
-		return errors.New("it is the name or the id of a container: letters, digits, dots, dashes and underscores")
+		return errors.New("give the name or the id of a container: letters, digits, dots, dashes and underscores")
 	}
 	return nil
 }
 
 // judgeContainer: the container that was named has the devices, limits, network and libraries
 // that RDMA needs.
-// What its engine told (image, network, shared memory) stands beside what a shell in it saw ("inside ..."), as
-// options of docker and what came of them differ.
+// What its engine reports (image, network, shared memory) is shown next to what a shell in it saw ("inside ..."), as
+// options of docker and their effect differ.
 func judgeContainer(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var good []string
 	named := false
@@ -42,7 +42,7 @@ func judgeContainer(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		name := f["container"]
 		switch name {
 		case "":
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell which container it looked for", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read which container was checked on %s", node)
 			continue
 		case "none":
 			rep.Show(node+" container", "none was named", "", nil)
@@ -58,13 +58,12 @@ func judgeContainer(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		good = append(good, fmt.Sprintf("%s on %s (%s, %s)", name, node, registry.OrUnknown(f["image"]), f["engine"]))
 	}
 	if !named {
-		return checks.Unseen(*rep, steps.CannotRun, "no container was named: railbench doctor --container NAME looks into "+
-			"one")
+		return checks.Unseen(*rep, steps.CannotRun, "no container was named. To check one: railbench doctor --container NAME")
 	}
-	return rep.Verdict(registry.And(good) + " has the rails' devices, their network, locked memory and shared memory")
+	return rep.Verdict(registry.And(good) + " has the rails' devices and network, and enough locked and shared memory")
 }
 
-// A container is one on a node, with what its engine and its own shell told.
+// A container is one on a node, with what its engine and its own shell reported.
 type container struct {
 	rig        steps.Rig
 	e          steps.End
@@ -87,7 +86,7 @@ func (c container) found() bool {
 				shown = append(shown, engine+" shows "+s)
 			}
 		}
-		why := "neither docker nor podman is there"
+		why := "neither docker nor podman is installed"
 		if shown != nil {
 			why = registry.And(shown)
 		}
@@ -95,18 +94,16 @@ func (c container) found() bool {
 		if strings.Contains(why, "permission denied") {
 			advice = ": this user is not in the group docker"
 		}
-		c.add(steps.NoContainerFound, steps.Inconclusive, "there is no container %s on %s that this user sees (%s%s)",
-			c.name, c.node, why, advice)
+		c.add(steps.NoContainerFound, steps.Inconclusive, "container %s was not found on %s (%s%s)", c.name, c.node, why,
+			advice)
 		return false
 	case c.f["state"] != "running":
 		c.add(steps.ContainerStopped, steps.Fail, "the container %s on %s is %s: start it first", c.name, c.node,
 			registry.OrUnknown(c.f["state"]))
 		return false
 	case c.f["inside"] != "reached":
-		c.add(steps.Unreadable, steps.Inconclusive, "the container %s on %s could not be looked into: it has no sh, or %s "+
-			"exec is refused",
-			c.name,
-			c.node, c.f["engine"])
+		c.add(steps.Unreadable, steps.Inconclusive, "could not look into the container %s on %s: it has no sh, or %s exec "+
+			"is refused", c.name, c.node, c.f["engine"])
 		return false
 	}
 	return true
@@ -134,12 +131,14 @@ func (c container) reach() {
 	c.network()
 	c.limits()
 	if out, _ := strictnum.Count(c.f["outside GPUs"]); out > 0 && c.f["inside GPUs"] == "0" {
-		c.add(steps.ContainerNoGPU, steps.Warn, "the container %s on %s sees none of the node's %s: start it with --gpus "+
-			"all (podman: --device nvidia.com/gpu=all)", c.name, c.node, registry.Count(out, "GPU", "GPUs"))
+		c.add(steps.ContainerNoGPU, steps.Warn, "the container %s on %s sees none of the node's %s. Start it with --gpus "+
+			"all", c.name, c.node, registry.Count(out, "GPU", "GPUs"))
+		c.rep.Explain("With podman: --device nvidia.com/gpu=all")
+		c.rep.Decide(c.node+" outside GPUs", c.node+" inside GPUs")
 	}
 	if c.f["inside library libibverbs"] == "" && c.f["inside ibv_devices"] == "missing" {
-		c.add(steps.ContainerNoVerbs, steps.Warn, "the container %s on %s has no libibverbs that its loader knows: install "+
-			"rdma-core and ibverbs-providers into its image", c.name, c.node)
+		c.add(steps.ContainerNoVerbs, steps.Warn, "the container %s on %s has no libibverbs. Install rdma-core and "+
+			"ibverbs-providers in its image", c.name, c.node)
 	}
 }
 
@@ -152,18 +151,20 @@ func (c container) devices() {
 	n, ok := strictnum.Count(c.f["inside device files"])
 	switch {
 	case !ok:
-		c.add(steps.Unreadable, steps.Inconclusive, "the container %s on %s doesn't tell which device files it has",
-			c.name, c.node)
+		c.add(steps.Unreadable, steps.Inconclusive, "could not read the device files of the container %s on %s", c.name,
+			c.node)
 	case n == 0 && len(devs) > 0:
-		c.add(steps.ContainerNoDevices, steps.Fail, "the container %s on %s has no /dev/infiniband that it may open, so "+
-			"nothing in it finds an RDMA device: start it with --device /dev/infiniband", c.name, c.node)
+		c.add(steps.ContainerNoDevices, steps.Fail, "the container %s on %s cannot open /dev/infiniband, so it has no RDMA "+
+			"device. Start it with --device /dev/infiniband", c.name, c.node)
+		c.rep.Decide(c.node + " inside device files")
 	case n < len(devs):
-		c.add(steps.ContainerNoDevices, steps.Warn, "the container %s on %s may open %d device files of RDMA, and the node "+
-			"has %s", c.name, c.node, n,
-			registry.Count(len(devs), "device", "devices"))
+		c.add(steps.ContainerNoDevices, steps.Warn, "the container %s on %s can open %d RDMA device files, but the node "+
+			"has %s. Start it with --device /dev/infiniband", c.name, c.node, n, registry.Count(len(devs), "device", "devices"))
+		c.rep.Decide(c.node + " inside device files")
 	case c.f["inside rdma_cm"] == "no":
-		c.add(steps.ContainerNoDevices, steps.Warn, "the container %s on %s has no /dev/infiniband/rdma_cm, which UCX and "+
-			"NCCL's plugins may connect with: give it all of --device /dev/infiniband", c.name, c.node)
+		c.add(steps.ContainerNoDevices, steps.Warn, "the container %s on %s lacks /dev/infiniband/rdma_cm, which UCX and "+
+			"NCCL plugins use. Start it with --device /dev/infiniband", c.name, c.node)
+		c.rep.Decide(c.node + " inside rdma_cm")
 	}
 }
 
@@ -175,9 +176,11 @@ func (c container) network() {
 		}
 	}
 	if lacks != nil {
-		c.add(steps.ContainerOwnNetwork, steps.Fail, "the container %s on %s has a network of its own (%s) without %s: "+
-			"RoCE's addresses are those of interfaces, so no GID of the rails is usable in it. Start it with --network host",
-			c.name, c.node, registry.OrUnknown(c.f["network"]), registry.And(lacks))
+		c.add(steps.ContainerOwnNetwork, steps.Fail, "the container %s on %s has its own network (%s) without %s: no rail "+
+			"GID works. Start it with --network host", c.name, c.node, registry.OrUnknown(c.f["network"]), registry.And(lacks))
+		c.rep.Explain("The addresses of RoCE are those of interfaces, and an interface that the container does not have " +
+			"gives it no GID")
+		c.rep.Decide(c.node + " network")
 	}
 }
 
@@ -194,17 +197,20 @@ func railAt(rig steps.Rig, e steps.End, rail steps.Rail) int {
 func (c container) limits() {
 	switch limit := c.f["inside memlock"]; {
 	case limit == "":
-		c.add(steps.Unreadable, steps.Inconclusive, "the container %s on %s doesn't tell how much memory may be locked in "+
-			"it", c.name, c.node)
+		c.add(steps.Unreadable, steps.Inconclusive, "could not read the memlock limit of the container %s on %s", c.name,
+			c.node)
 	case limit != "unlimited" && c.f["inside locks without a limit"] != "yes":
-		c.add(steps.MemlockLow, steps.Warn, "in the container %s on %s %s KiB may be locked (ulimit -l), and larger "+
-			"registrations end with \"Cannot allocate memory\": start it with --ulimit memlock=-1", c.name, c.node, limit)
+		c.add(steps.MemlockLow, steps.Warn, "the container %s on %s may lock only %s KiB (ulimit -l), so large buffers "+
+			"fail. Start it with --ulimit memlock=-1", c.name, c.node, limit)
+		c.rep.Explain("Larger registrations end with \"Cannot allocate memory\"")
+		c.rep.Decide(c.node + " inside memlock")
 	}
 	// With the host's IPC it has the host's /dev/shm, whatever size it was started with.
 	shm, ok := strictnum.Number(c.f["shared memory"])
 	if ok && c.f["IPC"] != "host" && shm < limits.ContainerShm.Value() {
-		c.add(steps.ContainerShmSmall, steps.Warn, "the container %s on %s has %.0f MiB of shared memory, and we expect "+
-			"%.0f MiB or more: start it with --ipc host, or with --shm-size", c.name, c.node, shm/(1<<20),
+		c.add(steps.ContainerShmSmall, steps.Warn, "the container %s on %s has %.0f MiB of shared memory, expected at "+
+			"least %.0f. Start it with --ipc host or --shm-size", c.name, c.node, shm/(1<<20),
 			limits.ContainerShm.Value()/(1<<20))
+		c.rep.Decide(c.node + " shared memory")
 	}
 }

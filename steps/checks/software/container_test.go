@@ -30,7 +30,7 @@ func TestContainer(t *testing.T) {
 		"none named": {"container: none\n", "container: none\n", steps.Skipped, steps.CannotRun, nil},
 		"none there": {
 			good, "container: vllm\ndocker shows: etcd web\nengine: none\n", steps.Inconclusive, steps.NoContainerFound,
-			[]string{"no container vllm on spark-01", "docker shows etcd web"},
+			[]string{"container vllm was not found on spark-01", "docker shows etcd web"},
 		},
 		"no engine": {
 			good, "container: vllm\nengine: none\n", steps.Inconclusive, steps.NoContainerFound,
@@ -55,7 +55,7 @@ func TestContainer(t *testing.T) {
 		},
 		"some devices": {
 			good, with("device files: 4", "device files: 2"), steps.Warn, steps.ContainerNoDevices,
-			[]string{"2 device files", "4 devices"},
+			[]string{"2 RDMA device files", "4 devices"},
 		},
 		"no rdma_cm": {
 			good, with("rdma_cm: yes", "rdma_cm: no"), steps.Warn, steps.ContainerNoDevices,
@@ -64,18 +64,18 @@ func TestContainer(t *testing.T) {
 		"its own network": {
 			good, with("network: host", "network: bridge", "inside interface enp1s0f1np1: yes\n", ""),
 			steps.Fail, steps.ContainerOwnNetwork,
-			[]string{"network of its own (bridge) without enp1s0f1np1"},
+			[]string{"its own network (bridge) without enp1s0f1np1"},
 		},
 		"locked memory": {
 			good, with("unlimited", "8192"), steps.Warn, steps.MemlockLow,
-			[]string{"8192 KiB may be locked", "--ulimit memlock=-1"},
+			[]string{"may lock only 8192 KiB", "--ulimit memlock=-1"},
 		},
 		"locked memory of root's": {
 			with("memlock: unlimited", "memlock: 8192\ninside locks without a limit: yes"), good, steps.Pass, "", nil,
 		},
 		"shared memory": {
 			good, with("IPC: host", "IPC: private"), steps.Warn, steps.ContainerShmSmall,
-			[]string{"64 MiB of shared memory", "1024 MiB"},
+			[]string{"64 MiB of shared memory", "at least 1024"},
 		},
 		"no GPU": {
 			good, with("inside GPUs: 1", "inside GPUs: 0"), steps.Warn, steps.ContainerNoGPU,
@@ -88,11 +88,11 @@ func TestContainer(t *testing.T) {
 		},
 		"nothing of files": {
 			good, with("inside device files: 4\n", ""), steps.Inconclusive, steps.Unreadable,
-			[]string{"which device files"},
+			[]string{"could not read the device files"},
 		},
 		"nothing of locks": {
 			good, with("inside memlock: unlimited\n", ""), steps.Inconclusive, steps.Unreadable,
-			[]string{"may be locked"},
+			[]string{"could not read the memlock limit"},
 		},
 	})
 	// An adapter of two ports is one device, and has one file.

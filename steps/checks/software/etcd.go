@@ -13,10 +13,10 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-const ownEtcd = "railbench brings its own where a cell needs one"
+const ownEtcd = "railbench brings its own when a cell needs one"
 
 // judgeEtcdService: what is installed of etcd answers. No cell needs it.
-// So nothing here is worse than a WARN: only a nixlbench that somebody starts by hand would miss it.
+// So nothing here is worse than a WARN: only a nixlbench that is started by hand would miss it.
 func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var good, blind []string
 	for _, e := range steps.Ends {
@@ -38,41 +38,45 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *registry.
 				good = append(good, masked)
 			}
 		case f["listens"] == "":
-			rep.At(r.Rig, e, steps.EtcdNotRunning, steps.Warn, "the etcd on %s does not run (%s, and nobody listens on port "+
-				"2379): nixlbench by hand ends with \"connections to all backends failing\"; %s, so no cell needs it", node,
-				registry.And(there), ownEtcd)
+			rep.At(r.Rig, e, steps.EtcdNotRunning, steps.Warn, "the etcd on %s is not running (%s). Start it only for "+
+				"nixlbench by hand; railbench brings its own", node, registry.And(there))
+			rep.Explain("Without an etcd, nixlbench before 1.1.0 ends with \"connections to all backends failing\". Nothing "+
+				"listens on port 2379 on %s", node)
+			rep.Decide(node+" etcd service", node+" etcd enabled")
 		case answers && onLoopback(f["listens"]) && pointsTo(facts[e.Other()], r.Rig, e):
-			rep.At(r.Rig, e, steps.EtcdLoopback, steps.Warn, "the etcd on %s listens on loopback only, and %s is set to reach "+
-				"it there: nixlbench on %s can't; let it listen on a rail's address, or leave it to "+
-				"railbench", node, r.Rig.NameOf(e.Other()), r.Rig.NameOf(e.Other()))
+			rep.At(r.Rig, e, steps.EtcdLoopback, steps.Warn, "the etcd on %s listens only on loopback, but %s is set to use "+
+				"it. Let it listen on a rail's address", node, r.Rig.NameOf(e.Other()))
+			rep.Explain("Or leave it to railbench, which brings its own. nixlbench on %s cannot reach this one",
+				r.Rig.NameOf(e.Other()))
+			rep.Decide(node + " etcd listens")
 		case answers && onLoopback(f["listens"]):
-			good = append(good, fmt.Sprintf("the etcd on %s answers, on loopback only: nixlbench by hand on %s can't reach "+
-				"it, and no cell needs to", node, r.Rig.NameOf(e.Other())))
+			good = append(good, fmt.Sprintf("the etcd on %s answers on loopback only, so %s cannot reach it, and no cell "+
+				"needs to", node, r.Rig.NameOf(e.Other())))
 		case answers:
 			good = append(good, fmt.Sprintf("the etcd on %s answers", node))
 		case f["curl"] == "missing":
-			rep.At(r.Rig, e, steps.CommandMissing, steps.Inconclusive, "something listens on port 2379 of %s, and nobody asked "+
-				"whether it is an etcd that answers: there is no curl", node)
+			rep.At(r.Rig, e, steps.CommandMissing, steps.Inconclusive, "port 2379 on %s is in use, but without curl it is "+
+				"unknown whether an etcd answers. Install curl", node)
 		case f["answer"] == "" && len(there) == 0:
-			good = append(good, fmt.Sprintf("something listens on port 2379 of %s that is no etcd that answers without TLS",
-				node))
+			good = append(good, fmt.Sprintf("the program on port 2379 of %s does not answer like an etcd without TLS", node))
 		default:
-			rep.At(r.Rig, e, steps.EtcdSilent, steps.Warn, "something listens on port 2379 of %s and does not answer as etcd "+
-				"does without TLS (%s): nixlbench by hand can't use it; %s, so no cell needs it", node,
-				registry.OrUnknown(registry.And(there)), ownEtcd)
+			rep.At(r.Rig, e, steps.EtcdSilent, steps.Warn, "the program on port 2379 on %s does not answer like etcd (%s). "+
+				"Only nixlbench by hand needs it", node, registry.OrUnknown(registry.And(there)))
+			rep.Explain("It may use TLS. %s", ownEtcd)
+			rep.Decide(node + " etcd listens")
 		}
 	}
 	if blind != nil { // what is wrong on the other node is so all the same
-		return checks.Unseen(*rep, steps.CommandMissing, "%s no ss (iproute2), so nobody saw whether an etcd listens there",
-			registry.HaveOrHas(blind))
+		return checks.Unseen(*rep, steps.CommandMissing, "%s no ss, so whether an etcd listens is unknown. Install "+
+			"iproute2", registry.HaveOrHas(blind))
 	}
 	if len(good) == 0 {
-		return rep.Verdict("no etcd runs on either node, none is started there at boot, and none is needed: " + ownEtcd)
+		return rep.Verdict("no etcd runs or starts at boot on either node, and none is needed: " + ownEtcd)
 	}
 	return rep.Verdict(strings.Join(good, "; "))
 }
 
-// judgeMasked looks at a unit that nobody can start: that is well, unless somebody counts on it.
+// judgeMasked looks at a unit that cannot be started: that is well, unless a setting names it.
 func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *registry.Report) (good string) {
 	unit, node, by := facts[e]["masked"], rig.NameOf(e), ""
 	switch {
@@ -83,11 +87,12 @@ func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *re
 	case pointsTo(facts[e.Other()], rig, e):
 		by = rig.NameOf(e.Other())
 	default:
-		return fmt.Sprintf("%s on %s is masked, so nothing starts it, and nothing there names it", unit, node)
+		return fmt.Sprintf("%s on %s is masked, and nothing refers to it", unit, node)
 	}
-	rep.At(rig, e, steps.EtcdMasked, steps.Warn, "%s on %s is masked, so nothing starts it, and the environment of %s "+
-		"names it: nixlbench by hand ends with \"connections to all backends failing\"; sudo systemctl unmask %s lets it "+
-		"start, and %s, so no cell needs it", unit, node, by, unit, ownEtcd)
+	rep.At(rig, e, steps.EtcdMasked, steps.Warn, "%s on %s is masked, but the environment of %s names it. Only "+
+		"nixlbench by hand needs it: sudo systemctl unmask %s", unit, node, by, unit)
+	rep.Explain("nixlbench by hand ends with \"connections to all backends failing\". %s", ownEtcd)
+	rep.Decide(node + " etcd masked")
 	return ""
 }
 
@@ -95,13 +100,13 @@ func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *re
 func installed(f map[string]string) []string {
 	var there []string
 	if f["enabled"] != "" {
-		there = append(there, f["enabled"]+" is enabled")
+		there = append(there, f["enabled"]+" enabled")
 	}
 	if s := f["service"]; s == "active" || s == "failed" || s == "activating" {
-		there = append(there, "its service is "+s)
+		there = append(there, "service "+s)
 	}
 	if f["container"] != "" {
-		there = append(there, "the container nixl-etcd is "+f["container"])
+		there = append(there, "container nixl-etcd "+f["container"])
 	}
 	return there
 }
@@ -187,25 +192,24 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		}
 		list, ok := readKeys(f["keys"])
 		if !ok {
-			why := "its answer is no list of keys: TLS, a password, or an older gateway?"
+			why := "the answer is not a list of keys: TLS, a password or an older gateway"
 			for _, tool := range []string{"ss", "curl"} {
 				if f[tool] == "missing" {
-					why = "there is no " + tool
+					why = "no " + tool
 				}
 			}
-			unseen = append(unseen, fmt.Sprintf("the keys of an etcd on %s can't be read (%s)", node, why))
+			unseen = append(unseen, fmt.Sprintf("could not read the keys of the etcd on %s (%s)", node, why))
 			continue
 		}
 		count, ok := strictnum.Count(cmp.Or(list.Count, "0")) // a zero is left out
 		if !ok {
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the etcd on %s answers with %q for the number of its keys, "+
-				"which is none",
-				node, list.Count)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the etcd on %s answers with %q as its number of keys, "+
+				"which is not a number", node, list.Count)
 			continue
 		}
 		rep.Show(node+" keys of nixlbench", count, "", &steps.Expected{
 			Max:  new(0.0),
-			From: "no run of nixlbench is under way",
+			From: "no nixlbench is running",
 		})
 		// A rank's key has a lease of 30 s since nixlbench 1.1.0, which a living run renews; the key of the
 		// group's size has none and stays behind a run that was killed.
@@ -220,13 +224,14 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		case count == 0:
 			clean = append(clean, node)
 		case leased:
-			rep.At(r.Rig, e, steps.EtcdInUse, steps.Warn, "the etcd on %s has %d keys of nixlbench (%s), and a rank among them "+
-				"is leased: a run is under way, or ended less than 30 s ago; look again when it is over", node, count,
-				registry.And(list.groupsOf()))
+			rep.At(r.Rig, e, steps.EtcdInUse, steps.Warn, "the etcd on %s has %d nixlbench keys (%s) of a run that is in "+
+				"progress. Check again when it is over", node, count, registry.And(list.groupsOf()))
+			rep.Explain("A key has a lease, which ends 30 s after its run")
 		default:
-			rep.At(r.Rig, e, steps.EtcdStaleKeys, steps.Warn, "the etcd on %s has %d keys of nixlbench that no run holds (%s): "+
-				"the next run in that group ends with \"Rank 2 is greater than or equal to global size 2\"; delete them, unless "+
-				"somebody measures with a nixlbench before 1.1.0", node, count, registry.And(list.groupsOf()))
+			rep.At(r.Rig, e, steps.EtcdStaleKeys, steps.Warn, "the etcd on %s has %d stale nixlbench keys (group %s): the "+
+				"next run in that group fails. Delete them", node, count, registry.And(list.groupsOf()))
+			rep.Explain("That run ends with \"Rank 2 is greater than or equal to global size 2\". Do not delete them while a " +
+				"nixlbench before 1.1.0 runs: its keys have no lease")
 		}
 	}
 	switch {
@@ -238,8 +243,8 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	case len(clean) > 0:
 		return rep.Verdict(fmt.Sprintf("the etcd on %s has no keys of nixlbench", registry.And(clean)))
 	}
-	return rep.Verdict("no etcd listens on port 2379 of either node, so none can have keys of nixlbench; railbench's " +
-		"own deletes those of each run")
+	return rep.Verdict("no etcd listens on port 2379 of either node, so there are no keys of nixlbench",
+		"The etcd of railbench deletes the keys after each run")
 }
 
 // judgeDeleteKeys: no key is left.
@@ -258,18 +263,18 @@ func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *registry.R
 		done, ok1 := readKeys(f["answer"])
 		left, ok2 := readKeys(f["keys"])
 		if !ok1 || !ok2 {
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the etcd on %s did not answer as expected, so nothing "+
-				"shows that the keys are gone", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the etcd on %s did not answer as expected, so whether the "+
+				"keys are gone is unknown", node)
 			continue
 		}
 		gone, _ := strictnum.Count(done.Deleted)
 		rep.Show(node+" keys deleted", gone, "", nil)
 		if left.Count != "" && left.Count != "0" {
-			rep.At(r.Rig, e, steps.EtcdInUse, steps.Fail, "the etcd on %s still has %s keys of nixlbench: somebody writes "+
+			rep.At(r.Rig, e, steps.EtcdInUse, steps.Fail, "the etcd on %s still has %s nixlbench keys: another process writes "+
 				"them", node, left.Count)
 			continue
 		}
-		said = append(said, fmt.Sprintf("%d keys were deleted in the etcd on %s, and none is left", gone, node))
+		said = append(said, fmt.Sprintf("%d keys were deleted in the etcd on %s; none is left", gone, node))
 	}
 	if len(said) == 0 {
 		said = []string{"there was nothing to delete"}

@@ -11,13 +11,13 @@ import (
 )
 
 // mostRules is how many lines of rules the check's script prints.
-// More are counted and not printed, so that nobody takes a part of them for all.
+// More are counted and not printed, so that a part is not taken for all.
 const mostRules = 2000
 
 // torchPort is where torchrun's first process listens.
 const torchPort = 29500
 
-// judgeFirewall: no rule keeps the other node out.
+// judgeFirewall: no rule blocks the other node.
 func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var unread, read, none []string
 	why := ""
@@ -31,7 +31,8 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		rep.Show(node+" packet filter", registry.OrUnknown(f["loaded"]), "", nil)
 		switch f["loaded"] {
 		case "":
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell whether a packet filter is loaded", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read whether a packet filter is loaded on %s",
+				node)
 			continue
 		case "none":
 			none = append(none, node)
@@ -48,17 +49,16 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			unread, why = append(unread, node), f["unread"]
 			rep.Show(node+" rules not read", why, "", nil)
 		case len(testPorts(f)) == 0:
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell which ports the tests use, so nobody "+
-				"knows whether a rule is about one", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the ports of the tests on %s, so rules "+
+				"about them are unknown", node)
 			continue
 		case !counted:
-			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "the rules of the firewall on %s were not listed to "+
-				"their end", node)
+			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "the firewall rules on %s were not listed "+
+				"completely", node)
 			continue
 		case number > mostRules:
-			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "the firewall on %s has %d lines of rules, and only "+
-				"%d of them were read",
-				node, number, mostRules)
+			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "the firewall on %s has %d lines of rules, but only "+
+				"%d were read", node, number, mostRules)
 		default:
 			read = append(read, node)
 			rep.Show(node+" lines of rules", number, "", nil)
@@ -70,50 +70,51 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	}
 	switch {
 	case len(unread) > 0 && len(rep.Findings) == 0:
-		return rep.Skipped(steps.Unreadable, "a packet filter is loaded on %s, and its rules could not be read (%s), so "+
-			"nobody saw whether one keeps the other node out", registry.And(unread), why)
+		return rep.Skipped(steps.Unreadable, "could not read the firewall rules on %s (%s), so whether they block the "+
+			"other node is unknown", registry.And(unread), why)
 	case len(read) == 0:
-		return rep.Verdict("no packet filter is loaded on either node, so no rule can keep the other one out")
+		return rep.Verdict("no packet filter is loaded on either node, so no rule blocks the other node")
 	case len(none) > 0:
-		return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out, and %s has no packet filter",
-			registry.And(read), registry.And(none)))
+		return rep.Verdict(fmt.Sprintf("no rule on %s blocks the other node, and %s has no packet filter", registry.And(read),
+			registry.And(none)))
 	}
-	return rep.Verdict(fmt.Sprintf("no rule on %s keeps the other node out", registry.And(read)))
+	return rep.Verdict(fmt.Sprintf("no rule on %s blocks the other node", registry.And(read)))
 }
 
-// judgeBlock is for a rule that keeps packets from the other node out, or in.
+// judgeBlock is for a rule that blocks packets from the other node, or to it.
 func judgeBlock(rig steps.Rig, e steps.End, b block, rep *registry.Report) {
 	node := rig.NameOf(e)
 	rep.Show(node+" rule", b.text, "", nil)
+	rep.Decide(node + " rule")
 	switch {
 	case b.roce:
 		judgeRoCEDropped(rig, e, b, rep)
 	case b.names && b.out:
-		rep.At(rig, e, steps.FirewallBlocks, steps.Fail, "a rule of %s on %s lets nothing out to the other node over its "+
-			"rails (%s): the tools' ends can't meet over TCP; let out what goes over the rails", b.of, node, b.text)
+		rep.At(rig, e, steps.FirewallBlocks, steps.Fail, "a rule of %s on %s blocks traffic to the other node over its "+
+			"rails: TCP tests fail. Allow all traffic on the rails", b.of, node)
 	case b.out:
-		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may keep it from the other node, because no rule lets "+
-			"out all that goes over %s (%s)", b.of, node, registry.And(b.rails), b.text)
+		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may block the other node: no rule allows all traffic "+
+			"sent over %s. Add one", b.of, node, registry.And(b.rails))
 	case b.names:
-		rep.At(rig, e, steps.FirewallBlocks, steps.Fail, "a rule of %s on %s keeps the other node out of its rails (%s): "+
-			"the tools' ends can't meet over TCP, though ping answers; let in what comes over the rails", b.of, node, b.text)
+		rep.At(rig, e, steps.FirewallBlocks, steps.Fail, "a rule of %s on %s blocks the other node on its rails: TCP tests "+
+			"fail, although ping works. Allow traffic on the rails", b.of, node)
 	default:
-		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may keep the other node out, because no rule lets in "+
-			"all that comes over %s (%s)", b.of, node, registry.And(b.rails), b.text)
+		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may block the other node: no rule allows all traffic "+
+			"received over %s. Add one", b.of, node, registry.And(b.rails))
 	}
 }
 
-// judgeRoCEDropped is for a rule that keeps RoCE's own packets out. An adapter's pass by the
+// judgeRoCEDropped is for a rule that blocks RoCE's own packets. An adapter bypasses the
 // kernel's filter.
 func judgeRoCEDropped(rig steps.Rig, e steps.End, b block, rep *registry.Report) {
 	node := rig.NameOf(e)
 	if strings.Contains(rig.At(e).Adapter, "soft-RoCE") {
-		rep.At(rig, e, steps.RoCEFiltered, steps.Fail, "a rule of %s on %s drops RoCE's packets, UDP 4791 (%s): a test over "+
-			"soft-RoCE waits until its time is over, though its ends meet and ping answers", b.of, node, b.text)
+		rep.At(rig, e, steps.RoCEFiltered, steps.Fail, "a rule of %s on %s blocks RoCE packets (UDP 4791): soft-RoCE tests "+
+			"time out, although ping works. Allow UDP 4791", b.of, node)
 		return
 	}
-	rep.At(rig, e, steps.RoCEFiltered, steps.Warn, "a rule of %s on %s is against RoCE's packets, UDP 4791 (%s): those "+
-		"of an adapter pass by it, and soft-RoCE's don't", b.of, node, b.text)
+	rep.At(rig, e, steps.RoCEFiltered, steps.Warn, "a rule of %s on %s blocks RoCE packets (UDP 4791). RDMA of an "+
+		"adapter bypasses it; soft-RoCE (rxe) does not", b.of, node)
 }
 
 // rulesOf are the lines of the rules, in their order.

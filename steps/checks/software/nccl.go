@@ -16,7 +16,7 @@ import (
 // emptyValue is how the script writes a variable that is set to nothing.
 const emptyValue = "(empty)"
 
-// judgeNCCLSettings: what is set of NCCL names what is there, all of it, and alike at both
+// judgeNCCLSettings: the settings of NCCL name what exists, all of it, and are the same at both
 // ends.
 func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	n := 0
@@ -27,14 +27,19 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *registry
 			rep.Show(fmt.Sprintf("%s %s in %s", node, s.name, s.where), s.value, "", nil)
 			if code, grade, why := ncclHarm(r.Rig, e, s); why != "" {
 				rep.At(r.Rig, e, code, grade, "%s", sets(r.Rig, e, s, why))
+				if s.name == "NCCL_IB_HCA" {
+					rep.Explain("RDMA devices of %s: %s", node, registry.And(devicesOf(r.Rig.At(e))))
+				}
+				rep.Decide(fmt.Sprintf("%s %s in %s", node, s.name, s.where))
 			}
 		}
 		rep.Show(node+" looked at", "the environment of this login, /etc/environment, the shells' files, /etc/nccl.conf, "+
 			"~/.nccl.conf", "", nil)
 		if held := facts[e]["port 29500"]; held != "" {
 			rep.Show(node+" port 29500", held, "", nil)
-			rep.At(r.Rig, e, steps.PortTaken, steps.Warn, "port 29500 on %s is in use, where torchrun's first process listens: "+
-				"a job is running, or one was left over; another --master_port avoids it", node)
+			rep.At(r.Rig, e, steps.PortTaken, steps.Warn, "port 29500 on %s, which torchrun uses, is taken: a job runs or was "+
+				"left over. Use another --master_port", node)
+			rep.Decide(node + " port 29500")
 		}
 	}
 	ncclAlike(r.Rig, facts, rep)
@@ -43,9 +48,9 @@ func judgeNCCLSettings(r steps.Result, facts [2]map[string]string, rep *registry
 		return noNCCL(r, facts, rep)
 	}
 	if n == 0 {
-		return rep.Verdict("nothing is set of NCCL on either node: it finds the rails by itself")
+		return rep.Verdict("no variable of NCCL is set on either node, so NCCL finds the rails automatically")
 	}
-	return rep.Verdict("what is set of NCCL names what is there")
+	return rep.Verdict("every setting of NCCL names what exists")
 }
 
 // ncclRing adds what nodes in a ring need, and a program of this login would not get. A node without NCCL needs
@@ -66,8 +71,8 @@ func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 			}
 		}
 		if lacks != nil {
-			rep.At(rig, e, steps.NCCLSettingMissing, steps.Warn, "%s lacks %s, which NCCL needs to use all cables of nodes in "+
-				"a ring: set it in /etc/nccl.conf on every node", rig.NameOf(e), registry.And(lacks))
+			rep.At(rig, e, steps.NCCLSettingMissing, steps.Warn, "NCCL on %s lacks %s, which nodes in a ring need to use all "+
+				"cables. Set it in /etc/nccl.conf on every node", rig.NameOf(e), registry.And(lacks))
 		}
 	}
 }
@@ -79,8 +84,7 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, steps.Grade, 
 	case "NCCL_IB_DISABLE", "NCCL_NET":
 		if s.name == "NCCL_NET" && strings.EqualFold(s.value, "socket") ||
 			s.name == "NCCL_IB_DISABLE" && err == nil && on != 0 {
-			return steps.NCCLRDMAOff, steps.Fail, "NCCL then never uses RDMA (NET/Socket), and reaches a few GB/s at most; " +
-				"take it out"
+			return steps.NCCLRDMAOff, steps.Fail, "NCCL never uses RDMA (NET/Socket) and reaches a few GB/s at most. Remove it"
 		}
 	case "NCCL_IB_HCA":
 		return ncclDevices(rig, e, s.value)
@@ -92,15 +96,14 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, steps.Grade, 
 		// One that is there is enough for it: a list may be of nodes whose interfaces have other names.
 		list := ncclListOf(s.value)
 		if gone := list.naming(names); len(names) > 0 && len(gone) > 0 && len(gone) == len(list.entries) {
-			return steps.NCCLInterfaceWrong, steps.Fail, fmt.Sprintf("there is no interface %s on this node, and NCCL does not "+
-				"start without one (Bootstrap : no socket interface found); name one of %s, or take it out", registry.And(gone),
-				registry.And(names))
+			return steps.NCCLInterfaceWrong, steps.Fail, fmt.Sprintf("there is no interface %s, so NCCL does not start (no "+
+				"socket interface found). Remove it, or name one that exists", registry.And(gone))
 		}
 	case "NCCL_IB_GID_INDEX":
 		switch {
 		case s.value == emptyValue:
-			return steps.GIDIndexWrong, steps.Warn, "it is set to nothing. NCCL takes that as not set, but what reads it as a " +
-				"number takes 0, which is no RoCE v2 GID of an IPv4 address; take it out"
+			return steps.GIDIndexWrong, steps.Warn, "it is empty. NCCL ignores that, but programs may read 0, which is not a RoCE " +
+				"v2 GID. Remove it"
 		case err == nil && on >= 0:
 			return ncclIndex(rig, e, on)
 		}
@@ -111,20 +114,16 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, steps.Grade, 
 // ncclDevices holds NCCL_IB_HCA against a node's rails: what it names is there, and so is
 // the other half of each port that it names.
 func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Code, steps.Grade, string) {
-	rails := rig.At(e).Rails
-	var devs []string
-	for _, rail := range rails {
-		devs = append(devs, rail.Dev)
-	}
+	rails, devs := rig.At(e).Rails, devicesOf(rig.At(e))
 	list := ncclListOf(value)
 	switch gone := list.naming(devs); {
 	case len(devs) == 0 || len(gone) == 0:
 	case len(gone) == len(list.entries):
-		return steps.NCCLDevicesWrong, steps.Fail, fmt.Sprintf("there is no %s on this node but %s, and without an adapter "+
-			"NCCL goes over sockets (NET/Socket); name the rails, or take it out", registry.And(gone), registry.And(devs))
+		return steps.NCCLDevicesWrong, steps.Fail, fmt.Sprintf("there is no %s, so NCCL uses sockets (NET/Socket). Remove "+
+			"it, or name existing devices", registry.And(gone))
 	default:
-		return steps.NCCLDevicesWrong, steps.Warn, fmt.Sprintf("there is no %s on this node but %s: NCCL takes of the list "+
-			"what is there, and says nothing; name the rails, or take it out", registry.And(gone), registry.And(devs))
+		return steps.NCCLDevicesWrong, steps.Warn, fmt.Sprintf("there is no %s, and NCCL ignores it without a message. "+
+			"Remove it, or name existing devices", registry.And(gone))
 	}
 	var taken, left []string
 	for _, rail := range rails {
@@ -138,14 +137,22 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Code, steps.Gr
 	}
 	switch {
 	case len(rails) > 0 && len(taken) == 0:
-		return steps.NCCLRDMAOff, steps.Fail, fmt.Sprintf("that leaves none of %s, and without an adapter NCCL goes over "+
-			"sockets (NET/Socket); take it out", registry.And(devs))
+		return steps.NCCLRDMAOff, steps.Fail, fmt.Sprintf("it excludes %s, so NCCL uses sockets (NET/Socket). Remove it",
+			registry.And(devs))
 	case left != nil:
-		return steps.HalfLeftOut, steps.Warn, fmt.Sprintf("NCCL uses %s alone, and not %s, the other PCIe half of the same "+
-			"%s: it gets what one half brings of each cable; name both, or take it out", registry.And(taken), registry.And(left),
-			registry.Plural(len(left), "port", "ports"))
+		return steps.HalfLeftOut, steps.Warn, fmt.Sprintf("it omits %s, the other PCIe half of the same %s. Add %s, or "+
+			"remove it", registry.And(left), registry.Plural(len(left), "port", "ports"), registry.Plural(len(left), "it",
+			"them"))
 	}
 	return "", steps.Pass, ""
+}
+
+// devicesOf are the RDMA devices of a node's rails.
+func devicesOf(n steps.Node) (devs []string) {
+	for _, rail := range n.Rails {
+		devs = append(devs, rail.Dev)
+	}
+	return devs
 }
 
 // twins reports whether two rails are the two PCIe halves of one port, and both have a link.
@@ -158,8 +165,8 @@ func twins(a, b steps.Rail) bool {
 func ncclIndex(rig steps.Rig, e steps.End, index int) (steps.Code, steps.Grade, string) {
 	for _, p := range rig.Pairs {
 		if rail := rig.Rail(p, e); rail.GIDIndex >= 0 && rail.GIDIndex != index {
-			return steps.GIDIndexWrong, steps.Warn, fmt.Sprintf("the RoCE v2 GID of %s is at index %d: NCCL finds it by itself "+
-				"since 2.21, so take it out", rail.Dev, rail.GIDIndex)
+			return steps.GIDIndexWrong, steps.Warn, fmt.Sprintf("the RoCE v2 GID of %s is at index %d. Remove it: NCCL 2.21 "+
+				"and later find the index", rail.Dev, rail.GIDIndex)
 		}
 	}
 	return "", steps.Pass, ""
@@ -279,9 +286,9 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) 
 	// Where nothing is named NCCL takes what is there, and how many rails each node has is another check's.
 	named := force[0]["NCCL_IB_HCA"].value + force[1]["NCCL_IB_HCA"].value
 	if named != "" && taken[0] != taken[1] && taken[0] > 0 && taken[1] > 0 {
-		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "NCCL may use %s on %s and %d on %s, and each needs one at the other "+
-			"end: let NCCL_IB_HCA name the same on both, or take it out", registry.Count(taken[0], "rail", "rails"),
-			rig.NameOf(steps.Here), taken[1], rig.NameOf(steps.Peer))
+		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "NCCL may use %s on %s but %d on %s. Name the same rails in "+
+			"NCCL_IB_HCA on both nodes, or remove it", registry.Count(taken[0], "rail", "rails"), rig.NameOf(steps.Here),
+			taken[1], rig.NameOf(steps.Peer))
 	}
 	names := maps.Clone(force[0])
 	maps.Copy(names, force[1])
@@ -293,7 +300,7 @@ func ncclAlike(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) 
 		if ncclLocal(name) || a == b {
 			continue
 		}
-		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "%s is %s on %s and %s on %s: NCCL wants the same on all nodes",
-			name, cmp.Or(a, "not set"), rig.NameOf(steps.Here), cmp.Or(b, "not set"), rig.NameOf(steps.Peer))
+		rep.Add(steps.NCCLSettingsDiffer, steps.Warn, "%s is %s on %s but %s on %s. NCCL needs the same value on all "+
+			"nodes", name, cmp.Or(a, "not set"), rig.NameOf(steps.Here), cmp.Or(b, "not set"), rig.NameOf(steps.Peer))
 	}
 }

@@ -16,8 +16,8 @@ import (
 // insideFact is before what the script says of a container.
 const insideFact = "inside "
 
-// judgeNCCLCheck is the two checks of NCCL in one, on the nodes themselves and in a container that is named, beside
-// what NCCL will take of each node by what is set there.
+// judgeNCCLCheck is the two checks of NCCL in one, on the nodes themselves and in a container that is named, and
+// what NCCL will use on each node by what is set there.
 func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	leads, skip := judgeNCCL(r, facts, rep)
 	var inside [2]map[string]string
@@ -32,9 +32,8 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		name = cmp.Or(name, facts[e]["container"])
 		if facts[e]["container"] != "" && facts[e]["engine"] == "none" {
 			reached = false
-			rep.At(r.Rig, e, steps.NoContainerFound, steps.Inconclusive, "%s has no container %s that docker or podman shows "+
-				"to this user",
-				r.Rig.NameOf(e), name)
+			rep.At(r.Rig, e, steps.NoContainerFound, steps.Inconclusive, "no container %s on %s in docker or podman", name,
+				r.Rig.NameOf(e))
 		}
 	}
 	if name != "" && reached {
@@ -44,7 +43,7 @@ func judgeNCCLCheck(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			f.Text = "Inside " + name + ": " + f.Text
 			rep.Note(f)
 		}
-		for _, e := range in.Evidence { // a node's name stays first, so that what several say is told once
+		for _, e := range in.Evidence { // a node's name stays first, so that what several say is said once
 			node, rest, _ := strings.Cut(e.Name, " ")
 			e.Name = node + " inside " + name + " " + rest
 			rep.Evidence = append(rep.Evidence, e)
@@ -88,16 +87,15 @@ func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report)
 		c := ncclChooses(r.Rig, e, facts[e])
 		takes[e] = c
 		node := r.Rig.NameOf(e)
-		rep.Show(node+" NCCL takes", c.takes(), "", nil)
+		rep.Show(node+" NCCL uses", c.takes(), "", nil)
 		if c.devices != nil {
 			rep.Show(node+" GID index of NCCL", c.index, "", nil)
 			rep.Show(node+" PCIe halves of NCCL", c.halves, "", nil)
 		}
 		if c.blind != nil {
-			rep.At(r.Rig, e, steps.AddressMissing, steps.Warn, "NCCL takes %s on %s, and %s no GID of RoCE v2 and an IPv4 "+
-				"address: give every rail an address (rail-addresses), or leave it out with NCCL_IB_HCA", registry.And(c.blind),
-				node,
-				registry.Plural(len(c.blind), "it has", "they have"))
+			rep.At(r.Rig, e, steps.AddressMissing, steps.Warn, "NCCL on %s uses %s, which %s no RoCE v2 GID of an IPv4 "+
+				"address. Give it an address, or exclude it with NCCL_IB_HCA", node, registry.And(c.blind),
+				registry.Plural(len(c.blind), "has", "have"))
 		}
 		if c.none != "" {
 			rep.At(r.Rig, e, c.why, steps.Fail, "NCCL finds no RDMA device on %s: %s", node, c.none)
@@ -106,9 +104,9 @@ func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report)
 	leads = append(leads, strings.TrimSuffix(version.Reason, "."))
 	here, peer := takes[steps.Here], takes[steps.Peer]
 	if here.said() == peer.said() {
-		return append(leads, "NCCL takes on each node "+here.said()), ""
+		return append(leads, "NCCL uses on each node "+here.said()), ""
 	}
-	return append(leads, fmt.Sprintf("NCCL takes %s on %s, and %s on %s", here.said(), r.Rig.NameOf(steps.Here),
+	return append(leads, fmt.Sprintf("NCCL uses %s on %s, and %s on %s", here.said(), r.Rig.NameOf(steps.Here),
 		peer.said(), r.Rig.NameOf(steps.Peer))), ""
 }
 
@@ -169,28 +167,28 @@ func ncclChooses(rig steps.Rig, e steps.End, facts map[string]string) (c ncclCho
 	case taken != nil:
 		c.index, c.halves = ncclGIDs(taken, force["NCCL_IB_GID_INDEX"].value, facts), ncclHalves(taken)
 	case len(rig.At(e).Rails) == 0:
-		c.why, c.none = steps.RDMADeviceMissing, "it has none"
+		c.why, c.none = steps.RDMADeviceMissing, "the node has none"
 	case idle > 0:
 		c.why, c.none = steps.PortDown, fmt.Sprintf("no port of %s is ACTIVE", registry.Count(idle, "device", "devices"))
 	default:
-		c.sockets = "NCCL_IB_HCA leaves out all"
+		c.sockets = "NCCL_IB_HCA excludes all"
 	}
 	c.sockets = cmp.Or(c.sockets, c.none)
 	return c
 }
 
-// ncclFinds is the first NCCL that looks for a GID of RoCE v2 by itself; those before take the one at index 0.
+// ncclFinds is the first NCCL that looks for a GID of RoCE v2; those before take the one at index 0.
 const ncclFinds = 22100
 
-// ncclGIDs tells the index that is set, or those that NCCL finds by itself, and which of both it is.
+// ncclGIDs is the index that is set, or those that NCCL finds, and which of both it is.
 func ncclGIDs(taken []steps.Rail, set string, facts map[string]string) string {
 	if n, ok := strictnum.Count(set); ok {
-		return fmt.Sprintf("%d as it is set", n)
+		return fmt.Sprintf("%d (set)", n)
 	}
 	for _, key := range registry.SortedNames(facts) {
 		name, ok := strings.CutPrefix(key, "nccl ")
 		if n, known := limits.NCCLNumber(facts[key]); ok && known && n < ncclFinds {
-			return fmt.Sprintf("0, as %s is older than 2.21 and looks for none", ncclOf(name))
+			return fmt.Sprintf("0 (%s is older than 2.21 and does not look for one)", ncclOf(name))
 		}
 	}
 	var all []string
@@ -210,7 +208,7 @@ func ncclGIDs(taken []steps.Rail, set string, facts map[string]string) string {
 			all[i] = index + " of " + strings.Join(of[index], " ")
 		}
 	}
-	return strings.Join(all, ", ") + ", as it finds it"
+	return strings.Join(all, ", ") + " (found by NCCL)"
 }
 
 // ncclHalves says of the ports that are taken whether both of their PCIe halves are.
@@ -233,15 +231,15 @@ func ncclHalves(taken []steps.Rail) string {
 	case one == 0:
 		return "both PCIe halves of " + registry.Plural(len(halves), "its port", "each port")
 	case one < len(halves):
-		return fmt.Sprintf("one PCIe half alone of %d of %d ports", one, len(halves))
+		return fmt.Sprintf("only one PCIe half of %d of %d ports", one, len(halves))
 	}
-	return "one PCIe half alone of " + registry.Plural(len(halves), "its port", "each port")
+	return "only one PCIe half of " + registry.Plural(len(halves), "its port", "each port")
 }
 
 // ncclTable has a row a node.
 func ncclTable(rig steps.Rig, facts [2]map[string]string) steps.Table {
 	t := steps.Table{Title: "NCCL on each node", Columns: []steps.Column{
-		{Name: steps.NodeColumn}, {Name: "takes"}, {Name: "GID index"}, {Name: "halves"}, {Name: "NCCL"}, {Name: "set"},
+		{Name: steps.NodeColumn}, {Name: "uses"}, {Name: "GID index"}, {Name: "halves"}, {Name: "NCCL"}, {Name: "set"},
 	}}
 	for _, e := range steps.Ends {
 		c := ncclChooses(rig, e, facts[e])

@@ -26,30 +26,30 @@ func TestNCCLChooses(t *testing.T) {
 		half  string
 		none  bool
 	}{
-		"nothing is set": {"", nil, all, "as it finds it", "both PCIe halves of each port", false},
+		"nothing is set": {"", nil, all, "found by NCCL", "both PCIe halves of each port", false},
 		"a prefix": {
 			"environment NCCL_IB_HCA: rocep1s0f", nil, "rocep1s0f0:1 rocep1s0f1:1", "3",
-			"one PCIe half alone of each port", false,
+			"only one PCIe half of each port", false,
 		},
 		"one of two": {
 			"environment NCCL_IB_HCA: ^=roceP2p1s0f1", nil, "rocep1s0f0:1 rocep1s0f1:1 roceP2p1s0f0:1", "",
-			"one PCIe half alone of 1 of 2 ports", false,
+			"only one PCIe half of 1 of 2 ports", false,
 		},
 		"a file behind the environment": {
 			"environment NCCL_IB_HCA: =rocep1s0f0:1\n/etc/nccl.conf NCCL_IB_HCA: rocep1s0f1", nil, "rocep1s0f0:1", "3",
-			"one PCIe half alone of its port", false,
+			"only one PCIe half of its port", false,
 		},
 		"another port": {
-			"environment NCCL_IB_HCA: rocep1s0f0:2", nil, "no RDMA device: NCCL_IB_HCA leaves out all", "", "", false,
+			"environment NCCL_IB_HCA: rocep1s0f0:2", nil, "no RDMA device: NCCL_IB_HCA excludes all", "", "", false,
 		},
-		"an index":      {"/etc/nccl.conf NCCL_IB_GID_INDEX: 1", nil, all, "1 as it is set", "", false},
-		"no index":      {"/etc/nccl.conf NCCL_IB_GID_INDEX: -1", nil, all, "as it finds it", "", false},
-		"an old NCCL":   {"nccl nccl-tests: 2.20.5", nil, all, "0, as nccl-tests' NCCL is older than 2.21", "", false},
+		"an index":      {"/etc/nccl.conf NCCL_IB_GID_INDEX: 1", nil, all, "1 (set)", "", false},
+		"no index":      {"/etc/nccl.conf NCCL_IB_GID_INDEX: -1", nil, all, "found by NCCL", "", false},
+		"an old NCCL":   {"nccl nccl-tests: 2.20.5", nil, all, "0 (nccl-tests' NCCL is older than 2.21", "", false},
 		"switched off":  {"/etc/nccl.conf NCCL_IB_DISABLE: 1", nil, "no RDMA device: NCCL_IB_DISABLE is 1", "", "", false},
 		"not off":       {"/etc/nccl.conf NCCL_IB_DISABLE: 0", nil, all, "", "", false},
 		"sockets":       {"environment NCCL_NET: Socket", nil, "no RDMA device: NCCL_NET is Socket", "", "", false},
 		"nothing is up": {"", down, "no RDMA device: no port of 4 devices is ACTIVE", "", "", true},
-		"no rail":       {"", none, "no RDMA device: it has none", "", "", true},
+		"no rail":       {"", none, "no RDMA device: the node has none", "", "", true},
 	} {
 		r := checkedFacts("looked at: all\nnccl loader: 2.28.9\n"+c.facts+"\n", "looked at: all\nnccl loader: 2.28.9\n")
 		if c.spoil != nil {
@@ -74,7 +74,7 @@ func TestNCCLCheckWithoutAnAddress(t *testing.T) {
 		rails[1].GIDIndex = -1
 		r.Rig.Nodes[0].Rails = rails
 		v := registered().Judges["nccl-check"](steps.Cell{}, r)
-		said := strings.Contains(kindtest.Said(v), "NCCL takes rocep1s0f1 on spark-02, and it has no GID of RoCE v2")
+		said := strings.Contains(kindtest.Said(v), "NCCL on spark-02 uses rocep1s0f1, which has no RoCE v2 GID")
 		if v.Grade != want || said != (facts == "") {
 			t.Errorf("%q: %s: %s", facts, v.Grade, v.Reason)
 		}
@@ -96,7 +96,7 @@ func TestNCCLCheckInAContainer(t *testing.T) {
 		{
 			"in the container alone", looked + box + "inside nccl loader: 2.28.9\n",
 			looked + box + "inside nccl loader: 2.28.9\n", steps.Pass, "",
-			[]string{"nside vllm: On both nodes the same"},
+			[]string{"nside vllm: The same on both nodes"},
 		},
 		{
 			"nowhere", looked + box, looked + box, steps.Skipped, steps.CannotRun,
@@ -114,7 +114,7 @@ func TestNCCLCheckInAContainer(t *testing.T) {
 		},
 		{
 			"no container", has + "container: vllm\nengine: none\n", has + box, steps.Inconclusive, steps.NoContainerFound,
-			[]string{"Spark-02 has no container vllm"},
+			[]string{"no container vllm on spark-02"},
 		},
 	} {
 		v := judge(steps.Cell{}, checkedFacts(c.here, c.peer))

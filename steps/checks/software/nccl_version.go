@@ -9,7 +9,7 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// untold is how the script writes that a library's file is not called after its version.
+// untold is how the script writes that the name of a library's file has no version.
 const untold = "(untold)"
 
 // judgeNCCLVersion: what one node has of NCCL, the other has, too, and the same. NCCL's own rule is
@@ -42,9 +42,9 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 				has, lacks, end = peer, here, steps.Here
 			}
 			if facts[end]["not asked "+teller(name)] != "" {
-				continue // nobody knows what it lacks
+				continue // what it lacks is unknown
 			}
-			rep.Add(steps.MissingOnOneNode, steps.Warn, "%s has %s, and %s doesn't: a job of both starts on one alone", has,
+			rep.Add(steps.MissingOnOneNode, steps.Warn, "%s has %s, but %s does not: a job of both starts on one node only", has,
 				ncclOf(name), lacks)
 		case strings.HasPrefix(a, untold) || strings.HasPrefix(b, untold):
 			unknown = append(unknown, ncclOf(name))
@@ -56,16 +56,14 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 		}
 	}
 	for _, pair := range registry.SortedNames(differs) {
-		rep.Add(steps.NCCLDiffers, steps.Fail, "%s: %s, and a job of both ends with \"Mismatched NCCL version detected\"; "+
-			"install one version on all nodes",
-			registry.Capital(registry.And(differs[pair])), pair)
+		rep.Add(steps.NCCLDiffers, steps.Fail, "%s: %s. Jobs fail (\"Mismatched NCCL version detected\"). Install one "+
+			"version on all nodes", registry.Capital(registry.And(differs[pair])), pair)
 	}
 	if len(alike) == 0 && len(rep.Findings) == 0 {
 		if unknown == nil {
 			return rep.Skipped(steps.Unreadable, "nothing was compared: %s", strings.Join(unasked, "; "))
 		}
-		return rep.Skipped(steps.Unreadable, "the version of %s is not in its file's name on both nodes, so nothing was "+
-			"compared",
+		return rep.Skipped(steps.Unreadable, "the file name of %s shows no version on both nodes, so nothing was compared",
 			registry.And(unknown))
 	}
 	if r.Rig.InRing() {
@@ -81,12 +79,12 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 		same = append(same, registry.And(alike[version])+" "+version)
 	}
 	if unknown != nil {
-		same = append(same, "not compared: "+registry.And(unknown)+", whose file's name doesn't tell the version on both")
+		same = append(same, "not compared: "+registry.And(unknown)+", whose file name shows no version")
 	}
-	return rep.Verdict("on both nodes the same: " + strings.Join(append(same, unasked...), "; "))
+	return rep.Verdict("the same on both nodes: " + strings.Join(append(same, unasked...), "; "))
 }
 
-// hasNCCL reports whether anybody on a node told of an NCCL.
+// hasNCCL reports whether an NCCL was found on a node.
 func hasNCCL(facts map[string]string) bool {
 	for key := range facts {
 		if strings.HasPrefix(key, "nccl ") {
@@ -96,16 +94,17 @@ func hasNCCL(facts map[string]string) bool {
 	return false
 }
 
-// noNCCL is the verdict where nobody told of an NCCL on either node.
+// noNCCL is the verdict where no NCCL was found on either node.
 func noNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	if unasked := unaskedNCCL(r, facts, rep); unasked != nil {
-		return rep.Skipped(steps.Unreadable, "no NCCL was found, and not all was asked: %s", strings.Join(unasked, "; "))
+		return rep.Skipped(steps.Unreadable, "no NCCL was found, but not everything was checked: %s", strings.Join(unasked,
+			"; "))
 	}
-	return rep.Skipped(steps.CannotRun, "neither node has an NCCL that the loader, nccl-tests or $NIXL_PYTHON would "+
-		"find; for that of a container name it: --container NAME")
+	return rep.Skipped(steps.CannotRun, "neither node has an NCCL in its loader, nccl-tests or $NIXL_PYTHON. To check a "+
+		"container: --container NAME")
 }
 
-// teller is who tells of an NCCL: a node may lack it.
+// teller is what finds an NCCL: a node may lack it.
 func teller(name string) string {
 	switch name {
 	case "loader", "nccl-tests":
@@ -119,9 +118,11 @@ func unaskedNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 	for _, e := range steps.Ends {
 		for _, who := range []string{"loader", "Python"} {
 			if why := facts[e]["not asked "+who]; why != "" {
-				rep.Show(r.Rig.NameOf(e)+" NCCL of "+who, "not asked: "+why, "", nil)
-				all = append(all, fmt.Sprintf("%s on %s was not asked: %s",
-					map[string]string{"loader": "the loader", "Python": "Python"}[who], r.Rig.NameOf(e), why))
+				rep.Show(r.Rig.NameOf(e)+" NCCL of "+who, "not checked: "+why, "", nil)
+				all = append(all, fmt.Sprintf("%s on %s was not checked: %s", map[string]string{
+					"loader": "the loader",
+					"Python": "Python",
+				}[who], r.Rig.NameOf(e), why))
 			}
 		}
 	}

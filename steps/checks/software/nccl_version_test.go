@@ -32,46 +32,46 @@ func TestNCCLVersion(t *testing.T) {
 		},
 		"one alone": {
 			all, looked + "nccl loader: 2.28.9\nnccl nccl-tests: 2.28.9\n", steps.Warn, steps.MissingOnOneNode,
-			[]string{"spark-02 has the NCCL of Python's package nvidia-nccl-cu13, and spark-01 doesn't"},
+			[]string{"spark-02 has the NCCL of Python's package nvidia-nccl-cu13, but spark-01 does not"},
 		},
 		"the peer": {
 			looked, looked + "nccl loader: 2.28.9\n", steps.Warn, steps.MissingOnOneNode,
-			[]string{"spark-01 has the system's NCCL, and spark-02 doesn't"},
+			[]string{"spark-01 has the system's NCCL, but spark-02 does not"},
 		},
 		// Who can't be asked lacks nothing that anybody knows of.
 		"no ldconfig": {
 			all, looked + "not asked loader: there is no ldconfig\nnccl nvidia-nccl-cu13: 2.28.3\n", steps.Warn,
 			steps.MissingOnOneNode,
 			[]string{
-				"spark-02 has nccl-tests' NCCL, and spark-01 doesn't",
+				"spark-02 has nccl-tests' NCCL, but spark-01 does not",
 			},
 		},
 		"no Python": {
 			looked + "nccl loader: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.3\n",
 			looked + "nccl loader: 2.28.9\nnot asked Python: there is no python3\n", steps.Pass, "",
 			[]string{
-				"the system's NCCL 2.28.9", "Python on spark-01 was not asked: there is no python3",
+				"the system's NCCL 2.28.9", "Python on spark-01 was not checked: there is no python3",
 			},
 		},
 		"nobody to ask": {
 			looked + "not asked loader: there is no ldconfig\n",
 			looked + "not asked loader: there is no ldconfig\n", steps.Skipped, steps.Unreadable,
 			[]string{
-				"no NCCL was found, and not all was asked", "the loader on spark-02 was not asked",
+				"no NCCL was found, but not everything was checked", "the loader on spark-02 was not checked",
 			},
 		},
 		"one to ask": {
 			looked + "nccl loader: 2.28.9\n", looked + "not asked loader: there is no ldconfig\n", steps.Skipped,
 			steps.Unreadable,
 			[]string{
-				"nothing was compared: the loader on spark-01 was not asked",
+				"nothing was compared: the loader on spark-01 was not checked",
 			},
 		},
 		"none": {looked, looked, steps.Skipped, steps.CannotRun, nil},
 		"untold": {
 			looked + "nccl loader: (untold) /x/libnccl.so.2\n", looked + "nccl loader: 2.28.9\n", steps.Skipped,
 			steps.Unreadable,
-			[]string{"the version of the system's NCCL is not in its file's name", "nothing was compared"},
+			[]string{"the file name of the system's NCCL shows no version", "nothing was compared"},
 		},
 		"untold beside": {
 			looked + "nccl loader: (untold) /x/libnccl.so.2\nnccl nvidia-nccl-cu13: 2.28.9\n",
@@ -131,16 +131,16 @@ func TestNCCLInARing(t *testing.T) {
 		{"nccl-version", "", steps.Skipped, steps.CannotRun, nil},
 		{
 			"nccl-settings", "not asked Python: there is no python3\n", steps.Skipped, steps.Unreadable,
-			[]string{"not all was asked: Python on spark-02"},
+			[]string{"not everything was checked: Python on spark-02"},
 		},
-		{"nccl-settings", "/etc/nccl.conf NCCL_DEBUG: INFO\n", steps.Pass, "", []string{"names what is there"}},
+		{"nccl-settings", "/etc/nccl.conf NCCL_DEBUG: INFO\n", steps.Pass, "", []string{"names what exists"}},
 		{
 			"nccl-settings", there, steps.Warn, steps.NCCLSettingMissing,
 			[]string{"spark-01 lacks NCCL_IB_MERGE_NICS=0 and NCCL_IB_SUBNET_AWARE_ROUTING=1"},
 		},
 		{
 			"nccl-settings", there + "environment NCCL_IB_MERGE_NICS: 1\n" + conf, steps.Warn, steps.NCCLSettingMissing,
-			[]string{"spark-02 lacks NCCL_IB_MERGE_NICS=0, "},
+			[]string{"lacks NCCL_IB_MERGE_NICS=0, "},
 		},
 		{"nccl-settings", there + conf, steps.Pass, "", nil},
 	} {

@@ -10,7 +10,7 @@ import (
 	"github.com/railbench/railbench/steps/traffic"
 )
 
-// A nixlRun is what nixlbench's two ends told, of a run that both ended well.
+// A nixlRun is what nixlbench's two ends printed, of a run that both ended well.
 type nixlRun struct {
 	route  traffic.Route
 	init   parse.NIXLBench
@@ -27,7 +27,7 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *registry.Report) (run nixlRun,
 	s := r.Stages[0]
 	var ok bool
 	if run.route, ok = traffic.RouteOf(c, r, s); !ok {
-		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "the rails of this test do not connect the nodes: see the rail map")
 		return run, over(rep.Verdict())
 	}
 	run.route.CheckPorts(r.Rig, rep)
@@ -41,9 +41,8 @@ func nixlRunOf(c steps.Cell, r steps.Result, rep *registry.Report) (run nixlRun,
 		}
 		return run, over(rep.Verdict())
 	case run.init.Role != "initiator" || target.Role != "target":
-		rep.Add(steps.RolesSwapped, steps.Inconclusive, "nothing shows that %s was the initiator and %s the target: run "+
-			"it again",
-			r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
+		rep.Add(steps.RolesSwapped, steps.Inconclusive, "it is unclear whether %s was the initiator and %s the target. Run "+
+			"it again", r.Rig.NameOf(steps.Here), r.Rig.NameOf(steps.Peer))
 		return run, over(rep.Verdict())
 	case !nixl.Complete(run.init, rep):
 		return run, over(rep.Verdict())
@@ -79,9 +78,12 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 		rows := len(run.init.Rows)
 		if rows > 0 && r.Stages[0].Stalled && v.Grade == steps.Inconclusive {
 			v.Grade, v.Code, v.Codes = steps.Fail, steps.TestStalled, nil
-			v.Reason = fmt.Sprintf("With two threads nixlbench stood still after %d of its 4 rows, and was ended: its threads "+
-				"wait for each other, or a link went down. Use one thread, and look for a newer NIXL and for a UCX that was "+
-				"built with --enable-mt.", rows)
+			v.Evidence = append(v.Evidence, steps.Evidence{
+				Name:  steps.NoteName,
+				Value: "Its threads wait for each other, or a link went down. A newer NIXL may not hang",
+			})
+			v.Reason = fmt.Sprintf("nixlbench with two threads hung after %d of its 4 rows and was stopped. Use one thread, "+
+				"or a UCX that was built with --enable-mt.", rows)
 		}
 		return *v
 	}
@@ -90,9 +92,8 @@ func judgeNIXLThreads(c steps.Cell, r steps.Result) steps.Verdict {
 	last := run.init.Rows[len(run.init.Rows)-1]
 	rep.Show("throughput, not judged", registry.Round(last.Gbps()), "Gb/s", nil)
 	if threads != "2" {
-		rep.Add(steps.OutputForeign, steps.Inconclusive, "nixlbench says that it ran with %s threads, and 2 were asked for",
+		rep.Add(steps.OutputForeign, steps.Inconclusive, "%s ran with %s threads, but 2 were requested", "nixlbench",
 			registry.OrUnknown(threads))
 	}
-	return rep.Verdict(fmt.Sprintf("with two threads nixlbench came to its end, with all of its %d rows",
-		len(run.init.Rows)))
+	return rep.Verdict(fmt.Sprintf("a run of nixlbench with two threads finished all of its %d rows", len(run.init.Rows)))
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// judgeDiskSpace: what tests and programs write has room, on both nodes.
+// judgeDiskSpace: both nodes have free space for what tests and programs write.
 func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	looked := 0
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		if _, told := facts[e]["free /tmp"]; !told && len(facts[e]) > 0 { // every node has it
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how much room /tmp on %s has", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the free space of /tmp on %s", node)
 		}
 		for _, name := range registry.SortedNames(facts[e]) {
 			what, is := strings.CutPrefix(name, "free ")
@@ -31,26 +31,25 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			case !ok && inodes: // a file system that counts none, as btrfs
 				continue
 			case !ok:
-				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "nothing tells how much room %s on %s has", dir, node)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the free space of %s on %s", dir, node)
 				continue
 			}
 			looked++
-			least, unit, of := limits.LeastDisk.Value(), "kB", "room"
+			least, unit, of := limits.LeastDisk.Value(), "kB", "space"
 			if inodes {
 				least, unit, of = limits.LeastInodes.Value(), "inodes", "inodes"
 			}
 			rep.Show(node+" "+dir, left, unit+" free", &steps.Expected{Min: new(least)})
 			if float64(left) < least {
-				rep.At(r.Rig, e, steps.DiskFull, steps.Fail, "%s on %s has no %s left (%d %s): what a test writes there is cut "+
-					"off, and what it prints then makes no sense. df -h %s shows the file system; make room", dir, node, of, left,
-					unit, dir)
+				rep.At(r.Rig, e, steps.DiskFull, steps.Fail, "%s on %s has no %s left (%d %s), so output of tests is cut off. "+
+					"Make room; see: df -h %s", dir, node, of, left, unit, dir)
 			}
 		}
 	}
 	if looked == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Unreadable, steps.Inconclusive, "neither node tells how much room it has (df)")
+		rep.Add(steps.Unreadable, steps.Inconclusive, "could not read the free space on either node (df)")
 	}
-	return rep.Verdict(fmt.Sprintf("both nodes have room where programs write (%d places)", looked))
+	return rep.Verdict(fmt.Sprintf("both nodes have free space where programs write (%d places)", looked))
 }
 
 // judgeClocks: both nodes have one time.
@@ -61,11 +60,11 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 		node := r.Rig.NameOf(e)
 		v, ok := strictnum.Number(facts[e]["seconds"])
 		if !ok {
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell its time", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the time on %s", node)
 			continue
 		}
 		at[e] = v
-		rep.Show(node+" time is kept", registry.OrUnknown(facts[e]["synchronized"]), "", nil)
+		rep.Show(node+" time synchronized", registry.OrUnknown(facts[e]["synchronized"]), "", nil)
 		if facts[e]["synchronized"] == "no" {
 			unsynced = append(unsynced, node)
 		}
@@ -73,23 +72,21 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 	slices.Sort(unsynced)
 	note := ""
 	if len(unsynced) > 0 {
-		note = "Nobody keeps the time of " + registry.And(unsynced) + " (timedatectl)"
+		note = "The time is not synchronized on " + registry.And(unsynced) + " (timedatectl)"
 	}
 	apart := at[0] - at[1]
 	if at[0] > 0 && at[1] > 0 {
-		rep.Show("apart", math.Round(apart), "s", &steps.Expected{Max: new(limits.ClocksApart.Value())})
+		rep.Show("difference of the clocks", math.Round(apart), "s", &steps.Expected{Max: new(limits.ClocksApart.Value())})
 		if math.Abs(apart) > limits.ClocksApart.Value() {
 			ahead, behind := steps.Here, steps.Peer
 			if apart < 0 {
 				ahead, behind = behind, ahead
 			}
-			rep.Add(steps.ClocksApart, steps.Warn, "the clock of %s is %s ahead of that of %s: logs of the two don't fit "+
-				"together, certificates may not hold yet, and leases of etcd end early. Have both keep one time (timedatectl "+
-				"set-ntp true)",
-				r.Rig.NameOf(ahead), seconds(math.Abs(apart)), r.Rig.NameOf(behind))
+			rep.Add(steps.ClocksApart, steps.Warn, "the clock of %s is %s ahead of %s: logs, certificates and etcd leases do "+
+				"not match. Run: timedatectl set-ntp true", r.Rig.NameOf(ahead), seconds(math.Abs(apart)), r.Rig.NameOf(behind))
 		}
 	}
-	return rep.Verdict("both nodes have one time", note)
+	return rep.Verdict("the clocks of both nodes agree", note)
 }
 
 func seconds(s float64) string {

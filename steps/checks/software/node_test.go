@@ -33,18 +33,18 @@ func TestDiskSpace(t *testing.T) {
 		"room": {good, steps.Pass, "", []string{"6 places"}},
 		"full": {
 			with("free /tmp", "0"), steps.Fail, steps.DiskFull,
-			[]string{"/tmp on spark-02 has no room left (0 kB)"},
+			[]string{"/tmp on spark-02 has no space left (0 kB)"},
 		},
 		"nearly":    {with("free /tmp", "4096"), steps.Fail, steps.DiskFull, []string{"4096 kB"}},
 		"no inodes": {with("free inodes /tmp", "3"), steps.Fail, steps.DiskFull, []string{"no inodes left"}},
 		"no df": {
 			with("free /tmp", "unknown"), steps.Inconclusive, steps.Unreadable,
-			[]string{"how much room /tmp on spark-02 has"},
+			[]string{"the free space of /tmp on spark-02"},
 		},
 		"no /tmp": {
 			map[string]string{"free /home/nvidia": "789889336"},
 			steps.Inconclusive, steps.Unreadable,
-			[]string{"how much room /tmp on spark-02 has"},
+			[]string{"the free space of /tmp on spark-02"},
 		},
 		"inodes untold": {with("free inodes /tmp", "-"), steps.Pass, "", nil},
 	} {
@@ -66,10 +66,10 @@ func TestClocks(t *testing.T) {
 		code       steps.Code
 		words      []string
 	}{
-		"alike": {"1763720000", "1763720001", steps.Pass, "", []string{"one time"}},
+		"alike": {"1763720000", "1763720001", steps.Pass, "", []string{"the clocks of both nodes agree"}},
 		"a day ahead": {
 			"1763806400", "1763720000", steps.Warn, steps.ClocksApart,
-			[]string{"the clock of spark-02 is 24 h ahead of that of spark-01"},
+			[]string{"the clock of spark-02 is 24 h ahead of spark-01"},
 		},
 		"behind": {
 			"1763720000", "1763720090", steps.Warn, steps.ClocksApart,
@@ -77,12 +77,12 @@ func TestClocks(t *testing.T) {
 		},
 		"years":     {"0", "1763720000", steps.Pass, "", nil},
 		"1980":      {"315532800", "1763720000", steps.Warn, steps.ClocksApart, []string{"days ahead"}},
-		"no number": {"+%s", "1763720000", steps.Inconclusive, steps.Unreadable, []string{"spark-02 doesn't tell its time"}},
+		"no number": {"+%s", "1763720000", steps.Inconclusive, steps.Unreadable, []string{"could not read the time on spark-02"}},
 	} {
 		v := told(judgeClocks, at(c.here), at(c.peer))
 		kindtest.Because(t, name, v, c.grade, c.code)
 		kindtest.Want(t, name, v, c.grade, c.words...)
 	}
 	v := told(judgeClocks, map[string]string{"seconds": "1763720000", "synchronized": "no"}, at("1763720000"))
-	kindtest.Want(t, "nobody keeps it", v, steps.Pass, "nobody keeps the time of spark-02")
+	kindtest.Want(t, "nobody keeps it", v, steps.Pass, "not synchronized on spark-02")
 }

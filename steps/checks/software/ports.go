@@ -18,7 +18,8 @@ import (
 type testPort struct {
 	port int
 	end  steps.End
-	what string
+	// param is the parameter that says which port it is.
+	param, what string
 	// moves says that railbench takes another one where it is taken.
 	moves bool
 }
@@ -29,20 +30,20 @@ func testPorts(f map[string]string) []testPort {
 	var all []testPort
 	add := func(name string, plus int, end steps.End, what string) {
 		if n, ok := strictnum.Count(f[name]); ok && n > 0 {
-			all = append(all, testPort{n + plus, end, what, name == "ASIO_PORT"})
+			all = append(all, testPort{n + plus, end, name, what, name == "ASIO_PORT"})
 		}
 	}
 	for plus := range 7 { // dual-link has a server for each of its tests
-		add("PORT", plus, steps.Peer, "perftest's servers")
+		add("PORT", plus, steps.Peer, "perftest")
 	}
 	for plus := range 2 {
-		add("TCP_PORT", plus, steps.Peer, "iperf3's servers")
+		add("TCP_PORT", plus, steps.Peer, "iperf3")
 	}
-	add("SPEED_PORT", 0, steps.Peer, "the server of rail-speed")
-	add("STREAM_PORT", 0, steps.Peer, "railbench stream's receivers")
-	add("NIXL_PORT", 0, steps.Peer, "NIXL's targets")
-	add("UCXPERF_PORT", 0, steps.Peer, "ucx_perftest's server")
-	add("ASIO_PORT", 0, steps.Here, "nixlbench's initiator")
+	add("SPEED_PORT", 0, steps.Peer, "rail-speed")
+	add("STREAM_PORT", 0, steps.Peer, "railbench stream")
+	add("NIXL_PORT", 0, steps.Peer, "NIXL")
+	add("UCXPERF_PORT", 0, steps.Peer, "ucx_perftest")
+	add("ASIO_PORT", 0, steps.Here, "nixlbench")
 	return all
 }
 
@@ -50,7 +51,7 @@ func testPorts(f map[string]string) []testPort {
 var etcdPorts = []string{"2379", "2380"}
 
 // judgeTestPorts: the servers of the tests find their ports free.
-// Two tests may share a port, as they never run at once: it is told once.
+// Two tests may share a port, as they never run at once: it is said once.
 func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	var ports, notes, blind []string
 	for _, e := range steps.Ends {
@@ -69,8 +70,7 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			ports = append(ports, no)
 			if f["port "+no] == "" && f["ss"] != "read" {
 				// That it is free was not seen.
-				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "who listens on %s was not told to its end (ss failed)",
-					node)
+				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read all listening ports on %s (ss failed)", node)
 				continue
 			}
 			if f["port "+no] == "" {
@@ -79,12 +79,13 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			}
 			by := holder(f, no)
 			rep.Show(node+" port "+no, by, "", nil)
-			grade, then := steps.Fail, "they can't start, or a client talks to it instead; end it, or give another port"
+			grade, then := steps.Fail, "End that process, or choose another port: -p "+p.param+"=NUMBER"
 			if p.moves {
-				grade, then = steps.Warn, "railbench takes the next free port, and nixlbench by hand does not"
+				grade, then = steps.Warn, "railbench takes the next free port; nixlbench by hand does not"
 			}
-			rep.At(r.Rig, e, steps.PortTaken, grade, "port %s on %s, which is for %s, is held by %s: %s", no, node, p.what,
-				by, then)
+			rep.At(r.Rig, e, steps.PortTaken, grade, "port %s on %s (%s) is used by %s. %s", no, node, p.what, briefHolder(f,
+				no), then)
+			rep.Decide(node + " port " + no)
 		}
 		for _, name := range slices.Sorted(maps.Keys(f)) {
 			no, ok := strings.CutPrefix(name, "port ")
@@ -93,25 +94,39 @@ func judgeTestPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 			}
 			rep.Show(node+" port "+no, holder(f, no), "", nil)
 			if slices.Contains(etcdPorts, no) {
-				notes = append(notes, fmt.Sprintf("port %s on %s is held by %s, and no cell needs it", no, node, holder(f, no)))
+				notes = append(notes, fmt.Sprintf("port %s on %s is used by %s, and no cell needs it", no, node, holder(f, no)))
 			}
 		}
 	}
 	if blind != nil { // a port that is taken on the other node is so all the same
-		return checks.Unseen(*rep, steps.CommandMissing, "%s no ss (iproute2), so nobody saw who listens there",
+		return checks.Unseen(*rep, steps.CommandMissing, "%s no ss, so the listening ports are unknown. Install iproute2",
 			registry.HaveOrHas(blind))
 	}
 	if len(ports) == 0 {
-		rep.Add(steps.ParameterUnusable, steps.Inconclusive, "the parameters hold no port that can be read")
+		rep.Add(steps.ParameterUnusable, steps.Inconclusive, "the parameters contain no readable port")
 	}
-	return rep.Verdict(fmt.Sprintf("the ports that the tests' servers use are free: %s", registry.And(ports)),
+	return rep.Verdict(fmt.Sprintf("the ports of the test servers are free: %s", registry.And(ports)),
 		strings.Join(notes, "; "))
+}
+
+// briefHolder names what listens on a port by its id and its program alone.
+func briefHolder(f map[string]string, port string) string {
+	pid, command := strings.TrimSpace(f["port "+port+" pid"]), firstField(f["port "+port+" command"])
+	if pid == "" || command == "" {
+		return holder(f, port)
+	}
+	return fmt.Sprintf("process %s (%s)", pid, command)
+}
+
+func firstField(s string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(s), " ")
+	return first
 }
 
 // holder names who listens on a port, as far as the login may see.
 func holder(f map[string]string, port string) string {
 	get := func(what string) string { return strings.TrimSpace(f["port "+port+" "+what]) }
-	user := "the user with the id " + get("uid")
+	user := "user " + get("uid")
 	switch get("uid") {
 	case "0":
 		user = "root"
@@ -147,9 +162,9 @@ func judgeEndProcess(r steps.Result, facts [2]map[string]string, rep *registry.R
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		if facts[e]["looked at"] == "" {
-			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "nothing shows which ports were looked at on %s", node)
+			rep.At(r.Rig, e, steps.OutputIncomplete, steps.Inconclusive, "could not read which ports were checked on %s", node)
 		}
-		rep.Show(node+" ports looked at", facts[e]["looked at"], "", nil)
+		rep.Show(node+" ports checked", facts[e]["looked at"], "", nil)
 		for _, name := range slices.Sorted(maps.Keys(facts[e])) {
 			what := strings.TrimSpace(facts[e][name])
 			if port, ok := strings.CutPrefix(name, "ended "); ok {
@@ -158,12 +173,12 @@ func judgeEndProcess(r steps.Result, facts [2]map[string]string, rep *registry.R
 			}
 			if port, ok := strings.CutPrefix(name, "left "); ok {
 				rep.Show(node+" port "+port, "left alone: "+what, "", nil)
-				rep.At(r.Rig, e, steps.PortTaken, steps.Warn, "port %s on %s is still held: %s", port, node, what)
+				rep.At(r.Rig, e, steps.PortTaken, steps.Warn, "port %s on %s is still in use: %s", port, node, what)
 			}
 		}
 	}
 	if len(ended) == 0 {
-		return rep.Verdict("nothing was ended: no process listens on the tests' ports")
+		return rep.Verdict("nothing was ended: no process listens on the test ports")
 	}
 	return rep.Verdict("free again: " + registry.And(ended))
 }

@@ -24,7 +24,7 @@ func TestTestPorts(t *testing.T) {
 			free, held("18515", "ib_write_bw -d rocep1s0f0 "), steps.Fail, steps.PortTaken,
 			[]string{
 				"port 18515 on spark-01",
-				"process 4210 of the user with the id 1000 (ib_write_bw -d rocep1s0f0, for 3 h)",
+				"process 4210 of user 1000 (ib_write_bw -d rocep1s0f0, for 3 h)",
 			},
 		},
 		"iperf3": {free, held("5201", "iperf3 -s"), steps.Fail, steps.PortTaken, []string{
@@ -50,11 +50,11 @@ func TestTestPorts(t *testing.T) {
 		"wrong node": {held("18515", "ib_write_bw"), held("12345", "nixlbench"), steps.Pass, "", nil},
 		"etcd": {
 			free, free + "port 2379: 127.0.0.1:2379\nport 2379 uid: 0\n", steps.Pass, "",
-			[]string{"port 2379 on spark-01 is held by a process of root", "no cell needs it"},
+			[]string{"port 2379 on spark-01 is used by a process of root", "no cell needs it"},
 		},
 		"unseen": {
 			free, free + "port 18515: *:18515\nport 18515 uid: 0\n", steps.Fail, steps.PortTaken,
-			[]string{"held by a process of root"},
+			[]string{"used by a process of root"},
 		},
 		"other port": {
 			amended(t, free, "18515", "20000"), amended(t, held("20001", "x"), "18515", "20000"), steps.Fail, steps.PortTaken,
@@ -78,7 +78,7 @@ func TestTestPorts(t *testing.T) {
 		},
 		"ss failed": {
 			amended(t, free, "ss: read\n", ""), free, steps.Inconclusive, steps.Unreadable,
-			[]string{"who listens on spark-02 was not told"},
+			[]string{"all listening ports on spark-02"},
 		},
 		"no number": {"PORT: x\n", "PORT: x\n", steps.Inconclusive, steps.ParameterUnusable, nil},
 	})
@@ -106,7 +106,7 @@ func TestEndProcess(t *testing.T) {
 		"left": {
 			looked + "left 5201: process 7 is no benchmark (sshd )\n",
 			looked + "ended 18515: process 4210 with SIGKILL (ib_write_bw )\n", steps.Warn, steps.PortTaken,
-			[]string{"port 5201 on spark-02 is still held"},
+			[]string{"port 5201 on spark-02 is still in use"},
 		},
 		"unsaid": {looked, "a: b\n", steps.Inconclusive, steps.OutputIncomplete, nil},
 	})
@@ -120,11 +120,11 @@ func TestEtcdService(t *testing.T) {
 		"none": {none, none, steps.Pass, "", []string{"none is needed"}},
 		"failed": {
 			none, "enabled: etcd.service\nservice: failed\n", steps.Warn, steps.EtcdNotRunning,
-			[]string{"the etcd on spark-01 does not run", "etcd.service is enabled", "failed", "brings its own"},
+			[]string{"the etcd on spark-01 is not running", "etcd.service enabled", "failed", "brings its own"},
 		},
 		"masked": {
 			none, "masked: etcd.service\nservice: inactive\n", steps.Pass, "",
-			[]string{"etcd.service on spark-01 is masked", "nothing there names it"},
+			[]string{"etcd.service on spark-01 is masked", "nothing refers to it"},
 		},
 		"and named": {
 			none, "masked: etcd.service\nservice: inactive\nenvironment NIXL_ETCD_ENDPOINTS: " +
@@ -142,16 +142,16 @@ func TestEtcdService(t *testing.T) {
 			[]string{"the environment of spark-01 names it"},
 		},
 		"named abroad": {none, "masked: etcd.service\nservice: inactive\nenvironment NIXL_ETCD_ENDPOINTS: " +
-			"http://10.9.9.9:2379\n", steps.Pass, "", []string{"nothing there names it"}},
+			"http://10.9.9.9:2379\n", steps.Pass, "", []string{"nothing refers to it"}},
 		"but runs": {
 			none, "masked: etcd.service\n" + amended(t, runs, "enabled: etcd.service\n", ""), steps.Pass, "",
 			[]string{"answers"},
 		},
-		"container": {none, "container: exited\n", steps.Warn, steps.EtcdNotRunning, []string{"nixl-etcd is exited"}},
-		"loopback":  {none, runs, steps.Pass, "", []string{"on loopback only", "spark-02 can't reach it"}},
+		"container": {none, "container: exited\n", steps.Warn, steps.EtcdNotRunning, []string{"nixl-etcd exited"}},
+		"loopback":  {none, runs, steps.Pass, "", []string{"on loopback only", "spark-02 cannot reach it"}},
 		"wanted": {
 			"environment NIXL_ETCD_ENDPOINTS: http://192.168.100.10:2379\n", runs, steps.Warn, steps.EtcdLoopback,
-			[]string{"listens on loopback only, and spark-02 is set to reach it"},
+			[]string{"listens only on loopback, but spark-02 is set to use it"},
 		},
 		"open": {
 			"environment NIXL_ETCD_ENDPOINTS: http://192.168.100.10:2379\n",
@@ -166,16 +166,16 @@ func TestEtcdService(t *testing.T) {
 		"no ss": {"ss: missing\n", none, steps.Skipped, steps.CommandMissing, []string{"spark-02 has no ss"}},
 		"no ss there, and one that does not run here": {
 			"enabled: etcd.service\nservice: failed\n", "ss: missing\n", steps.Warn, steps.EtcdNotRunning,
-			[]string{"the etcd on spark-02 does not run"},
+			[]string{"the etcd on spark-02 is not running"},
 		},
 		"no curl": {
 			none, none + "listens: 0.0.0.0\ncurl: missing\n", steps.Inconclusive, steps.CommandMissing,
 			nil,
 		},
-		"no etcd": {none, none + "listens: 0.0.0.0\n", steps.Pass, "", []string{"no etcd that answers"}},
+		"no etcd": {none, none + "listens: 0.0.0.0\n", steps.Pass, "", []string{"does not answer like an etcd"}},
 		"another page": {
 			none, none + "listens: 0.0.0.0\nanswer: <html>\n", steps.Warn, steps.EtcdSilent,
-			[]string{"does not answer as etcd"},
+			[]string{"does not answer like etcd"},
 		},
 	})
 }
@@ -192,11 +192,11 @@ func TestEtcdKeys(t *testing.T) {
 		"clean":   {none, etcd("{" + head + "}"), steps.Pass, "", []string{"the etcd on spark-01 has no keys"}},
 		"stale": {
 			none, etcd("{" + head + `,"kvs":[` + size + `],"count":"1"}`), steps.Warn, steps.EtcdStaleKeys,
-			[]string{"the etcd on spark-01 has 1 keys", "(default)", "Rank 2"},
+			[]string{"the etcd on spark-01 has 1 stale nixlbench keys", "default", "Rank 2"},
 		},
 		"running": {
 			none, etcd("{" + head + `,"kvs":[` + size + "," + rank + `],"count":"2"}`), steps.Warn, steps.EtcdInUse,
-			[]string{"2 keys", "under way"},
+			[]string{"2 nixlbench keys", "in progress"},
 		},
 		"no count": {
 			none, etcd("{" + head + `,"count":"many"}`), steps.Inconclusive, steps.Unreadable,
@@ -204,13 +204,13 @@ func TestEtcdKeys(t *testing.T) {
 		},
 		"TLS": {
 			none, etcd("Client sent an HTTP request to an HTTPS server."), steps.Skipped, steps.Unreadable,
-			[]string{"spark-01", "can't be read", "TLS"},
+			[]string{"spark-01", "could not read the keys", "TLS"},
 		},
 		"stale, and TLS": {
 			etcd("no list"), etcd("{" + head + `,"kvs":[` + size + `],"count":"1"}`), steps.Warn, steps.EtcdStaleKeys,
-			[]string{"the etcd on spark-01 has 1 keys", "The keys of an etcd on spark-02 can't be read"},
+			[]string{"the etcd on spark-01 has 1 stale nixlbench keys", "Could not read the keys of the etcd on spark-02"},
 		},
-		"no curl": {none, "curl: missing\n", steps.Skipped, steps.Unreadable, []string{"there is no curl"}},
+		"no curl": {none, "curl: missing\n", steps.Skipped, steps.Unreadable, []string{"no curl"}},
 		"no ss":   {"ss: missing\netcd: none\n", none, steps.Pass, "", nil},
 	})
 	runCases(t, registered().Judges["delete-keys"], map[string]textCase{
@@ -221,7 +221,7 @@ func TestEtcdKeys(t *testing.T) {
 			[]string{"5 keys were deleted in the etcd on spark-01"},
 		},
 		"come": {none, "etcd: 127.0.0.1:2379\nanswer: {" + head + `,"deleted":"5"}` + "\nkeys: {" + head +
-			`,"count":"2"}` + "\n", steps.Fail, steps.EtcdInUse, []string{"still has 2 keys"}},
+			`,"count":"2"}` + "\n", steps.Fail, steps.EtcdInUse, []string{"still has 2 nixlbench keys"}},
 		"kept": {
 			none, "etcd: 127.0.0.1:2379\nkept: a nixlbench runs\n", steps.Warn, steps.EtcdInUse,
 			[]string{"nothing was deleted on spark-01"},
@@ -234,7 +234,7 @@ func TestNCCLSettings(t *testing.T) {
 	const none = "looked at: the environment\n"
 	rig := func(name string) string { return none + "environment " + name + "\n" }
 	runCases(t, registered().Judges["nccl-settings"], map[string]textCase{
-		"nothing": {none + "nccl loader: 2.28.9\n", none, steps.Pass, "", []string{"by itself"}},
+		"nothing": {none + "nccl loader: 2.28.9\n", none, steps.Pass, "", []string{"automatically"}},
 		"no NCCL": {none, none, steps.Skipped, steps.CannotRun, nil},
 		"no ldconfig": {
 			none + "not asked loader: there is no ldconfig\n", none, steps.Skipped, steps.Unreadable,
@@ -254,11 +254,11 @@ func TestNCCLSettings(t *testing.T) {
 		},
 		"one half": {
 			rig("NCCL_IB_HCA: rocep1"), rig("NCCL_IB_HCA: =rocep1s0f0,rocep1s0f1:1"), steps.Warn, steps.HalfLeftOut,
-			[]string{"NCCL uses rocep1s0f0 and rocep1s0f1 alone, and not roceP2p1s0f0 and roceP2p1s0f1", "half"},
+			[]string{"it omits roceP2p1s0f0 and roceP2p1s0f1", "half"},
 		},
 		"one half left": {
 			rig("NCCL_IB_HCA: ^roceP2"), rig("NCCL_IB_HCA: ^roceP2"), steps.Warn, steps.HalfLeftOut,
-			[]string{"and not roceP2p1s0f0 and roceP2p1s0f1, the other PCIe half of the same ports"},
+			[]string{"it omits roceP2p1s0f0 and roceP2p1s0f1, the other PCIe half of the same ports"},
 		},
 		"one cable": {
 			rig("NCCL_IB_HCA: =rocep1s0f0,roceP2p1s0f0"), rig("NCCL_IB_HCA: =rocep1s0f0,roceP2p1s0f0"),
@@ -266,12 +266,12 @@ func TestNCCLSettings(t *testing.T) {
 		},
 		"all left out": {
 			rig("NCCL_IB_HCA: ^roce"), none, steps.Fail, steps.NCCLRDMAOff,
-			[]string{"leaves none of rocep1s0f0"},
+			[]string{"it excludes rocep1s0f0"},
 		},
-		"another port": {rig("NCCL_IB_HCA: roce:2"), none, steps.Fail, steps.NCCLRDMAOff, []string{"leaves none"}},
+		"another port": {rig("NCCL_IB_HCA: roce:2"), none, steps.Fail, steps.NCCLRDMAOff, []string{"it excludes"}},
 		"counts differ": {
 			rig("NCCL_IB_HCA: =rocep1s0f0,roceP2p1s0f0"), none, steps.Warn, steps.NCCLSettingsDiffer,
-			[]string{"2 rails on spark-02 and 4 on spark-01"},
+			[]string{"2 rails on spark-02 but 4 on spark-01"},
 		},
 		"own file first": {
 			none + "/etc/nccl.conf NCCL_PROTO: LL\n/home/x/.nccl.conf NCCL_PROTO: Simple\n",
@@ -279,16 +279,16 @@ func TestNCCLSettings(t *testing.T) {
 		},
 		"differ": {
 			rig("NCCL_PROTO: Simple"), none + "/etc/nccl.conf NCCL_PROTO: LL\n", steps.Warn, steps.NCCLSettingsDiffer,
-			[]string{"NCCL_PROTO is Simple on spark-02 and LL on spark-01"},
+			[]string{"NCCL_PROTO is Simple on spark-02 but LL on spark-01"},
 		},
 		"on one node": {
 			rig("NCCL_ALGO: Ring"), none, steps.Warn, steps.NCCLSettingsDiffer,
-			[]string{"NCCL_ALGO is Ring on spark-02 and not set on spark-01"},
+			[]string{"NCCL_ALGO is Ring on spark-02 but not set on spark-01"},
 		},
 		"only its log": {rig("NCCL_DEBUG: INFO"), none, steps.Pass, "", nil},
 		"empty GID": {
 			rig("NCCL_IB_GID_INDEX: (empty)"), none, steps.Warn, steps.GIDIndexWrong,
-			[]string{"set to nothing", "takes 0"},
+			[]string{"it is empty", "may read 0"},
 		},
 		"empty HCA": {rig("NCCL_IB_HCA: (empty)"), none, steps.Pass, "", nil},
 		"prefix":    {none, rig("NCCL_IB_HCA: roce"), steps.Pass, "", nil},
@@ -309,7 +309,7 @@ func TestNCCLSettings(t *testing.T) {
 	r := checkedFacts(none, rig("NCCL_SOCKET_IFNAME: eth0"))
 	r.Rig.Nodes[steps.Peer].Netdevs = []steps.Netdev{{Name: "enP7s7"}, {Name: "enp1s0f0np0"}}
 	kindtest.Want(t, "interface", registered().Judges["nccl-settings"](steps.Cell{}, r), steps.Fail, "no interface eth0",
-		"enP7s7 and enp1s0f0np0")
+		"name one that exists")
 	r = checkedFacts(none, rig("NCCL_SOCKET_IFNAME: eth0,enP7"))
 	r.Rig.Nodes[steps.Peer].Netdevs = []steps.Netdev{{Name: "enP7s7"}, {Name: "enp1s0f0np0"}}
 	kindtest.Want(t, "one interface of two", registered().Judges["nccl-settings"](steps.Cell{}, r), steps.Pass)

@@ -15,7 +15,7 @@ import (
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// onOneOnly tells what one node has and the other lacks.
+// onOneOnly finds what one node has and the other lacks.
 func onOneOnly(facts [2]map[string]string, has func(map[string]string) bool) (lacks steps.End, one bool) {
 	here, peer := has(facts[steps.Here]), has(facts[steps.Peer])
 	if here == peer {
@@ -34,15 +34,14 @@ func judgeNeeded(rig steps.Rig, e steps.End, facts map[string]string, rep *regis
 	for _, tool := range host.Needed {
 		switch facts["tool "+tool] {
 		case "":
-			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "%s doesn't tell whether it has %s", node, tool)
+			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read whether %s is installed on %s", tool, node)
 		case "missing":
 			missing = append(missing, tool)
 		}
 	}
 	host.Packages(rig, missing, func(pkg string, tools []string) {
-		rep.At(rig, e, steps.CommandMissing, steps.Fail, "%s has no %s, so every test that needs it is skipped or ends with "+
-			"status 127: install %s",
-			node, registry.And(tools), pkg)
+		rep.At(rig, e, steps.CommandMissing, steps.Fail, "missing on %s: %s. Tests that need %s are skipped or fail "+
+			"(status 127). Install %s", node, registry.And(tools), registry.Plural(len(tools), "it", "them"), pkg)
 	})
 }
 
@@ -67,21 +66,21 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *registry
 		lacks, one := onOneOnly(facts, there)
 		switch {
 		case one:
-			how := "install it there too"
+			how := "Install it there, too"
 			if pkg := r.Rig.PackageOf(what); pkg != "" {
-				how = "it comes with " + pkg
+				how = "It comes with " + pkg
 			}
-			rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "%s has no %s, and %s has it, so a test that needs it at "+
-				"both ends can't be run: %s", r.Rig.NameOf(lacks), what, r.Rig.NameOf(lacks.Other()), how)
+			rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "%s is missing on %s but not on %s, so some tests cannot "+
+				"run. %s", what, r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), how)
 		case !there(facts[steps.Here]):
 			without = append(without, what)
 		}
 	}
 	note := ""
 	if len(without) > 0 {
-		note = fmt.Sprintf("Neither has %s: the cells that call it are skipped", registry.And(without))
+		note = fmt.Sprintf("Neither has %s: cells that use it are skipped", registry.And(without))
 	}
-	return rep.Verdict("both nodes have the commands that the tests need, and what one has the other has too", note)
+	return rep.Verdict("both nodes have the commands that the tests need, and neither lacks one that the other has", note)
 }
 
 // firmwares are the different releases of a node's adapters.
@@ -120,10 +119,11 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(what, nixl.OrMissing(a)+" / "+nixl.OrMissing(b), "", nil)
 		switch {
 		case a == "" || b == "":
-			alone = append(alone, what+" (not told on "+r.Rig.NameOf(silentEnd(a))+")")
+			alone = append(alone, what+" (unknown on "+r.Rig.NameOf(silentEnd(a))+")")
 		case a != b:
-			rep.Add(code, steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, r.Rig.NameOf(steps.Here), b,
+			rep.Add(code, steps.Warn, "%s is %s on %s but %s on %s. %s", what, a, r.Rig.NameOf(steps.Here), b,
 				r.Rig.NameOf(steps.Peer), harm)
+			rep.Decide(what)
 		default:
 			if what == "nixlbench" {
 				a = nixl.ByOptions(a)
@@ -134,14 +134,13 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	fact := func(name string) func(parse.NIXLSetup) string {
 		return func(s parse.NIXLSetup) string { return s.Facts[name] }
 	}
-	compare(steps.UCXDiffers, "UCX", "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND); build one tag "+
-		"on both",
+	compare(steps.UCXDiffers, "UCX", "NIXL finds no path (NIXL_ERR_NOT_FOUND). Build one tag on both",
 		func(s parse.NIXLSetup) string { return s.UCX.Version })
-	compare(steps.VersionsDiffer, "perftest", "from 6.27 on the two ends refuse what they do not agree on, and before it "+
-		"they measure different things; install one release on both", fact("version perftest"))
-	compare(steps.NIXLDiffers, "nixlbench", "an option that only one end knows ends the other; build one tag on both",
+	compare(steps.VersionsDiffer, "perftest", "The ends refuse each other or measure different things. Install one release "+
+		"on both", fact("version perftest"))
+	compare(steps.NIXLDiffers, "nixlbench", "An option that one end does not know ends it. Build one tag on both",
 		nixlbenchOf)
-	compare(steps.NIXLDiffers, "NIXL for Python", "the two agents may not understand each other; install one version on "+
+	compare(steps.NIXLDiffers, "NIXL for Python", "The two agents may not understand each other. Install one version on "+
 		"both",
 		func(s parse.NIXLSetup) string {
 			if s.Python == nil || s.Python.Error != "" {
@@ -149,33 +148,32 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 			return s.Python.NIXL
 		})
-	compare(steps.VersionsDiffer, "the kernel", "a difference between the ends may be its own; update both nodes alike",
+	compare(steps.VersionsDiffer, "the kernel", "Results of the ends may differ for that reason. Update both nodes alike",
 		fact("kernel"))
-	compare(steps.FirmwareDiffers, "the adapters' firmware", "a difference between the ends may be its own; update both "+
+	compare(steps.FirmwareDiffers, "the adapters' firmware", "Results of the ends may differ for that reason. Update both "+
 		"adapters alike",
 		func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
-	compare(steps.VersionsDiffer, "iperf3", "newer releases use a thread for each stream, and older ones one for all; "+
-		"install one release on both", fact("version iperf3"))
+	compare(steps.VersionsDiffer, "iperf3", "Newer releases use a thread for each stream, older ones one for all. "+
+		"Install one release on both", fact("version iperf3"))
 	for _, e := range steps.Ends {
 		if why := setups[e].Facts["nixlbench error"]; why != "" {
-			rep.At(r.Rig, e, steps.ProgramUnable, steps.Inconclusive, "nixlbench on %s does not start, so it tells no release: "+
-				"%s", r.Rig.NameOf(e),
-				strings.TrimPrefix(why, "nixlbench: "))
+			rep.At(r.Rig, e, steps.ProgramUnable, steps.Inconclusive, "%s on %s does not start, so its release is unknown: "+
+				"see libraries", "nixlbench", r.Rig.NameOf(e))
+			rep.Explain("%s", strings.TrimPrefix(why, "nixlbench: "))
 		}
 		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
-			rep.At(r.Rig, e, steps.NIXLBenchOld, steps.Warn, "on %s nixlbench is %s, and before %s it needs an etcd and tells "+
-				"too small a latency for several threads: build a newer one", r.Rig.NameOf(e), nixlbenchOf(setups[e]),
-				leastNIXLBench)
+			rep.At(r.Rig, e, steps.NIXLBenchOld, steps.Warn, "%s on %s is %s: before %s it needs an etcd and reports wrong "+
+				"latencies. Build a newer one", "nixlbench", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
+			rep.Explain("The latency that it reports for several threads is too small")
 		}
 	}
 	if len(compared) == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.Unreadable, steps.Inconclusive, "neither node tells a release that the other tells, too, so none "+
-			"could be compared")
+		rep.Add(steps.Unreadable, steps.Inconclusive, "no release is known on both nodes, so nothing was compared")
 	}
 	return rep.Verdict("both nodes have the same releases: "+strings.Join(compared, ", "), noted("Not compared: ", alone))
 }
 
-// silentEnd is the end that told nothing, of two of which the first told a.
+// silentEnd is the end that printed nothing, of two of which the first printed a.
 func silentEnd(a string) steps.End {
 	if a == "" {
 		return steps.Here
@@ -213,8 +211,9 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *registry.Re
 				blind = append(blind, node)
 			case name == "import nixl":
 				rep.Show(node+" import nixl", lacks, "", nil)
-				rep.At(r.Rig, e, steps.LibraryMissing, steps.Fail, "Python on %s can't load NIXL: %s; put the folder of that "+
-					"library into /etc/ld.so.conf.d and run ldconfig", node, lacks)
+				rep.At(r.Rig, e, steps.LibraryMissing, steps.Fail, "Python on %s cannot load NIXL: %s. Add the library's folder "+
+					"to /etc/ld.so.conf.d, and run ldconfig", node, lacks)
+				rep.Decide(node + " import nixl")
 			case !ok:
 			default:
 				rep.Show(node+" "+tool, lacks, "", nil)
@@ -222,20 +221,21 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *registry.Re
 					looked = append(looked, tool)
 				}
 				if lacks != "found" {
-					rep.At(r.Rig, e, steps.LibraryMissing, steps.Fail, "%s on %s does not start, because the loader finds no %s: put "+
-						"the folder of that library into /etc/ld.so.conf.d and run ldconfig, or install it", tool, node,
-						registry.And(strings.Fields(lacks)))
+					rep.At(r.Rig, e, steps.LibraryMissing, steps.Fail, "%s on %s does not start: %s missing. Install it, or add its "+
+						"folder to /etc/ld.so.conf.d and run ldconfig", tool, node, registry.And(strings.Fields(lacks))+" "+
+						""+registry.Plural(len(strings.Fields(lacks)), "is", "are"))
+					rep.Decide(node + " " + tool)
 				}
 			}
 		}
 	}
 	// What was found on the other node stays: one that can't be looked into says nothing of it.
 	if blind != nil {
-		return checks.Unseen(*rep, steps.CommandMissing, "%s no ldd, so nobody saw which libraries are missing",
+		return checks.Unseen(*rep, steps.CommandMissing, "%s no ldd, so missing libraries are unknown",
 			registry.HaveOrHas(blind))
 	}
 	if len(looked) == 0 && len(rep.Findings) == 0 {
-		return rep.Skipped(steps.CannotRun, "neither node has any of the tools, so no libraries were looked at")
+		return rep.Skipped(steps.CannotRun, "neither node has any of the tools, so no libraries were checked")
 	}
 	var not []string
 	for _, tool := range looked {
@@ -246,7 +246,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		}
 	}
 	return rep.Verdict(fmt.Sprintf("the loader finds all libraries of %s", registry.And(looked)),
-		noted("Not looked into, or not there: ", not))
+		noted("Not checked, or not installed: ", not))
 }
 
 // buffer is what a test asks for, in KiB; 0 where the parameter is no number.
@@ -260,9 +260,9 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 	var said []string
 	for _, e := range steps.Ends {
 		f, node := facts[e], r.Rig.NameOf(e)
-		least, what := float64(host.LeastMemlockKB), "what perftest's buffers need"
+		least, what := float64(host.LeastMemlockKB), "perftest"
 		if want := buffer(f["buffer"]); nixl.Installed(f, "nixlbench") && want > least {
-			least, what = want, "nixlbench's buffer (NIXL_DRAM_BUFFER)"
+			least, what = want, "nixlbench (NIXL_DRAM_BUFFER)"
 		}
 		rep.Show(node+" ulimit -l", f["limit"], "KiB", &steps.Expected{Min: new(least), From: what})
 		for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -273,24 +273,24 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		kb, number := strictnum.Number(f["limit"])
 		switch {
 		case f["limit"] == "unlimited":
-			said = append(said, "without a limit on "+node)
+			said = append(said, "no limit on "+node)
 		case f["locks without a limit"] == "yes":
-			said = append(said, "without a limit on "+node+", as root")
+			said = append(said, "no limit on "+node+" (root)")
 		case !number:
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the limit of locked memory on %s is %q, which can't be "+
-				"read", node, f["limit"])
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the limit of locked memory on %s: %q", node,
+				f["limit"])
 		case kb < least:
-			rep.At(r.Rig, e, steps.MemlockLow, steps.Fail, "on %s a user may lock %.0f KiB of memory, and %.0f KiB are needed "+
-				"(%s): a larger buffer can't be registered (ibv_reg_mr: Cannot allocate memory); set memlock to unlimited in "+
-				"/etc/security/limits.conf, and log in anew", node, kb, least, what)
+			rep.At(r.Rig, e, steps.MemlockLow, steps.Fail, "users on %s may lock %.0f KiB, but %s needs %.0f. Set memlock to "+
+				"unlimited in /etc/security/limits.conf, and log in again", node, kb, what, least)
+			rep.Explain("A larger buffer cannot be registered: ibv_reg_mr ends with \"Cannot allocate memory\"")
 		default:
 			said = append(said, fmt.Sprintf("%.0f KiB on %s, enough for %s", kb, node, what))
 		}
 	}
-	return rep.Verdict("a user may lock memory " + registry.And(said))
+	return rep.Verdict("users may lock enough memory: " + registry.And(said))
 }
 
-// memoryMargin is what a node keeps for everything else beside a test's buffer.
+// memoryMargin is what a node keeps for everything else in addition to a test's buffer.
 // Chosen: a node that swaps measures its disk.
 const memoryMargin = 512 << 10 // KiB
 
@@ -301,12 +301,12 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *registry.R
 		f, node := facts[e], r.Rig.NameOf(e)
 		least, what := float64(host.LeastMemlockKB), "perftest's buffers"
 		if nixl.Installed(f, "nixlbench") {
-			least, what = max(buffer(f["buffer"]), buffer(f["read"]))+memoryMargin, "NIXL's largest buffer, and half a GiB "+
-				"besides"
+			least, what = max(buffer(f["buffer"]), buffer(f["read"]))+memoryMargin, "NIXL's largest buffer, and 512 MiB "+
+				"for everything else"
 		}
 		available, ok := strictnum.Number(f["MemAvailable"])
 		if !ok {
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "%s does not tell how much memory is available", node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the available memory on %s", node)
 			continue
 		}
 		rep.Show(node+" available memory", available, "KiB", &steps.Expected{Min: new(least), From: what})
@@ -324,9 +324,9 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *registry.R
 		case ok1 && ok2 && free > total:
 			unpinnable(r.Rig, e, f, free-total, rep)
 		case available < least:
-			rep.At(r.Rig, e, steps.MemoryShort, steps.Fail, "%s has %s available, and %s are needed (%s): a test fails to "+
-				"allocate, or the node swaps; end what uses the memory, or set NIXL_DRAM_BUFFER to "+
-				"less", node, mebibytes(available), mebibytes(least), what)
+			rep.At(r.Rig, e, steps.MemoryShort, steps.Fail, "only %s of memory are available on %s, but tests need %s. Stop "+
+				"what uses the memory, or lower NIXL_DRAM_BUFFER", mebibytes(available), node, mebibytes(least))
+			rep.Explain("Needed: %s. With less, a test fails to allocate, or the node swaps", what)
 		default:
 			said = append(said, fmt.Sprintf("%s on %s", mebibytes(available), node))
 		}
@@ -334,7 +334,7 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *registry.R
 	return rep.Verdict("memory is available for the tests: " + registry.And(said))
 }
 
-// unpinnable tells of free memory that belongs to no CMA area and yet is kept for what can be
+// unpinnable reports free memory that belongs to no CMA area and yet is kept for what can be
 // moved: nothing in it can be pinned.
 func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, rep *registry.Report) {
 	node, kernel := rig.NameOf(e), f["kernel"]
@@ -342,19 +342,19 @@ func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, re
 		&steps.Expected{From: "kho=" + registry.OrUnknown(f["kho"]) + " on its command line"})
 	major, _, _ := strings.Cut(kernel, ".")
 	if n, ok := strictnum.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
-		rep.At(rig, e, steps.MemoryUnpinnable, steps.Warn, "the kernel of %s (%s) keeps %s that no adapter may pin, as "+
-			"those do that keep room for a kexec (KHO): ibv_reg_mr ends with \"Cannot allocate memory\" while memory is free. "+
-			"Put kho=off into GRUB_CMDLINE_LINUX, update-grub, and restart", node, kernel, mebibytes(kib))
+		rep.At(rig, e, steps.MemoryUnpinnable, steps.Warn, "the kernel on %s reserves %s that RDMA cannot pin (KHO), so "+
+			"ibv_reg_mr fails. Add kho=off to GRUB_CMDLINE_LINUX", node, mebibytes(kib))
+		rep.Explain("Kernel %s keeps this memory for a kexec handover: ibv_reg_mr ends with \"Cannot allocate memory\" "+
+			"while memory is free. After the change run update-grub, and restart", kernel)
+		rep.Decide(node+" kernel", node+" free CMA")
 		return
 	}
-	rep.At(rig, e, steps.MemoryMiscounted, steps.Warn, "the kernel of %s (%s) counts %s more of free CMA memory than it "+
-		"has: its account of free memory is wrong, so do not rely on it before large tests; a reboot sets it "+
-		"right", node, registry.OrUnknown(kernel),
-		mebibytes(kib))
+	rep.At(rig, e, steps.MemoryMiscounted, steps.Warn, "the kernel on %s (%s) reports %s more free CMA memory than it "+
+		"has. Do not rely on free memory; a reboot corrects it", node, registry.OrUnknown(kernel), mebibytes(kib))
 }
 
 // handoverKernel is the release from which distributions' kernels hand memory over to the next
-// one by themselves (CONFIG_KEXEC_HANDOVER_ENABLE_DEFAULT; NVIDIA/NV-Kernels PR 590).
+// one by default (CONFIG_KEXEC_HANDOVER_ENABLE_DEFAULT; NVIDIA/NV-Kernels PR 590).
 const handoverKernel = 7
 
 func mebibytes(kib float64) string { return fmt.Sprintf("%.0f MiB", kib/1024) }
@@ -367,12 +367,12 @@ func judgeSudoAccess(r steps.Result, facts [2]map[string]string, rep *registry.R
 		switch {
 		case root == "yes":
 		case strings.Contains(root, "password is required"):
-			rep.At(r.Rig, e, steps.SudoPassword, steps.Warn, "on %s sudo wants the password of %s: railbench asks for it when "+
-				"a cell needs root, and where nobody is there to ask, those cells are skipped", node, user)
+			rep.At(r.Rig, e, steps.SudoPassword, steps.Warn, "%s on %s asks for the password of %s. railbench asks for it "+
+				"when a cell needs root; unattended, those cells are skipped", "sudo", node, user)
 		default:
-			rep.At(r.Rig, e, steps.NeedsRoot, steps.Warn, "%s can't become root on %s (%s): what changes the network can't be "+
-				"run there; everything else can", user, node, registry.OrUnknown(root))
+			rep.At(r.Rig, e, steps.NeedsRoot, steps.Warn, "%s cannot become root on %s (%s), so cells that change the network "+
+				"cannot run there", user, node, registry.OrUnknown(root))
 		}
 	}
-	return rep.Verdict("both logins can become root without a password")
+	return rep.Verdict("both users can become root without a password")
 }

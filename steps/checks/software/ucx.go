@@ -31,15 +31,14 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	switch {
 	case !have[steps.Here] && !have[steps.Peer]:
-		return rep.Skipped(steps.CannotRun, "neither node has a ucx_info, so nobody saw what UCX can do there")
+		return rep.Skipped(steps.CannotRun, "neither node has ucx_info, so what UCX supports is unknown")
 	case have[steps.Here] != have[steps.Peer]:
 		lacks := steps.Here
 		if have[steps.Here] {
 			lacks = steps.Peer
 		}
-		rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "%s has no ucx_info, and %s has UCX %s: NIXL needs the "+
-			"same at both ends",
-			r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), setups[lacks.Other()].UCX.Version)
+		rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "ucx_info is missing on %s, but %s has UCX %s. NIXL needs "+
+			"the same UCX at both ends", r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), setups[lacks.Other()].UCX.Version)
 	}
 	a, b := setups[steps.Here].UCX, setups[steps.Peer].UCX
 	rep.Show("UCX", nixl.OrMissing(a.Version)+" / "+nixl.OrMissing(b.Version), "", nil)
@@ -54,12 +53,12 @@ func judgeUCXBuild(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	lead := fmt.Sprintf("UCX %s on both nodes", a.Version)
 	if a.Configured != "" && b.Configured != "" {
-		lead += ", built alike"
+		lead += ", built with the same options"
 	}
 	if rails == 0 {
-		return rep.Verdict(lead + "; no rail is up to look at")
+		return rep.Verdict(lead + "; no rail is up, so none was checked")
 	}
-	return rep.Verdict(lead + ", with rc on the rails")
+	return rep.Verdict(lead + ", with the rc transport on every rail")
 }
 
 // bothSetups is what NIXL's check printed at both ends; ok is false where one was not read.
@@ -72,22 +71,19 @@ func bothSetups(r steps.Result, rep *registry.Report) (setups [2]parse.NIXLSetup
 func compareUCX(rig steps.Rig, a, b parse.UCX, rep *registry.Report) {
 	switch only := differences(a.Configured, b.Configured); {
 	case a.Version == "" || b.Version == "":
-		rep.Add(steps.Unreadable, steps.Inconclusive, "the release of UCX can't be read on both nodes")
+		rep.Add(steps.Unreadable, steps.Inconclusive, "could not read the release of UCX on both nodes")
 	case a.Version != b.Version:
-		rep.Add(steps.UCXDiffers, steps.Fail, "UCX is %s on %s and %s on %s: NIXL finds no way from one to the other "+
-			"(NIXL_ERR_NOT_FOUND); build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version,
-			rig.NameOf(steps.Peer))
+		rep.Add(steps.UCXDiffers, steps.Fail, "UCX is %s on %s but %s on %s, so NIXL finds no path (NIXL_ERR_NOT_FOUND). "+
+			"Build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version, rig.NameOf(steps.Peer))
+		rep.Decide("UCX")
 	// Releases print the commit with more digits or fewer.
 	case a.Revision != "" && b.Revision != "" && !strings.HasPrefix(a.Revision, b.Revision) &&
 		!strings.HasPrefix(b.Revision, a.Revision):
-		rep.Add(steps.UCXDiffers, steps.Warn, "UCX %s is of revision %s on %s and %s on %s: build one commit on both "+
-			"nodes", a.Version,
-			a.Revision,
-			rig.NameOf(steps.Here), b.Revision, rig.NameOf(steps.Peer))
+		rep.Add(steps.UCXDiffers, steps.Warn, "UCX %s has revision %s on %s but %s on %s. Build one commit on both nodes",
+			a.Version, a.Revision, rig.NameOf(steps.Here), b.Revision, rig.NameOf(steps.Peer))
 	case len(only) > 0:
-		rep.Add(steps.UCXBuildDiffers, steps.Warn, "UCX %s was built differently on the two nodes (%s): configure it alike "+
-			"on both", a.Version,
-			strings.Join(only, " "))
+		rep.Add(steps.UCXBuildDiffers, steps.Warn, "UCX %s was built with different options on the two nodes (%s). Use the "+
+			"same on both", a.Version, strings.Join(only, " "))
 	}
 }
 
@@ -131,9 +127,10 @@ func ucxOnRails(rig steps.Rig, e steps.End, s parse.NIXLSetup, rep *registry.Rep
 	}
 	rep.Show(node+" libucs by ldd", linked, "", nil)
 	if libraryDir(linked) != libraryDir(s.UCX.Library) {
-		rep.At(rig, e, steps.SeveralUCX, steps.Warn, "ucx_info on %s is linked with the libucs of %s and loads that of %s: "+
-			"two UCX are there, and NIXL may take either; set LD_LIBRARY_PATH or ldconfig to one of "+
-			"them", node, libraryDir(linked), libraryDir(s.UCX.Library))
+		rep.At(rig, e, steps.SeveralUCX, steps.Warn, "ucx_info on %s is linked with libucs in %s but loads it from %s. Set "+
+			"LD_LIBRARY_PATH or ldconfig to one UCX", node, libraryDir(linked), libraryDir(s.UCX.Library))
+		rep.Explain("Two UCX are installed, and NIXL may take either")
+		rep.Decide(node+" UCX library", node+" libucs by ldd")
 	}
 	return looked
 }
@@ -144,20 +141,24 @@ func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *r
 	verbs := slices.ContainsFunc(u.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
 	case len(without) > 0 && !verbs && builtWithVerbs(u):
-		rep.At(rig, e, steps.UCXNoDevice, steps.Fail, "UCX on %s was built --with-verbs and lists no RDMA device, so NIXL "+
-			"falls back to TCP or finds none: is its module libuct_ib.so there (in the folder ucx beside %s), and may this "+
-			"user open /dev/infiniband?", node, cmp.Or(u.Library, "libucs"))
+		rep.At(rig, e, steps.UCXNoDevice, steps.Fail, "UCX on %s lists no RDMA device, although it was built --with-verbs. "+
+			"Check its module libuct_ib.so and access to /dev/infiniband", node)
+		rep.Explain("NIXL falls back to TCP, or fails. The module is in the folder ucx next to %s", cmp.Or(u.Library,
+			"libucs"))
+		rep.Decide(node + " UCX transports")
 	case len(without) > 0 && !verbs && withoutVerbs(u):
-		rep.At(rig, e, steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs: it lists no RDMA device, so NIXL falls back "+
-			"to TCP or finds none; build it --with-verbs --with-rdmacm", node)
+		rep.At(rig, e, steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs, so NIXL uses TCP or fails. Build it "+
+			"--with-verbs --with-rdmacm", node)
+		rep.Decide(node + " UCX transports")
 	case len(without) > 0 && !verbs:
 		// A build that isn't told takes verbs where it finds them.
-		rep.At(rig, e, steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs that it can use: it lists no RDMA device, so "+
-			"NIXL falls back to TCP or finds none; build it --with-verbs --with-rdmacm, or, where that was done, look for its "+
-			"module libuct_ib.so", node)
+		rep.At(rig, e, steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs, so NIXL uses TCP or fails. Build it "+
+			"--with-verbs --with-rdmacm, or check for its module libuct_ib.so", node)
+		rep.Decide(node + " UCX transports")
 	case len(without) > 0:
-		rep.At(rig, e, steps.UCXNoRail, steps.Fail, "UCX on %s has no rc on %s, whose port is up: NIXL can't use it; look "+
-			"at the device (ibv_devinfo) and at UCX_NET_DEVICES", node, registry.And(without))
+		rep.At(rig, e, steps.UCXNoRail, steps.Fail, "UCX on %s has no rc transport on %s, although the port is up. Check "+
+			"ibv_devinfo and UCX_NET_DEVICES", node, registry.And(without))
+		rep.Decide(node + " UCX transports")
 	}
 }
 
@@ -183,7 +184,7 @@ func libraryDir(file string) string {
 	return dir
 }
 
-// A variable is one that somebody set, and where.
+// A variable is one that is set, and where.
 type variable struct{ name, value, where string }
 
 // settingsIn reads facts of the form "PLACE NAME: value": the environment, or a file.
@@ -213,16 +214,16 @@ func judgeUCXSettings(r steps.Result, facts [2]map[string]string, rep *registry.
 			n++
 			if code, why := ucxHarm(r.Rig, e, s); why != "" {
 				rep.At(r.Rig, e, code, steps.Warn, "%s", sets(r.Rig, e, s, why))
+				rep.Decide(fmt.Sprintf("%s %s in %s", r.Rig.NameOf(e), s.name, s.where))
 			}
 		}
 		rep.Show(r.Rig.NameOf(e)+" looked at", "the environment of this login, /etc/environment, the shells' files, "+
 			"ucx.conf", "", nil)
 	}
 	if n == 0 {
-		return rep.Verdict("no variable of UCX is set on either node, neither in this login's environment nor in the files " +
-			"that set it: UCX chooses by itself")
+		return rep.Verdict("no variable of UCX is set on either node, so UCX chooses the devices")
 	}
-	return rep.Verdict("what is set of UCX keeps it from no rail")
+	return rep.Verdict("no setting of UCX excludes a rail")
 }
 
 // sets begins a finding about a variable.
@@ -237,7 +238,7 @@ func sets(rig steps.Rig, e steps.End, s variable, why string) string {
 // ucxHarm says what a setting does to programs that leave it as it is; empty where
 // that is nothing bad.
 func ucxHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, string) {
-	const unset = "; unset it, or set it for one program only"
+	const unset = ". Unset it, or set it for one program only"
 	switch s.name {
 	case "UCX_NET_DEVICES":
 		return netDevicesHarm(rig, e, s.value, unset)
@@ -252,17 +253,17 @@ func ucxHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, string) {
 			return family == "rc" || family == "dc" || family == "ud"
 		})
 		if without && every || !without && !some {
-			return steps.UCXRDMAOff, "it leaves RDMA out, so NIXL goes over TCP or shared memory" + unset
+			return steps.UCXRDMAOff, "it excludes RDMA, so NIXL uses TCP or shared memory" + unset
 		}
 	case "UCX_MAX_RMA_RAILS", "UCX_MAX_RMA_LANES":
 		if s.value == "1" && len(rig.Pairs) > 1 {
-			return steps.UCXRailsLimited, "NIXL's reads and writes then use one rail however many are named" + unset
+			return steps.UCXRailsLimited, "NIXL uses one rail for reads and writes, however many are named" + unset
 		}
 	case "UCX_IB_GID_INDEX":
 		index, err := strconv.Atoi(s.value)
 		for _, p := range rig.Pairs {
 			if rail := rig.Rail(p, e); err == nil && rail.GIDIndex >= 0 && rail.GIDIndex != index {
-				return steps.GIDIndexWrong, fmt.Sprintf("the RoCE v2 GID of %s is at index %d, and indexes move%s", rail.Dev,
+				return steps.GIDIndexWrong, fmt.Sprintf("the RoCE v2 GID of %s is at index %d, and indices change%s", rail.Dev,
 					rail.GIDIndex, unset)
 			}
 		}
@@ -301,21 +302,20 @@ func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) (steps.Code,
 	case without && named == 0:
 		return "", ""
 	case without:
-		return steps.UCXRailsLimited, fmt.Sprintf("%d of the %d rails can be used at most, whatever a program would choose%s",
-			len(rig.Pairs)-named, len(rig.Pairs), unset)
+		return steps.UCXRailsLimited, fmt.Sprintf("at most %d of the %d rails can be used%s", len(rig.Pairs)-named,
+			len(rig.Pairs), unset)
 	case len(gone) > 0:
-		return steps.UCXDevicesWrong, fmt.Sprintf("there is no %s on this node, and UCX only warns of that%s",
-			registry.And(gone), unset)
+		return steps.UCXDevicesWrong, fmt.Sprintf("there is no %s on this node, and UCX only warns%s", registry.And(gone),
+			unset)
 	// UCX compares whole names, DEVICE:PORT. That one without a port stands for all of them is new
 	// (openucx/ucx pull request 11142, of 2026).
 	case bare != nil:
-		return steps.UCXDevicesWrong, fmt.Sprintf("it names %s without its port, and a UCX of before 2026 finds no such "+
-			"device and only warns: write %s:1", registry.And(bare), bare[0])
+		return steps.UCXDevicesWrong, fmt.Sprintf("%s %s no port, and a UCX before 2026 does not find such a device. Write "+
+			"%s:1", registry.And(bare), registry.Plural(len(bare), "has", "have"), bare[0])
 	case named == 0 && len(rig.Pairs) > 0:
-		return steps.UCXRDMAOff, "no rail is in it, so nothing of NIXL's goes by RDMA" + unset
+		return steps.UCXRDMAOff, "it names no rail, so NIXL does not use RDMA" + unset
 	case named < len(rig.Pairs):
-		return steps.UCXRailsLimited, fmt.Sprintf("%d of the %d rails can be used, whatever a program would choose%s",
-			named, len(rig.Pairs), unset)
+		return steps.UCXRailsLimited, fmt.Sprintf("only %d of the %d rails can be used%s", named, len(rig.Pairs), unset)
 	}
 	return "", ""
 }

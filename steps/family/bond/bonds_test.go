@@ -122,7 +122,7 @@ func TestBonds(t *testing.T) {
 		},
 		"odd group": {
 			on(both, grouped("Aggregator ID: 0x1", "Aggregator ID: 2"), xor), steps.Inconclusive, steps.OutputIncomplete,
-			"does not parse",
+			"could not read the output",
 			steps.Inconclusive, steps.OutputIncomplete, "Aggregator ID: 0x1",
 		},
 		"cable": {
@@ -140,8 +140,8 @@ func TestBonds(t *testing.T) {
 		},
 		"no address": {on(bare, xor, xor), steps.Pass, "", "", steps.Fail, steps.AddressMissing, "has no IPv4 address"},
 		"unreadable": {
-			on(rails, "bond bond0\ncat: No such file\n", none), steps.Inconclusive, steps.OutputIncomplete, "does not parse",
-			steps.Inconclusive, steps.OutputIncomplete, "does not parse",
+			on(rails, "bond bond0\ncat: No such file\n", none), steps.Inconclusive, steps.OutputIncomplete, "could not read the output",
+			steps.Inconclusive, steps.OutputIncomplete, "could not read the output",
 		},
 	} {
 		v := judgeBondCheck(bondCells, c.r)

@@ -283,7 +283,7 @@ func TestChangeJudges(t *testing.T) {
 	cut := kindtest.Made(plain, jumbo, mtu, mtu)
 	cut.Stages[0].Outputs = cut.Stages[0].Outputs[:2]
 	kindtest.Want(t, "MTU that one node looked at", judgeMTU(steps.Cell{}, cut), steps.Inconclusive,
-		"nothing looked at the change on spark-01")
+		"the change was not checked on spark-01")
 
 	after := kindtest.BondedAt(steps.Here, steps.Peer)
 	bond := "wanted mode: balance-xor\nwanted hash policy: layer3+4\nwanted slaves: enp1s0f0np0 enp1s0f1np1\n" +

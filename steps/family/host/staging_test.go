@@ -53,7 +53,7 @@ func TestHostStaging(t *testing.T) {
 		},
 		{"a strange end", good, good, 9, steps.Inconclusive, steps.ScriptFailed, []string{"exit 9"}},
 		{"half", "driver: none\n", good, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"no result on spark-02"}},
-		{"no output", "", good, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"does not parse"}},
+		{"no output", "", good, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"could not read the output"}},
 	} {
 		r := kindtest.Both(kindtest.TutorialSpark(), parse.StagingOutput, x.here, x.peer)
 		r.Stages[0].Outputs[0].Exit.Code = x.code

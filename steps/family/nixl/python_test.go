@@ -86,7 +86,7 @@ func TestNIXLCheck(t *testing.T) {
 			steps.Warn, steps.UCXNoCUDA,
 			nil,
 		},
-		{"half", good, "", nil, steps.Inconclusive, steps.OutputIncomplete, []string{"does not parse"}},
+		{"half", good, "", nil, steps.Inconclusive, steps.OutputIncomplete, []string{"could not read the output"}},
 		{
 			"failed", good, good, func(r *steps.Result) { r.Stages[0].Outputs[1].Exit.Code = 2 },
 			steps.Inconclusive, steps.ScriptFailed,
@@ -178,7 +178,7 @@ func TestNIXLRegister(t *testing.T) {
 			steps.Inconclusive, steps.PythonModuleMissing,
 			nil,
 		},
-		{"no output", "", registered, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"does not parse"}},
+		{"no output", "", registered, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"could not read the output"}},
 		{"a strange end", registered, registered, 3, steps.Inconclusive, steps.ScriptFailed, []string{"exit 3"}},
 	} {
 		r := kindtest.Both(kindtest.TutorialSpark(), parse.NIXLPythonOutput, x.here, x.peer)

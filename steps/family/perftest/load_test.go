@@ -74,7 +74,7 @@ func TestLoad(t *testing.T) {
 				*o = kindtest.Read(steps.Output{Role: "client", Ran: true},
 					parseLoad)
 			}),
-			steps.Inconclusive, steps.OutputIncomplete, "does not parse",
+			steps.Inconclusive, steps.OutputIncomplete, "could not read the output",
 		},
 		{
 			"no bytes", port(steps.Here, 2, func(b *steps.RailBytes) { b.Tx, b.Rx = 0, 0 }),

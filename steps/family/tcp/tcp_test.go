@@ -159,7 +159,7 @@ func TestTCP(t *testing.T) {
 		"output that is cut": {
 			client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(33.7, 1, 0, 0)[:90]),
 			steps.Inconclusive, steps.OutputIncomplete,
-			[]string{"does not parse"},
+			[]string{"could not read the output"},
 		},
 		"zero": {
 			client(kindtest.TCP(kindtest.Spark(), 33.7, 1), kindtest.IperfJSON(0, 1, 0, 0)),
