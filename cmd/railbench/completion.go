@@ -14,6 +14,7 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -65,9 +66,8 @@ func writeCompletion(root *cobra.Command, shell string, out io.Writer) error {
 		}
 		// Without the package bash-completion each Tab printed "command not found".
 		const words = "_get_comp_words_by_ref"
-		_, err := out.Write(bytes.ReplaceAll(script.Bytes(), []byte("    "+words),
-			[]byte("    declare -F "+words+" >/dev/null || return 1\n    "+words)))
-		return err
+		return sanitize.WriteText(out, strings.ReplaceAll(script.String(), "    "+words,
+			"    declare -F "+words+" >/dev/null || return 1\n    "+words))
 	}
 }
 
