@@ -24,7 +24,7 @@ func TestClaimer(t *testing.T) {
 		t.Skip("it is run by TestClaim")
 	}
 	n := runner.NewLocal("here", runner.NoAsker{})
-	c, by, err := runner.Claimant{Token: who, Who: who, At: os.Getenv(claimsAt)}.Take(t.Context(), n)
+	c, by, err := runner.LockOwner{Token: who, Who: who, At: os.Getenv(claimsAt)}.Lock(t.Context(), n)
 	fmt.Printf("took %t by %q (%v)\n", c != nil, by, err)
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	n.Close()
@@ -75,9 +75,9 @@ func TestClaim(t *testing.T) {
 	at := t.TempDir() // not what other tests on this machine, and other railbenches, lock
 	here := runner.NewLocal("here", runner.NoAsker{})
 	defer here.Close()
-	take := func(ctx context.Context, token string) (*runner.Claim, string) {
+	take := func(ctx context.Context, token string) (*runner.NodeLock, string) {
 		t.Helper()
-		c, by, err := runner.Claimant{Token: token, Who: "me\n and I", At: at}.Take(ctx, here)
+		c, by, err := runner.LockOwner{Token: token, Who: "me\n and I", At: at}.Lock(ctx, here)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestClaim(t *testing.T) {
 	}
 	// until takes it as soon as it is free: nothing but its holder's end frees it. What is locked
 	// here is waited for by flock itself.
-	until := func() *runner.Claim {
+	until := func() *runner.NodeLock {
 		t.Helper()
 		for {
 			if c, _ := take(t.Context(), "me"); c != nil {

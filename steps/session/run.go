@@ -63,7 +63,7 @@ type run struct {
 	// held, where not nil, has what it prints until it can be shown.
 	held *heldLines
 	// claimed says that its nodes are claimed already.
-	claimed bool
+	locked bool
 	// printed is when a role last printed a line.
 	printed atomic.Int64
 
@@ -93,7 +93,7 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 	if why := r.s.o.refuses(r.cell, r.params); why != "" {
 		return steps.Result{}, errors.New("not run: " + why)
 	}
-	if err := r.claim(ctx); err != nil {
+	if err := r.lockNodes(ctx); err != nil {
 		return steps.Result{}, err
 	}
 	rig, err := r.s.lookFor(ctx, r.link, r.seen)
