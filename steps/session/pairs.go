@@ -142,7 +142,7 @@ func (p *pairing) bytes() float64 {
 	return 0
 }
 
-// claim claims all nodes of the rig.
+// lockNodes locks all nodes of the rig.
 func (p *pairing) lockNodes(ctx context.Context) error {
 	o := p.s.o
 	if o.LockOwner.Token == "" {

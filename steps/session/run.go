@@ -62,7 +62,7 @@ type run struct {
 	gathered map[asking]steps.Output
 	// held, where not nil, has what it prints until it can be shown.
 	held *heldLines
-	// claimed says that its nodes are claimed already.
+	// locked says that its nodes are locked already.
 	locked bool
 	// printed is when a role last printed a line.
 	printed atomic.Int64

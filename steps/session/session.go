@@ -153,7 +153,7 @@ type Session struct {
 	outcomes  []steps.Outcome   // of the cells that ran, each once, in the order of their last end
 	idle      chan struct{}     // closed while nothing runs or waits
 
-	// The worker's: who is claimed, by number, and when a cell has last run.
+	// The worker's: who is locked, by number, and when a cell has last run.
 	locks    map[int]*runner.NodeLock
 	ranUntil time.Time
 	sampler  *samplers

@@ -26,10 +26,10 @@ type Scene struct {
 	Steps     []Step
 }
 
-// A Action is what an act does.
+// An Action is what a step does.
 type Action uint8
 
-// The deeds.
+// The actions.
 const (
 	Run   Action = iota // a cell, in place of what runs
 	Wait                // until it has ended
@@ -43,7 +43,7 @@ func (d Action) String() string {
 	return [...]string{"run", "wait", "pause", "view", "pull", "plug"}[d]
 }
 
-// An Step is one line of a scene.
+// A Step is one line of a scene.
 type Step struct {
 	Action Action
 	Cell   string
@@ -174,12 +174,12 @@ func (p *parser) step(line string) error {
 	if len(words) == 0 {
 		return nil
 	}
-	deeds := []Action{Run, Wait, Pause, View, Pull, Plug}
-	i := slices.IndexFunc(deeds, func(d Action) bool { return d.String() == words[0] })
+	actions := []Action{Run, Wait, Pause, View, Pull, Plug}
+	i := slices.IndexFunc(actions, func(d Action) bool { return d.String() == words[0] })
 	if i < 0 {
 		return fmt.Errorf("%q is no act: give one of run, wait, pause, view, pull, plug", words[0])
 	}
-	a, rest := Step{Action: deeds[i]}, words[1:]
+	a, rest := Step{Action: actions[i]}, words[1:]
 	switch a.Action {
 	case Run:
 		if len(rest) == 0 {

@@ -31,8 +31,8 @@ func served(dir string) steps.Cell {
 	}}
 }
 
-// claimed is a session on the same two nodes as others with this place.
-func claimed(t *testing.T, who, at, dir string, cells ...steps.Cell) (b *bench, waits chan string) {
+// lockedSession is a session on the same two nodes as others with this place.
+func lockedSession(t *testing.T, who, at, dir string, cells ...steps.Cell) (b *bench, waits chan string) {
 	t.Helper()
 	waits = make(chan string, 100)
 	b = openNodes(t, Options{
@@ -54,9 +54,9 @@ func TestTwoOnOneRig(t *testing.T) {
 		}
 	}
 	looks := one("looks", "echo looked", "passes")
-	first, told := claimed(t, "alice", at, dir)
-	second, waits := claimed(t, "bob", at, dir, looks)
-	third, gaveUp := claimed(t, "carol\x1b[2J", at, dir)
+	first, told := lockedSession(t, "alice", at, dir)
+	second, waits := lockedSession(t, "bob", at, dir, looks)
+	third, gaveUp := lockedSession(t, "carol\x1b[2J", at, dir)
 
 	first.Run("served")
 	if _, err := os.ReadFile(filepath.Join(dir, "there")); err != nil { // its client has begun

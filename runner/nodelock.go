@@ -63,14 +63,14 @@ done
 echo busy
 `
 
-// A LockOwner is who claims.
+// A LockOwner is a railbench that locks nodes.
 type LockOwner struct {
-	Token string // the same wherever one railbench claims, and nobody else's
+	Token string // the same wherever one railbench locks, and nobody else's
 	Who   string // what others are told
 	At    string // the folder that is locked; empty for the one that every user of a node opens
 }
 
-// Take claims a node. Where another has it there is no claim, and by says who that is.
+// Lock locks a node. Where another has it there is no lock, and by says who that is.
 //
 // It lasts until it is released, or the node is closed; ctx is that of waiting for it.
 func (a LockOwner) Lock(ctx context.Context, n Node) (c *NodeLock, by string, err error) {

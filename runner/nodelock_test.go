@@ -14,12 +14,12 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// claimsAs makes this program a railbench that claims this machine, for as long as its stdin.
-const claimsAs, claimsAt = "RAILBENCH_TEST_CLAIMS_AS", "RAILBENCH_TEST_CLAIMS_AT"
+// locksAs makes this program a railbench that locks this machine, for as long as its stdin.
+const locksAs, claimsAt = "RAILBENCH_TEST_CLAIMS_AS", "RAILBENCH_TEST_CLAIMS_AT"
 
 // TestClaimer is no test: it is the other railbench, in a process of its own.
 func TestClaimer(t *testing.T) {
-	who := os.Getenv(claimsAs)
+	who := os.Getenv(locksAs)
 	if who == "" {
 		t.Skip("it is run by TestClaim")
 	}
@@ -39,7 +39,7 @@ type claimer struct {
 func startClaimer(t *testing.T, who, at string) claimer {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestClaimer$", "-test.v")
-	cmd.Env = append(os.Environ(), claimsAs+"="+who, claimsAt+"="+at)
+	cmd.Env = append(os.Environ(), locksAs+"="+who, claimsAt+"="+at)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -10,10 +10,10 @@ import (
 )
 
 // Of two railbenches on one rig one runs, and the other is told who does and comes after it.
-// The nodes are claimed for as long as cells follow each other: what would meet another's load,
+// The nodes are locked for as long as cells follow each other: what would meet another's load,
 // ports and changes has the link's nodes for itself.
 
-// lockLinger is how long nodes stay claimed after a cell: run gives the next one only then.
+// lockLinger is how long nodes stay locked after a cell: run gives the next one only then.
 const lockLinger = 3 * time.Second
 
 // lockPause is between two tries for nodes that another has.
@@ -25,7 +25,7 @@ func alone(c steps.Cell) bool {
 		slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Ready != (steps.Ready{}) })
 }
 
-// claim claims the nodes of a run, and waits for who has them, for as long as the user
+// lockNodes locks the nodes of a run, and waits for who has them, for as long as the user
 // does; the error is that he did not.
 func (r *run) lockNodes(ctx context.Context) error {
 	if r.wide() {
@@ -34,7 +34,7 @@ func (r *run) lockNodes(ctx context.Context) error {
 	return r.lockSome(ctx, []int{r.link.Here, r.link.Peer})
 }
 
-// claimNodes is claim for some nodes.
+// lockSome is lockNodes for some nodes.
 func (r *run) lockSome(ctx context.Context, nodes []int) error {
 	o := r.s.o
 	if o.LockOwner.Token == "" || !alone(r.cell) || r.locked {
@@ -56,7 +56,7 @@ func (r *run) lockSome(ctx context.Context, nodes []int) error {
 	})
 }
 
-// await claims nodes, and waits for who has them; the error is that ctx ended before. Before each wait
+// await locks nodes, and waits for who has them; the error is that ctx ended before. Before each wait
 // it calls waits with who that is, and whether that was not said yet.
 func (s *Session) await(ctx context.Context, nodes []int, waits func(by string, first bool)) error {
 	for told := ""; ; {
@@ -85,7 +85,7 @@ type busyError string
 
 func (e busyError) Error() string { return string(e) }
 
-// claimNodes claims all of some nodes or none, and says who has one: whoever kept the first while it
+// tryLock locks all of some nodes or none, and says who has one: whoever kept the first while it
 // waits for another could wait for somebody who does the same. A node that can't be asked is
 // nobody's; what runs on it next says why.
 func (s *Session) tryLock(ctx context.Context, nodes []int) (by string) {
@@ -114,7 +114,7 @@ func (s *Session) release() {
 	}
 }
 
-// released is when the nodes are given back where nothing more runs; never where none is claimed.
+// released is when the nodes are given back where nothing more runs; never where none is locked.
 func (s *Session) released() <-chan time.Time {
 	if len(s.locks) == 0 {
 		return nil
