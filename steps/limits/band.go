@@ -204,7 +204,9 @@ func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 }
 
 // together adds up what groups of rails carry that share something.
-func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string, carries func([]steps.Rail) ceiling) (sum ceiling) {
+func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string,
+	carries func([]steps.Rail) ceiling,
+) (sum ceiling) {
 	groups, order := map[string][]steps.Rail{}, []string(nil)
 	for _, r := range rails {
 		k := shared(r)

@@ -416,8 +416,8 @@ func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []step
 	return failed
 }
 
-// A linkActivity is what a look at the links of a test found: that one went down since the test began, or that they carry
-// something, since the look before.
+// A linkActivity is what a look at the links of a test found: that one went down since the test began, or that they
+// carry something, since the look before.
 type linkActivity struct{ went, moves bool }
 
 // watch ends the roles where nothing was printed for the cell's stall limit and nothing moves, or where a link of the
