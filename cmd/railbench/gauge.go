@@ -274,5 +274,5 @@ func (f gaugeFlags) drawn(g meter.Gauge) string {
 		strings.Repeat("░", bar-full), f.full, g.Tx.Peak)
 }
 
-// pageEvery is how often a page is told where the needle stands.
+// pageEvery is how often a page is told the rate.
 const pageEvery = 100 * time.Millisecond

@@ -477,7 +477,7 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
 		return nil, err
 	}
-	b.options.Claimant = claimant()
+	b.options.LockOwner = lockOwner()
 	if f.slurm != "" {
 		if file, err = f.allocate(ctx, b); err != nil {
 			b.close()
@@ -511,8 +511,8 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	return b, nil
 }
 
-// claimant is this railbench as others on the rig's nodes see it.
-func claimant() runner.Claimant {
+// lockOwner is this railbench as others on the rig's nodes see it.
+func lockOwner() runner.LockOwner {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "a machine without a name"
@@ -521,7 +521,7 @@ func claimant() runner.Claimant {
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
-	return runner.Claimant{
+	return runner.LockOwner{
 		Token: rand.Text(),
 		Who: fmt.Sprintf("railbench of %s on %s (process %d, since %s)", name, host, os.Getpid(),
 			time.Now().Format("15:04")),

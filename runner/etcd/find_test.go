@@ -67,12 +67,16 @@ func TestFind(t *testing.T) {
 			origin: origin{self: at("alone", "railbench"), source: module}, path: with(goTool, inPath),
 			want: program{path: filepath.Join(inPath, Program), limit: startLimit},
 		},
-		"go run":             {origin: origin{self: byRun, source: module}, path: goTool, want: byGo},
-		"in the checkout":    {origin: origin{self: at("checkout", "railbench"), source: module}, path: goTool, want: byGo},
-		"another checkout":   {origin: origin{self: at("checkouts", "r"), source: module}, path: goTool, err: "go install"},
-		"nothing tells":      {origin: origin{source: module}, path: goTool, err: "go install"},
-		"installed alone":    {origin: origin{self: at("alone", "railbench"), source: module}, path: goTool, err: "go install"},
-		"without go":         {origin: origin{self: at("checkout", "railbench"), source: module}, path: top, err: "go install"},
+		"go run":           {origin: origin{self: byRun, source: module}, path: goTool, want: byGo},
+		"in the checkout":  {origin: origin{self: at("checkout", "railbench"), source: module}, path: goTool, want: byGo},
+		"another checkout": {origin: origin{self: at("checkouts", "r"), source: module}, path: goTool, err: "go install"},
+		"nothing tells":    {origin: origin{source: module}, path: goTool, err: "go install"},
+		"installed alone": {
+			origin: origin{self: at("alone", "railbench"), source: module}, path: goTool, err: "go install",
+		},
+		"without go": {
+			origin: origin{self: at("checkout", "railbench"), source: module}, path: top, err: "go install",
+		},
 		"without a checkout": {origin: origin{self: byRun}, path: goTool, err: "packages"},
 		"a blank in its path": {
 			origin: origin{self: at("alone", "railbench"), source: "/my work/cmd/x"}, path: top, err: "-C '/my work/cmd/x' .",

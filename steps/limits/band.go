@@ -133,7 +133,7 @@ type ceiling struct {
 	least rate.Payload
 }
 
-// narrow takes what a lid lets through for the band, where that is less.
+// narrow takes what a ceiling lets through for the band, where that is less.
 func (b *Band) narrow(c ceiling) {
 	b.Limit = Lesser(b.Limit, c.limit)
 	if c.expected > 0 && (b.Expected == 0 || c.expected < b.Expected) {
@@ -172,7 +172,7 @@ func (t Test) ports(rails []steps.Rail) ceiling {
 }
 
 // halves are what the PCIe links behind some rails carry: two rails share the one that
-// they have in common. none says why nobody knows; the lid's least is what the MTU below
+// they have in common. none says why nobody knows; the ceiling's least is what the MTU below
 // brought then.
 func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 	all = t.together(rails, func(r steps.Rail) string {
@@ -204,7 +204,9 @@ func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 }
 
 // together adds up what groups of rails carry that share something.
-func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string, carries func([]steps.Rail) ceiling) (sum ceiling) {
+func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string,
+	carries func([]steps.Rail) ceiling,
+) (sum ceiling) {
 	groups, order := map[string][]steps.Rail{}, []string(nil)
 	for _, r := range rails {
 		k := shared(r)

@@ -21,7 +21,7 @@ func (r *run) inRounds(ctx context.Context, links []steps.Link) (results []steps
 			Grade: steps.Inconclusive, Code: steps.Interrupted, Reason: "Interrupted before it was done.",
 		}}
 	}
-	if err := r.claimNodes(ctx, everyNode(len(r.s.o.Nodes))); err != nil {
+	if err := r.lockSome(ctx, everyNode(len(r.s.o.Nodes))); err != nil {
 		for i := range told {
 			told[i].Reason = "Interrupted before it began: " + err.Error() + "."
 		}
@@ -53,7 +53,7 @@ func (r *run) inRounds(ctx context.Context, links []steps.Link) (results []steps
 			l := at[round[i]]
 			subs[i] = &run{
 				s: r.s, id: r.id, cell: r.cell, name: newRun(), seen: &last, params: r.params,
-				claimed: true, held: &heldLines{},
+				locked: true, held: &heldLines{},
 			}
 			results[l], told[l].Verdict = subs[i].overLink(ctx, links[l])
 		})

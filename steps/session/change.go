@@ -135,7 +135,7 @@ func (t *transaction) widen(ctx context.Context) (*steps.Verdict, error) {
 			return nil, err
 		}
 		sub := &run{
-			s: t.s, id: t.id, cell: t.cell, name: t.name, seen: &seen, link: l, params: t.params, claimed: true,
+			s: t.s, id: t.id, cell: t.cell, name: t.name, seen: &seen, link: l, params: t.params, locked: true,
 			held: &heldLines{},
 			vars: [2]map[string]string{maps.Clone(t.vars[steps.Here]), maps.Clone(t.vars[steps.Peer])},
 		}

@@ -66,7 +66,7 @@ func (r *run) measured(ctx context.Context) (p *pairing, result steps.Result, er
 	if why := r.s.o.refuses(r.cell, r.params); why != "" {
 		return nil, result, fmt.Errorf("not run: %s", why)
 	}
-	if err := r.claimNodes(ctx, everyNode(len(r.s.o.Nodes))); err != nil {
+	if err := r.lockSome(ctx, everyNode(len(r.s.o.Nodes))); err != nil {
 		return nil, result, err
 	}
 	what.Measured = func(_ *pairs.Matrix, at pairs.Progress) error {

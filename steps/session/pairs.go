@@ -75,7 +75,7 @@ func (s *Session) Pairs(ctx context.Context, p Pairing) (m *pairs.Matrix, err er
 	s.clock.Join(ctx, func(ctx context.Context) {
 		run := s.pairing(p)
 		defer s.release()
-		if err = run.claim(ctx); err != nil {
+		if err = run.lockNodes(ctx); err != nil {
 			return
 		}
 		run.seen = lookAt(ctx, s.o)
@@ -142,10 +142,10 @@ func (p *pairing) bytes() float64 {
 	return 0
 }
 
-// claim claims all nodes of the rig.
-func (p *pairing) claim(ctx context.Context) error {
+// lockNodes locks all nodes of the rig.
+func (p *pairing) lockNodes(ctx context.Context) error {
 	o := p.s.o
-	if o.Claimant.Token == "" {
+	if o.LockOwner.Token == "" {
 		return nil
 	}
 	return p.s.await(ctx, everyNode(len(o.Nodes)), func(by string, first bool) {

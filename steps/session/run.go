@@ -62,8 +62,8 @@ type run struct {
 	gathered map[asking]steps.Output
 	// held, where not nil, has what it prints until it can be shown.
 	held *heldLines
-	// claimed says that its nodes are claimed already.
-	claimed bool
+	// locked says that its nodes are locked already.
+	locked bool
 	// printed is when a role last printed a line.
 	printed atomic.Int64
 
@@ -93,7 +93,7 @@ func (r *run) do(ctx context.Context) (steps.Result, error) {
 	if why := r.s.o.refuses(r.cell, r.params); why != "" {
 		return steps.Result{}, errors.New("not run: " + why)
 	}
-	if err := r.claim(ctx); err != nil {
+	if err := r.lockNodes(ctx); err != nil {
 		return steps.Result{}, err
 	}
 	rig, err := r.s.lookFor(ctx, r.link, r.seen)
@@ -416,8 +416,8 @@ func (r *run) inOrder(ctx context.Context, rig steps.Rig, pair int, roles []step
 	return failed
 }
 
-// A linkActivity is what a look at the links of a test found: that one went down since the test began, or that they carry
-// something, since the look before.
+// A linkActivity is what a look at the links of a test found: that one went down since the test began, or that they
+// carry something, since the look before.
 type linkActivity struct{ went, moves bool }
 
 // watch ends the roles where nothing was printed for the cell's stall limit and nothing moves, or where a link of the

@@ -56,11 +56,11 @@ type Options struct {
 	// Services, by the name that a cell's With has, are what railbench runs for cells.
 	Services map[string]Service
 	// Claimant is who others are told has the nodes; without a token they are nobody's.
-	Claimant runner.Claimant
+	LockOwner runner.LockOwner
 	// OnWait, where not nil, is told which cell waits for whom.
 	OnWait func(string)
-	linger time.Duration // claimLinger, but for tests
-	pause  time.Duration // claimPause
+	linger time.Duration // lockLinger, but for tests
+	pause  time.Duration // lockPause
 	// Trust says whose scripts may run; nil where all may.
 	Trust *trust.Book
 	// Limit, where not zero, replaces the limit of every cell.
@@ -153,8 +153,8 @@ type Session struct {
 	outcomes  []steps.Outcome   // of the cells that ran, each once, in the order of their last end
 	idle      chan struct{}     // closed while nothing runs or waits
 
-	// The worker's: who is claimed, by number, and when a cell has last run.
-	claims   map[int]*runner.Claim
+	// The worker's: who is locked, by number, and when a cell has last run.
+	locks    map[int]*runner.NodeLock
 	ranUntil time.Time
 	sampler  *samplers
 	saver    *saver
@@ -163,7 +163,7 @@ type Session struct {
 
 // New makes a session; Open starts it. Nothing runs before Open, and no node is asked.
 func New(o Options) *Session {
-	o.linger, o.pause = cmp.Or(o.linger, claimLinger), cmp.Or(o.pause, claimPause)
+	o.linger, o.pause = cmp.Or(o.linger, lockLinger), cmp.Or(o.pause, lockPause)
 	if o.Speed <= 0 {
 		o.Speed = 1
 	}
@@ -178,8 +178,8 @@ func New(o Options) *Session {
 		o: o, clock: o.clock(), tutorial: o.Tutorial, out: newOutbox(),
 		boards: make(chan meter.Board, 1), questions: make(chan steps.Question),
 		runs: int(o.Runs), wake: make(chan struct{}, 1), logs: map[string]string{}, idle: make(chan struct{}),
-		claims: map[int]*runner.Claim{},
-		table:  Params(o.Catalog, o.Tutorial), set: o.settings(), link: o.Link,
+		locks: map[int]*runner.NodeLock{},
+		table: Params(o.Catalog, o.Tutorial), set: o.settings(), link: o.Link,
 	}
 	close(s.idle)
 	s.life, s.end = context.WithCancel(context.Background())

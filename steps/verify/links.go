@@ -108,8 +108,8 @@ type outlier struct {
 	value, usual float64
 }
 
-// outlier finds the ports that differ in a value, 0 for one that is unknown. What most have is usual, and of two that are
-// as frequent the larger.
+// outliers finds the ports that differ in a value, 0 for one that is unknown. What most have is usual, and of two that
+// are as frequent the larger.
 func (l Line) outliers(of func(steps.Rail) float64) (all []outlier) {
 	for _, p := range l.Ports {
 		r, ok := rail(l.Rig, p)

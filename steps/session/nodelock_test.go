@@ -31,13 +31,13 @@ func served(dir string) steps.Cell {
 	}}
 }
 
-// claimed is a session on the same two nodes as others with this place.
-func claimed(t *testing.T, who, at, dir string, cells ...steps.Cell) (b *bench, waits chan string) {
+// lockedSession is a session on the same two nodes as others with this place.
+func lockedSession(t *testing.T, who, at, dir string, cells ...steps.Cell) (b *bench, waits chan string) {
 	t.Helper()
 	waits = make(chan string, 100)
 	b = openNodes(t, Options{
-		Claimant: runner.Claimant{Token: who, Who: who, At: at}, OnWait: func(why string) { waits <- why },
-		linger: claimLinger / 10, pause: claimPause / 20,
+		LockOwner: runner.LockOwner{Token: who, Who: who, At: at}, OnWait: func(why string) { waits <- why },
+		linger: lockLinger / 10, pause: lockPause / 20,
 	}, []string{"spark-02", "spark-01"}, append(cells, served(dir))...)
 	return b, waits
 }
@@ -54,9 +54,9 @@ func TestTwoOnOneRig(t *testing.T) {
 		}
 	}
 	looks := one("looks", "echo looked", "passes")
-	first, told := claimed(t, "alice", at, dir)
-	second, waits := claimed(t, "bob", at, dir, looks)
-	third, gaveUp := claimed(t, "carol\x1b[2J", at, dir)
+	first, told := lockedSession(t, "alice", at, dir)
+	second, waits := lockedSession(t, "bob", at, dir, looks)
+	third, gaveUp := lockedSession(t, "carol\x1b[2J", at, dir)
 
 	first.Run("served")
 	if _, err := os.ReadFile(filepath.Join(dir, "there")); err != nil { // its client has begun
@@ -104,7 +104,7 @@ func TestTwoOnOneRig(t *testing.T) {
 	}
 	second.Close()
 	// What has ended has nothing.
-	c, by, err := runner.Claimant{Token: "dave", At: at}.Take(context.Background(), first.nodes[0])
+	c, by, err := runner.LockOwner{Token: "dave", At: at}.Lock(context.Background(), first.nodes[0])
 	if err != nil || c == nil {
 		t.Fatalf("it is %q's (%v)", by, err)
 	}
@@ -135,7 +135,7 @@ func (h *hanging) Run(ctx context.Context, _ runner.Script, out func(runner.Line
 func TestInterruptedAsk(t *testing.T) {
 	t.Parallel()
 	n := &hanging{again: make(chan struct{})}
-	s := New(Options{Nodes: []runner.Node{n}, Claimant: runner.Claimant{Token: "bob"}, pause: time.Millisecond})
+	s := New(Options{Nodes: []runner.Node{n}, LockOwner: runner.LockOwner{Token: "bob"}, pause: time.Millisecond})
 	ctx, interrupt := context.WithCancel(context.Background())
 	go func() {
 		<-n.again
@@ -148,7 +148,7 @@ func TestInterruptedAsk(t *testing.T) {
 		t.Errorf("waited for: %v, %v", err, waited)
 	}
 	n = &hanging{asked: 1, again: make(chan struct{})}
-	s = New(Options{Nodes: []runner.Node{n}, Claimant: runner.Claimant{Token: "bob"}})
+	s = New(Options{Nodes: []runner.Node{n}, LockOwner: runner.LockOwner{Token: "bob"}})
 	if err := s.await(ctx, []int{0}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("not waited: %v", err)
 	}

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// A Claim says on a node that one railbench is at work there: two at once would measure each
+// A NodeLock says on a node that one railbench is at work there: two at once would measure each
 // other's load, take each other's ports and undo each other's changes. It is a lock that the
 // kernel keeps for a process on the leash, so that nothing of it outlasts whoever made it,
 // however that ended, and no file stays behind. It binds only those who ask.
-type Claim struct {
+type NodeLock struct {
 	end  context.CancelFunc
 	over chan struct{} // closed when nothing of it is left on the node
 }
 
 // Release gives the node back, and returns when it is free.
-func (c *Claim) Release() {
+func (c *NodeLock) Release() {
 	c.end()
 	<-c.over
 }
 
 // Lost reports whether it holds no more: the connection died, or somebody ended its process.
-func (c *Claim) Lost() bool {
+func (c *NodeLock) Lost() bool {
 	select {
 	case <-c.over:
 		return true
@@ -35,11 +35,11 @@ func (c *Claim) Lost() bool {
 	}
 }
 
-// claimLimit is longer than anybody stays at work without a pause.
-const claimLimit = 24 * time.Hour
+// lockLimit is longer than anybody stays at work without a pause.
+const lockLimit = 24 * time.Hour
 
-// claimWho bounds what is read of another's name, in bytes.
-const claimWho = 200
+// lockWho bounds what is read of another's name, in bytes.
+const lockWho = 200
 
 // claimScript locks a folder that every user can open and nobody can replace: a file of railbench's
 // own would be somebody's, with permissions, and stay. Who holds it stands among the arguments of the
@@ -63,20 +63,20 @@ done
 echo busy
 `
 
-// A Claimant is who claims.
-type Claimant struct {
-	Token string // the same wherever one railbench claims, and nobody else's
+// A LockOwner is a railbench that locks nodes.
+type LockOwner struct {
+	Token string // the same wherever one railbench locks, and nobody else's
 	Who   string // what others are told
 	At    string // the folder that is locked; empty for the one that every user of a node opens
 }
 
-// Take claims a node. Where another has it there is no claim, and by says who that is.
+// Lock locks a node. Where another has it there is no lock, and by says who that is.
 //
 // It lasts until it is released, or the node is closed; ctx is that of waiting for it.
-func (a Claimant) Take(ctx context.Context, n Node) (c *Claim, by string, err error) {
+func (a LockOwner) Lock(ctx context.Context, n Node) (c *NodeLock, by string, err error) {
 	waiting := ctx
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
-	c = &Claim{end: end, over: make(chan struct{})}
+	c = &NodeLock{end: end, over: make(chan struct{})}
 	claimed := make(chan struct{})
 	is := sync.OnceFunc(func() { close(claimed) })
 	var other []string
@@ -84,7 +84,7 @@ func (a Claimant) Take(ctx context.Context, n Node) (c *Claim, by string, err er
 	go func() {
 		defer close(c.over)
 		exit, err := n.Run(ctx, Script{
-			Name: "claim the node", Body: claimScript, Limit: claimLimit,
+			Name: "claim the node", Body: claimScript, Limit: lockLimit,
 			Vars: map[string]string{"TOKEN": a.Token, "WHO": oneLine(a.Who), "AT": cmp.Or(a.At, "/sys/class/net")},
 		}, func(l Line) {
 			switch word, rest, _ := strings.Cut(l.Text, " "); {
@@ -92,7 +92,7 @@ func (a Claimant) Take(ctx context.Context, n Node) (c *Claim, by string, err er
 				is()
 			case word == "busy" && rest != "" && len(other) < 3:
 				// One that has the node under two names is found twice.
-				if name := strings.ToValidUTF8(rest[:min(len(rest), claimWho)], ""); !slices.Contains(other, name) {
+				if name := strings.ToValidUTF8(rest[:min(len(rest), lockWho)], ""); !slices.Contains(other, name) {
 					other = append(other, name)
 				}
 			}

@@ -55,7 +55,7 @@ type stamped struct {
 	at time.Time
 }
 
-// needle is what a gauge remembers between samples.
+// An estimator is what a gauge remembers between samples.
 type estimator struct {
 	tx, rx  memory
 	odd     string // what was wrong with the counters

@@ -14,17 +14,17 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// claimsAs makes this program a railbench that claims this machine, for as long as its stdin.
-const claimsAs, claimsAt = "RAILBENCH_TEST_CLAIMS_AS", "RAILBENCH_TEST_CLAIMS_AT"
+// locksAs makes this program a railbench that locks this machine, for as long as its stdin.
+const locksAs, claimsAt = "RAILBENCH_TEST_CLAIMS_AS", "RAILBENCH_TEST_CLAIMS_AT"
 
 // TestClaimer is no test: it is the other railbench, in a process of its own.
 func TestClaimer(t *testing.T) {
-	who := os.Getenv(claimsAs)
+	who := os.Getenv(locksAs)
 	if who == "" {
 		t.Skip("it is run by TestClaim")
 	}
 	n := runner.NewLocal("here", runner.NoAsker{})
-	c, by, err := runner.Claimant{Token: who, Who: who, At: os.Getenv(claimsAt)}.Take(t.Context(), n)
+	c, by, err := runner.LockOwner{Token: who, Who: who, At: os.Getenv(claimsAt)}.Lock(t.Context(), n)
 	fmt.Printf("took %t by %q (%v)\n", c != nil, by, err)
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	n.Close()
@@ -39,7 +39,7 @@ type claimer struct {
 func startClaimer(t *testing.T, who, at string) claimer {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestClaimer$", "-test.v")
-	cmd.Env = append(os.Environ(), claimsAs+"="+who, claimsAt+"="+at)
+	cmd.Env = append(os.Environ(), locksAs+"="+who, claimsAt+"="+at)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -75,9 +75,9 @@ func TestClaim(t *testing.T) {
 	at := t.TempDir() // not what other tests on this machine, and other railbenches, lock
 	here := runner.NewLocal("here", runner.NoAsker{})
 	defer here.Close()
-	take := func(ctx context.Context, token string) (*runner.Claim, string) {
+	take := func(ctx context.Context, token string) (*runner.NodeLock, string) {
 		t.Helper()
-		c, by, err := runner.Claimant{Token: token, Who: "me\n and I", At: at}.Take(ctx, here)
+		c, by, err := runner.LockOwner{Token: token, Who: "me\n and I", At: at}.Lock(ctx, here)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestClaim(t *testing.T) {
 	}
 	// until takes it as soon as it is free: nothing but its holder's end frees it. What is locked
 	// here is waited for by flock itself.
-	until := func() *runner.Claim {
+	until := func() *runner.NodeLock {
 		t.Helper()
 		for {
 			if c, _ := take(t.Context(), "me"); c != nil {

@@ -10,14 +10,14 @@ import (
 )
 
 // Of two railbenches on one rig one runs, and the other is told who does and comes after it.
-// The nodes are claimed for as long as cells follow each other: what would meet another's load,
+// The nodes are locked for as long as cells follow each other: what would meet another's load,
 // ports and changes has the link's nodes for itself.
 
-// claimLinger is how long nodes stay claimed after a cell: run gives the next one only then.
-const claimLinger = 3 * time.Second
+// lockLinger is how long nodes stay locked after a cell: run gives the next one only then.
+const lockLinger = 3 * time.Second
 
-// claimPause is between two tries for nodes that another has.
-const claimPause = 2 * time.Second
+// lockPause is between two tries for nodes that another has.
+const lockPause = 2 * time.Second
 
 // alone reports whether a cell needs its nodes for itself. What only looks doesn't.
 func alone(c steps.Cell) bool {
@@ -25,19 +25,19 @@ func alone(c steps.Cell) bool {
 		slices.ContainsFunc(c.Roles, func(r steps.Role) bool { return r.Ready != (steps.Ready{}) })
 }
 
-// claim claims the nodes of a run, and waits for who has them, for as long as the user
+// lockNodes locks the nodes of a run, and waits for who has them, for as long as the user
 // does; the error is that he did not.
-func (r *run) claim(ctx context.Context) error {
+func (r *run) lockNodes(ctx context.Context) error {
 	if r.wide() {
-		return r.claimNodes(ctx, everyNode(len(r.s.o.Nodes)))
+		return r.lockSome(ctx, everyNode(len(r.s.o.Nodes)))
 	}
-	return r.claimNodes(ctx, []int{r.link.Here, r.link.Peer})
+	return r.lockSome(ctx, []int{r.link.Here, r.link.Peer})
 }
 
-// claimNodes is claim for some nodes.
-func (r *run) claimNodes(ctx context.Context, nodes []int) error {
+// lockSome is lockNodes for some nodes.
+func (r *run) lockSome(ctx context.Context, nodes []int) error {
 	o := r.s.o
-	if o.Claimant.Token == "" || !alone(r.cell) || r.claimed {
+	if o.LockOwner.Token == "" || !alone(r.cell) || r.locked {
 		return nil
 	}
 	return r.s.await(ctx, nodes, func(by string, first bool) {
@@ -56,11 +56,11 @@ func (r *run) claimNodes(ctx context.Context, nodes []int) error {
 	})
 }
 
-// await claims nodes, and waits for who has them; the error is that ctx ended before. Before each wait
+// await locks nodes, and waits for who has them; the error is that ctx ended before. Before each wait
 // it calls waits with who that is, and whether that was not said yet.
 func (s *Session) await(ctx context.Context, nodes []int, waits func(by string, first bool)) error {
 	for told := ""; ; {
-		by := s.claimNodes(ctx, nodes)
+		by := s.tryLock(ctx, nodes)
 		switch {
 		case by != "":
 			waits(by, by != told)
@@ -85,22 +85,22 @@ type busyError string
 
 func (e busyError) Error() string { return string(e) }
 
-// claimNodes claims all of some nodes or none, and says who has one: whoever kept the first while it
+// tryLock locks all of some nodes or none, and says who has one: whoever kept the first while it
 // waits for another could wait for somebody who does the same. A node that can't be asked is
 // nobody's; what runs on it next says why.
-func (s *Session) claimNodes(ctx context.Context, nodes []int) (by string) {
+func (s *Session) tryLock(ctx context.Context, nodes []int) (by string) {
 	for _, i := range nodes {
-		if c := s.claims[i]; c != nil && !c.Lost() {
+		if c := s.locks[i]; c != nil && !c.Lost() {
 			continue
 		}
-		c, who, err := s.o.Claimant.Take(ctx, s.o.Nodes[i])
+		c, who, err := s.o.LockOwner.Lock(ctx, s.o.Nodes[i])
 		switch {
 		case err != nil:
 		case c == nil:
 			s.release()
 			return s.o.Nodes[i].Name() + " is in use by " + sanitize.Line(who)
 		default:
-			s.claims[i] = c
+			s.locks[i] = c
 		}
 	}
 	return ""
@@ -108,15 +108,15 @@ func (s *Session) claimNodes(ctx context.Context, nodes []int) (by string) {
 
 // release gives all nodes back.
 func (s *Session) release() {
-	for i, c := range s.claims {
+	for i, c := range s.locks {
 		c.Release()
-		delete(s.claims, i)
+		delete(s.locks, i)
 	}
 }
 
-// released is when the nodes are given back where nothing more runs; never where none is claimed.
+// released is when the nodes are given back where nothing more runs; never where none is locked.
 func (s *Session) released() <-chan time.Time {
-	if len(s.claims) == 0 {
+	if len(s.locks) == 0 {
 		return nil
 	}
 	return time.After(time.Until(s.ranUntil.Add(s.o.linger)))
