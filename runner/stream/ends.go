@@ -53,7 +53,7 @@ func NewSender(ctx context.Context, to, from []string, streams int) (*Sender, er
 // Close closes the connections: who reads them knows whether what came is whole.
 func (s *Sender) Close() {
 	for _, c := range s.conns {
-		c.Close()
+		c.Close() //nolint:errcheck // who reads it knows whether it is whole
 	}
 	if s.input != nil {
 		s.input.Close()
