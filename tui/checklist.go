@@ -441,7 +441,7 @@ func (m *Model) checkHead(width int) []string {
 	case m.list.why != "":
 		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(m.list.why))
 		if m.list.whose == "" {
-			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", theme.Clean(m.list.why))
+			second = fmt.Sprintf("how to confirm %q (D goes back to the page, esc shows all)", theme.Clean(m.list.why))
 		}
 		switch {
 		case !m.fixable() || m.busy():
