@@ -108,7 +108,7 @@ func TestNCCLCheckLooksWhereNCCLDoes(t *testing.T) {
 			[]string{"sets NCCL_IB_HCA", "roceP2p1s0f0, the other PCIe half"},
 		},
 		{rigFlags{container: "vllm"}, steps.Pass, []string{"Inside vllm"}},
-		{rigFlags{container: "other"}, steps.Inconclusive, []string{"has no container other"}},
+		{rigFlags{container: "other"}, steps.Inconclusive, []string{"No container other"}},
 	} {
 		c.flags.rig = "sim"
 		f, _ := ranOn(t, c.flags, "nccl-check")
@@ -116,9 +116,15 @@ func TestNCCLCheckLooksWhereNCCLDoes(t *testing.T) {
 		if v.Grade != c.grade {
 			t.Errorf("%v: %s: %s", c.flags, v.Grade, v.Reason)
 		}
+		said := v.Reason
+		for _, e := range v.Evidence {
+			if text, ok := e.Value.(string); ok && e.Name == steps.NoteName {
+				said += " " + text
+			}
+		}
 		for _, w := range c.words {
-			if !strings.Contains(v.Reason, w) {
-				t.Errorf("%v: %q is missing in %q", c.flags, w, v.Reason)
+			if !strings.Contains(said, w) {
+				t.Errorf("%v: %q is missing in %q", c.flags, w, said)
 			}
 		}
 	}

@@ -258,8 +258,8 @@ func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	case unsure != "":
 		p.Refuse = unsure
 	default:
-		p.Nothing = "no rail shares its subnet with another address of its node. To clear a wrong neighbour entry: ip neigh " +
-			"flush dev INTERFACE"
+		p.Nothing = "no rail shares its subnet with another address of its node. To clear a wrong neighbour entry: ip " +
+			"neigh flush dev INTERFACE"
 	}
 	return p
 }
@@ -348,8 +348,8 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	}
 	switch {
 	case lacking == 0:
-		p.Nothing = "no rail with a link lacks an address that its other end has. For rails without addresses: railbench run " +
-			"rail-ips"
+		p.Nothing = "no rail with a link lacks an address that its other end has. For rails without addresses: railbench " +
+			"run rail-ips"
 	case given != "" && lacking > 1:
 		p.Refuse = fmt.Sprintf("RAIL_ADDRESS is one address, but %d ends of rails need one", lacking)
 	case refuse != "":

@@ -83,7 +83,10 @@ func TestWays(t *testing.T) {
 			[]string{"spark-02", "192.168.100.10", "enp1s0f0np0"},
 		},
 		"an unreachable one": {
-			"RTNETLINK answers: No route to host", steps.Fail, steps.RouteBlocked, []string{"cannot send to", "a route blocks it"},
+			"RTNETLINK answers: No route to host", steps.Fail, steps.RouteBlocked, []string{
+				"cannot send to",
+				"a route blocks it",
+			},
 		},
 		"no source told": {"192.168.100.10 dev enp1s0f0np0 uid 0 cache", steps.Pass, "", nil},
 		"its own": {
@@ -91,7 +94,10 @@ func TestWays(t *testing.T) {
 			nil,
 		},
 		"no word": {"", steps.Inconclusive, steps.Unreadable, []string{"Could not read the route to"}},
-		"old ip":  {"Object \"get\" is unknown", steps.Inconclusive, steps.Unreadable, []string{"Could not read the route to"}},
+		"old ip": {
+			"Object \"get\" is unknown", steps.Inconclusive, steps.Unreadable,
+			[]string{"Could not read the route to"},
+		},
 	} {
 		v := between(judgeRoutes, good, func(facts *[2]map[string]string) { facts[steps.Here][way] = c.said })
 		because(t, name, v, c.grade, c.code, c.names...)

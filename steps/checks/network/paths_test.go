@@ -55,7 +55,8 @@ func TestArpFlux(t *testing.T) {
 		steps.NoAnswer, "spark-02 got no answer from 192.168.100.10 (rail 1 of spark-01)")
 	dark := kindtest.Spark()
 	dark.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false
-	kindtest.Want(t, "one without a link", judge(dark, edit{steps.Here, learnt + right, "x: y"}), steps.Pass, "7 neighbour entries")
+	kindtest.Want(t, "one without a link", judge(dark, edit{steps.Here, learnt + right, "x: y"}), steps.Pass,
+		"7 neighbour entries")
 	shared := alsoHas(kindtest.Spark(), steps.Peer, 2, "192.168.100.15/24")
 	because(t, "one subnet", judge(shared), steps.Warn, steps.SubnetShared,
 		"enp1s0f0np0 and enP2p1s0f0np0 on spark-01 share a subnet", "arp_ignore 0", "spark-02 may learn the wrong MAC")
@@ -197,7 +198,8 @@ func TestGIDIndex(t *testing.T) {
 		texts := tables(rig).with(edits...)
 		return judgeGIDIndex(steps.Cell{}, kindtest.Both(rig, parse.ShowGids, texts[0], texts[1]))
 	}
-	kindtest.Want(t, "as it should be", judge(kindtest.Spark()), steps.Pass, "3 on rail 1, 3 on rail 2, 3 on rail 3, 3 on rail 4")
+	kindtest.Want(t, "as it should be", judge(kindtest.Spark()), steps.Pass,
+		"3 on rail 1, 3 on rail 2, 3 on rail 3, 3 on rail 4")
 	because(t, "drifted", judge(kindtest.Spark(), edit{steps.Peer, "rocep1s0f0 1 3", "rocep1s0f0 1 5"}), steps.Warn,
 		steps.GIDIndexDiffers, "rail 1 (rocep1s0f0)", "3 on spark-02", "5 on spark-01")
 	because(t, "gone", judge(kindtest.Spark(), edit{steps.Peer, "192.168.100.10", "192.168.100.99"}), steps.Fail,

@@ -102,8 +102,9 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, steps.Grade, 
 	case "NCCL_IB_GID_INDEX":
 		switch {
 		case s.value == emptyValue:
-			return steps.GIDIndexWrong, steps.Warn, "it is empty. NCCL ignores that, but programs may read 0, which is not a RoCE " +
-				"v2 GID. Remove it"
+			return steps.GIDIndexWrong, steps.Warn,
+				"it is empty. NCCL ignores that, but programs may read 0, which is not a RoCE " +
+					"v2 GID. Remove it"
 		case err == nil && on >= 0:
 			return ncclIndex(rig, e, on)
 		}

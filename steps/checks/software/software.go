@@ -136,8 +136,8 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	compare(steps.UCXDiffers, "UCX", "NIXL finds no path (NIXL_ERR_NOT_FOUND). Build one tag on both",
 		func(s parse.NIXLSetup) string { return s.UCX.Version })
-	compare(steps.VersionsDiffer, "perftest", "The ends refuse each other or measure different things. Install one release "+
-		"on both", fact("version perftest"))
+	compare(steps.VersionsDiffer, "perftest", "The ends refuse each other or measure different things. Install one "+
+		"release on both", fact("version perftest"))
 	compare(steps.NIXLDiffers, "nixlbench", "An option that one end does not know ends it. Build one tag on both",
 		nixlbenchOf)
 	compare(steps.NIXLDiffers, "NIXL for Python", "The two agents may not understand each other. Install one version on "+
@@ -150,8 +150,8 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		})
 	compare(steps.VersionsDiffer, "the kernel", "Results of the ends may differ for that reason. Update both nodes alike",
 		fact("kernel"))
-	compare(steps.FirmwareDiffers, "the adapters' firmware", "Results of the ends may differ for that reason. Update both "+
-		"adapters alike",
+	compare(steps.FirmwareDiffers, "the adapters' firmware", "Results of the ends may differ for that reason. Update "+
+		"both adapters alike",
 		func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
 	compare(steps.VersionsDiffer, "iperf3", "Newer releases use a thread for each stream, older ones one for all. "+
 		"Install one release on both", fact("version iperf3"))

@@ -153,8 +153,8 @@ func Counter(s *steps.Stage, e steps.End, rail int) *steps.RailBytes {
 	panic("no such counter")
 }
 
-// Said is all that a verdict says in words: its reason, what the reason has no room for, advice, notes, and the evidence
-// that decides.
+// Said is all that a verdict says in words: its reason, what the reason has no room for, advice, notes, and the
+// evidence that decides.
 func Said(v steps.Verdict) string {
 	words := []string{v.Reason}
 	for _, f := range slices.Concat(v.Findings, v.Advice) {
