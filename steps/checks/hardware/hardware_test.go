@@ -647,7 +647,7 @@ func TestIdleRails(t *testing.T) {
 		},
 		{
 			name: "busy at both ends", here: busy, peer: users, grade: steps.Warn, code: steps.OtherTraffic,
-			words: []string{"20.0 Gb/s over rocep1s0f0 on spark-02 and", "is open in ib_write_bw, process 2212"},
+			words: []string{"20.0 Gb/s over rocep1s0f0 on spark-02 and spark-01", "is open in ib_write_bw, process 2212"},
 		},
 		{
 			name: "TCP", here: good, peer: readings(data(1)+"enp1s0f1np1 rx_bytes 0\n",
@@ -662,7 +662,7 @@ func TestIdleRails(t *testing.T) {
 		{
 			name: "one end without counters", here: good, peer: readings("", ""),
 			grade: steps.Inconclusive, code: steps.CounterBad, node: "spark-01",
-			words: []string{"rocep1s0f0 on spark-01 may be busy"},
+			words: []string{"rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 on spark-01 may be busy"},
 		},
 		{
 			name: "one counter of two", here: good, grade: steps.Inconclusive, code: steps.CounterBad, node: "spark-01",

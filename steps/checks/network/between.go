@@ -231,6 +231,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	rig, sent := r.Rig, 0
 	for _, e := range steps.Ends {
 		least := map[int]float64{} // ms, by rail
+		var losses lossyRails
 		for i, p := range rig.Pairs {
 			own, other, node := rig.Rail(p, e), rig.Rail(p, e.Other()), rig.NameOf(e)
 			said := facts[e]["pings "+own.Netdev.Name+"="+other.Addr]
@@ -265,16 +266,14 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) on %s got no answer, so its loss is unknown: "+
 					"see ping and routes", i+1, own.Netdev.Name, node)
 			case lost >= limits.PathLossFail.Value():
-				rep.At(rig, e, steps.PacketsLost, steps.Fail, "rail %d (%s) lost %d of %d pings from %s: RDMA collapses. Check "+
-					"shaping and error-counters, then try another cable or port", i+1, own.Netdev.Name, out-back, out, node)
-				rep.Explain("%s", collapse(own))
-				rep.Decide(fmt.Sprintf("%s over %s", node, own.Netdev.Name))
+				losses.add(i+1, own, out-back, out)
 			case lost >= limits.PathLossWarn.Value():
 				rep.At(rig, e, steps.PacketsLost, steps.Warn, "rail %d (%s) lost %d of %d pings from %s; a healthy cable loses "+
 					"none. Check shaping and error-counters", i+1, own.Netdev.Name, out-back, out, node)
 				rep.Decide(fmt.Sprintf("%s over %s", node, own.Netdev.Name))
 			}
 		}
+		losses.report(rig, e, rep)
 		slower(rig, e, least, rep)
 	}
 	if sent == 0 && len(rep.Findings) == 0 {
@@ -282,6 +281,39 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	}
 	return rep.Verdict(fmt.Sprintf("no relevant loss in %d pings over all rails in both directions; all rails are "+
 		"equally fast", sent))
+}
+
+// lossyRails are the rails of one end that lose so many packets that RDMA collapses.
+type lossyRails struct {
+	nos, netdevs []string
+	lost, sent   int // of the worst
+	first        steps.Rail
+}
+
+func (l *lossyRails) add(no int, rail steps.Rail, lost, sent int) {
+	if l.nos == nil {
+		l.first = rail
+	}
+	l.nos, l.netdevs = append(l.nos, fmt.Sprint(no)), append(l.netdevs, rail.Netdev.Name)
+	if lost > l.lost {
+		l.lost, l.sent = lost, sent
+	}
+}
+
+func (l *lossyRails) report(rig steps.Rig, e steps.End, rep *registry.Report) {
+	if l.nos == nil {
+		return
+	}
+	which := fmt.Sprintf("rail %s (%s) on", l.nos[0], l.netdevs[0])
+	if len(l.nos) > 1 {
+		which = "rails " + registry.And(l.nos) + " on"
+	}
+	rep.At(rig, e, steps.PacketsLost, steps.Fail, "%d of %d pings lost over %s %s: RDMA collapses. Check shaping and "+
+		"error-counters, then try another cable or port", l.lost, l.sent, which, rig.NameOf(e))
+	rep.Explain("%s", collapse(l.first))
+	for _, name := range l.netdevs {
+		rep.Decide(fmt.Sprintf("%s over %s", rig.NameOf(e), name))
+	}
 }
 
 // slower looks for rails whose fastest ping is much slower than the best one's: something on

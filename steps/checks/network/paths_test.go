@@ -97,9 +97,9 @@ func TestDuplicateIP(t *testing.T) {
 	because(t, "somebody", judge(kindtest.Spark(), strings.Replace(asked, "nobody", "somebody", 1), no), steps.Fail,
 		steps.AddressTaken, "enp1s0f0np0", "192.168.100.11", "spark-02")
 	because(t, "on both", judge(only(kindtest.Spark(), steps.Here, 1, "192.168.200.10/24"), no, no), steps.Fail,
-		steps.DuplicateIP, "192.168.200.10 is assigned twice, to enp1s0f1np1 on spark-02 and enp1s0f1np1 on spark-01")
+		steps.DuplicateIP, "192.168.200.10 is assigned twice, to enp1s0f1np1 on spark-02 and spark-01")
 	because(t, "on a node twice", judge(kindtest.Spark(), no, no+"bond0 addresses: bond0 UP 192.168.100.10/24\n"),
-		steps.Fail, steps.DuplicateIP, "192.168.100.10 is assigned twice, to bond0 on spark-01 and enp1s0f0np0 on spark-01")
+		steps.Fail, steps.DuplicateIP, "192.168.100.10 is assigned twice, to bond0 and enp1s0f0np0 on spark-01")
 	docker := "docker0 addresses: docker0 DOWN 172.17.0.1/16\nlo addresses: lo UNKNOWN 127.0.0.1/8\n"
 	kindtest.Want(t, "containers and loopback", judge(kindtest.Spark(), no+docker, no+docker), steps.Pass,
 		"8 on both nodes")

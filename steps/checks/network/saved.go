@@ -98,7 +98,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 		}
 		for _, k := range kept(rig.At(e)) {
 			where := f[k.String()+" is in"]
-			rep.Show(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
+			rep.Show(fmt.Sprintf("%s %s of %s is saved in", node, k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
 			switch {
 			case where == "":
 				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read which configuration sets %s of %s on %s",
@@ -121,7 +121,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 					k.dev.Name, node, registry.OrUnknown(f["only root may read"]))
 			default:
 				rep.At(rig, e, k.lost(), steps.Warn, "%s", k.gone(node, by))
-				rep.Decide(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name))
+				rep.Decide(fmt.Sprintf("%s %s of %s is saved in", node, k.addr, k.dev.Name))
 			}
 		}
 		mtus += savedMTUs(rig, e, f, rep)

@@ -68,7 +68,7 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *registry
 		case one:
 			how := "Install it there, too"
 			if pkg := r.Rig.PackageOf(what); pkg != "" {
-				how = "It comes with " + pkg
+				how = "Install " + pkg
 			}
 			rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "%s is missing on %s but not on %s, so some tests cannot "+
 				"run. %s", what, r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), how)
@@ -280,8 +280,9 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the limit of locked memory on %s: %q", node,
 				f["limit"])
 		case kb < least:
-			rep.At(r.Rig, e, steps.MemlockLow, steps.Fail, "users on %s may lock %.0f KiB, but %s needs %.0f. Set memlock to "+
-				"unlimited in /etc/security/limits.conf, and log in again", node, kb, what, least)
+			rep.At(r.Rig, e, steps.MemlockLow, steps.Fail, "users on %s may lock %.0f KiB, but %s needs %.0f KiB. Set memlock "+
+				"to unlimited in /etc/security/limits.conf, and log in again", node, kb, what, least)
+			rep.Decide(node + " ulimit -l")
 			rep.Explain("A larger buffer cannot be registered: ibv_reg_mr ends with \"Cannot allocate memory\"")
 		default:
 			said = append(said, fmt.Sprintf("%.0f KiB on %s, enough for %s", kb, node, what))
