@@ -85,7 +85,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			for _, name := range dataCounters {
 				n := twice(was[e].Devices[rail.Dev], is[e].Devices[rail.Dev], name)
 				switch {
-				case !n.ok: // told once for the node, below
+				case !n.ok: // said once for the node, below
 					good = false
 				case n.is < n.was:
 					rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s of %s on %s went backwards, from %d to %d, so its traffic is "+
@@ -169,7 +169,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if busy.order != nil {
-		// One finding for all: what one end of a rail sends the other one receives, and it would be told twice.
+		// One finding for all: what one end of a rail sends the other one receives, and it would be said twice.
 		note := registry.Finding{Code: steps.OtherTraffic, Grade: steps.Warn}
 		note.Text = fmt.Sprintf("Other traffic while railbench is idle: %s. Tests read low. Stop it, or wait",
 			registry.And(busy.said()))
@@ -252,7 +252,7 @@ func holders(r parse.Reading, dev string) []string {
 
 // An errorCounter is what a counter of errors means.
 // cable decides the advice and the grade: a cable that damages frames on an idle link is broken,
-// while what the other kind counts may come from somebody else's traffic.
+// while what the other kind counts may come from other traffic.
 type errorCounter struct {
 	cable bool // the cable, a module or a port, and nothing else
 	means string
@@ -456,7 +456,7 @@ func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var busy []string
-	// The status alone is no sign: ib_write_bw may end with any.
+	// The status alone is not enough: ib_write_bw may end with any.
 	for _, s := range r.Stages {
 		for _, o := range s.Outputs {
 			if o.Ran && o.Exit.Code == busyStatus && strings.Contains(o.Text, "busy: ") {

@@ -93,7 +93,7 @@ func conflicts(rig steps.Rig, e steps.End, all [2]addresses) []conflict {
 				continue
 			}
 			c := conflict{[2]string{a.netdev, b.netdev}, [2]netip.Prefix{a.addr, b.addr}, false}
-			// Of a rail's address and somebody else's nobody can tell from here which one is wrong.
+			// Of a rail's address and another interface's it is unknown here which one is wrong.
 			if i+1+j < rails {
 				c.decide(rig, e, all)
 			}
@@ -316,7 +316,7 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			}
 			addr, why := hostIn(rig, e, i, subnet)
 			switch {
-			// Both ends have one address: whose it is tells the host number of the node's other rails.
+			// Both ends have one address: whose it is follows from the host number of the node's other rails.
 			case rail.Addr != "" && why == "" && addr.String() == rail.Addr:
 				continue // this end has its own; the other one is wrong
 			case given != "":

@@ -134,7 +134,7 @@ func judgeOthers(rig steps.Rig, e steps.End, rep *registry.Report) {
 	}
 }
 
-// judgeProfiles: one profile at most starts by itself on a rail, and it has come to its end.
+// judgeProfiles: at most one profile starts automatically on a rail, and it has finished.
 func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]string, rep *registry.Report) {
 	var start []string
 	for _, p := range profilesOf(f) {

@@ -44,7 +44,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 	learnt := 0
 	var silent []registry.Finding
 	cables := cabling.Link{Rig: rig, Facts: facts}
-	// A node whose cables are crossed has learnt the interface that is there: that is told as what it is.
+	// A node whose cables are crossed has learnt the interface that is there: that is reported as what it is.
 	crossed := tellCrossed(cables, rep)
 	for i, p := range rig.Pairs {
 		for _, e := range steps.Ends {
@@ -84,7 +84,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			}
 		}
 	}
-	// One sentence for all where none answered; else each silent rail is told, after what was
+	// One sentence for all where none answered; else each silent rail is reported, after what was
 	// found on those that did.
 	if learnt == 0 {
 		rep.Add(steps.NoAnswer, steps.Inconclusive, "no rail answered, so no neighbour entry was checked")
@@ -172,7 +172,7 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 		rep.Show(a.String(), registry.And(words), "", nil)
 		switch {
 		case len(at) == 1:
-		// They were gathered end by end, so first and last tell whether both have it.
+		// They were gathered end by end, so first and last say whether both have it.
 		case at[0].end != at[len(at)-1].end:
 			rep.Add(steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s, so nothing passes between them. Remove it "+
 				"from one: ip addr del", a, registry.And(words))
@@ -288,7 +288,7 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 // says how many passed.
 func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bool, rep *registry.Report) (tried int) {
 	for i, p := range rig.Pairs {
-		// Without a link nothing passes, and link-up says so; where the ends differ it was told why full
+		// Without a link nothing passes, and link-up says so; where the ends differ it was said why full
 		// packets don't.
 		linked := checks.Linked(rig, p)
 		if differ[rig.Rail(p, steps.Here).Netdev.Name] {
@@ -323,7 +323,7 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 }
 
 // checkBondMTUs: a bond and what it holds have one MTU.
-// The kernel keeps them alike as long as the bond's is set; a slave's may still be set by itself.
+// The kernel keeps them alike as long as the bond's is set; a slave's may still be set separately.
 func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {

@@ -208,7 +208,7 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Re
 }
 
 // unconfigured adds a finding about a node whose rails have addresses that nothing known
-// gives them, while the other node tells where its are from.
+// gives them, while the other node reports where its are from.
 func unconfigured(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		if facts[e]["configured by"] == "nothing" && len(kept(rig.At(e))) > 0 {

@@ -237,7 +237,7 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	switch {
 	case len(unseen) > 0 && len(rep.Findings) == 0:
 		return rep.Skipped(steps.Unreadable, "%s", strings.Join(unseen, "; "))
-	case len(unseen) > 0: // told beside what was found on another node
+	case len(unseen) > 0: // said with what was found on another node
 		rep.Add("", steps.Pass, "%s", registry.Capital(strings.Join(unseen, "; ")))
 		return rep.Verdict()
 	case len(clean) > 0:

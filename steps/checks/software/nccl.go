@@ -221,7 +221,7 @@ func (l ncclList) takes(rail steps.Rail) bool {
 	return named != l.without
 }
 
-// naming gives the entries that fit no name. A list that leaves out harms nobody by that.
+// naming gives the entries that fit no name. A list that excludes does no harm by that.
 func (l ncclList) naming(names []string) (gone []string) {
 	if l.without {
 		return nil

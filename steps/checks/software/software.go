@@ -189,7 +189,7 @@ func noted(of string, all []string) string {
 	return of + strings.Join(all, ", ")
 }
 
-// nixlbenchOf tells the release of a node's nixlbench; empty where there is none, or
+// nixlbenchOf is the release of a node's nixlbench; empty where there is none, or
 // it doesn't start.
 func nixlbenchOf(s parse.NIXLSetup) string {
 	if s.Facts["nixlbench --etcd_endpoints"] != "yes" { // every release has it
@@ -249,7 +249,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		noted("Not checked, or not installed: ", not))
 }
 
-// buffer is what a test asks for, in KiB; 0 where the parameter is no number.
+// buffer is what a test asks for, in KiB; 0 where the parameter is not a number.
 func buffer(s string) float64 {
 	v, _ := decimal.Number(s)
 	return v / 1024
