@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Part is one chapter of a tutorial.
@@ -113,14 +113,14 @@ const NoContainer = 66
 // maxID bounds an id: a file's name is made of it.
 const maxID = 100
 
-var idForm = pattern.New(`^[a-z0-9][a-z0-9-]*$`)
+var idForm = lazyregexp.New(`^[a-z0-9][a-z0-9-]*$`)
 
 // IsID reports whether a word can be the id of a cell or a part: small letters, digits
 // and -, a hundred at most. Files are named after cells, and commands and lines name
 // them: whoever reads one from a file asks this first.
 func IsID(id string) bool { return len(id) <= maxID && idForm.Regexp().MatchString(id) }
 
-var commandForm = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
+var commandForm = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
 // IsCommand reports whether a word can be the name of a command that a node is looked at for:
 // a shell takes it as it stands.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // called is the command of a cell's run on the stage, worked out once a run and rail.
@@ -40,8 +40,8 @@ func (m *Model) command(c steps.Cell) string {
 }
 
 var (
-	chosen = pattern.New(`^case \$([A-Z][A-Z0-9_]*) in$`)
-	set    = pattern.New(`^\s*(?:([^\s)]+)\)\s*)?set -- (.*?)(?:\s*;;)?$`)
+	chosen = lazyregexp.New(`^case \$([A-Z][A-Z0-9_]*) in$`)
+	set    = lazyregexp.New(`^\s*(?:([^\s)]+)\)\s*)?set -- (.*?)(?:\s*;;)?$`)
 )
 
 // arguments stands in a command for those that its script has set.
@@ -191,7 +191,7 @@ func toldValues(of []given) string {
 	return strings.Join(lists, " / ")
 }
 
-var variable = pattern.New(`\$\{?([A-Z][A-Z0-9_]*)\}?`)
+var variable = lazyregexp.New(`\$\{?([A-Z][A-Z0-9_]*)\}?`)
 
 // valued is a command with values in place of variables, and without the quotes around those that have none.
 // It is for an audience to read, and no shell's.

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/theme"
 )
@@ -273,7 +273,7 @@ func chaptersOf(text string) []string {
 }
 
 // doctored are the checks that a text says doctor should run.
-var doctored = pattern.New("railbench doctor((?:\\s+[a-z][a-z0-9-]*)+)`")
+var doctored = lazyregexp.New("railbench doctor((?:\\s+[a-z][a-z0-9-]*)+)`")
 
 // checksNamed are the checks that a chapter's commands name, each once.
 func (m *Model) checksNamed(text string) []string {

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/tui/cells"
 	"github.com/railbench/railbench/tui/presentation"
 )
@@ -208,9 +208,9 @@ func command(c steps.Cell) string {
 }
 
 var (
-	functionHead = pattern.New(`^([a-z][a-z0-9_]*)\(\) *\{`)
-	argument     = pattern.New(`"?\$\{?([1-9])\}?"?`)
-	shellWord    = pattern.New(`"[^"]*"|[^\s"]+`)
+	functionHead = lazyregexp.New(`^([a-z][a-z0-9_]*)\(\) *\{`)
+	argument     = lazyregexp.New(`"?\$\{?([1-9])\}?"?`)
+	shellWord    = lazyregexp.New(`"[^"]*"|[^\s"]+`)
 )
 
 // argued is a command in a function of a script with what the function is called with first: nobody in

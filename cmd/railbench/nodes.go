@@ -32,7 +32,7 @@ import (
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/family/nccl"
 	"github.com/railbench/railbench/steps/launch"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/rendezvous"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
@@ -173,7 +173,7 @@ func handedOver() upload.Program {
 }
 
 // released is the form of a release's version; what was built by hand has a longer one, or none.
-var released = pattern.New(`^v?\d+\.\d+\.\d+$`)
+var released = lazyregexp.New(`^v?\d+\.\d+\.\d+$`)
 
 // simFolder is what the folder of a simulated rig's journal begins with.
 const simFolder = "railbench-sim-"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/trust"
 )
@@ -59,7 +59,7 @@ func sshConfiguration(path string) (all []sshFile, err error) {
 
 // plainInclude is an Include whose words are read here as ssh reads them: each is in quotes as a whole, or
 // has none.
-var plainInclude = pattern.New(`(?i)^[=" \t]*include"?(?:[ \t]*=[ \t]*|[ \t]+)((?:"[^"]*"[ \t]+|[^"\s]+[ \t]+)*)$`)
+var plainInclude = lazyregexp.New(`(?i)^[=" \t]*include"?(?:[ \t]*=[ \t]*|[ \t]+)((?:"[^"]*"[ \t]+|[^"\s]+[ \t]+)*)$`)
 
 // sshIncludes are the files that a line of an ssh configuration includes. A folder is none,
 // and neither is what isn't there, as ssh has it. ssh takes quotes out of the middle of a word, and

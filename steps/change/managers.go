@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 )
 
 // LookAtManagers prints what ReadManagers reads: which daemons configure interfaces, and what
@@ -140,7 +140,7 @@ var others = []struct{ unit, name, stop string }{
 
 // plainName is a name of an interface that means the same in a file's name, in a match of
 // networkd, which may hold wildcards, and in a list of NetworkManager.
-var plainName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
 // ReadManagers reads what LookAtManagers printed. It is total: a daemon that runs and was not
 // understood is one with a Trouble.
@@ -317,7 +317,7 @@ func atLeast(version, least string) bool {
 	return true
 }
 
-var digits = pattern.New(`^[0-9]{1,9}`)
+var digits = lazyregexp.New(`^[0-9]{1,9}`)
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // Capture prints what Parse reads. It changes nothing and needs no root.
@@ -465,7 +465,7 @@ func (l ipLink) link() (Link, error) {
 }
 
 // setting is a value of the files of a link's IPv6: they hold small numbers.
-var setting = pattern.New(`^-?[0-9]{1,3}$`)
+var setting = lazyregexp.New(`^-?[0-9]{1,3}$`)
 
 // readMakes reads how the kernel makes each link's own address, and its other settings.
 func (s State) readMakes(text string) {

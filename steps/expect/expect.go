@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Value is a number of an output, with the range in which it has to be.
@@ -32,10 +32,10 @@ type Value struct {
 type ends struct{ least, most string }
 
 var (
-	nameForm  = pattern.New(`^[A-Za-z][\w-]*$`)
-	rangeForm = pattern.New(`^(-?[\d.]+|\$[A-Za-z_]\w*)?\.\.(-?[\d.]*\d|\$[A-Za-z_]\w*)?$`)
-	pathForm  = pattern.New(`^(\.[A-Za-z_][\w-]*|\[\d+\])+$`)
-	stepForm  = pattern.New(`[A-Za-z_][\w-]*|\d+`)
+	nameForm  = lazyregexp.New(`^[A-Za-z][\w-]*$`)
+	rangeForm = lazyregexp.New(`^(-?[\d.]+|\$[A-Za-z_]\w*)?\.\.(-?[\d.]*\d|\$[A-Za-z_]\w*)?$`)
+	pathForm  = lazyregexp.New(`^(\.[A-Za-z_][\w-]*|\[\d+\])+$`)
+	stepForm  = lazyregexp.New(`[A-Za-z_][\w-]*|\d+`)
 )
 
 // ParseValue reads NAME SOURCE [*FACTOR] [UNIT] [LEAST..MOST] [warn LEAST..MOST] [: TEXT]. A source
@@ -61,7 +61,7 @@ func ParseValue(s string) (Value, error) {
 			into, warns = &v.should, true
 		case strings.HasPrefix(word, "*"):
 			var ok bool
-			if v.factor, ok = decimal.Signed(word[1:]); !ok || v.factor == 0 {
+			if v.factor, ok = strictnum.Signed(word[1:]); !ok || v.factor == 0 {
 				return v, fmt.Errorf("%q is no factor like *1e-9", word)
 			}
 		case v.Unit == "":
@@ -121,7 +121,7 @@ func (v Value) Read(output string) (float64, error) {
 }
 
 func (v Value) number(s string) (float64, error) {
-	n, ok := decimal.Signed(s)
+	n, ok := strictnum.Signed(s)
 	if !ok {
 		return 0, fmt.Errorf("%q is no number", s)
 	}
@@ -172,7 +172,7 @@ func (v Value) inJSON(output string) (float64, error) {
 	return 0, fmt.Errorf("%s in the output's JSON is no number", strings.Join(v.path, "."))
 }
 
-var jsonStart = pattern.New(`(?m)^\s*[{\[]`)
+var jsonStart = lazyregexp.New(`(?m)^\s*[{\[]`)
 
 // Range is where the value has to be; nil where there is no such end. asked are the variables
 // that the script was given.
@@ -194,7 +194,7 @@ func (v Value) numbers(of ends, asked map[string]string) (least, most *float64, 
 		if s == "" && !variable {
 			return nil, nil
 		}
-		n, ok := decimal.Signed(s)
+		n, ok := strictnum.Signed(s)
 		if !ok && s == "" {
 			return nil, fmt.Errorf("$%s is empty, so nobody knows what %s has to be here", name, v.Name)
 		}

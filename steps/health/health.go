@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Node is what the last rounds of Script told of one.
@@ -125,7 +125,7 @@ func Degrees(text string) (celsius float64, from string, ok bool) {
 	if len(words) != 2 {
 		return 0, "", false
 	}
-	celsius, ok = decimal.Number(words[0])
+	celsius, ok = strictnum.Number(words[0])
 	if words[1] == "hwmon" {
 		celsius /= 1000
 	}

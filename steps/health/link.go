@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Link is an RDMA device's PCIe link.
@@ -17,7 +17,7 @@ type Link struct {
 	Width, Lanes, Wire int     // lanes, in the same order; 0 where the slot doesn't tell
 }
 
-var linkForm = pattern.New(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
+var linkForm = lazyregexp.New(`^([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})\.\d ([\d.]+) x(\d+) of ([\d.]+) x(\d+)(?:, slot ([\d.]+) x(\d+))?$`)
 
 // ReadLink reads "0000:01:00.0 32.0 x4 of 32.0 x4, slot 32.0 x4".
 func ReadLink(dev, text string) (l Link, ok bool) {
@@ -26,8 +26,8 @@ func ReadLink(dev, text string) (l Link, ok bool) {
 		return l, false
 	}
 	// What the pattern let through is a number; a slot that isn't told is 0.
-	float := func(s string) float64 { v, _ := decimal.Number(s); return v }
-	whole := func(s string) int { v, _ := decimal.Count(s); return v }
+	float := func(s string) float64 { v, _ := strictnum.Number(s); return v }
+	whole := func(s string) int { v, _ := strictnum.Count(s); return v }
 	l = Link{
 		Dev: dev, Half: m[1], GTps: float(m[2]), Width: whole(m[3]), Most: float(m[4]), Lanes: whole(m[5]),
 		Slot: float(m[6]), Wire: whole(m[7]),

@@ -19,7 +19,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // MarkVariable is in the environment of everything that a launcher starts, on each node, with the
@@ -59,10 +59,10 @@ const (
 
 var (
 	// hostForm is what a host may be called: neither an option, nor two hosts.
-	hostForm = pattern.New(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
-	markForm = pattern.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
-	nameForm = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	holes    = pattern.New(`\{[^{}]*\}`)
+	hostForm = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
+	markForm = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,63}$`)
+	nameForm = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	holes    = lazyregexp.New(`\{[^{}]*\}`)
 )
 
 // Read reads a launcher's file; name is the file's, without its ending. The error names the file

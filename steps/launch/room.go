@@ -9,8 +9,8 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Room makes the buffers of cells with with=room as small as the nodes' memory needs them. It
@@ -42,7 +42,7 @@ func available(text string) (kib int, ok bool) {
 	if len(words) != 3 || words[0] != "MemAvailable:" || words[2] != "kB" {
 		return 0, false
 	}
-	return decimal.Count(words[1])
+	return strictnum.Count(words[1])
 }
 
 // fit makes sizes as small as the node with the least memory needs them: GPU and processor may
@@ -63,7 +63,7 @@ func (s Room) fit(ctx context.Context, r session.Request, given map[string]strin
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Buffers)) {
-		size, ok := decimal.Count(r.Params[name])
+		size, ok := strictnum.Count(r.Params[name])
 		if !ok {
 			continue
 		}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // The parameters that the service reads.
@@ -188,8 +188,8 @@ func swept(text string) (found, left int, ok bool) {
 	if len(words) != 4 || words[0] != "found" || words[2] != "left" {
 		return 0, 0, false
 	}
-	found, a := decimal.Count(words[1])
-	left, b := decimal.Count(words[3])
+	found, a := strictnum.Count(words[1])
+	left, b := strictnum.Count(words[3])
 	return found, left, a && b
 }
 

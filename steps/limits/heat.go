@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // Heat is what the temperatures of an adapter come to, in degrees Celsius: its maker warns, calls them critical,
@@ -14,7 +14,7 @@ type Heat struct {
 	of                  string // the adapter whose manual says so
 }
 
-var olderAdapter = pattern.New(`\bConnectX-5\b`)
+var olderAdapter = lazyregexp.New(`\bConnectX-5\b`)
 
 // HeatOf is for an adapter as steps.Node has it ("ConnectX-7, firmware 28.45.4028"). One whose manual is not
 // among the sources is held against the newest, whose temperatures are the lowest.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // NCCLRingRelease is the first NCCL that owners saw to use a ring of three without a switch, as NCCL itself counts
@@ -29,7 +29,7 @@ func NCCLNumber(release string) (n int, ok bool) {
 	}
 	for i, scale := range []int{10_000, 100, 1} {
 		part, _, _ := strings.Cut(parts[i], "+") // of a build
-		v, ok := decimal.Count(part)
+		v, ok := strictnum.Count(part)
 		if !ok || v > 99 {
 			return 0, false
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // CountersScript prints every counter of every rail once, with the node's clock
@@ -48,7 +48,7 @@ type Counters struct {
 // ParseCounters reads what CountersScript printed.
 func ParseCounters(stdout string) (Counters, error) {
 	first, rest, _ := strings.Cut(stdout, "\n")
-	clock, ok := decimal.Number(strings.TrimSpace(first))
+	clock, ok := strictnum.Number(strings.TrimSpace(first))
 	if !ok {
 		return Counters{}, fmt.Errorf("counters have no clock: %q", first)
 	}
@@ -68,7 +68,7 @@ func ParseCounters(stdout string) (Counters, error) {
 			c.boot = value
 			continue
 		}
-		v, whole := decimal.Counter(strings.TrimPrefix(value, " "))
+		v, whole := strictnum.Counter(strings.TrimPrefix(value, " "))
 		if !ok || !whole {
 			continue // a counter that is no number, or not to be read
 		}

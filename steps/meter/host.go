@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // ticksPerSecond is the unit of /proc/stat: USER_HZ, which is 100 on every Linux that railbench
@@ -27,7 +27,7 @@ func parseLoad(line string) (load, error) {
 	}
 	var v [9]float64
 	for i := range v {
-		n, ok := decimal.Number(fields[i+1])
+		n, ok := strictnum.Number(fields[i+1])
 		if !ok {
 			return load{}, errors.New("no line of /proc/stat: " + fields[i+1] + " is no number")
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Place is one rail of one node, as the sampler and the gauges name it.
@@ -277,8 +277,8 @@ func (l Layout) Parse(line string) (Sample, error) {
 		return Sample{}, fmt.Errorf("%q is no sample of %d files", line, want-2)
 	}
 	before, after, _ := strings.Cut(fields[1], ":")
-	from, ok := decimal.Number(before)
-	to, and := decimal.Number(after)
+	from, ok := strictnum.Number(before)
+	to, and := strictnum.Number(after)
 	if !ok || !and {
 		return Sample{}, fmt.Errorf("%q has no clock", line)
 	}
@@ -311,6 +311,6 @@ const wordBytes = 4
 // count reads a counter in its unit. One that could not be read is unknown, not 0: the
 // difference of the next two would be a spike.
 func count(s string, unit uint64) Count {
-	v, ok := decimal.Counter(s)
+	v, ok := strictnum.Counter(s)
 	return Count{Bytes: v * unit, Known: ok}
 }

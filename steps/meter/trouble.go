@@ -3,7 +3,7 @@ package meter
 import (
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Trouble is what a counter tells of that grows.
@@ -100,12 +100,12 @@ func pausesOf(way string) string { return strings.ReplaceAll(pauseNames, "[rt]x"
 // kernel). soft-RoCE has none, and nothing is said of them there.
 var ethtoolForms = []struct {
 	trouble Trouble
-	form    *pattern.Pattern
+	form    *lazyregexp.Pattern
 }{
-	{Paused, pattern.New(`^(` + pausesOf("rx") + `)$`)},
-	{Pauses, pattern.New(`^(` + pausesOf("tx") + `|` + storms + `)$`)},
-	{Dropped, pattern.New(`^(` + dropNames + `)$`)},
-	{Lost, pattern.New(`^(` + damagedNames + `)$`)},
+	{Paused, lazyregexp.New(`^(` + pausesOf("rx") + `)$`)},
+	{Pauses, lazyregexp.New(`^(` + pausesOf("tx") + `|` + storms + `)$`)},
+	{Dropped, lazyregexp.New(`^(` + dropNames + `)$`)},
+	{Lost, lazyregexp.New(`^(` + damagedNames + `)$`)},
 }
 
 // ethtoolLine matches a line of ethtool -S with one of them, in the words of grep -E. cxgb4 fills its names with

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // What the source documents say otherwise is a number in a text that is saved or exported, as
@@ -66,7 +66,7 @@ func (n *notes) all() []steps.Difference {
 // noteSign is a number in Markdown, as GitHub and Jupyter show it.
 func noteSign(no int) string { return fmt.Sprintf(" <sup>[%d](#difference-%d)</sup>", no, no) }
 
-var noteSigns = pattern.New(`\s*<sup>\[(\d+)\]\(#difference-\d+\)</sup>`)
+var noteSigns = lazyregexp.New(`\s*<sup>\[(\d+)\]\(#difference-\d+\)</sup>`)
 
 // markdown is the chapter with all of them; empty where there are none.
 func (n *notes) markdown() string {
@@ -88,7 +88,7 @@ const htmlBegin, htmlEnd = "\uE000", "\uE001"
 
 func noteRunes(no int) string { return fmt.Sprintf("%s%d%s", htmlBegin, no, htmlEnd) }
 
-var noteInHTML = pattern.New(htmlBegin + `(\d+)` + htmlEnd)
+var noteInHTML = lazyregexp.New(htmlBegin + `(\d+)` + htmlEnd)
 
 // linked are the numbers of a rendered text as links.
 func linked(text string) string {

@@ -7,7 +7,7 @@ import (
 	"hash/fnv"
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
@@ -151,7 +151,7 @@ func marshal(v any) ([]byte, error) {
 // names gives each cell of the file an id that nbformat takes, and that no other has.
 type names map[string]bool
 
-var validID = pattern.New(`^[a-zA-Z0-9_-]{1,64}$`)
+var validID = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func (n names) give(want string) string {
 	id := want

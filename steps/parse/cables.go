@@ -3,7 +3,7 @@ package parse
 import (
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Cable is what the check of cables prints of one interface: its module's memory, and which
@@ -22,8 +22,8 @@ type Cable struct {
 }
 
 var (
-	activeFEC   = pattern.New(`^Active FEC encodings?: (\S+)`)
-	moduleError = pattern.New(`^(?:netlink error: |Cannot get module EEPROM information: |sudo: )(.+)$`)
+	activeFEC   = lazyregexp.New(`^Active FEC encodings?: (\S+)`)
+	moduleError = lazyregexp.New(`^(?:netlink error: |Cannot get module EEPROM information: |sudo: )(.+)$`)
 )
 
 // Cables reads, for each interface after a line "interface NAME", ethtool -m, ethtool

@@ -6,19 +6,19 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Mark is a line that a tool prints, and how much it tells: 3 where nothing else
 // prints it, 1 where it tells only beside others.
 type Mark struct {
 	weight  int
-	pattern *pattern.Pattern
+	pattern *lazyregexp.Pattern
 }
 
 // Sign makes a Mark of a regular expression, whose ^ and $ are a line's. It is compiled
 // when somebody asks whose a text is: most of railbench's runs don't.
-func Sign(weight int, expr string) Mark { return Mark{weight, pattern.New(`(?m)` + expr)} }
+func Sign(weight int, expr string) Mark { return Mark{weight, lazyregexp.New(`(?m)` + expr)} }
 
 // detectBytes is how much of a text is looked at to tell whose it is.
 const detectBytes = 1 << 20
@@ -59,7 +59,7 @@ func (all Tools) Detect(text string) (names []string, sure bool) {
 
 // Colours, moves of the cursor, titles of the window: what a terminal takes and
 // nobody reads.
-var escapes = pattern.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+var escapes = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
 // Plain is a text as the tool wrote it, whatever program saved it: in UTF-8, without
 // escape sequences, its lines ended by \n.

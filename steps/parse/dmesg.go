@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A KernelEvent is a line of the kernel's log that is about a rail, a bond, a GPU
@@ -33,106 +33,106 @@ type KernelEvent struct {
 var kernelKinds = []struct {
 	kind    string
 	words   []string // the pattern needs one of them; a look for a word costs a tenth
-	pattern *pattern.Pattern
+	pattern *lazyregexp.Pattern
 }{
 	{
 		"high-temperature",
 		[]string{"emperature", "hermal shutdown"},
-		pattern.New(`(?i)(?:high|critical|over-?) ?temperature|temperature above threshold|thermal shutdown`),
+		lazyregexp.New(`(?i)(?:high|critical|over-?) ?temperature|temperature above threshold|thermal shutdown`),
 	},
-	{"insufficient-power", []string{"PCIe slot"}, pattern.New(`insufficient(?:/unadvertised)? power on the PCIe slot`)},
-	{"power-enough", []string{"PCIe slot"}, pattern.New(`PCIe slot advertised sufficient power`)},
+	{"insufficient-power", []string{"PCIe slot"}, lazyregexp.New(`insufficient(?:/unadvertised)? power on the PCIe slot`)},
+	{"power-enough", []string{"PCIe slot"}, lazyregexp.New(`PCIe slot advertised sufficient power`)},
 	// That a slot does not say what it has is no complaint.
-	{"power-untold", []string{"PCIe slot"}, pattern.New(`PCIe slot power capability was not advertised`)},
-	{"cable-unplugged", []string{"Cable unplugged"}, pattern.New(`Port module event: module \d+, Cable unplugged`)},
+	{"power-untold", []string{"PCIe slot"}, lazyregexp.New(`PCIe slot power capability was not advertised`)},
+	{"cable-unplugged", []string{"Cable unplugged"}, lazyregexp.New(`Port module event: module \d+, Cable unplugged`)},
 	{
 		"cable-plugged",
 		[]string{"Cable plug"},
-		pattern.New(`Port module event: module \d+, Cable plugged|cx7-pcie-hotplug.*: Cable plugin`),
+		lazyregexp.New(`Port module event: module \d+, Cable plugged|cx7-pcie-hotplug.*: Cable plugin`),
 	},
 	{
 		"cable-error",
 		[]string{"Port module event"},
-		pattern.New(`Port module event\[error\]: module|Port module event: module \d+, Cable (?:error|disabled)`),
+		lazyregexp.New(`Port module event\[error\]: module|Port module event: module \d+, Cable (?:error|disabled)`),
 	},
-	{"bonding", []string{"bond", "(slave "}, pattern.New(`^bonding: |^\S+: \(slave \S+\): |^bond\w*: `)},
-	{"roce-lag", []string{"lag map", "shared_fdb"}, pattern.New(`^mlx5_core .*(?:\blag map\b|shared_fdb)`)},
+	{"bonding", []string{"bond", "(slave "}, lazyregexp.New(`^bonding: |^\S+: \(slave \S+\): |^bond\w*: `)},
+	{"roce-lag", []string{"lag map", "shared_fdb"}, lazyregexp.New(`^mlx5_core .*(?:\blag map\b|shared_fdb)`)},
 	{
 		"device-removed",
 		[]string{"pciehp: ", "PCI slot is unavailable"},
-		pattern.New(`pciehp: Slot\(\S+\): (?:Link Down|Card not present)|^mlx5_core .*PCI slot is unavailable`),
+		lazyregexp.New(`pciehp: Slot\(\S+\): (?:Link Down|Card not present)|^mlx5_core .*PCI slot is unavailable`),
 	},
 	{
 		"firmware-error",
 		[]string{"Fatal error ", "health", "synd 0x", "leak of a command"},
-		pattern.New(`^mlx5_core .*(?:Fatal error \d+ detected|health compromised|` +
+		lazyregexp.New(`^mlx5_core .*(?:Fatal error \d+ detected|health compromised|` +
 			`\bsynd 0x\w+: |health recovery|Will cause a leak of a command resource)`),
 	},
 	{
 		"driver-unloaded",
 		[]string{"E-Switch: ", "(unregistering)", "Shutdown was called", "rdma_rxe: "},
-		pattern.New(`^mlx5_core .*(?:E-Switch: (?:[Cc]leanup|Unload vfs)|\(unregistering\)|Shutdown was called)|` +
+		lazyregexp.New(`^mlx5_core .*(?:E-Switch: (?:[Cc]leanup|Unload vfs)|\(unregistering\)|Shutdown was called)|` +
 			`^rdma_rxe: unloaded`),
 	},
 	{
 		"driver-loaded",
 		[]string{"firmware version: ", "rdma_rxe: "},
-		pattern.New(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`),
+		lazyregexp.New(`^mlx5_core .*firmware version: \d|^rdma_rxe: loaded`),
 	},
 	// At each boot the kernel says of a port that AER is enabled, which is no error.
-	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, pattern.New(`PCIe Bus Error|\bAER: (?:[^e]|e[^n])`)},
-	{"pcie-limited", []string{"available PCIe bandwidth"}, pattern.New(`available PCIe bandwidth.* limited by`)},
+	{"pcie-error", []string{"PCIe Bus Error", "AER: "}, lazyregexp.New(`PCIe Bus Error|\bAER: (?:[^e]|e[^n])`)},
+	{"pcie-limited", []string{"available PCIe bandwidth"}, lazyregexp.New(`available PCIe bandwidth.* limited by`)},
 	{
 		"tx-timeout",
 		[]string{"NETDEV WATCHDOG: ", "TX timeout detected"},
-		pattern.New(`NETDEV WATCHDOG: |^mlx5_core .*TX timeout detected`),
+		lazyregexp.New(`NETDEV WATCHDOG: |^mlx5_core .*TX timeout detected`),
 	},
 	{
 		"link-down",
 		[]string{"ink down", "ink Down", "ink is down", "ink is Down"},
-		pattern.New(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`),
+		lazyregexp.New(`: (?:NIC )?[Ll]ink (?:is )?[Dd]own\b`),
 	},
 	{
 		"link-up",
 		[]string{"ink up", "ink Up", "ink is up", "ink is Up", "ink becomes ready"},
-		pattern.New(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`),
+		lazyregexp.New(`: (?:NIC )?[Ll]ink (?:is )?[Uu]p\b|link becomes ready`),
 	},
 	{
 		"module-refused",
 		[]string{"is rejected", "module loading is restricted", "module verification failed"},
-		pattern.New(`Loading of .*is rejected|module loading is restricted|module verification failed`),
+		lazyregexp.New(`Loading of .*is rejected|module loading is restricted|module verification failed`),
 	},
-	{"gpu", []string{"NVRM: ", "nvidia"}, pattern.New(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
+	{"gpu", []string{"NVRM: ", "nvidia"}, lazyregexp.New(`^NVRM: |^nvidia(?:[-_]\w+)?(?: \S+)?: |\[nvidia-drm\]`)},
 	{
 		"out-of-memory",
 		[]string{"ut of memory", "oom-kill", "allocation failure", "alloc failed"},
-		pattern.New(`(?:Out|Memory cgroup out) of memory: Killed process|^oom-kill:constraint=|invoked oom-killer|page allocation failure|^cma: .*alloc failed`),
+		lazyregexp.New(`(?:Out|Memory cgroup out) of memory: Killed process|^oom-kill:constraint=|invoked oom-killer|page allocation failure|^cma: .*alloc failed`),
 	},
 }
 
 var (
 	// [18846.942536] and, with the caller, [  223.280777][   T13]; dmesg -x puts the
 	// facility before it.
-	kernelSeconds = pattern.New(`^(?:<\d{1,3}>|\w+ *:\w+ *: )?\[ *(\d{1,9}\.\d{1,9})\](?:\[ *[TC]\d+\]:?)?(?: (.*))?$`)
+	kernelSeconds = lazyregexp.New(`^(?:<\d{1,3}>|\w+ *:\w+ *: )?\[ *(\d{1,9}\.\d{1,9})\](?:\[ *[TC]\d+\]:?)?(?: (.*))?$`)
 	// dmesg -T, and the short forms of dmesg -e and -H.
-	kernelDate = pattern.New(`^(?:\w+ *:\w+ *: )?\[(\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}|` +
+	kernelDate = lazyregexp.New(`^(?:\w+ *:\w+ *: )?\[(\w{3} \w{3} [ \d]\d [\d:]{8} \d{4}|` +
 		`\w{3} ?\d{1,2} \d\d:\d\d| *\+\d{1,9}\.\d{1,9})\] (.*)$`)
 	// journalctl -k and syslog, which hold other programs' lines too; dmesg
 	// --time-format iso has a comma in its seconds.
-	kernelJournal = pattern.New(`^(\w{3} [ \d]\d [\d:]{8}(?:\.\d+)?|` +
+	kernelJournal = lazyregexp.New(`^(\w{3} [ \d]\d [\d:]{8}(?:\.\d+)?|` +
 		`\d{4}-\d\d-\d\dT[\d:]{8}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?) \S+ kernel: (?:\[ *[\d.]+\] )?(.*)$`)
-	kernelISO = pattern.New(`^(\d{4}-\d\d-\d\dT[\d:]{8},\d+[+-]\d\d:?\d\d) (.*)$`)
+	kernelISO = lazyregexp.New(`^(\d{4}-\d\d-\d\dT[\d:]{8},\d+[+-]\d\d:?\d\d) (.*)$`)
 	// UCX stamps its lines alike, and then tells host and process.
-	ucxStamp = pattern.New(`^\[\S+:\d+ *:\d+\]`)
+	ucxStamp = lazyregexp.New(`^\[\S+:\d+ *:\d+\]`)
 
-	pciAddress   = pattern.New(`\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
-	driverNetdev = pattern.New(`^\w+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] ([\w.-]+)(?: \(unregistering\))?: `)
-	bondLine     = pattern.New(`^(?:bonding: (\S+?):? |(\S+?): )(?:\(slave (\S+?)\): |.* for interface ([\w.-]+))?`)
-	readyLine    = pattern.New(`(\S+): link becomes ready`)
-	plainLink    = pattern.New(`(\S+?):? (?:NIC )?[Ll]ink (?:is )?(?:[Uu]p|[Dd]own)`)
-	watchdogLine = pattern.New(`NETDEV WATCHDOG: (\S+?):? `)
-	slotWatts    = pattern.New(`\((\d{1,5})W\)`)
-	gpuXID       = pattern.New(`NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d{1,6})`)
+	pciAddress   = lazyregexp.New(`\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
+	driverNetdev = lazyregexp.New(`^\w+ [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] ([\w.-]+)(?: \(unregistering\))?: `)
+	bondLine     = lazyregexp.New(`^(?:bonding: (\S+?):? |(\S+?): )(?:\(slave (\S+?)\): |.* for interface ([\w.-]+))?`)
+	readyLine    = lazyregexp.New(`(\S+): link becomes ready`)
+	plainLink    = lazyregexp.New(`(\S+?):? (?:NIC )?[Ll]ink (?:is )?(?:[Uu]p|[Dd]own)`)
+	watchdogLine = lazyregexp.New(`NETDEV WATCHDOG: (\S+?):? `)
+	slotWatts    = lazyregexp.New(`\((\d{1,5})W\)`)
+	gpuXID       = lazyregexp.New(`NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d{1,6})`)
 )
 
 // Dmesg reads the kernel's log, from dmesg in any of its formats, from the journal
@@ -183,10 +183,10 @@ func kernelLine(line string) (KernelEvent, bool) {
 		return KernelEvent{Text: strings.TrimSpace(line)}, false
 	}
 	if m := kernelSeconds.Regexp().FindStringSubmatch(line); m != nil && !ucxStamp.Regexp().MatchString(m[2]) {
-		seconds, ok := decimal.Number(m[1])
+		seconds, ok := strictnum.Number(m[1])
 		return KernelEvent{Time: m[1], Seconds: seconds, Text: strings.TrimSpace(m[2])}, ok
 	}
-	for _, form := range []*pattern.Pattern{kernelDate, kernelJournal, kernelISO} {
+	for _, form := range []*lazyregexp.Pattern{kernelDate, kernelJournal, kernelISO} {
 		if m := form.Regexp().FindStringSubmatch(line); m != nil {
 			return KernelEvent{Time: strings.TrimSpace(m[1]), Text: strings.TrimSpace(m[2])}, true
 		}
@@ -217,7 +217,7 @@ func (e *KernelEvent) classify() bool {
 
 // details are what the lines of one kind have.
 func (e *KernelEvent) details() {
-	first := func(pattern *pattern.Pattern) {
+	first := func(pattern *lazyregexp.Pattern) {
 		if m := pattern.Regexp().FindStringSubmatch(e.Text); m != nil && e.Netdev == "" {
 			e.Netdev = cut(m[1])
 		}
@@ -229,12 +229,12 @@ func (e *KernelEvent) details() {
 		}
 	case "insufficient-power":
 		if m := slotWatts.Regexp().FindStringSubmatch(e.Text); m != nil {
-			e.Watts, _ = decimal.Count(m[1])
+			e.Watts, _ = strictnum.Count(m[1])
 		}
 	case "gpu":
 		if m := gpuXID.Regexp().FindStringSubmatch(e.Text); m != nil {
 			e.Device = m[1]
-			e.XID, _ = decimal.Count(m[2])
+			e.XID, _ = strictnum.Count(m[2])
 		}
 	case "tx-timeout":
 		first(watchdogLine)

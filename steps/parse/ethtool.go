@@ -3,8 +3,8 @@ package parse
 import (
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // EthtoolLink is what ethtool says of an interface.
@@ -30,13 +30,13 @@ func (l EthtoolLink) MostMbps() int { return fastest(l.Supported) }
 // AskedMbps is the fastest of the modes that it advertises; 0 where none is reported.
 func (l EthtoolLink) AskedMbps() int { return fastest(l.Advertised) }
 
-var linkMode = pattern.New(`^(\d{1,9})base\w`)
+var linkMode = lazyregexp.New(`^(\d{1,9})base\w`)
 
 func fastest(modes []string) int {
 	most := 0
 	for _, mode := range modes {
 		if m := linkMode.Regexp().FindStringSubmatch(mode); m != nil {
-			if v, ok := decimal.Count(m[1]); ok {
+			if v, ok := strictnum.Count(m[1]); ok {
 				most = max(most, v)
 			}
 		}
@@ -45,8 +45,8 @@ func fastest(modes []string) int {
 }
 
 var (
-	ethtoolStart = pattern.New(`(?:^|:)Settings for ([^\s:]+):$`)
-	ethtoolSpeed = pattern.New(`^(\d{1,9})Mb/s$`)
+	ethtoolStart = lazyregexp.New(`(?:^|:)Settings for ([^\s:]+):$`)
+	ethtoolSpeed = lazyregexp.New(`^(\d{1,9})Mb/s$`)
 )
 
 // EthtoolLinks reads ethtool INTERFACE, run once or several times in a row.
@@ -95,10 +95,10 @@ func (r *ethtoolReader) line(line string) {
 		r.add(value)
 	case "Speed":
 		if m := ethtoolSpeed.Regexp().FindStringSubmatch(value); m != nil {
-			l.SpeedMbps, _ = decimal.Count(m[1])
+			l.SpeedMbps, _ = strictnum.Count(m[1])
 		}
 	case "Lanes":
-		l.Lanes, _ = decimal.Count(value)
+		l.Lanes, _ = strictnum.Count(value)
 	case "Duplex":
 		l.Duplex = cut(value)
 	case "Auto-negotiation":
@@ -147,9 +147,9 @@ func (m CableModule) Copper() bool { return strings.Contains(strings.ToLower(m.T
 func (m CableModule) Active() bool { return strings.Contains(m.Technology, "active equalizers") }
 
 var (
-	moduleLine   = pattern.New(`^\s*([A-Z][^:]*?)\s+: ?(.*)$`)
-	inBrackets   = pattern.New(`^0x[0-9a-f]{2}(?: \((.*)\))?$`)
-	moduleLength = pattern.New(`^(\d[\d.]*)(k?m)$`)
+	moduleLine   = lazyregexp.New(`^\s*([A-Z][^:]*?)\s+: ?(.*)$`)
+	inBrackets   = lazyregexp.New(`^0x[0-9a-f]{2}(?: \((.*)\))?$`)
+	moduleLength = lazyregexp.New(`^(\d[\d.]*)(k?m)$`)
 )
 
 // EthtoolModule reads ethtool -m INTERFACE. The error is ErrNoResult where the text has no
@@ -203,7 +203,7 @@ func metres(text string) float64 {
 	if f == nil {
 		return 0
 	}
-	v, _ := decimal.Number(f[1])
+	v, _ := strictnum.Number(f[1])
 	if f[2] == "km" {
 		v *= 1000
 	}

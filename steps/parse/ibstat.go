@@ -3,8 +3,8 @@ package parse
 import (
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // An IBCA is a block of ibstat.
@@ -26,8 +26,8 @@ type IBPort struct {
 }
 
 var (
-	ibCA   = pattern.New(`^CA '([^']+)'$`)
-	ibPort = pattern.New(`^\s+Port (\d{1,3}):$`)
+	ibCA   = lazyregexp.New(`^CA '([^']+)'$`)
+	ibPort = lazyregexp.New(`^\s+Port (\d{1,3}):$`)
 )
 
 // Ibstat reads ibstat of infiniband-diags.
@@ -53,7 +53,7 @@ func Ibstat(text string) ([]IBCA, error) {
 // take reads a line below an adapter's first; below "Port N:" it is that port's.
 func (c *IBCA) take(line string) {
 	if m := ibPort.Regexp().FindStringSubmatch(line); m != nil {
-		if n, ok := decimal.Count(m[1]); ok && len(c.Ports) < 256 {
+		if n, ok := strictnum.Count(m[1]); ok && len(c.Ports) < 256 {
 			c.Ports = append(c.Ports, IBPort{Port: n})
 		}
 		return
@@ -78,7 +78,7 @@ func (c *IBCA) take(line string) {
 	}
 	if v, ok := field(line, "Rate"); ok {
 		v, _, _ = strings.Cut(v, " ") // 40 (FDR10)
-		p.RateGbps, _ = decimal.Number(v)
+		p.RateGbps, _ = strictnum.Number(v)
 	}
 }
 

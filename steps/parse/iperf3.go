@@ -7,8 +7,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // An Iperf3 is one test of iperf3, as one of its ends tells it. Rates are 10^9
@@ -79,12 +79,12 @@ func (v Iperf3) Threaded() (threaded, ok bool) {
 	if m == nil {
 		return false, false
 	}
-	major, ok1 := decimal.Count(m[1])
-	minor, ok2 := decimal.Count(m[2])
+	major, ok1 := strictnum.Count(m[1])
+	minor, ok2 := strictnum.Count(m[2])
 	return major > 3 || major == 3 && minor >= 16, ok1 && ok2
 }
 
-var iperfVersion = pattern.New(`^iperf (\d{1,3})\.(\d{1,3})`)
+var iperfVersion = lazyregexp.New(`^iperf (\d{1,3})\.(\d{1,3})`)
 
 // Iperf3Output reads what iperf3 prints, with -J, as --json-stream or as text, at either end.
 func Iperf3Output(text string) (Iperf3, error) {
@@ -350,13 +350,13 @@ func least(f float64) float64 { return max(0, f) }
 func whole(f float64) int { return int(min(max(0, f), 1<<40)) }
 
 var (
-	iperfError     = pattern.New(`(?m)^iperf3: (?:error - |interrupt - )(.+)$`)
-	iperfConnected = pattern.New(`^\[ *\d{1,6}\] local (\S+) port \d+ connected to (\S+) port \d+`)
+	iperfError     = lazyregexp.New(`(?m)^iperf3: (?:error - |interrupt - )(.+)$`)
+	iperfConnected = lazyregexp.New(`^\[ *\d{1,6}\] local (\S+) port \d+ connected to (\S+) port \d+`)
 	// [SUM]   0.00-10.01  sec   610 MBytes   511 Mbits/sec    0   1.19 MBytes   sender
-	iperfRow = pattern.New(`^\[ *(SUM|\d{1,6})\] +[\d.]+-([\d.]+) +sec +([\d.]+) ([KMGT]?)Bytes +([\d.]+) ([KMGT]?)bits/sec(?: +(\d{1,9}))?(?: +([\d.]+) ([KMGT]?)Bytes)? *(?:\(omitted\))? *(sender|receiver)? *$`)
+	iperfRow = lazyregexp.New(`^\[ *(SUM|\d{1,6})\] +[\d.]+-([\d.]+) +sec +([\d.]+) ([KMGT]?)Bytes +([\d.]+) ([KMGT]?)bits/sec(?: +(\d{1,9}))?(?: +([\d.]+) ([KMGT]?)Bytes)? *(?:\(omitted\))? *(sender|receiver)? *$`)
 	// [  5]   0.00-1.00   sec  2.41 MBytes  20.1 Mbits/sec  0.357 ms  0/77 (0%)  receiver
-	iperfDatagrams = pattern.New(` +([\d.]+) ms +(-?\d{1,12})/(\d{1,12}) \([^)]{1,20}%\) *(sender|receiver)? *$`)
-	iperfSent      = pattern.New(`^\[ *\d{1,6}\] Sent \d{1,12} datagrams *$`) // before 3.7
+	iperfDatagrams = lazyregexp.New(` +([\d.]+) ms +(-?\d{1,12})/(\d{1,12}) \([^)]{1,20}%\) *(sender|receiver)? *$`)
+	iperfSent      = lazyregexp.New(`^\[ *\d{1,6}\] Sent \d{1,12} datagrams *$`) // before 3.7
 )
 
 // iperf3Text reads the form for people. The tutorial's own pattern, "sender …
@@ -440,19 +440,19 @@ func (r *iperf3Reader) datagrams(figures string, m []string) {
 
 // datagramsOf are those of a row's columns; nil where they are no numbers.
 func datagramsOf(m []string) *Datagrams {
-	jitter, ok := decimal.Number(m[1])
-	sent, also := decimal.Count(m[3])
+	jitter, ok := strictnum.Number(m[1])
+	sent, also := strictnum.Count(m[3])
 	if !ok || !also {
 		return nil
 	}
-	lost, _ := decimal.Count(m[2]) // below 0 where some came late: none is lost
+	lost, _ := strictnum.Count(m[2]) // below 0 where some came late: none is lost
 	return &Datagrams{Sent: sent, Lost: lost, JitterMS: jitter}
 }
 
 // row takes a line of figures. Those of an interval name no side; of them only the
 // congestion window is kept, which the last rows don't have.
 func (r *iperf3Reader) row(m []string) {
-	seconds, _ := decimal.Number(m[2])
+	seconds, _ := strictnum.Number(m[2])
 	// Bytes in powers of 1024, bits in powers of 1000.
 	bytes, ok := scaled(m[3], m[4], 1024)
 	bits, also := scaled(m[5], m[6], 1000)
@@ -479,7 +479,7 @@ func (r *iperf3Reader) end(side string, all bool, bytes, rate float64, retransmi
 		r.v.ReceivedBytes, r.v.ReceivedGbps = bytes, rate
 	} else {
 		r.v.SentBytes, r.v.SentGbps = bytes, rate
-		if n, ok := decimal.Count(retransmits); ok {
+		if n, ok := strictnum.Count(retransmits); ok {
 			r.v.Retransmits = n
 		}
 	}
@@ -490,7 +490,7 @@ func (r *iperf3Reader) end(side string, all bool, bytes, rate float64, retransmi
 
 // scaled reads "610" with "M" to a base.
 func scaled(figure, unit string, base float64) (float64, bool) {
-	v, ok := decimal.Number(figure)
+	v, ok := strictnum.Number(figure)
 	if unit != "" {
 		v *= math.Pow(base, float64(strings.Index("KMGTP", unit)+1))
 	}

@@ -3,7 +3,7 @@ package parse
 import (
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Neighbor is what is at the other end of an interface's cable, by its own word: LLDP (IEEE 802.1AB).
@@ -17,7 +17,7 @@ type Neighbor struct {
 
 // networkd's columns: link, chassis, system, capabilities (of one letter each, dots for those that are off),
 // port and its description.
-var networkdNeighbor = pattern.New(`^ *([^ ]+) +([^ ]+) +([^ ]+) +([.a-z]{11}) +([^ ]+)(?: +([^ ].*))?$`)
+var networkdNeighbor = lazyregexp.New(`^ *([^ ]+) +([^ ]+) +([^ ]+) +([.a-z]{11}) +([^ ]+)(?: +([^ ].*))?$`)
 
 // Neighbors reads what lldpctl -f keyvalue and networkctl lldp say, one after the other or one of them. Of an
 // interface that several speak on each is one.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // An NMDevice is an interface as NetworkManager sees it.
@@ -57,8 +57,8 @@ type NetworkdLink struct {
 }
 
 var (
-	networkctlRow  = pattern.New(`^ *[0-9]{1,9} +[^ ]+ +[^ ]+ +[^ ]+ +(?:[a-z]+|n/a|-) *$`)
-	networkctlFile = pattern.New(`^/run/systemd/netif/links/([0-9]{1,9}):NETWORK_FILE=(/.+)$`)
+	networkctlRow  = lazyregexp.New(`^ *[0-9]{1,9} +[^ ]+ +[^ ]+ +[^ ]+ +(?:[a-z]+|n/a|-) *$`)
+	networkctlFile = lazyregexp.New(`^/run/systemd/netif/links/([0-9]{1,9}):NETWORK_FILE=(/.+)$`)
 )
 
 // Networkctl reads the table of networkctl -l list, which every release has, and after it

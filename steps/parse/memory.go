@@ -3,7 +3,7 @@ package parse
 import (
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // Free is what free prints.
@@ -27,9 +27,9 @@ type FreeRow struct {
 }
 
 var (
-	freeName   = pattern.New(`^(Mem|Swap|Total|Low|High):\s+(.+)$`)
-	freeFigure = pattern.New(`^(\d[\d.]*)(B|[KMGTP]i?)?$`)
-	freeCall   = pattern.New(`(?:^|[\s$#+;&|])free((?: +-[-\w=]+(?: \d+)?)*) *$`)
+	freeName   = lazyregexp.New(`^(Mem|Swap|Total|Low|High):\s+(.+)$`)
+	freeFigure = lazyregexp.New(`^(\d[\d.]*)(B|[KMGTP]i?)?$`)
+	freeCall   = lazyregexp.New(`(?:^|[\s$#+;&|])free((?: +-[-\w=]+(?: \d+)?)*) *$`)
 )
 
 // freeUnits are free's options for a unit.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // An NCCLTest is a run of one of nccl-tests' programs. Bandwidths are 10^9 bytes a second:
@@ -72,19 +72,19 @@ type NCCLFigure struct {
 }
 
 var (
-	ncclTag     = pattern.New(`^\[\d{1,6},\d{1,6}\]<std(?:out|err)>: ?`) // mpirun --tag-output
-	ncclVersion = pattern.New(`^# nccl-tests version (\S+) .*nccl-library=(\d{1,9})`)
-	ncclProgram = pattern.New(`^# Collective test (?:starting|concluded): (\S+)`)
-	ncclRank    = pattern.New(`^#\s+Rank\s+(\d{1,6}) .* on\s+(\S+) device\s+\d+ \[[^\]]*\] (.+)$`)
-	ncclBounds  = pattern.New(`^# Out of bounds values\s*: (\d{1,9}) (OK|FAILED)`)
-	ncclAverage = pattern.New(`^# Avg bus bandwidth\s*: (\S+)`)
-	ncclUsing   = pattern.New(`(?:^|\s)([A-Za-z0-9][A-Za-z0-9._-]{0,99}):\d+:\d+ \[\d+\] NCCL INFO NET/(IB|Socket) ?: Using (.*)$`)
-	ncclDevice  = pattern.New(`\[\d{1,3}\]([A-Za-z0-9][A-Za-z0-9._-]{0,63}):`)
-	ncclBanner  = pattern.New(`^NCCL version (\d{1,2})\.(\d{1,3})\.(\d{1,3})`)
-	ncclError   = pattern.New(`Test NCCL failure|NCCL WARN |Test CUDA failure|Bootstrap : no socket interface|: Test failure |misc/.* error`)
+	ncclTag     = lazyregexp.New(`^\[\d{1,6},\d{1,6}\]<std(?:out|err)>: ?`) // mpirun --tag-output
+	ncclVersion = lazyregexp.New(`^# nccl-tests version (\S+) .*nccl-library=(\d{1,9})`)
+	ncclProgram = lazyregexp.New(`^# Collective test (?:starting|concluded): (\S+)`)
+	ncclRank    = lazyregexp.New(`^#\s+Rank\s+(\d{1,6}) .* on\s+(\S+) device\s+\d+ \[[^\]]*\] (.+)$`)
+	ncclBounds  = lazyregexp.New(`^# Out of bounds values\s*: (\d{1,9}) (OK|FAILED)`)
+	ncclAverage = lazyregexp.New(`^# Avg bus bandwidth\s*: (\S+)`)
+	ncclUsing   = lazyregexp.New(`(?:^|\s)([A-Za-z0-9][A-Za-z0-9._-]{0,99}):\d+:\d+ \[\d+\] NCCL INFO NET/(IB|Socket) ?: Using (.*)$`)
+	ncclDevice  = lazyregexp.New(`\[\d{1,3}\]([A-Za-z0-9][A-Za-z0-9._-]{0,63}):`)
+	ncclBanner  = lazyregexp.New(`^NCCL version (\d{1,2})\.(\d{1,3})\.(\d{1,3})`)
+	ncclError   = lazyregexp.New(`Test NCCL failure|NCCL WARN |Test CUDA failure|Bootstrap : no socket interface|: Test failure |misc/.* error`)
 	// A row is printed in three pieces, and what NCCL logs meanwhile stands between them, as it connects what a
 	// size needs once that is its turn.
-	ncclWithin = pattern.New(`^([0-9].*?)(?:\[[0-9-]+ [0-9:.]+\] )?([A-Za-z][A-Za-z0-9._-]*:\d+:\d+ \[\d+\] .*NCCL .*)$`)
+	ncclWithin = lazyregexp.New(`^([0-9].*?)(?:\[[0-9-]+ [0-9:.]+\] )?([A-Za-z][A-Za-z0-9._-]*:\d+:\d+ \[\d+\] .*NCCL .*)$`)
 )
 
 // NCCLReport is before each piece of the file of -J where that stands below the table. It begins as all does
@@ -227,13 +227,13 @@ func (t *NCCLTest) complain(line string) {
 
 // cells takes what may be a row, or the next piece of one: that has figures alone.
 func (r *ncclReader) cells(fields []string) {
-	figure := func(word string) bool { return word == "N/A" || decimal.Looks(word) }
+	figure := func(word string) bool { return word == "N/A" || strictnum.Looks(word) }
 	switch {
 	case r.names == nil || len(fields) == 0:
 		return
 	case r.row != nil && !slices.ContainsFunc(fields, func(word string) bool { return !figure(word) }):
 		r.row = append(r.row, fields...)
-	case len(fields) >= 5 && decimal.Looks(fields[0]) && decimal.Looks(fields[1]): // a row begins with two counts
+	case len(fields) >= 5 && strictnum.Looks(fields[0]) && strictnum.Looks(fields[1]): // a row begins with two counts
 		r.broken()
 		r.row = slices.Clone(fields)
 	default:
@@ -264,7 +264,7 @@ func (r *ncclReader) log(line string) {
 	t := r.t
 	if m := ncclBanner.Regexp().FindStringSubmatch(line); m != nil && t.NCCL == 0 {
 		for i, unit := range []int{10000, 100, 1} {
-			n, _ := decimal.Count(m[i+1])
+			n, _ := strictnum.Count(m[i+1])
 			t.NCCL += n * unit
 		}
 	}
@@ -304,20 +304,20 @@ func (r *ncclReader) comment(line string) {
 	}
 	if m := ncclVersion.Regexp().FindStringSubmatch(line); m != nil {
 		t.Version = cut(m[1])
-		t.NCCL, _ = decimal.Count(m[2])
+		t.NCCL, _ = strictnum.Count(m[2])
 	}
 	if m := ncclProgram.Regexp().FindStringSubmatch(line); m != nil {
 		t.Program = cut(m[1])
 	}
 	if m := ncclRank.Regexp().FindStringSubmatch(line); m != nil && len(t.Ranks) < maxRows {
-		rank, _ := decimal.Count(m[1])
+		rank, _ := strictnum.Count(m[1])
 		t.Ranks = append(t.Ranks, NCCLRank{rank, cut(m[2]), cut(m[3])})
 	}
 	if m := ncclBounds.Regexp().FindStringSubmatch(line); m != nil {
 		t.bounds(m[1], m[2] == "OK")
 	}
 	if m := ncclAverage.Regexp().FindStringSubmatch(line); m != nil {
-		if v, ok := decimal.Number(m[1]); ok {
+		if v, ok := strictnum.Number(m[1]); ok {
 			if t.AverageBusGBps = &v; strings.HasSuffix(line, "FAILED") {
 				t.Errors = append(t.Errors, cut(strings.TrimLeft(line, "# ")))
 			}
@@ -329,7 +329,7 @@ func (r *ncclReader) comment(line string) {
 
 // bounds keeps how many values were wrong, and says so.
 func (t *NCCLTest) bounds(text string, okay bool) {
-	n, ok := decimal.Count(text)
+	n, ok := strictnum.Count(text)
 	if ok {
 		t.OutOfBounds = &n
 	}
@@ -345,7 +345,7 @@ func ncclRow(names, fields []string) (row NCCLRow, err error) {
 		return row, fmt.Errorf("%w: %d columns under a header of %d: %q", ErrNoResult, len(fields), len(names),
 			cut(strings.Join(fields, " ")))
 	}
-	bytes, ok := decimal.Count(fields[0])
+	bytes, ok := strictnum.Count(fields[0])
 	if !ok {
 		return row, fmt.Errorf("%w: size is %q", ErrNoResult, cut(fields[0]))
 	}
@@ -382,7 +382,7 @@ func ncclRow(names, fields []string) (row NCCLRow, err error) {
 		if to == nil {
 			continue
 		}
-		if *to, ok = decimal.Signed(fields[i]); !ok || *to < 0 { // a time of 10 s on is 1.5e+07: it has room for seven
+		if *to, ok = strictnum.Signed(fields[i]); !ok || *to < 0 { // a time of 10 s on is 1.5e+07: it has room for seven
 			return row, fmt.Errorf("%w: %s is %q", ErrNoResult, name, cut(fields[i]))
 		}
 	}
@@ -397,7 +397,7 @@ func (f *NCCLFigure) wrong(name, text string) error {
 	if name == "error" || text == "N/A" {
 		return nil
 	}
-	n, ok := decimal.Signed(text) // %g: many are 1.04858e+06
+	n, ok := strictnum.Signed(text) // %g: many are 1.04858e+06
 	if !ok || n < 0 || n >= 1<<53 {
 		return fmt.Errorf("%w: #wrong is %q", ErrNoResult, cut(text))
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Ping is one run of ping. Times are milliseconds, 0 where nothing came back.
@@ -39,15 +39,15 @@ type Ping struct {
 // ping is iputils', busybox's and inetutils': "56(84) bytes of data" and "56 data bytes", "received" with and
 // without "packets", and the times without mdev.
 var (
-	pingStart   = pattern.New(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
-	pingSummary = pattern.New(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
-	pingTwice   = pattern.New(`\+(\d{1,9}) duplicates`)
-	pingTimes   = pattern.New(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
-	pingTooLong = pattern.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|` +
+	pingStart   = lazyregexp.New(`^PING (\S+) \(([0-9a-fA-F.:]+)[^)]*\)(?: from .*?:)?:? (\d{1,9})(?:\(\d+\))?(?: data)? bytes`)
+	pingSummary = lazyregexp.New(`^(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received,.*?([\d.]+)% packet loss`)
+	pingTwice   = lazyregexp.New(`\+(\d{1,9}) duplicates`)
+	pingTimes   = lazyregexp.New(`^(?:rtt|round-trip) min/avg/max(?:/\w+)? = ([\d.]+)/([\d.]+)/([\d.]+)`)
+	pingTooLong = lazyregexp.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|` +
 		`frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
-	pingStrange = pattern.New(`^wrong data byte|^\d{1,9} packets transmitted, .*\+\d{1,9} corrupted|DIFFERENT ADDRESS!|(?i)\bredirect (?:host|network)|\(BAD CHECKSUM!\)|truncated\)$`)
-	pingTTL     = pattern.New(`\bttl=(\d{1,3})\b`)
-	pingError   = pattern.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
+	pingStrange = lazyregexp.New(`^wrong data byte|^\d{1,9} packets transmitted, .*\+\d{1,9} corrupted|DIFFERENT ADDRESS!|(?i)\bredirect (?:host|network)|\(BAD CHECKSUM!\)|truncated\)$`)
+	pingTTL     = lazyregexp.New(`\bttl=(\d{1,3})\b`)
+	pingError   = lazyregexp.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
 )
 
 // Pings reads the output of ping, run once or several times in a row. A line
@@ -93,7 +93,7 @@ func (r *pingReader) line(line string) {
 		}
 		p := &r.pings[len(r.pings)-1]
 		p.Host, p.Addr = m[1], m[2]
-		p.Bytes, _ = decimal.Count(m[3])
+		p.Bytes, _ = strictnum.Count(m[3])
 		r.open = false
 		return
 	}
@@ -110,29 +110,29 @@ func (r *pingReader) line(line string) {
 // take reads a line behind the start.
 func (p *Ping) take(line string, isError bool) {
 	if m := pingSummary.Regexp().FindStringSubmatch(line); m != nil {
-		p.Sent, _ = decimal.Count(m[1])
-		p.Received, _ = decimal.Count(m[2])
-		if v, ok := decimal.Number(m[3]); ok {
+		p.Sent, _ = strictnum.Count(m[1])
+		p.Received, _ = strictnum.Count(m[2])
+		if v, ok := strictnum.Number(m[3]); ok {
 			p.LossPercent = v
 		}
 		if m := pingTwice.Regexp().FindStringSubmatch(line); m != nil {
-			p.Duplicates, _ = decimal.Count(m[1])
+			p.Duplicates, _ = strictnum.Count(m[1])
 		}
 	}
 	if m := pingTimes.Regexp().FindStringSubmatch(line); m != nil {
-		p.MinMS, _ = decimal.Number(m[1])
-		p.AvgMS, _ = decimal.Number(m[2])
-		p.MaxMS, _ = decimal.Number(m[3])
+		p.MinMS, _ = strictnum.Number(m[1])
+		p.AvgMS, _ = strictnum.Number(m[2])
+		p.MaxMS, _ = strictnum.Number(m[3])
 	}
 	if m := pingTooLong.Regexp().FindStringSubmatch(line); m != nil {
 		p.TooLong = true
-		if v, ok := decimal.Count(m[1] + m[2]); ok {
+		if v, ok := strictnum.Count(m[1] + m[2]); ok {
 			p.PathMTU = v
 		}
 		isError = true
 	}
 	if m := pingTTL.Regexp().FindStringSubmatch(line); m != nil {
-		if v, ok := decimal.Count(m[1]); ok && (p.TTL == 0 || v < p.TTL) {
+		if v, ok := strictnum.Count(m[1]); ok && (p.TTL == 0 || v < p.TTL) {
 			p.TTL = v
 		}
 	}
@@ -258,11 +258,11 @@ func unmarshalPieces(text string, into any) error {
 }
 
 var (
-	linkStart = pattern.New(`^(\d{1,9}): ([^\s:]+): <([^>]*)>(.*)$`)
-	linkWord  = pattern.New(`\b(mtu|state|master) (\S+)`)
-	linkMAC   = pattern.New(`^\s+link/\S+ ([0-9a-f]{2}(?::[0-9a-f]{2})+)`)
-	linkAddr  = pattern.New(`^\s+inet6? (\S+)`)
-	linkCount = pattern.New(`^\s+([RT]X):\s+(bytes .*)$`)
+	linkStart = lazyregexp.New(`^(\d{1,9}): ([^\s:]+): <([^>]*)>(.*)$`)
+	linkWord  = lazyregexp.New(`\b(mtu|state|master) (\S+)`)
+	linkMAC   = lazyregexp.New(`^\s+link/\S+ ([0-9a-f]{2}(?::[0-9a-f]{2})+)`)
+	linkAddr  = lazyregexp.New(`^\s+inet6? (\S+)`)
+	linkCount = lazyregexp.New(`^\s+([RT]X):\s+(bytes .*)$`)
 )
 
 // IPText reads ip link or ip addr as a person sees it.
@@ -316,13 +316,13 @@ func (r *linkReader) line(line string) {
 // newLink is an interface as its first line has it: index, name, flags, and words in pairs.
 func newLink(m []string) Link {
 	l := Link{Flags: strings.Split(m[3], ","), Addrs: []string{}}
-	l.Index, _ = decimal.Count(m[1])
+	l.Index, _ = strictnum.Count(m[1])
 	// A virtual interface is shown with the one that it stands on: veth0@if7.
 	l.Name, _, _ = strings.Cut(m[2], "@")
 	for _, w := range linkWord.Regexp().FindAllStringSubmatch(m[4], 8) {
 		switch w[1] {
 		case "mtu":
-			l.MTU, _ = decimal.Count(w[2])
+			l.MTU, _ = strictnum.Count(w[2])
 		case "state":
 			l.State = w[2]
 		case "master":
@@ -344,7 +344,7 @@ func (l *Link) count(side string, names, figures []string) {
 	to := map[string]*uint64{"bytes": &c.Bytes, "packets": &c.Packets, "errors": &c.Errors, "dropped": &c.Dropped}
 	for i, f := range figures {
 		if i < len(names) && to[names[i]] != nil {
-			*to[names[i]], _ = decimal.Counter(f) // what is no figure stays 0
+			*to[names[i]], _ = strictnum.Counter(f) // what is no figure stays 0
 		}
 	}
 }
@@ -486,7 +486,7 @@ func (s *Slave) take(line string) bool {
 // wholeNumber reads the number at the start of a value, "200000 Mbps".
 func wholeNumber(value string, to *int) (ok bool) {
 	first, _, _ := strings.Cut(value, " ")
-	*to, ok = decimal.Count(first)
+	*to, ok = strictnum.Count(first)
 	return ok
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // NIXLBench is what one process of nixlbench printed. Only the initiator prints a
@@ -58,28 +58,28 @@ var nixlSays = []string{
 }
 
 var (
-	nixlRank   = pattern.New(`^ETCD Runtime: Registered as rank (\d{1,6}) item`)
-	nixlWorker = pattern.New(`^Init nixl worker, dev .* rank (\d{1,6}), type (initiator|target), hostname (\S+)`)
-	nixlASIO   = pattern.New(`^Using address \S+ port \d+ for ASIO runtime`)
+	nixlRank   = lazyregexp.New(`^ETCD Runtime: Registered as rank (\d{1,6}) item`)
+	nixlWorker = lazyregexp.New(`^Init nixl worker, dev .* rank (\d{1,6}), type (initiator|target), hostname (\S+)`)
+	nixlASIO   = lazyregexp.New(`^Using address \S+ port \d+ for ASIO runtime`)
 	// A description that is longer than its column isn't padded.
-	nixlOption = pattern.New(`\(--(\w+)=?[^)]*\)\s*: (.*)$`)
+	nixlOption = lazyregexp.New(`\(--(\w+)=?[^)]*\)\s*: (.*)$`)
 	// With --use_device_api the GPU posts by itself. --num_threads are the threads of its kernel then, of
 	// which the configuration tells under the same option as of those of the processor (utils.cpp).
-	nixlDeviceAPI = pattern.New(`^Device API (mode|Kernel block threads)\b[^:]*:\s*(\S.{0,199})$`)
+	nixlDeviceAPI = lazyregexp.New(`^Device API (mode|Kernel block threads)\b[^:]*:\s*(\S.{0,199})$`)
 	// The names of columns hold single blanks.
-	blanks = pattern.New(`\s{2,}|\t`)
+	blanks = lazyregexp.New(`\s{2,}|\t`)
 	// Where a copy has lost the wide gaps: all names but one end in their unit.
-	nixlName = pattern.New(`Batch Size|[^\s()][^()]*\([^()]*\)`)
-	ucxWarn  = pattern.New(`UCX  ?WARN +(.+)$`)
-	ucxError = pattern.New(`UCX  ?(?:ERROR|FATAL) +(.+)$`)
+	nixlName = lazyregexp.New(`Batch Size|[^\s()][^()]*\([^()]*\)`)
+	ucxWarn  = lazyregexp.New(`UCX  ?WARN +(.+)$`)
+	ucxError = lazyregexp.New(`UCX  ?(?:ERROR|FATAL) +(.+)$`)
 	// Releases word their complaints in many ways, and none has a common mark. Most begin a line.
-	nixlError = pattern.New(`^(?:ERROR: |Invalid |Unsupported |Incorrect |Failed |` +
+	nixlError = lazyregexp.New(`^(?:ERROR: |Invalid |Unsupported |Incorrect |Failed |` +
 		`Error in |Timeout waiting|Transfer failed|Consistency check failed|` +
 		`Rank \d+ is greater|NIXL: |NIXL Device API|CUDA: |VRAM not supported|Total_buffer_size must|` +
 		`iter_factor must|--flagfile|free\(\): |\w+ must be >=|` +
 		`what\(\): |Plugin (?:file does not exist|initialization failed|API version mismatch)|Error accessing directory|createBackend: )`)
 	// NIXL's own log: I, W or E, the day, the time, a thread and a place.
-	absl = pattern.New(`^[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] `)
+	absl = lazyregexp.New(`^[IWEF]\d{4} [\d:.]+\s+\d+ \S+\] `)
 )
 
 // NIXLBenchOutput reads the output of either end, of every release: columns are
@@ -133,12 +133,12 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 // who reads the lines that tell which end it is.
 func (b *NIXLBench) who(line string) bool {
 	if m := nixlRank.Regexp().FindStringSubmatch(line); m != nil {
-		b.Rank, _ = decimal.Count(m[1])
+		b.Rank, _ = strictnum.Count(m[1])
 		b.Runtime = "ETCD"
 		return true
 	}
 	if m := nixlWorker.Regexp().FindStringSubmatch(line); m != nil {
-		b.Rank, _ = decimal.Count(m[1])
+		b.Rank, _ = strictnum.Count(m[1])
 		b.Role, b.Host = m[2], cut(m[3])
 		return true
 	}
@@ -205,7 +205,7 @@ func nixlRow(names, fields []string) (NIXLRow, error) {
 	}
 	values := map[string]float64{}
 	for i, f := range fields {
-		v, ok := decimal.Number(f)
+		v, ok := strictnum.Number(f)
 		if !ok {
 			return NIXLRow{}, fmt.Errorf("%w: %s is %q", ErrNoResult, cut(names[i]), cut(f))
 		}

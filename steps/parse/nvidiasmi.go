@@ -4,8 +4,8 @@ import (
 	"encoding/csv"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // NvidiaSMI is what nvidia-smi tells, in any of its forms.
@@ -41,19 +41,19 @@ type GPU struct {
 // In the table a GPU has two lines: index, name, persistence and bus in the first; heat, P-state, power, memory
 // and load in the second. Memory is "Not Supported" where the GPU shares the processor's memory.
 var (
-	smiHead    = pattern.New(`NVIDIA-SMI\s+\S+.*?Driver Version:\s*(\S+)(?:.*CUDA Version:\s*(\S+))?`)
-	smiListed  = pattern.New(`^GPU (\d{1,6}): (.+?) \(UUID: ([^)\s]+)\)`)
-	smiFirst   = pattern.New(`^\| +(\d{1,6}) +(.+?) +(?:On|Off|N/A) +\| +([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)`)
-	smiSecond  = pattern.New(`^\|[^|]*?(\d{1,4})C +P\d+ +(\S+)[^|]*\|([^|]*)\|([^|]*)\|`)
-	smiMemory  = pattern.New(`(\d{1,9})MiB / +(\d{1,9})MiB`)
-	smiPercent = pattern.New(`(\d{1,3})%`)
-	smiGPU     = pattern.New(`^GPU ([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)\s*$`)
-	smiField   = pattern.New(`^(\s*)(\S[^:]*?)\s*:\s+(.+)$`)
-	smiFigure  = pattern.New(`^\[?(\d[\d.]*)(?: ?(?:C|W|%|MiB))?\]?$`)
-	smiError   = pattern.New(`NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|` +
+	smiHead    = lazyregexp.New(`NVIDIA-SMI\s+\S+.*?Driver Version:\s*(\S+)(?:.*CUDA Version:\s*(\S+))?`)
+	smiListed  = lazyregexp.New(`^GPU (\d{1,6}): (.+?) \(UUID: ([^)\s]+)\)`)
+	smiFirst   = lazyregexp.New(`^\| +(\d{1,6}) +(.+?) +(?:On|Off|N/A) +\| +([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)`)
+	smiSecond  = lazyregexp.New(`^\|[^|]*?(\d{1,4})C +P\d+ +(\S+)[^|]*\|([^|]*)\|([^|]*)\|`)
+	smiMemory  = lazyregexp.New(`(\d{1,9})MiB / +(\d{1,9})MiB`)
+	smiPercent = lazyregexp.New(`(\d{1,3})%`)
+	smiGPU     = lazyregexp.New(`^GPU ([0-9A-Fa-f]+:[0-9A-Fa-f]+:[0-9A-Fa-f]+\.\d)\s*$`)
+	smiField   = lazyregexp.New(`^(\s*)(\S[^:]*?)\s*:\s+(.+)$`)
+	smiFigure  = lazyregexp.New(`^\[?(\d[\d.]*)(?: ?(?:C|W|%|MiB))?\]?$`)
+	smiError   = lazyregexp.New(`NVIDIA-SMI has failed|Failed to initialize NVML|No devices were found|` +
 		`^Field ".*" is not a valid field|Unable to determine the device handle|GPU is lost`)
 	// The names of --query-gpu begin with small letters and hold no blank.
-	smiColumn = pattern.New(`^([a-z][\w.]*)(?: \[[^\]]*\])?$`)
+	smiColumn = lazyregexp.New(`^([a-z][\w.]*)(?: \[[^\]]*\])?$`)
 )
 
 // NvidiaSMIOutput reads nvidia-smi's table, -L, -q, or the CSV of --query-gpu with
@@ -101,7 +101,7 @@ func (s *smiReader) list(v *NvidiaSMI, line string) bool {
 	if m == nil {
 		return false
 	}
-	index, _ := decimal.Count(m[1])
+	index, _ := strictnum.Count(m[1])
 	v.Rows = append(v.Rows, GPU{Index: &index, Name: cut(m[2]), UUID: m[3]})
 	return true
 }
@@ -109,7 +109,7 @@ func (s *smiReader) list(v *NvidiaSMI, line string) bool {
 // table reads the box of figures, in which a GPU has two lines.
 func (s *smiReader) table(v *NvidiaSMI, line string) bool {
 	if m := smiFirst.Regexp().FindStringSubmatch(line); m != nil {
-		index, _ := decimal.Count(m[1])
+		index, _ := strictnum.Count(m[1])
 		v.Rows = append(v.Rows, GPU{Index: &index, Name: cut(m[2]), BusID: m[3]})
 		s.open = true
 		return true
@@ -186,7 +186,7 @@ func (g *GPU) set(name, value string, v *NvidiaSMI) {
 	case isFigure:
 		*to = smiNumber(value)
 	case name == "index":
-		if n, ok := decimal.Count(value); ok {
+		if n, ok := strictnum.Count(value); ok {
 			g.Index = &n
 		}
 	case name == "name" || name == "gpu_name":
@@ -277,7 +277,7 @@ func smiNumber(s string) *float64 {
 	if m == nil {
 		return nil
 	}
-	v, ok := decimal.Number(m[1])
+	v, ok := strictnum.Number(m[1])
 	if !ok {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // ErrNoResult is for a text that holds no result: a tool that failed, was ended
@@ -48,13 +48,13 @@ func rowOf(line string, columns int) (fields []string, ok bool) {
 	}
 	figures := 0
 	for _, f := range fields {
-		if decimal.Looks(f) {
+		if strictnum.Looks(f) {
 			figures++
 		}
 	}
 	// A row begins with a size: one number alone is a row cut short where it is whole, and somebody's figure where
 	// not.
-	_, whole := decimal.Count(fields[0])
+	_, whole := strictnum.Count(fields[0])
 	return fields, figures == len(fields) && (len(fields) > 1 || whole) || len(fields) == columns && figures > columns/2
 }
 

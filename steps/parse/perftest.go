@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // Perftest is what every report of the perftest tools begins with.
@@ -200,7 +200,7 @@ func PerftestErrors(text string) []string {
 }
 
 var (
-	errorLine = pattern.New(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|` +
+	errorLine = lazyregexp.New(`^(Couldn't|Failed|failed|Unable|Cannot|Can't|Did not detect|If device exists|` +
 		`Completion with error|Port number \d+ state is|Invalid|Problem in|Temporary failure|Name or service|` +
 		`Found Incompatibility|ethernet_read_keys|scnt=|Duration mode|please check|` +
 		`VALIDATION: (?:FAILED|WARNING|ERROR)|Data validation(?:: | failed| error)|` +
@@ -210,7 +210,7 @@ var (
 		"unrecognized option", "invalid option",
 		"mismatch: local=", "No space left", "Memory allocation failed",
 	}
-	errorDevice = pattern.New(`IB device \S+ not found`)
+	errorDevice = lazyregexp.New(`IB device \S+ not found`)
 )
 
 // isError reports whether perftest complains in a line. It has no mark of its own for
@@ -239,17 +239,17 @@ func toGbps(unit string) (float64, error) {
 func round(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 var (
-	deviceField = pattern.New(`(?:^|\s)Device\s*:\s*(\S+)`)
-	mtuField    = pattern.New(`^Mtu\s*:\s*(\d{1,6})\[B\]`)
-	gidField    = pattern.New(`^GID index\s*:\s*(\d{1,6})`)
-	numaField   = pattern.New(`^NUMA node\s*:\s*(\d{1,6})$`)
-	connField   = pattern.New(`(?:^|\s)Connection type\s*:\s*(\w{1,8})`)
-	wayField    = pattern.New(`(?:^|\s)Transport type\s*:\s*(\w{1,12})`)
-	linkField   = pattern.New(`(?:^|\s)Link type\s*:\s*(\w{1,12})`)
-	portsField  = pattern.New(`^Dual-port\s*:\s*ON\b`)
-	queueField  = pattern.New(`^Number of qps\s*:\s*(\d{1,6})`)
-	validation  = pattern.New(`^VALIDATION: (PASSED|FAILED|WARNING|ERROR)\b`)
-	testTitle   = pattern.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
+	deviceField = lazyregexp.New(`(?:^|\s)Device\s*:\s*(\S+)`)
+	mtuField    = lazyregexp.New(`^Mtu\s*:\s*(\d{1,6})\[B\]`)
+	gidField    = lazyregexp.New(`^GID index\s*:\s*(\d{1,6})`)
+	numaField   = lazyregexp.New(`^NUMA node\s*:\s*(\d{1,6})$`)
+	connField   = lazyregexp.New(`(?:^|\s)Connection type\s*:\s*(\w{1,8})`)
+	wayField    = lazyregexp.New(`(?:^|\s)Transport type\s*:\s*(\w{1,12})`)
+	linkField   = lazyregexp.New(`(?:^|\s)Link type\s*:\s*(\w{1,12})`)
+	portsField  = lazyregexp.New(`^Dual-port\s*:\s*ON\b`)
+	queueField  = lazyregexp.New(`^Number of qps\s*:\s*(\d{1,6})`)
+	validation  = lazyregexp.New(`^VALIDATION: (PASSED|FAILED|WARNING|ERROR)\b`)
+	testTitle   = lazyregexp.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
 )
 
 // head reads what stands above the table: the test, the device, and what limits it.
@@ -273,10 +273,10 @@ func (p *Perftest) headLine(line string) {
 		}
 	}
 	if m := mtuField.Regexp().FindStringSubmatch(line); m != nil {
-		p.MTU, _ = decimal.Count(m[1])
+		p.MTU, _ = strictnum.Count(m[1])
 	}
 	if m := gidField.Regexp().FindStringSubmatch(line); m != nil {
-		p.GIDIndex, _ = decimal.Count(m[1])
+		p.GIDIndex, _ = strictnum.Count(m[1])
 	}
 	p.kindLine(line)
 	p.newerLine(line)
@@ -290,7 +290,7 @@ func (p *Perftest) kindLine(line string) {
 		return
 	}
 	for _, f := range []struct {
-		form *pattern.Pattern
+		form *lazyregexp.Pattern
 		into *string
 	}{{connField, &p.Connection}, {wayField, &p.Transport}, {linkField, &p.Link}} {
 		if m := f.form.Regexp().FindStringSubmatch(line); m != nil {
@@ -298,14 +298,14 @@ func (p *Perftest) kindLine(line string) {
 		}
 	}
 	if m := queueField.Regexp().FindStringSubmatch(line); m != nil {
-		p.QueuePairs, _ = decimal.Count(m[1])
+		p.QueuePairs, _ = strictnum.Count(m[1])
 	}
 }
 
 // newerLine reads what 6.29 added.
 func (p *Perftest) newerLine(line string) {
 	if m := numaField.Regexp().FindStringSubmatch(line); m != nil {
-		if node, ok := decimal.Count(m[1]); ok {
+		if node, ok := strictnum.Count(m[1]); ok {
 			p.NUMANode = &node
 		}
 	}
@@ -313,7 +313,7 @@ func (p *Perftest) newerLine(line string) {
 	if m := validation.Regexp().FindStringSubmatch(line); m != nil && (p.Validation == "" || p.Validation == "PASSED") {
 		p.Validation = m[1]
 	}
-	if v, ok := decimal.Number(line); ok && p.Bare == nil {
+	if v, ok := strictnum.Number(line); ok && p.Bare == nil {
 		p.Bare = &v
 	}
 }
@@ -326,22 +326,22 @@ func (p *Perftest) headOfReport(kv map[string]string) {
 	if d := kv["Device"]; d != "" {
 		p.Device = d
 	}
-	if v, ok := decimal.Count(kv["Mtu"]); ok {
+	if v, ok := strictnum.Count(kv["Mtu"]); ok {
 		p.MTU = v
 	}
-	if v, ok := decimal.Count(kv["GID_index"]); ok {
+	if v, ok := strictnum.Count(kv["GID_index"]); ok {
 		p.GIDIndex = v
 	}
 	// With --output the report has one of these, and nothing else of a result.
 	for _, name := range []string{"bw_avg", "msgRate_avg", "avg_lat"} {
-		if v, ok := decimal.Number(kv[name]); ok {
+		if v, ok := strictnum.Number(kv[name]); ok {
 			p.Bare = &v
 		}
 	}
 }
 
 // headerName matches one column's name: the names of two words are known.
-var headerName = pattern.New(`(?:(?:BW|MsgRate|tps|99%|99\.9%)[ \t]+)?[^\s\[]+(?:\[([^\]\s]*)\])?`)
+var headerName = lazyregexp.New(`(?:(?:BW|MsgRate|tps|99%|99\.9%)[ \t]+)?[^\s\[]+(?:\[([^\]\s]*)\])?`)
 
 // table calls row for each line of numbers under a header with #bytes in it. cell finds a
 // column by its name without the unit.
@@ -385,7 +385,7 @@ func table(text string,
 		}
 		values := make([]float64, len(fields))
 		for i, f := range fields {
-			v, ok := decimal.Number(f)
+			v, ok := strictnum.Number(f)
 			if !ok {
 				problem = fmt.Errorf("%w: %s is %q", ErrNoResult, names[i], cut(f))
 				return
@@ -424,7 +424,7 @@ func sizes(cell func(string) (float64, string, bool)) (bytes, iterations int, ok
 // keyValue matches a line of the JSON report. Before 24.01.0 its keys and
 // strings had no quotes and its last values a comma (perftest#216), so no JSON
 // reader takes it; one line is one pair in every version.
-var keyValue = pattern.New(`^\s*"?([A-Za-z_][\w.]*)"?\s*:\s*(?:"([^"]*)"|([^,{"]+?))\s*,?\s*$`)
+var keyValue = lazyregexp.New(`^\s*"?([A-Za-z_][\w.]*)"?\s*:\s*(?:"([^"]*)"|([^,{"]+?))\s*,?\s*$`)
 
 // keyValues reads the lines between test_info and the end. It is nil where the
 // text holds no JSON report.
@@ -446,10 +446,10 @@ func keyValues(text string) map[string]string {
 // jsonBandwidth is a row of --out_json. Without size, iterations, average and rate of messages it is none: a
 // test that was ended leaves a file without them.
 func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
-	average, ok := decimal.Number(kv["BW_average"])
-	size, okSize := decimal.Count(kv["MsgSize"])
-	n, okN := decimal.Count(kv["n_iterations"])
-	rate, okRate := decimal.Number(kv["MsgRate"])
+	average, ok := strictnum.Number(kv["BW_average"])
+	size, okSize := strictnum.Count(kv["MsgSize"])
+	n, okN := strictnum.Count(kv["n_iterations"])
+	rate, okRate := strictnum.Number(kv["MsgRate"])
 	if !ok || !okSize || !okN || !okRate {
 		return BandwidthRow{}, false
 	}
@@ -473,9 +473,9 @@ func jsonBandwidth(kv map[string]string) (BandwidthRow, bool) {
 // jsonLatency needs the average, the size and the number of iterations: without them it is
 // the report of a test that was ended.
 func jsonLatency(kv map[string]string) (LatencyRow, bool) {
-	avg, ok := decimal.Number(kv["t_avg"])
-	size, okSize := decimal.Count(kv["MsgSize"])
-	n, okN := decimal.Count(kv["n_iterations"])
+	avg, ok := strictnum.Number(kv["t_avg"])
+	size, okSize := strictnum.Count(kv["MsgSize"])
+	n, okN := strictnum.Count(kv["n_iterations"])
 	if !ok || !okSize || !okN {
 		return LatencyRow{}, false
 	}
@@ -498,7 +498,7 @@ func numberOf(kv map[string]string, name string) (v float64, ok bool) {
 	if !there {
 		return 0, true
 	}
-	return decimal.Number(text)
+	return strictnum.Number(text)
 }
 
 // IsNoResult reports whether err means a text without a result.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // An RDMALink is a port of an RDMA device, as rdma link shows it.
@@ -27,7 +27,7 @@ type RDMACounters struct {
 }
 
 // link rocep1s0f0/1 …, and before iproute2 5.0 1/1: mlx5_0/1: …
-var rdmaLine = pattern.New(`^(?:link |\d{1,9}/\d{1,9}: )(\S+?)/(\d{1,9}):? (.*)$`)
+var rdmaLine = lazyregexp.New(`^(?:link |\d{1,9}/\d{1,9}: )(\S+?)/(\d{1,9}):? (.*)$`)
 
 // rdmaText calls row for each port that a text tells of, with its words in pairs.
 func rdmaText(text string, row func(dev string, port int, words []string)) {
@@ -36,7 +36,7 @@ func rdmaText(text string, row func(dev string, port int, words []string)) {
 		if m == nil {
 			return
 		}
-		if port, ok := decimal.Count(m[2]); ok {
+		if port, ok := strictnum.Count(m[2]); ok {
 			row(m[1], port, strings.Fields(m[3]))
 		}
 	})
@@ -50,7 +50,7 @@ func rdmaJSON(text string, row func(dev string, port int, values map[string]json
 	}
 	for _, r := range raw {
 		var dev string
-		port, ok := decimal.Count(string(r["port"]))
+		port, ok := strictnum.Count(string(r["port"]))
 		if ok && json.Unmarshal(r["ifname"], &dev) == nil && dev != "" {
 			row(dev, port, r)
 		}
@@ -111,7 +111,7 @@ func RDMAStatistic(text string) ([]RDMACounters, error) {
 	add := func(dev string, port int, pairs func(take func(name, value string))) {
 		c := RDMACounters{Dev: dev, Port: port, Counters: map[string]uint64{}}
 		pairs(func(name, value string) {
-			if n, ok := decimal.Counter(value); ok && len(c.Counters) < maxRows {
+			if n, ok := strictnum.Counter(value); ok && len(c.Counters) < maxRows {
 				c.Counters[name] = n
 			}
 		})

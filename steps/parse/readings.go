@@ -3,8 +3,8 @@ package parse
 import (
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Reading is every counter that a script read at one moment.
@@ -26,7 +26,7 @@ type QueuePairUser struct {
 }
 
 // link rocep1s0f0/1 lqpn 139 … type RC state RTS … pid 2212 comm ib_write_bw
-var queuePair = pattern.New(`^link (\S+)/\d+ .*\bpid (\d{1,9}) comm (\S+)`)
+var queuePair = lazyregexp.New(`^link (\S+)/\d+ .*\bpid (\d{1,9}) comm (\S+)`)
 
 // Readings reads what the checks of counters print. Each reading begins with a line
 // "clock SECONDS"; the counters are sysfs files as grep -H prints them, and what
@@ -38,7 +38,7 @@ func Readings(text string) ([]Reading, error) {
 	netdev := ""
 	lines(text, func(line string) {
 		if v, ok := strings.CutPrefix(line, "clock "); ok {
-			if at, ok := decimal.Number(v); ok && len(all) < maxRows {
+			if at, ok := strictnum.Number(v); ok && len(all) < maxRows {
 				all = append(all, Reading{
 					Clock: at, Devices: map[string]map[string]uint64{},
 					Netdevs: map[string]map[string]uint64{},
@@ -65,13 +65,13 @@ func Readings(text string) ([]Reading, error) {
 // about; empty before the first one.
 func (r *Reading) take(line, netdev string) {
 	if m := queuePair.Regexp().FindStringSubmatch(line); m != nil {
-		if pid, ok := decimal.Count(m[2]); ok && len(r.Users) < maxRows {
+		if pid, ok := strictnum.Count(m[2]); ok && len(r.Users) < maxRows {
 			r.Users = append(r.Users, QueuePairUser{m[1], pid, m[3]})
 		}
 		return
 	}
 	name, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-	n, whole := decimal.Counter(strings.TrimSpace(value))
+	n, whole := strictnum.Counter(strings.TrimSpace(value))
 	if !ok || !whole {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A Route is a line of ip route.
@@ -119,7 +119,7 @@ func route(words []string) (Route, bool) {
 			*to = cut(words[i+1])
 			i++
 		case words[i] == "metric":
-			r.Metric, _ = decimal.Count(words[i+1])
+			r.Metric, _ = strictnum.Count(words[i+1])
 			i++
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Stream is what railbench stream send or receive tells with --json, of all its ways together.
@@ -78,7 +78,7 @@ func StreamOutput(text string) (Stream, error) {
 }
 
 // streamBegins is the line with which the object begins.
-var streamBegins = pattern.New(`(?m)^\{\s*$`)
+var streamBegins = lazyregexp.New(`(?m)^\{\s*$`)
 
 // streamFigures are a StreamMoved of which each may be missing.
 type streamFigures struct {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // MaxText is how many bytes of a saved text are read.
@@ -114,7 +114,7 @@ func atLimit(rows int, err error) error {
 	return err
 }
 
-var complaint = pattern.New(`command not found|: not found$|Permission denied|Operation not permitted|` +
+var complaint = lazyregexp.New(`command not found|: not found$|Permission denied|Operation not permitted|` +
 	`No such (?:file|device)|does not exist|No IB devices found|Failed to get IB devices|RTNETLINK|^dmesg: |Cannot `)
 
 // complaints are lines in which a shell or a tool says that there is nothing.

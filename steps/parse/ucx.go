@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // UCX is what ucx_info -v and ucx_info -d tell.
@@ -45,11 +45,11 @@ type UCXTransport struct {
 var (
 	// 1.13 "# Version 1.13.1", later "# Library version: 1.16.0", and in the
 	// tutorial's text "# UCX version=1.16.0".
-	ucxVersion = pattern.New(`^# (?:UCX version=|Library version: |Version )(\d[\w.]*)`)
+	ucxVersion = lazyregexp.New(`^# (?:UCX version=|Library version: |Version )(\d[\w.]*)`)
 	// "# Git branch 'v1.21.x', revision 96cc3f8"; it is all zeros where it was built from no repository.
-	ucxRevision = pattern.New(`^# Git branch '[^']*', revision ([0-9a-f]*[1-9a-f][0-9a-f]*)\s*$`)
-	ucxField    = pattern.New(`^#\s+([A-Za-z][\w -]*?): (.*)$`)
-	ucxMemory   = pattern.New(`([\w-]+) \(([\w,-]*)\)`)
+	ucxRevision = lazyregexp.New(`^# Git branch '[^']*', revision ([0-9a-f]*[1-9a-f][0-9a-f]*)\s*$`)
+	ucxField    = lazyregexp.New(`^#\s+([A-Za-z][\w -]*?): (.*)$`)
+	ucxMemory   = lazyregexp.New(`([\w-]+) \(([\w,-]*)\)`)
 )
 
 // UCXInfo reads both reports, in any order. The error is ErrNoResult where there

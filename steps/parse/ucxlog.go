@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A UCXLog is what UCX tells of itself in a process where UCX_LOG_LEVEL is info: it is the one that this process has
@@ -17,10 +17,10 @@ type UCXLog struct {
 }
 
 var (
-	ucxInfo   = pattern.New(`UCX  ?INFO +(.+)$`)
-	ucxLoaded = pattern.New(`^Version (\d[\w.-]{0,40}) \(loaded from (\S+)\)`)
+	ucxInfo   = lazyregexp.New(`UCX  ?INFO +(.+)$`)
+	ucxLoaded = lazyregexp.New(`^Version (\d[\w.-]{0,40}) \(loaded from (\S+)\)`)
 	// Of 1.13 and of 1.15; what is between processes of one node, or within one, is no rail's.
-	ucxLane = pattern.New(`^(?:ep_cfg\[\d+\]: *|0x[0-9a-f]+ inter-node cfg#\d+ *)([a-z]\w*\(.*)$`)
+	ucxLane = lazyregexp.New(`^(?:ep_cfg\[\d+\]: *|0x[0-9a-f]+ inter-node cfg#\d+ *)([a-z]\w*\(.*)$`)
 )
 
 // info keeps what a line at level info tells; it reports whether the line is one.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A UCXPerftest is one run of ucx_perftest, as its client tells it; a server's head has the
@@ -43,10 +43,10 @@ type UCXPerftestRow struct {
 }
 
 var (
-	ucxStage = pattern.New(`^\|\s+\|(?:\s+\|)?\s*(latency|overhead) \(usec\)\s*\|\s*bandwidth \(MB/s\)\s*\|`)
-	ucxParam = pattern.New(`^\| (API|Test|Send memory|Recv memory|Message size):\s+(.*?)\s*\|$`)
-	ucxFatal = pattern.New(`^\[[^\]]{1,200}\] +\S{1,80}:\d+ +Fatal: (.+)$`)
-	ucxRow   = pattern.New(`^(Final:|\[thread \d{1,4}\])?\s*(\d{1,15}(?:\s+\d{1,15}(?:\.\d{1,6})?){7})$`)
+	ucxStage = lazyregexp.New(`^\|\s+\|(?:\s+\|)?\s*(latency|overhead) \(usec\)\s*\|\s*bandwidth \(MB/s\)\s*\|`)
+	ucxParam = lazyregexp.New(`^\| (API|Test|Send memory|Recv memory|Message size):\s+(.*?)\s*\|$`)
+	ucxFatal = lazyregexp.New(`^\[[^\]]{1,200}\] +\S{1,80}:\d+ +Fatal: (.+)$`)
+	ucxRow   = lazyregexp.New(`^(Final:|\[thread \d{1,4}\])?\s*(\d{1,15}(?:\s+\d{1,15}(?:\.\d{1,6})?){7})$`)
 )
 
 // UCXPerftestOutput reads what ucx_perftest prints at its client. The error is ErrNoResult where
@@ -104,7 +104,7 @@ func (t *UCXPerftest) param(name, value string) {
 	case "Recv memory":
 		t.RecvMemory = value
 	case "Message size":
-		t.SizeBytes, _ = decimal.Count(value)
+		t.SizeBytes, _ = strictnum.Count(value)
 	}
 }
 
@@ -112,13 +112,13 @@ func (t *UCXPerftest) param(name, value string) {
 const mebibit = 8 * (1 << 20) / 1e9
 
 func ucxFigures(final bool, fields []string) (row UCXPerftestRow, ok bool) {
-	n, ok := decimal.Count(fields[0])
+	n, ok := strictnum.Count(fields[0])
 	row = UCXPerftestRow{Final: final, Iterations: n}
 	for i, to := range []*float64{
 		&row.TypicalUS, &row.AverageUS, &row.OverallUS, &row.AverageGbps, &row.OverallGbps, &row.AverageRate,
 		&row.OverallRate,
 	} {
-		v, whole := decimal.Number(fields[i+1])
+		v, whole := strictnum.Number(fields[i+1])
 		*to, ok = v, ok && whole
 	}
 	row.AverageGbps *= mebibit

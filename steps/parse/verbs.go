@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A VerbsDevice is a line of ibv_devices.
@@ -16,7 +16,7 @@ type VerbsDevice struct {
 	GUID string `json:"guid"` // 16 hex digits
 }
 
-var guid = pattern.New(`^[0-9a-f]{16}$`)
+var guid = lazyregexp.New(`^[0-9a-f]{16}$`)
 
 // IbvDevices reads ibv_devices. No device is an empty list; a text without the
 // tool's header is ErrNoResult.
@@ -96,13 +96,13 @@ func IbvDevinfo(text string) ([]HCA, error) {
 	return hcas, nil
 }
 
-var mtuLine = pattern.New(`^\s+(?:max|active)_mtu:\s+\d+ \(\d\)`)
+var mtuLine = lazyregexp.New(`^\s+(?:max|active)_mtu:\s+\d+ \(\d\)`)
 
 // take reads a line below an adapter's first. Where a port has begun its fields are the
 // port's; no name is both's.
 func (h *HCA) take(line string) {
 	if v, ok := field(line, "port"); ok {
-		if n, ok := decimal.Count(v); ok && len(h.Ports) < 256 {
+		if n, ok := strictnum.Count(v); ok && len(h.Ports) < 256 {
 			h.Ports = append(h.Ports, HCAPort{Port: n})
 		}
 		return
@@ -167,7 +167,7 @@ func (p *HCAPort) take(line string) bool {
 func firstNumber(s string) int {
 	s, _, _ = strings.Cut(s, "(")
 	s, _, _ = strings.Cut(s, " ")
-	n, _ := decimal.Count(s)
+	n, _ := strictnum.Count(s)
 	return n
 }
 
@@ -203,7 +203,7 @@ type GIDRow struct {
 	Netdev  string `json:"netdev"`
 }
 
-var gidValue = pattern.New(`^[0-9a-f]{4}(:[0-9a-f]{4}){7}$`)
+var gidValue = lazyregexp.New(`^[0-9a-f]{4}(:[0-9a-f]{4}){7}$`)
 
 // ShowGids reads the table of show_gids, and the same table as the cells print
 // it from sysfs. The column IPv4 is empty in most rows, so cells are told apart
@@ -235,8 +235,8 @@ func gidRow(f []string) (GIDRow, bool) {
 	if len(f) < 5 {
 		return GIDRow{}, false
 	}
-	port, okPort := decimal.Count(f[1])
-	index, okIndex := decimal.Count(f[2])
+	port, okPort := strictnum.Count(f[1])
+	index, okIndex := strictnum.Count(f[2])
 	if !okPort || !okIndex {
 		return GIDRow{}, false
 	}
@@ -256,7 +256,7 @@ func gidRow(f []string) (GIDRow, bool) {
 	return r, r.GID != ""
 }
 
-var ipv4 = pattern.New(`^\d{1,3}(\.\d{1,3}){3}$`)
+var ipv4 = lazyregexp.New(`^\d{1,3}(\.\d{1,3}){3}$`)
 
 // A NetdevOf is a line of ibdev2netdev.
 type NetdevOf struct {
@@ -266,14 +266,14 @@ type NetdevOf struct {
 	Up     bool   `json:"up"`
 }
 
-var ibdevLine = pattern.New(`^(?:\S+ )?(\S+) port (\d{1,3}) ==> (\S+) \((Up|Down)\)`)
+var ibdevLine = lazyregexp.New(`^(?:\S+ )?(\S+) port (\d{1,3}) ==> (\S+) \((Up|Down)\)`)
 
 // Ibdev2netdev reads ibdev2netdev.
 func Ibdev2netdev(text string) ([]NetdevOf, error) {
 	all := []NetdevOf{}
 	lines(text, func(line string) {
 		if m := ibdevLine.Regexp().FindStringSubmatch(strings.TrimSpace(line)); m != nil && len(all) < maxRows {
-			port, _ := decimal.Count(m[2])
+			port, _ := strictnum.Count(m[2])
 			all = append(all, NetdevOf{Dev: m[1], Port: port, Netdev: m[3], Up: m[4] == "Up"})
 		}
 	})

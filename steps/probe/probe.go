@@ -16,9 +16,9 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // ErrIncomplete is for an answer of the script that has no end: it was cut off.
@@ -118,7 +118,7 @@ func readFiles(lines []string) files {
 
 // int is -1 for what is no number: 0 is one in sysfs.
 func (f files) int(name string) int {
-	v, ok := decimal.Count(f[name])
+	v, ok := strictnum.Count(f[name])
 	if !ok {
 		return -1
 	}
@@ -153,7 +153,7 @@ type links struct {
 }
 
 // A domain may have more than four digits (VMD's have five).
-var pciAddress = pattern.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+var pciAddress = lazyregexp.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // readPlaces reads where the links of sysfs lead, a line each.
 func readPlaces(lines []string) links {
@@ -229,7 +229,7 @@ func rails(f files, p links, all []steps.Netdev, hcas []parse.HCA) []steps.Rail 
 	for _, dev := range f.below("infiniband") {
 		// A device may have two ports, and each is a rail of its own.
 		for _, port := range f.below("infiniband/" + dev + "/ports") {
-			no, ok := decimal.Count(port)
+			no, ok := strictnum.Count(port)
 			if !ok {
 				continue
 			}
@@ -385,8 +385,8 @@ func netdevOf(dev string, port int, f files, p links, gids []steps.GID) string {
 }
 
 var (
-	portName   = pattern.New(`^p(\d{1,3})$`)
-	portSuffix = pattern.New(`np(\d{1,3})$`)
+	portName   = lazyregexp.New(`^p(\d{1,3})$`)
+	portSuffix = lazyregexp.New(`np(\d{1,3})$`)
 )
 
 // physPort is the connector's number: the driver says p0, and udev puts np0 at
@@ -396,7 +396,7 @@ func physPort(netdev, name string) int {
 		portName.Regexp().FindStringSubmatch(name), portSuffix.Regexp().FindStringSubmatch(netdev),
 	} {
 		if m != nil {
-			n, _ := decimal.Count(m[1])
+			n, _ := strictnum.Count(m[1])
 			return n
 		}
 	}
@@ -430,7 +430,7 @@ func firstIPv4(addrs []string, gids []steps.GID) (string, int) {
 func gids(f files, port string) []steps.GID {
 	var all []steps.GID
 	for _, index := range f.below(port + "/gids") {
-		i, ok := decimal.Count(index)
+		i, ok := strictnum.Count(index)
 		if !ok {
 			continue
 		}
@@ -460,7 +460,7 @@ func afterColon(s string) string {
 // leading is the number at the start of "32.0 GT/s PCIe"; 0 where there is none.
 func leading(s string) float64 {
 	s, _, _ = strings.Cut(s, " ")
-	v, ok := decimal.Number(s)
+	v, ok := strictnum.Number(s)
 	if !ok || v >= 1e6 {
 		return 0
 	}
@@ -535,15 +535,15 @@ func tools(s map[string][]string, commands []steps.Command) map[string]steps.Too
 
 // versionWord reads "Version: 6.06", "# Library version: 1.16.0", and the older
 // "# UCX version=1.10.0 revision …".
-var versionWord = pattern.New(`(?i)version[ :=]+v?(\d[\w.+~-]*)`)
+var versionWord = lazyregexp.New(`(?i)version[ :=]+v?(\d[\w.+~-]*)`)
 
 // versionAfter reads "iperf 3.12 (cJSON 1.7.15)": the tool's name and nothing between.
-var versionAfter = pattern.New(`^[A-Za-z][\w-]* v?(\d+\.\d[\w.+~-]*)`)
+var versionAfter = lazyregexp.New(`^[A-Za-z][\w-]* v?(\d+\.\d[\w.+~-]*)`)
 
 // version is what a tool said of itself; empty where that holds none. The word goes first
 // over all lines: a library's warnings before the answer have numbers in them, too.
 func version(lines []string) string {
-	for _, p := range []*pattern.Pattern{versionWord, versionAfter} {
+	for _, p := range []*lazyregexp.Pattern{versionWord, versionAfter} {
 		for _, l := range lines {
 			if m := p.Regexp().FindStringSubmatch(l); m != nil {
 				return m[1]

@@ -11,7 +11,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/expect"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // Inconclusive is a verdict with one reason.
@@ -227,8 +227,8 @@ func uncounted(c steps.Cell, r steps.Result) string {
 }
 
 var (
-	rates   = pattern.New(`^[KMGT]?i?(?:b|B|bits?|bytes)(?:/s|ps)$`)
-	anyRail = pattern.New(`\$\{?(?:RAIL|PEER_RAIL)\d*_`)
+	rates   = lazyregexp.New(`^[KMGT]?i?(?:b|B|bits?|bytes)(?:/s|ps)$`)
+	anyRail = lazyregexp.New(`\$\{?(?:RAIL|PEER_RAIL)\d*_`)
 )
 
 // limited reports whether an end of a stage reached its limit.
@@ -306,7 +306,7 @@ func oneRail(script string, asked map[string]string) string {
 	return fmt.Sprintf(", rail %s (%s)", no, dev)
 }
 
-var railDevice = pattern.New(`\$\{?RAIL(\d+)_DEV\b`)
+var railDevice = lazyregexp.New(`\$\{?RAIL(\d+)_DEV\b`)
 
 // valueOf reads a value and holds it to its range. What can't be read passes nothing.
 func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok bool) {

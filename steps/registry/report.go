@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // A Measurement is what a stage of perftest gave, where it can be judged.
@@ -28,7 +28,7 @@ type Message struct {
 // A Cause is how perftest words a failure, and what it means here. The first
 // that matches counts, so what is only a consequence comes last.
 type Cause struct {
-	Pattern *pattern.Pattern
+	Pattern *lazyregexp.Pattern
 	Code    steps.Code
 	Grade   steps.Grade
 	// Means holds %s for the node's name, and may hold more for what the pattern's groups found.

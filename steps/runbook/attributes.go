@@ -10,7 +10,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/expect"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // An Attribute is what a cell's fence can say.
@@ -502,7 +502,7 @@ func where(f fence, s setting) error {
 	return fmt.Errorf("on=%s is unknown%s: here, peer, both or all", s.value, steps.DidYouMean(s.value, names))
 }
 
-var portForm = pattern.New(`^(\d{1,5}|\$[A-Za-z_]\w*)$`)
+var portForm = lazyregexp.New(`^(\d{1,5}|\$[A-Za-z_]\w*)$`)
 
 // readiness reads what the next script waits for. A regular expression is compiled here,
 // where its place in the file is known.

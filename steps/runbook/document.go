@@ -14,7 +14,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // MaxBytes is how long a file may be. The longest part of the tutorial has 17 kB.
@@ -132,7 +132,7 @@ func invalid(text []byte) int {
 	return -1
 }
 
-var titleComment = pattern.New(`(?s)\A\s*<!--\s*tutorial:\s*(.*?)\s*-->`)
+var titleComment = lazyregexp.New(`(?s)\A\s*<!--\s*tutorial:\s*(.*?)\s*-->`)
 
 func (r *reader) read() {
 	// What is within a paragraph is of no interest here, and takes longest to read.
@@ -447,8 +447,8 @@ func (r *reader) preamble(f *ast.FencedCodeBlock, info string) {
 const builtIn = "railbench"
 
 var (
-	cellFence     = pattern.New(`(^|\s)cell(=|\s|$)`)
-	preambleFence = pattern.New(`(^|\s)preamble(=|\s|$)`)
+	cellFence     = lazyregexp.New(`(^|\s)cell(=|\s|$)`)
+	preambleFence = lazyregexp.New(`(^|\s)preamble(=|\s|$)`)
 )
 
 // closed reports whether the line at offset closes a fence: goldmark ends one that

@@ -10,12 +10,12 @@ import (
 	"github.com/yuin/goldmark/ast"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 var (
-	paramsComment = pattern.New(`(?s)\A\s*<!--\s*params:(.*?)-->`)
-	paramForm     = pattern.New(`^[A-Z][A-Z0-9_]*$`)
+	paramsComment = lazyregexp.New(`(?s)\A\s*<!--\s*params:(.*?)-->`)
+	paramForm     = lazyregexp.New(`^[A-Z][A-Z0-9_]*$`)
 )
 
 // shellNames are variables of the shell, or of every process: a runbook that gave

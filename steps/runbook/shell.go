@@ -10,7 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // Scripts says what can be known to be wrong with the scripts of documents without
@@ -167,7 +167,7 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 	return all
 }
 
-var variableForm = pattern.New(`^[A-Za-z_]\w*$`)
+var variableForm = lazyregexp.New(`^[A-Za-z_]\w*$`)
 
 // bashWords are commands that bash has and other shells don't.
 var bashWords = []string{
@@ -258,9 +258,9 @@ var guards = []syntax.ParExpOperator{
 }
 
 // assigns are = += <<= and the like, and no comparisons.
-var assigns = pattern.New(`^([-+*/%&|^]|<<|>>)?=$`)
+var assigns = lazyregexp.New(`^([-+*/%&|^]|<<|>>)?=$`)
 
-var leadingName = pattern.New(`^[A-Za-z_]\w*`)
+var leadingName = lazyregexp.New(`^[A-Za-z_]\w*`)
 
 // literal is how a word begins, up to what is expanded.
 func literal(w *syntax.Word) string {
@@ -280,7 +280,7 @@ type known struct {
 	params map[string]bool // that the runbook declares
 }
 
-var railNumber = pattern.New(`^((?:PEER_)?RAIL)[1-9]\d*_`)
+var railNumber = lazyregexp.New(`^((?:PEER_)?RAIL)[1-9]\d*_`)
 
 // unset says why a variable has no value; empty where it has one. sets are those
 // that the script gives one itself.

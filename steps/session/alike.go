@@ -7,7 +7,7 @@ import (
 
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // What links say alike but for the names of their own nodes and for what was measured is told once: "spark-02 for 26 h
@@ -48,10 +48,10 @@ func (p part) String() string {
 }
 
 var (
-	pieces = pattern.New(`[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?|\s+|.`)
-	number = pattern.New(`^\d+(?:\.\d+)?$`)
+	pieces = lazyregexp.New(`[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?|\s+|.`)
+	number = lazyregexp.New(`^\d+(?:\.\d+)?$`)
 	// measured is what follows a figure that may differ from link to link; any other number may be a name.
-	measured = pattern.New(`^(?: of \d[\d.]*)? ` +
+	measured = lazyregexp.New(`^(?: of \d[\d.]*)? ` +
 		`(?:[KMGT]i?B(?:/s)?|[KMG]b/s|[MG]Hz|bytes|degrees|h|min|s|ms|us|W|%)(?:\W|$)`)
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // What the judge of a link says of one of its nodes he says again of each link that the node has: of six links between
@@ -24,7 +24,7 @@ type saying struct {
 const itself = "\x00"
 
 // anyOfTwo is how a judge speaks of a link's ends without their names.
-var anyOfTwo = pattern.New(`(?i)\b(?:both|n?either)\b|\bthe other(?:'s|\W+(?:node|end|one|side|has|is|does|was)\b)`)
+var anyOfTwo = lazyregexp.New(`(?i)\b(?:both|n?either)\b|\bthe other(?:'s|\W+(?:node|end|one|side|has|is|does|was)\b)`)
 
 // sentencesOf takes a reason apart.
 func sentencesOf(t linkVerdict) (all []saying) {

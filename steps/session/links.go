@@ -12,7 +12,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // everyLink runs a check, or what looks at every node, over the links of a rig of more than two nodes and folds what
@@ -311,8 +311,8 @@ func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 // ofTwo is how a judge, who sees a link, speaks of its ends, and counts what it counts there: of more nodes it would be
 // said of some two.
 var (
-	ofTwo  = pattern.New(`(?i)\b(?:both|n?either)\b|\bthe other\b`)
-	counts = pattern.New(`(?:^|[\s(])\d`)
+	ofTwo  = lazyregexp.New(`(?i)\b(?:both|n?either)\b|\bthe other\b`)
+	counts = lazyregexp.New(`(?:^|[\s(])\d`)
 )
 
 // mostListed is how many links of one reason are named.

@@ -18,8 +18,8 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/meter"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -102,7 +102,7 @@ func (o Options) Command(args ...string) string {
 }
 
 // plainWord is what no shell takes apart.
-var plainWord = pattern.New(`^[\w./@:-]+$`)
+var plainWord = lazyregexp.New(`^[\w./@:-]+$`)
 
 // clock is the nodes' time. A rig's nodes have one.
 func (o Options) clock() runner.Clock {

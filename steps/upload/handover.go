@@ -20,7 +20,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/session"
 )
 
@@ -155,7 +155,7 @@ func goArch(machine string) string {
 }
 
 // platformForm is a system or a machine as uname tells it.
-var platformForm = pattern.New(`^[a-z0-9][a-z0-9_]*$`)
+var platformForm = lazyregexp.New(`^[a-z0-9][a-z0-9_]*$`)
 
 const longestPlatform = 32 // bytes
 

@@ -4,13 +4,13 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 )
 
 // crash is how a shell, a C library or an interpreter says that a program was ended. A script goes
 // on behind it, and what counts for its status is its last command's: the program's own figure, printed
 // before, is half of a run.
-var crash = pattern.New(`^(?:\S{1,80}: (?:line )?\d+: +)?(?:\d+ +)?` +
+var crash = lazyregexp.New(`^(?:\S{1,80}: (?:line )?\d+: +)?(?:\d+ +)?` +
 	`(?:(?:Killed|Aborted|Bus error|Segmentation fault|Illegal instruction|Floating point exception|` +
 	`Trace/breakpoint trap|Bad system call|Hangup|Quit|Alarm clock|User defined signal [12]|Stack fault|` +
 	`CPU time limit exceeded|Cputime limit exceeded|File ?size limit exceeded|Virtual timer expired|Profiling timer expired)` +

@@ -8,8 +8,8 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/traffic"
 )
@@ -35,31 +35,31 @@ var told = map[int]string{
 // starts are how the loader, which names the program first, and the shell, which names it last, say that
 // a program does not start, and what that means behind its name and node.
 var starts = []struct {
-	form  *pattern.Pattern
+	form  *lazyregexp.Pattern
 	means string
 }{
 	{
-		pattern.New(`^(\S+): error while loading shared libraries: ([^\s:]+)`),
+		lazyregexp.New(`^(\S+): error while loading shared libraries: ([^\s:]+)`),
 		"does not start, because a library that it needs is not there (%s): install it, or put its folder into " +
 			"LD_LIBRARY_PATH",
 	},
 	{
-		pattern.New(`^(\S+): (?:\S+: )?(version \S+ not found) \(required by|^(\S+): (symbol lookup error)`),
+		lazyregexp.New(`^(\S+): (?:\S+: )?(version \S+ not found) \(required by|^(\S+): (symbol lookup error)`),
 		"does not start (%s): it was built with newer libraries than are there, so build it on that node, or take a build " +
 			"for its system",
 	},
 	{
-		pattern.New(`(\S+): (Exec format error|cannot execute)`),
+		lazyregexp.New(`(\S+): (Exec format error|cannot execute)`),
 		"can't be executed (%s): it was built for another kind of processor, or the file is damaged; build it on that node",
 	},
 	{
-		pattern.New(`(\S+): (Permission denied)$`),
+		lazyregexp.New(`(\S+): (Permission denied)$`),
 		"may not be executed (%s): is it marked as a program (chmod +x), and may programs run from its file system (noexec)?",
 	},
 }
 
 // full is how a program says that it could not write.
-var full = pattern.New(`(?:write error|cannot create|can't create|failed to create|cannot open|error writing|writing output).*` +
+var full = lazyregexp.New(`(?:write error|cannot create|can't create|failed to create|cannot open|error writing|writing output).*` +
 	`(No space left on device|Disk quota exceeded|Read-only file system|I/O error)`)
 
 // unable is what kept a program of an end from starting or from writing, in its own words; ok is false where

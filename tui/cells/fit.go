@@ -10,8 +10,8 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -117,7 +117,7 @@ func shortened(l steps.OutputLine) steps.OutputLine {
 }
 
 // longWords are those of ASCII, a column a byte.
-var longWords = pattern.New(fmt.Sprintf(`[!-~]{%d,}`, longest+1))
+var longWords = lazyregexp.New(fmt.Sprintf(`[!-~]{%d,}`, longest+1))
 
 // fitted sets lines in as many rows as they need, or in one each. Lines that stand together are
 // a table: they close up, and go on, at the same columns.
@@ -409,7 +409,7 @@ func figures(l steps.OutputLine) (n int) {
 		return 0
 	}
 	for word := range strings.FieldsSeq(theme.Head(l.Text, 400)) {
-		if decimal.Looks(word) {
+		if strictnum.Looks(word) {
 			n++
 		}
 	}

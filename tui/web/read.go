@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
@@ -139,7 +139,7 @@ func prose(s string) string {
 	return sanitize.Text(short(strings.TrimSpace(hidden.Regexp().ReplaceAllString(s, "")), mostProse))
 }
 
-var hidden = pattern.New(`(?s)<!--.*?-->`)
+var hidden = lazyregexp.New(`(?s)<!--.*?-->`)
 
 func tableOf(t steps.Table) tableView {
 	v := tableView{Title: clean(t.Title), Note: clean(t.Note), Rows: [][]string{}}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // pcieErrorKinds are the kernel's, the worst first (Documentation/ABI/testing/
@@ -117,7 +117,7 @@ func pcieCount(text string) (n int, each []string, ok bool) {
 	if len(words) == 0 {
 		return 0, nil, false
 	}
-	if n, ok = decimal.Count(words[0]); !ok {
+	if n, ok = strictnum.Count(words[0]); !ok {
 		return 0, nil, false
 	}
 	return n, words[1:], true

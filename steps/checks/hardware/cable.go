@@ -8,11 +8,11 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // judgeCable: both ends of each rail are of one cable, and it was made for what its ports
@@ -145,13 +145,13 @@ func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *reg
 
 // madeForGbps finds the 200 of "200GBASE-CR4" and the 100 of "100G Base": rates stand before a G,
 // with and without BASE.
-var madeForGbps = pattern.New(`(?:^|[^\d])(\d{1,3})G(?:[ A-Z]|$)`)
+var madeForGbps = lazyregexp.New(`(?:^|[^\d])(\d{1,3})G(?:[ A-Z]|$)`)
 
 // fastestType is the fastest that a cable's types name, Gb/s; 0 where they name none.
 func fastestType(types []string) (most int) {
 	for _, t := range types {
 		for _, m := range madeForGbps.Regexp().FindAllStringSubmatch(t, -1) {
-			if v, ok := decimal.Count(m[1]); ok {
+			if v, ok := strictnum.Count(m[1]); ok {
 				most = max(most, v)
 			}
 		}

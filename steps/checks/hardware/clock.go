@@ -7,10 +7,10 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // judgeGPUClock: under a short load the GPU gets to a clock that such a GPU has, and nothing
@@ -64,14 +64,14 @@ func unloaded(h parse.Hardware) (steps.Code, string) {
 	return "", ""
 }
 
-func digits(text string) bool { _, ok := decimal.Count(text); return ok }
+func digits(text string) bool { _, ok := strictnum.Count(text); return ok }
 
 // clockOf looks at a GPU under load. sure is false where what it reports is of no load, or of no
 // clock, and said is why.
 func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (said string, sure bool) {
 	node := rig.NameOf(e)
-	now, ok := decimal.Number(g.Fields["clocks.current.sm"])
-	most, known := decimal.Number(g.Fields["clocks.max.sm"])
+	now, ok := strictnum.Number(g.Fields["clocks.current.sm"])
+	most, known := strictnum.Number(g.Fields["clocks.max.sm"])
 	if !ok || !known || most <= 0 {
 		return "nvidia-smi reports no clock", false
 	}
@@ -135,7 +135,7 @@ func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *registry.
 			rep.Show(node+" "+name, v, "", nil)
 		}
 	}
-	if n, ok := decimal.Count(cmp.Or(f["prochot under load"], f["prochot before"])); ok && n > 0 {
+	if n, ok := strictnum.Count(cmp.Or(f["prochot under load"], f["prochot before"])); ok && n > 0 {
 		rep.At(rig, e, steps.BoardThrottled, steps.Warn, "the board on %s reports PROCHOT (prochot %d): it throttles the "+
 			"processors. Check heat and power supply", node, n)
 		rep.Decide(node + " prochot")

@@ -8,10 +8,10 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // The checks of the GPU, and of what stands between its memory and the adapter.
@@ -116,7 +116,7 @@ func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *registry.Repo
 
 // driverSees is how nvidia-smi words that the driver answers and has no device. A restart does not fix
 // that.
-var driverSees = pattern.New(`^No devices were found`)
+var driverSees = lazyregexp.New(`^No devices were found`)
 
 // quoted is a tool's first complaint, in parentheses.
 func quoted(errs []string) string {
@@ -280,7 +280,7 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *registry.Report) ste
 	var fits, without []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		bytes, ok := decimal.Number(read[e].Facts["registration"])
+		bytes, ok := strictnum.Number(read[e].Facts["registration"])
 		if !ok || bytes == 0 {
 			rep.At(r.Rig, e, steps.SettingInvalid, steps.Inconclusive, "NIXL_VRAM_BUFFER is %q, which is not a number of "+
 				"bytes", read[e].Facts["registration"])

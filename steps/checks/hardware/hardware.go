@@ -11,9 +11,9 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
 	"github.com/railbench/railbench/steps/health"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
 )
 
@@ -232,7 +232,7 @@ func logText(l parse.KernelEvent) string {
 }
 
 // logPlace is where in the driver a line was written: poll_health:838:(pid 0): .
-var logPlace = pattern.New(`^\w+:\d+:\(pid \d+\): `)
+var logPlace = lazyregexp.New(`^\w+:\d+:\(pid \d+\): `)
 
 // complaint is what the log has of a device that is there: an error of its firmware
 // or its heat, that no loading of the driver followed, or one of PCIe that was not

@@ -10,8 +10,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // Addresses that stand in each other's way: two of a node in one subnet, one on both
@@ -173,12 +173,12 @@ func (c conflict) shielded(facts map[string]string) bool { return c.mixes(facts)
 // (arp_ignore in the kernel's net/ipv4/arp.c).
 func (c conflict) mixes(facts map[string]string) string {
 	for _, netdev := range c.netdevs {
-		if ignore, _ := decimal.Count(facts[netdev+" arp_ignore"]); !slices.Contains([]int{1, 2, 8}, ignore) {
+		if ignore, _ := strictnum.Count(facts[netdev+" arp_ignore"]); !slices.Contains([]int{1, 2, 8}, ignore) {
 			return fmt.Sprintf("answer for each other (arp_ignore %d)", ignore)
 		}
 	}
 	for _, netdev := range c.netdevs {
-		if announce, _ := decimal.Count(facts[netdev+" arp_announce"]); announce < 2 {
+		if announce, _ := strictnum.Count(facts[netdev+" arp_announce"]); announce < 2 {
 			return fmt.Sprintf("send requests with each other's address (arp_announce %d)", announce)
 		}
 	}

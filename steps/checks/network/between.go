@@ -7,28 +7,28 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // What stands between the ends of a rail: a route that leads elsewhere, a queue that delays or
 // drops, a path that loses.
 
 // routeOf is the way that a node takes to an address, of "ip route get".
-var routeOf = pattern.New(`(?:^| )dev (\S+)`)
+var routeOf = lazyregexp.New(`(?:^| )dev (\S+)`)
 
 // noRoute is how ip words what a route of the kinds blackhole, prohibit and unreachable does, and
 // that there is none.
-var noRoute = pattern.New(`RTNETLINK answers: (.+)|^((?:blackhole|unreachable|prohibit|throw) .+)`)
+var noRoute = lazyregexp.New(`RTNETLINK answers: (.+)|^((?:blackhole|unreachable|prohibit|throw) .+)`)
 
 // viaOf and srcOf are the router on that way, and the address that the node gives as its own there.
 var (
-	viaOf = pattern.New(`(?:^| )via (\S+)`)
-	srcOf = pattern.New(`(?:^| )src (\S+)`)
+	viaOf = lazyregexp.New(`(?:^| )via (\S+)`)
+	srcOf = lazyregexp.New(`(?:^| )src (\S+)`)
 	// mtuOf is the MTU that a route was given, or that the node learned on the way; its interface's is larger.
-	mtuOf = pattern.New(`(?:^| )mtu (?:lock )?(\d+)`)
+	mtuOf = lazyregexp.New(`(?:^| )mtu (?:lock )?(\d+)`)
 )
 
 // aside looks at a way that leads over the right interface, and yet not straight to its other end.
@@ -42,7 +42,7 @@ func aside(node string, own, other steps.Rail, said string,
 			"Delete that route: ip route del", node, other.Addr, via[1])
 	}
 	if m := mtuOf.Regexp().FindStringSubmatch(said); m != nil {
-		if mtu, ok := decimal.Count(m[1]); ok && mtu < own.Netdev.MTU {
+		if mtu, ok := strictnum.Count(m[1]); ok && mtu < own.Netdev.MTU {
 			rep(steps.RouteMTULow, steps.Warn, "%s sends at most %d bytes at once to %s, but %s has MTU %d. Remove the MTU "+
 				"from the route, or run: ip route flush cache", node, mtu, other.Addr, own.Netdev.Name, own.Netdev.MTU)
 		}
@@ -125,14 +125,14 @@ var limiting = map[string]string{
 
 // limited are the settings by which others do so that else share out the link: cake's and fq's rate, mqprio's
 // shaper, and queues of a few packets.
-var limited = pattern.New(`bandwidth \d|maxrate \d|bw_rlimit|limit \d{1,2}p\b`)
+var limited = lazyregexp.New(`bandwidth \d|maxrate \d|bw_rlimit|limit \d{1,2}p\b`)
 
 // qdisc is one of "tc qdisc show": its kind, and its settings.
-var qdisc = pattern.New(`qdisc (\w+) \S+ (?:root|parent \S+|dev \S+)?(.*)`)
+var qdisc = lazyregexp.New(`qdisc (\w+) \S+ (?:root|parent \S+|dev \S+)?(.*)`)
 
 // idle is how a netem without a setting is printed, with the default length of its queue; newer ones print the seed of
 // their chance, too.
-var idle = pattern.New(`^ (?:refcnt \d+ )?limit \d{4,}(?: seed \d+)?$`)
+var idle = lazyregexp.New(`^ (?:refcnt \d+ )?limit \d{4,}(?: seed \d+)?$`)
 
 // acts reports whether a queueing discipline with such settings does something to packets, and says what.
 // htb limits by its classes: where it has none all packets go by it (htb_enqueue).
@@ -212,16 +212,16 @@ func judgeShaping(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 }
 
 // dropping is what a filter's action is where packets don't get through it, or not all.
-var dropping = pattern.New(`gact action (?:drop|shot|trap)|action (?:drop|shot|trap)|random type \w+ (?:drop|shot)|police|netem|` +
+var dropping = lazyregexp.New(`gact action (?:drop|shot|trap)|action (?:drop|shot|trap)|random type \w+ (?:drop|shot)|police|netem|` +
 	`classid \S*:ffff|mirred \((?:Egress|Ingress) Redirect|pedit`)
 
 // pinged is what ping sums up.
 // The counts that iputils' ping leaves out where they are 0 have a pattern each.
 var (
-	pinged  = pattern.New(`(\d+) packets transmitted, (\d+) received`)
-	changed = pattern.New(`\+(\d+) corrupted`)
-	twice   = pattern.New(`\+(\d+) duplicates`)
-	fastest = pattern.New(`(?:rtt|round-trip) min/avg/max\S* = ([\d.]+)/`)
+	pinged  = lazyregexp.New(`(\d+) packets transmitted, (\d+) received`)
+	changed = lazyregexp.New(`\+(\d+) corrupted`)
+	twice   = lazyregexp.New(`\+(\d+) duplicates`)
+	fastest = lazyregexp.New(`(?:rtt|round-trip) min/avg/max\S* = ([\d.]+)/`)
 )
 
 // judgePathLoss: of hundreds of large packets, all rails and both ways at once, none is lost, and
@@ -240,12 +240,12 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 					node, registry.OrUnknown(said))
 				continue
 			}
-			out, _ := decimal.Count(m[1])
-			back, _ := decimal.Count(m[2])
+			out, _ := strictnum.Count(m[1])
+			back, _ := strictnum.Count(m[2])
 			rep.Show(fmt.Sprintf("%s over %s", node, own.Netdev.Name), back, fmt.Sprintf("answers to %d pings", out), nil)
 			sent += out
 			if t := fastest.Regexp().FindStringSubmatch(said); t != nil {
-				least[i], _ = decimal.Number(t[1])
+				least[i], _ = strictnum.Number(t[1])
 			}
 			if t := twice.Regexp().FindStringSubmatch(said); t != nil {
 				rep.At(rig, e, steps.DuplicateAnswers, steps.Warn, "%s answers over rail %d (%s) reached %s more than once. Two "+

@@ -7,10 +7,10 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	tutorial "github.com/railbench/railbench/steps/family/bond"
 	"github.com/railbench/railbench/steps/family/discovery"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // Bonds, and the RDMA ports that they change.
@@ -178,7 +178,7 @@ func checkBondFacts(rig steps.Rig, e steps.End, bond string, slaves []string, f 
 			"switch or a bond). Without LACP, use balance-xor", bond, node)
 	}
 	// The driver looks by one of two: at the carrier (miimon), or for answers to ARP (bond_main.c, bond_check_params).
-	if arp, _ := decimal.Count(f[bond+" ARP interval"]); f[bond+" miimon"] == "0" && arp == 0 && mode != "802.3ad" {
+	if arp, _ := strictnum.Count(f[bond+" ARP interval"]); f[bond+" miimon"] == "0" && arp == 0 && mode != "802.3ad" {
 		rep.At(rig, e, steps.BondUnwatched, steps.Warn, "%s on %s does not monitor its links (miimon 0): a dead link still "+
 			"gets packets. Run: ip link set %s type bond miimon 100", bond, node, bond)
 	}

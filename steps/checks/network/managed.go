@@ -10,8 +10,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // What sets the rails up: which daemon manages them, what it leaves out, and what a boot
@@ -330,8 +330,8 @@ func judgeWait(rig steps.Rig, e steps.End, unit string, f map[string]string, rep
 		rep.Show(node+" "+unit, f[unit+" LoadState"], "", nil)
 		return 0
 	}
-	began, ran := decimal.Number(f[unit+" ExecMainStartTimestampMonotonic"])
-	ended, over := decimal.Number(f[unit+" ExecMainExitTimestampMonotonic"])
+	began, ran := strictnum.Number(f[unit+" ExecMainStartTimestampMonotonic"])
+	ended, over := strictnum.Number(f[unit+" ExecMainExitTimestampMonotonic"])
 	if !ran || began == 0 {
 		rep.Show(node+" "+unit, "did not run at this boot", "", nil)
 		return 0

@@ -6,9 +6,9 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // enoughMTU is the least of an interface's that gives the largest RoCE MTU
@@ -74,7 +74,7 @@ func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *
 	for _, e := range steps.Ends {
 		rail := rig.Rail(p, e)
 		said := facts[e][fmt.Sprintf("%s port %d active_mtu", rail.Dev, rail.Port)]
-		mtu, told := decimal.Count(said)
+		mtu, told := strictnum.Count(said)
 		how := "ibv_devinfo"
 		if !told && said != "" && said != "invalid" {
 			rep.Show(fmt.Sprintf("%s %s RoCE MTU", rig.NameOf(e), rail.Dev), said+", which is not a number", "", nil)

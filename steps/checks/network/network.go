@@ -7,8 +7,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // freshBootSeconds is how long after a boot a node is worth a second look.
@@ -34,7 +34,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 	var ups []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		up, ok := decimal.Count(facts[e]["seconds up"])
+		up, ok := strictnum.Count(facts[e]["seconds up"])
 		if !ok {
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the uptime of %s", node)
 			continue

@@ -10,10 +10,10 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/cabling"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/family/discovery"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // What is on the way from rail to rail: who answers, how large a packet may be,
@@ -479,7 +479,7 @@ func defaultRoutes(text string) (all []defaultRoute) {
 		case before == "dev":
 			all[len(all)-1].dev = word
 		case before == "metric":
-			all[len(all)-1].metric, _ = decimal.Count(word)
+			all[len(all)-1].metric, _ = strictnum.Count(word)
 		}
 		before = word
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // kept are a node's addresses that have to be there after a reboot: those of its rails, and
@@ -172,7 +172,7 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Re
 	lost := map[int][]string{} // interfaces, by the MTU that they lose
 	for _, k := range kept(rig.At(e)) {
 		name := k.dev.Name
-		now, known := decimal.Count(f[name+" MTU"])
+		now, known := strictnum.Count(f[name+" MTU"])
 		text := f[name+" saved MTU"]
 		if !known || text == "" {
 			rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the MTU of %s on %s, now or after a boot", name,
@@ -182,7 +182,7 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Re
 		rep.Show(fmt.Sprintf("%s %s MTU after a boot", node, name), text, "",
 			&steps.Expected{From: fmt.Sprintf("%d bytes now", now)})
 		value, where, _ := strings.Cut(text, " in ")
-		bytes, given := decimal.Count(value)
+		bytes, given := strictnum.Count(value)
 		// What NetworkManager configures gets its MTU from the profile, and from no file.
 		closed := f["only root may read"] != "nothing" && !strings.HasPrefix(f[k.String()+" is in"], "the profile ")
 		switch {

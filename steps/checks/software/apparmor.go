@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 var (
-	auditField = pattern.New(`\b(profile|name|comm|operation|info)="([^"]*)"`)
+	auditField = lazyregexp.New(`\b(profile|name|comm|operation|info)="([^"]*)"`)
 	// The number after the time grows with every line of a boot, whatever the clock does.
-	auditStamp = pattern.New(`^[0-9]+\.[0-9]+:([0-9]+)\): `)
+	auditStamp = lazyregexp.New(`^[0-9]+\.[0-9]+:([0-9]+)\): `)
 )
 
 // auditLine is what a line of the kernel's audit says, and its number in this boot; 0 where it has none.
@@ -26,7 +26,7 @@ type auditLine struct {
 func readAudit(line string) auditLine {
 	l := auditLine{fields: map[string]string{}}
 	if m := auditStamp.Regexp().FindStringSubmatch(line); m != nil {
-		l.number, _ = decimal.Counter(m[1]) // its pattern has digits alone
+		l.number, _ = strictnum.Counter(m[1]) // its pattern has digits alone
 	}
 	for _, m := range auditField.Regexp().FindAllStringSubmatch(line, 20) {
 		l.fields[m[1]] = m[2]

@@ -7,10 +7,10 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 func containerParam() steps.Param {
@@ -21,7 +21,7 @@ func containerParam() steps.Param {
 	return p
 }
 
-var containerForm = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+var containerForm = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
 
 func containerName(s string) error {
 	if s != "" && !containerForm.Regexp().MatchString(s) {
@@ -114,7 +114,7 @@ func (c container) show() {
 		switch name {
 		case "container", "inside":
 		case "shared memory":
-			if v, ok := decimal.Number(c.f[name]); ok {
+			if v, ok := strictnum.Number(c.f[name]); ok {
 				c.rep.Show(c.node+" "+name, v/(1<<20), "MiB", nil)
 			}
 		case "inside memlock":
@@ -130,7 +130,7 @@ func (c container) reach() {
 	c.devices()
 	c.network()
 	c.limits()
-	if out, _ := decimal.Count(c.f["outside GPUs"]); out > 0 && c.f["inside GPUs"] == "0" {
+	if out, _ := strictnum.Count(c.f["outside GPUs"]); out > 0 && c.f["inside GPUs"] == "0" {
 		c.add(steps.ContainerNoGPU, steps.Warn, "the container %s on %s sees none of the node's %s. Start it with --gpus "+
 			"all", c.name, c.node, registry.Count(out, "GPU", "GPUs"))
 		c.rep.Explain("With podman: --device nvidia.com/gpu=all")
@@ -148,7 +148,7 @@ func (c container) devices() {
 	for _, rail := range c.rig.At(c.e).Rails {
 		devs[rail.Dev] = true
 	}
-	n, ok := decimal.Count(c.f["inside device files"])
+	n, ok := strictnum.Count(c.f["inside device files"])
 	switch {
 	case !ok:
 		c.add(steps.Unreadable, steps.Inconclusive, "could not read the device files of the container %s on %s", c.name,
@@ -206,7 +206,7 @@ func (c container) limits() {
 		c.rep.Decide(c.node + " inside memlock")
 	}
 	// With the host's IPC it has the host's /dev/shm, whatever size it was started with.
-	shm, ok := decimal.Number(c.f["shared memory"])
+	shm, ok := strictnum.Number(c.f["shared memory"])
 	if ok && c.f["IPC"] != "host" && shm < limits.ContainerShm.Value() {
 		c.add(steps.ContainerShmSmall, steps.Warn, "the container %s on %s has %.0f MiB of shared memory, expected at "+
 			"least %.0f. Start it with --ipc host or --shm-size", c.name, c.node, shm/(1<<20),

@@ -9,8 +9,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 const ownEtcd = "railbench brings its own when a cell needs one"
@@ -201,7 +201,7 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			unseen = append(unseen, fmt.Sprintf("could not read the keys of the etcd on %s (%s)", node, why))
 			continue
 		}
-		count, ok := decimal.Count(cmp.Or(list.Count, "0")) // a zero is left out
+		count, ok := strictnum.Count(cmp.Or(list.Count, "0")) // a zero is left out
 		if !ok {
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "the etcd on %s answers with %q as its number of keys, "+
 				"which is not a number", node, list.Count)
@@ -267,7 +267,7 @@ func judgeDeleteKeys(r steps.Result, facts [2]map[string]string, rep *registry.R
 				"keys are gone is unknown", node)
 			continue
 		}
-		gone, _ := decimal.Count(done.Deleted)
+		gone, _ := strictnum.Count(done.Deleted)
 		rep.Show(node+" keys deleted", gone, "", nil)
 		if left.Count != "" && left.Count != "0" {
 			rep.At(r.Rig, e, steps.EtcdInUse, steps.Fail, "the etcd on %s still has %s nixlbench keys: another process writes "+

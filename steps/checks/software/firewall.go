@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // mostRules is how many lines of rules the check's script prints.
@@ -43,7 +43,7 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		for _, p := range testPorts(f) {
 			ports = append(ports, p.port)
 		}
-		number, counted := decimal.Count(strings.TrimSuffix(f["rules"], " lines"))
+		number, counted := strictnum.Count(strings.TrimSuffix(f["rules"], " lines"))
 		switch {
 		case f["unread"] != "":
 			unread, why = append(unread, node), f["unread"]

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // insideFact is before what the script says of a container.
@@ -139,7 +139,7 @@ func (c ncclChoice) said() string {
 // (ncclIbInit in NCCL's src/transport/net_ib), and of each the GID that is set or that it looks for.
 func ncclChooses(rig steps.Rig, e steps.End, facts map[string]string) (c ncclChoice) {
 	force := inForce(settingsIn(facts, "NCCL_"))
-	if off, ok := decimal.Signed(force["NCCL_IB_DISABLE"].value); ok && off != 0 {
+	if off, ok := strictnum.Signed(force["NCCL_IB_DISABLE"].value); ok && off != 0 {
 		c.sockets = "NCCL_IB_DISABLE is " + force["NCCL_IB_DISABLE"].value
 		return c
 	}
@@ -157,7 +157,7 @@ func ncclChooses(rig steps.Rig, e steps.End, facts map[string]string) (c ncclCho
 			idle++
 		default:
 			taken = append(taken, rail)
-			if _, set := decimal.Count(force["NCCL_IB_GID_INDEX"].value); !set && rail.GIDIndex < 0 && !rail.InfiniBand() {
+			if _, set := strictnum.Count(force["NCCL_IB_GID_INDEX"].value); !set && rail.GIDIndex < 0 && !rail.InfiniBand() {
 				c.blind = append(c.blind, rail.Dev)
 			}
 			c.devices = append(c.devices, fmt.Sprintf("%s:%d", rail.Dev, max(rail.Port, 1)))
@@ -182,7 +182,7 @@ const ncclFinds = 22100
 
 // ncclGIDs is the index that is set, or those that NCCL finds, and which of both it is.
 func ncclGIDs(taken []steps.Rail, set string, facts map[string]string) string {
-	if n, ok := decimal.Count(set); ok {
+	if n, ok := strictnum.Count(set); ok {
 		return fmt.Sprintf("%d (set)", n)
 	}
 	for _, key := range registry.SortedNames(facts) {

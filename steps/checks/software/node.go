@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // judgeDiskSpace: both nodes have free space for what tests and programs write.
@@ -26,7 +26,7 @@ func judgeDiskSpace(r steps.Result, facts [2]map[string]string, rep *registry.Re
 				continue
 			}
 			dir, inodes := strings.CutPrefix(what, "inodes ")
-			left, ok := decimal.Count(facts[e][name])
+			left, ok := strictnum.Count(facts[e][name])
 			switch {
 			case !ok && inodes: // a file system that counts none, as btrfs
 				continue
@@ -58,7 +58,7 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 	var unsynced []string
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
-		v, ok := decimal.Number(facts[e]["seconds"])
+		v, ok := strictnum.Number(facts[e]["seconds"])
 		if !ok {
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the time on %s", node)
 			continue

@@ -10,8 +10,8 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A testPort is a port that a test's server listens on.
@@ -29,7 +29,7 @@ type testPort struct {
 func testPorts(f map[string]string) []testPort {
 	var all []testPort
 	add := func(name string, plus int, end steps.End, what string) {
-		if n, ok := decimal.Count(f[name]); ok && n > 0 {
+		if n, ok := strictnum.Count(f[name]); ok && n > 0 {
 			all = append(all, testPort{n + plus, end, name, what, name == "ASIO_PORT"})
 		}
 	}
@@ -137,7 +137,7 @@ func holder(f map[string]string, port string) string {
 		return "a process of " + user
 	}
 	age := ""
-	if s, ok := decimal.Count(get("seconds")); ok {
+	if s, ok := strictnum.Count(get("seconds")); ok {
 		age = ", for " + inWords(time.Duration(s)*time.Second)
 	}
 	return fmt.Sprintf("process %s of %s (%s%s)", get("pid"), user, registry.OrUnknown(get("command")), age)

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // The packet filter's rules, as nft list ruleset and iptables -S print them, and what they do
@@ -34,27 +34,27 @@ type block struct {
 }
 
 var (
-	nftHook   = pattern.New(`^type \w+ hook (\w+) (?:device "([^"]*)" )?.*?(?:policy (\w+);)?$`)
-	nftChain  = pattern.New(`^chain (\S+) \{`)
-	nftTable  = pattern.New(`^table (\S+ \S+) \{`)
-	nftSet    = pattern.New(`^(?:set|map) (\S+) \{`)
-	inSet     = pattern.New(`@([\w-]+)`)
-	verdicts  = pattern.New(`^(.*)\bvmap \{ (.*) \}$`)
-	counted   = pattern.New(`\bcounter packets \d+ bytes \d+ ?`)
-	jumpsTo   = pattern.New(`\b(jump|goto) (\S+)`)
-	verdictOf = pattern.New(`\b(accept|drop|reject|return|queue)\b`)
-	comesIn   = pattern.New(`\biif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
-	goesOut   = pattern.New(`\boif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
+	nftHook   = lazyregexp.New(`^type \w+ hook (\w+) (?:device "([^"]*)" )?.*?(?:policy (\w+);)?$`)
+	nftChain  = lazyregexp.New(`^chain (\S+) \{`)
+	nftTable  = lazyregexp.New(`^table (\S+ \S+) \{`)
+	nftSet    = lazyregexp.New(`^(?:set|map) (\S+) \{`)
+	inSet     = lazyregexp.New(`@([\w-]+)`)
+	verdicts  = lazyregexp.New(`^(.*)\bvmap \{ (.*) \}$`)
+	counted   = lazyregexp.New(`\bcounter packets \d+ bytes \d+ ?`)
+	jumpsTo   = lazyregexp.New(`\b(jump|goto) (\S+)`)
+	verdictOf = lazyregexp.New(`\b(accept|drop|reject|return|queue)\b`)
+	comesIn   = lazyregexp.New(`\biif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
+	goesOut   = lazyregexp.New(`\boif(?:name)? (!= )?(?:\{([^}]*)\}|("[^"]*"|\S+))`)
 	// The first of firewalld's own two is about addresses that no network has, and the other about packets that came
 	// by a way that does not lead back.
-	firewalld = pattern.New(`^ip6 daddr \{ ::/96, |^meta nfproto ipv6 fib saddr . mark . iif oif missing drop`)
-	harmless  = pattern.New(`ct state (?:\{ ?)?invalid|l4proto (?:ipv6-)?icmp|ip6? protocol icmp|icmp(?:v6)? type|` +
+	firewalld = lazyregexp.New(`^ip6 daddr \{ ::/96, |^meta nfproto ipv6 fib saddr . mark . iif oif missing drop`)
+	harmless  = lazyregexp.New(`ct state (?:\{ ?)?invalid|l4proto (?:ipv6-)?icmp|ip6? protocol icmp|icmp(?:v6)? type|` +
 		`rt type|fib daddr type (?:multicast|broadcast|anycast)|ip6? daddr (?:224\.|ff)|igmp`)
-	known  = pattern.New(`ct state (?:established|related)`) // it was let in before
-	dports = pattern.New(`\b(?:tcp|udp|th) dport (\{[^}]*\}|[\d-]+)`)
-	beside = pattern.New(`\bct state (?:\{[^}]*\bnew\b[^}]*\}|\S*\bnew\b\S*) ?|` +
+	known  = lazyregexp.New(`ct state (?:established|related)`) // it was let in before
+	dports = lazyregexp.New(`\b(?:tcp|udp|th) dport (\{[^}]*\}|[\d-]+)`)
+	beside = lazyregexp.New(`\bct state (?:\{[^}]*\bnew\b[^}]*\}|\S*\bnew\b\S*) ?|` +
 		`\blog (?:prefix "[^"]*" ?)?(?:(?:level|flags) \w+ ?)*`)
-	iptables = pattern.New(`^-A (\S+)(.*) -j (\S+)`)
+	iptables = lazyregexp.New(`^-A (\S+)(.*) -j (\S+)`)
 )
 
 // The chains that packets meet as they come in, and as they go out.
@@ -372,7 +372,7 @@ func without(rails, gone []string) []string {
 }
 
 // where is how a rule names the interface of a packet that the walk follows.
-func (w *walk) where() *pattern.Pattern {
+func (w *walk) where() *lazyregexp.Pattern {
 	if w.out {
 		return goesOut
 	}
@@ -388,7 +388,7 @@ func (w *walk) whole(rule string) bool {
 }
 
 // overRails are those of some rails that a rule is about, and whether it names one.
-func overRails(rule string, where *pattern.Pattern, rails []string) (over []string, named bool) {
+func overRails(rule string, where *lazyregexp.Pattern, rails []string) (over []string, named bool) {
 	m := where.Regexp().FindStringSubmatch(rule)
 	if m == nil {
 		return rails, false
@@ -422,8 +422,8 @@ func hasPort(rule string, ports ...int) bool {
 	}
 	for part := range strings.SplitSeq(strings.Trim(m[1], "{} "), ",") {
 		low, high, ranged := strings.Cut(strings.TrimSpace(part), "-")
-		a, ok1 := decimal.Count(low)
-		b, ok2 := decimal.Count(high)
+		a, ok1 := strictnum.Count(low)
+		b, ok2 := strictnum.Count(high)
 		if !ranged {
 			b, ok2 = a, ok1
 		}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/checks"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/family/host"
 	"github.com/railbench/railbench/steps/family/nixl"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // onOneOnly finds what one node has and the other lacks.
@@ -251,7 +251,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *registry.Re
 
 // buffer is what a test asks for, in KiB; 0 where the parameter is not a number.
 func buffer(s string) float64 {
-	v, _ := decimal.Number(s)
+	v, _ := strictnum.Number(s)
 	return v / 1024
 }
 
@@ -270,7 +270,7 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 				rep.Show(node+" "+name, f[name], "KiB", nil)
 			}
 		}
-		kb, number := decimal.Number(f["limit"])
+		kb, number := strictnum.Number(f["limit"])
 		switch {
 		case f["limit"] == "unlimited":
 			said = append(said, "no limit on "+node)
@@ -305,19 +305,19 @@ func judgeFreeMemory(r steps.Result, facts [2]map[string]string, rep *registry.R
 			least, what = max(buffer(f["buffer"]), buffer(f["read"]))+memoryMargin, "NIXL's largest buffer, and 512 MiB "+
 				"for everything else"
 		}
-		available, ok := decimal.Number(f["MemAvailable"])
+		available, ok := strictnum.Number(f["MemAvailable"])
 		if !ok {
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the available memory on %s", node)
 			continue
 		}
 		rep.Show(node+" available memory", available, "KiB", &steps.Expected{Min: new(least), From: what})
-		if total, ok := decimal.Number(f["SwapTotal"]); ok && total > 0 {
-			if free, ok := decimal.Number(f["SwapFree"]); ok {
+		if total, ok := strictnum.Number(f["SwapTotal"]); ok && total > 0 {
+			if free, ok := strictnum.Number(f["SwapFree"]); ok {
 				rep.Show(node+" swap in use", total-free, "KiB", nil)
 			}
 		}
-		total, ok1 := decimal.Number(f["CmaTotal"])
-		free, ok2 := decimal.Number(f["CmaFree"])
+		total, ok1 := strictnum.Number(f["CmaTotal"])
+		free, ok2 := strictnum.Number(f["CmaFree"])
 		if ok1 && ok2 {
 			rep.Show(node+" free CMA", free, "KiB", &steps.Expected{Max: new(total), From: "CmaTotal"})
 		}
@@ -342,7 +342,7 @@ func unpinnable(rig steps.Rig, e steps.End, f map[string]string, kib float64, re
 	rep.Show(node+" kernel", registry.OrUnknown(kernel), "",
 		&steps.Expected{From: "kho=" + registry.OrUnknown(f["kho"]) + " on its command line"})
 	major, _, _ := strings.Cut(kernel, ".")
-	if n, ok := decimal.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
+	if n, ok := strictnum.Count(major); ok && n >= handoverKernel && f["kho"] != "off" {
 		rep.At(rig, e, steps.MemoryUnpinnable, steps.Warn, "the kernel on %s reserves %s that RDMA cannot pin (KHO), so "+
 			"ibv_reg_mr fails. Add kho=off to GRUB_CMDLINE_LINUX", node, mebibytes(kib))
 		rep.Explain("Kernel %s keeps this memory for a kexec handover: ibv_reg_mr ends with \"Cannot allocate memory\" "+

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A held bond is one that holds rails, as its node tells it.
@@ -137,7 +137,7 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 // bond0, bond1 and so on, in its own default mode (bond_main.c, bonding_init).
 func MadeByItself(name, mode string) bool {
 	number, ok := strings.CutPrefix(name, "bond")
-	_, counted := decimal.Count(number)
+	_, counted := strictnum.Count(number)
 	return ok && counted && mode == "balance-rr"
 }
 

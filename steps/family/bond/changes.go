@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
 )
 
@@ -858,4 +858,4 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 }
 
 // plannedMTU is a line of netplan's file: all of its interfaces get one MTU.
-var plannedMTU = pattern.New(`(?m)^ *mtu: ([0-9]{1,9})$`)
+var plannedMTU = lazyregexp.New(`(?m)^ *mtu: ([0-9]{1,9})$`)

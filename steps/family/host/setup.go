@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // judgeHosts: both nodes answer, they are two, and they run the same system.
@@ -26,7 +26,7 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Show(r.Rig.NameOf(e)+" "+name, f[name], "", nil)
 			}
 		}
-		if kb, ok := decimal.Count(f["locked memory"]); ok && kb < LeastMemlockKB && f["locks without a limit"] != "yes" {
+		if kb, ok := strictnum.Count(f["locked memory"]); ok && kb < LeastMemlockKB && f["locks without a limit"] != "yes" {
 			rep.Add(steps.MemlockLow, steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail "+
 				"(raise memlock in /etc/security/limits.conf)", r.Rig.NameOf(e), kb)
 		}

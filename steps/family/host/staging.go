@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
 )
 
 // noMemory is how the driver refuses memory: CUDA_ERROR_OUT_OF_MEMORY is 2 (cuda.h).
-var noMemory = pattern.New(`^cuMem\w+ failed with CUDA error 2$`)
+var noMemory = lazyregexp.New(`^cuMem\w+ failed with CUDA error 2$`)
 
 // A pathKind is how GPU memory gets to the adapter.
 type pathKind uint8

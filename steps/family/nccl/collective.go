@@ -9,11 +9,11 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
 )
@@ -28,28 +28,28 @@ const (
 // The first group is the host that says so, as nccl-tests and NCCL begin their lines: HOST: or HOST:PID:TID.
 var surerCauses = []registry.Cause{
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*(?:no CUDA-capable device|driver version is insufficient)`),
+		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*(?:no CUDA-capable device|driver version is insufficient)`),
 		Code:    steps.CannotRun, Grade: steps.Skipped,
 		Means: "%[2]s has no GPU that CUDA can use: NCCL moves GPU memory alone; mpi-launch shows whether the start works",
 	},
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*no socket interface found`), Code: steps.NCCLInterfaceWrong,
+		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*no socket interface found`), Code: steps.NCCLInterfaceWrong,
 		Grade: steps.Fail,
 		Means: "NCCL on %[2]s has no interface that NCCL_SOCKET_IFNAME names: see the check nccl-settings",
 	},
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d)(\d\d)0?(\d+) rank \d+ version (\d)(\d\d)0?(\d+)`),
+		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d)(\d\d)0?(\d+) rank \d+ version (\d)(\d\d)0?(\d+)`),
 		Code:    steps.NCCLDiffers, Grade: steps.Fail,
 		Means: "the nodes have different versions of NCCL, %[3]s.%[4]s.%[5]s and %[6]s.%[7]s.%[8]s (told on %[2]s): the " +
 			"check nccl-version shows which has which",
 	},
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*out of memory`), Code: steps.GPUMemoryShort,
+		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*out of memory`), Code: steps.GPUMemoryShort,
 		Grade: steps.Inconclusive,
 		Means: "the buffers do not fit into the memory of %[2]s: set NCCL_BYTES smaller",
 	},
 	{
-		Pattern: pattern.New(`error while loading shared libraries: ([A-Za-z0-9._+-]+)`), Code: steps.LibraryMissing,
+		Pattern: lazyregexp.New(`error while loading shared libraries: ([A-Za-z0-9._+-]+)`), Code: steps.LibraryMissing,
 		Grade: steps.Fail,
 		Means: "nccl-tests miss the library %[2]s (told on %[1]s): put its folder into LD_LIBRARY_PATH, or install it on " +
 			"every node",
@@ -59,12 +59,12 @@ var surerCauses = []registry.Cause{
 // ncclCauses are how others are worded, the surest first.
 var ncclCauses = slices.Concat(launchCauses, []registry.Cause{
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ \[\d+\] [^\n]*NCCL WARN ([^\n]{1,160})`), Code: steps.NCCLFailed,
+		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ \[\d+\] [^\n]*NCCL WARN ([^\n]{1,160})`), Code: steps.NCCLFailed,
 		Grade: steps.Fail,
 		Means: "NCCL on %[2]s failed: %[3]s",
 	},
 	{
-		Pattern: pattern.New(`([A-Za-z0-9._-]+): Test NCCL failure \S+ '([^\n]{1,160})`), Code: steps.NCCLFailed,
+		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+): Test NCCL failure \S+ '([^\n]{1,160})`), Code: steps.NCCLFailed,
 		Grade: steps.Fail,
 		Means: "NCCL on %[2]s failed: %[3]s",
 	},
@@ -209,7 +209,7 @@ func (t *collective) Output() (ok bool) {
 	}
 	// It ends with status 0 and a table that is whole, of fewer sizes than were asked for.
 	if m := reducedSizes.Regexp().FindStringSubmatch(t.out.Text); m != nil {
-		most, _ := decimal.Count(m[1])
+		most, _ := strictnum.Count(m[1])
 		t.rep.Add(steps.GPUMemoryShort, steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no "+
 			"memory for more: stop what else uses it, or set NCCL_BYTES to that", registry.BlockSize(most))
 		return false
@@ -235,7 +235,7 @@ func (t *collective) Output() (ok bool) {
 }
 
 // reducedSizes is nccl-tests' line where the buffers do not fit.
-var reducedSizes = pattern.New(`(?m)^# Reducing maxBytes to (\d{1,15}) due to memory`)
+var reducedSizes = lazyregexp.New(`(?m)^# Reducing maxBytes to (\d{1,15}) due to memory`)
 
 // ncclRemark reports whether a complaint is of NCCL's log, which warns of much that it gets over.
 func ncclRemark(text string) bool {
@@ -261,7 +261,7 @@ func (t *collective) number(option string) (int, bool) {
 		shift = map[byte]int{'K': 10, 'M': 20, 'G': 30}[text[i]]
 		text = text[:i]
 	}
-	n, ok := decimal.Count(text)
+	n, ok := strictnum.Count(text)
 	return n << shift, ok
 }
 

@@ -6,20 +6,20 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 var (
 	// As NCCL's src/misc/ibvwrap.cc has it since 2.25; before, the line ends behind the device, or says less.
-	unmodified = pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*NCCL WARN [^\n]*ibv_modify_qp failed[^\n]*` +
+	unmodified = lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*NCCL WARN [^\n]*ibv_modify_qp failed[^\n]*` +
 		` dev ([A-Za-z0-9._-]+)([^\n]*)`)
-	localIndex = pattern.New(`local GID index (\d{1,3})`)
-	remoteGID  = pattern.New(`(?i)remote ?GIDs? ?([0-9a-f:.]+)`)
+	localIndex = lazyregexp.New(`local GID index (\d{1,3})`)
+	remoteGID  = lazyregexp.New(`(?i)remote ?GIDs? ?([0-9a-f:.]+)`)
 	// src/transport/net_ib: the status is a name with its number, or before 2.27 the number alone.
-	unanswered = pattern.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Got completion[^\n]*status=(?:IBV_WC_RETRY_EXC_ERR|12\b)([^\n]*)`)
-	adapter    = pattern.New(` hca ([A-Za-z0-9._-]+)`)
+	unanswered = lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Got completion[^\n]*status=(?:IBV_WC_RETRY_EXC_ERR|12\b)([^\n]*)`)
+	adapter    = lazyregexp.New(` hca ([A-Za-z0-9._-]+)`)
 )
 
 // failed says why a run failed, by what NCCL, nccl-tests or the launcher said.
@@ -42,7 +42,7 @@ func (t *collective) unconnected() (code steps.Code, why string) {
 		text := fmt.Sprintf("NCCL on %s could not connect a queue pair of %s", at, dev)
 		rail, known := t.rail(m[1], dev)
 		if n := localIndex.Regexp().FindStringSubmatch(rest); n != nil && known && rail.GIDIndex >= 0 {
-			if index, ok := decimal.Count(n[1]); ok && index != rail.GIDIndex {
+			if index, ok := strictnum.Count(n[1]); ok && index != rail.GIDIndex {
 				return steps.GIDIndexWrong, fmt.Sprintf("%s: it took GID index %d, and the RoCE v2 GID of its address is at %d; "+
 					"take NCCL_IB_GID_INDEX out of its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
 			}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 )
 
 // A rank is one process that a launcher has started, as it tells of itself.
@@ -23,7 +23,7 @@ type rank struct {
 // maxRanks bounds what is read of an output that repeats itself.
 const maxRanks = 4096
 
-var rankLine = pattern.New(`^rank (\d{1,6}) of (\d{1,6}) on ([A-Za-z0-9][A-Za-z0-9._-]{0,252})$`)
+var rankLine = lazyregexp.New(`^rank (\d{1,6}) of (\d{1,6}) on ([A-Za-z0-9][A-Za-z0-9._-]{0,252})$`)
 
 // readRanks reads what the ranks of mpi-launch print. The order of their lines is nobody's.
 func readRanks(text string) (all []rank, err error) {
@@ -32,8 +32,8 @@ func readRanks(text string) (all []rank, err error) {
 		if m == nil {
 			continue
 		}
-		no, a := decimal.Count(m[1])
-		of, b := decimal.Count(m[2])
+		no, a := strictnum.Count(m[1])
+		of, b := strictnum.Count(m[2])
 		if a && b && len(all) < maxRanks {
 			all = append(all, rank{no, of, m[3]})
 		}
@@ -75,24 +75,24 @@ const (
 // Signal 11 stands first: the pattern of all signals matches its line, too.
 var lostCauses = []registry.Cause{
 	{
-		Pattern: pattern.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal 11\b`),
+		Pattern: lazyregexp.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal 11\b`),
 		Code:    steps.ProgramCrashed, Grade: steps.Fail, Means: crashed,
 	},
 	{
-		Pattern: pattern.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal (\d+(?: \([A-Za-z ]+\))?)`),
+		Pattern: lazyregexp.New(`process rank \d+ with PID \d+ on node ([A-Za-z0-9._-]+) exited on signal (\d+(?: \([A-Za-z ]+\))?)`),
 		Code:    steps.ProgramKilled, Grade: steps.Inconclusive, Means: killed,
 	},
 	{
-		Pattern: pattern.New(`srun: error: ([A-Za-z0-9._-]+): tasks? [0-9,-]+: Segmentation fault`),
+		Pattern: lazyregexp.New(`srun: error: ([A-Za-z0-9._-]+): tasks? [0-9,-]+: Segmentation fault`),
 		Code:    steps.ProgramCrashed, Grade: steps.Fail, Means: crashed,
 	},
 	{
-		Pattern: pattern.New(`srun: error: ([A-Za-z0-9._-]+): tasks? [0-9,-]+: (Killed|Aborted|Bus error|Illegal instruction|` +
+		Pattern: lazyregexp.New(`srun: error: ([A-Za-z0-9._-]+): tasks? [0-9,-]+: (Killed|Aborted|Bus error|Illegal instruction|` +
 			`Out Of Memory)`),
 		Code: steps.ProgramKilled, Grade: steps.Inconclusive, Means: killed,
 	},
 	{
-		Pattern: pattern.New(`lost communication with a remote daemon[\s\S]{0,300}?Remote daemon: \S+ on node ([A-Za-z0-9._-]+)|` +
+		Pattern: lazyregexp.New(`lost communication with a remote daemon[\s\S]{0,300}?Remote daemon: \S+ on node ([A-Za-z0-9._-]+)|` +
 			`Node failure on ([A-Za-z0-9._-]+)`),
 		Code: steps.NodeLost, Grade: steps.Inconclusive,
 		Means: "the launcher lost %[2]s%[3]s while it ran: has it restarted (uptime), or lost its management network?",
@@ -102,35 +102,35 @@ var lostCauses = []registry.Cause{
 // launchCauses are how launchers word that they could not start.
 var launchCauses = []registry.Cause{
 	{
-		Pattern: pattern.New(`Could not resolve hostname ([A-Za-z0-9._-]+)`), Code: steps.NameUnresolved, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Could not resolve hostname ([A-Za-z0-9._-]+)`), Code: steps.NameUnresolved, Grade: steps.Fail,
 		Means: "%[1]s does not know %[2]s: put the name into its /etc/hosts, or give addresses (LAUNCH_HOSTS)",
 	},
 	{
-		Pattern: pattern.New(`connect to host ([A-Za-z0-9._-]+) port`), Code: steps.SSHUnreachable, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`connect to host ([A-Za-z0-9._-]+) port`), Code: steps.SSHUnreachable, Grade: steps.Fail,
 		Means: "%[1]s does not reach %[2]s by ssh: is the node up, and its sshd?",
 	},
 	{
-		Pattern: pattern.New(`(?:Permission denied \(|Host key verification failed)`), Code: steps.SSHRefused,
+		Pattern: lazyregexp.New(`(?:Permission denied \(|Host key verification failed)`), Code: steps.SSHRefused,
 		Grade: steps.Fail,
 		Means: "%[1]s may not log in to another node by ssh, and a launcher can't ask: give it a key that the others take, " +
 			"and their host keys (ssh-copy-id, ssh-keyscan)",
 	},
 	{
-		Pattern: pattern.New(`not enough slots`), Code: steps.LauncherSlots, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`not enough slots`), Code: steps.LauncherSlots, Grade: steps.Fail,
 		Means: "the launcher on %[1]s has no room for a process on each node: does a host file or an allocation name fewer?",
 	},
 	{
-		Pattern: pattern.New(`(?:orted|prted): (?:command )?not found|unable to (?:find|launch).*orted`),
+		Pattern: lazyregexp.New(`(?:orted|prted): (?:command )?not found|unable to (?:find|launch).*orted`),
 		Code:    steps.CommandMissing, Grade: steps.Fail,
 		Means: "%[1]s reached another node, and that has no Open MPI in its PATH: install the same one on every node",
 	},
 	{
-		Pattern: pattern.New(`unable to reliably start one or more daemons|ORTE does not know how to route`),
+		Pattern: lazyregexp.New(`unable to reliably start one or more daemons|ORTE does not know how to route`),
 		Code:    steps.LaunchFailed, Grade: steps.Fail,
 		Means: "the launcher on %[1]s started no daemon on another node: see its lines",
 	},
 	{
-		Pattern: pattern.New(`(?:Unable to allocate resources|Unable to create step|Invalid node name|No nodes|not in this allocation)`),
+		Pattern: lazyregexp.New(`(?:Unable to allocate resources|Unable to create step|Invalid node name|No nodes|not in this allocation)`),
 		Code:    steps.AllocationMissing, Grade: steps.Inconclusive,
 		Means: "Slurm on %[1]s gives no step on these nodes: run railbench inside an allocation that has them (salloc)",
 	},

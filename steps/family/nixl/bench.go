@@ -10,12 +10,12 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
 )
@@ -29,118 +29,118 @@ const largeBlock = 1 << 20
 // before what follows from them.
 var nixlCauses = []registry.Cause{
 	{
-		Pattern: pattern.New(`unknown command line flag`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`unknown command line flag`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?",
 	},
 	{
-		Pattern: pattern.New(`Invalid runtime`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`Invalid runtime`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know this runtime: before 1.1.0 there is only ETCD",
 	},
 	{
-		Pattern: pattern.New(`illegal value|Invalid value for --|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`),
+		Pattern: lazyregexp.New(`illegal value|Invalid value for --|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`),
 		Code:    steps.OptionsWrong, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)",
 	},
 	{
-		Pattern: pattern.New(`VRAM not supported`), Code: steps.CannotRun, Grade: steps.Skipped,
+		Pattern: lazyregexp.New(`VRAM not supported`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "nixlbench on %s was built without CUDA, so it cannot use GPU memory",
 	},
 	{
-		Pattern: pattern.New(`Incorrect device list`), Code: steps.OptionsWrong, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`Incorrect device list`), Code: steps.OptionsWrong, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s was given a --device_list: that is one device for each process, and two rails for one " +
 			"process go into UCX_NET_DEVICES",
 	},
 	{
-		Pattern: pattern.New(`^CUDA: .*out of memory`), Code: steps.GPUMemoryShort, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`^CUDA: .*out of memory`), Code: steps.GPUMemoryShort, Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of the GPU on %s: set NIXL_VRAM_BUFFER to less",
 	},
 	{
-		Pattern: pattern.New(`^CUDA: .*no CUDA-capable device`), Code: steps.CannotRun, Grade: steps.Skipped,
+		Pattern: lazyregexp.New(`^CUDA: .*no CUDA-capable device`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "there is no GPU that CUDA can use on %s",
 	},
 	{
-		Pattern: pattern.New(`^CUDA: `), Code: steps.CUDAFailed, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`^CUDA: `), Code: steps.CUDAFailed, Grade: steps.Fail,
 		Means: "CUDA failed on %s: is the GPU there (nvidia-smi), and is its memory free?",
 	},
 	{
-		Pattern: pattern.New(`Failed to allocate \d+ bytes`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`Failed to allocate \d+ bytes`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of %s: set NIXL_DRAM_BUFFER to less",
 	},
 	{
-		Pattern: pattern.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
 		Means: "UCX on %s finds none of the rails that it was given: is RDMA there (nixl-check), are the ports up?",
 	},
 	{
-		Pattern: pattern.New(`no active messages transport|Destination is unreachable`),
+		Pattern: lazyregexp.New(`no active messages transport|Destination is unreachable`),
 		Code:    steps.RailUnreachable, Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map and arp-flux)?",
 	},
 	{
-		Pattern: pattern.New(`Plugin file does not exist: (\S+)`), Code: steps.PluginMissing, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Plugin file does not exist: (\S+)`), Code: steps.PluginMissing, Grade: steps.Fail,
 		Means: "NIXL on %s has no such plugin: %s is not there; set NIXL_PLUGIN_DIR to the folder that has it (…/plugins " +
 			"below NIXL's libraries), or build NIXL with UCX",
 	},
 	{
-		Pattern: pattern.New(`Plugin (?:API version mismatch|initialization failed) for (\S+?):? `),
+		Pattern: lazyregexp.New(`Plugin (?:API version mismatch|initialization failed) for (\S+?):? `),
 		Code:    steps.PluginUnfit, Grade: steps.Fail,
 		Means: "NIXL on %s can't use its plugin %s: it is of another release of NIXL; build both from one tag",
 	},
 	{
-		Pattern: pattern.New(`unsupported backend '([^']*)'`), Code: steps.PluginMissing, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`unsupported backend '([^']*)'`), Code: steps.PluginMissing, Grade: steps.Fail,
 		Means: "NIXL on %s finds no plugin for its backend %s: set NIXL_PLUGIN_DIR to the folder that has it",
 	},
 	{
-		Pattern: pattern.New(`Failed to load plugin from (\S+): (.+)`), Code: steps.PluginUnfit, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Failed to load plugin from (\S+): (.+)`), Code: steps.PluginUnfit, Grade: steps.Fail,
 		Means: "NIXL on %s could not load its plugin %s (%s): install what it needs, or build it with the NIXL and UCX " +
 			"that are there",
 	},
 	{
-		Pattern: pattern.New(`Error accessing directory ?\(?([^():\s]+)`),
+		Pattern: lazyregexp.New(`Error accessing directory ?\(?([^():\s]+)`),
 		Code:    steps.PluginMissing, Grade: steps.Fail,
 		Means: "NIXL on %s can't read the folder %s, in which it looks for plugins: set NIXL_PLUGIN_DIR to the one that " +
 			"has them",
 	},
 	{
-		Pattern: pattern.New(`createBackend failed|Failed to create engine`),
+		Pattern: lazyregexp.New(`createBackend failed|Failed to create engine`),
 		Code:    steps.BackendFailed, Grade: steps.Fail,
 		Means: "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND): see the lines of UCX, and nixl-check",
 	},
 	{
-		Pattern: pattern.New(`Please set max locked memory`), Code: steps.MemlockLow, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Please set max locked memory`), Code: steps.MemlockLow, Grade: steps.Fail,
 		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
 			"raise memlock in /etc/security/limits.conf, and log in anew",
 	},
 	{
-		Pattern: pattern.New(`registerMem failed`), Code: steps.MemoryUnregistered, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`registerMem failed`), Code: steps.MemoryUnregistered, Grade: steps.Fail,
 		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l), and look for a bond",
 	},
 	{
-		Pattern: pattern.New(`Consistency check failed`), Code: steps.DataCorrupt, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Consistency check failed`), Code: steps.DataCorrupt, Grade: steps.Fail,
 		Means: "what arrived on %s is not what was sent",
 	},
 	{
-		Pattern: pattern.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
 		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
 	},
 	{
-		Pattern: pattern.New(`Rank \d+ is greater than or equal`),
+		Pattern: lazyregexp.New(`Rank \d+ is greater than or equal`),
 		Code:    steps.EtcdStaleKeys, Grade: steps.Inconclusive,
 		Means: "etcd still had the ranks of a run that broke (seen on %s): look for keys that begin with xferbench " +
 			"(etcdctl get --prefix --keys-only xferbench), and delete those of this group",
 	},
 	{
-		Pattern: pattern.New(`connections to all backends failing|Failed to acquire lock`),
+		Pattern: lazyregexp.New(`connections to all backends failing|Failed to acquire lock`),
 		Code:    steps.EtcdUnreachable, Grade: steps.Inconclusive,
 		Means: "etcd could not be reached from %s: see the cell etcd",
 	},
 	{
-		Pattern: pattern.New(`ASIO Connection failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`ASIO Connection failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
 		Means: "the target on %s could not reach the initiator: its address, a firewall, or an initiator that ended early",
 	},
 	{
 		// The initiator takes one target; who came to its port besides is sent away.
-		Pattern: pattern.New(`ASIO (?:Read (?:head|data)|Write) failed`),
+		Pattern: lazyregexp.New(`ASIO (?:Read (?:head|data)|Write) failed`),
 		Code:    steps.ForeignPeer, Grade: steps.Inconclusive,
 		Means: "the end on %s was sent away by whoever listens at nixlbench's address and port: another nixlbench met its " +
 			"own end there (does a second railbench run on these nodes?), or the other end of this one ended early; run it " +
@@ -148,58 +148,58 @@ var nixlCauses = []registry.Cause{
 	},
 	silent,
 	{
-		Pattern: pattern.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at " +
 			"ib-write-bw over the same rail",
 	},
 	{
-		Pattern: pattern.New(`Transfer failed`), Code: steps.TransferFailed, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Transfer failed`), Code: steps.TransferFailed, Grade: steps.Fail,
 		Means: "a transfer failed on %s",
 	},
 	{
-		Pattern: pattern.New(`start_barrier|start barrier`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`start_barrier|start barrier`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the other end never came (seen on %s), and nixlbench waited for it: look at its last lines, and run it " +
 			"again",
 	},
 	{
-		Pattern: pattern.New(`ASIO Receive timeout`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`ASIO Receive timeout`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the other end was silent for 15 s (seen on %s): look at its last lines and at the rail map, and run it " +
 			"again",
 	},
 	{
-		Pattern: pattern.New(`Timeout waiting|Error in barrier|Failed to synchronize`),
+		Pattern: lazyregexp.New(`Timeout waiting|Error in barrier|Failed to synchronize`),
 		Code:    steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the two ends lost each other in the middle (seen on %s): one ended, or etcd did; run it again",
 	},
 	{
-		Pattern: pattern.New(`NIXL Device API.*(?:not enabled in this build)`),
+		Pattern: lazyregexp.New(`NIXL Device API.*(?:not enabled in this build)`),
 		Code:    steps.CannotRun, Grade: steps.Skipped,
 		Means: "nixlbench on %s was built without UCX's device API (--use_device_api): build it with a UCX that has " +
 			"ucp/api/device, and nvcc",
 	},
 	{
-		Pattern: pattern.New(`^Invalid configuration for NIXL Device API: (.*)`),
+		Pattern: lazyregexp.New(`^Invalid configuration for NIXL Device API: (.*)`),
 		Code:    steps.OptionsWrong, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s can't use the device API with these options: %s",
 	},
 	{
-		Pattern: pattern.New(`^NIXL Device API: .* failed: remote error counter`),
+		Pattern: lazyregexp.New(`^NIXL Device API: .* failed: remote error counter`),
 		Code:    steps.TransferFailed, Grade: steps.Fail,
 		Means: "the GPU's own transfers to %s failed: look at the lines of UCX, and at ib-write-bw over the same rail",
 	},
 	{
-		Pattern: pattern.New(`^NIXL(?:: | Device API)`), Code: steps.NIXLFailed, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`^NIXL(?:: | Device API)`), Code: steps.NIXLFailed, Grade: steps.Fail,
 		Means: "NIXL failed on %s",
 	},
 }
 
 // endings are error lines of a process that was ended: no finding. "free(): " begins what glibc
 // says of a process whose tear-down went wrong.
-var endings = pattern.New(`^free\(\): |Ctrl-C`)
+var endings = lazyregexp.New(`^free\(\): |Ctrl-C`)
 
 // follows is what an end says because the other one ended. Where railbench ended either,
 // it was that.
-var follows = pattern.New(`REMOTE_DISCONNECT|Transfer failed|start.barrier|ASIO |Timeout waiting|Error in barrier|` +
+var follows = lazyregexp.New(`REMOTE_DISCONNECT|Transfer failed|start.barrier|ASIO |Timeout waiting|Error in barrier|` +
 	`Failed to synchronize|failed to receive metadata`)
 
 // followed reports whether an end said something because railbench had ended it, or either at its limit.
@@ -631,7 +631,7 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Rep
 // setting reads a number of the configuration that the initiator printed. What isn't above 0
 // is no setting: it would divide or multiply a prediction.
 func setting(b parse.NIXLBench, name string) (int, bool) {
-	v, ok := decimal.Count(b.Config[name])
+	v, ok := strictnum.Count(b.Config[name])
 	return v, ok && v > 0
 }
 
@@ -733,7 +733,7 @@ func Unavailable(ends [2]steps.Output) string {
 	return ""
 }
 
-var deviceGone = pattern.New(`network devices? (\S+) (?:is|are) not available`)
+var deviceGone = lazyregexp.New(`network devices? (\S+) (?:is|are) not available`)
 
 func notThere(warnings []string) string {
 	for _, w := range warnings {

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/traffic"
@@ -207,48 +207,48 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *registry.Repo
 // before what follows from them, and the last one takes any message.
 var pythonCauses = []registry.Cause{
 	{
-		Pattern: pattern.New(`No module named '?nixl`), Code: steps.CannotRun, Grade: steps.Skipped,
+		Pattern: lazyregexp.New(`No module named '?nixl`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "Python on %s has no NIXL: pip install nixl[cu13] there, or set NIXL_PYTHON to an interpreter that has it",
 	},
 	{
-		Pattern: pattern.New(`No module named`), Code: steps.PythonModuleMissing, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`No module named`), Code: steps.PythonModuleMissing, Grade: steps.Inconclusive,
 		Means: "NIXL on %s lacks another Python module: see the message",
 	},
 	{
-		Pattern: pattern.New(`no CUDA driver|cuInit failed`), Code: steps.CannotRun, Grade: steps.Skipped,
+		Pattern: lazyregexp.New(`no CUDA driver|cuInit failed`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "there is no GPU that CUDA can use on %s",
 	},
 	{
-		Pattern: pattern.New(`Please set max locked memory`), Code: steps.MemlockLow, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Please set max locked memory`), Code: steps.MemlockLow, Grade: steps.Fail,
 		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
 			"raise memlock in /etc/security/limits.conf, and log in anew",
 	},
 	{
-		Pattern: pattern.New(`Cannot allocate memory|cuMemAlloc_v2 failed`),
+		Pattern: lazyregexp.New(`Cannot allocate memory|cuMemAlloc_v2 failed`),
 		Code:    steps.MemoryShort, Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of %s: set the NIXL_…BYTES parameters to less",
 	},
 	{
-		Pattern: pattern.New(`port \d+ is in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`port \d+ is in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set NIXL_PORT",
 	},
 	{
-		Pattern: pattern.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
 		Means: "UCX on %s finds none of the rails that it was given: are their ports up (nixl-check)?",
 	},
 	{
-		Pattern: pattern.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
 		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
 	},
 	{
-		Pattern: pattern.New(`no active messages transport|Destination is unreachable`),
+		Pattern: lazyregexp.New(`no active messages transport|Destination is unreachable`),
 		Code:    steps.RailUnreachable, Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map and arp-flux)?",
 	},
 	silent,
 	{
-		Pattern: pattern.New(`NIXL_ERR_BACKEND`), Code: steps.BackendFailed, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`NIXL_ERR_BACKEND`), Code: steps.BackendFailed, Grade: steps.Fail,
 		Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND): look at the memlock limit (ulimit -l), at nixl-check, " +
 			"and for a bond",
 	},
@@ -259,11 +259,11 @@ var pythonCauses = []registry.Cause{
 	},
 	// The end whose time is over goes away, and the other one says so.
 	{
-		Pattern: pattern.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
 		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at " +
 			"ib-write-bw over the same rail",
 	},
-	{Pattern: pattern.New(`.`), Code: steps.NIXLFailed, Grade: steps.Fail, Means: "it failed on %s: see the message"},
+	{Pattern: lazyregexp.New(`.`), Code: steps.NIXLFailed, Grade: steps.Fail, Means: "it failed on %s: see the message"},
 }
 
 // pythonEnds gives what the two ends reported, where both ended well; ok is
@@ -301,7 +301,7 @@ func pythonEnds(
 }
 
 // late is what a program says of its own limit.
-var late = pattern.New(`not done after (\d{1,4} s)`)
+var late = lazyregexp.New(`not done after (\d{1,4} s)`)
 
 // atWork is for a program that came to its limit although something went over its ports: it was asked for more than it
 // has time for, or stopped in the middle.
@@ -877,7 +877,7 @@ func leftKeys(node, answer string, rep *registry.Report) string {
 
 // corrupting are the releases of etcd whose data may be damaged (etcd's own
 // advisory of March 2022).
-var corrupting = pattern.New(`^3\.5\.[0-2]$`)
+var corrupting = lazyregexp.New(`^3\.5\.[0-2]$`)
 
 // judgeEtcd: both nodes reach it, it is one, and it is not a release that loses
 // data.

@@ -2,7 +2,7 @@ package nixl
 
 import (
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/pattern"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/traffic"
 )
@@ -10,7 +10,7 @@ import (
 // silent is how UCX words that nobody answered in its own time (UD, which it also meets by) or in
 // the adapter's (RC). What it means depends on what else was seen: unanswered says that.
 var silent = registry.Cause{
-	Pattern: pattern.New(`unhandled timeout error|[Tt]ransport retry count|Endpoint timeout|Operation timed out`),
+	Pattern: lazyregexp.New(`unhandled timeout error|[Tt]ransport retry count|Endpoint timeout|Operation timed out`),
 	Code:    steps.RDMAUnanswered,
 	Grade:   steps.Inconclusive,
 	Means: "UCX on %s got no answer in time, and nothing else says that the rail is broken: run ib-write-bw over the " +

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/traffic"
@@ -22,28 +22,28 @@ import (
 // same as below nixlbench.
 var ucxCauses = slices.Concat([]registry.Cause{
 	{
-		Pattern: pattern.New(`bind\(\) failed|Address already in use`),
+		Pattern: lazyregexp.New(`bind\(\) failed|Address already in use`),
 		Code:    steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set UCXPERF_PORT",
 	},
 	{
-		Pattern: pattern.New(`(?i)unsupported (?:send |recv )?memory types?`),
+		Pattern: lazyregexp.New(`(?i)unsupported (?:send |recv )?memory types?`),
 		Code:    steps.CannotRun, Grade: steps.Skipped,
 		Means: "ucx_perftest on %s was built without CUDA, so it cannot use GPU memory",
 	},
 	silent,
 	{
-		Pattern: pattern.New(`Destination is unreachable`), Code: steps.RailUnreachable, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Destination is unreachable`), Code: steps.RailUnreachable, Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
 			"(see the rail map and arp-flux), and have both nodes the same UCX (nixl-check)?",
 	},
 }, nixlCauses, []registry.Cause{
 	{
-		Pattern: pattern.New(`connect\(\) failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`connect\(\) failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
 		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
 	},
 	{
-		Pattern: pattern.New(`Failed to run test`), Code: steps.TransferFailed, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Failed to run test`), Code: steps.TransferFailed, Grade: steps.Fail,
 		Means: "ucx_perftest failed on %s: see its lines",
 	},
 })
@@ -91,7 +91,7 @@ func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
 
 // ucxEnded is what either end says as railbench ends the other one at its limit. A packet without an answer ends a
 // test long before that.
-var ucxEnded = pattern.New(`Failed to run test|Transport retry count exceeded|Connection reset by remote peer`)
+var ucxEnded = lazyregexp.New(`Failed to run test|Transport retry count exceeded|Connection reset by remote peer`)
 
 // A ucxTest is one run of ucx_perftest.
 type ucxTest struct {

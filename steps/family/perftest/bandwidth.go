@@ -9,9 +9,9 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/traffic"
@@ -134,88 +134,88 @@ func roles(s steps.Stage) (server, client *steps.Output) {
 // can't be modified, and a connection that was refused last, as every early end makes one.
 var causes = []registry.Cause{
 	{
-		Pattern: pattern.New(`Couldn't listen to port`), Code: steps.PortTaken, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`Couldn't listen to port`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set PORT",
 	},
 	{
-		Pattern: pattern.New(`Port number \d+ state is Down`), Code: steps.PortDown, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Port number \d+ state is Down`), Code: steps.PortDown, Grade: steps.Fail,
 		Means: "the port is down on %s: check the interface (ip link) and the cable",
 	},
 	{
-		Pattern: pattern.New(`IB device \S+ not found|Did not detect devices`),
+		Pattern: lazyregexp.New(`IB device \S+ not found|Did not detect devices`),
 		Code:    steps.RDMADeviceMissing, Grade: steps.Fail,
 		Means: "the RDMA device is gone on %s: is its driver still loaded (dmesg)?",
 	},
 	{
-		Pattern: pattern.New(`Found Incompatibility issue with GID types`),
+		Pattern: lazyregexp.New(`Found Incompatibility issue with GID types`),
 		Code:    steps.GIDTypesDiffer, Grade: steps.Fail,
 		Means: "the GIDs of the two ends are of different kinds (seen on %s): run the GID check again",
 	},
 	{
 		// ENOMEM is the limit; these are EFAULT, EINVAL, EPROTONOSUPPORT and EOPNOTSUPP.
-		Pattern: pattern.New(`Couldn't allocate MR with error=(14|22|93|95)\b`),
+		Pattern: lazyregexp.New(`Couldn't allocate MR with error=(14|22|93|95)\b`),
 		Code:    steps.MemoryKindRefused, Grade: steps.Fail,
 		Means: "the adapter on %s can't be given this kind of memory: memory of a GPU needs its module (nvidia-peermem, or " +
 			"dma-buf), and memory of the host a kernel that can pin it (dmesg)",
 	},
 	{
-		Pattern: pattern.New(`(?i)Couldn't allocate MR|create mr`), Code: steps.MemlockLow, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`(?i)Couldn't allocate MR|create mr`), Code: steps.MemlockLow, Grade: steps.Fail,
 		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l)",
 	},
 	{
-		Pattern: pattern.New(`Failed to modify QP`), Code: steps.QueueUnconnected, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Failed to modify QP`), Code: steps.QueueUnconnected, Grade: steps.Fail,
 		Means: "the queue pairs don't reach each other (seen on %s): the GID index or the address behind it has changed; " +
 			"run the GID check again, and look for a bond",
 	},
 	{
-		Pattern: pattern.New(`^VALIDATION: FAILED`), Code: steps.DataCorrupt, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`^VALIDATION: FAILED`), Code: steps.DataCorrupt, Grade: steps.Fail,
 		Means: "what arrived on %s is not what was sent (perftest's data validation): look at the memory and at the link's " +
 			"errors",
 	},
 	{
-		Pattern: pattern.New(`^VALIDATION: |^Data validation: |validation context|validation kernel`),
+		Pattern: lazyregexp.New(`^VALIDATION: |^Data validation: |validation context|validation kernel`),
 		Code:    steps.DataUnchecked, Grade: steps.Inconclusive,
 		Means: "perftest on %s was told to check the data, and checked none",
 	},
 	// Statuses are told apart before the sentences that perftest prints around every one of them.
 	{Pattern: refused, Code: steps.MemoryAccessRefused, Grade: steps.Fail}, // means has its words
 	{
-		Pattern: pattern.New(`Failed status(?: |-[^(]*\()13\b`), Code: steps.ReceiverNotReady, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`Failed status(?: |-[^(]*\()13\b`), Code: steps.ReceiverNotReady, Grade: steps.Fail,
 		Means: "the receiver was not ready in time (told on %s): its processor is busy, or it ended before the sender",
 	},
 	{
-		Pattern: pattern.New(`Failed status(?: |-[^(]*\()5\b`), Code: steps.QueueFlushed, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`Failed status(?: |-[^(]*\()5\b`), Code: steps.QueueFlushed, Grade: steps.Inconclusive,
 		Means: "a queue pair on %s had failed before, and what came after it was flushed: the first error is not in the " +
 			"output",
 	},
 	{
-		Pattern: pattern.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
+		Pattern: lazyregexp.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
 		Code:    steps.RDMAUnanswered, Grade: steps.Fail,
 		Means: "packets stopped arriving, or never did (seen on %s): the cable, the link, the MTU, or another interface " +
 			"that has the address (see arp-flux)",
 	},
 	{
-		Pattern: pattern.New(`mismatch: local=|Failed to negotiate`),
+		Pattern: lazyregexp.New(`mismatch: local=|Failed to negotiate`),
 		Code:    steps.OptionsDiffer, Grade: steps.Inconclusive,
 		Means: "the two ends did not agree on their options (seen on %s): do the perftest versions differ?",
 	},
 	{
-		Pattern: pattern.New(`unrecognized option|invalid option|Invalid Command`),
+		Pattern: lazyregexp.New(`unrecognized option|invalid option|Invalid Command`),
 		Code:    steps.ToolTooOld, Grade: steps.Inconclusive,
 		Means: "perftest on %s doesn't know one of the options: is it very old?",
 	},
 	{
-		Pattern: pattern.New(`Couldn't connect to`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`Couldn't connect to`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
 		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
 	},
 	{
-		Pattern: pattern.New(`resolv|Name or service not known`),
+		Pattern: lazyregexp.New(`resolv|Name or service not known`),
 		Code:    steps.NameUnresolved, Grade: steps.Inconclusive,
 		Means: "the peer's address could not be resolved on %s",
 	},
 	{
 		// sample_get_cpu_mhz in perftest's src/get_clock.c: without it every figure is one of no time.
-		Pattern: pattern.New(`^Correlation coefficient`), Code: steps.ClockUnmeasured, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`^Correlation coefficient`), Code: steps.ClockUnmeasured, Grade: steps.Inconclusive,
 		Means: "perftest was kept from its processor on %s and could not tell how fast the clock counts there, so it has " +
 			"no figure: run it again with nothing beside it",
 	},
@@ -302,7 +302,7 @@ func explain(rig steps.Rig, s steps.Stage, m registry.Measurement, server steps.
 }
 
 // follows is what an end says of another one that went away in the middle of the exchange.
-var follows = pattern.New(`^(ethernet_read_keys: )?Couldn't read remote address|^Unable to (read|write) to socket|` +
+var follows = lazyregexp.New(`^(ethernet_read_keys: )?Couldn't read remote address|^Unable to (read|write) to socket|` +
 	`^(ethernet_read_keys: )?Failed to exchange data|^scnt=`)
 
 // hangHint says what else makes an end reach its limit without a word, where nothing else
@@ -340,12 +340,12 @@ func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 // fault of the rig.
 var gpuSkips = []registry.Cause{
 	{
-		Pattern: pattern.New(`(?m)^perftest: built without CUDA`), Code: steps.CannotRun, Grade: steps.Skipped,
+		Pattern: lazyregexp.New(`(?m)^perftest: built without CUDA`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "perftest on %s is built without CUDA, as distributions build it: one that was configured with " +
 			"CUDA_H_PATH=.../cuda.h has --use_cuda",
 	},
 	{
-		Pattern: pattern.New(`(?m)^GPU: no GPUDirect RDMA`), Code: steps.CannotRun, Grade: steps.Skipped,
+		Pattern: lazyregexp.New(`(?m)^GPU: no GPUDirect RDMA`), Code: steps.CannotRun, Grade: steps.Skipped,
 		Means: "the adapter of %s can't reach the memory of its GPU: a GB10 has no GPUDirect RDMA. The cells on NIXL " +
 			"measure what is staged through host memory",
 	},
@@ -354,13 +354,13 @@ var gpuSkips = []registry.Cause{
 // gpuCauses are how perftest says that it got no GPU memory, or could not register it.
 var gpuCauses = []registry.Cause{
 	{
-		Pattern: pattern.New(`Couldn't allocate MR|create mr`),
+		Pattern: lazyregexp.New(`Couldn't allocate MR|create mr`),
 		Code:    steps.MemoryUnregistered, Grade: steps.Inconclusive,
 		Means: "GPU memory could not be registered with the adapter of %s: is nvidia-peermem loaded (lsmod), or does the " +
 			"kernel give it by dma-buf? The cell host-staging tells",
 	},
 	{
-		Pattern: pattern.New(`(?i)\bcu[A-Z]\w+\S* (?:returned|error|failed)|CUDA error|no CUDA`),
+		Pattern: lazyregexp.New(`(?i)\bcu[A-Z]\w+\S* (?:returned|error|failed)|CUDA error|no CUDA`),
 		Code:    steps.CUDAFailed, Grade: steps.Inconclusive,
 		Means: "CUDA gave no memory on %s: look at nvidia-smi, and at who else uses the GPU",
 	},

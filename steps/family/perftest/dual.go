@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
 )
@@ -63,10 +63,10 @@ func headed(text string) (all []headedOutput) {
 			end = at[i+1][0]
 		}
 		h := headedOutput{name: text[m[2]:m[3]], body: text[m[1]:end]}
-		h.exit, _ = decimal.Count(text[m[4]:m[5]]) // digits, as the pattern says
+		h.exit, _ = strictnum.Count(text[m[4]:m[5]]) // digits, as the pattern says
 		if m[6] >= 0 {
-			from, ok1 := decimal.Number(text[m[6]:m[7]])
-			to, ok2 := decimal.Number(text[m[8]:m[9]])
+			from, ok1 := strictnum.Number(text[m[6]:m[7]])
+			to, ok2 := strictnum.Number(text[m[8]:m[9]])
 			if ok1 && ok2 {
 				h.from, h.to = from, to
 			}
@@ -76,7 +76,7 @@ func headed(text string) (all []headedOutput) {
 	return all
 }
 
-var heading = pattern.New(`(?m)^== (.*): exit (\d+)(?:, ([\d.]+) to ([\d.]+) s)?[ \t\r]*\n`)
+var heading = lazyregexp.New(`(?m)^== (.*): exit (\d+)(?:, ([\d.]+) to ([\d.]+) s)?[ \t\r]*\n`)
 
 // parseDual reads the outputs of several tests, each under a line "== NAME: exit N, T1 to T2 s". A test
 // whose output has no row is kept with the reason: that one failed is a finding, and which.

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
 )
@@ -61,7 +61,7 @@ func (t loadTest) pair(rig steps.Rig) (p steps.Pair, ok bool) {
 		return rig.AcrossHalves()
 	}
 	number, ok := strings.CutPrefix(t.Name, "rail ")
-	n, whole := decimal.Count(number)
+	n, whole := strictnum.Count(number)
 	if !ok || !whole || !rig.HasPair(n-1) {
 		return p, false
 	}
@@ -168,7 +168,7 @@ func (l *loadRun) Output() bool {
 	if l.tests, ok = registry.Value[[]loadTest](l.result, l.client, l.rep); !ok || !l.ended() || !l.take() {
 		return false
 	}
-	l.seconds, _ = decimal.Count(l.client.Asked["LOAD_SECONDS"])
+	l.seconds, _ = strictnum.Count(l.client.Asked["LOAD_SECONDS"])
 	for _, o := range l.servers {
 		if !serverQuiet(l.result, o, l.rep) {
 			return false

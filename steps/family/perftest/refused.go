@@ -6,14 +6,14 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
 )
 
 // refused is a work completion that says that an adapter may not do what it was asked to. The numbers are those of
 // ibv_wc_status, in the spelling of perftest 4.x and in that of today's.
-var refused = pattern.New(`Failed status(?: |-[^(]*\()(4|9|10|11)\b`)
+var refused = lazyregexp.New(`Failed status(?: |-[^(]*\()(4|9|10|11)\b`)
 
 // refusals are what the statuses say, of the end that was told (%[1]s) and of the other (%[2]s). All but the first come
 // in a packet of the other end's.
@@ -78,4 +78,4 @@ func left(s steps.Stage, e steps.End) string {
 }
 
 // completion is what perftest says of any work completion that failed.
-var completion = pattern.New(`Completion with error|Failed to complete run_iter|Failed status`)
+var completion = lazyregexp.New(`Completion with error|Failed to complete run_iter|Failed status`)

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/decimal"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/strictnum"
 	"github.com/railbench/railbench/steps/traffic"
 	"github.com/railbench/railbench/steps/verify"
 )
@@ -122,28 +122,28 @@ func (t *streamTest) findRails() bool {
 // streamCauses are how railbench stream words a failure.
 var streamCauses = []registry.Cause{
 	{
-		Pattern: pattern.New(`address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set STREAM_PORT",
 	},
 	{
-		Pattern: pattern.New(`cannot assign requested address`), Code: steps.AddressGone, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`cannot assign requested address`), Code: steps.AddressGone, Grade: steps.Inconclusive,
 		Means: "the rail's address is gone on %s: probe the rig again",
 	},
 	{
-		Pattern: pattern.New(`connection refused|no route to host|network is unreachable|i/o timeout|host is unreachable`),
+		Pattern: lazyregexp.New(`connection refused|no route to host|network is unreachable|i/o timeout|host is unreachable`),
 		Code:    steps.ServerUnreachable, Grade: steps.Inconclusive,
 		Means: "no receiver could be reached from %s: the route, a firewall, or a receiver that ended early",
 	},
 	{
-		Pattern: pattern.New(`no stream of railbench's`), Code: steps.ForeignPeer, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`no stream of railbench's`), Code: steps.ForeignPeer, Grade: steps.Inconclusive,
 		Means: "the other end of %s speaks another stream: somebody else connected, or the two railbenches differ",
 	},
 	{
-		Pattern: pattern.New(`connection reset|broken pipe|use of closed`), Code: steps.ConnectionBroke, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`connection reset|broken pipe|use of closed`), Code: steps.ConnectionBroke, Grade: steps.Fail,
 		Means: "the connection broke in the middle (seen on %s): look at the cables and at the other end's last lines",
 	},
 	{
-		Pattern: pattern.New(`cannot allocate memory|make a buffer`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`cannot allocate memory|make a buffer`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
 		Means: "there is no memory for a block on %s: set STREAM_BLOCK to less",
 	},
 }
@@ -280,7 +280,7 @@ func (t *streamTest) notOfThisRun() string {
 		if why := verify.Makes(s.Gbps, s.Bytes, s.Seconds, 0.001); why != "" {
 			return why
 		}
-		if asked, ok := decimal.Count(t.client.Asked["STREAM_SECONDS"]); ok && s.Seconds < 0.9*float64(asked) {
+		if asked, ok := strictnum.Count(t.client.Asked["STREAM_SECONDS"]); ok && s.Seconds < 0.9*float64(asked) {
 			return fmt.Sprintf("it lasted %.3g s, and STREAM_SECONDS asked for %d", s.Seconds, asked)
 		}
 	}

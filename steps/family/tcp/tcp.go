@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
-	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/traffic"
@@ -136,7 +136,7 @@ func railNumbers(rig steps.Rig, p steps.Path) (all []int) {
 }
 
 // terminated is how iperf3 says that a signal ended it, or that the other end says so.
-var terminated = pattern.New(`(?:server|client) has terminated`)
+var terminated = lazyregexp.New(`(?:server|client) has terminated`)
 
 // tcpCauses are how iperf3 words a failure.
 var tcpCauses = []registry.Cause{
@@ -145,24 +145,24 @@ var tcpCauses = []registry.Cause{
 		Means: "somebody ended an end of iperf3 (seen on %s), and what the other one said follows from that; run it again",
 	},
 	{
-		Pattern: pattern.New(`server is busy`), Code: steps.ServerBusy, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`server is busy`), Code: steps.ServerBusy, Grade: steps.Inconclusive,
 		Means: "the iperf3 server on %s is busy with somebody else's test",
 	},
 	{
-		Pattern: pattern.New(`Address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`Address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
 		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set TCP_PORT",
 	},
 	{
-		Pattern: pattern.New(`Cannot assign requested address`), Code: steps.AddressGone, Grade: steps.Inconclusive,
+		Pattern: lazyregexp.New(`Cannot assign requested address`), Code: steps.AddressGone, Grade: steps.Inconclusive,
 		Means: "the address is gone on %s: probe the rig again",
 	},
 	{
-		Pattern: pattern.New(`unable to connect|No route|unreachable|timed out`), Code: steps.ServerUnreachable,
+		Pattern: lazyregexp.New(`unable to connect|No route|unreachable|timed out`), Code: steps.ServerUnreachable,
 		Grade: steps.Inconclusive,
 		Means: "no server could be reached from %s: the route, a firewall, or a server that ended early",
 	},
 	{
-		Pattern: pattern.New(`control socket|Connection reset|Broken pipe`), Code: steps.ConnectionBroke, Grade: steps.Fail,
+		Pattern: lazyregexp.New(`control socket|Connection reset|Broken pipe`), Code: steps.ConnectionBroke, Grade: steps.Fail,
 		Means: "the connection broke in the middle (seen on %s): look at the cables and at the server's last lines, and " +
 			"run it again",
 	},
