@@ -468,7 +468,7 @@ func (cl *checklist) checkHead(width int) []string {
 	case cl.why != "":
 		second = fmt.Sprintf("what could explain %q (esc shows all)", theme.Clean(cl.why))
 		if cl.explains == "" {
-			second = fmt.Sprintf("the proof of %q (D goes back to the page, esc shows all)", theme.Clean(cl.why))
+			second = fmt.Sprintf("how to confirm %q (D goes back to the page, esc shows all)", theme.Clean(cl.why))
 		}
 		switch {
 		case !cl.fixable() || cl.busy():

@@ -45,7 +45,7 @@ type docs struct {
 type docChapter struct {
 	title  string
 	line   int      // its heading
-	checks []string // that it names as its proof, by their ids
+	checks []string // that confirm it, by their ids
 }
 
 // docsWidth is the widest that a page is set.

@@ -88,7 +88,7 @@ func TestDocsAtEverySize(t *testing.T) {
 	}
 }
 
-// A chapter of a page that names checks as its proof runs them with a key, and one goes from
+// A chapter of a page that names checks to confirm it runs them with a key, and one goes from
 // chapter to chapter also where the page can't scroll any more.
 func TestChaptersRunTheirChecks(t *testing.T) {
 	s := newScreen(t, withChecklist(), 80, 24)
@@ -97,8 +97,8 @@ func TestChaptersRunTheirChecks(t *testing.T) {
 		return []Doc{{
 			"troubleshooting", "what to do",
 			"# Troubleshooting\n\nText. `railbench doctor mtu-equal` is in no chapter.\n\n" +
-				"## Slow\n\n**Proof:** `railbench doctor mtu-equal\nno-such gids`, or `railbench doctor mtu-equal`.\n\n" +
-				"```sh\n## no chapter\n```\n\n## Nothing\n\nNo proof.\n\n## Slower\n\n`railbench doctor mtu-equal`\n",
+				"## Slow\n\n**Confirm:** `railbench doctor mtu-equal\nno-such gids`, or `railbench doctor mtu-equal`.\n\n" +
+				"```sh\n## no chapter\n```\n\n## Nothing\n\nNo checks.\n\n## Slower\n\n`railbench doctor mtu-equal`\n",
 		}}
 	}
 	s.press("D", "enter")
@@ -114,7 +114,7 @@ func TestChaptersRunTheirChecks(t *testing.T) {
 	s.sees("this is the last chapter")
 	s.press("w")
 	s.asked("run mtu-equal")
-	s.sees("Checklist", `the proof of "Slower"`)
+	s.sees("Checklist", `how to confirm "Slower"`)
 	s.press("D")
 	s.sees("▸Slower")
 }

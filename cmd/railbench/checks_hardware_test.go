@@ -44,7 +44,8 @@ func TestBusyRailsAreNotMeasured(t *testing.T) {
 	if code != exitOK || len(r.Checks) != 1 {
 		t.Fatalf("exit %d, %d checks: %s", code, len(r.Checks), stderr)
 	}
-	if c := r.Checks[0]; c.Verdict != steps.Skipped || !strings.Contains(c.Reason, "over the rails of spark-01 already") {
+	if c := r.Checks[0]; c.Verdict != steps.Skipped || !strings.Contains(c.Reason,
+		"Other traffic uses the rails of spark-01") {
 		t.Errorf("%s: %s", c.Verdict, c.Reason)
 	}
 }

@@ -319,7 +319,7 @@ func keysOf(t *testing.T, text []byte) map[string]bool {
 var chapter = regexp.MustCompile(`(?m)^## (.+)$`)
 
 // TestDocsTroubleshooting: each chapter has its four paragraphs, a symptom leads to the
-// checks that the proof names, and every check is in the page.
+// checks that confirm it, and every check is in the page.
 func TestDocsTroubleshooting(t *testing.T) {
 	t.Parallel()
 	tut, _, err := tutorial()
@@ -329,7 +329,7 @@ func TestDocsTroubleshooting(t *testing.T) {
 	text := docFiles(t)[docPath("troubleshooting")]
 	heads := chapter.FindAllStringSubmatchIndex(text, -1)
 	named := map[string]bool{}
-	for i, h := range heads[:len(heads)-1] { // the last one tells of undo
+	for i, h := range heads[:len(heads)-1] { // the last one is about undo
 		title, body := text[h[2]:h[3]], text[h[1]:heads[i+1][0]]
 		paragraphs := map[string]string{}
 		for p := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
@@ -337,21 +337,21 @@ func TestDocsTroubleshooting(t *testing.T) {
 				paragraphs[label] = strings.ReplaceAll(rest, "\n", " ")
 			}
 		}
-		for _, label := range []string{"Symptom", "Cause", "Proof", "Cure"} {
+		for _, label := range []string{"Symptom", "Cause", "Confirm", "Fix"} {
 			if strings.TrimSpace(paragraphs[label]) == "" {
 				t.Errorf("%s: no %s", title, label)
 			}
 		}
-		proof := map[string]bool{}
+		confirms := map[string]bool{}
 		doctor := regexp.MustCompile("`railbench doctor ([^`]*)`")
-		for _, command := range doctor.FindAllStringSubmatch(paragraphs["Proof"]+paragraphs["Cure"], -1) {
+		for _, command := range doctor.FindAllStringSubmatch(paragraphs["Confirm"]+paragraphs["Fix"], -1) {
 			for id := range strings.FieldsSeq(command[1]) {
-				proof[id], named[id] = true, true
+				confirms[id], named[id] = true, true
 			}
 		}
 		for _, m := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(paragraphs["Symptom"], -1) {
-			if !slices.ContainsFunc(tut.Symptom(m[1]), func(c steps.Cell) bool { return proof[c.ID] }) {
-				t.Errorf("%s: the symptom %q leads to none of the checks that prove it", title, m[1])
+			if !slices.ContainsFunc(tut.Symptom(m[1]), func(c steps.Cell) bool { return confirms[c.ID] }) {
+				t.Errorf("%s: the symptom %q leads to none of the checks that confirm it", title, m[1])
 			}
 		}
 	}

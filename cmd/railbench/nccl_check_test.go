@@ -108,7 +108,7 @@ func TestNCCLCheckLooksWhereNCCLDoes(t *testing.T) {
 			[]string{"sets NCCL_IB_HCA", "roceP2p1s0f0, the other PCIe half"},
 		},
 		{rigFlags{container: "vllm"}, steps.Pass, []string{"Inside vllm"}},
-		{rigFlags{container: "other"}, steps.Inconclusive, []string{"has no container other"}},
+		{rigFlags{container: "other"}, steps.Inconclusive, []string{"No container other"}},
 	} {
 		c.flags.rig = "sim"
 		f, _ := ranOn(t, c.flags, "nccl-check")

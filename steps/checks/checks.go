@@ -51,7 +51,7 @@ func Unseen(rep registry.Report, code steps.Code, format string, args ...any) st
 	return v
 }
 
-// AllTell reports whether a script told something of every rail's interface; what it
+// AllTell reports whether a script printed something about every rail's interface; what it
 // left out is INCONCLUSIVE and in the report.
 func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *registry.Report) bool {
 	ok := true
@@ -69,7 +69,7 @@ func AllTell(rig steps.Rig, facts [2]map[string]string, what string, rep *regist
 
 // Counterpart is the rail at the other end that a rail leads to, or should: its pair, or the same
 // device, or the only one that is left behind the same PCIe link. -1 where there is none, as of a rail that leads
-// to a node beside the link's two: of three in a ring each has one of these.
+// to a node other than the link's two: of three in a ring each has one of these.
 func Counterpart(rig steps.Rig, e steps.End, rail int) int {
 	for _, p := range rig.Pairs {
 		if p.Rails[e] == rail {
@@ -114,8 +114,8 @@ func Missing(rig steps.Rig, rep *registry.Report) {
 	}
 }
 
-// Linked reports whether both ends of a pair are switched on and have a carrier. That of
-// one that isn't nobody answers is no news: link-up tells why.
+// Linked reports whether both ends of a pair are switched on and have a carrier. Silence of
+// one that isn't is expected: link-up says why.
 func Linked(rig steps.Rig, p steps.Pair) bool {
 	for _, e := range steps.Ends {
 		if d := rig.Rail(p, e).Netdev; !d.Up || !d.Carrier {

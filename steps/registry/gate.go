@@ -35,7 +35,7 @@ func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 	for _, e := range steps.Ends {
 		if r.Rig.At(e).Err != "" && c.Surveys() {
 			return Inconclusive(steps.NodeAway,
-				"Not checked: %s is unreachable (see the check nodes).", r.Rig.NameOf(e)), true
+				"Not checked: %s is unreachable.", r.Rig.NameOf(e)), true
 		}
 		if r.Rig.At(e).Err != "" {
 			return Inconclusive(steps.NodeAway,
@@ -210,7 +210,7 @@ func ExitStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	return rep.Verdict("every script ended with status 0; nothing else was checked")
 }
 
-// uncounted says of a rate over a rail that no counter stands beside it: it may have gone over another one.
+// uncounted says of a rate over a rail that no counter confirms it: it may have gone over another one.
 func uncounted(c steps.Cell, r steps.Result) string {
 	if slices.ContainsFunc(r.Stages, func(s steps.Stage) bool { return len(s.Bytes) > 0 }) {
 		return ""

@@ -80,7 +80,7 @@ func (l pcieErrors) judge(f map[string]string, rep *registry.Report) bool {
 		is, after, ok2 := pcieCount(f[l.at+" "+of+" later"])
 		named := inBrackets(after)
 		if !ok1 || !ok2 {
-			// A function without these files says nothing; one that has them and is no number does.
+			// A function without these files says nothing; one that has them and is not a number does.
 			if f[l.at+" "+of+" at first"] != "" {
 				rep.At(l.rig, l.e, steps.Unreadable, steps.Inconclusive, "could not read the %s errors of %s on %s", of, l.what,
 					node)

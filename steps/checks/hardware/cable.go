@@ -20,7 +20,7 @@ import (
 func judgeCable(r steps.Result, read [2][]parse.Cable, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	var told []string
-	refused := map[string][]string{} // interfaces, by why they tell nothing
+	refused := map[string][]string{} // interfaces, by why they report nothing
 	seen := map[string]bool{}        // ports: two functions share one
 	var wrong places
 	for i, p := range rig.Pairs {
@@ -61,7 +61,7 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *registry.Report) ste
 	return cableVerdict(told, refused, rep)
 }
 
-// cableVerdict says what was told, and why what wasn't.
+// cableVerdict says what was read, and why the rest wasn't.
 func cableVerdict(told []string, refused map[string][]string, rep *registry.Report) steps.Verdict {
 	var not []string
 	code := steps.Unreadable
@@ -110,7 +110,7 @@ func describe(c parse.Cable) string {
 	return strings.Join(words, ", ")
 }
 
-// sameCable holds what both ends of a rail tell against each other.
+// sameCable compares what both ends of a rail report.
 func sameCable(rig steps.Rig, i int, p steps.Pair, ends [2]parse.Cable, rep *registry.Report) {
 	a, b := ends[0].Module, ends[1].Module
 	rail := fmt.Sprintf("rail %d (%s)", i+1, rig.Rail(p, steps.Here).Dev)
@@ -202,7 +202,7 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 	shown := fmt.Sprintf("%s %s cable", rig.NameOf(e), rail.Netdev.Name)
 	port := c.PortMbps / 1000
 	// A link that is faster than all types that its cable names shows that the list is not complete:
-	// then it is no finding.
+	// then it is not a finding.
 	if most := fastestType(c.Module.Types); most > 0 && most < port && rail.RateGbps <= float64(most) {
 		w.add(steps.CableSlow, fmt.Sprintf("is rated for %d Gb/s, but the port can do %d. Replace it", most, port), where,
 			shown)

@@ -66,7 +66,7 @@ func unloaded(h parse.Hardware) (steps.Code, string) {
 
 func digits(text string) bool { _, ok := strictnum.Count(text); return ok }
 
-// clockOf looks at a GPU under load. sure is false where what it tells is of no load, or of no
+// clockOf looks at a GPU under load. sure is false where what it reports is of no load, or of no
 // clock, and said is why.
 func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (said string, sure bool) {
 	node := rig.NameOf(e)
@@ -75,7 +75,7 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (sai
 	if !ok || !known || most <= 0 {
 		return "nvidia-smi reports no clock", false
 	}
-	// The clock of an idle GPU is low, as it should be: without its own word that it was busy no figure
+	// The clock of an idle GPU is low: without its own word that it was busy no figure
 	// says anything.
 	if u := g.UtilPercent; u == nil || float64(*u) < limits.BusyGPU.Value() {
 		return "nvidia-smi did not see the load", false
@@ -125,7 +125,7 @@ func heldBack(g parse.GPU) []string {
 	return held
 }
 
-// boardLimits tells what the board itself says of its power, where a module shows it: a Spark's
+// boardLimits reports what the board itself says of its power, where a module shows it: a Spark's
 // firmware may hold the GPU back below what its driver sees.
 func boardLimits(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Report) {
 	node := rig.NameOf(e)

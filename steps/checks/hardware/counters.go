@@ -85,7 +85,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			for _, name := range dataCounters {
 				n := twice(was[e].Devices[rail.Dev], is[e].Devices[rail.Dev], name)
 				switch {
-				case !n.ok: // told once for the node, below
+				case !n.ok: // said once for the node, below
 					good = false
 				case n.is < n.was:
 					rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s of %s on %s went backwards, from %d to %d, so its traffic is "+
@@ -135,19 +135,16 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	checks.Missing(r.Rig, &rep)
 	var blind []registry.Finding
 	quiet, most := 0, 0.0
-	var busy []string
+	var busy busyRails
 	var ends []steps.End
 	for _, e := range steps.Ends {
 		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
+		var unknown []string
 		for _, rail := range r.Rig.At(e).Rails {
 			rate, known := moves(rail, was[e], is[e], seconds)
 			if !known {
 				rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), "unknown", "", nil)
-				blind = append(blind, registry.Finding{
-					Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
-					Text: fmt.Sprintf("%s on %s may be busy: its counters are missing or went backwards. See port-counters", rail.Dev,
-						node),
-				})
+				unknown = append(unknown, rail.Dev)
 				continue
 			}
 			rep.Show(fmt.Sprintf("%s %s, both directions", node, rail.Dev), registry.Round(rate), "Gb/s",
@@ -160,21 +157,28 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 			if users := holders(is[e], rail.Dev); users != nil {
 				rep.Explain("%s on %s is open in %s", rail.Dev, node, registry.And(users))
 			}
-			busy = append(busy, fmt.Sprintf("%s over %s on %s", registry.Gbps(rate), rail.Dev, node))
+			busy.add(registry.Gbps(rate)+" over "+rail.Dev, node)
 			ends = append(ends, e)
 		}
+		if unknown != nil {
+			blind = append(blind, registry.Finding{
+				Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
+				Text: fmt.Sprintf("%s on %s may be busy: counters are missing or went backwards. See port-counters",
+					registry.And(unknown), node),
+			})
+		}
 	}
-	if busy != nil {
-		// One finding for all: what one end of a rail sends the other one receives, and it would be told twice.
+	if busy.order != nil {
+		// One finding for all: what one end of a rail sends the other one receives, and it would be said twice.
 		note := registry.Finding{Code: steps.OtherTraffic, Grade: steps.Warn}
 		note.Text = fmt.Sprintf("Other traffic while railbench is idle: %s. Tests read low. Stop it, or wait",
-			registry.And(busy))
+			registry.And(busy.said()))
 		if len(slices.Compact(ends)) == 1 {
 			note.Node = r.Rig.NameOf(ends[0])
 		}
 		rep.Note(note)
 	}
-	if quiet == 0 && busy == nil {
+	if quiet == 0 && busy.order == nil {
 		return checks.Unseen(rep, steps.CounterBad, "no rail has usable counters, so whether the rails are idle is unknown")
 	}
 	for _, f := range blind {
@@ -182,6 +186,29 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	return rep.Verdict(fmt.Sprintf("the rails are idle: at most %.3g Gb/s at any of %d ends in half a second", most,
 		quiet))
+}
+
+// busyRails are rates over devices, with the nodes that have the same.
+type busyRails struct {
+	order []string
+	nodes map[string][]string
+}
+
+func (b *busyRails) add(what, node string) {
+	if b.nodes == nil {
+		b.nodes = map[string][]string{}
+	}
+	if b.nodes[what] == nil {
+		b.order = append(b.order, what)
+	}
+	b.nodes[what] = append(b.nodes[what], node)
+}
+
+func (b *busyRails) said() (all []string) {
+	for _, what := range b.order {
+		all = append(all, what+" on "+registry.And(b.nodes[what]))
+	}
+	return all
 }
 
 // moves is what a rail moves in both directions, in Gb/s: RDMA where the port counts
@@ -225,7 +252,7 @@ func holders(r parse.Reading, dev string) []string {
 
 // An errorCounter is what a counter of errors means.
 // cable decides the advice and the grade: a cable that damages frames on an idle link is broken,
-// while what the other kind counts may come from somebody else's traffic.
+// while what the other kind counts may come from other traffic.
 type errorCounter struct {
 	cable bool // the cable, a module or a port, and nothing else
 	means string
@@ -429,7 +456,7 @@ func judgeRailSpeed(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var busy []string
-	// The status alone is no sign: ib_write_bw may end with any.
+	// The status alone is not enough: ib_write_bw may end with any.
 	for _, s := range r.Stages {
 		for _, o := range s.Outputs {
 			if o.Ran && o.Exit.Code == busyStatus && strings.Contains(o.Text, "busy: ") {

@@ -20,7 +20,7 @@ import (
 func hasSMI(h parse.Hardware) bool { return h.Facts["nvidia-smi"] != "missing" }
 
 // cards are the GPUs that a node's PCI bus shows, with the driver of each.
-// The PCI bus is asked beside nvidia-smi, which shows nothing of a GPU that its driver has left.
+// The PCI bus is asked in addition to nvidia-smi, which shows nothing of a GPU that its driver has left.
 func cards(h parse.Hardware) (pci []string, undriven []string) {
 	for _, name := range registry.SortedNames(h.Facts) {
 		if addr, ok := strings.CutPrefix(name, "gpu "); ok {
@@ -91,7 +91,7 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 	return rep.Verdict(fmt.Sprintf("the GPU driver %s answers: %s", a, registry.And(told)), "no GPU is slowed by heat")
 }
 
-// gpuHeat tells each GPU of a node with its temperature, and finds those that are slowed
+// gpuHeat lists each GPU of a node with its temperature, and finds those that are slowed
 // by it.
 func gpuHeat(rig steps.Rig, e steps.End, gpu parse.NvidiaSMI, rep *registry.Report) (told []string) {
 	node := rig.NameOf(e)
@@ -129,7 +129,7 @@ func quoted(errs []string) string {
 // judgeGPUPath says how GPU memory gets to the adapter. Through host memory is no
 // fault where the hardware has no other way.
 // nvidia-smi has no total of a memory that the GPU shares with the processor ("[N/A]"): that is how
-// such a GPU is told from one with its own.
+// such a GPU is recognized.
 func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) steps.Verdict {
 	var staged, direct []string
 	none := 0

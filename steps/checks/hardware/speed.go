@@ -30,7 +30,7 @@ func judgeLinkSpeed(r steps.Result, read [2][]parse.EthtoolLink, rep *registry.R
 					r.Rig.NameOf(e), registry.OrUnknown(rail.Netdev.Name), rail.Dev)
 				continue
 			case read[e][at].Link != "yes":
-				continue // link-up tells why
+				continue // link-up says why
 			case read[e][at].SpeedMbps == 0 || read[e][at].MostMbps() == 0:
 				untold = append(untold, rail.Netdev.Name+" on "+r.Rig.NameOf(e))
 				continue

@@ -93,7 +93,7 @@ func conflicts(rig steps.Rig, e steps.End, all [2]addresses) []conflict {
 				continue
 			}
 			c := conflict{[2]string{a.netdev, b.netdev}, [2]netip.Prefix{a.addr, b.addr}, false}
-			// Of a rail's address and somebody else's nobody can tell from here which one is wrong.
+			// Of a rail's address and another interface's it is unknown here which one is wrong.
 			if i+1+j < rails {
 				c.decide(rig, e, all)
 			}
@@ -258,8 +258,8 @@ func planAddresses(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	case unsure != "":
 		p.Refuse = unsure
 	default:
-		p.Nothing = "no rail shares its subnet with another address of its node. To clear a wrong neighbour entry: ip neigh " +
-			"flush dev INTERFACE"
+		p.Nothing = "no rail shares its subnet with another address of its node. To clear a wrong neighbour entry: ip " +
+			"neigh flush dev INTERFACE"
 	}
 	return p
 }
@@ -316,7 +316,7 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			}
 			addr, why := hostIn(rig, e, i, subnet)
 			switch {
-			// Both ends have one address: whose it is tells the host number of the node's other rails.
+			// Both ends have one address: whose it is follows from the host number of the node's other rails.
 			case rail.Addr != "" && why == "" && addr.String() == rail.Addr:
 				continue // this end has its own; the other one is wrong
 			case given != "":
@@ -348,8 +348,8 @@ func planRailAddress(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	}
 	switch {
 	case lacking == 0:
-		p.Nothing = "no rail with a link lacks an address that its other end has. For rails without addresses: railbench run " +
-			"rail-ips"
+		p.Nothing = "no rail with a link lacks an address that its other end has. For rails without addresses: railbench " +
+			"run rail-ips"
 	case given != "" && lacking > 1:
 		p.Refuse = fmt.Sprintf("RAIL_ADDRESS is one address, but %d ends of rails need one", lacking)
 	case refuse != "":

@@ -66,7 +66,7 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 			none, dev := noRoute.Regexp().FindStringSubmatch(said), routeOf.Regexp().FindStringSubmatch(said)
 			switch {
 			case !own.Netdev.Up:
-				// What is down has no route, and what the way leads over then is nobody's doing.
+				// What is down has no route, and what the path uses then means nothing.
 				rep.At(rig, e, steps.InterfaceOff, steps.Inconclusive, "%s on %s is switched off, so its route was not checked",
 					own.Netdev.Name, node)
 			// ENETUNREACH is that there is none (fib_lookup), or a rule's word; a route's own are other errors.
@@ -76,9 +76,8 @@ func wayTo(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 				rep.Explain("Deleting the address of %s and adding it again (ip addr del, ip addr add) creates its route again",
 					own.Netdev.Name)
 			case none != nil:
-				rep.At(rig, e, steps.RouteBlocked, steps.Fail, "%s cannot send to %s (rail %d of %s): a route blocks it (%s). "+
-					"Find it: ip route show table all. Delete it: ip route del", node, other.Addr, i+1, rig.NameOf(e.Other()),
-					none[1]+none[2])
+				rep.At(rig, e, steps.RouteBlocked, steps.Fail, "%s cannot send to %s (rail %d of %s): a route blocks it. Find "+
+					"it: ip route show table all. Delete it: ip route del", node, other.Addr, i+1, rig.NameOf(e.Other()))
 				rep.Explain("Routes of the kinds blackhole, unreachable and prohibit drop packets")
 			case dev == nil:
 				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read the route to %s on %s", other.Addr, node)
@@ -113,7 +112,7 @@ func collapse(rail steps.Rail) string {
 		"kernel (check: shaping) affects TCP only"
 }
 
-// limiting are the queueing disciplines that do something to packets beside sharing out the link:
+// limiting are the queueing disciplines that do something to packets in addition to sharing out the link:
 // what each does, in words.
 var limiting = map[string]string{
 	"netem": "delays, loses or changes packets on purpose", "tbf": "limits the rate", "htb": "limits rates",
@@ -131,7 +130,7 @@ var limited = lazyregexp.New(`bandwidth \d|maxrate \d|bw_rlimit|limit \d{1,2}p\b
 // qdisc is one of "tc qdisc show": its kind, and its settings.
 var qdisc = lazyregexp.New(`qdisc (\w+) \S+ (?:root|parent \S+|dev \S+)?(.*)`)
 
-// idle is how a netem without a setting is told, whose queue is as long as it is by itself; newer ones tell the seed of
+// idle is how a netem without a setting is printed, with the default length of its queue; newer ones print the seed of
 // their chance, too.
 var idle = lazyregexp.New(`^ (?:refcnt \d+ )?limit \d{4,}(?: seed \d+)?$`)
 
@@ -231,6 +230,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	rig, sent := r.Rig, 0
 	for _, e := range steps.Ends {
 		least := map[int]float64{} // ms, by rail
+		var losses lossyRails
 		for i, p := range rig.Pairs {
 			own, other, node := rig.Rail(p, e), rig.Rail(p, e.Other()), rig.NameOf(e)
 			said := facts[e]["pings "+own.Netdev.Name+"="+other.Addr]
@@ -260,21 +260,19 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			lost := float64(out-back) / float64(max(1, out))
 			switch {
 			case back == 0 && !checks.Linked(rig, p):
-				// link-up says why nobody answers.
+				// link-up says why there is no answer.
 			case back == 0:
 				rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) on %s got no answer, so its loss is unknown: "+
 					"see ping and routes", i+1, own.Netdev.Name, node)
 			case lost >= limits.PathLossFail.Value():
-				rep.At(rig, e, steps.PacketsLost, steps.Fail, "rail %d (%s) lost %d of %d pings from %s: RDMA collapses. Check "+
-					"shaping and error-counters, then try another cable or port", i+1, own.Netdev.Name, out-back, out, node)
-				rep.Explain("%s", collapse(own))
-				rep.Decide(fmt.Sprintf("%s over %s", node, own.Netdev.Name))
+				losses.add(i+1, own, out-back, out)
 			case lost >= limits.PathLossWarn.Value():
 				rep.At(rig, e, steps.PacketsLost, steps.Warn, "rail %d (%s) lost %d of %d pings from %s; a healthy cable loses "+
 					"none. Check shaping and error-counters", i+1, own.Netdev.Name, out-back, out, node)
 				rep.Decide(fmt.Sprintf("%s over %s", node, own.Netdev.Name))
 			}
 		}
+		losses.report(rig, e, rep)
 		slower(rig, e, least, rep)
 	}
 	if sent == 0 && len(rep.Findings) == 0 {
@@ -282,6 +280,39 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	}
 	return rep.Verdict(fmt.Sprintf("no relevant loss in %d pings over all rails in both directions; all rails are "+
 		"equally fast", sent))
+}
+
+// lossyRails are the rails of one end that lose so many packets that RDMA collapses.
+type lossyRails struct {
+	nos, netdevs []string
+	lost, sent   int // of the worst
+	first        steps.Rail
+}
+
+func (l *lossyRails) add(no int, rail steps.Rail, lost, sent int) {
+	if l.nos == nil {
+		l.first = rail
+	}
+	l.nos, l.netdevs = append(l.nos, fmt.Sprint(no)), append(l.netdevs, rail.Netdev.Name)
+	if lost > l.lost {
+		l.lost, l.sent = lost, sent
+	}
+}
+
+func (l *lossyRails) report(rig steps.Rig, e steps.End, rep *registry.Report) {
+	if l.nos == nil {
+		return
+	}
+	which := fmt.Sprintf("rail %s (%s) on", l.nos[0], l.netdevs[0])
+	if len(l.nos) > 1 {
+		which = "rails " + registry.And(l.nos) + " on"
+	}
+	rep.At(rig, e, steps.PacketsLost, steps.Fail, "%d of %d pings lost over %s %s: RDMA collapses. Check shaping and "+
+		"error-counters, then swap the cable", l.lost, l.sent, which, rig.NameOf(e))
+	rep.Explain("%s", collapse(l.first))
+	for _, name := range l.netdevs {
+		rep.Decide(fmt.Sprintf("%s over %s", rig.NameOf(e), name))
+	}
 }
 
 // slower looks for rails whose fastest ping is much slower than the best one's: something on

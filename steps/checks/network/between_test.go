@@ -83,7 +83,10 @@ func TestWays(t *testing.T) {
 			[]string{"spark-02", "192.168.100.10", "enp1s0f0np0"},
 		},
 		"an unreachable one": {
-			"RTNETLINK answers: No route to host", steps.Fail, steps.RouteBlocked, []string{"cannot send to", "a route blocks it"},
+			"RTNETLINK answers: No route to host", steps.Fail, steps.RouteBlocked, []string{
+				"cannot send to",
+				"a route blocks it",
+			},
 		},
 		"no source told": {"192.168.100.10 dev enp1s0f0np0 uid 0 cache", steps.Pass, "", nil},
 		"its own": {
@@ -91,7 +94,10 @@ func TestWays(t *testing.T) {
 			nil,
 		},
 		"no word": {"", steps.Inconclusive, steps.Unreadable, []string{"Could not read the route to"}},
-		"old ip":  {"Object \"get\" is unknown", steps.Inconclusive, steps.Unreadable, []string{"Could not read the route to"}},
+		"old ip": {
+			"Object \"get\" is unknown", steps.Inconclusive, steps.Unreadable,
+			[]string{"Could not read the route to"},
+		},
 	} {
 		v := between(judgeRoutes, good, func(facts *[2]map[string]string) { facts[steps.Here][way] = c.said })
 		because(t, name, v, c.grade, c.code, c.names...)
@@ -241,11 +247,11 @@ func TestPathLoss(t *testing.T) {
 		"five percent": {
 			"500 packets transmitted, 474 received, 5.2% packet loss, " +
 				"time 1020ms rtt min/avg/max/mdev = 0.080/0.110/0.300/0.020 ms", steps.Fail, steps.PacketsLost,
-			[]string{"rail 2 (enp1s0f1np1) lost 26 of 500 pings from spark-02"},
+			[]string{"26 of 500 pings lost over rail 2 (enp1s0f1np1) on spark-02"},
 		},
 		"errors between": {
 			"500 packets transmitted, 440 received, +3 errors, 12% packet loss", steps.Fail, steps.PacketsLost,
-			[]string{"lost 60"},
+			[]string{"60 of 500 pings lost"},
 		},
 		"duplicates": {
 			"500 packets transmitted, 500 received, +500 duplicates, " +
@@ -276,5 +282,18 @@ func TestPathLoss(t *testing.T) {
 	} {
 		v := between(judgePathLoss, good, func(facts *[2]map[string]string) { facts[steps.Here][way] = c.said })
 		because(t, name, v, c.grade, c.code, c.names...)
+	}
+	// Several rails and both nodes are one sentence, with the worst of a node.
+	lossy := between(judgePathLoss, good, func(facts *[2]map[string]string) {
+		for _, ends := range facts {
+			for way := range ends {
+				ends[way] = "500 packets transmitted, 474 received, 5.2% packet loss"
+			}
+		}
+	})
+	because(t, "everywhere", lossy, steps.Fail, steps.PacketsLost,
+		"26 of 500 pings lost over rails 1, 2, 3 and 4 on spark-02 and spark-01")
+	if len(lossy.Findings) != 0 {
+		t.Errorf("losses of all rails are %d findings", len(lossy.Findings))
 	}
 }

@@ -111,7 +111,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 				continue
 			}
 			if !slices.ContainsFunc(slaves, func(s string) bool { return carries(rig, e, s) }) {
-				continue // somebody else's
+				continue // not of a rail
 			}
 			with[e] = append(with[e], bond) // those alone have another end to compare with
 			checkBondFacts(rig, e, bond, slaves, f, rep)
@@ -306,8 +306,8 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 	return rep.Verdict(fmt.Sprintf("every used %s port is ACTIVE (%d on both nodes)", by, active), note)
 }
 
-// checkLayer finds a port that is of another kind than the other end of its rail, or of a kind that
-// nobody tells. Rails that are InfiniBand at both ends are right.
+// checkLayer finds a port that is of another kind than the other end of its rail, or whose kind is
+// unknown. Rails that are InfiniBand at both ends are right.
 func checkLayer(rig steps.Rig, e steps.End, i int, layer string, rep *registry.Report) {
 	rail, node := rig.At(e).Rails[i], rig.NameOf(e)
 	alike := slices.ContainsFunc(rig.Pairs, func(p steps.Pair) bool {
@@ -351,7 +351,7 @@ func afterColon(s string) string {
 }
 
 // checkVerbs: the library sees the devices that the kernel has. blind says that
-// nobody could tell.
+// it is unknown.
 // A device file that can't be opened comes first: then ibv_devices lists every device all the same,
 // as it reads sysfs.
 func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Report) (blind bool) {

@@ -26,8 +26,8 @@ func tellCrossed(w cabling.Link, rep *registry.Report) (told []int) {
 		note := "Or swap the two rails' addresses on one node: both ends of a cable have to be in one subnet"
 		if here.PhysPort == there.PhysPort && here.PhysPort >= 0 {
 			code = steps.AddressesExchanged
-			says = fmt.Sprintf("have exchanged addresses: %s on %s has one of rail %d. RDMA over both hangs. Swap the addresses on "+
-				"one node", there.Netdev.Name, w.Rig.NameOf(steps.Peer), j+1)
+			says = fmt.Sprintf("have exchanged addresses: %s on %s has one of rail %d. RDMA over both hangs. Swap the "+
+				"addresses on one node", there.Netdev.Name, w.Rig.NameOf(steps.Peer), j+1)
 			note = "The cables are straight (same ports at both ends). Swap the addresses in the configuration for the boot, too"
 		}
 		rep.Add(code, steps.Fail, "rails %d and %d %s", i+1, j+1, says)

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -63,7 +64,7 @@ func judgeRailManagers(r steps.Result, facts [2]map[string]string, rep *registry
 		for _, rail := range rig.At(e).Rails {
 			h := holdOf(f, rail.Netdev.Name)
 			by := h.by()
-			rep.Show(node+" "+rail.Netdev.Name+" managed by", registry.OrNone(registry.And(by)), "", nil)
+			rep.Show(node+" "+rail.Netdev.Name+" managed by", cmp.Or(registry.And(by), "no daemon"), "", nil)
 			if len(by) == 0 {
 				free++
 				unstarted(rig, e, rail, f, rep)
@@ -133,7 +134,7 @@ func judgeOthers(rig steps.Rig, e steps.End, rep *registry.Report) {
 	}
 }
 
-// judgeProfiles: one profile at most starts by itself on a rail, and it has come to its end.
+// judgeProfiles: at most one profile starts automatically on a rail, and it has finished.
 func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]string, rep *registry.Report) {
 	var start []string
 	for _, p := range profilesOf(f) {
@@ -161,16 +162,20 @@ func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]s
 	node, by := rig.NameOf(e), registry.And(h.by())
 	// A slave that NetworkManager has bonded itself has a profile with a master.
 	own := slices.ContainsFunc(profilesOf(f), func(p profile) bool { return p.name == h.profile && p.master != "" })
+	managed := node + " " + netdev + " managed by"
 	switch {
 	case len(h.by()) > 1:
+		rep.Decide(managed)
 		rep.At(rig, e, steps.SeveralManagers, steps.Warn, "%s on %s is managed by %s at the same time, and each overwrites "+
 			"the other. Leave it to one of them", netdev, node, by)
 		rep.Explain("Ways to do it: renderer in netplan, unmanaged-devices of NetworkManager, Unmanaged=yes of networkd")
 	case h.master != "" && h.addresses != "" && !own:
+		rep.Decide(managed)
 		rep.At(rig, e, steps.BondPortAddress, steps.Fail, "%s on %s is in %s, but %s gave it %s, and its route takes the "+
 			"bond's packets. Create the bond again", netdev, node, h.master, by, h.addresses)
 		rep.Explain("Run: railbench run bond-teardown bond-setup. bond-setup makes the links of a bond unmanaged first")
 	case h.master != "" && has(h.nm) && !own:
+		rep.Decide(managed)
 		rep.At(rig, e, steps.BondPortManaged, steps.Warn, "%s on %s is in %s, but NetworkManager manages it (%s) and may "+
 			"give it an address. Run: nmcli device set %s managed no", netdev, node, h.master, h.nm, netdev)
 		rep.Explain("It does so as soon as the link comes up again%s. nmcli device set lasts until the next boot",

@@ -65,9 +65,9 @@ type pricedRail struct {
 	pair    steps.Pair
 }
 
-// agreedActive is the RoCE MTU that both ends of a rail agree on, bytes; 0 where an end tells
+// agreedActive is the RoCE MTU that both ends of a rail agree on, bytes; 0 where an end reports
 // none and nothing says what it must be.
-// The smaller of both ends': a queue pair is set to that. What is said and is no number is no MTU
+// The smaller of both ends': a queue pair is set to that. What is printed and is not a number is no MTU
 // at all: to work one out from the interface's would hide that something is wrong with the tool.
 func agreedActive(rig steps.Rig, facts [2]map[string]string, p steps.Pair, rep *registry.Report) int {
 	agreed := 0

@@ -20,7 +20,8 @@ func TestRoCEMTU(t *testing.T) {
 		return registered().Judges["roce-mtu"](steps.Cell{}, looked(rig, texts[0], texts[1]))
 	}
 	full := kindtest.Spark()
-	kindtest.Want(t, "the largest", judge(full, lines(full, 4192, 4096)), steps.Pass, "4 rails have the largest RoCE MTU, 4096")
+	kindtest.Want(t, "the largest", judge(full, lines(full, 4192, 4096)), steps.Pass,
+		"4 rails have the largest RoCE MTU, 4096")
 	kindtest.Advises(t, "1500 at both ends", judge(full, lines(full, 1500, 1024)), steps.MTUSmall,
 		"Rails 1, 2, 3 and 4: RoCE MTU 1024", "92.5 Gb/s where 4096 brings 111.7", "gains up to 19.2 Gb/s",
 		"4192 or more", "both halves of one cable at once: RoCE MTU 1024 costs 11.1 Gb/s of 196.1")

@@ -71,13 +71,13 @@ type connector struct {
 	end steps.End
 }
 
-// judgeDark tells of interfaces without a carrier, once for a cable.
+// judgeDark reports interfaces without a carrier, once for a cable.
 func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, rep *registry.Report) {
 	said := map[connector]bool{}
 	for _, p := range order {
 		there := connector{p.no, p.end.Other()}
 		// A cable is one where both ends have the same number. Where the kernel numbers none, or the cables
-		// are crossed, the two ends are told of by themselves.
+		// are crossed, each end is a finding of its own.
 		switch both := p.no >= 0 && dark[there] != nil; {
 		case said[there] && both:
 		case both:
@@ -116,7 +116,7 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 			name := rail.Netdev.Name
 			link := facts[e][name+" link"]
 			if name != "" && seen[name][0] != rail.Dev {
-				continue // told with the first that has it
+				continue // reported with the first that has it
 			}
 			if name == "" || link == "" {
 				code := steps.Unreadable
@@ -132,7 +132,7 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 			switch {
 			case link == "up":
 				up++
-			case !checks.Wanted(rig, e, i): // a port that nobody has cabled is no fault
+			case !checks.Wanted(rig, e, i): // a port without a cable is not a fault
 				rep.Add("", steps.Pass, "%s on %s: %s, but unused: neither end has an address", name, node, link)
 			case link == "off":
 				rep.At(rig, e, steps.InterfaceOff, steps.Fail, "%s on %s is switched off, so %s DOWN. Run: ip link set %s up", name,
@@ -224,7 +224,7 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	case len(own) == 0 && e == steps.Here:
 		rep.Add(steps.RailUnaddressed, steps.Warn, "%s has a link but no address on either node, so no test uses it. Run: "+
 			"railbench run rail-ips", rail.Netdev.Name)
-	// What follows is of both ends alike, and told once, from here.
+	// What follows is the same for both ends, and is reported once, from here.
 	case len(own) == 0 || len(theirs) == 0 || e != steps.Here:
 	case twice != nil:
 		rep.Add(steps.DuplicateIP, steps.Fail, "both ends of %s have the address %s, so no packet for it leaves its node. "+

@@ -262,7 +262,8 @@ func TestAddressConflict(t *testing.T) {
 	}
 	kindtest.Want(t, "plain", judge("plain"), steps.Pass, "8 addresses")
 	because(t, "the twin", judge("the twin"), steps.Fail, steps.AddressStray,
-		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)", "Remove that address")
+		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24, in the subnet of enp1s0f0np0 (192.168.100.10/24)",
+		"Remove that address")
 	because(t, "only that", judge("only that"), steps.Fail, steps.AddressStray,
 		"enP2p1s0f0np0 on spark-01 has 192.168.100.15/24", "Remove that address")
 	because(t, "left over", judge("left over"), steps.Fail, steps.AddressStray,

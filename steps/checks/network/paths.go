@@ -44,7 +44,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 	learnt := 0
 	var silent []registry.Finding
 	cables := cabling.Link{Rig: rig, Facts: facts}
-	// A node whose cables are crossed has learnt the interface that is there: that is told as what it is.
+	// A node whose cables are crossed has learnt the interface that is there: that is reported as what it is.
 	crossed := tellCrossed(cables, rep)
 	for i, p := range rig.Pairs {
 		for _, e := range steps.Ends {
@@ -52,7 +52,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			node, there := rig.NameOf(e), rig.NameOf(e.Other())
 			mac := facts[e][own.Netdev.Name+" neighbour "+other.Addr]
 			if mac == "" {
-				rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), "nothing: no answer", "", nil)
+				rep.Show(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr), "nothing: no answer", "", nil)
 				if checks.Linked(rig, p) { // without a link it can't answer, and link-up says so
 					silent = append(silent, registry.Finding{
 						Code: steps.NoAnswer, Grade: steps.Inconclusive, Node: node,
@@ -63,13 +63,13 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 				continue
 			}
 			learnt++
-			rep.Show(fmt.Sprintf("%s learnt for %s", node, other.Addr), mac, "", nil)
+			rep.Show(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr), mac, "", nil)
 			if want := facts[e.Other()][other.Netdev.Name+" MAC"]; !strings.EqualFold(mac, want) &&
 				!slices.Contains(crossed, i) {
 				rep.At(rig, e, steps.NeighbourWrong, steps.Fail, "%s has a wrong neighbour entry for %s (rail %d of %s): the MAC "+
 					"of %s. RDMA hangs. Run: ip neigh flush dev %s", node, other.Addr, i+1, there, ownerOf(facts[e.Other()], mac),
 					own.Netdev.Name)
-				rep.Decide(fmt.Sprintf("%s learnt for %s", node, other.Addr))
+				rep.Decide(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr))
 				rep.ByHand()
 			}
 		}
@@ -84,7 +84,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			}
 		}
 	}
-	// One sentence for all where none answered; else each silent rail is told, after what was
+	// One sentence for all where none answered; else each silent rail is reported, after what was
 	// found on those that did.
 	if learnt == 0 {
 		rep.Add(steps.NoAnswer, steps.Inconclusive, "no rail answered, so no neighbour entry was checked")
@@ -116,15 +116,35 @@ func ownerOf(facts map[string]string, mac string) string {
 	return registry.And(names)
 }
 
+// An owner is an interface that has an address.
+type owner struct {
+	end    steps.End
+	netdev string
+}
+
+// ownersOf names them: "a and b on x" for several of one node, and "a on x and y" for one name on several.
+func ownersOf(rig steps.Rig, all []owner) []string {
+	var order []string
+	netdevs, nodes := map[string][]string{}, map[string][]string{}
+	for _, o := range all {
+		node := rig.NameOf(o.end)
+		netdevs[node], nodes[o.netdev] = append(netdevs[node], o.netdev), append(nodes[o.netdev], node)
+		order = append(order, o.netdev+" on "+node)
+	}
+	switch {
+	case len(netdevs) == 1:
+		return []string{registry.And(netdevs[rig.NameOf(all[0].end)]) + " on " + rig.NameOf(all[0].end)}
+	case len(nodes) == 1:
+		return []string{all[0].netdev + " on " + registry.And(nodes[all[0].netdev])}
+	}
+	return order
+}
+
 // judgeDuplicateIP: no address of a rail is anywhere else.
 func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.Report) steps.Verdict {
 	rig := r.Rig
 	if !checks.AllTell(rig, facts, "addresses", rep) {
 		return rep.Verdict()
-	}
-	type owner struct {
-		end    steps.End
-		netdev string
 	}
 	places := map[netip.Addr][]owner{}
 	rails := map[netip.Addr]bool{}
@@ -148,14 +168,11 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 			continue // each node's own loopback, a bridge of its containers
 		}
 		n++
-		var words []string
-		for _, p := range at {
-			words = append(words, p.netdev+" on "+rig.NameOf(p.end))
-		}
+		words := ownersOf(rig, at)
 		rep.Show(a.String(), registry.And(words), "", nil)
 		switch {
 		case len(at) == 1:
-		// They were gathered end by end, so first and last tell whether both have it.
+		// They were gathered end by end, so first and last say whether both have it.
 		case at[0].end != at[len(at)-1].end:
 			rep.Add(steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s, so nothing passes between them. Remove it "+
 				"from one: ip addr del", a, registry.And(words))
@@ -271,7 +288,7 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 // says how many passed.
 func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bool, rep *registry.Report) (tried int) {
 	for i, p := range rig.Pairs {
-		// Without a link nothing passes, and link-up says so; where the ends differ it was told why full
+		// Without a link nothing passes, and link-up says so; where the ends differ it was said why full
 		// packets don't.
 		linked := checks.Linked(rig, p)
 		if differ[rig.Rail(p, steps.Here).Netdev.Name] {
@@ -306,7 +323,7 @@ func fullPackets(rig steps.Rig, facts [2]map[string]string, differ map[string]bo
 }
 
 // checkBondMTUs: a bond and what it holds have one MTU.
-// The kernel keeps them alike as long as the bond's is set; a slave's may still be set by itself.
+// The kernel keeps them alike as long as the bond's is set; a slave's may still be set separately.
 func checkBondMTUs(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		for _, rail := range rig.At(e).Rails {
@@ -400,7 +417,7 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 			if text == "" {
 				rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the %s on %s", name, node)
 			}
-			routes := defaultRoutes(text)
+			routes, before := defaultRoutes(text), len(rep.Findings)
 			for _, route := range routes {
 				switch {
 				case !carries(r.Rig, e, route.dev):
@@ -414,6 +431,9 @@ func judgeRoutes(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 					rep.At(r.Rig, e, steps.DefaultRouteOverRail, steps.Warn, "%s has a second default route over %s (a rail), used "+
 						"when the first one fails. Run: ip route del default dev %s", node, route.dev, route.dev)
 				}
+			}
+			if len(rep.Findings) > before {
+				rep.Decide(node + " " + name)
 			}
 		}
 		dev := r.Rig.At(e).SSHDev

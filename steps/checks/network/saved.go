@@ -98,7 +98,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 		}
 		for _, k := range kept(rig.At(e)) {
 			where := f[k.String()+" is in"]
-			rep.Show(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
+			rep.Show(fmt.Sprintf("%s %s of %s is saved in", node, k.addr, k.dev.Name), registry.OrUnknown(where), "", nil)
 			switch {
 			case where == "":
 				rep.At(rig, e, steps.Unreadable, steps.Inconclusive, "could not read which configuration sets %s of %s on %s",
@@ -121,7 +121,7 @@ func judgeRebootSafe(r steps.Result, facts [2]map[string]string, rep *registry.R
 					k.dev.Name, node, registry.OrUnknown(f["only root may read"]))
 			default:
 				rep.At(rig, e, k.lost(), steps.Warn, "%s", k.gone(node, by))
-				rep.Decide(fmt.Sprintf("%s %s of %s", node, k.addr, k.dev.Name))
+				rep.Decide(fmt.Sprintf("%s %s of %s is saved in", node, k.addr, k.dev.Name))
 			}
 		}
 		mtus += savedMTUs(rig, e, f, rep)
@@ -208,7 +208,7 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Re
 }
 
 // unconfigured adds a finding about a node whose rails have addresses that nothing known
-// gives them, while the other node tells where its are from.
+// gives them, while the other node reports where its are from.
 func unconfigured(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		if facts[e]["configured by"] == "nothing" && len(kept(rig.At(e))) > 0 {

@@ -42,7 +42,8 @@ func TestAppArmor(t *testing.T) {
 		"spark-01")
 	kindtest.Want(t, "off", judge("AppArmor: no\n", "AppArmor: N\n"), steps.Pass, "AppArmor is off on both nodes")
 	kindtest.Want(t, "off at one end", judge("AppArmor: no\n", read), steps.Pass, "is off on spark-02")
-	kindtest.Want(t, "neither on nor off", judge(read, "AppArmor: ?\n"), steps.Inconclusive, "could not read the state of AppArmor on spark-01")
+	kindtest.Want(t, "neither on nor off", judge(read, "AppArmor: ?\n"), steps.Inconclusive,
+		"could not read the state of AppArmor on spark-01")
 	kindtest.Want(t, "cut", judge(read, "AppArmor: Y\n"), steps.Inconclusive, "could not read the kernel log on spark-01")
 	kindtest.Because(t, "nonsense", judge(read, "x: y\n"), steps.Inconclusive, steps.Unreadable)
 }

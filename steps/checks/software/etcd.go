@@ -89,7 +89,7 @@ func judgeMasked(rig steps.Rig, e steps.End, facts [2]map[string]string, rep *re
 	default:
 		return fmt.Sprintf("%s on %s is masked, and nothing refers to it", unit, node)
 	}
-	rep.At(rig, e, steps.EtcdMasked, steps.Warn, "%s on %s is masked, but the environment of %s names it. Only "+
+	rep.At(rig, e, steps.EtcdMasked, steps.Warn, "%s on %s is masked, but the environment of %s refers to it. Only "+
 		"nixlbench by hand needs it: sudo systemctl unmask %s", unit, node, by, unit)
 	rep.Explain("nixlbench by hand ends with \"connections to all backends failing\". %s", ownEtcd)
 	rep.Decide(node + " etcd masked")
@@ -237,7 +237,7 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	switch {
 	case len(unseen) > 0 && len(rep.Findings) == 0:
 		return rep.Skipped(steps.Unreadable, "%s", strings.Join(unseen, "; "))
-	case len(unseen) > 0: // told beside what was found on another node
+	case len(unseen) > 0: // said with what was found on another node
 		rep.Add("", steps.Pass, "%s", registry.Capital(strings.Join(unseen, "; ")))
 		return rep.Verdict()
 	case len(clean) > 0:

@@ -96,14 +96,15 @@ func ncclHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, steps.Grade, 
 		// One that is there is enough for it: a list may be of nodes whose interfaces have other names.
 		list := ncclListOf(s.value)
 		if gone := list.naming(names); len(names) > 0 && len(gone) > 0 && len(gone) == len(list.entries) {
-			return steps.NCCLInterfaceWrong, steps.Fail, fmt.Sprintf("there is no interface %s, so NCCL does not start (no "+
+			return steps.NCCLInterfaceWrong, steps.Fail, fmt.Sprintf("interface %s does not exist, so NCCL does not start (no "+
 				"socket interface found). Remove it, or name one that exists", registry.And(gone))
 		}
 	case "NCCL_IB_GID_INDEX":
 		switch {
 		case s.value == emptyValue:
-			return steps.GIDIndexWrong, steps.Warn, "it is empty. NCCL ignores that, but programs may read 0, which is not a RoCE " +
-				"v2 GID. Remove it"
+			return steps.GIDIndexWrong, steps.Warn,
+				"it is empty. NCCL ignores that, but programs may read 0, which is not a RoCE " +
+					"v2 GID. Remove it"
 		case err == nil && on >= 0:
 			return ncclIndex(rig, e, on)
 		}
@@ -119,11 +120,11 @@ func ncclDevices(rig steps.Rig, e steps.End, value string) (steps.Code, steps.Gr
 	switch gone := list.naming(devs); {
 	case len(devs) == 0 || len(gone) == 0:
 	case len(gone) == len(list.entries):
-		return steps.NCCLDevicesWrong, steps.Fail, fmt.Sprintf("there is no %s, so NCCL uses sockets (NET/Socket). Remove "+
-			"it, or name existing devices", registry.And(gone))
+		return steps.NCCLDevicesWrong, steps.Fail, fmt.Sprintf("%s %s not exist, so NCCL uses sockets (NET/Socket). Remove "+
+			"it, or name existing devices", registry.And(gone), registry.Plural(len(gone), "does", "do"))
 	default:
-		return steps.NCCLDevicesWrong, steps.Warn, fmt.Sprintf("there is no %s, and NCCL ignores it without a message. "+
-			"Remove it, or name existing devices", registry.And(gone))
+		return steps.NCCLDevicesWrong, steps.Warn, fmt.Sprintf("%s %s not exist, and NCCL ignores that without a message. "+
+			"Remove it, or name existing devices", registry.And(gone), registry.Plural(len(gone), "does", "do"))
 	}
 	var taken, left []string
 	for _, rail := range rails {
@@ -220,7 +221,7 @@ func (l ncclList) takes(rail steps.Rail) bool {
 	return named != l.without
 }
 
-// naming gives the entries that fit no name. A list that leaves out harms nobody by that.
+// naming gives the entries that fit no name. A list that excludes does no harm by that.
 func (l ncclList) naming(names []string) (gone []string) {
 	if l.without {
 		return nil

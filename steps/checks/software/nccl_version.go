@@ -51,13 +51,15 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 		case a != b:
 			pair := fmt.Sprintf("%s on %s and %s on %s", a, here, b, peer)
 			differs[pair] = append(differs[pair], ncclOf(name))
+			rep.Decide(fmt.Sprintf("%s NCCL of %s", here, name), fmt.Sprintf("%s NCCL of %s", peer, name))
 		default:
 			alike[a] = append(alike[a], ncclOf(name))
 		}
 	}
 	for _, pair := range registry.SortedNames(differs) {
-		rep.Add(steps.NCCLDiffers, steps.Fail, "%s: %s. Jobs fail (\"Mismatched NCCL version detected\"). Install one "+
-			"version on all nodes", registry.Capital(registry.And(differs[pair])), pair)
+		rep.Add(steps.NCCLDiffers, steps.Fail, "%s %s: %s. Jobs fail (\"Mismatched NCCL version detected\"). Install one "+
+			"version", registry.Capital(registry.And(differs[pair])), registry.Plural(len(differs[pair]), "differs", "differ"),
+			pair)
 	}
 	if len(alike) == 0 && len(rep.Findings) == 0 {
 		if unknown == nil {

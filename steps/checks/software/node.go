@@ -76,7 +76,8 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 	}
 	apart := at[0] - at[1]
 	if at[0] > 0 && at[1] > 0 {
-		rep.Show("difference of the clocks", math.Round(apart), "s", &steps.Expected{Max: new(limits.ClocksApart.Value())})
+		rep.Show("difference of the clocks", math.Abs(math.Round(apart)), "s",
+			&steps.Expected{Max: new(limits.ClocksApart.Value())})
 		if math.Abs(apart) > limits.ClocksApart.Value() {
 			ahead, behind := steps.Here, steps.Peer
 			if apart < 0 {

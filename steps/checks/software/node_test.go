@@ -75,9 +75,12 @@ func TestClocks(t *testing.T) {
 			"1763720000", "1763720090", steps.Warn, steps.ClocksApart,
 			[]string{"the clock of spark-01 is 90 s ahead"},
 		},
-		"years":     {"0", "1763720000", steps.Pass, "", nil},
-		"1980":      {"315532800", "1763720000", steps.Warn, steps.ClocksApart, []string{"days ahead"}},
-		"no number": {"+%s", "1763720000", steps.Inconclusive, steps.Unreadable, []string{"could not read the time on spark-02"}},
+		"years": {"0", "1763720000", steps.Pass, "", nil},
+		"1980":  {"315532800", "1763720000", steps.Warn, steps.ClocksApart, []string{"days ahead"}},
+		"no number": {
+			"+%s", "1763720000", steps.Inconclusive, steps.Unreadable,
+			[]string{"could not read the time on spark-02"},
+		},
 	} {
 		v := told(judgeClocks, at(c.here), at(c.peer))
 		kindtest.Because(t, name, v, c.grade, c.code)

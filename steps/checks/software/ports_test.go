@@ -129,17 +129,17 @@ func TestEtcdService(t *testing.T) {
 		"and named": {
 			none, "masked: etcd.service\nservice: inactive\nenvironment NIXL_ETCD_ENDPOINTS: " +
 				"http://localhost:2379\n", steps.Warn, steps.EtcdMasked,
-			[]string{"etcd.service on spark-01 is masked", "the environment of spark-01 names it", "unmask etcd.service"},
+			[]string{"etcd.service on spark-01 is masked", "the environment of spark-01 refers to it", "unmask etcd.service"},
 		},
 		"and wanted": {
 			"environment ETCD_ENDPOINTS: http://192.168.100.10:2379\n",
 			"masked: etcd.service\nservice: inactive\n", steps.Warn, steps.EtcdMasked,
-			[]string{"the environment of spark-02 names it"},
+			[]string{"the environment of spark-02 refers to it"},
 		},
 		"named barely": {
 			none, "masked: etcd.service\nenvironment ETCDCTL_ENDPOINTS: 10.0.0.1:2379,127.0.0.1:2379\n",
 			steps.Warn, steps.EtcdMasked,
-			[]string{"the environment of spark-01 names it"},
+			[]string{"the environment of spark-01 refers to it"},
 		},
 		"named abroad": {none, "masked: etcd.service\nservice: inactive\nenvironment NIXL_ETCD_ENDPOINTS: " +
 			"http://10.9.9.9:2379\n", steps.Pass, "", []string{"nothing refers to it"}},
@@ -242,11 +242,11 @@ func TestNCCLSettings(t *testing.T) {
 		},
 		"adapters": {
 			none, none + "/etc/nccl.conf NCCL_IB_HCA: mlx5_0,mlx5_1\n", steps.Fail, steps.NCCLDevicesWrong,
-			[]string{"/etc/nccl.conf on spark-01", "no mlx5_0 and mlx5_1", "NET/Socket"},
+			[]string{"/etc/nccl.conf on spark-01", "mlx5_0 and mlx5_1 do not exist", "NET/Socket"},
 		},
 		"one adapter of two": {
 			none, none + "/etc/nccl.conf NCCL_IB_HCA: mlx5_0,rocep1s0f0\n", steps.Warn, steps.NCCLDevicesWrong,
-			[]string{"/etc/nccl.conf on spark-01", "no mlx5_0"},
+			[]string{"/etc/nccl.conf on spark-01", "mlx5_0 does not exist"},
 		},
 		"all by name": {
 			rig("NCCL_IB_HCA: rocep1s0f0,rocep1s0f1:1,roceP2p1s0f0,roceP2p1s0f1"),
@@ -292,7 +292,7 @@ func TestNCCLSettings(t *testing.T) {
 		},
 		"empty HCA": {rig("NCCL_IB_HCA: (empty)"), none, steps.Pass, "", nil},
 		"prefix":    {none, rig("NCCL_IB_HCA: roce"), steps.Pass, "", nil},
-		"exact":     {none, rig("NCCL_IB_HCA: =roce"), steps.Fail, steps.NCCLDevicesWrong, []string{"no roce"}},
+		"exact":     {none, rig("NCCL_IB_HCA: =roce"), steps.Fail, steps.NCCLDevicesWrong, []string{"roce does not exist"}},
 		"left out":  {none, rig("NCCL_IB_HCA: ^mlx5_2"), steps.Pass, "", nil},
 		"disabled": {
 			rig("NCCL_IB_DISABLE: 1"), none, steps.Fail, steps.NCCLRDMAOff,
@@ -308,8 +308,8 @@ func TestNCCLSettings(t *testing.T) {
 	})
 	r := checkedFacts(none, rig("NCCL_SOCKET_IFNAME: eth0"))
 	r.Rig.Nodes[steps.Peer].Netdevs = []steps.Netdev{{Name: "enP7s7"}, {Name: "enp1s0f0np0"}}
-	kindtest.Want(t, "interface", registered().Judges["nccl-settings"](steps.Cell{}, r), steps.Fail, "no interface eth0",
-		"name one that exists")
+	kindtest.Want(t, "interface", registered().Judges["nccl-settings"](steps.Cell{}, r), steps.Fail,
+		"interface eth0 does not exist", "name one that exists")
 	r = checkedFacts(none, rig("NCCL_SOCKET_IFNAME: eth0,enP7"))
 	r.Rig.Nodes[steps.Peer].Netdevs = []steps.Netdev{{Name: "enP7s7"}, {Name: "enp1s0f0np0"}}
 	kindtest.Want(t, "one interface of two", registered().Judges["nccl-settings"](steps.Cell{}, r), steps.Pass)

@@ -351,7 +351,7 @@ func (w *walk) narrow(rule string) bool {
 	return dports.Regexp().MatchString(rule) && !hasPort(rule, w.ports...)
 }
 
-// nobody in particular makes the rules.
+// nobody is the owner where the rules show none.
 const nobody = "the firewall"
 
 // owner is who makes a chain's rules: that is where they are to be changed.
@@ -379,7 +379,7 @@ func (w *walk) where() *lazyregexp.Pattern {
 	return comesIn
 }
 
-// whole reports whether a rule has no condition beside the interface that a packet comes in or goes out over,
+// whole reports whether a rule has no condition other than the interface that a packet comes in or goes out over,
 // that it may be a connection's first, and what is logged.
 func (w *walk) whole(rule string) bool {
 	rule = strings.TrimSpace(beside.Regexp().ReplaceAllString(w.where().Regexp().ReplaceAllString(rule, ""), ""))

@@ -68,7 +68,7 @@ func judgeToolsPresent(r steps.Result, facts [2]map[string]string, rep *registry
 		case one:
 			how := "Install it there, too"
 			if pkg := r.Rig.PackageOf(what); pkg != "" {
-				how = "It comes with " + pkg
+				how = "Install " + pkg
 			}
 			rep.At(r.Rig, lacks, steps.MissingOnOneNode, steps.Warn, "%s is missing on %s but not on %s, so some tests cannot "+
 				"run. %s", what, r.Rig.NameOf(lacks), r.Rig.NameOf(lacks.Other()), how)
@@ -136,8 +136,8 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	compare(steps.UCXDiffers, "UCX", "NIXL finds no path (NIXL_ERR_NOT_FOUND). Build one tag on both",
 		func(s parse.NIXLSetup) string { return s.UCX.Version })
-	compare(steps.VersionsDiffer, "perftest", "The ends refuse each other or measure different things. Install one release "+
-		"on both", fact("version perftest"))
+	compare(steps.VersionsDiffer, "perftest", "The ends refuse each other or measure different things. Install one "+
+		"release on both", fact("version perftest"))
 	compare(steps.NIXLDiffers, "nixlbench", "An option that one end does not know ends it. Build one tag on both",
 		nixlbenchOf)
 	compare(steps.NIXLDiffers, "NIXL for Python", "The two agents may not understand each other. Install one version on "+
@@ -150,8 +150,8 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		})
 	compare(steps.VersionsDiffer, "the kernel", "Results of the ends may differ for that reason. Update both nodes alike",
 		fact("kernel"))
-	compare(steps.FirmwareDiffers, "the adapters' firmware", "Results of the ends may differ for that reason. Update both "+
-		"adapters alike",
+	compare(steps.FirmwareDiffers, "the adapters' firmware", "Results of the ends may differ for that reason. Update "+
+		"both adapters alike",
 		func(s parse.NIXLSetup) string { return firmwares(s.Facts) })
 	compare(steps.VersionsDiffer, "iperf3", "Newer releases use a thread for each stream, older ones one for all. "+
 		"Install one release on both", fact("version iperf3"))
@@ -189,7 +189,7 @@ func noted(of string, all []string) string {
 	return of + strings.Join(all, ", ")
 }
 
-// nixlbenchOf tells the release of a node's nixlbench; empty where there is none, or
+// nixlbenchOf is the release of a node's nixlbench; empty where there is none, or
 // it doesn't start.
 func nixlbenchOf(s parse.NIXLSetup) string {
 	if s.Facts["nixlbench --etcd_endpoints"] != "yes" { // every release has it
@@ -249,7 +249,7 @@ func judgeLibraries(r steps.Result, facts [2]map[string]string, rep *registry.Re
 		noted("Not checked, or not installed: ", not))
 }
 
-// buffer is what a test asks for, in KiB; 0 where the parameter is no number.
+// buffer is what a test asks for, in KiB; 0 where the parameter is not a number.
 func buffer(s string) float64 {
 	v, _ := strictnum.Number(s)
 	return v / 1024
@@ -280,8 +280,9 @@ func judgeMemlock(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the limit of locked memory on %s: %q", node,
 				f["limit"])
 		case kb < least:
-			rep.At(r.Rig, e, steps.MemlockLow, steps.Fail, "users on %s may lock %.0f KiB, but %s needs %.0f. Set memlock to "+
-				"unlimited in /etc/security/limits.conf, and log in again", node, kb, what, least)
+			rep.At(r.Rig, e, steps.MemlockLow, steps.Fail, "users on %s may lock %.0f KiB, but %s needs %.0f KiB. Set memlock "+
+				"to unlimited in /etc/security/limits.conf, and log in again", node, kb, what, least)
+			rep.Decide(node + " ulimit -l")
 			rep.Explain("A larger buffer cannot be registered: ibv_reg_mr ends with \"Cannot allocate memory\"")
 		default:
 			said = append(said, fmt.Sprintf("%.0f KiB on %s, enough for %s", kb, node, what))

@@ -211,7 +211,10 @@ func TestUCXBuild(t *testing.T) {
 	}{
 		"right": {
 			kindtest.Spark(),
-			textCase{good, good, steps.Pass, "", []string{"UCX 1.21.0 on both nodes, built with the same options, with the rc transport"}},
+			textCase{
+				good, good, steps.Pass, "",
+				[]string{"UCX 1.21.0 on both nodes, built with the same options, with the rc transport"},
+			},
 		},
 		"untold": {
 			kindtest.Spark(),
@@ -254,8 +257,11 @@ func TestUCXBuild(t *testing.T) {
 		},
 		"long": {
 			kindtest.Spark(),
-			textCase{good, amended(t, setup, "--prefix=/usr", "--prefix=/usr"+strings.Repeat(" --disable-something", 60)) +
-				ucxDomains(), steps.Fail, steps.UCXNoDevice, []string{"UCX on spark-01 lists no RDMA device, although it was built --with-verbs"}},
+			textCase{
+				good, amended(t, setup, "--prefix=/usr", "--prefix=/usr"+strings.Repeat(" --disable-something", 60)) +
+					ucxDomains(), steps.Fail, steps.UCXNoDevice,
+				[]string{"UCX on spark-01 lists no RDMA device, although it was built --with-verbs"},
+			},
 		},
 		"commit": {
 			kindtest.Spark(),
@@ -269,7 +275,10 @@ func TestUCXBuild(t *testing.T) {
 			kindtest.Spark(),
 			textCase{
 				good, setup + ucxDomains(), steps.Fail, steps.UCXNoDevice,
-				[]string{"UCX on spark-01 lists no RDMA device, although it was built --with-verbs", "libuct_ib.so", "/usr/lib/aarch64-linux-gnu"},
+				[]string{
+					"UCX on spark-01 lists no RDMA device, although it was built --with-verbs", "libuct_ib.so",
+					"/usr/lib/aarch64-linux-gnu",
+				},
 			},
 		},
 		"one rail": {
@@ -400,8 +409,11 @@ func TestMemlock(t *testing.T) {
 			bare("64") + "locks without a limit: yes\n", bare("unlimited"), steps.Pass, "",
 			[]string{"no limit on spark-02 (root)"},
 		},
-		"large":       {nixl("8388608"), nixl("unlimited"), steps.Pass, "", nil},
-		"unreadable":  {nixl("?"), nixl("unlimited"), steps.Inconclusive, steps.Unreadable, []string{"the limit of locked memory"}},
+		"large": {nixl("8388608"), nixl("unlimited"), steps.Pass, "", nil},
+		"unreadable": {
+			nixl("?"), nixl("unlimited"), steps.Inconclusive, steps.Unreadable,
+			[]string{"the limit of locked memory"},
+		},
 		"not printed": {"buffer: 1\n", nixl("unlimited"), steps.Inconclusive, steps.Unreadable, nil},
 	})
 }

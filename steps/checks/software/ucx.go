@@ -93,7 +93,7 @@ func differences(a, b string) []string {
 	var only []string
 	x, y := strings.Fields(a), strings.Fields(b)
 	if len(x) == 0 || len(y) == 0 {
-		return nil // one of them doesn't tell
+		return nil // one of them is unknown
 	}
 	for _, o := range slices.Concat(x, y) {
 		if slices.Contains(x, o) != slices.Contains(y, o) && !strings.HasPrefix(o, "--prefix") {
@@ -151,7 +151,7 @@ func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *r
 			"--with-verbs --with-rdmacm", node)
 		rep.Decide(node + " UCX transports")
 	case len(without) > 0 && !verbs:
-		// A build that isn't told takes verbs where it finds them.
+		// A build without that option takes verbs where it finds them.
 		rep.At(rig, e, steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs, so NIXL uses TCP or fails. Build it "+
 			"--with-verbs --with-rdmacm, or check for its module libuct_ib.so", node)
 		rep.Decide(node + " UCX transports")
@@ -162,14 +162,14 @@ func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *r
 	}
 }
 
-// builtWithVerbs reports whether a UCX tells that it was.
+// builtWithVerbs reports whether a UCX says that it was.
 func builtWithVerbs(u parse.UCX) bool {
 	return slices.ContainsFunc(strings.Fields(u.Configured), func(o string) bool {
 		return o == "--with-verbs" || strings.HasPrefix(o, "--with-verbs=") && o != "--with-verbs=no"
 	})
 }
 
-// withoutVerbs reports whether a UCX tells that it was built without.
+// withoutVerbs reports whether a UCX says that it was built without.
 func withoutVerbs(u parse.UCX) bool {
 	options := strings.Fields(u.Configured)
 	return slices.Contains(options, "--without-verbs") || slices.Contains(options, "--with-verbs=no")

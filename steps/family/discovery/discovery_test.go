@@ -82,7 +82,8 @@ func TestInterfaces(t *testing.T) {
 	}
 	r := kindtest.Both(kindtest.Spark(), parse.Links, ipText(kindtest.Spark().Nodes[0]), "sh: 1: ip: not found")
 	r.Stages[0].Outputs[1].Exit.Code = 127
-	kindtest.Want(t, "no ip", judgeInterfaces(steps.Cell{}, r), steps.Inconclusive, "spark-01 needs a command that is missing")
+	kindtest.Want(t, "no ip", judgeInterfaces(steps.Cell{}, r), steps.Inconclusive,
+		"spark-01 needs a command that is missing")
 }
 
 func verbs(n steps.Node, firmware string) string {
