@@ -19,11 +19,11 @@ import (
 // checklist is where the user is in it.
 type checklist struct {
 	*shared
+	tabled
 	notebook *notebook
 	output   *output
 	form     *form
 	drill    *drill
-	keys     []chapter
 
 	item     int      // index into the checks that are shown
 	top      int      // first line of the list
@@ -570,9 +570,6 @@ func showsEvidence(v steps.Verdict) bool {
 	return hasProblem(v.Grade) && len(v.Evidence) <= shortEvidence
 }
 
-// Key acts by the table of keys.
-func (cl *checklist) Key(msg tea.KeyPressMsg) tea.Cmd { return press(cl.keys, msg) }
-
 // Click selects the check that was clicked.
 func (cl *checklist) Click(_, row int) tea.Cmd {
 	cl.dirty, cl.notice = true, ""
@@ -582,9 +579,6 @@ func (cl *checklist) Click(_, row int) tea.Cmd {
 
 // Wheel goes to the next check, or to the one before.
 func (cl *checklist) Wheel(lines int) tea.Cmd { return cl.nextCheck(lines / wheelStep) }
-
-// Bindings are those of the table.
-func (cl *checklist) Bindings() []chapter { return cl.keys }
 
 // symptomLine is the checklist while a symptom is typed for it.
 type symptomLine struct{ *checklist }

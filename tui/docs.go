@@ -25,9 +25,8 @@ type Doc struct {
 // docs is what is read of them.
 type docs struct {
 	*shared
-	inert
+	tabled
 	list *checklist
-	keys []chapter
 
 	all  []Doc // asked for when they are opened for the first time
 	item int   // the selected one
@@ -307,11 +306,5 @@ func (pg *docs) docList(width int) []string {
 	return lines
 }
 
-// Key acts by the table of keys.
-func (pg *docs) Key(msg tea.KeyPressMsg) tea.Cmd { return press(pg.keys, msg) }
-
 // Wheel scrolls.
 func (pg *docs) Wheel(lines int) tea.Cmd { return pg.turnDocs(lines) }
-
-// Bindings are those of the table.
-func (pg *docs) Bindings() []chapter { return pg.keys }

@@ -16,10 +16,9 @@ import (
 // editor is the layer in which a cell's script, or a note's text, is edited.
 type editor struct {
 	*shared
-	inert
+	tabled
 	notebook *notebook
 	edits    *cellEdits
-	keys     []chapter
 	edited
 }
 
@@ -271,6 +270,3 @@ func (ed *editor) Paste(text string) tea.Cmd {
 	ed.area, _ = ed.area.Update(tea.PasteMsg{Content: text})
 	return nil
 }
-
-// Bindings are those of the table.
-func (ed *editor) Bindings() []chapter { return ed.keys }

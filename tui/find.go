@@ -19,9 +19,9 @@ import (
 // finder is what is looked for in the notebook, while it is typed and after that.
 type finder struct {
 	*shared
+	tabled
 	notebook *notebook
 	output   *output
-	keys     []chapter
 	lookup   lookup
 }
 
@@ -55,10 +55,8 @@ func (fi *finder) typeFind() tea.Cmd {
 
 // Key is a key while the words are typed.
 func (fi *finder) Key(msg tea.KeyPressMsg) tea.Cmd {
-	for _, b := range fi.keys[0].bindings {
-		if slices.Contains(b.Keys(), msg.String()) {
-			return b.act()
-		}
+	if cmd, ok := press(fi.keys, msg); ok {
+		return cmd
 	}
 	if fi.lookup.line.key(msg) {
 		return fi.lookFor(fi.lookup.line.text())
@@ -341,9 +339,6 @@ func (fi *finder) Click(x, row int) tea.Cmd { return fi.notebook.Click(x, row) }
 
 // Wheel scrolls the notebook.
 func (fi *finder) Wheel(lines int) tea.Cmd { return fi.notebook.Wheel(lines) }
-
-// Bindings are those of the table.
-func (fi *finder) Bindings() []chapter { return fi.keys }
 
 // Draw is the notebook, where what was found is marked.
 func (fi *finder) Draw(width, height int) picture { return fi.notebook.Draw(width, height) }

@@ -42,9 +42,8 @@ func (sh *shared) pane(width, height int, cards bool) gauges.Pane {
 // gaugesScreen is the gauges on the whole screen.
 type gaugesScreen struct {
 	*shared
-	inert
+	tabled
 	notebook *notebook
-	keys     []chapter
 }
 
 // Draw is the gauges alone, with a line about the running cell above them: an
@@ -54,12 +53,6 @@ func (gs *gaugesScreen) Draw(width, height int) picture {
 	lines = append(lines, gs.pane(width, height-1, true).Lines(gs.styles, gs.board)...)
 	return picture{lines: fill(lines, height, width)}
 }
-
-// Key acts by the table of keys.
-func (gs *gaugesScreen) Key(msg tea.KeyPressMsg) tea.Cmd { return press(gs.keys, msg) }
-
-// Bindings are those of the table.
-func (gs *gaugesScreen) Bindings() []chapter { return gs.keys }
 
 // caption names the running cell, or the selected one and its verdict.
 func (gs *gaugesScreen) caption() string {

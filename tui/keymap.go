@@ -55,18 +55,18 @@ func KeyTables() []KeyTable {
 // chapters are the bindings of the screen that is shown.
 func (m *Model) chapters() []chapter { return m.all[m.layers.screen()].Bindings() }
 
-// press finds the binding of a key and acts.
-func press(chapters []chapter, msg tea.KeyPressMsg) tea.Cmd {
+// press finds the binding of a key and acts. ok is false where there is none.
+func press(chapters []chapter, msg tea.KeyPressMsg) (cmd tea.Cmd, ok bool) {
 	for _, c := range chapters {
 		for _, b := range c.bindings {
 			switch {
 			case !key.Matches(msg, b.Binding):
 			case b.digit != nil:
-				return b.digit(int(msg.String()[0] - '1'))
+				return b.digit(int(msg.String()[0] - '1')), true
 			default:
-				return b.act()
+				return b.act(), true
 			}
 		}
 	}
-	return nil
+	return nil, false
 }

@@ -37,6 +37,19 @@ func (inert) Click(int, int) tea.Cmd { return nil }
 func (inert) Wheel(int) tea.Cmd      { return nil }
 func (inert) Bindings() []chapter    { return nil }
 
+// tabled is a layer whose keys are in a table.
+type tabled struct {
+	inert
+	keys []chapter
+}
+
+func (t *tabled) Bindings() []chapter { return t.keys }
+
+func (t *tabled) Key(msg tea.KeyPressMsg) tea.Cmd {
+	cmd, _ := press(t.keys, msg)
+	return cmd
+}
+
 // A level is where a layer stands in the stack, from the notebook up. Several layers may be open; only the top one is
 // asked. The order is written here, and nowhere else.
 type level uint8

@@ -23,12 +23,11 @@ type cache struct {
 // notebook is the open part of the tutorial with its cells, and where the user is in it.
 type notebook struct {
 	*shared
-	inert
+	tabled
 	finder *finder
 	output *output
 	editor *editor
 	form   *form
-	keys   []chapter
 
 	part    int
 	cursors []cursor // by part
@@ -184,9 +183,6 @@ func (nb *notebook) cell(c steps.Cell, item int, l layout) cells.Drawing {
 	return drawing
 }
 
-// Key acts by the table of keys.
-func (nb *notebook) Key(msg tea.KeyPressMsg) tea.Cmd { return press(nb.keys, msg) }
-
 // Click selects a part or a cell.
 func (nb *notebook) Click(x, row int) tea.Cmd {
 	nb.dirty, nb.notice = true, ""
@@ -201,9 +197,6 @@ func (nb *notebook) Click(x, row int) tea.Cmd {
 
 // Wheel scrolls.
 func (nb *notebook) Wheel(lines int) tea.Cmd { return nb.scroll(lines) }
-
-// Bindings are those of the table.
-func (nb *notebook) Bindings() []chapter { return nb.keys }
 
 // Draw is the window over the open part.
 func (nb *notebook) Draw(int, int) picture { return picture{lines: nb.pane(nb.layout())} }

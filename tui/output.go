@@ -34,10 +34,10 @@ type rowsKey struct {
 // output is the layer of an opened output.
 type output struct {
 	*shared
-	inert
-	page             *page
-	keys, searchKeys []chapter
-	clickPart        func(row int, l layout) // of the list that stands beside it
+	tabled
+	page       *page
+	searchKeys []chapter
+	clickPart  func(row int, l layout) // of the list that stands beside it
 }
 
 // openOutputOf follows an output that still grows; one that is whole is read from its
@@ -151,9 +151,6 @@ func (out *output) keepPage() {
 	}
 }
 
-// Key acts by the table of keys.
-func (out *output) Key(msg tea.KeyPressMsg) tea.Cmd { return press(out.keys, msg) }
-
 // Click goes to another part. An output of the checklist's has no list of parts beside it.
 func (out *output) Click(x, row int) tea.Cmd {
 	out.dirty, out.notice = true, ""
@@ -165,9 +162,6 @@ func (out *output) Click(x, row int) tea.Cmd {
 
 // Wheel scrolls.
 func (out *output) Wheel(lines int) tea.Cmd { return out.turn(lines) }
-
-// Bindings are those of the table.
-func (out *output) Bindings() []chapter { return out.keys }
 
 // Draw is the output with its title and where in it one is.
 func (out *output) Draw(int, int) picture { return picture{lines: out.draw(out.layout())} }

@@ -14,9 +14,8 @@ import (
 // presenter is the screen that an audience sees.
 type presenter struct {
 	*shared
-	inert
+	tabled
 	foot     func() string // the last line
-	keys     []chapter
 	progress progress
 
 	view presentation.View
@@ -210,9 +209,3 @@ func (pr *presenter) mark(events []steps.Event) tea.Cmd {
 		return nil
 	}
 }
-
-// Key acts by the table of keys.
-func (pr *presenter) Key(msg tea.KeyPressMsg) tea.Cmd { return press(pr.keys, msg) }
-
-// Bindings are those of the table.
-func (pr *presenter) Bindings() []chapter { return pr.keys }

@@ -194,12 +194,8 @@ const maxSearchWords = 200
 
 // Key is a key while the words are typed.
 func (out *searchLine) Key(msg tea.KeyPressMsg) tea.Cmd {
-	for _, c := range out.searchKeys {
-		for _, b := range c.bindings {
-			if slices.Contains(b.Keys(), msg.String()) {
-				return b.act()
-			}
-		}
+	if cmd, ok := press(out.searchKeys, msg); ok {
+		return cmd
 	}
 	if out.page.search.line.key(msg) {
 		out.seek(out.page.search.line.text())
