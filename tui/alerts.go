@@ -27,7 +27,7 @@ func (sh *shared) alerts() (all []alert) {
 	if sh.opts.ReadOnly != "" {
 		return []alert{{text: sh.opts.ReadOnly, mild: true}}
 	}
-	all = hardwareAlerts(sh.board, trouble(sh.book))
+	all = hardwareAlerts(sh.snapshot, trouble(sh.book))
 	if sh.changedFile != "" {
 		all = append(all, alert{
 			text: sh.changedFile + " has changed on disk: r opens it anew, and keeps all results", mild: true,

@@ -40,7 +40,7 @@ func BenchmarkBoard10Hz(b *testing.B) {
 					for i := range board.Gauges {
 						board.Gauges[i].Down = false
 					}
-					s.Update(boardMsg(board))
+					s.Update(snapshotMsg(board))
 					s.Update(paceMsg{})
 					s.View()
 				}

@@ -213,7 +213,7 @@ func TestDrill(t *testing.T) {
 	s.sees("hint: it is software", "85 points")
 	// An alarm would say what the fault is, and where.
 	hot := health.Node{Node: "spark-01", No: 1, Heat: []health.Heat{{Dev: "rocep1s0f0", Celsius: 117}}}
-	s.send(boardMsg(meter.Board{Health: []health.Node{hot}}))
+	s.send(snapshotMsg(meter.Board{Health: []health.Node{hot}}))
 	s.seesNot("117")
 	s.now = s.now.Add(72 * time.Second)
 	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Warn, Reason: "It is odd."})

@@ -15,7 +15,7 @@ import (
 // The messages that commands bring back.
 type (
 	eventsMsg   []steps.Event
-	boardMsg    meter.Board
+	snapshotMsg meter.Board
 	questionMsg steps.Question
 	askedMsg    struct{ err error } // a call to the session has returned
 	paceMsg     struct{}
@@ -40,13 +40,13 @@ func waitEvents(s Session) tea.Cmd {
 	}
 }
 
-func waitBoard(boards <-chan meter.Board) tea.Cmd {
+func waitSnapshot(boards <-chan meter.Board) tea.Cmd {
 	return func() tea.Msg {
 		b, ok := <-boards
 		if !ok {
 			return nil
 		}
-		return boardMsg(b)
+		return snapshotMsg(b)
 	}
 }
 

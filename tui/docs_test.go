@@ -73,7 +73,7 @@ func TestDocsAtEverySize(t *testing.T) {
 			s := withDocs(t, width, height)
 			s.press("g", "D", "enter")
 			s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
-			s.send(boardMsg(sampleBoard(4, 1)))
+			s.send(snapshotMsg(sampleBoard(4, 1)))
 			s.press("G", "pgup", "tab", "esc", "end", "enter", "?", "esc")
 			lines := strings.Split(ansi.Strip(s.view()), "\n")
 			if len(lines) > height {

@@ -50,7 +50,7 @@ type gaugesScreen struct {
 // audience wants to know what moves them.
 func (gs *gaugesScreen) Draw(width, height int) picture {
 	lines := []string{theme.Pad(gs.caption(), width)}
-	lines = append(lines, gs.pane(width, height-1, true).Lines(gs.styles, gs.board)...)
+	lines = append(lines, gs.pane(width, height-1, true).Lines(gs.styles, gs.snapshot)...)
 	return picture{lines: fill(lines, height, width)}
 }
 

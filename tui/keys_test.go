@@ -15,7 +15,7 @@ import (
 func start(t testing.TB, w, h int) *screen {
 	s := newScreen(t, sampleTutorial(), w, h)
 	s.tell(connected()...)
-	s.send(boardMsg(sampleBoard(4, 0)))
+	s.send(snapshotMsg(sampleBoard(4, 0)))
 	return s
 }
 

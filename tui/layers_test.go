@@ -18,7 +18,7 @@ func opened(t *testing.T) map[level]func() *screen {
 			s := newScreen(t, withChecklist(), 100, 40)
 			s.opts.Docs = func() []Doc { return []Doc{{Name: "rig", About: "nodes", Text: "# Rig\n\nText.\n"}} }
 			s.tell(connected()...)
-			s.send(boardMsg(sampleBoard(4, 0)))
+			s.send(snapshotMsg(sampleBoard(4, 0)))
 			s.press(keys...)
 			return s
 		}

@@ -58,7 +58,7 @@ func (sh *shared) layout() layout {
 		if sh.height < sideHeight {
 			most = sh.height / 4 // a cell's verdict needs the room
 		}
-		l.strip = min(gauges.Height(sh.board, max(3, most)), max(0, l.bodyHeight-5))
+		l.strip = min(gauges.Height(sh.snapshot, max(3, most)), max(0, l.bodyHeight-5))
 	}
 	if l.partsWidth > 0 {
 		l.noteLeft = l.partsWidth + 1

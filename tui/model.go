@@ -145,7 +145,7 @@ func New(s Session, opts Options) *Model {
 
 // Init starts the waits for events, boards and questions.
 func (m *Model) Init() tea.Cmd {
-	cmds := []tea.Cmd{waitEvents(m.session), waitBoard(m.session.Boards()), waitQuestion(m.session.Questions())}
+	cmds := []tea.Cmd{waitEvents(m.session), waitSnapshot(m.session.Boards()), waitQuestion(m.session.Questions())}
 	if m.opts.Terminal.Background == Ask && !m.opts.Terminal.NoColor {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}

@@ -294,7 +294,7 @@ func TestGaugesAndTheirModes(t *testing.T) {
 	b := sampleBoard(1, 0)
 	b.Gauges[0].Stale = "no sample for 3 s"
 	b.Gauges[1].LinkGbps = 0
-	s.send(boardMsg(b))
+	s.send(snapshotMsg(b))
 	s.send(paceMsg{})
 	s.sees("stale: no sample for 3 s", "highest seen where unknown")
 }

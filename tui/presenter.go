@@ -130,7 +130,7 @@ func (pr *presenter) hold() tea.Cmd {
 func (pr *presenter) Draw(width, height int) picture {
 	names := pr.names()
 	s := presentation.Screen{
-		Width: width, Height: height, Dials: presentation.NewDials(pr.book.Rig, pr.board), View: pr.view,
+		Width: width, Height: height, Dials: presentation.NewDials(pr.book.Rig, pr.snapshot), View: pr.view,
 		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: pr.simulated(),
 		Recorded: pr.opts.Rig.Recorded, Cell: pr.shown(pr.spinner.View() + " "), Foot: pr.foot(),
 	}

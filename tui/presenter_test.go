@@ -27,7 +27,7 @@ func loadable() steps.Tutorial {
 func TestStage(t *testing.T) {
 	s := newScreen(t, loadable(), 120, 40)
 	s.send(eventsMsg(connected()))
-	s.send(boardMsg(sampleBoard(4, 0)))
+	s.send(snapshotMsg(sampleBoard(4, 0)))
 	s.press("ctrl+g")
 	s.sees("all rails", "SIMULATED", "nothing is running", "Gb/s on the wire", "now", "1-8 load")
 	s.press("1")
@@ -84,7 +84,7 @@ func TestStageSizes(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {40, 10}, {60, 20}, {80, 24}, {120, 40}, {200, 60}, {300, 20}} {
 		s := newScreen(t, loadable(), size[0], size[1])
 		s.send(eventsMsg(connected()))
-		s.send(boardMsg(sampleBoard(4, 0)))
+		s.send(snapshotMsg(sampleBoard(4, 0)))
 		s.press("ctrl+g", "?", "esc")
 		lines := strings.Split(s.view(), "\n")
 		if len(lines) > size[1] || size[0] >= leastWidth && size[1] >= leastHeight && len(lines) != size[1] {

@@ -46,7 +46,7 @@ func (m *Model) draw() string {
 	} else {
 		lines = append(lines, m.body(l)...)
 		if l.strip > 0 {
-			lines = append(lines, fill(m.pane(m.width, l.strip, false).Lines(m.styles, m.board), l.strip, m.width)...)
+			lines = append(lines, fill(m.pane(m.width, l.strip, false).Lines(m.styles, m.snapshot), l.strip, m.width)...)
 		}
 	}
 	lines = append(lines, theme.Pad(m.foot(), m.width))
@@ -87,7 +87,7 @@ func (m *Model) body(l layout) []string {
 	note := m.all[m.layers.screen()].Draw(l.noteWidth+1, l.noteHeight).lines
 	var side []string
 	if l.side > 0 {
-		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.styles, m.board), l.noteHeight, l.side)
+		side = fill(m.pane(l.side, l.noteHeight, true).Lines(m.styles, m.snapshot), l.noteHeight, l.side)
 	}
 	// Each line is as wide as its pane already. lipgloss.JoinHorizontal would measure
 	// them all again, which takes as long as a third of a frame.

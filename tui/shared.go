@@ -18,10 +18,10 @@ import (
 // shared is what every layer sees of the program: the terminal, the notebook as the session's events have made it,
 // which layers are open, the session to ask, and the line that says what a key did. It knows no layer.
 type shared struct {
-	opts   Options
-	book   steps.Notebook
-	board  meter.Board
-	layers stack
+	opts     Options
+	book     steps.Notebook
+	snapshot meter.Board // of the gauges
+	layers   stack
 
 	terminal
 	sessionCalls

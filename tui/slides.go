@@ -243,7 +243,7 @@ func (pr *presenter) moment() script.Moment {
 	if s.slide+1 < len(scenes) {
 		at.Next = scenes[s.slide+1].Title
 	}
-	if a, ok := health.Urgent(pr.board.Health); ok {
+	if a, ok := health.Urgent(pr.snapshot.Health); ok {
 		at.Alarm = a.String()
 	}
 	c := pr.shown("")

@@ -19,7 +19,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 	start := func(t testing.TB, tutorial steps.Tutorial, w, h int) *screen {
 		s := newScreen(t, tutorial, w, h)
 		s.tell(connected()...)
-		s.send(boardMsg(sampleBoard(4, 0)))
+		s.send(snapshotMsg(sampleBoard(4, 0)))
 		return s
 	}
 	hostile := []string{
@@ -141,7 +141,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 				b.Gauges[i].LinkGbps = float64(i%2) * 400
 				b.Gauges[i].Source = meter.Source(i % 3)
 			}
-			s.send(boardMsg(b))
+			s.send(snapshotMsg(b))
 			return s
 		},
 		"no ports": func(t testing.TB, w, h int) *screen {
@@ -152,7 +152,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 				g.LinkGbps, g.CeilingGbps, g.Source = 0, 0, meter.NetdevBytes
 				g.Tx.RDMA, g.Tx.IP = 0, 123456.7
 			}
-			s.send(boardMsg(b))
+			s.send(snapshotMsg(b))
 			return s
 		},
 		"many rails": func(t testing.TB, w, h int) *screen {
@@ -161,7 +161,7 @@ func states() map[string]func(t testing.TB, w, h int) *screen {
 			for i := range b.Gauges {
 				b.Gauges[i].Down = false
 			}
-			s.send(boardMsg(b))
+			s.send(snapshotMsg(b))
 			return s
 		},
 		"checklist": func(t testing.TB, w, h int) *screen {

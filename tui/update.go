@@ -44,8 +44,8 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.wheel(msg.Mouse())
 	case eventsMsg:
 		return m, tea.Batch(m.fold(msg), waitEvents(m.session))
-	case boardMsg:
-		return m, tea.Batch(m.setBoard(meter.Board(msg)), waitBoard(m.session.Boards()))
+	case snapshotMsg:
+		return m, tea.Batch(m.setSnapshot(meter.Board(msg)), waitSnapshot(m.session.Boards()))
 	case questionMsg:
 		return m, tea.Batch(m.questions.queue(steps.Question(msg)), waitQuestion(m.session.Questions()))
 	case askedMsg:
@@ -204,14 +204,14 @@ func (m *Model) tellOfStop(e steps.CellEnded, before steps.Notebook) {
 	}
 }
 
-// setBoard draws at the gauges' pace only where they are seen.
-func (m *Model) setBoard(b meter.Board) tea.Cmd {
+// setSnapshot draws at the gauges' pace only where they are seen.
+func (m *Model) setSnapshot(b meter.Board) tea.Cmd {
 	if m.drill.drilling() {
 		b.Health = nil // an alarm would say what the fault is, and where
 	}
-	before, _ := health.Urgent(m.board.Health)
+	before, _ := health.Urgent(m.snapshot.Health)
 	now, _ := health.Urgent(b.Health)
-	m.board = b
+	m.snapshot = b
 	if m.opts.Viewers.Audience != nil {
 		m.opts.Viewers.Audience.Board(b)
 	}
