@@ -198,9 +198,6 @@ func (nb *notebook) Click(x, row int) tea.Cmd {
 // Wheel scrolls.
 func (nb *notebook) Wheel(lines int) tea.Cmd { return nb.scroll(lines) }
 
-// Draw is the window over the open part.
-func (nb *notebook) Draw(int, int) picture { return picture{lines: nb.pane(nb.layout())} }
-
 // markOf is the number of the first difference in a cell or an introduction: those of the
 // tutorial as it was opened, whatever was edited since.
 func (nb *notebook) markOf(id string) int {
@@ -363,29 +360,29 @@ func (d partLines) result(item, height int) int {
 	return max(start, min(start+d.ends[item]-height, start+d.verdicts[item]-1))
 }
 
-// pane is the window over the notebook with its scroll bar.
-func (nb *notebook) pane(l layout) []string {
+// Draw is the window over the open part with its scroll bar.
+func (nb *notebook) Draw(width, height int) picture {
 	d := nb.lines()
-	nb.settle(d, l.noteHeight)
+	nb.settle(d, height)
 	top := nb.top(d)
-	bar := scrollBar(nb.styles, top, d.total, l.noteHeight)
-	lines := make([]string, 0, l.noteHeight)
+	bar := scrollBar(nb.styles, top, d.total, height)
+	lines := make([]string, 0, height)
 	if item := d.at(top); item > 0 && top > d.starts[item] && top < d.starts[item]+d.ends[item]-1 {
 		// The cell goes on above the window: its title stays, with the time.
 		lines = append(lines, d.items[item][0]+bar[0])
 		top++
 	}
-	for item := d.at(top); item < len(d.items) && len(lines) < l.noteHeight; item++ {
-		for i := max(0, top-d.starts[item]); i < len(d.items[item]) && len(lines) < l.noteHeight; i++ {
+	for item := d.at(top); item < len(d.items) && len(lines) < height; item++ {
+		for i := max(0, top-d.starts[item]); i < len(d.items[item]) && len(lines) < height; i++ {
 			lines = append(lines, nb.finder.marked(d.items[item][i])+bar[len(lines)])
 		}
 	}
-	for len(lines) < l.noteHeight {
-		lines = append(lines, strings.Repeat(" ", l.noteWidth)+bar[len(lines)])
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width-1)+bar[len(lines)])
 	}
-	if item := nb.cursor().item; d.starts[item] >= nb.top(d)+l.noteHeight {
+	if item := nb.cursor().item; d.starts[item] >= nb.top(d)+height {
 		// Another cell's end is watched: what enter would run is seen all the same.
-		lines[l.noteHeight-1] = d.items[item][0] + bar[l.noteHeight-1]
+		lines[height-1] = d.items[item][0] + bar[height-1]
 	}
-	return lines
+	return picture{lines: lines}
 }

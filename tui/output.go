@@ -164,12 +164,9 @@ func (out *output) Click(x, row int) tea.Cmd {
 func (out *output) Wheel(lines int) tea.Cmd { return out.turn(lines) }
 
 // Draw is the output with its title and where in it one is.
-func (out *output) Draw(int, int) picture { return picture{lines: out.draw(out.layout())} }
-
-// draw is an opened output with its title and where in it one is.
-func (out *output) draw(l layout) []string {
+func (out *output) Draw(width, height int) picture {
 	state := out.pageState()
-	height := max(1, l.noteHeight-2)
+	seen := max(1, height-2)
 	out.page.top = out.rows().Line(max(0, min(out.rows().Row(out.page.top), out.pageEndRow())))
 	p := out.onPage()
 	title := " " + out.styles.Focus.Render(theme.Clean(p.Cell.Title)) + out.styles.Dim.Render(" · output")
@@ -184,19 +181,19 @@ func (out *output) draw(l layout) []string {
 			title += out.styles.Dim.Render(" SIMULATED")
 		}
 	}
-	lines := []string{theme.Pad(title, l.noteWidth) + " "}
-	bar := scrollBar(out.styles, p.Top, out.rows().Count(state.Output.Len()), height)
-	for i, s := range p.Lines(out.styles, l.noteWidth-1, height) {
+	lines := []string{theme.Pad(title, width-1) + " "}
+	bar := scrollBar(out.styles, p.Top, out.rows().Count(state.Output.Len()), seen)
+	for i, s := range p.Lines(out.styles, width-2, seen) {
 		lines = append(lines, " "+s+bar[i])
 	}
-	position, found := p.Position(height), out.searched()
+	position, found := p.Position(seen), out.searched()
 	if state.Log != "" {
 		position += " · log: "
 		// The folder is always the same: a narrow screen shows the end of the path.
-		position += theme.Tail(theme.Clean(state.Log), l.noteWidth-1-lipgloss.Width(found+position))
+		position += theme.Tail(theme.Clean(state.Log), width-2-lipgloss.Width(found+position))
 	}
-	lines = append(lines, theme.Pad(" "+found+out.styles.Dim.Render(position), l.noteWidth+1))
-	return fill(lines, l.noteHeight, l.noteWidth+1)
+	lines = append(lines, theme.Pad(" "+found+out.styles.Dim.Render(position), width))
+	return picture{lines: fill(lines, height, width)}
 }
 
 // typeWords begins to type what is looked for.
