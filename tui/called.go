@@ -15,7 +15,9 @@ type called struct {
 	cell string
 	run  steps.RunID
 	rail int
-	text string
+	// planned says that its values were known.
+	planned bool
+	text    string
 }
 
 // plan keeps what running a cell would execute, and works it out again only when the rig, a parameter or a script has
@@ -43,18 +45,20 @@ func (sh *shared) planShown() {
 }
 
 // planCall works out what the cell that is shown calls, with the values in place of their names as far as anybody knows
-// them.
+// them: once a run and rail, and again when its plan is known.
 func (pr *presenter) planCall() {
-	id := shownCell(pr.book)
-	state, was := pr.book.Cells[id], pr.called
-	now := called{cell: id, run: state.Run, rail: state.Rail}
-	if was.text = ""; was == now {
+	c, ok := pr.book.Tutorial.Cell(shownCell(pr.book))
+	if !ok {
 		return
 	}
-	c, ok := pr.book.Tutorial.Cell(id)
-	plan := pr.plan(c)
-	// A script that neither runs nor would run may be somebody else's, whom nobody trusts.
-	if ok && len(c.Roles) > 0 && len(c.Needs) > 0 && (state.Running || plan != nil) {
+	state, plan := pr.book.Cells[c.ID], pr.plan(c)
+	now := called{cell: c.ID, run: state.Run, rail: state.Rail, planned: plan != nil}
+	if was := pr.called; was.cell == now.cell && was.run == now.run && was.rail == now.rail &&
+		(was.planned || !now.planned) {
+		return
+	}
+	// A script that neither runs nor would run may be somebody else's, which nobody trusts.
+	if len(c.Roles) > 0 && len(c.Needs) > 0 && (state.Running || now.planned) {
 		role := c.Roles[len(c.Roles)-1] // the client
 		known := values(plan, role.Name, state.Rail)
 		delete(known, "RUN") // a dry run's own

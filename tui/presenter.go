@@ -2,7 +2,6 @@ package tui
 
 import (
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -141,12 +140,23 @@ func (pr *presenter) Draw(width, height int) picture {
 	return picture{lines: s.Lines(pr.styles)}
 }
 
-// shown is the cell that runs or ran last, with its command.
+// shown is the cell that runs or ran last, with its command. spin stands before its time.
 func (pr *presenter) shown(spin string) presentation.Cell {
-	out := cellOf(pr.book, pr.opts.Clock.Rig(), spin)
-	if shownCell(pr.book) == pr.called.cell {
+	id := shownCell(pr.book)
+	c, ok := pr.book.Tutorial.Cell(id)
+	if !ok {
+		return presentation.Cell{}
+	}
+	state := pr.book.Cells[id]
+	out := presentation.Cell{Title: c.Title, Places: cells.Places(c, pr.names())}
+	if id == pr.called.cell {
 		out.Command = pr.called.text
 	}
+	if state.Running {
+		out.State = spin + "running " + pr.since(state.Started)
+		return out
+	}
+	out.Grade, out.Verdict = state.Verdict.Grade, state.Verdict.Reason
 	return out
 }
 
@@ -156,23 +166,6 @@ func shownCell(book steps.Notebook) string {
 		return book.Running
 	}
 	return latest(book)
-}
-
-// cellOf is the running cell, or the one that ended last. spin stands before its time.
-func cellOf(book steps.Notebook, now time.Time, spin string) presentation.Cell {
-	id := shownCell(book)
-	c, ok := book.Tutorial.Cell(id)
-	if !ok {
-		return presentation.Cell{}
-	}
-	state := book.Cells[id]
-	out := presentation.Cell{Title: c.Title, Places: cells.Places(c, namesIn(book.Rig))}
-	if state.Running {
-		out.State = spin + "running " + cells.Seconds(now.Sub(state.Started))
-		return out
-	}
-	out.Grade, out.Verdict = state.Verdict.Grade, state.Verdict.Reason
-	return out
 }
 
 // latest is the cell that began last.

@@ -64,6 +64,30 @@ func TestStage(t *testing.T) {
 	s.seesNot("1-8 load")
 }
 
+// The command has names until the rig is known, and values then; a frame works out nothing.
+func TestTheCommandHasItsValues(t *testing.T) {
+	s := newScreen(t, loadable(), 120, 40)
+	plans := 0
+	s.opts.Plan.Values = func(steps.Notebook, steps.Cell) []steps.PlannedValues {
+		plans++
+		return []steps.PlannedValues{{Role: "client", Values: map[string]string{"RAIL1_DEV": "mlx5_0"}}}
+	}
+	s.press("ctrl+g")
+	s.tell(steps.CellQueued{Cell: "load-rail"}, steps.CellStarted{Run: 1, Cell: "load-rail", At: s.now})
+	s.sees("$ ib_write_bw -d $RAIL1_DEV -D 30")
+	rig := sampleRig()
+	rig.Probed = s.now
+	s.tell(steps.RigProbed{Rig: rig})
+	s.sees("$ ib_write_bw -d mlx5_0 -D 30")
+	for range 10 {
+		s.dirty = true
+		s.view()
+	}
+	if plans != 1 {
+		t.Errorf("it was planned %d times", plans)
+	}
+}
+
 // The footer names the views that tab goes through: those of nodes where there are more than two.
 func TestStageViews(t *testing.T) {
 	two := newScreen(t, loadable(), 120, 40)
