@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/railbench/railbench/steps"
 )
@@ -136,6 +137,39 @@ func TestLayers(t *testing.T) {
 				t.Errorf("a question opens, and layer %d is on top", now)
 			}
 		})
+	}
+}
+
+// A screen fills its room; a box has a title, and text that fits.
+func TestLayersDraw(t *testing.T) {
+	for level, open := range opened(t) {
+		s := open()
+		l := s.layout()
+		width, height := l.noteWidth+1, l.noteHeight
+		switch {
+		case level == presentationLevel:
+			width, height = s.width, s.height
+		case level == gaugesLevel:
+			width, height = s.width, l.bodyHeight
+		case level.boxed():
+			width, height = s.width-8, s.height-2
+		case level == smallLevel:
+			continue
+		}
+		p := s.all[level].Draw(width, height)
+		if level.boxed() && (p.title == "" || p.columns > width || s.all[level].Bindings() != nil) ||
+			!level.boxed() && (len(p.lines) != height || s.all[level].Bindings() == nil) {
+			t.Errorf("layer %d: %d lines in a room of %dx%d, title %q", level, len(p.lines), width, height, p.title)
+		}
+		most := width
+		if level.boxed() {
+			most = p.columns
+		}
+		for _, line := range p.lines {
+			if w := ansi.StringWidth(line); w > most || !level.boxed() && w != width {
+				t.Errorf("layer %d: a line of %d columns in %d: %q", level, w, most, ansi.Strip(line))
+			}
+		}
 	}
 }
 
