@@ -11,6 +11,13 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
+// gaugesScreen is the gauges on the whole screen.
+type gaugesScreen struct {
+	*shared
+	tabled
+	notebook *notebook
+}
+
 func (sh *shared) cycleGauges() tea.Cmd {
 	switch {
 	case sh.layers.has(gaugesLevel):
@@ -31,19 +38,12 @@ func (sh *shared) closeGauges() tea.Cmd {
 }
 
 func (sh *shared) pane(width, height int, cards bool) gauges.Pane {
-	// Who has rails will have gauges: of many nodes the first board takes a moment.
+	// Who has rails will have gauges: of many nodes the first snapshot takes a moment.
 	has := slices.ContainsFunc(sh.book.Rig.Nodes, func(n steps.Node) bool { return len(n.Rails) > 0 })
 	return gauges.Pane{
 		Width: width, Height: height, Simulated: sh.simulated(),
 		Names: sh.names(), Looked: !has && !sh.book.Rig.Probed.IsZero(), Cards: cards,
 	}
-}
-
-// gaugesScreen is the gauges on the whole screen.
-type gaugesScreen struct {
-	*shared
-	tabled
-	notebook *notebook
 }
 
 // Draw is the gauges alone, with a line about the running cell above them: an

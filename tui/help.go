@@ -11,6 +11,15 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
+// help is the keys of the screen that it was opened on.
+type help struct {
+	*shared
+	inert
+	page        viewport.Model
+	chapters    func() []chapter
+	openPalette func() tea.Cmd
+}
+
 // besideJupyter is the least width of a help that has a column for Jupyter's keys: in a
 // narrower one they stand behind what the key does here.
 const besideJupyter = 90
@@ -72,15 +81,6 @@ func (hp *help) openHelp() tea.Cmd {
 	hp.fitHelp()
 	hp.page.GotoTop()
 	return nil
-}
-
-// help is the keys of the screen that it was opened on.
-type help struct {
-	*shared
-	inert
-	page        viewport.Model
-	chapters    func() []chapter
-	openPalette func() tea.Cmd
 }
 
 // newHelpPage is the window over the help.

@@ -13,13 +13,6 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// cache holds items that were drawn. A frame draws anew only what has changed,
-// which is the running cell and nothing else most of the time.
-type cache struct {
-	intros map[introKey][]string
-	cells  map[string]drawnCell
-}
-
 // notebook is the open part of the tutorial with its cells, and where the user is in it.
 type notebook struct {
 	*shared
@@ -40,6 +33,13 @@ type notebook struct {
 
 	cache cache
 	marks map[string]int // the number of the first difference, by cell and introduction; see markOf
+}
+
+// cache holds items that were drawn. A frame draws anew only what has changed,
+// which is the running cell and nothing else most of the time.
+type cache struct {
+	intros map[introKey][]string
+	cells  map[string]drawnCell
 }
 
 type introKey struct {

@@ -11,6 +11,15 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
+// output is the layer of an opened output.
+type output struct {
+	*shared
+	tabled
+	page       *page
+	searchKeys []chapter
+	clickPart  func(row int, l layout) // of the list that stands beside it
+}
+
 // page is an opened output.
 type page struct {
 	cell    string
@@ -29,15 +38,6 @@ type page struct {
 type rowsKey struct {
 	run                  steps.RunID
 	dropped, kept, width int
-}
-
-// output is the layer of an opened output.
-type output struct {
-	*shared
-	tabled
-	page       *page
-	searchKeys []chapter
-	clickPart  func(row int, l layout) // of the list that stands beside it
 }
 
 // openOutputOf follows an output that still grows; one that is whole is read from its

@@ -8,10 +8,10 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-func (ts *tooSmall) Draw(width, height int) picture {
-	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, width, height)
-	lines := theme.Wrap(text, width, "", "")
-	return picture{lines: lines[:min(len(lines), height)]}
+// quitBox asks whether to quit.
+type quitBox struct {
+	*shared
+	inert
 }
 
 // quitText says what would be lost: a running cell, but not the session.
@@ -24,12 +24,6 @@ func (qb *quitBox) quitText() string {
 		return "Nothing is running."
 	}
 	return fmt.Sprintf("%q is still running. Quitting ends it on its nodes.", theme.Clean(c.Title))
-}
-
-// quitBox asks whether to quit.
-type quitBox struct {
-	*shared
-	inert
 }
 
 // control is ctrl+c: the first time for the cell, then for railbench.
@@ -79,6 +73,13 @@ type tooSmall struct {
 	*shared
 	inert
 	quit *quitBox
+}
+
+// Draw says so.
+func (ts *tooSmall) Draw(width, height int) picture {
+	text := fmt.Sprintf("railbench needs %dx%d; this terminal has %dx%d", leastWidth, leastHeight, width, height)
+	lines := theme.Wrap(text, width, "", "")
+	return picture{lines: lines[:min(len(lines), height)]}
 }
 
 // Key is a key in a terminal that shows nothing but that it is too small: all that is meant is to leave.
