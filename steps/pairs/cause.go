@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/traffic"
 )
 
 // A Cause is what a set of cells has in common, and no good cell shares.
@@ -115,7 +114,7 @@ func (m *Matrix) causes() []Cause {
 		if n == 1 {
 			text = "1 figure was not measured"
 		}
-		all = append(all, Cause{State: Unmeasured, Text: text, Evidence: "nobody has tried yet", Cells: n})
+		all = append(all, Cause{State: Unmeasured, Text: text, Evidence: "not tried yet", Cells: n})
 	}
 	slices.SortStableFunc(all, func(a, b Cause) int {
 		return cmp.Or(-cmp.Compare(urgent(a.State), urgent(b.State)), -cmp.Compare(a.Cells, b.Cells))
@@ -655,10 +654,10 @@ func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
 		return "everything to and from " + name(s.node) + " " + over + " (its port, its cable, or what that is plugged into)"
 	case intoNode:
 		back := suspect{extent: outOfNode, node: s.node, rails: s.rails}
-		return "everything to " + name(s.node) + " " + over + only(", and not what comes from it", back.touches)
+		return "everything to " + name(s.node) + " " + over + only(", but not what comes from it", back.touches)
 	case outOfNode:
 		back := suspect{extent: intoNode, node: s.node, rails: s.rails}
-		return "everything from " + name(s.node) + " " + over + only(", and not what goes to it", back.touches)
+		return "everything from " + name(s.node) + " " + over + only(", but not what goes to it", back.touches)
 	case between:
 		return "everything between " + m.list(s.sides[0]) + " on one side and " + m.list(s.sides[1]) + " on the other " +
 			over +
@@ -668,20 +667,20 @@ func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
 			over += " (the cable between them, and its ports)"
 		}
 		return "between " + name(s.node) + " and " + name(s.to) + " " + over +
-			only(", and nowhere else", func(p Place) bool { return !s.touches(p) })
+			only(", but nowhere else", func(p Place) bool { return !s.touches(p) })
 	default:
 		if !Both(what) {
 			return "between " + name(s.node) + " and " + name(s.to) + " " + over
 		}
 		back := suspect{extent: oneWay, node: s.to, to: s.node, rails: s.rails}
-		return "from " + name(s.node) + " to " + name(s.to) + " " + over + only(", and not back", back.touches)
+		return "from " + name(s.node) + " to " + name(s.to) + " " + over + only(", but not back", back.touches)
 	}
 }
 
 // whatever says that it doesn't depend on the nodes, where there are more than the two of one link.
 func (m *Matrix) whatever() string {
 	if len(m.Nodes) > 2 {
-		return ", between whatever nodes"
+		return ", between any nodes"
 	}
 	return ""
 }
@@ -751,7 +750,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 				reason = m.words(p) + ": " + m.without(p, reason)
 			}
 		}
-		if why := causeIn(c.Reason); why != "" {
+		if why := c.cause(); why != "" {
 			owns++
 			own = or(own, "; "+m.words(p)+": "+why)
 		}
@@ -767,7 +766,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	case cause.State == Crowd:
 		return cause.few + ", " + m.crowded(figures, failed, reason)
 	case cause.State == Unmeasured:
-		return cause.few + ", not measured or not judged: " + or(reason, "nobody tried")
+		return cause.few + ", not measured or not usable: " + or(reason, "not tried")
 	case cause.State == Bad && slow == len(covered):
 		return fmt.Sprintf("%s, %s: %s%s%s", cause.few, rule(what, e.Best), figures, m.others(what), own)
 	case reason == "":
@@ -778,12 +777,12 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 
 // crowded says of figures how they were bad and are good. Of less than four nodes no pair has another one beside it.
 func (m *Matrix) crowded(figures string, failed bool, reason string) string {
-	how, why := "bad beside other pairs and good alone", "what they share is too narrow"
+	how, why := "bad next to other pairs, good alone", "their shared path is too narrow"
 	if failed {
-		how, why = "failed beside other pairs and good alone", why+", or it comes and goes"
+		how, why = "failed next to other pairs, good alone", why+", or the fault comes and goes"
 	}
 	if len(m.Nodes) < fewestBeside {
-		how, why = "bad at first and good when measured again", "it comes and goes"
+		how, why = "bad at first, good when measured again", "the fault comes and goes"
 	}
 	if failed && reason != "" {
 		why += "; " + reason
@@ -793,21 +792,6 @@ func (m *Matrix) crowded(figures string, failed bool, reason string) string {
 
 // fewestBeside is of how many nodes two pairs can be measured at once.
 const fewestBeside = 4
-
-// causeIn is what a test's own judge took for the cause of its rate, behind what it held the rate against;
-// empty where it saw none.
-func causeIn(reason string) string {
-	first, _, _ := strings.Cut(reason, ". ")
-	i := strings.LastIndex(first, "): ")
-	if i < 0 {
-		return ""
-	}
-	why := strings.TrimRight(first[i+len("): "):], ".?")
-	if strings.HasPrefix(why, traffic.NoCause) {
-		return ""
-	}
-	return why
-}
 
 // others are the good figures beside what is bad.
 func (m *Matrix) others(what steps.Measure) string {
@@ -821,7 +805,7 @@ func (m *Matrix) others(what steps.Measure) string {
 	if good.largest == 0 {
 		return ""
 	}
-	return "; the good ones are " + good.words(what)
+	return "; the good values are " + good.words(what)
 }
 
 // A span is from the least figure to the largest.
