@@ -222,9 +222,9 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 	case r.abandoned && !r.begun:
 		return r.exit, &Error{
 			Kind: NoShell, Op: "run " + name + " on",
-			Err:  fmt.Errorf("%w within %s", errUnbegun, max(time.Second, r.exit.Elapsed.Round(time.Second))),
+			Err: fmt.Errorf("%w within %s", errUnbegun, max(time.Second, r.exit.Elapsed.Round(time.Second))),
 			Hint: "Check that a login there completes. A started script is ended automatically " +
-"within " + LeashSilence.String(),
+				"within " + LeashSilence.String(),
 		}
 	case r.abandoned:
 		return r.exit, &Error{

@@ -321,7 +321,7 @@ func forwardError(ctx context.Context, err error, op, node string, port int) err
 		return &Error{Kind: Lost, Op: op, Node: node, Err: said{"the connection was lost", err}}
 	}
 	hint := "Set AllowTcpForwarding yes (or remote) in its sshd_config, without " +
-"DisableForwarding or PermitListen limits"
+		"DisableForwarding or PermitListen limits"
 	if port != 0 {
 		hint = fmt.Sprintf("Something may listen on port %d there already. If not: %s%s",
 			port, strings.ToLower(hint[:1]), hint[1:])

@@ -61,7 +61,7 @@ func (n *Slurm) Name() string { return n.o.Name }
 
 // errDetaches is for a script that has to outlive its step.
 var errDetaches = errors.New("Slurm ends everything that a step has started, so the node cannot roll a " +
-"change back automatically")
+	"change back automatically")
 
 // Run runs s as a step of the allocation; see Node. A script that detaches is refused: Slurm would
 // end with the step what it leaves.
@@ -195,7 +195,7 @@ func slurmConfigured() error {
 }
 
 const confHint = "SLURM_CONF names Slurm's configuration. Correct it, or unset it to use the " +
-"system's own"
+	"system's own"
 
 // srun launches steps.
 type srun struct{ o SlurmOptions }

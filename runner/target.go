@@ -457,7 +457,7 @@ func explain(err error, t Target, node string) error {
 	case errors.As(err, new(*speechless)):
 		e.Kind = Unreachable
 		e.Hint = "The network reaches the host, but it does not respond: it may be hung or " +
-"still booting, or no sshd listens there"
+			"still booting, or no sshd listens there"
 	case errors.As(err, &netErr) && netErr.Timeout(), errors.Is(err, context.DeadlineExceeded),
 		strings.Contains(message, "no route to host"), strings.Contains(message, "network is unreachable"),
 		strings.Contains(message, "host is down"):
@@ -477,11 +477,11 @@ func explain(err error, t Target, node string) error {
 	case strings.Contains(message, "no common algorithm"):
 		e.Kind = Refused
 		e.Hint = "Both ends need a common algorithm. For an old host, allow it in ~/.ssh/config " +
-"(KexAlgorithms, HostKeyAlgorithms, Ciphers, MACs with +)"
+			"(KexAlgorithms, HostKeyAlgorithms, Ciphers, MACs with +)"
 	case strings.Contains(message, "handshake failed: EOF"), strings.Contains(message, "connection reset"):
 		e.Kind = Refused
 		e.Hint = "The port closed the connection. Check that sshd listens there and allows this " +
-"host and user"
+			"host and user"
 	}
 	return e
 }

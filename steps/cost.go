@@ -25,7 +25,8 @@ func (c Code) Cost() Cost {
 
 var stopsTraffic = []Code{
 	NodeAway, NoRail, NoLinkUp, LinkDown, InterfaceOff, PortDown, RailLost, AdapterLost, AdapterAbsent, AdapterFault,
-	CablesCrossed, CableUnplugged, NeighbourWrong, DuplicateIP, AddressTaken, AddressStray, AddressMissing, RailUnaddressed,
+	CablesCrossed, CableUnplugged, NeighbourWrong, DuplicateIP, AddressTaken, AddressStray, AddressMissing,
+	RailUnaddressed,
 	MTUDiffers, WrongRoute, NoRoute, RouteBlocked, FirewallBlocks, RailUnreachable, RDMAUnanswered, BondOneSided,
 	RailInBond, RailInBridge, BondDown, GIDMissing, SubnetManagerMissing, MemlockLow, LibraryMissing, CommandMissing,
 	DiskFull, PortTaken, DataCorrupt, AppArmorRefuses, UverbsClosed,

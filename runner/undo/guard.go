@@ -72,7 +72,8 @@ func (g Guard) script(name, body string, vars map[string]string) runner.Script {
 // unless Confirm comes first. Nothing has changed when it fails.
 func (g Guard) Arm(ctx context.Context, back string, after time.Duration) error {
 	seconds := strconv.Itoa(int(after.Seconds()))
-	_, err := g.run(ctx, g.script("start the rollback timer", detach+uptime+armScript, g.vars("BACK", back, "AFTER", seconds)))
+	_, err := g.run(ctx, g.script("start the rollback timer", detach+uptime+armScript, g.vars("BACK", back, "AFTER",
+		seconds)))
 	return err
 }
 

@@ -82,8 +82,8 @@ func (s slot) ceiling(mtu int) (rate.Payload, string) {
 			l.Entry().When)
 	}
 	share := PCIeShare.Value()
-	return rate.Payload(s.raw() * share), fmt.Sprintf("%s: %.1f Gb/s after encoding, of which %.1f %% is expected to be payload, as "+
-		"on DGX Spark", s, s.raw(), 100*share)
+	return rate.Payload(s.raw() * share), fmt.Sprintf("%s: %.1f Gb/s after encoding, of which %.1f %% is expected to be "+
+		"payload, as on DGX Spark", s, s.raw(), 100*share)
 }
 
 // WireCeiling is Ceiling as the rail's port counts it, with the headers of its RoCE MTU; 0

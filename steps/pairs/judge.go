@@ -166,7 +166,8 @@ func (m *Matrix) Judge() Judgement {
 		also = append(also, m.fine(total))
 	}
 	if m.Partners > 0 {
-		also = append(also, fmt.Sprintf("Each node was measured with %d of its %d others. Other pairs are unknown.", m.Partners, len(m.Nodes)-1))
+		also = append(also, fmt.Sprintf("Each node was measured with %d of its %d others. Other pairs are unknown.",
+			m.Partners, len(m.Nodes)-1))
 	}
 	if m.Conditions.Soft != "" {
 		also = append(also, upper(m.Conditions.Soft)+".")

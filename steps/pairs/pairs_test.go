@@ -607,7 +607,8 @@ func TestUncabled(t *testing.T) {
 	for _, wrong := range []string{"[1,0]", "[0,0]", "[0,7]", "[-1,1]", "[0,1],[0,1]"} {
 		text := `{"pairs":1,"nodes":[{"name":"a"},{"name":"b"},{"name":"c"}],"rails":["rail 1"],"uncabled":[` + wrong +
 			`],"figures":[]}`
-		if _, err := pairs.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "the missing cable from node") {
+		if _, err := pairs.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(),
+			"the missing cable from node") {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}

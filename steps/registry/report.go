@@ -280,7 +280,10 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 	default:
 		v.Reason += fmt.Sprintf(" And %d more.", len(left))
 		for _, f := range found {
-			v.Findings = append(v.Findings, steps.Found{Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node})
+			v.Findings = append(v.Findings, steps.Found{
+				Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}),
+				Node: f.Node,
+			})
 		}
 	}
 	for _, f := range r.advice {

@@ -337,8 +337,8 @@ func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.V
 		place.Becomes = strings.Join(p.each(func(at sideEnd) string { return at.plan.Becomes[at.end] }), ", ")
 		q.Places = append(q.Places, place)
 		if dev := p.node().SSHDev; !q.Keep && slices.Contains(p.set, dev) {
-			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s, which will be interrupted. If it does not "+
-				"return, %s is rolled back automatically.", dev, p.name(), p.name()))
+			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s, which will be interrupted. If it "+
+				"does not return, %s is rolled back automatically.", dev, p.name(), p.name()))
 		}
 	}
 	return t.put(ctx, q)
@@ -406,7 +406,8 @@ func (t *transaction) moved(planned map[int]change.State, while string) *steps.V
 		of := func(link string) bool { return slices.Contains(p.set, link) }
 		diff := change.Differences(was, p.before, of)
 		if diff != nil {
-			return verdict(steps.ChangedMeanwhile, steps.Inconclusive, "Nothing was changed: %s changed while %s (%s). Run the cell again.", p.name(), while, strings.Join(diff, "; "))
+			return verdict(steps.ChangedMeanwhile, steps.Inconclusive,
+				"Nothing was changed: %s changed while %s (%s). Run the cell again.", p.name(), while, strings.Join(diff, "; "))
 		}
 	}
 	return nil
@@ -652,7 +653,8 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 		return nil, fmt.Errorf("%w: %w", errUnarmed, err)
 	}
 	t.entry.Until = t.s.clock.Now().Add(t.span())
-	t.tell("rollback timer started: %s are rolled back in %.0f s unless you confirm", t.nodes(), t.s.o.ChangeTime.Seconds())
+	t.tell("rollback timer started: %s are rolled back in %.0f s unless you confirm", t.nodes(),
+		t.s.o.ChangeTime.Seconds())
 	// This end last: a change here may cut the way to the others.
 	for _, p := range slices.Backward(t.places) {
 		if err := p.guard.Start(ctx, t.text(p)); err != nil {

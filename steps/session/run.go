@@ -542,7 +542,8 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 			if err != nil {
 				return s, err
 			}
-			return s, fmt.Errorf("port %s on %s is in use. Stop that program (ss -ltnp sport = :%s) or change the port", port, name, port)
+			return s, fmt.Errorf("port %s on %s is in use. Stop that program (ss -ltnp sport = :%s) or change the port", port,
+				name, port)
 		}
 	}
 	var line *regexp.Regexp

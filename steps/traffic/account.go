@@ -147,8 +147,8 @@ func (b *books) node(e steps.End) {
 		forward = append(forward, l)
 	}
 	if len(other.ports) > 0 && !wrong {
-		b.find(Foreign, steps.Fail, e, other.ports, "%s {on} also moved bytes; the test %s", registry.And(b.names(other.ports)),
-			b.only(e))
+		b.find(Foreign, steps.Fail, e, other.ports, "%s {on} also moved bytes; the test %s",
+			registry.And(b.names(other.ports)), b.only(e))
 	}
 	for _, l := range forward {
 		b.idle(l)
@@ -241,8 +241,8 @@ func (b *books) flapped(e steps.End) {
 			continue
 		}
 		if g := Flaps(b.bytes, p); g != "" {
-			b.find(Flapped, steps.Fail, e, []Port{p}, "the link of %s {on} went down during the test (%s). Check its cable at both "+
-				"ends", b.name(p), g)
+			b.find(Flapped, steps.Fail, e, []Port{p}, "the link of %s {on} went down during the test (%s). Check its cable at "+
+				"both ends", b.name(p), g)
 		}
 	}
 }
@@ -350,8 +350,8 @@ func (b *books) read(e steps.End) (known []*Load) {
 		}
 	}
 	if len(blind) > 0 {
-		b.find(Blind, steps.Inconclusive, e, blind, "%s {on} has no RDMA port counters, so the rail that carried the traffic is "+
-			"unknown", registry.And(b.names(blind)))
+		b.find(Blind, steps.Inconclusive, e, blind, "%s {on} has no RDMA port counters, so the rail that carried the "+
+			"traffic is unknown", registry.And(b.names(blind)))
 		b.explain("An interface's own counters do not include RDMA")
 	}
 	return known
@@ -386,17 +386,18 @@ func (b *books) carriedByNone(l *Load, other others) bool {
 	case other.sum >= l.Wire/2:
 		b.wrongPort(l, other.ports)
 	case len(as) > 0:
-		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "%s {on} carried no RDMA: the data went over %s as TCP. Check UCX_TLS or "+
-			"NCCL_NET", names,
+		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "%s {on} carried no RDMA: the data went over %s as TCP. Check UCX_TLS "+
+			"or NCCL_NET", names,
 			registry.And(as))
 	case was != "":
-		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s. The test's own traffic on %s {on} cannot be separated from it: stop it "+
-			"and rerun", was, names)
+		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s. The test's own traffic on %s {on} cannot be separated from "+
+			"it: stop it and rerun", was, names)
 	case l.Traffic == TCP:
-		b.find(Lost, steps.Fail, l.Node, l.Ports, "%s {on} carried nothing: the traffic takes another route. Check ip route get", names)
+		b.find(Lost, steps.Fail, l.Node, l.Ports,
+			"%s {on} carried nothing: the traffic takes another route. Check ip route get", names)
 	default:
-		b.find(Lost, steps.Inconclusive, l.Node, l.Ports, "%s {on} carried %s of the expected %s, and no other rail carried the rest. "+
-			"Rerun the test",
+		b.find(Lost, steps.Inconclusive, l.Node, l.Ports, "%s {on} carried %s of the expected %s, and no other rail carried "+
+			"the rest. Rerun the test",
 			names, registry.Size(l.Sum()), registry.Size(l.Wire))
 		b.explain("Possible causes: another interface, a counter reset, or shared-memory transport")
 	}
@@ -451,8 +452,8 @@ func (b *books) idle(l *Load) {
 	}
 	low, _ := l.bounds(b.interfaces(*l))
 	if was := b.takenOff(*l, still); was != "" && l.Sum() < low {
-		b.find(Less, steps.Inconclusive, l.Node, still, "%s. Whether the test used %s {on} cannot be seen: stop that traffic and rerun",
-			was, registry.And(b.names(still)))
+		b.find(Less, steps.Inconclusive, l.Node, still,
+			"%s. Whether the test used %s {on} cannot be seen: stop that traffic and rerun", was, registry.And(b.names(still)))
 		return
 	}
 	b.find(Idle, steps.Fail, l.Node, still, "%s {on} carried nothing: UCX used only %s%s",
@@ -497,8 +498,8 @@ func (b *books) unread(e steps.End) {
 		}
 		for _, t := range b.kinds() {
 			if !counted(b.bytes, p, t).known {
-				b.find(Unread, steps.Inconclusive, e, []Port{p}, "%s {on} may have carried stray traffic: its byte counter is unusable. "+
-					"Rerun the test", b.name(p))
+				b.find(Unread, steps.Inconclusive, e, []Port{p}, "%s {on} may have carried stray traffic: its byte counter is "+
+					"unusable. Rerun the test", b.name(p))
 				return
 			}
 		}
@@ -513,8 +514,8 @@ func (b *books) sizes(e steps.End, forward []*Load) {
 		sum, names := l.Sum(), registry.And(b.names(l.Ports))
 		switch {
 		case sum > limits.BytesJumped.Value()*l.Wire+l.headers+l.back+b.resent(*l):
-			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s {on} counted %s, expected %s: the counter jumped, or other traffic ran. "+
-				"Rerun on an idle rig", names, registry.Size(sum), registry.Size(l.Wire))
+			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s {on} counted %s, expected %s: the counter jumped, or other "+
+				"traffic ran. Rerun on an idle rig", names, registry.Size(sum), registry.Size(l.Wire))
 		case sum > high:
 			above = append(above, l)
 		case sum < low:

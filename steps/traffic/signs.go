@@ -47,7 +47,8 @@ func shown(r steps.Result, s steps.Stage, m registry.Measurement, got float64, m
 		}
 	}
 	if mtu < 1024 {
-		return fmt.Sprintf("RoCE MTU %d spends the link on headers. Raise the interface's MTU (cell mtu)", mtu), steps.MTUSmall, true
+		return fmt.Sprintf("RoCE MTU %d spends the link on headers. Raise the interface's MTU (cell mtu)", mtu),
+			steps.MTUSmall, true
 	}
 	// A few that were lost take next to nothing.
 	if errors != "" && (many || sum(s.Bytes, isTimeout, ends...) > 0) {
@@ -84,7 +85,9 @@ func (b *books) look() {
 		e := steps.End(i)
 		ports := b.of(e)
 		if g := b.damaged(ports); g != "" && !said {
-			b.sign(Damaged, e, ports, "the error counters%s {on} grew (%s): packets were retransmitted. Check the cable at both ends", b.where(ports, isError), g)
+			b.sign(Damaged, e, ports,
+				"the error counters%s {on} grew (%s): packets were retransmitted. Check the cable at both ends", b.where(ports,
+					isError), g)
 		}
 		b.held(e, ports)
 		if len(ports) > 0 {
@@ -117,12 +120,18 @@ func (b *books) held(e steps.End, ports []Port) {
 		of   func(string) bool
 		says string
 	}{
-		{Dropped, is(meter.Dropped), "the adapter dropped packets%s {on} for lack of buffers (%s). Check its PCIe link and flow " +
-			"control (ethtool -a)"},
+		{
+			Dropped, is(meter.Dropped),
+			"the adapter dropped packets%s {on} for lack of buffers (%s). Check its PCIe link and flow " +
+				"control (ethtool -a)",
+		},
 		{Slowed, is(meter.Marked), "the receiver or a switch signalled congestion%s {on} (%s). Check its PCIe link"},
 		{Slowed, is(meter.Paused), "the receiver or a switch paused the sender%s {on} (%s). Check its PCIe link"},
-		{Paused, is(meter.Pauses), "the adapter sent pause frames%s {on} (%s): data arrived too fast. Check its PCIe link and " +
-			"temperature"},
+		{
+			Paused, is(meter.Pauses),
+			"the adapter sent pause frames%s {on} (%s): data arrived too fast. Check its PCIe link and " +
+				"temperature",
+		},
 	} {
 		if g := grown(b.bytes, sign.of, ports...); g != "" {
 			b.sign(sign.what, e, ports, sign.says, b.where(ports, sign.of), g)
@@ -213,8 +222,8 @@ func (b *books) busyBefore() {
 			own, ok := q.rail(b.rig)
 			return ok && q.Node == p.Node && (q == p || own.PCI.Half() != "" && own.PCI.Half() == r.PCI.Half())
 		}) {
-			b.sign(Busy, p.Node, []Port{p}, "other traffic of %.1f Gb/s was on %s {on} before the test; the result may be low. Stop it "+
-				"and rerun", c.IdleGbps, b.name(p))
+			b.sign(Busy, p.Node, []Port{p}, "other traffic of %.1f Gb/s was on %s {on} before the test; the result may be low. "+
+				"Stop it and rerun", c.IdleGbps, b.name(p))
 		}
 	}
 }
@@ -337,7 +346,8 @@ func trafficAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float
 	if names == nil || lacks >= limits.TrafficExplains.Value()*most {
 		return ""
 	}
-	return fmt.Sprintf("Up to %.1f Gb/s of other traffic ran on %s before the test. Stop it and rerun", most, registry.And(names))
+	return fmt.Sprintf("Up to %.1f Gb/s of other traffic ran on %s before the test. Stop it and rerun", most,
+		registry.And(names))
 }
 
 // portsAt are those of some ports that are a node's.

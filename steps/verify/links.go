@@ -62,7 +62,8 @@ func (l Line) ends(rdma bool) (unequal bool) {
 			unequal = l.unlike(here, peer, rdma, unequal) || unequal
 			if other := faster(l.Rig.At(steps.Here), here); other.RateGbps > 0 && here.RateGbps == peer.RateGbps && !flapped {
 				l.Add(steps.LinkSlow, steps.Warn,
-					"the link of %s runs at %g Gb/s, but %s has %g. See link-speed", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
+					"the link of %s runs at %g Gb/s, but %s has %g. See link-speed", here.Dev, here.RateGbps, other.Dev,
+					other.RateGbps)
 			} else if slow := here.RateGbps; slow > 0 && slow == peer.RateGbps && slow < limits.Gen5Link.Value() &&
 				!here.InfiniBand() &&
 				here.PCI.MaxGTps >= gen5 && !flapped {
@@ -179,7 +180,8 @@ func (l Line) unlike(here, peer steps.Rail, rdma, told bool) (unequal bool) {
 	unequal = here.RateGbps > 0 && peer.RateGbps > 0 && here.RateGbps != peer.RateGbps
 	if unequal && !told {
 		l.Add(steps.LinkSlow, steps.Warn,
-			"the link of %s runs at %g Gb/s on %s but %g on %s. See link-speed", here.Dev, here.RateGbps, l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
+			"the link of %s runs at %g Gb/s on %s but %g on %s. See link-speed", here.Dev, here.RateGbps,
+			l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
 	}
 	if rdma && here.MTU > 0 && peer.MTU > 0 && here.MTU != peer.MTU {
 		l.Add(steps.MTUDiffers, steps.Warn,

@@ -38,7 +38,8 @@ func (f Time) Judge(rep *registry.Report, add Adder) {
 	case f.Soft != "":
 		rep.Add("", steps.Pass, "There is no expected range: %s", f.Soft)
 	case f.MedianUS < f.Least.Value():
-		add(steps.FigureImpossible, steps.Inconclusive, "%s is less than a cable and two adapters can take. Check the unit", said)
+		add(steps.FigureImpossible, steps.Inconclusive, "%s is less than a cable and two adapters can take. Check the unit",
+			said)
 	case f.None != "":
 		add(steps.NoLimitKnown, steps.Inconclusive,
 			"%s; whether the rail can do better is unknown: %s", said, f.None)

@@ -136,7 +136,8 @@ func tellCable(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 		if p := limits.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
 			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), registry.Round(float64(p.Costs())),
 				"Gb/s", nil)
-			rep.Explain("Both halves of one cable at once: RoCE MTU %d costs %.1f Gb/s of %.1f", r.mtu, p.Costs(), p.Could.Expected)
+			rep.Explain("Both halves of one cable at once: RoCE MTU %d costs %.1f Gb/s of %.1f", r.mtu, p.Costs(),
+				p.Could.Expected)
 		}
 	}
 }

@@ -105,8 +105,8 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 				if MadeByItself(h.Name, mode(h.Bond)) {
 					by = "loading the bonding module creates it"
 				}
-				rep.Add(steps.BondEmpty, steps.Warn, "%s on %s is empty and blocks a later \"ip link add %s\" (\"File exists\"). Remove "+
-					"it: bond-teardown", h.Name, node, h.Name)
+				rep.Add(steps.BondEmpty, steps.Warn, "%s on %s is empty and blocks a later \"ip link add %s\" (\"File exists\"). "+
+					"Remove it: bond-teardown", h.Name, node, h.Name)
 				rep.Explain("It is in mode %s: %s", mode(h.Bond), by)
 				continue
 			}
@@ -126,7 +126,8 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		if len(peer) == 0 {
 			without = steps.Peer
 		}
-		rep.Add(steps.BondOneSided, steps.Fail, "%s, but %s has no bond. Set up both nodes alike: bond-setup or bond-teardown",
+		rep.Add(steps.BondOneSided, steps.Fail,
+			"%s, but %s has no bond. Set up both nodes alike: bond-setup or bond-teardown",
 			registry.And(names), r.Rig.NameOf(without))
 		rep.Explain("Meanwhile RDMA over these rails fails or hangs")
 	}
@@ -151,10 +152,11 @@ func checkKept(rig steps.Rig, e steps.End, h held, rep *registry.Report) {
 			switch held := d.HeldBy(); {
 			case !strings.Contains(a, "."):
 			case len(held) > 0:
-				rep.Add(steps.BondPortManaged, steps.Fail, "%[1]s on %[2]s is in %[3]s but has %[5]s from %[4]s: its route takes packets "+
-					"that are then lost", d.Name, rig.NameOf(e), h.Name, held[0], a)
+				rep.Add(steps.BondPortManaged, steps.Fail, "%[1]s on %[2]s is in %[3]s but has %[5]s from %[4]s: its route takes "+
+					"packets that are then lost", d.Name, rig.NameOf(e), h.Name, held[0], a)
 			default:
-				rep.Add(steps.BondPortAddress, steps.Fail, "%s on %s is in %s but kept %s, so packets are lost. Run: ip addr flush dev %s",
+				rep.Add(steps.BondPortAddress, steps.Fail,
+					"%s on %s is in %s but kept %s, so packets are lost. Run: ip addr flush dev %s",
 					d.Name, rig.NameOf(e), h.Name, a, d.Name)
 			}
 		}
@@ -194,8 +196,8 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	if h == nil {
 		h = all[steps.Peer]
 	} else if p := all[steps.Peer]; p != nil && (mode(h.Bond) != mode(p.Bond) || policy(h.Bond) != policy(p.Bond)) {
-		rep.Add(steps.BondsDiffer, steps.Warn, "the ends differ: %s %s on %s, %s %s on %s. Set up both alike", mode(h.Bond), policy(h.Bond),
-			r.Rig.NameOf(steps.Here), mode(p.Bond), policy(p.Bond), r.Rig.NameOf(steps.Peer))
+		rep.Add(steps.BondsDiffer, steps.Warn, "the ends differ: %s %s on %s, %s %s on %s. Set up both alike", mode(h.Bond),
+			policy(h.Bond), r.Rig.NameOf(steps.Here), mode(p.Bond), policy(p.Bond), r.Rig.NameOf(steps.Peer))
 	}
 	lead := fmt.Sprintf("%s on both nodes: %s", h.Name, mode(h.Bond))
 	if p := policy(h.Bond); p != "" {
@@ -220,8 +222,8 @@ func checkOwnGIDs(rig steps.Rig, rep *registry.Report) {
 						rail.Dev, rig.NameOf(e), g.Netdev)
 				}
 			}
-			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs belong to %s", registry.OrUnknown(rail.State), own,
-				len(rail.GIDs), registry.OrUnknown(rail.Netdev.Name)), "", nil)
+			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs belong to %s", registry.OrUnknown(rail.State),
+				own, len(rail.GIDs), registry.OrUnknown(rail.Netdev.Name)), "", nil)
 		}
 	}
 }
@@ -248,7 +250,8 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *registry.Report) {
 	}
 	show("MTU and addresses", fmt.Sprintf("%d, %s", dev.MTU, registry.OrNone(strings.Join(dev.Addrs, " "))), "")
 	if !slices.ContainsFunc(dev.Addrs, func(a string) bool { return strings.Contains(a, ".") }) {
-		rep.Add(steps.AddressMissing, steps.Fail, "%s on %s has no IPv4 address. Run bond-teardown, then bond-setup", h.Name, node)
+		rep.Add(steps.AddressMissing, steps.Fail, "%s on %s has no IPv4 address. Run bond-teardown, then bond-setup", h.Name,
+			node)
 	}
 	checkSlaves(node, h, rep)
 	if h.MIIPollMS == 0 && h.ARPPollMS == 0 && m != "802.3ad" {
@@ -287,8 +290,8 @@ func checkSlaves(node string, h held, rep *registry.Report) {
 		rep.Add(steps.BondSingle, steps.Warn, "%s on %s has only one link", h.Name, node)
 	}
 	for _, s := range h.Apart() {
-		rep.Add(steps.BondAggregators, steps.Warn, "%s and %s of %s on %s are in two LACP aggregators (%s and %s), so only one "+
-			"carries packets",
+		rep.Add(steps.BondAggregators, steps.Warn, "%s and %s of %s on %s are in two LACP aggregators (%s and %s), so only "+
+			"one carries packets",
 			h.Slaves[0].Name, s.Name, h.Name, node, h.Slaves[0].Aggregator, s.Aggregator)
 		rep.Explain("LACP found no partner that has both links")
 	}
@@ -303,10 +306,11 @@ func checkMode(node string, h held, rep *registry.Report) {
 			"balance-xor", h.Name, node)
 		rep.Explain("Loading the bonding module creates such a bond, too")
 	case m == "802.3ad":
-		rep.Add(steps.BondNeedsLACP, steps.Warn, "%s on %s is 802.3ad, which needs LACP at the other end. Use balance-xor", h.Name, node)
+		rep.Add(steps.BondNeedsLACP, steps.Warn, "%s on %s is 802.3ad, which needs LACP at the other end. Use balance-xor",
+			h.Name, node)
 	case m == "balance-xor" && p != "layer3+4":
-		rep.Add(steps.BondOneLinkUsed, steps.Warn, "%s on %s hashes by %s, so all traffic between two nodes uses one link. Use "+
-			"layer3+4", h.Name, node, registry.OrUnknown(p))
+		rep.Add(steps.BondOneLinkUsed, steps.Warn, "%s on %s hashes by %s, so all traffic between two nodes uses one link. "+
+			"Use layer3+4", h.Name, node, registry.OrUnknown(p))
 	}
 }
 

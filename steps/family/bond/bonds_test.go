@@ -140,7 +140,8 @@ func TestBonds(t *testing.T) {
 		},
 		"no address": {on(bare, xor, xor), steps.Pass, "", "", steps.Fail, steps.AddressMissing, "has no IPv4 address"},
 		"unreadable": {
-			on(rails, "bond bond0\ncat: No such file\n", none), steps.Inconclusive, steps.OutputIncomplete, "no result in the output",
+			on(rails, "bond bond0\ncat: No such file\n", none), steps.Inconclusive, steps.OutputIncomplete,
+			"no result in the output",
 			steps.Inconclusive, steps.OutputIncomplete, "no result in the output",
 		},
 	} {

@@ -502,8 +502,8 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		// Loading the module can make a bond of the same name, in another mode.
 		if f["mode"] != f["wanted mode"] || f["mode"] == "" {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s is in mode %s instead of %s", node, registry.OrUnknown(f["mode"]),
-				registry.OrUnknown(f["wanted mode"]))
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s is in mode %s instead of %s", node,
+				registry.OrUnknown(f["mode"]), registry.OrUnknown(f["wanted mode"]))
 		}
 		if f["mode"] == "balance-xor" && f["hash policy"] != f["wanted hash policy"] {
 			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s hashes by %s instead of %s", node,
@@ -518,7 +518,8 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 				registry.OrUnknown(f["wanted MTU"]))
 		}
 		if f["MII"] != "up" {
-			rep.Add(steps.BondDown, steps.Fail, "the bond on %s has no link (MII is %s). Check its cables", node, registry.OrUnknown(f["MII"]))
+			rep.Add(steps.BondDown, steps.Fail, "the bond on %s has no link (MII is %s). Check its cables", node,
+				registry.OrUnknown(f["MII"]))
 		}
 		for i, rail := range r.Changed.After.At(e).Rails {
 			if m := rail.Netdev.Master; m != "" {
@@ -579,12 +580,13 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		held = held || slices.ContainsFunc(r.Rig.At(e).Rails, func(x steps.Rail) bool { return x.Netdev.Master != "" })
 		if name := emptyBond(after, e); name != "" {
-			rep.At(r.Rig, e, steps.BondEmpty, steps.Warn, "%s on %s still exists and is empty. Run bond-teardown again", name, r.Rig.NameOf(e))
+			rep.At(r.Rig, e, steps.BondEmpty, steps.Warn, "%s on %s still exists and is empty. Run bond-teardown again", name,
+				r.Rig.NameOf(e))
 		}
 	}
 	if len(bare) > 0 {
-		rep.Add(steps.AddressMissing, steps.Warn, "%s no address, because the state before this bond is unknown. Run rail-ips",
-			registry.HaveOrHas(bare))
+		rep.Add(steps.AddressMissing, steps.Warn,
+			"%s no address, because the state before this bond is unknown. Run rail-ips", registry.HaveOrHas(bare))
 	}
 	if !held {
 		return rep.Verdict("the empty bonds are removed", registry.Kept)
@@ -606,8 +608,8 @@ func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
 		dev := after.Rail(p, steps.Here).Dev
 		rep.Show(fmt.Sprintf("%s to %s", dev, after.Rail(p, steps.Peer).Dev), p.Subnet, "", nil)
 		if other := owner[p.Subnet]; other != "" {
-			rep.Add(steps.SubnetShared, steps.Warn, "%s and %s share %s, so each answers for the other's address. Use one subnet "+
-				"per rail", other,
+			rep.Add(steps.SubnetShared, steps.Warn, "%s and %s share %s, so each answers for the other's address. Use one "+
+				"subnet per rail", other,
 				dev, p.Subnet)
 		}
 		owner[p.Subnet] = dev
@@ -635,7 +637,8 @@ func planCleanup(rig steps.Rig, _ map[string]string) steps.Plan {
 		if bond == "" {
 			continue
 		}
-		p.Nothing += fmt.Sprintf("; %s on %s was not made by railbench and stays (bond-teardown removes it)", bond, rig.NameOf(e))
+		p.Nothing += fmt.Sprintf("; %s on %s was not made by railbench and stays (bond-teardown removes it)", bond,
+			rig.NameOf(e))
 		if again := lasting(rig.At(e), bond); again != "" {
 			p.Nothing += " until the next boot. " + again
 		}
@@ -654,8 +657,8 @@ func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(r.Rig.NameOf(e)+" bonds", registry.OrUnknown(facts[e]["bonds"]), "", nil)
 		rep.Show(r.Rig.NameOf(e)+" changes left", registry.OrUnknown(facts[e]["changes left"]), "", nil)
 		if left := facts[e]["changes left"]; left != "none" {
-			rep.Add(steps.RollbackLeft, steps.Warn, "%s still has the rollback of another change (%s). If another machine made it, "+
-				"run railbench undo there", r.Rig.NameOf(e), registry.OrUnknown(left))
+			rep.Add(steps.RollbackLeft, steps.Warn, "%s still has the rollback of another change (%s). If another machine made "+
+				"it, run railbench undo there", r.Rig.NameOf(e), registry.OrUnknown(left))
 		}
 	}
 	return rep.Verdict("everything that railbench changed is undone on both nodes: addresses, MTUs, " +
@@ -759,8 +762,8 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 			p.Vars[e]["RENDERER"] = renderer(rig.At(e))
 		}
 		if two := bothRenderers(rig.At(e), p.Vars[e]["BOND_SLAVES"]); two != "" {
-			p.Nothing, p.Refuse = "", fmt.Sprintf("on %s %s, so two managers would create one bond. Give its rails one renderer "+
-				"first", rig.NameOf(e), two)
+			p.Nothing, p.Refuse = "", fmt.Sprintf("on %s %s, so two managers would create one bond. Give its rails one "+
+				"renderer first", rig.NameOf(e), two)
 		}
 		if !slices.ContainsFunc(rig.At(e).Rails,
 			func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
@@ -858,7 +861,8 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 			"first",
 			each(r.Rig, func(e steps.End) string { return registry.OrUnknown(mtu[e]) }))
 	}
-	return rep.Verdict("netplan accepts the file on both nodes with the rails' MTU of "+registry.OrUnknown(mtu[steps.Here])+
+	return rep.Verdict("netplan accepts the file on both nodes with the rails' MTU of "+
+		registry.OrUnknown(mtu[steps.Here])+
 		"; nothing was applied", "A bond made with ip is lost at reboot")
 }
 

@@ -58,8 +58,8 @@ func params() []steps.Param {
 	return []steps.Param{
 		registry.NumberParam("JUMBO_MTU", "9000", "bytes", "the MTU that mtu sets on the rails", 1280, 9216),
 		bond, mode,
-		registry.ChoiceParam("BOND_HASH", "layer3+4", "header fields by which balance-xor chooses a rail", "layer2", "layer2+3",
-			"layer3+4", "encap2+3", "encap3+4"),
+		registry.ChoiceParam("BOND_HASH", "layer3+4", "header fields by which balance-xor chooses a rail", "layer2",
+			"layer2+3", "layer3+4", "encap2+3", "encap3+4"),
 		registry.NumberParam("BOND_MIIMON", "100", "ms", "how often a bond checks its links", 1, 1000),
 	}
 }

@@ -94,8 +94,8 @@ func showManagers(node string, d steps.Netdev, rep *registry.Report) {
 		rep.Show(node+" "+d.Name+" managed by", registry.OrNone(strings.Join(words, "; ")), "", nil)
 	}
 	if len(held) > 1 {
-		rep.Add(steps.SeveralManagers, steps.Warn, "%s on %s is managed by %s at the same time. Leave it to one of them", d.Name,
-			node, registry.And(names))
+		rep.Add(steps.SeveralManagers, steps.Warn, "%s on %s is managed by %s at the same time. Leave it to one of them",
+			d.Name, node, registry.And(names))
 	}
 	for _, m := range held {
 		if m.Trouble != "" {
@@ -137,8 +137,8 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		d, ok := o.Value.(parse.Devices)
 		// ibv_devinfo answers "No IB devices found" with a status of its own.
 		if ok && len(d.HCAs) == 0 && o.ParseErr == "" || o.Ran && len(r.Rig.At(e).Rails) == 0 {
-			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device. Check that its driver is loaded: lsmod | grep -e "+
-				"mlx5_ib -e rdma_rxe", node)
+			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device. Check that its driver is loaded: lsmod | grep "+
+				"-e mlx5_ib -e rdma_rxe", node)
 			read++
 			continue
 		}
@@ -359,8 +359,8 @@ func checkBonds(rig steps.Rig, rep *registry.Report) {
 			}
 		}
 		for _, b := range bonds {
-			rep.Add(steps.RailInBond, steps.Fail, "%s on %s holds %s and has taken over their GIDs. Remove the bond before RDMA "+
-				"tests (bond-teardown)", b, rig.NameOf(e), registry.And(held[b]))
+			rep.Add(steps.RailInBond, steps.Fail, "%s on %s holds %s and has taken over their GIDs. Remove the bond before "+
+				"RDMA tests (bond-teardown)", b, rig.NameOf(e), registry.And(held[b]))
 		}
 	}
 }
@@ -399,8 +399,8 @@ func checkAddresses(rig steps.Rig, rep *registry.Report) {
 		}
 		for _, net := range seen {
 			if names := subnets[net]; len(names) > 1 {
-				rep.Add(steps.SubnetShared, steps.Warn, "%s on %s share the subnet %s, so replies may take the wrong rail. Give each "+
-					"rail its own subnet", registry.And(names), rig.NameOf(e), net)
+				rep.Add(steps.SubnetShared, steps.Warn, "%s on %s share the subnet %s, so replies may take the wrong rail. Give "+
+					"each rail its own subnet", registry.And(names), rig.NameOf(e), net)
 			}
 		}
 	}
@@ -425,8 +425,8 @@ func checkNoPair(rig steps.Rig, rep *registry.Report) {
 		}
 	}
 	if len(without) > 0 {
-		rep.Add(steps.AddressMissing, steps.Fail, "no rail connects the nodes: no rail of %s has an IPv4 address. Run rail-ips",
-			registry.And(without))
+		rep.Add(steps.AddressMissing, steps.Fail,
+			"no rail connects the nodes: no rail of %s has an IPv4 address. Run rail-ips", registry.And(without))
 	} else {
 		rep.Add(steps.SubnetsDiffer, steps.Fail, "no rail connects the nodes: their rails are in different subnets. Check "+
 			"rail-addresses")
@@ -511,7 +511,8 @@ func checkSlots(rig steps.Rig, rep *registry.Report) {
 			rail := by[h]
 			ceiling, _ := limits.Ceiling(rail)
 			rep.Add(steps.PCIeNarrow, steps.Warn, "%s on %s run at %s instead of %s (about %.0f Gb/s). See pcie-link",
-				registry.And(halves[h]), rig.NameOf(e), limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling)
+				registry.And(halves[h]), rig.NameOf(e), limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps,
+					rail.PCI.MaxWidth), ceiling)
 		}
 	}
 }
@@ -731,11 +732,13 @@ func contradicts(p parse.Ping, peer steps.Rail) string {
 // strange tells of answers that came otherwise than from the other end of a cable, unchanged.
 func strange(m registry.Measurement, p parse.Ping, rep *registry.Report) {
 	if len(p.Strange) > 0 {
-		rep.On(m, steps.AnswerChanged, steps.Warn, "a ping answer was changed or took another path than the cable: %s", p.Strange[0])
+		rep.On(m, steps.AnswerChanged, steps.Warn, "a ping answer was changed or took another path than the cable: %s",
+			p.Strange[0])
 	}
 	// 64, 128 and 255 are what systems begin with, and each router takes one.
 	if p.TTL > 0 && p.TTL != 64 && p.TTL != 128 && p.TTL != 255 {
-		rep.On(m, steps.RouterBetween, steps.Warn, "answers have a TTL of %d, so a router is in the path. A rail should have none", p.TTL)
+		rep.On(m, steps.RouterBetween, steps.Warn,
+			"answers have a TTL of %d, so a router is in the path. A rail should have none", p.TTL)
 	}
 }
 
@@ -759,19 +762,21 @@ func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, no
 		rep.On(m, steps.NoAnswer, steps.Fail, "%s does not answer (%s). Check the link and addresses", peer.Addr, why)
 		return
 	case normal.LossPercent > 0:
-		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost. Check the cable (path-loss)", normal.LossPercent)
+		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost. Check the cable (path-loss)",
+			normal.LossPercent)
 	case here.Soft() || peer.Soft(): // whose processors answer when they come to it
 	case normal.AvgMS > limits.SlowPing.Value():
-		rep.On(m, steps.LatencyHigh, steps.Warn, "%.1f ms round trip is too slow for a direct cable. Check the route", normal.AvgMS)
+		rep.On(m, steps.LatencyHigh, steps.Warn, "%.1f ms round trip is too slow for a direct cable. Check the route",
+			normal.AvgMS)
 	case max(normal.MaxMS, full.MaxMS) > limits.SlowPing.Value():
-		rep.On(m, steps.LatencyTail, steps.Warn, "one answer took %.1f ms, the average is %.3g. Check power saving and other "+
-			"traffic", max(normal.MaxMS, full.MaxMS), normal.AvgMS)
+		rep.On(m, steps.LatencyTail, steps.Warn, "one answer took %.1f ms, the average is %.3g. Check power saving and "+
+			"other traffic", max(normal.MaxMS, full.MaxMS), normal.AvgMS)
 	}
 	strange(m, normal, rep)
 	strange(m, full, rep)
 	if twice := normal.Duplicates + full.Duplicates; twice > 0 {
-		rep.On(m, steps.DuplicateAnswers, steps.Warn, "%d duplicate answers: two machines have %s (see duplicate-ip), or packets are "+
-			"repeated on the path", twice, peer.Addr)
+		rep.On(m, steps.DuplicateAnswers, steps.Warn, "%d duplicate answers: two machines have %s (see duplicate-ip), or "+
+			"packets are repeated on the path", twice, peer.Addr)
 	}
 	differ := fmt.Sprintf("MTU %d on %s but %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU,
 		rig.NameOf(steps.Peer))
@@ -786,9 +791,10 @@ func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, no
 		rep.On(m, steps.PathMTUSmall, steps.Fail, "small packets arrive, but packets of MTU %d do not%s. Check devices in "+
 			"between, such as a switch", here.Netdev.MTU, why)
 	case full.LossPercent > 0:
-		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the packets of full MTU were lost. Check the cable (path-loss)", full.LossPercent)
+		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the packets of full MTU were lost. Check the cable (path-loss)",
+			full.LossPercent)
 	case here.Netdev.MTU != peer.Netdev.MTU:
-		rep.On(m, steps.MTUDiffers, steps.Warn, "the ends differ: %s. Large packets may be dropped in the other direction. Set "+
-			"both alike", differ)
+		rep.On(m, steps.MTUDiffers, steps.Warn, "the ends differ: %s. Large packets may be dropped in the other direction. "+
+			"Set both alike", differ)
 	}
 }

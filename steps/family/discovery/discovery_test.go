@@ -229,11 +229,14 @@ func TestRailMap(t *testing.T) {
 			"down", kindtest.Spark(), func(r *steps.Rig) { r.Nodes[1].Rails[1].State = "DOWN" }, steps.Fail, steps.PortDown,
 			[]string{"Rail 2 is DOWN on spark-01 (rocep1s0f1)"},
 		},
-		{"narrow", kindtest.Spark(), func(r *steps.Rig) {
-			r.Nodes[1].Rails[2].PCI.Width, r.Nodes[1].Rails[3].PCI.Width = 2,
-				2
-		}, steps.Warn, steps.PCIeNarrow, []string{"roceP2p1s0f0 and roceP2p1s0f1 on spark-01 run at PCIe Gen5 x2 instead of PCIe " +
-			"Gen5 x4"}},
+		{
+			"narrow", kindtest.Spark(), func(r *steps.Rig) {
+				r.Nodes[1].Rails[2].PCI.Width, r.Nodes[1].Rails[3].PCI.Width = 2,
+					2
+			}, steps.Warn, steps.PCIeNarrow,
+			[]string{"roceP2p1s0f0 and roceP2p1s0f1 on spark-01 run at PCIe Gen5 x2 instead of PCIe " +
+				"Gen5 x4"},
+		},
 		{
 			"one end has no address", kindtest.Spark(), func(r *steps.Rig) { address(r, steps.Peer, 1) },
 			steps.Warn, steps.AddressMissing,

@@ -47,7 +47,9 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		default:
 			differ = true
 			resolved = append(resolved, fmt.Sprintf("rail %d: %d and %d", m.No, index[0], index[1]))
-			rep.On(m, steps.GIDIndexDiffers, steps.Warn, "the GID index is %d on %s but %d on %s, so one number for both ends would fail", index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
+			rep.On(m, steps.GIDIndexDiffers, steps.Warn,
+				"the GID index is %d on %s but %d on %s, so one number for both ends would fail", index[0],
+				r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		}
 	}
 	for _, e := range steps.Ends {
@@ -79,7 +81,9 @@ func resolveEnds(rig steps.Rig, m registry.Measurement, tables [2][]parse.GIDRow
 		rep.Show(fmt.Sprintf("%s %s GID index", rig.NameOf(e), rail.Dev), found, "",
 			&steps.Expected{From: Entry(rail) + " in sysfs"})
 		if rail.GIDIndex != found {
-			rep.On(m, steps.GIDIndexChanged, steps.Warn, "the GID index on %s was %s at the last probe but is %d now. Probe again", rig.NameOf(e), indexText(rail.GIDIndex), found)
+			rep.On(m, steps.GIDIndexChanged, steps.Warn,
+				"the GID index on %s was %s at the last probe but is %d now. Probe again", rig.NameOf(e), indexText(rail.GIDIndex),
+				found)
 		}
 		meaning := atIndex(tables[e], rail, tutorialIndex)
 		rep.Show(fmt.Sprintf("%s %s index %d", rig.NameOf(e), rail.Dev, tutorialIndex), meaning, "", nil)

@@ -38,7 +38,8 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, name := range []string{"kernel", "system"} {
 		switch {
 		case here[name] == "" && peer[name] == "":
-			rep.Add(steps.Unreadable, steps.Inconclusive, "%s is unknown on both nodes", name) // what nobody told is no agreement
+			rep.Add(steps.Unreadable, steps.Inconclusive, "%s is unknown on both nodes",
+				name) // what nobody told is no agreement
 		case here[name] != peer[name]:
 			rep.Add(steps.VersionsDiffer, steps.Warn, "the nodes have different %s: %s on %s, %s on %s", name,
 				registry.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), registry.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
@@ -65,8 +66,8 @@ func checkTwo(rig steps.Rig, here, peer map[string]string, rep *registry.Report)
 			"lists one host twice",
 			rig.NameOf(steps.Here), rig.NameOf(steps.Peer))
 	case here["host"] == peer["host"] && (here["boot"] == "" || peer["boot"] == ""):
-		rep.Add(steps.HostNamesEqual, steps.Inconclusive, "both nodes have the host name %q, so they may be one machine. Check the rig "+
-			"file", here["host"])
+		rep.Add(steps.HostNamesEqual, steps.Inconclusive, "both nodes have the host name %q, so they may be one machine. "+
+			"Check the rig file", here["host"])
 	case here["host"] == peer["host"]:
 		rep.Add(steps.HostNamesEqual, steps.Warn, "both machines have the host name %q", here["host"])
 	}
@@ -235,8 +236,8 @@ func catches(rig steps.Rig, rep *registry.Report) {
 		case "parent":
 			rep.Show(n.Name+" ends hidden processes by", "being its parent", "", nil)
 		case "nothing":
-			rep.Add(steps.StraysUncaught, steps.Warn, "a process that hides from railbench on %s cannot be ended there (no control "+
-				"group, perl or systemd-run --user). Install perl",
+			rep.Add(steps.StraysUncaught, steps.Warn, "a process that hides from railbench on %s cannot be ended there (no "+
+				"control group, perl or systemd-run --user). Install perl",
 				n.Name)
 		}
 	}
@@ -250,8 +251,8 @@ func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 	refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
 	switch {
 	case !o.Ran && refused:
-		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s (%s): the cells that change the network cannot run. All others "+
-			"can",
+		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s (%s): the cells that change the network cannot run. All "+
+			"others can",
 			node, o.Err)
 	case !o.Ran:
 		rep.Add(steps.NotRunHere, steps.Inconclusive, "%s could not be tested for root: %s",
@@ -260,8 +261,8 @@ func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 		rep.Show(node+" user id", 0, "", nil)
 		return true
 	case o.Exit.OK():
-		rep.Add(steps.NeedsRoot, steps.Skipped, "the script on %s ran as user %s instead of root, so the cells that change the "+
-			"network cannot run",
+		rep.Add(steps.NeedsRoot, steps.Skipped, "the script on %s ran as user %s instead of root, so the cells that change "+
+			"the network cannot run",
 			node, registry.OrUnknown(id))
 	default:
 		if f, bad := registry.Trouble(rig, o); bad {

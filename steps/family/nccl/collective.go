@@ -212,8 +212,8 @@ func (t *collective) Output() (ok bool) {
 	// It ends with status 0 and a table that is whole, of fewer sizes than were asked for.
 	if m := reducedSizes.Regexp().FindStringSubmatch(t.out.Text); m != nil {
 		most, _ := decimal.Count(m[1])
-		t.rep.Add(steps.GPUMemoryShort, steps.Inconclusive, "nccl-tests stopped at %s because a GPU had too little memory. Free GPU "+
-			"memory, or set NCCL_BYTES to that", registry.BlockSize(most))
+		t.rep.Add(steps.GPUMemoryShort, steps.Inconclusive, "nccl-tests stopped at %s because a GPU had too little memory. "+
+			"Free GPU memory, or set NCCL_BYTES to that", registry.BlockSize(most))
 		return false
 	}
 	if code, why := t.strange(); why != "" {

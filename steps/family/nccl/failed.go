@@ -43,8 +43,8 @@ func (t *collective) unconnected() (code steps.Code, why string) {
 		rail, known := t.rail(m[1], dev)
 		if n := localIndex.Regexp().FindStringSubmatch(rest); n != nil && known && rail.GIDIndex >= 0 {
 			if index, ok := decimal.Count(n[1]); ok && index != rail.GIDIndex {
-				return steps.GIDIndexWrong, fmt.Sprintf("%s: it used GID index %d, but RoCE v2 is at %d. Remove NCCL_IB_GID_INDEX from "+
-					"its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
+				return steps.GIDIndexWrong, fmt.Sprintf("%s: it used GID index %d, but RoCE v2 is at %d. Remove NCCL_IB_GID_INDEX "+
+					"from its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
 			}
 		}
 		if why != "" {
@@ -88,8 +88,8 @@ func (t *collective) silent() bool {
 		}
 		to = " to " + called(rig, addr)
 	}
-	t.rep.Add(steps.RDMAUnanswered, steps.Fail, "NCCL's packets from %s%s got no answer. Check link-up, rail-map, and filters "+
-		"on UDP 4791", from, to)
+	t.rep.Add(steps.RDMAUnanswered, steps.Fail, "NCCL's packets from %s%s got no answer. Check link-up, rail-map, and "+
+		"filters on UDP 4791", from, to)
 	return true
 }
 

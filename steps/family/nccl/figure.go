@@ -218,16 +218,17 @@ func (t *collective) Figure(traffic.Accounted) {
 		len(t.result.Rig.Nodes), ports)
 	switch {
 	case b.none != "":
-		t.rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%.2f GB/s of bus bandwidth; whether the nodes can do more is unknown: %s", got, b.none)
+		t.rep.Add(steps.NoLimitKnown, steps.Inconclusive,
+			"%.2f GB/s of bus bandwidth; whether the nodes can do more is unknown: %s", got, b.none)
 	// Two borders: above what physics allow the figure is no figure, and nothing is said of it; above what
 	// anybody has seen it may still be true, and is a WARN.
 	case reach.Limit > 0 && got > float64(reach.Limit)/8*limits.OverTogether.Value():
-		t.rep.Add(steps.FigureImpossible, steps.Inconclusive, "%.2f GB/s of bus bandwidth is more than a node's cables and PCIe links can "+
-			"carry (%.2f). Check the unit", got, reach.Limit/8)
+		t.rep.Add(steps.FigureImpossible, steps.Inconclusive, "%.2f GB/s of bus bandwidth is more than a node's cables and "+
+			"PCIe links can carry (%.2f). Check the unit", got, reach.Limit/8)
 	// An all-gather's size falls short of what was asked for by less than 16 bytes a node.
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(limits.NCCLLeast.Value()):
-		t.rep.Add(steps.SizeTooSmall, steps.Inconclusive, "%.2f GB/s with %s, usually at least %.3g. The size is too small to judge: set "+
-			"NCCL_BYTES to at least %s",
+		t.rep.Add(steps.SizeTooSmall, steps.Inconclusive, "%.2f GB/s with %s, usually at least %.3g. The size is too small "+
+			"to judge: set NCCL_BYTES to at least %s",
 			got, t.size(last.Bytes), b.limit.Value(), registry.BlockSize(int(limits.NCCLLeast.Value())))
 	case got < b.limit.Value():
 		if why == "" {
@@ -242,7 +243,8 @@ func (t *collective) Figure(traffic.Accounted) {
 		code, why := t.cause(8 * got)
 		t.rep.Add(code, steps.Warn, "%.2f GB/s of bus bandwidth, expected at least %.2f. %s",
 			got, most*limits.NCCLPorts.Value(), why)
-		t.rep.Explain("The vendor's limit for one port, %g, is taken in the same share for several: %.2f is the %s", b.limit.Value(), most, reach.By("a node's"))
+		t.rep.Explain("The vendor's limit for one port, %g, is taken in the same share for several: %.2f is the %s",
+			b.limit.Value(), most, reach.By("a node's"))
 	case most > 0 && t.several():
 		t.lead += fmt.Sprintf(", expected %.2f to %.2f",
 			most*limits.NCCLPorts.Value(), most)

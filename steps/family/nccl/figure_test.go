@@ -28,12 +28,15 @@ func TestBarAndReach(t *testing.T) {
 			"expected at least 24.48",
 		},
 		"two ports, too little": {2, 4096, 20, steps.Fail, "expected at least 21.88"},
-		"two ports, unseen":     {2, 4096, 30, steps.Warn, "more than 27.98, the highest measured through a node's 2 PCIe links"},
-		"two ports, nonsense":   {2, 4096, 50, steps.Inconclusive, "can carry (31.35)"},
-		"one port":              {1, 4096, 22.5, steps.Pass, "expected at least 21.88"},
-		"one port, cable":       {1, 4096, 22.5, steps.Pass, "at most 24.51"},
-		"one port, nonsense":    {1, 4096, 26, steps.Inconclusive, "can carry (24.51)"},
-		"headers of MTU 1024":   {1, 1024, 24.5, steps.Inconclusive, "can carry (23.15)"},
+		"two ports, unseen": {
+			2, 4096, 30, steps.Warn,
+			"more than 27.98, the highest measured through a node's 2 PCIe links",
+		},
+		"two ports, nonsense": {2, 4096, 50, steps.Inconclusive, "can carry (31.35)"},
+		"one port":            {1, 4096, 22.5, steps.Pass, "expected at least 21.88"},
+		"one port, cable":     {1, 4096, 22.5, steps.Pass, "at most 24.51"},
+		"one port, nonsense":  {1, 4096, 26, steps.Inconclusive, "can carry (24.51)"},
+		"headers of MTU 1024": {1, 1024, 24.5, steps.Inconclusive, "can carry (23.15)"},
 	} {
 		rig := kindtest.Spark()
 		for i := range rig.Nodes {

@@ -284,14 +284,15 @@ func (t *benchTest) Output() bool {
 	// nixlbench gives the roles by who registers first, not by an option: where the script's
 	// order was not kept, the bytes went the other way.
 	case t.init.Role == "target" || target.Role == "initiator":
-		t.rep.Add(steps.RolesSwapped, steps.Inconclusive, "%s started second and became the target, so the direction is reversed. Rerun "+
-			"the test", t.result.Rig.NameOf(steps.Here))
+		t.rep.Add(steps.RolesSwapped, steps.Inconclusive, "%s started second and became the target, so the direction is "+
+			"reversed. Rerun the test", t.result.Rig.NameOf(steps.Here))
 		return false
 	case t.init.Role != "initiator" || target.Role != "target":
 		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator's output is incomplete")
 		return false
 	case len(target.Rows) > 0:
-		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "%s printed rows, which a target never does: its output is from another run", t.result.Rig.NameOf(steps.Peer))
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive,
+			"%s printed rows, which a target never does: its output is from another run", t.result.Rig.NameOf(steps.Peer))
 		return false
 	}
 	if !Complete(t.init, t.rep) {
@@ -462,8 +463,8 @@ func slowest(rows []parse.NIXLRow, rep *registry.Report) {
 		usual := r.PostUS + r.TxUS
 		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= limits.LeastBlock.Value() && usual > 0 &&
 			tail > limits.BlockTail.Value()*usual {
-			rep.Add(steps.LatencyTail, steps.Warn, "1 %% of the blocks of %s take %s or longer, %s is usual. Check power saving "+
-				"(cpufreq), pauses and other traffic", registry.BlockSize(r.Bytes), registry.Microseconds(tail),
+			rep.Add(steps.LatencyTail, steps.Warn, "1 %% of the blocks of %s take %s or longer, %s is usual. Check power "+
+				"saving (cpufreq), pauses and other traffic", registry.BlockSize(r.Bytes), registry.Microseconds(tail),
 				registry.Microseconds(usual))
 			return
 		}
@@ -664,7 +665,8 @@ func Complete(b parse.NIXLBench, rep *registry.Report) bool {
 	most, ok2 := setting(b, "max_block_size")
 	_, ok3 := setting(b, "num_iter")
 	if !ok1 || !ok2 || !ok3 {
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator did not print its configuration, so missing rows cannot be seen")
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive,
+			"the initiator did not print its configuration, so missing rows cannot be seen")
 		return false
 	}
 	firstBatch, mostBatch := cmp.Or(orNone(b, "start_batch_size"), 1), cmp.Or(orNone(b, "max_batch_size"), 1)
@@ -688,7 +690,8 @@ func Complete(b parse.NIXLBench, rep *registry.Report) bool {
 	}
 	for i := range b.Rows[min(1, len(b.Rows)):] {
 		if before, row := b.Rows[i], b.Rows[i+1]; row.Bytes < before.Bytes {
-			rep.Add(steps.OutputForeign, steps.Inconclusive, "the table has rows of several runs: %s follows %s", registry.BlockSize(row.Bytes), registry.BlockSize(before.Bytes))
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "the table has rows of several runs: %s follows %s",
+				registry.BlockSize(row.Bytes), registry.BlockSize(before.Bytes))
 			return false
 		}
 	}
@@ -805,7 +808,8 @@ func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) {
 	switch {
 	case least.GBps >= limits.WarnShare.Value()*peak.GBps:
 	case least.Bytes > peak.Bytes:
-		rep.Add(steps.BlocksUneven, steps.Warn, "throughput falls from %s to %s with blocks of %s. Check for other traffic", registry.Gbps(peak.Gbps()), registry.Gbps(least.Gbps()), registry.BlockSize(least.Bytes))
+		rep.Add(steps.BlocksUneven, steps.Warn, "throughput falls from %s to %s with blocks of %s. Check for other traffic",
+			registry.Gbps(peak.Gbps()), registry.Gbps(least.Gbps()), registry.BlockSize(least.Bytes))
 	default:
 		rep.Add(steps.BlocksUneven, steps.Warn, "blocks of %s reached only %s, but blocks of %s reached %s. Check for other "+
 			"traffic, and rerun", registry.BlockSize(least.Bytes), registry.Gbps(least.Gbps()),
@@ -863,8 +867,8 @@ func staged(f verify.Figure, lead, why string, rep *registry.Report) (string, *s
 		rep.Add(code, steps.Fail, "%s from GPU memory, expected at least %.1f. %s",
 			registry.Gbps(float64(got)), least, why)
 	case float64(got) > most:
-		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the rails' "+
-			"%.1f. See host-staging", registry.Gbps(float64(got)),
+		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the "+
+			"rails' %.1f. See host-staging", registry.Gbps(float64(got)),
 			limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}

@@ -124,7 +124,8 @@ func benchRelease(node string, s parse.NIXLSetup, rep *registry.Report) string {
 	}
 	release := parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
 	if s.Facts["nixlbench --benchmark_group"] != "yes" {
-		rep.Add(steps.ToolTooOld, steps.Warn, "nixlbench on %s is %s, which has no --benchmark_group. Install 0.5.0 or later", node, release)
+		rep.Add(steps.ToolTooOld, steps.Warn, "nixlbench on %s is %s, which has no --benchmark_group. Install 0.5.0 or later",
+			node, release)
 	}
 	return release
 }
@@ -192,10 +193,11 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *registry.Repo
 	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
 	case len(without) > 0 && !verbs:
-		rep.Add(steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs ('ib' is not available): it was built without them, or "+
-			"all links were down. See ucx-build", node)
+		rep.Add(steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs ('ib' is not available): it was built without them, "+
+			"or all links were down. See ucx-build", node)
 	case len(without) > 0:
-		rep.Add(steps.UCXNoRail, steps.Fail, "UCX on %s has no rc transport on %s. Check the port", node, registry.And(without))
+		rep.Add(steps.UCXNoRail, steps.Fail, "UCX on %s has no rc transport on %s. Check the port", node,
+			registry.And(without))
 	}
 	if Installed(s.Facts, "nvidia-smi") && !slices.Contains(s.UCX.Transports(""), "cuda_copy") {
 		rep.Add(steps.UCXNoCUDA, steps.Warn, "UCX on %s has no cuda_copy and cannot transfer GPU memory. Build it "+
@@ -322,8 +324,8 @@ func atWork(r steps.Result, s steps.Stage, messages []registry.Message, rep *reg
 			rep.Add(steps.TimedOut, steps.Inconclusive, "not done after %s, but still working: %s. Lower its NIXL_…BYTES and "+
 				"NIXL_…READS", m[1], work)
 		default:
-			rep.Add(steps.TimedOut, steps.Inconclusive, "not done after %s: %s, so the ends reach each other. Lower NIXL_…READS, and "+
-				"check rail-map for lost links", m[1], work)
+			rep.Add(steps.TimedOut, steps.Inconclusive, "not done after %s: %s, so the ends reach each other. Lower "+
+				"NIXL_…READS, and check rail-map for lost links", m[1], work)
 		}
 		return true
 	}
@@ -442,8 +444,8 @@ func registrations(node string, e steps.End, v parse.NIXLPython, rep *registry.R
 		x.Error = cmp.Or(x.Error, memory+" memory was not registered, without a reason")
 		rep.Show(fmt.Sprintf("message on %s about %s memory", node, memory), x.Error, "", nil)
 		if x.Device == "cuda" && strings.Contains(x.Error, "NIXL_ERR_BACKEND") {
-			rep.Add(steps.MemoryUnregistered, steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND). Check that UCX "+
-				"has cuda_copy (nixl-check)", node)
+			rep.Add(steps.MemoryUnregistered, steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND). Check "+
+				"that UCX has cuda_copy (nixl-check)", node)
 			rep.Explain("Memory from cudaHostAlloc needs no cuda_copy")
 			continue
 		}
@@ -584,8 +586,8 @@ func (t *transferTest) Output() bool {
 		return false
 	}
 	if x.Gbps <= 0 || x.Bytes <= 0 || x.Iterations <= 0 || x.Seconds <= 0 {
-		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes in %g s, which is not a "+
-			"result",
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes in %g "+
+			"s, which is not a result",
 			x.Gbps, x.Iterations, x.Bytes, x.Seconds)
 		return false
 	}
@@ -679,8 +681,8 @@ func judgeRead(x parse.NIXLResult, f verify.Figure, rep *registry.Report) (lead,
 		rep.Add(code, steps.Fail, "%s from GPU memory, expected at least %.1f. %s",
 			registry.Gbps(x.Gbps), least, why)
 	case x.Gbps > most:
-		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the rails' "+
-			"%.1f. See host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),
+		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the "+
+			"rails' %.1f. See host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
 	return lead + fmt.Sprintf(", host-staged, expected %.1f to %.1f", least, most), hostMemory(b)
@@ -907,8 +909,8 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 			if text := facts[e]["version"]; text != "" {
 				said = fmt.Sprintf(" (its answer: %.60q)", text)
 			}
-			rep.Add(steps.EtcdUnreachable, steps.Fail, "etcd at %s does not answer %s%s. Check the firewall and whether this address "+
-				"is reachable from there", registry.OrUnknown(facts[e]["endpoint"]), node, said)
+			rep.Add(steps.EtcdUnreachable, steps.Fail, "etcd at %s does not answer %s%s. Check the firewall and whether this "+
+				"address is reachable from there", registry.OrUnknown(facts[e]["endpoint"]), node, said)
 			continue
 		}
 		versions[e] = answer.Server
@@ -924,10 +926,12 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if versions[0] != versions[1] && versions[0] != "" && versions[1] != "" {
-		rep.Add(steps.EtcdDiffers, steps.Fail, "the nodes reach two different etcd servers: %s and %s", versions[0], versions[1])
+		rep.Add(steps.EtcdDiffers, steps.Fail, "the nodes reach two different etcd servers: %s and %s", versions[0],
+			versions[1])
 	}
 	if corrupting.Regexp().MatchString(versions[steps.Here]) {
-		rep.Add(steps.EtcdCorrupting, steps.Warn, "etcd %s can corrupt its data. Install 3.5.3 or later", versions[steps.Here])
+		rep.Add(steps.EtcdCorrupting, steps.Warn, "etcd %s can corrupt its data. Install 3.5.3 or later",
+			versions[steps.Here])
 	}
 	return rep.Verdict(fmt.Sprintf("both nodes reach etcd %s at %s", versions[steps.Here], facts[steps.Here]["endpoint"]),
 		keys, "nixlbench 1.1.0 and later do not need etcd")

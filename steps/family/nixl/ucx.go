@@ -187,7 +187,8 @@ func (t *ucxTest) notWhole() string {
 	case finals != 1:
 		return fmt.Sprintf("it has %d final rows", finals)
 	case row.OverallGbps <= 0 || row.OverallUS <= 0 || row.Iterations <= 0:
-		return fmt.Sprintf("the client reports %g Gb/s for %d messages, which is not a result", row.OverallGbps, row.Iterations)
+		return fmt.Sprintf("the client reports %g Gb/s for %d messages, which is not a result", row.OverallGbps,
+			row.Iterations)
 	}
 	return ""
 }
@@ -246,8 +247,8 @@ func (t *ucxTest) contradicts() string {
 	perSecond := 1e6 / row.OverallUS
 	room = 0.51 + 0.001*perSecond + perSecond*0.0005/row.OverallUS
 	if row.OverallRate > 0 && math.Abs(perSecond-row.OverallRate) > room {
-		return fmt.Sprintf("%s a message are %.0f messages a second, but it reports %.0f", registry.Microseconds(row.OverallUS),
-			perSecond,
+		return fmt.Sprintf("%s a message are %.0f messages a second, but it reports %.0f",
+			registry.Microseconds(row.OverallUS), perSecond,
 			row.OverallRate)
 	}
 	return ""
@@ -325,7 +326,8 @@ func (t *ucxTest) Signs() {
 	for _, r := range t.read.Rows {
 		// The last stretch ends with waiting for the last message.
 		if !r.Final && r.AverageGbps < limits.WarnShare.Value()*row.OverallGbps && !t.gpu() {
-			t.rep.Add(steps.RateUnsteady, steps.Warn, "temporarily %s, %s overall. Check other traffic, pauses and power saving", registry.Gbps(r.AverageGbps), registry.Gbps(row.OverallGbps))
+			t.rep.Add(steps.RateUnsteady, steps.Warn, "temporarily %s, %s overall. Check other traffic, pauses and power saving",
+				registry.Gbps(r.AverageGbps), registry.Gbps(row.OverallGbps))
 			return
 		}
 	}

@@ -240,7 +240,8 @@ func complains(rig steps.Rig, s steps.Stage, m registry.Measurement, messages []
 		rep.Explain("A program ended with status 0 although it reported an error")
 	case len(messages) > 0:
 		msg = messages[0]
-		rep.On(m, steps.UnknownError, steps.Inconclusive, "%s reported an error despite a result: %s", rig.NameOf(msg.End), msg.Text)
+		rep.On(m, steps.UnknownError, steps.Inconclusive, "%s reported an error despite a result: %s", rig.NameOf(msg.End),
+			msg.Text)
 	default:
 		return false
 	}
@@ -575,7 +576,8 @@ func (t *bandwidthTest) Output() bool {
 		return false
 	}
 	if row := t.row(); row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes, which is not a result",
+		t.add(steps.OutputIncomplete, steps.Inconclusive,
+			"the client reports %g Gb/s for %d messages of %d bytes, which is not a result",
 			row.AverageGbps, row.Iterations, row.Bytes)
 		return false
 	}
@@ -600,7 +602,8 @@ func (t *railTest) unread() {
 		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client ended with status 0 and printed nothing")
 		return
 	}
-	t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no readable result; it ends with %.120q", last)
+	t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no readable result; it ends with %.120q",
+		last)
 }
 
 // untold reports whether the server, which prints a report of its own, ended well without one: then
@@ -680,8 +683,8 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.
 func (t *bandwidthTest) Signs() {
 	if row := t.row(); !t.band.Soft && row.PeakGbps > limits.PeakApart.Value()*row.AverageGbps {
-		t.add(steps.RateUnsteady, steps.Warn, "peak %s, average %s: something interrupted the test. Check for other traffic, "+
-			"pauses and power saving", registry.Gbps(row.PeakGbps),
+		t.add(steps.RateUnsteady, steps.Warn, "peak %s, average %s: something interrupted the test. Check for other "+
+			"traffic, pauses and power saving", registry.Gbps(row.PeakGbps),
 			registry.Gbps(row.AverageGbps))
 	}
 }
@@ -774,8 +777,8 @@ func contradicts(row parse.BandwidthRow) string {
 		0.003*made {
 		return ""
 	}
-	return fmt.Sprintf("%g million messages a second of %d bytes are %s, but it reports %s", row.MessageRateMpps, row.Bytes,
-		registry.Gbps(made), registry.Gbps(row.AverageGbps))
+	return fmt.Sprintf("%g million messages a second of %d bytes are %s, but it reports %s", row.MessageRateMpps,
+		row.Bytes, registry.Gbps(made), registry.Gbps(row.AverageGbps))
 }
 
 // accounts are those of the rails that were right, and the bytes of all of them.

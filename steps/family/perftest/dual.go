@@ -340,13 +340,15 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 		case len(t.Rows) == 0:
 			unread[registry.OrUnknown(t.Err)] = append(unread[registry.OrUnknown(t.Err)], strconv.Quote(name))
 		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
-			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q reports %g Gb/s, which is not a result", name, t.Rows[0].AverageGbps)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q reports %g Gb/s, which is not a result", name,
+				t.Rows[0].AverageGbps)
 		case len(t.Errors) == 0:
 			continue
 		default:
 			c, msg, found := causeOf(messagesOf(steps.Here, t.Errors))
 			if !found {
-				rep.Add(steps.UnknownError, steps.Inconclusive, "the test %q reported an error despite a result: %s", name, t.Errors[0])
+				rep.Add(steps.UnknownError, steps.Inconclusive, "the test %q reported an error despite a result: %s", name,
+					t.Errors[0])
 				break
 			}
 			code, grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
@@ -440,7 +442,8 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) (text string, cod
 			if said, why, known := of(alone[i]); known {
 				return fmt.Sprintf("Rail %d: %s", m.No, said), why
 			}
-			return fmt.Sprintf("Rail %d alone reaches only %s, expected at least %.1f. See ib-write-bw", m.No, registry.Gbps(alone[i]), limits.PassShare.Value()*float64(b.Expected)), steps.BelowLimit
+			return fmt.Sprintf("Rail %d alone reaches only %s, expected at least %.1f. See ib-write-bw", m.No,
+				registry.Gbps(alone[i]), limits.PassShare.Value()*float64(b.Expected)), steps.BelowLimit
 		}
 		if said, why, known := of(with[i]); guess == "" && known {
 			guess, likely = fmt.Sprintf("Rail %d: %s", m.No, said), why

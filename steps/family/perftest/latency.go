@@ -98,8 +98,8 @@ func (t *latencyTest) Output() bool {
 	// Either end takes its own times, and counts the same messages.
 	if at, ok := t.server.Value.(parse.Latency); ok && len(at.Rows) > 0 {
 		if a, b := t.row(), at.Rows[0]; a.Bytes != b.Bytes || a.Iterations != b.Iterations {
-			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %d messages of %d bytes at the client, %d "+
-				"of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
+			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %d messages of %d bytes at the "+
+				"client, %d of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
 			return false
 		}
 	}

@@ -240,7 +240,8 @@ func (l *loadRun) take() (ok bool) {
 		seen[t.Name] = true
 		if t.TCP != nil {
 			if t.TCP.ReceivedGbps <= 0 || t.TCP.ReceivedBytes <= 0 {
-				rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s, which is not a result", t.TCP.ReceivedGbps)
+				rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s, which is not a result",
+					t.TCP.ReceivedGbps)
 				return false
 			}
 			l.tcp = rate.Payload(t.TCP.ReceivedGbps)
@@ -257,7 +258,8 @@ func (l *loadRun) take() (ok bool) {
 			return false
 		}
 		if row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s, which is not a result", t.Name, row.AverageGbps)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s, which is not a result", t.Name,
+				row.AverageGbps)
 			return false
 		}
 		mtu := limits.AgreedMTU(rig, p, t.MTU)

@@ -103,8 +103,8 @@ func summarize(h steps.History) steps.Verdict {
 		if worst := r.worst(); worst != "" {
 			all += ". " + worst
 		}
-		rep.Add(steps.NothingRan, steps.Inconclusive, "no cell of these tables was measured yet. Run ib-write-bw, tcp-single or a "+
-			"NIXL cell first. %s", all)
+		rep.Add(steps.NothingRan, steps.Inconclusive, "no cell of these tables was measured yet. Run ib-write-bw, "+
+			"tcp-single or a NIXL cell first. %s", all)
 	}
 	v := rep.Verdict(counts, r.fastest(), r.worst())
 	if !measured {
@@ -370,7 +370,8 @@ func (r recap) show(rep *registry.Report) {
 		}
 		var e *steps.Expected
 		if most := x.most(); most > 0 {
-			e = &steps.Expected{Max: new(registry.Round(most)), From: "the limits of the link and of the PCIe link behind it; " + x.source()}
+			e = &steps.Expected{Max: new(registry.Round(most)), From: "the limits of the link and of the PCIe link behind it; " +
+				x.source()}
 		}
 		rep.Show(x.name, registry.Round(x.value), "Gb/s", e)
 	}

@@ -53,8 +53,8 @@ func throughput(h steps.History) steps.Verdict {
 		r.rates = append(r.rates, d.read(o, ok)...)
 	}
 	if !slices.ContainsFunc(r.rates, func(x reading) bool { return x.has }) {
-		rep.Add(steps.NothingRan, steps.Inconclusive, "nothing of this part was measured yet. Run its other cells first, for example "+
-			"stream-rail and rdma-host")
+		rep.Add(steps.NothingRan, steps.Inconclusive, "nothing of this part was measured yet. Run its other cells first, "+
+			"for example stream-rail and rdma-host")
 		return rep.Verdict()
 	}
 	for _, x := range r.rates {

@@ -225,8 +225,8 @@ func (t *streamTest) whole() bool {
 	lost, corrupt := t.got.Lost+t.sent.Lost, t.got.Corrupt+t.sent.Corrupt
 	name := t.result.Rig.NameOf(t.server.End)
 	if corrupt > 0 {
-		t.rep.Add(steps.DataCorrupt, steps.Fail, "%.0f of %.0f blocks arrived on %s with a wrong checksum. Check memory (edac, "+
-			"dmesg) and checksum offload (ethtool -k)", corrupt,
+		t.rep.Add(steps.DataCorrupt, steps.Fail, "%.0f of %.0f blocks arrived on %s with a wrong checksum. Check memory "+
+			"(edac, dmesg) and checksum offload (ethtool -k)", corrupt,
 			t.got.Blocks, name)
 	}
 	if lost > 0 {
@@ -264,7 +264,8 @@ func (t *streamTest) notOfThisRun() string {
 			case at != t.addrs[i]:
 				return fmt.Sprintf("it is for %s, but rail %d has %s", w.At, t.numbers[i], t.addrs[i])
 			case w.Bytes <= 0 || w.Blocks <= 0 || w.Gbps <= 0 || w.Seconds <= 0:
-				return fmt.Sprintf("it reports %g bytes in %g blocks and %g s over rail %d", w.Bytes, w.Blocks, w.Seconds, t.numbers[i])
+				return fmt.Sprintf("it reports %g bytes in %g blocks and %g s over rail %d", w.Bytes, w.Blocks, w.Seconds,
+					t.numbers[i])
 			case want > 0 && w.Streams > 0 && w.Streams != want:
 				return fmt.Sprintf("it reports %d streams, but %d were requested", w.Streams, want)
 			case sized && w.Bytes != w.Blocks*float64(block):
@@ -327,8 +328,8 @@ func (t *streamTest) Flows() (all []traffic.Flow) {
 func (t *streamTest) Figure(traffic.Accounted) {
 	t.band = bandOf(t.result.Rig, t.path, t.streams, "")
 	if block := t.got.Bytes / t.got.Blocks; block < limits.StreamBlock.Value() {
-		t.band.Unless = fmt.Sprintf("blocks of %s are smaller than %s, so system calls may limit it", registry.BlockSize(int(block)),
-			registry.BlockSize(int(limits.StreamBlock.Value())))
+		t.band.Unless = fmt.Sprintf("blocks of %s are smaller than %s, so system calls may limit it",
+			registry.BlockSize(int(block)), registry.BlockSize(int(limits.StreamBlock.Value())))
 	}
 	test := parse.Iperf3{
 		Streams: t.streams, Seconds: t.got.Seconds, ReceivedBytes: t.got.Bytes, ReceivedGbps: t.got.Gbps,

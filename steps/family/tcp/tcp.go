@@ -252,8 +252,8 @@ func (t *tcpTest) Output() bool {
 	}
 	t.read = v
 	if v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0 || v.Seconds <= 0 {
-		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s in %s and %g s, which is not a result", v.ReceivedGbps,
-			streams(v.Streams), v.Seconds)
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s in %s and %g s, which is not a result",
+			v.ReceivedGbps, streams(v.Streams), v.Seconds)
 		return false
 	}
 	if t.server.ParseErr != "" {
@@ -267,7 +267,8 @@ func (t *tcpTest) Output() bool {
 	at, _ := t.server.Value.(parse.Iperf3)
 	if got := at.ReceivedGbps; got > 0 && t.sendsHere() &&
 		math.Abs(got-v.ReceivedGbps) > limits.EndsApart.Value()*v.ReceivedGbps {
-		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %s at the client, %s at the server",
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive,
+			"the two ends ran different tests: %s at the client, %s at the server",
 			registry.Gbps(v.ReceivedGbps), registry.Gbps(got))
 		return false
 	}
@@ -300,8 +301,8 @@ func (t *tcpTest) Figure(account traffic.Accounted) {
 	for _, l := range account.At(t.from(), true) {
 		if t.read.Streams > 1 && t.path.Bonded[t.from()] && len(l.Ports) > 1 && slices.Max(l.Moved) > 0.95*l.Sum() &&
 			from.BondMode != "active-backup" {
-			t.rep.Add(steps.BondOneLinkUsed, steps.Warn, "all %d streams used one link of the bond on %s. Check its mode and hash "+
-				"policy (layer3+4)", t.read.Streams, t.result.Rig.NameOf(t.from()))
+			t.rep.Add(steps.BondOneLinkUsed, steps.Warn, "all %d streams used one link of the bond on %s. Check its mode and "+
+				"hash policy (layer3+4)", t.read.Streams, t.result.Rig.NameOf(t.from()))
 		}
 	}
 }
@@ -613,10 +614,11 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 		rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%s; whether the path can do more is unknown: %s",
 			said, b.None)
 	case got > over:
-		rep.Add(steps.FigureImpossible, steps.Inconclusive, "%s is more than the hardware can carry (%.1f). Check whether it took this path", said,
-			b.Limit)
+		rep.Add(steps.FigureImpossible, steps.Inconclusive,
+			"%s is more than the hardware can carry (%.1f). Check whether it took this path", said, b.Limit)
 	case got < b.passes && b.Unless != "" && !(nearZero && differ):
-		rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%s, usually at least %.1f; whether this path can reach it is unknown: %s%s",
+		rep.Add(steps.NoLimitKnown, steps.Inconclusive,
+			"%s, usually at least %.1f; whether this path can reach it is unknown: %s%s",
 			said, b.passes, b.Unless, lossSigns(test))
 	case nearZero:
 		code, why := steps.PathMTUSmall, "the MTUs look equal ("+mtus+"). Try a ping that fills them: a device in between "+
@@ -624,7 +626,8 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 		if differ {
 			code, why = steps.MTUDiffers, "they differ: "+mtus
 		}
-		rep.Add(code, steps.Fail, "%s although it connects, which is typical of an MTU mismatch: %s%s", said, why, lossSigns(test))
+		rep.Add(code, steps.Fail, "%s although it connects, which is typical of an MTU mismatch: %s%s", said, why,
+			lossSigns(test))
 	case got < b.passes:
 		grade := steps.Warn
 		if got < b.fails {
@@ -660,12 +663,13 @@ func (t *tcpTest) Signs() {
 		said string
 	}{{still, "nothing"}, {slow, "next to nothing"}} {
 		if of.n > 0 && len(test.Each) > 1 {
-			rep.Add(steps.StreamsUneven, steps.Warn, "%d of %d streams carried %s. Check the path that their ports hash to", of.n, len(test.Each), of.said)
+			rep.Add(steps.StreamsUneven, steps.Warn, "%d of %d streams carried %s. Check the path that their ports hash to",
+				of.n, len(test.Each), of.said)
 		}
 	}
 	if test.Stopped > 0 {
-		rep.Add(steps.TestStalled, steps.Warn, "no data moved for %.3g s. Check retransmits (path-loss) and the link at that "+
-			"time (dmesg)", test.Stopped)
+		rep.Add(steps.TestStalled, steps.Warn, "no data moved for %.3g s. Check retransmits (path-loss) and the link at "+
+			"that time (dmesg)", test.Stopped)
 	}
 	cause := resent(test)
 	if cause == "" || slices.ContainsFunc(rep.Findings,
