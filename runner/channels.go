@@ -178,7 +178,7 @@ func (c *channels) start(ctx context.Context, command string) (*process, <-chan 
 const closeWait = 2 * time.Second
 
 // lostBefore says that a connection ended before a command began.
-func lostBefore(err error) error { return said{"the connection was lost before it began", err} }
+func lostBefore(err error) error { return said{"the connection was lost before it started", err} }
 
 // open opens a channel for a command. Both ways to know of its end are given: a spare's is
 // looked at, a run's is waited for.

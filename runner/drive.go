@@ -211,32 +211,33 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 	}
 	switch {
 	case r.abandoned && r.over:
-		what := "something that it started, and that could not be ended, holds its output"
+		what := "a process that it started holds its output and could not be ended"
 		if r.left != "" {
-			what = "what it started could not be ended: " + r.left
+			what = "processes that it started could not be ended: " + r.left
 		}
 		return r.exit, &Error{
 			Kind: Held, Op: "end " + name + " on", Err: errors.New(what),
-			Hint: "End it there, or have the script send that one's output elsewhere: it is still running",
+			Hint: "It is still running. End it there, or let the script redirect its output",
 		}
 	case r.abandoned && !r.begun:
 		return r.exit, &Error{
 			Kind: NoShell, Op: "run " + name + " on",
-			Err:  fmt.Errorf("%w within %s", errUnbegun, max(time.Second, r.exit.Elapsed.Round(time.Second))),
-			Hint: "Does its login come to an end, by hand? What begins yet ends by itself within " + LeashSilence.String(),
+			Err: fmt.Errorf("%w within %s", errUnbegun, max(time.Second, r.exit.Elapsed.Round(time.Second))),
+			Hint: "Check that a login there completes. A started script is ended automatically " +
+				"within " + LeashSilence.String(),
 		}
 	case r.abandoned:
 		return r.exit, &Error{
-			Kind: Lost, Op: "end " + name + " on", Err: errors.New("its leash did not end in time"),
-			Hint: "The node ends it by itself within " + LeashSilence.String() +
-				"; if it answers, look for leftovers there",
+			Kind: Lost, Op: "end " + name + " on", Err: errors.New("its supervisor did not end in time"),
+			Hint: "The node ends it automatically within " + LeashSilence.String() +
+				". Look for leftover processes there",
 		}
 	case r.silent:
 		// The node ended it, not the script itself: its status says nothing.
 		return r.exit, &Error{
 			Kind: Silent, Op: "run " + name + " on",
-			Err:  errors.New("the node ended it, because it heard nothing from here for " + LeashSilence.String()),
-			Hint: "Was this machine asleep, or the connection stuck? Run it again",
+			Err:  errors.New("the node ended it after hearing nothing from this machine for " + LeashSilence.String()),
+			Hint: "This machine was asleep, or the connection was stuck. Run it again",
 		}
 	case r.answered:
 		return r.exit, nil
@@ -252,7 +253,7 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 var errNoAnswer = errors.New("no exit status arrived")
 
 // errUnbegun is for a leash of which nothing was heard.
-var errUnbegun = errors.New("no shell began there")
+var errUnbegun = errors.New("no shell started there")
 
 // needs is what the leash is made of.
 const needs = "The node needs sh, setsid, timeout, head and grep"

@@ -252,7 +252,7 @@ func (n *SSH) forward(ctx context.Context, op string, port int, dial Dialer) (*F
 		lost: func(error) error {
 			return &Error{
 				Kind: Lost, Op: op, Node: n.o.Name, Err: errors.New("the connection that carried it was lost"),
-				Hint: "What used the port has lost its peer: run it again",
+				Hint: "The port's peer is lost. Run it again",
 			}
 		},
 	}, dial), nil
@@ -320,15 +320,15 @@ func forwardError(ctx context.Context, err error, op, node string, port int) err
 	case !refused(err):
 		return &Error{Kind: Lost, Op: op, Node: node, Err: said{"the connection was lost", err}}
 	}
-	hint := "Its sshd_config must say AllowTcpForwarding yes (or remote), no DisableForwarding," +
-		" and no PermitListen that excludes 127.0.0.1"
+	hint := "Set AllowTcpForwarding yes (or remote) in its sshd_config, without " +
+		"DisableForwarding or PermitListen limits"
 	if port != 0 {
 		hint = fmt.Sprintf("Something may listen on port %d there already. If not: %s%s",
 			port, strings.ToLower(hint[:1]), hint[1:])
 	}
 	return &Error{
 		Kind: NoForwarding, Op: op, Node: node,
-		Err: said{"its SSH server refuses to listen for this side", err}, Hint: hint,
+		Err: said{"its SSH server refuses remote forwarding", err}, Hint: hint,
 	}
 }
 

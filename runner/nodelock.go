@@ -113,7 +113,7 @@ func (a LockOwner) Lock(ctx context.Context, n Node) (c *NodeLock, by string, er
 	if failed != nil {
 		return nil, "", failed
 	}
-	return nil, cmp.Or(strings.Join(other, ", "), "somebody whose processes this user can't see"), nil
+	return nil, cmp.Or(strings.Join(other, ", "), "another user"), nil
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -60,8 +60,8 @@ func NewSlurm(o SlurmOptions) *Slurm {
 func (n *Slurm) Name() string { return n.o.Name }
 
 // errDetaches is for a script that has to outlive its step.
-var errDetaches = errors.New("Slurm ends all that a step has started when the step ends, so nothing on the node " +
-	"could take a change back by itself")
+var errDetaches = errors.New("Slurm ends everything that a step has started, so the node cannot roll a " +
+	"change back automatically")
 
 // Run runs s as a step of the allocation; see Node. A script that detaches is refused: Slurm would
 // end with the step what it leaves.
@@ -161,12 +161,12 @@ func (n *Slurm) explain(err error, script string) error {
 	}
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		e.Kind, e.Hint = Unreachable, "Slurm's commands are where its users log in: is this such a machine?"
+		e.Kind, e.Hint = Unreachable, "Slurm's commands are missing. Run railbench on a login node"
 	case has("Invalid job id", "already completing", "job expired", "Expired or invalid job", "has been revoked",
 		"has expired"):
 		e.Kind, e.Hint = Unreachable, "The allocation "+job+" has ended: ask for another"
 	case has("Unable to contact slurm controller", "Could not establish a configuration source"):
-		e.Kind, e.Hint = Unreachable, "Slurm does not answer: does squeue?"
+		e.Kind, e.Hint = Unreachable, "Slurm does not answer. Check: squeue"
 	case has("Requested node configuration is not available", "not in the job's allocation", "is not in this job",
 		"Invalid node name"):
 		e.Kind, e.Hint = Unreachable, "Is "+n.o.Node+" a node of the allocation "+job+"? squeue -j "+job+" shows them"
@@ -194,7 +194,8 @@ func slurmConfigured() error {
 	return nil
 }
 
-const confHint = "SLURM_CONF names Slurm's configuration: set it right, or unset it for the system's own"
+const confHint = "SLURM_CONF names Slurm's configuration. Correct it, or unset it to use the " +
+	"system's own"
 
 // srun launches steps.
 type srun struct{ o SlurmOptions }

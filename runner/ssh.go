@@ -114,7 +114,7 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 	if err != nil && !errors.As(err, &known) {
 		e := &Error{
 			Kind: Lost, Op: "run " + s.Name + " on", Node: n.o.Name, Err: err,
-			Hint: "The node ends the script by itself within " + LeashSilence.String(),
+			Hint: "The node ends the script automatically within " + LeashSilence.String(),
 		}
 		switch {
 		case errors.Is(err, errLeash):
@@ -283,7 +283,7 @@ func (n *SSH) watch(conn *channels) {
 	if !closed {
 		n.o.OnState(Disconnected, &Error{
 			Kind: Lost, Op: "keep the connection to", Node: n.o.Name, Err: why,
-			Hint: "It is tried again until the node answers",
+			Hint: "railbench retries until the node answers",
 		})
 	}
 	n.mu.Lock()
@@ -559,7 +559,7 @@ func handshake(ctx context.Context, conn net.Conn, address string, p *loginTimer
 type noBannerError struct{ limit time.Duration }
 
 func (m *noBannerError) Error() string {
-	return fmt.Sprintf("it took the connection, and said no word for %s before anybody was logged in", m.limit)
+	return fmt.Sprintf("it accepted the connection but sent nothing for %s", m.limit)
 }
 
 func (*noBannerError) Unwrap() error { return context.DeadlineExceeded }

@@ -65,7 +65,7 @@ func (su *sudo) lost(ctx context.Context, l launcher, prefix, secret, complaint 
 	su.mu.Lock()
 	defer su.mu.Unlock()
 	su.known, su.prefix, su.secret = false, "", ""
-	return su.fail(fmt.Errorf("sudo has let this user run scripts, and does not any more: %s",
+	return su.fail(fmt.Errorf("sudo allowed this user to run scripts before, but not now: %s",
 		cmp.Or(strings.TrimPrefix(complaint, "sudo: "), "it says nothing")), "See sudo -l there")
 }
 
@@ -103,10 +103,10 @@ func (su *sudo) how(ctx context.Context, l launcher) (prefix, secret string, err
 		return "", "", su.fail(errors.New("there is no sudo, and the user is not root"),
 			"Log in as root, or install sudo")
 	case "terminal":
-		return "", "", su.fail(errors.New("sudo there works on a terminal only (requiretty), and scripts have none"),
-			"Put Defaults:USER !requiretty into a file of /etc/sudoers.d, with visudo -f")
+		return "", "", su.fail(errors.New("sudo there needs a terminal (requiretty), which scripts do not have"),
+			"Add Defaults:USER !requiretty to a file of /etc/sudoers.d (visudo -f)")
 	default:
-		return "", "", su.fail(fmt.Errorf("could not tell how to become root: %s", exit),
+		return "", "", su.fail(fmt.Errorf("cannot find out how to become root: %s", exit),
 			"Run sudo -n true there by hand")
 	}
 	return su.prefix, su.secret, nil
@@ -145,7 +145,7 @@ func AskSudo(
 	for try := range tries {
 		answer, err := ask.Secret(ctx, SecretQuestion{Node: node, What: "sudo password", For: node, Again: try > 0})
 		if err != nil {
-			return "", sudoError(node, err, "Give the password when asked, or let sudo work without one for this user")
+			return "", sudoError(node, err, "Enter the password when asked, or allow sudo without a password for this user")
 		}
 		if strings.ContainsAny(answer, "\n\x00") {
 			continue
@@ -155,11 +155,11 @@ func AskSudo(
 			return answer, err
 		}
 		if strings.Contains(said, "sudoers file") || strings.Contains(said, "not allowed") {
-			return "", sudoError(node, fmt.Errorf("sudo took the password and refused: %s", said),
-				"Let an administrator add the user to the group sudo")
+			return "", sudoError(node, fmt.Errorf("sudo accepted the password but refused: %s", said),
+				"Ask an administrator to add the user to the group sudo")
 		}
 	}
-	err := errors.New("sudo did not accept the password")
+	err := errors.New("sudo rejected the password")
 	if said != "" {
 		err = fmt.Errorf("%w: %s", err, said)
 	}
@@ -216,7 +216,7 @@ func sudoError(node string, err error, hint string) error {
 // NoAsker declines every question: a run without a screen.
 type NoAsker struct{}
 
-var errNobody = errors.New("nobody is there to ask")
+var errNobody = errors.New("the password cannot be asked for: no terminal")
 
 // HostKey declines.
 func (NoAsker) HostKey(context.Context, HostKeyQuestion) (bool, error) { return false, nil }

@@ -115,17 +115,17 @@ func splitDest(dest string) (user, host, port string, err error) {
 	// A name that begins with a dash would be an option of ssh.
 	if host == "" || strings.HasPrefix(host, "-") || strings.HasPrefix(user, "-") ||
 		strings.ContainsAny(dest, " \t\n\x00") {
-		return "", "", "", fmt.Errorf("%q is no host: it reads host, user@host or user@host:port", dest)
+		return "", "", "", fmt.Errorf("%q is not a host. Use host, user@host or user@host:port", dest)
 	}
 	// As OpenSSH 9.6 has it: an older one, and the library, put them into the shell of a ProxyCommand.
 	if strings.ContainsAny(host, "'`\"$\\;&<>|(){}") || strings.ContainsAny(user, "'`\";&<>|(){}") ||
 		strings.HasSuffix(user, `\`) ||
 		strings.ContainsFunc(dest, unicode.IsControl) {
-		return "", "", "", fmt.Errorf("%q is no host: it has a character that is not a name's", dest)
+		return "", "", "", fmt.Errorf("%q is not a host: invalid character", dest)
 	}
 	if port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return "", "", "", fmt.Errorf("%q is no port in %q", port, dest)
+			return "", "", "", fmt.Errorf("%q is not a port in %q", port, dest)
 		}
 	}
 	return user, host, port, nil
@@ -156,7 +156,7 @@ func askSSH(ctx context.Context, ssh, config, user, host, port string) (configur
 	}
 	said, err := question{
 		argv: append([]string{ssh}, append(args, "--", host)...), limit: configLimit,
-		late: fmt.Sprintf("ssh has not read it within %s: does Match exec or Include wait for something?", configLimit),
+		late: fmt.Sprintf("reading the configuration took longer than %s. Check Match exec and Include", configLimit),
 	}.ask(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the ssh configuration for %s: %w", host, err)
@@ -447,7 +447,7 @@ func explain(err error, t Target, node string) error {
 	case errors.As(err, &dns):
 		e.Kind = Unresolved
 		e.Err = said{"the name " + dns.Name + " does not resolve (" + dns.Err + ")", err}
-		e.Hint = "Check the spelling, /etc/hosts and ~/.ssh/config, or give an address"
+		e.Hint = "Check the spelling, /etc/hosts and ~/.ssh/config, or use an address"
 	// By the text: what comes over a jump host is the other sshd's words, and no errno.
 	case strings.Contains(message, "connection refused"):
 		e.Kind = Refused
@@ -456,8 +456,8 @@ func explain(err error, t Target, node string) error {
 			": is sshd running there (systemctl status ssh), and is the port right?"
 	case errors.As(err, new(*noBannerError)):
 		e.Kind = Unreachable
-		e.Hint = "The network leads there: does the node hang (its memory, a disk), or does it still boot? Its own screen " +
-			"tells; or what listens there is no sshd"
+		e.Hint = "The network reaches the host, but it does not respond: it may be hung or " +
+			"still booting, or no sshd listens there"
 	case errors.As(err, &netErr) && netErr.Timeout(), errors.Is(err, context.DeadlineExceeded),
 		strings.Contains(message, "no route to host"), strings.Contains(message, "network is unreachable"),
 		strings.Contains(message, "host is down"):
@@ -466,23 +466,22 @@ func explain(err error, t Target, node string) error {
 			" (ip route get " + t.Host + ")?"
 	case strings.Contains(message, "unable to authenticate"):
 		e.Kind = NotPermitted
-		e.Err = said{"no key and no password was accepted (offered: " + offered(message) + ")", err}
-		e.Hint = "Put a key there with " + t.copyID() +
+		e.Err = said{"no key or password was accepted (offered: " + offered(message) + ")", err}
+		e.Hint = "Install a key there with " + t.copyID() +
 			", or name the right one with IdentityFile in ~/.ssh/config"
 	case strings.Contains(message, "Too many authentication failures"):
 		// sshd's own words. Trying again would only lock somebody out.
 		e.Kind = NotPermitted
-		e.Err = said{"the host has ended it after too many keys or passwords that it did not take", err}
-		e.Hint = "Name the one right key with IdentityFile and IdentitiesOnly yes in ~/.ssh/config: an agent with many keys" +
-			" uses up what the host allows (MaxAuthTries)"
+		e.Err = said{"the host rejected too many keys or passwords", err}
+		e.Hint = "Name the right key with IdentityFile and IdentitiesOnly yes in ~/.ssh/config"
 	case strings.Contains(message, "no common algorithm"):
 		e.Kind = Refused
-		e.Hint = "Both sides must know one way. An old host's is allowed in ~/.ssh/config, for this host alone, with" +
-			" KexAlgorithms, HostKeyAlgorithms, Ciphers or MACs and a +"
+		e.Hint = "Both ends need a common algorithm. For an old host, allow it in ~/.ssh/config " +
+			"(KexAlgorithms, HostKeyAlgorithms, Ciphers, MACs with +)"
 	case strings.Contains(message, "handshake failed: EOF"), strings.Contains(message, "connection reset"):
 		e.Kind = Refused
-		e.Hint = "Something listens there and ended the connection:" +
-			" is it an sshd, and does it allow this host and user?"
+		e.Hint = "The port closed the connection. Check that sshd listens there and allows this " +
+			"host and user"
 	}
 	return e
 }

@@ -191,7 +191,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{&net.DNSError{Name: "spark-02", Err: "no such host"}, Unresolved, "the name spark-02 does not resolve"},
 		{refused, Refused, "port 2222"},
-		{&noBannerError{10 * time.Second}, Unreachable, "does the node hang"},
+		{&noBannerError{10 * time.Second}, Unreachable, "it may be hung"},
 		{context.DeadlineExceeded, Unreachable, "ip route get 192.168.100.11"},
 		{os.NewSyscallError("connect", syscall.EHOSTUNREACH), Unreachable, "ip route get"},
 		{os.NewSyscallError("connect", syscall.ENETUNREACH), Unreachable, "ip route get"},
@@ -208,8 +208,8 @@ func TestExplain(t *testing.T) {
 			errors.New(`ssh: handshake failed: ssh: disconnect, reason 2: "Too many authentication failures"`),
 			NotPermitted, "IdentitiesOnly",
 		},
-		{errors.New("ssh: handshake failed: EOF"), Refused, "is it an sshd"},
-		{os.NewSyscallError("read", syscall.ECONNRESET), Refused, "is it an sshd"},
+		{errors.New("ssh: handshake failed: EOF"), Refused, "Check that sshd listens there"},
+		{os.NewSyscallError("read", syscall.ECONNRESET), Refused, "Check that sshd listens there"},
 		{errors.New("something new"), Unknown, "something new"},
 		// What is told already keeps its kind, and gets the node's name.
 		{

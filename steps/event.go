@@ -158,8 +158,8 @@ type Question struct {
 type ChangeQuestion struct {
 	Cell  string
 	Title string
-	// Keep is false before the change. After it Deadline is when the nodes go back
-	// by themselves, on the clock of the person who is asked and not the nodes', and Found
+	// Keep is false before the change. After it Deadline is when the nodes are rolled back
+	// automatically, on the clock of the person who is asked and not the nodes', and Found
 	// what was seen.
 	Keep bool
 	// Final says that it is no change of the network, and can't be taken back.
@@ -170,6 +170,8 @@ type ChangeQuestion struct {
 	Places []ChangePlace
 	// Warnings are sentences: what the change cuts off.
 	Warnings []string
+	// Rollback is a sentence: what happens if nobody confirms the change. Empty where it takes back another.
+	Rollback string
 }
 
 // All says on how many nodes it changes something: both nodes, or all 8 nodes.
@@ -185,8 +187,8 @@ func (q ChangeQuestion) All() string {
 type ChangePlace struct {
 	Node   string
 	Script string
-	// HandOver runs before it, as root too: it takes the interfaces out of their managers'
-	// hands. Empty where nobody has them.
+	// HandOver runs before it, as root too: it releases the interfaces from their managers.
+	// Empty where they are unmanaged.
 	HandOver string
 	Set      []string
 	// Held are those that a manager configures. The change takes them from it.

@@ -25,6 +25,8 @@ type Verdict struct {
 	// Decided is the witness whose word the grade is; empty where none spoke against it, and
 	// where nothing was measured.
 	Decided Witness `json:"decided,omitempty"`
+	// Cause is the part of Reason that says what ended a figure early, where that shows.
+	Cause string `json:"-"`
 	// Node is the node that what is wrong is about; empty where that is both or none.
 	Node string `json:"node,omitempty"`
 	// ByHand says that the check's fix does nothing for what was found.

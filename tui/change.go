@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,13 +19,13 @@ import (
 // are always seen: all above them but the first sentence scrolls.
 func (qs *questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (title string) {
 	title = "Change the network?"
-	what := q.Title + ": as root, on both nodes or on neither."
+	what := q.Title + ": as root, on both nodes or on neither. " + interrupts
 	if len(q.Places) > len(steps.Ends) {
-		what = fmt.Sprintf("%s: as root, on all %d nodes or on none.", q.Title, len(q.Places))
+		what = fmt.Sprintf("%s: as root, on all %d nodes or on none. %s", q.Title, len(q.Places), interrupts)
 	}
 	if q.Final {
 		title = theme.Clean(q.Title) + "?"
-		what = "This is what runs. It changes no network, and can't be taken back."
+		what = "The commands below run. They do not change the network, and cannot be undone."
 	}
 	b.say(what)
 	for _, w := range q.Warnings {
@@ -42,8 +43,8 @@ func (qs *questions) changeBox(b *box, q *steps.ChangeQuestion, height int) (tit
 	}
 	qs.changeCommands(&body, q)
 	if n := handedOver(q); n > 0 && !qs.wholeScript {
-		body.add(theme.Wrap(b.k.Dim.Render(fmt.Sprintf("Before them %d lines take the interfaces out of their managers'"+
-			" hands until the change is taken back: s shows them.", n)), b.width, "", "")...)
+		body.add(theme.Wrap(b.k.Dim.Render(fmt.Sprintf("Before them, %d lines release the interfaces from their managers"+
+			" until rollback: s shows them.", n)), b.width, "", "")...)
 	}
 	lines, more := qs.window(body.lines, height-len(b.lines)-2)
 	b.add(lines...)
@@ -71,6 +72,9 @@ func (qs *questions) window(all []string, height int) (lines []string, more bool
 	return append(shown, qs.styles.Dim.Render(fmt.Sprintf("lines %d to %d of %d", qs.scrolled+1, end, len(all)))), true
 }
 
+// interrupts is what a change means for connections.
+const interrupts = "Connections over these interfaces are interrupted for some seconds."
+
 // changeSummary says what is touched and how it is now, and what the way back is.
 func (qs *questions) changeSummary(b *box, q *steps.ChangeQuestion) {
 	for _, p := range q.Places {
@@ -97,9 +101,8 @@ func (qs *questions) changeSummary(b *box, q *steps.ChangeQuestion) {
 		}
 	}
 	b.add("")
-	b.add(theme.Wrap("to the state that is listed above. What was made is looked at, and goes back by itself unless you "+
-		"keep it.",
-		b.width, b.k.Strong.Render("Way back:")+" ", "          ")...)
+	b.add(theme.Wrap(cmp.Or(theme.Clean(q.Rollback), "none. This restores the state before the change."),
+		b.width, b.k.Strong.Render("Rollback:")+" ", "          ")...)
 }
 
 // netdevNow is which rail an interface carries, and how it was when the node was last

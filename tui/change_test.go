@@ -48,8 +48,8 @@ func TestTheQuestionBeforeAChange(t *testing.T) {
 		s.sees("y make it")
 		s.sees("Change the network? SIMULATED") // it may hide every other mark
 		for _, want := range []string{
-			"Way back:", "enp9s0  not there", "The commands, on each node", "A='1'",
-			"MTU_NETDEVS='enp9s0'   # on spark-01", "4 lines take",
+			"Rollback:", "enp9s0  not there", "The commands, on each node", "A='1'",
+			"MTU_NETDEVS='enp9s0'   # on spark-01", "4 lines release",
 		} {
 			if !strings.Contains(seen, want) {
 				t.Errorf("at %v %q is never seen", size, want)
@@ -85,7 +85,7 @@ func TestTheQuestionOfAllNodes(t *testing.T) {
 		s.press("n")
 		q.Keep, q.Deadline = true, s.now.Add(65*time.Second)
 		s.send(questionMsg{Change: &q, Answer: func(string, bool) {}})
-		s.sees(map[int]string{2: "Both nodes go back", 3: "All 3 nodes go back"}[nodes])
+		s.sees(map[int]string{2: "Both nodes are rolled back", 3: "All 3 nodes are rolled back"}[nodes])
 	}
 }
 
@@ -119,13 +119,13 @@ func TestAQuestionEndsOnThePersonsClock(t *testing.T) {
 	answered := false
 	s.tell(steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})
 	s.send(questionMsg{Change: &q, Answer: func(string, bool) { answered = true }})
-	s.sees("go back by themselves in 1:00")
+	s.sees("rolled back automatically in 1:00")
 	s.now = s.now.Add(59 * time.Second)
 	s.send(s.spinner.Tick())
 	s.sees("in 0:01")
 	s.now = s.now.Add(2 * time.Second)
 	s.send(s.spinner.Tick())
-	s.seesNot("go back by themselves")
+	s.seesNot("rolled back automatically")
 	if answered {
 		t.Error("a question that has lapsed was answered")
 	}

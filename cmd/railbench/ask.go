@@ -61,12 +61,12 @@ type autoConfirm struct{}
 func (autoConfirm) Change(context.Context, steps.ChangeQuestion) (bool, error) { return true, nil }
 
 // Change shows what would run, or what was found, and asks yes or no. A change
-// that is made goes back by itself when nobody answers in time.
+// that was made is rolled back when there is no answer in time.
 func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) {
 	defer a.turn()()
 	if q.Keep {
 		left := time.Until(q.Deadline)
-		sanitize.Fprintf(a.out, "%s: %s\nKeep it? %s go back by themselves in %s. (yes/no) ",
+		sanitize.Fprintf(a.out, "%s: %s\nKeep the change? %s are rolled back automatically in %s. (yes/no) ",
 			q.Found.Grade, q.Found.Reason, capital(q.All()), left.Round(time.Second))
 		// A yes has to reach both nodes before their switches fire: one that comes later is none.
 		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-5*time.Second))
@@ -83,10 +83,10 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 		for _, p := range q.Places {
 			sanitize.Fprintf(a.out, "# --- on %s\n%s", p.Node, sanitize.Several(p.Script))
 		}
-		sanitize.Fprint(a.out, "Run this? It can't be taken back. (yes/no) ")
+		sanitize.Fprint(a.out, "Run this? It cannot be undone. (yes/no) ")
 		return a.yes(ctx)
 	}
-	sanitize.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
+	sanitize.Fprintf(a.out, "%s changes the network as root, on %s or on none:\n", q.Title, q.All())
 	for _, p := range q.Places {
 		sanitize.Fprintf(a.out, "# --- on %s, interfaces %s\n", p.Node, strings.Join(p.Set, " "))
 		for _, held := range p.Held {
@@ -100,7 +100,11 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 	for _, w := range q.Warnings {
 		sanitize.Fprintln(a.out, w)
 	}
-	sanitize.Fprint(a.out, "Make this change? It goes back by itself unless you keep it afterwards. (yes/no) ")
+	sanitize.Fprintln(a.out, "Connections over these interfaces are interrupted for some seconds.")
+	if q.Rollback != "" {
+		sanitize.Fprintln(a.out, q.Rollback)
+	}
+	sanitize.Fprint(a.out, "Make this change? (yes/no) ")
 	return a.yes(ctx)
 }
 

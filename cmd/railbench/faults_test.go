@@ -44,9 +44,9 @@ func cellsThat(t *testing.T, change bool) (ids []string) {
 // leftOut is, by fault, what cells say of all rails of which one is none, and slower of one whose link is.
 var (
 	leftOut = map[string][]string{
-		"adapter-lost":    {"Left out, because it is no rail: spark-01 has no roceP2p1s0f0"},
-		"rail-ip-missing": {"Left out, because it is no rail: spark-01 has no address on rocep1s0f1"},
-		"duplicate-ip":    {"Left out, because it is no rail: both nodes have 192.168.200.10 on rocep1s0f1"},
+		"adapter-lost":    {"Left out: spark-01 has no roceP2p1s0f0"},
+		"rail-ip-missing": {"Left out: spark-01 has no address on rocep1s0f1"},
+		"duplicate-ip":    {"Left out: both nodes have 192.168.200.10 on rocep1s0f1"},
 	}
 	slower = []string{"came up at 100 Gb/s where that of rocep1s0f0 has 200"}
 )
@@ -54,7 +54,7 @@ var (
 // dualSymptoms are, by fault, what dual-link says: nearly everything concerns it.
 var dualSymptoms = map[string][]string{
 	"adapter-lost":     leftOut["adapter-lost"],
-	"rail-ip-missing":  append(slices.Clone(leftOut["rail-ip-missing"]), "the two halves of one port"),
+	"rail-ip-missing":  append(slices.Clone(leftOut["rail-ip-missing"]), "the two PCIe halves of one port"),
 	"duplicate-ip":     leftOut["duplicate-ip"],
 	"crossed":          {"timed out", "crossed rails"},
 	"slow-cable":       slower,

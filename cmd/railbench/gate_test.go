@@ -234,7 +234,7 @@ func TestForgedNode(t *testing.T) {
 	}
 	prints := map[string]func(w io.Writer){
 		"dry run": func(w io.Writer) { writePlan(w, b.options, rig, cells) },
-		"result":  func(w io.Writer) { _ = newObject(rig, cells, ended).table(w) },
+		"result":  func(w io.Writer) { _ = newListing(w, rig, cells).rest(newObject(rig, cells, ended)) },
 		"JSON":    func(w io.Writer) { _ = writeJSON(w, newObject(rig, cells, ended)) },
 		"figures": func(w io.Writer) {
 			p := newPrinter(w, true, true)

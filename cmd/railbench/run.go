@@ -126,6 +126,10 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	s := session.New(b.options)
 	b.onState = s.State
 	headless := newHeadless(s, cmd.ErrOrStderr(), f.verbose)
+	list := newListing(cmd.OutOrStdout(), named(b), cells)
+	if !f.json {
+		headless.ended = list.ended
+	}
 	s.Open()
 	headless.run(ctx, cells)
 	found, probed := s.Rig()
@@ -140,7 +144,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
-		err = result.table(cmd.OutOrStdout())
+		err = list.rest(result)
 		if err == nil {
 			err = newPrinter(cmd.OutOrStdout(), found.Simulated, f.verbose).summaries(cells, headless.Ended)
 		}
@@ -247,6 +251,8 @@ type headless struct {
 	said    string // the last complaint about a connection
 	unsaved string // the same about saving
 	unkept  bool   // that a log can't be written was told: each cell's has its own name
+	// ended is told each verdict where it is printed elsewhere; nil where it stands in the progress.
+	ended func(steps.CellEnded)
 }
 
 func newHeadless(s *session.Session, out io.Writer, verbose bool) *headless {
@@ -293,7 +299,13 @@ func (h *headless) tell(e steps.Event) {
 			sanitize.Fprintf(h.out, "  %s\n", e.Why)
 		}
 	case steps.CellEnded:
-		sanitize.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, e.Elapsed.Round(100*time.Millisecond), e.Verdict.Reason)
+		took := e.Elapsed.Round(100 * time.Millisecond)
+		if h.ended == nil {
+			sanitize.Fprintf(h.out, "  %s  %s  %s\n", e.Verdict.Grade, took, e.Verdict.Reason)
+		} else {
+			sanitize.Fprintf(h.out, "  %s  %s\n", e.Verdict.Grade, took)
+			h.ended(e)
+		}
 		h.figures(e)
 		if e.Unkept != "" && !h.unkept && !h.verbose {
 			h.unkept = true
@@ -505,25 +517,55 @@ func total(rig steps.Rig, bytes []steps.RailBytes) []bytesObject {
 
 func writeJSON(out io.Writer, v any) error { return sanitize.JSON(out, v) }
 
-func (r runObject) table(out io.Writer) error {
-	simulated := ""
-	if r.Rig.Simulated {
-		simulated = "  SIMULATED"
+// A listing is the result of a run for people, on stdout: a line for each cell as soon as it has ended.
+type listing struct {
+	out   io.Writer
+	rig   steps.Rig
+	wide  int // of the longest cell's name
+	began bool
+	done  map[string]bool
+	err   error // the first
+}
+
+func newListing(out io.Writer, rig steps.Rig, cells []steps.Cell) *listing {
+	l := &listing{out: out, rig: rig, done: map[string]bool{}}
+	for _, c := range cells {
+		l.wide = max(l.wide, len(c.ID))
 	}
-	if _, err := sanitize.Fprintf(out, "rig %s%s\n", r.Rig.Name, simulated); err != nil {
-		return err
+	return l
+}
+
+func (l *listing) print(format string, args ...any) {
+	if l.err == nil {
+		_, l.err = sanitize.Fprintf(l.out, format, args...)
 	}
-	wide := 0
+}
+
+func (l *listing) cell(id string, grade steps.Grade, reason string) {
+	if !l.began {
+		l.began = true
+		simulated := ""
+		if l.rig.Simulated {
+			simulated = "  SIMULATED"
+		}
+		l.print("rig %s%s\n", l.rig.Name, simulated)
+	}
+	l.print("%-12s  %-*s  %s\n", grade, l.wide, id, reason)
+	l.done[id] = true
+}
+
+// ended prints a cell's verdict.
+func (l *listing) ended(e steps.CellEnded) { l.cell(e.Cell, e.Verdict.Grade, e.Verdict.Reason) }
+
+// rest prints the cells that did not begin, and the sums.
+func (l *listing) rest(r runObject) error {
 	for _, c := range r.Cells {
-		wide = max(wide, len(c.ID))
-	}
-	for _, c := range r.Cells {
-		if _, err := sanitize.Fprintf(out, "%-12s  %-*s  %s\n", c.Verdict, wide, c.ID, c.Reason); err != nil {
-			return err
+		if !l.done[c.ID] {
+			l.cell(c.ID, c.Verdict, c.Reason)
 		}
 	}
-	_, err := sanitize.Fprintln(out, sums(r.Summary))
-	return err
+	l.print("%s\n", sums(r.Summary))
+	return l.err
 }
 
 // sums are the grades with how often each was given.

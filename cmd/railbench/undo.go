@@ -247,7 +247,7 @@ func describeChange(c undo.Entry) string {
 	}
 	state := "kept"
 	if !c.Kept {
-		state = "not confirmed: the nodes go back by themselves"
+		state = "not confirmed: rolled back automatically"
 	}
 	return fmt.Sprintf("%s  %s  %s, %s", c.At.Local().Format(time.DateTime), c.Cell, strings.Join(where, " and "), state)
 }

@@ -28,9 +28,9 @@ type Guard struct {
 // The errors that a caller acts on.
 var (
 	// ErrWentBack is for a switch that was faster: the node is as it was before.
-	ErrWentBack = errors.New("it was not confirmed in time, and the node has gone back by itself")
+	ErrWentBack = errors.New("it was not confirmed in time, and the node has rolled back automatically")
 	// ErrBusy is for another change that waits to be confirmed on the node.
-	ErrBusy = errors.New("another change is being made there")
+	ErrBusy = errors.New("another change is in progress there")
 )
 
 const (
@@ -72,7 +72,8 @@ func (g Guard) script(name, body string, vars map[string]string) runner.Script {
 // unless Confirm comes first. Nothing has changed when it fails.
 func (g Guard) Arm(ctx context.Context, back string, after time.Duration) error {
 	seconds := strconv.Itoa(int(after.Seconds()))
-	_, err := g.run(ctx, g.script("arm the way back", detach+uptime+armScript, g.vars("BACK", back, "AFTER", seconds)))
+	_, err := g.run(ctx, g.script("start the rollback timer", detach+uptime+armScript, g.vars("BACK", back, "AFTER",
+		seconds)))
 	return err
 }
 
@@ -104,7 +105,7 @@ func (g Guard) Confirm(ctx context.Context) error {
 // it. It may be called again after it failed. back is for a node that lost its copy.
 func (g Guard) Back(ctx context.Context, back string) (Report, error) {
 	err := g.persist(ctx, func() error {
-		_, err := g.run(ctx, g.script("go back", detach+backScript, g.vars("BACK", back)))
+		_, err := g.run(ctx, g.script("roll back", detach+backScript, g.vars("BACK", back)))
 		return err
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ func TestWithoutACauseThereIsSomethingToDo(t *testing.T) {
 	if known || code != steps.BelowLimit {
 		t.Fatalf("a cause shows: %s", said)
 	}
-	for _, what := range []string{"cell ([a-z-]+)", "check ([a-z-]+)", `link \(([a-z-]+)\)`} {
+	for _, what := range []string{"Run ([a-z-]+)", "check ([a-z-]+)", "and ([a-z-]+)$"} {
 		m := regexp.MustCompile(what).FindStringSubmatch(said)
 		if m == nil {
 			t.Errorf("%q names no %s", said, what)

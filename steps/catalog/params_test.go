@@ -29,7 +29,7 @@ func TestParametersRefuse(t *testing.T) {
 		{"RAIL_ADDRESS", "fe80::1/64", "IPv4"},
 		{"RAIL_ADDRESS", "spark-01", "IPv4"},
 		{"NIXL_TLS", "rc,cuda_copy", ""},
-		{"NIXL_TLS", "rc, cuda_copy", "no blank"},
+		{"NIXL_TLS", "rc, cuda_copy", "without blanks"},
 		{"JUMBO_MTU", "1279", "from 1280 to 9216"},
 		{"JUMBO_MTU", "9217", "from 1280 to 9216"},
 		{"ITERATIONS", "4", "5"}, // perftest's MIN_ITER

@@ -207,11 +207,11 @@ func TestANewFamily(t *testing.T) {
 	}{
 		"the way back is missing": {
 			func(r *steps.Result) { r.Stages[0].Bytes[8].Tx /= 2 }, steps.Inconclusive, steps.ByBytes,
-			"on spark-03 rocep1s0f0 moved only",
+			"rocep1s0f0 on spark-03",
 		},
 		"another port": {
 			func(r *steps.Result) { r.Stages[0].Bytes[9].Tx = 1e9 }, steps.Fail, steps.ByBytes,
-			"on spark-03 rocep1s0f1 moved bytes too",
+			"rocep1s0f1 on spark-03",
 		},
 		"no output": {
 			func(r *steps.Result) { r.Stages[0].Outputs[0].Value = nil }, steps.Inconclusive,
@@ -231,7 +231,7 @@ func TestANewFamily(t *testing.T) {
 		},
 		"pauses": {
 			func(r *steps.Result) { r.Stages[0].Bytes[4].Errors["port_xmit_wait"] = 9 }, steps.Warn,
-			steps.BySigns, "asked for less",
+			steps.BySigns, "signalled congestion",
 		},
 		"heat": {
 			func(r *steps.Result) { r.Stages[0].Bytes[4].Degrees = 107 }, steps.Warn, steps.BySigns,

@@ -449,7 +449,7 @@ func TestBondWithMore(t *testing.T) {
 		t.Errorf("a rate of several words: %q", why)
 	}
 	odd := look("{" + plain + `,"primary":"rail0"}`)
-	if why, _ := change.Refuse(odd, []string{"bond0"}); !strings.Contains(why, "more than can be put back (primary)") {
+	if why, _ := change.Refuse(odd, []string{"bond0"}); !strings.Contains(why, "cannot be restored (primary)") {
 		t.Errorf("with a primary: %q", why)
 	}
 }
@@ -515,23 +515,23 @@ func TestDifferences(t *testing.T) {
 		"new":     {func(s *change.State) { s.Links["bond0"] = change.Link{Name: "bond0"} }, "bond0 is new"},
 		"MTU": {
 			func(s *change.State) { l := s.Links["rail0"]; l.MTU = 9000; s.Links["rail0"] = l },
-			"MTU 9000, and had 1500",
+			"MTU 9000 instead of 1500",
 		},
 		"MAC": {func(s *change.State) { l := s.Links["rail0"]; l.MAC = "02::2"; s.Links["rail0"] = l }, "MAC 02::2"},
 		"down": {
 			func(s *change.State) { l := s.Links["rail0"]; l.Up = false; s.Links["rail0"] = l },
-			"rail0 is down, and was up",
+			"rail0 is down",
 		},
 		"enslaved": {func(s *change.State) { l := s.Links["rail0"]; l.Master = "bond0"; s.Links["rail0"] = l }, "in bond0"},
 		"a bond": {
 			func(s *change.State) { l := s.Links["rail0"]; l.Bond = &change.Bond{}; s.Links["rail0"] = l },
-			"another bond",
+			"a different bond",
 		},
 		"order": {func(s *change.State) { // the first is the source of what is sent
 			l := s.Links["rail0"]
 			l.Addrs = []change.Addr{l.Addrs[1], l.Addrs[0]}
 			s.Links["rail0"] = l
-		}, "in another order: 10.0.0.9/24, 10.0.0.1/24"},
+		}, "in a different order: 10.0.0.9/24, 10.0.0.1/24"},
 		"an address less": {
 			func(s *change.State) { l := s.Links["rail0"]; l.Addrs = l.Addrs[:1]; s.Links["rail0"] = l },
 			"lacks the address 10.0.0.9/24",

@@ -278,7 +278,7 @@ func Refuse(s State, set []string) (why string, busy bool) {
 	for _, name := range set {
 		for _, l := range s.Links {
 			if slices.Contains(l.Others, name) {
-				return fmt.Sprintf("%s is another name of %s: give it that one", name, l.Name), false
+				return fmt.Sprintf("%s is another name of %s. Use that name", name, l.Name), false
 			}
 		}
 		for _, m := range s.Managers.Of(name) {
@@ -286,11 +286,11 @@ func Refuse(s State, set []string) (why string, busy bool) {
 			switch {
 			case !there || !m.Holds():
 			case m.Trouble != "":
-				return fmt.Sprintf("%s is in the hands of %s, and %s", name, m.By, m.Trouble), m.Busy
+				return fmt.Sprintf("%s is managed by %s: %s", name, m.By, m.Trouble), m.Busy
 			case l.Master != "" && !slices.Contains(set, l.Master):
 				// A port that it lets go it takes out of its bridge, with all that goes over that.
-				return fmt.Sprintf("%s is in %s and in the hands of %s, which would take it out: give the rail a configuration "+
-					"of its own first", name, l.Master, m.By), false
+				return fmt.Sprintf("%s is in %s and managed by %s, which would remove it from there. Give the rail its own "+
+					"configuration first", name, l.Master, m.By), false
 			}
 		}
 	}
@@ -311,24 +311,24 @@ func (s State) stacked(set []string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Links)) {
 		l := s.Links[name]
 		if l.Bond != nil && l.Bond.Odd != "" && slices.Contains(set, name) {
-			return fmt.Sprintf("%s was told more than can be put back (%s): take it away by hand, or in its manager's "+
+			return fmt.Sprintf("%s has settings that cannot be restored (%s). Remove it by hand, or in its manager's "+
 				"configuration", name, l.Bond.Odd)
 		}
 		if slices.Contains(set, l.Lower) && !slices.Contains(set, name) {
-			return fmt.Sprintf("%s (%s) is built on %s, and would lose its addresses and routes: take it away first, with ip "+
-				"link del %s or in its manager's configuration", name, or(l.Kind, "a link"), l.Lower, name)
+			return fmt.Sprintf("%s (%s) is built on %s and would lose its addresses and routes. Remove it first: ip link del "+
+				"%s", name, or(l.Kind, "a link"), l.Lower, name)
 		}
 	}
 	for _, r := range s.Odd {
 		if slices.Contains(set, r.Dev) {
-			return fmt.Sprintf("the route to %s over %s has more than can be put back (%s), and would not come back: take it "+
-				"away first, with %s", r.Dst, r.Dev, r.More, r.del())
+			return fmt.Sprintf("the route to %s over %s has settings that cannot be restored (%s). Remove it first: "+
+				"%s", r.Dst, r.Dev, r.More, r.del())
 		}
 	}
 	for _, r := range s.Shared {
 		if slices.Contains(set, r.Dev) {
-			return fmt.Sprintf("the route to %s goes over %s and others at once, and would not come back: take it away first, "+
-				"with ip route del %s", r.Dst, r.Dev, r.Dst)
+			return fmt.Sprintf("the route to %s uses %s and other interfaces and cannot be restored. Remove it first: "+
+				"ip route del %s", r.Dst, r.Dev, r.Dst)
 		}
 	}
 	return ""
@@ -341,9 +341,9 @@ func TakenBack(before, now State, set []string) (all []string) {
 		for _, by := range []string{networkManager, networkd} {
 			_, was := before.Managers.holder(name, by)
 			m, is := now.Managers.holder(name, by)
-			word := "again, which was taken out of its hands"
+			text := fmt.Sprintf("%s manages %s again (%s), although it was released", by, name, m.State)
 			if !was {
-				word = "in its hands, which it left alone before"
+				text = fmt.Sprintf("%s has started to manage %s (%s)", by, name, m.State)
 			}
 			switch {
 			case !is, !was && !before.Managers.knows(name, by):
@@ -352,9 +352,8 @@ func TakenBack(before, now State, set []string) (all []string) {
 				continue // what somebody else has set up, it only shows
 			}
 			l := now.Links[name]
-			text := fmt.Sprintf("%s has %s %s (%s)", by, name, word, m.State)
 			if addrs := l.lasting(Link{}); l.Master != "" && len(addrs) > 0 {
-				text += fmt.Sprintf(", and has set %s on it although it is in %s", strings.Join(addrs, ", "), l.Master)
+				text += fmt.Sprintf(", and has set %s on it", strings.Join(addrs, ", "))
 			}
 			all = append(all, text)
 		}

@@ -176,7 +176,7 @@ func ReadManagers(text string) Managers {
 		if runs(o.unit) {
 			m.Any = append(m.Any, steps.Manager{
 				By: o.name, State: "running",
-				Trouble: "railbench doesn't know how " + o.name + " is asked to let an interface go (" + o.stop + ")",
+				Trouble: "railbench does not know how to make " + o.name + " release an interface (" + o.stop + ")",
 			})
 		}
 	}
@@ -192,7 +192,7 @@ func ReadManagers(text string) Managers {
 
 func (m *Managers) add(link string, by steps.Manager) {
 	if by.Holds() && by.Trouble == "" && !plainName.Regexp().MatchString(link) {
-		by.Trouble = "its name holds a character that " + by.By + " takes for another sign"
+		by.Trouble = "its name has a character that " + by.By + " reads differently"
 	}
 	m.Links[link] = append(m.Links[link], by)
 }
@@ -208,12 +208,12 @@ func (m *Managers) networkManager(general, devices, shared string) {
 	case err != nil || running != "running":
 		m.Any = append(m.Any, steps.Manager{
 			By: name, State: "running",
-			Trouble: "it runs, and nmcli can't ask it (" + firstLine(general) + ")",
+			Trouble: "it is running, but nmcli gets no answer (" + firstLine(general) + ")",
 			Busy:    strings.Contains(general, "no answer within") || strings.Contains(general, "not running"),
 		})
 		return
 	case !atLeast(version, leastNM):
-		trouble = fmt.Sprintf("it is release %s, and railbench knows how to ask %s and later",
+		trouble = fmt.Sprintf("release %s is older than %s, which railbench needs",
 			or(version, "unknown"), leastNM)
 	}
 	for _, d := range list {
@@ -222,12 +222,12 @@ func (m *Managers) networkManager(general, devices, shared string) {
 		case by.Trouble != "":
 		// What it would be given back as is not settled.
 		case strings.HasPrefix(d.State, "connecting") || d.State == "deactivating":
-			by.Trouble = fmt.Sprintf("it is at work on it (%s%s): wait for its end, or nmcli device disconnect %s", d.State,
+			by.Trouble = fmt.Sprintf("it is busy (%s%s). Wait, or run nmcli device disconnect %s", d.State,
 				profile(d.Profile), d.Name)
 			by.Busy = true
 		case strings.Contains(shared, "/nm-dnsmasq-"+d.Name+".pid\n"):
-			by.Trouble = fmt.Sprintf("it gives leases and a way out to others over it (ipv4.method shared%s), which would lose "+
-				"them: give the profile another method first", profile(d.Profile))
+			by.Trouble = fmt.Sprintf("it shares this interface with other machines (ipv4.method shared%s). Change "+
+				"the method of the profile first", profile(d.Profile))
 		}
 		m.add(d.Name, by)
 	}
@@ -251,12 +251,12 @@ func (m *Managers) networkd(said, links string) {
 	case err != nil || !ok:
 		m.Any = append(m.Any, steps.Manager{
 			By: name, State: "running",
-			Trouble: "it runs, and networkctl can't ask it (" + firstLine(said) + ")",
+			Trouble: "it is running, but networkctl gets no answer (" + firstLine(said) + ")",
 			Busy:    ok, // its version is the program's own, and the list is the daemon's
 		})
 		return
 	case !atLeast(version, leastNetworkd):
-		trouble = fmt.Sprintf("it is release %s, and railbench knows how to ask %s and later", version, leastNetworkd)
+		trouble = fmt.Sprintf("release %s is older than %s, which railbench needs", version, leastNetworkd)
 	}
 	for _, l := range list {
 		by := steps.Manager{By: name, State: l.State, Profile: l.File, Trouble: trouble}
@@ -266,7 +266,7 @@ func (m *Managers) networkd(said, links string) {
 			by.Profile = file
 		}
 		if by.Trouble == "" && (l.State == "pending" || l.State == "initialized") {
-			by.Trouble = "it has not begun with it (" + l.State + "): wait until networkctl list shows configured"
+			by.Trouble = "it has not set it up yet (" + l.State + "). Wait until networkctl list shows configured"
 			by.Busy = true
 		}
 		m.add(l.Name, by)
@@ -281,7 +281,7 @@ func (m *Managers) client(words []string) {
 	}
 	by := steps.Manager{
 		By: words[0], State: "running",
-		Trouble: "a DHCP client renews its address. Stop it first: dhclient -r",
+		Trouble: "a DHCP client would set its address again. Stop it first: dhclient -r",
 	}
 	for _, link := range words[1:] {
 		m.add(link, by)
@@ -296,8 +296,8 @@ func (m *Managers) ifupdown(s parse.Ifupdown) {
 	by := steps.Manager{By: "ifupdown", State: "unmanaged", Profile: "/etc/network/interfaces"}
 	if s.Method == "dhcp" {
 		by.State = "dhcp"
-		by.Trouble = "a DHCP client renews its address. Stop it first: sudo ifdown " + s.Name +
-			", or make its address static"
+		by.Trouble = "a DHCP client would set its address again. Run: sudo ifdown " + s.Name +
+			", or use a static address"
 	}
 	m.add(s.Name, by)
 }
@@ -321,7 +321,7 @@ var digits = lazyregexp.New(`^[0-9]{1,9}`)
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return or(strings.TrimSpace(line), "not a word")
+	return or(strings.TrimSpace(line), "no message")
 }
 
 func or(s, otherwise string) string {

@@ -63,12 +63,12 @@ func TestRefuse(t *testing.T) {
 		"nobody":         {"-- daemons\n-- ifupdown\n", ""},
 		"NetworkManager": {nm + "running:1.42.4\n-- devices\nrail0:connected:u:p\n", ""},
 		"it leaves it":   {nm + "running:0.9.8\n-- devices\nrail0:unmanaged::\n", ""},
-		"no nmcli":       {nm + "sh: 3: nmcli: not found\n-- devices\n", "nmcli can't ask it (sh: 3: nmcli: not found)"},
+		"no nmcli":       {nm + "sh: 3: nmcli: not found\n-- devices\n", "nmcli gets no answer (sh: 3: nmcli: not found)"},
 		"it is at it": {nm + "running:1.46.0\n-- devices\nrail0:connecting (getting IP configuration):u:Wired " +
-			"connection 2\n", "at work on it (connecting (getting IP configuration), profile Wired connection 2)"},
+			"connection 2\n", "(connecting (getting IP configuration), profile Wired connection 2)"},
 		"it shares": {
 			nm + "running:1.50.0\n-- devices\nrail0:connected:u:p\n-- shared\n/run/nm-dnsmasq-rail0.pid\n",
-			"gives leases and a way out to others over it (ipv4.method shared, profile p)",
+			"(ipv4.method shared, profile p)",
 		},
 		"it shares another": {
 			nm + "running:1.50.0\n-- devices\nrail0:connected:u:p\n-- shared\n/run/nm-dnsmasq-rail01.pid\n",
@@ -84,28 +84,28 @@ func TestRefuse(t *testing.T) {
 			"  3 rail0 ether    enslaved configured\n 12 wg0   wireguard off     n/a\n", ""},
 		"networkd, a boot": {
 			nd + "systemd 255 (255.4-1ubuntu8)\n-- links\n  3 rail0 ether    off      initialized\n",
-			"has not begun with it (initialized)",
+			"has not set it up yet (initialized)",
 		},
 		"networkd, DHCP":    {nd + "systemd 255 (255.4-1ubuntu8)\n-- links\n  3 rail0 ether    degraded configuring\n", ""},
 		"it is at another":  {nm + "running:1.46.0\n-- devices\nrail0:connected:u:p\nwlan0:connecting (prepare):u:w\n", ""},
-		"it doesn't answer": {nm + "not running:\n-- devices\n", "nmcli can't ask it (not running:)"},
+		"it doesn't answer": {nm + "not running:\n-- devices\n", "nmcli gets no answer (not running:)"},
 		"an old one":        {nm + "running:1.4.2\n-- devices\nrail0:connected:u:p\n", "release 1.4.2"},
 		"a strange one":     {nm + "running:next\n-- devices\nrail0:connected:u:p\n", "release next"},
 		"networkd":          {nd + "systemd 244 (244)\n-- links\n  3 rail0 ether routable configured\n", ""},
 		"an old networkd":   {nd + "systemd 237\n-- links\n  3 rail0 ether routable configured\n", "release 237"},
-		"no networkctl":     {nd + "sh: networkctl: not found\n-- links\n", "networkctl can't ask it"},
-		"ConnMan":           {"-- daemons\nconnman.service loaded active running x\n", "in the hands of ConnMan"},
+		"no networkctl":     {nd + "sh: networkctl: not found\n-- links\n", "networkctl gets no answer"},
+		"ConnMan":           {"-- daemons\nconnman.service loaded active running x\n", "managed by ConnMan"},
 		"ConnMan, a process": {
-			"-- daemons\nconnmand\n", "in the hands of ConnMan",
+			"-- daemons\nconnmand\n", "managed by ConnMan",
 		},
-		"netifd": {"-- daemons\nnetifd\n", "in the hands of netifd"},
+		"netifd": {"-- daemons\nnetifd\n", "managed by netifd"},
 		"a DHCP client": {
 			"-- daemons\n-- clients\ndhclient rail9 rail0\n-- daemons\n",
-			"rail0 is in the hands of dhclient, and a DHCP client renews",
+			"rail0",
 		},
 		"one of another":   {"-- daemons\n-- clients\nudhcpc rail9\n-- daemons\n", ""},
-		"one of any":       {"-- daemons\n-- clients\ndhclient\n-- daemons\n", "rail0 is in the hands of dhclient"},
-		"dhcpcd":           {"-- daemons\ndhcpcd.service loaded active running x\n", "in the hands of dhcpcd"},
+		"one of any":       {"-- daemons\n-- clients\ndhclient\n-- daemons\n", "rail0 is managed by dhclient"},
+		"dhcpcd":           {"-- daemons\ndhcpcd.service loaded active running x\n", "managed by dhcpcd"},
 		"ifupdown, static": {"-- ifupdown\niface rail0 inet static\n", ""},
 		"ifupdown, DHCP":   {"-- ifupdown\niface rail0 inet dhcp\n", "sudo ifdown rail0"},
 		"another's DHCP":   {"-- ifupdown\niface rail9 inet dhcp\n", ""},
@@ -124,7 +124,7 @@ func TestRefuse(t *testing.T) {
 		Managers: ReadManagers(nm + "running:1.46.0\n-- devices\nrail0:connected:u:br0-port1\nbr0:connected:b:br0\n"),
 	}
 	if got, _ := Refuse(port, []string{"rail0"}); !strings.Contains(got,
-		"rail0 is in br0 and in the hands of NetworkManager, which would take it out") {
+		"rail0 is in br0 and managed by NetworkManager") {
 		t.Errorf("a bridge's port: %q", got)
 	}
 	if got, _ := Refuse(port, []string{"rail0", "br0"}); got != "" {
@@ -134,7 +134,7 @@ func TestRefuse(t *testing.T) {
 		Links:    map[string]Link{"rail*": {Name: "rail*"}},
 		Managers: ReadManagers(nm + "running:1.42.4\n-- devices\nrail*:connected:u:p\n"),
 	}
-	if got, _ := Refuse(odd, []string{"rail*"}); !strings.Contains(got, "its name holds a character") {
+	if got, _ := Refuse(odd, []string{"rail*"}); !strings.Contains(got, "its name has a character") {
 		t.Errorf("a name that is a pattern to a manager: %q", got)
 	}
 }
@@ -179,7 +179,7 @@ func TestRefuseStacked(t *testing.T) {
 		"a way over two": {
 			State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}},
 			[]string{"rail0", "bond1"},
-			"the route to 10.7.0.0/16 goes over rail0 and others",
+			"10.7.0.0/16 uses rail0",
 		},
 		"a way over two, MTU": {
 			State{Links: links(), Shared: []Route{{Dst: "10.7.0.0/16", Dev: "rail0"}}},
@@ -328,10 +328,10 @@ func TestManagersDiffer(t *testing.T) {
 	of := func(link string) bool { return link == "rail0" }
 	for want, after := range map[string]State{
 		"": before,
-		"rail0 is not in the hands of NetworkManager, and was": rails(networkManager, "unmanaged", "", ""),
-		"rail0 is connected in NetworkManager with the profile q, and was connected with p": rails(networkManager,
+		"rail0 is no longer managed by NetworkManager": rails(networkManager, "unmanaged", "", ""),
+		"rail0 is connected in NetworkManager with profile q instead of connected with p": rails(networkManager,
 			"connected", "q", "other-"),
-		"rail0 is disconnected in NetworkManager with the profile none, and was connected with p": rails(networkManager,
+		"rail0 is disconnected in NetworkManager with profile none instead of connected with p": rails(networkManager,
 			"disconnected", "", ""),
 	} {
 		got := strings.Join(Differences(before, after, of), "; ")
@@ -393,7 +393,7 @@ func TestGIDs(t *testing.T) {
 	if d := Differences(before, moved, all); d != nil {
 		t.Errorf("an index is looked up: %q", d)
 	}
-	if m := Moved(before, moved, all); len(m) != 1 || !strings.Contains(m[0], "at index 5 now, and was at 1") {
+	if m := Moved(before, moved, all); len(m) != 1 || !strings.Contains(m[0], "moved to index 5 from 1") {
 		t.Errorf("%q", m)
 	}
 	if m := Moved(before, before, all); m != nil {
@@ -427,7 +427,7 @@ func TestGIDsOfLeases(t *testing.T) {
 		"another lease": {state(lease("10.0.0.5/24"), five), state(lease("10.0.0.7/24"), seven), ""},
 		"without its GID": {
 			state(lease("10.0.0.5/24"), five), state(lease("10.0.0.7/24")),
-			"rail0 has the address 10.0.0.7/24, and no GID of it (RoCE v2) at " + port,
+			"rail0 has address 10.0.0.7/24, but no GID for it (RoCE v2) at " + port,
 		},
 		"the GID is gone": {
 			state(lease("10.0.0.5/24"), five), state(lease("10.0.0.5/24")),
@@ -441,7 +441,7 @@ func TestGIDsOfLeases(t *testing.T) {
 		"it announces others": {state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:8::5/64"), other), ""},
 		"others without GID": {
 			state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:8::5/64")),
-			"rail0 has the address 2001:db8:8::5/64, and no GID of it (RoCE v2) at " + port,
+			"rail0 has address 2001:db8:8::5/64, but no GID for it (RoCE v2) at " + port,
 		},
 		"heard, and no GID": {
 			state(router("2001:db8:7::5/64"), announced), state(router("2001:db8:7::5/64")),
@@ -471,13 +471,13 @@ func TestTakenBack(t *testing.T) {
 	now.Links["rail1"] = l
 	now.Managers.Links["rail1"] = before.Managers.Links["rail1"]
 	got := strings.Join(TakenBack(before, now, []string{"rail0", "rail1"}), "; ")
-	const want = "NetworkManager has rail1 again, which was taken out of its hands (connected), " +
-		"and has set 192.168.100.10/24 on it although it is in bond0"
+	const want = "NetworkManager manages rail1 again (connected), although it was released, " +
+		"and has set 192.168.100.10/24 on it"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// A change that was kept had taken it.
-	const late = "NetworkManager has rail0 in its hands, which it left alone before (connected)"
+	const late = "NetworkManager has started to manage rail0 (connected)"
 	if got := TakenBack(now, before, []string{"rail0"}); !slices.Equal(got, []string{late}) {
 		t.Errorf("what it hadn't before: %q", got)
 	}

@@ -573,7 +573,7 @@ func Differences(before, after State, of func(link string) bool) []string {
 	all = append(all, compareRoutes(before.Routes, after.Routes, of)...)
 	for _, r := range before.Odd {
 		if of(r.Dev) && !slices.Contains(after.Odd, r) {
-			say("the route to %s over %s, with %s, is gone", r.Dst, r.Dev, r.More)
+			say("the route to %s over %s (%s) is gone", r.Dst, r.Dev, r.More)
 		}
 	}
 	for _, n := range before.Neighbours {
@@ -604,7 +604,7 @@ func (s State) compareGIDs(now State, of func(string) bool, say func(string, ...
 			own := GID{Port: g.Port, Type: g.Type, Dev: g.Dev, GID: a.gid()}
 			missing := !slices.ContainsFunc(now.GIDs, func(n GID) bool { n.GID = gidAddr(n.GID); return own.same(n) })
 			if a.Dynamic && own.GID != gidAddr(g.GID) && s.renewed(g) && missing {
-				say("%s has the address %s, and no GID of it (%s) at %s", g.Dev, a.CIDR, g.Type, g.Port)
+				say("%s has address %s, but no GID for it (%s) at %s", g.Dev, a.CIDR, g.Type, g.Port)
 			}
 		}
 	}
@@ -651,7 +651,7 @@ func Moved(before, after State, of func(link string) bool) (all []string) {
 	for _, g := range before.GIDs {
 		i := slices.IndexFunc(after.GIDs, g.same)
 		if of(g.Dev) && i >= 0 && after.GIDs[i].Index != g.Index && !slices.Contains(after.GIDs, g) {
-			all = append(all, fmt.Sprintf("the GID %s of %s (%s) is at index %d now, and was at %d",
+			all = append(all, fmt.Sprintf("the GID %s of %s (%s) moved to index %d from %d",
 				g.GID, g.Dev, g.Type, after.GIDs[i].Index, g.Index))
 		}
 	}
@@ -669,9 +669,9 @@ func (s State) compareManagers(now State, link string, say func(string, ...any))
 		is, holds := now.Managers.holder(link, by)
 		switch {
 		case held && !holds:
-			say("%s is not in the hands of %s, and was", link, by)
+			say("%s is no longer managed by %s", link, by)
 		case !held && holds:
-			say("%s is in the hands of %s (%s), and was not", link, by, is.State)
+			say("%s is now managed by %s (%s)", link, by, is.State)
 		case held:
 			compareHolds(link, was, is, say)
 		}
@@ -696,26 +696,26 @@ func compareRoutes(before, after []Route, of func(link string) bool) (all []stri
 // compare says what differs between two looks at one link.
 func (l Link) compare(now Link, say func(string, ...any)) {
 	if l.MTU != now.MTU {
-		say("%s has MTU %d, and had %d", l.Name, now.MTU, l.MTU)
+		say("%s has MTU %d instead of %d", l.Name, now.MTU, l.MTU)
 	}
 	if l.MAC != now.MAC {
-		say("%s has MAC %s, and had %s", l.Name, now.MAC, l.MAC)
+		say("%s has MAC %s instead of %s", l.Name, now.MAC, l.MAC)
 	}
 	if l.SlaveMAC != "" && now.SlaveMAC != "" && l.SlaveMAC != now.SlaveMAC {
-		say("%s would leave %s with MAC %s, and would have with %s", l.Name, now.Master, now.SlaveMAC, l.SlaveMAC)
+		say("%s would leave %s with MAC %s instead of %s", l.Name, now.Master, now.SlaveMAC, l.SlaveMAC)
 	}
 	if l.Up != now.Up {
-		say("%s is %s, and was %s", l.Name, upDown(now.Up), upDown(l.Up))
+		say("%s is %s instead of %s", l.Name, upDown(now.Up), upDown(l.Up))
 	}
 	if l.Master != now.Master {
-		say("%s is in %s, and was in %s", l.Name, orNone(now.Master), orNone(l.Master))
+		say("%s is in %s instead of %s", l.Name, orNone(now.Master), orNone(l.Master))
 	}
 	if (l.Bond == nil) != (now.Bond == nil) || l.Bond != nil && *l.Bond != *now.Bond {
-		say("%s is another bond than before", l.Name)
+		say("%s is a different bond", l.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Settings)) {
 		if is, ok := now.Settings[name]; ok && is != l.Settings[name] {
-			say("%s has %s %s, and had %s", l.Name, name, is, l.Settings[name])
+			say("%s has %s %s instead of %s", l.Name, name, is, l.Settings[name])
 		}
 	}
 	l.compareAddresses(now, say)
@@ -726,7 +726,7 @@ func (l Link) compareAddresses(now Link, say func(string, ...any)) {
 	for _, a := range l.Addrs {
 		// One more the kernel makes by itself.
 		if a.ofLink() && !slices.ContainsFunc(now.Addrs, func(b Addr) bool { return a.CIDR == b.CIDR }) {
-			say("%s lacks its link's own address %s", l.Name, a.CIDR)
+			say("%s lacks its link-local address %s", l.Name, a.CIDR)
 		}
 	}
 	was, is := l.lasting(now), now.lasting(l)
@@ -737,11 +737,11 @@ func (l Link) compareAddresses(now Link, say func(string, ...any)) {
 	}
 	for _, a := range is {
 		if !slices.Contains(was, a) {
-			say("%s has the address %s, and had not", l.Name, a)
+			say("%s has a new address %s", l.Name, a)
 		}
 	}
 	if len(was) == len(is) && !slices.Equal(was, is) && len(was) > 1 {
-		say("%s has its addresses in another order: %s", l.Name, strings.Join(is, ", "))
+		say("%s has its addresses in a different order: %s", l.Name, strings.Join(is, ", "))
 	}
 }
 
@@ -778,9 +778,9 @@ func orNone(s string) string {
 func compareHolds(link string, was, is steps.Manager, say func(string, ...any)) {
 	switch {
 	case is.By == networkManager && was.State == "connected" && (is.State != was.State || is.ID != was.ID):
-		say("%s is %s in NetworkManager with the profile %s, and was connected with %s",
+		say("%s is %s in NetworkManager with profile %s instead of connected with %s",
 			link, is.State, or(is.Profile, "none"), or(was.Profile, "none"))
 	case is.By == networkd && was.Profile != is.Profile && is.Profile != "":
-		say("%s is configured by %s, and was by %s", link, is.Profile, or(was.Profile, "none"))
+		say("%s is configured by %s instead of %s", link, is.Profile, or(was.Profile, "none"))
 	}
 }

@@ -33,11 +33,14 @@ func TestAlarms(t *testing.T) {
 	}{
 		{"all is well", spark("58000 hwmon", wide, gpu+"0, NVIDIA GB10, 44, Not Active, Not Active\n"), nil},
 		{"just below", spark("96900 hwmon", wide, ""), nil},
-		{"warm", spark("97000 hwmon", wide, ""), []string{"adapter-temperature WARN warns from 97 on"}},
-		{"critical", spark("102000 hwmon", wide, ""), []string{"adapter-temperature FAIL 102 is critical"}},
+		{"warm", spark("97000 hwmon", wide, ""), []string{"adapter-temperature WARN warns from 97"}},
+		{
+			"critical", spark("102000 hwmon", wide, ""),
+			[]string{"adapter-temperature FAIL critical for a ConnectX-7 from 102"},
+		},
 		{
 			"emergency", spark("110 mget_temp", wide, ""),
-			[]string{"adapter-temperature FAIL from 110 on a ConnectX-7's firmware"},
+			[]string{"adapter-temperature FAIL switches off at 110"},
 		},
 		{"a sensor that is off", spark("0 hwmon", wide, ""), nil},
 		{"nonsense", spark("255000 hwmon", wide, ""), nil},

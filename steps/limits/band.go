@@ -45,7 +45,7 @@ type Band struct {
 func BandOf(rig steps.Rig, t Test, pairs ...steps.Pair) Band {
 	var b Band
 	if len(pairs) == 0 {
-		return Band{None: "no rail carries it"}
+		return Band{None: "no rail is used"}
 	}
 	for _, e := range steps.Ends {
 		var rails []steps.Rail
@@ -88,11 +88,11 @@ func unknown(rig steps.Rig, e steps.End, r steps.Rail, t Test) (none string, sof
 	case t.MTU <= 0:
 		return "the RoCE MTU is unknown", false
 	case r.Soft():
-		return "soft-RoCE is as fast as the processor", true
+		return "soft-RoCE speed depends on the processor", true
 	case r.RateGbps <= 0:
 		return fmt.Sprintf("the link rate of %s on %s is unknown", r.Dev, rig.NameOf(e)), false
 	case t.MTU < 1024:
-		return fmt.Sprintf("nobody measured a RoCE MTU of %d, which is smaller than any interface needs", t.MTU), false
+		return fmt.Sprintf("no measurement exists for RoCE MTU %d", t.MTU), false
 	}
 	return "", false
 }
@@ -112,10 +112,11 @@ func (t Test) outside() string {
 	least := cmp.Or(t.Least, LeastMessage).Value()
 	switch {
 	case t.Message > 0 && float64(t.Message) < least:
-		return fmt.Sprintf("messages of %d bytes end at other limits than the link; a band begins at %s bytes", t.Message,
+		return fmt.Sprintf("messages of %d bytes are too small to show the link's limit (at least %s "+
+			"bytes needed)", t.Message,
 			figure(least))
 	case t.Payload > 0 && t.Payload < LeastPayload.Value():
-		return fmt.Sprintf("%.3g MB are too few to tell a rate from how a test begins and ends; a band begins at %.0f MB",
+		return fmt.Sprintf("%.3g MB are too few to measure a rate (at least %.0f MB needed)",
 			t.Payload/1e6, LeastPayload.Value()/1e6)
 	}
 	return ""
@@ -165,7 +166,7 @@ func (t Test) ports(rails []steps.Rail) ceiling {
 		p := RoCE(t.MTU).Carries(gbps)
 		from := fmt.Sprintf("a link of %g Gb/s at %s %d", gbps, of[0].MTUName(), t.MTU)
 		if len(of) > 1 {
-			from = fmt.Sprintf("one cable of %g Gb/s for both at %s %d", gbps, of[0].MTUName(), t.MTU)
+			from = fmt.Sprintf("one cable of %g Gb/s shared by both, at %s %d", gbps, of[0].MTUName(), t.MTU)
 		}
 		return ceiling{expected: p, limit: p, basis: Derived, from: from}
 	})
@@ -188,15 +189,15 @@ func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 		case !s.known():
 			return ceiling{}
 		case !ok:
-			none = fmt.Sprintf("nobody measured one %s at %s %d", s, of[0].MTUName(), t.MTU)
+			none = fmt.Sprintf("no measurement exists for one %s at %s %d", s, of[0].MTUName(), t.MTU)
 			c.expected, c.least = 0, rate.Payload(HalfSharedAt1024.Low())
 		case s.spark():
 			c.from = fmt.Sprintf("one %s link %s", s, l.Entry().When)
 		default:
-			c.from = fmt.Sprintf("one %s link, if it carries the share that a DGX Spark's does", s)
+			c.from = fmt.Sprintf("one %s link, assuming the share that a DGX Spark's carries", s)
 		}
 		if len(of) > 1 {
-			c.from = strings.Replace(c.from, " link", " link that both rails share,", 1)
+			c.from = strings.Replace(c.from, " link", " link shared by both rails,", 1)
 		}
 		return c
 	})
@@ -241,7 +242,7 @@ func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string,
 	return sum
 }
 
-// Why says in a verdict where the band comes from, after the figure and in brackets.
+// Why says where the band comes from, after the figure and in brackets.
 func (b Band) Why() string {
 	times := ""
 	if b.Times > 1 {
@@ -249,39 +250,13 @@ func (b Band) Why() string {
 	}
 	switch {
 	case b.Basis == Derived:
-		return times + "what " + b.From + " can do"
+		return times + "limit of " + b.From
 	case b.Basis == Chosen:
-		return times + "what we expect of " + b.From
-	case b.Basis == Measured && b.Times > 1:
-		return times + "what was measured through " + b.From
+		return times + "estimate for " + b.From
 	case b.Basis == Measured:
-		return "measured through " + b.From
+		return times + "measured through " + b.From
 	}
 	return b.None
-}
-
-// Says is what a figure that is as it should be deserves, after it and a colon; of is who
-// carried it.
-func (b Band) Says(of string) string {
-	switch {
-	case b.Basis == Derived:
-		times := ""
-		if b.Times > 1 {
-			times = fmt.Sprintf("%d times ", b.Times)
-		}
-		return fmt.Sprintf("all that %s can do (%.1f: %s%s)", of, b.Expected, times, b.From)
-	case b.Basis == Chosen:
-		return fmt.Sprintf("as we expect (%.1f: %s)", b.Expected, b.Why())
-	case b.Times <= 1 && b.Alike > 0:
-		return fmt.Sprintf("as it should be (%.1f to %.1f was %s; two rails reached %.1f there)", b.Expected, b.Alike,
-			b.Why(),
-			b.Seen)
-	case b.Times <= 1 && b.Seen-b.Expected >= 1:
-		return fmt.Sprintf("as it should be (%.1f to %.1f was %s)", b.Expected, b.Seen, b.Why())
-	case b.Times <= 1:
-		return fmt.Sprintf("as it should be (%.1f was %s)", b.Expected, b.Why())
-	}
-	return fmt.Sprintf("as it should be (%.1f: %s)", b.Expected, b.Why())
 }
 
 // A Standing is where a figure stands to a band.

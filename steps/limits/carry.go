@@ -21,7 +21,7 @@ type Reach struct {
 // Most is the lesser of the cables and the PCIe links.
 func (r Reach) Most() rate.Payload { return Lesser(r.Links, r.PCIe) }
 
-// By says what carries the most, after the figure; whose is "its" or "a node's".
+// By says what the most rests on: "limit of its 2 cables"; whose is "its" or "a node's".
 func (r Reach) By(whose string) string {
 	some := func(n int, what string) string {
 		if n == 1 {
@@ -31,15 +31,11 @@ func (r Reach) By(whose string) string {
 	}
 	switch {
 	case r.PCIe == 0 || r.Links > 0 && r.Links <= r.PCIe:
-		return some(r.cables, "cable") + " can carry"
+		return "limit of " + some(r.cables, "cable")
 	case r.unseen:
-		return "we expect of " + some(r.halves, "PCIe link")
+		return "estimate for " + some(r.halves, "PCIe link")
 	}
-	verb := "carry"
-	if r.halves == 1 {
-		verb = "carries"
-	}
-	return some(r.halves, "PCIe link") + " " + verb + ", as far as anybody saw"
+	return "highest measured through " + some(r.halves, "PCIe link")
 }
 
 // Carry adds up what rails of one node carry in packets like these: two on one cable or behind one

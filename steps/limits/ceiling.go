@@ -78,11 +78,11 @@ func (s slot) ceiling(mtu int) (rate.Payload, string) {
 		return 0, ""
 	}
 	if l, _, most, ok := s.carries(mtu, 2); ok && most > 0 {
-		return most, fmt.Sprintf("%s: %.1f Gb/s after encoding, and %.1f of payload were measured %s", s, s.raw(), most,
+		return most, fmt.Sprintf("%s: %.1f Gb/s after encoding; %.1f of payload measured %s", s, s.raw(), most,
 			l.Entry().When)
 	}
 	share := PCIeShare.Value()
-	return rate.Payload(s.raw() * share), fmt.Sprintf("%s: %.1f Gb/s after encoding, of which we expect %.1f %% to be "+
+	return rate.Payload(s.raw() * share), fmt.Sprintf("%s: %.1f Gb/s after encoding, of which %.1f %% is expected to be "+
 		"payload, as on DGX Spark", s, s.raw(), 100*share)
 }
 

@@ -58,14 +58,14 @@ func figure(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 func (e Entry) Says() string {
 	switch e.Basis {
 	case Measured:
-		return fmt.Sprintf("%s was measured %s", e.Figures(), e.When)
+		return fmt.Sprintf("%s measured %s", e.Figures(), e.When)
 	case Stated:
-		return fmt.Sprintf("%s is what its maker states %s", e.Figures(), e.When)
+		return fmt.Sprintf("%s stated by its maker %s", e.Figures(), e.When)
 	case Chosen:
-		return fmt.Sprintf("we expect %s %s", e.Figures(), e.When)
+		return fmt.Sprintf("%s expected %s", e.Figures(), e.When)
 	case Derived:
 	}
-	return fmt.Sprintf("%s is what %s can do", e.Figures(), e.When)
+	return fmt.Sprintf("%s is the limit %s", e.Figures(), e.When)
 }
 
 // A Limit names an entry; the zero Limit none.

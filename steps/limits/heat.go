@@ -40,12 +40,12 @@ func (h Heat) Grade(celsius float64) steps.Grade {
 func (h Heat) Says(celsius float64) string {
 	switch {
 	case celsius >= h.Off.Value():
-		return fmt.Sprintf("from %.0f on a %s's firmware switches it off", h.Off.Value(), h.of)
+		return fmt.Sprintf("a %[2]s switches off at %.0[1]f", h.Off.Value(), h.of)
 	case celsius >= h.Critical.Value():
-		return fmt.Sprintf("%.0f is critical for a %s, and at %.0f its firmware switches it off", h.Critical.Value(), h.of,
+		return fmt.Sprintf("critical for a %[2]s from %.0[1]f; it switches off at %.0[3]f", h.Critical.Value(), h.of,
 			h.Off.Value())
 	default:
-		return fmt.Sprintf("a %s's maker warns from %.0f on, and its firmware switches it off at %.0f", h.of, h.Warm.Value(),
+		return fmt.Sprintf("a %s warns from %.0f and switches off at %.0f", h.of, h.Warm.Value(),
 			h.Off.Value())
 	}
 }

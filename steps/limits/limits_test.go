@@ -74,7 +74,7 @@ func TestBand(t *testing.T) {
 			"MTU 2048", with(large, func(t *Test) { t.MTU = 2048 }),
 			[]int{1},
 			nil, 0, 125.42, 0,
-			"nobody measured one PCIe Gen5 x4 at RoCE MTU 2048",
+			"one PCIe Gen5 x4 at RoCE MTU 2048",
 		},
 		{
 			"MTU 2048 of a link that ends it first", with(large, func(t *Test) { t.MTU = 2048 }),
@@ -82,7 +82,7 @@ func TestBand(t *testing.T) {
 			link(100), 96.15,
 			96.15, Derived, "",
 		},
-		{"MTU 512", with(large, func(t *Test) { t.MTU = 512 }), []int{1}, nil, 0, 0, 0, "nobody measured a RoCE MTU of 512"},
+		{"MTU 512", with(large, func(t *Test) { t.MTU = 512 }), []int{1}, nil, 0, 0, 0, "RoCE MTU 512"},
 		{
 			"messages of 256 bytes", with(small, func(t *Test) { t.Message = 256 }),
 			[]int{1},
@@ -93,7 +93,7 @@ func TestBand(t *testing.T) {
 			"blocks of 64 KiB", with(small, func(t *Test) { t.Least = LeastBlock }),
 			[]int{1},
 			nil, 0, 125.42, 0,
-			"begins at 2097152",
+			"at least 2097152",
 		},
 		{
 			"five messages", with(small, func(t *Test) { t.Payload = 5 * 65536 }),
@@ -209,11 +209,11 @@ func TestCeiling(t *testing.T) {
 		{
 			steps.PCI{GTps: 32, Width: 4},
 			4096, 111.9,
-			"PCIe Gen5 x4: 126.0 Gb/s after encoding, and 111.9 of payload were measured",
+			"PCIe Gen5 x4: 126.0 Gb/s after encoding; 111.9 of payload",
 		},
 		{steps.PCI{GTps: 32, Width: 4}, 1024, 105.4, "PCIe Gen5 x4"},
 		{steps.PCI{GTps: 32, Width: 4}, 2048, 111.8, "PCIe Gen5 x4"},
-		{steps.PCI{GTps: 32, Width: 2}, 4096, 55.9, "PCIe Gen5 x2: 63.0 Gb/s after encoding, of which we expect"},
+		{steps.PCI{GTps: 32, Width: 2}, 4096, 55.9, "PCIe Gen5 x2: 63.0 Gb/s after encoding, of which"},
 		{steps.PCI{GTps: 8, Width: 16}, 4096, 111.8, "PCIe Gen3 x16"},
 		{steps.PCI{GTps: 5, Width: 8}, 4096, 28.4, "PCIe Gen2 x8"},
 		{steps.PCI{}, 4096, 0, ""},

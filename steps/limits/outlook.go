@@ -38,14 +38,14 @@ func Outlook(rig steps.Rig) string {
 		name += " (SIMULATED)"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, as it was looked at: %s (here) and %s (the peer), %s.", name, rig.NameOf(steps.Here),
+	fmt.Fprintf(&b, "%s, as probed: %s (client) and %s (peer), %s.", name, rig.NameOf(steps.Here),
 		rig.NameOf(steps.Peer), railsLead(len(rig.Pairs)))
 	if len(has) > 0 {
 		fmt.Fprintf(&b, " Rail 1 has %s.", strings.Join(has, ", "))
 	}
 	rows := outlooks(rig, mtu)
 	if len(rows) == 0 {
-		fmt.Fprintf(&b, " What it should reach, nobody knows: %s.", BandOf(rig, Test{MTU: mtu}, first).None)
+		fmt.Fprintf(&b, " What it should reach is unknown: %s.", BandOf(rig, Test{MTU: mtu}, first).None)
 		return b.String()
 	}
 	best := int(LargestMTU.Value())
@@ -59,9 +59,9 @@ func Outlook(rig steps.Rig) string {
 
 func railsLead(n int) string {
 	if n == 1 {
-		return "one rail leads from node to node"
+		return "one rail connects the nodes"
 	}
-	return fmt.Sprintf("%d rails lead from node to node", n)
+	return fmt.Sprintf("%d rails connect the nodes", n)
 }
 
 // outlooks are the rows of what is known: one rail, two behind one PCIe link, two behind two.

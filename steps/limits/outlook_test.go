@@ -29,7 +29,7 @@ func TestOutlook(t *testing.T) {
 	}
 	text := Outlook(rig)
 	for _, want := range []string{
-		"SIMULATED", "a (here) and b (the peer), 3 rails",
+		"SIMULATED", "a (client) and b (peer), 3 rails",
 		"a link of 200 Gb/s, behind PCIe Gen5 x4, RoCE MTU 1024, interface MTU 1500",
 		"| rail 1 | 92.5 | 111.7 |", "| rails 1 and 2, behind one PCIe link |", "| rails 1 and 3, behind two | 185.0 |",
 	} {
@@ -46,7 +46,7 @@ func TestOutlook(t *testing.T) {
 		t.Errorf("at the largest MTU:\n%s", text)
 	}
 	rig.Nodes[1].Rails[0].RateGbps = 0
-	if text := Outlook(rig); strings.Contains(text, "| rail") || !strings.Contains(text, "nobody knows") {
+	if text := Outlook(rig); strings.Contains(text, "| rail") || !strings.Contains(text, "is unknown") {
 		t.Errorf("with a link whose rate is unknown:\n%s", text)
 	}
 }

@@ -49,13 +49,13 @@ func (p Price) Costs() rate.Payload {
 // Says tells it in a verdict: both figures, and where each comes from.
 func (p Price) Says() string {
 	if p.None != "" {
-		return fmt.Sprintf("its headers alone take %.1f Gb/s of the link; the rest of the price nobody knows: %s", p.Headers,
+		return fmt.Sprintf("its headers alone cost %.1f Gb/s of the link; the rest is unknown: %s", p.Headers,
 			p.None)
 	}
 	costs := "costs"
 	if p.Has.Basis == Measured { // the least that was seen: more of it is less of a price
 		costs = "costs up to"
 	}
-	return fmt.Sprintf("%.1f Gb/s where %d brings %.1f (%s; %s), so it %s %.1f Gb/s", p.Has.Expected,
-		int(LargestMTU.Value()), p.Could.Expected, p.Has.Why(), p.Could.Why(), costs, p.Costs())
+	return fmt.Sprintf("%.1f Gb/s instead of %.1f at %d (%s; %s): it %s %.1f Gb/s", p.Has.Expected,
+		p.Could.Expected, int(LargestMTU.Value()), p.Has.Why(), p.Could.Why(), costs, p.Costs())
 }

@@ -12,7 +12,7 @@ import (
 const NCCLRingRelease = 23007
 
 // NCCLRingNeeds is what nodes in a ring need.
-const NCCLRingNeeds = "nodes in a ring need NCCL 2.30.7 or later, with NCCL_IB_SUBNET_AWARE_ROUTING=1 and " +
+const NCCLRingNeeds = "Nodes in a ring need NCCL 2.30.7 or later, NCCL_IB_SUBNET_AWARE_ROUTING=1 and " +
 	"NCCL_IB_MERGE_NICS=0"
 
 // NCCLRingSettings are those that a ring needs, by name.

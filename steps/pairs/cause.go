@@ -114,7 +114,7 @@ func (m *Matrix) causes() []Cause {
 		if n == 1 {
 			text = "1 figure was not measured"
 		}
-		all = append(all, Cause{State: Unmeasured, Text: text, Evidence: "nobody has tried yet", Cells: n})
+		all = append(all, Cause{State: Unmeasured, Text: text, Evidence: "not tried yet", Cells: n})
 	}
 	slices.SortStableFunc(all, func(a, b Cause) int {
 		return cmp.Or(-cmp.Compare(urgent(a.State), urgent(b.State)), -cmp.Compare(a.Cells, b.Cells))
@@ -654,10 +654,10 @@ func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
 		return "everything to and from " + name(s.node) + " " + over + " (its port, its cable, or what that is plugged into)"
 	case intoNode:
 		back := suspect{extent: outOfNode, node: s.node, rails: s.rails}
-		return "everything to " + name(s.node) + " " + over + only(", and not what comes from it", back.touches)
+		return "everything to " + name(s.node) + " " + over + only(", but not what comes from it", back.touches)
 	case outOfNode:
 		back := suspect{extent: intoNode, node: s.node, rails: s.rails}
-		return "everything from " + name(s.node) + " " + over + only(", and not what goes to it", back.touches)
+		return "everything from " + name(s.node) + " " + over + only(", but not what goes to it", back.touches)
 	case between:
 		return "everything between " + m.list(s.sides[0]) + " on one side and " + m.list(s.sides[1]) + " on the other " +
 			over +
@@ -667,20 +667,20 @@ func (m *Matrix) name(s suspect, what steps.Measure, at level) string {
 			over += " (the cable between them, and its ports)"
 		}
 		return "between " + name(s.node) + " and " + name(s.to) + " " + over +
-			only(", and nowhere else", func(p Place) bool { return !s.touches(p) })
+			only(", but nowhere else", func(p Place) bool { return !s.touches(p) })
 	default:
 		if !Both(what) {
 			return "between " + name(s.node) + " and " + name(s.to) + " " + over
 		}
 		back := suspect{extent: oneWay, node: s.to, to: s.node, rails: s.rails}
-		return "from " + name(s.node) + " to " + name(s.to) + " " + over + only(", and not back", back.touches)
+		return "from " + name(s.node) + " to " + name(s.to) + " " + over + only(", but not back", back.touches)
 	}
 }
 
 // whatever says that it doesn't depend on the nodes, where there are more than the two of one link.
 func (m *Matrix) whatever() string {
 	if len(m.Nodes) > 2 {
-		return ", between whatever nodes"
+		return ", between any nodes"
 	}
 	return ""
 }
@@ -750,9 +750,9 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 				reason = m.words(p) + ": " + m.without(p, reason)
 			}
 		}
-		if c.Explained {
+		if why := c.cause(); why != "" {
 			owns++
-			own = or(own, "; "+m.words(p)+": "+strings.TrimRight(m.without(p, c.Reason), ".?"))
+			own = or(own, "; "+m.words(p)+": "+why)
 		}
 	}
 	if 2*owns <= len(covered) { // what a few say is theirs, and not what all have in common
@@ -766,7 +766,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	case cause.State == Crowd:
 		return cause.few + ", " + m.crowded(figures, failed, reason)
 	case cause.State == Unmeasured:
-		return cause.few + ", not measured or not judged: " + or(reason, "nobody tried")
+		return cause.few + ", not measured or not usable: " + or(reason, "not tried")
 	case cause.State == Bad && slow == len(covered):
 		return fmt.Sprintf("%s, %s: %s%s%s", cause.few, rule(what, e.Best), figures, m.others(what), own)
 	case reason == "":
@@ -777,12 +777,12 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 
 // crowded says of figures how they were bad and are good. Of less than four nodes no pair has another one beside it.
 func (m *Matrix) crowded(figures string, failed bool, reason string) string {
-	how, why := "bad beside other pairs and good alone", "what they share is too narrow"
+	how, why := "bad next to other pairs, good alone", "their shared path is too narrow"
 	if failed {
-		how, why = "failed beside other pairs and good alone", why+", or it comes and goes"
+		how, why = "failed next to other pairs, good alone", why+", or the fault comes and goes"
 	}
 	if len(m.Nodes) < fewestBeside {
-		how, why = "bad at first and good when measured again", "it comes and goes"
+		how, why = "bad at first, good when measured again", "the fault comes and goes"
 	}
 	if failed && reason != "" {
 		why += "; " + reason
@@ -805,7 +805,7 @@ func (m *Matrix) others(what steps.Measure) string {
 	if good.largest == 0 {
 		return ""
 	}
-	return "; the good ones are " + good.words(what)
+	return "; the good values are " + good.words(what)
 }
 
 // A span is from the least figure to the largest.

@@ -25,8 +25,8 @@ func TooMany(nodes, rails, partners int) string {
 	for most > 2 && CostOf(most, rails, partners, 0).Tests > MostFigures {
 		most--
 	}
-	return fmt.Sprintf("a matrix has at most %s figures, as of %d nodes with %s, and this one would have %s: measure "+
-		"each node with some of the others (--partners 8), or take some of the nodes, as those of a rack (--nodes @rack1)",
+	return fmt.Sprintf("a matrix has at most %s values (%d nodes with %s); this one would have %s. "+
+		"Use --partners 8 or fewer nodes (--nodes @rack1)",
 		steps.Thousands(MostFigures), most, registry.Count(rails, "rail", "rails"), steps.Thousands(tests))
 }
 
@@ -115,8 +115,8 @@ func (c Cost) String() string {
 	if c.Partners > 0 {
 		partners = fmt.Sprintf(", each with %d of its %d others", c.Partners, c.Nodes-1)
 	}
-	return fmt.Sprintf("%s of %d nodes%s, over %s: %s of %s, %d tests, about %s where nothing is slow, and %s sent "+
-		"in all",
+	return fmt.Sprintf("%s of %d nodes%s, over %s: %s of %s, %d tests, about %s if nothing is slow, "+
+		"%s sent in total",
 		registry.Count(c.Pairs, "pair", "pairs"), c.Nodes, partners, registry.Count(c.Rails, "rail", "rails"),
 		registry.Count(c.Rounds, "round", "rounds"), registry.Count(c.Beside, "pair", "pairs at once"),
 		c.Tests, Rounded(c.Time), sent(c.Bytes))

@@ -33,20 +33,20 @@ func (m *Matrix) Scale(what steps.Measure) string {
 
 // Key says what is the same in the maps of all measures, a line each.
 func (m *Matrix) Key() []string {
-	last := "! good, and its judge warns  ? not measured, or not judged  · itself"
+	last := "! good with a warning  ? not measured or not usable  · itself"
 	if m.Uncabled != nil {
 		last += "  - no cable"
 	}
 	if m.Partners > 0 {
-		last += fmt.Sprintf("  blank is left out: each node was measured with %d others", m.Partners)
+		last += fmt.Sprintf("  blank: not planned, as each node was measured with %d others", m.Partners)
 	}
-	again := "c bad beside others, good alone"
+	again := "c bad next to others, good alone"
 	if len(m.Nodes) < fewestBeside {
 		again = "c bad at first, good again"
 	}
-	key := []string{"0..9 bad: tenths of the best  x bad, and no figure  " + again, last}
+	key := []string{"0..9 bad: tenths of the best  x bad, without a value  " + again, last}
 	if n := m.fold(); n > 1 {
-		key = append(key, fmt.Sprintf("a square is of %d nodes to %d, counted from the one that its row names: it shows the "+
+		key = append(key, fmt.Sprintf("a square is %d nodes to %d, from the one that its row names, and shows the "+
 			"worst", n, n))
 	}
 	return append(key, m.Conditions.String())
@@ -262,7 +262,7 @@ func (m *Matrix) Map(what steps.Measure, width int) []Row {
 func (m *Matrix) Title(what steps.Measure) string {
 	way := "rows send, columns receive"
 	if !Both(what) {
-		way = "one way of a ping and its answer, so both ways are one"
+		way = "one way of a ping and its answer, so both directions are one"
 	}
 	title := fmt.Sprintf("%s in %s: %s", what, Unit(what), way)
 	if m.Simulated {
@@ -283,7 +283,7 @@ func fit(s string, width int) string {
 // Shown is a figure with its unit, or that there is none.
 func Shown(what steps.Measure, v float64) string {
 	if v == 0 {
-		return "no figure"
+		return "no value"
 	}
 	return figure(what, v)
 }

@@ -161,13 +161,13 @@ func (m *Matrix) Judge() Judgement {
 	var also []string
 	switch {
 	case total == 0:
-		also = append(also, "There is nothing to measure: no rail joins two nodes.")
+		also = append(also, "Nothing to measure: no rail connects two nodes.")
 	case whole == nil:
 		also = append(also, m.fine(total))
 	}
 	if m.Partners > 0 {
-		also = append(also, fmt.Sprintf("Each node was measured with %d of its %d others: of the other pairs nothing is "+
-			"known.", m.Partners, len(m.Nodes)-1))
+		also = append(also, fmt.Sprintf("Each node was measured with %d of its %d others. Other pairs are unknown.",
+			m.Partners, len(m.Nodes)-1))
 	}
 	if m.Conditions.Soft != "" {
 		also = append(also, upper(m.Conditions.Soft)+".")
@@ -179,12 +179,12 @@ func (m *Matrix) Judge() Judgement {
 // fine is what a matrix is in which nothing is bad.
 func (m *Matrix) fine(total int) string {
 	bw, lat := m.Extremes(steps.Throughput), m.Extremes(steps.Latency)
-	text := fmt.Sprintf("All %d figures between %d nodes over %d rails are good: %s", total, len(m.Nodes), len(m.Rails),
+	text := fmt.Sprintf("All %d values between %d nodes over %d rails are good: %s", total, len(m.Nodes), len(m.Rails),
 		span{bw.Worst, bw.Best}.words(steps.Throughput))
 	if lat.Measured > 0 {
 		text += ", " + span{lat.Best, lat.Worst}.words(steps.Latency)
 	}
-	return text + "; every port carried its own bytes, at both ends."
+	return text + "; every port carried its own bytes at both ends."
 }
 
 func upper(s string) string {

@@ -3,6 +3,7 @@ package pairs
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/railbench/railbench/steps"
@@ -27,8 +28,6 @@ type Cell struct {
 	First float32
 	// Failed says that its own judge failed it at first, and not when it was measured again.
 	Failed bool
-	// Explained says that its own judge named a cause for what is wrong, beyond a figure that is too low.
-	Explained bool
 	// Grade is what its own judge said: by its ends, its output, the bytes of its ports and the hardware.
 	// NotRun is: nobody measured it.
 	Grade steps.Grade
@@ -36,8 +35,18 @@ type Cell struct {
 	State State
 	// Beside is how many pairs ran at the same time when Value was measured, itself among them.
 	Beside uint16
+	// CauseAt is where in Reason begins what the test's own judge took for the cause of a low rate; 0 where it saw none.
+	CauseAt uint16
 	// Reason is why it is not PASS; empty where it is.
 	Reason string
+}
+
+// cause is what the test's own judge took for the cause of its rate; empty where it saw none.
+func (c Cell) cause() string {
+	if c.CauseAt == 0 || int(c.CauseAt) >= len(c.Reason) {
+		return ""
+	}
+	return strings.TrimRight(c.Reason[c.CauseAt:], ".?")
 }
 
 // A State is what a cell is among the others.

@@ -66,8 +66,7 @@ type entry struct {
 	State   string        `json:"state"`
 	Beside  int           `json:"beside,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
-	// Explained says that the test named a cause, beyond a figure that is too low.
-	Explained bool `json:"explained,omitempty"`
+	CauseAt uint16        `json:"causeAt,omitempty"`
 }
 
 var stateNames = [...]string{"not measured", "good", "warned", "bad beside others", "bad"}
@@ -96,7 +95,7 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 		e := entry{
 			Measure: p.What, From: p.From, To: p.To, Rail: p.Rail, Unit: Unit(p.What), First: rounded(c.First),
 			Failed: c.Failed, Verdict: c.Grade,
-			State: c.State.String(), Beside: int(c.Beside), Reason: c.Reason, Explained: c.Explained,
+			State: c.State.String(), Beside: int(c.Beside), Reason: c.Reason, CauseAt: c.CauseAt,
 		}
 		if c.Value > 0 {
 			v := rounded(c.Value)
@@ -127,7 +126,7 @@ func Read(from io.Reader) (*Matrix, error) {
 	m, err := newSavedReader(from).read()
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return nil, errors.New("it is no whole matrix of pairs: it is empty, or breaks off in its middle")
+		return nil, errors.New("not a complete matrix of pairs: the file is empty or cut off")
 	case err != nil:
 		return nil, fmt.Errorf("read a matrix of pairs: %w", err)
 	}
@@ -143,7 +142,7 @@ type metered struct {
 }
 
 var (
-	errLongValue = fmt.Errorf("a value of it is longer than %d MiB", mostValue>>20)
+	errLongValue = fmt.Errorf("it has a value longer than %d MiB", mostValue>>20)
 	errLongFile  = fmt.Errorf("it is longer than %d MiB", MostSaved>>20)
 )
 
@@ -194,7 +193,7 @@ func (r *savedReader) more() bool {
 func (r *savedReader) delim(want json.Delim) error {
 	t, err := r.token()
 	if err == nil && t != want {
-		err = fmt.Errorf("%s has to be where %q is", want, fmt.Sprint(t))
+		err = fmt.Errorf("expected %s instead of %q", want, fmt.Sprint(t))
 	}
 	return err
 }
@@ -229,7 +228,7 @@ func (r *savedReader) skip() error {
 		case depth <= 0:
 			return nil
 		case depth > deepest:
-			return fmt.Errorf("more than %d brackets are in each other", deepest)
+			return fmt.Errorf("more than %d nested brackets", deepest)
 		}
 	}
 }
@@ -254,7 +253,7 @@ func (r *savedReader) read() (*Matrix, error) {
 		return nil, err
 	}
 	if _, err := r.token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows it")
+		return nil, errors.New("trailing data")
 	}
 	if err := r.begin(); err != nil {
 		return nil, err
@@ -262,10 +261,10 @@ func (r *savedReader) read() (*Matrix, error) {
 	d, m := r.d, r.m
 	elapsed := time.Duration(d.ElapsedMS)
 	if elapsed < 0 || elapsed > longestRun/time.Millisecond {
-		return nil, fmt.Errorf("nothing takes %d ms", d.ElapsedMS)
+		return nil, fmt.Errorf("invalid duration of %d ms", d.ElapsedMS)
 	}
 	if y := d.Began.Year(); y < 1 || y > 9000 {
-		return nil, fmt.Errorf("nothing began in the year %d", y) // it could not be written again
+		return nil, fmt.Errorf("invalid start in the year %d", y) // it could not be written again
 	}
 	m.Rig, m.Simulated, m.Began, m.Elapsed, m.Conditions = d.Rig, d.Simulated, d.Began, elapsed*time.Millisecond,
 		d.Conditions
@@ -282,7 +281,7 @@ func (r *savedReader) field(name string) error {
 	into, ok := plain[name]
 	switch {
 	case (name == "nodes" || name == "rails" || name == "uncabled" || name == "partners") && r.m != nil:
-		return fmt.Errorf("its %s stand behind its figures", name)
+		return fmt.Errorf("its %s must come before its figures", name)
 	case ok:
 		return r.value(into)
 	case name == "nodes":
@@ -308,7 +307,7 @@ func (r *savedReader) field(name string) error {
 			var p [2]int
 			err := r.value(&p)
 			if r.d.Uncabled = append(r.d.Uncabled, p); err == nil && len(r.d.Uncabled) > mostNodes*mostNodes/2 {
-				err = errors.New("more pairs have no cable than there are")
+				err = errors.New("more pairs without a cable than pairs")
 			}
 			return err
 		})
@@ -327,16 +326,16 @@ func (r *savedReader) begin() error {
 		return nil
 	}
 	if r.d.Version == 0 {
-		return errors.New("it is none: it says of no version of one")
+		return errors.New("no version found")
 	}
 	if r.d.Version != Version {
-		return fmt.Errorf("it is of version %d, and this railbench reads %d", r.d.Version, Version)
+		return fmt.Errorf("version %d, but this railbench reads %d", r.d.Version, Version)
 	}
 	if len(r.d.Nodes) < 2 {
 		return fmt.Errorf("%d nodes and %d rails", len(r.d.Nodes), len(r.d.Rails))
 	}
 	if n := r.d.Partners; n != PartnersOf(len(r.d.Nodes), n) {
-		return fmt.Errorf("of %d nodes none is measured with %d others alone", len(r.d.Nodes), n)
+		return fmt.Errorf("%d nodes cannot be measured with %d others each", len(r.d.Nodes), n)
 	}
 	if why := TooMany(len(r.d.Nodes), len(r.d.Rails), r.d.Partners); why != "" {
 		return errors.New(why)
@@ -351,7 +350,7 @@ func (r *savedReader) begin() error {
 	r.m = New(r.d.Rig, r.d.Nodes, r.d.Rails, r.d.Partners)
 	for _, p := range r.d.Uncabled {
 		if !r.m.Uncable(Pair{p[0], p[1]}) {
-			return fmt.Errorf("no cable from node %d to %d is said twice, or of no pair", p[0], p[1])
+			return fmt.Errorf("the missing cable from node %d to %d is listed twice or invalid", p[0], p[1])
 		}
 	}
 	return nil
@@ -371,19 +370,19 @@ func (r *savedReader) figure() error {
 	if c == nil || e.Measure != steps.Throughput && e.Measure != steps.Latency || e.Value != nil && !(value > 0) ||
 		first < 0 ||
 		math.IsInf(float64(value), 0) || math.IsInf(float64(first), 0) {
-		return fmt.Errorf("a figure from node %d to %d over rail %d is none", e.From, e.To, e.Rail)
+		return fmt.Errorf("invalid figure from node %d to %d over rail %d", e.From, e.To, e.Rail)
 	}
 	reason, known := r.reasons[e.Reason]
 	if !known {
 		if r.room -= len(e.Reason); r.room < 0 {
-			return fmt.Errorf("its reasons have more than %d MiB", mostReasons>>20)
+			return fmt.Errorf("its reasons exceed %d MiB", mostReasons>>20)
 		}
 		reason = e.Reason
 		r.reasons[reason] = reason
 	}
 	*c = Cell{
 		Value: value, First: first, Failed: e.Failed, Grade: e.Verdict, Beside: uint16(min(max(e.Beside, 0), mostNodes)),
-		Reason: reason, Explained: e.Explained,
+		Reason: reason, CauseAt: e.CauseAt,
 	}
 	return nil
 }
@@ -393,21 +392,21 @@ func (r *savedReader) figure() error {
 func (m *Matrix) Unlike(other *Matrix, called string) string {
 	switch {
 	case m.Simulated != other.Simulated:
-		return "one of them is of a simulated rig"
+		return "only one of them is simulated"
 	case len(m.Nodes) != len(other.Nodes):
-		return fmt.Sprintf("it has %d nodes, and %s %d", len(m.Nodes), called, len(other.Nodes))
+		return fmt.Sprintf("it has %d nodes, but %s has %d", len(m.Nodes), called, len(other.Nodes))
 	case m.cabledOtherwise(other):
-		return fmt.Sprintf("its nodes are cabled otherwise: of its pairs %s, and of those of %s %s", uncabled(m), called,
+		return fmt.Sprintf("its cabling differs: of its pairs %s, of %s %s", uncabled(m), called,
 			uncabled(other))
 	case len(m.Rails) != len(other.Rails):
-		return fmt.Sprintf("it has %d rails, and %s %d", len(m.Rails), called, len(other.Rails))
+		return fmt.Sprintf("it has %d rails, but %s has %d", len(m.Rails), called, len(other.Rails))
 	case m.Conditions.Settings != other.Conditions.Settings:
-		return fmt.Sprintf("it was measured with %s, and %s is with %s", m.Conditions.Settings, called,
+		return fmt.Sprintf("it was measured with %s, but %s with %s", m.Conditions.Settings, called,
 			other.Conditions.Settings)
 	}
 	for i, n := range m.Nodes {
 		if is := other.Nodes[i]; n.Name != is.Name {
-			return fmt.Sprintf("its node %d is %s, and that of %s %s", i+1, n.Name, called, is.Name)
+			return fmt.Sprintf("its node %d is %s, but in %s it is %s", i+1, n.Name, called, is.Name)
 		}
 	}
 	return ""

@@ -50,6 +50,8 @@ type Finding struct {
 	Witness steps.Witness
 	// ByHand says that the check's fix does nothing for it.
 	ByHand bool
+	// Cause is the part of the text that says what ended a figure early, where that shows.
+	Cause string
 	// like is the text without its node: findings of several nodes with the same are one sentence.
 	like string
 }
@@ -121,6 +123,9 @@ func (r *Report) Explain(format string, args ...any) {
 
 // ByHand says of the finding that was added last that the check's fix does nothing for it.
 func (r *Report) ByHand() { r.Findings[len(r.Findings)-1].ByHand = true }
+
+// Because says which part of the finding that was added last is the cause of a low figure.
+func (r *Report) Because(cause string) { r.Findings[len(r.Findings)-1].Cause = cause }
 
 // On adds a finding about the rail of a measurement.
 func (r *Report) On(m Measurement, code steps.Code, g steps.Grade, format string, args ...any) {
@@ -241,7 +246,7 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		v.Grade = v.Grade.Worst(f.Grade)
 		byHand = byHand && (f.ByHand || f.Grade <= steps.Pass)
 		if i == 0 && f.Grade > steps.Pass { // the worst stand first
-			v.Decided = f.Witness
+			v.Decided, v.Cause = f.Witness, f.Cause
 		}
 		texts = append(texts, f.Text)
 		switch {

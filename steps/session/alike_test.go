@@ -30,7 +30,7 @@ func TestToldOnce(t *testing.T) {
 		}, "Cool enough: at most 57 to 61.5 degrees on spark-[01-03], below 97."},
 		"behind them": {func(a, b string) (steps.Grade, string) {
 			return steps.Pass, "Both nodes answer: " + a + " for 26 h and " + b + " for 3 h."
-		}, "Both nodes answer: spark-[01-03] for 3 to 26 h. So it is over each of 3 links."},
+		}, "Both nodes answer: spark-[01-03] for 3 to 26 h. The same applies to each of 3 links."},
 		"on both sides": {func(a, b string) (steps.Grade, string) {
 			return steps.Pass, "NVIDIA GB10 on " + a + " (44 degrees) and NVIDIA GB10 on " + b + " (45 degrees)."
 		}, "NVIDIA GB10 on spark-[01-03] (44 to 45 degrees)."},
@@ -49,8 +49,8 @@ func TestToldOnce(t *testing.T) {
 			"spark-02:spark-03: It is enabled on spark-02 and disabled on spark-03."},
 		"all alike": {func(a, b string) (steps.Grade, string) {
 			return steps.Pass, a + " reaches " + b + " in 2 ms."
-		}, "spark-01:spark-02: spark-01 reaches spark-02 in 2 ms. So it is over each of 3 links, " +
-			"each with its own nodes and figures."},
+		}, "spark-01:spark-02: spark-01 reaches spark-02 in 2 ms. The same applies to each of 3 links, " +
+			"with its own nodes and values."},
 		"all are ill": {func(a, b string) (steps.Grade, string) {
 			return steps.Fail, a + " doesn't reach " + b + "."
 		}, "spark-01:spark-02: spark-01 doesn't reach spark-02. spark-01:spark-03: spark-01 doesn't reach spark-03. " +

@@ -87,7 +87,7 @@ func (r *run) again(ctx context.Context, last look, links []steps.Link, results 
 			continue
 		}
 		if left--; left < 0 {
-			told[i].Reason += fmt.Sprintf(" Measured with %d links at once, and not again alone.", beside)
+			told[i].Reason += fmt.Sprintf(" Measured with %d links at once, not again alone.", beside)
 			continue
 		}
 		last = last.of(ctx, r.s.o, []int{l.Here, l.Peer})
@@ -99,8 +99,8 @@ func (r *run) again(ctx context.Context, last look, links []steps.Link, results 
 		}
 		if results[i], told[i].Verdict = result, alone; alone.Grade == steps.Pass && first.Grade != steps.Inconclusive {
 			told[i].Grade, told[i].Code, told[i].Decided = steps.Warn, steps.SlowTogether, first.Decided
-			told[i].Reason = fmt.Sprintf("Good alone, and not with %d links measured at once: what they share is too "+
-				"narrow, as the way between two switches. Beside the others: %s", beside, first.Reason)
+			told[i].Reason = fmt.Sprintf("Good alone, but not with %d links at once: a shared part is too narrow, such "+
+				"as a link between switches. With the others: %s", beside, first.Reason)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // A Confirmer is asked before a change is made, and whether it stays.
@@ -179,7 +180,7 @@ func (t *transaction) findPlaces() {
 // error says more, its result is judged.
 func (t *transaction) whole(ctx context.Context) (*steps.Verdict, error) {
 	if t.s.o.Journal == nil {
-		return nil, errors.New("there is no folder for the undo journal, and without one nothing is changed")
+		return nil, errors.New("there is no folder for the undo journal, so nothing was changed")
 	}
 	states, err := t.capture(ctx)
 	if err != nil {
@@ -286,7 +287,7 @@ func (t *transaction) judged() steps.Verdict {
 	}
 	v := foldLinks(told)
 	if v.Reason == told[0].Reason { // as good, or as bad, everywhere
-		v.Reason = fmt.Sprintf("Over each of %d links: %s", len(told), v.Reason)
+		v.Reason = fmt.Sprintf("On each of %d links: %s", len(told), v.Reason)
 	}
 	return v
 }
@@ -313,12 +314,12 @@ func (t *transaction) collect() error {
 		}
 		p.set = distinct(p.set)
 		if node := p.node(); node.RouteDev != "" && slices.Contains(p.set, node.RouteDev) {
-			return fmt.Errorf("%s on %s carries the default route: railbench does not change it", node.RouteDev, node.Name)
+			return fmt.Errorf("%s on %s carries the default route, so railbench will not change it", node.RouteDev, node.Name)
 		}
 		all += len(p.set)
 	}
 	if all == 0 {
-		return fmt.Errorf("there is nothing to change: %s names no interface", strings.Join(t.cell.Change.Set, ", "))
+		return fmt.Errorf("nothing to change: %s names no interface", strings.Join(t.cell.Change.Set, ", "))
 	}
 	return nil
 }
@@ -326,16 +327,29 @@ func (t *transaction) collect() error {
 // ask fills in a question and puts it. A verdict says that the answer was no.
 func (t *transaction) ask(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, error) {
 	q.Cell, q.Title = t.cell.ID, t.cell.Title
+	q.Rollback = fmt.Sprintf("Unless you confirm it, the change is rolled back automatically in %s.",
+		minutes(t.s.o.ChangeTime))
+	if t.cell.Change.Tries {
+		q.Rollback = "The change is rolled back automatically as soon as it was checked."
+	}
 	for _, p := range t.places {
 		place := steps.ChangePlace{Node: p.name(), Set: p.set, Held: t.hands(p), Script: t.own(p), HandOver: t.handOver(p)}
 		place.Becomes = strings.Join(p.each(func(at sideEnd) string { return at.plan.Becomes[at.end] }), ", ")
 		q.Places = append(q.Places, place)
 		if dev := p.node().SSHDev; !q.Keep && slices.Contains(p.set, dev) {
-			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s: "+
-				"it breaks and is made again, or %s goes back by itself.", dev, p.name(), p.name()))
+			q.Warnings = append(q.Warnings, fmt.Sprintf("%s carries the connection to %s, which will be interrupted. If it "+
+				"does not return, %s is rolled back automatically.", dev, p.name(), p.name()))
 		}
 	}
 	return t.put(ctx, q)
+}
+
+// minutes words a time: whole minutes, or else seconds.
+func minutes(d time.Duration) string {
+	if d >= time.Minute && d%time.Minute == 0 {
+		return fmt.Sprintf("%d min", d/time.Minute)
+	}
+	return fmt.Sprintf("%.0f s", d.Seconds())
 }
 
 // busyTime is how long a manager that is at work, or does not answer in time, is asked again.
@@ -352,13 +366,13 @@ func (t *transaction) refused(ctx context.Context) (*steps.Verdict, error) {
 		name, why, busy := t.refusal()
 		switch {
 		case why == "":
-			return t.moved(planned, "its manager was waited for"), nil
+			return t.moved(planned, "the manager was busy"), nil
 		case !busy || t.s.clock.Now().After(end):
 			return verdict(steps.ChangeRefused, steps.Inconclusive,
-				"Refused, and nothing was changed: on %s %s.", name, why), nil
+				"Nothing was changed: on %s %s.", name, why), nil
 		case why != told:
 			told = why
-			t.tell("on %s %s; asked again for %.0f s", name, why, busyTime.Seconds())
+			t.tell("on %s %s; retrying for %.0f s", name, why, busyTime.Seconds())
 		}
 		if t.s.clock.Await(ctx, time.Second) == runner.Interrupted {
 			return nil, context.Cause(ctx)
@@ -392,8 +406,8 @@ func (t *transaction) moved(planned map[int]change.State, while string) *steps.V
 		of := func(link string) bool { return slices.Contains(p.set, link) }
 		diff := change.Differences(was, p.before, of)
 		if diff != nil {
-			return verdict(steps.ChangedMeanwhile, steps.Inconclusive, "Nothing was changed: %s became another while %s (%s). "+
-				"Run the cell again.", p.name(), while, strings.Join(diff, "; "))
+			return verdict(steps.ChangedMeanwhile, steps.Inconclusive,
+				"Nothing was changed: %s changed while %s (%s). Run the cell again.", p.name(), while, strings.Join(diff, "; "))
 		}
 	}
 	return nil
@@ -466,16 +480,17 @@ func (r *run) put(ctx context.Context, q steps.ChangeQuestion) (*steps.Verdict, 
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case !ok && !q.Keep:
-		return verdict(steps.Declined, steps.Inconclusive, "You declined: nothing was changed."), nil
+		return verdict(steps.Declined, steps.Inconclusive, "You declined; nothing was changed."), nil
 	case !ok:
-		return verdict(steps.Declined, steps.Inconclusive, "You did not keep it."), nil
+		return verdict(steps.Declined, steps.Inconclusive, "You did not confirm it."), nil
 	}
 	return nil, nil
 }
 
 // unasked is for a change of which nobody can be asked. It names the command that needs no answer: serve has no --yes.
 func unasked(c steps.Cell) error {
-	return fmt.Errorf("a change has to be confirmed, and nobody is there to ask: railbench run %s --yes makes it", c.ID)
+	return fmt.Errorf("this cell changes the network and needs confirmation, but this session cannot "+
+		"ask. Run: railbench run %s --yes", c.ID)
 }
 
 // confirmed asks the user. Meanwhile the nodes' time goes on.
@@ -512,9 +527,25 @@ func (t *transaction) root(ctx context.Context) (*steps.Verdict, error) {
 		return err
 	})
 	if rootless(err) {
-		return verdict(steps.NeedsRoot, steps.Skipped, "It needs root, and nothing was changed. %s", sentence(err)), nil
+		return noRoot(err), nil
 	}
 	return nil, err
+}
+
+// noRoot is for a change that was not begun, because nobody can become root on some nodes.
+func noRoot(err error) *steps.Verdict {
+	errs := []error{err}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		errs = several.Unwrap()
+	}
+	v := verdict(steps.NeedsRoot, steps.Skipped, "It needs root; nothing was changed. %s", sentence(errs[0]))
+	if e, ok := errors.AsType[*runner.Error](errs[0]); ok {
+		v.Reason = fmt.Sprintf("It needs root on %s; nothing was changed. %s", e.Node, sentence(e.Err))
+	}
+	for _, err := range errs {
+		v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: sentence(err)})
+	}
+	return v
 }
 
 // make is the change from the journal's entry on. Whatever goes wrong, all nodes
@@ -525,7 +556,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	}
 	t.over = t.s.clock.Now().Add(t.span())
 	t.entry.Until = t.over
-	timed, cancel := t.s.clock.WithTimeout(ctx, t.span(), errors.New("the time for the change is over"))
+	timed, cancel := t.s.clock.WithTimeout(ctx, t.span(), errors.New("the time for confirmation is over"))
 	defer cancel()
 	v, err := t.attempt(timed)
 	if v == nil && err == nil && t.entry.Kept {
@@ -545,7 +576,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 		}
 		t.tell("%s", err)
 	}
-	t.tell("going back on %s", t.nodes())
+	t.tell("rolling back on %s", t.nodes())
 	away, done := t.s.clock.WithTimeout(context.WithoutCancel(ctx), backTime, nil)
 	defer done()
 	left, kept := undoEntry(away, t.s.o, t.entry, t.tell)
@@ -569,13 +600,13 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	}
 	if left != nil {
 		v.Grade = steps.Fail
-		v.Reason += " It could not be put back: " + strings.Join(left, "; ") + ". " + t.s.o.UndoCommand() + " tries again."
+		v.Reason += " Rollback failed: " + strings.Join(left, "; ") + ". Try again: " + t.s.o.UndoCommand() + "."
 		return v, nil
 	}
 	v.Reason += " " + sentence(errors.New(t.nodes()+" are as they were before"))
 	if kept != nil {
-		v.Reason += fmt.Sprintf(" %s went back without railbench, which is not root there any more, and kept the way back "+
-			"in /run/railbench: %s removes it as soon as root is there again, and so does a reboot.",
+		v.Reason += fmt.Sprintf(" %s rolled back without railbench, which is no longer root there. Run %s "+
+			"again as root to remove what is left.",
 			strings.Join(kept, " and "), t.s.o.UndoCommand())
 	}
 	return v, nil
@@ -613,7 +644,7 @@ func (t *transaction) record() error {
 }
 
 // errUnarmed is for a change that never began: without a way back there is none.
-var errUnarmed = errors.New("the way back could not be made ready")
+var errUnarmed = errors.New("the rollback could not be prepared")
 
 // attempt makes the change and looks at it. A verdict or an error means: go back.
 func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
@@ -622,7 +653,8 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 		return nil, fmt.Errorf("%w: %w", errUnarmed, err)
 	}
 	t.entry.Until = t.s.clock.Now().Add(t.span())
-	t.tell("armed: %s go back in %.0f s unless you keep it", t.nodes(), t.s.o.ChangeTime.Seconds())
+	t.tell("rollback timer started: %s are rolled back in %.0f s unless you confirm", t.nodes(),
+		t.s.o.ChangeTime.Seconds())
 	// This end last: a change here may cut the way to the others.
 	for _, p := range slices.Backward(t.places) {
 		if err := p.guard.Start(ctx, t.text(p)); err != nil {
@@ -636,7 +668,7 @@ func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
 	for _, p := range t.places {
 		if o := made[p.no]; !o.Exit.OK() {
 			return verdict(steps.ChangeFailed, steps.Fail, "The change failed on %s with %s: %s.", p.name(), o.Exit,
-				or(lastLine(o.Text), "not a word")), nil
+				or(lastLine(o.Text), "no message")), nil
 		}
 	}
 	if v, err := t.untouched(ctx); v != nil || err != nil {
@@ -686,7 +718,7 @@ func (t *transaction) untouched(ctx context.Context) (*steps.Verdict, error) {
 			return !slices.Contains(p.set, link) && !veth
 		})
 		if diff != nil {
-			errs = append(errs, fmt.Errorf("it touched what it must not on %s: %s", p.name(), strings.Join(diff, "; ")))
+			errs = append(errs, fmt.Errorf("it changed other settings on %s: %s", p.name(), strings.Join(diff, "; ")))
 		}
 	}
 	return nil, errors.Join(errs...)
@@ -725,7 +757,14 @@ func (t *transaction) fought(ctx context.Context, now []change.State) *steps.Ver
 	if who == nil {
 		return nil
 	}
-	v := verdict(steps.ChangeFought, steps.Fail, "%s", sentence(errors.New(strings.Join(who, "; "))))
+	text := who[0]
+	if len(who) > 1 {
+		text += fmt.Sprintf(". And %d more", len(who)-1)
+		for _, w := range who {
+			evidence = append(evidence, steps.Evidence{Name: steps.NoteName, Value: registry.Capital(w)})
+		}
+	}
+	v := verdict(steps.ChangeFought, steps.Fail, "%s", sentence(errors.New(text)))
 	v.Evidence = evidence
 	return v
 }
@@ -798,7 +837,7 @@ func (t *transaction) see(ctx context.Context, made []steps.Output) {
 
 // keep asks whether the change stays, and disarms the switches.
 func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
-	t.tell("made and looked at: keep it?")
+	t.tell("the change was made and checked: confirm it?")
 	v, err := t.ask(ctx, steps.ChangeQuestion{Keep: true, Deadline: t.deadline(), Found: t.judged()})
 	if v != nil || err != nil {
 		return v, err
@@ -810,7 +849,7 @@ func (t *transaction) keep(ctx context.Context) (*steps.Verdict, error) {
 	if err := t.s.o.Journal.Write(t.entry); err != nil {
 		return nil, err
 	}
-	t.tell("kept on %s; %s takes it back", t.nodes(), t.s.o.UndoCommand())
+	t.tell("kept on %s. To undo: %s", t.nodes(), t.s.o.UndoCommand())
 	return nil, nil
 }
 
@@ -839,7 +878,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	case err != nil:
 		return nil, err
 	case !ok:
-		return verdict(steps.Declined, steps.Inconclusive, "You declined: nothing was changed."), nil
+		return verdict(steps.Declined, steps.Inconclusive, "You declined; nothing was changed."), nil
 	}
 	if v, err := t.root(ctx); v != nil || err != nil {
 		return v, err
@@ -860,7 +899,7 @@ func (t *transaction) takeBack(ctx context.Context, entries []undo.Entry) (*step
 	}
 	t.see(ctx, nil)
 	if left != nil {
-		return verdict(steps.RollbackFailed, steps.Fail, "It could not be put back: %s. Run the cell again, or %s.",
+		return verdict(steps.RollbackFailed, steps.Fail, "Rollback failed: %s. Run the cell again, or %s.",
 			strings.Join(left, "; "), t.s.o.UndoCommand()), nil
 	}
 	return nil, nil

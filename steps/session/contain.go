@@ -21,7 +21,8 @@ type defect struct {
 
 // Error is for the screen: one line, with the place that a report of the defect needs.
 func (d *defect) Error() string {
-	return fmt.Sprintf("%s of railbench broke off at %s (%s): that is a defect of railbench, and says nothing of the rig",
+	return fmt.Sprintf("%s of railbench failed at %s (%s): this is a defect of railbench, not of the "+
+		"rig",
 		d.what, d.source, d.said)
 }
 
@@ -69,7 +70,7 @@ func origin() string {
 			return fmt.Sprintf("%s/%s:%d", dir, f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
 		}
 		if !more {
-			return "a place unknown"
+			return "an unknown place"
 		}
 	}
 }

@@ -48,7 +48,7 @@ func placed(c steps.Cell, container string, v steps.Verdict) steps.Verdict {
 	if container == "" || !c.Check.Any() || slices.ContainsFunc(c.Roles, namesContainer) {
 		return v
 	}
-	where := "Outside, on the nodes themselves: "
+	where := "Outside the container, on the nodes: "
 	if c.Inside {
 		where = "Inside " + container + ": "
 	}

@@ -59,7 +59,7 @@ func TestPlaced(t *testing.T) {
 		want      string
 	}{
 		"inside":          {steps.Cell{Check: check, Inside: true}, "box", "Inside box: Well."},
-		"outside":         {steps.Cell{Check: check}, "box", "Outside, on the nodes themselves: Well."},
+		"outside":         {steps.Cell{Check: check}, "box", "Outside the container, on the nodes: Well."},
 		"none named":      {steps.Cell{Check: check, Inside: true}, "", "Well."},
 		"no check":        {steps.Cell{}, "box", "Well."},
 		"the look itself": {looks, "box", "Well."},

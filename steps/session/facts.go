@@ -159,11 +159,11 @@ func factsText(links []linkVerdict, g steps.Grade, of map[string]string) (text s
 		}
 		all = append(all, strings.ReplaceAll(of[node], itself, node))
 		if len(same) > 1 {
-			all = append(all, fmt.Sprintf("The same goes for %s.", nodeset.Fold(slices.Sorted(slices.Values(same[1:])))))
+			all = append(all, fmt.Sprintf("The same applies to %s.", nodeset.Fold(slices.Sorted(slices.Values(same[1:])))))
 		}
 	}
 	if left > 0 {
-		all = append(all, fmt.Sprintf("Of %d more nodes it has others: the evidence has them.", left))
+		all = append(all, fmt.Sprintf("Of %d more nodes, see the evidence.", left))
 	}
 	return strings.Join(all, " "), true
 }

@@ -17,7 +17,7 @@ func TestFactsOfNodes(t *testing.T) {
 	minutes := map[string]string{"spark-01": "2", "spark-02": "2", "spark-03": "3", "spark-04": "2"}
 	slow := func(node string) string {
 		return "The script on " + node +
-			" did not run to its end: its leash did not end in time. If it answers, look for leftovers there."
+			" did not run to its end: its supervisor did not end in time. If it answers, look for leftovers there."
 	}
 	for name, c := range map[string]struct {
 		grade steps.Grade
@@ -26,7 +26,7 @@ func TestFactsOfNodes(t *testing.T) {
 	}{
 		"all, with a figure": {
 			steps.Warn, func(a, b string) string { return booted(a, minutes[a]) + " " + booted(b, minutes[b]) },
-			booted("spark-01", "2") + " The same goes for spark-[02,04]. " + booted("spark-03", "3"),
+			booted("spark-01", "2") + " The same applies to spark-[02,04]. " + booted("spark-03", "3"),
 		},
 		"some": {steps.Inconclusive, func(a, b string) string {
 			var all []string
@@ -36,23 +36,23 @@ func TestFactsOfNodes(t *testing.T) {
 				}
 			}
 			return strings.Join(all, " ")
-		}, slow("spark-01") + " The same goes for spark-[03-04]."},
+		}, slow("spark-01") + " The same applies to spark-[03-04]."},
 		"with an end of its own": {steps.Warn, func(a, b string) string {
 			return "Slow. " + a + " is at Gen4 x4. " + b + " is at Gen4 x4. A reboot trains it anew."
-		}, "Slow. spark-01 is at Gen4 x4. The same goes for spark-[02-04]. A reboot trains it anew."},
+		}, "Slow. spark-01 is at Gen4 x4. The same applies to spark-[02-04]. A reboot trains it anew."},
 		"of both ends": {
 			steps.Warn, func(a, b string) string { return a + " is slow to " + b + ". Look there." },
 			"spark-01:spark-02: spark-01 is slow to spark-02. Look there. spark-01:spark-03: spark-01 is slow to spark-03. " +
 				"Look there. " +
 				"spark-01:spark-04: spark-01 is slow to spark-04. Look there. spark-02:spark-03: spark-02 is slow to spark-03. " +
 				"Look there. " +
-				"Over 2 more links it has others: the evidence has them.",
+				"Over 2 more links there are others; see the evidence.",
 		},
 		"another over each link": {
 			steps.Warn, func(a, b string) string { return a + " lost what came from rail " + b[len(b)-1:] + "." },
 			"spark-01:spark-02: spark-01 lost what came from rail 2. spark-01:spark-03: spark-01 lost what came from rail 3. " +
 				"spark-02:spark-03: spark-02 lost what came from rail 3. spark-01:spark-04: spark-01 lost what came from rail 4. " +
-				"Over 2 more links it has others: the evidence has them.",
+				"Over 2 more links there are others; see the evidence.",
 		},
 	} {
 		var told []linkVerdict

@@ -41,13 +41,14 @@ func (r *run) everyLink(ctx context.Context) (steps.Result, steps.Verdict) {
 				links = append(links, l)
 			}
 		}
-		r.tell("over %d of %d links, each node to the next and to those that it has an address in common with", len(links),
+		r.tell("over %d of %d links: each node to the next and to those in a shared subnet", len(links),
 			every)
 	case looks:
 		r.tell("over %d of %d links, each node to the next", len(ring), len(links))
 		links = ring
 	default:
-		r.tell("over %d of %d links, each node to the next: it moves data, and all of them take %.1f times as long",
+		r.tell("over %d of %d links, each node to the next; testing all would take %.1f times "+
+			"as long",
 			len(ring), len(links), float64(len(links))/float64(len(ring)))
 		links = ring
 	}
@@ -242,7 +243,7 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 	} else {
 		left := 0
 		if v.Reason, left = reasonsAt(told, v.Grade); left > 0 {
-			v.Reason += fmt.Sprintf(" Over %d more links it has others: the evidence has them.", left)
+			v.Reason += fmt.Sprintf(" Over %d more links there are others; see the evidence.", left)
 		}
 	}
 	// What is worse somewhere hides nothing that is amiss elsewhere.
@@ -261,7 +262,7 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 			v.Reason += fmt.Sprintf(" And %s, %s", g-1, less)
 		}
 		if left > 0 {
-			v.Reason += fmt.Sprintf(" Over %d more links it has others.", left)
+			v.Reason += fmt.Sprintf(" Over %d more links there are others.", left)
 		}
 	}
 	return v
@@ -280,11 +281,11 @@ func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
 		if len(x.links) == len(told) && (whole || g <= steps.Pass) {
 			switch {
 			case !whole: // behind it: a narrow screen shows how it begins
-				return fmt.Sprintf("%s: %s So it is over each of %d links, each with its own nodes and figures.",
+				return fmt.Sprintf("%s: %s The same applies to each of %d links, with its own nodes and values.",
 					x.links[0], said, len(told)), 0
 			case len(told) > 1 && (ofTwo.Regexp().MatchString(said) ||
 				said == x.reasons[0] && counts.Regexp().MatchString(said)):
-				return fmt.Sprintf("%s So it is over each of %d links.", said, len(told)), 0
+				return fmt.Sprintf("%s The same applies to each of %d links.", said, len(told)), 0
 			}
 			return said, 0
 		}
@@ -529,12 +530,12 @@ func standOut(told []linkVerdict, ill []string, g steps.Grade) string {
 		all = append(all, fmt.Sprintf("%s at each of its %d links%s: %s: %s", node, links, which, at.link, at.Reason))
 	}
 	if len(ill) > mostReasons {
-		all = append(all, fmt.Sprintf("And so at each link of %s.", named(ill[mostReasons:])))
+		all = append(all, fmt.Sprintf("The same applies to each link of %s.", named(ill[mostReasons:])))
 	}
 	if between := enclosed(told, nodesOf(told), ill); len(between) > 0 {
 		all = append(all, fmt.Sprintf("%s %s links to these alone.", named(between), has(len(between))))
 	}
-	return apart(told, nodesOf(told), ill) + strings.Join(all, " ") + " The links between all other nodes are better."
+	return apart(told, nodesOf(told), ill) + strings.Join(all, " ") + " All other links are better."
 }
 
 // mostNames is how long a list of names may be, in bytes: what many nodes that don't follow each other are called

@@ -299,7 +299,7 @@ func TestChecksMeasureInRounds(t *testing.T) {
 				return steps.Verdict{Grade: steps.Fail, Reason: "Slow."}
 			}
 			return steps.Verdict{}
-		}, 7, steps.Warn, "Good alone, and not with 3 links measured at once"},
+		}, 7, steps.Warn, "Good alone, but not with 3 links at once"},
 		"bad": {func(link string, _ bool) steps.Verdict {
 			if link == "n2:n3" {
 				return steps.Verdict{Grade: steps.Fail, Reason: "Slow."}
@@ -462,7 +462,7 @@ func TestFoldLinks(t *testing.T) {
 				{linkEnds{"a", "b"}, steps.Verdict{Grade: steps.Pass, Reason: "Both nodes answer."}},
 				{linkEnds{"a", "c"}, steps.Verdict{Grade: steps.Pass, Reason: "Both nodes answer."}},
 			},
-			steps.Pass, "Both nodes answer. So it is over each of 2 links.", "",
+			steps.Pass, "Both nodes answer. The same applies to each of 2 links.", "",
 		},
 		"skipped and well": {
 			[]linkVerdict{{linkEnds{"a", "b"}, skipped}, {linkEnds{"a", "c"}, pass}},
@@ -504,7 +504,7 @@ func TestFoldLinks(t *testing.T) {
 			{linkEnds{"b", "c"}, fail},
 			{linkEnds{"b", "d"}, warn},
 			{linkEnds{"c", "d"}, fail},
-		}, steps.Fail, "c at each of its 3 links: a:c: C is broken. The links between all other nodes are better. " +
+		}, steps.Fail, "c at each of its 3 links: a:c: C is broken. All other links are better. " +
 			"And WARN, b:d: A is odd.", "c"},
 		"one is well, and nothing else ran": {[]linkVerdict{
 			{linkEnds{"a", "b"}, skipped},
@@ -534,7 +534,7 @@ func TestFoldLinks(t *testing.T) {
 				{linkEnds{"d", "e"}, steps.Verdict{Grade: steps.Warn, Reason: "4."}},
 				{linkEnds{"e", "f"}, steps.Verdict{Grade: steps.Warn, Reason: "5."}},
 				{linkEnds{"f", "a"}, steps.Verdict{Grade: steps.Warn, Reason: "5."}},
-			}, steps.Warn, "a:b: 1. b:c: 2. c:d: 3. d:e: 4. Over 2 more links it has others: the evidence has them.", "",
+			}, steps.Warn, "a:b: 1. b:c: 2. c:d: 3. d:e: 4. Over 2 more links there are others; see the evidence.", "",
 		},
 		"nothing was run":   {nil, steps.NotRun, "", ""},
 		"one link was done": {[]linkVerdict{{linkEnds{"a", "b"}, warn}}, steps.Warn, "A is odd.", "a"},
@@ -660,7 +660,7 @@ func TestManyOutliersAreFolded(t *testing.T) {
 		!strings.Contains(v.Said(), "n009 has 9,009, and there are 196 more values. ") ||
 		!strings.HasPrefix(v.Reason, "eth0 MTU: 400 of 600 have 1,500 bytes, "+
 			"n[000,003,006,009,012,015,018,021] and 192 more have 9,000 bytes. ") ||
-		!strings.Contains(v.Said(), "And so at each link of n[012,015,018,021,024,027,030,033] and 188 more.") {
+		!strings.Contains(v.Said(), "The same applies to each link of n[012,015,018,021,024,027,030,033] and 188 more.") {
 		t.Errorf("%s in %d bytes: %s", v.Grade, len(v.Reason), v.Reason)
 	}
 	for _, e := range v.Evidence {

@@ -159,8 +159,8 @@ func choose(rig *steps.Rig, choices []RailChoice) {
 	for _, want := range rails {
 		i := slices.Index(known, want[0]+"-"+want[1])
 		if i < 0 {
-			rig.Missing = append(rig.Missing, fmt.Sprintf("the rig file names a rail from %s on %s to %s on %s, "+
-				"and no two addresses in one subnet join them now",
+			rig.Missing = append(rig.Missing, fmt.Sprintf("the rig file names a rail from %s on %s to %s on %s, but no two "+
+				"addresses in one subnet connect them",
 				want[0], rig.At(steps.Here).Name, want[1], rig.At(steps.Peer).Name))
 			continue
 		}

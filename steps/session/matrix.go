@@ -15,13 +15,13 @@ import (
 // PairingOf is what a cell with pairs= measures.
 func PairingOf(t steps.Tutorial, cell steps.Cell) (p Pairing, err error) {
 	if len(cell.Pairs) != 2 {
-		return p, fmt.Errorf("%s names no two cells that measure a pair", cell.ID)
+		return p, fmt.Errorf("%s does not name two cells that measure a pair", cell.ID)
 	}
 	p.Cell = cell
 	for i, into := range []*steps.Cell{&p.Bandwidth, &p.Latency} {
 		c, ok := t.Cell(cell.Pairs[i])
 		if !ok {
-			return p, fmt.Errorf("the tutorial has no cell %s, which %s measures each pair with", cell.Pairs[i], cell.ID)
+			return p, fmt.Errorf("the tutorial has no cell %s, with which %s measures each pair", cell.Pairs[i], cell.ID)
 		}
 		*into = c
 	}
@@ -168,7 +168,7 @@ func matrixVerdict(m *pairs.Matrix) steps.Verdict {
 		return v
 	}
 	t := steps.Table{
-		Title:   "What explains it, most of it first",
+		Title:   "Causes, most frequent first",
 		Columns: []steps.Column{{Name: ""}, {Name: "what"}, {Name: "figures", Number: true}, {Name: "which"}},
 	}
 	for _, c := range j.Causes {

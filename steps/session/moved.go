@@ -25,7 +25,7 @@ func moved(r steps.Result) string {
 	var texts []string
 	for _, b := range all {
 		if n := sent(b); n > 0 && float64(n) >= shownShare*float64(most) && b.Seconds > 0 {
-			texts = append(texts, fmt.Sprintf("%s sent %s in %.1f s (%s on the wire, with its beginning)",
+			texts = append(texts, fmt.Sprintf("%s sent %s in %.1f s (%s)",
 				b.Dev+" of "+r.Rig.NameOf(b.End), registry.Size(float64(n)), b.Seconds, registry.Gbps(float64(n)*8/b.Seconds/1e9)))
 		}
 	}

@@ -26,7 +26,7 @@ func TestMoved(t *testing.T) {
 		{
 			"a rail, its acknowledgements and an idle one",
 			[]steps.RailBytes{rail(steps.Here, 0, 122e9, true), rail(steps.Here, 1, 0, true), rail(steps.Peer, 0, 1e8, true)},
-			" Until then mlx5_0 of here sent 122.00 GB in 10.0 s (97.6 Gb/s on the wire, with its beginning).",
+			" Until then mlx5_0 of here sent 122.00 GB in 10.0 s (97.6 Gb/s).",
 		},
 	} {
 		if got := moved(steps.Result{Rig: rig, Stages: []steps.Stage{{Bytes: c.rails}}}); got != c.want {

@@ -43,7 +43,7 @@ func (r *run) lockSome(ctx context.Context, nodes []int) error {
 	return r.s.await(ctx, nodes, func(by string, first bool) {
 		if first {
 			r.seen = nil
-			text := by + ": " + r.cell.ID + " waits until that has ended, or you interrupt it"
+			text := by + ": " + r.cell.ID + " waits until that ends, or until you interrupt it"
 			r.tell("%s", text)
 			if o.OnWait != nil {
 				o.OnWait(text)

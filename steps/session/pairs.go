@@ -121,7 +121,7 @@ func (p *pairing) cost() (c pairs.Cost, wrong []string) {
 		}
 	}
 	if p.partners() != p.m.Partners && p.m.Uncabled != nil {
-		wrong = append(wrong, fmt.Sprintf("%s is not looked at: cables join some pairs alone, and each of those is measured",
+		wrong = append(wrong, fmt.Sprintf("%s is ignored: cables join only some pairs, and each of those is measured",
 			pairs.Partners))
 	}
 	return pairs.CostOf(len(p.m.Nodes), len(p.m.Rails), p.m.Partners, p.bytes()).Of(p.rounds()), wrong
@@ -150,7 +150,7 @@ func (p *pairing) lockNodes(ctx context.Context) error {
 	}
 	return p.s.await(ctx, everyNode(len(o.Nodes)), func(by string, first bool) {
 		if first && o.OnWait != nil {
-			o.OnWait(by + ": the pairs wait until that has ended, or you interrupt it")
+			o.OnWait(by + ". The pairs wait until that ends, or until you interrupt it")
 		}
 	})
 }
@@ -176,7 +176,7 @@ func (p *pairing) prepare() error {
 	}
 	switch {
 	case len(o.Nodes) < len(steps.Ends):
-		return errors.New("one node has no pair: name two or more")
+		return errors.New("one node has no pair. Name two or more nodes")
 	case answered < len(steps.Ends):
 		return errors.Join(p.seen.errs...)
 	}
@@ -204,7 +204,7 @@ func (p *pairing) prepare() error {
 	}
 	why := p.Known.Unlike(p.m, "the rig")
 	if at := p.m.LeavesOut(p.Known); why == "" && at != "" {
-		why = fmt.Sprintf("it has a figure of %s, which is no pair that %s=%d measures", at, pairs.Partners, partners)
+		why = fmt.Sprintf("it has a result of %s, which is not a pair that %s=%d measures", at, pairs.Partners, partners)
 	}
 	if why == "" {
 		if now := p.Known.Rewired(p.m); now != nil {
@@ -212,7 +212,7 @@ func (p *pairing) prepare() error {
 		}
 	}
 	if why != "" {
-		return fmt.Errorf("it can't go on: %s: save to another file", why)
+		return fmt.Errorf("it cannot be continued: %s. Save to another file", why)
 	}
 	p.m.Take(p.Known)
 	return nil
@@ -310,7 +310,7 @@ func (p *pairing) describe(no int) {
 				node.Ports[rail] = fmt.Sprint(r.PhysPort)
 			}
 			if r.Soft() {
-				p.m.Conditions.Soft = "over soft-RoCE the processor is what is measured: no pair is held against the best one"
+				p.m.Conditions.Soft = "over soft-RoCE the processor is measured, so no pair is compared with the best"
 			}
 		}
 		if !slices.Contains(hardware, "") {
@@ -443,7 +443,7 @@ func (p *pairing) measure(ctx context.Context, what steps.Measure, at pairs.Pair
 		if why == "" {
 			if i = p.pair(rig, rail); i < 0 {
 				why = or(or(p.m.Nodes[at.From].Lacks[rail], p.m.Nodes[at.To].Lacks[rail]),
-					fmt.Sprintf("no %s leads from %s to %s (railbench init shows what is joined)", p.m.Rails[rail],
+					fmt.Sprintf("no %s connects %s to %s (railbench init shows the cabling)", p.m.Rails[rail],
 						p.m.Nodes[at.From].Name, p.m.Nodes[at.To].Name))
 			}
 		}
@@ -559,9 +559,9 @@ func (l *testLog) close() string {
 	}
 	switch {
 	case l.err != nil:
-		return fmt.Sprintf("what the tests printed that did not pass is not kept: %v", l.err)
+		return fmt.Sprintf("output of failed tests could not be saved: %v", l.err)
 	case l.file != nil:
-		return "what the tests printed that did not pass: " + l.file.file.Name()
+		return "output of failed tests: " + l.file.file.Name()
 	}
 	return ""
 }
@@ -575,7 +575,8 @@ func (p *pairing) record(what steps.Measure, at pairs.Pair, rail, beside int, v 
 	was := *c
 	*c = pairs.Cell{Grade: v.Grade, Beside: uint16(beside)}
 	if v.Grade != steps.Pass {
-		c.Reason, c.Explained = v.Reason, v.Code != steps.BelowLimit && v.Code != ""
+		c.Reason = v.Reason
+		c.CauseAt = uint16(max(0, strings.Index(v.Reason, v.Cause)))
 	}
 	for _, f := range v.Measured(what) {
 		c.Value = float32(f.Value)

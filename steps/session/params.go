@@ -45,7 +45,7 @@ func CheckParam(c steps.Catalog, t steps.Tutorial, cell, name, value string) (st
 		if cell != "" {
 			one, ok := t.Cell(cell)
 			if !ok {
-				return "", fmt.Errorf("there is no cell %q%s", cell, steps.DidYouMean(cell, t.IDs()))
+				return "", fmt.Errorf("unknown cell %q%s", cell, steps.DidYouMean(cell, t.IDs()))
 			}
 			if !one.Reads(p) {
 				return "", fmt.Errorf("%s reads no %s%s", cell, name, reading(one, table))
@@ -53,8 +53,7 @@ func CheckParam(c steps.Catalog, t steps.Tutorial, cell, name, value string) (st
 		}
 		return p.Parse(value)
 	}
-	return "", fmt.Errorf("there is no parameter %q%s (railbench list --params shows all)", name,
-		steps.DidYouMean(name, names))
+	return "", fmt.Errorf("unknown parameter %q%s", name, steps.DidYouMean(name, names))
 }
 
 // IsProgram reports whether a parameter's value is run.
@@ -75,7 +74,7 @@ func reading(c steps.Cell, table []steps.Param) string {
 		}
 	}
 	if names == nil {
-		return ", nor any other parameter"
+		return ", and no other parameter"
 	}
 	return "; it reads " + strings.Join(names, ", ")
 }

@@ -53,12 +53,12 @@ func TestCheckParam(t *testing.T) {
 		{"", "RAIL_ADDRESS", "fe80::1/64", "", "not an IPv4 address with its prefix"},
 		{"", "BOND", "a name that is too long", "", "at most 15 characters"},
 		{"", "BOND", "-f", "", "no hyphen in front"},
-		{"", "NIXL_TLS", "rc, tcp", "", "no blank"},
+		{"", "NIXL_TLS", "rc, tcp", "", "without blanks"},
 		{"", "NIXL_START", "100K", "", "power of two"},
-		{"", "SIZES", "1M", "", `there is no parameter "SIZES"; did you mean "SIZE"?`},
-		{"ib-write-b", "SIZE", "1M", "", `there is no cell "ib-write-b"; did you mean "ib-write-bw"?`},
+		{"", "SIZES", "1M", "", `unknown parameter "SIZES"; did you mean "SIZE"?`},
+		{"ib-write-b", "SIZE", "1M", "", `unknown cell "ib-write-b"; did you mean "ib-write-bw"?`},
 		{"ib-write-bw", "KV_CACHE_GB", "40", "", "ib-write-bw reads no KV_CACHE_GB; it reads SIZE, ITERATIONS, PORT"},
-		{"bond-teardown", "BOND", "bond1", "", "bond-teardown reads no BOND, nor any other parameter"},
+		{"bond-teardown", "BOND", "bond1", "", "bond-teardown reads no BOND, and no other parameter"},
 	} {
 		got, err := CheckParam(catalog.New(), tut, c.cell, c.name, c.value)
 		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) ||
@@ -149,7 +149,7 @@ func TestSetParam(t *testing.T) {
 		{"c", "SIZE", "8K", "8192", "4096", ""},
 		{"", "SIZE", "1M", "8192", "1048576", ""},
 		{"c", "SIZE", "0", "8192", "1048576", `SIZE is "0"`},
-		{"e", "SIZE", "1", "8192", "1048576", `no cell "e"`},
+		{"e", "SIZE", "1", "8192", "1048576", `unknown cell "e"`},
 		{"c", "PORT", "1", "8192", "1048576", "c reads no PORT; it reads SIZE"},
 		// What holds anyway takes back what was set.
 		{"c", "SIZE", "1M", "1048576", "1048576", ""},

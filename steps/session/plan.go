@@ -254,7 +254,7 @@ func (o Options) values(c steps.Cell, params map[string]string) (all []steps.Par
 func hidden(c steps.Cell) string {
 	for _, role := range c.Roles {
 		if role.Interpreter != "" && !slices.Contains(steps.Interpreters(), role.Interpreter) {
-			return fmt.Sprintf("%q runs no script here: %s can, beside the shell",
+			return fmt.Sprintf("%q cannot run scripts here. Use %s, or the shell",
 				sanitize.Line(role.Interpreter), strings.Join(steps.Interpreters(), " and "))
 		}
 		text := role.Text()
@@ -263,8 +263,8 @@ func hidden(c steps.Cell) string {
 			if !runner.Deceives(r) && (r != utf8.RuneError || n > 1) {
 				continue
 			}
-			return fmt.Sprintf("line %d of its script has a character that nobody sees, or sees as a blank (%s), "+
-				"so what is shown of it is not what would run. A script prints such a one with printf",
+			return fmt.Sprintf("line %d of its script has an invisible character (%s), so the shown script "+
+				"differs from what would run. Use printf for it",
 				1+strings.Count(text[:at], "\n"), unseen(text[at:at+n]))
 		}
 	}

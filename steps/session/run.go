@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/traffic"
 )
@@ -75,12 +76,12 @@ type run struct {
 }
 
 // untrusted is why a cell of somebody else's does not run.
-const untrusted = "its script came in a file that this railbench has not saved, or that was changed since. " +
-	"Read it; T on the screen trusts it, railbench trust FILE all of the file"
+const untrusted = "its script is from an untrusted or changed file. Read it, then press T on the " +
+	"screen or run: railbench trust FILE"
 
 // untrustedValue is that for a value which its script reads.
-const untrustedValue = "its parameter %s is %q, and that came in a file that was changed since it was trusted, or " +
-	"never was. Read what its script does with it; T on the screen trusts it, railbench trust FILE all of the file"
+const untrustedValue = "its parameter %s is %q, from an untrusted or changed file. Read its script, " +
+	"then press T or run: railbench trust FILE"
 
 // do runs the cell and collects its result. The error says that a node could not
 // be reached, or that nothing could be planned.
@@ -205,10 +206,11 @@ func (r *run) lacksRails(rig steps.Rig) string {
 	_, across := rig.AcrossHalves()
 	switch {
 	case (r.cell.Rails == "2" || r.cell.Rails == steps.AllRails) && len(rig.Pairs) < 2:
-		return fmt.Sprintf("It needs two rails that lead from node to node, and there are %d: see the rail map.",
+		return fmt.Sprintf("It needs two rails that connect the nodes, and there are %d. See rail-map.",
 			len(rig.Pairs))
 	case r.cell.Rails == "halves" && !across:
-		return "It needs a rail on the adapter's other PCIe half, and none leads from node to node: see the rail map."
+		return "It needs a rail on the adapter's other PCIe half, and none connects the " +
+			"nodes. See rail-map."
 	}
 	return ""
 }
@@ -221,30 +223,27 @@ func (r *run) bonded(rig steps.Rig) error {
 	}
 	var held []string
 	for _, e := range steps.Ends {
-		master, text := "", ""
+		var masters []string
+		in := map[string][]string{}
 		for _, rail := range rig.At(e).Rails {
-			switch dev := rail.Netdev; dev.Master {
-			case "":
-			case master:
-				text += ", and so is " + dev.Name
-			default:
-				if text != "" {
-					held = append(held, text)
+			if m := rail.Netdev.Master; m != "" {
+				if in[m] == nil {
+					masters = append(masters, m)
 				}
-				master, text = dev.Master, fmt.Sprintf("%s on %s is in %s", dev.Name, rig.At(e).Name, dev.Master)
+				in[m] = append(in[m], rail.Netdev.Name)
 			}
 		}
-		if text != "" {
-			held = append(held, text)
+		for _, m := range masters {
+			held = append(held, fmt.Sprintf("%s on %s %s in %s", registry.And(in[m]), rig.At(e).Name,
+				registry.Plural(len(in[m]), "is", "are"), m))
 		}
 	}
 	if held == nil {
 		return nil
 	}
-	why := "not started: " + strings.Join(held, "; ") +
-		". A rail in a bond has no GID of its own: the test would fail or hang"
+	why := "not started: " + strings.Join(held, "; ")
 	if undo, ok := r.s.o.Tutorial.Undoing(); ok {
-		why += fmt.Sprintf(". First run %q (%s)", undo.Title, undo.ID)
+		why += ". Run " + undo.ID + " first"
 	}
 	return errors.New(why)
 }
@@ -279,7 +278,7 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 		after := r.countersAfter(ctx, rig)
 		st.Bytes = account(rig, idle, before, after)
 		if st.Restarted = restarted(rig, before, after); st.Restarted != nil {
-			r.tell("restarted meanwhile: %s", strings.Join(st.Restarted, ", "))
+			r.tell("restarted during the test: %s", strings.Join(st.Restarted, ", "))
 		}
 	}
 	st.Elapsed = r.s.clock.Now().Sub(began)
@@ -440,14 +439,14 @@ func (r *run) watch(ctx context.Context, look func(context.Context) linkActivity
 			if silent >= linkLook && still < r.cell.Stall {
 				switch seen := look(ctx); {
 				case seen.went:
-					cancel(fmt.Errorf("%w: it was ended", errLinkDown))
+					cancel(fmt.Errorf("%w, so it was stopped", errLinkDown))
 					return
 				case seen.moves: // a large block may take minutes
 					moved = clock.Now()
 				}
 			}
 			if still >= r.cell.Stall {
-				cancel(fmt.Errorf("%w for %s: it was ended", errStalled, r.cell.Stall))
+				cancel(fmt.Errorf("%w for %s, so it was stopped", errStalled, r.cell.Stall))
 				return
 			}
 			if clock.Await(ctx, min(r.cell.Stall-still, linkLook)) == runner.Interrupted {
@@ -543,8 +542,8 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 			if err != nil {
 				return s, err
 			}
-			return s, fmt.Errorf("port %s on %s is in use: something listens there already, "+
-				"and the test would talk to that (find it with: ss -ltnp sport = :%s)", port, name, port)
+			return s, fmt.Errorf("port %s on %s is in use. Stop that program (ss -ltnp sport = :%s) or change the port", port,
+				name, port)
 		}
 	}
 	var line *regexp.Regexp
@@ -577,7 +576,7 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 			case up:
 				isReady()
 			case err == nil:
-				err = fmt.Errorf("nothing listens on port %s", port)
+				err = fmt.Errorf("nothing is listening on port %s", port)
 				fallthrough
 			default:
 				deaf = err
@@ -587,7 +586,7 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	case line == nil:
 		isReady()
 	}
-	late := fmt.Errorf("%s on %s is not ready after %s", role.Name, name, readyLimit)
+	late := fmt.Errorf("%s on %s was not ready after %s", role.Name, name, readyLimit)
 	switch clock.Await(waiting, runner.Forever, ready, s.ended, given) {
 	case 0:
 		return s, nil
@@ -615,7 +614,7 @@ func early(o steps.Output, role steps.Role, node string) error {
 	case !o.Ran:
 		u.why = ": " + o.Err
 	case words == "":
-		u.why = fmt.Sprintf(", with %s and not a word", o.Exit)
+		u.why = fmt.Sprintf(", with %s and no message", o.Exit)
 	default:
 		// The first line of a complaint names the cause, the others what follows from it.
 		u.why = fmt.Sprintf(", with %s: %s", o.Exit, strings.TrimSpace(words))
@@ -637,7 +636,7 @@ echo no`
 func (r *run) listens(ctx context.Context, node int, port string, within time.Duration) (bool, error) {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
-		return false, fmt.Errorf("%q is no TCP port", port)
+		return false, fmt.Errorf("%q is not a TCP port", port)
 	}
 	tries := 1
 	if within > 0 {
@@ -930,7 +929,7 @@ func (r *run) openLog(dir string) {
 	}
 	log, err := createLog(dir, r)
 	if err != nil {
-		r.unkept = fmt.Sprintf("the full output is not kept: %v", err)
+		r.unkept = fmt.Sprintf("the full output could not be saved: %v", err)
 		r.tell("%s", r.unkept)
 		return
 	}
@@ -948,7 +947,7 @@ func (r *run) closeLog() string {
 		return ""
 	}
 	if err := log.close(); err != nil {
-		r.unkept = fmt.Sprintf("the full output was not kept: %v", err)
+		r.unkept = fmt.Sprintf("the full output could not be saved: %v", err)
 		r.tell("%s", r.unkept)
 		return ""
 	}

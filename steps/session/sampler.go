@@ -196,11 +196,11 @@ func (own sampler) healthAt(at time.Time) health.Node {
 	n := own.health
 	switch {
 	case own.heard.IsZero():
-		n.Stale = "not looked at yet"
+		n.Stale = "not sampled yet"
 	case own.why != "":
 		n.Stale = own.why
 	case at.Sub(own.heard) > lookStale:
-		n.Stale = "not heard of for a while"
+		n.Stale = "no recent sample"
 	}
 	return n
 }

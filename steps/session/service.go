@@ -68,7 +68,7 @@ func (r *run) services(ctx context.Context, rig steps.Rig) (stop func(), err err
 	for _, name := range r.cell.With {
 		service, ok := r.s.o.Services[name]
 		if !ok {
-			return stop, fmt.Errorf("railbench runs no service %q", name)
+			return stop, fmt.Errorf("railbench has no service %q", name)
 		}
 		var vars [2]map[string]string
 		var end func() error
@@ -101,4 +101,4 @@ func (r *run) every(rig steps.Rig) (all []runner.Node) {
 var errStalled = errors.New("nothing was printed")
 
 // errLinkDown ends a run whose link went down meanwhile.
-var errLinkDown = errors.New("a link that it leads over went down")
+var errLinkDown = errors.New("a link of this test went down")

@@ -20,6 +20,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/trust"
 )
 
@@ -413,7 +414,7 @@ func (s *Session) SetLink(l steps.Link) error {
 	select {
 	case <-s.idle:
 	default:
-		return errors.New("a cell runs or waits: the link under test is changed when nothing does")
+		return errors.New("a cell is running or queued. Change the link when no cell runs")
 	}
 	s.link = l
 	rig := Named(s.o).Over(l)
@@ -629,7 +630,7 @@ func finite(v steps.Verdict) steps.Verdict {
 			v.Evidence[i].Value = "no number"
 			if v.Grade == steps.Pass || v.Grade == steps.Warn {
 				v.Grade, v.Code, v.Decided = steps.Inconclusive, steps.FigureImpossible, steps.ByFigure
-				v.Reason = fmt.Sprintf("%s is no number. %s", e.Name, v.Reason)
+				v.Reason = fmt.Sprintf("%s is not a number. %s", e.Name, v.Reason)
 			}
 		}
 	}
@@ -649,7 +650,7 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 	judge, ok := r.s.o.Catalog.Judges[r.cell.Judge]
 	if !ok {
 		return steps.Verdict{
-			Grade: steps.Inconclusive, Code: steps.NotJudged, Reason: "Nothing judges this cell: read its output.",
+			Grade: steps.Inconclusive, Code: steps.NotJudged, Reason: "This cell has no judge. Read its output.",
 		}
 	}
 	for _, st := range result.Stages {
@@ -686,13 +687,17 @@ func whole(v steps.Verdict, c steps.Cell, rig steps.Rig) steps.Verdict {
 		if v.Grade = v.Grade.Worst(steps.Warn); v.Code == "" {
 			v.Code = steps.PortLeftOut
 		}
-		v.Reason += " Left out, because it is no rail: " + strings.Join(left, "; ") + " (see rail-addresses)."
+		v.Reason = fmt.Sprintf("%s left out: see rail-addresses. %s",
+			registry.Count(len(left), "port was", "ports were"), v.Reason)
+		for _, why := range left {
+			v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: "Left out: " + why})
+		}
 		// A rail's number is its place among those that there are.
 		if len(rig.Pairs) > 1 {
 			a, b := rig.Rail(rig.Pairs[0], steps.Here), rig.Rail(rig.Pairs[1], steps.Here)
 			if a.PhysPort >= 0 && a.PhysPort == b.PhysPort {
-				v.Reason += fmt.Sprintf(" So rails 1 and 2 are the two halves of one port here, %s and %s, and not two cables.",
-					a.Dev, b.Dev)
+				v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: fmt.Sprintf("So rails 1 and 2 are "+
+					"the two PCIe halves of one port, %s and %s, not two cables", a.Dev, b.Dev)})
 			}
 		}
 	}
@@ -712,7 +717,7 @@ func held(v steps.Verdict, result steps.Result) steps.Verdict {
 	}
 	for _, st := range result.Stages {
 		if st.Err != "" {
-			return against(sentence(fmt.Errorf("not run to its end: %s", st.Err)))
+			return against(sentence(fmt.Errorf("not completed: %s", st.Err)))
 		}
 		for _, o := range st.Outputs {
 			if !o.Ran || !o.Exit.OK() {
@@ -722,7 +727,7 @@ func held(v steps.Verdict, result steps.Result) steps.Verdict {
 		}
 	}
 	if len(result.Stages) == 0 && (result.Changed == nil || result.Changed.Nothing == "") {
-		return against("Nothing was run.")
+		return against("Nothing ran.")
 	}
 	return v
 }

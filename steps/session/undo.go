@@ -145,11 +145,11 @@ func undoPlace(ctx context.Context, o Options, now []change.State,
 	p := e.Nodes[at]
 	i, ok := nodeOf(o, now, p)
 	if !ok {
-		return fmt.Sprintf("%s (%s) is no node of this rig", p.Name, p.Where), false
+		return fmt.Sprintf("%s (%s) is not a node of this rig", p.Name, p.Where), false
 	}
 	node := o.Nodes[i]
 	if boot := now[i].Boot; boot != "" && boot != p.Boot {
-		tell("%s was started again since, and has lost the change with that", node.Name())
+		tell("%s has restarted since, which removed the change", node.Name())
 		return "", false
 	}
 	g := undo.Guard{Node: node, ID: p.Guard}
@@ -165,14 +165,14 @@ func undoPlace(ctx context.Context, o Options, now []change.State,
 	case err != nil:
 		return err.Error(), false
 	case report.Code != 0:
-		return fmt.Sprintf("the way back ended with exit %d on %s: %s",
-			report.Code, node.Name(), or(lastLine(report.Output), "not a word")), false
+		return fmt.Sprintf("the rollback ended with exit %d on %s: %s",
+			report.Code, node.Name(), or(lastLine(report.Output), "no message")), false
 	}
 	diff, moved, err := differs(ctx, node, p)
 	if err != nil {
 		return err.Error(), false
 	} else if diff != nil {
-		return fmt.Sprintf("%s is not as before: %s", node.Name(), strings.Join(diff, ", ")), false
+		return fmt.Sprintf("%s differs from before: %s", node.Name(), strings.Join(diff, ", ")), false
 	}
 	for _, m := range moved {
 		tell("%s: %s", node.Name(), m)
@@ -180,7 +180,7 @@ func undoPlace(ctx context.Context, o Options, now []change.State,
 	if err := g.Forget(ctx); err != nil {
 		return err.Error(), false
 	}
-	tell("%s is as it was: compared with what was captured", node.Name())
+	tell("%s is as it was before", node.Name())
 	return "", false
 }
 
@@ -195,21 +195,21 @@ func rootless(err error) bool {
 func byItself(ctx context.Context, n runner.Node, p undo.Place, until time.Time, tell func(string, ...any)) string {
 	clock := runner.ClockOf(n)
 	if wait := until.Sub(clock.Now()); wait > 0 {
-		tell("%s goes back by itself in %.0f s: waiting for that", n.Name(), wait.Seconds())
+		tell("%s rolls back automatically in %.0f s; waiting for that", n.Name(), wait.Seconds())
 		if clock.Await(ctx, wait) == runner.Interrupted {
-			return fmt.Sprintf("whether %s has gone back is not known (%s)", n.Name(), context.Cause(ctx))
+			return fmt.Sprintf("whether %s has rolled back is unknown (%s)", n.Name(), context.Cause(ctx))
 		}
 	}
 	for {
 		diff, _, err := differs(ctx, n, p)
 		switch {
 		case err == nil && diff == nil:
-			tell("%s has gone back by itself: compared with what was captured", n.Name())
+			tell("%s has rolled back automatically and is as it was before", n.Name())
 			return ""
 		case ctx.Err() != nil && err != nil:
 			return err.Error()
 		case ctx.Err() != nil:
-			return fmt.Sprintf("%s is not as before: %s", n.Name(), strings.Join(diff, ", "))
+			return fmt.Sprintf("%s differs from before: %s", n.Name(), strings.Join(diff, ", "))
 		}
 	}
 }
@@ -223,7 +223,7 @@ const settleTime = 20 * time.Second
 func differs(ctx context.Context, n runner.Node, p undo.Place) (diff, moved []string, err error) {
 	var before change.State
 	if err := json.Unmarshal(p.Before, &before); err != nil {
-		return nil, nil, errors.New("the journal does not say how it was before")
+		return nil, nil, errors.New("the journal does not contain the state before")
 	}
 	clock := runner.ClockOf(n)
 	of := func(link string) bool { return slices.Contains(p.Set, link) }

@@ -47,7 +47,7 @@ type Finding struct {
 	Grade steps.Grade
 	Node  steps.End
 	Ports []Port
-	Text  string // a clause that the node's name is put in front of
+	Text  string // a clause with onNode for the node's name
 }
 
 // Accounted is what came of an account.
@@ -80,7 +80,7 @@ func Account(rig steps.Rig, bytes []steps.RailBytes, flows ...Flow) Accounted {
 	if !whole {
 		b.Findings = []Finding{{
 			What: Uncounted, Grade: steps.Inconclusive,
-			Text: "the bytes were not counted, so nothing shows which rail carried them",
+			Text: "the bytes were not counted, so the rail that carried them is unknown",
 		}}
 		return b.Accounted
 	}
@@ -103,7 +103,15 @@ type accounting struct {
 	payload float64
 }
 
-// find adds a finding. Its text is a clause that goes on after the node's name: "on NODE …".
+// onNode stands in a finding's text where "on NODE" goes: what several nodes have alike is one sentence.
+const onNode = "{on}"
+
+// explain adds what a finding has no room for.
+func (b *accounting) explain(note string) {
+	b.Evidence = append(b.Evidence, steps.Evidence{Name: steps.NoteName, Value: note})
+}
+
+// find adds a finding. Its text is a clause with onNode.
 func (b *accounting) find(w What, g steps.Grade, e steps.End, ports []Port, format string, args ...any) {
 	b.Findings = append(b.Findings, Finding{w, g, e, ports, fmt.Sprintf(format, args...)})
 }
@@ -122,7 +130,7 @@ func (b *accounting) node(e steps.End) {
 	other := b.foreign(e, used)
 	if !used {
 		if len(other.ports) > 0 {
-			b.find(Foreign, steps.Warn, e, other.ports, "%s moved %s meanwhile, and the test doesn't lead there",
+			b.find(Foreign, steps.Warn, e, other.ports, "%s {on} moved %s during the test, which does not use that node",
 				registry.And(b.names(other.ports)), registry.Size(other.sum))
 		}
 		return
@@ -139,8 +147,8 @@ func (b *accounting) node(e steps.End) {
 		forward = append(forward, l)
 	}
 	if len(other.ports) > 0 && !wrong {
-		b.find(Foreign, steps.Fail, e, other.ports, "%s moved bytes too, and the test %s", registry.And(b.names(other.ports)),
-			b.only(e))
+		b.find(Foreign, steps.Fail, e, other.ports, "%s {on} also moved bytes; the test %s",
+			registry.And(b.names(other.ports)), b.only(e))
 	}
 	for _, l := range forward {
 		b.idle(l)
@@ -233,7 +241,8 @@ func (b *accounting) flapped(e steps.End) {
 			continue
 		}
 		if g := Flaps(b.bytes, p); g != "" {
-			b.find(Flapped, steps.Fail, e, []Port{p}, "the link of %s went down during the test (%s)", b.name(p), g)
+			b.find(Flapped, steps.Fail, e, []Port{p}, "the link of %s {on} went down during the test (%s). Check its cable at "+
+				"both ends", b.name(p), g)
 		}
 	}
 }
@@ -291,17 +300,17 @@ func (b *accounting) kinds() (all []Traffic) {
 
 // only says what a test leads over, and what else may have moved.
 func (b *accounting) only(e steps.End) string {
-	why := "a bond, or something else running?"
+	why := "Check for a bond or other traffic (idle-rails)"
 	if b.kinds()[0] == TCP {
-		why = "a second route, or something else running?"
+		why = "Check for a second route (ip route get) or other traffic"
 	}
 	if was := busy(b.bytes, e); was != "" {
 		why = was
 	}
 	if b.kinds()[0] == TCP {
-		return "doesn't lead over it: " + why
+		return "is not routed there. " + why
 	}
-	return "uses " + b.over(b.of(e)) + ": " + why
+	return "uses only " + b.over(b.of(e)) + ". " + why
 }
 
 func (b *accounting) of(e steps.End) []Port { return portsAt(b.used, e) }
@@ -326,7 +335,9 @@ func (b *accounting) read(e steps.End) (known []*Load) {
 			case !c.known && !slices.Contains(unknown, p):
 				unknown = append(unknown, p)
 				b.find(Unknown, steps.Inconclusive, e, []Port{p},
-					"the bytes of %s are unknown (%s), so nothing shows which rail carried them", b.name(p), c.why)
+					"the byte counter of %s {on} is unusable, so the rail that carried the traffic is unknown. Rerun the test",
+					b.name(p))
+				b.explain(fmt.Sprintf("%s on %s: %s", b.name(p), b.rig.NameOf(e), c.why))
 			case hidden && !slices.Contains(blind, p):
 				blind = append(blind, p)
 			}
@@ -339,8 +350,9 @@ func (b *accounting) read(e steps.End) (known []*Load) {
 		}
 	}
 	if len(blind) > 0 {
-		b.find(Blind, steps.Inconclusive, e, blind, "%s: no port counters, and RDMA is not in an interface's bytes, "+
-			"so nothing shows which rail carried it", registry.And(b.names(blind)))
+		b.find(Blind, steps.Inconclusive, e, blind, "%s {on} has no RDMA port counters, so the rail that carried the "+
+			"traffic is unknown", registry.And(b.names(blind)))
+		b.explain("An interface's own counters do not include RDMA")
 	}
 	return known
 }
@@ -355,9 +367,9 @@ func (b *accounting) interfaces(l Load) bool {
 func (b *accounting) wrongPort(l *Load, others []Port) {
 	why := ""
 	if l.Traffic == TCP {
-		why = " (look at routes and at arp-flux)"
+		why = " Check routes and arp-flux"
 	}
-	b.find(WrongPort, steps.Fail, l.Node, others, "nothing went over %s; %s carried the bytes: the wrong rail%s",
+	b.find(WrongPort, steps.Fail, l.Node, others, "%s {on} carried nothing; %s carried the data: wrong rail.%s",
 		registry.And(b.names(l.Ports)), registry.And(b.names(others)), why)
 }
 
@@ -374,17 +386,20 @@ func (b *accounting) carriedByNone(l *Load, other others) bool {
 	case other.sum >= l.Wire/2:
 		b.wrongPort(l, other.ports)
 	case len(as) > 0:
-		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "nothing went over %s by RDMA; the data went over %s as TCP", names,
+		b.find(OtherWay, steps.Fail, l.Node, l.Ports, "%s {on} carried no RDMA: the data went over %s as TCP. Check UCX_TLS "+
+			"or NCCL_NET", names,
 			registry.And(as))
 	case was != "":
-		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s, and as much was taken off what %s moved meanwhile: "+
-			"nothing is left to see the test by", was, names)
+		b.find(Less, steps.Inconclusive, l.Node, l.Ports, "%s. The test's own traffic on %s {on} cannot be separated from "+
+			"it: stop it and rerun", was, names)
 	case l.Traffic == TCP:
-		b.find(Lost, steps.Fail, l.Node, l.Ports, "nothing went over %s: the traffic takes another way", names)
+		b.find(Lost, steps.Fail, l.Node, l.Ports,
+			"%s {on} carried nothing: the traffic takes another route. Check ip route get", names)
 	default:
-		b.find(Lost, steps.Inconclusive, l.Node, l.Ports, "nothing went over %s: it moved only %s of the %s predicted, and "+
-			"no rail's interface moved it either: another interface, a counter that was reset, or shared memory?",
+		b.find(Lost, steps.Inconclusive, l.Node, l.Ports, "%s {on} carried %s of the expected %s, and no other rail carried "+
+			"the rest. Rerun the test",
 			names, registry.Size(l.Sum()), registry.Size(l.Wire))
+		b.explain("Possible causes: another interface, a counter reset, or shared-memory transport")
 	}
 	return true
 }
@@ -437,11 +452,11 @@ func (b *accounting) idle(l *Load) {
 	}
 	low, _ := l.bounds(b.interfaces(*l))
 	if was := b.takenOff(*l, still); was != "" && l.Sum() < low {
-		b.find(Less, steps.Inconclusive, l.Node, still, "%s, and as much was taken off what it moved meanwhile: what is "+
-			"left of %s doesn't say whether the test used it", was, registry.And(b.names(still)))
+		b.find(Less, steps.Inconclusive, l.Node, still,
+			"%s. Whether the test used %s {on} cannot be seen: stop that traffic and rerun", was, registry.And(b.names(still)))
 		return
 	}
-	b.find(Idle, steps.Fail, l.Node, still, "nothing went over %s: UCX used %s alone, and that is no error to it%s",
+	b.find(Idle, steps.Fail, l.Node, still, "%s {on} carried nothing: UCX used only %s%s",
 		registry.And(b.names(still)), registry.And(b.names(busy)), b.idleHint(l.warned))
 }
 
@@ -454,7 +469,7 @@ func (b *accounting) takenOff(l Load, ports []Port) string {
 			taken = c.IdleTx
 		}
 		if p := (Port{c.End, c.Rail}); slices.Contains(ports, p) && float64(taken) > limits.BytesBeside.Value()*l.Payload {
-			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s before it began", c.IdleGbps, b.name(p))
+			return fmt.Sprintf("%.1f Gb/s of other traffic ran on %s before the test", c.IdleGbps, b.name(p))
 		}
 	}
 	return ""
@@ -467,10 +482,10 @@ func (b *accounting) idleHint(warned []string) string {
 	}
 	for _, p := range b.used {
 		if r, _ := p.rail(b.rig); r.State != "ACTIVE" {
-			return "; is its port up, at both ends?"
+			return ". Check that its port is up at both ends"
 		}
 	}
-	return "; its port is up, so look at its addresses and GIDs at both ends (rail map, GID check)"
+	return ". Its port is up: check addresses and GIDs at both ends (gids)"
 }
 
 // unread looks for ports beside the test whose counters are missing: they might have
@@ -483,7 +498,8 @@ func (b *accounting) unread(e steps.End) {
 		}
 		for _, t := range b.kinds() {
 			if !counted(b.bytes, p, t).known {
-				b.find(Unread, steps.Inconclusive, e, []Port{p}, "the bytes of %s meanwhile are unknown", b.name(p))
+				b.find(Unread, steps.Inconclusive, e, []Port{p}, "%s {on} may have carried stray traffic: its byte counter is "+
+					"unusable. Rerun the test", b.name(p))
 				return
 			}
 		}
@@ -498,16 +514,16 @@ func (b *accounting) sizes(e steps.End, forward []*Load) {
 		sum, names := l.Sum(), registry.And(b.names(l.Ports))
 		switch {
 		case sum > limits.BytesJumped.Value()*l.Wire+l.headers+l.back+b.resent(*l):
-			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s moved %s where %s were predicted: the counter jumped, or other "+
-				"traffic ran", names, registry.Size(sum), registry.Size(l.Wire))
+			b.find(Jumped, steps.Inconclusive, e, l.Ports, "%s {on} counted %s, expected %s: the counter jumped, or other "+
+				"traffic ran. Rerun on an idle rig", names, registry.Size(sum), registry.Size(l.Wire))
 		case sum > high:
 			above = append(above, l)
 		case sum < low:
-			why := " (a counter that began again at zero?)"
+			why := " The counter was probably reset: rerun"
 			if was := busy(b.bytes, e); was != "" {
-				why = " (" + was + ", and what it would have been meanwhile is taken off)"
+				why = " " + was + ", which was subtracted. Rerun on an idle rig"
 			}
-			b.find(Less, steps.Inconclusive, e, l.Ports, "%s moved only %s of the %s predicted%s", names, registry.Size(sum),
+			b.find(Less, steps.Inconclusive, e, l.Ports, "%s {on} counted %s of the expected %s.%s", names, registry.Size(sum),
 				registry.Size(l.Wire), why)
 		default:
 			b.uneven(l)
@@ -526,9 +542,9 @@ func (b *accounting) above(e steps.End, loads []*Load, of int) {
 	var ports []Port
 	var texts, ways []string
 	alike := true
-	why := "no error counter grew, so perhaps other traffic"
+	why := "No error counter grew: probably other traffic (idle-rails)"
 	if loads[0].Traffic == TCP {
-		why = "other traffic, or much was sent again"
+		why = "Other traffic, or many retransmissions"
 	}
 	if was := busy(b.bytes, e); was != "" {
 		why = was
@@ -544,14 +560,14 @@ func (b *accounting) above(e steps.End, loads []*Load, of int) {
 		}
 	}
 	if of == 1 {
-		b.find(More, steps.Warn, e, ports, "%.1f %% more bytes than predicted (%s)", 100*(loads[0].Sum()/loads[0].Wire-1),
+		b.find(More, steps.Warn, e, ports, "%.1f %% more bytes than expected {on}. %s", 100*(loads[0].Sum()/loads[0].Wire-1),
 			why)
 		return
 	}
 	if alike { // over the same ports both ways
 		texts = []string{registry.And(b.names(loads[0].Ports)) + " " + registry.And(ways)}
 	}
-	b.find(More, steps.Warn, e, ports, "more bytes moved than predicted: %s (%s)", registry.And(texts), why)
+	b.find(More, steps.Warn, e, ports, "the ports counted more bytes than expected {on}: %s. %s", registry.And(texts), why)
 }
 
 // outOfOrder count the packets of RDMA that came behind one that was lost: an adapter drops them, and all of them are
@@ -574,10 +590,10 @@ func (b *accounting) again(l Load, errors string) string {
 	// What is lost itself is sent again, too, and never counted there.
 	if l.Traffic == RDMA && counted > 0 && l.Sum()-l.Wire > 2*counted+limits.BytesBeside.Value()*l.Payload &&
 		sum(b.bytes, isTimeout, ports...) == 0 {
-		return fmt.Sprintf("of which what was sent again (%s) is some %s: the rest is other traffic", errors,
+		return fmt.Sprintf("Retransmissions (%s) explain only %s of them: the rest is other traffic", errors,
 			registry.Size(counted))
 	}
-	return "packets were sent again: " + errors
+	return "Packets were retransmitted: " + errors
 }
 
 // isTimeout reports whether a counter is of what an adapter waited for in vain before it sent again: one of them takes
@@ -618,8 +634,8 @@ func (b *accounting) uneven(l *Load) {
 	if l.sharing == Freely || l.mixed || moving < 2 || smallest >= limits.EvenShare.Value() {
 		return
 	}
-	b.find(Uneven, steps.Warn, l.Node, l.Ports, "the rails did not share evenly (%s): does a port report another "+
-		"speed?", registry.And(b.shares(*l)))
+	b.find(Uneven, steps.Warn, l.Node, l.Ports, "the rails {on} did not share the load evenly (%s). Check their speeds "+
+		"(link-speed)", registry.And(b.shares(*l)))
 }
 
 // shares is what each port of a load carried of it, where that is something.
@@ -648,13 +664,13 @@ func (b *accounting) reverse(e steps.End) {
 		b.Evidence = append(b.Evidence, steps.Evidence{
 			Name: fmt.Sprintf("%s bytes %s by %s the other way", b.over(l.Ports), verb,
 				b.rig.NameOf(e)), Value: int64(sum), Unit: "bytes",
-			Expected: &steps.Expected{Max: new(float64(int64(high))), From: "acknowledgements, and requests"},
+			Expected: &steps.Expected{Max: new(float64(int64(high))), From: "acknowledgements and requests"},
 		})
-		why := "is something else running?"
+		why := "Check for other traffic (idle-rails)"
 		if was := busy(b.bytes, e); was != "" {
 			why = was
 		}
-		b.find(Reverse, steps.Warn, e, l.Ports, "%s %s %s the other way, where %s come back at most: %s",
+		b.find(Reverse, steps.Warn, e, l.Ports, "%s {on} %s %s the other way, expected at most %s. %s",
 			registry.And(b.names(l.Ports)), verb, registry.Size(sum), registry.Size(high), why)
 	}
 }
@@ -695,8 +711,9 @@ func (b *accounting) beside(e steps.End) {
 		}
 		b.Evidence = append(b.Evidence, steps.Evidence{Name: fmt.Sprintf("%s bytes on %s of %s meanwhile", kinds[t], name,
 			b.rig.NameOf(e)), Value: int64(other.most()), Unit: "bytes"})
-		b.find(Beside, steps.Warn, e, []Port{p}, "%s moved %s on %s meanwhile: something else is running", kinds[t],
-			registry.Size(other.most()), name)
+		b.find(Beside, steps.Warn, e, []Port{p}, "%s {on} also carried %s of %s during the test. Stop the other traffic and "+
+			"rerun",
+			name, registry.Size(other.most()), kinds[t])
 	}
 }
 

@@ -127,8 +127,8 @@ func (rt Route) Ports() (all []Port) {
 func (rt Route) CheckPorts(rig steps.Rig, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		for _, p := range rt.Pairs {
-			if why, code := Down(rig, e, p); why != "" {
-				rep.Add(code, steps.Fail, "%s", why)
+			if format, args, code := down(rig, e, p); code != "" {
+				rep.At(rig, e, code, steps.Fail, format, args...)
 			}
 		}
 	}
@@ -137,14 +137,19 @@ func (rt Route) CheckPorts(rig steps.Rig, rep *registry.Report) {
 // Down says that a rail's port is down at one end, and why, as it was seen when the nodes were looked at;
 // empty where it isn't. The code is InterfaceOff or PortDown.
 func Down(rig steps.Rig, e steps.End, p steps.Pair) (text string, code steps.Code) {
-	switch rail := rig.Rail(p, e); {
+	format, args, code := down(rig, e, p)
+	return fmt.Sprintf(format, args...), code
+}
+
+func down(rig steps.Rig, e steps.End, p steps.Pair) (format string, args []any, code steps.Code) {
+	rail := rig.Rail(p, e)
+	args = []any{rail.Dev, rig.NameOf(e), rail.State}
+	switch {
 	case rail.State == "" || rail.State == "ACTIVE":
-		return "", ""
+		return "", nil, ""
 	case !rail.Netdev.Up:
-		return fmt.Sprintf("%s on %s is %s: its interface %s is switched off", rail.Dev, rig.NameOf(e), rail.State,
-			rail.Netdev.Name), steps.InterfaceOff
+		return "%s on %s is %s: its interface %s is switched off", append(args, rail.Netdev.Name), steps.InterfaceOff
 	default:
-		return fmt.Sprintf("%s on %s is %s: check its cable at both ends", rail.Dev, rig.NameOf(e), rail.State),
-			steps.PortDown
+		return "%s on %s is %s. Check its cable at both ends", args, steps.PortDown
 	}
 }

@@ -27,7 +27,7 @@ func LikelyCause(r steps.Result, s steps.Stage, m registry.Measurement, got floa
 	}
 	text, code, known = shown(r, s, m, got, mtu)
 	if traffic != "" {
-		text += "; besides, " + traffic
+		text += ". In addition, " + traffic
 	}
 	return text, code, known
 }
@@ -42,34 +42,35 @@ func shown(r steps.Result, s steps.Stage, m registry.Measurement, got float64, m
 	for _, e := range steps.Ends {
 		degraded := limits.DegradedAdapter
 		if rail := r.Rig.Rail(m.Pair, e); got >= degraded.Low() && got <= degraded.High() && rail.RateGbps >= 100 && !many {
-			return "link and PCIe look right, and some 13 Gb/s is how an adapter looks that came up degraded: " +
-				"shut the node down and take its power away for a minute", steps.AdapterDegraded, true
+			return "The adapter is probably degraded: shut the node down and unplug its power for a minute",
+				steps.AdapterDegraded, true
 		}
 	}
 	if mtu < 1024 {
-		return fmt.Sprintf("a RoCE MTU of %d wastes the link on headers", mtu), steps.MTUSmall, true
+		return fmt.Sprintf("RoCE MTU %d spends the link on headers. Raise the interface's MTU (cell mtu)", mtu),
+			steps.MTUSmall, true
 	}
 	// A few that were lost take next to nothing.
 	if errors != "" && (many || sum(s.Bytes, isTimeout, ends...) > 0) {
-		return "packets were sent again (" + errors + "): look at the cable and the link's errors", steps.ErrorsGrew, true
+		return "Packets were retransmitted (" + errors + "). Check the cable", steps.ErrorsGrew, true
 	}
 	held := is(meter.Marked, meter.Paused, meter.Pauses, meter.Dropped)
 	if g := grown(s.Bytes, held, ends...); g != "" {
-		return "something on its way could not take more (" + g + ")", steps.Congestion, true
+		return "Flow control or congestion limited the rate (" + g + ")", steps.Congestion, true
 	}
 	for _, c := range s.Bytes {
 		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= limits.HeatOf(r.Rig.At(c.End).Adapter).Warm.Value() {
-			return fmt.Sprintf("nothing shows but the heat of its adapter on %s, %.0f degrees: give it air (see "+
+			return fmt.Sprintf("The adapter on %s is at %.0f degrees. Improve its airflow (see "+
 				"adapter-temperature)", r.Rig.NameOf(c.End), c.Degrees), steps.AdapterHot, true
 		}
 	}
 	if errors != "" {
-		return NoCause + " but few packets that were sent again (" + errors +
-			"), which take far less: look at the cable and the link's " +
-			"errors, and compare the other direction (the cell ib-reverse)", steps.ErrorsGrew, false
+		return NoCause + "; only a few packets were retransmitted (" + errors +
+			"). Check the cable, " +
+			"and run ib-reverse", steps.ErrorsGrew, false
 	}
-	return NoCause + "; compare the other direction (the cell ib-reverse), look for PCIe errors (the check pcie-errors) " +
-		"and other traffic behind the same PCIe link (idle-rails)", steps.BelowLimit, false
+	return NoCause + ". Run ib-reverse, and check pcie-errors " +
+		"and idle-rails", steps.BelowLimit, false
 }
 
 // Signs tells what an account found beside the bytes.
@@ -84,8 +85,9 @@ func (b *accounting) look() {
 		e := steps.End(i)
 		ports := b.of(e)
 		if g := b.damaged(ports); g != "" && !said {
-			b.sign(Damaged, e, ports, "error counters grew meanwhile%s (%s): packets were lost or damaged, and sent again; "+
-				"look at the cable and the port at both ends", b.where(ports, isError), g)
+			b.sign(Damaged, e, ports,
+				"the error counters%s {on} grew (%s): packets were retransmitted. Check the cable at both ends", b.where(ports,
+					isError), g)
 		}
 		b.held(e, ports)
 		if len(ports) > 0 {
@@ -118,17 +120,21 @@ func (b *accounting) held(e steps.End, ports []Port) {
 		of   func(string) bool
 		says string
 	}{
-		{Dropped, is(meter.Dropped), "%s grew meanwhile%s: packets were dropped for want of room, and had to be sent " +
-			"again; more comes in than the PCIe link or the processor takes, or pauses are off (ethtool -a)"},
-		{Slowed, is(meter.Marked), "%s grew meanwhile%s: the other end, or a switch on the way, asked for less (congestion " +
-			"marks, pauses), so the rate is what that let through; look for other traffic, and at the receiver's PCIe link"},
-		{Slowed, is(meter.Paused), "%s grew meanwhile%s: the other end of its cable, or a switch, paused it, and asked for " +
-			"less, so the rate is what that let through; look at the receiver's PCIe link, and for other traffic there"},
-		{Paused, is(meter.Pauses), "%s grew meanwhile%s: it paused the other end, because it could not take what came as " +
-			"fast; look at its PCIe link, at the adapter's heat, and for other traffic there"},
+		{
+			Dropped, is(meter.Dropped),
+			"the adapter dropped packets%s {on} for lack of buffers (%s). Check its PCIe link and flow " +
+				"control (ethtool -a)",
+		},
+		{Slowed, is(meter.Marked), "the receiver or a switch signalled congestion%s {on} (%s). Check its PCIe link"},
+		{Slowed, is(meter.Paused), "the receiver or a switch paused the sender%s {on} (%s). Check its PCIe link"},
+		{
+			Paused, is(meter.Pauses),
+			"the adapter sent pause frames%s {on} (%s): data arrived too fast. Check its PCIe link and " +
+				"temperature",
+		},
 	} {
 		if g := grown(b.bytes, sign.of, ports...); g != "" {
-			b.sign(sign.what, e, ports, sign.says, g, b.where(ports, sign.of))
+			b.sign(sign.what, e, ports, sign.says, b.where(ports, sign.of), g)
 		}
 	}
 }
@@ -175,7 +181,7 @@ func (b *accounting) hot(e steps.End, ports []Port) {
 	}
 	note := ""
 	if own == nil && beside != nil {
-		own, note = beside[:1], ", which the test doesn't use,"
+		own, note = beside[:1], " (not used by the test)"
 	}
 	var hot []Port
 	most := 0.0
@@ -183,8 +189,9 @@ func (b *accounting) hot(e steps.End, ports []Port) {
 		hot, most = append(hot, Port{c.End, c.Rail}), max(most, c.Degrees)
 	}
 	if hot != nil {
-		b.sign(Hot, e, hot, "the adapter of %s%s reached %.0f degrees (%s): give it air (see adapter-temperature)",
-			registry.And(b.names(hot)), note, most, limits.Says(most))
+		b.sign(Hot, e, hot, "the adapter of %s%s {on} reached %.0f degrees. Improve its airflow",
+			registry.And(b.names(hot)), note, most)
+		b.explain(registry.Capital(limits.Says(most)))
 	}
 }
 
@@ -193,7 +200,7 @@ func (b *accounting) flappedBeside(e steps.End) {
 	for i := range b.rig.At(e).Rails {
 		p := Port{e, i}
 		if g := Flaps(b.bytes, p); g != "" && !slices.Contains(b.used, p) {
-			b.sign(Flapped, e, []Port{p}, "the link of %s, which the test doesn't use, went down meanwhile (%s): look at "+
+			b.sign(Flapped, e, []Port{p}, "the link of %s {on}, not used by the test, went down meanwhile (%s). Check "+
 				"its cable at both ends", b.name(p), g)
 		}
 	}
@@ -215,14 +222,14 @@ func (b *accounting) busyBefore() {
 			own, ok := q.rail(b.rig)
 			return ok && q.Node == p.Node && (q == p || own.PCI.Half() != "" && own.PCI.Half() == r.PCI.Half())
 		}) {
-			b.sign(Busy, p.Node, []Port{p}, "%.1f Gb/s of other traffic were on %s before it began, so this is not what the "+
-				"rails do alone", c.IdleGbps, b.name(p))
+			b.sign(Busy, p.Node, []Port{p}, "other traffic of %.1f Gb/s was on %s {on} before the test; the result may be low. "+
+				"Stop it and rerun", c.IdleGbps, b.name(p))
 		}
 	}
 }
 
 // NoCause begins what LikelyCause says where nothing shows.
-const NoCause = "no cause shows here"
+const NoCause = "Cause unknown"
 
 // narrow looks for a PCIe link that came up with less than its device can do, and ends
 // about where the rail did, or two of them that share it.
@@ -231,9 +238,8 @@ func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 		rail := rig.Rail(p, e)
 		if ceiling, _ := limits.Ceiling(rail); limits.Narrow(rail) && got < 1.1*float64(ceiling) &&
 			got > limits.NarrowLeast.Value()*float64(ceiling) {
-			return fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, where it can do %s",
-				rail.Dev, rig.NameOf(e),
-				limits.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
+			return fmt.Sprintf("%s on %s runs at %s instead of %s. See pcie-link", rail.Dev, rig.NameOf(e),
+				limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 		}
 	}
 	return ""
@@ -245,8 +251,8 @@ func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) (said s
 	ends := EndsOf(pair)
 	for _, b := range bytes {
 		if b.IdleGbps > limits.BusyBefore.Value() && slices.Contains(ends, Port{b.End, b.Rail}) {
-			return fmt.Sprintf("%.1f Gb/s of other traffic were on the rail at %s before it began", b.IdleGbps,
-				rig.NameOf(b.End)), b.IdleGbps
+			return fmt.Sprintf("Other traffic of %.1f Gb/s was on the rail at %s. Stop it", b.IdleGbps, rig.NameOf(b.End)),
+				b.IdleGbps
 		}
 	}
 	for _, b := range bytes {
@@ -265,8 +271,8 @@ func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) (said s
 				where = "in the same cable"
 			}
 			if where != "" {
-				return fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began, %s",
-					b.IdleGbps, other.Dev, rig.NameOf(b.End), where), b.IdleGbps
+				return fmt.Sprintf("Other traffic of %.1f Gb/s was on %s at %s, %s. Stop it", b.IdleGbps, other.Dev,
+					rig.NameOf(b.End), where), b.IdleGbps
 			}
 		}
 	}
@@ -285,14 +291,15 @@ func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float6
 		least float64
 		says  string // of the nodes
 	}{
-		{isError, limits.ManyErrors.Value(), "packets were sent again on %s: look at the cable and the link's errors"},
-		{isTimeout, 1, "packets got no answer in time on %s: look at the cable and the link's errors"},
-		{is(meter.Dropped), 1, "packets were dropped for want of room on %s"},
+		{isError, limits.ManyErrors.Value(), "Packets were retransmitted on %s. Check the cable and link errors"},
+		{isTimeout, 1, "Packets timed out on %s. Check the cable and link errors"},
+		{is(meter.Dropped), 1, "Packets were dropped on %s for lack of buffers"},
 		{
 			is(meter.Pauses), 1,
-			"what came was paused on %s, where not more could be taken: look at the PCIe link there, and the heat",
+			"Pause frames were sent on %s: data arrived too fast. Check the PCIe link and " +
+				"adapter temperature",
 		},
-		{is(meter.Marked, meter.Paused), 1, "the other ends, or a switch, asked for less on %s"},
+		{is(meter.Marked, meter.Paused), 1, "The other ends or a switch signalled congestion on %s"},
 	} {
 		counts := make([]uint64, len(rig.Nodes))
 		for i := range counts {
@@ -313,14 +320,14 @@ func SlowedAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float6
 		}
 		where := registry.And(worst)
 		if less != nil {
-			where += ", and less on " + registry.And(less)
+			where += ", fewer on " + registry.And(less)
 		}
 		return fmt.Sprintf(sign.says, where)
 	}
 	for _, c := range bytes {
 		warm := limits.HeatOf(rig.At(c.End).Adapter).Warm.Value()
 		if slices.Contains(ports, Port{c.End, c.Rail}) && c.Degrees >= warm {
-			return fmt.Sprintf("nothing shows but the heat of the adapter on %s, %.0f degrees: give it air (see "+
+			return fmt.Sprintf("The adapter on %s is at %.0f degrees. Improve its airflow (see "+
 				"adapter-temperature)", rig.NameOf(c.End), c.Degrees)
 		}
 	}
@@ -339,7 +346,8 @@ func trafficAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float
 	if names == nil || lacks >= limits.TrafficExplains.Value()*most {
 		return ""
 	}
-	return fmt.Sprintf("up to %.1f Gb/s of other traffic were on %s before it began", most, registry.And(names))
+	return fmt.Sprintf("Up to %.1f Gb/s of other traffic ran on %s before the test. Stop it and rerun", most,
+		registry.And(names))
 }
 
 // portsAt are those of some ports that are a node's.
@@ -356,7 +364,7 @@ func portsAt(ports []Port, e steps.End) (own []Port) {
 func busy(bytes []steps.RailBytes, e steps.End) string {
 	for _, b := range bytes {
 		if b.End == e && b.IdleGbps > limits.BusyBefore.Value() {
-			return fmt.Sprintf("%.1f Gb/s of other traffic were on %s before it began", b.IdleGbps, b.Dev)
+			return fmt.Sprintf("%.1f Gb/s of other traffic ran on %s before the test", b.IdleGbps, b.Dev)
 		}
 	}
 	return ""

@@ -24,31 +24,31 @@ func TestSlowedAt(t *testing.T) {
 				count(b, ports[0], "packet_seq_err", 2000)
 				count(b, ports[3], "packet_seq_err", 5000)
 				counterOf(b, ports[2]).Degrees = 120
-			}, 100, "packets were sent again on spark-01, and less on spark-02: look at the cable and the link's errors",
+			}, 100, "Packets were retransmitted on spark-01, fewer on spark-02. Check the cable and link errors",
 		},
 		"as many": {
 			func(b []steps.RailBytes) {
 				count(b, ports[0], "packet_seq_err", 2000)
 				count(b, ports[2], "packet_seq_err", 2000)
-			}, 100, "packets were sent again on spark-02 and spark-01: look at the cable and the link's errors",
+			}, 100, "Packets were retransmitted on spark-02 and spark-01. Check the cable and link errors",
 		},
 		"a few time-outs": {
 			func(b []steps.RailBytes) { count(b, ports[1], "local_ack_timeout_err", 3) }, 100,
-			"packets got no answer in time on spark-02: look at the cable and the link's errors",
+			"Packets timed out on spark-02. Check the cable and link errors",
 		},
 		"pauses": {
 			func(b []steps.RailBytes) {
 				count(b, ports[2], "tx_global_pause", 9)
 				count(b, ports[0], "rx_global_pause", 9)
-			}, 100, "what came was paused on spark-01, where not more could be taken: look at the PCIe link there, and the heat",
+			}, 100, "Pause frames were sent on spark-01: data arrived too fast. Check the PCIe link and adapter temperature",
 		},
 		"heat": {
 			func(b []steps.RailBytes) { counterOf(b, ports[2]).Degrees = 120 }, 100,
-			"nothing shows but the heat of the adapter on spark-01, 120 degrees: give it air (see adapter-temperature)",
+			"The adapter on spark-01 is at 120 degrees. Improve its airflow (see adapter-temperature)",
 		},
 		"traffic": {
 			func(b []steps.RailBytes) { counterOf(b, ports[1]).IdleGbps = 60 }, 100,
-			"up to 60.0 Gb/s of other traffic were on rocep1s0f1 on spark-02 before it began",
+			"Up to 60.0 Gb/s of other traffic ran on rocep1s0f1 on spark-02 before the test. Stop it and rerun",
 		},
 		"too little traffic": {func(b []steps.RailBytes) { counterOf(b, ports[1]).IdleGbps = 40 }, 100, ""},
 		"another port's":     {func(b []steps.RailBytes) { count(b, Port{steps.Here, 2}, "packet_seq_err", 5000) }, 100, ""},

@@ -48,9 +48,9 @@ func (a Accounted) tell(findings []Finding, add func(code steps.Code, g steps.Gr
 		case f.What == Uncounted:
 			add(f.What.Code(), f.Grade, "%s", f.Text)
 		case len(nodes) == 1:
-			add(f.What.Code(), f.Grade, "on %s %s", a.rig.NameOf(f.Node), f.Text)
+			add(f.What.Code(), f.Grade, "%s", f.on(a.rig.NameOf(f.Node)))
 		case len(nodes) == 2 && len(a.rig.Nodes) == 2:
-			add(f.What.Code(), f.Grade, "on both nodes %s", f.Text)
+			add(f.What.Code(), f.Grade, "%s", f.on("both nodes"))
 		default:
 			var names []string
 			for i := range a.rig.Nodes {
@@ -58,10 +58,13 @@ func (a Accounted) tell(findings []Finding, add func(code steps.Code, g steps.Gr
 					names = append(names, a.rig.NameOf(steps.End(i)))
 				}
 			}
-			add(f.What.Code(), f.Grade, "on %s %s", registry.And(names), f.Text)
+			add(f.What.Code(), f.Grade, "%s", f.on(registry.And(names)))
 		}
 	}
 }
+
+// on is the text with the nodes that it is about.
+func (f Finding) on(nodes string) string { return strings.Replace(f.Text, onNode, "on "+nodes, 1) }
 
 // At are the loads of a node that a flow leads over one way.
 func (a Accounted) At(e steps.End, out bool) (all []Load) {
@@ -99,8 +102,8 @@ func (a Accounted) Carried(e steps.End) string {
 	if len(shares) == 1 {
 		name, _, _ := strings.Cut(shares[0], " ")
 		if len(l.Ports) > 1 && l.Traffic == RDMA { // who was asked for both has a figure of one
-			return fmt.Sprintf("Of the %d rails that it was given, %s alone carried all of it, %s %s", len(l.Ports), name,
-				registry.Size(l.Sum()), measure)
+			return fmt.Sprintf("%s alone carried all of it (%s %s), of %d rails that it could use",
+				name, registry.Size(l.Sum()), measure, len(l.Ports))
 		}
 		return fmt.Sprintf("%s carried all of it, %s %s", name, registry.Size(l.Sum()), measure)
 	}
@@ -134,10 +137,10 @@ func (b *accounting) show(l Load) {
 		if source == "port_xmit_data" && !l.Out {
 			source = "port_rcv_data"
 		}
-		from += fmt.Sprintf(", in packets of %d with %d bytes of headers each and those of each message (%s)", l.mtu,
+		from += fmt.Sprintf(", packets of %d bytes with %d bytes of headers each, and message headers (%s)", l.mtu,
 			packetHeaders, source)
 	case TCP:
-		from += ", and headers (interface bytes)"
+		from += ", with headers (interface bytes)"
 	}
 	all := &steps.Expected{Min: new(float64(int64(low))), Max: new(float64(int64(high))), From: from}
 	for i, p := range l.Ports {

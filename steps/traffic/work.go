@@ -56,6 +56,6 @@ func (w Work) String() string {
 	if w.Gbps == 0 {
 		return "its ports carried " + registry.Size(w.Bytes)
 	}
-	return fmt.Sprintf("its ports carried %s (%s on the wire, over all of it)", registry.Size(w.Bytes),
+	return fmt.Sprintf("its ports carried %s (%s on average)", registry.Size(w.Bytes),
 		registry.Gbps(w.Gbps))
 }

@@ -38,7 +38,7 @@ func (l Line) whole() bool {
 	for _, o := range l.Stage.Outputs {
 		if said := Crashed(o.Text); said != "" {
 			l.Add(steps.ProgramCrashed, steps.Inconclusive,
-				"%s ended with status 0, and a program in it did not end well: %s", whose(l.Rig, o), said)
+				"a program of %s did not end well, although the script ended with status 0: %s", whose(l.Rig, o), said)
 			return false
 		}
 	}

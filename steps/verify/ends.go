@@ -22,14 +22,13 @@ const (
 	busError = 128 + 7
 )
 
-// told are the signals by which somebody, or a limit of the shell, ends a program, by number: those that
-// railbench sends are no exit of the program's own. SIGABRT is the program's own word, and SIGPIPE follows
-// from another's end.
-var told = map[int]string{
-	1: "SIGHUP: was its session closed?", 2: "SIGINT", 3: "SIGQUIT", 5: "SIGTRAP", 8: "SIGFPE", 10: "SIGUSR1",
+// signals end a program from outside, by number: sent by another process, or by a limit of the shell. SIGABRT is
+// left out, as a program sends it to itself, and SIGPIPE, as it follows from another's end.
+var signals = map[int]string{
+	1: "SIGHUP, sent when a session closes", 2: "SIGINT", 3: "SIGQUIT", 5: "SIGTRAP", 8: "SIGFPE", 10: "SIGUSR1",
 	12: "SIGUSR2", 14: "SIGALRM",
-	15: "SIGTERM: did somebody end it, or the node go down?", 24: "SIGXCPU, its limit of processor time: ulimit -t",
-	25: "SIGXFSZ, its limit of a file's size: ulimit -f", 31: "SIGSYS, a filter of system calls",
+	15: "SIGTERM, sent by another process or a shutdown", 24: "SIGXCPU, CPU time limit: ulimit -t",
+	25: "SIGXFSZ, file size limit: ulimit -f", 31: "SIGSYS, blocked by a system call filter",
 }
 
 // starts are how the loader, which names the program first, and the shell, which names it last, say that
@@ -40,21 +39,23 @@ var starts = []struct {
 }{
 	{
 		lazyregexp.New(`^(\S+): error while loading shared libraries: ([^\s:]+)`),
-		"does not start, because a library that it needs is not there (%s): install it, or put its folder into " +
+		"does not start: library %s is missing. Install it, or add its folder to " +
 			"LD_LIBRARY_PATH",
 	},
 	{
 		lazyregexp.New(`^(\S+): (?:\S+: )?(version \S+ not found) \(required by|^(\S+): (symbol lookup error)`),
-		"does not start (%s): it was built with newer libraries than are there, so build it on that node, or take a build " +
-			"for its system",
+		"does not start (%s): it was built with newer libraries. Build it on that node " +
+			"or install a matching package",
 	},
 	{
 		lazyregexp.New(`(\S+): (Exec format error|cannot execute)`),
-		"can't be executed (%s): it was built for another kind of processor, or the file is damaged; build it on that node",
+		"cannot be executed (%s): wrong processor type or damaged file. Build it on " +
+			"that node",
 	},
 	{
 		lazyregexp.New(`(\S+): (Permission denied)$`),
-		"may not be executed (%s): is it marked as a program (chmod +x), and may programs run from its file system (noexec)?",
+		"may not be executed (%s). Make it executable (chmod +x), and check for a " +
+			"noexec mount",
 	},
 }
 
@@ -77,7 +78,7 @@ func unable(rig steps.Rig, o steps.Output) (f registry.Finding, ok bool) {
 		}
 		if m := full.Regexp().FindStringSubmatch(line); m != nil && len(line) < 400 {
 			return finding(steps.DiskFull, steps.Inconclusive,
-				"%s could not write (%s): look at its room (disk-space)", whose(rig, o), m[1])
+				"%s could not write (%s). Free disk space (see disk-space)", whose(rig, o), m[1])
 		}
 	}
 	return f, false
@@ -89,7 +90,7 @@ func unable(rig steps.Rig, o steps.Output) (f registry.Finding, ok bool) {
 func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Finding, ok bool) {
 	if s.Restarted != nil {
 		return finding(steps.NodeRestarted, steps.Inconclusive,
-			"%s restarted in the middle: whatever else was seen follows from that",
+			"%s restarted during the test. Wait until it is up again, then rerun",
 			registry.And(s.Restarted))
 	}
 	for _, o := range s.Outputs {
@@ -99,30 +100,28 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 		switch o.Exit.Code {
 		case killed:
 			return finding(steps.ProgramKilled, steps.Inconclusive,
-				"%s was killed (exit %d): did its memory run out (dmesg)?", whose(rig, o), killed)
+				"%s was killed (exit %d), perhaps for lack of memory. Check dmesg", whose(rig, o), killed)
 		case segfault:
 			return finding(steps.ProgramCrashed, steps.Fail,
-				"%s crashed (exit %d, a segmentation fault): look at its last lines and at dmesg",
+				"%s crashed (exit %d, segmentation fault). Check its last lines and dmesg",
 				whose(rig, o), segfault)
 		case illegal:
 			return finding(steps.ProgramForeign, steps.Fail,
-				"%s met an instruction that its processor hasn't got (exit %d): it was built for "+
-					"another one, so build it on that node", whose(rig, o), illegal)
+				"%s used an instruction that its processor does not have (exit %d). Build it "+
+					"on that node", whose(rig, o), illegal)
 		case busError:
 			return finding(steps.MemoryNotGiven, steps.Inconclusive,
-				"%s was ended by a bus error (exit %d): memory that it had mapped could not "+
-					"be given; is /dev/shm full (df), are there huge pages left, or does dmesg tell of a memory "+
-					"error?", whose(rig, o), busError)
+				"%s ended with a bus error (exit %d): mapped memory was not available. Check "+
+					"/dev/shm (df), huge pages, and dmesg", whose(rig, o), busError)
 		}
 		if o.Exit.Code != 0 {
 			if f, ok := unable(rig, o); ok {
 				return f, true
 			}
 		}
-		if signal := told[o.Exit.Code-128]; signal != "" {
+		if signal := signals[o.Exit.Code-128]; signal != "" {
 			return finding(steps.ProgramKilled, steps.Inconclusive,
-				"%s was ended by a signal (exit %d, %s), and not by railbench: what the "+
-					"other end said follows from that", whose(rig, o), o.Exit.Code, signal)
+				"%s was ended by a signal (exit %d, %s), not by railbench. Rerun the test", whose(rig, o), o.Exit.Code, signal)
 		}
 	}
 	// A node that was lost in the middle: that the other end then reached its limit, or complained
@@ -130,7 +129,7 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 	for _, o := range s.Outputs {
 		if !o.Ran && o.Err != "" && o.Err != steps.NotStarted && anyRan(s) {
 			return finding(steps.NotRunToEnd, steps.Inconclusive,
-				"%s did not run to its end: %s; what the other end said follows from that",
+				"%s did not run to its end: %s",
 				whose(rig, o), o.Err)
 		}
 	}
@@ -140,8 +139,8 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 	for _, p := range ports {
 		if grown := traffic.Flaps(s.Bytes, p); grown != "" {
 			return finding(steps.LinkFlapped, steps.Fail,
-				"the link of %s on %s went down during the test (%s): what the ends said afterwards "+
-					"follows from that; check its cable at both ends", traffic.Name(rig, p), rig.NameOf(p.Node), grown)
+				"the link of %s on %s went down during the test (%s). Check its cable at both "+
+					"ends", traffic.Name(rig, p), rig.NameOf(p.Node), grown)
 		}
 	}
 	return outlasted(rig, s, ports)
@@ -160,8 +159,8 @@ func outlasted(rig steps.Rig, s steps.Stage, ports []traffic.Port) (f registry.F
 	}
 	o := s.Outputs[late]
 	return finding(steps.TimedOut, steps.Inconclusive,
-		"%s %s, at work: %s until then, so what was asked for takes longer; ask for "+
-			"less, or give it more time (railbench run --timeout)", whose(rig, o), o.Exit, work)
+		"%s %s while still working: %s. Ask for less, or allow more time (railbench "+
+			"run --timeout)", whose(rig, o), o.Exit, work)
 }
 
 // Reached is what the bytes say of a test that reached its limit, and that was not at work all the while, as a clause
@@ -171,8 +170,8 @@ func Reached(rig steps.Rig, s steps.Stage, ports ...traffic.Port) string {
 	if !work.Any() {
 		return ""
 	}
-	return fmt.Sprintf("; %s until then, so the ends reach each other: it stopped in the middle, or needs more time "+
-		"(railbench run --timeout)", work)
+	return fmt.Sprintf(". Until then %s, so the ends reach each other. Allow more time (railbench run "+
+		"--timeout)", work)
 }
 
 // anyRan reports whether an end ran, so that another one may explain what it said.

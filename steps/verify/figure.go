@@ -43,23 +43,46 @@ func (f Figure) Standing() limits.Standing {
 func (f Figure) Expected() *steps.Expected {
 	b := f.Band
 	if b.None != "" {
-		return &steps.Expected{From: "no band: " + b.None}
+		return &steps.Expected{From: "no expected range: " + b.None}
 	}
 	over, pass, _ := f.shares()
-	most, of := b.Limit, "physics allow"
+	most, of := b.Limit, "hardware limit"
 	if b.Seen > 0 && (most == 0 || b.Seen < most) {
-		most, of = b.Seen, "anybody saw"
+		most, of = b.Seen, "highest measured"
 	}
 	// The bounds are shares that were chosen, of a figure that was measured or derived.
 	e := &steps.Expected{
 		Min:  new(registry.Round(pass.Value() * float64(b.Expected))),
-		From: fmt.Sprintf("passes from %g of %.1f (%s)", pass.Value(), b.Expected, b.Why()),
+		From: fmt.Sprintf("at least %g of %.1f (%s)", pass.Value(), b.Expected, b.Why()),
 	}
 	if most > 0 {
 		e.Max = new(registry.Round(over.Value() * float64(most)))
-		e.From += fmt.Sprintf(", to %g of the %.1f that %s", over.Value(), most, of)
+		e.From += fmt.Sprintf(", at most %g of %.1f (%s)", over.Value(), most, of)
 	}
 	return e
+}
+
+// least is where it passes from, Gb/s.
+func (f Figure) least() float64 {
+	_, pass, _ := f.shares()
+	return pass.Value() * float64(f.Band.Expected)
+}
+
+// Missed says what it came to, and from where it would pass.
+func (f Figure) Missed() string {
+	return fmt.Sprintf("%s, expected at least %.1f", registry.Gbps(float64(f.Got)), f.least())
+}
+
+// Range says what was expected of it: "expected 87.9 to 107.5".
+func (f Figure) Range() string {
+	e := f.Expected()
+	switch {
+	case e.Min == nil:
+		return "expected range unknown"
+	case e.Max == nil || *e.Max < *e.Min:
+		return fmt.Sprintf("expected at least %.1f", *e.Min)
+	}
+	return fmt.Sprintf("expected %.1f to %.1f", *e.Min, *e.Max)
 }
 
 // Judge adds what is to be said of it. add is how the judge adds a finding: to a rail, or
@@ -69,26 +92,38 @@ func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, ar
 	switch f.Standing() {
 	case limits.Good:
 	case limits.Impossible:
-		add(steps.FigureImpossible, steps.Inconclusive, "%s is more than the %.1f that %s can carry: %s", got, b.Limit, f.Of,
-			cmp.Or(f.Doubt, "is the unit misread, or did the data take another way?"))
+		add(steps.FigureImpossible, steps.Inconclusive, "%s is more than %s can carry (%.1f). %s",
+			got, f.Of, b.Limit, cmp.Or(f.Doubt, "Check the unit and the route of the data"))
 	case limits.Unseen:
 		add(steps.FigureUnseen, steps.Warn,
-			"%s is more than the %.1f that anybody measured through %s, though physics allow %.1f: is the unit "+
-				"misread?", got, b.Seen, b.From, b.Limit)
+			"%s is more than the highest value measured so far, %.1f, though physically "+
+				"possible (%.1f). Check the unit", got, b.Seen, b.Limit)
 	case limits.Unjudged:
 		if b.Soft {
-			add("", steps.Pass, "There is no band to judge by: %s", b.None)
+			add("", steps.Pass, "There is no expected range: %s", b.None)
 			return
 		}
-		add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of,
+		add(steps.NoLimitKnown, steps.Inconclusive, "%s; whether %s can do more is unknown: %s", got, f.Of,
 			cmp.Or(b.None, b.Unless))
 	case limits.Short:
 		why, code := f.Cause()
-		add(code, steps.Fail, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), why)
+		add(code, steps.Fail, "%s. %s", f.Missed(), why)
 	case limits.Low:
 		why, code := f.Cause()
-		add(code, steps.Warn, "%s of %.1f (%s): %s", got, b.Expected, b.Why(), why)
+		add(code, steps.Warn, "%s. %s", f.Missed(), why)
 	}
+}
+
+// Across says what was measured over some rails: one value for all, each of two, or the range of more.
+func Across(rails []int, values []float64, unit func(float64) string) string {
+	var figures []string
+	for _, v := range values {
+		figures = append(figures, unit(v))
+	}
+	if len(rails) < 3 || len(slices.Compact(slices.Clone(figures))) == 1 {
+		return registry.PerRail(rails, figures)
+	}
+	return fmt.Sprintf("%s to %s on the %d rails", unit(slices.Min(values)), unit(slices.Max(values)), len(rails))
 }
 
 // RailsApart compares the latencies of rails with each other, us: those of one machine are alike, also where nobody
@@ -101,8 +136,8 @@ func RailsApart(medians []float64, rails []int, rep *registry.Report) {
 	if medians[worst] > limits.RailsApart.Value()*medians[best] {
 		rep.Hear(steps.ByFigure)
 		rep.Add(steps.RailsApart, steps.Warn,
-			"rail %d takes %s and rail %d %s: rails of one rig are alike, so look at what differs (rail "+
-				"map, routes, other traffic)", rails[worst], registry.Microseconds(medians[worst]), rails[best],
+			"rail %d takes %s and rail %d %s, but rails of one rig should be alike. "+
+				"Compare routes and other traffic", rails[worst], registry.Microseconds(medians[worst]), rails[best],
 			registry.Microseconds(medians[best]))
 	}
 }

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/limits"
@@ -14,9 +13,8 @@ import (
 // than it could, or otherwise at its two ends, is a finding of its own beside any figure, and never the new
 // normal. What was said of a figure already is not said again.
 func (l Line) links(rdma bool) {
-	said := func(words string) bool {
-		return slices.ContainsFunc(l.Rep.Findings, func(f registry.Finding) bool { return strings.Contains(f.Text, words) })
-	}
+	narrow, down := l.found(steps.PCIeNarrow), l.found(steps.PortDown, steps.InterfaceOff)
+	var slots []string
 	for _, p := range l.Ports {
 		r, ok := rail(l.Rig, p)
 		if !ok {
@@ -25,50 +23,58 @@ func (l Line) links(rdma bool) {
 		// A slot that still carries more than the link ends nothing.
 		slot, _ := limits.Ceiling(r)
 		if limits.Narrow(r) && (r.RateGbps <= 0 || float64(slot) < r.RateGbps) &&
-			!said("came up as "+limits.Slot(r.PCI.GTps, r.PCI.Width)) {
+			!narrow && !slices.Contains(slots, limits.Slot(r.PCI.GTps, r.PCI.Width)) {
+			slots = append(slots, limits.Slot(r.PCI.GTps, r.PCI.Width))
 			l.Add(steps.PCIeNarrow, steps.Warn,
-				"the PCIe link of %s on %s came up as %s where it can do %s: no figure over it is what the adapter can do",
+				"%s on %s runs at %s instead of %s. See pcie-link",
 				r.Dev, l.Rig.NameOf(p.Node), limits.Slot(r.PCI.GTps, r.PCI.Width), limits.Slot(r.PCI.MaxGTps, r.PCI.MaxWidth))
 		}
-		if r.State != "" && r.State != "ACTIVE" && rdma && !said(r.Dev+" on "+l.Rig.NameOf(p.Node)+" is ") {
+		if r.State != "" && r.State != "ACTIVE" && rdma && !down {
 			l.Add(steps.PortDown, steps.Warn,
-				"the port of %s on %s was %s when the nodes were looked at, and yet there is a figure: look "+
-					"at them again", r.Dev, l.Rig.NameOf(p.Node), r.State)
+				"the port of %s on %s was %s at the last probe, although data flowed. Probe "+
+					"the nodes again", r.Dev, l.Rig.NameOf(p.Node), r.State)
 		}
 	}
+	unequal := false
 	if l.beyond() {
 		l.apart(rdma)
 	} else {
-		l.ends(rdma, said)
+		unequal = l.ends(rdma)
 	}
-	l.bonded(said(" Gb/s at "))
+	l.bonded(unequal)
 }
 
-// ends compares the two ends of each rail of the link under test that the test led over. said asks what was said.
-func (l Line) ends(rdma bool, said func(words string) bool) {
+// found reports whether there is a finding with one of some codes.
+func (l Line) found(codes ...steps.Code) bool {
+	return slices.ContainsFunc(l.Rep.Findings, func(f registry.Finding) bool { return slices.Contains(codes, f.Code) })
+}
+
+// ends compares the two ends of each rail of the link under test that the test led over. unequal says
+// that one has other rates at its ends, which is said once.
+func (l Line) ends(rdma bool) (unequal bool) {
+	flapped := l.found(steps.LinkFlapped)
 	for _, pair := range l.Rig.Pairs {
 		a, b := traffic.Port{Node: steps.Here, Rail: pair.Rails[steps.Here]},
 			traffic.Port{Node: steps.Peer, Rail: pair.Rails[steps.Peer]}
 		here, ok := rail(l.Rig, a)
 		peer, both := rail(l.Rig, b)
 		if ok && both && slices.Contains(l.Ports, a) && slices.Contains(l.Ports, b) {
-			l.unlike(here, peer, rdma, said(" Gb/s at "))
-			if other := faster(l.Rig.At(steps.Here), here); other.RateGbps > 0 && here.RateGbps == peer.RateGbps &&
-				!said("the link of "+here.Dev) {
+			unequal = l.unlike(here, peer, rdma, unequal) || unequal
+			if other := faster(l.Rig.At(steps.Here), here); other.RateGbps > 0 && here.RateGbps == peer.RateGbps && !flapped {
 				l.Add(steps.LinkSlow, steps.Warn,
-					"the link of %s came up at %g Gb/s where that of %s has %g: no figure over it is what the "+
-						"adapter can do (see link-speed)", here.Dev, here.RateGbps, other.Dev, other.RateGbps)
+					"the link of %s runs at %g Gb/s, but %s has %g. See link-speed", here.Dev, here.RateGbps, other.Dev,
+					other.RateGbps)
 			} else if slow := here.RateGbps; slow > 0 && slow == peer.RateGbps && slow < limits.Gen5Link.Value() &&
 				!here.InfiniBand() &&
-				here.PCI.MaxGTps >= gen5 && !said("the link of "+here.Dev) {
+				here.PCI.MaxGTps >= gen5 && !flapped {
 				l.Add(steps.LinkSlow, steps.Warn,
-					"the link of %s is %g Gb/s at both ends, and adapters of PCIe Gen5 have ports of %g and "+
-						"more but for a few: if it came up slower than it can (see link-speed), no figure over it is what the "+
-						"adapter can do", here.Dev, slow,
+					"the link of %s runs at %g Gb/s at both ends; PCIe Gen5 adapters usually have "+
+						"at least %g. See link-speed", here.Dev, slow,
 					limits.Gen5Link.Value())
 			}
 		}
 	}
+	return unequal
 }
 
 // beyond reports whether a test led over nodes beside the link under test, too.
@@ -83,10 +89,10 @@ func (l Line) apart(rdma bool) {
 		what, unit, says string
 		of               func(steps.Rail) float64
 	}{
-		{"link", " Gb/s", "what goes over it is no faster (see link-speed)", func(r steps.Rail) float64 {
+		{"link", " Gb/s", "The slower link limits the traffic (see link-speed)", func(r steps.Rail) float64 {
 			return r.RateGbps
 		}},
-		{"RoCE MTU", "", "the smaller counts where they meet (see mtu-equal)", func(r steps.Rail) float64 {
+		{"RoCE MTU", "", "The smaller MTU is used (see mtu-equal)", func(r steps.Rail) float64 {
 			if !rdma || r.InfiniBand() {
 				return 0
 			}
@@ -95,7 +101,7 @@ func (l Line) apart(rdma bool) {
 	} {
 		for _, o := range l.outliers(look.of) {
 			l.Add(steps.EndsDiffer, steps.Warn,
-				"the %s of %s is %g%s on %s and %g%s on %s: %s", look.what, registry.And(o.devs), o.value, look.unit,
+				"the %s of %s is %g%s on %s but %g%s on %s. %s", look.what, registry.And(o.devs), o.value, look.unit,
 				l.Rig.NameOf(o.node), o.usual, look.unit, registry.And(o.others), look.says)
 		}
 	}
@@ -168,20 +174,22 @@ func faster(n steps.Node, r steps.Rail) (most steps.Rail) {
 	return most
 }
 
-// unlike compares the two ends of a rail.
-func (l Line) unlike(here, peer steps.Rail, rdma, told bool) {
-	if here.RateGbps > 0 && peer.RateGbps > 0 && here.RateGbps != peer.RateGbps && !told {
+// unlike compares the two ends of a rail, and reports whether their rates differ. told says that those of
+// another rail do.
+func (l Line) unlike(here, peer steps.Rail, rdma, told bool) (unequal bool) {
+	unequal = here.RateGbps > 0 && peer.RateGbps > 0 && here.RateGbps != peer.RateGbps
+	if unequal && !told {
 		l.Add(steps.LinkSlow, steps.Warn,
-			"the link of %s is %g Gb/s at %s and %g Gb/s at %s: one end came up slower, or they were "+
-				"looked at while it "+
-				"changed", here.Dev, here.RateGbps, l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
+			"the link of %s runs at %g Gb/s on %s but %g on %s. See link-speed", here.Dev, here.RateGbps,
+			l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
 	}
 	if rdma && here.MTU > 0 && peer.MTU > 0 && here.MTU != peer.MTU {
 		l.Add(steps.MTUDiffers, steps.Warn,
-			"the %s of %s is %d at %s and %d at %s: the smaller counts for both (see mtu-equal)",
+			"the %s of %s is %d on %s but %d on %s. The smaller is used (see mtu-equal)",
 			here.MTUName(),
 			here.Dev, here.MTU, l.Rig.NameOf(steps.Here), peer.MTU, l.Rig.NameOf(steps.Peer))
 	}
+	return unequal
 }
 
 // bonded compares the links of one end's bond with each other: the slowest of them ends what is hashed
@@ -196,7 +204,8 @@ func (l Line) bonded(told bool) {
 		name := r.Netdev.Master + " on " + l.Rig.NameOf(p.Node)
 		if rates[name] = append(rates[name], r.RateGbps); rates[name][0] != r.RateGbps && !told {
 			l.Add(steps.LinksUnequal, steps.Warn,
-				"%s has links of %g and %g Gb/s: a stream that is hashed to the slower one is slower", name,
+				"%s has links of %g and %g Gb/s: a stream hashed to the slower link is slower. "+
+					"See link-speed", name,
 				rates[name][0],
 				r.RateGbps)
 		}

@@ -19,7 +19,7 @@ func Asked(c steps.Cell, o steps.Output, tool, option string, got int, of string
 	if !ok || want == got {
 		return ""
 	}
-	return fmt.Sprintf("it reports %d %s, and %s asked for %d", got, of, option, want)
+	return fmt.Sprintf("it reports %d %s, but %s asked for %d", got, of, option, want)
 }
 
 // Number is what the script of an output's role gave a tool with an option. ok is false
@@ -111,7 +111,7 @@ func OfDevice(named, dev string) string {
 	if named == "" || dev == "" || named == dev {
 		return ""
 	}
-	return fmt.Sprintf("it is of the device %s, and the rail's is %s", named, dev)
+	return fmt.Sprintf("it is for device %s, but the rail uses %s", named, dev)
 }
 
 // OfTest compares the test that an output names with the words that it has to have: an

@@ -17,17 +17,17 @@ type Time struct {
 	Of                       string // what the band is of, before what was measured; empty for nothing
 	Soft                     string // why no hardware limits it; empty where some does
 	None                     string // why there is no band all the same; empty where there is one
-	Far                      string // what is said of one that fails, after "typical"
+	Far                      string // what to check where it fails
 }
 
 // Expected is the band as evidence has it.
 func (f Time) Expected() *steps.Expected {
 	if none := cmp.Or(f.Soft, f.None); none != "" {
-		return &steps.Expected{From: "no band: " + none}
+		return &steps.Expected{From: "no expected range: " + none}
 	}
 	return &steps.Expected{
 		Min: new(f.Least.Value()), Max: new(f.Pass.Value()),
-		From: f.Of + f.Usual.Entry().Says() + "; the bounds are chosen",
+		From: f.Of + f.Usual.Entry().Says() + "; the limits are chosen",
 	}
 }
 
@@ -36,16 +36,19 @@ func (f Time) Judge(rep *registry.Report, add Adder) {
 	said := registry.Microseconds(f.MedianUS)
 	switch {
 	case f.Soft != "":
-		rep.Add("", steps.Pass, "There is no band to judge by: %s", f.Soft)
+		rep.Add("", steps.Pass, "There is no expected range: %s", f.Soft)
 	case f.MedianUS < f.Least.Value():
-		add(steps.FigureImpossible, steps.Inconclusive, "%s is less than a cable and two adapters can take", said)
+		add(steps.FigureImpossible, steps.Inconclusive, "%s is less than a cable and two adapters can take. Check the unit",
+			said)
 	case f.None != "":
 		add(steps.NoLimitKnown, steps.Inconclusive,
-			"%s, and nothing says whether that is what the rail can do: %s", said, f.None)
+			"%s; whether the rail can do better is unknown: %s", said, f.None)
 	case f.MedianUS > f.Warn.Value():
-		add(steps.LatencyHigh, steps.Fail, "%s typical %s", said, f.Far)
+		add(steps.LatencyHigh, steps.Fail, "%s typical, expected at most %.3g us. %s", said, f.Pass.Value(), f.Far)
 	case f.MedianUS > f.Pass.Value():
 		add(steps.LatencyHigh, steps.Warn,
-			"%s typical, where %s: power saving (cpufreq), or other traffic", said, f.Usual.Entry().Says())
+			"%s typical, expected at most %.3g us. Check power saving (cpufreq) and other "+
+				"traffic", said,
+			f.Pass.Value())
 	}
 }

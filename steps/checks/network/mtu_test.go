@@ -23,14 +23,14 @@ func TestRoCEMTU(t *testing.T) {
 	kindtest.Want(t, "the largest", judge(full, lines(full, 4192, 4096)), steps.Pass,
 		"4 rails have the largest RoCE MTU, 4096")
 	kindtest.Advises(t, "1500 at both ends", judge(full, lines(full, 1500, 1024)), steps.MTUSmall,
-		"Rails 1, 2, 3 and 4: RoCE MTU 1024", "92.5 Gb/s where 4096 brings 111.7", "gains up to 19.2 Gb/s",
+		"Rails 1, 2, 3 and 4: RoCE MTU 1024", "92.5 Gb/s instead of 111.7 at 4096", "gains up to 19.2 Gb/s",
 		"4192 or more", "both halves of one cable at once: RoCE MTU 1024 costs 11.1 Gb/s of 196.1")
 	kindtest.Advises(t, "at one end of one rail",
 		judge(full, lines(full, 9000, 4096),
 			edit{steps.Peer, "rocep1s0f1 port 1 active_mtu: 4096", "rocep1s0f1 port 1 active_mtu: 1024"}),
 		steps.MTUSmall, "Rail 2: RoCE MTU 1024")
 	kindtest.Advises(t, "2048, which nobody measured", judge(full, lines(full, 3000, 2048)), steps.MTUSmall,
-		"its headers alone take", "nobody measured one PCIe Gen5 x4")
+		"its headers alone", "no measurement exists for one PCIe Gen5 x4")
 
 	slow := kindtest.TutorialSpark()
 	for e := range slow.Nodes {

@@ -20,7 +20,8 @@ func TestNIXLRails(t *testing.T) {
 	slow := kindtest.Benched(c, kindtest.TutorialSpark(),
 		kindtest.Bench("DRAM", 2<<20, kindtest.Scaled(kindtest.DualDRAM[:6], 0.2)), kindtest.Evenly)
 	kindtest.Want(t, "slow", judgeNIXLRails(c, slow), steps.Pass)
-	kindtest.Want(t, "one", judgeNIXLRails(c, run(kindtest.OnlyOne)), steps.Fail, "nothing went over rocep1s0f1")
+	kindtest.Want(t, "one", judgeNIXLRails(c, run(kindtest.OnlyOne)), steps.Fail,
+		"rocep1s0f1 on both nodes carried nothing")
 	kindtest.Because(t, "none", judgeNIXLRails(c, run(nil)), steps.Inconclusive, steps.NothingCarried)
 	uncounted := run(kindtest.Evenly)
 	uncounted.Stages[0].Bytes = nil

@@ -149,7 +149,7 @@ func TestVersions(t *testing.T) {
 		"equal": {
 			setup, setup, steps.Pass, "",
 			[]string{
-				"UCX 1.21.0", "perftest 6.06", "nixlbench by its options (1.2.0: it tells no version)",
+				"UCX 1.21.0", "perftest 6.06", "nixlbench 1.2.0 (by its options)",
 				"NIXL for Python 1.4.0", "28.45.4028",
 			},
 		},

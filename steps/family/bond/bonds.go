@@ -101,12 +101,13 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		for _, h := range bonds[e] {
 			rep.Show(node+" "+h.Name, fmt.Sprintf("%s, holds %s", mode(h.Bond), h.slaves()), "", nil)
 			if len(h.rails) == 0 {
-				by := "somebody made it, or settings of the bonding module (/etc/modprobe.d)"
+				by := "another process created it, or module settings (/etc/modprobe.d)"
 				if MadeByItself(h.Name, mode(h.Bond)) {
-					by = "loading the bonding module makes such a bond by itself"
+					by = "loading the bonding module creates it"
 				}
-				rep.Add(steps.BondEmpty, steps.Warn, "%s on %s holds nothing: %s, and a later \"ip link add %s\" fails with "+
-					"\"File exists\", leaving %s", h.Name, node, by, h.Name, mode(h.Bond))
+				rep.Add(steps.BondEmpty, steps.Warn, "%s on %s is empty and blocks a later \"ip link add %s\" (\"File exists\"). "+
+					"Remove it: bond-teardown", h.Name, node, h.Name)
+				rep.Explain("It is in mode %s: %s", mode(h.Bond), by)
 				continue
 			}
 			rep.Measured(steps.Figure{What: steps.BondMode, Words: mode(h.Bond)})
@@ -118,19 +119,20 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	here, peer := holding(bonds[steps.Here]), holding(bonds[steps.Peer])
 	switch {
 	case len(here) == 0 && len(peer) == 0:
-		return rep.Verdict("no bond holds a rail on either node: each rail has its own addresses and GIDs, as the RDMA "+
-			"parts need it",
-			"TCP between the nodes takes one rail")
+		return rep.Verdict("no bond holds a rail: each rail has its own addresses and GIDs, as RDMA needs",
+			"TCP between the nodes uses one rail")
 	case len(here) == 0 || len(peer) == 0:
 		without := steps.Here
 		if len(peer) == 0 {
 			without = steps.Peer
 		}
-		rep.Add(steps.BondOneSided, steps.Fail, "%s, and %s has no bond: both nodes need it, or neither; RDMA per rail "+
-			"fails or hangs meanwhile", registry.And(names), r.Rig.NameOf(without))
+		rep.Add(steps.BondOneSided, steps.Fail,
+			"%s, but %s has no bond. Set up both nodes alike: bond-setup or bond-teardown",
+			registry.And(names), r.Rig.NameOf(without))
+		rep.Explain("Meanwhile RDMA over these rails fails or hangs")
 	}
 	return rep.Verdict(registry.And(names)+": one address for TCP over both links",
-		theirs+" while it stands, although the ports stay ACTIVE")
+		theirs+" until it is removed, although the ports stay ACTIVE")
 }
 
 // MadeByItself reports whether loading the module may have made a bond: it makes those of max_bonds under the names
@@ -150,11 +152,12 @@ func checkKept(rig steps.Rig, e steps.End, h held, rep *registry.Report) {
 			switch held := d.HeldBy(); {
 			case !strings.Contains(a, "."):
 			case len(held) > 0:
-				rep.Add(steps.BondPortManaged, steps.Fail, "%s on %s is in %s, and %s, which has it in its hands, gives it %s: "+
-					"its route takes the packets, and they get lost", d.Name, rig.NameOf(e), h.Name, held[0], a)
+				rep.Add(steps.BondPortManaged, steps.Fail, "%[1]s on %[2]s is in %[3]s but has %[5]s from %[4]s: its route takes "+
+					"packets that are then lost", d.Name, rig.NameOf(e), h.Name, held[0], a)
 			default:
-				rep.Add(steps.BondPortAddress, steps.Fail, "%s on %s is in %s and kept %s: its route takes the packets, and they "+
-					"get lost (ip addr flush dev %s)", d.Name, rig.NameOf(e), h.Name, a, d.Name)
+				rep.Add(steps.BondPortAddress, steps.Fail,
+					"%s on %s is in %s but kept %s, so packets are lost. Run: ip addr flush dev %s",
+					d.Name, rig.NameOf(e), h.Name, a, d.Name)
 			}
 		}
 	}
@@ -179,11 +182,11 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	if all[steps.Here] == nil && all[steps.Peer] == nil {
 		checkOwnGIDs(r.Rig, &rep)
-		return rep.Verdict("no bond holds a rail on either node, and the GIDs of every RDMA port are its own interface's")
+		return rep.Verdict("no bond holds a rail, and every RDMA port has its own interface's GIDs")
 	}
 	for _, e := range steps.Ends {
 		if all[e] == nil {
-			rep.Add(steps.BondOneSided, steps.Fail, "%s bonds its rails and %s doesn't: both nodes need it, or neither",
+			rep.Add(steps.BondOneSided, steps.Fail, "%s bonds its rails but %s does not. Set up both nodes alike",
 				r.Rig.NameOf(e.Other()), r.Rig.NameOf(e))
 			continue
 		}
@@ -193,15 +196,15 @@ func judgeBondStatus(c steps.Cell, r steps.Result) steps.Verdict {
 	if h == nil {
 		h = all[steps.Peer]
 	} else if p := all[steps.Peer]; p != nil && (mode(h.Bond) != mode(p.Bond) || policy(h.Bond) != policy(p.Bond)) {
-		rep.Add(steps.BondsDiffer, steps.Warn, "the two ends differ: %s %s on %s, %s %s on %s", mode(h.Bond), policy(h.Bond),
-			r.Rig.NameOf(steps.Here), mode(p.Bond), policy(p.Bond), r.Rig.NameOf(steps.Peer))
+		rep.Add(steps.BondsDiffer, steps.Warn, "the ends differ: %s %s on %s, %s %s on %s. Set up both alike", mode(h.Bond),
+			policy(h.Bond), r.Rig.NameOf(steps.Here), mode(p.Bond), policy(p.Bond), r.Rig.NameOf(steps.Peer))
 	}
 	lead := fmt.Sprintf("%s on both nodes: %s", h.Name, mode(h.Bond))
 	if p := policy(h.Bond); p != "" {
 		lead += " by " + p
 	}
-	return rep.Verdict(fmt.Sprintf("%s over %s, and every link is up", lead, h.slaves()),
-		theirs+" until they have their own again. The indexes of the GIDs have moved")
+	return rep.Verdict(fmt.Sprintf("%s over %s, all links up", lead, h.slaves()),
+		theirs+" until they have their own again. GID indexes have changed")
 }
 
 // checkOwnGIDs finds GIDs that still belong to another interface than the rail's.
@@ -215,12 +218,12 @@ func checkOwnGIDs(rig steps.Rig, rep *registry.Report) {
 				if g.Netdev == "" || g.Netdev == rail.Netdev.Name {
 					own++
 				} else {
-					rep.Add(steps.GIDForeign, steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail: run the GID check",
+					rep.Add(steps.GIDForeign, steps.Warn, "GIDs of %s on %s belong to %s, which holds no rail. Run the gids cell",
 						rail.Dev, rig.NameOf(e), g.Netdev)
 				}
 			}
-			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs are of %s", registry.OrUnknown(rail.State), own,
-				len(rail.GIDs), registry.OrUnknown(rail.Netdev.Name)), "", nil)
+			rep.Show(rig.NameOf(e)+" "+rail.Dev, fmt.Sprintf("%s, %d of %d GIDs belong to %s", registry.OrUnknown(rail.State),
+				own, len(rail.GIDs), registry.OrUnknown(rail.Netdev.Name)), "", nil)
 		}
 	}
 }
@@ -235,7 +238,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *registry.Report) {
 	if h.HashPolicy != "" {
 		show("hash policy", policy(h.Bond), "")
 	}
-	show("MII", fmt.Sprintf("%s, looked at every %d ms", registry.OrUnknown(h.MIIStatus), h.MIIPollMS), "")
+	show("MII", fmt.Sprintf("%s, checked every %d ms", registry.OrUnknown(h.MIIStatus), h.MIIPollMS), "")
 	if h.ActiveSlave != "" {
 		show("active slave", h.ActiveSlave, "")
 	}
@@ -247,12 +250,13 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *registry.Report) {
 	}
 	show("MTU and addresses", fmt.Sprintf("%d, %s", dev.MTU, registry.OrNone(strings.Join(dev.Addrs, " "))), "")
 	if !slices.ContainsFunc(dev.Addrs, func(a string) bool { return strings.Contains(a, ".") }) {
-		rep.Add(steps.AddressMissing, steps.Fail, "%s on %s has no IPv4 address", h.Name, node)
+		rep.Add(steps.AddressMissing, steps.Fail, "%s on %s has no IPv4 address. Run bond-teardown, then bond-setup", h.Name,
+			node)
 	}
 	checkSlaves(node, h, rep)
 	if h.MIIPollMS == 0 && h.ARPPollMS == 0 && m != "802.3ad" {
-		rep.Add(steps.BondUnwatched, steps.Warn, "%s on %s doesn't watch its links (miimon is 0): a dead one would still "+
-			"get packets", h.Name,
+		rep.Add(steps.BondUnwatched, steps.Warn, "%s on %s does not monitor its links (miimon is 0), so it would use a dead "+
+			"link. Set miimon", h.Name,
 			node)
 	}
 	checkMode(node, h, rep)
@@ -261,7 +265,7 @@ func checkBond(rig steps.Rig, e steps.End, h held, rep *registry.Report) {
 		text := gidsUnder(h, rail)
 		show(rail.Dev, registry.OrUnknown(rail.State)+", "+text, "")
 		if rail.Netdev.MTU != dev.MTU && dev.MTU > 0 {
-			rep.Add(steps.BondMTUDiffers, steps.Warn, "%s on %s has MTU %d and %s has %d", rail.Netdev.Name, node,
+			rep.Add(steps.BondMTUDiffers, steps.Warn, "%s on %s has MTU %d but %s has %d. Set all alike", rail.Netdev.Name, node,
 				rail.Netdev.MTU, h.Name, dev.MTU)
 		}
 	}
@@ -278,17 +282,18 @@ func checkSlaves(node string, h held, rep *registry.Report) {
 		rep.Show(node+" "+h.Name+" slave "+s.Name,
 			fmt.Sprintf("MII %s, %s, %d link failures", registry.OrUnknown(s.MIIStatus), speed, s.Failures), "", nil)
 		if s.MIIStatus != "up" {
-			rep.Add(steps.BondLinkDown, steps.Fail, "%s, a link of %s on %s, is %s: check its cable", s.Name, h.Name, node,
+			rep.Add(steps.BondLinkDown, steps.Fail, "%s, a link of %s on %s, is %s. Check its cable", s.Name, h.Name, node,
 				registry.OrUnknown(s.MIIStatus))
 		}
 	}
 	if len(h.Slaves) == 1 {
-		rep.Add(steps.BondSingle, steps.Warn, "%s on %s has one link only", h.Name, node)
+		rep.Add(steps.BondSingle, steps.Warn, "%s on %s has only one link", h.Name, node)
 	}
 	for _, s := range h.Apart() {
-		rep.Add(steps.BondAggregators, steps.Warn, "%s and %s of %s on %s are in two aggregators (%s and %s): LACP found no "+
-			"partner that has both, and packets go over the links of one of them "+
-			"alone", h.Slaves[0].Name, s.Name, h.Name, node, h.Slaves[0].Aggregator, s.Aggregator)
+		rep.Add(steps.BondAggregators, steps.Warn, "%s and %s of %s on %s are in two LACP aggregators (%s and %s), so only "+
+			"one carries packets",
+			h.Slaves[0].Name, s.Name, h.Name, node, h.Slaves[0].Aggregator, s.Aggregator)
+		rep.Explain("LACP found no partner that has both links")
 	}
 }
 
@@ -297,14 +302,15 @@ func checkMode(node string, h held, rep *registry.Report) {
 	m := mode(h.Bond)
 	switch p := policy(h.Bond); {
 	case m == "balance-rr":
-		rep.Add(steps.BondReorders, steps.Warn, "%s on %s is balance-rr: it puts the packets of one connection on both "+
-			"links, which reorders them; if nobody asked for it, loading the module made the bond", h.Name, node)
+		rep.Add(steps.BondReorders, steps.Warn, "%s on %s is balance-rr, which reorders the packets of one connection. Use "+
+			"balance-xor", h.Name, node)
+		rep.Explain("Loading the bonding module creates such a bond, too")
 	case m == "802.3ad":
-		rep.Add(steps.BondNeedsLACP, steps.Warn, "%s on %s is 802.3ad, which needs another end that speaks LACP, a switch "+
-			"or a bond of the same mode; balance-xor does without", h.Name, node)
+		rep.Add(steps.BondNeedsLACP, steps.Warn, "%s on %s is 802.3ad, which needs LACP at the other end. Use balance-xor",
+			h.Name, node)
 	case m == "balance-xor" && p != "layer3+4":
-		rep.Add(steps.BondOneLinkUsed, steps.Warn, "%s on %s hashes by %s: everything between two nodes then goes over one "+
-			"link; layer3+4 tells connections apart", h.Name, node, registry.OrUnknown(p))
+		rep.Add(steps.BondOneLinkUsed, steps.Warn, "%s on %s hashes by %s, so all traffic between two nodes uses one link. "+
+			"Use layer3+4", h.Name, node, registry.OrUnknown(p))
 	}
 }
 

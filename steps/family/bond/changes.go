@@ -24,7 +24,7 @@ func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	mtu, err := strconv.Atoi(params["JUMBO_MTU"])
 	// Below 1280 the kernel takes IPv6 off an interface, and with it the GID of its link-local address.
 	if err != nil || mtu < 1280 || mtu > 9216 {
-		p.Refuse = fmt.Sprintf("JUMBO_MTU is %q, and an MTU is a number from 1280 to 9216", params["JUMBO_MTU"])
+		p.Refuse = fmt.Sprintf("JUMBO_MTU is %q; it must be a number from 1280 to 9216", params["JUMBO_MTU"])
 		return p
 	}
 	if p.Refuse = unready(rig, rig.Pairs); p.Refuse != "" {
@@ -40,7 +40,7 @@ func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			}
 		}
 		if len(devs) == 0 {
-			p.Refuse = fmt.Sprintf("no rail of %s leads to the other node: see the rail map", rig.NameOf(e))
+			p.Refuse = fmt.Sprintf("no rail of %s leads to the other node. See rail-map", rig.NameOf(e))
 		}
 		p.Vars[e] = map[string]string{
 			"MTU_NETDEVS": strings.Join(devs, " "),
@@ -49,7 +49,7 @@ func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		p.Becomes[e] = fmt.Sprintf("MTU %d on each", mtu)
 	}
 	if set && p.Refuse == "" {
-		p.Nothing = fmt.Sprintf("every interface of the rails has an MTU of %d on both nodes already", mtu)
+		p.Nothing = fmt.Sprintf("every rail interface already has MTU %d on both nodes", mtu)
 	}
 	return p
 }
@@ -62,16 +62,16 @@ func unready(rig steps.Rig, pairs []steps.Pair) string {
 		for _, p := range pairs {
 			switch d := rig.Rail(p, e).Netdev; {
 			case !d.Up:
-				return fmt.Sprintf("%s on %s is switched off (ip link set %s up)", d.Name, rig.NameOf(e), d.Name)
+				return fmt.Sprintf("%s on %s is switched off. Run: ip link set %s up", d.Name, rig.NameOf(e), d.Name)
 			case !d.Carrier:
-				return fmt.Sprintf("%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
+				return fmt.Sprintf("%s on %s has no link. Check its cable at both ends", d.Name, rig.NameOf(e))
 			}
 		}
 		held[e] = slices.ContainsFunc(rig.At(e).Rails, func(r steps.Rail) bool { return r.Netdev.Master != "" })
 	}
 	for _, e := range steps.Ends {
 		if held[e] && !held[e.Other()] {
-			return fmt.Sprintf("%s bonds its rails and %s doesn't: remove the bond with bond-teardown first", rig.NameOf(e),
+			return fmt.Sprintf("%s bonds its rails but %s does not. Remove the bond first: bond-teardown", rig.NameOf(e),
 				rig.NameOf(e.Other()))
 		}
 	}
@@ -102,8 +102,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	name, mode := params["BOND"], params["BOND_MODE"]
 	switch {
 	case mode == "802.3ad":
-		p.Refuse = "802.3ad needs another end that speaks LACP, a switch or a bond of the same mode, and spreads no better " +
-			"than balance-xor: railbench does not make it; take balance-xor"
+		p.Refuse = "railbench does not create 802.3ad bonds, which need LACP at the other end. " +
+			"Use balance-xor"
 		return p
 	case !slices.Contains(bondModes, mode):
 		p.Refuse = fmt.Sprintf("BOND_MODE is %q: %s%s", mode, strings.Join(bondModes, ", "),
@@ -115,10 +115,10 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		// One that holds nothing is what loading the module made: the script removes it.
 		for _, d := range rig.At(e).Netdevs {
 			if d.Name == name && len(d.Addrs) > 0 {
-				held = append(held, fmt.Sprintf("%s exists on %s already, and has %s", name, rig.NameOf(e), registry.And(d.Addrs)))
+				held = append(held, fmt.Sprintf("%s already exists on %s with %s", name, rig.NameOf(e), registry.And(d.Addrs)))
 			}
 			if d.Master == name {
-				held = append(held, fmt.Sprintf("%s on %s is in %s already", d.Name, rig.NameOf(e), name))
+				held = append(held, fmt.Sprintf("%s on %s is already in %s", d.Name, rig.NameOf(e), name))
 			}
 		}
 		for _, r := range rig.At(e).Rails {
@@ -129,10 +129,13 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 	}
 	switch {
 	case held != nil:
-		p.Refuse = strings.Join(held, ", and ") + ": remove it with bond-teardown first"
+		if len(held) > 2 {
+			held = append(held[:1], fmt.Sprintf("%d more", len(held)-1))
+		}
+		p.Refuse = strings.Join(held, ", and ") + ". Remove it first: bond-teardown"
 		return p
 	case len(rig.Pairs) < 2:
-		p.Refuse = fmt.Sprintf("a bond takes two rails that lead from node to node, and there are %d: see the rail map, "+
+		p.Refuse = fmt.Sprintf("a bond needs two rails that connect the nodes, and there are %d. See rail-map "+
 			"and rail-ips", len(rig.Pairs))
 		return p
 	}
@@ -148,8 +151,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			"PEER_BOND_IP": rig.Rail(first, e.Other()).Addr,
 			"BOND_MTU":     railsMTU(rig, e),
 		}
-		p.Becomes[e] = fmt.Sprintf("%s (%s) of %s and %s, with %s/%d; %s/%d and all else that they have is gone until it "+
-			"is taken back, and so is RDMA over rail 1 or 2 alone",
+		p.Becomes[e] = fmt.Sprintf("%s (%s) of %s and %s with %s/%d; %s/%d and the rails' other settings are "+
+			"removed until rollback. RDMA over rail 1 or 2 does not work meanwhile",
 			name, mode, a.Netdev.Name, b.Netdev.Name, a.Addr, a.Prefix, b.Addr, b.Prefix)
 	}
 	return p
@@ -182,7 +185,7 @@ func planTeardown(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 			"BOND_ADDRS": strings.Join(addrs, " "),
 		}
 		if bond != "" {
-			p.Becomes[e] = bond + " is gone"
+			p.Becomes[e] = bond + " is removed"
 			if lasting(rig.At(e), bond) != "" {
 				p.Becomes[e] += " until the next boot"
 			}
@@ -209,15 +212,15 @@ func lasting(n steps.Node, bond string) string {
 			switch file := by.Profile; {
 			case by.By != m || file == "" || strings.Contains(by.State, "externally"):
 			case strings.HasPrefix(file, "netplan-") || strings.Contains(file, "/10-netplan-"):
-				return fmt.Sprintf("netplan has %s on %s in its files, for %s, and it is there again after a boot or "+
-					"netplan apply: to be rid of it take it out of /etc/netplan and give the rails their addresses there", bond,
+				return fmt.Sprintf("netplan has %s on %s in its files for %s and creates it again at boot. Remove "+
+					"it from /etc/netplan", bond,
 					n.Name, m)
 			case m == networkManager:
-				return fmt.Sprintf("NetworkManager has a profile %s that makes %s on %s again at a boot: to be rid of it, "+
-					"nmcli connection delete it, and those of its ports", file, bond, n.Name)
+				return fmt.Sprintf("NetworkManager's profile %s creates %s on %s again at boot. Run nmcli "+
+					"connection delete for it and its ports", file, bond, n.Name)
 			default:
-				return fmt.Sprintf("networkd has %s on %s from %s, and makes it again at a boot: to be rid of it move that "+
-					"file and its .netdev away", bond, n.Name, file)
+				return fmt.Sprintf("networkd creates %s on %s again at boot from %s. Move that file and its "+
+					".netdev away", bond, n.Name, file)
 			}
 		}
 	}
@@ -322,9 +325,9 @@ func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		case without != "":
 			p.Refuse = without
 		case len(rig.Pairs) == 0:
-			p.Refuse = "no rail is active on both nodes: see the rail map"
+			p.Refuse = "no rail is active on both nodes. See rail-map"
 		default:
-			p.Nothing = fmt.Sprintf("every rail that is active on both nodes has an address there (%d of them)", len(rig.Pairs))
+			p.Nothing = fmt.Sprintf("every rail active on both nodes already has an address (%d rails)", len(rig.Pairs))
 		}
 	}
 	return p
@@ -336,12 +339,12 @@ func unfit(ends [2]steps.Rail, addrs [2]netip.Addr, net netip.Prefix) string {
 	if addrs[0] != addrs[1] && net.Contains(addrs[0]) && net.Contains(addrs[1]) {
 		return ""
 	}
-	how := "give it one at both ends by hand"
+	how := "set one at both ends by hand"
 	if ends[0].Addr+ends[1].Addr != "" {
-		how = "fix-rail-address takes one as RAIL_ADDRESS"
+		how = "run fix-rail-address with RAIL_ADDRESS"
 	}
-	return fmt.Sprintf("%s lacks an address, and by the last numbers on the first rail the nodes would have %s and %s "+
-		"in %s: %s", ends[0].Netdev.Name, addrs[0], addrs[1], net, how)
+	return fmt.Sprintf("%s lacks an address. By the last numbers of rail 1 it would be %s and %s in "+
+		"%s: %s", ends[0].Netdev.Name, addrs[0], addrs[1], net, how)
 }
 
 // addressable says that a rail may get an address at one end or both; net is the
@@ -409,7 +412,7 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep registry.Report
 	if r.Skip == "" && r.Changed != nil && r.Changed.Nothing != "" {
 		roce := judgeFollows(r, r.Rig, &rep)
-		return rep.Verdict("there was nothing to do: "+r.Changed.Nothing, roce, "Nothing was changed")
+		return rep.Verdict("nothing to do: "+r.Changed.Nothing, roce, "Nothing was changed")
 	}
 	facts, v, done := registry.Changed(c, r, &rep)
 	if done {
@@ -426,17 +429,17 @@ func judgeMTU(c steps.Cell, r steps.Result) steps.Verdict {
 			n++
 			rep.Show(r.Rig.NameOf(e)+" "+d.Name+" MTU", d.MTU, "bytes", nil)
 			if strconv.Itoa(d.MTU) != want {
-				rep.Add(steps.NotAsAsked, steps.Fail, "%s on %s has an MTU of %d, not %s", d.Name, r.Rig.NameOf(e), d.MTU,
+				rep.Add(steps.NotAsAsked, steps.Fail, "%s on %s has MTU %d instead of %s", d.Name, r.Rig.NameOf(e), d.MTU,
 					registry.OrUnknown(want))
 			}
 		}
 	}
 	roce := judgeFollows(r, after, &rep)
 	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 || n == 0 {
-		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail could be tried")
+		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail was tested")
 	} else if ok == asked {
-		return rep.Verdict(fmt.Sprintf("an MTU of %s on %d interfaces, and packets of that size get through unfragmented "+
-			"on every rail, both ways", want, n), roce, registry.Kept)
+		return rep.Verdict(fmt.Sprintf("MTU %s on %d interfaces; packets of that size pass every rail unfragmented in "+
+			"both directions", want, n), roce, registry.Kept)
 	}
 	return rep.Verdict()
 }
@@ -461,11 +464,11 @@ func judgeFollows(r steps.Result, rig steps.Rig, rep *registry.Report) (says str
 			}
 		}
 		if untold != nil {
-			rep.Add(steps.Unreadable, steps.Warn, "nothing on %s tells the RoCE MTU of %s (ibv_devinfo)", r.Rig.NameOf(e),
+			rep.Add(steps.Unreadable, steps.Warn, "the RoCE MTU of %[2]s on %[1]s is unknown (ibv_devinfo)", r.Rig.NameOf(e),
 				registry.And(untold))
 		}
 		if others != nil {
-			rep.Add(steps.RoCEMTUBehind, steps.Warn, "the RoCE MTU on %s is %s: RDMA goes on with that; look at active_mtu and "+
+			rep.Add(steps.RoCEMTUBehind, steps.Warn, "the RoCE MTU on %s is %s, which RDMA keeps using. Check active_mtu and "+
 				"max_mtu in ibv_devinfo",
 				r.Rig.NameOf(e), registry.And(others))
 		}
@@ -482,8 +485,8 @@ func judgeFollows(r steps.Result, rig steps.Rig, rep *registry.Report) (says str
 
 // theirs is what a bond does to the RDMA of its rails, as far as it is known
 // (assets/docs/facts.md#bonds-and-rdma).
-const theirs = "Their addresses and GIDs are the bond's: RDMA over it may work (not tried), and tests rail by rail " +
-	"fail or hang"
+const theirs = "Their addresses and GIDs are the bond's: RDMA over it was not tested, and " +
+	"tests per rail fail or hang"
 
 // judgeBondSetup: the bond is what was asked for on both nodes, and answers.
 func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
@@ -499,23 +502,24 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		// Loading the module can make a bond of the same name, in another mode.
 		if f["mode"] != f["wanted mode"] || f["mode"] == "" {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s is in mode %s, not %s", node, registry.OrUnknown(f["mode"]),
-				registry.OrUnknown(f["wanted mode"]))
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s is in mode %s instead of %s", node,
+				registry.OrUnknown(f["mode"]), registry.OrUnknown(f["wanted mode"]))
 		}
 		if f["mode"] == "balance-xor" && f["hash policy"] != f["wanted hash policy"] {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s hashes by %s, not %s", node,
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s hashes by %s instead of %s", node,
 				registry.OrUnknown(f["hash policy"]), registry.OrUnknown(f["wanted hash policy"]))
 		}
 		if !registry.SameWords(f["slaves"], f["wanted slaves"]) {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s holds %s, not %s", node, registry.OrUnknown(f["slaves"]),
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s holds %s instead of %s", node, registry.OrUnknown(f["slaves"]),
 				registry.OrUnknown(f["wanted slaves"]))
 		}
 		if f["MTU"] != f["wanted MTU"] {
-			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s has an MTU of %s, not %s", node, registry.OrUnknown(f["MTU"]),
+			rep.Add(steps.NotAsAsked, steps.Fail, "the bond on %s has MTU %s instead of %s", node, registry.OrUnknown(f["MTU"]),
 				registry.OrUnknown(f["wanted MTU"]))
 		}
 		if f["MII"] != "up" {
-			rep.Add(steps.BondDown, steps.Fail, "the bond on %s has no link: MII is %s", node, registry.OrUnknown(f["MII"]))
+			rep.Add(steps.BondDown, steps.Fail, "the bond on %s has no link (MII is %s). Check its cables", node,
+				registry.OrUnknown(f["MII"]))
 		}
 		for i, rail := range r.Changed.After.At(e).Rails {
 			if m := rail.Netdev.Master; m != "" {
@@ -524,14 +528,14 @@ func judgeBondSetup(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if facts[steps.Here]["MTU"] != facts[steps.Peer]["MTU"] {
-		rep.Add(steps.MTUDiffers, steps.Warn, "the bond has an MTU of %s: packets of the larger one get lost; "+
-			"bond-teardown, and mtu makes them one",
+		rep.Add(steps.MTUDiffers, steps.Warn, "the bond's MTU differs (%s), so larger packets are lost. Run bond-teardown, "+
+			"then mtu",
 			each(r.Rig, func(e steps.End) string { return registry.OrUnknown(facts[e]["MTU"]) }))
 	}
 	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 {
-		rep.Add(steps.ChangeUntried, steps.Inconclusive, "the bond was not tried")
+		rep.Add(steps.ChangeUntried, steps.Inconclusive, "the bond was not tested")
 	} else if ok == asked {
-		return rep.Verdict(fmt.Sprintf("%s over %s on both nodes, and it answers both ways", facts[0]["mode"],
+		return rep.Verdict(fmt.Sprintf("%s over %s on both nodes; it answers in both directions", facts[0]["mode"],
 			registry.And(strings.Fields(facts[0]["slaves"]))),
 			theirs+" until bond-teardown", registry.Kept)
 	}
@@ -557,7 +561,7 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 					registry.OrUnknown(rail.State), rail.GIDIndex), "", nil)
 			switch {
 			case rail.Netdev.Master != "":
-				rep.Add(steps.BondLeft, steps.Fail, "%s on %s is still in %s", rail.Netdev.Name, r.Rig.NameOf(e),
+				rep.Add(steps.BondLeft, steps.Fail, "%s on %s is still in %s. Run bond-teardown", rail.Netdev.Name, r.Rig.NameOf(e),
 					rail.Netdev.Master)
 			case rail.Addr == "" && !r.Changed.Undone && rail.Netdev.Carrier:
 				bare = append(bare, rail.Netdev.Name+" on "+r.Rig.NameOf(e))
@@ -565,8 +569,8 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if r.Changed.Undone {
-		return rep.Verdict("the bond is gone, and addresses, MTUs, MACs and routes of the rails are exactly as they were " +
-			"captured before it, on both nodes")
+		return rep.Verdict("the bond is removed; addresses, MTUs, MACs and routes are as captured before, " +
+			"on both nodes")
 	}
 	held := false
 	for _, e := range steps.Ends {
@@ -576,18 +580,18 @@ func judgeTeardown(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		held = held || slices.ContainsFunc(r.Rig.At(e).Rails, func(x steps.Rail) bool { return x.Netdev.Master != "" })
 		if name := emptyBond(after, e); name != "" {
-			rep.At(r.Rig, e, steps.BondEmpty, steps.Warn, "%s on %s is there still, and holds nothing", name, r.Rig.NameOf(e))
+			rep.At(r.Rig, e, steps.BondEmpty, steps.Warn, "%s on %s still exists and is empty. Run bond-teardown again", name,
+				r.Rig.NameOf(e))
 		}
 	}
 	if len(bare) > 0 {
-		rep.Add(steps.AddressMissing, steps.Warn, "%s no address: railbench did not make this bond and doesn't know what "+
-			"was there before; rail-ips gives one",
-			registry.HaveOrHas(bare))
+		rep.Add(steps.AddressMissing, steps.Warn,
+			"%s no address, because the state before this bond is unknown. Run rail-ips", registry.HaveOrHas(bare))
 	}
 	if !held {
-		return rep.Verdict("the bonds that held nothing are gone; a bond can be made again under their names", registry.Kept)
+		return rep.Verdict("the empty bonds are removed", registry.Kept)
 	}
-	return rep.Verdict("the bond is gone, and its address is its first rail's")
+	return rep.Verdict("the bond is removed; its first rail has its address")
 }
 
 // JudgeRailIPs: every rail has an address, leads to the other node, and is alone
@@ -604,37 +608,39 @@ func JudgeRailIPs(c steps.Cell, r steps.Result) steps.Verdict {
 		dev := after.Rail(p, steps.Here).Dev
 		rep.Show(fmt.Sprintf("%s to %s", dev, after.Rail(p, steps.Peer).Dev), p.Subnet, "", nil)
 		if other := owner[p.Subnet]; other != "" {
-			rep.Add(steps.SubnetShared, steps.Warn, "%s and %s are both in %s: each answers for the other's address", other,
+			rep.Add(steps.SubnetShared, steps.Warn, "%s and %s share %s, so each answers for the other's address. Use one "+
+				"subnet per rail", other,
 				dev, p.Subnet)
 		}
 		owner[p.Subnet] = dev
 	}
 	switch now, before := len(after.Pairs), len(r.Rig.Pairs); {
 	case now == before:
-		rep.Add(steps.NotAsAsked, steps.Fail, "there are %d pairs of rails, as before", now)
+		rep.Add(steps.NotAsAsked, steps.Fail, "there are still %d pairs of rails", now)
 	case now < before:
-		rep.Add(steps.RailLost, steps.Fail, "there are %d pairs of rails, and %d were there before", now, before)
+		rep.Add(steps.RailLost, steps.Fail, "there are %d pairs of rails, but %d before", now, before)
 	}
 	if ok, asked := registry.Pings(r.Rig, facts, &rep); asked == 0 {
-		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail was tried")
+		rep.Add(steps.ChangeUntried, steps.Inconclusive, "no rail was tested")
 	} else if ok == asked {
-		return rep.Verdict(fmt.Sprintf("%d rails lead from node to node now, %d before, each in a subnet of its own, and "+
-			"every new one answers", len(after.Pairs), len(r.Rig.Pairs)), registry.Kept)
+		return rep.Verdict(fmt.Sprintf("%d rails connect the nodes, %d before, each in its own subnet; all new ones "+
+			"answer", len(after.Pairs), len(r.Rig.Pairs)), registry.Kept)
 	}
 	return rep.Verdict()
 }
 
 // planCleanup is for a rig on which the journal has nothing to take back.
 func planCleanup(rig steps.Rig, _ map[string]string) steps.Plan {
-	p := steps.Plan{Nothing: "everything that railbench changed on this rig is back"}
+	p := steps.Plan{Nothing: "everything that railbench changed on this rig is undone"}
 	for _, e := range steps.Ends {
 		bond, _ := holder(rig.At(e))
 		if bond == "" {
 			continue
 		}
-		p.Nothing += fmt.Sprintf("; %s on %s is none of that, and stays: bond-teardown removes it", bond, rig.NameOf(e))
+		p.Nothing += fmt.Sprintf("; %s on %s was not made by railbench and stays (bond-teardown removes it)", bond,
+			rig.NameOf(e))
 		if again := lasting(rig.At(e), bond); again != "" {
-			p.Nothing += " until the next boot, and " + again
+			p.Nothing += " until the next boot. " + again
 		}
 	}
 	return p
@@ -651,12 +657,12 @@ func judgeCleanup(c steps.Cell, r steps.Result) steps.Verdict {
 		rep.Show(r.Rig.NameOf(e)+" bonds", registry.OrUnknown(facts[e]["bonds"]), "", nil)
 		rep.Show(r.Rig.NameOf(e)+" changes left", registry.OrUnknown(facts[e]["changes left"]), "", nil)
 		if left := facts[e]["changes left"]; left != "none" {
-			rep.Add(steps.RollbackLeft, steps.Warn, "%s keeps the way back of another change: %s; was it made from another "+
-				"machine? railbench undo there takes it back", r.Rig.NameOf(e), registry.OrUnknown(left))
+			rep.Add(steps.RollbackLeft, steps.Warn, "%s still has the rollback of another change (%s). If another machine made "+
+				"it, run railbench undo there", r.Rig.NameOf(e), registry.OrUnknown(left))
 		}
 	}
-	return rep.Verdict("everything that railbench changed is back: addresses, MTUs, MACs, bonds and routes are as they " +
-		"were captured, on both nodes")
+	return rep.Verdict("everything that railbench changed is undone on both nodes: addresses, MTUs, " +
+		"MACs, bonds and routes")
 }
 
 // planNetplan fills in the persistent form: from the bond that is there, or from
@@ -683,7 +689,7 @@ func planNetplan(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			addr, mtu = fmt.Sprintf("%s/%d", first.Addr, first.Prefix), railsMTU(rig, e)
 		}
 		if len(slaves) < 2 {
-			p.Refuse = "a bond takes two rails that lead from node to node: see the rail map"
+			p.Refuse = "a bond needs two rails that connect the nodes. See rail-map"
 		}
 		p.Vars[e] = map[string]string{
 			"BOND_SLAVES": strings.Join(slaves, " "), "BOND_ADDR": addr, "BOND_MTU": mtu,
@@ -744,7 +750,7 @@ func inOtherHands(n steps.Node) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return " (" + registry.And(all) + " has them)"
+	return " (" + registry.And(all) + " manages them)"
 }
 
 // planNetplanTry lets the managers make what netplan would tell them. There have to be some: that
@@ -756,14 +762,14 @@ func planNetplanTry(rig steps.Rig, params map[string]string) steps.Plan {
 			p.Vars[e]["RENDERER"] = renderer(rig.At(e))
 		}
 		if two := bothRenderers(rig.At(e), p.Vars[e]["BOND_SLAVES"]); two != "" {
-			p.Nothing, p.Refuse = "", fmt.Sprintf("on %s %s: netplan would have two managers make one bond; give its rails one "+
+			p.Nothing, p.Refuse = "", fmt.Sprintf("on %s %s, so two managers would create one bond. Give its rails one "+
 				"renderer first", rig.NameOf(e), two)
 		}
 		if !slices.ContainsFunc(rig.At(e).Rails,
 			func(r steps.Rail) bool { return slices.ContainsFunc(r.Netdev.Managers, tends) }) {
 			// No refusal: where no manager is there is nothing to try, and that is nobody's fault.
-			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s%s, so "+
-				"nobody would make what netplan says", rig.NameOf(e), inOtherHands(rig.At(e)))
+			p.Refuse, p.Nothing = "", fmt.Sprintf("neither NetworkManager nor networkd knows a rail of %s%s, so netplan would "+
+				"have no effect", rig.NameOf(e), inOtherHands(rig.At(e)))
 		}
 	}
 	return p
@@ -795,16 +801,18 @@ func bothRenderers(n steps.Node, slaves string) string {
 func judgeNetplanTry(c steps.Cell, r steps.Result) steps.Verdict {
 	if r.Skip == "" && r.Changed != nil && r.Changed.Nothing != "" {
 		var rep registry.Report
-		return rep.Skipped(steps.CannotRun, "it was not tried: %s", r.Changed.Nothing)
+		return rep.Skipped(steps.CannotRun, "nothing was tried: %s", r.Changed.Nothing)
 	}
 	v := judgeBondSetup(c, r)
 	if v.Grade == steps.Pass && r.Changed.Tried {
 		v.Reason = registry.Sentences([]string{
-			registry.Capital(fmt.Sprintf("%s made the bond from netplan's files with MTU %s, and it answered both ways",
+			registry.Capital(fmt.Sprintf("%s made the bond from netplan's files with MTU %s; it answered in both "+
+				"directions",
 				each(r.Rig, func(e steps.End) string { return renderer(r.Rig.At(e)) }), railsMTU(r.Rig, steps.Here))),
 		})
 		v.Evidence = append(v.Evidence, steps.Evidence{
-			Name: steps.NoteName, Value: "Both nodes are as they were. The cell netplan shows what to type to keep the bond.",
+			Name: steps.NoteName, Value: "Both nodes are as they were before. The cell netplan shows how to keep the " +
+				"bond.",
 		})
 	}
 	return v
@@ -833,12 +841,12 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 		switch {
 		case !ran:
 		case !o.Exit.OK():
-			rep.Add(steps.NetplanRefuses, steps.Fail, "netplan on %s does not take the file: %s", r.Rig.NameOf(e),
+			rep.Add(steps.NetplanRefuses, steps.Fail, "netplan on %s rejects the file: %s", r.Rig.NameOf(e),
 				registry.LastLine(o.Text))
 		case !strings.Contains(o.Text, "bonds:"):
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the file was not shown on %s", r.Rig.NameOf(e))
 		default:
-			rep.Show(r.Rig.NameOf(e)+" netplan", "takes the file", "", nil)
+			rep.Show(r.Rig.NameOf(e)+" netplan", "accepts the file", "", nil)
 			if m := plannedMTU.Regexp().FindStringSubmatch(o.Text); m != nil {
 				mtu[e] = m[1]
 			}
@@ -849,12 +857,13 @@ func judgeNetplan(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if mtu[steps.Here] != mtu[steps.Peer] {
-		rep.Add(steps.MTUDiffers, steps.Warn, "the files would keep two MTUs, %s: packets of the larger one get lost; mtu "+
-			"makes them one first",
+		rep.Add(steps.MTUDiffers, steps.Warn, "the files would keep two MTUs (%s), so larger packets would be lost. Run mtu "+
+			"first",
 			each(r.Rig, func(e steps.End) string { return registry.OrUnknown(mtu[e]) }))
 	}
-	return rep.Verdict("netplan takes the file on both nodes, with the MTU of "+registry.OrUnknown(mtu[steps.Here])+
-		" that the rails have now; nothing was applied", "A bond made with ip alone is gone after a reboot")
+	return rep.Verdict("netplan accepts the file on both nodes with the rails' MTU of "+
+		registry.OrUnknown(mtu[steps.Here])+
+		"; nothing was applied", "A bond made with ip is lost at reboot")
 }
 
 // plannedMTU is a line of netplan's file: all of its interfaces get one MTU.

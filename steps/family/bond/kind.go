@@ -49,8 +49,8 @@ func params() []steps.Param {
 	mode := registry.ChoiceParam("BOND_MODE", "balance-xor", "how a bond spreads packets over its rails", "balance-xor",
 		"active-backup", "balance-rr")
 	mode.Refused = map[string]string{
-		"802.3ad": "it needs another end that speaks LACP, a switch or a bond of the same mode, and spreads no better than " +
-			"balance-xor: railbench does not make it; take balance-xor",
+		"802.3ad": "railbench does not create it, as it needs LACP at the other end; use " +
+			"balance-xor",
 	}
 	bond := registry.WordsParam("BOND", "bond0", "name of the bond that bond-setup makes",
 		"an interface's name: at most 15 characters, no blank, / or :", interfaceName)
@@ -58,9 +58,9 @@ func params() []steps.Param {
 	return []steps.Param{
 		registry.NumberParam("JUMBO_MTU", "9000", "bytes", "the MTU that mtu sets on the rails", 1280, 9216),
 		bond, mode,
-		registry.ChoiceParam("BOND_HASH", "layer3+4", "what balance-xor chooses a packet's rail by", "layer2", "layer2+3",
-			"layer3+4", "encap2+3", "encap3+4"),
-		registry.NumberParam("BOND_MIIMON", "100", "ms", "how often a bond looks at its links", 1, 1000),
+		registry.ChoiceParam("BOND_HASH", "layer3+4", "header fields by which balance-xor chooses a rail", "layer2",
+			"layer2+3", "layer3+4", "encap2+3", "encap3+4"),
+		registry.NumberParam("BOND_MIIMON", "100", "ms", "how often a bond checks its links", 1, 1000),
 	}
 }
 

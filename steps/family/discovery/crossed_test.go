@@ -33,7 +33,7 @@ func TestCrossedPorts(t *testing.T) {
 		a.PhysPort, b.PhysPort = 0, 1
 		var rep registry.Report
 		checkAlike(rig, 1, a, b, &rep)
-		if got := strings.Contains(rep.Verdict("fine").Reason, "are the cables crossed?"); got != c.crossed {
+		if got := strings.Contains(rep.Verdict("fine").Reason, "Check for crossed cables"); got != c.crossed {
 			t.Errorf("%s: told as crossed: %v: %s", name, got, rep.Verdict("fine").Reason)
 		}
 	}

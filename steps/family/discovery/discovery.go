@@ -36,7 +36,7 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		node := r.Rig.NameOf(e)
 		if len(r.Rig.At(e).Rails) == 0 {
-			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device, so no interface is a rail's", node)
+			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device, so no interface belongs to a rail", node)
 		}
 		for i, rail := range r.Rig.At(e).Rails {
 			name := rail.Netdev.Name
@@ -45,37 +45,38 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 				rep.Add(steps.InterfaceMissing, steps.Fail, "%s of %s has no interface", rail.Dev, node)
 				continue
 			}
-			if judgeLink(node, links[at], rail.Netdev.Master, r.Rig.InUse(e, i), &rep) {
+			if judgeLink(r.Rig, e, links[at], rail.Netdev.Master, r.Rig.InUse(e, i), &rep) {
 				up++
 			}
 			showManagers(node, rail.Netdev, &rep)
 		}
 	}
 	if up == 0 {
-		rep.Add(steps.NoRail, steps.Fail, "no rail's interface is up")
+		rep.Add(steps.NoRail, steps.Fail, "no interface of a rail is up")
 	}
-	return rep.Verdict(fmt.Sprintf("all interfaces that carry a rail are up and have a link (%d on both nodes)", up))
+	return rep.Verdict(fmt.Sprintf("all interfaces with a rail are up and have a link (%d on both nodes)", up))
 }
 
 // judgeLink reports whether a rail's interface is up and has a link. What nothing uses may be
 // off: a DGX Spark has four functions, and the tutorial addresses two. A slave of a bond works,
 // and the cells for single rails won't.
-func judgeLink(node string, l parse.Link, master string, used bool, rep *registry.Report) bool {
+func judgeLink(rig steps.Rig, e steps.End, l parse.Link, master string, used bool, rep *registry.Report) bool {
+	node := rig.NameOf(e)
 	rep.Show(node+" "+l.Name, fmt.Sprintf("%s, mtu %d, %s", linkState(l), l.MTU,
 		registry.OrNone(strings.Join(l.Addrs, " "))), "", nil)
 	grade, off, unlinked, use := steps.Fail, steps.InterfaceOff, steps.LinkDown, ""
 	if !used {
-		grade, off, unlinked, use = steps.Pass, "", "", " (no address, so nothing uses it)"
+		grade, off, unlinked, use = steps.Pass, "", "", " (no address, not used)"
 	}
 	switch {
 	case !l.Up():
-		rep.Add(off, grade, "%s on %s is switched off%s: ip link set %s up", l.Name, node, use, l.Name)
+		rep.At(rig, e, off, grade, "%s on %s is switched off%s. Run: ip link set %s up", l.Name, node, use, l.Name)
 		return false
 	case !l.Carrier():
-		rep.Add(unlinked, grade, "%s on %s has no link%s: check its cable at both ends", l.Name, node, use)
+		rep.At(rig, e, unlinked, grade, "%s on %s has no link%s. Check its cable at both ends", l.Name, node, use)
 		return false
 	case master != "":
-		rep.Add(steps.RailInBond, steps.Warn, "%s on %s is a slave of %s: its address and its GIDs are the bond's", l.Name,
+		rep.At(rig, e, steps.RailInBond, steps.Warn, "%s on %s belongs to %s, which has its address and GIDs", l.Name,
 			node, master)
 	}
 	return true
@@ -93,13 +94,13 @@ func showManagers(node string, d steps.Netdev, rep *registry.Report) {
 		rep.Show(node+" "+d.Name+" managed by", registry.OrNone(strings.Join(words, "; ")), "", nil)
 	}
 	if len(held) > 1 {
-		rep.Add(steps.SeveralManagers, steps.Warn, "%s on %s is in the hands of %s at once: leave it to one of them", d.Name,
-			node, registry.And(names))
+		rep.Add(steps.SeveralManagers, steps.Warn, "%s on %s is managed by %s at the same time. Leave it to one of them",
+			d.Name, node, registry.And(names))
 	}
 	for _, m := range held {
 		if m.Trouble != "" {
-			rep.Add(steps.ManagerTrouble, steps.Warn, "%s on %s is in the hands of %s, so no cell can change it: %s", d.Name,
-				node, m.By, m.Trouble)
+			rep.Add(steps.ManagerTrouble, steps.Warn, "%s on %s is managed by %s, and railbench cannot change it: %s",
+				d.Name, node, m.By, m.Trouble)
 		}
 	}
 }
@@ -136,8 +137,8 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 		d, ok := o.Value.(parse.Devices)
 		// ibv_devinfo answers "No IB devices found" with a status of its own.
 		if ok && len(d.HCAs) == 0 && o.ParseErr == "" || o.Ran && len(r.Rig.At(e).Rails) == 0 {
-			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device: is the driver loaded (lsmod | grep -e "+
-				"mlx5_ib -e rdma_rxe)?", node)
+			rep.Add(steps.RDMADeviceMissing, steps.Fail, "%s has no RDMA device. Check that its driver is loaded: lsmod | grep "+
+				"-e mlx5_ib -e rdma_rxe", node)
 			read++
 			continue
 		}
@@ -160,7 +161,7 @@ func judgeDevices(c steps.Cell, r steps.Result) steps.Verdict {
 	if !active && read > 0 && rep.Verdict().Grade == steps.Pass {
 		rep.Add(steps.PortDown, steps.Fail, "no RDMA port is ACTIVE on either node")
 	}
-	return rep.Verdict(fmt.Sprintf("%d RDMA devices on each node, and every one in use is ACTIVE: %s", len(names[0]),
+	return rep.Verdict(fmt.Sprintf("%d RDMA devices on each node, all used ones ACTIVE: %s", len(names[0]),
 		strings.Join(names[0], ", ")))
 }
 
@@ -187,14 +188,14 @@ func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, r
 	node, rails := rig.NameOf(e), rig.At(e).Rails
 	i := slices.IndexFunc(rails, func(x steps.Rail) bool { return x.Dev == dev && x.Port == port })
 	if i >= 0 && !rig.InUse(e, i) {
-		rep.Add("", steps.Pass, "%s on %s is %s; it has no address, so nothing uses it", dev, node, state)
+		rep.Add("", steps.Pass, "%s on %s is %s; it has no address and is not used", dev, node, state)
 		return
 	}
 	netdev := "its interface"
 	if i >= 0 && rails[i].Netdev.Name != "" {
 		netdev = rails[i].Netdev.Name
 	}
-	rep.Add(steps.PortDown, steps.Fail, "%s on %s is %s: look at %s (ip link) and at the cable of its port", dev, node,
+	rep.At(rig, e, steps.PortDown, steps.Fail, "%s on %s is %s. Check %s (ip link) and the port's cable", dev, node,
 		registry.OrUnknown(state), netdev)
 }
 
@@ -202,7 +203,7 @@ func judgeDown(rig steps.Rig, e steps.End, dev string, port int, state string, r
 func compareDevices(rig steps.Rig, names, firmware [2][]string, rep *registry.Report) {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	if a, b := len(names[0]), len(names[1]); a != b {
-		rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d RDMA devices and %s has %d", here, a, peer, b)
+		rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d RDMA devices but %s has %d", here, a, peer, b)
 	}
 	if !slices.Equal(firmware[0], firmware[1]) && len(firmware[0]) > 0 && len(firmware[1]) > 0 {
 		rep.Add(steps.FirmwareDiffers, steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s",
@@ -227,7 +228,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	rig := r.Rig
 	for _, e := range steps.Ends {
 		if rig.At(e).Err != "" {
-			rep.Add(steps.NodeAway, steps.Inconclusive, "%s could not be looked at: %s", rig.NameOf(e), rig.At(e).Err)
+			rep.Add(steps.NodeAway, steps.Inconclusive, "%s could not be probed: %s", rig.NameOf(e), rig.At(e).Err)
 			continue
 		}
 		if len(rig.At(e).Rails) == 0 {
@@ -247,7 +248,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	for i, p := range rig.Pairs {
 		if !rig.HasPair(i) {
-			return registry.Inconclusive(steps.RailMissing, "The rig's pair %d names a rail that isn't there.", i+1)
+			return registry.Inconclusive(steps.RailMissing, "The rig's pair %d names a missing rail.", i+1)
 		}
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
 		rep.Show(fmt.Sprintf("rail %d", i+1), fmt.Sprintf("%s %s - %s %s in %s", rig.NameOf(steps.Here), a.Dev,
@@ -286,11 +287,11 @@ func railTable(rig steps.Rig) steps.Table {
 	t := steps.Table{
 		Title:   "rails",
 		Columns: slices.Concat([]steps.Column{{Name: "rail", Number: true}}, devices, place),
-		Note:    "Connector, PCIe link, function, interface and rate of the link are those on " + here + ".",
+		Note:    "Connector, PCIe link, function, interface and link rate are those of " + here + ".",
 	}
 	for i, p := range rig.Pairs {
 		a, b := rig.Rail(p, steps.Here), rig.Rail(p, steps.Peer)
-		link, connector, rate := "none", "none", "not told" // as with soft-RoCE
+		link, connector, rate := "none", "none", "unknown" // as with soft-RoCE
 		if a.PCI.Addr != "" {
 			link = strings.TrimPrefix(limits.Slot(a.PCI.GTps, a.PCI.Width), "PCIe ")
 		}
@@ -319,7 +320,7 @@ func Describe(r steps.Rail) string {
 	if r.PCI.Addr != "" {
 		slot = r.PCI.Addr + " " + limits.Slot(r.PCI.GTps, r.PCI.Width)
 		if ceiling, _ := limits.Ceiling(r); ceiling > 0 {
-			slot += fmt.Sprintf(" (some %.1f Gb/s of payload)", ceiling)
+			slot += fmt.Sprintf(" (about %.1f Gb/s of payload)", ceiling)
 		}
 	}
 	addr := "no IPv4 address"
@@ -338,9 +339,9 @@ func Describe(r steps.Rail) string {
 
 func railsInWords(rig steps.Rig) string {
 	if len(rig.Pairs) == 1 {
-		return "one rail leads from node to node"
+		return "one rail connects the nodes"
 	}
-	return fmt.Sprintf("%d rails lead from node to node", len(rig.Pairs))
+	return fmt.Sprintf("%d rails connect the nodes", len(rig.Pairs))
 }
 
 // checkBonds: a bond takes the addresses, and with them the GIDs, away from the
@@ -358,8 +359,8 @@ func checkBonds(rig steps.Rig, rep *registry.Report) {
 			}
 		}
 		for _, b := range bonds {
-			rep.Add(steps.RailInBond, steps.Fail, "%s on %s holds %s: the GIDs are the bond's now, and a test per rail fails "+
-				"or hangs until it is removed", b, rig.NameOf(e), registry.And(held[b]))
+			rep.Add(steps.RailInBond, steps.Fail, "%s on %s holds %s and has taken over their GIDs. Remove the bond before "+
+				"RDMA tests (bond-teardown)", b, rig.NameOf(e), registry.And(held[b]))
 		}
 	}
 }
@@ -398,16 +399,16 @@ func checkAddresses(rig steps.Rig, rep *registry.Report) {
 		}
 		for _, net := range seen {
 			if names := subnets[net]; len(names) > 1 {
-				rep.Add(steps.SubnetShared, steps.Warn, "%s on %s are in one subnet, %s: answers and traffic may take the wrong "+
-					"one of them; give each rail a subnet of its own", registry.And(names), rig.NameOf(e), net)
+				rep.Add(steps.SubnetShared, steps.Warn, "%s on %s share the subnet %s, so replies may take the wrong rail. Give "+
+					"each rail its own subnet", registry.And(names), rig.NameOf(e), net)
 			}
 		}
 	}
 	for _, addr := range order {
 		o := owners[addr]
 		if len(o) > 1 {
-			rep.Add(steps.DuplicateIP, steps.Fail, "the address %s is there twice: on %s of %s and on %s of %s", addr,
-				o[0].netdev, o[0].node, o[1].netdev, o[1].node)
+			rep.Add(steps.DuplicateIP, steps.Fail, "address %s is assigned twice: %s on %s and %s on %s",
+				addr, o[0].netdev, o[0].node, o[1].netdev, o[1].node)
 		}
 	}
 	if len(rig.Pairs) == 0 {
@@ -424,10 +425,11 @@ func checkNoPair(rig steps.Rig, rep *registry.Report) {
 		}
 	}
 	if len(without) > 0 {
-		rep.Add(steps.AddressMissing, steps.Fail, "no rail leads from node to node: no rail of %s has an IPv4 address",
-			registry.And(without))
+		rep.Add(steps.AddressMissing, steps.Fail,
+			"no rail connects the nodes: no rail of %s has an IPv4 address. Run rail-ips", registry.And(without))
 	} else {
-		rep.Add(steps.SubnetsDiffer, steps.Fail, "no rail leads from node to node: the nodes' rails are in different subnets")
+		rep.Add(steps.SubnetsDiffer, steps.Fail, "no rail connects the nodes: their rails are in different subnets. Check "+
+			"rail-addresses")
 	}
 }
 
@@ -438,7 +440,7 @@ func checkPairs(rig steps.Rig, rep *registry.Report) {
 		for _, e := range steps.Ends {
 			paired[e][p.Rails[e]] = true
 			if rail := rig.Rail(p, e); rail.State != "ACTIVE" {
-				rep.Add(steps.PortDown, steps.Fail, "rail %d is %s on %s (%s): check %s and its cable", i+1,
+				rep.Add(steps.PortDown, steps.Fail, "rail %d is %s on %s (%s). Check %s and its cable", i+1,
 					registry.OrUnknown(rail.State), rig.NameOf(e), rail.Dev, registry.OrUnknown(rail.Netdev.Name))
 			}
 		}
@@ -456,12 +458,12 @@ func checkPairs(rig steps.Rig, rep *registry.Report) {
 			}
 			var text strings.Builder
 			code := steps.SubnetsDiffer
-			fmt.Fprintf(&text, "%s on %s has %s/%d, and no rail of %s is in that subnet", rail.Dev, rig.NameOf(e), rail.Addr,
+			fmt.Fprintf(&text, "%s on %s has %s/%d, but %s has no rail in that subnet", rail.Dev, rig.NameOf(e), rail.Addr,
 				rail.Prefix, rig.NameOf(e.Other()))
 			for j, twin := range rig.At(e.Other()).Rails {
 				if twin.Dev == rail.Dev && twin.Addr == "" && !paired[e.Other()][j] {
 					code = steps.AddressMissing
-					fmt.Fprintf(&text, ": %s has no address there", twin.Netdev.Name)
+					fmt.Fprintf(&text, ". Its %s has no address", twin.Netdev.Name)
 				}
 			}
 			rep.Add(code, steps.Warn, "%s", text.String())
@@ -474,16 +476,16 @@ func checkPairs(rig steps.Rig, rep *registry.Report) {
 func checkAlike(rig steps.Rig, no int, a, b steps.Rail, rep *registry.Report) {
 	here, peer := rig.NameOf(steps.Here), rig.NameOf(steps.Peer)
 	if a.Netdev.MTU != b.Netdev.MTU {
-		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has MTU %d on %s and %d on %s: large packets get lost in one "+
-			"direction; set both alike", no, a.Netdev.MTU, here, b.Netdev.MTU, peer)
+		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has MTU %d on %s but %d on %s. Large packets are dropped. Set both "+
+			"alike", no, a.Netdev.MTU, here, b.Netdev.MTU, peer)
 	} else if a.MTU != b.MTU {
-		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has %s %d on %s and %d on %s: the smaller one counts", no, a.MTUName(),
+		rep.Add(steps.MTUDiffers, steps.Warn, "rail %d has %s %d on %s but %d on %s. The smaller is used", no, a.MTUName(),
 			a.MTU, here, b.MTU, peer)
 	}
 	// In a ring a port leads to the next node's other one, and no third node is in the subnet of both.
 	ring := len(rig.Nodes) > len(steps.Ends) && !rig.LeadsElsewhere(a)
 	if a.PhysPort >= 0 && b.PhysPort >= 0 && a.PhysPort != b.PhysPort && !ring {
-		rep.Add(steps.CablesCrossed, steps.Warn, "rail %d joins port %d of %s with port %d of %s: are the cables crossed?",
+		rep.Add(steps.CablesCrossed, steps.Warn, "rail %d connects port %d of %s to port %d of %s. Check for crossed cables",
 			no, a.PhysPort, here, b.PhysPort, peer)
 	}
 }
@@ -508,9 +510,9 @@ func checkSlots(rig steps.Rig, rep *registry.Report) {
 		for _, h := range order {
 			rail := by[h]
 			ceiling, _ := limits.Ceiling(rail)
-			rep.Add(steps.PCIeNarrow, steps.Warn, "%s on %s: %s, and the device can do %s: some %.0f Gb/s through %s",
-				registry.And(halves[h]), rig.NameOf(e), limits.Slot(rail.PCI.GTps, rail.PCI.Width),
-				limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth), ceiling, h)
+			rep.Add(steps.PCIeNarrow, steps.Warn, "%s on %s run at %s instead of %s (about %.0f Gb/s). See pcie-link",
+				registry.And(halves[h]), rig.NameOf(e), limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps,
+					rail.PCI.MaxWidth), ceiling)
 		}
 	}
 }
@@ -536,7 +538,7 @@ func checkSharing(rig steps.Rig, rep *registry.Report) string {
 			}
 			known := rig.Rail(a, steps.Here).PCI.Half() != "" && rig.Rail(b, steps.Here).PCI.Half() != ""
 			if apart == "" && known {
-				apart = fmt.Sprintf("rails %d and %d are behind two links, ", i+1, j+1) + cables(rig, a, b)
+				apart = fmt.Sprintf("rails %d and %d use two links ", i+1, j+1) + cables(rig, a, b)
 			}
 		}
 	}
@@ -545,14 +547,13 @@ func checkSharing(rig steps.Rig, rep *registry.Report) string {
 	}
 	a := rig.Rail(rig.Pairs[sharing[0]], steps.Here)
 	_, ceiling := together(rig, rig.Pairs[sharing[0]], rig.Pairs[sharing[1]])
-	text := fmt.Sprintf("rails %d and %d are two functions behind one %s (%s): together some %.0f Gb/s of payload at "+
-		"%s %d, not twice one rail",
-		sharing[0]+1, sharing[1]+1, limits.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling, a.MTUName(), a.MTU)
+	text := fmt.Sprintf("rails %d and %d share one %s link (%s): about %.0f Gb/s together",
+		sharing[0]+1, sharing[1]+1, limits.Slot(a.PCI.GTps, a.PCI.Width), a.PCI.Half(), ceiling)
 	if apart != "" {
 		return text + "; " + apart
 	}
 	if better := betterPair(rig); better != "" {
-		text += "; the better pair is " + better
+		text += ". Better: " + better
 	}
 	rep.Add(steps.RailsSharePCIe, steps.Warn, "%s", text)
 	return ""
@@ -564,14 +565,14 @@ func cables(rig steps.Rig, a, b steps.Pair) string {
 		x, y := rig.Rail(a, e), rig.Rail(b, e)
 		switch {
 		case x.PhysPort < 0 || y.PhysPort < 0:
-			return "and add up as far as their cables let them"
+			return "and add up to their cables' limit"
 		case x.PhysPort == y.PhysPort && x.RateGbps > 0:
 			return fmt.Sprintf("and share one cable of %.0f Gb/s", x.RateGbps)
 		case x.PhysPort == y.PhysPort:
 			return "and share one cable"
 		}
 	}
-	return "and have a cable each"
+	return "and have one cable each"
 }
 
 // together is the sum of two rails' link rates and the ceiling of the PCIe link
@@ -602,12 +603,12 @@ func betterPair(rig steps.Rig) string {
 			if a.PhysPort < 0 || b.PhysPort != a.PhysPort || b.PCI.Half() == "" || b.PCI.Half() == a.PCI.Half() {
 				continue
 			}
-			text := fmt.Sprintf("%s with %s, the two halves of port %d on one cable", a.Dev, b.Dev, a.PhysPort)
+			text := fmt.Sprintf("%s with %s, the two PCIe halves of port %d", a.Dev, b.Dev, a.PhysPort)
 			switch {
 			case b.State != "ACTIVE":
 				text += fmt.Sprintf(" (%s is %s)", b.Dev, b.State)
 			case b.Addr == "":
-				text += fmt.Sprintf(" (%s has no address yet: one subnet of its own)", b.Netdev.Name)
+				text += fmt.Sprintf(" (%s needs an address in its own subnet)", b.Netdev.Name)
 			}
 			return text
 		}
@@ -626,12 +627,12 @@ func judgePing(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	pingsApart(r, &rep)
 	n := len(r.Stages)
-	pass := fmt.Sprintf("all %d rails answer, also to packets that fill their MTU and may not be fragmented", n)
+	pass := fmt.Sprintf("all %d rails answer, also to packets of full MTU without fragmentation", n)
 	switch n {
 	case 1:
-		pass = "the rail answers, also to packets that fill its MTU and may not be fragmented"
+		pass = "the rail answers, also to packets of full MTU without fragmentation"
 	case 2:
-		pass = "both rails answer, also to packets that fill their MTU and may not be fragmented"
+		pass = "both rails answer, also to packets of full MTU without fragmentation"
 	}
 	return rep.Verdict(pass)
 }
@@ -655,8 +656,8 @@ func pingsApart(r steps.Result, rep *registry.Report) {
 	for _, s := range r.Stages {
 		if ms := least[s.Pair]; ms > limits.RailsApart.Value()*best && ms-best > limits.PathDelay.Value() {
 			m := registry.Measurement{No: s.Pair + 1, Dev: r.Rig.Rail(r.Rig.Pairs[s.Pair], steps.Here).Netdev.Name}
-			rep.On(m, steps.PathDelay, steps.Warn, "the fastest answer took %.3g ms, and %.3g over the fastest rail: "+
-				"something on the way holds packets back (shaping, routes)", ms, best)
+			rep.On(m, steps.PathDelay, steps.Warn, "fastest ping %.3g ms, %.3g on the fastest rail: something delays packets. "+
+				"Check shaping and routes", ms, best)
 		}
 	}
 }
@@ -671,7 +672,7 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 	here, peer := r.Rig.Rail(pair, steps.Here), r.Rig.Rail(pair, steps.Peer)
 	m := registry.Measurement{No: s.Pair + 1, Dev: here.Netdev.Name}
 	if s.Err != "" {
-		rep.On(m, steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
+		rep.On(m, steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", s.Err)
 	}
 	if len(s.Outputs) == 0 {
 		rep.On(m, steps.NothingRan, steps.Inconclusive, "nothing ran")
@@ -694,23 +695,23 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 	for i, p := range []parse.Ping{normal, full} {
 		name := []string{"ping", "ping at full MTU, unfragmented"}[i]
 		rep.Show(here.Dev+" "+name+", lost", p.LossPercent, "%",
-			&steps.Expected{Max: new(0.0), From: "a direct cable loses nothing"})
+			&steps.Expected{Max: new(0.0), From: "a direct cable loses no packet"})
 		if p.Received > 0 {
 			rep.Show(here.Dev+" "+name+", round trip", p.AvgMS, "ms",
 				&steps.Expected{
-					Max: new(limits.SlowPing.Value()), From: "we expect less; an idle direct link answers well below a millisecond",
+					Max: new(limits.SlowPing.Value()), From: "an idle direct link answers well below a millisecond",
 				})
 		}
 	}
 	if why := cmp.Or(contradicts(normal, peer), contradicts(full, peer)); why != "" {
-		rep.On(m, steps.OutputForeign, steps.Inconclusive, "ping's output is not this test's: %s", why)
+		rep.On(m, steps.OutputForeign, steps.Inconclusive, "ping's output is not from this test: %s", why)
 		return
 	}
 	judgePings(r.Rig, m, here, peer, normal, full, rep)
 	// What was lost was told; a status of its own, where nothing was, was not.
 	back := func(p parse.Ping) bool { return p.Received > 0 && p.LossPercent == 0 }
 	if back(normal) && back(full) && !o.Exit.OK() {
-		rep.On(m, steps.ScriptFailed, steps.Inconclusive, "every ping came back, and the script ended with %s all the same",
+		rep.On(m, steps.ScriptFailed, steps.Inconclusive, "every ping was answered, but the script ended with %s",
 			o.Exit)
 	}
 }
@@ -719,11 +720,11 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 func contradicts(p parse.Ping, peer steps.Rail) string {
 	switch {
 	case p.Addr != "" && peer.Addr != "" && p.Addr != peer.Addr:
-		return fmt.Sprintf("it asked %s, and the rail's other end is %s", p.Addr, peer.Addr)
+		return fmt.Sprintf("it asked %s, but the rail's other end is %s", p.Addr, peer.Addr)
 	case p.Received > p.Sent:
 		return fmt.Sprintf("%d answers to %d packets", p.Received, p.Sent)
 	case p.Received > 0 && p.AvgMS <= 0:
-		return "answers came, and it tells no time of them"
+		return "answers without a time"
 	}
 	return ""
 }
@@ -731,13 +732,13 @@ func contradicts(p parse.Ping, peer steps.Rail) string {
 // strange tells of answers that came otherwise than from the other end of a cable, unchanged.
 func strange(m registry.Measurement, p parse.Ping, rep *registry.Report) {
 	if len(p.Strange) > 0 {
-		rep.On(m, steps.AnswerChanged, steps.Warn, "an answer was changed on the way, or came another way than over the "+
-			"cable: %s", p.Strange[0])
+		rep.On(m, steps.AnswerChanged, steps.Warn, "a ping answer was changed or took another path than the cable: %s",
+			p.Strange[0])
 	}
 	// 64, 128 and 255 are what systems begin with, and each router takes one.
 	if p.TTL > 0 && p.TTL != 64 && p.TTL != 128 && p.TTL != 255 {
-		rep.On(m, steps.RouterBetween, steps.Warn, "answers came with a TTL of %d: there is a router on the way, and a "+
-			"rail has none", p.TTL)
+		rep.On(m, steps.RouterBetween, steps.Warn,
+			"answers have a TTL of %d, so a router is in the path. A rail should have none", p.TTL)
 	}
 }
 
@@ -758,40 +759,42 @@ func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, no
 		if len(normal.Errors) > 0 {
 			why = normal.Errors[0]
 		}
-		rep.On(m, steps.NoAnswer, steps.Fail, "%s does not answer (%s)", peer.Addr, why)
+		rep.On(m, steps.NoAnswer, steps.Fail, "%s does not answer (%s). Check the link and addresses", peer.Addr, why)
 		return
 	case normal.LossPercent > 0:
-		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost", normal.LossPercent)
+		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost. Check the cable (path-loss)",
+			normal.LossPercent)
 	case here.Soft() || peer.Soft(): // whose processors answer when they come to it
 	case normal.AvgMS > limits.SlowPing.Value():
-		rep.On(m, steps.LatencyHigh, steps.Warn, "%.1f ms a round trip is too slow for a direct cable: does the traffic "+
-			"take another way?", normal.AvgMS)
+		rep.On(m, steps.LatencyHigh, steps.Warn, "%.1f ms round trip is too slow for a direct cable. Check the route",
+			normal.AvgMS)
 	case max(normal.MaxMS, full.MaxMS) > limits.SlowPing.Value():
-		rep.On(m, steps.LatencyTail, steps.Warn, "one answer took %.1f ms, and on the whole they took %.3g: power saving, "+
-			"or other traffic", max(normal.MaxMS, full.MaxMS), normal.AvgMS)
+		rep.On(m, steps.LatencyTail, steps.Warn, "one answer took %.1f ms, the average is %.3g. Check power saving and "+
+			"other traffic", max(normal.MaxMS, full.MaxMS), normal.AvgMS)
 	}
 	strange(m, normal, rep)
 	strange(m, full, rep)
 	if twice := normal.Duplicates + full.Duplicates; twice > 0 {
-		rep.On(m, steps.DuplicateAnswers, steps.Warn, "%d answers came more than once: two machines have the address %s "+
-			"(duplicate-ip), or something between the nodes repeats packets", twice, peer.Addr)
+		rep.On(m, steps.DuplicateAnswers, steps.Warn, "%d duplicate answers: two machines have %s (see duplicate-ip), or "+
+			"packets are repeated on the path", twice, peer.Addr)
 	}
-	differ := fmt.Sprintf("MTU %d on %s and %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU,
+	differ := fmt.Sprintf("MTU %d on %s but %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU,
 		rig.NameOf(steps.Peer))
 	switch {
 	case full.Received == 0 && here.Netdev.MTU != peer.Netdev.MTU:
-		rep.On(m, steps.MTUDiffers, steps.Fail, "packets of its MTU don't arrive: %s; set both alike", differ)
+		rep.On(m, steps.MTUDiffers, steps.Fail, "packets of full MTU are dropped: %s. Set both alike", differ)
 	case full.Received == 0:
 		why := ""
 		if full.PathMTU > 0 {
-			why = fmt.Sprintf(" (the MTU on the way is %d)", full.PathMTU)
+			why = fmt.Sprintf(" (path MTU %d)", full.PathMTU)
 		}
-		rep.On(m, steps.PathMTUSmall, steps.Fail, "small packets arrive, packets of its MTU %d don't%s: both ends have "+
-			"that MTU, so something between them, such as a switch, takes less", here.Netdev.MTU, why)
+		rep.On(m, steps.PathMTUSmall, steps.Fail, "small packets arrive, but packets of MTU %d do not%s. Check devices in "+
+			"between, such as a switch", here.Netdev.MTU, why)
 	case full.LossPercent > 0:
-		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the packets that fill the MTU were lost", full.LossPercent)
+		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the packets of full MTU were lost. Check the cable (path-loss)",
+			full.LossPercent)
 	case here.Netdev.MTU != peer.Netdev.MTU:
-		rep.On(m, steps.MTUDiffers, steps.Warn, "packets arrive from here, but the ends differ: %s; in the other direction "+
-			"large ones may get lost", differ)
+		rep.On(m, steps.MTUDiffers, steps.Warn, "the ends differ: %s. Large packets may be dropped in the other direction. "+
+			"Set both alike", differ)
 	}
 }

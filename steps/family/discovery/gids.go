@@ -27,14 +27,14 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if len(r.Rig.Pairs) == 0 {
-		rep.Add(steps.NoRail, steps.Fail, "no rail leads from node to node, so there is no GID to use: see the rail map")
+		rep.Add(steps.NoRail, steps.Fail, "no rail connects the nodes, so no GID can be used. See rail-map")
 		return rep.Verdict()
 	}
 	var resolved, tutorial []string
 	differ := false
 	for i, p := range r.Rig.Pairs {
 		if !r.Rig.HasPair(i) {
-			rep.Add(steps.RailMissing, steps.Inconclusive, "the rig's pair %d names a rail that isn't there", i+1)
+			rep.Add(steps.RailMissing, steps.Inconclusive, "the rig's pair %d names a missing rail", i+1)
 			continue
 		}
 		m := registry.Measurement{No: i + 1, Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
@@ -47,20 +47,21 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		default:
 			differ = true
 			resolved = append(resolved, fmt.Sprintf("rail %d: %d and %d", m.No, index[0], index[1]))
-			rep.On(m, steps.GIDIndexDiffers, steps.Warn, "the GID index is %d on %s and %d on %s: one number for both ends, "+
-				"as in the tutorial, would fail", index[0], r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
+			rep.On(m, steps.GIDIndexDiffers, steps.Warn,
+				"the GID index is %d on %s but %d on %s, so one number for both ends would fail", index[0],
+				r.Rig.NameOf(steps.Here), index[1], r.Rig.NameOf(steps.Peer))
 		}
 	}
 	for _, e := range steps.Ends {
 		checkForeignGIDs(r.Rig, e, tables[e], &rep)
 	}
-	lead := "the " + Addressing(r.Rig) + " index of each rail is resolved: " + strings.Join(resolved, ", ")
+	lead := "the " + Addressing(r.Rig) + " GID index of each rail: " + strings.Join(resolved, ", ")
 	if !differ {
 		lead += " (the same on both nodes)"
 	}
-	note := fmt.Sprintf("The tutorial's index %d is right on every rail here, today", tutorialIndex)
+	note := fmt.Sprintf("The tutorial's index %d is right on every rail at present", tutorialIndex)
 	if n := len(tutorial); n > 0 {
-		note = fmt.Sprintf("The tutorial's index %d would have been wrong %s: %s", tutorialIndex, times(n), tutorial[0])
+		note = fmt.Sprintf("The tutorial's index %d would be wrong %s: %s", tutorialIndex, times(n), tutorial[0])
 	}
 	return rep.Verdict(lead, note)
 }
@@ -74,14 +75,15 @@ func resolveEnds(rig steps.Rig, m registry.Measurement, tables [2][]parse.GIDRow
 		rail := rig.Rail(m.Pair, e)
 		found, code, why := resolve(tables[e], rail)
 		if index[e] = found; found < 0 {
-			rep.On(m, code, steps.Fail, "on %s %s", rig.NameOf(e), why)
+			rep.On(m, code, steps.Fail, "on %s: %s", rig.NameOf(e), why)
 			continue
 		}
 		rep.Show(fmt.Sprintf("%s %s GID index", rig.NameOf(e), rail.Dev), found, "",
 			&steps.Expected{From: Entry(rail) + " in sysfs"})
 		if rail.GIDIndex != found {
-			rep.On(m, steps.GIDIndexChanged, steps.Warn, "on %s the index was %s when the rig was probed and is %d now: probe "+
-				"it again", rig.NameOf(e), indexText(rail.GIDIndex), found)
+			rep.On(m, steps.GIDIndexChanged, steps.Warn,
+				"the GID index on %s was %s at the last probe but is %d now. Probe again", rig.NameOf(e), indexText(rail.GIDIndex),
+				found)
 		}
 		meaning := atIndex(tables[e], rail, tutorialIndex)
 		rep.Show(fmt.Sprintf("%s %s index %d", rig.NameOf(e), rail.Dev, tutorialIndex), meaning, "", nil)
@@ -106,7 +108,8 @@ func checkForeignGIDs(rig steps.Rig, e steps.End, table []parse.GIDRow, rep *reg
 	for _, g := range table {
 		for _, rail := range rig.At(e).Rails {
 			if g.Dev == rail.Dev && g.Port == rail.Port && g.Netdev != "" && g.Netdev == rail.Netdev.Master {
-				rep.Add(steps.RailInBond, steps.Fail, "the GIDs of %s on %s belong to %s: remove the bond before a test per rail",
+				rep.Add(steps.RailInBond, steps.Fail, "the GIDs of %s on %s belong to %s. Remove the bond before RDMA tests "+
+					"(bond-teardown)",
 					rail.Dev, rig.NameOf(e), g.Netdev)
 			}
 		}
@@ -125,13 +128,12 @@ func resolve(table []parse.GIDRow, rail steps.Rail) (int, steps.Code, string) {
 	if rail.InfiniBand() {
 		if !slices.ContainsFunc(table,
 			func(g parse.GIDRow) bool { return g.Dev == rail.Dev && g.Port == rail.Port && g.Index == 0 }) {
-			return -1, steps.SubnetManagerMissing, "its GID table has no entry 0, which is an InfiniBand port's own: does a " +
-				"subnet manager run?"
+			return -1, steps.SubnetManagerMissing, "GID table without entry 0. Check that a subnet manager runs"
 		}
 		return 0, "", ""
 	}
 	if rail.Addr == "" {
-		return -1, steps.AddressMissing, "it has no IPv4 address, and so no IPv4 GID"
+		return -1, steps.AddressMissing, "no IPv4 address, and so no IPv4 GID"
 	}
 	elsewhere := ""
 	for _, g := range table {
@@ -145,14 +147,14 @@ func resolve(table []parse.GIDRow, rail steps.Rail) (int, steps.Code, string) {
 		elsewhere = g.Netdev
 	}
 	if elsewhere != "" {
-		return -1, steps.GIDForeign, fmt.Sprintf("the GID of %s belongs to %s and not to %s", rail.Addr, elsewhere,
+		return -1, steps.GIDForeign, fmt.Sprintf("the GID of %s belongs to %s instead of %s", rail.Addr, elsewhere,
 			rail.Netdev.Name)
 	}
 	if !slices.ContainsFunc(table, func(g parse.GIDRow) bool { return g.Dev == rail.Dev }) {
-		return -1, steps.GIDMissing, "its GID table is empty"
+		return -1, steps.GIDMissing, "the GID table is empty"
 	}
-	return -1, steps.GIDMissing, fmt.Sprintf("no RoCE v2 entry holds %s: does a bond or another interface hold the "+
-		"address?", rail.Addr)
+	return -1, steps.GIDMissing, fmt.Sprintf("no RoCE v2 GID for %s. Check whether a bond or another interface has the "+
+		"address", rail.Addr)
 }
 
 // Entry names the entry of the GID table that a rail's packets need.
@@ -195,14 +197,14 @@ func atIndex(table []parse.GIDRow, rail steps.Rail, index int) string {
 		case rail.InfiniBand():
 			return "is " + g.GID
 		case g.Version == "v2" && g.IPv4 == rail.Addr && rail.Addr != "":
-			return "is the right one"
+			return "is right"
 		case g.IPv4 != "":
 			return fmt.Sprintf("is %s of %s", registry.OrUnknown(version), g.IPv4)
 		default:
 			return fmt.Sprintf("is %s of %s", registry.OrUnknown(version), g.GID)
 		}
 	}
-	return "is empty, and ib_write_bw ends with \"Failed to modify QP to RTR\""
+	return "is empty (ib_write_bw: \"Failed to modify QP to RTR\")"
 }
 
 func indexText(i int) string {

@@ -27,8 +27,8 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if kb, ok := strictnum.Count(f["locked memory"]); ok && kb < LeastMemlockKB && f["locks without a limit"] != "yes" {
-			rep.Add(steps.MemlockLow, steps.Warn, "on %s a user may lock only %d KiB of memory: registering buffers will fail "+
-				"(raise memlock in /etc/security/limits.conf)", r.Rig.NameOf(e), kb)
+			rep.Add(steps.MemlockLow, steps.Warn, "locked memory on %s is limited to %d KiB, so buffer registration will fail. "+
+				"Raise memlock in /etc/security/limits.conf", r.Rig.NameOf(e), kb)
 		}
 	}
 	if len(here) == 0 || len(peer) == 0 { // the report says why
@@ -38,19 +38,20 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, name := range []string{"kernel", "system"} {
 		switch {
 		case here[name] == "" && peer[name] == "":
-			rep.Add(steps.Unreadable, steps.Inconclusive, "neither node tells its %s", name) // what nobody told is no agreement
+			rep.Add(steps.Unreadable, steps.Inconclusive, "%s is unknown on both nodes",
+				name) // what nobody told is no agreement
 		case here[name] != peer[name]:
-			rep.Add(steps.VersionsDiffer, steps.Warn, "the nodes differ in their %s: %s on %s, %s on %s", name,
+			rep.Add(steps.VersionsDiffer, steps.Warn, "the nodes have different %s: %s on %s, %s on %s", name,
 				registry.OrUnknown(here[name]), r.Rig.NameOf(steps.Here), registry.OrUnknown(peer[name]), r.Rig.NameOf(steps.Peer))
 		}
 	}
 	// An older session's script doesn't tell it.
 	if a, b := here["architecture"], peer["architecture"]; a != b && a+b != "" {
-		rep.Add(steps.ProcessorsDiffer, steps.Warn, "the nodes differ in their processors: %s on %s, %s on %s",
+		rep.Add(steps.ProcessorsDiffer, steps.Warn, "the nodes have different processors: %s on %s, %s on %s",
 			registry.OrUnknown(a), r.Rig.NameOf(steps.Here),
 			registry.OrUnknown(b), r.Rig.NameOf(steps.Peer))
 	}
-	return rep.Verdict(fmt.Sprintf("%s and %s are two machines with the same system: %s, kernel %s",
+	return rep.Verdict(fmt.Sprintf("%s and %s both run %s with kernel %s",
 		here["host"], peer["host"], registry.OrUnknown(here["system"]), registry.OrUnknown(here["kernel"])))
 }
 
@@ -61,14 +62,14 @@ func judgeHosts(c steps.Cell, r steps.Result) steps.Verdict {
 func checkTwo(rig steps.Rig, here, peer map[string]string, rep *registry.Report) {
 	switch {
 	case here["boot"] != "" && here["boot"] == peer["boot"]:
-		rep.Add(steps.SameMachine, steps.Fail, "%s and %s are one and the same machine (one boot id): the rig file names "+
-			"one host twice",
+		rep.Add(steps.SameMachine, steps.Fail, "%s and %s are the same machine (same boot id). Correct the rig file, which "+
+			"lists one host twice",
 			rig.NameOf(steps.Here), rig.NameOf(steps.Peer))
 	case here["host"] == peer["host"] && (here["boot"] == "" || peer["boot"] == ""):
-		rep.Add(steps.HostNamesEqual, steps.Inconclusive, "both call themselves %q, and nothing shows that they are two "+
-			"machines", here["host"])
+		rep.Add(steps.HostNamesEqual, steps.Inconclusive, "both nodes have the host name %q, so they may be one machine. "+
+			"Check the rig file", here["host"])
 	case here["host"] == peer["host"]:
-		rep.Add(steps.HostNamesEqual, steps.Warn, "both machines call themselves %q", here["host"])
+		rep.Add(steps.HostNamesEqual, steps.Warn, "both machines have the host name %q", here["host"])
 	}
 }
 
@@ -101,7 +102,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 		// What nobody asked for isn't there by that.
 		for _, tool := range slices.Concat(Needed, Called, launchers) {
 			if len(facts[e]) > 0 && facts[e]["tool "+tool] == "" {
-				rep.Add(steps.Unreadable, steps.Inconclusive, "%s doesn't tell whether it has %s", r.Rig.NameOf(e), tool)
+				rep.Add(steps.Unreadable, steps.Inconclusive, "%s does not report whether it has %s", r.Rig.NameOf(e), tool)
 			}
 		}
 		lacks := missing(r.Rig.NameOf(e), facts[e], &rep)
@@ -120,14 +121,14 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		Packages(r.Rig, needed, func(pkg string, tools []string) {
-			rep.Add(steps.CommandMissing, steps.Fail, "%s has no %s: install %s", r.Rig.NameOf(e), registry.And(tools), pkg)
+			rep.Add(steps.CommandMissing, steps.Fail, "%s lacks %s. Install %s", r.Rig.NameOf(e), registry.And(tools), pkg)
 		})
 	}
 	registry.SortEvidence(rep.Evidence)
 	compareVersions(r.Rig, facts, &rep)
-	pass, skips, note := "every command that the parts need is there on both nodes", "", ""
+	pass, skips, note := "both nodes have every command that the cells need", "", ""
 	if len(without) > 0 {
-		pass = "the commands that every part needs are there on both nodes"
+		pass = "both nodes have the commands that every cell needs"
 		var all []string
 		for _, tool := range slices.Sorted(maps.Keys(without)) {
 			where := registry.And(without[tool])
@@ -136,11 +137,11 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 			all = append(all, fmt.Sprintf("%s (%s)", tool, where))
 		}
-		skips = fmt.Sprintf("Missing for some cells, which are skipped or see less: %s", strings.Join(all, ", "))
+		skips = fmt.Sprintf("Missing for some cells, which are skipped or show less: %s", strings.Join(all, ", "))
 	}
 	if len(optional) > 0 {
 		slices.Sort(optional)
-		note = fmt.Sprintf("Missing, and no cell needs it: %s", strings.Join(optional, ", "))
+		note = fmt.Sprintf("Missing, but not needed: %s", strings.Join(optional, ", "))
 	}
 	return rep.Verdict(pass, skips, note)
 }
@@ -183,11 +184,12 @@ func compareVersions(rig steps.Rig, facts [2]map[string]string, rep *registry.Re
 		if a == "" || b == "" || a == b {
 			continue
 		}
-		code, why := steps.VersionsDiffer, "the two ends must be given, and understand, the same options"
+		code, why := steps.VersionsDiffer, "The two ends need the same options"
 		if what == "UCX" {
-			code, why = steps.UCXDiffers, "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND): build one version on both"
+			code, why = steps.UCXDiffers, "NIXL then finds no common transport (NIXL_ERR_NOT_FOUND). Build one version "+
+				"on both"
 		}
-		rep.Add(code, steps.Warn, "%s is %s on %s and %s on %s: %s", what, a, rig.NameOf(steps.Here), b,
+		rep.Add(code, steps.Warn, "%s is %s on %s but %s on %s. %s", what, a, rig.NameOf(steps.Here), b,
 			rig.NameOf(steps.Peer), why)
 	}
 }
@@ -207,11 +209,11 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		if s.Err != "" && len(s.Outputs) == 0 {
-			rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
+			rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", s.Err)
 		}
 	}
 	catches(r.Rig, &rep)
-	v := rep.Verdict(fmt.Sprintf("root works on %s, which is what the parts that change the network need",
+	v := rep.Verdict(fmt.Sprintf("root works on %s, as network changes need",
 		registry.And(able)))
 	switch skipped := slices.ContainsFunc(rep.Findings,
 		func(f registry.Finding) bool { return f.Grade == steps.Skipped }); {
@@ -230,13 +232,12 @@ func catches(rig steps.Rig, rep *registry.Report) {
 	for _, n := range rig.Nodes {
 		switch n.Catches {
 		case "group":
-			rep.Show(n.Name+" ends what hides by", "a control group", "", nil)
+			rep.Show(n.Name+" ends hidden processes by", "a control group", "", nil)
 		case "parent":
-			rep.Show(n.Name+" ends what hides by", "being its parent", "", nil)
+			rep.Show(n.Name+" ends hidden processes by", "being its parent", "", nil)
 		case "nothing":
-			rep.Add(steps.StraysUncaught, steps.Warn, "on %s nothing ends a process that clears its environment, leaves its "+
-				"session, loses its parent and lets go of the output: "+
-				"there is no control group that this user may divide, no perl and no systemd-run --user. Install perl there",
+			rep.Add(steps.StraysUncaught, steps.Warn, "a process that hides from railbench on %s cannot be ended there (no "+
+				"control group, perl or systemd-run --user). Install perl",
 				n.Name)
 		}
 	}
@@ -250,17 +251,18 @@ func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 	refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
 	switch {
 	case !o.Ran && refused:
-		rep.Add(steps.NeedsRoot, steps.Skipped, "without root on %s (%s) the parts that change the network can't run; all "+
+		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s (%s): the cells that change the network cannot run. All "+
 			"others can",
 			node, o.Err)
 	case !o.Ran:
-		rep.Add(steps.NotRunHere, steps.Inconclusive, "%s could not be asked: %s", node, registry.OrUnknown(o.Err))
+		rep.Add(steps.NotRunHere, steps.Inconclusive, "%s could not be tested for root: %s",
+			node, registry.OrUnknown(o.Err))
 	case o.Exit.OK() && id == "0":
 		rep.Show(node+" user id", 0, "", nil)
 		return true
 	case o.Exit.OK():
-		rep.Add(steps.NeedsRoot, steps.Skipped, "on %s the script ran as user %s and not as root: the parts that change the "+
-			"network can't run; all others can",
+		rep.Add(steps.NeedsRoot, steps.Skipped, "the script on %s ran as user %s instead of root, so the cells that change "+
+			"the network cannot run",
 			node, registry.OrUnknown(id))
 	default:
 		if f, bad := registry.Trouble(rig, o); bad {

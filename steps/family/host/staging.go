@@ -40,16 +40,16 @@ func stagingPath(s parse.Staging) (kind pathKind, code steps.Code, why string) {
 	case cuda && able:
 		return gpuDirect, "", ""
 	case cuda && unable: // one of the two is wrong, and nothing says which
-		return cannotTell, steps.Unreadable, "UCX lists cuda for the rails, and the driver says that the GPU cannot"
+		return cannotTell, steps.Unreadable, "UCX lists cuda for the rails, but the driver denies it"
 	case able && ib:
 		if s.Facts["nvidia_peermem loaded"] == "yes" {
-			return cannotTell, steps.UCXNoCUDA, "the GPU can, nvidia_peermem is loaded, and UCX lists no cuda for the rails: " +
-				"was it built without CUDA?"
+			return cannotTell, steps.UCXNoCUDA, "GPU and nvidia_peermem allow it, but UCX lists no cuda for the rails. Check " +
+				"that UCX was built with CUDA"
 		}
 		return notLoaded, steps.GPUDirectOff, ""
 	}
 	if why == "" {
-		code, why = steps.Unreadable, "the driver does not say whether the GPU can"
+		code, why = steps.Unreadable, "the driver does not report GPUDirect support"
 	}
 	return cannotTell, code, why
 }
@@ -65,9 +65,9 @@ func railMemory(u parse.UCX) (ib, cuda bool, code steps.Code, why string) {
 	}
 	switch {
 	case !ib && len(u.Domains) == 0:
-		code, why = steps.CommandMissing, "there is no ucx_info, so nobody saw which memory UCX registers with the rails"
+		code, why = steps.CommandMissing, "without ucx_info it is unknown which memory UCX registers"
 	case !ib:
-		code, why = steps.UCXNoVerbs, "UCX has no verbs, so it uses no rail at all"
+		code, why = steps.UCXNoVerbs, "UCX has no verbs and uses no rail"
 	}
 	return ib, cuda, code, why
 }
@@ -101,16 +101,16 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 	}
 	if len(w.gpus) == 0 && len(w.without) == len(steps.Ends) {
-		loaded := "nvidia_peermem is not loaded either"
+		loaded := "nvidia_peermem is not loaded"
 		if slices.ContainsFunc(rep.Evidence, func(e steps.Evidence) bool {
 			return strings.HasSuffix(e.Name, "peermem loaded") && e.Value == "yes"
 		}) {
-			loaded = "nvidia_peermem is loaded all the same"
+			loaded = "nvidia_peermem is loaded"
 		}
 		return steps.Verdict{
 			Grade: steps.Skipped, Code: steps.CannotRun, Evidence: rep.Evidence,
-			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory travels here. " + registry.Capital(loaded) +
-				"; what UCX registers is in the evidence.",
+			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory is transferred. " + registry.Capital(loaded) +
+				".",
 		}
 	}
 	lead, note := w.lead(&rep)
@@ -137,7 +137,7 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *regis
 		}
 	}
 	if s.GPU == nil {
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the program that asks the GPU printed no result on %s", node)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the GPU test on %s printed no result", node)
 		return false
 	}
 	showDomains(node, s.UCX, rep)
@@ -161,7 +161,7 @@ func (w *ways) judge(r steps.Result, o steps.Output, s parse.Staging, rep *regis
 	if s.GPU.Error != "" {
 		code, hint := steps.CUDAFailed, ""
 		if noMemory.Regexp().MatchString(s.GPU.Error) {
-			code, hint = steps.GPUMemoryShort, " (no memory for the buffers: set STAGING_BYTES to less, or end what uses it)"
+			code, hint = steps.GPUMemoryShort, ". Lower STAGING_BYTES, or free memory"
 		}
 		rep.Add(code, steps.Inconclusive, "the copies failed on %s: %s%s", node, s.GPU.Error, hint)
 	} else if !registry.Exited(r, o, rep) {
@@ -176,15 +176,15 @@ func (w *ways) way(node string, s parse.Staging, rep *registry.Report) {
 	case hostStaged:
 		w.staged = append(w.staged, node)
 		if why != "" {
-			rep.Add(code, steps.Warn, "on %s %s", node, why)
+			rep.Add(code, steps.Warn, "the path of GPU memory on %s is unclear: %s", node, why)
 		}
 	case gpuDirect:
 		w.direct = append(w.direct, node)
 	case notLoaded:
-		rep.Add(code, steps.Warn, "on %s the GPU can be read by the adapter, and nothing lets it: load nvidia-peermem "+
-			"(modprobe nvidia-peermem), or use a UCX and a kernel with dma-buf", node)
+		rep.Add(code, steps.Warn, "the adapter on %s could read GPU memory, but nothing enables it. Run: "+
+			"modprobe nvidia-peermem, or use dma-buf", node)
 	default:
-		rep.Add(code, steps.Inconclusive, "nothing tells how GPU memory travels on %s: %s", node, why)
+		rep.Add(code, steps.Inconclusive, "the path of GPU memory on %s is unknown: %s", node, why)
 	}
 }
 
@@ -192,8 +192,7 @@ func (w *ways) way(node string, s parse.Staging, rep *registry.Report) {
 // would mislead.
 func (w *ways) lead(rep *registry.Report) (lead, note string) {
 	if len(w.gpus) > 0 && len(w.without) > 0 {
-		rep.Add(steps.GPUOneSided, steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot travel from node to "+
-			"node",
+		rep.Add(steps.GPUOneSided, steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot be transferred",
 			registry.And(w.without))
 	}
 	switch {
@@ -201,15 +200,18 @@ func (w *ways) lead(rep *registry.Report) (lead, note string) {
 		rep.Add(steps.GPUPathsDiffer, steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s",
 			registry.And(w.direct), registry.And(w.staged))
 	case len(w.staged) > 0:
-		lead = fmt.Sprintf("GPU memory is host-staged on %s: the driver says that the adapter cannot reach the memory of "+
-			"%s, "+
-			"and UCX registers no GPU memory with the rails. That is the hardware and no fault; what an adapter is to reach "+
-			"by itself allocate with cudaHostAlloc", registry.And(w.staged), w.gpus[0])
+		lead = fmt.Sprintf("GPU memory is host-staged on %s, as this hardware requires (%s). Use "+
+			"cudaHostAlloc for memory that adapters should reach",
+			registry.And(w.staged), w.gpus[0])
+		rep.Explain("The driver reports that the adapter cannot reach the memory of %s, and UCX registers no GPU memory "+
+			"with the rails", w.gpus[0])
 		if w.unified {
-			note = "GPU and processor share one memory, so a GPU buffer alone raises what free shows: that proves nothing"
+			note = "GPU and processor share one memory, so the rise of used memory after a GPU " +
+				"buffer proves nothing"
 		}
 	case len(w.direct) > 0:
-		lead = fmt.Sprintf("GPU memory travels by GPUDirect on %s: the adapter reads and writes the memory of %s by itself",
+		lead = fmt.Sprintf("GPU memory uses GPUDirect on %s: the adapter reads and writes the memory of "+
+			"%s directly",
 			registry.And(w.direct), w.gpus[0])
 	}
 	return lead, note
@@ -217,7 +219,7 @@ func (w *ways) lead(rep *registry.Report) (lead, note string) {
 
 func attribute(a *int) any {
 	if a == nil {
-		return "not told"
+		return "unknown"
 	}
 	return *a
 }
@@ -276,7 +278,7 @@ func stagingTable(r steps.Result, t steps.Table, columns [2][]parse.StagingSampl
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = "MemTotal less MemAvailable, the highest during each step."
+	t.Note = "MemTotal minus MemAvailable, highest value during each step."
 	return t
 }
 
@@ -292,7 +294,7 @@ func stagingChart(r steps.Result, columns [2][]parse.StagingSample) steps.Chart 
 		}
 	}
 	return steps.Chart{
-		Title: "Host memory above the baseline", Shape: steps.Bars, Unit: "MiB",
+		Title: "Host memory above baseline", Shape: steps.Bars, Unit: "MiB",
 		Series: []steps.Series{{Points: points}},
 	}
 }

@@ -30,29 +30,31 @@ var surerCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*(?:no CUDA-capable device|driver version is insufficient)`),
 		Code:    steps.CannotRun, Grade: steps.Skipped,
-		Means: "%[2]s has no GPU that CUDA can use: NCCL moves GPU memory alone; mpi-launch shows whether the start works",
+		Means: "%[2]s has no GPU that CUDA can use, and NCCL needs GPU memory. Run mpi-launch " +
+			"to test the launch alone",
 	},
 	{
 		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*no socket interface found`), Code: steps.NCCLInterfaceWrong,
 		Grade: steps.Fail,
-		Means: "NCCL on %[2]s has no interface that NCCL_SOCKET_IFNAME names: see the check nccl-settings",
+		Means: "NCCL on %[2]s finds no interface named in NCCL_SOCKET_IFNAME. See " +
+			"nccl-settings",
 	},
 	{
 		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d)(\d\d)0?(\d+) rank \d+ version (\d)(\d\d)0?(\d+)`),
 		Code:    steps.NCCLDiffers, Grade: steps.Fail,
-		Means: "the nodes have different versions of NCCL, %[3]s.%[4]s.%[5]s and %[6]s.%[7]s.%[8]s (told on %[2]s): the " +
-			"check nccl-version shows which has which",
+		Means: "the nodes have different NCCL versions, %[3]s.%[4]s.%[5]s and " +
+			"%[6]s.%[7]s.%[8]s (reported on %[2]s). See nccl-version",
 	},
 	{
 		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*out of memory`), Code: steps.GPUMemoryShort,
 		Grade: steps.Inconclusive,
-		Means: "the buffers do not fit into the memory of %[2]s: set NCCL_BYTES smaller",
+		Means: "the buffers do not fit into the GPU memory of %[2]s. Lower NCCL_BYTES",
 	},
 	{
 		Pattern: lazyregexp.New(`error while loading shared libraries: ([A-Za-z0-9._+-]+)`), Code: steps.LibraryMissing,
 		Grade: steps.Fail,
-		Means: "nccl-tests miss the library %[2]s (told on %[1]s): put its folder into LD_LIBRARY_PATH, or install it on " +
-			"every node",
+		Means: "nccl-tests lack the library %[2]s (reported on %[1]s). Install it on every " +
+			"node, or set LD_LIBRARY_PATH",
 	},
 }
 
@@ -148,10 +150,10 @@ func (t *collective) net(e steps.End, by string) (parse.NCCLNet, bool) {
 // Ends: the launcher ended by itself and well, and so did what it started.
 func (t *collective) Ends() bool {
 	if t.stage.Err != "" {
-		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", t.stage.Err)
 	}
 	if len(t.stage.Outputs) != 1 {
-		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "%d scripts ran, and one starts all", len(t.stage.Outputs))
+		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "%d scripts ran, expected one", len(t.stage.Outputs))
 		return false
 	}
 	t.out = t.stage.Outputs[0]
@@ -179,8 +181,8 @@ func (t *collective) Ends() bool {
 			f.Text += fmt.Sprintf(" after %s", registry.Count(n, "row", "rows"))
 			if t.out.Exit.Why == runner.TimedOut {
 				// NCCL waits for ever for a node that does something else, and says nothing.
-				f.Text += ": a collective that stops in the middle waits for a node that chose otherwise (are NCCL's settings " +
-					"alike: nccl-settings) or that hangs"
+				f.Text += ". A collective that stalls waits for a node with other settings " +
+					"(nccl-settings) or a hung node"
 			}
 		}
 		t.rep.Add(f.Code, f.Grade, "%s", f.Text)
@@ -196,39 +198,39 @@ func (t *collective) Output() (ok bool) {
 	}
 	wrong, well := wrongValues(t.run), true
 	if wrong != "" {
-		t.rep.Add(steps.DataCorrupt, steps.Fail, "%s: memory, an adapter or a GPU changes data", wrong)
+		t.rep.Add(steps.DataCorrupt, steps.Fail, "%s: memory, an adapter or a GPU corrupts data", wrong)
 	}
 	for _, text := range t.run.Errors {
 		switch {
 		case ncclRemark(text): // what NCCL warned of did not end it
-			t.rep.Add(steps.NCCLWarns, steps.Warn, "it ended well, and NCCL warns: %s", text)
+			t.rep.Add(steps.NCCLWarns, steps.Warn, "NCCL warned despite a good end: %s", text)
 		case wrong == "":
-			t.rep.Add(steps.NCCLFailed, steps.Fail, "it ended with status 0, and says: %s", text)
+			t.rep.Add(steps.NCCLFailed, steps.Fail, "it ended with status 0 but reported: %s", text)
 			well = false
 		}
 	}
 	// It ends with status 0 and a table that is whole, of fewer sizes than were asked for.
 	if m := reducedSizes.Regexp().FindStringSubmatch(t.out.Text); m != nil {
 		most, _ := strictnum.Count(m[1])
-		t.rep.Add(steps.GPUMemoryShort, steps.Inconclusive, "nccl-tests went no further than %s, because a GPU has no "+
-			"memory for more: stop what else uses it, or set NCCL_BYTES to that", registry.BlockSize(most))
+		t.rep.Add(steps.GPUMemoryShort, steps.Inconclusive, "nccl-tests stopped at %s because a GPU had too little memory. "+
+			"Free GPU memory, or set NCCL_BYTES to that", registry.BlockSize(most))
 		return false
 	}
 	if code, why := t.strange(); why != "" {
-		t.rep.Add(code, steps.Inconclusive, "%s: what it carries is not looked for", why)
+		t.rep.Add(code, steps.Inconclusive, "%s, so its traffic could not be checked", why)
 		return false
 	}
 	if t.run.Differs != "" {
-		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "its table and what it wrote with -J contradict each other: %s",
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "its table and its -J file contradict each other: %s",
 			t.run.Differs)
 		return false
 	}
 	if why := t.notWhole(); why != "" {
-		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "its output is not this test's: %s", why)
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "its output is not from this test: %s", why)
 		return false
 	}
 	if why := cmp.Or(t.notAsked(), t.contradicts()); why != "" {
-		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "its output is not this test's: %s", why)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "its output is not from this test: %s", why)
 		return false
 	}
 	return well && wrong == ""
@@ -279,11 +281,11 @@ func (t *collective) notWhole() string {
 	}
 	switch {
 	case len(t.run.Ranks) != n || len(hosts) != n:
-		return fmt.Sprintf("it names %d processes on %d nodes, and %d were asked for", len(t.run.Ranks), len(hosts), n)
+		return fmt.Sprintf("it lists %d processes on %d nodes, but %d were requested", len(t.run.Ranks), len(hosts), n)
 	case t.run.AverageBusGBps == nil:
-		return "it has no average at its end"
+		return "it ends without an average"
 	case t.run.OutOfBounds == nil:
-		return "it does not say how many values were wrong"
+		return "it does not report wrong values"
 	case t.run.Version != "" && !t.concluded():
 		return "its last line is missing"
 	}
@@ -310,13 +312,13 @@ func (t *collective) strange() (steps.Code, string) {
 			if slices.ContainsFunc(t.used(e), func(p traffic.Port) bool { return rails[p.Rail].Dev == dev }) {
 				continue
 			}
-			code, why := steps.NCCLDeviceUnknown, "no rail there is called that"
+			code, why := steps.NCCLDeviceUnknown, "the rig has no such rail there"
 			if at := slices.IndexFunc(rails, func(r steps.Rail) bool { return r.Dev == dev }); at >= 0 && rails[at].Addr == "" {
 				code, why = steps.AddressMissing, "that has no IPv4 address (see rail-addresses)"
 			} else if at >= 0 {
-				code, why = steps.PortDown, "its port was "+rails[at].State+" when the nodes were looked at"
+				code, why = steps.PortDown, "its port was "+rails[at].State+" at the last probe"
 			}
-			return code, fmt.Sprintf("NCCL says that it uses %s on %s, and %s", dev, t.result.Rig.NameOf(e), why)
+			return code, fmt.Sprintf("NCCL uses %s on %s, but %s", dev, t.result.Rig.NameOf(e), why)
 		}
 	}
 	return "", ""
@@ -328,11 +330,11 @@ func (t *collective) unmeasured() string {
 		for _, f := range figures(row) {
 			switch {
 			case f == nil:
-				return "a size was not measured both out of place and in place"
+				return "a size was not measured out of place and in place"
 			case f.Wrong == nil:
-				return "its values were not looked at (#wrong is N/A)"
+				return "its values were not checked (#wrong is N/A)"
 			case f.TimeUS <= 0 || f.BusGBps < 0 || f.AlgGBps < 0:
-				return fmt.Sprintf("it reports %g us for %s", f.TimeUS, registry.BlockSize(row.Bytes))
+				return fmt.Sprintf("it reports %g us for %s, which is not a result", f.TimeUS, registry.BlockSize(row.Bytes))
 			}
 		}
 	}
@@ -347,27 +349,27 @@ func figures(row parse.NCCLRow) [2]*parse.NCCLFigure {
 // the first to the last.
 func (t *collective) notAsked() string {
 	if t.run.Program != "" && t.run.Program != t.program() {
-		return fmt.Sprintf("it is of %s, and %s was asked for", t.run.Program, t.program())
+		return fmt.Sprintf("it is %s, but %s was requested", t.run.Program, t.program())
 	}
 	from, a := t.number("-b")
 	to, b := t.number("-e")
 	factor, c := t.number("-f")
 	if !a || !b || !c || from <= 0 || factor < 2 {
-		return "its script does not say which sizes it asks for"
+		return "its script does not state its sizes"
 	}
 	n := 0
 	for size := from; size <= to; size *= factor {
 		// An all-gather's size is a multiple of all parts of 16 bytes.
 		if room := 16 * len(t.result.Rig.Nodes); n >= len(t.run.Rows) || t.run.Rows[n].Bytes > size ||
 			t.run.Rows[n].Bytes <= size-room {
-			return fmt.Sprintf("%s is missing among its sizes, which were to be %s to %s", registry.BlockSize(size),
+			return fmt.Sprintf("size %s is missing, expected %s to %s", registry.BlockSize(size),
 				registry.BlockSize(from),
 				registry.BlockSize(to))
 		}
 		n++
 	}
 	if n == 0 || n != len(t.run.Rows) {
-		return fmt.Sprintf("it has %d sizes, and %d were asked for", len(t.run.Rows), n)
+		return fmt.Sprintf("it has %d sizes, but %d were requested", len(t.run.Rows), n)
 	}
 	return ""
 }
@@ -394,7 +396,7 @@ func (t *collective) contradicts() string {
 			}
 			// Each link carries up to twice a size, and what rounding leaves open is as much more.
 			if math.Abs(made-f.AlgGBps) > room || math.Abs(made*t.perRank()-f.BusGBps) > room*2 {
-				return fmt.Sprintf("%s in %s are %.2f GB/s, %.2f on each link, and it says %.2f and %.2f",
+				return fmt.Sprintf("%s in %s are %.2f GB/s, %.2f on each link, but it reports %.2f and %.2f",
 					registry.BlockSize(row.Bytes),
 					registry.Microseconds(f.TimeUS), made, made*t.perRank(), f.AlgGBps, f.BusGBps)
 			}
@@ -404,7 +406,7 @@ func (t *collective) contradicts() string {
 	// Two decimals of each row are off by half of the last one at most, and so is their mean.
 	average := sum / float64(2*len(t.run.Rows))
 	if math.Abs(average-*t.run.AverageBusGBps) > 0.006+0.001*average {
-		return fmt.Sprintf("its rows make an average of %.3f GB/s, and it says %.3f", average, *t.run.AverageBusGBps)
+		return fmt.Sprintf("its rows average %.3f GB/s, but it reports %.3f", average, *t.run.AverageBusGBps)
 	}
 	return ""
 }
@@ -421,7 +423,7 @@ func wrongValues(run parse.NCCLTest) string {
 	}
 	switch {
 	case most > 0:
-		return fmt.Sprintf("%s of %s came out wrong", registry.Count(most, "value", "values"), registry.BlockSize(of))
+		return fmt.Sprintf("%s of %s had wrong results", registry.Count(most, "value", "values"), registry.BlockSize(of))
 	case run.OutOfBounds != nil && *run.OutOfBounds > 0: // how often, not how many
 		return registry.Count(*run.OutOfBounds, "measurement has", "measurements have") + " wrong values"
 	}

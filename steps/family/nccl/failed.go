@@ -43,24 +43,24 @@ func (t *collective) unconnected() (code steps.Code, why string) {
 		rail, known := t.rail(m[1], dev)
 		if n := localIndex.Regexp().FindStringSubmatch(rest); n != nil && known && rail.GIDIndex >= 0 {
 			if index, ok := strictnum.Count(n[1]); ok && index != rail.GIDIndex {
-				return steps.GIDIndexWrong, fmt.Sprintf("%s: it took GID index %d, and the RoCE v2 GID of its address is at %d; "+
-					"take NCCL_IB_GID_INDEX out of its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
+				return steps.GIDIndexWrong, fmt.Sprintf("%s: it used GID index %d, but RoCE v2 is at %d. Remove NCCL_IB_GID_INDEX "+
+					"from its environment and /etc/nccl.conf", text, index, rail.GIDIndex)
 			}
 		}
 		if why != "" {
 			continue
 		}
-		cause := ": a GID index that is none of RoCE v2 (NCCL_IB_GID_INDEX in its environment or /etc/nccl.conf: take it " +
-			"out), a rail without an address, or one that the other end is not on (crossed cables: rail-map)"
+		cause := ". Remove NCCL_IB_GID_INDEX (environment, /etc/nccl.conf), and check " +
+			"rail-addresses and rail-map"
 		if n := remoteGID.Regexp().FindStringSubmatch(rest); n != nil && known && rail.Addr != "" {
 			addr, mapped := strings.CutPrefix(strings.ToLower(n[1]), "::ffff:")
 			switch {
 			case !mapped:
-				cause = ": the other end offered the GID " + n[1] + ", which is none of an IPv4 address: a rail without one " +
-					"there (rail-addresses), or NCCL_IB_GID_INDEX in that node's environment or /etc/nccl.conf (nccl-settings)"
+				cause = ": the other end offered GID " + n[1] + ", which is not an IPv4 address. Check rail-addresses " +
+					"and nccl-settings there"
 			default:
-				cause = " to " + called(rig, addr) + ", which does not answer there: a cable in another port (rail-map), a " +
-					"link that is down (link-up), or an address that is not on this rail (rail-addresses)"
+				cause = " to " + called(rig, addr) + ", which does not answer there. Check rail-map, link-up " +
+					"and rail-addresses"
 			}
 		}
 		code, why = steps.QueueUnconnected, text+cause
@@ -81,15 +81,15 @@ func (t *collective) silent() bool {
 	if n := remoteGID.Regexp().FindStringSubmatch(m[2]); n != nil {
 		addr := strings.TrimPrefix(strings.ToLower(n[1]), "::ffff:")
 		if all := having(rig, addr); len(all) > 1 {
-			t.rep.Add(steps.DuplicateIP, steps.Fail, "NCCL's packets from %s to %s got no answer: %s have that address "+
-				"(duplicate-ip)", from, addr,
+			t.rep.Add(steps.DuplicateIP, steps.Fail, "NCCL's packets from %s to %s got no answer: %s share that address (see "+
+				"duplicate-ip)", from, addr,
 				registry.And(all))
 			return true
 		}
 		to = " to " + called(rig, addr)
 	}
-	t.rep.Add(steps.RDMAUnanswered, steps.Fail, "NCCL's packets from %s%s got no answer: a link that is down, crossed "+
-		"rails, or what drops RoCE's packets (UDP 4791) on the way", from, to)
+	t.rep.Add(steps.RDMAUnanswered, steps.Fail, "NCCL's packets from %s%s got no answer. Check link-up, rail-map, and "+
+		"filters on UDP 4791", from, to)
 	return true
 }
 

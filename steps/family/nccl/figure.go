@@ -64,7 +64,7 @@ func (t *collective) idleHalves() (idle []half) {
 func (t *collective) tellHalves() (code steps.Code, why string) {
 	for _, h := range t.idleHalves() {
 		rig := t.result.Rig
-		text := fmt.Sprintf("on %s one half alone carried it: nothing went over %s", rig.NameOf(h.node), registry.And(h.devs))
+		text := fmt.Sprintf("on %s only one PCIe half was used: %s carried nothing", rig.NameOf(h.node), registry.And(h.devs))
 		net, told := t.net(h.node, "IB")
 		code = steps.RailIdle
 		if lacks, why := lacking(rig, h.devs); why != "" {
@@ -72,12 +72,11 @@ func (t *collective) tellHalves() (code steps.Code, why string) {
 			text += ", because " + why
 		} else if told && !slices.ContainsFunc(h.devs, func(d string) bool { return slices.Contains(net.Devices, d) }) {
 			code = steps.HalfLeftOut
-			text += fmt.Sprintf(", and NCCL used %s there: does NCCL_IB_HCA name one half of each port? Name both, or take it "+
-				"out",
+			text += fmt.Sprintf(". NCCL used %s there: check that NCCL_IB_HCA names both halves",
 				registry.And(net.Devices))
 		}
 		t.rep.At(rig, h.node, code, steps.Fail, "%s", text)
-		why = "one half of a port alone carried it"
+		why = "only one PCIe half of a port was used"
 	}
 	return code, why
 }
@@ -106,10 +105,10 @@ func lacking(rig steps.Rig, devs []string) (steps.Code, string) {
 		name := rig.NameOf(steps.End(i))
 		switch {
 		case away != nil:
-			return steps.RDMADeviceMissing, fmt.Sprintf("%s has no %s, and the others have it (adapter-present)", name,
+			return steps.RDMADeviceMissing, fmt.Sprintf("%s lacks %s, which the other nodes have. See adapter-present", name,
 				registry.And(away))
 		case down != nil:
-			return steps.PortDown, fmt.Sprintf("%s on %s %s up (link-up)", registry.And(down), name,
+			return steps.PortDown, fmt.Sprintf("%s on %s %s up. See link-up", registry.And(down), name,
 				registry.Plural(len(down), "is not", "are not"))
 		}
 	}
@@ -129,14 +128,14 @@ func (t *collective) tellSockets() (why string) {
 		if _, verbs := t.net(e, "IB"); !told || verbs {
 			continue
 		}
-		counters := "though the RDMA counters moved"
+		counters := "although RDMA counters moved"
 		if silent {
-			counters = "and the RDMA counters stand still"
+			counters = "and RDMA counters did not move"
 		}
-		t.rep.Add(steps.NotRDMA, steps.Fail, "NCCL went over TCP (NET/Socket over %s on %s), %s: see the check nccl-settings",
+		t.rep.Add(steps.NotRDMA, steps.Fail, "NCCL used TCP (NET/Socket over %s on %s), %s. See nccl-settings",
 			registry.And(net.Devices),
 			t.result.Rig.NameOf(e), counters)
-		return "it went over TCP"
+		return "It used TCP"
 	}
 	return ""
 }
@@ -155,7 +154,7 @@ func (t *collective) bar() bar {
 	rig := t.result.Rig
 	for _, p := range t.active() {
 		if rail := rig.At(p.Node).Rails[p.Rail]; rail.Soft() || rail.RateGbps != portRate {
-			return bar{none: fmt.Sprintf("nobody chose one for ports of %g Gb/s, such as %s of %s", rail.RateGbps, rail.Dev,
+			return bar{none: fmt.Sprintf("no limit is known for ports of %g Gb/s such as %s of %s", rail.RateGbps, rail.Dev,
 				rig.NameOf(p.Node))}
 		}
 	}
@@ -167,7 +166,7 @@ func (t *collective) bar() bar {
 	case rig.InRing():
 		return bar{limit: limits.NCCLLongRing}
 	}
-	return bar{none: "nobody chose one for nodes that are cabled so"}
+	return bar{none: "no limit is known for nodes cabled like this"}
 }
 
 // Figure holds the bus bandwidth of the largest size to the bar. The slower of both ways counts.
@@ -181,20 +180,20 @@ func (t *collective) Figure(traffic.Accounted) {
 	got := min(last.OutOfPlace.BusGBps, last.InPlace.BusGBps)
 	b, reach := t.bar(), t.reach()
 	most := float64(reach.Most()) / 8 // GB/s
-	expected := &steps.Expected{From: "no bar: " + b.none}
+	expected := &steps.Expected{From: "no expected range: " + b.none}
 	if b.none == "" {
 		expected = &steps.Expected{Min: new(b.limit.Value()), From: b.limit.Entry().Source}
 		if most > 0 {
 			expected.Max = new(registry.Round(most))
-			expected.From += "; the most is what " + reach.By("a node's")
+			expected.From += "; at most the " + reach.By("a node's")
 		}
 	}
 	t.rep.Show("bus bandwidth with "+t.size(last.Bytes), registry.Round(got), "GB/s", expected)
 	t.rep.Show("algorithm bandwidth with "+t.size(last.Bytes),
 		registry.Round(min(last.OutOfPlace.AlgGBps, last.InPlace.AlgGBps)), "GB/s", nil)
-	from := "the table: rank 0's nccl-tests know no -J, or could not write there"
+	from := "the table (no -J file from rank 0's nccl-tests)"
 	if t.run.Exact {
-		from = "-J, and the table comes to the same"
+		from = "-J file, and the table agrees"
 	}
 	t.rep.Show("figures", from, "", nil)
 	for _, h := range t.halves {
@@ -213,45 +212,45 @@ func (t *collective) Figure(traffic.Accounted) {
 		What: steps.Throughput, Value: registry.Round(got * 8), Unit: "Gb/s", MessageBytes: last.Bytes,
 		Memory: "VRAM",
 	})
-	ports := registry.Plural(t.connectors(), "a port", fmt.Sprintf("%d ports", t.connectors()))
-	t.lead = fmt.Sprintf("%.2f GB/s of bus bandwidth (%.0f Gb/s) with %s, on %d nodes over %s of each", got, 8*got,
+	ports := registry.Plural(t.connectors(), "one port", fmt.Sprintf("%d ports", t.connectors()))
+	t.lead = fmt.Sprintf("%.2f GB/s of bus bandwidth (%.0f Gb/s) with %s on %d nodes over %s each", got, 8*got,
 		t.size(last.Bytes),
 		len(t.result.Rig.Nodes), ports)
 	switch {
 	case b.none != "":
-		t.rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%.2f GB/s of bus bandwidth, and nothing says whether that is "+
-			"what the nodes can do: %s", got, b.none)
+		t.rep.Add(steps.NoLimitKnown, steps.Inconclusive,
+			"%.2f GB/s of bus bandwidth; whether the nodes can do more is unknown: %s", got, b.none)
 	// Two borders: above what physics allow the figure is no figure, and nothing is said of it; above what
 	// anybody has seen it may still be true, and is a WARN.
 	case reach.Limit > 0 && got > float64(reach.Limit)/8*limits.OverTogether.Value():
-		t.rep.Add(steps.FigureImpossible, steps.Inconclusive, "%.2f GB/s of bus bandwidth are more than the %.2f that the "+
-			"cables and PCIe links of %s of a node can carry: is the unit misread?", got, reach.Limit/8, ports)
+		t.rep.Add(steps.FigureImpossible, steps.Inconclusive, "%.2f GB/s of bus bandwidth is more than a node's cables and "+
+			"PCIe links can carry (%.2f). Check the unit", got, reach.Limit/8)
 	// An all-gather's size falls short of what was asked for by less than 16 bytes a node.
 	case got < b.limit.Value() && why == "" && last.Bytes+16*len(t.result.Rig.Nodes) <= int(limits.NCCLLeast.Value()):
-		t.rep.Add(steps.SizeTooSmall, steps.Inconclusive, "%.2f GB/s with %s, and %s: the size is too small to tell, set "+
-			"NCCL_BYTES to %s at least", got,
-			t.size(last.Bytes), b.limit.Entry().Says(), registry.BlockSize(int(limits.NCCLLeast.Value())))
+		t.rep.Add(steps.SizeTooSmall, steps.Inconclusive, "%.2f GB/s with %s, usually at least %.3g. The size is too small "+
+			"to judge: set NCCL_BYTES to at least %s",
+			got, t.size(last.Bytes), b.limit.Value(), registry.BlockSize(int(limits.NCCLLeast.Value())))
 	case got < b.limit.Value():
 		if why == "" {
 			code, why = t.cause(8 * got)
 		}
-		t.rep.Add(code, steps.Fail, "%.2f GB/s of bus bandwidth, and %s: %s", got, b.limit.Entry().Says(), why)
+		t.rep.Add(code, steps.Fail, "%.2f GB/s of bus bandwidth, expected at least %.4g. %s", got, b.limit.Value(), why)
 	case most > 0 && got > most*limits.OverTogether.Value():
-		t.rep.Add(steps.FigureUnseen, steps.Warn, "%.2f GB/s of bus bandwidth are more than the %.2f that %s: is the unit "+
-			"misread?", got, most,
-			reach.By("a node's"))
+		t.rep.Add(steps.FigureUnseen, steps.Warn, "%.2f GB/s of bus bandwidth is more than %.2f, the %s. Check "+
+			"the unit",
+			got, most, reach.By("a node's"))
 	case most > 0 && t.several() && got < most*limits.NCCLPorts.Value():
 		code, why := t.cause(8 * got)
-		t.rep.Add(code, steps.Warn, "%.2f GB/s of bus bandwidth of the %.2f that %s, and we expect %.2f, the same share as "+
-			"the vendor does of one port: %s",
-			got, most, reach.By("a node's"), most*limits.NCCLPorts.Value(), why)
+		t.rep.Add(code, steps.Warn, "%.2f GB/s of bus bandwidth, expected at least %.2f. %s",
+			got, most*limits.NCCLPorts.Value(), why)
+		t.rep.Explain("The vendor's limit for one port, %g, is taken in the same share for several: %.2f is the %s",
+			b.limit.Value(), most, reach.By("a node's"))
 	case most > 0 && t.several():
-		t.lead += fmt.Sprintf(", of the %.2f that %s; the vendor's bar, %g, is for one port", most, reach.By("a node's"),
-			b.limit.Value())
+		t.lead += fmt.Sprintf(", expected %.2f to %.2f",
+			most*limits.NCCLPorts.Value(), most)
 	default:
-		t.lead += ": " + b.limit.Entry().Says()
-		if most > 0 {
-			t.lead += fmt.Sprintf(", and %.2f is what %s", most, reach.By("a node's"))
+		if t.lead += fmt.Sprintf(", expected at least %.4g", b.limit.Value()); most > 0 {
+			t.lead += fmt.Sprintf(" and at most %.2f", most)
 		}
 	}
 }
@@ -310,7 +309,7 @@ func (t *collective) cause(got float64) (steps.Code, string) {
 		for _, p := range t.used(e) {
 			rail := rig.At(e).Rails[p.Rail]
 			if rail.PCI.Width > 0 && rail.PCI.Width < rail.PCI.MaxWidth {
-				return steps.PCIeNarrow, fmt.Sprintf("%s on %s has a PCIe link of x%d, and could have x%d (pcie-link)", rail.Dev,
+				return steps.PCIeNarrow, fmt.Sprintf("The PCIe link of %s on %s is x%d instead of x%d. See pcie-link", rail.Dev,
 					rig.NameOf(e), rail.PCI.Width,
 					rail.PCI.MaxWidth)
 			}
@@ -340,11 +339,10 @@ func (t *collective) cause(got float64) (steps.Code, string) {
 		if seen == nil {
 			code = steps.AdapterDegraded
 		}
-		seen = append(seen, fmt.Sprintf("some %.0f Gb/s over each device, with links and PCIe that look right, is how an "+
-			"adapter looks that came up degraded: shut its node down and take its power away for a minute", each))
+		seen = append(seen, fmt.Sprintf("About %.0f Gb/s per device is typical of a degraded adapter: shut its node "+
+			"down and unplug power for a minute", each))
 	}
-	return code, strings.Join(append(seen, "a collective is as fast as its slowest node, and nothing that was counted "+
-		"tells which that is: railbench pairs measures every link and rail alone, and gpu-clock looks at the GPUs"), "; ")
+	return code, strings.Join(append(seen, "The slowest node is unknown. Run railbench pairs and check gpu-clock"), ". ")
 }
 
 // unjoined says which rank of a ring sends to one that it has no cable to: NCCL goes around the ranks in their order.
@@ -368,8 +366,8 @@ func (t *collective) unjoined() string {
 			for _, e := range rig.Around() {
 				around = append(around, rig.NameOf(e))
 			}
-			return fmt.Sprintf("rank %d on %s sends to rank %d on %s, and no cable joins them: the launcher has to start the "+
-				"ranks along the cables, %s", rank, rig.NameOf(e), (rank+1)%n, rig.NameOf(to), registry.And(around))
+			return fmt.Sprintf("Rank %d on %s sends to rank %d on %s without a cable between them. Start the "+
+				"ranks in cable order: %s", rank, rig.NameOf(e), (rank+1)%n, rig.NameOf(to), registry.And(around))
 		}
 	}
 	return ""
@@ -380,7 +378,7 @@ func (t *collective) ringNeeds() string {
 	if t.run.NCCL == 0 || t.run.NCCL >= limits.NCCLRingRelease || !t.result.Rig.InRing() {
 		return ""
 	}
-	return limits.NCCLRingNeeds + ", and these have " + limits.NCCLRelease(t.run.NCCL)
+	return limits.NCCLRingNeeds + ", but these have " + limits.NCCLRelease(t.run.NCCL)
 }
 
 // devices are those that were used on any node, each once.
@@ -398,9 +396,9 @@ func (t *collective) devices() (all []string) {
 // Signs: a node that lacks what others used. A collective may look well without it.
 func (t *collective) Signs() {
 	code, why := lacking(t.result.Rig, t.devices())
-	said := func(f registry.Finding) bool { return strings.Contains(f.Text, why) }
+	said := func(f registry.Finding) bool { return f.Code == code }
 	if why != "" && !slices.ContainsFunc(t.rep.Findings, said) {
-		t.rep.Add(code, steps.Warn, "%s, and other nodes used theirs: the figure is not what all ports can do", why)
+		t.rep.Add(code, steps.Warn, "%s. Its other nodes use theirs, so this result is not the full capability", why)
 	}
 }
 
@@ -422,9 +420,9 @@ func (t *collective) carried() string {
 	}
 	// Told in whole percent, no half could have carried more than this.
 	if math.Round(100*least) >= math.Round(100/float64(most)) {
-		return "The halves of each node carried alike"
+		return "The PCIe halves of each node carried equal shares"
 	}
-	return fmt.Sprintf("Each half of each node carried %.0f %% of it at least", 100*least)
+	return fmt.Sprintf("Each PCIe half carried at least %.0f %%", 100*least)
 }
 
 // table is the sweep, a size a row.

@@ -22,19 +22,21 @@ func TestBarAndReach(t *testing.T) {
 		want  steps.Grade
 		words string
 	}{
-		"two ports, all": {2, 4096, 27.93, steps.Pass, "of the 27.98 that a node's 2 PCIe links carry, " +
-			"as far as anybody saw; the vendor's bar, 21.875, is for one port"},
+		"two ports, all": {2, 4096, 27.93, steps.Pass, "expected 24.48 to 27.98"},
 		"two ports, one's worth": {
 			2, 4096, 22.5, steps.Warn,
-			"of the 27.98 that a node's 2 PCIe links carry, as far as anybody saw, and we expect 24.48",
+			"expected at least 24.48",
 		},
-		"two ports, too little": {2, 4096, 20, steps.Fail, "we expect 21.875 GB/s"},
-		"two ports, unseen":     {2, 4096, 30, steps.Warn, "more than the 27.98 that a node's 2 PCIe links carry"},
-		"two ports, nonsense":   {2, 4096, 50, steps.Inconclusive, "can carry: is the unit misread?"},
-		"one port":              {1, 4096, 22.5, steps.Pass, "we expect 21.875 GB/s"},
-		"one port, cable":       {1, 4096, 22.5, steps.Pass, "and 24.51 is what a node's cable can carry"},
-		"one port, nonsense":    {1, 4096, 26, steps.Inconclusive, "more than the 24.51"},
-		"headers of MTU 1024":   {1, 1024, 24.5, steps.Inconclusive, "more than the 23.15"},
+		"two ports, too little": {2, 4096, 20, steps.Fail, "expected at least 21.88"},
+		"two ports, unseen": {
+			2, 4096, 30, steps.Warn,
+			"more than 27.98, the highest measured through a node's 2 PCIe links",
+		},
+		"two ports, nonsense": {2, 4096, 50, steps.Inconclusive, "can carry (31.35)"},
+		"one port":            {1, 4096, 22.5, steps.Pass, "expected at least 21.88"},
+		"one port, cable":     {1, 4096, 22.5, steps.Pass, "at most 24.51"},
+		"one port, nonsense":  {1, 4096, 26, steps.Inconclusive, "can carry (24.51)"},
+		"headers of MTU 1024": {1, 1024, 24.5, steps.Inconclusive, "can carry (23.15)"},
 	} {
 		rig := kindtest.Spark()
 		for i := range rig.Nodes {
@@ -80,10 +82,9 @@ func TestRanksAlongTheCables(t *testing.T) {
 	}{
 		{[]int{0, 1, 2, 3}, ""},
 		{[]int{2, 1, 0, 3}, ""},
-		{[]int{0, 2, 1, 3}, "rank 0 on n0 sends to rank 1 on n2, and no cable joins them: the launcher has to start the " +
-			"ranks " +
-			"along the cables, n0, n1, n2 and n3"},
-		{[]int{0, 1, 3, 2}, "rank 1 on n1 sends to rank 2 on n3"},
+		{[]int{0, 2, 1, 3}, "Rank 0 on n0 sends to rank 1 on n2 without a cable between them. Start the ranks in cable " +
+			"order: n0, n1, n2 and n3"},
+		{[]int{0, 1, 3, 2}, "Rank 1 on n1 sends to rank 2 on n3"},
 		{[]int{0, 1, 2, 9}, ""}, // a stranger is another's finding
 	} {
 		c := collective{result: steps.Result{Rig: rig}}

@@ -58,7 +58,7 @@ func unlaunched(rig steps.Rig, o steps.Output) (why string, ok bool) {
 	}
 	why = fmt.Sprintf("%s has no %s", rig.NameOf(o.End), m[1])
 	if pkg := rig.PackageOf(m[1]); pkg != "" {
-		why += ": install " + pkg + " there, and on every other node"
+		why += ". Install " + pkg + " there and on every other node"
 	}
 	return why, true
 }
@@ -66,8 +66,10 @@ func unlaunched(rig steps.Rig, o steps.Output) (why string, ok bool) {
 const (
 	// A crash is a fault of what ran; a signal from outside may be the kernel's, short of memory, or a
 	// person's, and proves nothing.
-	crashed = "a process on %[2]s crashed (a segmentation fault): look at its last lines, and at dmesg there"
-	killed  = "a process on %[2]s was ended by signal %[3]s: where memory ran out the kernel's log there says so (dmesg)"
+	crashed = "a process on %[2]s crashed (segmentation fault). Check its last lines and " +
+		"dmesg"
+	killed = "a process on %[2]s was ended by signal %[3]s. Check dmesg there for lack of " +
+		"memory"
 )
 
 // lostCauses are how launchers word that a process or a node was lost: all others then complain of lost connections,
@@ -95,7 +97,8 @@ var lostCauses = []registry.Cause{
 		Pattern: lazyregexp.New(`lost communication with a remote daemon[\s\S]{0,300}?Remote daemon: \S+ on node ([A-Za-z0-9._-]+)|` +
 			`Node failure on ([A-Za-z0-9._-]+)`),
 		Code: steps.NodeLost, Grade: steps.Inconclusive,
-		Means: "the launcher lost %[2]s%[3]s while it ran: has it restarted (uptime), or lost its management network?",
+		Means: "the launcher lost %[2]s%[3]s during the run. Check whether it restarted " +
+			"(uptime), and its management network",
 	},
 }
 
@@ -103,36 +106,41 @@ var lostCauses = []registry.Cause{
 var launchCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`Could not resolve hostname ([A-Za-z0-9._-]+)`), Code: steps.NameUnresolved, Grade: steps.Fail,
-		Means: "%[1]s does not know %[2]s: put the name into its /etc/hosts, or give addresses (LAUNCH_HOSTS)",
+		Means: "%[1]s cannot resolve %[2]s. Add it to /etc/hosts, or use addresses " +
+			"(LAUNCH_HOSTS)",
 	},
 	{
 		Pattern: lazyregexp.New(`connect to host ([A-Za-z0-9._-]+) port`), Code: steps.SSHUnreachable, Grade: steps.Fail,
-		Means: "%[1]s does not reach %[2]s by ssh: is the node up, and its sshd?",
+		Means: "%[1]s cannot reach %[2]s by ssh. Check the node and its sshd",
 	},
 	{
 		Pattern: lazyregexp.New(`(?:Permission denied \(|Host key verification failed)`), Code: steps.SSHRefused,
 		Grade: steps.Fail,
-		Means: "%[1]s may not log in to another node by ssh, and a launcher can't ask: give it a key that the others take, " +
-			"and their host keys (ssh-copy-id, ssh-keyscan)",
+		Means: "%[1]s may not log in to another node by ssh. Set up keys and host keys " +
+			"(ssh-copy-id, ssh-keyscan)",
 	},
 	{
 		Pattern: lazyregexp.New(`not enough slots`), Code: steps.LauncherSlots, Grade: steps.Fail,
-		Means: "the launcher on %[1]s has no room for a process on each node: does a host file or an allocation name fewer?",
+		Means: "the launcher on %[1]s has too few slots for one process per node. Check its " +
+			"host file or allocation",
 	},
 	{
 		Pattern: lazyregexp.New(`(?:orted|prted): (?:command )?not found|unable to (?:find|launch).*orted`),
 		Code:    steps.CommandMissing, Grade: steps.Fail,
-		Means: "%[1]s reached another node, and that has no Open MPI in its PATH: install the same one on every node",
+		Means: "%[1]s reached a node without Open MPI in its PATH. Install the same Open MPI " +
+			"on every node",
 	},
 	{
 		Pattern: lazyregexp.New(`unable to reliably start one or more daemons|ORTE does not know how to route`),
 		Code:    steps.LaunchFailed, Grade: steps.Fail,
-		Means: "the launcher on %[1]s started no daemon on another node: see its lines",
+		Means: "the launcher on %[1]s could not start its daemon on another node. Read its " +
+			"messages",
 	},
 	{
 		Pattern: lazyregexp.New(`(?:Unable to allocate resources|Unable to create step|Invalid node name|No nodes|not in this allocation)`),
 		Code:    steps.AllocationMissing, Grade: steps.Inconclusive,
-		Means: "Slurm on %[1]s gives no step on these nodes: run railbench inside an allocation that has them (salloc)",
+		Means: "Slurm on %[1]s grants no step on these nodes. Run railbench inside an " +
+			"allocation that has them (salloc)",
 	},
 }
 
@@ -178,10 +186,10 @@ func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep registry.Report
 	s := r.Stages[0]
 	if s.Err != "" {
-		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", s.Err)
 	}
 	if len(s.Outputs) != 1 {
-		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "%d scripts ran, and one starts all", len(s.Outputs))
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "%d scripts ran, expected one", len(s.Outputs))
 		return rep.Verdict()
 	}
 	o := s.Outputs[0]
@@ -206,7 +214,7 @@ func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	everyNode(r.Rig, ranks, &rep)
-	return rep.Verdict(fmt.Sprintf("%d processes were started, one on each of %s", len(ranks), names(r.Rig)))
+	return rep.Verdict(fmt.Sprintf("%d processes started, one on each of %s", len(ranks), names(r.Rig)))
 }
 
 // everyNode compares the ranks with the nodes that were asked for: each has one.
@@ -217,8 +225,8 @@ func everyNode(rig steps.Rig, ranks []rank, rep *registry.Report) {
 	for _, k := range ranks {
 		// Under another MPI's launcher each process is the only one of its own job, rank 0 of 1.
 		if k.Of != n {
-			rep.Add(steps.MPIDiffers, steps.Fail, "rank %d says that there are %d, and %d were asked for: was the program "+
-				"built for another MPI?",
+			rep.Add(steps.MPIDiffers, steps.Fail, "rank %d reports %d ranks instead of %d. Check that the program is built for "+
+				"this launcher's MPI",
 				k.No, k.Of, n)
 			return
 		}
@@ -234,17 +242,17 @@ func everyNode(rig steps.Rig, ranks []rank, rep *registry.Report) {
 		case 1:
 			rep.Show("rank on "+rig.NameOf(e), got[0], "", nil)
 		default:
-			rep.At(rig, e, steps.RanksWrong, steps.Fail, "%d processes were started on %s, and one was asked for", len(got),
+			rep.At(rig, e, steps.RanksWrong, steps.Fail, "%d processes were started on %s instead of one", len(got),
 				rig.NameOf(e))
 		}
 		delete(seen, host)
 	}
 	for host := range seen {
-		rep.Add(steps.RanksWrong, steps.Fail, "a process was started on %s, which is no node of this rig", host)
+		rep.Add(steps.RanksWrong, steps.Fail, "a process was started on %s, which is not a node of this rig", host)
 	}
 	for i, no := range numbers {
 		if i >= n || no != i {
-			rep.Add(steps.RanksWrong, steps.Fail, "the ranks are %v, and 0 to %d were asked for", numbers, n-1)
+			rep.Add(steps.RanksWrong, steps.Fail, "the ranks are %v, expected 0 to %d", numbers, n-1)
 			return
 		}
 	}

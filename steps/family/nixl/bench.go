@@ -30,7 +30,8 @@ const largeBlock = 1 << 20
 var nixlCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`unknown command line flag`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
-		Means: "nixlbench on %s does not know one of the options: is it very old (see nixl-check)?",
+		Means: "nixlbench on %s does not know one of the options. Install a newer release " +
+			"(see nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`Invalid runtime`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
@@ -39,157 +40,165 @@ var nixlCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`illegal value|Invalid value for --|must be >=|Incorrect buffer size|Total_buffer_size must|iter_factor must`),
 		Code:    steps.OptionsWrong, Grade: steps.Inconclusive,
-		Means: "nixlbench on %s refuses the sizes: check the NIXL_… parameters (bytes, without a suffix)",
+		Means: "nixlbench on %s rejects the sizes. Check the NIXL_… parameters (bytes, " +
+			"without a suffix)",
 	},
 	{
 		Pattern: lazyregexp.New(`VRAM not supported`), Code: steps.CannotRun, Grade: steps.Skipped,
-		Means: "nixlbench on %s was built without CUDA, so it cannot use GPU memory",
+		Means: "nixlbench on %s was built without CUDA and cannot use GPU memory",
 	},
 	{
 		Pattern: lazyregexp.New(`Incorrect device list`), Code: steps.OptionsWrong, Grade: steps.Inconclusive,
-		Means: "nixlbench on %s was given a --device_list: that is one device for each process, and two rails for one " +
-			"process go into UCX_NET_DEVICES",
+		Means: "nixlbench on %s got a --device_list, which is one device per process. Use " +
+			"UCX_NET_DEVICES for two rails",
 	},
 	{
 		Pattern: lazyregexp.New(`^CUDA: .*out of memory`), Code: steps.GPUMemoryShort, Grade: steps.Inconclusive,
-		Means: "the buffer does not fit into the memory of the GPU on %s: set NIXL_VRAM_BUFFER to less",
+		Means: "the buffer does not fit into the GPU's memory on %s. Lower NIXL_VRAM_BUFFER",
 	},
 	{
 		Pattern: lazyregexp.New(`^CUDA: .*no CUDA-capable device`), Code: steps.CannotRun, Grade: steps.Skipped,
-		Means: "there is no GPU that CUDA can use on %s",
+		Means: "no GPU on %s that CUDA can use",
 	},
 	{
 		Pattern: lazyregexp.New(`^CUDA: `), Code: steps.CUDAFailed, Grade: steps.Fail,
-		Means: "CUDA failed on %s: is the GPU there (nvidia-smi), and is its memory free?",
+		Means: "CUDA failed on %s. Check the GPU and its free memory (nvidia-smi)",
 	},
 	{
 		Pattern: lazyregexp.New(`Failed to allocate \d+ bytes`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
-		Means: "the buffer does not fit into the memory of %s: set NIXL_DRAM_BUFFER to less",
+		Means: "the buffer does not fit into the memory of %s. Lower NIXL_DRAM_BUFFER",
 	},
 	{
 		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
-		Means: "UCX on %s finds none of the rails that it was given: is RDMA there (nixl-check), are the ports up?",
+		Means: "UCX on %s finds none of the given rails. Check the ports and RDMA support " +
+			"(nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`no active messages transport|Destination is unreachable`),
 		Code:    steps.RailUnreachable, Grade: steps.Fail,
-		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
-			"(see the rail map and arp-flux)?",
+		Means: "the rails do not reach the other end (seen on %s). Check addresses and GIDs " +
+			"of both ends (rail-map, arp-flux)",
 	},
 	{
 		Pattern: lazyregexp.New(`Plugin file does not exist: (\S+)`), Code: steps.PluginMissing, Grade: steps.Fail,
-		Means: "NIXL on %s has no such plugin: %s is not there; set NIXL_PLUGIN_DIR to the folder that has it (…/plugins " +
-			"below NIXL's libraries), or build NIXL with UCX",
+		Means: "NIXL on %s lacks a plugin: %s does not exist. Set NIXL_PLUGIN_DIR to its " +
+			"folder, or build NIXL with UCX",
 	},
 	{
 		Pattern: lazyregexp.New(`Plugin (?:API version mismatch|initialization failed) for (\S+?):? `),
 		Code:    steps.PluginUnfit, Grade: steps.Fail,
-		Means: "NIXL on %s can't use its plugin %s: it is of another release of NIXL; build both from one tag",
+		Means: "NIXL on %s cannot use its plugin %s: it is from another release. Build both " +
+			"from one tag",
 	},
 	{
 		Pattern: lazyregexp.New(`unsupported backend '([^']*)'`), Code: steps.PluginMissing, Grade: steps.Fail,
-		Means: "NIXL on %s finds no plugin for its backend %s: set NIXL_PLUGIN_DIR to the folder that has it",
+		Means: "NIXL on %s finds no plugin for its backend %s. Set NIXL_PLUGIN_DIR to its " +
+			"folder",
 	},
 	{
 		Pattern: lazyregexp.New(`Failed to load plugin from (\S+): (.+)`), Code: steps.PluginUnfit, Grade: steps.Fail,
-		Means: "NIXL on %s could not load its plugin %s (%s): install what it needs, or build it with the NIXL and UCX " +
-			"that are there",
+		Means: "NIXL on %s could not load its plugin %s (%s). Install what it needs, or " +
+			"rebuild it",
 	},
 	{
 		Pattern: lazyregexp.New(`Error accessing directory ?\(?([^():\s]+)`),
 		Code:    steps.PluginMissing, Grade: steps.Fail,
-		Means: "NIXL on %s can't read the folder %s, in which it looks for plugins: set NIXL_PLUGIN_DIR to the one that " +
-			"has them",
+		Means: "NIXL on %s cannot read the plugin folder %s. Set NIXL_PLUGIN_DIR to the " +
+			"folder with the plugins",
 	},
 	{
 		Pattern: lazyregexp.New(`createBackend failed|Failed to create engine`),
 		Code:    steps.BackendFailed, Grade: steps.Fail,
-		Means: "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND): see the lines of UCX, and nixl-check",
+		Means: "NIXL's UCX backend did not start on %s (NIXL_ERR_BACKEND). Read UCX's " +
+			"messages, and see nixl-check",
 	},
 	{
 		Pattern: lazyregexp.New(`Please set max locked memory`), Code: steps.MemlockLow, Grade: steps.Fail,
-		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
-			"raise memlock in /etc/security/limits.conf, and log in anew",
+		Means: "the buffer could not be registered on %s: the memlock limit is too low " +
+			"(ulimit -l). Raise it in /etc/security/limits.conf, and log in again",
 	},
 	{
 		Pattern: lazyregexp.New(`registerMem failed`), Code: steps.MemoryUnregistered, Grade: steps.Fail,
-		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l), and look for a bond",
+		Means: "memory could not be registered on %s. Raise the memlock limit (ulimit -l), " +
+			"and look for a bond",
 	},
 	{
 		Pattern: lazyregexp.New(`Consistency check failed`), Code: steps.DataCorrupt, Grade: steps.Fail,
-		Means: "what arrived on %s is not what was sent",
+		Means: "data that arrived on %s differs from what was sent",
 	},
 	{
 		Pattern: lazyregexp.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
-		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
+		Means: "NIXL on %s cannot reach the other end (NIXL_ERR_NOT_FOUND). Compare the UCX " +
+			"versions (nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`Rank \d+ is greater than or equal`),
 		Code:    steps.EtcdStaleKeys, Grade: steps.Inconclusive,
-		Means: "etcd still had the ranks of a run that broke (seen on %s): look for keys that begin with xferbench " +
-			"(etcdctl get --prefix --keys-only xferbench), and delete those of this group",
+		Means: "etcd still has the ranks of an aborted run (seen on %s). Delete this group's " +
+			"keys (etcdctl get --prefix --keys-only xferbench)",
 	},
 	{
 		Pattern: lazyregexp.New(`connections to all backends failing|Failed to acquire lock`),
 		Code:    steps.EtcdUnreachable, Grade: steps.Inconclusive,
-		Means: "etcd could not be reached from %s: see the cell etcd",
+		Means: "etcd could not be reached from %s. See the cell etcd",
 	},
 	{
 		Pattern: lazyregexp.New(`ASIO Connection failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
-		Means: "the target on %s could not reach the initiator: its address, a firewall, or an initiator that ended early",
+		Means: "the target on %s could not reach the initiator. Check its address and " +
+			"firewall, and whether it ended early",
 	},
 	{
 		// The initiator takes one target; who came to its port besides is sent away.
 		Pattern: lazyregexp.New(`ASIO (?:Read (?:head|data)|Write) failed`),
 		Code:    steps.ForeignPeer, Grade: steps.Inconclusive,
-		Means: "the end on %s was sent away by whoever listens at nixlbench's address and port: another nixlbench met its " +
-			"own end there (does a second railbench run on these nodes?), or the other end of this one ended early; run it " +
-			"again alone, or with another ASIO_PORT",
+		Means: "the end on %s was rejected at nixlbench's port, probably by another run. " +
+			"Rerun alone, or change ASIO_PORT",
 	},
 	silent,
 	{
 		Pattern: lazyregexp.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at " +
-			"ib-write-bw over the same rail",
+		Means: "the other end died or cannot be reached (seen on %s). Read its last lines, " +
+			"and run ib-write-bw",
 	},
 	{
 		Pattern: lazyregexp.New(`Transfer failed`), Code: steps.TransferFailed, Grade: steps.Fail,
-		Means: "a transfer failed on %s",
+		Means: "a transfer failed on %s. Read the messages of NIXL and UCX",
 	},
 	{
 		Pattern: lazyregexp.New(`start_barrier|start barrier`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the other end never came (seen on %s), and nixlbench waited for it: look at its last lines, and run it " +
-			"again",
+		Means: "the other end never started (seen on %s). Read its last lines, and rerun",
 	},
 	{
 		Pattern: lazyregexp.New(`ASIO Receive timeout`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the other end was silent for 15 s (seen on %s): look at its last lines and at the rail map, and run it " +
-			"again",
+		Means: "the other end was silent for 15 s (seen on %s). Check its last lines and " +
+			"rail-map, then rerun",
 	},
 	{
 		Pattern: lazyregexp.New(`Timeout waiting|Error in barrier|Failed to synchronize`),
 		Code:    steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the two ends lost each other in the middle (seen on %s): one ended, or etcd did; run it again",
+		Means: "the two ends lost contact during the run (seen on %s): one of them or etcd " +
+			"ended. Rerun the test",
 	},
 	{
 		Pattern: lazyregexp.New(`NIXL Device API.*(?:not enabled in this build)`),
 		Code:    steps.CannotRun, Grade: steps.Skipped,
-		Means: "nixlbench on %s was built without UCX's device API (--use_device_api): build it with a UCX that has " +
-			"ucp/api/device, and nvcc",
+		Means: "nixlbench on %s was built without UCX's device API (--use_device_api). " +
+			"Rebuild it with ucp/api/device and nvcc",
 	},
 	{
 		Pattern: lazyregexp.New(`^Invalid configuration for NIXL Device API: (.*)`),
 		Code:    steps.OptionsWrong, Grade: steps.Inconclusive,
-		Means: "nixlbench on %s can't use the device API with these options: %s",
+		Means: "nixlbench on %s cannot use the device API with these options: %s",
 	},
 	{
 		Pattern: lazyregexp.New(`^NIXL Device API: .* failed: remote error counter`),
 		Code:    steps.TransferFailed, Grade: steps.Fail,
-		Means: "the GPU's own transfers to %s failed: look at the lines of UCX, and at ib-write-bw over the same rail",
+		Means: "the GPU's own transfers to %s failed. Read UCX's messages, and run " +
+			"ib-write-bw over the same rail",
 	},
 	{
 		Pattern: lazyregexp.New(`^NIXL(?:: | Device API)`), Code: steps.NIXLFailed, Grade: steps.Fail,
-		Means: "NIXL failed on %s",
+		Means: "NIXL failed on %s. Read its messages",
 	},
 }
 
@@ -223,7 +232,7 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
-		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "the rails of this cell do not connect the nodes. See rail-map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -275,16 +284,15 @@ func (t *benchTest) Output() bool {
 	// nixlbench gives the roles by who registers first, not by an option: where the script's
 	// order was not kept, the bytes went the other way.
 	case t.init.Role == "target" || target.Role == "initiator":
-		t.rep.Add(steps.RolesSwapped, steps.Inconclusive, "the ends are the wrong way round: %s came second and became the "+
-			"target, so nothing was measured as planned; run it again", t.result.Rig.NameOf(steps.Here))
+		t.rep.Add(steps.RolesSwapped, steps.Inconclusive, "%s started second and became the target, so the direction is "+
+			"reversed. Rerun the test", t.result.Rig.NameOf(steps.Here))
 		return false
 	case t.init.Role != "initiator" || target.Role != "target":
-		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "nothing shows which end was the initiator: its output is "+
-			"not complete")
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator's output is incomplete")
 		return false
 	case len(target.Rows) > 0:
-		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "%s printed rows, and a target prints none: its output is "+
-			"another run's", t.result.Rig.NameOf(steps.Peer))
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive,
+			"%s printed rows, which a target never does: its output is from another run", t.result.Rig.NameOf(steps.Peer))
 		return false
 	}
 	if !Complete(t.init, t.rep) {
@@ -314,13 +322,13 @@ func (t *benchTest) notAsked() string {
 			option = "--" + name
 		}
 		if has, told := t.init.Config[name]; told && has != options[option] && !slices.Contains(counts, name) {
-			return fmt.Sprintf("it ran with %s %s, and %s was asked for", name, has, options[option])
+			return fmt.Sprintf("it ran with %s %s, but %s was requested", name, has, options[option])
 		}
 	}
 	for _, d := range unasked {
 		_, given := options["--"+d.name]
 		if has, told := t.init.Config[d.name]; told && !given && !strings.EqualFold(has, d.value) {
-			return fmt.Sprintf("it ran with %s %s, and nobody asked for another than %s", d.name, has, d.value)
+			return fmt.Sprintf("it ran with %s %s, but %s was expected", d.name, has, d.value)
 		}
 	}
 	return ""
@@ -351,7 +359,7 @@ func contradicts(b parse.NIXLBench) string {
 		one := float64(r.Bytes) / r.GBps / 1e3
 		apart := func(us float64) bool { return math.Abs(us-r.LatencyUS) > 0.02*us+1 }
 		if apart(one) && apart(one*threads) {
-			return fmt.Sprintf("blocks of %s in %s each are %s, and it says %s", registry.BlockSize(r.Bytes),
+			return fmt.Sprintf("blocks of %s in %s each are %s, but it reports %s", registry.BlockSize(r.Bytes),
 				registry.Microseconds(r.LatencyUS), registry.Gbps(float64(r.Bytes)*threads*8/r.LatencyUS/1e3),
 				registry.Gbps(r.Gbps()))
 		}
@@ -368,8 +376,8 @@ func unlikeTail(rows []parse.NIXLRow) string {
 			mean, p99 float64
 		}{{"prepared", r.PrepUS, r.PrepP99US}, {"posted", r.PostUS, r.PostP99US}, {"transferred", r.TxUS, r.TxP99US}} {
 			if of.p99-1 > 100*(of.mean+0.1) {
-				return fmt.Sprintf("blocks of %s are %s in %s on average, and one of a hundred in %s, which alone would make a "+
-					"longer average",
+				return fmt.Sprintf("blocks of %s took %s %s on average, but 1 %% of them took %s, which does not "+
+					"fit",
 					registry.BlockSize(r.Bytes), of.what, registry.Microseconds(of.mean), registry.Microseconds(of.p99))
 			}
 		}
@@ -427,10 +435,10 @@ func (t *benchTest) Figure(traffic.Accounted) {
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
 	}
 	if mode := t.init.Config["device_api_mode"]; mode != "" || t.init.Config["use_device_api"] == "1" {
-		mode = cmp.Or(mode, "it doesn't tell which mode")
+		mode = cmp.Or(mode, "unknown mode")
 		t.rep.Show("device API mode", mode, "", nil)
-		t.rep.Add(steps.NoLimitKnown, steps.Warn, "it ran with the device API (%s), where the GPU posts by itself: nobody "+
-			"measured that, so what follows was measured without it", mode)
+		t.rep.Add(steps.NoLimitKnown, steps.Warn, "it ran with the device API (%s), for which no measurement exists. The "+
+			"expected range is for runs without it", mode)
 	}
 	if t.vram() {
 		t.lead = judgeStaged(held, rows, peak, t.rep)
@@ -455,8 +463,8 @@ func slowest(rows []parse.NIXLRow, rep *registry.Report) {
 		usual := r.PostUS + r.TxUS
 		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= limits.LeastBlock.Value() && usual > 0 &&
 			tail > limits.BlockTail.Value()*usual {
-			rep.Add(steps.LatencyTail, steps.Warn, "one block of %s in a hundred takes %s, and %s is usual: power saving "+
-				"(cpufreq), pauses, or other traffic", registry.BlockSize(r.Bytes), registry.Microseconds(tail),
+			rep.Add(steps.LatencyTail, steps.Warn, "1 %% of the blocks of %s take %s or longer, %s is usual. Check power "+
+				"saving (cpufreq), pauses and other traffic", registry.BlockSize(r.Bytes), registry.Microseconds(tail),
 				registry.Microseconds(usual))
 			return
 		}
@@ -525,10 +533,12 @@ func benchEnds(
 		if s.Stalled {
 			b, _ := ends[steps.Here].Value.(parse.NIXLBench)
 			code = steps.TestStalled
-			hint = fmt.Sprintf(", after %d rows: UCX does not tell of a link that goes down in the middle, the transfer just "+
-				"stops; look at the rail map, and run it again", len(b.Rows))
+			hint = fmt.Sprintf(", after %d rows. Check rail-map, then rerun", len(b.Rows))
 		}
-		rep.Add(code, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
+		rep.Add(code, steps.Inconclusive, "not completed: %s%s", s.Err, hint)
+		if s.Stalled {
+			rep.Explain("UCX does not report a link that goes down: the transfer stops")
+		}
 	}
 	if explained || s.Err != "" {
 		return ends, false
@@ -542,7 +552,7 @@ func benchEnds(
 func allRead(rig steps.Rig, s steps.Stage, rep *registry.Report) bool {
 	for _, o := range s.Outputs {
 		if o.ParseErr != "" {
-			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s does not parse: %s", rig.NameOf(o.End),
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s could not be parsed: %s", rig.NameOf(o.End),
 				o.ParseErr)
 			return false
 		}
@@ -576,6 +586,9 @@ func explainNIXL(rig steps.Rig, s steps.Stage, causes []registry.Cause, messages
 			}
 			args = args[:min(len(args), strings.Count(c.Means, "%s"))]
 			rep.Note(registry.Finding{Code: c.Code, Grade: c.Grade, Text: registry.Capital(fmt.Sprintf(c.Means, args...))})
+			if c.Pattern == silent.Pattern {
+				rep.Explain(silentWhy)
+			}
 			return true
 		}
 	}
@@ -612,11 +625,11 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Rep
 		switch said := registry.LastLine(o.Text); {
 		case o.Exit.OK(), failed && o.Exit.Why == runner.Cancelled:
 		case said == "":
-			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s and no word about why",
+			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s and printed no reason",
 				registry.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit)
 			n++
 		default:
-			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s, and its last line is: %s",
+			rep.Add(steps.ScriptFailed, steps.Fail, "the %s on %s ended with %s. Its last line: %s",
 				registry.OrUnknown(o.Role), r.Rig.NameOf(o.End), o.Exit, said)
 			n++
 		}
@@ -652,8 +665,8 @@ func Complete(b parse.NIXLBench, rep *registry.Report) bool {
 	most, ok2 := setting(b, "max_block_size")
 	_, ok3 := setting(b, "num_iter")
 	if !ok1 || !ok2 || !ok3 {
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator did not print its configuration, so nothing "+
-			"shows which rows are missing")
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive,
+			"the initiator did not print its configuration, so missing rows cannot be seen")
 		return false
 	}
 	firstBatch, mostBatch := cmp.Or(orNone(b, "start_batch_size"), 1), cmp.Or(orNone(b, "max_batch_size"), 1)
@@ -677,17 +690,17 @@ func Complete(b parse.NIXLBench, rep *registry.Report) bool {
 	}
 	for i := range b.Rows[min(1, len(b.Rows)):] {
 		if before, row := b.Rows[i], b.Rows[i+1]; row.Bytes < before.Bytes {
-			rep.Add(steps.OutputForeign, steps.Inconclusive, "the table's rows are not of one run: a row of %s stands behind "+
-				"one of %s", registry.BlockSize(row.Bytes), registry.BlockSize(before.Bytes))
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "the table has rows of several runs: %s follows %s",
+				registry.BlockSize(row.Bytes), registry.BlockSize(before.Bytes))
 			return false
 		}
 	}
 	rep.Show("rows", have, "", &steps.Expected{
 		Min: new(float64(want)), Max: new(float64(want)),
-		From: fmt.Sprintf("block sizes from %s to %s", registry.BlockSize(start), registry.BlockSize(most)),
+		From: fmt.Sprintf("block sizes %s to %s", registry.BlockSize(start), registry.BlockSize(most)),
 	})
 	if have == 0 || have < want {
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the table has %d of its %d rows", have, want)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the table has only %d of its %d rows", have, want)
 		return false
 	}
 	return true
@@ -716,7 +729,7 @@ func BenchFlow(rt traffic.Route, b parse.NIXLBench) traffic.Flow {
 		move(&f, float64(n), r.Bytes)
 		times += n
 	}
-	f.Text = fmt.Sprintf("%d blocks, warm-up included, %s", times, registry.Size(f.Payload))
+	f.Text = fmt.Sprintf("%d blocks with warm-up, %s", times, registry.Size(f.Payload))
 	return f
 }
 
@@ -738,7 +751,7 @@ var deviceGone = lazyregexp.New(`network devices? (\S+) (?:is|are) not available
 func notThere(warnings []string) string {
 	for _, w := range warnings {
 		if m := deviceGone.Regexp().FindStringSubmatch(w); m != nil {
-			return fmt.Sprintf(" (it only warns that %s is not available): is its port up, is the name right?",
+			return fmt.Sprintf(". It only warned that %s is not available: check its port and name",
 				strings.ReplaceAll(m[1], "'", ""))
 		}
 	}
@@ -749,13 +762,13 @@ func notThere(warnings []string) string {
 func bestAndLast(peak, last parse.NIXLRow) string {
 	switch {
 	case peak.Bytes == last.Bytes:
-		return fmt.Sprintf("%s with blocks of %s, the largest and the best", registry.Gbps(peak.Gbps()),
+		return fmt.Sprintf("%s with blocks of %s", registry.Gbps(peak.Gbps()),
 			registry.BlockSize(last.Bytes))
 	case registry.Gbps(peak.Gbps()) == registry.Gbps(last.Gbps()):
-		return fmt.Sprintf("%s with blocks of %s and with the largest (%s)", registry.Gbps(peak.Gbps()),
+		return fmt.Sprintf("%s with blocks of %s and %s", registry.Gbps(peak.Gbps()),
 			registry.BlockSize(peak.Bytes), registry.BlockSize(last.Bytes))
 	}
-	return fmt.Sprintf("%s at best, with blocks of %s, and %s with the largest (%s)", registry.Gbps(peak.Gbps()),
+	return fmt.Sprintf("%s with blocks of %s, %s with %s", registry.Gbps(peak.Gbps()),
 		registry.BlockSize(peak.Bytes), registry.Gbps(last.Gbps()), registry.BlockSize(last.Bytes))
 }
 
@@ -781,7 +794,7 @@ func judgeNIXLFigure(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, 
 	if f.Band.None != "" {
 		return lead
 	}
-	return lead + ": " + f.Band.Says(f.Of)
+	return lead + ", " + f.Range()
 }
 
 // uneven looks for large blocks that are much slower than the best: a good row hides them.
@@ -795,11 +808,11 @@ func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) {
 	switch {
 	case least.GBps >= limits.WarnShare.Value()*peak.GBps:
 	case least.Bytes > peak.Bytes:
-		rep.Add(steps.BlocksUneven, steps.Warn, "it falls from %s to %s with blocks of %s: other traffic, or caches that "+
-			"end there?", registry.Gbps(peak.Gbps()), registry.Gbps(least.Gbps()), registry.BlockSize(least.Bytes))
+		rep.Add(steps.BlocksUneven, steps.Warn, "throughput falls from %s to %s with blocks of %s. Check for other traffic",
+			registry.Gbps(peak.Gbps()), registry.Gbps(least.Gbps()), registry.BlockSize(least.Bytes))
 	default:
-		rep.Add(steps.BlocksUneven, steps.Warn, "blocks of %s reached only %s, where those of %s had %s: other traffic "+
-			"while it ran? Run it again", registry.BlockSize(least.Bytes), registry.Gbps(least.Gbps()),
+		rep.Add(steps.BlocksUneven, steps.Warn, "blocks of %s reached only %s, but blocks of %s reached %s. Check for other "+
+			"traffic, and rerun", registry.BlockSize(least.Bytes), registry.Gbps(least.Gbps()),
 			registry.BlockSize(peak.Bytes),
 			registry.Gbps(peak.Gbps()))
 	}
@@ -812,8 +825,8 @@ func stagedBand() (least, most float64, e *steps.Expected) {
 	least, most = g.Low()/room, g.High()*room
 	return least, most, &steps.Expected{
 		Min: new(registry.Round(least)), Max: new(registry.Round(most)),
-		From: "GPU memory through host memory: " + g.Entry().Says() + ", and railbench takes twice as much and half for " +
-			"it, too",
+		From: "GPU memory staged through host memory: " + g.Entry().Says() + ", with a factor of two " +
+			"allowed in both directions",
 	}
 }
 
@@ -822,7 +835,7 @@ func judgeStaged(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep 
 	last := rows[len(rows)-1]
 	why := ""
 	if last.PostUS > last.TxUS && last.TxUS > 0 {
-		why = fmt.Sprintf(" (the call takes %.0f us and the rest %.0f: the copy is made inside the call)", last.PostUS,
+		why = fmt.Sprintf(" (call %.0f us, rest %.0f us: copied inside the call)", last.PostUS,
 			last.TxUS)
 	}
 	lead, e := staged(f, bestAndLast(peak, last), why, rep)
@@ -846,21 +859,22 @@ func staged(f verify.Figure, lead, why string, rep *registry.Report) (string, *s
 	case direct || b.None != "" || f.Standing() == limits.Impossible:
 		f.Judge(rep.Add)
 		if f.Standing() == limits.Good {
-			lead += ": the adapter reaches the GPU's memory by itself (GPUDirect)"
+			lead += ". The adapter reads GPU memory directly (GPUDirect)"
 		}
 		return lead, e
 	case float64(got) < least:
 		why, code := f.Cause()
-		rep.Add(code, steps.Fail, "%s from GPU memory, where even through host memory %s: %s",
-			registry.Gbps(float64(got)), limits.StagedGPU.Entry().Says(), why)
+		rep.Add(code, steps.Fail, "%s from GPU memory, expected at least %.1f. %s",
+			registry.Gbps(float64(got)), least, why)
 	case float64(got) > most:
-		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
-			"far less than the %.1f of the rails: see host-staging", registry.Gbps(float64(got)),
+		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the "+
+			"rails' %.1f. See host-staging", registry.Gbps(float64(got)),
 			limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
-	return lead + fmt.Sprintf(": host-staged%s, as GPU memory is on hardware without GPUDirect (%s). %s", why,
-		limits.StagedGPU.Entry().Says(), hostMemory(b)), e
+	rep.Explain("Without GPUDirect, GPU memory is copied through host memory (%s)%s", limits.StagedGPU.Entry().Says(), why)
+	rep.Explain("%s", hostMemory(b))
+	return fmt.Sprintf("%s; host-staged, expected %.1f to %.1f", lead, least, most), e
 }
 
 // nixlTable is what the screen shows of the rows, what is read first on the left: a narrow screen

@@ -16,19 +16,19 @@ func otherUCX(r steps.Result, rep *registry.Report, add verify.Adder, told [2]pa
 	for _, e := range steps.Ends {
 		node := r.Rig.NameOf(e)
 		for _, library := range told[e].Libraries {
-			rep.Show(node+" UCX that it loaded", library, "", nil)
+			rep.Show(node+" UCX loaded", library, "", nil)
 			_, releases[e], _ = strings.Cut(library, " ")
 		}
 		for _, lanes := range told[e].Lanes {
 			rep.Show(node+" UCX chose", lanes, "", nil)
 		}
 		if n := len(told[e].Libraries); n > 1 {
-			add(steps.SeveralUCX, steps.Warn, "the process on %s has loaded %d libraries of UCX: a wheel brings its own, and "+
-				"another one is on its path (LD_LIBRARY_PATH)", node, n)
+			add(steps.SeveralUCX, steps.Warn, "the process on %s loaded %d UCX libraries: a wheel's own, and another through "+
+				"LD_LIBRARY_PATH. Keep only one", node, n)
 		}
 	}
 	if here, peer := releases[steps.Here], releases[steps.Peer]; here != peer && here != "" && peer != "" {
-		add(steps.UCXDiffers, steps.Warn, "the UCX that ran is %s on %s and %s on %s, whatever ucx_info tells: have both "+
-			"ends one", here, r.Rig.NameOf(steps.Here), peer, r.Rig.NameOf(steps.Peer))
+		add(steps.UCXDiffers, steps.Warn, "the loaded UCX is %s on %s but %s on %s. Install one version on both nodes",
+			here, r.Rig.NameOf(steps.Here), peer, r.Rig.NameOf(steps.Peer))
 	}
 }

@@ -58,7 +58,7 @@ func TestDeviceAPI(t *testing.T) {
 	kindtest.Want(t, "off", judge("", strings.Replace(told[:strings.LastIndex(told, "\n")], ": 1", ": 0", 1)), steps.Pass)
 	kindtest.Want(t, "nobody asked", judge(mode, told), steps.Inconclusive, "use_device_api 1")
 	kindtest.Want(t, "asked", judge(mode, told, "--use_device_api", "1", "--num_threads", "256"), steps.Warn,
-		"device API (kernel block_threads=256", "nobody measured that")
+		"device API (kernel block_threads=256", "no measurement exists")
 	kindtest.Want(t, "others than asked", judge(mode, told, "--use_device_api", "1", "--num_threads", "64"),
 		steps.Inconclusive,
 		"device_block_threads 256", "64")
@@ -102,9 +102,9 @@ func TestUCXOfNIXLBench(t *testing.T) {
 	kindtest.Want(t, "one release", judge(says(installed, "1.21.0"), says(own, "1.21.0")), steps.Pass)
 	kindtest.Want(t, "not told", judge("", says(own, "1.16.0")), steps.Pass)
 	kindtest.Want(t, "another release", judge(says(installed, "1.21.0"), says(own, "1.16.0")), steps.Warn,
-		"UCX that ran is 1.21.0 on spark-02 and 1.16.0 on spark-01", "have both ends one")
+		"1.21.0 on spark-02 but 1.16.0 on spark-01", "Install one version on both nodes")
 	kindtest.Want(t, "two in one process", judge(says(installed, "1.21.0")+says(own, "1.21.0"), ""), steps.Warn,
-		"the process on spark-02 has loaded 2 libraries of UCX")
+		"the process on spark-02")
 	v := judge(says(own, "1.21.0"), says(installed, "1.21.0"))
 	if text := fmt.Sprint(v.Evidence); !strings.Contains(text, own) || !strings.Contains(text, installed) {
 		t.Errorf("the paths are not told: %s", text)

@@ -29,19 +29,19 @@ func params() []steps.Param {
 		// rc with what it needs to set up a connection, and the copies from and to a GPU
 		// (assets/docs/facts.md#ucx-transports).
 		registry.WordsParam("NIXL_TLS", "rc,cuda_copy,tcp,sm,self", "UCX_TLS, the transports that UCX may take",
-			"UCX's names of transports, with commas between and no blank", noBlank),
+			"UCX's names of transports, separated by commas without blanks", noBlank),
 		registry.PortParam("NIXL_PORT", "5555", "port of NIXL's listener on the peer"),
-		registry.ChoiceParam("UCX_LOG_LEVEL", "warn", "how much UCX tells; nixlbench's UCX tells info at warn, too", "fatal",
-			"error", "warn", "diag", "info", "debug",
+		registry.ChoiceParam("UCX_LOG_LEVEL", "warn", "log level of UCX; nixlbench's UCX also prints info messages at warn",
+			"fatal", "error", "warn", "diag", "info", "debug",
 			"trace"),
 		registry.SizeParam("NIXL_REGISTER_BYTES", "4194304", "size of the buffer that nixl-register registers", 1, 64*gi),
 		registry.SizeParam("NIXL_BYTES", "67108864", "size of one read of nixl-transfer and nixl-transfer-gpu", 1, 64*gi),
-		reads("NIXL_READS", "256", "how many reads nixl-transfer does"),
+		reads("NIXL_READS", "256", "number of reads of nixl-transfer"),
 		registry.SizeParam("NIXL_DUAL_BYTES", "1073741824", "size of one read of nixl-transfer-dual", 1, 64*gi),
-		reads("NIXL_DUAL_READS", "16", "how many reads nixl-transfer-dual does"),
-		reads("NIXL_GPU_READS", "16", "how many reads nixl-transfer-gpu does"),
+		reads("NIXL_DUAL_READS", "16", "number of reads of nixl-transfer-dual"),
+		reads("NIXL_GPU_READS", "16", "number of reads of nixl-transfer-gpu"),
 		registry.SizeParam("NIXL_LAT_BYTES", "4096", "size of one read of nixl-latency", 1, gi),
-		reads("NIXL_LAT_READS", "1000", "how many reads nixl-latency does"),
+		reads("NIXL_LAT_READS", "1000", "number of reads of nixl-latency"),
 
 		// nixlbench doubles the block from the first to the last.
 		registry.ChoiceParam("NIXL_RUNTIME", "auto", "how nixlbench's two ends find each other", "auto", "ASIO", "ETCD"),
@@ -50,23 +50,25 @@ func params() []steps.Param {
 		block("NIXL_START", "65536", "the smallest block that nixlbench sends"),
 		block("NIXL_DRAM_MAX", "67108864", "the largest block that it sends from the host's memory"),
 		block("NIXL_VRAM_MAX", "33554432", "the largest block that it sends from the GPU's memory"),
-		registry.NumberParam("NIXL_ITERATIONS", "1000", "blocks", "how many blocks of each size nixlbench measures", 1,
+		registry.NumberParam("NIXL_ITERATIONS", "1000", "blocks", "number of blocks of each size that nixlbench measures", 1,
 			10_000_000),
-		registry.NumberParam("NIXL_WARMUP", "100", "blocks", "how many it sends before it measures", 0, 10_000_000),
+		registry.NumberParam("NIXL_WARMUP", "100", "blocks", "number of blocks of each size before it measures", 0,
+			10_000_000),
 		registry.NumberParam("NIXL_THREADS", "4", "threads", "threads of nixl-mt that send", 1, 128),
 		registry.NumberParam("NIXL_PROGRESS", "2", "threads", "threads of nixl-mt that drive UCX", 1, 128),
 		registry.SizeParam("UCXPERF_BYTES", "67108864", "size of one message of ucx_perftest", 1, 4*gi),
-		registry.NumberParam("UCXPERF_MESSAGES", "500", "messages", "how many messages ucx_perftest sends from host memory",
-			1, 10_000_000),
-		registry.NumberParam("UCXPERF_GPU_MESSAGES", "50", "messages", "how many it sends from GPU memory", 1, 10_000_000),
-		registry.PortParam("UCXPERF_PORT", "13337", "TCP port over which ucx_perftest's two ends meet"),
-		registry.PortParam("ASIO_PORT", "12345", "the first port that is tried where nixlbench's ends meet over sockets"),
+		registry.NumberParam("UCXPERF_MESSAGES", "500", "messages",
+			"number of messages that ucx_perftest sends from host memory", 1, 10_000_000),
+		registry.NumberParam("UCXPERF_GPU_MESSAGES", "50", "messages", "number of messages that it sends from GPU memory", 1,
+			10_000_000),
+		registry.PortParam("UCXPERF_PORT", "13337", "TCP port on which ucx_perftest's two ends meet"),
+		registry.PortParam("ASIO_PORT", "12345", "first port to try where nixlbench's ends meet over sockets"),
 	}
 }
 
 func noBlank(s string) error {
 	if strings.Contains(s, " ") {
-		return errors.New("it is UCX's names of transports, with commas between and no blank")
+		return errors.New("it takes UCX's names of transports, separated by commas without blanks")
 	}
 	return nil
 }

@@ -62,13 +62,13 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Skipped(steps.CannotRun, "%s", noNIXL(setups[steps.Here]))
 	}
 	if !broken {
-		same(r, &rep, steps.NIXLDiffers, "nixlbench", release, "an option that only one end knows ends the other",
-			"build it on both nodes, from one tag")
+		same(r, &rep, steps.NIXLDiffers, "nixlbench", release, "An option that only one end knows ends the other",
+			"Build it on both nodes from one tag")
 	}
-	same(r, &rep, steps.NIXLDiffers, "NIXL for Python", python, "the two agents may not understand each other",
-		"install one version on both nodes (pip install nixl[cu13])")
-	same(r, &rep, steps.UCXDiffers, "UCX", ucx, "NIXL then finds no way from one to the other (NIXL_ERR_NOT_FOUND)",
-		"build one tag of UCX on both nodes")
+	same(r, &rep, steps.NIXLDiffers, "NIXL for Python", python, "The two agents may be incompatible",
+		"Install one version on both nodes: pip install nixl[cu13]")
+	same(r, &rep, steps.UCXDiffers, "UCX", ucx, "NIXL then fails with NIXL_ERR_NOT_FOUND",
+		"Build one tag of UCX on both nodes")
 	for _, e := range steps.Ends {
 		judgeUCX(r, e, setups[e], &rep)
 	}
@@ -81,18 +81,19 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	}), rails)
 }
 
-// ByOptions words the release of a nixlbench: it tells none, and two builds may have the same options.
+// ByOptions words the release of a nixlbench: it prints none, and two builds may have the same options.
 func ByOptions(release string) string {
 	if release == "" {
 		return ""
 	}
-	return "by its options (" + release + ": it tells no version)"
+	return release + " (by its options)"
 }
 
 func noNIXL(here parse.NIXLSetup) string {
-	why := "neither node has NIXL: neither nixlbench nor the Python package (pip install nixl[cu13]) was found"
+	why := "NIXL is not installed on either node (no nixlbench, no Python package " +
+		"nixl[cu13])"
 	if p := here.Python; p != nil && p.Error != "" {
-		why += "; Python says: " + p.Error
+		why += ". Python reports: " + p.Error
 	}
 	return why
 }
@@ -123,8 +124,8 @@ func benchRelease(node string, s parse.NIXLSetup, rep *registry.Report) string {
 	}
 	release := parse.NIXLBenchRelease(func(option string) bool { return s.Facts["nixlbench --"+option] == "yes" })
 	if s.Facts["nixlbench --benchmark_group"] != "yes" {
-		rep.Add(steps.ToolTooOld, steps.Warn, "nixlbench on %s is %s and knows no --benchmark_group: the benchmarks need "+
-			"0.5.0", node, release)
+		rep.Add(steps.ToolTooOld, steps.Warn, "nixlbench on %s is %s, which has no --benchmark_group. Install 0.5.0 or later",
+			node, release)
 	}
 	return release
 }
@@ -165,10 +166,10 @@ func same(
 		if peer == "" {
 			lacks, has = has, lacks
 		}
-		rep.Add(steps.MissingOnOneNode, steps.Warn, "%s has no %s, and %s has: %s", r.Rig.NameOf(lacks), what,
+		rep.Add(steps.MissingOnOneNode, steps.Warn, "%s has no %s, but %s has. %s", r.Rig.NameOf(lacks), what,
 			r.Rig.NameOf(has), remedy)
 	default:
-		rep.Add(differs, steps.Warn, "%s is %s on %s and %s on %s: %s; %s", what, here, r.Rig.NameOf(steps.Here), peer,
+		rep.Add(differs, steps.Warn, "%s is %s on %s but %s on %s. %s. %s", what, here, r.Rig.NameOf(steps.Here), peer,
 			r.Rig.NameOf(steps.Peer), harm, remedy)
 	}
 }
@@ -177,7 +178,7 @@ func same(
 func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *registry.Report) {
 	node := r.Rig.NameOf(e)
 	if s.UCX.Version == "" && len(s.UCX.Domains) == 0 {
-		rep.Add(steps.CommandMissing, steps.Warn, "%s has no ucx_info, so nobody saw what its UCX can do", node)
+		rep.Add(steps.CommandMissing, steps.Warn, "%s has no ucx_info, so the features of its UCX are unknown", node)
 		return
 	}
 	rep.Show(node+" UCX transports", strings.Join(s.UCX.Transports(""), " "), "", nil)
@@ -192,13 +193,15 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *registry.Repo
 	verbs := slices.ContainsFunc(s.UCX.Domains, func(d parse.UCXDomain) bool { return d.Component == "ib" })
 	switch {
 	case len(without) > 0 && !verbs:
-		rep.Add(steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs at all ('ib' is not available): it was built without "+
-			"them, its module libuct_ib.so is missing (ucx-build), or all links were down", node)
+		rep.Add(steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs ('ib' is not available): it was built without them, "+
+			"or all links were down. See ucx-build", node)
 	case len(without) > 0:
-		rep.Add(steps.UCXNoRail, steps.Fail, "UCX on %s has no rc on %s: is its port up?", node, registry.And(without))
+		rep.Add(steps.UCXNoRail, steps.Fail, "UCX on %s has no rc transport on %s. Check the port", node,
+			registry.And(without))
 	}
 	if Installed(s.Facts, "nvidia-smi") && !slices.Contains(s.UCX.Transports(""), "cuda_copy") {
-		rep.Add(steps.UCXNoCUDA, steps.Warn, "UCX on %s has no cuda_copy, so GPU memory cannot travel: build it --with-cuda",
+		rep.Add(steps.UCXNoCUDA, steps.Warn, "UCX on %s has no cuda_copy and cannot transfer GPU memory. Build it "+
+			"--with-cuda",
 			node)
 	}
 }
@@ -208,62 +211,65 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *registry.Repo
 var pythonCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`No module named '?nixl`), Code: steps.CannotRun, Grade: steps.Skipped,
-		Means: "Python on %s has no NIXL: pip install nixl[cu13] there, or set NIXL_PYTHON to an interpreter that has it",
+		Means: "Python on %s has no NIXL. Run: pip install nixl[cu13], or set NIXL_PYTHON",
 	},
 	{
 		Pattern: lazyregexp.New(`No module named`), Code: steps.PythonModuleMissing, Grade: steps.Inconclusive,
-		Means: "NIXL on %s lacks another Python module: see the message",
+		Means: "NIXL on %s lacks a Python module. See the message",
 	},
 	{
 		Pattern: lazyregexp.New(`no CUDA driver|cuInit failed`), Code: steps.CannotRun, Grade: steps.Skipped,
-		Means: "there is no GPU that CUDA can use on %s",
+		Means: "no GPU on %s that CUDA can use",
 	},
 	{
 		Pattern: lazyregexp.New(`Please set max locked memory`), Code: steps.MemlockLow, Grade: steps.Fail,
-		Means: "the buffer could not be registered on %s, because a user may lock too little memory there (ulimit -l): " +
-			"raise memlock in /etc/security/limits.conf, and log in anew",
+		Means: "the buffer could not be registered on %s: the memlock limit is too low " +
+			"(ulimit -l). Raise it in /etc/security/limits.conf, and log in again",
 	},
 	{
 		Pattern: lazyregexp.New(`Cannot allocate memory|cuMemAlloc_v2 failed`),
 		Code:    steps.MemoryShort, Grade: steps.Inconclusive,
-		Means: "the buffer does not fit into the memory of %s: set the NIXL_…BYTES parameters to less",
+		Means: "the buffer does not fit into the memory of %s. Lower the NIXL_…BYTES " +
+			"parameters",
 	},
 	{
 		Pattern: lazyregexp.New(`port \d+ is in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
-		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set NIXL_PORT",
+		Means: "its port is in use on %s. Stop the process that listens there (ss -ltnp), or " +
+			"set NIXL_PORT",
 	},
 	{
 		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
-		Means: "UCX on %s finds none of the rails that it was given: are their ports up (nixl-check)?",
+		Means: "UCX on %s finds none of the given rails. Check the ports (nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
-		Means: "NIXL on %s found no way to the other end (NIXL_ERR_NOT_FOUND): do the UCX versions differ (nixl-check)?",
+		Means: "NIXL on %s cannot reach the other end (NIXL_ERR_NOT_FOUND). Compare the UCX " +
+			"versions (nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`no active messages transport|Destination is unreachable`),
 		Code:    steps.RailUnreachable, Grade: steps.Fail,
-		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
-			"(see the rail map and arp-flux)?",
+		Means: "the rails do not reach the other end (seen on %s). Check addresses and GIDs " +
+			"of both ends (rail-map, arp-flux)",
 	},
 	silent,
 	{
 		Pattern: lazyregexp.New(`NIXL_ERR_BACKEND`), Code: steps.BackendFailed, Grade: steps.Fail,
-		Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND): look at the memlock limit (ulimit -l), at nixl-check, " +
-			"and for a bond",
+		Means: "NIXL's UCX backend failed on %s (NIXL_ERR_BACKEND). Check memlock (ulimit -l) " +
+			"and nixl-check, and look for a bond",
 	},
 	{
 		Pattern: late, Code: steps.TimedOut, Grade: steps.Inconclusive,
-		Means: "it was not done in time on %s: the other end never came, or a link went down in the middle, which UCX does " +
-			"not tell; look at the rail map, and run it again",
+		Means: "timed out on %s: the other end never connected, or a link went down, which " +
+			"UCX does not report. Check rail-map, then rerun",
 	},
 	// The end whose time is over goes away, and the other one says so.
 	{
 		Pattern: lazyregexp.New(`REMOTE_DISCONNECT`), Code: steps.OtherEndGone, Grade: steps.Inconclusive,
-		Means: "the other end died in the middle, or nothing reaches it (seen on %s): look at its last lines, and at " +
-			"ib-write-bw over the same rail",
+		Means: "the other end died or cannot be reached (seen on %s). Read its last lines, " +
+			"and run ib-write-bw",
 	},
-	{Pattern: lazyregexp.New(`.`), Code: steps.NIXLFailed, Grade: steps.Fail, Means: "it failed on %s: see the message"},
+	{Pattern: lazyregexp.New(`.`), Code: steps.NIXLFailed, Grade: steps.Fail, Means: "it failed on %s. See the message"},
 }
 
 // pythonEnds gives what the two ends reported, where both ended well; ok is
@@ -278,22 +284,22 @@ func pythonEnds(
 	switch {
 	case well && unread >= 0:
 		o := s.Outputs[unread]
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s does not parse: %s", r.Rig.NameOf(o.End),
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s could not be parsed: %s", r.Rig.NameOf(o.End),
 			o.ParseErr)
 	// Wrong data before what the ends say: no message of a tool is worse, and one may be there.
 	case init.Test != "" && init.Error == "" && !init.Verified:
-		rep.Add(steps.DataCorrupt, steps.Fail, "what %s read is not what %s had written", r.Rig.NameOf(steps.Here),
+		rep.Add(steps.DataCorrupt, steps.Fail, "data read by %s differs from what %s had written", r.Rig.NameOf(steps.Here),
 			r.Rig.NameOf(steps.Peer))
 	case !well && (atWork(r, s, messages, rep, ports) || explainNIXL(r.Rig, s, pythonCauses, messages, rep)):
 		for _, m := range messages {
 			rep.Show("message on "+r.Rig.NameOf(m.End), m.Text, "", nil)
 		}
 	case s.Err != "":
-		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", s.Err)
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", s.Err)
 	case !well:
 		explainExits(r, s, seen, rep, ports...)
 	case init.Role != "initiator" || target.Role != "target" || !target.Served:
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "not both ends reported what they did")
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "at least one end did not report its result")
 	default:
 		return results, true
 	}
@@ -315,12 +321,11 @@ func atWork(r steps.Result, s steps.Stage, messages []registry.Message, rep *reg
 		case m == nil || !work.Any():
 			continue
 		case work.Share >= limits.AtWork.Value():
-			rep.Add(steps.TimedOut, steps.Inconclusive, "it was not done after %s, at work: %s until then, so what was asked "+
-				"for takes longer; set its NIXL_…BYTES and NIXL_…READS to less", m[1], work)
+			rep.Add(steps.TimedOut, steps.Inconclusive, "not done after %s, but still working: %s. Lower its NIXL_…BYTES and "+
+				"NIXL_…READS", m[1], work)
 		default:
-			rep.Add(steps.TimedOut, steps.Inconclusive, "it was not done after %s: %s until then, so the ends reach each "+
-				"other; more reads were asked for than it has time for (NIXL_…READS), or a link went down in the middle, which "+
-				"UCX does not tell: look at the rail map", m[1], work)
+			rep.Add(steps.TimedOut, steps.Inconclusive, "not done after %s: %s, so the ends reach each other. Lower "+
+				"NIXL_…READS, and check rail-map for lost links", m[1], work)
 		}
 		return true
 	}
@@ -391,7 +396,7 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 			without = append(without, node)
 		}
 		if !slices.ContainsFunc(v.Results, func(x parse.NIXLResult) bool { return x.Device != "cuda" }) {
-			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s doesn't tell whether NIXL registers host memory there", node)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s does not report whether NIXL registers host memory", node)
 		}
 		if !failed {
 			registry.Exited(r, o, &rep)
@@ -409,13 +414,13 @@ func judgeNIXLRegister(c steps.Cell, r steps.Result) steps.Verdict {
 	case len(steps.Ends):
 		lead = "NIXL registers GPU and host memory on both nodes"
 	default:
-		lead += ", and the GPU's on " + registry.And(gpus)
+		lead += ", and GPU memory on " + registry.And(gpus)
 	}
 	if gpus != nil {
-		reach = "Whether an adapter can reach the GPU's, that does not say: host-staging does"
+		reach = "The cell host-staging shows whether an adapter can reach GPU memory"
 	}
 	if len(without) > 0 {
-		note = fmt.Sprintf("GPU memory was not tried on %s (nvidia-smi says whether there is any)", registry.And(without))
+		note = fmt.Sprintf("GPU memory was not tested on %s (nvidia-smi shows whether it has any)", registry.And(without))
 	}
 	return rep.Verdict(lead, reach, note)
 }
@@ -436,11 +441,12 @@ func registrations(node string, e steps.End, v parse.NIXLPython, rep *registry.R
 		}
 		failed = true
 		// No word is no success: every cause is looked for in a text.
-		x.Error = cmp.Or(x.Error, memory+" memory was not registered, and it does not say why")
+		x.Error = cmp.Or(x.Error, memory+" memory was not registered, without a reason")
 		rep.Show(fmt.Sprintf("message on %s about %s memory", node, memory), x.Error, "", nil)
 		if x.Device == "cuda" && strings.Contains(x.Error, "NIXL_ERR_BACKEND") {
-			rep.Add(steps.MemoryUnregistered, steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND): has "+
-				"UCX cuda_copy (nixl-check)? Memory from cudaHostAlloc needs none of it", node)
+			rep.Add(steps.MemoryUnregistered, steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND). Check "+
+				"that UCX has cuda_copy (nixl-check)", node)
+			rep.Explain("Memory from cudaHostAlloc needs no cuda_copy")
 			continue
 		}
 		said = append(said, registry.Message{End: e, Text: x.Error})
@@ -471,7 +477,7 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 				return v
 			}
 		}
-		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "the rails of this cell do not connect the nodes. See rail-map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -483,9 +489,9 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	carried := account.Carried(steps.Here)
 	if carried != "" {
-		carried += ", with the one read before the clock"
+		carried += ", including one read before the clock"
 	}
-	return rep.Verdict(t.lead+", and every byte is as the target wrote it", t.note, carried)
+	return rep.Verdict(t.lead+", data correct", t.note, carried)
 }
 
 // A readTest is one run of NIXL from Python: what reads have in common, however many and
@@ -528,19 +534,19 @@ func (t *readTest) ofThisRun(test string) bool {
 		device, bytes, reads := options["--device"], options["--bytes"], options["--iterations"]
 		switch {
 		case len(v.Results) > 1:
-			why = fmt.Sprintf("it has %d reports, where one run has one", len(v.Results))
+			why = fmt.Sprintf("it has %d reports, expected one", len(v.Results))
 		case x.Test != test:
 			why = fmt.Sprintf("it is the output of another test (%s)", x.Test)
 		case x.Error != "":
 			why = "it reports an error: " + x.Error
 		case x.Op != "" && x.Op != "READ":
-			why = fmt.Sprintf("it is of %s, and reads were asked for", x.Op)
+			why = fmt.Sprintf("it did %s instead of reads", x.Op)
 		case x.Device != "" && device != "" && x.Device != device:
-			why = fmt.Sprintf("it is of %s memory, and %s was asked for", memoryName(x.Device), memoryName(device))
+			why = fmt.Sprintf("it used %s memory, but %s was requested", memoryName(x.Device), memoryName(device))
 		case x.Bytes > 0 && bytes != "" && fmt.Sprint(x.Bytes) != bytes:
-			why = fmt.Sprintf("it reports reads of %d bytes, and %s were asked for", x.Bytes, bytes)
+			why = fmt.Sprintf("it reports reads of %d bytes, but %s were requested", x.Bytes, bytes)
 		case x.Iterations > 0 && reads != "" && fmt.Sprint(x.Iterations) != reads:
-			why = fmt.Sprintf("it reports %d reads, and %s were asked for", x.Iterations, reads)
+			why = fmt.Sprintf("it reports %d reads, but %s were requested", x.Iterations, reads)
 		}
 		if why != "" {
 			t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the output on %s is not this test's: %s",
@@ -580,14 +586,15 @@ func (t *transferTest) Output() bool {
 		return false
 	}
 	if x.Gbps <= 0 || x.Bytes <= 0 || x.Iterations <= 0 || x.Seconds <= 0 {
-		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes in %g s",
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports %g Gb/s in %d reads of %d bytes in %g "+
+			"s, which is not a result",
 			x.Gbps, x.Iterations, x.Bytes, x.Seconds)
 		return false
 	}
 	// The program works its rate out of all digits of its clock and rounds afterwards.
 	bits := float64(x.Bytes) * float64(x.Iterations) * 8
 	if why := verify.Makes(x.Gbps, bits/8, x.Seconds, 0.01); why != "" && math.Abs(bits/x.Seconds/1e9-x.Gbps) > 0.0005 {
-		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report is inconsistent: %s", why)
 		return false
 	}
 	return true
@@ -601,7 +608,7 @@ func (t *transferTest) Figure(traffic.Accounted) {
 	figure.Memory = segment(x.Device == "cuda")
 	t.rep.Measured(figure)
 	t.rep.Show("reads", x.Iterations, "reads of "+registry.BlockSize(x.Bytes), nil)
-	t.rep.Show("data", "as the target wrote it, every byte", "", nil)
+	t.rep.Show("data", "every byte as the target wrote it", "", nil)
 	t.lead, t.note = judgeRead(x, verify.Figure{
 		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
 		Pass: limits.ReadPassShare, Warn: limits.ReadWarnShare,
@@ -632,9 +639,10 @@ func (t *readTest) withoutCUDA() {
 		}
 		t.rep.Show(t.result.Rig.NameOf(e)+" UCX modules that NIXL has", strings.Join(x.UCT, " "), "", nil)
 		if !slices.ContainsFunc(x.UCT, func(name string) bool { return strings.HasPrefix(name, "libuct_cuda") }) {
-			t.add(steps.UCXNoCUDA, steps.Warn, "the UCX that NIXL has loaded on %s has no libuct_cuda, whatever ucx_info "+
-				"tells: it takes GPU memory for the host's; have a wheel with CUDA, or a UCX that was built --with-cuda",
-				t.result.Rig.NameOf(e))
+			t.add(steps.UCXNoCUDA, steps.Warn, "the UCX that NIXL loaded on %s has no libuct_cuda and treats GPU memory as "+
+				"host memory. Install a wheel with CUDA", t.result.Rig.NameOf(e))
+			t.rep.Explain("ucx_info may describe another UCX than the one that NIXL loaded. A UCX that " +
+				"was built --with-cuda helps, too")
 		}
 	}
 }
@@ -660,7 +668,7 @@ func judgeRead(x parse.NIXLResult, f verify.Figure, rep *registry.Report) (lead,
 		if f.Judge(rep.Add); b.None != "" {
 			return lead, ""
 		}
-		return lead + fmt.Sprintf(", of %.1f (%s)", b.Expected, b.Why()), ""
+		return lead + fmt.Sprintf(", %s", f.Range()), ""
 	}
 	least, most, e := stagedBand()
 	rep.Show("read throughput", registry.Round(x.Gbps), "Gb/s", e)
@@ -670,21 +678,20 @@ func judgeRead(x parse.NIXLResult, f verify.Figure, rep *registry.Report) (lead,
 		return lead, ""
 	case x.Gbps < least:
 		why, code := f.Cause()
-		rep.Add(code, steps.Fail, "%s from GPU memory, where even through host memory %s: %s", registry.Gbps(x.Gbps),
-			limits.StagedGPU.Entry().Says(), why)
+		rep.Add(code, steps.Fail, "%s from GPU memory, expected at least %.1f. %s",
+			registry.Gbps(x.Gbps), least, why)
 	case x.Gbps > most:
-		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging on a DGX Spark gives (%s) and "+
-			"far less than the %.1f of the rails: see host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),
+		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the "+
+			"rails' %.1f. See host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
-	return lead + fmt.Sprintf(", host-staged (%s)", limits.StagedGPU.Entry().Says()), hostMemory(b)
+	return lead + fmt.Sprintf(", host-staged, expected %.1f to %.1f", least, most), hostMemory(b)
 }
 
 // hostMemory is what to do where GPU memory is staged. Nobody measured it in that run, so it is a sentence
 // of its own.
 func hostMemory(b limits.Band) string {
-	return fmt.Sprintf("Host memory should reach %s there, and memory from cudaHostAlloc with it: that was not measured "+
-		"here",
+	return fmt.Sprintf("Host memory should reach %s (not measured here)",
 		registry.Gbps(float64(b.Expected)))
 }
 
@@ -708,7 +715,6 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		{Name: "most", Number: true},
 	}}
 	var rails []int
-	var figures []string
 	var medians, all []float64 // of what has a band, and of every rail
 	var tail float64
 	carried := 0
@@ -724,14 +730,15 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		var one registry.Report
 		x, ok := judgeReadLatency(c, r, s, m, rt, &one, &carried)
 		for _, f := range one.Findings {
-			if f.Rail == 0 && !strings.Contains(f.Text, dev) {
+			if f.Rail == 0 {
 				f.Rail, f.Dev = m.No, m.Dev
 			}
 			rep.Note(f)
 		}
 		rep.Figures = append(rep.Figures, one.Figures...)
 		for _, e := range one.Evidence {
-			if rail := fmt.Sprintf("rail %d (%s) ", m.No, m.Dev); !strings.HasPrefix(e.Name, rail) {
+			rail := fmt.Sprintf("rail %d (%s) ", m.No, m.Dev)
+			if e.Name != steps.NoteName && !strings.HasPrefix(e.Name, rail) {
 				e.Name = rail + e.Name
 			}
 			rep.Evidence = append(rep.Evidence, e)
@@ -739,7 +746,7 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		if !ok {
 			continue
 		}
-		rails, figures = append(rails, m.No), append(figures, registry.Microseconds(x.P50US))
+		rails = append(rails, m.No)
 		tail, all = max(tail, x.P99US), append(all, x.P50US)
 		if x.Bytes <= latencyBytes && limits.Soft(r.Rig, rt.Pairs[0]) == "" {
 			medians = append(medians, x.P50US)
@@ -755,12 +762,12 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	verify.EveryRail(c, r, &rep)
 	verify.RailsApart(all, rails, &rep)
-	lead := fmt.Sprintf("a read typically takes %s; at most %s for 99 %%", registry.PerRail(rails, figures),
+	lead := fmt.Sprintf("reads typically take %s, 99 %% below %s", verify.Across(rails, all, registry.Microseconds),
 		registry.Microseconds(tail)) +
 		usualRead(medians)
 	account := ""
 	if carried > 0 {
-		account = "Each rail carried its own reads, and no other moved anything"
+		account = "Each rail carried its own reads, and no other rail carried data"
 	}
 	v := rep.Verdict(lead, account)
 	if len(table.Rows) > 0 {
@@ -776,10 +783,10 @@ func usualRead(medians []float64) string {
 	case len(medians) == 0:
 		return ""
 	case slices.Min(medians) < usual.Low:
-		return fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
+		return fmt.Sprintf("; faster than the fastest known, %s", usual.Figures())
 	}
-	return fmt.Sprintf(": as it should be (%s; a warning from %s)", usual.Says(),
-		registry.Microseconds(limits.ReadLatencyPass.Value()))
+	return fmt.Sprintf(", expected %g to %s",
+		usual.Low, registry.Microseconds(limits.ReadLatencyPass.Value()))
 }
 
 func judgeReadLatency(c steps.Cell, r steps.Result, s steps.Stage, m registry.Measurement, rt traffic.Route,
@@ -810,10 +817,10 @@ func (t *latencyTest) Figure(traffic.Accounted) {
 	f := verify.Time{
 		MedianUS: x.P50US, Soft: limits.Soft(t.result.Rig, t.route.Pairs[0]), Of: "reads of 4 KiB from Python: ",
 		Usual: limits.ReadLatency, Least: limits.ReadLatencyLeast, Pass: limits.ReadLatencyPass, Warn: limits.ReadLatencyWarn,
-		Far: "is what TCP takes, and no RDMA: does UCX have rc there (nixl-check)?",
+		Far: "Check that UCX has rc there (nixl-check): TCP takes that long",
 	}
 	if x.Bytes > latencyBytes {
-		f.None = fmt.Sprintf("a read of %s takes as long as its bytes do, and nobody measured that one",
+		f.None = fmt.Sprintf("no measurement exists for reads of %s",
 			registry.BlockSize(x.Bytes))
 	}
 	figure := t.route.Measured(steps.Latency, "us")
@@ -831,14 +838,14 @@ func (t *latencyTest) Figure(traffic.Accounted) {
 func (t *latencyTest) Signs() {
 	t.loadedUCX()
 	x := t.initiator()
-	why := traffic.Outliers(t.stage.Bytes, t.route.Ports(), "power saving (cpufreq), or something else on the node")
+	why := traffic.Outliers(t.stage.Bytes, t.route.Ports(), "Check power saving (cpufreq) and other load on the node")
 	switch {
 	case limits.Soft(t.result.Rig, t.route.Pairs[0]) != "":
 	case x.P95US > limits.Outliers.Value()*x.P50US:
-		t.add(steps.LatencyTail, steps.Warn, "one read of twenty takes %s and more, and the median %s: %s",
+		t.add(steps.LatencyTail, steps.Warn, "5 %% of the reads take %s or longer, the median is %s. %s",
 			registry.Microseconds(x.P95US), registry.Microseconds(x.P50US), why)
 	case x.P99US > limits.WriteLatencyTail.Value()*x.P50US:
-		t.add(steps.LatencyTail, steps.Warn, "one read of a hundred takes %s and more, and the median %s: %s",
+		t.add(steps.LatencyTail, steps.Warn, "1 %% of the reads take %s or longer, the median is %s. %s",
 			registry.Microseconds(x.P99US), registry.Microseconds(x.P50US), why)
 	}
 }
@@ -846,14 +853,14 @@ func (t *latencyTest) Signs() {
 // timed reports whether an initiator's report has times, and in an order that times have.
 func timed(x parse.NIXLResult, rep *registry.Report) bool {
 	if x.P50US <= 0 || x.P95US <= 0 || x.P99US <= 0 || x.Iterations <= 0 || x.Bytes <= 0 {
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports no latency, or no tail")
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the initiator reports no latency or no 99 %% value")
 		return false
 	}
 	if why := verify.Ascending(verify.Quantile{Name: "least", Value: x.MinUS},
 		verify.Quantile{Name: "median", Value: x.P50US},
 		verify.Quantile{Name: "95 %", Value: x.P95US}, verify.Quantile{Name: "99 %", Value: x.P99US},
 		verify.Quantile{Name: "most", Value: x.MaxUS}); why != "" {
-		rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report contradicts itself: %s", why)
+		rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report is inconsistent: %s", why)
 		return false
 	}
 	return true
@@ -867,7 +874,7 @@ func leftKeys(node, answer string, rep *registry.Report) string {
 		Error string `json:"error"`
 	}
 	if err := json.Unmarshal([]byte(answer), &keys); err != nil || keys.Error != "" {
-		rep.Show("keys of nixlbench", "not looked at on "+node, "", nil)
+		rep.Show("keys of nixlbench", "not read on "+node, "", nil)
 		return ""
 	}
 	n := cmp.Or(keys.Count, "0")
@@ -900,10 +907,10 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		if err := json.Unmarshal([]byte(facts[e]["version"]), &answer); err != nil || answer.Server == "" {
 			said := ""
 			if text := facts[e]["version"]; text != "" {
-				said = fmt.Sprintf(" (it answers %.60q)", text)
+				said = fmt.Sprintf(" (its answer: %.60q)", text)
 			}
-			rep.Add(steps.EtcdUnreachable, steps.Fail, "etcd at %s does not answer %s%s: a firewall, or an address that only "+
-				"this machine has?", registry.OrUnknown(facts[e]["endpoint"]), node, said)
+			rep.Add(steps.EtcdUnreachable, steps.Fail, "etcd at %s does not answer %s%s. Check the firewall and whether this "+
+				"address is reachable from there", registry.OrUnknown(facts[e]["endpoint"]), node, said)
 			continue
 		}
 		versions[e] = answer.Server
@@ -911,20 +918,21 @@ func judgeEtcd(c steps.Cell, r steps.Result) steps.Verdict {
 		switch n := leftKeys(node, facts[e]["keys"], &rep); {
 		case e != steps.Here:
 		case n == "":
-			keys = "how many keys of nixlbench it holds nobody could ask: that takes curl"
+			keys = "the number of nixlbench keys is unknown without curl"
 		case n == "0":
 			keys = "it holds no keys of nixlbench"
 		default:
-			rep.Add("", steps.Pass, "It holds %s keys of nixlbench, of runs that broke or go on: no harm, as each run has a "+
-				"group of its own", n)
+			rep.Add("", steps.Pass, "It holds %s keys of aborted or running nixlbench runs, which do no harm", n)
 		}
 	}
 	if versions[0] != versions[1] && versions[0] != "" && versions[1] != "" {
-		rep.Add(steps.EtcdDiffers, steps.Fail, "the nodes see two etcd: %s and %s", versions[0], versions[1])
+		rep.Add(steps.EtcdDiffers, steps.Fail, "the nodes reach two different etcd servers: %s and %s", versions[0],
+			versions[1])
 	}
 	if corrupting.Regexp().MatchString(versions[steps.Here]) {
-		rep.Add(steps.EtcdCorrupting, steps.Warn, "etcd %s can corrupt its data: take 3.5.3 or later", versions[steps.Here])
+		rep.Add(steps.EtcdCorrupting, steps.Warn, "etcd %s can corrupt its data. Install 3.5.3 or later",
+			versions[steps.Here])
 	}
 	return rep.Verdict(fmt.Sprintf("both nodes reach etcd %s at %s", versions[steps.Here], facts[steps.Here]["endpoint"]),
-		keys, "A nixlbench of 1.1.0 or newer can do without it")
+		keys, "nixlbench 1.1.0 and later do not need etcd")
 }

@@ -13,11 +13,13 @@ var silent = registry.Cause{
 	Pattern: lazyregexp.New(`unhandled timeout error|[Tt]ransport retry count|Endpoint timeout|Operation timed out`),
 	Code:    steps.RDMAUnanswered,
 	Grade:   steps.Inconclusive,
-	Means: "UCX on %s got no answer in time, and nothing else says that the rail is broken: run ib-write-bw over the " +
-		"same rail. If that is well, the other end is slow to answer (soft-RoCE, a busy processor): ask again with more " +
-		"time (UCX_UD_VERBS_TIMEOUT=120s). If not, look for a wrong GID or address, crossed rails, or what drops RoCE's " +
-		"packets (UDP 4791)",
+	Means: "UCX on %s timed out, but no port counter shows a fault. Run ib-write-bw; if " +
+		"it passes, raise UCX_UD_VERBS_TIMEOUT=120s",
 }
+
+// silentWhy is what else may be behind it.
+const silentWhy = "If ib-write-bw passes over the same rail, the other end is slow to answer (soft-RoCE, a busy " +
+	"processor). If not, look for a wrong GID or address, crossed rails, or what drops RoCE's packets (UDP 4791)"
 
 // unanswered is what silence means in one stage. An adapter that waited in vain itself says that
 // the rail is broken, as a link does that went down (verify.First). Without them UCX alone has said
@@ -26,9 +28,9 @@ func unanswered(rig steps.Rig, s steps.Stage) registry.Cause {
 	c := silent
 	if grown := traffic.Unanswered(rig, s.Bytes); grown != "" {
 		c.Grade = steps.Fail
-		c.Means = "UCX on %s got no answer over its rail, and an adapter waited in vain, too (" + grown +
-			"): a wrong GID or " +
-			"address, crossed rails, or what drops RoCE's packets (UDP 4791) on the way"
+		c.Means = "UCX on %s and an adapter got no answer over the rail (" + grown +
+			"). Check GIDs, " +
+			"addresses, crossed rails, and filters on UDP 4791"
 	}
 	return c
 }

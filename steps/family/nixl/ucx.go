@@ -24,36 +24,38 @@ var ucxCauses = slices.Concat([]registry.Cause{
 	{
 		Pattern: lazyregexp.New(`bind\(\) failed|Address already in use`),
 		Code:    steps.PortTaken, Grade: steps.Inconclusive,
-		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set UCXPERF_PORT",
+		Means: "its port is in use on %s. Stop the process that listens there (ss -ltnp), or " +
+			"set UCXPERF_PORT",
 	},
 	{
 		Pattern: lazyregexp.New(`(?i)unsupported (?:send |recv )?memory types?`),
 		Code:    steps.CannotRun, Grade: steps.Skipped,
-		Means: "ucx_perftest on %s was built without CUDA, so it cannot use GPU memory",
+		Means: "ucx_perftest on %s was built without CUDA and cannot use GPU memory",
 	},
 	silent,
 	{
 		Pattern: lazyregexp.New(`Destination is unreachable`), Code: steps.RailUnreachable, Grade: steps.Fail,
-		Means: "the rails do not reach the other end (seen on %s): do the addresses and GIDs of both ends belong together " +
-			"(see the rail map and arp-flux), and have both nodes the same UCX (nixl-check)?",
+		Means: "the rails do not reach the other end (seen on %s). Check addresses, GIDs " +
+			"(rail-map, arp-flux) and UCX versions (nixl-check)",
 	},
 }, nixlCauses, []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`connect\(\) failed`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
-		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
+		Means: "no server could be reached from %s. Check the peer's address and firewall, " +
+			"and whether the server ended early",
 	},
 	{
 		Pattern: lazyregexp.New(`Failed to run test`), Code: steps.TransferFailed, Grade: steps.Fail,
-		Means: "ucx_perftest failed on %s: see its lines",
+		Means: "ucx_perftest failed on %s. Read its messages",
 	},
 })
 
 // What is compared where no cause shows: with UCX alone, and that with the adapter alone.
 const (
-	besideUCX = "compare with UCX by itself (ucx-perftest) and with the write bandwidth of the same rails: if both are " +
-		"well, look at NIXL (nixl-check) and at the processors"
-	besideVerbs = "compare with the write bandwidth of the same rail: if that is well, look at UCX (nixl-check) and at " +
-		"the processors"
+	besideUCX = "Compare with ucx-perftest and ib-write-bw; if both pass, check NIXL " +
+		"(nixl-check) and the processors"
+	besideVerbs = "Compare with ib-write-bw; if it passes, check UCX (nixl-check) and the " +
+		"processors"
 )
 
 // readUCXPerftest reads either end. A server prints what is measured, and no figure.
@@ -76,7 +78,7 @@ func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
-		rep.Add(steps.NoRail, steps.Inconclusive, "the rails that it uses do not lead from node to node: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "the rails of this cell do not connect the nodes. See rail-map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -131,7 +133,7 @@ func (t *ucxTest) Ends() bool {
 		t.rep.Show("message on "+t.result.Rig.NameOf(m.End), m.Text, "", nil)
 	}
 	if t.stage.Err != "" {
-		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", t.stage.Err)
 	}
 	if explained || t.stage.Err != "" {
 		return false
@@ -141,7 +143,7 @@ func (t *ucxTest) Ends() bool {
 		return false
 	}
 	if len(messages) > 0 {
-		t.rep.Add(steps.UnknownError, steps.Inconclusive, "%s ended with status 0, and says: %s",
+		t.rep.Add(steps.UnknownError, steps.Inconclusive, "%s ended with status 0 but reported: %s",
 			t.result.Rig.NameOf(messages[0].End), messages[0].Text)
 		return false
 	}
@@ -152,7 +154,7 @@ func (t *ucxTest) Ends() bool {
 func (t *ucxTest) Output() bool {
 	for _, o := range []steps.Output{t.client, t.server} {
 		if _, read := o.Value.(parse.UCXPerftest); o.ParseErr != "" || !read {
-			t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s has no result that can be read",
+			t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the output on %s has no readable result",
 				t.result.Rig.NameOf(o.End))
 			return false
 		}
@@ -179,13 +181,14 @@ func (t *ucxTest) notWhole() string {
 	}
 	switch row := t.row(); {
 	case t.head.Test == "":
-		return "the server did not say what was measured"
+		return "the server did not report what was measured"
 	case len(t.head.Rows) > 0:
-		return "the server printed figures, and a server prints none"
+		return "the server printed results, which only a client does"
 	case finals != 1:
 		return fmt.Sprintf("it has %d final rows", finals)
 	case row.OverallGbps <= 0 || row.OverallUS <= 0 || row.Iterations <= 0:
-		return fmt.Sprintf("the client reports %g Gb/s for %d messages", row.OverallGbps, row.Iterations)
+		return fmt.Sprintf("the client reports %g Gb/s for %d messages, which is not a result", row.OverallGbps,
+			row.Iterations)
 	}
 	return ""
 }
@@ -214,15 +217,15 @@ func (t *ucxTest) notAsked() string {
 	t.warmup = min(warmup, (t.row().Iterations+9)/10)
 	switch {
 	case !strings.HasPrefix(t.head.Test, "put bandwidth") || t.head.API != "protocol layer":
-		return fmt.Sprintf("the server was asked for another test (%s, %s)", registry.OrUnknown(t.head.Test),
+		return fmt.Sprintf("the server ran another test (%s, %s)", registry.OrUnknown(t.head.Test),
 			registry.OrUnknown(t.head.API))
 	case t.read.Latency:
 		return "it is the output of a latency test"
 	case t.head.SendMemory != send || t.head.RecvMemory != recv:
-		return fmt.Sprintf("it went from %s to %s memory, and %s to %s was asked for", registry.OrUnknown(t.head.SendMemory),
+		return fmt.Sprintf("it used %s to %s memory, but %s to %s was requested", registry.OrUnknown(t.head.SendMemory),
 			registry.OrUnknown(t.head.RecvMemory), send, recv)
 	case t.head.SizeBytes <= 0:
-		return "the server did not tell the size of a message"
+		return "the server did not report the size of a message"
 	}
 	return cmp.Or(
 		verify.Asked(t.cell, t.client, tool, "-s", t.head.SizeBytes, "bytes a message"),
@@ -238,14 +241,14 @@ func (t *ucxTest) contradicts() string {
 	// Two decimals of MiB a second, three of a microsecond, and whole messages a second.
 	room := 0.005*8.0*(1<<20)/1e9 + made*0.0005/row.OverallUS + 0.001*made
 	if math.Abs(made-row.OverallGbps) > room {
-		return fmt.Sprintf("messages of %s in %s each are %s, and it says %s", registry.Size(float64(t.head.SizeBytes)),
+		return fmt.Sprintf("messages of %s in %s each are %s, but it reports %s", registry.Size(float64(t.head.SizeBytes)),
 			registry.Microseconds(row.OverallUS), registry.Gbps(made), registry.Gbps(row.OverallGbps))
 	}
 	perSecond := 1e6 / row.OverallUS
 	room = 0.51 + 0.001*perSecond + perSecond*0.0005/row.OverallUS
 	if row.OverallRate > 0 && math.Abs(perSecond-row.OverallRate) > room {
-		return fmt.Sprintf("%s a message are %.0f messages a second, and it says %.0f", registry.Microseconds(row.OverallUS),
-			perSecond,
+		return fmt.Sprintf("%s a message are %.0f messages a second, but it reports %.0f",
+			registry.Microseconds(row.OverallUS), perSecond,
 			row.OverallRate)
 	}
 	return ""
@@ -265,7 +268,7 @@ func (t *ucxTest) Flows() []traffic.Flow {
 	least := f.Least
 	f.Writes(2, t.head.SizeBytes)
 	f.Least = least
-	f.Text = fmt.Sprintf("%d messages, warm-up included, and two that say that it is over", n)
+	f.Text = fmt.Sprintf("%d messages with warm-up, and two that end the test", n)
 	if t.gpu() {
 		f.Staged()
 	}
@@ -284,17 +287,17 @@ func (t *ucxTest) Figure(traffic.Accounted) {
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, row.OverallGbps, besideVerbs) },
 	}
 	if least := limits.UCXMessages.Value(); float64(row.Iterations) < least {
-		f.Band.Unless = fmt.Sprintf("it is of %s, and below %.0f its end takes too much of the time",
+		f.Band.Unless = fmt.Sprintf("only %s, fewer than %.0f, so its end counts too much",
 			registry.Count(row.Iterations, "message", "messages"), least)
 	}
-	lead := fmt.Sprintf("%s (%.2f GB/s) with messages of %s", registry.Gbps(row.OverallGbps), row.OverallGbps/8,
-		registry.BlockSize(size))
+	lead := fmt.Sprintf("%s with messages of %s",
+		registry.Gbps(row.OverallGbps), registry.BlockSize(size))
 	e := f.Expected()
 	switch {
 	case t.gpu():
 		t.lead, e = staged(f, lead, "", t.rep)
 	case f.Band.None == "":
-		t.lead = lead + ": " + f.Band.Says(f.Of)
+		t.lead = lead + ", " + f.Range()
 		f.Judge(t.rep.Add)
 	default:
 		t.lead = lead
@@ -309,7 +312,7 @@ func (t *ucxTest) Figure(traffic.Accounted) {
 	line, report := limits.WireOf100G, limits.UCXOfReport
 	t.rep.Show(fmt.Sprintf("share of the link's %.4g GB/s", line.Value()*link/100),
 		registry.Round(100*row.OverallGbps/link), "%",
-		&steps.Expected{From: fmt.Sprintf("no band: %s, %.0f %% of %s", report.Entry().Says(),
+		&steps.Expected{From: fmt.Sprintf("no expected range: %s, %.0f %% of %s", report.Entry().Says(),
 			100*report.Value()/line.Value(),
 			line.Entry().Figures())})
 }
@@ -323,8 +326,8 @@ func (t *ucxTest) Signs() {
 	for _, r := range t.read.Rows {
 		// The last stretch ends with waiting for the last message.
 		if !r.Final && r.AverageGbps < limits.WarnShare.Value()*row.OverallGbps && !t.gpu() {
-			t.rep.Add(steps.RateUnsteady, steps.Warn, "for a while it was %s, and %s on the whole: other traffic, pauses, or "+
-				"a processor that slept", registry.Gbps(r.AverageGbps), registry.Gbps(row.OverallGbps))
+			t.rep.Add(steps.RateUnsteady, steps.Warn, "temporarily %s, %s overall. Check other traffic, pauses and power saving",
+				registry.Gbps(r.AverageGbps), registry.Gbps(row.OverallGbps))
 			return
 		}
 	}

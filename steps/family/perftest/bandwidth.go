@@ -68,12 +68,13 @@ func (t *railTest) Ends() bool {
 	s := t.stage
 	if s.Err != "" {
 		// A server that ends before it listens is the session's to tell, in perftest's words.
-		code, hint := steps.NotRunToEnd, ""
+		code := steps.NotRunToEnd
+		text := "not completed: " + s.Err
 		if strings.Contains(s.Err, "state is Down") {
-			hint, code = whyDown(t.result.Rig, t.Pair)
-			hint = "; " + hint
+			text, code = whyDown(t.result.Rig, t.Pair)
 		}
-		t.add(code, steps.Inconclusive, "it stopped: %s%s", s.Err, hint)
+		t.add(code, steps.Inconclusive, "%s", text)
+		t.rep.Explain("%s", registry.Capital(s.Err))
 	}
 	server, client := roles(s)
 	if client == nil || server == nil {
@@ -99,7 +100,7 @@ func whyDown(rig steps.Rig, p steps.Pair) (text string, code steps.Code) {
 			return said, code
 		}
 	}
-	return "check its cable at both ends", steps.PortDown
+	return "its port is down. Check its cable at both ends", steps.PortDown
 }
 
 // said is what the ends complain of.
@@ -135,89 +136,94 @@ func roles(s steps.Stage) (server, client *steps.Output) {
 var causes = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`Couldn't listen to port`), Code: steps.PortTaken, Grade: steps.Inconclusive,
-		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set PORT",
+		Means: "its port is in use on %s. Stop the process that listens there (ss -ltnp), or " +
+			"set PORT",
 	},
 	{
 		Pattern: lazyregexp.New(`Port number \d+ state is Down`), Code: steps.PortDown, Grade: steps.Fail,
-		Means: "the port is down on %s: check the interface (ip link) and the cable",
+		Means: "the port is down on %s. Check the interface (ip link) and the cable",
 	},
 	{
 		Pattern: lazyregexp.New(`IB device \S+ not found|Did not detect devices`),
 		Code:    steps.RDMADeviceMissing, Grade: steps.Fail,
-		Means: "the RDMA device is gone on %s: is its driver still loaded (dmesg)?",
+		Means: "the RDMA device is missing on %s. Check that its driver is loaded (dmesg)",
 	},
 	{
 		Pattern: lazyregexp.New(`Found Incompatibility issue with GID types`),
 		Code:    steps.GIDTypesDiffer, Grade: steps.Fail,
-		Means: "the GIDs of the two ends are of different kinds (seen on %s): run the GID check again",
+		Means: "the GIDs of the two ends have different types (seen on %s). Run the gids cell " +
+			"again",
 	},
 	{
 		// ENOMEM is the limit; these are EFAULT, EINVAL, EPROTONOSUPPORT and EOPNOTSUPP.
 		Pattern: lazyregexp.New(`Couldn't allocate MR with error=(14|22|93|95)\b`),
 		Code:    steps.MemoryKindRefused, Grade: steps.Fail,
-		Means: "the adapter on %s can't be given this kind of memory: memory of a GPU needs its module (nvidia-peermem, or " +
-			"dma-buf), and memory of the host a kernel that can pin it (dmesg)",
+		Means: "the adapter on %s cannot register this kind of memory. GPU memory needs " +
+			"nvidia-peermem or dma-buf (dmesg)",
 	},
 	{
 		Pattern: lazyregexp.New(`(?i)Couldn't allocate MR|create mr`), Code: steps.MemlockLow, Grade: steps.Fail,
-		Means: "memory could not be registered on %s: raise the memlock limit (ulimit -l)",
+		Means: "memory could not be registered on %s. Raise the memlock limit (ulimit -l)",
 	},
 	{
 		Pattern: lazyregexp.New(`Failed to modify QP`), Code: steps.QueueUnconnected, Grade: steps.Fail,
-		Means: "the queue pairs don't reach each other (seen on %s): the GID index or the address behind it has changed; " +
-			"run the GID check again, and look for a bond",
+		Means: "the queue pairs do not reach each other (seen on %s). Run the gids cell " +
+			"again, and look for a bond",
 	},
 	{
 		Pattern: lazyregexp.New(`^VALIDATION: FAILED`), Code: steps.DataCorrupt, Grade: steps.Fail,
-		Means: "what arrived on %s is not what was sent (perftest's data validation): look at the memory and at the link's " +
-			"errors",
+		Means: "data that arrived on %s differs from what was sent (perftest's validation). " +
+			"Check memory and link errors",
 	},
 	{
 		Pattern: lazyregexp.New(`^VALIDATION: |^Data validation: |validation context|validation kernel`),
 		Code:    steps.DataUnchecked, Grade: steps.Inconclusive,
-		Means: "perftest on %s was told to check the data, and checked none",
+		Means: "perftest on %s was asked to validate the data but did not",
 	},
 	// Statuses are told apart before the sentences that perftest prints around every one of them.
 	{Pattern: refused, Code: steps.MemoryAccessRefused, Grade: steps.Fail}, // means has its words
 	{
 		Pattern: lazyregexp.New(`Failed status(?: |-[^(]*\()13\b`), Code: steps.ReceiverNotReady, Grade: steps.Fail,
-		Means: "the receiver was not ready in time (told on %s): its processor is busy, or it ended before the sender",
+		Means: "the receiver was not ready in time (reported on %s). Check that its processor " +
+			"is not busy, and rerun",
 	},
 	{
 		Pattern: lazyregexp.New(`Failed status(?: |-[^(]*\()5\b`), Code: steps.QueueFlushed, Grade: steps.Inconclusive,
-		Means: "a queue pair on %s had failed before, and what came after it was flushed: the first error is not in the " +
-			"output",
+		Means: "a queue pair on %s had failed before; its first error is not in the output. " +
+			"Rerun the test",
 	},
 	{
 		Pattern: lazyregexp.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
 		Code:    steps.RDMAUnanswered, Grade: steps.Fail,
-		Means: "packets stopped arriving, or never did (seen on %s): the cable, the link, the MTU, or another interface " +
-			"that has the address (see arp-flux)",
+		Means: "packets stopped arriving (seen on %s). Check cable, link, MTU, and duplicate " +
+			"addresses (see arp-flux)",
 	},
 	{
 		Pattern: lazyregexp.New(`mismatch: local=|Failed to negotiate`),
 		Code:    steps.OptionsDiffer, Grade: steps.Inconclusive,
-		Means: "the two ends did not agree on their options (seen on %s): do the perftest versions differ?",
+		Means: "the two ends disagree on their options (seen on %s). Compare the perftest " +
+			"versions",
 	},
 	{
 		Pattern: lazyregexp.New(`unrecognized option|invalid option|Invalid Command`),
 		Code:    steps.ToolTooOld, Grade: steps.Inconclusive,
-		Means: "perftest on %s doesn't know one of the options: is it very old?",
+		Means: "perftest on %s does not know one of the options. Install a newer perftest",
 	},
 	{
 		Pattern: lazyregexp.New(`Couldn't connect to`), Code: steps.ServerUnreachable, Grade: steps.Inconclusive,
-		Means: "no server could be reached from %s: the peer's address, a firewall, or a server that ended early",
+		Means: "no server could be reached from %s. Check the peer's address and firewall, " +
+			"and whether the server ended early",
 	},
 	{
 		Pattern: lazyregexp.New(`resolv|Name or service not known`),
 		Code:    steps.NameUnresolved, Grade: steps.Inconclusive,
-		Means: "the peer's address could not be resolved on %s",
+		Means: "the peer's address could not be resolved on %s. Check DNS or /etc/hosts",
 	},
 	{
 		// sample_get_cpu_mhz in perftest's src/get_clock.c: without it every figure is one of no time.
 		Pattern: lazyregexp.New(`^Correlation coefficient`), Code: steps.ClockUnmeasured, Grade: steps.Inconclusive,
-		Means: "perftest was kept from its processor on %s and could not tell how fast the clock counts there, so it has " +
-			"no figure: run it again with nothing beside it",
+		Means: "perftest on %s could not measure its clock because the processor was busy. " +
+			"Rerun it on an idle node",
 	},
 }
 
@@ -230,10 +236,12 @@ func complains(rig steps.Rig, s steps.Stage, m registry.Measurement, messages []
 	switch {
 	case found:
 		code, grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
-		rep.On(m, code, grade, "%s, though it ended with status 0", said)
+		rep.On(m, code, grade, "%s", said)
+		rep.Explain("A program ended with status 0 although it reported an error")
 	case len(messages) > 0:
 		msg = messages[0]
-		rep.On(m, steps.UnknownError, steps.Inconclusive, "%s has a figure, and says: %s", rig.NameOf(msg.End), msg.Text)
+		rep.On(m, steps.UnknownError, steps.Inconclusive, "%s reported an error despite a result: %s", rig.NameOf(msg.End),
+			msg.Text)
 	default:
 		return false
 	}
@@ -312,8 +320,8 @@ func hangHint(rig steps.Rig, s steps.Stage, ports []traffic.Port, o steps.Output
 		return ""
 	}
 	if g := traffic.Gaps(s.Bytes, ports...); g != "" {
-		return "; packets were lost and sent again meanwhile (" + g + "), which leaves RDMA a small part of its rate: look " +
-			"at the cable and the port at both ends (see path-loss)"
+		return ". Packets were lost and retransmitted (" + g + "). Check the cable " +
+			"at both ends (see path-loss)"
 	}
 	if hint := verify.Reached(rig, s, ports...); hint != "" {
 		return hint
@@ -326,8 +334,7 @@ func hangHint(rig steps.Rig, s steps.Stage, ports []traffic.Port, o steps.Output
 			return ""
 		}
 	}
-	return "; crossed rails (see arp-flux) and a wrong GID (gid-index) hang like this, without a word, and so does " +
-		"whatever drops RoCE's packets (UDP 4791) on the way"
+	return ". Check arp-flux (crossed rails), gid-index, and filters on UDP 4791"
 }
 
 // judgeWriteBandwidth holds what ib_write_bw measured on each rail against what
@@ -341,13 +348,13 @@ func judgeWriteBandwidth(c steps.Cell, r steps.Result) steps.Verdict {
 var gpuSkips = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`(?m)^perftest: built without CUDA`), Code: steps.CannotRun, Grade: steps.Skipped,
-		Means: "perftest on %s is built without CUDA, as distributions build it: one that was configured with " +
-			"CUDA_H_PATH=.../cuda.h has --use_cuda",
+		Means: "perftest on %s is built without CUDA. Install one configured with " +
+			"CUDA_H_PATH=.../cuda.h",
 	},
 	{
 		Pattern: lazyregexp.New(`(?m)^GPU: no GPUDirect RDMA`), Code: steps.CannotRun, Grade: steps.Skipped,
-		Means: "the adapter of %s can't reach the memory of its GPU: a GB10 has no GPUDirect RDMA. The cells on NIXL " +
-			"measure what is staged through host memory",
+		Means: "the adapter of %s cannot reach GPU memory: a GB10 has no GPUDirect RDMA. The " +
+			"NIXL cells measure staged transfers",
 	},
 }
 
@@ -356,13 +363,13 @@ var gpuCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`Couldn't allocate MR|create mr`),
 		Code:    steps.MemoryUnregistered, Grade: steps.Inconclusive,
-		Means: "GPU memory could not be registered with the adapter of %s: is nvidia-peermem loaded (lsmod), or does the " +
-			"kernel give it by dma-buf? The cell host-staging tells",
+		Means: "GPU memory could not be registered on %s. Load nvidia-peermem (lsmod), or see " +
+			"the cell host-staging",
 	},
 	{
 		Pattern: lazyregexp.New(`(?i)\bcu[A-Z]\w+\S* (?:returned|error|failed)|CUDA error|no CUDA`),
 		Code:    steps.CUDAFailed, Grade: steps.Inconclusive,
-		Means: "CUDA gave no memory on %s: look at nvidia-smi, and at who else uses the GPU",
+		Means: "CUDA gave no memory on %s. Check nvidia-smi for other users of the GPU",
 	},
 }
 
@@ -416,15 +423,12 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 		return v
 	}
 	var rep registry.Report
-	var figures, expected []string // one figure per rail
+	var expected []string
+	var figures []float64 // Gb/s, one a rail
 	var rails []int
 	var tutorial float64 // what the tutorial would call the last rail's figure, Gb/s
 	var all accounts
 	var measured []railRate
-	each := "each"
-	if len(r.Stages) == 1 {
-		each = "it"
-	}
 	for _, s := range r.Stages {
 		one, ok := railTestOf(c, r, s, &rep)
 		if !ok {
@@ -437,9 +441,9 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 		}
 		all.add(account, t.Client.End)
 		measured = append(measured, railRate{t.Measurement, t.row().AverageGbps, t.row().Bytes, t.unexplained})
-		figures, rails = append(figures, registry.Gbps(t.row().AverageGbps)), append(rails, t.No)
+		figures, rails = append(figures, t.row().AverageGbps), append(rails, t.No)
 		// Rails of one rig mostly have one band: it is said once.
-		if text := t.band.Says(each); t.band.None == "" && !slices.Contains(expected, text) {
+		if text := t.expected; t.band.None == "" && !slices.Contains(expected, text) {
 			expected = append(expected, text)
 		}
 		// As the tutorial does: perftest's column, which is of 2^20 bytes, times 8, by 1000.
@@ -447,13 +451,14 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 	}
 	verify.EveryRail(c, r, &rep)
 	ratesApart(r.Rig, measured, &rep)
-	lead := registry.PerRail(rails, figures)
+	lead := verify.Across(rails, figures, registry.Gbps)
 	if len(expected) > 0 {
-		lead += ": " + registry.And(expected)
+		lead += ", " + registry.And(expected)
 	}
 	note := ""
 	if w.taught && tutorial >= 10 { // below that nobody would look for the tutorial's figure
-		note = fmt.Sprintf("(The tutorial would call the last one %.1f Gb/s: it takes perftest's MiB for MB.)", tutorial)
+		note = fmt.Sprintf("The tutorial would print %.1f Gb/s for the last one, because it reads "+
+			"perftest's MiB as MB", tutorial)
 	}
 	return rep.Verdict(lead, all.String(), note)
 }
@@ -463,7 +468,8 @@ type railRate struct {
 	registry.Measurement
 	gbps  float64
 	bytes int // of a message
-	// unexplained is what is said of it for want of a cause; empty where a cause shows, and where none was asked for.
+	// unexplained is what is said of it before a cause, where none shows; empty where one does, and where none was
+	// asked for.
 	unexplained string
 }
 
@@ -487,22 +493,23 @@ func ratesApart(rig steps.Rig, all []railRate, rep *registry.Report) {
 		}
 		half := ""
 		if h := rig.Rail(m.Pair, steps.Here).PCI.Half(); h != "" && h == rig.Rail(best.Pair, steps.Here).PCI.Half() {
-			half = ", behind the same PCIe link,"
+			half = " behind the same PCIe link"
 		}
 		// An adapter's packets pass the kernel's queues by.
-		limit := "a rate limit of its adapter (mlnx_qos)"
+		limit := "rate limits (mlnx_qos)"
 		if limits.Soft(rig, m.Pair) != "" {
-			limit = "a queue of the kernel (see shaping)"
+			limit = "kernel queues (see shaping)"
 		}
-		beside := fmt.Sprintf("rail %d%s carries %s, so what limits it is on its own way: %s, a limit of a switch's port, "+
-			"its cable",
-			best.No, half, registry.Gbps(best.gbps), limit)
-		if m.No == 1 { // the only one that the cell measures
-			beside += "; whether only one way is slow, the cell ib-reverse tells"
-		}
+		beside := fmt.Sprintf("Rail %d%s reaches %.1f. Check the cable and %s",
+			best.No, half, best.gbps, limit)
 		if !instead(m, beside, rep) {
 			rep.Hear(steps.ByFigure)
-			rep.On(m.Measurement, steps.RailsApart, steps.Warn, "carries %s where %s", registry.Gbps(m.gbps), beside)
+			rep.On(m.Measurement, steps.RailsApart, steps.Warn, "%s. %s", registry.Gbps(m.gbps), beside)
+		}
+		rep.Explain("Rail %d and rail %d are alike, so what limits rail %d is on its own path: its adapter, a switch's "+
+			"port or its cable", m.No, best.No, m.No)
+		if m.No == 1 { // the only one that the cell measures
+			rep.Explain("The cell ib-reverse shows whether only one direction is slow")
 		}
 	}
 }
@@ -510,8 +517,8 @@ func ratesApart(rig steps.Rig, all []railRate, rep *registry.Report) {
 // instead puts what was found of a rail in place of that no cause shows.
 func instead(m railRate, why string, rep *registry.Report) bool {
 	for i, f := range rep.Findings {
-		if head, ok := strings.CutSuffix(f.Text, m.unexplained); ok && m.unexplained != "" && f.Rail == m.No {
-			rep.Findings[i].Code, rep.Findings[i].Text = steps.RailsApart, head+why
+		if m.unexplained != "" && f.Rail == m.No && f.Code == steps.BelowLimit {
+			rep.Findings[i].Code, rep.Findings[i].Text = steps.RailsApart, m.unexplained+". "+why
 			return true
 		}
 	}
@@ -543,6 +550,8 @@ type bandwidthTest struct {
 	memory string
 	read   parse.Bandwidth
 	band   limits.Band
+	// expected is the range, as a clause.
+	expected string
 
 	unexplained string // as railRate has it
 }
@@ -567,7 +576,8 @@ func (t *bandwidthTest) Output() bool {
 		return false
 	}
 	if row := t.row(); row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client reports %g Gb/s for %d messages of %d bytes",
+		t.add(steps.OutputIncomplete, steps.Inconclusive,
+			"the client reports %g Gb/s for %d messages of %d bytes, which is not a result",
 			row.AverageGbps, row.Iterations, row.Bytes)
 		return false
 	}
@@ -577,7 +587,7 @@ func (t *bandwidthTest) Output() bool {
 	// The server prints the client's report. What it prints of another run it kept from that one.
 	if at, ok := t.server.Value.(parse.Bandwidth); ok && len(at.Rows) > 0 {
 		if why := twoReports(t.row(), at.Rows[0]); why != "" {
-			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends' outputs are not of one test: %s", why)
+			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %s", why)
 			return false
 		}
 	}
@@ -592,8 +602,8 @@ func (t *railTest) unread() {
 		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client ended with status 0 and printed nothing")
 		return
 	}
-	t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no result that can be read: it ends with "+
-		"%.120q", last)
+	t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no readable result; it ends with %.120q",
+		last)
 }
 
 // untold reports whether the server, which prints a report of its own, ended well without one: then
@@ -602,8 +612,7 @@ func (t *railTest) untold() bool {
 	if t.server.ParseErr == "" || !t.server.Exit.OK() {
 		return false
 	}
-	t.add(steps.OutputIncomplete, steps.Inconclusive, "the server's output has no result that can be read, and it "+
-		"prints the same report")
+	t.add(steps.OutputIncomplete, steps.Inconclusive, "the server's output has no readable result")
 	return true
 }
 
@@ -612,11 +621,11 @@ func twoReports(client, server parse.BandwidthRow) string {
 	apart := math.Abs(client.AverageGbps-server.AverageGbps) > limits.EndsApart.Value()*client.AverageGbps
 	switch {
 	case client.Bytes != server.Bytes:
-		return fmt.Sprintf("messages of %d bytes at the client and of %d at the server", client.Bytes, server.Bytes)
+		return fmt.Sprintf("messages of %d bytes at the client, %d at the server", client.Bytes, server.Bytes)
 	case client.Iterations != server.Iterations:
-		return fmt.Sprintf("%d messages at the client and %d at the server", client.Iterations, server.Iterations)
+		return fmt.Sprintf("%d messages at the client, %d at the server", client.Iterations, server.Iterations)
 	case apart && server.AverageGbps > 0:
-		return fmt.Sprintf("%s at the client and %s at the server", registry.Gbps(client.AverageGbps),
+		return fmt.Sprintf("%s at the client, %s at the server", registry.Gbps(client.AverageGbps),
 			registry.Gbps(server.AverageGbps))
 	}
 	return ""
@@ -633,7 +642,9 @@ func (t *bandwidthTest) Flows() []traffic.Flow {
 // Figure is the average.
 func (t *bandwidthTest) Figure(traffic.Accounted) {
 	row, mtu := t.row(), t.mtu()
-	f := verify.Figure{
+	var f verify.Figure
+	cause := ""
+	f = verify.Figure{
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
 		Band: limits.BandOf(t.result.Rig, limits.Test{
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
@@ -641,26 +652,30 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 		Cause: func() (string, steps.Code) {
 			said, code, known := traffic.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu)
 			if known {
+				cause = said
 				return said, code
 			}
 			if code == steps.BelowLimit { // a sign that takes less stays in the text
-				t.unexplained = said
+				t.unexplained = f.Missed()
 			}
 			return said, steps.BelowLimit
 		},
 	}
 	if t.memory != "DRAM" && !f.Band.Soft {
-		f.Band = limits.Band{None: "nobody measured writes of " + t.memory + " that way", Limit: f.Band.Limit}
+		f.Band = limits.Band{None: "no measurement exists for writes of " + t.memory + " like this", Limit: f.Band.Limit}
 	}
-	t.band = f.Band
+	t.band, t.expected = f.Band, f.Range()
 	t.rep.Show(t.Rail+" bandwidth", registry.Round(row.AverageGbps), "Gb/s", f.Expected())
 	f.Judge(t.add)
+	if cause != "" {
+		t.rep.Because(cause)
+	}
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: registry.Round(row.AverageGbps), Unit: "Gb/s",
 		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: t.memory,
 	})
 	if t.read.NUMANode != nil {
-		t.rep.Show(t.Rail+" processors", *t.read.NUMANode, "(the NUMA node that perftest chose)", nil)
+		t.rep.Show(t.Rail+" processors", *t.read.NUMANode, "(NUMA node chosen by perftest)", nil)
 	}
 	t.rep.Show(t.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
 }
@@ -668,8 +683,8 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.
 func (t *bandwidthTest) Signs() {
 	if row := t.row(); !t.band.Soft && row.PeakGbps > limits.PeakApart.Value()*row.AverageGbps {
-		t.add(steps.RateUnsteady, steps.Warn, "it reached %s for a moment and %s on average: something stopped it in "+
-			"between (other traffic, pauses, a processor that slept)", registry.Gbps(row.PeakGbps),
+		t.add(steps.RateUnsteady, steps.Warn, "peak %s, average %s: something interrupted the test. Check for other "+
+			"traffic, pauses and power saving", registry.Gbps(row.PeakGbps),
 			registry.Gbps(row.AverageGbps))
 	}
 }
@@ -686,7 +701,7 @@ func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) s
 	}
 	all := ""
 	if rows > 1 {
-		all = fmt.Sprintf("it has %d rows, where one test has one", rows)
+		all = fmt.Sprintf("it has %d rows, expected one", rows)
 	}
 	return cmp.Or(all, verify.OfTest(v.Test, "Write", "BW"), verify.OfDevice(v.Device, dev),
 		otherGID(c, o, "ib_write_bw", v.Perftest), otherKind(c, o, "ib_write_bw", v.Perftest),
@@ -708,7 +723,7 @@ func (t *railTest) otherLink(v parse.Perftest) string {
 	if v.Link == "" || rail.Layer == "" || rail.InfiniBand() == (v.Link == "IB") {
 		return ""
 	}
-	return fmt.Sprintf("it went over a link of the type %s, and the rail's is %s", v.Link, rail.Layer)
+	return fmt.Sprintf("it used a link of type %s, but the rail's is %s", v.Link, rail.Layer)
 }
 
 // otherGID says that a test went by another GID than the one that was asked for.
@@ -716,7 +731,7 @@ func otherGID(c steps.Cell, o steps.Output, tool string, v parse.Perftest) strin
 	if v.GIDIndex < 0 {
 		return ""
 	}
-	return verify.Asked(c, o, tool, "-x", v.GIDIndex, "as the index of its GID")
+	return verify.Asked(c, o, tool, "-x", v.GIDIndex, "as its GID index")
 }
 
 // otherKind says that a test went over other connections, or more of them, than its script asked for:
@@ -724,15 +739,15 @@ func otherGID(c steps.Cell, o steps.Output, tool string, v parse.Perftest) strin
 func otherKind(c steps.Cell, o steps.Output, tool string, v parse.Perftest) string {
 	switch {
 	case v.DualPort && !verify.Calls(c, o, tool, "-O", "--dualport"):
-		return "it went over two ports at once, so its figure is a sum"
+		return "it used two ports at once, so its result is a sum"
 	case strings.Contains(v.Test, "Imm") && !verify.Calls(c, o, tool, "--write_with_imm"):
 		return fmt.Sprintf("it is the output of another test (%s)", v.Test)
 	case v.Connection != "" && v.Connection != "RC" && !verify.Calls(c, o, tool, "-c", "--connection"):
-		return fmt.Sprintf("it went over connections of the type %s, and RC was asked for", v.Connection)
+		return fmt.Sprintf("it used connections of type %s instead of RC", v.Connection)
 	case v.QueuePairs > 1 && !verify.Calls(c, o, tool, "-q", "--qp"):
-		return fmt.Sprintf("it had %d queue pairs, and one was asked for", v.QueuePairs)
+		return fmt.Sprintf("it used %d queue pairs instead of one", v.QueuePairs)
 	case v.Transport != "" && v.Transport != "IB":
-		return fmt.Sprintf("its transport is %s, and neither InfiniBand's nor RoCE's", v.Transport)
+		return fmt.Sprintf("its transport is %s, which is neither InfiniBand nor RoCE", v.Transport)
 	}
 	return ""
 }
@@ -755,15 +770,15 @@ func contradicts(row parse.BandwidthRow) string {
 	// hardly a digit (large messages), it shows nothing.
 	digits := 0.006 + 1e-6*float64(row.Bytes)*8/1e3
 	if row.PeakGbps > 0 && row.PeakGbps < row.AverageGbps-0.01 {
-		return fmt.Sprintf("its peak is %s and its average %s, which is more", registry.Gbps(row.PeakGbps),
+		return fmt.Sprintf("its peak is %s, less than its average %s", registry.Gbps(row.PeakGbps),
 			registry.Gbps(row.AverageGbps))
 	}
 	if made <= 0 || row.AverageGbps <= 0 || row.MessageRateMpps < 1e-4 || math.Abs(made-row.AverageGbps) < digits+
 		0.003*made {
 		return ""
 	}
-	return fmt.Sprintf("%g million messages a second of %d bytes are %s, and it says %s", row.MessageRateMpps, row.Bytes,
-		registry.Gbps(made), registry.Gbps(row.AverageGbps))
+	return fmt.Sprintf("%g million messages a second of %d bytes are %s, but it reports %s", row.MessageRateMpps,
+		row.Bytes, registry.Gbps(made), registry.Gbps(row.AverageGbps))
 }
 
 // accounts are those of the rails that were right, and the bytes of all of them.
@@ -786,9 +801,9 @@ func (a *accounts) String() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("The rail carried 100 %% of it: %s on the wire, %s predicted", registry.Size(a.sent),
+		return fmt.Sprintf("The rail carried all of it: %s on the wire, expected %s", registry.Size(a.sent),
 			registry.Size(a.predicted))
 	}
-	return fmt.Sprintf("Each rail carried its own test alone: %s on the wire in all, %s predicted",
+	return fmt.Sprintf("Each rail carried its own test: %s on the wire in total, expected %s",
 		registry.Size(a.sent), registry.Size(a.predicted))
 }

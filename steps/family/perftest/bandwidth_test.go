@@ -45,33 +45,32 @@ func TestWriteBandwidth(t *testing.T) {
 		{
 			"all is well", kindtest.Spark(), 92.5, nil, steps.Pass, "",
 			[]string{
-				"92.5 Gb/s on each of the 4 rails", "92.5 to 97.3 was measured through one PCIe Gen5 x4 link at RoCE " +
-					"MTU 1024 on DGX Spark; two rails reached 105.4 there", "carried its own test alone", "The tutorial would call",
-				"MiB for MB",
+				"92.5 Gb/s on each of the 4 rails", "expected 87.9 to 107.5", "carried its own test", "The tutorial would",
+				"perftest's MiB as MB",
 			},
 		},
 		{"just enough", kindtest.Spark(), 88, nil, steps.Pass, "", nil},
 		{
 			"a little low", kindtest.Spark(), 80, nil,
 			steps.Warn, steps.BelowLimit,
-			[]string{"Rails 1, 2, 3 and 4", "80.0 Gb/s of 92.5"},
+			[]string{"Rails 1, 2, 3 and 4", "80.0 Gb/s"},
 		},
-		{"too low", kindtest.Spark(), 60, nil, steps.Fail, steps.BelowLimit, []string{"60.0 Gb/s of 92.5"}},
+		{"too low", kindtest.Spark(), 60, nil, steps.Fail, steps.BelowLimit, []string{"60.0 Gb/s"}},
 		{"the 13 Gb/s adapter", kindtest.Spark(), 13.1, nil, steps.Fail, steps.AdapterDegraded, nil},
 		{
 			"more than physics allow: MB taken for Gb", kindtest.Spark(), 184, nil, steps.Inconclusive, steps.FigureImpossible,
-			[]string{"more than the 125.4"},
+			[]string{"125.4"},
 		},
 
 		{
 			"PCIe came up narrow", kindtest.Spark(), 53,
 			func(r *steps.Result) { r.Rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2 }, steps.Fail, steps.PCIeNarrow,
-			[]string{"spark-01 came up as PCIe Gen5 x2, of which we expect 56 Gb/s, where it can do PCIe Gen5 x4"},
+			[]string{"spark-01 runs at PCIe Gen5 x2 instead of PCIe Gen5 x4"},
 		},
 		{
 			"other traffic before", kindtest.Spark(), 60,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 20 }), steps.Fail, steps.OtherTraffic,
-			[]string{"20.0 Gb/s of other traffic", "spark-02"},
+			[]string{"20.0 Gb/s", "spark-02"},
 		},
 
 		{
@@ -82,27 +81,27 @@ func TestWriteBandwidth(t *testing.T) {
 		},
 		{"the data is wrong, and status 0 all the same", kindtest.Spark(), 92.5, server(func(o *steps.Output) {
 			o.Text += "VALIDATION: FAILED (server) - 3 error(s), first at QP 0, Chunk 7, Offset 4096 (expected 0x5a, got 0x00)\n"
-		}), steps.Fail, steps.DataCorrupt, []string{"what arrived on spark-01 is not what was sent"}},
+		}), steps.Fail, steps.DataCorrupt, []string{"arrived on spark-01"}},
 		{
 			"no data was checked", kindtest.Spark(), 92.5,
 			server(func(o *steps.Output) { o.Text += "VALIDATION: WARNING (server) - no data validated\n" }),
 			steps.Inconclusive, steps.DataUnchecked,
-			[]string{"perftest on spark-01 was told to check the data, and checked none"},
+			[]string{"perftest on spark-01 was"},
 		},
 
 		// The holes of the tutorials' rules (assets/docs/facts.md#verdicts-of-the-tutorials).
 		{
 			"1e8 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e8), steps.Fail, steps.OtherTraffic,
-			[]string{"Rail 1", "rocep1s0f1 moved bytes too"},
+			[]string{"Rail 1", "rocep1s0f1"},
 		},
 		{
 			"1e9 bytes on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e9), steps.Fail, steps.OtherTraffic,
-			[]string{"rocep1s0f1 moved bytes too"},
+			[]string{"rocep1s0f1"},
 		},
 		{"a little noise on rail 2", kindtest.Spark(), 92.5, move(steps.Here, 1, 1e6), steps.Pass, "", nil},
 		{
 			"the twin carried a part", kindtest.Spark(), 92.5, move(steps.Peer, 2, 7e8), steps.Fail, steps.OtherTraffic,
-			[]string{"roceP2p1s0f0 moved bytes too", "spark-01"},
+			[]string{"roceP2p1s0f0", "spark-01"},
 		},
 		{
 			"all on the wrong rail", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
@@ -111,16 +110,16 @@ func TestWriteBandwidth(t *testing.T) {
 					a.Tx, b.Tx, a.Rx, b.Rx = b.Tx, a.Tx, b.Rx, a.Rx
 				}
 			}), steps.Fail, steps.WrongPort,
-			[]string{"nothing went over rocep1s0f0", "roceP2p1s0f0 carried the bytes: the wrong rail"},
+			[]string{"rocep1s0f0", "roceP2p1s0f0 carried the"},
 		},
 		{"all on the wrong rail at one end", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			a, b := kindtest.Counter(s, steps.Peer, 0), kindtest.Counter(s, steps.Peer, 1)
 			a.Tx, b.Tx, a.Rx, b.Rx = b.Tx, a.Tx, b.Rx, a.Rx
-		}), steps.Fail, steps.WrongPort, []string{"on spark-01 nothing went over rocep1s0f0"}},
+		}), steps.Fail, steps.WrongPort, []string{"rocep1s0f0 on spark-01"}},
 		{"a counter went backwards", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) {
 			b := kindtest.Counter(s, steps.Here, 0)
 			b.Known, b.Why = false, "it went backwards"
-		}), steps.Inconclusive, steps.CounterBad, []string{"bytes of rocep1s0f0 are unknown", "it went backwards"}},
+		}), steps.Inconclusive, steps.CounterBad, []string{"of rocep1s0f0", "it went backwards"}},
 		{
 			"a negative delta as a huge one", kindtest.Spark(), 92.5, move(steps.Here, 0, math.MaxUint64-5),
 			steps.Inconclusive, steps.CounterBad,
@@ -129,23 +128,23 @@ func TestWriteBandwidth(t *testing.T) {
 		{
 			"a counter that stood still", kindtest.Spark(), 92.5, move(steps.Peer, 0, 0),
 			steps.Inconclusive, steps.NothingCarried,
-			[]string{"on spark-01", "moved only 0 bytes"},
+			[]string{"on spark-01", "0 bytes"},
 		},
 		{
 			"half the bytes", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/2),
 			steps.Inconclusive, steps.BytesDiffer,
-			[]string{"moved only"},
+			[]string{"counted"},
 		},
 		{
 			"the twin was not read", kindtest.Spark(), 92.5,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 2).Known = false }),
 			steps.Inconclusive, steps.NotCounted,
-			[]string{"bytes of roceP2p1s0f0 meanwhile are unknown"},
+			[]string{"roceP2p1s0f0"},
 		},
 		{
 			"the twin is not in the list", kindtest.Spark(), 92.5, on(0, func(s *steps.Stage) { s.Bytes = s.Bytes[:6] }),
 			steps.Inconclusive, steps.NotCounted,
-			[]string{"meanwhile are unknown"},
+			[]string{"byte counter is unusable"},
 		},
 		{"a port that is down need not be read", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			r.Rig.Nodes[steps.Here].Rails[3].State = "DOWN"
@@ -164,7 +163,7 @@ func TestWriteBandwidth(t *testing.T) {
 			"port counters missing on hardware", kindtest.Spark(), 92.5,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Source = "netdev bytes" }),
 			steps.Inconclusive, steps.NotCounted,
-			[]string{"no port counters"},
+			[]string{"port counters"},
 		},
 
 		{
@@ -175,23 +174,23 @@ func TestWriteBandwidth(t *testing.T) {
 				}
 				kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 512
 			}), steps.Warn, steps.BytesDiffer,
-			[]string{"5.0 % more bytes than predicted", "packet_seq_err +512", "on both nodes"},
+			[]string{"5.0 % more bytes than", "packet_seq_err +512", "on both nodes"},
 		},
 		{
 			"error counters grew, and the rate is good", kindtest.Spark(), 92.5,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }),
 			steps.Warn, steps.ErrorsGrew,
-			[]string{"on spark-02 error counters grew meanwhile (packet_seq_err +100000)"},
+			[]string{"spark-02 grew (packet_seq_err +100000"},
 		},
 		{
 			"an error, and status 0 all the same", kindtest.Spark(), 92.5,
 			client(func(o *steps.Output) { o.Text += "\n Completion with error at client\n" }), steps.Fail, steps.RDMAUnanswered,
-			[]string{"though it ended with status 0"},
+			[]string{"ended with status 0"},
 		},
 		{"a second row", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text += " 65536 20000 0.00 100.00 0.001600\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
-		}), steps.Inconclusive, steps.OutputForeign, []string{"it has 2 rows, where one test has one"}},
+		}), steps.Inconclusive, steps.OutputForeign, []string{"it has 2 rows"}},
 		{"another test's output", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = strings.Replace(o.Text, "RDMA_Write", "Send", 1)
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
@@ -204,13 +203,13 @@ func TestWriteBandwidth(t *testing.T) {
 			"another size than was asked for", kindtest.Spark(), 92.5,
 			client(func(o *steps.Output) { o.Asked = map[string]string{"SIZE": "8388608"} }),
 			steps.Inconclusive, steps.OutputForeign,
-			[]string{"it reports 65536 bytes a message, and -s asked for 8388608"},
+			[]string{"65536 bytes a message, but -s asked for 8388608"},
 		},
 		{
 			"fewer messages than were asked for", kindtest.Spark(), 92.5,
 			client(func(o *steps.Output) { o.Asked = map[string]string{"ITERATIONS": "50000"} }),
 			steps.Inconclusive, steps.OutputForeign,
-			[]string{"it reports 20000 messages, and -n asked for 50000"},
+			[]string{"20000 messages, but -n asked for 50000"},
 		},
 		{
 			"as many as were asked for", kindtest.Spark(), 92.5,
@@ -224,18 +223,18 @@ func TestWriteBandwidth(t *testing.T) {
 				v.Rows[0].AverageGbps *= 1.049
 				o.Value = v
 			}), steps.Inconclusive, steps.OutputForeign,
-			[]string{"million messages a second of 65536 bytes are 92.5 Gb/s, and it says 97.0 Gb/s"},
+			[]string{"65536 bytes are 92.5 Gb/s, but it reports 97.0 Gb/s"},
 		},
 		{
 			"more bytes, and no error", kindtest.Spark(), 92.5, move(steps.Here, 0, kindtest.Wire(1024)/100*104),
 			steps.Warn, steps.BytesDiffer,
-			[]string{"4.0 % more", "perhaps other traffic"},
+			[]string{"4.0 % more", "other traffic"},
 		},
 		{
 			"the link went down and came back", kindtest.Spark(), 92.5,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Peer, 0).Errors["link_downed"] = 1 }),
 			steps.Fail, steps.LinkFlapped,
-			[]string{"on spark-01 the link of rocep1s0f0 went down during the test"},
+			[]string{"rocep1s0f0 on spark-01"},
 		},
 
 		{
@@ -264,7 +263,7 @@ func TestWriteBandwidth(t *testing.T) {
 			"timed out after it had carried something", kindtest.Spark(), 92.5,
 			client(func(o *steps.Output) { o.Exit = runner.Exit{Code: 143, Why: runner.TimedOut} }),
 			steps.Inconclusive, steps.TimedOut,
-			[]string{"its ports carried 1.38 GB until then, so the ends reach each other"},
+			[]string{"1.38 GB"},
 		},
 		{
 			"timed out after a row", kindtest.Virtual(), 0.1,
@@ -311,7 +310,7 @@ func TestWriteBandwidth(t *testing.T) {
 		{"no row under the header", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
-		}), steps.Inconclusive, steps.OutputIncomplete, []string{`can be read: it ends with "#bytes #iterations BW peak`}},
+		}), steps.Inconclusive, steps.OutputIncomplete, []string{"it ends with \"#bytes #iterations BW peak"}},
 		{"nothing", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = "\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
@@ -319,13 +318,13 @@ func TestWriteBandwidth(t *testing.T) {
 		{"a clock that is none", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = "Correlation coefficient r^2: 0.770156 < 0.9\n" + o.Text
 		}), steps.Inconclusive, steps.ClockUnmeasured, []string{
-			"perftest was kept from its processor on spark-02",
-			"though it ended with status 0",
+			"on spark-02",
+			"ended with status 0",
 		}},
 		{
 			"a value of another kind", kindtest.Spark(), 92.5, client(func(o *steps.Output) { o.Value = "92.5" }),
 			steps.Inconclusive, steps.OutputIncomplete,
-			[]string{"no result that can be read"},
+			[]string{"no readable result"},
 		},
 		{
 			"a row of nothing", kindtest.Spark(), 0, nil, steps.Inconclusive, steps.OutputIncomplete, []string{"reports 0 Gb/s"},
@@ -334,7 +333,7 @@ func TestWriteBandwidth(t *testing.T) {
 		{"the port is taken", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			failed(&r.Stages[0].Outputs[0], "Couldn't listen to port 18515\n")
 			failed(&r.Stages[0].Outputs[1], "Couldn't connect to 192.168.100.10:18515\n")
-		}, steps.Inconclusive, steps.PortTaken, []string{"its port is taken on spark-01"}},
+		}, steps.Inconclusive, steps.PortTaken, []string{"on spark-01"}},
 		{
 			"the port is down", kindtest.Spark(), 92.5,
 			client(func(o *steps.Output) { failed(o, " Port number 1 state is Down\n") }), steps.Fail, steps.PortDown,
@@ -359,53 +358,53 @@ func TestWriteBandwidth(t *testing.T) {
 			"far more is missing than other traffic takes", kindtest.Spark(), 13.1,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 13.9 }),
 			steps.Fail, steps.AdapterDegraded,
-			[]string{"besides, 13.9 Gb/s of other traffic"},
+			[]string{"13.9 Gb/s"},
 		},
 		{
 			"as much is missing as other traffic takes", kindtest.Spark(), 72.5,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).IdleGbps = 21.2 }), steps.Fail, steps.OtherTraffic,
-			[]string{"72.5 Gb/s of 92.5", ": 21.2 Gb/s of other traffic"},
+			[]string{"72.5 Gb/s", "21.2 Gb/s"},
 		},
 		{
 			"the other end asked for less", kindtest.Spark(), 60,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["rx_prio3_pause"] = 5000 }),
 			steps.Fail, steps.Congestion,
-			[]string{"something on its way could not take more (rx_prio3_pause +5000)"},
+			[]string{"(rx_prio3_pause +5000)"},
 		},
 		{
 			"few errors explain no slow rail", kindtest.Spark(), 40,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 3 }),
 			steps.Fail, steps.BelowLimit,
-			[]string{"no cause shows here but few packets", "packet_seq_err +3"},
+			[]string{"few packets", "packet_seq_err +3"},
 		},
 		{"few errors beside pauses", kindtest.Spark(), 40, on(0, func(s *steps.Stage) {
 			b := kindtest.Counter(s, steps.Here, 0)
 			b.Errors["packet_seq_err"], b.Errors["rx_pfc_ena_frames_pri3"] = 3, 500_000
-		}), steps.Fail, steps.Congestion, []string{"could not take more (rx_pfc_ena_frames_pri3 +500000)"}},
+		}), steps.Fail, steps.Congestion, []string{"(rx_pfc_ena_frames_pri3 +500000)"}},
 		{
 			"a few time-outs take long", kindtest.Spark(), 40,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["local_ack_timeout_err"] = 3 }),
 			steps.Fail, steps.ErrorsGrew,
-			[]string{"packets were sent again (local_ack_timeout_err +3)"},
+			[]string{"(local_ack_timeout_err +3)"},
 		},
 		{
 			"many errors are no degraded adapter", kindtest.Spark(), 13.1,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Errors["packet_seq_err"] = 100_000 }),
 			steps.Fail, steps.ErrorsGrew,
-			[]string{"packets were sent again (packet_seq_err +100000)"},
+			[]string{"(packet_seq_err +100000)"},
 		},
 		{
 			"no access to the memory", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 				failed(o, " Completion with error at client\n Failed status 10: wr_id 0 syndrom 0x88\n")
 			}), steps.Fail, steps.MemoryAccessRefused,
-			[]string{"the adapter on spark-01 gave no access to the test's memory there (status 10, " +
-				"told on spark-02); look at the memory's registration"},
+			[]string{"the adapter on spark-01 denied access to the test's memory (status 10, " +
+				"reported on spark-02)"},
 		},
 		{
 			"the same in today's words", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 				failed(o, " Completion with error at client\n Failed status-local protection error (4): wr_id 0 syndrom 0x51\n")
 			}), steps.Fail, steps.MemoryAccessRefused,
-			[]string{"the adapter on spark-02 found that it may not use the test's memory there (status 4,"},
+			[]string{"spark-02 may not use the test's memory (status 4"},
 		},
 		{"the receiver was not ready", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			failed(o, " Completion with error at client\n Failed status 13: wr_id 0 syndrom 0x87\n")
@@ -442,7 +441,7 @@ func TestWriteBandwidth(t *testing.T) {
 
 		{
 			"soft-RoCE has no band", kindtest.Virtual(), 0.11, nil, steps.Pass, "",
-			[]string{"no band", "soft-RoCE", "own test alone"},
+			[]string{"no expected range", "soft-RoCE", "own test"},
 		},
 		{
 			"soft-RoCE counts its TCP and ACKs", kindtest.Virtual(), 0.11,
@@ -454,7 +453,7 @@ func TestWriteBandwidth(t *testing.T) {
 			"as much the other way", kindtest.Spark(), 92.5,
 			on(0, func(s *steps.Stage) { kindtest.Counter(s, steps.Here, 0).Rx = kindtest.Wire(1024) }),
 			steps.Warn, steps.OtherTraffic,
-			[]string{"rocep1s0f0 received 1.38 GB the other way"},
+			[]string{"rocep1s0f0 on spark-02 received 1.38 GB"},
 		},
 		{
 			"soft-RoCE, far more", kindtest.Virtual(), 0.11, move(steps.Here, 0, kindtest.Wire(1024)/100*110),
@@ -463,7 +462,7 @@ func TestWriteBandwidth(t *testing.T) {
 		},
 		{
 			"soft-RoCE, the other rail", kindtest.Virtual(), 0.11, move(steps.Here, 1, 2e8), steps.Fail, steps.OtherTraffic,
-			[]string{"rocep1s0f1 moved bytes too"},
+			[]string{"rocep1s0f1"},
 		},
 		{
 			"soft-RoCE without counters", kindtest.Virtual(), 0.11,
@@ -476,7 +475,7 @@ func TestWriteBandwidth(t *testing.T) {
 					r.Rig.Nodes[e].Rails[i].RateGbps = 100
 				}
 			}
-		}, steps.Pass, "", []string{"no band"}},
+		}, steps.Pass, "", []string{"no expected range"}},
 
 		{"skipped", kindtest.Spark(), 92.5, func(r *steps.Result) {
 			r.Skip = "spark-01 has no ib_write_bw"
@@ -509,8 +508,8 @@ func TestWriteBandwidthEvidence(t *testing.T) {
 	v := judgeWriteBandwidth(kindtest.BwCell, kindtest.Bandwidth(kindtest.TutorialSpark(), 92.5))
 	e, ok := kindtest.Evidence(v, "rail 2 (rocep1s0f1) bandwidth")
 	if !ok || e.Unit != "Gb/s" || e.Expected == nil || math.Abs(*e.Expected.Min-87.875) > 0.01 ||
-		!strings.HasPrefix(e.Expected.From, "passes from 0.95 of 92.5 (measured through ") ||
-		!strings.HasSuffix(e.Expected.From, "to 1.02 of the 105.4 that anybody saw") {
+		!strings.HasPrefix(e.Expected.From, "at least 0.95 of 92.5 (measured through ") ||
+		!strings.HasSuffix(e.Expected.From, "at most 1.02 of 105.4 (highest measured)") {
 		t.Errorf("%+v", e)
 	}
 	e, ok = kindtest.Evidence(v, "rail 1 (rocep1s0f0) bytes sent by spark-02")
@@ -572,20 +571,20 @@ func TestWriteLatency(t *testing.T) {
 	}{
 		{
 			"as it should be", kindtest.Spark(), 1.96, steps.Pass, "",
-			[]string{"1.96 us on each of the 4 rails", "1.4 to 2 us was measured between two ConnectX-7"},
+			[]string{"1.96 us on each of the 4 rails", "expected 0.3 to 2.5 us"},
 		},
 		{"slow", kindtest.Spark(), 5, steps.Warn, steps.LatencyHigh, []string{"5 us typical"}},
 		{"far too slow", kindtest.Spark(), 60, steps.Fail, steps.LatencyHigh, []string{"60 us typical"}},
 		{"impossibly fast", kindtest.Spark(), 0.01, steps.Inconclusive, steps.FigureImpossible, nil},
 		{"nothing", kindtest.Spark(), 0, steps.Inconclusive, steps.OutputIncomplete, []string{"no typical latency"}},
-		{"soft-RoCE", kindtest.Virtual(), 860, steps.Pass, "", []string{"no band"}},
+		{"soft-RoCE", kindtest.Virtual(), 860, steps.Pass, "", []string{"no expected range"}},
 	} {
 		v := judgeWriteLatency(kindtest.LatCell, kindtest.Latency(c.rig, c.typical, 2.6))
 		kindtest.Because(t, c.name, v, c.want, c.code)
 		kindtest.Want(t, c.name, v, c.want, c.words...)
 	}
 	kindtest.Want(t, "a long tail", judgeWriteLatency(kindtest.LatCell, kindtest.Latency(kindtest.Spark(), 1.96, 9000)),
-		steps.Warn, "one write of a hundred takes 9000 us")
+		steps.Warn, "9000 us")
 	unlike := kindtest.Latency(kindtest.Virtual(), 527, 600)
 	unlike.Stages[1].Outputs[1] = kindtest.Latency(kindtest.Virtual(), 21310, 30000).Stages[1].Outputs[1]
 	kindtest.Want(t, "rails apart", judgeWriteLatency(kindtest.LatCell, unlike), steps.Warn,
@@ -622,7 +621,7 @@ func TestWriteBandwidthFromThePeer(t *testing.T) {
 		}
 	}
 	kindtest.Want(t, "from the peer", judgeWriteBandwidth(kindtest.BwCell, r), steps.Pass,
-		"Each rail carried its own test alone")
+		"Each rail carried its own test")
 }
 
 // Counters tell of a latency what its own figures hide.
@@ -636,15 +635,15 @@ func TestWriteLatencySigns(t *testing.T) {
 		"as it should be": {func(*steps.RailBytes) {}, steps.Pass, "", "typically"},
 		"lost packets": {
 			func(b *steps.RailBytes) { b.Errors["local_ack_timeout_err"] = 4 }, steps.Warn, steps.ErrorsGrew,
-			"on spark-02 error counters grew meanwhile (local_ack_timeout_err +4)",
+			"spark-02 grew (local_ack_timeout_err +4",
 		},
 		"busy before": {
 			func(b *steps.RailBytes) { b.IdleGbps = 20 },
-			steps.Warn, steps.OtherTraffic, "20.0 Gb/s of other traffic",
+			steps.Warn, steps.OtherTraffic, "20.0 Gb/s",
 		},
 		"another way": {
 			func(b *steps.RailBytes) { b.Tx = 300 }, steps.Inconclusive, steps.BytesDiffer,
-			"on spark-02 rocep1s0f1 moved only 300 bytes of the 78.0 kB predicted",
+			"rocep1s0f1 on spark-02 counted 300 bytes of the expected 78.0",
 		},
 		"idle took all": {
 			func(b *steps.RailBytes) { b.Tx, b.IdleTx, b.IdleGbps = 0, 140_000, 0.001 }, steps.Pass, "",
@@ -652,11 +651,11 @@ func TestWriteLatencySigns(t *testing.T) {
 		},
 		"nobody counted": {
 			func(b *steps.RailBytes) { b.Tx, b.Known = 0, false }, steps.Inconclusive, steps.CounterBad,
-			"the bytes of rocep1s0f1 are unknown",
+			"of rocep1s0f1",
 		},
 		"a flap": {
 			func(b *steps.RailBytes) { b.Errors["link_downed"] = 1 }, steps.Fail, steps.LinkFlapped,
-			"on spark-02 the link of rocep1s0f1 went down",
+			"rocep1s0f1 on spark-02",
 		},
 	} {
 		r := kindtest.Latency(kindtest.Spark(), 1.96, 2.6)
@@ -688,25 +687,25 @@ func TestRatesApart(t *testing.T) {
 	}{
 		"soft-RoCE, a third": {
 			kindtest.Virtual(), 6, slow(1, 2), steps.Warn, steps.RailsApart,
-			[]string{"Rail 2", "carries 2 Gb/s where rail 1 carries 6 Gb/s"},
+			[]string{"Rail 2", "2 Gb/s. Rail 1 reaches 6"},
 		},
 		"soft-RoCE, two thirds": {kindtest.Virtual(), 6, slow(1, 4), steps.Pass, "", nil},
 		"soft-RoCE, the first": {
 			kindtest.Virtual(), 6, slow(0, 0.1), steps.Warn, steps.RailsApart,
-			[]string{"Rail 1", "where rail 2 carries"},
+			[]string{"Rail 1", "Rail 2 reaches"},
 		},
 		"a band, too": {
 			kindtest.Spark(), 92.5, slow(2, 40), steps.Fail, steps.RailsApart,
-			[]string{"Rail 3", "40.0 Gb/s of 92.5", "on DGX Spark): rail 1 carries 92.5"},
+			[]string{"Rail 3", "40.0 Gb/s, expected at least 87.9. Rail 1 reaches 92.5", "1 reaches 92.5"},
 		},
 		"its twin": {
 			kindtest.Spark(), 92.5, slow(1, 40), steps.Fail, steps.RailsApart,
-			[]string{"rail 1, behind the same PCIe link, carries"},
+			[]string{"Rail 1 behind the same PCIe link reaches"},
 		},
 		"explained": {kindtest.Spark(), 92.5, func(r *steps.Result) {
 			slow(1, 40)(r)
 			kindtest.Counter(&r.Stages[1], steps.Here, 1).IdleGbps = 50
-		}, steps.Fail, steps.OtherTraffic, []string{"50.0 Gb/s of other traffic"}},
+		}, steps.Fail, steps.OtherTraffic, []string{"50.0 Gb/s"}},
 		"another link": {
 			kindtest.Spark(), 92.5, func(r *steps.Result) {
 				slow(1, 23)(r)
@@ -714,7 +713,7 @@ func TestRatesApart(t *testing.T) {
 					r.Rig.Nodes[e].Rails[1].RateGbps = 25
 				}
 			}, steps.Warn, steps.LinkSlow,
-			[]string{"the link of rocep1s0f1 came up at 25 Gb/s where that of rocep1s0f0 has 200"},
+			[]string{"rocep1s0f1 runs at 25 Gb/s, but rocep1s0f0 has 200"},
 		},
 	} {
 		r := kindtest.Bandwidth(c.rig, c.gbps)
@@ -722,8 +721,8 @@ func TestRatesApart(t *testing.T) {
 		v := judgeWriteBandwidth(kindtest.BwCell, r)
 		kindtest.Because(t, name, v, c.want, c.code)
 		kindtest.Want(t, name, v, c.want, c.words...)
-		if said := strings.Contains(kindtest.Said(v), "on its own way"); said != slices.ContainsFunc(c.words,
-			func(w string) bool { return strings.Contains(w, "carries") }) {
+		if said := strings.Contains(kindtest.Said(v), "on its own path"); said != slices.ContainsFunc(c.words,
+			func(w string) bool { return strings.Contains(w, "reaches") }) {
 			t.Errorf("%s: %s", name, v.Reason)
 		}
 	}

@@ -122,7 +122,10 @@ func planDual(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 	for _, f := range rep.Findings {
 		said = append(said, f.Text)
 	}
-	p.Refuse = strings.Join(said, ", and ")
+	if len(said) > 1 {
+		said = append(said[:1], fmt.Sprintf("And %d more", len(said)-1))
+	}
+	p.Refuse = strings.Join(said, ". ")
 	return p
 }
 
@@ -142,7 +145,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep registry.Report
 	if !r.Rig.HasPair(0) || !r.Rig.HasPair(1) {
-		rep.Add(steps.NoRail, steps.Inconclusive, "there are not two rails that lead from node to node")
+		rep.Add(steps.NoRail, steps.Inconclusive, "fewer than two rails connect the nodes. See rail-map")
 		return rep.Verdict()
 	}
 	t := couplesTest{cell: c, result: r, stage: r.Stages[0], rep: &rep}
@@ -201,7 +204,7 @@ func (t *couplesTest) want() []string {
 func (t *couplesTest) Ends() bool {
 	rep := t.rep
 	if t.stage.Err != "" {
-		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", t.stage.Err)
 	}
 	server, client := roles(t.stage)
 	if client == nil || server == nil {
@@ -240,7 +243,7 @@ func (t *couplesTest) Output() bool {
 	t.tests = tests
 	for _, name := range t.want() {
 		if why := dualNotOfThisRun(t.cell, t.result.Rig, t.client, tests[name]); why != "" {
-			rep.Add(steps.OutputForeign, steps.Inconclusive, "the test %q is not as it was asked for: %s", name, why)
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "the test %q is not as requested: %s", name, why)
 			return false
 		}
 	}
@@ -296,7 +299,8 @@ func serverQuiet(r steps.Result, server steps.Output, rep *registry.Report) bool
 	c, msg, found := causeOf(messagesOf(server.End, parse.PerftestErrors(server.Text)))
 	if found {
 		code, grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
-		rep.Add(code, grade, "%s, though it ended with status 0", said)
+		rep.Add(code, grade, "%s", said)
+		rep.Explain("A program ended with status 0 although it reported an error")
 	}
 	return !found
 }
@@ -308,7 +312,7 @@ func byName(all []dualTest, want []string, rep *registry.Report) (tests map[stri
 	for _, t := range all {
 		_, twice := tests[t.Name]
 		if tests[t.Name] = t; twice || !slices.Contains(want, t.Name) {
-			rep.Add(steps.OutputForeign, steps.Inconclusive, "there is a test %q that nobody asked for, or that is there twice",
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "the output has a test %q that was not requested, or has it twice",
 				t.Name)
 			ok = false
 		}
@@ -336,23 +340,29 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 		case len(t.Rows) == 0:
 			unread[registry.OrUnknown(t.Err)] = append(unread[registry.OrUnknown(t.Err)], strconv.Quote(name))
 		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
-			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q reports %g Gb/s", name, t.Rows[0].AverageGbps)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q reports %g Gb/s, which is not a result", name,
+				t.Rows[0].AverageGbps)
 		case len(t.Errors) == 0:
 			continue
 		default:
 			c, msg, found := causeOf(messagesOf(steps.Here, t.Errors))
 			if !found {
-				rep.Add(steps.UnknownError, steps.Inconclusive, "the test %q has a figure, and says %s", name, t.Errors[0])
+				rep.Add(steps.UnknownError, steps.Inconclusive, "the test %q reported an error despite a result: %s", name,
+					t.Errors[0])
 				break
 			}
 			code, grade, said := means(r.Rig, r.Stages[0], r.Rig.Pairs, c, msg)
-			rep.Add(code, grade, "the test %q: %s, though it ended with status 0", name, said)
+			rep.Add(code, grade, "the test %q: %s", name, said)
+			rep.Explain("It ended with status 0 although it reported an error")
 		}
 		ok = false
 	}
 	for _, why := range slices.Sorted(maps.Keys(unread)) {
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "no result that can be read came from the test %s: %s",
-			registry.And(unread[why]), why)
+		names := unread[why]
+		if len(names) > 3 {
+			names = append(names[:1], fmt.Sprintf("%d more", len(names)-1))
+		}
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "no readable result of %s: %s", registry.And(names), why)
 	}
 	return ok
 }
@@ -362,7 +372,7 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 func dualNotOfThisRun(c steps.Cell, rig steps.Rig, client steps.Output, t dualTest) string {
 	pair, ok := t.rail(rig)
 	if !ok {
-		return "no rail has its name"
+		return "no rail has this device"
 	}
 	return cmp.Or(bothWays(t.Perftest), notOfThisRun(c, client, t.Bandwidth, rig.Rail(pair, client.End).Dev))
 }
@@ -382,7 +392,7 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	least, mtu := shorter(first, second), limits.AgreedMTU(r.Rig, cp.first, first.MTU)
 	f := verify.Figure{
 		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: limits.OverTogether, Of: "they",
-		Doubt: "did they run at the same time?",
+		Doubt: "Check that they ran at the same time",
 		Cause: func() (string, steps.Code) { return cp.cause(r, alone, with) },
 	}
 	for i := range cp.numbers {
@@ -396,7 +406,7 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	})
 	row = []string{
 		fmt.Sprintf("%d and %d", cp.numbers[0], cp.numbers[1]), fmt.Sprintf("%.1f, %.1f", alone[0], alone[1]),
-		fmt.Sprintf("%.1f, %.1f", with[0], with[1]), fmt.Sprintf("%.1f", sum), "no band",
+		fmt.Sprintf("%.1f, %.1f", with[0], with[1]), fmt.Sprintf("%.1f", sum), "no range",
 	}
 	if why := together(first, second, name, rep); why != "" {
 		rep.Hear(steps.ByBytes)
@@ -404,16 +414,16 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 		rep.Hear(steps.ByFigure)
 	} else {
 		f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
-			rep.Add(code, g, "%s together: "+format, append([]any{name}, args...)...)
+			rep.Add(code, g, "%s together: "+format, append([]any{registry.Capital(name)}, args...)...)
 		})
 	}
-	text = fmt.Sprintf("%s together %s, alone %.1f and %.1f", name, registry.Gbps(sum), alone[0], alone[1])
+	text = fmt.Sprintf("%s together %s", name, registry.Gbps(sum))
 	if f.Band.None == "" {
 		row[4] = fmt.Sprintf("%.1f", f.Band.Expected)
 		if !r.Rig.SharesHalf(cp.first, cp.second) {
-			text += ", each behind a PCIe link of its own"
+			text += ", with a PCIe link each"
 		}
-		text += ": " + f.Band.Says("they")
+		text += ", " + f.Range()
 	}
 	return text, row
 }
@@ -430,19 +440,20 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) (text string, cod
 		b := limits.BandOf(r.Rig, limits.Test{MTU: mtu}, pair)
 		if b.Expected > 0 && alone[i] < limits.WarnShare.Value()*float64(b.Expected) {
 			if said, why, known := of(alone[i]); known {
-				return fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said), why
+				return fmt.Sprintf("Rail %d: %s", m.No, said), why
 			}
-			return fmt.Sprintf("rail %d (%s) carries only %s alone, of %.1f: see the write bandwidth of each rail", m.No,
-				m.Dev, registry.Gbps(alone[i]), b.Expected), steps.BelowLimit
+			return fmt.Sprintf("Rail %d alone reaches only %s, expected at least %.1f. See ib-write-bw", m.No,
+				registry.Gbps(alone[i]), limits.PassShare.Value()*float64(b.Expected)), steps.BelowLimit
 		}
 		if said, why, known := of(with[i]); guess == "" && known {
-			guess, likely = fmt.Sprintf("rail %d (%s): %s", m.No, m.Dev, said), why
+			guess, likely = fmt.Sprintf("Rail %d: %s", m.No, said), why
 		}
 	}
 	if guess != "" {
 		return guess, likely
 	}
-	return "both are well alone; look for other traffic, and for PCIe errors (dmesg)", steps.SlowTogether
+	return "Alone, both reach their limit. Check for other traffic, and for PCIe errors " +
+		"(dmesg)", steps.SlowTogether
 }
 
 // shorter is the smaller message of two tests with the fewer of them: what both are at least.
@@ -463,21 +474,22 @@ func together(first, second dualTest, name string, rep *registry.Report) string 
 		took := float64(row.Bytes) * float64(row.Iterations) * 8 / row.AverageGbps / 1e9
 		switch {
 		case t.From <= 0 || t.To <= t.From:
-			return fmt.Sprintf("nothing tells when the test %q ran, so nobody knows whether both ran at the same time", t.Name)
+			return fmt.Sprintf("when the test %q ran is unknown, so the tests may not have overlapped", t.Name)
 		case took > t.To-t.From+2*tick:
-			return fmt.Sprintf("the test %q was over in %.2f s, and its %s at %s take %.2f: its figure is none", t.Name,
+			return fmt.Sprintf("the test %q took %.2f s, but its %s at %s need %.2f s: its result is not "+
+				"usable", t.Name,
 				t.To-t.From,
 				registry.Size(float64(row.Bytes)*float64(row.Iterations)), registry.Gbps(row.AverageGbps), took)
 		}
 		begin, end, least = max(begin, t.To-took), min(end, t.From+took), min(least, took)
 	}
 	share := max(0, end-begin) / least
-	rep.Show(name+", surely at the same time", registry.Round(100*share), "% of the shorter one's time", &steps.Expected{
+	rep.Show(name+", certain overlap", registry.Round(100*share), "% of the shorter one's time", &steps.Expected{
 		Min: new(100 * limits.Together.Value()), From: "when each began and ended, and how long its bytes took",
 	})
 	if share < limits.Together.Value() {
-		return fmt.Sprintf("they surely ran at the same time for %.0f %% of the shorter one's %.2f s only, so their sum "+
-			"is no rate; longer tests (ITERATIONS) show it", 100*share, least)
+		return fmt.Sprintf("they certainly overlapped for only %.0f %% of the shorter test (%.2f s). "+
+			"Increase ITERATIONS", 100*share, least)
 	}
 	return ""
 }

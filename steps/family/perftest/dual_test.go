@@ -14,7 +14,7 @@ var dualCell = steps.Cell{ID: "dual-link", Counters: true, Judge: "dual-link"}
 func TestDual(t *testing.T) {
 	v := judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual))
 	kindtest.Want(t, "healthy", v, steps.Pass, "ails 1 and 2 together 105.4 Gb/s",
-		"one PCIe Gen5 x4 link that both rails share", "ails 1 and 3 together 185.0 Gb/s", "PCIe link of its own")
+		"expected 100.1 to 110.7", "ails 1 and 3 together 185.0 Gb/s", "PCIe link")
 	if len(v.Tables) != 1 || len(v.Tables[0].Rows) != 2 {
 		t.Errorf("tables: %+v", v.Tables)
 	}
@@ -30,7 +30,7 @@ func TestDual(t *testing.T) {
 	slow := kindtest.Healthy()
 	slow["half beside first"] = 30
 	kindtest.Want(t, "a slow half", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), slow, parseDual)), steps.Fail,
-		"rails 1 and 3 together: 122.5 Gb/s of 185.")
+		"rails 1 and 3 together: 122.5 Gb/s")
 	apart := kindtest.Healthy()
 	apart["first beside second"], apart["second beside first"] = 92.6, 92.6
 	kindtest.Because(t, "more than one link can carry",
@@ -39,10 +39,10 @@ func TestDual(t *testing.T) {
 	wrong := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&wrong.Stages[0], steps.Here, 3).Tx = 10 * kindtest.Wire(1024)
 	kindtest.Want(t, "another rail's bytes", judgeDual(dualCell, wrong), steps.Fail,
-		"on spark-02 roceP2p1s0f1 moved bytes too")
+		"roceP2p1s0f1 on spark-02")
 	lost := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&lost.Stages[0], steps.Peer, 1).Rx /= 2
-	kindtest.Want(t, "missing bytes", judgeDual(dualCell, lost), steps.Inconclusive, "on spark-01 rocep1s0f1 moved only")
+	kindtest.Want(t, "missing bytes", judgeDual(dualCell, lost), steps.Inconclusive, "rocep1s0f1 on spark-01")
 	blind := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	kindtest.Counter(&blind.Stages[0], steps.Here, 0).Known = false
 	kindtest.Because(t, "uncounted", judgeDual(dualCell, blind), steps.Inconclusive, steps.CounterBad)
@@ -55,14 +55,14 @@ func TestDual(t *testing.T) {
 		b := kindtest.Counter(&again.Stages[0], steps.Here, i)
 		b.Tx, b.Errors["packet_seq_err"] = b.Tx*105/100, 7
 	}
-	kindtest.Want(t, "sent again", judgeDual(dualCell, again), steps.Warn, "on spark-02 more bytes", "rocep1s0f0 5.0 %",
-		"sent again: packet_seq_err +7")
+	kindtest.Want(t, "retransmi", judgeDual(dualCell, again), steps.Warn, "on spark-02", "rocep1s0f0 5.0 %",
+		"packet_seq_err +7")
 	portless := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	for i := range 4 {
 		kindtest.Counter(&portless.Stages[0], steps.Here, i).Source = "netdev bytes"
 	}
-	kindtest.Want(t, "no port counters", judgeDual(dualCell, portless), steps.Inconclusive,
-		"on spark-02 rocep1s0f0, rocep1s0f1 and roceP2p1s0f0: no port counters")
+	kindtest.Want(t, "port counters", judgeDual(dualCell, portless), steps.Inconclusive,
+		"rocep1s0f0, rocep1s0f1 and roceP2p1s0f0 on spark-02")
 	degraded := kindtest.Healthy()
 	for name := range degraded {
 		degraded[name] = 13
@@ -72,7 +72,7 @@ func TestDual(t *testing.T) {
 	one := kindtest.Healthy()
 	one["first alone"], one["first beside half"] = 60, 60
 	kindtest.Want(t, "a slow rail", judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), one, parseDual)), steps.Warn,
-		"rail 1 (rocep1s0f0) carries only 60.0 Gb/s alone")
+		"alone reaches only 60.0 Gb/s")
 
 	cut := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	for i := range 2 {
@@ -80,7 +80,7 @@ func TestDual(t *testing.T) {
 		unread.Rows, unread.Err = nil, "a row is cut"
 	}
 	kindtest.Want(t, "cut rows", judgeDual(dualCell, cut), steps.Inconclusive,
-		`the test "first alone" and "second alone": a row is cut`)
+		"\"first alone\" and \"second alone\"")
 
 	failed := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	o := &failed.Stages[0].Outputs[1]
@@ -91,7 +91,7 @@ func TestDual(t *testing.T) {
 	spoiled := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	spoiled.Stages[0].Outputs[0].Text += "\nVALIDATION: FAILED (server) - 3 error(s), first at QP 0\n"
 	kindtest.Want(t, "spoiled data", judgeDual(dualCell, spoiled), steps.Fail,
-		"what arrived on spark-01 is not what was sent")
+		"arrived on spark-01")
 	broke := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)
 	tests = broke.Stages[0].Outputs[1].Value.([]dualTest)
 	tests[1].Errors = []string{"Completion with error at client"}
@@ -119,7 +119,7 @@ func TestPlanOfDual(t *testing.T) {
 		refused string
 	}{
 		{"as it should be", plain, ""},
-		{"a pulled cable", pulled, "roceP2p1s0f0 on spark-01 is DOWN: check its cable"},
+		{"a pulled cable", pulled, "is DOWN. Check its cable at both ends"},
 		{"switched off", off, "rocep1s0f1 on spark-01 is DOWN: its interface enp1s0f1np1 is switched off"},
 	} {
 		p := planDual(c.rig, nil)
@@ -140,27 +140,27 @@ func TestDualAtTheSameTime(t *testing.T) {
 		"as it should be": {func(_, _ *dualTest) {}, steps.Pass, "", "together"},
 		"one after the other": {
 			func(a, b *dualTest) { b.From, b.To = a.To, a.To+b.To-b.From }, steps.Inconclusive, steps.NotTogether,
-			"surely ran at the same time for 0 %",
+			"overlapped for only 0 %",
 		},
 		"for a while": {
 			func(a, b *dualTest) { b.From, b.To = b.From+0.15, b.To+0.15 }, steps.Inconclusive, steps.NotTogether,
-			"of the shorter one's 0.20 s only",
+			"0.20 s",
 		},
 		"long programs": {
 			func(a, b *dualTest) { a.From, b.To = a.From-3, b.To+3 }, steps.Inconclusive, steps.NotTogether,
-			"so their sum is no rate",
+			"overlapped for only 0 %",
 		},
 		"nobody tells": {
 			func(a, _ *dualTest) { a.From, a.To = 0, 0 },
-			steps.Inconclusive, steps.NotTogether, "nothing tells when",
+			steps.Inconclusive, steps.NotTogether, "ran is unknown",
 		},
 		"backwards": {
 			func(a, _ *dualTest) { a.From, a.To = a.To, a.From }, steps.Inconclusive, steps.NotTogether,
-			"nothing tells when",
+			"ran is unknown",
 		},
 		"faster than the clock": {
 			func(a, _ *dualTest) { a.To = a.From + 0.1 },
-			steps.Inconclusive, steps.NotTogether, "was over in 0.10 s",
+			steps.Inconclusive, steps.NotTogether, "0.10 s",
 		},
 	} {
 		r := kindtest.Dual(kindtest.Spark(), kindtest.Healthy(), parseDual)

@@ -20,7 +20,6 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep registry.Report
-	var figures []string
 	var rails []int
 	var medians []float64
 	var tail float64 // the largest 99th percentile of all rails, us: one number for the reason
@@ -41,23 +40,25 @@ func judgeWriteLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		if account.OK() {
 			right++
 		}
-		figures, rails = append(figures, registry.Microseconds(row.TypicalUS)), append(rails, t.No)
+		rails = append(rails, t.No)
 		medians, tail = append(medians, row.TypicalUS), max(tail, row.P99US)
 	}
 	verify.EveryRail(c, r, &rep)
 	verify.RailsApart(medians, rails, &rep)
-	lead := fmt.Sprintf("typically %s, one way; at most %s for 99 %%", registry.PerRail(rails, figures),
+	lead := fmt.Sprintf("typically %s one way, 99 %% below %s", verify.Across(rails, medians, registry.Microseconds),
 		registry.Microseconds(tail))
 	switch usual := limits.WriteLatency.Entry(); {
 	case !banded || len(medians) == 0:
 	case slices.Min(medians) < usual.Low:
-		lead += fmt.Sprintf(": faster than what railbench knows of (%s)", usual.Says())
+		lead += fmt.Sprintf("; faster than the fastest known, %s", usual.Figures())
 	default:
-		lead += fmt.Sprintf(": as it should be (%s)", usual.Says())
+		lead += fmt.Sprintf(", expected %g to %g us",
+			limits.WriteLatencyLeast.Value(), limits.WriteLatencyPass.Value())
 	}
 	carried := ""
 	if right > 0 && right == len(r.Stages) {
-		carried = "Each rail carried its own writes, both ways, and no other moved anything"
+		carried = "Each rail carried its own writes in both directions, and no other rail " +
+			"carried data"
 	}
 	return rep.Verdict(lead, carried)
 }
@@ -88,7 +89,7 @@ func (t *latencyTest) Output() bool {
 	}
 	if row := t.row(); row.TypicalUS <= 0 || row.P99US <= 0 || row.Iterations <= 0 || row.Bytes <= 0 {
 		// With -D perftest measures an average alone.
-		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client reports no typical latency, or no tail")
+		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client reports no typical latency or no 99 %% value")
 		return false
 	}
 	if t.untold() {
@@ -97,8 +98,8 @@ func (t *latencyTest) Output() bool {
 	// Either end takes its own times, and counts the same messages.
 	if at, ok := t.server.Value.(parse.Latency); ok && len(at.Rows) > 0 {
 		if a, b := t.row(), at.Rows[0]; a.Bytes != b.Bytes || a.Iterations != b.Iterations {
-			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends' outputs are not of one test: %d messages of %d "+
-				"bytes at the client, and %d of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
+			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %d messages of %d bytes at the "+
+				"client, %d of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
 			return false
 		}
 	}
@@ -126,7 +127,7 @@ func (t *latencyTest) Figure(traffic.Accounted) {
 		MedianUS: row.TypicalUS, Soft: t.soft, Usual: limits.WriteLatency, Least: limits.WriteLatencyLeast,
 		Pass: limits.WriteLatencyPass, Warn: limits.WriteLatencyWarn,
 		Far: "is far from RDMA's " + limits.WriteLatency.Entry().Figures() +
-			": does a switch, another route or soft-RoCE stand between?",
+			"Check for a switch, another route or soft-RoCE",
 	}
 	t.rep.Measured(steps.Figure{
 		What: steps.Latency, Value: row.TypicalUS, P99: row.P99US, Unit: "us",
@@ -145,16 +146,16 @@ func (t *latencyTest) Signs() {
 		return
 	}
 	if row.P99US > limits.WriteLatencyTail.Value()*row.TypicalUS {
-		t.add(steps.LatencyTail, steps.Warn, "one write of a hundred takes %s and more, where the median is %s: %s",
+		t.add(steps.LatencyTail, steps.Warn, "1 %% of the writes take %s or longer, the median is %s. %s",
 			registry.Microseconds(row.P99US),
 			registry.Microseconds(row.TypicalUS), traffic.Outliers(t.stage.Bytes, traffic.EndsOf(t.Pair),
-				"power saving (cpufreq), interrupts on its core, or other traffic"))
+				"Check power saving (cpufreq), interrupts and other traffic"))
 		return
 	}
 	// A few that stand still for long are less than one in a hundred, and show in the average alone.
 	if row.AvgUS > limits.WriteLatencyMean.Value()*row.TypicalUS {
-		t.add(steps.LatencyTail, steps.Warn, "the average is %s, where the median is %s and the longest took %s: a few "+
-			"writes stood still for long (a time-out, a link that was trained again, a processor that slept)",
+		t.add(steps.LatencyTail, steps.Warn, "average %s, median %s, longest %s: a few writes were delayed. Check for link "+
+			"errors, pauses and power saving",
 			registry.Microseconds(row.AvgUS), registry.Microseconds(row.TypicalUS), registry.Microseconds(row.MaxUS))
 	}
 }
@@ -163,11 +164,11 @@ func (t *latencyTest) Signs() {
 func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m registry.Measurement) string {
 	row, rows := v.Rows[0], ""
 	if len(v.Rows) > 1 {
-		rows = fmt.Sprintf("it has %d rows, where one test has one", len(v.Rows))
+		rows = fmt.Sprintf("it has %d rows, expected one", len(v.Rows))
 	}
 	mean := ""
 	if row.AvgUS > 0 && (row.AvgUS < row.MinUS || row.MaxUS > 0 && row.AvgUS > row.MaxUS) {
-		mean = fmt.Sprintf("its average is %g us, and its times go from %g to %g", row.AvgUS, row.MinUS, row.MaxUS)
+		mean = fmt.Sprintf("its average is %g us, outside its range of %g to %g", row.AvgUS, row.MinUS, row.MaxUS)
 	}
 	return cmp.Or(rows, mean, verify.OfTest(v.Test, "Write", "Latency"), verify.OfDevice(v.Device, m.Dev),
 		otherGID(c, m.Client, "ib_write_lat", v.Perftest), otherKind(c, m.Client, "ib_write_lat", v.Perftest),

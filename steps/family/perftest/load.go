@@ -117,7 +117,7 @@ func judgeLoad(c steps.Cell, r steps.Result) steps.Verdict {
 func (l *loadRun) Ends() bool {
 	if l.stage.Err != "" {
 		l.checkPorts()
-		l.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", l.stage.Err)
+		l.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", l.stage.Err)
 	}
 	ran := false
 	for _, o := range l.stage.Outputs {
@@ -185,7 +185,7 @@ func (l *loadRun) Figure(traffic.Accounted) {
 	}
 	l.rep.Show("RDMA over "+l.names(), registry.Round(float64(l.rdma)), "Gb/s", f.Expected())
 	if l.tcp > 0 {
-		l.rep.Show("TCP beside it", registry.Round(float64(l.tcp)), "Gb/s", nil)
+		l.rep.Show("TCP at the same time", registry.Round(float64(l.tcp)), "Gb/s", nil)
 	}
 	f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
 		l.rep.Add(code, g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
@@ -199,7 +199,7 @@ func (l *loadRun) Figure(traffic.Accounted) {
 	}
 	l.lead = fmt.Sprintf("%s over %s for %d s", registry.Gbps(float64(l.rdma)), l.names(), l.seconds)
 	if f.Band.None == "" {
-		l.lead += ": " + f.Band.Says(l.names())
+		l.lead += ", " + f.Range()
 	}
 }
 
@@ -234,13 +234,14 @@ func (l *loadRun) take() (ok bool) {
 	seen := map[string]bool{}
 	for _, t := range l.tests {
 		if seen[t.Name] {
-			rep.Add(steps.OutputForeign, steps.Inconclusive, "%s is there twice", t.Name)
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "%s is in the output twice", t.Name)
 			return false
 		}
 		seen[t.Name] = true
 		if t.TCP != nil {
 			if t.TCP.ReceivedGbps <= 0 || t.TCP.ReceivedBytes <= 0 {
-				rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s", t.TCP.ReceivedGbps)
+				rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s, which is not a result",
+					t.TCP.ReceivedGbps)
 				return false
 			}
 			l.tcp = rate.Payload(t.TCP.ReceivedGbps)
@@ -248,7 +249,7 @@ func (l *loadRun) take() (ok bool) {
 		}
 		p, known := t.pair(rig)
 		if !known {
-			rep.Add(steps.OutputForeign, steps.Inconclusive, "no rail of this rig is called %q", t.Name)
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "this rig has no rail %q", t.Name)
 			return false
 		}
 		row := t.Rows[0]
@@ -257,7 +258,8 @@ func (l *loadRun) take() (ok bool) {
 			return false
 		}
 		if row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
-			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s", t.Name, row.AverageGbps)
+			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s, which is not a result", t.Name,
+				row.AverageGbps)
 			return false
 		}
 		mtu := limits.AgreedMTU(rig, p, t.MTU)
@@ -286,7 +288,7 @@ func (l *loadRun) whole() bool {
 	rig, ok := l.result.Rig, true
 	for i := range rig.Pairs {
 		if !slices.Contains(l.numbers, i+1) {
-			l.rep.Add(steps.RailUnmeasured, steps.Inconclusive, "rail %d was left out, so this is not all of them", i+1)
+			l.rep.Add(steps.RailUnmeasured, steps.Inconclusive, "rail %d was left out, so the sum is not complete", i+1)
 			ok = false
 		}
 	}
@@ -295,7 +297,7 @@ func (l *loadRun) whole() bool {
 	}
 	here, peer := len(rig.At(steps.Here).Rails), len(rig.At(steps.Peer).Rails)
 	if here != peer {
-		l.rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d rails and %s %d, so these are not all: see the rail map",
+		l.rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d rails but %s %d, so the sum is not complete. See rail-map",
 			rig.NameOf(steps.Here), here, rig.NameOf(steps.Peer), peer)
 	}
 	return ok
@@ -319,7 +321,7 @@ func (l *loadRun) beside() string {
 	case l.bothWays:
 		return " in both directions together"
 	case l.tcp > 0:
-		return " with " + registry.Gbps(float64(l.tcp)) + " of TCP beside RDMA"
+		return " with " + registry.Gbps(float64(l.tcp)) + " next to TCP"
 	}
 	return ""
 }
@@ -329,9 +331,9 @@ func (l *loadRun) beside() string {
 func (l *loadRun) band() limits.Band {
 	switch {
 	case l.bothWays:
-		return limits.Band{None: "nobody measured a rail in both directions at once"}
+		return limits.Band{None: "no measurement exists for a rail used in both directions at once"}
 	case l.tcp > 0:
-		return limits.Band{None: "nobody measured RDMA with TCP beside it on one rail"}
+		return limits.Band{None: "no measurement exists for RDMA next to TCP on one rail"}
 	}
 	return limits.BandOf(l.result.Rig, limits.Test{
 		MTU: l.mtu, Message: l.row.Bytes, Payload: float64(l.row.Bytes) * float64(l.row.Iterations),
@@ -366,7 +368,7 @@ func (l *loadRun) Flows() (all []traffic.Flow) {
 			f := traffic.Between(from, mtu, mtu, p)
 			f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
 			f.More = more
-			f.Text = fmt.Sprintf("what %s reports without its first and last second", t.Name)
+			f.Text = fmt.Sprintf("the report of %s without its first and last second", t.Name)
 			all = append(all, f)
 		}
 	}
@@ -391,7 +393,7 @@ func (l *loadRun) stream(v parse.Iperf3) (f traffic.Flow, ok bool) {
 		mss = float64(path.Netdevs[from].MTU - limits.TCPHeaders)
 	}
 	f = traffic.Stream(from, path.Rails[from], to, path.Rails[to], v.ReceivedBytes, mss)
-	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"
+	f.Text = registry.Size(f.Payload) + " of payload counted by iperf3"
 	return f, true
 }
 

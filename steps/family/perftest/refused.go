@@ -18,10 +18,13 @@ var refused = lazyregexp.New(`Failed status(?: |-[^(]*\()(4|9|10|11)\b`)
 // refusals are what the statuses say, of the end that was told (%[1]s) and of the other (%[2]s). All but the first come
 // in a packet of the other end's.
 var refusals = map[string]string{
-	"4":  "the adapter on %[1]s found that it may not use the test's memory there (status 4, a local protection error)",
-	"9":  "the adapter on %[2]s took what was asked of it for invalid (status 9, told on %[1]s)",
-	"10": "the adapter on %[2]s gave no access to the test's memory there (status 10, told on %[1]s)",
-	"11": "the adapter on %[2]s could not do what was asked of it (status 11, told on %[1]s)",
+	"4": "the adapter on %[1]s may not use the test's memory (status 4, local " +
+		"protection error)",
+	"9": "the adapter on %[2]s rejected the request as invalid (status 9, reported on " +
+		"%[1]s)",
+	"10": "the adapter on %[2]s denied access to the test's memory (status 10, reported " +
+		"on %[1]s)",
+	"11": "the adapter on %[2]s could not do the operation (status 11, reported on %[1]s)",
 }
 
 // means is what a cause says, as far as that is known of the stage in which an end said it, over some rails.
@@ -36,8 +39,7 @@ func means(rig steps.Rig, s steps.Stage, pairs []steps.Pair, c registry.Cause, m
 	grade := c.Grade
 	if why := left(s, other); why != "" && status[1] != "4" {
 		grade = steps.Inconclusive
-		said += fmt.Sprintf("; the test's other end there %s: where that came first, its memory was gone, so look at it "+
-			"first", why)
+		said += fmt.Sprintf(". The end there %s. Check that end first", why)
 	}
 	soft := slices.ContainsFunc(pairs, func(p steps.Pair) bool {
 		return rig.Rail(p, msg.End).Soft() || rig.Rail(p, other).Soft()
@@ -45,12 +47,12 @@ func means(rig steps.Rig, s steps.Stage, pairs []steps.Pair, c registry.Cause, m
 	if soft {
 		// rxe answers so to a packet that it did not expect, too (check_op_seq and check_length in the kernel's
 		// drivers/infiniband/sw/rxe/rxe_resp.c).
-		return c.Code, steps.Inconclusive, said + "; soft-RoCE, which is the kernel's, was seen to end so under load with " +
-			"nothing wrong: run it again with nothing beside it, and look at the memory's registration (dmesg) if it " +
-			"says so again"
+		return c.Code, steps.Inconclusive, said + ". soft-RoCE can fail like this under load. " +
+			"Rerun it on an idle node, then check dmesg" +
+			""
 	}
-	return c.Code, grade, said + "; look at the memory's registration, at a GPU's module, and at the IOMMU (dmesg): it " +
-		"is not the cable"
+	return c.Code, grade, said + ". Check memory registration, the GPU's module and the IOMMU (dmesg): " +
+		"the cable is not the cause"
 }
 
 // left says how an end ended, where that may have been before the other one complained: by itself, and not because
@@ -70,11 +72,11 @@ func left(s steps.Stage, e steps.End) string {
 	})
 	switch {
 	case own >= 0:
-		return fmt.Sprintf("ended with %s, and said %q", o.Exit, errors[own])
+		return fmt.Sprintf("ended with %s and printed %q", o.Exit, errors[own])
 	case o.Exit.OK() || len(errors) > 0:
 		return ""
 	}
-	return fmt.Sprintf("ended with %s, and without a word", o.Exit)
+	return fmt.Sprintf("ended with %s and printed nothing", o.Exit)
 }
 
 // completion is what perftest says of any work completion that failed.

@@ -49,7 +49,7 @@ func (r reading) text(figure string) string {
 	case r.grade == steps.Skipped:
 		return "skipped"
 	case !r.has:
-		return "no figure"
+		return "no result"
 	case r.grade == steps.Fail:
 		return "✗ " + figure
 	case r.grade == steps.Inconclusive:
@@ -85,7 +85,7 @@ type tail struct {
 // figure has the verdict of its own cell beside it.
 func summarize(h steps.History) steps.Verdict {
 	if len(h.Outcomes) == 0 {
-		return registry.Inconclusive(steps.NothingRan, "Nothing ran in this session yet: run some cells first, for example "+
+		return registry.Inconclusive(steps.NothingRan, "Nothing ran in this session yet. Run some cells first, for example "+
 			"ib-write-bw and tcp-single.")
 	}
 	r := recap{History: h}
@@ -103,7 +103,7 @@ func summarize(h steps.History) steps.Verdict {
 		if worst := r.worst(); worst != "" {
 			all += ". " + worst
 		}
-		rep.Add(steps.NothingRan, steps.Inconclusive, "nothing that these tables are of was measured yet: run ib-write-bw, "+
+		rep.Add(steps.NothingRan, steps.Inconclusive, "no cell of these tables was measured yet. Run ib-write-bw, "+
 			"tcp-single or a NIXL cell first. %s", all)
 	}
 	v := rep.Verdict(counts, r.fastest(), r.worst())
@@ -370,7 +370,8 @@ func (r recap) show(rep *registry.Report) {
 		}
 		var e *steps.Expected
 		if most := x.most(); most > 0 {
-			e = &steps.Expected{Max: new(registry.Round(most)), From: "the link and the PCIe link behind it; " + x.source()}
+			e = &steps.Expected{Max: new(registry.Round(most)), From: "the limits of the link and of the PCIe link behind it; " +
+				x.source()}
 		}
 		rep.Show(x.name, registry.Round(x.value), "Gb/s", e)
 	}
@@ -405,12 +406,12 @@ func (r recap) fastest() string {
 	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("Of TCP, RDMA writes, NIXL and UCX the fastest is %s: %s", x.name, registry.Gbps(x.value))
+	text := fmt.Sprintf("Of TCP, RDMA writes, NIXL and UCX, the fastest is %s: %s", x.name, registry.Gbps(x.value))
 	if most := x.most(); most > 0 {
-		text += fmt.Sprintf(" of the %.1f that %s", most, x.by)
+		text += fmt.Sprintf(" of %.1f (%s)", most, x.by)
 	}
 	if x.narrow != "" {
-		text += ", though the PCIe link of " + x.narrow + " came up with less than it can do"
+		text += ", although the PCIe link of " + x.narrow + " came up narrower than it can"
 	}
 	if x.grade != steps.Pass {
 		text += fmt.Sprintf(" (its cell is %s)", x.grade)
@@ -456,9 +457,9 @@ func kvSizes(list string, rep *registry.Report) (sizes []float64) {
 		gb, err := strconv.ParseFloat(word, 64)
 		switch {
 		case err != nil || !(gb > 0) || gb > largestKVSize:
-			rep.Add(steps.ParameterUnusable, steps.Warn, "KV_CACHE_GB has %q, which is no size in GB", word)
+			rep.Add(steps.ParameterUnusable, steps.Warn, "KV_CACHE_GB has %q, which is not a size in GB", word)
 		case len(sizes) == mostKVSizes:
-			rep.Add(steps.ParameterUnusable, steps.Warn, "KV_CACHE_GB has more than %d sizes: the others are left out",
+			rep.Add(steps.ParameterUnusable, steps.Warn, "KV_CACHE_GB has more than %d sizes; the others are ignored",
 				mostKVSizes)
 			return sizes
 		case !slices.Contains(sizes, gb):

@@ -79,10 +79,10 @@ func (r recap) throughputTable() steps.Table {
 			words("measured with"),
 			words("cell"),
 		},
-		Note: "Payload, all of it, measured in this session. PCIe: the most that others saw go through links like those " +
-			"that were used. Link: what the ports can carry at this MTU. A figure marked ✗ or ? comes from a cell that did " +
-			"not pass, and counts for nothing below. *: wrong, see the documents' figures. Throughput demos, pairs and " +
-			"collectives have tables of their own.",
+		Note: "Payload measured in this session. PCIe: highest rate measured through such " +
+			"PCIe links. Link: limit of the ports at this MTU. ✗ or ?: from a cell that " +
+			"did not pass, not used below. *: wrong, see the documents' figures. " +
+			"Throughput demos, pairs and collectives have their own tables.",
 	}
 	for _, x := range r.rates {
 		d := documentedGbps[x.cell]
@@ -169,11 +169,12 @@ func (r recap) kvTable() steps.Table {
 			return milliseconds(gb, d.gbps) // the document has no such size
 		}, "", documentNames[d.from])
 	}
-	t.Note = "Bytes times 8 by the rate of the payload, for sizes of 10^9 bytes. Rows that were measured with another " +
-		"MTU, size or memory compare no more than those do. The parameter KV_CACHE_GB takes others, for example " +
-		"1,4,8,40. Sizes that a document doesn't have are worked out from its rate."
+	t.Note = "Bytes times 8 divided by the payload rate; sizes in 10^9 bytes. Rows with " +
+		"another MTU, size or memory are not comparable. The parameter KV_CACHE_GB " +
+		"sets the sizes, for example 1,4,8,40. Sizes that a document lacks are " +
+		"computed from its rate."
 	if len(good) == 0 {
-		t.Note += " Nothing that counts was measured yet."
+		t.Note += " No valid measurement yet."
 	}
 	return t
 }
@@ -194,8 +195,8 @@ func (r recap) latencyTable() steps.Table {
 			words("test"), figures("typical us"), figures("p95 us"), figures("p99 us"), words("cell"), words("measured with"),
 			figures("tutorial us"),
 		},
-		Note: "A write's is one way, a read's and a ping's are there and back. A ping's is an average, and so are the " +
-			"tutorial's of a ping and of a write; all else is the median.",
+		Note: "A write is one way; a read and a ping are round trips. Pings, and the " +
+			"tutorial's ping and write, are averages; all other values are medians.",
 	}
 	any := false
 	for _, x := range r.median {
@@ -224,8 +225,8 @@ func (r recap) matrixTable() (t steps.Table, ok bool) {
 			words("test"), figures("best Gb/s"), words("at block"), figures("last row Gb/s"), words("GB a " +
 				"rail"), words("split"), words("cell"), words("tutorial's GB a link"),
 		},
-		Note: "The last row is not always the best. GB a rail: what each rail sent during the whole run, warm-up and " +
-			"headers included.",
+		Note: "The last row is not always the best. GB a rail: bytes sent by each rail in " +
+			"the whole run, with warm-up and headers.",
 	}
 	for _, x := range r.rates {
 		if !slices.Contains(matrixCells, x.cell) {
@@ -296,8 +297,8 @@ func (r recap) adviceTable() steps.Table {
 	t := steps.Table{
 		Title:   "Which approach for which work",
 		Columns: []steps.Column{words("work"), words("use"), words("because"), words("tutorial")},
-		Note: "\"Measured\" rests on cells of this session that passed or warned. All else is the documents' general " +
-			"advice.",
+		Note: "\"Measured\" is based on cells of this session that passed or warned. Everything else is the documents' " +
+			"general advice.",
 	}
 	add := func(work, use, because, tutorial string) {
 		t.Rows = append(t.Rows, []string{work, use, because, tutorial})
@@ -318,7 +319,7 @@ func (r recap) adviceTable() steps.Table {
 	return t
 }
 
-const general = "general advice: nothing here measures it"
+const general = "general advice: not measured here"
 
 func isTCP(x reading) bool { return strings.HasPrefix(x.cell, "tcp-") }
 
@@ -339,7 +340,7 @@ func (r recap) bulk() (use, because string) {
 	one, hasOne := r.best(func(x reading) bool { return x.cell == "tcp-single" })
 	more, hasMore := r.best(func(x reading) bool { return x.cell == "tcp-parallel" })
 	if !hasRDMA || !hasOne && !hasMore {
-		return "NIXL", "general advice: it takes figures of both RDMA and TCP"
+		return "NIXL", "general advice: needs results of RDMA and TCP"
 	}
 	because = fmt.Sprintf("measured: %s with %s", registry.Gbps(rdma.value), rdma.name)
 	for _, x := range []reading{one, more} {
@@ -365,7 +366,7 @@ func (r recap) gpu() (use, because string) {
 		return isNIXL(x) && !isGPU(x) && len(f.Rails) == len(vram.figure.Rails) && f.Unlike(vram.figure) == ""
 	})
 	if !hasGPU || !hasHost {
-		return "memory from cudaHostAlloc", "general advice: it takes NIXL's figures of both memories over as many rails"
+		return "memory from cudaHostAlloc", "general advice: needs NIXL results of both memories over equal rails"
 	}
 	use = "memory from cudaHostAlloc"
 	if vram.value >= 0.9*host.value {
@@ -401,7 +402,7 @@ func (r recap) second() (use, because string) {
 		}
 		if why := one.figure.Unlike(two.figure); why != "" {
 			return "the adapter's two PCIe halves",
-				fmt.Sprintf("general advice: %s and %s can't be compared (%s)", one.name, two.name, why)
+				fmt.Sprintf("general advice: %s and %s are not comparable (%s)", one.name, two.name, why)
 		}
 		use = "two rails"
 		// Only rails behind two PCIe links may carry so much more together than one.
@@ -424,8 +425,7 @@ func (r recap) storage() (use, because string) {
 	one, hasOne := r.best(func(x reading) bool { return x.cell == "tcp-single" })
 	more, hasMore := r.best(func(x reading) bool { return x.cell == "tcp-parallel" })
 	if !hasOne || !hasMore {
-		return "several connections, over a bond of mode 2", "general advice: mode 0 delivers the packets of a connection " +
-			"in disorder"
+		return "several connections, over a bond of mode 2", "general advice: mode 0 reorders the packets of a connection"
 	}
 	because = fmt.Sprintf("measured: %s with %s; %s with %s", registry.Gbps(more.value), more.name,
 		registry.Gbps(one.value), one.name)
@@ -466,9 +466,10 @@ func (r recap) small() (use, because string) {
 func (r recap) bondTable() steps.Table {
 	t := steps.Table{
 		Title:   "Bond modes",
-		Columns: []steps.Column{words("mode"), words("deals out"), words("good for"), words("needs a switch")},
-		Note: "General, as the documents have it. One of them gives mode 0 to NFS and another to single streams; both " +
-			"say that it disorders packets. RDMA that bypasses the bond needs none of them.",
+		Columns: []steps.Column{words("mode"), words("distributes"), words("good for"), words("needs a switch")},
+		Note: "General, from the documents. One of them gives mode 0 to NFS, another to " +
+			"single streams; both say that it reorders packets. RDMA bypasses the bond and " +
+			"needs none of them.",
 	}
 	present := r.bondMode()
 	if present != "" {
@@ -508,7 +509,7 @@ func (r recap) bonded() string {
 		}
 	}
 	if parts == nil {
-		return "there, and TCP not measured"
+		return "bonded, but TCP not measured"
 	}
 	return strings.Join(parts, ", ")
 }
@@ -594,7 +595,7 @@ func (r recap) oneRail() (link, ceiling float64, mtu int) {
 func linesOfLimits(link, ceiling float64, mtu int) (all []steps.Limit) {
 	if ceiling > 0 {
 		all = append(all, steps.Limit{
-			Name:  fmt.Sprintf("seen through the PCIe link of one rail, MTU %d", mtu),
+			Name:  fmt.Sprintf("measured through the PCIe link of one rail, MTU %d", mtu),
 			Value: registry.Round(ceiling),
 		})
 	}

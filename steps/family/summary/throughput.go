@@ -53,8 +53,8 @@ func throughput(h steps.History) steps.Verdict {
 		r.rates = append(r.rates, d.read(o, ok)...)
 	}
 	if !slices.ContainsFunc(r.rates, func(x reading) bool { return x.has }) {
-		rep.Add(steps.NothingRan, steps.Inconclusive, "nothing of this part was measured yet: run its other cells first, "+
-			"stream-rail and rdma-host for example")
+		rep.Add(steps.NothingRan, steps.Inconclusive, "nothing of this part was measured yet. Run its other cells first, "+
+			"for example stream-rail and rdma-host")
 		return rep.Verdict()
 	}
 	for _, x := range r.rates {
@@ -130,7 +130,7 @@ func (r recap) secondHalf() string {
 	if !ok || !also || !alike(one.figure, both.figure) {
 		return ""
 	}
-	return fmt.Sprintf("TCP over both PCIe halves came to %.2f times what it did over one", both.value/one.value)
+	return fmt.Sprintf("TCP over both PCIe halves reached %.2f times the rate over one", both.value/one.value)
 }
 
 // notGood names the cells of which no figure counts, though they ran.
@@ -144,7 +144,7 @@ func (r recap) notGood() string {
 	if all == nil {
 		return ""
 	}
-	return fmt.Sprintf("What %s gave counts for nothing: look at %s", registry.And(all),
+	return fmt.Sprintf("The result of %s was not used. Check %s", registry.And(all),
 		registry.Plural(len(all), "it", "them"))
 }
 
@@ -182,9 +182,10 @@ func (r recap) demoTable() steps.Table {
 			figures("PCIe Gb/s"),
 			figures("link Gb/s"),
 		},
-		Note: "Payload. Beside: against another cell with equal conditions (rails, MTU, streams, size), where there is " +
-			"one. The report's figures are of other hardware and compare with nothing here; the figure for its wire includes " +
-			"headers. A figure marked ✗ or ? comes from a cell that did not pass.",
+		Note: "Payload. Beside: compared with another cell under equal conditions (rails, " +
+			"MTU, streams, size). The report's values are from other hardware and not " +
+			"comparable; its wire value includes headers. ✗ or ?: from a cell that did " +
+			"not pass.",
 	}
 	for _, x := range r.rates {
 		row := []string{x.name, x.text(rateText(x.value)), "", x.source(), x.with, r.beside(x), "", ""}

@@ -43,9 +43,9 @@ func judgeStream(c steps.Cell, r steps.Result) steps.Verdict {
 	lead := fmt.Sprintf("%s of TCP by railbench stream, with %s, over %s", registry.Gbps(t.got.Gbps), streams(t.streams),
 		over)
 	if t.band.Expected > 0 {
-		lead += ": " + t.band.says()
+		lead += fmt.Sprintf(", expected at least %.1f", t.band.passes)
 	}
-	blocks := fmt.Sprintf("%.0f blocks of %s, each with its number and checksum, arrived whole", t.got.Blocks,
+	blocks := fmt.Sprintf("all %.0f blocks of %s arrived intact", t.got.Blocks,
 		registry.Size(t.got.Bytes/t.got.Blocks))
 	return rep.Verdict(lead, blocks, account.Carried(t.client.End))
 }
@@ -114,7 +114,7 @@ func (t *streamTest) findRails() bool {
 			append(t.addrs, rig.Rail(p, from.Other()).Addr)
 	}
 	if t.pairs == nil {
-		t.rep.Add(steps.NoRail, steps.Inconclusive, "no rail leads from node to node that it could take: see the rail map")
+		t.rep.Add(steps.NoRail, steps.Inconclusive, "no rail that it can use connects the nodes. See rail-map")
 	}
 	return t.pairs != nil
 }
@@ -123,28 +123,32 @@ func (t *streamTest) findRails() bool {
 var streamCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
-		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set STREAM_PORT",
+		Means: "its port is in use on %s. Stop the process that listens there (ss -ltnp), or " +
+			"set STREAM_PORT",
 	},
 	{
 		Pattern: lazyregexp.New(`cannot assign requested address`), Code: steps.AddressGone, Grade: steps.Inconclusive,
-		Means: "the rail's address is gone on %s: probe the rig again",
+		Means: "the rail's address is missing on %s. Probe the rig again",
 	},
 	{
 		Pattern: lazyregexp.New(`connection refused|no route to host|network is unreachable|i/o timeout|host is unreachable`),
 		Code:    steps.ServerUnreachable, Grade: steps.Inconclusive,
-		Means: "no receiver could be reached from %s: the route, a firewall, or a receiver that ended early",
+		Means: "no receiver could be reached from %s. Check the route and firewall, and " +
+			"whether the receiver ended early",
 	},
 	{
 		Pattern: lazyregexp.New(`no stream of railbench's`), Code: steps.ForeignPeer, Grade: steps.Inconclusive,
-		Means: "the other end of %s speaks another stream: somebody else connected, or the two railbenches differ",
+		Means: "the other end of %s uses another protocol: another program connected, or the " +
+			"railbench versions differ",
 	},
 	{
 		Pattern: lazyregexp.New(`connection reset|broken pipe|use of closed`), Code: steps.ConnectionBroke, Grade: steps.Fail,
-		Means: "the connection broke in the middle (seen on %s): look at the cables and at the other end's last lines",
+		Means: "the connection broke during the test (seen on %s). Check the cables and the " +
+			"other end's last lines",
 	},
 	{
 		Pattern: lazyregexp.New(`cannot allocate memory|make a buffer`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
-		Means: "there is no memory for a block on %s: set STREAM_BLOCK to less",
+		Means: "not enough memory for a block on %s. Lower STREAM_BLOCK",
 	},
 }
 
@@ -165,7 +169,7 @@ func (t *streamTest) Ends() bool {
 		}
 	}
 	if t.stage.Err != "" {
-		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", t.stage.Err)
 	}
 	if t.client == nil || t.server == nil {
 		if t.stage.Err == "" {
@@ -197,7 +201,7 @@ func (t *streamTest) Output() bool {
 		return false
 	}
 	if why := cmp.Or(t.notOfThisRun(), t.disagree()); why != "" {
-		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the outputs are not this test's: %s", why)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the outputs are not from this test: %s", why)
 		return false
 	}
 	for _, o := range []*steps.Output{t.client, t.server} {
@@ -221,21 +225,20 @@ func (t *streamTest) whole() bool {
 	lost, corrupt := t.got.Lost+t.sent.Lost, t.got.Corrupt+t.sent.Corrupt
 	name := t.result.Rig.NameOf(t.server.End)
 	if corrupt > 0 {
-		t.rep.Add(steps.DataCorrupt, steps.Fail, "%.0f of %.0f blocks arrived on %s with another checksum: TCP's own let "+
-			"them pass, so look at memory (edac, dmesg) and at the adapters' checksum offload (ethtool -k)", corrupt,
+		t.rep.Add(steps.DataCorrupt, steps.Fail, "%.0f of %.0f blocks arrived on %s with a wrong checksum. Check memory "+
+			"(edac, dmesg) and checksum offload (ethtool -k)", corrupt,
 			t.got.Blocks, name)
 	}
 	if lost > 0 {
-		t.rep.Add(steps.DataLost, steps.Fail, "the numbers of %.0f blocks were left out on %s", lost, name)
+		t.rep.Add(steps.DataLost, steps.Fail, "%.0f blocks are missing on %s", lost, name)
 	}
 	cut := max(t.got.Cut, t.sent.Cut)
 	if cut > 0 {
-		code, why := steps.ConnectionBroke, "the connection broke, or hardly anything came through (STREAM_BLOCK sets "+
-			"smaller blocks for a slow link)"
+		code, why := steps.ConnectionBroke, "the connection broke, or is too slow for such blocks (STREAM_BLOCK)"
 		if mtus, differ := pathMTUs(t.result.Rig, t.path); differ {
-			code, why = steps.MTUDiffers, "an MTU mismatch looks like this, and they differ: "+mtus
+			code, why = steps.MTUDiffers, "probably an MTU mismatch: "+mtus
 		}
-		t.rep.Add(code, steps.Fail, "%.0f %s within a block on %s, after %s in %.0f s: %s", cut,
+		t.rep.Add(code, steps.Fail, "%.0f %s in the middle of a block on %s, after %s in %.0f s: %s", cut,
 			registry.Plural(int(cut), "stream ended", "streams ended"), name, registry.Size(t.got.Bytes), t.got.Seconds, why)
 	}
 	return lost+corrupt+cut == 0
@@ -252,20 +255,21 @@ func (t *streamTest) notOfThisRun() string {
 	block, sized := verify.Number(t.cell, *t.client, tool, "--bytes")
 	for _, s := range []parse.Stream{t.sent, t.got} {
 		if len(s.Ways) != len(t.addrs) {
-			return fmt.Sprintf("%d addresses are told, and %d were asked for", len(s.Ways), len(t.addrs))
+			return fmt.Sprintf("it reports %d addresses, but %d were requested", len(s.Ways), len(t.addrs))
 		}
 		var sum parse.StreamMoved
 		for i, w := range s.Ways {
 			at, _, _ := strings.Cut(w.At, ":")
 			switch {
 			case at != t.addrs[i]:
-				return fmt.Sprintf("it is of %s, and rail %d has %s", w.At, t.numbers[i], t.addrs[i])
+				return fmt.Sprintf("it is for %s, but rail %d has %s", w.At, t.numbers[i], t.addrs[i])
 			case w.Bytes <= 0 || w.Blocks <= 0 || w.Gbps <= 0 || w.Seconds <= 0:
-				return fmt.Sprintf("%g bytes in %g blocks and %g s over rail %d", w.Bytes, w.Blocks, w.Seconds, t.numbers[i])
+				return fmt.Sprintf("it reports %g bytes in %g blocks and %g s over rail %d", w.Bytes, w.Blocks, w.Seconds,
+					t.numbers[i])
 			case want > 0 && w.Streams > 0 && w.Streams != want:
-				return fmt.Sprintf("it reports %d streams, and %d were asked for", w.Streams, want)
+				return fmt.Sprintf("it reports %d streams, but %d were requested", w.Streams, want)
 			case sized && w.Bytes != w.Blocks*float64(block):
-				return fmt.Sprintf("%.0f blocks have %.0f bytes, and each was to have %d", w.Blocks, w.Bytes, block)
+				return fmt.Sprintf("%.0f blocks have %.0f bytes instead of %d each", w.Blocks, w.Bytes, block)
 			}
 			// It tells rates with six digits and times to the microsecond: what is further apart is no
 			// rounding.
@@ -275,13 +279,13 @@ func (t *streamTest) notOfThisRun() string {
 			sum.Bytes, sum.Blocks = sum.Bytes+w.Bytes, sum.Blocks+w.Blocks
 		}
 		if sum.Bytes != s.Bytes || sum.Blocks != s.Blocks {
-			return fmt.Sprintf("its rails have %.0f bytes together, and it says %.0f", sum.Bytes, s.Bytes)
+			return fmt.Sprintf("its rails add up to %.0f bytes, but it reports %.0f", sum.Bytes, s.Bytes)
 		}
 		if why := verify.Makes(s.Gbps, s.Bytes, s.Seconds, 0.001); why != "" {
 			return why
 		}
 		if asked, ok := strictnum.Count(t.client.Asked["STREAM_SECONDS"]); ok && s.Seconds < 0.9*float64(asked) {
-			return fmt.Sprintf("it lasted %.3g s, and STREAM_SECONDS asked for %d", s.Seconds, asked)
+			return fmt.Sprintf("it lasted %.3g s, but STREAM_SECONDS asked for %d", s.Seconds, asked)
 		}
 	}
 	return ""
@@ -293,13 +297,13 @@ func (t *streamTest) disagree() string {
 		g := t.got.Ways[i]
 		switch {
 		case s.Bytes != g.Bytes || s.Blocks != g.Blocks:
-			return fmt.Sprintf("%.0f bytes were sent over rail %d, and %.0f arrived", s.Bytes, t.numbers[i], g.Bytes)
+			return fmt.Sprintf("%.0f bytes were sent over rail %d, but %.0f arrived", s.Bytes, t.numbers[i], g.Bytes)
 		case s.Streams == 0:
-			return "the sender doesn't tell its streams"
+			return "the sender does not report its streams"
 		}
 	}
 	if math.Abs(t.sent.Gbps-t.got.Gbps) > limits.EndsApart.Value()*t.got.Gbps {
-		return fmt.Sprintf("%s at the sender and %s at the receiver", registry.Gbps(t.sent.Gbps), registry.Gbps(t.got.Gbps))
+		return fmt.Sprintf("%s at the sender, %s at the receiver", registry.Gbps(t.sent.Gbps), registry.Gbps(t.got.Gbps))
 	}
 	return ""
 }
@@ -314,7 +318,7 @@ func (t *streamTest) Flows() (all []traffic.Flow) {
 		f := traffic.Stream(from, []int{p.Rails[from]}, to, []int{p.Rails[to]}, w.Bytes+blockHeader*w.Blocks,
 			float64(mtu-limits.TCPHeaders))
 		f.Pieces(w.Blocks)
-		f.Text = registry.Size(w.Bytes) + " of payload that railbench counted"
+		f.Text = registry.Size(w.Bytes) + " of payload counted by railbench"
 		all = append(all, f)
 	}
 	return all
@@ -324,9 +328,8 @@ func (t *streamTest) Flows() (all []traffic.Flow) {
 func (t *streamTest) Figure(traffic.Accounted) {
 	t.band = bandOf(t.result.Rig, t.path, t.streams, "")
 	if block := t.got.Bytes / t.got.Blocks; block < limits.StreamBlock.Value() {
-		t.band.Unless = fmt.Sprintf("each of its blocks of %s is a call of the kernel's, and below %s those may end it "+
-			"earlier", registry.BlockSize(int(block)),
-			registry.BlockSize(int(limits.StreamBlock.Value())))
+		t.band.Unless = fmt.Sprintf("blocks of %s are smaller than %s, so system calls may limit it",
+			registry.BlockSize(int(block)), registry.BlockSize(int(limits.StreamBlock.Value())))
 	}
 	test := parse.Iperf3{
 		Streams: t.streams, Seconds: t.got.Seconds, ReceivedBytes: t.got.Bytes, ReceivedGbps: t.got.Gbps,
@@ -338,7 +341,7 @@ func (t *streamTest) Figure(traffic.Accounted) {
 // Signs are stalls, and what a good sum hides: a rail that carried less than it does alone anywhere.
 func (t *streamTest) Signs() {
 	if n := t.sent.Stalls + t.got.Stalls; n > 0 {
-		t.rep.Add(steps.TestStalled, steps.Warn, "it stalled: for two seconds nothing moved (%s)",
+		t.rep.Add(steps.TestStalled, steps.Warn, "no data moved for two seconds (%s). Check retransmits and the link (dmesg)",
 			registry.Plural(n, "once", fmt.Sprintf("%d times", n)))
 	}
 	n := len(t.pairs)
@@ -348,8 +351,8 @@ func (t *streamTest) Signs() {
 		}
 		least := min(float64(t.band.fails), limits.TCPWarnShare.Value()*float64(t.band.Limit)/float64(n))
 		if w.Gbps < least {
-			t.rep.Add(steps.BelowLimit, steps.Warn, "rail %d carried only %s of it, where TCP over one rail reached %.3g at "+
-				"least: look at it alone",
+			t.rep.Add(steps.BelowLimit, steps.Warn, "rail %d carried only %s, but one rail should reach at least %.3g. Test it "+
+				"alone",
 				t.numbers[i], registry.Gbps(w.Gbps), least)
 		}
 	}

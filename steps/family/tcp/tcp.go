@@ -26,11 +26,11 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep registry.Report
 	path, ok := r.Rig.Path()
 	if !ok {
-		rep.Add(steps.NoRail, steps.Inconclusive, "no address leads from node to node over the rails: see the rail map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no address of the rails connects the nodes. See rail-map")
 		return rep.Verdict()
 	}
-	over := overPath(r.Rig, path)
-	rep.Show("TCP path", over, "", nil)
+	over, ends := overPath(r.Rig, path)
+	rep.Show("TCP path", over+" ("+ends+")", "", nil)
 	checkPathLinks(r.Rig, path, &rep)
 	t := tcpTest{cell: c, result: r, stage: r.Stages[0], path: path, rep: &rep}
 	line := verify.Line{Cell: c, Rig: r.Rig, Stage: t.stage, Ports: portsOf(path), Rep: &rep, Add: rep.Add}
@@ -47,27 +47,34 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	switch {
 	case b.Expected <= 0:
 	case test.Streams == 1 && test.ReceivedGbps > limits.TCPOneStream.High():
-		lead += fmt.Sprintf(": more than railbench knows of (%s)", b.From)
+		lead += fmt.Sprintf("; more than measured so far (%g)", limits.TCPOneStream.High())
 	case unseen(path, test):
-		lead += fmt.Sprintf(": more than railbench knows of (%s), and the links allow %.1f", b.From, b.Limit)
+		lead += fmt.Sprintf("; more than measured so far (%g), within the links' limit (%.1f)",
+			limits.TCPFourStreams.High(), b.Limit)
 	default:
-		lead += ": " + b.says()
+		lead += fmt.Sprintf(", expected at least %.1f", b.passes)
 	}
 	note := ""
 	switch {
 	case single != "":
-		note = "All streams had one thread, because " + single + ": newer ones have one for each"
+		note = "One thread served all streams: " + single + ". Newer iperf3 has one thread per stream"
 	case path.Bonded != [2]bool{true, true} || len(path.Rails[steps.Here]) < 2:
 	case path.Netdevs[steps.Here].BondMode == "active-backup":
-		note = "An active-backup bond uses one link at a time and keeps the other for when it fails"
+		note = "An active-backup bond uses one link; the other is the spare"
 	case path.Netdevs[steps.Here].BondMode == "balance-rr" && test.Streams == 1:
-		note = "balance-rr deals one connection out to both links, and its packets arrive in disorder"
+		note = "balance-rr spreads one connection over both links, so packets arrive out of " +
+			"order"
 	case test.Streams == 1:
-		note = "A bond hashes each connection to one link, so a single stream is no faster than on one rail"
+		note = "A bond hashes each connection to one link, so one stream is no faster than " +
+			"one rail"
 	case b.Expected > 0:
-		note = "(The tutorial shows 93.0 as both links, and counted neither.)"
+		note = "The tutorial reports 93.0 for both links, but counted neither"
 	}
-	return rep.Verdict(lead, links, note)
+	floor := ""
+	if b.least && b.Expected > 0 {
+		floor = "No measurement exists of several streams outside a bond; what one stream reaches is expected"
+	}
+	return rep.Verdict(lead, links, note, floor)
 }
 
 // singleThreads says which end served several streams with one thread, as iperf3 did before
@@ -96,20 +103,20 @@ func streams(n int) string {
 	return fmt.Sprintf("%d streams", n)
 }
 
-// overPath names the way in words.
-func overPath(rig steps.Rig, p steps.Path) string {
+// overPath names a path, and its two ends.
+func overPath(rig steps.Rig, p steps.Path) (over, ends string) {
 	var at [2]string
 	for _, e := range steps.Ends {
 		at[e] = fmt.Sprintf("%s %s", p.Netdevs[e].Name, p.Addrs[e])
 	}
-	over := "rail"
+	over = "rail"
 	if n := railNumber(rig, p); n > 0 {
 		over = fmt.Sprintf("rail %d", n)
 	}
 	if p.Bonded[0] || p.Bonded[1] {
 		over = "the bond"
 	}
-	return fmt.Sprintf("%s (%s to %s)", over, at[steps.Here], at[steps.Peer])
+	return over, at[steps.Here] + " to " + at[steps.Peer]
 }
 
 // railNumber is that of the one rail that a path leads over, counted from 1; 0 where that
@@ -142,29 +149,32 @@ var terminated = lazyregexp.New(`(?:server|client) has terminated`)
 var tcpCauses = []registry.Cause{
 	{
 		Pattern: terminated, Code: steps.ProgramKilled, Grade: steps.Inconclusive,
-		Means: "somebody ended an end of iperf3 (seen on %s), and what the other one said follows from that; run it again",
+		Means: "iperf3 was terminated from outside (seen on %s). Rerun the test",
 	},
 	{
 		Pattern: lazyregexp.New(`server is busy`), Code: steps.ServerBusy, Grade: steps.Inconclusive,
-		Means: "the iperf3 server on %s is busy with somebody else's test",
+		Means: "the iperf3 server on %s is busy with another test. Wait until it ends, then " +
+			"rerun",
 	},
 	{
 		Pattern: lazyregexp.New(`Address already in use`), Code: steps.PortTaken, Grade: steps.Inconclusive,
-		Means: "its port is taken on %s: end the process that listens there (ss -ltnp), or set TCP_PORT",
+		Means: "its port is in use on %s. Stop the process that listens there (ss -ltnp), or " +
+			"set TCP_PORT",
 	},
 	{
 		Pattern: lazyregexp.New(`Cannot assign requested address`), Code: steps.AddressGone, Grade: steps.Inconclusive,
-		Means: "the address is gone on %s: probe the rig again",
+		Means: "the address is missing on %s. Probe the rig again",
 	},
 	{
 		Pattern: lazyregexp.New(`unable to connect|No route|unreachable|timed out`), Code: steps.ServerUnreachable,
 		Grade: steps.Inconclusive,
-		Means: "no server could be reached from %s: the route, a firewall, or a server that ended early",
+		Means: "no server could be reached from %s. Check the route and firewall, and whether " +
+			"the server ended early",
 	},
 	{
 		Pattern: lazyregexp.New(`control socket|Connection reset|Broken pipe`), Code: steps.ConnectionBroke, Grade: steps.Fail,
-		Means: "the connection broke in the middle (seen on %s): look at the cables and at the server's last lines, and " +
-			"run it again",
+		Means: "the connection broke during the test (seen on %s). Check the cables and the " +
+			"server's last lines, then rerun",
 	},
 }
 
@@ -196,7 +206,7 @@ type tcpTest struct {
 // status.
 func (t *tcpTest) Ends() bool {
 	if t.stage.Err != "" {
-		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "it stopped: %s", t.stage.Err)
+		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", t.stage.Err)
 	}
 	client, server := tcpRoles(t.stage)
 	if client == nil || server == nil {
@@ -242,24 +252,23 @@ func (t *tcpTest) Output() bool {
 	}
 	t.read = v
 	if v.ReceivedGbps <= 0 || v.ReceivedBytes <= 0 || v.Streams <= 0 || v.Seconds <= 0 {
-		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s in %s and %g s", v.ReceivedGbps,
-			streams(v.Streams), v.Seconds)
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "iperf3 reports %g Gb/s in %s and %g s, which is not a result",
+			v.ReceivedGbps, streams(v.Streams), v.Seconds)
 		return false
 	}
 	if t.server.ParseErr != "" {
-		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the server's output has no result that can be read: it "+
-			"counts what arrived, too")
+		t.rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the server's output has no readable result")
 		return false
 	}
 	if why := cmp.Or(notOfThisRun(t.cell, t.client, v), otherAddresses(t.path, t.client.End, v)); why != "" {
-		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the client's output is not this test's: %s", why)
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the client's output is not from this test: %s", why)
 		return false
 	}
 	at, _ := t.server.Value.(parse.Iperf3)
 	if got := at.ReceivedGbps; got > 0 && t.sendsHere() &&
 		math.Abs(got-v.ReceivedGbps) > limits.EndsApart.Value()*v.ReceivedGbps {
-		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the two ends' outputs are not of one test: %s at the client and "+
-			"%s at the server",
+		t.rep.Add(steps.OutputForeign, steps.Inconclusive,
+			"the two ends ran different tests: %s at the client, %s at the server",
 			registry.Gbps(v.ReceivedGbps), registry.Gbps(got))
 		return false
 	}
@@ -292,8 +301,8 @@ func (t *tcpTest) Figure(account traffic.Accounted) {
 	for _, l := range account.At(t.from(), true) {
 		if t.read.Streams > 1 && t.path.Bonded[t.from()] && len(l.Ports) > 1 && slices.Max(l.Moved) > 0.95*l.Sum() &&
 			from.BondMode != "active-backup" {
-			t.rep.Add(steps.BondOneLinkUsed, steps.Warn, "all %d streams went over one link of the bond on %s: its mode or its "+
-				"hash policy (layer3+4 tells connections apart) sends them there", t.read.Streams, t.result.Rig.NameOf(t.from()))
+			t.rep.Add(steps.BondOneLinkUsed, steps.Warn, "all %d streams used one link of the bond on %s. Check its mode and "+
+				"hash policy (layer3+4)", t.read.Streams, t.result.Rig.NameOf(t.from()))
 		}
 	}
 }
@@ -315,14 +324,14 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	case v.Protocol != "" && v.Protocol != "TCP":
 		return "it is a test of " + v.Protocol
 	case v.SentBytes > 0 && v.ReceivedBytes > (1+limits.EndsApart.Value())*v.SentBytes:
-		return fmt.Sprintf("%s arrived, and %s were sent", registry.Size(v.ReceivedBytes), registry.Size(v.SentBytes))
+		return fmt.Sprintf("%s arrived, but only %s were sent", registry.Size(v.ReceivedBytes), registry.Size(v.SentBytes))
 	case len(v.Each) == v.Streams && math.Abs(each-v.ReceivedGbps) > limits.EndsApart.Value()*v.ReceivedGbps:
-		return fmt.Sprintf("its streams make %s together, and it says %s", registry.Gbps(each), registry.Gbps(v.ReceivedGbps))
+		return fmt.Sprintf("its streams add up to %s, but it reports %s", registry.Gbps(each), registry.Gbps(v.ReceivedGbps))
 	case asked && streams != v.Streams:
-		return fmt.Sprintf("it reports %d streams, and %d were asked for", v.Streams, streams)
+		return fmt.Sprintf("it reports %d streams, but %d were requested", v.Streams, streams)
 	// iperf3 may end a little early, and then the clock of one end has it so.
 	case timed && v.Seconds > 0 && v.Seconds < 0.9*float64(seconds):
-		return fmt.Sprintf("it lasted %.3g s, and -t asked for %d", v.Seconds, seconds)
+		return fmt.Sprintf("it lasted %.3g s, but -t asked for %d", v.Seconds, seconds)
 	}
 	if why := cmp.Or(otherWay(c, client, v), otherOptions(c, client, v)); why != "" {
 		return why
@@ -338,7 +347,7 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 func otherAddresses(path steps.Path, client steps.End, v parse.Iperf3) string {
 	for _, a := range []struct{ told, is string }{{v.Local, path.Addrs[client]}, {v.Remote, path.Addrs[client.Other()]}} {
 		if a.told != "" && a.is != "" && strings.TrimPrefix(a.told, "::ffff:") != a.is {
-			return fmt.Sprintf("it went from %s to %s, and the path leads from %s to %s", v.Local, v.Remote, path.Addrs[client],
+			return fmt.Sprintf("it ran from %s to %s, but the path is %s to %s", v.Local, v.Remote, path.Addrs[client],
 				path.Addrs[client.Other()])
 		}
 	}
@@ -352,11 +361,11 @@ func otherWay(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	back := verify.Calls(c, client, tool, "-R", "--reverse")
 	switch {
 	case v.Bidir && !verify.Calls(c, client, tool, "--bidir"):
-		return "both ends sent at once, so its sum is of both ways"
+		return "both ends sent at once, so its sum covers both directions"
 	case v.Reverse && !back:
-		return "the server sent, and the client was to"
+		return "the server sent instead of the client"
 	case v.LimitGbps > 0 && !verify.Calls(c, client, tool, "-b", "--bitrate", "--bandwidth"):
-		return fmt.Sprintf("it was told to send no more than %s", registry.Gbps(v.LimitGbps))
+		return fmt.Sprintf("it was limited to %s", registry.Gbps(v.LimitGbps))
 	}
 	return ""
 }
@@ -373,20 +382,20 @@ func otherOptions(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	told := v.Asked
 	switch {
 	case len(v.Each) > 0 && told.Streams > 0 && told.Streams != len(v.Each):
-		return fmt.Sprintf("it was told to use %d streams, and tells of %d", told.Streams, len(v.Each))
+		return fmt.Sprintf("it was asked for %d streams but reports %d", told.Streams, len(v.Each))
 	case told.Seconds > 0 && v.Seconds > 0 &&
 		math.Abs(v.Seconds-float64(told.Seconds)) > max(1, 0.1*float64(told.Seconds)):
-		return fmt.Sprintf("it was told to last %d s, and lasted %.3g", told.Seconds, v.Seconds)
+		return fmt.Sprintf("it was asked for %d s but lasted %.3g", told.Seconds, v.Seconds)
 	case told.Bytes > 0 && !calls("-n", "--bytes"), told.Blocks > 0 && !calls("-k", "--blockcount"):
-		return "it was told to end after some bytes, and not after a time"
+		return "it was asked to end after a number of bytes instead of a time"
 	case told.Omit > 0 && !calls("-O", "--omit"):
-		return fmt.Sprintf("it was told to leave out its first %d s", told.Omit)
+		return fmt.Sprintf("it was asked to omit its first %d s", told.Omit)
 	case told.WriteBytes > 0 && told.WriteBytes != iperfWrite && !calls("-l", "--length"):
-		return fmt.Sprintf("it wrote %s at once, and nobody asked for another size than %s",
+		return fmt.Sprintf("it wrote %s at once instead of %s",
 			registry.Size(float64(told.WriteBytes)),
 			registry.Size(iperfWrite))
 	case v.ReceivedSeconds > 0 && v.SentSeconds > 0 && v.SentSeconds < v.ReceivedSeconds/2:
-		return fmt.Sprintf("it sent for %.3g s, and took %.3g s to receive that", v.SentSeconds, v.ReceivedSeconds)
+		return fmt.Sprintf("it sent for %.3g s but received for %.3g s", v.SentSeconds, v.ReceivedSeconds)
 	}
 	return ""
 }
@@ -422,7 +431,7 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *registry.Rep
 		rep.Add(c.Code, c.Grade, c.Means, rig.NameOf(where))
 		return true
 	}
-	rep.Add(steps.UnknownError, steps.Inconclusive, "iperf3 on %s says: %s", rig.NameOf(o.End), v.Error)
+	rep.Add(steps.UnknownError, steps.Inconclusive, "iperf3 on %s reported: %s", rig.NameOf(o.End), v.Error)
 	return true
 }
 
@@ -430,8 +439,8 @@ func ownError(rig steps.Rig, o steps.Output, server steps.End, rep *registry.Rep
 func checkPathEnds(rig steps.Rig, p steps.Path, grade steps.Grade, rep *registry.Report) {
 	for _, e := range steps.Ends {
 		if p.Bonded[e] && !p.Bonded[e.Other()] {
-			rep.Add(steps.BondOneSided, grade, "%s bonds its rails and %s doesn't: what the bond sends over the other link "+
-				"gets lost",
+			rep.Add(steps.BondOneSided, grade, "%s bonds its rails but %s does not, so packets on the other link are lost. "+
+				"Set up both alike",
 				rig.NameOf(e), rig.NameOf(e.Other()))
 		}
 	}
@@ -449,9 +458,10 @@ func checkPathLinks(rig steps.Rig, p steps.Path, rep *registry.Report) {
 			}
 			switch {
 			case !d.Up:
-				rep.Add(steps.InterfaceOff, grade, "%s on %s is switched off", d.Name, rig.NameOf(e))
+				rep.At(rig, e, steps.InterfaceOff, grade, "%s on %s is switched off. Run: ip link set %s up", d.Name, rig.NameOf(e),
+					d.Name)
 			case !d.Carrier:
-				rep.Add(steps.LinkDown, grade, "%s on %s has no link: check its cable at both ends", d.Name, rig.NameOf(e))
+				rep.At(rig, e, steps.LinkDown, grade, "%s on %s has no link. Check its cable at both ends", d.Name, rig.NameOf(e))
 			}
 		}
 	}
@@ -505,40 +515,31 @@ func bandOf(rig steps.Rig, p steps.Path, streams int, single string) tcpBand {
 		b.Limit = limits.Lesser(b.Limit, sum)
 	}
 	if b.Limit == 0 {
-		return none("no rail carries it", false)
+		return none("no rail is used", false)
 	}
 	usual, least := limits.TCPTutorialStream.Value(), limits.TCPOneStream.Low()
-	b.From = "one stream, which a processor core limits: " + limits.TCPOneStream.Entry().Says()
+	b.From = "one stream, limited by a processor core: " + limits.TCPOneStream.Entry().Says()
 	switch {
 	case streams == 1:
 	case single != "":
-		b.From = "one thread for all streams, which a processor core limits as it does one: " +
+		b.From = "one thread for all streams, limited by a processor core like one stream: " +
 			limits.TCPOneStream.Entry().Says()
 	case streams >= 4 && p.Bonded == [2]bool{true, true}:
 		usual, least = limits.TCPFourStreams.High(), limits.TCPFourStreams.Low()
 		b.From = "four streams over a bond: " + limits.TCPFourStreams.Entry().Says()
 	default:
-		b.From = "several streams are no slower than one, and of one " + limits.TCPOneStream.Entry().Says()
+		b.From = "several streams are at least as fast as one, which is " + limits.TCPOneStream.Entry().Says()
 		b.least = true
 	}
 	b.Expected, b.Basis = rate.Payload(usual), limits.Measured
 	b.fails = min(rate.Payload(least), rate.Payload(usual*limits.TCPWarnShare.Value()))
 	if b.Limit < b.Expected {
-		b.Expected, b.Basis, b.From = b.Limit, limits.Derived, fmt.Sprintf("%.1f is all that the link can carry", b.Limit)
+		b.Expected, b.Basis, b.From = b.Limit, limits.Derived, fmt.Sprintf("the link carries at most %.1f", b.Limit)
 		b.fails = b.Limit * rate.Payload(limits.TCPWarnShare.Value())
 		b.least = false
 	}
 	b.passes = b.Expected * rate.Payload(limits.TCPPassShare.Value())
 	return b
-}
-
-// says is what a figure deserves that is no less than the band asks for, after it and a colon.
-func (b tcpBand) says() string {
-	if b.least {
-		return fmt.Sprintf("no slower than one stream (from %.1f: %s); nobody measured several outside a bond", b.passes,
-			limits.TCPTutorialStream.Entry().Says())
-	}
-	return fmt.Sprintf("as expected (%s)", b.From)
 }
 
 // tcpLimit is what the links of a path and the PCIe links behind them carry at one end.
@@ -591,11 +592,11 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	over := rate.Payload(limits.OverShare.Value()) * b.Limit
 	if b.Expected > 0 {
 		e.Min, e.Max = new(registry.Round(float64(b.passes))), new(registry.Round(float64(over)))
-		e.From = fmt.Sprintf("passes from %g of %.1f (%s), to %g of the %.1f that the hardware can carry",
+		e.From = fmt.Sprintf("at least %g of %.1f (%s), at most %g of %.1f (hardware limit)",
 			limits.TCPPassShare.Value(),
 			b.Expected, b.From, limits.OverShare.Value(), b.Limit)
 	} else {
-		e.From = "no band: " + b.None
+		e.From = "no expected range: " + b.None
 	}
 	showTCP(r.Rig, p, test, e, rep)
 	mtus, differ := pathMTUs(r.Rig, p)
@@ -604,29 +605,28 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	zero := rate.Payload(limits.TCPNearZero.Value())
 	nearZero := got < zero && b.Expected > 2*zero // on a slow link, little is no sign
 	if differ && !nearZero {
-		rep.Add(steps.MTUDiffers, steps.Warn, "the MTUs differ: %s; set all alike", mtus)
+		rep.Add(steps.MTUDiffers, steps.Warn, "the MTUs differ: %s. Set all alike", mtus)
 	}
 	switch {
 	case b.Soft:
-		rep.Add("", steps.Pass, "There is no band to judge by: %s", b.None)
+		rep.Add("", steps.Pass, "There is no expected range: %s", b.None)
 	case b.None != "":
-		rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what the path can do: %s",
+		rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%s; whether the path can do more is unknown: %s",
 			said, b.None)
 	case got > over:
-		rep.Add(steps.FigureImpossible, steps.Inconclusive, "%s is more than the %.1f that the hardware can carry: did it "+
-			"take this path?", said,
-			b.Limit)
+		rep.Add(steps.FigureImpossible, steps.Inconclusive,
+			"%s is more than the hardware can carry (%.1f). Check whether it took this path", said, b.Limit)
 	case got < b.passes && b.Unless != "" && !(nearZero && differ):
-		rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%s of %.1f (%s), and nothing says whether that is what the path "+
-			"can do: %s%s", said,
-			b.Expected, b.From, b.Unless, lossSigns(test))
+		rep.Add(steps.NoLimitKnown, steps.Inconclusive,
+			"%s, usually at least %.1f; whether this path can reach it is unknown: %s%s",
+			said, b.passes, b.Unless, lossSigns(test))
 	case nearZero:
-		code, why := steps.PathMTUSmall, "the MTUs look alike ("+mtus+"), so try a ping that fills them: something between "+
-			"may take less"
+		code, why := steps.PathMTUSmall, "the MTUs look equal ("+mtus+"). Try a ping that fills them: a device in between "+
+			"may have a smaller MTU"
 		if differ {
 			code, why = steps.MTUDiffers, "they differ: "+mtus
 		}
-		rep.Add(code, steps.Fail, "%s although it connects: an MTU mismatch looks like this, and %s%s", said, why,
+		rep.Add(code, steps.Fail, "%s although it connects, which is typical of an MTU mismatch: %s%s", said, why,
 			lossSigns(test))
 	case got < b.passes:
 		grade := steps.Warn
@@ -634,9 +634,9 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 			grade = steps.Fail
 		}
 		code, why := tcpCause(r, s, p, test)
-		rep.Add(code, grade, "%s of %.1f (%s): %s", said, b.Expected, b.From, why)
+		rep.Add(code, grade, "%s, expected at least %.1f. %s", said, b.passes, why)
 	case unseen(p, test):
-		rep.Show("the most that was measured of TCP over a bond", limits.TCPFourStreams.High(), "Gb/s", nil)
+		rep.Show("highest TCP rate measured over a bond", limits.TCPFourStreams.High(), "Gb/s", nil)
 	}
 }
 
@@ -663,17 +663,17 @@ func (t *tcpTest) Signs() {
 		said string
 	}{{still, "nothing"}, {slow, "next to nothing"}} {
 		if of.n > 0 && len(test.Each) > 1 {
-			rep.Add(steps.StreamsUneven, steps.Warn, "%d of %d streams carried %s: look at the path that its ports hash to, "+
-				"and at the other streams' figures", of.n, len(test.Each), of.said)
+			rep.Add(steps.StreamsUneven, steps.Warn, "%d of %d streams carried %s. Check the path that their ports hash to",
+				of.n, len(test.Each), of.said)
 		}
 	}
 	if test.Stopped > 0 {
-		rep.Add(steps.TestStalled, steps.Warn, "nothing at all was moved in %.3g s of it: look at what it lost "+
-			"(retransmits, path-loss) and at the link in that time (dmesg)", test.Stopped)
+		rep.Add(steps.TestStalled, steps.Warn, "no data moved for %.3g s. Check retransmits (path-loss) and the link at "+
+			"that time (dmesg)", test.Stopped)
 	}
 	cause := resent(test)
 	if cause == "" || slices.ContainsFunc(rep.Findings,
-		func(f registry.Finding) bool { return strings.Contains(f.Text, cause) }) {
+		func(f registry.Finding) bool { return f.Code == steps.PacketsResent }) {
 		return
 	}
 	rep.Add(steps.PacketsResent, steps.Warn, "%s", cause)
@@ -692,8 +692,8 @@ func resent(test parse.Iperf3) string {
 	if share <= limits.TCPResent.Value() {
 		return ""
 	}
-	return fmt.Sprintf("%d of some %.0f segments were sent again (%.2g %%): packets are lost on the way, or a queue is "+
-		"too short (ethtool -S, tc -s qdisc, the check path-loss)", test.Retransmits, segments, 100*share)
+	return fmt.Sprintf("%.2g %% of the segments were retransmitted. Check path-loss, ethtool -S and "+
+		"tc -s qdisc", 100*share)
 }
 
 // showTCP puts a test on record, and its figure.
@@ -713,7 +713,7 @@ func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, 
 		rep.Show("TCP retransmits", test.Retransmits, "segments", nil)
 	}
 	if test.Reordered >= 0 {
-		rep.Show("TCP packets in another order", test.Reordered, "times", nil)
+		rep.Show("TCP reordered packets", test.Reordered, "times", nil)
 	}
 	if test.CwndBytes > 0 {
 		rep.Show("TCP largest congestion window", test.CwndBytes, "bytes", nil)
@@ -730,7 +730,7 @@ func lossSigns(test parse.Iperf3) string {
 		signs = append(signs, fmt.Sprintf("%d retransmits", test.Retransmits))
 	}
 	if test.CwndBytes > 0 && float64(test.CwndBytes) < limits.TCPSmallWindow.Value() {
-		signs = append(signs, fmt.Sprintf("a congestion window of %s at most", registry.Size(float64(test.CwndBytes))))
+		signs = append(signs, fmt.Sprintf("a congestion window of at most %s", registry.Size(float64(test.CwndBytes))))
 	}
 	if len(signs) == 0 {
 		return ""
@@ -747,18 +747,16 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 		for _, i := range p.Rails[e] {
 			rail := r.Rig.At(e).Rails[i]
 			if limits.Narrow(rail) {
-				ceiling, _ := limits.Ceiling(rail)
-				return steps.PCIeNarrow, fmt.Sprintf("the PCIe link of %s on %s came up as %s, of which we expect %.0f Gb/s, "+
-					"where it can do %s",
+				return steps.PCIeNarrow, fmt.Sprintf("%s on %s runs at %s instead of %s. See pcie-link",
 					rail.Dev, r.Rig.NameOf(e),
-					limits.Slot(rail.PCI.GTps, rail.PCI.Width), ceiling, limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
+					limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 			}
 		}
 	}
 	for _, b := range s.Bytes {
 		// A third node is no end of the path, and has no rails in it.
 		if int(b.End) < len(p.Rails) && b.IdleGbps > limits.BusyBefore.Value() && slices.Contains(p.Rails[b.End], b.Rail) {
-			return steps.OtherTraffic, fmt.Sprintf("%.1f Gb/s of other traffic were on %s at %s before it began", b.IdleGbps,
+			return steps.OtherTraffic, fmt.Sprintf("Other traffic of %.1f Gb/s was on %s at %s. Stop it", b.IdleGbps,
 				b.Dev, r.Rig.NameOf(b.End))
 		}
 	}
@@ -766,9 +764,8 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 		return steps.PacketsResent, said
 	}
 	if d := p.Netdevs[steps.Here]; d.MTU > 0 && d.MTU < plainMTU {
-		return steps.MTUSmall, fmt.Sprintf("%s has an MTU of %d: TCP needs more packets for the same bytes, and each costs "+
-			"a processor; compare with %d "+
-			"and more (the cell mtu)", d.Name, d.MTU, plainMTU) + lossSigns(test)
+		return steps.MTUSmall, fmt.Sprintf("%s has an MTU of %d, which costs processor time. Raise it to at least %d "+
+			"(cell mtu)", d.Name, d.MTU, plainMTU) + lossSigns(test)
 	}
 	// What a degraded adapter lets through is of each link, and several streams may take several.
 	links := 1.0
@@ -777,12 +774,10 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 	}
 	degraded := limits.DegradedAdapter
 	if got := test.ReceivedGbps; got >= degraded.Low() && got <= degraded.High()*links {
-		return steps.BelowLimit, "if RDMA is as slow on this rail, the adapter came up degraded; if not, look at the " +
-			"processors (power saving, interrupts on one core) and at retransmits (path-loss)" + lossSigns(test)
+		return steps.BelowLimit, "Compare with RDMA on this rail. If it is equally slow, the adapter is " +
+			"degraded; otherwise check the processors and path-loss" + lossSigns(test)
 	}
-	return steps.BelowLimit, "compare with RDMA on the same rail; if that is well, the kernel's way limits it: packets " +
-		"that get lost (path-loss), a shaper (the check shaping finds one), or the processors (top, power saving, " +
-		"interrupts on one core)" +
+	return steps.BelowLimit, "Compare with ib-write-bw: if it is fast, check path-loss, shaping and the processors" +
 		lossSigns(test)
 }
 
@@ -795,6 +790,6 @@ func (t *tcpTest) Flows() []traffic.Flow {
 		mss = float64(t.path.Netdevs[from].MTU - limits.TCPHeaders)
 	}
 	f := traffic.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)
-	f.Text = registry.Size(f.Payload) + " of payload that iperf3 counted"
+	f.Text = registry.Size(f.Payload) + " of payload counted by iperf3"
 	return []traffic.Flow{f}
 }
