@@ -1,0 +1,15 @@
+// Package scripts is the shell and the Perl that run on nodes, as files. It is data, and no code: who reads a script
+// gives it its values as variables or arguments, and nothing is spliced into a text.
+package scripts
+
+import _ "embed"
+
+// The supervisor of a script: SupervisorBoot chooses between the other two. runner reads them.
+var (
+	//go:embed supervisor-boot.sh
+	SupervisorBoot string
+	//go:embed supervisor.pl
+	SupervisorPerl string
+	//go:embed supervisor.sh
+	SupervisorShell string
+)
