@@ -12,4 +12,14 @@ var (
 	SupervisorPerl string
 	//go:embed supervisor.sh
 	SupervisorShell string
+
+	// What a node has, and who configures its interfaces: a function that other scripts call. steps/probe and steps/change
+	// read it.
+
+	//go:embed probe.sh
+	Probe string
+	//go:embed capture.sh
+	Capture string
+	//go:embed managers.sh
+	Managers string
 )

@@ -147,6 +147,10 @@ func (r *Rig) Nodes() []string {
 	return NodeNames(len(r.rack.Nodes))
 }
 
+// Count has f told of each process that a script needs on a node: its shell, and each program that it calls. It comes
+// before anything runs, and f is called by several at once.
+func (r *Rig) Count(f func(node, program string)) { r.rack.Ran = f }
+
 // Clock is the rig's time, for who runs scripts on its nodes.
 func (r *Rig) Clock() runner.Clock { return r.clock.Joined() }
 

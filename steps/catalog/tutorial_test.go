@@ -86,7 +86,7 @@ func TestDrawingsFit(t *testing.T) {
 
 // Scripts run in whatever sh a node has, and in the simulator's.
 func TestScriptsArePOSIX(t *testing.T) {
-	scripts := map[string]string{"probe": probe.Script(New().Commands)}
+	scripts := map[string]string{"probe": probe.Script(New().Commands).Text()}
 	for _, c := range kindtest.Every(kindtest.Tutorial(t)) {
 		for _, r := range c.Roles {
 			scripts[c.ID+" "+r.Name] = r.Text()
@@ -125,7 +125,11 @@ func TestEveryNeededCommandIsAskedFor(t *testing.T) {
 	}
 	// Where the session looks, before it skips a cell, there they look, too.
 	folders := regexp.MustCompile(`(?m)^PATH=\$PATH:(.+)$`)
-	for folder := range strings.SplitSeq(folders.FindStringSubmatch(probe.Script(New().Commands))[1], ":") {
+	var looked []string
+	for _, m := range folders.FindAllStringSubmatch(probe.Script(New().Commands).Body, -1) {
+		looked = append(looked, strings.Split(m[1], ":")...)
+	}
+	for _, folder := range looked {
 		for _, id := range []string{"tools", "tools-present"} {
 			found := slices.ContainsFunc(folders.FindAllStringSubmatch(script(id), -1), func(m []string) bool {
 				return slices.Contains(strings.Split(m[1], ":"), folder)
