@@ -22,4 +22,14 @@ var (
 	Capture string
 	//go:embed managers.sh
 	Managers string
+
+	// What rails carried, for steps/meter.
+
+	//go:embed counters.sh
+	Counters string
+
+	// Whether a server listens, for steps/session.
+
+	//go:embed listening.sh
+	Listening string
 )

@@ -58,7 +58,7 @@ type Options struct {
 	// Claimant is who others are told has the nodes; without a token they are nobody's.
 	Claimant runner.Claimant
 	// OnWait, where not nil, is told which cell waits for whom.
-	OnWait func(string)
+	OnWait   func(string)
 	versions *versions // a session's; nil has tools asked each time
 
 	linger time.Duration // claimLinger, but for tests
