@@ -36,27 +36,33 @@ section route
 ip -j route 2>/dev/null
 
 section files
-grep -H . /sys/class/infiniband/*/fw_ver /sys/class/infiniband/*/board_id /sys/class/infiniband/*/hca_type \
+# A GID table has hundreds of slots, nearly all of them empty, and the attributes of an empty slot cannot be read.
+files=$(grep -HvE '^(0000:){7}0000$|^$' \
+	/sys/class/infiniband/*/fw_ver /sys/class/infiniband/*/board_id /sys/class/infiniband/*/hca_type \
 	/sys/class/infiniband/*/node_guid /sys/class/infiniband/*/parent \
 	/sys/class/infiniband/*/device/current_link_speed /sys/class/infiniband/*/device/current_link_width \
 	/sys/class/infiniband/*/device/max_link_speed /sys/class/infiniband/*/device/max_link_width \
 	/sys/class/infiniband/*/ports/*/state /sys/class/infiniband/*/ports/*/phys_state \
 	/sys/class/infiniband/*/ports/*/rate /sys/class/infiniband/*/ports/*/link_layer \
+	/sys/class/infiniband/*/ports/*/gids/* \
 	/sys/class/net/*/mtu /sys/class/net/*/operstate /sys/class/net/*/carrier /sys/class/net/*/speed \
 	/sys/class/net/*/address /sys/class/net/*/phys_port_name /sys/class/net/*/dev_port \
-	/sys/class/net/*/bonding/mode 2>/dev/null
-
-# A GID table has hundreds of slots, nearly all of them empty, and the attributes of an empty slot cannot be read.
-# shellcheck disable=SC2013
-for gid in $(grep -Hv 0000:0000:0000:0000:0000:0000:0000:0000 /sys/class/infiniband/*/ports/*/gids/* 2>/dev/null); do
-	echo "$gid"
-	file=${gid%%:*}
+	/sys/class/net/*/bonding/mode 2>/dev/null)
+printf '%s\n' "$files"
+words=$IFS IFS='
+'
+for gid in $files; do
+	case $gid in
+	*/gids/*) ;;
+	*) continue ;;
+	esac
 	for attribute in types ndevs; do
 		file=${gid%%:*}
 		file=${file%/gids/*}/gid_attrs/$attribute/${file##*/}
 		{ IFS= read -r value <"$file" && echo "$file:$value"; } 2>/dev/null
 	done
 done
+IFS=$words
 
 section places
 for dev in /sys/class/infiniband/*; do
