@@ -17,7 +17,10 @@ const spares = 3
 
 // refill is how long none may wait before one is started for what comes next: most scripts are over sooner, and
 // their leash waits again.
-const refill = 300 * time.Millisecond
+const refill = 2 * time.Second
+
+// hope is how long a run waits for a leash that is being started before it starts one of its own.
+const hope = 3 * time.Second
 
 // renewed is for how long a leash takes one script after the other. Then another login follows, with the environment
 // and the limits that it has by then.
@@ -34,6 +37,9 @@ type channels struct {
 	mu     sync.Mutex
 	ready  []*waiting
 	coming int // spares that are being started
+	hoping int // runs that wait for one of them
+	// Closed, and made anew, when one that was coming is there or can't be started.
+	came   chan struct{}
 	closed bool
 }
 
@@ -49,7 +55,7 @@ type waiting struct {
 }
 
 func newChannels(client *ssh.Client) *channels {
-	c := &channels{client: client, gone: make(chan struct{})}
+	c := &channels{client: client, gone: make(chan struct{}), came: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fill()
@@ -85,6 +91,8 @@ func (c *channels) fill() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.coming--
+		close(c.came)
+		c.came = make(chan struct{})
 		// Its session ends with the connection, which is being closed.
 		if err == nil && !c.closed {
 			c.wait(p, exited)
@@ -119,12 +127,32 @@ func (c *channels) keeps(p *process, exited <-chan error, started time.Time) fun
 	}
 }
 
-// spare hands a spare over, and has another one started.
+// spare hands a spare over, also one that is being started and that no other run waits for: a login costs a node
+// most, and the second would not be there sooner.
 func (c *channels) spare(ctx context.Context) *process {
+	late := time.NewTimer(hope)
+	defer late.Stop()
 	for {
-		w := c.take()
-		if w == nil {
+		w, came := c.take()
+		if w == nil && came == nil {
 			return nil
+		}
+		if w == nil {
+			given := true
+			select {
+			case <-came:
+			case <-ctx.Done():
+				given = false
+			case <-late.C:
+				given = false
+			}
+			c.mu.Lock()
+			c.hoping--
+			c.mu.Unlock()
+			if !given {
+				return nil
+			}
+			continue
 		}
 		// Its heartbeats end before the run's begin. The lock is free meanwhile: a beat that is
 		// stuck in a dead connection ends only by close, which takes the lock.
@@ -140,8 +168,9 @@ func (c *channels) spare(ctx context.Context) *process {
 	}
 }
 
-// take takes a spare off the list, the one that waited last; nil where none is ready.
-func (c *channels) take() *waiting {
+// take takes a spare off the list, the one that waited last. Where none is ready and one comes that nobody waits for
+// it gives what tells of that; who asked counts as hoping for it.
+func (c *channels) take() (w *waiting, came <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last := len(c.ready) - 1
@@ -156,12 +185,15 @@ func (c *channels) take() *waiting {
 			}
 		})
 	}
-	if last < 0 {
-		return nil
+	switch {
+	case last >= 0:
+		w = c.ready[last]
+		c.ready = c.ready[:last]
+	case c.coming > c.hoping:
+		c.hoping++
+		came = c.came
 	}
-	w := c.ready[last]
-	c.ready = c.ready[:last]
-	return w
+	return w, came
 }
 
 func (c *channels) launch(ctx context.Context, command string) (*process, error) {
