@@ -1,5 +1,5 @@
-# Says whether something listens on a TCP port, now or within TENTHS of a second; steps/session reads it. HEX is the port
-# as the kernel's tables have it: ss need not be installed. What listens comes first there.
+# Says whether something listens on a TCP port, now or within TENTHS of a second; steps/session reads it. HEX is the
+# port as the kernel's tables have it: ss need not be installed. What listens comes first there.
 listens() { # TABLE
 	while read -r _ address _ state _; do
 		case $state in

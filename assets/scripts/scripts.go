@@ -27,6 +27,16 @@ var (
 
 	//go:embed counters.sh
 	Counters string
+	//go:embed sampler.sh
+	Sampler string
+	//go:embed sampler-loop.sh
+	SamplerLoop string
+	//go:embed sampler.bash
+	SamplerBash string
+	//go:embed sampler-posix.sh
+	SamplerPOSIX string
+	//go:embed sampler.pl
+	SamplerPerl string
 
 	// Whether a server listens, for steps/session.
 
