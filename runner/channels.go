@@ -11,10 +11,20 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// spares is how many leashes wait on a connection. A cell runs its scripts in
-// quick succession, and an sshd allows ten channels a connection by default.
-// Two of the ten are spares, and they leave eight for what runs at once.
-const spares = 2
+// spares is how many leashes wait on a connection at most. A cell runs its scripts in quick succession and several
+// side by side, and an sshd allows ten channels a connection by default. What runs takes one that waits first.
+const spares = 3
+
+// refill is how long none may wait before one is started for what comes next: most scripts are over sooner, and
+// their leash waits again.
+const refill = 2 * time.Second
+
+// hope is how long a run waits for a leash that is being started before it starts one of its own.
+const hope = 3 * time.Second
+
+// renewed is for how long a leash takes one script after the other. Then another login follows, with the environment
+// and the limits that it has by then.
+const renewed = time.Minute
 
 // channels are the commands over one connection, each in a channel of its own.
 // It is made for one connection and ends with it; a new connection has new channels.
@@ -27,6 +37,9 @@ type channels struct {
 	mu     sync.Mutex
 	ready  []*waiting
 	coming int // spares that are being started
+	hoping int // runs that wait for one of them
+	// Closed, and made anew, when one that was coming is there or can't be started.
+	came   chan struct{}
 	closed bool
 }
 
@@ -42,7 +55,7 @@ type waiting struct {
 }
 
 func newChannels(client *ssh.Client) *channels {
-	c := &channels{client: client, gone: make(chan struct{})}
+	c := &channels{client: client, gone: make(chan struct{}), came: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fill()
@@ -67,36 +80,79 @@ func (c *channels) close() {
 	c.work.Wait()
 }
 
-// fill starts as many spares as are missing; mu is held. One that cannot be
-// started is done without.
+// fill starts a spare where none waits or comes; mu is held. One that cannot be started is done without.
 func (c *channels) fill() {
-	for !c.closed && len(c.ready)+c.coming < spares {
-		c.coming++
-		c.work.Go(func() {
-			p, exited, err := c.start(context.Background(), leashCommand(spareID))
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.coming--
-			// Its session ends with the connection, which is being closed.
-			if err != nil || c.closed {
-				return
-			}
-			w := &waiting{p, exited, make(chan struct{}), make(chan struct{})}
-			c.ready = append(c.ready, w)
-			c.work.Go(func() {
-				defer close(w.fed)
-				beat(w.stdin, "", spareBeat, w.stop)
-			})
-		})
+	if c.closed || len(c.ready)+c.coming > 0 {
+		return
+	}
+	c.coming++
+	c.work.Go(func() {
+		p, exited, err := c.start(context.Background(), leashCommand(spareID))
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.coming--
+		close(c.came)
+		c.came = make(chan struct{})
+		// Its session ends with the connection, which is being closed.
+		if err == nil && !c.closed {
+			c.wait(p, exited)
+		}
+	})
+}
+
+// wait has a leash wait for a script; mu is held.
+func (c *channels) wait(p *process, exited <-chan error) {
+	w := &waiting{p, exited, make(chan struct{}), make(chan struct{})}
+	c.ready = append(c.ready, w)
+	c.work.Go(func() {
+		defer close(w.fed)
+		beat(w.stdin, "", spareBeat, w.stop)
+	})
+}
+
+// keeps says what becomes of a leash that was started at some time when its script is over.
+func (c *channels) keeps(p *process, exited <-chan error, started time.Time) func() {
+	return func() {
+		c.mu.Lock()
+		keep := !c.closed && len(c.ready) < spares && time.Since(started) < renewed
+		if keep {
+			c.wait(p, exited)
+		} else {
+			c.fill()
+		}
+		c.mu.Unlock()
+		if !keep {
+			p.stdin.Close() // unlocked: it may be stuck in a dead connection until close
+		}
 	}
 }
 
-// spare hands a spare over, and has another one started.
+// spare hands a spare over, also one that is being started and that no other run waits for: a login costs a node
+// most, and the second would not be there sooner.
 func (c *channels) spare(ctx context.Context) *process {
+	late := time.NewTimer(hope)
+	defer late.Stop()
 	for {
-		w := c.take()
-		if w == nil {
+		w, came := c.take()
+		if w == nil && came == nil {
 			return nil
+		}
+		if w == nil {
+			given := true
+			select {
+			case <-came:
+			case <-ctx.Done():
+				given = false
+			case <-late.C:
+				given = false
+			}
+			c.mu.Lock()
+			c.hoping--
+			c.mu.Unlock()
+			if !given {
+				return nil
+			}
+			continue
 		}
 		// Its heartbeats end before the run's begin. The lock is free meanwhile: a beat that is
 		// stuck in a dead connection ends only by close, which takes the lock.
@@ -112,17 +168,32 @@ func (c *channels) spare(ctx context.Context) *process {
 	}
 }
 
-// take takes a spare off the list; nil where none is ready.
-func (c *channels) take() *waiting {
+// take takes a spare off the list, the one that waited last. Where none is ready and one comes that nobody waits for
+// it gives what tells of that; who asked counts as hoping for it.
+func (c *channels) take() (w *waiting, came <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer c.fill()
-	if len(c.ready) == 0 {
-		return nil
+	last := len(c.ready) - 1
+	if last <= 0 && !c.closed {
+		c.work.Go(func() {
+			select {
+			case <-c.gone:
+			case <-time.After(refill):
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.fill()
+			}
+		})
 	}
-	w := c.ready[0]
-	c.ready = c.ready[1:]
-	return w
+	switch {
+	case last >= 0:
+		w = c.ready[last]
+		c.ready = c.ready[:last]
+	case c.coming > c.hoping:
+		c.hoping++
+		came = c.came
+	}
+	return w, came
 }
 
 func (c *channels) launch(ctx context.Context, command string) (*process, error) {
@@ -207,7 +278,7 @@ func (c *channels) open(command string) (*process, <-chan error, error) {
 		session.Close()
 		return nil, nil, fmt.Errorf("start a command: %w", err)
 	}
-	exited, closed := make(chan error, 1), make(chan struct{})
+	started, exited, closed := time.Now(), make(chan error, 1), make(chan struct{})
 	c.work.Go(func() {
 		defer close(closed)
 		err := session.Wait()
@@ -218,7 +289,7 @@ func (c *channels) open(command string) (*process, <-chan error, error) {
 		session.Close()
 		exited <- err
 	})
-	return &process{
+	p := &process{
 		stdin: stdin, stdout: stdout, stderr: stderr,
 		wait: func() error { return <-exited },
 		// Who holds the output of a script that has ended harms no other script. Where the node
@@ -231,5 +302,7 @@ func (c *channels) open(command string) (*process, <-chan error, error) {
 				c.client.Close()
 			}
 		},
-	}, exited, nil
+	}
+	p.keep = c.keeps(p, exited, started)
+	return p, exited, nil
 }

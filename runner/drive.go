@@ -22,6 +22,8 @@ type process struct {
 	// abandon drops the process without waiting: the connection is gone, or the
 	// leash does not end. It makes the streams end.
 	abandon func()
+	// keep takes it back when its script is over and its leash waits for another; nil where it serves one.
+	keep func()
 }
 
 // A launcher starts a command line in a node's shell.
@@ -58,6 +60,8 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	if err != nil {
 		return Exit{}, err
 	}
+	// One of sudo's is root's, and what detaches may hold its streams.
+	r.again = prefix == "" && p.keep != nil && !s.Detaches
 	stop := make(chan struct{})
 	r.let = sync.OnceFunc(func() { close(stop) })
 	defer r.let()
@@ -66,15 +70,27 @@ func drive(ctx context.Context, l launcher, prefix, secret string, s Script, emi
 	fed := make(chan struct{})
 	go func() {
 		defer close(fed)
-		feed(p.stdin, secret+leashFrame(r.id, s), LeashBeat, stop)
+		beat(p.stdin, secret+leashFrame(r.id, s, r.again), LeashBeat, stop)
+		if r.again { // stdin is the next script's, too
+			_, _ = io.WriteString(p.stdin, leashEnd) // the end of the streams tells of a connection that is lost
+			return
+		}
+		p.stdin.Close()
 	}()
 	begins := startWait
 	if prefix != "" {
 		begins = s.limit()
 	}
-	r.follow(ctx, p, begins, s.limit(), emit)
+	waits := r.follow(ctx, p, begins, s.limit(), emit)
 	r.let()
 	<-fed
+	if waits {
+		p.keep()
+		return r.answer(s.Name, nil)
+	}
+	if r.again {
+		p.stdin.Close()
+	}
 	return r.answer(s.Name, p.wait())
 }
 
@@ -96,6 +112,8 @@ type run struct {
 	exit  Exit
 	// let ends the heartbeats, and with them what still runs on the node.
 	let func()
+	// again asks the leash to wait for another script after this one.
+	again bool
 	// late comes when a script that was told to end has had its time; nil before.
 	late <-chan time.Time
 
@@ -107,18 +125,23 @@ type run struct {
 	abandoned bool   // the streams did not end in time
 }
 
-// follow hands the lines over until both streams have ended, and ends the script where ctx
-// or the limit asks for that. A leash that has not begun by begins is given up.
-func (r *run) follow(ctx context.Context, p *process, begins, wallTime time.Duration, emit func(Line)) {
+// follow hands the lines over until both streams have ended, or the leash waits for another script, and ends the
+// script where ctx or the limit asks for that. A leash that has not begun by begins is given up.
+func (r *run) follow(ctx context.Context, p *process, begins, wallTime time.Duration, emit func(Line)) (waits bool) {
 	lines := make(chan []Line)
 	// A leash says at most five things; the reader must not wait for one who has gone.
 	marks := make(chan string, 5)
 	streams := make(chan struct{})
+	var again [2]bool // to be read once streams is closed
 	go func() {
 		defer close(streams)
 		var both sync.WaitGroup
-		both.Go(func() { readLines(p.stdout, Stdout, r.id, lines, marks) })
-		both.Go(func() { readLines(p.stderr, Stderr, "", lines, nil) })
+		both.Go(func() { again[Stdout] = readLines(p.stdout, Stdout, r.id, lines, marks) })
+		ofStderr := ""
+		if r.again {
+			ofStderr = r.id
+		}
+		both.Go(func() { again[Stderr] = readLines(p.stderr, Stderr, ofStderr, lines, nil) })
 		both.Wait()
 	}()
 	limit, start := time.NewTimer(wallTime), time.NewTimer(begins)
@@ -157,6 +180,7 @@ func (r *run) follow(ctx context.Context, p *process, begins, wallTime time.Dura
 	for len(marks) > 0 {
 		r.heard(<-marks)
 	}
+	return again[Stdout] && again[Stderr]
 }
 
 // heard takes what the leash said, without the run's id; its words are told beside its
@@ -256,19 +280,13 @@ var errNoAnswer = errors.New("no exit status arrived")
 var errUnbegun = errors.New("no shell started there")
 
 // needs is what the leash is made of.
-const needs = "The node needs sh, setsid, timeout, head and grep"
+const needs = "The node needs sh, and perl or else setsid, timeout, head and grep"
 
 // errLeash is for a leash that has itself ended, on a node that goes on answering.
 var errLeash = errors.New("the shell around the script ended first")
 
-// feed writes the frame and then heartbeats until stop, and closes stdin. Write
-// errors are not its business: whoever reads the streams sees the end.
-func feed(w io.WriteCloser, frame string, every time.Duration, stop <-chan struct{}) {
-	defer w.Close()
-	beat(w, frame, every, stop)
-}
-
-// beat writes until stop, or until nobody reads any more.
+// beat writes a frame and then heartbeats, until stop or until nobody reads any more. Write errors are not its
+// business: whoever reads the streams sees the end.
 func beat(w io.Writer, frame string, every time.Duration, stop <-chan struct{}) {
 	if _, err := io.WriteString(w, frame); err != nil {
 		return

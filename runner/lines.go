@@ -12,8 +12,11 @@ import (
 
 // readLines reads r to its end and hands over its lines in batches, cleaned and
 // with the leash's own lines taken out. It never holds more than one buffer and
-// one line of MaxLine, whatever is printed.
-func readLines(r io.Reader, stream Stream, mark string, lines chan<- []Line, marks chan<- string) {
+// one line of MaxLine, whatever is printed. It is true where the leash has said that what comes
+// next is another script's.
+func readLines(
+	r io.Reader, stream Stream, mark string, lines chan<- []Line, marks chan<- string,
+) (again bool) {
 	c := cleaner{stream: stream, mark: mark}
 	buf := make([]byte, 64<<10)
 	for {
@@ -21,7 +24,8 @@ func readLines(r io.Reader, stream Stream, mark string, lines chan<- []Line, mar
 		// Once a read: all of its lines have arrived together.
 		c.now = time.Now()
 		c.feed(buf[:n])
-		if err != nil {
+		again = err == nil && slices.Contains(c.marks, overAgain)
+		if err != nil || again {
 			c.flush()
 		}
 		if n := len(c.out); n > 0 {
@@ -35,11 +39,13 @@ func readLines(r io.Reader, stream Stream, mark string, lines chan<- []Line, mar
 		}
 		// After the lines that came before them: whoever hears "exit" has all of the output.
 		for _, m := range c.marks {
-			marks <- m
+			if marks != nil {
+				marks <- m
+			}
 		}
 		c.marks = nil
-		if err != nil {
-			return
+		if err != nil || again {
+			return again
 		}
 	}
 }
@@ -87,7 +93,7 @@ func (w *lineWriter) hand() {
 // tool that dies with red text on must not paint what comes after it.
 type cleaner struct {
 	stream Stream
-	mark   string // what a line of the leash starts with; empty on stderr
+	mark   string // what a line of the leash starts with; empty where it says nothing
 	now    time.Time
 
 	state escape

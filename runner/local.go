@@ -93,8 +93,7 @@ func (local) launch(_ context.Context, command string) (*process, error) {
 
 // piped starts a command in a session of its own. Who waits for it says what its status means.
 //
-// Abandoned, it is killed. With the leash's own shell wait would go on: what it waits for can't be
-// killed. The watcher that it started is a process of its own, and goes on ending the script.
+// Abandoned, it is killed, since whoever waits for it would wait on. A leash ends by itself long before that.
 func piped(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := cmd.StdinPipe()

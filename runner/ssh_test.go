@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -563,30 +562,16 @@ func TestSSHLostConnection(t *testing.T) {
 	}
 }
 
-// spares are the processes of the leashes that wait at an sshd, once they do.
+// spares are the processes of the leashes that wait at an sshd, once one does.
 func spares(t *testing.T, s *nodetest.Sshd) (pids []string) {
 	t.Helper()
 	for range 200 {
-		pids = nil
-		all, err := filepath.Glob("/proc/[0-9]*")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, at := range all {
-			// What ends meanwhile has no files.
-			line, _ := os.ReadFile(at + "/cmdline")
-			environ, _ := os.ReadFile(at + "/environ")
-			if bytes.HasSuffix(line, []byte("\x00railbench-leash\x00-\x00")) &&
-				bytes.Contains(environ, fmt.Appendf(nil, " 127.0.0.1 %d\x00", s.Port)) {
-				pids = append(pids, filepath.Base(at))
-			}
-		}
-		if len(pids) >= 2 {
+		if pids = supervisors(t, s); len(pids) > 0 {
 			return pids
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("%d spares wait", len(pids))
+	t.Fatal("no spare waits")
 	return nil
 }
 

@@ -22,8 +22,25 @@ if where=$(command -v all_reduce_perf); then
 		esac
 	done
 fi
-if command -v "$NIXL_PYTHON" >/dev/null; then
-	"$NIXL_PYTHON" -c 'from importlib.metadata import distributions
+# A shim of pyenv's starts some fifty processes to find the Python that it stands for.
+python=$NIXL_PYTHON
+case $(command -v "$NIXL_PYTHON") in
+*/shims/"$NIXL_PYTHON")
+	root=$(command -v "$NIXL_PYTHON")
+	root=${root%/shims/*} version=${PYENV_VERSION-} words=$IFS IFS=:
+	for file in ./.python-version "$root/version"; do
+		[ -n "$version" ] || { read -r version <"$file"; } 2>/dev/null
+	done
+	for dir in "$root/versions/${version:-system}/bin" $PATH; do
+		if [ "$python" = "$NIXL_PYTHON" ] && [ "${dir##*/}" != shims ] && [ -x "$dir/$NIXL_PYTHON" ]; then
+			python=$dir/$NIXL_PYTHON
+		fi
+	done
+	IFS=$words
+	;;
+esac
+if command -v "$python" >/dev/null; then
+	"$python" -c 'from importlib.metadata import distributions
 for d in distributions():
     name = d.metadata["Name"] or ""
     if name.startswith("nvidia-nccl"):

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/testform"
@@ -35,10 +36,10 @@ func (m *managed) Run(ctx context.Context, s runner.Script, emit func(runner.Lin
 	if s.Root {
 		m.roots = append(m.roots, s.Name)
 	}
-	if strings.Contains(s.Body, change.LookAtManagers) {
+	if strings.Contains(s.Body, scripts.Managers) {
 		m.asked++
 		if said := m.say[0]; said != "" {
-			s.Body = strings.ReplaceAll(s.Body, change.LookAtManagers, "cat <<'END'\n"+said+"END\n")
+			s.Body = strings.ReplaceAll(s.Body, scripts.Managers, "managers() { cat <<'END'\n"+said+"END\n}\n")
 		}
 		m.say = m.say[min(1, len(m.say)-1):]
 	}

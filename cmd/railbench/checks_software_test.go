@@ -113,7 +113,8 @@ func TestRemovedPackageIsMissing(t *testing.T) {
 	for status, want := range map[string]string{"installed": "52.0-1", "config-files": "missing"} {
 		dir := t.TempDir()
 		// As the real one: it shows what the format asks for, and ends well for a package that was removed.
-		dpkg := "#!/bin/sh\ncase $2 in\n*db:Status-Status*) printf '" + status + " ' ;;\nesac\nprintf 52.0-1\n"
+		dpkg := "#!/bin/sh\ncase $2 in\n*Package*db:Status-Status*) echo 'rdma-core " + status +
+			" 52.0-1' ;;\nesac\n"
 		// Who is started by another test meanwhile would hold it open for writing, and nobody can run it then.
 		syscall.ForkLock.RLock()
 		err := os.WriteFile(dir+"/dpkg-query", []byte(dpkg), 0o755)

@@ -21,12 +21,13 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim/clock"
 	"github.com/railbench/railbench/runner/sim/host"
 	simnet "github.com/railbench/railbench/runner/sim/net"
 	"github.com/railbench/railbench/runner/sim/tool"
-	"golang.org/x/crypto/ssh"
 )
 
 // Options say what kind of rig it is.
@@ -146,6 +147,10 @@ func NodeNames(count int) []string {
 func (r *Rig) Nodes() []string {
 	return NodeNames(len(r.rack.Nodes))
 }
+
+// Count has f told of each process that a script needs on a node: its shell, and each program that it calls. It comes
+// before anything runs, and f is called by several at once.
+func (r *Rig) Count(f func(node, program string)) { r.rack.Ran = f }
 
 // Clock is the rig's time, for who runs scripts on its nodes.
 func (r *Rig) Clock() runner.Clock { return r.clock.Joined() }

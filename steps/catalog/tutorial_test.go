@@ -86,7 +86,7 @@ func TestDrawingsFit(t *testing.T) {
 
 // Scripts run in whatever sh a node has, and in the simulator's.
 func TestScriptsArePOSIX(t *testing.T) {
-	scripts := map[string]string{"probe": probe.Script(New().Commands)}
+	scripts := map[string]string{"probe": probe.Script(New().Commands).Text()}
 	for _, c := range kindtest.Every(kindtest.Tutorial(t)) {
 		for _, r := range c.Roles {
 			scripts[c.ID+" "+r.Name] = r.Text()
@@ -125,7 +125,11 @@ func TestEveryNeededCommandIsAskedFor(t *testing.T) {
 	}
 	// Where the session looks, before it skips a cell, there they look, too.
 	folders := regexp.MustCompile(`(?m)^PATH=\$PATH:(.+)$`)
-	for folder := range strings.SplitSeq(folders.FindStringSubmatch(probe.Script(New().Commands))[1], ":") {
+	var looked []string
+	for _, m := range folders.FindAllStringSubmatch(probe.Script(New().Commands).Body, -1) {
+		looked = append(looked, strings.Split(m[1], ":")...)
+	}
+	for _, folder := range looked {
 		for _, id := range []string{"tools", "tools-present"} {
 			found := slices.ContainsFunc(folders.FindAllStringSubmatch(script(id), -1), func(m []string) bool {
 				return slices.Contains(strings.Split(m[1], ":"), folder)
@@ -156,7 +160,7 @@ func TestEveryNeededCommandIsAskedFor(t *testing.T) {
 
 // A script reads its values from variables that the session sets, and no other.
 func TestScriptsReadKnownVariables(t *testing.T) {
-	known := regexp.MustCompile(`^(NODE|ROLE|TMPDIR|HOME|CONTAINER|(LEAST|GOOD)(_BOTH)?_GBPS|(LEAST|MOST)_COUNTED|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|UCXPERF_(PORT|BYTES|MESSAGES|GPU_MESSAGES)|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|STREAM_(PORT|SECONDS|BLOCK|GAUGE)|RAILBENCH|WRITES|LAUNCH(ER|_HOSTS)?|(OMPI_COMM_WORLD|SLURM)_[A-Z]+|NCCL_(BYTES|ITERATIONS|IB_HCA|ALGO)|` +
+	known := regexp.MustCompile(`^(NODE|ROLE|TMPDIR|HOME|PATH|PYENV_VERSION|CONTAINER|(LEAST|GOOD)(_BOTH)?_GBPS|(LEAST|MOST)_COUNTED|SSH_CONNECTION|PEER|RAILS|PORT|SPEED_PORT|SIZE|ITERATIONS|LAT_ITERATIONS|LOAD_(SECONDS|BLOCKS)|PINGS|UCXPERF_(PORT|BYTES|MESSAGES|GPU_MESSAGES)|TCP_(PORT|SECONDS|STREAMS|NETDEV|IP)|PEER_TCP_IP|STREAM_(PORT|SECONDS|BLOCK|GAUGE)|RAILBENCH|WRITES|LAUNCH(ER|_HOSTS)?|(OMPI_COMM_WORLD|SLURM)_[A-Z]+|NCCL_(BYTES|ITERATIONS|IB_HCA|ALGO)|` +
 		`CHANGED|WAYS|OWN_IPS|LINK_NETDEVS|DEL_(IPS|NETDEVS)|JUMBO_MTU|MTU_(NETDEVS|PINGS)|BOND(_(MODE|HASH|MIIMON|SLAVES|ADDRS?|MTU|FIRST))?|PEER_BOND_IP|ADD_(IPS|NETDEVS|PINGS)|` +
 		`(RAIL\d*|HALF)_(DEV|PORT|NETDEV|IP|GID|MTU)|PEER_(RAIL\d*|HALF)_(DEV|NETDEV|IP)|` +
 		`RENDERER|RUN|ETCD|NIXL_RUNTIME|ASIO_(IP|PORT)|STAGING_BYTES|UCX_LOG_LEVEL|` + // services give the first five

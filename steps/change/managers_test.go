@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
 )
@@ -221,7 +222,7 @@ func TestManagersByProcess(t *testing.T) {
 		"NetworkManager":                     "NetworkManager", // whose client ends with it
 	} {
 		script := "export PATH=" + bin + ":$PATH; mount -t tmpfs tmpfs /run; " + start + " >/dev/null 2>&1 & sleep 0.5; " +
-			LookAtManagers
+			scripts.Managers + "managers\n"
 		out, err := exec.Command("unshare", "--net", "--pid", "--mount", "--fork", "--mount-proc", "--kill-child", "sh", "-c",
 			script).CombinedOutput()
 		if err != nil {

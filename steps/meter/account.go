@@ -6,34 +6,23 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/railbench/railbench/assets/scripts"
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps/strictnum"
 )
 
-// CountersScript prints every counter of every rail once, with the node's clock
-// before it: what a cell's byte account starts and ends with.
-// One grep for all files: each process of its own would take a millisecond, and the counters would
-// be of different moments. The carrier's counters tell of a link that was lost in between,
-// an interface's errors of frames that were lost or damaged, and the sensor of the adapter's heat.
-// Pauses and drops are ethtool's alone; they come last, as each interface takes it some milliseconds. All of them
-// begin anew with the machine, which its boot id tells.
-const CountersScript = `t=$(date +%s.%N)
-case $t in *N) read -r t _ </proc/uptime ;; esac
-echo "$t"
-grep -Hs . /sys/class/infiniband/*/ports/*/counters/* /sys/class/infiniband/*/ports/*/hw_counters/* \
-  /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_input /sys/class/infiniband/*/device/hwmon/hwmon*/temp1_highest \
-  /sys/class/net/*/statistics/?x_bytes /sys/class/net/*/statistics/?x_errors /sys/class/net/*/statistics/rx_crc_errors \
-  /sys/class/net/*/carrier_changes /sys/class/net/*/carrier_down_count ` + bootFile + `
-for netdev in /sys/class/infiniband/*/device/net/*; do
-  [ -e "$netdev" ] || continue
-  netdev=${netdev##*/}
-  echo "interface $netdev"
-  ethtool -S "$netdev" 2>/dev/null
-done | grep -E '^interface |` + ethtoolLine + `'
-exit 0`
+// EveryInterface has ReadCounters ask for the details of all interfaces.
+const EveryInterface = "*"
+
+// ReadCounters has a node print what ParseCounters reads. details is the interface whose driver is asked for what it
+// tells ethtool alone, EveryInterface, or empty: it takes a process for each.
+func ReadCounters(name, details string) runner.Script {
+	return runner.Script{Name: name, Body: scripts.Counters, Vars: map[string]string{"DETAILS": details}}
+}
 
 const bootFile = "/proc/sys/kernel/random/boot_id"
 
-// Counters is what CountersScript printed.
+// Counters is what a node printed for ReadCounters.
 type Counters struct {
 	boot string // another one each time the machine starts; empty where it isn't known
 	// By the node's own clock: two readings are compared with each other, and with no clock of
@@ -45,7 +34,7 @@ type Counters struct {
 	heat, most map[string]uint64
 }
 
-// ParseCounters reads what CountersScript printed.
+// ParseCounters reads what a node printed for ReadCounters.
 func ParseCounters(stdout string) (Counters, error) {
 	first, rest, _ := strings.Cut(stdout, "\n")
 	clock, ok := strictnum.Number(strings.TrimSpace(first))

@@ -107,8 +107,3 @@ var ethtoolForms = []struct {
 	{Dropped, lazyregexp.New(`^(` + dropNames + `)$`)},
 	{Lost, lazyregexp.New(`^(` + damagedNames + `)$`)},
 }
-
-// ethtoolLine matches a line of ethtool -S with one of them, in the words of grep -E. cxgb4 fills its names with
-// blanks.
-const ethtoolLine = `^ *(` + pauseNames + `|` + storms + `|` + dropNames + `|` + damagedNames +
-	`|link_down_events_phy) *: `

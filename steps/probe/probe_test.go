@@ -213,7 +213,7 @@ func TestScriptRunsHere(t *testing.T) {
 		}
 		ran++
 		start := time.Now()
-		cmd := exec.Command(path, append(slices.Clone(sh[1:]), "-c", Script(commands()))...)
+		cmd := exec.Command(path, append(slices.Clone(sh[1:]), "-c", Script(commands()).Text())...)
 		cmd.Env = append(os.Environ(), "SSH_CONNECTION=")
 		var errs strings.Builder
 		cmd.Stderr = &errs

@@ -59,9 +59,13 @@ func (l *look) renew(ctx context.Context, o Options, nodes []int) {
 			i = nodes[i]
 			n, node := &l.rig.Nodes[i], o.Nodes[i]
 			*n = steps.Node{}
-			out, err := seen(ctx, node, runner.Script{Name: "probe", Body: probe.Script(commands), Limit: time.Minute})
+			asked := o.versions.toAsk(i, commands)
+			out, err := seen(ctx, node, probe.Script(asked))
 			if err == nil {
-				*n, err = probe.Parse(out, commands)
+				*n, err = probe.Parse(out, asked)
+			}
+			if err == nil {
+				o.versions.keep(i, n.Tools)
 			}
 			n.No, n.Name, n.Where = i, node.Name(), o.Where[i]
 			if err != nil {

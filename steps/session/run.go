@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/limits"
@@ -59,6 +60,8 @@ type run struct {
 	vars [2]map[string]string
 	// before are the counters of all nodes when the stage that runs began; nil where nobody asked.
 	before []meter.Counters
+	// after are those of its end, and idle those that the next stage begins with; nil where it reads them itself.
+	after, idle []meter.Counters
 	// gathered is what the nodes of a check have said already.
 	gathered map[asking]steps.Output
 	// held, where not nil, has what it prints until it can be shown.
@@ -157,6 +160,7 @@ func (r *run) passes(ctx context.Context, rig steps.Rig) (all []steps.Stage) {
 	if !r.cell.EachRail {
 		return []steps.Stage{r.stage(ctx, rig, -1)}
 	}
+	defer func() { r.idle = nil }() // the next link has other nodes
 	for i, p := range rig.Pairs {
 		if ctx.Err() != nil {
 			break
@@ -165,6 +169,7 @@ func (r *run) passes(ctx context.Context, rig steps.Rig) (all []steps.Stage) {
 			rig.At(steps.Here).Name, rig.Rail(p, steps.Here).Dev, rig.At(steps.Peer).Name, rig.Rail(p, steps.Peer).Dev))},
 			false)
 		all = append(all, r.stage(ctx, rig, i))
+		r.idle = r.after // between two stages nothing of this cell runs
 	}
 	return all
 }
@@ -257,12 +262,15 @@ func (r *run) runsOn(e steps.End) bool {
 func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	began := r.s.clock.Now()
 	st := steps.Stage{Pair: pair}
-	var idle, before []meter.Counters
+	idle := r.idle
+	var before []meter.Counters
 	if r.cell.Counters {
 		// What moves while nothing runs is taken off what the cell moved.
-		idle = r.counters(ctx, rig)
+		if idle == nil {
+			idle = r.counters(ctx, rig, noDetails)
+		}
 		r.s.clock.Await(ctx, idleTime)
-		before = r.counters(ctx, rig)
+		before = r.counters(ctx, rig, pair)
 		r.before = before
 	}
 	if err := r.roles(ctx, rig, pair, &st); err != nil {
@@ -275,7 +283,8 @@ func (r *run) stage(ctx context.Context, rig steps.Rig, pair int) steps.Stage {
 	}
 	// After the servers have ended: what they send last is on the wire by then.
 	if r.cell.Counters {
-		after := r.countersAfter(ctx, rig)
+		after := r.countersAfter(ctx, rig, pair)
+		r.after = after
 		st.Bytes = account(rig, idle, before, after)
 		if st.Restarted = restarted(rig, before, after); st.Restarted != nil {
 			r.tell("restarted during the test: %s", strings.Join(st.Restarted, ", "))
@@ -466,7 +475,7 @@ func (r *run) vitals(rig steps.Rig, pair int) func(context.Context) linkActivity
 		if r.before == nil || !ok {
 			return seen
 		}
-		now := r.counters(ctx, rig)
+		now := r.counters(ctx, rig, pair)
 		seen.went = traffic.Flaps(account(rig, r.before, r.before, now), rt.Ports()...) != ""
 		if at := r.s.clock.Now(); at.Sub(looked) <= 2*linkLook {
 			moved := traffic.WorkOf(rig, account(rig, last, last, now), rt.Ports()...)
@@ -622,29 +631,19 @@ func early(o steps.Output, role steps.Role, node string) error {
 	return u
 }
 
-// listening looks for a port, $HEX, in the kernel's tables, because ss need not be
-// installed. It tries $TRIES times.
-const listening = `i=0
-while [ "$i" -lt "$TRIES" ]; do
-  grep -qs " [0-9A-F]*:$HEX [0-9A-F]*:0000 0A " /proc/net/tcp /proc/net/tcp6 && { echo yes; exit 0; }
-  sleep 0.1
-  i=$((i + 1))
-done
-echo no`
-
 // listens reports whether a TCP port listens on a node, now or within a time.
 func (r *run) listens(ctx context.Context, node int, port string, within time.Duration) (bool, error) {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
 		return false, fmt.Errorf("%q is not a TCP port", port)
 	}
-	tries := 1
+	tenths := 1
 	if within > 0 {
-		tries = int(within.Seconds() * 10)
+		tenths = int(within.Seconds() * 10)
 	}
 	out, err := runner.Text(ctx, r.s.o.Nodes[node], runner.Script{
-		Name: "look at port " + port, Body: listening, Limit: within + readyLimit,
-		Vars: map[string]string{"HEX": fmt.Sprintf("%04X", n), "TRIES": strconv.Itoa(tries)},
+		Name: "look at port " + port, Body: scripts.Listening, Limit: within + readyLimit,
+		Vars: map[string]string{"HEX": fmt.Sprintf("%04X", n), "TENTHS": strconv.Itoa(tenths)},
 	})
 	return strings.TrimSpace(out) == "yes", err
 }
@@ -854,17 +853,28 @@ func (r *run) counted(rig steps.Rig) []steps.Node {
 	return rig.Nodes
 }
 
-// counters reads every counter of the nodes that are counted. A node that does not answer has none.
-func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
+// noDetails is the pair of a reading that takes no process for an interface.
+const noDetails = -2
+
+// counters reads every counter of the nodes that are counted. Those that take a process for each interface are read of
+// a pair of rails where a stage is of one, and of all rails where it is of none. A node that does not answer has none.
+func (r *run) counters(ctx context.Context, rig steps.Rig, pair int) []meter.Counters {
 	c := make([]meter.Counters, len(r.counted(rig)))
 	atOnce(ctx, r.s.clock, len(c), func(ctx context.Context, e int) {
 		n := rig.Nodes[e]
 		if n.Err != "" {
 			return
 		}
-		out, err := runner.Text(ctx, r.s.o.Nodes[n.No], runner.Script{
-			Name: r.cell.ID + " counters", Body: meter.CountersScript, Limit: readyLimit,
-		})
+		details := meter.EveryInterface
+		switch {
+		case pair == noDetails, pair >= 0 && e >= len(steps.Ends):
+			details = ""
+		case pair >= 0:
+			details = rig.Rail(rig.Pairs[pair], steps.End(e)).Netdev.Name
+		}
+		read := meter.ReadCounters(r.cell.ID+" counters", details)
+		read.Limit = readyLimit
+		out, err := runner.Text(ctx, r.s.o.Nodes[n.No], read)
 		if err == nil {
 			c[e], _ = meter.ParseCounters(out) // what is missing is told where it is used
 		}
@@ -874,9 +884,9 @@ func (r *run) counters(ctx context.Context, rig steps.Rig) []meter.Counters {
 
 // countersAfter reads the counters once more, of a run that was interrupted, too: what it moved
 // until then is all that is known of it. A session that closes doesn't wait for them.
-func (r *run) countersAfter(ctx context.Context, rig steps.Rig) []meter.Counters {
+func (r *run) countersAfter(ctx context.Context, rig steps.Rig, pair int) []meter.Counters {
 	if ctx.Err() == nil {
-		return r.counters(ctx, rig)
+		return r.counters(ctx, rig, pair)
 	}
 	if r.s.life.Err() != nil {
 		return make([]meter.Counters, len(r.counted(rig)))
@@ -886,7 +896,7 @@ func (r *run) countersAfter(ctx context.Context, rig steps.Rig) []meter.Counters
 	lasting, done := context.WithCancel(context.WithoutCancel(ctx))
 	defer done()
 	defer context.AfterFunc(r.s.life, done)()
-	return r.counters(lasting, rig)
+	return r.counters(lasting, rig, pair)
 }
 
 // tell prints a line of railbench's own under the cell.

@@ -59,7 +59,9 @@ type Options struct {
 	// Claimant is who others are told has the nodes; without a token they are nobody's.
 	LockOwner runner.LockOwner
 	// OnWait, where not nil, is told which cell waits for whom.
-	OnWait func(string)
+	OnWait   func(string)
+	versions *versions // a session's; nil has tools asked each time
+
 	linger time.Duration // lockLinger, but for tests
 	pause  time.Duration // lockPause
 	// Trust says whose scripts may run; nil where all may.
@@ -169,6 +171,7 @@ func New(o Options) *Session {
 		o.Speed = 1
 	}
 	o.Link = o.link()
+	o.versions = &versions{needed: map[string]bool{}, known: map[int]map[string]steps.Tool{}}
 	if o.LogBytes <= 0 {
 		o.LogBytes = 1 << 30
 	}
@@ -236,10 +239,12 @@ func (s *Session) enqueue(ids []string) {
 	s.mu.Lock()
 	s.asks++
 	for _, id := range ids {
-		if c, ok := s.tutorial.Cell(id); !ok || c.Note() || slices.Contains(s.queue, id) {
+		c, ok := s.tutorial.Cell(id)
+		if !ok || c.Note() || slices.Contains(s.queue, id) {
 			continue
 		}
 		s.queue = append(s.queue, id)
+		s.o.versions.need(c.Needs...)
 		s.out.put(steps.CellQueued{Cell: id})
 	}
 	if len(s.queue) > 0 {

@@ -74,7 +74,7 @@ func TestLinkThatWentDown(t *testing.T) {
 				node.downs.Store(4)
 				cell := steps.Cell{ID: "c", Counters: true, Stall: 200 * time.Second, Roles: []steps.Role{{Script: c.script}}}
 				r := &run{s: &Session{o: Options{Nodes: []runner.Node{node, node}}, clock: runner.WallClock{}}, cell: cell}
-				r.before = r.counters(t.Context(), rig)
+				r.before = r.counters(t.Context(), rig, -1)
 				began := time.Now()
 				ctx, stop := r.watch(t.Context(), r.vitals(rig, -1))
 				defer stop()
@@ -107,12 +107,13 @@ func TestRestarted(t *testing.T) {
 		s:    &Session{o: Options{Nodes: []runner.Node{nodes[0], nodes[1]}}, clock: runner.WallClock{}},
 		cell: steps.Cell{ID: "c"},
 	}
-	before := r.counters(t.Context(), rig)
-	if names := restarted(rig, before, r.counters(t.Context(), rig)); names != nil {
+	before := r.counters(t.Context(), rig, -1)
+	if names := restarted(rig, before, r.counters(t.Context(), rig, -1)); names != nil {
 		t.Errorf("%q restarted, and none did", names)
 	}
 	nodes[1].boots.Add(1)
-	if names := restarted(rig, before, r.counters(t.Context(), rig)); !slices.Equal(names, []string{rig.Nodes[1].Name}) {
+	names := restarted(rig, before, r.counters(t.Context(), rig, -1))
+	if !slices.Equal(names, []string{rig.Nodes[1].Name}) {
 		t.Errorf("%q restarted", names)
 	}
 	// One that could not be asked before, or can't be now, tells nothing.

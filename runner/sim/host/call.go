@@ -131,6 +131,7 @@ func (c *Call) Exec(ctx context.Context, args []string) (code int) {
 	// A copy: the caller may go on with its own arguments, as timeout does.
 	sub := *c
 	sub.Args = args
+	c.Node.Rack.ran(c.Node, args[0])
 	return t.Run(ctx, &sub)
 }
 

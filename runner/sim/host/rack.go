@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"maps"
+	"path"
+	"strings"
 	"sync"
 
 	"github.com/railbench/railbench/runner/sim/net"
@@ -18,6 +20,10 @@ type Rack struct {
 	// Shared is what programs of different nodes know of each other, by keys of their own.
 	// Guarded by the lock. Keys are of types of their own, as a context's are.
 	Shared map[any]any
+
+	// Ran, where not nil, is told of each process that a script needs on a node: its shell, and each program that it
+	// calls. It is set before anything runs, and called by several at once.
+	Ran func(node, program string)
 
 	// What runs apart from connections lives until the rack is closed.
 	// Set under the lock: who looks there and starts something while he holds it is waited for.
@@ -37,6 +43,12 @@ func NewRack(f *net.Fabric, tools map[string]Tool) *Rack {
 		r.Nodes = append(r.Nodes, newNode(r, s))
 	}
 	return r
+}
+
+func (r *Rack) ran(n *Node, program string) {
+	if r.Ran != nil && !strings.HasPrefix(program, "@") { // a builtin of a shell
+		r.Ran(n.Name, path.Base(program))
+	}
 }
 
 // Shut lets nothing more begin. The lock is held.

@@ -748,6 +748,7 @@ func (sh *Shell) Start(ctx context.Context, text string, j Job) int {
 	n.Rack.Lock()
 	sh.Proc = n.Spawn([]string{j.Name}, sh.root)
 	n.Rack.Unlock()
+	n.Rack.ran(n, "sh")
 	defer func() {
 		n.Rack.Lock()
 		defer n.Rack.Unlock()

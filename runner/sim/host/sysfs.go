@@ -442,6 +442,7 @@ func (n *Node) netdevTree(t *Inode, d *net.Netdev) {
 	up := strings.Repeat("../", strings.Count(dir, "/")-1)
 	t.link("/sys/class/net/"+d.Name, "../../"+strings.TrimPrefix(dir, "/sys/"))
 	t.link(dir+"/subsystem", up+"class/net")
+	t.text(dir+"/uevent", func() string { return fmt.Sprintf("INTERFACE=%s\nIFINDEX=%d", d.Name, d.Index) })
 	t.text(dir+"/mtu", func() string { return fmt.Sprint(d.MTU) })
 	t.text(dir+"/operstate", d.OperState)
 	t.text(dir+"/address", d.MACText)

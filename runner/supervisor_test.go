@@ -76,10 +76,11 @@ func TestNothingSurvives(t *testing.T) {
 	}{
 		"group":  {same, canGroup, kinds},
 		"parent": {without("/sys/fs/cgroup"), func() bool { return true }, kinds},
+		"shell":  {without(perls...), canGroup, kinds},
 		"scope":  {scoped(t), canGroup, kinds},
 		// As on a node without perl, control groups and systemd: what privileges tells of. The last kinds
 		// are found there by the output that they hold.
-		"nothing": {without("/sys/fs/cgroup", "command -v perl", "systemd-run"), func() bool { return true }, kinds},
+		"nothing": {without(slices.Concat(perls, groups)...), func() bool { return true }, kinds},
 	} {
 		for how, run := range map[string]struct {
 			tail   string
@@ -129,7 +130,7 @@ func TestNothingSurvives(t *testing.T) {
 				if err != nil && !run.mute {
 					t.Fatal(err)
 				}
-				if want := map[string]string{"scope": "group"}[name]; catches != name && catches != want {
+				if want := map[string]string{"shell": "group", "scope": "group"}[name]; catches != name && catches != want {
 					t.Errorf("they are caught by %q", catches)
 				}
 				if len(found) != len(catch.kinds) {
@@ -160,7 +161,7 @@ func TestHeldOutput(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("there is no /proc")
 	}
-	bare := without("/sys/fs/cgroup", "command -v perl", "systemd-run")
+	bare := without(slices.Concat(perls, groups)...)
 	for name, c := range map[string]struct {
 		alter func(string) string
 		told  string // with the process's number
@@ -169,7 +170,11 @@ func TestHeldOutput(t *testing.T) {
 			func(s string) string { return strings.ReplaceAll(bare(s), "ls -l /proc/", "ls -l /nowhere/") },
 			"holds its output",
 		},
-		"not ended": {func(s string) string { return strings.ReplaceAll(bare(s), `kill "-$1" "$f";`, "") }, "PID (sleep)"},
+		"not ended": {func(s string) string { return strings.ReplaceAll(bare(s), `kill "-$1" "$f"`, ":") }, "PID (sleep)"},
+		"not ended, by Perl": {func(s string) string {
+			s = without("/sys/fs/cgroup")(s)
+			return strings.ReplaceAll(s, "kill $signal, $_ for @all", "@all")
+		}, "PID (sleep)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -195,29 +200,46 @@ func TestHeldOutput(t *testing.T) {
 func TestEachIsToldOnce(t *testing.T) {
 	testform.NeedsFull(t, "starts processes")
 	t.Parallel()
-	told := filepath.Join(t.TempDir(), "told")
-	const kill = `kill "-$1" "$f"`
-	a := altered{alter: func(c string) string {
-		if !strings.Contains(c, kill) {
-			t.Error("the leash sends its signals in another way")
-		}
-		return strings.Replace(c, kill, kill+`; echo "$1 $f" >>`+told, 1)
-	}}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	exit, err := drive(ctx, a, "", "", Script{Name: "told", Body: "sleep 321 & sleep 321 & echo up; wait"},
-		func(Line) { cancel() })
-	if err != nil || exit.Why != Cancelled {
-		t.Fatalf("%v: %v", exit, err)
-	}
-	text, err := os.ReadFile(told)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := strings.Fields(strings.ReplaceAll(string(text), "TERM ", ""))
-	slices.Sort(all)
-	if len(all) < 3 || len(slices.Compact(slices.Clone(all))) != len(all) {
-		t.Errorf("told were %q", text)
+	for name, way := range map[string]struct {
+		alter     func(string) string
+		kill, log string
+	}{
+		"shell": {without(perls...), `kill "-$1" "$f"`, `echo "$1 $f" >>`},
+		"Perl": {
+			func(c string) string { return c }, "kill $signal, $_ for @all;",
+			`open(my $log, ">>", $ENV{RAILBENCH_TOLD}); print $log map { "$signal $_\n" } @all;`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := filepath.Join(t.TempDir(), "told")
+			a := altered{alter: func(c string) string {
+				c = way.alter(c)
+				if !strings.Contains(c, way.kill) {
+					t.Error("the supervisor sends its signals in another way")
+				}
+				log := way.log + told
+				if name == "Perl" {
+					log = strings.ReplaceAll(way.log, "$ENV{RAILBENCH_TOLD}", `"`+told+`"`)
+				}
+				return strings.Replace(c, way.kill, way.kill+"\n"+log, 1)
+			}}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			exit, err := drive(ctx, a, "", "", Script{Name: "told", Body: "sleep 321 & sleep 321 & echo up; wait"},
+				func(Line) { cancel() })
+			if err != nil || exit.Why != Cancelled {
+				t.Fatalf("%v: %v", exit, err)
+			}
+			text, err := os.ReadFile(told)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Fields(strings.ReplaceAll(string(text), "TERM ", ""))
+			slices.Sort(all)
+			if len(all) < 3 || len(slices.Compact(slices.Clone(all))) != len(all) {
+				t.Errorf("told were %q", text)
+			}
+		})
 	}
 }
 
@@ -243,18 +265,38 @@ func TestGroupOfTheSameName(t *testing.T) {
 	if !canGroup() {
 		t.Skip("this machine lets nobody make a control group here")
 	}
-	const makes = `mkdir "$RAILBENCH_GROUP" ||`
-	if !strings.Contains(boot, makes) {
-		t.Fatalf("the leash doesn't say %s", makes)
-	}
-	left := altered{alter: func(c string) string { return strings.Replace(c, makes, `mkdir "$RAILBENCH_GROUP"; `+makes, 1) }}
-	catches := ""
-	_, err := drive(t.Context(), left, "", "", Script{Name: "look", Body: "echo $RAILBENCH_CATCHES"},
-		func(l Line) { catches = l.Text })
-	if err != nil || catches != "group" {
-		t.Errorf("it is caught by %q, %v", catches, err)
+	for name, way := range map[string]struct {
+		alter func(string) string
+		makes string
+	}{
+		"shell": {without(perls...), `mkdir "$RAILBENCH_GROUP" ||`},
+		"Perl":  {func(c string) string { return c }, "mkdir($made) or"},
+	} {
+		left := altered{alter: func(c string) string {
+			if c = way.alter(c); !strings.Contains(c, way.makes) {
+				t.Errorf("the supervisor in %s doesn't say %s", name, way.makes)
+			}
+			first, _, _ := strings.Cut(way.makes, " or")
+			first, _, _ = strings.Cut(first, " ||")
+			if name == "Perl" {
+				return strings.Replace(c, "return $made if "+way.makes, first+"; return $made if "+way.makes, 1)
+			}
+			return strings.Replace(c, way.makes, first+"; "+way.makes, 1)
+		}}
+		catches := ""
+		_, err := drive(t.Context(), left, "", "", Script{Name: "look", Body: "echo $RAILBENCH_CATCHES"},
+			func(l Line) { catches = l.Text })
+		if err != nil || catches != "group" {
+			t.Errorf("it is caught by %q in %s, %v", catches, name, err)
+		}
 	}
 }
+
+// What a node without Perl, and without control groups and systemd, has none of.
+var (
+	perls  = []string{"command -v perl", "-x /usr/bin/perl"}
+	groups = []string{"/sys/fs/cgroup", "systemd-run"}
+)
 
 // scoped is a leash that may divide its group only in a scope of systemd's, which is one that does
 // nothing but run what it is given.
@@ -265,8 +307,8 @@ func scoped(t *testing.T) func(string) string {
 		t.Fatal(err)
 	}
 	return func(c string) string {
-		c = strings.ReplaceAll(c, "\ngroup && exec", "\n[ \"$RAILBENCH_SCOPE\" ] && group && exec")
-		c = strings.ReplaceAll(c, "command -v perl", "command -v no-perl")
+		c = strings.ReplaceAll(c, "if ! group &&", "if ! { [ \"$RAILBENCH_SCOPE\" ] && group; } &&")
+		c = without(perls...)(c)
 		return strings.ReplaceAll(c, "systemd-run", fake)
 	}
 }

@@ -1,0 +1,211 @@
+package runner
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/railbench/railbench/assets/scripts"
+)
+
+// The leash is the supervisor around every script on every node. Signals over SSH do not reliably end a remote
+// process, and a channel that closes does not either: the leash ends the script's processes when its stdin reaches
+// its end, when no heartbeat came for LeashSilence (a cable pulled between here and there closes nothing), and at a
+// hard limit. Then it looks for what has left the process group: the session, a mark in the environment, a control
+// group and, where the leash is the parent of orphans, their parent find it; where nothing catches them, that they
+// hold the script's output does. Each is sent one TERM, however many of these find it: a second one could end what the
+// first made it clean up.
+//
+// It is a process of Perl, and one of shell where there is no Perl that could be it: a shell starts another process
+// for each look and each heartbeat. All three texts are in assets/scripts, and supervisor-boot.sh chooses.
+//
+// Its protocol, all of it on the three standard streams:
+//
+//	stdin   "begin ID BEATS [free|again]", the script, "end ID", then a "." every LeashBeat; its end, or
+//	        another byte, ends the script
+//	stdout  the script's, and lines that start with RS and the ID:
+//	        "begun" (it has the script), "limit" (the node's own limit was reached), "silent" (no heartbeat
+//	        came), "exit N", "held PID (NAME) …" (these could not be ended) and
+//	        "over": the leash itself ends now, and the streams with it, unless
+//	        something else holds them; or "over again", on stderr, too: it was asked to wait for another
+//	        script, as a spare does
+//
+// A leash that is given its ID on the command line skips what comes before
+// "begin": a password that sudo did not ask for. One that is given none is a
+// spare: it was started before there was anything to run, because a login shell
+// can take longer to start than a script to run, and it waits, for as long as a
+// "." comes now and then.
+const (
+	// LeashBeat is the time between two heartbeats.
+	LeashBeat = 2 * time.Second
+	// LeashSilence is how long a node waits for a heartbeat before it ends the script.
+	LeashSilence = 6 * time.Second
+
+	// A spare waits for spareSilence, and is told to wait on every spareBeat. Longer than a run's, because each beat is
+	// a packet; and not so long that a spare would be there ten seconds after the connection is lost.
+	spareSilence = 8 * time.Second
+	spareBeat    = 3 * time.Second
+
+	spareID   = "-"
+	leashName = "railbench-leash"
+	leashRS   = 0x1e // the record separator of ASCII, which begins the leash's own lines
+	// One beat in flight when the limit is reached and one for a slow start: the
+	// limit here ends the script first, the node's is the one that needs nobody.
+	spareBeats = 2
+
+	leashEnd  = "\n" // is no heartbeat
+	overAgain = "over again"
+)
+
+// leashCommand is the command line that puts a node's shell on the leash.
+func leashCommand(id string) string {
+	command := `sh -c 'eval "$1"' railbench-boot`
+	for _, word := range []string{
+		scripts.SupervisorBoot, scripts.SupervisorPerl, scripts.SupervisorShell,
+		strconv.Itoa(int(LeashSilence / time.Second)), strconv.Itoa(int(spareSilence / time.Second)),
+	} {
+		command += " " + Quote(word)
+	}
+	return command + " " + leashName + " " + id
+}
+
+// leashFrame is what the leash reads before the heartbeats.
+func leashFrame(id string, s Script, again bool) string {
+	// The node counts beats and no seconds: it needs no clock that agrees with ours.
+	beats, how := int(s.limit()/LeashBeat)+spareBeats, ""
+	switch {
+	case s.Detaches:
+		how = " free"
+	case again:
+		how = " again"
+	}
+	return fmt.Sprintf("begin %s %d%s\n%send %s\n", id, beats, how, s.Text(), id)
+}
+
+// A LeashCall is a leash command taken apart, for a node that has no processes
+// to put on one: the simulated rig's.
+type LeashCall struct {
+	id string
+}
+
+// ParseLeash recognises the command line that a Node sends.
+func ParseLeash(command string) (LeashCall, bool) {
+	i := strings.LastIndex(command, " "+leashName+" ")
+	if i < 0 || !strings.HasPrefix(command, "sh -c ") {
+		return LeashCall{}, false
+	}
+	return LeashCall{id: strings.TrimSpace(command[i+len(leashName)+2:])}, true
+}
+
+// Serve speaks the node's side of the protocol and calls run with the script's
+// text. The context that run gets ends at the end of stdin or another byte than a beat, after a silence of
+// LeashSilence and at the limit; run must end everything that it started before
+// it returns the exit status. Heartbeats are real time, also where a simulated
+// node's clock runs faster.
+func (c LeashCall) Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, text string) int) error {
+	in := bufio.NewReader(stdin)
+	id, beats, text, err := c.readScript(in)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(stdout, "%c%s begun\n", leashRS, id); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	beat := make(chan error)
+	// A read can't be interrupted: it ends with stdin, which the caller closes.
+	go func() {
+		for {
+			b, err := in.ReadByte()
+			if err == nil && b != '.' {
+				err = io.EOF
+			}
+			select {
+			case beat <- err:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	// Their texts are the leash's own words.
+	errLimit, errSilent := errors.New("limit"), errors.New("silent")
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		// From the first moment: a client that sends the script and no beat is gone, too.
+		silence := time.NewTimer(LeashSilence)
+		defer silence.Stop()
+		for range beats {
+			select {
+			case err := <-beat:
+				if err != nil {
+					cancel(err)
+					return
+				}
+				silence.Reset(LeashSilence)
+			case <-silence.C:
+				cancel(errSilent)
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel(errLimit)
+	}()
+	// The mark goes out only now: the script's own lines come before it, on the same stream.
+	code := run(ctx, text)
+	if cause := context.Cause(ctx); errors.Is(cause, errLimit) || errors.Is(cause, errSilent) {
+		fmt.Fprintf(stdout, "%c%s %s\n", leashRS, id, cause)
+	}
+	_, err = fmt.Fprintf(stdout, "%c%s exit %d\n", leashRS, id, code)
+	// The goroutine that reads goes on until the caller closes stdin, and keeps nothing that
+	// matters.
+	cancel(nil)
+	<-watched
+	return err
+}
+
+// readScript reads the frame. Where the id is known, what comes before it is a password
+// that sudo did not ask for.
+func (c LeashCall) readScript(in *bufio.Reader) (id string, beats int, text string, err error) {
+	// What comes first is beats, or the frame's "b": none of it is lost.
+	if c.id == spareID {
+		for {
+			b, err := in.ReadByte()
+			if err != nil {
+				return "", 0, "", fmt.Errorf("wait for a script: %w", err)
+			}
+			if b != '.' {
+				_ = in.UnreadByte() // always possible after a read
+				break
+			}
+		}
+	}
+	var b strings.Builder
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return "", 0, "", fmt.Errorf("read script: %w", err)
+		}
+		switch {
+		case id == "":
+			var i string
+			if n, _ := fmt.Sscanf(line, "begin %s %d\n", &i, &beats); n == 2 && (i == c.id || c.id == spareID) {
+				id = i
+			}
+		case line == "end "+id+"\n":
+			return id, beats, b.String(), nil
+		default:
+			b.WriteString(line)
+		}
+	}
+}
