@@ -139,7 +139,7 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) 
 		rep.Show(node+" dma-buf in verbs", registry.OrUnknown(h.Facts["dma-buf in verbs"]), "", nil)
 		if len(h.GPU.Rows) == 0 {
 			none++
-			rep.Show(node+" GPU", "none that a driver shows", "", nil)
+			rep.Show(node+" GPU", "none with a driver", "", nil)
 			continue
 		}
 		peermem := h.Facts["nvidia_peermem"] == "loaded"

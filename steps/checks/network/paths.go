@@ -52,7 +52,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			node, there := rig.NameOf(e), rig.NameOf(e.Other())
 			mac := facts[e][own.Netdev.Name+" neighbour "+other.Addr]
 			if mac == "" {
-				rep.Show(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr), "nothing: no answer", "", nil)
+				rep.Show(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr), "none: no answer", "", nil)
 				if checks.Linked(rig, p) { // without a link it can't answer, and link-up says so
 					silent = append(silent, registry.Finding{
 						Code: steps.NoAnswer, Grade: steps.Inconclusive, Node: node,

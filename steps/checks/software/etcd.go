@@ -207,7 +207,7 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 				"which is not a number", node, list.Count)
 			continue
 		}
-		rep.Show(node+" keys of nixlbench", count, "", &steps.Expected{
+		rep.Show(node+" nixlbench keys", count, "", &steps.Expected{
 			Max:  new(0.0),
 			From: "no nixlbench is running",
 		})
