@@ -17,7 +17,10 @@ func (v *virtual) between(t *testing.T) {
 	}{
 		"loss": {
 			"sudo tc qdisc add dev " + rail1 + " root netem loss 5%", noQueue,
-			map[string][]string{"shaping": {"netem", "loss 5%", rail1, "spark-02"}, "path-loss": {"pings lost over rail 1 (enp1s0f0np0)"}},
+			map[string][]string{
+				"shaping":   {"netem", "loss 5%", rail1, "spark-02"},
+				"path-loss": {"pings lost over rail 1 (enp1s0f0np0)"},
+			},
 		},
 		"corruption": {
 			"sudo tc qdisc add dev " + rail1 + " root netem corrupt 10%", noQueue,

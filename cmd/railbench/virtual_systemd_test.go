@@ -113,7 +113,8 @@ func (v *virtual) checklist(t *testing.T) {
 				"nmcli connection up netplan-" + rail,
 			"reboot-safe",
 			[]string{
-				"192.168.200.10 of " + rail + " on spark-01 comes from the profile Wired: 1 of NetworkManager", "does not start at boot",
+				"192.168.200.10 of " + rail + " on spark-01 comes from the profile Wired: 1 of NetworkManager",
+				"does not start at boot",
 			},
 		},
 		{
