@@ -154,7 +154,7 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *registry.R
 		if told := complaint(read[e].Log); told != "" {
 			rep.At(r.Rig, e, steps.AdapterFault, steps.Warn, "the adapter on %s works, but logged: %s. Check "+
 				"adapter-temperature", node, told)
-			rep.Explain("Find out what load ran at that time (dmesg -T)")
+			rep.Explain("Find out what ran when the adapter logged it: dmesg -T")
 		}
 	}
 	if a, b := len(devices[0]), len(devices[1]); a != b {
