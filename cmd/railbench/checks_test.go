@@ -55,6 +55,25 @@ func mayFind(fault string) []string {
 // atRest is what checks say of the simulated rig without a fault where that is not a PASS: no container is named.
 var atRest = map[string]steps.Grade{"container": steps.Skipped}
 
+// A title is printed after FAIL and PASS alike, so it names what is checked, and not the state that one wishes for.
+func TestTitlesOfChecksAreNouns(t *testing.T) {
+	t.Parallel()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	verbs := strings.Fields("is are was were has have had may can holds leads answers finds works waits goes lets no not " +
+		"nothing nobody every")
+	for _, p := range tut.Checklist {
+		for _, c := range p.Cells {
+			words := strings.Fields(strings.ToLower(c.Title))
+			if len(words) > 7 || slices.ContainsFunc(words, func(w string) bool { return slices.Contains(verbs, w) }) {
+				t.Errorf("%s: %q is a sentence", c.ID, c.Title)
+			}
+		}
+	}
+}
+
 // TestDoctorOutOfTime: what has no time left is not run, and is not waited for.
 func TestDoctorOutOfTime(t *testing.T) {
 	t.Parallel()
