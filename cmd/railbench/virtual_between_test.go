@@ -17,15 +17,18 @@ func (v *virtual) between(t *testing.T) {
 	}{
 		"loss": {
 			"sudo tc qdisc add dev " + rail1 + " root netem loss 5%", noQueue,
-			map[string][]string{"shaping": {"netem", "loss 5%", rail1, "spark-02"}, "path-loss": {"ail 1 (enp1s0f0np0) lost"}},
+			map[string][]string{
+				"shaping":   {"netem", "loss 5%", rail1, "spark-02"},
+				"path-loss": {"pings lost over rail 1 (enp1s0f0np0)"},
+			},
 		},
 		"corruption": {
 			"sudo tc qdisc add dev " + rail1 + " root netem corrupt 10%", noQueue,
-			map[string][]string{"shaping": {"corrupt 10%"}, "path-loss": {"ail 1 (enp1s0f0np0) lost"}},
+			map[string][]string{"shaping": {"corrupt 10%"}, "path-loss": {"pings lost over rail 1 (enp1s0f0np0)"}},
 		},
 		"delay": {
 			"sudo tc qdisc add dev " + rail1 + " root netem delay 300ms", noQueue,
-			map[string][]string{"shaping": {"netem", "delay 300ms"}, "path-loss": {"over rail 1 took", "holds packets back"}},
+			map[string][]string{"shaping": {"netem", "delay 300ms"}, "path-loss": {"ail 1 answers", "delays packets"}},
 		},
 		"a rate limit": {
 			"sudo tc qdisc add dev " + rail1 + " root tbf rate 1mbit burst 4kb latency 400ms", noQueue,
@@ -35,19 +38,19 @@ func (v *virtual) between(t *testing.T) {
 			"sudo tc qdisc add dev " + rail1 + " ingress && sudo tc filter add dev " + rail1 +
 				" ingress protocol ip u32 match ip dport 4791 0xffff action drop",
 			"sudo tc qdisc del dev " + rail1 + " ingress",
-			map[string][]string{"shaping": {"filter of tc on " + rail1, "drop"}},
+			map[string][]string{"shaping": {"tc filter of " + rail1, "drop"}},
 		},
 		"a blackhole": {
 			"sudo ip route add blackhole 192.168.200.10/32", "sudo ip route del blackhole 192.168.200.10/32",
-			map[string][]string{"routes": {"spark-02 sends nothing to 192.168.200.10"}},
+			map[string][]string{"routes": {"spark-02 cannot send to 192.168.200.10"}},
 		},
 		"a host route": {
 			"sudo ip route add 192.168.200.10/32 dev " + rail1, "sudo ip route del 192.168.200.10/32 dev " + rail1,
-			map[string][]string{"routes": {"over " + rail1 + " and not over " + rail2}},
+			map[string][]string{"routes": {"over " + rail1 + " instead of " + rail2}},
 		},
 		"a full disk": {
 			"sudo mount -t tmpfs -o size=64k tmpfs /var/tmp", "sudo umount /var/tmp",
-			map[string][]string{"disk-space": {"/var/tmp on spark-02 has no room left"}},
+			map[string][]string{"disk-space": {"/var/tmp on spark-02 has no space left"}},
 		},
 		"a clock that is a day ahead": {
 			"sudo date -s @$(($(date +%s) + 86400)) >/dev/null", "sudo date -s @$(($(date +%s) - 86400)) >/dev/null",

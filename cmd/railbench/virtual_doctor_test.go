@@ -30,9 +30,18 @@ func (v *virtual) finds(t *testing.T, check string, words ...string) {
 	if c.Verdict != steps.Fail && c.Verdict != steps.Warn {
 		t.Errorf("%s: %s: %s", check, c.Verdict, c.Reason)
 	}
+	said := c.Reason
+	for _, f := range c.Findings {
+		said += " " + f.Text
+	}
+	for _, e := range c.Evidence {
+		if text, ok := e.Value.(string); ok {
+			said += " " + text
+		}
+	}
 	for _, w := range words {
-		if !strings.Contains(c.Reason, w) {
-			t.Errorf("%s doesn't say %q: %s", check, w, c.Reason)
+		if !strings.Contains(said, w) {
+			t.Errorf("%s doesn't say %q: %s", check, w, said)
 		}
 	}
 }

@@ -433,7 +433,7 @@ func (v *virtual) fight(t *testing.T) {
 	v.root(t, "spark-01", `printf '%s\n' '#!/bin/sh' '[ "$2" = up ] || exit 0' \
 'for rail in enp1s0f0np0 enp1s0f1np1; do nmcli device set $rail managed yes; done' >`+script+"; chmod 755 "+script)
 	t.Cleanup(func() { v.root(t, "spark-01", "rm -f "+script) })
-	v.finds(t, "rail-managers", "script on spark-01 acts", script)
+	v.finds(t, "rail-managers", "script on spark-01 runs", script)
 	e := v.changed(t, &undo.Journal{Dir: t.TempDir()}, "bond-setup")
 	for _, want := range []string{
 		"spark-01 NetworkManager has enp1s0f", "again, which was taken out of its hands",

@@ -75,12 +75,12 @@ func (v *virtual) checklist(t *testing.T) {
 				waitFor("nmcli -t -f DEVICE,STATE device | grep -q '^"+rail+":connected'") +
 				"; nmcli connection up netplan-" + rail,
 			"rail-managers",
-			[]string{"NetworkManager leaves " + rail + " on spark-01 alone (unmanaged-devices", "netplan-" + rail},
+			[]string{"NetworkManager ignores " + rail + " on spark-01", "netplan-" + rail},
 		},
 		{
 			"manager-mute", "spark-01", "systemctl kill -s STOP NetworkManager", "systemctl kill -s CONT NetworkManager",
 			"rail-managers",
-			[]string{"NetworkManager on spark-01 runs, and does not answer"},
+			[]string{"NetworkManager on spark-01 runs but does not respond"},
 		},
 		{
 			// Its name and its arguments are all that is looked at.
@@ -89,7 +89,7 @@ func (v *virtual) checklist(t *testing.T) {
 				"; systemd-run -q --unit=rig-dhclient /usr/local/sbin/dhclient " + rail,
 			"systemctl stop rig-dhclient; rm /usr/local/sbin/dhclient",
 			"rail-managers",
-			[]string{"dhclient on spark-02 has " + rail, "a DHCP client renews its address"},
+			[]string{"dhclient on spark-02 may manage " + rail, "a DHCP client renews its address"},
 		},
 		{
 			// As a bond that is made by hand has it: the manager has the slave still. Where minutes are between
@@ -102,7 +102,7 @@ func (v *virtual) checklist(t *testing.T) {
 			"ip link del bond0; nmcli connection up netplan-" + rail + "; " +
 				waitFor("sysctl -q -w net.ipv6.conf."+rail+".disable_ipv6=0; ip -6 -o addr show dev "+rail+" | grep -q fe80"),
 			"rail-managers",
-			[]string{rail + " on spark-01 is in bond0, and NetworkManager has given it 192.168.200.10"},
+			[]string{rail + " on spark-01 is in bond0, but NetworkManager gave it 192.168.200.10"},
 		},
 		{
 			// Its name has a colon, and no boot starts it.
@@ -113,7 +113,8 @@ func (v *virtual) checklist(t *testing.T) {
 				"nmcli connection up netplan-" + rail,
 			"reboot-safe",
 			[]string{
-				"192.168.200.10 of " + rail + " on spark-01 comes from the profile Wired: 1 of NetworkManager", "no boot starts",
+				"192.168.200.10 of " + rail + " on spark-01 comes from the profile Wired: 1 of NetworkManager",
+				"does not start at boot",
 			},
 		},
 		{
@@ -121,19 +122,19 @@ func (v *virtual) checklist(t *testing.T) {
 				":\n      adresses: [192.168.201.11/24]\n' >/etc/netplan/99-rails.yaml",
 			"rm -f /etc/netplan/99-rails.yaml",
 			"reboot-safe",
-			[]string{"etplan on spark-02 does not take its own files", "99-rails.yaml", "adresses"},
+			[]string{"etplan on spark-02 rejects its own files", "99-rails.yaml", "adresses"},
 		},
 		{
 			"a manager that is masked", "spark-02", "systemctl mask --runtime systemd-networkd",
 			"systemctl unmask --runtime systemd-networkd",
 			"rail-managers",
-			[]string{"systemd-networkd on spark-02 runs, and is masked"},
+			[]string{"systemd-networkd on spark-02 runs but is masked"},
 		},
 		{
 			"link-local-missing", "spark-02", "sysctl -q -w net.ipv6.conf." + rail + ".disable_ipv6=1",
 			"sysctl -q -w net.ipv6.conf." + rail + ".disable_ipv6=0; networkctl reconfigure " + rail,
 			"link-local",
-			[]string{rail + " on spark-02 has no fe80:: address", "IPv6 is switched off"},
+			[]string{rail + " on spark-02 has no fe80:: address", "IPv6 is off"},
 		},
 		{
 			"boot-waits", "spark-01", "mkdir -p " + filepath.Dir(conf) +
@@ -148,7 +149,7 @@ func (v *virtual) checklist(t *testing.T) {
 				"echo NIXL_ETCD_ENDPOINTS=http://127.0.0.1:2379 >>/etc/environment",
 			"cp -a /var/tmp/environment /etc/environment",
 			"etcd-service",
-			[]string{"etcd.service on spark-01 is masked", "the environment of spark-01 names it"},
+			[]string{"etcd.service on spark-01 is masked", "the environment of spark-01 refers to it"},
 		},
 		{
 			// Only the journal has the kernel's log for this user: dmesg is restricted, and sudo refuses it.
@@ -165,7 +166,7 @@ func (v *virtual) checklist(t *testing.T) {
 			"ufw-roce", "spark-01", "ufw default allow >/dev/null; ufw deny 4791/udp >/dev/null; ufw --force enable >/dev/null",
 			"ufw --force reset >/dev/null; nft flush ruleset",
 			"firewall",
-			[]string{"rule of ufw on spark-01 drops RoCE's packets, UDP 4791"},
+			[]string{"rule of ufw on spark-01 blocks RoCE packets (UDP 4791)"},
 		},
 		{
 			"nftables-roce", "spark-02", "printf 'table inet filter {\n set closed { type inet_service; " +
@@ -173,7 +174,7 @@ func (v *virtual) checklist(t *testing.T) {
 				" chain input { type filter hook input priority filter; udp dport @closed drop; }\n}\n' | nft -f -",
 			"nft flush ruleset",
 			"firewall",
-			[]string{"rule of the firewall on spark-02 drops RoCE's packets, UDP 4791", "111, 4791"},
+			[]string{"rule of the firewall on spark-02 blocks RoCE packets (UDP 4791)", "111, 4791"},
 		},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
@@ -185,7 +186,7 @@ func (v *virtual) checklist(t *testing.T) {
 	t.Run("undone", func(t *testing.T) {
 		v.noFinding(t, "rail-managers", "link-local", "boot-waits", "firewall", "reboot-safe")
 		// What was refused stays in the journal, and is told as past.
-		v.finds(t, "apparmor", "before that profile was loaded anew or taken away")
+		v.finds(t, "apparmor", "but the profile has changed since")
 	})
 }
 

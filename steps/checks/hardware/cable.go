@@ -210,7 +210,7 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 	if limit := limits.CopperLength.Value(); c.Module.Copper() && !c.Module.Active() &&
 		c.Module.LengthM > limit {
 		w.add(steps.CableTooLong, fmt.Sprintf("is %g m long; passive copper reaches %g m at 50 Gb/s per lane. Use a "+
-			"shorter DAC, or an optical cable", c.Module.LengthM, limit), where, shown)
+			"shorter or an optical cable", c.Module.LengthM, limit), where, shown)
 	}
 }
 

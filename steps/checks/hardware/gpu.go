@@ -52,7 +52,7 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 			}
 			rep.At(r.Rig, e, steps.GPUDriverMissing, steps.Warn, "the GPU on %s (%s) has no nvidia-smi%s, so its memory "+
 				"cannot be used. Install NVIDIA's driver, for example nvidia-driver-580-open", node, registry.And(pci), without)
-			rep.Explain("Or the driver that the maker of the node provides")
+			rep.Explain("The driver that the maker of the node provides will do, too")
 			rep.Decide(node + " GPUs on the PCI bus")
 			continue
 		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.Regexp().MatchString):
@@ -139,7 +139,7 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) 
 		rep.Show(node+" dma-buf in verbs", registry.OrUnknown(h.Facts["dma-buf in verbs"]), "", nil)
 		if len(h.GPU.Rows) == 0 {
 			none++
-			rep.Show(node+" GPU", "none that a driver shows", "", nil)
+			rep.Show(node+" GPU", "none with a driver", "", nil)
 			continue
 		}
 		peermem := h.Facts["nvidia_peermem"] == "loaded"
@@ -220,7 +220,7 @@ func judgeSecureBoot(r steps.Result, read [2]parse.Hardware, rep *registry.Repor
 		case because != "" && unsigned != nil:
 			rep.At(r.Rig, e, steps.ModuleUnsigned, steps.Warn, "the kernel on %s will refuse a module: %s%s. Sign it and "+
 				"enrol the key: mokutil --import", node, because, suspects)
-			rep.Explain("Or install the distribution's package, which is signed")
+			rep.Explain("The distribution's package of a module is signed")
 			rep.Decide(node + " secure boot")
 		// What is unknown may be on: without mokutil it cannot be read.
 		case (because != "" || state == "unknown") && !logRead(h):

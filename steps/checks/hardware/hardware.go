@@ -154,7 +154,7 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *registry.R
 		if told := complaint(read[e].Log); told != "" {
 			rep.At(r.Rig, e, steps.AdapterFault, steps.Warn, "the adapter on %s works, but logged: %s. Check "+
 				"adapter-temperature", node, told)
-			rep.Explain("Find out what load ran at that time (dmesg -T)")
+			rep.Explain("Find out what ran when the adapter logged it: dmesg -T")
 		}
 	}
 	if a, b := len(devices[0]), len(devices[1]); a != b {
@@ -315,7 +315,7 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 	}
 	if names := registry.SortedNames(short); len(names) > 0 {
 		watts := short[names[0]]
-		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "insufficient, say " + registry.And(names)})
+		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "reported as insufficient by " + registry.And(names)})
 		rep.At(rig, e, steps.SlotPowerLow, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Harmless if "+
 			"links are fast; else power-cycle the node", registry.And(names), node, watts)
 		rep.Explain("Many adapters report this and are fast. If a module stays dark, or a good link moves only 13 Gb/s, " +
@@ -327,7 +327,7 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 		l := cable[dev]
 		if !carriesRail(rig, e, dev) {
 			if l.Kind != "cable-plugged" {
-				rep.Show(node+" "+dev, logText(l), "(nothing uses it)", nil)
+				rep.Show(node+" "+dev, logText(l), "(unused)", nil)
 			}
 			continue
 		}

@@ -227,7 +227,7 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 				merged = append(merged, half)
 				rep.At(r.Rig, e, steps.RoCELAG, steps.Fail, "%s on %s is one RDMA device for both adapter ports (RoCE LAG): a "+
 					"bond merged them. Tests per rail fail. Remove the bond", device, node)
-				rep.Explain("The rails' own RDMA devices are gone until the bond is. By hand: railbench run bond-teardown")
+				rep.Explain("The rails' own RDMA devices are back once the bond is removed. By hand: railbench run bond-teardown")
 				rep.Decide(node + " " + netdev)
 			}
 		}

@@ -147,13 +147,13 @@ func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[stri
 		rep.At(rig, e, steps.ProfilesCompete, steps.Warn, "%d NetworkManager profiles start automatically on %s on %s "+
 			"(%s). Keep one: nmcli connection modify NAME connection.autoconnect no", len(start), netdev, rig.NameOf(e),
 			registry.And(start))
-		rep.Explain("Unless one has a higher connection.autoconnect-priority, the profile that was used last wins")
+		rep.Explain("Unless one profile has a higher connection.autoconnect-priority, the one that was used last wins")
 	}
 	if strings.HasPrefix(h.nm, "connecting") {
 		rep.At(rig, e, steps.ProfileUnfinished, steps.Warn, "NetworkManager on %s is still setting up %s (%s%s). Give the "+
 			"profile a static address, or disable autoconnect", rig.NameOf(e), netdev, h.nm, orProfile(h.profile))
-		rep.Explain("Without an answer by DHCP it starts over again and again, and each time removes addresses that were " +
-			"set by hand")
+		rep.Explain("Without an answer by DHCP, NetworkManager starts over again and again, and each time removes " +
+			"addresses that were set by hand")
 	}
 }
 
@@ -168,7 +168,8 @@ func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]s
 		rep.Decide(managed)
 		rep.At(rig, e, steps.SeveralManagers, steps.Warn, "%s on %s is managed by %s at the same time, and each overwrites "+
 			"the other. Leave it to one of them", netdev, node, by)
-		rep.Explain("Ways to do it: renderer in netplan, unmanaged-devices of NetworkManager, Unmanaged=yes of networkd")
+		rep.Explain("Ways to leave an interface to one daemon: renderer in netplan, unmanaged-devices of NetworkManager, " +
+			"Unmanaged=yes of networkd")
 	case h.master != "" && h.addresses != "" && !own:
 		rep.Decide(managed)
 		rep.At(rig, e, steps.BondPortAddress, steps.Fail, "%s on %s is in %s, but %s gave it %s, and its route takes the "+
@@ -178,8 +179,8 @@ func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]s
 		rep.Decide(managed)
 		rep.At(rig, e, steps.BondPortManaged, steps.Warn, "%s on %s is in %s, but NetworkManager manages it (%s) and may "+
 			"give it an address. Run: nmcli device set %s managed no", netdev, node, h.master, h.nm, netdev)
-		rep.Explain("It does so as soon as the link comes up again%s. nmcli device set lasts until the next boot",
-			orProfile(h.profile))
+		rep.Explain("NetworkManager gives %s an address as soon as its link comes up again%s. nmcli device set lasts until "+
+			"the next boot", netdev, orProfile(h.profile))
 	}
 }
 
@@ -223,7 +224,7 @@ func unstarted(rig steps.Rig, e steps.End, rail steps.Rail, f map[string]string,
 		if p.netdev == name && p.starts {
 			rep.At(rig, e, steps.RailUnmanaged, steps.Warn, "NetworkManager ignores %s on %s, so profile %s never starts and "+
 				"a boot leaves no address. Run: nmcli device set %s managed yes", name, rig.NameOf(e), p.name, name)
-			rep.Explain("If unmanaged-devices in its configuration names %s, remove that, too", name)
+			rep.Explain("If unmanaged-devices in NetworkManager's configuration names %s, remove that, too", name)
 			rep.Decide(rig.NameOf(e) + " " + name + " managed by")
 		}
 	}

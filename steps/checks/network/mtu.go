@@ -101,7 +101,7 @@ func tellPrices(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 	rails := map[string][]string{}
 	for _, r := range priced {
 		p := limits.PriceOf(rig, r.mtu, r.pair)
-		rep.Show(fmt.Sprintf("price of RoCE MTU %d on rail %d", r.mtu, r.no),
+		rep.Show(fmt.Sprintf("cost of RoCE MTU %d on rail %d", r.mtu, r.no),
 			registry.Round(float64(cmp.Or(p.Costs(), p.Headers))), "Gb/s", nil)
 		says := fmt.Sprintf("RoCE MTU %d, %.0f is possible", r.mtu, limits.LargestMTU.Value())
 		if p.None == "" {
@@ -132,7 +132,7 @@ func tellCable(rig steps.Rig, priced []pricedRail, rep *registry.Report) {
 			continue
 		}
 		if p := limits.PriceOf(rig, r.mtu, rig.Pairs[0], twin); p.None == "" {
-			rep.Show(fmt.Sprintf("price of RoCE MTU %d on both halves of one cable", r.mtu), registry.Round(float64(p.Costs())),
+			rep.Show(fmt.Sprintf("cost of RoCE MTU %d on both halves of one cable", r.mtu), registry.Round(float64(p.Costs())),
 				"Gb/s", nil)
 			rep.Explain("Both halves of one cable at once: RoCE MTU %d costs %.1f Gb/s of %.1f", r.mtu, p.Costs(),
 				p.Could.Expected)

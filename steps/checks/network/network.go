@@ -39,7 +39,7 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read the uptime of %s", node)
 			continue
 		}
-		rep.Show(node+" up", up, "s", &steps.Expected{
+		rep.Show(node+" uptime", up, "s", &steps.Expected{
 			Min:  new(float64(freshBootSeconds)),
 			From: "addresses set by hand are gone after a boot",
 		})

@@ -42,7 +42,7 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		return rep.Verdict()
 	}
 	learnt := 0
-	var silent []registry.Finding
+	var silent []func() // what is said of rails without an answer
 	cables := cabling.Link{Rig: rig, Facts: facts}
 	// A node whose cables are crossed has learnt the interface that is there: that is reported as what it is.
 	crossed := tellCrossed(cables, rep)
@@ -52,12 +52,11 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			node, there := rig.NameOf(e), rig.NameOf(e.Other())
 			mac := facts[e][own.Netdev.Name+" neighbour "+other.Addr]
 			if mac == "" {
-				rep.Show(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr), "nothing: no answer", "", nil)
+				rep.Show(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr), "none: no answer", "", nil)
 				if checks.Linked(rig, p) { // without a link it can't answer, and link-up says so
-					silent = append(silent, registry.Finding{
-						Code: steps.NoAnswer, Grade: steps.Inconclusive, Node: node,
-						Text: fmt.Sprintf("%s got no answer from %s (rail %d of %s), so its neighbour entry is unknown", node, other.Addr,
-							i+1, there),
+					silent = append(silent, func() {
+						rep.At(rig, e, steps.NoAnswer, steps.Inconclusive, "rail %d (%s) on %s got no answer, so its neighbour entry "+
+							"is unknown", i+1, own.Netdev.Name, node)
 					})
 				}
 				continue
@@ -90,8 +89,8 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 		rep.Add(steps.NoAnswer, steps.Inconclusive, "no rail answered, so no neighbour entry was checked")
 		silent = nil
 	}
-	for _, f := range silent {
-		rep.Note(f)
+	for _, say := range silent {
+		say()
 	}
 	v := rep.Verdict(fmt.Sprintf("all %d neighbour entries name the right interface, and no two interfaces of a node "+
 		"share a subnet", learnt))

@@ -52,7 +52,7 @@ func TestArpFlux(t *testing.T) {
 	because(t, "nobody's", judge(kindtest.Spark(), edit{steps.Here, learnt + right, learnt + "02:00:00:00:00:01"}),
 		steps.Fail, steps.NeighbourWrong, "an unknown interface")
 	because(t, "one silent", judge(kindtest.Spark(), edit{steps.Here, learnt + right, "x: y"}), steps.Inconclusive,
-		steps.NoAnswer, "spark-02 got no answer from 192.168.100.10 (rail 1 of spark-01)")
+		steps.NoAnswer, "rail 1 (enp1s0f0np0) on spark-02 got no answer")
 	dark := kindtest.Spark()
 	dark.Nodes[steps.Peer].Rails[0].Netdev.Carrier = false
 	kindtest.Want(t, "one without a link", judge(dark, edit{steps.Here, learnt + right, "x: y"}), steps.Pass,

@@ -62,7 +62,7 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *registry.
 		default:
 			rep.At(r.Rig, e, steps.EtcdSilent, steps.Warn, "the program on port 2379 on %s does not answer like etcd (%s). "+
 				"Only nixlbench by hand needs it", node, registry.OrUnknown(registry.And(there)))
-			rep.Explain("It may use TLS. %s", ownEtcd)
+			rep.Explain("The program may use TLS. %s", ownEtcd)
 			rep.Decide(node + " etcd listens")
 		}
 	}
@@ -207,7 +207,7 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 				"which is not a number", node, list.Count)
 			continue
 		}
-		rep.Show(node+" keys of nixlbench", count, "", &steps.Expected{
+		rep.Show(node+" nixlbench keys", count, "", &steps.Expected{
 			Max:  new(0.0),
 			From: "no nixlbench is running",
 		})
@@ -226,12 +226,12 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		case leased:
 			rep.At(r.Rig, e, steps.EtcdInUse, steps.Warn, "the etcd on %s has %d nixlbench keys (%s) of a run that is in "+
 				"progress. Check again when it is over", node, count, registry.And(list.groupsOf()))
-			rep.Explain("A key has a lease, which ends 30 s after its run")
+			rep.Explain("A key of nixlbench has a lease, which ends 30 s after its run")
 		default:
 			rep.At(r.Rig, e, steps.EtcdStaleKeys, steps.Warn, "the etcd on %s has %d stale nixlbench keys (group %s): the "+
 				"next run in that group fails. Delete them", node, count, registry.And(list.groupsOf()))
-			rep.Explain("That run ends with \"Rank 2 is greater than or equal to global size 2\". Do not delete them while a " +
-				"nixlbench before 1.1.0 runs: its keys have no lease")
+			rep.Explain("The next run in such a group ends with \"Rank 2 is greater than or equal to global size 2\". Do not " +
+				"delete the keys while a nixlbench before 1.1.0 runs: its keys have no lease")
 		}
 	}
 	switch {

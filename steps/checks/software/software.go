@@ -159,12 +159,12 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 		if why := setups[e].Facts["nixlbench error"]; why != "" {
 			rep.At(r.Rig, e, steps.ProgramUnable, steps.Inconclusive, "%s on %s does not start, so its release is unknown: "+
 				"see libraries", "nixlbench", r.Rig.NameOf(e))
-			rep.Explain("%s", strings.TrimPrefix(why, "nixlbench: "))
+			rep.Explain("%s on %s: %s", "nixlbench", r.Rig.NameOf(e), strings.TrimPrefix(why, "nixlbench: "))
 		}
 		if f := setups[e].Facts; nixlbenchOf(setups[e]) != "" && f["nixlbench --asio_address"] != "yes" {
 			rep.At(r.Rig, e, steps.NIXLBenchOld, steps.Warn, "%s on %s is %s: before %s it needs an etcd and reports wrong "+
 				"latencies. Build a newer one", "nixlbench", r.Rig.NameOf(e), nixlbenchOf(setups[e]), leastNIXLBench)
-			rep.Explain("The latency that it reports for several threads is too small")
+			rep.Explain("The latency that nixlbench before 1.1.0 reports for several threads is too small")
 		}
 	}
 	if len(compared) == 0 && len(rep.Findings) == 0 {
