@@ -561,7 +561,7 @@ func flagsExist(t *testing.T, path, text string) {
 
 // otherFlags are those of other programs that the pages name.
 const otherFlags = "runtime n-bytes with-verbs with-rdmacm prefix keys-only device out query-gpu format network " +
-	"ulimit ipc gpus shm-size"
+	"ulimit ipc gpus shm-size asio use host map-by with-cuda enable-mt"
 
 // commandsExist finds commands in the examples that there aren't.
 func commandsExist(t *testing.T, path, text string) {
