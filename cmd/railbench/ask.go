@@ -66,14 +66,14 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 	defer a.turn()()
 	if q.Keep {
 		left := time.Until(q.Deadline)
-		sanitize.Fprintf(a.out, "%s: %s\nKeep it? %s go back by themselves in %s. (yes/no) ",
-			q.Found.Grade, q.Found.Reason, capital(q.All()), left.Round(time.Second))
+		sanitize.Fprintf(a.out, "%s: %s\nConfirm it? Without a yes %s roll back in %s. (yes/no) ",
+			q.Found.Grade, q.Found.Reason, q.All(), left.Round(time.Second))
 		// A yes has to reach both nodes before their switches fire: one that comes later is none.
 		timed, cancel := context.WithDeadline(ctx, q.Deadline.Add(-5*time.Second))
 		defer cancel()
 		yes, err := a.yes(timed)
 		if timed.Err() != nil && ctx.Err() == nil {
-			sanitize.Fprintf(a.out, "\nNo answer in time.\n")
+			sanitize.Fprintf(a.out, "\nNo answer in time: the change is rolled back.\n")
 			return false, nil
 		}
 		return yes, err
@@ -83,7 +83,7 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 		for _, p := range q.Places {
 			sanitize.Fprintf(a.out, "# --- on %s\n%s", p.Node, sanitize.Several(p.Script))
 		}
-		sanitize.Fprint(a.out, "Run this? It can't be taken back. (yes/no) ")
+		sanitize.Fprint(a.out, "Run this? It can't be rolled back. (yes/no) ")
 		return a.yes(ctx)
 	}
 	sanitize.Fprintf(a.out, "%s changes the network, as root:\n", q.Title)
@@ -100,7 +100,7 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 	for _, w := range q.Warnings {
 		sanitize.Fprintln(a.out, w)
 	}
-	sanitize.Fprint(a.out, "Make this change? It goes back by itself unless you keep it afterwards. (yes/no) ")
+	sanitize.Fprint(a.out, "Make this change? It is rolled back automatically unless you confirm it afterwards. (yes/no) ")
 	return a.yes(ctx)
 }
 
@@ -164,7 +164,8 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 // HostKey asks yes or no.
 func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (bool, error) {
 	defer a.turn()()
-	sanitize.Fprintf(a.out, "%s (%s) is not known yet.\n%s key fingerprint: %s\nTrust it, and keep it in %s? (yes/no) ",
+	sanitize.Fprintf(a.out,
+		"The host key of %s (%s) is unknown.\n%s key fingerprint: %s\nTrust it, and store it in %s? (yes/no) ",
 		q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
 	return a.yes(ctx)
 }
@@ -173,7 +174,7 @@ func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (
 func (a *terminalAsker) Secret(ctx context.Context, q runner.SecretQuestion) (string, error) {
 	defer a.turn()()
 	if q.Again {
-		sanitize.Fprintln(a.out, "That was not it.")
+		sanitize.Fprintln(a.out, "That was wrong.")
 	}
 	sanitize.Fprintf(a.out, "%s for %s: ", q.What, q.For)
 	before, err := term.GetState(int(a.in.Fd()))

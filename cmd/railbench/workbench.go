@@ -38,7 +38,8 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 		if _, _, err := flags.tutorial(); err != nil {
 			return nil, err // what is wrong with a runbook is to be told first
 		}
-		return nil, usage(errors.New("the workbench needs a terminal; railbench run … and railbench list work without one"))
+		return nil, usage(fmt.Errorf("%s needs a terminal; without one use railbench run, doctor or list",
+			cmd.CommandPath()))
 	}
 	var model *tui.Model
 	err := o.taped(cmd, func(o opening) (err error) {
@@ -52,7 +53,7 @@ func workbench(cmd *cobra.Command, flags rigFlags, o opening) (*tui.Model, error
 func (o opening) taped(cmd *cobra.Command, do func(opening) error) error {
 	switch {
 	case o.record.path == "" && o.record.v2:
-		return usage(errors.New("--record-older says how, and --record FILE what is recorded: give it, too"))
+		return usage(errors.New("--record-older needs --record FILE"))
 	case o.record.path == "":
 		return do(o)
 	}
@@ -175,8 +176,8 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*desk, error) {
 	}
 	notice := b.changes()
 	if foreign := b.foreign(kept); len(foreign) > 0 {
-		notice = fmt.Sprintf("%s here came from somebody else (%s) and does not run until you trust it: "+
-			"T shows it whole, T again trusts it", countedScripts(foreign), ids(foreign))
+		notice = fmt.Sprintf("%s here came from another user (%s) and does not run until you trust it: "+
+			"T shows it in full, T again trusts it", countedScripts(foreign), ids(foreign))
 	}
 	s = session.New(b.options)
 	b.onState = s.State
@@ -328,8 +329,8 @@ func (viewer) Trust(string) error { return nil }
 func (viewer) ResetPeaks()        {}
 
 func (viewer) Edit(string, []steps.Cell)             {}
-func (viewer) SetParam(string, string, string) error { return errors.New("it is shown only") }
-func (viewer) SetLink(steps.Link) error              { return errors.New("it is shown only") }
+func (viewer) SetParam(string, string, string) error { return errors.New("this view is read-only") }
+func (viewer) SetLink(steps.Link) error              { return errors.New("this view is read-only") }
 
 func (viewer) Next(context.Context) ([]steps.Event, bool) { return nil, false }
 func (v viewer) Boards() <-chan meter.Board               { return v.boards }
