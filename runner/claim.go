@@ -113,7 +113,7 @@ func (a Claimant) Take(ctx context.Context, n Node) (c *Claim, by string, err er
 	if failed != nil {
 		return nil, "", failed
 	}
-	return nil, cmp.Or(strings.Join(other, ", "), "somebody whose processes this user can't see"), nil
+	return nil, cmp.Or(strings.Join(other, ", "), "a user whose processes this user can't see"), nil
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

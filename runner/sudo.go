@@ -100,13 +100,13 @@ func (su *sudo) how(ctx context.Context, l launcher) (prefix, secret string, err
 		}
 		su.known, su.prefix = true, "sudo -S -k -p '' "
 	case "missing":
-		return "", "", su.fail(errors.New("there is no sudo, and the user is not root"),
+		return "", "", su.fail(errors.New("sudo is missing, and the user is not root"),
 			"Log in as root, or install sudo")
 	case "terminal":
 		return "", "", su.fail(errors.New("sudo there works on a terminal only (requiretty), and scripts have none"),
 			"Put Defaults:USER !requiretty into a file of /etc/sudoers.d, with visudo -f")
 	default:
-		return "", "", su.fail(fmt.Errorf("could not tell how to become root: %s", exit),
+		return "", "", su.fail(fmt.Errorf("could not find out how to become root: %s", exit),
 			"Run sudo -n true there by hand")
 	}
 	return su.prefix, su.secret, nil
@@ -216,7 +216,7 @@ func sudoError(node string, err error, hint string) error {
 // NoAsker declines every question: a run without a screen.
 type NoAsker struct{}
 
-var errNobody = errors.New("nobody is there to ask")
+var errNobody = errors.New("cannot ask without a terminal")
 
 // HostKey declines.
 func (NoAsker) HostKey(context.Context, HostKeyQuestion) (bool, error) { return false, nil }

@@ -115,17 +115,17 @@ func splitDest(dest string) (user, host, port string, err error) {
 	// A name that begins with a dash would be an option of ssh.
 	if host == "" || strings.HasPrefix(host, "-") || strings.HasPrefix(user, "-") ||
 		strings.ContainsAny(dest, " \t\n\x00") {
-		return "", "", "", fmt.Errorf("%q is no host: it reads host, user@host or user@host:port", dest)
+		return "", "", "", fmt.Errorf("%q is not a host: it reads host, user@host or user@host:port", dest)
 	}
 	// As OpenSSH 9.6 has it: an older one, and the library, put them into the shell of a ProxyCommand.
 	if strings.ContainsAny(host, "'`\"$\\;&<>|(){}") || strings.ContainsAny(user, "'`\";&<>|(){}") ||
 		strings.HasSuffix(user, `\`) ||
 		strings.ContainsFunc(dest, unicode.IsControl) {
-		return "", "", "", fmt.Errorf("%q is no host: it has a character that is not a name's", dest)
+		return "", "", "", fmt.Errorf("%q is not a host: it has a character that is not a name's", dest)
 	}
 	if port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return "", "", "", fmt.Errorf("%q is no port in %q", port, dest)
+			return "", "", "", fmt.Errorf("%q is not a port in %q", port, dest)
 		}
 	}
 	return user, host, port, nil
@@ -424,7 +424,7 @@ func offered(message string) string {
 	list, _, _ = strings.Cut(list, "]")
 	ways := slices.DeleteFunc(strings.Fields(list), func(s string) bool { return s == "none" })
 	if len(ways) == 0 {
-		return "nothing, there is no key"
+		return "nothing, the key is missing"
 	}
 	return strings.ReplaceAll(strings.Join(ways, ", "), "publickey", "the public keys")
 }
@@ -457,7 +457,7 @@ func explain(err error, t Target, node string) error {
 	case errors.As(err, new(*speechless)):
 		e.Kind = Unreachable
 		e.Hint = "The network leads there: does the node hang (its memory, a disk), or does it still boot? Its own screen " +
-			"tells; or what listens there is no sshd"
+			"shows why; or what listens there is not sshd"
 	case errors.As(err, &netErr) && netErr.Timeout(), errors.Is(err, context.DeadlineExceeded),
 		strings.Contains(message, "no route to host"), strings.Contains(message, "network is unreachable"),
 		strings.Contains(message, "host is down"):

@@ -40,7 +40,7 @@ func TestKeyFilesAreTraps(t *testing.T) {
 			unlocked: &Unlocked{},
 		}
 		if signers := k.signers(t.Context(), newPatience(time.Hour, func() {}), nil); len(signers) != 0 {
-			t.Errorf("%s is no key: %v", filepath.Base(trap), signers)
+			t.Errorf("%s is not a key: %v", filepath.Base(trap), signers)
 		}
 		if _, _, err := readKnownHosts([]string{trap}); err == nil {
 			t.Errorf("%s was read as known hosts", filepath.Base(trap))

@@ -319,7 +319,7 @@ func keysOf(t *testing.T, text []byte) map[string]bool {
 var chapter = regexp.MustCompile(`(?m)^## (.+)$`)
 
 // TestDocsTroubleshooting: each chapter has its four paragraphs, a symptom leads to the
-// checks that the proof names, and every check is in the page.
+// checks that confirm it, and every check is in the page.
 func TestDocsTroubleshooting(t *testing.T) {
 	t.Parallel()
 	tut, _, err := tutorial()
@@ -337,14 +337,14 @@ func TestDocsTroubleshooting(t *testing.T) {
 				paragraphs[label] = strings.ReplaceAll(rest, "\n", " ")
 			}
 		}
-		for _, label := range []string{"Symptom", "Cause", "Proof", "Cure"} {
+		for _, label := range []string{"Symptom", "Cause", "Confirm", "Fix"} {
 			if strings.TrimSpace(paragraphs[label]) == "" {
 				t.Errorf("%s: no %s", title, label)
 			}
 		}
 		proof := map[string]bool{}
 		doctor := regexp.MustCompile("`railbench doctor ([^`]*)`")
-		for _, command := range doctor.FindAllStringSubmatch(paragraphs["Proof"]+paragraphs["Cure"], -1) {
+		for _, command := range doctor.FindAllStringSubmatch(paragraphs["Confirm"]+paragraphs["Fix"], -1) {
 			for id := range strings.FieldsSeq(command[1]) {
 				proof[id], named[id] = true, true
 			}

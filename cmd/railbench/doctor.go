@@ -95,7 +95,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	}
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
 	if f.fix && confirm == nil {
-		return usage(errors.New("--fix asks before each fix, and there is no terminal to ask on: add --yes"))
+		return usage(errors.New("--fix cannot ask without a terminal: add --yes"))
 	}
 	b, err := rig.open(ctx, ask)
 	if err != nil {

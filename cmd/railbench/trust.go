@@ -88,7 +88,7 @@ func (t trusting) ask(cmd *cobra.Command, path string, yes bool) error {
 		_, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
 		a, ok := confirm.(*terminalAsker)
 		if !ok {
-			return usage(errors.New("there is no terminal to ask on: add --yes"))
+			return usage(errors.New("cannot ask without a terminal: add --yes"))
 		}
 		sanitize.Fprintf(cmd.ErrOrStderr(), "Trust %s to run, %s and as you? (yes/no) ", t.what, t.where)
 		if yes, err := a.yes(cmd.Context()); err != nil || !yes {

@@ -91,7 +91,7 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 		return name, nil
 	}
 	if confirm == nil {
-		return name, usage(errors.New("there is no terminal to ask on: add --yes, or --list to see the changes"))
+		return name, usage(errors.New("cannot ask without a terminal: add --yes, or --list to see the changes"))
 	}
 	if a, ok := confirm.(*terminalAsker); ok {
 		sanitize.Fprint(cmd.ErrOrStderr(), "Take them back, as root on every node that has one? (yes/no) ")

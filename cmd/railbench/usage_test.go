@@ -12,7 +12,7 @@ func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
 		"run":                                    "give --all",
-		"run nosuch":                             `no cell or part "nosuch"`,
+		"run nosuch":                             `unknown cell or part "nosuch"`,
 		"run gids --timeout -1s":                 "negative",
 		"run gids --dry-run --json":              "give one of them",
 		"run gids --dry-run --session a":         "give one of them",

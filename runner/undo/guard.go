@@ -72,7 +72,7 @@ func (g Guard) script(name, body string, vars map[string]string) runner.Script {
 // unless Confirm comes first. Nothing has changed when it fails.
 func (g Guard) Arm(ctx context.Context, back string, after time.Duration) error {
 	seconds := strconv.Itoa(int(after.Seconds()))
-	_, err := g.run(ctx, g.script("arm the way back", detach+uptime+armScript, g.vars("BACK", back, "AFTER", seconds)))
+	_, err := g.run(ctx, g.script("start the timer", detach+uptime+armScript, g.vars("BACK", back, "AFTER", seconds)))
 	return err
 }
 
@@ -134,7 +134,7 @@ func (g Guard) wait(ctx context.Context, what string) (r Report, err error) {
 		first, rest, _ := strings.Cut(out, "\n")
 		if word, code, _ := strings.Cut(first, " "); word == "exit" {
 			if r.Code, err = strconv.Atoi(code); err != nil {
-				return r, fmt.Errorf("wait for its end on %s: %q is no exit status", g.Node.Name(), code)
+				return r, fmt.Errorf("wait for its end on %s: %q is not an exit status", g.Node.Name(), code)
 			}
 			r.Output = rest
 			return r, nil

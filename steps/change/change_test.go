@@ -449,7 +449,7 @@ func TestBondWithMore(t *testing.T) {
 		t.Errorf("a rate of several words: %q", why)
 	}
 	odd := look("{" + plain + `,"primary":"rail0"}`)
-	if why, _ := change.Refuse(odd, []string{"bond0"}); !strings.Contains(why, "more than can be put back (primary)") {
+	if why, _ := change.Refuse(odd, []string{"bond0"}); !strings.Contains(why, "cannot be restored (primary)") {
 		t.Errorf("with a primary: %q", why)
 	}
 }

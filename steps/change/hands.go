@@ -311,7 +311,7 @@ func (s State) stacked(set []string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Links)) {
 		l := s.Links[name]
 		if l.Bond != nil && l.Bond.Odd != "" && slices.Contains(set, name) {
-			return fmt.Sprintf("%s was told more than can be put back (%s): take it away by hand, or in its manager's "+
+			return fmt.Sprintf("%s has settings that cannot be restored (%s): remove them by hand, or in its manager's "+
 				"configuration", name, l.Bond.Odd)
 		}
 		if slices.Contains(set, l.Lower) && !slices.Contains(set, name) {
@@ -341,9 +341,9 @@ func TakenBack(before, now State, set []string) (all []string) {
 		for _, by := range []string{networkManager, networkd} {
 			_, was := before.Managers.holder(name, by)
 			m, is := now.Managers.holder(name, by)
-			word := "again, which was taken out of its hands"
+			word := "again, though it was set to unmanaged"
 			if !was {
-				word = "in its hands, which it left alone before"
+				word = "now, and left it alone before"
 			}
 			switch {
 			case !is, !was && !before.Managers.knows(name, by):
@@ -352,7 +352,7 @@ func TakenBack(before, now State, set []string) (all []string) {
 				continue // what somebody else has set up, it only shows
 			}
 			l := now.Links[name]
-			text := fmt.Sprintf("%s has %s %s (%s)", by, name, word, m.State)
+			text := fmt.Sprintf("%s manages %s %s (%s)", by, name, word, m.State)
 			if addrs := l.lasting(Link{}); l.Master != "" && len(addrs) > 0 {
 				text += fmt.Sprintf(", and has set %s on it although it is in %s", strings.Join(addrs, ", "), l.Master)
 			}

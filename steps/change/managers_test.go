@@ -471,13 +471,13 @@ func TestTakenBack(t *testing.T) {
 	now.Links["rail1"] = l
 	now.Managers.Links["rail1"] = before.Managers.Links["rail1"]
 	got := strings.Join(TakenBack(before, now, []string{"rail0", "rail1"}), "; ")
-	const want = "NetworkManager has rail1 again, which was taken out of its hands (connected), " +
+	const want = "NetworkManager manages rail1 again, though it was set to unmanaged (connected), " +
 		"and has set 192.168.100.10/24 on it although it is in bond0"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// A change that was kept had taken it.
-	const late = "NetworkManager has rail0 in its hands, which it left alone before (connected)"
+	const late = "NetworkManager manages rail0 now, and left it alone before (connected)"
 	if got := TakenBack(now, before, []string{"rail0"}); !slices.Equal(got, []string{late}) {
 		t.Errorf("what it hadn't before: %q", got)
 	}

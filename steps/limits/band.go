@@ -92,7 +92,7 @@ func unknown(rig steps.Rig, e steps.End, r steps.Rail, t Test) (none string, sof
 	case r.RateGbps <= 0:
 		return fmt.Sprintf("the link rate of %s on %s is unknown", r.Dev, rig.NameOf(e)), false
 	case t.MTU < 1024:
-		return fmt.Sprintf("nobody measured a RoCE MTU of %d, which is smaller than any interface needs", t.MTU), false
+		return fmt.Sprintf("a RoCE MTU of %d was never measured; it is smaller than any interface needs", t.MTU), false
 	}
 	return "", false
 }
@@ -115,7 +115,7 @@ func (t Test) outside() string {
 		return fmt.Sprintf("messages of %d bytes end at other limits than the link; a band begins at %s bytes", t.Message,
 			figure(least))
 	case t.Payload > 0 && t.Payload < LeastPayload.Value():
-		return fmt.Sprintf("%.3g MB are too few to tell a rate from how a test begins and ends; a band begins at %.0f MB",
+		return fmt.Sprintf("%.3g MB are too few to separate a rate from a test's start and end; a band begins at %.0f MB",
 			t.Payload/1e6, LeastPayload.Value()/1e6)
 	}
 	return ""
@@ -188,7 +188,7 @@ func (t Test) halves(rails []steps.Rail) (all lid, none string) {
 		case !s.known():
 			return lid{}
 		case !ok:
-			none = fmt.Sprintf("nobody measured one %s at %s %d", s, of[0].MTUName(), t.MTU)
+			none = fmt.Sprintf("one %s at %s %d was never measured", s, of[0].MTUName(), t.MTU)
 			c.expected, c.least = 0, rate.Payload(HalfSharedAt1024.Low())
 		case s.spark():
 			c.from = fmt.Sprintf("one %s link %s", s, l.Entry().When)

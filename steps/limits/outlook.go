@@ -45,7 +45,7 @@ func Outlook(rig steps.Rig) string {
 	}
 	rows := outlooks(rig, mtu)
 	if len(rows) == 0 {
-		fmt.Fprintf(&b, " What it should reach, nobody knows: %s.", BandOf(rig, Test{MTU: mtu}, first).None)
+		fmt.Fprintf(&b, " What it should reach is unknown: %s.", BandOf(rig, Test{MTU: mtu}, first).None)
 		return b.String()
 	}
 	best := int(LargestMTU.Value())

@@ -46,7 +46,7 @@ func TestOutlook(t *testing.T) {
 		t.Errorf("at the largest MTU:\n%s", text)
 	}
 	rig.Nodes[1].Rails[0].RateGbps = 0
-	if text := Outlook(rig); strings.Contains(text, "| rail") || !strings.Contains(text, "nobody knows") {
+	if text := Outlook(rig); strings.Contains(text, "| rail") || !strings.Contains(text, "is unknown") {
 		t.Errorf("with a link whose rate is unknown:\n%s", text)
 	}
 }

@@ -49,7 +49,7 @@ func (p Price) Costs() rate.Payload {
 // Says tells it in a verdict: both figures, and where each comes from.
 func (p Price) Says() string {
 	if p.None != "" {
-		return fmt.Sprintf("its headers alone take %.1f Gb/s of the link; the rest of the price nobody knows: %s", p.Headers,
+		return fmt.Sprintf("its headers alone take %.1f Gb/s of the link; the rest of the cost is unknown: %s", p.Headers,
 			p.None)
 	}
 	costs := "costs"

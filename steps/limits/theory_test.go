@@ -74,7 +74,7 @@ func TestBand(t *testing.T) {
 			"MTU 2048", with(large, func(t *Test) { t.MTU = 2048 }),
 			[]int{1},
 			nil, 0, 125.42, 0,
-			"nobody measured one PCIe Gen5 x4 at RoCE MTU 2048",
+			"one PCIe Gen5 x4 at RoCE MTU 2048 was never measured",
 		},
 		{
 			"MTU 2048 of a link that ends it first", with(large, func(t *Test) { t.MTU = 2048 }),
@@ -82,7 +82,7 @@ func TestBand(t *testing.T) {
 			link(100), 96.15,
 			96.15, Derived, "",
 		},
-		{"MTU 512", with(large, func(t *Test) { t.MTU = 512 }), []int{1}, nil, 0, 0, 0, "nobody measured a RoCE MTU of 512"},
+		{"MTU 512", with(large, func(t *Test) { t.MTU = 512 }), []int{1}, nil, 0, 0, 0, "MTU of 512 was never measured"},
 		{
 			"messages of 256 bytes", with(small, func(t *Test) { t.Message = 256 }),
 			[]int{1},

@@ -115,7 +115,7 @@ func (m *Matrix) causes() []Cause {
 		if n == 1 {
 			text = "1 figure was not measured"
 		}
-		all = append(all, Cause{State: Unmeasured, Text: text, Evidence: "nobody has tried yet", Cells: n})
+		all = append(all, Cause{State: Unmeasured, Text: text, Evidence: "not tried yet", Cells: n})
 	}
 	slices.SortStableFunc(all, func(a, b Cause) int {
 		return cmp.Or(-cmp.Compare(urgent(a.State), urgent(b.State)), -cmp.Compare(a.Cells, b.Cells))
@@ -153,7 +153,7 @@ func urgent(s State) int {
 type level int8
 
 const (
-	untouched level = iota - 1 // nobody tried
+	untouched level = iota - 1 // not tried
 	fine
 	warnedOf
 	crowded
@@ -767,7 +767,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	case cause.State == Crowd:
 		return cause.few + ", " + m.crowded(figures, failed, reason)
 	case cause.State == Unmeasured:
-		return cause.few + ", not measured or not judged: " + or(reason, "nobody tried")
+		return cause.few + ", not measured or not judged: " + or(reason, "not tried")
 	case cause.State == Bad && slow == len(covered):
 		return fmt.Sprintf("%s, %s: %s%s%s", cause.few, rule(what, e.Best), figures, m.others(what), own)
 	case reason == "":

@@ -125,7 +125,7 @@ func Read(from io.Reader) (*Matrix, error) {
 	m, err := newSavedReader(from).read()
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return nil, errors.New("it is no whole matrix of pairs: it is empty, or breaks off in its middle")
+		return nil, errors.New("it is not a whole matrix of pairs: it is empty, or breaks off in its middle")
 	case err != nil:
 		return nil, fmt.Errorf("read a matrix of pairs: %w", err)
 	}

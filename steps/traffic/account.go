@@ -441,7 +441,7 @@ func (b *books) idle(l *Load) {
 			"left of %s doesn't say whether the test used it", was, registry.And(b.names(still)))
 		return
 	}
-	b.find(Idle, steps.Fail, l.Node, still, "nothing went over %s: UCX used %s alone, and that is no error to it%s",
+	b.find(Idle, steps.Fail, l.Node, still, "nothing went over %s: UCX used %s alone, and that is not an error to it%s",
 		registry.And(b.names(still)), registry.And(b.names(busy)), b.idleHint(l.warned))
 }
 

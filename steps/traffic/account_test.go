@@ -101,7 +101,7 @@ func TestAccount(t *testing.T) {
 		{
 			"missing", func(b []steps.RailBytes) { *counterOf(b, here(0)) = steps.RailBytes{Rail: 0, Dev: "rocep1s0f0"} },
 			[]What{Unknown},
-			steps.Inconclusive, "nobody counted",
+			steps.Inconclusive, "not counted",
 		},
 		{
 			"not in the list", func(b []steps.RailBytes) { counterOf(b, here(0)).Rail = 9 },

@@ -159,7 +159,7 @@ type count struct {
 func counted(bytes []steps.RailBytes, p Port, t Traffic) count {
 	i := slices.IndexFunc(bytes, func(b steps.RailBytes) bool { return b.End == p.Node && b.Rail == p.Rail })
 	if i < 0 { // the rig had no such rail when it was counted
-		return count{why: "nobody counted"}
+		return count{why: "not counted"}
 	}
 	b := bytes[i]
 	c := count{
@@ -172,7 +172,7 @@ func counted(bytes []steps.RailBytes, p Port, t Traffic) count {
 		c.idleTx, c.idleRx = float64(b.IdleTx), float64(b.IdleRx)
 	}
 	if !c.known && c.why == "" {
-		c.why = "nobody counted"
+		c.why = "not counted"
 	}
 	return c
 }

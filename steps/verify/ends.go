@@ -28,7 +28,7 @@ const (
 var told = map[int]string{
 	1: "SIGHUP: was its session closed?", 2: "SIGINT", 3: "SIGQUIT", 5: "SIGTRAP", 8: "SIGFPE", 10: "SIGUSR1",
 	12: "SIGUSR2", 14: "SIGALRM",
-	15: "SIGTERM: did somebody end it, or the node go down?", 24: "SIGXCPU, its limit of processor time: ulimit -t",
+	15: "SIGTERM: was it ended by hand, or did the node go down?", 24: "SIGXCPU, its limit of processor time: ulimit -t",
 	25: "SIGXFSZ, its limit of a file's size: ulimit -f", 31: "SIGSYS, a filter of system calls",
 }
 
@@ -111,7 +111,7 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 		case busError:
 			return finding(steps.MemoryNotGiven, steps.Inconclusive,
 				"%s was ended by a bus error (exit %d): memory that it had mapped could not "+
-					"be given; is /dev/shm full (df), are there huge pages left, or does dmesg tell of a memory "+
+					"be given; is /dev/shm full (df), are there huge pages left, or does dmesg report a memory "+
 					"error?", whose(rig, o), busError)
 		}
 		if o.Exit.Code != 0 {

@@ -77,7 +77,7 @@ func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, ar
 				"misread?", got, b.Seen, b.From, b.Limit)
 	case limits.Unjudged:
 		if b.Soft {
-			add("", steps.Pass, "There is no band to judge by: %s", b.None)
+			add("", steps.Pass, "It has no band: %s", b.None)
 			return
 		}
 		add(steps.NoLimitKnown, steps.Inconclusive, "%s, and nothing says whether that is what %s can do: %s", got, f.Of,

@@ -83,7 +83,7 @@ func (l Line) apart(rdma bool) {
 		what, unit, says string
 		of               func(steps.Rail) float64
 	}{
-		{"link", " Gb/s", "what goes over it is no faster (see link-speed)", func(r steps.Rail) float64 {
+		{"link", " Gb/s", "traffic over it is as slow (see link-speed)", func(r steps.Rail) float64 {
 			return r.RateGbps
 		}},
 		{"RoCE MTU", "", "the smaller counts where they meet (see mtu-equal)", func(r steps.Rail) float64 {

@@ -29,7 +29,7 @@ func TestRoCEMTU(t *testing.T) {
 			edit{steps.Peer, "rocep1s0f1 port 1 active_mtu: 4096", "rocep1s0f1 port 1 active_mtu: 1024"}),
 		steps.MTUSmall, "Rail 2: RoCE MTU 1024")
 	kindtest.Advises(t, "2048, which nobody measured", judge(full, lines(full, 3000, 2048)), steps.MTUSmall,
-		"its headers alone take", "nobody measured one PCIe Gen5 x4")
+		"its headers alone take", "one PCIe Gen5 x4 at RoCE MTU 2048 was never measured")
 
 	slow := kindtest.TutorialSpark()
 	for e := range slow.Nodes {
