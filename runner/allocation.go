@@ -51,7 +51,7 @@ func Allocated(getenv func(string) string) (a Allocation, ok bool, err error) {
 func jobID(text string) (int, error) {
 	job, err := strconv.ParseUint(text, 10, 31)
 	if err != nil || job == 0 {
-		return 0, fmt.Errorf("%q is no job of Slurm's", text)
+		return 0, fmt.Errorf("%q is not a job of Slurm's", text)
 	}
 	return int(job), nil
 }
@@ -132,7 +132,7 @@ func Allocate(ctx context.Context, partition string, nodes int) (Allocation, err
 				err = fmt.Errorf("the allocation %d of %s: %w", a.Job, partition, err)
 			}
 		case line != "":
-			err = fmt.Errorf("what salloc started tells no allocation: %w", err)
+			err = fmt.Errorf("the output of salloc has no allocation: %w", err)
 		default:
 			select { // it may have closed its output and go on
 			case <-p.ended:

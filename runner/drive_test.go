@@ -34,7 +34,7 @@ func TestHowARunEnds(t *testing.T) {
 		{"a leash that hangs after its answer", "exit:0 late", nil, "exit 0", Lost, nil},
 		{"no answer", "", nil, "exit -1", 0, errLeash},
 		{"no answer, no connection", "", failed, "exit -1", 0, failed},
-		{"a status that is no number", "exit:x", nil, "exit -1", 0, errLeash},
+		{"a status that is not a number", "exit:x", nil, "exit -1", 0, errLeash},
 		{"a word that nobody knows", "hello exit:0", nil, "exit 0", 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

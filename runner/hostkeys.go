@@ -84,8 +84,8 @@ func (h hostKeys) check(ctx context.Context) (ssh.HostKeyCallback, []string, err
 				Kind: HostChanged, Op: "trust the host key of", Node: h.node,
 				Err: fmt.Errorf("the host has another key than before: it shows %s %s, %s:%d has %s",
 					key.Type(), ssh.FingerprintSHA256(key), named(want.Filename), want.Line, ssh.FingerprintSHA256(want.Key)),
-				Hint: "Nothing was sent. If the node was installed anew: ssh-keygen -R " +
-					Quote(knownhosts.Normalize(name)) + "; if not, somebody may be in between",
+				Hint: "Nothing was sent. If the node was installed again: ssh-keygen -R " +
+					Quote(knownhosts.Normalize(name)) + "; if not, another machine may be in between",
 			}
 		default:
 			return err

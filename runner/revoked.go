@@ -40,7 +40,7 @@ func revokedIn(ctx context.Context, file string, key ssh.PublicKey) (bool, error
 		}
 		one, _, _, _, err := ssh.ParseAuthorizedKey(line)
 		if err != nil {
-			return false, fmt.Errorf("read RevokedHostKeys: line %d of %s is no key: %w", n+1, file, err)
+			return false, fmt.Errorf("read RevokedHostKeys: line %d of %s is not a key: %w", n+1, file, err)
 		}
 		if slices.ContainsFunc(keys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), one.Marshal()) }) {
 			return true, nil

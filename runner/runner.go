@@ -142,7 +142,7 @@ const MaxScript = 128<<10 - len("RAILBENCH_TEXT=") - 1
 func (s Script) Check() error {
 	for name, value := range s.Vars {
 		if !shellName(name) {
-			return fmt.Errorf("script %s: %q is no name for a shell variable", s.Name, name)
+			return fmt.Errorf("script %s: %q is not a name for a shell variable", s.Name, name)
 		}
 		// execve ends a string there: what comes after it would be gone without a word.
 		if strings.ContainsRune(value, 0) {

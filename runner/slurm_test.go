@@ -232,7 +232,7 @@ func TestAllocateOddly(t *testing.T) {
 		"7 spark-[01-03]":     "it has spark-[01-03], and 2 nodes",
 		"7 a;id,b":            "the allocation 7 of sparks: ",
 		"7":                   "the allocation 7 of sparks: the list is empty",
-		"Welcome to the rack": "what salloc started tells no allocation",
+		"Welcome to the rack": "the output of salloc has no allocation",
 	} {
 		dir := t.TempDir()
 		for name, body := range map[string]string{

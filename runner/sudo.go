@@ -100,7 +100,7 @@ func (su *sudo) how(ctx context.Context, l launcher) (prefix, secret string, err
 		}
 		su.known, su.prefix = true, "sudo -S -k -p '' "
 	case "missing":
-		return "", "", su.fail(errors.New("there is no sudo, and the user is not root"),
+		return "", "", su.fail(errors.New("sudo is missing, and the user is not root"),
 			"Log in as root, or install sudo")
 	case "terminal":
 		return "", "", su.fail(errors.New("sudo there needs a terminal (requiretty), which scripts do not have"),

@@ -424,7 +424,7 @@ func offered(message string) string {
 	list, _, _ = strings.Cut(list, "]")
 	ways := slices.DeleteFunc(strings.Fields(list), func(s string) bool { return s == "none" })
 	if len(ways) == 0 {
-		return "nothing, there is no key"
+		return "nothing, the key is missing"
 	}
 	return strings.ReplaceAll(strings.Join(ways, ", "), "publickey", "the public keys")
 }

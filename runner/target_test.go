@@ -153,7 +153,7 @@ func TestTarget(t *testing.T) {
 	}
 	get := func(string) []string { return []string{"ssh"} }
 	if _, err := target(get, "", "spark-02", ""); err == nil || !strings.Contains(err.Error(), `"ssh"`) {
-		t.Errorf("a port that is no number: %v", err)
+		t.Errorf("a port that is not a number: %v", err)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestExplain(t *testing.T) {
 		},
 		{
 			errors.New("ssh: unable to authenticate, attempted methods [none], no supported methods remain"),
-			NotPermitted, "there is no key",
+			NotPermitted, "the key is missing",
 		},
 		{
 			errors.New(`ssh: handshake failed: ssh: disconnect, reason 2: "Too many authentication failures"`),

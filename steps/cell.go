@@ -182,7 +182,7 @@ func (w Where) String() string { return [...]string{"here", "peer", "both", "all
 func (w *Where) UnmarshalJSON(b []byte) error {
 	n, err := strconv.ParseUint(string(b), 10, 8)
 	if err != nil || Where(n) > OnAll {
-		return fmt.Errorf("%s is no place where a script runs", b)
+		return fmt.Errorf("%s is not a place where a script runs", b)
 	}
 	*w = Where(n)
 	return nil
@@ -478,7 +478,7 @@ func (t Tutorial) Select(ids ...string) ([]Cell, error) {
 				}
 			}
 		}
-		return nil, fmt.Errorf("there is no cell or part %q%s", id, DidYouMean(id, known))
+		return nil, fmt.Errorf("unknown cell or part %q%s", id, DidYouMean(id, known))
 	}
 	var cells []Cell
 	for _, p := range t.all() {

@@ -9,7 +9,7 @@ type Code string
 
 // The codes. The comment of each is its meaning, in one line.
 const (
-	// Runs that tell nothing of the rig.
+	// Runs that say nothing about the rig.
 
 	// The cell needs something that is not on this rig or node.
 	CannotRun Code = "cannot-run"
@@ -73,7 +73,7 @@ const (
 	Defect Code = "railbench-defect"
 	// A parameter has a value that cannot be used.
 	ParameterUnusable Code = "parameter-unusable"
-	// The sizes of a test are too small to tell.
+	// The sizes of a test are too small for a verdict.
 	SizeTooSmall Code = "size-too-small"
 
 	// How programs ended.
@@ -442,7 +442,7 @@ const (
 	CableErrors Code = "cable-errors"
 	// The two ends of a link use different error correction.
 	FECDiffers Code = "fec-differs"
-	// A port was told to offer less than it can do.
+	// A port is set to offer less than it can do.
 	SpeedNotOffered Code = "speed-not-offered"
 	// The speed of a port is set by hand.
 	AutonegOff Code = "autoneg-off"
@@ -639,7 +639,7 @@ const (
 	NCCLSettingsDiffer Code = "nccl-settings-differ"
 	// A setting that NCCL needs on nodes in a ring is missing.
 	NCCLSettingMissing Code = "nccl-setting-missing"
-	// NCCL uses a device that is no rail of its node.
+	// NCCL uses a device that is not a rail of its node.
 	NCCLDeviceUnknown Code = "nccl-device-unknown"
 	// NCCL warns of something, and ended well.
 	NCCLWarns Code = "nccl-warns"

@@ -109,7 +109,7 @@ func (p Param) size(value string, allowed error) (string, error) {
 	case n < p.Min || n > p.Max:
 		return "", allowed
 	case p.PowerOfTwo && bits.OnesCount64(uint64(n)) != 1:
-		return "", fmt.Errorf("%w; %d is no power of two", allowed, n)
+		return "", fmt.Errorf("%w; %d is not a power of two", allowed, n)
 	}
 	return strconv.FormatInt(n, 10), nil
 }
@@ -208,7 +208,7 @@ func ParseSize(s string) (int64, error) {
 		return 0, fmt.Errorf("%sB is 1000 to some and 1024 to others: write %s%[1]s or %[2]s%[1]siB for powers of 1024",
 			suffix[:1], digits)
 	case power == 0 || rest != "" && rest != "I" && rest != "IB":
-		return 0, fmt.Errorf("nobody knows the unit %q: K, M, G and T are powers of 1024", strings.TrimSpace(s[end:]))
+		return 0, fmt.Errorf("unknown unit %q: K, M, G and T are powers of 1024", strings.TrimSpace(s[end:]))
 	}
 	if bits.Len64(uint64(n))+10*power > 63 {
 		return 0, errors.New("it is more bytes than can be counted")

@@ -78,7 +78,7 @@ func TestParamParse(t *testing.T) {
 		{size, "64KB", "", "1000 to some"},
 		{block, "64K", "65536", ""},
 		{block, "65K", "", "a power of two from 1 byte to 1 MiB"},
-		{block, "65K", "", "66560 is no power of two"},
+		{block, "65K", "", "66560 is not a power of two"},
 		{mode, "active-backup", "active-backup", ""},
 		{mode, "asio", "ASIO", ""},
 		{mode, "active", "", `balance-xor, active-backup or ASIO; did you mean "active-backup"`},

@@ -108,7 +108,7 @@ func (g *Grade) UnmarshalJSON(b []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no verdict", s)
+	return fmt.Errorf("%q is not a verdict", s)
 }
 
 // Worst is the grade that stands for both.

@@ -73,7 +73,7 @@ func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (boo
 		defer cancel()
 		yes, err := a.yes(timed)
 		if timed.Err() != nil && ctx.Err() == nil {
-			sanitize.Fprintf(a.out, "\nNo answer in time.\n")
+			sanitize.Fprintf(a.out, "\nNo answer in time: the change is rolled back.\n")
 			return false, nil
 		}
 		return yes, err
@@ -168,7 +168,8 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 // HostKey asks yes or no.
 func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (bool, error) {
 	defer a.turn()()
-	sanitize.Fprintf(a.out, "%s (%s) is not known yet.\n%s key fingerprint: %s\nTrust it, and keep it in %s? (yes/no) ",
+	sanitize.Fprintf(a.out,
+		"The host key of %s (%s) is unknown.\n%s key fingerprint: %s\nTrust it, and store it in %s? (yes/no) ",
 		q.Node, q.Address, q.KeyType, q.Fingerprint, q.File)
 	return a.yes(ctx)
 }
@@ -177,7 +178,7 @@ func (a *terminalAsker) HostKey(ctx context.Context, q runner.HostKeyQuestion) (
 func (a *terminalAsker) Secret(ctx context.Context, q runner.SecretQuestion) (string, error) {
 	defer a.turn()()
 	if q.Again {
-		sanitize.Fprintln(a.out, "That was not it.")
+		sanitize.Fprintln(a.out, "That was wrong.")
 	}
 	sanitize.Fprintf(a.out, "%s for %s: ", q.What, q.For)
 	before, err := term.GetState(int(a.in.Fd()))

@@ -14,14 +14,14 @@ func checkCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check FILE.md…|FOLDER",
-		Short: "Say what is wrong with a runbook of your own",
-		Long: `Reads a runbook without running anything, and says everything that is wrong with
-it, by line: its form, the attributes of its cells, names of parsers, judges, services
-and fixes that there aren't, and scripts that no POSIX shell reads. It warns of
-variables that nobody sets, and of what has no effect.
+		Short: "Check a runbook of your own",
+		Long: `Reads a runbook without running anything, and prints every problem with its line:
+wrong form, unknown attributes, parsers, judges, services and fixes, and scripts that
+a POSIX shell does not accept. It warns of variables that are never set, and of
+settings without effect.
 
-Exit status: 0 it can be used (a warning is told); 1 it can't; 2 wrong usage, or it
-can't be read; 5 the result could not be written.`,
+Exit status: 0 it can be used (warnings are printed); 1 it cannot; 2 wrong usage, or it
+cannot be read; 5 the result could not be written.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(fmt.Errorf("name the runbook: railbench check FILE.md"))

@@ -18,11 +18,11 @@ func compareCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Say what is better and what is worse in session B than in A",
-		Long: `Compares two saved sessions, cell by cell: verdicts, and the figures that they rest
-on. A rate that falls by more than the threshold is worse, and so is a time that
-grows by more, or a verdict further from PASS (PASS, WARN, INCONCLUSIVE, FAIL).
-What ran in one of them only, or was SKIPPED in one, is told and is neither.
+		Short: "Show what is better and what is worse in session B than in A",
+		Long: `Compares two saved sessions, cell by cell: verdicts, and the figures behind them. A rate
+that falls by more than the threshold is worse. So is a time that grows by more, and a
+verdict further from PASS (PASS, WARN, INCONCLUSIVE, FAIL). A cell that ran in only one
+session, or was SKIPPED in one, is listed and counts as neither.
 
 Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or nothing to compare;
 5 the result could not be written.`,

@@ -27,9 +27,9 @@ func completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print what completes railbench's words in bash, zsh or fish",
-		Long: `Prints a script for a shell: commands, flags, the ids of cells and checks, faults,
-parameters and pages are completed with it. Bash needs its package bash-completion.`,
+		Short: "Print the completion script for bash, zsh or fish",
+		Long: `Prints a script for a shell. It completes commands, flags, the ids of cells and checks,
+faults, parameters and pages. Bash needs its package bash-completion.`,
 		Example: `  railbench completion bash > ~/.local/share/bash-completion/completions/railbench
   railbench completion zsh > ~/.zfunc/_railbench
   railbench completion fish > ~/.config/fish/completions/railbench.fish`,
@@ -40,7 +40,7 @@ parameters and pages are completed with it. Bash needs its package bash-completi
 			}
 			if !slices.Contains(shells, args[0]) {
 				near := steps.DidYouMean(args[0], shells)
-				return fmt.Errorf("nothing completes words in %q%s: there are %s", args[0], near, strings.Join(shells, ", "))
+				return fmt.Errorf("unknown shell %q%s (use %s)", args[0], near, strings.Join(shells, ", "))
 			}
 			return nil
 		},

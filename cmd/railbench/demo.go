@@ -31,25 +31,25 @@ func demoCommand(rig *rigFlags) *cobra.Command {
 	var record recordFlags
 	cmd := &cobra.Command{
 		Use:   "demo [SESSION.ipynb]",
-		Short: "The rails on a stage: numerals that can be read from the last row, and a show",
-		Long: `demo opens the screen for an audience: rates in numerals five rows high and more, of
-each rail, cable and half and of all of them; bars with a scale that shows the link, the
-PCIe ceiling and the payload that fits through it; RDMA and IP in two colours, with the
-processors of the nodes beside them; two minutes of history; and below them the cell
-that runs, its command and its verdict.
+		Short: "Present the rails to an audience: large numerals, and a scripted presentation",
+		Long: `Shows the rails to an audience, in numerals five rows high and more. Bars have a scale
+with the link, the PCIe ceiling and the payload that fits through it. RDMA and IP have
+two colours. Below are two minutes of history, and the running cell with its command and
+verdict.
 
-space goes through a show, the built-in one or a script of your own; railbench notes
-follows it in another terminal, with the notes for the presenter. 1 to 8 keep rails
-busy without a show, x stops them, ? shows all keys. In the workbench ctrl+g opens it.
+space goes through a presentation: the built-in one, or a script of your own. "railbench
+notes" follows it in another terminal, with notes for the presenter. 1 to 8 load rails
+without a presentation, x stops the load, ? shows all keys. In the workbench ctrl+g opens
+the same screen.
 
-With a saved session it plays that one, its gauges and verdicts, marked RECORDED: for
-when the rig fails. It touches no node then.`,
+With a saved session, demo plays its gauges and verdicts, marked RECORDED. It then
+connects to no node: use it if the rig fails.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.open = true
 			if len(args) == 1 {
 				if o.script != "" || o.auto {
-					return usage(fmt.Errorf("%s is played as it ran, and goes on by itself: leave out --show and --auto", args[0]))
+					return usage(fmt.Errorf("%s is played as it ran: leave out --show and --auto", args[0]))
 				}
 				return playSession(cmd, args[0], opening{stage: o, record: record})
 			}
@@ -57,9 +57,8 @@ when the rig fails. It touches no node then.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&o.script, "show", "", "the script of a show of your own, a Markdown file; railbench docs "+
-		"demo says how")
-	cmd.Flags().BoolVar(&o.auto, "auto", false, "the show begins at once and goes on by itself")
+	cmd.Flags().StringVar(&o.script, "show", "", "present this script, a Markdown file (see railbench docs demo)")
+	cmd.Flags().BoolVar(&o.auto, "auto", false, "start the presentation at once, and advance automatically")
 	completeFlags(cmd, map[string]completer{"show": files("md")})
 	record.add(cmd)
 	return cmd
@@ -73,7 +72,7 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 	}
 	shown := replay.Script(doc)
 	if len(shown.Slides) == 0 {
-		return usage(fmt.Errorf("%s: no cell has run in it that could be played", path))
+		return usage(fmt.Errorf("%s has no cell that has run: there is nothing to play", path))
 	}
 	if terminal(cmd.OutOrStdout()) == nil {
 		return usage(errors.New("a session is played in a terminal; railbench export makes a page of it"))
@@ -176,10 +175,10 @@ func showPath() (string, error) {
 func notesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "notes",
-		Short: "Follow a show in another terminal: notes for the presenter, and what comes next",
-		Long: `notes follows the show that railbench demo gives on this machine: what to say at this
-point, what comes next, how long it has been going on, and the last verdict. It only
-looks, and q ends it. Where it isn't in a terminal it prints where the show is, and ends.`,
+		Short: "Show the presenter's notes of a running demo in another terminal",
+		Long: `Follows the presentation of "railbench demo" on this machine: what to say now, what comes
+next, the time it has taken, and the last verdict. It only reads; q ends it. Without a
+terminal it prints the current state and ends.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, err := showPath()
@@ -219,13 +218,13 @@ const mostMoment = 1 << 20
 func readMoment(path string) (at script.Moment, err error) {
 	raw, err := safefile.ReadOwn(path, mostMoment)
 	if errors.Is(err, fs.ErrNotExist) {
-		return at, errors.New("no show has begun on this machine: railbench demo gives one")
+		return at, errors.New("no presentation is running on this machine: start one with railbench demo")
 	}
 	if err != nil {
-		return at, fmt.Errorf("follow the show: %w", err)
+		return at, fmt.Errorf("follow the presentation: %w", err)
 	}
 	if err := json.Unmarshal(raw, &at); err != nil {
-		return at, fmt.Errorf("follow the show: %s: %w", path, err)
+		return at, fmt.Errorf("follow the presentation: %s: %w", path, err)
 	}
 	return at, nil
 }

@@ -54,7 +54,7 @@ func TestNotesWithoutATerminal(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", home)
 	var out, errs bytes.Buffer
 	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitUsage ||
-		!strings.Contains(errs.String(), "no show has begun") {
+		!strings.Contains(errs.String(), "no presentation is running") {
 		t.Errorf("status %d: %s", code, &errs)
 	}
 	raw, err := json.Marshal(script.Moment{

@@ -51,8 +51,8 @@ func docsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "docs [TOPIC]",
 		Short: "Read railbench's pages: troubleshooting, glossary, keys, formats and more",
-		Long: `Shows a page, or the list of them. On a terminal it opens $PAGER; in a pipe or a file
-it is plain text. In the workbench D has the same pages.`,
+		Long: `Shows a page, or the list of pages. On a terminal it opens $PAGER; in a pipe or a file
+it is plain text. In the workbench D shows the same pages.`,
 		Example: `  railbench docs
   railbench docs troubleshooting
   railbench docs glossary | grep GID`,

@@ -550,7 +550,6 @@ func flagsExist(t *testing.T, path, text string) {
 	for _, c := range append(commandsUnder(root), root) {
 		note := func(f *pflag.Flag) { known[f.Name] = true }
 		c.Flags().VisitAll(note)
-		c.PersistentFlags().VisitAll(note)
 	}
 	for _, m := range regexp.MustCompile("(?m)(?:^|[ `|(\\[])--([a-z][a-z-]*)").FindAllStringSubmatch(text, -1) {
 		if !known[m[1]] {
@@ -561,7 +560,7 @@ func flagsExist(t *testing.T, path, text string) {
 
 // otherFlags are those of other programs that the pages name.
 const otherFlags = "runtime n-bytes with-verbs with-rdmacm prefix keys-only device out query-gpu format network " +
-	"ulimit ipc gpus shm-size"
+	"ulimit ipc gpus shm-size asio use host map-by with-cuda enable-mt"
 
 // commandsExist finds commands in the examples that there aren't.
 func commandsExist(t *testing.T, path, text string) {
@@ -614,7 +613,10 @@ func flagTable(flags *pflag.FlagSet) string {
 	return table("flag | what it does", rows)
 }
 
-func rigFlagTable(*testing.T) string { return flagTable(rootCommand().PersistentFlags()) }
+func rigFlagTable(*testing.T) string {
+	_, rig := split(rootCommand().Flags())
+	return flagTable(rig)
+}
 
 // flagTables are the flags that commands have of their own.
 func flagTables(*testing.T) string {
@@ -622,8 +624,19 @@ func flagTables(*testing.T) string {
 	var b strings.Builder
 	for _, c := range append([]*cobra.Command{root}, commandsUnder(root)...) {
 		name := usageOf(c)
-		if t := flagTable(c.LocalNonPersistentFlags()); t != "" {
-			fmt.Fprintf(&b, "### %s\n\n%s\n", name, t)
+		own, rig := split(c.LocalFlags())
+		var uses []string
+		rig.VisitAll(func(f *pflag.Flag) { uses = append(uses, code("--"+f.Name)) })
+		t, of := flagTable(own), ""
+		switch all := len(rigNames(newRigFlags(new(rigFlags)))); len(uses) {
+		case 0:
+		case all:
+			of = "It takes all flags of the rig.\n"
+		default:
+			of = "Of the flags of the rig it takes: " + strings.Join(uses, ", ") + ".\n"
+		}
+		if t+of != "" {
+			fmt.Fprintf(&b, "### %s\n\n%s\n", name, strings.TrimPrefix(t+"\n"+of, "\n"))
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -31,12 +31,11 @@ func doctorCommand(rig *rigFlags) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor [CHECK…]",
-		Short: "Say what is wrong with the rig, and put it right",
-		Long: `Runs the checklist: every check, the ones that are named, or those that could
-explain a symptom. It looks and changes nothing, unless --fix is given: then it
-offers what puts right what it found, and checks again.
+		Short: "Find what is wrong with the rig, and fix it",
+		Long: `Runs the checklist: every check, the checks that you name, or those that could explain a
+symptom. It only reads. With --fix it offers to fix what it found, and checks again.
 
-Exit status: 0 nothing is wrong (a WARN is told); 1 a check FAILed; 2 wrong usage
+Exit status: 0 nothing is wrong (a WARN is printed); 1 a check FAILed; 2 wrong usage
 or configuration; 3 a node can't be reached; 4 nothing failed but something was
 INCONCLUSIVE; 5 the result could not be written.`,
 		Example: `  railbench doctor
@@ -48,15 +47,16 @@ INCONCLUSIVE; 5 the result could not be written.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
-	cmd.Flags().BoolVar(&f.fix, "fix", false, "offer to put right what was found, and check again")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --fix: make each fix, and keep what works, without asking")
-	cmd.Flags().BoolVar(&f.list, "list", false, "print the checks, and the symptoms that lead to them")
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the evidence of what passed, too")
-	cmd.Flags().StringVar(&f.symptom, "symptom", "", "only the checks that could explain this text; - reads it from stdin")
+	cmd.Flags().BoolVar(&f.fix, "fix", false, "offer to fix what was found, and check again")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --fix: make each fix, and confirm what works, without asking")
+	cmd.Flags().BoolVar(&f.list, "list", false, "print the checks and their symptoms")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also show the evidence of checks that passed")
+	cmd.Flags().StringVar(&f.symptom, "symptom", "",
+		"run only the checks that could explain this text; - reads it from stdin")
 	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
 	completeFlags(cmd, map[string]completer{"junit": files("xml")})
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"limit of the whole run, for example 1m; what is not done then is INCONCLUSIVE")
+		"time limit of the whole run, for example 1m; unfinished checks are INCONCLUSIVE")
 	return cmd
 }
 
@@ -71,9 +71,9 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	}
 	switch {
 	case f.list && f.junit != "":
-		return usage(errors.New("--list runs nothing that --junit could tell of: give one of them"))
+		return usage(errors.New("--list runs no check, so --junit has nothing to write: give one of them"))
 	case f.list && (f.fix || f.symptom != "" || len(args) > 0):
-		return usage(errors.New("--list prints all checks and runs none: leave out --fix, --symptom and the names of checks"))
+		return usage(errors.New("--list prints all checks: leave out --fix, --symptom and the names of checks"))
 	}
 	t, _, err := tutorial()
 	if err != nil {
@@ -95,7 +95,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	}
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
 	if f.fix && confirm == nil {
-		return usage(errors.New("nobody is there to ask before a fix: give --yes"))
+		return usage(errors.New("--fix cannot ask without a terminal: add --yes"))
 	}
 	b, err := rig.open(ctx, ask)
 	if err != nil {
@@ -167,8 +167,8 @@ func (f doctorFlags) checks(ctx context.Context, t steps.Tutorial, args []string
 		}
 		found := t.Symptom(text)
 		if len(found) == 0 {
-			return nil, errors.New("no check knows that symptom: " +
-				"railbench doctor --list shows those that they know, and railbench doctor checks everything")
+			return nil, errors.New("no check knows that symptom. railbench doctor --list prints known symptoms; " +
+				"railbench doctor runs every check")
 		}
 		return found, nil
 	case len(args) == 0:
@@ -178,14 +178,14 @@ func (f doctorFlags) checks(ctx context.Context, t steps.Tutorial, args []string
 	if err != nil {
 		for _, id := range args {
 			if c, ok := t.Cell(id); ok && !c.Check.Any() {
-				return nil, fmt.Errorf("%s is a cell of the tutorial, and railbench run runs it", id)
+				return nil, fmt.Errorf("%s is a cell of the tutorial, not a check: railbench run %[1]s", id)
 			}
 		}
 		return nil, fmt.Errorf("the checklist: %w", err)
 	}
 	checks := slices.DeleteFunc(all, func(c steps.Cell) bool { return !c.Check.Any() })
 	if len(checks) == 0 {
-		return nil, fmt.Errorf("%s is no check but a fix: railbench run runs it", strings.Join(args, ", "))
+		return nil, fmt.Errorf("%s is a fix, not a check: run it with railbench run", strings.Join(args, ", "))
 	}
 	return checks, nil
 }

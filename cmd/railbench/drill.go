@@ -26,23 +26,19 @@ func drillCommand(rig *rigFlags) *cobra.Command {
 	var table bool
 	cmd := &cobra.Command{
 		Use:   "drill",
-		Short: "Break the simulated rig in secret: find out what it is, against the clock",
-		Long: `Opens the checklist on a simulated rig with one fault on one node. You are told what
-somebody would report who has it, and neither the fault nor the node. Of 100 points each
-check costs 2, another cell 1, a hint (h) 15, a minute 2: to check everything finds it
-and leaves next to nothing. What you reach is kept; --scores shows it. --seed N gives the
-same one again.`,
+		Short: "Find a secret fault of the simulated rig, against the clock",
+		Long: `Opens the checklist on a simulated rig with one secret fault on one node. You see what a
+user would report, and find the fault. You start with 100 points: each check costs 2,
+another cell 1, a hint (h) 15, a minute 2. Running every check finds the fault and leaves
+almost no points. --scores shows the results so far; --seed N repeats a drill.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if table {
 				return drillScores(cmd.OutOrStdout())
 			}
 			f := *rig
-			if f.rig != "" && f.rig != "sim" || f.peer != "" {
-				return usage(errors.New("a drill is on the simulated rig: leave out --rig and --peer"))
-			}
-			if len(f.faults) > 0 {
-				return usage(errors.New("a drill chooses the fault: leave out --fault"))
+			if f.rig != "" && f.rig != "sim" {
+				return usage(errors.New("a drill is on the simulated rig: leave out --rig"))
 			}
 			if !cmd.Flags().Changed("seed") {
 				f.seed = rand.Uint64()
@@ -83,7 +79,7 @@ same one again.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&table, "scores", false, "print what was reached in the drills so far, the best first")
+	cmd.Flags().BoolVar(&table, "scores", false, "print the results of earlier drills, the best first")
 	return cmd
 }
 
@@ -154,7 +150,7 @@ func readDrills() (all []drillScore, err error) {
 		return nil, fmt.Errorf("read the table of drills: %w", err)
 	}
 	if err := json.Unmarshal(src, &all); err != nil {
-		return nil, fmt.Errorf("the table of drills %s can't be read (%w): remove it to begin anew", path, err)
+		return nil, fmt.Errorf("read the table of drills %s: %w (delete the file to start again)", path, err)
 	}
 	return all, nil
 }
@@ -178,7 +174,7 @@ func (d drillScore) keep() error {
 		err = safefile.Replace(path, append(text, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("the drill is not kept: %w", err)
+		return fmt.Errorf("the drill was not saved: %w", err)
 	}
 	return nil
 }
@@ -190,7 +186,7 @@ func drillScores(out io.Writer) error {
 		return usage(err)
 	}
 	if len(all) == 0 {
-		sanitize.Fprintln(out, "No drill was done yet: railbench drill")
+		sanitize.Fprintln(out, "No drill is saved yet. Start one: railbench drill")
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b drillScore) int { return b.Points - a.Points })

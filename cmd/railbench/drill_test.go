@@ -45,7 +45,7 @@ func TestDrillFor(t *testing.T) {
 func TestDrillScores(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	var out bytes.Buffer
-	if err := drillScores(&out); err != nil || !strings.Contains(out.String(), "No drill was done yet") {
+	if err := drillScores(&out); err != nil || !strings.Contains(out.String(), "No drill is saved yet") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	for i, points := range []int{40, 90} {

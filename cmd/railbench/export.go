@@ -24,10 +24,10 @@ func exportCommand() *cobra.Command {
 	var to, out string
 	cmd := &cobra.Command{
 		Use:   "export SESSION",
-		Short: "Turn a saved session into a page, a text or a table",
+		Short: "Export a saved session as a page, a text or a table",
 		Long: `Writes what ran in a session: md and html for people, json (the object of
-railbench run --json) and csv (a row for each thing that a verdict rests on) for
-programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
+"railbench run --json") and csv (a row for each piece of evidence) for programs, ipynb
+for Jupyter. The HTML page is one file that loads nothing.`,
 		Args:              oneSession,
 		ValidArgsFunction: files("ipynb"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,8 +61,8 @@ programs, ipynb for Jupyter. The HTML page is one file that loads nothing.`,
 		},
 	}
 	cmd.Flags().StringVar(&to, "to", "",
-		"the form: md, html, ipynb, json or csv; without it the ending of -o's file says it")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file in place of stdout")
+		"the format: md, html, ipynb, json or csv; by default the ending of -o's file")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write to this file instead of stdout")
 	completeFlags(cmd, map[string]completer{"to": words(exportForms...)})
 	return cmd
 }
@@ -74,11 +74,11 @@ func exportable(form, out string) error {
 	case slices.Contains(exportForms, form):
 		return nil
 	case form == "" && out == "":
-		return fmt.Errorf("say in which form: --to %s, or -o FILE with such an ending", forms)
+		return fmt.Errorf("name the format: --to %s, or -o FILE with such an ending", forms)
 	case form == "":
-		return fmt.Errorf("-o %s has no ending that tells the form: give --to %s", out, forms)
+		return fmt.Errorf("-o %s has no known ending: add --to %s", out, forms)
 	}
-	return fmt.Errorf("%s is no form of an export%s: there are %s", form, steps.DidYouMean(form, exportForms), forms)
+	return fmt.Errorf("unknown format %q%s (use %s)", form, steps.DidYouMean(form, exportForms), forms)
 }
 
 func oneSession(_ *cobra.Command, args []string) error {

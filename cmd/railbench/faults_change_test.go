@@ -25,7 +25,7 @@ var changeSymptoms = map[string]symptom{
 	// mtu has taken the rails out of its hands, and was kept.
 	"manager-fights": {seen: map[string][]string{
 		"bond-setup": {
-			"On spark-01 NetworkManager has enp1s0f0np0 in its hands, which it left alone before",
+			"On spark-01 NetworkManager manages enp1s0f0np0 now, and left it alone before",
 			"has set 192.168.100.10/24 on it although it is in bond0",
 			"Both nodes are as they were before",
 		},
@@ -263,7 +263,7 @@ func TestAManagerThatFightsIsNamed(t *testing.T) {
 	t.Parallel()
 	v := leaves(t, []string{"manager-fights"}, []string{"bond-setup"})["bond-setup"]
 	for _, want := range []string{
-		"On spark-01 NetworkManager has enp1s0f0np0 again, which was taken out of its hands (connected)",
+		"On spark-01 NetworkManager manages enp1s0f0np0 again, though it was set to unmanaged (connected)",
 		"has set 192.168.200.10/24 on it although it is in bond0", "Both nodes are as they were before",
 	} {
 		if v.Grade != steps.Fail || !strings.Contains(v.Said(), want) {

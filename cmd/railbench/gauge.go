@@ -36,7 +36,7 @@ type gaugeFlags struct {
 // addForm adds what a packet's number is.
 func (f *gaugeFlags) addForm(cmd *cobra.Command) {
 	units := slices.Sorted(maps.Keys(rateUnits))
-	cmd.Flags().StringVar(&f.unit, "unit", "GB/s", "what the number is in: "+strings.Join(units, ", "))
+	cmd.Flags().StringVar(&f.unit, "unit", "GB/s", "the unit of the number: "+strings.Join(units, ", "))
 	cmd.Flags().StringVar(&f.order, "order", "little", "the byte order of the number: little or big")
 	completeFlags(cmd, map[string]completer{"unit": words(units...), "order": words("little", "big")})
 }
@@ -49,11 +49,11 @@ func (f gaugeFlags) form() (order binary.ByteOrder, unit float64, err error) {
 	case "big":
 		order = binary.BigEndian
 	default:
-		return nil, 0, fmt.Errorf("--order %s: it is little or big", f.order)
+		return nil, 0, fmt.Errorf("--order %s: give little or big", f.order)
 	}
 	unit, ok := rateUnits[f.unit]
 	if !ok {
-		return nil, 0, fmt.Errorf("--unit %s: it is %s", f.unit, strings.Join(slices.Sorted(maps.Keys(rateUnits)), ", "))
+		return nil, 0, fmt.Errorf("--unit %s: give %s", f.unit, strings.Join(slices.Sorted(maps.Keys(rateUnits)), ", "))
 	}
 	return order, unit, nil
 }
@@ -62,12 +62,13 @@ func gaugeCommand() *cobra.Command {
 	var f gaugeFlags
 	cmd := &cobra.Command{
 		Use:   "gauge",
-		Short: "Show a rate that a program tells by UDP, here and in browsers",
-		Long: `Takes packets of eight bytes, each the present rate as a double, and shows it on the
-terminal and, at --page, in browsers like a rail. A packet that is short or long, no
-number, infinite or negative is counted and not shown. It ends with Ctrl-C.
+		Short: "Show a rate that a program sends by UDP",
+		Long: `Receives packets of eight bytes, each the current rate as a double. It shows the rate on
+the terminal and, with --page, in browsers like a rail. Packets of another length, and
+values that are not a number, infinite or negative, are counted and not shown. Ctrl-C
+ends it.
 
-Exit status: 0 it was ended; 2 wrong usage, or nothing can listen there; 5 the rate
+Exit status: 0 it was ended; 2 wrong usage, or the address is not available; 5 the rate
 could not be written.`,
 		Example: `  railbench gauge --page 127.0.0.1:7117
   railbench gauge --listen 0.0.0.0:45004 --unit MB/s --order big
@@ -76,8 +77,8 @@ could not be written.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1"+gaugePort, "the address and port (UDP)")
-	cmd.Flags().StringVar(&f.page, "page", "", "show it in browsers, too, at this address and port; another than "+
-		"loopback asks for a token")
+	cmd.Flags().StringVar(&f.page, "page", "", "also show it in browsers, at this address and port; not on loopback it "+
+		"asks for a token")
 	cmd.Flags().Float64Var(&f.full, "full", 100, "the end of the scale, Gb/s")
 	f.addForm(cmd)
 	completeFlags(cmd, map[string]completer{
@@ -92,7 +93,7 @@ func gaugeSend() *cobra.Command {
 	var f gaugeFlags
 	cmd := &cobra.Command{
 		Use:   "send ADDRESS:PORT RATE…",
-		Short: "Tell rates to a gauge, one a packet, four a second",
+		Short: "Send rates to a gauge, one a packet, four a second",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return errors.New("name the gauge and a rate: railbench gauge send 127.0.0.1" + gaugePort + " 5.78")
@@ -110,7 +111,7 @@ func gaugeSend() *cobra.Command {
 				rate, err := strconv.ParseFloat(text, 64)
 				// So put it is true of NaN, too.
 				if err != nil || !(rate >= 0 && rate <= 1e300) {
-					return usage(fmt.Errorf("%q is no rate: it is a number from 0", text))
+					return usage(fmt.Errorf("%q is not a rate: give a number from 0", text))
 				}
 				rates = append(rates, rate)
 			}
@@ -128,7 +129,7 @@ func gaugeSend() *cobra.Command {
 					}
 				}
 				if err := to.Report(rate); err != nil {
-					return status{exitUnreachable, fmt.Errorf("tell %s: %w", args[0], err)}
+					return status{exitUnreachable, fmt.Errorf("send to %s: %w", args[0], err)}
 				}
 			}
 			return nil

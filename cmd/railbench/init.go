@@ -24,13 +24,9 @@ func initCommand(rig *rigFlags) *cobra.Command {
 		Short: "Find the rails on all nodes, draw their cables, and write the rig file",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if rig.slurm != "" {
-				return usage(errors.New("what Slurm is asked for is given back at the end: in an allocation, init --nodes slurm " +
-					"writes a rig file"))
-			}
 			if rig.peer == "" && !rig.lists() && rig.rig != "sim" && rig.rig != ringRig {
-				return usage(errors.New("init needs --peer USER@HOST, the other node, or --nodes LIST; " +
-					"with --here USER@HOST it is driven from a third machine"))
+				return usage(errors.New("init needs --peer USER@HOST, the other node, or --nodes LIST " +
+					"(from a third machine also --here USER@HOST)"))
 			}
 			path := out
 			if path == "" {
@@ -56,8 +52,8 @@ func initCommand(rig *rigFlags) *cobra.Command {
 			return rig.survey(cmd, b, path, force)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file in place of the one in the configuration folder")
-	cmd.Flags().BoolVar(&force, "force", false, "replace a file that exists")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write this file instead of the one in the configuration folder")
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing file")
 	return cmd
 }
 
@@ -93,7 +89,7 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 		sanitize.Fprintln(out, line)
 	}
 	if b.simRig != nil {
-		sanitize.Fprintln(out, "these nodes are SIMULATED: no rig file is written")
+		sanitize.Fprintln(out, "these nodes are SIMULATED: a rig file is not written")
 		return silent
 	}
 	if err := writeRig(path, f.fileOf(b, found), force); err != nil {
@@ -110,7 +106,7 @@ func (f rigFlags) survey(cmd *cobra.Command, b *bench, path string, force bool) 
 	}
 	sanitize.Fprintf(out, "wrote %s; %s\n", path, use)
 	if silent != nil {
-		sanitize.Fprintln(out, "who did not answer stands in it all the same")
+		sanitize.Fprintln(out, "nodes that did not answer are in it, too")
 	}
 	return silent
 }

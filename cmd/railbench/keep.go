@@ -32,7 +32,7 @@ func (b *bench) keep(path string, out io.Writer) (*notebook.Store, error) {
 	b.takeParams(store.Book().Params, out)
 	b.options.Sample = true // the file has what the gauges showed
 	if len(store.Left) > 0 {
-		sanitize.Fprintf(out, "session %s was cut off; not done: %s\n", store.Path(), strings.Join(store.Left, " "))
+		sanitize.Fprintf(out, "session %s was interrupted; not finished: %s\n", store.Path(), strings.Join(store.Left, " "))
 	}
 	b.options.Saving.Store = store
 	return store, nil
@@ -67,8 +67,8 @@ func (b *bench) takeParams(saved steps.Settings, out io.Writer) {
 			return
 		}
 		if session.IsProgram(b.options.Catalog, b.options.Tutorial, name) && !b.options.Trust.TrustedProgram(name, value) {
-			sanitize.Fprintf(out, "the session's parameter %s is left out: %s would be run, and came from somebody else; if "+
-				"you want it, say -p %s=%s\n", shown, value, shown, value)
+			sanitize.Fprintf(out, "the session's parameter %s is left out: %s would be run, and another user set it. To "+
+				"use it: -p %s=%s\n", shown, value, shown, value)
 			return
 		}
 		set = set.With(cell, name, value)

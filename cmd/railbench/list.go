@@ -59,7 +59,7 @@ func listCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	cmd.Flags().BoolVar(&params, "params", false, "the parameters of the scripts and their values, in place of the cells")
+	cmd.Flags().BoolVar(&params, "params", false, "print the parameters of the scripts instead of the cells")
 	addRunbooks(cmd, &runbooks)
 	return cmd
 }

@@ -157,17 +157,20 @@ func atOnce(commands ...*cobra.Command) []*cobra.Command {
 	return commands
 }
 
-func rootCommand() *cobra.Command {
+func rootCommand() *cobra.Command { return commands(true) }
+
+// commands are the program's. The man page has the flags of the rig once: there they are the root's alone.
+func commands(ofEach bool) *cobra.Command {
 	var rig rigFlags
 	var file string
 	var record recordFlags
 	root := &cobra.Command{
 		Use:   "railbench [FILE.md…|FOLDER|FILE.ipynb]",
 		Short: "A workbench in the terminal for an RDMA rig of two nodes or more",
-		Long: `railbench walks through RDMA multi-rail tutorials on two nodes, runs each step
-on this machine or over SSH, shows what every rail carries, and says whether what
-was measured is what the hardware can do. Without a rig it simulates one. On a rig of
-more nodes a cell runs over the link of two of them, which --link or L chooses.
+		Long: `railbench tests multi-rail RDMA between two nodes. It runs each step of a tutorial on
+this machine or over SSH, shows what every rail carries, and compares the result with
+what the hardware can do. Without a rig it simulates one. On a rig of more nodes --link
+(or L) chooses the two nodes of a cell.
 
 It opens the built-in tutorial, or runbooks of your own: Markdown files, each a part,
 or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
@@ -188,15 +191,25 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	}
 	root.SetFlagErrorFunc(noFlag)
 	root.SetVersionTemplate("railbench {{.Version}}\n")
-	rig.add(root.PersistentFlags())
+	flags := newRigFlags(&rig)
+	withRig(root, flags)
+	if !ofEach {
+		flags = pflag.NewFlagSet("none", pflag.ContinueOnError)
+	}
+	root.SetUsageFunc(usageOfCommand)
 	rig.tell = func(text string) { sanitize.Fprintln(root.ErrOrStderr(), text) }
-	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb, or continue the one that is there")
-	root.AddCommand(runCommand(&rig), doctorCommand(&rig), drillCommand(&rig), demoCommand(&rig), notesCommand(),
-		serveCommand(&rig), pairsCommand(&rig))
-	root.AddCommand(streamCommand(), gaugeCommand(), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(),
-		docsCommand())
+	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb; an existing one is continued")
+	all := func(cmd *cobra.Command) *cobra.Command { return withRig(cmd, flags) }
+	root.AddCommand(all(runCommand(&rig)), all(doctorCommand(&rig)), all(demoCommand(&rig)), all(serveCommand(&rig)),
+		withRig(pairsCommand(&rig), flags, without(rigNames(flags), []string{"link"})...),
+		withRig(drillCommand(&rig), flags, "rig", "nodes", "seed", "speed", "param", "link"),
+		withRig(undoCommand(&rig), flags, without(rigNames(flags), []string{"container", "link", "param", "etcd"})...),
+		withRig(initCommand(&rig), flags,
+			without(rigNames(flags), []string{"container", "link", "param", "etcd", "slurm"})...))
+	root.AddCommand(notesCommand(), streamCommand(), gaugeCommand(), simCommand(), virtualCommand(), docsCommand())
 	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),
-		nodesCommand(&rig), parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
+		withRig(nodesCommand(&rig), flags, "nodes", "inventory"),
+		parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())
 	completeFlags(root, map[string]completer{"session": files("ipynb")})
 	record.add(root)
@@ -211,24 +224,6 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], steps.DidYouMean(args[0], commandNames(cmd)))
 }
 
-// unknownFlag is how pflag (v1.0.10) begins its word for one.
-const unknownFlag = "unknown flag: --"
-
-// noFlag is about a flag that there isn't, and names the nearest.
-func noFlag(cmd *cobra.Command, err error) error {
-	name, ok := strings.CutPrefix(err.Error(), unknownFlag)
-	if !ok {
-		return err
-	}
-	var known []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
-	near := steps.DidYouMean("--"+name, known)
-	if near == "" {
-		near = ": " + cmd.CommandPath() + " --help has them all"
-	}
-	return fmt.Errorf("%s has no flag --%s%s", cmd.CommandPath(), name, near)
-}
-
 // sessionArg is a saved session that is opened by its name alone.
 func sessionArg(args []string, flag string) (path string, ok bool, err error) {
 	i := slices.IndexFunc(args, isSession)
@@ -236,11 +231,11 @@ func sessionArg(args []string, flag string) (path string, ok bool, err error) {
 	case i < 0:
 		return "", false, nil
 	case flag != "" || len(args) > 1:
-		return "", false, fmt.Errorf("%s is a saved session, and opened alone; beside runbooks name it with --session",
+		return "", false, fmt.Errorf("%s is a saved session, and opened alone; with runbooks use --session %[1]s",
 			args[i])
 	}
 	if _, err := os.Stat(args[i]); err != nil {
-		return "", false, fmt.Errorf("there is no session %s (--session begins a new one)", args[i])
+		return "", false, fmt.Errorf("session %s does not exist (--session starts a new one)", args[i])
 	}
 	return args[i], true, nil
 }

@@ -18,13 +18,13 @@ func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man",
 		Short: "Print the man page",
-		Long: `Prints the man page of all commands, in roff. man reads it where it is kept in a man1
-folder, such as ~/.local/share/man/man1/railbench.1.`,
+		Long: `Prints the man page of all commands, in roff. man finds it in a man1 folder, such as
+~/.local/share/man/man1/railbench.1.`,
 		Example: `  railbench man > ~/.local/share/man/man1/railbench.1
   railbench man | man -l -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			page, err := manual(cmd.Root(), thisEdition())
+			page, err := manual(commands(false), thisEdition())
 			if err == nil {
 				err = sanitize.WriteText(cmd.OutOrStdout(), page)
 			}
@@ -90,11 +90,11 @@ func manEnd(made edition) [][2]string {
 		{"Environment", `PAGER  shows logs and pages; less or more where it is not set
 VISUAL, EDITOR  edit a cell's script
 NO_COLOR  the workbench uses bold, faint and reverse only
-XDG_CONFIG_HOME, XDG_STATE_HOME  where the files below are, in place of ~/.config and ~/.local/state`},
+XDG_CONFIG_HOME, XDG_STATE_HOME  where the files below are, instead of ~/.config and ~/.local/state`},
 		{"Files", `~/.config/railbench/rig.toml  the rig file, which railbench init writes
 ~/.local/state/railbench/sessions  the sessions of the workbench, the last 50
 ~/.local/state/railbench/logs  the full output of every run, of the last 20 sessions
-~/.local/state/railbench/undo  the ways back of changes of the network`},
+~/.local/state/railbench/undo  rollbacks of changes of the network`},
 		{"See also", `railbench docs has more pages: troubleshooting, a glossary, keys, formats.
 ssh_config(5), ip(8), ib_write_bw(1), iperf3(1)`},
 		{"Version", "railbench " + made.version},

@@ -8,7 +8,7 @@ import (
 
 // Every status that a command may end with stands in the man page.
 func TestManualHasEveryStatus(t *testing.T) {
-	page, err := manual(rootCommand(), thisEdition())
+	page, err := manual(commands(false), thisEdition())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,9 +20,9 @@ func newCommand() *cobra.Command {
 	var ethernet bool
 	cmd := &cobra.Command{
 		Use:   "new FILE.md",
-		Short: "Start a runbook of your own, with an example",
-		Long: `Writes a small runbook that works: it explains itself, passes railbench check and
-runs on the simulated rig. A file that is there already is left alone.`,
+		Short: "Write an example runbook to start from",
+		Long: `Writes a small runbook that works: it explains itself, passes "railbench check" and runs
+on the simulated rig. An existing file is not changed.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usage(errors.New("name one file: railbench new FILE.md"))
@@ -32,7 +32,7 @@ runs on the simulated rig. A file that is there already is left alone.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := args[0]
 			if !hasRunbookName(path) {
-				return usage(fmt.Errorf("new %s: the name of a runbook ends in .md: railbench new %s", path, withExtension(path)))
+				return usage(fmt.Errorf("new %s: a runbook's name ends in .md: railbench new %s", path, withExtension(path)))
 			}
 			from := assets.Runbook
 			if ethernet {
@@ -59,8 +59,7 @@ runs on the simulated rig. A file that is there already is left alone.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&ethernet, "ethernet", false, "one for any two Linux machines: ping, MTU and iperf3, with no "+
-		"judge but its own values")
+	cmd.Flags().BoolVar(&ethernet, "ethernet", false, "an example for any two Linux machines: ping, MTU and iperf3")
 	return cmd
 }
 
@@ -68,7 +67,7 @@ runs on the simulated rig. A file that is there already is left alone.`,
 func create(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return usage(fmt.Errorf("%s is there already, and is left alone: take another name", path))
+		return usage(fmt.Errorf("%s exists and was not changed: give another name", path))
 	}
 	if err != nil {
 		return usage(fmt.Errorf("write the runbook: %w", err))

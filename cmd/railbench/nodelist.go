@@ -29,7 +29,7 @@ func (n nodesFlag) Set(text string) error {
 			return errors.New("it is a number of simulated nodes, or a list of real ones")
 		}
 		if count == 0 { // which would be as if nothing had been said
-			return errors.New("no rig has 0 nodes: it is a number of simulated nodes, 2 or more, or a list of real ones")
+			return errors.New("a rig has 2 nodes or more: give a number of simulated nodes, or a list of real ones")
 		}
 		n.f.nodeCount = count
 		return nil
@@ -171,12 +171,12 @@ func nodesCommand(rig *rigFlags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "nodes [LIST]",
-		Short: "Show which nodes a list means, and where from; it connects to none of them",
-		Long: `Shows what --nodes LIST expands to: names (a,b), folded names (spark-[01-04,07]), and the
-allocation's below salloc or sbatch (slurm). "!" leaves out: spark-[01-04]!spark-03.
-ClusterShell reads a list with groups (@rack1) or its operators "&" and "^": its program nodeset has
-to be installed. With --inventory FILE, ansible-inventory reads the file, and the list
-names its hosts and groups. At most 4096 nodes are read.`,
+		Short: "Show the nodes of a list, without connecting to them",
+		Long: `Expands --nodes LIST: names (a,b), folded names (spark-[01-04,07]), and the allocation's
+below salloc or sbatch (slurm). "!" excludes nodes: spark-[01-04]!spark-03. For groups
+(@rack1) and the operators "&" and "^" ClusterShell's program nodeset must be installed.
+With --inventory FILE, ansible-inventory reads the file, and LIST names its hosts and
+groups. At most 4096 nodes are read.`,
 		Example: `  railbench nodes 'spark-[01-04]'
   railbench nodes '@rack1!spark-03'
   railbench nodes --inventory hosts.yml @sparks`,
@@ -232,7 +232,7 @@ func showNodes(cmd *cobra.Command, nodes []nodeset.Node, notes []string, asJSON 
 			return unwritten(fmt.Errorf("write the result: %w", err))
 		}
 	case len(nodes) == 0:
-		sanitize.Fprintln(out, "0 nodes: nobody is left of the list")
+		sanitize.Fprintln(out, "0 nodes: the list is empty")
 	default:
 		sanitize.Fprintf(out, "%s: %s\n", counted(len(nodes), "node"), nodeset.Fold(names))
 		for _, n := range all {

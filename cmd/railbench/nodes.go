@@ -65,33 +65,32 @@ type rigFlags struct {
 }
 
 func (f *rigFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.rig, "rig", "", "the rig: a rig file, sim or ring (built in; more than two nodes behind a "+
-		"switch, or each cabled to the next) or virtual (see railbench rig)")
-	flags.StringVar(&f.peer, "peer", "", "the other node, user@host[:port] or a name from ~/.ssh/config")
-	flags.StringVar(&f.here, "here", "", "with --peer: the node where the clients run, if it isn't this machine")
-	flags.StringVar(&f.sshConfig, "ssh-config", "", "read this file in place of ~/.ssh/config")
-	flags.BoolVar(&f.acceptNew, "accept-new-host-key", false, "trust and keep the key of a host that is not known yet")
-	flags.StringVar(&f.etcd, "etcd", "", "an etcd that is there already, http://HOST:PORT, in place of railbench's own")
+	flags.StringVar(&f.rig, "rig", "", "the rig: a rig file, sim (simulated), ring (simulated, cabled in a ring) or "+
+		"virtual (see railbench rig)")
+	flags.StringVar(&f.peer, "peer", "", "the other node: user@host[:port], or a name from ~/.ssh/config")
+	flags.StringVar(&f.here, "here", "", "with --peer: the client node, if it is not this machine")
+	flags.StringVar(&f.sshConfig, "ssh-config", "", "read this file instead of ~/.ssh/config")
+	flags.BoolVar(&f.acceptNew, "accept-new-host-key", false, "trust and store the key of an unknown host")
+	flags.StringVar(&f.etcd, "etcd", "", "use this etcd, http://HOST:PORT, instead of railbench's own")
 	flags.StringArrayVarP(&f.params, "param", "p", nil,
-		"set a parameter of the scripts, NAME=VALUE, or CELL.NAME=VALUE for one cell; railbench list --params shows them")
+		"set a parameter: NAME=VALUE, or CELL.NAME=VALUE for one cell (see railbench list --params)")
 	flags.StringVar(&f.container, "container", "",
-		"look into this container of every node, by name (docker or podman): the checks of libraries, limits and settings "+
-			"run inside")
+		"run the checks of libraries, limits and settings inside this container (docker or podman) of every node")
 	flags.StringVar(&f.link, "link", "",
-		"the link under test, A:B: two nodes of the rig by name or number; the clients run on A")
+		"the link under test, A:B: two nodes by name or number; the clients run on A")
 	f.speed = 1
 	flags.Var(&f.speed, "speed",
-		"how much faster the simulated rig's time runs, or max: only as long as the processor takes")
-	flags.Uint64Var(&f.seed, "seed", 1, "repeats the simulated rig's figures exactly")
+		"how much faster the simulated rig's time runs; max: as fast as the processor allows")
+	flags.Uint64Var(&f.seed, "seed", 1, "repeat the simulated rig's figures exactly")
 	flags.Var(nodesFlag{f}, "nodes",
-		"the rig's nodes: a,b or spark-[01-04] or @group (see railbench nodes); a number is how many the simulated rig has, "+
-			"2 where it is not given")
-	flags.StringVar(&f.inventory, "inventory", "", "look the nodes up in this Ansible inventory, which "+
-		"ansible-inventory reads; without --nodes all of it")
-	flags.StringVar(&f.slurm, "slurm", "", "PARTITION:N, ask Slurm for N nodes and give them back at the end; in an "+
-		"allocation it is --nodes slurm")
-	flags.StringSliceVar(&f.faults, "fault", nil, "breaks the simulated rig: NAME, or NAME@NODE; railbench sim --fault "+
-		"list names the faults")
+		"the rig's nodes: a,b or spark-[01-04] or @group (see railbench nodes); a number sets the size of the "+
+			"simulated rig (default 2)")
+	flags.StringVar(&f.inventory, "inventory", "", "take the nodes from this Ansible inventory (all, or those of "+
+		"--nodes)")
+	flags.StringVar(&f.slurm, "slurm", "", "PARTITION:N, ask Slurm for N nodes until the command ends; inside an "+
+		"allocation use --nodes slurm")
+	flags.StringSliceVar(&f.faults, "fault", nil,
+		"break the simulated rig: NAME or NAME@NODE (see railbench sim --fault list)")
 }
 
 // A bench is everything that a session is made of, and what must be closed.
@@ -273,7 +272,7 @@ func parseLink(text string, names []string) (l steps.Link, err error) {
 		}
 	}
 	if !ok || l.Here == l.Peer {
-		return l, fmt.Errorf("--link %s: it is A:B, two of the rig's nodes: %s", text, someNames(names))
+		return l, fmt.Errorf("--link %s: give A:B, two of the rig's nodes: %s", text, someNames(names))
 	}
 	return l, nil
 }
@@ -289,7 +288,7 @@ func (b *bench) linked(cells []steps.Cell) error {
 	}
 	names := b.names()
 	return usage(fmt.Errorf("the rig has %d nodes: "+
-		"say which link %s runs over with --link A:B, for example --link %s:%s (%s)",
+		"choose the link for %s with --link A:B, for example --link %s:%s (%s)",
 		len(names), cells[i].ID, names[0], names[1], someNames(names)))
 }
 
@@ -341,13 +340,13 @@ func parseParams(given []string, t steps.Tutorial) (set steps.Settings, err erro
 	for _, p := range given {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok {
-			return set, fmt.Errorf("--param %s: it is NAME=VALUE, or CELL.NAME=VALUE for one cell", p)
+			return set, fmt.Errorf("--param %s: write NAME=VALUE, or CELL.NAME=VALUE for one cell", p)
 		}
 		cell, own, forCell := strings.Cut(name, ".")
 		if !forCell {
 			cell, own = "", name
 		} else if cell == "" {
-			return set, fmt.Errorf("--param %s: there is no cell before the dot", p)
+			return set, fmt.Errorf("--param %s: the cell before the dot is missing", p)
 		}
 		if value, err = session.CheckParam(catalog.New(), t, cell, own, value); err != nil {
 			return set, fmt.Errorf("--param %s: %w", name, err)
@@ -371,16 +370,14 @@ func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 	case f.rig != "" && f.peer != "":
 		return c, usage(errors.New("--rig and --peer both name the rig: give one of them"))
 	case f.here != "" && f.peer == "":
-		return c, usage(errors.New("--here needs --peer: a rig has two nodes"))
+		return c, usage(errors.New("--here needs --peer, the other node"))
 	case f.slurm != "" && (f.lists() || f.rig != "" || f.peer != "" || f.nodeCount != 0):
-		return c, usage(errors.New("--slurm names the rig, and so do --rig, --peer, --nodes and --inventory: give one of " +
-			"them"))
+		return c, usage(errors.New("--slurm, --rig, --peer, --nodes and --inventory each name the rig: give one of them"))
 	case f.lists() && (f.rig != "" || f.peer != ""):
-		return c, usage(errors.New("--nodes with a list and --inventory name the rig, and so do --rig and --peer: give one " +
-			"of them"))
+		return c, usage(errors.New("--nodes with a list, --inventory, --rig and --peer each name the rig: give one of them"))
 	case f.inventory != "" && f.nodeCount != 0:
-		return c, usage(errors.New("--nodes has a number, which is for the simulated rig, and --inventory takes a list: " +
-			"@group, or names"))
+		return c, usage(errors.New("--nodes with a number is for the simulated rig. With --inventory give a list: @group, " +
+			"or names"))
 	}
 	if f.etcd != "" {
 		if err := etcd.Check(f.etcd); err != nil {
@@ -406,7 +403,7 @@ func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 		return c, usage(err)
 	}
 	if !c.simulated && (f.speed != 1 || f.seed > 1 || len(f.faults) > 0 || f.nodeCount != 0) {
-		return c, usage(errors.New("--speed, --seed, --nodes with a number and --fault are for the simulated rig: give " +
+		return c, usage(errors.New("--speed, --seed, --nodes with a number and --fault are for the simulated rig: add " +
 			"--rig sim or --rig ring"))
 	}
 	return c, nil
@@ -615,7 +612,7 @@ func (s *speed) Set(text string) error {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v > 0 && v <= fastest) { // so that NaN is none either
-		return fmt.Errorf("it goes from above 0 to %d, or is max", fastest)
+		return fmt.Errorf("give a number above 0 and up to %d, or max", fastest)
 	}
 	*s = speed(v)
 	return nil

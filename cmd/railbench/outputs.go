@@ -29,7 +29,7 @@ func writable(flags *pflag.FlagSet, names ...string) error {
 			return fmt.Errorf("--%s %s is a folder: name a file in it", name, path)
 		}
 		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-			return fmt.Errorf("--%s %s: there is no folder %s", name, path, filepath.Dir(path))
+			return fmt.Errorf("--%s %s: the folder %s does not exist", name, path, filepath.Dir(path))
 		}
 		if err := safefile.Mine(path); err != nil {
 			return fmt.Errorf("--%s %w", name, err)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,22 +86,22 @@ func TestOutputsAreNobodysTrap(t *testing.T) {
 func TestOutputsAreLookedAtFirst(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"save":   {"pairs"},
-		"csv":    {"pairs"},
+		"save":   {"pairs", "--rig", "sim", "--speed", "max"},
+		"csv":    {"pairs", "--rig", "sim", "--speed", "max"},
 		"html":   {"pairs", "show", "x.json"},
-		"junit":  {"doctor"},
+		"junit":  {"doctor", "--rig", "sim", "--speed", "max"},
 		"output": {"export", "x.ipynb", "--to", "md"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			nowhere := filepath.Join(t.TempDir(), "nowhere")
 			for path, why := range map[string]string{
-				filepath.Join(nowhere, "file"): "there is no folder " + nowhere,
+				filepath.Join(nowhere, "file"): "the folder " + nowhere + " does not exist",
 				filepath.Dir(nowhere):          "is a folder",
 				"":                             "needs the name of a file",
 			} {
 				var out, errs bytes.Buffer
-				all := append(args, "--rig", "sim", "--speed", "max", "--"+name, path)
+				all := append(slices.Clone(args), "--"+name, path)
 				if code := Main(all, strings.NewReader(""), &out, &errs); code != exitUsage || out.Len() > 0 {
 					t.Errorf("%q: exit %d, and on stdout %q", all, code, &out)
 				}

@@ -35,8 +35,8 @@ type pairsFlags struct {
 type pairsFiles struct{ csv, html string }
 
 func (f *pairsFiles) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.csv, "csv", "", "write a line for each figure to this file")
-	cmd.Flags().StringVar(&f.html, "html", "", "write the verdict and the heat maps as a page to this file")
+	cmd.Flags().StringVar(&f.csv, "csv", "", "write a line for each figure to this CSV file")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the verdict and the heat maps to this HTML file")
 	completeFlags(cmd, map[string]completer{"csv": files("csv"), "html": files("html")})
 }
 
@@ -44,22 +44,20 @@ func pairsCommand(rig *rigFlags) *cobra.Command {
 	var f pairsFlags
 	cmd := &cobra.Command{
 		Use:   "pairs",
-		Short: "Measure between all nodes, and say which node, rail, way or cable is slow",
-		Long: `Measures bandwidth each way and latency between every two nodes of the rig, over
-every rail, with ib_write_bw and ib_write_lat as the tutorial runs them: half of the
-nodes to the other half at once, in one round less than there are nodes, or in as many
-where their number is odd. Each test is judged by its own output, the bytes of its
-ports at both ends, and the hardware. A
-pair below 93 % of the best bandwidth, or above 2.1 times the least latency, is
-measured again, fewer at a time and in the end alone; what is bad then is FAIL, and
-what it has in common is named. What nobody could measure is INCONCLUSIVE.
+		Short: "Measure every pair of nodes, and find the slow node, rail, direction or cable",
+		Long: `Measures bandwidth each way and latency between every two nodes of the rig, over every
+rail, with ib_write_bw and ib_write_lat. Half of the nodes measure with the other half
+at once; n nodes take n-1 rounds (n if n is odd). A pair below 93 % of the best
+bandwidth, or above 2.1 times the lowest latency, is measured again, in the end alone.
+If it is still slow it is FAIL, and what such pairs have in common is named. A pair that
+could not be measured is INCONCLUSIVE.
 
-Of many nodes all pairs take hours. With --partners 8 each node is measured with eight
-others, in eight rounds: a slow node, rail or port shows in all of them. What was saved
-of that goes on without --partners to all pairs.
+All pairs of many nodes take hours. With --partners 8 each node is measured with eight
+others, in eight rounds: that finds a slow node, rail or port. Without --partners a saved
+matrix is continued to all pairs.
 
-What will be run and how long it takes is told before. On real nodes it is asked for,
-because it loads the network: --yes answers, where nobody is there to.
+The plan and its time are printed first. On real nodes you are asked, because the
+measurement loads the network; --yes answers.
 
 Exit status: 0 PASS or WARN; 1 FAIL; 2 wrong usage; 3 no node could be
 reached; 4 INCONCLUSIVE; 5 the result could not be written.`,
@@ -67,11 +65,11 @@ reached; 4 INCONCLUSIVE; 5 the result could not be written.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, *rig) },
 	}
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "measure without asking")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be run and how long it takes, and measure nothing")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the plan and its time, and measure nothing")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the matrix as JSON")
-	cmd.Flags().IntVar(&f.partners, "partners", 0, "measure each node with so many others, and not with all")
-	cmd.Flags().StringVar(&f.save, "save", "", "keep what is measured in this .json after each round, and go on with "+
-		"what is there")
+	cmd.Flags().IntVar(&f.partners, "partners", 0, "measure each node with this many others instead of all")
+	cmd.Flags().StringVar(&f.save, "save", "",
+		"save the matrix in this .json after each round; an existing one is continued")
 	completeFlags(cmd, map[string]completer{"save": files("json"), "partners": words("4", "8")})
 	f.out.add(cmd)
 	cmd.AddCommand(atOnce(pairsShowCommand(), pairsCompareCommand())...)
@@ -90,9 +88,6 @@ func (b *bench) pairing() (session.Pairing, error) {
 
 func (f pairsFlags) run(cmd *cobra.Command, rig rigFlags) error {
 	ctx, out, errs := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	if rig.link != "" {
-		return usage(errors.New("--link names one link, and pairs measures all of them"))
-	}
 	if f.dryRun && (f.json || f.out != pairsFiles{}) {
 		return usage(errors.New("--dry-run measures nothing that --json, --csv or --html could show: give one of them"))
 	}
@@ -174,7 +169,7 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 		sanitize.Fprintf(plan, "%s\n", why)
 	}
 	if cost.Rails == 0 {
-		sanitize.Fprintln(plan, "there is nothing to measure: no rail joins two nodes (railbench init shows what is joined)")
+		sanitize.Fprintln(plan, "nothing to measure: no rail joins two nodes (railbench init shows the cables)")
 	}
 	many := pairs.TooMany(cost.Nodes, cost.Rails, cost.Partners)
 	switch {
@@ -207,7 +202,7 @@ func (f pairsFlags) measure(ctx context.Context, plan, errs io.Writer, b *bench,
 func agreed(ctx context.Context, errs io.Writer, confirm session.Confirmer) error {
 	switch a := confirm.(type) {
 	case nil:
-		return usage(errors.New("it loads the network between all nodes: --yes says that it may"))
+		return usage(errors.New("this loads the network between all nodes: add --yes to allow it"))
 	case *terminalAsker:
 		defer a.turn()()
 		sanitize.Fprint(errs, "It loads the network between all nodes. Measure? (yes/no) ")
@@ -347,7 +342,7 @@ func pairsShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show FILE.json",
 		Short: "Draw a saved matrix of pairs",
-		Long:  "Draws a matrix that pairs --save or --json has written, or writes it in another form. It asks no node.",
+		Long:  "Draws a matrix of pairs --save or --json, or writes it in another format. It connects to no node.",
 		Args:  cobra.ExactArgs(1), ValidArgsFunction: files("json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := writable(cmd.Flags(), "csv", "html"); err != nil {
@@ -369,9 +364,9 @@ func pairsCompareCommand() *cobra.Command {
 	var threshold string
 	cmd := &cobra.Command{
 		Use:   "compare A.json B.json",
-		Short: "Say which pairs are better and which are worse in B than in A",
-		Long: `Compares two saved matrices of the same nodes, rails and settings, figure by figure.
-Where a rail is other hardware than it was (its speed, its MTU, its PCIe lanes), that is said first.
+		Short: "Show which pairs are better and which are worse in B than in A",
+		Long: `Compares two saved matrices of the same nodes, rails and settings, figure by figure. If a
+rail's hardware changed (its speed, its MTU, its PCIe lanes), that is printed first.
 
 Exit status: 0 nothing is worse; 1 something is; 2 wrong usage, or they don't compare;
 5 the result could not be written.`,

@@ -24,23 +24,21 @@ func parseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "parse TOOL|--detect [FILE]",
 		Short: "Read a tool's saved output, and print it as JSON",
-		Long: `Reads what a tool printed, from a file or from stdin, with the parsers that read
-it in the cells, and prints one JSON object with the keys "tool", "rows" and
-"errors". --detect finds out whose output it is, and says so on stderr. Nothing
-is judged, and no node is asked.
+		Long: `Reads a tool's output from a file or from stdin, with the parsers of the cells. It prints
+one JSON object with the keys "tool", "rows" and "errors". --detect finds the tool, and
+prints its name on stderr. It gives no verdict and connects to no node.
 
 Tools:
 ` + toolList() + `
-Exit status: 0 it was read; 2 wrong usage; 4 it has no result in it, or only a part
-of it could be read, and the object is printed all the same: "errors" says why; 5 the
-result could not be written.`,
+Exit status: 0 it was read; 2 wrong usage; 4 the result is missing or incomplete ("errors"
+has the reason; the object is printed all the same); 5 the result could not be written.`,
 		Example: `  railbench parse perftest ib_write_bw.log
   ib_write_bw … 2>&1 | railbench parse perftest
   railbench parse --detect report.txt`,
 		ValidArgsFunction: completeTools,
 		RunE:              func(cmd *cobra.Command, args []string) error { return parseSaved(cmd, args, detect) },
 	}
-	cmd.Flags().BoolVar(&detect, "detect", false, "find out whose output it is")
+	cmd.Flags().BoolVar(&detect, "detect", false, "find the tool that printed it")
 	return cmd
 }
 
@@ -64,11 +62,11 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 		args = args[1:]
 	}
 	if detect && len(args) > 1 {
-		return usage(fmt.Errorf("--detect finds the tool out and reads one file: give no more than that, not %s",
+		return usage(fmt.Errorf("--detect reads one file: leave out the rest of %s",
 			strings.Join(args, " ")))
 	}
 	if len(args) > 1 {
-		return usage(fmt.Errorf("%d files are named, and one is read: %s", len(args), strings.Join(args, " ")))
+		return usage(fmt.Errorf("give one file, not %d files: %s", len(args), strings.Join(args, " ")))
 	}
 	file := "-"
 	if len(args) == 1 {
@@ -111,7 +109,7 @@ func namedTool(known parse.Tools, args []string) (parse.Tool, error) {
 	}
 	all := strings.Join(names, ", ")
 	if len(args) == 0 {
-		return parse.Tool{}, fmt.Errorf("name the tool whose output it is (%s), or give --detect", all)
+		return parse.Tool{}, fmt.Errorf("name the tool that printed it (%s), or add --detect", all)
 	}
 	if t, ok := known.Named(args[0]); ok {
 		return t, nil
@@ -122,7 +120,7 @@ func namedTool(known parse.Tools, args []string) (parse.Tool, error) {
 	if near := steps.DidYouMean(args[0], names); near != "" {
 		return parse.Tool{}, fmt.Errorf("no parser for %q%s", args[0], near)
 	}
-	return parse.Tool{}, fmt.Errorf("no parser for %q: there are %s", args[0], all)
+	return parse.Tool{}, fmt.Errorf("no parser for %q (use %s)", args[0], all)
 }
 
 // savedText reads no more than a parser takes, and one byte that tells of more.
@@ -204,12 +202,12 @@ func (l *lateFile) Read(b []byte) (n int, err error) {
 func cannotTell(names []string) error {
 	switch len(names) {
 	case 0:
-		return errors.New("this reads like no tool's output: railbench parse --help lists what is known")
+		return errors.New("unknown output: railbench parse --help lists the known tools")
 	case 1:
-		return fmt.Errorf("this could be the output of %s, and too little of it tells: railbench parse %s reads it as that",
+		return fmt.Errorf("this could be the output of %s, but is too short to be sure: run railbench parse %s",
 			names[0], names[0])
 	}
-	return fmt.Errorf("this could be the output of %s: railbench parse TOOL reads it as one of them",
+	return fmt.Errorf("this could be the output of %s: run railbench parse TOOL with one of them",
 		strings.Join(names, " or "))
 }
 
@@ -229,6 +227,6 @@ func notRead(known parse.Tools, tool parse.Tool, text, file string, why error) e
 	if sure {
 		hint = fmt.Sprintf("it reads like %s: railbench parse %s%s", names[0], names[0], given)
 	}
-	return fmt.Errorf("this is not what %s prints, or there is no result in it: expected %s; %s",
+	return fmt.Errorf("not the output of %s, or without a result: expected %s; %s",
 		tool.Name, tool.Shows, hint)
 }

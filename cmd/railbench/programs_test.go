@@ -279,7 +279,7 @@ func TestProgramsAlone(t *testing.T) {
 	}
 }
 
-// The Python that a cell shows is the program's: every line of it is one of the programs', in
+// The Python that a cell or the notes show is the program's: every line of it is one of the programs', in
 // their order.
 func TestShownPython(t *testing.T) {
 	tut, _, err := tutorial()
@@ -296,14 +296,18 @@ func TestShownPython(t *testing.T) {
 	}
 	lines := strings.Split(strings.Join(all, "\n"), "\n")
 	shown := 0
+	sources := map[string]string{"notes": docFiles(t)[docPath("notes")]}
 	for _, c := range tut.Cells() {
-		for _, block := range pythonBlock.FindAllStringSubmatch(c.Prose+"\n"+c.Tail, -1) {
+		sources[c.ID] = c.Prose + "\n" + c.Tail
+	}
+	for name, source := range sources {
+		for _, block := range pythonBlock.FindAllStringSubmatch(source, -1) {
 			shown++
 			at := 0
 			for line := range strings.Lines(block[1]) {
 				i := slices.IndexFunc(lines[at:], func(l string) bool { return strings.TrimSpace(l) == strings.TrimSpace(line) })
 				if i < 0 {
-					t.Errorf("%s shows %q, which is in no program after the line before it", c.ID, line)
+					t.Errorf("%s shows %q, which is in no program after the line before it", name, line)
 					break
 				}
 				at += i

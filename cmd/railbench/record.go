@@ -30,9 +30,8 @@ type recordFlags struct {
 }
 
 func (r *recordFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&r.path, "record", "", "record what the screen shows in this .cast, which asciinema plays "+
-		"(asciicast v3)")
-	cmd.Flags().BoolVar(&r.v2, "record-older", false, "record asciicast v2, which older players know")
+	cmd.Flags().StringVar(&r.path, "record", "", "record the screen in this .cast for asciinema (asciicast v3)")
+	cmd.Flags().BoolVar(&r.v2, "record-older", false, "record asciicast v2, for older players")
 	completeFlags(cmd, map[string]completer{"record": files("cast")})
 }
 

@@ -78,7 +78,7 @@ func (f rigFile) choices() ([]session.RailChoice, error) {
 			name, device, ok := strings.Cut(text, ":")
 			at[j] = slices.IndexFunc(f.Nodes, func(n nodeFile) bool { return n.Name == name })
 			if dev[j] = device; !ok || device == "" || at[j] < 0 {
-				return nil, fmt.Errorf("rail %d: %q is no NODE:DEVICE with the name of a [[node]]", i+1, text)
+				return nil, fmt.Errorf("rail %d: %q is not NODE:DEVICE with the name of a [[node]]", i+1, text)
 			}
 		}
 		if at[0] == at[1] {
@@ -157,7 +157,7 @@ func parseRig(path string, src []byte) (rigFile, error) {
 		}
 	}
 	if f.Engine != "" && f.Engine != slurmEngine {
-		return f, fmt.Errorf("%s:%d: engine %q: there is slurm, and without an engine SSH", path,
+		return f, fmt.Errorf("%s:%d: unknown engine %q: write slurm, or leave it out for SSH", path,
 			lineOf(src, `engine\s*=`, 1), f.Engine)
 	}
 	if err := checkNodes(path, src, f); err != nil {
@@ -199,7 +199,7 @@ func checkNodes(path string, src []byte, f rigFile) error {
 	several := len(f.Nodes) > 0
 	switch {
 	case several && (f.Here != nodeFile{} || f.Peer != nodeFile{}):
-		return fmt.Errorf("%s:%d: the file has [[node]] tables, and [here] or [peer] too: it is one of both",
+		return fmt.Errorf("%s:%d: the file has [[node]] tables, and [here] or [peer] too: keep one of both",
 			path, lineOf(src, `\[\[\s*node`, 1))
 	case several && (len(f.Nodes) < 2 || len(f.Nodes) > steps.MostNodes):
 		return fmt.Errorf("%s:%d: a rig has from 2 to %d nodes, and the file %d",
@@ -228,7 +228,7 @@ func checkNodes(path string, src []byte, f rigFile) error {
 		case n.SSH == "" && !n.Local && f.Engine != slurmEngine:
 			return fmt.Errorf("%s:%d: [%s] needs ssh = \"user@host\", or local = true", path, line(), table)
 		case n.SSH != "" && n.Local:
-			return fmt.Errorf("%s:%d: [%s] says both ssh and local: it is one of them", path, line(), table)
+			return fmt.Errorf("%s:%d: [%s] has both ssh and local: remove one of them", path, line(), table)
 		case hasControl(n.Name):
 			return fmt.Errorf("%s:%d: %s.name %q has a control character", path, line(), table, n.Name)
 		case local > 1 && !several:
@@ -245,7 +245,7 @@ func checkName(nodes []nodeFile, i int) error {
 	name := nodes[i].Name
 	switch {
 	case name == "":
-		return fmt.Errorf("[[node %d]] needs a name: links and rails are told by it", i+1)
+		return fmt.Errorf("[[node %d]] needs a name, which links and rails use", i+1)
 	case strings.ContainsAny(name, ": ,"):
 		return fmt.Errorf("name %q: a node's name has no colon, comma or blank: a link is NAME:NAME", name)
 	case slices.ContainsFunc(nodes[:i], func(x nodeFile) bool { return x.Name == name }):

@@ -94,7 +94,7 @@ func TestParseRig(t *testing.T) {
 		},
 		{
 			name: "both", src: peerTable + "\n[here]\nlocal = true\nssh = \"a\"\n",
-			err: ":4: [here] says both ssh and local: it is one of them",
+			err: ":4: [here] has both ssh and local: remove one of them",
 		},
 		{
 			name: "both nodes local", src: "[here]\nlocal = true\n[peer]\nlocal = true\n",
@@ -337,7 +337,7 @@ func TestRigFileOfManyNodes(t *testing.T) {
 		{trio + "[[node]]\nname = \"d\"\nlocal = true\n", "two nodes are local"},
 		{trio + "[[node]]\nname = \"d\"\n", "[node 4] needs ssh"},
 		{trio + "[[rail]]\nhere = \"x\"\npeer = \"y\"\n", "rail 1 needs a and b"},
-		{trio + "[[rail]]\na = \"a:x\"\nb = \"d:y\"\n", `"d:y" is no NODE:DEVICE`},
+		{trio + "[[rail]]\na = \"a:x\"\nb = \"d:y\"\n", `"d:y" is not NODE:DEVICE`},
 		{trio + "[[rail]]\na = \"a:x\"\nb = \"a:y\"\n", "leads from a to itself"},
 		{
 			"[here]\nlocal = true\n[peer]\nssh = \"b\"\n[[rail]]\nhere = \"x\"\npeer = \"y\"\na = \"b:x\"\n",
@@ -362,7 +362,7 @@ func TestParseLink(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"spark-01": "it is A:B", "1:1": "it is A:B", "": "it is A:B", "0:1": `no node "0"`,
+		"spark-01": "give A:B", "1:1": "give A:B", "": "give A:B", "0:1": `no node "0"`,
 		"spark-01:spark-04": `did you mean`, "1:4": `no node "4"`,
 	} {
 		if _, err := parseLink(text, names); err == nil || !strings.Contains(err.Error(), want) {

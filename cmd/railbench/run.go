@@ -42,27 +42,27 @@ result, or the session, could not be written.`,
 			return f.run(cmd, *rig, args)
 		},
 	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "every cell of the tutorial's way; what stands beside it runs by name")
+	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell but the optional ones, which run by name")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "make changes of the network, and keep what works, without asking")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would be executed, and change nothing")
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "the cells' output, tables and charts on stderr")
-	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "change the network, and confirm what works, without asking")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would run, and change nothing")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the cells' output, tables and charts on stderr")
+	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb; an existing one is continued")
 	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
-	cmd.Flags().BoolVar(&f.trust, "trust", false, "let run unseen what --session, --runbook, --inventory and the rig "+
-		"file bring of somebody else's")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "run scripts and programs of --session, --runbook, --inventory and the "+
+		"rig file without asking")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{"session": files("ipynb"), "junit": files("xml")})
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"limit of the whole run, for example 5m; what is not done then is INCONCLUSIVE")
+		"time limit of the whole run, for example 5m; unfinished cells are INCONCLUSIVE")
 	return cmd
 }
 
 func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 	switch {
 	case f.all && len(args) > 0:
-		return nil, errors.New("--all runs every cell of the way: name none beside it")
+		return nil, errors.New("--all runs every cell but the optional ones: leave out the names")
 	case f.all:
 		return t.Main(), nil
 	case len(args) == 0:
@@ -70,7 +70,7 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 	default:
 		cells, err := t.Select(args...)
 		if i := slices.IndexFunc(args, hasRunbookName); err != nil && i >= 0 {
-			err = fmt.Errorf("%s is no cell: a runbook's cells are run with --runbook %[1]s, and their ids or --all", args[i])
+			err = fmt.Errorf("%s is a file, not a cell: run it with --runbook %[1]s and the ids of its cells, or --all", args[i])
 		}
 		return cells, err
 	}
@@ -84,8 +84,7 @@ func (f runFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error {
 		return usage(err)
 	}
 	if f.dryRun && rig.slurm != "" {
-		return usage(errors.New("--dry-run asks for nothing, not Slurm for nodes either: leave out --slurm, or start it in " +
-			"an allocation"))
+		return usage(errors.New("--dry-run does not ask Slurm for nodes: leave out --slurm, or run it in an allocation"))
 	}
 	rig.runbooks, rig.trust = f.runbooks, f.trust
 	ask, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), f.yes)
@@ -168,9 +167,9 @@ func (f runFlags) contradiction() error {
 	case f.dryRun && f.json:
 		return errors.New("--dry-run prints scripts, and --json a result: give one of them")
 	case f.dryRun && f.junit != "":
-		return errors.New("--dry-run runs nothing that --junit could tell of: give one of them")
+		return errors.New("--dry-run runs nothing, so --junit has nothing to write: give one of them")
 	case f.dryRun && f.session != "":
-		return errors.New("--dry-run runs nothing that --session could save: give one of them")
+		return errors.New("--dry-run runs nothing, so --session has nothing to save: give one of them")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 
 func addRunbooks(cmd *cobra.Command, to *[]string) {
 	cmd.Flags().StringArrayVar(to, "runbook", nil,
-		"this Markdown file, or folder of them, in place of the built-in tutorial; may be repeated")
+		"use this Markdown file or folder instead of the built-in tutorial; may be repeated")
 	completeFlags(cmd, map[string]completer{"runbook": files("md", "markdown")})
 }
 
@@ -49,7 +49,7 @@ func runbooksOrNoCommand(cmd *cobra.Command, args []string) error {
 			return fmt.Errorf("%w (the folder is opened with %s .%c%s)", err, cmd.CommandPath(), filepath.Separator, a)
 		case folder:
 		case len(args) > 1 && hasRunbookName(args[0]):
-			return fmt.Errorf("%q is no runbook: name files that end in .md, or folders of them; "+
+			return fmt.Errorf("%q is not a runbook: name files that end in .md, or folders of them; "+
 				"railbench run --runbook %s runs cells without a screen", a, args[0])
 		default:
 			return err
@@ -212,7 +212,7 @@ func readRunbooks(names []string) ([]runbook.Document, error) {
 		info, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("there is no file %s: railbench new %s starts a runbook", name, withExtension(name))
+			return nil, fmt.Errorf("%s does not exist: start a runbook with railbench new %s", name, withExtension(name))
 		case err != nil:
 			return nil, fmt.Errorf("read the runbook: %w", err)
 		case info.IsDir():
@@ -222,7 +222,7 @@ func readRunbooks(names []string) ([]runbook.Document, error) {
 			}
 			files = append(files, found...)
 		case !info.Mode().IsRegular():
-			return nil, fmt.Errorf("read the runbook: %s is no file", name)
+			return nil, fmt.Errorf("read the runbook: %s is not a file", name)
 		case !hasRunbookName(name):
 			return nil, fmt.Errorf("read the runbook: the name of %s doesn't end in .md", name)
 		default:

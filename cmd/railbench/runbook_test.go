@@ -154,9 +154,9 @@ func TestUnreadableRunbooks(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		long:       "long.md: it is longer than 256 KiB",
-		latin:      "latin.md:1:6: it is no text in UTF-8 from here on: save it as UTF-8",
+		latin:      "latin.md:1:6: it is not text in UTF-8 from here on: save it as UTF-8",
 		folder:     "no file in the folder " + folder + " ends in .md",
-		os.DevNull: "read the runbook: " + os.DevNull + " is no file",
+		os.DevNull: "read the runbook: " + os.DevNull + " is not a file",
 	} {
 		_, _, err := ownTutorial([]string{path})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -38,29 +38,28 @@ func serveCommand(rig *rigFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [CELL…|PART…|--all]",
 		Short: "Show the gauges, the verdicts and the notebook in browsers",
-		Long: `Serves a page to look at: a gauge for each rail, two minutes behind it, the running
-cell, the verdicts and the notebook. Cells that are named run meanwhile; nobody
-who looks can run or change anything. It ends with Ctrl-C.
+		Long: `Serves a page: a gauge for each rail with two minutes of history, the running cell, the
+verdicts and the notebook. Cells that you name run meanwhile. Viewers cannot run or change
+anything. Ctrl-C ends it.
 
-The page is for this machine's own browsers, unless --listen names another address:
-then who looks needs the token that is printed as a part of the page's address, or
-the one in --token-file. A browser elsewhere reaches loopback by ssh -L.
+By default the page is for browsers on this machine; from another one use ssh -L. With
+--listen on another address, viewers need the token in the printed address, or the one in
+--token-file.
 
-Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration, or
-nothing can listen there; 3 a node can't be reached; 4 nothing failed but something
-was INCONCLUSIVE; 5 the session could not be written.`,
+Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration, or the
+address is not available; 3 a node can't be reached; 4 nothing failed but something was
+INCONCLUSIVE; 5 the session could not be written.`,
 		Example: `  railbench serve
   railbench serve --listen 192.168.1.20:7117
   railbench serve --rig sim --all`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
 	}
-	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; another than loopback asks for a token")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "the token is in this file, 16 characters or more, in place "+
-		"of a new one")
-	cmd.Flags().StringSliceVar(&f.names, "name", nil, "a name of this machine by which browsers ask for the page, "+
-		"beside its addresses")
-	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell of the tutorial's way")
-	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb, or continue the one that is there")
+	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; not on loopback it asks for a token")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this file, 16 characters or more, instead "+
+		"of making one")
+	cmd.Flags().StringSliceVar(&f.names, "name", nil, "another name of this machine in the page's address")
+	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell but the optional ones")
+	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb; an existing one is continued")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{

@@ -21,15 +21,15 @@ func simCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sim",
 		Short: "Serve the simulated rig over SSH on loopback",
-		Long: `Serves the nodes of the simulated rig on this machine's loopback, so that any
-SSH client can log in to them. Whatever they measure is simulated.`,
+		Long: `Serves the nodes of the simulated rig on this machine's loopback. Any SSH client can log
+in to them. All measurements there are simulated.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(o.Faults) == 1 && o.Faults[0] == "list" {
 				return listFaults(cmd.OutOrStdout())
 			}
 			if port < 0 || port > 65534 {
-				return usage(fmt.Errorf("--port %d: it goes from 0 (any) to 65534", port))
+				return usage(fmt.Errorf("--port %d: give a port from 0 (any) to 65534", port))
 			}
 			o.Speed = float64(rate)
 			rig, err := sim.New(o)
@@ -53,7 +53,7 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 					ln.Addr().(*net.TCPAddr).Port)
 				go func() { served <- rig.Serve(ctx, ln, node) }()
 			}
-			sanitize.Fprintln(cmd.OutOrStdout(), "ends with Ctrl-C")
+			sanitize.Fprintln(cmd.OutOrStdout(), "Ctrl-C ends it")
 			select {
 			case <-ctx.Done():
 				return nil
@@ -65,18 +65,17 @@ SSH client can log in to them. Whatever they measure is simulated.`,
 			}
 		},
 	}
-	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "how many nodes there are; 2 where it is not given, 3 in a ring; more than "+
-		"two have a switch between them, or are in a ring")
-	cmd.Flags().BoolVar(&o.Ring, "ring", false, "cable them in a ring, without a switch: port 0 of each to port 1 of "+
-		"the next")
+	cmd.Flags().IntVar(&o.Nodes, "nodes", 0, "the number of nodes (default 2, with --ring 3); more than two are on a "+
+		"switch or in a ring")
+	cmd.Flags().BoolVar(&o.Ring, "ring", false, "cable them in a ring: port 0 of each to port 1 of the next")
 	cmd.Flags().Var(&rate, "speed",
-		"how much faster the rig's time runs, or max: only as long as the processor takes")
-	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "repeats the figures exactly")
-	cmd.Flags().StringSliceVar(&o.Faults, "fault", nil, "breaks the rig: NAME, or NAME@NODE; list names the faults")
+		"how much faster the rig's time runs; max: as fast as the processor allows")
+	cmd.Flags().Uint64Var(&o.Seed, "seed", 1, "repeat the figures exactly")
+	cmd.Flags().StringSliceVar(&o.Faults, "fault", nil, "break the rig: NAME or NAME@NODE; list prints the faults")
 	completeFlags(cmd, map[string]completer{
 		"fault": completeFaults, "speed": words("10", "max"), "seed": words(), "nodes": words("2", "3", "4"),
 	})
-	cmd.Flags().IntVar(&port, "port", 0, "the first node's port, the others' are the next; 0 takes free ones")
+	cmd.Flags().IntVar(&port, "port", 0, "the first node's port; the other nodes use the next ones; 0 uses free ports")
 	return cmd
 }
 

@@ -25,8 +25,8 @@ const slurmWait = 10 * time.Minute
 func allocated() (runner.Allocation, error) {
 	a, ok, err := runner.Allocated(os.Getenv)
 	if !ok {
-		return a, errors.New("this is no allocation of Slurm's (SLURM_JOB_ID is not set): start railbench below salloc or " +
-			"sbatch, or ask for nodes with --slurm PARTITION:N")
+		return a, errors.New("not in a Slurm allocation (SLURM_JOB_ID is not set): start railbench below salloc or sbatch, " +
+			"or ask for nodes with --slurm PARTITION:N")
 	}
 	return a, err
 }
@@ -73,7 +73,7 @@ func wantsSlurm(text string) (partition string, nodes int, err error) {
 	partition, count, ok := strings.Cut(text, ":")
 	nodes, bad := strconv.Atoi(count)
 	if !ok || bad != nil || nodes < len(steps.Ends) || nodes > steps.MostNodes {
-		return "", 0, fmt.Errorf("--slurm %s: it is PARTITION:N, with %d to %d nodes", cutList(text), len(steps.Ends),
+		return "", 0, fmt.Errorf("--slurm %s: give PARTITION:N, with %d to %d nodes", cutList(text), len(steps.Ends),
 			steps.MostNodes)
 	}
 	if err := nodeset.Check("partition", partition); err != nil {

@@ -25,15 +25,15 @@ const (
 func streamCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stream",
-		Short: "Move data over TCP as a demo does: a generator, a sender, a receiver",
-		Long: `Programs of a throughput demo, over TCP. A receiver waits; a sender sends it blocks of
-ones as fast as the way allows, or what a generator gives it, at a rate, in a device's
-place. Each block has its number and a checksum: what is lost or changed is told, and
-so is a stall.
+		Short: "Move data over TCP for a demo: generator, sender, receiver",
+		Long: `Programs of a throughput demo, over TCP. A receiver waits. A sender sends it blocks of
+ones as fast as the path allows, or the blocks of a generator, which stands for a device
+and sends at a given rate. Each block has a number and a checksum: lost or changed blocks
+are reported, and so is a stall.
 
-Exit status of all three: 0 what was asked for was moved, or it was ended; 1 something
-was lost or changed; 2 wrong usage, or nothing can listen there; 3 the other end can't
-be reached, or left; 5 the result could not be written.`,
+Exit status of all three: 0 everything was moved, or it was ended; 1 blocks were lost or
+changed; 2 wrong usage, or the address is not available; 3 the other end can't be reached,
+or left; 5 the result could not be written.`,
 		Args: noCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return usage(errors.New("name one of the programs: railbench stream emulate, send or receive"))
@@ -52,16 +52,16 @@ type streamFlags struct {
 }
 
 func (f *streamFlags) add(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.span, "for", 0, "end after this time, for example 10s; without it Ctrl-C does")
-	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout in place of a line")
-	cmd.Flags().StringVar(&f.gauge, "gauge", "", "tell the rolling average to a gauge, HOST"+gaugePort+
+	cmd.Flags().DurationVar(&f.span, "for", 0, "end after this time, for example 10s (default: until Ctrl-C)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout instead of a line")
+	cmd.Flags().StringVar(&f.gauge, "gauge", "", "send the rolling average to a gauge, HOST"+gaugePort+
 		" (UDP, GB/s, little-endian)")
 	completeFlags(cmd, map[string]completer{"gauge": words("127.0.0.1" + gaugePort), "for": words("10s", "1m")})
 }
 
 func (f *streamFlags) addBlocks(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.bytes, "bytes", "64M", "the size of a block; K, M and G are powers of 1024")
-	cmd.Flags().Uint64Var(&f.blocks, "blocks", 0, "end after so many blocks of each stream")
+	cmd.Flags().Uint64Var(&f.blocks, "blocks", 0, "end after this many blocks of each stream")
 	completeFlags(cmd, map[string]completer{"bytes": words("1M", "64M"), "blocks": words()})
 }
 
@@ -229,7 +229,7 @@ func (c *counting) tell(out io.Writer, r streamed, failed error) error {
 	case failed != nil:
 		return status{exitUnreachable, failed}
 	case r.Lost+r.Corrupt+r.Cut > 0:
-		return status{exitFail, errors.New("not all of it arrived as it was sent")}
+		return status{exitFail, errors.New("blocks were lost or changed")}
 	}
 	return nil
 }
@@ -257,9 +257,9 @@ func streamSend() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send ADDRESS:PORT…",
 		Short: "Send blocks to receivers, over one rail or several at once",
-		Long: `Sends blocks of ones as fast as it can to every address that is named, each a rail's;
---from names this end's addresses in the same order. With --input it sends what a
-generator (railbench stream emulate) gives it, through a queue.`,
+		Long: `Sends blocks of ones as fast as possible to every address, each on its own rail. --from
+names this end's addresses in the same order. With --input it sends the blocks of a
+generator (railbench stream emulate), through a queue.`,
 		Example: `  railbench stream send 192.168.100.10:12377
   railbench stream send 192.168.100.10:12377 192.168.101.10:12377 \
     --from 192.168.100.11,192.168.101.11 --gauge 127.0.0.1:45004`,
@@ -285,7 +285,7 @@ generator (railbench stream emulate) gives it, through a queue.`,
 			case input != "":
 				for _, name := range []string{"bytes", "blocks", "zero-copy"} {
 					if cmd.Flags().Changed(name) {
-						return usage(fmt.Errorf("--%s is of blocks of ones, and those of --input come from a generator: give one of them",
+						return usage(fmt.Errorf("--%s is for blocks of ones, and --input sends those of a generator: give one of them",
 							name))
 					}
 				}
@@ -297,11 +297,11 @@ generator (railbench stream emulate) gives it, through a queue.`,
 	f.add(cmd)
 	f.addBlocks(cmd)
 	cmd.Flags().StringSliceVar(&from, "from", nil, "this end's address for each receiver: the rail's")
-	cmd.Flags().IntVar(&streams, "streams", 1, "connections to each receiver, side by side")
-	cmd.Flags().BoolVar(&zeroCopy, "zero-copy", false, "let the kernel take the pages (sendfile): spares a copy where "+
-		"an adapter reads them, and costs more over loopback")
+	cmd.Flags().IntVar(&streams, "streams", 1, "parallel connections to each receiver")
+	cmd.Flags().BoolVar(&zeroCopy, "zero-copy", false, "let the kernel send the pages (sendfile): saves a copy on an "+
+		"adapter, costs more over loopback")
 	cmd.Flags().StringVar(&input, "input", "",
-		"take the blocks from whoever connects here, ADDRESS:PORT, in place of ones")
+		"send the blocks of a generator that connects to this ADDRESS:PORT")
 	completeFlags(cmd, map[string]completer{
 		"from": words(), "streams": words("1", "2", "4"),
 		"input": words("127.0.0.1:45005"),
@@ -341,7 +341,7 @@ func (s *sender) run(cmd *cobra.Command) error {
 		if err != nil {
 			return usage(err)
 		}
-		sanitize.Fprintf(cmd.ErrOrStderr(), "waits for input at %s\n", at)
+		sanitize.Fprintf(cmd.ErrOrStderr(), "waiting for input at %s\n", at)
 		move = to.Forward
 	}
 	began := time.Now()
@@ -355,7 +355,7 @@ func streamReceive() *cobra.Command {
 	var once bool
 	cmd := &cobra.Command{
 		Use:   "receive",
-		Short: "Take blocks from senders, and say whether all of them came",
+		Short: "Receive blocks, and check that all of them arrived",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(at) == 0 { // a script whose variable is empty would be told that nothing was lost
@@ -380,8 +380,8 @@ func streamReceive() *cobra.Command {
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringSliceVar(&at, "listen", []string{streamPort}, "the addresses and ports; a rail's address takes "+
-		"that rail alone")
+	cmd.Flags().StringSliceVar(&at, "listen", []string{streamPort}, "the addresses and ports; a rail's address listens "+
+		"on that rail only")
 	cmd.Flags().BoolVar(&once, "once", false, "end when the streams that came have ended")
 	completeFlags(cmd, map[string]completer{"listen": words(streamPort)})
 	return cmd
@@ -392,7 +392,7 @@ func streamEmulate() *cobra.Command {
 	var gbps float64
 	cmd := &cobra.Command{
 		Use:   "emulate ADDRESS:PORT",
-		Short: "Send blocks at a rate, as a device would: to stream send --input, or to a receiver",
+		Short: "Send blocks at a given rate, as a device would, to stream send --input or a receiver",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("name one address: that of stream send --input, or of a receiver")
@@ -424,7 +424,7 @@ func streamEmulate() *cobra.Command {
 			})
 			seconds := time.Since(began).Seconds()
 			if reached := float64(tally.Bytes.Load()) * 8 / seconds / 1e9; err == nil && reached < 0.99*gbps && f.blocks == 0 {
-				sanitize.Fprintf(cmd.ErrOrStderr(), "the rate was not held: %.2f of %.2f Gb/s; the other end takes no more\n",
+				sanitize.Fprintf(cmd.ErrOrStderr(), "the rate was not reached: %.2f of %.2f Gb/s; the other end is slower\n",
 					reached, gbps)
 			}
 			return count.tell(cmd.OutOrStdout(), count.sent(seconds), err)

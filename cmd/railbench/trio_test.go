@@ -173,7 +173,7 @@ func TestRunOfThreeNodesAsksForTheLink(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"run", "hosts", "--nodes", "3"}, exitUsage, "say which link hosts runs over with --link A:B"},
+		{[]string{"run", "hosts", "--nodes", "3"}, exitUsage, "choose the link for hosts with --link A:B"},
 		{[]string{"run", "hosts", "--nodes", "3", "--link", "spark-03:spark-04"}, exitUsage, `no node "spark-04"`},
 		{
 			[]string{"run", "hosts", "--nodes", "3", "--link", "3:2", "--dry-run", "--speed", "max"},

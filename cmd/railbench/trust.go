@@ -40,12 +40,11 @@ func trustCommand() *cobra.Command {
 	var runbooks []string
 	cmd := &cobra.Command{
 		Use:   "trust FILE",
-		Short: "Read what somebody else's session, runbook, rig file or inventory would run, and let it",
-		Long: `Shows whole what a file would run that is neither the tutorial's nor saved here by you,
-and asks whether it may: the scripts of a session (.ipynb) or of a runbook (.md, or a
-folder of them), the ssh configuration that a rig file (.toml) brings, or an Ansible
-inventory that is a program or names a plug-in. What was trusted once is not asked for
-again, until it is changed.
+		Short: "Review and trust the scripts of another user's session, runbook, rig file or inventory",
+		Long: `Shows in full what a file would run that is neither the tutorial's nor saved here by you,
+and asks whether to trust it: the scripts of a session (.ipynb) or of a runbook (.md, or
+a folder), the ssh configuration of a rig file (.toml), or an Ansible inventory that is a
+program or names a plug-in. A trusted file is asked about again only after a change.
 
 Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you declined;
 5 it could not be written.`,
@@ -89,9 +88,9 @@ func (t trusting) ask(cmd *cobra.Command, path string, yes bool) error {
 		_, confirm := newAskers(cmd.InOrStdin(), cmd.ErrOrStderr(), false)
 		a, ok := confirm.(*terminalAsker)
 		if !ok {
-			return usage(errors.New("nobody is there to ask: give --yes"))
+			return usage(errors.New("cannot ask without a terminal: add --yes"))
 		}
-		sanitize.Fprintf(cmd.ErrOrStderr(), "Let %s run, %s and in your name? (yes/no) ", t.what, t.where)
+		sanitize.Fprintf(cmd.ErrOrStderr(), "Trust %s to run, %s and as you? (yes/no) ", t.what, t.where)
 		if yes, err := a.yes(cmd.Context()); err != nil || !yes {
 			return status{exitInconclusive, errors.New("nothing was trusted")}
 		}
@@ -164,7 +163,7 @@ func trustBeside(t steps.Tutorial, runbooks []string) (*trust.Book, error) {
 func showScripts(out io.Writer, cells []steps.Cell) {
 	for _, c := range cells {
 		if name, value, ok := trust.Parameter(c); ok {
-			sanitize.Fprintf(out, "# --- the parameter %s, where nobody sets it\n%s=%s\n", name, name, runner.Quote(value))
+			sanitize.Fprintf(out, "# --- the parameter %s, unless it is set\n%s=%s\n", name, name, runner.Quote(value))
 			continue
 		}
 		if c.Change.Any() {
@@ -225,8 +224,8 @@ func (b *bench) trusting(what, path string, t steps.Tutorial, trusted bool) erro
 		}
 		return nil
 	}
-	return usage(fmt.Errorf("%s %s: %s (%s) came from somebody else, or was changed since you saved or trusted it: "+
-		"railbench trust %[2]s shows what would run and asks; --trust takes it unseen",
+	return usage(fmt.Errorf("%s %s: %s (%s) is from another user, or changed since you saved or trusted it. Review it: "+
+		"railbench trust %[2]s (or add --trust to run it without a review)",
 		what, path, countedScripts(foreign), ids(foreign)))
 }
 

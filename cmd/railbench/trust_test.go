@@ -138,7 +138,7 @@ func TestSomebodyElsesSession(t *testing.T) {
 	if _, printed := ranAs(t, s, "hosts"); !strings.Contains(printed, "trace-of-hosts") {
 		t.Errorf("trusted, and it did not run: %s", printed)
 	}
-	// A script with what nobody sees is shown, and does not run even so.
+	// A script with an invisible character is shown, and does not run even so.
 	if err := s.Trust("scratch-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestDeceivingScripts(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := Main([]string{"run", "c", "--rig", "sim", "--speed", "max", "--runbook", path}, strings.NewReader(""),
 			&stdout, &stderr)
-		if code != exitUsage || !strings.Contains(stderr.String(), "nobody sees") {
+		if code != exitUsage || !strings.Contains(stderr.String(), "is invisible") {
 			t.Errorf("%U: exit %d: %s%s", c, code, &stdout, &stderr)
 		}
 	}

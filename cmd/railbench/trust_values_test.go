@@ -51,7 +51,7 @@ func TestValuesAreTrustedByContent(t *testing.T) {
 	book, rig := valued(t)
 	run := []string{"run", "--runbook", book, "--all", "--rig", rig}
 	if code, stdout, stderr := unattended("trust", book, "--yes"); code != exitOK ||
-		!strings.Contains(stdout, "# --- the parameter TOOL, where nobody sets it\nTOOL='true'\n") ||
+		!strings.Contains(stdout, "# --- the parameter TOOL, unless it is set\nTOOL='true'\n") ||
 		!strings.Contains(stdout, "1 cell and 1 parameter may run now") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}

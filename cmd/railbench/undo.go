@@ -24,13 +24,12 @@ func undoCommand(rig *rigFlags) *cobra.Command {
 	var yes, list bool
 	cmd := &cobra.Command{
 		Use:   "undo",
-		Short: "Take back what was changed on the rig's network",
-		Long: `Takes back every change that railbench made on a rig's network and that is not
-back yet, the newest first, and compares both nodes with what was captured. Where no
-rig is named it goes through all that have something open. It may be run twice, and
-after a crash.
+		Short: "Roll back the changes of the rig's network",
+		Long: `Takes back every change that railbench made on a rig's network, the newest first, and
+compares both nodes with their earlier state. Without a rig it goes through all rigs with
+open changes. It may be run twice, and after a crash.
 
-Exit status: 0 everything is back; 1 something is not; 2 wrong usage; 3 a node
+Exit status: 0 everything is restored; 1 something is not; 2 wrong usage; 3 a node
 can't be reached; 4 you declined; 5 the result could not be written.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,7 +48,7 @@ can't be reached; 4 you declined; 5 the result could not be written.`,
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "without asking")
-	cmd.Flags().BoolVar(&list, "list", false, "only list what there is to undo")
+	cmd.Flags().BoolVar(&list, "list", false, "only list the changes")
 	return cmd
 }
 
@@ -69,7 +68,7 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 	ctx := cmd.Context()
 	name = b.options.Rig
 	if b.options.Journal == nil {
-		return name, status{exitFail, errors.New("there is no folder for the undo journal")}
+		return name, status{exitFail, errors.New("the folder of the undo journal is missing")}
 	}
 	changes, unread := session.Changes(ctx, b.options)
 	if unread != nil && changes == nil {
@@ -92,7 +91,7 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 		return name, nil
 	}
 	if confirm == nil {
-		return name, usage(errors.New("nobody is there to ask: give --yes, or --list to see only what there is"))
+		return name, usage(errors.New("cannot ask without a terminal: add --yes, or --list to see the changes"))
 	}
 	if a, ok := confirm.(*terminalAsker); ok {
 		sanitize.Fprint(cmd.ErrOrStderr(), "Take them back, as root on every node that has one? (yes/no) ")
@@ -107,10 +106,10 @@ func (b *bench) takeBack(cmd *cobra.Command, confirm session.Confirmer, list boo
 		return name, status{exitFail, err}
 	}
 	if unread != nil {
-		sanitize.Fprintln(cmd.OutOrStdout(), "What could be read of the undo journal is back.")
+		sanitize.Fprintln(cmd.OutOrStdout(), "All readable entries of the undo journal are rolled back.")
 		return name, status{code: exitFail}
 	}
-	sanitize.Fprintln(cmd.OutOrStdout(), "Everything is back.")
+	sanitize.Fprintln(cmd.OutOrStdout(), "Everything is rolled back.")
 	return name, nil
 }
 
@@ -178,7 +177,7 @@ func (f rigFlags) unreached(cmd *cobra.Command, looked []string) error {
 	entries, _ := journal.Entries() // what can't be read was told
 	for _, e := range entries {
 		if !slices.Contains(looked, e.Rig) {
-			err = status{exitFail, fmt.Errorf("%s on %s is not back: name that rig with --rig, --peer or --nodes", e.Cell,
+			err = status{exitFail, fmt.Errorf("%s on %s is not rolled back: name that rig with --rig, --peer or --nodes", e.Cell,
 				e.Rig)}
 			sanitize.Fprintln(cmd.ErrOrStderr(), "railbench:", err)
 		}

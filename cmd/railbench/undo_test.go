@@ -150,7 +150,7 @@ func TestUndoLooksEverywhere(t *testing.T) {
 	}
 	var stdout, stderr strings.Builder
 	if code := Main([]string{"undo", "--list"}, strings.NewReader(""), &stdout, &stderr); code != exitFail ||
-		!strings.Contains(stderr.String(), "bond-setup on attic is not back") {
+		!strings.Contains(stderr.String(), "bond-setup on attic is not rolled back") {
 		t.Errorf("exit %d: %s%s", code, &stdout, &stderr)
 	}
 }

@@ -12,18 +12,18 @@ func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
 		"run":                                    "give --all",
-		"run nosuch":                             `no cell or part "nosuch"`,
+		"run nosuch":                             `unknown cell or part "nosuch"`,
 		"run gids --timeout -1s":                 "negative",
 		"run gids --dry-run --json":              "give one of them",
 		"run gids --dry-run --session a":         "give one of them",
 		"run gids --link a:b":                    `no node "a"`,
-		"run gids --link spark-01":               "it is A:B",
+		"run gids --link spark-01":               "give A:B",
 		"run gids --link 1:1":                    "--link 1:1",
 		"run gids --speed 0":                     "above 0",
 		"run gids --speed NaN":                   "above 0",
 		"run gids -p NOPE=1":                     `no parameter "NOPE"`,
 		"run gids -p SIZE":                       "NAME=VALUE",
-		"run gids -p .SIZE=1":                    "no cell before the dot",
+		"run gids -p .SIZE=1":                    "the cell before the dot is missing",
 		"run gids --fault nosuch":                `no fault "nosuch"`,
 		"run gids --rig /nonexistent.toml":       "/nonexistent.toml",
 		"run gids --rig sim --peer y":            "give one of them",
@@ -31,7 +31,7 @@ func TestWrongUsage(t *testing.T) {
 		"run gids --etcd ftp://x":                "http://HOST:PORT",
 		"export":                                 "one session",
 		"export a.ipynb":                         "--to md",
-		"export a.ipynb -o page":                 "no ending that tells the form",
+		"export a.ipynb -o page":                 "no known ending",
 		"export a.ipynb --to htm":                `did you mean "html"?`,
 		"export /nonexistent.ipynb --to html":    "/nonexistent.ipynb",
 		"compare a":                              "two sessions",
@@ -65,6 +65,16 @@ func TestWrongUsage(t *testing.T) {
 		"trust /nonexistent.ipynb":               "/nonexistent.ipynb",
 		"sim --port 99999999":                    "65534",
 		"completion tcsh":                        "bash, zsh, fish",
+		"completion bash --slurm x:2":            "railbench completion does not use --slurm: leave it out",
+		"man --nodes 4":                          "railbench man does not use --nodes: leave it out",
+		"docs keys --peer a@b":                   "railbench docs does not use --peer: leave it out",
+		"check F --fault nosuch":                 "railbench check does not use --fault: leave it out",
+		"list -p SIZE=1":                         "railbench list does not use --param: leave it out",
+		"parse ping x --rig nofile":              "railbench parse does not use --rig: leave it out",
+		"--rig sim export a.ipynb":               "railbench export does not use --rig: leave it out",
+		"pairs show a.json --rig sim":            "railbench pairs show does not use --rig: leave it out",
+		"drill --container x":                    "railbench drill does not use --container: leave it out",
+		"init --slurm p:2":                       "railbench init --nodes slurm",
 		"rig nosuch":                             `"nosuch"`,
 	} {
 		var stdout, stderr bytes.Buffer
@@ -75,6 +85,20 @@ func TestWrongUsage(t *testing.T) {
 		}
 		if strings.Contains(said, "\n") {
 			t.Errorf("railbench %s: more than a line: %q", line, said)
+		}
+	}
+}
+
+// Help shows the flags of the rig with the commands that use them, and with no others.
+func TestHelpHasTheRigsFlagsWhereTheyWork(t *testing.T) {
+	t.Parallel()
+	for line, shown := range map[string]bool{
+		"": true, "run": true, "doctor": true, "drill": true, "undo": true, "man": false, "completion": false, "check": false,
+		"export": false, "compare": false, "pairs show": false, "docs": false,
+	} {
+		out := asked(t, append(strings.Fields(line), "--help")...)
+		if got := strings.Contains(out, "\nRig flags:\n"); got != shown {
+			t.Errorf("railbench %s --help has the flags of the rig: %v, want %v", line, got, shown)
 		}
 	}
 }

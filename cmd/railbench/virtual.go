@@ -23,13 +23,13 @@ import (
 func virtualCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rig",
-		Short: "Virtual machines with soft-RoCE, two or more: a real rig without hardware",
-		Long: `Boots two small virtual machines that are wired back to back by two rails with
-the kernel's soft-RoCE, with sshd, perftest and iperf3; or up to eight of them on a
-switch. railbench --rig virtual works on them. Everything there is real but the speed: it is no benchmark.
+		Short: "Boot virtual machines with soft-RoCE: a real rig without hardware",
+		Long: `Boots two small virtual machines, wired back to back by two rails with the kernel's
+soft-RoCE, with sshd, perftest and iperf3; or up to eight on a switch. Use them with
+--rig virtual. Everything is real but the speed: it is not a benchmark.
 
-RIG_STATE names the folder that holds the image, so that one of each system can stand
-beside the other; RIG_PORT, which is 2200, keeps two that run apart.`,
+RIG_STATE sets the folder of the image, so that several systems can exist in parallel.
+RIG_PORT (default 2200) keeps two running rigs apart.`,
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -39,14 +39,14 @@ beside the other; RIG_PORT, which is 2200, keeps two that run apart.`,
 		"with NetworkManager, networkd and netplan, as on a Spark", "plain", "slurm", "systemd")
 	up := rigCommand("up", "Boot the machines", "nodes", "manager")
 	oneOf(up, "nodes", "how many: two are wired back to back, more are on a switch", "2", "3", "4", "5", "6", "7", "8")
-	oneOf(up, "manager", "whom netplan gives the rails in the systemd image: NetworkManager, networkd, or mixed, one on "+
-		"each machine", "mixed", "NetworkManager", "networkd")
+	oneOf(up, "manager", "the manager of the rails in the systemd image: NetworkManager, networkd, or mixed (one "+
+		"on each machine)", "mixed", "NetworkManager", "networkd")
 	cmd.AddCommand(
 		build, up,
-		rigCommand("ssh NODE [CMD…]", "A shell, or a command, on spark-01, spark-02, …"),
-		rigCommand("cable RAIL on|off [NODE]", "Plug or pull the cable of rail 0 or 1; on a switch that of one node, or all"),
-		rigCommand("reset NODE", "Cut a machine's power and bring it back"),
-		rigCommand("status", "What is built and what runs"),
+		rigCommand("ssh NODE [CMD…]", "Open a shell, or run a command, on spark-01, spark-02, …"),
+		rigCommand("cable RAIL on|off [NODE]", "Plug or pull the cable of rail 0 or 1; on a switch of one node, or of all"),
+		rigCommand("reset NODE", "Power-cycle a machine"),
+		rigCommand("status", "Show what is built and what runs"),
 		rigCommand("down", "End the machines"),
 	)
 	return cmd

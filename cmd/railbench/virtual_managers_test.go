@@ -436,7 +436,7 @@ func (v *virtual) fight(t *testing.T) {
 	v.finds(t, "rail-managers", "script on spark-01 runs", script)
 	e := v.changed(t, &undo.Journal{Dir: t.TempDir()}, "bond-setup")
 	for _, want := range []string{
-		"spark-01 NetworkManager has enp1s0f", "again, which was taken out of its hands",
+		"spark-01 NetworkManager manages enp1s0f", "again, though it was set to unmanaged",
 		"as they were before",
 	} {
 		if e.Grade != steps.Fail || !strings.Contains(e.Reason, want) {

@@ -64,7 +64,7 @@ func needsTerminal(cmd *cobra.Command) error {
 func (o opening) recorded(cmd *cobra.Command, do func(opening) error) error {
 	switch {
 	case o.record.path == "" && o.record.v2:
-		return usage(errors.New("--record-older says how, and --record FILE what is recorded: give it, too"))
+		return usage(errors.New("--record-older needs --record FILE"))
 	case o.record.path == "":
 		return do(o)
 	}
@@ -187,8 +187,8 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	}
 	notice := b.changes()
 	if foreign := b.foreign(kept); len(foreign) > 0 {
-		notice = fmt.Sprintf("%s here came from somebody else (%s) and does not run until you trust it: "+
-			"T shows it whole, T again trusts it", countedScripts(foreign), ids(foreign))
+		notice = fmt.Sprintf("%s here came from another user (%s) and does not run until you trust it: "+
+			"T shows it in full, T again trusts it", countedScripts(foreign), ids(foreign))
 	}
 	s = session.New(b.options)
 	b.onState = s.State

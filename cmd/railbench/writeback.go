@@ -106,7 +106,7 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 			continue
 		}
 		if has := scriptsOf(there); !slices.Equal(has, w.scripts[c.ID]) || len(has) != len(now) {
-			return 0, fmt.Errorf("the script of %q was changed by somebody else meanwhile, so %s was left alone: open it anew",
+			return 0, fmt.Errorf("another program changed the script of %q, so %s was not written: open it again",
 				c.ID, name)
 		}
 		for role, script := range now {

@@ -88,7 +88,7 @@ func TestWriteBack(t *testing.T) {
 	theirs := strings.Replace(want, "date", "hostname", 1)
 	file(theirs)
 	if _, err := w.write(edited(t, parts, "one", 0, "who\n")); err == nil ||
-		!strings.Contains(err.Error(), "changed by somebody else") {
+		!strings.Contains(err.Error(), "another program changed") {
 		t.Error(err)
 	}
 	is(theirs)
@@ -129,7 +129,7 @@ func TestWriteBackOfSeveralFiles(t *testing.T) {
 	}
 	_, err = w.write(parts)
 	if err == nil || !strings.Contains(err.Error(), "written to "+files[0]) ||
-		!strings.Contains(err.Error(), "b.md was left alone") || strings.Contains(err.Error(), "nothing was written") {
+		!strings.Contains(err.Error(), "b.md was not written") || strings.Contains(err.Error(), "nothing was written") {
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(got), "date") {

@@ -187,7 +187,7 @@ func (c *Client) ask(ctx context.Context, what string, question, answer any) err
 		Header *struct{} `json:"header"`
 	}
 	if err := json.Unmarshal(text, &whose); err != nil || whose.Header == nil {
-		return fmt.Errorf("what answers there is no etcd: %.100q", text)
+		return fmt.Errorf("what answers there is not etcd: %.100q", text)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
 		return fmt.Errorf("read its answer: %w", err)

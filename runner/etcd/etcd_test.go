@@ -215,8 +215,8 @@ func TestOddAnswers(t *testing.T) {
 	}{
 		"no gateway":     {404, "404 page not found\n", "no JSON gateway"},
 		"a refusal":      {500, `{"code":13,"message":"etcdserver: no leader"}`, "etcdserver: no leader"},
-		"no JSON":        {200, "<html>", "no etcd"},
-		"something else": {200, `{"kvs":[]}`, "no etcd"},
+		"no JSON":        {200, "<html>", "is not etcd"},
+		"something else": {200, `{"kvs":[]}`, "is not etcd"},
 		"a wrong type":   {200, `{"header":{},"kvs":"x","deleted":"x"}`, "read its answer"},
 		"elsewhere":      {302, "", "answers 302"},
 	} {

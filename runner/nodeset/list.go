@@ -205,7 +205,7 @@ func numbers(inner string) (all []string, err error) {
 // number reads what stands in a range: at most nine digits, and nothing else.
 func number(text string) (int, error) {
 	if text == "" || len(text) > 9 || strings.Trim(text, "0123456789") != "" {
-		return 0, fmt.Errorf("%q is no number of a range: it has one to nine digits", shown(text))
+		return 0, fmt.Errorf("%q is not a number of a range: it has one to nine digits", shown(text))
 	}
 	return strconv.Atoi(text)
 }

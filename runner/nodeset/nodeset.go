@@ -134,7 +134,7 @@ func checkPort(port string) (int, error) {
 	n, err := strconv.Atoi(port)
 	// strconv takes "+22" for a number, and ssh does not.
 	if err != nil || n < 1 || n > 65535 || port[0] == '+' {
-		return 0, fmt.Errorf("%q is no port: it goes from 1 to 65535", shown(port))
+		return 0, fmt.Errorf("%q is not a port: it goes from 1 to 65535", shown(port))
 	}
 	return n, nil
 }
@@ -148,15 +148,15 @@ func Check(what, name string) error { return checkWord(what, name) }
 func checkWord(what, name string) error {
 	switch {
 	case name == "":
-		return fmt.Errorf("there is no %s", what)
+		return fmt.Errorf("the %s is missing", what)
 	case len(name) > nameLimit:
 		return fmt.Errorf("the %s %q is longer than %d bytes", what, shown(name), nameLimit)
 	case name[0] == '-' || name[0] == '.':
-		return fmt.Errorf("%q is no %s: it begins with %q", shown(name), what, name[0])
+		return fmt.Errorf("%q is not a %s: it begins with %q", shown(name), what, name[0])
 	}
 	for _, c := range name {
 		if c >= utf8.RuneSelf || !wordByte(byte(c)) {
-			return fmt.Errorf("%q is no %s: %q can't be part of it", shown(name), what, c)
+			return fmt.Errorf("%q is not a %s: %q can't be part of it", shown(name), what, c)
 		}
 	}
 	return nil

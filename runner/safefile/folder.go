@@ -14,7 +14,7 @@ import (
 // that is not there yet has nothing in it.
 func Keeps(dir string) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return &Refused{dir, "it is no folder"}
+		return &Refused{dir, "it is not a folder"}
 	}
 	return way(dir, []int{0, os.Geteuid()}, true)
 }
@@ -76,7 +76,7 @@ func Hold(temp, name string) (*Folder, error) {
 			return nil, errors.Join(err, os.Remove(path))
 		}
 	}
-	return nil, fmt.Errorf("make a folder %s… below %s: somebody removes each at once", name, temp)
+	return nil, fmt.Errorf("make a folder %s… below %s: another process removes each at once", name, temp)
 }
 
 var errHeld = errors.New("another process holds it, or has removed it")

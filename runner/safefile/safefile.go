@@ -221,10 +221,10 @@ func usable(path string, info fs.FileInfo) error {
 	}
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return &Refused{path, "nothing tells whose it is"}
+		return &Refused{path, "its owner is unknown"}
 	}
 	if s.Uid != 0 && int(s.Uid) != os.Geteuid() {
-		return &Refused{path, fmt.Sprintf("it belongs to somebody else (user id %d): copy it, and take the copy", s.Uid)}
+		return &Refused{path, fmt.Sprintf("it belongs to another user (user id %d): copy it, and use the copy", s.Uid)}
 	}
 	return nil
 }

@@ -35,9 +35,9 @@ func way(path string, owners []int, last bool) error {
 		owner, ok := info.Sys().(*syscall.Stat_t)
 		switch {
 		case !ok:
-			return &Refused{at, "nothing tells whose it is"}
+			return &Refused{at, "its owner is unknown"}
 		case !slices.Contains(owners, int(owner.Uid)) && !outside(owner.Uid):
-			return &Refused{at, fmt.Sprintf("it belongs to somebody else (user id %d), who could put another thing in its "+
+			return &Refused{at, fmt.Sprintf("it belongs to another user (user id %d), who could put another thing in its "+
 				"place: use one of your own", owner.Uid)}
 		case info.Mode()&fs.ModeSymlink != 0:
 			to, err := os.Readlink(at)
@@ -76,7 +76,7 @@ func writers(path string, info fs.FileInfo, gid uint32) string {
 	case info.Mode().Perm()&0o020 == 0:
 		return "" // an access list, too, gives no more than the group's bits
 	case hasList(path):
-		return "somebody of its access list"
+		return "a user of its access list"
 	case gid == 0 || alone(gid):
 		return ""
 	}

@@ -55,7 +55,7 @@ func (h header) bytes() []byte {
 }
 
 // ErrForeign says that what comes is no stream of railbench's.
-var ErrForeign = errors.New("what comes is no stream of railbench's")
+var ErrForeign = errors.New("what comes is not a stream of railbench's")
 
 func parseHeader(b []byte) (header, error) {
 	h := header{
@@ -369,7 +369,7 @@ func Dial(ctx context.Context, from, to string) (*net.TCPConn, error) {
 	if from != "" {
 		ip := net.ParseIP(from)
 		if ip == nil {
-			return nil, fmt.Errorf("%q is no IP address to send from", from)
+			return nil, fmt.Errorf("%q is not an IP address to send from", from)
 		}
 		d.LocalAddr = &net.TCPAddr{IP: ip}
 	}

@@ -135,7 +135,7 @@ func (g Guard) wait(ctx context.Context, what string) (r Report, err error) {
 		first, rest, _ := strings.Cut(out, "\n")
 		if word, code, _ := strings.Cut(first, " "); word == "exit" {
 			if r.Code, err = strconv.Atoi(code); err != nil {
-				return r, fmt.Errorf("wait for its end on %s: %q is no exit status", g.Node.Name(), code)
+				return r, fmt.Errorf("wait for its end on %s: %q is not an exit status", g.Node.Name(), code)
 			}
 			r.Output = rest
 			return r, nil

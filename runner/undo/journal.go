@@ -111,7 +111,7 @@ func (j Journal) Entries() ([]Entry, error) {
 		}
 		// Remove goes by the id: an entry in another's file could never be forgotten.
 		if err == nil && (e.ID == "" || j.file(e.ID) != filepath.Join(j.Dir, f.Name())) {
-			err = errors.New("it is no entry of the undo journal")
+			err = errors.New("it is not an entry of the undo journal")
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("read the undo journal: %s: %w", filepath.Join(j.Dir, f.Name()), err))

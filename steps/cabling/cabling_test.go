@@ -173,11 +173,9 @@ cabling: direct
 ! half-connected: port 0 of spark-02: enp1s0f0np0 is joined, and enP2p1s0f0np0
   has no address`},
 		"nobody": {of(wired(bare(2), straight, nil)), Unseen, `
-cabling: unseen, since nobody answered on a rail
-! spark-01 is joined with nobody: no address of the others was answered on its
-  rails
-! spark-02 is joined with nobody: no address of the others was answered on its
-  rails`},
+cabling: unknown, because no node answered on a rail
+! spark-01 is not joined: no address of the others was answered on its rails
+! spark-02 is not joined: no address of the others was answered on its rails`},
 		"ring": {of(wired(bare(3), ring(3), ring(3))), Ring, `
 cabling: ring of 3 nodes
   ╔═ port 1 ┌───────────┐

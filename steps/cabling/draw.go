@@ -22,7 +22,7 @@ func (m Map) Draw() []string {
 	var lines []string
 	switch way := m.around(); {
 	case m.Shape == Unseen:
-		lines = []string{"cabling: unseen, since nobody answered on a rail"}
+		lines = []string{"cabling: unknown, because no node answered on a rail"}
 	case (m.Shape == Ring || m.Shape == Chain) && way != nil:
 		lines = append([]string{fmt.Sprintf("cabling: %s of %d nodes", m.Shape, len(way))}, m.drawRing(way)...)
 	default:

@@ -218,7 +218,7 @@ func (m *Map) find() {
 			m.findHalf(p, add)
 		}
 		if !joined {
-			add("%s is joined with nobody: no address of the others was answered on its rails", n.Name)
+			add("%s is not joined: no address of the others was answered on its rails", n.Name)
 		}
 	}
 }

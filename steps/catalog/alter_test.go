@@ -295,7 +295,7 @@ func alterations() []alteration {
 		{"another tool's output", notGood, text(func(good, string) string { return "PING 192.168.100.10: 56 data bytes\n" })},
 		{"the figure is zero", notGood, scaled(0)},
 		{"the figure is negative", notGood, scaled(-1)},
-		{"the figure is no number", notGood, text(func(g good, s string) string {
+		{"the figure is not a number", notGood, text(func(g good, s string) string {
 			if g.rate == nil {
 				return s
 			}

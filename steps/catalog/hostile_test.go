@@ -274,7 +274,7 @@ func hostile() []alteration {
 			return strings.HasSuffix(g.name, "dram") && asked("nixlbench", "NIXL_DRAM_MAX", "134217728")(g, r)
 		}},
 		{"nixlbench: another buffer than asked for", notGood, func(g good, r *steps.Result) bool {
-			if g.parse != "nixlbench" || !strings.Contains(g.cell.Roles[0].Script, "NIXL_DRAM_BUFFER") {
+			if g.parse != "nixlbench" || !strings.Contains(g.cell.Roles[0].Text(), "NIXL_DRAM_BUFFER") {
 				return false
 			}
 			r.Stages[0].Outputs[g.client].Asked = map[string]string{"NIXL_DRAM_BUFFER": "1073741824"}

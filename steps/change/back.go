@@ -302,7 +302,7 @@ func Begin(before State, set []string) string {
 		if _, was := before.Links[name]; !was {
 			w.WriteString("if [ -e " + runner.Quote("/sys/class/net/"+name) + " ] || ip link show dev " + runner.Quote(name) +
 				" >/dev/null 2>&1; then\n")
-			w.WriteString("  echo 'there is '" + runner.Quote(name) + "' by now, and was not before: somebody else has made " +
+			w.WriteString("  echo 'there is '" + runner.Quote(name) + "' by now, and was not before: another user has made " +
 				"it' >&2\n  exit 1\nfi\n")
 		}
 	}

@@ -45,7 +45,7 @@ func ParseValue(s string) (Value, error) {
 	v := Value{factor: 1}
 	name, rest, _ := strings.Cut(strings.TrimSpace(s), " ")
 	if v.Name = name; !nameForm.Regexp().MatchString(name) {
-		return v, fmt.Errorf("%q is no name of a value: letters, digits, - and _", name)
+		return v, fmt.Errorf("%q is not a name of a value: letters, digits, - and _", name)
 	}
 	rest, err := v.source(strings.TrimSpace(rest))
 	if err != nil {
@@ -123,7 +123,7 @@ func (v Value) Read(output string) (float64, error) {
 func (v Value) number(s string) (float64, error) {
 	n, ok := strictnum.Signed(s)
 	if !ok {
-		return 0, fmt.Errorf("%q is no number", s)
+		return 0, fmt.Errorf("%q is not a number", s)
 	}
 	return v.times(n)
 }
@@ -131,7 +131,7 @@ func (v Value) number(s string) (float64, error) {
 // times is a number of an output in the value's own unit. A product that no number holds is no figure.
 func (v Value) times(n float64) (float64, error) {
 	if n *= v.factor; math.IsInf(n, 0) || math.IsNaN(n) {
-		return 0, fmt.Errorf("with its factor %g it is no number any more", v.factor)
+		return 0, fmt.Errorf("with its factor %g it is not a number any more", v.factor)
 	}
 	return n, nil
 }
@@ -169,7 +169,7 @@ func (v Value) inJSON(output string) (float64, error) {
 	case string:
 		return v.number(n)
 	}
-	return 0, fmt.Errorf("%s in the output's JSON is no number", strings.Join(v.path, "."))
+	return 0, fmt.Errorf("%s in the output's JSON is not a number", strings.Join(v.path, "."))
 }
 
 var jsonStart = lazyregexp.New(`(?m)^\s*[{\[]`)
@@ -196,7 +196,7 @@ func (v Value) numbers(of ends, asked map[string]string) (least, most *float64, 
 		}
 		n, ok := strictnum.Signed(s)
 		if !ok && s == "" {
-			return nil, fmt.Errorf("$%s is empty, so nobody knows what %s has to be here", name, v.Name)
+			return nil, fmt.Errorf("$%s is empty, so the range of %s is unknown", name, v.Name)
 		}
 		if !ok {
 			return nil, fmt.Errorf("the range of %s: $%s is %q, and no number", v.Name, name, s)

@@ -50,8 +50,8 @@ func TestValue(t *testing.T) {
 
 func TestValueMistakes(t *testing.T) {
 	for value, want := range map[string]string{
-		"": "no name", "a": "neither", "1a .x": "no name", "a /x": "no closing", "a /(x/": "missing closing )",
-		"a /x/": "0 groups", "a /(x)(y)/": "2 groups", "a .x y z": "one unit", "a .x *b": "no factor",
+		"": "is not a name", "a": "neither", "1a .x": "is not a name", "a /x": "no closing", "a /(x/": "missing closing )",
+		"a /x/": "0 groups", "a /(x)(y)/": "2 groups", "a .x y z": "one unit", "a .x *b": "is not a factor",
 		"a .x 1.. warn": "behind warn", "a .x warn Gb/s 1.. warn 2..": "one unit", "a x.y": "neither",
 	} {
 		if _, err := expect.ParseValue(value); err == nil || !strings.Contains(err.Error(), want) {

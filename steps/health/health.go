@@ -93,7 +93,7 @@ func (n Node) Same(o Node) bool {
 func (n *Node) Take(round string) error {
 	h, err := parse.HardwareOutput(round)
 	if err != nil || h.Facts["adapters"] == "" {
-		return fmt.Errorf("%.80q is no round of the look at adapters", round)
+		return fmt.Errorf("%.80q is not a round of the look at adapters", round)
 	}
 	n.Links, n.Heat = nil, nil
 	for name, text := range h.Facts {

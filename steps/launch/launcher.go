@@ -77,7 +77,7 @@ func Read(name string, text []byte) (Launcher, error) {
 	err := d.Decode(&l)
 	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
 		row, _ := strict.Errors[0].Position()
-		err = fmt.Errorf("line %d: %s is no field of a launcher", row, strings.Join(strict.Errors[0].Key(), "."))
+		err = fmt.Errorf("line %d: %s is not a field of a launcher", row, strings.Join(strict.Errors[0].Key(), "."))
 	}
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, column := wrong.Position()
@@ -104,7 +104,7 @@ func (l Launcher) check() error {
 	case !strings.Contains(l.Host, "{host}"):
 		return errors.New("host has no {host} in it")
 	case !slices.ContainsFunc(l.Arguments, func(w string) bool { return strings.Contains(w, "{hosts}") }):
-		return errors.New("no argument has {hosts}: nothing would tell it where to start")
+		return errors.New("no argument has {hosts}: so it would not know where to start")
 	case len(l.Arguments) > maxWords || len(l.Environment) > maxWords:
 		return fmt.Errorf("it has more than %d words", maxWords)
 	}
@@ -114,14 +114,14 @@ func (l Launcher) check() error {
 	texts := map[string][]string{"host": {l.Host, l.Separator}, "arguments": append(slices.Clone(l.Arguments), l.Program)}
 	for name, value := range l.Environment {
 		if !nameForm.Regexp().MatchString(name) {
-			return fmt.Errorf("%q is no variable", name)
+			return fmt.Errorf("%q is not a variable", name)
 		}
 		texts["arguments"] = append(texts["arguments"], value)
 	}
 	for _, field := range slices.Sorted(maps.Keys(texts)) {
 		for _, text := range texts[field] {
 			if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || runner.Hidden(r) }) {
-				return fmt.Errorf("%q has a character that nobody sees", text)
+				return fmt.Errorf("%q has an invisible character", text)
 			}
 			for _, hole := range holes.Regexp().FindAllString(text, -1) {
 				if !slices.Contains(known[field], hole) {
@@ -141,13 +141,13 @@ func (l Launcher) Words(r Request) ([]string, error) {
 		return nil, fmt.Errorf("%d nodes with %d processes each are nothing to start", len(r.Hosts), r.PerNode)
 	}
 	if !markForm.Regexp().MatchString(r.Mark) {
-		return nil, fmt.Errorf("%q is no run's name", r.Mark)
+		return nil, fmt.Errorf("%q is not a run's name", r.Mark)
 	}
 	perNode := strconv.Itoa(r.PerNode)
 	var hosts []string
 	for _, host := range r.Hosts {
 		if !hostForm.Regexp().MatchString(host) {
-			return nil, fmt.Errorf("%q is no host that %s could be given: set LAUNCH_HOSTS", host, l.Program)
+			return nil, fmt.Errorf("%q is not a host that %s could be given: set LAUNCH_HOSTS", host, l.Program)
 		}
 		if slices.Contains(r.Hosts[:len(hosts)], host) {
 			return nil, fmt.Errorf("two nodes are called %s: set LAUNCH_HOSTS", host)

@@ -56,7 +56,7 @@ func (s Room) fit(ctx context.Context, r session.Request, given map[string]strin
 		}
 		kib, ok := available(text)
 		if !ok {
-			return fmt.Errorf("%s does not tell how much memory it has left", r.Every[i].Name())
+			return fmt.Errorf("%s does not report its free memory", r.Every[i].Name())
 		}
 		if least < 0 || kib < least {
 			least, where = kib, r.Every[i].Name()

@@ -61,9 +61,9 @@ func (s Service) words(r session.Request) ([]string, error) {
 	l, ok := all[name]
 	switch {
 	case !ok && err != nil:
-		return nil, fmt.Errorf("there is no launcher %q that can be used: %w", name, err)
+		return nil, fmt.Errorf("launcher %q cannot be used: %w", name, err)
 	case !ok:
-		return nil, fmt.Errorf("there is no launcher %q: %s", name, strings.Join(all.Names(), ", "))
+		return nil, fmt.Errorf("unknown launcher %q: %s", name, strings.Join(all.Names(), ", "))
 	}
 	hosts, err := hostsOf(r.Rig, l.Nodes, r.Params[HostsParam])
 	if err != nil {
@@ -168,9 +168,9 @@ func sweep(r session.Request) error {
 		found, left, ok := swept(text)
 		switch {
 		case errs[i] != nil:
-			wrong = append(wrong, fmt.Errorf("nobody knows what the run left on %s: %w", node, errs[i]))
+			wrong = append(wrong, fmt.Errorf("it is unknown what the run left on %s: %w", node, errs[i]))
 		case !ok:
-			wrong = append(wrong, fmt.Errorf("nobody knows what the run left on %s", node))
+			wrong = append(wrong, fmt.Errorf("it is unknown what the run left on %s", node))
 		case left > 0:
 			wrong = append(wrong, fmt.Errorf("%d processes of the run are still on %s: end those with %s=%s in their "+
 				"environment",

@@ -213,7 +213,7 @@ func (s saying) Run(_ context.Context, _ runner.Script, emit func(runner.Line)) 
 func TestSweepTellsOfEveryNode(t *testing.T) {
 	for text, want := range map[string]string{
 		"found 0\nleft 0\n": "", "found 2\nleft 2\n": "2 processes of the run are still on spark-09",
-		"gone\n": "nobody knows",
+		"gone\n": "it is unknown",
 	} {
 		err := sweep(session.Request{Run: "rb-x", Every: []runner.Node{saying{text: text}}, Tell: t.Logf})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

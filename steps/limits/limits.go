@@ -159,7 +159,7 @@ var entries = [limits]Entry{
 	PCIeShare: {
 		Of:  "share of a PCIe link's bits, after their encoding, that is payload",
 		Low: 0.887, High: 0.887, Basis: Chosen,
-		When:   "for links that nobody measured",
+		When:   "for links that were never measured",
 		Source: "what one Gen5 x4 link carried on DGX Spark, 111.8 of 126.0 Gb/s, taken for every other",
 		Fact:   "pcie-halves",
 	},
@@ -174,7 +174,7 @@ var entries = [limits]Entry{
 		Of:  "message of a bandwidth test, at least",
 		Low: 65536, High: 65536, Unit: "bytes", Basis: Chosen,
 		When:   "for a bandwidth to have a band",
-		Source: "the size that the measured runs have; smaller messages end at other limits, which nobody measured here",
+		Source: "the size that the measured runs have; smaller messages have other limits, which were never measured here",
 		Fact:   "what-a-bandwidth-needs",
 	},
 	UCXMessages: {
@@ -187,7 +187,7 @@ var entries = [limits]Entry{
 		Of:  "blocks of railbench stream, at least",
 		Low: 65536, High: 65536, Unit: "bytes", Basis: Chosen, When: "for a rate to FAIL",
 		Source: "each block is a call of the kernel's, of which a stream made 0.8 million a second over loopback: from " +
-			"64 KiB on these are no limit below 400 Gb/s",
+			"64 KiB on these are not a limit below 400 Gb/s",
 		Fact: "what-a-bandwidth-needs",
 	},
 	LeastPayload: {
@@ -217,7 +217,7 @@ var entries = [limits]Entry{
 		Source: "what is missing then has a cause", Fact: "shares-of-a-band",
 	},
 	OverShare: {
-		Of:  "share of what physics allow, above which a figure is no measurement",
+		Of:  "share of what physics allow, above which a figure is not a measurement",
 		Low: 1.02, High: 1.02, Basis: Chosen, When: "for one test",
 		Source: "MB taken for MiB are 4.9 % more", Fact: "shares-of-a-band",
 	},
@@ -245,7 +245,7 @@ var entries = [limits]Entry{
 	},
 	PeakApart: {
 		Of:  "peak of a bandwidth test against its average, from which something stopped it in between",
-		Low: 1.5, High: 1.5, Unit: "times", Basis: Chosen, When: "where perftest tells a peak",
+		Low: 1.5, High: 1.5, Unit: "times", Basis: Chosen, When: "where perftest prints a peak",
 		Source: "in real outputs of adapters they are apart by less than 1 %, and over soft-RoCE by 15 %",
 		Fact:   "shares-of-a-band",
 	},
@@ -281,7 +281,7 @@ var entries = [limits]Entry{
 		Source: "five times what was measured: something stands between", Fact: "latency",
 	},
 	WriteLatencyLeast: {
-		Of:  "the same, below which it is no measurement",
+		Of:  "the same, below which it is not a measurement",
 		Low: 0.3, High: 0.3, Unit: "us", Basis: Chosen, When: "between two machines",
 		Source: "a PCIe round trip at either end takes longer", Fact: "latency",
 	},
@@ -294,7 +294,7 @@ var entries = [limits]Entry{
 		Of:  "average of a latency against its median, from which a few very long ones are a finding",
 		Low: 3, High: 3, Unit: "times", Basis: Chosen, When: "for ib_write_lat on hardware",
 		Source: "in the first tutorial both are alike; what is longer in less than one of a hundred shows in no percentile " +
-			"that is told",
+			"that is shown",
 		Fact: "averages",
 	},
 	RailsApart: {
@@ -340,7 +340,7 @@ var entries = [limits]Entry{
 		Source: "the multi-rail tutorial has 50 to 200 for TCP", Fact: "latency-of-nixl",
 	},
 	ReadLatencyLeast: {
-		Of:  "the same, below which it is no measurement",
+		Of:  "the same, below which it is not a measurement",
 		Low: 1, High: 1, Unit: "us", Basis: Chosen, When: "between two machines", Source: "less than a write takes, twice",
 		Fact: "latency-of-nixl",
 	},
@@ -374,7 +374,7 @@ var entries = [limits]Entry{
 	TCPUnseen: {
 		Of:  "times the most that was measured of TCP over a bond, above which railbench says so",
 		Low: 1.1, High: 1.1, Basis: Chosen, When: "for several streams over a bond, where the links allow more",
-		Source: "nobody counted the links when 93 was measured: more may be true, and both of a bond's links, or a figure " +
+		Source: "the links were not counted when 93 was measured: more may be true; both of a bond's links, or a figure " +
 			"twice, look alike",
 		Fact: "tcp",
 	},
@@ -508,10 +508,10 @@ var entries = [limits]Entry{
 	EvenShare: {
 		Of:  "share that each of two equal rails has of a flow that they share evenly, at least",
 		Low: 0.35, High: 0.35, Basis: Chosen, When: "for UCX",
-		Source: "it cuts a block by the speeds that ports report, so less is no half", Fact: "bytes-of-nixlbench",
+		Source: "it cuts a block by the speeds that ports report, so less is not a half", Fact: "bytes-of-nixlbench",
 	},
 	BusyBefore: {
-		Of:  "traffic of somebody else on a rail before a test, from which it is named",
+		Of:  "other traffic on a rail before a test, from which it is named",
 		Low: 1, High: 1, Unit: "Gb/s", Basis: Chosen, When: "on any link",
 		Source: "less changes no verdict", Fact: "bytes-beside-a-test",
 	},
@@ -577,7 +577,7 @@ var entries = [limits]Entry{
 	ClocksApart: {
 		Of:  "how far the clocks of the nodes may be apart",
 		Low: 10, High: 10, Unit: "s", Basis: Chosen, When: "asked at the same time over SSH",
-		Source: "a busy node answers seconds later; a clock that nobody keeps is off by minutes",
+		Source: "a busy node answers seconds later; a clock without synchronization is off by minutes",
 		Fact:   "what-is-between-the-nodes",
 	},
 	SoftDropped: {
@@ -633,7 +633,7 @@ var entries = [limits]Entry{
 	BusyGPU: {
 		Of:  "utilisation of a GPU, from which its clock is one under load",
 		Low: 50, High: 50, Unit: "%", Basis: Chosen, When: "while railbench's own load runs",
-		Source: "the load keeps the GPU busy all the time, and nvidia-smi tells the mean of up to a second, in which it " +
+		Source: "the load keeps the GPU busy all the time, and nvidia-smi reports the mean of up to a second, in which it " +
 			"may have begun",
 		Fact: "clocks-of-the-gpu",
 	},
@@ -659,7 +659,7 @@ var entries = [limits]Entry{
 		Of:  "the same",
 		Low: 10, High: 10, Unit: "GB/s", Basis: Chosen, When: "for four nodes or more in a ring, cabled to each other",
 		Source: "the vendor's for three, as each node sends over the same cables to the next, however many they are; " +
-			"nobody published one",
+			"one was never published",
 		Fact: "collectives",
 	},
 	NCCLMore: {
@@ -679,8 +679,8 @@ var entries = [limits]Entry{
 		Of:  "share of what a node's cables and PCIe halves carry, below which a collective over several ports warns",
 		Low: 0.875, High: 0.875, Basis: Chosen, When: "for two nodes, or for nodes on a switch, with more than one port of " +
 			"each",
-		Source: "the vendor's bar is for one port, 175 of 200 Gb/s; the same share is taken for several, which nobody " +
-			"published",
+		Source: "the vendor's bar is for one port, 175 of 200 Gb/s; the same share is taken for several, which was " +
+			"never published",
 		Fact: "collectives",
 	},
 }

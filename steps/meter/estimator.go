@@ -187,7 +187,7 @@ func (n *Node) rail(i int, last, latest, from stamped, ok bool) {
 	before := last.Rails[i]
 	if back(before.Xmit, r.Xmit) || back(before.Rcv, r.Rcv) || back(before.Tx, r.Tx) || back(before.Rx, r.Rx) {
 		nd.odd, nd.oddTill = "a counter went backwards:"+
-			" the driver was loaded anew, or it was reset", latest.at.Add(staysOdd)
+			" the driver was loaded again, or it was reset", latest.at.Add(staysOdd)
 		for j := range n.past {
 			n.past[j].Rails[i] = r // no rate across the gap
 		}
@@ -208,7 +208,7 @@ func (n *Node) rail(i int, last, latest, from stamped, ok bool) {
 	g.Rx.take(n, &nd.rx, last, latest, [2]float64{moved(before.Rcv, r.Rcv), moved(before.Rx, r.Rx)}, g.LinkGbps)
 }
 
-// back reports whether a counter is lower than before: the driver was loaded anew, or
+// back reports whether a counter is lower than before: the driver was loaded again, or
 // reset it.
 func back(before, now Count) bool { return before.Known && now.Known && now.Bytes < before.Bytes }
 

@@ -29,7 +29,7 @@ func parseLoad(line string) (load, error) {
 	for i := range v {
 		n, ok := strictnum.Number(fields[i+1])
 		if !ok {
-			return load{}, errors.New("no line of /proc/stat: " + fields[i+1] + " is no number")
+			return load{}, errors.New("no line of /proc/stat: " + fields[i+1] + " is not a number")
 		}
 		v[i] = n
 	}

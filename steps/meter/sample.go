@@ -76,7 +76,7 @@ type Layout []bool
 func ParseLayout(line string, n int) (Layout, error) {
 	fields := strings.Fields(line)
 	if len(fields) != 1+n*fieldsPerRail || fields[0] != "H" {
-		return nil, fmt.Errorf("%q does not tell the files of %d rails", line, n)
+		return nil, fmt.Errorf("%q does not have the files of %d rails", line, n)
 	}
 	l := make(Layout, n*fieldsPerRail)
 	for i, f := range fields[1:] {
@@ -96,7 +96,7 @@ func (l Layout) Parse(line string) (Sample, error) {
 		}
 	}
 	if len(l) == 0 || len(fields) != want || fields[0] != "S" {
-		return Sample{}, fmt.Errorf("%q is no sample of %d files", line, want-2)
+		return Sample{}, fmt.Errorf("%q is not a sample of %d files", line, want-2)
 	}
 	before, after, _ := strings.Cut(fields[1], ":")
 	from, ok := strictnum.Number(before)

@@ -269,7 +269,7 @@ func inside(err error) error {
 // cell is.
 func (s *scanner) cells() error {
 	if t, err := s.dec.Token(); err != nil || t != json.Delim('[') {
-		return cmp.Or(err, errors.New("its cells are no list"))
+		return cmp.Or(err, errors.New("its cells are not a list"))
 	}
 	s.file.Cells = 0
 	for s.dec.More() {
@@ -441,8 +441,8 @@ func (f facts) named() error {
 }
 
 func noID(id string) error {
-	return fmt.Errorf("%q is no id of a cell or a part:"+
-		" somebody has changed the file, and railbench takes nothing from it", id)
+	return fmt.Errorf("%q is not an id of a cell or a part:"+
+		" the file was changed, and railbench takes nothing from it", id)
 }
 
 // part finds a part of the document, or makes it.

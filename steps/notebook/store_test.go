@@ -799,7 +799,7 @@ func TestIDsAreChecked(t *testing.T) {
 			if bad == string(good) {
 				t.Fatalf("the file has no %s", key)
 			}
-			if _, err := Decode([]byte(bad)); err == nil || !strings.Contains(err.Error(), "is no id") {
+			if _, err := Decode([]byte(bad)); err == nil || !strings.Contains(err.Error(), "is not an id") {
 				t.Errorf("%s %q: %v", name, id, err)
 			}
 		}

@@ -152,7 +152,7 @@ func urgent(s State) int {
 type level int8
 
 const (
-	untouched level = iota - 1 // nobody tried
+	untouched level = iota - 1 // not tried
 	fine
 	warnedOf
 	crowded

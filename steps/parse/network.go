@@ -435,7 +435,7 @@ func Bonding(text string) (Bond, error) {
 		return b, fmt.Errorf("%w: the slave %s comes twice, so the text has this bond more than once; only what stands "+
 			"first was read", ErrNoResult, cut(again))
 	case odd != "":
-		return b, fmt.Errorf("%w: what it says of \"%s\" is no number", ErrNoResult, cut(odd))
+		return b, fmt.Errorf("%w: what it says of \"%s\" is not a number", ErrNoResult, cut(odd))
 	}
 	return b, nil
 }

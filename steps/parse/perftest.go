@@ -115,7 +115,7 @@ func PerftestBandwidth(text string) (Bandwidth, error) {
 		r.MessageRateMpps = messages
 		var whole bool
 		if r.Bytes, r.Iterations, whole = sizes(cell); !whole {
-			return fmt.Errorf("%w: #bytes or #iterations is no whole number", ErrNoResult)
+			return fmt.Errorf("%w: #bytes or #iterations is not a whole number", ErrNoResult)
 		}
 		b.Rows = append(b.Rows, r)
 		return nil
@@ -158,7 +158,7 @@ func PerftestLatency(text string) (Latency, error) {
 		r.P999US, _, _ = cell("99.9% percentile")
 		var whole bool
 		if r.Bytes, r.Iterations, whole = sizes(cell); !whole {
-			return fmt.Errorf("%w: #bytes or #iterations is no whole number", ErrNoResult)
+			return fmt.Errorf("%w: #bytes or #iterations is not a whole number", ErrNoResult)
 		}
 		l.Rows = append(l.Rows, r)
 		return nil
@@ -180,7 +180,7 @@ func (p Perftest) noRow() error {
 	if p.Bare == nil {
 		return ErrNoResult
 	}
-	return fmt.Errorf("%w: only the number %g of --output, which tells neither its unit nor the size of a message; "+
+	return fmt.Errorf("%w: only the number %g of --output, which has neither its unit nor the size of a message; "+
 		"leave --output away", ErrNoResult, *p.Bare)
 }
 

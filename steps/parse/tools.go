@@ -239,7 +239,7 @@ func readNIXLBench(text string) (any, *[]string, error) {
 	if err == nil && len(b.Rows) == 0 && b.Role != "target" {
 		err = fmt.Errorf("%w: the initiator printed no row", ErrNoResult)
 		if b.Role == "" {
-			err = fmt.Errorf("%w: rank %d printed no row, and nothing tells whether it was a target",
+			err = fmt.Errorf("%w: rank %d printed no row, and it is unknown whether it was a target",
 				ErrNoResult, b.Rank)
 		}
 	}

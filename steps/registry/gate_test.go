@@ -45,7 +45,7 @@ func TestRunbooksValues(t *testing.T) {
 		},
 		{"size /([\\d.]+)/", "123456789.5", steps.Pass, "size 123457000 (any number)"},
 		{"bytes /(\\d+)/ B 1..", "69264000", steps.Pass, "bytes 69264000 B"},
-		{"text /(\\S+)/", "0x10", steps.Inconclusive, "is no number"},
+		{"text /(\\S+)/", "0x10", steps.Inconclusive, "is not a number"},
 		{"rate /([\\d.]+)/ Gb/s 74.. warn 87.9..: slow", "92.43", steps.Pass, "rate 92.43 Gb/s (at least 87.9)"},
 		{
 			"rate /([\\d.]+)/ Gb/s 74.. warn 87.9..: slow", "75", steps.Warn,

@@ -148,11 +148,11 @@ func (t *Runtime) withoutASIO(ctx context.Context, r session.Request) (why strin
 		// The cell itself then says that it is missing, and with which package it comes; here it
 		// only decides the way.
 		if strings.HasPrefix(texts[e], "no nixlbench") {
-			return "there is no nixlbench on " + r.Nodes[e].Name(), nil
+			return "nixlbench is missing on " + r.Nodes[e].Name(), nil
 		}
 		if !strings.Contains(texts[e], "etcd_endpoints") { // every release has it
 			said, _, _ := strings.Cut(texts[e], "\n")
-			return "nixlbench on " + r.Nodes[e].Name() + " does not tell its flags (" + cmp.Or(said, "it prints nothing") + ")",
+			return "nixlbench on " + r.Nodes[e].Name() + " does not print its flags (" + cmp.Or(said, "it prints nothing") + ")",
 				nil
 		}
 		if !strings.Contains(texts[e], "asio_address") {

@@ -77,11 +77,11 @@ func TestRuntime(t *testing.T) {
 		},
 		{
 			name: "none is there", here: pretend{help: "no nixlbench"}, peer: pretend{help: old}, want: "ETCD",
-			told: "there is no nixlbench on spark-02",
+			told: "nixlbench is missing on spark-02",
 		},
 		{
 			name: "silent", here: pretend{}, peer: pretend{help: old}, want: "ETCD",
-			told: "nixlbench on spark-02 does not tell its flags (it prints nothing)",
+			told: "nixlbench on spark-02 does not print its flags (it prints nothing)",
 		},
 		{
 			name: "they differ", here: pretend{help: young}, peer: pretend{help: middle}, want: "ASIO 12345",

@@ -212,7 +212,7 @@ var attributeTable = []Attribute{
 		set: list(",", func(f fence) *[]string { return &f.cell.Check.Explains }),
 	},
 	{
-		Name: "fix", Value: "ID", Check: true, Doc: "the cell that puts it right",
+		Name: "fix", Value: "ID", Check: true, Doc: "the cell that fixes it",
 		set: word(func(f fence) *string { return &f.cell.Check.Fix }),
 	},
 	{
@@ -417,7 +417,7 @@ func duration(to func(fence) *time.Duration) func(fence, setting) error {
 	return func(f fence, s setting) error {
 		d, err := time.ParseDuration(s.value)
 		if err != nil || d <= 0 {
-			return fmt.Errorf("%s=%s is no duration like 90s or 2m", s.name, s.value)
+			return fmt.Errorf("%s=%s is not a duration like 90s or 2m", s.name, s.value)
 		}
 		*to(f) = d
 		return nil
@@ -467,7 +467,7 @@ func interpreter(f fence, s setting) error {
 func needs(f fence, s setting) error {
 	for name := range strings.SplitSeq(s.value, ",") {
 		if name = strings.TrimSpace(name); !steps.IsCommand(name) {
-			return fmt.Errorf("needs=%s: %q is no name of a command", s.value, name)
+			return fmt.Errorf("needs=%s: %q is not the name of a command", s.value, name)
 		}
 		f.cell.Needs = append(f.cell.Needs, name)
 	}

@@ -55,17 +55,17 @@ func misnamed(t steps.Tutorial, c steps.Catalog, cell steps.Cell) (all []mistake
 	for _, id := range cell.Pairs {
 		own = "" // what it says is shown, and what it names is done
 		if x, ok := t.Cell(id); !ok || len(x.Roles) == 0 || !x.EachRail {
-			add("pairs", "pairs= names %q, and that is no cell that measures each rail%s", id, steps.DidYouMean(id, t.IDs()))
+			add("pairs", "pairs= names %q, and that is not a cell that measures each rail%s", id, steps.DidYouMean(id, t.IDs()))
 		}
 	}
 	if near, bad := unregistered(c.Own, own); bad {
 		add("cell", "railbench does no %q%s", own, near)
 	}
 	if near, bad := unregistered(c.Parsers, cell.Parser); bad {
-		add("parse", "there is no parser %q%s", cell.Parser, near)
+		add("parse", "unknown parser %q%s", cell.Parser, near)
 	}
 	if near, bad := unregistered(c.Judges, cell.Judge); bad {
-		add("judge", "there is no judge %q%s", cell.Judge, near)
+		add("judge", "unknown judge %q%s", cell.Judge, near)
 	}
 	// Of names that are wrong by themselves nobody can tell whether they fit.
 	if len(all) == 0 && cell.Own == "" && c.Fits != nil && !c.Fits(cell.Parser, cell.Judge) {

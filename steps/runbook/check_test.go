@@ -102,10 +102,10 @@ if true; then
 		"a.md:1: warning: no script reads the parameter ROUNDS",
 		`a.md:7: the attribute "jugde" is unknown; did you mean "judge"?`,
 		`a.md:7: on=pear is unknown; did you mean "peer"?`,
-		`a.md:7: there is no judge "pnig"; did you mean "ping"?`,
+		`a.md:7: unknown judge "pnig"; did you mean "ping"?`,
 		`a.md:11: the cell "Two" has no id`,
 		`a.md:17: the id "one" is taken already`,
-		`a.md:21: there is no parser "fact"; did you mean "facts"?`,
+		`a.md:21: unknown parser "fact"; did you mean "facts"?`,
 		"a.md:23:10: no POSIX shell reads the script",
 		`a.md:26: the cell "four" has no script`,
 	)
@@ -128,26 +128,26 @@ func TestScripts(t *testing.T) {
 		"another file": {cell("", `. /etc/os-release; echo "$PRETTY_NAME"`), nil},
 		"another file, but": {
 			cell("", `. /etc/os-release; echo "$ROUNDZ"`),
-			[]string{`a.md:9:26: warning: the script reads $ROUNDZ: nobody sets it; did you mean "ROUNDS"?`},
+			[]string{`a.md:9:26: warning: the script reads $ROUNDZ: it is never set; did you mean "ROUNDS"?`},
 		},
 		"in quotes, not read": {cell("", `sh -c 'echo $NOBODY'; cat <<'X'`+"\n$NOBODY\nX"), nil},
 		"a text that is": {
 			cell("", "cat <<X\n$NOBODY\nX"),
-			[]string{"a.md:10:1: warning: the script reads $NOBODY: nobody sets it"},
+			[]string{"a.md:10:1: warning: the script reads $NOBODY: it is never set"},
 		},
 		"once for each name": {
 			cell("", "echo $NOBODY $NOBODY"),
-			[]string{"a.md:9:6: warning: the script reads $NOBODY: nobody sets it"},
+			[]string{"a.md:9:6: warning: the script reads $NOBODY: it is never set"},
 		},
 		"compared, not set": {cell("", "echo $((X == 1)) $X"), []string{"a.md:9:18: warning: the script reads $X"}},
 		"near to one": {
 			cell("", `echo "$ROUNDZ"`),
-			[]string{`a.md:9:7: warning: the script reads $ROUNDZ: nobody sets it; did you mean "ROUNDS"?`},
+			[]string{`a.md:9:7: warning: the script reads $ROUNDZ: it is never set; did you mean "ROUNDS"?`},
 		},
 		"any rail": {cell("", "echo $RAIL3_DEV $PEER_RAIL12_DEV"), nil},
 		"no such rail": {
 			cell("", "echo $RAIL0_DEV"),
-			[]string{"a.md:9:6: warning: the script reads $RAIL0_DEV: nobody sets it"},
+			[]string{"a.md:9:6: warning: the script reads $RAIL0_DEV: it is never set"},
 		},
 		"one rail's": {
 			cell("", "echo $RAIL_DEV"),
@@ -165,11 +165,11 @@ func TestScripts(t *testing.T) {
 		},
 		"a port's": {
 			cell("ready=port:$PROT", "x"),
-			[]string{`a.md:7: warning: ready=port:$PROT: nobody sets it; did you mean "PORT"?`},
+			[]string{`a.md:7: warning: ready=port:$PROT: it is never set; did you mean "PORT"?`},
 		},
 		"an interface's": {
 			cell("on=both root change=NODE,NOBODY", "x"),
-			[]string{"a.md:7: warning: change=NOBODY: nobody sets it"},
+			[]string{"a.md:7: warning: change=NOBODY: it is never set"},
 		},
 		"bash's":   {cell("", "[[ a == b ]]"), []string{"a.md:9:1: warning: [[ is bash's"}},
 		"an array": {cell("", "a=(1 2)"), []string{"a.md:9:3: no POSIX shell reads the script: arrays"}},
@@ -196,7 +196,7 @@ func TestScripts(t *testing.T) {
 		"looked for by nobody": {cell("needs=ping,fio", "x"), nil},
 		"read by eval": {
 			cell("", "eval \"x=\\$RAIL${i}_DEV\""),
-			[]string{"a.md:9:1: warning: what eval reads is seen by nobody"},
+			[]string{"a.md:9:1: warning: what eval reads cannot be reviewed"},
 		},
 		"nearly looked for": {
 			cell("needs=iperf", "x"),
@@ -236,9 +236,9 @@ func TestNames(t *testing.T) {
 		},
 		"a parser": {
 			cell("parse=fact"),
-			[]string{`a.md:5: there is no parser "fact"; did you mean "facts"?`},
+			[]string{`a.md:5: unknown parser "fact"; did you mean "facts"?`},
 		},
-		"a judge": {cell("judge=pnig"), []string{`a.md:5: there is no judge "pnig"; did you mean "ping"?`}},
+		"a judge": {cell("judge=pnig"), []string{`a.md:5: unknown judge "pnig"; did you mean "ping"?`}},
 		"a service": {
 			cell("with=etdc"),
 			[]string{`a.md:5: railbench runs no service "etdc" (etcd); did you mean "etcd"?`},
@@ -272,7 +272,7 @@ func TestNames(t *testing.T) {
 		holds(t, name, found(c.src), c.want...)
 	}
 	holds(t, "two files", found(cell("judge=a"), "# Q {#q}\n\n## E {#c}\n\n```sh cell=c judge=b\nx\n```\n"),
-		`a.md:5: there is no judge "a"`, `b.md:3: the cell "c" is in a.md already`, `b.md:5: there is no judge "b"`)
+		`a.md:5: unknown judge "a"`, `b.md:3: the cell "c" is in a.md already`, `b.md:5: unknown judge "b"`)
 }
 
 func TestParams(t *testing.T) {
@@ -385,13 +385,13 @@ func TestAttributes(t *testing.T) {
 
 func TestUnreadable(t *testing.T) {
 	for name, c := range map[string]struct{ src, want string }{
-		"Latin-1":      {"# P {#p}\n\ncaf\xe9\n", "x.md:3:4: it is no text in UTF-8"},
-		"UTF-16":       {"\xff\xfe#\x00", "x.md:1:1: it is no text in UTF-8"},
-		"a zero":       {"# P\x00", "x.md:1:4: it is no text in UTF-8"},
+		"Latin-1":      {"# P {#p}\n\ncaf\xe9\n", "x.md:3:4: it is not text in UTF-8"},
+		"UTF-16":       {"\xff\xfe#\x00", "x.md:1:1: it is not text in UTF-8"},
+		"a zero":       {"# P\x00", "x.md:1:4: it is not text in UTF-8"},
 		"too long":     {strings.Repeat("x\n", MaxBytes), "x.md: it is longer than 256 KiB"},
 		"front matter": {"---\ntitle: x\n---\n# P {#p}\n", "x.md:1: front matter"},
 		"deep quotes":  {"# P {#p}\n\n" + strings.Repeat("> ", 60) + "x\n", "x.md:3: quotes stand in quotes"},
-		"nothing":      {"", "x.md: there is no heading of a part"},
+		"nothing":      {"", "x.md: the heading of the part is missing"},
 	} {
 		d := Read("x.md", []byte(c.src))
 		if len(d.Problems) != 1 || !strings.HasPrefix(d.Problems[0].Error(), c.want) {

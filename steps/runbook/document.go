@@ -78,7 +78,7 @@ func (r *reader) readable(src []byte) bool {
 		line, column := r.position(i)
 		r.doc.Problems = append(r.doc.Problems, Problem{
 			File: r.doc.Name, Line: line,
-			Column: column, Text: "it is no text in UTF-8 from here on: save it as UTF-8",
+			Column: column, Text: "it is not text in UTF-8 from here on: save it as UTF-8",
 		})
 		return false
 	}
@@ -156,7 +156,7 @@ func (r *reader) read() {
 	}
 	r.endCell(len(r.text))
 	if !r.started && len(r.doc.Problems) == 0 {
-		r.problem(0, "there is no heading of a part: # Title {#id}")
+		r.problem(0, "the heading of the part is missing: # Title {#id}")
 	}
 }
 
@@ -398,7 +398,7 @@ func (r *reader) script(f *ast.FencedCodeBlock, b block) string {
 	if i := strings.IndexFunc(script, runner.Deceives); i >= 0 {
 		c, _ := utf8.DecodeRuneInString(script[i:])
 		r.wrong(b.lines[strings.Count(script[:i], "\n")],
-			"the script has a character that nobody sees, or sees as a blank (%U),"+
+			"the script has a character that is invisible, or looks like a blank (%U),"+
 				" so what is shown of it is not what would run: print it with printf", c)
 	}
 	return script
@@ -508,7 +508,7 @@ func checkTogether(c steps.Cell) error {
 	case c.Asks && c.Change.Any():
 		return errors.New("it has asks and change=: a change asks anyway")
 	case !c.Check.Any() && (c.Check.Fix != "" || c.Check.Measures || c.Check.EveryPair || c.Check.Explains != nil):
-		return errors.New("it has fix=, explains=, measures or everypair, and is no check: finds= or symptoms= is missing")
+		return errors.New("it has fix=, explains=, measures or everypair, and is not a check: finds= or symptoms= is missing")
 	}
 	return nil
 }
@@ -521,7 +521,7 @@ func checkRole(role steps.Role, of int, last bool) error {
 	case of > 1 && role.Name == "":
 		return errors.New("it has several scripts, and one of them has no role=")
 	case role.On == steps.OnAll && of > 1:
-		return errors.New("it is on=all, has several scripts and is no change: what asks every node has one")
+		return errors.New("it is on=all, has several scripts and is not a change: what asks every node has one")
 	case of > 1 && role.On == steps.OnBoth:
 		return fmt.Errorf("the role %q is on=both beside another role", role.Name)
 	case !ready && (!last || role.Name == "server"):

@@ -84,7 +84,7 @@ func (d Document) edit(id string, role int, script string) ([]byte, error) {
 	case strings.TrimSpace(script) == "":
 		return nil, errors.New("a script can't be empty")
 	case invalid([]byte(script)) >= 0:
-		return nil, errors.New("it is no text in UTF-8")
+		return nil, errors.New("it is not text in UTF-8")
 	}
 	b := d.scripts[id][role]
 	end := d.lineEnd(b.info)

@@ -148,7 +148,7 @@ func TestEdit(t *testing.T) {
 		"its own end":    {lf, "c", 1, "x\n```\ny\n", "would end its block"},
 		"another cell's": {lf, "c", 1, "x\n```\n\n## D {#d}\n\n```sh cell=d\ny\n", "would end its block"},
 		"nothing":        {lf, "c", 1, " \n", "can't be empty"},
-		"no text":        {lf, "c", 1, "\xff\n", "no text in UTF-8"},
+		"no text":        {lf, "c", 1, "\xff\n", "is not text in UTF-8"},
 		"no cell":        {lf, "d", 0, "x\n", "no such cell"},
 		"no role":        {lf, "c", 2, "x\n", "the cell has 2 scripts, and none with the number 2"},
 		"a broken file":  {"# P\n", "c", 0, "x\n", `the part "P" has no id`},

@@ -61,7 +61,7 @@ func TestParseErrors(t *testing.T) {
 	head := "# P {#p}\n\n## C {#c}\n\n"
 	fence := func(attrs string) string { return head + "```sh " + attrs + "\nx\n```\n" }
 	for name, c := range map[string]struct{ src, want string }{
-		"nothing":              {"only prose\n", "x.md: there is no heading of a part"},
+		"nothing":              {"only prose\n", "x.md: the heading of the part is missing"},
 		"part without id":      {"# P\n", `x.md:1: the part "P" has no id`},
 		"cell without id":      {"# P {#p}\n\n## C\n", `x.md:3: the cell "C" has no id`},
 		"an id with a space":   {"# P {#p q}\n", "x.md:1: "},
@@ -91,9 +91,9 @@ func TestParseErrors(t *testing.T) {
 		},
 		"a broken expression":     {fence(`cell=c ready="line:("`), "x.md:5: ready=line:(: error parsing regexp"},
 		"unknown each":            {fence("cell=c each=rails"), `x.md:5: each=rails is unknown; did you mean "rail"?`},
-		"no duration":             {fence("cell=c limit=2"), "x.md:5: limit=2 is no duration"},
-		"negative duration":       {fence("cell=c limit=-2s"), "x.md:5: limit=-2s is no duration"},
-		"empty need":              {fence("cell=c needs=a,,b"), `x.md:5: needs=a,,b: "" is no name of a command`},
+		"no duration":             {fence("cell=c limit=2"), "x.md:5: limit=2 is not a duration"},
+		"negative duration":       {fence("cell=c limit=-2s"), "x.md:5: limit=-2s is not a duration"},
+		"empty need":              {fence("cell=c needs=a,,b"), `x.md:5: needs=a,,b: "" is not the name of a command`},
 		"no value":                {fence("cell=c judge="), "x.md:5: judge= has no value"},
 		"a flag for a value":      {fence("cell=c judge"), "x.md:5: judge needs a value"},
 		"a value for a flag":      {fence("cell=c root=yes"), "x.md:5: root has no value"},
@@ -130,7 +130,7 @@ func TestParseErrors(t *testing.T) {
 		"a value without a source":   {fence("cell=c value=rate"), `x.md:5: value=: "" is neither /a regular expression/`},
 		"an expression that is none": {fence(`cell=c expect="/(/"`), "x.md:5: expect=: read /(/"},
 		"a value beside a judge":     {fence(`cell=c judge=ping value="a .x"`), "it has value= or expect=, and judge="},
-		"a command that is a script": {fence(`cell=c needs="a;b"`), `needs=a;b: "a;b" is no name of a command`},
+		"a command that is a script": {fence(`cell=c needs="a;b"`), `needs=a;b: "a;b" is not the name of a command`},
 		"a probe that counts":        {fence("cell=c probe counters"), "it counts bytes and has a probe"},
 		"no closing fence":           {head + "```sh cell=c\nx\n", "x.md:5: the script has no closing ```"},
 		"empty script":               {head + "```sh cell=c\n\n```\n", "x.md:5: the script is empty"},
@@ -153,9 +153,9 @@ func TestParseErrors(t *testing.T) {
 			fence("cell=c on=both root change=BOND asks"),
 			"it has asks and change=: a change asks anyway",
 		},
-		"a fix of no check":        {fence("cell=c fix=d"), "is no check: finds= or symptoms= is missing"},
-		"what explains is a check": {fence("cell=c explains=d"), "is no check: finds= or symptoms= is missing"},
-		"what measures is a check": {fence("cell=c measures"), "is no check: finds= or symptoms= is missing"},
+		"a fix of no check":        {fence("cell=c fix=d"), "is not a check: finds= or symptoms= is missing"},
+		"what explains is a check": {fence("cell=c explains=d"), "is not a check: finds= or symptoms= is missing"},
+		"what measures is a check": {fence("cell=c measures"), "is not a check: finds= or symptoms= is missing"},
 		"a change on one node":     {fence("cell=c root change=BOND"), "a change is on=both or on=all, and root"},
 		"a change without root":    {fence("cell=c on=both change=BOND"), "a change is on=both or on=all, and root"},
 		"a change that is waited for": {
@@ -172,7 +172,7 @@ func TestParseErrors(t *testing.T) {
 		},
 		"a look at all": {
 			fence("cell=c role=a on=all") + "\n```sh cell=c role=b\nx\n```\n",
-			"it is on=all, has several scripts and is no change",
+			"it is on=all, has several scripts and is not a change",
 		},
 		"a change twice": {
 			fence("cell=c role=a on=both root change=BOND") + "\n```sh cell=c role=a on=both\nx\n```\n",
@@ -297,11 +297,11 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	if err := check("pnig", ""); err == nil ||
-		!strings.Contains(err.Error(), `there is no parser "pnig"; did you mean "ping"?`) {
+		!strings.Contains(err.Error(), `unknown parser "pnig"; did you mean "ping"?`) {
 		t.Error(err)
 	}
 	if err := check("", "pings"); err == nil ||
-		!strings.Contains(err.Error(), `there is no judge "pings"; did you mean "ping"?`) {
+		!strings.Contains(err.Error(), `unknown judge "pings"; did you mean "ping"?`) {
 		t.Error(err)
 	}
 }

@@ -141,7 +141,7 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 			if len(n.Args) > 0 && n.Args[0].Lit() == "eval" {
 				line, column := at(n.Pos())
 				all = append(all, d.warning(line, column,
-					"what eval reads is seen by nobody before it runs: the script gets every variable but programs and RUN"))
+					"what eval reads cannot be reviewed before it runs: the script gets every variable but programs and RUN"))
 			}
 			if role.Interpreter == "" && len(n.Args) > 0 && slices.Contains(bashWords, n.Args[0].Lit()) {
 				line, column := at(n.Pos())
@@ -308,5 +308,5 @@ func (v known) unset(name string, sets map[string]bool) string {
 	}
 	near := slices.Concat(has, names(v.params), names(sets))
 	slices.Sort(near)
-	return "nobody sets it" + steps.DidYouMean(name, near)
+	return "it is never set" + steps.DidYouMean(name, near)
 }

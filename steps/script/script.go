@@ -177,7 +177,7 @@ func (p *parser) action(line string) error {
 	deeds := []Kind{Run, Wait, Pause, View, Pull, Plug}
 	i := slices.IndexFunc(deeds, func(d Kind) bool { return d.String() == words[0] })
 	if i < 0 {
-		return fmt.Errorf("%q is no act: give one of run, wait, pause, view, pull, plug", words[0])
+		return fmt.Errorf("%q is not an act: give one of run, wait, pause, view, pull, plug", words[0])
 	}
 	a, rest := Action{Kind: deeds[i]}, words[1:]
 	switch a.Kind {

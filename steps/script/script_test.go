@@ -50,7 +50,7 @@ func TestWhatIsWrongWithAScript(t *testing.T) {
 		scene + "```show\npause -5s\n":   "up to an hour",
 		scene + "```show\nview all\n":    "halves, cables, rails",
 		scene + "```show\nwait here\n":   "stands alone",
-		scene + "```show\nrm -rf /\n":    "is no act",
+		scene + "```show\nrm -rf /\n":    "is not an act",
 		scene + "```show\nwait\n":        "no end",
 		strings.Repeat("x", mostBytes+1): "at most",
 	} {

@@ -82,7 +82,7 @@ func Hash(c steps.Cell) string {
 	c.Edited, c.Scratch = false, false
 	b, err := json.Marshal(c)
 	if err != nil {
-		panic(fmt.Sprintf("a cell is no JSON: %v", err)) // it is made of texts and numbers
+		panic(fmt.Sprintf("a cell is not JSON: %v", err)) // it is made of texts and numbers
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])

@@ -168,14 +168,14 @@ func (p Program) file(system, arch string) (string, error) {
 	// What the node says is it stands in a file's name here, and in a command that somebody copies.
 	for _, word := range []string{system, arch} {
 		if len(word) > longestPlatform || !platformForm.Regexp().MatchString(word) {
-			return "", fmt.Errorf("%.*q is no platform", longestPlatform, word)
+			return "", fmt.Errorf("%.*q is not a platform", longestPlatform, word)
 		}
 	}
 	name := fmt.Sprintf("railbench-%s-%s", system, arch)
 	file := filepath.Join(filepath.Dir(p.Own), name)
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() {
-		return "", fmt.Errorf("there is no %s beside this one, which runs on %s/%s: put one there (%s)", file, p.OS, p.Arch,
+		return "", fmt.Errorf("%s is missing next to this one, which runs on %s/%s: put one there (%s)", file, p.OS, p.Arch,
 			fmt.Sprintf("GOOS=%s GOARCH=%s go build -o %s ./cmd/railbench", system, arch, name))
 	}
 	return file, safefile.Program(file)
@@ -219,7 +219,7 @@ while :; do
 done`
 
 // place makes $dir.
-const place = `own() { # nobody else may put another program in its place
+const place = `own() { # no other user may put another program in its place
 	[ -d "$1" ] || return 1
 	set -- $(ls -Lldn "$1" 2>/dev/null)
 	case $3 in
@@ -324,7 +324,7 @@ func (c *copied) clear() error {
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("nobody knows whether %s on %s is gone: %w", c.dir, c.node.Name(), err)
+		return fmt.Errorf("it is unknown whether %s on %s is gone: %w", c.dir, c.node.Name(), err)
 	case !said.Exit.OK():
 		return fmt.Errorf("%s on %s could not be removed: remove it by hand", c.dir, c.node.Name())
 	}

@@ -400,7 +400,7 @@ func (c *Clock) Park(ctx context.Context, until time.Duration, ready func() bool
 	a := c.turn
 	if a == nil {
 		c.mu.Unlock()
-		panic("sim: somebody waits who is nobody")
+		panic("sim: an unknown waiter waits")
 	}
 	c.nextNo++
 	a.ctx, a.until, a.ready, a.no = ctx, until, ready, c.nextNo

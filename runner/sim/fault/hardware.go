@@ -70,7 +70,7 @@ func hardwareFaults() []Fault {
 		{
 			Name: "secure-boot", Title: "The kernel refuses an unsigned module",
 			Report: "I have built the module for GPU memory, and modprobe says: Key was rejected by service",
-			Doc: "Somebody has built nvidia_peermem on {node} without signing it, and secure boot is on: the " +
+			Doc: "nvidia_peermem was built on {node} without a signature, and secure boot is on: the " +
 				"kernel log says \"Loading of module with unavailable key is rejected\".",
 			Do: func(s Spot) func() {
 				mind := flawedBy(host.RefusesModules)(s)
@@ -103,7 +103,7 @@ func hardwareFaults() []Fault {
 		},
 		{
 			Name: "hard-off", Title: "The node was switched off hard",
-			Report: "in the morning the node was up, and nobody knows why its uptime is so short; the logs of the night just " +
+			Report: "in the morning the node was up, but its uptime is much too short; the logs of the night just " +
 				"end",
 			Doc: "The journal of {node}'s boot before this one breaks off in the middle: it lost its power or froze, and " +
 				"nothing shut it down.",

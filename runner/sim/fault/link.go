@@ -24,7 +24,7 @@ func linkFaults() []Fault {
 		},
 		{
 			Name: "cable-unplugged", Title: "Port 0's cable is out", Where: OnCable,
-			Report: "somebody tidied up behind the rack, and now tests on port 0 end with transport retry counter exceeded",
+			Report: "a colleague tidied up behind the rack, and now tests on port 0 end with transport retry counter exceeded",
 			Doc: "The cable of {node}'s QSFP port 0 is out: both functions of the port have no carrier, and " +
 				"neither have those at its other end, unless that is a switch. A test that runs stalls, and fails " +
 				"with \"transport retry counter exceeded\" unless the cable comes back in time.",
@@ -152,7 +152,7 @@ func linkFaults() []Fault {
 			},
 		},
 		{
-			Name: "hog", Title: "Somebody else uses rail 2",
+			Name: "hog", Title: "Other traffic uses rail 2",
 			Report: "my figures on rail 2 are slower than yesterday, and the counters move before I start anything",
 			Doc: "Other RDMA traffic of 20 Gb/s runs on rail 2 from {peer} to {node}. The counters move before a " +
 				"test starts.",
@@ -170,7 +170,7 @@ func linkFaults() []Fault {
 			Name: "counter-missing", Title: "The port counters are missing",
 			Report: "the script that reads port_xmit_data finds no file",
 			Doc: "{node}'s RDMA devices have no ports/1/counters directory, as with soft-RoCE. How much a rail " +
-				"moved cannot be told there.",
+				"moved is unknown there.",
 			Do: switched(func(s Spot) *bool { return &s.Node.Uncounted }),
 		},
 		{

@@ -29,7 +29,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "gid-drift", Title: "The GID index of rail 1 drifted",
-			Report: "yesterday's command line says Failed to modify QP to RTR today, and nobody has changed it",
+			Report: "yesterday's command line says Failed to modify QP to RTR today, and it has not changed",
 			Doc: "An address was added and removed on {node}, so the RoCE v2 GID of rail 1's IPv4 address is at " +
 				"index 5 there and at 3 on {peer}. Using one index for both fails.",
 			Do: func(s Spot) func() {
@@ -48,7 +48,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "bond-left-over", Title: "A bond still holds the rails",
-			Report: "since somebody tried bonding, ib_write_bw on either rail can not reach RTR",
+			Report: "since we tried bonding, ib_write_bw on either rail can not reach RTR",
 			Doc: "bond0 holds rails 1 and 2 on {node}. The ports stay ACTIVE, but their GIDs are the bond's: tests " +
 				"per rail fail to reach RTR, or hang.",
 			Do: func(s Spot) func() {
@@ -57,7 +57,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "roce-lag", Title: "The adapter has merged its ports",
-			Report: "my script says IB device rocep1s0f0 wasn't found, and there is an mlx5_bond_0 that nobody knows",
+			Report: "my script says IB device rocep1s0f0 wasn't found, and there is an unknown mlx5_bond_0",
 			Doc: "bond0 holds rails 1 and 2 on {node}, and the driver has made one RDMA device of their two, " +
 				"mlx5_bond_0: rocep1s0f0 and rocep1s0f1 are gone. Without the bond they are back.",
 			Do: func(s Spot) func() {
@@ -94,8 +94,8 @@ func networkFaults() []Fault {
 		{
 			Name: "two-managers", Title: "Two daemons configure rail 2",
 			Report: "the second rail has its address, then it has none, then it has it again",
-			Doc: "On {node} systemd-networkd has enp1s0f1np1 in its hands, beside NetworkManager: each sets what the " +
-				"other has removed, and nobody knows which address stays.",
+			Doc: "On {node} systemd-networkd manages enp1s0f1np1, next to NetworkManager: each sets what the " +
+				"other has removed, and which address stays is unknown.",
 			Do: func(s Spot) func() {
 				undo := flawedBy(linux.TwoManagers)(s)
 				// The name that netplan gives such a file: by it a reader knows who wrote it.
@@ -125,8 +125,8 @@ func networkFaults() []Fault {
 		{
 			Name: "manager-fights", Title: "A script gives the rails back to NetworkManager",
 			Report: "I take the address off an interface, and as soon as I look it is back",
-			Doc: "On {node} a script in /etc/NetworkManager/dispatcher.d tells NetworkManager to manage the rails whenever " +
-				"an interface comes up: what a change takes out of its hands it has again at once, and it gives the slaves " +
+			Doc: "On {node} a script in /etc/NetworkManager/dispatcher.d makes NetworkManager manage the rails whenever " +
+				"an interface comes up: what a change sets to unmanaged is managed again at once, and it gives the slaves " +
 				"of a new bond their addresses.",
 			Do: func(s Spot) func() {
 				return s.Node.Set(map[string]*host.Inode{host.Dispatched: host.NewFile("#!/bin/sh\n" +
@@ -136,17 +136,17 @@ func networkFaults() []Fault {
 			},
 		},
 		{
-			Name: "manager-mute", Title: "NetworkManager answers nobody",
+			Name: "manager-mute", Title: "NetworkManager does not answer",
 			Report: "nmcli says that NetworkManager is not running, and systemctl says that it is",
 			Doc: "NetworkManager runs on {node} and hangs: nmcli says that it is not running. It can't be asked to let a " +
 				"rail go, and so no change begins.",
 			Do: flawedBy(network.MuteManager),
 		},
 		{
-			Name: "dhcp-client", Title: "Somebody's DHCP client has rail 2",
+			Name: "dhcp-client", Title: "A DHCP client of another user has rail 2",
 			Report: "no manager has the rail, or so they say, and no cell will change it",
-			Doc: "On {node} somebody has started dhclient for enp1s0f1np1 by hand, beside NetworkManager: when a lease comes, " +
-				"or none does, it sets the rail's address, and nobody can ask it to leave it alone.",
+			Doc: "On {node} dhclient was started for enp1s0f1np1 by hand, next to NetworkManager: when a lease comes, " +
+				"or none does, it sets the rail's address, and it cannot be asked to stop.",
 			Do: func(s Spot) func() {
 				// A process is all there is to see of it: no manager knows of it.
 				p := s.Node.Spawn([]string{"/sbin/dhclient", s.rail2().Netdev.Name}, true)
@@ -171,7 +171,7 @@ func networkFaults() []Fault {
 			Name: "profile-stray", Title: "A second profile wants rail 2",
 			Report: "nmcli shows Wired connection 2, getting IP configuration, on a rail that is set up",
 			Doc: "On {node} NetworkManager has a profile \"Wired connection 2\" for enp1s0f1np1 beside its own. It starts by " +
-				"itself and asks for a lease that nobody gives; when it gives up, what the interface has is gone.",
+				"itself and asks for a lease and gets none; when it gives up, what the interface has is gone.",
 			Do: func(s Spot) func() {
 				name := s.rail2().Netdev.Name
 				// The name that NetworkManager itself gives to a profile for an interface without one.
@@ -284,7 +284,7 @@ func networkFaults() []Fault {
 		},
 		{
 			Name: "mtu-unsaved", Title: "The MTUs are in no configuration", Where: OnPair,
-			Report: "after each update the MTU is 1500 again, and somebody sets it by hand",
+			Report: "after each update the MTU is 1500 again, and we set it by hand",
 			Doc: "All rails of {node} and {peer} have an MTU of 9000 from \"ip link set\": NetworkManager's profiles have " +
 				"none, and it is 1500 again after a reboot.",
 			Do: func(s Spot) func() {

@@ -35,7 +35,7 @@ func nixlFaults() []Fault {
 			Name: "nixl-one-rail", Title: "UCX uses one rail of two", Where: OnAll,
 			Report: "two rails give the same throughput with NIXL as one",
 			Doc: "Whatever is asked for, UCX on {node} sends all data over the first rail. Everything ends with " +
-				"status 0; only the counters and the figure tell.",
+				"status 0; only the counters and the figure show it.",
 			Do: flawedBy(nixl.FirstRailOnly),
 		},
 		{

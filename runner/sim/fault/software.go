@@ -36,10 +36,10 @@ func softwareFaults() []Fault {
 			}),
 		},
 		{
-			Name: "nccl-half", Title: "NCCL is told of one half",
+			Name: "nccl-half", Title: "NCCL is set to one half",
 			Report: "all_gather gets half of what the port can do",
 			Doc: "{node}'s /etc/nccl.conf names rocep1s0f0 and rocep1s0f1, and neither of their twins behind the other " +
-				"PCIe half: NCCL gets half of what each port can do, while {peer} is told nothing and takes all four.",
+				"PCIe half: NCCL gets half of what each port can do, while {peer} has no setting and takes all four.",
 			// The second = is NCCL's: names are to be the same, and not only to begin so.
 			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_IB_HCA==rocep1s0f0:1,rocep1s0f1:1"}),
 		},
@@ -51,10 +51,10 @@ func softwareFaults() []Fault {
 			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_IB_DISABLE=1\nNCCL_SOCKET_IFNAME=enp1s0f0np0"}),
 		},
 		{
-			Name: "nccl-gid", Title: "NCCL is told of a wrong GID",
+			Name: "nccl-gid", Title: "NCCL is set to a wrong GID",
 			Report: "NCCL says: Call to ibv_modify_qp failed, and ib_write_bw works",
-			Doc: "{node}'s /etc/nccl.conf has NCCL_IB_GID_INDEX=0, which is no RoCE v2 GID of an address: a collective ends " +
-				"with \"Call to ibv_modify_qp failed\", and {peer} is told nothing.",
+			Doc: "{node}'s /etc/nccl.conf has NCCL_IB_GID_INDEX=0, not a RoCE v2 GID of an address: a collective ends " +
+				"with \"Call to ibv_modify_qp failed\", and {peer} has no setting.",
 			Do: settings(map[string]string{"/etc/nccl.conf": "NCCL_IB_GID_INDEX=0"}),
 		},
 		{
@@ -84,7 +84,7 @@ func softwareFaults() []Fault {
 		{
 			Name: "clock-off", Title: "The clock is a day ahead",
 			Report: "certificates that are valid here are not yet valid there",
-			Doc:    "{node}'s clock is a day ahead of {peer}'s, and nobody keeps it.",
+			Doc:    "{node}'s clock is a day ahead of {peer}'s, and it is not synchronized.",
 			Do: func(s Spot) func() {
 				// Added, so that two faults on one clock come apart again.
 				s.Node.Ahead += 24 * time.Hour
@@ -122,7 +122,7 @@ func softwareFaults() []Fault {
 		},
 		{
 			Name: "etcd-masked", Title: "etcd is masked",
-			Report: "etcd does not start, systemctl says that it can not, and nobody remembers why",
+			Report: "etcd does not start, systemctl says that it can not, and we do not remember why",
 			Doc: "{node}'s own etcd is enabled and masked, so nothing starts it (\"Unit etcd.service is masked\"), and " +
 				"/etc/environment names it: nixlbench without railbench ends with \"connections to all backends failing\".",
 			Do: func(s Spot) func() { return nixl.MaskEtcd(s.Node) },
@@ -176,7 +176,7 @@ func softwareFaults() []Fault {
 		{
 			Name: "nftables-roce", Title: "nftables drops RoCE's packets",
 			Report: "between the virtual machines RDMA hangs, although their ends meet: soft-RoCE, UDP 4791",
-			Doc: "On {node} /etc/nftables.conf has a set of ports that nobody may reach, and UDP 4791 is one of them. An " +
+			Doc: "On {node} /etc/nftables.conf has a set of blocked ports, and UDP 4791 is one of them. An " +
 				"adapter's packets pass by it; soft-RoCE hangs, although its ends meet and ping answers.",
 			Do: filtered(network.NftRoCE),
 		},

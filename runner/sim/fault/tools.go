@@ -25,7 +25,7 @@ func toolFaults() []Fault {
 		{
 			Name: "iperf-stuck", Title: "iperf3 is busy for ever",
 			Report: "iperf3 says: the server is busy running a test. It has said so all day",
-			Doc: "On {node} an iperf3 server listens on port 5201 and tells every client that it \"is busy running " +
+			Doc: "On {node} an iperf3 server listens on port 5201 and reports to every client that it \"is busy running " +
 				"a test\". The client that it waits for is long gone.",
 			Do: func(s Spot) func() {
 				// It answers, unlike a forgotten perftest: that is what tells one from the other.
@@ -62,9 +62,9 @@ func toolFaults() []Fault {
 		},
 		{
 			Name: "garbled-output", Title: "A result row is cut", Where: OnAll,
-			Report: "railbench says that there is no result in what ib_write_bw printed",
+			Report: "railbench finds no result in what ib_write_bw printed",
 			Doc: "The result rows of ib_write_bw from {node} and to it break off in the middle, as when a " +
-				"connection breaks. There is no result in it.",
+				"connection breaks. The result is missing.",
 			Do: flawedBy(rdma.Garbles),
 		},
 		{

@@ -16,7 +16,7 @@ func Cell(t *testing.T, id string) steps.Cell {
 	t.Helper()
 	c, ok := Tutorial(t).Cell(id)
 	if !ok {
-		t.Fatalf("there is no cell %s", id)
+		t.Fatalf("missing cell %s", id)
 	}
 	return c
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // MuteManager nodes have a NetworkManager that runs and doesn't answer on D-Bus.
-const MuteManager host.Flaw = "NetworkManager answers nobody"
+const MuteManager host.Flaw = "NetworkManager does not answer"
 
 // runNmcli is NetworkManager's tool, as far as scripts ask it: -g FIELDS with
 // "general", "device show NAME" and "connection show NAME".
