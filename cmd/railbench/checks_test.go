@@ -62,7 +62,7 @@ func TestTitlesOfChecksAreNouns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verbs := strings.Fields("is are was were has have had may can holds leads answers finds works waits goes lets no not " +
+	verbs := strings.Fields("is are was were has have had may holds leads answers finds works waits goes lets no not " +
 		"nothing nobody every")
 	for _, p := range tut.Checklist {
 		for _, c := range p.Cells {

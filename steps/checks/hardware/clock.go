@@ -98,8 +98,8 @@ func clockOf(rig steps.Rig, e steps.End, g parse.GPU, rep *registry.Report) (sai
 	}
 	switch {
 	case share < limits.LowClock.Value():
-		rep.At(rig, e, steps.GPUClockStuck, steps.Fail, "the GPU on %s stays at %s under load. Shut the node down, and "+
-			"unplug its power for a minute", node, said)
+		rep.At(rig, e, steps.GPUClockStuck, steps.Fail, "the GPU on %s stays at %s under load. Shut the node down and "+
+			"unplug it for a minute", node, said)
 		rep.Explain("%s. GB10s were seen stuck like this until they were unplugged. Use the power supply that came with "+
 			"the node", registry.Capital(reason))
 	case share < limits.BusyClock.Value():

@@ -238,7 +238,7 @@ func sets(rig steps.Rig, e steps.End, s variable, why string) string {
 // ucxHarm says what a setting does to programs that leave it as it is; empty where
 // that is nothing bad.
 func ucxHarm(rig steps.Rig, e steps.End, s variable) (steps.Code, string) {
-	const unset = ". Unset it, or set it for one program only"
+	const unset = ". Unset it, or set it per program"
 	switch s.name {
 	case "UCX_NET_DEVICES":
 		return netDevicesHarm(rig, e, s.value, unset)
