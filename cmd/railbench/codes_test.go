@@ -74,8 +74,14 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// Whatever a cell or a check comes to but a PASS has a code, whichever fault the rig has.
-func TestEveryVerdictHasACode(t *testing.T) {
+// How long a finding may be.
+const (
+	mostOfReason  = 40
+	mostOfFinding = 6 // of doctor without -v
+)
+
+// Whatever a cell or a check comes to but a PASS has a code, whichever fault the rig has, and can be read at a glance.
+func TestEveryVerdictHasACodeAndIsShort(t *testing.T) {
 	t.Parallel()
 	known := map[steps.Code]bool{}
 	for _, g := range codeGroups(t) {
@@ -97,6 +103,14 @@ func TestEveryVerdictHasACode(t *testing.T) {
 			r, _, _ := diagnose(t, "--fault", f.Name)
 			for _, c := range r.Checks {
 				look(c.ID, c.Verdict, c.Code, c.Codes, c.Reason)
+				if words := len(strings.Fields(c.Reason)); words > mostOfReason {
+					t.Errorf("%s says %d words: %s", c.ID, words, c.Reason)
+				}
+				var b strings.Builder
+				c.print(&b, "railbench doctor "+c.ID+" --fix", false)
+				if lines := strings.Count(strings.Trim(b.String(), "\n"), "\n") + 1; lines > mostOfFinding {
+					t.Errorf("%s has %d lines:%s", c.ID, lines, b.String())
+				}
 			}
 			if testform.Full() {
 				r, _, _ := headlessly(t, append(cellsThat(t, false), "--fault", f.Name)...)

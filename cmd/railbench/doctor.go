@@ -483,12 +483,8 @@ const deciding = 2
 
 // print writes a check in at most six lines, or with all of its evidence.
 func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
-	where := ""
-	if c.Node != "both" {
-		where = " on " + c.Node
-	}
 	b.WriteByte('\n')
-	before := fmt.Sprintf("%s  %s%s: ", c.Verdict, c.ID, where)
+	before := fmt.Sprintf("%s  %s: ", c.Verdict, c.ID)
 	for _, l := range theme.Wrap(theme.Clean(before+c.Reason), issueWidth, "", "      ") {
 		b.WriteString(strings.TrimRight(l, " "))
 		b.WriteByte('\n')
@@ -515,7 +511,7 @@ func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 	switch {
 	case c.Fixed:
 		sanitize.Fprintf(b, "      fixed by %s\n", c.Fix)
-	case c.Fix != "":
+	case c.Fix != "" && c.CausedBy == "": // the cause is to be fixed first
 		sanitize.Fprintf(b, "      fix: %s   (asks first)\n", fixes)
 	}
 }
