@@ -36,7 +36,7 @@ install() {
 # What the full form of the tests calls.
 # shellcheck disable=SC2034
 tools=(openssh-server openssh-client iproute2 iputils-ping iperf3 perftest ibverbs-utils tmux
-	dash busybox-static sudo curl acl
+	dash busybox-static sudo curl acl strace
 	python3 python3-nbformat chromium
 	bash-completion zsh fish mandoc libxml2-utils
 	slurm-wlm munge openmpi-bin clustershell ansible-core)

@@ -14,8 +14,8 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// Here is this machine as a node, for tests of packages that use nodes: runner's own in the full form, where the
-// supervisor takes some fifteen processes for each script, and a Shell in the hermetic form.
+// Here is this machine as a node, for tests of packages that use nodes: runner's own in the full form, with the
+// supervisor, and a Shell in the hermetic form.
 func Here(name string) runner.Node {
 	if testform.Full() {
 		return runner.NewLocal(name, runner.NoAsker{})
