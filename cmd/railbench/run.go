@@ -393,6 +393,8 @@ type cellObject struct {
 	Code      steps.Code       `json:"code,omitempty"`
 	Codes     []steps.Code     `json:"codes,omitempty"`
 	Decided   steps.Witness    `json:"decided,omitempty"`
+	Findings  []steps.Found    `json:"findings,omitempty"`
+	Advice    []steps.Found    `json:"advice,omitempty"`
 	Evidence  []steps.Evidence `json:"evidence"`
 	Figures   []steps.Figure   `json:"figures"`
 	Exit      *int             `json:"exit"` // null where nothing ran
@@ -441,6 +443,7 @@ func newObject(rig steps.Rig, cells []steps.Cell, ended map[string]steps.CellEnd
 			ID: c.ID, Part: c.Part, Title: c.Title, Verdict: e.Verdict.Grade, Reason: e.Verdict.Reason,
 			Code: e.Verdict.Code, Codes: e.Verdict.Codes,
 			Decided:  e.Verdict.Decided,
+			Findings: e.Verdict.Findings, Advice: e.Verdict.Advice,
 			Evidence: e.Verdict.Evidence, Figures: e.Verdict.Figures,
 			ElapsedMS: e.Elapsed.Milliseconds(), Rails: []bytesObject{}, Log: e.Log,
 			Tables: marked(rig, e.Verdict.Tables, func(t *steps.Table) *string { return &t.Title }),
@@ -531,7 +534,8 @@ func (l *listing) print(format string, args ...any) {
 	}
 }
 
-func (l *listing) cell(id string, grade steps.Grade, reason string) {
+// cell prints a cell's verdict, and below it the findings that its reason only counts.
+func (l *listing) cell(id string, grade steps.Grade, reason string, findings []steps.Found) {
 	if !l.began {
 		l.began = true
 		simulated := ""
@@ -541,17 +545,24 @@ func (l *listing) cell(id string, grade steps.Grade, reason string) {
 		l.print("rig %s%s\n", l.rig.Name, simulated)
 	}
 	l.print("%-12s  %-*s  %s\n", grade, l.wide, id, reason)
+	for _, f := range findings {
+		if !strings.Contains(reason, f.Text) {
+			l.print("%-12s  %-*s  + %s: %s\n", "", l.wide, "", f.Grade, f.Text)
+		}
+	}
 	l.done[id] = true
 }
 
 // ended prints a cell's verdict.
-func (l *listing) ended(e steps.CellEnded) { l.cell(e.Cell, e.Verdict.Grade, e.Verdict.Reason) }
+func (l *listing) ended(e steps.CellEnded) {
+	l.cell(e.Cell, e.Verdict.Grade, e.Verdict.Reason, e.Verdict.Findings)
+}
 
 // rest prints the cells that did not begin, and the sums.
 func (l *listing) rest(r runObject) error {
 	for _, c := range r.Cells {
 		if !l.done[c.ID] {
-			l.cell(c.ID, c.Verdict, c.Reason)
+			l.cell(c.ID, c.Verdict, c.Reason, c.Findings)
 		}
 	}
 	l.print("%s\n", sums(r.Summary))
