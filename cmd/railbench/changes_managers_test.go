@@ -224,7 +224,10 @@ func (r *rootless) Run(ctx context.Context, s runner.Script, emit func(runner.Li
 // again, undo finds nothing to put back and removes what they kept.
 func TestRootIsLostInTheMiddle(t *testing.T) {
 	t.Parallel()
-	for i, from := range []string{"start the rollback timer", "start the change", "wait for its end", "confirm the change"} {
+	for i, from := range []string{
+		"start the rollback timer", "start the change", "wait for its end",
+		"confirm the change",
+	} {
 		for _, both := range []bool{false, true} {
 			if both == (i%2 == 0) && !testform.Full() {
 				continue

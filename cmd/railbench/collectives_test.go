@@ -142,7 +142,10 @@ func TestACollectiveNamesTheSlowNode(t *testing.T) {
 				"spark-01 and spark-03",
 		}},
 		{"hog", steps.Fail, []string{"p to 21.2 Gb/s of other traffic", "rocep1s0f1 on spark-03 before"}},
-		{"hot-adapter", steps.Warn, []string{"rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 on spark-03 reached 114"}},
+		{
+			"hot-adapter", steps.Warn,
+			[]string{"rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 on spark-03 reached 114"},
+		},
 		{"link-down", steps.Fail, []string{"rocep1s0f1 on spark-03 is not up"}},
 		{"mtu-mismatch", steps.Warn, []string{"rocep1s0f0 is 4096 on spark-03 but 1024 on spark-02, spark-01 and spark-04"}},
 		{"nccl-half", steps.Fail, []string{"on spark-03"}},

@@ -36,7 +36,10 @@ var changeSymptoms = map[string]symptom{
 		"netplan-try": {"Refused, and nothing was changed", "nmcli can't ask it"},
 	}},
 	"dhcp-client": {seen: map[string][]string{
-		"mtu":         {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient", "a DHCP client would set its address again"},
+		"mtu": {
+			"Refused, and nothing was changed", "enp1s0f1np1", "dhclient",
+			"a DHCP client would set its address again",
+		},
 		"bond-setup":  {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient"},
 		"netplan-try": {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient"},
 	}},

@@ -233,7 +233,8 @@ var symptoms = map[string]symptom{
 	},
 	"nixl-old": {says: map[string][]string{"nixl-check": {"1.0.0"}}},
 	"nixl-one-rail": {
-		seen: also(by([]string{"nixl-transfer-dual", "nixl-dual-dram", "nixl-mt"}, "rocep1s0f1 on both nodes carried nothing"),
+		seen: also(by([]string{"nixl-transfer-dual", "nixl-dual-dram", "nixl-mt"},
+			"rocep1s0f1 on both nodes carried nothing"),
 			[]string{"nixl-halves-dram"}, "roceP2p1s0f0 on both nodes carried nothing"),
 	},
 	"p2p-ip-conflict": {
@@ -265,7 +266,7 @@ var symptoms = map[string]symptom{
 	// What follows concerns programs that railbench does not start, or that it gives
 	// everything itself: the checklist sees it.
 	"apparmor-denied": {}, "boot-waits": {}, "link-local-missing": {}, "rail-unmanaged": {},
-	"two-managers":   {seen: map[string][]string{"interfaces": {"managed by NetworkManager and networkd at the same time"}}},
+	"two-managers":   {seen: map[string][]string{"interfaces": {"managed by NetworkManager and networkd"}}},
 	"etcd-down":      {},
 	"etcd-masked":    {},
 	"netplan-broken": {}, // the cell netplan has only its own file checked
@@ -343,8 +344,8 @@ var symptoms = map[string]symptom{
 	"crossed": {seen: also(also(tcpTests(by(append([]string{"words-of-four"}, everyTest...), "timed out"),
 		"enp1s0f0np0", "enp1s0f1np1 carried the data"), byNIXL, "do not reach the other end", "arp-flux"),
 		byUCX, "do not reach the other end", "arp-flux")},
-	"arp-flux": {seen: also(also(by(everyTest, "Rail 1", "packets stopped arriving", "arp-flux"), byNIXL, "cannot be reached",
-		"ib-write-bw"), byUCX, "timed out", "ib-write-bw")},
+	"arp-flux": {seen: also(also(by(everyTest, "Rail 1", "packets stopped arriving", "arp-flux"), byNIXL,
+		"cannot be reached", "ib-write-bw"), byUCX, "timed out", "ib-write-bw")},
 	"peer-reboots": {}, // and at how long a node is up
 	"rail-ip-missing": {
 		seen: also(map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},

@@ -77,8 +77,10 @@ var demoSymptoms = map[string]symptom{
 	"crossed": {seen: also(by([]string{"stream-rail", "stream-halves"}, "enp1s0f0np0", "wrong rail"),
 		[]string{"rdma-host"}, "timed out", "crossed rails")},
 	"pauses": demosSee(nil, "global_pause"),
-	"shaped": {seen: also(map[string][]string{"stream-rail": {"Gb/s, expected at least 27.0"}}, []string{"stream-half", "stream-halves"},
-		"Rail 1 carried only", "Test it alone")},
+	"shaped": {seen: also(map[string][]string{"stream-rail": {"Gb/s, expected at least 27.0"}}, []string{
+		"stream-half",
+		"stream-halves",
+	}, "Rail 1 carried only", "Test it alone")},
 	"slow-rail": demosSee(nil, "Rail 1 (rocep1s0f0)", "Gb/s, expected at least"),
 	"tool-missing": {skipped: by(append([]string{"rdma-host"}, gpuWrites...), "spark-01 has no ib_write_bw",
 		"nstall perftest")},
