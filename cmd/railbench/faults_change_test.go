@@ -18,7 +18,7 @@ import (
 // the tutorial's order, on a rig with a fault that is missing here as on a whole one.
 var changeSymptoms = map[string]symptom{
 	"address-returned": {seen: map[string][]string{
-		"mtu":         {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},
+		"mtu":         {"spark-01 bonds its rails but spark-02 does not", "bond-teardown"},
 		"bond-setup":  {"enp1s0f0np0 on spark-01 is in bond0 already", "bond-teardown"},
 		"netplan-try": {"enp1s0f0np0 on spark-01 is in bond0 already"},
 	}},
@@ -36,7 +36,10 @@ var changeSymptoms = map[string]symptom{
 		"netplan-try": {"Refused, and nothing was changed", "nmcli can't ask it"},
 	}},
 	"dhcp-client": {seen: map[string][]string{
-		"mtu":         {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient", "a DHCP client renews its address"},
+		"mtu": {
+			"Refused, and nothing was changed", "enp1s0f1np1", "dhclient",
+			"a DHCP client would set its address again",
+		},
 		"bond-setup":  {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient"},
 		"netplan-try": {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient"},
 	}},
@@ -61,7 +64,7 @@ var changeSymptoms = map[string]symptom{
 		},
 	}},
 	"bond-left-over": {seen: map[string][]string{
-		"mtu":           {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},
+		"mtu":           {"spark-01 bonds its rails but spark-02 does not", "bond-teardown"},
 		"bond-setup":    {"enp1s0f0np0 on spark-01 is in bond0 already", "bond-teardown"},
 		"bond-teardown": {"enp1s0f1np1 on spark-01 has no address", "rail-ips"},
 		"netplan-try":   {"enp1s0f0np0 on spark-01 is in bond0 already"},
@@ -86,7 +89,7 @@ var changeSymptoms = map[string]symptom{
 		"rail-ips": {"Not run"}, "cleanup": {"Not run"},
 	}},
 	"roce-lag": {seen: map[string][]string{
-		"mtu":           {"spark-01 bonds its rails and spark-02 doesn't", "bond-teardown"},
+		"mtu":           {"spark-01 bonds its rails but spark-02 does not", "bond-teardown"},
 		"bond-setup":    {"enp1s0f0np0 on spark-01 is in bond0 already", "bond-teardown"},
 		"bond-teardown": {"enp1s0f1np1 on spark-01 has no address", "rail-ips"},
 		"netplan-try":   {"enp1s0f0np0 on spark-01 is in bond0 already"},
@@ -263,8 +266,8 @@ func TestAManagerThatFightsIsNamed(t *testing.T) {
 	t.Parallel()
 	v := leaves(t, []string{"manager-fights"}, []string{"bond-setup"})["bond-setup"]
 	for _, want := range []string{
-		"On spark-01 NetworkManager manages enp1s0f0np0 again, though it was set to unmanaged (connected)",
-		"has set 192.168.200.10/24 on it although it is in bond0", "Both nodes are as they were before",
+		"On spark-01 NetworkManager manages enp1s0f0np0 again (connected)",
+		"has set 192.168.100.10/24 on it", "Both nodes are as they were before",
 	} {
 		if v.Grade != steps.Fail || !strings.Contains(v.Said(), want) {
 			t.Errorf("%s without %q: %s", v.Grade, want, v.Reason)

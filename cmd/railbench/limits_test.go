@@ -11,7 +11,7 @@ import (
 // carried until then, and not to look for crossed rails or a dead end. A block that takes minutes is no silence.
 func TestMoreThanThereIsTimeFor(t *testing.T) {
 	t.Parallel()
-	const longer, reach = "so what was asked for takes longer", "so the ends reach each other"
+	const longer, reach = "while still working", "so the ends reach each other"
 	for i, c := range []struct {
 		cell, param string
 		want        steps.Grade
@@ -29,15 +29,15 @@ func TestMoreThanThereIsTimeFor(t *testing.T) {
 		{"nixl-single-vram", "NIXL_ITERATIONS=10000000", steps.Inconclusive, reach},
 		{"load-tcp", "LOAD_SECONDS=7200", steps.Pass, ""},
 		// And for less than a rate is told from: no tool's rounding contradicts itself.
-		{"ucx-perftest", "UCXPERF_MESSAGES=1", steps.Inconclusive, "it is of 1 message, and below 100"},
-		{"ucx-perftest", "UCXPERF_MESSAGES=50", steps.Pass, "as it should be"},
-		{"stream-rail", "STREAM_BLOCK=1", steps.Inconclusive, "a call of the kernel's, and below 64 KiB"},
-		{"stream-halves", "STREAM_BLOCK=64", steps.Inconclusive, "a call of the kernel's, and below 64 KiB"},
-		{"ucx-perftest", "UCXPERF_BYTES=1", steps.Inconclusive, "a band begins at"},
-		{"nixl-transfer-dual", "NIXL_DUAL_BYTES=1", steps.Inconclusive, "a band begins at"},
-		{"nixl-transfer-gpu", "NIXL_BYTES=1", steps.Inconclusive, "31 kb/s, and nothing says"},
-		{"ucx-perftest-gpu", "UCXPERF_BYTES=1", steps.Inconclusive, "a band begins at"},
-		{"nixl-transfer", "NIXL_BYTES=1", steps.Inconclusive, "a band begins at"},
+		{"ucx-perftest", "UCXPERF_MESSAGES=1", steps.Inconclusive, "only 1 message, fewer than 100"},
+		{"ucx-perftest", "UCXPERF_MESSAGES=50", steps.Pass, "expected 87.9 to 107.5"},
+		{"stream-rail", "STREAM_BLOCK=1", steps.Inconclusive, "smaller than 64 KiB"},
+		{"stream-halves", "STREAM_BLOCK=64", steps.Inconclusive, "smaller than 64 KiB"},
+		{"ucx-perftest", "UCXPERF_BYTES=1", steps.Inconclusive, "needed)"},
+		{"nixl-transfer-dual", "NIXL_DUAL_BYTES=1", steps.Inconclusive, "needed)"},
+		{"nixl-transfer-gpu", "NIXL_BYTES=1", steps.Inconclusive, "31 kb/s; whether"},
+		{"ucx-perftest-gpu", "UCXPERF_BYTES=1", steps.Inconclusive, "needed)"},
+		{"nixl-transfer", "NIXL_BYTES=1", steps.Inconclusive, "needed)"},
 	} {
 		if sampled(i) {
 			continue

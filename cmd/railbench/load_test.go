@@ -13,7 +13,7 @@ func loadsSee(words ...string) symptom { return symptom{seen: by([]string{"load-
 
 // loadSymptoms is by fault, as symptoms is; one that is missing here leaves the load of all rails as it is.
 var loadSymptoms = map[string]symptom{
-	"adapter-lost":     loadsSee("spark-01 2, so", "these are not all"),
+	"adapter-lost":     loadsSee("spark-01 2, so", "the sum is not complete"),
 	"rail-ip-missing":  loadsSee(leftOut["rail-ip-missing"]...),
 	"duplicate-ip":     loadsSee(leftOut["duplicate-ip"]...),
 	"slow-cable":       loadsSee(slower...),
@@ -22,24 +22,24 @@ var loadSymptoms = map[string]symptom{
 	"roce-lag":         loadsSee("in bond0", "bond-teardown"),
 	"peer-dead":        loadsSee("connection refused"),
 	"port-busy":        loadsSee("port 18515 on spark-01 is in use"),
-	"bad-cable":        loadsSee("error counters grew", "symbol_error"),
-	"hot-adapter":      loadsSee("reached 1", "degrees", "give it air"), // it is warmer the longer it is loaded
+	"bad-cable":        loadsSee("rror counters", "symbol_error"),
+	"hot-adapter":      loadsSee("reached 1", "degrees", "Improve its airflow"), // it is warmer the longer it is loaded
 	"crossed":          loadsSee("timed out", "crossed rails"),
-	"arp-flux":         loadsSee("or never did", "arp-flux"),
-	"cable-unplugged":  loadsSee("rocep1s0f0 on spark-02 is DOWN", "check its cable"),
+	"arp-flux":         loadsSee("packets stopped arriving", "arp-flux"),
+	"cable-unplugged":  loadsSee("rocep1s0f0 on spark-02", "Check its cable"),
 	"link-down":        loadsSee("rocep1s0f1 on spark-01 is DOWN", "switched off"),
 	"counter-missing":  loadsSee("spark-01", "no port counters"),
 	"counter-reset":    loadsSee("went backwards"),
 	"degraded-adapter": loadsSee("degraded", "power"),
-	"firewall":         loadsSee("rail 3", "no server could be reached from spark-02", "a firewall", "1 more"),
+	"firewall":         loadsSee("Rail 3", "no server could be reached from spark-02", "firewall", "3 more"),
 	"garbled-output":   loadsSee("no result in the output"),
-	"hog":              loadsSee("Gb/s of 210.8", "21.2 Gb/s of other traffic"),
-	"mtu-mismatch":     loadsSee("the smaller counts"),
-	"pcie-x2":          loadsSee("157.9 Gb/s of 210.8", "PCIe Gen5 x2"),
-	"retransmits":      loadsSee("sent again", "out_of_sequence"),
+	"hog":              loadsSee("Gb/s, expected at least 200.3", "21.2 Gb/s"),
+	"mtu-mismatch":     loadsSee("The smaller"),
+	"pcie-x2":          loadsSee("157.9 Gb/s", "PCIe Gen5 x2"),
+	"retransmits":      loadsSee("retransmitted", "out_of_sequence"),
 	"pauses":           loadsSee("tx_global_pause", "rx_global_pause"),
 	"tool-missing": {skipped: map[string][]string{
-		"load-all": {"spark-01 has no ib_write_bw", "install perftest"},
+		"load-all": {"spark-01 has no ib_write_bw", "nstall perftest"},
 	}},
 }
 

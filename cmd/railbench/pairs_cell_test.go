@@ -67,7 +67,7 @@ func TestPairMatrixCell(t *testing.T) {
 				}
 			}
 			// What is the same in both maps is told once, and each map's scale stands right below it.
-			if text := strings.Join(drawn, "\n"); strings.Count(text, "! good, and its judge warns") != 1 ||
+			if text := strings.Join(drawn, "\n"); strings.Count(text, "! good with a warning") != 1 ||
 				!strings.Contains(text, "▒ 2.1 times the least") || !strings.HasPrefix(drawn[len(drawn)-1], "█ from 98 %") {
 				t.Errorf("the maps' legends:\n%s", text)
 			}

@@ -66,7 +66,7 @@ func TestPairsNameTheFault(t *testing.T) {
 			4, "hog@spark-03", steps.Fail,
 			[]string{ // the rails share a PCIe link, and the traffic comes from spark-01
 				"Everything to spark-03 over rail 1 and rail 2, but not what comes from it", "72.",
-				"21.2 Gb/s of other traffic", "Everything from spark-01 over rail 1 and rail 2, but not what goes to it",
+				"21.2 Gb/s", "Everything from spark-01 over rail 1 and rail 2, but not what goes to it",
 			},
 		},
 		{3, "rail-ip-missing@spark-03", steps.Inconclusive, []string{"spark-03 has no rail 2"}},
@@ -311,7 +311,7 @@ func TestPairsVerb(t *testing.T) {
 	}
 	run(exitOK, "--rig", "sim", "--speed", "max", "--save", in("two.json"))
 	if _, errs := run(exitUsage, "compare", in("a.json"), in("two.json")); !strings.Contains(errs,
-		"it has 3 nodes, and the other 2") {
+		"it has 3 nodes, but the other has 2") {
 		t.Errorf("compared with one of two nodes: %s", errs)
 	}
 	run(exitOK, "compare", in("a.json"), in("a.json"))
@@ -332,13 +332,13 @@ func TestPairsVerb(t *testing.T) {
 		t.Errorf("compared with other hardware: %s", out)
 	}
 	_, errs = run(exitUsage, "--rig", "sim", "--nodes", "3", "--speed", "max", "--save", in("x2.json"))
-	if !strings.Contains(errs, "it can't go on: rail 3 of spark-03 was") ||
-		!strings.Contains(errs, "save to another file") {
+	if !strings.Contains(errs, "it cannot be continued: rail 3 of spark-03 was") ||
+		!strings.Contains(errs, "Save to another file") {
 		t.Errorf("it goes on over other hardware: %s", errs)
 	}
 	for text, says := range map[string]string{
-		"": "is empty, or breaks off", `{"pairs": 1, "rig"`: "breaks off",
-		`{"a": 1}`: "it is none",
+		"": "is empty or cut off", `{"pairs": 1, "rig"`: "cut off",
+		`{"a": 1}`: "no version found",
 	} {
 		if err := os.WriteFile(in("odd.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

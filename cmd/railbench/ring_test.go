@@ -50,7 +50,7 @@ func TestRing(t *testing.T) {
 				var out, errs strings.Builder
 				code := Main([]string{"pairs", "--rig", ringRig, "--nodes", fmt.Sprint(nodes), "--speed", "max", "--save", save},
 					strings.NewReader(""), &out, &errs)
-				if said := out.String(); code != exitOK || !strings.Contains(said, fmt.Sprintf("All %d figures", 6*nodes)) ||
+				if said := out.String(); code != exitOK || !strings.Contains(said, fmt.Sprintf("All %d values", 6*nodes)) ||
 					strings.Contains(said, "- no cable") != (nodes > 3) {
 					t.Errorf("pairs: exit %d: %s%s", code, said, errs.String())
 				}
@@ -70,11 +70,11 @@ func TestCollectivesInARing(t *testing.T) {
 		want  steps.Grade
 		words []string
 	}{
-		{3, "", nil, steps.Pass, []string{"on 3 nodes", "for three nodes in a ring", "carried alike"}},
-		{4, "", nil, steps.Pass, []string{"on 4 nodes", "for four nodes or more in a ring", "carried alike"}},
-		{4, "spark-01:spark-03", nil, steps.Pass, []string{"on 4 nodes", "carried alike"}},
-		{7, "spark-05:spark-04", nil, steps.Pass, []string{"on 7 nodes", "carried alike"}},
-		{4, "", []string{"degraded-adapter@spark-03"}, steps.Fail, []string{"for four nodes or more in a ring"}},
+		{3, "", nil, steps.Pass, []string{"on 3 nodes", "expected at least 10", "carried equal shares"}},
+		{4, "", nil, steps.Pass, []string{"on 4 nodes", "expected at least 10", "carried equal shares"}},
+		{4, "spark-01:spark-03", nil, steps.Pass, []string{"on 4 nodes", "carried equal shares"}},
+		{7, "spark-05:spark-04", nil, steps.Pass, []string{"on 7 nodes", "carried equal shares"}},
+		{4, "", []string{"degraded-adapter@spark-03"}, steps.Fail, []string{"expected at least 10"}},
 		{4, "", []string{"nccl-tcp"}, steps.Fail, []string{"NET/Socket"}},
 	} {
 		t.Run(fmt.Sprint(c.nodes, c.link, c.fault), func(t *testing.T) {

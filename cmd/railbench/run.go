@@ -540,7 +540,8 @@ func (l *listing) print(format string, args ...any) {
 	}
 }
 
-func (l *listing) cell(id string, grade steps.Grade, reason string) {
+// cell prints a cell's verdict, and below it the findings that its reason only counts.
+func (l *listing) cell(id string, grade steps.Grade, reason string, findings []steps.Found) {
 	if !l.began {
 		l.began = true
 		simulated := ""
@@ -550,17 +551,24 @@ func (l *listing) cell(id string, grade steps.Grade, reason string) {
 		l.print("rig %s%s\n", l.rig.Name, simulated)
 	}
 	l.print("%-12s  %-*s  %s\n", grade, l.wide, id, reason)
+	for _, f := range findings {
+		if !strings.Contains(reason, f.Text) {
+			l.print("%-12s  %-*s  + %s: %s\n", "", l.wide, "", f.Grade, f.Text)
+		}
+	}
 	l.done[id] = true
 }
 
 // ended prints a cell's verdict.
-func (l *listing) ended(e steps.CellEnded) { l.cell(e.Cell, e.Verdict.Grade, e.Verdict.Reason) }
+func (l *listing) ended(e steps.CellEnded) {
+	l.cell(e.Cell, e.Verdict.Grade, e.Verdict.Reason, e.Verdict.Findings)
+}
 
 // rest prints the cells that did not begin, and the sums.
 func (l *listing) rest(r runObject) error {
 	for _, c := range r.Cells {
 		if !l.done[c.ID] {
-			l.cell(c.ID, c.Verdict, c.Reason)
+			l.cell(c.ID, c.Verdict, c.Reason, c.Findings)
 		}
 	}
 	l.print("%s\n", sums(r.Summary))

@@ -185,7 +185,7 @@ func TestRunOfThreeNodesAsksForTheLink(t *testing.T) {
 		{
 			[]string{"run", "hosts", "--link", "spark-01:spark-02", "--speed", "max"},
 			exitOK,
-			"spark-01 and spark-02 are two machines",
+			"spark-01 and spark-02 both run",
 		},
 	} {
 		var out, errs bytes.Buffer

@@ -143,7 +143,7 @@ func TestSomebodyElsesSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v, printed := ranAs(t, s, "scratch-1"); v.Grade != steps.Inconclusive ||
-		!strings.Contains(v.Said(), "nobody sees") || strings.Contains(printed, "trace") {
+		!strings.Contains(v.Reason, "invisible character") || strings.Contains(printed, "trace") {
 		t.Errorf("hidden: %s: %s\n%s", v.Grade, v.Reason, printed)
 	}
 }
@@ -160,7 +160,7 @@ func TestDeceivingScripts(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := Main([]string{"run", "c", "--rig", "sim", "--speed", "max", "--runbook", path}, strings.NewReader(""),
 			&stdout, &stderr)
-		if code != exitUsage || !strings.Contains(stderr.String(), "is invisible") {
+		if code != exitUsage || !strings.Contains(stderr.String(), "invisible character") {
 			t.Errorf("%U: exit %d: %s%s", c, code, &stdout, &stderr)
 		}
 	}

@@ -21,7 +21,7 @@ func TestWrongUsage(t *testing.T) {
 		"run gids --link 1:1":                    "--link 1:1",
 		"run gids --speed 0":                     "above 0",
 		"run gids --speed NaN":                   "above 0",
-		"run gids -p NOPE=1":                     `no parameter "NOPE"`,
+		"run gids -p NOPE=1":                     `unknown parameter "NOPE"`,
 		"run gids -p SIZE":                       "NAME=VALUE",
 		"run gids -p .SIZE=1":                    "the cell before the dot is missing",
 		"run gids --fault nosuch":                `no fault "nosuch"`,

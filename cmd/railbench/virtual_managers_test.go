@@ -227,7 +227,7 @@ func (v *virtual) managedMTU(t *testing.T) {
 	before, journal := v.states(t), &undo.Journal{Dir: t.TempDir()}
 	v.change(t, journal, "mtu", "9000")
 	made := v.states(t)
-	v.change(t, journal, "netplan-try", "NetworkManager on spark-01", "etworkd on spark-02", "MTU of 9000", "as they were")
+	v.change(t, journal, "netplan-try", "NetworkManager on spark-01", "etworkd on spark-02", "MTU 9000", "as they were")
 	v.becomes(t, made)
 	v.change(t, journal, "bond-setup", "balance-xor")
 	v.change(t, journal, "cleanup")
@@ -414,7 +414,7 @@ func (v *virtual) rootLost(t *testing.T) {
 	v.armed(t, s)
 	may("ALL")
 	e := v.ended(t, s, "bond-setup")
-	for _, want := range []string{"sudo", "Both nodes are as they were before", "kept the way back in /run/railbench"} {
+	for _, want := range []string{"sudo", "Both nodes are as they were before", "rolled back without railbench"} {
 		if e.Verdict.Grade != steps.Inconclusive || !strings.Contains(e.Verdict.Reason, want) {
 			t.Errorf("%s without %q: %s", e.Verdict.Grade, want, e.Verdict.Reason)
 		}

@@ -42,7 +42,7 @@ func (v *virtual) changeOfAll(t *testing.T) {
 	r, _ := v.run(t, "mtu", "cleanup", "--yes")
 	for _, id := range []string{"mtu", "cleanup"} {
 		if got := r.cell(t, id); got.Verdict != steps.Pass ||
-			!strings.Contains(strings.ToLower(got.Reason), "over each of 4 links") {
+			!strings.Contains(strings.ToLower(got.Reason), "each of 4 links") {
 			t.Errorf("%s: %s: %s", id, got.Verdict, got.Reason)
 		}
 	}

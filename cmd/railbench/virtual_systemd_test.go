@@ -89,7 +89,7 @@ func (v *virtual) checklist(t *testing.T) {
 				"; systemd-run -q --unit=rig-dhclient /usr/local/sbin/dhclient " + rail,
 			"systemctl stop rig-dhclient; rm /usr/local/sbin/dhclient",
 			"rail-managers",
-			[]string{"dhclient on spark-02 may manage " + rail, "a DHCP client renews its address"},
+			[]string{"dhclient on spark-02 may manage " + rail, "a DHCP client would set its address again"},
 		},
 		{
 			// As a bond that is made by hand has it: the manager has the slave still. Where minutes are between

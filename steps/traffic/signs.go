@@ -27,7 +27,7 @@ func LikelyCause(r steps.Result, s steps.Stage, m registry.Measurement, got floa
 	}
 	text, code, known = shown(r, s, m, got, mtu)
 	if traffic != "" {
-		text += ". In addition, " + traffic
+		text += ". " + traffic
 	}
 	return text, code, known
 }

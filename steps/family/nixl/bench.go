@@ -54,7 +54,7 @@ var nixlCauses = []registry.Cause{
 	},
 	{
 		Pattern: lazyregexp.New(`^CUDA: .*out of memory`), Code: steps.GPUMemoryShort, Grade: steps.Inconclusive,
-		Means: "the buffer does not fit into the GPU's memory on %s. Lower NIXL_VRAM_BUFFER",
+		Means: "the buffer does not fit into the memory of the GPU on %s. Lower NIXL_VRAM_BUFFER",
 	},
 	{
 		Pattern: lazyregexp.New(`^CUDA: .*no CUDA-capable device`), Code: steps.CannotRun, Grade: steps.Skipped,

@@ -188,7 +188,7 @@ func (l *loadRun) Figure(traffic.Accounted) {
 		l.rep.Show("TCP at the same time", registry.Round(float64(l.tcp)), "Gb/s", nil)
 	}
 	f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
-		l.rep.Add(code, g, "%s%s: "+format, append([]any{l.names(), l.beside()}, args...)...)
+		l.rep.Add(code, g, "%s%s: "+format, append([]any{registry.Capital(l.names()), l.beside()}, args...)...)
 	})
 	// A sum of two ways, or what TCP left, is no figure that another cell could stand beside.
 	if !l.bothWays && l.tcp == 0 {
@@ -216,14 +216,14 @@ func (l *loadRun) ended() bool {
 		ok = false
 		if c, msg, found := causeOf(messagesOf(l.client.End, t.Errors)); found {
 			code, grade, said := means(l.result.Rig, l.stage, l.result.Rig.Pairs, c, msg)
-			l.rep.Add(code, grade, "%s: %s", t.Name, said)
+			l.rep.Add(code, grade, "%s: %s", registry.Capital(t.Name), said)
 			continue
 		}
 		code := steps.OutputIncomplete
 		if t.Exit != 0 {
 			code = steps.ScriptFailed
 		}
-		l.rep.Add(code, steps.Inconclusive, "%s has no figure: %s", t.Name, registry.OrUnknown(t.Err))
+		l.rep.Add(code, steps.Inconclusive, "%s has no figure: %s", registry.Capital(t.Name), registry.OrUnknown(t.Err))
 	}
 	return ok
 }

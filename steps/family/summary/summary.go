@@ -406,7 +406,7 @@ func (r recap) fastest() string {
 	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("Of TCP, RDMA writes, NIXL and UCX, the fastest is %s: %s", x.name, registry.Gbps(x.value))
+	text := fmt.Sprintf("Fastest: %s, %s", x.name, registry.Gbps(x.value))
 	if most := x.most(); most > 0 {
 		text += fmt.Sprintf(" of %.1f (%s)", most, x.by)
 	}
