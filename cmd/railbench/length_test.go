@@ -33,6 +33,7 @@ func TestTutorialIsShort(t *testing.T) {
 		if screens > longestPart {
 			t.Errorf("%s: %d lines, %d screens, %d at most", part.ID, lines, screens, longestPart)
 		}
+		t.Logf("%s: %d lines, %d screens", part.ID, lines, screens)
 		all += screens
 	}
 	if all > longestTutorial {

@@ -120,9 +120,9 @@ func forward(t *testing.T, n runner.Node, o Options) {
 
 	// Nobody is to be had on this side.
 	// The node's side has accepted it already, so that it can only be closed.
-	dead := forwarding(t, n, 0, func(context.Context) (net.Conn, error) { return nil, errors.New("nobody") })
+	dead := forwarding(t, n, 0, func(context.Context) (net.Conn, error) { return nil, errors.New("no server") })
 	if _, exit := get(t, n, dead.Port(), "/"); exit.Code != 52 && exit.Code != 56 {
-		t.Errorf("nobody there: %v", exit)
+		t.Errorf("no server: %v", exit)
 	}
 	stdout, _ = get(t, n, two.Port(), "/")
 	equal(t, "the second, after all", stdout, "two")

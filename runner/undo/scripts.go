@@ -52,7 +52,7 @@ const owned = `owned() {
     case $who in
     0:d????-??-?) ;;
     *)
-      echo "$at ($who) is not root's alone: somebody else could put there what would then run as root." \
+      echo "$at ($who) is not root's alone: another user could put there what would then run as root." \
         "chown root $at and chmod go-w $at, if that is how it should be" >&2
       exit 1 ;;
     esac
@@ -92,7 +92,7 @@ exit 1
 
 // watchScript is the dead-man's switch: $1 is the folder. It sleeps for a second at a
 // time, because a longer sleep stands still while the node is suspended. One that was
-// killed is started again, and goes on where it was. A way back that fails is tried again.
+// killed is started again, and goes on where it was. A rollback that fails is tried again.
 const watchScript = uptime + `cd "$1" || exit 1
 echo $$ >watch.pid
 while read -r over 2>/dev/null <armed && uptime && [ "$now" -lt "$over" ]; do
@@ -104,7 +104,7 @@ if [ -s change.pid ] && [ ! -e change.exit ]; then
   read -r pid <change.pid
   kill -KILL "-$pid" 2>/dev/null
 fi
-# Nobody may be there, and a manager of networks that hangs or starts is over it soon.
+# The user may be away, and a manager of networks that hangs or starts is over it soon.
 for pause in 10 30 60 0; do
   sh ./back >back.out 2>&1
   code=$?
@@ -123,7 +123,7 @@ sh "./$2" >"$2.out" 2>&1
 echo $? >"$2.new"
 mv "$2.new" "$2.exit"`
 
-// startScript ends with 4 where the switch has fired: a change that began now would have no way back.
+// startScript ends with 4 where the switch has fired: a change that began now would have no rollback.
 const startScript = owned + `[ -e "$DIR/armed" ] || exit 4
 owned "$DIR"
 printf '%s\n' "$CHANGE" >"$DIR/change" || exit 1
@@ -144,7 +144,7 @@ done
 if [ -e "$DIR/$WHAT.exit" ]; then
   read -r code <"$DIR/$WHAT.exit"
   echo "exit $code"
-  # What is longer than an answer may be would be none, and the change or the way back without an end.
+  # What is longer than an answer may be would be none, and the change or the rollback without an end.
   head -c 1000000 "$DIR/$WHAT.out"
 else
   echo running

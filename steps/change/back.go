@@ -21,7 +21,7 @@ try_lease() { [ "$given" ] || try "$@"; }
 is() { [ -e "/sys/class/net/$1" ]; }
 value() { # FILE
   line=
-  # In this order: where there is no file it is the shell that complains.
+  # In this order: where the file is missing it is the shell that complains.
   read -r line 2>/dev/null <"$1"
   echo "$line"
 }
@@ -63,7 +63,7 @@ free_of() { # NAME MASTER: it is in no other
   [ "$now" = "$2" ] || [ -z "$now" ] || try ip link set "$1" nomaster
 }
 link() { # NAME MAC MTU
-  is "$1" || { echo "failed: there is no $1 any more" >&2; failed=1; return; }
+  is "$1" || { echo "failed: $1 is gone" >&2; failed=1; return; }
   if [ "$2" ] && [ "$(value "/sys/class/net/$1/address")" != "$2" ]; then
     ip link set "$1" address "$2" 2>/dev/null || {
       try ip link set "$1" down
@@ -76,7 +76,7 @@ makes_own() { # NAME MODE: how the kernel makes its address of the link
   [ "$(value "/proc/sys/net/ipv6/conf/$1/addr_gen_mode")" = "$2" ] ||
     { is "$1" && echo "$2" 2>/dev/null >"/proc/sys/net/ipv6/conf/$1/addr_gen_mode"; }
 }
-setting() { # NAME WHICH VALUE: what the kernel was told of its IPv6
+setting() { # NAME WHICH VALUE: what the kernel knows of its IPv6
   [ "$(value "/proc/sys/net/ipv6/conf/$1/$2")" = "$3" ] ||
     { is "$1" && echo "$3" 2>/dev/null >"/proc/sys/net/ipv6/conf/$1/$2"; }
 }

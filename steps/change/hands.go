@@ -146,7 +146,7 @@ nm_give() { # NAME STATE UUID METRIC: as it had it
     ;;
   disconnected:connect*) nmcli --wait 20 device disconnect "$1" >/dev/null || return 1 ;;
   esac
-  # It numbers its routes anew where it had forgotten the device.
+  # It numbers its routes again where it had forgotten the device.
   if [ "$4" -ge 100 ] && [ "$(other_metric "$1" "$4")" ]; then
     nmcli device modify "$1" ipv4.route-metric "$4" >/dev/null || return 1
   fi
@@ -161,7 +161,7 @@ networkd_take() { # NAME...
   mkdir -p /run/systemd/network || return 1
   for name; do
     file=/run/systemd/network/00-railbench-$name.network
-    # networkd is no root, and has to read it.
+    # networkd does not run as root, and has to read it.
     (umask 022 && printf '%s\n' "# railbench: a change of $name is under way, or was kept" \
       '[Match]' "Name=$name" '[Link]' Unmanaged=yes >"$file.new") && mv "$file.new" "$file" || return 1
   done
