@@ -496,7 +496,7 @@ func (s symptom) check(t *testing.T, c cellObject) {
 	case !seen && !skipped && c.Verdict != steps.Pass && !slices.Contains(s.may, c.ID):
 		t.Errorf("%s has nothing to do with it: %s: %s", c.ID, c.Verdict, c.Reason)
 	}
-	text := said(steps.Verdict{Reason: c.Reason, Findings: c.Findings, Evidence: c.Evidence})
+	text := steps.Verdict{Reason: c.Reason, Findings: c.Findings, Evidence: c.Evidence}.Said()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
 			t.Errorf("%s doesn't say %q: %s: %s", c.ID, w, c.Verdict, text)

@@ -62,7 +62,7 @@ func ParseValue(s string) (Value, error) {
 		case strings.HasPrefix(word, "*"):
 			var ok bool
 			if v.factor, ok = strictnum.Signed(word[1:]); !ok || v.factor == 0 {
-				return v, fmt.Errorf("%q is no factor like *1e-9", word)
+				return v, fmt.Errorf("%q is not a factor like *1e-9", word)
 			}
 		case v.Unit == "":
 			v.Unit = word
