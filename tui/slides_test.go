@@ -45,7 +45,11 @@ func staged(t *testing.T) (s *screen, told *[]script.Moment, pulls *[]bool) {
 	told, pulls = &[]script.Moment{}, &[]bool{}
 	s = newScreen(t, loadable(), 120, 40)
 	s.Model.opts.Presentation.Script = parsed
-	s.Model.presenter.progress.tick = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil } // pass has the clock
+	s.Model.presenter.progress.tick = func(time.Duration,
+		func(time.Time) tea.Msg,
+	) tea.Cmd {
+		return nil
+	} // pass has the clock
 	s.Model.opts.Presentation.Tell = func(m script.Moment) error { *told = append(*told, m); return nil }
 	s.Model.opts.Presentation.Pull = func(out bool) error { *pulls = append(*pulls, out); return nil }
 	s.send(eventsMsg(connected()))

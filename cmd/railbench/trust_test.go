@@ -160,7 +160,7 @@ func TestDeceivingScripts(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := Main([]string{"run", "c", "--rig", "sim", "--speed", "max", "--runbook", path}, strings.NewReader(""),
 			&stdout, &stderr)
-		if code != exitUsage || !strings.Contains(stderr.String(), "invisible character") {
+		if code != exitUsage || !strings.Contains(stderr.String(), "invisible") {
 			t.Errorf("%U: exit %d: %s%s", c, code, &stdout, &stderr)
 		}
 	}

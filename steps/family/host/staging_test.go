@@ -52,7 +52,10 @@ func TestHostStaging(t *testing.T) {
 			[]string{"CUDA error 2"},
 		},
 		{"a strange end", good, good, 9, steps.Inconclusive, steps.ScriptFailed, []string{"exit 9"}},
-		{"half", "driver: none\n", good, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"on spark-02 printed no result"}},
+		{
+			"half", "driver: none\n", good, 0, steps.Inconclusive, steps.OutputIncomplete,
+			[]string{"on spark-02 printed no result"},
+		},
 		{"no output", "", good, 0, steps.Inconclusive, steps.OutputIncomplete, []string{"could not read the output"}},
 	} {
 		r := kindtest.Both(kindtest.TutorialSpark(), parse.StagingOutput, x.here, x.peer)
