@@ -64,14 +64,11 @@ const (
 
 // leashCommand is the command line that puts a node's shell on the leash.
 func leashCommand(id string) string {
-	command := `sh -c 'eval "$1"' railbench-boot`
-	for _, word := range []string{
-		scripts.SupervisorBoot, scripts.SupervisorPerl, scripts.SupervisorShell,
-		strconv.Itoa(int(LeashSilence / time.Second)), strconv.Itoa(int(spareSilence / time.Second)),
-	} {
-		command += " " + Quote(word)
-	}
-	return command + " " + leashName + " " + id
+	return strings.Join([]string{
+		`sh -c 'eval "$1"' railbench-boot`, Quote(scripts.SupervisorBoot), Quote(scripts.SupervisorPerl),
+		Quote(scripts.SupervisorShell), strconv.Itoa(int(LeashSilence / time.Second)),
+		strconv.Itoa(int(spareSilence / time.Second)), leashName, id,
+	}, " ")
 }
 
 // leashFrame is what the leash reads before the heartbeats.
