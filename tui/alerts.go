@@ -30,7 +30,7 @@ func (sh *shared) alerts() (all []alert) {
 	all = hardwareAlerts(sh.snapshot, trouble(sh.book))
 	if sh.changedFile != "" {
 		all = append(all, alert{
-			text: sh.changedFile + " has changed on disk: r opens it anew, and keeps all results", mild: true,
+			text: sh.changedFile + " has changed on disk: r opens it again and keeps all results", mild: true,
 		})
 	}
 	return all

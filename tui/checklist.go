@@ -188,9 +188,9 @@ func (cl *checklist) fix() tea.Cmd {
 	case grade == steps.NotRun:
 		cl.notice = "enter runs the check first"
 	case !hasProblem(grade):
-		cl.notice = "there is nothing to put right"
+		cl.notice = "there is nothing to fix"
 	case !has:
-		cl.notice = "no command puts this right: its reason says what to do"
+		cl.notice = "no command fixes this: its reason says what to do"
 	default:
 		cl.checkingAll = false
 		ids := []string{f.ID, c.ID}
@@ -473,9 +473,9 @@ func (cl *checklist) checkHead(width int) []string {
 		switch {
 		case !cl.fixable() || cl.busy():
 		case cl.explains == "":
-			second = fmt.Sprintf("f puts right what is selected: %q (D goes back to the page)", theme.Clean(cl.why))
+			second = fmt.Sprintf("f fixes what is selected: %q (D goes back to the page)", theme.Clean(cl.why))
 		default:
-			second = fmt.Sprintf("f puts it right, and runs %q again (esc shows all)", theme.Clean(cl.why))
+			second = fmt.Sprintf("f fixes it, and runs %q again (esc shows all)", theme.Clean(cl.why))
 		}
 		second = k.Dim.Render(second)
 	case cl.drill.drilling():

@@ -82,7 +82,7 @@ func TestChecklist(t *testing.T) {
 	}
 	s.sees("1 FAIL", "2 PASS", "1 not run", "Only 8 MiB can be locked on spark-01.", "Why Locked memory matters.")
 	s.press("f")
-	s.sees("no command puts this right")
+	s.sees("no command fixes this")
 	s.press("esc")
 	s.sees("Set-up")
 	s.asked()
@@ -110,7 +110,7 @@ func TestFixFromTheChecklist(t *testing.T) {
 	s.press("enter")
 	s.asked("run mtu-equal")
 	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "1500 here, 9000 there."})
-	s.sees("f puts it right: Set the MTU", "1500 here, 9000 there.")
+	s.sees("f fix: Set the MTU", "1500 here, 9000 there.")
 	s.press("f")
 	s.asked("run fix-mtu mtu-equal")
 	s.ends(2, "fix-mtu", steps.Verdict{Grade: steps.Pass, Reason: "9000 everywhere."})
@@ -261,7 +261,7 @@ func TestFromAFailToTheCure(t *testing.T) {
 	if c, _ := s.list.check(); c.ID != "mtu-equal" || s.list.checks()[0].ID != "mtu-equal" {
 		t.Errorf("%s is selected", c.ID)
 	}
-	s.sees("f puts it right, and runs \"Bandwidth of one rail\" again", "They differ.")
+	s.sees("f fixes it, and runs \"Bandwidth of one rail\" again", "They differ.")
 	s.press("f")
 	s.asked("run fix-mtu mtu-equal ib-write-bw")
 	s.tell(queued("mtu-equal", "ib-write-bw")...)

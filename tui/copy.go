@@ -203,7 +203,7 @@ func (cp *copies) openPager() tea.Cmd {
 		cp.notice = "it has printed nothing"
 		return nil
 	case open == nil:
-		cp.notice = "there is no pager here"
+		cp.notice = "no pager is available here"
 		return nil
 	}
 	simulated := cp.simulated()
@@ -211,7 +211,7 @@ func (cp *copies) openPager() tea.Cmd {
 		cmd, err := open(state.Log, func() string {
 			text := strings.Join(texts(c, state.Output), "")
 			if n := state.Output.Dropped(); n > 0 {
-				text = fmt.Sprintf("# %s came before these and are no longer kept here\n", plural(n, "line")) + text
+				text = fmt.Sprintf("# %s came before these and have been dropped\n", plural(n, "line")) + text
 			}
 			if simulated {
 				text = simulatedHead + text

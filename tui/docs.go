@@ -58,7 +58,7 @@ func (pg *docs) toggleDocs() tea.Cmd {
 	}
 	pg.loadDocs()
 	if len(pg.all) == 0 {
-		pg.notice = "there are no pages here"
+		pg.notice = "no pages here"
 		return nil
 	}
 	pg.layers.push(docsLevel)

@@ -77,7 +77,7 @@ func (dr *drill) hint() tea.Cmd {
 	case !dr.drilling():
 		dr.notice = "hints are for drills: railbench drill"
 	case dr.hinted == len(dr.opts.Drill.Hints):
-		dr.notice = "there is no other hint: " + dr.lastHint()
+		dr.notice = "no other hint: " + dr.lastHint()
 	default:
 		dr.hinted++
 		dr.spent += hintPrice
@@ -152,7 +152,7 @@ func (dr *drill) Draw(width, _ int) picture {
 		theme.Clean(c.Title)+"\" found it."))...)
 	keys := k.Focus.Render("any key") + " go on"
 	if c.Check.Cures(dr.book.Cells[c.ID].Verdict) != "" {
-		keys = k.Focus.Render("f") + " put it right   " + keys
+		keys = k.Focus.Render("f") + " fix it   " + keys
 	}
 	return picture{lines: append(lines, "", keys), title: "Found", columns: width}
 }

@@ -166,7 +166,7 @@ type (
 func (ed *editor) otherEditor() tea.Cmd {
 	open, text := ed.opts.Programs.Editor, ed.text()
 	if open == nil {
-		ed.notice = "there is no other editor here"
+		ed.notice = "no other editor is available here"
 		return nil
 	}
 	return func() tea.Msg {

@@ -99,8 +99,8 @@ func (m *Model) notebookKeys() []chapter {
 			on("F", "run from the selected cell to the end", "F").to(m.notebook.runFromHere).runs().brief(8, "F", "from here"),
 			on("R", "run what is left from here on: what never ran, went wrong or is stale", "R").
 				to(m.notebook.runRest),
-			on("r", "open the runbook anew that has changed on disk", "r").
-				to(m.saved.reopen).runs().brief(1, "r", "open anew").only(func() bool { return m.changedFile != "" }).
+			on("r", "open the runbook again after it has changed on disk", "r").
+				to(m.saved.reopen).runs().brief(1, "r", "open again").only(func() bool { return m.changedFile != "" }).
 				unlike("r makes it raw text"),
 			on("i i", "interrupt the running cell and empty the queue", "i").
 				to(m.interruptTwice).runs().brief(0, "i i", "interrupt").only(m.busy),
@@ -158,7 +158,7 @@ func (m *Model) notebookKeys() []chapter {
 			on("M", "leave the mouse to the terminal, which can select text then; again takes it back", "M").
 				to(m.notebook.toggleMouse).unlike("M merges cells"),
 			on("T T",
-				"show the whole script of a cell that came in somebody else's session, and trust it: it runs then",
+				"show the whole script of a cell from another user's session, and trust it: then it runs",
 				"T").
 				to(m.notebook.trust),
 			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges).brief(7, "g", "gauges"),
@@ -192,7 +192,7 @@ func (m *Model) checklistKeys() []chapter {
 			on("A", "check everything, or all that is shown", "A").to(m.list.checkAll).runs().brief(1, "A", "check all"),
 			on("enter, space", "run the selected check", "enter", "space").
 				to(m.list.runCheck).runs().brief(3, "enter", "check"),
-			on("f", "put right what it found, and check again: shown and asked first", "f").
+			on("f", "fix what it found, and check again: shown and asked first", "f").
 				to(m.list.fix).runs().brief(2, "f", "fix").only(m.list.fixable),
 			on("p", "the parameters that the selected check or its fix reads", "p").to(m.list.openCheckForm),
 			on("h", "in a drill: a hint, which costs points", "h").

@@ -122,7 +122,7 @@ func (nb *notebook) advance() tea.Cmd {
 // goToPart opens a part where it was left.
 func (nb *notebook) goToPart(i int) tea.Cmd {
 	if i < 0 || i >= len(nb.parts()) {
-		nb.notice = "there is no such part"
+		nb.notice = "unknown part"
 		return nil
 	}
 	nb.part, nb.follow, nb.watch = i, false, ""
@@ -241,7 +241,7 @@ func (nb *notebook) toggleScript() tea.Cmd {
 func (nb *notebook) trust() tea.Cmd {
 	c, ok := nb.selected()
 	if !ok || c.Note() {
-		nb.notice = "there is no script here"
+		nb.notice = "no script here"
 		return nil
 	}
 	if nb.keyBefore != "T" || nb.reads != c.ID {
@@ -250,7 +250,7 @@ func (nb *notebook) trust() tea.Cmd {
 		nb.keyBefore, nb.reads = "T", c.ID
 		return nil
 	}
-	nb.notice = c.ID + " is trusted, as long as nobody changes it"
+	nb.notice = c.ID + " is trusted until it changes"
 	return nb.try(func(s Session) error { return s.Trust(c.ID) })
 }
 

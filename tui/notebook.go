@@ -225,7 +225,7 @@ func (nb *notebook) edit() tea.Cmd {
 		nb.notice = "select a cell first: its script is what can be edited"
 		return nil
 	case c.Own != "":
-		nb.notice = "railbench does this itself: there is no script"
+		nb.notice = "railbench does this itself: no script"
 		return nil
 	case nb.opts.ReadOnly != "":
 		nb.notice = onlyFollows
@@ -240,7 +240,7 @@ func (nb *notebook) edit() tea.Cmd {
 func (nb *notebook) restart() tea.Cmd {
 	if nb.keyBefore != "0" {
 		cmd := nb.resetPeaks()
-		nb.notice, nb.keyBefore = "peaks and averages start anew; 0 again clears all outputs and verdicts", "0"
+		nb.notice, nb.keyBefore = "peaks and averages start again; 0 again clears all outputs and verdicts", "0"
 		return cmd
 	}
 	if nb.busy() {

@@ -116,7 +116,7 @@ func (nb *notebook) runCells(cells []steps.Cell) tea.Cmd {
 		ids = append(ids, c.ID)
 	}
 	if len(ids) == 0 {
-		nb.notice = "there is no cell to run"
+		nb.notice = "no cell to run"
 		return nil
 	}
 	nb.follow, nb.watch = true, ""

@@ -284,7 +284,7 @@ func (sh *shared) interrupt() tea.Cmd {
 }
 
 func (sh *shared) resetPeaks() tea.Cmd {
-	sh.notice = "peaks and averages start anew"
+	sh.notice = "peaks and averages start again"
 	return sh.ask(Session.ResetPeaks)
 }
 

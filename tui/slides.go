@@ -60,7 +60,7 @@ func (pr *presenter) autoplay() tea.Cmd {
 // jump has the next digit choose a slide.
 func (pr *presenter) jump() tea.Cmd {
 	if !pr.scripted() {
-		pr.notice = "there is no show to jump in"
+		pr.notice = "no presentation to jump in"
 		return nil
 	}
 	pr.progress.jumping = true

@@ -132,7 +132,7 @@ const rigLimit = 1 << 20
 func readRig(path string) (rigFile, error) {
 	src, err := safefile.Read(path, rigLimit)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Base(path) == path {
-		return rigFile{}, fmt.Errorf("--rig %s: there is no such file here, and the built-in rigs are sim and %s%s", path,
+		return rigFile{}, fmt.Errorf("--rig %s: no such file here; the built-in rigs are sim and %s%s", path,
 			ringRig, steps.DidYouMean(path, []string{"sim", ringRig}))
 	}
 	if err != nil {

@@ -55,7 +55,7 @@ func TestChecksOfManyNodesNameTheOne(t *testing.T) {
 	}, strings.NewReader(""), &out, &errs)
 	text := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
-		"79 of 80 have 1500 bytes, spark-40 has 9000 bytes", "FAIL mtu-equal on spark-40",
+		"79 of 80 have 1500 bytes, spark-40 has 9000 bytes", "FAIL mtu-equal: enp1s0f0np0",
 		"spark-01:spark-70: 10.200.0.10 is assigned twice", "78 more spark-[03-80]",
 	} {
 		if !strings.Contains(text, want) {

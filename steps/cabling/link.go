@@ -81,7 +81,7 @@ func (w Link) Picture() steps.Table {
 	for i, p := range w.Rig.Pairs {
 		here, there := w.Rig.Rail(p, steps.Here), w.Rig.Rail(p, steps.Peer)
 		out, back := w.Answered(i, steps.Here), w.Answered(i, steps.Peer)
-		line, far := "nobody: no answer", "–"
+		line, far := "unknown: no answer", "–"
 		switch straight := p.Rails[steps.Peer]; {
 		case out == straight && back == p.Rails[steps.Here]:
 			line, far = "═══", port(there)

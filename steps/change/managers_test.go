@@ -329,7 +329,7 @@ func TestManagersDiffer(t *testing.T) {
 	of := func(link string) bool { return link == "rail0" }
 	for want, after := range map[string]State{
 		"": before,
-		"rail0 is no longer managed by NetworkManager": rails(networkManager, "unmanaged", "", ""),
+		"rail0 is not managed by NetworkManager any more": rails(networkManager, "unmanaged", "", ""),
 		"rail0 is connected in NetworkManager with profile q instead of connected with p": rails(networkManager,
 			"connected", "q", "other-"),
 		"rail0 is disconnected in NetworkManager with profile none instead of connected with p": rails(networkManager,

@@ -624,7 +624,7 @@ func (s State) compareManagers(now State, link string, say func(string, ...any))
 		is, holds := now.Managers.holder(link, by)
 		switch {
 		case held && !holds:
-			say("%s is no longer managed by %s", link, by)
+			say("%s is not managed by %s any more", link, by)
 		case !held && holds:
 			say("%s is now managed by %s (%s)", link, by, is.State)
 		case held:

@@ -180,7 +180,7 @@ func (t *transaction) findPlaces() {
 // error says more, its result is judged.
 func (t *transaction) whole(ctx context.Context) (*steps.Verdict, error) {
 	if t.s.o.Journal == nil {
-		return nil, errors.New("there is no folder for the undo journal, so nothing was changed")
+		return nil, errors.New("no folder for the undo journal, so nothing was changed")
 	}
 	states, err := t.capture(ctx)
 	if err != nil {
@@ -605,7 +605,7 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 	}
 	v.Reason += " " + sentence(errors.New(t.nodes()+" are as they were before"))
 	if kept != nil {
-		v.Reason += fmt.Sprintf(" %s rolled back without railbench, which is no longer root there. Run %s "+
+		v.Reason += fmt.Sprintf(" %s rolled back without railbench, which lost root there. Run %s "+
 			"again as root to remove what is left.",
 			strings.Join(kept, " and "), t.s.o.UndoCommand())
 	}

@@ -414,7 +414,7 @@ func (s *Session) SetLink(l steps.Link) error {
 	defer s.mu.Unlock()
 	n := len(s.o.Nodes)
 	if l.Here < 0 || l.Peer < 0 || l.Here >= n || l.Peer >= n || l.Here == l.Peer {
-		return fmt.Errorf("there is no link from node %d to node %d: the rig has %d nodes", l.Here+1, l.Peer+1, n)
+		return fmt.Errorf("no link from node %d to node %d: the rig has %d nodes", l.Here+1, l.Peer+1, n)
 	}
 	select {
 	case <-s.idle:

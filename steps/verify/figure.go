@@ -100,7 +100,7 @@ func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, ar
 				"possible (%.1f). Check the unit", got, b.Seen, b.Limit)
 	case limits.Unjudged:
 		if b.Soft {
-			add("", steps.Pass, "There is no expected range: %s", b.None)
+			add("", steps.Pass, "No expected range: %s", b.None)
 			return
 		}
 		add(steps.NoLimitKnown, steps.Inconclusive, "%s; whether %s can do more is unknown: %s", got, f.Of,

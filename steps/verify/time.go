@@ -36,7 +36,7 @@ func (f Time) Judge(rep *registry.Report, add Adder) {
 	said := registry.Microseconds(f.MedianUS)
 	switch {
 	case f.Soft != "":
-		rep.Add("", steps.Pass, "There is no expected range: %s", f.Soft)
+		rep.Add("", steps.Pass, "No expected range: %s", f.Soft)
 	case f.MedianUS < f.Least.Value():
 		add(steps.FigureImpossible, steps.Inconclusive, "%s is less than a cable and two adapters can take. Check the unit",
 			said)

@@ -91,7 +91,7 @@ func (c Check) fix(b *body) {
 		b.wrap(b.k.Accent.Render(c.Spinner+" "+theme.Clean(c.Fix.Title)+", "+Seconds(c.FixTime)), "  ", "    ")
 	case wrong && !c.State.Running:
 		does := b.k.Dim.Render(" (" + c.Fix.ID + "; it shows what it does, and asks)")
-		b.wrap(b.k.Focus.Render("f")+" puts it right: "+theme.Clean(c.Fix.Title)+does, "  ", "    ")
+		b.wrap(b.k.Focus.Render("f")+" fix: "+theme.Clean(c.Fix.Title)+does, "  ", "    ")
 	}
 	if v := c.FixState.Verdict; v.Grade != steps.NotRun && !c.FixState.Running {
 		grade := GradeStyle(b.k, v.Grade).Render(Mark(v.Grade) + " " + c.Fix.ID)

@@ -79,10 +79,10 @@ func (p Pane) body(k *theme.Styles, b meter.Board, height int) []string {
 		}
 		switch {
 		case p.Looked && many:
-			text = fmt.Sprintf("none of %s nodes has an RDMA device, so there are no rails to show",
+			text = fmt.Sprintf("none of %s nodes has an RDMA device, so no rails to show",
 				steps.Thousands(len(p.Names)))
 		case p.Looked:
-			text = "neither " + listed(p.Names, "nor") + " has an RDMA device, so there are no rails to show"
+			text = "neither " + listed(p.Names, "nor") + " has an RDMA device, so no rails to show"
 		}
 		return []string{k.Dim.Render(ansi.Truncate(" "+theme.Clean(text), p.Width, "…"))}
 	}

@@ -55,7 +55,7 @@ func judgeCable(r steps.Result, read [2][]parse.Cable, rep *registry.Report) ste
 		told = append(told, "rail "+fmt.Sprint(i+1)+": "+describe(ends[steps.Here]))
 	}
 	if len(rig.Pairs) == 0 {
-		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so there is no cable to check")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so no cable to check")
 	}
 	wrong.tell(rep)
 	return cableVerdict(told, refused, rep)

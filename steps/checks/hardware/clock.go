@@ -49,7 +49,7 @@ func unloaded(h parse.Hardware) (steps.Code, string) {
 	load, busy := h.Facts["load"], h.Facts["busy before"]
 	switch {
 	case !hasSMI(h):
-		return steps.CommandMissing, "there is no nvidia-smi"
+		return steps.CommandMissing, "no nvidia-smi"
 	case load == "" && busy == "":
 		return steps.Unreadable, "the script reported nothing"
 	case load == "" && !digits(busy):

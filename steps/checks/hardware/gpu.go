@@ -77,7 +77,7 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 	a, b := read[0].GPU.Driver, read[1].GPU.Driver
 	switch {
 	case none == len(steps.Ends):
-		return checks.Unseen(*rep, steps.CannotRun, "neither node has an NVIDIA GPU, so there is no GPU memory to move")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has an NVIDIA GPU, so no GPU memory to move")
 	case none == 1 && told == nil:
 		rep.Add(steps.GPUOneSided, steps.Warn, "only one node has an NVIDIA GPU, so GPU memory cannot be moved between the "+
 			"nodes")
@@ -168,7 +168,7 @@ func judgeGPUPath(r steps.Result, read [2]parse.Hardware, rep *registry.Report) 
 	}
 	switch none {
 	case len(steps.Ends):
-		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver, so there is no GPU memory to "+
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver, so no GPU memory to "+
 			"move")
 	case 1:
 		for _, e := range steps.Ends {
@@ -314,7 +314,7 @@ func judgeBAR1(r steps.Result, read [2]parse.Hardware, rep *registry.Report) ste
 	var pass []string
 	switch {
 	case len(read[0].GPU.Rows)+len(read[1].GPU.Rows) == 0:
-		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver, so there is no BAR1 to check")
+		return checks.Unseen(*rep, steps.CannotRun, "neither node has a GPU with its driver, so no BAR1 to check")
 	case without != nil:
 		pass = append(pass, fmt.Sprintf("%s %s no BAR1 and %s none: processor and GPU share one memory",
 			registry.And(without), registry.Plural(len(without), "has", "have"), registry.Plural(len(without), "needs", "need")))

@@ -276,7 +276,7 @@ func judgePathLoss(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		slower(rig, e, least, rep)
 	}
 	if sent == 0 && len(rep.Findings) == 0 {
-		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so there is no path to test")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so no path to test")
 	}
 	return rep.Verdict(fmt.Sprintf("no relevant loss in %d pings over all rails in both directions; all rails are "+
 		"equally fast", sent))

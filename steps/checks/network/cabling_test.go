@@ -89,7 +89,7 @@ func TestCabling(t *testing.T) {
 			map[int]int{1: 1, 2: 2, 3: 3},
 			steps.Inconclusive, steps.NoAnswer,
 			nil,
-			"1|enp1s0f0np0, port 0|nobody: no answer|–",
+			"1|enp1s0f0np0, port 0|unknown: no answer|–",
 		},
 	} {
 		texts := cabled(c.rig, c.leads)

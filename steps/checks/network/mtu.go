@@ -46,7 +46,7 @@ func judgeRoCEMTU(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 	tellCable(rig, priced, rep)
 	switch {
 	case len(rig.Pairs) == 0:
-		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so there is no RoCE MTU to check")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so no RoCE MTU to check")
 	case soft != "" && len(rep.Findings) == 0:
 		return checks.Unseen(*rep, steps.NoLimitKnown, "%s, so the cost of a RoCE MTU below %.0f is unknown", soft,
 			limits.LargestMTU.Value())

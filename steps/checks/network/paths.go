@@ -213,9 +213,9 @@ func checkArping(rig steps.Rig, facts [2]map[string]string, rep *registry.Report
 			answer := facts[e][name]
 			rep.Show(rig.NameOf(e)+" "+name, answer, "", nil)
 			switch answer {
-			case "nobody else":
+			case "no other host":
 				asked++
-			case "somebody else":
+			case "another host":
 				rep.At(rig, e, steps.AddressTaken, steps.Fail, "another host on the network of %s answers for %s, the address of "+
 					"%s. Change one of the two", netdev, addr, rig.NameOf(e))
 			default:
@@ -361,7 +361,7 @@ func judgeGIDIndex(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if len(r.Rig.Pairs) == 0 {
-		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so there is no GID to check: see "+
+		rep.Add(steps.NoRail, steps.Inconclusive, "no rail connects the nodes, so no GID to check: see "+
 			"rail-addresses and link-up")
 		return rep.Verdict()
 	}

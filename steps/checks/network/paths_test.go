@@ -88,13 +88,13 @@ func TestDuplicateIP(t *testing.T) {
 	no := "arping: it needs root\n"
 	kindtest.Want(t, "none", judge(kindtest.Spark(), no, no), steps.Pass, "8 on both nodes",
 		"were not asked (arping) from spark-02 (it needs root) and spark-01 (it needs root)")
-	asked := "arping: yes\narping enp1s0f0np0=192.168.100.11: nobody else\n"
+	asked := "arping: yes\narping enp1s0f0np0=192.168.100.11: no other host\n"
 	kindtest.Want(t, "asked", judge(kindtest.Spark(), asked, no), steps.Pass,
 		"No other host on the network answers for 1 of them", "not asked (arping) from spark-01 (it needs root)")
 	because(t, "could not ask",
-		judge(kindtest.Spark(), strings.Replace(asked, "nobody else", "could not ask", 1), no), steps.Inconclusive,
+		judge(kindtest.Spark(), strings.Replace(asked, "no other host", "could not ask", 1), no), steps.Inconclusive,
 		steps.NotTried, "enp1s0f0np0")
-	because(t, "somebody", judge(kindtest.Spark(), strings.Replace(asked, "nobody", "somebody", 1), no), steps.Fail,
+	because(t, "somebody", judge(kindtest.Spark(), strings.Replace(asked, "no other host", "another host", 1), no), steps.Fail,
 		steps.AddressTaken, "enp1s0f0np0", "192.168.100.11", "spark-02")
 	because(t, "on both", judge(only(kindtest.Spark(), steps.Here, 1, "192.168.200.10/24"), no, no), steps.Fail,
 		steps.DuplicateIP, "192.168.200.10 is assigned twice, to enp1s0f1np1 on spark-02 and spark-01")
@@ -359,7 +359,7 @@ func TestBondHealth(t *testing.T) {
 		kindtest.Want(t, "without "+line, judge(rig, whole, edit(line, "")), steps.Inconclusive, "bond0 on spark-01")
 	}
 	foreign := "bonding module: loaded\nbond7 mode: active-backup 1\nbond7 holds: eth0 eth1\nbonds: bond7\n"
-	kindtest.Want(t, "somebody else's", judge(kindtest.Spark(), none, foreign), steps.Pass, "no bond contains a rail")
+	kindtest.Want(t, "another host's", judge(kindtest.Spark(), none, foreign), steps.Pass, "no bond contains a rail")
 	holes(t, "bond-health", registered().Judges["bond-health"], kindtest.Spark(), [2]string{none, none})
 }
 

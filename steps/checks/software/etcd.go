@@ -243,7 +243,7 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	case len(clean) > 0:
 		return rep.Verdict(fmt.Sprintf("the etcd on %s has no keys of nixlbench", registry.And(clean)))
 	}
-	return rep.Verdict("no etcd listens on port 2379 of either node, so there are no keys of nixlbench",
+	return rep.Verdict("no etcd listens on port 2379 of either node, so no keys of nixlbench",
 		"The etcd of railbench deletes the keys after each run")
 }
 

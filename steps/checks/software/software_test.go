@@ -46,7 +46,7 @@ func amended(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(text, pairs[i]) {
-			t.Fatalf("there is no %q in %q", pairs[i], text)
+			t.Fatalf("no %q in %q", pairs[i], text)
 		}
 		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
 	}
@@ -331,13 +331,13 @@ func TestUCXSettings(t *testing.T) {
 		"in a file": warns(steps.UCXRailsLimited, set("/etc/environment UCX_NET_DEVICES: \"rocep1s0f0:1\"\n"+
 			"environment UCX_NET_DEVICES: rocep1s0f0:1\n"), "/etc/environment on spark-01 sets"),
 		"wrong name": warns(steps.UCXDevicesWrong, set("environment UCX_NET_DEVICES: mlx5_0:1,mlx5_1:1\n"),
-			"there is no mlx5_0:1 and mlx5_1:1"),
-		"TCP": warns(steps.UCXDevicesWrong, set("environment UCX_NET_DEVICES: enP7s7,enp1s0f0np0\n"), "there is no enP7s7"),
+			"no mlx5_0:1 and mlx5_1:1"),
+		"TCP": warns(steps.UCXDevicesWrong, set("environment UCX_NET_DEVICES: enP7s7,enp1s0f0np0\n"), "no enP7s7"),
 		"no ports": warns(steps.UCXDevicesWrong, set("environment UCX_NET_DEVICES: "+
 			"rocep1s0f0,rocep1s0f1,roceP2p1s0f0,roceP2p1s0f1\n"),
 			"rocep1s0f0, rocep1s0f1, roceP2p1s0f0 and roceP2p1s0f1 have no port", "rocep1s0f0:1"),
 		"another port": warns(steps.UCXDevicesWrong, set("environment UCX_NET_DEVICES: rocep1s0f0:2\n"),
-			"there is no rocep1s0f0:2"), "all rails": passes(set("environment UCX_NET_DEVICES: rocep1s0f0:1,rocep1s0f1:1," +
+			"no rocep1s0f0:2"), "all rails": passes(set("environment UCX_NET_DEVICES: rocep1s0f0:1,rocep1s0f1:1," +
 			"roceP2p1s0f0:1,roceP2p1s0f1:1\n")),
 		"all": passes(set("environment UCX_NET_DEVICES: all\n")),
 		"all but one rail": warns(steps.UCXRailsLimited, set("environment UCX_NET_DEVICES: ^rocep1s0f0:1\n"),

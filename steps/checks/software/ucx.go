@@ -305,7 +305,7 @@ func netDevicesHarm(rig steps.Rig, e steps.End, list, unset string) (steps.Code,
 		return steps.UCXRailsLimited, fmt.Sprintf("at most %d of the %d rails can be used%s", len(rig.Pairs)-named,
 			len(rig.Pairs), unset)
 	case len(gone) > 0:
-		return steps.UCXDevicesWrong, fmt.Sprintf("there is no %s on this node, and UCX only warns%s", registry.And(gone),
+		return steps.UCXDevicesWrong, fmt.Sprintf("no %s on this node, and UCX only warns%s", registry.And(gone),
 			unset)
 	// UCX compares whole names, DEVICE:PORT. That one without a port stands for all of them is new
 	// (openucx/ucx pull request 11142, of 2026).

@@ -75,7 +75,7 @@ var documentedGbps = map[string]documented{
 var documentedUS = map[string]documented{
 	"ping": {
 		value: 631, from: []string{"002"},
-		fact: "444 to 886; it wakes two kernels, and is no measure of RDMA",
+		fact: "444 to 886; it wakes two kernels, which does not measure RDMA",
 	},
 	"ib-write-lat": {value: 1.96, from: []string{"NB1"}, fact: "its average, 1.96 to 1.99"},
 	"nixl-latency": {

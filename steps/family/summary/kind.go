@@ -13,7 +13,7 @@ func Kind() registry.Kind {
 		Own: map[string]func(steps.History) steps.Verdict{"summary": summarize, "throughput": throughput},
 		Params: []steps.Param{{
 			Name: "KV_CACHE_GB", Default: "1,4,8", Unit: "GB", Does: "sizes of a KV cache, in 10^9 bytes, that the summary " +
-				"tells the time of",
+				"shows the time for",
 			Kind: steps.NumberList, Most: mostKVSizes, Max: largestKVSize, Cells: []string{"summary"},
 		}},
 	}

@@ -33,7 +33,7 @@ func Kind() registry.Kind {
 			// A stream that is over finishes the block that is under way.
 			registry.SizeParam("STREAM_BLOCK", "67108864", "size of a block of railbench stream", 1, 1<<30),
 			registry.PortParam("STREAM_PORT", "12377", "port of railbench stream"),
-			registry.WordsParam("STREAM_GAUGE", "127.0.0.1:45004", "the gauge that railbench stream tells its rate, over UDP",
+			registry.WordsParam("STREAM_GAUGE", "127.0.0.1:45004", "the gauge that railbench stream sends its rate to, over UDP",
 				"an address and a port", gaugeAddress),
 		},
 		Commands: registry.Versioned("iperf3", "--version", "iperf3"),

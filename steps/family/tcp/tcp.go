@@ -65,7 +65,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 		note = "balance-rr spreads one connection over both links, so packets arrive out of " +
 			"order"
 	case test.Streams == 1:
-		note = "A bond hashes each connection to one link, so one stream is no faster than " +
+		note = "A bond hashes each connection to one link, so one stream is at most as fast as " +
 			"one rail"
 	case b.Expected > 0:
 		note = "The tutorial reports 93.0 for both links, but counted neither"
@@ -609,7 +609,7 @@ func judgeTCPFigure(r steps.Result, s steps.Stage, p steps.Path, test parse.Iper
 	}
 	switch {
 	case b.Soft:
-		rep.Add("", steps.Pass, "There is no expected range: %s", b.None)
+		rep.Add("", steps.Pass, "No expected range: %s", b.None)
 	case b.None != "":
 		rep.Add(steps.NoLimitKnown, steps.Inconclusive, "%s; whether the path can do more is unknown: %s",
 			said, b.None)
