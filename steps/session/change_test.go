@@ -396,7 +396,10 @@ func TestChangeIsKeptAndUndone(t *testing.T) {
 
 func TestChangeIsNotKept(t *testing.T) {
 	t.Parallel()
-	for keep, says := range map[string]string{"no": "You did not confirm it", "hang": "the time for confirmation is over"} {
+	for keep, says := range map[string]string{
+		"no":   "You did not confirm it",
+		"hang": "the time for confirmation is over",
+	} {
 		t.Run(keep, func(t *testing.T) {
 			t.Parallel()
 			g := newGround(t)
