@@ -19,34 +19,34 @@ import (
 var changeSymptoms = map[string]symptom{
 	"address-returned": {seen: map[string][]string{
 		"mtu":         {"spark-01 bonds its rails but spark-02 does not", "bond-teardown"},
-		"bond-setup":  {"enp1s0f0np0 on spark-01 is in bond0 already", "bond-teardown"},
-		"netplan-try": {"enp1s0f0np0 on spark-01 is in bond0 already"},
+		"bond-setup":  {"enp1s0f0np0 on spark-01 is already in bond0", "bond-teardown"},
+		"netplan-try": {"enp1s0f0np0 on spark-01 is already in bond0"},
 	}},
 	// mtu has taken the rails out of its hands, and was kept.
 	"manager-fights": {seen: map[string][]string{
 		"bond-setup": {
-			"On spark-01 NetworkManager manages enp1s0f0np0 now, and left it alone before",
-			"has set 192.168.100.10/24 on it although it is in bond0",
+			"On spark-01 NetworkManager has started to manage enp1s0f0np0",
+			"has set 192.168.100.10/24 on it",
 			"Both nodes are as they were before",
 		},
 	}, may: []string{"netplan-try"}},
 	"manager-mute": {seen: map[string][]string{
-		"mtu":         {"Refused, and nothing was changed", "spark-01", "nmcli can't ask it"},
-		"bond-setup":  {"Refused, and nothing was changed", "spark-01", "nmcli can't ask it"},
-		"netplan-try": {"Refused, and nothing was changed", "nmcli can't ask it"},
+		"mtu":         {"Nothing was changed", "spark-01", "nmcli gets no answer"},
+		"bond-setup":  {"Nothing was changed", "spark-01", "nmcli gets no answer"},
+		"netplan-try": {"Nothing was changed", "nmcli gets no answer"},
 	}},
 	"dhcp-client": {seen: map[string][]string{
 		"mtu": {
-			"Refused, and nothing was changed", "enp1s0f1np1", "dhclient",
+			"Nothing was changed", "enp1s0f1np1", "dhclient",
 			"a DHCP client would set its address again",
 		},
-		"bond-setup":  {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient"},
-		"netplan-try": {"Refused, and nothing was changed", "enp1s0f1np1", "dhclient"},
+		"bond-setup":  {"Nothing was changed", "enp1s0f1np1", "dhclient"},
+		"netplan-try": {"Nothing was changed", "enp1s0f1np1", "dhclient"},
 	}},
 	"profile-stray": {seen: map[string][]string{
-		"mtu":         {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
-		"bond-setup":  {"Refused, and nothing was changed", "enp1s0f1np1", "getting IP configuration"},
-		"netplan-try": {"Refused, and nothing was changed", "getting IP configuration"},
+		"mtu":         {"Nothing was changed", "enp1s0f1np1", "getting IP configuration"},
+		"bond-setup":  {"Nothing was changed", "enp1s0f1np1", "getting IP configuration"},
+		"netplan-try": {"Nothing was changed", "getting IP configuration"},
 	}},
 	"two-managers": {seen: map[string][]string{
 		"netplan-try": {"n spark-01 NetworkManager has enp1s0f", "and networkd has enp1s0f1np1", "one renderer first"},
@@ -65,9 +65,9 @@ var changeSymptoms = map[string]symptom{
 	}},
 	"bond-left-over": {seen: map[string][]string{
 		"mtu":           {"spark-01 bonds its rails but spark-02 does not", "bond-teardown"},
-		"bond-setup":    {"enp1s0f0np0 on spark-01 is in bond0 already", "bond-teardown"},
+		"bond-setup":    {"enp1s0f0np0 on spark-01 is already in bond0", "bond-teardown"},
 		"bond-teardown": {"enp1s0f1np1 on spark-01 has no address", "rail-ips"},
-		"netplan-try":   {"enp1s0f0np0 on spark-01 is in bond0 already"},
+		"netplan-try":   {"enp1s0f0np0 on spark-01 is already in bond0"},
 	}},
 	"cable-unplugged": {seen: map[string][]string{
 		"mtu":         {"enp1s0f0np0 on spark-02 has no link", "cable"},
@@ -90,9 +90,9 @@ var changeSymptoms = map[string]symptom{
 	}},
 	"roce-lag": {seen: map[string][]string{
 		"mtu":           {"spark-01 bonds its rails but spark-02 does not", "bond-teardown"},
-		"bond-setup":    {"enp1s0f0np0 on spark-01 is in bond0 already", "bond-teardown"},
+		"bond-setup":    {"enp1s0f0np0 on spark-01 is already in bond0", "bond-teardown"},
 		"bond-teardown": {"enp1s0f1np1 on spark-01 has no address", "rail-ips"},
-		"netplan-try":   {"enp1s0f0np0 on spark-01 is in bond0 already"},
+		"netplan-try":   {"enp1s0f0np0 on spark-01 is already in bond0"},
 	}},
 	"sudo-password": {skipped: map[string][]string{
 		"mtu": {"root", "spark-02"}, "bond-setup": {"root", "spark-02"}, "netplan-try": {"root", "nothing was changed"},

@@ -388,7 +388,7 @@ func (v *virtual) armed(t *testing.T, s *session.Session) {
 			switch e := e.(type) {
 			case steps.CellPrinted:
 				for _, l := range e.Lines {
-					armed = armed || strings.HasPrefix(l.Text, "armed: ")
+					armed = armed || strings.HasPrefix(l.Text, "rollback timer started")
 				}
 			case steps.CellEnded:
 				t.Fatalf("it ended before it was armed: %s", e.Verdict.Reason)

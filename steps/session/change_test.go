@@ -386,7 +386,7 @@ func TestChangeIsKeptAndUndone(t *testing.T) {
 	g := newGround(t)
 	p := g.plan("yes")
 	p.Look = "ping -c 1 -W 2 -I br0 192.168.100.10 && ping -c 1 -W 2 -I br0 192.168.100.11"
-	wants(t, g.start(p).end(), "armed", "verdict: PASS", "kept on both nodes")
+	wants(t, g.start(p).end(), "rollback timer started", "verdict: PASS", "kept on both nodes")
 	g.changed()
 	p.Undo = true
 	wants(t, g.start(p).end(), "to undo: 1")
@@ -396,7 +396,10 @@ func TestChangeIsKeptAndUndone(t *testing.T) {
 
 func TestChangeIsNotKept(t *testing.T) {
 	t.Parallel()
-	for keep, says := range map[string]string{"no": "You did not keep it", "hang": "the time for the change is over"} {
+	for keep, says := range map[string]string{
+		"no":   "You did not confirm it",
+		"hang": "the time for confirmation is over",
+	} {
 		t.Run(keep, func(t *testing.T) {
 			t.Parallel()
 			g := newGround(t)
@@ -449,7 +452,7 @@ func TestChangeTouchesWhatItMustNot(t *testing.T) {
 	g := newGround(t)
 	p := g.plan("yes")
 	p.Script = "ip link set rail0 mtu 4000; ip link set lo mtu 1400"
-	wants(t, g.start(p).end(), "verdict: FAIL", "it touched what it must not on n", "lo has MTU 1400")
+	wants(t, g.start(p).end(), "verdict: FAIL", "it changed other settings on n", "lo has MTU 1400")
 	for _, n := range []string{"n1", "n2"} {
 		g.nodes[n].Sh("ip link set lo mtu 65536")
 	}
@@ -503,8 +506,8 @@ func TestDefaultRouteIsRefused(t *testing.T) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ change, keep, at string }{
-		"armed":      {"sleep 2\n" + bridges, "yes", "note: armed"},
-		"in between": {bridges + "sleep 3\n", "yes", "note: armed"},
+		"armed":      {"sleep 2\n" + bridges, "yes", "note: rollback timer started"},
+		"in between": {bridges + "sleep 3\n", "yes", "note: rollback timer started"},
 		"asked":      {bridges, "hang", "asked: keep"},
 		"kept":       {bridges, "yes", "note: kept"},
 	} {
@@ -552,7 +555,7 @@ func TestCut(t *testing.T) {
 			p := g.plan("yes")
 			p.Script, p.ChangeTime = bridges+"sleep 4\n", 8*time.Second
 			r := g.start(p)
-			if !r.until("note: armed") {
+			if !r.until("note: rollback timer started") {
 				t.Fatal(r.all.String())
 			}
 			for i := range 2 {

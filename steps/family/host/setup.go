@@ -251,9 +251,9 @@ func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 	refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
 	switch {
 	case !o.Ran && refused:
-		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s (%s): the cells that change the network cannot run. All "+
-			"others can",
-			node, o.Err)
+		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s: the cells that change the network cannot run. All others can",
+			node)
+		rep.Explain("%s: %s", node, o.Err)
 	case !o.Ran:
 		rep.Add(steps.NotRunHere, steps.Inconclusive, "%s could not be tested for root: %s",
 			node, registry.OrUnknown(o.Err))

@@ -338,7 +338,7 @@ func TestSummaryUsesOnlyWhatPassed(t *testing.T) {
 	rig := kindtest.Spark()
 	v := summaryOf(rig, writes(rig, 40), tcpSaid("tcp-single", rig, steps.Inconclusive, 300, 1),
 		tcpSaid("tcp-parallel", rig, steps.Pass, 93, 4))
-	kindtest.Want(t, "marks", v, steps.Pass, "1 PASS, 1 FAIL, 1 INCONCLUSIVE", "fastest: TCP, 4 streams",
+	kindtest.Want(t, "marks", v, steps.Pass, "1 PASS, 1 FAIL, 1 INCONCLUSIVE", "Fastest: TCP, 4 streams",
 		"worst is ib-write-bw with FAIL")
 	rates := tableOf(t, v, "Throughput")
 	for row, text := range map[string]string{

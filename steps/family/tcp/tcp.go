@@ -774,8 +774,8 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 	}
 	degraded := limits.DegradedAdapter
 	if got := test.ReceivedGbps; got >= degraded.Low() && got <= degraded.High()*links {
-		return steps.BelowLimit, "Compare with RDMA on this rail. If it is equally slow, the adapter is " +
-			"degraded; otherwise check the processors and path-loss" + lossSigns(test)
+		return steps.BelowLimit, "Compare with ib-write-bw: if it is as slow, the adapter is degraded. " +
+			"Otherwise check processors and path-loss" + lossSigns(test)
 	}
 	return steps.BelowLimit, "Compare with ib-write-bw: if it is fast, check path-loss, shaping and the processors" +
 		lossSigns(test)
