@@ -20,7 +20,10 @@ import (
 
 // An sshFile is a file of an ssh configuration. ssh runs what it says on this machine
 // (Match exec, ProxyCommand), also to find out no more than a host's address.
-type sshFile struct{ path, text string }
+//
+// given is its text as ssh gets it, with the same lines: instead of an Include's files it names their copies. Of what
+// stands in the files later ssh reads nothing.
+type sshFile struct{ path, text, given string }
 
 // How much an ssh configuration may include: ssh follows 16 levels.
 const (
@@ -40,18 +43,24 @@ func sshConfiguration(path string) (all []sshFile, err error) {
 		if err != nil {
 			return fmt.Errorf("read the ssh configuration: %w", err)
 		}
-		all = append(all, sshFile{path, string(src)})
+		at := len(all)
+		all = append(all, sshFile{path: path, text: string(src)})
+		var given strings.Builder
 		for line := range strings.Lines(string(src)) {
 			included, err := sshIncludes(line)
 			if err != nil {
 				return fmt.Errorf("ssh configuration %s: %w", path, err)
 			}
+			var copies []string
 			for _, p := range included {
+				copies = append(copies, copyName(len(all)))
 				if err := read(p, level+1); err != nil {
 					return err
 				}
 			}
+			given.WriteString(includeCopies(line, copies))
 		}
+		all[at].given = given.String()
 		return nil
 	}
 	return all, read(path, 0)
@@ -176,24 +185,24 @@ func sshRuns(line string) bool {
 
 // trustRig refuses a rig file whose ssh configuration this user has not trusted, before ssh
 // reads it, or trusts it where the user says so. The configuration that the user names
-// himself, and his own, need none.
-func trustRig(book *trust.Book, path, config string, trusted bool) error {
+// himself, and his own, need none. What it gives is what was read, and is all that ssh may get.
+func trustRig(book *trust.Book, path, config string, trusted bool) ([]sshFile, error) {
 	files, err := sshConfiguration(config)
 	if err != nil {
-		return usage(fmt.Errorf("rig file %s: %w", path, err))
+		return nil, usage(fmt.Errorf("rig file %s: %w", path, err))
 	}
 	text := sshTrust(files)
 	switch {
 	case book.TrustedProgram("ssh_config", text):
-		return nil
+		return files, nil
 	case trusted:
 		if err := book.TrustProgram("ssh_config", text); err != nil {
-			return unwritten(err)
+			return nil, unwritten(err)
 		}
-		return nil
+		return files, nil
 	}
-	return usage(fmt.Errorf("rig file %s brings an ssh configuration (%s), of which ssh runs commands on this machine, "+
-		"and you have not trusted it as it is now: railbench trust %[1]s shows it and asks", path, config))
+	return nil, usage(fmt.Errorf("rig file %s brings an ssh configuration (%s), of which ssh runs commands on this "+
+		"machine, and you have not trusted it as it is now: railbench trust %[1]s shows it and asks", path, config))
 }
 
 // trustsRig is railbench trust for a rig file.
