@@ -239,7 +239,7 @@ func (d *Document) replay(journal []byte) (whole bool) {
 			continue // whose it is
 		}
 		var w eventWire
-		if json.Unmarshal(line, &w) != nil || !w.named() {
+		if levels(line) > ofSession.levels || json.Unmarshal(line, &w) != nil || !w.named() {
 			return false
 		}
 		// The file has it: railbench ended after a save, and before the journal was emptied.
@@ -257,14 +257,25 @@ func (d *Document) replay(journal []byte) (whole bool) {
 	}
 }
 
-// named reports whether every id in an event is one.
+// named reports whether every id in an event is one, and every name as long as one.
 func (w eventWire) named() bool {
 	ids := []string{w.Cell, w.Part}
+	for _, l := range w.Lines {
+		if ofSession.named(l.From, l.Role) != nil {
+			return false
+		}
+	}
+	if w.Rig != nil && ofSession.rigs(*w.Rig) != nil {
+		return false
+	}
 	if w.Def != nil {
+		if ofSession.within(*w.Def) != nil {
+			return false
+		}
 		ids = append(ids, w.Def.Cell, w.Def.Part)
 	}
 	for _, c := range w.Cells {
-		if c.ID == "" {
+		if c.ID == "" || ofSession.named(c.Title) != nil {
 			return false
 		}
 		ids = append(ids, c.ID, c.Part)
