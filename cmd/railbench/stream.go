@@ -519,7 +519,7 @@ func streamReceive() *cobra.Command {
 				sanitize.Fprintf(cmd.ErrOrStderr(), "receives at %s\n", w.at)
 			}
 			err = count.during(cmd.Context(), func(ctx context.Context) error { return r.serve(ctx, once) })
-			return count.tell(cmd.OutOrStdout(), count.received(), errors.Join(append(r.failed, err)...))
+			return count.tell(cmd.OutOrStdout(), count.received(), errors.Join(r.ended(), err))
 		},
 	}
 	f.add(cmd)
@@ -537,8 +537,12 @@ type receiver struct {
 	ways      []*way
 
 	mu     sync.Mutex
-	failed []error // of streams that came and did not end well
+	failed []error // of streams that came and did not end well, mostFailed of them
+	more   int     // such streams beyond these
 }
+
+// mostFailed bounds what whoever connects makes a receiver keep, and say.
+const mostFailed = 20
 
 func (r *receiver) listen(address string) error {
 	ln, err := listenTCP(address, 256)
@@ -553,7 +557,11 @@ func (r *receiver) listen(address string) error {
 		if err != nil {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.failed = append(r.failed, fmt.Errorf("from %s: %w", from, err))
+			if len(r.failed) < mostFailed {
+				r.failed = append(r.failed, fmt.Errorf("from %s: %w", from, err))
+			} else {
+				r.more++
+			}
 		}
 	}
 	r.listeners, r.servers, r.ways = append(r.listeners, ln), append(r.servers, s), append(r.ways, w)
@@ -564,6 +572,17 @@ func (r *receiver) close() {
 	for _, ln := range r.listeners {
 		ln.Close() // it may be closed already
 	}
+}
+
+// ended is what went wrong with the streams.
+func (r *receiver) ended() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := errors.Join(r.failed...)
+	if r.more > 0 {
+		err = errors.Join(err, fmt.Errorf("%d more streams failed", r.more))
+	}
+	return err
 }
 
 // serve takes streams at all listeners until each of them has ended.
