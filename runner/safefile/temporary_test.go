@@ -77,7 +77,8 @@ func TestLeftoversOfAKilledSave(t *testing.T) {
 	}
 	defer held.Close()
 	put("named-twice", time.Hour)
-	err = errors.Join(syscall.Flock(int(held.Fd()), syscall.LOCK_EX), os.Mkdir(filepath.Join(dir, ".s.ipynb.tmp-8"), 0o700),
+	err = errors.Join(syscall.Flock(int(held.Fd()), syscall.LOCK_EX),
+		os.Mkdir(filepath.Join(dir, ".s.ipynb.tmp-8"), 0o700),
 		os.Symlink("named-twice", filepath.Join(dir, ".s.ipynb.tmp-9")),
 		os.Link(filepath.Join(dir, "named-twice"), filepath.Join(dir, ".s.ipynb.tmp-10")),
 		syscall.Mkfifo(filepath.Join(dir, ".s.ipynb.tmp-11"), 0o600))

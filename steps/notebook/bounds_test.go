@@ -126,9 +126,10 @@ func TestAlteredTablesAreBounded(t *testing.T) {
 		t.Errorf("a table of 210,000 characters is set in %d", len(text))
 	}
 	d := New("v1", steps.Tutorial{}, began)
+	points := []steps.Series{{Points: make([]steps.Point, ofSession.values)}}
 	bad := map[string]steps.Verdict{
 		"columns and rows": {Tables: []steps.Table{table(10_000, 1000, "x")}},
-		"points":           {Charts: []steps.Chart{{Series: []steps.Series{{Points: make([]steps.Point, ofSession.values)}}}}},
+		"points":           {Charts: []steps.Chart{{Series: points}}},
 		"evidence":         {Evidence: make([]steps.Evidence, ofSession.values+1)},
 	}
 	for name, v := range bad {

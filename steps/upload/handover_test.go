@@ -272,7 +272,9 @@ func TestPlace(t *testing.T) {
 		"far below a group's":   {func(dir string) error { return os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o775) }, false},
 		"below somebody else's": {func(dir string) error { return give(filepath.Dir(dir), 12345, 0) }, false},
 		"missing":               {os.Remove, false},
-		"a file":                {func(dir string) error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)) }, false},
+		"a file": {func(dir string) error {
+			return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
+		}, false},
 		"a link into everybody's": {func(dir string) error {
 			to := filepath.Join(filepath.Dir(dir), "open", "own")
 			return errors.Join(os.MkdirAll(to, 0o700), os.Chmod(filepath.Dir(to), 0o777), os.Remove(dir), os.Symlink(to, dir))
@@ -318,7 +320,8 @@ func TestLook(t *testing.T) {
 	}
 	bin, linked := filepath.Join(dir, "bin"), filepath.Join(dir, "linked")
 	path := filepath.Join(bin, "railbench")
-	if err := errors.Join(os.MkdirAll(bin, 0o755), os.Mkdir(linked, 0o755), os.Symlink(path, filepath.Join(linked, "railbench")),
+	if err := errors.Join(os.MkdirAll(bin, 0o755), os.Mkdir(linked, 0o755),
+		os.Symlink(path, filepath.Join(linked, "railbench")),
 		os.WriteFile(path, []byte("#!/bin/sh\necho railbench v1.2.3\n"), 0o755)); err != nil {
 		t.Fatal(err)
 	}

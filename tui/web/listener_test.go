@@ -38,7 +38,8 @@ func stubborn(t *testing.T, address string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	_, _ = io.WriteString(c, strings.Repeat("GET /page.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 20)) // it may be closed already
+	// It may be closed already.
+	_, _ = io.WriteString(c, strings.Repeat("GET /page.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 20))
 	return c
 }
 
@@ -109,7 +110,7 @@ func TestAnswersHaveALimit(t *testing.T) {
 	t.Parallel()
 	s := newPage(Options{}).Server()
 	if s.WriteTimeout <= 0 || s.ReadHeaderTimeout <= 0 || s.IdleTimeout <= 0 {
-		t.Errorf("an answer has %v, a header %v, and an idle connection %v", s.WriteTimeout, s.ReadHeaderTimeout, s.IdleTimeout)
+		t.Errorf("an answer has %v, a header %v, an idle connection %v", s.WriteTimeout, s.ReadHeaderTimeout, s.IdleTimeout)
 	}
 	p := newPage(Options{})
 	p.Book(steps.NewNotebook(tutorial()))
