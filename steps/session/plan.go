@@ -263,7 +263,7 @@ func hidden(c steps.Cell) string {
 			if !runner.Deceives(r) && (r != utf8.RuneError || n > 1) {
 				continue
 			}
-			return fmt.Sprintf("line %d of its script has a character that nobody sees, or sees as a blank (%s), "+
+			return fmt.Sprintf("line %d of its script has a character that nobody sees, or that is seen as another one (%s), "+
 				"so what is shown of it is not what would run. A script prints such a one with printf",
 				1+strings.Count(text[:at], "\n"), unseen(text[at:at+n]))
 		}
