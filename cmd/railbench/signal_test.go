@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -462,5 +463,28 @@ func TestEnormousTerminals(t *testing.T) {
 		}
 		terminal.Close()
 		<-drained
+	}
+}
+
+// crashed is a program that Go ends: of all its ends for want of memory a stack's is the one that takes none.
+const crashed = "railbench-crashed"
+
+func crash() {
+	crashBySignal()
+	debug.SetMaxStack(64 << 10)
+	var deeper func(n int) int
+	deeper = func(n int) int { return deeper(n+1) + n }
+	os.Exit(deeper(0))
+}
+
+// A crash is no wrong usage.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	cmd := asProcess(t)
+	cmd.Args[0] = crashed
+	said, _ := cmd.CombinedOutput() // what it ended by is looked at
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGABRT {
+		t.Errorf("it ended with %v: %.300s", cmd.ProcessState, said)
 	}
 }
