@@ -98,7 +98,8 @@ func TestCopiesMeanTheSame(t *testing.T) {
 			var said []string
 			for _, file := range []string{config, filepath.Join(folder.Path, copyName(0))} {
 				out, err := exec.CommandContext(t.Context(), ssh, "-G", "-F", file, "--", host).CombinedOutput()
-				said = append(said, fmt.Sprintf("%s%v", out, err))
+				text := strings.ReplaceAll(string(out), file, "FILE") // what is wrong is told with its line
+				said = append(said, fmt.Sprintf("%s%v", text, err))
 			}
 			if said[0] != said[1] {
 				t.Errorf("%q for %s: %s\nand of the copies: %s", text, host, said[0], said[1])

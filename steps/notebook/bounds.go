@@ -20,19 +20,26 @@ type bounds struct {
 	levels int // of objects and lists within each other, in a cell or another value of the file
 	values int // of the tables, charts, gauges and evidence of all cells
 	name   int // of a node, a role, a title
+	parts  int // objects and lists of a cell or another value of the file: each takes far more memory than its two bytes
+	all    int // and of the whole file
+	items  int // of all lists and objects of a cell, strings and numbers too
 }
 
 // A session that railbench saved is far below each of these, and what is kept of one that somebody else made stays
 // below 256 MiB. Jupyter's own cells have fewer than 20 levels.
 var ofSession = bounds{
 	cell: 32 << 20, held: 16 << 20, own: 32 << 20, cells: 4096, levels: 100, values: 1_000_000, name: 4 << 10,
+	parts: 250_000, all: 1_000_000, items: 4_000_000,
 }
 
 // mostIndented is how many times longer than without blanks a value may become by them.
 const mostIndented = 8
 
-// levels is how many objects and lists of a JSON text are within each other.
-func levels(text []byte) (most int) {
+// A form is what a JSON text is made of: how deep its objects and lists lie in each other, how many there are, and how
+// many items they have.
+type form struct{ levels, parts, items int }
+
+func formOf(text []byte) (f form) {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -43,12 +50,29 @@ func levels(text []byte) (most int) {
 		case quoted:
 		case c == '{' || c == '[':
 			depth++
-			most = max(most, depth)
+			f.parts++
+			f.levels = max(f.levels, depth)
 		case c == '}' || c == ']':
 			depth--
+		case c == ',':
+			f.items++
 		}
 	}
-	return most
+	return f
+}
+
+// bounded says what of a value of the file is too much; all are the objects and lists of the values before it.
+func (b bounds) bounded(text []byte, all *int) error {
+	f := formOf(text)
+	*all += f.parts
+	switch {
+	case f.levels > b.levels:
+		return fmt.Errorf("no session that railbench saved: a part of it has %d levels of objects and lists, and %d are "+
+			"enough for every notebook", f.levels, b.levels)
+	case f.parts > b.parts || f.items > b.items || *all > b.all:
+		return errors.New("no session that railbench saved: it has too many objects, lists or items of them")
+	}
+	return nil
 }
 
 // indented is a value as JSON, as Jupyter indents it: prefix stands before each line but the first. Where there would

@@ -192,3 +192,22 @@ func TestJournalsCanBeRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Nothing that a cell or the metadata may have many of makes much memory of two bytes each.
+func TestSessionsOfManyParts(t *testing.T) {
+	file, _ := lengthened(t, func(map[string]any) {})
+	many := strings.Repeat("{},", ofSession.parts) + "{}"
+	for name, c := range map[string][2]string{
+		"outputs":   {`"outputs": [`, `"outputs": [` + many + `,`},
+		"roles":     {`"roles": [`, `"roles": [` + many + `,`},
+		"evidence":  {`"reason": "Fine."`, `"reason": "", "advice": [` + many + `]`},
+		"rigs":      {`"journal": `, `"rigs": [` + many + `], "journal": `},
+		"a source":  {`"source": [`, `"source": [` + strings.Repeat(`"",`, ofSession.items+1)},
+		"all cells": {`"cells": [`, `"cells": [` + strings.Repeat(`{"x": [`+strings.Repeat("{},", ofSession.parts/2)+`1]},`, 9)},
+	} {
+		bad := bytes.Replace(file, []byte(c[0]), []byte(c[1]), 1)
+		if _, err := Decode(bad); err == nil || !strings.Contains(err.Error(), "too many objects") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

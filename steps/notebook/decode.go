@@ -212,6 +212,7 @@ type scanner struct {
 	dec     *json.Decoder
 	cell    func(json.RawMessage) error
 	limit   bounds
+	parts   int // objects and lists so far
 	file    fileIn
 	odd     error // a value that is none of its key's: what stands behind it is read all the same
 	refused error
@@ -274,7 +275,7 @@ func (s *scanner) cells() error {
 			s.refused = fmt.Errorf("no session that railbench saved: it has more than %d cells", s.limit.cells)
 			return s.refused
 		}
-		if s.refused = s.flat(raw); s.refused == nil {
+		if s.refused = s.limit.bounded(raw, &s.parts); s.refused == nil {
 			s.refused = s.cell(raw)
 		}
 		if s.refused != nil {
@@ -285,22 +286,13 @@ func (s *scanner) cells() error {
 	return err
 }
 
-// flat refuses what lies too deep in itself.
-func (s *scanner) flat(raw json.RawMessage) error {
-	if n := levels(raw); n > s.limit.levels {
-		return fmt.Errorf("no session that railbench saved: a part of it has %d levels of objects and lists, and %d are "+
-			"enough for every notebook", n, s.limit.levels)
-	}
-	return nil
-}
-
 // value reads what is no list of cells.
 func (s *scanner) value(key json.Token) error {
 	var raw json.RawMessage
 	if err := s.dec.Decode(&raw); err != nil {
 		return err
 	}
-	if s.refused = s.flat(raw); s.refused != nil {
+	if s.refused = s.limit.bounded(raw, &s.parts); s.refused != nil {
 		return s.refused
 	}
 	switch key {

@@ -230,7 +230,7 @@ func (d *Document) define(f facts) {
 // belongs to a state that nobody knows.
 func (d *Document) replay(journal []byte) (whole bool) {
 	in := bufio.NewReader(bytes.NewReader(journal))
-	for first := true; ; first = false {
+	for first, parts := true, 0; ; first = false {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
 			return len(line) == 0
@@ -239,7 +239,7 @@ func (d *Document) replay(journal []byte) (whole bool) {
 			continue // whose it is
 		}
 		var w eventWire
-		if levels(line) > ofSession.levels || json.Unmarshal(line, &w) != nil || !w.named() {
+		if ofSession.bounded(line, &parts) != nil || json.Unmarshal(line, &w) != nil || !w.named() {
 			return false
 		}
 		// The file has it: railbench ended after a save, and before the journal was emptied.
