@@ -28,7 +28,7 @@ type bounds struct {
 // A session that railbench saved is far below each of these, and what is kept of one that somebody else made stays
 // below 256 MiB. Jupyter's own cells have fewer than 20 levels.
 var ofSession = bounds{
-	cell: 32 << 20, held: 16 << 20, own: 32 << 20, cells: 4096, levels: 100, values: 1_000_000, name: 4 << 10,
+	cell: 32 << 20, held: 16 << 20, own: 32 << 20, cells: 4096, levels: 100, values: 300_000, name: 4 << 10,
 	parts: 250_000, all: 1_000_000, items: 4_000_000,
 }
 
