@@ -45,7 +45,7 @@ func sshConfiguration(path string) (all []sshFile, err error) {
 		}
 		at := len(all)
 		all = append(all, sshFile{path: path, text: string(src)})
-		var given strings.Builder
+		var given []string
 		for line := range strings.Lines(string(src)) {
 			included, err := sshIncludes(line)
 			if err != nil {
@@ -58,9 +58,9 @@ func sshConfiguration(path string) (all []sshFile, err error) {
 					return err
 				}
 			}
-			given.WriteString(includeCopies(line, copies))
+			given = append(given, includeCopies(line, copies))
 		}
-		all[at].given = given.String()
+		all[at].given = strings.Join(given, "")
 		return nil
 	}
 	return all, read(path, 0)
