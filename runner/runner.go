@@ -120,17 +120,52 @@ func Hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Deceives reports whether a character of a script isn't what it is seen as: it is Hidden, or a
-// blank that the shell takes for a letter. Behind one of these # begins no comment, and what
-// looks like one runs.
+// Deceives reports whether a character of a script isn't what it is seen as: it is Hidden or drawn as nothing, it is a
+// blank that the shell takes for a letter, or it looks like a character that the shell minds. Behind one of these #
+// begins no comment, and what looks like one runs. What a font alone decides is taken for unseen: private use, and what
+// is no character at all. So are the joiners: scripts are read as they stand, and not as a language.
 func Deceives(r rune) bool {
+	switch r {
+	case '\u200c', '\u200d', // the joiners
+		'\u2800',     // a pattern of Braille's without a dot
+		'\ufffc',     // stands for an object
+		'\U00016fe4', // a filler of Khitan's
+		'\U0001d159': // a notehead that is none
+		return true
+	}
 	switch {
-	case Hidden(r), r == '\u2800': // a pattern of Braille's without a dot
+	case Hidden(r):
 		return true
 	case r < utf8.RuneSelf:
 		return false
 	}
-	return unicode.In(r, unicode.White_Space, unicode.Variation_Selector)
+	return unicode.In(r, unicode.White_Space, unicode.Variation_Selector, unicode.Co, unicode.Noncharacter_Code_Point) ||
+		strings.ContainsRune(shellMinds, asASCII(r))
+}
+
+// shellMinds are the characters that a shell may take for more than themselves (POSIX.1-2024, XCU 2.2), and braces.
+const shellMinds = "|&;<>()$`\\\"'*?[]#~=%{}!"
+
+// asASCII is the character of ASCII that another one is by its decomposition (UnicodeData.txt, of one character each),
+// or the character itself.
+func asASCII(r rune) rune {
+	if r >= '\uff01' && r <= '\uff5e' {
+		return r - '\uff01' + '!' // full width
+	}
+	if c, ok := asciiOf[r]; ok {
+		return c
+	}
+	return r
+}
+
+var asciiOf = map[rune]rune{
+	'\u037e': ';', '\u1fef': '`', // the same even canonically
+	'\u207c': '=', '\u207d': '(', '\u207e': ')', '\u208c': '=', '\u208d': '(', '\u208e': ')',
+	'\ufe14': ';', '\ufe15': '!', '\ufe16': '?', // for vertical text
+	'\ufe35': '(', '\ufe36': ')', '\ufe37': '{', '\ufe38': '}', '\ufe47': '[', '\ufe48': ']',
+	'\ufe54': ';', '\ufe56': '?', '\ufe57': '!', '\ufe59': '(', '\ufe5a': ')', '\ufe5b': '{', '\ufe5c': '}', // small
+	'\ufe5f': '#', '\ufe60': '&', '\ufe61': '*', '\ufe64': '<', '\ufe65': '>', '\ufe66': '=', '\ufe68': '\\',
+	'\ufe69': '$', '\ufe6a': '%',
 }
 
 // MaxScript is how long a script's text may be, in bytes: Linux hands no longer string to a program

@@ -16,7 +16,10 @@ import (
 
 // An SSHFile is a file of an ssh configuration. ssh runs what it says on this machine
 // (Match exec, ProxyCommand), also to find out no more than a host's address.
-type SSHFile struct{ Path, Text string }
+//
+// given is its text as ssh gets it, with the same lines: instead of an Include's files it names their copies. Of what
+// stands in the files later ssh reads nothing.
+type SSHFile struct{ Path, Text, given string }
 
 // How much an ssh configuration may include: ssh follows 16 levels.
 const (
@@ -37,18 +40,24 @@ func SSHConfiguration(path string) (all []SSHFile, err error) {
 		if err != nil {
 			return fmt.Errorf("read the ssh configuration: %w", err)
 		}
-		all = append(all, SSHFile{path, string(src)})
+		at := len(all)
+		all = append(all, SSHFile{Path: path, Text: string(src)})
+		var given []string
 		for line := range strings.Lines(string(src)) {
 			included, err := sshIncludes(line)
 			if err != nil {
 				return fmt.Errorf("ssh configuration %s: %w", path, err)
 			}
+			var copies []string
 			for _, p := range included {
+				copies = append(copies, SSHCopyName(len(all)))
 				if err := read(p, level+1); err != nil {
 					return err
 				}
 			}
+			given = append(given, includeCopies(line, copies))
 		}
+		all[at].given = strings.Join(given, "")
 		return nil
 	}
 	return all, read(path, 0)
@@ -149,4 +158,37 @@ func SSHRuns(line string) bool {
 		return false
 	}
 	return strings.Contains(line, "command") || strings.Contains(line, "exec") || strings.Contains(line, "provider")
+}
+
+// SSHCopyName is the name of the copy of an ssh configuration's file, which are counted from 0 on in the order of reading.
+func SSHCopyName(i int) string { return "ssh_config." + strconv.Itoa(i) }
+
+// includeCopies is a line of an ssh configuration that is not trusted to find its files again: an Include names their
+// copies, or, where it found none, is empty. All other lines stay as they are.
+func includeCopies(line string, copies []string) string {
+	bare := strings.TrimRight(line, " \t\r\n\f")
+	if !plainInclude().MatchString(bare + " ") {
+		return line
+	}
+	if len(copies) == 0 {
+		return "\n"
+	}
+	return "Include \"" + copiesPlace + strings.Join(copies, "\" \""+copiesPlace) + "\"\n"
+}
+
+// copiesPlace stands for the folder of the copies until it is made. No line has it: of a NUL byte is refused.
+const copiesPlace = "\x00/"
+
+// CopySSHConfiguration writes the files of an ssh configuration into a folder, with Includes that name the copies.
+func CopySSHConfiguration(files []SSHFile, folder string) error {
+	if strings.ContainsAny(folder, "\"'\\$%*?[~\n") {
+		return fmt.Errorf("the folder %q has a character that ssh takes for another", folder)
+	}
+	for i, f := range files {
+		text := strings.ReplaceAll(f.given, copiesPlace, folder+"/")
+		if err := os.WriteFile(filepath.Join(folder, SSHCopyName(i)), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }

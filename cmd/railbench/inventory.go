@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,6 +24,7 @@ import (
 // An inventoryFile is a file of Ansible's. Ansible runs it where it is a program, and loads the plug-in that it names.
 type inventoryFile struct {
 	path, text string // the whole path
+	mode       fs.FileMode
 	runs       bool
 }
 
@@ -50,7 +52,7 @@ func readInventory(file string) (inv inventoryFile, err error) {
 	if err != nil {
 		return inv, fmt.Errorf("read the inventory: %w", err)
 	}
-	inv.text = string(src)
+	inv.text, inv.mode = string(src), info.Mode()
 	inv.runs = info.Mode()&0o111 != 0 || strings.HasPrefix(inv.text, "#!") || namesPlugin().MatchString(inv.text)
 	return inv, nil
 }
@@ -112,7 +114,16 @@ func (f rigFlags) inventoried(ctx context.Context) (*nodeset.Inventory, error) {
 	if err := trustInventory(newTrust(steps.Tutorial{}), f.inventory, file, f.trust); err != nil {
 		return nil, err
 	}
-	printed, err := runner.AskAnsible(ctx, file.path, file.runs)
+	path := file.path
+	if file.runs {
+		folder, err := copyInventory(file)
+		if err != nil {
+			return nil, fmt.Errorf("inventory %s: %w", f.inventory, err)
+		}
+		defer folder.Remove()
+		path = filepath.Join(folder.Path, filepath.Base(path))
+	}
+	printed, err := runner.AskAnsible(ctx, path, file.runs)
 	if err != nil {
 		return nil, fmt.Errorf("read the inventory %s: %w", f.inventory, err)
 	}

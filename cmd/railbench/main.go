@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -59,8 +60,14 @@ var alone bool
 
 func main() {
 	alone = true
+	crashBySignal()
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
+
+// crashBySignal makes a crash, as for want of memory, end the program by SIGABRT, which a shell tells as 134. Go would
+// exit with 2, which is wrong usage here. Where the memory is too little for Go to start at all it still does: a second
+// process that watched for that would take more memory than it is worth.
+func crashBySignal() { debug.SetTraceback("crash") }
 
 // Main is the program, with its streams and its exit status.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {

@@ -86,7 +86,8 @@ func manEnd(made edition) [][2]string {
 2  wrong usage or configuration
 3  a node can't be reached
 4  nothing failed, but something was INCONCLUSIVE
-5  the result, or the session, could not be written`},
+5  the result, or the session, could not be written
+134  railbench itself crashed (SIGABRT), as for want of memory`},
 		{"Environment", `PAGER  shows logs and pages; less or more where it is not set
 VISUAL, EDITOR  edit a cell's script
 NO_COLOR  the workbench uses bold, faint and reverse only

@@ -99,7 +99,7 @@ type bench struct {
 	simRig  *sim.Rig // nil on a real rig
 	etcd    *rendezvous.Etcd
 	file    string           // the rig file, where there is one
-	temp    *safefile.Folder // the simulated rig's journal; it is gone with the rig
+	temp    *safefile.Folder // the simulated rig's journal, or copies of an ssh configuration; it is gone with the rig
 	// onState is where the nodes tell their connection's state, once a session is open.
 	onState    func(node int, state runner.State, why error)
 	allocation runner.Allocation // of Slurm's, whose nodes they are; job 0 for none
@@ -465,13 +465,19 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	}
 	file := c.file
 	if c.path != "" && file.SSHConfig != "" && f.sshConfig == "" {
-		if err := trustRig(b.options.Trust, c.path, file.SSHConfig, f.trust); err != nil {
+		files, err := trustRig(b.options.Trust, c.path, file.SSHConfig, f.trust)
+		if err != nil {
 			return nil, err
 		}
+		if b.temp, err = copyConfiguration(files); err != nil {
+			return nil, usage(fmt.Errorf("rig file %s: %w", c.path, err))
+		}
+		f.sshConfig = filepath.Join(b.temp.Path, runner.SSHCopyName(0))
 	}
 	b.listed = file
 	b.file, f.sshConfig = c.path, cmp.Or(f.sshConfig, file.SSHConfig)
 	if err := b.serve(cmp.Or(f.etcd, file.Etcd)); err != nil {
+		b.close()
 		return nil, err
 	}
 	b.options.LockOwner = lockOwner()
@@ -493,6 +499,9 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 	var targets []runner.Target
 	if b.allocation.Job == 0 {
 		if targets, err = f.targets(ctx, nodes); err != nil {
+			if b.temp != nil {
+				err = fmt.Errorf("%s, of which ssh got a copy: %w", file.SSHConfig, err)
+			}
 			b.close()
 			return nil, usage(err)
 		}

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(apart{m}, map[string]func(){
 		"railbench": main,
 		hung:        hangOn,
+		crashed:     crash,
 	})
 }
 

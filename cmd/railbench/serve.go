@@ -173,10 +173,11 @@ func (s *stage) prepare() error {
 
 // open begins to serve, and gives the address for a browser.
 func (s *stage) open() (string, error) {
-	ln, err := listenTCP(s.listen, web.MostConnections)
+	tcp, err := net.Listen("tcp", s.listen)
 	if err != nil {
-		return "", fmt.Errorf("%w: --listen names another address", err)
+		return "", fmt.Errorf("listen at %s: %w: --listen names another address", s.listen, err)
 	}
+	ln := web.Listen(tcp)
 	token, err := s.token(ln.Addr())
 	if err == nil {
 		err = s.prepare()

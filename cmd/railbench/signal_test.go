@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -422,4 +424,67 @@ func TestTwoSignalsEndAFrozenTerminal(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	t.Fatal("it goes on after many signals")
+}
+
+// A terminal of any size is drawn, answers and ends, in little memory: how large it is, its other end says.
+func TestEnormousTerminals(t *testing.T) {
+	for _, size := range []pty.Winsize{{Rows: 3000, Cols: 3000}, {Rows: 65535, Cols: 80}, {Rows: 24, Cols: 65535}} {
+		cmd := asProcess(t, "--rig", "sim", "--speed", "max")
+		cmd.Env = append(cmd.Env, "TERM=xterm-256color")
+		terminal, err := pty.StartWithSize(cmd, &size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, buf := "", make([]byte, 32<<10)
+		until := func(what string) {
+			for !strings.Contains(all, what) {
+				n, err := terminal.Read(buf)
+				if err != nil {
+					t.Fatalf("%v: it ended before %q: %v", size, what, err)
+				}
+				all += string(buf[:n])
+			}
+		}
+		until("Set-up")
+		if _, err := terminal.WriteString("?"); err != nil {
+			t.Fatal(err)
+		}
+		until("ctrl+enter")
+		drained := make(chan struct{})
+		go func() {
+			defer close(drained)
+			_, _ = io.Copy(io.Discard, terminal)
+		}()
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait() // what it ended by is looked at elsewhere
+		usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+		if ok && runtime.GOOS == "linux" && usage.Maxrss > mostMiB<<10 {
+			t.Errorf("%v: it took %d MiB", size, usage.Maxrss>>10)
+		}
+		terminal.Close()
+		<-drained
+	}
+}
+
+// crashed is a program that Go ends: of all its ends for want of memory a stack's is the one that takes none.
+const crashed = "railbench-crashed"
+
+func crash() {
+	crashBySignal()
+	debug.SetMaxStack(64 << 10)
+	var deeper func(n int) int
+	deeper = func(n int) int { return deeper(n+1) + n }
+	os.Exit(deeper(0))
+}
+
+// A crash is no wrong usage.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	cmd := asProcess(t)
+	cmd.Args[0] = crashed
+	said, _ := cmd.CombinedOutput() // what it ended by is looked at
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() || status.Signal() != syscall.SIGABRT {
+		t.Errorf("it ended with %v: %.300s", cmd.ProcessState, said)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -179,6 +180,30 @@ func TestStreamReceiveTells(t *testing.T) {
 		if got, ok := errors.AsType[status](receive.end()); !ok || got.code != c.code {
 			t.Errorf("%q: %v", c.sent, got)
 		}
+	}
+}
+
+// However many connections send something else, a receiver keeps and says little.
+func TestStreamReceiveForgets(t *testing.T) {
+	t.Parallel()
+	receive := startRailbench(t, "stream", "receive", "--listen", "127.0.0.1:0")
+	at := receive.address(t)
+	for range 2*20 + 1 {
+		to, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(to, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, to) // until it is closed
+		to.Close()
+	}
+	receive.stop()
+	got, ok := errors.AsType[status](receive.end())
+	if !ok || got.code != exitUnreachable || strings.Count(got.Error(), "\n") != 20 ||
+		!strings.Contains(got.Error(), fmt.Sprint(20+1, " more streams failed")) {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -39,24 +39,24 @@ func showConfiguration(out io.Writer, files []runner.SSHFile) {
 
 // trustRig refuses a rig file whose ssh configuration this user has not trusted, before ssh
 // reads it, or trusts it where the user says so. The configuration that the user names
-// himself, and his own, need none.
-func trustRig(book *trust.Book, path, config string, trusted bool) error {
+// himself, and his own, need none. What it gives is what was read, and is all that ssh may get.
+func trustRig(book *trust.Book, path, config string, trusted bool) ([]runner.SSHFile, error) {
 	files, err := runner.SSHConfiguration(config)
 	if err != nil {
-		return usage(fmt.Errorf("rig file %s: %w", path, err))
+		return nil, usage(fmt.Errorf("rig file %s: %w", path, err))
 	}
 	text := sshTrust(files)
 	switch {
 	case book.TrustedProgram("ssh_config", text):
-		return nil
+		return files, nil
 	case trusted:
 		if err := book.TrustProgram("ssh_config", text); err != nil {
-			return unwritten(err)
+			return nil, unwritten(err)
 		}
-		return nil
+		return files, nil
 	}
-	return usage(fmt.Errorf("rig file %s brings an ssh configuration (%s), of which ssh runs commands on this machine, "+
-		"and you have not trusted it as it is now: railbench trust %[1]s shows it and asks", path, config))
+	return nil, usage(fmt.Errorf("rig file %s brings an ssh configuration (%s), of which ssh runs commands on this "+
+		"machine, and you have not trusted it as it is now: railbench trust %[1]s shows it and asks", path, config))
 }
 
 // trustsRig is railbench trust for a rig file.

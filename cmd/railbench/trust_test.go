@@ -151,7 +151,8 @@ func TestSomebodyElsesSession(t *testing.T) {
 // TestDeceivingScripts: what is seen of a script is what runs. Behind a blank that is none for
 // the shell # begins no comment.
 func TestDeceivingScripts(t *testing.T) {
-	for _, c := range "\u00a0\u1680\u2003\u2007\u202f\u205f\u3000\u2800\u3164\u115f\uffa0\u034f\u200b\ufeff\u202e\u2028\ufe0f\u2060\r\x1b" {
+	for _, c := range "\u00a0\u1680\u2003\u2007\u202f\u205f\u3000\u2800\u3164\u115f\uffa0\u034f\u200b\ufeff\u202e\u2028\ufe0f\u2060\r\x1b" +
+		"\u200d\U0001d159\ue000\u037e\uff1b\uff03\ufe5f\uff5c" {
 		book := "# P {#p}\n\n## C {#c}\n\n```sh cell=c on=both\ntrue" + string(c) + "# nothing; echo OWNED\n```\n"
 		path := filepath.Join(t.TempDir(), "own.md")
 		if err := os.WriteFile(path, []byte(book), 0o600); err != nil {

@@ -171,17 +171,19 @@ func Mine(path string) error {
 
 // Replace writes a file so that a reader, and whoever comes after a crash, sees the
 // old one or the new one, whole: a temporary file in the same folder, synced, takes
-// the old one's place. It keeps the old one's permissions; a new one gets perm.
+// the old one's place. It keeps the old one's permissions; a new one gets perm, but for what the umask takes away.
+// What a save that was killed has left is removed.
 func Replace(path string, content []byte, perm fs.FileMode) (err error) {
 	// The name alone is replaced, and never what a link leads to: that it is the file
 	// which somebody means is why it is looked at.
 	if err := Mine(path); err != nil {
 		return err
 	}
-	if info, err := os.Lstat(path); err == nil {
-		perm = info.Mode().Perm()
+	old, statErr := os.Lstat(path)
+	if statErr == nil {
+		perm &= old.Mode().Perm() // until it has them
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
+	f, err := temporary(path, perm)
 	if err != nil {
 		return err
 	}
@@ -194,8 +196,10 @@ func Replace(path string, content []byte, perm fs.FileMode) (err error) {
 	if _, err = f.Write(content); err != nil {
 		return err
 	}
-	if err = f.Chmod(perm); err != nil {
-		return err
+	if statErr == nil {
+		if err = f.Chmod(old.Mode().Perm()); err != nil {
+			return err
+		}
 	}
 	if err = f.Sync(); err != nil {
 		return err

@@ -139,8 +139,12 @@ type Receiver struct {
 	Ways      []*Way
 
 	mu     sync.Mutex
-	failed []error // of streams that came and did not end well
+	failed []error // of streams that came and did not end well, mostFailed of them
+	more   int     // such streams beyond these
 }
+
+// mostFailed bounds what foreign connections make a receiver keep, and report.
+const mostFailed = 20
 
 // Listen adds an address.
 func (r *Receiver) Listen(address string) error {
@@ -156,7 +160,11 @@ func (r *Receiver) Listen(address string) error {
 		if err != nil {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.failed = append(r.failed, fmt.Errorf("from %s: %w", from, err))
+			if len(r.failed) < mostFailed {
+				r.failed = append(r.failed, fmt.Errorf("from %s: %w", from, err))
+			} else {
+				r.more++
+			}
 		}
 	}
 	r.listeners, r.servers, r.Ways = append(r.listeners, ln), append(r.servers, s), append(r.Ways, w)
@@ -180,5 +188,8 @@ func (r *Receiver) Serve(ctx context.Context, once bool) error {
 	work.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.more > 0 {
+		errs = append(errs, fmt.Errorf("%d more streams failed", r.more))
+	}
 	return errors.Join(append(r.failed, errs...)...)
 }

@@ -100,7 +100,21 @@ func Span(tallies ...*Tally) time.Duration {
 }
 
 // Whole reports whether everything that came is what was sent.
-func (t *Tally) Whole() bool { return t.Lost.Load()+t.Corrupt.Load()+t.Cut.Load() == 0 }
+func (t *Tally) Whole() bool { return t.Lost.Load() == 0 && t.Corrupt.Load() == 0 && t.Cut.Load() == 0 }
+
+// mostLost is where the count of lost blocks ends: what a header says is anybody's, and a sum that begins again at 0
+// would deny what was lost. The sums of many tallies, and a float64, hold it.
+const mostLost = 1 << 53
+
+// lose counts blocks as lost.
+func (t *Tally) lose(n uint64) {
+	for {
+		was := t.Lost.Load()
+		if t.Lost.CompareAndSwap(was, was+min(n, mostLost-was)) {
+			return
+		}
+	}
+}
 
 // A Payload is what a sender sends again and again: ones.
 type Payload struct {
@@ -230,7 +244,8 @@ const pieceBytes = 8 << 20
 func Receive(ctx context.Context, c net.Conn, to func(payload []byte) error, t *Tally) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
 	defer stop()
-	head, chunk, sum := make([]byte, headerBytes), make([]byte, chunkBytes), xxhash.New()
+	head, sum := make([]byte, headerBytes), xxhash.New()
+	var chunk []byte // made once blocks come: who only connects takes no memory
 	next := uint64(0)
 	for {
 		if _, err := io.ReadFull(c, head); err != nil {
@@ -250,8 +265,13 @@ func Receive(ctx context.Context, c net.Conn, to func(payload []byte) error, t *
 		if h.seq < next {
 			return fmt.Errorf("block %d comes after block %d: %w", h.seq, next-1, ErrForeign)
 		}
-		t.Lost.Add(h.seq - next)
-		next = h.seq + 1
+		t.lose(h.seq - next)
+		if next = h.seq + 1; next == 0 {
+			return fmt.Errorf("block %d has the last number that there is: %w", h.seq, ErrForeign)
+		}
+		if chunk == nil {
+			chunk = make([]byte, chunkBytes)
+		}
 		sum.Reset()
 		if err := take(c, chunk, h.length, sum, to, t); err != nil {
 			if ctx.Err() != nil {
@@ -274,7 +294,7 @@ func Receive(ctx context.Context, c net.Conn, to func(payload []byte) error, t *
 func take(c net.Conn, chunk []byte, length uint64, sum *xxhash.Digest, to func([]byte) error, t *Tally) error {
 	var whole []byte
 	if to != nil {
-		whole = make([]byte, 0, length)
+		whole = make([]byte, 0, min(length, chunkBytes)) // what a header promises may never come
 	}
 	for left := length; left > 0; {
 		n, err := c.Read(chunk[:min(left, uint64(len(chunk)))])

@@ -423,3 +423,42 @@ func BenchmarkStream(b *testing.B) {
 	c.Close()
 	<-served
 }
+
+// What headers promise is neither counted round to nothing nor reserved.
+func TestHeadersThatLie(t *testing.T) {
+	receive := func(got *Tally, sent []byte) error {
+		client, server := pair(t)
+		if _, err := client.Write(sent); err != nil {
+			t.Fatal(err)
+		}
+		client.Close()
+		return Receive(t.Context(), server, func([]byte) error { return nil }, got)
+	}
+	var got Tally
+	for range 2 {
+		if err := receive(&got, block(1<<63, "a")); err != nil {
+			t.Error(err)
+		}
+	}
+	if got.Lost.Load() != mostLost || got.Whole() {
+		t.Errorf("twice 2^63 lost blocks are %d, whole %t", got.Lost.Load(), got.Whole())
+	}
+	if err := receive(&got, raw(block(math.MaxUint64, "a"), block(0, "a"))); !errors.Is(err, ErrForeign) {
+		t.Errorf("after the last number it begins again: %v", err)
+	}
+	sum := Tally{}
+	sum.Lost.Store(math.MaxUint64)
+	sum.Corrupt.Store(1)
+	if sum.Whole() {
+		t.Error("a sum of 2^64 is whole")
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := receive(&got, append(header{0, 0, MaxBytes}.bytes(), 'a')); err != nil {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if made := after.TotalAlloc - before.TotalAlloc; made > MaxBytes/16 {
+		t.Errorf("for a header of 24 bytes %d bytes were reserved", made)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // Damaged is about a file that was cut short or is no JSON any more somewhere.
@@ -40,18 +41,6 @@ type stranger struct {
 	after string // the id of the cell of ours that it stood behind; empty at the top
 	raw   json.RawMessage
 }
-
-// A bounds is what a file may have, in bytes.
-type bounds struct {
-	cell  int // of one cell, or of another value of the file; some more is let pass that was read ahead
-	held  int // of cells that are held until the metadata behind them were read
-	own   int // of all cells beside their outputs
-	cells int // how many there are
-}
-
-// A session that railbench saved is far below each of these, and what is kept of one that somebody else made stays
-// below 256 MiB.
-var ofSession = bounds{cell: 32 << 20, held: 16 << 20, own: 32 << 20, cells: 4096}
 
 // fileIn is a notebook but for its cells.
 type fileIn struct {
@@ -110,6 +99,9 @@ func decode(file io.ReadSeeker, limit bounds) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := limit.rigs(append(h.Rigs, h.Rig)...); err != nil {
+		return nil, err
+	}
 	r := newReader(h, limit)
 	for _, raw := range held {
 		if err := r.cell(raw); err != nil {
@@ -134,7 +126,7 @@ func decode(file io.ReadSeeker, limit bounds) (*Document, error) {
 	case meta.Railbench == nil:
 		return nil, errSession
 	}
-	return r.d, nil
+	return r.d, limit.shown(r.d)
 }
 
 // readable is what is wrong with the file as a notebook; broken is what was wrong with its
@@ -186,7 +178,7 @@ func readHead(raw *json.RawMessage) (head, error) {
 // something, or the callee's.
 func scan(file io.Reader, limit bounds, cell func(json.RawMessage) error) (f fileIn, broken, err error) {
 	in := &rationed{r: file, ration: limit.cell, left: limit.cell}
-	s := scanner{in: in, dec: json.NewDecoder(in), cell: cell, most: limit.cells, file: fileIn{Cells: -1}}
+	s := scanner{in: in, dec: json.NewDecoder(in), cell: cell, limit: limit, file: fileIn{Cells: -1}}
 	broken = s.notebook()
 	if err = cmp.Or(s.refused, in.err); err != nil {
 		broken = nil
@@ -219,7 +211,8 @@ type scanner struct {
 	in      *rationed
 	dec     *json.Decoder
 	cell    func(json.RawMessage) error
-	most    int // cells
+	limit   bounds
+	parts   int // objects and lists so far
 	file    fileIn
 	odd     error // a value that is none of its key's: what stands behind it is read all the same
 	refused error
@@ -278,11 +271,14 @@ func (s *scanner) cells() error {
 		if err := s.dec.Decode(&raw); err != nil {
 			return err
 		}
-		if s.file.Cells++; s.file.Cells > s.most {
-			s.refused = fmt.Errorf("no session that railbench saved: it has more than %d cells", s.most)
+		if s.file.Cells++; s.file.Cells > s.limit.cells {
+			s.refused = fmt.Errorf("no session that railbench saved: it has more than %d cells", s.limit.cells)
 			return s.refused
 		}
-		if s.refused = s.cell(raw); s.refused != nil {
+		if s.refused = s.limit.bounded(raw, &s.parts); s.refused == nil {
+			s.refused = s.cell(raw)
+		}
+		if s.refused != nil {
 			return s.refused
 		}
 	}
@@ -295,6 +291,9 @@ func (s *scanner) value(key json.Token) error {
 	var raw json.RawMessage
 	if err := s.dec.Decode(&raw); err != nil {
 		return err
+	}
+	if s.refused = s.limit.bounded(raw, &s.parts); s.refused != nil {
+		return s.refused
 	}
 	switch key {
 	case "metadata":
@@ -347,6 +346,9 @@ func (r *reader) cell(raw json.RawMessage) error {
 	// A cell has several texts and one script: the kind tells them apart. Ids have no blanks.
 	key := f.Kind + " " + f.Part + " " + f.Cell
 	strange := err != nil || !f.ours(c.Type) || r.seen[key]
+	if strange {
+		raw = sanitize.EscapeJSON(bytes.ReplaceAll(raw, []byte("\r"), nil)) // as it is written again
+	}
 	// A stranger is kept whole, with its outputs.
 	if r.own += len(c.Source) + len(c.Metadata.Railbench); strange {
 		r.own += len(raw)
@@ -360,7 +362,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 		return nil
 	}
 	// Only of what is ours: a stranger's ids are nobody's paths.
-	if err := f.named(); err != nil {
+	if err := cmp.Or(f.named(), r.limit.within(f)); err != nil {
 		return err
 	}
 	r.seen[key], r.last = true, c.ID

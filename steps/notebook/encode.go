@@ -12,8 +12,11 @@ import (
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
-// Encode is the document as an .ipynb.
+// Encode is the document as an .ipynb. The error is of one that Decode would not take.
 func (d *Document) Encode(now time.Time) ([]byte, error) {
+	if err := ofSession.shown(d); err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
 	f := file{
 		Major: 4, Minor: 5,
 		Metadata: fileMetadata{Kernel: shellKernel, Language: shellLanguage, Railbench: &head{
@@ -39,15 +42,26 @@ func (d *Document) Encode(now time.Time) ([]byte, error) {
 	}
 	w.strangers(lost)
 	f.Metadata.Railbench.Rigs = w.rigs
-	f.Cells = w.cells
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ") // as Jupyter does
-	if err := enc.Encode(f); err != nil {
+	b, err := indented(f, "")
+	if err != nil {
 		return nil, fmt.Errorf("write the session as JSON: %w", err)
 	}
-	return sanitize.EscapeJSON(b.Bytes()), nil
+	b = append(bytes.TrimSuffix(b, []byte("\n}")), ",\n \"cells\": ["...)
+	for i, c := range w.cells {
+		// A stranger's as it came: what blanks it has are its own.
+		text, ok := c.(json.RawMessage)
+		if !ok {
+			if text, err = indented(c, "  "); err != nil {
+				return nil, fmt.Errorf("write the session as JSON: %w", err)
+			}
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, "\n  "...), text...)
+	}
+	b = sanitize.EscapeJSON(append(b, "\n ]\n}\n"...))
+	return b, opens(b, len(w.cells), ofSession)
 }
 
 // A writer puts a document's cells in their order, and a stranger behind the cell of ours that it stood behind.

@@ -230,7 +230,7 @@ func (d *Document) define(f facts) {
 // belongs to a state that nobody knows.
 func (d *Document) replay(journal []byte) (whole bool) {
 	in := bufio.NewReader(bytes.NewReader(journal))
-	for first := true; ; first = false {
+	for first, parts := true, 0; ; first = false {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
 			return len(line) == 0
@@ -239,7 +239,7 @@ func (d *Document) replay(journal []byte) (whole bool) {
 			continue // whose it is
 		}
 		var w eventWire
-		if json.Unmarshal(line, &w) != nil || !w.named() {
+		if ofSession.bounded(line, &parts) != nil || json.Unmarshal(line, &w) != nil || !w.named() {
 			return false
 		}
 		// The file has it: railbench ended after a save, and before the journal was emptied.
@@ -257,14 +257,25 @@ func (d *Document) replay(journal []byte) (whole bool) {
 	}
 }
 
-// named reports whether every id in an event is one.
+// named reports whether every id in an event is one, and every name as long as one.
 func (w eventWire) named() bool {
 	ids := []string{w.Cell, w.Part}
+	for _, l := range w.Lines {
+		if ofSession.named(l.From, l.Role) != nil {
+			return false
+		}
+	}
+	if w.Rig != nil && ofSession.rigs(*w.Rig) != nil {
+		return false
+	}
 	if w.Def != nil {
+		if ofSession.within(*w.Def) != nil {
+			return false
+		}
 		ids = append(ids, w.Def.Cell, w.Def.Part)
 	}
 	for _, c := range w.Cells {
-		if c.ID == "" {
+		if c.ID == "" || ofSession.named(c.Title) != nil {
 			return false
 		}
 		ids = append(ids, c.ID, c.Part)

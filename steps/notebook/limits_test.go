@@ -14,7 +14,10 @@ import (
 )
 
 // few are bounds that a test comes to at once.
-var few = bounds{cell: 64 << 10, held: 16 << 10, own: 128 << 10, cells: 50}
+var few = bounds{
+	cell: 64 << 10, held: 16 << 10, own: 128 << 10, cells: 50, levels: 20, values: 1000, name: 1000,
+	parts: 10_000, all: 100_000, items: 100_000,
+}
 
 // A session that is longer than what is held at once is read twice, and is the same.
 func TestLongSession(t *testing.T) {

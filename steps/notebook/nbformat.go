@@ -14,13 +14,12 @@ import (
 // The file format: nbformat 4.5, as its JSON schema has it
 // (nbformat/v4/nbformat.v4.5.schema.json).
 
-// A file is a whole notebook. The metadata stand first: a file that was cut short
+// A file is a whole notebook but for its cells, which come last. The metadata stand first: a file that was cut short
 // still says what it is. Jupyter sorts them to the end when it saves.
 type file struct {
 	Metadata fileMetadata `json:"metadata"`
 	Major    int          `json:"nbformat"`
 	Minor    int          `json:"nbformat_minor"`
-	Cells    []any        `json:"cells"`
 }
 
 type fileMetadata struct {

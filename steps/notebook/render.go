@@ -189,10 +189,14 @@ func bandText(e steps.Evidence) string {
 	return "; expected " + band
 }
 
+// mostBlanks is how many bytes of blanks a table is aligned with at most. Where it takes more, as by one long value
+// among many short ones, its values stand as they come.
+const mostBlanks = 4 << 20
+
 // tableText sets a table in columns.
 func tableText(t steps.Table) string {
 	t = oneLines(t)
-	widths := make([]int, len(t.Columns))
+	widths, sum := make([]int, len(t.Columns)), 0
 	for i, c := range t.Columns {
 		widths[i] = utf8.RuneCountInString(c.Name)
 		for _, r := range t.Rows {
@@ -200,6 +204,10 @@ func tableText(t steps.Table) string {
 				widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
 			}
 		}
+		sum += widths[i]
+	}
+	if sum*len(t.Rows) > mostBlanks {
+		clear(widths)
 	}
 	var b strings.Builder
 	if t.Title != "" {

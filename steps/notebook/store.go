@@ -174,6 +174,9 @@ func load(path string, journal []byte) (*Document, error) {
 		return nil, fmt.Errorf("%w. The file is as it was", err)
 	}
 	doc.replay(journal)
+	if err := ofSession.shown(doc); err != nil {
+		return nil, fmt.Errorf("%w. The file is as it was", err)
+	}
 	return doc, nil
 }
 
@@ -230,6 +233,9 @@ func Peek(path string) (*Document, error) {
 		return nil, fmt.Errorf("session %s: %w", path, err)
 	}
 	d.replay(journal)
+	if err := ofSession.shown(d); err != nil {
+		return nil, fmt.Errorf("session %s: %w", path, err)
+	}
 	return d, nil
 }
 
@@ -307,6 +313,10 @@ func (s *Store) Record(events []steps.Event) error {
 		case steps.CellEnded, steps.CellCleared:
 			due = true
 		}
+	}
+	if !s.behind && s.size+int64(lines.Len()) > recordLimit {
+		// One that is longer is not read again; the file could not be saved for long.
+		s.behind, s.err = true, fmt.Errorf("session %s: its journal is full, and what happens now is in memory only", s.path)
 	}
 	if !s.behind {
 		n, err := s.write(s.journal, lines.Bytes())

@@ -295,6 +295,9 @@ func chartText(c steps.Chart) string {
 		for _, p := range all {
 			wide = max(wide, utf8.RuneCountInString(p.Label))
 		}
+		if wide*len(all) > mostBlanks {
+			wide = 0
+		}
 		for _, p := range all {
 			bar(p.Label, wide, p.Y)
 		}

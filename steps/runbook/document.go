@@ -398,7 +398,7 @@ func (r *reader) script(f *ast.FencedCodeBlock, b block) string {
 	if i := strings.IndexFunc(script, runner.Deceives); i >= 0 {
 		c, _ := utf8.DecodeRuneInString(script[i:])
 		r.wrong(b.lines[strings.Count(script[:i], "\n")],
-			"the script has a character that is invisible, or looks like a blank (%U),"+
+			"the script has a character that is invisible, or looks like another one (%U),"+
 				" so what is shown of it is not what would run: print it with printf", c)
 	}
 	return script

@@ -263,7 +263,7 @@ func hidden(c steps.Cell) string {
 			if !runner.Deceives(r) && (r != utf8.RuneError || n > 1) {
 				continue
 			}
-			return fmt.Sprintf("line %d of its script has an invisible character (%s), so the shown script "+
+			return fmt.Sprintf("line %d of its script has an invisible or look-alike character (%s), so the shown script "+
 				"differs from what would run. Use printf for it",
 				1+strings.Count(text[:at], "\n"), unseen(text[at:at+n]))
 		}

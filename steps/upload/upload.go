@@ -72,15 +72,47 @@ func (Program) Plan(session.Request) map[string]string {
 	return map[string]string{"RAILBENCH": planned}
 }
 
-// look finds out what a node has and is. A program that can't be read has no sum.
-const look = `uname -s
+// look finds out what a node has and is. A program that can't be read, or that another user could exchange before it
+// runs, has no sum.
+const look = own + `uname -s
 uname -m
-if own=$(command -v railbench); then
-	printf '%s\n' "$own"
+if found=$(command -v railbench); then
+	real=$(readlink -f "$found" 2>/dev/null) || real=$found
+	printf '%s\n' "$real"
 	railbench --version 2>/dev/null | head -n 1
-	sha256sum "$own" 2>/dev/null | cut -d ' ' -f 1
+	if own "$real"; then sha256sum "$real" 2>/dev/null | cut -d ' ' -f 1; fi
 fi
 exit 0`
+
+// own reports whether nobody but this user and root can put another thing in the place of a path without links: whose
+// it is, and every folder above it, and who may write there. The group's bit is enough: a user's own group may have
+// others in it, and what an access list gives is seen there. A folder such as /tmp lets nobody take away what is in it.
+const own = `own() {
+	at=$1
+	set -- $(ls -ldn / 2>/dev/null)
+	top=$3 me=$(id -u)
+	while :; do
+		set -- $(ls -ldn "$at" 2>/dev/null)
+		case $3 in
+		0 | "$me" | "$top") ;;
+		*) return 1 ;;
+		esac
+		case $1 in
+		d????????[tT]*) ;;
+		?????w* | ????????w*) return 1 ;;
+		[d-]*) ;;
+		*) return 1 ;;
+		esac
+		case $at in
+		/) return 0 ;;
+		/*) ;;
+		*) return 1 ;;
+		esac
+		at=${at%/*}
+		at=${at:-/}
+	done
+}
+`
 
 // give finds or makes a program at one end.
 func (p Program) give(ctx context.Context, r session.Request, e steps.End) (path string, held *copied, err error) {
@@ -218,26 +250,14 @@ while :; do
 	wait "$!"
 done`
 
-// place makes $dir.
-const place = `own() { # no other user may put another program in its place
-	[ -d "$1" ] || return 1
-	set -- $(ls -Lldn "$1" 2>/dev/null)
-	case $3 in
-	0 | "$(id -u)") ;;
-	*) return 1 ;;
-	esac
-	case $1 in
-	d????????[tT]*) ;;
-	d???????w*) return 1 ;;
-	d????w*) [ "$4" = "$(id -g)" ] ;;
-	esac
-}
-for base in "${TMPDIR:-/tmp}" /var/tmp "$HOME"; do
+// place makes $dir. Its path has no links: whose they are doesn't matter then.
+const place = own + `for base in "${TMPDIR:-/tmp}" /var/tmp "$HOME"; do
+	base=$(cd -P -- "$base" 2>/dev/null && pwd -P) || continue
 	own "$base" || continue
-	dir=$(mktemp -d "$base/railbench-run.XXXXXX" 2>/dev/null) || { dir=; continue; }
+	dir=$(mktemp -d "${base%/}/railbench-run.XXXXXX" 2>/dev/null) || { dir=; continue; }
 	printf '#!/bin/sh\nexit 0\n' >"$dir/try"
 	chmod 700 "$dir/try"
-	if "$dir/try" 2>/dev/null; then
+	if own "$dir" && "$dir/try" 2>/dev/null; then
 		rm "$dir/try"
 		break
 	fi

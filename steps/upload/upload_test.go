@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -225,12 +226,23 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// A folder in which somebody else could put another program in the place of the one that was looked at is
-// passed over.
+// Where somebody else could put another program in the place of the one that was looked at none is put: every folder
+// on the way counts, and so does who may write there in any way.
 func TestPlace(t *testing.T) {
 	testform.NeedsFull(t, "starts many processes")
 	local := nodetest.Here("here")
 	defer local.Close()
+	real, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Without root a folder that everybody may write stands for somebody else's.
+	give := func(path string, uid, gid int) error {
+		if !testform.Root() {
+			return os.Chmod(path, 0o777)
+		}
+		return os.Lchown(path, uid, gid)
+	}
 	for name, c := range map[string]struct {
 		make func(dir string) error
 		fine bool
@@ -238,25 +250,38 @@ func TestPlace(t *testing.T) {
 		"one's own":           {func(string) error { return nil }, true},
 		"everybody's":         {func(dir string) error { return os.Chmod(dir, 0o777) }, false},
 		"everybody's, sticky": {func(dir string) error { return os.Chmod(dir, 0o777|os.ModeSticky) }, true},
-		"somebody else's": {func(dir string) error {
-			if !testform.Root() {
-				return os.Chmod(dir, 0o777)
-			}
-			return os.Chown(dir, 12345, 12345)
+		"somebody else's":     {func(dir string) error { return give(dir, 12345, 12345) }, false},
+		"somebody else's, sticky": {func(dir string) error {
+			return errors.Join(os.Chmod(dir, 0o777|os.ModeSticky), give(dir, 12345, 12345))
 		}, false},
-		"another group's": {func(dir string) error {
-			if !testform.Root() {
-				return os.Chmod(dir, 0o777)
-			}
-			return errors.Join(os.Chown(dir, 0, 12345), os.Chmod(dir, 0o770))
+		"another group's": {func(dir string) error { return errors.Join(give(dir, 0, 12345), os.Chmod(dir, 0o770)) }, false},
+		"one's own group's": {func(dir string) error {
+			return os.Chmod(dir, 0o770|os.ModeSetgid)
 		}, false},
-		"missing": {os.Remove, false},
-		"a link to one's own": {func(dir string) error {
-			return errors.Join(os.Remove(dir), os.Symlink(t.TempDir(), dir))
+		"a group's that may only read": {func(dir string) error { return os.Chmod(dir, 0o750|os.ModeSetgid) }, true},
+		"by an access list": {func(dir string) error {
+			if exec.Command("setfacl", "-m", "u:12345:rwx", dir).Run() != nil {
+				return os.Chmod(dir, 0o770) // which is how a list shows
+			}
+			return nil
+		}, false},
+		"below everybody's": {func(dir string) error { return os.Chmod(filepath.Dir(dir), 0o777) }, false},
+		"below everybody's, sticky": {func(dir string) error {
+			return os.Chmod(filepath.Dir(dir), 0o777|os.ModeSticky)
 		}, true},
+		"far below a group's":   {func(dir string) error { return os.Chmod(filepath.Dir(filepath.Dir(dir)), 0o775) }, false},
+		"below somebody else's": {func(dir string) error { return give(filepath.Dir(dir), 12345, 0) }, false},
+		"missing":               {os.Remove, false},
+		"a file": {func(dir string) error {
+			return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
+		}, false},
+		"a link into everybody's": {func(dir string) error {
+			to := filepath.Join(filepath.Dir(dir), "open", "own")
+			return errors.Join(os.MkdirAll(to, 0o700), os.Chmod(filepath.Dir(to), 0o777), os.Remove(dir), os.Symlink(to, dir))
+		}, false},
 	} {
-		dir := filepath.Join(t.TempDir(), "temp")
-		if err := errors.Join(os.Mkdir(dir, 0o700), c.make(dir)); err != nil {
+		dir := filepath.Join(real, name, "above", "te mp")
+		if err := errors.Join(os.MkdirAll(dir, 0o700), c.make(dir)); err != nil {
 			t.Fatal(err)
 		}
 		out, err := runner.Text(t.Context(), local, runner.Script{
@@ -264,6 +289,64 @@ func TestPlace(t *testing.T) {
 		})
 		if err != nil || strings.HasPrefix(out, dir+"/") != c.fine || strings.TrimSpace(out) == "" {
 			t.Errorf("%s: %v: %q", name, err, out)
+		}
+	}
+}
+
+// A link that leads to a good folder is not on the way of what lies there: whoever has the link may turn it.
+func TestPlaceBehindALink(t *testing.T) {
+	local := nodetest.Here("here")
+	defer local.Close()
+	to, err := filepath.EvalSymlinks(t.TempDir())
+	link := filepath.Join(t.TempDir(), "link")
+	if err = errors.Join(err, os.Symlink(to, link)); err != nil {
+		t.Fatal(err)
+	}
+	out, err := runner.Text(t.Context(), local, runner.Script{
+		Name: "place", Body: place + `rm -rf "$dir"; echo "$dir"`, Vars: map[string]string{"TMPDIR": link},
+	})
+	if err != nil || !strings.HasPrefix(out, to+"/") {
+		t.Errorf("%v: %q is not below %s", err, out, to)
+	}
+}
+
+// A node's own program is not taken by its hash where somebody else could exchange it before it runs.
+func TestLook(t *testing.T) {
+	local := nodetest.Here("here")
+	defer local.Close()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, linked := filepath.Join(dir, "bin"), filepath.Join(dir, "linked")
+	path := filepath.Join(bin, "railbench")
+	if err := errors.Join(os.MkdirAll(bin, 0o755), os.Mkdir(linked, 0o755),
+		os.Symlink(path, filepath.Join(linked, "railbench")),
+		os.WriteFile(path, []byte("#!/bin/sh\necho railbench v1.2.3\n"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what   string
+		change func() error
+		in     string
+		sum    bool
+	}{
+		{"its own folder", func() error { return nil }, bin, true},
+		{"a link", func() error { return os.Chmod(linked, 0o777) }, linked, true},
+		{"a file of the group's", func() error { return os.Chmod(path, 0o775) }, bin, false},
+		{"a folder of the group's", func() error {
+			return errors.Join(os.Chmod(path, 0o755), os.Chmod(bin, 0o775))
+		}, bin, false},
+		{"a link to it", func() error { return nil }, linked, false},
+	} {
+		if err := c.change(); err != nil {
+			t.Fatal(err)
+		}
+		text, err := runner.Text(t.Context(), local, runner.Script{
+			Name: "look", Body: look, Vars: map[string]string{"PATH": c.in + ":" + os.Getenv("PATH")},
+		})
+		if p := found(text); err != nil || p.path != path || p.version != "v1.2.3" || (p.sum != "") != c.sum {
+			t.Errorf("%s: %+v, %v", c.what, p, err)
 		}
 	}
 }

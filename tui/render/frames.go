@@ -29,7 +29,7 @@ type Terminal interface {
 func Show(ctx context.Context, model tea.Model, out Terminal, environ []string, lend func() (back func())) error {
 	r := newRest(out)
 	r.lend = lend
-	return r.run(ctx, model, tea.WithOutput(resting{out, r}), tea.WithEnvironment(environ))
+	return r.run(ctx, model, r.sized(out, environ)...)
 }
 
 // A rest keeps Bubble Tea's renderer from looking for something to draw while there is
@@ -48,7 +48,8 @@ type rest struct {
 	out  io.Writer
 	lend func() (back func()) // nil where nobody is to know
 	send func(tea.Msg)
-	ends <-chan struct{} // the program's end
+	size func() (columns, rows int) // nil where Bubble Tea asks for it
+	ends <-chan struct{}            // the program's end
 
 	mu     sync.Mutex
 	view   tea.View      // the last one
@@ -76,9 +77,20 @@ func (r *rest) run(ctx context.Context, model tea.Model, options ...tea.ProgramO
 		tea.WithFPS(perSecond),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
 			r.heard(msg)
-			return msg
+			return fitted(msg)
 		}))...)
 	r.send = p.Send
+	if r.size != nil {
+		over, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.follow(over)
+		}()
+		defer func() {
+			close(over)
+			<-ended
+		}()
+	}
 	_, err := p.Run()
 	return err
 }
@@ -215,6 +227,9 @@ func (r resting) Write(b []byte) (int, error) { return r.rest.Write(b) }
 
 // Lend gives the terminal itself to a program that has it until back is called: by way of a rest it would have a pipe.
 func Lend(w io.Writer) (out io.Writer, back func()) {
+	if b, ok := w.(blind); ok {
+		w = b.resting
+	}
 	r, ok := w.(resting)
 	switch {
 	case !ok:

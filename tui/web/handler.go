@@ -23,6 +23,7 @@ const (
 	MostConnections = 2 * MostViewers
 
 	slowAfter  = 5 * time.Second  // a viewer who takes a message no faster is dropped
+	longAfter  = 20 * time.Second // and who takes a file no faster
 	beatEvery  = 15 * time.Second // a comment, or a viewer whose machine sleeps would be held for ever
 	retryAfter = 2000             // ms until a browser asks again
 )
@@ -32,11 +33,12 @@ const (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Server is an HTTP server for the page whose requests end: the header's within seconds,
-// an idle connection's within a minute, a stream's by each message's own limit.
+// Server is an HTTP server for the page whose requests end: the header's within seconds, an idle connection's within a
+// minute, an answer's that is not read within longAfter, a stream's by each message's own limit. It serves a Listener.
 func (p *Page) Server() *http.Server {
 	return &http.Server{
 		Handler: p.Handler(), ReadHeaderTimeout: slowAfter, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		WriteTimeout: longAfter, ConnContext: withPlace,
 		// What it would say is of single connections, and stderr may be a screen's.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
@@ -125,6 +127,9 @@ func (p *Page) private(next http.HandlerFunc) http.Handler {
 			http.Error(w, "the token is missing or wrong: open the address that railbench serve has printed",
 				http.StatusUnauthorized)
 			return
+		}
+		if p.token != "" {
+			hasToken(r.Context())
 		}
 		next(w, r)
 	})
