@@ -196,7 +196,8 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	root.AddCommand(streamCommand(), gaugeCommand(), undoCommand(&rig), initCommand(&rig), simCommand(), virtualCommand(),
 		docsCommand())
 	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),
-		nodesCommand(&rig), parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
+		nodesCommand(&rig), parseCommand(), explainCommand(),
+		exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())
 	completeFlags(root, map[string]completer{"session": files("ipynb")})
 	record.add(root)
