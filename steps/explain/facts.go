@@ -99,6 +99,7 @@ type reader struct {
 	// interfaces with their addresses, and devices with their interfaces, for what is between them.
 	addrs   map[string][]string
 	up      map[string]bool
+	mtus    map[string]float64
 	netdevs map[string]string
 	rates   map[string]float64 // Gb/s of devices and interfaces
 }
@@ -169,6 +170,8 @@ func (r *reader) take(tool string, o object) {
 				r.say(tool, lineWith(r.lines, "Speed:"), "interface %s speed=%.0f Gb/s", row.str("netdev"), mbps/1000)
 			}
 		}
+	case "show_gids":
+		r.gids()
 	case "dmesg":
 		for _, row := range rows {
 			r.say(tool, lineWith(r.lines, row.str("text")), "kernel %s %s: %s", row.str("kind"), row.str("device"),
@@ -179,6 +182,25 @@ func (r *reader) take(tool string, o object) {
 		if n := lineWith(r.lines, e); n > 0 && tool == "perftest" {
 			r.say(tool, n, "error of %s: %s", tool, short(e))
 		}
+	}
+}
+
+// gids says of each device whether an IPv4 address is among its GIDs.
+func (r *reader) gids() {
+	ipv4 := map[string]string{}
+	for _, l := range r.lines {
+		f := strings.Fields(l.text)
+		if len(f) < 5 || f[0] == "DEV" || !strings.Contains(f[3], ":") {
+			continue
+		}
+		if strings.Contains(f[3], "0000:ffff:") || strings.HasPrefix(f[3], "::ffff:") {
+			ipv4[f[0]] = "yes"
+		} else if ipv4[f[0]] == "" {
+			ipv4[f[0]] = "no"
+		}
+	}
+	for _, dev := range slices.Sorted(maps.Keys(ipv4)) {
+		r.say("show_gids", lineWith(r.lines, dev), "gids %s ipv4=%s", dev, ipv4[dev])
 	}
 }
 
@@ -193,6 +215,8 @@ func (r *reader) interfaces(what string, rows []object) {
 	if what != "link" {
 		return
 	}
+	// ip link prints no addresses: that there are none is known where some interface has one.
+	listed := slices.ContainsFunc(rows, func(o object) bool { return len(o.strings("addrs")) > 0 })
 	for _, row := range rows {
 		name := row.str("name")
 		addrs, up := []string{}, row.str("state") == "UP"
@@ -204,19 +228,30 @@ func (r *reader) interfaces(what string, rows []object) {
 		if name == "lo" || name == "" {
 			continue
 		}
-		put(&r.addrs, name, addrs)
+		has := "unknown"
+		if listed {
+			has = cmp.Or(strings.Join(addrs, ","), "none")
+			put(&r.addrs, name, addrs)
+		}
 		put(&r.up, name, up)
 		mtu := ""
 		if m, ok := row.num("mtu"); ok && m > 0 {
 			mtu = fmt.Sprintf(" mtu=%.0f", m)
+			put(&r.mtus, name, m)
 		}
 		r.say("ip", lineWith(r.lines, name), "interface %s state=%s%s master=%s addresses=%s", name, row.str("state"), mtu,
-			cmp.Or(row.str("master"), "none"), cmp.Or(strings.Join(addrs, ","), "none"))
+			cmp.Or(row.str("master"), "none"), has)
 	}
 }
 
 // between are facts of several interfaces of one output, which is of one node.
 func (r *reader) between() {
+	for name, mtu := range r.mtus {
+		if other := r.mtus[twin(name)]; other > mtu {
+			r.say("ip", lineWith(r.lines, name), "interfaces %s and %s have different MTUs: %.0f and %.0f", name,
+				twin(name), mtu, other)
+		}
+	}
 	names := slices.Sorted(maps.Keys(r.addrs))
 	subnets := map[netip.Prefix]string{}
 	for _, name := range names {

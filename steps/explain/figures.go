@@ -56,7 +56,7 @@ func (r *reader) perftest(o object, rows []object) {
 }
 
 // Rates of links in Gb/s, and the share of one that a healthy test carries as payload, headers and all.
-var linkRates = []float64{10, 25, 40, 50, 56, 100, 200, 400, 800}
+var linkRates = []float64{10, 25, 40, 100, 200, 400, 800}
 
 const leastShare, mostShare = 0.9, 0.995
 
@@ -71,6 +71,9 @@ func (r *reader) judge(tool string, at int, device string, gbps float64, mtu, by
 			}}
 		}
 		rig.Pairs = []steps.Pair{{}}
+		if mtu == 0 { // not in the text: what the smallest MTU gives is enough
+			mtu = 1024
+		}
 		b := limits.BandOf(rig, limits.Test{MTU: mtu, Message: bytes}, rig.Pairs...)
 		if b.Expected <= 0 {
 			return
@@ -139,7 +142,7 @@ func (r *reader) collective(o object, rows []object) {
 	case len(hosts) >= 2 && size >= 64<<20:
 		for _, line := range linkRates {
 			if share := best * 8 / line; share >= 0.85 && share <= mostShare {
-				r.say("nccl-tests", at, "judged nccl-tests: likely good: bus bandwidth %.1f Gb/s is what a port of %.0f carries",
+				r.say("nccl-tests", at, "judged nccl-tests: likely good: %.1f Gb/s is what a port of %.0f carries",
 					best*8, line)
 				break
 			}
@@ -170,8 +173,8 @@ func (r *reader) iperf3(row object) {
 			at = l.n
 		}
 	}
-	r.say("iperf3", cmp.Or(at, lineWith(r.lines, "bits/sec")), "figure iperf3: %.0f %s: %.3g Gb/s, retransmits %s", streams,
-		plural, sent, again)
+	at = cmp.Or(at, lineWith(r.lines, "bits/sec"))
+	r.say("iperf3", at, "figure iperf3: %.0f %s: %.3g Gb/s, retransmits %s", streams, plural, sent, again)
 	for _, line := range linkRates {
 		if share := sent / line; share >= 0.9 && share <= mostShare && again == "0" {
 			r.say("iperf3", at, "judged iperf3: likely good: %.3g Gb/s is what TCP gets of a link of %.0f Gb/s", sent, line)
@@ -209,6 +212,7 @@ var otherTables = []struct {
 var (
 	pingPong = pattern.New(`^(\d+) bytes in [\d.]+ seconds = ([\d.]+) Mbit/sec`)
 	sumOf    = pattern.New(`^SUM (\S+) ([\d.]+)`)
+	iperf2   = pattern.New(`^\[ *(\d+|SUM)\] +0\.0+- ?\d+\.\d+ sec .*Bytes +([\d.]+) Gbits/sec\s*$`)
 )
 
 // tables reads the tables of tools that have no reader of their own.
@@ -238,7 +242,13 @@ func (r *reader) tables() {
 			r.say(t.tool, at, "figure %s: at most %.2f Gb/s", t.tool, best*t.scale)
 		}
 	}
+	two := map[string]float64{}
+	at := 0
 	for _, l := range r.lines {
+		if m := iperf2.Regexp().FindStringSubmatch(l.text); m != nil && len(r.facts) == 0 {
+			two[m[1]], _ = strconv.ParseFloat(m[2], 64)
+			at = l.n
+		}
 		if m := pingPong.Regexp().FindStringSubmatch(l.text); m != nil {
 			v, _ := strconv.ParseFloat(m[2], 64)
 			r.say("ibv_rc_pingpong", l.n, "figure ibv_rc_pingpong: %.2f Gb/s", v/1000)
@@ -246,5 +256,14 @@ func (r *reader) tables() {
 		if m := sumOf.Regexp().FindStringSubmatch(l.text); m != nil {
 			r.say("nvbandwidth", l.n, "figure nvbandwidth: %s: %s GB/s", m[1], m[2])
 		}
+	}
+	switch len(two) {
+	case 0:
+	case 1:
+		for _, gbps := range two {
+			r.say("iperf2", at, "figure iperf2: 1 stream: %.3g Gb/s", gbps)
+		}
+	default:
+		r.say("iperf2", at, "figure iperf2: %d streams: %.3g Gb/s", len(two)-1, two["SUM"])
 	}
 }

@@ -57,7 +57,9 @@ var prefixes = []*pattern.Pattern{
 var (
 	numbers = pattern.New(`0x[0-9a-fA-F]+|\d+`)
 	// What says nothing and is in every paste.
-	silent = pattern.New(`(?i)^(?:[\W\d_]*|[\w.]+ ?[:=] ?\d+|legend:?|nic legend:?|iperf done\.?|--- .* ---|done\.?|hi|hello|thanks?.*|` +
+	silent = pattern.New(`(?i)^(?:[\W\d_]*|[\w.]+ ?[:=] ?\d+|legend:?|nic legend:?|nic statistics:|iperf done\.?|--- .* ---|` +
+		`done\.?|hi|hello|thanks?.*|failed to complete run_iter\w+ function successfully|cache|` +
+		`completion with error at \w+|scnt=\d+, ccnt=\d+|errno: no such file or directory\.?|` +
 		`exit|logout|edit:.*|wrote:?|on .* wrote:)$`)
 )
 
