@@ -30,7 +30,9 @@ func knowing(t *testing.T) *explain.Knowledge {
 func led(k *explain.Knowledge, text string) (ids []string) {
 	a := k.Text(text, catalog.New().Tools, explain.Omitted{})
 	for _, f := range slices.Concat(a.Causes, a.Healthy) {
-		ids = append(ids, f.ID)
+		if f.Sure != explain.Weak {
+			ids = append(ids, f.ID)
+		}
 	}
 	return ids
 }

@@ -21,6 +21,7 @@ const (
 	mostUnknown = 12  // lines that were not understood and are shown
 	mostShown   = 300 // bytes of a line that are shown
 	mostHits    = 3   // lines of a cause that are shown
+	mostTyped   = 3   // lines of a text that a person typed
 )
 
 // An Answer is what a text leads to.
@@ -66,8 +67,10 @@ type Found struct {
 	score int
 }
 
-// Explained reports whether the text led anywhere.
-func (a Answer) Explained() bool { return len(a.Causes)+len(a.Healthy) > 0 }
+// Explained reports whether the text led anywhere: that only some words fit is no answer.
+func (a Answer) Explained() bool {
+	return len(a.Healthy) > 0 || slices.ContainsFunc(a.Causes, func(f Found) bool { return f.Sure != Weak })
+}
 
 // Outputs are what to collect on both nodes where a text leads to no cause.
 var Outputs = []string{
@@ -106,7 +109,20 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 			a.Causes = append(a.Causes, f)
 		}
 	}
-	a.Seen = seen(facts, found)
+	if len(a.Causes) == 0 || len(all.lines) <= mostTyped {
+		for _, f := range k.said(all) {
+			same := func(o Found) bool { return o.ID == f.ID }
+			if len(a.Causes) == 0 || f.Sure != Weak && !slices.ContainsFunc(found, same) {
+				a.Causes = append(a.Causes, f)
+			}
+		}
+	}
+	for _, c := range a.Causes {
+		for _, l := range c.Lines {
+			understood[l.Line] = true
+		}
+	}
+	a.Seen = seen(facts, slices.Concat(a.Causes, a.Healthy))
 	for _, l := range all.lines {
 		if l.known || understood[l.n] || !worth(l.text) {
 			continue

@@ -9,10 +9,12 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/pattern"
 )
 
 // A Sure says how sure a cause is.
@@ -57,6 +59,9 @@ type Cause struct {
 // Knowledge is all entries.
 type Knowledge struct {
 	Causes []*Cause
+
+	// What people say of each of them, made when a text is in a person's words.
+	sayings func() *steps.Sayings
 }
 
 var sures = map[string]Sure{"proves": Proves, "fits": Fits, "one of": OneOf, "healthy": Healthy}
@@ -94,6 +99,13 @@ func Load(files fs.FS) (*Knowledge, error) {
 			k.Causes = append(k.Causes, c)
 		}
 	}
+	k.sayings = sync.OnceValue(func() *steps.Sayings {
+		all := make([]steps.Saying, len(k.Causes))
+		for i, c := range k.Causes {
+			all[i] = steps.Saying{Phrases: append([]string{c.Title}, c.Words...)}
+		}
+		return steps.NewSayings(all)
+	})
 	return k, nil
 }
 
@@ -125,7 +137,7 @@ type expression struct {
 	fact   bool
 	// needs are literals of which every match has one, in lower case; nil where there is none.
 	needs    []string
-	compiled *regexp.Regexp
+	compiled *pattern.Pattern
 }
 
 func newExpression(s string) (expression, error) {
@@ -138,16 +150,11 @@ func newExpression(s string) (expression, error) {
 	if err != nil {
 		return e, err
 	}
-	e.needs = needs(tree.Simplify())
+	e.needs, e.compiled = needs(tree.Simplify()), pattern.New(e.source)
 	return e, nil
 }
 
-func (e *expression) regexp() *regexp.Regexp {
-	if e.compiled == nil {
-		e.compiled = regexp.MustCompile(e.source)
-	}
-	return e.compiled
-}
+func (e *expression) regexp() *regexp.Regexp { return e.compiled.Regexp() }
 
 // mostTried is how many lines that have its literal an expression is tried on: of a log there are never so many without
 // a match.
@@ -293,6 +300,43 @@ func (c *Cause) in(t *corpus) (lines []Fact, ok bool) {
 		}
 	}
 	return lines, true
+}
+
+// Bounds of what is read as a person's own words.
+const (
+	mostSaid  = 60 // lines
+	leastSaid = 2  // words of one
+	mostMeant = 3  // entries
+)
+
+// said finds the entries that a text means in a person's own words, where no tool's words lead anywhere.
+func (k *Knowledge) said(t text) (found []Found) {
+	best := map[int]float64{}
+	lines := map[int][]Fact{}
+	tried := 0
+	for _, l := range t.lines {
+		if l.known || l.command != "" || len(strings.Fields(l.text)) < leastSaid || tried == mostSaid {
+			continue
+		}
+		tried++
+		for _, m := range k.sayings().Meant(l.text) {
+			best[m.Saying] = max(best[m.Saying], m.Score)
+			lines[m.Saying] = append(lines[m.Saying], Fact{l.n, short(l.text)})
+		}
+	}
+	for i, score := range best {
+		sure := OneOf
+		if score < steps.Sure {
+			sure = Weak
+		}
+		f := k.Causes[i].found(sure, lines[i])
+		f.score = int(100 * score)
+		found = append(found, f)
+	}
+	slices.SortStableFunc(found, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
+	})
+	return found[:min(len(found), mostMeant)]
 }
 
 func (c *Cause) found(sure Sure, lines []Fact) Found {
