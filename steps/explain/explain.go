@@ -112,7 +112,7 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 	if len(a.Causes) == 0 || len(all.lines) <= mostTyped {
 		for _, f := range k.said(all) {
 			same := func(o Found) bool { return o.ID == f.ID }
-			if len(a.Causes) == 0 || f.Sure != Weak && !slices.ContainsFunc(found, same) {
+			if !slices.ContainsFunc(found, same) && (len(found) == 0 || f.Sure != Weak) {
 				a.Causes = append(a.Causes, f)
 			}
 		}

@@ -215,6 +215,22 @@ var (
 	iperf2   = pattern.New(`^\[ *(\d+|SUM)\] +0\.0+- ?\d+\.\d+ sec .*Bytes +([\d.]+) Gbits/sec\s*$`)
 )
 
+var cma = pattern.New(`^(CmaTotal|CmaFree):\s+(\d+) kB`)
+
+// memory compares the two counts of CMA memory, which cannot contradict each other on a healthy kernel.
+func (r *reader) memory() {
+	kB, at := map[string]int{}, 0
+	for _, l := range r.lines {
+		if m := cma.Regexp().FindStringSubmatch(l.text); m != nil {
+			kB[m[1]], _ = strconv.Atoi(m[2])
+			at = l.n
+		}
+	}
+	if len(kB) == 2 && kB["CmaFree"] > kB["CmaTotal"] {
+		r.say("meminfo", at, "memory CmaFree %d kB is larger than CmaTotal %d kB", kB["CmaFree"], kB["CmaTotal"])
+	}
+}
+
 // tables reads the tables of tools that have no reader of their own.
 func (r *reader) tables() {
 	for _, t := range otherTables {
@@ -242,6 +258,7 @@ func (r *reader) tables() {
 			r.say(t.tool, at, "figure %s: at most %.2f Gb/s", t.tool, best*t.scale)
 		}
 	}
+	r.memory()
 	two := map[string]float64{}
 	at := 0
 	for _, l := range r.lines {
