@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
@@ -23,14 +24,23 @@ type IBPort struct {
 	Physical  string  `json:"physical"` // LinkUp, Disabled, Polling …
 	RateGbps  float64 `json:"rateGbps"` // 0 where it isn't told
 	LinkLayer string  `json:"linkLayer"`
+	// The lids are null where they aren't told. On InfiniBand a subnet manager gives them.
+	BaseLID *int `json:"baseLID"`
+	SMLID   *int `json:"smLID"`
+	// GID is the first of the port, as ibstatus prints it.
+	GID string `json:"gid,omitempty"`
 }
 
 var (
 	ibCA   = pattern.New(`^CA '([^']+)'$`)
 	ibPort = pattern.New(`^\s+Port (\d{1,3}):$`)
+	// Infiniband device 'mlx5_0' port 1 status:
+	ibStatus = pattern.New(`^Infiniband device '([^']+)' port (\d{1,3}) status:$`)
+	// 4: ACTIVE
+	ibNumbered = pattern.New(`^\d{1,2}: *`)
 )
 
-// Ibstat reads ibstat of infiniband-diags.
+// Ibstat reads ibstat and ibstatus of infiniband-diags.
 func Ibstat(text string) ([]IBCA, error) {
 	cas := []IBCA{}
 	lines(text, func(line string) {
@@ -38,6 +48,11 @@ func Ibstat(text string) ([]IBCA, error) {
 			if len(cas) < maxRows {
 				cas = append(cas, IBCA{Name: m[1], Ports: []IBPort{}})
 			}
+			return
+		}
+		if m := ibStatus.Regexp().FindStringSubmatch(strings.TrimSpace(line)); m != nil && len(cas) < maxRows {
+			n, _ := decimal.Count(m[2])
+			cas = append(cas, IBCA{Name: m[1], Ports: []IBPort{{Port: n}}})
 			return
 		}
 		if len(cas) > 0 {
@@ -71,22 +86,39 @@ func (c *IBCA) take(line string) {
 	p := &c.Ports[len(c.Ports)-1]
 	for name, set := range map[string]*string{
 		"State": &p.State, "Physical state": &p.Physical, "Link layer": &p.LinkLayer,
+		"state": &p.State, "phys state": &p.Physical, "link_layer": &p.LinkLayer, "default gid": &p.GID,
 	} {
 		if v, ok := field(line, name); ok {
 			*set = v
+			if name[0] == 's' || name[0] == 'p' { // ibstatus
+				*set = ibNumbered.Regexp().ReplaceAllString(v, "")
+			}
 		}
 	}
-	if v, ok := field(line, "Rate"); ok {
-		v, _, _ = strings.Cut(v, " ") // 40 (FDR10)
-		p.RateGbps, _ = decimal.Number(v)
+	for name, set := range map[string]**int{
+		"Base lid": &p.BaseLID, "SM lid": &p.SMLID, "base lid": &p.BaseLID, "sm lid": &p.SMLID,
+	} {
+		if v, ok := field(line, name); ok {
+			if n, err := strconv.ParseUint(v, 0, 16); err == nil {
+				lid := int(n)
+				*set = &lid
+			}
+		}
+	}
+	for _, name := range []string{"Rate", "rate"} {
+		if v, ok := field(line, name); ok {
+			v, _, _ = strings.Cut(v, " ") // 40 (FDR10)
+			p.RateGbps, _ = decimal.Number(v)
+		}
 	}
 }
 
 // IbstatTool reads ibstat.
 func IbstatTool() Tool {
 	return Tool{
-		Name: "ibstat", Shows: "blocks that begin with \"CA 'DEVICE'\"",
+		Name: "ibstat", Also: []string{"ibstatus"},
+		Shows: "blocks that begin with \"CA 'DEVICE'\", or ibstatus's \"Infiniband device 'DEVICE'\"",
 		Reads: List("ibstat", Ibstat),
-		Marks: []Mark{Sign(3, `^CA '[^']+'$`), Sign(1, `^\s+(?:CA type|Physical state|Capability mask):`)},
+		Marks: []Mark{Sign(3, `^CA '[^']+'$`), Sign(5, `^Infiniband device '[^']+' port`), Sign(1, `^\s+(?:CA type|Physical state|Capability mask):`)},
 	}
 }
