@@ -191,7 +191,7 @@ func printAnswer(b *strings.Builder, a explain.Answer) {
 		hang(b, "not read: ", fmt.Sprintf("%d lines in the middle of %d", a.LeftOut, a.Lines))
 	}
 	if len(a.Seen) > 0 {
-		b.WriteString("\nSeen\n")
+		sanitize.Fprintf(b, "\nSeen\n")
 		for i, f := range a.Seen {
 			if i == mostSeenPrinted {
 				hang(b, "  ", fmt.Sprintf("… and %d more (--json has all)", len(a.Seen)-i))
@@ -201,7 +201,7 @@ func printAnswer(b *strings.Builder, a explain.Answer) {
 		}
 	}
 	if len(a.Causes) > 0 {
-		b.WriteString("\nWhat follows\n")
+		sanitize.Fprintf(b, "\nWhat follows\n")
 	}
 	for i, c := range a.Causes {
 		if i == mostCausesPrinted {
@@ -211,7 +211,7 @@ func printAnswer(b *strings.Builder, a explain.Answer) {
 		printCause(b, i+1, c)
 	}
 	if len(a.Healthy) > 0 {
-		b.WriteString("\nAs it should be\n")
+		sanitize.Fprintf(b, "\nAs it should be\n")
 		for _, h := range a.Healthy {
 			hang(b, "  ", h.Title+linesOf(h))
 			hang(b, "      ", h.Why)
@@ -219,7 +219,7 @@ func printAnswer(b *strings.Builder, a explain.Answer) {
 		}
 	}
 	if !a.Explained() {
-		b.WriteString("\nNo cause is known for this text. Collect these outputs on both nodes, and try again:\n")
+		sanitize.Fprintf(b, "\nNo cause is known for this text. Collect these outputs on both nodes, and try again:\n")
 		for i, c := range a.Collect {
 			hang(b, fmt.Sprintf("  %2d. ", i+1), c)
 		}
@@ -262,6 +262,6 @@ func printCause(b *strings.Builder, n int, c explain.Found) {
 	if len(c.Checks) > 0 {
 		hang(b, "      check: ", "railbench doctor "+strings.Join(c.Checks, " "))
 	}
-	hang(b, "      docs:  ", "railbench docs "+cmp.Or(c.Docs, "troubleshooting"))
+	hang(b, "      docs:  ", "railbench docs "+cmp.Or(c.Docs, "causes"))
 	hang(b, "      from:  ", c.Source)
 }

@@ -127,8 +127,7 @@ func writeParsed(out io.Writer, tool string, value any) error {
 		}
 		return line
 	})
-	_, err := io.WriteString(out, text)
-	return err
+	return sanitize.WriteText(out, text)
 }
 
 // written puts what went wrong with stdout before what went wrong with the text: a script

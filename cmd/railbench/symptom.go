@@ -133,7 +133,7 @@ func (s *symptomObject) print(b *strings.Builder) {
 	if s == nil {
 		return
 	}
-	b.WriteByte('\n')
+	sanitize.Fprintf(b, "\n")
 	fit := map[string]string{
 		"sure": "leads to ", "weak": "is a weak match: only some words fit ", "none": "fits no check",
 	}[s.Match]

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps/parse"
@@ -167,7 +168,11 @@ func (r *reader) take(tool string, o object) {
 		for _, row := range rows {
 			if mbps, ok := row.num("speedMbps"); ok && mbps > 0 {
 				put(&r.rates, row.str("netdev"), mbps/1000)
-				r.say(tool, lineWith(r.lines, "Speed:"), "interface %s speed=%.0f Gb/s", row.str("netdev"), mbps/1000)
+				at := lineWith(r.lines, "Speed:")
+				r.say(tool, at, "interface %s speed=%.0f Gb/s", row.str("netdev"), mbps/1000)
+				if most := fastest(row.strings("supported")); most > mbps {
+					r.say(tool, at, "interface %s supports %.0f Gb/s and runs at %.0f", row.str("netdev"), most/1000, mbps/1000)
+				}
 			}
 		}
 	case "show_gids":
@@ -202,6 +207,17 @@ func (r *reader) gids() {
 	for _, dev := range slices.Sorted(maps.Keys(ipv4)) {
 		r.say("show_gids", lineWith(r.lines, dev), "gids %s ipv4=%s", dev, ipv4[dev])
 	}
+}
+
+// fastest is the rate of the fastest of some link modes ("200000baseCR4/Full"), Mb/s; 0 where there is none.
+func fastest(modes []string) (most float64) {
+	for _, m := range modes {
+		rate, _, _ := strings.Cut(m, "base")
+		if mbps, err := strconv.ParseFloat(rate, 64); err == nil {
+			most = max(most, mbps)
+		}
+	}
+	return most
 }
 
 func put[V any](m *map[string]V, k string, v V) {
