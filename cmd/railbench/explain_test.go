@@ -56,6 +56,9 @@ func TestKnowledge(t *testing.T) {
 	}
 	words := regexp.MustCompile(`(?i)\b(?:tell|told|nobody|somebody|anew)\b`)
 	for _, c := range k.Causes {
+		for _, command := range regexp.MustCompile(`railbench [^,;()]*`).FindAllString(c.Fix+"; "+c.Next, -1) {
+			flagsExist(t, c.ID, command)
+		}
 		for name, s := range map[string]string{"title": c.Title, "why": c.Why, "fix": c.Fix, "next": c.Next} {
 			if strings.TrimSpace(s) == "" || words.MatchString(s) {
 				t.Errorf("%s: the %s is %q", c.ID, name, s)
