@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -126,6 +127,18 @@ func (s *symptomObject) passed() string {
 		said = "found nothing, and not all of them passed"
 	}
 	return fmt.Sprintf("these %s %s", counted(len(s.Checks), "check"), said)
+}
+
+// status is that of a run in which nothing failed: a person who described a fault must not read that all is well
+// because the check for it could not look, or only warns.
+func (s *symptomObject) status(sum map[string]int, checks int) error {
+	switch {
+	case sum[steps.Pass.String()] == checks:
+		return nil
+	case sum[steps.Warn.String()] > 0:
+		return status{code: exitFail}
+	}
+	return status{exitInconclusive, errors.New("no check found what you described, and not all of them passed")}
 }
 
 // print says what a symptom led to, behind what the checks found.

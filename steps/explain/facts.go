@@ -7,9 +7,9 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/pattern"
 )
@@ -213,7 +213,7 @@ func (r *reader) gids() {
 func fastest(modes []string) (most float64) {
 	for _, m := range modes {
 		rate, _, _ := strings.Cut(m, "base")
-		if mbps, err := strconv.ParseFloat(rate, 64); err == nil {
+		if mbps, ok := decimal.Number(rate); ok {
 			most = max(most, mbps)
 		}
 	}
@@ -368,8 +368,7 @@ func (r *reader) ports() {
 			p.phys = strings.TrimLeft(value, "0123456789: ")
 		case "rate":
 			p.rate, _, _ = strings.Cut(value, " ")
-			var gbps float64
-			if _, err := fmt.Sscan(p.rate, &gbps); err == nil {
+			if gbps, ok := decimal.Number(p.rate); ok {
 				put(&r.rates, p.dev, gbps)
 			}
 		case "base lid", "port_lid":

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/decimal"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/pattern"
 	"github.com/railbench/railbench/steps/rate"
@@ -222,7 +223,7 @@ func (r *reader) memory() {
 	kB, at := map[string]int{}, 0
 	for _, l := range r.lines {
 		if m := cma.Regexp().FindStringSubmatch(l.text); m != nil {
-			kB[m[1]], _ = strconv.Atoi(m[2])
+			kB[m[1]], _ = decimal.Count(m[2])
 			at = l.n
 		}
 	}
@@ -244,8 +245,8 @@ func (r *reader) tables() {
 				if len(f) <= t.column {
 					continue
 				}
-				v, err := strconv.ParseFloat(f[t.column], 64)
-				if err == nil && (t.scale == 0 && (at == 0 || v < best) || t.scale > 0 && v > best) {
+				v, ok := decimal.Number(f[t.column])
+				if ok && (t.scale == 0 && (at == 0 || v < best) || t.scale > 0 && v > best) {
 					best, at = v, l.n
 				}
 			}
@@ -263,11 +264,11 @@ func (r *reader) tables() {
 	at := 0
 	for _, l := range r.lines {
 		if m := iperf2.Regexp().FindStringSubmatch(l.text); m != nil && len(r.facts) == 0 {
-			two[m[1]], _ = strconv.ParseFloat(m[2], 64)
+			two[m[1]], _ = decimal.Number(m[2])
 			at = l.n
 		}
 		if m := pingPong.Regexp().FindStringSubmatch(l.text); m != nil {
-			v, _ := strconv.ParseFloat(m[2], 64)
+			v, _ := decimal.Number(m[2])
 			r.say("ibv_rc_pingpong", l.n, "figure ibv_rc_pingpong: %.2f Gb/s", v/1000)
 		}
 		if m := sumOf.Regexp().FindStringSubmatch(l.text); m != nil {

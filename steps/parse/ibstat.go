@@ -1,7 +1,7 @@
 package parse
 
 import (
-	"strconv"
+	"encoding/hex"
 	"strings"
 
 	"github.com/railbench/railbench/steps/decimal"
@@ -99,10 +99,7 @@ func (c *IBCA) take(line string) {
 		"Base lid": &p.BaseLID, "SM lid": &p.SMLID, "base lid": &p.BaseLID, "sm lid": &p.SMLID,
 	} {
 		if v, ok := field(line, name); ok {
-			if n, err := strconv.ParseUint(v, 0, 16); err == nil {
-				lid := int(n)
-				*set = &lid
-			}
+			*set = hexLID(v)
 		}
 	}
 	for _, name := range []string{"Rate", "rate"} {
@@ -111,6 +108,23 @@ func (c *IBCA) take(line string) {
 			p.RateGbps, _ = decimal.Number(v)
 		}
 	}
+}
+
+// hexLID is a lid as ibstatus writes it (0x1f), or as ibstat does; nil where it is none.
+func hexLID(s string) *int {
+	digits, ok := strings.CutPrefix(s, "0x")
+	if !ok {
+		return lid(s)
+	}
+	b, err := hex.DecodeString(strings.Repeat("0", len(digits)%2) + digits)
+	if err != nil || len(b) == 0 || len(b) > 2 {
+		return nil
+	}
+	n := 0
+	for _, x := range b {
+		n = n<<8 | int(x)
+	}
+	return &n
 }
 
 // IbstatTool reads ibstat.
