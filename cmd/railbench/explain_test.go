@@ -79,7 +79,7 @@ func TestKnowledge(t *testing.T) {
 			}
 		}
 		for _, id := range c.Over {
-			if _, ok := k.Named(id); !ok {
+			if !slices.ContainsFunc(k.Causes, func(o *explain.Cause) bool { return o.ID == id }) {
 				t.Errorf("%s: there is no entry %s", c.ID, id)
 			}
 		}

@@ -350,12 +350,3 @@ func (c *Cause) found(sure Sure, lines []Fact) Found {
 	f.score = rank[sure] + 20*len(c.All) + min(len(lines), 5)
 	return f
 }
-
-// Named is the entry of that name.
-func (k *Knowledge) Named(id string) (*Cause, bool) {
-	i := slices.IndexFunc(k.Causes, func(c *Cause) bool { return c.ID == id })
-	if i < 0 {
-		return nil, false
-	}
-	return k.Causes[i], true
-}
