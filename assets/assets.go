@@ -1,6 +1,6 @@
 // Package assets is data that the program carries, and no code: the parts of the
-// tutorial and of the checklist, the pages to read, an example of a runbook, the programs of its
-// NIXL and NCCL cells, the page that a browser shows and the script of the virtual rig.
+// tutorial and of the checklist, the knowledge of causes, the pages to read, an example of
+// a runbook, the programs of its NIXL and NCCL cells, the page that a browser shows and the script of the virtual rig.
 // Only cmd imports it and hands the files on.
 package assets
 
@@ -42,6 +42,11 @@ var EthernetRunbook []byte
 //
 //go:embed docs/*.md
 var Docs embed.FS
+
+// Knowledge holds knowledge/*.toml, the causes of what people paste and say, an entry each; steps/explain reads them.
+//
+//go:embed knowledge/*.toml
+var Knowledge embed.FS
 
 // NIXL holds nixl/*.py. agent.py is what the others share: it stands where their
 // second comment names it (see cmd/railbench/programs.go).

@@ -41,13 +41,42 @@ func (t Tutorial) Fixes() []Cell {
 // reason, or words such as "TCP near zero". The checks that match best come first: those
 // with a phrase that stands in it as it is, and then those that have its words.
 func (t Tutorial) Symptom(text string) []Cell {
-	found := t.says(text)
-	for _, c := range t.byWords(text) {
-		if !slices.ContainsFunc(found, func(f Cell) bool { return f.ID == c.ID }) {
-			found = append(found, c)
+	var found []Cell
+	for _, s := range t.Suspects(text) {
+		found = append(found, s.Check)
+	}
+	return found
+}
+
+// A Suspect is a check that could explain a text. Weak says that only some words fit.
+type Suspect struct {
+	Check Cell
+	Weak  bool
+}
+
+// Suspects are the checks of Symptom, and how well each fits.
+func (t Tutorial) Suspects(text string) (found []Suspect) {
+	words := t.byWords(text)
+	for _, c := range t.says(text) {
+		s := Suspect{c, weakly(text, c)}
+		if i := slices.IndexFunc(words, func(w Suspect) bool { return w.Check.ID == c.ID }); i >= 0 {
+			s.Weak = s.Weak && words[i].Weak
+		}
+		found = append(found, s)
+	}
+	for _, w := range words {
+		if !slices.ContainsFunc(found, func(f Suspect) bool { return f.Check.ID == w.Check.ID }) {
+			found = append(found, w)
 		}
 	}
 	return found
+}
+
+// weakly reports whether a text of several words has only short phrases of a check in it, such as "slow".
+func weakly(text string, c Cell) bool {
+	return len(strings.Fields(text)) > 2 && !slices.ContainsFunc(c.Check.Symptoms, func(s string) bool {
+		return (strings.Contains(s, " ") || len(s) > 10) && says(text, s)
+	})
 }
 
 // says lists the checks of which a text has a phrase.

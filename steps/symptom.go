@@ -22,63 +22,103 @@ const (
 	mostFound = 8
 )
 
-// byWords lists the checks whose phrases have the words of a text, the best first.
-func (t Tutorial) byWords(text string) []Cell {
-	words := newLexicon()
-	asked := words.meanings(text)
-	if len(asked) == 0 || len(asked) > mostTyped {
-		return nil
-	}
-	checks := t.Checks()
-	phrases := make([][][]string, len(checks)) // by check
-	in := map[string]int{}                     // of how many checks a word is
-	for i, c := range checks {
+// A Saying is what people say of something: phrases that lead to it.
+type Saying struct{ Phrases []string }
+
+// A Meant is a saying that a text means.
+type Meant struct {
+	Saying int // its index
+	// Score is from 0 to 1: how much of the text a phrase has, and how much of the phrase that is.
+	Score float64
+}
+
+// Sure is the score from which a text means a saying, and does not only share some words with it.
+const Sure = 0.75
+
+// Sayings compares texts with phrases by the meanings of their words. A word that few sayings have weighs more.
+type Sayings struct {
+	words   lexicon
+	phrases [][][]string   // by saying
+	in      map[string]int // of how many sayings a word is
+}
+
+// NewSayings prepares some sayings.
+func NewSayings(all []Saying) *Sayings {
+	s := &Sayings{words: newLexicon(), phrases: make([][][]string, len(all)), in: map[string]int{}}
+	for i, saying := range all {
 		seen := map[string]bool{}
-		for _, s := range append([]string{c.Title}, c.Check.Symptoms...) {
-			of := words.meanings(s)
-			phrases[i] = append(phrases[i], of)
+		for _, phrase := range saying.Phrases {
+			of := s.words.meanings(phrase)
+			s.phrases[i] = append(s.phrases[i], of)
 			for _, w := range of {
 				if !seen[w] {
 					seen[w] = true
-					in[w]++
+					s.in[w]++
 				}
 			}
 		}
 	}
-	weight := func(w string) float64 {
-		if in[w] == 0 {
-			return 0.7 // nobody's: it speaks against a check a little
-		}
-		return math.Log(1 + float64(len(checks))/float64(in[w]))
+	return s
+}
+
+func (s *Sayings) weight(w string) float64 {
+	if s.in[w] == 0 {
+		return 0.7 // unknown: it speaks against a saying a little
 	}
-	sayings := [][]string{asked}
-	for _, clause := range clauses(text) {
-		if said := words.meanings(clause); len(said) >= leastSaid && len(said) < len(asked) {
-			sayings = append(sayings, said)
-		}
-	}
-	scores := map[string]float64{}
-	best := 0.0
-	for _, said := range sayings {
-		for i, w := range said {
-			said[i] = spelled(w, in)
-		}
-		for i, c := range checks {
-			for _, p := range phrases[i] {
-				scores[c.ID] = max(scores[c.ID], alike(said, p, weight))
-			}
-			// Several of its phrases may have a word each.
-			bag := slices.Concat(phrases[i]...)
-			scores[c.ID] = max(scores[c.ID], 0.75*sharedBy(said, bag, weight))
-			best = max(best, scores[c.ID])
-		}
-	}
-	if best < leastHit {
+	return math.Log(1 + float64(len(s.phrases))/float64(s.in[w]))
+}
+
+// Meant lists the sayings that a text means, the best first. A long text means none: every word stands somewhere in it.
+func (s *Sayings) Meant(text string) []Meant {
+	asked := s.words.meanings(text)
+	if len(asked) == 0 || len(asked) > mostTyped {
 		return nil
 	}
-	found := slices.DeleteFunc(checks, func(c Cell) bool { return scores[c.ID] < max(leastHit, nearBest*best) })
-	slices.SortStableFunc(found, func(a, b Cell) int { return cmp.Compare(scores[b.ID], scores[a.ID]) })
+	parts := [][]string{asked}
+	for _, clause := range clauses(text) {
+		if said := s.words.meanings(clause); len(said) >= leastSaid && len(said) < len(asked) {
+			parts = append(parts, said)
+		}
+	}
+	scores := make([]float64, len(s.phrases))
+	for _, said := range parts {
+		for i, w := range said {
+			said[i] = spelled(w, s.in)
+		}
+		for i, phrases := range s.phrases {
+			for _, p := range phrases {
+				scores[i] = max(scores[i], alike(said, p, s.weight))
+			}
+			// Several of its phrases may have a word each.
+			scores[i] = max(scores[i], 0.75*sharedBy(said, slices.Concat(phrases...), s.weight))
+		}
+	}
+	var found []Meant
+	for i, score := range scores {
+		if score >= leastHit {
+			found = append(found, Meant{i, score})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Meant) int { return cmp.Compare(b.Score, a.Score) })
+	if len(found) > 0 {
+		best := found[0].Score
+		found = slices.DeleteFunc(found, func(m Meant) bool { return m.Score < nearBest*best })
+	}
 	return found[:min(len(found), mostFound)]
+}
+
+// byWords lists the checks whose phrases have the words of a text, the best first, and how well each fits.
+func (t Tutorial) byWords(text string) []Suspect {
+	checks := t.Checks()
+	sayings := make([]Saying, len(checks))
+	for i, c := range checks {
+		sayings[i] = Saying{append([]string{c.Title}, c.Check.Symptoms...)}
+	}
+	var found []Suspect
+	for _, m := range NewSayings(sayings).Meant(text) {
+		found = append(found, Suspect{checks[m.Saying], m.Score < Sure})
+	}
+	return found
 }
 
 // clauses are the parts of a sentence: who tells what happened tells more than the symptom.
@@ -149,8 +189,8 @@ func (l lexicon) meanings(text string) []string {
 	}
 	var all []string
 	for w := range strings.FieldsSeq(text) {
-		if l.empty[w] {
-			continue
+		if l.empty[w] || !strings.ContainsFunc(w, unicode.IsLetter) || strings.HasPrefix(w, "0x") {
+			continue // a number is no word
 		}
 		w = stem(w)
 		if name, ok := l.names[w]; ok {

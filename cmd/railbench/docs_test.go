@@ -26,6 +26,7 @@ import (
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/runbook"
+	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 )
@@ -50,6 +51,7 @@ func blocks() map[string][]block {
 		docPath("runbooks"):   {{"attributes", attributeTable}, {"names", nameTable}},
 		docPath("parameters"): {{"parameters", parameterTable}},
 		docPath("parse"):      {{"tools", toolTable}},
+		docPath("causes"):     {{"causes", causeList}},
 		docPath("limits"):     {{"limits", limitTable}},
 		docPath("simulated"):  {{"faults", faultTable}},
 		docPath("json"):       {{"codes", codeTable}},
@@ -154,7 +156,9 @@ func TestDocsReadmeIsShort(t *testing.T) {
 func TestDocsExamples(t *testing.T) {
 	t.Parallel()
 	for path, text := range docFiles(t) {
-		flagsExist(t, path, text)
+		if path != docPath("causes") { // its commands are of all tools; TestKnowledge reads railbench's
+			flagsExist(t, path, text)
+		}
 		commandsExist(t, path, text)
 		for _, src := range fences(text, "toml") {
 			if _, err := parseRig(path, []byte(src)); err != nil {
@@ -683,6 +687,16 @@ func toolTable(*testing.T) string {
 		rows = append(rows, []string{code(tool.Name), tool.Shows})
 	}
 	return table("tool | what its output looks like", rows)
+}
+
+// causeList is the knowledge of railbench explain, by its files.
+func causeList(t *testing.T) string {
+	var b strings.Builder
+	for _, c := range knowing(t).Causes {
+		fmt.Fprintf(&b, "- **%s.** %s Fix: %s Next: %s\n", sanitize.Markdown(c.Title), sanitize.Markdown(c.Why),
+			sanitize.Markdown(c.Fix), code(c.Next))
+	}
+	return b.String()
 }
 
 func faultTable(*testing.T) string {

@@ -35,6 +35,10 @@ func doctorCommand(rig *rigFlags) *cobra.Command {
 		Long: `Runs the checklist: every check, the checks that you name, or those that could explain a
 symptom. It only reads. With --fix it offers to fix what it found, and checks again.
 
+With --symptom, the checks that your words or your message lead to run first. If they
+find nothing, or if only some words fit, all other checks run, too. Then the status is
+0 only if all checks passed: a WARN gives 1.
+
 Exit status: 0 nothing is wrong (a WARN is printed); 1 a check FAILed; 2 wrong usage
 or configuration; 3 a node can't be reached; 4 nothing failed but something was
 INCONCLUSIVE; 5 the result could not be written.`,
@@ -86,7 +90,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if f.list {
 		return listChecks(cmd.OutOrStdout(), t, f.json)
 	}
-	checks, err := f.checks(ctx, t, args, cmd.InOrStdin())
+	checks, about, err := f.checks(ctx, t, args, cmd.InOrStdin())
 	if err != nil && ctx.Err() != nil {
 		return status{exitInconclusive, err}
 	}
@@ -118,6 +122,9 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	d := doctor{Follower: session.Follow(s, nil), tutorial: t, out: cmd.ErrOrStderr(), fixed: map[string]bool{}}
 	s.Open()
 	d.run(ctx, checks)
+	if about != nil {
+		checks = append(checks, d.beyond(ctx, about, checks)...)
+	}
 	if f.fix {
 		d.fix(ctx, checks)
 	}
@@ -129,6 +136,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 		found = named(b)
 	}
 	result := d.object(found, checks)
+	result.Symptom = about
 	if f.json {
 		err = writeJSON(cmd.OutOrStdout(), result)
 	} else {
@@ -137,7 +145,11 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 	if f.junit != "" {
 		err = errors.Join(err, results(found, checks, d.Ended).WriteJUnit(f.junit))
 	}
-	return ending{written: err, unreachable: unreachable, closed: closed}.status(result.Summary)
+	end := ending{written: err, unreachable: unreachable, closed: closed}.status(result.Summary)
+	if end == nil && about != nil {
+		return about.status(result.Summary, len(checks))
+	}
+	return end
 }
 
 // fixes is what puts right what a check has found on the bench's rig, to be pasted into a shell.
@@ -152,28 +164,30 @@ func (b *bench) fixes(check string) string {
 // maxSymptom bounds what is read of a text that somebody pipes in.
 const maxSymptom = 1 << 20
 
-// checks are those that are asked for.
-func (f doctorFlags) checks(ctx context.Context, t steps.Tutorial, args []string, in io.Reader) ([]steps.Cell, error) {
+// checks are those that are asked for, and what leads to them where a symptom does.
+func (f doctorFlags) checks(
+	ctx context.Context, t steps.Tutorial, args []string, in io.Reader,
+) ([]steps.Cell, *symptomObject, error) {
 	switch {
 	case f.symptom != "" && len(args) > 0:
-		return nil, errors.New("name checks, or give --symptom: one of them")
+		return nil, nil, errors.New("name checks, or give --symptom: one of them")
 	case f.symptom != "":
 		text := f.symptom
 		if text == "-" {
 			var err error
 			if text, err = readUntil(ctx, in, maxSymptom); err != nil {
-				return nil, fmt.Errorf("read the symptom from stdin: %w", err)
+				return nil, nil, fmt.Errorf("read the symptom from stdin: %w", err)
 			}
 		}
-		found := t.Symptom(text)
-		if len(found) == 0 {
-			return nil, errors.New("no check knows that symptom. railbench doctor --list prints known symptoms; " +
-				"railbench doctor runs every check")
-		}
-		return found, nil
+		return suspects(t, text)
 	case len(args) == 0:
-		return t.Checks(), nil
+		return t.Checks(), nil, nil
 	}
+	checks, err := namedChecks(t, args)
+	return checks, nil, err
+}
+
+func namedChecks(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 	all, err := steps.Tutorial{Parts: t.Checklist}.Select(args...)
 	if err != nil {
 		for _, id := range args {
@@ -275,6 +289,7 @@ func (d *doctor) cure(c steps.Cell, tried map[string]bool) (cell steps.Cell, ok 
 type doctorObject struct {
 	Railbench string         `json:"railbench"`
 	Rig       rigObject      `json:"rig"`
+	Symptom   *symptomObject `json:"symptom,omitempty"`
 	Checks    []checkObject  `json:"checks"`
 	Summary   map[string]int `json:"summary"`
 }
@@ -395,6 +410,7 @@ func (r doctorObject) print(to io.Writer, verbose bool, fixes func(check string)
 		r.passed(&b)
 	}
 	r.together(&b, steps.Skipped)
+	r.Symptom.print(&b)
 	sanitize.Fprintf(&b, "\n%s\n", sums(r.Summary))
 	return sanitize.WriteText(to, b.String())
 }

@@ -216,7 +216,7 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 	root.AddCommand(notesCommand(), streamCommand(), gaugeCommand(), simCommand(), virtualCommand(), docsCommand())
 	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),
 		withRig(nodesCommand(&rig), flags, "nodes", "inventory"),
-		parseCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
+		parseCommand(), explainCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())
 	completeFlags(root, map[string]completer{"session": files("ipynb")})
 	record.add(root)

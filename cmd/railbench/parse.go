@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,7 +27,8 @@ func parseCommand() *cobra.Command {
 		Short: "Read a tool's saved output, and print it as JSON",
 		Long: `Reads a tool's output from a file or from stdin, with the parsers of the cells. It prints
 one JSON object with the keys "tool", "rows" and "errors". --detect finds the tool, and
-prints its name on stderr. It gives no verdict and connects to no node.
+prints its name on stderr. It gives no verdict and connects to no node:
+railbench explain finds the causes in a text. What a tool did not print is null.
 
 Tools:
 ` + toolList() + `
@@ -90,7 +92,40 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 	if err != nil {
 		err = status{exitInconclusive, notRead(known, tool, text, file, err)}
 	}
-	return written(writeJSON(out, value), err)
+	return written(writeParsed(out, tool.Name, value), err)
+}
+
+// absent are the values that stand for what a tool did not print, by the key that they belong to. The object has null
+// there: a zero could be a measurement.
+var absent = map[string]map[string]string{
+	"perftest": {
+		"gidIndex": "-1", "mtu": "0", "peakGbps": "0", "messageRateMpps": "0", "minUS": "0", "maxUS": "0",
+		"typicalUS": "0", "p99US": "0", "p999US": "0",
+	},
+	"iperf3":     {"retransmits": "-1", "reordered": "-1", "cwndBytes": "0", "mssBytes": "0"},
+	"ip":         {"index": "0", "mtu": "0"},
+	"ibstat":     {"rateGbps": "0"},
+	"ethtool":    {"speedMbps": "0"},
+	"nccl-tests": {"nccl": "0"},
+	"nixlbench":  {"rank": "-1"},
+}
+
+var numberOfKey = regexp.MustCompile(`(?m)^( *"(\w+)": )(-?\d+)(,?)$`)
+
+// writeParsed writes an object with null for what was not printed.
+func writeParsed(out io.Writer, tool string, value any) error {
+	var b bytes.Buffer
+	if err := writeJSON(&b, value); err != nil {
+		return err
+	}
+	text := numberOfKey.ReplaceAllStringFunc(b.String(), func(line string) string {
+		m := numberOfKey.FindStringSubmatch(line)
+		if none, ok := absent[tool][m[2]]; ok && m[3] == none {
+			return m[1] + "null" + m[4]
+		}
+		return line
+	})
+	return sanitize.WriteText(out, text)
 }
 
 // written puts what went wrong with stdout before what went wrong with the text: a script
@@ -108,6 +143,9 @@ func namedTool(known parse.Tools, args []string) (parse.Tool, error) {
 		names = append(names, t.Name)
 	}
 	all := strings.Join(names, ", ")
+	for _, t := range known {
+		names = append(names, t.Also...)
+	}
 	if len(args) == 0 {
 		return parse.Tool{}, fmt.Errorf("name the tool that printed it (%s), or add --detect", all)
 	}

@@ -71,6 +71,8 @@ func TestEveryVerbEnds(t *testing.T) {
 		{"parse", "perftest"},
 		{"parse", "--detect", "-"},
 		{"parse", "perftest", pipe},
+		{"explain"},
+		{"explain", pipe},
 		{"export", saved, "--to", "md"},
 		{"compare", saved, saved},
 		{"man"},

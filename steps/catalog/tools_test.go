@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,9 @@ type object struct {
 	Errors []string          `json:"errors"`
 }
 
+// unprinted are the values that are null where a tool does not print them: a lid, and what answered an address.
+var unprinted = regexp.MustCompile(`"(?:lid|smLID|baseLID|dev|mac)":null`)
+
 // readObject reads a text and holds the value to what is promised of every tool's.
 func readObject(t *testing.T, tool parse.Tool, text string) (object, error) {
 	t.Helper()
@@ -52,7 +56,7 @@ func readObject(t *testing.T, tool parse.Tool, text string) (object, error) {
 		t.Fatalf("%s: rows or errors are null: %s", tool.Name, b)
 	case err != nil && len(o.Errors) == 0:
 		t.Fatalf("%s: %v, and errors is empty", tool.Name, err)
-	case strings.Contains(string(b), ":null"):
+	case strings.Contains(unprinted.ReplaceAllString(string(b), ""), ":null"):
 		t.Fatalf("%s: something is null: %s", tool.Name, b)
 	}
 	return o, err

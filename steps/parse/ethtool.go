@@ -22,6 +22,8 @@ type EthtoolLink struct {
 	Port      string `json:"port"`            // Direct Attach Copper, FIBRE …
 	// Link is yes, no or unknown; empty where it isn't told.
 	Link string `json:"link"`
+	// Reason is why there is no link, from 5.8 on: "No cable", "Overheat".
+	Reason string `json:"reason,omitempty"`
 }
 
 // MostMbps is the fastest of the supported modes; 0 where none is reported.
@@ -107,7 +109,8 @@ func (r *ethtoolReader) line(line string) {
 		l.Port = cut(value)
 	case "Link detected":
 		// From 5.8 on a reason may follow: no (No cable).
-		l.Link, _, _ = strings.Cut(cut(value), " ")
+		l.Link, l.Reason, _ = strings.Cut(cut(value), " ")
+		l.Reason = strings.Trim(l.Reason, "()")
 	}
 }
 

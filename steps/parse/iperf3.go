@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps/lazyregexp"
@@ -378,6 +379,45 @@ func iperf3Text(text string) (Iperf3, error) {
 	return v, nil
 }
 
+var (
+	iperfBytes = lazyregexp.New(`([\d.]+) ([KMGT]?)Bytes/sec`)
+	// [  5][TX-C]   0.00-10.00  sec …, of --bidir
+	iperfWay = lazyregexp.New(`^\[ *(SUM|\d{1,6})\]\[(TX|RX)-[CS]\]`)
+)
+
+// inBits writes the rate of a line that -f K, M or G gave in bytes as it stands in other lines: in bits.
+func inBits(line string) string {
+	m := iperfBytes.Regexp().FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	bytes, ok := scaled(m[1], m[2], 1024)
+	if !ok {
+		return line
+	}
+	return strings.Replace(line, m[0], strconv.FormatFloat(bytes*8/1e9, 'f', 6, 64)+" Gbits/sec", 1)
+}
+
+// ways are the two directions of a test with --bidir, as texts of one direction each; nil for another test.
+func ways(text string) map[string]string {
+	if !strings.Contains(text, "][TX-") && !strings.Contains(text, "][RX-") {
+		return nil
+	}
+	all := map[string]*strings.Builder{"TX": {}, "RX": {}}
+	lines(text, func(line string) {
+		m := iperfWay.Regexp().FindStringSubmatch(line)
+		for way, b := range all {
+			switch {
+			case m == nil && !iperfConnected.Regexp().MatchString(line):
+				b.WriteString(line + "\n")
+			case m != nil && m[2] == way:
+				b.WriteString(strings.Replace(line, m[0], "["+m[1]+"]", 1) + "\n")
+			}
+		}
+	})
+	return map[string]string{"TX": all["TX"].String(), "RX": all["RX"].String()}
+}
+
 // An iperf3Reader reads the form for people, a line at a time.
 type iperf3Reader struct {
 	v      Iperf3
@@ -388,7 +428,7 @@ type iperf3Reader struct {
 }
 
 func (r *iperf3Reader) line(line string) {
-	line = strings.ReplaceAll(line, "\t", " ")
+	line = inBits(strings.ReplaceAll(line, "\t", " "))
 	if m := iperfError.Regexp().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 		if r.v.Error == "" {
 			r.v.Error = cut(m[1])

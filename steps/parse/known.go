@@ -46,16 +46,17 @@ func Ibdev2netdevTool() Tool {
 // IPTool reads ip link, ip addr and ip route of iproute2.
 func IPTool() Tool {
 	return Tool{
-		Name: "ip", Shows: "interfaces or routes, as ip link," +
-			" ip addr and ip route print them, also with -j, -s and -br",
+		Name: "ip", Shows: "interfaces, routes or neighbours, as ip link," +
+			" ip addr, ip route and ip neigh print them, also with -j, -s and -br",
 		Reads: readIP,
 		Marks: []Mark{
 			Sign(3, `^\d+: \S+: <[A-Z_,0-9-]*>`),
 			Sign(3, `"if(?:index|name)" *:`),
+			Sign(3, `^[\da-fA-F.:]+ (?:dev \S+ )?(?:lladdr \S+ )?(?:REACHABLE|STALE|FAILED|PERMANENT|INCOMPLETE|DELAY)`),
 			Sign(3, `^\S+ +(?:UP|DOWN|UNKNOWN) +(?:[0-9a-f]{2}(?::[0-9a-f]{2}){5} |[0-9a-f.:]+/\d+)`),
 			Sign(2, `^(?:(?:local|unreachable|blackhole|broadcast) )?(?:default|`+
 				`[\d.]+(?:/\d+)?|[0-9a-f:]+/\d+) (?:via|dev) \S+`),
-			Sign(3, `"dst" *: *"[^"]+", *"(?:gateway|dev)"|"nexthops" *: *\[`),
+			Sign(3, `"dst" *: *"[^"]+", *"(?:gateway|dev|lladdr|from)"|"nexthops" *: *\[`),
 		},
 	}
 }

@@ -22,13 +22,17 @@ type Perftest struct {
 	MTU int `json:"mtu"`
 	// Connection and Transport are the types that the head names (RC, IB), and QueuePairs how many; empty
 	// and 0 where it doesn't.
-	Connection string `json:"-"`
-	Transport  string `json:"-"`
-	QueuePairs int    `json:"-"`
+	Connection string `json:"connection,omitempty"`
+	Transport  string `json:"transport,omitempty"`
+	QueuePairs int    `json:"queuePairs,omitempty"`
 	// Link is the layer below it ("Ethernet", "IB"); empty where the head doesn't tell. DualPort says that
 	// it went over two ports at once.
-	Link     string `json:"-"`
-	DualPort bool   `json:"-"`
+	Link     string `json:"link,omitempty"`
+	DualPort bool   `json:"dualPort,omitempty"`
+	// Memory is where the buffers are, where the head says that they are a GPU's: cuda, rocm; empty for the host's.
+	Memory string `json:"memory,omitempty"`
+	// Unknown are columns of the table that are not read.
+	Unknown []string `json:"unknownColumns,omitempty"`
 	// NUMANode is the node whose processors the program chose, from 6.29 on; nil where it
 	// doesn't tell.
 	NUMANode *int `json:"numaNode,omitempty"`
@@ -280,6 +284,27 @@ func (p *Perftest) headLine(line string) {
 	}
 	p.kindLine(line)
 	p.newerLine(line)
+	p.memoryLine(line)
+}
+
+var (
+	gpuMemory   = lazyregexp.New(`^(?:initializing |creating |Using )?(CUDA|ROCm|HIP)\b|^(?:cu|hip)MemAlloc`)
+	knownColumn = lazyregexp.New(`#?(?:bytes|iterations)|BW (?:peak|average)|MsgRate|t_\w+|\d\d[.\d]*% percentile|tps average|` +
+		`CPU_Util\w*|\[[^\]]*\]`)
+)
+
+// memoryLine reads whose memory a test moves, and which columns its table has that nothing reads.
+func (p *Perftest) memoryLine(line string) {
+	if m := gpuMemory.Regexp().FindStringSubmatch(line); m != nil && p.Memory == "" {
+		if p.Memory = "cuda"; m[1] == "ROCm" || m[1] == "HIP" || strings.HasPrefix(line, "hip") {
+			p.Memory = "rocm"
+		}
+	}
+	if strings.HasPrefix(line, "#bytes") && strings.Contains(line, "#iterations") && p.Unknown == nil {
+		for _, rest := range strings.Fields(knownColumn.Regexp().ReplaceAllString(line, " ")) {
+			p.Unknown = append(p.Unknown, cut(rest))
+		}
+	}
 }
 
 // kindLine reads what kind of a test it is, beside its name.

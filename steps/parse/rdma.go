@@ -16,6 +16,9 @@ type RDMALink struct {
 	State    string `json:"state"`    // ACTIVE, DOWN, INIT …
 	Physical string `json:"physical"` // LINK_UP, DISABLED, POLLING …
 	Netdev   string `json:"netdev"`   // empty where it has none
+	// The lids of an InfiniBand port and of its subnet manager; null where they aren't told.
+	LID   *int `json:"lid"`
+	SMLID *int `json:"smLID"`
 }
 
 // RDMACounters are those of a port, as rdma statistic shows them. Which there are is the
@@ -63,6 +66,14 @@ func isArray(text string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), "[") || strings.Contains(text, "\n[")
 }
 
+// lid is a number; nil where there is none.
+func lid(s string) *int {
+	if n, ok := strictnum.Count(s); ok {
+		return &n
+	}
+	return nil
+}
+
 // RDMALinks reads rdma link, also with -d and -j.
 func RDMALinks(text string) ([]RDMALink, error) {
 	links := []RDMALink{}
@@ -79,7 +90,10 @@ func RDMALinks(text string) ([]RDMALink, error) {
 				_ = json.Unmarshal(values[name], &s) // what is no text is left out
 				return s
 			}
-			add(RDMALink{dev, port, word("state"), word("physical_state"), word("netdev")})
+			add(RDMALink{
+				dev, port, word("state"), word("physical_state"), word("netdev"), lid(string(values["lid"])),
+				lid(string(values["sm_lid"])),
+			})
 		})
 	} else {
 		rdmaText(text, func(dev string, port int, words []string) {
@@ -94,6 +108,10 @@ func RDMALinks(text string) ([]RDMALink, error) {
 					l.Physical = words[i+1]
 				case "netdev":
 					l.Netdev = words[i+1]
+				case "lid":
+					l.LID = lid(words[i+1])
+				case "sm_lid":
+					l.SMLID = lid(words[i+1])
 				}
 			}
 			add(l)

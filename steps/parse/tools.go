@@ -99,6 +99,12 @@ func List[T any](name string, read func(string) ([]T, error)) func(string) (any,
 		if rows == nil {
 			v.Rows = []T{}
 		}
+		if err == nil && len(rows) == 0 {
+			// No rows is an answer, unless the tool says why there are none.
+			if v.Errors = complaints(text); len(v.Errors) > 0 {
+				err = fmt.Errorf("%w: %s", ErrNoResult, v.Errors[0])
+			}
+		}
 		return &v, &v.Errors, atLimit(len(rows), err)
 	}
 }
@@ -115,7 +121,7 @@ func atLimit(rows int, err error) error {
 }
 
 var complaint = lazyregexp.New(`command not found|: not found$|Permission denied|Operation not permitted|` +
-	`No such (?:file|device)|does not exist|No IB devices found|Failed to get IB devices|RTNETLINK|^dmesg: |Cannot `)
+	`No such (?:file|device)|does not exist|No IB devices found|Failed to get IB devices|does not support the kernel ABI|couldn't open config directory|RTNETLINK|^dmesg: |Cannot `)
 
 // complaints are lines in which a shell or a tool says that there is nothing.
 func complaints(text string) []string {
@@ -133,7 +139,7 @@ func complaints(text string) []string {
 func readIP(text string) (any, *[]string, error) {
 	v := struct {
 		Tool   string   `json:"tool"`
-		Object string   `json:"object"` // link or route
+		Object string   `json:"object"` // link, route or neighbour
 		Rows   any      `json:"rows"`
 		Errors []string `json:"errors"`
 	}{Tool: "ip", Object: "link", Rows: []Link{}, Errors: []string{}}
@@ -149,7 +155,9 @@ func readIP(text string) (any, *[]string, error) {
 		v.Rows = links
 	} else if err != nil {
 		var routes []Route
-		if routes, err = Routes(text); err == nil {
+		if found, none := Neighbours(text); none == nil {
+			n, err, v.Object, v.Rows = len(found), nil, "neighbour", found
+		} else if routes, err = Routes(text); err == nil {
 			n, v.Object, v.Rows = len(routes), "route", routes
 		}
 	}
@@ -178,6 +186,18 @@ func readPing(text string) (any, *[]string, error) {
 // readPerftest tells a bandwidth test from a latency test by the names of the
 // columns.
 func readPerftest(text string) (any, *[]string, error) {
+	if local, remote, ok := sides(text); ok {
+		b, err := PerftestBandwidth(local)
+		other, _ := PerftestBandwidth(remote)
+		for i := range b.Rows {
+			b.Rows[i].Side = "local"
+		}
+		for _, row := range other.Rows {
+			row.Side = "remote"
+			b.Rows = append(b.Rows, row)
+		}
+		return &b, &b.Errors, atLimit(len(b.Rows), err)
+	}
 	b, err := PerftestBandwidth(text)
 	l, errLatency := PerftestLatency(text)
 	switch {
@@ -194,6 +214,17 @@ func readPerftest(text string) (any, *[]string, error) {
 // JSON is whole.
 func readIperf3(text string) (any, *[]string, error) {
 	v := listing[Iperf3]{Tool: "iperf3", Rows: []Iperf3{}, Errors: []string{}}
+	if both := ways(text); both != nil {
+		for _, way := range []string{"TX", "RX"} {
+			if test, err := Iperf3Output(both[way]); err == nil {
+				test.Bidir, test.Reverse = true, way == "RX"
+				v.Rows = append(v.Rows, test)
+			}
+		}
+		if len(v.Rows) > 0 {
+			return &v, &v.Errors, nil
+		}
+	}
 	test, err := Iperf3Output(text)
 	if test.Error != "" {
 		v.Errors = append(v.Errors, test.Error)

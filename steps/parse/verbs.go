@@ -58,6 +58,34 @@ type HCAPort struct {
 	ActiveMTU int    `json:"activeMTU"`
 	LinkLayer string `json:"linkLayer"`
 	Unread    string `json:"unread,omitempty"` // a line whose MTU is none
+	// GIDs are those of -v. The lids are of InfiniBand; null where they aren't told.
+	GIDs  []HCAGID `json:"gids,omitempty"`
+	LID   *int     `json:"lid,omitempty"`
+	SMLID *int     `json:"smLID,omitempty"`
+}
+
+// An HCAGID is an entry of a port's GID table.
+type HCAGID struct {
+	Index int    `json:"index"`
+	GID   string `json:"gid"`
+	Type  string `json:"type"` // RoCE v2 …; empty where it isn't told
+}
+
+// GID[  3]:		::ffff:192.0.2.6, RoCE v2
+var hcaGID = lazyregexp.New(`^\s*GID\[ *(\d{1,5})\]:\s*([\da-fA-F:.]+),? *(\S.*)?$`)
+
+// more takes what only -v and InfiniBand tell of a port.
+func (p *HCAPort) more(line string) {
+	if m := hcaGID.Regexp().FindStringSubmatch(line); m != nil && len(p.GIDs) < maxRows {
+		n, _ := strictnum.Count(m[1])
+		p.GIDs = append(p.GIDs, HCAGID{n, m[2], strings.TrimSpace(m[3])})
+	}
+	if v, ok := field(line, "port_lid"); ok {
+		p.LID = lid(v)
+	}
+	if v, ok := field(line, "sm_lid"); ok {
+		p.SMLID = lid(v)
+	}
 }
 
 // IbvDevinfo reads ibv_devinfo, also with -v. "No IB devices found" is an empty
@@ -120,6 +148,9 @@ func (h *HCA) take(line string) {
 	}
 	var p HCAPort
 	if !p.take(line) {
+		if len(h.Ports) > 0 {
+			h.Ports[len(h.Ports)-1].more(line)
+		}
 		return
 	}
 	// Where grep took the line "port:" away, a port begins with the first of its lines that

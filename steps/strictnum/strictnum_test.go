@@ -100,7 +100,7 @@ var notOfTools = map[string]string{
 // Whatever reads a tool's text reads its numbers here.
 func TestOneReader(t *testing.T) {
 	seen := 0
-	for _, room := range []string{"parse", "probe", "meter", "family", "checks", "verify"} {
+	for _, room := range []string{"parse", "probe", "meter", "family", "checks", "verify", "explain"} {
 		err := filepath.WalkDir(filepath.Join("..", room), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

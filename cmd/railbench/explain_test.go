@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/explain"
+)
+
+func knowing(t *testing.T) *explain.Knowledge {
+	t.Helper()
+	k, err := knowledge()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// led are the entries that a text leads to.
+func led(k *explain.Knowledge, text string) (ids []string) {
+	a := k.Text(text, catalog.New().Tools, explain.Omitted{})
+	for _, f := range slices.Concat(a.Causes, a.Healthy) {
+		if f.Sure != explain.Weak {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
+// Each entry of the knowledge is whole: its codes and checks exist, its source is one, and its examples lead to it.
+func TestKnowledge(t *testing.T) {
+	t.Parallel()
+	k := knowing(t)
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks, codes := map[string]bool{}, map[steps.Code]bool{}
+	for _, c := range tut.Checks() {
+		checks[c.ID] = true
+	}
+	for _, g := range codeGroups(t) {
+		for _, c := range g.codes {
+			codes[steps.Code(c.value)] = true
+		}
+	}
+	words := regexp.MustCompile(`(?i)\b(?:tell|told|nobody|somebody|anew)\b`)
+	for _, c := range k.Causes {
+		for _, command := range regexp.MustCompile(`railbench [^,;()]*`).FindAllString(c.Fix+"; "+c.Next, -1) {
+			flagsExist(t, c.ID, command)
+		}
+		for name, s := range map[string]string{"title": c.Title, "why": c.Why, "fix": c.Fix, "next": c.Next} {
+			if strings.TrimSpace(s) == "" || words.MatchString(s) {
+				t.Errorf("%s: the %s is %q", c.ID, name, s)
+			}
+		}
+		if !strings.HasPrefix(c.Source, "https://") {
+			t.Errorf("%s: the source is %q", c.ID, c.Source)
+		}
+		if c.Code != "" && !codes[c.Code] {
+			t.Errorf("%s: there is no code %s", c.ID, c.Code)
+		}
+		if n := len(strings.Fields(c.Title)); n > 25 {
+			t.Errorf("%s: the title has %d words", c.ID, n)
+		}
+		for _, id := range c.Checks {
+			if !checks[id] {
+				t.Errorf("%s: there is no check %s", c.ID, id)
+			}
+		}
+		for _, id := range c.Over {
+			if !slices.ContainsFunc(k.Causes, func(o *explain.Cause) bool { return o.ID == id }) {
+				t.Errorf("%s: there is no entry %s", c.ID, id)
+			}
+		}
+		if _, ok := docFiles(t)[docPath(c.Docs)]; c.Docs != "" && !ok {
+			t.Errorf("%s: there is no page %s", c.ID, c.Docs)
+		}
+		if len(c.Any)+len(c.All) > 0 && len(c.Examples) == 0 {
+			t.Errorf("%s has no example", c.ID)
+		}
+		for _, e := range c.Examples {
+			if ids := led(k, e); !slices.Contains(ids, c.ID) {
+				t.Errorf("%s: its example leads to %v: %s", c.ID, ids, e)
+			}
+		}
+	}
+	if len(k.Causes) < 120 {
+		t.Errorf("%d entries", len(k.Causes))
+	}
+}
+
+// Each case of testdata/explain begins with the line "want: ENTRY…": the first of them leads the answer, all are in
+// it. A line "not: ENTRY…" may follow.
+func TestExplainCases(t *testing.T) {
+	t.Parallel()
+	k := knowing(t)
+	files, err := filepath.Glob("testdata/explain/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, files)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, rest, _ := strings.Cut(string(text), "\n")
+		ids := strings.Fields(strings.TrimPrefix(want, "want:"))
+		not := ""
+		if strings.HasPrefix(rest, "not:") {
+			not, rest, _ = strings.Cut(rest, "\n")
+		}
+		got := led(k, rest)
+		if len(ids) == 0 && len(got) > 0 || len(ids) > 0 && (len(got) == 0 || got[0] != ids[0]) {
+			t.Errorf("%s: it leads to %v first, not to %v", file, got, ids)
+		}
+		for _, id := range ids {
+			if !slices.Contains(got, id) {
+				t.Errorf("%s: %s is not in %v", file, id, got)
+			}
+		}
+		for _, id := range strings.Fields(strings.TrimPrefix(not, "not:")) {
+			if slices.Contains(got, id) {
+				t.Errorf("%s: %s is in %v", file, id, got)
+			}
+		}
+	}
+}
+
+// Whatever a text is, it is explained without a panic, and its lines are those of the text.
+func TestExplainAnything(t *testing.T) {
+	t.Parallel()
+	k := knowing(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	var pieces []string
+	for _, c := range k.Causes {
+		pieces = append(pieces, c.Examples...)
+	}
+	for range 40 {
+		var b bytes.Buffer
+		for range r.IntN(12) {
+			s := []byte(pieces[r.IntN(len(pieces))])
+			for range r.IntN(3) {
+				if len(s) > 0 {
+					s[r.IntN(len(s))] = byte(r.IntN(256))
+				}
+			}
+			b.Write(s)
+			b.WriteString([]string{"\n", "\r\n", "\n> ", "\n$ ", "\n```\n", "\x1b[31m"}[r.IntN(6)])
+		}
+		a := k.Text(b.String(), catalog.New().Tools, explain.Omitted{})
+		for _, f := range a.Seen {
+			if f.Line < 0 || f.Line > a.Lines {
+				t.Errorf("line %d of %d: %q", f.Line, a.Lines, b.String())
+			}
+		}
+	}
+}
+
+// Of a long text the beginning and the end are read, and the line numbers are those of the whole.
+func TestExplainLong(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("Couldn't listen to port 18515\n")
+	n := 1
+	for b.Len() < 3*(explainHead+explainTail) {
+		fmt.Fprintf(&b, "some line %d of a long log\n", n)
+		n++
+	}
+	b.WriteString("bash: ib_write_bw: command not found\n")
+	n++
+	text, omitted, err := headAndTail(strings.NewReader(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := knowing(t).Text(text, catalog.New().Tools, omitted)
+	if a.Lines != n || a.LeftOut == 0 || len(a.Causes) != 2 {
+		t.Fatalf("%d lines of %d, %d left out, %d causes", a.Lines, n, a.LeftOut, len(a.Causes))
+	}
+	for _, c := range a.Causes {
+		if want := map[string]int{"port-in-use": 1, "command-missing": n}[c.ID]; c.Lines[0].Line != want {
+			t.Errorf("%s is in line %d, not %d", c.ID, c.Lines[0].Line, want)
+		}
+	}
+}
+
+// The exit status says whether a cause was found.
+func TestExplainStatus(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"IB device mlx5_0 not found\n": exitOK,
+		"the cat sat on the mat\n":     exitInconclusive,
+		"\n":                           exitUsage,
+	} {
+		cmd := rootCommand()
+		var out bytes.Buffer
+		cmd.SetArgs([]string{"explain"})
+		cmd.SetIn(strings.NewReader(text))
+		cmd.SetOut(&out)
+		cmd.SetErr(&out)
+		got := exitOK
+		if err := cmd.ExecuteContext(context.Background()); err != nil {
+			got = err.(status).code
+		}
+		if got != want {
+			t.Errorf("%q: status %d, not %d: %s", text, got, want, out.String())
+		}
+	}
+}

@@ -1,0 +1,423 @@
+package explain
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/parse"
+	"github.com/railbench/railbench/steps/strictnum"
+)
+
+// A fact is a line that no tool printed, and that follows from what tools printed: patterns that begin with "fact: "
+// look in it. Its words are documented in assets/docs/explain.md.
+type fact struct {
+	line  int
+	tool  string
+	text  string
+	shown bool // a person wants to read it
+}
+
+// Bounds of what readers get: they are made for the output of one tool.
+const (
+	mostDetected = 48 << 10  // bytes of a part
+	mostRead     = 512 << 10 // bytes of all parts
+	mostParts    = 400
+)
+
+// read takes the facts from all outputs in a text, and marks their lines as known.
+func read(t *text, tools parse.Tools) (facts []fact) {
+	left := mostRead
+	for i, lines := range t.parts() {
+		if i >= mostParts || left <= 0 {
+			break
+		}
+		whole := joined(lines, true)
+		if len(whole) > mostDetected {
+			// The beginning and the end of a long log: outputs stand there.
+			whole = whole[:mostDetected/2] + "\n" + whole[len(whole)-mostDetected/2:]
+		}
+		left -= len(whole)
+		body := whole
+		names, _ := tools.Detect(body)
+		if len(names) == 0 && len(whole) < mostDetected {
+			if bare := joined(lines, false); bare != whole {
+				body = bare
+				names, _ = tools.Detect(body)
+			}
+		}
+		r := reader{lines: lines}
+		for _, name := range names {
+			tool, _ := tools.Named(name)
+			value, _ := tool.Read(body)
+			text, err := json.Marshal(value)
+			var o object
+			if err != nil || json.Unmarshal(text, &o) != nil {
+				continue
+			}
+			r.take(name, o)
+		}
+		r.ports()
+		r.tables()
+		r.topology()
+		r.between()
+		if r.known || len(r.facts) > 0 {
+			for _, l := range lines {
+				l.known = l.known || !complains.Regexp().MatchString(l.text)
+			}
+		}
+		facts = append(facts, r.facts...)
+	}
+	slices.SortStableFunc(facts, func(a, b fact) int { return cmp.Compare(a.line, b.line) })
+	return append(facts[:min(len(facts), mostFacts)], commands(t)...)
+}
+
+var complains = lazyregexp.New(`(?i)error|fail|warn|cannot|can't|could ?n|unable|invalid|denied|refused|not found|` +
+	`time[d -]*out|unreachable|reject|abort|fatal|no such|mismatch|unsupported`)
+
+// commands are facts of what prompts ran.
+func commands(t *text) (facts []fact) {
+	for _, l := range t.lines {
+		if l.command != "" && len(facts) < mostFacts {
+			f := factf(l.n, "command %s", l.command)
+			f.shown = false
+			facts = append(facts, f)
+		}
+	}
+	return facts
+}
+
+// A reader takes the facts of one part.
+type reader struct {
+	lines []*line
+	facts []fact
+	known bool // a tool's output was read, with or without facts
+	// interfaces with their addresses, and devices with their interfaces, for what is between them.
+	addrs   map[string][]string
+	up      map[string]bool
+	mtus    map[string]float64
+	netdevs map[string]string
+	rates   map[string]float64 // Gb/s of devices and interfaces
+}
+
+func (r *reader) say(tool string, line int, format string, args ...any) {
+	f := factf(line, format, args...)
+	f.tool = tool
+	r.facts = append(r.facts, f)
+}
+
+// An object is JSON that a tool's output was read to.
+type object map[string]any
+
+func (o object) num(key string) (float64, bool) { v, ok := o[key].(float64); return v, ok }
+func (o object) str(key string) string          { v, _ := o[key].(string); return v }
+
+func (o object) list(key string) (all []object) {
+	items, _ := o[key].([]any)
+	for _, i := range items {
+		if m, ok := i.(map[string]any); ok {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func (o object) strings(key string) (all []string) {
+	items, _ := o[key].([]any)
+	for _, i := range items {
+		if s, ok := i.(string); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// take makes facts of what a tool's reader found.
+func (r *reader) take(tool string, o object) {
+	rows := o.list("rows")
+	r.known = r.known || len(rows) > 0
+	switch tool {
+	case "perftest":
+		r.perftest(o, rows)
+	case "nccl-tests":
+		r.collective(o, rows)
+	case "iperf3":
+		for _, row := range rows {
+			r.iperf3(row)
+		}
+	case "ip":
+		r.interfaces(o.str("object"), rows)
+	case "ibdev2netdev":
+		for _, row := range rows {
+			state := "down"
+			if up, _ := row["up"].(bool); up {
+				state = "up"
+			}
+			put(&r.netdevs, row.str("dev"), row.str("netdev"))
+			r.say(tool, lineWith(r.lines, row.str("dev"), "==>"), "device %s netdev=%s link=%s", row.str("dev"),
+				row.str("netdev"), state)
+		}
+	case "nixlbench", "ucx_perftest":
+		r.transfers(tool, rows)
+	case "ethtool":
+		for _, row := range rows {
+			if mbps, ok := row.num("speedMbps"); ok && mbps > 0 {
+				put(&r.rates, row.str("netdev"), mbps/1000)
+				at := lineWith(r.lines, "Speed:")
+				r.say(tool, at, "interface %s speed=%.0f Gb/s", row.str("netdev"), mbps/1000)
+				if most := fastest(row.strings("supported")); most > mbps {
+					r.say(tool, at, "interface %s supports %.0f Gb/s and runs at %.0f", row.str("netdev"), most/1000, mbps/1000)
+				}
+			}
+		}
+	case "show_gids":
+		r.gids()
+	case "dmesg":
+		for _, row := range rows {
+			r.say(tool, lineWith(r.lines, row.str("text")), "kernel %s %s: %s", row.str("kind"), row.str("device"),
+				row.str("text"))
+		}
+	}
+	for _, e := range o.strings("errors") {
+		if n := lineWith(r.lines, e); n > 0 && tool == "perftest" {
+			r.say(tool, n, "error of %s: %s", tool, short(e))
+		}
+	}
+}
+
+// gids says of each device whether an IPv4 address is among its GIDs.
+func (r *reader) gids() {
+	ipv4 := map[string]string{}
+	for _, l := range r.lines {
+		f := strings.Fields(l.text)
+		if len(f) < 5 || f[0] == "DEV" || !strings.Contains(f[3], ":") {
+			continue
+		}
+		if strings.Contains(f[3], "0000:ffff:") || strings.HasPrefix(f[3], "::ffff:") {
+			ipv4[f[0]] = "yes"
+		} else if ipv4[f[0]] == "" {
+			ipv4[f[0]] = "no"
+		}
+	}
+	for _, dev := range slices.Sorted(maps.Keys(ipv4)) {
+		r.say("show_gids", lineWith(r.lines, dev), "gids %s ipv4=%s", dev, ipv4[dev])
+	}
+}
+
+// fastest is the rate of the fastest of some link modes ("200000baseCR4/Full"), Mb/s; 0 where there is none.
+func fastest(modes []string) (most float64) {
+	for _, m := range modes {
+		rate, _, _ := strings.Cut(m, "base")
+		if mbps, ok := strictnum.Number(rate); ok {
+			most = max(most, mbps)
+		}
+	}
+	return most
+}
+
+func put[V any](m *map[string]V, k string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[k] = v
+}
+
+func (r *reader) interfaces(what string, rows []object) {
+	if what != "link" {
+		return
+	}
+	// ip link prints no addresses: that there are none is known where some interface has one.
+	listed := slices.ContainsFunc(rows, func(o object) bool { return len(o.strings("addrs")) > 0 })
+	for _, row := range rows {
+		name := row.str("name")
+		addrs, up := []string{}, row.str("state") == "UP"
+		for _, a := range row.strings("addrs") {
+			if p, err := netip.ParsePrefix(a); err == nil && !p.Addr().IsLinkLocalUnicast() {
+				addrs = append(addrs, a)
+			}
+		}
+		if name == "lo" || name == "" {
+			continue
+		}
+		has := "unknown"
+		if listed {
+			has = cmp.Or(strings.Join(addrs, ","), "none")
+			put(&r.addrs, name, addrs)
+		}
+		put(&r.up, name, up)
+		mtu := ""
+		if m, ok := row.num("mtu"); ok && m > 0 {
+			mtu = fmt.Sprintf(" mtu=%.0f", m)
+			put(&r.mtus, name, m)
+		}
+		r.say("ip", lineWith(r.lines, name), "interface %s state=%s%s master=%s addresses=%s", name, row.str("state"), mtu,
+			cmp.Or(row.str("master"), "none"), has)
+	}
+}
+
+// between are facts of several interfaces of one output, which is of one node.
+func (r *reader) between() {
+	for name, mtu := range r.mtus {
+		if other := r.mtus[twin(name)]; other > mtu {
+			r.say("ip", lineWith(r.lines, name), "interfaces %s and %s have different MTUs: %.0f and %.0f", name,
+				twin(name), mtu, other)
+		}
+	}
+	names := slices.Sorted(maps.Keys(r.addrs))
+	subnets := map[netip.Prefix]string{}
+	for _, name := range names {
+		for _, a := range r.addrs[name] {
+			p, err := netip.ParsePrefix(a)
+			if err != nil || p.Bits() > 31 && p.Addr().Is4() || p.Bits() > 127 || !railLike(name) {
+				continue
+			}
+			if other := subnets[p.Masked()]; other != "" && other != name {
+				r.say("ip", lineWith(r.lines, name, a), "interfaces %s and %s share the subnet %s", other, name, p.Masked())
+			}
+			subnets[p.Masked()] = name
+		}
+		if t := twin(name); t != "" && r.up[name] && len(r.addrs[name]) == 0 && len(r.addrs[t]) > 0 {
+			r.say("ip", lineWith(r.lines, name), "interface %s is up without an address, and its paired port %s has one",
+				name, t)
+		}
+	}
+}
+
+// railLike reports whether an interface could be a rail: a bridge of containers in a subnet of another is common.
+func railLike(name string) bool {
+	return !slices.ContainsFunc([]string{"docker", "br-", "veth", "virbr", "cni", "lo", "wl", "tailscale"},
+		func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+var (
+	slotOf = lazyregexp.New(`^(enp|enP2p|rocep|roceP2p)(1s0f\d.*)$`)
+	paired = map[string]string{"enp": "enP2p", "enP2p": "enp", "rocep": "roceP2p", "roceP2p": "rocep"}
+)
+
+// twin is the other PCIe half of a DGX Spark's port: enP2p1s0f0np0 for enp1s0f0np0. Empty for other names.
+func twin(name string) string {
+	if m := slotOf.Regexp().FindStringSubmatch(name); m != nil {
+		return paired[m[1]] + m[2]
+	}
+	return ""
+}
+
+var (
+	blockHead = lazyregexp.New(`^(?:CA '([\w.-]+)'|hca_id:\s*([\w.-]+)|Infiniband device '([\w.-]+)' port \d+ status:)`)
+	portKey   = lazyregexp.New(`(?i)^\s*(state|physical state|phys state|phys_state|rate|base lid|sm lid|sm_lid|port_lid|` +
+		`link layer|link_layer|active_mtu|transport|default gid):\s*(.*)$`)
+	rdmaLink = lazyregexp.New(`^(?:\d+: )?link ([\w.-]+)/\d+ .*\bstate (\S+)(?: physical_state (\S+))?(?:.* netdev (\S+))?`)
+)
+
+// A port is what ibstat, ibstatus, ibv_devinfo and rdma link say of one.
+type port struct {
+	dev                                          string
+	line                                         int
+	state, phys, rate, layer, lid, smlid, netdev string
+}
+
+// ports are facts of RDMA ports: what the typed readers leave out, such as lids, is read here.
+func (r *reader) ports() {
+	var p *port
+	flush := func() {
+		if p != nil && p.state != "" {
+			r.say("rdma ports", p.line, "port %s state=%s phys=%s rate=%s layer=%s lid=%s smlid=%s netdev=%s", p.dev, p.state,
+				p.phys, p.rate, p.layer, p.lid, p.smlid, p.netdev)
+		}
+		p = nil
+	}
+	for _, l := range r.lines {
+		s := l.whole
+		if m := blockHead.Regexp().FindStringSubmatch(s); m != nil {
+			flush()
+			p = &port{dev: m[1] + m[2] + m[3], line: l.n}
+			continue
+		}
+		if m := rdmaLink.Regexp().FindStringSubmatch(l.text); m != nil {
+			flush()
+			p = &port{dev: m[1], line: l.n, state: m[2], phys: m[3], netdev: m[4]}
+			p.lid, p.smlid = after(s, " lid "), after(s, " sm_lid ")
+			if p.layer = "Ethernet"; strings.Contains(s, "subnet_prefix") {
+				p.layer = "InfiniBand"
+			}
+			flush()
+			continue
+		}
+		m := portKey.Regexp().FindStringSubmatch(s)
+		if m == nil || p == nil {
+			continue
+		}
+		value := strings.TrimSpace(m[2])
+		switch strings.ToLower(m[1]) {
+		case "state":
+			if p.state != "" { // another port of the device
+				was := *p
+				flush()
+				p = &port{dev: was.dev, line: l.n}
+			}
+			p.state = strings.TrimPrefix(strings.TrimLeft(value, "0123456789: "), "PORT_")
+			if i := strings.IndexByte(p.state, ' '); i > 0 {
+				p.state = p.state[:i]
+			}
+		case "physical state", "phys state", "phys_state":
+			p.phys = strings.TrimLeft(value, "0123456789: ")
+		case "rate":
+			p.rate, _, _ = strings.Cut(value, " ")
+			if gbps, ok := strictnum.Number(p.rate); ok {
+				put(&r.rates, p.dev, gbps)
+			}
+		case "base lid", "port_lid":
+			p.lid = value
+		case "sm lid", "sm_lid":
+			p.smlid = value
+		case "link layer", "link_layer":
+			p.layer = value
+		}
+	}
+	flush()
+}
+
+func after(s, key string) string {
+	_, rest, ok := strings.Cut(s, key)
+	if !ok {
+		return ""
+	}
+	rest, _, _ = strings.Cut(rest, " ")
+	return rest
+}
+
+var topoHead = lazyregexp.New(`^\s*(?:GPU\d+\s+)+.*NIC\d|^\s*(?:GPU\d+\s+)+.*mlx5_\d`)
+
+// topology reads nvidia-smi topo -m: how near the nearest adapter of each GPU is.
+func (r *reader) topology() {
+	var heads []string
+	near := map[string]int{"X": -1, "PIX": 0, "PXB": 1, "PHB": 2, "NODE": 3, "SYS": 4}
+	for _, l := range r.lines {
+		fields := strings.Fields(l.whole)
+		if topoHead.Regexp().MatchString(l.whole) {
+			heads = fields
+			continue
+		}
+		if heads == nil || len(fields) < 2 || !strings.HasPrefix(fields[0], "GPU") {
+			continue
+		}
+		best, how, with := 9, "", ""
+		for i, cell := range fields[1:] {
+			if i >= len(heads) {
+				break
+			}
+			adapter := strings.HasPrefix(heads[i], "NIC") || strings.HasPrefix(heads[i], "mlx5")
+			if n, ok := near[cell]; ok && adapter && n < best {
+				best, how, with = n, cell, heads[i]
+			}
+		}
+		if how != "" {
+			r.say("nvidia-smi topo", l.n, "topology %s nearest=%s by=%s", fields[0], with, how)
+		}
+	}
+}

@@ -1,0 +1,352 @@
+package explain
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/lazyregexp"
+)
+
+// A Sure says how sure a cause is.
+type Sure string
+
+// How sure a cause is, the surest first. Healthy is no cause: what was seen is as it should be.
+const (
+	Proves  Sure = "the text proves it"
+	Fits    Sure = "fits"
+	OneOf   Sure = "one of several"
+	Weak    Sure = "only some words fit"
+	Healthy Sure = "as it should be"
+)
+
+// A Cause is an entry of the knowledge, as its file has it. Patterns are RE2 expressions that are looked for in a line,
+// whatever its case; those that begin with "fact: " look in the facts instead, which tools' outputs are read to.
+type Cause struct {
+	ID    string     `toml:"id"`
+	Title string     `toml:"title"`
+	Code  steps.Code `toml:"code"`
+	Sure  string     `toml:"sure"` // proves, fits, one of, healthy
+	// Any: one of them stands in a line. All: each of them stands in some line. Not: none of them stands in any.
+	Any []string `toml:"any"`
+	All []string `toml:"all"`
+	Not []string `toml:"not"`
+	// Over are entries that this one makes needless where both are found.
+	Over []string `toml:"over"`
+	// Words are how people say it.
+	Words  []string `toml:"words"`
+	Why    string   `toml:"why"`
+	Fix    string   `toml:"fix"`
+	Next   string   `toml:"next"`
+	Checks []string `toml:"checks"`
+	Docs   string   `toml:"docs"`
+	Source string   `toml:"source"`
+	// Examples are lines that lead to this entry by themselves; a test tries each.
+	Examples []string `toml:"examples"`
+
+	any, all, not []expression
+}
+
+// Knowledge is all entries.
+type Knowledge struct {
+	Causes []*Cause
+
+	// What people say of each of them, made when a text is in a person's words.
+	sayings func() *steps.Sayings
+}
+
+var sures = map[string]Sure{"proves": Proves, "fits": Fits, "one of": OneOf, "healthy": Healthy}
+
+// rank orders the causes: a surer one stands first.
+var rank = map[Sure]int{Proves: 300, Healthy: 250, Fits: 200, OneOf: 100, Weak: 0}
+
+// Load reads the entries of *.toml.
+func Load(files fs.FS) (*Knowledge, error) {
+	names, err := fs.Glob(files, "*.toml")
+	if err != nil {
+		return nil, err
+	}
+	k, ids := &Knowledge{}, map[string]bool{}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		var file struct {
+			Cause []*Cause `toml:"cause"`
+		}
+		d := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields()
+		if err := d.Decode(&file); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, c := range file.Cause {
+			if err := c.compile(); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", name, c.ID, err)
+			}
+			if ids[c.ID] {
+				return nil, fmt.Errorf("%s: two entries are called %s", name, c.ID)
+			}
+			ids[c.ID] = true
+			k.Causes = append(k.Causes, c)
+		}
+	}
+	k.sayings = sync.OnceValue(func() *steps.Sayings {
+		all := make([]steps.Saying, len(k.Causes))
+		for i, c := range k.Causes {
+			all[i] = steps.Saying{Phrases: append([]string{c.Title}, c.Words...)}
+		}
+		return steps.NewSayings(all)
+	})
+	return k, nil
+}
+
+func (c *Cause) compile() error {
+	if c.ID == "" || sures[c.Sure] == "" {
+		return fmt.Errorf("an entry needs an id, and sure has one of the words proves, fits, one of, healthy, not %q", c.Sure)
+	}
+	if len(c.Any)+len(c.All)+len(c.Words) == 0 {
+		return errors.New("an entry needs any, all or words")
+	}
+	for _, l := range []struct {
+		of   []string
+		into *[]expression
+	}{{c.Any, &c.any}, {c.All, &c.all}, {c.Not, &c.not}} {
+		for _, s := range l.of {
+			e, err := newExpression(s)
+			if err != nil {
+				return err
+			}
+			*l.into = append(*l.into, e)
+		}
+	}
+	return nil
+}
+
+// An expression is compiled only when its literal parts are in the text: of some hundreds, few are.
+type expression struct {
+	source string
+	fact   bool
+	// needs are literals of which every match has one, in lower case; nil where there is none.
+	needs    []string
+	compiled *lazyregexp.Pattern
+}
+
+func newExpression(s string) (expression, error) {
+	e := expression{source: s}
+	if rest, ok := strings.CutPrefix(s, "fact: "); ok {
+		e.fact, e.source = true, rest
+	}
+	e.source = `(?i)` + e.source
+	tree, err := syntax.Parse(e.source, syntax.Perl)
+	if err != nil {
+		return e, err
+	}
+	e.needs, e.compiled = needs(tree.Simplify()), lazyregexp.New(e.source)
+	return e, nil
+}
+
+func (e *expression) regexp() *regexp.Regexp { return e.compiled.Regexp() }
+
+// mostTried is how many lines that have its literal an expression is tried on: of a log there are never so many without
+// a match.
+const mostTried = 2000
+
+// leastNeed is how long a literal is that is worth looking for.
+const leastNeed = 3
+
+// needs are literals of which every match of a has one; nil where none is known.
+func needs(a *syntax.Regexp) []string {
+	switch a.Op {
+	case syntax.OpLiteral:
+		if len(a.Rune) >= leastNeed {
+			return []string{strings.ToLower(string(a.Rune))}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return needs(a.Sub[0])
+	case syntax.OpRepeat:
+		if a.Min > 0 {
+			return needs(a.Sub[0])
+		}
+	case syntax.OpConcat:
+		var best []string
+		for _, s := range a.Sub {
+			if n := needs(s); n != nil && (best == nil || shortest(n) > shortest(best)) {
+				best = n
+			}
+		}
+		return best
+	case syntax.OpAlternate:
+		var all []string
+		for _, s := range a.Sub {
+			n := needs(s)
+			if n == nil {
+				return nil
+			}
+			all = append(all, n...)
+		}
+		return all
+	}
+	return nil
+}
+
+func shortest(all []string) int {
+	return len(slices.MinFunc(all, func(a, b string) int { return cmp.Compare(len(a), len(b)) }))
+}
+
+// A corpus is what is searched: the lines and the facts, and all of it in lower case.
+type corpus struct {
+	lines []line
+	facts []fact
+	lower string
+}
+
+// hits are the lines in which an expression stands, at most a few.
+func (c *corpus) hits(e *expression) (all []Fact) {
+	if e.needs != nil && !slices.ContainsFunc(e.needs, func(n string) bool { return strings.Contains(c.lower, n) }) {
+		return nil
+	}
+	if e.fact {
+		for _, f := range c.facts {
+			if e.regexp().MatchString(f.text) {
+				all = append(all, Fact{f.line, short(f.text)})
+			}
+		}
+		return all
+	}
+	tried := 0
+	for _, l := range c.lines {
+		if l.again || tried > mostTried {
+			continue // another line with other numbers was looked at
+		}
+		if e.needs != nil && !slices.ContainsFunc(e.needs, func(n string) bool { return strings.Contains(l.lower, n) }) {
+			continue
+		}
+		tried++
+		if e.regexp().MatchString(l.text) || l.whole != l.text && e.regexp().MatchString(l.whole) {
+			if all = append(all, Fact{l.n, short(l.text)}); len(all) >= mostHits*4 {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// match finds the entries that a text leads to, and the lines that any of them knows.
+func (k *Knowledge) match(t text, facts []fact) (found []Found, understood map[int]bool) {
+	c := corpus{lines: t.lines, facts: facts}
+	var b strings.Builder
+	for _, l := range t.lines {
+		if !l.again {
+			b.WriteString(l.lower)
+			b.WriteByte('\n')
+		}
+	}
+	for _, f := range facts {
+		b.WriteString(strings.ToLower(f.text))
+		b.WriteByte('\n')
+	}
+	c.lower = b.String()
+	understood = map[int]bool{}
+	for _, cause := range k.Causes {
+		lines, ok := cause.in(&c)
+		for _, l := range lines {
+			understood[l.Line] = true
+		}
+		if ok {
+			found = append(found, cause.found(sures[cause.Sure], lines))
+		}
+	}
+	for _, cause := range k.Causes {
+		if slices.ContainsFunc(found, func(f Found) bool { return f.ID == cause.ID }) {
+			found = slices.DeleteFunc(found, func(f Found) bool { return slices.Contains(cause.Over, f.ID) })
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Found) int { return cmp.Compare(b.score, a.score) })
+	return found, understood
+}
+
+// in reports whether an entry is in a text, and the lines that say so.
+func (c *Cause) in(t *corpus) (lines []Fact, ok bool) {
+	if len(c.any)+len(c.all) == 0 {
+		return nil, false
+	}
+	ok = true
+	for i := range c.all {
+		hits := t.hits(&c.all[i])
+		ok = ok && len(hits) > 0
+		lines = append(lines, hits...)
+	}
+	some := len(c.any) == 0
+	for i := range c.any {
+		hits := t.hits(&c.any[i])
+		some = some || len(hits) > 0
+		lines = append(lines, hits...)
+	}
+	if !ok || !some {
+		return lines, false
+	}
+	for i := range c.not {
+		if len(t.hits(&c.not[i])) > 0 {
+			return lines, false
+		}
+	}
+	return lines, true
+}
+
+// Bounds of what is read as a person's own words.
+const (
+	mostSaid  = 60 // lines
+	leastSaid = 2  // words of one
+	mostMeant = 3  // entries
+)
+
+// said finds the entries that a text means in a person's own words, where no tool's words lead anywhere.
+func (k *Knowledge) said(t text) (found []Found) {
+	best := map[int]float64{}
+	lines := map[int][]Fact{}
+	tried := 0
+	for _, l := range t.lines {
+		if l.known || l.command != "" || len(strings.Fields(l.text)) < leastSaid || tried == mostSaid {
+			continue
+		}
+		tried++
+		for _, m := range k.sayings().Meant(l.text) {
+			best[m.Saying] = max(best[m.Saying], m.Score)
+			lines[m.Saying] = append(lines[m.Saying], Fact{l.n, short(l.text)})
+		}
+	}
+	for i, score := range best {
+		sure := OneOf
+		if score < steps.Sure {
+			sure = Weak
+		}
+		f := k.Causes[i].found(sure, lines[i])
+		f.score = int(100 * score)
+		found = append(found, f)
+	}
+	slices.SortStableFunc(found, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
+	})
+	return found[:min(len(found), mostMeant)]
+}
+
+func (c *Cause) found(sure Sure, lines []Fact) Found {
+	f := Found{
+		ID: c.ID, Title: c.Title, Code: c.Code, Sure: sure, Why: c.Why, Fix: c.Fix, Next: c.Next,
+		Checks: slices.Concat([]string{}, c.Checks), Docs: c.Docs, Source: c.Source, Lines: []Fact{},
+	}
+	slices.SortStableFunc(lines, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
+	lines = slices.CompactFunc(lines, func(a, b Fact) bool { return a == b })
+	f.Lines = append(f.Lines, lines[:min(len(lines), mostHits)]...)
+	f.score = rank[sure] + 20*len(c.All) + min(len(lines), 5)
+	return f
+}
