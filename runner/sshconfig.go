@@ -160,7 +160,8 @@ func SSHRuns(line string) bool {
 	return strings.Contains(line, "command") || strings.Contains(line, "exec") || strings.Contains(line, "provider")
 }
 
-// SSHCopyName is the name of the copy of an ssh configuration's file, which are counted from 0 on in the order of reading.
+// SSHCopyName is the name of the copy of an ssh configuration's file. Files are counted from 0 on in the order of
+// reading.
 func SSHCopyName(i int) string { return "ssh_config." + strconv.Itoa(i) }
 
 // includeCopies is a line of an ssh configuration that is not trusted to find its files again: an Include names their

@@ -117,7 +117,7 @@ func TestFixFromTheChecklist(t *testing.T) {
 	s.ends(3, "mtu-equal", steps.Verdict{Grade: steps.Pass, Reason: "Equal."})
 	s.sees("9000 everywhere.", "Equal.")
 	s.press("f")
-	s.sees("there is nothing to put right")
+	s.sees("there is nothing to fix")
 	s.asked()
 }
 
@@ -280,7 +280,7 @@ func TestADrillsFaultIsPutRight(t *testing.T) {
 	s.opts.Drill = Drill{Fault: "fault-of-mtu-equal", Title: "MTUs differ"}
 	s.press("C")
 	s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "They differ."})
-	s.sees("Found", "f put it right")
+	s.sees("Found", "f fix it")
 	s.press("f")
 	s.asked("run fix-mtu mtu-equal")
 }

@@ -159,7 +159,7 @@ func TestPager(t *testing.T) {
 	s.tell(steps.CellStarted{Run: 1, Cell: "gids", At: s.now})
 	s.prints(rows(30, "x")...)
 	s.press("|")
-	s.sees("there is no pager here")
+	s.sees("no pager is available here")
 	var log, text string
 	missing := errors.New("neither less nor more is on this machine")
 	fail := missing

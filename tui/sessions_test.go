@@ -83,7 +83,7 @@ func TestAChangedRunbookIsOffered(t *testing.T) {
 	s.sees("no runbook has changed on disk")
 	s.send(changedMsg("mine.md"))
 	s.press("j")
-	s.sees("mine.md has changed on disk: r opens it anew")
+	s.sees("mine.md has changed on disk: r opens it again")
 	s.tell(steps.Saved{Path: "/a/this.ipynb"})
 	if _, ok := s.press("r")().(tea.QuitMsg); !ok || s.Next() != (Next{Session: "/a/this.ipynb", Again: true}) {
 		t.Errorf("next is %+v", s.Next())

@@ -34,7 +34,7 @@ func privateFolder() (*safefile.Folder, error) {
 		}
 		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("copy what was trusted to where nobody else can change it: %w", errors.Join(errs...))
+	return nil, fmt.Errorf("copy what was trusted to a private folder: %w", errors.Join(errs...))
 }
 
 // copyConfiguration writes the files of an ssh configuration, with Includes that name the copies.

@@ -94,8 +94,8 @@ func TestDuplicateIP(t *testing.T) {
 	because(t, "could not ask",
 		judge(kindtest.Spark(), strings.Replace(asked, "no other host", "could not ask", 1), no), steps.Inconclusive,
 		steps.NotTried, "enp1s0f0np0")
-	because(t, "somebody", judge(kindtest.Spark(), strings.Replace(asked, "no other host", "another host", 1), no), steps.Fail,
-		steps.AddressTaken, "enp1s0f0np0", "192.168.100.11", "spark-02")
+	because(t, "somebody", judge(kindtest.Spark(), strings.Replace(asked, "no other host", "another host", 1), no),
+		steps.Fail, steps.AddressTaken, "enp1s0f0np0", "192.168.100.11", "spark-02")
 	because(t, "on both", judge(only(kindtest.Spark(), steps.Here, 1, "192.168.200.10/24"), no, no), steps.Fail,
 		steps.DuplicateIP, "192.168.200.10 is assigned twice, to enp1s0f1np1 on spark-02 and spark-01")
 	because(t, "on a node twice", judge(kindtest.Spark(), no, no+"bond0 addresses: bond0 UP 192.168.100.10/24\n"),
