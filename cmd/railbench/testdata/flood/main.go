@@ -32,7 +32,9 @@ func main() {
 	}}
 	s := session.New(o)
 	s.Open()
-	model := tui.New(s, tui.Options{Tutorial: o.Tutorial, RigName: "flood", Background: tui.Dark})
+	model := tui.New(s, tui.Options{
+		Tutorial: o.Tutorial, Rig: tui.Rig{Name: "flood"}, Terminal: tui.Terminal{Background: tui.Dark},
+	})
 	err := render.Show(context.Background(), model, os.Stdout, os.Environ(), nil)
 	s.Close()
 	if err != nil {
