@@ -32,6 +32,8 @@ type checklist struct {
 	why      string   // the title of the cell whose verdict is to be explained; empty where none is
 	explains string   // its id
 	fixed    string   // the cell that runs again after a fix, and is shown then
+	fixing   string   // the fix that was started last, until it has ended
+	fixes    string   // the check that it is for
 	// checkingAll says that many checks run, and that nobody has moved since: then the
 	// first finding is selected at the end.
 	checkingAll bool
@@ -193,6 +195,7 @@ func (cl *checklist) fix() tea.Cmd {
 		cl.notice = "no command fixes this: its reason says what to do"
 	default:
 		cl.checkingAll = false
+		cl.fixing, cl.fixes = f.ID, c.ID
 		ids := []string{f.ID, c.ID}
 		if cl.explains != "" {
 			cl.fixed = cl.explains
@@ -201,6 +204,29 @@ func (cl *checklist) fix() tea.Cmd {
 		return cl.start(ids...)
 	}
 	return nil
+}
+
+// recheck runs the checks again that were run before a fix: what they found may be gone, or there only now. Those that
+// move data run again where they found something. In a drill each check costs points, so none runs by itself.
+func (cl *checklist) recheck(e steps.CellEnded) tea.Cmd {
+	if cl.fixing == "" || e.Cell != cl.fixing {
+		return nil
+	}
+	cl.fixing = ""
+	if g := e.Verdict.Grade; g == steps.Skipped || g == steps.Inconclusive || cl.drill.drilling() {
+		return nil // it changed nothing
+	}
+	var ids []string
+	for _, c := range cl.book.Tutorial.Checks() {
+		g := cl.book.Cells[c.ID].Verdict.Grade
+		if c.ID != cl.fixes && g != steps.NotRun && (!c.Check.Measures || hasProblem(g)) {
+			ids = append(ids, c.ID)
+		}
+	}
+	if ids == nil {
+		return nil
+	}
+	return cl.start(ids...)
 }
 
 // fixRan goes back to the cell that a fix was for, once it has run again.

@@ -121,6 +121,33 @@ func TestFixFromTheChecklist(t *testing.T) {
 	s.asked()
 }
 
+// What was checked before a fix is checked again after it, and stands beside no fresh verdict as it was.
+func TestChecksRunAgainAfterAFix(t *testing.T) {
+	for name, c := range map[string]struct {
+		fix   steps.Grade
+		asked []string
+	}{
+		"it changed something": {steps.Pass, []string{"run gid-index"}},
+		"it was declined":      {steps.Skipped, nil},
+	} {
+		s := newScreen(t, withChecklist(), 100, 30)
+		s.press("C", "enter")
+		s.asked("run mtu-equal")
+		s.ends(1, "mtu-equal", steps.Verdict{Grade: steps.Fail, Reason: "1500 here, 9000 there."})
+		s.ends(2, "gid-index", steps.Verdict{Grade: steps.Warn, Reason: "By the old MTU."})
+		s.press("f")
+		s.asked("run fix-mtu mtu-equal")
+		s.Model.book = s.book.Apply(steps.CellStarted{Run: 3, Cell: "fix-mtu", At: s.now})
+		// What comes of it waits for events, too, so the call is run by itself.
+		if cmd := s.list.recheck(steps.CellEnded{
+			Run: 3, Cell: "fix-mtu", At: s.now, Verdict: steps.Verdict{Grade: c.fix, Reason: name},
+		}); cmd != nil {
+			s.Update(cmd())
+		}
+		s.asked(c.asked...)
+	}
+}
+
 func TestSymptoms(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.press("C", "/", "n", "e", "a", "r", "space", "z", "e", "r", "o")

@@ -135,6 +135,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 // fold applies a batch of events.
 // Who looks along is told after the whole batch: a page needs no state between two events that came together.
 func (m *Model) fold(events []steps.Event) tea.Cmd {
+	var again tea.Cmd
 	for _, e := range events {
 		before := m.book
 		m.book = m.book.Apply(e)
@@ -143,6 +144,9 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 			m.drill.drilled(ended)
 			m.list.checkedAll()
 			m.list.fixRan(ended)
+			if cmd := m.list.recheck(ended); cmd != nil {
+				again = cmd
+			}
 		}
 		if s, ok := e.(steps.CellStarted); ok {
 			m.drill.pay(s.Cell)
@@ -155,7 +159,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 	if m.opts.Viewers.Audience != nil {
 		m.opts.Viewers.Audience.Book(m.book)
 	}
-	cmds := []tea.Cmd{m.drawSoon(), m.presenter.mark(events)}
+	cmds := []tea.Cmd{m.drawSoon(), m.presenter.mark(events), again}
 	if m.book.Running != "" && !m.ticking {
 		m.ticking = true
 		cmds = append(cmds, m.spinner.Tick)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -129,7 +130,7 @@ func TestExplainCases(t *testing.T) {
 				t.Errorf("%s: %s is not in %v", file, id, got)
 			}
 		}
-		for _, id := range strings.Fields(strings.TrimPrefix(not, "not:")) {
+		for id := range strings.FieldsSeq(strings.TrimPrefix(not, "not:")) {
 			if slices.Contains(got, id) {
 				t.Errorf("%s: %s is in %v", file, id, got)
 			}
@@ -212,7 +213,8 @@ func TestExplainStatus(t *testing.T) {
 		cmd.SetErr(&out)
 		got := exitOK
 		if err := cmd.ExecuteContext(context.Background()); err != nil {
-			got = err.(status).code
+			ended, _ := errors.AsType[status](err)
+			got = ended.code
 		}
 		if got != want {
 			t.Errorf("%q: status %d, not %d: %s", text, got, want, out.String())

@@ -120,7 +120,7 @@ func (f rigFlags) inventoried(ctx context.Context) (*nodeset.Inventory, error) {
 		if err != nil {
 			return nil, fmt.Errorf("inventory %s: %w", f.inventory, err)
 		}
-		defer folder.Remove()
+		defer func() { _ = folder.Remove() }() // what is left of it is this user's own
 		path = filepath.Join(folder.Path, filepath.Base(path))
 	}
 	printed, err := runner.AskAnsible(ctx, path, file.runs)

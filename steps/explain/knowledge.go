@@ -165,7 +165,7 @@ const leastNeed = 3
 
 // needs are literals of which every match of a has one; nil where none is known.
 func needs(a *syntax.Regexp) []string {
-	switch a.Op {
+	switch a.Op { //nolint:exhaustive // of all others no literal is known
 	case syntax.OpLiteral:
 		if len(a.Rune) >= leastNeed {
 			return []string{strings.ToLower(string(a.Rune))}

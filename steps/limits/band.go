@@ -248,13 +248,14 @@ func (b Band) Why() string {
 	if b.Times > 1 {
 		times = fmt.Sprintf("%d times ", b.Times)
 	}
-	switch {
-	case b.Basis == Derived:
+	switch b.Basis {
+	case Derived:
 		return times + "limit of " + b.From
-	case b.Basis == Chosen:
+	case Chosen:
 		return times + "estimate for " + b.From
-	case b.Basis == Measured:
+	case Measured:
 		return times + "measured through " + b.From
+	case Stated:
 	}
 	return b.None
 }

@@ -301,7 +301,7 @@ func (p *Perftest) memoryLine(line string) {
 		}
 	}
 	if strings.HasPrefix(line, "#bytes") && strings.Contains(line, "#iterations") && p.Unknown == nil {
-		for _, rest := range strings.Fields(knownColumn.Regexp().ReplaceAllString(line, " ")) {
+		for rest := range strings.FieldsSeq(knownColumn.Regexp().ReplaceAllString(line, " ")) {
 			p.Unknown = append(p.Unknown, cut(rest))
 		}
 	}

@@ -55,7 +55,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	over := l.over(p.from)
 	l.mu.Unlock()
 	if over != nil {
-		over.Close()
+		_ = over.Close() // it may be closed already
 	}
 	return p, nil
 }
