@@ -335,8 +335,16 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 		r.Checks = append(r.Checks, check)
 		r.Summary[v.Grade.String()]++
 	}
+	// Whichever ran first: of two with one code the cause is the one that only reads.
+	inOrder := map[string]int{}
+	for i, c := range d.tutorial.Checks() {
+		inOrder[c.ID] = i
+	}
+	ordered := slices.SortedStableFunc(slices.Values(r.Checks), func(a, b checkObject) int {
+		return cmp.Compare(inOrder[a.ID], inOrder[b.ID])
+	})
 	for i, c := range r.Checks {
-		r.Checks[i].CausedBy = causeOf(c, r.Checks)
+		r.Checks[i].CausedBy = causeOf(c, ordered)
 	}
 	return r
 }
