@@ -478,7 +478,7 @@ func (t Tutorial) Select(ids ...string) ([]Cell, error) {
 				}
 			}
 		}
-		return nil, fmt.Errorf("unknown cell or part %q%s", id, DidYouMean(id, known))
+		return nil, fmt.Errorf("unknown cell or part %q%s (railbench list shows all)", id, DidYouMean(id, known))
 	}
 	var cells []Cell
 	for _, p := range t.all() {

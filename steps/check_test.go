@@ -81,7 +81,8 @@ func TestExplaining(t *testing.T) {
 	if got := ids(list.Explaining("gids", "Rank 0 >= global size 0")); got != "ranks ports speed" {
 		t.Errorf("gids: %s: what the words lead to comes first", got)
 	}
-	if got := ids(list.Explaining("gids", "It is left out (see mtu-equal).")); got != "mtu-equal ports speed" {
+	if got := ids(list.Explaining("gids",
+		"It is left out (railbench doctor mtu-equal).")); got != "mtu-equal ports speed" {
 		t.Errorf("gids: %s: what the verdict names comes first", got)
 	}
 	if got := list.Explaining("other", "no words, no xmtu-equal and no ports"); len(got) > 0 {

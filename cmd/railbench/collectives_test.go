@@ -83,7 +83,7 @@ func TestCollectivesFindFaults(t *testing.T) {
 		},
 		"nccl-version@spark-03": {
 			steps.Fail,
-			[]string{"2.28.9 and 2.27.7", "See nccl-version"},
+			[]string{"2.28.9 and 2.27.7", "Run: railbench doctor nccl-version"},
 		},
 		"nccl-hang@spark-03": {steps.Inconclusive, []string{"timed out", "after 3 rows", "nccl-settings"}},
 		"pcie-x2@spark-03": {

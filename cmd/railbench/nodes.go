@@ -372,9 +372,9 @@ func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 	case f.here != "" && f.peer == "":
 		return c, usage(errors.New("--here needs --peer, the other node"))
 	case f.slurm != "" && (f.lists() || f.rig != "" || f.peer != "" || f.nodeCount != 0):
-		return c, usage(errors.New("--slurm, --rig, --peer, --nodes and --inventory each name the rig: give one of them"))
+		return c, usage(errors.New("give only one of --slurm, --rig, --peer, --nodes and --inventory: each names the rig"))
 	case f.lists() && (f.rig != "" || f.peer != ""):
-		return c, usage(errors.New("--nodes with a list, --inventory, --rig and --peer each name the rig: give one of them"))
+		return c, usage(errors.New("give only one of --rig, --peer, --inventory and --nodes with a list: each names the rig"))
 	case f.inventory != "" && f.nodeCount != 0:
 		return c, usage(errors.New("--nodes with a number is for the simulated rig. With --inventory give a list: @group, " +
 			"or names"))

@@ -175,7 +175,8 @@ func (s *stage) prepare() error {
 func (s *stage) open() (string, error) {
 	tcp, err := net.Listen("tcp", s.listen)
 	if err != nil {
-		return "", fmt.Errorf("listen at %s: %w: --listen names another address", s.listen, err)
+		return "", fmt.Errorf("listen at %s: %w. Give another HOST:PORT with --listen, for example 127.0.0.1:8080", s.listen,
+			err)
 	}
 	ln := web.Listen(tcp)
 	token, err := s.token(ln.Addr())

@@ -48,7 +48,7 @@ func TestWrongUsage(t *testing.T) {
 		"pairs --dry-run --json":                 "give one of them",
 		"pairs --dry-run --csv x":                "give one of them",
 		"run gids --slurm p:2 --fault x":         "for the simulated rig",
-		"run gids --slurm p:2 --rig sim":         "give one of them",
+		"run gids --slurm p:2 --rig sim":         "give only one of",
 		"run gids --peer a@b --seed 9":           "for the simulated rig",
 		"demo /nonexistent.ipynb --auto":         "leave out --show and --auto",
 		"stream receive --listen=":               "--listen is empty",

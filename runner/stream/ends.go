@@ -38,6 +38,10 @@ func NewSender(ctx context.Context, to, from []string, streams int) (*Sender, er
 		if len(from) > 0 {
 			local = from[i]
 		}
+		if _, _, err := net.SplitHostPort(to); err != nil {
+			s.Close()
+			return nil, fmt.Errorf("%s has no port: give HOST:PORT, as railbench stream receive prints it", to)
+		}
 		for range streams {
 			c, err := Dial(ctx, local, to)
 			if err != nil {

@@ -84,6 +84,10 @@ func Open(path string, t steps.Tutorial, o Options) (*Store, error) {
 	if used, ok := errors.AsType[*inUse](err); ok {
 		return nil, fmt.Errorf("session %s: %w", path, used)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("session %s: its folder %s does not exist: create it, or name another file", path,
+			filepath.Dir(path))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("session %s: its journal: %w", path, err)
 	}

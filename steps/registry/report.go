@@ -278,7 +278,7 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 			v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: text})
 		}
 	default:
-		v.Reason += fmt.Sprintf(" And %d more.", len(left))
+		v.Reason += " And " + Count(len(left), "more finding", "more findings") + "."
 		for _, f := range found {
 			v.Findings = append(v.Findings, f.found())
 		}

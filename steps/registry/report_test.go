@@ -61,7 +61,7 @@ func TestReasonIsShort(t *testing.T) {
 	r.Add(steps.MTUDiffers, steps.Fail, "the MTU differs: %s", long)
 	r.Explain("Packets are dropped.")
 	v := r.Verdict()
-	if want := "The link is down: " + long + ". And 1 more."; v.Reason != want {
+	if want := "The link is down: " + long + ". And 1 more finding."; v.Reason != want {
 		t.Errorf("the reason is %q", v.Reason)
 	}
 	if len(v.Findings) != 2 || v.Findings[0].Code != steps.LinkDown || v.Findings[1].Code != steps.MTUDiffers {

@@ -211,11 +211,11 @@ func (r *run) lacksRails(rig steps.Rig) string {
 	_, across := rig.AcrossHalves()
 	switch {
 	case (r.cell.Rails == "2" || r.cell.Rails == steps.AllRails) && len(rig.Pairs) < 2:
-		return fmt.Sprintf("It needs two rails that connect the nodes, and there are %d. See rail-map.",
+		return fmt.Sprintf("It needs two rails that connect the nodes, and there are %d. Run: railbench run rail-map.",
 			len(rig.Pairs))
 	case r.cell.Rails == "halves" && !across:
 		return "It needs a rail on the adapter's other PCIe half, and none connects the " +
-			"nodes. See rail-map."
+			"nodes. Run: railbench run rail-map."
 	}
 	return ""
 }

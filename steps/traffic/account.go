@@ -367,7 +367,7 @@ func (b *accounting) interfaces(l Load) bool {
 func (b *accounting) wrongPort(l *Load, others []Port) {
 	why := ""
 	if l.Traffic == TCP {
-		why = " Check routes and arp-flux"
+		why = " Run: railbench doctor routes arp-flux"
 	}
 	b.find(WrongPort, steps.Fail, l.Node, others, "%s {on} carried nothing; %s carried the data: wrong rail.%s",
 		registry.And(b.names(l.Ports)), registry.And(b.names(others)), why)

@@ -122,15 +122,21 @@ func (b *accounting) held(e steps.End, ports []Port) {
 	}{
 		{
 			Dropped, is(meter.Dropped),
-			"the adapter dropped packets%s {on} for lack of buffers (%s). Check its PCIe link and flow " +
-				"control (ethtool -a)",
+			"the adapter dropped packets%s {on} for lack of buffers (%s). Check its PCIe link (railbench doctor " +
+				"pcie-link) and flow control (ethtool -a)",
 		},
-		{Slowed, is(meter.Marked), "the receiver or a switch signalled congestion%s {on} (%s). Check its PCIe link"},
-		{Slowed, is(meter.Paused), "the receiver or a switch paused the sender%s {on} (%s). Check its PCIe link"},
+		{
+			Slowed, is(meter.Marked),
+			"the receiver or a switch signalled congestion%s {on} (%s). Check the receiver: railbench doctor pcie-link",
+		},
+		{
+			Slowed, is(meter.Paused),
+			"the receiver or a switch paused the sender%s {on} (%s). Check the receiver: railbench doctor pcie-link",
+		},
 		{
 			Paused, is(meter.Pauses),
-			"the adapter sent pause frames%s {on} (%s): data arrived too fast. Check its PCIe link and " +
-				"temperature",
+			"the adapter sent pause frames%s {on} (%s): data arrived too fast. Run: railbench doctor " +
+				"pcie-link adapter-temperature",
 		},
 	} {
 		if g := grown(b.bytes, sign.of, ports...); g != "" {
@@ -238,7 +244,7 @@ func narrow(rig steps.Rig, p steps.Pair, got float64) string {
 		rail := rig.Rail(p, e)
 		if ceiling, _ := limits.Ceiling(rail); limits.Narrow(rail) && got < 1.1*float64(ceiling) &&
 			got > limits.NarrowLeast.Value()*float64(ceiling) {
-			return fmt.Sprintf("%s on %s runs at %s instead of %s. See pcie-link", rail.Dev, rig.NameOf(e),
+			return fmt.Sprintf("%s on %s runs at %s instead of %s. Run: railbench doctor pcie-link", rail.Dev, rig.NameOf(e),
 				limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 		}
 	}

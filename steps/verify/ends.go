@@ -78,7 +78,7 @@ func unable(rig steps.Rig, o steps.Output) (f registry.Finding, ok bool) {
 		}
 		if m := full.Regexp().FindStringSubmatch(line); m != nil && len(line) < 400 {
 			return finding(steps.DiskFull, steps.Inconclusive,
-				"%s could not write (%s). Free disk space (see disk-space)", whose(rig, o), m[1])
+				"%s could not write (%s). Free disk space (railbench doctor disk-space)", whose(rig, o), m[1])
 		}
 	}
 	return f, false

@@ -26,7 +26,7 @@ func (l Line) links(rdma bool) {
 			!narrow && !slices.Contains(slots, limits.Slot(r.PCI.GTps, r.PCI.Width)) {
 			slots = append(slots, limits.Slot(r.PCI.GTps, r.PCI.Width))
 			l.Add(steps.PCIeNarrow, steps.Warn,
-				"%s on %s runs at %s instead of %s. See pcie-link",
+				"%s on %s runs at %s instead of %s. Run: railbench doctor pcie-link",
 				r.Dev, l.Rig.NameOf(p.Node), limits.Slot(r.PCI.GTps, r.PCI.Width), limits.Slot(r.PCI.MaxGTps, r.PCI.MaxWidth))
 		}
 		if r.State != "" && r.State != "ACTIVE" && rdma && !down {
@@ -62,14 +62,15 @@ func (l Line) ends(rdma bool) (unequal bool) {
 			unequal = l.unlike(here, peer, rdma, unequal) || unequal
 			if other := faster(l.Rig.At(steps.Here), here); other.RateGbps > 0 && here.RateGbps == peer.RateGbps && !flapped {
 				l.Add(steps.LinkSlow, steps.Warn,
-					"the link of %s runs at %g Gb/s, but %s has %g. See link-speed", here.Dev, here.RateGbps, other.Dev,
+					"the link of %s runs at %g Gb/s on both nodes, but %s at %g. Run: railbench doctor link-speed", here.Dev,
+					here.RateGbps, other.Dev,
 					other.RateGbps)
 			} else if slow := here.RateGbps; slow > 0 && slow == peer.RateGbps && slow < limits.Gen5Link.Value() &&
 				!here.InfiniBand() &&
 				here.PCI.MaxGTps >= gen5 && !flapped {
 				l.Add(steps.LinkSlow, steps.Warn,
 					"the link of %s runs at %g Gb/s at both ends; PCIe Gen5 adapters usually have "+
-						"at least %g. See link-speed", here.Dev, slow,
+						"at least %g. Run: railbench doctor link-speed", here.Dev, slow,
 					limits.Gen5Link.Value())
 			}
 		}
@@ -89,10 +90,10 @@ func (l Line) apart(rdma bool) {
 		what, unit, says string
 		of               func(steps.Rail) float64
 	}{
-		{"link", " Gb/s", "The slower link limits the traffic (see link-speed)", func(r steps.Rail) float64 {
+		{"link", " Gb/s", "The slower link limits the traffic (railbench doctor link-speed)", func(r steps.Rail) float64 {
 			return r.RateGbps
 		}},
-		{"RoCE MTU", "", "The smaller MTU is used (see mtu-equal)", func(r steps.Rail) float64 {
+		{"RoCE MTU", "", "The smaller MTU is used (railbench doctor mtu-equal)", func(r steps.Rail) float64 {
 			if !rdma || r.InfiniBand() {
 				return 0
 			}
@@ -180,12 +181,12 @@ func (l Line) unlike(here, peer steps.Rail, rdma, told bool) (unequal bool) {
 	unequal = here.RateGbps > 0 && peer.RateGbps > 0 && here.RateGbps != peer.RateGbps
 	if unequal && !told {
 		l.Add(steps.LinkSlow, steps.Warn,
-			"the link of %s runs at %g Gb/s on %s but %g on %s. See link-speed", here.Dev, here.RateGbps,
+			"the link of %s runs at %g Gb/s on %s but %g on %s. Run: railbench doctor link-speed", here.Dev, here.RateGbps,
 			l.Rig.NameOf(steps.Here), peer.RateGbps, l.Rig.NameOf(steps.Peer))
 	}
 	if rdma && here.MTU > 0 && peer.MTU > 0 && here.MTU != peer.MTU {
 		l.Add(steps.MTUDiffers, steps.Warn,
-			"the %s of %s is %d on %s but %d on %s. The smaller is used (see mtu-equal)",
+			"the %s of %s is %d on %s but %d on %s. The smaller is used (railbench doctor mtu-equal)",
 			here.MTUName(),
 			here.Dev, here.MTU, l.Rig.NameOf(steps.Here), peer.MTU, l.Rig.NameOf(steps.Peer))
 	}
@@ -205,7 +206,7 @@ func (l Line) bonded(told bool) {
 		if rates[name] = append(rates[name], r.RateGbps); rates[name][0] != r.RateGbps && !told {
 			l.Add(steps.LinksUnequal, steps.Warn,
 				"%s has links of %g and %g Gb/s: a stream hashed to the slower link is slower. "+
-					"See link-speed", name,
+					"Run: railbench doctor link-speed", name,
 				rates[name][0],
 				r.RateGbps)
 		}

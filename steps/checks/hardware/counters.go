@@ -102,7 +102,7 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		if missing != nil {
 			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s on %s %s no port counters, so their traffic is unknown. Use "+
-				"the mlx5_ib of the kernel", registry.And(missing), node, registry.Plural(len(missing), "has", "have"))
+				"the kernel's own mlx5_ib driver", registry.And(missing), node, registry.Plural(len(missing), "has", "have"))
 			rep.Explain("An mlx5_ib of an older package may lack them: %s", strings.Join(dataCounters, ", "))
 		}
 		if silent != nil {
@@ -163,8 +163,8 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 		if unknown != nil {
 			blind = append(blind, registry.Finding{
 				Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
-				Text: fmt.Sprintf("%s on %s may be busy: counters are missing or went backwards. See port-counters",
-					registry.And(unknown), node),
+				Text: fmt.Sprintf("%s on %s may be busy: counters are missing or went backwards. Run: railbench doctor "+
+					"port-counters", registry.And(unknown), node),
 			})
 		}
 	}

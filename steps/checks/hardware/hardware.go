@@ -132,8 +132,8 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *registry.R
 		rep.Show(node+" functions", cmp.Or(strings.Join(functions, ", "), "none"), "of a ConnectX", nil)
 		switch {
 		case lost != nil:
-			rep.At(r.Rig, e, steps.AdapterLost, steps.Fail, "%s on %s %s no driver: the adapter failed. Let the node cool, "+
-				"then restart it", registry.And(lost), node, has)
+			rep.At(r.Rig, e, steps.AdapterLost, steps.Fail, "%s on %s %s lost the driver: the adapter failed. Let the "+
+				"node cool, then restart it", registry.And(lost), node, has)
 			rep.Explain("Nothing but a restart brings the adapter back")
 			if said := lastWord(read[e].Log, lost); said != "" {
 				rep.Show(node+" kernel log", said, "", nil)

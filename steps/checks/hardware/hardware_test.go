@@ -187,7 +187,7 @@ func TestAdapterPresent(t *testing.T) {
 		{
 			name: "lost", here: present, grade: steps.Fail, code: steps.AdapterLost, node: "spark-01",
 			words: []string{
-				"0000:01:00.1 on spark-01 has no driver", "health recovery flow aborted",
+				"0000:01:00.1 on spark-01 has lost the driver", "health recovery flow aborted",
 				"then restart it",
 			},
 			peer: lost + "[91562.340111] mlx5_core 0000:01:00.1: mlx5_health_try_recover:381:(pid 412): health recovery flow " +
@@ -195,7 +195,7 @@ func TestAdapterPresent(t *testing.T) {
 		},
 		{
 			name: "lost without a word", here: lost, peer: lost, grade: steps.Fail, code: steps.AdapterLost,
-			words: []string{"0000:01:00.1 on spark-02 and spark-01 has no driver"},
+			words: []string{"0000:01:00.1 on spark-02 and spark-01 has lost the driver"},
 		},
 		{
 			name: "no adapter", here: "devices: 0\nkernel log: read\n", peer: present,

@@ -282,7 +282,7 @@ func judgeRDMAPorts(r steps.Result, facts [2]map[string]string, rep *registry.Re
 				rep.Add("", steps.Pass, "%s on %s is %s, but unused: neither end has an address", rail.Dev, node, word)
 			default:
 				rep.At(rig, e, steps.PortDown, steps.Fail, "%s on %s is %s (%s): RDMA over it fails with \"Port number %d state "+
-					"is Down\". See link-up", rail.Dev, node, registry.OrUnknown(word),
+					"is Down\". Run: railbench doctor link-up", rail.Dev, node, registry.OrUnknown(word),
 					registry.OrUnknown(afterColon(f[port+"phys_state"])), rail.Port)
 				rep.Decide(node + " " + rail.Dev)
 			}

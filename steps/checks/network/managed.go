@@ -99,7 +99,7 @@ func judgeDaemons(rig steps.Rig, e steps.End, f map[string]string, rep *registry
 	}
 	// A daemon that runs and hangs shows in no state of systemd's: it has to be asked something.
 	if said := f["answer NetworkManager"]; f["daemon NetworkManager"] == "active" && said != "running" {
-		rep.At(rig, e, steps.ManagerSilent, steps.Warn, "NetworkManager on %s runs but does not respond (nmcli: %s), so "+
+		rep.At(rig, e, steps.ManagerSilent, steps.Warn, "NetworkManager on %s does not answer (nmcli: %s), so "+
 			"railbench will not change the rails. Run: sudo systemctl restart NetworkManager", node,
 			strings.TrimPrefix(strings.TrimRight(registry.OrUnknown(said), "."), "Error: "))
 		rep.Explain("It is unknown which rails NetworkManager manages as long as it does not respond")
@@ -167,7 +167,7 @@ func judgeHold(rig steps.Rig, e steps.End, netdev string, h hold, f map[string]s
 	case len(h.by()) > 1:
 		rep.Decide(managed)
 		rep.At(rig, e, steps.SeveralManagers, steps.Warn, "%s on %s is managed by %s at the same time, and each overwrites "+
-			"the other. Leave it to one of them", netdev, node, by)
+			"the other. Make it unmanaged in one of them", netdev, node, by)
 		rep.Explain("Ways to leave an interface to one daemon: renderer in netplan, unmanaged-devices of NetworkManager, " +
 			"Unmanaged=yes of networkd")
 	case h.master != "" && h.addresses != "" && !own:

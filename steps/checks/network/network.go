@@ -45,8 +45,8 @@ func judgeNodes(c steps.Cell, r steps.Result) steps.Verdict {
 		})
 		ups = append(ups, fmt.Sprintf("%s %s", node, span(up)))
 		if up < freshBootSeconds {
-			rep.At(r.Rig, e, steps.JustBooted, steps.Warn, "%s booted %s ago: addresses and bonds that no configuration sets "+
-				"are gone. Run the other checks, and set them again", node, span(up))
+			rep.At(r.Rig, e, steps.JustBooted, steps.Warn, "%s booted %s ago: unsaved addresses and bonds are lost. "+
+				"Run railbench doctor, then set again what it reports missing", node, span(up))
 		}
 	}
 	return rep.Verdict("every node answers; uptime: " + registry.And(ups))

@@ -66,8 +66,8 @@ func judgeArpFlux(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			if want := facts[e.Other()][other.Netdev.Name+" MAC"]; !strings.EqualFold(mac, want) &&
 				!slices.Contains(crossed, i) {
 				rep.At(rig, e, steps.NeighbourWrong, steps.Fail, "%s has a wrong neighbour entry for %s (rail %d of %s): the MAC "+
-					"of %s. RDMA hangs. Run: ip neigh flush dev %s", node, other.Addr, i+1, there, ownerOf(facts[e.Other()], mac),
-					own.Netdev.Name)
+					"of %s. RDMA hangs. Run on %s: ip neigh flush dev %s", node, other.Addr, i+1, there,
+					ownerOf(facts[e.Other()], mac), node, own.Netdev.Name)
 				rep.Decide(fmt.Sprintf("%s neighbour entry of %s", node, other.Addr))
 				rep.ByHand()
 			}
@@ -174,10 +174,10 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 		// They were gathered end by end, so first and last say whether both have it.
 		case at[0].end != at[len(at)-1].end:
 			rep.Add(steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s, so nothing passes between them. Remove it "+
-				"from one: ip addr del", a, registry.And(words))
+				"from one node: ip addr del %s dev INTERFACE", a, registry.And(words), a)
 		default:
 			rep.At(rig, at[0].end, steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s: packets take the wrong "+
-				"interface and get lost. Remove one: ip addr del", a, registry.And(words))
+				"interface and get lost. Remove one: ip addr del %s dev INTERFACE", a, registry.And(words), a)
 		}
 	}
 	asked := checkArping(rig, facts, rep)

@@ -49,8 +49,8 @@ func (k keptAddr) gone(node, by string) string {
 		return fmt.Sprintf("%s (%s) on %s is not saved in %s: a reboot removes it. Save it with the file that railbench "+
 			"run netplan prints", k.dev.Name, k.addr, node, none(by))
 	}
-	return fmt.Sprintf("%s of %s on %s is not saved in %s: a reboot removes it. Save it: nmcli connection modify, or "+
-		"/etc/netplan", k.addr, k.dev.Name, node, none(by))
+	return fmt.Sprintf("%s of %s on %s is not saved in %s: a reboot removes it. Save it in a NetworkManager profile or "+
+		"in /etc/netplan", k.addr, k.dev.Name, node, none(by))
 }
 
 // lost is the code of what gone says.

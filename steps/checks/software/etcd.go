@@ -38,8 +38,8 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *registry.
 				good = append(good, masked)
 			}
 		case f["listens"] == "":
-			rep.At(r.Rig, e, steps.EtcdNotRunning, steps.Warn, "the etcd on %s is not running (%s). Start it only for "+
-				"nixlbench by hand; railbench brings its own", node, registry.And(there))
+			rep.At(r.Rig, e, steps.EtcdNotRunning, steps.Warn, "the etcd on %s is not running (%s). railbench does not "+
+				"need it: start it only to run nixlbench yourself", node, registry.And(there))
 			rep.Explain("Without an etcd, nixlbench before 1.1.0 ends with \"connections to all backends failing\". Nothing "+
 				"listens on port 2379 on %s", node)
 			rep.Decide(node+" etcd service", node+" etcd enabled")

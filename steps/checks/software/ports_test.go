@@ -120,7 +120,7 @@ func TestEtcdService(t *testing.T) {
 		"none": {none, none, steps.Pass, "", []string{"none is needed"}},
 		"failed": {
 			none, "enabled: etcd.service\nservice: failed\n", steps.Warn, steps.EtcdNotRunning,
-			[]string{"the etcd on spark-01 is not running", "etcd.service enabled", "failed", "brings its own"},
+			[]string{"the etcd on spark-01 is not running", "etcd.service enabled", "failed", "does not need it"},
 		},
 		"masked": {
 			none, "masked: etcd.service\nservice: inactive\n", steps.Pass, "",

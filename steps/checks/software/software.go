@@ -134,11 +134,11 @@ func judgeVersions(c steps.Cell, r steps.Result) steps.Verdict {
 	fact := func(name string) func(parse.NIXLSetup) string {
 		return func(s parse.NIXLSetup) string { return s.Facts[name] }
 	}
-	compare(steps.UCXDiffers, "UCX", "NIXL finds no path (NIXL_ERR_NOT_FOUND). Build one tag on both",
+	compare(steps.UCXDiffers, "UCX", "NIXL finds no path (NIXL_ERR_NOT_FOUND). Install one version on both",
 		func(s parse.NIXLSetup) string { return s.UCX.Version })
 	compare(steps.VersionsDiffer, "perftest", "The ends refuse each other or measure different things. Install one "+
 		"release on both", fact("version perftest"))
-	compare(steps.NIXLDiffers, "nixlbench", "An option that one end does not know ends it. Build one tag on both",
+	compare(steps.NIXLDiffers, "nixlbench", "An option that one end does not know ends it. Install one version on both",
 		nixlbenchOf)
 	compare(steps.NIXLDiffers, "NIXL for Python", "The two agents may not understand each other. Install one version on "+
 		"both",
@@ -368,8 +368,8 @@ func judgeSudoAccess(r steps.Result, facts [2]map[string]string, rep *registry.R
 		switch {
 		case root == "yes":
 		case strings.Contains(root, "password is required"):
-			rep.At(r.Rig, e, steps.SudoPassword, steps.Warn, "%s on %s asks for the password of %s. railbench asks for it "+
-				"when a cell needs root; unattended, those cells are skipped", "sudo", node, user)
+			rep.At(r.Rig, e, steps.SudoPassword, steps.Warn, "%s on %s needs the password of user %s. Type it when "+
+				"railbench asks, or allow NOPASSWD for unattended runs", "sudo", node, user)
 		default:
 			rep.At(r.Rig, e, steps.NeedsRoot, steps.Warn, "%s cannot become root on %s (%s), so cells that change the network "+
 				"cannot run there", user, node, registry.OrUnknown(root))

@@ -458,7 +458,7 @@ func TestSudoAccess(t *testing.T) {
 		"yes": {yes, yes, steps.Pass, "", []string{"without a password"}},
 		"password": {
 			yes, "user: nvidia\nroot: a password is required\n", steps.Warn, steps.SudoPassword,
-			[]string{"sudo on spark-01 asks for the password of nvidia"},
+			[]string{"sudo on spark-01 needs the password of user nvidia"},
 		},
 		"none": {
 			"user: bob\nroot: there is no sudo\n", yes, steps.Warn, steps.NeedsRoot,

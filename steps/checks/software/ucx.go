@@ -74,7 +74,7 @@ func compareUCX(rig steps.Rig, a, b parse.UCX, rep *registry.Report) {
 		rep.Add(steps.Unreadable, steps.Inconclusive, "could not read the release of UCX on both nodes")
 	case a.Version != b.Version:
 		rep.Add(steps.UCXDiffers, steps.Fail, "UCX is %s on %s but %s on %s, so NIXL finds no path (NIXL_ERR_NOT_FOUND). "+
-			"Build one tag on both nodes", a.Version, rig.NameOf(steps.Here), b.Version, rig.NameOf(steps.Peer))
+			"Install one version on both nodes", a.Version, rig.NameOf(steps.Here), b.Version, rig.NameOf(steps.Peer))
 		rep.Decide("UCX")
 	// Releases print the commit with more digits or fewer.
 	case a.Revision != "" && b.Revision != "" && !strings.HasPrefix(a.Revision, b.Revision) &&

@@ -40,7 +40,7 @@ func planMTU(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			}
 		}
 		if len(devs) == 0 {
-			p.Refuse = fmt.Sprintf("no rail of %s leads to the other node. See rail-map", rig.NameOf(e))
+			p.Refuse = fmt.Sprintf("no rail of %s leads to the other node. Run: railbench run rail-map", rig.NameOf(e))
 		}
 		p.Vars[e] = map[string]string{
 			"MTU_NETDEVS": strings.Join(devs, " "),
@@ -135,8 +135,8 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		p.Refuse = strings.Join(held, ", and ") + ". Remove it first: bond-teardown"
 		return p
 	case len(rig.Pairs) < 2:
-		p.Refuse = fmt.Sprintf("a bond needs two rails that connect the nodes, and there are %d. See rail-map "+
-			"and rail-ips", len(rig.Pairs))
+		p.Refuse = fmt.Sprintf("a bond needs two rails that connect the nodes, and there are %d. Run: railbench run "+
+			"rail-map and rail-ips", len(rig.Pairs))
 		return p
 	}
 	if p.Refuse = unready(rig, rig.Pairs[:2]); p.Refuse != "" {
@@ -325,7 +325,7 @@ func planRailIPs(rig steps.Rig, _ map[string]string) (p steps.Plan) {
 		case without != "":
 			p.Refuse = without
 		case len(rig.Pairs) == 0:
-			p.Refuse = "no rail is active on both nodes. See rail-map"
+			p.Refuse = "no rail is active on both nodes. Run: railbench run rail-map"
 		default:
 			p.Nothing = fmt.Sprintf("every rail active on both nodes already has an address (%d rails)", len(rig.Pairs))
 		}
@@ -689,7 +689,7 @@ func planNetplan(rig steps.Rig, params map[string]string) (p steps.Plan) {
 			addr, mtu = fmt.Sprintf("%s/%d", first.Addr, first.Prefix), railsMTU(rig, e)
 		}
 		if len(slaves) < 2 {
-			p.Refuse = "a bond needs two rails that connect the nodes. See rail-map"
+			p.Refuse = "a bond needs two rails that connect the nodes. Run: railbench run rail-map"
 		}
 		p.Vars[e] = map[string]string{
 			"BOND_SLAVES": strings.Join(slaves, " "), "BOND_ADDR": addr, "BOND_MTU": mtu,

@@ -89,7 +89,7 @@ func TestPlans(t *testing.T) {
 			"bonded at one end", "mtu", kindtest.BondedAt(steps.Peer), kindtest.Defaults,
 			"spark-01 bonds its rails but spark-02", "", nil, nil,
 		},
-		{"no rails", "mtu", steps.Rig{}, kindtest.Defaults, "See rail-map", "", nil, nil},
+		{"no rails", "mtu", steps.Rig{}, kindtest.Defaults, "Run: railbench run rail-map", "", nil, nil},
 
 		{
 			"two rails", "bond-setup", plain, kindtest.Defaults, "", "",

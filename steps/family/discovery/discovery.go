@@ -510,7 +510,8 @@ func checkSlots(rig steps.Rig, rep *registry.Report) {
 		for _, h := range order {
 			rail := by[h]
 			ceiling, _ := limits.Ceiling(rail)
-			rep.Add(steps.PCIeNarrow, steps.Warn, "%s on %s run at %s instead of %s (about %.0f Gb/s). See pcie-link",
+			rep.Add(steps.PCIeNarrow, steps.Warn,
+				"%s on %s run at %s instead of %s (about %.0f Gb/s). Run: railbench doctor pcie-link",
 				registry.And(halves[h]), rig.NameOf(e), limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps,
 					rail.PCI.MaxWidth), ceiling)
 		}
@@ -775,8 +776,8 @@ func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, no
 	strange(m, normal, rep)
 	strange(m, full, rep)
 	if twice := normal.Duplicates + full.Duplicates; twice > 0 {
-		rep.On(m, steps.DuplicateAnswers, steps.Warn, "%d duplicate answers: two machines have %s (see duplicate-ip), or "+
-			"packets are repeated on the path", twice, peer.Addr)
+		rep.On(m, steps.DuplicateAnswers, steps.Warn, "%d duplicate answers: two machines have %s (railbench doctor "+
+			"duplicate-ip), or packets are repeated on the path", twice, peer.Addr)
 	}
 	differ := fmt.Sprintf("MTU %d on %s but %d on %s", here.Netdev.MTU, rig.NameOf(steps.Here), peer.Netdev.MTU,
 		rig.NameOf(steps.Peer))

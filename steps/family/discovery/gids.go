@@ -27,7 +27,7 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if len(r.Rig.Pairs) == 0 {
-		rep.Add(steps.NoRail, steps.Fail, "no rail connects the nodes, so no GID can be used. See rail-map")
+		rep.Add(steps.NoRail, steps.Fail, "no rail connects the nodes, so no GID can be used. Run: railbench run rail-map")
 		return rep.Verdict()
 	}
 	var resolved, tutorial []string

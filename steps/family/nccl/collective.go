@@ -43,7 +43,7 @@ var surerCauses = []registry.Cause{
 		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+):\d+:\d+ [^\n]*Mismatched NCCL version detected : rank \d+ version (\d)(\d\d)0?(\d+) rank \d+ version (\d)(\d\d)0?(\d+)`),
 		Code:    steps.NCCLDiffers, Grade: steps.Fail,
 		Means: "the nodes have different NCCL versions, %[3]s.%[4]s.%[5]s and " +
-			"%[6]s.%[7]s.%[8]s (reported on %[2]s). See nccl-version",
+			"%[6]s.%[7]s.%[8]s (reported on %[2]s). Run: railbench doctor nccl-version",
 	},
 	{
 		Pattern: lazyregexp.New(`([A-Za-z0-9._-]+): Test CUDA failure [^\n]*out of memory`), Code: steps.GPUMemoryShort,
@@ -314,7 +314,7 @@ func (t *collective) strange() (steps.Code, string) {
 			}
 			code, why := steps.NCCLDeviceUnknown, "the rig has no such rail there"
 			if at := slices.IndexFunc(rails, func(r steps.Rail) bool { return r.Dev == dev }); at >= 0 && rails[at].Addr == "" {
-				code, why = steps.AddressMissing, "that has no IPv4 address (see rail-addresses)"
+				code, why = steps.AddressMissing, "that has no IPv4 address (railbench doctor rail-addresses)"
 			} else if at >= 0 {
 				code, why = steps.PortDown, "its port was "+rails[at].State+" at the last probe"
 			}

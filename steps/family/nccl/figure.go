@@ -105,10 +105,11 @@ func lacking(rig steps.Rig, devs []string) (steps.Code, string) {
 		name := rig.NameOf(steps.End(i))
 		switch {
 		case away != nil:
-			return steps.RDMADeviceMissing, fmt.Sprintf("%s lacks %s, which the other nodes have. See adapter-present", name,
-				registry.And(away))
+			return steps.RDMADeviceMissing,
+				fmt.Sprintf("%s lacks %s, which the other nodes have. Run: railbench doctor adapter-present", name,
+					registry.And(away))
 		case down != nil:
-			return steps.PortDown, fmt.Sprintf("%s on %s %s up. See link-up", registry.And(down), name,
+			return steps.PortDown, fmt.Sprintf("%s on %s %s up. Run: railbench doctor link-up", registry.And(down), name,
 				registry.Plural(len(down), "is not", "are not"))
 		}
 	}
@@ -132,8 +133,8 @@ func (t *collective) tellSockets() (why string) {
 		if silent {
 			counters = "and RDMA counters did not move"
 		}
-		t.rep.Add(steps.NotRDMA, steps.Fail, "NCCL used TCP (NET/Socket over %s on %s), %s. See nccl-settings",
-			registry.And(net.Devices),
+		t.rep.Add(steps.NotRDMA, steps.Fail,
+			"NCCL used TCP (NET/Socket over %s on %s), %s. Run: railbench doctor nccl-settings", registry.And(net.Devices),
 			t.result.Rig.NameOf(e), counters)
 		return "It used TCP"
 	}
@@ -309,9 +310,10 @@ func (t *collective) cause(got float64) (steps.Code, string) {
 		for _, p := range t.used(e) {
 			rail := rig.At(e).Rails[p.Rail]
 			if rail.PCI.Width > 0 && rail.PCI.Width < rail.PCI.MaxWidth {
-				return steps.PCIeNarrow, fmt.Sprintf("The PCIe link of %s on %s is x%d instead of x%d. See pcie-link", rail.Dev,
-					rig.NameOf(e), rail.PCI.Width,
-					rail.PCI.MaxWidth)
+				return steps.PCIeNarrow,
+					fmt.Sprintf("The PCIe link of %s on %s is x%d instead of x%d. Run: railbench doctor pcie-link", rail.Dev,
+						rig.NameOf(e), rail.PCI.Width,
+						rail.PCI.MaxWidth)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ var nixlCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`unknown command line flag`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
 		Means: "nixlbench on %s does not know one of the options. Install a newer release " +
-			"(see nixl-check)",
+			"(railbench run nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`Invalid runtime`), Code: steps.ToolTooOld, Grade: steps.Inconclusive,
@@ -232,7 +232,8 @@ func judgeNIXLBench(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
-		rep.Add(steps.NoRail, steps.Inconclusive, "the rails of this cell do not connect the nodes. See rail-map")
+		rep.Add(steps.NoRail, steps.Inconclusive,
+			"the rails of this cell do not connect the nodes. Run: railbench run rail-map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -868,7 +869,7 @@ func staged(f verify.Figure, lead, why string, rep *registry.Report) (string, *s
 			registry.Gbps(float64(got)), least, why)
 	case float64(got) > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the "+
-			"rails' %.1f. See host-staging", registry.Gbps(float64(got)),
+			"rails' %.1f. Run: railbench run host-staging", registry.Gbps(float64(got)),
 			limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}

@@ -68,7 +68,7 @@ func judgeNIXLCheck(c steps.Cell, r steps.Result) steps.Verdict {
 	same(r, &rep, steps.NIXLDiffers, "NIXL for Python", python, "The two agents may be incompatible",
 		"Install one version on both nodes: pip install nixl[cu13]")
 	same(r, &rep, steps.UCXDiffers, "UCX", ucx, "NIXL then fails with NIXL_ERR_NOT_FOUND",
-		"Build one tag of UCX on both nodes")
+		"Install one version of UCX on both nodes")
 	for _, e := range steps.Ends {
 		judgeUCX(r, e, setups[e], &rep)
 	}
@@ -194,7 +194,7 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *registry.Repo
 	switch {
 	case len(without) > 0 && !verbs:
 		rep.Add(steps.UCXNoVerbs, steps.Fail, "UCX on %s has no verbs ('ib' is not available): it was built without them, "+
-			"or all links were down. See ucx-build", node)
+			"or all links were down. Run: railbench doctor ucx-build", node)
 	case len(without) > 0:
 		rep.Add(steps.UCXNoRail, steps.Fail, "UCX on %s has no rc transport on %s. Check the port", node,
 			registry.And(without))
@@ -477,7 +477,8 @@ func judgeNIXLTransfer(c steps.Cell, r steps.Result) steps.Verdict {
 				return v
 			}
 		}
-		rep.Add(steps.NoRail, steps.Inconclusive, "the rails of this cell do not connect the nodes. See rail-map")
+		rep.Add(steps.NoRail, steps.Inconclusive,
+			"the rails of this cell do not connect the nodes. Run: railbench run rail-map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)
@@ -682,7 +683,7 @@ func judgeRead(x parse.NIXLResult, f verify.Figure, rep *registry.Report) (lead,
 			registry.Gbps(x.Gbps), least, why)
 	case x.Gbps > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the "+
-			"rails' %.1f. See host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),
+			"rails' %.1f. Run: railbench run host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
 	return lead + fmt.Sprintf(", host-staged, expected %.1f to %.1f", least, most), hostMemory(b)

@@ -78,7 +78,8 @@ func judgeUCXPerftest(c steps.Cell, r steps.Result) steps.Verdict {
 	s := r.Stages[0]
 	rt, ok := traffic.RouteOf(c, r, s)
 	if !ok {
-		rep.Add(steps.NoRail, steps.Inconclusive, "the rails of this cell do not connect the nodes. See rail-map")
+		rep.Add(steps.NoRail, steps.Inconclusive,
+			"the rails of this cell do not connect the nodes. Run: railbench run rail-map")
 		return rep.Verdict()
 	}
 	rt.CheckPorts(r.Rig, &rep)

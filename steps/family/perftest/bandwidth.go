@@ -196,7 +196,7 @@ var causes = []registry.Cause{
 		Pattern: lazyregexp.New(`transport retry counter|Completion with error|Failed to complete run_iter`),
 		Code:    steps.RDMAUnanswered, Grade: steps.Fail,
 		Means: "packets stopped arriving (seen on %s). Check cable, link, MTU, and duplicate " +
-			"addresses (see arp-flux)",
+			"addresses (railbench doctor arp-flux)",
 	},
 	{
 		Pattern: lazyregexp.New(`mismatch: local=|Failed to negotiate`),
@@ -321,7 +321,7 @@ func hangHint(rig steps.Rig, s steps.Stage, ports []traffic.Port, o steps.Output
 	}
 	if g := traffic.Gaps(s.Bytes, ports...); g != "" {
 		return ". Packets were lost and retransmitted (" + g + "). Check the cable " +
-			"at both ends (see path-loss)"
+			"at both ends (railbench doctor path-loss)"
 	}
 	if hint := verify.Reached(rig, s, ports...); hint != "" {
 		return hint
@@ -602,8 +602,8 @@ func (t *railTest) unread() {
 		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client ended with status 0 and printed nothing")
 		return
 	}
-	t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no readable result; it ends with %.120q",
-		last)
+	t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no readable result (last line: %.60q). "+
+		"Run it again", last)
 }
 
 // untold reports whether the server, which prints a report of its own, ended well without one: then
@@ -612,7 +612,7 @@ func (t *railTest) untold() bool {
 	if t.server.ParseErr == "" || !t.server.Exit.OK() {
 		return false
 	}
-	t.add(steps.OutputIncomplete, steps.Inconclusive, "the server's output has no readable result")
+	t.add(steps.OutputIncomplete, steps.Inconclusive, "the server's output has no readable result. Run it again")
 	return true
 }
 

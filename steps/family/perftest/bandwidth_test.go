@@ -310,7 +310,7 @@ func TestWriteBandwidth(t *testing.T) {
 		{"no row under the header", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
-		}), steps.Inconclusive, steps.OutputIncomplete, []string{"it ends with \"#bytes #iterations BW peak"}},
+		}), steps.Inconclusive, steps.OutputIncomplete, []string{"last line: \"#bytes #iterations BW peak"}},
 		{"nothing", kindtest.Spark(), 92.5, client(func(o *steps.Output) {
 			o.Text = "\n"
 			*o = kindtest.Read(*o, parse.PerftestBandwidth)
@@ -713,7 +713,7 @@ func TestRatesApart(t *testing.T) {
 					r.Rig.Nodes[e].Rails[1].RateGbps = 25
 				}
 			}, steps.Warn, steps.LinkSlow,
-			[]string{"rocep1s0f1 runs at 25 Gb/s, but rocep1s0f0 has 200"},
+			[]string{"rocep1s0f1 runs at 25 Gb/s on both nodes, but rocep1s0f0 at 200"},
 		},
 	} {
 		r := kindtest.Bandwidth(c.rig, c.gbps)

@@ -145,7 +145,7 @@ func judgeDual(c steps.Cell, r steps.Result) steps.Verdict {
 	}
 	var rep registry.Report
 	if !r.Rig.HasPair(0) || !r.Rig.HasPair(1) {
-		rep.Add(steps.NoRail, steps.Inconclusive, "fewer than two rails connect the nodes. See rail-map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "fewer than two rails connect the nodes. Run: railbench run rail-map")
 		return rep.Verdict()
 	}
 	t := couplesTest{cell: c, result: r, stage: r.Stages[0], rep: &rep}
@@ -442,7 +442,7 @@ func (cp couple) cause(r steps.Result, alone, with [2]float64) (text string, cod
 			if said, why, known := of(alone[i]); known {
 				return fmt.Sprintf("Rail %d: %s", m.No, said), why
 			}
-			return fmt.Sprintf("Rail %d alone reaches only %s, expected at least %.1f. See ib-write-bw", m.No,
+			return fmt.Sprintf("Rail %d alone reaches only %s, expected at least %.1f. Run: railbench run ib-write-bw", m.No,
 				registry.Gbps(alone[i]), limits.PassShare.Value()*float64(b.Expected)), steps.BelowLimit
 		}
 		if said, why, known := of(with[i]); guess == "" && known {

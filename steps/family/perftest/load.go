@@ -297,7 +297,8 @@ func (l *loadRun) whole() bool {
 	}
 	here, peer := len(rig.At(steps.Here).Rails), len(rig.At(steps.Peer).Rails)
 	if here != peer {
-		l.rep.Add(steps.DevicesDiffer, steps.Warn, "%s has %d rails but %s %d, so the sum is not complete. See rail-map",
+		l.rep.Add(steps.DevicesDiffer, steps.Warn,
+			"%s has %d rails but %s %d, so the sum is not complete. Run: railbench run rail-map",
 			rig.NameOf(steps.Here), here, rig.NameOf(steps.Peer), peer)
 	}
 	return ok

@@ -114,7 +114,7 @@ func (t *streamTest) findRails() bool {
 			append(t.addrs, rig.Rail(p, from.Other()).Addr)
 	}
 	if t.pairs == nil {
-		t.rep.Add(steps.NoRail, steps.Inconclusive, "no rail that it can use connects the nodes. See rail-map")
+		t.rep.Add(steps.NoRail, steps.Inconclusive, "no rail that it can use connects the nodes. Run: railbench run rail-map")
 	}
 	return t.pairs != nil
 }

@@ -26,7 +26,7 @@ func judgeTCP(c steps.Cell, r steps.Result) steps.Verdict {
 	var rep registry.Report
 	path, ok := r.Rig.Path()
 	if !ok {
-		rep.Add(steps.NoRail, steps.Inconclusive, "no address of the rails connects the nodes. See rail-map")
+		rep.Add(steps.NoRail, steps.Inconclusive, "no address of the rails connects the nodes. Run: railbench run rail-map")
 		return rep.Verdict()
 	}
 	over, ends := overPath(r.Rig, path)
@@ -692,8 +692,8 @@ func resent(test parse.Iperf3) string {
 	if share <= limits.TCPResent.Value() {
 		return ""
 	}
-	return fmt.Sprintf("%.2g %% of the segments were retransmitted. Check path-loss, ethtool -S and "+
-		"tc -s qdisc", 100*share)
+	return fmt.Sprintf("%.2g %% of the segments were retransmitted. Run: railbench doctor path-loss "+
+		"shaping", 100*share)
 }
 
 // showTCP puts a test on record, and its figure.
@@ -747,7 +747,7 @@ func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (s
 		for _, i := range p.Rails[e] {
 			rail := r.Rig.At(e).Rails[i]
 			if limits.Narrow(rail) {
-				return steps.PCIeNarrow, fmt.Sprintf("%s on %s runs at %s instead of %s. See pcie-link",
+				return steps.PCIeNarrow, fmt.Sprintf("%s on %s runs at %s instead of %s. Run: railbench doctor pcie-link",
 					rail.Dev, r.Rig.NameOf(e),
 					limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
 			}

@@ -264,7 +264,7 @@ func TestTCP(t *testing.T) {
 		rig.Nodes[e].Rails[0].RateGbps = 25
 	}
 	kindtest.Want(t, "25G", judgeTCP(tcpCell, kindtest.TCP(rig, 23.5, 1)), steps.Warn,
-		"25 Gb/s, but rocep1s0f1 has 200")
+		"25 Gb/s on both nodes, but rocep1s0f1 at 200")
 	// Before 3.16 all streams have one thread, and reach what one stream does.
 	old := func(r steps.Result, version string) steps.Result {
 		return client(r, strings.Replace(r.Stages[0].Outputs[1].Text, `"tcp_mss_default"`,
