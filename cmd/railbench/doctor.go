@@ -35,8 +35,8 @@ func doctorCommand(rig *rigFlags) *cobra.Command {
 		Long: `Runs the checklist: every check, the checks that you name, or those that could explain a
 symptom. It only reads. With --fix it offers to fix what it found, and checks again.
 
-With --symptom, the checks that your words or your message lead to run first. If they
-find nothing, or if only some words fit, all other checks run, too. Then the status is
+With --symptom, the checks that fit your words or message run first. If they find
+nothing, or if only some words fit, all other checks run, too. Then the status is
 0 only if all checks passed: a WARN gives 1.
 
 Exit status: 0 nothing is wrong (a WARN is printed); 1 a check FAILed; 2 wrong usage
@@ -52,11 +52,11 @@ INCONCLUSIVE; 5 the result could not be written.`,
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
 	cmd.Flags().BoolVar(&f.fix, "fix", false, "offer to fix what was found, and check again")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --fix: make each fix, and confirm what works, without asking")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --fix: do not ask: make each fix, and keep those that work")
 	cmd.Flags().BoolVar(&f.list, "list", false, "print the checks and their symptoms")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also show the evidence of checks that passed")
 	cmd.Flags().StringVar(&f.symptom, "symptom", "",
-		"run only the checks that could explain this text; - reads it from stdin")
+		"run first the checks that could explain this text; - reads it from stdin")
 	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
 	completeFlags(cmd, map[string]completer{"junit": files("xml")})
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,

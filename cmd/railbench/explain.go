@@ -36,10 +36,10 @@ func explainCommand() *cobra.Command {
 		Short: "Find the causes in a log, a forum thread or the output of tools",
 		Long: `Reads any text: a pasted thread, logs of NCCL, UCX, vLLM or the kernel, outputs of
 perftest, ip, ibstat, ethtool and others, in one file or several, or from stdin. It
-prints what it saw with line numbers, which causes follow and how sure they are, and
-the next command that would decide. It asks no node, and works offline.
+prints what it saw with line numbers, the likely causes with how sure each is, and
+the command that can decide between them. It connects to no node, and works offline.
 
-Of a text of more than 2 MiB, the first and the last MiB are read.
+From a text above 2 MiB it reads only the first and the last MiB.
 
 Exit status: 0 a cause was found, or the figures are as they should be; 2 wrong usage;
 4 no cause was found: the answer lists which outputs to collect; 5 the result could not

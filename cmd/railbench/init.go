@@ -21,7 +21,7 @@ func initCommand(rig *rigFlags) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "init --peer USER@HOST [--here USER@HOST] | --nodes LIST",
-		Short: "Find the rails on all nodes, draw their cables, and write the rig file",
+		Short: "Find the rails on all nodes, find which ports are cabled together, and write the rig file",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rig.peer == "" && !rig.lists() && rig.rig != "sim" && rig.rig != ringRig {

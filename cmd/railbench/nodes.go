@@ -75,7 +75,7 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVarP(&f.params, "param", "p", nil,
 		"set a parameter: NAME=VALUE, or CELL.NAME=VALUE for one cell (see railbench list --params)")
 	flags.StringVar(&f.container, "container", "",
-		"run the checks of libraries, limits and settings inside this container (docker or podman) of every node")
+		"on every node, check libraries, limits and settings inside this container (docker or podman)")
 	flags.StringVar(&f.link, "link", "",
 		"the link under test, A:B: two nodes by name or number; the clients run on A")
 	f.speed = 1
@@ -87,7 +87,7 @@ func (f *rigFlags) add(flags *pflag.FlagSet) {
 			"simulated rig (default 2)")
 	flags.StringVar(&f.inventory, "inventory", "", "take the nodes from this Ansible inventory (all, or those of "+
 		"--nodes)")
-	flags.StringVar(&f.slurm, "slurm", "", "PARTITION:N, ask Slurm for N nodes until the command ends; inside an "+
+	flags.StringVar(&f.slurm, "slurm", "", "PARTITION:N, reserve N nodes of Slurm for this command; inside an "+
 		"allocation use --nodes slurm")
 	flags.StringSliceVar(&f.faults, "fault", nil,
 		"break the simulated rig: NAME or NAME@NODE (see railbench sim --fault list)")

@@ -46,15 +46,15 @@ func pairsCommand(rig *rigFlags) *cobra.Command {
 		Use:   "pairs",
 		Short: "Measure every pair of nodes, and find the slow node, rail, direction or cable",
 		Long: `Measures bandwidth each way and latency between every two nodes of the rig, over every
-rail, with ib_write_bw and ib_write_lat. Half of the nodes measure with the other half
-at once; n nodes take n-1 rounds (n if n is odd). A pair below 93 % of the best
-bandwidth, or above 2.1 times the lowest latency, is measured again, in the end alone.
-If it is still slow it is FAIL, and what such pairs have in common is named. A pair that
-could not be measured is INCONCLUSIVE.
+rail, with ib_write_bw and ib_write_lat. In each round every node measures with one
+partner, all at the same time; n nodes take n-1 rounds (n if n is odd). A pair below
+93 % of the best bandwidth, or above 2.1 times the lowest latency, is measured again,
+the last time alone. If it is still slow it is FAIL, and railbench names what such
+pairs share. A pair that could not be measured is INCONCLUSIVE.
 
 All pairs of many nodes take hours. With --partners 8 each node is measured with eight
-others, in eight rounds: that finds a slow node, rail or port. Without --partners a saved
-matrix is continued to all pairs.
+others, in eight rounds: that finds a slow node, rail or port. Run again with the same
+--save file and without --partners to measure the rest.
 
 The plan and its time are printed first. On real nodes you are asked, because the
 measurement loads the network; --yes answers.

@@ -42,9 +42,9 @@ result, or the session, could not be written.`,
 			return f.run(cmd, *rig, args)
 		},
 	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell but the optional ones, which run by name")
+	cmd.Flags().BoolVar(&f.all, "all", false, "run all cells except optional ones; name those to run them")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "change the network, and confirm what works, without asking")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask: change the network, and keep the changes that work")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would run, and change nothing")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the cells' output, tables and charts on stderr")
 	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb; an existing one is continued")
