@@ -142,7 +142,7 @@ func TestSrunHangs(t *testing.T) {
 	_, err := n.Run(ctx, runner.Script{Name: "look", Body: "echo ran"},
 		func(l runner.Line) { t.Errorf("it ran: %s", l.Text) })
 	e, ok := errors.AsType[*runner.Error](err)
-	if !ok || e.Kind != runner.Unreachable || !strings.Contains(err.Error(), "no shell began there within ") ||
+	if !ok || e.Kind != runner.Unreachable || !strings.Contains(err.Error(), "no shell started there within ") ||
 		!strings.Contains(e.Hint, "do squeue and sinfo -n spark-01 answer?") {
 		t.Errorf("it says %v", err)
 	}

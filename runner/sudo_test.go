@@ -45,7 +45,7 @@ exec "$@"
 	if err := os.WriteFile(filepath.Join(dir, "lost"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"does not any more: a password is required", "cannot ask without a terminal"} {
+	for _, want := range []string{"but not now: a password is required", "no terminal"} {
 		err := run(true)
 		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != SudoPassword || e.Node != "node" ||
 			!strings.Contains(err.Error(), want) {

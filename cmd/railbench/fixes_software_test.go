@@ -152,7 +152,7 @@ func TestEndProcessEndsWhatWasLeftOver(t *testing.T) {
 	for _, line := range []string{
 		"ended " + left + ": process " + strconv.Itoa(forgotten.Process.Pid) + " with SIG", "left " + busy + ": process ",
 		"belongs to a railbench that runs",
-		"left " + mine + ": process " + strconv.Itoa(os.Getpid()) + " is no benchmark",
+		"left " + mine + ": process " + strconv.Itoa(os.Getpid()) + " is not a benchmark",
 	} {
 		if !strings.Contains(said, line) {
 			t.Errorf("it does not say %q: %s", line, said)

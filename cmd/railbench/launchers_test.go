@@ -34,7 +34,7 @@ func TestSomebodyElsesLauncher(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, err := launchers()
-		if _, used := all["openmpi"]; used || err == nil || !strings.Contains(err.Error(), "somebody else") ||
+		if _, used := all["openmpi"]; used || err == nil || !strings.Contains(err.Error(), "another user") ||
 			len(all) != len(built)-1 {
 			t.Errorf("%s is somebody else's: %v, %d launchers", what, err, len(all))
 		}

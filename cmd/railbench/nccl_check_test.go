@@ -84,7 +84,7 @@ func foretold(t *testing.T, rows [][]string, lines []steps.OutputLine) {
 				t.Errorf("%s: NCCL goes over sockets, and nccl-check says %q", m[1], row[m[1]][1])
 			}
 		}
-		if m := tookIndex.FindStringSubmatch(l.Text); m != nil && row[m[1]][2] != m[2]+" as it is set" {
+		if m := tookIndex.FindStringSubmatch(l.Text); m != nil && row[m[1]][2] != m[2]+" (set)" {
 			t.Errorf("%s: NCCL took GID index %s, and nccl-check says %q", m[1], m[2], row[m[1]][2])
 		}
 	}

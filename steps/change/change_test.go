@@ -278,7 +278,7 @@ ip addr add 10.1.0.1/24 dev rail0
 ip addr add 10.2.0.1/24 dev rail1
 ip route add 10.7.0.0/16 nexthop via 10.1.0.2 dev rail0 nexthop via 10.2.0.2 dev rail1`)
 	if why, _ := change.Refuse(look(t, n), []string{"rail1", "bond0"}); !strings.Contains(why,
-		"10.7.0.0/16 goes over rail1") {
+		"the route to 10.7.0.0/16 uses rail1 and other interfaces") {
 		t.Errorf("a route over two: %q", why)
 	}
 	n.Sh("ip route del 10.7.0.0/16")
@@ -296,8 +296,8 @@ ip route add 10.7.0.0/16 nexthop via 10.1.0.2 dev rail0 nexthop via 10.2.0.2 dev
 		n.Sh(odd.make)
 		before, listed := look(t, n), n.Sh("ip route")
 		if why, _ := change.Refuse(before, []string{"rail1", "bond0"}); !strings.Contains(why,
-			"10.8.0.0/16 over rail1 has more than can be put back ("+odd.more+")") ||
-			!strings.HasSuffix(why, "with "+odd.unmake) {
+			"10.8.0.0/16 over rail1 has settings that cannot be restored ("+odd.more+")") ||
+			!strings.HasSuffix(why, "Remove it first: "+odd.unmake) {
 			t.Errorf("%s: %q", odd.make, why)
 		}
 		if why, _ := change.Refuse(before, []string{"rail1"}); why != "" {
@@ -310,7 +310,7 @@ ip route add 10.7.0.0/16 nexthop via 10.1.0.2 dev rail0 nexthop via 10.2.0.2 dev
 		}
 		n.Sh(odd.unmake)
 		if diff := change.Differences(before, look(t, n), all); !slices.Contains(diff,
-			"the route to 10.8.0.0/16 over rail1, with "+odd.more+", is gone") {
+			"the route to 10.8.0.0/16 over rail1 ("+odd.more+") is gone") {
 			t.Errorf("%s: that it is gone shows as %q", odd.make, diff)
 		}
 	}
@@ -330,7 +330,7 @@ func TestBackTellsWhatFails(t *testing.T) {
 	back := change.Back(before, []string{"rail0", "rail1"})
 	n.Sh("ip link del rail0; ip link set rail1 mtu 9000")
 	out, err := n.Try(back)
-	if err == nil || !strings.Contains(out, "there is no rail0") {
+	if err == nil || !strings.Contains(out, "rail0 is gone") {
 		t.Errorf("going back: %v: %s", err, out)
 	}
 	diff := change.Differences(before, look(t, n), func(l string) bool { return l == "rail1" })

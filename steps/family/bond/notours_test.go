@@ -17,8 +17,8 @@ func TestOnlyABondIsReplaced(t *testing.T) {
 	if !ok {
 		t.Fatal("the tutorial has no bond-setup")
 	}
-	script := strings.Replace(c.Roles[0].Script, "modprobe bonding max_bonds=0\n", "", 1)
-	if script == c.Roles[0].Script {
+	script := strings.Replace(c.Roles[0].Text(), "modprobe bonding max_bonds=0\n", "", 1)
+	if script == c.Roles[0].Text() {
 		t.Fatal("the script loads the module in another way")
 	}
 	vars := runner.Script{Body: script, Vars: map[string]string{
