@@ -375,7 +375,7 @@ var symptoms = map[string]symptom{
 	"ucx-mismatch": {
 		seen: also(also(by([]string{"tools", "nixl-check"}, "UCX is 1.21.0 on spark-02 but 1.16.0 on spark-01",
 			"NIXL_ERR_NOT_FOUND"), byNIXL, "NIXL on spark-02 cannot reach the other end", "NIXL_ERR_NOT_FOUND"), byUCX,
-			"UCX versions (nixl-check)"),
+			"UCX versions (railbench run nixl-check)"),
 	},
 	"ucx-no-verbs": {
 		seen: also(map[string][]string{

@@ -182,7 +182,8 @@ func TestPairsKeepWhatDidNotPass(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(state, "railbench"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, errs := run("--fault", "slow-rail@spark-03"); !strings.Contains(errs, "output of failed tests could not be saved: ") {
+	if _, errs := run("--fault", "slow-rail@spark-03"); !strings.Contains(errs,
+		"output of failed tests could not be saved: ") {
 		t.Errorf("where it can't be kept it says %s", errs)
 	}
 }

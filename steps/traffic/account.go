@@ -351,7 +351,7 @@ func (b *accounting) read(e steps.End) (known []*Load) {
 	}
 	if len(blind) > 0 {
 		b.find(Blind, steps.Inconclusive, e, blind, "%s {on}: no port counters, so the rail that carried the "+
-			"RDMA traffic is unknown", registry.And(b.names(blind)))
+			"RDMA traffic is unknown. Run: railbench doctor port-counters", registry.And(b.names(blind)))
 		b.explain("An interface's own counters do not include RDMA")
 	}
 	return known

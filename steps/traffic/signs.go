@@ -52,7 +52,8 @@ func shown(r steps.Result, s steps.Stage, m registry.Measurement, got float64, m
 	}
 	// A few that were lost take next to nothing.
 	if errors != "" && (many || sum(s.Bytes, isTimeout, ends...) > 0) {
-		return "Packets were retransmitted (" + errors + "). Check the cable", steps.ErrorsGrew, true
+		return "Packets were retransmitted (" + errors + "). Run: railbench doctor error-counters, and check the cable",
+			steps.ErrorsGrew, true
 	}
 	held := is(meter.Marked, meter.Paused, meter.Pauses, meter.Dropped)
 	if g := grown(s.Bytes, held, ends...); g != "" {

@@ -84,7 +84,8 @@ func judgeClocks(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 				ahead, behind = behind, ahead
 			}
 			rep.Add(steps.ClocksApart, steps.Warn, "the clock of %s is %s ahead of %s: logs, certificates and etcd leases do "+
-				"not match. Run: timedatectl set-ntp true", r.Rig.NameOf(ahead), seconds(math.Abs(apart)), r.Rig.NameOf(behind))
+				"not match. Run on both: timedatectl set-ntp true", r.Rig.NameOf(ahead), seconds(math.Abs(apart)),
+				r.Rig.NameOf(behind))
 		}
 	}
 	return rep.Verdict("the clocks of both nodes agree", note)

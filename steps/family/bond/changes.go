@@ -132,7 +132,7 @@ func planBond(rig steps.Rig, params map[string]string) (p steps.Plan) {
 		if len(held) > 2 {
 			held = append(held[:1], fmt.Sprintf("%d more", len(held)-1))
 		}
-		p.Refuse = strings.Join(held, ", and ") + ". Remove it first: bond-teardown"
+		p.Refuse = strings.Join(held, ", and ") + ". First run: railbench run bond-teardown"
 		return p
 	case len(rig.Pairs) < 2:
 		p.Refuse = fmt.Sprintf("a bond needs two rails that connect the nodes, and there are %d. Run: railbench run "+

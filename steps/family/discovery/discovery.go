@@ -760,7 +760,8 @@ func judgePings(rig steps.Rig, m registry.Measurement, here, peer steps.Rail, no
 		if len(normal.Errors) > 0 {
 			why = normal.Errors[0]
 		}
-		rep.On(m, steps.NoAnswer, steps.Fail, "%s does not answer (%s). Check the link and addresses", peer.Addr, why)
+		rep.On(m, steps.NoAnswer, steps.Fail, "%s does not answer (%s). Run: railbench doctor link-up rail-addresses",
+			peer.Addr, why)
 		return
 	case normal.LossPercent > 0:
 		rep.On(m, steps.PacketsLost, steps.Warn, "%g %% of the pings were lost. Check the cable (path-loss)",

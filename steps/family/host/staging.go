@@ -192,7 +192,8 @@ func (w *ways) way(node string, s parse.Staging, rep *registry.Report) {
 // would mislead.
 func (w *ways) lead(rep *registry.Report) (lead, note string) {
 	if len(w.gpus) > 0 && len(w.without) > 0 {
-		rep.Add(steps.GPUOneSided, steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot be transferred",
+		rep.Add(steps.GPUOneSided, steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot be transferred. "+
+			"If it should have one, check nvidia-smi",
 			registry.And(w.without))
 	}
 	switch {

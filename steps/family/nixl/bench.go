@@ -71,13 +71,13 @@ var nixlCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
 		Means: "UCX on %s finds none of the given rails. Check the ports and RDMA support " +
-			"(nixl-check)",
+			"(railbench run nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`no active messages transport|Destination is unreachable`),
 		Code:    steps.RailUnreachable, Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s). Check addresses and GIDs " +
-			"of both ends (rail-map, arp-flux)",
+			"of both ends (railbench doctor arp-flux)",
 	},
 	{
 		Pattern: lazyregexp.New(`Plugin file does not exist: (\S+)`), Code: steps.PluginMissing, Grade: steps.Fail,
@@ -129,7 +129,7 @@ var nixlCauses = []registry.Cause{
 	{
 		Pattern: lazyregexp.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
 		Means: "NIXL on %s cannot reach the other end (NIXL_ERR_NOT_FOUND). Compare the UCX " +
-			"versions (nixl-check)",
+			"versions (railbench run nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`Rank \d+ is greater than or equal`),

@@ -239,18 +239,18 @@ var pythonCauses = []registry.Cause{
 	},
 	{
 		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
-		Means: "UCX on %s finds none of the given rails. Check the ports (nixl-check)",
+		Means: "UCX on %s finds none of the given rails. Check the ports (railbench run nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
 		Means: "NIXL on %s cannot reach the other end (NIXL_ERR_NOT_FOUND). Compare the UCX " +
-			"versions (nixl-check)",
+			"versions (railbench run nixl-check)",
 	},
 	{
 		Pattern: lazyregexp.New(`no active messages transport|Destination is unreachable`),
 		Code:    steps.RailUnreachable, Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s). Check addresses and GIDs " +
-			"of both ends (rail-map, arp-flux)",
+			"of both ends (railbench doctor arp-flux)",
 	},
 	silent,
 	{
@@ -445,7 +445,7 @@ func registrations(node string, e steps.End, v parse.NIXLPython, rep *registry.R
 		rep.Show(fmt.Sprintf("message on %s about %s memory", node, memory), x.Error, "", nil)
 		if x.Device == "cuda" && strings.Contains(x.Error, "NIXL_ERR_BACKEND") {
 			rep.Add(steps.MemoryUnregistered, steps.Fail, "GPU memory could not be registered on %s (NIXL_ERR_BACKEND). Check "+
-				"that UCX has cuda_copy (nixl-check)", node)
+				"that UCX has cuda_copy (railbench run nixl-check)", node)
 			rep.Explain("Memory from cudaHostAlloc needs no cuda_copy")
 			continue
 		}
@@ -818,7 +818,7 @@ func (t *latencyTest) Figure(traffic.Accounted) {
 	f := verify.Time{
 		MedianUS: x.P50US, Soft: limits.Soft(t.result.Rig, t.route.Pairs[0]), Of: "reads of 4 KiB from Python: ",
 		Usual: limits.ReadLatency, Least: limits.ReadLatencyLeast, Pass: limits.ReadLatencyPass, Warn: limits.ReadLatencyWarn,
-		Far: "Check that UCX has rc there (nixl-check): TCP takes that long",
+		Far: "Check that UCX has rc there (railbench run nixl-check): TCP takes that long",
 	}
 	if x.Bytes > latencyBytes {
 		f.None = fmt.Sprintf("no measurement exists for reads of %s",

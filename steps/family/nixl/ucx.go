@@ -36,7 +36,7 @@ var ucxCauses = slices.Concat([]registry.Cause{
 	{
 		Pattern: lazyregexp.New(`Destination is unreachable`), Code: steps.RailUnreachable, Grade: steps.Fail,
 		Means: "the rails do not reach the other end (seen on %s). Check addresses, GIDs " +
-			"(rail-map, arp-flux) and UCX versions (nixl-check)",
+			"(railbench doctor arp-flux) and UCX versions (railbench run nixl-check)",
 	},
 }, nixlCauses, []registry.Cause{
 	{
@@ -53,8 +53,8 @@ var ucxCauses = slices.Concat([]registry.Cause{
 // What is compared where no cause shows: with UCX alone, and that with the adapter alone.
 const (
 	besideUCX = "Compare with ucx-perftest and ib-write-bw; if both pass, check NIXL " +
-		"(nixl-check) and the processors"
-	besideVerbs = "Compare with ib-write-bw; if it passes, check UCX (nixl-check) and the " +
+		"(railbench run nixl-check) and the processors"
+	besideVerbs = "Compare with ib-write-bw; if it passes, check UCX (railbench run nixl-check) and the " +
 		"processors"
 )
 
