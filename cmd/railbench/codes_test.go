@@ -77,7 +77,7 @@ func TestCodes(t *testing.T) {
 // How long a finding may be.
 const (
 	mostOfReason  = 40
-	mostOfFinding = 6 // of doctor without -v
+	mostOfFinding = mostLines
 )
 
 // Whatever a cell or a check comes to but a PASS has a code, whichever fault the rig has, and can be read at a glance.

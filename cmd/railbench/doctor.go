@@ -502,12 +502,16 @@ func (r doctorObject) together(b *strings.Builder, g steps.Grade) {
 	}
 }
 
-// deciding is how much evidence a finding shows where not all is asked for.
-const deciding = 2
+// How much a finding shows where not all is asked for: pieces of evidence, and lines altogether.
+const (
+	deciding  = 2
+	mostLines = 6
+)
 
 // print writes a check in at most six lines, or with all of its evidence.
 func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 	b.WriteByte('\n')
+	begun := b.Len()
 	before := fmt.Sprintf("%s  %s: ", c.Verdict, c.ID)
 	for _, l := range theme.Wrap(theme.Clean(before+c.Reason), issueWidth, "", "      ") {
 		b.WriteString(strings.TrimRight(l, " "))
@@ -527,7 +531,13 @@ func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 		if x := e.Expected; !verbose && x != nil && (x.Min != nil || x.Max != nil) {
 			e.Expected = &steps.Expected{Min: x.Min, Max: x.Max} // where a limit is from is for whoever asks
 		}
-		hang(b, "      - ", cells.Evidence(e))
+		var fact strings.Builder
+		hang(&fact, "      - ", cells.Evidence(e))
+		used := strings.Count(b.String()[begun:], "\n") + strings.Count(fact.String(), "\n")
+		if !verbose && used >= mostLines { // the last line is the fix
+			break
+		}
+		b.WriteString(fact.String())
 	}
 	if c.CausedBy != "" {
 		sanitize.Fprintf(b, "      caused by: %s\n", c.CausedBy)

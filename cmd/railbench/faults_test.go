@@ -48,7 +48,7 @@ var (
 		"rail-ip-missing": {"1 port was left out"},
 		"duplicate-ip":    {"1 port was left out"},
 	}
-	slower = []string{"runs at 100 Gb/s, but rocep1s0f0 has 200"}
+	slower = []string{"runs at 100 Gb/s on both nodes, but rocep1s0f0 at 200"}
 )
 
 // dualSymptoms are, by fault, what dual-link says: nearly everything concerns it.

@@ -80,7 +80,7 @@ func (v *virtual) checklist(t *testing.T) {
 		{
 			"manager-mute", "spark-01", "systemctl kill -s STOP NetworkManager", "systemctl kill -s CONT NetworkManager",
 			"rail-managers",
-			[]string{"NetworkManager on spark-01 runs but does not respond"},
+			[]string{"NetworkManager on spark-01 does not answer"},
 		},
 		{
 			// Its name and its arguments are all that is looked at.
