@@ -95,7 +95,7 @@ func (v *virtual) bond(t *testing.T) {
 		!strings.Contains(r.Cells[0].Reason, "bond-teardown") {
 		t.Errorf("RDMA over a bonded rail: %s: %s", r.Cells[0].Verdict, r.Cells[0].Reason)
 	}
-	v.passes(t, "bond-teardown", "exactly as they were")
+	v.passes(t, "bond-teardown", "as captured before")
 	v.same(t, before)
 	v.passes(t, "bond-teardown", "nothing to do")
 	v.same(t, before)
@@ -107,7 +107,7 @@ func (v *virtual) emptyBond(t *testing.T) {
 	t.Cleanup(func() { v.rig(t, "ssh", "1", "sudo ip link del bond0; sudo modprobe -r bonding") })
 	before := v.networks(t)
 	v.passes(t, "bond-setup", "balance-xor")
-	v.passes(t, "bond-teardown", "exactly as they were")
+	v.passes(t, "bond-teardown", "as captured before")
 	// A bond that is made anew has another MAC unless the slaves gave it one.
 	v.same(t, before)
 }

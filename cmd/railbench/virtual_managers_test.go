@@ -216,7 +216,7 @@ func (v *virtual) managedBond(t *testing.T) {
 	v.each(t, "sudo systemctl restart NetworkManager; ! systemctl -q is-active systemd-networkd || sudo systemctl "+
 		"restart systemd-networkd")
 	v.becomes(t, made)
-	v.change(t, journal, "bond-teardown", "exactly as they were")
+	v.change(t, journal, "bond-teardown", "as captured before")
 	v.becomes(t, before)
 	v.nothingLeft(t)
 }

@@ -83,7 +83,7 @@ func TestVirtualSmoke(t *testing.T) {
 	t.Run("bond", func(t *testing.T) {
 		before := v.networks(t)
 		v.passes(t, "bond-setup", "balance-xor over enp1s0f0np0 and enp1s0f1np1")
-		v.passes(t, "bond-teardown", "exactly as they were")
+		v.passes(t, "bond-teardown", "as captured before")
 		v.same(t, before)
 	})
 	t.Run("cable", v.cable)
