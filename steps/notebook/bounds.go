@@ -40,25 +40,45 @@ const mostIndented = 8
 type form struct{ levels, parts, items int }
 
 func formOf(text []byte) (f form) {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
+	structure(text, func(c byte, depth int) {
+		switch c {
+		case '{', '[':
 			f.parts++
 			f.levels = max(f.levels, depth)
-		case c == '}' || c == ']':
-			depth--
-		case c == ',':
+		case ',':
 			f.items++
 		}
-	}
+	})
 	return f
+}
+
+// structure visits the brackets and commas of a JSON text outside of its strings. depth counts the brackets that are
+// open then: an opening one is counted, a closing one is not any more.
+func structure(text []byte, visit func(c byte, depth int)) {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\':
+			i++
+			continue
+		case c == '"':
+			quoted = !quoted
+			continue
+		case quoted:
+			continue
+		}
+		switch c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ',':
+		default:
+			continue
+		}
+		visit(c, depth)
+	}
 }
 
 // bounded says what of a value of the file is too much; all are the objects and lists of the values before it.
@@ -67,10 +87,10 @@ func (b bounds) bounded(text []byte, all *int) error {
 	*all += f.parts
 	switch {
 	case f.levels > b.levels:
-		return fmt.Errorf("no session that railbench saved: a part of it has %d levels of objects and lists, and %d are "+
+		return fmt.Errorf("not a session that railbench saved: a part of it has %d levels of objects and lists, and %d are "+
 			"enough for every notebook", f.levels, b.levels)
 	case f.parts > b.parts || f.items > b.items || *all > b.all:
-		return errors.New("no session that railbench saved: it has too many objects, lists or items of them")
+		return errors.New("not a session that railbench saved: it has too many objects, lists or items of them")
 	}
 	return nil
 }
@@ -82,24 +102,8 @@ func indented(v any, prefix string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	depth, quoted, blanks := len(prefix), false, 0
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-			blanks += 1 + depth
-		case c == '}' || c == ']':
-			depth--
-			blanks += 1 + depth
-		case c == ',':
-			blanks += 1 + depth
-		}
-	}
+	blanks := 0
+	structure(text, func(_ byte, depth int) { blanks += 1 + len(prefix) + depth })
 	if blanks > mostIndented*len(text) {
 		return text, nil
 	}
@@ -151,7 +155,7 @@ func (b bounds) shown(d *Document) error {
 		}
 	}
 	if values > b.values {
-		return fmt.Errorf("no session that railbench saved: its tables, charts and evidence have %d values", values)
+		return fmt.Errorf("not a session that railbench saved: its tables, charts and evidence have %d values", values)
 	}
 	return nil
 }
@@ -162,7 +166,7 @@ func cellsOf(t steps.Table) int { return (len(t.Columns) + 1) * (len(t.Rows) + 1
 func (b bounds) named(names ...string) error {
 	for _, n := range names {
 		if len(n) > b.name {
-			return fmt.Errorf("no session that railbench saved: it has a name of %d bytes", len(n))
+			return fmt.Errorf("not a session that railbench saved: it has a name of %d bytes", len(n))
 		}
 	}
 	return nil
