@@ -191,7 +191,7 @@ func endTraced(t *testing.T, log string) {
 		t.Error(err)
 		return
 	}
-	for range 600 {
+	for range 3_000 { // in the end: minutes
 		if syscall.Kill(pid, syscall.SIGTERM) != nil {
 			return
 		}
