@@ -894,14 +894,14 @@ func TestOtherRigs(t *testing.T) {
 			if g.cell.OfEveryNode() && (strings.HasPrefix(name, "a third node") || name == "other devices") {
 				want = steps.Inconclusive
 			}
-			if v.Grade != want || strings.Contains(kindtest.Said(v), "%!") || !utf8.ValidString(v.Reason) {
+			if v.Grade != want || strings.Contains(v.Said(), "%!") || !utf8.ValidString(v.Reason) {
 				t.Errorf("%s, %s: %s: %s", g.name, name, v.Grade, v.Reason)
 			}
 		}
 		r := g.make()
 		third(&r, 1<<40)
 		v := judges[g.cell.Judge](g.cell, r)
-		if v.Grade == steps.Pass || !strings.Contains(kindtest.Said(v), "spark-03") {
+		if v.Grade == steps.Pass || !strings.Contains(v.Said(), "spark-03") {
 			t.Errorf("%s, a third node that carries a TB: %s: %s", g.name, v.Grade, v.Reason)
 		}
 	}
@@ -933,7 +933,7 @@ func TestAlteredRigs(t *testing.T) {
 			if (v.Grade == steps.Pass || v.Grade == steps.Warn) && !pairless {
 				t.Errorf("%s, %s: %s: %s", g.name, name, v.Grade, v.Reason)
 			}
-			if v.Reason == "" || strings.Contains(kindtest.Said(v), "%!") {
+			if v.Reason == "" || strings.Contains(v.Said(), "%!") {
 				t.Errorf("%s, %s: %q", g.name, name, v.Reason)
 			}
 		}

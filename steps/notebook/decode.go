@@ -31,7 +31,7 @@ func (e *Damaged) Unwrap() error { return e.Err }
 // The files that are none of ours.
 var (
 	errNotebook = errors.New("no Jupyter notebook: it has no cells")
-	errSession  = errors.New("a notebook, but no session that railbench saved: it has no metadata.railbench")
+	errSession  = errors.New("a notebook, but not a session that railbench saved: it has no metadata.railbench")
 )
 
 // A stranger is a cell that somebody else put into the file, in Jupyter say. It is
@@ -195,7 +195,7 @@ type rationed struct {
 
 func (r *rationed) Read(b []byte) (int, error) {
 	if r.left <= 0 {
-		r.err = fmt.Errorf("no session that railbench saved: a part of it is longer than %d bytes", r.ration)
+		r.err = fmt.Errorf("not a session that railbench saved: a part of it is longer than %d bytes", r.ration)
 		return 0, r.err
 	}
 	n, err := r.r.Read(b[:min(len(b), r.left)])
@@ -272,7 +272,7 @@ func (s *scanner) cells() error {
 			return err
 		}
 		if s.file.Cells++; s.file.Cells > s.limit.cells {
-			s.refused = fmt.Errorf("no session that railbench saved: it has more than %d cells", s.limit.cells)
+			s.refused = fmt.Errorf("not a session that railbench saved: it has more than %d cells", s.limit.cells)
 			return s.refused
 		}
 		if s.refused = s.limit.bounded(raw, &s.parts); s.refused == nil {
@@ -354,7 +354,7 @@ func (r *reader) cell(raw json.RawMessage) error {
 		r.own += len(raw)
 	}
 	if r.own > r.limit.own {
-		return fmt.Errorf("no session that railbench saved: beside the outputs it has more than %d bytes", r.limit.own)
+		return fmt.Errorf("not a session that railbench saved: beside the outputs it has more than %d bytes", r.limit.own)
 	}
 	// A copy of a cell of ours has its metadata: the first one is meant.
 	if strange {

@@ -305,7 +305,7 @@ func TestBadFiles(t *testing.T) {
 		"binary": {"\x7fELF\x00\x00", "no Jupyter notebook", 0},
 		"another notebook": {
 			`{"metadata": {}, "nbformat": 4, "nbformat_minor": 5, "cells": []}`,
-			"no session that railbench saved", 0,
+			"not a session that railbench saved", 0,
 		},
 		"nbformat 5": {
 			strings.Replace(good, `"nbformat": 4`, `"nbformat": 5`, 1),

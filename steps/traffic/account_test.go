@@ -214,7 +214,7 @@ func check(t *testing.T, name string, a Accounted, want []What, g steps.Grade, w
 	a.Tell(&rep, rep.Add)
 	v := rep.Verdict("well")
 	if !slices.Equal(what(a), want) ||
-		len(want) > 0 && (v.Grade != g || !strings.Contains(strings.ToLower(kindtest.Said(v)), strings.ToLower(words))) {
+		len(want) > 0 && (v.Grade != g || !strings.Contains(strings.ToLower(v.Said()), strings.ToLower(words))) {
 		t.Errorf("%s: %v, %s: %s; want %v, %s: %s", name, what(a), v.Grade, v.Reason, want, g, words)
 	}
 	if (len(want) == 0) != a.OK() {

@@ -244,7 +244,7 @@ func unsignedModules(node string, h parse.Hardware, rep *registry.Report) []stri
 			continue
 		}
 		rep.Show(node+" "+module, h.Facts[name], "", nil)
-		if strings.HasSuffix(h.Facts[name], "signed by nobody") {
+		if strings.HasSuffix(h.Facts[name], "signed by none") {
 			unsigned = append(unsigned, module)
 		}
 	}

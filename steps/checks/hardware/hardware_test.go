@@ -466,7 +466,7 @@ func TestSecureBoot(t *testing.T) {
 			words: []string{"no kernel refused a module", "enabled on spark-02 and enabled on spark-01"},
 		},
 		{
-			name: "refused", here: good, peer: node("enabled", integrity, "nobody", read+rejected),
+			name: "refused", here: good, peer: node("enabled", integrity, "none", read+rejected),
 			grade: steps.Warn, code: steps.ModuleRefused,
 			node: "spark-01", words: []string{
 				"Loading of module with unavailable key is rejected",
@@ -478,18 +478,18 @@ func TestSecureBoot(t *testing.T) {
 			grade: steps.Warn, code: steps.ModuleRefused, node: "spark-01",
 		},
 		{
-			name: "will be", here: node("enabled", integrity, "nobody", read), peer: good,
+			name: "will be", here: node("enabled", integrity, "none", read), peer: good,
 			grade: steps.Warn, code: steps.ModuleUnsigned, node: "spark-02",
 			words: []string{"will refuse"},
 		},
 		{
-			name: "tainted only", here: node("disabled", none, "nobody",
+			name: "tainted only", here: node("disabled", none, "none",
 				read+"[5.0] nvidia_peermem: module verification failed: signature and/or required key missing - tainting kernel\n"),
 			peer: good, grade: steps.Pass,
 		},
 		{
-			name: "off, and unsigned", here: node("disabled", none, "nobody", read),
-			peer: node("absent", "none", "nobody", refused), grade: steps.Pass,
+			name: "off, and unsigned", here: node("disabled", none, "none", read),
+			peer: node("absent", "none", "none", refused), grade: steps.Pass,
 			words: []string{"disabled on spark-02 and absent on spark-01"},
 		},
 		{
@@ -506,11 +506,11 @@ func TestSecureBoot(t *testing.T) {
 			},
 		},
 		{
-			name: "unknown, and the log is read", here: good, peer: node("unknown", none, "nobody", read), grade: steps.Pass,
+			name: "unknown, and the log is read", here: good, peer: node("unknown", none, "none", read), grade: steps.Pass,
 			words: []string{"unknown on spark-01"},
 		},
 		{
-			name: "locked down without it", here: good, peer: node("disabled", integrity, "nobody", read),
+			name: "locked down without it", here: good, peer: node("disabled", integrity, "none", read),
 			grade: steps.Warn, code: steps.ModuleUnsigned,
 			node: "spark-01", words: []string{"will refuse a module: it is locked down (integrity)"},
 		},

@@ -95,7 +95,7 @@ func TestCabling(t *testing.T) {
 		texts := cabled(c.rig, c.leads)
 		v := registered().Judges["arp-flux"](steps.Cell{}, looked(c.rig, texts[0], texts[1]))
 		because(t, name, v, c.grade, c.code, c.names...)
-		if strings.Contains(kindtest.Said(v), "crossed") && strings.Contains(v.Reason, "flush") {
+		if strings.Contains(v.Said(), "crossed") && strings.Contains(v.Reason, "flush") {
 			t.Errorf("%s: two cures: %s", name, v.Reason)
 		}
 		if len(v.Tables) != 1 || strings.Join(v.Tables[0].Rows[0], "|") != c.picture {

@@ -128,7 +128,7 @@ func TestLinkUp(t *testing.T) {
 	v := judge(full, out...)
 	because(t, "a pulled cable", v, steps.Fail, steps.LinkDown,
 		"enp1s0f0np0 and enP2p1s0f0np0 have no carrier on either node", "the cable of port 0")
-	if strings.Contains(kindtest.Said(v), "more") {
+	if strings.Contains(v.Said(), "more") {
 		t.Errorf("one cable is one sentence: %s", v.Reason)
 	}
 	because(t, "dark at one end", judge(full, out[0], out[1]), steps.Fail, steps.LinkDown, "have no carrier on spark-02",

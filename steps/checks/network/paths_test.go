@@ -327,7 +327,7 @@ func TestBondHealth(t *testing.T) {
 	v := judge(kindtest.Spark(), none, strings.ReplaceAll(empty, "balance-rr 0", "balance-xor 2"))
 	because(t, "empty, and made", v, steps.Warn, steps.BondEmpty,
 		"settings in /etc/modprobe.d (balance-xor)", "File exists")
-	if strings.Contains(kindtest.Said(v), "loading") {
+	if strings.Contains(v.Said(), "loading") {
 		t.Errorf("the module makes none of that mode: %s", v.Reason)
 	}
 	because(t, "empty, and named", judge(kindtest.Spark(), none, strings.ReplaceAll(empty, "bond0", "lacp")), steps.Warn,
@@ -462,7 +462,7 @@ func TestRoceLAG(t *testing.T) {
 	v := judge(edit{steps.Peer, "RDMA device: rocep1s0f0", "RDMA device: mlx5_bond_0"}, gone)
 	because(t, "merged", v, steps.Fail, steps.RoCELAG, "mlx5_bond_0 on spark-01 is one RDMA device for both",
 		"bond-teardown")
-	if strings.Contains(kindtest.Said(v), "beside it") {
+	if strings.Contains(v.Said(), "beside it") {
 		t.Errorf("it is said twice: %s", v.Reason)
 	}
 	because(t, "merged under the first one's name", judge(gone), steps.Fail, steps.RoCELAG,

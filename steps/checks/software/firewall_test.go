@@ -308,7 +308,7 @@ func TestFirewall(t *testing.T) {
 			v.Reason += fmt.Sprintf("; (%v)", e.Value) // what is one too many for the reason is told there
 		}
 		kindtest.Want(t, name+", all", v, c.grade, c.all...)
-		if strings.Contains(kindtest.Said(v), c.not) {
+		if strings.Contains(v.Said(), c.not) {
 			t.Errorf("%s says %q: %s", name, c.not, v.Reason)
 		}
 	}

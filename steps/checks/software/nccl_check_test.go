@@ -60,7 +60,7 @@ func TestNCCLChooses(t *testing.T) {
 		if row[1] != c.takes || !strings.Contains(row[2], c.index) || !strings.Contains(row[3], c.half) {
 			t.Errorf("%s: %q", name, row)
 		}
-		if c.none != (v.Grade == steps.Fail && strings.Contains(kindtest.Said(v), "NCCL finds no RDMA device on spark-02")) {
+		if c.none != (v.Grade == steps.Fail && strings.Contains(v.Said(), "NCCL finds no RDMA device on spark-02")) {
 			t.Errorf("%s: %s: %s", name, v.Grade, v.Reason)
 		}
 	}
@@ -74,7 +74,7 @@ func TestNCCLCheckWithoutAnAddress(t *testing.T) {
 		rails[1].GIDIndex = -1
 		r.Rig.Nodes[0].Rails = rails
 		v := registered().Judges["nccl-check"](steps.Cell{}, r)
-		said := strings.Contains(kindtest.Said(v), "NCCL on spark-02 uses rocep1s0f1, which has no RoCE v2 GID")
+		said := strings.Contains(v.Said(), "NCCL on spark-02 uses rocep1s0f1, which has no RoCE v2 GID")
 		if v.Grade != want || said != (facts == "") {
 			t.Errorf("%q: %s: %s", facts, v.Grade, v.Reason)
 		}

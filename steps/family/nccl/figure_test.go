@@ -56,7 +56,7 @@ func TestBarAndReach(t *testing.T) {
 		}
 		c.Figure(traffic.Accounted{})
 		v := rep.Verdict(c.lead)
-		if v.Grade != x.want || !strings.Contains(kindtest.Said(v), x.words) {
+		if v.Grade != x.want || !strings.Contains(v.Said(), x.words) {
 			t.Errorf("%s: %s: %s", name, v.Grade, v.Reason)
 		}
 	}

@@ -29,7 +29,7 @@ func TestModulesOfGPUMemory(t *testing.T) {
 	kindtest.Want(t, "without here", judge("cuda", without, with), steps.Warn, "loaded on spark-02 has no libuct_cuda",
 		"--with-cuda")
 	kindtest.Want(t, "without there", judge("cuda", with, without), steps.Warn, "loaded on spark-01 has no libuct_cuda")
-	if v := judge("cpu", without, without); strings.Contains(kindtest.Said(v), "libuct_cuda") {
+	if v := judge("cpu", without, without); strings.Contains(v.Said(), "libuct_cuda") {
 		t.Errorf("of the host's memory: %s", v.Reason)
 	}
 }
@@ -72,7 +72,7 @@ func TestDeviceAPI(t *testing.T) {
 		{"NIXL Device API: warmup failed: remote error counter is 3", "GPU's own transfers"},
 	} {
 		said, want := c[0], c[1]
-		if v := judge(said+"\n", ""); v.Grade == steps.Pass || !strings.Contains(kindtest.Said(v), want) {
+		if v := judge(said+"\n", ""); v.Grade == steps.Pass || !strings.Contains(v.Said(), want) {
 			t.Errorf("%s: %s: %s", said, v.Grade, v.Reason)
 		}
 	}

@@ -721,7 +721,7 @@ func TestRatesApart(t *testing.T) {
 		v := judgeWriteBandwidth(kindtest.BwCell, r)
 		kindtest.Because(t, name, v, c.want, c.code)
 		kindtest.Want(t, name, v, c.want, c.words...)
-		if said := strings.Contains(kindtest.Said(v), "on its own path"); said != slices.ContainsFunc(c.words,
+		if said := strings.Contains(v.Said(), "on its own path"); said != slices.ContainsFunc(c.words,
 			func(w string) bool { return strings.Contains(w, "reaches") }) {
 			t.Errorf("%s: %s", name, v.Reason)
 		}

@@ -103,11 +103,11 @@ func TestRefused(t *testing.T) {
 		if v.Code != steps.MemoryAccessRefused {
 			t.Errorf("%s: %s: %s", name, v.Code, v.Reason)
 		}
-		if v.Grade != c.want || c.not != "" && strings.Contains(kindtest.Said(v), c.not) {
+		if v.Grade != c.want || c.not != "" && strings.Contains(v.Said(), c.not) {
 			t.Errorf("%s: %s: %s", name, v.Grade, v.Reason)
 		}
 		for _, words := range c.says {
-			if !strings.Contains(kindtest.Said(v), words) {
+			if !strings.Contains(v.Said(), words) {
 				t.Errorf("%s: %q is missing in %s: %s", name, words, v.Grade, v.Reason)
 			}
 		}

@@ -301,7 +301,7 @@ func TestTCPBesideAThirdNode(t *testing.T) {
 	}}, r.Stages[0].Bytes...)
 	v := judgeTCP(tcpCell, r)
 	kindtest.Want(t, "a third node", v, steps.Warn, "13.1 Gb/s", "processors")
-	if strings.Contains(kindtest.Said(v), "50.0") {
+	if strings.Contains(v.Said(), "50.0") {
 		t.Errorf("what a third node did is no cause: %s", v.Reason)
 	}
 }

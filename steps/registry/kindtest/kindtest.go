@@ -153,9 +153,6 @@ func Counter(s *steps.Stage, e steps.End, rail int) *steps.RailBytes {
 	panic("no such counter")
 }
 
-// Said is all that a verdict says in words.
-func Said(v steps.Verdict) string { return v.Said() }
-
 // Want compares a verdict's grade and looks for words in what it says.
 func Want(t *testing.T, name string, v steps.Verdict, g steps.Grade, words ...string) {
 	t.Helper()
@@ -163,7 +160,7 @@ func Want(t *testing.T, name string, v steps.Verdict, g steps.Grade, words ...st
 		t.Errorf("%s: %s, want %s: %s", name, v.Grade, g, v.Reason)
 		return
 	}
-	said := Said(v)
+	said := v.Said()
 	for _, w := range words {
 		// A sentence begins with a capital.
 		if !strings.Contains(strings.ToLower(said), strings.ToLower(w)) {
