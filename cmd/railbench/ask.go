@@ -61,7 +61,7 @@ type autoConfirm struct{}
 func (autoConfirm) Change(context.Context, steps.ChangeQuestion) (bool, error) { return true, nil }
 
 // Change shows what would run, or what was found, and asks yes or no. A change
-// that was made is rolled back when there is no answer in time.
+// is rolled back if the answer does not come in time.
 func (a *terminalAsker) Change(ctx context.Context, q steps.ChangeQuestion) (bool, error) {
 	defer a.turn()()
 	if q.Keep {

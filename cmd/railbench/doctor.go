@@ -529,7 +529,7 @@ func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 	}
 	for _, e := range shown {
 		if x := e.Expected; !verbose && x != nil && (x.Min != nil || x.Max != nil) {
-			e.Expected = &steps.Expected{Min: x.Min, Max: x.Max} // where a limit is from is for whoever asks
+			e.Expected = &steps.Expected{Min: x.Min, Max: x.Max} // -v shows the source of a limit
 		}
 		var fact strings.Builder
 		hang(&fact, "      - ", cells.Evidence(e))

@@ -275,5 +275,5 @@ func (f gaugeFlags) drawn(g meter.Gauge) string {
 		strings.Repeat("░", bar-full), f.full, g.Tx.Peak)
 }
 
-// pageEvery is how often a page is told the rate.
+// pageEvery is the interval at which a page gets the rate.
 const pageEvery = 100 * time.Millisecond

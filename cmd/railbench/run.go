@@ -250,7 +250,7 @@ type headless struct {
 	said    string // the last complaint about a connection
 	unsaved string // the same about saving
 	unkept  bool   // that a log can't be written was told: each cell's has its own name
-	// ended is told each verdict where it is printed elsewhere; nil where it stands in the progress.
+	// ended gets each verdict that is printed elsewhere; nil if the progress shows the verdicts.
 	ended func(steps.CellEnded)
 }
 
