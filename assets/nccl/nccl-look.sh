@@ -6,7 +6,7 @@ release() { # WHO FILE: a library's file has its whole version in its name
 	file=$(readlink -f "$2") || return
 	case $file in
 	*.so.*.*) echo "nccl $1: ${file##*.so.}" ;;
-	*) echo "nccl $1: (untold) $file" ;;
+	*) echo "nccl $1: (no version) $file" ;;
 	esac
 }
 command -v ldconfig >/dev/null || echo "not asked loader: there is no ldconfig"

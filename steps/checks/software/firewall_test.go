@@ -51,8 +51,8 @@ func TestFirewall(t *testing.T) {
 			[]string{"spark-01", "only root may read"},
 		},
 		"no program": {
-			none, "loaded: nf_tables\nunread: there is no nft\nrules: 1 lines\n", steps.Skipped, steps.Unreadable,
-			[]string{"spark-01", "there is no nft"},
+			none, "loaded: nf_tables\nunread: nft is not installed\nrules: 1 lines\n", steps.Skipped, steps.Unreadable,
+			[]string{"spark-01", "nft is not installed"},
 		},
 		"one unread": {
 			none, "unread: iptables failed\n" + input("accept", rails+"drop"), steps.Fail, steps.FirewallBlocks,

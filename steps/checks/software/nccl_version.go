@@ -10,7 +10,7 @@ import (
 )
 
 // untold is how the script writes that the name of a library's file has no version.
-const untold = "(untold)"
+const untold = "(no version)"
 
 // judgeNCCLVersion: what one node has of NCCL, the other has, too, and the same. NCCL's own rule is
 // that all processes of a job have one version (it compares their peerInfo in its src/init.cc).

@@ -69,12 +69,12 @@ func TestNCCLVersion(t *testing.T) {
 		},
 		"none": {looked, looked, steps.Skipped, steps.CannotRun, nil},
 		"untold": {
-			looked + "nccl loader: (untold) /x/libnccl.so.2\n", looked + "nccl loader: 2.28.9\n", steps.Skipped,
+			looked + "nccl loader: (no version) /x/libnccl.so.2\n", looked + "nccl loader: 2.28.9\n", steps.Skipped,
 			steps.Unreadable,
 			[]string{"the file name of the system's NCCL shows no version", "nothing was compared"},
 		},
 		"untold beside": {
-			looked + "nccl loader: (untold) /x/libnccl.so.2\nnccl nvidia-nccl-cu13: 2.28.9\n",
+			looked + "nccl loader: (no version) /x/libnccl.so.2\nnccl nvidia-nccl-cu13: 2.28.9\n",
 			looked + "nccl loader: 2.28.9\nnccl nvidia-nccl-cu13: 2.28.9\n", steps.Pass, "",
 			[]string{"nvidia-nccl-cu13 2.28.9", "not compared: the system's NCCL"},
 		},

@@ -461,7 +461,7 @@ func TestSudoAccess(t *testing.T) {
 			[]string{"sudo on spark-01 needs the password of user nvidia"},
 		},
 		"none": {
-			"user: bob\nroot: there is no sudo\n", yes, steps.Warn, steps.NeedsRoot,
+			"user: bob\nroot: sudo is not installed\n", yes, steps.Warn, steps.NeedsRoot,
 			[]string{"bob cannot become root on spark-02"},
 		},
 	})

@@ -49,7 +49,7 @@ var documentedGbps = map[string]documented{
 	},
 	"nixl-transfer-gpu": {
 		value: 3.5, from: []string{"002"},
-		fact: "host-staged: there is no GPUDirect on a DGX Spark; 4.9 over two rails",
+		fact: "host-staged: a DGX Spark has no GPUDirect; 4.9 over two rails",
 	},
 	"nixl-single-dram": {
 		value: 92.5, from: []string{"000", "001"},

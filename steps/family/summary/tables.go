@@ -212,7 +212,7 @@ func (r recap) latencyTable() steps.Table {
 		t.Rows = append(t.Rows, row)
 	}
 	if !any {
-		t.Note += " There is no chart: no latency was measured in this session."
+		t.Note += " No latency was measured in this session, so no chart is drawn."
 	}
 	return t
 }
