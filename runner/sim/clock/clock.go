@@ -1,20 +1,18 @@
-// Package clock is the simulated nodes' time, which is their own and goes from event to
-// event. Everything that happens on them is done by actors: a script, a job of it, a unit
-// of systemd, and whoever runs scripts from outside and has joined the clock. One has the
-// turn, all others wait, and the time goes on only when all do. What follows from that:
+// Package clock is the time of the simulated nodes. It goes from event to event. Everything that happens on
+// the nodes is done by actors: a script, one of its jobs, a systemd unit, and each caller from outside that
+// has joined the clock. One actor has the turn, all others wait, and time goes on only when all wait. It
+// follows:
 //
-//   - Who waits does so by the clock (Park, Sleep, Wait), never by a channel or a lock
-//     that another actor gives free: he would keep the turn from everybody.
-//   - What an actor waits for is looked at, not told. It is a closed channel, one with
-//     something in it, or the end of a context; looking takes no lock that is held while
-//     somebody calls the clock.
-//   - Who asks somebody outside, an etcd of this side, keeps the turn meanwhile (Foreign);
-//     who waits for a person or a slow client gives it up (Outside).
-//   - The same seed and the same scripts in the same order are the same rig, to the
-//     nanosecond, at any speed. Through an SSH server they are not: a client comes when
-//     it comes, and the time has gone on by the wall clock.
+//   - An actor waits by the clock (Park, Sleep, Wait), never by a channel or a lock that another actor releases: it
+//     would keep the turn from all others.
+//   - What an actor waits for is polled, not signalled: a closed channel, a channel with a value, or the end of a
+//     context. Polling takes no lock that is held during a call of the clock.
+//   - An actor that asks something outside, such as an etcd of this process, keeps the turn (Foreign); one that waits
+//     for a person or a slow client gives it up (Outside).
+//   - The same seed and the same scripts in the same order give the same rig, to the nanosecond, at any speed. This
+//     does not hold through an SSH server: a client comes at any time, and time has gone on by the wall clock.
 //
-// It knows nothing of nodes, and nothing but this room asks the wall clock for them.
+// The package knows no nodes, and no other package reads the wall clock for them.
 package clock
 
 import (
@@ -37,24 +35,22 @@ const bootedFor = 26*time.Hour + 11*time.Minute
 // Never is an instant that doesn't come.
 const Never time.Duration = math.MaxInt64
 
-// A Clock is the time of the nodes, in durations since the rig's start. It goes from
-// event to event: everything that happens on the rig is done by actors, of which one
-// works at a time and all others wait, and only when all wait does the clock go on, to
-// the next instant that one of them waits for. So what happens when, and in which order,
-// depends on nothing outside: not on the load of the machine, and not on the speed,
-// which says how long the clock itself waits before it goes on.
+// A Clock is the time of the nodes, in durations since the rig's start. It goes from event to event:
+// everything on the rig is done by actors, of which one works at a time. Only when all wait does the clock go
+// on, to the next instant that an actor waits for. So the order of events depends on nothing outside: neither
+// on the load of the machine nor on the speed, which only sets how long the clock itself waits before it goes
+// on.
 //
-// An actor's turn ends where it waits. Who may go on next is always asked in the same
-// order: who was started, in the order of that; who waits for something that has
-// happened, in the order in which they began to; and then the clock goes on. What an
-// actor waits for is asked for by looking (a closed channel, a context that has ended),
-// not told: so nothing can get lost between who tells and who waits, and whoever makes
-// it happen need not know that somebody waits.
+// An actor's turn ends where it waits. The next turn is always given in the same order: to actors in the
+// order in which they were started; then to those whose event has happened, in the order in which they began
+// to wait; then the clock goes on. Events are polled (a closed channel, a context that has ended), not
+// signalled. So no signal can get lost, and the code that makes an event happen need not know that an actor
+// waits for it.
 type Clock struct {
 	start time.Time
-	speed float64 // Max where nobody watches
-	// passed is the present, in nanoseconds since the start. It is read without the lock:
-	// whoever holds the rig's may ask for the time.
+	speed float64 // Max without viewers
+	// passed is the present, in nanoseconds since the start. It is read without the lock: a holder of the
+	// rig's lock may ask for the time.
 	passed atomic.Int64
 
 	mu      sync.Mutex
@@ -66,7 +62,7 @@ type Clock struct {
 	nextNo  uint64
 	// elsewhere is how many actors are busy with something that the time waits for.
 	elsewhere int
-	// Somebody came from a network, at the wall's instant visited: see mostAhead. Zero where nobody did.
+	// A visitor came from a network, at the wall's instant visited: see mostAhead. Zero without visitors.
 	visited time.Time
 	// Pacing: at the wall's instant wallAt the nodes' time was nodeAt.
 	wallAt time.Time
@@ -74,8 +70,8 @@ type Clock struct {
 	alarm  *time.Timer
 }
 
-// An Actor is somebody on whom the time waits: a script or a job in it, a service of a
-// node, or whoever runs scripts on it from outside.
+// An Actor is what time waits for: a script or a job in it, a service of a node, or a caller that runs
+// scripts on the node from outside.
 type Actor struct {
 	wake chan struct{} // of its turn
 	// patient actors are in no hurry: at the speed Max the time follows the wall clock
@@ -114,8 +110,7 @@ func New(start time.Time, speed float64) *Clock {
 		c.speed = 1
 	}
 	c.wallAt = time.Now()
-	// One alarm for the clock, set anew by whoever looks: an alarm that comes too early only looks
-	// once more.
+	// One alarm for the clock, set again at each poll: an alarm that comes too early only polls once more.
 	c.alarm = time.AfterFunc(time.Hour, c.Look)
 	c.alarm.Stop()
 	return c
@@ -134,7 +129,7 @@ func (c *Clock) Wall() time.Time { return c.start.Add(c.Now()) }
 // (host.Node.Uptime).
 func (c *Clock) Uptime() time.Duration { return bootedFor + c.Now() }
 
-// Look gives somebody the turn if nobody has it: something may have happened outside.
+// Look gives the turn to an actor if it is free: something may have happened outside.
 func (c *Clock) Look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,7 +158,7 @@ func (c *Clock) next() {
 	}
 }
 
-// give is the only place where a turn begins. Callers hold the lock, and nobody has the turn.
+// give is the only place where a turn begins. Callers hold the lock, and the turn is free.
 func (c *Clock) give(a *Actor) {
 	c.turn, c.turnAt = a, time.Now()
 	a.wake <- struct{}{} // it has room for one, and an actor gets a turn only while it has none
@@ -181,8 +176,8 @@ func (c *Clock) resume(i int, late bool) {
 // advance goes on to the next event and lets it happen. It reports false where there
 // is none, or where it isn't time yet.
 func (c *Clock) advance() bool {
-	// Of two things at one instant the one that was asked for first comes first, whether somebody
-	// waits or a context ends: they are numbered together.
+	// Of two things at one instant the one that was asked for first comes first, whether it is a wait or the
+	// end of a context: they are numbered together.
 	at, no := Never, uint64(0)
 	who, which := -1, -1
 	for i, a := range c.waiting {
@@ -218,9 +213,10 @@ func (c *Clock) advance() bool {
 // it: this machine may have been asleep.
 const lag = time.Second
 
-// A client that only waits, and a loop that it left behind, look the same as one that is waited for. So that those
-// don't use up the 292 years that a time.Duration has, a clock at the speed Max that somebody visits from a network
-// gets no further than a year ahead of visitedSpeed: a sleep of a second takes a tenth of a millisecond then.
+// A client that only waits, and a loop that it left behind, look the same as a client that is waited for.
+// Both must not use up the 292 years of a time.Duration. So a clock at the speed Max with visitors from a
+// network gets no further than a year ahead of visitedSpeed: a sleep of a second takes a tenth of a
+// millisecond then.
 const (
 	mostAhead    = 365 * 24 * time.Hour
 	visitedSpeed = 10_000
@@ -246,7 +242,7 @@ func (c *Clock) pace(at time.Duration) time.Duration {
 	return wait
 }
 
-// hurries reports whether somebody waits who isn't patient.
+// hurries reports whether an actor waits that isn't patient.
 func (c *Clock) hurries() bool {
 	for _, a := range c.waiting {
 		if !a.patient {
@@ -271,8 +267,8 @@ func (c *Clock) enter(parent *Actor, patient, fresh bool) *Actor {
 		}
 		c.arrive()
 	}
-	// Who works for somebody who is outside keeps the time from waiting for that one: else it would
-	// wait for what only it can bring about.
+	// An actor that works for a caller outside keeps time from waiting for that caller: time would otherwise
+	// wait for what only the actor can bring about.
 	if parent != nil {
 		if parent.inside++; parent.inside == 1 && parent.still {
 			c.elsewhere--
@@ -285,8 +281,8 @@ func (c *Clock) enter(parent *Actor, patient, fresh bool) *Actor {
 	return a
 }
 
-// arrive paces the time from now on where nobody has been there: what has passed outside
-// meanwhile is nobody's.
+// arrive paces time from now on where no visitor has been so far: time that has passed outside meanwhile does
+// not count.
 func (c *Clock) arrive() {
 	if len(c.waiting) == 0 && len(c.started) == 0 {
 		c.wallAt, c.nodeAt = time.Now(), c.Now()
@@ -345,8 +341,8 @@ func (c *Clock) Begin(patient bool) *Actor {
 	a := &Actor{wake: make(chan struct{}, 1), patient: patient}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Who is started by somebody in no hurry is in none either: a sampler's own sleep must not
-	// drive the time on.
+	// An actor that is started by a patient one is patient, too: a sampler's own sleep must not drive time
+	// on.
 	if c.turn != nil && c.turn.patient {
 		a.patient = true
 	}
@@ -358,9 +354,8 @@ func (c *Clock) Begin(patient bool) *Actor {
 	return a
 }
 
-// Forget takes an actor off that will never end by itself.
-// It is for a goroutine that is stuck and can't be ended: should it ever come back, TakeTurn and
-// Park find nobody who gives it a turn.
+// Forget removes an actor that will never end. It is for a goroutine that is stuck and can't be ended: should
+// it ever come back, TakeTurn and Park give it no turn.
 func (c *Clock) Forget(a *Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -384,15 +379,14 @@ func (c *Clock) Run(patient bool, f func()) {
 	}()
 }
 
-// Park ends the caller's turn until ready, ctx's end or an instant, whichever is first.
-// It reports whether it was the instant. ready must take no lock that is held while
-// somebody calls the clock.
+// Park ends the caller's turn until ready, ctx's end or an instant, whichever is first. It reports whether it
+// was the instant. ready must take no lock that is held during a call of the clock.
 func (c *Clock) Park(ctx context.Context, until time.Duration, ready func() bool) (late bool) {
 	if ctx.Err() != nil || ready != nil && ready() {
 		return false
 	}
-	// Without giving the turn away: a wait of 0 lets nobody else go on, and no time pass. A loop of
-	// those never ends by the clock; see Tireless.
+	// The turn is kept: a wait of 0 lets no other actor go on, and no time pass. A loop of such waits never
+	// ends by the clock; see Tireless.
 	if until <= c.Now() {
 		return true
 	}
@@ -406,8 +400,8 @@ func (c *Clock) Park(ctx context.Context, until time.Duration, ready func() bool
 	a.ctx, a.until, a.ready, a.no = ctx, until, ready, c.nextNo
 	c.waiting = append(c.waiting, a)
 	c.turn = nil
-	// It may end outside, where nobody gives the turn.
-	// It runs on a goroutine of its own, so ctx may end while the lock is held here.
+	// It may end outside, where no turn is given. It runs on its own goroutine, so ctx may end while the lock
+	// is held here.
 	stop := context.AfterFunc(ctx, c.Look)
 	c.next()
 	c.mu.Unlock()
@@ -432,23 +426,21 @@ func (c *Clock) After(d time.Duration) time.Duration {
 	return Never
 }
 
-// Wait waits until a channel is closed or holds something; it is false where ctx ended
-// first.
-// What a channel holds is left in it: the caller takes it, and nobody else may.
+// Wait waits until a channel is closed or holds a value; it is false where ctx ended first. The value is left
+// in the channel: only the caller may take it.
 func Wait[T any](ctx context.Context, c *Clock, ch <-chan T) bool {
 	c.Park(ctx, Never, Happened(ch))
 	return Happened(ch)()
 }
 
-// Happened looks whether a channel is closed or holds something. What is sent on it is
-// taken by nobody else.
+// Happened reports whether a channel is closed or holds a value. Only the caller takes values from it.
 func Happened[T any](ch <-chan T) func() bool {
 	return func() bool {
 		if len(ch) > 0 {
 			return true
 		}
-		// A closed channel with a buffer that is empty looks here as one that is open: only
-		// unbuffered ones are closed to tell something.
+		// A closed channel with an empty buffer looks here like an open one: only unbuffered ones are closed
+		// as a signal.
 		if cap(ch) > 0 {
 			return false
 		}
@@ -501,15 +493,15 @@ func (c *Clock) Outside(a *Actor, still bool, f func()) {
 	f()
 }
 
-// answerTime is the real time that somebody outside may take to answer, before the
-// nodes' time goes on without the answer.
+// answerTime is the real time that something outside may take to answer, before the nodes' time goes on
+// without the answer.
 const answerTime = time.Second
 
-// Foreign runs f, which asks somebody outside and calls nobody who waits by the clock.
-// Until the answer is there nothing happens on the rig: so it is there at the same
-// instant each time, however busy this machine is.
+// Foreign runs f, which asks something outside and calls no actor that waits by the clock. Until the answer
+// is there nothing happens on the rig: so it is there at the same instant each time, however busy this
+// machine is.
 func (c *Clock) Foreign(f func()) {
-	// f runs elsewhere, and the turn stays: nobody who waits by the clock may be called from there.
+	// f runs elsewhere, and the turn stays: it may call no actor that waits by the clock.
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -555,9 +547,9 @@ func (c *Clock) WithTimeout(ctx context.Context, d time.Duration, cause error) (
 	}
 }
 
-// Tireless calls f once somebody has had the turn for d of real time without a pause, unless
-// it is stopped before that. While a script works and never waits, as in an empty loop, the
-// nodes' time stands still: a limit on that time would never be reached.
+// Tireless calls f once an actor has had the turn for d of real time without a pause, unless it is stopped
+// before that. While a script works and never waits, as in an empty loop, the nodes' time stands still: a
+// limit on that time would never be reached.
 func (c *Clock) Tireless(d time.Duration, f func()) (stop func()) {
 	var mu sync.Mutex
 	var t *time.Timer
@@ -584,7 +576,7 @@ func (c *Clock) Tireless(d time.Duration, f func()) (stop func()) {
 	}
 }
 
-// held is how long by the wall clock the present turn goes on; 0 where nobody has it.
+// held is how long the present turn has lasted by the wall clock; 0 where the turn is free.
 func (c *Clock) held() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -594,8 +586,8 @@ func (c *Clock) held() time.Duration {
 	return time.Since(c.turnAt)
 }
 
-// Until is a context that ends when a channel is closed, too. It is for who waits by the
-// clock, which asks for the end of a context and isn't told.
+// Until is a context that also ends when a channel is closed. It is for actors that wait by the clock, which
+// polls contexts for their end.
 func Until(ctx context.Context, closed <-chan struct{}) context.Context { return until{ctx, closed} }
 
 type until struct {
@@ -620,8 +612,8 @@ func as(ctx context.Context, a *Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, a)
 }
 
-// acting is the actor that a context was made for; here reports whether it is the
-// caller itself, whose turn it is, and not somebody whom it waits for outside.
+// acting is the actor that a context was made for; here reports whether it is the caller itself, whose turn
+// it is, and not a caller outside that it works for.
 func (c *Clock) acting(ctx context.Context) (a *Actor, here bool) {
 	a, _ = ctx.Value(actorKey{}).(*Actor)
 	if a == nil {
@@ -629,8 +621,7 @@ func (c *Clock) acting(ctx context.Context) (a *Actor, here bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// A context that outlived its actor, as that of a finished run does: who comes with it is
-	// somebody new.
+	// The context outlived its actor, as that of a finished run does: its next user is a new actor.
 	if a.left {
 		return nil, false
 	}

@@ -145,7 +145,7 @@ func TestClockPace(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStage(c.speed)
-			time.Sleep(time.Hour) // in which nobody was there: it is not caught up with
+			time.Sleep(time.Hour) // without visitors: it is not caught up with
 			if got := took(func() {
 				s.actor(c.patient, func() { s.clock.Sleep(t.Context(), 10*time.Second) })
 				s.all.Wait()

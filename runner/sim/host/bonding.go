@@ -52,8 +52,8 @@ func procBond(d *net.Netdev) string {
 		fmt.Fprintf(&b, "\n\nSlave Interface: %s\nMII Status: %s\nSpeed: %s\n"+
 			"Duplex: %s\nLink Failure Count: %d\nPermanent HW addr: %s\n",
 			s.Name, net.UpDown(s.Running()), speed, duplex, s.Slave.Failures, net.MACText(s.Slave.MAC))
-		// Churned, because nobody at the other end speaks LACP: neither the other Spark's bond nor
-		// a switch that was not set up.
+		// Churned, because the other end does not speak LACP: neither the other Spark's bond nor a switch
+		// that was not set up for it.
 		if mode == "802.3ad" {
 			fmt.Fprintf(&b, "Aggregator ID: %d\nActor Churn State: churned\n"+
 				"Partner Churn State: churned\nActor Churned Count: 1\nPartner Churned Count: 1\n", s.Slave.No)
@@ -63,8 +63,8 @@ func procBond(d *net.Netdev) string {
 	return b.String()
 }
 
-// bondTree is a bond's folder in sysfs.
-// All that iproute2 and railbench read is there; what nobody changes has the driver's default.
+// bondTree is a bond's folder in sysfs. It has all that iproute2 and railbench read; what no script changes
+// has the driver's default.
 func bondTree(d *net.Netdev, t *Inode, dir string) {
 	for name, value := range map[string]string{
 		"ad_select": "stable 0", "all_slaves_active": "0",

@@ -87,7 +87,7 @@ func (c *Call) Locked(f func()) {
 	held.Flush()
 	outs.Put(held)
 	c.Out, c.Err = out, errs
-	_, _ = c.Err.Write(complained.Bytes()) // a stream that nobody reads any more loses it
+	_, _ = c.Err.Write(complained.Bytes()) // a stream without a reader loses it
 	_, _ = c.Out.Write(said.Bytes())
 }
 

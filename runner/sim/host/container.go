@@ -40,7 +40,7 @@ func (c *Container) give(all bool) {
 	c.Inside.Changed()
 }
 
-// Bare starts it anew as docker does by itself, and gives what starts it as it was.
+// Bare starts it again as docker does automatically, and gives its starter the state it had.
 func (c *Container) Bare() (undo func()) {
 	c.give(false)
 	return func() { c.give(true) }

@@ -18,20 +18,20 @@ type Inode struct {
 	// With the kind, as the kernel has it.
 	Mode fs.FileMode
 	User bool // it belongs to the user of the login, not to root
-	// By name; nil for what is no directory. add and drop change them.
+	// By name; nil for all but directories. add and drop change them.
 	Kids map[string]*Inode
-	// Of Kids, sorted; nil until somebody asks.
+	// Of Kids, sorted; nil until it is asked for.
 	names   []string
 	entries []fs.DirEntry
 	// Of a link, absolute or seen from its directory.
 	Target string
-	// Called with the rig's lock held, each time that somebody reads.
+	// Called with the rig's lock held, at each read.
 	read func() (string, error)
-	// nil for what nobody writes to.
+	// nil for what is never written to.
 	file *file
 }
 
-// A file is what a script wrote. It lives as long as somebody can reach it.
+// A file is what a script wrote. It lives as long as it can be reached.
 type file struct {
 	Data []byte
 	node *Node // whose disk it is on
@@ -49,18 +49,17 @@ func (f *file) Append(p []byte) error {
 	return nil
 }
 
-// What somebody may want of an entry: the bits of a mode.
+// Access to an entry: the bits of a mode.
 const (
 	ToRead  fs.FileMode = 4
 	toWrite fs.FileMode = 2
 	toEnter fs.FileMode = 1
 )
 
-// May reports whether the entry's mode lets somebody do that. Nothing in a mode
-// stops root.
+// May reports whether the entry's mode allows an access. Nothing in a mode stops root.
 func (i *Inode) May(root bool, want fs.FileMode) bool {
 	bits := i.Mode.Perm()
-	// There is one user, and he is nobody else's group: the owner's bits or the others'.
+	// There is one user, who belongs to no other group: the owner's bits or the others' apply.
 	if i.User {
 		bits >>= 6
 	}
@@ -72,7 +71,7 @@ func newDir() *Inode {
 	return &Inode{Mode: fs.ModeDir | 0o755, Kids: map[string]*Inode{}}
 }
 
-// NewFile is a file that nobody changes.
+// NewFile is a file that never changes.
 func NewFile(text string) *Inode {
 	return &Inode{Mode: 0o444, read: func() (string, error) { return text + "\n", nil }}
 }
@@ -170,11 +169,10 @@ type lastDir struct {
 	moves   uint64
 }
 
-// walk puts the names on the way, without links, into way where somebody wants them. What is there lasts until an
-// entry of a directory comes or goes; processes are in none.
+// walk puts the names on the way, without links, into way if that isn't nil. They hold until an entry of a
+// directory comes or goes; processes are in none.
 func (n *Node) walk(name string, follow, root bool, way *[]string) (i *Inode, lasts bool, err error) {
-	// Built when somebody looks, not when something changes: a change of a network is many changes
-	// of devices.
+	// Built on reading, not on each change: a change of a network is many changes of devices.
 	if n.tree == nil || n.treeOf != n.Devices {
 		n.tree, n.treeOf = n.buildTree(), n.Devices
 	}
@@ -190,7 +188,7 @@ func (n *Node) walk(name string, follow, root bool, way *[]string) (i *Inode, la
 		var part string
 		part, todo, more = strings.Cut(todo, "/")
 		switch {
-		// A file's name with a slash behind it is no file's.
+		// A file's name with a slash after it names no file.
 		case at.Kids == nil && (part != "" || !more):
 			return nil, false, syscall.ENOTDIR
 		case part == "", part == ".":
@@ -228,8 +226,7 @@ func (n *Node) walk(name string, follow, root bool, way *[]string) (i *Inode, la
 	return at, len(names) == 0 || names[0] != "proc", nil
 }
 
-// enterable is an entry of a directory, which somebody may have closed; names are the way to
-// that.
+// enterable is an entry of a directory, which may be closed to the user; names are the way to the directory.
 func (n *Node) enterable(dir *Inode, names []string, part string, root bool) (*Inode, error) {
 	if !dir.May(root, toEnter) {
 		return nil, syscall.EACCES
@@ -265,9 +262,8 @@ func (n *Node) ReadFile(name string, root bool) (string, error) {
 	}
 }
 
-// Create makes the file at a path, or finds it, for writing.
-// An existing one that is the kernel's or the system's can't be written to, whoever asks: root
-// neither.
+// Create makes the file at a path, or finds it, for writing. An existing file of the kernel or of the system
+// can't be written to, not even by root.
 func (n *Node) Create(name string, root bool, mode fs.FileMode) (*file, error) {
 	i, _, err := n.Walk(name, true, root)
 	switch {
@@ -311,13 +307,13 @@ func (n *Node) enter(name string, root bool, i *Inode) error {
 	case pretended(real) || !dir.May(root, toWrite|toEnter):
 		return syscall.EACCES
 	}
-	// In both: the tree is built anew from Files.
+	// In both: the tree is built again from Files.
 	n.Files[path.Join(real, path.Base(name))] = i
 	dir.add(path.Base(name), i)
 	return nil
 }
 
-// pretended says that a directory is the kernel's: nobody makes a file in it.
+// pretended reports whether a directory is the kernel's: no file can be made in it.
 func pretended(dir string) bool {
 	return strings.HasPrefix(dir+"/", "/sys/") || strings.HasPrefix(dir+"/", "/proc/")
 }
@@ -463,7 +459,7 @@ func (i *Inode) Names() []string {
 	return i.names
 }
 
-// Owner is the login's user, or root: there are no others.
+// Owner is the login's user or root: no other users exist.
 func (i *Inode) Owner() string {
 	if i.User {
 		return "nvidia"

@@ -123,7 +123,7 @@ func (n *Node) listing(dir string) (all []string) {
 	return all
 }
 
-// A file of a script is bounded, whoever writes to it.
+// A file of a script is bounded, for every user.
 func TestAFileIsBounded(t *testing.T) {
 	n := bare(t)
 	written(t, n, "/tmp/big", "")
@@ -142,7 +142,7 @@ func TestAFileIsBounded(t *testing.T) {
 	}
 }
 
-// What has been shut starts nothing more: nobody waits for it.
+// What has been shut starts nothing more: nothing waits for it.
 func TestAShutRackStartsNothing(t *testing.T) {
 	n := bare(t)
 	n.Rack.Lock()

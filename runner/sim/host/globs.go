@@ -10,14 +10,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The interpreter reads each directory on the way of a pattern for itself and each part of it anew, with a regular
-// expression of its own, which was most of what it takes to read all counters. So where a command has a pattern
-// of files in sysfs as it stands,
+// The interpreter reads each directory of a pattern, and each part of it again, with a regular expression of
+// its own, which was most of the time that it takes to read all counters. So where a command has a literal
+// pattern of files in sysfs,
 //
 //	grep -s . /sys/class/net/*/mtu
 //
-// the command is given the pattern under a mark, as a text, and globbed makes names of it. What the shell would
-// work out first stays with the interpreter: a pattern in a variable, a list of braces, the words of a loop.
+// the command is given the pattern under a mark, as text, and globbed makes names of it. What the shell would
+// expand first stays with the interpreter: a pattern in a variable, a list of braces, the words of a loop.
 const (
 	globMark = "\x1d"
 	globRoot = "/sys/"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// HasCard reports whether a GPU card is in the node, beside its own GPU.
+// HasCard reports whether a GPU card is in the node, in addition to its own GPU.
 func (n *Node) HasCard() bool { return n.Card && n.GPU }
 
 // gpuTree is what the GPU's driver shows in the file system.

@@ -17,21 +17,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// The interpreter runs background jobs and pipelines in goroutines of its own, of
-// which the clock would know nothing, and cannot end one: its $! is no process id, and
-// it has no kill. So each "X &" is turned into
+// The interpreter runs background jobs and pipelines in goroutines of its own, which the clock would not
+// know, and it cannot end one: its $! is not a process id, and it has no kill. So each "X &" is turned into
 //
 //	{ @job; { SIM_JOB=$SIM_LAST; @begin; ( X ) && @end || @end; } & }
 //
-// where @job draws a process id into SIM_LAST, which is also what $! becomes, and makes
-// an actor of the clock, which @begin and @end are the life of. Every command inside
-// finds its job by SIM_JOB and ends when kill says so. And each "X | Y" is turned into
+// where @job draws a process id into SIM_LAST, which $! also becomes, and makes an actor of the clock that
+// lives from @begin to @end. Every command inside finds its job by SIM_JOB and ends when kill says so. Each
+// "X | Y" is turned into
 //
 //	{ @pipe; { SIM_JOB=$SIM_PIPE; @begin; ( X ) >"/@pipe/$SIM_PIPE" && @end || @end; } &
 //	( SIM_IN=$SIM_PIPE; Y ); @join; }
 //
-// where @pipe makes a job with a pipe, from which commands in Y read where nothing else
-// is their input, and @join waits for the job and says what Y ended with.
+// where @pipe makes a job with a pipe, from which commands in Y read unless they have another input, and
+// @join waits for the job and returns Y's status.
 const (
 	lastJobVariable = "SIM_LAST" // the process id of the last job
 	ownJobVariable  = "SIM_JOB"  // the job that a command is in
@@ -113,7 +112,7 @@ func trackPipe(st *syntax.Stmt) {
 // newJob enters a job before it starts, and is what the shell does for @job and @pipe.
 func (sh *Shell) newJob(env expand.Environ, variable string) []string {
 	n := sh.node
-	// Before the shell's lock is taken: the clock may give a turn to somebody who takes it.
+	// Before the shell's lock is taken: the clock may give a turn to an actor that takes it.
 	bg := &backgroundJob{parent: sh.jobOf(env), actor: n.Rack.Clock.Begin(false)}
 	whole := sh.Life
 	if variable == pipeVariable {
@@ -161,10 +160,9 @@ func (sh *Shell) beginJob(bg *backgroundJob) []string {
 	return []string{"true"}
 }
 
-// endJob ends a job's last turn. What the interpreter does for it after that touches
-// nothing of the node.
-// It may be called twice, by && @end and by || @end: the second finds that it is over, or
-// that somebody who waited for it has taken it off the list already.
+// endJob ends a job's last turn. What the interpreter does for it after that touches nothing of the node. It
+// may be called twice, by && @end and by || @end: the second call finds that the job is over, or that a
+// waiter has taken it off the list already.
 func (sh *Shell) endJob(bg *backgroundJob, code int) []string {
 	switch {
 	case bg == nil:
@@ -349,8 +347,8 @@ func oneLine(in io.Reader, raw bool) (string, error) {
 	}
 }
 
-// A pipe is what one command prints and another one reads, or what somebody outside
-// writes to a script's input.
+// A pipe is what one command prints and another one reads, or what a caller outside writes to a script's
+// input.
 type pipe struct {
 	clock *clock.Clock
 
@@ -358,9 +356,9 @@ type pipe struct {
 	data []byte
 	// By who writes: what is in it is read to its end.
 	closed bool
-	broken func() // ends who writes though nobody reads; nil while somebody does
-	// Closed when there is room for who writes from outside, who can't wait by the clock; nil where
-	// nobody does.
+	broken func() // ends a writer without a reader; nil while the pipe is read
+	// Closed when there is room for a writer outside, which can't wait by the clock; nil without such a
+	// writer.
 	room chan struct{}
 }
 
@@ -399,15 +397,14 @@ func (p *pipe) Write(b []byte) (int, error) {
 	}
 }
 
-// hasRoom takes the pipe's lock, which nobody holds while he calls the clock: so Park may ask.
+// hasRoom takes the pipe's lock, which is never held during a call of the clock: so Park may ask.
 func (p *pipe) hasRoom() (ok bool) {
 	p.locked(func() { ok = len(p.data) < pipeSize || p.broken != nil })
 	return ok
 }
 
-// Fill is Write for somebody outside.
-// A client that writes faster than a script reads is slowed down by its SSH window, since this
-// waits.
+// Fill is Write for a caller outside. A client that writes faster than a script reads is slowed down by its
+// SSH window, since this waits.
 func (p *pipe) Fill(b []byte) error {
 	for len(b) > 0 {
 		room := make(chan struct{})
@@ -434,7 +431,7 @@ func (p *pipe) Close() {
 	p.locked(func() { p.closed = true })
 }
 
-// Abandon says that nobody reads any more. Who writes all the same is ended.
+// Abandon says that the pipe is read no more. A writer that goes on is ended.
 func (p *pipe) Abandon(end func()) {
 	p.locked(func() {
 		p.broken = end
@@ -443,7 +440,7 @@ func (p *pipe) Abandon(end func()) {
 	})
 }
 
-// more tells who writes from outside that there is room; mu is held.
+// more signals room to a writer outside; mu is held.
 func (p *pipe) more() {
 	if p.room != nil {
 		close(p.room)
@@ -494,7 +491,7 @@ func (r pipeReader) Read(b []byte) (int, error) {
 		return 0, nil
 	}
 	for {
-		// Taken before ctx is looked at, and lost where it has ended: nobody reads on after that.
+		// Taken before ctx is checked, and lost where ctx has ended: nothing reads on after that.
 		n, over, ok := r.p.take(b)
 		switch {
 		case over, r.ctx.Err() != nil:

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// DialLoopback connects a process of the node to a port of its own 127.0.0.1.
-// Only what serves bytes answers: a port that the SSH server listens on for its client,
-// and the node's own etcd. It never waits, and nothing of it touches the network of the
-// host. Whoever dials closes the connection, at the latest when its process ends.
+// DialLoopback connects a process of the node to a port of its own 127.0.0.1. Only what serves bytes answers:
+// a port that the SSH server listens on for its client, and the node's own etcd. It never waits, and never
+// touches the network of this machine. The caller closes the connection, at the latest when its process ends.
 func (n *Node) DialLoopback(port int) (net.Conn, error) {
 	n.Rack.Lock()
 	var serve func(net.Conn)
@@ -26,7 +25,7 @@ func (n *Node) DialLoopback(port int) (net.Conn, error) {
 		}
 	}
 	process, server := Join(Address("127.0.0.1:"+strconv.Itoa(OriginPort)), address)
-	// It ends when either end is closed, which is whoever dialled to see to.
+	// It ends when either end is closed, which is the dialling end's task.
 	go serve(server)
 	return process, nil
 }
@@ -51,10 +50,9 @@ func (l *Listener) boundHex() string {
 	return "00000000"
 }
 
-// Forget starts a server that nobody waits for and that answers nobody; serves is what
-// programs that connect find there.
-// Where something listens already it stays, and Unforget leaves it there. Callers hold the rig's
-// lock, as all here do.
+// Forget starts a server that no script waits for and that never answers; serves is what programs find there
+// when they connect. Where something listens already it stays, and Unforget leaves it there. Callers hold the
+// rig's lock, as everywhere here.
 func (n *Node) Forget(port int, serves any, args ...string) {
 	if n.Listeners[port] != nil {
 		return
@@ -72,14 +70,14 @@ func (n *Node) Unforget(port int) {
 	}
 }
 
-// ForgottenFor is how long a server that nobody needs has been there.
+// ForgottenFor is how long a forgotten server has been there.
 const ForgottenFor = 3*time.Hour + 12*time.Minute
 
 // A Listener is a TCP port that a process on the node listens on.
 type Listener struct {
 	// On every address of the node, or on loopback alone.
 	Port int
-	// Who is told by ss, and of whom /proc/net/tcp tells the user.
+	// The process that ss shows, whose user /proc/net/tcp shows.
 	Proc *Process
 	// Serves is what the program that listens keeps for those that connect; another program
 	// finds nothing that it knows there.
@@ -88,11 +86,10 @@ type Listener struct {
 	// of the same kind can connect. The fabric's lock is held.
 	Open      func() func(net.Conn)
 	Loopback  bool // it listens there alone
-	forgotten bool // nobody waits for it, and whoever likes may end it
+	forgotten bool // no script waits for it, and any may end it
 }
 
-// Served is what the program that listens on a port keeps for those that connect; nil
-// where nobody does.
+// Served is what the program that listens on a port keeps for those that connect; nil without such a program.
 func (n *Node) Served(port int) any {
 	if l := n.Listeners[port]; l != nil {
 		return l.Serves
@@ -100,7 +97,7 @@ func (n *Node) Served(port int) any {
 	return nil
 }
 
-// endForgotten ends a server that nobody waits for.
+// endForgotten ends a forgotten server.
 func (n *Node) endForgotten(p *Process) {
 	for port, l := range n.Listeners {
 		if l.Proc == p && l.forgotten {

@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
-// LoadBonding loads the driver, which makes as many bonds by itself as it is
-// told: by maxBonds, or where that is negative by modprobe's configuration.
+// LoadBonding loads the driver, which makes maxBonds bonds at once, or, where that is negative, as many as
+// modprobe's configuration says.
 func (n *Node) LoadBonding(maxBonds int) {
 	if slices.Contains(n.Modules, "bonding") {
 		return
@@ -36,7 +36,7 @@ func (n *Node) UnloadBonding() {
 			n.DeleteBond(d.Name)
 		}
 	}
-	// A network that isn't a bond's doesn't mind: the driver is nobody's but theirs.
+	// A network that isn't a bond's is not affected: only bonds use the driver.
 	n.Modules = slices.DeleteFunc(n.Modules, func(m string) bool { return m == "bonding" })
 	n.Changed()
 }

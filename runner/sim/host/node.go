@@ -26,7 +26,7 @@ type Node struct {
 	*net.Stack
 	// What it shares with the others.
 	Rack *Rack
-	// By port. sshd's 22 is not among them: it is everybody's, and nobody may take it.
+	// By port. sshd's 22 is not among them: no script may take it.
 	Listeners map[int]*Listener
 	// By process id.
 	Procs map[int]*Process
@@ -36,17 +36,17 @@ type Node struct {
 	// doesn't mind.
 	Modules   []string
 	Profiles  map[string]string // of NetworkManager: an interface's address, by name
-	LetGo     map[string]bool   // interfaces that NetworkManager was told to leave alone
-	Unmanaged map[string]bool   // those that its configuration tells it to leave alone
-	// Further profiles of NetworkManager by interface, which start by themselves and ask for a lease
-	// that nobody gives.
+	LetGo     map[string]bool   // interfaces that NetworkManager was asked to leave alone
+	Unmanaged map[string]bool   // those that its configuration leaves alone
+	// Further profiles of NetworkManager by interface, which start automatically and ask for a lease that no
+	// server gives.
 	Strays map[string]string
 	// Given back by each tool when it ends, however that is.
 	Held int64 // bytes of memory that the tools hold
 	// Of NetworkManager, as it has read them from files, by id.
 	Keyfiles map[string]Keyfile
 	NextPID  int
-	// A queue pair's number is the adapter's own, and nobody gets one twice.
+	// A queue pair's number is the adapter's own, and is never given twice.
 	NextQPN int
 	tree    *Inode // nil where it has to be built again
 	treeOf  int    // the devices that it was built of
@@ -58,7 +58,7 @@ type Node struct {
 	Absent   map[string]bool   // programs that are not installed
 	Flaws    map[Flaw]bool
 	Ahead    time.Duration        // of the rig's wall clock
-	logged   map[int][]KernelLine // in the kernel's log beside the usual
+	logged   map[int][]KernelLine // in the kernel's log in addition to the usual
 	logs     int                  // how often something was put there
 	// For all users of the node alike.
 	Password  string        // that sudo asks for; empty where it asks for none
@@ -69,7 +69,7 @@ type Node struct {
 	MemlockKB int64      // that a user may lock; 0 where nothing limits it
 	FreeKB    int64      // available while nothing runs
 	GPU       bool       // its GPU has a driver
-	Card      bool       // it has a GPU card beside that
+	Card      bool       // it has a GPU card in addition
 	Hot       bool       // its adapter is
 	HandsOver bool       // its kernel keeps memory for the next one (KHO)
 	Box       *Container // what docker runs on it
@@ -116,7 +116,7 @@ func newNode(r *Rack, st *net.Stack) *Node {
 	return n
 }
 
-// bareNode is a node of which nobody is told when a link comes.
+// bareNode is a node without a listener for links that come up.
 func bareNode(r *Rack, st *net.Stack) *Node {
 	n := &Node{
 		Stack: st, Rack: r,
@@ -151,7 +151,7 @@ func (n *Node) netplan() (string, error) {
 	return b.String(), nil
 }
 
-// remembered is what NetworkManager keeps of a device over a restart of its own: what it was told.
+// remembered is what NetworkManager keeps of a device over its own restart: its managed state.
 func (n *Node) remembered(name string) func() (string, error) {
 	return func() (string, error) { return fmt.Sprintf("[device]\nmanaged=%t\n", !n.LetGo[name]), nil }
 }
@@ -162,8 +162,8 @@ type Keyfile map[string]string
 // KeyfileDir is where netplan writes them.
 const KeyfileDir = "/run/NetworkManager/system-connections"
 
-// Dispatched is a script that NetworkManager runs whenever an interface has a link again, also
-// one that somebody else has made.
+// Dispatched is a script that NetworkManager runs whenever an interface has a link again, also an interface
+// that another program has made.
 const Dispatched = "/etc/NetworkManager/dispatcher.d/30-rails"
 
 // came is what NetworkManager does when an interface has a link again.
@@ -179,8 +179,8 @@ func (n *Node) came(d *net.Netdev) {
 	n.Activate(d)
 }
 
-// Manages reports whether NetworkManager has an interface in its hands: with a profile of
-// its own, and left alone by nobody's word.
+// Manages reports whether NetworkManager manages an interface: it has a profile, and neither a command nor
+// the configuration excludes it.
 func (n *Node) Manages(name string) bool {
 	_, saved := n.Profiles[name]
 	return saved && !n.Leaves(name)
@@ -189,9 +189,8 @@ func (n *Node) Manages(name string) bool {
 // Leaves reports whether NetworkManager leaves an interface alone.
 func (n *Node) Leaves(name string) bool { return n.LetGo[name] || n.Unmanaged[name] }
 
-// Activate is what NetworkManager does with an interface of its own that has a link: it sets
-// its profile's address again, also on one that a bond holds by now, which is how a bond
-// that is made beside it breaks.
+// Activate is what NetworkManager does with an interface of its own that has a link: it sets its profile's
+// address again, also on one that a bond holds by now, which is how a bond that is made next to it breaks.
 func (n *Node) Activate(d *net.Netdev) {
 	if !n.Manages(d.Name) || n.Keyfiles["netplan-"+d.Name]["connection.master"] != "" {
 		return
@@ -250,8 +249,8 @@ func (n *Node) procDir(name string) *Inode {
 		Mode: 0o444, read: func() (string, error) { return strings.Join(p.Args, "\x00") + "\x00", nil },
 	})
 	dir.fixed("comm", p.name())
-	// The 22nd field is when it started, in hundredths of a second.
-	// A process id that was given anew has another beginning.
+	// The 22nd field is when it started, in hundredths of a second. A process id that was given again has
+	// another start.
 	dir.fixed("stat", fmt.Sprintf("%d (%s) S 1 %d %d 0 -1 4194304 812 0 0 0 3 2 0 0 20 0 1 0 %d 24645632 1408",
 		pid, p.name(), pid, pid, p.Started/(10*time.Millisecond)))
 	uid := 1000

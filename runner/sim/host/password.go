@@ -38,7 +38,7 @@ func attempts(n int) string {
 	return fmt.Sprintf("%d incorrect password attempts", n)
 }
 
-// readLine reads one line a byte at a time: what follows belongs to somebody else.
+// readLine reads one line, a byte at a time: what follows belongs to another reader.
 func readLine(r io.Reader) (string, error) {
 	var line []byte
 	var b [1]byte

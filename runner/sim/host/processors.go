@@ -5,18 +5,18 @@ import (
 	"math"
 )
 
-// What traffic takes of the processors, in seconds of one core for 10^9 bits. TCP is copied and
-// checked by the kernel at both ends, and more of it where it arrives: one stream fills a core at
-// some 34 Gb/s (the tutorial's 33.7). Of RDMA only who posts has work: perftest waits for its
-// completions in a loop, which takes a core whatever the rate is. It is told by the bytes of a
-// link's rate, because nothing here knows which process waits.
+// What traffic takes of the processors, in seconds of one core for 10^9 bits. TCP is copied and checked by
+// the kernel at both ends, and more of it where it arrives: one stream fills a core at some 34 Gb/s (the
+// tutorial's 33.7). With RDMA only the poster has work: perftest polls for its completions, which takes a
+// core at any rate. It is counted by the bytes of a link's rate, because the waiting process isn't known
+// here.
 const (
 	coreTCPSend    = 1.0 / 45
 	coreTCPReceive = 1.0 / 34
 	coreRDMASend   = 1.0 / 95
 
 	cores = 20
-	// A desktop that nobody uses, in cores.
+	// An idle desktop, in cores.
 	coresIdle = 0.12
 )
 
