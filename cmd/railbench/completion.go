@@ -14,6 +14,7 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/rigfile"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -224,7 +225,7 @@ func (f rigFlags) nodeNames(ctx context.Context) (names []string, err error) {
 		defer rig.Close()
 		return simNames(rig), nil
 	}
-	for i, n := range c.file.nodes() {
+	for i, n := range c.file.All() {
 		if n.Name == "" {
 			n.Name = strconv.Itoa(i + 1)
 		}
@@ -267,7 +268,7 @@ func rigCompletions() map[string]completer {
 		"fault": completeFaults,
 		"param": completeParams,
 		"peer":  words(), "here": words(), "link": completeLinks, "etcd": words(), "container": words(),
-		"speed": words("10", "max"), "seed": words(), "nodes": words("2", "3", "4", slurmEngine), "slurm": words(),
+		"speed": words("10", "max"), "seed": words(), "nodes": words("2", "3", "4", rigfile.Slurm), "slurm": words(),
 		"inventory": files("ini", "yml", "yaml", "json"),
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/rigfile"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
@@ -161,7 +162,7 @@ func TestDocsExamples(t *testing.T) {
 		}
 		commandsExist(t, path, text)
 		for _, src := range fences(text, "toml") {
-			if _, err := parseRig(path, []byte(src)); err != nil {
+			if _, err := rigfile.Parse(path, []byte(src)); err != nil {
 				t.Error(err)
 			}
 		}

@@ -15,6 +15,9 @@ import (
 	"github.com/railbench/railbench/tui/render"
 )
 
+// editedLimit is how long a script may be when the editor has written it.
+const editedLimit = 1 << 20
+
 // An editor is the program with which a user writes, and the text that it is given.
 type editor struct {
 	cmd  *exec.Cmd
@@ -70,7 +73,7 @@ func (e *editor) Run() error {
 		return err
 	}
 	// Some editors write a new file in the old one's place: it is read by its name.
-	text, err := safefile.Read(file, rigLimit)
+	text, err := safefile.Read(file, editedLimit)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/railbench/railbench/steps/rigfile"
 )
 
 // A file of a result that finds no room is no wrong usage, whichever verb writes it.
@@ -49,7 +51,7 @@ func TestFullDisksOfResults(t *testing.T) {
 		}
 	}
 	// What railbench init writes, for which there have to be nodes, and railbench rig.
-	if s, ok := errors.AsType[status](writeRig(filepath.Join(dir, "x.toml"), rigFile{}, false)); !ok ||
+	if s, ok := errors.AsType[status](writeRig(filepath.Join(dir, "x.toml"), rigfile.File{}, false)); !ok ||
 		s.code != exitUnwritten {
 		t.Errorf("the rig file: %v", s)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/limits"
+	"github.com/railbench/railbench/steps/rigfile"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 )
@@ -120,22 +121,24 @@ func looksAt(where, names []string) string {
 }
 
 // fileOf is the rig file of what was found: of two nodes as --peer names them, or of a list.
-func (f rigFlags) fileOf(b *bench, found steps.Rig) rigFile {
+func (f rigFlags) fileOf(b *bench, found steps.Rig) rigfile.File {
 	if f.lists() {
 		return f.listFile(b, found)
 	}
-	file := rigFile{
+	file := rigfile.File{
 		SSHConfig: f.sshConfig, Etcd: f.etcd,
-		Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer},
+		Here: rigfile.Node{SSH: f.here, Local: f.here == ""}, Peer: rigfile.Node{SSH: f.peer},
 	}
-	for e, n := range map[steps.End]*nodeFile{steps.Here: &file.Here, steps.Peer: &file.Peer} {
+	for e, n := range map[steps.End]*rigfile.Node{steps.Here: &file.Here, steps.Peer: &file.Peer} {
 		if n.Name = found.At(e).Host; n.Name == "" {
 			n.Name = found.At(e).Name
 		}
 	}
 	file.Name = file.Here.Name + "-" + file.Peer.Name
 	for _, p := range found.Pairs {
-		file.Rails = append(file.Rails, railFile{Here: found.Rail(p, steps.Here).Dev, Peer: found.Rail(p, steps.Peer).Dev})
+		file.Rails = append(file.Rails, rigfile.Rail{
+			Here: found.Rail(p, steps.Here).Dev, Peer: found.Rail(p, steps.Peer).Dev,
+		})
 	}
 	return file
 }
@@ -144,7 +147,7 @@ func (f rigFlags) fileOf(b *bench, found steps.Rig) rigFile {
 // are found are used: a file of thousands of rails is nobody's to read.
 const railsTold = 8
 
-func (f rigFlags) listFile(b *bench, found steps.Rig) rigFile {
+func (f rigFlags) listFile(b *bench, found steps.Rig) rigfile.File {
 	file := b.listed
 	file.SSHConfig, file.Etcd = f.sshConfig, f.etcd
 	if len(found.Nodes) > railsTold {
@@ -154,7 +157,7 @@ func (f rigFlags) listFile(b *bench, found steps.Rig) rigFile {
 		link := found.Over(l)
 		for _, p := range link.Pairs {
 			end := func(e steps.End) string { return link.At(e).Name + ":" + link.Rail(p, e).Dev }
-			file.Rails = append(file.Rails, railFile{A: end(steps.Here), B: end(steps.Peer)})
+			file.Rails = append(file.Rails, rigfile.Rail{A: end(steps.Here), B: end(steps.Peer)})
 		}
 	}
 	return file

@@ -15,6 +15,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/rigfile"
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
@@ -118,13 +119,13 @@ func isThisMachine(name string) bool {
 }
 
 // listedRig is a rig of the nodes that --nodes and --inventory name.
-func (f rigFlags) listedRig(ctx context.Context) (rigFile, error) {
+func (f rigFlags) listedRig(ctx context.Context) (rigfile.File, error) {
 	nodes, _, err := f.listed(ctx)
 	if err != nil {
-		return rigFile{}, err
+		return rigfile.File{}, err
 	}
 	if len(nodes) < len(steps.Ends) || len(nodes) > steps.MostNodes {
-		return rigFile{}, fmt.Errorf("a rig has from %d to %d nodes, and the list %d", len(steps.Ends), steps.MostNodes,
+		return rigfile.File{}, fmt.Errorf("a rig has from %d to %d nodes, and the list %d", len(steps.Ends), steps.MostNodes,
 			len(nodes))
 	}
 	var names []string
@@ -132,11 +133,11 @@ func (f rigFlags) listedRig(ctx context.Context) (rigFile, error) {
 		names = append(names, n.Name)
 	}
 	if f.onSlurm() {
-		return slurmFile(names), nil
+		return rigfile.OfAllocation(names), nil
 	}
-	file := rigFile{Name: nodeset.Fold(names)}
+	file := rigfile.File{Name: nodeset.Fold(names)}
 	for _, n := range nodes {
-		own := nodeFile{Name: n.Name, SSH: n.SSH, Local: n.Local}
+		own := rigfile.Node{Name: n.Name, SSH: n.SSH, Local: n.Local}
 		if n.Local {
 			own.SSH = ""
 		}

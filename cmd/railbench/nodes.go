@@ -34,6 +34,7 @@ import (
 	"github.com/railbench/railbench/steps/launch"
 	"github.com/railbench/railbench/steps/lazyregexp"
 	"github.com/railbench/railbench/steps/rendezvous"
+	"github.com/railbench/railbench/steps/rigfile"
 	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/steps/upload"
@@ -103,7 +104,7 @@ type bench struct {
 	// onState is where the nodes tell their connection's state, once a session is open.
 	onState    func(node int, state runner.State, why error)
 	allocation runner.Allocation // of Slurm's, whose nodes they are; job 0 for none
-	listed     rigFile           // the nodes of --nodes and --inventory, as a rig file has them
+	listed     rigfile.File      // the nodes of --nodes and --inventory, as a rig file has them
 	release    func()            // gives Slurm back what was asked for; nil where nothing was
 	unlocked   runner.Unlocked   // keys by passphrases that were typed, for all nodes
 }
@@ -359,7 +360,7 @@ func parseParams(given []string, t steps.Tutorial) (set steps.Settings, err erro
 // A choice is the rig that the flags name.
 type choice struct {
 	simulated bool
-	file      rigFile
+	file      rigfile.File
 	path      string // of the rig file, where there is one
 }
 
@@ -388,7 +389,7 @@ func (f rigFlags) choose(ctx context.Context) (c choice, err error) {
 	case f.slurm != "":
 		// Which nodes they are is known once Slurm has given them.
 		_, _, err = wantsSlurm(f.slurm)
-		c.file.Engine = slurmEngine
+		c.file.Engine = rigfile.Slurm
 	case f.rig == "sim", f.rig == ringRig:
 		c.simulated = true
 	case f.rig == "virtual":
@@ -420,7 +421,7 @@ func (f rigFlags) configured(ctx context.Context) (c choice, err error) {
 		return c, err
 	}
 	if f.peer != "" {
-		c.file = rigFile{Here: nodeFile{SSH: f.here, Local: f.here == ""}, Peer: nodeFile{SSH: f.peer}}
+		c.file = rigfile.File{Here: rigfile.Node{SSH: f.here, Local: f.here == ""}, Peer: rigfile.Node{SSH: f.peer}}
 		return c, nil
 	}
 	path, err := rigPath()
@@ -491,11 +492,11 @@ func (f rigFlags) nodes(ctx context.Context, ask runner.Asker) (*bench, error) {
 		b.close()
 		return nil, usage(err)
 	}
-	if b.options.Rails, err = file.choices(); err != nil {
+	if b.options.Rails, err = file.RailChoices(); err != nil {
 		b.close()
 		return nil, usage(err)
 	}
-	nodes := file.nodes()
+	nodes := file.All()
 	var targets []runner.Target
 	if b.allocation.Job == 0 {
 		if targets, err = f.targets(ctx, nodes); err != nil {
@@ -553,7 +554,7 @@ func (b *bench) add(n runner.Node, where string) {
 const resolvedAtOnce = 32
 
 // targets are what the nodes' names mean to ssh. The error is of the first node that has one; none is begun after it.
-func (f rigFlags) targets(ctx context.Context, nodes []nodeFile) ([]runner.Target, error) {
+func (f rigFlags) targets(ctx context.Context, nodes []rigfile.Node) ([]runner.Target, error) {
 	targets, errs := make([]runner.Target, len(nodes)), make([]error, len(nodes))
 	var failed atomic.Bool
 	var all sync.WaitGroup
@@ -582,7 +583,7 @@ func (f rigFlags) targets(ctx context.Context, nodes []nodeFile) ([]runner.Targe
 
 // connect puts a node at the end of the rig; targets are all nodes', where they are reached over SSH. It is asked for
 // nothing before something runs on it.
-func (f rigFlags) connect(b *bench, i int, n nodeFile, targets []runner.Target, ask runner.Asker) {
+func (f rigFlags) connect(b *bench, i int, n rigfile.Node, targets []runner.Target, ask runner.Asker) {
 	if n.Local {
 		name := n.Name
 		if name == "" {

@@ -9,134 +9,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/session"
+	"github.com/railbench/railbench/steps/rigfile"
 )
-
-const peerTable = "[peer]\nssh = \"nvidia@192.0.2.1\"\n"
-
-func TestParseRig(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name, src string
-		want      rigFile
-		err       string // begins with what follows the path, where there is one
-	}{
-		{
-			name: "both over ssh",
-			src: "name = \"lab\"\n[here]\nssh = \"spark-02\"\n[peer]\nname = \"b\"\nssh = \"nvidia@192.0.2.1:2222\"\n" +
-				"[[rail]]\nhere = \"mlx5_0\"\npeer = \"mlx5_1\"\n",
-			want: rigFile{
-				Name: "lab", Here: nodeFile{SSH: "spark-02"}, Peer: nodeFile{Name: "b", SSH: "nvidia@192.0.2.1:2222"},
-				Rails: []railFile{{Here: "mlx5_0", Peer: "mlx5_1"}},
-			},
-		},
-		{
-			name: "inline, Windows line ends, comments",
-			src:  "# a rig\r\nhere = {local = true}\r\npeer.ssh = 'spark-01' # the other\r\n",
-			want: rigFile{Here: nodeFile{Local: true}, Peer: nodeFile{SSH: "spark-01"}},
-		},
-		{
-			name: "an etcd that is there", src: "etcd = \"http://192.0.2.1:2379\"\n[here]\nlocal = true\n" + peerTable,
-			want: rigFile{Etcd: "http://192.0.2.1:2379", Here: nodeFile{Local: true}, Peer: nodeFile{SSH: "nvidia@192.0.2.1"}},
-		},
-		{
-			name: "no URL of an etcd", src: "name = \"a\"\netcd = \"192.0.2.1:2379\"\n[here]\nlocal = true\n" + peerTable,
-			err: `:2: etcd "192.0.2.1:2379": its URL is written http://HOST:PORT`,
-		},
-		{
-			name: "unknown key", src: "[here]\nlocal = true\n[peer]\nshh = \"a\"\n",
-			err: `:4: unknown key "peer.shh"; did you mean "peer.ssh"?`,
-		},
-		{name: "unknown key, none near", src: "colour = 4\n", err: `:1: unknown key "colour"`},
-		{
-			name: "unknown table", src: "[here]\nlocal = true\n\n[pear]\nssh = \"a\"\n",
-			err: `:4: unknown key "pear"; did you mean "peer"?`,
-		},
-		{
-			name: "unknown key of a rail", src: "[here]\nlocal = true\n" + peerTable + "[[rail]]\nhere = \"a\"\nperr = \"b\"\n",
-			err: `:7: unknown key "rail.perr"; did you mean "rail.peer"?`,
-		},
-		{name: "plural", src: "[[rails]]\nhere = \"a\"\n", err: `:1: unknown key "rails"; did you mean "rail"?`},
-		{
-			name: "a number for a string", src: "[here]\n  ssh = 5\n" + peerTable,
-			err: `:2:9: here.ssh is an integer here, and must be a string: "…"`,
-		},
-		{
-			name: "a string for a boolean", src: "[here]\nlocal = \"yes\"\n" + peerTable,
-			err: ":2:9: here.local is a string here, and must be true or false",
-		},
-		{
-			name: "a string for a table", src: "here = \"spark-02\"\n" + peerTable,
-			err: ":1:8: here is a string here, and must be a table: [here]",
-		},
-		{
-			name: "a string for rails", src: "rail = \"a\"\n",
-			err: ":1:8: rail is a string here, and must be tables, each beginning with [[rail]]",
-		},
-		{name: "open string", src: "name = \"x\n[here]\n", err: ":1:10: "},
-		{name: "no value", src: "[here]\nssh =\n", err: ":2:"},
-		{name: "a table twice", src: "[here]\nlocal = true\n[here]\n", err: ":3:2 at key here: "},
-		{name: "not UTF-8", src: "name = \"\xff\"\n", err: ":1:"},
-		{name: "empty", src: "", err: `:1: [here] needs ssh = "user@host", or local = true`},
-		{
-			name: "neither", src: "[here]\nlocal = true\n[ peer ]\nname = \"x\"\n",
-			err: `:3: [peer] needs ssh = "user@host", or local = true`,
-		},
-		{
-			name: "local is false", src: peerTable + "[here]\nlocal = false\n",
-			err: `:3: [here] needs ssh = "user@host", or local = true`,
-		},
-		{
-			name: "both", src: peerTable + "\n[here]\nlocal = true\nssh = \"a\"\n",
-			err: ":4: [here] has both ssh and local: remove one of them",
-		},
-		{
-			name: "both nodes local", src: "[here]\nlocal = true\n[peer]\nlocal = true\n",
-			err: ":3: here.local and peer.local: both nodes are this machine, and a rig has two",
-		},
-		{name: "both wrong, the first is told", src: "[here]\n[peer]\n", err: ":1: [here] needs"},
-		{
-			name: "rail without a peer", src: "[here]\nlocal = true\n" + peerTable +
-				"[[rail]]\nhere = \"a\"\npeer = \"b\"\n[[rail]]\nhere = \"c\"\n",
-			err: ":8: rail 2 needs here and peer, the RDMA devices at its two ends",
-		},
-		{
-			name: "a name of two lines", src: "[here]\nlocal = true\nname = \"a\\nrm -rf ~\"\n" + peerTable,
-			err: `:1: here.name "a\nrm -rf ~" has a control character`,
-		},
-		{
-			name: "a name that controls the terminal", src: "[here]\nlocal = true\n" + peerTable + "name = \"\\u001b[2J\"\n",
-			err: `:3: peer.name "\x1b[2J" has a control character`,
-		},
-		{name: "a rig's name that does", src: "\nname = \"\\u009b2J\"\n", err: `:2: name "\u009b2J" has a control character`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			got, err := parseRig("dir/rig.toml", []byte(c.src))
-			if c.err != "" {
-				if err == nil || !strings.HasPrefix(err.Error(), "dir/rig.toml"+c.err) {
-					t.Fatalf("%v, want dir/rig.toml%s", err, c.err)
-				}
-				if strings.Contains(err.Error(), "main.") || strings.Contains(err.Error(), "\n") {
-					t.Errorf("not for people: %q", err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
-			}
-		})
-	}
-}
 
 func TestReadRig(t *testing.T) {
 	t.Parallel()
@@ -156,10 +37,10 @@ var nasty = []string{
 
 func TestWriteRig(t *testing.T) {
 	t.Parallel()
-	want := rigFile{
-		Name: "lab", SSHConfig: "/etc/lab config", Here: nodeFile{Name: "a", Local: true},
-		Peer:  nodeFile{Name: "b", SSH: "nvidia@b:2222"},
-		Rails: []railFile{{Here: "mlx5_0", Peer: "mlx5_1"}, {Here: "mlx5_2", Peer: "mlx5_3"}},
+	want := rigfile.File{
+		Name: "lab", SSHConfig: "/etc/lab config", Here: rigfile.Node{Name: "a", Local: true},
+		Peer:  rigfile.Node{Name: "b", SSH: "nvidia@b:2222"},
+		Rails: []rigfile.Rail{{Here: "mlx5_0", Peer: "mlx5_1"}, {Here: "mlx5_2", Peer: "mlx5_3"}},
 	}
 	path := filepath.Join(t.TempDir(), "new", "rig.toml")
 	if err := writeRig(path, want, false); err != nil {
@@ -208,16 +89,16 @@ func TestRigFileNastyValues(t *testing.T) {
 	t.Parallel()
 	for i, v := range nasty {
 		path := filepath.Join(t.TempDir(), fmt.Sprint(i), "rig.toml")
-		want := rigFile{
-			Name: v, SSHConfig: v, Here: nodeFile{Name: v, SSH: v}, Peer: nodeFile{Name: v, SSH: v},
-			Rails: []railFile{{Here: v, Peer: v}},
+		want := rigfile.File{
+			Name: v, SSHConfig: v, Here: rigfile.Node{Name: v, SSH: v}, Peer: rigfile.Node{Name: v, SSH: v},
+			Rails: []rigfile.Rail{{Here: v, Peer: v}},
 		}
 		if err := writeRig(path, want, false); err != nil {
 			t.Fatalf("%q: %v", v, err)
 		}
 		got, err := readRig(path)
 		switch {
-		case hasControl(v):
+		case strings.ContainsFunc(v, unicode.IsControl):
 			if err == nil || !strings.Contains(err.Error(), "has a control character") {
 				t.Errorf("%q: %v", v, err)
 			}
@@ -275,12 +156,12 @@ func TestUnreachablePeer(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := rigFile{
-		Name: "lab", Here: nodeFile{Name: "near", SSH: fmt.Sprintf("far:%d", port)},
-		Peer: nodeFile{SSH: fmt.Sprintf("far:%d", port)},
+	file := rigfile.File{
+		Name: "lab", Here: rigfile.Node{Name: "near", SSH: fmt.Sprintf("far:%d", port)},
+		Peer: rigfile.Node{SSH: fmt.Sprintf("far:%d", port)},
 	}
 	if runtime.GOOS == "linux" {
-		file.Here = nodeFile{Name: "near", Local: true}
+		file.Here = rigfile.Node{Name: "near", Local: true}
 	}
 	if err := writeRig(rig, file, false); err != nil {
 		t.Fatal(err)
@@ -308,46 +189,6 @@ func TestUnreachablePeer(t *testing.T) {
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("init wrote a file")
-	}
-}
-
-// A file of many nodes, and what is refused of one.
-func TestRigFileOfManyNodes(t *testing.T) {
-	t.Parallel()
-	const trio = "[[node]]\nname = \"a\"\nlocal = true\n[[node]]\nname = \"b\"\nssh = \"b\"\n[[node]]\nname = \"c\"\n" +
-		"ssh = \"c\"\n"
-	f, err := parseRig("rig.toml", []byte(trio+"[[rail]]\na = \"a:mlx5_0\"\nb = \"c:mlx5_1\"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(f.nodes()) != 3 || f.nodes()[2].SSH != "c" {
-		t.Errorf("%+v", f.nodes())
-	}
-	rails, err := f.choices()
-	if want := (session.RailChoice{Link: steps.Link{Here: 0, Peer: 2}, Here: "mlx5_0", Peer: "mlx5_1"}); err != nil ||
-		len(rails) != 1 || rails[0] != want {
-		t.Errorf("%+v, %v", rails, err)
-	}
-	for _, c := range [][2]string{
-		{trio + "[here]\nlocal = true\n", ":1: the file has [[node]] tables, and [here] or [peer] too"},
-		{"[[node]]\nname = \"a\"\nlocal = true\n", "from 2 to 1024 nodes, and the file 1"},
-		{trio + "[[node]]\nname = \"a\"\nssh = \"d\"\n", `:10: two nodes have the name "a"`},
-		{trio + "[[node]]\nssh = \"d\"\n", ":10: [[node 4]] needs a name"},
-		{trio + "[[node]]\nname = \"d e\"\nssh = \"d\"\n", "has no colon, comma or blank"},
-		{trio + "[[node]]\nname = \"d\"\nlocal = true\n", "two nodes are local"},
-		{trio + "[[node]]\nname = \"d\"\n", "[node 4] needs ssh"},
-		{trio + "[[rail]]\nhere = \"x\"\npeer = \"y\"\n", "rail 1 needs a and b"},
-		{trio + "[[rail]]\na = \"a:x\"\nb = \"d:y\"\n", `"d:y" is not NODE:DEVICE`},
-		{trio + "[[rail]]\na = \"a:x\"\nb = \"a:y\"\n", "leads from a to itself"},
-		{
-			"[here]\nlocal = true\n[peer]\nssh = \"b\"\n[[rail]]\nhere = \"x\"\npeer = \"y\"\na = \"b:x\"\n",
-			"a and b go with [[node]] tables",
-		},
-	} {
-		src, want := c[0], c[1]
-		if _, err := parseRig("rig.toml", []byte(src)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q:\n%v, want %s", src, err, want)
-		}
 	}
 }
 

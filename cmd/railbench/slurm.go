@@ -13,10 +13,8 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/rigfile"
 )
-
-// slurmEngine is how a rig file and --nodes say that the nodes are those of an allocation of Slurm's.
-const slurmEngine = nodeset.Allocation
 
 // slurmWait is how long --slurm waits for its nodes.
 const slurmWait = 10 * time.Minute
@@ -48,26 +46,6 @@ func lacking(a runner.Allocation, node string) error {
 	return fmt.Errorf("the allocation %d has no node %s: it has %s", a.Job, node, nodeset.Fold(a.Nodes))
 }
 
-// checkSlurm looks at the nodes of a rig file whose engine is Slurm: they have names and nothing more.
-func checkSlurm(path string, src []byte, f rigFile) error {
-	for i, n := range f.Nodes {
-		line := func() int { return lineOf(src, `\[\[\s*node`, i+1) }
-		if n.SSH != "" || n.Local {
-			return fmt.Errorf("%s:%d: [node %d] has ssh or local, and the file's engine is Slurm, which knows nodes by their "+
-				"names",
-				path, line(), i+1)
-		}
-		if err := nodeset.Check("node", n.Name); err != nil {
-			return fmt.Errorf("%s:%d: %w", path, line(), err)
-		}
-	}
-	if len(f.Nodes) == 0 {
-		return fmt.Errorf("%s:%d: engine = \"slurm\" goes with [[node]] tables, each with Slurm's name of a node",
-			path, lineOf(src, `engine\s*=`, 1))
-	}
-	return nil
-}
-
 // wantsSlurm reads --slurm PARTITION:N.
 func wantsSlurm(text string) (partition string, nodes int, err error) {
 	partition, count, ok := strings.Cut(text, ":")
@@ -84,17 +62,17 @@ func wantsSlurm(text string) (partition string, nodes int, err error) {
 
 // allocate asks Slurm for the nodes that --slurm names, and makes a rig of them. They are the
 // bench's to give back.
-func (f rigFlags) allocate(ctx context.Context, b *bench) (rigFile, error) {
+func (f rigFlags) allocate(ctx context.Context, b *bench) (rigfile.File, error) {
 	partition, nodes, err := wantsSlurm(f.slurm)
 	if err != nil {
-		return rigFile{}, usage(err)
+		return rigfile.File{}, usage(err)
 	}
 	f.told("asking Slurm for %d nodes of %s, for %s at most; ctrl+c gives up", nodes, partition, slurmWait)
 	ctx, cancel := context.WithTimeoutCause(ctx, slurmWait, fmt.Errorf("there were none for %s", slurmWait))
 	defer cancel()
 	a, err := runner.Allocate(ctx, partition, nodes)
 	if err != nil {
-		return rigFile{}, status{exitUnreachable, err}
+		return rigfile.File{}, status{exitUnreachable, err}
 	}
 	f.told("allocation %d: %s; it is given back at the end", a.Job, nodeset.Fold(a.Nodes))
 	b.release = func() {
@@ -105,20 +83,12 @@ func (f rigFlags) allocate(ctx context.Context, b *bench) (rigFile, error) {
 		f.told("gave the allocation %d back", a.Job)
 	}
 	b.allocation = a
-	return slurmFile(a.Nodes), nil
-}
-
-func slurmFile(names []string) rigFile {
-	file := rigFile{Engine: slurmEngine, Name: nodeset.Fold(names)}
-	for _, name := range names {
-		file.Nodes = append(file.Nodes, nodeFile{Name: name})
-	}
-	return file
+	return rigfile.OfAllocation(a.Nodes), nil
 }
 
 // inAllocation finds the allocation that a rig of Slurm's nodes is in, and looks whether it has them.
-func (b *bench) inAllocation(file rigFile) error {
-	if file.Engine != slurmEngine || b.allocation.Job != 0 {
+func (b *bench) inAllocation(file rigfile.File) error {
+	if file.Engine != rigfile.Slurm || b.allocation.Job != 0 {
 		return nil
 	}
 	a, err := allocated()

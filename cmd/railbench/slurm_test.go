@@ -20,6 +20,7 @@ import (
 	"github.com/railbench/railbench/runner/nodetest"
 	"github.com/railbench/railbench/runner/testform"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/rigfile"
 )
 
 // inSlurm is railbench as a process, and what it printed.
@@ -98,8 +99,8 @@ func TestRunOnSlurm(t *testing.T) {
 		!strings.Contains(out, "cabling: ") {
 		t.Errorf("exit %d: %s\n%s", code, out, errs)
 	}
-	if f, err := readRig(written); err != nil || f.Engine != slurmEngine || len(f.Nodes) != 3 ||
-		f.Nodes[2] != (nodeFile{Name: "spark-03"}) {
+	if f, err := readRig(written); err != nil || f.Engine != rigfile.Slurm || len(f.Nodes) != 3 ||
+		f.Nodes[2] != (rigfile.Node{Name: "spark-03"}) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if jobs := rig.Jobs(t); len(jobs) != 1 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/rigfile"
 )
 
 // A rig has as many nodes as steps.MostNodes, whoever names them, and not one more.
@@ -28,7 +29,7 @@ func TestMostNodesOfARig(t *testing.T) {
 		for i := range len(f.Nodes) + strings.Count(c.list, ",")*(steps.MostNodes+1) {
 			fmt.Fprintf(&file, "[[node]]\nname = \"n%d\"\nssh = \"n%d\"\n", i, i)
 		}
-		if _, err := parseRig("rig.toml", []byte(file.String())); (err == nil) != (c.why == "") {
+		if _, err := rigfile.Parse("rig.toml", []byte(file.String())); (err == nil) != (c.why == "") {
 			t.Errorf("a file of %s: %v", c.list, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/railbench/railbench/assets"
 	"github.com/railbench/railbench/runner/safefile"
+	"github.com/railbench/railbench/steps/rigfile"
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
@@ -130,27 +131,27 @@ func direct(out io.Writer) io.Writer {
 }
 
 // virtualRig is the rig file of the virtual rig and its ssh configuration.
-func virtualRig() (rigFile, string, error) {
+func virtualRig() (rigfile.File, string, error) {
 	state, err := virtualState()
 	if err != nil {
-		return rigFile{}, "", err
+		return rigfile.File{}, "", err
 	}
 	config := filepath.Join(state, "ssh_config")
 	if _, err := os.Stat(config); err != nil {
-		return rigFile{}, "", errors.New("the virtual rig is not built: railbench rig build, then railbench rig up")
+		return rigfile.File{}, "", errors.New("the virtual rig is not built: railbench rig build, then railbench rig up")
 	}
 	nodes, err := virtualNodes(state)
 	if err != nil {
-		return rigFile{}, "", err
+		return rigfile.File{}, "", err
 	}
-	here, peer := nodeFile{Name: "spark-02", SSH: "spark-02"}, nodeFile{Name: "spark-01", SSH: "spark-01"}
+	here, peer := rigfile.Node{Name: "spark-02", SSH: "spark-02"}, rigfile.Node{Name: "spark-01", SSH: "spark-01"}
 	if nodes == 2 {
-		return rigFile{Name: "virtual", Here: here, Peer: peer}, config, nil
+		return rigfile.File{Name: "virtual", Here: here, Peer: peer}, config, nil
 	}
-	f := rigFile{Name: "virtual", Nodes: []nodeFile{here, peer}}
+	f := rigfile.File{Name: "virtual", Nodes: []rigfile.Node{here, peer}}
 	for n := 3; n <= nodes; n++ {
 		name := fmt.Sprintf("spark-%02d", n)
-		f.Nodes = append(f.Nodes, nodeFile{Name: name, SSH: name})
+		f.Nodes = append(f.Nodes, rigfile.Node{Name: name, SSH: name})
 	}
 	return f, config, nil
 }
