@@ -323,7 +323,7 @@ func (cl *checklist) checkOutput() tea.Cmd {
 
 func (cl *checklist) checkEvidence() tea.Cmd {
 	if c, ok := cl.check(); ok {
-		cl.evidence[c.ID] = !cl.evidence[c.ID]
+		cl.evidence[c.ID]++
 	}
 	return nil
 }
@@ -576,7 +576,9 @@ func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Ch
 		Cell:   cells.Cell{Cell: c, State: state, Names: cl.ranOn(state), View: cl.viewOf(c, selected, cl.layout())},
 		Titles: titles,
 	}
-	d.Evidence = cl.evidence[c.ID] != showsEvidence(state.Verdict)
+	if showsEvidence(state.Verdict) {
+		d.Evidence = cells.EvidenceLevel(state, cells.Decided, cl.evidence[c.ID])
+	}
 	if f, ok := cl.book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
 		fix := cl.book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix

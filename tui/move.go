@@ -217,7 +217,7 @@ func (nb *notebook) openOutput() tea.Cmd {
 
 func (nb *notebook) toggleEvidence() tea.Cmd {
 	if c, ok := nb.selected(); ok {
-		nb.evidence[c.ID] = !nb.evidence[c.ID]
+		nb.evidence[c.ID]++
 	}
 	return nil
 }

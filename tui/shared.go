@@ -60,7 +60,7 @@ type notices struct {
 
 // viewSettings are what the user wants to see of cells and checks, by their ids, and of the screen around them.
 type viewSettings struct {
-	evidence    map[string]bool
+	evidence    map[string]int // presses of its key
 	scripts     map[string]bool
 	noParts     bool   // the list of parts is folded away
 	noGauges    bool   // they are hidden
@@ -85,7 +85,7 @@ func newShared(s Session, opts Options) *shared {
 		},
 		sessionCalls: sessionCalls{session: s, linked: opts.Rig.Linked},
 		notices:      notices{notice: opts.Notice},
-		viewSettings: viewSettings{evidence: map[string]bool{}, scripts: map[string]bool{}},
+		viewSettings: viewSettings{evidence: map[string]int{}, scripts: map[string]bool{}},
 		plans:        map[string]planned{},
 	}
 }
@@ -197,7 +197,8 @@ func (sh *shared) parts() []steps.Part { return sh.book.Tutorial.Parts }
 func (sh *shared) viewOf(c steps.Cell, selected bool, l layout) cells.View {
 	view := cells.View{
 		Selected: selected, Queued: slices.Index(sh.book.Queue, c.ID) + 1,
-		Evidence: sh.evidence[c.ID], Script: sh.scripts[c.ID], Keep: l.keep, Simulated: sh.simulated(),
+		Evidence: cells.EvidenceLevel(sh.book.Cells[c.ID], cells.NoEvidence, sh.evidence[c.ID]),
+		Script:   sh.scripts[c.ID], Keep: l.keep, Simulated: sh.simulated(),
 	}
 	if view.Script {
 		view.Values = sh.valuesOf(c)

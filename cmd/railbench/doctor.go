@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/railbench/railbench/runner/nodeset"
@@ -517,24 +519,24 @@ func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 		b.WriteString(strings.TrimRight(l, " "))
 		b.WriteByte('\n')
 	}
-	v := steps.Verdict{Findings: c.Findings, Evidence: c.Evidence}
-	shown := v.Facts()
+	v := steps.Verdict{Reason: c.Reason, Findings: c.Findings, Evidence: c.Evidence}
+	var shown []steps.Evidence
 	switch {
 	case verbose:
+		c.evidence(b, v.Digest())
 	case c.CausedBy != "":
-		shown = nil
 	default:
 		shown = v.Deciding()
 		shown = shown[:min(len(shown), deciding)]
 	}
 	for _, e := range shown {
-		if x := e.Expected; !verbose && x != nil && (x.Min != nil || x.Max != nil) {
+		if x := e.Expected; x != nil && (x.Min != nil || x.Max != nil) {
 			e.Expected = &steps.Expected{Min: x.Min, Max: x.Max} // -v shows the source of a limit
 		}
 		var fact strings.Builder
 		hang(&fact, "      - ", cells.Evidence(e))
 		used := strings.Count(b.String()[begun:], "\n") + strings.Count(fact.String(), "\n")
-		if !verbose && used >= mostLines { // the last line is the fix
+		if used >= mostLines { // the last line is the fix
 			break
 		}
 		b.WriteString(fact.String())
@@ -548,6 +550,23 @@ func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 	case c.Fix != "" && c.CausedBy == "": // the cause is to be fixed first
 		sanitize.Fprintf(b, "      fix: %s   (asks first)\n", fixes)
 	}
+}
+
+// evidence writes all of it: what decided, a table by rail, and the rest.
+func (c checkObject) evidence(b *strings.Builder, d steps.Digest) {
+	facts := func(all []steps.Evidence) {
+		for _, e := range all {
+			hang(b, "      - ", cells.Evidence(e))
+		}
+	}
+	facts(d.Decided)
+	drawer := cells.Drawer{Styles: theme.New(true, colorprofile.NoTTY), Width: issueWidth - len("        ")}
+	if t, ok := cells.RailTable(d); ok {
+		for _, l := range drawer.Table(t) {
+			sanitize.Fprintf(b, "%s\n", strings.TrimRight("        "+ansi.Strip(l), " "))
+		}
+	}
+	facts(d.Rest)
 }
 
 // issueWidth is that of a text that is pasted into an issue.

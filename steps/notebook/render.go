@@ -88,16 +88,26 @@ func (d *Document) verdictTitle(s steps.CellState) string {
 func (d *Document) verdictText(s steps.CellState) string {
 	var b strings.Builder
 	sanitize.Fprintf(&b, "%s  %s\n", d.verdictTitle(s), s.Verdict.Reason)
-	for _, e := range s.Verdict.Facts() {
-		sanitize.Fprintf(&b, "  %s: %s%s\n", e.Name, valueText(e), bandText(e))
+	digest := s.Verdict.Digest()
+	facts := func(all []steps.Evidence) {
+		for _, e := range all {
+			sanitize.Fprintf(&b, "  %s: %s%s\n", e.Name, valueText(e), bandText(e))
+		}
 	}
+	facts(digest.Decided)
+	if t, ok := railTable(digest); ok {
+		for l := range strings.Lines(tableText(t)) {
+			b.WriteString("  " + l)
+		}
+	}
+	facts(digest.Rest)
 	return b.String()
 }
 
 func (d *Document) verdictMarkdown(s steps.CellState) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s** %s\n", d.verdictTitle(s), markdownText(s.Verdict.Reason))
-	if t, ok := evidenceTable(s.Verdict); ok {
+	for _, t := range tablesOf(s.Verdict.Digest()) {
 		b.WriteString("\n" + tableMarkdown(t))
 	}
 	return b.String()
@@ -106,7 +116,7 @@ func (d *Document) verdictMarkdown(s steps.CellState) string {
 // verdictColours are legible on white and on black.
 var verdictColours = map[steps.Grade]string{
 	steps.Pass: "#2e8b57", steps.Warn: "#b8860b", steps.Fail: "#d0342c",
-	steps.Inconclusive: "#8a63d2", steps.Skipped: "#808080",
+	steps.Inconclusive: "#8a63digest", steps.Skipped: "#808080",
 }
 
 // verdictHTML has its colour as a style, too: Jupyter takes neither classes nor a sheet of
@@ -116,20 +126,49 @@ func (d *Document) verdictHTML(s steps.CellState) string {
 	fmt.Fprintf(&b, "<div class=\"verdict %s\"><p><strong style=\"color:%s\">%s</strong> %s</p>",
 		strings.ToLower(s.Verdict.Grade.String()),
 		verdictColours[s.Verdict.Grade], html.EscapeString(d.verdictTitle(s)), html.EscapeString(s.Verdict.Reason))
-	if t, ok := evidenceTable(s.Verdict); ok {
-		b.WriteString("<details><summary>what it rests on</summary>" + tableHTML(t) + "</details>")
+	digest := s.Verdict.Digest()
+	if len(digest.Decided) > 0 {
+		b.WriteString(tableHTML(factTable(digest.Decided)))
+	}
+	digest.Decided = nil
+	if tables := tablesOf(digest); len(tables) > 0 {
+		b.WriteString("<details><summary>what it rests on</summary>")
+		for _, t := range tables {
+			b.WriteString(tableHTML(t))
+		}
+		b.WriteString("</details>")
 	}
 	b.WriteString("</div>\n")
 	return b.String()
 }
 
-// evidenceTable is what a verdict rests on.
-func evidenceTable(v steps.Verdict) (steps.Table, bool) {
+// tablesOf are what a verdict rests on: what decided, a table by rail, and the rest.
+func tablesOf(d steps.Digest) (all []steps.Table) {
+	if len(d.Decided) > 0 {
+		all = append(all, factTable(d.Decided))
+	}
+	if t, ok := railTable(d); ok {
+		all = append(all, t)
+	}
+	if len(d.Rest) > 0 {
+		all = append(all, factTable(d.Rest))
+	}
+	return all
+}
+
+func factTable(facts []steps.Evidence) steps.Table {
 	t := steps.Table{Columns: []steps.Column{{Name: "what"}, {Name: "value", Number: true}, {Name: "expected"}}}
-	for _, e := range v.Facts() {
+	for _, e := range facts {
 		t.Rows = append(t.Rows, []string{e.Name, valueText(e), strings.TrimPrefix(bandText(e), "; expected ")})
 	}
-	return t, len(t.Rows) > 0
+	return t
+}
+
+func railTable(d steps.Digest) (t steps.Table, ok bool) {
+	return d.Table(valueText, func(e steps.Evidence) string {
+		e.Expected = &steps.Expected{Min: e.Expected.Min, Max: e.Expected.Max}
+		return strings.TrimPrefix(bandText(e), "; expected ")
+	})
 }
 
 // valueText is a value with its unit; a dash where there was none to be had, which is not

@@ -156,6 +156,12 @@ func (r *Report) Show(name string, value any, unit string, expected *steps.Expec
 	r.Evidence = append(r.Evidence, steps.Evidence{Name: name, Value: value, Unit: unit, Expected: expected})
 }
 
+// ShowOf adds evidence of a rail.
+func (r *Report) ShowOf(rail, what string, value any, unit string, expected *steps.Expected) {
+	r.Show(rail+" "+what, value, unit, expected)
+	r.Evidence[len(r.Evidence)-1].Of = rail
+}
+
 // sorted puts the worst findings first and says once what is true of several
 // rails.
 func (r *Report) sorted() []Finding {
@@ -258,7 +264,11 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		}
 	}
 	if v.Decided != "" {
-		v.Evidence = append([]steps.Evidence{{Name: "decided by", Value: "the " + string(v.Decided)}}, v.Evidence...)
+		said := "the " + string(v.Decided)
+		if names := decisive(v); names != "" {
+			said += ": " + names
+		}
+		v.Evidence = append([]steps.Evidence{{Name: steps.DecidedName, Value: said}}, v.Evidence...)
 	}
 	if v.Grade == steps.Pass {
 		var first []string
@@ -287,6 +297,23 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		v.Advice = append(v.Advice, f.found())
 	}
 	return v
+}
+
+// mostDecisive is how many counters and figures are named as what decided.
+const mostDecisive = 3
+
+// decisive names what a verdict follows from: counters and figures, each once, whichever rail they are of.
+func decisive(v steps.Verdict) string {
+	var names []string
+	for _, e := range v.Deciding() {
+		if what := e.What(); e.Name != steps.NoteName && !slices.Contains(names, what) {
+			names = append(names, what)
+		}
+	}
+	if len(names) > mostDecisive {
+		names = append(names[:mostDecisive], Count(len(names)-mostDecisive, "more", "more"))
+	}
+	return strings.Join(names, ", ")
 }
 
 func (f Finding) found() steps.Found {

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -89,6 +90,7 @@ func (b *accounting) look() {
 			b.sign(Damaged, e, ports,
 				"the error counters%s {on} grew (%s): packets were retransmitted. Check the cable at both ends", b.where(ports,
 					isError), g)
+			b.counters(e, ports, isError)
 		}
 		b.held(e, ports)
 		if len(ports) > 0 {
@@ -142,8 +144,35 @@ func (b *accounting) held(e steps.End, ports []Port) {
 	} {
 		if g := grown(b.bytes, sign.of, ports...); g != "" {
 			b.sign(sign.what, e, ports, sign.says, b.where(ports, sign.of), g)
+			b.counters(e, ports, sign.of)
 		}
 	}
+}
+
+// counters puts those of a kind that grew on record: the sign that was added last follows from them.
+func (b *accounting) counters(e steps.End, ports []Port, of func(string) bool) {
+	for _, c := range b.bytes {
+		p := Port{c.End, c.Rail}
+		if !slices.Contains(ports, p) {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Errors)) {
+			if n := c.Errors[name]; of(name) && n > 0 {
+				b.Evidence = append(b.Evidence, steps.Evidence{
+					Name: fmt.Sprintf("%s %s on %s", b.label(p), name, b.rig.NameOf(e)), Of: b.label(p),
+					Value: int64(n), Unit: unitOf(name), Decisive: true,
+				})
+			}
+		}
+	}
+}
+
+// unitOf is what a counter that grew counts.
+func unitOf(name string) string {
+	if strings.Contains(name, "_duration") || strings.HasSuffix(name, "_1us_count") {
+		return "us" // what drivers count the time of pauses in
+	}
+	return ""
 }
 
 // damaged are the error counters of some ports that grew. soft-RoCE counts packets that its own
@@ -431,12 +460,8 @@ func grown(bytes []steps.RailBytes, of func(name string) bool, ports ...Port) st
 	}
 	var names []string
 	for name, n := range by {
-		unit := ""
-		if strings.Contains(name, "_duration") || strings.HasSuffix(name, "_1us_count") {
-			unit = " us" // what drivers count the time of pauses in
-		}
 		if n > 0 {
-			names = append(names, fmt.Sprintf("%s +%d%s", name, n, unit))
+			names = append(names, strings.TrimSpace(fmt.Sprintf("%s +%d %s", name, n, unitOf(name))))
 		}
 	}
 	slices.Sort(names)

@@ -144,14 +144,17 @@ func (b *accounting) show(l Load) {
 	}
 	all := &steps.Expected{Min: new(float64(int64(low))), Max: new(float64(int64(high))), From: from}
 	for i, p := range l.Ports {
-		name, e := fmt.Sprintf("%s bytes %s by %s", b.label(p), verb, node), all
+		of := b.label(p)
+		name, e := fmt.Sprintf("%s bytes %s by %s", of, verb, node), all
 		if l.Traffic == TCP {
-			name, e = fmt.Sprintf("TCP bytes %s by %s over %s", verb, node, b.name(p)), nil
+			of, name, e = "", fmt.Sprintf("TCP bytes %s by %s over %s", verb, node, b.name(p)), nil
 		}
 		if len(l.Ports) > 1 {
 			e = nil
 		}
-		b.Evidence = append(b.Evidence, steps.Evidence{Name: name, Value: int64(l.Moved[i]), Unit: "bytes", Expected: e})
+		b.Evidence = append(b.Evidence, steps.Evidence{
+			Name: name, Value: int64(l.Moved[i]), Unit: "bytes", Expected: e, Of: of,
+		})
 	}
 	name := fmt.Sprintf("bytes %s by %s over %s", verb, node, b.over(l.Ports))
 	if l.Traffic == TCP {

@@ -34,7 +34,7 @@ type View struct {
 	Selected  bool
 	Queued    int    // its place among those that wait, from 1; 0 = it doesn't wait
 	Params    string // the parameters that are not as by default; empty for none
-	Evidence  bool
+	Evidence  int    // its level
 	Script    bool   // show the whole of a long script
 	Values    string // what its variables are on this rig, shown with all of the script
 	Keep      int    // lines of output that are shown
@@ -84,7 +84,7 @@ func (c Cell) Draw(k *theme.Styles, width int) Drawing {
 	b.output(c)
 	verdict := len(b.lines)
 	b.verdict(c)
-	if c.Evidence {
+	if c.Evidence > NoEvidence {
 		b.evidence(c)
 	}
 	b.figures(c)

@@ -160,7 +160,7 @@ func TestCountersAreOfATest(t *testing.T) {
 		state := steps.CellState{Verdict: steps.Verdict{Grade: steps.Pass}, Bytes: bytes}
 		return unstyled(Cell{
 			Cell: steps.Cell{Own: "summary"}, State: state,
-			View: View{Evidence: true},
+			View: View{Evidence: Decided},
 		}.Draw(theme.New(true, colorprofile.ASCII), 60).Lines)
 	}
 	if got := draw(of(1), of(1), of(2)); strings.Count(got, "during rail 1's test:") != 1 ||

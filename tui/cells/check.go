@@ -35,7 +35,7 @@ func (c Check) Lines(k *theme.Styles, width int) []string {
 	}
 	b.verdict(c.Cell)
 	c.fix(&b)
-	if c.Evidence && len(c.State.Verdict.Evidence)+len(c.State.Bytes) > 0 {
+	if c.Evidence > NoEvidence && len(c.State.Verdict.Evidence)+len(c.State.Bytes) > 0 {
 		b.evidence(c.Cell)
 	}
 	if len(b.lines) > 1 {

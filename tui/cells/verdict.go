@@ -61,7 +61,7 @@ func (b *body) verdict(c Cell) {
 		grade += " " + b.k.Dim.Render("SIMULATED")
 	}
 	text := grade + "  " + strings.Join(strings.Fields(theme.Clean(v.Reason)), " ")
-	if n := len(v.Evidence) + len(v.Findings) + len(c.State.Bytes); n > 0 && !c.Evidence {
+	if n := len(v.Evidence) + len(v.Findings) + len(c.State.Bytes); n > 0 && c.Evidence == NoEvidence {
 		text += " " + b.k.Dim.Render("(e shows why)")
 	}
 	// A verdict is read as prose is, however wide the screen.
@@ -76,19 +76,51 @@ func (b *body) verdict(c Cell) {
 	}
 }
 
+// Levels of a cell's evidence: what decided and a table a rail, or all of it.
+const (
+	NoEvidence = iota
+	Decided
+	AllEvidence
+)
+
+// EvidenceLevel is how much of a cell's evidence is shown after some presses of its key, from the level where it stands
+// without any.
+func EvidenceLevel(s steps.CellState, without, presses int) int {
+	levels := AllEvidence
+	if folds(s) {
+		levels++
+	}
+	return (without + presses) % levels
+}
+
+// fewFacts is how much stays unfolded: a line about what is left out would save nothing.
+const fewFacts = 4
+
+// folds reports whether some of a cell's evidence is shown by a second press of its key only.
+func folds(s steps.CellState) bool {
+	d := s.Verdict.Digest()
+	return len(d.Decided)+len(d.Measures) > 0 && len(d.Rest)+len(s.Bytes) > fewFacts
+}
+
 func (b *body) evidence(c Cell) {
 	v := c.State.Verdict
 	if c.State.Running || v.Grade == steps.NotRun {
 		return
 	}
-	name := 0
-	for _, e := range v.Evidence {
-		name = max(name, lipgloss.Width(e.Name))
+	d := v.Digest()
+	b.facts(d.Decided)
+	if t, ok := RailTable(d); ok {
+		drawer := Drawer{Styles: b.k, Width: min(b.width-6, proseWidth)}
+		for _, l := range drawer.Table(t) {
+			b.add("    " + l)
+		}
 	}
-	name = min(name, max(12, b.width*2/5))
-	for _, e := range v.Facts() {
-		b.fact(name, e)
+	if c.Evidence == Decided && folds(c.State) {
+		n := len(d.Rest) + len(c.State.Bytes)
+		b.add("    " + b.k.Dim.Render(fmt.Sprintf("e shows %d more", n)))
+		return
 	}
+	b.facts(d.Rest)
 	for i, r := range c.State.Bytes {
 		if r.Test > 0 && (i == 0 || c.State.Bytes[i-1].Test != r.Test) {
 			b.add("    " + b.k.Dim.Render(fmt.Sprintf("during rail %d's test:", r.Test)))
@@ -101,6 +133,27 @@ func (b *body) evidence(c Cell) {
 	if c.State.Log != "" {
 		b.wrap(b.k.Dim.Render("full output in "+theme.Clean(c.State.Log)), "    ", "      ")
 	}
+}
+
+// facts sets evidence with its names in a column.
+func (b *body) facts(all []steps.Evidence) {
+	name := 0
+	for _, e := range all {
+		name = max(name, lipgloss.Width(e.Name))
+	}
+	name = min(name, max(12, b.width*2/5))
+	for _, e := range all {
+		b.fact(name, e)
+	}
+}
+
+// RailTable is what was measured of several rails.
+func RailTable(d steps.Digest) (t steps.Table, ok bool) {
+	return d.Table(
+		func(e steps.Evidence) string { return Value(e.Value, e.Unit) },
+		func(e steps.Evidence) string {
+			return strings.TrimPrefix(Band(steps.Expected{Min: e.Expected.Min, Max: e.Expected.Max}, e.Unit), "expected ")
+		})
 }
 
 // fact is one piece of evidence, on one line where it fits.

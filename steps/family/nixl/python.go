@@ -738,9 +738,12 @@ func judgeNIXLLatency(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		rep.Figures = append(rep.Figures, one.Figures...)
 		for _, e := range one.Evidence {
-			rail := fmt.Sprintf("rail %d (%s) ", m.No, m.Dev)
-			if e.Name != steps.NoteName && !strings.HasPrefix(e.Name, rail) {
-				e.Name = rail + e.Name
+			rail := fmt.Sprintf("rail %d (%s)", m.No, m.Dev)
+			if e.Name != steps.NoteName && !strings.HasPrefix(e.Name, rail+" ") {
+				e.Name = rail + " " + e.Name
+			}
+			if e.Name != steps.NoteName {
+				e.Of = rail
 			}
 			rep.Evidence = append(rep.Evidence, e)
 		}

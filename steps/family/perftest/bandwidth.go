@@ -245,7 +245,7 @@ func complains(rig steps.Rig, s steps.Stage, m registry.Measurement, messages []
 	default:
 		return false
 	}
-	rep.Show(m.Rail+" message", msg.Text, "", nil)
+	rep.ShowOf(m.Rail, "message", msg.Text, "", nil)
 	return true
 }
 
@@ -277,7 +277,7 @@ func explain(rig steps.Rig, s steps.Stage, m registry.Measurement, server steps.
 	if c, msg, found := causeOf(messages); found {
 		code, grade, said := means(rig, s, []steps.Pair{m.Pair}, c, msg)
 		rep.On(m, code, grade, "%s", said)
-		rep.Show(m.Rail+" message", msg.Text, "", nil)
+		rep.ShowOf(m.Rail, "message", msg.Text, "", nil)
 		return
 	}
 	// The client first: a server that was left waiting has nothing to tell but that.
@@ -665,7 +665,7 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 		f.Band = limits.Band{None: "no measurement exists for writes of " + t.memory + " like this", Limit: f.Band.Limit}
 	}
 	t.band, t.expected = f.Band, f.Range()
-	t.rep.Show(t.Rail+" bandwidth", registry.Round(row.AverageGbps), "Gb/s", f.Expected())
+	t.rep.ShowOf(t.Rail, "bandwidth", registry.Round(row.AverageGbps), "Gb/s", f.Expected())
 	f.Judge(t.add)
 	if cause != "" {
 		t.rep.Because(cause)
@@ -675,9 +675,9 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: t.memory,
 	})
 	if t.read.NUMANode != nil {
-		t.rep.Show(t.Rail+" processors", *t.read.NUMANode, "(NUMA node chosen by perftest)", nil)
+		t.rep.ShowOf(t.Rail, "processors", *t.read.NUMANode, "(NUMA node chosen by perftest)", nil)
 	}
-	t.rep.Show(t.Rail+" messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
+	t.rep.ShowOf(t.Rail, "messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
 }
 
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.

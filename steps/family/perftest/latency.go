@@ -133,9 +133,9 @@ func (t *latencyTest) Figure(traffic.Accounted) {
 		What: steps.Latency, Value: row.TypicalUS, P99: row.P99US, Unit: "us",
 		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: limits.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU), Memory: "DRAM",
 	})
-	t.rep.Show(t.Rail+" latency, typical", row.TypicalUS, "us", f.Expected())
-	t.rep.Show(t.Rail+" latency, 99 %", row.P99US, "us", nil)
-	t.rep.Show(t.Rail+" latency, maximum", row.MaxUS, "us", nil)
+	t.rep.ShowOf(t.Rail, "latency, typical", row.TypicalUS, "us", f.Expected())
+	t.rep.ShowOf(t.Rail, "latency, 99 %", row.P99US, "us", nil)
+	t.rep.ShowOf(t.Rail, "latency, maximum", row.MaxUS, "us", nil)
 	f.Judge(t.rep, t.add)
 }
 
