@@ -189,8 +189,8 @@ func (l lexicon) meanings(text string) []string {
 	}
 	var all []string
 	for w := range strings.FieldsSeq(text) {
-		if l.empty[w] || !strings.ContainsFunc(w, unicode.IsLetter) || strings.HasPrefix(w, "0x") {
-			continue // a number is no word
+		if len(w) == 1 || l.empty[w] || !strings.ContainsFunc(w, unicode.IsLetter) || strings.HasPrefix(w, "0x") {
+			continue // a number or a letter is no word
 		}
 		w = stem(w)
 		if name, ok := l.names[w]; ok {

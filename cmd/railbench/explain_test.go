@@ -101,7 +101,7 @@ func TestKnowledge(t *testing.T) {
 }
 
 // Each case of testdata/explain begins with the line "want: ENTRY…": the first of them leads the answer, all are in
-// it. A line "not: ENTRY…" may follow.
+// it. Without an entry the text must lead nowhere. A line "not: ENTRY…" may follow.
 func TestExplainCases(t *testing.T) {
 	t.Parallel()
 	k := knowing(t)
@@ -121,7 +121,10 @@ func TestExplainCases(t *testing.T) {
 			not, rest, _ = strings.Cut(rest, "\n")
 		}
 		got := led(k, rest)
-		if len(ids) == 0 && len(got) > 0 || len(ids) > 0 && (len(got) == 0 || got[0] != ids[0]) {
+		if k.Text(rest, catalog.New().Tools, explain.Omitted{}).Explained() != (len(ids) > 0) {
+			t.Errorf("%s: it leads to %v, not to %v", file, got, ids)
+		}
+		if len(ids) > 0 && (len(got) == 0 || got[0] != ids[0]) {
 			t.Errorf("%s: it leads to %v first, not to %v", file, got, ids)
 		}
 		for _, id := range ids {

@@ -67,9 +67,11 @@ type Found struct {
 	score int
 }
 
-// Explained reports whether the text led anywhere: that only some words fit is no answer.
+// Explained reports whether the text led anywhere: that only some words fit is no answer, and that a part of the text
+// is harmless is none for the rest.
 func (a Answer) Explained() bool {
-	return len(a.Healthy) > 0 || slices.ContainsFunc(a.Causes, func(f Found) bool { return f.Sure != Weak })
+	answers := func(f Found) bool { return f.Sure != Weak && (f.Sure != Harmless || a.UnknownLines == 0) }
+	return slices.ContainsFunc(a.Healthy, answers) || slices.ContainsFunc(a.Causes, answers)
 }
 
 // Outputs are what to collect on both nodes where a text leads to no cause.
@@ -103,7 +105,7 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 	}
 	found, understood := k.match(all, facts)
 	for _, f := range found {
-		if f.Sure == Healthy {
+		if f.Sure == Healthy || f.Sure == Harmless {
 			a.Healthy = append(a.Healthy, f)
 		} else {
 			a.Causes = append(a.Causes, f)
@@ -112,7 +114,7 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 	if len(a.Causes) == 0 || len(all.lines) <= mostTyped {
 		for _, f := range k.said(all) {
 			same := func(o Found) bool { return o.ID == f.ID }
-			if !slices.ContainsFunc(found, same) && (len(found) == 0 || f.Sure != Weak) {
+			if !slices.ContainsFunc(found, same) && (f.Sure != Weak || !slices.ContainsFunc(found, notHarmless)) {
 				a.Causes = append(a.Causes, f)
 			}
 		}
@@ -136,6 +138,8 @@ func (k *Knowledge) Text(text string, tools parse.Tools, omitted Omitted) Answer
 	}
 	return a
 }
+
+func notHarmless(f Found) bool { return f.Sure != Harmless }
 
 // seen are the facts that a person wants to read, and the lines that causes follow from.
 func seen(facts []fact, found []Found) []Fact {

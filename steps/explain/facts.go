@@ -65,10 +65,11 @@ func read(t *text, tools parse.Tools) (facts []fact) {
 		r.ports()
 		r.tables()
 		r.topology()
+		r.queues()
 		r.between()
 		if r.known || len(r.facts) > 0 {
 			for _, l := range lines {
-				l.known = l.known || !complains.Regexp().MatchString(l.text)
+				l.known = l.known || !complains.Regexp().MatchString(l.text) && !prose(l.whole)
 			}
 		}
 		facts = append(facts, r.facts...)
@@ -79,6 +80,22 @@ func read(t *text, tools parse.Tools) (facts []fact) {
 
 var complains = lazyregexp.New(`(?i)error|fail|warn|cannot|can't|could ?n|unable|invalid|denied|refused|not found|` +
 	`time[d -]*out|unreachable|reject|abort|fatal|no such|mismatch|unsupported`)
+
+// prose reports whether a person wrote a line: words, with little else, from the first column on.
+func prose(s string) bool {
+	const leastWords, leastShare = 5, 0.8
+	if strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\t") {
+		return false
+	}
+	words, plain := 0, 0
+	for w := range strings.FieldsSeq(s) {
+		words++
+		if strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ,.?!;'\"") == "" {
+			plain++
+		}
+	}
+	return words >= leastWords && float64(plain) >= leastShare*float64(words)
+}
 
 // commands are facts of what prompts ran.
 func commands(t *text) (facts []fact) {
@@ -195,10 +212,14 @@ func (r *reader) gids() {
 	ipv4 := map[string]string{}
 	for _, l := range r.lines {
 		f := strings.Fields(l.text)
-		if len(f) < 5 || f[0] == "DEV" || !strings.Contains(f[3], ":") {
+		if len(f) < 5 {
 			continue
 		}
-		if strings.Contains(f[3], "0000:ffff:") || strings.HasPrefix(f[3], "::ffff:") {
+		gid, err := netip.ParseAddr(f[3])
+		if err != nil {
+			continue
+		}
+		if gid.Is4In6() {
 			ipv4[f[0]] = "yes"
 		} else if ipv4[f[0]] == "" {
 			ipv4[f[0]] = "no"
@@ -389,6 +410,29 @@ func after(s, key string) string {
 	}
 	rest, _, _ = strings.Cut(rest, " ")
 	return rest
+}
+
+// Both GIDs of a queue pair that failed, as NCCL prints them.
+var bothGIDs = lazyregexp.New(`local ?(?:GID|Gid) ?(::ffff:[\d.]+)\S* ?,? remote ?(?:GID|Gid)s? ?(::ffff:[\d.]+)`)
+
+// queues are facts of queue pairs whose two ends have addresses of different networks: those of a rail share 24 bits.
+func (r *reader) queues() {
+	const rail = 24
+	for _, l := range r.lines {
+		m := bothGIDs.Regexp().FindStringSubmatch(l.text)
+		if m == nil || l.again {
+			continue
+		}
+		local, err := netip.ParseAddr(m[1])
+		remote, err2 := netip.ParseAddr(m[2])
+		if err != nil || err2 != nil {
+			continue
+		}
+		near, _ := local.Unmap().Prefix(rail)
+		if !near.Contains(remote.Unmap()) {
+			r.say("", l.n, "queue between %s and %s, in different networks", local.Unmap(), remote.Unmap())
+		}
+	}
 }
 
 var topoHead = lazyregexp.New(`^\s*(?:GPU\d+\s+)+.*NIC\d|^\s*(?:GPU\d+\s+)+.*mlx5_\d`)

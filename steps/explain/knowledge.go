@@ -20,13 +20,15 @@ import (
 // A Sure says how sure a cause is.
 type Sure string
 
-// How sure a cause is, the surest first. Healthy is no cause: what was seen is as it should be.
+// How sure a cause is, the surest first. Healthy is no cause: what was seen is as it should be. Harmless is no answer,
+// either, where the text says more.
 const (
-	Proves  Sure = "the text proves it"
-	Fits    Sure = "fits"
-	OneOf   Sure = "one of several"
-	Weak    Sure = "only some words fit"
-	Healthy Sure = "as it should be"
+	Proves   Sure = "the text proves it"
+	Fits     Sure = "fits"
+	OneOf    Sure = "one of several"
+	Weak     Sure = "only some words fit"
+	Healthy  Sure = "as it should be"
+	Harmless Sure = "harmless"
 )
 
 // A Cause is an entry of the knowledge, as its file has it. Patterns are RE2 expressions that are looked for in a line,
@@ -35,7 +37,7 @@ type Cause struct {
 	ID    string     `toml:"id"`
 	Title string     `toml:"title"`
 	Code  steps.Code `toml:"code"`
-	Sure  string     `toml:"sure"` // proves, fits, one of, healthy
+	Sure  string     `toml:"sure"` // proves, fits, one of, healthy, harmless
 	// Any: one of them stands in a line. All: each of them stands in some line. Not: none of them stands in any.
 	Any []string `toml:"any"`
 	All []string `toml:"all"`
@@ -64,10 +66,10 @@ type Knowledge struct {
 	sayings func() *steps.Sayings
 }
 
-var sures = map[string]Sure{"proves": Proves, "fits": Fits, "one of": OneOf, "healthy": Healthy}
+var sures = map[string]Sure{"proves": Proves, "fits": Fits, "one of": OneOf, "healthy": Healthy, "harmless": Harmless}
 
 // rank orders the causes: a surer one stands first.
-var rank = map[Sure]int{Proves: 300, Healthy: 250, Fits: 200, OneOf: 100, Weak: 0}
+var rank = map[Sure]int{Proves: 300, Healthy: 250, Harmless: 240, Fits: 200, OneOf: 100, Weak: 0}
 
 // Load reads the entries of *.toml.
 func Load(files fs.FS) (*Knowledge, error) {
@@ -111,7 +113,7 @@ func Load(files fs.FS) (*Knowledge, error) {
 
 func (c *Cause) compile() error {
 	if c.ID == "" || sures[c.Sure] == "" {
-		return fmt.Errorf("an entry needs an id, and sure has one of the words proves, fits, one of, healthy, not %q", c.Sure)
+		return fmt.Errorf("an entry needs an id, and sure is proves, fits, one of, healthy or harmless, not %q", c.Sure)
 	}
 	if len(c.Any)+len(c.All)+len(c.Words) == 0 {
 		return errors.New("an entry needs any, all or words")
