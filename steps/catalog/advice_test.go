@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/registry/kindtest"
 	"github.com/railbench/railbench/steps/traffic"
 )
@@ -14,9 +13,9 @@ import (
 // are there.
 func TestWithoutACauseThereIsSomethingToDo(t *testing.T) {
 	tut := kindtest.Tutorial(t)
-	said, code, known := traffic.LikelyCause(steps.Result{Rig: kindtest.Spark()}, steps.Stage{}, registry.Measurement{},
-		60, 1024)
-	if known || code != steps.BelowLimit {
+	c := traffic.LikelyCause(kindtest.Spark(), traffic.Rate{Gbps: 60, MTU: 1024})
+	said := c.Text
+	if c.Known || c.Code != steps.BelowLimit {
 		t.Fatalf("a cause shows: %s", said)
 	}
 	for _, what := range []string{"Run ([a-z-]+)", "check ([a-z-]+)", "and ([a-z-]+)$"} {

@@ -90,8 +90,8 @@ const (
 	EvenShare
 	BusyBefore
 	Gen5Link
-	// TrafficExplains, ManyErrors and NarrowLeast say when other traffic, errors and a narrow PCIe link are
-	// about what a rail lacks.
+	// TrafficExplains, ManyErrors and NarrowLeast say when other traffic, errors and a narrow PCIe link explain
+	// what a rail lacks.
 	TrafficExplains
 	ManyErrors
 	NarrowLeast
@@ -523,10 +523,10 @@ var entries = [limits]Entry{
 		Fact: "shares-of-a-band",
 	},
 	TrafficExplains: {
-		Of:  "times other traffic before a test, less than which a rail lacks where that traffic is the cause",
-		Low: 2, High: 2, Basis: Chosen, When: "beside a band",
-		Source: "who shares a rail or a PCIe link with a neighbour loses what the neighbour has, and something to the two " +
-			"meeting",
+		Of:  "share of what is missing that a cause must explain: the upper one for one rail, the lower one for several",
+		Low: 0.5, High: 0.75, Basis: Chosen, When: "beside a band",
+		Source: "a rail loses what other traffic takes beyond the room that both have; of several rails that share a " +
+			"test each loses as much",
 		Fact: "shares-of-a-band",
 	},
 	ManyErrors: {

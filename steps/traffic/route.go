@@ -97,13 +97,41 @@ func (rt Route) Band(rig steps.Rig, block int, payload float64) limits.Band {
 // Cause looks for what ends the rails early, the surest sign first; otherwise is what is said where
 // none shows.
 func (rt Route) Cause(r steps.Result, s steps.Stage, got float64, otherwise string) (string, steps.Code) {
+	if said := rt.idle(s.Bytes); said != "" {
+		return said, steps.RailIdle
+	}
 	for i, p := range rt.Pairs {
 		m := registry.Measurement{No: rt.Nos[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
-		if said, code, known := LikelyCause(r, s, m, got/float64(len(rt.Pairs)), rt.mtu); known {
-			return said, code
+		c := LikelyCause(r.Rig, Rate{Measurement: m, Gbps: got / float64(len(rt.Pairs)), MTU: rt.mtu, Bytes: s.Bytes})
+		if c.Known {
+			return c.Text, c.Code
 		}
 	}
 	return otherwise, steps.BelowLimit
+}
+
+// idle says that some of several rails carried nothing: what is wrong with one of those ended nothing.
+func (rt Route) idle(bytes []steps.RailBytes) string {
+	var moved []float64
+	for _, p := range rt.Pairs {
+		most := 0.0
+		for _, b := range bytes {
+			if slices.Contains(EndsOf(p), Port{b.End, b.Rail}) {
+				most = max(most, float64(max(b.Tx, b.Rx)))
+			}
+		}
+		moved = append(moved, most)
+	}
+	var busy Route
+	for i := range rt.Pairs {
+		if moved[i] > limits.BytesBeside.Value()*slices.Max(moved) {
+			busy.Nos = append(busy.Nos, rt.Nos[i])
+		}
+	}
+	if len(busy.Nos) == 0 || len(busy.Nos) == len(rt.Pairs) {
+		return ""
+	}
+	return fmt.Sprintf("Only %s of %d rails carried data", busy, len(rt.Pairs))
 }
 
 // Measured is a figure over the rails, without its value.

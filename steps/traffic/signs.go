@@ -12,69 +12,6 @@ import (
 	"github.com/railbench/railbench/steps/registry"
 )
 
-// LikelyCause looks for what ends a rail early, the surest sign first. A sign that is there and can't be
-// about what is missing, because it takes far less, is told behind what else shows. known is false where nothing shows
-// that takes as much: text says what to look at then, and code is BelowLimit, or that of a sign that takes less.
-func LikelyCause(r steps.Result, s steps.Stage, m registry.Measurement, got float64, mtu int) (text string,
-	code steps.Code, known bool,
-) {
-	if said := narrow(r.Rig, m.Pair, got); said != "" {
-		return said, steps.PCIeNarrow, true
-	}
-	traffic, gbps := busyBefore(r.Rig, s.Bytes, m.Pair)
-	expected := float64(limits.BandOf(r.Rig, limits.Test{MTU: mtu}, m.Pair).Expected)
-	if traffic != "" && (expected == 0 || expected-got < limits.TrafficExplains.Value()*gbps) {
-		return traffic, steps.OtherTraffic, true
-	}
-	text, code, known = shown(r, s, m, got, mtu)
-	if traffic != "" {
-		text += ". " + traffic
-	}
-	return text, code, known
-}
-
-// shown is what shows of a rail that neither its slot nor other traffic ends.
-func shown(r steps.Result, s steps.Stage, m registry.Measurement, got float64, mtu int) (text string, code steps.Code,
-	known bool,
-) {
-	ends := EndsOf(m.Pair)
-	errors := grownErrors(s.Bytes, ends...)
-	many := float64(sum(s.Bytes, isError, ends...)) >= limits.ManyErrors.Value()
-	for _, e := range steps.Ends {
-		degraded := limits.DegradedAdapter
-		if rail := r.Rig.Rail(m.Pair, e); got >= degraded.Low() && got <= degraded.High() && rail.RateGbps >= 100 && !many {
-			return "The adapter is probably degraded: shut the node down and unplug its power for a minute",
-				steps.AdapterDegraded, true
-		}
-	}
-	if mtu < 1024 {
-		return fmt.Sprintf("RoCE MTU %d spends the link on headers. Raise the interface's MTU (cell mtu)", mtu),
-			steps.MTUSmall, true
-	}
-	// A few that were lost take next to nothing.
-	if errors != "" && (many || sum(s.Bytes, isTimeout, ends...) > 0) {
-		return "Packets were retransmitted (" + errors + "). Run: railbench doctor error-counters, and check the cable",
-			steps.ErrorsGrew, true
-	}
-	held := is(meter.Marked, meter.Paused, meter.Pauses, meter.Dropped)
-	if g := grown(s.Bytes, held, ends...); g != "" {
-		return "Flow control or congestion limited the rate (" + g + ")", steps.Congestion, true
-	}
-	for _, c := range s.Bytes {
-		if slices.Contains(ends, Port{c.End, c.Rail}) && c.Degrees >= limits.HeatOf(r.Rig.At(c.End).Adapter).Warm.Value() {
-			return fmt.Sprintf("The adapter on %s is at %.0f degrees. Improve its airflow (see "+
-				"adapter-temperature)", r.Rig.NameOf(c.End), c.Degrees), steps.AdapterHot, true
-		}
-	}
-	if errors != "" {
-		return NoCause + "; only a few packets were retransmitted (" + errors +
-			"). Check the cable, " +
-			"and run ib-reverse", steps.ErrorsGrew, false
-	}
-	return NoCause + ". Run ib-reverse, and check pcie-errors " +
-		"and idle-rails", steps.BelowLimit, false
-}
-
 // Signs tells what an account found beside the bytes.
 func (a Accounted) Signs(add func(code steps.Code, g steps.Grade, format string, args ...any)) {
 	a.tell(a.signs, add)
@@ -264,57 +201,6 @@ func (b *accounting) busyBefore() {
 	}
 }
 
-// NoCause begins what LikelyCause says where nothing shows.
-const NoCause = "Cause unknown"
-
-// narrow looks for a PCIe link that came up with less than its device can do, and ends
-// about where the rail did, or two of them that share it.
-func narrow(rig steps.Rig, p steps.Pair, got float64) string {
-	for _, e := range steps.Ends {
-		rail := rig.Rail(p, e)
-		if ceiling, _ := limits.Ceiling(rail); limits.Narrow(rail) && got < 1.1*float64(ceiling) &&
-			got > limits.NarrowLeast.Value()*float64(ceiling) {
-			return fmt.Sprintf("%s on %s runs at %s instead of %s. Run: railbench doctor pcie-link", rail.Dev, rig.NameOf(e),
-				limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth))
-		}
-	}
-	return ""
-}
-
-// busyBefore looks for traffic that was there before the test, and how much it was in Gb/s: on its rails, behind
-// the same PCIe links, and in the same cable, which two halves share.
-func busyBefore(rig steps.Rig, bytes []steps.RailBytes, pair steps.Pair) (said string, gbps float64) {
-	ends := EndsOf(pair)
-	for _, b := range bytes {
-		if b.IdleGbps > limits.BusyBefore.Value() && slices.Contains(ends, Port{b.End, b.Rail}) {
-			return fmt.Sprintf("Other traffic of %.1f Gb/s was on the rail at %s. Stop it", b.IdleGbps, rig.NameOf(b.End)),
-				b.IdleGbps
-		}
-	}
-	for _, b := range bytes {
-		other, ok := Port{b.End, b.Rail}.rail(rig)
-		if !ok || b.IdleGbps <= limits.BusyBefore.Value() {
-			continue
-		}
-		for _, p := range ends {
-			own, _ := p.rail(rig)
-			where := ""
-			switch {
-			case p.Node != b.End:
-			case own.PCI.Half() != "" && other.PCI.Half() == own.PCI.Half():
-				where = "behind the same PCIe link"
-			case own.PhysPort >= 0 && other.PhysPort == own.PhysPort:
-				where = "in the same cable"
-			}
-			if where != "" {
-				return fmt.Sprintf("Other traffic of %.1f Gb/s was on %s at %s, %s. Stop it", b.IdleGbps, other.Dev,
-					rig.NameOf(b.End), where), b.IdleGbps
-			}
-		}
-	}
-	return "", 0
-}
-
 // SlowedAt looks for the nodes whose ports say why what goes around all of them was slow, the surest sign first: each
 // is as fast as the slowest. It gives a clause; empty where no counter tells of anything that takes as much. lacks is
 // what the test lacks, Gb/s.
@@ -379,7 +265,7 @@ func trafficAt(rig steps.Rig, bytes []steps.RailBytes, ports []Port, lacks float
 			names, most = append(names, fmt.Sprintf("%s on %s", c.Dev, rig.NameOf(c.End))), max(most, c.IdleGbps)
 		}
 	}
-	if names == nil || lacks >= limits.TrafficExplains.Value()*most {
+	if names == nil || most <= limits.TrafficExplains.Low()*lacks {
 		return ""
 	}
 	return fmt.Sprintf("Up to %.1f Gb/s of other traffic ran on %s before the test. Stop it and rerun", most,

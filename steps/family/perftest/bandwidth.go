@@ -428,19 +428,20 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 	var rails []int
 	var tutorial float64 // what the tutorial would call the last rail's figure, Gb/s
 	var all accounts
-	var measured []railRate
+	var measured []traffic.Rate
+	others := rates(c, r)
 	for _, s := range r.Stages {
 		one, ok := railTestOf(c, r, s, &rep)
 		if !ok {
 			continue
 		}
-		t := bandwidthTest{railTest: one, memory: w.memory}
+		t := bandwidthTest{railTest: one, memory: w.memory, rates: others}
 		account, ok := t.line().Hear(&t)
 		if !ok {
 			continue
 		}
 		all.add(account, t.Client.End)
-		measured = append(measured, railRate{t.Measurement, t.row().AverageGbps, t.row().Bytes, t.unexplained})
+		measured = append(measured, t.rate())
 		figures, rails = append(figures, t.row().AverageGbps), append(rails, t.No)
 		// Rails of one rig mostly have one band: it is said once.
 		if text := t.expected; t.band.None == "" && !slices.Contains(expected, text) {
@@ -463,85 +464,55 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 	return rep.Verdict(lead, all.String(), note)
 }
 
-// A railRate is what a rail came to.
-type railRate struct {
-	registry.Measurement
-	gbps  float64
-	bytes int // of a message
-	// unexplained is what is said of it before a cause, where none shows; empty where one does, and where none was
-	// asked for.
-	unexplained string
-}
-
-// ratesApart compares rails with each other: those with the same link, PCIe link and MTU are alike,
-// also where nobody knows what each should carry. One that stays far behind is limited on its own
-// way, by what neither link nor slot shows: a queue of the kernel, a switch's port.
-func ratesApart(rig steps.Rig, all []railRate, rep *registry.Report) {
+// ratesApart compares rails with each other also where nobody knows what each should carry, so that no figure was
+// too low.
+func ratesApart(rig steps.Rig, all []traffic.Rate, rep *registry.Report) {
 	for _, m := range all {
-		best := m
-		for _, other := range all {
-			if other.gbps > best.gbps && other.bytes == m.bytes && alike(rig, m.Pair, other.Pair) {
-				best = other
-			}
-		}
-		least := limits.RatesApart
-		if limits.Soft(rig, m.Pair) != "" {
-			least = limits.RatesApartSoft
-		}
-		if m.gbps >= least.Value()*best.gbps || explained(m.Measurement, rep) {
+		best, apart := traffic.Ahead(rig, m, all...)
+		if !apart || explained(m.Measurement, rep) {
 			continue
 		}
-		half := ""
-		if h := rig.Rail(m.Pair, steps.Here).PCI.Half(); h != "" && h == rig.Rail(best.Pair, steps.Here).PCI.Half() {
-			half = " behind the same PCIe link"
-		}
-		// An adapter's packets pass the kernel's queues by.
-		limit := "rate limits (mlnx_qos)"
-		if limits.Soft(rig, m.Pair) != "" {
-			limit = "kernel queues (see shaping)"
-		}
-		beside := fmt.Sprintf("Rail %d%s reaches %.1f. Check the cable and %s",
-			best.No, half, best.gbps, limit)
-		if !instead(m, beside, rep) {
-			rep.Hear(steps.ByFigure)
-			rep.On(m.Measurement, steps.RailsApart, steps.Warn, "%s. %s", registry.Gbps(m.gbps), beside)
-		}
-		rep.Explain("Rail %d and rail %d are alike, so what limits rail %d is on its own path: its adapter, a switch's "+
-			"port or its cable", m.No, best.No, m.No)
-		if m.No == 1 { // the only one that the cell measures
-			rep.Explain("The cell ib-reverse shows whether only one direction is slow")
+		c := traffic.LikelyCause(rig, m, all...)
+		rep.Hear(steps.ByFigure)
+		rep.On(m.Measurement, c.Code, steps.Warn, "%s. %s", registry.Gbps(m.Gbps), c.Text)
+		because(c, rep)
+		if c.Code != steps.RailsApart {
+			rep.Explain("Rail %d is alike and reaches %s", best.No, registry.Gbps(best.Gbps))
 		}
 	}
 }
 
-// instead puts what was found of a rail in place of that no cause shows.
-func instead(m railRate, why string, rep *registry.Report) bool {
-	for i, f := range rep.Findings {
-		if m.unexplained != "" && f.Rail == m.No && f.Code == steps.BelowLimit {
-			rep.Findings[i].Code, rep.Findings[i].Text = steps.RailsApart, m.unexplained+". "+why
-			return true
-		}
+// because puts on record what else shows beside the cause of the finding that was added last.
+func because(c traffic.Cause, rep *registry.Report) {
+	if c.Known {
+		rep.Because(c.Text)
 	}
-	return false
+	for _, said := range c.Beside {
+		rep.Explain("%s", said)
+	}
 }
 
-// explained reports whether something was found that explains a rail's rate.
+// explained reports whether something was found that explains a rail's rate, and not only that nobody counted.
 func explained(m registry.Measurement, rep *registry.Report) bool {
 	return slices.ContainsFunc(rep.Findings, func(f registry.Finding) bool {
-		return f.Rail == m.No && f.Grade > steps.Pass && f.Code != steps.BelowLimit
+		return f.Rail == m.No && f.Grade > steps.Pass && f.Code != steps.NotCounted && f.Code != steps.CounterBad
 	})
 }
 
-// alike reports whether two pairs of rails should carry the same.
-func alike(rig steps.Rig, p, q steps.Pair) bool {
-	for _, e := range steps.Ends {
-		a, b := rig.Rail(p, e), rig.Rail(q, e)
-		if a.RateGbps != b.RateGbps || a.MTU != b.MTU || a.Soft() != b.Soft() || a.PCI.MaxGTps != b.PCI.MaxGTps ||
-			a.PCI.MaxWidth != b.PCI.MaxWidth || a.PCI.Width != b.PCI.Width || a.PCI.GTps != b.PCI.GTps {
-			return false
+// rates are what all rails came to, where their clients ended well: what each of them is compared with.
+func rates(c steps.Cell, r steps.Result) (all []traffic.Rate) {
+	for _, s := range r.Stages {
+		t, ok := railTestOf(c, r, s, &registry.Report{})
+		v, read := t.Client.Value.(parse.Bandwidth)
+		if !ok || !read || t.Client.ParseErr != "" || !t.Client.Exit.OK() || len(v.Rows) == 0 {
+			continue
 		}
+		all = append(all, traffic.Rate{
+			Measurement: t.Measurement, Gbps: v.Rows[0].AverageGbps, Message: v.Rows[0].Bytes,
+			MTU: limits.AgreedMTU(r.Rig, t.Pair, v.MTU), Bytes: s.Bytes,
+		})
 	}
-	return true
+	return all
 }
 
 // A bandwidthTest is one rail's write bandwidth.
@@ -552,13 +523,18 @@ type bandwidthTest struct {
 	band   limits.Band
 	// expected is the range, as a clause.
 	expected string
-
-	unexplained string // as railRate has it
+	rates    []traffic.Rate // of all rails
 }
 
 func (t *bandwidthTest) row() parse.BandwidthRow { return t.read.Rows[0] }
 
 func (t *bandwidthTest) mtu() int { return limits.AgreedMTU(t.result.Rig, t.Pair, t.read.MTU) }
+
+func (t *bandwidthTest) rate() traffic.Rate {
+	return traffic.Rate{
+		Measurement: t.Measurement, Gbps: t.row().AverageGbps, Message: t.row().Bytes, MTU: t.mtu(), Bytes: t.stage.Bytes,
+	}
+}
 
 // Output reads what the client measured.
 func (t *bandwidthTest) Output() bool {
@@ -643,22 +619,15 @@ func (t *bandwidthTest) Flows() []traffic.Flow {
 func (t *bandwidthTest) Figure(traffic.Accounted) {
 	row, mtu := t.row(), t.mtu()
 	var f verify.Figure
-	cause := ""
+	var cause traffic.Cause
 	f = verify.Figure{
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
 		Band: limits.BandOf(t.result.Rig, limits.Test{
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
 		}, t.Pair),
 		Cause: func() (string, steps.Code) {
-			said, code, known := traffic.LikelyCause(t.result, t.stage, t.Measurement, row.AverageGbps, mtu)
-			if known {
-				cause = said
-				return said, code
-			}
-			if code == steps.BelowLimit { // a sign that takes less stays in the text
-				t.unexplained = f.Missed()
-			}
-			return said, steps.BelowLimit
+			cause = traffic.LikelyCause(t.result.Rig, t.rate(), t.rates...)
+			return cause.Text, cause.Code
 		},
 	}
 	if t.memory != "DRAM" && !f.Band.Soft {
@@ -667,9 +636,7 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 	t.band, t.expected = f.Band, f.Range()
 	t.rep.ShowOf(t.Rail, "bandwidth", registry.Round(row.AverageGbps), "Gb/s", f.Expected())
 	f.Judge(t.add)
-	if cause != "" {
-		t.rep.Because(cause)
-	}
+	because(cause, t.rep)
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: registry.Round(row.AverageGbps), Unit: "Gb/s",
 		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: t.memory,

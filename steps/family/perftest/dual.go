@@ -377,6 +377,23 @@ func dualNotOfThisRun(c steps.Cell, rig steps.Rig, client steps.Output, t dualTe
 	return cmp.Or(bothWays(t.Perftest), notOfThisRun(c, client, t.Bandwidth, rig.Rail(pair, client.End).Dev))
 }
 
+// alone is what each rail came to alone.
+func (t *couplesTest) alone() (all []traffic.Rate) {
+	r := t.result
+	for _, name := range []string{"first alone", "second alone", "half alone"} {
+		one := t.tests[name]
+		p, ok := one.rail(r.Rig)
+		if !ok || len(one.Rows) == 0 {
+			continue
+		}
+		all = append(all, traffic.Rate{
+			Measurement: registry.Measurement{No: number(r.Rig, p), Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p},
+			Gbps:        one.Rows[0].AverageGbps, MTU: limits.AgreedMTU(r.Rig, p, 0), Bytes: r.Stages[0].Bytes,
+		})
+	}
+	return all
+}
+
 // judgeCouple compares the sum of two rails with what both can carry together. The sum is of
 // averages, each over its own test's time: where one test ends early the other has the link
 // for itself, so a sum may be a little above what both can do (OverTogether).
@@ -393,7 +410,7 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	f := verify.Figure{
 		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: limits.OverTogether, Of: "they",
 		Doubt: "Check that they ran at the same time",
-		Cause: func() (string, steps.Code) { return cp.cause(r, alone, with) },
+		Cause: func() (string, steps.Code) { return cp.cause(r, alone, with, t.alone()...) },
 	}
 	for i := range cp.numbers {
 		rep.Show(fmt.Sprintf("%s, rail %d alone", name, cp.numbers[i]), registry.Round(alone[i]), "Gb/s", nil)
@@ -431,22 +448,23 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 // cause looks for what ends two rails early: a rail that is slow alone, or what
 // else shows on either. alone and with are Gb/s, in the order of the couple. A rail that is
 // slow by itself is named before any guess about the two.
-func (cp couple) cause(r steps.Result, alone, with [2]float64) (text string, code steps.Code) {
+func (cp couple) cause(r steps.Result, alone, with [2]float64, others ...traffic.Rate) (text string, code steps.Code) {
 	guess, likely := "", steps.BelowLimit
 	for i, pair := range []steps.Pair{cp.first, cp.second} {
 		m := registry.Measurement{No: cp.numbers[i], Dev: r.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
 		mtu := limits.AgreedMTU(r.Rig, pair, 0)
-		of := func(got float64) (string, steps.Code, bool) { return traffic.LikelyCause(r, r.Stages[0], m, got, mtu) }
+		slow := traffic.Rate{Measurement: m, Gbps: alone[i], MTU: mtu, Bytes: r.Stages[0].Bytes}
 		b := limits.BandOf(r.Rig, limits.Test{MTU: mtu}, pair)
 		if b.Expected > 0 && alone[i] < limits.WarnShare.Value()*float64(b.Expected) {
-			if said, why, known := of(alone[i]); known {
-				return fmt.Sprintf("Rail %d: %s", m.No, said), why
+			if c := traffic.LikelyCause(r.Rig, slow, others...); c.Known && c.Code != steps.RailsApart {
+				return fmt.Sprintf("Rail %d: %s", m.No, c.Text), c.Code
 			}
 			return fmt.Sprintf("Rail %d alone reaches only %s, expected at least %.1f. Run: railbench run ib-write-bw", m.No,
 				registry.Gbps(alone[i]), limits.PassShare.Value()*float64(b.Expected)), steps.BelowLimit
 		}
-		if said, why, known := of(with[i]); guess == "" && known {
-			guess, likely = fmt.Sprintf("Rail %d: %s", m.No, said), why
+		slow.Gbps = with[i]
+		if c := traffic.LikelyCause(r.Rig, slow); guess == "" && c.Known {
+			guess, likely = fmt.Sprintf("Rail %d: %s", m.No, c.Text), c.Code
 		}
 	}
 	if guess != "" {

@@ -404,11 +404,11 @@ func (l *loadRun) cause() (text string, code steps.Code) {
 	for i, p := range l.rails {
 		m := registry.Measurement{No: l.numbers[i], Dev: r.Rig.Rail(p, steps.Here).Dev, Pair: p}
 		got := float64(l.rdma) / float64(len(l.rails))
-		said, why, known := traffic.LikelyCause(r, r.Stages[0], m, got, l.mtu)
-		if known {
-			return said, why
+		c := traffic.LikelyCause(r.Rig, traffic.Rate{Measurement: m, Gbps: got, MTU: l.mtu, Bytes: r.Stages[0].Bytes})
+		if c.Known {
+			return c.Text, c.Code
 		}
-		text = said
+		text = c.Text
 	}
 	return text, steps.BelowLimit
 }
