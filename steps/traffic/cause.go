@@ -186,7 +186,8 @@ func (l loss) signs() (all []symptom) {
 		if moved < degraded.Low() && traffic {
 			moved += l.idle(l.ends)
 		}
-		if rail := l.rig.Rail(l.Pair, e); moved >= degraded.Low() && moved <= degraded.High() && rail.RateGbps >= 100 && !many {
+		fits := moved >= degraded.Low() && moved <= degraded.High()
+		if fits && l.rig.Rail(l.Pair, e).RateGbps >= 100 && !many {
 			all = append(all, symptom{
 				code: steps.AdapterDegraded, is: fmt.Sprintf("an adapter that moves %.1f Gb/s, as degraded ones do", moved),
 				text: "The adapter is probably degraded: shut the node down and unplug its power for a minute",
