@@ -28,6 +28,7 @@ type checklist struct {
 	item     int      // index into the checks that are shown
 	top      int      // first line of the list
 	words    line     // the symptom that is looked for
+	pasted   string   // the text of several lines that it is from, as it was pasted; E explains it
 	only     []string // ids of the checks that could explain it; empty for all
 	why      string   // the title of the cell whose verdict is to be explained; empty where none is
 	explains string   // its id
@@ -373,8 +374,12 @@ func (cl *symptomLine) Key(msg tea.KeyPressMsg) tea.Cmd {
 // maxSymptom bounds what a paste can bring, in characters.
 const maxSymptom = 64 << 10
 
+// maxPasted bounds the text that is kept of a paste, in bytes.
+const maxPasted = 2 << 20
+
 // causes shows the checks that could explain the words.
 func (cl *checklist) causes() {
+	cl.pasted = ""
 	cl.only, cl.why, cl.explains, cl.item, cl.top = nil, "", "", 0, 0
 	words := cl.words.text()
 	if strings.TrimSpace(words) == "" {
@@ -410,7 +415,29 @@ func (cl *checklist) Paste(text string) tea.Cmd {
 	if cl.words.paste(strings.Join(lines, "; ")) {
 		cl.causes()
 	}
-	return nil
+	if len(lines) < 2 || cl.opts.Explain == nil {
+		return nil
+	}
+	cl.pasted = text[:min(len(text), maxPasted)]
+	return cl.explainPasted()
+}
+
+// explanation is the page of what follows from a pasted text.
+const explanation = "explanation"
+
+type explainedMsg struct{ text string }
+
+// explainPasted has the text explained that was pasted, or the words that were typed; explained shows the answer.
+func (cl *checklist) explainPasted() tea.Cmd {
+	text, explain := cl.pasted, cl.opts.Explain
+	if text == "" {
+		text = cl.words.text()
+	}
+	if strings.TrimSpace(text) == "" || explain == nil {
+		cl.notice = "paste a log or the output of tools here, or type a symptom after /: then E explains it"
+		return nil
+	}
+	return func() tea.Msg { return explainedMsg{explain(text)} }
 }
 
 // Draw is the checklist, exactly height lines of width columns.

@@ -172,6 +172,31 @@ func TestSymptoms(t *testing.T) {
 	}
 }
 
+// A pasted log is explained on a page; E shows it again, and explains typed words, too.
+func TestExplainPasted(t *testing.T) {
+	s := newScreen(t, withChecklist(), 100, 30)
+	s.opts.Explain = func(text string) string {
+		return "# What follows\n\n## The MTUs differ\n\nIt says " + strings.Fields(text)[0] + ": `railbench doctor mtu-equal`\n"
+	}
+	s.press("C", "E")
+	s.sees("then E explains it")
+	s.send(s.send(tea.PasteMsg{Content: "ping\nmessage too long\n"})())
+	s.sees("The MTUs differ", "It says ping")
+	if s.layers.top() != docsLevel {
+		t.Errorf("the top is layer %d", s.layers.top())
+	}
+	s.press("esc")
+	if s.layers.top() != checklistLevel {
+		t.Errorf("after esc the top is layer %d", s.layers.top())
+	}
+	s.send(s.press("E")())
+	s.press("w")
+	s.asked("run mtu-equal")
+	s.press("esc", "/", "n", "e", "a", "r", "space", "z", "e", "r", "o", "enter")
+	s.send(s.press("E")())
+	s.sees("It says near")
+}
+
 func TestWhy(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.press("w")

@@ -90,6 +90,19 @@ func (pg *docs) openDoc(i int) tea.Cmd {
 	return nil
 }
 
+// explained shows what follows from a text.
+func (pg *docs) explained(text string) tea.Cmd {
+	pg.loadDocs()
+	i := slices.IndexFunc(pg.all, func(d Doc) bool { return d.Name == explanation })
+	if i < 0 {
+		i = len(pg.all)
+		pg.all = append(pg.all, Doc{Name: explanation, About: "what follows from the text that was pasted"})
+	}
+	pg.all[i].Text, pg.dirty = text, true
+	pg.layers.drop(symptomLevel)
+	return pg.openDoc(i)
+}
+
 func (pg *docs) chooseDoc(i int) {
 	pg.item = max(0, min(i, len(pg.all)-1))
 	pg.top, pg.lines, pg.current = 0, nil, 0
@@ -176,7 +189,7 @@ func (pg *docs) otherDoc(way int) tea.Cmd {
 }
 
 func (pg *docs) leaveDocs() tea.Cmd {
-	if !pg.page {
+	if !pg.page || pg.all[pg.item].Name == explanation {
 		pg.layers.drop(docsLevel)
 	}
 	pg.page = false

@@ -200,6 +200,8 @@ func (m *Model) checklistKeys() []chapter {
 			on("n", "the next check that found something", "n").to(m.list.nextFinding).brief(5, "n", "next finding"),
 			on("/", "find checks by a symptom: type it, or paste an error's text", "/").
 				to(m.list.typeSymptom).brief(4, "/", "symptom"),
+			on("E", "explain the text that was pasted, or the symptom: causes, fixes, what to do next", "E").
+				to(m.list.explainPasted).brief(7, "E", "explain").only(func() bool { return m.opts.Explain != nil }),
 			on("↓, j", "next check", "down", "j").to(func() tea.Cmd { return m.list.nextCheck(1) }),
 			on("↑, k", "previous check", "up", "k").to(func() tea.Cmd { return m.list.nextCheck(-1) }),
 			on("pgdn, ctrl+f", "ten checks on", "pgdown", "ctrl+f").

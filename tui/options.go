@@ -21,6 +21,8 @@ type Options struct {
 	Drill    Drill           // the zero value for none
 	// Docs are the pages to read, in the order of their list; asked for when somebody wants to read.
 	Docs func() []Doc
+	// Explain says in Markdown what follows from a text that a user pasted: a log, a thread, the output of tools.
+	Explain func(text string) string
 
 	Rig          Rig
 	Terminal     Terminal

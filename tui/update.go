@@ -72,6 +72,8 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case checkedMsg:
 		return m, m.saved.checked(msg)
+	case explainedMsg:
+		return m, m.docs.explained(msg.text)
 	case comparedMsg:
 		return m, m.saved.compared(msg)
 	case changedMsg:

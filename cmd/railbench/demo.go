@@ -88,6 +88,7 @@ func playSession(cmd *cobra.Command, path string, o opening) error {
 			Presentation: tui.Presentation{Open: true, Script: shown, Auto: true},
 			Terminal:     tui.Terminal{NoColor: os.Getenv("NO_COLOR") != "", ASCII: lettersOnly(os.Getenv)},
 			Docs:         pages,
+			Explain:      explainPage,
 		}
 		if o.recording != nil {
 			opts.Presentation.Mark = o.recording.Mark

@@ -235,6 +235,50 @@ func printAnswer(b *strings.Builder, a explain.Answer) {
 	}
 }
 
+// explainPage is what follows from a text, as a page of the workbench: a chapter for each cause.
+func explainPage(text string) string {
+	k, err := knowledge()
+	if err != nil {
+		return "# No explanation\n\n" + err.Error() + "\n"
+	}
+	a := k.Text(text, catalog.New().Tools, explain.Omitted{})
+	var b strings.Builder
+	// What stands in the text is code: it sets nothing.
+	code := func(s string) string { return "`" + strings.ReplaceAll(sanitize.Line(s), "`", "'") + "`" }
+	facts := func(title string, all []explain.Fact) {
+		if len(all) == 0 {
+			return
+		}
+		sanitize.Fprintf(&b, "## %s\n\n", title)
+		for _, f := range all[:min(len(all), mostSeenPrinted)] {
+			sanitize.Fprintf(&b, "- line %d: %s\n", f.Line, code(f.Text))
+		}
+		sanitize.Fprintf(&b, "\n")
+	}
+	sanitize.Fprintf(&b, "# What follows from this text\n\n%s", counted(a.Lines, "line"))
+	if len(a.Tools) > 0 {
+		sanitize.Fprintf(&b, ", with output of %s", strings.Join(a.Tools, ", "))
+	}
+	sanitize.Fprintf(&b, ".\n\n")
+	if !a.Explained() {
+		sanitize.Fprintf(&b, "No cause is known for it. Collect these outputs on both nodes, and paste them here:\n\n")
+		for _, c := range a.Collect {
+			sanitize.Fprintf(&b, "- %s\n", code(c))
+		}
+		sanitize.Fprintf(&b, "\n")
+	}
+	for _, f := range slices.Concat(a.Causes, a.Healthy) {
+		sanitize.Fprintf(&b, "## %s\n\n**%s**%s. %s\n\n**Fix:** %s\n\n**Next:** %s\n\n", f.Title, f.Sure, linesOf(f), f.Why,
+			f.Fix, f.Next)
+		if len(f.Checks) > 0 {
+			sanitize.Fprintf(&b, "**Check:** `railbench doctor %s`\n\n", strings.Join(f.Checks, " "))
+		}
+	}
+	facts("Seen", a.Seen)
+	facts("Not understood", a.Unknown)
+	return sanitize.Markdown(b.String())
+}
+
 func linesOf(f explain.Found) string {
 	var all []string
 	for _, l := range f.Lines {

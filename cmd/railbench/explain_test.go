@@ -223,3 +223,20 @@ func TestExplainStatus(t *testing.T) {
 		}
 	}
 }
+
+// The workbench's page has a chapter for each cause, with the checks that its w runs, and sets nothing that was pasted.
+func TestExplainPage(t *testing.T) {
+	t.Parallel()
+	page := explainPage("$ ib_write_bw\nIB device mlx5_0 not found `x` \x1b[31m\n**who** wrote these few words\n")
+	for _, want := range []string{"## No RDMA device has that name", "`railbench doctor ", "\n- line 2: `", "'x'"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is not in %q", want, page)
+		}
+	}
+	if strings.Contains(page, "\x1b") {
+		t.Errorf("a control character: %q", page)
+	}
+	if page := explainPage("the cat sat on the mat"); !strings.Contains(page, explain.Outputs[0]) {
+		t.Errorf("no outputs to collect: %q", page)
+	}
+}

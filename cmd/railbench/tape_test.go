@@ -231,6 +231,7 @@ func play(t *testing.T, tp *tape, width, height int, adjust func(*tui.Options)) 
 		},
 		Terminal: tui.Terminal{Background: tui.Dark},
 		Docs:     pages,
+		Explain:  explainPage,
 		Clock:    tui.Clock{Rig: func() time.Time { return p.now }, Now: func() time.Time { return cmp.Or(p.wall, p.now) }},
 		Plan:     tui.Plan{Text: planned(&tp.options), Values: plannedValues(&tp.options)},
 	}

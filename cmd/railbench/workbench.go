@@ -239,6 +239,7 @@ func (b *bench) screen(s *session.Session) tui.Options {
 		Clock:    tui.Clock{Rig: s.Now},
 		Terminal: thisTerminal(),
 		Docs:     pages,
+		Explain:  explainPage,
 		Plan:     tui.Plan{Text: planned(&b.options), Values: plannedValues(&b.options)},
 	}
 }
@@ -329,6 +330,7 @@ func view(ctx context.Context, path string, why error) (*app, error) {
 		Saved:    tui.Saved{Follow: follow(ctx, path), List: savedSessions, Compare: compareSaved},
 		Programs: tui.Programs{Pager: openPager},
 		Docs:     pages,
+		Explain:  explainPage,
 	})}, nil
 }
 
