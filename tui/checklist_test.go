@@ -176,7 +176,8 @@ func TestSymptoms(t *testing.T) {
 func TestExplainPasted(t *testing.T) {
 	s := newScreen(t, withChecklist(), 100, 30)
 	s.opts.Explain = func(text string) string {
-		return "# What follows\n\n## The MTUs differ\n\nIt says " + strings.Fields(text)[0] + ": `railbench doctor mtu-equal`\n"
+		return "# What follows\n\n## The MTUs differ\n\nIt says " + strings.Fields(text)[0] +
+			": `railbench doctor mtu-equal`\n"
 	}
 	s.press("C", "E")
 	s.sees("then E explains it")
