@@ -22,16 +22,16 @@ const (
 	// PassShare and WarnShare are how near to what is expected a rate has to be.
 	PassShare
 	WarnShare
-	// OverShare of what physics allow is a misread unit, OverTogether of several tests'
-	// sum one that did not run at the same time.
+	// OverShare of what physics allow is a misread unit, or tests that did not run at the same time.
 	OverShare
-	OverTogether
 	// LargestMTU is the RoCE MTU below which a link pays for its headers.
 	LargestMTU
 	// EndsApart is how far the reports of a test's two ends may differ, and PeakApart a peak
 	// from its average.
 	EndsApart
 	PeakApart
+	// LatencyEndsApart is how far the medians of a latency's two ends may be apart.
+	LatencyEndsApart
 	// CopperLength is how long a copper cable without electronics may be.
 	CopperLength
 	// DegradedAdapter is what a healthy link carries behind an adapter that came up wrong.
@@ -221,13 +221,6 @@ var entries = [limits]Entry{
 		Low: 1.02, High: 1.02, Basis: Chosen, When: "for one test",
 		Source: "MB taken for MiB are 4.9 % more", Fact: "shares-of-a-band",
 	},
-	OverTogether: {
-		Of:  "the same of several tests' sum",
-		Low: 1.05, High: 1.05, Basis: Chosen, When: "for tests that ran beside each other",
-		Source: "each is averaged over its own time, and the first and the last tenths ran alone: the vendor's own pair, " +
-			"189.9 over a cable that can do 185.2, is 2.5 % more",
-		Fact: "shares-of-a-band",
-	},
 	LargestMTU: {
 		Of:  "RoCE MTU, at most; below it the check roce-mtu warns with the price",
 		Low: 4096, High: 4096, Unit: "bytes", Basis: Derived,
@@ -248,6 +241,12 @@ var entries = [limits]Entry{
 		Low: 1.5, High: 1.5, Unit: "times", Basis: Chosen, When: "where perftest prints a peak",
 		Source: "in real outputs of adapters they are apart by less than 1 %, and over soft-RoCE by 15 %",
 		Fact:   "shares-of-a-band",
+	},
+	LatencyEndsApart: {
+		Of:  "median of a write's latency at one end against that at the other, at most",
+		Low: 1.3, High: 1.3, Unit: "times", Basis: Chosen, When: "where both ends print one",
+		Source: "both ends time the same round trips, so only the spread of single ones differs",
+		Fact:   "latency",
 	},
 	CopperLength: {
 		Of:  "length of a copper cable without electronics, at most",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -29,6 +30,12 @@ type Perftest struct {
 	// it went over two ports at once.
 	Link     string `json:"link,omitempty"`
 	DualPort bool   `json:"dualPort,omitempty"`
+	// LocalGID and RemoteGID are the addresses that the first queue pair's ends had, as netip writes them (IPv4 where
+	// they hold one); empty where none was printed, as on InfiniBand.
+	LocalGID  string `json:"localGID,omitempty"`
+	RemoteGID string `json:"remoteGID,omitempty"`
+	// RelaxedOrdering is whether PCIe's was asked for; nil where the head doesn't tell.
+	RelaxedOrdering *bool `json:"relaxedOrdering,omitempty"`
 	// Memory is where the buffers are, where the head says that they are a GPU's: cuda, rocm; empty for the host's.
 	Memory string `json:"memory,omitempty"`
 	// Unknown are columns of the table that are not read.
@@ -252,6 +259,9 @@ var (
 	linkField   = lazyregexp.New(`(?:^|\s)Link type\s*:\s*(\w{1,12})`)
 	portsField  = lazyregexp.New(`^Dual-port\s*:\s*ON\b`)
 	queueField  = lazyregexp.New(`^Number of qps\s*:\s*(\d{1,6})`)
+	orderField  = lazyregexp.New(`^PCIe relax order\s*:\s*(ON|OFF)\b`)
+	sideField   = lazyregexp.New(`^(local|remote) address:`)
+	sideGID     = lazyregexp.New(`^GID: ([0-9a-fA-F:.]{2,80})$`)
 	validation  = lazyregexp.New(`^VALIDATION: (PASSED|FAILED|WARNING|ERROR)\b`)
 	testTitle   = lazyregexp.New(`^\w+[\w /-]* (BW|Latency|Lat)( -? ?[\w ]+)? ?Test$|^\w+ (BW|Latency) Test\b`)
 )
@@ -259,7 +269,11 @@ var (
 // head reads what stands above the table: the test, the device, and what limits it.
 func head(text string) Perftest {
 	p := Perftest{Tool: "perftest", GIDIndex: -1}
-	lines(text, p.headLine)
+	side := "" // whose address the last line was
+	lines(text, func(line string) {
+		p.headLine(line)
+		side = p.addressLine(strings.TrimSpace(line), side)
+	})
 	if p.Test == "" {
 		p.headOfReport(keyValues(text))
 	}
@@ -285,6 +299,48 @@ func (p *Perftest) headLine(line string) {
 	p.kindLine(line)
 	p.newerLine(line)
 	p.memoryLine(line)
+}
+
+// addressLine reads the GIDs of the first queue pair's ends: each stands behind a line that says whose it is.
+func (p *Perftest) addressLine(line, side string) (next string) {
+	if m := sideField.Regexp().FindStringSubmatch(line); m != nil {
+		return m[1]
+	}
+	m := sideGID.Regexp().FindStringSubmatch(line)
+	if m == nil {
+		return side
+	}
+	switch gid := gidOf(m[1]); {
+	case side == "local" && p.LocalGID == "":
+		p.LocalGID = gid
+	case side == "remote" && p.RemoteGID == "":
+		p.RemoteGID = gid
+	}
+	return ""
+}
+
+// gidOf is an address that perftest printed: sixteen bytes, each in decimal, or as IPv6 is written; empty where it is
+// neither.
+func gidOf(text string) string {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr.Unmap().String()
+	}
+	parts := strings.Split(text, ":")
+	var bytes [16]byte
+	if len(parts) != len(bytes) {
+		return ""
+	}
+	for i, part := range parts {
+		v, ok := strictnum.Count(strings.TrimPrefix(part, "0"))
+		if part == "0" || part == "00" {
+			v, ok = 0, true
+		}
+		if !ok || v > 255 {
+			return ""
+		}
+		bytes[i] = byte(v)
+	}
+	return netip.AddrFrom16(bytes).Unmap().String()
 }
 
 var (
@@ -338,6 +394,10 @@ func (p *Perftest) newerLine(line string) {
 	if m := validation.Regexp().FindStringSubmatch(line); m != nil && (p.Validation == "" || p.Validation == "PASSED") {
 		p.Validation = m[1]
 	}
+	if m := orderField.Regexp().FindStringSubmatch(line); m != nil && p.RelaxedOrdering == nil {
+		on := m[1] == "ON"
+		p.RelaxedOrdering = &on
+	}
 	if v, ok := strictnum.Number(line); ok && p.Bare == nil {
 		p.Bare = &v
 	}
@@ -356,6 +416,10 @@ func (p *Perftest) headOfReport(kv map[string]string) {
 	}
 	if v, ok := strictnum.Count(kv["GID_index"]); ok {
 		p.GIDIndex = v
+	}
+	if order := kv["PCIe_relax_order"]; order == "ON" || order == "OFF" {
+		on := order == "ON"
+		p.RelaxedOrdering = &on
 	}
 	// With --output the report has one of these, and nothing else of a result.
 	for _, name := range []string{"bw_avg", "msgRate_avg", "avg_lat"} {
@@ -376,12 +440,12 @@ func table(text string,
 	var names, units []string
 	var side string
 	var problem error
-	rows := 0
+	rows, under := 0, 0 // of all, and of the last header
 	lines(text, func(line string) {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.Contains(line, "#bytes") && strings.Contains(line, "#iterations"):
-			names, units = nil, nil
+			names, units, under = nil, nil, 0
 			for _, m := range headerName.Regexp().FindAllStringSubmatch(line, 32) {
 				name, _, _ := strings.Cut(m[0], "[")
 				names = append(names, strings.Join(strings.Fields(name), " "))
@@ -418,6 +482,7 @@ func table(text string,
 			values[i] = v
 		}
 		// -a has 23 rows: more than thousands is something else's.
+		under++
 		if rows++; rows > maxRows {
 			return
 		}
@@ -431,6 +496,9 @@ func table(text string,
 			problem = err
 		}
 	})
+	if problem == nil && names != nil && rows > 0 && under == 0 {
+		return fmt.Errorf("%w: a second table begins behind the rows and has none", ErrNoResult)
+	}
 	return problem
 }
 

@@ -128,6 +128,13 @@ func SortEvidence(all []steps.Evidence) {
 }
 
 func LastLine(s string) string {
-	s = strings.TrimRight(s, "\n")
-	return s[strings.LastIndexByte(s, '\n')+1:]
+	for s != "" {
+		s = strings.TrimRight(s, " \t\r\n")
+		at := strings.LastIndexByte(s, '\n') + 1
+		if last := strings.TrimSpace(s[at:]); strings.Trim(last, "-=*_ ") != "" {
+			return last
+		}
+		s = s[:at]
+	}
+	return ""
 }

@@ -114,7 +114,7 @@ func Ahead(rig steps.Rig, slow Rate, others ...Rate) (best Rate, ok bool) {
 		limit := float64(limits.BandOf(rig, limits.Test{MTU: o.MTU}, o.Pair).Limit)
 		impossible := limit > 0 && o.Gbps > limits.OverShare.Value()*limit
 		if o.Pair != slow.Pair && o.Message == slow.Message && !impossible && o.Gbps > best.Gbps &&
-			alike(rig, slow.Pair, o.Pair) {
+			Alike(rig, slow.Pair, o.Pair) {
 			best = o
 		}
 	}
@@ -125,8 +125,8 @@ func Ahead(rig steps.Rig, slow Rate, others ...Rate) (best Rate, ok bool) {
 	return best, slow.Gbps < least.Value()*best.Gbps
 }
 
-// alike reports whether two pairs of rails should carry the same.
-func alike(rig steps.Rig, p, q steps.Pair) bool {
+// Alike reports whether two pairs of rails should carry the same.
+func Alike(rig steps.Rig, p, q steps.Pair) bool {
 	for _, e := range steps.Ends {
 		a, b := rig.Rail(p, e), rig.Rail(q, e)
 		if a.RateGbps != b.RateGbps || a.Soft() != b.Soft() || a.PCI.MaxGTps != b.PCI.MaxGTps ||

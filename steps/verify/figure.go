@@ -20,17 +20,16 @@ import (
 type Figure struct {
 	Got  rate.Payload
 	Band limits.Band
-	// Pass and Warn are shares of what is expected, and Over of what physics allow: those
-	// of one test of RDMA where they are zero.
-	Pass, Warn, Over limits.Limit
-	Of               string // who carries it: "the rail", "rails 1 and 3"
-	Doubt            string // what is asked of more than can be; of the unit and the way where empty
+	// Pass and Warn are shares of what is expected: those of a test of RDMA where they are zero.
+	Pass, Warn limits.Limit
+	Of         string // who carries it: "the rail", "rails 1 and 3"
+	Doubt      string // what is asked of more than can be; of the unit and the way where empty
 	// Cause is what ended it early, where that can be seen, and its code; BelowLimit where nothing shows.
 	Cause func() (string, steps.Code)
 }
 
 func (f Figure) shares() (over, pass, warn limits.Limit) {
-	return cmp.Or(f.Over, limits.OverShare), cmp.Or(f.Pass, limits.PassShare), cmp.Or(f.Warn, limits.WarnShare)
+	return limits.OverShare, cmp.Or(f.Pass, limits.PassShare), cmp.Or(f.Warn, limits.WarnShare)
 }
 
 // Standing is where it stands to its band.

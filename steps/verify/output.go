@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -104,6 +105,18 @@ func upToEnd(words []string) []string {
 		}
 	}
 	return words
+}
+
+// TooShort says that a program ran for less time than what it reports of itself takes; empty where its own time isn't
+// known. Clocks and starts are apart by a little.
+func TooShort(o steps.Output, seconds float64) string {
+	const slack = 0.02 // of seconds, and as a share
+	ran := o.Exit.Elapsed.Seconds()
+	if ran <= 0 || seconds <= ran*(1+slack)+slack {
+		return ""
+	}
+	return fmt.Sprintf("it needs %.3g s for what it reports, but the %s ran for %.3g s", seconds,
+		cmp.Or(o.Role, "program"), ran)
 }
 
 // OfDevice compares the device that an output names with the one that its rail has.

@@ -223,7 +223,7 @@ func (t *collective) Figure(traffic.Accounted) {
 			"%.2f GB/s of bus bandwidth; whether the nodes can do more is unknown: %s", got, b.none)
 	// Two borders: above what physics allow the figure is no figure, and nothing is said of it; above what
 	// anybody has seen it may still be true, and is a WARN.
-	case reach.Limit > 0 && got > float64(reach.Limit)/8*limits.OverTogether.Value():
+	case reach.Limit > 0 && got > float64(reach.Limit)/8*limits.OverShare.Value():
 		t.rep.Add(steps.FigureImpossible, steps.Inconclusive, "%.2f GB/s of bus bandwidth is more than a node's cables and "+
 			"PCIe links can carry (%.2f). Check the unit", got, reach.Limit/8)
 	// An all-gather's size falls short of what was asked for by less than 16 bytes a node.
@@ -236,7 +236,7 @@ func (t *collective) Figure(traffic.Accounted) {
 			code, why = t.cause(8 * got)
 		}
 		t.rep.Add(code, steps.Fail, "%.2f GB/s of bus bandwidth, expected at least %.4g. %s", got, b.limit.Value(), why)
-	case most > 0 && got > most*limits.OverTogether.Value():
+	case most > 0 && got > most*limits.OverShare.Value():
 		t.rep.Add(steps.FigureUnseen, steps.Warn, "%.2f GB/s of bus bandwidth is more than %.2f, the %s. Check "+
 			"the unit",
 			got, most, reach.By("a node's"))

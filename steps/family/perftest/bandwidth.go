@@ -547,7 +547,7 @@ func (t *bandwidthTest) Output() bool {
 		return false
 	}
 	t.read = v
-	if why := cmp.Or(bothWays(v.Perftest), t.otherLink(v.Perftest), notOfThisRun(t.cell, t.Client, v, t.Dev)); why != "" {
+	if why := cmp.Or(bothWays(v.Perftest), t.ofThisRun(t.Client, v), t.tooShort(v.Rows[0])); why != "" {
 		t.add(steps.OutputForeign, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
@@ -562,18 +562,40 @@ func (t *bandwidthTest) Output() bool {
 	}
 	// The server prints the client's report. What it prints of another run it kept from that one.
 	if at, ok := t.server.Value.(parse.Bandwidth); ok && len(at.Rows) > 0 {
-		if why := twoReports(t.row(), at.Rows[0]); why != "" {
+		if why := cmp.Or(apart(v.Perftest, at.Perftest), twoReports(t.row(), at.Rows[0])); why != "" {
 			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %s", why)
+			return false
+		}
+		if why := t.ofThisRun(t.server, at); why != "" {
+			t.add(steps.OutputForeign, steps.Inconclusive, "the server's output is not this test's: %s", why)
 			return false
 		}
 	}
 	return true
 }
 
-// unread says that the client has no figure, and how its output ends: that is all that anybody knows of why.
+// ofThisRun says why an end's report is not of this test.
+func (t *bandwidthTest) ofThisRun(o steps.Output, v parse.Bandwidth) string {
+	return notOfThisRun(t.cell, t.result.Rig, t.Pair, o, v)
+}
+
+// tooShort says that an end ran for less time than the data of a row take.
+func (t *bandwidthTest) tooShort(row parse.BandwidthRow) string {
+	if row.AverageGbps <= 0 {
+		return ""
+	}
+	seconds := float64(row.Bytes) * float64(row.Iterations) * 8 / row.AverageGbps / 1e9
+	return cmp.Or(verify.TooShort(t.Client, seconds), verify.TooShort(t.server, seconds))
+}
+
+// unread says that the client has no figure, and why: the row that could not be read, or how its output ends.
 func (t *railTest) unread() {
-	lines := strings.Split(strings.TrimSpace(t.Client.Text), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
+	if _, why, known := strings.Cut(t.Client.ParseErr, parse.ErrNoResult.Error()+": "); known {
+		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no readable result: %.120s. Run it again",
+			why)
+		return
+	}
+	last := registry.LastLine(t.Client.Text)
 	if last == "" {
 		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client ended with status 0 and printed nothing")
 		return
@@ -627,6 +649,9 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 		}, t.Pair),
 		Cause: func() (string, steps.Code) {
 			cause = traffic.LikelyCause(t.result.Rig, t.rate(), t.rates...)
+			if on := t.read.RelaxedOrdering; on != nil && !*on && !cause.Known && cause.Code == steps.BelowLimit {
+				cause.Text = traffic.NoCause + ", but PCIe relaxed ordering was off. Rerun without --disable_pcie_relaxed"
+			}
 			return cause.Text, cause.Code
 		},
 	}
@@ -644,11 +669,15 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 	if t.read.NUMANode != nil {
 		t.rep.ShowOf(t.Rail, "processors", *t.read.NUMANode, "(NUMA node chosen by perftest)", nil)
 	}
+	if on := t.read.RelaxedOrdering; on != nil {
+		t.rep.ShowOf(t.Rail, "PCIe relaxed ordering", *on, "", nil)
+	}
 	t.rep.ShowOf(t.Rail, "messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
 }
 
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.
 func (t *bandwidthTest) Signs() {
+	otherMTU(t.cell, t.result.Rig, t.Pair, t.Client, "ib_write_bw", t.read.MTU, t.add)
 	if row := t.row(); !t.band.Soft && row.PeakGbps > limits.PeakApart.Value()*row.AverageGbps {
 		t.add(steps.RateUnsteady, steps.Warn, "peak %s, average %s: something interrupted the test. Check for other "+
 			"traffic, pauses and power saving", registry.Gbps(row.PeakGbps),
@@ -656,9 +685,9 @@ func (t *bandwidthTest) Signs() {
 	}
 }
 
-// notOfThisRun says why a report with at least one row is not that of the test that was
-// started over a device: of its rail, sizes and counts, and one row for one test.
-func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) string {
+// notOfThisRun says why an end's report with at least one row is not that of the test that was
+// started over a rail: of its ports, sizes and counts, and one row for one test.
+func notOfThisRun(c steps.Cell, rig steps.Rig, p steps.Pair, o steps.Output, v parse.Bandwidth) string {
 	row := v.Rows[0]
 	rows := 0
 	for _, r := range v.Rows {
@@ -670,8 +699,7 @@ func notOfThisRun(c steps.Cell, o steps.Output, v parse.Bandwidth, dev string) s
 	if rows > 1 {
 		all = fmt.Sprintf("it has %d rows, expected one", rows)
 	}
-	return cmp.Or(all, verify.OfTest(v.Test, "Write", "BW"), verify.OfDevice(v.Device, dev),
-		otherGID(c, o, "ib_write_bw", v.Perftest), otherKind(c, o, "ib_write_bw", v.Perftest),
+	return cmp.Or(all, verify.OfTest(v.Test, "Write", "BW"), otherHead(c, rig, p, o, "ib_write_bw", v.Perftest),
 		asked(c, o, "ib_write_bw", row.Bytes, row.Iterations), contradicts(row))
 }
 
@@ -681,16 +709,6 @@ func bothWays(v parse.Perftest) string {
 		return fmt.Sprintf("it is the output of another test (%s)", v.Test)
 	}
 	return ""
-}
-
-// otherLink says that a test went over another kind of link than its rail is.
-// perftest prints IB or Ethernet; a rail whose layer nobody tells is held against nothing.
-func (t *railTest) otherLink(v parse.Perftest) string {
-	rail := t.result.Rig.Rail(t.Pair, t.Client.End)
-	if v.Link == "" || rail.Layer == "" || rail.InfiniBand() == (v.Link == "IB") {
-		return ""
-	}
-	return fmt.Sprintf("it used a link of type %s, but the rail's is %s", v.Link, rail.Layer)
 }
 
 // otherGID says that a test went by another GID than the one that was asked for.

@@ -188,6 +188,7 @@ type couplesTest struct {
 	tests   map[string]dualTest
 	texts   []string
 	rows    [][]string
+	low     map[string]bool // rails, by their tests' names, that are slow alone
 }
 
 // want are the names of the tests that have to be there.
@@ -268,6 +269,13 @@ func (t *couplesTest) Flows() (flows []traffic.Flow) {
 // Figure judges each couple, where it ran at the same time: a sum of two tests of which one
 // was over before the other began is no rate of anything.
 func (t *couplesTest) Figure(traffic.Accounted) {
+	t.low = map[string]bool{}
+	for i, cp := range t.couples {
+		if i == 0 { // the first rail is in each couple
+			t.low[cp.names[0]] = t.judgeAlone(cp.numbers[0], cp.first, cp.names[0])
+		}
+		t.low[cp.names[1]] = t.judgeAlone(cp.numbers[1], cp.second, cp.names[1])
+	}
 	for _, cp := range t.couples {
 		text, row := t.judgeCouple(cp)
 		t.texts, t.rows = append(t.texts, text), append(t.rows, row)
@@ -275,7 +283,12 @@ func (t *couplesTest) Figure(traffic.Accounted) {
 }
 
 // Signs: what each test's peak tells of it is no matter here, as others run beside it.
-func (t *couplesTest) Signs() {}
+func (t *couplesTest) Signs() {
+	for _, name := range t.want() {
+		pair, _ := t.tests[name].rail(t.result.Rig)
+		otherMTU(t.cell, t.result.Rig, pair, t.client, "ib_write_bw", t.tests[name].MTU, t.rep.Add)
+	}
+}
 
 func number(rig steps.Rig, p steps.Pair) int {
 	for i, other := range rig.Pairs {
@@ -374,7 +387,58 @@ func dualNotOfThisRun(c steps.Cell, rig steps.Rig, client steps.Output, t dualTe
 	if !ok {
 		return "no rail has this device"
 	}
-	return cmp.Or(bothWays(t.Perftest), notOfThisRun(c, client, t.Bandwidth, rig.Rail(pair, client.End).Dev))
+	return cmp.Or(bothWays(t.Perftest), notOfThisRun(c, rig, pair, client, t.Bandwidth))
+}
+
+// judgeAlone holds a test that ran by itself against what its rail can carry, as ib-write-bw does. low reports whether
+// it carried less than that.
+func (t *couplesTest) judgeAlone(number int, pair steps.Pair, name string) (low bool) {
+	test := t.tests[name+" alone"]
+	row, mtu := test.Rows[0], limits.AgreedMTU(t.result.Rig, pair, test.MTU)
+	m := registry.Measurement{No: number, Dev: t.result.Rig.Rail(pair, steps.Here).Dev, Pair: pair}
+	f := verify.Figure{
+		Got: rate.Payload(row.AverageGbps), Of: "the rail",
+		Band: limits.BandOf(t.result.Rig, limits.Test{
+			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
+		}, pair),
+		Cause: func() (string, steps.Code) {
+			c := traffic.LikelyCause(t.result.Rig, traffic.Rate{
+				Measurement: m, Gbps: row.AverageGbps, MTU: mtu, Bytes: t.stage.Bytes,
+			}, t.alone()...)
+			if c.Known || c.Code != steps.BelowLimit {
+				return c.Text, c.Code
+			}
+			return traffic.NoCause + ". Run: railbench run ib-write-bw", steps.BelowLimit
+		},
+	}
+	t.rep.Show(fmt.Sprintf("rail %d alone", number), registry.Round(row.AverageGbps), "Gb/s", f.Expected())
+	standing := f.Standing()
+	if standing == limits.Unjudged {
+		return false // that there is no band is said of the two together
+	}
+	f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
+		t.rep.On(m, code, g, "alone "+format, args...)
+	})
+	return standing == limits.Low || standing == limits.Short
+}
+
+// unevenly looks at the parts that equal rails have of what they carry at the same time: one that is starved is hidden
+// by a sum. each are Gb/s, in the order of the pairs.
+func unevenly(rig steps.Rig, pairs []steps.Pair, numbers []int, each []float64, rep *registry.Report) {
+	sum := 0.0
+	for i, p := range pairs {
+		if sum += each[i]; !traffic.Alike(rig, pairs[0], p) {
+			return
+		}
+	}
+	less := slices.Index(each, slices.Min(each))
+	// The bar is of two rails, and an even part of more is smaller.
+	if each[less] >= 2/float64(len(pairs))*limits.EvenShare.Value()*sum {
+		return
+	}
+	rep.Add(steps.RailsUneven, steps.Warn, "together, rail %d got only %s of %s. Check for other traffic (idle-rails), "+
+		"pauses and link-speed", numbers[less], registry.Gbps(each[less]), registry.Gbps(sum))
+	rep.Explain("Each test is averaged over its own time, so the sum of such unlike rates is not a rate of both together")
 }
 
 // alone is what each rail came to alone.
@@ -396,7 +460,7 @@ func (t *couplesTest) alone() (all []traffic.Rate) {
 
 // judgeCouple compares the sum of two rails with what both can carry together. The sum is of
 // averages, each over its own test's time: where one test ends early the other has the link
-// for itself, so a sum may be a little above what both can do (OverTogether).
+// for itself, so a sum may be above what both can do by as much as they did alone in that time.
 func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	r, tests, rep := t.result, t.tests, t.rep
 	a, b := cp.names[0], cp.names[1]
@@ -407,13 +471,18 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 	name := fmt.Sprintf("rails %d and %d", cp.numbers[0], cp.numbers[1])
 	first, second := tests[a+" beside "+b], tests[b+" beside "+a]
 	least, mtu := shorter(first, second), limits.AgreedMTU(r.Rig, cp.first, first.MTU)
+	share, why := together(first, second, name, rep)
+	band, atOnce := cp.band(r.Rig, first, second), rate.Payload(share)
+	band.Limit = max(band.Limit, atOnce*band.Limit+(1-atOnce)*rate.Payload(alone[0]+alone[1]))
+	if band.Seen > 0 {
+		band.Seen = max(band.Seen, atOnce*band.Seen+(1-atOnce)*rate.Payload(alone[0]+alone[1]))
+	}
 	f := verify.Figure{
-		Got: rate.Payload(sum), Band: cp.band(r.Rig, first, second), Over: limits.OverTogether, Of: "they",
+		Got: rate.Payload(sum), Band: band, Of: "they",
 		Doubt: "Check that they ran at the same time",
 		Cause: func() (string, steps.Code) { return cp.cause(r, alone, with, t.alone()...) },
 	}
 	for i := range cp.numbers {
-		rep.Show(fmt.Sprintf("%s, rail %d alone", name, cp.numbers[i]), registry.Round(alone[i]), "Gb/s", nil)
 		rep.Show(fmt.Sprintf("%s, rail %d together", name, cp.numbers[i]), registry.Round(with[i]), "Gb/s", nil)
 	}
 	rep.Show(name+" together", registry.Round(sum), "Gb/s", f.Expected())
@@ -425,7 +494,7 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 		fmt.Sprintf("%d and %d", cp.numbers[0], cp.numbers[1]), fmt.Sprintf("%.1f, %.1f", alone[0], alone[1]),
 		fmt.Sprintf("%.1f, %.1f", with[0], with[1]), fmt.Sprintf("%.1f", sum), "no range",
 	}
-	if why := together(first, second, name, rep); why != "" {
+	if why != "" {
 		rep.Hear(steps.ByBytes)
 		rep.Add(steps.NotTogether, steps.Inconclusive, "%s together: %s", name, why)
 		rep.Hear(steps.ByFigure)
@@ -433,6 +502,9 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 		f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
 			rep.Add(code, g, "%s together: "+format, append([]any{registry.Capital(name)}, args...)...)
 		})
+	}
+	if !t.low[a] && !t.low[b] { // a slow rail has a small share, too
+		unevenly(r.Rig, []steps.Pair{cp.first, cp.second}, cp.numbers[:], with[:], rep)
 	}
 	text = fmt.Sprintf("%s together %s", name, registry.Gbps(sum))
 	if f.Band.None == "" {
@@ -480,11 +552,11 @@ func shorter(a, b dualTest) parse.BandwidthRow {
 	return parse.BandwidthRow{Bytes: min(x.Bytes, y.Bytes), Iterations: min(x.Iterations, y.Iterations)}
 }
 
-// together says why two tests are not known to have run at the same time; empty where they
-// are. A test moved its data for its bytes by its rate, somewhere between the moments at which
+// together is the share of the shorter one's time that two tests surely ran at once, and why they are not known to
+// have; empty where they are. A test moved its data for its bytes by its rate, somewhere between the moments at which
 // its program began and ended, so it surely did from the last moment at which it can have
 // begun to the first at which it can have ended.
-func together(first, second dualTest, name string, rep *registry.Report) string {
+func together(first, second dualTest, name string, rep *registry.Report) (share float64, why string) {
 	const tick = 0.01 // of the clock, seconds
 	begin, end, least := 0.0, math.Inf(1), math.Inf(1)
 	for _, t := range []dualTest{first, second} {
@@ -492,24 +564,24 @@ func together(first, second dualTest, name string, rep *registry.Report) string 
 		took := float64(row.Bytes) * float64(row.Iterations) * 8 / row.AverageGbps / 1e9
 		switch {
 		case t.From <= 0 || t.To <= t.From:
-			return fmt.Sprintf("when the test %q ran is unknown, so the tests may not have overlapped", t.Name)
+			return 0, fmt.Sprintf("when the test %q ran is unknown, so the tests may not have overlapped", t.Name)
 		case took > t.To-t.From+2*tick:
-			return fmt.Sprintf("the test %q took %.2f s, but its %s at %s need %.2f s: its result is not "+
+			return 0, fmt.Sprintf("the test %q took %.2f s, but its %s at %s need %.2f s: its result is not "+
 				"usable", t.Name,
 				t.To-t.From,
 				registry.Size(float64(row.Bytes)*float64(row.Iterations)), registry.Gbps(row.AverageGbps), took)
 		}
 		begin, end, least = max(begin, t.To-took), min(end, t.From+took), min(least, took)
 	}
-	share := max(0, end-begin) / least
+	share = max(0, end-begin) / least
 	rep.Show(name+", certain overlap", registry.Round(100*share), "% of the shorter one's time", &steps.Expected{
 		Min: new(100 * limits.Together.Value()), From: "when each began and ended, and how long its bytes took",
 	})
 	if share < limits.Together.Value() {
-		return fmt.Sprintf("they certainly overlapped for only %.0f %% of the shorter test (%.2f s). "+
+		return share, fmt.Sprintf("they certainly overlapped for only %.0f %% of the shorter test (%.2f s). "+
 			"Increase ITERATIONS", 100*share, least)
 	}
-	return ""
+	return share, ""
 }
 
 // band is what two rails can carry at once, each with a test of its own.

@@ -83,7 +83,9 @@ func (t *latencyTest) Output() bool {
 		return false
 	}
 	t.read = v
-	if why := cmp.Or(t.otherLink(v.Perftest), latencyNotOfThisRun(t.cell, v, t.Measurement)); why != "" {
+	// The ends write in turns, so each message takes its latency twice.
+	seconds := 2 * v.Rows[0].MinUS * float64(v.Rows[0].Iterations) / 1e6
+	if why := cmp.Or(t.ofThisRun(t.Client, v), verify.TooShort(t.Client, seconds), verify.TooShort(t.server, seconds)); why != "" {
 		t.add(steps.OutputForeign, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
@@ -102,8 +104,26 @@ func (t *latencyTest) Output() bool {
 				"client, %d of %d at the server", a.Iterations, a.Bytes, b.Iterations, b.Bytes)
 			return false
 		}
+		if why := cmp.Or(apart(v.Perftest, at.Perftest), unlikeTimes(t.row(), at.Rows[0])); why != "" {
+			t.add(steps.OutputForeign, steps.Inconclusive, "the two ends ran different tests: %s", why)
+			return false
+		}
+		if why := t.ofThisRun(t.server, at); why != "" {
+			t.add(steps.OutputForeign, steps.Inconclusive, "the server's output is not this test's: %s", why)
+			return false
+		}
 	}
 	return true
+}
+
+// unlikeTimes says where the ends' medians differ: both measure the same round trips, each from its own side.
+func unlikeTimes(client, server parse.LatencyRow) string {
+	a, b := client.TypicalUS, server.TypicalUS
+	if a <= 0 || b <= 0 || max(a, b) <= limits.LatencyEndsApart.Value()*min(a, b) {
+		return ""
+	}
+	return fmt.Sprintf("typically %s at the client, %s at the server", registry.Microseconds(a),
+		registry.Microseconds(b))
 }
 
 // Flows are two: the ends write in turns, so each sends every message.
@@ -142,6 +162,7 @@ func (t *latencyTest) Figure(traffic.Accounted) {
 // Signs: the tail.
 func (t *latencyTest) Signs() {
 	row := t.row()
+	otherMTU(t.cell, t.result.Rig, t.Pair, t.Client, "ib_write_lat", t.read.MTU, t.add)
 	if t.soft != "" {
 		return
 	}
@@ -160,8 +181,8 @@ func (t *latencyTest) Signs() {
 	}
 }
 
-// latencyNotOfThisRun is notOfThisRun for a latency.
-func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m registry.Measurement) string {
+// ofThisRun is notOfThisRun for a latency.
+func (t *latencyTest) ofThisRun(o steps.Output, v parse.Latency) string {
 	row, rows := v.Rows[0], ""
 	if len(v.Rows) > 1 {
 		rows = fmt.Sprintf("it has %d rows, expected one", len(v.Rows))
@@ -170,9 +191,9 @@ func latencyNotOfThisRun(c steps.Cell, v parse.Latency, m registry.Measurement) 
 	if row.AvgUS > 0 && (row.AvgUS < row.MinUS || row.MaxUS > 0 && row.AvgUS > row.MaxUS) {
 		mean = fmt.Sprintf("its average is %g us, outside its range of %g to %g", row.AvgUS, row.MinUS, row.MaxUS)
 	}
-	return cmp.Or(rows, mean, verify.OfTest(v.Test, "Write", "Latency"), verify.OfDevice(v.Device, m.Dev),
-		otherGID(c, m.Client, "ib_write_lat", v.Perftest), otherKind(c, m.Client, "ib_write_lat", v.Perftest),
-		asked(c, m.Client, "ib_write_lat", row.Bytes, row.Iterations),
+	return cmp.Or(rows, mean, verify.OfTest(v.Test, "Write", "Latency"),
+		otherHead(t.cell, t.result.Rig, t.Pair, o, "ib_write_lat", v.Perftest),
+		asked(t.cell, o, "ib_write_lat", row.Bytes, row.Iterations),
 		verify.Ascending(verify.Quantile{Name: "least", Value: row.MinUS},
 			verify.Quantile{Name: "median", Value: row.TypicalUS},
 			verify.Quantile{Name: "99 %", Value: row.P99US}, verify.Quantile{Name: "99.9 %", Value: row.P999US},

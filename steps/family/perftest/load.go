@@ -86,6 +86,7 @@ type loadRun struct {
 	tcp      rate.Payload
 	rails    []steps.Pair
 	numbers  []int
+	each     []float64          // of rails, Gb/s
 	row      parse.BandwidthRow // what all tests are at least
 	mtu      int
 	bothWays bool
@@ -180,7 +181,7 @@ func (l *loadRun) Output() bool {
 // Figure holds the sum against what the rails carry together.
 func (l *loadRun) Figure(traffic.Accounted) {
 	f := verify.Figure{
-		Got: l.rdma, Band: l.band(), Over: limits.OverTogether, Of: l.names(),
+		Got: l.rdma, Band: l.band(), Of: l.names(),
 		Cause: l.cause,
 	}
 	l.rep.Show("RDMA over "+l.names(), registry.Round(float64(l.rdma)), "Gb/s", f.Expected())
@@ -190,6 +191,7 @@ func (l *loadRun) Figure(traffic.Accounted) {
 	f.Judge(func(code steps.Code, g steps.Grade, format string, args ...any) {
 		l.rep.Add(code, g, "%s%s: "+format, append([]any{registry.Capital(l.names()), l.beside()}, args...)...)
 	})
+	l.eachRail()
 	// A sum of two ways, or what TCP left, is no figure that another cell could stand beside.
 	if !l.bothWays && l.tcp == 0 {
 		l.rep.Measured(steps.Figure{
@@ -203,8 +205,29 @@ func (l *loadRun) Figure(traffic.Accounted) {
 	}
 }
 
+// eachRail looks at the parts of the sum: none may be more than its rail can carry, nor starve beside the others.
+func (l *loadRun) eachRail() {
+	if l.bothWays || l.tcp > 0 {
+		return // nobody knows how two ways, or two protocols, share a rail
+	}
+	for i, p := range l.rails {
+		limit := limits.BandOf(l.result.Rig, limits.Test{MTU: l.mtu}, p).Limit
+		if limit > 0 && l.each[i] > limits.OverShare.Value()*float64(limit) {
+			l.rep.Add(steps.FigureImpossible, steps.Inconclusive, "rail %d reports %s, more than it can carry (%.1f). "+
+				"Check the unit and the route of the data", l.numbers[i], registry.Gbps(l.each[i]), limit)
+		}
+	}
+	unevenly(l.result.Rig, l.rails, l.numbers, l.each, l.rep)
+}
+
 // Signs: with -D perftest measures no peak, and nothing else that could show one.
-func (l *loadRun) Signs() {}
+func (l *loadRun) Signs() {
+	for _, t := range l.tests {
+		if p, ok := t.pair(l.result.Rig); ok && t.TCP == nil {
+			otherMTU(l.cell, l.result.Rig, p, l.client, "ib_write_bw", t.MTU, l.rep.Add)
+		}
+	}
+}
 
 // ended reports whether every tool ended well and has a figure.
 func (l *loadRun) ended() bool {
@@ -253,7 +276,7 @@ func (l *loadRun) take() (ok bool) {
 			return false
 		}
 		row := t.Rows[0]
-		if why := notOfThisRun(l.cell, l.client, t.Bandwidth, rig.Rail(p, l.client.End).Dev); why != "" {
+		if why := notOfThisRun(l.cell, rig, p, l.client, t.Bandwidth); why != "" {
 			rep.Add(steps.OutputForeign, steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
 			return false
 		}
@@ -270,6 +293,7 @@ func (l *loadRun) take() (ok bool) {
 		l.mtu = min(l.mtu, mtu)
 		l.rdma += rate.Payload(row.AverageGbps)
 		l.rails, l.numbers = append(l.rails, p), append(l.numbers, number(rig, p))
+		l.each = append(l.each, row.AverageGbps)
 		l.bothWays = l.bothWays || t.bothWays()
 		rep.Show(fmt.Sprintf("rail %d", number(rig, p)), registry.Round(row.AverageGbps), "Gb/s", nil)
 	}
