@@ -42,7 +42,7 @@ func otherAddress(rig steps.Rig, p steps.Pair, e steps.End, gid, way string) str
 			}
 		}
 	}
-	return fmt.Sprintf("it went %s %s, which is no address of %s on %s", way, gid, rig.Rail(p, e).Dev, rig.NameOf(e))
+	return fmt.Sprintf("it went %s %s, which %s on %s does not have", way, gid, rig.Rail(p, e).Dev, rig.NameOf(e))
 }
 
 // addresses are a rail's, as perftest's GIDs are read.

@@ -85,7 +85,8 @@ func (t *latencyTest) Output() bool {
 	t.read = v
 	// The ends write in turns, so each message takes its latency twice.
 	seconds := 2 * v.Rows[0].MinUS * float64(v.Rows[0].Iterations) / 1e6
-	if why := cmp.Or(t.ofThisRun(t.Client, v), verify.TooShort(t.Client, seconds), verify.TooShort(t.server, seconds)); why != "" {
+	why := cmp.Or(t.ofThisRun(t.Client, v), verify.TooShort(t.Client, seconds), verify.TooShort(t.server, seconds))
+	if why != "" {
 		t.add(steps.OutputForeign, steps.Inconclusive, "the client's output is not this test's: %s", why)
 		return false
 	}
