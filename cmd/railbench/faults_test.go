@@ -119,11 +119,12 @@ func by(cells []string, words ...string) map[string][]string {
 // cell sees teaches nobody anything.
 var symptoms = map[string]symptom{
 	"adapter-lost": {
-		seen: also(map[string][]string{
+		seen: also(also(map[string][]string{
 			"devices":  {"spark-02 has 4 RDMA devices but spark-01 has 2"},
 			"rail-map": {"roceP2p1s0f0 on spark-02", "spark-01 has no rail in that subnet"},
 		},
-			slices.Concat(everyTest, nixlRail2), leftOut["adapter-lost"]...),
+			slices.Concat(everyTest, nixlRail2, []string{"ping"}), leftOut["adapter-lost"]...),
+			[]string{"interfaces", "gids"}, "spark-01 has no roceP2p1s0f0"),
 		skipped: map[string][]string{"nixl-halves-dram": {"other PCIe half"}},
 	},
 	// What these do is seen by the checklist alone: no test is slower for it yet.
@@ -137,7 +138,8 @@ var symptoms = map[string]symptom{
 	"low-power":   {},
 	"secure-boot": {},
 	"small-bar1":  {},
-	"slow-cable":  {seen: by(slices.Concat(everyTest, nixlRail2), slower...)},
+	"slow-cable": {seen: by(slices.Concat(everyTest, nixlRail2, []string{"interfaces", "rail-map"}),
+		slower...)},
 	"pcie-errors": {}, "gpu-stuck-clock": {}, "hard-off": {},
 	"kexec-handover": {seen: map[string][]string{"hosts": {"different kernel"}}},
 	"autobond": {
@@ -327,8 +329,9 @@ var symptoms = map[string]symptom{
 		may:  append([]string{"interfaces", "ping"}, everyTest...),
 	},
 	"duplicate-ip": {
-		seen: also(map[string][]string{"rail-map": {"192.168.200.10 is assigned twice", "spark-01", "spark-02"}},
-			append([]string{"nixl-halves-dram"}, nixlRail2...), leftOut["duplicate-ip"]...),
+		seen: also(also(map[string][]string{"rail-map": {"192.168.200.10 is assigned twice", "spark-01", "spark-02"}},
+			append([]string{"nixl-halves-dram", "ping"}, nixlRail2...), leftOut["duplicate-ip"]...),
+			[]string{"interfaces", "gids"}, "both nodes have 192.168.200.10"),
 		says: map[string][]string{
 			"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"},
 			"ib-write-lat": {"each of the 3 rails"},
@@ -347,8 +350,9 @@ var symptoms = map[string]symptom{
 		"cannot be reached", "ib-write-bw"), byUCX, "timed out", "ib-write-bw")},
 	"peer-reboots": {}, // and at how long a node is up
 	"rail-ip-missing": {
-		seen: also(map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},
-			append([]string{"nixl-halves-dram"}, nixlRail2...), leftOut["rail-ip-missing"]...),
+		seen: also(also(map[string][]string{"rail-map": {"rocep1s0f1", "enp1s0f1np1", "no address"}},
+			append([]string{"nixl-halves-dram", "ping"}, nixlRail2...), leftOut["rail-ip-missing"]...),
+			[]string{"interfaces", "gids"}, "spark-01 has no address on rocep1s0f1"),
 		says: map[string][]string{
 			"ping": {"3 rails"}, "ib-write-bw": {"each of the 3 rails"},
 			"ib-write-lat": {"each of the 3 rails"},

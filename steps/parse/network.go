@@ -46,6 +46,7 @@ var (
 	pingTooLong = lazyregexp.New(`(?i)message too long(?:, mtu ?= ?(\d{1,9}))?|` +
 		`frag(?:mentation)? needed.*?(?:mtu ?= ?(\d{1,9}))?\)?$`)
 	pingStrange = lazyregexp.New(`^wrong data byte|^\d{1,9} packets transmitted, .*\+\d{1,9} corrupted|DIFFERENT ADDRESS!|(?i)\bredirect (?:host|network)|\(BAD CHECKSUM!\)|truncated\)$`)
+	pingAnswer  = lazyregexp.New(`^\d{1,9} bytes from (?:\S+ \()?(\d{1,3}(?:\.\d{1,3}){3})\)?:`)
 	pingTTL     = lazyregexp.New(`\bttl=(\d{1,3})\b`)
 	pingError   = lazyregexp.New(`(?i)^ping: |unreachable|time to live exceeded|prohibited`)
 )
@@ -136,7 +137,9 @@ func (p *Ping) take(line string, isError bool) {
 			p.TTL = v
 		}
 	}
-	if pingStrange.Regexp().MatchString(line) && len(p.Strange) < maxErrors {
+	from := pingAnswer.Regexp().FindStringSubmatch(line)
+	other := from != nil && p.Addr != "" && from[1] != p.Addr
+	if (other || pingStrange.Regexp().MatchString(line)) && len(p.Strange) < maxErrors {
 		p.Strange = append(p.Strange, cut(line))
 	}
 	// Each packet may say the same.

@@ -679,31 +679,43 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 			Evidence: v.Evidence, Figures: v.Figures,
 		}
 	}
+	v = whole(v, r.cell, result)
 	if v.Grade != steps.Pass && v.Grade != steps.Warn {
 		return v
 	}
-	return held(whole(v, r.cell, result.Rig), result)
+	return held(v, result)
 }
 
-// whole is a PASS of every rail, or a WARN where a port that should be one is none and was left out. The
-// checklist has a check of its own for that.
-func whole(v steps.Verdict, c steps.Cell, rig steps.Rig) steps.Verdict {
-	if left := rig.LeftOut(); left != nil && !c.Check.Any() && c.Counters && (c.EachRail || c.Rails != "") {
-		if v.Grade = v.Grade.Worst(steps.Warn); v.Code == "" {
+// whole is a PASS of every rail, or a WARN where a port that should be one is none and was left out. What is worse
+// stands before that. The checklist has a check of its own for it.
+func whole(v steps.Verdict, c steps.Cell, result steps.Result) steps.Verdict {
+	rig := result.Rig
+	left := rig.LeftOut()
+	if left == nil || len(result.Stages) == 0 || c.Check.Any() || !c.EachRail && (!c.Counters || c.Rails == "") {
+		return v
+	}
+	said := registry.Count(len(left), "port was", "ports were") + " left out: see rail-addresses."
+	if v.Grade.Worst(steps.Warn) == steps.Warn {
+		if v.Grade = steps.Warn; v.Code == "" {
 			v.Code = steps.PortLeftOut
 		}
-		v.Reason = fmt.Sprintf("%s left out: see rail-addresses. %s",
-			registry.Count(len(left), "port was", "ports were"), v.Reason)
-		for _, why := range left {
-			v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: "Left out: " + why})
+		v.Reason = said + " " + v.Reason
+	} else {
+		if v.Findings == nil {
+			v.Findings = []steps.Found{{Grade: v.Grade, Code: v.Code, Text: v.Reason, Node: v.Node}}
 		}
-		// A rail's number is its place among those that there are.
-		if len(rig.Pairs) > 1 {
-			a, b := rig.Rail(rig.Pairs[0], steps.Here), rig.Rail(rig.Pairs[1], steps.Here)
-			if a.PhysPort >= 0 && a.PhysPort == b.PhysPort {
-				v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: fmt.Sprintf("So rails 1 and 2 are "+
-					"the two PCIe halves of one port, %s and %s, not two cables", a.Dev, b.Dev)})
-			}
+		v.Reason += " " + said
+		v.Findings = append(v.Findings, steps.Found{Grade: steps.Warn, Code: steps.PortLeftOut, Text: said})
+	}
+	for _, why := range left {
+		v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: "Left out: " + why})
+	}
+	// A rail's number is its place among those that there are.
+	if len(rig.Pairs) > 1 {
+		a, b := rig.Rail(rig.Pairs[0], steps.Here), rig.Rail(rig.Pairs[1], steps.Here)
+		if a.PhysPort >= 0 && a.PhysPort == b.PhysPort {
+			v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: fmt.Sprintf("So rails 1 and 2 are "+
+				"the two PCIe halves of one port, %s and %s, not two cables", a.Dev, b.Dev)})
 		}
 	}
 	return v

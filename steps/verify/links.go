@@ -44,6 +44,18 @@ func (l Line) links(rdma bool) {
 	l.bonded(unequal)
 }
 
+// Rates compares the links of all rails of the link under test with each other and at both ends, as is done beside a
+// figure.
+func Rates(rig steps.Rig, rep *registry.Report) {
+	l := Line{Rig: rig, Rep: rep, Add: rep.Add}
+	for i, p := range rig.Pairs {
+		if rig.HasPair(i) {
+			l.Ports = append(l.Ports, traffic.EndsOf(p)...)
+		}
+	}
+	l.ends(false)
+}
+
 // found reports whether there is a finding with one of some codes.
 func (l Line) found(codes ...steps.Code) bool {
 	return slices.ContainsFunc(l.Rep.Findings, func(f registry.Finding) bool { return slices.Contains(codes, f.Code) })

@@ -12,6 +12,7 @@ import (
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/parse"
 	"github.com/railbench/railbench/steps/registry"
+	"github.com/railbench/railbench/steps/verify"
 )
 
 // judgeInterfaces: the rails' interfaces are up and have a link.
@@ -54,7 +55,16 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 	if up == 0 {
 		rep.Add(steps.NoRail, steps.Fail, "no interface of a rail is up")
 	}
+	checkLeftOut(r.Rig, &rep)
+	verify.Rates(r.Rig, &rep)
 	return rep.Verdict(fmt.Sprintf("all interfaces with a rail are up and have a link (%d on both nodes)", up))
+}
+
+// checkLeftOut says which ports lead to no rail, although they should.
+func checkLeftOut(rig steps.Rig, rep *registry.Report) {
+	for _, why := range rig.LeftOut() {
+		rep.Add(steps.PortLeftOut, steps.Warn, "%s: it is no rail. Run: railbench doctor rail-addresses", why)
+	}
 }
 
 // judgeLink reports whether a rail's interface is up and has a link. What nothing uses may be
@@ -258,6 +268,7 @@ func judgeRailMap(c steps.Cell, r steps.Result) steps.Verdict {
 	checkAddresses(rig, &rep)
 	checkPairs(rig, &rep)
 	checkSlots(rig, &rep)
+	verify.Rates(rig, &rep)
 	shared := checkSharing(rig, &rep)
 	v := rep.Verdict(railsInWords(rig), shared)
 	if len(rig.Pairs) > 0 {
@@ -568,7 +579,11 @@ func cables(rig steps.Rig, a, b steps.Pair) string {
 		case x.PhysPort < 0 || y.PhysPort < 0:
 			return "and add up to their cables' limit"
 		case x.PhysPort == y.PhysPort && x.RateGbps > 0:
-			return fmt.Sprintf("and share one cable of %.0f Gb/s", x.RateGbps)
+			gbps := x.RateGbps // a cable is as fast as its slower end
+			if other := rig.Rail(a, e.Other()).RateGbps; other > 0 {
+				gbps = min(gbps, other)
+			}
+			return fmt.Sprintf("and share one cable of %.0f Gb/s", gbps)
 		case x.PhysPort == y.PhysPort:
 			return "and share one cable"
 		}
@@ -708,6 +723,10 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 		rep.On(m, steps.OutputForeign, steps.Inconclusive, "ping's output is not from this test: %s", why)
 		return
 	}
+	if size := full.Bytes + icmpHeaders; full.Bytes > 0 && here.Netdev.MTU > 0 && size != here.Netdev.MTU {
+		rep.On(m, steps.SizeTooSmall, steps.Inconclusive, "the second ping is of %d bytes and does not fill the MTU of %d. "+
+			"Rerun this cell", size, here.Netdev.MTU)
+	}
 	judgePings(r.Rig, m, here, peer, normal, full, rep)
 	// What was lost was told; a status of its own, where nothing was, was not.
 	back := func(p parse.Ping) bool { return p.Received > 0 && p.LossPercent == 0 }
@@ -716,6 +735,9 @@ func judgePingStage(r steps.Result, s steps.Stage, rep *registry.Report) {
 			o.Exit)
 	}
 }
+
+// icmpHeaders are those of a ping, with IPv4's, bytes.
+const icmpHeaders = 28
 
 // contradicts says why a run of ping is none of a rail's other end, or none at all.
 func contradicts(p parse.Ping, peer steps.Rail) string {

@@ -314,6 +314,15 @@ func TestRailOfInfiniBand(t *testing.T) {
 	}
 }
 
+// cutLast is strings.Cut around the last of several.
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 || i == strings.Index(s, sep) {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
 func TestPing(t *testing.T) {
 	run := func(sent, received int, ms float64, errs string) string {
 		return fmt.Sprintf("+ ping -c 3 x\nPING x (192.168.100.10) 56(84) bytes of data.\n%s\n--- x ping statistics ---\n"+
@@ -381,6 +390,19 @@ func TestPing(t *testing.T) {
 			steps.Warn, steps.AnswerChanged,
 			[]string{"192.168.100.1"},
 		},
+		{"the second as small", good + good, 0, nil, steps.Inconclusive, steps.SizeTooSmall, []string{"84 bytes", "1500"}},
+		{
+			"an answer from another address",
+			strings.Replace(good, "\n\n", "\n64 bytes from 10.1.1.1: icmp_seq=1 ttl=64 time=0.6 ms\n\n", 1) + good, 0, nil,
+			steps.Warn, steps.AnswerChanged,
+			[]string{"10.1.1.1"},
+		},
+		{
+			"an answer from a name at another address",
+			strings.Replace(good, "\n\n", "\n64 bytes from x (10.1.1.1): icmp_seq=1 ttl=64 time=0.6 ms\n\n", 1) + good, 0, nil,
+			steps.Warn, steps.AnswerChanged,
+			[]string{"10.1.1.1"},
+		},
 		{"over a router", strings.Replace(good, "\n\n", "\n64 bytes from 192.168.100.10: icmp_seq=1 ttl=63 time=0.6 ms\n\n",
 			1) + good, 0, nil, steps.Warn, steps.RouterBetween, nil},
 		{
@@ -425,7 +447,12 @@ func TestPing(t *testing.T) {
 		if c.change != nil {
 			c.change(&rig)
 		}
-		o := kindtest.Read(kindtest.Ran("", steps.Here, c.text), parse.Pings)
+		text := c.text
+		if first, second, ok := cutLast(text, "56(84)"); ok && c.name != "the second as small" {
+			mtu := rig.Nodes[steps.Here].Rails[0].Netdev.MTU
+			text = fmt.Sprintf("%s%d(%d)%s", first, mtu-icmpHeaders, mtu, second)
+		}
+		o := kindtest.Read(kindtest.Ran("", steps.Here, text), parse.Pings)
 		o.Exit.Code = c.exit
 		v := judgePing(steps.Cell{EachRail: true},
 			steps.Result{Rig: rig, Stages: []steps.Stage{{Pair: 0, Outputs: []steps.Output{o}}}})
@@ -470,8 +497,9 @@ func TestPingsApart(t *testing.T) {
 				r.Rig.Nodes[steps.Here].Rails[i].PCI, r.Rig.Nodes[steps.Here].Rails[i].HasOctets = steps.PCI{}, false
 			}
 			r.Stages = append(r.Stages, steps.Stage{
-				Pair:    i,
-				Outputs: []steps.Output{kindtest.Read(kindtest.Ran("", steps.Here, ping+ping), parse.Pings)},
+				Pair: i,
+				Outputs: []steps.Output{kindtest.Read(kindtest.Ran("", steps.Here,
+					ping+strings.Replace(ping, "56(84)", "1472(1500)", 1)), parse.Pings)},
 			})
 		}
 		kindtest.Want(t, x.adapter+" "+x.second, judgePing(steps.Cell{EachRail: true}, r), x.want, x.words...)
@@ -557,4 +585,73 @@ func TestGIDs(t *testing.T) {
 		"GIDs of roceP2p1s0f0 on spark-01 belong to bond0")
 	kindtest.Because(t, "no pair", judge(steps.Rig{Nodes: rig.Nodes}, here, peer), steps.Fail, steps.NoRail)
 	kindtest.Because(t, "unreadable", judge(rig, here, "permission denied\n"), steps.Inconclusive, steps.OutputIncomplete)
+}
+
+// What is missing or slow is said where the rails are looked at, as it is beside a figure.
+func TestDiscoveryOfWhatIsMissing(t *testing.T) {
+	cells := map[string]func(steps.Rig) steps.Verdict{
+		"interfaces": func(rig steps.Rig) steps.Verdict {
+			return judgeInterfaces(steps.Cell{}, kindtest.Both(rig, parse.Links, ipText(rig.Nodes[0]), ipText(rig.Nodes[1])))
+		},
+		"gids": func(rig steps.Rig) steps.Verdict {
+			return judgeGIDs(steps.Cell{}, kindtest.Both(rig, parse.ShowGids, gidTable(rig.Nodes[0], 3), gidTable(rig.Nodes[1],
+				3)))
+		},
+		"rail-map": func(rig steps.Rig) steps.Verdict {
+			return judgeRailMap(steps.Cell{}, kindtest.Both(rig, parse.Links, ipText(rig.Nodes[0]), ipText(rig.Nodes[1])))
+		},
+	}
+	rate := func(gbps float64, rails ...int) func(*steps.Rig) {
+		return func(r *steps.Rig) {
+			for _, i := range rails {
+				r.Nodes[steps.Here].Rails[i].RateGbps, r.Nodes[steps.Peer].Rails[i].RateGbps = gbps, gbps
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*steps.Rig)
+		codes  map[string]steps.Code
+	}{
+		{"nothing", func(*steps.Rig) {}, map[string]steps.Code{"interfaces": "", "gids": "", "rail-map": ""}},
+		{"one end has no address", func(r *steps.Rig) {
+			r.Nodes[steps.Peer].Rails[1].Addr, r.Nodes[steps.Peer].Rails[1].Netdev.Addrs = "", nil
+		}, map[string]steps.Code{
+			"interfaces": steps.PortLeftOut, "gids": steps.PortLeftOut, "rail-map": steps.AddressMissing,
+		}},
+		{"both have one address", func(r *steps.Rig) {
+			a, b := &r.Nodes[steps.Here].Rails[1], &r.Nodes[steps.Peer].Rails[1]
+			b.Addr, b.Netdev.Addrs = a.Addr, a.Netdev.Addrs
+		}, map[string]steps.Code{
+			"interfaces": steps.PortLeftOut, "gids": steps.PortLeftOut, "rail-map": steps.DuplicateIP,
+		}},
+		{"a device is gone", func(r *steps.Rig) {
+			r.Nodes[steps.Peer].Rails = r.Nodes[steps.Peer].Rails[:3]
+		}, map[string]steps.Code{
+			"interfaces": steps.PortLeftOut, "gids": steps.PortLeftOut, "rail-map": steps.SubnetsDiffer,
+		}},
+		{"slow links", rate(100, 1, 3), map[string]steps.Code{
+			"interfaces": steps.LinkSlow, "gids": "", "rail-map": steps.LinkSlow,
+		}},
+		{"all links are slow", rate(25, 0, 1, 2, 3), map[string]steps.Code{
+			"interfaces": steps.LinkSlow, "gids": "", "rail-map": steps.LinkSlow,
+		}},
+		{"one end is slower", func(r *steps.Rig) { r.Nodes[steps.Peer].Rails[0].RateGbps = 100 }, map[string]steps.Code{
+			"interfaces": steps.LinkSlow, "gids": "", "rail-map": steps.LinkSlow,
+		}},
+	} {
+		for id, want := range c.codes {
+			rig := kindtest.Spark()
+			c.change(&rig)
+			rig.Pairs = steps.PairRails(rig.Nodes[0], rig.Nodes[1])
+			grade := steps.Warn
+			switch want {
+			case "":
+				grade = steps.Pass
+			case steps.DuplicateIP:
+				grade = steps.Fail
+			}
+			kindtest.Because(t, c.name+": "+id, cells[id](rig), grade, want)
+		}
+	}
 }

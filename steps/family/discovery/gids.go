@@ -55,6 +55,7 @@ func judgeGIDs(c steps.Cell, r steps.Result) steps.Verdict {
 	for _, e := range steps.Ends {
 		checkForeignGIDs(r.Rig, e, tables[e], &rep)
 	}
+	checkLeftOut(r.Rig, &rep)
 	lead := "the " + Addressing(r.Rig) + " GID index of each rail: " + strings.Join(resolved, ", ")
 	if !differ {
 		lead += " (the same on both nodes)"
