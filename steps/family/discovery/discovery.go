@@ -63,7 +63,7 @@ func judgeInterfaces(c steps.Cell, r steps.Result) steps.Verdict {
 // checkLeftOut says which ports lead to no rail, although they should.
 func checkLeftOut(rig steps.Rig, rep *registry.Report) {
 	for _, why := range rig.LeftOut() {
-		rep.Add(steps.PortLeftOut, steps.Warn, "%s: it is no rail. Run: railbench doctor rail-addresses", why)
+		rep.Add(steps.PortLeftOut, steps.Warn, "%s, so that port is not a rail. Run: railbench doctor rail-addresses", why)
 	}
 }
 
