@@ -253,6 +253,7 @@ func TestWordsOfFour(t *testing.T) {
 		"bytes: 66600000\npredicted: 69264000, at a RoCE MTU of 1024\ncounted: 96.1 % of it\n":  steps.Fail,
 		"bytes: 69264000\nperftest named no MTU: nobody can tell how many packets there were\n": steps.Inconclusive,
 		"the counter is missing, or went backwards: nobody can tell\n":                          steps.Inconclusive,
+		"bytes unknown: the counter was reset. Run it again\ncounted unknown: the bytes are\n":  steps.Inconclusive,
 	} {
 		if v := judge(text, "103.0"); v.Grade != want {
 			t.Errorf("%q: %s, want %s: %s", text, v.Grade, want, v.Reason)

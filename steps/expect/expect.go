@@ -115,10 +115,20 @@ func (v Value) Read(output string) (float64, error) {
 	}
 	all := v.form.FindAllStringSubmatch(output, -1)
 	if len(all) == 0 {
+		for line := range strings.Lines(output) {
+			if why, ok := strings.CutPrefix(line, v.Name+" unknown: "); ok {
+				return 0, Unknown(strings.TrimSpace(why))
+			}
+		}
 		return 0, fmt.Errorf("nothing in the output is like /%s/", strings.TrimPrefix(v.form.String(), "(?m)"))
 	}
 	return v.number(all[len(all)-1][1])
 }
+
+// Unknown is why a script has no number, in its own words: a line "NAME unknown: WHY" in the number's place.
+type Unknown string
+
+func (u Unknown) Error() string { return string(u) }
 
 func (v Value) number(s string) (float64, error) {
 	n, ok := strictnum.Signed(s)

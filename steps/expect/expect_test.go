@@ -1,6 +1,7 @@
 package expect_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -125,5 +126,23 @@ func TestALimitThatNobodyKnows(t *testing.T) {
 	}
 	if _, _, err := v.Range(map[string]string{}); err == nil || !strings.Contains(err.Error(), "$LEAST is empty") {
 		t.Error(err)
+	}
+}
+
+// A script may say why it has no number.
+func TestUnknown(t *testing.T) {
+	v, err := expect.ParseValue(`bytes /^bytes: (\d+)/ B 1..`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"x\nbytes unknown: it was reset\n":             "it was reset",
+		"bytes: 3\nbytes unknown: it was reset\n":      "",
+		"other unknown: it was reset\nbytes unknown\n": "",
+	} {
+		_, err := v.Read(text)
+		if why, ok := errors.AsType[expect.Unknown](err); ok != (want != "") || string(why) != want {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -321,6 +322,10 @@ func valueOf(text, where string, o steps.Output, rep *Report) (said string, ok b
 	}
 	if err == nil {
 		should.least, should.most, err = v.Warns(o.Asked)
+	}
+	if why, ok := errors.AsType[expect.Unknown](err); ok {
+		rep.Add(steps.Unreadable, steps.Inconclusive, "%s is unknown %s: %s", v.Name, where, string(why))
+		return "", false
 	}
 	if err != nil {
 		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "could not read %s %s: %v", cmp.Or(v.Name, "a value"), where, err)
