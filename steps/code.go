@@ -178,6 +178,8 @@ const (
 	AdapterDegraded Code = "adapter-degraded"
 	// Streams of one test carried next to nothing.
 	StreamsUneven Code = "streams-uneven"
+	// A test was given socket buffers that are too small for its link.
+	WindowSmall Code = "window-small"
 	// Packets were lost on the way and sent again.
 	PacketsResent Code = "packets-resent"
 

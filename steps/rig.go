@@ -260,6 +260,8 @@ type PCI struct {
 	// MaxGTps and MaxWidth are what the device could do.
 	MaxGTps  float64
 	MaxWidth int
+	// MaxPayload is how many bytes one packet may carry (MPS), as the device is set; 0 where only root may read it.
+	MaxPayload int `json:",omitempty"`
 }
 
 // Half names the slot without the function: two rails that share it share one PCIe link,

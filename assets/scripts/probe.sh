@@ -49,6 +49,10 @@ files=$(grep -HvE '^(0000:){7}0000$|^$' \
 	/sys/class/net/*/address /sys/class/net/*/phys_port_name /sys/class/net/*/dev_port \
 	/sys/class/net/*/bonding/mode 2>/dev/null)
 printf '%s\n' "$files"
+# The largest payload of a PCIe packet is in the device's configuration space, of which only root may read that part.
+for config in /sys/class/infiniband/*/device/config; do
+	[ ! -w "$config" ] || echo "$config:$(od -An -v -tx1 -N256 "$config" 2>/dev/null | tr -d ' \n')"
+done
 words=$IFS IFS='
 '
 for gid in $files; do

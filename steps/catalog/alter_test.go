@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/railbench/railbench/runner"
@@ -569,6 +570,7 @@ func alterations() []alteration {
 			return true
 		}},
 	}
+	all = append(all, conditions()...)
 	all = append(all, ofThisRun()...)
 	all = append(all, hostile()...)
 	all = append(all, walked()...)
@@ -581,6 +583,54 @@ func alterations() []alteration {
 		})
 	}
 	return all
+}
+
+// conditions are alterations of what a figure rests on: the clock, the links, the counters.
+func conditions() []alteration {
+	const notGood, notPass = steps.Inconclusive, steps.Warn
+	named := func(g good, names ...string) bool { return slices.Contains(names, g.name) }
+	return []alteration{
+		{"the client ran for a millisecond", notGood, func(g good, r *steps.Result) bool {
+			r.Stages[0].Outputs[g.client].Exit.Elapsed = time.Millisecond
+			// The cell of two rails has a clock of its own; writes of a latency take no time to speak of.
+			return !named(g, "dual-link", "ib-write-lat", "nixl-latency") && g.parse != "nccl-tests"
+		}},
+		{"half of the lanes on record", notGood, func(g good, r *steps.Result) bool {
+			return named(g, "ib-write-bw", "dual-link", "load-halves", "nixl-single-dram", "ucx-perftest", "nixl-transfer") &&
+				rig(func(_ good, r *steps.Rail) { r.PCI.Width = 2 })(g, r)
+		}},
+		{"50 GB of RDMA beside TCP", notPass, func(g good, r *steps.Result) bool {
+			if !g.tcp || g.name == "tcp-parallel" {
+				return false
+			}
+			b := kindtest.Counter(&r.Stages[0], g.sends, g.beside)
+			b.Known, b.Source, b.Tx = true, "port_xmit_data", 50e9
+			return true
+		}},
+		{"50 GB of TCP beside RDMA", notPass, func(g good, r *steps.Result) bool {
+			if g.tcp || g.parse == "nccl-tests" || len(r.Stages[0].Bytes) == 0 {
+				return false
+			}
+			b := kindtest.Counter(&r.Stages[0], g.sends, g.beside)
+			b.IPKnown, b.Source, b.IPTx = true, "port_xmit_data", 50e9
+			return true
+		}},
+		{"a neighbour whose RDMA nobody counts", notPass, func(g good, r *steps.Result) bool {
+			if g.tcp || g.parse == "nccl-tests" || len(r.Stages[0].Bytes) == 0 {
+				return false
+			}
+			kindtest.Counter(&r.Stages[0], g.sends, g.beside).Source = "netdev bytes"
+			return true
+		}},
+		{"GPU memory of a machine that nobody measured", notPass, func(g good, r *steps.Result) bool {
+			return ofGPU(g) && everyRail(func(r *steps.Rail) {
+				r.RateGbps, r.PCI.Width, r.PCI.MaxWidth = 400, 16, 16
+			})(g, r)
+		}},
+		{"GPU memory at less than anybody measured", notPass, func(g good, r *steps.Result) bool {
+			return ofGPU(g) && scaled(0.35)(g, r)
+		}},
+	}
 }
 
 // within replaces the first match of a pattern in the client's output, where it has one parser.

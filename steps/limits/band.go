@@ -13,6 +13,7 @@ import (
 // A Test is what a bandwidth was measured with.
 type Test struct {
 	MTU     int     // RoCE MTU, bytes
+	Extra   int     // bytes of headers that each packet has beside those of IPv4: see Extra
 	Message int     // bytes of one message or block; 0 where the judge asked already
 	Least   Limit   // the least message of such tests; LeastMessage where it is zero
 	Payload float64 // bytes that were moved; 0 where nobody knows
@@ -30,6 +31,8 @@ type Band struct {
 	// Seen is the most that anybody measured under these conditions, 0 where nobody did, and
 	// Limit what physics allow, 0 where unknown.
 	Seen, Limit rate.Payload
+	// Now is what the PCIe links could carry as they came up, where that is on record; 0 where it isn't.
+	Now rate.Payload
 	// Alike is the most of Seen that as many rails brought, where more of them brought Seen.
 	Alike rate.Payload
 	None  string // why there is no band
@@ -71,7 +74,7 @@ func BandOf(rig steps.Rig, t Test, pairs ...steps.Pair) Band {
 		if none == "" {
 			b.narrow(halves)
 		}
-		b.Limit = Lesser(b.Limit, halves.limit)
+		b.Limit, b.Now = Lesser(b.Limit, halves.limit), Lesser(b.Now, halves.now)
 	}
 	if none := t.outside(); none != "" {
 		return Band{None: none, Limit: b.Limit}
@@ -125,6 +128,7 @@ func (t Test) outside() string {
 // A ceiling is what one thing lets through.
 type ceiling struct {
 	expected, limit, seen rate.Payload
+	now                   rate.Payload // as in Band
 	alike                 rate.Payload // as in Band
 	basis                 Basis
 	from                  string
@@ -132,6 +136,12 @@ type ceiling struct {
 	// least is what it surely lets through where there is nothing to expect: what a smaller RoCE
 	// MTU brought there, because larger packets have fewer headers.
 	least rate.Payload
+}
+
+// ceilingOf is a ceiling with another source.
+func ceilingOf(c ceiling, from string) ceiling {
+	c.from = from
+	return c
 }
 
 // narrow takes what a ceiling lets through for the band, where that is less.
@@ -163,7 +173,7 @@ func (t Test) ports(rails []steps.Rail) ceiling {
 		for _, r := range of {
 			gbps = min(gbps, r.RateGbps)
 		}
-		p := RoCE(t.MTU).Carries(gbps)
+		p := RoCEWith(t.MTU, t.Extra).Carries(gbps)
 		from := fmt.Sprintf("a link of %g Gb/s at %s %d", gbps, of[0].MTUName(), t.MTU)
 		if len(of) > 1 {
 			from = fmt.Sprintf("one cable of %g Gb/s shared by both, at %s %d", gbps, of[0].MTUName(), t.MTU)
@@ -181,7 +191,11 @@ func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 	}, func(of []steps.Rail) ceiling {
 		s := best(of[0]) // functions behind one link tell the same of it
 		l, expected, seen, ok := s.carries(t.MTU, len(of))
-		c := ceiling{expected: expected, seen: seen, limit: s.limit(), basis: l.Entry().Basis}
+		c := ceiling{expected: expected, seen: seen, limit: limitOf(of[0]), basis: l.Entry().Basis}
+		c.now = NowLimit(of[0])
+		if c.limit > 0 && c.limit < c.expected { // its packets are smaller than where it was measured
+			c.expected, c.seen, c.basis = c.limit, 0, Derived
+		}
 		if most := rate.Payload(l.High()); seen > most {
 			c.alike = most
 		}
@@ -190,7 +204,15 @@ func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 			return ceiling{}
 		case !ok:
 			none = fmt.Sprintf("no measurement exists for one %s at %s %d", s, of[0].MTUName(), t.MTU)
-			c.expected, c.least = 0, rate.Payload(HalfSharedAt1024.Low())
+			c.expected, c.least = 0, rate.Payload(s.raw()*PCIeShareAt1024.High())
+			if s.spark() {
+				c.least = rate.Payload(HalfSharedAt1024.Low())
+			}
+		case c.basis == Derived:
+			c.from = fmt.Sprintf("one %s link with packets of %d bytes", s, of[0].PCI.MaxPayload)
+		case s.spark() && l == HalfAt1024:
+			// A line of 100 Gb/s leaves as much, and two rails brought more through the same link.
+			return ceilingOf(c, fmt.Sprintf("one rail %s", l.Entry().When))
 		case s.spark():
 			c.from = fmt.Sprintf("one %s link %s", s, l.Entry().When)
 		default:
@@ -222,11 +244,23 @@ func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string,
 		if t.Evenly { // as if every rail had the share that this group's have
 			n := rate.Payload(len(rails)) / rate.Payload(len(groups[k]))
 			c.expected, c.limit, c.seen, c.least = n*c.expected, n*c.limit, n*c.seen, n*c.least
+			c.now *= n
 		}
 		each = append(each, c)
 	}
 	if slices.ContainsFunc(each, func(c ceiling) bool { return c.expected == 0 && c.least == 0 }) {
 		return ceiling{} // what one of them carries isn't known, so neither is the sum
+	}
+	through := rate.Payload(0)
+	for i, c := range each {
+		switch {
+		case c.now == 0 || i > 0 && through == 0:
+			through = 0
+		case t.Evenly:
+			through = Lesser(through, c.now)
+		default:
+			through += c.now
+		}
 	}
 	if t.Evenly {
 		sum = slices.MinFunc(each, func(a, b ceiling) int { return cmp.Compare(a.expected, b.expected) })
@@ -238,7 +272,7 @@ func (t Test) together(rails []steps.Rail, shared func(steps.Rail) string,
 			sum.basis = max(sum.basis, c.basis) // no sum is surer than its least sure part
 		}
 	}
-	sum.times = len(each)
+	sum.times, sum.now = len(each), through
 	return sum
 }
 

@@ -62,7 +62,7 @@ func carry(rails []steps.Rail, packets rate.Headers, single bool, of func(steps.
 		s, half := of(rail), cmp.Or(rail.PCI.Half(), rail.Dev)
 		_, _, most, _ := s.carries(rail.MTU, 2)
 		halves[half], _ = s.ceiling(rail.MTU)
-		limits[half] = best(rail).limit()
+		limits[half] = limitOf(rail)
 		known, r.unseen = known && s.known(), r.unseen || most == 0
 	}
 	if !known {

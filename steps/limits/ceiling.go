@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/railbench/railbench/steps"
@@ -29,19 +30,38 @@ func (s slot) known() bool { return s.gtps > 0 && s.width > 0 }
 // raw is what is left after the encoding, Gb/s.
 func (s slot) raw() float64 { return s.gtps * float64(s.width) * encoding(s.gtps) }
 
-// limit is derived: the bits after encoding, without what the largest packets have beside
-// their payload. RoCE's own headers stay in the adapter.
-func (s slot) limit() rate.Payload {
+// limit is derived: the bits after encoding, without what packets have beside their payload, which is of payload
+// bytes at most; 0 where nobody knows, and then they are as large as the standard allows. RoCE's own headers stay in
+// the adapter.
+func (s slot) limit(payload int) rate.Payload {
 	if !s.known() {
 		return 0
 	}
 	const largest = 4096 // bytes, of a PCIe packet's payload
-	return rate.Payload(s.raw() * largest / (largest + PCIeTLP.Value()))
+	bytes := float64(cmp.Or(payload, largest))
+	return rate.Payload(s.raw() * bytes / (bytes + PCIeTLP.Value()))
 }
+
+// limitOf is what the PCIe link that a rail's device could have carries.
+func limitOf(r steps.Rail) rate.Payload { return best(r).limit(r.PCI.MaxPayload) }
 
 // spark reports whether this is a link as those that were measured are: Gen5 x4, 32 GT/s a lane.
 // GT/s come from the kernel's current_link_speed ("32.0 GT/s PCIe"), so they compare as numbers.
 func (s slot) spark() bool { return s == slot{32, 4} }
+
+// Unified reports whether some rails are those of a machine on which GPU memory is staged and was measured: a DGX Spark,
+// whose processor and GPU share one memory. It is known by its PCIe links, as the other figures of that machine are.
+func Unified(rig steps.Rig, pairs ...steps.Pair) bool {
+	for _, p := range pairs {
+		for _, e := range steps.Ends {
+			arch := rig.At(e).Arch
+			if !best(rig.Rail(p, e)).spark() || arch != "" && arch != "aarch64" && arch != "arm64" {
+				return false
+			}
+		}
+	}
+	return len(pairs) > 0
+}
 
 // carries is what was seen to go through a slot, by some rails at a RoCE MTU, or else what
 // railbench expects. ok is false where there is nothing to go by.
@@ -50,8 +70,8 @@ func (s slot) carries(mtu, rails int) (l Limit, expected, most rate.Payload, ok 
 	case !s.known():
 		return 0, 0, 0, false
 	case !s.spark():
-		p := rate.Payload(s.raw() * PCIeShare.Value())
-		return PCIeShare, p, 0, true
+		l, share := s.share(mtu, rails)
+		return l, rate.Payload(s.raw() * share), 0, share > 0
 	case mtu == 4096:
 		l = HalfAt4096
 	case mtu != 1024:
@@ -68,6 +88,20 @@ func (s slot) carries(mtu, rails int) (l Limit, expected, most rate.Payload, ok 
 	return l, rate.Payload(l.Low()), most, true
 }
 
+// share is the part of an unmeasured link's bits that is expected to be payload, as one on DGX Spark has it at the same
+// RoCE MTU; 0 where that was not measured at this one.
+func (s slot) share(mtu, rails int) (l Limit, share float64) {
+	switch {
+	case mtu == 4096:
+		return PCIeShare, PCIeShare.Value()
+	case mtu != 1024:
+		return PCIeShare, 0
+	case rails > 1:
+		return PCIeShareAt1024, PCIeShareAt1024.High()
+	}
+	return PCIeShareAt1024, PCIeShareAt1024.Low()
+}
+
 // Ceiling is the payload that the PCIe link behind a rail lets through, as far as anybody
 // saw, and where the number comes from. It is 0 and empty where the link isn't known, as
 // on soft-RoCE.
@@ -81,10 +115,16 @@ func (s slot) ceiling(mtu int) (rate.Payload, string) {
 		return most, fmt.Sprintf("%s: %.1f Gb/s after encoding; %.1f of payload measured %s", s, s.raw(), most,
 			l.Entry().When)
 	}
-	share := PCIeShare.Value()
+	_, share := s.share(mtu, 2)
+	if share == 0 { // between the two that were measured, or without RDMA: the larger one ends nothing early
+		share = PCIeShare.Value()
+	}
 	return rate.Payload(s.raw() * share), fmt.Sprintf("%s: %.1f Gb/s after encoding, of which %.1f %% is expected to be "+
 		"payload, as on DGX Spark", s, s.raw(), 100*share)
 }
+
+// NowLimit is what the PCIe link of a rail carries at most as it came up (derived); 0 where it isn't known.
+func NowLimit(r steps.Rail) rate.Payload { return now(r).limit(r.PCI.MaxPayload) }
 
 // WireCeiling is Ceiling as the rail's port counts it, with the headers of its RoCE MTU; 0
 // where either isn't known.
@@ -99,7 +139,7 @@ func PCIeLimit(r steps.Rail, h rate.Headers) rate.Payload {
 	if h.Payload <= 0 {
 		return 0
 	}
-	return best(r).limit() * rate.Payload(h.Payload) / rate.Payload(h.Payload+h.Counted)
+	return limitOf(r) * rate.Payload(h.Payload) / rate.Payload(h.Payload+h.Counted)
 }
 
 // Narrow reports whether a rail's PCIe link is less than its device could have.

@@ -10,6 +10,7 @@ const (
 	HalfAt4096
 	// PCIeShare is what is left of a PCIe link's bits where nobody measured it.
 	PCIeShare
+	PCIeShareAt1024
 	// PCIeTLP is the least that a PCIe packet has beside its payload, bytes.
 	PCIeTLP
 	// LeastMessage and LeastPayload are what a run has to be for a bandwidth band.
@@ -64,6 +65,8 @@ const (
 	TCPWarnShare
 	TCPNearZero
 	TCPSmallWindow
+	// TCPOwnWindow is the size of a socket's buffers, below which it is what ends TCP.
+	TCPOwnWindow
 	TCPResent
 	TCPStarved
 	ReadPassShare
@@ -135,7 +138,7 @@ const (
 // entries are the figures themselves. facts.md tells the stories behind them.
 var entries = [limits]Entry{
 	HalfAt1024: {
-		Of:  "payload of one rail through one PCIe Gen5 x4 link",
+		Of:  "payload of one rail behind a PCIe Gen5 x4 link, which does not end it there",
 		Low: 92.5, High: 97.3, Unit: "Gb/s", Basis: Measured,
 		When: "at RoCE MTU 1024 on DGX Spark",
 		Source: "ib_write_bw: 92.55 in the multi-rail tutorial's saved run, 92.57 and 97.28 in the vendor's guide to " +
@@ -159,16 +162,25 @@ var entries = [limits]Entry{
 	PCIeShare: {
 		Of:  "share of a PCIe link's bits, after their encoding, that is payload",
 		Low: 0.887, High: 0.887, Basis: Chosen,
-		When:   "for links that were never measured",
+		When:   "for links that were never measured, at RoCE MTU 4096",
 		Source: "what one Gen5 x4 link carried on DGX Spark, 111.8 of 126.0 Gb/s, taken for every other",
 		Fact:   "pcie-halves",
 	},
+	PCIeShareAt1024: {
+		Of:  "the same, for one rail and for two behind the link",
+		Low: 0.735, High: 0.836, Basis: Chosen,
+		When: "for links that were never measured, at RoCE MTU 1024",
+		Source: "what one Gen5 x4 link carried on DGX Spark, 92.6 and 105.4 of 126.0 Gb/s, taken for every other; 92.6 is " +
+			"also what a line of 100 Gb/s leaves, so one rail may bring more",
+		Fact: "pcie-halves",
+	},
 	PCIeTLP: {
 		Of:  "bytes of a PCIe packet beside its payload, at least",
-		Low: 20, High: 20, Unit: "bytes of at most 4,116", Basis: Derived,
-		When:   "from Gen3 to Gen5",
-		Source: "4 of framing, 12 of header, 4 of LCRC; a payload has at most 4,096 (PCI Express base specification)",
-		Fact:   "pcie-halves",
+		Low: 20, High: 20, Unit: "bytes", Basis: Derived,
+		When: "from Gen3 to Gen5",
+		Source: "4 of framing, 12 of header, 4 of LCRC (PCI Express base specification 5.0, chapters 2 and 4); a payload " +
+			"has as many bytes as the device's MPS says, which root can read (lspci -vv), or else 4,096, the most",
+		Fact: "pcie-halves",
 	},
 	LeastMessage: {
 		Of:  "message of a bandwidth test, at least",
@@ -396,6 +408,11 @@ var entries = [limits]Entry{
 		Of:  "congestion window that is a few segments, at most",
 		Low: 65536, High: 65536, Unit: "bytes", Basis: Chosen, When: "on a direct link, which has a megabyte",
 		Source: "TCP waits for each of them then", Fact: "tcp-near-zero",
+	},
+	TCPOwnWindow: {
+		Of:  "socket buffers that a test asks for (iperf3 -w), below which they are the cause of a low rate",
+		Low: 1 << 20, High: 1 << 20, Unit: "bytes", Basis: Chosen, When: "on a direct link",
+		Source: "as for a congestion window: a direct link has about a megabyte on its way and in its ends", Fact: "tcp-near-zero",
 	},
 	TCPResent: {
 		Of:  "share of a test's segments that were sent again, from which it is a finding",

@@ -199,6 +199,55 @@ func (b Band) stand() func(rate.Payload) Standing {
 	return func(got rate.Payload) Standing { return b.Stand(got, OverShare, PassShare, WarnShare) }
 }
 
+// A limit holds under its conditions: the payload of PCIe's packets, the headers, the RoCE MTU, the lanes that came up.
+func TestBandUnderItsConditions(t *testing.T) {
+	of := func(mtu, extra int, change func(*steps.Rail)) Band {
+		rig := kindtest.Spark()
+		for e := range rig.Nodes {
+			for i := range rig.Nodes[e].Rails {
+				change(&rig.Nodes[e].Rails[i])
+			}
+		}
+		return BandOf(rig, Test{MTU: mtu, Extra: extra, Message: 65536, Payload: 1e9}, rig.Pairs[0])
+	}
+	payload := func(n int) func(*steps.Rail) { return func(r *steps.Rail) { r.PCI.MaxPayload = n } }
+	lanes := func(n int) func(*steps.Rail) {
+		return func(r *steps.Rail) { r.PCI.Width, r.PCI.MaxWidth = n, n }
+	}
+	for _, c := range []struct {
+		name            string
+		band            Band
+		expected, limit float64
+	}{
+		{"payloads of 128", of(4096, 0, payload(128)), 109.0, 109.0},
+		{"payloads of 256", of(4096, 0, payload(256)), 111.7, 116.9},
+		{"payloads of 512", of(1024, 0, payload(512)), 92.5, 121.3},
+		{"x2 by wiring at 1024", of(1024, 0, lanes(2)), 46.3, 62.7},
+		{"x2 by wiring at 4096", of(4096, 0, lanes(2)), 55.9, 62.7},
+		{"IPv6 over 100G", of(1024, 20, func(r *steps.Rail) { r.RateGbps = 100 }), 90.9, 90.9},
+		{"IPv6 and a VLAN over 100G", of(1024, 24, func(r *steps.Rail) { r.RateGbps = 100 }), 90.6, 90.6},
+	} {
+		near(t, c.name+", expected", c.band.Expected, c.expected)
+		near(t, c.name+", limit", c.band.Limit, c.limit)
+	}
+	near(t, "as it came up", of(1024, 0, func(r *steps.Rail) { r.PCI.Width = 2 }).Now, 62.7)
+	if none := of(2048, 0, lanes(2)).None; none == "" {
+		t.Error("a share is taken at a RoCE MTU at which nobody measured it")
+	}
+	vlan := steps.Rail{Netdev: steps.Netdev{Name: "enp1s0f0np0.100"}}
+	if a, b := Extra(vlan, "192.168.100.11"), Extra(vlan, "fd00::1"); a != 4 || b != 24 {
+		t.Errorf("%d and %d bytes of headers more, want 4 and 24", a, b)
+	}
+	if rig := kindtest.Spark(); !Unified(rig, rig.Pairs...) {
+		t.Error("a DGX Spark is not known as one")
+	}
+	rig := kindtest.Spark()
+	rig.Nodes[1].Arch = "x86_64"
+	if Unified(rig, rig.Pairs[0]) {
+		t.Error("an x86 machine is taken for a DGX Spark")
+	}
+}
+
 func TestCeiling(t *testing.T) {
 	for _, c := range []struct {
 		pci  steps.PCI

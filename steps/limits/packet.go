@@ -1,6 +1,8 @@
 package limits
 
 import (
+	"strings"
+
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/rate"
 )
@@ -24,9 +26,24 @@ const (
 	TCPHeaders = 52
 )
 
-// RoCE are the packets of RDMA at a RoCE MTU.
-func RoCE(mtu int) rate.Headers {
-	return rate.Headers{Payload: mtu, Counted: RoCEHeaders, Cable: CableHeaders}
+// RoCE are the packets of RDMA at a RoCE MTU, over IPv4 and without a VLAN.
+func RoCE(mtu int) rate.Headers { return RoCEWith(mtu, 0) }
+
+// RoCEWith are those whose headers have some bytes more.
+func RoCEWith(mtu, extra int) rate.Headers {
+	return rate.Headers{Payload: mtu, Counted: RoCEHeaders + extra, Cable: CableHeaders + extra}
+}
+
+// Extra is how many bytes of headers a rail's packets have beside those of IPv4 without a VLAN: 20 more of IPv6, where a
+// tool says that it used such an address, and 4 of a VLAN (IEEE 802.1Q), whose interface is named as NAME.NUMBER.
+func Extra(r steps.Rail, gid string) (bytes int) {
+	if strings.Contains(gid, ":") && !r.InfiniBand() {
+		bytes += 20
+	}
+	if _, id, ok := strings.Cut(r.Netdev.Name, "."); ok && id != "" {
+		bytes += 4
+	}
+	return bytes
 }
 
 // TCP are full segments at an interface's MTU.

@@ -63,6 +63,8 @@ type Iperf3 struct {
 // IperfAsked is what a client of iperf3 was told.
 type IperfAsked struct {
 	Streams, Seconds, Bytes, Blocks, Omit, WriteBytes int
+	// Window is the size of the sockets' buffers that -w asked for.
+	Window int
 }
 
 // Datagrams are those of a UDP test, of all streams. Who sends counts on whatever arrives: a rate
@@ -134,6 +136,7 @@ type iperf3Start struct {
 	Version string  `json:"version"`
 	MSS     float64 `json:"tcp_mss_default"`
 	Told    float64 `json:"tcp_mss"`
+	Window  float64 `json:"sock_bufsize"`
 	Test    struct {
 		Streams  float64 `json:"num_streams"`
 		Protocol string  `json:"protocol"`
@@ -232,7 +235,7 @@ func iperf3JSON(text string) (Iperf3, error) {
 	told := raw.Start.Test
 	v.Asked = IperfAsked{
 		v.Streams, whole(told.Seconds), whole(told.Bytes), whole(told.Blocks), whole(told.Omit),
-		whole(told.Write),
+		whole(told.Write), whole(raw.Start.Window),
 	}
 	v.Protocol = cut(raw.Start.Test.Protocol)
 	v.Reverse, v.Bidir, v.LimitGbps = raw.Start.Test.Reverse > 0, raw.Start.Test.Bidir > 0,

@@ -15,7 +15,9 @@ import (
 type NIXLBench struct {
 	Tool string `json:"tool"` // always "nixlbench"
 	// Rank is -1 where it was not told. 0 is the initiator.
-	Rank    int    `json:"rank"`
+	Rank int `json:"rank"`
+	// Items is how many processes its group has, with etcd; 0 where it was not told.
+	Items   int    `json:"items,omitempty"`
 	Role    string `json:"role"`              // "initiator" or "target"; empty where it was not told
 	Host    string `json:"host,omitempty"`    // gethostname() of its node
 	Runtime string `json:"runtime,omitempty"` // "ETCD" or "ASIO"
@@ -58,7 +60,7 @@ var nixlSays = []string{
 }
 
 var (
-	nixlRank   = lazyregexp.New(`^ETCD Runtime: Registered as rank (\d{1,6}) item`)
+	nixlRank   = lazyregexp.New(`^ETCD Runtime: Registered as rank (\d{1,6}) item(?: \d{1,6} of (\d{1,6}))?`)
 	nixlWorker = lazyregexp.New(`^Init nixl worker, dev .* rank (\d{1,6}), type (initiator|target), hostname (\S+)`)
 	nixlASIO   = lazyregexp.New(`^Using address \S+ port \d+ for ASIO runtime`)
 	// A description that is longer than its column isn't padded.
@@ -134,6 +136,7 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 func (b *NIXLBench) who(line string) bool {
 	if m := nixlRank.Regexp().FindStringSubmatch(line); m != nil {
 		b.Rank, _ = strictnum.Count(m[1])
+		b.Items, _ = strictnum.Count(m[2])
 		b.Runtime = "ETCD"
 		return true
 	}

@@ -7,6 +7,7 @@ package probe
 
 import (
 	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -307,7 +308,34 @@ func pci(addr string, f files, device string) steps.PCI {
 		Width:    max(0, f.int(device+"current_link_width")),
 		MaxGTps:  leading(f[device+"max_link_speed"]),
 		MaxWidth: max(0, f.int(device+"max_link_width")),
+
+		MaxPayload: maxPayload(f[device+"config"]),
 	}
+}
+
+// maxPayload is how many bytes a PCIe packet of a device may carry, from the first 256 bytes of its configuration space
+// in hexadecimal: in the register Device Control of the capability PCI Express (number 16), bits 7 to 5. It is 0
+// where that is not there: others than root read 64 bytes, which end before it.
+func maxPayload(config string) int {
+	const status, first, listed, express, control = 6, 0x34, 0x10, 16, 8
+	space, err := hex.DecodeString(config)
+	if err != nil || len(space) < 256 || space[status]&listed == 0 {
+		return 0
+	}
+	at := int(space[first]) &^ 3
+	for range 48 { // as many as fit, whatever a damaged list leads to
+		if at < 0x40 || at+control+1 >= len(space) {
+			return 0
+		}
+		if space[at] == express {
+			if code := space[at+control] >> 5; code <= 5 { // 6 and 7 mean nothing
+				return 128 << code
+			}
+			return 0
+		}
+		at = int(space[at+1]) &^ 3
+	}
+	return 0
 }
 
 // gidIndex is the entry of the GID table that RoCE v2 over the rail's own address takes, and of an

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"encoding/hex"
 	"errors"
 	"os"
 	"os/exec"
@@ -44,6 +45,23 @@ func node(t *testing.T, name string) steps.Node {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// The largest payload of a PCIe packet is in the third byte of a list of capabilities, where root read it.
+func TestMaxPayload(t *testing.T) {
+	space := make([]byte, 256)
+	space[6], space[0x34] = 0x10, 0x50
+	space[0x50], space[0x51] = 5, 0x70 // MSI, and the next one
+	space[0x70], space[0x78] = 16, 2<<5|0x0f
+	loop := slices.Clone(space)
+	loop[0x51] = 0x50
+	for text, want := range map[string]int{
+		hex.EncodeToString(space): 512, hex.EncodeToString(space[:64]): 0, hex.EncodeToString(loop): 0, "": 0, "xyz": 0,
+	} {
+		if got := maxPayload(text); got != want {
+			t.Errorf("%.20s…: %d, want %d", text, got, want)
+		}
+	}
 }
 
 func TestParseSpark(t *testing.T) {

@@ -150,6 +150,11 @@ func (b *accounting) node(e steps.End) {
 		b.find(Foreign, steps.Fail, e, other.ports, "%s {on} also moved bytes; the test %s",
 			registry.And(b.names(other.ports)), b.only(e))
 	}
+	if len(other.kind) > 0 && len(other.ports) == 0 && !wrong {
+		name := map[Traffic]string{RDMA: "TCP", TCP: "RDMA"}[b.kinds()[0]]
+		b.find(Foreign, steps.Fail, e, other.kind, "%s {on} also moved %s; the test uses only %s. Stop the other traffic "+
+			"and rerun (idle-rails)", registry.And(b.names(other.kind)), name, b.over(b.of(e)))
+	}
 	for _, l := range forward {
 		b.idle(l)
 	}
@@ -251,6 +256,7 @@ func (b *accounting) flapped(e steps.End) {
 type others struct {
 	ports []Port
 	sum   float64 // bytes
+	kind  []Port  // that moved as much of the kind of traffic that the test is not
 }
 
 // foreign are the ports that moved what nobody sent: each alone more than its share, or
@@ -270,6 +276,13 @@ func (b *accounting) foreign(e steps.End, used bool) (found others) {
 		for _, t := range b.kinds() {
 			if c := counted(b.bytes, p, t); c.known {
 				moved = max(moved, c.most())
+			}
+		}
+		// What is of another kind than the test is as much beside it, where the two are counted apart.
+		if len(b.kinds()) == 1 && strings.HasPrefix(c.Source, "port") && moved <= most {
+			other := counted(b.bytes, p, 1-b.kinds()[0])
+			if other.known && other.most() > max(most, limits.BytesChatter.Value()) {
+				found.kind = append(found.kind, p)
 			}
 		}
 		switch {
@@ -497,13 +510,28 @@ func (b *accounting) unread(e steps.End) {
 			continue
 		}
 		for _, t := range b.kinds() {
-			if !counted(b.bytes, p, t).known {
+			if c := counted(b.bytes, p, t); c.known && t == RDMA && c.netdev && b.hides(rail) {
+				b.find(Unread, steps.Inconclusive, e, []Port{p}, "%s {on} may have carried stray traffic: its interface's "+
+					"counters do not see RDMA. Run: railbench doctor port-counters", b.name(p))
+				return
+			} else if !c.known {
 				b.find(Unread, steps.Inconclusive, e, []Port{p}, "%s {on} may have carried stray traffic: its byte counter is "+
 					"unusable. Rerun the test", b.name(p))
 				return
 			}
 		}
 	}
+}
+
+// hides reports whether a rail that was counted by its interface belongs to an adapter with port counters.
+func (b *accounting) hides(rail steps.Rail) bool {
+	if rail.Soft() {
+		return false
+	}
+	return rail.HasOctets || rail.PCI.Half() != "" && slices.ContainsFunc(b.used, func(p Port) bool {
+		own, ok := p.rail(b.rig)
+		return ok && own.HasOctets && own.PCI.Half() == rail.PCI.Half()
+	})
 }
 
 // sizes compares what the ports of the test moved with the prediction.

@@ -263,7 +263,7 @@ func (l loss) narrow() (s symptom, ok bool) {
 		rail := l.rig.Rail(l.Pair, e)
 		c, _ := limits.Ceiling(rail)
 		ceiling := float64(c)
-		if !limits.Narrow(rail) || l.Gbps >= 1.1*ceiling {
+		if !limits.Narrow(rail) || l.Gbps >= float64(limits.NowLimit(rail)) {
 			continue
 		}
 		is, was := limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps, rail.PCI.MaxWidth)

@@ -73,7 +73,7 @@ func TestLikelyCause(t *testing.T) {
 		}, steps.PCIeNarrow, ""},
 		"half of the lanes, and far below": {rates{13.1, 13.1, 13.1, 13.1}, func(rig *steps.Rig, _ [][]steps.RailBytes) {
 			rig.Nodes[steps.Peer].Rails[0].PCI.Width = 2
-		}, steps.AdapterDegraded, "explains at most 36.6 of the 79.4"},
+		}, steps.AdapterDegraded, "explains at most 39.8 of the 79.4"},
 		"half of the lanes of both": {rates{20, 52, 92.5, 92.5}, func(rig *steps.Rig, _ [][]steps.RailBytes) {
 			rig.Nodes[steps.Peer].Rails[0].PCI.Width, rig.Nodes[steps.Peer].Rails[1].PCI.Width = 2, 2
 		}, steps.AdapterDegraded, "explains at most"},

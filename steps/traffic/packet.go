@@ -27,17 +27,18 @@ func packets(size, mtu int) int { return max(1, (size+mtu-1)/mtu) }
 // message is what one of some bytes makes ports count: wire with the data, and back at
 // most the other way. How often a receiver acknowledges is its own affair, so one for
 // each packet is the most.
-func (op operation) message(size, mtu int) (wire, back int) {
+// extra is what each packet has beside those headers: limits.Extra.
+func (op operation) message(size, mtu, extra int) (wire, back int) {
 	n := packets(size, mtu)
 	last := size - (n-1)*mtu
-	wire = size - last + (last+3)/4*4 + n*packetHeaders
+	wire = size - last + (last+3)/4*4 + n*(packetHeaders+extra)
 	switch op {
 	case read:
 		wire += aeth * min(n, 2)
-		back = packetHeaders + reth
+		back = packetHeaders + extra + reth
 	case write:
 		wire += reth
-		back = n * (packetHeaders + aeth)
+		back = n * (packetHeaders + extra + aeth)
 	}
 	return wire, back
 }

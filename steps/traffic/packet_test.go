@@ -26,8 +26,22 @@ func TestMessage(t *testing.T) {
 		{"a read of two packets", read, 2048, 1024, 2 * (withAETH + 1024), withRETH},
 		{"a read of 4 KiB", read, 4096, 1024, 4*(plain+1024) + 2*4, withRETH},
 	} {
-		if wire, back := c.op.message(c.size, c.mtu); wire != c.wire || back != c.back {
+		if wire, back := c.op.message(c.size, c.mtu, 0); wire != c.wire || back != c.back {
 			t.Errorf("%s: %d and %d back, want %d and %d", c.name, wire, back, c.wire, c.back)
+		}
+	}
+}
+
+// Packets of IPv6 have 20 bytes more than those of IPv4, and those of a VLAN 4.
+func TestLargerHeaders(t *testing.T) {
+	for _, c := range []struct{ op, size, mtu, extra, wire, back int }{
+		{int(write), 65536, 1024, 20, 65536 + 64*(58+20) + 16, 64 * (58 + 20 + 4)},
+		{int(write), 65536, 512, 24, 65536 + 128*(58+24) + 16, 128 * (58 + 24 + 4)},
+		{int(read), 4096, 1024, 4, 4096 + 4*(58+4) + 8, 58 + 4 + 16},
+	} {
+		wire, back := operation(c.op).message(c.size, c.mtu, c.extra)
+		if wire != c.wire || back != c.back {
+			t.Errorf("%+v: %d and %d", c, wire, back)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 // A Route is the rails that a cell told UCX to use.
 type Route struct {
 	Pairs []steps.Pair
+	extra int   // bytes of headers beside those of IPv4 without a VLAN: the most of a rail
 	Nos   []int // their numbers, counted from 1
 	mtu   int   // RoCE MTU of the payload: the smallest, bytes
 	// most is the largest MTU of a rail: what goes over that one has fewer headers.
@@ -72,6 +73,9 @@ func (rt *Route) Add(rig steps.Rig, i int) {
 		rt.mtu = mtu
 	}
 	rt.most = max(rt.most, mtu)
+	for _, e := range steps.Ends {
+		rt.extra = max(rt.extra, limits.Extra(rig.Rail(p, e), ""))
+	}
 }
 
 // String names the rails: "rail 1", "rails 1 and 3".
@@ -90,7 +94,7 @@ func (rt Route) String() string {
 // payload. UCX gives each rail the same share, so the slowest decides.
 func (rt Route) Band(rig steps.Rig, block int, payload float64) limits.Band {
 	return limits.BandOf(rig, limits.Test{
-		MTU: rt.mtu, Message: block, Least: limits.LeastBlock, Payload: payload, Evenly: true,
+		MTU: rt.mtu, Extra: rt.extra, Message: block, Least: limits.LeastBlock, Payload: payload, Evenly: true,
 	}, rt.Pairs...)
 }
 
@@ -141,7 +145,11 @@ func (rt Route) Measured(what steps.Measure, unit string) steps.Figure {
 
 // Flow is an empty flow over the rails, from one end to the other. All packets are taken
 // for as small as the rail with the smallest MTU makes them.
-func (rt Route) Flow(from steps.End) Flow { return Between(from, rt.mtu, rt.most, rt.Pairs...) }
+func (rt Route) Flow(from steps.End) Flow {
+	f := Between(from, rt.mtu, rt.most, rt.Pairs...)
+	f.Extra(rt.extra)
+	return f
+}
 
 // Ports are those of the rails, at both ends.
 func (rt Route) Ports() (all []Port) {

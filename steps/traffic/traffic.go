@@ -102,6 +102,7 @@ type Flow struct {
 	sent         float64 // messages
 	headers      float64 // bytes; what the headers of more packets may add to Wire
 	message      int     // bytes, of the largest message
+	extra        int     // bytes of headers of each packet beside IPv4's: limits.Extra
 }
 
 // Over is an empty flow of RDMA from some ports to others, in packets of a RoCE MTU.
@@ -123,6 +124,9 @@ func Between(from steps.End, mtu, largest int, pairs ...steps.Pair) Flow {
 // (UCX_MIN_RMA_CHUNK_SIZE): 16 KiB go over two rails, and 4 KiB over one.
 const splitLeast = 8192
 
+// Extra says how many bytes of headers each packet has beside those of IPv4 without a VLAN; before anything is added.
+func (f *Flow) Extra(bytes int) { f.extra = bytes }
+
 // Writes adds n RDMA WRITEs of some bytes each.
 func (f *Flow) Writes(n float64, size int) { f.messages(write, n, size) }
 
@@ -140,12 +144,12 @@ func (f *Flow) messages(op operation, n float64, size int) {
 			f.Sharing = EvenlyOrOne
 		}
 	}
-	wire, back := op.message(size, f.mtu)
+	wire, back := op.message(size, f.mtu, f.extra)
 	f.Payload += n * float64(size)
 	f.Wire += n * float64(wire)
 	f.Back += n * float64(back)
 	// Least: as many packets as the largest MTU makes.
-	least, _ := op.message(size, f.largest)
+	least, _ := op.message(size, f.largest, f.extra)
 	f.Least += n * float64(least)
 	f.packets += n * float64(packets(size, f.largest))
 	f.sent += n

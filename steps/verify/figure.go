@@ -88,7 +88,12 @@ func (f Figure) Range() string {
 // to all of the test.
 func (f Figure) Judge(add func(code steps.Code, g steps.Grade, format string, args ...any)) {
 	got, b := registry.Gbps(float64(f.Got)), f.Band
-	switch f.Standing() {
+	standing := f.Standing()
+	if b.Now > 0 && f.Got > rate.Payload(limits.OverShare.Value())*b.Now && standing != limits.Impossible {
+		add(steps.FigureImpossible, steps.Inconclusive, "%s is more than the PCIe links on record can carry (%.1f). Probe "+
+			"the nodes again, and run: railbench doctor pcie-link", got, b.Now)
+	}
+	switch standing {
 	case limits.Good:
 	case limits.Impossible:
 		add(steps.FigureImpossible, steps.Inconclusive, "%s is more than %s can carry (%.1f). %s",

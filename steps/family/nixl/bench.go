@@ -299,11 +299,32 @@ func (t *benchTest) Output() bool {
 	if !Complete(t.init, t.rep) {
 		return false
 	}
-	if why := cmp.Or(t.notAsked(), contradicts(t.init)); why != "" {
+	seconds := 0.0 // without the warm-up
+	for _, r := range t.init.Rows {
+		n := orNone(t.init, "num_iter")
+		if r.Bytes > largeBlock {
+			n /= cmp.Or(orNone(t.init, "large_blk_iter_ftr"), 16)
+		}
+		if r.GBps > 0 {
+			seconds += float64(n) * float64(max(r.Batch, 1)) * float64(r.Bytes) / r.GBps / 1e9
+		}
+	}
+	if why := cmp.Or(t.notAsked(), contradicts(t.init), otherGroup(t.init, target),
+		verify.TooShort(t.ends[steps.Here], seconds)); why != "" {
 		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's output is not this test's: %s", why)
 		return false
 	}
 	return true
+}
+
+// otherGroup says that an end was registered in a group of another size than the two of a test.
+func otherGroup(ends ...parse.NIXLBench) string {
+	for _, b := range ends {
+		if b.Items > 0 && b.Items != len(ends) {
+			return fmt.Sprintf("the %s was one of %d processes instead of %d", b.Role, b.Items, len(ends))
+		}
+	}
+	return ""
 }
 
 // counts are rounded up to what threads can share, so that they aren't what was asked for.
@@ -442,7 +463,7 @@ func (t *benchTest) Figure(traffic.Accounted) {
 			"expected range is for runs without it", mode)
 	}
 	if t.vram() {
-		t.lead = judgeStaged(held, rows, peak, t.rep)
+		t.lead = judgeStaged(held, limits.Unified(t.result.Rig, t.route.Pairs...), rows, peak, t.rep)
 	} else {
 		t.lead = judgeNIXLFigure(held, rows, peak, t.rep)
 	}
@@ -452,9 +473,7 @@ func (t *benchTest) Figure(traffic.Accounted) {
 func (t *benchTest) Signs() {
 	target, _ := t.ends[steps.Peer].Value.(parse.NIXLBench)
 	otherUCX(t.result, t.rep, t.rep.Add, [2]parse.UCXLog{t.init.UCXLog, target.UCXLog})
-	if !t.vram() {
-		uneven(t.init.Rows, fastest(t.init.Rows), t.rep)
-	}
+	uneven(t.init.Rows, fastest(t.init.Rows), t.vram(), t.rep)
 	slowest(t.init.Rows, t.rep)
 }
 
@@ -799,15 +818,24 @@ func judgeNIXLFigure(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, 
 }
 
 // uneven looks for large blocks that are much slower than the best: a good row hides them.
-func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) {
-	least := peak
+// Rows of GPU memory that is staged differ by as much as was measured of them.
+func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, gpu bool, rep *registry.Report) {
+	least, share := peak, limits.WarnShare.Value()
+	if gpu {
+		share = limits.StagedGPU.Low() / limits.StagedGPU.High()
+	}
 	for _, r := range rows {
 		if float64(r.Bytes) >= limits.LeastBlock.Value() && r.GBps < least.GBps {
 			least = r
 		}
 	}
 	switch {
-	case least.GBps >= limits.WarnShare.Value()*peak.GBps:
+	case least.GBps >= share*peak.GBps && !gpu && float64(peak.Bytes) < limits.LeastBlock.Value() &&
+		fastestLarge(rows) < limits.PassShare.Value()*peak.GBps:
+		rep.Add(steps.BlocksUneven, steps.Warn, "blocks of %s reached %s, more than any large block (%s). Check for other "+
+			"traffic, and rerun", registry.BlockSize(peak.Bytes), registry.Gbps(peak.Gbps()),
+			registry.Gbps(8*fastestLarge(rows)))
+	case least.GBps >= share*peak.GBps:
 	case least.Bytes > peak.Bytes:
 		rep.Add(steps.BlocksUneven, steps.Warn, "throughput falls from %s to %s with blocks of %s. Check for other traffic",
 			registry.Gbps(peak.Gbps()), registry.Gbps(least.Gbps()), registry.BlockSize(least.Bytes))
@@ -817,6 +845,16 @@ func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) {
 			registry.BlockSize(peak.Bytes),
 			registry.Gbps(peak.Gbps()))
 	}
+}
+
+// fastestLarge is the best of the rows that have a band, GB/s.
+func fastestLarge(rows []parse.NIXLRow) (most float64) {
+	for _, r := range rows {
+		if float64(r.Bytes) >= limits.LeastBlock.Value() {
+			most = max(most, r.GBps)
+		}
+	}
+	return most
 }
 
 // stagedBand is what GPU memory reaches through host memory, as far as that was measured,
@@ -832,14 +870,14 @@ func stagedBand() (least, most float64, e *steps.Expected) {
 }
 
 // judgeStaged is for GPU memory: the rows beside what staged says of the best.
-func judgeStaged(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) string {
+func judgeStaged(f verify.Figure, unified bool, rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) string {
 	last := rows[len(rows)-1]
 	why := ""
 	if last.PostUS > last.TxUS && last.TxUS > 0 {
 		why = fmt.Sprintf(" (call %.0f us, rest %.0f us: copied inside the call)", last.PostUS,
 			last.TxUS)
 	}
-	lead, e := staged(f, bestAndLast(peak, last), why, rep)
+	lead, e := staged(f, unified, bestAndLast(peak, last), why, rep)
 	showFigures(peak, last, e, rep)
 	return lead
 }
@@ -848,7 +886,8 @@ func judgeStaged(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, rep 
 // Where the memory travels through host memory, a few Gb/s are all that there is, and no fault;
 // where it reaches the rails' own rate, the adapter reads it by itself. why is what else shows
 // that a processor copies.
-func staged(f verify.Figure, lead, why string, rep *registry.Report) (string, *steps.Expected) {
+// unified says that the machines are such as staging was measured on.
+func staged(f verify.Figure, unified bool, lead, why string, rep *registry.Report) (string, *steps.Expected) {
 	b, got := f.Band, f.Got
 	// Nothing in the output tells which way the memory went: the rate does.
 	direct := b.Expected > 0 && float64(got) >= limits.WarnShare.Value()*float64(b.Expected)
@@ -863,10 +902,16 @@ func staged(f verify.Figure, lead, why string, rep *registry.Report) (string, *s
 			lead += ". The adapter reads GPU memory directly (GPUDirect)"
 		}
 		return lead, e
+	case !unified:
+		notStaged(f, e, rep)
+		return lead, e
 	case float64(got) < least:
 		why, code := f.Cause()
 		rep.Add(code, steps.Fail, "%s from GPU memory, expected at least %.1f. %s",
 			registry.Gbps(float64(got)), least, why)
+	case float64(got) < limits.StagedGPU.Low():
+		rep.Add(steps.BelowLimit, steps.Warn, "%s from GPU memory is less than any measured (%s). Check the processors and "+
+			"other traffic, and rerun", registry.Gbps(float64(got)), limits.StagedGPU.Entry().Figures())
 	case float64(got) > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the "+
 			"rails' %.1f. Run: railbench run host-staging", registry.Gbps(float64(got)),
@@ -876,6 +921,14 @@ func staged(f verify.Figure, lead, why string, rep *registry.Report) (string, *s
 	rep.Explain("Without GPUDirect, GPU memory is copied through host memory (%s)%s", limits.StagedGPU.Entry().Says(), why)
 	rep.Explain("%s", hostMemory(b))
 	return fmt.Sprintf("%s; host-staged, expected %.1f to %.1f", lead, least, most), e
+}
+
+// notStaged is for GPU memory of a machine on which nobody measured staging, at far less than its rails carry: whether
+// it has another way is not known.
+func notStaged(f verify.Figure, e *steps.Expected, rep *registry.Report) {
+	e.Min, e.Max, e.From = nil, nil, "no expected range: staging was measured on DGX Spark only"
+	rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory; host memory should reach %.1f. Load nvidia-peermem for "+
+		"GPUDirect, then run: railbench run host-staging", registry.Gbps(float64(f.Got)), float64(f.Band.Expected))
 }
 
 // nixlTable is what the screen shows of the rows, what is read first on the left: a narrow screen

@@ -594,6 +594,12 @@ func (t *transferTest) Output() bool {
 	}
 	// The program works its rate out of all digits of its clock and rounds afterwards.
 	bits := float64(x.Bytes) * float64(x.Iterations) * 8
+	for _, o := range t.stage.Outputs {
+		if why := verify.TooShort(o, x.Seconds); why != "" && o.End == steps.Here {
+			t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report is not this test's: %s", why)
+			return false
+		}
+	}
 	if why := verify.Makes(x.Gbps, bits/8, x.Seconds, 0.01); why != "" && math.Abs(bits/x.Seconds/1e9-x.Gbps) > 0.0005 {
 		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "the initiator's report is inconsistent: %s", why)
 		return false
@@ -610,7 +616,7 @@ func (t *transferTest) Figure(traffic.Accounted) {
 	t.rep.Measured(figure)
 	t.rep.Show("reads", x.Iterations, "reads of "+registry.BlockSize(x.Bytes), nil)
 	t.rep.Show("data", "every byte as the target wrote it", "", nil)
-	t.lead, t.note = judgeRead(x, verify.Figure{
+	t.lead, t.note = judgeRead(x, limits.Unified(t.result.Rig, t.route.Pairs...), verify.Figure{
 		Got: rate.Payload(x.Gbps), Band: t.route.Band(t.result.Rig, x.Bytes, t.flow.Payload), Of: t.route.String(),
 		Pass: limits.ReadPassShare, Warn: limits.ReadWarnShare,
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, x.Gbps, besideUCX) },
@@ -659,7 +665,7 @@ func ReadFlow(rt traffic.Route, x parse.NIXLResult) traffic.Flow {
 
 // judgeRead holds reads from Python against the rails: there is no pipeline, and each read
 // ends before the next begins.
-func judgeRead(x parse.NIXLResult, f verify.Figure, rep *registry.Report) (lead, note string) {
+func judgeRead(x parse.NIXLResult, unified bool, f verify.Figure, rep *registry.Report) (lead, note string) {
 	b := f.Band
 	lead = fmt.Sprintf("%s over %s", registry.Gbps(x.Gbps), f.Of)
 	// As with nixlbench, the rate alone tells whether the adapter reached the GPU by itself.
@@ -677,10 +683,16 @@ func judgeRead(x parse.NIXLResult, f verify.Figure, rep *registry.Report) (lead,
 	case b.None != "":
 		f.Judge(rep.Add)
 		return lead, ""
+	case !unified:
+		notStaged(f, e, rep)
+		return lead, ""
 	case x.Gbps < least:
 		why, code := f.Cause()
 		rep.Add(code, steps.Fail, "%s from GPU memory, expected at least %.1f. %s",
 			registry.Gbps(x.Gbps), least, why)
+	case x.Gbps < limits.StagedGPU.Low():
+		rep.Add(steps.BelowLimit, steps.Warn, "%s from GPU memory is less than any measured (%s). Check the processors and "+
+			"other traffic, and rerun", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures())
 	case x.Gbps > most:
 		rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory is more than staging reaches (%s) but far below the "+
 			"rails' %.1f. Run: railbench run host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),

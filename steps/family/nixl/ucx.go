@@ -162,7 +162,8 @@ func (t *ucxTest) Output() bool {
 	}
 	t.head, _ = t.server.Value.(parse.UCXPerftest)
 	t.read, _ = t.client.Value.(parse.UCXPerftest)
-	if why := cmp.Or(t.notWhole(), t.notAsked(), t.contradicts()); why != "" {
+	if why := cmp.Or(t.notWhole(), t.notAsked(), t.contradicts(),
+		verify.TooShort(t.client, t.row().OverallUS*float64(t.row().Iterations)/1e6)); why != "" {
 		t.rep.Add(steps.OutputForeign, steps.Inconclusive, "its output is not this test's: %s", why)
 		return false
 	}
@@ -296,7 +297,7 @@ func (t *ucxTest) Figure(traffic.Accounted) {
 	e := f.Expected()
 	switch {
 	case t.gpu():
-		t.lead, e = staged(f, lead, "", t.rep)
+		t.lead, e = staged(f, limits.Unified(t.result.Rig, t.route.Pairs...), lead, "", t.rep)
 	case f.Band.None == "":
 		t.lead = lead + ", " + f.Range()
 		f.Judge(t.rep.Add)

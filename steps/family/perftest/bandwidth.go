@@ -632,6 +632,7 @@ func twoReports(client, server parse.BandwidthRow) string {
 // Flows are one: a client writes, and its server's memory is written.
 func (t *bandwidthTest) Flows() []traffic.Flow {
 	f := traffic.Between(t.Client.End, t.mtu(), t.mtu(), t.Pair)
+	f.Extra(limits.Extra(t.result.Rig.Rail(t.Pair, t.Client.End), t.read.LocalGID))
 	f.Writes(float64(t.row().Iterations), t.row().Bytes)
 	f.Text = fmt.Sprintf("%s messages of %d bytes", steps.Thousands(t.row().Iterations), t.row().Bytes)
 	return []traffic.Flow{f}
@@ -646,6 +647,7 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 		Got: rate.Payload(row.AverageGbps), Of: "the rail",
 		Band: limits.BandOf(t.result.Rig, limits.Test{
 			MTU: mtu, Message: row.Bytes, Payload: float64(row.Bytes) * float64(row.Iterations),
+			Extra: limits.Extra(t.result.Rig.Rail(t.Pair, t.Client.End), t.read.LocalGID),
 		}, t.Pair),
 		Cause: func() (string, steps.Code) {
 			cause = traffic.LikelyCause(t.result.Rig, t.rate(), t.rates...)

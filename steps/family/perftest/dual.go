@@ -259,6 +259,7 @@ func (t *couplesTest) Flows() (flows []traffic.Flow) {
 		pair, _ := one.rail(t.result.Rig)
 		mtu := limits.AgreedMTU(t.result.Rig, pair, one.MTU)
 		f := traffic.Between(t.client.End, mtu, mtu, pair)
+		f.Extra(limits.Extra(t.result.Rig.Rail(pair, t.client.End), one.LocalGID))
 		f.Writes(float64(one.Rows[0].Iterations), one.Rows[0].Bytes)
 		f.Text = "all tests of this rail together"
 		flows = append(flows, f)

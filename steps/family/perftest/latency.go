@@ -133,6 +133,7 @@ func (t *latencyTest) Flows() []traffic.Flow {
 	var flows []traffic.Flow
 	for _, from := range steps.Ends {
 		f := traffic.Between(from, mtu, mtu, t.Pair)
+		f.Extra(limits.Extra(t.result.Rig.Rail(t.Pair, t.Client.End), t.read.LocalGID))
 		f.Writes(float64(t.row().Iterations), t.row().Bytes)
 		f.Text = fmt.Sprintf("%s messages of %d bytes each way", steps.Thousands(t.row().Iterations), t.row().Bytes)
 		flows = append(flows, f)

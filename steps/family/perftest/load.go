@@ -211,7 +211,8 @@ func (l *loadRun) eachRail() {
 		return // nobody knows how two ways, or two protocols, share a rail
 	}
 	for i, p := range l.rails {
-		limit := limits.BandOf(l.result.Rig, limits.Test{MTU: l.mtu}, p).Limit
+		b := limits.BandOf(l.result.Rig, limits.Test{MTU: l.mtu}, p)
+		limit := limits.Lesser(b.Limit, b.Now)
 		if limit > 0 && l.each[i] > limits.OverShare.Value()*float64(limit) {
 			l.rep.Add(steps.FigureImpossible, steps.Inconclusive, "rail %d reports %s, more than it can carry (%.1f). "+
 				"Check the unit and the route of the data", l.numbers[i], registry.Gbps(l.each[i]), limit)
@@ -283,6 +284,11 @@ func (l *loadRun) take() (ok bool) {
 		if row.AverageGbps <= 0 || row.Bytes <= 0 || row.Iterations <= 0 {
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "%s reports %g Gb/s, which is not a result", t.Name,
 				row.AverageGbps)
+			return false
+		}
+		took := float64(row.Bytes) * float64(row.Iterations) * 8 / row.AverageGbps / 1e9
+		if why := verify.TooShort(l.client, took); why != "" && !t.bothWays() {
+			rep.Add(steps.OutputForeign, steps.Inconclusive, "the output of %s is not this test's: %s", t.Name, why)
 			return false
 		}
 		mtu := limits.AgreedMTU(rig, p, t.MTU)
@@ -391,6 +397,7 @@ func (l *loadRun) Flows() (all []traffic.Flow) {
 		mtu := limits.AgreedMTU(rig, p, t.MTU)
 		for _, from := range l.senders() {
 			f := traffic.Between(from, mtu, mtu, p)
+			f.Extra(limits.Extra(rig.Rail(p, l.client.End), t.LocalGID))
 			f.Writes(float64(t.Rows[0].Iterations), t.Rows[0].Bytes)
 			f.More = more
 			f.Text = fmt.Sprintf("the report of %s without its first and last second", t.Name)

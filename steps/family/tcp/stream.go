@@ -281,6 +281,9 @@ func (t *streamTest) notOfThisRun() string {
 		if sum.Bytes != s.Bytes || sum.Blocks != s.Blocks {
 			return fmt.Sprintf("its rails add up to %.0f bytes, but it reports %.0f", sum.Bytes, s.Bytes)
 		}
+		if why := verify.TooShort(*t.client, s.Seconds); why != "" {
+			return why
+		}
 		if why := verify.Makes(s.Gbps, s.Bytes, s.Seconds, 0.001); why != "" {
 			return why
 		}

@@ -333,7 +333,7 @@ func notOfThisRun(c steps.Cell, client steps.Output, v parse.Iperf3) string {
 	case timed && v.Seconds > 0 && v.Seconds < 0.9*float64(seconds):
 		return fmt.Sprintf("it lasted %.3g s, but -t asked for %d", v.Seconds, seconds)
 	}
-	if why := cmp.Or(otherWay(c, client, v), otherOptions(c, client, v)); why != "" {
+	if why := cmp.Or(otherWay(c, client, v), otherOptions(c, client, v), verify.TooShort(client, v.Seconds)); why != "" {
 		return why
 	}
 	if v.ReceivedSeconds > 0 {
@@ -718,6 +718,12 @@ func showTCP(rig steps.Rig, p steps.Path, test parse.Iperf3, e *steps.Expected, 
 	if test.CwndBytes > 0 {
 		rep.Show("TCP largest congestion window", test.CwndBytes, "bytes", nil)
 	}
+	if test.Asked.Window > 0 {
+		rep.Show("TCP socket buffers asked for", test.Asked.Window, "bytes", nil)
+	}
+	if test.Asked.Omit > 0 {
+		rep.Show("TCP seconds left out", test.Asked.Omit, "s", nil)
+	}
 	if test.MSSBytes > 0 {
 		rep.Show("TCP segment size", test.MSSBytes, "bytes", nil)
 	}
@@ -743,6 +749,11 @@ const plainMTU = 1500
 
 // tcpCause looks for what ends TCP early, the surest sign first.
 func tcpCause(r steps.Result, s steps.Stage, p steps.Path, test parse.Iperf3) (steps.Code, string) {
+	// A window may be enough for a short way; with one of a megabyte a direct link is full.
+	if w := float64(test.Asked.Window); w > 0 && w < limits.TCPOwnWindow.Value() {
+		return steps.WindowSmall, fmt.Sprintf("Its socket buffers were limited to %s (-w). Rerun without -w",
+			registry.Size(w))
+	}
 	for _, e := range steps.Ends {
 		for _, i := range p.Rails[e] {
 			rail := r.Rig.At(e).Rails[i]
@@ -791,5 +802,9 @@ func (t *tcpTest) Flows() []traffic.Flow {
 	}
 	f := traffic.Stream(from, t.path.Rails[from], from.Other(), t.path.Rails[from.Other()], t.read.ReceivedBytes, mss)
 	f.Text = registry.Size(f.Payload) + " of payload counted by iperf3"
+	if omit := float64(t.read.Asked.Omit); omit > 0 { // what was sent in that time is on the links, and not in its sum
+		f.More = limits.BytesMoreIP.Value() * (t.read.Seconds + omit) / t.read.Seconds
+		f.Text += fmt.Sprintf(" without its first %.0f s", omit)
+	}
 	return []traffic.Flow{f}
 }

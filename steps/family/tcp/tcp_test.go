@@ -293,6 +293,23 @@ func TestTCP(t *testing.T) {
 }
 
 // A third node's counters are in every result, and it is no end of the path.
+// Socket buffers that were asked for are the cause of a low rate, and the seconds left out that of more bytes.
+func TestTCPOptions(t *testing.T) {
+	cell := kindtest.Cell(t, "tcp-single")
+	slow := kindtest.TCP(kindtest.Spark(), 2.1, 1)
+	text := strings.Replace(kindtest.IperfJSON(2.1, 1, 3, 3<<20), `"start":{`, `"start":{"sock_bufsize":65536,`, 1)
+	v := judgeTCP(cell, client(slow, text))
+	if v.Grade != steps.Fail || v.Code != steps.WindowSmall {
+		t.Errorf("a window of 64 KiB: %s (%s): %s", v.Grade, v.Code, v.Reason)
+	}
+	omitted := parse.Iperf3{Seconds: 10, ReceivedBytes: 42e9, Asked: parse.IperfAsked{Omit: 2}}
+	test := tcpTest{cell: cell, result: slow, stage: slow.Stages[0], read: omitted}
+	test.path, _ = slow.Rig.Path()
+	if f := test.Flows()[0]; f.More < 1.2 {
+		t.Errorf("10 s of 12 may be %.2f times as many bytes", f.More)
+	}
+}
+
 func TestTCPBesideAThirdNode(t *testing.T) {
 	r := kindtest.TCP(kindtest.Spark(), 13.1, 1)
 	r.Rig.Nodes = append(r.Rig.Nodes, steps.Node{No: 2, Name: "spark-03", Rails: r.Rig.Nodes[0].Rails})
