@@ -863,9 +863,9 @@ func stagedBand() (least, most float64, e *steps.Expected) {
 	g, room := limits.StagedGPU, limits.StagedRoom.Value()
 	least, most = g.Low()/room, g.High()*room
 	return least, most, &steps.Expected{
-		Min: new(registry.Round(least)), Max: new(registry.Round(most)),
+		Min: new(registry.Round(g.Low())), Max: new(registry.Round(most)),
 		From: "GPU memory staged through host memory: " + g.Entry().Says() + ", with a factor of two " +
-			"allowed in both directions",
+			"allowed above and before it fails",
 	}
 }
 
@@ -920,7 +920,7 @@ func staged(f verify.Figure, unified bool, lead, why string, rep *registry.Repor
 	}
 	rep.Explain("Without GPUDirect, GPU memory is copied through host memory (%s)%s", limits.StagedGPU.Entry().Says(), why)
 	rep.Explain("%s", hostMemory(b))
-	return fmt.Sprintf("%s; host-staged, expected %.1f to %.1f", lead, least, most), e
+	return fmt.Sprintf("%s; host-staged, expected %.1f to %.1f", lead, limits.StagedGPU.Low(), most), e
 }
 
 // notStaged is for GPU memory of a machine on which nobody measured staging, at far less than its rails carry: whether

@@ -698,7 +698,7 @@ func judgeRead(x parse.NIXLResult, unified bool, f verify.Figure, rep *registry.
 			"rails' %.1f. Run: railbench run host-staging", registry.Gbps(x.Gbps), limits.StagedGPU.Entry().Figures(),
 			b.Expected)
 	}
-	return lead + fmt.Sprintf(", host-staged, expected %.1f to %.1f", least, most), hostMemory(b)
+	return lead + fmt.Sprintf(", host-staged, expected %.1f to %.1f", limits.StagedGPU.Low(), most), hostMemory(b)
 }
 
 // hostMemory is what to do where GPU memory is staged. Nobody measured it in that run, so it is a sentence
