@@ -49,7 +49,8 @@ func limitOf(r steps.Rail) rate.Payload { return best(r).limit(r.PCI.MaxPayload)
 // GT/s come from the kernel's current_link_speed ("32.0 GT/s PCIe"), so they compare as numbers.
 func (s slot) spark() bool { return s == slot{32, 4} }
 
-// Unified reports whether some rails are those of a machine on which GPU memory is staged and was measured: a DGX Spark,
+// Unified reports whether some rails are those of a machine on which GPU memory is staged and was measured: a DGX
+// Spark,
 // whose processor and GPU share one memory. It is known by its PCIe links, as the other figures of that machine are.
 func Unified(rig steps.Rig, pairs ...steps.Pair) bool {
 	for _, p := range pairs {

@@ -141,8 +141,8 @@ var entries = [limits]Entry{
 		Of:  "payload of one rail behind a PCIe Gen5 x4 link, which does not end it there",
 		Low: 92.5, High: 97.3, Unit: "Gb/s", Basis: Measured,
 		When: "at RoCE MTU 1024 on DGX Spark",
-		Source: "ib_write_bw: 92.55 in the multi-rail tutorial's saved run, 92.57 and 97.28 in the vendor's guide to " +
-			"connecting two",
+		Source: "ib_write_bw: 92.55 in the multi-rail tutorial's saved run, 92.57 and 97.28, which cannot have " +
+			"run at once, in NVIDIA's guide: https://build.nvidia.com/spark/connect-two-sparks",
 		Fact: "bandwidth-at-a-roce-mtu-of-1024",
 	},
 	HalfSharedAt1024: {
@@ -156,7 +156,7 @@ var entries = [limits]Entry{
 		Of:  "payload through one PCIe Gen5 x4 link",
 		Low: 111.7, High: 111.9, Unit: "Gb/s", Basis: Measured,
 		When:   "at RoCE MTU 4096 on DGX Spark",
-		Source: "perftest, in a public cluster guide",
+		Source: "perftest: https://github.com/capetron/gb10-cluster-guide",
 		Fact:   "pcie-halves",
 	},
 	PCIeShare: {
@@ -231,7 +231,8 @@ var entries = [limits]Entry{
 	OverShare: {
 		Of:  "share of what physics allow, above which a figure is not a measurement",
 		Low: 1.02, High: 1.02, Basis: Chosen, When: "for one test",
-		Source: "MB taken for MiB are 4.9 % more", Fact: "shares-of-a-band",
+		Source: "MB taken for MiB are 4.9 % more, which shows in a rail at its limit; in a slower one only the rate of messages " +
+			"shows it", Fact: "shares-of-a-band",
 	},
 	LargestMTU: {
 		Of:  "RoCE MTU, at most; below it the check roce-mtu warns with the price",
@@ -277,9 +278,9 @@ var entries = [limits]Entry{
 	},
 	WriteLatency: {
 		Of:  "one RDMA write one way, the median",
-		Low: 1.4, High: 2, Unit: "us", Basis: Measured,
+		Low: 1.4, High: 2, Unit: "us", Basis: Chosen,
 		When:   "between two ConnectX-7 back to back",
-		Source: "ib_write_lat: 1.96 to 1.99 in the first tutorial, 1.4 to 2 elsewhere", Fact: "latency",
+		Source: "a range around the 1.96 to 1.99 of ib_write_lat in the first tutorial", Fact: "latency",
 	},
 	WriteLatencyPass: {
 		Of:  "the same, from which railbench warns",
@@ -368,14 +369,14 @@ var entries = [limits]Entry{
 	TCPOneStream: {
 		Of:  "TCP with one stream",
 		Low: 12, High: 35, Unit: "Gb/s", Basis: Measured, When: "on DGX Spark",
-		Source: "iperf3: 33.7 in the multi-rail tutorial, some 35 in the first, 12 in a public guide; a processor core " +
-			"limits it",
+		Source: "iperf3: 33.7 in the multi-rail tutorial, some 35 in the first; the lower end is chosen, as a processor " +
+			"core limits it",
 		Fact: "tcp",
 	},
 	TCPTutorialStream: {
 		Of:  "TCP with one stream, in the multi-rail tutorial",
 		Low: 33.7, High: 33.7, Unit: "Gb/s", Basis: Measured, When: "on the tutorial's DGX Spark",
-		Source: "iperf3, over one rail and over the bond", Fact: "tcp",
+		Source: "iperf3 in the multi-rail tutorial's saved runs, over one rail and over the bond", Fact: "tcp",
 	},
 	TCPFourStreams: {
 		Of:  "TCP with four streams over a bond of two rails",
@@ -412,7 +413,8 @@ var entries = [limits]Entry{
 	TCPOwnWindow: {
 		Of:  "socket buffers that a test asks for (iperf3 -w), below which they are the cause of a low rate",
 		Low: 1 << 20, High: 1 << 20, Unit: "bytes", Basis: Chosen, When: "on a direct link",
-		Source: "as for a congestion window: a direct link has about a megabyte on its way and in its ends", Fact: "tcp-near-zero",
+		Source: "as for a congestion window: a direct link has about a megabyte on its way and in its ends",
+		Fact:   "tcp-near-zero",
 	},
 	TCPResent: {
 		Of:  "share of a test's segments that were sent again, from which it is a finding",
@@ -609,29 +611,30 @@ var entries = [limits]Entry{
 	},
 	AdapterWarm: {
 		Of:  "heat of an adapter, from which its maker warns",
-		Low: 97, High: 97, Unit: "degrees", Basis: Stated, When: "for a ConnectX-7, and any other but a ConnectX-5",
+		Low: 97, High: 97, Unit: "degrees", Basis: Stated, When: "for a ConnectX-7; for any other but a ConnectX-5 it is chosen",
 		Source: "its maker's manual of the ConnectX-7, monitoring: " +
 			"https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
 	},
 	AdapterCritical: {
 		Of:  "heat of an adapter that its maker calls critical",
 		Low: 102, High: 102, Unit: "degrees", Basis: Stated, When: "for the same",
-		Source: "the same page", Fact: "heat-of-adapters",
+		Source: "the same: https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
 	},
 	AdapterOff: {
 		Of:  "heat of an adapter, at which its firmware switches it off",
 		Low: 110, High: 110, Unit: "degrees", Basis: Stated, When: "for the same",
-		Source: "the same page", Fact: "heat-of-adapters",
+		Source: "the same: https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
 	},
 	OlderAdapterWarm: {
 		Of:  "heat of an adapter, from which its maker warns",
 		Low: 105, High: 105, Unit: "degrees", Basis: Stated, When: "for a ConnectX-5",
-		Source: "its maker's manual of the ConnectX-5, thermal sensors", Fact: "heat-of-adapters",
+		Source: "its maker's manual of the ConnectX-5: " +
+			"https://docs.nvidia.com/networking/display/ConnectX5EN/Thermal+Sensors", Fact: "heat-of-adapters",
 	},
 	OlderAdapterOff: {
 		Of:  "heat of an adapter, at which its firmware switches it off",
 		Low: 115, High: 115, Unit: "degrees", Basis: Stated, When: "for the same",
-		Source: "the same; a driver was seen to go at 110, and at 130 the device goes off even where its firmware did not",
+		Source: "the same (https://docs.nvidia.com/networking/display/ConnectX5EN/Thermal+Sensors); a driver was seen to go at 110, and at 130 the device goes off even where its firmware did not",
 		Fact:   "heat-of-adapters",
 	},
 	BusyClock: {
@@ -680,7 +683,7 @@ var entries = [limits]Entry{
 	},
 	NCCLMore: {
 		Of:  "how many times the bytes of a collective's ring or tree a port may move",
-		Low: 1.08, High: 1.08, Unit: "times", Basis: Derived, When: "for NCCL's collectives",
+		Low: 1.08, High: 1.08, Unit: "times", Basis: Chosen, When: "for NCCL's collectives",
 		Source: "its protocol LL128 sends 128 bytes for 120 (1.067 times); LL, which doubles them, is for small messages " +
 			"alone",
 		Fact: "collectives",
@@ -688,7 +691,7 @@ var entries = [limits]Entry{
 	NCCLLeast: {
 		Of:  "size with which a slow collective is a FAIL, at least",
 		Low: 4 << 30, High: 4 << 30, Unit: "bytes", Basis: Chosen, When: "for NCCL's collectives",
-		Source: "two Sparks in a public write-up reached 22.9 GB/s with 4 GiB, 19.9 with 1 GiB and 18.4 with 512 MiB",
+		Source: "smaller sizes leave the links idle between their steps; how much that takes was not measured by us",
 		Fact:   "collectives",
 	},
 	NCCLPorts: {

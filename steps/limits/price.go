@@ -53,7 +53,12 @@ func (p Price) Says() string {
 			p.None)
 	}
 	costs := "costs"
-	if p.Has.Basis == Measured { // the least that was seen: more of it is less of a price
+	switch least := p.Could.Expected - p.Has.Seen; {
+	case p.Has.Basis != Measured:
+	// What was measured at each MTU is of other machines, and more was seen than is expected.
+	case p.Has.Seen > 0 && least > 0:
+		costs = fmt.Sprintf("costs %.1f to", least)
+	default:
 		costs = "costs up to"
 	}
 	return fmt.Sprintf("%.1f Gb/s instead of %.1f at %d (%s; %s): it %s %.1f Gb/s", p.Has.Expected,
