@@ -231,8 +231,8 @@ var entries = [limits]Entry{
 	OverShare: {
 		Of:  "share of what physics allow, above which a figure is not a measurement",
 		Low: 1.02, High: 1.02, Basis: Chosen, When: "for one test",
-		Source: "MB taken for MiB are 4.9 % more, which shows in a rail at its limit; in a slower one only the rate of messages " +
-			"shows it", Fact: "shares-of-a-band",
+		Source: "MB taken for MiB are 4.9 % more, which shows in a rail at its limit; in a slower one only the rate of " +
+			"messages shows it", Fact: "shares-of-a-band",
 	},
 	LargestMTU: {
 		Of:  "RoCE MTU, at most; below it the check roce-mtu warns with the price",
@@ -611,19 +611,24 @@ var entries = [limits]Entry{
 	},
 	AdapterWarm: {
 		Of:  "heat of an adapter, from which its maker warns",
-		Low: 97, High: 97, Unit: "degrees", Basis: Stated, When: "for a ConnectX-7; for any other but a ConnectX-5 it is chosen",
+		Low: 97, High: 97, Unit: "degrees", Basis: Stated,
+		When: "for a ConnectX-7; for any other but a ConnectX-5 it is chosen",
 		Source: "its maker's manual of the ConnectX-7, monitoring: " +
 			"https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
 	},
 	AdapterCritical: {
 		Of:  "heat of an adapter that its maker calls critical",
 		Low: 102, High: 102, Unit: "degrees", Basis: Stated, When: "for the same",
-		Source: "the same: https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
+		Source: "the same: " +
+			"https://docs.nvidia.com/networking/display/connectx7vpi/monitoring",
+		Fact: "heat-of-adapters",
 	},
 	AdapterOff: {
 		Of:  "heat of an adapter, at which its firmware switches it off",
 		Low: 110, High: 110, Unit: "degrees", Basis: Stated, When: "for the same",
-		Source: "the same: https://docs.nvidia.com/networking/display/connectx7vpi/monitoring", Fact: "heat-of-adapters",
+		Source: "the same: " +
+			"https://docs.nvidia.com/networking/display/connectx7vpi/monitoring",
+		Fact: "heat-of-adapters",
 	},
 	OlderAdapterWarm: {
 		Of:  "heat of an adapter, from which its maker warns",
@@ -634,8 +639,10 @@ var entries = [limits]Entry{
 	OlderAdapterOff: {
 		Of:  "heat of an adapter, at which its firmware switches it off",
 		Low: 115, High: 115, Unit: "degrees", Basis: Stated, When: "for the same",
-		Source: "the same (https://docs.nvidia.com/networking/display/ConnectX5EN/Thermal+Sensors); a driver was seen to go at 110, and at 130 the device goes off even where its firmware did not",
-		Fact:   "heat-of-adapters",
+		Source: "the same: " +
+			"https://docs.nvidia.com/networking/display/ConnectX5EN/Thermal+Sensors; " +
+			"a driver was seen to go at 110, and at 130 the device goes off even where its firmware did not",
+		Fact: "heat-of-adapters",
 	},
 	BusyClock: {
 		Of:  "share of a GPU's highest clock that it has under load, from which all is well",

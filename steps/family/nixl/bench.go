@@ -927,8 +927,8 @@ func staged(f verify.Figure, unified bool, lead, why string, rep *registry.Repor
 // it has another way is not known.
 func notStaged(f verify.Figure, e *steps.Expected, rep *registry.Report) {
 	e.Min, e.Max, e.From = nil, nil, "no expected range: staging was measured on DGX Spark only"
-	rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory; host memory should reach %.1f. Load nvidia-peermem for "+
-		"GPUDirect, then run: railbench run host-staging", registry.Gbps(float64(f.Got)), float64(f.Band.Expected))
+	rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory; host memory should reach %.1f. Load nvidia-peermem "+
+		"for GPUDirect, then run: railbench run host-staging", registry.Gbps(float64(f.Got)), float64(f.Band.Expected))
 }
 
 // nixlTable is what the screen shows of the rows, what is read first on the left: a narrow screen
