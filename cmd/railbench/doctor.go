@@ -17,6 +17,7 @@ import (
 
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui/cells"
@@ -307,7 +308,9 @@ type checkObject struct {
 	Findings []steps.Found `json:"findings,omitempty"`
 	Advice   []steps.Found `json:"advice,omitempty"`
 	// The check that found the cause of this finding; empty where there is none.
-	CausedBy string           `json:"causedBy,omitempty"`
+	CausedBy string `json:"causedBy,omitempty"`
+	// The checks of speed that measured nothing because of it, so that it hides what they would find.
+	Hidden   []string         `json:"hides,omitempty"`
 	Evidence []steps.Evidence `json:"evidence"`
 	Fix      string           `json:"fix"` // the cell that puts it right; empty where there is none
 	Fixed    bool             `json:"fixed,omitempty"`
@@ -346,27 +349,57 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 		return cmp.Compare(inOrder[a.ID], inOrder[b.ID])
 	})
 	for i, c := range r.Checks {
-		r.Checks[i].CausedBy = causeOf(c, ordered)
+		r.Checks[i].CausedBy = causeOf(c, ordered, r.Rig.Rails)
+	}
+	for _, c := range r.Checks {
+		without := c.Verdict == steps.Skipped || c.Verdict == steps.Inconclusive ||
+			c.Verdict == steps.Fail && c.Code.Cost() == steps.CostsTraffic
+		if cell, _ := d.tutorial.Cell(c.ID); cell.Check.Measures && without {
+			r.hide(c)
+		}
 	}
 	return r
 }
 
+// hide puts a check of speed that is not good on record at the check that found why.
+func (r doctorObject) hide(measured checkObject) {
+	by := measured.CausedBy
+	if measured.Verdict == steps.Skipped { // it says itself why, as other traffic does
+		for _, c := range r.Checks {
+			if c.Verdict > steps.Pass && (c.Code == steps.OtherTraffic || c.Code == steps.CommandMissing) {
+				by = c.ID
+				break
+			}
+		}
+	}
+	for i, c := range r.Checks {
+		if by != "" && c.ID == by {
+			r.Checks[i].Hidden = append(c.Hidden, measured.ID)
+		}
+	}
+}
+
 // causeOf is the check that found the cause of what another found: one with a code that the other's follows, or an
-// earlier one with the same code.
-func causeOf(of checkObject, all []checkObject) string {
+// earlier one with the same code at the same node. What concerns other rails is another fault.
+func causeOf(of checkObject, all []checkObject, rails []railObject) string {
 	if of.Code == "" || of.Verdict == steps.Skipped {
 		return ""
 	}
-	same := ""
+	same, own := "", of.rails(rails)
 	for _, c := range all {
-		switch {
-		case c.Verdict <= steps.Pass || c.ID == of.ID && same == "":
-			if c.ID == of.ID {
+		if c.ID == of.ID {
+			if same == "" {
 				same = of.ID // what comes after it is not its cause
 			}
+			continue
+		}
+		at := c.rails(rails)
+		apart := len(own) > 0 && len(at) > 0 && !slices.ContainsFunc(own, func(r string) bool { return slices.Contains(at, r) })
+		switch {
+		case c.Verdict <= steps.Pass || apart:
 		case of.Code.Follows(c.Code) && !c.Code.Follows(of.Code):
 			return c.ID
-		case same == "" && c.Code == of.Code:
+		case same == "" && c.Code == of.Code && (c.Node == of.Node || c.Node == "both" || of.Node == "both"):
 			same = c.ID
 		}
 	}
@@ -374,6 +407,23 @@ func causeOf(of checkObject, all []checkObject) string {
 		return ""
 	}
 	return same
+}
+
+// rails are the rails that a finding names, by their devices; none where it names none.
+func (c checkObject) rails(rails []railObject) (devs []string) {
+	text := c.Reason
+	for _, f := range c.Findings {
+		if f.Grade > steps.Pass {
+			text += " " + f.Text
+		}
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,.:;()'", r) })
+	for _, r := range rails {
+		if slices.Contains(words, r.Dev) || slices.Contains(words, r.Netdev) {
+			devs = append(devs, r.Dev)
+		}
+	}
+	return devs
 }
 
 // print writes what reads well in an issue: what is wrong first, with its evidence,
@@ -415,6 +465,7 @@ func (r doctorObject) print(to io.Writer, verbose bool, fixes func(check string)
 		}
 	}
 	r.together(&b, steps.Inconclusive)
+	r.hides(&b)
 	r.advise(&b)
 	if !verbose {
 		r.passed(&b)
@@ -462,6 +513,22 @@ func (r doctorObject) advise(b *strings.Builder) {
 			}
 			hang(b, "ADVICE  ", c.ID+": "+a.Text)
 		}
+	}
+}
+
+// hides says which checks of speed got no figure of their own, and what hides the faults that they would find.
+func (r doctorObject) hides(b *strings.Builder) {
+	begun := false
+	for _, c := range r.Checks {
+		if c.Hidden == nil {
+			continue
+		}
+		if !begun {
+			b.WriteByte('\n')
+			begun = true
+		}
+		hang(b, "HIDDEN  ", fmt.Sprintf("%s hides what %s would find. Fix it, and run doctor again.", c.ID,
+			registry.And(c.Hidden)))
 	}
 }
 

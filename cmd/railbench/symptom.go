@@ -30,6 +30,8 @@ type symptomObject struct {
 	Found bool `json:"found"`
 
 	passes bool // each of them passed
+	// own are, by a check of a sure match, the codes that the match is about; nil for whatever it finds.
+	own map[string][]steps.Code
 }
 
 type symptomCause struct {
@@ -46,7 +48,9 @@ func suspects(t steps.Tutorial, text string) ([]steps.Cell, *symptomObject, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	about := &symptomObject{Match: "none", Causes: []symptomCause{}, Checks: []string{}}
+	about := &symptomObject{
+		Match: "none", Causes: []symptomCause{}, Checks: []string{}, own: map[string][]steps.Code{},
+	}
 	byID := map[string]steps.Cell{}
 	for _, c := range t.Checks() {
 		byID[c.ID] = c
@@ -66,6 +70,7 @@ func suspects(t steps.Tutorial, text string) ([]steps.Cell, *symptomObject, erro
 				add(&weak, byID[id])
 			} else {
 				add(&checks, byID[id])
+				about.own[id] = append(about.own[id], f.Code)
 			}
 		}
 	}
@@ -74,6 +79,7 @@ func suspects(t steps.Tutorial, text string) ([]steps.Cell, *symptomObject, erro
 			add(&weak, s.Check)
 		} else {
 			add(&checks, s.Check)
+			about.own[s.Check.ID] = nil
 		}
 	}
 	switch {
@@ -92,12 +98,27 @@ func suspects(t steps.Tutorial, text string) ([]steps.Cell, *symptomObject, erro
 	return checks, about, nil
 }
 
-// beyond runs all other checks where those that a symptom led to found nothing, or where only some words fit.
+// hits reports whether what a check found is what a sure match is about, and not another fault.
+func (s *symptomObject) hits(check string, v steps.Verdict) bool {
+	codes, sure := s.own[check]
+	if !amiss(v.Grade) || !sure {
+		return false
+	}
+	found := slices.Concat(v.Codes, []steps.Code{v.Code})
+	return codes == nil || slices.Contains(codes, "") || slices.ContainsFunc(found, func(c steps.Code) bool {
+		return slices.ContainsFunc(codes, func(own steps.Code) bool {
+			return c == own || c.Follows(own) || own.Follows(c)
+		})
+	})
+}
+
+// beyond runs all other checks, unless those of a sure match found what it is about.
 func (d *doctor) beyond(ctx context.Context, about *symptomObject, checks []steps.Cell) []steps.Cell {
 	about.Found = slices.ContainsFunc(checks, func(c steps.Cell) bool { return amiss(d.Ended[c.ID].Verdict.Grade) })
 	about.passes = !slices.ContainsFunc(checks, func(c steps.Cell) bool {
 		return d.Ended[c.ID].Verdict.Grade != steps.Pass
 	})
+	hit := slices.ContainsFunc(checks, func(c steps.Cell) bool { return about.hits(c.ID, d.Ended[c.ID].Verdict) })
 	var others []steps.Cell
 	for _, c := range d.tutorial.Checks() {
 		if !slices.Contains(about.Checks, c.ID) {
@@ -105,10 +126,13 @@ func (d *doctor) beyond(ctx context.Context, about *symptomObject, checks []step
 		}
 	}
 	switch {
-	case about.Found && about.Match == "sure" || ctx.Err() != nil:
+	case hit || ctx.Err() != nil:
 		return nil
 	case len(checks) == 0:
 		sanitize.Fprintf(d.out, "No check is written for these words. All %d run.\n", len(others))
+	case about.Found && about.Match == "sure":
+		sanitize.Fprintf(d.out, "What %s found is something else than you said. All other checks follow (%d).\n",
+			strings.Join(about.Checks, ", "), len(others))
 	case about.Found:
 		sanitize.Fprintf(d.out, "Only some words fit %s. All other checks follow (%d).\n",
 			strings.Join(about.Checks, ", "), len(others))

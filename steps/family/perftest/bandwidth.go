@@ -429,6 +429,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 	var tutorial float64 // what the tutorial would call the last rail's figure, Gb/s
 	var all accounts
 	var measured []traffic.Rate
+	var unmeasured []string // rails
 	others := rates(c, r)
 	for _, s := range r.Stages {
 		one, ok := railTestOf(c, r, s, &rep)
@@ -438,6 +439,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 		t := bandwidthTest{railTest: one, memory: w.memory, rates: others}
 		account, ok := t.line().Hear(&t)
 		if !ok {
+			unmeasured = append(unmeasured, fmt.Sprint(t.No))
 			continue
 		}
 		all.add(account, t.Client.End)
@@ -452,6 +454,9 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 	}
 	verify.EveryRail(c, r, &rep)
 	ratesApart(r.Rig, measured, &rep)
+	if unmeasured != nil {
+		rep.Explain("No figure of rail %s: other faults there do not show until this one is fixed", registry.And(unmeasured))
+	}
 	lead := verify.Across(rails, figures, registry.Gbps)
 	if len(expected) > 0 {
 		lead += ", " + registry.And(expected)
