@@ -394,7 +394,8 @@ func causeOf(of checkObject, all []checkObject, rails []railObject) string {
 			continue
 		}
 		at := c.rails(rails)
-		apart := len(own) > 0 && len(at) > 0 && !slices.ContainsFunc(own, func(r string) bool { return slices.Contains(at, r) })
+		shared := slices.ContainsFunc(own, func(r string) bool { return slices.Contains(at, r) })
+		apart := len(own) > 0 && len(at) > 0 && !shared
 		switch {
 		case c.Verdict <= steps.Pass || apart:
 		case of.Code.Follows(c.Code) && !c.Code.Follows(of.Code):

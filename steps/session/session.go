@@ -691,21 +691,22 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 func whole(v steps.Verdict, c steps.Cell, result steps.Result) steps.Verdict {
 	rig := result.Rig
 	left := rig.LeftOut()
-	if left == nil || len(result.Stages) == 0 || c.Check.Any() || !c.EachRail && (!c.Counters || c.Rails == "") {
+	if left == nil || len(result.Stages) == 0 || v.Grade < steps.Pass || c.Check.Any() || !c.EachRail && (!c.Counters || c.Rails == "") {
 		return v
 	}
 	said := registry.Count(len(left), "port was", "ports were") + " left out: see rail-addresses."
-	if v.Grade.Worst(steps.Warn) == steps.Warn {
-		if v.Grade = steps.Warn; v.Code == "" {
-			v.Code = steps.PortLeftOut
-		}
-		v.Reason = said + " " + v.Reason
+	if v.Grade == steps.Pass {
+		v.Grade, v.Code, v.Reason = steps.Warn, steps.PortLeftOut, said+" "+v.Reason
 	} else {
 		if v.Findings == nil {
 			v.Findings = []steps.Found{{Grade: v.Grade, Code: v.Code, Text: v.Reason, Node: v.Node}}
 		}
-		v.Reason += " " + said
 		v.Findings = append(v.Findings, steps.Found{Grade: steps.Warn, Code: steps.PortLeftOut, Text: said})
+		if v.Grade == steps.Warn {
+			v.Reason = said + " " + v.Reason
+		} else { // what is worse comes first
+			v.Reason += " " + said
+		}
 	}
 	for _, why := range left {
 		v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: "Left out: " + why})
