@@ -691,7 +691,8 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 func whole(v steps.Verdict, c steps.Cell, result steps.Result) steps.Verdict {
 	rig := result.Rig
 	left := rig.LeftOut()
-	if left == nil || len(result.Stages) == 0 || v.Grade < steps.Pass || c.Check.Any() || !c.EachRail && (!c.Counters || c.Rails == "") {
+	concerned := !c.Check.Any() && (c.EachRail || c.Counters && c.Rails != "")
+	if left == nil || len(result.Stages) == 0 || v.Grade < steps.Pass || !concerned {
 		return v
 	}
 	said := registry.Count(len(left), "port was", "ports were") + " left out: see rail-addresses."

@@ -83,8 +83,8 @@ func LikelyCause(rig steps.Rig, slow Rate, others ...Rate) Cause {
 			"). Check the cable, and run ib-reverse"
 	}
 	if c.Known && slow.Gbps < l.expected {
-		c.Beside = append(c.Beside, fmt.Sprintf("A second cause that leaves more than %s does not show until this one is fixed",
-			registry.Gbps(slow.Gbps)))
+		c.Beside = append(c.Beside, fmt.Sprintf("A second cause that leaves more than %s does not show until this one is "+
+			"fixed", registry.Gbps(slow.Gbps)))
 	}
 	for i, s := range signs {
 		switch {
