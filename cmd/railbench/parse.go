@@ -99,7 +99,7 @@ func parseSaved(cmd *cobra.Command, args []string, detect bool) error {
 // there: a zero could be a measurement.
 var absent = map[string]map[string]string{
 	"perftest": {
-		"gidIndex": "-1", "mtu": "0", "peakGbps": "0", "messageRateMpps": "0", "minUS": "0", "maxUS": "0",
+		"gidIndex": "-1", "mtu": "0", "peakGbps": "0", "messageRateMpps": "0", "avgUS": "0", "minUS": "0", "maxUS": "0",
 		"typicalUS": "0", "p99US": "0", "p999US": "0",
 	},
 	"iperf3":     {"retransmits": "-1", "reordered": "-1", "cwndBytes": "0", "mssBytes": "0"},
