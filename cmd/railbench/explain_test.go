@@ -240,3 +240,29 @@ func TestExplainPage(t *testing.T) {
 		t.Errorf("no outputs to collect: %q", page)
 	}
 }
+
+// What tools without a typed reader print is read to facts with their lines.
+func TestExplainPrinted(t *testing.T) {
+	t.Parallel()
+	k := knowing(t)
+	for text, want := range map[string]explain.Fact{
+		"01:00.0 Ethernet controller: X\n\tDevCtl:\n\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n" +
+			"\t\tLnkSta:\tSpeed 16GT/s, Width x8": {
+			Line: 4, Text: "pcie 01:00.0 runs below what it can do: 16 GT/s x8 of 16 GT/s x16",
+		},
+		"\t\tACSCtl:\tSrcValid+ TransBlk- ReqRedir+":       {Line: 1, Text: "pcie device acs=on"},
+		"\t\t\tMaxPayload 128 bytes, MaxReadReq 512 bytes": {Line: 1, Text: "pcie device payload=128 request=512 bytes"},
+		"Priority trust state: dscp":                       {Line: 1, Text: "qos trust=dscp"},
+		"PFC configuration:\n\tpriority 0 1 2 3 4 5 6 7\n\tenabled  0   0   0   1   0   0   0   0": {
+			Line: 3, Text: "qos pfc=3",
+		},
+		"      0xb88303ffff7f61c4      6    1[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>  3  3[  ] \"sw\" ( )": {
+			Line: 1, Text: "fabric lid 6 port 1: 4X at 25.78125 Gb/s for each lane, Active, LinkUp",
+		},
+		"FAIL ACS for grace_rp 0006 is 0x1d": {Line: 1, Text: "rdma_topo fail: ACS for grace_rp 0006:00:00.0 is 0x1d"},
+	} {
+		if a := k.Text(text, catalog.New().Tools, explain.Omitted{}); !slices.Contains(a.Seen, want) {
+			t.Errorf("%+v is not in %v", want, a.Seen)
+		}
+	}
+}

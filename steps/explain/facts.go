@@ -66,6 +66,7 @@ func read(t *text, tools parse.Tools) (facts []fact) {
 		r.tables()
 		r.topology()
 		r.queues()
+		r.printed()
 		r.between()
 		if r.known || len(r.facts) > 0 {
 			for _, l := range lines {
