@@ -259,7 +259,7 @@ func TestExplainPrinted(t *testing.T) {
 		"      0xb88303ffff7f61c4      6    1[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>  3  3[  ] \"sw\" ( )": {
 			Line: 1, Text: "fabric lid 6 port 1: 4X at 25.78125 Gb/s for each lane, Active, LinkUp",
 		},
-		"FAIL ACS for grace_rp 0006 is 0x1d": {Line: 1, Text: "rdma_topo fail: ACS for grace_rp 0006:00:00.0 is 0x1d"},
+		"FAIL ACS for grace_rp 0006 is 0x1d": {Line: 1, Text: "rdma_topo fail: ACS for grace_rp 0006 is 0x1d"},
 	} {
 		if a := k.Text(text, catalog.New().Tools, explain.Omitted{}); !slices.Contains(a.Seen, want) {
 			t.Errorf("%+v is not in %v", want, a.Seen)
