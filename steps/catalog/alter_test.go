@@ -627,9 +627,63 @@ func conditions() []alteration {
 				r.RateGbps, r.PCI.Width, r.PCI.MaxWidth = 400, 16, 16
 			})(g, r)
 		}},
+		{"the server ran for a millisecond", notGood, func(g good, r *steps.Result) bool {
+			return named(g, "ib-write-bw") && server(func(o *steps.Output) { o.Exit.Elapsed = time.Millisecond })(g, r)
+		}},
+		{"a RoCE MTU of 4096 on record", notPass, func(g good, r *steps.Result) bool {
+			return named(g, "ib-write-bw", "ib-write-lat", "dual-link") &&
+				everyRail(func(r *steps.Rail) { r.MTU = 4096 })(g, r)
+		}},
+		{"payloads of 128 bytes and 120 Gb/s", notGood, func(g good, r *steps.Result) bool {
+			return named(g, "ib-write-bw") && everyRail(func(r *steps.Rail) { r.PCI.MaxPayload = 128 })(g, r) &&
+				scaled(1.3)(g, r)
+		}},
+		{"perftest: an IPv6 address that nobody has", notGood, text(func(g good, s string) string {
+			if !strings.HasPrefix(g.parse, "perftest") {
+				return s
+			}
+			return " local address: LID 0000\n GID: 253:00:00:00:00:00:00:00:00:00:00:00:00:00:00:01\n" + s
+		})},
+		{"dual-link: a third host's address", notGood, within("dual-link", `first alone: exit 0(.*)\n`,
+			"first alone: exit 0${1}\n remote address: LID 0000\n GID: 00:00:00:00:00:00:00:00:00:00:255:255:10:00:00:07\n")},
+		{"dual-link: one test at another MTU", notPass, within("dual-link", `(half alone: exit 0.*\n.*\n.*)1024\[B\]`,
+			"${1}512[B]")},
+		{"dual-link: a second head", notGood, within("dual-link", `(half alone: exit 0.*\n(?:.*\n){4})`,
+			"${1} #bytes #iterations BW average[MB/sec]\n")},
+		{"iperf3: seconds left out", notGood, within("iperf3", `"test_start":\{`, `"test_start":{"omit":2,`)},
+		{"iperf3: it wrote in other blocks", notGood, within("iperf3", `"test_start":\{`, `"test_start":{"blksize":1460,`)},
+		{"nixlbench: one of four processes", notGood, within("nixlbench", `(?m)^(.*rank 0 .*)$`,
+			"ETCD Runtime: Registered as rank 0 item 1 of 4\n${1}")},
+		{"nixlbench: a small block above the large ones", notPass, func(g good, r *steps.Result) bool {
+			return named(g, "nixl-single-dram") && nixlRow(65536, 1.16)(g, r)
+		}},
+		{"nixlbench: rows of GPU memory far below the best", notPass, func(g good, r *steps.Result) bool {
+			return g.parse == "nixlbench" && ofGPU(g) && nixlRow(2<<20, 0.05)(g, r)
+		}},
 		{"GPU memory at less than anybody measured", notPass, func(g good, r *steps.Result) bool {
 			return ofGPU(g) && scaled(0.35)(g, r)
 		}},
+	}
+}
+
+// nixlRow makes the row of a block some times as fast as the best one, with the latency that goes with it.
+func nixlRow(block int, times float64) func(good, *steps.Result) bool {
+	return func(_ good, r *steps.Result) bool {
+		for i := range r.Stages[0].Outputs {
+			b, ok := r.Stages[0].Outputs[i].Value.(parse.NIXLBench)
+			best := 0.0
+			for _, row := range b.Rows {
+				best = max(best, row.GBps)
+			}
+			for j, row := range b.Rows {
+				if ok && row.Bytes == block {
+					b.Rows[j].GBps = times * best
+					b.Rows[j].LatencyUS = float64(block) / (times * best) / 1e3
+					return true
+				}
+			}
+		}
+		return false
 	}
 }
 

@@ -136,7 +136,9 @@ func NIXLBenchOutput(text string) (NIXLBench, error) {
 func (b *NIXLBench) who(line string) bool {
 	if m := nixlRank.Regexp().FindStringSubmatch(line); m != nil {
 		b.Rank, _ = strictnum.Count(m[1])
-		b.Items, _ = strictnum.Count(m[2])
+		if n, ok := strictnum.Count(m[2]); ok {
+			b.Items = max(b.Items, n)
+		}
 		b.Runtime = "ETCD"
 		return true
 	}

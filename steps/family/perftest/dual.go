@@ -351,7 +351,7 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 				code = c.Code
 			}
 			rep.Add(code, steps.Fail, "the test %q ended with exit %d: %s", name, t.Exit, registry.OrUnknown(t.Err))
-		case len(t.Rows) == 0:
+		case len(t.Rows) == 0 || t.Err != "": // rows of which one could not be read are no result
 			unread[registry.OrUnknown(t.Err)] = append(unread[registry.OrUnknown(t.Err)], strconv.Quote(name))
 		case t.Rows[0].AverageGbps <= 0 || t.Rows[0].Bytes <= 0 || t.Rows[0].Iterations <= 0:
 			rep.Add(steps.OutputIncomplete, steps.Inconclusive, "the test %q reports %g Gb/s, which is not a result", name,
