@@ -70,7 +70,7 @@ type Found struct {
 // Explained reports whether the text led anywhere: that only some words fit is no answer, and that a part of the text
 // is harmless is none for the rest.
 func (a Answer) Explained() bool {
-	answers := func(f Found) bool { return f.Sure != Weak && (f.Sure != Harmless || a.UnknownLines == 0) }
+	answers := func(f Found) bool { return f.Sure != Weak && (f.Sure != Harmless || a.UnknownLines+len(a.Causes) == 0) }
 	return slices.ContainsFunc(a.Healthy, answers) || slices.ContainsFunc(a.Causes, answers)
 }
 
