@@ -95,7 +95,7 @@ func TestReportKeys(t *testing.T) {
 	for _, e := range cell["evidence"].([]any) {
 		m := e.(map[string]any)
 		for k := range m {
-			if !slices.Contains([]string{"name", "value", "unit", "expected"}, k) {
+			if !slices.Contains([]string{"name", "value", "unit", "expected", "of"}, k) {
 				t.Errorf("evidence has the key %q", k)
 			}
 		}
