@@ -248,6 +248,12 @@ func (c *channels) start(ctx context.Context, command string) (*process, <-chan 
 // closeWait is how long a node may take to close a channel that was closed here.
 const closeWait = 2 * time.Second
 
+// errSessions is for a channel that the node refuses to open.
+var errSessions = errors.New("its sshd allows no more sessions on one connection")
+
+// raiseSessions is what to do about it.
+const raiseSessions = "Set MaxSessions 10 or more in /etc/ssh/sshd_config there, then run: systemctl reload ssh"
+
 // lostBefore says that a connection ended before a command began.
 func lostBefore(err error) error { return said{"the connection was lost before it started", err} }
 
@@ -259,7 +265,7 @@ func (c *channels) open(command string) (*process, <-chan error, error) {
 		// All that the library can say else is that the connection ended meanwhile.
 		return nil, nil, lostBefore(err)
 	} else if err != nil {
-		return nil, nil, fmt.Errorf("open a channel: %w", err)
+		return nil, nil, fmt.Errorf("%w (%w)", errSessions, err)
 	}
 	stdin, err := session.StdinPipe()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,15 +48,14 @@ func deliver(ctx context.Context, l launcher, path string, content io.Reader) er
 	if err != nil {
 		return err
 	}
-	var said [2]strings.Builder
+	var said [2]ending
 	streams := make(chan struct{})
 	go func() {
 		defer close(streams)
 		var both sync.WaitGroup
 		for i, from := range []io.Reader{p.stdout, p.stderr} {
 			both.Go(func() {
-				_, _ = io.Copy(&said[i], io.LimitReader(from, maxWhy)) // it says at most a line
-				_, _ = io.Copy(io.Discard, from)
+				_, _ = io.Copy(&said[i], from)
 			})
 		}
 		both.Wait()
@@ -80,18 +80,28 @@ func deliver(ctx context.Context, l launcher, path string, content io.Reader) er
 		}
 	}
 	waited := p.wait()
-	switch whole := strings.TrimSpace(said[0].String()) == "whole"; {
+	// It says at most a line, and a login may print before it.
+	switch whole := strings.HasSuffix(strings.TrimSpace(string(said[0])), "whole"); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case whole:
 		return <-sent
-	case said[1].Len() > 0:
-		return fmt.Errorf("write %s: %s", path, strings.TrimSpace(said[1].String()))
+	case len(said[1]) > 0:
+		return fmt.Errorf("write %s: %s", path, strings.TrimSpace(strings.ToValidUTF8(string(said[1]), "")))
 	case waited != nil:
 		return fmt.Errorf("write %s: %w", path, waited)
 	default:
 		return fmt.Errorf("write %s: the connection was lost before all of it was there", path)
 	}
+}
+
+// An ending keeps the last bytes that are written to it.
+type ending []byte
+
+func (e *ending) Write(b []byte) (int, error) {
+	*e = append(*e, b...)
+	*e = slices.Clone((*e)[max(0, len(*e)-maxWhy):])
+	return len(b), nil
 }
 
 // untilDone reads until its context ends.

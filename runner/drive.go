@@ -122,6 +122,7 @@ type run struct {
 	silent    bool   // the node ended it, because it heard nothing from here
 	over      bool   // the leash said that it ends
 	left      string // what it could not end, as it told that
+	login     string // what the login printed before the leash began
 	abandoned bool   // the streams did not end in time
 }
 
@@ -136,12 +137,12 @@ func (r *run) follow(ctx context.Context, p *process, begins, wallTime time.Dura
 	go func() {
 		defer close(streams)
 		var both sync.WaitGroup
-		both.Go(func() { again[Stdout] = readLines(p.stdout, Stdout, r.id, lines, marks) })
+		both.Go(func() { again[Stdout], r.login = readLines(p.stdout, Stdout, r.id, lines, marks) })
 		ofStderr := ""
 		if r.again {
 			ofStderr = r.id
 		}
-		both.Go(func() { again[Stderr] = readLines(p.stderr, Stderr, ofStderr, lines, nil) })
+		both.Go(func() { again[Stderr], _ = readLines(p.stderr, Stderr, ofStderr, lines, nil) })
 		both.Wait()
 	}()
 	limit, start := time.NewTimer(wallTime), time.NewTimer(begins)
@@ -244,9 +245,12 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 			Hint: "It is still running. End it there, or let the script redirect its output",
 		}
 	case r.abandoned && !r.begun:
+		err := fmt.Errorf("%w within %s", errUnbegun, max(time.Second, r.exit.Elapsed.Round(time.Second)))
+		if r.login != "" {
+			err = fmt.Errorf("%w. The login printed: %s", err, strings.ToValidUTF8(r.login, ""))
+		}
 		return r.exit, &Error{
-			Kind: NoShell, Op: "run " + name + " on",
-			Err: fmt.Errorf("%w within %s", errUnbegun, max(time.Second, r.exit.Elapsed.Round(time.Second))),
+			Kind: NoShell, Op: "run " + name + " on", Err: err,
 			Hint: "Check that a login there completes. A started script is ended automatically " +
 				"within " + LeashSilence.String(),
 		}
@@ -265,6 +269,12 @@ func (r *run) answer(name string, waited error) (Exit, error) {
 		}
 	case r.answered:
 		return r.exit, nil
+	case waited == nil && !r.begun && r.login != "":
+		return r.exit, &Error{
+			Kind: NoShell, Op: "run " + name + " on",
+			Err:  fmt.Errorf("the login ended before a shell started, and printed: %s", strings.ToValidUTF8(r.login, "")),
+			Hint: "Check the login shell of this user there: getent passwd USER",
+		}
 	case waited == nil:
 		// The shell of the login says that all went well, and the leash told nothing.
 		return r.exit, fmt.Errorf("%w: %w", errNoAnswer, errLeash)
@@ -280,7 +290,7 @@ var errNoAnswer = errors.New("no exit status arrived")
 var errUnbegun = errors.New("no shell started there")
 
 // needs is what the leash is made of.
-const needs = "The node needs sh, and perl or else setsid, timeout, head and grep"
+const needs = "The node needs sh, and perl or else setsid, timeout, dd and grep"
 
 // errLeash is for a leash that has itself ended, on a node that goes on answering.
 var errLeash = errors.New("the shell around the script ended first")

@@ -35,12 +35,18 @@ func TestHowARunEnds(t *testing.T) {
 		{"no answer", "", nil, "exit -1", 0, errLeash},
 		{"no answer, no connection", "", failed, "exit -1", 0, failed},
 		{"a status that is not a number", "exit:x", nil, "exit -1", 0, errLeash},
+		{"a login that is refused", "login:not_available", nil, "exit -1", NoShell, nil},
+		{"a login that prints, and a lost connection", "login:welcome", failed, "exit -1", 0, failed},
 		{"a word that nobody knows", "hello exit:0", nil, "exit 0", 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			let := 0
 			r := &run{id: "id", exit: Exit{Code: -1}, let: func() { let++ }}
 			for event := range strings.FieldsSeq(c.events) {
+				if _, said, ok := strings.Cut(event, "login:"); ok {
+					r.login = said
+					continue
+				}
 				switch event {
 				case "cancel":
 					r.end(Cancelled)
@@ -66,7 +72,7 @@ func TestHowARunEnds(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			// Whoever was told to end must not be kept alive by heartbeats.
-			if c.events != "" && let == 0 {
+			if c.events != "" && r.login == "" && let == 0 {
 				t.Error("the heartbeats go on")
 			}
 		})

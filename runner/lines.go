@@ -12,12 +12,13 @@ import (
 
 // readLines reads r to its end and hands over its lines in batches, cleaned and
 // with the leash's own lines taken out. It never holds more than one buffer and
-// one line of MaxLine, whatever is printed. It is true where the leash has said that what comes
-// next is another script's.
+// one line of MaxLine, whatever is printed. again says that the leash has announced that what comes
+// next is another script's. login is the beginning of what a stream with marks printed before the leash's
+// first word: a login printed that, a greeting in .bashrc for example, and it is no output of the script.
 func readLines(
 	r io.Reader, stream Stream, mark string, lines chan<- []Line, marks chan<- string,
-) (again bool) {
-	c := cleaner{stream: stream, mark: mark}
+) (again bool, login string) {
+	c := cleaner{stream: stream, mark: mark, unbegun: marks != nil}
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := r.Read(buf)
@@ -27,6 +28,9 @@ func readLines(
 		again = err == nil && slices.Contains(c.marks, overAgain)
 		if err != nil || again {
 			c.flush()
+		}
+		if c.unbegun {
+			c.drop()
 		}
 		if n := len(c.out); n > 0 {
 			lines <- c.out
@@ -45,7 +49,7 @@ func readLines(
 		}
 		c.marks = nil
 		if err != nil || again {
-			return again
+			return again, strings.TrimSpace(string(c.login))
 		}
 	}
 }
@@ -111,8 +115,27 @@ type cleaner struct {
 	inner []byte // of a line that may be the leash's, from behind its RS, while inMk
 	inMk  bool
 
+	// unbegun says that the leash has said nothing yet. What was printed until then is in login, up to a limit.
+	unbegun bool
+	login   []byte
+
 	out   []Line
 	marks []string
+}
+
+// maxLogin bounds what is kept of a login's own output, in bytes.
+const maxLogin = 300
+
+// drop takes lines as what the login printed.
+func (c *cleaner) drop() {
+	for _, line := range c.out {
+		text := line.Text
+		if len(c.login) > 0 {
+			text = " " + text
+		}
+		c.login = append(c.login, text[:min(len(text), maxLogin-len(c.login))]...)
+	}
+	c.out = c.out[:0]
 }
 
 type escape uint8
@@ -226,6 +249,14 @@ func (c *cleaner) ofMark(r rune) {
 		}
 		c.step(r)
 	case r == '\n':
+		if c.unbegun { // also what has no line end
+			if len(c.line) > 0 || c.cr {
+				c.cr = false
+				c.end()
+			}
+			c.drop()
+			c.unbegun = false
+		}
 		c.marks = append(c.marks, string(c.inner[len(due):]))
 		c.inMk, c.inner = false, nil
 		c.state = text // what was open in the tool's output ended with the tool

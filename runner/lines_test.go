@@ -11,11 +11,17 @@ import (
 	"unicode/utf8"
 )
 
+// cleaned are the lines and marks of a stream behind the leash's first word.
 func cleaned(r io.Reader) (lines []Line, marks []string) {
+	lines, marks, _ = read(io.MultiReader(strings.NewReader("\x1eid begun\n"), r))
+	return lines, marks[1:]
+}
+
+func read(r io.Reader) (lines []Line, marks []string, login string) {
 	out := make(chan []Line)
 	mk := make(chan string)
 	go func() {
-		readLines(r, Stdout, "id", out, mk)
+		_, login = readLines(r, Stdout, "id", out, mk)
 		close(out)
 		close(mk)
 	}()
@@ -33,7 +39,41 @@ func cleaned(r io.Reader) (lines []Line, marks []string) {
 			}
 		}
 	}
-	return lines, marks
+	return lines, marks, login
+}
+
+// What a login prints before the leash's first word is no output of the script, whether it has a line end or not, and
+// where no word comes it is what there is to report.
+func TestLoginsPrint(t *testing.T) {
+	const rest = "\x1eid begun\nyes\n\x1eid exit 0\n"
+	for _, c := range []struct{ before, login string }{
+		{"", ""},
+		{"Welcome\n", "Welcome"},
+		{"Welcome", "Welcome"},
+		{"Welcome\r", "Welcome"},
+		{"two\nlines\n\n", "two lines"},
+		{"\x1b]0;a title that never ends", ""},
+		{"\x1eid2 begun\n", "^^id2 begun"},
+		{strings.Repeat("0123456789\n", 10000), strings.Repeat("0123456789 ", 28)[:300]},
+	} {
+		for _, one := range []bool{false, true} {
+			var r io.Reader = strings.NewReader(c.before + rest)
+			if one {
+				r = iotest.OneByteReader(r)
+			}
+			lines, marks, login := read(r)
+			if got := texts(lines); !slices.Equal(got, []string{"yes"}) || login != c.login {
+				t.Errorf("%.20q: lines %q, login %q", c.before, got, login)
+			}
+			if !slices.Equal(marks, []string{"begun", "exit 0"}) {
+				t.Errorf("%.20q: marks %q", c.before, marks)
+			}
+		}
+	}
+	lines, marks, login := read(strings.NewReader("This account is currently not available.\n"))
+	if lines != nil || marks != nil || login != "This account is currently not available." {
+		t.Errorf("no leash: %q, %q, %q", texts(lines), marks, login)
+	}
 }
 
 func texts(lines []Line) []string {

@@ -119,6 +119,8 @@ func (n *SSH) Run(ctx context.Context, s Script, emit func(Line)) (Exit, error) 
 		switch {
 		case errors.Is(err, errLeash):
 			e.Kind, e.Hint = NoShell, needs
+		case errors.Is(err, errSessions):
+			e.Kind, e.Hint = NoShell, raiseSessions
 		case errors.Is(err, errNoAnswer):
 			e.Err = said{"the connection was lost before the script ended", err}
 		}

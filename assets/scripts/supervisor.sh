@@ -1,7 +1,8 @@
 # The supervisor of one script where there is no Perl that could be it; runner/supervisor.go describes its protocol.
 # $1 is the run's id, or - for a spare, $2 and $3 how long it and a spare wait for a heartbeat, in seconds.
 #
-# What reads stdin reads one byte at a time, or it would swallow what the next one waits for. Two things follow from
+# What reads stdin reads one byte at a time, or it would swallow what the next one waits for: dd does, and the head of
+# busybox takes a whole buffer. Two things follow from
 # how shells are: a background job's stdin is /dev/null, so fd 3 carries the beats; and a shell that SIGPIPE ends,
 # because nobody reads its word any more, would not clean up. A silence is told from somebody's signal by how timeout
 # ends: with 124, or as its alarm ended what it ran. What waits for a beat holds none of the streams to here: whoever
@@ -13,7 +14,7 @@ made=$group
 [ -z "$made" ] || trap 'rmdir "$made" 2>/dev/null' EXIT
 unset RAILBENCH_GROUP RAILBENCH_SCOPE RAILBENCH_PERL
 if [ "$id" = - ]; then
-	while c=$(timeout "$spare" head -c 1 2>/dev/null) && [ "$c" = . ]; do :; done
+	while c=$(timeout "$spare" dd bs=1 count=1 2>/dev/null) && [ "$c" = . ]; do :; done
 	[ "$c" = b ] || exit 125
 	IFS=' ' read -r _ id beats free
 else
@@ -94,7 +95,7 @@ end() {
 (
 	n=0
 	while [ "$n" -lt "$beats" ]; do
-		c=$(timeout -s ALRM "$silence" head -c 1 <&3) || {
+		c=$(timeout -s ALRM "$silence" dd bs=1 count=1 <&3 2>/dev/null) || {
 			case $? in 124 | 142) printf '\036%s silent\n' "$id" ;; esac
 			break
 		}
