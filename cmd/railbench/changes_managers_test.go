@@ -9,11 +9,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/railbench/railbench/assets/scripts"
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/runner/testform"
+	"github.com/railbench/railbench/runner/undo"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/change"
 	"github.com/railbench/railbench/steps/session"
@@ -218,6 +220,49 @@ func (r *rootless) Run(ctx context.Context, s runner.Script, emit func(runner.Li
 		}
 	}
 	return r.Node.Run(ctx, s, emit)
+}
+
+// A node that refuses to start the rollback timer has nothing to roll back, and the journal no entry of it.
+func TestRefusedChangesAreNotKept(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string][]int{"both nodes": {0, 1}, "one node": {1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, err := rigFlags{rig: "sim", speed: speed(sim.Max), seed: 1}.open(t.Context(), runner.NoAsker{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { b.close() })
+			before := networks(t, b)
+			for _, i := range busy {
+				other := undo.Guard{Node: b.options.Nodes[i], ID: "other"}
+				if err := other.Arm(t.Context(), "exit 0", 1000*time.Hour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.options.Confirm = autoConfirm{}
+			s := session.New(b.options)
+			b.onState = s.State
+			s.Open()
+			s.Run("bond-setup")
+			v := verdictOf(t, s, "bond-setup")
+			want := steps.ChangeRefused
+			if len(busy) == 1 {
+				want = steps.ChangeRolledBack
+			}
+			if v.Grade != steps.Inconclusive || v.Code != want {
+				t.Errorf("%s %s: %s", v.Grade, v.Code, v.Reason)
+			}
+			if left, err := b.options.Journal.Entries(); err != nil || len(left) > 0 {
+				t.Errorf("the journal has %v, %v", left, err)
+			}
+			for e, now := range networks(t, b) {
+				if diff := change.Differences(before[e], now, func(string) bool { return true }); diff != nil {
+					t.Errorf("%s: %q", steps.End(e), diff)
+				}
+			}
+		})
+	}
 }
 
 // TestRootIsLostInTheMiddle: whoever can't become root any more in the middle of a change waits for the

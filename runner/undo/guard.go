@@ -31,6 +31,9 @@ var (
 	ErrWentBack = errors.New("it was not confirmed in time, and the node has rolled back automatically")
 	// ErrBusy is for another change that waits to be confirmed on the node.
 	ErrBusy = errors.New("another change is in progress there")
+	// ErrRefused is for a script that ran to its end on the node and said no. One that should have armed the
+	// switch has left nothing there.
+	ErrRefused = errors.New("the node refused it")
 )
 
 const (
@@ -76,6 +79,11 @@ func (g Guard) Arm(ctx context.Context, back string, after time.Duration) error 
 		seconds)))
 	return err
 }
+
+// A refusal is an error that is ErrRefused, too.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() []error { return []error{r.error, ErrRefused} }
 
 // Start runs the change apart from the connection, which the change may cut. It
 // returns when that is certain to begin, a moment later.
@@ -165,6 +173,7 @@ func (g Guard) run(ctx context.Context, s runner.Script) (string, error) {
 		case exitBusy:
 			why = fmt.Errorf("%w: %s", ErrBusy, said.Complaints)
 		}
+		why = refusal{why}
 	}
 	return "", fmt.Errorf("%s on %s: %w", s.Name, g.Node.Name(), why)
 }

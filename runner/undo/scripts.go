@@ -67,7 +67,10 @@ const owned = `owned() {
 // needs is written before it starts, and the folder goes where anything fails: then nothing has been changed.
 const armScript = owned + `umask 077
 mkdir -p "$ROOT" || exit 1
-owned "$ROOT"
+(owned "$ROOT") || {
+  rmdir "$ROOT" 2>/dev/null
+  exit 1
+}
 uptime || { echo "cannot read /proc/uptime" >&2; exit 1; }
 for other in "$ROOT"/*/armed; do
   [ -e "$other" ] || continue
@@ -172,7 +175,7 @@ const confirmScript = `[ -e "$DIR/confirmed" ] || mv "$DIR/armed" "$DIR/confirme
 // long they take: whoever asks waits for their end. This may be a second attempt, because the
 // connection was cut. A node that lost the folder without a reboot gets it again.
 const backScript = owned + `umask 077
-[ -d "$DIR" ] || mkdir -p "$DIR" || exit 1
+[ -d "$DIR" ] || { mkdir -p "$ROOT" && owned "$ROOT" && mkdir "$DIR"; } || exit 1
 owned "$DIR"
 printf '%s\n' "$GO" >"$DIR/go" || exit 1
 [ -s "$DIR/back" ] || printf '%s\n' "$BACK" >"$DIR/back" || exit 1

@@ -57,6 +57,8 @@ type changedNode struct {
 	before change.State
 	set    []string // the interfaces that may become others
 	guard  undo.Guard
+	// unarmed says that the node refused to start the rollback timer, so that nothing of the change is there.
+	unarmed bool
 }
 
 type sideEnd struct {
@@ -576,6 +578,11 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 		}
 		t.tell("%s", err)
 	}
+	if forgotten, failed := t.withoutUnarmed(); failed != nil {
+		return nil, failed
+	} else if forgotten {
+		return verdict(steps.ChangeRefused, steps.Inconclusive, "Nothing was changed. %s", sentence(err)), nil
+	}
 	t.tell("rolling back on %s", t.nodes())
 	away, done := t.s.clock.WithTimeout(context.WithoutCancel(ctx), backTime, nil)
 	defer done()
@@ -610,6 +617,25 @@ func (t *transaction) make(ctx context.Context) (*steps.Verdict, error) {
 			strings.Join(kept, " and "), t.s.o.UndoCommand())
 	}
 	return v, nil
+}
+
+// withoutUnarmed takes the nodes off the journal's entry that refused to start their timer: there is nothing to roll
+// back. forgotten says that all did, and that the entry has gone.
+func (t *transaction) withoutUnarmed() (forgotten bool, err error) {
+	var armed []undo.Place
+	for i, p := range t.places {
+		if !p.unarmed {
+			armed = append(armed, t.entry.Nodes[i])
+		}
+	}
+	switch len(armed) {
+	case len(t.entry.Nodes):
+		return false, nil
+	case 0:
+		return true, t.s.o.Journal.Remove(t.entry.ID)
+	}
+	t.entry.Nodes = armed
+	return false, t.s.o.Journal.Write(t.entry)
 }
 
 // span is how long the change has, in the nodes' time: a person has as long whatever
@@ -648,7 +674,11 @@ var errUnarmed = errors.New("the rollback could not be prepared")
 
 // attempt makes the change and looks at it. A verdict or an error means: go back.
 func (t *transaction) attempt(ctx context.Context) (*steps.Verdict, error) {
-	arm := func(ctx context.Context, p *changedNode) error { return p.guard.Arm(ctx, t.back(p), t.span()) }
+	arm := func(ctx context.Context, p *changedNode) error {
+		err := p.guard.Arm(ctx, t.back(p), t.span())
+		p.unarmed = errors.Is(err, undo.ErrRefused)
+		return err
+	}
 	if err := t.all(ctx, arm); err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnarmed, err)
 	}
