@@ -19,7 +19,7 @@ import (
 // NodeOptions say who is behind a Node.
 type NodeOptions struct {
 	Ask runner.Asker
-	// OnState is told every change of the connection's state. It must not block.
+	// OnState is called with every change of the connection's state. It must not block.
 	OnState func(runner.State, error)
 }
 
@@ -40,7 +40,7 @@ type Node struct {
 	mu sync.Mutex
 	// From then on nothing begins; what runs is waited for.
 	closed bool
-	// Told to OnState, at most once in each direction.
+	// What OnState was called with last: at most one call in each direction.
 	connected bool
 	password  bool            // of sudo is known
 	line      context.Context //nolint:containedctx // it is the connection's life
@@ -60,7 +60,7 @@ func (r *Rig) Node(name string, o NodeOptions) (*Node, error) {
 	d.life, d.end = context.WithCancel(r.rack.Life)
 	r.rack.Lock()
 	defer r.rack.Unlock()
-	// For as long as the rig is there, closed ones too: reach tells those nothing.
+	// For as long as the rig is there, closed ones too: reach reports nothing for those.
 	r.direct = append(r.direct, d)
 	return d, nil
 }
@@ -114,7 +114,7 @@ func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	d.mu.Unlock()
 	switch {
 	case dead:
-		// Outside of both locks: who is told may call back.
+		// Outside both locks: OnState may call back.
 		d.o.OnState(runner.Connecting, nil)
 		refused := &net.OpError{
 			Op: "dial", Net: "sim", Addr: host.Address(n.Name + ":22"), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
@@ -129,8 +129,8 @@ func (d *Node) connect(ctx context.Context) (line context.Context, err error) {
 	return line, nil
 }
 
-// reach says what becomes of the connection when the node dies or comes back, as what
-// there is to tell then. The rig's lock is held.
+// reach changes the connection's state when the node dies or comes back, and returns what OnState has to be
+// called with. The rig's lock is held.
 func (d *Node) reach() []func() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -229,7 +229,7 @@ func (d *Node) becomeRoot(ctx context.Context) (err error) {
 			d.asking.Store(false)
 			return err
 		}
-		// Somebody is being asked already.
+		// A question is open already.
 		if c.Park(ctx, clock.Never, func() bool { return !d.asking.Load() }); ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -243,8 +243,8 @@ func (d *Node) knowsPassword() bool {
 	return d.password
 }
 
-// Close ends everything that runs, and returns when it has ended.
-// It may be called twice. It is no actor's to call: what it waits for needs turns.
+// Close ends everything that runs, and returns when it has ended. It may be called twice. An actor may not
+// call it: what it waits for needs turns.
 func (d *Node) Close() error {
 	d.mu.Lock()
 	d.closed = true
@@ -287,11 +287,11 @@ func (d *Node) Forward(ctx context.Context, port int, dial runner.Dialer) (*runn
 	return carried, nil
 }
 
-// A directListener is a forwarded port where there is no connection to carry it.
+// A directListener is a forwarded port without a connection that carries it.
 type directListener struct {
 	node    *host.Node
 	forward *forward
-	// Without a buffer: a connection that nobody accepts is closed, and not forgotten in it.
+	// Without a buffer: a connection that is never accepted is closed, and not forgotten in the channel.
 	conns chan net.Conn
 	// Closed once, by Close.
 	over chan struct{}
@@ -307,7 +307,7 @@ func (l *directListener) Accept() (net.Conn, error) {
 	}
 }
 
-// offer hands over a connection, or closes it where nobody takes it any more.
+// offer passes a connection on, or closes it if it is no longer accepted.
 func (l *directListener) offer(c net.Conn) {
 	select {
 	case l.conns <- c:

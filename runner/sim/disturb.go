@@ -7,10 +7,11 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// What happens to nodes beside faults, which are states: no table says who must see it.
+// What happens to nodes in addition to faults. Faults are states; for these events no table says which check
+// must see them.
 
-// Reboot starts a node anew that is dead (peer-dead): what ran there and what lay in its memory is gone, and its
-// network is as its configuration has it. It answers once that fault is repaired.
+// Reboot starts a dead node (peer-dead) again: what ran there and what lay in its memory is gone, and its
+// network is as its configuration has it. The node answers once that fault is repaired.
 func (r *Rig) Reboot(node string) error {
 	return r.disturb(node, func(n *host.Node) error {
 		if !n.Dead {

@@ -9,7 +9,7 @@ import (
 	"github.com/railbench/railbench/runner"
 )
 
-// TestDisturbed: what happens to a node is what its own tools tell of it.
+// TestDisturbed: what happens to a node is what its own tools report.
 func TestDisturbed(t *testing.T) {
 	t.Parallel()
 	r, err := New(Options{Speed: Max, Seed: 1})

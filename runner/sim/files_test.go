@@ -66,7 +66,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s\n got %+v\nwant %+v", c.command, got, c.want)
 		}
 	}
-	// Another device makes the tree anew, and what was written stays.
+	// Another device builds the tree again, and what was written stays.
 	b.must("spark-01", "echo x >/tmp/stays; mkdir /tmp/d; echo y >/tmp/d/e; sudo ip link add bond7 type bond; "+
 		"sudo ip link del bond7; cat /tmp/stays /tmp/d/e >/dev/null")
 }

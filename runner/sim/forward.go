@@ -52,9 +52,8 @@ func globalRequests(n *host.Node, server *ssh.ServerConn, requests <-chan *ssh.R
 		case "cancel-tcpip-forward":
 			f := mine[int(p.Port)]
 			if ok = ok && f != nil && f.host == p.Host; ok {
-				// Connections that were made go on, as sshd's do.
-				// A second time for those that were cancelled, which does nothing: somebody else
-				// may have the port by now, and Serves tells.
+				// Established connections go on, as with sshd. For cancelled ports this is the second call,
+				// which does nothing: another listener may have the port by now, which Serves shows.
 				unlisten(n, f)
 				delete(mine, f.port)
 			}

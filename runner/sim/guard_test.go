@@ -76,7 +76,7 @@ func TestGuardedChanges(t *testing.T) {
 		"directory\n" {
 		t.Errorf("the node keeps %q", got)
 	}
-	// Nobody confirms, and whoever armed it is gone: the change is ended too.
+	// Not confirmed, and the process that started the timer is gone: the change is ended, too.
 	g.ID = "three"
 	must(g.Arm(t.Context(), "echo back >/tmp/state", 20*time.Second))
 	must(g.Start(t.Context(), "while :; do echo again >/tmp/state; sleep 0.1; done"))
@@ -89,7 +89,7 @@ func TestGuardedChanges(t *testing.T) {
 	}
 }
 
-// A switch whose way back fails, because a manager hangs just then, tries again with nobody there.
+// A change whose rollback fails, because a manager hangs just then, tries again without a connection.
 func TestTheSwitchTriesAgain(t *testing.T) {
 	t.Parallel()
 	for back, want := range map[string]string{

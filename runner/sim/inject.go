@@ -27,7 +27,7 @@ func Faults() []Fault {
 	return all
 }
 
-// FaultAt is a fault as it is told where it is on a node.
+// FaultAt is a fault with its place on a node, as commands print it.
 func FaultAt(name, node string) (Fault, error) {
 	f, err := fault.Named(name)
 	return f.At(node), err
@@ -72,7 +72,7 @@ func (r *Rig) set(spec string, do func(f Fault, at defectAt)) error {
 	}
 	var told []func() // what the nodes' users hear, once the lock is free
 	defer func() {
-		// What somebody waits for may have come: a path, or a dead node's end.
+		// What a script waits for may have come: a path, or a dead node's end.
 		r.clock.Look()
 		for _, tell := range told {
 			tell()

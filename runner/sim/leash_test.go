@@ -38,7 +38,7 @@ func (b *bench) leashed(command, stdin string) (in io.WriteCloser, s *ssh.Sessio
 	if err := s.Start(command); err != nil {
 		b.t.Fatal(err)
 	}
-	// Where sudo refuses, nobody reads it any more.
+	// Where sudo refuses, nothing reads it any more.
 	if _, err := io.WriteString(in, stdin); err != nil && !errors.Is(err, io.EOF) {
 		b.t.Fatal(err)
 	}

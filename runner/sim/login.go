@@ -36,7 +36,7 @@ func (s *session) shell(ctx context.Context) int {
 	sh.TTY = screen
 	var lasting context.CancelFunc
 	sh.Life, lasting = context.WithCancel(ctx)
-	// After lasting: jobs are told to end, and then waited for, with a turn.
+	// After lasting: jobs are asked to end, and then waited for, with a turn.
 	defer clock.Visit(sh.Finish)
 	defer lasting()
 	fmt.Fprintf(t, "Welcome to NVIDIA DGX Spark Version 7.2.3 (GNU/Linux %s aarch64)\n\n"+
@@ -134,7 +134,7 @@ const typedAhead = 4096
 // must end it.
 type keyboard struct {
 	mu sync.Mutex
-	// On mu; told of data, of an error, and never of a break.
+	// On mu; signalled for data and for an error, never for a break.
 	changed sync.Cond
 	data    []byte
 	err     error

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What somebody types ahead, or pastes, is kept up to what a terminal keeps: a client that
-// never stops must not fill the memory.
+// What is typed ahead, or pasted, is kept up to a terminal's limit: a client that never stops must not fill
+// the memory.
 func TestTypedAheadIsBounded(t *testing.T) {
 	t.Parallel()
 	k := newKeyboard(bytes.NewReader(bytes.Repeat([]byte("x"), 10*typedAhead)))

@@ -17,8 +17,8 @@ done
 ip link set bond0 up
 ip -4 -br addr show dev enp1s0f0np0`
 
-// Two machines with NetworkManager showed it: the slaves of a bond get their profiles'
-// addresses as soon as they are up, unless it was told to leave them alone.
+// Two machines with NetworkManager showed it: the slaves of a bond get their profiles' addresses as soon as
+// they are up, unless they were set unmanaged.
 func TestManagerGivesAddressesBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ func (b *bench) bond(mode, policy string) {
 	}
 }
 
-// unbond goes back to what was before, as an exact way back does.
+// unbond goes back to the state before, as an exact rollback does.
 func (b *bench) unbond() {
 	b.t.Helper()
 	for i, node := range b.Nodes() {
@@ -516,8 +516,8 @@ wait $a && wait $b && cat /tmp/one && cat /tmp/two`, c.devs[0], c.ips[0], c.devs
 	}
 }
 
-// Addresses that two rails of one node have exchanged are as exchanged cables: who is asked for one answers from the
-// interface at the end of the cable, and RDMA finds nobody there.
+// Addresses that two rails of one node have exchanged are as exchanged cables: an address is answered from
+// the interface at the end of the cable, and RDMA gets no answer there.
 func TestExchangedAddresses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})

@@ -92,7 +92,7 @@ func (b *bench) has(server *etcd.Client, key string) {
 func TestNixlbenchEtcd(t *testing.T) { overEtcd(t, Options{Seed: 3}, testNixlbenchEtcd) }
 
 func testNixlbenchEtcd(t *testing.T, b *bench, server *etcd.Client, _ func()) {
-	for range 2 { // whoever comes first is the initiator, and nothing is in the way of a second run
+	for range 2 { // the first to come is the initiator, and nothing blocks a second run
 		before := b.counter("spark-02", "rocep1s0f0", "port_xmit_data")
 		_, first := b.start("spark-02", oneRail+" "+byEtcd+"--benchmark_group g")
 		b.has(server, "xferbench/g//rank/0")

@@ -41,9 +41,8 @@ type Options struct {
 	// Seed decides every number that looks random. The same seed and the same
 	// commands in the same order print the same numbers.
 	Seed uint64
-	// Speed is how much faster than real time the nodes' time goes; 0 is 1. At Max it
-	// waits for nobody, except while all that goes on is in no hurry. It changes nothing
-	// but how long one has to wait.
+	// Speed is how much faster than real time the nodes' time goes; 0 is 1. At Max it never waits, unless all
+	// that runs is patient. It changes only how long the user waits.
 	Speed float64
 	// Start is what the nodes' clocks show at first; zero is now.
 	Start time.Time
@@ -124,7 +123,7 @@ func (r *Rig) Close() error {
 	return nil
 }
 
-// leastNodes and MostNodes bound a rig; what gives way first beyond is told in assets/docs/scale.md.
+// leastNodes and MostNodes bound a rig; assets/docs/scale.md says what gives way first beyond them.
 const (
 	leastNodes = 2
 	MostNodes  = 1024
@@ -148,8 +147,8 @@ func (r *Rig) Nodes() []string {
 	return NodeNames(len(r.rack.Nodes))
 }
 
-// Count has f told of each process that a script needs on a node: its shell, and each program that it calls. It comes
-// before anything runs, and f is called by several at once.
+// Count calls f for each process that a script needs on a node: its shell, and each program that it calls.
+// Call it before anything runs; f is called concurrently.
 func (r *Rig) Count(f func(node, program string)) { r.rack.Ran = f }
 
 // Clock is the rig's time, for who runs scripts on its nodes.

@@ -192,7 +192,7 @@ func (s *session) terminal(payload []byte) (ok bool) {
 	return true
 }
 
-// resize tells the shell the size of the client's window.
+// resize sets the size of the client's window in the shell.
 func (s *session) resize(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *session) resize(width, height int) {
 	}
 }
 
-// onResize sets who is told.
+// onResize sets what is called on a resize.
 func (s *session) onResize(f func(width, height int)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,7 +284,7 @@ func (s *session) commandLine(ctx context.Context, sh *host.Shell, command strin
 	j.Stdin = in.Reader(ctx)
 	c.Visit(func() {
 		code = sh.Start(ctx, command, j)
-		// The client may go on writing: that ends nobody, and is not waited for.
+		// The client may go on writing: that ends nothing, and is not waited for.
 		in.Abandon(func() {})
 	})
 	return code

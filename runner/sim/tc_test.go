@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What somebody sets with tc does to TCP and to ping what it says, RDMA passes by it, and it goes again.
+// What is set with tc does to TCP and to ping what it says, RDMA bypasses it, and it can be removed.
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Seed: 2})

@@ -2,8 +2,8 @@ package sim
 
 import "testing"
 
-// A job that failed is waited for while it still says so: its end is told twice, and the
-// second time it may be off the list.
+// A job that failed is waited for while it still says so: its end is reported twice, and the second time it
+// may be off the list.
 func TestFailedJobsAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})

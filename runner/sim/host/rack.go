@@ -10,8 +10,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/net"
 )
 
-// A Rack is the nodes, what joins them and what they have in common. Whoever looks at a
-// node, or changes it, holds its lock.
+// A Rack is the nodes, what joins them and what they have in common. Reading or changing a node needs its
+// lock.
 type Rack struct {
 	*net.Fabric
 	// By number, as the fabric's stacks are.
@@ -21,8 +21,8 @@ type Rack struct {
 	// Guarded by the lock. Keys are of types of their own, as a context's are.
 	Shared map[any]any
 
-	// Ran, where not nil, is told of each process that a script needs on a node: its shell, and each program that it
-	// calls. It is set before anything runs, and called by several at once.
+	// Ran, where not nil, is called for each process that a script needs on a node: its shell, and each
+	// program that it calls. It is set before anything runs, and called concurrently.
 	Ran func(node, program string)
 
 	// What runs apart from connections lives until the rack is closed.
@@ -61,8 +61,8 @@ func (r *Rack) Close() {
 	r.apart.Wait()
 }
 
-// alone runs f as an actor of its own, which close waits for. What nobody waits for is
-// patient. Callers may hold the lock.
+// alone runs f as an actor of its own, which close waits for. What no script waits for is patient. Callers
+// may hold the lock.
 func (r *Rack) alone(f func()) {
 	// Before the actor is started: Close may be waiting already.
 	r.apart.Add(1)

@@ -18,7 +18,7 @@ const (
 	limitsText      = "# /etc/security/limits.conf\n#<domain>      <type>  <item>         <value>\n"
 	// NCCLFile is where the loader finds NCCL: a link to a file that is called after its version.
 	NCCLFile = "/lib/aarch64-linux-gnu/libnccl.so.2"
-	// Part of the systemd package: whoever has it has no bond0 by itself.
+	// Part of the systemd package: where it is installed, loading the module makes no bond0.
 	ModprobeFile = "/usr/lib/modprobe.d/systemd.conf"
 )
 
@@ -120,7 +120,7 @@ func (n *Node) sinceBoot() time.Duration {
 	return n.Rack.Clock.Uptime()
 }
 
-// Reboot starts the node anew: what ran is over, what lay in memory is gone, and its network is as its
+// Reboot starts the node again: what ran is over, what lay in memory is gone, and its network is as its
 // configuration has it. Connections are their owner's to end. Callers hold the rig's lock.
 func (n *Node) Reboot() {
 	for _, u := range n.Units {
@@ -158,8 +158,8 @@ func (n *Node) firmwareTree(t *Inode) {
 	t.fixed("/sys/kernel/security/lockdown", "none [integrity] confidentiality")
 }
 
-// RefusesModules is the flaw of a node whose kernel refuses nvidia_peermem: a build of the
-// node's own that nobody whom it trusts has signed.
+// RefusesModules is the fault of a node whose kernel refuses nvidia_peermem: the node's own build, which is
+// not signed with an enrolled key.
 const RefusesModules Flaw = "refuses an unsigned module"
 
 // A temperature of the adapter, in degrees, as it is and where it is too hot.

@@ -37,12 +37,11 @@ type Shell struct {
 
 	// in is what commands read where nothing else is their input; nil for nothing.
 	in io.Reader
-	// Life is what jobs last for, and line what the foreground does. Whoever has the
-	// turn may look at them.
-	// A line of an interactive shell ends by Ctrl-C, and the jobs that it has left go on.
+	// Life is how long jobs last, and line how long the foreground does. The holder of the turn may read
+	// them. A line of an interactive shell ends by Ctrl-C, and the jobs that it has left go on.
 	Life, Line context.Context //nolint:containedctx // the interpreter has contexts of its own
 
-	// It is taken by nobody who holds the rig's lock, nor the other way round.
+	// It is never taken while the rig's lock is held, nor the other way round.
 	mu   sync.Mutex
 	jobs map[int]*backgroundJob // by process id
 }
@@ -97,8 +96,8 @@ func (sh *Shell) runFile(ctx context.Context, r *interp.Runner, file *syntax.Fil
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sh.Life, sh.Line = ctx, ctx
-	// The interpreter itself isn't told that the script was ended: each of its jobs has
-	// to come to its end.
+	// The interpreter itself isn't notified that the script was ended: each of its jobs has to come to its
+	// end.
 	whole, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer sh.CutOff(ctx, cut)()
@@ -112,7 +111,7 @@ func (sh *Shell) runFile(ctx context.Context, r *interp.Runner, file *syntax.Fil
 	return code
 }
 
-// CutOff ends what goes on though it was told to end, until it is called off.
+// CutOff ends what goes on after it was asked to end, until it is called off.
 func (sh *Shell) CutOff(ctx context.Context, cut context.CancelFunc) (off func()) {
 	over := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -456,8 +455,7 @@ func (sh *Shell) beforeSource(ctx context.Context, dir string, args []string) ([
 	return sh.beforeCall(ctx, []string{"eval", text})
 }
 
-// command runs what follows as a program or a builtin, never as a function; here there is no
-// difference to see.
+// command runs what follows as a program or a builtin, never as a function; here both look the same.
 func (sh *Shell) beforeCommand(ctx context.Context, args []string) ([]string, error) {
 	rest := args[1:]
 	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
@@ -476,8 +474,8 @@ func (sh *Shell) beforeCommand(ctx context.Context, args []string) ([]string, er
 	return sh.beforeCall(ctx, rest)
 }
 
-// beforeTrap keeps the traps that the interpreter knows. The others are for
-// signals, which nobody sends to a pretend process.
+// beforeTrap keeps the traps that the interpreter knows. The others are for signals, which a pretend process
+// never gets.
 func beforeTrap(args []string) []string {
 	if len(args) < 3 {
 		return []string{"true"}
@@ -723,7 +721,7 @@ func (sh *Shell) stat(ctx context.Context, name string, follow bool) (fs.FileInf
 	return info{path.Base(name), i}, nil
 }
 
-// root may do what the mode forbids, but nobody runs a file without an x.
+// root may do what the mode forbids, but not run a file without an x.
 func (sh *Shell) access(ctx context.Context, name string, mode interp.AccessMode) error {
 	n := sh.node
 	n.Rack.Lock()

@@ -41,7 +41,7 @@ const LeashVariable = "RAILBENCH_RUN"
 // or the rig is closed; done gets its status. Callers hold the rig's lock.
 func (n *Node) Apart(args, env []string, root bool, dir string, pid int) (p *Process, done chan int) {
 	r := n.Rack
-	// With room for the status: nobody may be waiting.
+	// With room for the status: a waiter may be missing.
 	done = make(chan int, 1)
 	if pid == 0 {
 		pid = n.NextPID
@@ -66,7 +66,7 @@ func (n *Node) Apart(args, env []string, root bool, dir string, pid int) (p *Pro
 	r.alone(func() {
 		defer cancel()
 		code := c.Exec(ctx, args)
-		// However it ended by itself, it was told to.
+		// It was asked to end, however it ended.
 		if ctx.Err() != nil {
 			code = Terminated
 		}
@@ -93,8 +93,8 @@ type Transient struct {
 	Args []string
 }
 
-// StartService starts a unit's command. Callers hold the rig's lock. On a rack that is shut
-// it starts nothing: nobody would wait for it.
+// StartService starts a unit's command. Callers hold the rig's lock. On a rack that is shut it starts
+// nothing, since nothing would wait for it.
 func (n *Node) StartService(name string, t Transient) {
 	if n.Rack.Closed {
 		return
@@ -161,7 +161,7 @@ func (u *Unit) Forget(n *Node) {
 	}
 }
 
-// AlwaysActive are the services of every node that somebody may ask for.
+// AlwaysActive are the services that scripts ask for and that every node has.
 var AlwaysActive = []string{
 	"ssh.service", "NetworkManager.service", "systemd-resolved.service", "docker.service", "multi-user.target",
 }

@@ -117,8 +117,8 @@ type Flow struct {
 	// In bits a second, as Alloc is; +Inf where the way alone decides.
 	Demand float64 // what the sender could do on an idle rig
 	Share  float64 // 1 minus this run's noise
-	// Alone says that its messages are of a packet each and go one at a time: whoever adds it has reckoned what it waits
-	// for those that get lost.
+	// Alone says that its messages are of a packet each and go one at a time: whoever adds it has worked out
+	// the wait for those that get lost.
 	Alone bool
 	extra float64 // wire octets per octet, above 1 where packets are sent again
 	// For a packet: the share that is lost, and what is sent again because of it.
@@ -133,13 +133,13 @@ type Flow struct {
 	steady     bool    // the rate has never changed
 	// In any order; At counts from the flow's start until Add, and from the rig's start after it.
 	Marks    []Mark
-	stalled  float64 // since when there is no path; NaN where there is one
+	stalled  float64 // since when there is no path; NaN while there is one
 	halved   bool    // half of it is over (where counter-reset strikes)
 	over     bool
 	err      error
 	credited flowCounts
 	no       int           // of all that were ever added
-	changed  chan struct{} // closed when its rate changes or it ends; nil where nobody waits for it
+	changed  chan struct{} // closed when its rate changes or it ends; nil without a waiter
 }
 
 // A Mark notes how much had been sent at an instant.
@@ -156,14 +156,14 @@ type flowCounts struct {
 	octets, packets, arrivedOctets, arrived, ackOctets, acks, naks, dropped, messages uint64
 }
 
-// A Fabric holds the flows between the nodes. Nothing ticks in it: it is brought
-// up to date whenever somebody looks. Callers hold the rig's lock.
+// A Fabric holds the flows between the nodes. Nothing ticks in it: it is brought up to date whenever it is
+// read. Callers hold the rig's lock.
 type Fabric struct {
 	sync.Mutex // guards the fabric, the stacks and all that their nodes have
 
 	Clock *clock.Clock
 	Seed  uint64
-	Ring  bool // each node's port 0 is cabled to the next one's port 1, and there is no switch
+	Ring  bool // each node's port 0 is cabled to the next one's port 1, without a switch
 	// In the order of their numbers.
 	Stacks []*Stack // of the nodes; two or more, and their number never changes
 	// The lock guards it, so only who holds that may ask how far the fabric is.
@@ -172,8 +172,8 @@ type Fabric struct {
 	Flows []*Flow
 	added int     // how many flows there ever were
 	due   float64 // when the next thing happens to a flow; +Inf where nothing does
-	// What has flowed is added to the counters when somebody looks at them: each of many flows at each instant
-	// is too much where hardly anybody does.
+	// What has flowed is added to the counters when they are read: adding each of many flows at each instant
+	// is too much work for counters that are rarely read.
 	countedAt float64
 }
 
@@ -284,8 +284,8 @@ func (f *Fabric) settle(t float64) {
 	}
 }
 
-// instant is how far from its own instant an event may be, in seconds: of the time after some weeks a
-// float64 has no nanoseconds, and an event that is nearer than it can tell would never come.
+// instant is how far from its own instant an event may be, in seconds: after some weeks a float64 has no room
+// for nanoseconds, and a nearer event would never come.
 func instant(at float64) float64 {
 	return max(1e-9, 4*(math.Nextafter(at, math.Inf(1))-at))
 }
@@ -346,7 +346,7 @@ func (fl *Flow) finish(at float64, err error) {
 	fl.tell()
 }
 
-// tell lets whoever waits for the flow look again.
+// tell wakes what waits for the flow.
 func (fl *Flow) tell() {
 	if fl.changed != nil {
 		close(fl.changed)
@@ -404,7 +404,7 @@ func (fl *Flow) addToCounters() {
 		pauses := now.packets/pauseEvery - was.packets/pauseEvery
 		fl.From.PausedIn, fl.To.PausedOut = fl.From.PausedIn+pauses, fl.To.PausedOut+pauses
 	}
-	// Whoever a request comes to counts it: a read's data goes the other way.
+	// The receiver of a request counts it: a read's data goes the other way.
 	switch fl.Op {
 	case Write:
 		fl.To.HW["rx_write_requests"] += delta.messages
@@ -414,7 +414,7 @@ func (fl *Flow) addToCounters() {
 	}
 }
 
-// perMessage is what a message of RDMA has beside its packets' headers, bytes.
+// perMessage is what an RDMA message has in addition to its packets' headers, bytes.
 func (fl *Flow) perMessage(packets float64) float64 {
 	if fl.TCP {
 		return 0
@@ -480,9 +480,8 @@ func (f *Fabric) Stop(fl *Flow) {
 	f.reallocate([]*Flow{fl})
 }
 
-// A shared is what several flows go through.
-// Its kind says which of the other fields tell it from another: a half and a cable belong to a node
-// and have a number, and back parts the two directions, which don't share.
+// A shared is what several flows go through. Its kind says which other fields identify it: a half and a cable
+// belong to a node and have a number, and back distinguishes the two directions, which don't share.
 type shared struct {
 	kind string
 	node *Stack
@@ -629,8 +628,8 @@ func (f *Fabric) allocate(flows []*Flow, nodes []*Stack) {
 		groups = apart(all)
 	}
 	for _, group := range groups {
-		// Each turn fixes one flow at least, where a demand is met or a place is full: so there are no
-		// more turns than flows.
+		// Each round fixes at least one flow, where a demand is met or a place is full: so there are no more
+		// rounds than flows.
 		for rise(group, left) {
 		}
 	}
@@ -791,8 +790,7 @@ func (f *Fabric) resetCounters(fl *Flow) {
 			continue
 		}
 		f.count()
-		// All functions of the node, not the flow's alone: a driver that is loaded anew takes
-		// all counters along.
+		// All functions of the node, not only the flow's: a driver that is loaded again resets all counters.
 		for _, fn := range n.Functions {
 			fn.Port = portCounters{}
 		}

@@ -50,8 +50,8 @@ func TestAFlowEndsAfterYears(t *testing.T) {
 	}
 }
 
-// What a flow adds to the counters depends on what it has sent, and not on how often
-// somebody has looked meanwhile.
+// What a flow adds to the counters depends on what it has sent, and not on how often they were read
+// meanwhile.
 func TestCountersDependOnNobodysLooking(t *testing.T) {
 	moved := func(looks int) (port portCounters, sent, arrived map[string]uint64) {
 		f, pass := wired(t, 2)

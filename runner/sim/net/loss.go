@@ -7,9 +7,9 @@ const (
 	// lossLeast and lossSpan are the share of the packets of a node that loses some: 3 to 6 %.
 	lossLeast, lossSpan = 0.03, 0.03
 
-	// A reliable connection goes back to the packet that was lost (go-back-N): the receiver drops what comes behind
-	// it, and all of that is sent again. A write of two bytes takes 1.96 us one way on these machines, so that
-	// is how long packets go on coming that nobody wants.
+	// A reliable connection goes back to the packet that was lost (go-back-N): the receiver drops what
+	// follows it, and all of that is sent again. A write of two bytes takes 1.96 us one way on these
+	// machines, so that is how long unwanted packets go on coming.
 	roundTrip = 4e-6 // seconds
 	// From the packet that is missing until the sender begins again the adapter's firmware does the work. What is known
 	// is that the throughput is next to nothing from 1 % of loss on (Wang and others, "Error Recovery of RDMA Packets in

@@ -35,7 +35,7 @@ type Netdev struct {
 	Func   *Function  // nil for lo, the management interface and bonds
 	// What the kernel has as carrier_changes: both directions count.
 	Changes int // of its carrier
-	// What somebody has put in the place of the kernel's own queueing discipline. RDMA passes by it.
+	// The queueing discipline that was set instead of the kernel's own. RDMA bypasses it.
 	Queue Queue
 	Bond  *BondState
 
@@ -43,7 +43,7 @@ type Netdev struct {
 	RxBytes, RxPackets, TxBytes, TxPackets uint64
 }
 
-// A Queue is a queueing discipline that somebody has set on what an interface sends; the zero value is none.
+// A Queue is a queueing discipline that was set on what an interface sends; the zero value is none.
 type Queue struct {
 	Text  string        // as tc shows it: "tbf 8001: root refcnt 33 rate 5Gbit …"
 	Rate  float64       // what it lets through, bits a second; 0 for all
@@ -76,14 +76,14 @@ type Address struct {
 	Set time.Duration
 }
 
-// A BondState is what a bond is beside an interface. Everything else that a bond
-// can be told has the driver's default.
+// A BondState is what a bond has in addition to an interface. All other settings of a bond have the driver's
+// default.
 type BondState struct {
 	// One of BondModes, and of BondPolicies.
 	Mode, Policy string
 	// Milliseconds between two looks at the links; 0 looks never.
 	Miimon int
-	// It may have lost its link or its bond since: activeSlave looks, and chooses anew.
+	// It may have lost its link or its bond since: activeSlave checks, and chooses again.
 	Active *Netdev // in active-backup
 	stolen bool    // its MAC is its first slave's
 	Given  bool    // its MAC was set by hand
@@ -148,13 +148,12 @@ func (d *Netdev) plugged() bool {
 	return !d.Unplugged() && !slices.ContainsFunc(d.Ends(), func(n *Stack) bool { return n.Dead })
 }
 
-// Unplugged reports whether somebody has pulled the cable out of the netdev's port.
+// Unplugged reports whether the cable was pulled out of the netdev's port.
 func (d *Netdev) Unplugged() bool {
 	return d.Func != nil && slices.ContainsFunc(d.Ends(), func(n *Stack) bool { return n.Pulled[n.port(d.Func.Wire())] })
 }
 
-// Ends are the nodes at the ends of the netdev's cable: the other end of a cable to a
-// switch is no node's.
+// Ends are the nodes at the ends of the netdev's cable: the other end of a cable to a switch is not a node.
 func (d *Netdev) Ends() []*Stack {
 	if d.Stack.Fabric.switched() {
 		return []*Stack{d.Stack}
@@ -310,7 +309,7 @@ func (d *Netdev) Add(a Address) bool {
 	if a.Valid == 0 {
 		a.Valid, a.Preferred = math.MaxUint32, math.MaxUint32
 	}
-	// The kernel compares masks as well: 10.0.0.2/16 is no secondary address of 10.0.0.1/24.
+	// The kernel compares masks as well: 10.0.0.2/16 is not a secondary address of 10.0.0.1/24.
 	a.Secondary = a.Addr().Is4() && slices.ContainsFunc(d.Addrs, func(x Address) bool {
 		return x.Addr().Is4() && !x.Secondary && x.Bits() == a.Bits() && x.Masked() == a.Masked()
 	})
@@ -476,7 +475,7 @@ func (d *Netdev) Enslave(bond *Netdev) {
 	for _, s := range bond.Slaves() {
 		no = s.Slave.No + 1
 	}
-	// The first slave's MAC is the bond's, unless somebody has given it one (bond_enslave in
+	// The bond has the first slave's MAC, unless it was given one (bond_enslave in
 	// drivers/net/bonding/bond_main.c).
 	if no == 1 && !bond.Bond.Given {
 		bond.SetMAC(d.mac)
@@ -575,8 +574,7 @@ func (n *Stack) DeleteBond(name string) {
 	n.Devices++
 }
 
-// Speed is in Mb/s as sysfs has it: -1 where the driver doesn't know, which is while there is no
-// link.
+// Speed is in Mb/s as sysfs has it: -1 where the driver doesn't know it, which is so without a link.
 func (d *Netdev) Speed() int {
 	switch {
 	case d.Kind == "loopback" || !d.Carrier():
@@ -601,7 +599,7 @@ func (d *Netdev) Cable() Cable {
 	return usualCable
 }
 
-// A Cable is one that a port can have, as its own memory tells it.
+// A Cable is one that a port can have, as its EEPROM describes it.
 type Cable struct {
 	Rate             float64 // what it lets a link come up with, bits a second; 0 for the usual one
 	Vendor, PN, Type string  // Type is a line of ethtool's, empty where it prints none

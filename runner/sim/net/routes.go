@@ -36,7 +36,7 @@ type Neighbour struct {
 	// As text: it is shown and compared, and never counted with.
 	MAC    string
 	Dev    string
-	Learnt bool // and not told
+	Learnt bool // and not set
 }
 
 // connect makes the route to an address's own network, which the kernel does for
@@ -51,8 +51,7 @@ func (d *Netdev) connect(a Address) {
 	}
 }
 
-// disconnect takes that route away, and no other to the same network: what somebody added by hand
-// is his.
+// disconnect removes that route, and no other to the same network: routes that were added by hand stay.
 func (d *Netdev) disconnect(a Address) {
 	d.Stack.Routes = slices.DeleteFunc(d.Stack.Routes, func(r Route) bool {
 		return r.Dev == d.Name && r.Proto == "kernel" && r.Dst == a.Masked() && r.Src == a.Addr()
@@ -148,8 +147,8 @@ func (n *Stack) OnLink(r Route) bool {
 	})
 }
 
-// Neighbours are what the node knows of who is where: what it was told, and
-// everybody who would answer; in a wide rig those of them that it has spoken with, as the kernel has no room for all.
+// Neighbours are the node's neighbour entries: those that were set, and all that would answer. In a wide rig
+// only the nodes that it has spoken with, since the kernel has no room for all.
 func (n *Stack) Neighbours() []Neighbour {
 	list := slices.Clone(n.Fixed)
 	for _, d := range n.Netdevs {

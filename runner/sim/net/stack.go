@@ -22,14 +22,14 @@ type Stack struct {
 	Netdevs   []*Netdev // by ifindex
 	Routes    []Route   // of all tables but the local one
 	Fixed     []Neighbour
-	// Devices counts how often the set of devices, or the name of one, has changed: whoever
-	// shows them as a tree looks whether his is of now.
+	// Devices counts how often the set of devices, or the name of one, has changed: a tree that shows them is
+	// current while its number is this one.
 	Devices int
 	heat    heat
 	met     map[*Stack]bool   // of a wide rig, those that it has spoken with
 	runs    map[string]uint64 // how often each tool drew random numbers
-	// Came is told of an interface that has a link again, with the fabric's lock held: what
-	// manages the node's interfaces gives it what it thinks is right. nil where nothing does.
+	// Came is called with an interface that has a link again, with the fabric's lock held: the interfaces'
+	// manager sets it as its profiles say. nil without a manager.
 	Came func(*Netdev)
 
 	// What may be wrong with it, or with its cables.
@@ -78,7 +78,7 @@ type Function struct {
 	// Lanes is the width of the function's PCIe link.
 	// 4 as built.
 	Lanes int
-	// Caps are what bounds it beside the hardware, in bits a second, by the reason.
+	// Caps are what bounds it in addition to the hardware, in bits a second, by the reason.
 	Caps map[string]float64
 	// Unsteady says that its PCIe link makes errors, since UnsteadyAt, in seconds.
 	Unsteady   bool
@@ -194,8 +194,7 @@ func newStack(f *Fabric, index int) *Stack {
 	return n
 }
 
-// narrow is how many nodes can have addresses of which one byte tells them apart, with room for those that
-// faults give.
+// narrow is how many nodes can have addresses that differ in one byte, with room for those that faults give.
 const narrow = 64
 
 // Wide reports whether the rig has more nodes than that. Its subnets are as those of big racks then: the last
@@ -210,7 +209,7 @@ func (f *Fabric) address(subnet byte, host int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 168, subnet, byte(host)}), 24)
 }
 
-// Beside is the address of another host number in the subnet of the function's own.
+// Beside is the address with another host number in the subnet of the function's own.
 func (f *Function) Beside(host int) netip.Prefix {
 	given := f.Given.Addr().As4()
 	return f.Stack.Fabric.address(given[f.Given.Bits()/8-1], host)
@@ -249,8 +248,8 @@ func (f *Function) configure() {
 	f.Netdev.DelAddr(old)
 }
 
-// Reboot is what a boot makes of the node's network: what its configuration says is there again, what
-// was set by hand is gone, and counters begin at zero. Whoever manages the interfaces is not told.
+// Reboot is what a boot makes of the node's network: what its configuration says is there again, what was set
+// by hand is gone, and counters begin at zero. The interfaces' manager is not notified.
 func (n *Stack) Reboot() {
 	n.Fabric.Advance()
 	came := n.Came
@@ -352,7 +351,7 @@ func (f *Function) halfRate() float64 {
 	return halfRate * float64(f.Lanes) / 4
 }
 
-// Cap is the least of what bounds the function beside the hardware; 0 where nothing does.
+// Cap is the lowest bound of the function in addition to the hardware; 0 without one.
 func (f *Function) Cap() float64 {
 	least := 0.0
 	for _, rate := range f.Caps {
@@ -609,7 +608,7 @@ func (f *Function) CableErrors() uint64 {
 	return uint64(perSecond * max(0, f.Stack.Fabric.Now()-f.WornAt))
 }
 
-// LinkErrors are what an unsteady PCIe link has put right so far.
+// LinkErrors are what an unsteady PCIe link has corrected so far.
 func (f *Function) LinkErrors() uint64 {
 	if !f.Unsteady {
 		return 0

@@ -10,10 +10,10 @@ import (
 type Way struct {
 	// Never nil in a way that was found.
 	Out *Netdev
-	// What the packets have as their sender where nobody binds another.
+	// The packets' source address unless a program binds another.
 	Source netip.Addr
 	Via    netip.Addr // the gateway, where there is one
-	Peer   *Netdev    // who answers; nil where nobody does
+	Peer   *Netdev    // the one that answers; nil without an answer
 	prefix netip.Prefix
 	// It stays on the node, and Out is lo.
 	Local bool

@@ -71,7 +71,7 @@ func runChmod(_ context.Context, c *host.Call) int {
 				code = c.Fail(1, "chmod: cannot access '%s': %s", name, host.ErrorText(err))
 				return
 			}
-			// What isn't among the files is the kernel's, sysfs and proc: nobody changes its mode.
+			// What isn't among the files is the kernel's, sysfs and proc: its mode can't be changed.
 			if c.Node.Files[real] != i || !c.Root && !i.User {
 				code = c.Fail(1, "chmod: changing permissions of '%s': Operation not permitted", name)
 				return

@@ -13,7 +13,7 @@ import (
 func runEnv(ctx context.Context, c *host.Call) int {
 	if c.Program() == "printenv" && len(c.Args) > 1 {
 		v := c.Env(c.Args[1])
-		// A variable that is empty is told as one that isn't there: Env doesn't know the difference.
+		// An empty variable counts as an unset one: Env doesn't know the difference.
 		if v == "" {
 			return 1
 		}

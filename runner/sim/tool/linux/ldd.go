@@ -11,7 +11,7 @@ import (
 // UCXLibrary is UCX's, where the nodes have it.
 const UCXLibrary = "/usr/local/ucx/lib/libucp.so.0"
 
-// linked are what a program is linked with, beside the C library.
+// linked are what a program is linked with, in addition to the C library.
 var linked = map[string][]string{
 	"ucx_info": {
 		UCXLibrary, "/usr/local/ucx/lib/libuct.so.0",
@@ -39,8 +39,8 @@ const NoLibrary host.Flaw = "nixlbench lacks a library"
 // MissingLibrary is the one that such a node lacks.
 const MissingLibrary = "libetcd-cpp-api.so"
 
-// runLdd prints what a program's libraries are, of those of the table; a file that is no program makes the
-// status 1.
+// runLdd prints a program's libraries, of those of the table; a file that is not a program makes the status
+// 1.
 func runLdd(_ context.Context, c *host.Call) int {
 	_, files, ok := c.Flags("")
 	if !ok || len(files) == 0 {

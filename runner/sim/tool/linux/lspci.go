@@ -44,7 +44,7 @@ func pciDevices(n *host.Node) []pciDevice {
 	return devices
 }
 
-// runLspci knows -s of a slot, -d of a vendor, -n for numbers beside the names and -v for more, of which root
+// runLspci knows -s of a slot, -d of a vendor, -n for numbers after the names and -v for more, of which root
 // sees more than others.
 func runLspci(_ context.Context, c *host.Call) int {
 	set, _, ok := c.Flags("sd")

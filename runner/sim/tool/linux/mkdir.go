@@ -24,7 +24,7 @@ func runMkdir(_ context.Context, c *host.Call) int {
 			if set.Has("p") {
 				for i, r := range c.Path(name) {
 					if r == '/' && i > 0 {
-						// The last one tells what is wrong, if anything is.
+						// The last one reports what is wrong, if anything is.
 						_ = c.Node.Mkdir(c.Path(name)[:i], c.Root, mode|0o300)
 					}
 				}

@@ -7,7 +7,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// runMktemp makes a file or, with -d, a directory that nobody else can open.
+// runMktemp makes a file or, with -d, a directory that no other user can open.
 func runMktemp(_ context.Context, c *host.Call) int {
 	set, rest, ok := c.Flags("p")
 	if !ok {

@@ -35,8 +35,7 @@ func runModinfo(_ context.Context, c *host.Call) int {
 					{"version", host.GPUDriver},
 					{"license", "Dual MIT/GPL"},
 				}
-				// What DKMS has built on the node stands in updates/dkms, and nobody has signed it.
-				// What DKMS has built on the node stands in updates/dkms, and nobody has signed it.
+				// What DKMS has built on the node stands in updates/dkms, and is unsigned.
 				if name == "nvidia_peermem" && c.Node.Flawed(host.RefusesModules) {
 					facts[0][1] = "/lib/modules/" + host.Kernel + "/updates/dkms/" + file + ".ko"
 				} else {

@@ -44,7 +44,7 @@ var (
 
 const gpuUUID = "GPU-5f3a1c0e-0a52-7d0e-9f6b-3c1d22e07b41"
 
-// cardFacts are those of the card that small-bar1 puts beside it, where they differ.
+// cardFacts are those of the card that small-bar1 adds, where they differ.
 var cardFacts = map[string]string{
 	"name": cardName, "gpu_name": cardName, "temperature.gpu": "51", "index": "1",
 	"compute_cap": "8.6", "pci.bus_id": "00000004:01:00.0",
@@ -149,8 +149,8 @@ func gpuTime(c *host.Call) string {
 	return c.Node.Rack.Clock.Wall().UTC().Format("Mon Jan _2 15:04:05 2006")
 }
 
-// gpuReport is the part of nvidia-smi -q that tells something here. What shares
-// the processor's memory has no frame buffer and no BAR1 to tell of.
+// gpuReport is the part of nvidia-smi -q that has information here. A GPU that shares the processor's memory
+// has no frame buffer and no BAR1.
 func gpuReport(c *host.Call, gpus []map[string]string) int {
 	c.Printf("%s", PrintTemplate(nvidiaTexts, "nvidia_smi_head.txt", struct {
 		At, Driver string

@@ -22,7 +22,7 @@ type Package struct {
 	Programs Programs
 }
 
-// Packages are Linux's own, and others beside them, of which dpkg knows.
+// Packages are Linux's own, and others in addition, which dpkg knows.
 func Packages(others []Package) []Package {
 	all := slices.Concat([]Package{
 		{"coreutils", "9.4-3ubuntu6.1", "/usr/bin", Programs{

@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// runReadlink is readlink and realpath. Without -f, -e or -m it tells only what a link itself says, and of
+// runReadlink is readlink and realpath. Without -f, -e or -m it prints only what a link itself says, and for
 // anything else nothing, with status 1.
 func runReadlink(_ context.Context, c *host.Call) int {
 	set, files, ok := c.Flags("")

@@ -18,7 +18,7 @@ func runSort(_ context.Context, c *host.Call) int {
 	}
 	var lines []string
 	code := inputs(c, files, func(_, text string) { lines = append(lines, splitLines(text)...) })
-	// Of -k 2,2n the first number: to the end of the line, as -k 2 alone means it, nobody sorts here.
+	// Of -k 2,2n the first number: no script here sorts to the end of the line, as -k 2 alone means it.
 	key := func(l string) string {
 		k, err := strconv.Atoi(strings.TrimRight(strings.Split(set.Last('k', ""), ",")[0], "nr"))
 		if err != nil || k < 1 {

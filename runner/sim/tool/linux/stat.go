@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// runStat knows -c with the letters that railbench's scripts ask by; of a link it tells the link.
+// runStat knows -c with the letters that railbench's scripts use; for a link it describes the link.
 func runStat(_ context.Context, c *host.Call) int {
 	set, files, ok := c.Flags("c")
 	if !ok || len(files) == 0 {

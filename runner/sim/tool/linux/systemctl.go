@@ -12,7 +12,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// TwoManagers nodes have systemd-networkd configure rail 2, beside NetworkManager.
+// TwoManagers nodes have systemd-networkd configure rail 2, in addition to NetworkManager.
 const TwoManagers host.Flaw = "networkd configures rail 2, too"
 
 // A systemctl is a command line of systemctl.
@@ -59,9 +59,9 @@ func parseSystemctl(args []string) (s systemctl) {
 	return s
 }
 
-// runSystemctl knows transient units, and that some services run.
-// Its statuses are LSB's, as in systemctl(1): 3 of a unit that doesn't run, and 1 where is-failed finds one that
-// hasn't; 4 of one that nobody knows or that the user may not touch, 5 of one that isn't installed.
+// runSystemctl knows transient units, and that some services run. Its statuses are LSB's, as in systemctl(1):
+// 3 for a unit that doesn't run, and 1 where is-failed finds one that hasn't failed; 4 for one that is
+// unknown or that the user may not change, 5 for one that isn't installed.
 func runSystemctl(ctx context.Context, c *host.Call) int {
 	s := parseSystemctl(c.Args[1:])
 	if s.version {
@@ -157,8 +157,8 @@ func isEnabled(c *host.Call, names []string) (code int) {
 	return code
 }
 
-// isMasked reports whether a unit was linked to nothing, so that nobody can start it. Callers
-// hold the rig's lock.
+// isMasked reports whether a unit was linked to /dev/null, so that it can't be started. Callers hold the
+// rig's lock.
 func isMasked(n *host.Node, name string) bool {
 	i, _, err := n.Walk("/etc/systemd/system/"+name, false, true)
 	return err == nil && i.Target == "/dev/null"
@@ -199,7 +199,7 @@ func stopUnits(ctx context.Context, c *host.Call, names []string) int {
 // isActive prints each unit's state. The status is 0 where one of them is in the state that was asked for.
 func isActive(c *host.Call, verb string, names []string, quiet bool) int {
 	wanted := strings.TrimPrefix(verb, "is-")
-	code, known := 4, 3 // of units that nobody knows, and of one that is in another state
+	code, known := 4, 3 // for unknown units, and for a unit in another state
 	if verb == "is-failed" {
 		known = 1
 	}
@@ -226,8 +226,8 @@ func isActive(c *host.Call, verb string, names []string, quiet bool) int {
 	return code
 }
 
-// showUnits prints properties of units, also of those that nobody knows: that is a state as well, and no error.
-// Between two units there is an empty line.
+// showUnits prints properties of units, also of unknown ones: unknown is a state, and not an error. An empty
+// line stands between two units.
 func showUnits(c *host.Call, names, props []string, valueOnly bool) {
 	c.Locked(func() {
 		for i, name := range names {

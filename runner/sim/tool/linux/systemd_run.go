@@ -11,8 +11,8 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// transient is what systemd-run is asked for.
-// transient stops at the first argument that is no option: what stands behind is the command's own.
+// transient is what systemd-run is asked for. Parsing stops at the first argument that is not an option: what
+// follows is the command's own.
 func transient(c *host.Call) (t host.Transient, code int) {
 	t.Dir = "/"
 	texts := map[string]*string{
@@ -120,10 +120,10 @@ func startTransient(c *host.Call, kind string, t host.Transient, after time.Dura
 	n := c.Node
 	name := strings.TrimSuffix(strings.TrimSuffix(t.Unit, ".service"), ".timer")
 	if name == "" {
-		// As systemd calls a unit that nobody has given a name.
+		// As systemd names a unit that was given no name.
 		name = fmt.Sprintf("run-r%016x%016x", n.Random("unit").Uint64(), n.Random("unit").Uint64())
 	}
-	// A timer takes both names, its service's too; a service may stand beside a timer that was left.
+	// A timer takes both names, its service's too; a service may exist next to a timer that was left.
 	for _, taken := range []string{name + ".timer", name + ".service"} {
 		if n.Units[taken] != nil && (taken == name+"."+kind || kind == "timer") {
 			return c.Fail(1, "Failed to start transient %s unit: "+

@@ -8,7 +8,7 @@ import (
 	"github.com/railbench/railbench/runner/sim/host"
 )
 
-// runWc counts lines by their ends, as wc does: what has none at the end is no line of it. Columns aren't
+// runWc counts lines by their ends, as wc does: text without one at the end is not a line. Columns aren't
 // padded: scripts read a number.
 func runWc(_ context.Context, c *host.Call) int {
 	set, files, ok := c.Flags("")

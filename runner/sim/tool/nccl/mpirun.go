@@ -50,7 +50,7 @@ func runMpirun(ctx context.Context, c *host.Call) int {
 			}
 			daemons = append(daemons, p)
 		}
-		// Whoever else runs a job at this moment has another process there.
+		// Another job of this moment has another process there.
 		j.id = fmt.Sprintf("%s-%d", j.hosts[0].Name, daemons[0].PID)
 	})
 	defer c.Locked(func() {
@@ -79,8 +79,8 @@ func runMpirun(ctx context.Context, c *host.Call) int {
 // parse reads the options that railbench's launchers and people use. Without hosts there is nothing
 // to run, and code is mpirun's status.
 func (j *mpiJob) parse() (hosts []string, code int) {
-	// An option's number of values: what it means to a real mpirun beside the hosts and the ranks makes no
-	// difference here.
+	// An option's number of values: what it means to a real mpirun, apart from the hosts and the ranks, makes
+	// no difference here.
 	values := map[string]int{
 		"--host": 1, "-host": 1, "-H": 1, "-np": 1, "-n": 1, "--np": 1, "--map-by": 1, "--bind-to": 1, "--mca": 2, "-mca": 2,
 		"-x": 1,
@@ -167,14 +167,14 @@ func (j *mpiJob) rank(ctx context.Context, rank int) int {
 	return sub.Exec(ctx, j.args)
 }
 
-// mpiJobVariable tells a rank which job it is of.
+// mpiJobVariable names a rank's job.
 const mpiJobVariable = "OMPI_MCA_ess_base_jobid"
 
 // mpiWorld is the key of what the ranks of a job know of each other.
 type mpiWorld string
 
-// meet joins the ranks of a job. The last one, which is the first rank, gets the calls of all, in their order; for any
-// other whole is false. A program that nobody launched is alone.
+// meet joins the ranks of a job. The last one, which is the first rank, gets the calls of all, in their
+// order; for any other whole is false. A program without a launcher is alone.
 func meet(c *host.Call) (ranks []*host.Call, whole bool) {
 	id, size := c.Env(mpiJobVariable), 1
 	if n, err := strconv.Atoi(c.Env("OMPI_COMM_WORLD_SIZE")); err == nil && id != "" {
@@ -192,7 +192,7 @@ func meet(c *host.Call) (ranks []*host.Call, whole bool) {
 	return ranks, len(ranks) == size
 }
 
-// forEver waits until somebody ends the program.
+// forEver waits until the program is ended.
 func forEver(ctx context.Context, c *host.Call) int {
 	clock.Wait(ctx, c.Node.Rack.Clock, make(chan struct{}))
 	return host.Terminated

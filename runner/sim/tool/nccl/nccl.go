@@ -22,7 +22,7 @@ func ncclRelease(n *host.Node) string {
 	return release
 }
 
-// A ncclRank is NCCL in one process: what it was told, and found.
+// A ncclRank is NCCL in one process: its settings, and what it found.
 type ncclRank struct {
 	c       *host.Call
 	node    *host.Node
@@ -57,7 +57,7 @@ func openNCCL(c *host.Call) *ncclRank {
 		}
 	}
 	if off := r.conf["NCCL_IB_DISABLE"]; (off == "" || off == "0") && !strings.EqualFold(r.conf["NCCL_NET"], "socket") {
-		// Ports that are down are no NCCL's: it looks at their state before it counts them.
+		// NCCL does not count ports that are down: it reads their state first.
 		for _, f := range c.Node.Present() {
 			if f.Live() && ncclTakes(r.conf["NCCL_IB_HCA"], f.Dev, 1) {
 				r.ports = append(r.ports, f)
@@ -124,8 +124,7 @@ func (r *ncclRank) began() (lines []string, ok bool) {
 		r.log("INFO", "Using network IB")), true
 }
 
-// badGID is the failure of a rank that is told of a GID that is none of RoCE v2; nil where there
-// is none.
+// badGID is the failure of a rank that is set to a GID that is not a RoCE v2 one; nil if its GID is.
 func (r *ncclRank) badGID() []string {
 	index, err := strconv.Atoi(r.conf["NCCL_IB_GID_INDEX"])
 	if err != nil || index < 0 || len(r.ports) == 0 {
@@ -154,7 +153,7 @@ func (r *ncclRank) unmodified(f *net.Function, index int, to *net.Function) []st
 	}
 	remote := "N/A"
 	if to != nil {
-		// The other end has told its own by then, which is its RoCE v2 one.
+		// The other end has announced its own by then, which is its RoCE v2 one.
 		remote = gid(to, max(0, slices.IndexFunc(to.GIDs[:], func(g net.GID) bool { return g.Family() == 4 && g.V2 })))
 	}
 	return []string{

@@ -21,7 +21,7 @@ import (
 var ncclTexts embed.FS
 
 const (
-	// ncclStep is what one step between two nodes takes beside its bytes, seconds.
+	// ncclStep is what one step between two nodes takes in addition to its bytes, seconds.
 	ncclStep = 12e-6
 	// NCCL_BUFFSIZE of 4 MiB has NCCL_STEPS, which are 8.
 	// ncclChunk is one message of NCCL's, bytes: a slot of its buffer.
@@ -235,8 +235,8 @@ func (t *ncclTest) head() {
 	c.Out.Flush()
 }
 
-// sweep measures all sizes, after a warm-up of the largest and the smallest.
-// Warm-ups carry bytes that no row tells of: who predicts a rail's bytes has to know them.
+// sweep measures all sizes, after a warm-up of the largest and the smallest. Warm-ups carry bytes that no row
+// counts: a prediction of a rail's bytes has to include them.
 func (t *ncclTest) sweep(ctx context.Context) int {
 	for _, size := range []int{t.to, t.from} {
 		if _, code := t.move(ctx, t.whole(size), float64(t.warmup)); code != 0 {
@@ -395,8 +395,8 @@ func (t *ncclTest) move(ctx context.Context, size int, times float64) (seconds f
 	return seconds + overhead, 0
 }
 
-// unreached is the failure of a rank that has adapters, and none that reaches one of the next rank's: the address of
-// the other end is found by ARP, and nobody answers. nil where none is.
+// unreached is the failure of a rank that has adapters, none of which reaches one of the next rank's: the
+// address of the other end is looked up by ARP, without an answer. nil if one reaches it.
 func (t *ncclTest) unreached() []string {
 	for i, r := range t.ranks {
 		next := t.ranks[(i+1)%len(t.ranks)]
@@ -407,8 +407,9 @@ func (t *ncclTest) unreached() []string {
 	return nil
 }
 
-// doubled is the failure of a rank that sends from or to an address which two ports have: its packets come back to
-// itself, or to whoever answers ARP first, where nobody knows the queue pair. nil where none does.
+// doubled is the failure of a rank that sends from or to an address which two ports have: its packets come
+// back to itself, or to the port that answers ARP first, where the queue pair is unknown. nil where no
+// address is doubled.
 func (t *ncclTest) doubled() []string {
 	at := map[netip.Addr]int{}
 	for _, n := range t.c.Node.Rack.Nodes {

@@ -12,7 +12,7 @@ func mtuText(mtu int) string {
 	return fmt.Sprintf("%d (%d)", mtu, map[int]int{256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}[mtu])
 }
 
-// runIbvDevinfo knows -d of one device, -l of the names and -v of more than that: only -v tells width, speed
+// runIbvDevinfo knows -d of one device, -l of the names and -v of more than that: only -v prints width, speed
 // and the table of GIDs.
 func runIbvDevinfo(_ context.Context, c *host.Call) int {
 	set, _, ok := c.Flags("di")

@@ -17,7 +17,7 @@ func Packages() []linux.Package {
 		{Name: "mlnx-tools", Version: "24.10-0", Dir: "/usr/sbin", Programs: linux.Programs{
 			"show_gids": runShowGids, "ibdev2netdev": runIbdev2netdev,
 		}},
-		// Debian 12's, whose columns say MB: the fault tool-differs puts a newer one beside it.
+		// Debian 12's, whose columns say MB: the fault tool-differs installs a newer one in addition.
 		{Name: "perftest", Version: "4.5+0.17-1", Dir: "/usr/bin", Programs: linux.Programs{
 			"ib_write_bw": runPerftest, "ib_write_lat": runPerftest, "ib_read_bw": runPerftest,
 			"ib_send_bw": runPerftest, "ib_read_lat": runPerftest, "ib_send_lat": runPerftest,

@@ -61,7 +61,7 @@ type perftest struct {
 	version string
 	noPeak  bool
 
-	// What open has found: its function, and the numbers that it tells the other end.
+	// What open has found: its function, and the numbers that it sends to the other end.
 	fn   *net.Function
 	addr net.GID // its GID when it was set up
 	qpn  int
@@ -103,7 +103,7 @@ const (
 	works   outcome = iota
 	noRTR           // a queue pair cannot be made ready: the GID slot is empty
 	gidMix          // IPv4 on one end and IPv6 on the other
-	hangs           // nothing arrives, and nobody says so
+	hangs           // nothing arrives, without an error
 	badSize         // the client writes past the server's buffer
 	badTool         // a read against a write
 	noPath          // packets leave and nothing answers
@@ -119,7 +119,7 @@ func runPerftest(ctx context.Context, c *host.Call) int {
 		return code
 	}
 	var proc *host.Process
-	// Whoever lists processes and ports sees it from here on, as long as it runs.
+	// It is in the lists of processes and ports from here on, as long as it runs.
 	c.Locked(func() { proc = c.Node.Spawn(c.Args, c.Root) })
 	defer c.Locked(func() { delete(c.Node.Procs, proc.PID) })
 	if p.host == "" {
@@ -174,8 +174,7 @@ func perftestLong(option string) (key string) {
 	}[option]
 }
 
-// perftestOption is an option's letter, empty where there is no such option, and the value
-// that stands with it.
+// perftestOption is an option's letter, empty for an unknown option, and the value that is joined to it.
 func perftestOption(a string) (key, value string, hasValue bool) {
 	if strings.HasPrefix(a, "--") {
 		key, value, hasValue = strings.Cut(a, "=")
@@ -454,7 +453,7 @@ func (p *perftest) connect(ctx context.Context) int {
 		return c.Fail(1, "Temporary failure in name resolution for %s:%d\nProblem in resolving basic address and port\n"+
 			"Unable to open file descriptor for socket connection Unable to init the socket connection", p.host, p.port)
 	default:
-		// The kernel asks three times by ARP, a second apart, before it says that nobody is there.
+		// The kernel asks three times by ARP, a second apart, before it reports no answer.
 		if refused == "unreachable" && !c.Node.Rack.Clock.Sleep(ctx, 3*time.Second) {
 			return 143
 		}
@@ -487,7 +486,7 @@ func (p *perftest) connect(ctx context.Context) int {
 func (p *perftest) fails(ctx context.Context, rv *rendezvous) int {
 	c := p.c
 	switch rv.outcome {
-	// Nothing tells either end. They wait until somebody ends one of them.
+	// Neither end gets an error. They wait until one of them is ended.
 	case hangs:
 		if !clock.Wait(ctx, c.Node.Rack.Clock, rv.serverGone) {
 			return host.Terminated
@@ -527,7 +526,7 @@ func (p *perftest) transfer(ctx context.Context, rv *rendezvous) int {
 		if err != nil {
 			return p.completionError(retryText, done)
 		}
-		// The server prints the same rows: it is told them, and measures nothing.
+		// The server prints the same rows: it gets them from the client, and measures nothing.
 		rv.rows = append(rv.rows, row)
 	}
 	rv.err = nil
@@ -601,7 +600,7 @@ func (rv *rendezvous) decide() {
 	})
 }
 
-// judge tells from both ends' GIDs, cables and options what will come of them. Callers hold the rig's lock.
+// judge works out from both ends' GIDs, cables and options what will happen. Callers hold the rig's lock.
 func (rv *rendezvous) judge() outcome {
 	cl, sv := rv.client, rv.server
 	a, b := cl.addr, sv.addr
@@ -654,7 +653,7 @@ func (p *perftest) refused(rv *rendezvous) int {
 	}
 }
 
-// flush shows what there is where somebody watches; a pipe waits for the exit.
+// flush shows the output on a terminal; a pipe waits for the exit.
 func (p *perftest) flush() {
 	if p.c.Live {
 		p.c.Out.Flush()
@@ -721,7 +720,7 @@ func (p *perftest) header(mtu int) {
 	c.Println(resultLine)
 }
 
-// addresses prints both ends' queue pairs. What isn't written to has neither key nor address to tell.
+// addresses prints both ends' queue pairs. A queue pair that isn't written to has neither key nor address.
 func (p *perftest) addresses(remote *perftest) {
 	c := p.c
 	for _, end := range []struct {
@@ -909,7 +908,7 @@ func (p *perftest) measureLatency(ctx context.Context, rv *rendezvous, size int)
 		case u < 0.02:
 			t += 0.4 * rnd.ExpFloat64()
 		}
-		// Nothing comes behind the one message, so that nobody asks for it again before the time-out.
+		// Nothing follows the one message, so that it is not asked for again before the time-out.
 		if losing > 0 && rnd.Float64() < losing {
 			t += net.AckTimeout * 1e6
 		}
