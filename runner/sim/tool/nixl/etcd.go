@@ -25,7 +25,7 @@ func staleKeys() map[string]string {
 		"xferbench/default/barrier/sync/4/0":             "1",
 		"xferbench/default/msg+int_data/src=1/dst=0/ack": "1",
 		"xferbench/default/msg+char_data/src=1/dst=0":    "x",
-		"/registry/other/program":                       "x",
+		"/registry/other/program":                        "x",
 	}
 }
 
