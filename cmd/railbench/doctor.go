@@ -412,13 +412,13 @@ func causeOf(of checkObject, all []checkObject, rails []railObject) string {
 
 // rails are the rails that a finding names, by their devices; none where it names none.
 func (c checkObject) rails(rails []railObject) (devs []string) {
-	text := c.Reason
+	texts := []string{c.Reason}
 	for _, f := range c.Findings {
 		if f.Grade > steps.Pass {
-			text += " " + f.Text
+			texts = append(texts, f.Text)
 		}
 	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" ,.:;()'", r) })
+	words := strings.FieldsFunc(strings.Join(texts, " "), func(r rune) bool { return strings.ContainsRune(" ,.:;()'", r) })
 	for _, r := range rails {
 		if slices.Contains(words, r.Dev) || slices.Contains(words, r.Netdev) {
 			devs = append(devs, r.Dev)

@@ -60,8 +60,7 @@ func TestEveryParsedFieldIsJudged(t *testing.T) {
 		}
 		for _, v := range c.of {
 			of := reflect.TypeOf(v)
-			for i := range of.NumField() {
-				f := of.Field(i)
+			for f := range of.Fields() {
 				name := of.Name() + "." + f.Name
 				read := regexp.MustCompile(`\.` + f.Name + `\b`).MatchString(code.String())
 				_, listed := unjudged[name]

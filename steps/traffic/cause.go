@@ -242,7 +242,7 @@ func (l loss) compare(signs []symptom, best Rate) {
 		return part*sum(other.Bytes, of, other.ends...) >= sum(l.Bytes, of, l.ends...)
 	}
 	for i, s := range signs {
-		switch s.code {
+		switch s.code { //nolint:exhaustive // no other sign can be a neighbour's, too
 		case steps.PCIeNarrow, steps.MTUSmall:
 			signs[i].shared = true
 		case steps.AdapterDegraded:

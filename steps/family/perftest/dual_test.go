@@ -1,6 +1,7 @@
 package perftest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -138,9 +139,7 @@ func TestDualEachFigure(t *testing.T) {
 		},
 	} {
 		figures := kindtest.Healthy()
-		for name, gbps := range c.figures {
-			figures[name] = gbps
-		}
+		maps.Copy(figures, c.figures)
 		v := judgeDual(dualCell, kindtest.Dual(kindtest.Spark(), figures, parseDual))
 		kindtest.Because(t, c.name, v, c.grade, c.code)
 	}
