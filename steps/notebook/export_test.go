@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -470,6 +471,15 @@ func TestExportsKeepNodesApart(t *testing.T) {
 			if _, cell, ok = strings.Cut(cell, next); !ok {
 				t.Errorf("%s: %q is not where it should be", name, next)
 			}
+		}
+	}
+}
+
+// TestVerdictColours: each verdict has a colour that a browser knows.
+func TestVerdictColours(t *testing.T) {
+	for _, g := range []steps.Grade{steps.Pass, steps.Warn, steps.Fail, steps.Inconclusive, steps.Skipped} {
+		if c := verdictColours[g]; !regexp.MustCompile(`^#[0-9a-f]{6}$`).MatchString(c) {
+			t.Errorf("%s has the colour %q", g, c)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (d *Document) verdictMarkdown(s steps.CellState) string {
 // verdictColours are legible on white and on black.
 var verdictColours = map[steps.Grade]string{
 	steps.Pass: "#2e8b57", steps.Warn: "#b8860b", steps.Fail: "#d0342c",
-	steps.Inconclusive: "#8a63digest", steps.Skipped: "#808080",
+	steps.Inconclusive: "#8a63d2", steps.Skipped: "#808080",
 }
 
 // verdictHTML has its colour as a style, too: Jupyter takes neither classes nor a sheet of
