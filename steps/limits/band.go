@@ -13,7 +13,7 @@ import (
 // A Test is what a bandwidth was measured with.
 type Test struct {
 	MTU     int     // RoCE MTU, bytes
-	Extra   int     // bytes of headers that each packet has beside those of IPv4: see Extra
+	Extra   int     // bytes of headers of each packet in addition to IPv4's: see Extra
 	Message int     // bytes of one message or block; 0 where the judge asked already
 	Least   Limit   // the least message of such tests; LeastMessage where it is zero
 	Payload float64 // bytes that were moved; 0 where nobody knows
@@ -138,12 +138,6 @@ type ceiling struct {
 	least rate.Payload
 }
 
-// ceilingOf is a ceiling with another source.
-func ceilingOf(c ceiling, from string) ceiling {
-	c.from = from
-	return c
-}
-
 // narrow takes what a ceiling lets through for the band, where that is less.
 func (b *Band) narrow(c ceiling) {
 	b.Limit = Lesser(b.Limit, c.limit)
@@ -193,7 +187,7 @@ func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 		l, expected, seen, ok := s.carries(t.MTU, len(of))
 		c := ceiling{expected: expected, seen: seen, limit: limitOf(of[0]), basis: l.Entry().Basis}
 		c.now = NowLimit(of[0])
-		if c.limit > 0 && c.limit < c.expected { // its packets are smaller than where it was measured
+		if c.limit > 0 && c.limit < c.expected { // its packets carry less than those that were measured
 			c.expected, c.seen, c.basis = c.limit, 0, Derived
 		}
 		if most := rate.Payload(l.High()); seen > most {
@@ -212,7 +206,7 @@ func (t Test) halves(rails []steps.Rail) (all ceiling, none string) {
 			c.from = fmt.Sprintf("one %s link with packets of %d bytes", s, of[0].PCI.MaxPayload)
 		case s.spark() && l == HalfAt1024:
 			// A line of 100 Gb/s leaves as much, and two rails brought more through the same link.
-			return ceilingOf(c, fmt.Sprintf("one rail %s", l.Entry().When))
+			c.from = fmt.Sprintf("one rail %s", l.Entry().When)
 		case s.spark():
 			c.from = fmt.Sprintf("one %s link %s", s, l.Entry().When)
 		default:

@@ -31,7 +31,7 @@ func (s slot) known() bool { return s.gtps > 0 && s.width > 0 }
 func (s slot) raw() float64 { return s.gtps * float64(s.width) * encoding(s.gtps) }
 
 // limit is derived: the bits after encoding, without what packets have beside their payload, which is of payload
-// bytes at most; 0 where nobody knows, and then they are as large as the standard allows. RoCE's own headers stay in
+// bytes at most; 0 stands for unknown: the largest that the standard allows. RoCE's own headers stay in
 // the adapter.
 func (s slot) limit(payload int) rate.Payload {
 	if !s.known() {
@@ -49,14 +49,13 @@ func limitOf(r steps.Rail) rate.Payload { return best(r).limit(r.PCI.MaxPayload)
 // GT/s come from the kernel's current_link_speed ("32.0 GT/s PCIe"), so they compare as numbers.
 func (s slot) spark() bool { return s == slot{32, 4} }
 
-// Unified reports whether some rails are those of a machine on which GPU memory is staged and was measured: a DGX
-// Spark,
-// whose processor and GPU share one memory. It is known by its PCIe links, as the other figures of that machine are.
+// Unified reports whether all rails are a DGX Spark's, whose processor and GPU share one memory: the only machine on
+// which staged GPU memory was measured. It is known by its PCIe links and its processor; an unknown processor is not
+// one.
 func Unified(rig steps.Rig, pairs ...steps.Pair) bool {
 	for _, p := range pairs {
 		for _, e := range steps.Ends {
-			arch := rig.At(e).Arch
-			if !best(rig.Rail(p, e)).spark() || arch != "" && arch != "aarch64" && arch != "arm64" {
+			if arch := rig.At(e).Arch; !best(rig.Rail(p, e)).spark() || arch != "aarch64" && arch != "arm64" {
 				return false
 			}
 		}

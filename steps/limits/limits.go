@@ -33,6 +33,8 @@ const (
 	PeakApart
 	// LatencyEndsApart is how far the medians of a latency's two ends may be apart.
 	LatencyEndsApart
+	// RunsShorter is how much shorter than its reported test a program may have run.
+	RunsShorter
 	// CopperLength is how long a copper cable without electronics may be.
 	CopperLength
 	// DegradedAdapter is what a healthy link carries behind an adapter that came up wrong.
@@ -260,6 +262,11 @@ var entries = [limits]Entry{
 		Low: 1.3, High: 1.3, Unit: "times", Basis: Chosen, When: "where both ends print one",
 		Source: "both ends time the same round trips, so only the spread of single ones differs",
 		Fact:   "latency",
+	},
+	RunsShorter: {
+		Of:  "how much shorter than the test that it reports a program may have run: as a share, and in seconds in addition",
+		Low: 0.02, High: 0.02, Basis: Chosen, When: "where railbench timed the program",
+		Source: "two clocks, and the moment at which a shell starts and ends a program", Fact: "shares-of-a-band",
 	},
 	CopperLength: {
 		Of:  "length of a copper cable without electronics, at most",

@@ -243,9 +243,10 @@ func TestBandUnderItsConditions(t *testing.T) {
 		t.Error("a DGX Spark is not known as one")
 	}
 	rig := kindtest.Spark()
-	rig.Nodes[1].Arch = "x86_64"
-	if Unified(rig, rig.Pairs[0]) {
-		t.Error("an x86 machine is taken for a DGX Spark")
+	for _, arch := range []string{"x86_64", ""} {
+		if rig.Nodes[1].Arch = arch; Unified(rig, rig.Pairs[0]) {
+			t.Errorf("a machine of architecture %q is taken for a DGX Spark", arch)
+		}
 	}
 }
 

@@ -34,9 +34,8 @@ func RoCEWith(mtu, extra int) rate.Headers {
 	return rate.Headers{Payload: mtu, Counted: RoCEHeaders + extra, Cable: CableHeaders + extra}
 }
 
-// Extra is how many bytes of headers a rail's packets have beside those of IPv4 without a VLAN: 20 more of IPv6,
-// where a
-// tool says that it used such an address, and 4 of a VLAN (IEEE 802.1Q), whose interface is named as NAME.NUMBER.
+// Extra is how many more bytes of headers a rail's packets have than with IPv4 and without a VLAN: 20 with IPv6, if the
+// tool printed such a GID, and 4 with a VLAN (IEEE 802.1Q), whose interface is named NAME.NUMBER.
 func Extra(r steps.Rail, gid string) (bytes int) {
 	if strings.Contains(gid, ":") && !r.InfiniBand() {
 		bytes += 20

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/registry"
 )
 
@@ -107,15 +108,15 @@ func upToEnd(words []string) []string {
 	return words
 }
 
-// TooShort says that a program ran for less time than what it reports of itself takes; empty where its own time isn't
-// known. Clocks and starts are apart by a little.
+// TooShort reports a program that ran for less time than the test that it reports takes; empty where its own time
+// isn't known.
 func TooShort(o steps.Output, seconds float64) string {
-	const slack = 0.02 // of seconds, and as a share
+	slack := limits.RunsShorter.Value()
 	ran := o.Exit.Elapsed.Seconds()
 	if ran <= 0 || seconds <= ran*(1+slack)+slack {
 		return ""
 	}
-	return fmt.Sprintf("it needs %.3g s for what it reports, but the %s ran for %.3g s", seconds,
+	return fmt.Sprintf("the reported test takes %.3g s, but the %s ran for only %.3g s", seconds,
 		cmp.Or(o.Role, "program"), ran)
 }
 

@@ -266,6 +266,8 @@ type benchTest struct {
 	init parse.NIXLBench // what the initiator printed
 	flow traffic.Flow
 	lead string
+	// staged: the rows are of GPU memory that is copied through host memory, as their rate shows.
+	staged bool
 }
 
 // Ends: only a run that both ends ended well counts.
@@ -463,6 +465,7 @@ func (t *benchTest) Figure(traffic.Accounted) {
 			"expected range is for runs without it", mode)
 	}
 	if t.vram() {
+		t.staged = !direct(held)
 		t.lead = judgeStaged(held, limits.Unified(t.result.Rig, t.route.Pairs...), rows, peak, t.rep)
 	} else {
 		t.lead = judgeNIXLFigure(held, rows, peak, t.rep)
@@ -473,7 +476,7 @@ func (t *benchTest) Figure(traffic.Accounted) {
 func (t *benchTest) Signs() {
 	target, _ := t.ends[steps.Peer].Value.(parse.NIXLBench)
 	otherUCX(t.result, t.rep, t.rep.Add, [2]parse.UCXLog{t.init.UCXLog, target.UCXLog})
-	uneven(t.init.Rows, fastest(t.init.Rows), t.vram(), t.rep)
+	uneven(t.init.Rows, fastest(t.init.Rows), t.staged, t.rep)
 	slowest(t.init.Rows, t.rep)
 }
 
@@ -818,10 +821,10 @@ func judgeNIXLFigure(f verify.Figure, rows []parse.NIXLRow, peak parse.NIXLRow, 
 }
 
 // uneven looks for large blocks that are much slower than the best: a good row hides them.
-// Rows of GPU memory that is staged differ by as much as was measured of them.
-func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, gpu bool, rep *registry.Report) {
+// Rows of staged GPU memory differ as much as the measured ones.
+func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, staged bool, rep *registry.Report) {
 	least, share := peak, limits.WarnShare.Value()
-	if gpu {
+	if staged {
 		share = limits.StagedGPU.Low() / limits.StagedGPU.High()
 	}
 	for _, r := range rows {
@@ -830,7 +833,7 @@ func uneven(rows []parse.NIXLRow, peak parse.NIXLRow, gpu bool, rep *registry.Re
 		}
 	}
 	switch {
-	case least.GBps >= share*peak.GBps && !gpu && float64(peak.Bytes) < limits.LeastBlock.Value() &&
+	case least.GBps >= share*peak.GBps && !staged && float64(peak.Bytes) < limits.LeastBlock.Value() &&
 		fastestLarge(rows) < limits.PassShare.Value()*peak.GBps:
 		rep.Add(steps.BlocksUneven, steps.Warn, "blocks of %s reached %s, more than any large block (%s). Check for other "+
 			"traffic, and rerun", registry.BlockSize(peak.Bytes), registry.Gbps(peak.Gbps()),
@@ -886,17 +889,15 @@ func judgeStaged(f verify.Figure, unified bool, rows []parse.NIXLRow, peak parse
 // Where the memory travels through host memory, a few Gb/s are all that there is, and no fault;
 // where it reaches the rails' own rate, the adapter reads it by itself. why is what else shows
 // that a processor copies.
-// unified says that the machines are such as staging was measured on.
+// unified is true on machines where staging was measured.
 func staged(f verify.Figure, unified bool, lead, why string, rep *registry.Report) (string, *steps.Expected) {
 	b, got := f.Band, f.Got
-	// Nothing in the output tells which way the memory went: the rate does.
-	direct := b.Expected > 0 && float64(got) >= limits.WarnShare.Value()*float64(b.Expected)
 	least, most, e := stagedBand()
-	if direct {
+	if direct(f) {
 		e = f.Expected()
 	}
 	switch {
-	case direct || b.None != "" || f.Standing() == limits.Impossible:
+	case direct(f) || b.None != "" || f.Standing() == limits.Impossible:
 		f.Judge(rep.Add)
 		if f.Standing() == limits.Good {
 			lead += ". The adapter reads GPU memory directly (GPUDirect)"
@@ -923,12 +924,17 @@ func staged(f verify.Figure, unified bool, lead, why string, rep *registry.Repor
 	return fmt.Sprintf("%s; host-staged, expected %.1f to %.1f", lead, limits.StagedGPU.Low(), most), e
 }
 
-// notStaged is for GPU memory of a machine on which nobody measured staging, at far less than its rails carry: whether
-// it has another way is not known.
+// direct reports whether the adapter reads GPU memory by itself: no output says so, but the rate shows it.
+func direct(f verify.Figure) bool {
+	return f.Band.Expected > 0 && float64(f.Got) >= limits.WarnShare.Value()*float64(f.Band.Expected)
+}
+
+// notStaged is for GPU memory at far less than the rails carry, on a machine where staging was never measured.
 func notStaged(f verify.Figure, e *steps.Expected, rep *registry.Report) {
 	e.Min, e.Max, e.From = nil, nil, "no expected range: staging was measured on DGX Spark only"
-	rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory; host memory should reach %.1f. Load nvidia-peermem "+
-		"for GPUDirect, then run: railbench run host-staging", registry.Gbps(float64(f.Got)), float64(f.Band.Expected))
+	rep.Add(steps.GPUPathUnclear, steps.Warn, "%s from GPU memory, far below the %.1f of host memory: GPUDirect is "+
+		"probably off. Load nvidia-peermem, then run: railbench run host-staging", registry.Gbps(float64(f.Got)),
+		float64(f.Band.Expected))
 }
 
 // nixlTable is what the screen shows of the rows, what is read first on the left: a narrow screen

@@ -1,6 +1,7 @@
 package nixl
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -360,6 +361,10 @@ func TestNIXLBenchHoles(t *testing.T) {
 		{"GPU memory, directly", vram, nil, kindtest.OnlyOne, func(r *steps.Result) {
 			reads(initiator(r), kindtest.Bench("VRAM", kindtest.VramMax, kindtest.SingleDRAM[:10]), 0)
 		}, steps.Pass, "", []string{"GPUDirect"}},
+		{"GPU memory, directly but for one size", vram, nil, kindtest.OnlyOne, func(r *steps.Result) {
+			rows := append(slices.Clone(kindtest.SingleDRAM[:9]), kindtest.SingleDRAM[9]/2)
+			reads(initiator(r), kindtest.Bench("VRAM", kindtest.VramMax, rows), 0)
+		}, steps.Warn, steps.BlocksUneven, nil},
 	} {
 		text := kindtest.Bench("DRAM", kindtest.DramMax, x.rows)
 		r := kindtest.Benched(x.cell, kindtest.TutorialSpark(), text, x.shares)

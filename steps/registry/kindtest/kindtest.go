@@ -26,7 +26,7 @@ func Both[T any](rig steps.Rig, f func(string) (T, error), here, peer string) st
 func Spark() steps.Rig {
 	rig := steps.NewRig("test", false, 2)
 	for e, name := range []string{"spark-02", "spark-01"} {
-		n := steps.Node{No: e, Name: name, Host: name, Tools: map[string]steps.Tool{
+		n := steps.Node{No: e, Name: name, Host: name, Arch: "aarch64", Tools: map[string]steps.Tool{
 			"ib_write_bw":  {Path: "/usr/bin/ib_write_bw", Package: "perftest"},
 			"ib_write_lat": {Path: "/usr/bin/ib_write_lat", Package: "perftest"},
 		}}
