@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -21,9 +22,9 @@ type Deliverer interface {
 	Deliver(ctx context.Context, path string, content io.Reader) error
 }
 
-// deliverScript writes its stdin into $1. It needs no leash: it ends with its stdin, and that
-// with the connection.
-const deliverScript = `umask 077; set -C; cat >"$1" && chmod 700 "$1" && echo whole`
+// deliverScript writes its stdin into $1, and then prints $2. It needs no supervisor: it ends with its
+// stdin, and that with the connection.
+const deliverScript = `umask 077; set -C; cat >"$1" && chmod 700 "$1" && echo "$2"`
 
 // Deliver writes a file over the connection; see Deliverer.
 func (n *SSH) Deliver(ctx context.Context, path string, content io.Reader) error {
@@ -44,7 +45,8 @@ func (n *SSH) Deliver(ctx context.Context, path string, content io.Reader) error
 }
 
 func deliver(ctx context.Context, l launcher, path string, content io.Reader) error {
-	p, err := l.launch(ctx, "sh -c "+Quote(deliverScript)+" railbench-deliver "+Quote(path))
+	whole := rand.Text() // no text that a login prints before it is taken for it
+	p, err := l.launch(ctx, "sh -c "+Quote(deliverScript)+" railbench-deliver "+Quote(path)+" "+whole)
 	if err != nil {
 		return err
 	}
@@ -80,11 +82,10 @@ func deliver(ctx context.Context, l launcher, path string, content io.Reader) er
 		}
 	}
 	waited := p.wait()
-	// It says at most a line, and a login may print before it.
-	switch whole := strings.HasSuffix(strings.TrimSpace(string(said[0])), "whole"); {
+	switch arrived := strings.HasSuffix(strings.TrimSpace(string(said[0])), whole); {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case whole:
+	case arrived:
 		return <-sent
 	case len(said[1]) > 0:
 		return fmt.Errorf("write %s: %s", path, strings.TrimSpace(strings.ToValidUTF8(string(said[1]), "")))
