@@ -122,7 +122,7 @@ type run struct {
 	silent    bool   // the node ended it, because it heard nothing from here
 	over      bool   // the leash said that it ends
 	left      string // what it could not end, as it told that
-	login     string // what the login printed before the leash began
+	login     string // what the login printed before the supervisor began
 	abandoned bool   // the streams did not end in time
 }
 

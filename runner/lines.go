@@ -12,9 +12,10 @@ import (
 
 // readLines reads r to its end and hands over its lines in batches, cleaned and
 // with the leash's own lines taken out. It never holds more than one buffer and
-// one line of MaxLine, whatever is printed. again says that the leash has announced that what comes
-// next is another script's. login is the beginning of what a stream with marks printed before the leash's
-// first word: a login printed that, a greeting in .bashrc for example, and it is no output of the script.
+// one line of MaxLine, whatever is printed. again reports that the supervisor has announced another
+// script: what follows is that script's. login is the first part of what the login printed, such as a
+// greeting in .bashrc: all that a stream with marks prints before the supervisor's first word. The
+// script has not started by then, so login is not part of its output.
 func readLines(
 	r io.Reader, stream Stream, mark string, lines chan<- []Line, marks chan<- string,
 ) (again bool, login string) {
@@ -115,7 +116,7 @@ type cleaner struct {
 	inner []byte // of a line that may be the leash's, from behind its RS, while inMk
 	inMk  bool
 
-	// unbegun says that the leash has said nothing yet. What was printed until then is in login, up to a limit.
+	// unbegun is true until the supervisor's first word. What is printed before goes to login, up to maxLogin.
 	unbegun bool
 	login   []byte
 
@@ -126,7 +127,7 @@ type cleaner struct {
 // maxLogin bounds what is kept of a login's own output, in bytes.
 const maxLogin = 300
 
-// drop takes lines as what the login printed.
+// drop moves lines to login: the login printed them, not the script.
 func (c *cleaner) drop() {
 	for _, line := range c.out {
 		text := line.Text
@@ -249,7 +250,7 @@ func (c *cleaner) ofMark(r rune) {
 		}
 		c.step(r)
 	case r == '\n':
-		if c.unbegun { // also what has no line end
+		if c.unbegun { // the login may have printed a line without an end
 			if len(c.line) > 0 || c.cr {
 				c.cr = false
 				c.end()

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// cleaned are the lines and marks of a stream behind the leash's first word.
+// cleaned are the lines and marks of a stream after the supervisor's first word.
 func cleaned(r io.Reader) (lines []Line, marks []string) {
 	lines, marks, _ = read(io.MultiReader(strings.NewReader("\x1eid begun\n"), r))
 	return lines, marks[1:]
@@ -42,8 +42,8 @@ func read(r io.Reader) (lines []Line, marks []string, login string) {
 	return lines, marks, login
 }
 
-// What a login prints before the leash's first word is no output of the script, whether it has a line end or not, and
-// where no word comes it is what there is to report.
+// What a login prints before the supervisor's first word is not the script's output, with or without a line end. If
+// no word comes, it is what the error reports.
 func TestLoginsPrint(t *testing.T) {
 	const rest = "\x1eid begun\nyes\n\x1eid exit 0\n"
 	for _, c := range []struct{ before, login string }{
@@ -72,7 +72,7 @@ func TestLoginsPrint(t *testing.T) {
 	}
 	lines, marks, login := read(strings.NewReader("This account is currently not available.\n"))
 	if lines != nil || marks != nil || login != "This account is currently not available." {
-		t.Errorf("no leash: %q, %q, %q", texts(lines), marks, login)
+		t.Errorf("no supervisor: %q, %q, %q", texts(lines), marks, login)
 	}
 }
 

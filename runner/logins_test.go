@@ -14,7 +14,7 @@ import (
 	"github.com/railbench/railbench/runner/testform"
 )
 
-// TestLogins runs scripts behind logins of a real sshd that print, or whose tools are other ones.
+// TestLogins runs scripts on a real sshd whose login prints text, or whose tools are busybox's.
 func TestLogins(t *testing.T) {
 	testform.NeedsFull(t, "starts a real sshd")
 	bb := t.TempDir()
@@ -55,7 +55,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// TestRefusedLogins says what a login said that gives no shell, and names the setting that refuses sessions.
+// TestRefusedLogins: the error shows what a login without a shell printed, or names MaxSessions.
 func TestRefusedLogins(t *testing.T) {
 	testform.NeedsFull(t, "starts a real sshd")
 	for _, c := range []struct {

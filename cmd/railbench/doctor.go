@@ -361,10 +361,10 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 	return r
 }
 
-// hide puts a check of speed that is not good on record at the check that found why.
+// hide adds a check of speed without a result to the check that found the reason.
 func (r doctorObject) hide(measured checkObject) {
 	by := measured.CausedBy
-	if measured.Verdict == steps.Skipped { // it says itself why, as other traffic does
+	if measured.Verdict == steps.Skipped { // it follows no code, but other traffic or a missing program skips it
 		for _, c := range r.Checks {
 			if c.Verdict > steps.Pass && (c.Code == steps.OtherTraffic || c.Code == steps.CommandMissing) {
 				by = c.ID
@@ -620,7 +620,7 @@ func (c checkObject) print(b *strings.Builder, fixes string, verbose bool) {
 	}
 }
 
-// evidence writes all of it: what decided, a table by rail, and the rest.
+// evidence writes the whole digest.
 func (c checkObject) evidence(b *strings.Builder, d steps.Digest) {
 	facts := func(all []steps.Evidence) {
 		for _, e := range all {

@@ -30,7 +30,7 @@ type symptomObject struct {
 	Found bool `json:"found"`
 
 	passes bool // each of them passed
-	// own are, by a check of a sure match, the codes that the match is about; nil for whatever it finds.
+	// own are the codes that a sure match is about, by its check; nil if it is about all that the check finds.
 	own map[string][]steps.Code
 }
 
@@ -131,7 +131,7 @@ func (d *doctor) beyond(ctx context.Context, about *symptomObject, checks []step
 	case len(checks) == 0:
 		sanitize.Fprintf(d.out, "No check is written for these words. All %d run.\n", len(others))
 	case about.Found && about.Match == "sure":
-		sanitize.Fprintf(d.out, "What %s found is something else than you said. All other checks follow (%d).\n",
+		sanitize.Fprintf(d.out, "%s found another problem than the one that you described. All other checks follow (%d).\n",
 			strings.Join(about.Checks, ", "), len(others))
 	case about.Found:
 		sanitize.Fprintf(d.out, "Only some words fit %s. All other checks follow (%d).\n",

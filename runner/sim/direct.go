@@ -307,7 +307,7 @@ func (l *directListener) Accept() (net.Conn, error) {
 	}
 }
 
-// offer passes a connection on, or closes it if it is no longer accepted.
+// offer waits until Accept takes a connection. Once the listener is closed, it closes the connection.
 func (l *directListener) offer(c net.Conn) {
 	select {
 	case l.conns <- c:

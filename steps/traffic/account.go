@@ -256,7 +256,7 @@ func (b *accounting) flapped(e steps.End) {
 type others struct {
 	ports []Port
 	sum   float64 // bytes
-	kind  []Port  // that moved as much of the kind of traffic that the test is not
+	kind  []Port  // ports that moved TCP during an RDMA test, or the reverse
 }
 
 // foreign are the ports that moved what nobody sent: each alone more than its share, or
@@ -278,7 +278,7 @@ func (b *accounting) foreign(e steps.End, used bool) (found others) {
 				moved = max(moved, c.most())
 			}
 		}
-		// What is of another kind than the test is as much beside it, where the two are counted apart.
+		// TCP during an RDMA test, or the reverse, is other traffic, too, where both are counted.
 		if len(b.kinds()) == 1 && strings.HasPrefix(c.Source, "port") && moved <= most {
 			other := counted(b.bytes, p, 1-b.kinds()[0])
 			if other.known && other.most() > max(most, limits.BytesChatter.Value()) {

@@ -32,14 +32,14 @@ type Cause struct {
 // NoCause begins what LikelyCause says where nothing shows.
 const NoCause = "Cause unknown"
 
-// A symptom is a sign that could make a rail slow.
+// A symptom is a sign of what may make a rail slow.
 type symptom struct {
 	code steps.Code
 	text string // as the cause
 	is   string // as one of several: a noun with its figures
 	// takes is how much it takes from the rail, Gb/s; 0 where a sign has no figure.
 	takes float64
-	// weak says that it takes next to nothing.
+	// weak: it takes next to nothing.
 	weak bool
 	// shared says that a healthy rail has it, too.
 	shared bool
@@ -56,7 +56,7 @@ func LikelyCause(rig steps.Rig, slow Rate, others ...Rate) Cause {
 	}
 	lacks := l.expected - slow.Gbps
 	signs := l.signs()
-	// What makes all of them slow may make one slower.
+	// Where all rails are slow, a shared sign may still be the cause.
 	healthy := ahead && best.Gbps >= limits.WarnShare.Value()*l.expected
 	if healthy {
 		l.compare(signs, best)
@@ -185,7 +185,7 @@ func (l loss) signs() (all []symptom) {
 	many := float64(sum(l.Bytes, isError, l.ends...)) >= limits.ManyErrors.Value()
 	degraded := limits.DegradedAdapter
 	for _, e := range steps.Ends {
-		// Somebody else's traffic shares what such an adapter moves.
+		// Other traffic shares what such an adapter moves.
 		moved := l.Gbps
 		if moved < degraded.Low() && traffic {
 			moved += l.idle(l.ends)

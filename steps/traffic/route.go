@@ -13,7 +13,7 @@ import (
 // A Route is the rails that a cell told UCX to use.
 type Route struct {
 	Pairs []steps.Pair
-	extra int   // bytes of headers beside those of IPv4 without a VLAN: the most of a rail
+	extra int   // limits.Extra of the rail where it is largest, bytes
 	Nos   []int // their numbers, counted from 1
 	mtu   int   // RoCE MTU of the payload: the smallest, bytes
 	// most is the largest MTU of a rail: what goes over that one has fewer headers.
@@ -114,7 +114,7 @@ func (rt Route) Cause(r steps.Result, s steps.Stage, got float64, otherwise stri
 	return otherwise, steps.BelowLimit
 }
 
-// idle says that some of several rails carried nothing: what is wrong with one of those ended nothing.
+// idle reports that some rails carried nothing. A fault of such a rail did not slow the test.
 func (rt Route) idle(bytes []steps.RailBytes) string {
 	var moved []float64
 	for _, p := range rt.Pairs {

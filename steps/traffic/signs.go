@@ -86,7 +86,7 @@ func (b *accounting) held(e steps.End, ports []Port) {
 	}
 }
 
-// counters puts those of a kind that grew on record: the sign that was added last follows from them.
+// counters adds the counters of a kind that grew to the evidence, as what the last sign follows from.
 func (b *accounting) counters(e steps.End, ports []Port, of func(string) bool) {
 	for _, c := range b.bytes {
 		p := Port{c.End, c.Rail}

@@ -102,7 +102,7 @@ type Flow struct {
 	sent         float64 // messages
 	headers      float64 // bytes; what the headers of more packets may add to Wire
 	message      int     // bytes, of the largest message
-	extra        int     // bytes of headers of each packet beside IPv4's: limits.Extra
+	extra        int     // more bytes of headers in each packet than IPv4's: limits.Extra
 }
 
 // Over is an empty flow of RDMA from some ports to others, in packets of a RoCE MTU.
@@ -124,7 +124,7 @@ func Between(from steps.End, mtu, largest int, pairs ...steps.Pair) Flow {
 // (UCX_MIN_RMA_CHUNK_SIZE): 16 KiB go over two rails, and 4 KiB over one.
 const splitLeast = 8192
 
-// Extra says how many bytes of headers each packet has beside those of IPv4 without a VLAN; before anything is added.
+// Extra sets how many more bytes of headers each packet has than with IPv4 and without a VLAN. Call it first.
 func (f *Flow) Extra(bytes int) { f.extra = bytes }
 
 // Writes adds n RDMA WRITEs of some bytes each.

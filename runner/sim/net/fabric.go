@@ -117,8 +117,8 @@ type Flow struct {
 	// In bits a second, as Alloc is; +Inf where the way alone decides.
 	Demand float64 // what the sender could do on an idle rig
 	Share  float64 // 1 minus this run's noise
-	// Alone says that its messages are of a packet each and go one at a time: whoever adds it has worked out
-	// the wait for those that get lost.
+	// Alone is true for messages of one packet each, sent one at a time. Its caller has added the time that
+	// lost packets cost.
 	Alone bool
 	extra float64 // wire octets per octet, above 1 where packets are sent again
 	// For a packet: the share that is lost, and what is sent again because of it.
@@ -133,7 +133,7 @@ type Flow struct {
 	steady     bool    // the rate has never changed
 	// In any order; At counts from the flow's start until Add, and from the rig's start after it.
 	Marks    []Mark
-	stalled  float64 // since when there is no path; NaN while there is one
+	stalled  float64 // when the path was lost; NaN while there is a path
 	halved   bool    // half of it is over (where counter-reset strikes)
 	over     bool
 	err      error
@@ -628,8 +628,8 @@ func (f *Fabric) allocate(flows []*Flow, nodes []*Stack) {
 		groups = apart(all)
 	}
 	for _, group := range groups {
-		// Each round fixes at least one flow, where a demand is met or a place is full: so there are no more
-		// rounds than flows.
+		// Each round settles at least one flow: it gets all that it asks for, or a link on its path is full.
+		// So the loop ends after as many rounds as there are flows.
 		for rise(group, left) {
 		}
 	}

@@ -469,8 +469,7 @@ func writeBandwidth(c steps.Cell, r steps.Result, w writes) steps.Verdict {
 	return rep.Verdict(lead, all.String(), note)
 }
 
-// ratesApart compares rails with each other also where nobody knows what each should carry, so that no figure was
-// too low.
+// ratesApart compares rails with each other, also where no limit is known and so no figure was too low.
 func ratesApart(rig steps.Rig, all []traffic.Rate, rep *registry.Report) {
 	for _, m := range all {
 		best, apart := traffic.Ahead(rig, m, all...)
@@ -487,7 +486,7 @@ func ratesApart(rig steps.Rig, all []traffic.Rate, rep *registry.Report) {
 	}
 }
 
-// because puts on record what else shows beside the cause of the finding that was added last.
+// because adds the cause of the last finding, and the other signs, to the evidence.
 func because(c traffic.Cause, rep *registry.Report) {
 	if c.Known {
 		rep.Because(c.Text)
@@ -497,7 +496,7 @@ func because(c traffic.Cause, rep *registry.Report) {
 	}
 }
 
-// explained reports whether something was found that explains a rail's rate, and not only that nobody counted.
+// explained reports whether a finding explains a rail's rate. Missing counters explain nothing.
 func explained(m registry.Measurement, rep *registry.Report) bool {
 	return slices.ContainsFunc(rep.Findings, func(f registry.Finding) bool {
 		return f.Rail == m.No && f.Grade > steps.Pass && f.Code != steps.NotCounted && f.Code != steps.CounterBad

@@ -391,8 +391,8 @@ func dualNotOfThisRun(c steps.Cell, rig steps.Rig, client steps.Output, t dualTe
 	return cmp.Or(bothWays(t.Perftest), notOfThisRun(c, rig, pair, client, t.Bandwidth))
 }
 
-// judgeAlone holds a test that ran by itself against what its rail can carry, as ib-write-bw does. low reports whether
-// it carried less than that.
+// judgeAlone compares a test that ran alone with what its rail can carry, as ib-write-bw does. low reports whether it
+// carried less.
 func (t *couplesTest) judgeAlone(number int, pair steps.Pair, name string) (low bool) {
 	test := t.tests[name+" alone"]
 	row, mtu := test.Rows[0], limits.AgreedMTU(t.result.Rig, pair, test.MTU)
@@ -423,8 +423,8 @@ func (t *couplesTest) judgeAlone(number int, pair steps.Pair, name string) (low 
 	return standing == limits.Low || standing == limits.Short
 }
 
-// unevenly looks at the parts that equal rails have of what they carry at the same time: one that is starved is hidden
-// by a sum. each are Gb/s, in the order of the pairs.
+// unevenly warns about a rail that is starved while equal rails run at the same time: a sum hides that. each are Gb/s,
+// in the order of the pairs.
 func unevenly(rig steps.Rig, pairs []steps.Pair, numbers []int, each []float64, rep *registry.Report) {
 	sum := 0.0
 	for i, p := range pairs {
@@ -439,7 +439,7 @@ func unevenly(rig steps.Rig, pairs []steps.Pair, numbers []int, each []float64, 
 	}
 	rep.Add(steps.RailsUneven, steps.Warn, "together, rail %d got only %s of %s. Check for other traffic (idle-rails), "+
 		"pauses and link-speed", numbers[less], registry.Gbps(each[less]), registry.Gbps(sum))
-	rep.Explain("Each test is averaged over its own time, so the sum of such unlike rates is not a rate of both together")
+	rep.Explain("Each rate is averaged over its own test's time, so their sum is not a rate of both together")
 }
 
 // alone is what each rail came to alone.
@@ -504,7 +504,7 @@ func (t *couplesTest) judgeCouple(cp couple) (text string, row []string) {
 			rep.Add(code, g, "%s together: "+format, append([]any{registry.Capital(name)}, args...)...)
 		})
 	}
-	if !t.low[a] && !t.low[b] { // a slow rail has a small share, too
+	if !t.low[a] && !t.low[b] { // a rail that is slow alone has a small share for that reason
 		unevenly(r.Rig, []steps.Pair{cp.first, cp.second}, cp.numbers[:], with[:], rep)
 	}
 	text = fmt.Sprintf("%s together %s", name, registry.Gbps(sum))

@@ -21,7 +21,7 @@ func otherHead(c steps.Cell, rig steps.Rig, p steps.Pair, o steps.Output, tool s
 }
 
 // otherLink says that a test went over another kind of link than its rail is.
-// perftest prints IB or Ethernet; a rail whose layer nobody tells is held against nothing.
+// perftest prints IB or Ethernet; without a known layer nothing is compared.
 func otherLink(rail steps.Rail, v parse.Perftest) string {
 	if v.Link == "" || rail.Layer == "" || rail.InfiniBand() == (v.Link == "IB") {
 		return ""
@@ -71,8 +71,8 @@ func apart(client, server parse.Perftest) string {
 	return ""
 }
 
-// otherMTU warns where a test had another RoCE MTU than both ports of its rail: what the rig is said to have is out of
-// date, or the rail gives away what the larger MTU brings.
+// otherMTU warns about a test whose RoCE MTU is not that of its rail's ports: the probe is out of date, or the rail
+// loses what the larger MTU brings.
 func otherMTU(c steps.Cell, rig steps.Rig, p steps.Pair, o steps.Output, tool string, mtu int, add verify.Adder) {
 	has := limits.AgreedMTU(rig, p, 0)
 	if mtu <= 0 || has <= 0 || mtu == has || verify.Calls(c, o, tool, "-m", "--mtu") {

@@ -205,10 +205,10 @@ func (l *loadRun) Figure(traffic.Accounted) {
 	}
 }
 
-// eachRail looks at the parts of the sum: none may be more than its rail can carry, nor starve beside the others.
+// eachRail checks each rail's part of the sum: it must be possible for its rail, and not starved by the others.
 func (l *loadRun) eachRail() {
 	if l.bothWays || l.tcp > 0 {
-		return // nobody knows how two ways, or two protocols, share a rail
+		return // how two directions, or two protocols, share a rail is unknown
 	}
 	for i, p := range l.rails {
 		b := limits.BandOf(l.result.Rig, limits.Test{MTU: l.mtu}, p)
