@@ -181,7 +181,7 @@ func TestExplainPasted(t *testing.T) {
 	}
 	s.press("C", "E")
 	s.sees("then E explains it")
-	s.send(s.send(tea.PasteMsg{Content: "ping\nmessage too long\n"})())
+	s.send(s.send(tea.PasteMsg{Content: "ping\rmessage too long\r"})()) // as terminals send lines
 	s.sees("The MTUs differ", "It says ping")
 	if s.layers.top() != docsLevel {
 		t.Errorf("the top is layer %d", s.layers.top())

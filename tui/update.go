@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	"charm.land/bubbles/v2/spinner"
 	tea "charm.land/bubbletea/v2"
@@ -24,6 +25,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
+// lineEnds are those of a paste: terminals send a carriage return for each.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // update routes a message. What a key does is in keys.go, and in its layer's file.
 func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
@@ -37,7 +41,7 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.key(msg)
 	case tea.PasteMsg:
 		m.dirty = true
-		return m, m.all[m.layers.top()].Paste(msg.Content)
+		return m, m.all[m.layers.top()].Paste(lineEnds.Replace(msg.Content))
 	case tea.MouseClickMsg:
 		return m, m.click(msg.Mouse())
 	case tea.MouseWheelMsg:
