@@ -104,7 +104,8 @@ func (d Digest) Table(value, band func(Evidence) string) (t Table, ok bool) {
 	for _, m := range d.Measures {
 		var rows [][]string
 		for _, e := range m.Rows {
-			row := []string{m.What, e.Of, value(e), ""}
+			rail, _, _ := strings.Cut(e.Of, " (") // without its device: a table has no room for both
+			row := []string{m.What, rail, value(e), ""}
 			if x := e.Expected; x != nil {
 				row[3] = band(e)
 				if of[x.From] == nil {

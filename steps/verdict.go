@@ -142,19 +142,14 @@ func (v Verdict) Deciding() []Evidence {
 	return all
 }
 
-// Facts is the evidence in the order of reading: what else was found, what decided, and the rest.
+// Facts is the digest as one list: what decided, what was measured of each rail, and the rest.
 func (v Verdict) Facts() []Evidence {
-	var all []Evidence
-	for _, f := range v.Findings {
-		all = append(all, Evidence{Name: f.Grade.String(), Value: f.Text})
+	d := v.Digest()
+	all := d.Decided
+	for _, m := range d.Measures {
+		all = append(all, m.Rows...)
 	}
-	all = append(all, v.Deciding()...)
-	for _, e := range v.Evidence {
-		if !e.Outside() && !e.Decisive {
-			all = append(all, e)
-		}
-	}
-	return all
+	return append(all, d.Rest...)
 }
 
 // Outside reports whether the value is a number that is outside of what was expected.

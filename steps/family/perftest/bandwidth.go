@@ -678,7 +678,7 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 	if on := t.read.RelaxedOrdering; on != nil {
 		t.rep.ShowOf(t.Rail, "PCIe relaxed ordering", *on, "", nil)
 	}
-	t.rep.ShowOf(t.Rail, "messages", row.Iterations, "messages of "+fmt.Sprint(row.Bytes)+" bytes", nil)
+	t.rep.ShowOf(t.Rail, fmt.Sprintf("messages of %d bytes", row.Bytes), row.Iterations, "", nil)
 }
 
 // Signs: perftest prints nothing of how a bandwidth came about but its peak.
