@@ -146,7 +146,7 @@ func (m *Model) notebookKeys() []chapter {
 				to(m.copies.copyOutput).unlike("y makes it code: here m does"),
 			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copies.copyScript),
 			on("|", "open its log in $PAGER", "|").to(m.copies.openPager),
-			on("e", "show or hide what the verdict rests on", "e").
+			on("e", "show what decided; again: all of the evidence, or none", "e").
 				to(m.notebook.toggleEvidence).brief(10, "e", "evidence"),
 			on("S", "show all of a script and its values, or fold it", "S").to(m.notebook.toggleScript),
 			on(cells.WideKey, "tables with all of their columns, as lists where they are too wide", cells.WideKey).
@@ -217,7 +217,7 @@ func (m *Model) checklistKeys() []chapter {
 				to(m.copies.copyOutput),
 			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copies.copyScript),
 			on("|", "open its log in $PAGER", "|").to(m.copies.openPager),
-			on("e", "show or hide the evidence", "e").to(m.list.checkEvidence).brief(9, "e", "evidence"),
+			on("e", "show what decided; again: all of the evidence, or none", "e").to(m.list.checkEvidence).brief(9, "e", "evidence"),
 			on("S, s", "show or hide the script", "S", "s").to(m.list.checkScript),
 			on("i i", "interrupt what runs and empty the queue", "i").
 				to(m.interruptTwice).runs().brief(0, "i i", "interrupt").only(m.busy),
