@@ -217,7 +217,8 @@ func (m *Model) checklistKeys() []chapter {
 				to(m.copies.copyOutput),
 			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copies.copyScript),
 			on("|", "open its log in $PAGER", "|").to(m.copies.openPager),
-			on("e", "show what decided; again: all of the evidence, or none", "e").to(m.list.checkEvidence).brief(9, "e", "evidence"),
+			on("e", "show what decided; again: all of the evidence, or none", "e").
+				to(m.list.checkEvidence).brief(9, "e", "evidence"),
 			on("S, s", "show or hide the script", "S", "s").to(m.list.checkScript),
 			on("i i", "interrupt what runs and empty the queue", "i").
 				to(m.interruptTwice).runs().brief(0, "i i", "interrupt").only(m.busy),
