@@ -19,7 +19,8 @@ var meeting = []string{"etcd", "nixl-single-dram", "hosts", "ping", "summary"}
 // metOn runs them on nodes that are reached over SSH, as a real rig's are, and gives the verdicts.
 func metOn(t *testing.T, path, bin string, args ...string) map[string]cellObject {
 	t.Helper()
-	rig, config := servedRig(t, 50, func(port int) int { return port })
+	// A benchmark that ended before its own figures allow is INCONCLUSIVE, so this rig's clock is everybody's.
+	rig, config := servedRig(t, 1, func(port int) int { return port })
 	cmd := exec.Command(bin, args...)
 	cmd.Args = append(cmd.Args, "run", "--rig", rig, "--ssh-config", config, "-p", "NIXL_RUNTIME=ETCD", "--json")
 	cmd.Args = append(cmd.Args, meeting...)
