@@ -362,7 +362,7 @@ func withSessions(before, now *tape) func(*tui.Options) {
 		}
 		o.Saved.Check = func(string) error { return nil }
 		o.Saved.Compare = func(open, other string) (string, error) {
-			return comparison(before.document("ib-write-bw"), now.document("ib-write-bw"), other, open)
+			return notebook.ComparisonPage(before.document("ib-write-bw"), now.document("ib-write-bw"), other, open)
 		}
 	}
 }

@@ -30,7 +30,7 @@ cannot be read; 5 the result could not be written.`,
 		},
 		ValidArgsFunction: files("md", "markdown"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			docs, err := readRunbooks(args)
+			docs, err := runbook.ReadFiles(args)
 			if err != nil {
 				return usage(err)
 			}

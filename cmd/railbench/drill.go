@@ -68,7 +68,7 @@ almost no points. --scores shows the results so far; --seed N repeats a drill.`,
 			if took := model.Drilled(); took > 0 {
 				checks, hints := model.DrillUsed()
 				how = fmt.Sprintf("A check found it after %s: %d points, with %s and %s.",
-					took, model.Score(), counted(checks, "check"), counted(hints, "hint"))
+					took, model.Score(), steps.Counted(checks, "check"), steps.Counted(hints, "hint"))
 				done := drillScore{time.Now(), spec, f.seed, model.Score(), took, checks, hints}
 				if kept := done.keep(); kept != nil {
 					sanitize.Fprintln(cmd.ErrOrStderr(), kept)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/railbench/railbench/assets"
+	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/explain"
 	"github.com/railbench/railbench/steps/sanitize"
@@ -225,7 +226,7 @@ func printAnswer(b *strings.Builder, a explain.Answer) {
 		}
 	}
 	if a.UnknownLines > 0 {
-		sanitize.Fprintf(b, "\nNot understood: %s\n", counted(a.UnknownLines, "line"))
+		sanitize.Fprintf(b, "\nNot understood: %s\n", steps.Counted(a.UnknownLines, "line"))
 		for _, f := range a.Unknown {
 			hang(b, fmt.Sprintf("  line %-5d ", f.Line), f.Text)
 		}
@@ -255,7 +256,7 @@ func explainPage(text string) string {
 		}
 		sanitize.Fprintf(&b, "\n")
 	}
-	sanitize.Fprintf(&b, "# What follows from this text\n\n%s", counted(a.Lines, "line"))
+	sanitize.Fprintf(&b, "# What follows from this text\n\n%s", steps.Counted(a.Lines, "line"))
 	if len(a.Tools) > 0 {
 		sanitize.Fprintf(&b, ", with output of %s", strings.Join(a.Tools, ", "))
 	}

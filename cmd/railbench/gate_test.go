@@ -31,6 +31,7 @@ var roundTheGate = map[string]string{
 	"docs.go io.WriteString":  "a page of railbench's own, with its styles on a terminal",
 	"new.go f.Write":          "a runbook of railbench's own",
 	"rigfile.go f.Write":      "a rig file, never a terminal",
+	"workbench.go back.Write": "a runbook's file, never a terminal",
 	"main.go os.Stdout":       "handed to the gate",
 	"main.go os.Stderr":       "handed to the gate",
 	"main.go w.To":            "asked whether it is a terminal",

@@ -183,7 +183,8 @@ func describeAll(out io.Writer, rig steps.Rig) {
 					addressed++
 				}
 			}
-			text = fmt.Sprintf("%s: %d active, %d with an address  %s", counted(len(n.Rails), "rail"), up, addressed, n.Adapter)
+			text = fmt.Sprintf("%s: %d active, %d with an address  %s", steps.Counted(len(n.Rails), "rail"), up, addressed,
+				n.Adapter)
 		}
 		if names[text] == nil {
 			texts = append(texts, text)

@@ -31,8 +31,9 @@ on the simulated rig. An existing file is not changed.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := args[0]
-			if !hasRunbookName(path) {
-				return usage(fmt.Errorf("new %s: a runbook's name ends in .md: railbench new %s", path, withExtension(path)))
+			if !runbook.HasName(path) {
+				return usage(fmt.Errorf("new %s: a runbook's name ends in .md: railbench new %s", path,
+					runbook.WithExtension(path)))
 			}
 			from := assets.Runbook
 			if ethernet {

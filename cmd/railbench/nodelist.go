@@ -235,7 +235,7 @@ func showNodes(cmd *cobra.Command, nodes []nodeset.Node, notes []string, asJSON 
 	case len(nodes) == 0:
 		sanitize.Fprintln(out, "0 nodes: the list is empty")
 	default:
-		sanitize.Fprintf(out, "%s: %s\n", counted(len(nodes), "node"), nodeset.Fold(names))
+		sanitize.Fprintf(out, "%s: %s\n", steps.Counted(len(nodes), "node"), nodeset.Fold(names))
 		for _, n := range all {
 			line := fmt.Sprintf("  %-*s  %-*s  %s", width, n.Name, reach, howReached(n), n.From)
 			sanitize.Fprintln(out, strings.TrimRight(line, " "))

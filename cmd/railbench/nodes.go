@@ -713,22 +713,3 @@ func simNames(rig *sim.Rig) []string {
 	names[0], names[1] = names[1], names[0]
 	return names
 }
-
-// logDir makes the folder for one session's logs and removes those of sessions
-// long past.
-func logDir() string {
-	state, err := stateDir()
-	if err != nil {
-		return ""
-	}
-	logs := filepath.Join(state, "logs")
-	dir := filepath.Join(logs, sessionStamp()+"log")
-	if err := os.MkdirAll(logs, 0o700); err != nil {
-		return dir // a run that can't make it either says why
-	}
-	prune(logs, keepLogs-1)
-	if made, err := os.MkdirTemp(logs, sessionStamp()); err == nil {
-		dir = made
-	}
-	return dir
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/rigfile"
+	"github.com/railbench/railbench/steps/session"
 )
 
 // rigPath is where init writes the rig file and where it is looked for: ~/.config, or
@@ -66,4 +67,13 @@ func writeRig(path string, f rigfile.File, force bool) error {
 		return notWritten(err)
 	}
 	return nil
+}
+
+// logDir makes the folder for one session's logs; empty without a home.
+func logDir() string {
+	state, err := stateDir()
+	if err != nil {
+		return ""
+	}
+	return session.NewLogFolder(filepath.Join(state, "logs"))
 }

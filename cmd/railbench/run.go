@@ -14,6 +14,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui/cells"
@@ -69,7 +70,7 @@ func (f runFlags) cells(t steps.Tutorial, args []string) ([]steps.Cell, error) {
 		return nil, errors.New("name cells or parts, or give --all; railbench list shows them")
 	default:
 		cells, err := t.Select(args...)
-		if i := slices.IndexFunc(args, hasRunbookName); err != nil && i >= 0 {
+		if i := slices.IndexFunc(args, runbook.HasName); err != nil && i >= 0 {
 			err = fmt.Errorf("%s is a file, not a cell: run it with --runbook %[1]s and the ids of its cells, or --all", args[i])
 		}
 		return cells, err

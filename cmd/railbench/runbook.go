@@ -1,10 +1,7 @@
 package main
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/runbook"
@@ -25,11 +21,6 @@ func addRunbooks(cmd *cobra.Command, to *[]string) {
 	completeFlags(cmd, map[string]completer{"runbook": files("md", "markdown")})
 }
 
-// hasRunbookName reports whether a word is the name of a runbook, and of nothing else.
-func hasRunbookName(name string) bool {
-	return slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(name)))
-}
-
 // isFolder reports whether it is one now.
 func isFolder(name string) bool {
 	info, err := os.Stat(name)
@@ -40,7 +31,7 @@ func isFolder(name string) bool {
 // isn't: a folder that is called nearly as one is opened by its path.
 func runbooksOrNoCommand(cmd *cobra.Command, args []string) error {
 	for _, a := range args {
-		if hasRunbookName(a) || isSession(a) || strings.ContainsRune(a, filepath.Separator) || a == "." || a == ".." {
+		if runbook.HasName(a) || isSession(a) || strings.ContainsRune(a, filepath.Separator) || a == "." || a == ".." {
 			continue
 		}
 		err := noCommand(cmd, []string{a})
@@ -48,7 +39,7 @@ func runbooksOrNoCommand(cmd *cobra.Command, args []string) error {
 		case folder && steps.DidYouMean(a, commandNames(cmd)) != "":
 			return fmt.Errorf("%w (the folder is opened with %s .%c%s)", err, cmd.CommandPath(), filepath.Separator, a)
 		case folder:
-		case len(args) > 1 && hasRunbookName(args[0]):
+		case len(args) > 1 && runbook.HasName(args[0]):
 			return fmt.Errorf("%q is not a runbook: name files that end in .md, or folders of them; "+
 				"railbench run --runbook %s runs cells without a screen", a, args[0])
 		default:
@@ -61,7 +52,7 @@ func runbooksOrNoCommand(cmd *cobra.Command, args []string) error {
 // ownTutorial is somebody's own runbook: files and folders, each file a part, in the
 // order in which they are named. The checklist stands beside it.
 func ownTutorial(names []string) (steps.Tutorial, steps.Catalog, error) {
-	docs, err := readRunbooks(names)
+	docs, err := runbook.ReadFiles(names)
 	if err != nil {
 		return steps.Tutorial{}, steps.Catalog{}, usage(err)
 	}
@@ -91,9 +82,9 @@ func assemble(docs []runbook.Document) (steps.Tutorial, runbook.Known, []runbook
 	}
 	t, problems := runbook.Join(docs)
 	if t.Title == "" {
-		t.Title = titleOf(docs)
+		t.Title = runbook.TitleOf(docs)
 	}
-	t.Checklist = beside(t, built)
+	t.Checklist = runbook.Beside(t, built)
 	b := &bench{options: session.Options{Tutorial: t, Catalog: cat}}
 	if b.options.Programs, err = programs(); err != nil {
 		return t, runbook.Known{}, nil, err
@@ -112,15 +103,6 @@ func assemble(docs []runbook.Document) (steps.Tutorial, runbook.Known, []runbook
 		})
 	}
 	return t, k, problems, nil
-}
-
-// titleOf is the name of the file, or of the folder of several, without a title.
-func titleOf(docs []runbook.Document) string {
-	name := docs[0].Name
-	if dir := filepath.Dir(name); len(docs) > 1 && dir != "." {
-		return filepath.Base(dir)
-	}
-	return strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 }
 
 // known is what a runbook may name, beside its own parameters and cells. built is the
@@ -154,114 +136,4 @@ func known(o session.Options, built steps.Tutorial) runbook.Known {
 		k.Faults = append(k.Faults, f.Name)
 	}
 	return k
-}
-
-// beside is the built-in checklist as it stands beside another tutorial: with the
-// cells of the built-in one that put right what its checks find. An id that the other
-// tutorial has means its own part or cell: a runbook goes on working when the
-// checklist has more to check.
-func beside(t, built steps.Tutorial) []steps.Part {
-	own := steps.Tutorial{Parts: t.Parts}
-	taken := own.IDs()
-	for _, p := range t.Parts {
-		taken = append(taken, p.ID)
-	}
-	free := func(id string) string {
-		for slices.Contains(taken, id) {
-			id = "checklist-" + id
-		}
-		return id
-	}
-	var all []steps.Part
-	for _, p := range built.Checklist {
-		p.ID = free(p.ID)
-		p.Cells = slices.DeleteFunc(slices.Clone(p.Cells), func(c steps.Cell) bool { return slices.Contains(taken, c.ID) })
-		for i := range p.Cells {
-			p.Cells[i].Part = p.ID
-			if fix, ok := own.Cell(p.Cells[i].Check.Fix); ok && !fix.Asks && !fix.Change.Any() {
-				p.Cells[i].Check.Fix = "" // it puts nothing right
-			}
-		}
-		all = append(all, p)
-	}
-	fixes := steps.Part{ID: free("tutorial-fixes"), Title: "Fixes of the tutorial"}
-	var borrow func(id string)
-	borrow = func(id string) {
-		here := steps.Tutorial{Parts: t.Parts, Checklist: append(slices.Clone(all), fixes)}
-		c, ok := built.Cell(id)
-		if _, has := here.Cell(id); !ok || has {
-			return
-		}
-		c.Part = fixes.ID
-		fixes.Cells = append(fixes.Cells, c)
-		borrow(c.Change.Undoes)
-	}
-	for _, p := range all {
-		for _, c := range p.Cells {
-			borrow(c.Check.Fix)
-		}
-	}
-	return append(all, fixes)
-}
-
-// readRunbooks reads files, and every Markdown file of folders, in the order of their
-// names there.
-func readRunbooks(names []string) ([]runbook.Document, error) {
-	var files []string
-	for _, name := range names {
-		info, err := os.Stat(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("%s does not exist: start a runbook with railbench new %s", name, withExtension(name))
-		case err != nil:
-			return nil, fmt.Errorf("read the runbook: %w", err)
-		case info.IsDir():
-			found, err := markdown(name)
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, found...)
-		case !info.Mode().IsRegular():
-			return nil, fmt.Errorf("read the runbook: %s is not a file", name)
-		case !hasRunbookName(name):
-			return nil, fmt.Errorf("read the runbook: the name of %s doesn't end in .md", name)
-		default:
-			files = append(files, name)
-		}
-	}
-	var docs []runbook.Document
-	for _, file := range files {
-		src, err := safefile.Head(file, runbook.MaxBytes+1) // one more, so that it is seen to be too long
-		if err != nil {
-			return nil, fmt.Errorf("read the runbook: %w", err)
-		}
-		docs = append(docs, runbook.Read(file, src))
-	}
-	return docs, nil
-}
-
-func withExtension(name string) string {
-	if hasRunbookName(name) {
-		return name
-	}
-	return cmp.Or(strings.TrimRight(name, string(filepath.Separator)), "FILE") + ".md"
-}
-
-// markdown lists the Markdown files of a folder.
-func markdown(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read the runbook: %w", err)
-	}
-	var files []string
-	for _, e := range entries {
-		if hasRunbookName(e.Name()) && !e.IsDir() {
-			files = append(files, filepath.Join(dir, e.Name()))
-		}
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("no file in the folder %s ends in .md: railbench new %s starts a runbook",
-			dir, filepath.Join(dir, "FILE.md"))
-	}
-	return files, nil
 }

@@ -69,7 +69,7 @@ func TestBuiltInIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		docs, err := readRunbooks(names)
+		docs, err := runbook.ReadFiles(names)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestChecklistBesideARunbook(t *testing.T) {
 		"of nothing like it": part("one"), "of its ids": part("nodes", "mtu", "fix-link-up"),
 		"with its parts' ids": {Parts: []steps.Part{{ID: "tutorial-fixes", Cells: []steps.Cell{{ID: "check-network"}}}}},
 	} {
-		own.Checklist = beside(own, built)
+		own.Checklist = runbook.Beside(own, built)
 		if err := runbook.Check(own, cat); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

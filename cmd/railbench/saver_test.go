@@ -83,16 +83,16 @@ func TestScreenSavesItsSession(t *testing.T) {
 	if err := os.CopyFS(crash, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	if path, _ := cutOff(dir, "sim", true, b.options.Tutorial.Title); path != "" {
+	if path, _ := notebook.NewestCutOff(dir, "sim", true, b.options.Tutorial.Title); path != "" {
 		t.Errorf("%s is open, and was taken for cut off", path)
 	}
-	if path, _ := cutOff(crash, "lab", false, b.options.Tutorial.Title); path != "" {
+	if path, _ := notebook.NewestCutOff(crash, "lab", false, b.options.Tutorial.Title); path != "" {
 		t.Errorf("%s is another rig's", path)
 	}
-	if path, _ := cutOff(crash, "sim", true, "My runbook"); path != "" {
+	if path, _ := notebook.NewestCutOff(crash, "sim", true, "My runbook"); path != "" {
 		t.Errorf("%s is another runbook's", path)
 	}
-	path, d := cutOff(crash, "sim", true, b.options.Tutorial.Title)
+	path, d := notebook.NewestCutOff(crash, "sim", true, b.options.Tutorial.Title)
 	if d == nil || d.Book.Cells["hosts"].Verdict.Grade != steps.Pass {
 		t.Fatalf("the session that was cut off is not found: %q", path)
 	}
@@ -109,7 +109,7 @@ func TestScreenSavesItsSession(t *testing.T) {
 	if closed, unsaved := finish(s, io.Discard); closed != nil || unsaved != nil {
 		t.Fatal(closed, unsaved)
 	}
-	if path, _ := cutOff(dir, "sim", true, b.options.Tutorial.Title); path != "" {
+	if path, _ := notebook.NewestCutOff(dir, "sim", true, b.options.Tutorial.Title); path != "" {
 		t.Errorf("%s was saved at its end", path)
 	}
 	if d, err := notebook.Read(where.Path); err != nil || d.Book.Cells["hosts"].Verdict.Grade != steps.Pass ||
@@ -143,70 +143,6 @@ func TestScreenThatCannotSave(t *testing.T) {
 	}
 	if closed, unsaved := finish(s, io.Discard); closed != nil || unsaved != nil {
 		t.Fatal(closed, unsaved)
-	}
-}
-
-// The oldest of the sessions that nobody named are removed, but none that was cut off.
-func TestSessionsArePruned(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for i := range keepSessions + 5 {
-		name := filepath.Join(dir, string(rune('A'+i/26))+string(rune('a'+i%26))+".ipynb")
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			if err := os.WriteFile(notebook.JournalPath(name), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if _, err := newSessionFile(dir, "my rig/../x"); err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.ipynb"))
-	if err != nil || len(files) != keepSessions || filepath.Base(files[0]) != "Aa.ipynb" {
-		t.Errorf("%d files, the first is %s, %v", len(files), files[0], err)
-	}
-	name, err := newSessionFile(dir, "my rig/../x")
-	if err != nil || filepath.Dir(name) != dir || strings.ContainsAny(filepath.Base(name), " /") {
-		t.Errorf("%q, %v", name, err)
-	}
-}
-
-// A rig without a name is called by its nodes', which may be more than a file's name takes.
-func TestSessionOfARigWithALongName(t *testing.T) {
-	long := strings.Repeat("spark-01-", 40)
-	var names []string
-	for _, rig := range []string{long, long + "spark-02"} {
-		path, err := newSessionFile(t.TempDir(), rig)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Errorf("a session of %d bytes of names: %v", len(rig), err)
-		}
-		names = append(names, fileName(rig))
-	}
-	if names[0] == names[1] {
-		t.Error("two rigs have one name of a file")
-	}
-	if name := fileName("spark-02-spark-01"); name != "spark-02-spark-01" {
-		t.Errorf("a short one is %s", name)
-	}
-}
-
-// Two sessions of one second have two files, and both are of the rig whose name they have.
-func TestSessionsOfOneSecond(t *testing.T) {
-	dir := t.TempDir()
-	for range 3 {
-		path, err := newSessionFile(dir, "rack-1")
-		if err != nil || !strings.Contains(path, "Z-rack-1") || exists(path) {
-			t.Fatalf("%s, %v", path, err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/notebook"
+	"github.com/railbench/railbench/steps/runbook"
 )
 
 // Somebody who looks on sees what is recorded, also before it is saved.
@@ -23,7 +24,7 @@ func TestFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := follow(t.Context(), path)
+	next := notebook.Follow(t.Context(), path)
 	if book := next(); book == nil || len(book.Cells) != 0 {
 		t.Fatalf("at first: %+v", book)
 	}
@@ -61,26 +62,26 @@ func TestAChangedFileIsTold(t *testing.T) {
 		}
 	}
 	write(source)
-	w, err := newWriteBack([]string{path})
+	w, err := runbook.NewWriteBack([]string{path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := watchFiles(t.Context(), w)
+	told := w.Watch(t.Context())
 	parts := []steps.Part{{
 		ID:    "mine",
 		Cells: []steps.Cell{{ID: "one", Edited: true, Roles: []steps.Role{{Script: "false\n"}}}},
 	}}
-	if _, err := w.write(parts); err != nil {
+	if _, err := w.Write(parts); err != nil {
 		t.Fatal(err)
 	}
-	if name := w.changed(); name != "" {
+	if name := w.Changed(); name != "" {
 		t.Errorf("what was written from here is told: %s", name)
 	}
 	write(strings.Replace(source, "One", "Two", 1))
 	if name := told(); name != path {
 		t.Errorf("%q is told", name)
 	}
-	if name := w.changed(); name != "" {
+	if name := w.Changed(); name != "" {
 		t.Error("it is told twice")
 	}
 }

@@ -150,7 +150,7 @@ func (s *symptomObject) passed() string {
 	if !s.passes {
 		said = "found nothing, and not all of them passed"
 	}
-	return fmt.Sprintf("these %s %s", counted(len(s.Checks), "check"), said)
+	return fmt.Sprintf("these %s %s", steps.Counted(len(s.Checks), "check"), said)
 }
 
 // status is that of a run in which nothing failed: a person who described a fault must not read that all is well

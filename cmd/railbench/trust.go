@@ -58,7 +58,7 @@ Exit status: 0 all of it may run; 2 wrong usage, or it can't be read; 4 you decl
 		RunE: func(cmd *cobra.Command, args []string) error {
 			find := func(path string) (trusting, error) { return trustsSession(path, runbooks) }
 			switch {
-			case hasRunbookName(args[0]), isFolder(args[0]):
+			case runbook.HasName(args[0]), isFolder(args[0]):
 				find = trustsRunbook
 			case strings.EqualFold(filepath.Ext(args[0]), ".toml"):
 				find = trustsRig
@@ -239,11 +239,11 @@ func countedScripts(foreign []steps.Cell) string {
 	}
 	switch len(foreign) - params {
 	case 0:
-		return counted(params, "parameter")
+		return steps.Counted(params, "parameter")
 	case len(foreign):
-		return counted(len(foreign), "cell")
+		return steps.Counted(len(foreign), "cell")
 	}
-	return counted(len(foreign)-params, "cell") + " and " + counted(params, "parameter")
+	return steps.Counted(len(foreign)-params, "cell") + " and " + steps.Counted(params, "parameter")
 }
 
 // trustSession is that for the file of a run. One that is not there yet has none, and what
@@ -262,7 +262,7 @@ func (b *bench) trustSession(path string, trusted bool) error {
 // trustRunbooks is that for the runbooks that are run in place of the tutorial.
 func (b *bench) trustRunbooks(paths []string, trusted bool) error {
 	for _, path := range paths {
-		docs, err := readRunbooks([]string{path})
+		docs, err := runbook.ReadFiles([]string{path})
 		if err != nil {
 			return usage(err)
 		}

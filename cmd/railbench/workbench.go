@@ -18,6 +18,7 @@ import (
 	"github.com/railbench/railbench/steps/catalog"
 	"github.com/railbench/railbench/steps/notebook"
 	"github.com/railbench/railbench/steps/replay"
+	"github.com/railbench/railbench/steps/runbook"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 	"github.com/railbench/railbench/tui/render"
@@ -139,7 +140,7 @@ func (o opening) silent(flags rigFlags) bool {
 	if err != nil {
 		return true // nothing is saved there, and nothing resumed
 	}
-	left, err := journals(dir)
+	left, err := notebook.Journals(dir)
 	return err == nil && len(left) == 0
 }
 
@@ -171,9 +172,9 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	}()
 	b.options.Asker, b.options.Confirm, b.options.Sample = asker, asker, true
 	b.options.Logs = logDir()
-	back, err := newWriteBack(flags.runbooks)
+	back, err := runbook.NewWriteBack(flags.runbooks)
 	if err != nil {
-		return nil, err
+		return nil, usage(err)
 	}
 	kept, err := b.sessionFile(cmd, o)
 	if notebook.InUse(err) {
@@ -213,9 +214,9 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 		return nil, usage(err)
 	}
 	if back != nil {
-		opts.Runbook = tui.Runbook{Write: back.write, Changed: watchFiles(cmd.Context(), back)}
+		opts.Runbook = tui.Runbook{Write: back.Write, Changed: back.Watch(cmd.Context())}
 	}
-	opts.Saved = tui.Saved{List: savedSessions, Compare: compareSaved}
+	opts.Saved = tui.Saved{List: savedSessions, Compare: notebook.CompareFiles}
 	if o.drill.Fault == "" {
 		opts.Saved.Check = b.opens
 	}
@@ -327,7 +328,7 @@ func view(ctx context.Context, path string, why error) (*app, error) {
 		Terminal: thisTerminal(),
 		Book:     &d.Book,
 		ReadOnly: followed(why),
-		Saved:    tui.Saved{Follow: follow(ctx, path), List: savedSessions, Compare: compareSaved},
+		Saved:    tui.Saved{Follow: notebook.Follow(ctx, path), List: savedSessions, Compare: notebook.CompareFiles},
 		Programs: tui.Programs{Pager: openPager},
 		Docs:     pages,
 		Explain:  explainPage,
@@ -350,7 +351,7 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store
 		return nil, nil
 	}
 	if !o.begins {
-		left, d := cutOff(dir, b.options.Rig, b.options.Simulated, b.options.Tutorial.Title)
+		left, d := notebook.NewestCutOff(dir, b.options.Rig, b.options.Simulated, b.options.Tutorial.Title)
 		switch {
 		case d == nil:
 		case b.offer(cmd.Context(), cmd.InOrStdin(), errOut, d):
@@ -371,7 +372,7 @@ func (b *bench) sessionFile(cmd *cobra.Command, o opening) (kept *notebook.Store
 // newFile makes the file of a session that nobody named.
 func (b *bench) newFile(dir string) func() (session.Store, error) {
 	return func() (session.Store, error) {
-		path, err := newSessionFile(dir, b.options.Rig)
+		path, err := notebook.NewFile(dir, b.options.Rig)
 		if err != nil {
 			return nil, err
 		}

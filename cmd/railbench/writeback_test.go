@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/runbook"
 )
 
 const ours = "# Mine {#mine}\r\n\r\nProse.\r\n\r\n## One {#one}\r\n\r\n```sh cell=one on=both\r\nuptime\r\n```\r\n" +
@@ -50,7 +51,7 @@ func TestWriteBack(t *testing.T) {
 		}
 	}
 	file(ours)
-	w, err := newWriteBack([]string{path})
+	w, err := runbook.NewWriteBack([]string{path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,46 +60,46 @@ func TestWriteBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := tut.Parts
-	if said, err := w.write(parts); err != nil || !strings.HasPrefix(said, "nothing to write") {
+	if said, err := w.Write(parts); err != nil || !strings.HasPrefix(said, "nothing to write") {
 		t.Errorf("%q, %v", said, err)
 	}
 	is(ours)
 	// Its own bytes change, and no other; a second write has nothing to do.
 	parts = edited(t, parts, "two", 1, "iperf3 -c \"$PEER_RAIL2_IP\" -P 4\n")
 	want := strings.Replace(ours, "iperf3 -c \"$PEER_RAIL1_IP\"", "iperf3 -c \"$PEER_RAIL2_IP\" -P 4", 1)
-	if said, err := w.write(parts); err != nil || said != "written to "+path+" (1 cell)" {
+	if said, err := w.Write(parts); err != nil || said != "written to "+path+" (1 cell)" {
 		t.Errorf("%q, %v", said, err)
 	}
 	is(want)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if said, err := w.write(parts); err != nil || !strings.HasPrefix(said, "nothing to write") {
+	if said, err := w.Write(parts); err != nil || !strings.HasPrefix(said, "nothing to write") {
 		t.Errorf("%q, %v", said, err)
 	}
 	// What somebody else wrote elsewhere in the file stays; what they wrote into the
 	// same script is not overwritten.
 	file(strings.Replace(want, "Prose.", "Other prose.", 1))
 	parts = edited(t, parts, "one", 0, "date\n")
-	if _, err := w.write(parts); err != nil {
+	if _, err := w.Write(parts); err != nil {
 		t.Fatal(err)
 	}
 	want = strings.Replace(strings.Replace(want, "Prose.", "Other prose.", 1), "uptime", "date", 1)
 	is(want)
 	theirs := strings.Replace(want, "date", "hostname", 1)
 	file(theirs)
-	if _, err := w.write(edited(t, parts, "one", 0, "who\n")); err == nil ||
+	if _, err := w.Write(edited(t, parts, "one", 0, "who\n")); err == nil ||
 		!strings.Contains(err.Error(), "another program changed") {
 		t.Error(err)
 	}
 	is(theirs)
 	// A script that would end its own fence can't be written.
 	file(want)
-	if _, err := w.write(edited(t, parts, "one", 0, "cat <<x\n```\nx\n")); err == nil {
+	if _, err := w.Write(edited(t, parts, "one", 0, "cat <<x\n```\nx\n")); err == nil {
 		t.Error("a fence in a script was written")
 	}
 	is(want)
-	if w, err := newWriteBack(nil); w != nil || err != nil {
+	if w, err := runbook.NewWriteBack(nil); w != nil || err != nil {
 		t.Errorf("the built-in tutorial: %v, %v", w, err)
 	}
 }
@@ -114,7 +115,7 @@ func TestWriteBackOfSeveralFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w, err := newWriteBack(files)
+	w, err := runbook.NewWriteBack(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestWriteBackOfSeveralFiles(t *testing.T) {
 	if err := os.WriteFile(files[1], []byte(theirs), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.write(parts)
+	_, err = w.Write(parts)
 	if err == nil || !strings.Contains(err.Error(), "written to "+files[0]) ||
 		!strings.Contains(err.Error(), "b.md was not written") || strings.Contains(err.Error(), "nothing was written") {
 		t.Error(err)

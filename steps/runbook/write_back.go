@@ -1,7 +1,8 @@
-package main
+package runbook
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/runbook"
 )
 
 // A writeBack puts the scripts that were edited on the screen back into a runbook's
@@ -23,20 +23,20 @@ type writeBack struct {
 	sources map[string][]byte   // the files as they were read or written, by name
 }
 
-// newWriteBack is of the runbooks with these names; nil for the built-in tutorial.
-func newWriteBack(names []string) (*writeBack, error) {
+// NewWriteBack is of the runbooks with these names; nil for the built-in tutorial.
+func NewWriteBack(names []string) (*writeBack, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	docs, err := readRunbooks(names)
+	docs, err := ReadFiles(names)
 	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
 	w := &writeBack{scripts: map[string][]string{}, sources: map[string][]byte{}}
 	for _, d := range docs {
 		w.files = append(w.files, d.Name)
-		if w.sources[d.Name], err = safefile.Read(d.Name, runbook.MaxBytes); err != nil {
-			return nil, usage(err)
+		if w.sources[d.Name], err = safefile.Read(d.Name, MaxBytes); err != nil {
+			return nil, err
 		}
 		for _, c := range d.Part.Cells {
 			w.scripts[c.ID] = scriptsOf(c)
@@ -53,9 +53,9 @@ func scriptsOf(c steps.Cell) []string {
 	return scripts
 }
 
-// write writes what was edited, and says what it wrote. A script that somebody else has
+// Write writes what was edited, and says what it wrote. A script that somebody else has
 // changed in the file meanwhile is not overwritten.
-func (w *writeBack) write(parts []steps.Part) (string, error) {
+func (w *writeBack) Write(parts []steps.Part) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var wrote []string
@@ -76,7 +76,7 @@ func (w *writeBack) write(parts []steps.Part) (string, error) {
 			return "", err
 		}
 		if n > 0 {
-			wrote = append(wrote, fmt.Sprintf("%s (%s)", file, counted(n, "cell")))
+			wrote = append(wrote, fmt.Sprintf("%s (%s)", file, steps.Counted(n, "cell")))
 		}
 	}
 	said := "nothing to write: no script was edited"
@@ -92,11 +92,11 @@ func (w *writeBack) write(parts []steps.Part) (string, error) {
 // file writes the cells of one file, and tells how many.
 // It is read anew, because somebody may have changed another cell meanwhile: that change stays.
 func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
-	src, err := safefile.Read(name, runbook.MaxBytes)
+	src, err := safefile.Read(name, MaxBytes)
 	if err != nil {
 		return 0, err
 	}
-	d := runbook.Read(name, src)
+	d := Read(name, src)
 	out := src
 	wrote := map[string][]string{}
 	for _, there := range d.Part.Cells {
@@ -113,7 +113,7 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 			if script == w.scripts[c.ID][role] {
 				continue
 			}
-			if out, err = runbook.Edit(out, c.ID, role, script); err != nil {
+			if out, err = Edit(out, c.ID, role, script); err != nil {
 				return 0, fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -122,7 +122,7 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 	if len(wrote) == 0 || bytes.Equal(out, src) {
 		return 0, nil
 	}
-	if after := runbook.Read(name, out); len(after.Problems) > 0 {
+	if after := Read(name, out); len(after.Problems) > 0 {
 		return 0, fmt.Errorf("%s was not written, because it could not be opened any more: %w",
 			name, errors.New(after.Problems[0].Text))
 	}
@@ -134,13 +134,13 @@ func (w *writeBack) file(name string, parts []steps.Part) (n int, err error) {
 	return len(wrote), nil
 }
 
-// changed names the file that is no longer what was read, or written here; empty where none
+// Changed names the file that is no longer what was read, or written here; empty where none
 // is.
-func (w *writeBack) changed() string {
+func (w *writeBack) Changed() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, name := range w.files {
-		src, err := safefile.Read(name, runbook.MaxBytes)
+		src, err := safefile.Read(name, MaxBytes)
 		if err == nil && !bytes.Equal(src, w.sources[name]) {
 			w.sources[name] = src // it is told once
 			return name
@@ -149,9 +149,20 @@ func (w *writeBack) changed() string {
 	return ""
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+// Watch tells when one of the files has become another one than was read, or was written from here; empty once ctx has
+// ended.
+func (w *writeBack) Watch(ctx context.Context) func() string {
+	was := safefile.Stamps(w.files...)
+	return func() string {
+		for {
+			now, ok := safefile.AwaitChange(ctx, was, w.files...)
+			if !ok {
+				return ""
+			}
+			was = now
+			if name := w.Changed(); name != "" {
+				return name
+			}
+		}
 	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -1,0 +1,94 @@
+package notebook
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// keepSessions is how many sessions stay in the folder for those that nobody named.
+const keepSessions = 50
+
+// NewFile is a name for a session that nobody named, and removes the oldest of
+// those.
+func NewFile(dir, rig string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("the session is not saved: %w", err)
+	}
+	forgetSessions(dir)
+	path := filepath.Join(dir, sessionStamp()+fileName(rig))
+	file := path + Extension
+	for i := 2; isThere(file); i++ { // of the same second
+		file = fmt.Sprintf("%s-%d%s", path, i, Extension)
+	}
+	return file, nil
+}
+
+// longestName is how much of a rig's name a file's has, which may have 255 bytes in all: a rig without a
+// name of its own is called by those of its nodes.
+const longestName = 100
+
+// fileName is a rig's name as a part of a file's. Of a longer one the end stands as a hash, so that two rigs
+// of many nodes have two.
+func fileName(rig string) string {
+	if len(rig) > longestName {
+		rig = fmt.Sprintf("%s-%x", rig[:longestName], sha256.Sum256([]byte(rig)))[:longestName+1+16]
+	}
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {
+			return r
+		}
+		return '-'
+	}, rig)
+}
+
+// forgetSessions removes the oldest sessions that nobody named, so that there is room for
+// one more. One that has a journal was cut off, and is offered yet.
+func forgetSessions(dir string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*"+Extension))
+	if err != nil {
+		return // the folder's own name is a pattern: they stay
+	}
+	slices.Sort(files) // their names begin with the time
+	for i := 0; i < len(files)-keepSessions+1; i++ {
+		if _, err := os.Stat(JournalPath(files[i])); err != nil {
+			_ = os.Remove(files[i]) // the next session tries again
+		}
+	}
+}
+
+// NewestCutOff finds the newest session of a rig, and of a tutorial or runbook with this
+// title, whose railbench ended without saving it.
+func NewestCutOff(dir, rig string, simulated bool, title string) (path string, d *Document) {
+	left, err := Journals(dir)
+	if err != nil {
+		return "", nil
+	}
+	slices.Sort(left)
+	for _, j := range slices.Backward(left) {
+		path = strings.TrimSuffix(j, JournalPath(""))
+		d, ok := CutOff(path)
+		if ok && d.Book.Rig.Name == rig && d.Book.Rig.Simulated == simulated &&
+			d.Book.Tutorial.Title == title && len(d.Book.Cells) > 0 {
+			return path, d
+		}
+	}
+	return "", nil
+}
+
+// Journals are those in a folder of sessions: of sessions that are open, and of those
+// that were cut off.
+func Journals(dir string) ([]string, error) {
+	return filepath.Glob(filepath.Join(dir, "*"+JournalPath(Extension)))
+}
+
+func sessionStamp() string { return time.Now().UTC().Format("20060102T150405Z-") }
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
