@@ -69,6 +69,8 @@ type (
 	Saved struct {
 		Path string
 		Why  string
+		// Kept says that it is saved in Path all the same, and Why is about another file.
+		Kept bool
 	}
 	// NodeChanged tells the state of a node's connection.
 	NodeChanged struct {

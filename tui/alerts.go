@@ -77,7 +77,11 @@ func trouble(book steps.Notebook) []alert {
 		}
 	}
 	if why := book.Saved.Why; why != "" {
-		lines = append(lines, alert{text: "not saved: " + why})
+		text := "not saved: " + why + " (ctrl+s names another file)"
+		if book.Saved.Kept {
+			text = why
+		}
+		lines = append(lines, alert{text: text, mild: book.Saved.Kept})
 	}
 	switch {
 	case connecting > alertsHeight && connecting < len(names):

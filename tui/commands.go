@@ -77,8 +77,8 @@ func (m *Model) tellSaved() tea.Cmd {
 			}
 			return wroteMsg(said)
 		}
-	case m.book.Saved.Why != "":
-		m.notice = "not saved: " + m.book.Saved.Why
+	case m.unsaved():
+		return m.saveAs.open(false)
 	case m.book.Saved.Path != "":
 		m.notice = "saved in " + m.book.Saved.Path
 	default:

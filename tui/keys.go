@@ -339,7 +339,8 @@ func (m *Model) everywhere() chapter {
 		on("?", "this help", "?").to(m.help.openHelp).brief(2, "?", "help"),
 		on("ctrl+c", "interrupt what runs; with nothing running, or a second time, ask whether to quit", "ctrl+c").
 			to(m.quit.control),
-		on("q", "quit; asks first while a cell runs", "q").to(m.quit.quit).brief(11, "q", "quit"),
+		on("q", "quit; asks first if a cell runs, the session is not saved, or in a presentation", "q").
+			to(m.quit.quit).brief(11, "q", "quit"),
 	}}
 }
 

@@ -71,8 +71,9 @@ const (
 	paletteLevel
 	helpLevel
 	quitLevel
-	drillLevel // the end of a drill
-	smallLevel // the terminal is too small to show anything
+	saveAsLevel // a file is named for a session that is not saved
+	drillLevel  // the end of a drill
+	smallLevel  // the terminal is too small to show anything
 	questionLevel
 	levels // how many there are
 )
@@ -108,7 +109,7 @@ func (s *stack) has(some ...level) bool {
 
 // typing reports whether the user is typing: what is typed is no answer to a question that comes meanwhile.
 func (s *stack) typing() bool {
-	return s.has(editorLevel, formLevel, paletteLevel, symptomLevel, wordsLevel, searchLevel)
+	return s.has(editorLevel, formLevel, paletteLevel, symptomLevel, wordsLevel, searchLevel, saveAsLevel)
 }
 
 // top is the layer that is asked.

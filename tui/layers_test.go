@@ -53,6 +53,12 @@ func opened(t *testing.T) map[level]func() *screen {
 			s.press("ctrl+c")
 			return s
 		},
+		saveAsLevel: func() *screen {
+			s := quits()
+			s.tell(steps.Saved{Why: "no room"})
+			s.press("ctrl+s")
+			return s
+		},
 		drillLevel: func() *screen {
 			s := quits()
 			s.layers.push(drillLevel)

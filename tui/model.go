@@ -69,6 +69,7 @@ type Model struct {
 	palette   *palette
 	help      *help
 	quit      *quitBox
+	saveAs    *saveAs
 	drill     *drill
 	questions *questions
 	presenter *presenter
@@ -111,7 +112,8 @@ func New(s Session, opts Options) *Model {
 	m.saved = &sessions{shared: sh, docs: m.docs}
 	m.copies = &copies{shared: sh, current: m.current}
 	m.help = &help{shared: sh, page: newHelpPage(), chapters: m.chapters, openPalette: m.openPalette}
-	m.quit = &quitBox{shared: sh}
+	m.saveAs = &saveAs{shared: sh}
+	m.quit = &quitBox{shared: sh, saveAs: m.saveAs}
 	m.questions = &questions{shared: sh}
 	m.presenter = &presenter{shared: sh, foot: m.foot, progress: progress{slide: -1, tick: tea.Tick}}
 	m.gauges = &gaugesScreen{shared: sh, notebook: m.notebook}
@@ -120,7 +122,7 @@ func New(s Session, opts Options) *Model {
 		notebookLevel: m.notebook, wordsLevel: m.finder, checklistLevel: m.list, symptomLevel: &symptomLine{m.list},
 		outputLevel: m.output, searchLevel: &searchLine{m.output}, gaugesLevel: m.gauges,
 		presentationLevel: m.presenter, docsLevel: m.docs, editorLevel: m.editor, formLevel: m.form,
-		paletteLevel: m.palette, helpLevel: m.help, quitLevel: m.quit, drillLevel: m.drill,
+		paletteLevel: m.palette, helpLevel: m.help, quitLevel: m.quit, saveAsLevel: m.saveAs, drillLevel: m.drill,
 		smallLevel: &tooSmall{shared: sh, quit: m.quit}, questionLevel: m.questions,
 	}
 	if opts.Book != nil {

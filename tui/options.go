@@ -102,6 +102,10 @@ type Saved struct {
 	Check func(path string) error
 	// Compare tells in Markdown what is better and worse in the session that is open than in another one.
 	Compare func(open, path string) (string, error)
+	// Elsewhere is a file that the session could be saved in where its own can't be written; empty for none.
+	Elsewhere func() string
+	// In saves the session in another file, from its beginning.
+	In func(path string) error
 	// Follow waits until the session has changed that another railbench has open, and gives it; nil once nobody can tell.
 	Follow func() *steps.Notebook
 }

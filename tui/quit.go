@@ -12,11 +12,23 @@ import (
 type quitBox struct {
 	*shared
 	inert
+	saveAs *saveAs
 }
 
-// quitText says what would be lost: a running cell, but not the session.
+// quitText says what would be lost: a running cell, and the session only where it is not saved.
 func (qb *quitBox) quitText() string {
 	c, ok := qb.book.Tutorial.Cell(qb.book.Running)
+	if qb.unsaved() {
+		text := fmt.Sprintf("The session is not saved, and quitting loses the results of %s: %s.",
+			plural(len(qb.book.Cells), "cell"), theme.Clean(qb.book.Saved.Why))
+		if place := qb.saveAs.place; place != "" {
+			text += " It can be saved in " + theme.Clean(place)
+		}
+		return text
+	}
+	if !ok && qb.layers.has(presentationLevel) {
+		return "Quitting ends the presentation."
+	}
 	if !ok && qb.book.Saved.Path != "" && qb.book.Saved.Why == "" {
 		return "Nothing is running. The session is saved in " + theme.Clean(qb.book.Saved.Path)
 	}
@@ -36,24 +48,42 @@ func (qb *quitBox) control() tea.Cmd {
 	if qb.opts.ReadOnly != "" {
 		return tea.Quit // nothing ends with it
 	}
+	return qb.open()
+}
+
+func (qb *quitBox) open() tea.Cmd {
 	qb.layers.push(quitLevel)
+	if qb.unsaved() {
+		return qb.saveAs.look()
+	}
 	return nil
 }
 
-// quit asks while anything runs: it would be ended on its nodes.
+// quit asks where something would be lost: what runs, results that are not saved, an audience.
 func (qb *quitBox) quit() tea.Cmd {
-	if qb.busy() && qb.opts.ReadOnly == "" {
-		qb.layers.push(quitLevel)
-		return nil
+	if qb.busy() && qb.opts.ReadOnly == "" || qb.unsaved() || qb.layers.has(presentationLevel) {
+		return qb.open()
 	}
 	return tea.Quit
 }
 
-// Key answers whether to quit.
+// Key answers whether to quit. Where that loses results, enter saves them first; ctrl+c quits everywhere.
 func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
+	unsaved := qb.unsaved()
 	switch msg.String() {
-	case "y", "Y", "enter", "ctrl+c", "q":
+	case "y", "Y", "ctrl+c":
 		return tea.Quit
+	case "q":
+		if !unsaved {
+			return tea.Quit
+		}
+	case "enter", "s", "S":
+		if unsaved {
+			return qb.saveAs.open(true)
+		}
+		if msg.String() == "enter" {
+			return tea.Quit
+		}
 	case "n", "N", "esc":
 		qb.layers.drop(quitLevel)
 	}
@@ -64,7 +94,12 @@ func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
 func (qb *quitBox) Draw(width, _ int) picture {
 	width = min(boxWidth, width)
 	lines := theme.Wrap(qb.quitText(), width, "", "")
-	lines = append(lines, "", qb.styles.Focus.Render("y")+" quit   "+qb.styles.Focus.Render("n")+" stay")
+	focus := qb.styles.Focus.Render
+	keys := focus("y") + " quit   " + focus("n") + " stay"
+	if qb.unsaved() {
+		keys = focus("s") + " save it in another file   " + focus("y") + " quit without it   " + focus("n") + " stay"
+	}
+	lines = append(lines, "", keys)
 	return picture{lines: lines, title: "Quit?", columns: width}
 }
 

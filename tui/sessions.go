@@ -93,6 +93,10 @@ func (ss *sessions) checked(msg checkedMsg) tea.Cmd {
 		ss.notice = "something runs by now: i i interrupts it"
 		return nil
 	}
+	if ss.unsaved() {
+		ss.notice = notSaved
+		return nil
+	}
 	ss.next = Next{Session: msg.path}
 	return tea.Quit
 }
@@ -105,6 +109,9 @@ func (ss *sessions) reopen() tea.Cmd {
 		return nil
 	case ss.busy():
 		ss.notice = "something runs: i i interrupts it"
+		return nil
+	case ss.unsaved():
+		ss.notice = notSaved
 		return nil
 	}
 	ss.next = Next{Session: ss.book.Saved.Path, Again: true}

@@ -65,6 +65,10 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case wroteMsg:
 		m.notice, m.dirty = string(msg), true
 		return m, nil
+	case placeMsg:
+		return m, m.saveAs.offered(msg)
+	case movedMsg:
+		return m, m.saveAs.moved(msg)
 	case editorMsg:
 		return m, m.editor.handOver(msg)
 	case editedMsg:

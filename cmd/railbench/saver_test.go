@@ -28,7 +28,7 @@ func saved(t *testing.T, dir string) (*bench, *session.Session) {
 	}
 	t.Cleanup(b.close)
 	if dir != "" {
-		b.options.Saving.Begin = b.newFile(dir)
+		b.options.Saving = session.Saving{Begin: b.newFile(dir), At: b.at}
 	}
 	s := session.New(b.options)
 	b.onState = s.State
@@ -141,8 +141,33 @@ func TestScreenThatCannotSave(t *testing.T) {
 	if where := runs(t, s, "hosts"); where.Why == "" {
 		t.Error("it does not say that it is not saved")
 	}
+	if closed, unsaved := finish(s, io.Discard); closed != nil || unsaved == nil {
+		t.Fatal(closed, unsaved)
+	}
+	// In a file that the user names it is saved from its beginning, and goes on there; a file that is there stays.
+	_, s = saved(t, dir)
+	runs(t, s, "hosts")
+	if err := saveIn(s)(dir); err == nil {
+		t.Error("a file that was there is taken")
+	}
+	if err := saveIn(s)(filepath.Join(dir, "x.ipynb")); err == nil {
+		t.Error("a file is a folder")
+	}
+	path := filepath.Join(t.TempDir(), "mine.ipynb")
+	if err := saveIn(s)(path); err != nil {
+		t.Fatal(err)
+	}
+	if where := runs(t, s, "rail-map"); where != (steps.Saved{Path: path}) {
+		t.Errorf("saved: %+v", where)
+	}
 	if closed, unsaved := finish(s, io.Discard); closed != nil || unsaved != nil {
 		t.Fatal(closed, unsaved)
+	}
+	if d, err := notebook.Read(path); err != nil || len(d.Book.Cells) != 2 {
+		t.Errorf("saved: %v", err)
+	}
+	if place := notebook.Elsewhere("sim"); filepath.Ext(place) != notebook.Extension {
+		t.Errorf("it could be saved in %q", place)
 	}
 }
 

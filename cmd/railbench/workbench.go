@@ -172,6 +172,7 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	}()
 	b.options.Asker, b.options.Confirm, b.options.Sample = asker, asker, true
 	b.options.Logs = logDir()
+	b.options.Saving.At = b.at
 	back, err := runbook.NewWriteBack(flags.runbooks)
 	if err != nil {
 		return nil, usage(err)
@@ -218,7 +219,8 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	}
 	opts.Saved = tui.Saved{List: savedSessions, Compare: notebook.CompareFiles}
 	if o.drill.Fault == "" {
-		opts.Saved.Check = b.opens
+		opts.Saved.Check, opts.Saved.In = b.opens, saveIn(s)
+		opts.Saved.Elsewhere = func() string { return notebook.Elsewhere(b.options.Rig) }
 	}
 	ready = true
 	return &app{tui.New(s, opts), b, s, along}, nil
@@ -284,7 +286,7 @@ func (d *app) putAway(cmd *cobra.Command, shown error) error {
 		return shown
 	}
 	if unsaved != nil {
-		return unwritten(unsaved)
+		return unwritten(fmt.Errorf("the session is not saved: %w", unsaved))
 	}
 	if closed != nil {
 		return status{exitUnreachable, closed}
@@ -376,11 +378,26 @@ func (b *bench) newFile(dir string) func() (session.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		store, err := b.store(path)
-		if err != nil {
-			return nil, err // and no Store that is nil
+		return b.at(path)
+	}
+}
+
+// at is a session's file.
+func (b *bench) at(path string) (session.Store, error) {
+	store, err := b.store(path)
+	if err != nil {
+		return nil, err // and no Store that is nil
+	}
+	return store, nil
+}
+
+// saveIn saves a session in a file that is not there yet.
+func saveIn(s *session.Session) func(path string) error {
+	return func(path string) error {
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s exists: name a file that does not", path)
 		}
-		return store, nil
+		return s.SaveIn(path)
 	}
 }
 

@@ -2,6 +2,7 @@ package notebook
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ const keepSessions = 50
 // those.
 func NewFile(dir, rig string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("the session is not saved: %w", err)
+		return "", err
 	}
 	forgetSessions(dir)
 	path := filepath.Join(dir, sessionStamp()+fileName(rig))
@@ -26,6 +27,27 @@ func NewFile(dir, rig string) (string, error) {
 		file = fmt.Sprintf("%s-%d%s", path, i, Extension)
 	}
 	return file, nil
+}
+
+// Elsewhere is a file in which a session could be saved where it can't be where sessions are, in this folder or in the
+// one for temporary files; empty for none.
+func Elsewhere(rig string) string {
+	for _, dir := range []string{".", os.TempDir()} {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			continue
+		}
+		const room = 1 << 20 // of a full disk a name can be had, and no byte
+		f, err := os.CreateTemp(dir, ".railbench-*")
+		if err != nil {
+			continue
+		}
+		_, err = f.Write(make([]byte, room))
+		if err = errors.Join(err, f.Close(), os.Remove(f.Name())); err == nil {
+			return filepath.Join(dir, sessionStamp()+fileName(rig)+Extension)
+		}
+	}
+	return ""
 }
 
 // longestName is how much of a rig's name a file's has, which may have 255 bytes in all: a rig without a

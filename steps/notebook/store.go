@@ -292,6 +292,32 @@ func (s *Store) Sample(b meter.Board) {
 	s.doc.Sample(b, s.o.Now())
 }
 
+// Move keeps the session in another file from here on, which must not be there: its own could not be written.
+func (s *Store) Move(path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	to, err := Open(path, s.doc.Book.Tutorial, s.o)
+	if err != nil {
+		return err
+	}
+	to.doc = s.doc
+	if err := to.save(); err != nil {
+		return errors.Join(fmt.Errorf("session %s: %w", path, err), to.journal.Close())
+	}
+	left := s.journal
+	s.path, s.journal, s.size, s.head, s.saved = to.path, to.journal, to.size, to.head, to.saved
+	s.behind, s.err, s.moved = false, nil, nil
+	_ = os.Remove(left.Name()) // the other file has all of it
+	_ = left.Close()
+	return nil
+}
+
+// A keptError is about another file than the one that the session is kept in.
+type keptError struct{ error }
+
+// Kept reports that nothing is lost.
+func (keptError) Kept() bool { return true }
+
 // Record keeps events: in the journal at once, and in the file when a cell has ended
 // or was cleared. Call it before anybody sees them. The error stands as long as
 // something is not kept, and says so: the session goes on, and the next call tries
@@ -388,8 +414,8 @@ func (s *Store) aside(content []byte) error {
 	if err != nil {
 		return fmt.Errorf("another program has written it, so it was left alone; and beside it: %w", err)
 	}
-	s.moved = fmt.Errorf("session %s: another program has written it meanwhile,"+
-		" so it was left alone: the session goes on in %s", s.path, name)
+	s.moved = keptError{fmt.Errorf("session %s: another program has written it meanwhile,"+
+		" so it was left alone: the session goes on in %s", s.path, name)}
 	s.path = name
 	return nil
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -17,6 +18,8 @@ type Store interface {
 	Sample(b meter.Board)
 	// Path is where the session is kept.
 	Path() string
+	// Move keeps the session in another file from here on.
+	Move(path string) error
 	// Close keeps it for the last time.
 	Close() error
 }
@@ -27,6 +30,8 @@ type Store interface {
 type Saving struct {
 	Store Store
 	Begin func() (Store, error)
+	// At makes it in a file that the user named, where Begin could not.
+	At func(path string) (Store, error)
 }
 
 // saver keeps what happens before anybody sees it.
@@ -36,6 +41,7 @@ type saver struct {
 	mu     sync.Mutex
 	saving Saving
 	before []steps.Event // what came before there was a file
+	failed error         // why there is none, though a cell has run
 	told   steps.Saved
 }
 
@@ -64,7 +70,7 @@ func (v *saver) record(events []steps.Event) steps.Saved {
 			return v.told
 		}
 		store, err := v.saving.Begin()
-		if err != nil {
+		if v.failed = err; err != nil {
 			return steps.Saved{Why: err.Error()}
 		}
 		v.saving.Store, events, v.before = store, v.before, nil
@@ -75,8 +81,42 @@ func (v *saver) record(events []steps.Event) steps.Saved {
 	saved := steps.Saved{Path: v.saving.Store.Path()}
 	if err := v.saving.Store.Record(events); err != nil {
 		saved.Why = err.Error()
+		kept, ok := errors.AsType[interface {
+			error
+			Kept() bool
+		}](err)
+		saved.Kept = ok && kept.Kept()
 	}
 	return saved
+}
+
+// SaveIn keeps the session in a file that the user named, from its beginning: its own could not be written.
+func (s *Session) SaveIn(path string) error {
+	if err := s.saver.move(path); err != nil {
+		return err
+	}
+	s.out.put(steps.Saved{Path: path})
+	return nil
+}
+
+func (v *saver) move(path string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.saving.Store != nil {
+		return v.saving.Store.Move(path)
+	}
+	if v.saving.At == nil {
+		return errors.New("this session is not saved")
+	}
+	store, err := v.saving.At(path)
+	if err != nil {
+		return err
+	}
+	if err := store.Record(v.before); err != nil {
+		return errors.Join(err, store.Close())
+	}
+	v.saving.Store, v.before, v.failed = store, nil, nil
+	return nil
 }
 
 func (v *saver) sample(b meter.Board) {
@@ -97,7 +137,7 @@ func (v *saver) close(out *outbox) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.saving.Store == nil {
-		return nil
+		return v.failed
 	}
 	return v.saving.Store.Close()
 }

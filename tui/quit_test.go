@@ -1,0 +1,68 @@
+package tui
+
+import (
+	"errors"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
+)
+
+// quits reports whether a command ends the program.
+func quits(cmd tea.Cmd) bool {
+	if cmd == nil {
+		return false
+	}
+	_, ok := cmd().(tea.QuitMsg)
+	return ok
+}
+
+// Quitting a session that is not saved asks, says where it could be, and takes another file.
+func TestQuitUnsaved(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	var in string
+	refuses := errors.New("read-only file system")
+	s.opts.Saved.Elsewhere = func() string { return "/tmp/other.ipynb" }
+	s.opts.Saved.In = func(path string) error {
+		in = path
+		return refuses
+	}
+	s.tell(steps.CellStarted{Run: 1, Cell: "nodes", At: s.now}, passed(1, "nodes"),
+		steps.Saved{Why: "mkdir /home/x: no space left on device"})
+	s.sees("no space left on device")
+	cmd := s.press("q")
+	if quits(cmd) || s.layers.top() != quitLevel {
+		t.Fatal("it quits without a word")
+	}
+	s.send(placeMsg("/tmp/other.ipynb"))
+	s.sees("the results of 1 cell", "/tmp/other.ipynb")
+	if quits(s.press("q")) {
+		t.Error("q loses the session")
+	}
+	s.press("s")
+	s.send(s.press("enter")())
+	if in != "/tmp/other.ipynb" || s.layers.top() != saveAsLevel {
+		t.Fatalf("saved in %q, layer %d", in, s.layers.top())
+	}
+	s.sees("read-only file system")
+	refuses = nil
+	s.press("ctrl+u", "m")
+	s.send(tea.PasteMsg{Content: "ine.ipynb\n"})
+	if cmd := s.send(s.press("enter")()); in != "mine.ipynb" || !quits(cmd) {
+		t.Errorf("saved in %q, and it does not quit", in)
+	}
+	for _, key := range []string{"y", "ctrl+c"} {
+		if !quits(s.press("n", "q", key)) {
+			t.Errorf("%s does not quit", key)
+		}
+	}
+	// Saved by now: nothing is asked. Nor where another file has it.
+	for _, saved := range []steps.Saved{{Path: "a"}, {Path: "a", Why: "another program has written it", Kept: true}} {
+		s.press("n")
+		s.tell(saved)
+		if !quits(s.press("q")) {
+			t.Errorf("%+v: q asks", saved)
+		}
+	}
+}
