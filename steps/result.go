@@ -63,9 +63,6 @@ type Stage struct {
 	Elapsed time.Duration
 }
 
-// NotStarted is the Err of a role that nobody tried to start, because one before it was not ready.
-const NotStarted = "not started"
-
 // Output is what one role did on one node.
 type Output struct {
 	Role string
@@ -75,9 +72,11 @@ type Output struct {
 	// Asked are the variables that its script was given, by name.
 	Asked map[string]string
 	Exit  runner.Exit
-	// Ran is false where the script never started, or its end was not seen: Err says why.
-	Ran bool
-	Err string
+	// Ran is false where the script never started, or its end was not seen: Err says why, and Failed of which kind that
+	// is. Err is empty where nobody tried, because a role before it was not ready.
+	Ran    bool
+	Err    string
+	Failed runner.Kind
 	// Text is what it printed on both streams, kept up to a limit; Cut says that
 	// there was more.
 	Text string

@@ -25,8 +25,9 @@ type Verdict struct {
 	// Decided is the witness whose word the grade is; empty where none spoke against it, and
 	// where nothing was measured.
 	Decided Witness `json:"decided,omitempty"`
-	// Cause is the part of Reason that says what ended a figure early, where that shows.
-	Cause string `json:"-"`
+	// All are the findings of the report that it was made of, the worst first, each of one node where it is about one;
+	// whoever folds several verdicts reads them. It is not saved.
+	All []Found `json:"-"`
 	// Node is the node that what is wrong is about; empty where that is both or none.
 	Node string `json:"node,omitempty"`
 	// ByHand says that the check's fix does nothing for what was found.
@@ -45,6 +46,8 @@ type Found struct {
 	Text  string `json:"text"` // a sentence
 	// Node is the node that it is about; empty where that is both or none.
 	Node string `json:"node,omitempty"`
+	// Like is the text with nothing in the node's place: what several nodes have alike is the same.
+	Like string `json:"-"`
 }
 
 // Said is all that a verdict says in words: its reason, what the reason has no room for, advice, notes and the

@@ -67,7 +67,7 @@ func TestCollectivesFindFaults(t *testing.T) {
 	}{
 		"nccl-half@spark-03": {
 			steps.Fail,
-			[]string{"on spark-03 only one PCIe half", "roceP2p1s0f0 and roceP2p1s0f1 carried nothing", "NCCL_IB_HCA"},
+			[]string{"On spark-03 only one PCIe half", "roceP2p1s0f0 and roceP2p1s0f1 carried nothing", "NCCL_IB_HCA"},
 		},
 		"nccl-tcp": {
 			steps.Fail,

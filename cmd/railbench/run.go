@@ -552,10 +552,8 @@ func (l *listing) cell(id string, grade steps.Grade, reason string, findings []s
 		l.print("rig %s%s\n", l.rig.Name, simulated)
 	}
 	l.print("%-12s  %-*s  %s\n", grade, l.wide, id, reason)
-	for _, f := range findings {
-		if !strings.Contains(reason, f.Text) {
-			l.print("%-12s  %-*s  + %s: %s\n", "", l.wide, "", f.Grade, f.Text)
-		}
+	for _, f := range findings[min(1, len(findings)):] { // the reason has the first
+		l.print("%-12s  %-*s  + %s: %s\n", "", l.wide, "", f.Grade, f.Text)
 	}
 	l.done[id] = true
 }

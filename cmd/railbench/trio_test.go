@@ -142,7 +142,7 @@ func findsOnThird(t *testing.T, nth int, flags rigFlags) {
 			for _, id := range checks {
 				v := f.Ended[id].Verdict
 				found = found || v.Grade == steps.Fail || v.Grade == steps.Warn || v.Grade == steps.Inconclusive
-				says += fmt.Sprintf("\n%s: %s: %s", id, v.Grade, v.Reason)
+				says += fmt.Sprintf("\n%s: %s: %s", id, v.Grade, v.Said())
 			}
 			if !found || !strings.Contains(says, "spark-03") {
 				t.Errorf("nothing finds it on spark-03:%s", says)

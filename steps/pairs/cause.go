@@ -736,7 +736,8 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 	what := cause.What
 	e := m.Extremes(what)
 	var seen span
-	slow, reason, own, owns, alone, apt, failed := 0, "", "", 0, true, false, false
+	slow, reason, alone, apt, failed := 0, "", true, false, false
+	owns := map[steps.Code]int{}
 	for _, p := range covered {
 		c := m.At(p.What, p.Rail, p.From, p.To)
 		seen.add(float64(c.Value))
@@ -750,13 +751,15 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 				reason = m.words(p) + ": " + m.without(p, reason)
 			}
 		}
-		if why := c.cause(); why != "" {
-			owns++
-			own = or(own, "; "+m.words(p)+": "+why)
+		if c.Code != "" && c.Code != steps.BelowLimit {
+			owns[c.Code]++
 		}
 	}
-	if 2*owns <= len(covered) { // what a few say is theirs, and not what all have in common
-		own = ""
+	own := ""
+	for code, n := range owns {
+		if 2*n > len(covered) { // what a few say is theirs, and not what all have in common
+			own = "; cause: " + string(code)
+		}
 	}
 	figures := seen.words(what)
 	if alone && m.Conditions.Soft == "" {

@@ -3,7 +3,6 @@ package pairs
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/railbench/railbench/steps"
@@ -35,18 +34,10 @@ type Cell struct {
 	State State
 	// Beside is how many pairs ran at the same time when Value was measured, itself among them.
 	Beside uint16
-	// CauseAt is where in Reason begins what the test's own judge took for the cause of a low rate; 0 where it saw none.
-	CauseAt uint16
+	// Code is the cause that the test's own judge saw; empty where it is PASS.
+	Code steps.Code
 	// Reason is why it is not PASS; empty where it is.
 	Reason string
-}
-
-// cause is what the test's own judge took for the cause of its rate; empty where it saw none.
-func (c Cell) cause() string {
-	if c.CauseAt == 0 || int(c.CauseAt) >= len(c.Reason) {
-		return ""
-	}
-	return strings.TrimRight(c.Reason[c.CauseAt:], ".?")
 }
 
 // A State is what a cell is among the others.

@@ -66,7 +66,7 @@ type entry struct {
 	State   string        `json:"state"`
 	Beside  int           `json:"beside,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
-	CauseAt uint16        `json:"causeAt,omitempty"`
+	Code    steps.Code    `json:"code,omitempty"`
 }
 
 var stateNames = [...]string{"not measured", "good", "warned", "bad beside others", "bad"}
@@ -95,7 +95,7 @@ func (m *Matrix) JSON(railbench string) ([]byte, error) {
 		e := entry{
 			Measure: p.What, From: p.From, To: p.To, Rail: p.Rail, Unit: Unit(p.What), First: rounded(c.First),
 			Failed: c.Failed, Verdict: c.Grade,
-			State: c.State.String(), Beside: int(c.Beside), Reason: c.Reason, CauseAt: c.CauseAt,
+			State: c.State.String(), Beside: int(c.Beside), Reason: c.Reason, Code: c.Code,
 		}
 		if c.Value > 0 {
 			v := rounded(c.Value)
@@ -382,7 +382,7 @@ func (r *savedReader) figure() error {
 	}
 	*c = Cell{
 		Value: value, First: first, Failed: e.Failed, Grade: e.Verdict, Beside: uint16(min(max(e.Beside, 0), mostNodes)),
-		Reason: reason, CauseAt: e.CauseAt,
+		Reason: reason, Code: e.Code,
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func lookedAt(r steps.Result, rep *Report) (facts [2]map[string]string, ok bool)
 		}
 		o := r.Stages[0].Outputs[i]
 		if f, bad := Trouble(r.Rig, o); bad {
-			rep.Add(f.Code, f.Grade, "%s", f.Text)
+			rep.Note(f)
 			ok = false
 			continue
 		}

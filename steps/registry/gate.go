@@ -27,7 +27,7 @@ func Inconclusive(code steps.Code, format string, args ...any) steps.Verdict {
 func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 	if r.Skip != "" {
 		return steps.Verdict{
-			Grade: steps.Skipped, Code: steps.CannotRun, Reason: skipReason(c, r), Evidence: []steps.Evidence{},
+			Grade: steps.Skipped, Code: steps.CannotRun, Reason: r.Skip, Evidence: []steps.Evidence{},
 		}, true
 	}
 	if len(r.Stages) > 0 {
@@ -47,25 +47,6 @@ func Gate(c steps.Cell, r steps.Result) (steps.Verdict, bool) {
 		return Inconclusive(steps.NoRail, "Nothing ran, because no rail connects the nodes: see the rail map."), true
 	}
 	return Inconclusive(steps.NothingRan, "Nothing ran."), true
-}
-
-// skipReason says which package brings what is missing, where the session's
-// reason doesn't already.
-func skipReason(c steps.Cell, r steps.Result) string {
-	reason := r.Skip
-	for _, need := range c.Needs {
-		pkg := r.Rig.PackageOf(need)
-		if pkg == "" || strings.Contains(reason, pkg) {
-			continue
-		}
-		for _, e := range steps.Ends {
-			if t, looked := r.Rig.At(e).Tools[need]; looked && t.Path == "" {
-				reason = strings.TrimRight(reason, ".") + fmt.Sprintf(". %s comes with %s.", need, pkg)
-				break
-			}
-		}
-	}
-	return reason
 }
 
 // Trouble says in words why an output can't be judged, and how bad that is; ok
@@ -115,7 +96,7 @@ func OnBoth(r steps.Result, rep *Report) (good map[steps.End]steps.Output, ok bo
 		for _, o := range s.Outputs {
 			seen[o.End] = true
 			if f, bad := Trouble(r.Rig, o); bad {
-				rep.Add(f.Code, f.Grade, "%s", f.Text)
+				rep.Note(f)
 				continue
 			}
 			good[o.End] = o

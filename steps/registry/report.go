@@ -50,10 +50,12 @@ type Finding struct {
 	Witness steps.Witness
 	// ByHand says that the check's fix does nothing for it.
 	ByHand bool
-	// Cause is the part of the text that says what ended a figure early, where that shows.
-	Cause string
-	// like is the text without its node: findings of several nodes with the same are one sentence.
-	like string
+	// like is the text without its node, and onNode says that it names it as "on NODE": then findings of several nodes
+	// are one sentence.
+	like   string
+	onNode bool
+	// named says that the text begins with a name, which keeps its spelling.
+	named bool
 }
 
 // A Report gathers findings and evidence into a verdict.
@@ -71,24 +73,20 @@ func (r *Report) Hear(w steps.Witness) { r.hears = w }
 // Measured adds a figure for other cells to read.
 func (r *Report) Measured(f steps.Figure) { r.Figures = append(r.Figures, f) }
 
-// Add adds a finding about all of the cell. It is a clause: Verdict puts the full stop.
+// Add adds a finding about all of the cell. It is a clause: Verdict makes a sentence of it.
 func (r *Report) Add(code steps.Code, g steps.Grade, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	// What begins with an argument begins with a name, and a name keeps its spelling.
-	if !strings.HasPrefix(format, "%") {
-		text = Capital(text)
-	}
-	r.Note(Finding{Code: code, Grade: g, Text: text})
+	r.Note(Finding{Code: code, Grade: g, Text: fmt.Sprintf(format, args...), named: named(format)})
 }
+
+// named reports whether a text begins with an argument, which is a name, and not the whole clause.
+func named(format string) bool { return strings.HasPrefix(format, "%") && format != "%s" }
 
 // At adds a finding that is about one node, which the text names. Where several nodes have the same and
 // the text says it as "on NODE", they become one sentence.
 func (r *Report) At(rig steps.Rig, e steps.End, code steps.Code, g steps.Grade, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if !strings.HasPrefix(format, "%") {
-		text = Capital(text)
+	f := Finding{
+		Code: code, Grade: g, Text: fmt.Sprintf(format, args...), Node: rig.NameOf(e), named: named(format),
 	}
-	f := Finding{Code: code, Grade: g, Text: text, Node: rig.NameOf(e)}
 	places := slices.Clone(args)
 	for i, a := range places {
 		if a == f.Node {
@@ -96,11 +94,8 @@ func (r *Report) At(rig steps.Rig, e steps.End, code steps.Code, g steps.Grade, 
 		}
 	}
 	f.like = fmt.Sprintf(format, places...)
-	if strings.Count(f.like, placeOfNode) != 1 || !strings.Contains(strings.ToLower(f.like), "on "+placeOfNode) {
-		f.like = "" // "spark-01 has" is another verb of several
-	} else if !strings.HasPrefix(format, "%") {
-		f.like = Capital(f.like)
-	}
+	// "spark-01 has" is another verb of several.
+	f.onNode = strings.Count(f.like, placeOfNode) == 1 && strings.Contains(strings.ToLower(f.like), "on "+placeOfNode)
 	r.Note(f)
 }
 
@@ -123,9 +118,6 @@ func (r *Report) Explain(format string, args ...any) {
 
 // ByHand says of the finding that was added last that the check's fix does nothing for it.
 func (r *Report) ByHand() { r.Findings[len(r.Findings)-1].ByHand = true }
-
-// Because says which part of the finding that was added last is the cause of a low figure.
-func (r *Report) Because(cause string) { r.Findings[len(r.Findings)-1].Cause = cause }
 
 // On adds a finding about the rail of a measurement.
 func (r *Report) On(m Measurement, code steps.Code, g steps.Grade, format string, args ...any) {
@@ -162,21 +154,18 @@ func (r *Report) ShowOf(rail, what string, value any, unit string, expected *ste
 	r.Evidence[len(r.Evidence)-1].Of = rail
 }
 
-// sorted puts the worst findings first and says once what is true of several
-// rails.
-func (r *Report) sorted() []Finding {
-	merged := r.onNodes()
-	slices.SortStableFunc(merged, func(a, b Finding) int { return int(b.Grade) - int(a.Grade) })
-	return merged
+// sorted puts the worst findings first.
+func sorted(all []Finding) []Finding {
+	slices.SortStableFunc(all, func(a, b Finding) int { return int(b.Grade) - int(a.Grade) })
+	return all
 }
 
 // onNodes says once what is true of several nodes.
-func (r *Report) onNodes() []Finding {
+func onNodes(all []Finding) []Finding {
 	var merged []Finding
 	seen := map[Finding]bool{}
-	all := r.ofRails()
 	for _, f := range all {
-		if f.like == "" {
+		if !f.onNode {
 			merged = append(merged, f)
 			continue
 		}
@@ -213,16 +202,15 @@ func (r *Report) ofRails() []Finding {
 			}
 		}
 		switch {
+		case f.Rail == 0 && !f.named:
+			f.Text, f.like = Capital(f.Text), Capital(f.like)
 		case f.Rail == 0:
-			if strings.HasPrefix(f.Text, "the ") { // no name begins with it, which would keep its spelling
-				f.Text = Capital(f.Text)
-			}
 		case len(rails) == 1:
 			f.Text = fmt.Sprintf("Rail %d (%s): %s", f.Rail, f.Dev, f.Text)
 		default:
 			f.Text = fmt.Sprintf("Rails %s: %s", And(rails), f.Text)
 		}
-		f.Rail, f.Dev = 0, ""
+		f.Rail, f.Dev, f.named = 0, "", false
 		if !slices.Contains(merged, f) {
 			merged = append(merged, f)
 		}
@@ -244,7 +232,11 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 	var texts []string
 	var codes []steps.Code
 	byHand := true
-	found := r.sorted()
+	each := sorted(r.ofRails())
+	for _, f := range each {
+		v.All = append(v.All, f.found())
+	}
+	found := onNodes(each)
 	for i, f := range found {
 		if f.Grade > steps.Pass {
 			codes = append(codes, f.Code)
@@ -252,7 +244,7 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 		v.Grade = v.Grade.Worst(f.Grade)
 		byHand = byHand && (f.ByHand || f.Grade <= steps.Pass)
 		if i == 0 && f.Grade > steps.Pass { // the worst stand first
-			v.Decided, v.Cause = f.Witness, f.Cause
+			v.Decided = f.Witness
 		}
 		texts = append(texts, f.Text)
 		switch {
@@ -279,19 +271,18 @@ func (r *Report) Verdict(pass ...string) steps.Verdict {
 	}
 	v.ByHand = byHand && v.Grade > steps.Pass
 	v.Code, v.Codes = steps.Causes(codes)
-	reason, left := sentences(texts)
-	v.Reason = reason
-	switch {
-	case len(left) == 0:
-	case v.Grade == steps.Pass:
+	if v.Grade == steps.Pass {
+		reason, left := sentences(texts)
+		v.Reason = reason
 		for _, text := range left {
 			v.Evidence = append(v.Evidence, steps.Evidence{Name: steps.NoteName, Value: text})
 		}
-	default:
-		v.Reason += " And " + Count(len(left), "more finding", "more findings") + "."
+	} else {
+		var all []steps.Found
 		for _, f := range found {
-			v.Findings = append(v.Findings, f.found())
+			all = append(all, f.found())
 		}
+		v.Reason, v.Findings = Reason(all)
 	}
 	for _, f := range r.advice {
 		v.Advice = append(v.Advice, f.found())
@@ -317,7 +308,21 @@ func decisive(v steps.Verdict) string {
 }
 
 func (f Finding) found() steps.Found {
-	return steps.Found{Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node}
+	return steps.Found{Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node, Like: f.like}
+}
+
+// Reason makes one of findings, the worst of which is the first: all where they have room, or the first and how many
+// more there are; then they are listed.
+func Reason(found []steps.Found) (reason string, listed []steps.Found) {
+	var texts []string
+	for _, f := range found {
+		texts = append(texts, f.Text)
+	}
+	reason, left := sentences(texts)
+	if len(left) == 0 {
+		return reason, nil
+	}
+	return fmt.Sprintf("%s And %s.", Sentences(texts[:1]), Count(len(found)-1, "more finding", "more findings")), found
 }
 
 // Sentences joins texts to sentences, as many as have 25 words, and the first in any case.

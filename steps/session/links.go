@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/runner/nodeset"
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/lazyregexp"
+	"github.com/railbench/railbench/steps/registry"
 )
 
 // everyLink runs a check, or what looks at every node, over the links of a rig of more than two nodes and folds what
@@ -169,167 +170,236 @@ type linkVerdict struct {
 // mostReasons is how many are told in one verdict: of many links each may have its own figures.
 const mostReasons = 4
 
-// foldLinks makes one verdict of a check's, a link each. SKIPPED everywhere is SKIPPED;
-// otherwise the worst counts, and is told with its link, and then what is less wrong elsewhere.
-// What several links say in the same words, as they do of a node that they share, is told once.
+// mostFindings is how many of a grade are listed.
+const mostFindings = 16
+
+// foldLinks makes one verdict of a check's, a link each. SKIPPED everywhere is SKIPPED; otherwise the worst counts, and
+// then what is less wrong elsewhere. What several links found, as they do of a node that they share, is one finding.
 func foldLinks(told []linkVerdict) steps.Verdict {
-	v := steps.Verdict{Evidence: []steps.Evidence{}}
-	worst := map[string]steps.Grade{} // the worst grade of the links that say it, by evidence
+	var v steps.Verdict
 	for _, t := range told {
 		v.Grade = v.Grade.Worst(t.Grade)
-		for _, e := range t.Evidence {
-			grade, ok := worst[evidenceKey(e)]
-			if !ok {
-				v.Evidence = append(v.Evidence, e)
-			}
-			worst[evidenceKey(e)] = grade.Worst(t.Grade)
-		}
 		for _, f := range t.Advice {
 			if !slices.Contains(v.Advice, f) {
 				v.Advice = append(v.Advice, f)
 			}
 		}
 	}
+	many := len(nodesOf(told)) > allLinksUpTo
+	v.Code, v.Codes = foldCodes(told, v.Grade)
+	v.Evidence = evidenceOf(told, v.Grade, many)
+	v.Tables = foldTables(told, v.Grade, many)
+	v.Node = nodeAt(told, v.Grade)
+	// A node that can't be looked at says nothing of those at the other ends of its links.
+	var dead, ill []string
+	if v.Grade > steps.Inconclusive {
+		dead = outliers(told, steps.Inconclusive)
+	}
+	var found []steps.Found
+	for g := v.Grade; g > steps.NotRun && (g == v.Grade || g > steps.Pass); g-- {
+		rest := without(told, ill)
+		if g != steps.Inconclusive {
+			rest = without(rest, dead)
+		}
+		here, placed := foundAt(told, g)
+		if odd := outliers(rest, g); g > steps.Pass && len(odd) > 0 && (!placed || g == v.Grade) {
+			here, ill = []steps.Found{standOut(rest, odd, g)}, append(ill, odd...)
+			if g == v.Grade && len(odd) == 1 {
+				v.Node = odd[0]
+			}
+		}
+		found = append(found, here...)
+	}
+	v.Reason, v.Findings = registry.Reason(found)
+	return v
+}
+
+// foldCodes are the causes of all links, the worst first.
+func foldCodes(told []linkVerdict, worst steps.Grade) (steps.Code, []steps.Code) {
+	if worst == steps.Skipped {
+		return told[0].Code, nil
+	}
 	var codes []steps.Code
-	for g := v.Grade; g > steps.Pass; g-- {
+	for g := worst; g > steps.Pass; g-- {
 		for _, t := range told {
 			if t.Grade == g {
 				codes = append(append(codes, t.Code), t.Codes...)
 			}
 		}
 	}
-	v.Code, v.Codes = steps.Causes(codes)
-	if v.Grade == steps.Skipped && len(told) > 0 {
-		v.Code = told[0].Code
+	return steps.Causes(codes)
+}
+
+// evidenceOf is all evidence once; of many links that of those that decide.
+func evidenceOf(told []linkVerdict, worst steps.Grade, many bool) []steps.Evidence {
+	all := []steps.Evidence{}
+	grades := map[string]steps.Grade{} // the worst grade of the links that say it, by evidence
+	for _, t := range told {
+		for _, e := range t.Evidence {
+			grade, ok := grades[evidenceKey(e)]
+			if !ok {
+				all = append(all, e)
+			}
+			grades[evidenceKey(e)] = grade.Worst(t.Grade)
+		}
 	}
-	nodes := nodesOf(told)
-	many := len(nodes) > allLinksUpTo
-	v.Evidence = foldEvidence(v.Evidence, nodes,
-		func(e steps.Evidence) bool { return many && worst[evidenceKey(e)] != v.Grade })
-	for _, t := range told { // a picture of each link, or of some that decided
+	return foldEvidence(all, nodesOf(told), func(e steps.Evidence) bool { return many && grades[evidenceKey(e)] != worst })
+}
+
+// foldTables are the pictures of each link, or of some that decided; tables of nodes are one.
+func foldTables(told []linkVerdict, worst steps.Grade, many bool) (all []steps.Table) {
+	for _, t := range told {
 		for _, table := range t.Tables {
-			switch at := slices.IndexFunc(v.Tables, table.Extends); {
+			switch at := slices.IndexFunc(all, table.Extends); {
 			case table.OfNodes() && at >= 0:
-				v.Tables[at] = v.Tables[at].With(table)
-			case table.OfNodes() || !many || t.Grade == v.Grade && len(v.Tables) < mostReasons:
-				v.Tables = append(v.Tables, table)
+				all[at] = all[at].With(table)
+			case table.OfNodes() || !many || t.Grade == worst && len(all) < mostReasons:
+				all = append(all, table)
 			}
 		}
 	}
-	// A verdict is about one node where all links that have this grade name the same one:
-	// that is the node that they share.
-	node, several := "", false
+	return all
+}
+
+// nodeAt is the node that all links of a grade are about; empty where that is not one.
+func nodeAt(told []linkVerdict, g steps.Grade) (node string) {
 	for _, t := range told {
-		if t.Grade == v.Grade {
-			several = several || node != "" && t.Node != node
+		if t.Grade == g {
+			if node != "" && t.Node != node {
+				return ""
+			}
 			node = t.Node
 		}
 	}
-	if !several {
-		v.Node = node
-	}
-	// A node that can't be looked at says nothing of those at the other ends of its links.
-	var dead []string
-	if v.Grade > steps.Inconclusive {
-		dead = outliers(told, steps.Inconclusive)
-	}
-	rest := without(told, dead)
-	ill := outliers(rest, v.Grade)
-	if v.Grade >= steps.Warn && len(ill) > 0 {
-		v.Reason = standOut(rest, ill, v.Grade)
-		if len(ill) == 1 {
-			v.Node = ill[0]
-		}
-	} else {
-		left := 0
-		if v.Reason, left = reasonsAt(told, v.Grade); left > 0 {
-			v.Reason += fmt.Sprintf(" Over %d more links there are others; see the evidence.", left)
-		}
-	}
-	// What is worse somewhere hides nothing that is amiss elsewhere.
-	for g := v.Grade; g > steps.Warn; g-- {
-		less, left := reasonsAt(told, g-1)
-		if _, ok := nodeFacts(told, g-1); !ok {
-			if rest = without(told, ill); g-1 != steps.Inconclusive {
-				rest = without(rest, dead)
-			}
-			if odd := outliers(rest, g-1); len(odd) > 0 {
-				less, left = standOut(rest, odd, g-1), 0
-				ill = append(ill, odd...)
-			}
-		}
-		if less != "" {
-			v.Reason += fmt.Sprintf(" And %s, %s", g-1, less)
-		}
-		if left > 0 {
-			v.Reason += fmt.Sprintf(" Over %d more links there are others.", left)
-		}
-	}
-	return v
+	return node
 }
 
-// reasonsAt are the reasons of the links that have a grade, each with its links, and no more than a few; left is how
-// many links have others. Empty where no link has the grade.
-func reasonsAt(told []linkVerdict, g steps.Grade) (text string, left int) {
-	if text, ok := nodeFacts(told, g); ok {
-		return text, 0
-	}
-	var reasons []string
-	links := map[string][]string{}
-	for _, x := range grouped(told, g) {
-		said, whole := x.says(g >= steps.Warn)
-		if len(x.links) == len(told) && (whole || g <= steps.Pass) {
-			switch {
-			case !whole: // behind it: a narrow screen shows how it begins
-				return fmt.Sprintf("%s: %s The same applies to each of %d links, with its own nodes and values.",
-					x.links[0], said, len(told)), 0
-			case len(told) > 1 && (ofTwo.Regexp().MatchString(said) ||
-				said == x.reasons[0] && counts.Regexp().MatchString(said)):
-				return fmt.Sprintf("%s The same applies to each of %d links.", said, len(told)), 0
-			}
-			return said, 0
-		}
-		if whole {
-			if links[said] == nil { // of a node that is first in one link and second in another
-				reasons = append(reasons, said)
-			}
-			links[said] = append(links[said], x.links...)
-			continue
-		}
-		for _, t := range told {
-			if t.Grade != g || !slices.Contains(x.reasons, t.Reason) {
-				continue
-			}
-			if links[t.Reason] == nil {
-				reasons = append(reasons, t.Reason)
-			}
-			links[t.Reason] = append(links[t.Reason], t.link.String())
-		}
-	}
-	for i, reason := range reasons {
-		if reasons[i] = listed(links[reason]) + ": " + reason; i >= mostReasons {
-			left += len(links[reason])
-		}
-	}
-	return strings.Join(reasons[:min(mostReasons, len(reasons))], " "), left
+// A linkFinding is what links found alike: the same cause in the same words, but for the node that it is about.
+type linkFinding struct {
+	steps.Found
+	links []linkEnds
+	over  map[string]int // over how many links it was found, by the node that it is about
 }
 
-// ofTwo is how a judge, who sees a link, speaks of its ends, and counts what it counts there: of more nodes it would be
-// said of some two.
-var (
-	ofTwo  = lazyregexp.New(`(?i)\b(?:both|n?either)\b|\bthe other\b`)
-	counts = lazyregexp.New(`(?:^|[\s(])\d`)
-)
+// linkFindings are the findings of a grade in their order, with where each was found.
+func linkFindings(told []linkVerdict, g steps.Grade) (all []*linkFinding) {
+	type key struct {
+		code steps.Code
+		text string
+	}
+	at := map[key]*linkFinding{}
+	for _, t := range told {
+		for _, f := range t.found(g) {
+			k := key{f.Code, cmp.Or(f.Like, f.Text)}
+			x := at[k]
+			if x == nil {
+				x = &linkFinding{Found: f, over: map[string]int{}}
+				all, at[k] = append(all, x), x
+			}
+			if !slices.Contains(x.links, t.link) {
+				x.links = append(x.links, t.link)
+			}
+			if f.Node != "" {
+				x.over[f.Node]++
+			}
+		}
+	}
+	return all
+}
+
+// found are a link's findings of a grade; the reason, where its judge made no report.
+func (t linkVerdict) found(g steps.Grade) (all []steps.Found) {
+	for _, f := range t.All {
+		if f.Grade == g && g > steps.Pass && t.Grade > steps.Pass {
+			all = append(all, f)
+		}
+	}
+	if all == nil && t.Grade == g {
+		all = append(all, steps.Found{Grade: g, Code: t.Code, Text: t.Reason, Node: t.Node})
+	}
+	return all
+}
+
+// foundAt are the findings of a grade, each with its place: the nodes that it is about, where it was found over all
+// links that they have, or the links; placed is true where all are about nodes. What is well says each link of its own
+// nodes: the first stands for all.
+func foundAt(told []linkVerdict, g steps.Grade) (all []steps.Found, placed bool) {
+	findings := linkFindings(told, g)
+	of := map[string]int{} // how many links a node has
+	for _, t := range told {
+		of[t.link[0]]++
+		of[t.link[1]]++
+	}
+	if len(findings) > 1 && g == steps.Pass &&
+		!slices.ContainsFunc(told, func(t linkVerdict) bool { return t.Grade != g }) {
+		return []steps.Found{{Grade: g, Text: fmt.Sprintf("%s: %s The same applies to each of %d links, "+
+			"with its own nodes and values.", findings[0].links[0], findings[0].Text, len(told))}}, false
+	}
+	placed = len(findings) > 0
+	for i, x := range findings {
+		if i == mostFindings {
+			left := registry.Count(len(findings)-i, "finding", "findings")
+			return append(all, steps.Found{Grade: g, Code: x.Code, Text: "See the evidence for " + left + " more."}), placed
+		}
+		f, whole := x.Found, len(x.links) == len(told)
+		nodes := x.about(of, g > steps.Pass && !whole)
+		switch {
+		case len(told) == 1:
+		case len(nodes) > 0:
+			if f.Node = ""; len(nodes) == 1 {
+				f.Node = nodes[0]
+			} else {
+				f.Text += fmt.Sprintf(" The same applies to %s.", named(nodes[1:]))
+			}
+		case whole:
+			f.Text += fmt.Sprintf(" The same applies to each of %d links.", len(told))
+		default:
+			f.Text = listed(x.links) + ": " + f.Text
+		}
+		placed = placed && len(nodes) > 0
+		all = append(all, f)
+	}
+	return all, placed
+}
+
+// about are the nodes that a finding is about. A judge that names none found it at the node whose links it was found
+// over, all of them and no other.
+func (x *linkFinding) about(of map[string]int, shared bool) (nodes []string) {
+	for _, node := range x.links[0] {
+		at := func(l linkEnds) bool { return l[0] == node || l[1] == node }
+		if shared && len(x.over) == 0 && len(x.links) > 1 && len(x.links) == of[node] &&
+			!slices.ContainsFunc(x.links, func(l linkEnds) bool { return !at(l) }) {
+			return []string{node}
+		}
+	}
+	for node, n := range x.over {
+		if n != of[node] {
+			return nil // over another one of its links it is not so
+		}
+		if node != x.Node {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.Sort(nodes)
+	if x.Node != "" { // whom the text names
+		nodes = slices.Insert(nodes, 0, x.Node)
+	}
+	return nodes
+}
 
 // mostListed is how many links of one reason are named.
 const mostListed = 6
 
 // listed names links: all, or the first and how many more.
-func listed(links []string) string {
-	if len(links) <= mostListed {
-		return strings.Join(links, ", ")
+func listed(links []linkEnds) string {
+	var names []string
+	for _, l := range links[:min(len(links), mostListed)] {
+		names = append(names, l.String())
 	}
-	return fmt.Sprintf("%s and %d more links", strings.Join(links[:mostListed-1], ", "), len(links)-mostListed+1)
+	if len(links) <= mostListed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more links", strings.Join(names[:mostListed-1], ", "), len(links)-mostListed+1)
 }
 
 // outliers are the nodes that explain a grade: their links to all others have it, no link between two others has it,
@@ -509,7 +579,11 @@ func foldEvidence(all []steps.Evidence, nodes []string, drop func(steps.Evidence
 }
 
 // standOut says of each outlier that it is one, and what one of its links came to.
-func standOut(told []linkVerdict, ill []string, g steps.Grade) string {
+func standOut(told []linkVerdict, ill []string, g steps.Grade) steps.Found {
+	f := steps.Found{Grade: g}
+	if len(ill) == 1 {
+		f.Node = ill[0]
+	}
 	var all []string
 	is := set(ill)
 	for _, node := range ill[:min(mostReasons, len(ill))] {
@@ -527,6 +601,7 @@ func standOut(told []linkVerdict, ill []string, g steps.Grade) string {
 				}
 			}
 		}
+		f.Code = cmp.Or(f.Code, at.Code)
 		all = append(all, fmt.Sprintf("%s at each of its %d links%s: %s: %s", node, links, which, at.link, at.Reason))
 	}
 	if len(ill) > mostReasons {
@@ -535,7 +610,8 @@ func standOut(told []linkVerdict, ill []string, g steps.Grade) string {
 	if between := enclosed(told, nodesOf(told), ill); len(between) > 0 {
 		all = append(all, fmt.Sprintf("%s %s links to these alone.", named(between), has(len(between))))
 	}
-	return apart(told, nodesOf(told), ill) + strings.Join(all, " ") + " All other links are better."
+	f.Text = apart(told, nodesOf(told), ill) + strings.Join(all, " ") + " All other links are better."
+	return f
 }
 
 // mostNames is how long a list of names may be, in bytes: what many nodes that don't follow each other are called
@@ -640,12 +716,7 @@ func owned(e steps.Evidence) string {
 	return strings.TrimSpace(text + " " + e.Unit)
 }
 
-func has(n int) string {
-	if n == 1 {
-		return "has"
-	}
-	return "have"
-}
+func has(n int) string { return registry.Plural(n, "has", "have") }
 
 // evidenceKey is the same for evidence that says the same.
 func evidenceKey(e steps.Evidence) string {

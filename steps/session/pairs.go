@@ -575,8 +575,7 @@ func (p *pairing) record(what steps.Measure, at pairs.Pair, rail, beside int, v 
 	was := *c
 	*c = pairs.Cell{Grade: v.Grade, Beside: uint16(beside)}
 	if v.Grade != steps.Pass {
-		c.Reason = v.Reason
-		c.CauseAt = uint16(max(0, strings.Index(v.Reason, v.Cause)))
+		c.Reason, c.Code = v.Reason, v.Code
 	}
 	for _, f := range v.Measured(what) {
 		c.Value = float32(f.Value)

@@ -542,7 +542,7 @@ func (r *run) serve(ctx context.Context, rig steps.Rig, pair int, role steps.Rol
 	end := role.On.Ends()[0]
 	name := rig.At(end).Name
 	port := os.Expand(role.Ready.Port, func(v string) string { return vars(rig, end, pair, r.params)[v] })
-	notStarted := steps.Output{Role: role.Name, End: end, Err: steps.NotStarted}
+	notStarted := steps.Output{Role: role.Name, End: end}
 	// A client would measure against whoever listens there, and what it then says would be of
 	// somebody else's program.
 	if port != "" {
@@ -709,6 +709,7 @@ func (r *run) ask(ctx context.Context, rig steps.Rig, role steps.Role, e steps.E
 	if err != nil {
 		out.Err = err.Error()
 		if e, ok := errors.AsType[*runner.Error](err); ok {
+			out.Failed = e.Kind
 			out.Err = e.Cause() // whoever tells it says which role, and where
 			if e.Kind == runner.Lost {
 				r.s.note(err)

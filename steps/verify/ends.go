@@ -127,7 +127,7 @@ func First(rig steps.Rig, s steps.Stage, ports ...traffic.Port) (f registry.Find
 	// A node that was lost in the middle: that the other end then reached its limit, or complained
 	// of the connection, is no hint at anything else.
 	for _, o := range s.Outputs {
-		if !o.Ran && o.Err != "" && o.Err != steps.NotStarted && anyRan(s) {
+		if !o.Ran && o.Err != "" && anyRan(s) {
 			return finding(steps.NotRunToEnd, steps.Inconclusive,
 				"%s did not run to its end: %s",
 				whose(rig, o), o.Err)

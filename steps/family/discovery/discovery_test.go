@@ -309,7 +309,7 @@ func TestRailOfInfiniBand(t *testing.T) {
 	other := rail
 	other.MTU = 2048
 	checkAlike(kindtest.Spark(), 8, rail, other, &rep)
-	if got := fmt.Sprint(rep.Findings); !strings.Contains(got, "Rail 8 has InfiniBand MTU 4096") {
+	if got := fmt.Sprint(rep.Findings); !strings.Contains(got, "rail 8 has InfiniBand MTU 4096") {
 		t.Error(got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/strictnum"
@@ -248,9 +249,8 @@ func catches(rig steps.Rig, rep *registry.Report) {
 func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 	node := rig.NameOf(o.End)
 	id := strings.TrimSpace(registry.LastLine(o.Text))
-	refused := strings.Contains(strings.ToLower(o.Err), "sudo") || strings.Contains(strings.ToLower(o.Err), "password")
 	switch {
-	case !o.Ran && refused:
+	case o.Failed == runner.SudoPassword:
 		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s: the cells that change the network cannot run. All others can",
 			node)
 		rep.Explain("%s: %s", node, o.Err)
@@ -266,7 +266,7 @@ func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 			node, registry.OrUnknown(id))
 	default:
 		if f, bad := registry.Trouble(rig, o); bad {
-			rep.Add(f.Code, f.Grade, "%s", f.Text)
+			rep.Note(f)
 			return false
 		}
 		rep.Add(steps.ScriptFailed, steps.Inconclusive, "the script on %s ended with %s", node, o.Exit)

@@ -121,7 +121,7 @@ func TestPrivileges(t *testing.T) {
 	bare.Rig.Nodes[steps.Here].Catches, bare.Rig.Nodes[steps.Peer].Catches = "group", "nothing"
 	kindtest.Want(t, "nothing catches", judgePrivileges(steps.Cell{}, bare), steps.Warn,
 		"on spark-01", "Install perl")
-	no := steps.Output{End: steps.Peer, Err: "sudo on spark-01 wants a password"}
+	no := steps.Output{End: steps.Peer, Err: "sudo on spark-01 wants a password", Failed: runner.SudoPassword}
 	kindtest.Want(t, "no password", judgePrivileges(steps.Cell{}, result(root(steps.Here), no)), steps.Skipped,
 		"sudo on spark-01 wants a password")
 	kindtest.Want(t, "not root", judgePrivileges(steps.Cell{},

@@ -185,7 +185,7 @@ func (t *collective) Ends() bool {
 					"(nccl-settings) or a hung node"
 			}
 		}
-		t.rep.Add(f.Code, f.Grade, "%s", f.Text)
+		t.rep.Note(f)
 		return false
 	}
 	return !registry.Exited(t.result, t.out, t.rep) && t.stage.Err == ""

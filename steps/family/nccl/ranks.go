@@ -200,7 +200,7 @@ func judgeLaunch(c steps.Cell, r steps.Result) steps.Verdict {
 		return rep.Verdict()
 	}
 	if f, bad := registry.Trouble(r.Rig, o); bad {
-		rep.Add(f.Code, f.Grade, "%s", f.Text)
+		rep.Note(f)
 		return rep.Verdict()
 	}
 	if !o.Exit.OK() && explain(r.Rig, o, launchCauses, &rep) {

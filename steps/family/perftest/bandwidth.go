@@ -70,7 +70,7 @@ func (t *railTest) Ends() bool {
 		// A server that ends before it listens is the session's to tell, in perftest's words.
 		code := steps.NotRunToEnd
 		text := "not completed: " + s.Err
-		if strings.Contains(s.Err, "state is Down") {
+		if c, _, found := causeOf(t.said()); found && c.Code == steps.PortDown {
 			text, code = whyDown(t.result.Rig, t.Pair)
 		}
 		t.add(code, steps.Inconclusive, "%s", text)
@@ -479,18 +479,15 @@ func ratesApart(rig steps.Rig, all []traffic.Rate, rep *registry.Report) {
 		c := traffic.LikelyCause(rig, m, all...)
 		rep.Hear(steps.ByFigure)
 		rep.On(m.Measurement, c.Code, steps.Warn, "%s. %s", registry.Gbps(m.Gbps), c.Text)
-		because(c, rep)
+		otherSigns(c, rep)
 		if c.Code != steps.RailsApart {
 			rep.Explain("Rail %d is alike and reaches %s", best.No, registry.Gbps(best.Gbps))
 		}
 	}
 }
 
-// because adds the cause of the last finding, and the other signs, to the evidence.
-func because(c traffic.Cause, rep *registry.Report) {
-	if c.Known {
-		rep.Because(c.Text)
-	}
+// otherSigns adds to the evidence what else was seen beside a cause.
+func otherSigns(c traffic.Cause, rep *registry.Report) {
 	for _, said := range c.Beside {
 		rep.Explain("%s", said)
 	}
@@ -592,13 +589,8 @@ func (t *bandwidthTest) tooShort(row parse.BandwidthRow) string {
 	return cmp.Or(verify.TooShort(t.Client, seconds), verify.TooShort(t.server, seconds))
 }
 
-// unread says that the client has no figure, and why: the row that could not be read, or how its output ends.
+// unread says that the client has no figure, and why: what could not be read, and how its output ends.
 func (t *railTest) unread() {
-	if _, why, known := strings.Cut(t.Client.ParseErr, parse.ErrNoResult.Error()+": "); known {
-		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no readable result: %.120s. Run it again",
-			why)
-		return
-	}
 	last := registry.LastLine(t.Client.Text)
 	if last == "" {
 		t.add(steps.OutputIncomplete, steps.Inconclusive, "the client ended with status 0 and printed nothing")
@@ -606,6 +598,9 @@ func (t *railTest) unread() {
 	}
 	t.add(steps.OutputIncomplete, steps.Inconclusive, "the client's output has no readable result (last line: %.60q). "+
 		"Run it again", last)
+	if t.Client.ParseErr != "" {
+		t.rep.Explain("rail %d: %s", t.No, t.Client.ParseErr)
+	}
 }
 
 // untold reports whether the server, which prints a report of its own, ended well without one: then
@@ -667,7 +662,7 @@ func (t *bandwidthTest) Figure(traffic.Accounted) {
 	t.band, t.expected = f.Band, f.Range()
 	t.rep.ShowOf(t.Rail, "bandwidth", registry.Round(row.AverageGbps), "Gb/s", f.Expected())
 	f.Judge(t.add)
-	because(cause, t.rep)
+	otherSigns(cause, t.rep)
 	t.rep.Measured(steps.Figure{
 		What: steps.Throughput, Value: registry.Round(row.AverageGbps), Unit: "Gb/s",
 		Rails: []int{t.No}, MessageBytes: row.Bytes, MTU: mtu, Memory: t.memory,

@@ -302,7 +302,7 @@ func number(rig steps.Rig, p steps.Pair) int {
 
 func serverWell(r steps.Result, server steps.Output, rep *registry.Report) bool {
 	if f, bad := registry.Trouble(r.Rig, server); bad {
-		rep.Add(f.Code, f.Grade, "%s", f.Text)
+		rep.Note(f)
 		return false
 	}
 	return !registry.Exited(r, server, rep)

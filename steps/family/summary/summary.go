@@ -438,8 +438,7 @@ func (r recap) worst() string {
 		}
 	}
 	if len(ids) == 1 {
-		first, _, _ := strings.Cut(reason, ". ")
-		return fmt.Sprintf("The worst is %s with %s: %s", ids[0], grade, first)
+		return fmt.Sprintf("The worst is %s with %s: %s", ids[0], grade, reason)
 	}
 	return fmt.Sprintf("The worst are %s with %s", registry.And(ids), grade)
 }

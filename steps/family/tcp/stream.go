@@ -179,7 +179,7 @@ func (t *streamTest) Ends() bool {
 	}
 	for _, o := range []*steps.Output{t.client, t.server} {
 		if f, bad := registry.Trouble(rig, *o); bad {
-			rep.Add(f.Code, f.Grade, "%s", f.Text)
+			rep.Note(f)
 			return false
 		}
 		v, _ := o.Value.(parse.Stream)

@@ -232,7 +232,7 @@ func (t *tcpTest) Ends() bool {
 	}
 	for _, o := range []steps.Output{t.client, t.server} {
 		if f, bad := registry.Trouble(t.result.Rig, o); bad {
-			t.rep.Add(f.Code, f.Grade, "%s", f.Text)
+			t.rep.Note(f)
 			return false
 		}
 		if !o.Exit.OK() {
