@@ -32,10 +32,7 @@ func (e Evidence) What() string { return strings.TrimPrefix(e.Name, e.Of+" ") }
 // Digest sorts a verdict's evidence.
 func (v Verdict) Digest() Digest {
 	var d Digest
-	for _, f := range v.Findings {
-		if strings.HasPrefix(v.Reason, f.Text) {
-			continue // it is what the verdict says
-		}
+	for _, f := range v.Findings[min(1, len(v.Findings)):] { // the reason has the first
 		d.Decided = append(d.Decided, Evidence{Name: f.Grade.String(), Value: f.Text})
 	}
 	found := len(d.Decided)
