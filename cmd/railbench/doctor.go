@@ -40,14 +40,15 @@ symptom. It only reads. With --fix it offers to fix what it found, and checks ag
 
 With --symptom, the checks that fit your words or message run first. If they find
 nothing, or if only some words fit, all other checks run, too. Then the status is
-0 only if all checks passed: a WARN gives 1.
+0 only if all checks passed: a WARN gives 1. With --timeout, a check that has not ended
+by then is INCONCLUSIVE, which JUnit calls an error.
 
 Exit status: 0 nothing is wrong (a WARN is printed); 1 a check FAILed; 2 wrong usage
 or configuration; 3 a node can't be reached; 4 nothing failed but something was
 INCONCLUSIVE; 5 the result could not be written.`,
 		Example: `  railbench doctor
-  railbench doctor mtu-equal gid-index
   railbench doctor --symptom "TCP near zero"
+  railbench doctor mtu-equal gid-index
   ib_write_bw … 2>&1 | railbench doctor --symptom -
   railbench doctor --fix`,
 		ValidArgsFunction: completeChecks,
@@ -55,15 +56,14 @@ INCONCLUSIVE; 5 the result could not be written.`,
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
 	cmd.Flags().BoolVar(&f.fix, "fix", false, "offer to fix what was found, and check again")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --fix: do not ask: make each fix, and keep those that work")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --fix: do not ask; keep what works")
 	cmd.Flags().BoolVar(&f.list, "list", false, "print the checks and their symptoms")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also show the evidence of checks that passed")
 	cmd.Flags().StringVar(&f.symptom, "symptom", "",
-		"run first the checks that could explain this text; - reads it from stdin")
+		"run first the checks that fit this `TEXT`; - for stdin")
 	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
 	completeFlags(cmd, map[string]completer{"junit": files("xml")})
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"time limit of the whole run, for example 1m; unfinished checks are INCONCLUSIVE")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, timeoutDoes)
 	return cmd
 }
 

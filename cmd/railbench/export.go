@@ -22,12 +22,14 @@ var exportForms = []string{"md", "html", "ipynb", "json", "csv"}
 
 func exportCommand() *cobra.Command {
 	var to, out string
+	var full bool
 	cmd := &cobra.Command{
 		Use:   "export SESSION",
 		Short: "Export a saved session as a page, a text or a table",
 		Long: `Writes what ran in a session: md and html for people, json (the object of
 "railbench run --json") and csv (a row for each piece of evidence) for programs, ipynb
-for Jupyter. The HTML page is one file that loads nothing.`,
+for Jupyter. The HTML page is one file that loads nothing. md has the verdicts, what
+decided them and the results; with --full also scripts and outputs.`,
 		Args:              oneSession,
 		ValidArgsFunction: files("ipynb"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,7 +37,7 @@ for Jupyter. The HTML page is one file that loads nothing.`,
 			if form == "" && out != "" {
 				form = strings.TrimPrefix(filepath.Ext(out), ".")
 			}
-			if err := errors.Join(exportable(form, out), writable(cmd.Flags(), "output")); err != nil {
+			if err := errors.Join(exportable(form, out), onlyFull(form, full), writable(cmd.Flags(), "output")); err != nil {
 				return usage(err)
 			}
 			if sameFile(args[0], out) {
@@ -45,7 +47,7 @@ for Jupyter. The HTML page is one file that loads nothing.`,
 			if err != nil {
 				return usage(err)
 			}
-			content, err := exported(d, form)
+			content, err := exported(d, form, full)
 			if err == nil && out == "" {
 				err = sanitize.WriteText(cmd.OutOrStdout(), string(content))
 			} else if err == nil {
@@ -63,6 +65,7 @@ for Jupyter. The HTML page is one file that loads nothing.`,
 	cmd.Flags().StringVar(&to, "to", "",
 		"the format: md, html, ipynb, json or csv; by default the ending of -o's file")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to this file instead of stdout")
+	cmd.Flags().BoolVar(&full, "full", false, "md: also prose, scripts, outputs and all evidence")
 	completeFlags(cmd, map[string]completer{"to": words(exportForms...)})
 	return cmd
 }
@@ -81,6 +84,14 @@ func exportable(form, out string) error {
 	return fmt.Errorf("unknown format %q%s (use %s)", form, steps.DidYouMean(form, exportForms), forms)
 }
 
+// onlyFull is about a form that always has all.
+func onlyFull(form string, full bool) error {
+	if full && form != "md" && slices.Contains(exportForms, form) {
+		return fmt.Errorf("%s always has everything: leave out --full", form)
+	}
+	return nil
+}
+
 func oneSession(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return errors.New("export takes one session, an .ipynb that railbench saved")
@@ -94,10 +105,13 @@ func sameFile(a, b string) bool {
 	return err == nil && also == nil && os.SameFile(x, y)
 }
 
-func exported(d *notebook.Document, form string) ([]byte, error) {
+func exported(d *notebook.Document, form string, full bool) ([]byte, error) {
 	switch form {
 	case "md":
-		return d.Markdown(), nil
+		if full {
+			return d.Markdown(), nil
+		}
+		return d.BriefMarkdown(), nil
 	case "html":
 		return d.HTML()
 	case "csv":

@@ -36,8 +36,8 @@ type gaugeFlags struct {
 // addForm adds what a packet's number is.
 func (f *gaugeFlags) addForm(cmd *cobra.Command) {
 	units := slices.Sorted(maps.Keys(rateUnits))
-	cmd.Flags().StringVar(&f.unit, "unit", "GB/s", "the unit of the number: "+strings.Join(units, ", "))
-	cmd.Flags().StringVar(&f.order, "order", "little", "the byte order of the number: little or big")
+	cmd.Flags().StringVar(&f.unit, "unit", "GB/s", "the `UNIT`: "+strings.Join(units, ", "))
+	cmd.Flags().StringVar(&f.order, "order", "little", "the byte `ORDER`: little or big")
 	completeFlags(cmd, map[string]completer{"unit": words(units...), "order": words("little", "big")})
 }
 
@@ -76,9 +76,8 @@ could not be written.`,
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1"+gaugePort, "the address and port (UDP)")
-	cmd.Flags().StringVar(&f.page, "page", "", "also show it in browsers, at this address and port; not on loopback it "+
-		"asks for a token")
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1"+gaugePort, "the `ADDRESS` and port (UDP)")
+	cmd.Flags().StringVar(&f.page, "page", "", "also show it in browsers, at this `ADDRESS` and port")
 	cmd.Flags().Float64Var(&f.full, "full", 100, "the end of the scale, Gb/s")
 	f.addForm(cmd)
 	completeFlags(cmd, map[string]completer{

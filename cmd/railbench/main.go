@@ -204,8 +204,9 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 		flags = pflag.NewFlagSet("none", pflag.ContinueOnError)
 	}
 	root.SetUsageFunc(usageOfCommand)
+	root.SetHelpFunc(helpOf)
 	rig.tell = func(text string) { sanitize.Fprintln(root.ErrOrStderr(), text) }
-	root.Flags().StringVar(&file, "session", "", "save the session in this .ipynb; an existing one is continued")
+	root.Flags().StringVar(&file, "session", "", sessionDoes)
 	all := func(cmd *cobra.Command) *cobra.Command { return withRig(cmd, flags) }
 	root.AddCommand(all(runCommand(&rig)), all(doctorCommand(&rig)), all(demoCommand(&rig)), all(serveCommand(&rig)),
 		withRig(pairsCommand(&rig), flags, without(rigNames(flags), []string{"link"})...),

@@ -35,8 +35,8 @@ type pairsFlags struct {
 type pairsFiles struct{ csv, html string }
 
 func (f *pairsFiles) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.csv, "csv", "", "write a line for each figure to this CSV file")
-	cmd.Flags().StringVar(&f.html, "html", "", "write the verdict and the heat maps to this HTML file")
+	cmd.Flags().StringVar(&f.csv, "csv", "", "write a line for each figure to this CSV `FILE`")
+	cmd.Flags().StringVar(&f.html, "html", "", "write the verdict and the heat maps to this HTML `FILE`")
 	completeFlags(cmd, map[string]completer{"csv": files("csv"), "html": files("html")})
 }
 
@@ -46,9 +46,10 @@ func pairsCommand(rig *rigFlags) *cobra.Command {
 		Use:   "pairs",
 		Short: "Measure every pair of nodes, and find the slow node, rail, direction or cable",
 		Long: `Measures bandwidth each way and latency between every two nodes of the rig, over every
-rail, with ib_write_bw and ib_write_lat. In each round every node measures with one
-partner, all at the same time; n nodes take n-1 rounds (n if n is odd). A pair below
-93 % of the best bandwidth, or above 2.1 times the lowest latency, is measured again,
+rail, with ib_write_bw and ib_write_lat.
+
+In each round every node measures with one partner, all at the same time; n nodes
+take n-1 rounds (n if n is odd). A pair below 93 % of the best bandwidth, or above 2.1 times the lowest latency, is measured again,
 the last time alone. If it is still slow it is FAIL, and railbench names what such
 pairs share. A pair that could not be measured is INCONCLUSIVE.
 
@@ -67,9 +68,9 @@ reached; 4 INCONCLUSIVE; 5 the result could not be written.`,
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "measure without asking")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print the plan and its time, and measure nothing")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the matrix as JSON")
-	cmd.Flags().IntVar(&f.partners, "partners", 0, "measure each node with this many others instead of all")
+	cmd.Flags().IntVar(&f.partners, "partners", 0, "measure each node with `N` others instead of all")
 	cmd.Flags().StringVar(&f.save, "save", "",
-		"save the matrix in this .json after each round; an existing one is continued")
+		"save in this .json `FILE` after each round, or continue one")
 	completeFlags(cmd, map[string]completer{"save": files("json"), "partners": words("4", "8")})
 	f.out.add(cmd)
 	cmd.AddCommand(atOnce(pairsShowCommand(), pairsCompareCommand())...)

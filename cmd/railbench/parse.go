@@ -28,9 +28,10 @@ func parseCommand() *cobra.Command {
 		Long: `Reads a tool's output from a file or from stdin, with the parsers of the cells. It prints
 one JSON object with the keys "tool", "rows" and "errors". --detect finds the tool, and
 prints its name on stderr. It gives no verdict and connects to no node:
-railbench explain finds the causes in a text. What a tool did not print is null.
+railbench explain finds the causes in a text. What a tool did not print is null. Tools:
+` + toolNames() + `.
 
-Tools:
+How a tool's output is found:
 ` + toolList() + `
 Exit status: 0 it was read; 2 wrong usage; 4 the result is missing or incomplete ("errors"
 has the reason; the object is printed all the same); 5 the result could not be written.`,
@@ -44,6 +45,15 @@ has the reason; the object is printed all the same); 5 the result could not be w
 	return cmd
 }
 
+func toolNames() string {
+	var names []string
+	for _, t := range catalog.New().Tools {
+		names = append(names, t.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// toolList is a line for each tool, with what its output is known by.
 func toolList() string {
 	var b strings.Builder
 	for _, t := range catalog.New().Tools {

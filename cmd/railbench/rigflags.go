@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/railbench/railbench/steps"
-	"github.com/railbench/railbench/steps/sanitize"
 )
 
 // ofRig marks the flags that choose a rig: help shows them apart, and a command that does not use one refuses it.
@@ -97,45 +96,4 @@ func noFlag(cmd *cobra.Command, err error) error {
 		near = ": " + cmd.CommandPath() + " --help lists all flags"
 	}
 	return fmt.Errorf("%s has no flag --%s%s", cmd.CommandPath(), name, near)
-}
-
-// usageOfCommand is the end of a command's help: the same as cobra's, with the flags of the rig apart, as wide as the
-// terminal.
-func usageOfCommand(c *cobra.Command) error {
-	out := c.OutOrStderr()
-	width := columns(out)
-	var b strings.Builder
-	put := func(format string, args ...any) { sanitize.Fprintf(&b, format, args...) }
-	put("Usage:\n")
-	if c.Runnable() {
-		put("  %s\n", c.UseLine())
-	}
-	if c.HasAvailableSubCommands() {
-		put("  %s [command]\n", c.CommandPath())
-	}
-	if c.HasExample() {
-		put("\nExamples:\n%s\n", sanitize.Several(c.Example))
-	}
-	if c.HasAvailableSubCommands() {
-		put("\nAvailable Commands:\n")
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() || sub.Name() == "help" {
-				put("  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
-			}
-		}
-	}
-	own, rig := split(c.LocalFlags())
-	for _, list := range []struct {
-		title string
-		flags *pflag.FlagSet
-	}{{"Flags", own}, {"Rig flags", rig}} {
-		if list.flags.HasAvailableFlags() {
-			put("\n%s:\n%s\n", list.title,
-				sanitize.Several(strings.TrimRight(list.flags.FlagUsagesWrapped(width), " \n")))
-		}
-	}
-	if c.HasAvailableSubCommands() {
-		put("\nUse \"%s [command] --help\" for more about a command.\n", c.CommandPath())
-	}
-	return sanitize.WriteText(out, b.String())
 }

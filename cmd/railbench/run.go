@@ -36,6 +36,9 @@ func runCommand(rig *rigFlags) *cobra.Command {
 		Long: `Runs cells, or the cells of parts, in the tutorial's order. Progress goes to
 stderr, the result to stdout.
 
+With --timeout, what has not ended by then is INCONCLUSIVE. With --trust, scripts and
+programs of --session, --runbook, --inventory and the rig file run without a question.
+
 Exit status: 0 nothing failed; 1 a cell FAILed; 2 wrong usage or configuration;
 3 a node can't be reached; 4 nothing failed but something was INCONCLUSIVE; 5 the
 result, or the session, could not be written.`,
@@ -43,20 +46,18 @@ result, or the session, could not be written.`,
 			return f.run(cmd, *rig, args)
 		},
 	}
-	cmd.Flags().BoolVar(&f.all, "all", false, "run all cells except optional ones; name those to run them")
+	cmd.Flags().BoolVar(&f.all, "all", false, "run all cells but the optional ones")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask: change the network, and keep the changes that work")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask; keep changes of the network that work")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print exactly what would run, and change nothing")
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the cells' output, tables and charts on stderr")
-	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb; an existing one is continued")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print outputs, tables and charts on stderr")
+	cmd.Flags().StringVar(&f.session, "session", "", sessionDoes)
 	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
-	cmd.Flags().BoolVar(&f.trust, "trust", false, "run scripts and programs of --session, --runbook, --inventory and the "+
-		"rig file without asking")
+	cmd.Flags().BoolVar(&f.trust, "trust", false, "run other users' scripts without asking")
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{"session": files("ipynb"), "junit": files("xml")})
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 0,
-		"time limit of the whole run, for example 5m; unfinished cells are INCONCLUSIVE")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, timeoutDoes)
 	return cmd
 }
 
@@ -342,7 +343,12 @@ func (h *headless) lines(e steps.CellPrinted) {
 	}
 }
 
-const junitDoes = "write the verdicts to this file as JUnit, which CIs show; INCONCLUSIVE is an error there"
+// What flags of several commands do.
+const (
+	junitDoes   = "write the verdicts to this JUnit `FILE`, for a CI"
+	sessionDoes = "save in this .ipynb `FILE`, or continue one"
+	timeoutDoes = "end the whole run after this `TIME`, such as 5m"
+)
 
 func results(rig steps.Rig, all []steps.Cell, ended map[string]steps.CellEnded) notebook.Results {
 	return notebook.Results{Program: version(), Rig: rig, Cells: all, Ended: ended, Evidence: cells.Evidence}

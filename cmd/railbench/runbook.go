@@ -17,7 +17,7 @@ import (
 
 func addRunbooks(cmd *cobra.Command, to *[]string) {
 	cmd.Flags().StringArrayVar(to, "runbook", nil,
-		"use this Markdown file or folder instead of the built-in tutorial; may be repeated")
+		"use this Markdown `FILE` or folder (repeatable)")
 	completeFlags(cmd, map[string]completer{"runbook": files("md", "markdown")})
 }
 

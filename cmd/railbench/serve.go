@@ -54,12 +54,11 @@ INCONCLUSIVE; 5 the session could not be written.`,
   railbench serve --rig sim --all`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, *rig, args) },
 	}
-	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the address and port; not on loopback it asks for a token")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this file, 16 characters or more, instead "+
-		"of making one")
-	cmd.Flags().StringSliceVar(&f.names, "name", nil, "another name of this machine in the page's address")
+	cmd.Flags().StringVar(&f.listen, "listen", serveAt, "the `ADDRESS` and port")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this `FILE` (16 characters or more)")
+	cmd.Flags().StringSliceVar(&f.names, "name", nil, "another `NAME` of this machine in the page's address")
 	cmd.Flags().BoolVar(&f.all, "all", false, "run every cell but the optional ones")
-	cmd.Flags().StringVar(&f.session, "session", "", "save the session in this .ipynb; an existing one is continued")
+	cmd.Flags().StringVar(&f.session, "session", "", sessionDoes)
 	addRunbooks(cmd, &f.runbooks)
 	cmd.ValidArgsFunction = completeCells(&f.runbooks)
 	completeFlags(cmd, map[string]completer{

@@ -52,15 +52,14 @@ type streamFlags struct {
 }
 
 func (f *streamFlags) add(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.span, "for", 0, "end after this time, for example 10s (default: until Ctrl-C)")
+	cmd.Flags().DurationVar(&f.span, "for", 0, "end after this `TIME`, such as 10s (default: until Ctrl-C)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object on stdout instead of a line")
-	cmd.Flags().StringVar(&f.gauge, "gauge", "", "send the rolling average to a gauge, HOST"+gaugePort+
-		" (UDP, GB/s, little-endian)")
+	cmd.Flags().StringVar(&f.gauge, "gauge", "", "send the average to this gauge, `HOST`"+gaugePort)
 	completeFlags(cmd, map[string]completer{"gauge": words("127.0.0.1" + gaugePort), "for": words("10s", "1m")})
 }
 
 func (f *streamFlags) addBlocks(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.bytes, "bytes", "64M", "the size of a block; K, M and G are powers of 1024")
+	cmd.Flags().StringVar(&f.bytes, "bytes", "64M", "the `SIZE` of a block, such as 64M")
 	cmd.Flags().Uint64Var(&f.blocks, "blocks", 0, "end after this many blocks of each stream")
 	completeFlags(cmd, map[string]completer{"bytes": words("1M", "64M"), "blocks": words()})
 }
@@ -298,10 +297,9 @@ generator (railbench stream emulate), through a queue.`,
 	f.addBlocks(cmd)
 	cmd.Flags().StringSliceVar(&from, "from", nil, "this end's address for each receiver: the rail's")
 	cmd.Flags().IntVar(&streams, "streams", 1, "parallel connections to each receiver")
-	cmd.Flags().BoolVar(&zeroCopy, "zero-copy", false, "let the kernel send the pages (sendfile): saves a copy on an "+
-		"adapter, costs more over loopback")
+	cmd.Flags().BoolVar(&zeroCopy, "zero-copy", false, "let the kernel send the pages (sendfile)")
 	cmd.Flags().StringVar(&input, "input", "",
-		"send the blocks of a generator that connects to this ADDRESS:PORT")
+		"send the blocks of a generator that connects to this `ADDRESS`")
 	completeFlags(cmd, map[string]completer{
 		"from": words(), "streams": words("1", "2", "4"),
 		"input": words("127.0.0.1:45005"),

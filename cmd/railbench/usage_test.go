@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -96,8 +97,31 @@ func TestHelpHasTheRigsFlagsWhereTheyWork(t *testing.T) {
 		"export": false, "compare": false, "pairs show": false, "docs": false,
 	} {
 		out := asked(t, append(strings.Fields(line), "--help")...)
-		if got := strings.Contains(out, "\nRig flags:\n"); got != shown {
+		if got := strings.Contains(out, "\nRig flags"); got != shown {
 			t.Errorf("railbench %s --help has the flags of the rig: %v, want %v", line, got, shown)
 		}
+	}
+}
+
+// What --help prints of a verb fits on a screen of 80x24 with the prompt.
+func TestHelpFitsOnAScreen(t *testing.T) {
+	t.Parallel()
+	for _, c := range commandsUnder(commands(true)) {
+		if n := strings.Count(helpText(c, plainHelp, true), "\n"); n > 24 {
+			t.Errorf("%s --help has %d lines", c.CommandPath(), n)
+		}
+	}
+}
+
+// A command in no group would be in the last one, beside those that are no work with a rig.
+func TestCommandsAreGrouped(t *testing.T) {
+	t.Parallel()
+	groups := grouped(commands(true))
+	var other []string
+	for _, c := range groups[len(groups)-1].commands {
+		other = append(other, c.Name())
+	}
+	if len(groups) != 5 || !slices.Equal(other, []string{"completion", "man"}) {
+		t.Errorf("%d groups; the last has %v", len(groups), other)
 	}
 }

@@ -330,7 +330,7 @@ func (d *Document) show(kind string, data map[string]text) display {
 
 func (d *Document) verdictOutput(s steps.CellState) display {
 	return d.show(showVerdict, map[string]text{
-		"text/plain": text(d.verdictText(s)), "text/markdown": text(d.verdictMarkdown(s)),
+		"text/plain": text(d.verdictText(s)), "text/markdown": text(d.verdictMarkdown(s, true)),
 		"text/html": text(d.verdictHTML(s)),
 	})
 }

@@ -132,6 +132,36 @@ func (d *Document) Markdown() []byte {
 	return []byte(sanitize.Text(b.String()))
 }
 
+// BriefMarkdown is what to read of a session: the verdicts, what decided those that are not PASS, and the tables of
+// railbench's own cells. Scripts, outputs and the prose are in Markdown.
+func (d *Document) BriefMarkdown() []byte {
+	var b strings.Builder
+	b.WriteString(d.headText() + "\n\n" + tableMarkdown(d.overview()))
+	all, _ := d.chapters()
+	for _, p := range all {
+		for _, c := range p.cells {
+			s := d.Book.Cells[c.ID]
+			passed := s.Verdict.Grade == steps.Pass || s.Verdict.Grade == steps.NotRun
+			if c.Note() || passed && (c.Own == "" || len(s.Verdict.Tables) == 0) {
+				continue
+			}
+			fmt.Fprintf(&b, "\n## %s (%s)\n", markdownText(c.Title), c.ID)
+			if !passed {
+				b.WriteString("\n" + d.verdictMarkdown(s, false))
+			}
+			if c.Own == "" {
+				continue
+			}
+			for _, t := range s.Verdict.Tables {
+				t.Title = d.mark(t.Title)
+				b.WriteString("\n" + tableMarkdown(t))
+			}
+		}
+	}
+	b.WriteString("\nScripts, outputs and evidence: `railbench export --full --to md SESSION`.\n")
+	return []byte(sanitize.Text(b.String()))
+}
+
 // cellMarkdown fences what a tool printed: nothing of it is Markdown.
 // The order is the screen's: prose, script, output, and what it came to.
 func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
@@ -147,7 +177,7 @@ func (d *Document) cellMarkdown(b *strings.Builder, c steps.Cell) {
 		fenced(b, "text", text)
 	}
 	if s.Verdict.Grade != steps.NotRun {
-		b.WriteString(d.verdictMarkdown(s) + "\n")
+		b.WriteString(d.verdictMarkdown(s, true) + "\n")
 	}
 	for _, t := range s.Verdict.Tables {
 		t.Title = d.mark(t.Title)

@@ -31,6 +31,7 @@ pre{background:var(--soft);border:1px solid var(--edge);border-radius:.3em;paddi
 pre.script{border-left:3px solid #0969da;max-height:none}
 p.source{margin:.6em 0 -.5em;font-weight:600;font-size:13px;color:var(--dim)}
 .nodes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));gap:0 .8em}.nodes>div{min-width:0}
+.counts{font-size:1.25rem}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(26rem,100%),1fr));gap:0 .8em}
 pre .err{color:#cf222e}pre .note{color:var(--dim)}
 table{border-collapse:collapse;margin:1em 0;font-size:14px;display:block;overflow-x:auto}
 td:has(>a){white-space:nowrap}
@@ -124,12 +125,36 @@ const pageEnd = "</main>\n</body>\n</html>\n"
 // The table is made first, since its cells are escaped there.
 func (d *Document) overviewHTML() string {
 	t := d.overview()
-	text := tableHTML(t)
+	text := d.countsHTML() + tableHTML(t)
+	for g, colour := range verdictColours {
+		text = strings.ReplaceAll(text, "<td>"+g.String()+"</td>",
+			fmt.Sprintf(`<td><strong style="color:%s">%s %s</strong></td>`, colour, marks[g], g))
+	}
 	for _, r := range t.Rows {
 		id := html.EscapeString(r[0])
 		text = strings.Replace(text, "<tr><td>"+id+"</td>", `<tr><td><a href="#`+anchor(r[0])+`">`+id+"</a></td>", 1)
 	}
 	return text
+}
+
+// countsHTML says how many cells came to which verdict, the worst first.
+func (d *Document) countsHTML() string {
+	counts := map[steps.Grade]int{}
+	for _, c := range d.Ran() {
+		if s := d.Book.Cells[c.ID]; !s.Running {
+			counts[s.Verdict.Grade]++
+		}
+	}
+	var all []string
+	for _, g := range []steps.Grade{steps.Fail, steps.Inconclusive, steps.Warn, steps.Pass, steps.Skipped} {
+		if n := counts[g]; n > 0 {
+			all = append(all, fmt.Sprintf(`<strong style="color:%s">%s %d %s</strong>`, verdictColours[g], marks[g], n, g))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return "<p class=\"counts\">" + strings.Join(all, " · ") + "</p>\n"
 }
 
 // anchor is a cell's place in the page.
@@ -164,9 +189,13 @@ func (d *Document) cellHTML(b *strings.Builder, c steps.Cell) error {
 		t.Title = d.mark(t.Title)
 		b.WriteString(tableHTML(t))
 	}
-	for _, x := range s.Verdict.Charts {
-		x.Title = d.mark(x.Title)
-		b.WriteString(chartSVG(x, false))
+	if len(s.Verdict.Charts) > 0 {
+		b.WriteString("<div class=\"charts\">\n")
+		for _, x := range s.Verdict.Charts {
+			x.Title = d.mark(x.Title)
+			b.WriteString(chartSVG(x, false))
+		}
+		b.WriteString("</div>\n")
 	}
 	switch g := d.samples[c.ID]; {
 	case !g.moved():

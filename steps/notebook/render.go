@@ -104,10 +104,15 @@ func (d *Document) verdictText(s steps.CellState) string {
 	return b.String()
 }
 
-func (d *Document) verdictMarkdown(s steps.CellState) string {
+// verdictMarkdown has what decided and the figures of each rail; with full also the rest of the evidence.
+func (d *Document) verdictMarkdown(s steps.CellState, full bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s** %s\n", d.verdictTitle(s), markdownText(s.Verdict.Reason))
-	for _, t := range tablesOf(s.Verdict.Digest()) {
+	digest := s.Verdict.Digest()
+	if !full {
+		digest.Rest = nil
+	}
+	for _, t := range tablesOf(digest) {
 		b.WriteString("\n" + tableMarkdown(t))
 	}
 	return b.String()

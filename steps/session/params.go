@@ -53,7 +53,11 @@ func CheckParam(c steps.Catalog, t steps.Tutorial, cell, name, value string) (st
 		}
 		return p.Parse(value)
 	}
-	return "", fmt.Errorf("unknown parameter %q%s", name, steps.DidYouMean(name, names))
+	near := steps.DidYouMean(name, names)
+	if near == "" {
+		near = ": railbench list --params shows those that exist"
+	}
+	return "", fmt.Errorf("unknown parameter %q%s", name, near)
 }
 
 // IsProgram reports whether a parameter's value is run.
