@@ -31,9 +31,11 @@ type Verdict struct {
 	// Node is the node that what is wrong is about; empty where that is both or none.
 	Node string `json:"node,omitempty"`
 	// ByHand says that the check's fix does nothing for what was found.
-	ByHand bool    `json:"byHand,omitempty"`
-	Tables []Table `json:"tables,omitempty"`
-	Charts []Chart `json:"charts,omitempty"`
+	ByHand bool `json:"byHand,omitempty"`
+	// Devices are the RDMA devices that what is wrong is about, by their rails; empty where that is none in particular.
+	Devices []string `json:"devices,omitempty"`
+	Tables  []Table  `json:"tables,omitempty"`
+	Charts  []Chart  `json:"charts,omitempty"`
 	// Figures are what was measured, for other cells to read. Sessions of before it was
 	// there have none.
 	Figures []Figure `json:"figures,omitempty"`
@@ -46,8 +48,43 @@ type Found struct {
 	Text  string `json:"text"` // a sentence
 	// Node is the node that it is about; empty where that is both or none.
 	Node string `json:"node,omitempty"`
+	// Devices are the RDMA devices that it is about. Verdict.On makes them of all names that its text has.
+	Devices []string `json:"devices,omitempty"`
 	// Like is the text with nothing in the node's place: what several nodes have alike is the same.
 	Like string `json:"-"`
+}
+
+// On is a verdict on a rig: what its findings name is what they are about, where that is a device or an interface of a
+// rail.
+func (v Verdict) On(rig Rig) Verdict {
+	devs := map[string]string{}
+	for _, n := range rig.Nodes {
+		for _, r := range n.Rails {
+			devs[r.Dev], devs[r.Netdev.Name] = r.Dev, r.Dev
+		}
+	}
+	about := func(all []Found) {
+		for i, f := range all {
+			all[i].Devices = nil
+			for _, name := range f.Devices {
+				if dev := devs[name]; dev != "" && !slices.Contains(all[i].Devices, dev) {
+					all[i].Devices = append(all[i].Devices, dev)
+				}
+			}
+		}
+	}
+	about(v.All)
+	about(v.Findings)
+	about(v.Advice)
+	v.Devices = nil
+	for _, f := range v.All {
+		for _, dev := range f.Devices {
+			if f.Grade == v.Grade && f.Grade > Pass && !slices.Contains(v.Devices, dev) {
+				v.Devices = append(v.Devices, dev)
+			}
+		}
+	}
+	return v
 }
 
 // Said is all that a verdict says in words: its reason, what the reason has no room for, advice, notes and the

@@ -8,29 +8,23 @@ import (
 
 // Two findings of one code are one fault only where they are at the same node and rail.
 func TestCauseOfPlaces(t *testing.T) {
-	rails := []railObject{{Dev: "a0", Netdev: "n0"}, {Dev: "a1", Netdev: "n1"}}
-	first := checkObject{
-		ID: "first", Verdict: steps.Fail, Code: steps.LinkDown, Node: "x", Reason: "n0 on x has no carrier.",
-	}
+	a0, a1 := []string{"a0"}, []string{"a1"}
+	first := checkObject{ID: "first", Verdict: steps.Fail, Code: steps.LinkDown, Node: "x", Devices: a0}
 	for name, c := range map[string]struct {
 		of   checkObject
 		want string
 	}{
-		"the same place":          {checkObject{Code: steps.LinkDown, Node: "x", Reason: "n0 is down."}, "first"},
-		"the same device":         {checkObject{Code: steps.LinkDown, Node: "x", Reason: "a0 is down."}, "first"},
-		"no rail is named":        {checkObject{Code: steps.LinkDown, Node: "both", Reason: "It is down."}, "first"},
-		"another node":            {checkObject{Code: steps.LinkDown, Node: "y", Reason: "n0 is down."}, ""},
-		"another rail":            {checkObject{Code: steps.LinkDown, Node: "x", Reason: "n1 is down."}, ""},
-		"what follows":            {checkObject{Code: steps.PortDown, Node: "y", Reason: "a0 is DOWN."}, "first"},
-		"what follows, elsewhere": {checkObject{Code: steps.PortDown, Node: "y", Reason: "a1 is DOWN."}, ""},
-		"several rails": {checkObject{
-			Code: steps.PortDown, Node: "both", Reason: "And 1 more finding.",
-			Findings: []steps.Found{{Grade: steps.Fail, Text: "a1 is DOWN."}, {Grade: steps.Fail, Text: "a0 is DOWN."}},
-		}, "first"},
-		"something else": {checkObject{Code: steps.AdapterHot, Node: "x", Reason: "n0 is hot."}, ""},
+		"the same place":          {checkObject{Code: steps.LinkDown, Node: "x", Devices: a0}, "first"},
+		"no rail is named":        {checkObject{Code: steps.LinkDown, Node: "both"}, "first"},
+		"another node":            {checkObject{Code: steps.LinkDown, Node: "y", Devices: a0}, ""},
+		"another rail":            {checkObject{Code: steps.LinkDown, Node: "x", Devices: a1}, ""},
+		"what follows":            {checkObject{Code: steps.PortDown, Node: "y", Devices: a0}, "first"},
+		"what follows, elsewhere": {checkObject{Code: steps.PortDown, Node: "y", Devices: a1}, ""},
+		"several rails":           {checkObject{Code: steps.PortDown, Node: "both", Devices: []string{"a1", "a0"}}, "first"},
+		"something else":          {checkObject{Code: steps.AdapterHot, Node: "x", Devices: a0}, ""},
 	} {
 		c.of.ID, c.of.Verdict = "second", steps.Fail
-		if got := causeOf(c.of, []checkObject{first, c.of}, rails); got != c.want {
+		if got := causeOf(c.of, []checkObject{first, c.of}); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

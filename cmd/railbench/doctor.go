@@ -307,6 +307,7 @@ type checkObject struct {
 	Reason   string        `json:"reason"`
 	Findings []steps.Found `json:"findings,omitempty"`
 	Advice   []steps.Found `json:"advice,omitempty"`
+	Devices  []string      `json:"devices,omitempty"` // the RDMA devices that it is about
 	// The check that found the cause of this finding; empty where there is none.
 	CausedBy string `json:"causedBy,omitempty"`
 	// The checks of speed that measured nothing because of it, so that it hides what they would find.
@@ -325,8 +326,8 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 		v := d.Ended[c.ID].Verdict
 		check := checkObject{
 			ID: c.ID, Title: c.Title, Node: v.Node, Verdict: v.Grade, Code: v.Code, Codes: v.Codes,
-			Reason: v.Reason, Findings: v.Findings, Advice: v.Advice, Evidence: v.Evidence, Fixed: d.fixed[c.ID],
-			ElapsedMS: d.Ended[c.ID].Elapsed.Milliseconds(),
+			Reason: v.Reason, Findings: v.Findings, Advice: v.Advice, Devices: v.Devices, Evidence: v.Evidence,
+			Fixed: d.fixed[c.ID], ElapsedMS: d.Ended[c.ID].Elapsed.Milliseconds(),
 		}
 		if check.Node == "" {
 			check.Node = "both"
@@ -349,7 +350,7 @@ func (d *doctor) object(rig steps.Rig, checks []steps.Cell) doctorObject {
 		return cmp.Compare(inOrder[a.ID], inOrder[b.ID])
 	})
 	for i, c := range r.Checks {
-		r.Checks[i].CausedBy = causeOf(c, ordered, r.Rig.Rails)
+		r.Checks[i].CausedBy = causeOf(c, ordered)
 	}
 	for _, c := range r.Checks {
 		without := c.Verdict == steps.Skipped || c.Verdict == steps.Inconclusive ||
@@ -381,11 +382,11 @@ func (r doctorObject) hide(measured checkObject) {
 
 // causeOf is the check that found the cause of what another found: one with a code that the other's follows, or an
 // earlier one with the same code at the same node. What concerns other rails is another fault.
-func causeOf(of checkObject, all []checkObject, rails []railObject) string {
+func causeOf(of checkObject, all []checkObject) string {
 	if of.Code == "" || of.Verdict == steps.Skipped {
 		return ""
 	}
-	same, own := "", of.rails(rails)
+	same := ""
 	for _, c := range all {
 		if c.ID == of.ID {
 			if same == "" {
@@ -393,9 +394,8 @@ func causeOf(of checkObject, all []checkObject, rails []railObject) string {
 			}
 			continue
 		}
-		at := c.rails(rails)
-		shared := slices.ContainsFunc(own, func(r string) bool { return slices.Contains(at, r) })
-		apart := len(own) > 0 && len(at) > 0 && !shared
+		shared := slices.ContainsFunc(of.Devices, func(dev string) bool { return slices.Contains(c.Devices, dev) })
+		apart := len(of.Devices) > 0 && len(c.Devices) > 0 && !shared
 		switch {
 		case c.Verdict <= steps.Pass || apart:
 		case of.Code.Follows(c.Code) && !c.Code.Follows(of.Code):
@@ -408,23 +408,6 @@ func causeOf(of checkObject, all []checkObject, rails []railObject) string {
 		return ""
 	}
 	return same
-}
-
-// rails are the rails that a finding names, by their devices; none where it names none.
-func (c checkObject) rails(rails []railObject) (devs []string) {
-	texts := []string{c.Reason}
-	for _, f := range c.Findings {
-		if f.Grade > steps.Pass {
-			texts = append(texts, f.Text)
-		}
-	}
-	words := strings.FieldsFunc(strings.Join(texts, " "), func(r rune) bool { return strings.ContainsRune(" ,.:;()'", r) })
-	for _, r := range rails {
-		if slices.Contains(words, r.Dev) || slices.Contains(words, r.Netdev) {
-			devs = append(devs, r.Dev)
-		}
-	}
-	return devs
 }
 
 // print writes what reads well in an issue: what is wrong first, with its evidence,

@@ -23,7 +23,7 @@ func TestCauseOf(t *testing.T) {
 	}
 	want := map[string]string{"rdma-ports": "link-up", "nixl-rails": "memlock"}
 	for _, c := range all {
-		if got := causeOf(c, all, nil); got != want[c.ID] {
+		if got := causeOf(c, all); got != want[c.ID] {
 			t.Errorf("%s is caused by %q, want %q", c.ID, got, want[c.ID])
 		}
 	}

@@ -56,6 +56,28 @@ type Finding struct {
 	onNode bool
 	// named says that the text begins with a name, which keeps its spelling.
 	named bool
+	// names are the words that the text was given as arguments, a line each: devices and interfaces are among them.
+	names string
+}
+
+// A List is names in a finding's text: a, b and c.
+type List []string
+
+func (l List) String() string { return And(l) }
+
+// namesIn are the names among the arguments of a text.
+func namesIn(args []any) string {
+	var all []string
+	for _, a := range args {
+		switch x := a.(type) {
+		case string:
+			all = append(all, x)
+		case List:
+			all = append(all, x...)
+		}
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return s == "" || strings.ContainsAny(s, " \n") })
+	return strings.Join(all, "\n")
 }
 
 // A Report gathers findings and evidence into a verdict.
@@ -75,7 +97,9 @@ func (r *Report) Measured(f steps.Figure) { r.Figures = append(r.Figures, f) }
 
 // Add adds a finding about all of the cell. It is a clause: Verdict makes a sentence of it.
 func (r *Report) Add(code steps.Code, g steps.Grade, format string, args ...any) {
-	r.Note(Finding{Code: code, Grade: g, Text: fmt.Sprintf(format, args...), named: named(format)})
+	r.Note(Finding{
+		Code: code, Grade: g, Text: fmt.Sprintf(format, args...), named: named(format), names: namesIn(args),
+	})
 }
 
 // named reports whether a text begins with an argument, which is a name, and not the whole clause.
@@ -93,7 +117,7 @@ func (r *Report) At(rig steps.Rig, e steps.End, code steps.Code, g steps.Grade, 
 			places[i] = placeOfNode
 		}
 	}
-	f.like = fmt.Sprintf(format, places...)
+	f.like, f.names = fmt.Sprintf(format, places...), namesIn(places)
 	// "spark-01 has" is another verb of several.
 	f.onNode = strings.Count(f.like, placeOfNode) == 1 && strings.Contains(strings.ToLower(f.like), "on "+placeOfNode)
 	r.Note(f)
@@ -116,12 +140,21 @@ func (r *Report) Explain(format string, args ...any) {
 	}
 }
 
+// About names devices or interfaces that the finding that was added last is about, where its text has no argument for
+// each.
+func (r *Report) About(names ...string) {
+	f := &r.Findings[len(r.Findings)-1]
+	f.names = strings.Join(append(names, f.names), "\n")
+}
+
 // ByHand says of the finding that was added last that the check's fix does nothing for it.
 func (r *Report) ByHand() { r.Findings[len(r.Findings)-1].ByHand = true }
 
 // On adds a finding about the rail of a measurement.
 func (r *Report) On(m Measurement, code steps.Code, g steps.Grade, format string, args ...any) {
-	r.Note(Finding{Code: code, Grade: g, Text: fmt.Sprintf(format, args...), Rail: m.No, Dev: m.Dev})
+	r.Note(Finding{
+		Code: code, Grade: g, Text: fmt.Sprintf(format, args...), Rail: m.No, Dev: m.Dev, names: namesIn(append(args, m.Dev)),
+	})
 }
 
 // Decide marks the evidence with these names as what the finding that was added last follows from: it stands first,
@@ -137,7 +170,7 @@ func (r *Report) Decide(names ...string) {
 // Note adds a finding as it is, once: what both ends say alike is one thing.
 func (r *Report) Note(f Finding) {
 	f.Witness = cmp.Or(f.Witness, r.hears)
-	if !slices.Contains(r.Findings, f) {
+	if !slices.ContainsFunc(r.Findings, func(g Finding) bool { g.names = f.names; return g == f }) {
 		r.Findings = append(r.Findings, f)
 	}
 }
@@ -195,10 +228,10 @@ func onNodes(all []Finding) []Finding {
 func (r *Report) ofRails() []Finding {
 	var merged []Finding
 	for _, f := range r.Findings {
-		var rails []string
+		var rails, names []string
 		for _, g := range r.Findings {
 			if g.Rail > 0 && g.Grade == f.Grade && g.Code == f.Code && g.Text == f.Text && g.Witness == f.Witness {
-				rails = append(rails, fmt.Sprint(g.Rail))
+				rails, names = append(rails, fmt.Sprint(g.Rail)), append(names, g.names)
 			}
 		}
 		switch {
@@ -208,7 +241,7 @@ func (r *Report) ofRails() []Finding {
 		case len(rails) == 1:
 			f.Text = fmt.Sprintf("Rail %d (%s): %s", f.Rail, f.Dev, f.Text)
 		default:
-			f.Text = fmt.Sprintf("Rails %s: %s", And(rails), f.Text)
+			f.Text, f.names = fmt.Sprintf("Rails %s: %s", And(rails), f.Text), strings.Join(names, "\n")
 		}
 		f.Rail, f.Dev, f.named = 0, "", false
 		if !slices.Contains(merged, f) {
@@ -308,7 +341,10 @@ func decisive(v steps.Verdict) string {
 }
 
 func (f Finding) found() steps.Found {
-	return steps.Found{Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node, Like: f.like}
+	return steps.Found{
+		Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node, Devices: strings.Fields(f.names),
+		Like: f.like,
+	}
 }
 
 // Reason makes one of findings, the worst of which is the first: all where they have room, or the first and how many

@@ -128,3 +128,43 @@ func TestAdviceAndDeciding(t *testing.T) {
 		t.Errorf("%v decided", d)
 	}
 }
+
+// A finding is about the devices that its text is given, by their own names or their interfaces'.
+func TestDevices(t *testing.T) {
+	node := func(name string) steps.Node {
+		return steps.Node{Name: name, Rails: []steps.Rail{
+			{Dev: "a0", Netdev: steps.Netdev{Name: "n0"}}, {Dev: "a1", Netdev: steps.Netdev{Name: "n1"}},
+		}}
+	}
+	rig := steps.Rig{Nodes: []steps.Node{node("x"), node("y")}}
+	for name, c := range map[string]struct {
+		find func(r *Report)
+		want []string
+	}{
+		"an interface": {
+			func(r *Report) { r.At(rig, steps.Here, "", steps.Fail, "%s on %s is off", "n0", "x") }, []string{"a0"},
+		},
+		"on both nodes": {func(r *Report) {
+			for _, e := range steps.Ends {
+				r.At(rig, e, "", steps.Fail, "%s on %s is off", "n0", rig.NameOf(e))
+			}
+		}, []string{"a0"}},
+		"a list": {func(r *Report) { r.Add("", steps.Warn, "%s differ", List{"a1", "n0"}) }, []string{"a1", "a0"}},
+		"rails": {func(r *Report) {
+			r.On(Measurement{No: 1, Dev: "a0"}, "", steps.Fail, "it is slow")
+			r.On(Measurement{No: 2, Dev: "a1"}, "", steps.Fail, "it is slow")
+		}, []string{"a0", "a1"}},
+		"said apart": {func(r *Report) { r.Add("", steps.Fail, "port 0 is dark"); r.About("n1") }, []string{"a1"}},
+		"what is less wrong": {func(r *Report) {
+			r.Add("", steps.Fail, "%s is off", "n0")
+			r.Add("", steps.Warn, "%s is slow", "n1")
+		}, []string{"a0"}},
+		"none of the rig": {func(r *Report) { r.Add("", steps.Fail, "%s is full, see %s", "/var", "n0 and n1") }, nil},
+	} {
+		var r Report
+		c.find(&r)
+		if v := r.Verdict().On(rig); !slices.Equal(v.Devices, c.want) {
+			t.Errorf("%s: %v, want %v", name, v.Devices, c.want)
+		}
+	}
+}

@@ -180,7 +180,7 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 	for _, t := range told {
 		v.Grade = v.Grade.Worst(t.Grade)
 		for _, f := range t.Advice {
-			if !slices.Contains(v.Advice, f) {
+			if !slices.ContainsFunc(v.Advice, func(x steps.Found) bool { return x.Code == f.Code && x.Text == f.Text }) {
 				v.Advice = append(v.Advice, f)
 			}
 		}
@@ -189,7 +189,7 @@ func foldLinks(told []linkVerdict) steps.Verdict {
 	v.Code, v.Codes = foldCodes(told, v.Grade)
 	v.Evidence = evidenceOf(told, v.Grade, many)
 	v.Tables = foldTables(told, v.Grade, many)
-	v.Node = nodeAt(told, v.Grade)
+	v.Node, v.Devices = nodeAt(told, v.Grade), devicesAt(told, v.Grade)
 	// A node that can't be looked at says nothing of those at the other ends of its links.
 	var dead, ill []string
 	if v.Grade > steps.Inconclusive {
@@ -274,6 +274,18 @@ func nodeAt(told []linkVerdict, g steps.Grade) (node string) {
 	return node
 }
 
+// devicesAt are the RDMA devices that links of a grade are about.
+func devicesAt(told []linkVerdict, g steps.Grade) (devs []string) {
+	for _, t := range told {
+		for _, dev := range t.Devices {
+			if t.Grade == g && !slices.Contains(devs, dev) {
+				devs = append(devs, dev)
+			}
+		}
+	}
+	return devs
+}
+
 // A linkFinding is what links found alike: the same cause in the same words, but for the node that it is about.
 type linkFinding struct {
 	steps.Found
@@ -315,7 +327,7 @@ func (t linkVerdict) found(g steps.Grade) (all []steps.Found) {
 		}
 	}
 	if all == nil && t.Grade == g {
-		all = append(all, steps.Found{Grade: g, Code: t.Code, Text: t.Reason, Node: t.Node})
+		all = append(all, steps.Found{Grade: g, Code: t.Code, Text: t.Reason, Node: t.Node, Devices: t.Devices})
 	}
 	return all
 }

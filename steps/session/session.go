@@ -669,7 +669,7 @@ func (r *run) judge(result steps.Result) steps.Verdict {
 			}
 		}
 	}
-	v := r.contained(r.cell.Judge, func() steps.Verdict { return judge(r.cell, result) })
+	v := r.contained(r.cell.Judge, func() steps.Verdict { return judge(r.cell, result) }).On(result.Rig)
 	// The rails that were there may all have been good: one that the rig file names was not
 	// measured, so it can't pass. A FAIL stands.
 	if r.cell.EachRail && len(result.Rig.Missing) > 0 && v.Grade.Worst(steps.Inconclusive) == steps.Inconclusive {
@@ -700,7 +700,7 @@ func whole(v steps.Verdict, c steps.Cell, result steps.Result) steps.Verdict {
 		v.Grade, v.Code, v.Reason = steps.Warn, steps.PortLeftOut, said+" "+v.Reason
 	} else {
 		if v.Findings == nil {
-			v.Findings = []steps.Found{{Grade: v.Grade, Code: v.Code, Text: v.Reason, Node: v.Node}}
+			v.Findings = []steps.Found{{Grade: v.Grade, Code: v.Code, Text: v.Reason, Node: v.Node, Devices: v.Devices}}
 		}
 		v.Findings = append(v.Findings, steps.Found{Grade: steps.Warn, Code: steps.PortLeftOut, Text: said})
 		if v.Grade == steps.Warn {

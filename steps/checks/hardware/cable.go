@@ -217,6 +217,9 @@ func (w *places) look(rig steps.Rig, e steps.End, rail steps.Rail, c parse.Cable
 func (w *places) tell(rep *registry.Report) {
 	for _, says := range w.order {
 		rep.Add(w.codes[says], steps.Warn, "the cable of %s %s", ends(w.where[says]), says)
+		for _, where := range w.where[says] {
+			rep.About(where.netdev)
+		}
 		rep.Decide(w.shown[says]...)
 	}
 }

@@ -102,12 +102,12 @@ func judgePortCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		if missing != nil {
 			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "%s on %s %s no port counters, so their traffic is unknown. Use "+
-				"the kernel's own mlx5_ib driver", registry.And(missing), node, registry.Plural(len(missing), "has", "have"))
+				"the kernel's own mlx5_ib driver", registry.List(missing), node, registry.Plural(len(missing), "has", "have"))
 			rep.Explain("An mlx5_ib of an older package may lack them: %s", strings.Join(dataCounters, ", "))
 		}
 		if silent != nil {
 			rep.At(r.Rig, e, steps.CounterBad, steps.Warn, "neither %s on %s nor its interface counts bytes, so its traffic "+
-				"is unknown", registry.And(silent), node)
+				"is unknown", registry.List(silent), node)
 		}
 	}
 	switch {
@@ -133,7 +133,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	checks.Missing(r.Rig, &rep)
-	var blind []registry.Finding
+	var blind registry.Report
 	quiet, most := 0, 0.0
 	var busy busyRails
 	var ends []steps.End
@@ -161,11 +161,8 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 			ends = append(ends, e)
 		}
 		if unknown != nil {
-			blind = append(blind, registry.Finding{
-				Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
-				Text: fmt.Sprintf("%s on %s may be busy: counters are missing or went backwards. Run: railbench doctor "+
-					"port-counters", registry.And(unknown), node),
-			})
+			blind.At(r.Rig, e, steps.CounterBad, steps.Inconclusive, "%s on %s may be busy: counters are missing or went "+
+				"backwards. Run: railbench doctor port-counters", registry.List(unknown), node)
 		}
 	}
 	if busy.order != nil {
@@ -181,9 +178,7 @@ func judgeIdleRails(c steps.Cell, r steps.Result) steps.Verdict {
 	if quiet == 0 && busy.order == nil {
 		return checks.Unseen(rep, steps.CounterBad, "no rail has usable counters, so whether the rails are idle is unknown")
 	}
-	for _, f := range blind {
-		rep.Note(f)
-	}
+	rep.Findings = append(rep.Findings, blind.Findings...)
 	return rep.Verdict(fmt.Sprintf("the rails are idle: at most %.3g Gb/s at any of %d ends in half a second", most,
 		quiet))
 }
@@ -396,7 +391,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	checks.Missing(r.Rig, &rep)
-	var blind []registry.Finding // rails without a counter
+	var blind registry.Report // rails without a counter
 	looked, still := 0, 0
 	for _, e := range steps.Ends {
 		node, seconds := r.Rig.NameOf(e), is[e].Clock-was[e].Clock
@@ -405,10 +400,8 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			g, known, stood := railErrors(r.Rig, e, rail, was[e], is[e], &rep)
 			looked, still = looked+known, still+stood
 			if known == 0 {
-				blind = append(blind, registry.Finding{
-					Code: steps.CounterBad, Grade: steps.Inconclusive, Node: node,
-					Text: fmt.Sprintf("%s on %s has no known error counter, so its errors are unknown", rail.Dev, node),
-				})
+				blind.At(r.Rig, e, steps.CounterBad, steps.Inconclusive, "%s on %s has no known error counter, so its errors "+
+					"are unknown", rail.Dev, node)
 			}
 			if g.names == nil {
 				continue
@@ -426,7 +419,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 			if g.cable() {
 				code, grade, advice = steps.CableErrors, steps.Fail, "Replug or swap the cable"
 			}
-			rep.At(r.Rig, e, code, grade, "%s on %s: up to %d errors in %.1f s while idle (%s). %s", registry.And(g.devs), node,
+			rep.At(r.Rig, e, code, grade, "%s on %s: up to %d errors in %.1f s while idle (%s). %s", registry.List(g.devs), node,
 				g.most, seconds, g.worst(), advice)
 			rep.Explain("%s: %s", node, g.meanings())
 		}
@@ -434,9 +427,7 @@ func judgeErrorCounters(c steps.Cell, r steps.Result) steps.Verdict {
 	if looked == 0 {
 		return checks.Unseen(rep, steps.CounterBad, "no rail has a known error counter")
 	}
-	for _, f := range blind {
-		rep.Note(f)
-	}
+	rep.Findings = append(rep.Findings, blind.Findings...)
 	rep.Show("error counters that were read twice", looked, "", nil)
 	note := ""
 	if still > 0 {

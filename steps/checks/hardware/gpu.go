@@ -51,13 +51,13 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 				without = " and no driver"
 			}
 			rep.At(r.Rig, e, steps.GPUDriverMissing, steps.Warn, "the GPU on %s (%s) has no nvidia-smi%s, so its memory "+
-				"cannot be used. Install NVIDIA's driver, for example nvidia-driver-580-open", node, registry.And(pci), without)
+				"cannot be used. Install NVIDIA's driver, for example nvidia-driver-580-open", node, registry.List(pci), without)
 			rep.Explain("The driver that the maker of the node provides will do, too")
 			rep.Decide(node + " GPUs on the PCI bus")
 			continue
 		case len(gpu.Rows) == 0 && slices.ContainsFunc(gpu.Errors, driverSees.Regexp().MatchString):
 			rep.At(r.Rig, e, steps.GPUNotStarted, steps.Fail, "the GPU driver on %s could not start the GPU on the PCI bus "+
-				"(%s). See: dmesg | grep NVRM", node, registry.And(pci))
+				"(%s). See: dmesg | grep NVRM", node, registry.List(pci))
 			rep.Explain("nvidia-smi answers%s", quoted(gpu.Errors))
 			rep.Decide(node + " GPUs on the PCI bus")
 			continue
@@ -83,7 +83,7 @@ func judgeGPU(r steps.Result, read [2]parse.Hardware, rep *registry.Report) step
 			"nodes")
 	case none == 1:
 		rep.Add(steps.GPUOneSided, steps.Warn, "only one node has an NVIDIA GPU: GPU memory can be moved only from %s",
-			registry.And(told))
+			registry.List(told))
 	case a != "" && b != "" && a != b:
 		rep.Add(steps.GPUDriversDiffer, steps.Warn, "the GPU driver is %s on %s but %s on %s. Install one version on both", a,
 			r.Rig.NameOf(steps.Here), b, r.Rig.NameOf(steps.Peer))

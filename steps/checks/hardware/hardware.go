@@ -111,7 +111,7 @@ func judgeHalf(rig steps.Rig, e steps.End, links []health.Link, rep *registry.Re
 	if slot := l.Wired(); slot > 0 && slot <= 1.01*got {
 		code, why = steps.SlotNarrow, fmt.Sprintf("The slot has only %s: use another slot", limits.Slot(l.Slot, l.Wire))
 	}
-	rep.At(rig, e, code, steps.Warn, "%s on %s: %s (%.0f Gb/s) instead of %s. %s", registry.And(devs(links)),
+	rep.At(rig, e, code, steps.Warn, "%s on %s: %s (%.0f Gb/s) instead of %s. %s", registry.List(devs(links)),
 		rig.NameOf(e), l.Name(), got, strings.TrimPrefix(l.Best(), "PCIe "), why)
 }
 
@@ -133,7 +133,7 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *registry.R
 		switch {
 		case lost != nil:
 			rep.At(r.Rig, e, steps.AdapterLost, steps.Fail, "%s on %s %s lost the driver: the adapter failed. Let the "+
-				"node cool, then restart it", registry.And(lost), node, has)
+				"node cool, then restart it", registry.List(lost), node, has)
 			rep.Explain("Nothing but a restart brings the adapter back")
 			if said := lastWord(read[e].Log, lost); said != "" {
 				rep.Show(node+" kernel log", said, "", nil)
@@ -148,7 +148,7 @@ func judgeAdapterPresent(r steps.Result, read [2]parse.Hardware, rep *registry.R
 			continue
 		case bare != nil:
 			rep.At(r.Rig, e, steps.RDMADeviceMissing, steps.Warn, "%s on %s %s a driver but no RDMA device. Run: modprobe "+
-				"mlx5_ib, or remove a bond (RoCE LAG)", registry.And(bare), node, has)
+				"mlx5_ib, or remove a bond (RoCE LAG)", registry.List(bare), node, has)
 			rep.Decide(node+" RDMA devices", node+" functions")
 		}
 		if told := complaint(read[e].Log); told != "" {
@@ -317,7 +317,7 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 		watts := short[names[0]]
 		rep.Show(node+" slot power", watts, "W", &steps.Expected{From: "reported as insufficient by " + registry.And(names)})
 		rep.At(rig, e, steps.SlotPowerLow, steps.Warn, "%s on %s: insufficient power on the PCIe slot (%d W). Harmless if "+
-			"links are fast; else power-cycle the node", registry.And(names), node, watts)
+			"links are fast; else power-cycle the node", registry.List(names), node, watts)
 		rep.Explain("Many adapters report this and are fast. If a module stays dark, or a good link moves only 13 Gb/s, " +
 			"power the node off for a minute")
 		rep.Decide(node + " slot power")
@@ -340,11 +340,11 @@ func judgeAdapterLog(rig steps.Rig, e steps.End, log []parse.KernelEvent, rep *r
 	}
 	if out != nil {
 		rep.At(rig, e, steps.CableUnplugged, steps.Warn, "%s on %s: the adapter reports an unplugged cable. Plug it in at "+
-			"both ends until it clicks", registry.And(out), node)
+			"both ends until it clicks", registry.List(out), node)
 	}
 	if bad != nil {
 		rep.At(rig, e, steps.CableUnusable, steps.Fail, "%s on %s: the adapter cannot use its cable or module. Use one "+
-			"that the adapter's maker lists", registry.And(bad), node)
+			"that the adapter's maker lists", registry.List(bad), node)
 	}
 }
 

@@ -103,7 +103,7 @@ func (s *slowLinks) look(rig steps.Rig, e steps.End, l parse.EthtoolLink, rep *r
 // tell adds a finding for each thing that is to be said.
 func (s *slowLinks) tell(rig steps.Rig, e steps.End, rep *registry.Report) {
 	for _, says := range s.order {
-		rep.At(rig, e, s.codes[says], steps.Warn, "%s on %s %s", registry.And(s.names[says]), rig.NameOf(e), says)
+		rep.At(rig, e, s.codes[says], steps.Warn, "%s on %s %s", registry.List(s.names[says]), rig.NameOf(e), says)
 		rep.Explain("%s", s.notes[says])
 	}
 }

@@ -38,7 +38,7 @@ func judgeRailBond(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 	for _, e := range steps.Ends {
 		for _, master := range registry.SortedNames(holds[e]) {
 			node, there := rig.NameOf(e), rig.NameOf(e.Other())
-			held := registry.And(holds[e][master])
+			held := registry.List(holds[e][master])
 			rep.Decide(node + " " + holds[e][master][0] + " is in")
 			switch {
 			// A bridge, a team or a VRF: railbench's teardown knows bonds only.
@@ -120,7 +120,7 @@ func judgeBondHealth(r steps.Result, facts [2]map[string]string, rep *registry.R
 	for _, e := range steps.Ends {
 		if len(with[e]) > 0 && len(with[e.Other()]) == 0 && facts[e.Other()]["bonds"] != "" {
 			rep.At(rig, e, steps.BondOneSided, steps.Fail, "%s on %s has no bond at its other end (%s): packets over the "+
-				"second link are lost. Bond both nodes or neither", registry.And(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
+				"second link are lost. Bond both nodes or neither", registry.List(with[e]), rig.NameOf(e), rig.NameOf(e.Other()))
 			rep.Decide(rig.NameOf(e) + " " + with[e][0])
 		}
 	}
@@ -236,7 +236,7 @@ func judgeRoceLAG(r steps.Result, facts [2]map[string]string, rep *registry.Repo
 			if lacks := slots[half]; device != "none" && lacks != nil && half != "" && !slices.Contains(merged, half) {
 				merged = append(merged, half)
 				rep.At(r.Rig, e, steps.RoCELAG, steps.Fail, "%s on %s has no RDMA device, but %s has %s: RoCE LAG merged the "+
-					"ports, or the driver failed (dmesg). Remove any bond", registry.And(lacks), node, netdev, device)
+					"ports, or the driver failed (dmesg). Remove any bond", registry.List(lacks), node, netdev, device)
 				rep.Decide(node+" "+lacks[0], node+" "+netdev)
 			}
 		}
@@ -338,7 +338,7 @@ func checkSameDevices(rig steps.Rig, rep *registry.Report) {
 		}
 		if lacks != nil {
 			rep.At(rig, e.Other(), steps.DevicesDiffer, steps.Warn, "%s lacks %s, which %s has: the driver failed (see "+
-				"dmesg), a bond merged ports, or the adapters differ", rig.NameOf(e.Other()), registry.And(lacks), rig.NameOf(e))
+				"dmesg), a bond merged ports, or the adapters differ", rig.NameOf(e.Other()), registry.List(lacks), rig.NameOf(e))
 		}
 	}
 }
@@ -378,7 +378,7 @@ func checkVerbs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.R
 	}
 	if hidden != nil {
 		rep.At(rig, e, steps.VerbsProviderMissing, steps.Fail, "programs on %s do not see %s, which the kernel has: the "+
-			"verbs provider is missing. Install ibverbs-providers", node, registry.And(hidden))
+			"verbs provider is missing. Install ibverbs-providers", node, registry.List(hidden))
 		rep.Explain("ibverbs-providers has to be of the same release as libibverbs1")
 		rep.Decide(node + " devices that programs see")
 	}

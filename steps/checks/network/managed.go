@@ -129,7 +129,7 @@ func judgeOthers(rig steps.Rig, e steps.End, rep *registry.Report) {
 	for _, by := range slices.Sorted(maps.Keys(of)) {
 		rep.Show(rig.NameOf(e)+" "+by, registry.And(of[by]), "", nil)
 		rep.At(rig, e, steps.ManagerTrouble, steps.Warn, "%s on %s may manage %s, so railbench will not change the "+
-			"interface: %s", by, rig.NameOf(e), registry.And(of[by]), trouble[by])
+			"interface: %s", by, rig.NameOf(e), registry.List(of[by]), trouble[by])
 		rep.Decide(rig.NameOf(e) + " " + by)
 	}
 }
@@ -146,7 +146,7 @@ func judgeProfiles(rig steps.Rig, e steps.End, netdev string, h hold, f map[stri
 	if len(start) > 1 {
 		rep.At(rig, e, steps.ProfilesCompete, steps.Warn, "%d NetworkManager profiles start automatically on %s on %s "+
 			"(%s). Keep one: nmcli connection modify NAME connection.autoconnect no", len(start), netdev, rig.NameOf(e),
-			registry.And(start))
+			registry.List(start))
 		rep.Explain("Unless one profile has a higher connection.autoconnect-priority, the one that was used last wins")
 	}
 	if strings.HasPrefix(h.nm, "connecting") {

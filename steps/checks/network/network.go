@@ -83,6 +83,7 @@ func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, re
 		case both:
 			rep.Add(steps.LinkDown, steps.Fail, "%s no carrier on either node. Plug in the cable of port %d at both ends "+
 				"until it clicks, or replace it", registry.HaveOrHas(dark[p]), p.no)
+			rep.About(dark[p]...)
 			for _, e := range steps.Ends {
 				rep.Decide(rig.NameOf(e) + " " + dark[p][0])
 			}
@@ -90,6 +91,7 @@ func judgeDark(rig steps.Rig, dark map[connector][]string, order []connector, re
 		default:
 			rep.At(rig, p.end, steps.LinkDown, steps.Fail, "%s no carrier on %s, although the other end is switched on. Check "+
 				"the cable at both ends", registry.HaveOrHas(dark[p]), rig.NameOf(p.end))
+			rep.About(dark[p]...)
 			rep.Decide(rig.NameOf(p.end) + " " + dark[p][0])
 			rep.ByHand()
 		}
@@ -135,8 +137,8 @@ func judgeLinkUp(r steps.Result, facts [2]map[string]string, rep *registry.Repor
 			case !checks.Wanted(rig, e, i): // a port without a cable is not a fault
 				rep.Add("", steps.Pass, "%s on %s: %s, but unused: neither end has an address", name, node, link)
 			case link == "off":
-				rep.At(rig, e, steps.InterfaceOff, steps.Fail, "%s on %s is switched off, so %s DOWN. Run: ip link set %s up", name,
-					node, registry.And(seen[name])+" "+registry.Plural(len(seen[name]), "is", "are"), name)
+				rep.At(rig, e, steps.InterfaceOff, steps.Fail, "%s on %s is switched off, so %s %s DOWN. Run: ip link set %s up",
+					name, node, registry.List(seen[name]), registry.Plural(len(seen[name]), "is", "are"), name)
 				rep.Decide(node + " " + name)
 			case other >= 0 && facts[e.Other()][rig.At(e.Other()).Rails[other].Netdev.Name+" link"] == "off":
 				// The other end is off, and that is said there.
@@ -228,7 +230,7 @@ func checkRailAddress(rig steps.Rig, e steps.End, i int, facts [2]map[string]str
 	case len(own) == 0 || len(theirs) == 0 || e != steps.Here:
 	case twice != nil:
 		rep.Add(steps.DuplicateIP, steps.Fail, "both ends of %s have the address %s, so no packet for it leaves its node. "+
-			"Change one of the two", rail.Dev, registry.And(twice))
+			"Change one of the two", rail.Dev, registry.List(twice))
 		rep.Decide(node + " " + rail.Netdev.Name)
 	case !slices.ContainsFunc(own, func(p netip.Prefix) bool {
 		return slices.ContainsFunc(theirs, func(q netip.Prefix) bool { return p.Masked() == q.Masked() })

@@ -174,10 +174,12 @@ func judgeDuplicateIP(r steps.Result, facts [2]map[string]string, rep *registry.
 		// They were gathered end by end, so first and last say whether both have it.
 		case at[0].end != at[len(at)-1].end:
 			rep.Add(steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s, so nothing passes between them. Remove it "+
-				"from one node: ip addr del %s dev INTERFACE", a, registry.And(words), a)
+				"from one node: ip addr del %s dev INTERFACE", a, registry.List(words), a)
+			rep.About(at[0].netdev, at[len(at)-1].netdev)
 		default:
 			rep.At(rig, at[0].end, steps.DuplicateIP, steps.Fail, "%s is assigned twice, to %s: packets take the wrong "+
-				"interface and get lost. Remove one: ip addr del %s dev INTERFACE", a, registry.And(words), a)
+				"interface and get lost. Remove one: ip addr del %s dev INTERFACE", a, registry.List(words), a)
+			rep.About(at[0].netdev, at[len(at)-1].netdev)
 		}
 	}
 	asked := checkArping(rig, facts, rep)

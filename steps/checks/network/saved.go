@@ -199,7 +199,7 @@ func savedMTUs(rig steps.Rig, e steps.End, f map[string]string, rep *registry.Re
 	}
 	for _, mtu := range slices.Sorted(maps.Keys(lost)) {
 		rep.At(rig, e, steps.MTUNotSaved, steps.Warn, "a reboot resets MTU %d of %s on %s to %d. Save it: mtu: %d in "+
-			"/etc/netplan", mtu, registry.And(lost[mtu]), node, bootMTU, mtu)
+			"/etc/netplan", mtu, registry.List(lost[mtu]), node, bootMTU, mtu)
 		rep.Explain("The MTU is in no configuration of %s. With NetworkManager: nmcli connection modify PROFILE "+
 			"802-3-ethernet.mtu %d", none(f["configured by"]), mtu)
 		rep.Decide(fmt.Sprintf("%s %s MTU after a boot", node, lost[mtu][0]))

@@ -39,7 +39,7 @@ func judgeEtcdService(r steps.Result, facts [2]map[string]string, rep *registry.
 			}
 		case f["listens"] == "":
 			rep.At(r.Rig, e, steps.EtcdNotRunning, steps.Warn, "the etcd on %s is not running (%s). railbench does not "+
-				"need it: start it only to run nixlbench yourself", node, registry.And(there))
+				"need it: start it only to run nixlbench yourself", node, registry.List(there))
 			rep.Explain("Without an etcd, nixlbench before 1.1.0 ends with \"connections to all backends failing\". Nothing "+
 				"listens on port 2379 on %s", node)
 			rep.Decide(node+" etcd service", node+" etcd enabled")
@@ -225,11 +225,11 @@ func judgeEtcdKeys(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 			clean = append(clean, node)
 		case leased:
 			rep.At(r.Rig, e, steps.EtcdInUse, steps.Warn, "the etcd on %s has %d nixlbench keys (%s) of a run that is in "+
-				"progress. Check again when it is over", node, count, registry.And(list.groupsOf()))
+				"progress. Check again when it is over", node, count, registry.List(list.groupsOf()))
 			rep.Explain("A key of nixlbench has a lease, which ends 30 s after its run")
 		default:
 			rep.At(r.Rig, e, steps.EtcdStaleKeys, steps.Warn, "the etcd on %s has %d stale nixlbench keys (group %s): the "+
-				"next run in that group fails. Delete them", node, count, registry.And(list.groupsOf()))
+				"next run in that group fails. Delete them", node, count, registry.List(list.groupsOf()))
 			rep.Explain("The next run in such a group ends with \"Rank 2 is greater than or equal to global size 2\". Do not " +
 				"delete the keys while a nixlbench before 1.1.0 runs: its keys have no lease")
 		}

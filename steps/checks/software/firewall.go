@@ -94,13 +94,13 @@ func judgeBlock(rig steps.Rig, e steps.End, b block, rep *registry.Report) {
 			"rails: TCP tests fail. Allow all traffic on the rails", b.of, node)
 	case b.out:
 		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may block the other node: no rule allows all traffic "+
-			"sent over %s. Add one", b.of, node, registry.And(b.rails))
+			"sent over %s. Add one", b.of, node, registry.List(b.rails))
 	case b.names:
 		rep.At(rig, e, steps.FirewallBlocks, steps.Fail, "a rule of %s on %s blocks the other node on its rails: TCP tests "+
 			"fail, although ping works. Allow traffic on the rails", b.of, node)
 	default:
 		rep.At(rig, e, steps.FirewallMayBlock, steps.Warn, "%s on %s may block the other node: no rule allows all traffic "+
-			"received over %s. Add one", b.of, node, registry.And(b.rails))
+			"received over %s. Add one", b.of, node, registry.List(b.rails))
 	}
 }
 

@@ -72,7 +72,7 @@ func ncclRing(rig steps.Rig, facts [2]map[string]string, rep *registry.Report) {
 		}
 		if lacks != nil {
 			rep.At(rig, e, steps.NCCLSettingMissing, steps.Warn, "NCCL on %s lacks %s, which nodes in a ring need to use all "+
-				"cables. Set it in /etc/nccl.conf on every node", rig.NameOf(e), registry.And(lacks))
+				"cables. Set it in /etc/nccl.conf on every node", rig.NameOf(e), registry.List(lacks))
 		}
 	}
 }

@@ -94,7 +94,7 @@ func judgeNCCL(r steps.Result, facts [2]map[string]string, rep *registry.Report)
 		}
 		if c.blind != nil {
 			rep.At(r.Rig, e, steps.AddressMissing, steps.Warn, "NCCL on %s uses %s, which %s no RoCE v2 GID of an IPv4 "+
-				"address. Give it an address, or exclude it with NCCL_IB_HCA", node, registry.And(c.blind),
+				"address. Give it an address, or exclude it with NCCL_IB_HCA", node, registry.List(c.blind),
 				registry.Plural(len(c.blind), "has", "have"))
 		}
 		if c.none != "" {

@@ -72,7 +72,7 @@ func judgeNCCLVersion(r steps.Result, facts [2]map[string]string, rep *registry.
 		for _, version := range registry.SortedNames(alike) {
 			if n, ok := limits.NCCLNumber(version); ok && n < limits.NCCLRingRelease {
 				rep.Add(steps.NCCLTooOld, steps.Warn, "%s, and %s on both nodes is %s", limits.NCCLRingNeeds,
-					registry.And(alike[version]), version)
+					registry.List(alike[version]), version)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func judgeNeeded(rig steps.Rig, e steps.End, facts map[string]string, rep *regis
 	}
 	host.Packages(rig, missing, func(pkg string, tools []string) {
 		rep.At(rig, e, steps.CommandMissing, steps.Fail, "missing on %s: %s. Tests that need %s are skipped or fail "+
-			"(status 127). Install %s", node, registry.And(tools), registry.Plural(len(tools), "it", "them"), pkg)
+			"(status 127). Install %s", node, registry.List(tools), registry.Plural(len(tools), "it", "them"), pkg)
 	})
 }
 

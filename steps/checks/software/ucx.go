@@ -157,7 +157,7 @@ func tellVerbs(rig steps.Rig, e steps.End, u parse.UCX, without []string, rep *r
 		rep.Decide(node + " UCX transports")
 	case len(without) > 0:
 		rep.At(rig, e, steps.UCXNoRail, steps.Fail, "UCX on %s has no rc transport on %s, although the port is up. Check "+
-			"ibv_devinfo and UCX_NET_DEVICES", node, registry.And(without))
+			"ibv_devinfo and UCX_NET_DEVICES", node, registry.List(without))
 		rep.Decide(node + " UCX transports")
 	}
 }

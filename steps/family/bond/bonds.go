@@ -128,7 +128,7 @@ func judgeBondCheck(c steps.Cell, r steps.Result) steps.Verdict {
 		}
 		rep.Add(steps.BondOneSided, steps.Fail,
 			"%s, but %s has no bond. Set up both nodes alike: bond-setup or bond-teardown",
-			registry.And(names), r.Rig.NameOf(without))
+			registry.List(names), r.Rig.NameOf(without))
 		rep.Explain("Meanwhile RDMA over these rails fails or hangs")
 	}
 	return rep.Verdict(registry.And(names)+": one address for TCP over both links",

@@ -465,12 +465,12 @@ func judgeFollows(r steps.Result, rig steps.Rig, rep *registry.Report) (says str
 		}
 		if untold != nil {
 			rep.Add(steps.Unreadable, steps.Warn, "the RoCE MTU of %[2]s on %[1]s is unknown (ibv_devinfo)", r.Rig.NameOf(e),
-				registry.And(untold))
+				registry.List(untold))
 		}
 		if others != nil {
 			rep.Add(steps.RoCEMTUBehind, steps.Warn, "the RoCE MTU on %s is %s, which RDMA keeps using. Check active_mtu and "+
 				"max_mtu in ibv_devinfo",
-				r.Rig.NameOf(e), registry.And(others))
+				r.Rig.NameOf(e), registry.List(others))
 		}
 	}
 	var all []string

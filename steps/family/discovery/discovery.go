@@ -105,7 +105,7 @@ func showManagers(node string, d steps.Netdev, rep *registry.Report) {
 	}
 	if len(held) > 1 {
 		rep.Add(steps.SeveralManagers, steps.Warn, "%s on %s is managed by %s at the same time. Leave it to one of them",
-			d.Name, node, registry.And(names))
+			d.Name, node, registry.List(names))
 	}
 	for _, m := range held {
 		if m.Trouble != "" {
@@ -217,7 +217,7 @@ func compareDevices(rig steps.Rig, names, firmware [2][]string, rep *registry.Re
 	}
 	if !slices.Equal(firmware[0], firmware[1]) && len(firmware[0]) > 0 && len(firmware[1]) > 0 {
 		rep.Add(steps.FirmwareDiffers, steps.Warn, "the adapters' firmware differs: %s on %s, %s on %s",
-			registry.And(firmware[0]), here, registry.And(firmware[1]), peer)
+			registry.List(firmware[0]), here, registry.List(firmware[1]), peer)
 	}
 }
 
@@ -371,7 +371,7 @@ func checkBonds(rig steps.Rig, rep *registry.Report) {
 		}
 		for _, b := range bonds {
 			rep.Add(steps.RailInBond, steps.Fail, "%s on %s holds %s and has taken over their GIDs. Remove the bond before "+
-				"RDMA tests (bond-teardown)", b, rig.NameOf(e), registry.And(held[b]))
+				"RDMA tests (bond-teardown)", b, rig.NameOf(e), registry.List(held[b]))
 		}
 	}
 }
@@ -411,7 +411,7 @@ func checkAddresses(rig steps.Rig, rep *registry.Report) {
 		for _, net := range seen {
 			if names := subnets[net]; len(names) > 1 {
 				rep.Add(steps.SubnetShared, steps.Warn, "%s on %s share the subnet %s, so replies may take the wrong rail. Give "+
-					"each rail its own subnet", registry.And(names), rig.NameOf(e), net)
+					"each rail its own subnet", registry.List(names), rig.NameOf(e), net)
 			}
 		}
 	}
@@ -437,7 +437,7 @@ func checkNoPair(rig steps.Rig, rep *registry.Report) {
 	}
 	if len(without) > 0 {
 		rep.Add(steps.AddressMissing, steps.Fail,
-			"no rail connects the nodes: no rail of %s has an IPv4 address. Run rail-ips", registry.And(without))
+			"no rail connects the nodes: no rail of %s has an IPv4 address. Run rail-ips", registry.List(without))
 	} else {
 		rep.Add(steps.SubnetsDiffer, steps.Fail, "no rail connects the nodes: their rails are in different subnets. Check "+
 			"rail-addresses")
@@ -523,7 +523,7 @@ func checkSlots(rig steps.Rig, rep *registry.Report) {
 			ceiling, _ := limits.Ceiling(rail)
 			rep.Add(steps.PCIeNarrow, steps.Warn,
 				"%s on %s run at %s instead of %s (about %.0f Gb/s). Run: railbench doctor pcie-link",
-				registry.And(halves[h]), rig.NameOf(e), limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps,
+				registry.List(halves[h]), rig.NameOf(e), limits.Slot(rail.PCI.GTps, rail.PCI.Width), limits.Slot(rail.PCI.MaxGTps,
 					rail.PCI.MaxWidth), ceiling)
 		}
 	}

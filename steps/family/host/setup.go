@@ -122,7 +122,7 @@ func judgeTools(c steps.Cell, r steps.Result) steps.Verdict {
 			}
 		}
 		Packages(r.Rig, needed, func(pkg string, tools []string) {
-			rep.Add(steps.CommandMissing, steps.Fail, "%s lacks %s. Install %s", r.Rig.NameOf(e), registry.And(tools), pkg)
+			rep.Add(steps.CommandMissing, steps.Fail, "%s lacks %s. Install %s", r.Rig.NameOf(e), registry.List(tools), pkg)
 		})
 	}
 	registry.SortEvidence(rep.Evidence)

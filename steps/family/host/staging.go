@@ -194,12 +194,12 @@ func (w *ways) lead(rep *registry.Report) (lead, note string) {
 	if len(w.gpus) > 0 && len(w.without) > 0 {
 		rep.Add(steps.GPUOneSided, steps.Warn, "%s has no GPU that CUDA can use, so GPU memory cannot be transferred. "+
 			"If it should have one, check nvidia-smi",
-			registry.And(w.without))
+			registry.List(w.without))
 	}
 	switch {
 	case len(w.staged) > 0 && len(w.direct) > 0:
 		rep.Add(steps.GPUPathsDiffer, steps.Warn, "the nodes differ: GPUDirect on %s, host-staged on %s",
-			registry.And(w.direct), registry.And(w.staged))
+			registry.List(w.direct), registry.List(w.staged))
 	case len(w.staged) > 0:
 		lead = fmt.Sprintf("GPU memory is host-staged on %s, as this hardware requires (%s). Use "+
 			"cudaHostAlloc for memory that adapters should reach",

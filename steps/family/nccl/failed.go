@@ -83,7 +83,7 @@ func (t *collective) silent() bool {
 		if all := having(rig, addr); len(all) > 1 {
 			t.rep.Add(steps.DuplicateIP, steps.Fail, "NCCL's packets from %s to %s got no answer: %s share that address (see "+
 				"duplicate-ip)", from, addr,
-				registry.And(all))
+				registry.List(all))
 			return true
 		}
 		to = " to " + called(rig, addr)

@@ -134,7 +134,7 @@ func (t *collective) tellSockets() (why string) {
 			counters = "and RDMA counters did not move"
 		}
 		t.rep.Add(steps.NotRDMA, steps.Fail,
-			"NCCL used TCP (NET/Socket over %s on %s), %s. Run: railbench doctor nccl-settings", registry.And(net.Devices),
+			"NCCL used TCP (NET/Socket over %s on %s), %s. Run: railbench doctor nccl-settings", registry.List(net.Devices),
 			t.result.Rig.NameOf(e), counters)
 		return "It used TCP"
 	}

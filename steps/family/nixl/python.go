@@ -197,7 +197,7 @@ func judgeUCX(r steps.Result, e steps.End, s parse.NIXLSetup, rep *registry.Repo
 			"or all links were down. Run: railbench doctor ucx-build", node)
 	case len(without) > 0:
 		rep.Add(steps.UCXNoRail, steps.Fail, "UCX on %s has no rc transport on %s. Check the port", node,
-			registry.And(without))
+			registry.List(without))
 	}
 	if Installed(s.Facts, "nvidia-smi") && !slices.Contains(s.UCX.Transports(""), "cuda_copy") {
 		rep.Add(steps.UCXNoCUDA, steps.Warn, "UCX on %s has no cuda_copy and cannot transfer GPU memory. Build it "+
