@@ -106,6 +106,9 @@ func (c Cell) OverLink() bool {
 // ChangesAll reports whether the cell is a change that every node of the rig gets, or none.
 func (c Cell) ChangesAll() bool { return c.Change.Any() && len(c.Roles) > 0 && c.Roles[0].On == OnAll }
 
+// Container is the variable that names the container in which scripts with the attribute inside run; empty for none.
+const Container = "CONTAINER"
+
 // NoContainer is how a script ends that should run in a container that is not there: EX_NOINPUT,
 // which no tool of the catalog uses.
 const NoContainer = 66

@@ -53,7 +53,6 @@ func instead(word string) string {
 var wordsLeft = map[string]int{
 	"assets/checklist/20-hardware.md": 1,
 	"steps/parse":                     2,
-	"steps/registry":                  1,
 	"steps/session":                   1,
 	"tui/web":                         1,
 }

@@ -720,16 +720,6 @@ func (m *Matrix) list(nodes []int) string {
 	return strings.Join(all, ", ")
 }
 
-// without is what a place's own judge said, less the rail that it begins with: the place is named before it.
-func (m *Matrix) without(p Place, reason string) string {
-	if said, ok := strings.CutPrefix(reason, upper(m.Rails[p.Rail])+" ("); ok {
-		if _, rest, ok := strings.Cut(said, "): "); ok {
-			return rest
-		}
-	}
-	return reason
-}
-
 // evidence is what a cause rests on: how many figures, from which to which, beside those of all others, and
 // what the first of them that is as the cause says was told by its own judge.
 func (m *Matrix) evidence(cause Cause, covered []Place) string {
@@ -748,7 +738,7 @@ func (m *Matrix) evidence(cause Cause, covered []Place) string {
 		if is := c.State == cause.State; c.Reason != "" && (reason == "" || is && !apt) {
 			apt = is
 			if reason = strings.TrimRight(c.Reason, ".?"); len(covered) > 1 { // of one it is said already
-				reason = m.words(p) + ": " + m.without(p, reason)
+				reason = m.nodes(p) + ": " + reason
 			}
 		}
 		if c.Code != "" && c.Code != steps.BelowLimit {

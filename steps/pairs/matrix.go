@@ -257,12 +257,15 @@ func (m *Matrix) Done(what steps.Measure, p Pair) bool {
 }
 
 // words are a pair's: "spark-01 to spark-02 over rail 1".
-func (m *Matrix) words(p Place) string {
+func (m *Matrix) words(p Place) string { return m.nodes(p) + " over " + m.Rails[p.Rail] }
+
+// nodes are those of a pair: "spark-01 to spark-02".
+func (m *Matrix) nodes(p Place) string {
 	way := " to "
 	if !Both(p.What) {
 		way = " and "
 	}
-	return m.Nodes[p.From].Name + way + m.Nodes[p.To].Name + " over " + m.Rails[p.Rail]
+	return m.Nodes[p.From].Name + way + m.Nodes[p.To].Name
 }
 
 func or(a, b string) string {

@@ -305,8 +305,8 @@ func TestJudgeNamesTheCause(t *testing.T) {
 			if p.Rail%2 == 0 && (p.From == 1 || p.To == 1) {
 				c.Grade, c.Reason = steps.Warn, fmt.Sprintf("Rail %d (rocep1s0f0): error counters grew.", p.Rail+1)
 			}
-		}, steps.Warn, "over rail 1 and rail 3, which share a cable there: 12 figures of throughput: spark-01 to spark-02 " +
-			"over rail 1: error counters grew; so are", 1},
+		}, steps.Warn, "over rail 1 and rail 3, which share a cable there: 12 figures of throughput: spark-01 to spark-02: " +
+			"Rail 1 (rocep1s0f0): error counters grew; so are", 1},
 		{"what joins two halves", 8, 1, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && (p.From < 4) != (p.To < 4) {
 				slow(c)
@@ -324,7 +324,7 @@ func TestJudgeNamesTheCause(t *testing.T) {
 					c.Grade, c.Reason = steps.Fail, "it is broken."
 				}
 			}
-		}, steps.Fail, "2 figures of throughput: spark-03 to spark-02 over rail 1: it is broken.", 1},
+		}, steps.Fail, "2 figures of throughput: spark-03 to spark-02: it is broken.", 1},
 		{"one way of a pair", 8, 2, func(p pairs.Place, c *pairs.Cell) {
 			if bandwidth(p) && p.Rail == 0 && p.From == 1 && p.To == 2 {
 				slow(c)

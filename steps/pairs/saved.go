@@ -356,6 +356,16 @@ func (r *savedReader) begin() error {
 	return nil
 }
 
+// once is one copy of a text that many cells have, within the room that there is.
+func (r *savedReader) once(text string) string {
+	kept, known := r.reasons[text]
+	if !known {
+		r.room -= len(text)
+		kept, r.reasons[text] = text, text
+	}
+	return kept
+}
+
 func (r *savedReader) figure() error {
 	var e entry
 	if err := r.value(&e); err != nil {
@@ -372,17 +382,13 @@ func (r *savedReader) figure() error {
 		math.IsInf(float64(value), 0) || math.IsInf(float64(first), 0) {
 		return fmt.Errorf("invalid figure from node %d to %d over rail %d", e.From, e.To, e.Rail)
 	}
-	reason, known := r.reasons[e.Reason]
-	if !known {
-		if r.room -= len(e.Reason); r.room < 0 {
-			return fmt.Errorf("its reasons exceed %d MiB", mostReasons>>20)
-		}
-		reason = e.Reason
-		r.reasons[reason] = reason
+	reason, code := r.once(e.Reason), r.once(string(e.Code))
+	if r.room < 0 {
+		return fmt.Errorf("its reasons exceed %d MiB", mostReasons>>20)
 	}
 	*c = Cell{
 		Value: value, First: first, Failed: e.Failed, Grade: e.Verdict, Beside: uint16(min(max(e.Beside, 0), mostNodes)),
-		Reason: reason, Code: e.Code,
+		Reason: reason, Code: steps.Code(code),
 	}
 	return nil
 }

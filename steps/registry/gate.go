@@ -70,10 +70,11 @@ func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 		return Finding{Code: steps.TimedOut, Grade: steps.Inconclusive, Text: where + " " + o.Exit.String()}, true
 	case o.Exit.Why == runner.Cancelled:
 		return Finding{Code: steps.Interrupted, Grade: steps.Inconclusive, Text: where + " was interrupted"}, true
-	case o.Exit.Code == steps.NoContainer && strings.Contains(o.Text, "there is no container"):
+	case o.Exit.Code == steps.NoContainer && o.Asked[steps.Container] != "":
 		return Finding{
 			Code: steps.NoContainerFound, Grade: steps.Inconclusive,
-			Text: strings.TrimSpace(LastLine(o.Text)) + " (" + rig.NameOf(o.End) + ")",
+			Text: fmt.Sprintf("docker and podman show this user no container %s on %s", o.Asked[steps.Container],
+				rig.NameOf(o.End)),
 		}, true
 	case o.Exit.Code == 127:
 		return Finding{

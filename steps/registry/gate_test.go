@@ -16,6 +16,10 @@ func TestExitStatus(t *testing.T) {
 	kindtest.Want(t, "0", ExitStatus(steps.Cell{}, r), steps.Pass, "status 0")
 	r.Stages[0].Outputs[0].Exit.Code = 3
 	kindtest.Want(t, "3", ExitStatus(steps.Cell{}, r), steps.Fail, "exit 3")
+	r.Stages[0].Outputs[0].Exit.Code = steps.NoContainer
+	kindtest.Because(t, "66 by itself", ExitStatus(steps.Cell{}, r), steps.Fail, steps.ScriptFailed)
+	r.Stages[0].Outputs[0].Asked = map[string]string{steps.Container: "box"}
+	kindtest.Because(t, "66 of a container", ExitStatus(steps.Cell{}, r), steps.Inconclusive, steps.NoContainerFound)
 	r.Stages[0].Outputs[0].Exit.Why = runner.TimedOut
 	kindtest.Want(t, "late", ExitStatus(steps.Cell{}, r), steps.Inconclusive, "timed out")
 	kindtest.Want(t, "nothing", ExitStatus(steps.Cell{}, steps.Result{Rig: kindtest.Spark(), Stages: []steps.Stage{{}}}),

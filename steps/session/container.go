@@ -9,10 +9,6 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// containerParam names the container that scripts with the attribute inside run in; empty for
-// none.
-const containerParam = "CONTAINER"
-
 // inContainer is the shell that runs a script in the container that $CONTAINER names, of docker
 // or of podman, with the variables that the script names in its environment: their values are
 // never text of a shell's. The script is the container's standard input.
@@ -40,7 +36,7 @@ fi
 }
 
 // namesContainer reports whether a role looks at the container by itself, and says so.
-func namesContainer(r steps.Role) bool { return steps.Names(r.Text(), containerParam) }
+func namesContainer(r steps.Role) bool { return steps.Names(r.Text(), steps.Container) }
 
 // placed says of a check where it looked, once a container is named: in its verdict's own line,
 // because what holds inside need not hold outside.

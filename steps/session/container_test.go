@@ -21,7 +21,7 @@ func TestInContainer(t *testing.T) {
 	if strings.Contains(plain.Text(), "docker") {
 		t.Errorf("no container was named: %s", plain.Text())
 	}
-	s := script(cell, role, time.Minute, map[string]string{"A": value, containerParam: "box"}, nil, nil)
+	s := script(cell, role, time.Minute, map[string]string{"A": value, steps.Container: "box"}, nil, nil)
 
 	// A docker that shows one container, and whose exec is a shell with what -e names.
 	bin := t.TempDir()
@@ -43,7 +43,7 @@ func TestInContainer(t *testing.T) {
 	if out, code := run(s.Text()); code != 0 || out != value+" sh\nthe end\n" {
 		t.Errorf("exit %d: %q", code, out)
 	}
-	gone := script(cell, role, time.Minute, map[string]string{"A": value, containerParam: "other"}, nil, nil)
+	gone := script(cell, role, time.Minute, map[string]string{"A": value, steps.Container: "other"}, nil, nil)
 	if out, code := run(gone.Text()); code != steps.NoContainer ||
 		!strings.Contains(out, "there is no container other here") {
 		t.Errorf("exit %d: %q", code, out)

@@ -814,9 +814,9 @@ func script(cell steps.Cell, role steps.Role, limit time.Duration,
 	if role.Interpreter != "" {
 		body = interpreted(role.Interpreter, body, used)
 	}
-	if name := all[containerParam]; cell.Inside && name != "" {
+	if name := all[steps.Container]; cell.Inside && name != "" {
 		body = inContainer(body, used)
-		used[containerParam] = name
+		used[steps.Container] = name
 	}
 	return runner.Script{Name: cell.ID, Body: body, Vars: used, Limit: limit, Root: role.Root}
 }

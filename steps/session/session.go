@@ -623,7 +623,7 @@ func (r *run) overLink(ctx context.Context, l steps.Link) (steps.Result, steps.V
 	case r.settled != nil:
 		return result, *r.settled
 	}
-	return result, placed(r.cell, r.params[containerParam], finite(r.judge(result)))
+	return result, placed(r.cell, r.params[steps.Container], finite(r.judge(result)))
 }
 
 // finite is a verdict without evidence that is no number: nothing passes by it, and it is written

@@ -14,7 +14,7 @@ import (
 )
 
 func containerParam() steps.Param {
-	p := registry.WordsParam("CONTAINER", "",
+	p := registry.WordsParam(steps.Container, "",
 		"container on both nodes that the software checks look into (--container)",
 		"a container's name or id, as docker or podman lists it", containerName)
 	p.Empty = "none: the nodes themselves are checked"
