@@ -168,13 +168,7 @@ func (r *recap) readRates() {
 		// A cell that didn't run keeps its row: what is missing is a part of the summary.
 		x := reading{name: c.name, cell: c.cell, first: true}
 		if o, ok := r.outcome(c.cell); ok {
-			x.grade = o.Verdict.Grade
-			f, has := figureOf(o, steps.Throughput)
-			if x.value, x.has = f.Value, has; f.Streams > 1 {
-				x.name = fmt.Sprintf("TCP, %d streams", f.Streams)
-			}
-			x.under(f)
-			x.overPath(o.Result.Rig, f)
+			x.ofTCP(o, "TCP")
 		}
 		r.rates = append(r.rates, x)
 	}
@@ -187,6 +181,37 @@ func (r *recap) readRates() {
 		}
 		r.rates = append(r.rates, x)
 	}
+	r.readLoads()
+}
+
+// readLoads has a row for each load that ran: they are optional, so none is missing.
+func (r *recap) readLoads() {
+	for _, cell := range []string{"load-rail", "load-half", "load-halves", "load-all"} {
+		if _, ok := r.outcome(cell); ok {
+			r.readEach(cell, "load of RDMA writes", "load of RDMA writes")
+		}
+	}
+	if o, ok := r.outcome("load-tcp"); ok {
+		x := reading{name: "load of TCP", cell: "load-tcp"}
+		x.ofTCP(o, x.name)
+		r.rates = append(r.rates, x)
+	}
+	if o, ok := r.outcome("load-nixl"); ok {
+		x := reading{name: "load of nixlbench", cell: "load-nixl"}
+		x.of(o, steps.Throughput)
+		r.rates = append(r.rates, x)
+	}
+}
+
+// ofTCP takes the figure of a cell of iperf3; name is what it is called without its streams.
+func (x *reading) ofTCP(o steps.Outcome, name string) {
+	x.grade = o.Verdict.Grade
+	f, has := figureOf(o, steps.Throughput)
+	if x.value, x.has = f.Value, has; f.Streams > 1 {
+		x.name = fmt.Sprintf("%s, %d streams", name, f.Streams)
+	}
+	x.under(f)
+	x.overPath(o.Result.Rig, f)
 }
 
 // overPath adds the way that a figure of iperf3 took, and what that carries.

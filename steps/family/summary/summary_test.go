@@ -441,6 +441,45 @@ func TestSummaryWithoutLimits(t *testing.T) {
 	}
 }
 
+// Loads count as the cells that measure: a presentation is made of them. One that did not run has no row.
+func TestSummaryCountsLoads(t *testing.T) {
+	rig := kindtest.Spark()
+	load := func(id string, g steps.Grade, gbps float64, rails ...int) steps.Outcome {
+		return steps.Outcome{
+			Cell: steps.Cell{ID: id}, Result: steps.Result{Rig: rig},
+			Verdict: steps.Verdict{Grade: g, Reason: "As measured.", Figures: []steps.Figure{{
+				What: steps.Throughput, Value: gbps, Unit: "Gb/s", Rails: rails, MTU: 1024, MessageBytes: 65536, Memory: "DRAM",
+			}}},
+		}
+	}
+	v := summaryOf(rig, load("load-rail", steps.Pass, 92.5, 1), load("load-halves", steps.Pass, 185, 1, 3),
+		tcpSaid("load-tcp", rig, steps.Pass, 76.9, 4),
+		benchedCell("nixl-single-vram", []int{1}, rig, 4.84, 3.54, map[int]uint64{0: 1 << 30}))
+	kindtest.Want(t, "a presentation", v, steps.Pass, "rails 1 and 3, 185.0 Gb/s")
+	rates := tableOf(t, v, "Throughput")
+	for _, c := range []struct{ row, column, want string }{
+		{"load of RDMA writes, rail 1", "Gb/s", "92.5"},
+		{"load of RDMA writes, rails 1 and 3", "link Gb/s", "185.2"},
+		{"load of TCP, 4 streams", "Gb/s", "76.9"},
+	} {
+		if got := at(t, rates, c.row, c.column); got != c.want {
+			t.Errorf("%s, %s: %q, want %q", c.row, c.column, got, c.want)
+		}
+	}
+	advice := tableOf(t, v, "Which approach for which work")
+	if got := at(t, advice, "more than one rail's rate", "use"); got != "the adapter's two PCIe halves" {
+		t.Errorf("two rails: %q", got)
+	}
+	for _, row := range rates.Rows {
+		if row[0] == "load of nixlbench" || strings.Contains(row[len(row)-1], "load-half") {
+			t.Errorf("a load that did not run has the row %q", row)
+		}
+	}
+	kindtest.Because(t, "only a load that was stopped",
+		summaryOf(rig, steps.Outcome{Cell: steps.Cell{ID: "load-rail"}, Verdict: steps.Verdict{Grade: steps.Inconclusive}}),
+		steps.Inconclusive, steps.NothingRan)
+}
+
 func TestKVSizes(t *testing.T) {
 	for _, c := range []struct {
 		list string

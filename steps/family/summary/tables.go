@@ -321,9 +321,12 @@ func (r recap) adviceTable() steps.Table {
 
 const general = "general advice: not measured here"
 
-func isTCP(x reading) bool { return strings.HasPrefix(x.cell, "tcp-") }
+func isTCP(x reading) bool { return strings.HasPrefix(x.cell, "tcp-") || x.cell == "load-tcp" }
 
-func isNIXL(x reading) bool { return strings.HasPrefix(x.cell, "nixl-") }
+// severalStreams reports whether a reading is TCP over several connections.
+func severalStreams(x reading) bool { return isTCP(x) && x.figure.Streams > 1 }
+
+func isNIXL(x reading) bool { return strings.HasPrefix(x.cell, "nixl-") || x.cell == "load-nixl" }
 
 func isGPU(x reading) bool {
 	return strings.HasSuffix(x.cell, "-vram") || strings.HasSuffix(x.cell, "-gpu")
@@ -338,7 +341,7 @@ func (r recap) bulk() (use, because string) {
 		rdma = nixl
 	}
 	one, hasOne := r.best(func(x reading) bool { return x.cell == "tcp-single" })
-	more, hasMore := r.best(func(x reading) bool { return x.cell == "tcp-parallel" })
+	more, hasMore := r.best(severalStreams)
 	if !hasRDMA || !hasOne && !hasMore {
 		return "NIXL", "general advice: needs results of RDMA and TCP"
 	}
@@ -388,6 +391,7 @@ var pairsOfRails = []struct {
 	{"nixl-single-dram", []string{"nixl-halves-dram", "nixl-dual-dram"}},
 	{"nixl-transfer", []string{"nixl-transfer-dual"}},
 	{"ib-write-bw", []string{"dual-link"}},
+	{"load-rail", []string{"load-halves", "load-half"}},
 }
 
 // second compares two rails with one.
@@ -423,7 +427,7 @@ func (r recap) second() (use, because string) {
 // nconnect gives an NFS mount several connections, which is what several streams are.
 func (r recap) storage() (use, because string) {
 	one, hasOne := r.best(func(x reading) bool { return x.cell == "tcp-single" })
-	more, hasMore := r.best(func(x reading) bool { return x.cell == "tcp-parallel" })
+	more, hasMore := r.best(severalStreams)
 	if !hasOne || !hasMore {
 		return "several connections, over a bond of mode 2", "general advice: mode 0 reorders the packets of a connection"
 	}
