@@ -31,9 +31,11 @@ type Figure struct {
 	// MessageBytes is the size of one message: of the best one where there are several.
 	MessageBytes int `json:"messageBytes,omitempty"`
 	// MTU is RoCE's for RDMA and the interface's for all else, bytes; 0 where unknown.
-	MTU     int    `json:"mtu,omitempty"`
-	Memory  string `json:"memory,omitempty"`  // DRAM or VRAM
-	Streams int    `json:"streams,omitempty"` // connections at once
+	MTU    int    `json:"mtu,omitempty"`
+	Memory string `json:"memory,omitempty"` // DRAM or VRAM
+	// Staged says that a processor copied between GPU memory and the adapter.
+	Staged  bool `json:"staged,omitempty"`
+	Streams int  `json:"streams,omitempty"` // connections at once
 }
 
 // A Measure is what a figure is of.

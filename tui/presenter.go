@@ -16,6 +16,7 @@ type presenter struct {
 	tabled
 	foot     func() string // the last line
 	progress progress
+	results  results
 
 	view presentation.View
 	held bool // loads last until they are stopped
@@ -72,6 +73,9 @@ func (pr *presenter) views() string {
 
 // startLoad starts a load in place of what runs.
 func (pr *presenter) startLoad(n int) tea.Cmd {
+	if pr.view == presentation.Results { // what it moves is seen
+		pr.view = presentation.Halves
+	}
 	return pr.inPlace(loads()[n].cell)
 }
 
@@ -133,6 +137,7 @@ func (pr *presenter) Draw(width, height int) picture {
 		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: pr.simulated(),
 		Recorded: pr.opts.Rig.Recorded, Cell: pr.shown(pr.spinner.View() + " "), Foot: pr.foot(),
 	}
+	s.Results = pr.results.all(len(pr.opts.Presentation.Script.Slides))
 	pr.caption(&s)
 	if alerts := pr.alerts(); len(alerts) > 0 {
 		s.Alert, s.Warned = alerts[0].text, alerts[0].mild

@@ -263,3 +263,59 @@ func TestNotes(t *testing.T) {
 		t.Error("q doesn't end it")
 	}
 }
+
+// A slide keeps what it reached, though its cell runs again in another one: its last rate, or the verdict of its last
+// cell. What was cut short and what is run in the slide that shows them takes nothing away.
+func TestWhatSlidesReached(t *testing.T) {
+	s, _, _ := staged(t)
+	cell := func(name string) []script.Action {
+		return []script.Action{{Kind: script.Run, Cell: name}, {Kind: script.Wait}}
+	}
+	s.Model.opts.Presentation.Script.Slides = []script.Slide{
+		{ID: "one", Title: "One rail", Actions: cell("load-rail")},
+		{ID: "gpu", Title: "GPU memory", Actions: cell("load-half")},
+		{ID: "cable", Title: "A cable is pulled", Actions: slices.Insert(cell("load-rail"), 0,
+			script.Action{Kind: script.Pull})},
+		{ID: "end", Title: "The end", Actions: slices.Insert(cell("load-all"), 0,
+			script.Action{Kind: script.View, View: "results"})},
+	}
+	run := steps.RunID(100)
+	runs := func(id string, v steps.Verdict) {
+		t.Helper()
+		s.key("space")
+		s.fake.took()
+		run++
+		s.Update(eventsMsg{steps.CellStarted{Run: run, Cell: id, At: s.now}})
+		s.Update(eventsMsg{steps.CellEnded{Run: run, Cell: id, Verdict: v}})
+	}
+	rate := func(gbps float64, f steps.Figure) steps.Verdict {
+		f.What, f.Value, f.Unit = steps.Throughput, gbps, "Gb/s"
+		return steps.Verdict{Grade: steps.Pass, Reason: "Good.", Figures: []steps.Figure{f}}
+	}
+	runs("load-rail", rate(92.6, steps.Figure{Rails: []int{1}}))
+	runs("load-half", rate(4.84, steps.Figure{Rails: []int{1}, Memory: "VRAM", Staged: true}))
+	runs("load-rail", steps.Verdict{Grade: steps.Fail, Code: steps.LinkDown, Reason: "It went down."})
+	runs("load-all", rate(185, steps.Figure{}))
+	s.sees("One rail", "Gb/s, rail 1", "GPU memory", "host-staged", "A cable is pulled", "pulled on purpose", "link-down")
+	s.seesNot("half 1", "-120 s")
+	if all := s.Model.presenter.results.all(4); len(all) != 3 || all[0].Gbps != 92.6 || all[2].Gbps != 0 ||
+		!all[2].Pulled {
+		t.Errorf("%+v", all)
+	}
+	// Back, and on before the load has ended.
+	s.key("j")
+	s.key("1")
+	s.fake.took()
+	s.Update(eventsMsg{steps.CellStarted{Run: 200, Cell: "load-rail", At: s.now}})
+	s.key("space")
+	s.Update(eventsMsg{steps.CellEnded{Run: 200, Cell: "load-rail", Verdict: steps.Verdict{Grade: steps.Inconclusive}}})
+	if all := s.Model.presenter.results.all(4); all[0].Gbps != 92.6 {
+		t.Errorf("a visit that was cut short leaves %+v", all[0])
+	}
+	// A load that is started there is seen.
+	s.key("j")
+	s.key("4")
+	s.seesNot("half 1")
+	s.key("1")
+	s.sees("all rails")
+}

@@ -170,6 +170,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 		m.opts.Viewers.Audience.Book(m.book)
 	}
 	cmds := []tea.Cmd{m.drawSoon(), m.presenter.mark(events), again}
+	m.presenter.reach(events)
 	if m.book.Running != "" && !m.ticking {
 		m.ticking = true
 		cmds = append(cmds, m.spinner.Tick)

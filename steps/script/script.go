@@ -203,8 +203,8 @@ func (p *parser) action(line string) error {
 		}
 		a.For = d
 	case View:
-		if len(rest) != 1 || !slices.Contains([]string{"halves", "cables", "rails"}, rest[0]) {
-			return fmt.Errorf("view takes one of halves, cables, rails")
+		if len(rest) != 1 || !slices.Contains([]string{"halves", "cables", "rails", "results"}, rest[0]) {
+			return fmt.Errorf("view takes one of halves, cables, rails, results")
 		}
 		a.View = rest[0]
 	case Wait, Pull, Plug:

@@ -23,7 +23,7 @@ func (d drawing) of() []Dial {
 		return d.Dials.Rails
 	case Nodes:
 		return d.Dials.Nodes
-	case Halves, views:
+	case Halves, Results, views:
 	}
 	return d.Dials.Halves
 }

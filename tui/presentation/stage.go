@@ -23,18 +23,19 @@ const (
 	Halves View = iota
 	Cables
 	Rails
-	Nodes // of all nodes, and not of the link under test
+	Nodes   // of all nodes, and not of the link under test
+	Results // what each slide reached: a script asks for them, and no key
 	views
 )
 
-func (v View) String() string { return [...]string{"halves", "cables", "rails", "nodes"}[v] }
+func (v View) String() string { return [...]string{"halves", "cables", "rails", "nodes", "results"}[v] }
 
 // Next is the view after v on a rig of so many nodes: two have no view by node.
 func (v View) Next(nodes int) View {
-	if v++; v == Nodes && nodes <= 2 {
-		v++
+	if v++; v < Nodes || v == Nodes && nodes > 2 {
+		return v
 	}
-	return v % views
+	return Halves
 }
 
 // ViewNamed is a view by its name; ok is false where there is none.
@@ -66,6 +67,7 @@ type Screen struct {
 	Simulated     bool
 	Recorded      bool
 	Cell          Cell
+	Results       []Result // of the slides, in their order
 	// Caption is what a show says at this point, and Place where in it one is: "3 of 9".
 	Caption, Place string
 	// Title is of the show's scene, and Clock how long it has been going on.
@@ -98,7 +100,11 @@ func (s Screen) Lines(k *theme.Styles) []string {
 	lines = append(lines, d.caption()...)
 	below := append(d.cell(), s.Foot)
 	room := s.Height - len(lines) - len(below)
-	lines = append(lines, d.middle(room)...)
+	if s.View == Results && len(s.Results) > 0 {
+		lines = append(lines, d.results(room)...)
+	} else {
+		lines = append(lines, d.middle(room)...)
+	}
 	lines[0] = d.keyed(lines)
 	for len(lines) < s.Height-len(below) {
 		lines = append(lines, "")
@@ -269,14 +275,7 @@ func (d drawing) verdict() []string {
 	if c.Grade == steps.NotRun {
 		return nil
 	}
-	style := map[steps.Grade]theme.Style{
-		steps.Pass: k.Pass, steps.Warn: k.Warn, steps.Fail: k.Fail, steps.Inconclusive: k.Inconclusive,
-	}
-	mark, ok := style[c.Grade]
-	if !ok {
-		mark = k.Skipped
-	}
-	first := " " + mark.Render(c.Grade.String()) + "  "
+	first := " " + gradeStyle(k, c.Grade).Render(c.Grade.String()) + "  "
 	if d.Simulated {
 		first += k.Dim.Render("SIMULATED  ")
 	}

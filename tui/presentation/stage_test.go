@@ -137,7 +137,8 @@ func screen(rig steps.Rig, b meter.Board, width, height int) []string {
 func viewed(v View, rig steps.Rig, b meter.Board, width, height int) []string {
 	return Screen{
 		Width: width, Height: height, Dials: NewDials(rig, b), View: v, Names: [2]string{"spark-02", "spark-01"},
-		Simulated: true, Foot: " ? help", Caption: strings.Repeat("What the audience is told. ", 9), Title: "Half-mates",
+		Simulated: true, Results: []Result{{Name: "x", Gbps: 1}, {Name: strings.Repeat("long ", 20), Grade: steps.Fail}},
+		Foot: " ? help", Caption: strings.Repeat("What the audience is told. ", 9), Title: "Half-mates",
 		Cell: Cell{
 			Title: "Both halves", Places: "server spark-01", Command: strings.Repeat("ib_write_bw -d mlx5_0 ", 9),
 			Grade: steps.Pass, Verdict: strings.Repeat("185.0 Gb/s over rails 1 and 3. ", 9),
@@ -155,6 +156,58 @@ func TestRailsThatLeadNowhere(t *testing.T) {
 	rig.Pairs = nil
 	if d := NewDials(rig, b); len(d.Rails) != 4 || d.All.Link != 400 {
 		t.Errorf("%d rails and %v Gb/s, not four on two cables of 200", len(d.Rails), d.All.Link)
+	}
+}
+
+// What slides reached is in numerals at any usual size, nothing of a verdict is cut, and where there is no room for
+// numerals it is a line each.
+func TestResults(t *testing.T) {
+	var all []Result
+	for _, r := range []Result{
+		{Name: "One rail", Gbps: 92.6, Why: "rail 1"},
+		{Name: "One half", Gbps: 105.1, Why: "rails 1, 2, 1 PCIe link"},
+		{Name: "Both halves", Gbps: 184.9, Why: "rails 1, 3, 2 PCIe links"},
+		{Name: "TCP on one rail", Gbps: 76.9, TCP: true, Why: "4 streams, rail 1"},
+		{Name: "RDMA on that rail", Gbps: 92.5, Why: "rail 1"},
+		{Name: "GPU memory", Gbps: 4.84, Why: "host-staged: a processor copies"},
+		{Name: "A cable is pulled", Grade: steps.Fail, Code: steps.LinkDown, Cell: "link-up", Pulled: true},
+		{Name: "The cable is back", Gbps: 92.6, Why: "rail 1"},
+	} {
+		if r.Grade == steps.NotRun {
+			r.Grade = steps.Pass
+		}
+		all = append(all, r)
+	}
+	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	for _, c := range []struct {
+		width, height int
+		columns       int
+		dot           size
+	}{{60, 20, 0, size{}}, {80, 24, 4, size{1, 1}}, {160, 50, 3, size{3, 2}}, {200, 60, 2, size{4, 2}}} {
+		s := Screen{
+			Width: c.width, Height: c.height, View: Results, Results: all, Foot: " ? help", Caption: strings.Repeat("word ", 20),
+			Cell: Cell{Title: "Summary", Grade: steps.Pass, Verdict: strings.Repeat("word ", 24)},
+		}
+		lines := s.Lines(theme.New(true, colorprofile.TrueColor))
+		text := ansi.Strip(strings.Join(lines, "\n"))
+		for _, r := range all {
+			if !strings.Contains(text, r.Name) {
+				t.Errorf("%dx%d: no %q in\n%s", c.width, c.height, r.Name, text)
+			}
+		}
+		d := drawing{Screen: s, k: theme.New(true, colorprofile.TrueColor), roomy: c.width >= wideEnough}
+		room := c.height - 2 - len(d.caption()) - len(d.cell())
+		columns, dot := d.grid(room)
+		if columns != c.columns || dot != c.dot {
+			t.Errorf("%dx%d: %d columns of %v, not %d of %v\n%s", c.width, c.height, columns, dot, c.columns, c.dot, text)
+		}
+		for _, r := range all {
+			_, said := r.says(d.k)
+			if columns > 0 && !strings.Contains(words(ansi.Strip(strings.Join(d.result(r, dot, c.width/columns,
+				room/((len(all)+columns-1)/columns)), "\n"))), words(said)) {
+				t.Errorf("%dx%d: %q is cut", c.width, c.height, said)
+			}
+		}
 	}
 }
 

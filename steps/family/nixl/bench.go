@@ -453,11 +453,14 @@ func (t *benchTest) Figure(traffic.Accounted) {
 	figure := t.route.Measured(steps.Throughput, "Gb/s")
 	figure.Value, figure.MessageBytes, figure.Last = registry.Round(peak.Gbps()), peak.Bytes, registry.Round(last.Gbps())
 	figure.Memory = segment(t.vram())
-	t.rep.Measured(figure)
 	held := verify.Figure{
 		Got: rate.GBps(peak.GBps).Gbps(), Band: t.route.Band(t.result.Rig, peak.Bytes, t.flow.Payload), Of: t.route.String(),
 		Cause: func() (string, steps.Code) { return t.route.Cause(t.result, t.stage, peak.Gbps(), besideUCX) },
 	}
+	unified := limits.Unified(t.result.Rig, t.route.Pairs...)
+	_, most, _ := stagedBand()
+	figure.Staged = t.vram() && unified && held.Band.None == "" && !direct(held) && float64(held.Got) <= most
+	t.rep.Measured(figure)
 	if mode := t.init.Config["device_api_mode"]; mode != "" || t.init.Config["use_device_api"] == "1" {
 		mode = cmp.Or(mode, "unknown mode")
 		t.rep.Show("device API mode", mode, "", nil)
@@ -466,7 +469,7 @@ func (t *benchTest) Figure(traffic.Accounted) {
 	}
 	if t.vram() {
 		t.staged = !direct(held)
-		t.lead = judgeStaged(held, limits.Unified(t.result.Rig, t.route.Pairs...), rows, peak, t.rep)
+		t.lead = judgeStaged(held, unified, rows, peak, t.rep)
 	} else {
 		t.lead = judgeNIXLFigure(held, rows, peak, t.rep)
 	}

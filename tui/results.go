@@ -1,0 +1,113 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/script"
+	"github.com/railbench/railbench/tui/presentation"
+)
+
+// results are what the slides of a presentation reached. A cell may run in several slides, and the notebook has its
+// last run only.
+type results struct {
+	slides  map[steps.RunID]int // the slide that asked for a run
+	reached map[int]presentation.Result
+}
+
+// all are the results in the order of so many slides.
+func (rs *results) all(slides int) (all []presentation.Result) {
+	for i := range slides {
+		if r, ok := rs.reached[i]; ok {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// reach notes what the cells of the slides came to. A run belongs to the slide that asked for it, also where it ends
+// in the next one.
+func (pr *presenter) reach(events []steps.Event) {
+	s := &pr.progress
+	for _, e := range events {
+		switch e := e.(type) {
+		case steps.CellStarted:
+			if s.slide < 0 || e.Cell != s.ran || pr.slideShows(s.slide) {
+				continue
+			}
+			if pr.results.slides == nil {
+				pr.results.slides, pr.results.reached = map[steps.RunID]int{}, map[int]presentation.Result{}
+			}
+			pr.results.slides[e.Run] = s.slide
+		case steps.CellEnded:
+			slide, ok := pr.results.slides[e.Run]
+			if !ok {
+				continue
+			}
+			r := pr.resultOf(slide, e)
+			before, again := pr.results.reached[slide]
+			// A check beside a load, and a second visit that was cut short, take no rate away.
+			if again && before.Gbps > 0 && r.Gbps == 0 && r.Grade != steps.Fail {
+				continue
+			}
+			pr.results.reached[slide] = r
+		}
+	}
+}
+
+// slideShows reports whether a slide shows the results: its own cells are none of them.
+func (pr *presenter) slideShows(slide int) bool {
+	for _, a := range pr.opts.Presentation.Script.Slides[slide].Actions {
+		if a.View == presentation.Results.String() {
+			return true
+		}
+	}
+	return false
+}
+
+func (pr *presenter) resultOf(slide int, e steps.CellEnded) presentation.Result {
+	scene := pr.opts.Presentation.Script.Slides[slide]
+	r := presentation.Result{Name: scene.Title, Grade: e.Verdict.Grade, Code: e.Verdict.Code, Cell: e.Cell}
+	for _, a := range scene.Actions {
+		r.Pulled = r.Pulled || a.Kind == script.Pull
+	}
+	if all := e.Verdict.Measured(steps.Throughput); len(all) > 0 {
+		r.Gbps, r.TCP, r.Why = all[0].Value, all[0].Streams > 0, why(pr.book.Rig, all[0])
+	}
+	return r
+}
+
+// why says what a rate is of, and what limits it.
+func why(rig steps.Rig, f steps.Figure) string {
+	if f.Staged {
+		return "host-staged: a processor copies"
+	}
+	var parts []string
+	if f.Streams > 0 {
+		parts = append(parts, plural(f.Streams, "stream"))
+	}
+	switch len(f.Rails) {
+	case 0:
+	case 1:
+		parts = append(parts, fmt.Sprintf("rail %d", f.Rails[0]))
+	default:
+		var numbers []string
+		links := 0
+		for i, n := range f.Rails {
+			numbers = append(numbers, fmt.Sprint(n))
+			alone := rig.HasPair(n - 1)
+			for _, m := range f.Rails[:i] {
+				alone = alone && rig.HasPair(m-1) && !rig.SharesHalf(rig.Pairs[n-1], rig.Pairs[m-1])
+			}
+			if alone {
+				links++
+			}
+		}
+		parts = append(parts, "rails "+strings.Join(numbers, ", "))
+		if links > 0 {
+			parts = append(parts, plural(links, "PCIe link"))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
