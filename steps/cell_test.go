@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -88,13 +87,25 @@ func TestTutorialLooksInTheChecklistToo(t *testing.T) {
 	}
 }
 
-func TestCountLeavesOutWhatNeverRan(t *testing.T) {
+func TestProgressCountsTheWay(t *testing.T) {
 	n := fold(CellStarted{Run: 1, Cell: "a"}, CellEnded{Run: 1, Cell: "a", Verdict: Verdict{Grade: Pass}},
 		CellStarted{Run: 2, Cell: "b"}, CellEnded{Run: 2, Cell: "b", Verdict: Verdict{Grade: Fail}},
 		CellStarted{Run: 3, Cell: "c"})
-	got, ran := n.Count(Part{Cells: []Cell{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}})
-	if want := map[Grade]int{Pass: 1, Fail: 1}; !maps.Equal(got, want) || ran != 2 {
-		t.Errorf("%v, %d ran", got, ran)
+	role := []Role{{}}
+	p := Part{Cells: []Cell{
+		{ID: "a", Roles: role},
+		{ID: "b", Roles: role},
+		{ID: "c", Roles: role},
+		{ID: "d", Roles: role},
+		{ID: "e", Roles: role, Aside: true},
+		{ID: "note"},
+	}}
+	if ran, all := n.Progress(p); ran != 2 || all != 4 {
+		t.Errorf("%d of %d ran", ran, all)
+	}
+	p.Cells = p.Cells[4:]
+	if ran, all := n.Progress(p); ran != 0 || all != 1 {
+		t.Errorf("where all stand aside, %d of %d ran", ran, all)
 	}
 }
 

@@ -405,14 +405,24 @@ func (s Scroll) Lines(i, n int) []OutputLine {
 	return out
 }
 
-// Count tells how many cells of a part have which grade, and how many ran.
-func (n Notebook) Count(p Part) (byGrade map[Grade]int, ran int) {
-	byGrade = map[Grade]int{}
-	for _, c := range p.Cells {
-		if g := n.Cells[c.ID].Verdict.Grade; g != NotRun {
-			byGrade[g]++
+// Progress is how many cells of a part's way have a verdict, and how many there are.
+func (n Notebook) Progress(p Part) (ran, all int) {
+	for _, c := range p.Way() {
+		all++
+		if n.Cells[c.ID].Verdict.Grade != NotRun {
 			ran++
 		}
 	}
-	return byGrade, ran
+	return ran, all
+}
+
+// Way are the cells that belong to the tutorial's way: those that stand aside only where there are no others, and no
+// notes.
+func (p Part) Way() []Cell {
+	runs := slices.DeleteFunc(slices.Clone(p.Cells), Cell.Note)
+	main := slices.DeleteFunc(slices.Clone(runs), func(c Cell) bool { return c.Aside })
+	if len(main) == 0 {
+		return runs
+	}
+	return main
 }

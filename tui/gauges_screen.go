@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -16,19 +17,56 @@ type gaugesScreen struct {
 	*shared
 	tabled
 	notebook *notebook
+	opened   time.Time
 }
 
-func (sh *shared) cycleGauges() tea.Cmd {
-	switch {
-	case sh.layers.has(gaugesLevel):
-		sh.layers.drop(gaugesLevel)
-		sh.noGauges = true
-	case sh.noGauges:
-		sh.noGauges = false
-	default:
-		sh.layers.push(gaugesLevel)
+// twiceWithin is how soon g follows g where both mean the top, as in vi.
+const twiceWithin = 500 * time.Millisecond
+
+// toggleGauges gives the gauges the whole screen, or what was there before; g g goes to the top of that.
+func (m *Model) toggleGauges() tea.Cmd {
+	now := m.opts.Clock.Now()
+	if !m.layers.has(gaugesLevel) {
+		m.layers.push(gaugesLevel)
+		m.gauges.opened = now
+		return nil
+	}
+	m.layers.drop(gaugesLevel)
+	if now.Sub(m.gauges.opened) > twiceWithin {
+		return nil
+	}
+	switch m.layers.top() {
+	case notebookLevel:
+		return m.notebook.home()
+	case checklistLevel:
+		return m.list.nextCheck(-len(m.list.checks()))
+	case outputLevel:
+		return m.output.pageFirst()
 	}
 	return nil
+}
+
+// hideGauges takes them off the screen of the notebook, or shows them there again.
+func (m *Model) hideGauges() tea.Cmd {
+	m.noGauges = !m.noGauges
+	m.notice = "the gauges are shown while something moves"
+	if m.noGauges {
+		m.notice = "the gauges are hidden: _ shows them"
+	}
+	return nil
+}
+
+// openFor is how long the gauges stay open after something moved: long enough to read what its rate was.
+const openFor = 20 * time.Second
+
+// moves notes when something last moved. The gauges are one line while nothing does.
+func (sh *shared) moves() {
+	for _, g := range sh.snapshot.Gauges {
+		if gauges.Moves(g) {
+			sh.movedAt = sh.opts.Clock.Now()
+		}
+	}
+	sh.foldGauges = sh.movedAt.IsZero() || sh.opts.Clock.Now().Sub(sh.movedAt) > openFor
 }
 
 // closeGauges leaves the strip: esc goes back one step and hides nothing.
@@ -43,6 +81,7 @@ func (sh *shared) pane(width, height int, cards bool) gauges.Pane {
 	return gauges.Pane{
 		Width: width, Height: height, Simulated: sh.simulated(),
 		Names: sh.names(), Looked: !has && !sh.book.Rig.Probed.IsZero(), Cards: cards,
+		Folded: !cards && sh.foldGauges && len(sh.snapshot.Gauges) > 0,
 	}
 }
 

@@ -88,11 +88,13 @@ func (m *Model) notebookKeys() []chapter {
 		{"run", []binding{
 			on("enter, ctrl+enter", "run the selected cell", "enter", "ctrl+enter").
 				to(m.notebook.run).runs().brief(1, "enter", "run").unlike("enter edits the cell: here E does"),
-			on("shift+enter, alt+enter, space",
+			on("space", "read on while there is more of the selected cell, then run it and select the next one", "space").
+				to(m.notebook.space).runs().says(3, "space", m.notebook.spaceDoes),
+			on("shift+enter, alt+enter",
 				"run the selected cell and select the next one, and after the last one's verdict the next part"+
-					" (many terminals can't send shift+enter; the other two always work)",
-				"shift+enter", "alt+enter", "space").
-				to(m.notebook.runAndNext).runs().says(3, "space", m.notebook.spaceDoes).unlike("space scrolls: here pgdn does"),
+					" (many terminals can't send shift+enter; alt+enter always works)",
+				"shift+enter", "alt+enter").
+				to(m.notebook.runAndNext).runs(),
 			on("A", "run all cells of all parts, but for those beside the tutorial's way",
 				"A").to(m.notebook.runAll).runs().brief(6, "A", "all"),
 			on("P", "run the cells of this part", "P").to(m.notebook.runPart),
@@ -150,10 +152,10 @@ func (m *Model) notebookKeys() []chapter {
 				to(m.notebook.toggleEvidence).brief(10, "e", "evidence"),
 			on("S", "show all of a script and its values, or fold it", "S").to(m.notebook.toggleScript),
 			on(cells.WideKey, "tables with all of their columns, as lists where they are too wide", cells.WideKey).
-				to(func() tea.Cmd { return m.notebook.toggleHere(m.notebook.whole) }),
+				to(m.notebook.toggleWide),
 			on("*", "what the numbers in the margin stand for: what the source documents say otherwise;"+
 				" the page differences has all of them", "*").
-				to(func() tea.Cmd { return m.notebook.toggleHere(m.notebook.notes) }),
+				to(m.notebook.toggleNotes),
 			on("H", "fold the list of parts away, or show it", "H").to(m.notebook.toggleParts),
 			on("M", "leave the mouse to the terminal, which can select text then; again takes it back", "M").
 				to(m.notebook.toggleMouse).unlike("M merges cells"),
@@ -161,7 +163,8 @@ func (m *Model) notebookKeys() []chapter {
 				"show the whole script of a cell from another user's session, and trust it: then it runs",
 				"T").
 				to(m.notebook.trust),
-			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges).brief(7, "g", "gauges"),
+			on("g", "gauges on the whole screen; g g: the top", "g").to(m.toggleGauges).brief(7, "g", "gauges"),
+			on("_", "hide the gauges below, or show them", "_").to(m.hideGauges),
 			on("ctrl+g", "the stage: numerals and bars for an audience", "ctrl+g").
 				to(m.presenter.open).brief(12, "ctrl+g", "stage"),
 			on("0", "reset the gauges' peaks and averages; twice: clear all outputs and verdicts", "0").
@@ -225,7 +228,7 @@ func (m *Model) checklistKeys() []chapter {
 			on("esc", "all checks, where only some are shown, and else back to the notebook", "esc").
 				to(m.list.leaveChecklist).brief(6, "esc", "back"),
 			on("C", "back to the notebook", "C").to(m.list.closeChecklist),
-			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges),
+			on("g", "gauges on the whole screen; g g: the top", "g").to(m.toggleGauges),
 			on("0", "reset the gauges' peaks and averages", "0").to(m.resetPeaks),
 		}},
 		m.everywhere(),
@@ -263,7 +266,8 @@ func (m *Model) outputKeys() []chapter {
 			on("←, h", "back to the lines' beginning", "left", "h").to(func() tea.Cmd { return m.output.slide(-1) }),
 			on("i i", "interrupt the running cell and empty the queue", "i").
 				to(m.interruptTwice).runs().brief(0, "i i", "interrupt").only(m.busy),
-			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges).brief(7, "g", "gauges"),
+			on("g", "gauges on the whole screen; g g: the top", "g").to(m.toggleGauges).brief(7, "g", "gauges"),
+			on("_", "hide the gauges below, or show them", "_").to(m.hideGauges),
 			on("0", "reset the gauges' peaks and averages", "0").to(m.resetPeaks),
 		}},
 		m.everywhere(),
@@ -284,7 +288,7 @@ func (m *Model) searchKeys() []chapter {
 func (m *Model) gaugeKeys() []chapter {
 	return []chapter{
 		{"gauges", []binding{
-			on("g", "gauges: below, the whole screen, hidden", "g").to(m.cycleGauges).brief(2, "g", "hide"),
+			on("g", "back to where you were; g g at once goes to the top there", "g").to(m.toggleGauges).brief(2, "g", "back"),
 			on("esc", "back to the notebook", "esc").to(m.closeGauges).brief(1, "esc", "notebook"),
 			on("0", "reset the gauges' peaks and averages", "0").to(m.resetPeaks).runs().brief(3, "0", "reset peaks"),
 			on("enter", "run the selected cell", "enter").to(m.notebook.run).runs().brief(4, "enter", "run"),

@@ -1,6 +1,8 @@
 package tui
 
-import tea "charm.land/bubbletea/v2"
+import (
+	tea "charm.land/bubbletea/v2"
+)
 
 // A layer is one thing of the screen that a key, a paste, a click or the wheel can be meant for.
 type layer interface {
@@ -40,13 +42,21 @@ func (inert) Bindings() []chapter    { return nil }
 // tabled is a layer whose keys are in a table.
 type tabled struct {
 	inert
-	keys []chapter
+	keys    []chapter
+	unknown string // the last key, if the table does not have it
 }
+
+// unknownKey is the last key, if the layer has none like it.
+func (t *tabled) unknownKey() string { return t.unknown }
 
 func (t *tabled) Bindings() []chapter { return t.keys }
 
 func (t *tabled) Key(msg tea.KeyPressMsg) tea.Cmd {
-	cmd, _ := press(t.keys, msg)
+	cmd, ok := press(t.keys, msg)
+	t.unknown = ""
+	if !ok {
+		t.unknown = msg.String()
+	}
 	return cmd
 }
 

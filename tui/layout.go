@@ -59,6 +59,9 @@ func (sh *shared) layout() layout {
 			most = sh.height / 4 // a cell's verdict needs the room
 		}
 		l.strip = min(gauges.Height(sh.snapshot, max(3, most)), max(0, l.bodyHeight-5))
+		if sh.foldGauges && len(sh.snapshot.Gauges) > 0 {
+			l.strip = 1
+		}
 	}
 	if l.partsWidth > 0 {
 		l.noteLeft = l.partsWidth + 1

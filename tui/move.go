@@ -2,6 +2,8 @@ package tui
 
 import (
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/railbench/railbench/steps"
 )
 
 // Where the selection goes and what the window over the notebook shows.
@@ -187,6 +189,33 @@ func (nb *notebook) scroll(lines int) tea.Cmd {
 	return nil
 }
 
+// readOn shows more of the selected item where it goes on below the window, and reports whether it does. What just ran
+// is read: its verdict was on the screen.
+func (nb *notebook) readOn() bool {
+	d, h := nb.lines(), nb.layout().noteHeight
+	nb.settle(d, h)
+	p := nb.cursor()
+	top, start, end := nb.top(d), d.starts[p.item], d.end(p.item)
+	if c, ok := nb.selected(); ok && nb.watch == c.ID || end <= top+h {
+		return false
+	}
+	next := min(top+max(1, h-2), end-h)
+	if start > top {
+		next = min(start, end-h)
+	}
+	nb.setTop(d, next, h)
+	p.loose, nb.watch, nb.follow = true, "", false
+	return true
+}
+
+// readsOn reports whether readOn would show more.
+func (nb *notebook) readsOn() bool {
+	d, h := nb.lines(), nb.layout().noteHeight
+	nb.settle(d, h)
+	c, ok := nb.selected()
+	return !(ok && nb.watch == c.ID) && d.end(nb.cursor().item) > nb.top(d)+h
+}
+
 func (nb *notebook) pageDown() tea.Cmd { return nb.scroll(max(1, nb.layout().noteHeight-2)) }
 func (nb *notebook) pageUp() tea.Cmd   { return nb.scroll(-max(1, nb.layout().noteHeight-2)) }
 func (nb *notebook) halfDown() tea.Cmd { return nb.scroll(max(1, nb.layout().noteHeight/2)) }
@@ -216,22 +245,37 @@ func (nb *notebook) openOutput() tea.Cmd {
 }
 
 func (nb *notebook) toggleEvidence() tea.Cmd {
-	if c, ok := nb.selected(); ok {
+	switch c, ok := nb.selected(); {
+	case !ok:
+		nb.notice = "select a cell: evidence belongs to its verdict"
+	case nb.book.Cells[c.ID].Verdict.Grade == steps.NotRun:
+		nb.notice = "no evidence: it has not run yet"
+	default:
 		nb.evidence[c.ID]++
 	}
 	return nil
 }
 
 func (nb *notebook) toggleOutput() tea.Cmd {
-	if c, ok := nb.selected(); ok {
+	switch c, ok := nb.selected(); {
+	case !ok || nb.book.Cells[c.ID].Output.Len() == 0:
+		nb.notice = "it has printed nothing"
+	default:
 		nb.folded[c.ID] = !nb.folded[c.ID]
 	}
 	return nil
 }
 
 func (nb *notebook) toggleScript() tea.Cmd {
-	if c, ok := nb.selected(); ok {
-		nb.scripts[c.ID] = !nb.scripts[c.ID]
+	c, ok := nb.selected()
+	if !ok || c.Note() || c.Own != "" {
+		nb.notice = "no script here"
+		return nil
+	}
+	nb.scripts[c.ID] = !nb.scripts[c.ID]
+	nb.notice = "the script is folded"
+	if nb.scripts[c.ID] {
+		nb.notice = "the whole script and its values"
 	}
 	return nil
 }

@@ -207,13 +207,35 @@ func (nb *notebook) markOf(id string) int {
 	return nb.marks[id]
 }
 
-// toggleHere turns something on or off for the selected cell or the introduction.
-func (nb *notebook) toggleHere(shown map[string]bool) tea.Cmd {
-	id := steps.IntroID(nb.open().ID)
+// here is the selected cell's id, or the introduction's.
+func (nb *notebook) here() string {
 	if c, ok := nb.selected(); ok {
-		id = c.ID
+		return c.ID
 	}
-	shown[id] = !shown[id]
+	return steps.IntroID(nb.open().ID)
+}
+
+func (nb *notebook) toggleWide() tea.Cmd {
+	id := nb.here()
+	nb.whole[id] = !nb.whole[id]
+	nb.notice = "tables with the columns that fit"
+	if nb.whole[id] {
+		nb.notice = "tables with all columns"
+	}
+	return nil
+}
+
+func (nb *notebook) toggleNotes() tea.Cmd {
+	id := nb.here()
+	if nb.markOf(id) == 0 {
+		nb.notice = "no number in the margin here: D has the page differences"
+		return nil
+	}
+	nb.notes[id] = !nb.notes[id]
+	nb.notice = fmt.Sprintf("note %d is folded", nb.markOf(id))
+	if nb.notes[id] {
+		nb.notice = fmt.Sprintf("note %d is shown where its number is", nb.markOf(id))
+	}
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/railbench/railbench/runner"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
 )
 
 func TestFirstScreen(t *testing.T) {
@@ -287,10 +288,20 @@ func TestGaugesAndTheirModes(t *testing.T) {
 	s.press("g")
 	s.sees("RDMA+IP", "PCIe 126", "avg  90.1", "51 s", "200┤", "RoCE MTU 1024", "all nodes   tx 113.8 wire 107.8 payload",
 		"SIMULATED")
-	s.press("g")
+	s.press("g", "_")
 	s.seesNot("scale =")
-	s.press("g")
+	s.press("_")
 	s.sees("scale =")
+	// Twice at once is the top, of whatever is open; a g that comes later only goes back.
+	s.press("end", "g", "g")
+	if s.layers.top() != notebookLevel || s.notebook.cursor().item != 0 {
+		t.Error("g g is not the top")
+	}
+	s.press("end", "g")
+	s.now = s.now.Add(twiceWithin + 1)
+	if s.press("g"); s.layers.top() != notebookLevel || s.notebook.cursor().item == 0 {
+		t.Error("a later g is the top")
+	}
 	b := sampleBoard(1, 0)
 	b.Gauges[0].Stale = "no sample for 3 s"
 	b.Gauges[1].LinkGbps = 0
@@ -401,7 +412,9 @@ func TestAStoppedQueueSaysSo(t *testing.T) {
 func TestTheVerdictIsSeenAfterSpace(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 40}} {
 		s := start(t, size[0], size[1])
-		s.press("4", "home", "j", "space")
+		s.press("4", "home", "j")
+		s.readsOn()
+		s.press("space")
 		s.asked("run ib-write-bw")
 		s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now},
 			steps.CellPrinted{Run: 1, Cell: "ib-write-bw", Lines: lines(100, "row")}, passed(1, "ib-write-bw"))
@@ -410,6 +423,7 @@ func TestTheVerdictIsSeenAfterSpace(t *testing.T) {
 			t.Errorf("%s is selected", c.ID)
 		}
 		// The last one of a part stays, with its verdict, until it is asked for again.
+		s.readsOn()
 		s.press("space")
 		s.tell(steps.CellStarted{Run: 2, Cell: "ib-write-lat", At: s.now}, passed(2, "ib-write-lat"))
 		s.sees("PASS SIMULATED", "[2]")
@@ -425,6 +439,78 @@ func TestTheVerdictIsSeenAfterSpace(t *testing.T) {
 	if s.notebook.part != 3 {
 		t.Errorf("part %d is open", s.notebook.part+1)
 	}
+}
+
+// readsOn presses space as long as it shows more of the selected cell, and looks that nothing of it is left out.
+func (s *screen) readsOn() {
+	s.t.Helper()
+	for s.notebook.spaceDoes() == "read on" {
+		d, h := s.notebook.lines(), s.notebook.layout().noteHeight
+		before := s.notebook.top(d)
+		item := s.notebook.cursor().item
+		s.press("space")
+		after := s.notebook.top(d)
+		if s.notebook.cursor().item != item || after <= before || after > max(before+h-1, d.starts[item]) {
+			s.t.Fatalf("item %d: from line %d to %d of %d", item, before, after, d.end(item))
+		}
+	}
+}
+
+// An introduction that is longer than the screen is read to its end before space leaves it.
+func TestSpaceReadsOn(t *testing.T) {
+	s := start(t, 80, 24)
+	s.press("home")
+	if got := s.notebook.spaceDoes(); got != "read on" {
+		t.Fatalf("space would %s", got)
+	}
+	s.readsOn()
+	d, h := s.notebook.lines(), s.notebook.layout().noteHeight
+	if end := d.end(0); s.notebook.top(d)+h < end {
+		t.Errorf("read to line %d of %d", s.notebook.top(d)+h, end)
+	}
+	if s.press("space"); s.notebook.cursor().item != 1 {
+		t.Error("space does not go on")
+	}
+	s.asked()
+}
+
+// A key that does nothing says so, where nobody gives a presentation.
+func TestNoKeyIsSilent(t *testing.T) {
+	s := start(t, 120, 40)
+	for key, says := range map[string]string{
+		"Q": "Q does nothing here", "ctrl+z": "ctrl+z does nothing here", "e": "select a cell", "o": "printed nothing",
+		"S": "no script here", "*": "note 1", "W": "all columns",
+	} {
+		s.press("1", "home", key)
+		if !strings.Contains(s.notice, says) {
+			t.Errorf("%s: %q", key, s.notice)
+		}
+	}
+	s.press("j", "e")
+	s.sees("it has not run yet")
+}
+
+// While nothing moves the gauges are a line, which says what is down; they open with the first rate.
+func TestGaugesFold(t *testing.T) {
+	s := start(t, 120, 40)
+	b := sampleBoard(4, 0)
+	for i := range b.Gauges {
+		b.Gauges[i].Tx, b.Gauges[i].Rx = meter.Flow{}, meter.Flow{}
+	}
+	s.now = s.now.Add(openFor + 1)
+	s.send(snapshotMsg(b))
+	s.send(paceMsg{})
+	s.sees("4 ports idle, 4 down: g shows them")
+	s.seesNot("scale =")
+	b.Gauges[0].Tx.RDMA = 0.1
+	s.send(snapshotMsg(b))
+	s.send(paceMsg{})
+	s.sees("scale = link 200")
+	// What moved is read for a while.
+	b.Gauges[0].Tx.RDMA = 0
+	s.send(snapshotMsg(b))
+	s.send(paceMsg{})
+	s.sees("scale = link 200")
 }
 
 // j and k go cell by cell, however long a cell is.

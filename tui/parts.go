@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -57,16 +58,19 @@ func (nb *notebook) partLine(i int, p steps.Part, width int) string {
 		style, arrow = k.Focus, "▸"
 	}
 	head := k.Accent.Render(arrow) + markStyle.Render(mark) + " "
-	number := fmt.Sprintf("%d", i+1)
 	if width < 20 {
-		return theme.Pad(head+style.Render(number), width)
+		return theme.Pad(head+style.Render(strconv.Itoa(i+1)), width)
 	}
-	_, ran := nb.book.Count(p)
+	ran, all := nb.book.Progress(p)
 	progress := ""
-	if n := len(p.Cells); n > 0 && (ran > 0 || width >= 27) {
-		progress = fmt.Sprintf("%d/%d ", ran, n)
+	if all > 0 && (ran > 0 || width >= 27) {
+		progress = fmt.Sprintf("%d/%d ", ran, all)
 	}
-	title := number + " " + theme.Clean(p.Title)
+	digits := 1
+	if width >= 27 { // a narrow list needs the column for names
+		digits = len(strconv.Itoa(len(nb.parts())))
+	}
+	title := fmt.Sprintf("%*d %s", digits, i+1, theme.Clean(p.Title))
 	if width < 27 && 3+lipgloss.Width(title)+1+lipgloss.Width(progress) > width {
 		progress = "" // the mark tells most of it, and half a name little
 	}
@@ -77,20 +81,20 @@ func (nb *notebook) partLine(i int, p steps.Part, width int) string {
 // partMark is the worst grade so far, unless something of the part runs or waits. All is well only
 // where every cell of the way has run; those beside it don't count, unless the part has no others.
 func (nb *notebook) partMark(p steps.Part) (string, theme.Style) {
-	worst, waits, left := steps.NotRun, false, false
-	beside := !slices.ContainsFunc(p.Cells, func(c steps.Cell) bool { return !c.Aside && !c.Note() })
+	worst, waits := steps.NotRun, false
 	for _, c := range p.Cells {
 		if nb.book.Cells[c.ID].Running {
 			return "●", nb.styles.Accent
 		}
 		waits = waits || slices.Contains(nb.book.Queue, c.ID)
 		grade := nb.book.Cells[c.ID].Verdict.Grade
-		worst, left = worst.Worst(grade), left || grade == steps.NotRun && !c.Note() && (beside || !c.Aside)
+		worst = worst.Worst(grade)
 	}
+	ran, all := nb.book.Progress(p)
 	switch {
 	case waits:
 		return "◌", nb.styles.Accent
-	case worst == steps.Pass && left:
+	case worst == steps.Pass && ran < all:
 		return "◐", cells.GradeStyle(nb.styles, worst)
 	}
 	return cells.Mark(worst), cells.GradeStyle(nb.styles, worst)

@@ -23,6 +23,14 @@ func (nb *notebook) run() tea.Cmd {
 	return nb.start(c.ID)
 }
 
+// space reads on to the end of the selected cell's text, as a pager does, and then runs it and goes on.
+func (nb *notebook) space() tea.Cmd {
+	if nb.readOn() {
+		return nil
+	}
+	return nb.runAndNext()
+}
+
 // runAndNext runs the selected cell and selects the next one, while the window stays with
 // what runs until its verdict is there. The last cell of a part stays selected: only what is
 // asked for again goes on to the next part, whose screen would hide the verdict.
@@ -54,6 +62,8 @@ func (nb *notebook) runAndNext() tea.Cmd {
 // spaceDoes is what the footer calls it.
 func (nb *notebook) spaceDoes() string {
 	switch c, ok := nb.selected(); {
+	case nb.readsOn():
+		return "read on"
 	case nb.opts.ReadOnly != "" || !ok || c.Note():
 		return "go on"
 	case nb.atEnd(c.ID) && nb.part+1 == len(nb.parts()):

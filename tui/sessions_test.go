@@ -54,7 +54,7 @@ func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
 	s.sees("read-only, and live: somebody has it open")
 	s.seesNot("connecting", "no counters", "enter run", "run+next", "A all")
 	s.sees("↑↓ move", "/ search")
-	for _, screen := range []string{"C", "C", "g", "g", "g", "ctrl+g"} {
+	for _, screen := range []string{"C", "C", "g", "g", "ctrl+g"} {
 		s.press(screen)
 		s.seesNot("enter check", "check all", "enter run", "load", "reset")
 	}
@@ -65,7 +65,7 @@ func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
 	}
 	s.send(followedMsg(&book))
 	s.sees("from there", "✓ PASS SIMULATED", "read-only, and live")
-	s.press("enter")
+	s.press("3", "j", "enter")
 	s.asked()
 	// What to do is said beside the keys that work here, and not in place of them.
 	s.sees("end the other railbench to run here", "↑↓ move")

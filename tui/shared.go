@@ -62,11 +62,13 @@ type notices struct {
 type viewSettings struct {
 	evidence    map[string]int // presses of its key
 	scripts     map[string]bool
-	noParts     bool   // the list of parts is folded away
-	noGauges    bool   // they are hidden
-	noMouse     bool   // the mouse is the terminal's
-	follow      bool   // the selection goes along with the running cell
-	changedFile string // a runbook's that has changed on disk
+	noParts     bool      // the list of parts is folded away
+	noGauges    bool      // they are hidden
+	foldGauges  bool      // they are one line: nothing moves
+	movedAt     time.Time // when something last did
+	noMouse     bool      // the mouse is the terminal's
+	follow      bool      // the selection goes along with the running cell
+	changedFile string    // a runbook's that has changed on disk
 }
 
 func newShared(s Session, opts Options) *shared {

@@ -139,7 +139,13 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if m.keyBefore != msg.String() {
 		m.keyBefore = ""
 	}
-	return m.all[m.layers.top()].Key(msg)
+	top := m.layers.top()
+	cmd := m.all[top].Key(msg)
+	// An audience is shown nothing of a wrong key.
+	if l, ok := m.all[top].(interface{ unknownKey() string }); ok && l.unknownKey() != "" && top != presentationLevel {
+		m.notice = l.unknownKey() + " does nothing here: ? shows all keys"
+	}
+	return cmd
 }
 
 // fold applies a batch of events.
@@ -227,6 +233,7 @@ func (m *Model) setSnapshot(b meter.Board) tea.Cmd {
 	before, _ := health.Urgent(m.snapshot.Health)
 	now, _ := health.Urgent(b.Health)
 	m.snapshot = b
+	m.moves()
 	if m.opts.Viewers.Audience != nil {
 		m.opts.Viewers.Audience.Board(b)
 	}

@@ -113,7 +113,7 @@ func BenchmarkIdle(b *testing.B) {
 	empty, bin := build(b, "./testdata/empty"), shipped(b)
 	for b.Loop() {
 		theirs, _ := percent("first frame", empty)
-		ours, memory := percent("0.0", bin, "--rig", "sim")
+		ours, memory := percent("ports idle", bin, "--rig", "sim")
 		b.ReportMetric(ours/theirs, "x-empty")
 		b.ReportMetric(ours, "%core")
 		b.ReportMetric(memory, "MiB")

@@ -789,7 +789,7 @@ func checkPicture(t *testing.T) string {
 		keys = append(keys, tea.KeyPressMsg{Code: r, Text: string(r)})
 	}
 	return shoot(t, rigFlags{rig: "sim", speed: 4, seed: 1, faults: []string{"mtu-mismatch"}}, 76, 24,
-		wait{"0.0", append(keys, tea.KeyPressMsg{Code: tea.KeyEnter})},
+		wait{"ports idle", append(keys, tea.KeyPressMsg{Code: tea.KeyEnter})},
 		wait{"1 FAIL", nil})
 }
 

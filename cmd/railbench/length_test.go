@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 )
 
-// A screen of text on a terminal of 80x24: what the title, the rails and the footer leave.
-const screenRows = 16
+// A screen of text on a terminal of 80x24: what the title, the rails while nothing moves and the footer leave.
+const screenRows = 21
 
 // How many screens a part and all parts together have, at most.
 const longestPart, longestTutorial = 12, 90

@@ -27,6 +27,8 @@ type Pane struct {
 	// Cards gives each rail lines of its own, with its history; two columns of
 	// nodes where there is room. It is for a pane that has more height than a strip.
 	Cards bool
+	// Folded is one line that says that nothing moves.
+	Folded bool
 }
 
 // A density is how much of each gauge is shown.
@@ -45,6 +47,9 @@ const (
 func (p Pane) Lines(k *theme.Styles, b meter.Board) []string {
 	if p.Height < 1 || p.Width < 1 {
 		return nil
+	}
+	if p.Folded {
+		return []string{theme.Pad(p.titled(k, "rails", foldedText(b.Gauges), ""), p.Width)}
 	}
 	var lines []string
 	if f := p.fleet(k, b); f != nil {
@@ -272,6 +277,30 @@ func quiet(g meter.Gauge) bool {
 	return g.Down && g.Tx.Total() == 0 && g.Rx.Total() == 0
 }
 
+// Moves reports whether a rail carries more than what is 0.0 in its gauge.
+func Moves(g meter.Gauge) bool { return max(g.Tx.Total(), g.Rx.Total()) >= 0.05 }
+
+// foldedText is what a line has to say of rails on which nothing moves.
+func foldedText(gauges []meter.Gauge) string {
+	down, stale := 0, 0
+	for _, g := range gauges {
+		switch {
+		case g.Down:
+			down++
+		case g.Stale != "":
+			stale++
+		}
+	}
+	text := fmt.Sprintf("%d ports idle", len(gauges)-down-stale)
+	if down > 0 {
+		text += fmt.Sprintf(", %d down", down)
+	}
+	if stale > 0 {
+		text += fmt.Sprintf(", %d not sampled", stale)
+	}
+	return text + ": g shows them"
+}
+
 // Height is how many lines the pane would like to have as a strip of at most
 // most lines.
 func Height(b meter.Board, most int) int {
@@ -306,9 +335,12 @@ func (p Pane) titled(k *theme.Styles, what, scale, key string) string {
 	if p.Simulated {
 		left += " " + k.Badge.Render(" SIMULATED ")
 	}
-	legend := "Gb/s on the wire"
-	if scale != "" {
-		legend += ", scale = " + scale
+	legend := scale
+	if !p.Folded {
+		legend = "Gb/s on the wire"
+		if scale != "" {
+			legend += ", scale = " + scale
+		}
 	}
 	right := k.Dim.Render(legend) + k.Faint.Render(" ──")
 	if lipgloss.Width(left)+lipgloss.Width(key)+lipgloss.Width(right)+8 <= p.Width {
