@@ -141,8 +141,6 @@ func (c Cell) Note() bool { return len(c.Roles) == 0 && c.Own == "" }
 type Check struct {
 	// Finds are the faults of the simulated rig that it has to see.
 	Finds []string
-	// Symptoms are phrases that a user sees, or pastes: see Tutorial.Symptom.
-	Symptoms []string
 	// Explains are the cells whose FAIL it may explain; a * stands for anything.
 	Explains []string
 	// Fix is the cell that puts it right; empty where that is for human hands.
@@ -164,7 +162,7 @@ func (c Check) Cures(v Verdict) string {
 }
 
 // Any reports whether the cell is a check.
-func (c Check) Any() bool { return len(c.Finds)+len(c.Symptoms) > 0 }
+func (c Check) Any() bool { return len(c.Finds) > 0 }
 
 // Where says on which nodes a role runs.
 type Where uint8
@@ -346,6 +344,9 @@ type Tutorial struct {
 	// Checklist are the parts beside the notebook, which nobody runs by going through it:
 	// checks, the cells that put right what they find, and those that keep rails busy.
 	Checklist []Part
+	// Sayings are what leads to a check: what people say and what tools print. They are made when somebody asks; nil
+	// is none.
+	Sayings func() *Sayings
 }
 
 // Cell finds a cell by its id, in the checklist too.

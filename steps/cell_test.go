@@ -28,7 +28,7 @@ func TestWhatACellIs(t *testing.T) {
 		{Cell{Own: "summary"}, false, false, false},
 		{Cell{Roles: []Role{{}}}, false, false, false},
 		{Cell{Roles: []Role{{}}, Check: Check{Finds: []string{"x"}}}, false, true, false},
-		{Cell{Roles: []Role{{}}, Check: Check{Symptoms: []string{"x"}}}, false, true, false},
+		{Cell{Roles: []Role{{}}, Check: Check{Finds: []string{"x"}}}, false, true, false},
 		// What explains or measures belongs to a check, and makes none.
 		{Cell{Roles: []Role{{}}, Check: Check{Explains: []string{"x"}, Measures: true}}, false, false, false},
 		{Cell{Roles: []Role{{}}, Change: Change{Set: []string{"BOND"}}}, false, false, true},

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,46 +57,48 @@ type Suspect struct {
 
 // Suspects are the checks of Symptom, and how well each fits.
 func (t Tutorial) Suspects(text string) (found []Suspect) {
-	words := t.byWords(text)
-	for _, c := range t.says(text) {
-		s := Suspect{c, weakly(text, c)}
-		if i := slices.IndexFunc(words, func(w Suspect) bool { return w.Check.ID == c.ID }); i >= 0 {
-			s.Weak = s.Weak && words[i].Weak
-		}
-		found = append(found, s)
+	if t.Sayings == nil {
+		return nil
 	}
-	for _, w := range words {
-		if !slices.ContainsFunc(found, func(f Suspect) bool { return f.Check.ID == w.Check.ID }) {
-			found = append(found, w)
+	said, weak := t.Sayings().said(text)
+	words := t.Sayings().suspects(text)
+	for _, c := range t.best(said) {
+		found = append(found, Suspect{c, weak[c.ID] && words[c.ID] < Sure})
+	}
+	for _, c := range t.best(words) {
+		if said[c.ID] == 0 {
+			found = append(found, Suspect{c, words[c.ID] < Sure})
 		}
 	}
+	slices.SortStableFunc(found, func(a, b Suspect) int {
+		switch {
+		case a.Weak == b.Weak:
+			return 0
+		case a.Weak:
+			return 1
+		}
+		return -1
+	})
 	return found
 }
 
-// weakly reports whether a text of several words has only short phrases of a check in it, such as "slow".
-func weakly(text string, c Cell) bool {
-	return len(strings.Fields(text)) > 2 && !slices.ContainsFunc(c.Check.Symptoms, func(s string) bool {
-		return (strings.Contains(s, " ") || len(s) > 10) && says(text, s)
-	})
-}
-
-// says lists the checks of which a text has a phrase.
-func (t Tutorial) says(text string) []Cell {
-	return t.best(func(c Cell) int {
-		most := 0
-		for _, s := range c.Check.Symptoms {
-			if says(text, s) {
-				most = max(most, len(s))
-			}
-		}
-		return most
+// Says lists what leads to a check before all others.
+func (t Tutorial) Says(check string) []Saying {
+	if t.Sayings == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(t.Sayings().all), func(s Saying) bool {
+		return len(s.Checks) == 0 || s.Checks[0] != check
 	})
 }
 
 // Explaining lists the checks that could explain why a cell came to a verdict: those
 // that its reason or what it printed leads to or names, and then those that name the cell.
-func (t Tutorial) Explaining(cell, said string) []Cell {
-	found := t.says(said) // what a program says has no synonyms
+func (t Tutorial) Explaining(cell, text string) (found []Cell) {
+	if t.Sayings != nil {
+		said, _ := t.Sayings().said(text) // what a program says has no synonyms
+		found = t.best(said)
+	}
 	add := func(explains func(Cell) bool) {
 		for _, c := range t.Checks() {
 			if explains(c) && !slices.ContainsFunc(found, func(f Cell) bool { return f.ID == c.ID }) {
@@ -104,7 +107,7 @@ func (t Tutorial) Explaining(cell, said string) []Cell {
 		}
 	}
 	// A verdict says "see rail-addresses". A name of one word may be a word of anybody's.
-	words := strings.FieldsFunc(said, func(r rune) bool {
+	words := strings.FieldsFunc(text, func(r rune) bool {
 		return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
 	add(func(c Cell) bool { return strings.Contains(c.ID, "-") && slices.Contains(words, c.ID) })
@@ -114,25 +117,17 @@ func (t Tutorial) Explaining(cell, said string) []Cell {
 	return found
 }
 
-// best lists the checks with a score above 0, the highest first.
-func (t Tutorial) best(score func(Cell) int) []Cell {
-	var found []Cell
-	scores := map[string]int{}
-	for _, c := range t.Checks() {
-		if n := score(c); n > 0 {
-			scores[c.ID] = n
-			found = append(found, c)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b Cell) int { return scores[b.ID] - scores[a.ID] })
+// best lists the checks that have a score, the highest first.
+func (t Tutorial) best(scores map[string]float64) []Cell {
+	found := slices.DeleteFunc(t.Checks(), func(c Cell) bool { return scores[c.ID] == 0 })
+	slices.SortStableFunc(found, func(a, b Cell) int { return cmp.Compare(scores[b.ID], scores[a.ID]) })
 	return found
 }
 
 // says reports that a text has a phrase in it: without regard to case and white
 // space, and with * for anything between two parts of it. A text of a few words that
-// is a part of the phrase says it, too: nobody types all of it.
+// is a part of the phrase says it, too: nobody types all of it. Both are plain.
 func says(text, phrase string) bool {
-	text, phrase = plain(text), plain(phrase)
 	if has(text, phrase) {
 		return true
 	}

@@ -10,18 +10,23 @@ func checklist() Tutorial {
 		c.Finds = append(c.Finds, "fault-of-"+id)
 		return Cell{ID: id, Check: c}
 	}
+	sayings := NewSayings([]Saying{
+		{"", []string{"TCP near zero", "Cwnd * 1.41 KBytes"}, []string{"mtu-equal"}},
+		{"", []string{"Rank * >= global size"}, []string{"ranks"}},
+		{"", []string{"Rank 1", "Address already in use"}, []string{"ports"}},
+		{"Both of them together", nil, []string{"speed", "ranks"}},
+	})
 	return Tutorial{
-		Parts: []Part{{ID: "part", Cells: []Cell{{ID: "tcp-single"}, {ID: "gids"}}}},
+		Sayings: func() *Sayings { return sayings },
+		Parts:   []Part{{ID: "part", Cells: []Cell{{ID: "tcp-single"}, {ID: "gids"}}}},
 		Checklist: []Part{
 			{ID: "first", Cells: []Cell{
 				check("speed", Check{Measures: true, Explains: []string{"gids"}}),
-				check("mtu-equal",
-					Check{Symptoms: []string{"TCP near zero", "Cwnd * 1.41 KBytes"}, Explains: []string{"tcp-*"}}),
+				check("mtu-equal", Check{Explains: []string{"tcp-*"}}),
 			}},
 			{ID: "second", Cells: []Cell{
-				check("ranks", Check{Symptoms: []string{"Rank * >= global size"}}),
-				check("ports",
-					Check{Symptoms: []string{"Rank 1", "Address already in use"}, Explains: []string{"gids"}}),
+				check("ranks", Check{}),
+				check("ports", Check{Explains: []string{"gids"}}),
 				{ID: "fix-ports"},
 			}},
 		},
@@ -65,7 +70,8 @@ func TestSymptom(t *testing.T) {
 		"":                               "",
 		"zero":                           "", // too short to mean it
 		"something else":                 "",
-		"global size >= Rank":            "ranks", // the parts in another order
+		"global size >= Rank":            "ranks",       // the parts in another order
+		"both are together":              "speed ranks", // the likeliest check of a saying first
 	} {
 		if got := ids(checklist().Symptom(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

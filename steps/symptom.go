@@ -20,10 +20,16 @@ const (
 	// A check is told beside the best where it comes this near to it.
 	nearBest  = 0.7
 	mostFound = 8
+	// A word that one saying has weighs as one that some have: else a chance word decides.
+	mostWeight = 3.5
 )
 
-// A Saying is what people say of something: phrases that lead to it.
-type Saying struct{ Phrases []string }
+// A Saying is what people say or a tool prints of something: phrases, in which * stands for anything, and the checks
+// that could confirm it, the likeliest first. Its title is a phrase, too.
+type Saying struct {
+	Title           string
+	Phrases, Checks []string
+}
 
 // A Meant is a saying that a text means.
 type Meant struct {
@@ -37,19 +43,24 @@ const Sure = 0.75
 
 // Sayings compares texts with phrases by the meanings of their words. A word that few sayings have weighs more.
 type Sayings struct {
+	all     []Saying
 	words   lexicon
-	phrases [][][]string   // by saying
+	phrases [][][]string   // by saying, as words
+	plain   [][]string     // by saying, as they stand in a text
 	in      map[string]int // of how many sayings a word is
 }
 
 // NewSayings prepares some sayings.
 func NewSayings(all []Saying) *Sayings {
-	s := &Sayings{words: newLexicon(), phrases: make([][][]string, len(all)), in: map[string]int{}}
+	s := &Sayings{
+		all: all, words: newLexicon(), phrases: make([][][]string, len(all)), plain: make([][]string, len(all)),
+		in: map[string]int{},
+	}
 	for i, saying := range all {
 		seen := map[string]bool{}
-		for _, phrase := range saying.Phrases {
+		for _, phrase := range append([]string{saying.Title}, saying.Phrases...) {
 			of := s.words.meanings(phrase)
-			s.phrases[i] = append(s.phrases[i], of)
+			s.phrases[i], s.plain[i] = append(s.phrases[i], of), append(s.plain[i], plain(phrase))
 			for _, w := range of {
 				if !seen[w] {
 					seen[w] = true
@@ -65,7 +76,7 @@ func (s *Sayings) weight(w string) float64 {
 	if s.in[w] == 0 {
 		return 0.7 // unknown: it speaks against a saying a little
 	}
-	return math.Log(1 + float64(len(s.phrases))/float64(s.in[w]))
+	return min(mostWeight, math.Log(1+float64(len(s.phrases))/float64(s.in[w])))
 }
 
 // Meant lists the sayings that a text means, the best first. A long text means none: every word stands somewhere in it.
@@ -107,18 +118,46 @@ func (s *Sayings) Meant(text string) []Meant {
 	return found[:min(len(found), mostFound)]
 }
 
-// byWords lists the checks whose phrases have the words of a text, the best first, and how well each fits.
-func (t Tutorial) byWords(text string) []Suspect {
-	checks := t.Checks()
-	sayings := make([]Saying, len(checks))
-	for i, c := range checks {
-		sayings[i] = Saying{append([]string{c.Title}, c.Check.Symptoms...)}
-	}
-	var found []Suspect
-	for _, m := range NewSayings(sayings).Meant(text) {
-		found = append(found, Suspect{checks[m.Saying], m.Score < Sure})
+// Of several checks of a saying, each is less likely than the one before it by this factor.
+const nextCheck = 0.9
+
+// suspects are the checks of the sayings that a text means, by how well they fit.
+func (s *Sayings) suspects(text string) map[string]float64 {
+	found := map[string]float64{}
+	for _, m := range s.Meant(text) {
+		for _, id := range s.all[m.Saying].Checks {
+			found[id] = max(found[id], m.Score)
+			m.Score *= nextCheck
+		}
 	}
 	return found
+}
+
+// said are the checks of the sayings of which a text has a phrase: by the length of that phrase. Weak ones are those of
+// which a text of several words has only short phrases, such as "slow".
+func (s *Sayings) said(text string) (found map[string]float64, weak map[string]bool) {
+	found, weak = map[string]float64{}, map[string]bool{}
+	several := len(strings.Fields(text)) > 2
+	text = plain(text)
+	for i, phrases := range s.plain {
+		most, long := 0, false
+		for _, p := range phrases {
+			if says(text, p) {
+				most, long = max(most, len(p)), long || strings.Contains(p, " ") || len(p) > 10
+			}
+		}
+		if most == 0 {
+			continue
+		}
+		score := float64(most)
+		for _, id := range s.all[i].Checks {
+			_, before := found[id]
+			weak[id] = several && !long && (weak[id] || !before)
+			found[id] = max(found[id], score)
+			score *= nextCheck
+		}
+	}
+	return found, weak
 }
 
 // clauses are the parts of a sentence: who tells what happened tells more than the symptom.
@@ -157,7 +196,7 @@ func spelled(word string, known map[string]int) string {
 		least = 1
 	}
 	for _, k := range sortedKeys(known) {
-		if abs(len(k)-len(word)) > least || len(k) < 4 {
+		if abs(len(k)-len(word)) > least || len(k) < 5 {
 			continue
 		}
 		if d := distance(word, k); d <= least && (best == word || d < least) {
@@ -278,6 +317,7 @@ var sayings = [][2]string{
 	{"not responding", "silent"},
 	{"bad address", "badaddress"},
 	{"in use", "busy"},
+	{"network manager", "networkmanager"},
 	{"fell back", "fallback"},
 	{"falls back", "fallback"},
 	{"fall back", "fallback"},
@@ -295,14 +335,15 @@ func newLexicon() lexicon {
 		"those of on in at to from lot lots count counts high by with for and or but as than then when while where which " +
 		"what who why how do does did doesn t s not no can cannot could will would should has have had get gets got only " +
 		"just very still always never after before over under between there here any some all more most much many every " +
-		"each x if so up out") {
+		"each x if so up out " +
+		"want wants enough put puts give gives see sees being don zero instead based configurations") {
 		l.empty[w] = true
 	}
 	for _, group := range []string{
 		"rat bandwidth throughput speed perform performanc bandwith", //nolint:misspell // as it is often typed
 		"gb gbit gbp gigabit",
 		"slow slower low lower poor bad weak terribl degrad throttl wors few",
-		"hang stuck freez froz block stall forev wait silent nothing endless",
+		"hang stuck freez froz block stall forever wait silent nothing endless",
 		"spik jump jitter",
 		"timeout",
 		"connect conn reach",

@@ -16,6 +16,12 @@ import (
 // a fix.
 func withChecklist() steps.Tutorial {
 	t := sampleTutorial()
+	sayings := steps.NewSayings([]steps.Saying{
+		{Title: "The MTUs differ", Phrases: []string{"TCP near zero"}, Checks: []string{"mtu-equal"}},
+		{Title: "The GID index is wrong", Phrases: []string{"Failed to modify QP"}, Checks: []string{"gid-index"}},
+		{Title: "Memory is locked", Phrases: []string{"Cannot allocate memory"}, Checks: []string{"memlock"}},
+	})
+	t.Sayings = func() *steps.Sayings { return sayings }
 	check := func(part, id, title string, c steps.Check) steps.Cell {
 		c.Finds = append(c.Finds, "fault-of-"+id)
 		return steps.Cell{
@@ -27,13 +33,12 @@ func withChecklist() steps.Tutorial {
 		{ID: "check-network", Title: "Network", Cells: []steps.Cell{
 			check("check-network", "rail-speed", "Speed of each rail", steps.Check{Measures: true}),
 			check("check-network", "mtu-equal", "MTU on both ends",
-				steps.Check{Symptoms: []string{"TCP near zero"}, Explains: []string{"ib-*"}, Fix: "fix-mtu"}),
-			check("check-network", "gid-index", "GID indexes", steps.Check{Symptoms: []string{"Failed to modify QP"}}),
+				steps.Check{Explains: []string{"ib-*"}, Fix: "fix-mtu"}),
+			check("check-network", "gid-index", "GID indexes", steps.Check{}),
 		}},
 		{
 			ID: "check-software", Title: "Software",
-			Cells: []steps.Cell{check("check-software", "memlock", "Locked memory",
-				steps.Check{Symptoms: []string{"Cannot allocate memory"}})},
+			Cells: []steps.Cell{check("check-software", "memlock", "Locked memory", steps.Check{})},
 		},
 		{
 			ID: "fixes", Title: "Fixes",

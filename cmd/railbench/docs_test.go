@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,10 +25,10 @@ import (
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/catalog"
+	"github.com/railbench/railbench/steps/explain"
 	"github.com/railbench/railbench/steps/limits"
 	"github.com/railbench/railbench/steps/rigfile"
 	"github.com/railbench/railbench/steps/runbook"
-	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/steps/session"
 	"github.com/railbench/railbench/tui"
 )
@@ -48,15 +49,15 @@ func blocks() map[string][]block {
 		docPath("commands"): {
 			{"commands", commandTable}, {"rig flags", rigFlagTable}, {"flags", flagTables},
 		},
-		docPath("parts"):      {{"cells", cellTable}},
-		docPath("runbooks"):   {{"attributes", attributeTable}, {"names", nameTable}},
-		docPath("parameters"): {{"parameters", parameterTable}},
-		docPath("parse"):      {{"tools", toolTable}},
-		docPath("causes"):     {{"causes", causeList}},
-		docPath("limits"):     {{"limits", limitTable}},
-		docPath("simulated"):  {{"faults", faultTable}},
-		docPath("json"):       {{"codes", codeTable}},
-		docPath("keys"):       nil,
+		docPath("parts"):           {{"cells", cellTable}},
+		docPath("runbooks"):        {{"attributes", attributeTable}, {"names", nameTable}},
+		docPath("parameters"):      {{"parameters", parameterTable}},
+		docPath("parse"):           {{"tools", toolTable}},
+		docPath("troubleshooting"): {{"knowledge", knowledgeChapters}},
+		docPath("limits"):          {{"limits", limitTable}},
+		docPath("simulated"):       {{"faults", faultTable}},
+		docPath("json"):            {{"codes", codeTable}},
+		docPath("keys"):            nil,
 	}
 	for _, t := range tui.KeyTables() {
 		rows := func(*testing.T) string { return keyTable(t) }
@@ -157,7 +158,7 @@ func TestDocsReadmeIsShort(t *testing.T) {
 func TestDocsExamples(t *testing.T) {
 	t.Parallel()
 	for path, text := range docFiles(t) {
-		if path != docPath("causes") { // its commands are of all tools; TestKnowledge reads railbench's
+		if path != docPath("troubleshooting") { // its commands are of all tools; TestKnowledge reads railbench's
 			flagsExist(t, path, text)
 		}
 		commandsExist(t, path, text)
@@ -691,13 +692,62 @@ func toolTable(*testing.T) string {
 }
 
 // causeList is the knowledge of railbench explain, by its files.
-func causeList(t *testing.T) string {
+// knowledgeChapters is the knowledge as a page: a chapter for each entry with confirm, in the order of its file, and
+// in it the entries of which it names the first check.
+func knowledgeChapters(t *testing.T) string {
+	t.Helper()
+	causes := knowing(t).Causes
+	var chapters []*explain.Cause
+	for _, c := range causes {
+		if c.Confirm != "" {
+			chapters = append(chapters, c)
+		}
+	}
+	related := map[string][]*explain.Cause{}
+	for _, c := range causes {
+		if c.Confirm == "" {
+			in := chapterOf(chapters, c)
+			related[in] = append(related[in], c)
+		}
+	}
 	var b strings.Builder
-	for _, c := range knowing(t).Causes {
-		fmt.Fprintf(&b, "- **%s.** %s Fix: %s Next: %s\n", sanitize.Markdown(c.Title), sanitize.Markdown(c.Why),
-			sanitize.Markdown(c.Fix), code(c.Next))
+	b.WriteString("\n")
+	paragraph := func(label, text string) {
+		hang(&b, "", "**"+label+":** "+text)
+		b.WriteString("\n")
+	}
+	for _, c := range chapters {
+		fmt.Fprintf(&b, "## %s\n\n", c.Title)
+		var words []string
+		for _, w := range c.Words {
+			words = append(words, code(w))
+		}
+		paragraph("Symptom", strings.Join(words, ", "))
+		paragraph("Cause", c.Why)
+		paragraph("Confirm", code("railbench doctor "+strings.Join(c.Checks, " "))+". "+c.Confirm)
+		paragraph("Fix", c.Fix)
+		if len(related[c.ID]) > 0 {
+			b.WriteString("More causes:\n\n")
+		}
+		for _, r := range related[c.ID] {
+			fmt.Fprintf(&b, "- **%s.** %s Fix: %s Next: %s\n", r.Title, r.Why, r.Fix, code(r.Next))
+		}
+		if len(related[c.ID]) > 0 {
+			b.WriteString("\n")
+		}
 	}
 	return b.String()
+}
+
+// chapterOf is the chapter of the check that an entry names first: where that check stands first, if there is one.
+func chapterOf(chapters []*explain.Cause, c *explain.Cause) string {
+	best, at := "", math.MaxInt
+	for _, chapter := range chapters {
+		if i := slices.Index(chapter.Checks, c.Checks[0]); i >= 0 && i < at {
+			best, at = chapter.ID, i
+		}
+	}
+	return best
 }
 
 func faultTable(*testing.T) string {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -653,10 +654,15 @@ func listChecks(out io.Writer, t steps.Tutorial, asJSON bool) error {
 				headed = true
 			}
 			sanitize.Fprintf(&b, "  %-20s %s\n", c.ID, c.Title)
-			for _, s := range c.Check.Symptoms {
-				sanitize.Fprintf(&b, "  %-20s   %q\n", "", s)
+			symptoms := []string{}
+			for _, s := range t.Says(c.ID) {
+				hang(&b, "    - ", s.Title)
+				for _, phrase := range s.Phrases {
+					hang(&b, "        ", strconv.Quote(phrase))
+				}
+				symptoms = append(symptoms, s.Phrases...)
 			}
-			all = append(all, check{c.ID, c.Title, slices.Concat([]string{}, c.Check.Symptoms), c.Check.Fix})
+			all = append(all, check{c.ID, c.Title, symptoms, c.Check.Fix})
 		}
 	}
 	if asJSON {

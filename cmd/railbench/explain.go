@@ -307,6 +307,6 @@ func printCause(b *strings.Builder, n int, c explain.Found) {
 	if len(c.Checks) > 0 {
 		hang(b, "      check: ", "railbench doctor "+strings.Join(c.Checks, " "))
 	}
-	hang(b, "      docs:  ", "railbench docs "+cmp.Or(c.Docs, "causes"))
+	hang(b, "      docs:  ", "railbench docs "+cmp.Or(c.Docs, "troubleshooting"))
 	hang(b, "      from:  ", c.Source)
 }

@@ -56,13 +56,16 @@ func TestKnowledge(t *testing.T) {
 		}
 	}
 	for _, c := range k.Causes {
-		for _, command := range regexp.MustCompile(`railbench [^,;()]*`).FindAllString(c.Fix+"; "+c.Next, -1) {
+		for _, command := range regexp.MustCompile("railbench [^`,;()]*").FindAllString(c.Fix+"; "+c.Next, -1) {
 			flagsExist(t, c.ID, command)
 		}
 		for name, s := range map[string]string{"title": c.Title, "why": c.Why, "fix": c.Fix, "next": c.Next} {
 			if strings.TrimSpace(s) == "" || oldWord.MatchString(s) {
 				t.Errorf("%s: the %s is %q", c.ID, name, s)
 			}
+		}
+		if len(c.Checks) == 0 || len(c.Words) == 0 && c.Confirm != "" {
+			t.Errorf("%s: %d checks, %d words", c.ID, len(c.Checks), len(c.Words))
 		}
 		if !strings.HasPrefix(c.Source, "https://") {
 			t.Errorf("%s: the source is %q", c.ID, c.Source)

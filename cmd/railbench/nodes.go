@@ -215,6 +215,13 @@ var builtIn = sync.OnceValues(func() (steps.Tutorial, error) {
 		return t, err
 	}
 	t.Checklist = slices.Concat(list.Parts, stage.Parts)
+	t.Sayings = func() *steps.Sayings {
+		k, err := knowledge()
+		if err != nil {
+			panic(err) // it is embedded, and a test reads it
+		}
+		return k.Sayings()
+	}
 	return t, runbook.Check(t, catalog.New())
 })
 

@@ -41,8 +41,8 @@ type symptomCause struct {
 	Next  string       `json:"next"`
 }
 
-// suspects are the checks that a text leads to: by the patterns of the knowledge, then by the words of its entries
-// and of the checks themselves. Where there is none, all checks are.
+// suspects are the checks that a text leads to: by the patterns of the knowledge, then by the words of its entries.
+// Where there is none, all checks are.
 func suspects(t steps.Tutorial, text string) ([]steps.Cell, *symptomObject, error) {
 	k, err := knowledge()
 	if err != nil {

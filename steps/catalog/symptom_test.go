@@ -1,10 +1,13 @@
 package catalog
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/explain"
 	"github.com/railbench/railbench/steps/registry/kindtest"
 )
 
@@ -138,8 +141,20 @@ var phrasings = []struct{ says, leads string }{
 	{"size global rank", "etcd-keys"},
 }
 
-func TestSymptoms(t *testing.T) {
+// speaking is the tutorial with the knowledge's words.
+func speaking(t *testing.T) steps.Tutorial {
+	t.Helper()
 	tut := kindtest.Tutorial(t)
+	k, err := explain.Load(os.DirFS("../../assets/knowledge"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tut.Sayings = k.Sayings
+	return tut
+}
+
+func TestSymptoms(t *testing.T) {
+	tut := speaking(t)
 	theirs := 0
 	for _, p := range phrasings {
 		var ids []string
@@ -151,9 +166,11 @@ func TestSymptoms(t *testing.T) {
 		}
 		said := false
 		for _, c := range tut.Checks() {
-			for _, s := range c.Check.Symptoms {
-				said = said || strings.Contains(strings.ToLower(p.says), strings.ToLower(s)) ||
-					strings.Contains(strings.ToLower(s), strings.ToLower(p.says))
+			for _, of := range tut.Says(c.ID) {
+				for _, s := range of.Phrases {
+					said = said || strings.Contains(strings.ToLower(p.says), strings.ToLower(s)) ||
+						strings.Contains(strings.ToLower(s), strings.ToLower(p.says))
+				}
 			}
 		}
 		if !said {
@@ -161,7 +178,29 @@ func TestSymptoms(t *testing.T) {
 		}
 	}
 	if len(phrasings) < 60 || 2*theirs < len(phrasings) {
-		t.Errorf("%d of %d phrasings are not the checklist's words", theirs, len(phrasings))
+		t.Errorf("%d of %d phrasings are not the knowledge's words", theirs, len(phrasings))
+	}
+	// What people paste, and a check of the network (assets/docs/facts.md#symptoms-of-the-tutorials).
+	for text, id := range map[string]string{
+		"TCP near zero": "mtu-equal",
+		"ping: local error: message too long, mtu=1500":                                   "mtu-equal",
+		" Port number 1 state is Down":                                                    "link-up",
+		"rocep1s0f1 port 1 ==> enp1s0f1np1 (Down)":                                        "link-up",
+		"Failed to modify QP 282 to RTR":                                                  "rail-bond",
+		" Unable to Connect the HCA's through the link\nFailed to modify QP to RTR":       "gid-index",
+		"RTNETLINK answers: File exists":                                                  "bond-health",
+		"NCCL INFO NET/Socket : Using [0]enP7s7":                                          "rdma-ports",
+		"UCX  WARN  transport 'ib' is not available, please use one or more of: ...":      "rdma-ports",
+		"No IB devices found":                                                             "rdma-ports",
+		"UCX/GID confusion":                                                               "address-conflict",
+		"enp1s0f0np0 on spark-01 carries the default route: railbench does not change it": "routes",
+		"ssh: connect to host 192.168.1.101 port 22: Connection refused":                  "nodes",
+		"IB device 'rocep1s0f1' wasn't found":                                             "roce-lag",
+		"ping: connect: Network is unreachable":                                           "rail-addresses",
+	} {
+		if !slices.ContainsFunc(tut.Symptom(text), func(c steps.Cell) bool { return c.ID == id }) {
+			t.Errorf("%q does not lead to %s", text, id)
+		}
 	}
 	// What is none of the rig's leads nowhere.
 	for _, s := range []string{"", "the printer has no paper", "something else", "hello", "zero", "the", "xyzzy plugh"} {

@@ -44,11 +44,15 @@ type Cause struct {
 	Not []string `toml:"not"`
 	// Over are entries that this one makes needless where both are found.
 	Over []string `toml:"over"`
-	// Words are how people say it.
-	Words  []string `toml:"words"`
-	Why    string   `toml:"why"`
-	Fix    string   `toml:"fix"`
-	Next   string   `toml:"next"`
+	// Words are how people say it, and messages that lead to its checks; * stands for anything.
+	Words []string `toml:"words"`
+	// Why, Confirm and Fix are sentences with commands in backticks. An entry with Confirm is a chapter of the page
+	// troubleshooting.
+	Why     string `toml:"why"`
+	Confirm string `toml:"confirm"`
+	Fix     string `toml:"fix"`
+	Next    string `toml:"next"`
+	// Checks are those of the checklist that could confirm it, the likeliest first.
 	Checks []string `toml:"checks"`
 	Docs   string   `toml:"docs"`
 	Source string   `toml:"source"`
@@ -62,8 +66,8 @@ type Cause struct {
 type Knowledge struct {
 	Causes []*Cause
 
-	// What people say of each of them, made when a text is in a person's words.
-	sayings func() *steps.Sayings
+	// Sayings are what people say of each of them, made when a text is in a person's words.
+	Sayings func() *steps.Sayings
 }
 
 var sures = map[string]Sure{"proves": Proves, "fits": Fits, "one of": OneOf, "healthy": Healthy, "harmless": Harmless}
@@ -101,10 +105,10 @@ func Load(files fs.FS) (*Knowledge, error) {
 			k.Causes = append(k.Causes, c)
 		}
 	}
-	k.sayings = sync.OnceValue(func() *steps.Sayings {
+	k.Sayings = sync.OnceValue(func() *steps.Sayings {
 		all := make([]steps.Saying, len(k.Causes))
 		for i, c := range k.Causes {
-			all[i] = steps.Saying{Phrases: append([]string{c.Title}, c.Words...)}
+			all[i] = steps.Saying{Title: c.Title, Phrases: c.Words, Checks: c.Checks}
 		}
 		return steps.NewSayings(all)
 	})
@@ -321,7 +325,7 @@ func (k *Knowledge) said(t text) (found []Found) {
 			continue
 		}
 		tried++
-		for _, m := range k.sayings().Meant(l.text) {
+		for _, m := range k.Sayings().Meant(l.text) {
 			best[m.Saying] = max(best[m.Saying], m.Score)
 			lines[m.Saying] = append(lines[m.Saying], Fact{l.n, short(l.text)})
 		}
@@ -343,7 +347,8 @@ func (k *Knowledge) said(t text) (found []Found) {
 
 func (c *Cause) found(sure Sure, lines []Fact) Found {
 	f := Found{
-		ID: c.ID, Title: c.Title, Code: c.Code, Sure: sure, Why: c.Why, Fix: c.Fix, Next: c.Next,
+		ID: c.ID, Title: c.Title, Code: c.Code, Sure: sure, Next: c.Next,
+		Why: strings.ReplaceAll(c.Why, "`", ""), Fix: strings.ReplaceAll(c.Fix, "`", ""),
 		Checks: slices.Concat([]string{}, c.Checks), Docs: c.Docs, Source: c.Source, Lines: []Fact{},
 	}
 	slices.SortStableFunc(lines, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })

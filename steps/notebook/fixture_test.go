@@ -55,12 +55,12 @@ func lesson() steps.Tutorial {
 			{
 				ID: "mtu-equal", Part: "checks", Title: "MTUs",
 				Roles: []steps.Role{{On: steps.OnBoth, Script: "ip link"}},
-				Check: steps.Check{Symptoms: []string{"slow"}},
+				Check: steps.Check{Finds: []string{"slow"}},
 			},
 			{
 				ID: "mtu-other", Part: "checks", Title: "Other MTUs",
 				Roles: []steps.Role{{On: steps.OnBoth, Script: "ip link"}},
-				Check: steps.Check{Symptoms: []string{"slow"}},
+				Check: steps.Check{Finds: []string{"slow"}},
 			},
 		}}},
 	}

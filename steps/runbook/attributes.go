@@ -45,7 +45,7 @@ type preamble struct {
 	used bool
 }
 
-// Attributes are all of them. A cell with finds= or symptoms= is a check, an entry
+// Attributes are all of them. A cell with finds= is a check, an entry
 // of the checklist.
 func Attributes() []Attribute { return slices.Clone(attributeTable) }
 
@@ -200,11 +200,6 @@ var attributeTable = []Attribute{
 	{
 		Name: "finds", Value: "A,B", Check: true, Doc: "the simulated rig's faults that it has to see",
 		set: list(",", func(f fence) *[]string { return &f.cell.Check.Finds }),
-	},
-	{
-		Name: "symptoms", Value: "A; B", Check: true,
-		Doc: "phrases that a user sees or pastes; * stands for anything",
-		set: list(";", func(f fence) *[]string { return &f.cell.Check.Symptoms }),
 	},
 	{
 		Name: "explains", Value: "A,B", Check: true,

@@ -203,10 +203,10 @@ func TestScripts(t *testing.T) {
 			[]string{`a.md:7: warning: needs=iperf; did you mean "iperf3"?`},
 		},
 		"an entry of no list": {
-			cell("symptoms=slow finds=slow-rail", "x"),
+			cell("explains=slow finds=slow-rail", "x"),
 			[]string{
 				"a.md:7: warning: finds is for railbench's own checklist",
-				"a.md:7: warning: symptoms is for railbench's own checklist",
+				"a.md:7: warning: explains is for railbench's own checklist",
 			},
 		},
 		"a parameter for none": {
@@ -251,11 +251,11 @@ func TestNames(t *testing.T) {
 			},
 		},
 		"a fix": {
-			cell("symptoms=x fix=nothing"),
+			cell("finds=slow-rail fix=nothing"),
 			[]string{"a.md:5: fix=nothing names no cell that changes anything", "a.md:5: warning", "a.md:5: warning"},
 		},
-		"a fix that changes": {cell("symptoms=x fix=d") + other, []string{"a.md:5: warning", "a.md:5: warning"}},
-		"a fix of the list":  {cell("symptoms=x fix=end-it"), []string{"a.md:5: warning", "a.md:5: warning"}},
+		"a fix that changes": {cell("finds=slow-rail fix=d") + other, []string{"a.md:5: warning", "a.md:5: warning"}},
+		"a fix of the list":  {cell("finds=slow-rail fix=end-it"), []string{"a.md:5: warning", "a.md:5: warning"}},
 		"what is undone": {
 			cell("on=both root change=NODE undoes=c2"),
 			[]string{"a.md:5: undoes=c2 names no cell that changes anything"},

@@ -508,7 +508,7 @@ func checkTogether(c steps.Cell) error {
 	case c.Asks && c.Change.Any():
 		return errors.New("it has asks and change=: a change asks anyway")
 	case !c.Check.Any() && (c.Check.Fix != "" || c.Check.Measures || c.Check.EveryPair || c.Check.Explains != nil):
-		return errors.New("it has fix=, explains=, measures or everypair, and is not a check: finds= or symptoms= is missing")
+		return errors.New("it has fix=, explains=, measures or everypair, and is not a check: finds= is missing")
 	}
 	return nil
 }

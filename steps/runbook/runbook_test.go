@@ -153,9 +153,9 @@ func TestParseErrors(t *testing.T) {
 			fence("cell=c on=both root change=BOND asks"),
 			"it has asks and change=: a change asks anyway",
 		},
-		"a fix of no check":        {fence("cell=c fix=d"), "is not a check: finds= or symptoms= is missing"},
-		"what explains is a check": {fence("cell=c explains=d"), "is not a check: finds= or symptoms= is missing"},
-		"what measures is a check": {fence("cell=c measures"), "is not a check: finds= or symptoms= is missing"},
+		"a fix of no check":        {fence("cell=c fix=d"), "is not a check: finds= is missing"},
+		"what explains is a check": {fence("cell=c explains=d"), "is not a check: finds= is missing"},
+		"what measures is a check": {fence("cell=c measures"), "is not a check: finds= is missing"},
 		"a change on one node":     {fence("cell=c root change=BOND"), "a change is on=both or on=all, and root"},
 		"a change without root":    {fence("cell=c on=both change=BOND"), "a change is on=both or on=all, and root"},
 		"a change that is waited for": {

@@ -422,37 +422,6 @@ func TestNetworkFixJudges(t *testing.T) {
 			"switched on: enp1s0f1np1\n")), steps.Warn, steps.ChangeUntried, "No address was available")
 }
 
-// What people type or paste leads to the checks of the network (assets/docs/facts.md#symptoms-of-the-tutorials).
-func TestNetworkSymptoms(t *testing.T) {
-	tut := kindtest.Tutorial(t)
-	for text, id := range map[string]string{
-		"TCP near zero": "mtu-equal",
-		"ping: local error: message too long, mtu=1500":                                   "mtu-equal",
-		" Port number 1 state is Down":                                                    "link-up",
-		"rocep1s0f1 port 1 ==> enp1s0f1np1 (Down)":                                        "link-up",
-		"Failed to modify QP 282 to RTR":                                                  "rail-bond",
-		" Unable to Connect the HCA's through the link\nFailed to modify QP to RTR":       "gid-index",
-		"RTNETLINK answers: File exists":                                                  "bond-health",
-		"NCCL INFO NET/Socket : Using [0]enP7s7":                                          "rdma-ports",
-		"UCX  WARN  transport 'ib' is not available, please use one or more of: ...":      "rdma-ports",
-		"No IB devices found":                                                             "rdma-ports",
-		"UCX/GID confusion":                                                               "address-conflict",
-		"enp1s0f0np0 on spark-01 carries the default route: railbench does not change it": "routes",
-		"ssh: connect to host 192.168.1.101 port 22: Connection refused":                  "nodes",
-		"IB device 'rocep1s0f1' wasn't found":                                             "roce-lag",
-		"ping: connect: Network is unreachable":                                           "rail-addresses",
-	} {
-		found := tut.Symptom(text)
-		if !slices.ContainsFunc(found, func(c steps.Cell) bool { return c.ID == id }) {
-			var ids []string
-			for _, c := range found {
-				ids = append(ids, c.ID)
-			}
-			t.Errorf("%q leads to %v, and not to %s", text, ids, id)
-		}
-	}
-}
-
 // A fix that finds nothing to do says so, and passes.
 func TestNetworkFixesWithNothingToDo(t *testing.T) {
 	registered := registry.Merge(registry.Base(), Kind())
