@@ -32,7 +32,7 @@ type size struct{ columns, rows int }
 
 // sizes are those that numerals come in, the largest first. A dot that is twice as wide as high
 // is a square on most terminals.
-var sizes = []size{{4, 2}, {3, 2}, {2, 1}, {1, 1}}
+var sizes = []size{{8, 4}, {6, 3}, {4, 2}, {3, 2}, {2, 1}, {1, 1}}
 
 // numeral draws text of digits in a size.
 func numeral(text string, s size) []string {

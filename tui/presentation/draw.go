@@ -28,8 +28,8 @@ func (d drawing) of() []Dial {
 	return d.Dials.Halves
 }
 
-// numerals are the total and the view's parts beside each other. A large screen has the total in
-// numerals twice as high, and the parts beside it.
+// numerals are the total and the view's parts beside each other. They grow with the screen: at 200x60 the total's are
+// four times as high. Their size depends on the screen alone, or they would jump with a caption or a verdict.
 func (d drawing) numerals(room int) []string {
 	parts := d.of()
 	if len(parts) == 0 {
@@ -38,11 +38,21 @@ func (d drawing) numerals(room int) []string {
 	height := digitRows + 2
 	const gap = 3
 	if d.roomy {
-		if height = 2*digitRows + 2; len(parts) > 2 {
-			height = 2 * (digitRows + 2) // two rows of them
+		width := d.Width * 2 / 5
+		// The total has up to seven tenths of the width, as long as all parts have room in two rows, and the numerals
+		// have two fifths of the height.
+		least := (len(parts) + 1) / 2 * (leastNumeral + 2)
+		dot := largest(min(d.Width*7/10, d.Width-gap-least)-2, d.Height*2/5-2)
+		width = max(width, lipgloss.Width(numeral(widest, dot)[0])+2)
+		height = digitRows*dot.rows + 2
+		if len(parts) > 2 {
+			height = max(height, 2*(digitRows+2)) // two rows of them
 		}
-		first := d.panel(d.Dials.All, d.Width*2/5, height)
-		return beside(first, d.panels(parts, d.Width-d.Width*2/5-gap, height), gap)
+		if two := 2 * (2*digitRows + 2); height < two && two <= d.Height*2/5 {
+			height = two
+		}
+		first := d.panel(d.Dials.All, width, height)
+		return beside(first, d.panels(parts, d.Width-width-gap, height), gap)
 	}
 	if d.View == Rails || len(parts) < 2 {
 		// Rails have all of the width: there may be many.
@@ -64,8 +74,11 @@ func (d drawing) numerals(room int) []string {
 func (d drawing) panels(dials []Dial, width, height int) []string {
 	fit := max(1, width/(leastNumeral+2))
 	rows := 1
-	if len(dials) > 2 && height >= 2*(digitRows+2) {
-		rows = 2
+	if len(dials) > 1 && height >= 2*(digitRows+2) {
+		one, two := largest(width/len(dials)-2, height-2), largest(width/((len(dials)+1)/2)-2, height/2-2)
+		if len(dials) > 2 || two.columns > one.columns {
+			rows = 2
+		}
 	}
 	all := len(dials)
 	dials = d.foremost(dials, fit*rows)
@@ -76,9 +89,9 @@ func (d drawing) panels(dials []Dial, width, height int) []string {
 		dials = slices.Clone(dials)
 		dials[len(dials)-1].Detail = fmt.Sprintf("+%d more", hidden)
 	}
-	if rows == 2 && len(dials) > 2 {
+	if rows == 2 && len(dials) > 1 {
 		half := (len(dials) + 1) / 2
-		return append(d.row(dials[:half], width, digitRows+2, half), d.row(dials[half:], width, digitRows+2, half)...)
+		return append(d.row(dials[:half], width, height/2, half), d.row(dials[half:], width, height/2, half)...)
 	}
 	return d.row(dials, width, height, len(dials))
 }

@@ -179,7 +179,15 @@ func (d drawing) alert() []string {
 	if d.Warned {
 		style, mark = d.k.Warn, "! "
 	}
-	return []string{" " + style.Render(ansi.Truncate(mark+theme.Clean(d.Alert), d.Width-2, "…"))}
+	lines := theme.Wrap(mark+theme.Clean(d.Alert), d.Width-2, "", "  ")
+	if len(lines) > 2 {
+		lines = lines[:2]
+		lines[1] = ansi.Truncate(lines[1], d.Width-3, "") + "…"
+	}
+	for i, l := range lines {
+		lines[i] = " " + style.Render(l)
+	}
+	return lines
 }
 
 // caption is what the show says to the audience.
@@ -230,7 +238,11 @@ func (d drawing) middle(room int) []string {
 	if d.roomy {
 		lines = append(lines, "")
 	}
-	if left := room - len(lines); left >= leastHistory {
+	left = room - len(lines)
+	if d.roomy {
+		left = min(left, d.Height/3) // what moves now is worth more than what moved
+	}
+	if left >= leastHistory {
 		lines = append(lines, d.history(left)...)
 	}
 	return lines[:max(0, min(len(lines), room))]
@@ -280,11 +292,11 @@ func (d drawing) verdict() []string {
 		first += k.Dim.Render("SIMULATED  ")
 	}
 	most := 2
-	switch {
-	case d.roomy:
+	if d.roomy {
 		most = 4
-	case c.Grade == steps.Fail || c.Grade == steps.Inconclusive: // what to do stands at the end
-		most = 3
+	}
+	if c.Grade != steps.Pass && c.Grade != steps.Skipped { // what to do stands at the end: nothing of it is cut
+		most = max(most, d.Height/2)
 	}
 	lines := theme.Wrap(theme.Clean(c.Verdict), d.Width-2, first, "   ")
 	if len(lines) > most {

@@ -211,6 +211,54 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// Numerals grow with the screen, whatever stands beside them, and the history has at most a third of a large one.
+func TestTheStageGrows(t *testing.T) {
+	rig := spark(4, ofSpark, "Ethernet")
+	b := board(rig, 97.84, 97.84)
+	for _, c := range []struct{ width, height, numerals int }{
+		{80, 24, 7}, {120, 40, 12}, {160, 50, 17}, {200, 60, 24}, {300, 80, 22},
+	} {
+		for _, caption := range []string{"", "What the audience is told."} {
+			s := Screen{
+				Width: c.width, Height: c.height, Dials: NewDials(rig, b), Caption: caption, Foot: " ? help",
+				Cell: Cell{Title: "One rail", Grade: steps.Pass, Verdict: "92.6 Gb/s over rail 1."},
+			}
+			d := drawing{Screen: s, roomy: c.width >= wideEnough, k: theme.New(true, colorprofile.TrueColor)}
+			if n := len(d.numerals(c.height)); n != c.numerals {
+				t.Errorf("%dx%d: numerals of %d rows, not %d", c.width, c.height, n, c.numerals)
+			}
+			history := 0
+			for _, l := range s.Lines(d.k) {
+				if strings.Contains(l, "┤") || strings.Contains(l, "└") {
+					history++
+				}
+			}
+			if history < leastHistory || d.roomy && history > c.height/3 {
+				t.Errorf("%dx%d: the history has %d rows", c.width, c.height, history)
+			}
+		}
+	}
+}
+
+// Nothing is cut off what a FAIL says, as long as it is: what to do stands at its end.
+func TestAFailIsNotCut(t *testing.T) {
+	rig := spark(8, ofSpark, "Ethernet")
+	reason := strings.TrimSpace(strings.Repeat("carrier_changes went down. ", 8)) + " Check the cable."
+	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 40}, {200, 60}} {
+		for _, g := range []steps.Grade{steps.Fail, steps.Warn, steps.Inconclusive} {
+			s := Screen{
+				Width: size[0], Height: size[1], Dials: NewDials(rig, board(rig, 97.84)), View: Rails, Simulated: true,
+				Foot: " ? help", Caption: strings.Repeat("caption ", 30), Alert: strings.Repeat("alert ", 30),
+				Cell: Cell{Title: "One rail", Command: strings.Repeat("ib_write_bw ", 30), Grade: g, Verdict: reason},
+			}
+			all := ansi.Strip(strings.Join(s.Lines(theme.New(true, colorprofile.TrueColor)), "\n"))
+			if _, below, _ := strings.Cut(all, g.String()); !strings.Contains(strings.Join(strings.Fields(below), " "), reason) {
+				t.Errorf("%v: %s is cut:\n%s", size, g, all)
+			}
+		}
+	}
+}
+
 // Whatever is measured and however large the terminal is, the screen is as large as that; what is
 // simulated says so wherever there is room for a word.
 func TestAnyScreenFits(t *testing.T) {
