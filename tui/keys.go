@@ -322,7 +322,9 @@ func (m *Model) presenterKeys() []chapter {
 				to(m.presenter.nextView).says(4, "tab", m.presenter.views),
 			on("enter", "run the selected cell", "enter").to(m.notebook.run),
 			on("0", "reset the gauges' peaks, averages and history", "0").to(m.resetPeaks).runs().brief(9, "0", "reset"),
-			on("ctrl+g, esc", "back to the notebook", "ctrl+g", "esc").to(m.presenter.close).brief(5, "esc", "notebook"),
+			on("esc", "back to the notebook, after a question: the audience sees it", "esc").
+				to(m.quit.leave).brief(5, "esc", "notebook"),
+			on("ctrl+g", "back to the notebook at once", "ctrl+g").to(m.presenter.close),
 		}},
 		m.everywhere(),
 	}

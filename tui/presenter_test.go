@@ -60,6 +60,8 @@ func TestStage(t *testing.T) {
 	s.press("tab")
 	s.sees("numerals of the cables")
 	s.press("esc")
+	s.sees("Leave the presentation?", "all rails")
+	s.press("y")
 	s.sees("Set-up")
 	s.seesNot("1-8 load")
 }

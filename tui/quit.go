@@ -8,11 +8,12 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// quitBox asks whether to quit.
+// quitBox asks whether to quit, or whether to leave a presentation.
 type quitBox struct {
 	*shared
 	inert
-	saveAs *saveAs
+	saveAs  *saveAs
+	leaving bool // the presentation, and not railbench
 }
 
 // quitText says what would be lost: a running cell, and the session only where it is not saved.
@@ -52,6 +53,7 @@ func (qb *quitBox) control() tea.Cmd {
 }
 
 func (qb *quitBox) open() tea.Cmd {
+	qb.leaving = false
 	qb.layers.push(quitLevel)
 	if qb.unsaved() {
 		return qb.saveAs.look()
@@ -67,14 +69,37 @@ func (qb *quitBox) quit() tea.Cmd {
 	return tea.Quit
 }
 
+// leave asks before the audience of a presentation sees the notebook.
+func (qb *quitBox) leave() tea.Cmd {
+	qb.leaving = true
+	qb.layers.push(quitLevel)
+	return nil
+}
+
+// leaveKey answers whether to leave the presentation. What would quit asks that first.
+func (qb *quitBox) leaveKey(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "y", "Y", "enter":
+		qb.layers.drop(quitLevel, presentationLevel)
+	case "n", "N", "esc":
+		qb.layers.drop(quitLevel)
+	case "q", "ctrl+c":
+		return qb.open()
+	}
+	return nil
+}
+
 // Key answers whether to quit. Where that loses results, enter saves them first; ctrl+c quits everywhere.
 func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
+	if qb.leaving {
+		return qb.leaveKey(msg)
+	}
 	unsaved := qb.unsaved()
 	switch msg.String() {
 	case "y", "Y", "ctrl+c":
 		return tea.Quit
-	case "q":
-		if !unsaved {
+	case "q": // a key that bounces ends no presentation
+		if !unsaved && !qb.layers.has(presentationLevel) {
 			return tea.Quit
 		}
 	case "enter", "s", "S":
@@ -93,8 +118,15 @@ func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
 // Draw is the question whether to quit.
 func (qb *quitBox) Draw(width, _ int) picture {
 	width = min(boxWidth, width)
-	lines := theme.Wrap(qb.quitText(), width, "", "")
 	focus := qb.styles.Focus.Render
+	if qb.leaving {
+		lines := theme.Wrap("The audience will see the notebook. ctrl+g comes back.", width, "", "")
+		return picture{
+			lines: append(lines, "", focus("y")+" leave   "+focus("n")+" stay"),
+			title: "Leave the presentation?", columns: width,
+		}
+	}
+	lines := theme.Wrap(qb.quitText(), width, "", "")
 	keys := focus("y") + " quit   " + focus("n") + " stay"
 	if qb.unsaved() {
 		keys = focus("s") + " save it in another file   " + focus("y") + " quit without it   " + focus("n") + " stay"

@@ -57,6 +57,20 @@ func TestQuitUnsaved(t *testing.T) {
 			t.Errorf("%s does not quit", key)
 		}
 	}
+	// A presentation asks, whatever is saved; q twice is a key that bounces, and quits nothing.
+	s.press("n")
+	s.tell(steps.Saved{Path: "a"})
+	s.press("ctrl+g")
+	for _, keys := range [][]string{{"q", "q"}, {"esc", "q", "q"}, {"esc", "ctrl+c"}} {
+		if quits(s.press(keys...)) || s.layers.top() != quitLevel || s.quit.leaving {
+			t.Errorf("%q: layer %d", keys, s.layers.top())
+		}
+		s.press("n")
+	}
+	if !quits(s.press("esc", "q", "y")) {
+		t.Error("y does not quit")
+	}
+	s.press("n", "ctrl+g")
 	// Saved by now: nothing is asked. Nor where another file has it.
 	for _, saved := range []steps.Saved{{Path: "a"}, {Path: "a", Why: "another program has written it", Kept: true}} {
 		s.press("n")

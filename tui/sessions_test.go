@@ -58,7 +58,7 @@ func TestASessionOfSomebodyElseIsFollowed(t *testing.T) {
 		s.press(screen)
 		s.seesNot("enter check", "check all", "enter run", "load", "reset")
 	}
-	s.press("esc")
+	s.press("esc", "y")
 	for _, e := range append(connected(), steps.CellStarted{Run: 1, Cell: "gids"},
 		steps.CellPrinted{Run: 1, Cell: "gids", Lines: lines(3, "from there")}, passed(1, "gids")) {
 		book = book.Apply(e)

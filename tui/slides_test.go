@@ -184,7 +184,24 @@ func TestAShowGoesOnOnTheStage(t *testing.T) {
 	s, _, _ := staged(t)
 	s.key("a")
 	s.pass(1)
+	// esc asks, and the presentation goes on meanwhile; esc again, and any key that is no answer, stays.
+	for _, answer := range []string{"esc", "n"} {
+		s.key("esc")
+		s.key("space")
+		s.key("1")
+		s.pass(1)
+		s.sees("Leave the presentation?")
+		s.key(answer)
+		s.sees("1/2")
+		if !s.Model.presenter.progress.ticking || s.layers.top() != presentationLevel {
+			t.Errorf("after esc and %s the layer is %d", answer, s.layers.top())
+		}
+	}
 	s.key("esc")
+	s.key("y")
+	if s.layers.top() != notebookLevel {
+		t.Errorf("y leaves for the layer %d", s.layers.top())
+	}
 	s.pass(6)
 	if s.Model.presenter.progress.ticking {
 		t.Error("it goes on where nobody sees it")
