@@ -73,6 +73,8 @@ type Cell struct {
 	// Asks has the user confirm the scripts first: they change something that is no
 	// network, and that railbench can't take back.
 	Asks bool
+	// Hidden is off the screen by the user's wish. What it came to counts as before.
+	Hidden bool `json:",omitempty"`
 	// Aside leaves it out of what runs all cells: it is run by itself.
 	Aside bool `json:",omitempty"`
 	// Shows is a regular expression for the lines of a long output that are seen before it is
@@ -401,7 +403,7 @@ func (t Tutorial) Cells() []Cell {
 
 // Main lists the cells that run where all are asked for.
 func (t Tutorial) Main() []Cell {
-	return slices.DeleteFunc(t.Cells(), func(c Cell) bool { return c.Aside })
+	return slices.DeleteFunc(t.Cells(), func(c Cell) bool { return c.Aside || c.Hidden })
 }
 
 // CellsOf lists the cells of a part, of the checklist too.

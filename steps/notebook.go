@@ -417,9 +417,9 @@ func (n Notebook) Progress(p Part) (ran, all int) {
 }
 
 // Way are the cells that belong to the tutorial's way: those that stand aside only where there are no others, and no
-// notes.
+// notes or hidden ones.
 func (p Part) Way() []Cell {
-	runs := slices.DeleteFunc(slices.Clone(p.Cells), Cell.Note)
+	runs := slices.DeleteFunc(slices.Clone(p.Cells), func(c Cell) bool { return c.Note() || c.Hidden })
 	main := slices.DeleteFunc(slices.Clone(runs), func(c Cell) bool { return c.Aside })
 	if len(main) == 0 {
 		return runs

@@ -23,7 +23,7 @@ type cellEdits struct {
 // change makes new cells of a part's, and remembers the old ones for z.
 // A part is kept whole: cells share their slices with it, and none of those is written to.
 func (ce *cellEdits) change(part string, edit func([]steps.Cell) []steps.Cell) tea.Cmd {
-	for _, p := range ce.parts() {
+	for _, p := range ce.book.Tutorial.Parts {
 		if p.ID != part {
 			continue
 		}
@@ -83,12 +83,11 @@ func (ce *cellEdits) insert(after int) tea.Cmd {
 	if part.ID == "" {
 		return nil
 	}
-	at := max(0, min(ce.notebook.cursor().item-1+after, len(part.Cells)))
 	c := steps.Cell{
 		ID: ce.scratchID(), Part: part.ID, Title: "Scratch", Scratch: true, Judge: "exit-status",
 		Roles: []steps.Role{{On: steps.OnHere, Script: ""}},
 	}
-	cmd := ce.change(part.ID, func(all []steps.Cell) []steps.Cell { return slices.Insert(all, at, c) })
+	cmd := ce.putIn(part, c, after)
 	if ce.opts.ReadOnly != "" {
 		return cmd
 	}
@@ -111,7 +110,7 @@ func (ce *cellEdits) scratchID() string {
 	}
 }
 
-// remove takes the selected cell away at the second d.
+// remove takes the selected cell away at the second d. One of the built-in tutorial is hidden, and keeps its result.
 func (ce *cellEdits) remove() tea.Cmd {
 	c, ok := ce.notebook.selected()
 	switch {
@@ -120,13 +119,49 @@ func (ce *cellEdits) remove() tea.Cmd {
 	case ce.book.Cells[c.ID].Running || slices.Contains(ce.book.Queue, c.ID):
 		ce.notice = "it runs, or waits: i i interrupts"
 		return nil
+	case ce.keyBefore != "d" && ce.hides(c):
+		ce.notice = "d again hides the cell, whose result still counts; z shows it again"
+		ce.keyBefore = "d"
+		return nil
 	case ce.keyBefore != "d":
 		ce.notice = "d again removes the cell; z brings it back"
 		ce.keyBefore = "d"
 		return nil
 	}
-	ce.notice, ce.keyBefore = "removed; z brings it back", ""
-	return ce.takeAway(c)
+	ce.keyBefore = ""
+	if !ce.hides(c) {
+		ce.notice = "removed; z brings it back"
+		return ce.takeAway(c)
+	}
+	ce.notice = "hidden; z shows it again, and U all that are hidden here"
+	cmd := ce.change(c.Part, func(all []steps.Cell) []steps.Cell {
+		for i := range all {
+			all[i].Hidden = all[i].Hidden || all[i].ID == c.ID
+		}
+		return all
+	})
+	ce.notebook.cursor().item = max(0, min(ce.notebook.cursor().item, len(ce.notebook.open().Cells)))
+	return cmd
+}
+
+// hides reports whether a cell is hidden where others are removed: it is nobody's own.
+func (ce *cellEdits) hides(c steps.Cell) bool { return !c.Scratch && ce.opts.Runbook.Write == nil }
+
+// unhide shows all cells of the open part again.
+func (ce *cellEdits) unhide() tea.Cmd {
+	part := ce.book.Tutorial.Parts[ce.notebook.part]
+	n := hiddenIn(part)
+	if n == 0 {
+		ce.notice = "no cell of this part is hidden"
+		return nil
+	}
+	ce.notice = plural(n, "cell") + " shown again"
+	return ce.change(part.ID, func(all []steps.Cell) []steps.Cell {
+		for i := range all {
+			all[i].Hidden = false
+		}
+		return all
+	})
 }
 
 // takeAway takes a cell out of the open part.
@@ -186,10 +221,21 @@ func (ce *cellEdits) pasteCell(after int) tea.Cmd {
 	if _, taken := ce.book.Tutorial.Cell(c.ID); taken {
 		c.ID, c.Scratch = ce.scratchID(), true
 	}
-	at := max(0, min(ce.notebook.cursor().item-1+after, len(part.Cells)))
-	cmd := ce.change(part.ID, func(all []steps.Cell) []steps.Cell { return slices.Insert(all, at, c) })
+	cmd := ce.putIn(part, c, after)
 	ce.notebook.show(c.ID)
 	return cmd
+}
+
+// putIn puts a cell before the selected one, or so many after it.
+func (ce *cellEdits) putIn(part steps.Part, c steps.Cell, after int) tea.Cmd {
+	at := max(0, min(ce.notebook.cursor().item-1+after, len(part.Cells)))
+	return ce.change(part.ID, func(all []steps.Cell) []steps.Cell {
+		i := len(all)
+		if at < len(part.Cells) { // hidden ones are among all
+			i = slices.IndexFunc(all, func(x steps.Cell) bool { return x.ID == part.Cells[at].ID })
+		}
+		return slices.Insert(all, i, c)
+	})
 }
 
 // toggleNote makes a scratch cell a note, and a note a script.

@@ -69,7 +69,7 @@ func pace(after time.Duration) tea.Cmd {
 func (m *Model) tellSaved() tea.Cmd {
 	switch {
 	case m.opts.Runbook.Write != nil && m.opts.ReadOnly == "":
-		write, parts := m.opts.Runbook.Write, m.parts()
+		write, parts := m.opts.Runbook.Write, m.book.Tutorial.Parts
 		return func() tea.Msg {
 			said, err := write(parts)
 			if err != nil {

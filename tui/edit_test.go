@@ -183,6 +183,36 @@ func TestScratchCells(t *testing.T) {
 	s.sees("only a scratch cell")
 }
 
+// A cell of the tutorial is hidden with its result, which counts and can be shown again.
+func TestHide(t *testing.T) {
+	s := newScreen(t, sampleTutorial(), 100, 40)
+	s.press("4", "home", "j")
+	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, passed(1, "ib-write-bw"))
+	s.press("d", "d")
+	s.sees("(1 hidden)")
+	s.seesNot("Bandwidth of one rail")
+	if s.book.Cells["ib-write-bw"].Verdict.Grade != steps.Pass {
+		t.Error("its result is gone")
+	}
+	if slices.ContainsFunc(s.book.Tutorial.Main(), func(c steps.Cell) bool { return c.ID == "ib-write-bw" }) {
+		t.Error("A would run it")
+	}
+	// A cell that is added stands where it would without the hidden one.
+	s.press("home", "b", "esc")
+	var ids []string
+	for _, c := range s.book.Tutorial.CellsOf("baseline") {
+		ids = append(ids, c.ID)
+	}
+	if !slices.Equal(ids, []string{"ib-write-bw", "scratch-1", "ib-write-lat"}) {
+		t.Errorf("cells %v", ids)
+	}
+	s.press("U")
+	s.sees("Bandwidth of one rail")
+	s.seesNot("hidden)")
+	s.press("U")
+	s.sees("no cell of this part is hidden")
+}
+
 // What runs or waits stays.
 func TestRemoveWhatRuns(t *testing.T) {
 	s := newScreen(t, sampleTutorial(), 100, 40)

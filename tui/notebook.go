@@ -329,6 +329,14 @@ func (nb *notebook) open() steps.Part {
 	return steps.Part{}
 }
 
+// hidden counts the cells of the open part that are not shown.
+func (nb *notebook) hidden() int {
+	if nb.part < len(nb.book.Tutorial.Parts) {
+		return hiddenIn(nb.book.Tutorial.Parts[nb.part])
+	}
+	return 0
+}
+
 func (nb *notebook) cursor() *cursor { return &nb.cursors[nb.part] }
 
 // selected is the cell under the selection, if it is one.

@@ -75,7 +75,11 @@ func (m *Model) title() string {
 	case m.layers.has(checklistLevel):
 		return "Checklist"
 	}
-	return m.notebook.open().Title
+	title := m.notebook.open().Title
+	if n := m.notebook.hidden(); n > 0 {
+		title += fmt.Sprintf(" (%d hidden)", n)
+	}
+	return title
 }
 
 // body is the list of parts, the notebook, and on a wide screen the gauges.

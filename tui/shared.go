@@ -193,7 +193,28 @@ func (sh *shared) ranOn(state steps.CellState) []string {
 	return sh.names()
 }
 
-func (sh *shared) parts() []steps.Part { return sh.book.Tutorial.Parts }
+// parts are the tutorial's, without the cells that the user has hidden.
+func (sh *shared) parts() []steps.Part {
+	all := sh.book.Tutorial.Parts
+	if !slices.ContainsFunc(all, func(p steps.Part) bool { return hiddenIn(p) > 0 }) {
+		return all
+	}
+	all = slices.Clone(all)
+	for i, p := range all {
+		all[i].Cells = slices.DeleteFunc(slices.Clone(p.Cells), func(c steps.Cell) bool { return c.Hidden })
+	}
+	return all
+}
+
+// hiddenIn counts the hidden cells of a part.
+func hiddenIn(p steps.Part) (n int) {
+	for _, c := range p.Cells {
+		if c.Hidden {
+			n++
+		}
+	}
+	return n
+}
 
 // viewOf is how a cell or a check is looked at.
 func (sh *shared) viewOf(c steps.Cell, selected bool, l layout) cells.View {

@@ -178,15 +178,14 @@ func edited(t steps.Tutorial, saved []steps.Cell) []steps.Cell {
 	var all []steps.Cell
 	for _, c := range saved {
 		known, ok := t.Cell(c.ID)
-		switch {
-		case !ok:
+		if !ok {
 			all = append(all, c)
-		case c.Edited:
-			known.Roles, known.Edited = c.Roles, true
-			all = append(all, known)
-		default:
-			all = append(all, known)
+			continue
 		}
+		if known.Hidden = c.Hidden; c.Edited {
+			known.Roles, known.Edited = c.Roles, true
+		}
+		all = append(all, known)
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package notebook
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,10 +21,12 @@ func edits() []steps.Event {
 		Judge: "exit-status", Roles: []steps.Role{{On: steps.OnPeer, Script: "uptime\n"}},
 	}
 	note := steps.Cell{ID: "scratch-2", Part: "look", Title: "Scratch", Scratch: true, Prose: "The cable is *new*.\n"}
+	hidden := cells[1]
+	hidden.Hidden = true
 	return []steps.Event{
 		steps.CellStarted{Run: 9, Cell: "hosts", At: began, Scripts: []string{cells[0].Roles[0].Script}},
 		steps.CellEnded{Run: 9, Cell: "hosts", At: began, Verdict: steps.Verdict{Grade: steps.Pass, Reason: "Fine."}},
-		steps.PartChanged{Part: "look", Cells: []steps.Cell{edited, scratch, note, cells[1]}},
+		steps.PartChanged{Part: "look", Cells: []steps.Cell{edited, scratch, note, hidden}},
 	}
 }
 
@@ -72,6 +75,12 @@ func TestEditsAreSaved(t *testing.T) {
 		}
 		if c := cells[2]; !c.Note() || c.Prose != "The cable is *new*." && c.Prose != "The cable is *new*.\n" {
 			t.Errorf("killed %v: the note: %+v", killed, c)
+		}
+		if !cells[3].Hidden {
+			t.Errorf("killed %v: the hidden cell is shown", killed)
+		}
+		if text := string(again.doc.BriefMarkdown()); !strings.Contains(text, "Hidden on the screen: bw.") {
+			t.Errorf("killed %v: the export does not name the hidden cell: %s", killed, text)
 		}
 		if why := book.Stale("hosts"); why != "its script was changed after it ran" {
 			t.Errorf("killed %v: the result of the old script: %q", killed, why)

@@ -75,6 +75,15 @@ func (d *Document) overview() steps.Table {
 	if len(never) > 0 {
 		t.Note = "Not run: " + strings.Join(never, " ") + "."
 	}
+	var hidden []string
+	for _, c := range d.Book.Tutorial.Cells() {
+		if c.Hidden {
+			hidden = append(hidden, c.ID)
+		}
+	}
+	if len(hidden) > 0 {
+		t.Note = strings.TrimSpace(t.Note + " Hidden on the screen: " + strings.Join(hidden, " ") + ".")
+	}
 	return t
 }
 
