@@ -122,11 +122,7 @@ func (n *Notes) lines(k *theme.Styles) []string {
 	section("notes", n.at.Notes, k.Strong.Render)
 	section("the audience reads", n.at.Caption, k.Dim.Render)
 	section(theme.Clean(n.at.Cell), n.at.Verdict, k.Accent.Render)
-	next := n.at.Next
-	if n.at.Over {
-		next = "the end"
-	}
-	section("next", next, k.Strong.Render)
+	section("next", n.at.Following(), k.Strong.Render)
 	return n.fit(lines)
 }
 

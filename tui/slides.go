@@ -262,6 +262,10 @@ func (pr *presenter) report() tea.Cmd {
 	if pr.opts.Presentation.Tell == nil || at == pr.progress.reported {
 		return nil
 	}
+	// A workbench that gives no presentation replaces nothing that another one tells.
+	if pr.progress.slide < 0 && !pr.layers.has(presentationLevel) {
+		return nil
+	}
 	at.No++
 	pr.progress.reported = at
 	tell := pr.opts.Presentation.Tell

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -150,7 +151,7 @@ func (o stageOpening) put(opts *tui.Options, b *bench) error {
 			if at.No < last {
 				return nil
 			}
-			last = at.No
+			last, at.PID = at.No, os.Getpid()
 			raw, err := json.Marshal(at)
 			if err != nil {
 				return err
@@ -179,7 +180,8 @@ func notesCommand() *cobra.Command {
 		Short: "Show the presenter's notes of a running demo in another terminal",
 		Long: `Follows the presentation of "railbench demo" on this machine: what to say now, what comes
 next, the time it has taken, and the last verdict. It only reads; q ends it. Without a
-terminal it prints the current state and ends.`,
+terminal it prints the current state and ends. It says when the presentation is over, and
+when the railbench that gave it has ended.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			path, err := showPath()
@@ -226,6 +228,11 @@ func readMoment(path string) (at script.Moment, err error) {
 	}
 	if err := json.Unmarshal(raw, &at); err != nil {
 		return at, fmt.Errorf("follow the presentation: %s: %w", path, err)
+	}
+	// However it ended, nothing is written after its process.
+	if at.PID > 0 && errors.Is(syscall.Kill(at.PID, 0), syscall.ESRCH) {
+		return at, fmt.Errorf("no presentation is running on this machine: the last one ended at slide %d of %d. Start one "+
+			"with railbench demo", at.Slide, at.Of)
 	}
 	return at, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -57,13 +58,6 @@ func TestNotesWithoutATerminal(t *testing.T) {
 		!strings.Contains(errs.String(), "no presentation is running") {
 		t.Errorf("status %d: %s", code, &errs)
 	}
-	raw, err := json.Marshal(script.Moment{
-		Script: "A show", Slide: 1, Of: 2, Title: "One", Notes: "Say \x1b[31mthis.",
-		Next: "Two",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	path, err := showPath()
 	if err != nil {
 		t.Fatal(err)
@@ -71,14 +65,41 @@ func TestNotesWithoutATerminal(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
+	tell := func(at script.Moment) {
+		t.Helper()
+		raw, err := json.Marshal(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out.Reset()
+		errs.Reset()
 	}
-	out.Reset()
+	at := script.Moment{
+		Script: "A show", Slide: 1, Of: 2, Title: "One", Notes: "Say \x1b[31mthis.", Next: "Two", PID: os.Getpid(),
+	}
+	tell(at)
 	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitOK ||
 		!strings.Contains(out.String(), "A show, 1 of 2: One") ||
 		!strings.Contains(out.String(), "next: Two") || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("status %d: %q %s", code, &out, &errs)
+	}
+	at.Slide, at.Next, at.Over = 2, "", true
+	tell(at)
+	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitOK || !strings.Contains(out.String(), "is over") {
+		t.Errorf("over: status %d: %q %s", code, &out, &errs)
+	}
+	ended := exec.CommandContext(t.Context(), "true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	at.PID = ended.Process.Pid
+	tell(at)
+	if code := Main([]string{"notes"}, nil, &out, &errs); code != exitUsage || out.Len() > 0 ||
+		!strings.Contains(errs.String(), "ended at slide 2 of 2") {
+		t.Errorf("ended: status %d: %q %s", code, &out, &errs)
 	}
 }
 

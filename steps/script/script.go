@@ -72,6 +72,7 @@ type Moment struct {
 	Over    bool      `json:"over"`
 	Rig     string    `json:"rig"`
 	Alarm   string    `json:"alarm"` // of the hardware, that can't wait
+	PID     int       `json:"pid"`   // of the railbench that gives it; 0 where unknown
 }
 
 // most bounds a script, which may be a file of somebody else.
@@ -238,6 +239,14 @@ func (s Script) Check(t steps.Tutorial, check func(cell, name, value string) err
 	return nil
 }
 
+// Following is what comes next: a slide's title, or that the presentation is over.
+func (m Moment) Following() string {
+	if m.Over {
+		return "nothing: the presentation is over"
+	}
+	return m.Next
+}
+
 // Lines are a moment as plain text.
 func (m Moment) Lines() []string {
 	if m.Slide == 0 {
@@ -254,7 +263,7 @@ func (m Moment) Lines() []string {
 		{"notes", m.Notes},
 		{"cell", m.Cell},
 		{"verdict", m.Verdict},
-		{"next", m.Next},
+		{"next", m.Following()},
 	} {
 		if part.text != "" {
 			lines = append(lines, part.name+": "+sanitize.Line(part.text))
