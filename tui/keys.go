@@ -322,7 +322,8 @@ func (m *Model) presenterKeys() []chapter {
 			on("tab, v", "numerals of halves, of cables, of rails; of nodes where there are more than two", "tab", "v").
 				to(m.presenter.nextView).says(4, "tab", m.presenter.views),
 			on("enter", "run the selected cell", "enter").to(m.notebook.run),
-			on("0", "reset the gauges' peaks, averages and history", "0").to(m.resetPeaks).runs().brief(9, "0", "reset"),
+			on("0", "reset the gauges' peaks, averages and history; after j, the tenth scene", "0").
+				to(m.presenter.zero).runs().brief(9, "0", "reset"),
 			on("esc", "back to the notebook, after a question: the audience sees it", "esc").
 				to(m.quit.leave).brief(5, "esc", "notebook"),
 			on("ctrl+g", "back to the notebook at once", "ctrl+g").to(m.presenter.close),

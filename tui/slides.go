@@ -64,8 +64,19 @@ func (pr *presenter) jump() tea.Cmd {
 		return nil
 	}
 	pr.progress.jumping = true
-	pr.notice = fmt.Sprintf("to which scene? 1 to %d", min(9, len(pr.opts.Presentation.Script.Slides)))
+	n := len(pr.opts.Presentation.Script.Slides)
+	if pr.notice = fmt.Sprintf("to which scene? 1 to %d", min(9, n)); n > 9 {
+		pr.notice += ", or 0 for 10"
+	}
 	return nil
+}
+
+// zero resets the gauges, or jumps to the tenth slide.
+func (pr *presenter) zero() tea.Cmd {
+	if pr.progress.jumping {
+		return pr.digit(9)
+	}
+	return pr.resetPeaks()
 }
 
 // digit starts a load, or jumps to a slide.

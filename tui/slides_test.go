@@ -173,7 +173,17 @@ func TestAJumpIsForgotten(t *testing.T) {
 	if s.book.Running != "load-half" {
 		t.Errorf("%q runs, and not the load", s.book.Running)
 	}
+	for range 8 {
+		s.opts.Presentation.Script.Slides = append(s.opts.Presentation.Script.Slides, script.Slide{Title: "One more"})
+	}
+	s.key("0")
+	s.sees("1/10")
+	s.key("j")
+	s.sees("0 for 10")
+	s.key("0")
+	s.sees("10/10")
 	s.Model.opts.Presentation.Script = script.Script{}
+	s.Model.presenter.progress.slide = -1
 	if s.key("j"); strings.Contains(s.Model.notice, "1 to 0") {
 		t.Errorf("without a show: %q", s.Model.notice)
 	}

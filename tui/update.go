@@ -132,7 +132,7 @@ func (m *Model) setProfile(p colorprofile.Profile) tea.Cmd {
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	m.dirty, m.notice = true, ""
 	// The digit of a jump follows at once, or a load is meant by one that comes later.
-	if n := msg.String(); len(n) != 1 || n < "1" || n > "9" {
+	if n := msg.String(); len(n) != 1 || n < "0" || n > "9" {
 		m.presenter.progress.jumping = false
 	}
 	// Twice means twice in a row.
