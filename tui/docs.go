@@ -37,7 +37,10 @@ type docs struct {
 	lines    []string
 	chapters []docChapter
 	width    int
-	current  int // the chapter that w is about
+	current  int         // the chapter that w is about
+	line     line        // what is typed to be looked for
+	words    searchWords // that are looked for in all pages
+	found    int         // the line of the page where they were found last; -1 for none
 }
 
 // A docChapter is a chapter of a page.
@@ -105,7 +108,7 @@ func (pg *docs) explained(text string) tea.Cmd {
 
 func (pg *docs) chooseDoc(i int) {
 	pg.item = max(0, min(i, len(pg.all)-1))
-	pg.top, pg.lines, pg.current = 0, nil, 0
+	pg.top, pg.lines, pg.current, pg.found = 0, nil, 0, -1
 }
 
 // readOn opens the page, or goes on in it.
@@ -189,6 +192,10 @@ func (pg *docs) otherDoc(way int) tea.Cmd {
 }
 
 func (pg *docs) leaveDocs() tea.Cmd {
+	if pg.words.text != "" && pg.page {
+		pg.words = searchWords{}
+		return nil
+	}
 	if !pg.page || pg.all[pg.item].Name == explanation {
 		pg.layers.drop(docsLevel)
 	}
@@ -214,16 +221,22 @@ func (pg *docs) docLines(width int) []string {
 	if pg.lines != nil && pg.width == width {
 		return pg.lines
 	}
-	pg.lines, pg.chapters, pg.width = nil, nil, width
-	for _, text := range chaptersOf(pg.all[pg.item].Text) {
+	pg.width = width
+	pg.lines, pg.chapters = pg.setDoc(pg.item, width)
+	return pg.lines
+}
+
+// setDoc is a page, set in so many columns, and its chapters.
+func (pg *docs) setDoc(item, width int) (lines []string, chapters []docChapter) {
+	for _, text := range chaptersOf(pg.all[item].Text) {
 		if title, ok := strings.CutPrefix(text, "## "); ok {
 			title, _, _ = strings.Cut(title, "\n")
-			pg.chapters = append(pg.chapters, docChapter{title, len(pg.lines), pg.checksNamed(text)})
+			chapters = append(chapters, docChapter{title, len(lines), pg.checksNamed(text)})
 		}
-		pg.lines = append(pg.lines, cells.Prose(text, pg.styles, min(width, docsWidth))...)
-		pg.lines = append(pg.lines, "")
+		lines = append(lines, cells.Prose(text, pg.styles, min(width, docsWidth))...)
+		lines = append(lines, "")
 	}
-	return pg.lines
+	return lines, chapters
 }
 
 // chaptersOf cuts a page before each heading of a chapter.
@@ -274,11 +287,20 @@ func (pg *docs) Draw(width, height int) picture {
 		right = k.Dim.Render(fmt.Sprintf("%d–%d of %d ", top+1, min(len(body), top+room), len(body)))
 	}
 	bar := scrollBar(pg.styles, top, len(body), room)
+	switch {
+	case pg.layers.has(docsFindLevel):
+		left = k.Accent.Render("/") + pg.line.view(k, k.Accent, width/2)
+	case pg.page && pg.words.text != "":
+		left += "  " + k.Accent.Render("/"+theme.Clean(pg.words.text))
+	}
 	lines := []string{theme.Sides(" "+left, right, width), strings.Repeat(" ", width)}
 	for i := range room {
 		text := ""
 		if at := top + i; at < len(body) {
 			text = body[at]
+			if pg.page {
+				text = pg.words.marked(pg.styles, text)
+			}
 		}
 		lines = append(lines, theme.Pad(text, width-1)+bar[i])
 	}

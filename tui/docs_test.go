@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,33 @@ func TestDocsAreRead(t *testing.T) {
 	s.press("D")
 	s.sees("word word") // where it was left
 	s.asked()
+}
+
+// / looks in all pages, n and N go to the next place and back, around the end, and esc leaves the search first.
+func TestDocsAreSearched(t *testing.T) {
+	s := withDocs(t, 80, 24)
+	s.press("D", "/", "W", "O", "R", "D", "enter")
+	s.sees("no page has WORD", "railbench's pages")
+	s.press("/", "w", "o", "r", "d", "enter")
+	s.sees("Keys", "/word")
+	s.press("tab")
+	var places []int
+	for range 61 {
+		s.press("n")
+		places = append(places, s.docs.found)
+	}
+	if s.docs.all[s.docs.item].Name != "glossary" || !slices.IsSorted(places) || slices.Compact(places)[60] != places[60] {
+		t.Errorf("places %v of %s", places, s.docs.all[s.docs.item].Name)
+	}
+	s.sees("The last word.")
+	s.press("n")
+	s.sees("Keys")
+	s.press("N")
+	s.sees("The last word.")
+	s.press("esc")
+	s.seesNot("/word")
+	s.press("esc", "/", "esc")
+	s.sees("railbench's pages")
 }
 
 func TestDocsAreFoundByThePalette(t *testing.T) {

@@ -311,12 +311,17 @@ func (fi *finder) marked(line string) string {
 	if !fi.finding() {
 		return line
 	}
+	return fi.lookup.words.marked(fi.styles, line)
+}
+
+// marked is a line in which the words stand out.
+func (n *searchWords) marked(k *theme.Styles, line string) string {
 	text := ansi.Strip(line)
 	var b strings.Builder
 	end := 0
-	fi.lookup.words.in(text, func(from, to int) bool {
+	n.in(text, func(from, to int) bool {
 		a, z := ansi.StringWidth(text[:from]), ansi.StringWidth(text[:to])
-		b.WriteString(ansi.Cut(line, end, a) + fi.styles.Found.Render(text[from:to]))
+		b.WriteString(ansi.Cut(line, end, a) + k.Found.Render(text[from:to]))
 		end = z
 		return true
 	})

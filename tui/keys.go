@@ -379,14 +379,15 @@ func (m *Model) docsKeys() []chapter {
 				to(func() tea.Cmd { return m.docs.otherDoc(1) }).brief(5, "tab", "next page").only(reading),
 			on("shift+tab, ←, h, [", "the page before it", "shift+tab", "left", "h", "[").
 				to(func() tea.Cmd { return m.docs.otherDoc(-1) }),
-			on("n", "the next chapter of a page", "n").
-				to(func() tea.Cmd { return m.docs.nextChapter(1) }).only(reading),
-			on("N", "the chapter before it", "N").
-				to(func() tea.Cmd { return m.docs.nextChapter(-1) }).only(reading),
+			on("/", "look for something in all pages", "/").to(m.docs.typeFind).brief(6, "/", "search"),
+			on("n", "the next chapter of a page, or the next place where it was found", "n").
+				to(func() tea.Cmd { return m.docs.onward(1) }).only(reading),
+			on("N", "the one before it", "N").
+				to(func() tea.Cmd { return m.docs.onward(-1) }).only(reading),
 			on("w", "runs the checks that the chapter names, as troubleshooting does", "w").
 				to(m.docs.proveChapter).brief(1, "w", "run its checks").
 				only(func() bool { return m.docs.page && len(m.docs.chapter().checks) > 0 }),
-			on("esc", "back to the list, and from there to where you were", "esc").
+			on("esc", "leave the search; back to the list, and from there to where you were", "esc").
 				to(m.docs.leaveDocs).brief(2, "esc", "back"),
 		}},
 		m.everywhere(),

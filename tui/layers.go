@@ -75,6 +75,7 @@ const (
 	gaugesLevel // the gauges have the whole screen
 	presentationLevel
 	docsLevel
+	docsFindLevel // words that are looked for in the pages are typed
 	editorLevel
 	// What follows stands over the screen.
 	formLevel
@@ -102,6 +103,8 @@ func (s *stack) drop(all ...level) {
 			s.open[symptomLevel] = false
 		case outputLevel:
 			s.open[searchLevel] = false
+		case docsLevel:
+			s.open[docsFindLevel] = false
 		default:
 		}
 	}
@@ -119,7 +122,8 @@ func (s *stack) has(some ...level) bool {
 
 // typing reports whether the user is typing: what is typed is no answer to a question that comes meanwhile.
 func (s *stack) typing() bool {
-	return s.has(editorLevel, formLevel, paletteLevel, symptomLevel, wordsLevel, searchLevel, saveAsLevel)
+	return s.has(editorLevel, formLevel, paletteLevel, symptomLevel, wordsLevel, searchLevel, docsFindLevel,
+		saveAsLevel)
 }
 
 // top is the layer that is asked.

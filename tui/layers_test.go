@@ -44,6 +44,7 @@ func opened(t *testing.T) map[level]func() *screen {
 		gaugesLevel:       with("3", "g"),
 		presentationLevel: with("3", "ctrl+g"),
 		docsLevel:         with("3", "D"),
+		docsFindLevel:     with("3", "D", "/"),
 		editorLevel:       with("3", "E"),
 		formLevel:         with("4", "home", "down", "p"),
 		paletteLevel:      with("C", "ctrl+p"),

@@ -121,7 +121,8 @@ func New(s Session, opts Options) *Model {
 	m.all = [levels]layer{
 		notebookLevel: m.notebook, wordsLevel: m.finder, checklistLevel: m.list, symptomLevel: &symptomLine{m.list},
 		outputLevel: m.output, searchLevel: &searchLine{m.output}, gaugesLevel: m.gauges,
-		presentationLevel: m.presenter, docsLevel: m.docs, editorLevel: m.editor, formLevel: m.form,
+		presentationLevel: m.presenter, docsLevel: m.docs,
+		docsFindLevel: &docsFind{m.docs}, editorLevel: m.editor, formLevel: m.form,
 		paletteLevel: m.palette, helpLevel: m.help, quitLevel: m.quit, saveAsLevel: m.saveAs, drillLevel: m.drill,
 		smallLevel: &tooSmall{shared: sh, quit: m.quit}, questionLevel: m.questions,
 	}

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +23,28 @@ func addRunbooks(cmd *cobra.Command, to *[]string) {
 	cmd.Flags().StringArrayVar(to, "runbook", nil,
 		"use this Markdown `FILE` or folder (repeatable)")
 	completeFlags(cmd, map[string]completer{"runbook": files("md", "markdown")})
+}
+
+// looksLike is about a file that is there and can't be opened; nil where there is none.
+func looksLike(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	begin := make([]byte, 512)
+	n, err := io.ReadFull(f, begin)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%s can't be read or is empty: name a runbook (.md) or a session (.ipynb)", path)
+	}
+	kind, hint := "binary data", ""
+	switch text := strings.TrimSpace(string(begin[:n])); {
+	case strings.HasPrefix(text, "{") || strings.HasPrefix(text, "["):
+		kind = "JSON"
+	case strings.HasPrefix(http.DetectContentType(begin[:n]), "text/"):
+		kind, hint = "text", "; for a log or a tool's output: railbench explain "+path
+	}
+	return fmt.Errorf("%s looks like %s: the workbench opens runbooks (.md) and sessions (.ipynb)%s", path, kind, hint)
 }
 
 // isFolder reports whether it is one now.
@@ -43,7 +69,7 @@ func runbooksOrNoCommand(cmd *cobra.Command, args []string) error {
 			return fmt.Errorf("%q is not a runbook: name files that end in .md, or folders of them; "+
 				"railbench run --runbook %s runs cells without a screen", a, args[0])
 		default:
-			return err
+			return cmp.Or(looksLike(a), err)
 		}
 	}
 	return nil

@@ -35,7 +35,11 @@ func rigError(path string, err error) error {
 		if key != "" {
 			at = " at key " + key
 		}
-		return fmt.Errorf("%s:%d:%d%s: %s", path, row, column, at, strings.TrimPrefix(syntax.Error(), "toml: "))
+		why := strings.TrimPrefix(syntax.Error(), "toml: ")
+		if strings.HasSuffix(why, "at start of value") {
+			why = "a text needs quotes, as in name = \"lab\"; a switch is true or false"
+		}
+		return fmt.Errorf("%s:%d:%d%s: %s", path, row, column, at, why)
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

@@ -1,0 +1,103 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/railbench/railbench/tui/theme"
+)
+
+// docsFind is the pages while what is looked for in them is typed.
+type docsFind struct{ *docs }
+
+// typeFind begins to type what is looked for in all pages.
+func (pg *docs) typeFind() tea.Cmd {
+	pg.line = newLine(maxSearchWords)
+	pg.layers.push(docsFindLevel)
+	return nil
+}
+
+// Key types the words; enter goes to the first place that has them.
+func (df *docsFind) Key(msg tea.KeyPressMsg) tea.Cmd {
+	switch msg.String() {
+	case "esc", "ctrl+c":
+		df.layers.drop(docsFindLevel)
+	case "enter":
+		df.layers.drop(docsFindLevel)
+		df.words, df.found = newSearchWords(strings.TrimSpace(df.line.text())), -1
+		if df.words.text != "" {
+			return df.nextPlace(1)
+		}
+	default:
+		df.line.key(msg)
+	}
+	return nil
+}
+
+// Paste adds to the words.
+func (df *docsFind) Paste(text string) tea.Cmd {
+	df.line.paste(firstLine(text))
+	return nil
+}
+
+// Bindings are what the footer says.
+func (df *docsFind) Bindings() []chapter {
+	return []chapter{{"search", []binding{
+		on("enter", "go to the first place", "enter").brief(1, "enter", "find"),
+		on("esc, ctrl+c", "leave the search", "esc", "ctrl+c").brief(2, "esc", "leave"),
+	}}}
+}
+
+// onward goes to the next place that was looked for, or without a search to the next chapter.
+func (pg *docs) onward(way int) tea.Cmd {
+	if pg.words.text == "" {
+		return pg.nextChapter(way)
+	}
+	return pg.nextPlace(way)
+}
+
+// nextPlace opens the next page that has the words, at the line below the top of the one that is open.
+func (pg *docs) nextPlace(way int) tea.Cmd {
+	width := pg.layout().noteWidth - 1
+	from := -1
+	switch {
+	case pg.found >= 0 && pg.page:
+		from = pg.found
+	case pg.page:
+		from = pg.top - 1
+	case way < 0:
+		from = 0
+	}
+	for i := range len(pg.all) + 1 {
+		item := ((pg.item+way*i)%len(pg.all) + len(pg.all)) % len(pg.all)
+		lines, _ := pg.setDoc(item, width)
+		if at := pg.place(lines, from, way); at >= 0 {
+			pg.openDoc(item)
+			pg.found = at
+			pg.top = max(0, min(at, pg.docsEnd()))
+			pg.chapterInSight()
+			return nil
+		}
+		if from = -1; way < 0 {
+			from = 1 << 30
+		}
+	}
+	pg.notice = "no page has " + theme.Clean(pg.words.text)
+	return nil
+}
+
+// place is the first line behind another one, or before it, that has the words; -1 for none.
+func (pg *docs) place(lines []string, from, way int) int {
+	i := max(0, from+1)
+	if way < 0 {
+		i = min(from, len(lines)) - 1
+	}
+	for ; i >= 0 && i < len(lines); i += way {
+		if pg.words.count(ansi.Strip(lines[i])) > 0 {
+			return i
+		}
+	}
+	return -1
+}
