@@ -262,6 +262,27 @@ func TestExplainPrinted(t *testing.T) {
 		"      0xb88303ffff7f61c4      6    1[  ] ==( 4X      25.78125 Gbps Active/  LinkUp)==>  3  3[  ] \"sw\" ( )": {
 			Line: 1, Text: "fabric lid 6 port 1: 4X at 25.78125 Gb/s for each lane, Active, LinkUp",
 		},
+		"# OSU MPI Bi-Directional Bandwidth Test v5.7\n# Size      Bandwidth (MB/s)\n4194304             24609.96": {
+			Line: 3, Text: "figure osu: at most 196.88 Gb/s, 4194304 bytes, OSU MPI Bi-Directional Bandwidth Test v5.7",
+		},
+		"CA 'mlx5_0'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 200\n# Size      Bandwidth (MB/s)\n4194304  12000.00": {
+			Line: 6, Text: "judged osu: low: 96.00 Gb/s, and the ports have 200",
+		},
+		"block_size,batch_size,avg_lat,bw_mib_sec,bw_gib_sec,bw_gb_sec\n8192,1,7.17361,1089.06,1.06354,1.14196": {
+			Line: 2, Text: "figure cloudai: at most 9.14 Gb/s, 8192 bytes",
+		},
+		"[  3]  0.0-10.0 sec  5.81 GBytes  4.99 Gbits/sec": {
+			Line: 1, Text: "figure iperf2: 1 stream: 4.99 Gb/s, retransmits unknown",
+		},
+		"memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n 0     25.10     52.77\nSUM host_to_device_memcpy_ce 77.87": {
+			Line: 3, Text: "figure nvbandwidth: host_to_device_memcpy_ce: 77.87 GB/s, one pair 25.10 to 52.77",
+		},
+		"8192000 bytes in 0.01 seconds = 6812.06 Mbit/sec\n1000 iters in 0.01 seconds = 9.62 usec/iter": {
+			Line: 1, Text: "figure ibv_rc_pingpong: 6.81 Gb/s, 9.62 µs for each exchange",
+		},
+		"cma event RDMA_CM_EVENT_ADDR_ERROR, error -19": {
+			Line: 1, Text: "rping pings=0, event RDMA_CM_EVENT_ADDR_ERROR error -19",
+		},
 		"FAIL ACS for grace_rp 0006 is 0x1d": {Line: 1, Text: "rdma_topo fail: ACS for grace_rp 0006 is 0x1d"},
 	} {
 		if a := k.Text(text, catalog.New().Tools, explain.Omitted{}); !slices.Contains(a.Seen, want) {

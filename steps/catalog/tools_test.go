@@ -24,6 +24,8 @@ var folders = map[string]string{
 	"bonding": "bonding", "bonds": "bonding", "iperf3": "iperf3", "nixlbench": "nixlbench", "ucx": "ucx_info",
 	"rdma-link": "rdma", "rdma-statistic": "rdma", "ibstat": "ibstat", "ethtool": "ethtool", "ethtool-module": "ethtool",
 	"nccl-tests": "nccl-tests", "ucx-perftest": "ucx_perftest",
+	"osu": "osu", "fabtests": "fabtests", "cloudai": "cloudai", "nvbandwidth": "nvbandwidth",
+	"pingpong": "ibv_rc_pingpong", "rping": "rping", "iperf2": "iperf2",
 	"dmesg": "dmesg", "nvidia-smi": "nvidia-smi", "free": "free",
 }
 
@@ -35,7 +37,8 @@ type object struct {
 }
 
 // unprinted are the values that are null where a tool does not print them: a lid, and what answered an address.
-var unprinted = regexp.MustCompile(`"(?:lid|smLID|baseLID|dev|mac)":null`)
+var unprinted = regexp.MustCompile(`"(?:lid|smLID|baseLID|dev|mac|test|bytes|batch|messages|seconds|rateGbps|averageUS|minUS|maxUS|rateMpps|what|` +
+	`localGID|remoteGID|iterations|last|event|error|completion|state|retransmits|jitterMS|lost|datagrams)":null|null[,\]]`)
 
 // readObject reads a text and holds the value to what is promised of every tool's.
 func readObject(t *testing.T, tool parse.Tool, text string) (object, error) {

@@ -52,6 +52,7 @@ func read(t *text, tools parse.Tools) (facts []fact) {
 			}
 		}
 		r := reader{lines: lines}
+		r.ports()
 		for _, name := range names {
 			tool, _ := tools.Named(name)
 			value, _ := tool.Read(body)
@@ -62,8 +63,7 @@ func read(t *text, tools parse.Tools) (facts []fact) {
 			}
 			r.take(name, o)
 		}
-		r.ports()
-		r.tables()
+		r.memory()
 		r.topology()
 		r.queues()
 		r.printed()
@@ -179,6 +179,18 @@ func (r *reader) take(tool string, o object) {
 			put(&r.netdevs, row.str("dev"), row.str("netdev"))
 			r.say(tool, lineWith(r.lines, row.str("dev"), "==>"), "device %s netdev=%s link=%s", row.str("dev"),
 				row.str("netdev"), state)
+		}
+	case "osu", "fabtests", "cloudai":
+		r.sizes(tool, o, rows)
+	case "nvbandwidth":
+		r.copies(rows)
+	case "ibv_rc_pingpong":
+		r.pingPongs(rows)
+	case "rping":
+		r.rping(rows)
+	case "iperf2":
+		if len(rows) > 0 {
+			r.iperf2(rows)
 		}
 	case "nixlbench", "ucx_perftest":
 		r.transfers(tool, rows)

@@ -196,26 +196,6 @@ func (r *reader) transfers(tool string, rows []object) {
 	}
 }
 
-// Tables of tools that have no reader: their head, the column of the figure, counted from 0, and its unit in Gb/s;
-// 0 is µs.
-var otherTables = []struct {
-	tool   string
-	head   *lazyregexp.Pattern
-	column int
-	scale  float64
-}{
-	{"osu", lazyregexp.New(`^# Size\s+(?:\S+ )?Bandwidth \(MB/s\)`), 1, 0.008},
-	{"osu", lazyregexp.New(`^# Size\s+(?:Avg )?Latency ?\(us\)`), 1, 0},
-	{"fabtests", lazyregexp.New(`^bytes\s+(?:#sent|iters)\s+.*MB/sec`), 5, 0.008},
-	{"cloudai", lazyregexp.New(`^block_size,batch_size,avg_lat,bw_mib_sec,bw_gib_sec,bw_gb_sec`), 5, 8},
-}
-
-var (
-	pingPong = lazyregexp.New(`^(\d+) bytes in [\d.]+ seconds = ([\d.]+) Mbit/sec`)
-	sumOf    = lazyregexp.New(`^SUM (\S+) ([\d.]+)`)
-	iperf2   = lazyregexp.New(`^\[ *(\d+|SUM)\] +0\.0+- ?\d+\.\d+ sec .*Bytes +([\d.]+) Gbits/sec\s*$`)
-)
-
 var cma = lazyregexp.New(`^(CmaTotal|CmaFree):\s+(\d+) kB`)
 
 // memory compares the two counts of CMA memory, which cannot contradict each other on a healthy kernel.
@@ -232,56 +212,145 @@ func (r *reader) memory() {
 	}
 }
 
-// tables reads the tables of tools that have no reader of their own.
-func (r *reader) tables() {
-	for _, t := range otherTables {
-		begun, best, at := false, 0.0, 0
-		for _, l := range r.lines {
-			switch {
-			case t.head.Regexp().MatchString(l.text):
-				begun = true
-			case begun:
-				f := strings.FieldsFunc(l.text, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' })
-				if len(f) <= t.column {
-					continue
-				}
-				v, ok := strictnum.Number(f[t.column])
-				if ok && (t.scale == 0 && (at == 0 || v < best) || t.scale > 0 && v > best) {
-					best, at = v, l.n
+// at is the line of a row that a reader numbered in what it got; of a part that was cut it is a line with those words.
+func (r *reader) at(row object, words ...string) int {
+	if n, ok := row.num("line"); ok && int(n) <= len(r.lines) && n > 0 {
+		if l := r.lines[int(n)-1]; !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(l.whole, w) }) {
+			return l.n
+		}
+	}
+	return lineWith(r.lines, words...)
+}
+
+// sizes is a fact of the fastest row, or of the least latency, of a table by message size.
+func (r *reader) sizes(tool string, o object, rows []object) {
+	best, least := -1, -1
+	of := func(i int, key string) float64 { v, _ := rows[i].num(key); return v }
+	for i, row := range rows {
+		if v, ok := row.num("rateGbps"); ok && v > 0 && (best < 0 || v > of(best, "rateGbps")) {
+			best = i
+		}
+		if v, ok := row.num("averageUS"); ok && v > 0 && (least < 0 || v < of(least, "averageUS")) {
+			least = i
+		}
+	}
+	test := ""
+	if s := o.str("test"); s != "" {
+		test = ", " + s
+	}
+	switch {
+	case best >= 0:
+		gbps, bytes := of(best, "rateGbps"), of(best, "bytes")
+		at := r.at(rows[best])
+		r.say(tool, at, "figure %s: at most %.2f Gb/s, %.0f bytes%s", tool, gbps, bytes, test)
+		ways := 1.0
+		if strings.Contains(test, "Bi-Directional") {
+			ways = 2
+		}
+		r.judgePort(tool, at, gbps/ways)
+	case least >= 0:
+		r.say(tool, r.at(rows[least]), "figure %s: least latency %.2f µs, %.0f bytes%s", tool, of(least, "averageUS"),
+			of(least, "bytes"), test)
+	}
+}
+
+// judgePort compares a figure with the port, where the same output has one rate of all ports.
+func (r *reader) judgePort(tool string, at int, gbps float64) {
+	line := 0.0
+	for _, v := range r.rates {
+		if line != 0 && v != line {
+			return
+		}
+		line = v
+	}
+	if line > 0 {
+		verdict := "good"
+		if gbps < leastShare*line {
+			verdict = "low"
+		}
+		r.say(tool, at, "judged %s: %s: %.2f Gb/s, and the ports have %.0f", tool, verdict, gbps, line)
+	}
+}
+
+// copies are facts of nvbandwidth's tests: what one pair moved at least, which shows a slow one, and the sum.
+func (r *reader) copies(rows []object) {
+	for _, row := range rows {
+		sum, _ := row.num("sumGBps")
+		lowest, highest := math.Inf(1), 0.0
+		matrix, _ := row["gbps"].([]any)
+		for _, of := range matrix {
+			cells, _ := of.([]any)
+			for _, cell := range cells {
+				if v, ok := cell.(float64); ok {
+					lowest, highest = min(lowest, v), max(highest, v)
 				}
 			}
 		}
-		switch {
-		case at == 0:
-		case t.scale == 0:
-			r.say(t.tool, at, "figure %s: least latency %.2f µs", t.tool, best)
-		default:
-			r.say(t.tool, at, "figure %s: at most %.2f Gb/s", t.tool, best*t.scale)
+		pairs := ""
+		if highest > 0 {
+			pairs = fmt.Sprintf(", one pair %.2f to %.2f", lowest, highest)
+		}
+		r.say("nvbandwidth", r.at(row, "SUM"), "figure nvbandwidth: %s: %.2f GB/s%s", row.str("test"), sum, pairs)
+	}
+}
+
+// iperf2 is a fact of a run of iperf 2: one stream, or several and their sum.
+func (r *reader) iperf2(rows []object) {
+	streams, sum, at := 0, 0.0, 0
+	again, lost := "unknown", ""
+	for _, row := range rows {
+		gbps, _ := row.num("rateGbps")
+		if row.str("stream") == "SUM" {
+			sum = gbps
+		} else {
+			streams++
+		}
+		at = r.at(row, "bits/sec")
+		if n, ok := row.num("retransmits"); ok {
+			again = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+		if n, ok := row.num("lost"); ok {
+			all, _ := row.num("datagrams")
+			lost = fmt.Sprintf(", %.0f of %.0f datagrams lost", n, all)
 		}
 	}
-	r.memory()
-	two := map[string]float64{}
-	at := 0
-	for _, l := range r.lines {
-		if m := iperf2.Regexp().FindStringSubmatch(l.text); m != nil && len(r.facts) == 0 {
-			two[m[1]], _ = strictnum.Number(m[2])
-			at = l.n
-		}
-		if m := pingPong.Regexp().FindStringSubmatch(l.text); m != nil {
-			v, _ := strictnum.Number(m[2])
-			r.say("ibv_rc_pingpong", l.n, "figure ibv_rc_pingpong: %.2f Gb/s", v/1000)
-		}
-		if m := sumOf.Regexp().FindStringSubmatch(l.text); m != nil {
-			r.say("nvbandwidth", l.n, "figure nvbandwidth: %s: %s GB/s", m[1], m[2])
-		}
+	if streams == 1 && sum == 0 {
+		sum, _ = rows[0].num("rateGbps")
 	}
-	switch len(two) {
-	case 0:
-	case 1:
-		for _, gbps := range two {
-			r.say("iperf2", at, "figure iperf2: 1 stream: %.3g Gb/s", gbps)
+	plural := "streams"
+	if streams == 1 {
+		plural = "stream"
+	}
+	r.say("iperf2", at, "figure iperf2: %d %s: %.3g Gb/s, retransmits %s%s", streams, plural, sum, again, lost)
+}
+
+// pingPongs are facts of ibv_rc_pingpong.
+func (r *reader) pingPongs(rows []object) {
+	for _, row := range rows {
+		gbps, _ := row.num("rateGbps")
+		each := ""
+		if us, ok := row.num("averageUS"); ok {
+			each = fmt.Sprintf(", %.2f µs for each exchange", us)
 		}
-	default:
-		r.say("iperf2", at, "figure iperf2: %d streams: %.3g Gb/s", len(two)-1, two["SUM"])
+		if gid := row.str("localGID"); gid != "" {
+			each += ", local GID " + gid
+		}
+		r.say("ibv_rc_pingpong", r.at(row, "Mbit/sec"), "figure ibv_rc_pingpong: %.2f Gb/s%s", gbps, each)
+	}
+}
+
+// rping is a fact of one end of rping.
+func (r *reader) rping(rows []object) {
+	for _, row := range rows {
+		pings, _ := row.num("pings")
+		how := ""
+		if e := row.str("event"); e != "" {
+			code, _ := row.num("error")
+			how = fmt.Sprintf(", event %s error %.0f", e, code)
+		}
+		if status, ok := row.num("completion"); ok {
+			how += fmt.Sprintf(", completion status %.0f", status)
+		}
+		r.say("rping", r.at(row), "rping pings=%.0f%s", pings, how)
 	}
 }

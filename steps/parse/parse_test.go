@@ -56,7 +56,21 @@ var parsers = map[string]func(string) (any, error){
 	"ucx":                func(s string) (any, error) { return UCXInfo(s) },
 	"ucx-perftest":       func(s string) (any, error) { return UCXPerftestOutput(s) },
 	"stream":             func(s string) (any, error) { return StreamOutput(s) },
+	"osu":                ofTool(OSUTool),
+	"fabtests":           ofTool(FabtestsTool),
+	"cloudai":            ofTool(CloudAITool),
+	"nvbandwidth":        ofTool(NvbandwidthTool),
+	"pingpong":           ofTool(PingPongTool),
+	"rping":              ofTool(RpingTool),
+	"iperf2":             ofTool(Iperf2Tool),
 	"host-staging":       func(s string) (any, error) { return StagingOutput(s) },
+}
+
+func ofTool(of func() Tool) func(string) (any, error) {
+	return func(s string) (any, error) {
+		v, _, err := of().Reads(s)
+		return v, err
+	}
 }
 
 // outcome is what stands in a .json file of the corpus.

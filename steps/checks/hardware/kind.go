@@ -38,6 +38,6 @@ func Kind() registry.Kind {
 		},
 		Params: []steps.Param{registry.PortParam("SPEED_PORT", "18519",
 			"the same as PORT for the checklist's own test, rail-speed")},
-		Tools: []parse.Tool{parse.NvidiaSMITool(), parse.FreeTool(), parse.DmesgTool()},
+		Tools: []parse.Tool{parse.NvidiaSMITool(), parse.FreeTool(), parse.DmesgTool(), parse.NvbandwidthTool()},
 	}
 }

@@ -37,6 +37,6 @@ func Kind() registry.Kind {
 			"delete-keys":   checks.OnBoth(judgeDeleteKeys),
 		},
 		Params: []steps.Param{containerParam()},
-		Tools:  []parse.Tool{parse.NCCLTestsTool()},
+		Tools:  []parse.Tool{parse.NCCLTestsTool(), parse.OSUTool()},
 	}
 }

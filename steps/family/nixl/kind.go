@@ -37,7 +37,7 @@ func Kind() registry.Kind {
 		},
 		Live:   map[string]func(string) (steps.Table, bool){"nixlbench": liveNIXLBench},
 		Params: params(),
-		Tools:  []parse.Tool{parse.UCXTool(), parse.NIXLBenchTool(), parse.UCXPerftestTool()},
+		Tools:  []parse.Tool{parse.UCXTool(), parse.NIXLBenchTool(), parse.UCXPerftestTool(), parse.CloudAITool()},
 		Commands: slices.Concat(
 			registry.Versioned("ucx-utils", "-v", "ucx_info"), registry.Others("ucx-utils", "ucx_perftest"),
 			registry.Commands("nixlbench (it is built from the NIXL repository)", "nixlbench"),

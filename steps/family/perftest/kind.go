@@ -36,7 +36,7 @@ func Kind() registry.Kind {
 			"dual-link": planDual,
 		},
 		Params: params(),
-		Tools:  []parse.Tool{parse.PerftestTool()},
+		Tools:  []parse.Tool{parse.PerftestTool(), parse.PingPongTool(), parse.RpingTool(), parse.FabtestsTool()},
 		Commands: slices.Concat(
 			registry.Versioned("perftest", "--version", "ib_write_bw", "ib_write_lat"),
 			registry.Others("perftest", "ib_read_bw", "ib_read_lat", "ib_send_bw", "ib_send_lat"),

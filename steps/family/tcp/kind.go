@@ -37,7 +37,7 @@ func Kind() registry.Kind {
 				"an address and a port", gaugeAddress),
 		},
 		Commands: registry.Versioned("iperf3", "--version", "iperf3"),
-		Tools:    []parse.Tool{parse.Iperf3Tool()},
+		Tools:    []parse.Tool{parse.Iperf3Tool(), parse.Iperf2Tool()},
 	}
 }
 
