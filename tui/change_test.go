@@ -110,6 +110,25 @@ func TestAQuestionThatNobodySees(t *testing.T) {
 	}
 }
 
+// While the user is asked the cell's time stands.
+func TestTheClockStandsWhileAQuestionWaits(t *testing.T) {
+	s := start(t, 80, 24)
+	q := steps.ChangeQuestion{Cell: "nodes", Title: "Jumbo frames"}
+	s.tell(steps.CellStarted{Run: 1, Cell: "nodes", At: s.now})
+	began := s.now
+	s.now = s.now.Add(2 * time.Second)
+	s.send(questionMsg{Change: &q, Answer: func(string, bool) {}})
+	s.now = s.now.Add(30 * time.Second)
+	if got := s.notebook.since(began); got != "2.0 s" {
+		t.Errorf("while it waits: %s", got)
+	}
+	s.press("n")
+	s.now = s.now.Add(time.Second)
+	if got := s.notebook.since(began); got != "3.0 s" {
+		t.Errorf("after the answer: %s", got)
+	}
+}
+
 // A question's deadline is of the clock of who is asked: a simulated rig's time may be hours
 // ahead, and takes none of his.
 func TestAQuestionEndsOnThePersonsClock(t *testing.T) {

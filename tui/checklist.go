@@ -609,6 +609,11 @@ func (cl *checklist) drawCheck(c steps.Cell, selected bool, titles int) cells.Ch
 	if f, ok := cl.book.Tutorial.Cell(c.Check.Cures(state.Verdict)); ok {
 		fix := cl.book.Cells[f.ID]
 		d.Fix, d.FixState = f, fix
+		for _, p := range cl.opts.Params {
+			if f.Reads(p) && !cl.form.readsAny(c) {
+				d.FixReads = append(d.FixReads, p.Name)
+			}
+		}
 		if fix.Running {
 			d.FixTime = cl.opts.Clock.Rig().Sub(fix.Started)
 		}

@@ -49,6 +49,9 @@ func (cp *copies) copyOutput() tea.Cmd {
 	case state.Run == 0:
 		cp.notice = "it has not run yet"
 		return nil
+	case cp.keyBefore == "y" && state.Log != "":
+		cp.keyBefore, cp.notice = "", "copied the path of its log"+allowed
+		return tea.SetClipboard(state.Log)
 	}
 	verdict := ""
 	if v := state.Verdict; !cp.layers.has(outputLevel) && v.Grade != steps.NotRun && !state.Running {
@@ -87,6 +90,10 @@ func (cp *copies) copyOutput() tea.Cmd {
 		what += " and the verdict"
 	}
 	cp.notice = fmt.Sprintf("copied %s, %s%s", what, cells.Bytes(uint64(size)), allowed)
+	if state.Log != "" {
+		cp.keyBefore = "y"
+		cp.notice += "; y again: its log's path"
+	}
 	return tea.SetClipboard(head + strings.Join(texts[first:], "") + verdict)
 }
 

@@ -50,9 +50,20 @@ func TestCopyOutput(t *testing.T) {
 		t.Errorf("copied %q", got)
 	}
 	s.sees("copied 5 lines and the verdict")
+	if got := clipboard(t, s.press("y")); !strings.HasPrefix(got, printed) {
+		t.Errorf("without a log the second y copied %q", got)
+	}
 	s.press("O")
 	if got := clipboard(t, s.press("y")); got != printed {
 		t.Errorf("from the opened output: %q", got)
+	}
+	s.press("O")
+	logged := passed(2, "gids")
+	logged.Log = "/tmp/a log"
+	s.tell(steps.CellStarted{Run: 2, Cell: "gids", At: s.now}, logged)
+	s.press("y")
+	if got := clipboard(t, s.press("y")); got != logged.Log {
+		t.Errorf("y y copied %q", got)
 	}
 }
 

@@ -144,7 +144,7 @@ func (m *Model) notebookKeys() []chapter {
 			on("esc", "leave the search", "esc").to(m.finder.leaveFind),
 			on("O", "open the selected cell's whole output; again, or esc, closes it", "O").
 				to(m.finder.openFound).brief(9, "O", "output"),
-			on("y", "copy the selected cell's last output and its verdict, if the terminal allows it", "y").
+			on("y", "copy the selected cell's last output and its verdict, if the terminal allows it; y y: its log's path", "y").
 				to(m.copies.copyOutput).unlike("y makes it code: here m does"),
 			on("Y", "copy its script, with the values that it would run with", "Y").to(m.copies.copyScript),
 			on("|", "open its log in $PAGER", "|").to(m.copies.openPager),

@@ -26,7 +26,9 @@ type questions struct {
 
 // queue puts a question behind those that are open.
 func (qs *questions) queue(q steps.Question) tea.Cmd {
-	qs.all = append(qs.all, q)
+	if qs.all = append(qs.all, q); qs.askedAt.IsZero() {
+		qs.askedAt = qs.opts.Clock.Rig()
+	}
 	qs.layers.push(questionLevel)
 	qs.dirty = true
 	return nil
@@ -119,9 +121,12 @@ func (qs *questions) answer(text string, ok bool) tea.Cmd {
 
 // keep has those that are still to be answered.
 func (qs *questions) keep(left []steps.Question) {
-	if qs.all = left; len(left) == 0 {
-		qs.layers.drop(questionLevel)
+	if qs.all = left; len(left) > 0 || qs.askedAt.IsZero() {
+		return
 	}
+	qs.layers.drop(questionLevel)
+	qs.waited += qs.opts.Clock.Rig().Sub(qs.askedAt)
+	qs.askedAt = time.Time{}
 }
 
 func (qs *questions) wipe() {

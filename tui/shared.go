@@ -60,15 +60,18 @@ type notices struct {
 
 // viewSettings are what the user wants to see of cells and checks, by their ids, and of the screen around them.
 type viewSettings struct {
-	evidence    map[string]int // presses of its key
-	scripts     map[string]bool
-	noParts     bool      // the list of parts is folded away
-	noGauges    bool      // they are hidden
-	foldGauges  bool      // they are one line: nothing moves
-	movedAt     time.Time // when something last did
-	noMouse     bool      // the mouse is the terminal's
-	follow      bool      // the selection goes along with the running cell
-	changedFile string    // a runbook's that has changed on disk
+	evidence   map[string]int // presses of its key
+	scripts    map[string]bool
+	noParts    bool      // the list of parts is folded away
+	noGauges   bool      // they are hidden
+	foldGauges bool      // they are one line: nothing moves
+	movedAt    time.Time // when something last did
+
+	askedAt     time.Time     // since when questions wait; zero where none does
+	waited      time.Duration // how long they have waited in the running cell
+	noMouse     bool          // the mouse is the terminal's
+	follow      bool          // the selection goes along with the running cell
+	changedFile string        // a runbook's that has changed on disk
 }
 
 func newShared(s Session, opts Options) *shared {
@@ -312,7 +315,13 @@ func (sh *shared) resetPeaks() tea.Cmd {
 	return sh.ask(Session.ResetPeaks)
 }
 
-// since is how long ago something began, by the nodes' time.
-func (sh *shared) since(began time.Time) string { return cells.Seconds(sh.opts.Clock.Rig().Sub(began)) }
+// since is how long the running cell has run: its time stands while the user is asked.
+func (sh *shared) since(began time.Time) string {
+	now := sh.opts.Clock.Rig()
+	if !sh.askedAt.IsZero() {
+		now = sh.askedAt
+	}
+	return cells.Seconds(max(0, now.Sub(began)-sh.waited))
+}
 
 func (sh *shared) busy() bool { return sh.book.Running != "" || len(sh.book.Queue) > 0 }

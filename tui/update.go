@@ -165,6 +165,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 			}
 		}
 		if s, ok := e.(steps.CellStarted); ok {
+			m.waited = 0
 			m.drill.pay(s.Cell)
 			if m.follow && m.notebook.watch != s.Cell {
 				m.notebook.show(s.Cell)

@@ -495,9 +495,11 @@ func unasked(c steps.Cell) error {
 		"ask. Run: railbench run %s --yes", c.ID)
 }
 
-// confirmed asks the user. Meanwhile the nodes' time goes on.
+// confirmed asks the user. Meanwhile the nodes' time goes on, and the cell's stands.
 func (r *run) confirmed(ctx context.Context, q steps.ChangeQuestion) (ok bool, err error) {
+	began := r.s.clock.Now()
 	r.s.clock.Apart(ctx, false, func() { ok, err = r.s.o.Confirm.Change(ctx, q) })
+	r.waited += r.s.clock.Now().Sub(began)
 	return ok, err
 }
 

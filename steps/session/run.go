@@ -68,6 +68,8 @@ type run struct {
 	held *heldLines
 	// locked says that its nodes are locked already.
 	locked bool
+	// waited is how long the user was asked.
+	waited time.Duration
 	// printed is when a role last printed a line.
 	printed atomic.Int64
 

@@ -585,7 +585,7 @@ func (s *Session) run(ctx context.Context, id steps.RunID, cell steps.Cell, seen
 	s.logs[cell.ID] = ended.Log
 	s.mu.Unlock()
 	ended.At = s.clock.Now()
-	ended.Elapsed = ended.At.Sub(began)
+	ended.Elapsed = ended.At.Sub(began) - r.waited
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// The end is told first, so that whoever hears it knows what still waited; what somebody

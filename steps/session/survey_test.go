@@ -145,8 +145,12 @@ type answers struct {
 	asked *[]steps.ChangeQuestion
 }
 
+// answerTime is how long somebody thinks.
+const answerTime = 20 * time.Millisecond
+
 func (a answers) Change(_ context.Context, q steps.ChangeQuestion) (bool, error) {
 	*a.asked = append(*a.asked, q)
+	time.Sleep(answerTime)
 	return a.yes, nil
 }
 
@@ -158,8 +162,13 @@ func TestAsksFirst(t *testing.T) {
 		c.Asks, c.Title = true, "Make a file"
 		var asked []steps.ChangeQuestion
 		b := open(t, Options{Confirm: answers{yes, &asked}}, c)
+		began := time.Now()
 		b.Run("c")
-		v := b.until("c").Verdict
+		state := b.until("c")
+		v := state.Verdict
+		if rest := time.Since(began) - state.Elapsed; rest < answerTime {
+			t.Errorf("the cell's time has that of the answer: %s", state.Elapsed)
+		}
 		_, err := os.Stat(file)
 		if made := err == nil; made != yes {
 			t.Errorf("answer %v: the script ran: %v", yes, made)

@@ -20,6 +20,7 @@ type Check struct {
 	// Fix is the cell that puts it right; its ID is empty where there is none.
 	Fix      steps.Cell
 	FixState steps.CellState
+	FixReads []string      // names of its parameters
 	FixTime  time.Duration // how long the fix has been running
 }
 
@@ -90,7 +91,11 @@ func (c Check) fix(b *body) {
 	case c.FixState.Running:
 		b.wrap(b.k.Accent.Render(c.Spinner+" "+theme.Clean(c.Fix.Title)+", "+Seconds(c.FixTime)), "  ", "    ")
 	case wrong && !c.State.Running:
-		does := b.k.Dim.Render(" (" + c.Fix.ID + "; it shows what it does, and asks)")
+		does := "; it shows what it does, and asks"
+		if len(c.FixReads) > 0 {
+			does += "; p sets " + strings.Join(c.FixReads, ", ")
+		}
+		does = b.k.Dim.Render(" (" + c.Fix.ID + does + ")")
 		b.wrap(b.k.Focus.Render("f")+" fix: "+theme.Clean(c.Fix.Title)+does, "  ", "    ")
 	}
 	if v := c.FixState.Verdict; v.Grade != steps.NotRun && !c.FixState.Running {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -262,8 +263,9 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		switch {
 		case mtu[0] != mtu[1]:
 			differ[here.Netdev.Name] = true
-			rep.Add(steps.MTUDiffers, steps.Fail, "%s has MTU %s on %s but %s on %s. Large packets are dropped. Set both "+
-				"alike: railbench run mtu", here.Netdev.Name, mtu[0], rig.NameOf(steps.Here), mtu[1], rig.NameOf(steps.Peer))
+			rep.Add(steps.MTUDiffers, steps.Fail, "%s has MTU %s on %s but %s on %s: large packets are dropped. Set both "+
+				"alike: railbench run mtu, or with -p JUMBO_MTU=%s", here.Netdev.Name, mtu[0], rig.NameOf(steps.Here), mtu[1],
+				rig.NameOf(steps.Peer), least(mtu))
 			rep.Explain("The rate of TCP falls close to zero, without an error message")
 			for _, e := range steps.Ends {
 				rep.Decide(rig.NameOf(e) + " " + ends[e].Netdev.Name + " MTU")
@@ -283,6 +285,13 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		return rep.Verdict(lead + ", and full-size packets pass in both directions")
 	}
 	return rep.Verdict(lead, "No rail could be tested, so whether full-size packets pass is unknown")
+}
+
+// least is the smaller of two MTUs, which is where the odd one goes back to.
+func least(mtu [2]string) string {
+	a, _ := strconv.Atoi(mtu[0])
+	b, _ := strconv.Atoi(mtu[1])
+	return strconv.Itoa(min(a, b))
 }
 
 // fullPackets looks at packets that fill the MTU, over each rail whose ends have one, and
