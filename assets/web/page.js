@@ -226,7 +226,7 @@ function dial(caption, name) {
       setText(sub, known ? `payload ${most.word}` : `${most.word}, on the wire`);
       setText(wire, known ? `${figure(most.wire)} on the wire` : "payload unknown");
       const said = (w) => `${figure(w.wire)} on the wire${w.payload >= 0 ? `, ${figure(w.payload)} payload` : ""}`;
-      setText(other, least.wire < 0.005 ? "" : `${least.word} ${said(least)}`);
+      setText(other, least.wire < 0.005 ? "" : `${least.word} ${figure(least.wire)} wire`);
       setText(foot, `0 to ${+top.toFixed(0)} Gb/s${scale ? "" : " (link unknown)"}`);
       setText(why, stale || (down ? "down" : ""));
       root.classList.toggle("stale", !!stale);
@@ -249,7 +249,7 @@ function drawDials() {
     const rails = state.dials.flatMap((d, i) => d.node === name ? [i] : []);
     const total = dial("all rails", `${name}, all rails`);
     total.root.classList.add("total");
-    const dials = rails.map((i) => dial(make("span", { textContent: state.dials[i].dev + (state.dials[i].netdev ? " · " + state.dials[i].netdev : "") }), `${name} ${state.dials[i].dev}`));
+    const dials = rails.map((i) => dial(make("span", {}, state.dials[i].dev, ...(state.dials[i].netdev ? [make("br"), state.dials[i].netdev] : [])), `${name} ${state.dials[i].dev}`));
     const rdma = svg("path", { class: "rdma" }), ip = svg("path", { class: "ip" });
     const middle = svg("line", { x1: 0, x2: historyLen - 1, y1: 50, y2: 50 });
     const picture = svg("svg", { viewBox: `0 0 ${historyLen - 1} 100`, preserveAspectRatio: "none", role: "img" }, ip, rdma, middle);
@@ -336,7 +336,7 @@ function drawHistory() {
     n.history = n.full; // its scale
     n.rdma.setAttribute("d", ways.map((w, i) => area(w.rdma.map(() => 0), w.rdma, first, full[i])).join(""));
     n.ip.setAttribute("d", ways.map((w, i) => area(w.rdma, w.both, first, full[i])).join(""));
-    setText(n.top, `all rails, sent above and received below, on the wire: 0 to ${+most.toFixed(0)} Gb/s each`);
+    setText(n.top, `sent above, received below, 0 to ${+most.toFixed(0)} Gb/s on the wire`);
     const said = (w) => w.both.at(-1) == null ? "unknown" : `${figure(w.rdma.at(-1))} Gb/s of RDMA and ${figure(w.both.at(-1) - w.rdma.at(-1))} of IP`;
     n.picture.setAttribute("aria-label", `${n.name}, the last two minutes of all rails, now sent ${said(ways[0])}, received ${said(ways[1])}`);
   }

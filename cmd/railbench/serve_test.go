@@ -358,6 +358,44 @@ func TestPageFits(t *testing.T) {
 	}
 }
 
+// A rig of two nodes with four rails is seen without scrolling, with the legend of its colours; so it is for a
+// projector, whose figures are larger.
+func TestPageShowsBothNodes(t *testing.T) {
+	t.Parallel()
+	address, end := served(t, "--listen", "127.0.0.1:0", "rail-map", "load-halves")
+	tab := newTab(t, testform.Tool(t, "chromium"))
+	tab.shown(address, "2 PASS")
+	figure := 0.0
+	for _, c := range []struct {
+		big           bool
+		width, height int
+	}{{false, 1280, 800}, {true, 1280, 800}, {true, 1920, 1080}} {
+		if pressed := tab.run(`document.getElementById("big").getAttribute("aria-pressed")`); (pressed == "true") != c.big {
+			tab.run(`document.getElementById("big").click()`)
+		}
+		tab.picture(c.width, c.height, false)
+		if n := tab.run(`document.querySelectorAll(".node .dial").length`); n != 10.0 {
+			t.Fatalf("%v dials, not two nodes with four rails and their sum", n)
+		}
+		below, _ := tab.run(`[...document.querySelectorAll("#legend, #legend .key, .node, .node .dial, .node .history")].filter((e) => {
+			const r = e.getBoundingClientRect();
+			return r.height < 1 || r.top < 0 || r.bottom > innerHeight || r.right > innerWidth;
+		}).map((e) => e.className || e.id).join()`).(string)
+		if below != "" {
+			t.Errorf("%+v: out of sight: %s", c, below)
+		}
+		high, _ := tab.run(`Math.min(...[...document.querySelectorAll(".dial text:not(.small)")].map(
+			(e) => e.getBoundingClientRect().height))`).(float64)
+		if high < 1.2*figure {
+			t.Errorf("%+v: figures %.0f high, not larger than %.0f", c, high, figure)
+		}
+		figure = high
+	}
+	if text, err := end(); err != nil {
+		t.Error(err, text)
+	}
+}
+
 // lowContrast names a text whose contrast with the page is below WCAG's 4.5 to 1.
 const lowContrast = `(() => {
 	const light = (c) => { const [r, g, b] = c.match(/[\d.]+/g).map(Number).map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
