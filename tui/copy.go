@@ -89,11 +89,12 @@ func (cp *copies) copyOutput() tea.Cmd {
 	case verdict != "":
 		what += " and the verdict"
 	}
-	cp.notice = fmt.Sprintf("copied %s, %s%s", what, cells.Bytes(uint64(size)), allowed)
+	cp.notice = fmt.Sprintf("copied %s, %s", what, cells.Bytes(uint64(size)))
 	if state.Log != "" {
 		cp.keyBefore = "y"
 		cp.notice += "; y again: its log's path"
 	}
+	cp.notice += allowed
 	return tea.SetClipboard(head + strings.Join(texts[first:], "") + verdict)
 }
 

@@ -20,6 +20,8 @@ import (
 type Doc struct {
 	Name, About string // About is what is in it, in a line
 	Text        string // Markdown
+	// Now, if not nil, gives the text whenever the page is opened.
+	Now func() string
 }
 
 // docs is what is read of them.
@@ -108,6 +110,9 @@ func (pg *docs) explained(text string) tea.Cmd {
 
 func (pg *docs) chooseDoc(i int) {
 	pg.item = max(0, min(i, len(pg.all)-1))
+	if now := pg.all[pg.item].Now; now != nil {
+		pg.all[pg.item].Text = now()
+	}
 	pg.top, pg.lines, pg.current, pg.found = 0, nil, 0, -1
 }
 

@@ -15,9 +15,15 @@ func withDocs(t *testing.T, w, h int) *screen {
 	s := start(t, w, h)
 	s.opts.Docs = func() []Doc {
 		return []Doc{
-			{"keys", "every key", "# Keys\n\n| key | what |\n|---|---|\n| `a` | " +
-				strings.Repeat("word ", 40) + "|\n"},
-			{"glossary", "the words", "# Glossary\n\n" + strings.Repeat("A word.\n\n", 60) + "The last word.\n"},
+			{
+				Name: "keys", About: "every key",
+				Text: "# Keys\n\n| key | what |\n|---|---|\n| `a` | " +
+					strings.Repeat("word ", 40) + "|\n",
+			},
+			{
+				Name: "glossary", About: "the words",
+				Text: "# Glossary\n\n" + strings.Repeat("A word.\n\n", 60) + "The last word.\n",
+			},
 		}
 	}
 	return s
@@ -123,8 +129,8 @@ func TestChaptersRunTheirChecks(t *testing.T) {
 	s.tell(connected()...)
 	s.opts.Docs = func() []Doc {
 		return []Doc{{
-			"troubleshooting", "what to do",
-			"# Troubleshooting\n\nText. `railbench doctor mtu-equal` is in no chapter.\n\n" +
+			Name: "troubleshooting", About: "what to do",
+			Text: "# Troubleshooting\n\nText. `railbench doctor mtu-equal` is in no chapter.\n\n" +
 				"## Slow\n\n**Confirm:** `railbench doctor mtu-equal\nno-such gids`, or `railbench doctor mtu-equal`.\n\n" +
 				"```sh\n## no chapter\n```\n\n## Nothing\n\nNo checks.\n\n## Slower\n\n`railbench doctor mtu-equal`\n",
 		}}

@@ -95,7 +95,8 @@ func New(s Session, opts Options) *Model {
 	m.form = &form{shared: sh}
 	m.notebook = &notebook{
 		shared: sh, output: m.output, form: m.form, cursors: make([]cursor, max(1, len(opts.Tutorial.Parts))),
-		folded: map[string]bool{}, whole: map[string]bool{}, notes: map[string]bool{},
+		wasRead: map[string]bool{},
+		folded:  map[string]bool{}, whole: map[string]bool{}, notes: map[string]bool{},
 	}
 	m.finder = &finder{shared: sh, notebook: m.notebook, output: m.output}
 	m.editor = &editor{shared: sh, notebook: m.notebook}

@@ -31,6 +31,8 @@ type notebook struct {
 	notes  map[string]bool // what is different in fact stands in its place; the same
 	reads  string          // the cell whose script is read before it is trusted
 
+	wasRead map[string]bool // parts that were seen to their end, by id
+
 	cache cache
 	marks map[string]int // the number of the first difference, by cell and introduction; see markOf
 }

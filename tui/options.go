@@ -19,6 +19,8 @@ type Options struct {
 	ReadOnly string          // why nothing can be run here, in a line that stays; empty where it can
 	Notice   string          // stands in the footer until the first key
 	Drill    Drill           // the zero value for none
+	// Learning keeps what was read and run; nil where nobody learns.
+	Learning Learning
 	// Docs are the pages to read, in the order of their list; asked for when somebody wants to read.
 	Docs func() []Doc
 	// Explain says in Markdown what follows from a text that a user pasted: a log, a thread, the output of tools.
@@ -140,4 +142,10 @@ type Viewers struct {
 type Audience interface {
 	Book(steps.Notebook)
 	Board(meter.Board)
+}
+
+// Learning keeps what was read and run of the built-in tutorial. It may take a while: it is called from a command.
+type Learning interface {
+	PartRead(id string) error
+	CellRan(id string) error
 }

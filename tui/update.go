@@ -140,7 +140,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.keyBefore = ""
 	}
 	top := m.layers.top()
-	cmd := m.all[top].Key(msg)
+	cmd := tea.Batch(m.all[top].Key(msg), m.notebook.reading())
 	// An audience is shown nothing of a wrong key.
 	if l, ok := m.all[top].(interface{ unknownKey() string }); ok && l.unknownKey() != "" && top != presentationLevel {
 		m.notice = l.unknownKey() + " does nothing here: ? shows all keys"
@@ -152,6 +152,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 // Who looks along is told after the whole batch: a page needs no state between two events that came together.
 func (m *Model) fold(events []steps.Event) tea.Cmd {
 	var again tea.Cmd
+	var cmds []tea.Cmd
 	for _, e := range events {
 		before := m.book
 		m.book = m.book.Apply(e)
@@ -160,6 +161,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 			m.drill.drilled(ended)
 			m.list.checkedAll()
 			m.list.fixRan(ended)
+			cmds = append(cmds, m.ran(ended))
 			if cmd := m.list.recheck(ended); cmd != nil {
 				again = cmd
 			}
@@ -176,7 +178,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 	if m.opts.Viewers.Audience != nil {
 		m.opts.Viewers.Audience.Book(m.book)
 	}
-	cmds := []tea.Cmd{m.drawSoon(), m.presenter.mark(events), again}
+	cmds = append(cmds, m.drawSoon(), m.presenter.mark(events), again)
 	m.presenter.reach(events)
 	if m.book.Running != "" && !m.ticking {
 		m.ticking = true

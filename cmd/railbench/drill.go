@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"github.com/railbench/railbench/runner/safefile"
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/progress"
 	"github.com/railbench/railbench/steps/sanitize"
 	"github.com/railbench/railbench/tui"
 )
@@ -25,14 +27,29 @@ import (
 func drillCommand(rig *rigFlags) *cobra.Command {
 	var table bool
 	cmd := &cobra.Command{
-		Use:   "drill",
+		Use:   "drill [PART]",
 		Short: "Find a secret fault of the simulated rig, against the clock",
 		Long: `Opens the checklist on a simulated rig with one secret fault on one node. You see what a
 user would report, and find the fault. You start with 100 points: each check costs 2,
 another cell 1, a hint (h) 15, a minute 2. Running every check finds the fault and leaves
-almost no points. --scores shows the results so far; --seed N repeats a drill.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+almost no points. --scores shows the results so far; --seed N repeats a drill.
+
+With a part of the tutorial the fault is one that the part is about: its exercise.
+"railbench progress" shows which are solved.`,
+		Example: `  railbench drill
+  railbench drill gid-check`,
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return partIDs(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			part := ""
+			if len(args) > 0 {
+				part = args[0]
+			}
+			if part != "" && progress.Exercise(part) == nil {
+				return usage(noExercise(part))
+			}
 			if table {
 				return drillScores(cmd.OutOrStdout())
 			}
@@ -43,7 +60,7 @@ almost no points. --scores shows the results so far; --seed N repeats a drill.`,
 			if !cmd.Flags().Changed("seed") {
 				f.seed = rand.Uint64()
 			}
-			fault, node, err := drillFault(f.seed, f.nodeCount)
+			fault, node, err := drillFault(f.seed, f.nodeCount, progress.Exercise(part))
 			if err != nil {
 				return err
 			}
@@ -61,15 +78,18 @@ almost no points. --scores shows the results so far; --seed N repeats a drill.`,
 				return err
 			}
 			again := ""
+			if part != "" {
+				again = " " + part
+			}
 			if f.nodeCount != 0 {
-				again = fmt.Sprintf(" --nodes %d", f.nodeCount)
+				again += fmt.Sprintf(" --nodes %d", f.nodeCount)
 			}
 			how := "You left before a check had found it."
 			if took := model.Drilled(); took > 0 {
 				checks, hints := model.DrillUsed()
 				how = fmt.Sprintf("A check found it after %s: %d points, with %s and %s.",
 					took, model.Score(), steps.Counted(checks, "check"), steps.Counted(hints, "hint"))
-				done := drillScore{time.Now(), spec, f.seed, model.Score(), took, checks, hints}
+				done := drillScore{time.Now(), part, spec, f.seed, model.Score(), took, checks, hints}
 				if kept := done.keep(); kept != nil {
 					sanitize.Fprintln(cmd.ErrOrStderr(), kept)
 				}
@@ -81,6 +101,27 @@ almost no points. --scores shows the results so far; --seed N repeats a drill.`,
 	}
 	cmd.Flags().BoolVar(&table, "scores", false, "print the results of earlier drills, the best first")
 	return cmd
+}
+
+func noExercise(part string) error {
+	ids := partIDs()
+	near := steps.DidYouMean(part, ids)
+	if near == "" {
+		near = ": parts are " + strings.Join(ids, ", ")
+	}
+	return fmt.Errorf("no part %q%s", part, near)
+}
+
+// partIDs are those of the built-in tutorial, each of which has an exercise.
+func partIDs() (ids []string) {
+	t, _, err := tutorial()
+	if err != nil {
+		return nil
+	}
+	for _, p := range t.Parts {
+		ids = append(ids, p.ID)
+	}
+	return ids
 }
 
 // drillFor is what somebody reports who has a fault, and hints, each of which says more.
@@ -116,6 +157,7 @@ func drillFor(fault sim.Fault, node string) (tui.Drill, error) {
 // A drillScore is a line of the table of drills.
 type drillScore struct {
 	At     time.Time     `json:"at"`
+	Part   string        `json:"part,omitempty"` // whose exercise it was
 	Fault  string        `json:"fault"`
 	Seed   uint64        `json:"seed"`
 	Points int           `json:"points"`
@@ -199,14 +241,15 @@ func drillScores(out io.Writer) error {
 }
 
 // drillFault chooses a fault that a check finds, and one of so many nodes for it, or none
-// where it is on all of them.
-func drillFault(seed uint64, nodes int) (f sim.Fault, node string, err error) {
+// where it is on all of them. among are the faults to choose from; nil for all.
+func drillFault(seed uint64, nodes int, among []string) (f sim.Fault, node string, err error) {
 	t, _, err := tutorial()
 	if err != nil {
 		return f, "", err
 	}
 	found := slices.DeleteFunc(sim.Faults(), func(f sim.Fault) bool {
-		return !slices.ContainsFunc(t.Checks(), func(c steps.Cell) bool { return slices.Contains(c.Check.Finds, f.Name) })
+		finds := func(c steps.Cell) bool { return slices.Contains(c.Check.Finds, f.Name) }
+		return among != nil && !slices.Contains(among, f.Name) || !slices.ContainsFunc(t.Checks(), finds)
 	})
 	if len(found) == 0 {
 		return f, "", errors.New("no check finds any fault")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/railbench/railbench/runner/sim"
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/progress"
 )
 
 // Every drill begins with what somebody would report, and has hints; none but the last, which
@@ -65,5 +66,34 @@ func TestDrillScores(t *testing.T) {
 	if len(lines) != 4 || !strings.HasPrefix(lines[1], "    90  1m0s") || !strings.HasPrefix(lines[2], "    40  1m0s") ||
 		!strings.Contains(lines[1], "slow-rail@spark-01 (1)") {
 		t.Errorf("got:\n%s", out.String())
+	}
+}
+
+// TestExercises: every part ends with its exercise, and a check finds every fault of it.
+func TestExercises(t *testing.T) {
+	t.Parallel()
+	tut, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range tut.Parts {
+		last := p.Cells[len(p.Cells)-1]
+		if !strings.Contains(last.Tail, "`railbench drill "+p.ID+"`") {
+			t.Errorf("part %s ends without its exercise", p.ID)
+		}
+		found := map[string]bool{}
+		for seed := range uint64(60) {
+			f, _, err := drillFault(seed, 0, progress.Exercise(p.ID))
+			if err != nil {
+				t.Fatalf("%s: %v", p.ID, err)
+			}
+			found[f.Name] = true
+		}
+		if len(found) != len(progress.Exercise(p.ID)) {
+			t.Errorf("part %s: a check finds %v of %v", p.ID, found, progress.Exercise(p.ID))
+		}
+	}
+	if err := noExercise("gid-chek"); !strings.Contains(err.Error(), "did you mean \"gid-check\"") {
+		t.Error(err)
 	}
 }

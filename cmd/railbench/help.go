@@ -99,7 +99,7 @@ type commandGroup struct {
 // grouped are the subcommands of a command, by what they are for; those of a subcommand are one group.
 func grouped(c *cobra.Command) []commandGroup {
 	groups := []commandGroup{
-		{title: "Learn", names: []string{"docs", "drill", "list", "run", "new", "check"}},
+		{title: "Learn", names: []string{"docs", "progress", "drill", "list", "run", "new", "check"}},
 		{title: "Diagnose", names: []string{"doctor", "explain", "pairs", "compare", "parse"}},
 		{title: "Present", names: []string{"demo", "notes", "serve", "gauge", "stream", "export"}},
 		{title: "Rig", names: []string{"init", "nodes", "rig", "sim", "trust", "undo"}},

@@ -215,7 +215,7 @@ or a folder of them. A saved session is opened by its name: FILE.ipynb.`,
 		withRig(initCommand(&rig), flags,
 			without(rigNames(flags), []string{"container", "link", "param", "etcd", "slurm"})...))
 	root.AddCommand(notesCommand(), streamCommand(), gaugeCommand(), simCommand(), virtualCommand(), docsCommand())
-	root.AddCommand(atOnce(trustCommand(), listCommand(), newCommand(), checkCommand(),
+	root.AddCommand(atOnce(trustCommand(), listCommand(), progressCommand(), newCommand(), checkCommand(),
 		withRig(nodesCommand(&rig), flags, "nodes", "inventory"),
 		parseCommand(), explainCommand(), exportCommand(), compareCommand(), completionCommand(), manCommand())...)
 	completeFlags(root, rigCompletions())

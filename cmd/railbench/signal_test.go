@@ -114,8 +114,9 @@ func TestEveryVerbEnds(t *testing.T) {
 		"init": "looks at nodes, with the context",
 		"sim":  "waits for the context", "demo": "a screen", "pairs": "TestPairsGoOn", "notes": "waits for the context",
 		"serve": "TestServersEnd", "gauge": "TestServersEnd", "stream": "TestServersEnd",
-		"rig":  "a script that gets the signal, too",
-		"docs": "a pager has the terminal, and hears of the signal itself",
+		"rig":      "a script that gets the signal, too",
+		"docs":     "a pager has the terminal, and hears of the signal itself",
+		"progress": "the same",
 	}
 	for _, c := range rootCommand().Commands() {
 		if !slices.Contains(covered, c.Name()) && own[c.Name()] == "" && c.IsAvailableCommand() {

@@ -203,6 +203,9 @@ func setUp(cmd *cobra.Command, flags rigFlags, o opening) (*app, error) {
 	opts.Viewers = tui.Viewers{Audience: along.page, Serve: along.toggle}
 	opts.Programs = tui.Programs{Editor: openEditor, Pager: openPager}
 	opts.Rig.Linked = flags.link != ""
+	if k, err := keeper(); err == nil && back == nil {
+		opts.Learning = k
+	}
 	opts.Drill, opts.Presentation.Open, opts.Notice = o.drill, o.stage.open, notice
 	if kept != nil {
 		book := kept.Book()
@@ -241,7 +244,7 @@ func (b *bench) screen(s *session.Session) tui.Options {
 		Rig:      tui.Rig{Simulated: b.options.Simulated, Name: b.options.Rig, Hint: hint(b)},
 		Clock:    tui.Clock{Rig: s.Now},
 		Terminal: thisTerminal(),
-		Docs:     pages,
+		Docs:     func() []tui.Doc { return append(pages(), progressPage()) },
 		Explain:  explainPage,
 		Plan:     tui.Plan{Text: planned(&b.options), Values: plannedValues(&b.options)},
 	}
