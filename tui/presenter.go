@@ -135,7 +135,8 @@ func (pr *presenter) Draw(width, height int) picture {
 	s := presentation.Screen{
 		Width: width, Height: height, Dials: presentation.NewDials(pr.book.Rig, pr.snapshot), View: pr.view,
 		Names: [2]string{names[steps.Here], names[steps.Peer]}, Simulated: pr.simulated(),
-		Recorded: pr.opts.Rig.Recorded, Cell: pr.shown(pr.spinner.View() + " "), Foot: pr.foot(),
+		Recorded: pr.opts.Rig.Recorded, ASCII: pr.opts.Terminal.ASCII, Cell: pr.shown(pr.spinner.View() + " "),
+		Foot: pr.foot(),
 	}
 	s.Results = pr.results.all(len(pr.opts.Presentation.Script.Slides))
 	pr.caption(&s)

@@ -66,6 +66,7 @@ type Screen struct {
 	Names         [2]string // of the nodes, by End
 	Simulated     bool
 	Recorded      bool
+	ASCII         bool // the terminal has letters only
 	Cell          Cell
 	Results       []Result // of the slides, in their order
 	// Caption is what a show says at this point, and Place where in it one is: "3 of 9".
@@ -84,6 +85,9 @@ const (
 	leastHistory = 2 // rows of the curve, its axis among them
 	wideEnough   = 120
 	highEnough   = 36
+	// From here on a caption is in large letters, in so many lines of them.
+	hugeWidth, hugeHeight = 180, 56
+	mostCaption           = 3
 )
 
 // Lines draws the screen: Height lines, each Width wide.
@@ -194,6 +198,14 @@ func (d drawing) alert() []string {
 func (d drawing) caption() []string {
 	if d.Caption == "" {
 		return nil
+	}
+	if d.Width >= hugeWidth && d.Height >= hugeHeight && !d.ASCII {
+		if lines, ok := large(theme.Clean(d.Caption), d.Width-4); ok && len(lines) <= mostCaption*letterRows {
+			for i, l := range lines {
+				lines[i] = "  " + d.k.Head.Render(l)
+			}
+			return append([]string{""}, lines...)
+		}
 	}
 	most := 2
 	if d.roomy {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/railbench/railbench/steps/health"
 	"github.com/railbench/railbench/steps/meter"
 	"github.com/railbench/railbench/steps/rate"
+	"github.com/railbench/railbench/steps/script"
 	"github.com/railbench/railbench/tui/theme"
 )
 
@@ -185,8 +187,9 @@ func TestResults(t *testing.T) {
 		dot           size
 	}{{60, 20, 0, size{}}, {80, 24, 4, size{1, 1}}, {160, 50, 3, size{3, 2}}, {200, 60, 2, size{4, 2}}} {
 		s := Screen{
-			Width: c.width, Height: c.height, View: Results, Results: all, Foot: " ? help", Caption: strings.Repeat("word ", 20),
-			Cell: Cell{Title: "Summary", Grade: steps.Pass, Verdict: strings.Repeat("word ", 24)},
+			Width: c.width, Height: c.height, View: Results, Results: all, Foot: " ? help",
+			Caption: "Every act, and what it reached.",
+			Cell:    Cell{Title: "Summary", Grade: steps.Pass, Verdict: strings.Repeat("word ", 24)},
 		}
 		lines := s.Lines(theme.New(true, colorprofile.TrueColor))
 		text := ansi.Strip(strings.Join(lines, "\n"))
@@ -237,6 +240,56 @@ func TestTheStageGrows(t *testing.T) {
 				t.Errorf("%dx%d: the history has %d rows", c.width, c.height, history)
 			}
 		}
+	}
+}
+
+// On a large screen a caption is in large letters; one that they can't say, or that is too long, is not cut for them.
+func TestLargeCaptions(t *testing.T) {
+	for r, rows := range letters {
+		for i, row := range rows {
+			if len(row) != len(rows[0]) {
+				t.Errorf("row %d of %c has %d dots", i, r, len(row))
+			}
+		}
+	}
+	show, err := os.ReadFile("../../assets/show/show.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := script.Parse("show.md", string(show))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type caption struct {
+		text  string
+		ascii bool
+		large bool
+	}
+	all := []caption{
+		{"One rail.", true, false},
+		{"92 Gb/s of payload", false, false}, // GB/S is another unit
+		{"Zwei Knoten, größer", false, false},
+		{strings.Repeat("Too long a caption. ", 12), false, false},
+	}
+	for _, s := range built.Slides {
+		all = append(all, caption{s.Caption, false, true})
+	}
+	for _, c := range all {
+		s := Screen{Width: 200, Height: 60, Caption: c.text, ASCII: c.ascii, Foot: " ? help"}
+		d := drawing{Screen: s, k: theme.New(true, colorprofile.TrueColor), roomy: true}
+		lines := d.caption()
+		text := ansi.Strip(strings.Join(lines, " "))
+		if strings.Contains(text, "█") != c.large || strings.Contains(text, strings.Fields(c.text)[0]) == c.large {
+			t.Errorf("%+v:\n%s", c, strings.Join(lines, "\n"))
+		}
+		for _, l := range lines {
+			if w := ansi.StringWidth(l); w > 200 {
+				t.Errorf("%+v: a line of %d columns", c, w)
+			}
+		}
+	}
+	if got := strings.Join(halves("ON"), "\n"); got != "█▀█ █▄ █ \n█ █ █ ▀█ \n▀▀▀ ▀  ▀ " {
+		t.Errorf("got\n%s", got)
 	}
 }
 
