@@ -22,6 +22,8 @@ const (
 	mostFound = 8
 	// A word that one saying has weighs as one that some have: else a chance word decides.
 	mostWeight = 3.5
+	// A text whose words are scattered over the phrases of a saying means it at most so much: less than Sure.
+	scattered = 0.7
 )
 
 // A Saying is what people say or a tool prints of something: phrases, in which * stands for anything, and the checks
@@ -79,6 +81,9 @@ func (s *Sayings) weight(w string) float64 {
 	return min(mostWeight, math.Log(1+float64(len(s.phrases))/float64(s.in[w])))
 }
 
+// Words is how many words of a text say anything.
+func (s *Sayings) Words(text string) int { return len(s.words.meanings(text)) }
+
 // Meant lists the sayings that a text means, the best first. A long text means none: every word stands somewhere in it.
 func (s *Sayings) Meant(text string) []Meant {
 	asked := s.words.meanings(text)
@@ -100,8 +105,8 @@ func (s *Sayings) Meant(text string) []Meant {
 			for _, p := range phrases {
 				scores[i] = max(scores[i], alike(said, p, s.weight))
 			}
-			// Several of its phrases may have a word each.
-			scores[i] = max(scores[i], 0.75*sharedBy(said, slices.Concat(phrases...), s.weight))
+			// Several of its phrases may have a word each: that alone is never sure.
+			scores[i] = max(scores[i], scattered*sharedBy(said, slices.Concat(phrases...), s.weight))
 		}
 	}
 	var found []Meant

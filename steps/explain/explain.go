@@ -64,7 +64,8 @@ type Found struct {
 	Docs   string     `json:"docs"`
 	Source string     `json:"source"`
 
-	score int
+	score   int
+	generic bool
 }
 
 // Explained reports whether the text led anywhere: that only some words fit is no answer, and that a part of the text

@@ -207,6 +207,10 @@ func (r *reader) take(tool string, o object) {
 		}
 	case "show_gids":
 		r.gids()
+	case "ibv_devices":
+		if len(rows) == 0 {
+			r.say(tool, lineWith(r.lines, "node GUID"), "ibv_devices lists no device")
+		}
 	case "dmesg":
 		for _, row := range rows {
 			r.say(tool, lineWith(r.lines, row.str("text")), "kernel %s %s: %s", row.str("kind"), row.str("device"),

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -44,6 +45,8 @@ type Cause struct {
 	Not []string `toml:"not"`
 	// Over are entries that this one makes needless where both are found.
 	Over []string `toml:"over"`
+	// Generic is an error that many programs print: it gives way to any other cause in its lines.
+	Generic bool `toml:"generic"`
 	// Words are how people say it, and messages that lead to its checks; * stands for anything.
 	Words []string `toml:"words"`
 	// Why, Confirm and Fix are sentences with commands in backticks. An entry with Confirm is a chapter of the page
@@ -276,8 +279,19 @@ func (k *Knowledge) match(t text, facts []fact) (found []Found, understood map[i
 			found = slices.DeleteFunc(found, func(f Found) bool { return slices.Contains(cause.Over, f.ID) })
 		}
 	}
+	found = slices.DeleteFunc(found, func(f Found) bool { return f.generic && f.within(found) })
 	slices.SortStableFunc(found, func(a, b Found) int { return cmp.Compare(b.score, a.score) })
 	return found, understood
+}
+
+// within reports whether each line of a cause is another's, too.
+func (f Found) within(all []Found) bool {
+	return !slices.ContainsFunc(f.Lines, func(l Fact) bool {
+		return !slices.ContainsFunc(all, func(o Found) bool {
+			same := func(x Fact) bool { return x.Line == l.Line }
+			return !o.generic && o.Sure != Harmless && slices.ContainsFunc(o.Lines, same)
+		})
+	})
 }
 
 // in reports whether an entry is in a text, and the lines that say so.
@@ -312,7 +326,9 @@ func (c *Cause) in(t *corpus) (lines []Fact, ok bool) {
 const (
 	mostSaid  = 60 // lines
 	leastSaid = 2  // words of one
-	mostMeant = 3  // entries
+	// Of a longer text a line needs so many words that say anything.
+	leastMeaning = 3
+	mostMeant    = 3 // entries
 )
 
 // said finds the entries that a text means in a person's own words, where no tool's words lead anywhere.
@@ -323,6 +339,9 @@ func (k *Knowledge) said(t text) (found []Found) {
 	for _, l := range t.lines {
 		if l.known || l.command != "" || len(strings.Fields(l.text)) < leastSaid || tried == mostSaid {
 			continue
+		}
+		if len(t.lines) > mostTyped && (!spoken(l.text) || k.Sayings().Words(l.text) < leastMeaning) {
+			continue // what a tool prints has words, too
 		}
 		tried++
 		for _, m := range k.Sayings().Meant(l.text) {
@@ -345,11 +364,24 @@ func (k *Knowledge) said(t text) (found []Found) {
 	return found[:min(len(found), mostMeant)]
 }
 
+// spoken reports whether a person may have written a line of a longer text: some words, and not much else.
+func spoken(s string) bool {
+	const leastWords, leastShare = 4, 0.65
+	words, plain := 0, 0
+	for w := range strings.FieldsSeq(strings.ToLower(s)) {
+		words++
+		if strings.Trim(w, "abcdefghijklmnopqrstuvwxyz,.?!;'\"-") == "" && strings.ContainsFunc(w, unicode.IsLetter) {
+			plain++
+		}
+	}
+	return words >= leastWords && float64(plain) >= leastShare*float64(words)
+}
+
 func (c *Cause) found(sure Sure, lines []Fact) Found {
 	f := Found{
 		ID: c.ID, Title: c.Title, Code: c.Code, Sure: sure, Next: c.Next,
 		Why: strings.ReplaceAll(c.Why, "`", ""), Fix: strings.ReplaceAll(c.Fix, "`", ""),
-		Checks: slices.Concat([]string{}, c.Checks), Docs: c.Docs, Source: c.Source, Lines: []Fact{},
+		Checks: slices.Concat([]string{}, c.Checks), Docs: c.Docs, Source: c.Source, Lines: []Fact{}, generic: c.Generic,
 	}
 	slices.SortStableFunc(lines, func(a, b Fact) int { return cmp.Compare(a.Line, b.Line) })
 	lines = slices.CompactFunc(lines, func(a, b Fact) bool { return a == b })

@@ -60,7 +60,8 @@ var (
 	silent = lazyregexp.New(`(?i)^(?:[\W\d_]*|[\w.]+ ?[:=] ?\d+|legend:?|nic legend:?|nic statistics:|iperf done\.?|--- .* ---|` +
 		`done\.?|hi|hello|thanks?.*|failed to complete run_iter\w+ function successfully|cache|` +
 		`completion with error at \w+|scnt=\d+, ccnt=\d+|errno: no such file or directory\.?|` +
-		`exit|logout|edit:.*|wrote:?|on .* wrote:)$`)
+		`exit|logout|edit:.*|wrote:?|on .* wrote:|all processes are ready to proceed|connecting to etcd at \S+|` +
+		`[\w ]+ : not active)$`)
 )
 
 // cut makes the lines of a text.
