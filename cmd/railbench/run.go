@@ -273,7 +273,7 @@ func (h *headless) run(ctx context.Context, cells []steps.Cell) {
 			h.Leave(c.ID, session.Reason(ctx))
 		// The first cell says itself what it is about a node; each after it would wait for that as long again.
 		case h.Session.Unreachable() != nil && len(h.Ended) > 0:
-			h.Leave(c.ID, "a node could not be reached before")
+			h.Leave(c.ID, "an earlier cell could not reach a node. Mend that first (railbench doctor nodes)")
 		default:
 			h.Run(ctx, c.ID)
 		}

@@ -106,7 +106,7 @@ func (m *Managers) networkManager(general, devices, shared string) {
 	case err != nil || running != "running":
 		m.Any = append(m.Any, steps.Manager{
 			By: name, State: "running",
-			Trouble: "it is running, but nmcli gets no answer (" + firstLine(general) + ")",
+			Trouble: noAnswer("nmcli", general, name),
 			Busy:    strings.Contains(general, "no answer within") || strings.Contains(general, "not running"),
 		})
 		return
@@ -131,6 +131,12 @@ func (m *Managers) networkManager(general, devices, shared string) {
 	}
 }
 
+// noAnswer is about a manager that runs, and whose program gets nothing from it.
+func noAnswer(program, said, unit string) string {
+	return fmt.Sprintf("it runs, but %s gets no answer (%s). Run: sudo systemctl restart %s", program,
+		strings.TrimRight(firstLine(said), "."), unit)
+}
+
 func profile(name string) string {
 	if name == "" {
 		return ""
@@ -149,7 +155,7 @@ func (m *Managers) networkd(said, links string) {
 	case err != nil || !ok:
 		m.Any = append(m.Any, steps.Manager{
 			By: name, State: "running",
-			Trouble: "it is running, but networkctl gets no answer (" + firstLine(said) + ")",
+			Trouble: noAnswer("networkctl", said, "systemd-networkd"),
 			Busy:    ok, // its version is the program's own, and the list is the daemon's
 		})
 		return

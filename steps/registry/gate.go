@@ -67,7 +67,10 @@ func Trouble(rig steps.Rig, o steps.Output) (Finding, bool) {
 	case !o.Ran:
 		return Finding{Code: steps.NotRunHere, Grade: steps.Inconclusive, Text: where + " did not run"}, true
 	case o.Exit.Why == runner.TimedOut:
-		return Finding{Code: steps.TimedOut, Grade: steps.Inconclusive, Text: where + " " + o.Exit.String()}, true
+		return Finding{
+			Code: steps.TimedOut, Grade: steps.Inconclusive,
+			Text: where + " " + o.Exit.String() + ". To find why: railbench doctor",
+		}, true
 	case o.Exit.Why == runner.Cancelled:
 		return Finding{Code: steps.Interrupted, Grade: steps.Inconclusive, Text: where + " was interrupted"}, true
 	case o.Exit.Code == steps.NoContainer && o.Asked[steps.Container] != "":

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/railbench/railbench/steps"
@@ -289,9 +288,12 @@ func judgeMTUEqual(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 
 // least is the smaller of two MTUs, which is where the odd one goes back to.
 func least(mtu [2]string) string {
-	a, _ := strconv.Atoi(mtu[0])
-	b, _ := strconv.Atoi(mtu[1])
-	return strconv.Itoa(min(a, b))
+	a, readA := strictnum.Count(mtu[0])
+	b, readB := strictnum.Count(mtu[1])
+	if readA && (!readB || a < b) {
+		return mtu[0]
+	}
+	return mtu[1]
 }
 
 // fullPackets looks at packets that fill the MTU, over each rail whose ends have one, and
