@@ -81,6 +81,7 @@ func (n *Node) buildTree() *Inode {
 
 	t.fixed("/etc/hostname", n.Name)
 	t.fixed("/etc/os-release", osRelease)
+	t.fixed("/lib/modules/"+n.Release()+"/modules.builtin", "kernel/fs/ext4/ext4.ko\nkernel/net/sched/sch_fq_codel.ko\n")
 	t.fixed("/etc/dgx-release", dgxRelease)
 	t.fixed("/etc/hosts", n.hosts())
 	t.fixed("/etc/passwd", "root:x:0:0:root:/root:/bin/bash\nnvidia:x:1000:1000:NVIDIA:/home/nvidia:/bin/bash")

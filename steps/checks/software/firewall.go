@@ -31,8 +31,8 @@ func judgeFirewall(r steps.Result, facts [2]map[string]string, rep *registry.Rep
 		rep.Show(node+" packet filter", registry.OrUnknown(f["loaded"]), "", nil)
 		switch f["loaded"] {
 		case "":
-			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read whether a packet filter is loaded on %s",
-				node)
+			rep.At(r.Rig, e, steps.Unreadable, steps.Inconclusive, "could not read whether a packet filter is loaded on "+
+				"%s. Read its rules as root: nft list ruleset", node)
 			continue
 		case "none":
 			none = append(none, node)
