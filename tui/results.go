@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/railbench/railbench/steps"
 	"github.com/railbench/railbench/steps/script"
@@ -14,7 +15,12 @@ import (
 type results struct {
 	slides  map[steps.RunID]int // the slide that asked for a run
 	reached map[int]presentation.Result
+	most    presentation.Result // what the gauges showed at most of the cell that runs
+	since   time.Time           // when that began, by our own clock
 }
+
+// settled is how long gauges may show what moved before a cell began: their window, and the cell's own start.
+const settled = 2 * time.Second
 
 // all are the results in the order of so many slides.
 func (rs *results) all(slides int) (all []presentation.Result) {
@@ -40,18 +46,17 @@ func (pr *presenter) reach(events []steps.Event) {
 				pr.results.slides, pr.results.reached = map[steps.RunID]int{}, map[int]presentation.Result{}
 			}
 			pr.results.slides[e.Run] = s.slide
+			pr.results.most, pr.results.since = presentation.Result{}, pr.opts.Clock.Now()
 		case steps.CellEnded:
 			slide, ok := pr.results.slides[e.Run]
 			if !ok {
 				continue
 			}
 			r := pr.resultOf(slide, e)
-			before, again := pr.results.reached[slide]
 			// A check beside a load, and a second visit that was cut short, take no rate away.
-			if again && before.Gbps > 0 && r.Gbps == 0 && r.Grade != steps.Fail {
-				continue
+			if before, again := pr.results.reached[slide]; !again || !r.Weaker(before) {
+				pr.results.reached[slide] = r
 			}
-			pr.results.reached[slide] = r
 		}
 	}
 }
@@ -75,7 +80,21 @@ func (pr *presenter) resultOf(slide int, e steps.CellEnded) presentation.Result 
 	if all := e.Verdict.Measured(steps.Throughput); len(all) > 0 {
 		r.Gbps, r.TCP, r.Why = all[0].Value, all[0].Streams > 0, why(pr.book.Rig, all[0])
 	}
+	if r.Gbps == 0 && r.Code == steps.Interrupted {
+		r.Stopped, r.Gbps, r.TCP = true, pr.results.most.Gbps, pr.results.most.TCP
+	}
 	return r
+}
+
+// gauge notes what a slide's cell moves, in case it is stopped before it has a figure.
+func (pr *presenter) gauge() {
+	if _, ok := pr.results.slides[pr.book.Cells[pr.book.Running].Run]; !ok || pr.book.Running == "" ||
+		pr.opts.Clock.Now().Sub(pr.results.since) < settled {
+		return
+	}
+	if gbps, ip := presentation.NewDials(pr.book.Rig, pr.snapshot).Moves(); gbps > pr.results.most.Gbps {
+		pr.results.most.Gbps, pr.results.most.TCP = gbps, ip
+	}
 }
 
 // why says what a rate is of, and what limits it.

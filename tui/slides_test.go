@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/meter"
+	"github.com/railbench/railbench/steps/rate"
 	"github.com/railbench/railbench/steps/script"
 )
 
@@ -315,14 +318,14 @@ func TestWhatSlidesReached(t *testing.T) {
 		s.Update(eventsMsg{steps.CellStarted{Run: run, Cell: id, At: s.now}})
 		s.Update(eventsMsg{steps.CellEnded{Run: run, Cell: id, Verdict: v}})
 	}
-	rate := func(gbps float64, f steps.Figure) steps.Verdict {
+	of := func(gbps float64, f steps.Figure) steps.Verdict {
 		f.What, f.Value, f.Unit = steps.Throughput, gbps, "Gb/s"
 		return steps.Verdict{Grade: steps.Pass, Reason: "Good.", Figures: []steps.Figure{f}}
 	}
-	runs("load-rail", rate(92.6, steps.Figure{Rails: []int{1}}))
-	runs("load-half", rate(4.84, steps.Figure{Rails: []int{1}, Memory: "VRAM", Staged: true}))
+	runs("load-rail", of(92.6, steps.Figure{Rails: []int{1}}))
+	runs("load-half", of(4.84, steps.Figure{Rails: []int{1}, Memory: "VRAM", Staged: true}))
 	runs("load-rail", steps.Verdict{Grade: steps.Fail, Code: steps.LinkDown, Reason: "It went down."})
-	runs("load-all", rate(185, steps.Figure{}))
+	runs("load-all", of(185, steps.Figure{}))
 	s.sees("One rail", "Gb/s, rail 1", "GPU memory", "host-staged", "A cable is pulled", "pulled on purpose", "link-down")
 	s.seesNot("half 1", "-120 s")
 	if all := s.Model.presenter.results.all(4); len(all) != 3 || all[0].Gbps != 92.6 || all[2].Gbps != 0 ||
@@ -335,9 +338,36 @@ func TestWhatSlidesReached(t *testing.T) {
 	s.fake.took()
 	s.Update(eventsMsg{steps.CellStarted{Run: 200, Cell: "load-rail", At: s.now}})
 	s.key("space")
-	s.Update(eventsMsg{steps.CellEnded{Run: 200, Cell: "load-rail", Verdict: steps.Verdict{Grade: steps.Inconclusive}}})
+	stopped := steps.Verdict{Grade: steps.Inconclusive, Code: steps.Interrupted}
+	s.Update(eventsMsg{steps.CellEnded{Run: 200, Cell: "load-rail", Verdict: stopped}})
 	if all := s.Model.presenter.results.all(4); all[0].Gbps != 92.6 {
 		t.Errorf("a visit that was cut short leaves %+v", all[0])
+	}
+	// Where nothing else is known, what the gauges showed of it is, and is called so. What came to no rate at all, too.
+	for _, want := range []float64{0, 92.5} {
+		delete(s.Model.presenter.results.reached, 0)
+		run++
+		s.key("j")
+		s.key("1")
+		s.fake.took()
+		s.Update(eventsMsg{steps.CellStarted{Run: run, Cell: "load-rail", At: s.now}})
+		if want > 0 {
+			b := sampleBoard(4, 0) // of the load before
+			s.send(snapshotMsg(b))
+			s.now = s.now.Add(settled)
+			for i := range b.Gauges {
+				b.Gauges[i].Tx, b.Gauges[i].Rx = meter.Flow{}, meter.Flow{}
+				b.Gauges[i].RoCE = rate.Headers{Payload: 1024, Counted: 58, Cable: 82}
+				b.Gauges[i].TCP = rate.Headers{Payload: 1448, Counted: 66}
+			}
+			b.Gauges[0].Tx.RDMA = 97.8
+			s.send(snapshotMsg(b))
+		}
+		s.key("space")
+		s.Update(eventsMsg{steps.CellEnded{Run: run, Cell: "load-rail", Verdict: stopped}})
+		if all := s.Model.presenter.results.all(4); !all[0].Stopped || math.Abs(all[0].Gbps-want) > 0.1 {
+			t.Errorf("stopped: %+v, not %v Gb/s", all[0], want)
+		}
 	}
 	// A load that is started there is seen.
 	s.key("j")

@@ -236,6 +236,7 @@ func (m *Model) setSnapshot(b meter.Board) tea.Cmd {
 	before, _ := health.Urgent(m.snapshot.Health)
 	now, _ := health.Urgent(b.Health)
 	m.snapshot = b
+	m.presenter.gauge()
 	m.moves()
 	if m.opts.Viewers.Audience != nil {
 		m.opts.Viewers.Audience.Board(b)

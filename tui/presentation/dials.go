@@ -90,6 +90,15 @@ func (d Dial) value() (v float64, unit string) {
 	return w.total(), "on the wire"
 }
 
+// Moves is the payload that all rails move now, in Gb/s, and whether most of it is IP; 0 where that is unknown.
+func (d Dials) Moves() (gbps float64, ip bool) {
+	_, w := d.All.ways()
+	if !w.Known {
+		return 0, false
+	}
+	return w.Payload, w.IP > w.RDMA
+}
+
 // Dials are all that a screen shows of a rig: every rail, and what they come to together.
 type Dials struct {
 	All                   Dial

@@ -24,11 +24,23 @@ type Result struct {
 	Why string
 	// Pulled says that a cable was pulled in the slide.
 	Pulled bool
+	// Stopped says that the cell was stopped before it had a figure: the rate is the gauges' then, and not judged.
+	Stopped bool
+}
+
+// Weaker reports whether a result says less than another one of its slide, which it is not to replace: it has no judged
+// rate, and is no FAIL.
+func (r Result) Weaker(than Result) bool {
+	judged := func(x Result) bool { return x.Gbps > 0 && !x.Stopped }
+	return r.Grade != steps.Fail && !judged(r) && (judged(than) || than.Gbps > r.Gbps)
 }
 
 // says is what stands below a numeral, or in its place: the grade only where it is no PASS.
 func (r Result) says(k *theme.Styles) (style theme.Style, text string) {
 	style = gradeStyle(k, r.Grade)
+	if r.Stopped && r.Gbps > 0 {
+		return style, "Gb/s, not judged: stopped early"
+	}
 	if r.Gbps > 0 {
 		text = "Gb/s, " + r.Why
 		if r.Grade == steps.Pass {
@@ -37,13 +49,10 @@ func (r Result) says(k *theme.Styles) (style theme.Style, text string) {
 		return style, r.Grade.String() + " " + string(r.Code) + ", " + text
 	}
 	text = strings.TrimSpace(r.Grade.String() + " " + string(r.Code))
-	if r.Cell != "" {
-		text += ", found by " + r.Cell
-	}
 	if r.Pulled && r.Grade == steps.Fail {
-		return k.Warn, "pulled on purpose: " + text
+		return k.Warn, "pulled on purpose: " + text + ", found by " + r.Cell
 	}
-	return style, text
+	return style, text + ", " + r.Cell
 }
 
 // gradeStyle is the colour of a grade.
@@ -143,8 +152,12 @@ func (d drawing) resultLines(room int) []string {
 		}
 		style, text := r.says(d.k)
 		line := " " + theme.Pad(ansi.Truncate(theme.Clean(r.Name), name, "…"), name) + " " +
-			d.k.Strong.Render(fmt.Sprintf("%7s", rate)) + "  " + style.Render(theme.Clean(text))
-		lines = append(lines, ansi.Truncate(line, d.Width, "…"))
+			d.k.Strong.Render(fmt.Sprintf("%7s", rate)) + "  "
+		left := lipgloss.Width(line)
+		for _, l := range theme.Wrap(theme.Clean(text), d.Width-left, "", "") {
+			lines = append(lines, line+style.Render(l))
+			line = strings.Repeat(" ", left)
+		}
 	}
 	if hidden := len(lines) - room; hidden > 0 && room > 0 {
 		lines = append(lines[:room-1], d.k.Dim.Render(fmt.Sprintf(" +%d more", hidden+1)))

@@ -310,7 +310,7 @@ func (d drawing) verdict() []string {
 	if c.Grade != steps.Pass && c.Grade != steps.Skipped { // what to do stands at the end: nothing of it is cut
 		most = max(most, d.Height/2)
 	}
-	lines := theme.Wrap(theme.Clean(c.Verdict), d.Width-2, first, "   ")
+	lines := theme.Wrap(first+theme.Clean(c.Verdict), d.Width-2, "", "   ")
 	if len(lines) > most {
 		lines = lines[:most]
 		lines[most-1] = ansi.Truncate(lines[most-1], d.Width-3, "") + "…"
