@@ -79,7 +79,7 @@ func (qb *quitBox) leave() tea.Cmd {
 // leaveKey answers whether to leave the presentation. What would quit asks that first.
 func (qb *quitBox) leaveKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch msg.String() {
-	case "y", "Y", "enter":
+	case "y", "Y":
 		qb.layers.drop(quitLevel, presentationLevel)
 	case "n", "N", "esc":
 		qb.layers.drop(quitLevel)
@@ -95,18 +95,19 @@ func (qb *quitBox) Key(msg tea.KeyPressMsg) tea.Cmd {
 		return qb.leaveKey(msg)
 	}
 	unsaved := qb.unsaved()
+	shown := qb.layers.has(presentationLevel) // a key that bounces, or a clicker's, ends none
 	switch msg.String() {
 	case "y", "Y", "ctrl+c":
 		return tea.Quit
-	case "q": // a key that bounces ends no presentation
-		if !unsaved && !qb.layers.has(presentationLevel) {
+	case "q":
+		if !unsaved && !shown {
 			return tea.Quit
 		}
 	case "enter", "s", "S":
 		if unsaved {
 			return qb.saveAs.open(true)
 		}
-		if msg.String() == "enter" {
+		if msg.String() == "enter" && !shown {
 			return tea.Quit
 		}
 	case "n", "N", "esc":

@@ -61,7 +61,7 @@ func TestQuitUnsaved(t *testing.T) {
 	s.press("n")
 	s.tell(steps.Saved{Path: "a"})
 	s.press("ctrl+g")
-	for _, keys := range [][]string{{"q", "q"}, {"esc", "q", "q"}, {"esc", "ctrl+c"}} {
+	for _, keys := range [][]string{{"q", "q", "enter"}, {"esc", "enter", "q", "q"}, {"esc", "ctrl+c"}} {
 		if quits(s.press(keys...)) || s.layers.top() != quitLevel || s.quit.leaving {
 			t.Errorf("%q: layer %d", keys, s.layers.top())
 		}
