@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,7 +68,9 @@ func TestKnowledge(t *testing.T) {
 		if len(c.Checks) == 0 || len(c.Words) == 0 && c.Confirm != "" {
 			t.Errorf("%s: %d checks, %d words", c.ID, len(c.Checks), len(c.Words))
 		}
-		if !strings.HasPrefix(c.Source, "https://") {
+		u, err := url.Parse(c.Source)
+		if err != nil || u.Scheme != "https" || !strings.Contains(u.Host, ".") || strings.Trim(u.Path, "/") == "" ||
+			strings.ContainsAny(c.Source, " <>") {
 			t.Errorf("%s: the source is %q", c.ID, c.Source)
 		}
 		if c.Code != "" && !codes[c.Code] {
