@@ -24,6 +24,13 @@ import (
 // A block of exactly that size is still one of the small.
 const largeBlock = 1 << 20
 
+// noDevice is UCX where a name in UCX_NET_DEVICES is no device: the rest of what it says follows from that.
+var noDevice = registry.Cause{
+	Pattern: deviceGone, Code: steps.UCXNoRail, Grade: steps.Fail,
+	Means: "UCX on %s has no device %s. Check UCX_NET_DEVICES and the ports (railbench run " +
+		"nixl-check)",
+}
+
 // nixlCauses are how nixlbench, NIXL and UCX word a failure. One failure has many
 // lines at both ends, and the first pattern that matches counts: causes come
 // before what follows from them.
@@ -68,6 +75,7 @@ var nixlCauses = []registry.Cause{
 		Pattern: lazyregexp.New(`Failed to allocate \d+ bytes`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of %s. Lower NIXL_DRAM_BUFFER",
 	},
+	noDevice,
 	{
 		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
 		Means: "UCX on %s finds none of the given rails. Check the ports and RDMA support " +
@@ -539,6 +547,9 @@ func benchEnds(
 				messages = append(messages, registry.Message{End: o.End, Text: text})
 			}
 		}
+		if !o.Exit.OK() {
+			messages = append(messages, unknownDevices(o, v.Warnings)...)
+		}
 	}
 	seen, well := endedWell(s)
 	// Releases before 1.0 end with status 0 although the data is wrong: what they say counts.
@@ -554,17 +565,13 @@ func benchEnds(
 	}()
 	if s.Err != "" {
 		code, hint := steps.NotRunToEnd, ""
-		// Of a link that goes down UCX says nothing: the run stands still until the session's limit on silence
-		// ends it.
+		// A link that was seen to go down ends the run at once, so it was none.
 		if s.Stalled {
 			b, _ := ends[steps.Here].Value.(parse.NIXLBench)
 			code = steps.TestStalled
-			hint = fmt.Sprintf(", after %d rows. Check rail-map, then rerun", len(b.Rows))
+			hint = fmt.Sprintf(", after %d rows. Look for a stopped process (ps: state T), then rerun", len(b.Rows))
 		}
 		rep.Add(code, steps.Inconclusive, "not completed: %s%s", s.Err, hint)
-		if s.Stalled {
-			rep.Explain("UCX does not report a link that goes down: the transfer stops")
-		}
 	}
 	if explained || s.Err != "" {
 		return ends, false
@@ -773,6 +780,16 @@ func Unavailable(ends [2]steps.Output) string {
 }
 
 var deviceGone = lazyregexp.New(`network devices? (\S+) (?:is|are) not available`)
+
+// unknownDevices are the warnings about devices that UCX was given and does not have.
+func unknownDevices(o steps.Output, warnings []string) (all []registry.Message) {
+	for _, text := range warnings {
+		if deviceGone.Regexp().MatchString(text) {
+			all = append(all, registry.Message{End: o.End, Text: text})
+		}
+	}
+	return all
+}
 
 func notThere(warnings []string) string {
 	for _, w := range warnings {

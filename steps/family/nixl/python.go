@@ -237,6 +237,7 @@ var pythonCauses = []registry.Cause{
 		Means: "its port is in use on %s. Stop the process that listens there (ss -ltnp), or " +
 			"set NIXL_PORT",
 	},
+	noDevice,
 	{
 		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
 		Means: "UCX on %s finds none of the given rails. Check the ports (railbench run nixl-check)",
@@ -354,6 +355,7 @@ func pythonSaid(s steps.Stage) (results [2]parse.NIXLResult, messages []registry
 				messages = append(messages, registry.Message{End: o.End, Text: text})
 			}
 		}
+		messages = append(messages, unknownDevices(o, logged.Warnings)...)
 	}
 	return results, messages
 }

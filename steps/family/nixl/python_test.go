@@ -305,6 +305,14 @@ func TestNIXLTransfer(t *testing.T) {
 			nil,
 		},
 		{
+			"both names are wrong", single, "[1795219857.26] [vm:8305 :0]     ucp_context.c:1014 UCX  WARN  network devices " +
+				"'rail8','rail9' are not available, please use one or more of: 'rail0'(tcp)\n[1795219857.27] [vm:8305 :0]  " +
+				"wireup.c:1 UCX  ERROR no active messages transport to <no debug data>: Unsupported operation\n" +
+				says("initiator", "NIXL_ERR_BACKEND"), kindtest.Served, kindtest.OnlyOne,
+			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Fail, steps.UCXNoRail,
+			[]string{"'rail8','rail9'"},
+		},
+		{
 			"it hung", single, says("initiator", "not done after 60 s"), kindtest.Served, kindtest.OnlyOne,
 			func(s *steps.Stage) { s.Outputs[1].Exit.Code = 1 }, steps.Inconclusive, steps.TimedOut,
 			[]string{"on spark-02"},

@@ -205,7 +205,12 @@ type tcpTest struct {
 // Ends: with -J iperf3 ends with status 0 where it failed, so its own word comes before its
 // status.
 func (t *tcpTest) Ends() bool {
-	if t.stage.Err != "" {
+	switch {
+	case t.stage.Stalled: // what the ends said when they were stopped follows from that
+		t.rep.Add(steps.TestStalled, steps.Inconclusive, "no data moved for %s, so iperf3 was stopped. Look for a stopped "+
+			"process (ps: state T), then run: railbench doctor firewall path-loss", t.cell.Stall)
+		return false
+	case t.stage.Err != "":
 		t.rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", t.stage.Err)
 	}
 	client, server := tcpRoles(t.stage)

@@ -237,6 +237,22 @@ func TestTCP(t *testing.T) {
 			steps.Inconclusive, steps.NotRunToEnd,
 			[]string{"port 5201 on spark-01 is in use"},
 		},
+		"an end stood still until it was stopped": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
+				s.Err, s.Stalled = "nothing was printed for 30s, so it was stopped", true
+				for i := range s.Outputs {
+					s.Outputs[i].Exit = runner.Exit{Why: runner.Cancelled}
+					s.Outputs[i].Value = parse.Iperf3{Error: "select failed: Bad file descriptor"}
+				}
+			}), steps.Inconclusive, steps.TestStalled, []string{"state T"},
+		},
+		"it was stopped because a link went down": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
+				s.Err = "a link of the test went down, so it was stopped"
+				s.Outputs[1].Exit = runner.Exit{Why: runner.Cancelled}
+				kindtest.Counter(s, steps.Here, 0).Errors["carrier_changes"] = 1
+			}), steps.Fail, steps.LinkFlapped, nil,
+		},
 		"a link of unknown rate": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1),
 				func(r *steps.Result, _ *steps.Stage) { r.Rig.Nodes[steps.Peer].Rails[0].RateGbps = 0 }), steps.Inconclusive,
