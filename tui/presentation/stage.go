@@ -150,12 +150,15 @@ func (d drawing) headWith(key string) string {
 	if n := len(d.Dials.Nodes); d.View == Nodes && n > 0 {
 		names = fmt.Sprintf("%d nodes", n)
 	}
-	if lipgloss.Width(names) <= d.Width/2 {
+	place := ""
+	if at := strings.TrimSpace(d.Place + "  " + d.Clock); at != "" {
+		place = " " + k.Strong.Render(at) + " "
+	}
+	// The title and the clock come before the names.
+	if lipgloss.Width(left+right+names+place)+2 <= d.Width {
 		right += k.Dim.Render(names) + " "
 	}
-	if at := strings.TrimSpace(d.Place + "  " + d.Clock); at != "" {
-		right += " " + k.Strong.Render(at) + " "
-	}
+	right += place
 	if key != "" && lipgloss.Width(left+key+right)+1 <= d.Width {
 		left += key
 	}

@@ -246,6 +246,26 @@ func TestTheStageGrows(t *testing.T) {
 	}
 }
 
+// On a narrow screen the title and the clock are whole; the nodes' names go before them.
+func TestAHeadIsNotCut(t *testing.T) {
+	s := Screen{
+		Width: 60, Height: 20, Title: "What was reached", Place: "10/10", Clock: "4:14", Simulated: true,
+		Names: [2]string{"spark-02", "spark-01"},
+	}
+	for width, names := range map[int]bool{60: false, 80: true} {
+		s.Width = width
+		head := ansi.Strip(s.Lines(theme.New(true, colorprofile.TrueColor))[0])
+		for _, want := range []string{"What was reached", "SIMULATED", "10/10  4:14"} {
+			if !strings.Contains(head, want) {
+				t.Errorf("%d columns, no %q: %s", width, want, head)
+			}
+		}
+		if strings.Contains(head, "spark-01") != names {
+			t.Errorf("%d columns: %s", width, head)
+		}
+	}
+}
+
 // On a large screen a caption is in large letters; one that they can't say, or that is too long, is not cut for them.
 func TestLargeCaptions(t *testing.T) {
 	for r, rows := range letters {
