@@ -143,7 +143,7 @@ func (c Cell) Note() bool { return len(c.Roles) == 0 && c.Own == "" }
 type Check struct {
 	// Finds are the faults of the simulated rig that it has to see.
 	Finds []string
-	// Explains are the cells whose FAIL it may explain; a * stands for anything.
+	// Explains are the cells whose FAIL, and the codes that it may explain; a * stands for anything.
 	Explains []string
 	// Fix is the cell that puts it right; empty where that is for human hands.
 	Fix string

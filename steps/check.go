@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Checks lists the checks in the order in which they run: those that measure come
@@ -92,28 +91,29 @@ func (t Tutorial) Says(check string) []Saying {
 	})
 }
 
-// Explaining lists the checks that could explain why a cell came to a verdict: those
-// that its reason or what it printed leads to or names, and then those that name the cell.
-func (t Tutorial) Explaining(cell, text string) (found []Cell) {
-	if t.Sayings != nil {
-		said, _ := t.Sayings().said(text) // what a program says has no synonyms
-		found = t.best(said)
-	}
-	add := func(explains func(Cell) bool) {
-		for _, c := range t.Checks() {
-			if explains(c) && !slices.ContainsFunc(found, func(f Cell) bool { return f.ID == c.ID }) {
+// Explaining lists the checks that could explain why a cell came to a verdict: those that know one of its causes, those
+// that what a tool printed leads to, and then those that name the cell.
+func (t Tutorial) Explaining(cell string, v Verdict, printed string) (found []Cell) {
+	add := func(all []Cell) {
+		for _, c := range all {
+			if !slices.ContainsFunc(found, func(f Cell) bool { return f.ID == c.ID }) {
 				found = append(found, c)
 			}
 		}
 	}
-	// A verdict says "see rail-addresses". A name of one word may be a word of anybody's.
-	words := strings.FieldsFunc(text, func(r rune) bool {
-		return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	})
-	add(func(c Cell) bool { return strings.Contains(c.ID, "-") && slices.Contains(words, c.ID) })
-	add(func(c Cell) bool {
-		return slices.ContainsFunc(c.Check.Explains, func(pattern string) bool { return like(cell, pattern) })
-	})
+	of := func(name string) []Cell {
+		return slices.DeleteFunc(t.Checks(), func(c Cell) bool {
+			return !slices.ContainsFunc(c.Check.Explains, func(pattern string) bool { return like(name, pattern) })
+		})
+	}
+	for _, code := range append([]Code{v.Code}, v.Codes...) {
+		add(of(string(code)))
+	}
+	if t.Sayings != nil {
+		said, _ := t.Sayings().said(printed) // what a program says has no synonyms
+		add(t.best(said))
+	}
+	add(of(cell))
 	return found
 }
 

@@ -22,7 +22,7 @@ func checklist() Tutorial {
 		Checklist: []Part{
 			{ID: "first", Cells: []Cell{
 				check("speed", Check{Measures: true, Explains: []string{"gids"}}),
-				check("mtu-equal", Check{Explains: []string{"tcp-*"}}),
+				check("mtu-equal", Check{Explains: []string{"tcp-*", "mtu-differs"}}),
 			}},
 			{ID: "second", Cells: []Cell{
 				check("ranks", Check{}),
@@ -81,18 +81,20 @@ func TestSymptom(t *testing.T) {
 
 func TestExplaining(t *testing.T) {
 	list := checklist()
-	if got := ids(list.Explaining("tcp-parallel", "")); got != "mtu-equal" {
-		t.Errorf("tcp-parallel: %s", got)
-	}
-	if got := ids(list.Explaining("gids", "Rank 0 >= global size 0")); got != "ranks ports speed" {
-		t.Errorf("gids: %s: what the words lead to comes first", got)
-	}
-	if got := ids(list.Explaining("gids",
-		"It is left out (railbench doctor mtu-equal).")); got != "mtu-equal ports speed" {
-		t.Errorf("gids: %s: what the verdict names comes first", got)
-	}
-	if got := list.Explaining("other", "no words, no xmtu-equal and no ports"); len(got) > 0 {
-		t.Errorf("other: %s", ids(got))
+	for _, c := range []struct {
+		cell    string
+		code    Code
+		printed string
+		want    string
+	}{
+		{"tcp-parallel", "", "", "mtu-equal"},
+		{"gids", "", "Rank 0 >= global size 0", "ranks ports speed"}, // what the words lead to comes first
+		{"gids", MTUDiffers, "Rank 0 >= global size 0", "mtu-equal ranks ports speed"},
+		{"other", PortTaken, "no words", ""},
+	} {
+		if got := ids(list.Explaining(c.cell, Verdict{Code: c.code}, c.printed)); got != c.want {
+			t.Errorf("%s of %s: %q, want %q", c.code, c.cell, got, c.want)
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func (cl *checklist) explain() tea.Cmd {
 		cl.notice = "it looks for what could explain a FAIL; C opens the checklist"
 		return nil
 	}
-	found := cl.book.Tutorial.Explaining(c.ID, state.Verdict.Reason+"\n"+said(state.Output))
+	found := cl.book.Tutorial.Explaining(c.ID, state.Verdict, said(state.Output))
 	if len(found) == 0 {
 		cl.notice = "no check is about this; C opens the checklist, and A checks everything"
 		return nil

@@ -34,7 +34,7 @@ func withChecklist() steps.Tutorial {
 			check("check-network", "rail-speed", "Speed of each rail", steps.Check{Measures: true}),
 			check("check-network", "mtu-equal", "MTU on both ends",
 				steps.Check{Explains: []string{"ib-*"}, Fix: "fix-mtu"}),
-			check("check-network", "gid-index", "GID indexes", steps.Check{}),
+			check("check-network", "gid-index", "GID indexes", steps.Check{Explains: []string{"gid-index-wrong"}}),
 		}},
 		{
 			ID: "check-software", Title: "Software",
@@ -309,7 +309,7 @@ func TestFromAFailToTheCure(t *testing.T) {
 	s.tell(connected()...)
 	s.press("4", "home", "j")
 	failed := passed(1, "ib-write-bw")
-	failed.Verdict = steps.Verdict{Grade: steps.Fail, Reason: "Failed to modify QP"}
+	failed.Verdict = steps.Verdict{Grade: steps.Fail, Code: steps.GIDIndexWrong, Reason: "It ended."}
 	s.tell(steps.CellStarted{Run: 1, Cell: "ib-write-bw", At: s.now}, failed)
 	s.press("w")
 	s.asked("run gid-index mtu-equal")

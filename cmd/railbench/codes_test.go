@@ -74,6 +74,33 @@ func TestCodes(t *testing.T) {
 	}
 }
 
+// What a check explains is a cell of the tutorial or a cause, whose names have not changed.
+func TestExplainsWhatThereIs(t *testing.T) {
+	list, _, err := tutorial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for _, c := range list.Cells() {
+		known = append(known, c.ID)
+	}
+	for _, g := range codeGroups(t) {
+		for _, c := range g.codes {
+			known = append(known, c.value)
+		}
+	}
+	for _, c := range list.Checks() {
+		for _, name := range c.Check.Explains {
+			before, after, wild := strings.Cut(name, "*")
+			if !slices.ContainsFunc(known, func(k string) bool {
+				return k == name || wild && strings.HasPrefix(k, before) && strings.HasSuffix(k, after)
+			}) {
+				t.Errorf("%s explains %s, which is neither a cell nor a code", c.ID, name)
+			}
+		}
+	}
+}
+
 // How long a finding may be.
 const (
 	mostOfReason  = 40

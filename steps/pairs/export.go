@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/railbench/railbench/steps"
+	"github.com/railbench/railbench/steps/registry"
 	"github.com/railbench/railbench/steps/sanitize"
 )
 
@@ -81,7 +82,7 @@ func (m *Matrix) HTML() []byte {
 	if len(j.Causes) > 0 {
 		b.WriteString("<ul>\n")
 		for _, c := range j.Causes {
-			fmt.Fprintf(&b, "<li>%s: %s</li>\n", text(upper(c.Text)), text(c.Evidence))
+			fmt.Fprintf(&b, "<li>%s: %s</li>\n", text(registry.Capital(c.Text)), text(c.Evidence))
 		}
 		b.WriteString("</ul>\n")
 	}

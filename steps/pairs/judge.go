@@ -156,7 +156,8 @@ func (m *Matrix) Judge() Judgement {
 			whole, brief = append(whole, more), append(brief, more)
 			break
 		}
-		whole, brief = append(whole, upper(c.Text)+": "+c.Evidence+"."), append(brief, upper(c.Text)+".")
+		said := registry.Capital(c.Text)
+		whole, brief = append(whole, said+": "+c.Evidence+"."), append(brief, said+".")
 	}
 	var also []string
 	switch {
@@ -170,7 +171,7 @@ func (m *Matrix) Judge() Judgement {
 			m.Partners, len(m.Nodes)-1))
 	}
 	if m.Conditions.Soft != "" {
-		also = append(also, upper(m.Conditions.Soft)+".")
+		also = append(also, registry.Capital(m.Conditions.Soft)+".")
 	}
 	j.Reason, j.Brief = strings.Join(append(whole, also...), " "), strings.Join(append(brief, also...), " ")
 	return j
@@ -185,11 +186,4 @@ func (m *Matrix) fine(total int) string {
 		text += ", " + span{lat.Best, lat.Worst}.words(steps.Latency)
 	}
 	return text + "; every port carried its own bytes at both ends."
-}
-
-func upper(s string) string {
-	if s == "" || strings.ContainsAny(strings.SplitN(s, " ", 2)[0], "0123456789_-.") {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -203,7 +203,7 @@ var attributeTable = []Attribute{
 	},
 	{
 		Name: "explains", Value: "A,B", Check: true,
-		Doc: "the cells whose FAIL it may explain; * stands for anything",
+		Doc: "the cells whose FAIL, and the codes of causes that it may explain; * stands for anything",
 		set: list(",", func(f fence) *[]string { return &f.cell.Check.Explains }),
 	},
 	{
