@@ -42,8 +42,9 @@ func (m *Model) toggleGauges() tea.Cmd {
 		return m.list.nextCheck(-len(m.list.checks()))
 	case outputLevel:
 		return m.output.pageFirst()
+	default:
+		return nil
 	}
-	return nil
 }
 
 // hideGauges takes them off the screen of the notebook, or shows them there again.
