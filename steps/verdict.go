@@ -52,6 +52,8 @@ type Found struct {
 	Devices []string `json:"devices,omitempty"`
 	// Like is the text with nothing in the node's place: what several nodes have alike is the same.
 	Like string `json:"-"`
+	// OnNode says that the text has the node as "on NODE", so that it may name several.
+	OnNode bool `json:"-"`
 }
 
 // On is a verdict on a rig: what its findings name is what they are about, where that is a device or an interface of a

@@ -343,8 +343,13 @@ func decisive(v steps.Verdict) string {
 func (f Finding) found() steps.Found {
 	return steps.Found{
 		Grade: f.Grade, Code: f.Code, Text: Sentences([]string{f.Text}), Node: f.Node, Devices: strings.Fields(f.names),
-		Like: f.like,
+		Like: f.like, OnNode: f.onNode,
 	}
+}
+
+// OnNodes is what a finding says of several nodes, as they are named.
+func OnNodes(f steps.Found, nodes string) string {
+	return Sentences([]string{strings.Replace(f.Like, placeOfNode, nodes, 1)})
 }
 
 // Reason makes one of findings, the worst of which is the first: all where they have room, or the first and how many

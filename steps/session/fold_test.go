@@ -103,8 +103,8 @@ func TestFindingsOfNodes(t *testing.T) {
 				"The same applies to spark-[02,04]. spark-03 booted 3 min ago."},
 		}},
 		"some": {notOne("spark-02"), []steps.Found{
-			{Grade: steps.Inconclusive, Code: steps.NotRunToEnd, Text: "The script on spark-01 did not finish. " +
-				"The same applies to spark-[03-04]."},
+			{Grade: steps.Inconclusive, Code: steps.NotRunToEnd, Text: "The script on spark-01, spark-03 and " +
+				"spark-04 did not finish."},
 		}},
 		"one that is not named": {unplaced, []steps.Found{
 			{Grade: steps.Fail, Code: steps.PCIeNarrow, Text: "spark-02 at each of its 3 links: spark-01:spark-02: " +
@@ -122,8 +122,7 @@ func TestFindingsOfNodes(t *testing.T) {
 					"Its slot is narrow. The script on spark-01 and spark-02 did not finish. All other links are better.",
 				Node: "spark-02",
 			},
-			{Grade: steps.Inconclusive, Code: steps.NotRunToEnd, Text: "The script on spark-01 did not finish. " +
-				"The same applies to spark-[02-04]."},
+			{Grade: steps.Inconclusive, Code: steps.NotRunToEnd, Text: "The script on spark-[01-04] did not finish."},
 		}},
 	} {
 		v := foldLinks(everyTwo([]string{"spark-01", "spark-02", "spark-03", "spark-04"}, func(a, b string) steps.Verdict {
@@ -139,7 +138,7 @@ func TestFindingsOfNodes(t *testing.T) {
 			got = []steps.Found{{Grade: v.Grade, Code: v.Code, Text: v.Reason, Node: v.Node}}
 		}
 		for i := range got {
-			got[i].Like, got[i].Devices = "", nil
+			got[i].Like, got[i].OnNode, got[i].Devices = "", false, nil
 		}
 		if v.Grade != c.want[0].Grade || v.Code != c.want[0].Code || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %s %s\n%+v\nwant\n%+v", name, v.Grade, v.Reason, got, c.want)

@@ -358,9 +358,17 @@ func foundAt(told []linkVerdict, g steps.Grade) (all []steps.Found, placed bool)
 		switch {
 		case len(told) == 1:
 		case len(nodes) > 0:
-			if f.Node = ""; len(nodes) == 1 {
+			switch f.Node = ""; {
+			case len(nodes) == 1:
 				f.Node = nodes[0]
-			} else {
+			case f.OnNode:
+				slices.Sort(nodes)
+				who := named(nodes)
+				if len(nodes) <= sayAlike {
+					who = registry.And(nodes)
+				}
+				f.Text = registry.OnNodes(f, who)
+			default:
 				f.Text += fmt.Sprintf(" The same applies to %s.", named(nodes[1:]))
 			}
 		case whole:
