@@ -44,7 +44,7 @@ func Scripts(docs []Document, t steps.Tutorial, k Known) []Problem {
 				continue // it changes what was changed before
 			}
 			for _, name := range c.Change.Set {
-				if why := v.unset(name, nil); why != "" {
+				if why, _ := v.unset(name, nil); why != "" {
 					found = append(found, d.warning(d.given[c.ID]["change"], 0, "change=%s: %s", name, why))
 				}
 			}
@@ -101,7 +101,7 @@ func (d Document) useless(c steps.Cell, k Known) (all []Problem) {
 func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 	at := func(p syntax.Pos) (line, column int) { return d.inScript(b, p) }
 	if name, ok := strings.CutPrefix(role.Ready.Port, "$"); ok {
-		if why := v.unset(name, nil); why != "" {
+		if why, _ := v.unset(name, nil); why != "" {
 			line, _ := d.position(b.info)
 			all = append(all, d.warning(line, 0, "ready=port:$%s: %s", name, why))
 		}
@@ -152,10 +152,10 @@ func (d Document) script(b block, role steps.Role, v known) (all []Problem) {
 			if n.Param == nil || told[n.Param.Value] || !variableForm.Regexp().MatchString(n.Param.Value) {
 				return true
 			}
-			why := v.unset(n.Param.Value, sets)
+			why, near := v.unset(n.Param.Value, sets)
 			// Where another file, or a text, is read as script, names that are near to
 			// no other come from there.
-			if why == "" || others && !strings.Contains(why, "did you mean") {
+			if why == "" || others && !near {
 				return true
 			}
 			told[n.Param.Value] = true
@@ -283,30 +283,31 @@ type known struct {
 var railNumber = lazyregexp.New(`^((?:PEER_)?RAIL)[1-9]\d*_`)
 
 // unset says why a variable has no value; empty where it has one. sets are those
-// that the script gives one itself.
-func (v known) unset(name string, sets map[string]bool) string {
+// that the script gives one itself. near says that it names another variable that may be meant.
+func (v known) unset(name string, sets map[string]bool) (why string, near bool) {
 	has := v.k.Variables(v.cell)
 	like := railNumber.Regexp().ReplaceAllString(name, "${1}1_") // however many rails there are
 	if sets[name] || v.params[name] || ofShell(name) || slices.Contains(has, like) {
-		return ""
+		return "", false
 	}
 	with := func(c steps.Cell) bool { return slices.Contains(v.k.Variables(c), like) }
 	each := v.cell
 	each.EachRail = true
 	if with(each) {
-		return "it is set in a cell with each=rail only"
+		return "it is set in a cell with each=rail only", false
 	}
 	for _, service := range v.k.Services {
 		if c := v.cell; with(steps.Cell{EachRail: c.EachRail, With: []string{service}}) {
-			return fmt.Sprintf("it is set in a cell with with=%s only", service)
+			return fmt.Sprintf("it is set in a cell with with=%s only", service), false
 		}
 	}
 	for _, judge := range names(v.k.Catalog.Plans) {
 		if with(steps.Cell{Judge: judge}) {
-			return fmt.Sprintf("it is set in a cell with judge=%s only", judge)
+			return fmt.Sprintf("it is set in a cell with judge=%s only", judge), false
 		}
 	}
-	near := slices.Concat(has, names(v.params), names(sets))
-	slices.Sort(near)
-	return "it is never set" + steps.DidYouMean(name, near)
+	others := slices.Concat(has, names(v.params), names(sets))
+	slices.Sort(others)
+	nearest := steps.DidYouMean(name, others)
+	return "it is never set" + nearest, nearest != ""
 }

@@ -90,27 +90,24 @@ func judgeHostStaging(c steps.Cell, r steps.Result) steps.Verdict {
 	outputs, _ := registry.OnBoth(r, &rep)
 	table := steps.Table{Title: "host memory in use", Columns: []steps.Column{{Name: "step"}}}
 	var columns [2][]parse.StagingSample
-	w := ways{unified: true}
+	w, loaded := ways{unified: true}, "nvidia_peermem is not loaded"
 	for _, e := range steps.Ends {
 		o, ran := outputs[e]
 		if !ran {
 			continue
 		}
-		if s, ok := registry.Value[parse.Staging](r, o, &rep); ok && w.judge(r, o, s, &rep) {
+		s, ok := registry.Value[parse.Staging](r, o, &rep)
+		if ok && w.judge(r, o, s, &rep) {
 			columns[e] = s.GPU.Samples
+		}
+		if s.Facts["nvidia_peermem loaded"] == "yes" {
+			loaded = "nvidia_peermem is loaded"
 		}
 	}
 	if len(w.gpus) == 0 && len(w.without) == len(steps.Ends) {
-		loaded := "nvidia_peermem is not loaded"
-		if slices.ContainsFunc(rep.Evidence, func(e steps.Evidence) bool {
-			return strings.HasSuffix(e.Name, "peermem loaded") && e.Value == "yes"
-		}) {
-			loaded = "nvidia_peermem is loaded"
-		}
 		return steps.Verdict{
 			Grade: steps.Skipped, Code: steps.CannotRun, Evidence: rep.Evidence,
-			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory is transferred. " + registry.Capital(loaded) +
-				".",
+			Reason: "Neither node has a GPU that CUDA can use, so no GPU memory is transferred. " + loaded + ".",
 		}
 	}
 	lead, note := w.lead(&rep)
