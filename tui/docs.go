@@ -95,13 +95,13 @@ func (pg *docs) openDoc(i int) tea.Cmd {
 	return nil
 }
 
-// explained shows what follows from a text.
+// explained shows a page that was made for a text.
 func (pg *docs) explained(text string) tea.Cmd {
 	pg.loadDocs()
 	i := slices.IndexFunc(pg.all, func(d Doc) bool { return d.Name == explanation })
 	if i < 0 {
 		i = len(pg.all)
-		pg.all = append(pg.all, Doc{Name: explanation, About: "what follows from the text that was pasted"})
+		pg.all = append(pg.all, Doc{Name: explanation, About: "of the last text that was looked at"})
 	}
 	pg.all[i].Text, pg.dirty = text, true
 	pg.layers.drop(symptomLevel)

@@ -139,7 +139,7 @@ func (hp *help) Wheel(lines int) tea.Cmd {
 func (hp *help) Draw(int, int) picture {
 	more := " esc leave "
 	if !hp.page.AtTop() || !hp.page.AtBottom() {
-		more = " ↑↓ scroll  esc leave "
+		more = " ↑↓ scroll  / find  esc leave "
 	}
 	return picture{lines: strings.Split(hp.page.View(), "\n"), title: "help", more: more, columns: hp.page.Width()}
 }

@@ -156,6 +156,7 @@ func (m *Model) notebookKeys() []chapter {
 			on("*", "what the numbers in the margin stand for: what the source documents say otherwise;"+
 				" the page differences has all of them", "*").
 				to(m.notebook.toggleNotes),
+			on("K", "what the glossary says of this text's words", "K").to(m.notebook.explainWords),
 			on("H", "fold the list of parts away, or show it", "H").to(m.notebook.toggleParts),
 			on("M", "leave the mouse to the terminal, which can select text then; again takes it back", "M").
 				to(m.notebook.toggleMouse).unlike("M merges cells"),

@@ -107,6 +107,7 @@ func New(s Session, opts Options) *Model {
 	m.drill = &drill{shared: sh, list: m.list, began: opts.Clock.Now()}
 	m.list.drill = m.drill
 	m.docs = &docs{shared: sh, list: m.list}
+	m.notebook.docs = m.docs
 	m.palette = &palette{shared: sh, choices: m.choices}
 	m.chooseLink = m.palette.chooseLinkFor
 	m.links = &links{shared: sh, palette: m.palette}

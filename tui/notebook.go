@@ -21,6 +21,7 @@ type notebook struct {
 	output *output
 	editor *editor
 	form   *form
+	docs   *docs
 
 	part    int
 	cursors []cursor // by part
