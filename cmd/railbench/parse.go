@@ -112,7 +112,7 @@ var absent = map[string]map[string]string{
 		"gidIndex": "-1", "mtu": "0", "peakGbps": "0", "messageRateMpps": "0", "avgUS": "0", "minUS": "0", "maxUS": "0",
 		"typicalUS": "0", "p99US": "0", "p999US": "0",
 	},
-	"iperf3":     {"retransmits": "-1", "reordered": "-1", "cwndBytes": "0", "mssBytes": "0"},
+	"iperf3":     {"retransmits": "-1", "reordered": "-1", "cwndBytes": "0", "mssBytes": "0", "streams": "0"},
 	"ip":         {"index": "0", "mtu": "0"},
 	"ibstat":     {"rateGbps": "0"},
 	"ethtool":    {"speedMbps": "0"},

@@ -38,7 +38,7 @@ type object struct {
 
 // unprinted are the values that are null where a tool does not print them: a lid, and what answered an address.
 var unprinted = regexp.MustCompile(`"(?:lid|smLID|baseLID|dev|mac|test|bytes|batch|messages|seconds|rateGbps|averageUS|minUS|maxUS|rateMpps|what|` +
-	`localGID|remoteGID|iterations|last|event|error|completion|state|retransmits|jitterMS|lost|datagrams)":null|null[,\]]`)
+	`localGID|remoteGID|iterations|last|event|error|completion|state|retransmits|jitterMS|lost|datagrams|(prep|post|tx)(P99)?US)":null|null[,\]]`)
 
 // readObject reads a text and holds the value to what is promised of every tool's.
 func readObject(t *testing.T, tool parse.Tool, text string) (object, error) {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Columns are found by their names: the same figures in another order, with columns
@@ -42,9 +44,9 @@ mlx5: spark-02: got completion with error:
 			"I1121 00:10:13.806837    7767 nixl_agent.cpp:102] done\n"
 		n, err := NIXLBenchOutput(text)
 		if err != nil || len(n.Rows) != 1 ||
-			n.Rows[0] != (NIXLRow{
+			!cmp.Equal(n.Rows[0], NIXLRow{
 				Bytes: 65536, Batch: 1, GBps: 4.993219, AggregateGBps: 9.9, LatencyUS: 13.1,
-				PrepP99US: 35.5, TxUS: 5,
+				PrepP99US: new(35.5), TxUS: new(5.0),
 			}) {
 			t.Errorf("gap %q: %v, %+v", gap, err, n.Rows)
 		}

@@ -120,7 +120,7 @@ func freeRow(name string, values map[string]float64) FreeRow {
 	return row
 }
 
-// has is the value of a column; nil where this free prints none.
+// has is the value of a column; nil where none was printed.
 func has(values map[string]float64, name string) *float64 {
 	v, ok := values[name]
 	if !ok {

@@ -14,7 +14,9 @@ func FuzzNIXLBench(f *testing.F) {
 			t.Fatal("no error, no rank and no row")
 		}
 		for _, r := range b.Rows {
-			for _, v := range []float64{r.GBps, r.LatencyUS, r.PostUS, r.TxUS, float64(r.Bytes), float64(r.Batch)} {
+			for _, v := range []float64{
+				r.GBps, r.LatencyUS, OrZero(r.PostUS), OrZero(r.TxUS), float64(r.Bytes), float64(r.Batch),
+			} {
 				if v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 					t.Fatalf("%+v", r)
 				}
@@ -78,7 +80,7 @@ func TestNIXLBenchFormats(t *testing.T) {
 		}
 	}
 	b, err := NIXLBenchOutput(newTable)
-	if err != nil || b.Rows[0].PostUS != 7.4 || b.Rows[0].TxUS != 5 || len(b.Warnings) != 1 {
+	if err != nil || OrZero(b.Rows[0].PostUS) != 7.4 || OrZero(b.Rows[0].TxUS) != 5 || len(b.Warnings) != 1 {
 		t.Errorf("%v, %+v", err, b)
 	}
 	if b, err := NIXLBenchOutput(newTable + "131072              1              1.6\n"); !errors.Is(err, ErrNoResult) ||

@@ -32,20 +32,28 @@ type NIXLBench struct {
 }
 
 // A NIXLRow is one block size and batch size. Times are microseconds; those that
-// a release doesn't measure are 0.
+// a release does not print are nil.
 type NIXLRow struct {
 	Bytes int     `json:"blockBytes"`
 	Batch int     `json:"batch"`
 	GBps  float64 `json:"bandwidthGBps"` // 10^9 bytes, of this initiator
 	// AggregateGBps is over all initiators, where there are several.
-	AggregateGBps float64 `json:"aggregateGBps,omitempty"`
-	LatencyUS     float64 `json:"latencyUS"`
-	PrepUS        float64 `json:"prepUS"`
-	PrepP99US     float64 `json:"prepP99US"`
-	PostUS        float64 `json:"postUS"`
-	PostP99US     float64 `json:"postP99US"`
-	TxUS          float64 `json:"txUS"`
-	TxP99US       float64 `json:"txP99US"`
+	AggregateGBps float64  `json:"aggregateGBps,omitempty"`
+	LatencyUS     float64  `json:"latencyUS"`
+	PrepUS        *float64 `json:"prepUS"`
+	PrepP99US     *float64 `json:"prepP99US"`
+	PostUS        *float64 `json:"postUS"`
+	PostP99US     *float64 `json:"postP99US"`
+	TxUS          *float64 `json:"txUS"`
+	TxP99US       *float64 `json:"txP99US"`
+}
+
+// OrZero is a time of a row, and 0 for one that was not printed.
+func OrZero(us *float64) float64 {
+	if us == nil {
+		return 0
+	}
+	return *us
 }
 
 // Gbps is the throughput in 10^9 bits a second.
@@ -229,9 +237,9 @@ func nixlRow(names, fields []string) (NIXLRow, error) {
 		Bytes: int(size), Batch: int(batch),
 		GBps: values["B/W (GB/Sec)"], AggregateGBps: values["Aggregate B/W (GB/Sec)"],
 		LatencyUS: values["Avg Lat. (us)"],
-		PrepUS:    values["Avg Prep (us)"], PrepP99US: values["P99 Prep (us)"],
-		PostUS: values["Avg Post (us)"], PostP99US: values["P99 Post (us)"],
-		TxUS: values["Avg Tx (us)"], TxP99US: values["P99 Tx (us)"],
+		PrepUS:    has(values, "Avg Prep (us)"), PrepP99US: has(values, "P99 Prep (us)"),
+		PostUS: has(values, "Avg Post (us)"), PostP99US: has(values, "P99 Post (us)"),
+		TxUS: has(values, "Avg Tx (us)"), TxP99US: has(values, "P99 Tx (us)"),
 	}, nil
 }
 

@@ -202,16 +202,23 @@ func judgePrivileges(c steps.Cell, r steps.Result) steps.Verdict {
 		return v
 	}
 	var rep registry.Report
-	var able []string
+	var able, asked []string
 	for _, s := range r.Stages {
 		for _, o := range s.Outputs {
-			if isRoot(r.Rig, o, &rep) {
+			if o.Failed == runner.SudoPassword {
+				asked = append(asked, r.Rig.NameOf(o.End))
+				rep.Explain("%s: %s", r.Rig.NameOf(o.End), o.Err)
+			} else if isRoot(r.Rig, o, &rep) {
 				able = append(able, r.Rig.NameOf(o.End))
 			}
 		}
 		if s.Err != "" && len(s.Outputs) == 0 {
 			rep.Add(steps.NotRunToEnd, steps.Inconclusive, "not completed: %s", s.Err)
 		}
+	}
+	if len(asked) > 0 {
+		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s: the cells that change the network cannot run. All others can",
+			registry.And(asked))
 	}
 	catches(r.Rig, &rep)
 	v := rep.Verdict(fmt.Sprintf("root works on %s, as network changes need",
@@ -250,10 +257,6 @@ func isRoot(rig steps.Rig, o steps.Output, rep *registry.Report) bool {
 	node := rig.NameOf(o.End)
 	id := strings.TrimSpace(registry.LastLine(o.Text))
 	switch {
-	case o.Failed == runner.SudoPassword:
-		rep.Add(steps.NeedsRoot, steps.Skipped, "no root on %s: the cells that change the network cannot run. All others can",
-			node)
-		rep.Explain("%s: %s", node, o.Err)
 	case !o.Ran:
 		rep.Add(steps.NotRunHere, steps.Inconclusive, "%s could not be tested for root: %s",
 			node, registry.OrUnknown(o.Err))

@@ -124,6 +124,10 @@ func TestPrivileges(t *testing.T) {
 	no := steps.Output{End: steps.Peer, Err: "sudo on spark-01 wants a password", Failed: runner.SudoPassword}
 	kindtest.Want(t, "no password", judgePrivileges(steps.Cell{}, result(root(steps.Here), no)), steps.Skipped,
 		"sudo on spark-01 wants a password")
+	both := no
+	both.End, both.Err = steps.Here, "sudo on spark-02 wants a password"
+	kindtest.Want(t, "no password on both", judgePrivileges(steps.Cell{}, result(both, no)), steps.Skipped,
+		"no root on spark-02 and spark-01")
 	kindtest.Want(t, "not root", judgePrivileges(steps.Cell{},
 		result(root(steps.Here), kindtest.Ran("", steps.Peer, "1000\n"))), steps.Skipped, "as user 1000")
 	kindtest.Because(t, "away", judgePrivileges(steps.Cell{},

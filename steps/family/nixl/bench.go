@@ -405,12 +405,13 @@ func unlikeTail(rows []parse.NIXLRow) string {
 	for _, r := range rows {
 		for _, of := range []struct {
 			what      string
-			mean, p99 float64
+			mean, p99 *float64
 		}{{"prepared", r.PrepUS, r.PrepP99US}, {"posted", r.PostUS, r.PostP99US}, {"transferred", r.TxUS, r.TxP99US}} {
-			if of.p99-1 > 100*(of.mean+0.1) {
+			mean, p99 := parse.OrZero(of.mean), parse.OrZero(of.p99)
+			if p99-1 > 100*(mean+0.1) {
 				return fmt.Sprintf("blocks of %s took %s %s on average, but 1 %% of them took %s, which does not "+
 					"fit",
-					registry.BlockSize(r.Bytes), of.what, registry.Microseconds(of.mean), registry.Microseconds(of.p99))
+					registry.BlockSize(r.Bytes), of.what, registry.Microseconds(mean), registry.Microseconds(p99))
 			}
 		}
 	}
@@ -494,8 +495,9 @@ func (t *benchTest) Signs() {
 // slowest looks for large blocks of which one in a hundred takes much longer than the others do.
 func slowest(rows []parse.NIXLRow, rep *registry.Report) {
 	for _, r := range rows {
-		usual := r.PostUS + r.TxUS
-		if tail := max(r.PostP99US, r.TxP99US); float64(r.Bytes) >= limits.LeastBlock.Value() && usual > 0 &&
+		usual := parse.OrZero(r.PostUS) + parse.OrZero(r.TxUS)
+		tail := max(parse.OrZero(r.PostP99US), parse.OrZero(r.TxP99US))
+		if float64(r.Bytes) >= limits.LeastBlock.Value() && usual > 0 &&
 			tail > limits.BlockTail.Value()*usual {
 			rep.Add(steps.LatencyTail, steps.Warn, "1 %% of the blocks of %s take %s or longer, %s is usual. Check power "+
 				"saving (cpufreq), pauses and other traffic", registry.BlockSize(r.Bytes), registry.Microseconds(tail),
@@ -822,9 +824,11 @@ func showFigures(peak, last parse.NIXLRow, e *steps.Expected, rep *registry.Repo
 	rep.Show("peak at block size", peak.Bytes, "bytes", nil)
 	rep.Show("throughput of the largest block", registry.Round(last.Gbps()), "Gb/s", nil)
 	rep.Show("latency of the largest block", last.LatencyUS, "us", nil)
-	if last.PostUS > 0 || last.TxUS > 0 {
-		rep.Show("post of the largest block", last.PostUS, "us", nil)
-		rep.Show("transfer of the largest block", last.TxUS, "us", nil)
+	if last.PostUS != nil {
+		rep.Show("post of the largest block", *last.PostUS, "us", nil)
+	}
+	if last.TxUS != nil {
+		rep.Show("transfer of the largest block", *last.TxUS, "us", nil)
 	}
 }
 
@@ -896,9 +900,8 @@ func stagedBand() (least, most float64, e *steps.Expected) {
 func judgeStaged(f verify.Figure, unified bool, rows []parse.NIXLRow, peak parse.NIXLRow, rep *registry.Report) string {
 	last := rows[len(rows)-1]
 	why := ""
-	if last.PostUS > last.TxUS && last.TxUS > 0 {
-		why = fmt.Sprintf(" (call %.0f us, rest %.0f us: copied inside the call)", last.PostUS,
-			last.TxUS)
+	if post, tx := parse.OrZero(last.PostUS), parse.OrZero(last.TxUS); post > tx && tx > 0 {
+		why = fmt.Sprintf(" (call %.0f us, rest %.0f us: copied inside the call)", post, tx)
 	}
 	lead, e := staged(f, unified, bestAndLast(peak, last), why, rep)
 	showFigures(peak, last, e, rep)
@@ -967,7 +970,7 @@ func nixlTable(rows []parse.NIXLRow) steps.Table {
 		{Name: "post us", Number: true},
 		{Name: "tx us", Number: true},
 	}}
-	tails := slices.ContainsFunc(rows, func(r parse.NIXLRow) bool { return r.PostP99US > 0 || r.TxP99US > 0 })
+	tails := slices.ContainsFunc(rows, func(r parse.NIXLRow) bool { return r.PostP99US != nil || r.TxP99US != nil })
 	if tails {
 		t.Columns = append(t.Columns, steps.Column{Name: "post p99 us", Number: true},
 			steps.Column{Name: "tx p99 us", Number: true})
@@ -990,11 +993,11 @@ func nixlTable(rows []parse.NIXLRow) steps.Table {
 	return t
 }
 
-func measuredUS(v float64) string {
-	if v == 0 {
+func measuredUS(v *float64) string {
+	if v == nil {
 		return "" // releases before 0.5.1 don't tell it
 	}
-	return fmt.Sprintf("%.1f", v)
+	return fmt.Sprintf("%.1f", *v)
 }
 
 // carriers names the rails of a run: where UCX used one of several it is no curve of all of them.

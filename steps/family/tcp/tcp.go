@@ -145,8 +145,15 @@ func railNumbers(rig steps.Rig, p steps.Path) (all []int) {
 // terminated is how iperf3 says that a signal ended it, or that the other end says so.
 var terminated = lazyregexp.New(`(?:server|client) has terminated`)
 
+// noRoom is how iperf3 says that /tmp, where it keeps what a stream sends, is full or may not be written.
+var noRoom = lazyregexp.New(`failed to read /dev/urandom|No space left on device`)
+
 // tcpCauses are how iperf3 words a failure.
 var tcpCauses = []registry.Cause{
+	{
+		Pattern: noRoom, Code: steps.DiskFull, Grade: steps.Inconclusive,
+		Means: "iperf3 on %s could not write its temporary file. Free space in /tmp, then run: railbench doctor disk-space",
+	},
 	{
 		Pattern: terminated, Code: steps.ProgramKilled, Grade: steps.Inconclusive,
 		Means: "iperf3 was terminated from outside (seen on %s). Rerun the test",
@@ -222,11 +229,11 @@ func (t *tcpTest) Ends() bool {
 	}
 	t.client, t.server = *client, *server
 	ends := []steps.Output{t.client, t.server}
-	// What the other end of one that was ended says of its connection follows from that.
+	// What the other end of one that was ended, or gave up, says of its connection follows from that.
 	slices.SortStableFunc(ends, func(a, b steps.Output) int {
 		rank := func(o steps.Output) int {
 			v, _ := o.Value.(parse.Iperf3)
-			return map[bool]int{false: 1}[terminated.Regexp().MatchString(v.Error)]
+			return map[bool]int{false: 1}[terminated.Regexp().MatchString(v.Error) || noRoom.Regexp().MatchString(v.Error)]
 		}
 		return rank(a) - rank(b)
 	})

@@ -246,6 +246,13 @@ func TestTCP(t *testing.T) {
 				}
 			}), steps.Inconclusive, steps.TestStalled, []string{"state T"},
 		},
+		"no room in /tmp of the server": {
+			change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
+				s.Outputs[0].Exit = runner.Exit{Code: 1}
+				s.Outputs[0].Value = parse.Iperf3{Error: "failed to read /dev/urandom: Bad address"}
+				s.Outputs[1].Value = parse.Iperf3{Error: "control socket has closed unexpectedly"}
+			}), steps.Inconclusive, steps.DiskFull, []string{"on spark-01", "Free space in /tmp"},
+		},
 		"it was stopped because a link went down": {
 			change(kindtest.TCP(kindtest.Spark(), 33.7, 1), func(_ *steps.Result, s *steps.Stage) {
 				s.Err = "a link of the test went down, so it was stopped"
