@@ -431,6 +431,11 @@ func checkAddresses(rig steps.Rig, rep *registry.Report) {
 func checkNoPair(rig steps.Rig, rep *registry.Report) {
 	var without []string
 	for _, e := range steps.Ends {
+		if ip, looked := rig.At(e).Tools["ip"]; looked && ip.Path == "" {
+			rep.At(rig, e, steps.CommandMissing, steps.Inconclusive, "the addresses of %s are unknown: ip is missing there. "+
+				"Install iproute2, then probe the rig again", rig.NameOf(e))
+			return
+		}
 		if !slices.ContainsFunc(rig.At(e).Rails, func(x steps.Rail) bool { return x.Addr != "" }) {
 			without = append(without, rig.NameOf(e))
 		}

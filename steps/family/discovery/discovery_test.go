@@ -186,6 +186,15 @@ func TestRailMap(t *testing.T) {
 			[]string{"no rail of spark-01 has an IPv4 address"},
 		},
 		{
+			"no ip on a node", kindtest.TutorialSpark(),
+			func(r *steps.Rig) {
+				address(r, steps.Peer, 0)
+				address(r, steps.Peer, 1)
+				r.Nodes[steps.Peer].Tools = map[string]steps.Tool{"ip": {Package: "iproute2"}}
+			}, steps.Inconclusive, steps.CommandMissing,
+			[]string{"spark-01", "iproute2"},
+		},
+		{
 			"different subnets", kindtest.TutorialSpark(),
 			func(r *steps.Rig) { address(r, steps.Peer, 0, "10.0.0.1"); address(r, steps.Peer, 1, "10.0.1.1") },
 			steps.Fail, steps.SubnetsDiffer,
