@@ -669,6 +669,9 @@ func explainExits(r steps.Result, s steps.Stage, seen [2]bool, rep *registry.Rep
 			n++
 		}
 	}
+	if n > 0 {
+		installedUCX(r.Rig, rep)
+	}
 	for _, e := range steps.Ends {
 		if !seen[e] && n == 0 {
 			rep.Add(steps.NotRunHere, steps.Inconclusive, "nothing ran on %s", r.Rig.NameOf(e))

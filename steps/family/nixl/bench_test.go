@@ -287,6 +287,15 @@ func TestNIXLBenchHoles(t *testing.T) {
 			func(r *steps.Result) { target(r).Exit.Code = 1 }, steps.Fail, steps.ScriptFailed,
 			[]string{"target on spark-01", "exit 1"},
 		},
+		{
+			"it failed, and the installed UCX differs", single, kindtest.SingleDRAM, kindtest.OnlyOne,
+			func(r *steps.Result) {
+				target(r).Exit.Code = 1
+				r.Rig.Nodes[steps.Here].Tools = map[string]steps.Tool{"ucx_info": {Version: "1.23.0"}}
+				r.Rig.Nodes[steps.Peer].Tools = map[string]steps.Tool{"ucx_info": {Version: "1.13.1"}}
+			}, steps.Fail, steps.ScriptFailed,
+			[]string{"1.23.0 on spark-02", "1.13.1 on spark-01"},
+		},
 		{"the target was killed", single, kindtest.SingleDRAM, kindtest.OnlyOne, func(r *steps.Result) {
 			target(r).Exit.Code = 137
 			reads(initiator(r), good+"free(): double free detected in tcache 2\n", 134)

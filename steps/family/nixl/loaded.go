@@ -9,6 +9,16 @@ import (
 	"github.com/railbench/railbench/steps/verify"
 )
 
+// installedUCX is for ends that failed without a reason: UCX of different releases may refuse each other's connections
+// before either says which one it is.
+func installedUCX(rig steps.Rig, rep *registry.Report) {
+	here, peer := rig.At(steps.Here).Tools["ucx_info"].Version, rig.At(steps.Peer).Tools["ucx_info"].Version
+	if here != peer && here != "" && peer != "" {
+		rep.Add(steps.UCXDiffers, steps.Warn, "the installed UCX is %s on %s but %s on %s. Install one version on both nodes",
+			here, rig.NameOf(steps.Here), peer, rig.NameOf(steps.Peer))
+	}
+}
+
 // otherUCX looks whether the processes at both ends had one release of UCX: ucx_info tells of the one that is
 // installed, and a wheel, or a library path, may have brought another.
 func otherUCX(r steps.Result, rep *registry.Report, add verify.Adder, told [2]parse.UCXLog) {
