@@ -59,7 +59,7 @@ INCONCLUSIVE; 5 the result could not be written.`,
 	cmd.Flags().BoolVar(&f.fix, "fix", false, "offer to fix what was found, and check again")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "with --fix: do not ask; keep what works")
 	cmd.Flags().BoolVar(&f.list, "list", false, "print the checks and their symptoms")
-	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "also show the evidence of checks that passed")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "evidence of all checks; with --list all phrases")
 	cmd.Flags().StringVar(&f.symptom, "symptom", "",
 		"run first the checks that fit this `TEXT`; - for stdin")
 	cmd.Flags().StringVar(&f.junit, "junit", "", junitDoes)
@@ -92,7 +92,7 @@ func (f doctorFlags) run(cmd *cobra.Command, rig rigFlags, args []string) error 
 		return usage(errors.New("--symptom is empty: give a text, - for stdin, or leave it out to check everything"))
 	}
 	if f.list {
-		return listChecks(cmd.OutOrStdout(), t, f.json)
+		return listChecks(cmd.OutOrStdout(), t, f.json, f.verbose)
 	}
 	checks, about, err := f.checks(ctx, t, args, cmd.InOrStdin())
 	if err != nil && ctx.Err() != nil {
@@ -633,8 +633,12 @@ func hang(b *strings.Builder, before, text string) {
 	}
 }
 
-// listChecks prints the checks by part, with what leads to them.
-func listChecks(out io.Writer, t steps.Tutorial, asJSON bool) error {
+// shortCauses is how many causes of a check are listed without -v.
+const shortCauses = 3
+
+// listChecks prints the checks by part, with the causes that they test; with phrases all of those, and what is said of
+// them.
+func listChecks(out io.Writer, t steps.Tutorial, asJSON, phrases bool) error {
 	type check struct {
 		ID       string   `json:"id"`
 		Title    string   `json:"title"`
@@ -655,12 +659,21 @@ func listChecks(out io.Writer, t steps.Tutorial, asJSON bool) error {
 			}
 			sanitize.Fprintf(&b, "  %-20s %s\n", c.ID, c.Title)
 			symptoms := []string{}
-			for _, s := range t.Says(c.ID) {
-				hang(&b, "    - ", s.Title)
-				for _, phrase := range s.Phrases {
-					hang(&b, "        ", strconv.Quote(phrase))
-				}
+			says := t.Says(c.ID)
+			for i, s := range says {
 				symptoms = append(symptoms, s.Phrases...)
+				switch {
+				case !phrases && i == shortCauses:
+					hang(&b, "    - ", fmt.Sprintf("and %d more: --list -v", len(says)-i))
+				case !phrases && i > shortCauses:
+				default:
+					hang(&b, "    - ", s.Title)
+				}
+				for _, phrase := range s.Phrases {
+					if phrases {
+						hang(&b, "        ", strconv.Quote(phrase))
+					}
+				}
 			}
 			all = append(all, check{c.ID, c.Title, symptoms, c.Check.Fix})
 		}

@@ -695,7 +695,7 @@ func whole(v steps.Verdict, c steps.Cell, result steps.Result) steps.Verdict {
 	if left == nil || len(result.Stages) == 0 || v.Grade < steps.Pass || !concerned {
 		return v
 	}
-	said := registry.Count(len(left), "port was", "ports were") + " left out: see rail-addresses."
+	said := registry.Count(len(left), "port was", "ports were") + " left out (railbench doctor rail-addresses)."
 	if v.Grade == steps.Pass {
 		v.Grade, v.Code, v.Reason = steps.Warn, steps.PortLeftOut, said+" "+v.Reason
 	} else {

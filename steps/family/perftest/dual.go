@@ -376,7 +376,8 @@ func allMeasured(r steps.Result, tests map[string]dualTest, want []string, rep *
 		if len(names) > 3 {
 			names = append(names[:1], fmt.Sprintf("%d more", len(names)-1))
 		}
-		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "no readable result of %s: %s", registry.List(names), why)
+		rep.Add(steps.OutputIncomplete, steps.Inconclusive, "no readable result of %s (%s). Run it again",
+			registry.List(names), why)
 	}
 	return ok
 }
