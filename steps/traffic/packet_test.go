@@ -1,6 +1,10 @@
 package traffic
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/railbench/railbench/steps"
+)
 
 // What messages are on the wire, counted packet by packet: 14 bytes of Ethernet, 20 of
 // IPv4, 8 of UDP, 12 of BTH and 4 of ICRC each, with the payload padded to 4; 16 of RETH
@@ -61,6 +65,19 @@ func TestSmallMessages(t *testing.T) {
 		}
 		if high > 1.04*with || low < 0.97*with {
 			t.Errorf("%d bytes: %.0f to %.0f takes anything", size, low, high)
+		}
+	}
+}
+
+// A route over rails without an IPv4 address has the headers of IPv6, as UCX and NIXL do not print their GID.
+func TestRouteOfIPv6(t *testing.T) {
+	for addr, want := range map[string]int{"192.168.100.10": 0, "": 20} {
+		rail := steps.Rail{Dev: "mlx5_0", Addr: addr, GIDs: []steps.GID{{Type: "RoCE v2"}}}
+		node := steps.Node{Rails: []steps.Rail{rail}}
+		var rt Route
+		rt.Add(steps.Rig{Nodes: []steps.Node{node, node}, Pairs: []steps.Pair{{}}}, 0)
+		if rt.extra != want {
+			t.Errorf("address %q: %d bytes more, want %d", addr, rt.extra, want)
 		}
 	}
 }

@@ -74,7 +74,11 @@ func (rt *Route) Add(rig steps.Rig, i int) {
 	}
 	rt.most = max(rt.most, mtu)
 	for _, e := range steps.Ends {
-		rt.extra = max(rt.extra, limits.Extra(rig.Rail(p, e), ""))
+		rail, gid := rig.Rail(p, e), ""
+		if rail.Addr == "" && len(rail.GIDs) > 0 {
+			gid = "::" // without an IPv4 address all its GIDs are IPv6
+		}
+		rt.extra = max(rt.extra, limits.Extra(rail, gid))
 	}
 }
 
