@@ -274,7 +274,7 @@ var symptoms = map[string]symptom{
 	"manager-fights": {}, // until a change takes it on with it
 	"manager-mute": {seen: map[string][]string{"interfaces": {
 		"spark-01", "NetworkManager", "railbench cannot change it",
-		"nmcli gets no answer (Error: NetworkManager is not running.)",
+		"nmcli gets no answer (Error: NetworkManager is not running)",
 	}}},
 	"dhcp-client": {seen: map[string][]string{"interfaces": {
 		"enp1s0f1np1", "spark-01", "railbench cannot change it",
@@ -385,7 +385,7 @@ var symptoms = map[string]symptom{
 		seen: also(map[string][]string{
 			"nixl-check":   {"UCX on spark-01 has no verbs"},
 			"host-staging": {"UCX has no verbs"},
-		}, nixlMoves, "UCX on spark-01 finds none of the given rails"),
+		}, nixlMoves, "UCX on spark-01 has no device"),
 	},
 	"tool-differs": {seen: map[string][]string{"tools": {"6.06 on spark-02", "6.22 on spark-01"}}},
 	"tool-missing": {
