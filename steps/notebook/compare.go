@@ -135,6 +135,7 @@ func differences(a, b *Document) []string {
 		all = append(all, "only one of them is SIMULATED: their figures have nothing to do with each other")
 	}
 	add("rig", x.Name, y.Name)
+	ports := map[string][]string{} // whose MTU changed, by what it was and is
 	for _, e := range steps.Ends {
 		m, n := x.At(e), y.At(e)
 		add(e.String()+" node", m.Name, n.Name)
@@ -144,12 +145,22 @@ func differences(a, b *Document) []string {
 		for _, rail := range n.Rails {
 			i := slices.IndexFunc(m.Rails, func(r steps.Rail) bool { return r.Dev == rail.Dev })
 			if i >= 0 && m.Rails[i].MTU > 0 && rail.MTU > 0 {
-				add(n.Name+" "+rail.Dev+" "+rail.MTUName(), strconv.Itoa(m.Rails[i].MTU), strconv.Itoa(rail.MTU))
+				if was, is := m.Rails[i].MTU, rail.MTU; was != is {
+					changed := fmt.Sprintf("%s: %d in A, %d in B", rail.MTUName(), was, is)
+					ports[changed] = append(ports[changed], n.Name+" "+rail.Dev)
+				}
 			}
 		}
 		for _, tool := range slices.Sorted(maps.Keys(n.Tools)) {
 			add(n.Name+" "+tool, m.Tools[tool].Version, n.Tools[tool].Version)
 		}
+	}
+	for _, changed := range slices.Sorted(maps.Keys(ports)) {
+		which := strings.Join(ports[changed], ", ")
+		if len(ports[changed]) > 2 {
+			which = fmt.Sprintf("%d ports", len(ports[changed]))
+		}
+		all = append(all, which+" "+changed)
 	}
 	return all
 }
