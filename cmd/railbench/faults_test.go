@@ -385,7 +385,7 @@ var symptoms = map[string]symptom{
 		seen: also(map[string][]string{
 			"nixl-check":   {"UCX on spark-01 has no verbs"},
 			"host-staging": {"UCX has no verbs"},
-		}, nixlMoves, "UCX on spark-01 has no device"),
+		}, nixlMoves, "UCX on spark-01 finds none of the given rails"),
 	},
 	"tool-differs": {seen: map[string][]string{"tools": {"6.06 on spark-02", "6.22 on spark-01"}}},
 	"tool-missing": {

@@ -75,12 +75,12 @@ var nixlCauses = []registry.Cause{
 		Pattern: lazyregexp.New(`Failed to allocate \d+ bytes`), Code: steps.MemoryShort, Grade: steps.Inconclusive,
 		Means: "the buffer does not fit into the memory of %s. Lower NIXL_DRAM_BUFFER",
 	},
-	noDevice,
 	{
 		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
 		Means: "UCX on %s finds none of the given rails. Check the ports and RDMA support " +
 			"(railbench run nixl-check)",
 	},
+	noDevice,
 	{
 		Pattern: lazyregexp.New(`no active messages transport|Destination is unreachable`),
 		Code:    steps.RailUnreachable, Grade: steps.Fail,

@@ -237,11 +237,11 @@ var pythonCauses = []registry.Cause{
 		Means: "its port is in use on %s. Stop the process that listens there (ss -ltnp), or " +
 			"set NIXL_PORT",
 	},
-	noDevice,
 	{
 		Pattern: lazyregexp.New(`no usable transports/devices`), Code: steps.UCXNoRail, Grade: steps.Fail,
 		Means: "UCX on %s finds none of the given rails. Check the ports (railbench run nixl-check)",
 	},
+	noDevice,
 	{
 		Pattern: lazyregexp.New(`NIXL_ERR_NOT_FOUND`), Code: steps.NIXLNoPath, Grade: steps.Fail,
 		Means: "NIXL on %s cannot reach the other end (NIXL_ERR_NOT_FOUND). Compare the UCX " +
