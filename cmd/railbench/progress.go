@@ -14,7 +14,8 @@ func progressCommand() *cobra.Command {
 		Use:   "progress",
 		Short: "Show which parts you have read, what you have run and which exercises you have solved",
 		Long: `Shows, part by part, what you have read and run in the workbench, and whether you have
-solved the exercise: a fault of the simulated rig that "railbench drill PART" hides.`,
+solved the exercise: a fault of the simulated rig that "railbench drill PART" hides. It is
+solved if you have points left.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := progressText()
@@ -55,7 +56,7 @@ func progressText() (string, error) {
 	}
 	solved := map[string]bool{}
 	for _, d := range drills {
-		solved[d.Part] = true
+		solved[d.Part] = solved[d.Part] || d.Points > 0 // every check at once leaves none
 	}
 	return progress.Page(t, r, solved), nil
 }
