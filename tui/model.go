@@ -21,8 +21,8 @@ import (
 	"github.com/railbench/railbench/steps/meter"
 )
 
-// Session is what the screen asks for. Its methods are called from commands, one
-// after the other, but for Next and the channels, which are waited on beside them.
+// Session is what the screen asks for. Its methods are called from commands, one after the other, except Next
+// and the channels, which are read at the same time.
 type Session interface {
 	// Run queues cells in order. A queue stops at the first FAIL.
 	Run(ids ...string)
@@ -37,10 +37,9 @@ type Session interface {
 	SetParam(cell, name, value string) error
 	// SetLink chooses the link under test. The error says why it can't be.
 	SetLink(l steps.Link) error
-	// Trust lets a cell run that came in somebody else's file. The error says that this
-	// will not last.
+	// Trust lets a cell from another user's file run. The error says that the permission will not last.
 	Trust(id string) error
-	// ResetPeaks starts the gauges' peaks and means anew.
+	// ResetPeaks resets the gauges' peaks and means.
 	ResetPeaks()
 	// Next waits for events and gives all there are. It returns false once the
 	// session is closed, which is also what ends a wait when the program quits.

@@ -19,9 +19,9 @@ type Options struct {
 	ReadOnly string          // why nothing can be run here, in a line that stays; empty where it can
 	Notice   string          // stands in the footer until the first key
 	Drill    Drill           // the zero value for none
-	// Learning keeps what was read and run; nil where nobody learns.
+	// Learning keeps what was read and run; nil if nothing of that is kept.
 	Learning Learning
-	// Docs are the pages to read, in the order of their list; asked for when somebody wants to read.
+	// Docs are the pages to read, in the order of their list. It is called when the user opens them.
 	Docs func() []Doc
 	// Explain says in Markdown what follows from a text that a user pasted: a log, a thread, the output of tools.
 	Explain func(text string) string
@@ -60,7 +60,7 @@ type Terminal struct {
 // Background says what the screen's colours are chosen for.
 type Background uint8
 
-// The backgrounds. Ask has the terminal tell; dark is assumed until it does.
+// The backgrounds. Ask queries the terminal; dark is assumed until it answers.
 const (
 	Ask Background = iota
 	Dark
@@ -82,9 +82,9 @@ type Presentation struct {
 	Auto   bool          // the script begins, and goes on by itself
 	// Pull pulls a cable of the simulated rig, or plugs it in; nil where that takes hands.
 	Pull func(out bool) error
-	// Tell tells whoever follows the presentation elsewhere.
+	// Tell reports the present slide to the presenter's notes in another terminal.
 	Tell func(script.Moment) error
-	// Mark is told of each cell that begins, by its title.
+	// Mark gets the title of each cell that begins, for the recording.
 	Mark func(title string)
 }
 
@@ -92,7 +92,7 @@ type Presentation struct {
 type Runbook struct {
 	// Write puts edited scripts back into the files that they are from, and says what it did.
 	Write func(parts []steps.Part) (string, error)
-	// Changed waits until a file has changed on disk, and names it; empty once nobody can tell.
+	// Changed waits until a file has changed on disk, and names it; empty when the watch has ended.
 	Changed func() string
 }
 
@@ -102,13 +102,14 @@ type Saved struct {
 	List func() []SessionFile
 	// Check says why a session can't be opened here.
 	Check func(path string) error
-	// Compare tells in Markdown what is better and worse in the session that is open than in another one.
+	// Compare gives, in Markdown, what is better and worse in the open session than in another one.
 	Compare func(open, path string) (string, error)
 	// Elsewhere is a file that the session could be saved in where its own can't be written; empty for none.
 	Elsewhere func() string
 	// In saves the session in another file, from its beginning.
 	In func(path string) error
-	// Follow waits until the session has changed that another railbench has open, and gives it; nil once nobody can tell.
+	// Follow waits until the session that another railbench has open has changed, and gives it; nil when it
+	// cannot be followed any more.
 	Follow func() *steps.Notebook
 }
 
@@ -132,7 +133,7 @@ type Programs struct {
 
 // Viewers are those who look along elsewhere.
 type Viewers struct {
-	// Audience is told what the screen is told. Its methods wait for nobody.
+	// Audience gets what the screen gets. Its methods must not block.
 	Audience Audience
 	// Serve begins to show the session in browsers, or ends that, and says where it is shown.
 	Serve func() (string, error)

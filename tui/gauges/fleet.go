@@ -23,7 +23,7 @@ type fleet struct {
 	table table
 }
 
-// A roster is a board by node: which is slow, and what all come to. Whoever draws it decides none of that.
+// A roster is a board by node: which node is slow, and the sum of all. It decides this for every view.
 type roster struct {
 	nodes []member
 	rails int     // the most that a node has
@@ -106,7 +106,7 @@ func (m *member) sum() {
 	}
 }
 
-// alike is the share of the fastest node's rate from which on a node is no slower one.
+// alike is the share of the fastest node's rate from which a node does not count as slower.
 const alike = 0.95
 
 // busy is a node's stronger direction.
@@ -120,7 +120,8 @@ func (f roster) scale() string {
 	return rate(f.top) + " a node"
 }
 
-// leastDown is how many rails are down on the node that has lost least: a port that nowhere has a cable is no loss.
+// leastDown is how many rails are down on the node that lost least: a port without a cable on every node is
+// not a loss.
 func (f roster) leastDown() int {
 	down := math.MaxInt
 	for _, m := range f.nodes {
@@ -245,9 +246,9 @@ func (f *fleet) glyph(flow meter.Flow, level Level) string {
 	return style.Render(sparks[level])
 }
 
-// strip is a column a node in the order of the rig file, both directions below each other: where one
-// is lower than its neighbours, somebody waits. Where that would be more lines than most, neighbours share a column,
-// which shows the first of them among sorted: the slowest.
+// strip has a column for each node in the order of the rig file, with both directions one above the other: a
+// low column shows a node that waits. If there are more columns than most, neighbours share one, which shows
+// the first of them among sorted: the slowest.
 func (f *fleet) strip(sorted []member, most int) []string {
 	label := func(s string) string { return " " + f.k.Dim.Render(theme.Pad(s, f.table.node)) + " " }
 	room := max(1, f.table.width-f.table.node-6)
@@ -350,7 +351,7 @@ func (a apart) count() string {
 	return fmt.Sprintf("%s nodes, %s moving", steps.Thousands(a.nodes), steps.Thousands(a.moving))
 }
 
-// spread says who lags, or that nobody does; empty where fewer than two move something.
+// spread says which nodes lag, or that none does; empty if fewer than two move data.
 func (a apart) spread() string {
 	switch {
 	case a.moving < 2:

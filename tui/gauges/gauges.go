@@ -157,11 +157,11 @@ func listed(names []string, last string) string {
 	return strings.Join(names[:n-1], ", ") + " " + last + " " + names[n-1]
 }
 
-// twoColumns is the width from which two nodes stand beside each other: each needs half.
+// twoColumns is the width from which two nodes stand side by side: each needs half.
 const twoColumns = 130
 
-// columns puts the nodes beside each other, as they are wired. ok is false where there
-// is not room for all that have rails, or only one has.
+// columns puts the nodes side by side, as they are wired. ok is false if not all nodes with rails fit, or
+// only one has rails.
 func (p Pane) columns(k *theme.Styles, b meter.Board, height int) ([]string, bool) {
 	of := map[int][]meter.Gauge{}
 	for _, g := range b.Gauges {
@@ -272,7 +272,7 @@ func (p Pane) density(gauges []meter.Gauge, height int) density {
 	}
 }
 
-// quiet reports whether a rail is down and has nothing to tell beyond that.
+// quiet reports whether a rail is down and shows nothing else.
 func quiet(g meter.Gauge) bool {
 	return g.Down && g.Tx.Total() == 0 && g.Rx.Total() == 0
 }

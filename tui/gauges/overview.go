@@ -42,7 +42,7 @@ func (f roster) levels(m member) (tx, rx Level) {
 // An Overview is a board by node as the pane shows it, for another screen to draw: it says which node comes first,
 // and when a strip stands in place of the rails.
 type Overview struct {
-	// Rows are the nodes that are told one by one, the slowest first.
+	// Rows are the nodes that have a row of their own, the slowest first.
 	Rows []Row
 	// Strip has all nodes in the order of the rig file, where they are more than Rows has room for; nil where it has
 	// all.
@@ -50,7 +50,7 @@ type Overview struct {
 	// Full is what fills a bar, Gb/s on the wire, and Scale says where that is from.
 	Full  float64
 	Scale string
-	// Told is what all nodes come to, and how far they are apart.
+	// Told is the sum of all nodes, and how far they are apart.
 	Told string
 }
 

@@ -333,10 +333,10 @@ func (s table) wide(g meter.Gauge, dir string, f meter.Flow, width int, history 
 	return theme.Pad(out, width)
 }
 
-// longestSpark is a quarter of a minute: what is beside a bar is what was just now.
+// longestSpark is a quarter of a minute: the sparkline shows the present, as the bar does.
 const longestSpark = 30
 
-// says tells the payload in what is on the wire; of what is over, how fast it was.
+// says gives the payload of what is on the wire; for a run that is over, its rate.
 func (s table) says(g meter.Gauge, f meter.Flow, width int) string {
 	text := ""
 	switch p, ok := g.Payload(f.RDMA, f.IP); {
@@ -352,8 +352,7 @@ func (s table) says(g meter.Gauge, f meter.Flow, width int) string {
 	return s.dim.Render(theme.Pad(text, width))
 }
 
-// carries reports whether a direction has payload to tell: what comes back beside it, its
-// acknowledgements, has none.
+// carries reports whether a direction has payload to show. The acknowledgements that flow back have none.
 func carries(g meter.Gauge, f meter.Flow) bool {
 	return f.Total() >= 0.1*max(g.Tx.Total(), g.Rx.Total())
 }
@@ -370,7 +369,7 @@ func once(name string, v float64) string {
 // decimals.
 const shown = 0.05
 
-// kind names the traffic, beside the colour and the glyph that tell it already.
+// kind names the traffic; its colour and glyph show it, too.
 func (s table) kind(g meter.Gauge, f meter.Flow, width int) string {
 	name := ""
 	switch {

@@ -37,9 +37,9 @@ type Dial struct {
 	// Link is the rate of its cables and Ceiling that of the PCIe links behind it, on the wire;
 	// Limit is the payload that they carry. 0 where unknown.
 	Link, Ceiling, Limit float64
-	// Mixed says that RDMA and IP can't be told apart.
+	// Mixed says that RDMA and IP cannot be separated.
 	Mixed, Down bool
-	Lost        int // how many more rails of a node are down than of others: a port without a cable is no loss
+	Lost        int // how many more rails of a node are down than of others; a port without a cable does not count
 	Stale       string
 	// History and RDMAHistory are of both directions together, on the wire; oldest first.
 	History, RDMAHistory []float64
@@ -154,7 +154,7 @@ func sumOf(dials []Dial, of func(Dial) float64) float64 {
 	total := 0.0
 	for _, d := range dials {
 		if of(d) <= 0 {
-			return 0 // what one is, nobody knows of all
+			return 0 // if it is unknown for one, it is unknown for all
 		}
 		total += of(d)
 	}
@@ -191,8 +191,8 @@ func limitOf(b meter.Board, link, ceiling float64) float64 {
 	return limit
 }
 
-// railDial is one pair of rails. Each direction is what its sender counted; where nobody hears
-// of that node, what the other one received.
+// railDial is one pair of rails. Each direction is what its sender counted or, if that node sends no samples,
+// what the receiver counted.
 func railDial(rig steps.Rig, b meter.Board, i int, p steps.Pair) Dial {
 	here, peer := gaugeOf(rig, b, p, steps.Here), gaugeOf(rig, b, p, steps.Peer)
 	d := Dial{
@@ -251,7 +251,7 @@ func gaugeOf(rig steps.Rig, b meter.Board, p steps.Pair, e steps.End) meter.Gaug
 	return meter.Gauge{Source: meter.NoCounters, Stale: "no sample yet"}
 }
 
-// longestName leaves room for a bar beside it.
+// longestName leaves room for a bar.
 const longestName = 16
 
 // nodeDials are the gauges by node, in the order of the board.
@@ -269,7 +269,8 @@ func nodeDials(b meter.Board) (nodes []Dial, all Dial) {
 	least := math.MaxInt
 	for _, no := range order {
 		n := sum(ansi.Truncate(theme.Clean(names[no]), longestName, "…"), of[no])
-		n.Link, n.Ceiling = meter.LinkOf(gauges[no]), 0 // halves share a PCIe link that only a link under test tells
+		// halves share a PCIe link, which is known for a link under test only
+		n.Link, n.Ceiling = meter.LinkOf(gauges[no]), 0
 		for _, d := range of[no] {
 			if d.Down {
 				n.Lost++

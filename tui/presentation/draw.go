@@ -28,8 +28,9 @@ func (d drawing) of() []Dial {
 	return d.Dials.Halves
 }
 
-// numerals are the total and the view's parts beside each other. They grow with the screen: at 200x60 the total's are
-// four times as high. Their size depends on the screen alone, or they would jump with a caption or a verdict.
+// numerals are the total and the view's parts, side by side. They grow with the screen: at 200x60 the total's
+// are four times as high. Their size depends on the screen only, or they would jump with a caption or a
+// verdict.
 func (d drawing) numerals(room int) []string {
 	parts := d.of()
 	if len(parts) == 0 {
@@ -70,7 +71,7 @@ func (d drawing) numerals(room int) []string {
 	return d.panels(append([]Dial{d.Dials.All}, parts...), d.Width, height)
 }
 
-// panels puts dials beside each other: as many as have room, the busiest of them, in their order.
+// panels puts dials side by side: as many as fit, the busiest ones, in their order.
 func (d drawing) panels(dials []Dial, width, height int) []string {
 	fit := max(1, width/(leastNumeral+2))
 	rows := 1
@@ -404,7 +405,7 @@ func (d drawing) scale(x Dial, top float64, end string, width int) string {
 		put(limit-len([]rune(payload))+1, payload)
 	}
 	for _, key := range []string{"Gb/s on the wire, ░ headers", "Gb/s, ░ headers", "░ headers", "Gb/s"} {
-		if x.Limit <= 0 && strings.Contains(key, "░") { // nobody knows the headers
+		if x.Limit <= 0 && strings.Contains(key, "░") { // the headers are unknown
 			continue
 		}
 		if put(3, key) {

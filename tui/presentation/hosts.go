@@ -33,8 +33,8 @@ var hostForms = []hostForm{
 	{bar: 0, cores: "%.1f/%d"},
 }
 
-// hosts say how busy the nodes' processors are, which beside TCP is what RDMA is for, and how hot
-// their adapters: in a line, or in one each where a screen is large and one has no room for all.
+// hosts say how busy the nodes' processors are, which is what RDMA saves compared with TCP, and how hot their
+// adapters are: in one line, or one line for each node on a large screen.
 func (d drawing) hosts() []string {
 	if len(d.Dials.Hosts) == 0 {
 		return nil

@@ -28,14 +28,14 @@ type Result struct {
 	Stopped bool
 }
 
-// Weaker reports whether a result says less than another one of its slide, which it is not to replace: it has no judged
-// rate, and is no FAIL.
+// Weaker reports whether a result says less than another one of its slide and must not replace it: it has no
+// judged rate and is not a FAIL.
 func (r Result) Weaker(than Result) bool {
 	judged := func(x Result) bool { return x.Gbps > 0 && !x.Stopped }
 	return r.Grade != steps.Fail && !judged(r) && (judged(than) || than.Gbps > r.Gbps)
 }
 
-// says is what stands below a numeral, or in its place: the grade only where it is no PASS.
+// says is the text below a numeral, or in its place. It has the grade unless that is PASS.
 func (r Result) says(k *theme.Styles) (style theme.Style, text string) {
 	style = gradeStyle(k, r.Grade)
 	if r.Stopped && r.Gbps > 0 {
@@ -94,8 +94,8 @@ func (d drawing) results(room int) []string {
 	return lines
 }
 
-// grid is in how many columns the results have the largest numerals, and the dots of these; 0 where there is no
-// room for numerals. Below a numeral are two lines for what it is of, and one where it is wide.
+// grid is in how many columns the results have the largest numerals, and the dots of these; 0 if numerals do
+// not fit. Below a numeral are two lines of text, or one if it is wide.
 func (d drawing) grid(room int) (columns int, dot size) {
 	for c := 1; c <= len(d.Results); c++ {
 		rows := (len(d.Results) + c - 1) / c

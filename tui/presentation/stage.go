@@ -15,7 +15,7 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// A View is what the numerals are of, beside the total.
+// A View is what the numerals show, apart from the total.
 type View uint8
 
 // The views.
@@ -73,8 +73,8 @@ type Screen struct {
 	Caption, Place string
 	// Title is of the show's scene, and Clock how long it has been going on.
 	Title, Clock string
-	// Alert stands above all: a node that doesn't answer, a hot adapter. Warned says that it is no
-	// failure yet.
+	// Alert stands above everything: a node that does not answer, a hot adapter. Warned says that it is a
+	// warning and not yet a failure.
 	Alert  string
 	Warned bool
 	Foot   string // the line of keys, drawn already

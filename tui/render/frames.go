@@ -32,21 +32,19 @@ func Show(ctx context.Context, model tea.Model, out Terminal, environ []string, 
 	return r.run(ctx, model, r.sized(out, environ)...)
 }
 
-// A rest keeps Bubble Tea's renderer from looking for something to draw while there is
-// nothing: it does so at every tick of its frame rate for as long as the program runs
-// (v2.0.9, startRenderer), which is more than all that an idle screen does otherwise, and
-// has no way to pause it.
+// A rest keeps Bubble Tea's renderer from looking for changes while nothing changes. It looks at every tick
+// of its frame rate for as long as the program runs (v2.0.9, startRenderer). That is more work than
+// everything else on an idle screen, and it cannot be paused.
 //
-// The renderer writes what is to be written beside frames, draws the last frame, and waits
-// for its tick. It is held in that write, by a mark that it writes, for as long as the frame
-// that it would draw next is the one that it drew last; so a frame is drawn as soon as it is
-// there, and not at a tick.
+// The renderer writes what is queued, draws the last frame, and waits for its tick. It is held in that write,
+// by a mark that it writes, as long as the next frame is the one that it drew last. So a frame is drawn as
+// soon as it exists, and not at a tick.
 //
-// A frame is known to be there when a message is heard that was sent after the frame was
-// made: Bubble Tea hands a message's frame over before it takes the next.
+// A frame is known to exist when a message arrives that was sent after the frame was made: Bubble Tea passes
+// on a message's frame before it takes the next message.
 type rest struct {
 	out  io.Writer
-	lend func() (back func()) // nil where nobody is to know
+	lend func() (back func()) // nil if nothing waits for it
 	send func(tea.Msg)
 	size func() (columns, rows int) // nil where Bubble Tea asks for it
 	ends <-chan struct{}            // the program's end
@@ -61,7 +59,7 @@ type rest struct {
 	wanted chan struct{} // closed when the renderer has to move; nil while it isn't held
 }
 
-// restMark is never drawn. It is no sequence of a terminal's, and unlike any text.
+// restMark is never drawn. It is not a terminal sequence, and unlike any text.
 const restMark = "\x00rest\x00"
 
 // heartbeat is how long the renderer rests at most. It has to be there for the program's
@@ -95,7 +93,7 @@ func (r *rest) run(ctx context.Context, model tea.Model, options ...tea.ProgramO
 	return err
 }
 
-// watched tells the rest of the frames that a model makes.
+// watched reports the frames that a model makes to the rest.
 type watched struct {
 	tea.Model
 	rest *rest
@@ -112,7 +110,7 @@ func (w watched) View() tea.View {
 	return v
 }
 
-// saw is told of every frame, before it is handed over.
+// saw gets every frame, before it is passed on.
 func (r *rest) saw(v tea.View) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +122,7 @@ func (r *rest) saw(v tea.View) {
 	r.ask()
 }
 
-// heard is told of every message before anything is done for it.
+// heard gets every message, before it is handled.
 func (r *rest) heard(msg tea.Msg) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,8 +160,8 @@ func (r *rest) wake() {
 	}
 }
 
-// ask has a mark written; mu is held. It is sent by somebody else: whoever writes or hears
-// must not wait for the program.
+// ask has a mark written; mu is held. Another goroutine sends it: the goroutines that write and hear must not
+// wait for the program.
 func (r *rest) ask() {
 	if !r.asked {
 		r.asked = true

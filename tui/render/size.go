@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// What is drawn of a terminal at most. 4,000,000 cells took 1 GB and many seconds for each frame, and a terminal is as
-// large as whoever is at its other end says. The largest screens have some 480 columns and 150 rows.
+// The largest size that is drawn. 4,000,000 cells took 1 GB and many seconds for each frame, and the other
+// end of a terminal can claim any size. The largest screens have some 480 columns and 150 rows.
 const (
 	mostColumns = 500
 	mostRows    = 200

@@ -39,7 +39,7 @@ func ASCII(frame string) string {
 		switch g, ok := glyphs[r]; {
 		case ok && size == len(cluster):
 			b.WriteByte(g)
-		case r != utf8.RuneError || size > 1: // bytes that are no text have no width
+		case r != utf8.RuneError || size > 1: // bytes that are not text have no width
 			b.WriteString(strings.Repeat("?", width))
 		}
 		i += max(1, len(cluster))

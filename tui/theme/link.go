@@ -11,9 +11,9 @@ func (k *Styles) WithLinks(known bool) *Styles {
 	return k
 }
 
-// Link has text lead to an address of the web, as terminals have it (OSC 8). Where the terminal
-// has no links, or the address is none, it is text as it was: what a link hides is seen nowhere,
-// so whoever sets it writes the address beside it.
+// Link makes text lead to a web address, as terminals do it (OSC 8). If the terminal has no links, or the
+// address is invalid, the text stays as it was. A link's address is not visible, so callers write it next to
+// the text.
 func (k *Styles) Link(address, text string) string {
 	if !k.links || !onTheWeb(address) {
 		return text

@@ -7,9 +7,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// A Style is one of Lip Gloss's that has colours and weights alone, and knows what it came to:
-// Lip Gloss works it out anew for each word, and a screen is drawn many times a second. The zero
-// value changes nothing.
+// A Style is a Lip Gloss style with colours and weights only, which keeps its rendered form: Lip Gloss
+// computes that for each word, and a screen is drawn many times a second. The zero value changes nothing.
 type Style struct {
 	lipgloss.Style
 	on, off string

@@ -8,9 +8,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Styles is every style that railbench draws with. There is one accent; colours
-// beyond it mean a grade or a kind of traffic, and each has a mark or a word
-// beside it, so that nothing is said by colour alone.
+// Styles is every style that railbench draws with. There is one accent. All other colours mean a grade or a
+// kind of traffic, and each of these also has a mark or a word, so that nothing depends on colour alone.
 type Styles struct {
 	Strong Style // titles and values
 	Dim    Style // what is read second: scripts, labels

@@ -11,12 +11,11 @@ import (
 	"sync"
 )
 
-// A feed holds the last messages for all viewers together. Each viewer remembers how far it
-// has read and nothing else, so a hundred of them take no more memory than one, and one that
-// reads slowly holds up nobody.
+// A feed holds the last messages for all viewers. Each viewer remembers only how far it has read. So a
+// hundred viewers take no more memory than one, and a slow one delays no other.
 type feed struct {
-	// epoch tells the messages of this railbench from those of the one before it, whose
-	// viewers come back to the same address.
+	// epoch separates the messages of this railbench from those of an earlier one, whose viewers come back to
+	// the same address.
 	epoch string
 
 	mu     sync.Mutex
@@ -43,8 +42,7 @@ func newFeed() *feed {
 	return &feed{epoch: strings.ToLower(rand.Text()[:8]), news: make(chan struct{})}
 }
 
-// publish sends a message. Whoever calls it holds the page's lock, so that what the messages
-// have told and what the page has shown are the same.
+// publish sends a message. The caller holds the page's lock, so that the messages and the page always agree.
 func (f *feed) publish(name string, v any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +73,7 @@ func (f *feed) frame(name string, v any) frame {
 func (f *feed) encode(name string, v any) frame {
 	data, err := json.Marshal(v)
 	if err != nil {
-		data = []byte(`null`) // a rate that is no number: the page keeps what it has
+		data = []byte(`null`) // a rate that is not a number: the page keeps its value
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "id: %s-%d\nevent: %s\ndata: %s\n\n", f.epoch, f.seq, name, data)
@@ -95,8 +93,8 @@ func (f *feed) since(seq int) (frames []frame, news <-chan struct{}, ok bool) {
 	return slices.Clone(f.frames[len(f.frames)-behind:]), f.news, true
 }
 
-// resume reads the Last-Event-ID of somebody who comes back; ok is false where it is of
-// another railbench, or none.
+// resume reads the Last-Event-ID of a viewer that comes back; ok is false if there is none, or it is from
+// another railbench.
 func (f *feed) resume(id string) (seq int, ok bool) {
 	number, ok := strings.CutPrefix(id, f.epoch+"-")
 	if !ok {

@@ -61,8 +61,8 @@ func (p *Page) Handler() http.Handler {
 	return p.guard(mux)
 }
 
-// file is one of the page's. They have nothing of the session in them, and are told without
-// a token: a browser that asks for them can't send one but in their addresses.
+// file is one of the page's files. They contain nothing of the session and need no token: a browser could
+// send one only in their addresses.
 func (p *Page) file(name, kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		text, err := fs.ReadFile(p.o.Files, name)
@@ -71,7 +71,7 @@ func (p *Page) file(name, kind string) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", kind)
-		_, _ = w.Write(text) // whoever asked is gone
+		_, _ = w.Write(text) // the client is gone
 	}
 }
 
@@ -93,8 +93,8 @@ func (p *Page) guard(next http.Handler) http.Handler {
 			h.Set("Connection", "close") // or the rest of it would be waited for
 			http.Error(w, "there is nothing to send here", http.StatusRequestEntityTooLarge)
 		case !p.known(r.Host):
-			// Somebody else's page whose name now leads here (DNS rebinding) would read what
-			// this one tells.
+			// A page of another site whose name now resolves to this address (DNS rebinding) could read what
+			// this page shows.
 			http.Error(w, "asked for by a name that this railbench does not know: --name NAME allows it",
 				http.StatusMisdirectedRequest)
 		case r.URL.Path != "/" && r.Header.Get("Sec-Fetch-Site") == "cross-site":
@@ -105,8 +105,8 @@ func (p *Page) guard(next http.Handler) http.Handler {
 	})
 }
 
-// known reports whether a request's host can't be a name that somebody else has pointed
-// here: an address is none, and localhost is nobody's. The port may be another, of a tunnel.
+// known reports whether a request's host cannot be a name that another site has pointed here: it is an
+// address, or localhost. The port may differ, as in a tunnel.
 func (p *Page) known(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

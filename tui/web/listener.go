@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// A Listener holds so many connections, and takes each new one: where there are too many, it closes the one that has
-// been there for longest. Those whose client has shown the token are closed last, so that nobody without it can keep a
-// viewer away, however many connections he holds and however slowly he reads.
+// A Listener holds a limited number of connections, and accepts each new one: if there are too many, it
+// closes the oldest. Connections whose client has shown the token are closed last. So a client without it
+// cannot keep viewers away, however many connections it holds and however slowly it reads.
 type Listener struct {
 	net.Listener
 	most, each int

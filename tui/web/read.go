@@ -72,7 +72,7 @@ func (p *Page) serveNotebook(w http.ResponseWriter, _ *http.Request) {
 	text := p.reading.text
 	p.reading.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // whoever asked is gone
+	_, _ = w.Write(text) // the client is gone
 }
 
 func (p *Page) notebookOf(book steps.Notebook) notebookView {

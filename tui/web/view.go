@@ -15,8 +15,7 @@ import (
 	"github.com/railbench/railbench/tui/gauges"
 )
 
-// What viewers are told, as JSON. Every text in it is cleaned, and the page sets it as
-// text and never as HTML.
+// What viewers get, as JSON. Every text in it is cleaned, and the page sets it as text and never as HTML.
 type (
 	snapshotView struct {
 		Rig     rigView     `json:"rig"`
@@ -80,10 +79,10 @@ type (
 		Down    bool    `json:"down"`
 		Stale   string  `json:"stale,omitempty"`
 	}
-	// A hostView is a node beside its rails: processors, heat, and what is an alarm.
+	// A hostView is what a node shows apart from its rails: processors, heat and alarms.
 	hostView struct {
 		Node  string `json:"node"`
-		Cores int    `json:"cores"` // 0 where nobody could read how busy they are
+		Cores int    `json:"cores"` // 0 if the load is unknown
 		// Busy is how many of Cores are at work.
 		Busy    float64     `json:"busy"`
 		Adapter int         `json:"adapter"` // degrees of the hottest; 0 where unknown
@@ -143,8 +142,8 @@ func short(s string, most int) string {
 
 func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// mostTold is how many nodes are told one by one, each with the dials of its rails. Of more there is a strip in place
-// of the dials: with their history those of 1,024 nodes are 20 MB.
+// mostTold is how many nodes have dials for each rail. More nodes have a strip instead: with their history,
+// the dials of 1,024 nodes are 20 MB.
 const mostTold = 16
 
 // fleetOf is the board by node, nil for a rig of few; places are the nodes of its strip.
@@ -188,7 +187,7 @@ func sign(l gauges.Level) string {
 	return strconv.Itoa(int(l))
 }
 
-// beside leaves of the nodes of a strip those that have a row, or an alarm.
+// beside leaves those nodes of a strip that have a row, or an alarm.
 func (v *fleetView) beside(hosts []hostView) []hostView {
 	if v == nil || v.Sent == "" {
 		return hosts
