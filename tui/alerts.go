@@ -101,8 +101,8 @@ func trouble(book steps.Notebook) []alert {
 // alertsHeight is how many lines the alerts may have: what to do stands at their ends.
 const alertsHeight = 6
 
-// alertLines share alertsHeight among the alerts: one that is long must not hide another. Of a rig of
-// many nodes the worst are told, and how many there are besides.
+// alertLines share alertsHeight lines among the alerts: a long one must not hide another. On a rig of many
+// nodes the worst are shown, and how many more there are.
 func (sh *shared) alertLines() []string {
 	var lines []string
 	alerts := sh.alerts()

@@ -20,8 +20,8 @@ type called struct {
 	text    string
 }
 
-// plan keeps what running a cell would execute, and works it out again only when the rig, a parameter or a script has
-// changed. Whoever draws reads what is there.
+// plan keeps what running a cell would execute, and computes it again only when the rig, a parameter or a
+// script has changed. Drawing only reads it.
 func (sh *shared) plan(c steps.Cell) []steps.PlannedValues {
 	// What a change would undo is read from a file: the screen does not wait for that.
 	if sh.opts.Plan.Values == nil || c.Change.Any() || sh.book.Rig.Probed.IsZero() {
@@ -57,7 +57,7 @@ func (pr *presenter) planCall() {
 		(was.planned || !now.planned) {
 		return
 	}
-	// A script that neither runs nor would run may be somebody else's, which nobody trusts.
+	// A script that neither runs nor would run may be from an untrusted file.
 	if len(c.Roles) > 0 && len(c.Needs) > 0 && (state.Running || now.planned) {
 		role := c.Roles[len(c.Roles)-1] // the client
 		known := values(plan, role.Name, state.Rail)
@@ -74,8 +74,8 @@ type given struct {
 	rails  []int // of each value, from 1; 0 where it is of no rail
 }
 
-// givens are all that a plan gives, by variable, in its roles' order. Values of several lines, such as programs, are no
-// part of it.
+// givens are all values of a plan, by variable, in the order of its roles. Values of several lines, such as
+// programs, are left out.
 func givens(plan []steps.PlannedValues) map[string][]given {
 	all := map[string][]given{}
 	for _, p := range plan {
@@ -143,8 +143,8 @@ func values(plan []steps.PlannedValues, role string, rail int) map[string]string
 	return all
 }
 
-// valuesOf says what a cell's variables are on this rig; empty where nobody knows yet, or where it has
-// none. A change's are in the question that comes before it.
+// valuesOf says what a cell's variables are on this rig; empty if they are unknown, or there are none. A
+// change's values are in the question before it.
 func (sh *shared) valuesOf(c steps.Cell) string {
 	all := givens(sh.plans[c.ID].values)
 	told := make([]string, 0, len(all))

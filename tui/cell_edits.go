@@ -40,8 +40,8 @@ func (ce *cellEdits) change(part string, edit func([]steps.Cell) []steps.Cell) t
 // maxUndo is how many changes of cells can be taken back.
 const maxUndo = 100
 
-// put tells the session, which tells everybody. This screen shows it at once: the next
-// key may be about it.
+// put passes the change to the session, which passes it to all listeners. This screen shows it at once: the
+// next key may be about it.
 func (ce *cellEdits) put(e steps.PartChanged) tea.Cmd {
 	if ce.opts.ReadOnly == "" {
 		ce.book = ce.book.Apply(e)
@@ -144,7 +144,7 @@ func (ce *cellEdits) remove() tea.Cmd {
 	return cmd
 }
 
-// hides reports whether a cell is hidden where others are removed: it is nobody's own.
+// hides reports whether a cell is hidden where others are removed: it is the tutorial's, and not the user's.
 func (ce *cellEdits) hides(c steps.Cell) bool { return !c.Scratch && ce.opts.Runbook.Write == nil }
 
 // unhide shows all cells of the open part again.

@@ -75,7 +75,7 @@ func (qs *questions) window(all []string, height int) (lines []string, more bool
 // interrupts is what a change means for connections.
 const interrupts = "Connections over these interfaces are interrupted for some seconds."
 
-// changeSummary says what is touched and how it is now, and what the way back is.
+// changeSummary says what is changed, its present state, and how it is rolled back.
 func (qs *questions) changeSummary(b *box, q *steps.ChangeQuestion) {
 	for _, p := range q.Places {
 		b.add(b.k.Strong.Render(theme.Clean(p.Node)))

@@ -35,8 +35,8 @@ type checklist struct {
 	fixed    string   // the cell that runs again after a fix, and is shown then
 	fixing   string   // the fix that was started last, until it has ended
 	fixes    string   // the check that it is for
-	// checkingAll says that many checks run, and that nobody has moved since: then the
-	// first finding is selected at the end.
+	// checkingAll says that many checks run and the user has not moved since: then the first finding is
+	// selected at the end.
 	checkingAll bool
 }
 
@@ -165,8 +165,7 @@ func (cl *checklist) checkAll() tea.Cmd {
 	return cl.start(append(quick, measure...)...)
 }
 
-// runCheck runs one, and ends checkAll: whoever chooses a check is not to be moved
-// elsewhere at the end.
+// runCheck runs one, and ends checkAll: after choosing a check the user must not be moved away from it.
 func (cl *checklist) runCheck() tea.Cmd {
 	c, ok := cl.check()
 	switch {
@@ -302,8 +301,8 @@ func (cl *checklist) checkedAll() {
 	}
 }
 
-// tellsMore orders checks by how much they explain: what is wrong for certain, what may be,
-// and what nobody knows; with a fix before those without.
+// tellsMore orders checks by how much they explain: certain faults, possible ones, unknown ones; those with a
+// fix before those without.
 func (cl *checklist) tellsMore(id string) int {
 	c, _ := cl.book.Tutorial.Cell(id)
 	v := cl.book.Cells[id].Verdict
@@ -643,8 +642,7 @@ func (cl *checklist) Wheel(lines int) tea.Cmd { return cl.nextCheck(lines / whee
 // symptomLine is the checklist while a symptom is typed for it.
 type symptomLine struct{ *checklist }
 
-// openCheckForm opens the form of the selected check, or of what puts right what it
-// finds where the check itself reads nothing.
+// openCheckForm opens the form of the selected check or, if that reads no parameter, of its fix.
 func (cl *checklist) openCheckForm() tea.Cmd {
 	c, ok := cl.check()
 	if !ok {

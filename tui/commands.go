@@ -111,9 +111,8 @@ func answer(q steps.Question, text string, ok bool) tea.Cmd {
 	}
 }
 
-// askSyncOutput asks for mode 2026; Bubble Tea turns it on when the terminal says
-// that it has it. A terminal that doesn't know the question may print its last
-// byte, so the screen is painted anew after it.
+// askSyncOutput asks for mode 2026; Bubble Tea turns it on when the terminal says that it has it. A terminal
+// that doesn't know the query may print its last byte, so the screen is painted again after it.
 func askSyncOutput() tea.Cmd {
 	return tea.Sequence(tea.Raw(ansi.RequestModeSynchronizedOutput), tea.ClearScreen)
 }

@@ -18,7 +18,7 @@ import (
 // terminals are known to ignore more than 100,000.
 const maxCopy = 72 << 10
 
-// allowed ends the notice of a copy: nobody learns whether the terminal has taken it.
+// allowed ends the notice of a copy: the terminal does not say whether it took it.
 const allowed = "; the terminal has to allow it (OSC 52)"
 
 // The messages of what was made ready outside of Update.
@@ -71,7 +71,7 @@ func (cp *copies) copyOutput() tea.Cmd {
 		head = simulatedHead
 	}
 	texts := texts(c, state.Output)
-	// Only where all of it fits, beside the verdict: the end of it would be one node's alone.
+	// Only if all of it fits, with the verdict: the end of it would be one node's only.
 	if apart := byNode(c, state.Output); apart != nil && len(strings.Join(apart, "")) <= maxCopy/2 {
 		texts = apart
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// A Drill is a fault that the user does not know, to be found from what somebody reports.
+// A Drill is a secret fault, to be found from a user's report.
 type Drill struct {
 	Fault, Title string
 	Report       string   // what a user of the rig says
 	Hints        []string // each says more than the one before
 }
 
-// What a drill costs, of 100 points. To check everything costs nearly all of them: whoever
-// thinks first is better off.
+// What a drill costs, of 100 points. Running every check costs nearly all of them, so thinking first pays
+// off.
 const (
 	drillPoints = 100
 	checkPrice  = 2
@@ -71,7 +71,7 @@ func (dr *drill) score() int {
 // DrillUsed is how many checks ran in a drill and how many hints were taken.
 func (m *Model) DrillUsed() (checks, hints int) { return m.drill.checksRun, m.drill.hinted }
 
-// hint tells a little more, at a price.
+// hint gives one more hint, at a price.
 func (dr *drill) hint() tea.Cmd {
 	switch {
 	case !dr.drilling():
@@ -116,7 +116,7 @@ func (dr *drill) drilled(e steps.CellEnded) {
 	if e.Verdict.Grade == steps.Inconclusive && (!c.Check.Measures || dr.interrupted == e.Run) {
 		return
 	}
-	for _, id := range dr.book.Queue { // whoever asked for everything pays for it, wherever it is found
+	for _, id := range dr.book.Queue { // running every check costs the same wherever the fault is found
 		dr.pay(id)
 	}
 	dr.found = max(time.Second, dr.opts.Clock.Now().Sub(dr.began))
@@ -124,7 +124,7 @@ func (dr *drill) drilled(e steps.CellEnded) {
 	dr.foundBy = c.ID
 }
 
-// Key goes on after the end of a drill; f puts right what was found.
+// Key goes on after the end of a drill; f fixes what was found.
 func (dr *drill) Key(msg tea.KeyPressMsg) tea.Cmd {
 	dr.layers.drop(drillLevel)
 	if msg.String() != "f" {

@@ -219,7 +219,7 @@ func (fi *finder) nextPlace(way int) tea.Cmd {
 	wrapped := to < 0 || to >= len(f.hits)
 	f.at = (to + len(f.hits)) % len(f.hits)
 	fi.showPlace()
-	// Beside the count and not in its place: it tells why that has jumped.
+	// Next to the count, not in its place: it says why the count has jumped.
 	if f.around = ""; wrapped {
 		f.around = map[bool]string{true: "on from the beginning", false: "on from the end"}[way > 0]
 	}

@@ -43,7 +43,7 @@ type field struct {
 // maxField bounds what a paste can bring: no path is longer.
 const maxField = 4096
 
-// set fills a field with what is in effect, which is no edit.
+// set fills a field with the present value, which is not an edit.
 func (f *field) set(text string) { f.line.set(text) }
 
 func (f *field) paste(text string) {
@@ -95,7 +95,7 @@ func (fm *form) holds(cell string, p steps.Param) string {
 	return p.Default
 }
 
-// fillForm shows what holds in the fields that nobody has touched.
+// fillForm shows the present values in the fields that are untouched.
 func (fm *form) fillForm() {
 	for i := range fm.fields {
 		if f := &fm.fields[i]; !f.touched {

@@ -58,7 +58,7 @@ func (sh *shared) header(title string) string {
 		return theme.Sides(left, right+sh.dotCounts(), sh.width)
 	}
 	for e := len(steps.Ends); e < len(sh.book.Rig.Nodes); e++ {
-		// The nodes beside the link: their names where there is room, and always whether they answer.
+		// The other nodes: their names if there is room, and always whether they answer.
 		if beside := k.Dim.Render(name(steps.End(e))) + " " + sh.dot(steps.End(e)) +
 			" "; lipgloss.Width(left)+lipgloss.Width(right)+lipgloss.Width(beside) < sh.width {
 			right += beside
@@ -69,10 +69,10 @@ func (sh *shared) header(title string) string {
 	return theme.Sides(left, right, sh.width)
 }
 
-// manyDots is from how many on the dots of nodes beside the link are counted where they have no room.
+// manyDots is from how many on the dots of the other nodes are counted if they don't fit.
 const manyDots = 8
 
-// dotCounts are the dots of the nodes beside the link, each with how many have it.
+// dotCounts are the dots of the other nodes, each with how many have it.
 func (sh *shared) dotCounts() string {
 	var dots []string
 	count := map[string]int{}

@@ -9,8 +9,8 @@ import (
 	"github.com/railbench/railbench/tui/cells"
 )
 
-// A binding is keys, what they do, and how the user is told: by help and the pages as
-// the key.Binding has it, by the footer more briefly.
+// A binding is keys and what they do. Help and the pages show the text of the key.Binding, the footer a
+// shorter one.
 type binding struct {
 	key.Binding
 	foot key.Help // empty where it isn't there
@@ -395,7 +395,7 @@ func (m *Model) docsKeys() []chapter {
 	}
 }
 
-// editorKeys are told in the footer; the editor's Key has them.
+// editorKeys are for the footer; the editor's Key handles them.
 func (m *Model) editorKeys() []chapter {
 	return []chapter{{"edit", []binding{
 		on("esc, ctrl+s, ctrl+c", "keep what was typed, and close the editor; z in the notebook takes it back", "esc").

@@ -120,7 +120,8 @@ func (s *stack) has(some ...level) bool {
 	return false
 }
 
-// typing reports whether the user is typing: what is typed is no answer to a question that comes meanwhile.
+// typing reports whether the user is typing: a question that comes meanwhile must not take the keys as its
+// answer.
 func (s *stack) typing() bool {
 	return s.has(editorLevel, formLevel, paletteLevel, symptomLevel, wordsLevel, searchLevel, docsFindLevel,
 		saveAsLevel)

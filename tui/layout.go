@@ -14,7 +14,7 @@ type layout struct {
 	small      bool // too small to be used
 	bodyTop    int  // first row under the header
 	bodyHeight int
-	partsWidth int // without the line beside it
+	partsWidth int // without the line next to it
 	noteLeft   int
 	noteWidth  int
 	noteHeight int
@@ -49,7 +49,7 @@ func (sh *shared) layout() layout {
 	l.partsWidth = sh.partsWidth()
 	switch {
 	case sh.noGauges && !sh.layers.has(gaugesLevel):
-	case sh.layers.has(docsLevel): // whoever reads wants the room
+	case sh.layers.has(docsLevel): // a reader needs the room
 	case sh.layers.has(checklistLevel) && sh.height < checklistGauges: // the checks need the room, and most move nothing
 	case sh.width-l.partsWidth-besideGauges-3 >= sideLeast && sh.height >= sideHeight:
 		l.side = min(84, sh.width-l.partsWidth-besideGauges-3)

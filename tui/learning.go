@@ -6,7 +6,7 @@ import (
 	"github.com/railbench/railbench/steps"
 )
 
-// learn keeps something of what was read and run. What can't be kept is no reason to stop: it is said once.
+// learn keeps part of what was read and run. If it can't be kept, that is said once.
 func (sh *shared) learn(keep func(Learning) error) tea.Cmd {
 	l := sh.opts.Learning
 	if l == nil || sh.opts.ReadOnly != "" {

@@ -21,8 +21,8 @@ type LoadingScreen struct {
 // loadedMsg is the screen that was loaded, nil where there will be none.
 type loadedMsg struct{ model *Model }
 
-// NewLoadingScreen makes what is shown before the screen that load makes, in a command. Where
-// that fails the program ends: load's caller tells why.
+// NewLoadingScreen makes what is shown before the screen that load makes, in a command. If load fails, the
+// program ends, and load's caller says why.
 func NewLoadingScreen(opts Options, load func() (*Model, error)) *LoadingScreen {
 	c := &LoadingScreen{shared: newShared(nil, opts), load: load}
 	c.chooseStyles()
@@ -62,8 +62,8 @@ func (c *LoadingScreen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return c, nil
 }
 
-// replace gives the screen its turn.
-// What came meanwhile includes the terminal's size and colours, which it tells once.
+// replace hands over to the screen, with the messages that came meanwhile. They include the terminal's size
+// and colours, which it reports only once.
 func (c *LoadingScreen) replace(m *Model) (tea.Model, tea.Cmd) {
 	cmds := []tea.Cmd{m.Init()}
 	for _, msg := range c.typed {

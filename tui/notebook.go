@@ -38,8 +38,7 @@ type notebook struct {
 	marks map[string]int // the number of the first difference, by cell and introduction; see markOf
 }
 
-// cache holds items that were drawn. A frame draws anew only what has changed,
-// which is the running cell and nothing else most of the time.
+// cache holds items that were drawn. A frame draws only what has changed, mostly the running cell.
 type cache struct {
 	intros map[introKey][]string
 	cells  map[string]drawnCell
@@ -81,8 +80,7 @@ func (nb *notebook) lines() partLines {
 	return d
 }
 
-// Spread is the open part from its first line to its last, set as it is on the screen: what
-// somebody sees who scrolls through all of it.
+// Spread is the open part from its first line to its last, as it looks when scrolled through.
 func (m *Model) Spread() []string {
 	if m.width <= 0 || len(m.parts()) == 0 {
 		return nil
@@ -260,8 +258,7 @@ func (nb *notebook) edit() tea.Cmd {
 	return nil
 }
 
-// restart is the second 0: all that ran is forgotten, and the nodes are looked at anew
-// by the next cell.
+// restart is the second 0: all results are cleared, and the next cell probes the nodes again.
 func (nb *notebook) restart() tea.Cmd {
 	if nb.keyBefore != "0" {
 		cmd := nb.resetPeaks()

@@ -17,7 +17,7 @@ type output struct {
 	tabled
 	page       *page
 	searchKeys []chapter
-	clickPart  func(row int, l layout) // of the list that stands beside it
+	clickPart  func(row int, l layout) // of the list next to it
 }
 
 // page is an opened output.
@@ -73,8 +73,8 @@ func (out *output) pageEndRow() int {
 	return max(0, out.rows().Count(out.pageState().Output.Len())-out.pageHeight())
 }
 
-// rows is how the lines of the opened output stand there, set anew when it has grown or the
-// screen has another width.
+// rows is how the lines of the opened output are set, computed again when it has grown or the width has
+// changed.
 func (out *output) rows() cells.Rows {
 	state := out.pageState()
 	key := rowsKey{state.Run, state.Output.Dropped(), state.Output.Len(), out.layout().noteWidth}
@@ -85,8 +85,7 @@ func (out *output) rows() cells.Rows {
 	return out.page.rows
 }
 
-// turn scrolls. Whoever arrives at the end of a running cell's output follows it from
-// there.
+// turn scrolls. At the end of a running cell's output the view follows it.
 func (out *output) turn(lines int) tea.Cmd {
 	rows, end := out.rows(), out.pageEndRow()
 	row := max(0, min(rows.Row(out.page.top)+lines, end))
@@ -151,7 +150,7 @@ func (out *output) keepPage() {
 	}
 }
 
-// Click goes to another part. An output of the checklist's has no list of parts beside it.
+// Click goes to another part. An output of the checklist has no list of parts.
 func (out *output) Click(x, row int) tea.Cmd {
 	out.dirty, out.notice = true, ""
 	if l := out.layout(); x < l.partsWidth {

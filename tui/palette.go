@@ -61,7 +61,7 @@ func (pal *palette) chosen() []choice {
 		return found
 	}
 	if len(words) > 0 {
-		// Ids and what a page is about stand behind two blanks: whoever types an id means that one.
+		// Ids and subjects stand behind two blanks: a typed id means that one.
 		starts := func(c choice) int {
 			if strings.HasPrefix(strings.ToLower(c.name), words[0]) ||
 				strings.HasSuffix(strings.ToLower(c.name), "  "+words[0]) {

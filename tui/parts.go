@@ -72,14 +72,14 @@ func (nb *notebook) partLine(i int, p steps.Part, width int) string {
 	}
 	title := fmt.Sprintf("%*d %s", digits, i+1, theme.Clean(p.Title))
 	if width < 27 && 3+lipgloss.Width(title)+1+lipgloss.Width(progress) > width {
-		progress = "" // the mark tells most of it, and half a name little
+		progress = "" // the mark says most of it, and half a name little
 	}
 	title = ansi.Truncate(title, width-3-lipgloss.Width(progress)-1, "…")
 	return theme.Pad(theme.Sides(head+style.Render(title), k.Dim.Render(progress), width), width)
 }
 
-// partMark is the worst grade so far, unless something of the part runs or waits. All is well only
-// where every cell of the way has run; those beside it don't count, unless the part has no others.
+// partMark is the worst grade so far, unless a cell of the part runs or waits. PASS needs every cell of the
+// way; optional ones don't count unless the part has no others.
 func (nb *notebook) partMark(p steps.Part) (string, theme.Style) {
 	worst, waits := steps.NotRun, false
 	for _, c := range p.Cells {

@@ -185,7 +185,7 @@ func latest(book steps.Notebook) string {
 	return last
 }
 
-// mark tells a recording of the cells that have begun.
+// mark names the cells that have begun to a recording.
 func (pr *presenter) mark(events []steps.Event) tea.Cmd {
 	if pr.opts.Presentation.Mark == nil {
 		return nil

@@ -237,12 +237,11 @@ func (b *box) keep(q *steps.ChangeQuestion, now time.Time) (title string) {
 	return "Keep the change?"
 }
 
-// answerMargin is what a question whether to keep a change leaves for telling
-// the nodes, in seconds: it is over by then.
+// answerMargin is how many seconds before the deadline a question about keeping a change closes: the answer
+// has to reach the nodes.
 const answerMargin = 5
 
-// dropOf takes away the questions of a cell that has ended: nobody waits for
-// their answers any more.
+// dropOf removes the questions of a cell that has ended.
 func (qs *questions) dropOf(cell string) {
 	qs.keep(slices.DeleteFunc(qs.all,
 		func(q steps.Question) bool { return q.Change != nil && q.Change.Cell == cell }))

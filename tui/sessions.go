@@ -26,10 +26,10 @@ type sessions struct {
 // Next is what the user wants to be opened in place of the session, once it is put away.
 type Next struct {
 	Session string // its file; empty for the same one again
-	Again   bool   // the runbook is read anew
+	Again   bool   // the runbook is read again
 }
 
-// Next tells it; the zero value where the user is done.
+// Next gives it; the zero value if the user is done.
 func (m *Model) Next() Next { return m.saved.next }
 
 type (
@@ -168,7 +168,8 @@ func (m *Model) followed(book followedMsg) tea.Cmd {
 		m.notebook.cursors = append(m.notebook.cursors, cursor{})
 	}
 	m.notebook.part = max(0, min(m.notebook.part, len(m.parts())-1))
-	m.notebook.cache, m.plans = cache{}, map[string]planned{} // versions are counted anew each time that a file is read
+	// versions are counted again each time that a file is read
+	m.notebook.cache, m.plans = cache{}, map[string]planned{}
 	m.output.keepPage()
 	cmds := []tea.Cmd{m.drawSoon()}
 	if m.book.Running != "" && !m.ticking {

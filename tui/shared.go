@@ -108,8 +108,7 @@ func (sh *shared) ask(f func(Session)) tea.Cmd {
 // line above the screen says which.
 const onlyFollows = "end the other railbench to run here"
 
-// try is ask for a call that can be refused: the error becomes a notice.
-// A session that only follows has nobody to take it.
+// try is ask for a call that can be refused: the error becomes a notice. A follower's session takes no calls.
 func (sh *shared) try(f func(Session) error) tea.Cmd {
 	if sh.opts.ReadOnly != "" {
 		sh.notice = onlyFollows
@@ -175,8 +174,8 @@ func (sh *shared) needsLink(ids []string) bool {
 // names are the nodes as the rig calls them, by End.
 func (sh *shared) names() []string { return namesIn(sh.book.Rig) }
 
-// namesIn are the names of a rig's nodes: a result is told with those of the rig that it
-// was measured on, whatever link is under test now.
+// namesIn are the names of a rig's nodes: a result is shown with those of the rig that it was measured on,
+// whichever link is under test now.
 func namesIn(rig steps.Rig) []string {
 	names := make([]string, max(len(rig.Nodes), len(steps.Ends)))
 	for i := range names {

@@ -106,7 +106,7 @@ func (pr *presenter) toSlide(n int) tea.Cmd {
 	s.slide, s.action, s.until, s.ran = n, 0, time.Time{}, ""
 	pr.layers.push(presentationLevel)
 	cmds := []tea.Cmd{}
-	// Whoever jumps out of the slide that pulled it would leave the others without it.
+	// A jump out of the slide that pulled the cable would leave the other slides without it.
 	if s.pulled {
 		cmds = append(cmds, pr.cable(false))
 	}
@@ -232,7 +232,7 @@ func (pr *presenter) cable(pull bool) tea.Cmd {
 	pr.progress.pulled = pull
 	pr.notice = map[bool]string{true: "the cable of port 0 is out (u plugs it in)", false: "the cable is in again"}[pull]
 	change := pr.opts.Presentation.Pull
-	// In the order of what was asked for: a slide that begins anew plugs the cable in and pulls it.
+	// In the order of the calls: a slide that begins again plugs the cable in and pulls it.
 	return pr.try(func(Session) error { return change(pull) })
 }
 
@@ -265,15 +265,15 @@ func (pr *presenter) moment() script.Moment {
 	return at
 }
 
-// report tells whoever follows the presentation in another terminal, where there is something new.
+// report sends the present slide to the presenter's notes in another terminal, if it has changed.
 func (pr *presenter) report() tea.Cmd {
 	at := pr.moment()
-	// The number is no news by itself.
+	// The number alone is not a change.
 	at.No = pr.progress.reported.No
 	if pr.opts.Presentation.Tell == nil || at == pr.progress.reported {
 		return nil
 	}
-	// A workbench that gives no presentation replaces nothing that another one tells.
+	// A workbench without a presentation leaves the notes of another one alone.
 	if pr.progress.slide < 0 && !pr.layers.has(presentationLevel) {
 		return nil
 	}

@@ -16,7 +16,7 @@ func (sh *shared) chooseStyles() {
 	sh.dirty = true
 }
 
-// restyle draws all anew with the styles of the terminal as it is now known.
+// restyle draws everything again with the terminal's styles.
 func (m *Model) restyle() {
 	m.chooseStyles()
 	m.notebook.cache, m.docs.lines = cache{}, nil

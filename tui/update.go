@@ -95,8 +95,7 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// resize opens the notebook at the first size that is known: before it there is no place
-// for the cursor.
+// resize opens the notebook when the size is known: before that the cursor has no place.
 func (m *Model) resize(width, height int) tea.Cmd {
 	if m.width == 0 && width > 0 {
 		m.width, m.height = width, height
@@ -148,8 +147,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return cmd
 }
 
-// fold applies a batch of events.
-// Who looks along is told after the whole batch: a page needs no state between two events that came together.
+// fold applies a batch of events. Viewers get the state after the whole batch only.
 func (m *Model) fold(events []steps.Event) tea.Cmd {
 	var again tea.Cmd
 	var cmds []tea.Cmd
@@ -187,8 +185,7 @@ func (m *Model) fold(events []steps.Event) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// tellOf gives a notice of what is over too quickly to be seen, and takes back one
-// that is no longer so.
+// tellOf shows a notice of what is over too quickly to be seen, and takes back one that is no longer true.
 func (m *Model) tellOf(e steps.Event, before steps.Notebook) {
 	switch e := e.(type) {
 	case steps.CellEnded:

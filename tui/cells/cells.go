@@ -270,7 +270,7 @@ func Places(c steps.Cell, names []string) string {
 	return theme.Clean(strings.Join(parts, " · "))
 }
 
-// scripts shows each script once, whoever of the roles runs it.
+// scripts shows each script once, even if several roles run it.
 func (b *body) scripts(c Cell) {
 	lessons, probes := c.Lessons()
 	head := scriptHead(c.Keep, len(lessons))
@@ -337,7 +337,7 @@ func (b *body) script(script string, head int) {
 		sign := mark
 		for _, part := range theme.Fold(theme.Clean(l), max(8, b.width-6)) {
 			b.add(sign + b.k.Dim.Render(part))
-			sign = on // the line goes on: nobody types a new one here
+			sign = on // the line goes on here
 		}
 	}
 	if hidden > 0 {

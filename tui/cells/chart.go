@@ -59,8 +59,8 @@ func (d Drawer) bars(c steps.Chart) []string {
 		label = max(label, lipgloss.Width(theme.Clean(p.Label)))
 		value = max(value, lipgloss.Width(figure(p.Y)))
 	}
-	// Bars tell something from leastBar columns on, and labels that are cut nothing: where both
-	// don't fit, each label has a line of its own above its bar.
+	// Bars need leastBar columns to be readable, and cut labels are useless: where both don't fit, each label
+	// has a line of its own above its bar.
 	above := label > max(d.Width*2/5, d.Width-value-3-leastBar)
 	indent := label + 1
 	if above {
@@ -90,7 +90,7 @@ func (d Drawer) bars(c steps.Chart) []string {
 	return append(lines, d.legend(c)...)
 }
 
-// limitSigns tell the limits of one chart apart: across bars, and along the rows of a plot.
+// limitSigns separate the limits of one chart: across bars, and along the rows of a plot.
 var limitSigns = struct{ across, along []rune }{[]rune("╎│║"), []rune("╌─═")}
 
 // marks are the columns of lines across all bars: limits, and decades.
@@ -210,8 +210,7 @@ func (d Drawer) legend(c steps.Chart) []string {
 	return d.flow(parts)
 }
 
-// flow sets parts one after the other, each on a line of its own where it doesn't
-// fit beside the one before.
+// flow sets parts one after the other on a line, and begins a new line where a part doesn't fit.
 func (d Drawer) flow(parts []string) []string {
 	var lines []string
 	line := ""
@@ -252,7 +251,7 @@ func figure(v float64) string {
 	}
 }
 
-// round writes a value of an axis, which is no measurement: 2.5 in place of 2.50.
+// round writes a value of an axis, which is not a measurement: 2.5 instead of 2.50.
 func round(v float64) string {
 	text := figure(v)
 	if strings.Contains(text, ".") && !strings.Contains(text, "e") {
@@ -261,7 +260,7 @@ func round(v float64) string {
 	return text
 }
 
-// seriesMarks tell the lines apart without colour.
+// seriesMarks separate the lines without colour.
 var seriesMarks = []rune("●▲■◆○△□◇")
 
 // lines draws each series over a logarithmic X: dots of braille, and a mark of its

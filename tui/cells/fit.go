@@ -92,7 +92,7 @@ func evened(lines []steps.OutputLine) []steps.OutputLine {
 	return even
 }
 
-// fields are the words of a line; nil where colours belong to places in it, or there is no end to it.
+// fields are the words of a line; nil if it has colours at fixed places, or is too long.
 func fields(l steps.OutputLine) []string {
 	if len(l.Spans) > 0 || len(l.Text) > 400 || l.Kind == steps.Note {
 		return nil
@@ -100,8 +100,8 @@ func fields(l steps.OutputLine) []string {
 	return strings.Fields(theme.Clean(l.Text))
 }
 
-// longest is the longest word that stays whole where lines would be cut: of a GID, a path or a hash
-// the two ends tell it from another.
+// longest is the longest word that stays whole where lines would be cut: a GID, a path or a hash is known by
+// its two ends.
 const longest = 24
 
 // shortened is a line whose long words have their two ends only. What follows stays in its column.
@@ -261,7 +261,7 @@ func filled(parts []strip, width int) (chunks [][]strip) {
 	return chunks
 }
 
-// blankColumns tells of the columns of a line which are blank, as far as far.
+// blankColumns says which columns of a line are blank, up to far.
 func blankColumns(text string, far int) []bool {
 	text = theme.Clean(theme.Head(text, far))
 	blank := make([]bool, 0, min(len(text), far))
@@ -302,11 +302,11 @@ func ruled(text string) bool {
 	return strings.ContainsRune("-=_*#~─", first) && strings.Trim(text, string(first)) == ""
 }
 
-// telling leaves of a long output's lines those that a cell says are to be seen first; all of
-// them where it says nothing, or where none of them is. railbench's own stay.
+// telling keeps of a long output the lines that the cell wants to show first; all of them if it names none,
+// or none matches. railbench's own lines stay.
 func (c Cell) telling(lines []steps.OutputLine) []steps.OutputLine {
 	if c.Shows == "" || !c.State.HasExit || !c.State.Exit.OK() {
-		return lines // of what failed or still runs nobody knows yet which matter
+		return lines // if it failed or still runs, it is unknown which lines matter
 	}
 	shows, err := regexp.Compile(c.Shows)
 	if err != nil {
@@ -320,12 +320,12 @@ func (c Cell) telling(lines []steps.OutputLine) []steps.OutputLine {
 		func(l steps.OutputLine) bool { return l.Kind != steps.Note && !matter(l) })
 }
 
-// notice is a line of a log that tells how a program begins, with its time before it. It may stand between the head
-// of a table and its rows, which is what is looked for where it ended well.
+// notice is a line of a log about how a program begins, with its time before it. It may stand between the
+// head of a table and its rows, which are what matters if the program ended well.
 var notice = regexp.MustCompile(`^\[\d{9,12}\.\d+\] .* INFO `)
 
-// few are the last of a node's lines, keep of them; seen is how many that are with the empty
-// ones at the end, which nobody misses.
+// few are the last lines of a node, keep of them; seen is how many that are with the empty ones at the end,
+// which are left out.
 func (c Cell) few(lines []steps.OutputLine, keep int) (few []steps.OutputLine, seen int) {
 	few = lines
 	for len(few) > 1 && strings.TrimSpace(few[len(few)-1].Text) == "" {
@@ -339,15 +339,15 @@ func (c Cell) few(lines []steps.OutputLine, keep int) (few []steps.OutputLine, s
 		first := len(few) - keep
 		if head := headOf(few, first); head >= 0 && keep > 1 {
 			few = append([]steps.OutputLine{few[head]}, few[first+1:]...)
-		} else if few = few[first:]; c.State.HasExit && c.State.Exit.OK() { // of what failed every line may tell
+		} else if few = few[first:]; c.State.HasExit && c.State.Exit.OK() { // if it failed, every line may matter
 			few = headed(few)
 		}
 	}
 	return few, len(few) + empty
 }
 
-// headed leaves out the first lines of a cut output that belong under one that was cut off: they stand
-// deeper than what comes behind them, and nobody can tell whose they are. Most of the lines stay.
+// headed leaves out the first lines of a cut output if they are indented below a line that was cut off: it is
+// unknown what they belong to. Most of the lines stay.
 func headed(lines []steps.OutputLine) []steps.OutputLine {
 	deep := indent(lines[0].Text)
 	for i, l := range lines[:len(lines)/2+1] {
@@ -381,12 +381,12 @@ func indent(text string) (n int) {
 	return n
 }
 
-// headOf finds the head of a table of which the rows before at are cut off; -1 where at is no row of
-// one. It looks no farther up than a sweep over all message sizes is long.
+// headOf finds the head of a table whose rows before at are cut off; -1 if at is not a row of one. It looks
+// no farther up than a sweep over all message sizes is long.
 func headOf(lines []steps.OutputLine, at int) int {
 	const sweep = 80
 	first := figures(lines[at])
-	// A sentence with a number or two is no row.
+	// A sentence with a number or two is not a row.
 	if first < 2 || 3*first < len(strings.Fields(lines[at].Text)) {
 		return -1
 	}

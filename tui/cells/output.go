@@ -14,7 +14,7 @@ import (
 // lookBack is how many of the last lines are looked at for what each node printed.
 const lookBack = 1000
 
-// least of the columns that a node's output needs beside another's.
+// least columns that a node's output needs if two stand side by side.
 const leastColumn = 44
 
 // output shows the end of what was printed: a benchmark's result is there, and so is the
@@ -112,8 +112,8 @@ func (c Cell) lastSection(lines []steps.OutputLine) (s section) {
 	return s
 }
 
-// beside reports whether the nodes have a column each: where there is room, and no line is cut, no
-// table broken, that would be whole one below the other.
+// beside reports whether each node has a column of its own: if there is room, and no line or table would be
+// cut that fits otherwise.
 func (s section) beside(c Cell, width int) bool {
 	column := s.column(width)
 	return column >= leastColumn && !slices.ContainsFunc(s.nodes, func(lines []steps.OutputLine) bool {
@@ -128,8 +128,7 @@ func brokenTable(r outputRow) bool { return r.table && r.on }
 
 func (s section) column(width int) int { return (width-4)/len(s.nodes) - 2 }
 
-// cut leaves so many lines of each node as there is room for, and tells how many of the output
-// are seen.
+// cut keeps as many lines of each node as fit, and says how many of the output are shown.
 func (s *section) cut(c Cell, width, keep int) (shown int) {
 	s.tail = s.tail[max(0, len(s.tail)-keep):]
 	shown = len(s.head) + len(s.tail)
@@ -251,8 +250,8 @@ func outputLine(k *theme.Styles, l steps.OutputLine, t tags, marks []theme.Mark,
 		k.Paint(theme.Print{Text: l.Text, Spans: l.Spans, Base: style, Marks: marks}, column, room)
 }
 
-// tags name the node in front of a line where a cell's output comes from several.
-// In a narrow pane it is what tells the two names apart: 01 and 02.
+// tags name the node in front of a line if a cell's output comes from several. In a narrow pane they are the
+// part in which two names differ: 01 and 02.
 type tags struct {
 	names map[string]string
 	width int

@@ -10,8 +10,8 @@ import (
 	"github.com/railbench/railbench/tui/theme"
 )
 
-// A Page is a cell's whole output with a window over it. Only the window is ever
-// drawn: setting all lines anew for each that arrives costs the time of all lines.
+// A Page is a cell's whole output with a window over it. Only the window is drawn: setting all lines for each
+// new one would take time for all lines.
 type Page struct {
 	Cell   steps.Cell
 	State  steps.CellState

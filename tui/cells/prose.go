@@ -26,8 +26,8 @@ type Setting struct {
 	// names the key that sets it, such a table leaves out columns, the last ones first.
 	Whole bool
 	Key   string
-	// Mark is the number of the first difference, from 1: a mark in the margin stands for
-	// each, and beside that its text where InPlace is set. 0 sets them as they are written.
+	// Mark is the number of the first difference, from 1: a mark in the margin stands for each, with its text
+	// next to it if InPlace is set. 0 sets them as they are written.
 	Mark    int
 	InPlace bool
 }
@@ -72,7 +72,7 @@ type setter struct {
 	src   []byte
 	k     *theme.Styles
 	width int // of words
-	room  int // of what is no line of words: a drawing, a table, a command
+	room  int // for a drawing, a table or a command
 	lines []string
 	Setting
 }
@@ -89,7 +89,7 @@ func (s *setter) block(n ast.Node, first, rest string) {
 	switch n := n.(type) {
 	case *ast.Heading:
 		mark := ""
-		if s.k.Plain() { // without a style nothing else tells it from a short paragraph
+		if s.k.Plain() { // without styles it looks like a short paragraph
 			mark = strings.Repeat("#", n.Level) + " "
 		}
 		s.wrap(mark+s.inline(n, s.k.Head), first, rest)
@@ -212,7 +212,7 @@ func (s *setter) table(n *east.Table, first, rest string) {
 	s.gap(rest)
 }
 
-// narrowColumn is the width below which words in several lines are no longer read.
+// narrowColumn is the width below which words in several lines can't be read well.
 const narrowColumn = 14
 
 // columnWidths takes from the widest columns what is more than width, and no column
@@ -344,7 +344,7 @@ func (s *setter) text(n *ast.Text, style theme.Style) string {
 	return set
 }
 
-// codeSpan keeps its marks where there is no style to tell it by.
+// codeSpan keeps its marks if there is no style to show it.
 func (s *setter) codeSpan(n *ast.CodeSpan) string {
 	if s.k.Plain() {
 		return "`" + s.inline(n, s.k.Code) + "`"
@@ -352,8 +352,8 @@ func (s *setter) codeSpan(n *ast.CodeSpan) string {
 	return s.inline(n, s.k.Code)
 }
 
-// link has its address behind it, where that is on the web and not its text: also where the
-// terminal has links, since what somebody else wrote may say one thing and lead to another.
+// link has its address behind it if that is on the web and differs from the text. Terminals with links show
+// it, too: a text from another user may say one thing and lead to another.
 func (s *setter) link(n *ast.Link, style theme.Style) string {
 	text := s.inline(n, style)
 	dest := theme.Clean(string(n.Destination))

@@ -53,8 +53,8 @@ func (s *Rows) add(row []int) {
 	s.rows = append(s.rows, row)
 }
 
-// block adds what nodes printed beside each other, from a line to before another. room is what
-// each of so many columns has for a line's text.
+// block adds what nodes printed side by side, from one line to another. room is what each of so many columns
+// has for a line's text.
 func (s *Rows) block(c steps.Cell, rig steps.Rig, lines []steps.OutputLine, from, to int, room func(columns int) int) {
 	var nodes [][]int
 	places := map[[2]string]int{}

@@ -187,7 +187,7 @@ func (g *grid) alignPoints(j int) {
 	}
 }
 
-// isFigure tells a number, with a mark before it or not, from "not run".
+// isFigure separates a number, with or without a mark before it, from "not run".
 func isFigure(s string) bool {
 	if s == "" {
 		return false
@@ -232,8 +232,8 @@ func (g *grid) width() int {
 	return sum
 }
 
-// fit makes the grid as narrow as width, and tells the columns that it left out,
-// or that its rows are better read as a list, unless it stays a table.
+// fit makes the grid as narrow as width. It says which columns it left out, or that the rows are better read
+// as a list.
 func (g *grid) fit(width int, stays bool) (left []string, list bool) {
 	figures := stays || slices.ContainsFunc(g.columns, func(c steps.Column) bool { return c.Number })
 	for {
@@ -302,8 +302,8 @@ func inLines(s string, most int) int {
 	}
 }
 
-// wrapped sets words in lines, and keeps a number beside what it belongs to. Only what is
-// longer than a line is broken.
+// wrapped sets words in lines, and keeps a number with the word that it belongs to. Only what is longer than
+// a line is broken.
 func wrapped(s string, width int) []string {
 	width = max(1, width)
 	var lines []string
@@ -332,8 +332,7 @@ func wrapped(s string, width int) []string {
 	return unglue(append(lines, line))
 }
 
-// noBreak stands for a blank at which no line ends: a rune of a private area, which is a
-// letter to whoever splits words.
+// noBreak stands for a blank at which no line ends: a rune of a private area, which counts as a letter.
 const noBreak = "\uE002"
 
 // glue joins "rail 1" and "92.6 Gb/s", so that no line ends between the two.
@@ -353,7 +352,7 @@ func glue(s string) string {
 	return b.String()
 }
 
-// endsInLetter tells "rail", which a number belongs to, from "4096,".
+// endsInLetter separates "rail", which a number belongs to, from "4096,".
 func endsInLetter(s string) bool {
 	r, _ := utf8.DecodeLastRuneInString(s)
 	return unicode.IsLetter(r)

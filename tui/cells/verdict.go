@@ -241,7 +241,7 @@ func Band(x steps.Expected, unit string) string {
 	return s
 }
 
-// railBytes tells what one rail carried.
+// railBytes says what one rail carried.
 func railBytes(r steps.RailBytes, names []string) string {
 	s := nameAt(names, r.End) + " " + r.Dev + "  "
 	if !r.Known {
